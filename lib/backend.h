@@ -1,0 +1,207 @@
+/* The contract between the core and a backend. A backend is one const table; the core in lib/ knows
+ * nothing else of it. A backend includes this header and its own, nothing else of the project.
+ *
+ * Who checks what: the core has checked every argument (ranges, dtypes, same device, sizes > 0);
+ * a backend asserts at most. Who locks what: device functions, memory functions and program
+ * functions may be called from several threads at once and must be safe for that; calls on one
+ * queue (and on kernels, which belong to a queue) are serialised by the user, except queue_finish,
+ * which may come from another thread. Who frees what: the core allocates the five structs below,
+ * zeroed, of the sizes the table gives, calls X_init once, and X_deinit once if and only if X_init
+ * succeeded; an X_init that fails has cleaned up after itself.
+ *
+ * Errors: return tdmi_fail(status, message). A lost device returns TDM_ERROR_DEVICE_LOST; the core
+ * remembers and asks that device nothing more except deinit and free. */
+#ifndef TDMI_BACKEND_H
+#define TDMI_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tandem/tandem.h>
+
+#include "fail.h"
+#include "host.h"
+#include "loader.h"
+
+/* Each backend defines these five for itself; the core only passes them on. */
+typedef struct tdmi_bdevice tdmi_bdevice;
+typedef struct tdmi_bqueue tdmi_bqueue;
+typedef struct tdmi_bevent tdmi_bevent;
+typedef struct tdmi_bprogram tdmi_bprogram;
+typedef struct tdmi_bkernel tdmi_bkernel;
+
+/* Facts of a device beyond the public ones, told by info() without making a context. */
+typedef struct tdmi_device_facts {
+    tdm_device_info info; /* id, index and same_as are filled in by the core */
+    uint8_t uuid[16];     /* meaningful when has_uuid */
+    bool has_uuid;
+    bool one_lane;         /* groups of one lane (CPUs): a row is an ordinary loop */
+    bool host_memory;      /* a tdmi_mem.handle is a host pointer (the cpu backend) */
+    bool streaming_stores; /* streaming stores pay for outputs much larger than the cache */
+    bool synchronous;      /* work is done when a queue function returns */
+    uint32_t min_lanes; /* a group has a power of two of lanes within these; both 1 if one_lane */
+    uint32_t max_lanes;
+    uint32_t max_groups;  /* groups worth launching for row-wise work: enough to fill the device */
+    uint64_t cache_bytes; /* last-level cache, 0 if unknown */
+    uint32_t alignment;   /* of allocations, bytes */
+    char cache_key[512];  /* everything a compiled kernel depends on: device, driver, options */
+} tdmi_device_facts;
+
+/* A piece of device memory. */
+typedef struct tdmi_mem {
+    void *handle; /* cl_mem, device pointer or host pointer; NULL binds a null pointer */
+    void *host;   /* address in host memory, where it has one from the start; else NULL */
+} tdmi_mem;
+
+/* One kernel variant: what is compiled, and for which constants. Plain data, compared by bytes. */
+typedef struct tdmi_variant {
+    uint8_t kernel; /* tdmi_kernel_id, see kernels/args.h */
+    uint8_t t;      /* tdm_dtype of the main tensors: T */
+    uint8_t u;      /* tdm_dtype of the second kind of tensor (cast source, norm output): U */
+    uint8_t op;     /* the kernel's own choice: activation, binary operator, norm kind … : OP */
+    uint8_t stream; /* streaming stores for the outputs: STREAM */
+    uint8_t reserved;
+    uint16_t lanes; /* lanes of a group, 1 on CPUs: LANES */
+} tdmi_variant;
+
+/* What a backend needs to build a variant. cpu looks the variant up in its own tables. */
+typedef struct tdmi_program_source {
+    tdmi_variant variant;
+    const char *entry; /* name of the kernel function */
+    const char *file;  /* for messages: "layer_norm.cl" */
+    const char *text;  /* whole source without the dialect header: args.h, numeric.h, kernel */
+    const char *const *options; /* "-DT=0" …, NULL-terminated; the same for OpenCL and NVRTC */
+    int buffers;                /* how many buffer arguments come before the struct */
+    size_t args_size;           /* size of that struct */
+} tdmi_program_source;
+
+/* A piece of malloc'ed memory handed to the caller, who frees data. */
+typedef struct tdmi_blob {
+    void *data;
+    size_t size;
+} tdmi_blob;
+
+/* One launch: `groups` groups of variant.lanes lanes. */
+typedef struct tdmi_launch {
+    uint32_t groups;
+    const tdmi_mem *const *mems; /* as many as the kernel has buffers; NULL binds a null pointer */
+    const void *args;            /* the struct, copied before launch() returns */
+} tdmi_launch;
+
+/* One matrix product, row-major: op(A) is m x k, stored k x m when transposed; ld in elements is
+ * the distance of stored rows; the strides between the matrices of a batch may be 0 for A and B.
+ * m, n, k, batch ≥ 1, alpha != 0. Offsets in elements. beta == 0 means C is not read. */
+typedef struct tdmi_gemm {
+    tdm_dtype dtype;
+    bool transpose_a, transpose_b;
+    bool tf32; /* allowed */
+    int64_t m, n, k, batch;
+    double alpha, beta;
+    const tdmi_mem *a, *b, *c;
+    int64_t a_offset, b_offset, c_offset;
+    int64_t lda, ldb, ldc;
+    int64_t a_stride, b_stride, c_stride;
+    const tdmi_mem *bias; /* [n], NULL for none */
+    int64_t bias_offset;
+    tdm_activation activation; /* after bias */
+} tdmi_gemm;
+
+/* The same product on host memory, with c, a and b to be filled in by the caller. */
+tdmi_host_gemm tdmi_host_gemm_of(const tdmi_gemm *gemm);
+
+/* Whether CBLAS runs this product as it stands: no epilogue, a dtype and sizes that it takes. */
+bool tdmi_cblas_takes(const tdmi_gemm *gemm);
+
+/* A BLAS provider of a backend. Its state belongs to one queue: the core allocates state_size
+ * zeroed bytes at the first product and calls attach; detach before the queue goes. */
+typedef struct tdmi_blas {
+    const char *name; /* "cblas", "clblast", "cublas" */
+    size_t state_size;
+    /* Opens the library. TDM_ERROR_UNAVAILABLE: the next provider is asked. */
+    tdm_status (*attach)(tdmi_bdevice *device, tdmi_bqueue *queue, void *state);
+    void (*detach)(void *state);
+    /* Can this product, epilogue included, be run? When not, the core asks again without the
+     * epilogue, then asks the next provider. */
+    bool (*supports)(void *state, const tdmi_gemm *gemm);
+    tdm_status (*gemm)(void *state, const tdmi_gemm *gemm);
+} tdmi_blas;
+
+typedef struct tdmi_backend {
+    const char *name;
+    tdm_backend id;
+    size_t device_size, queue_size, event_size, program_size, kernel_size;
+
+    /* Discovery: makes no context. load opens the runtime library and finds the devices; called
+     * once, first. A missing library or driver is TDM_ERROR_UNAVAILABLE; broken platforms and
+     * refused devices are reported with tdmi_diagnose and skipped. */
+    tdm_status (*load)(void);
+    size_t (*count)(void);
+    tdm_status (*info)(size_t index, tdmi_device_facts *facts);
+    /* Adds a diagnostic item for every library of the backend, BLAS included, opening them. */
+    void (*diagnose)(void);
+
+    /* Devices: here the context is made. */
+    tdm_status (*device_init)(tdmi_bdevice *device, size_t index);
+    void (*device_deinit)(tdmi_bdevice *device);
+    uint64_t (*device_free_memory)(tdmi_bdevice *device); /* bytes, or TDM_UNKNOWN */
+
+    /* Memory. host_alloc: page-aligned host memory, pinned if possible; mem->host is its address.
+     */
+    tdm_status (*mem_alloc)(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
+    void (*mem_free)(tdmi_bdevice *device, tdmi_mem *mem);
+    tdm_status (*host_alloc)(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
+    void (*host_free)(tdmi_bdevice *device, tdmi_mem *mem);
+
+    /* In-order queues. All asynchronous as far as the backend can; finish reports what failed. */
+    tdm_status (*queue_init)(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
+    void (*queue_deinit)(tdmi_bqueue *queue);
+    tdm_status (*queue_flush)(tdmi_bqueue *queue);
+    tdm_status (*queue_finish)(tdmi_bqueue *queue);
+    tdm_status (*write)(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, const void *source,
+                        size_t size);
+    tdm_status (*read)(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
+                       size_t size);
+    tdm_status (*copy)(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
+                       const tdmi_mem *destination, size_t destination_offset, size_t size);
+    tdm_status (*fill)(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
+                       const void *pattern, size_t pattern_size);
+    /* map: *pointer valid once the queue is past it. Backends that cannot map leave both NULL; the
+     * core then stages through host_alloc. */
+    tdm_status (*map)(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
+                      unsigned access, void **pointer);
+    tdm_status (*unmap)(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer);
+
+    /* Events. Recording twice replaces. elapsed: both have been waited for. */
+    tdm_status (*event_init)(tdmi_bdevice *device, tdmi_bevent *event);
+    void (*event_deinit)(tdmi_bevent *event);
+    tdm_status (*event_record)(tdmi_bevent *event, tdmi_bqueue *queue);
+    tdm_status (*event_wait)(tdmi_bevent *event);
+    tdm_status (*event_query)(tdmi_bevent *event, bool *done);
+    tdm_status (*event_elapsed)(tdmi_bevent *start, tdmi_bevent *end, double *seconds);
+    /* Same device only; the core waits on the host between devices. */
+    tdm_status (*queue_wait_event)(tdmi_bqueue *queue, tdmi_bevent *event);
+
+    /* Programs and kernels. program_build: from `binary` when not NULL (TDM_ERROR_COMPILE when it
+     * does not fit: the core builds anew from source), else from source; *result, when result is
+     * not NULL, receives the binary to keep (data NULL when there is none). A kernel belongs to one
+     * queue, so its arguments need no lock. */
+    tdm_status (*program_build)(tdmi_bdevice *device, const tdmi_program_source *source,
+                                const tdmi_blob *binary, tdmi_bprogram *program, tdmi_blob *result);
+    void (*program_deinit)(tdmi_bprogram *program);
+    tdm_status (*kernel_init)(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
+    void (*kernel_deinit)(tdmi_bkernel *kernel);
+    tdm_status (*launch)(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
+
+    /* BLAS providers of a device in order of preference, NULL-terminated. */
+    const tdmi_blas *const *(*blas)(tdmi_bdevice *device);
+} tdmi_backend;
+
+/* Adds an item to the diagnostics; the three texts are copied. Any thread. */
+void tdmi_diagnose(tdm_diagnostic_kind kind, bool ok, const char *subject, const char *detail,
+                   const char *advice);
+
+/* TANDEM_CPU_DEVICES, 1 when unset. Backends read no TANDEM_… variable themselves. */
+int tdmi_env_cpu_devices(void);
+
+#endif

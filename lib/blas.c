@@ -1,0 +1,75 @@
+/* Choosing the BLAS provider of a product; attaching providers to queues. */
+#include "blas.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tdm_status attach(tdm_queue *queue, tdmi_attached_blas *slot, const tdmi_blas *blas) {
+    if (!slot->tried) {
+        slot->tried = true;
+        slot->blas = blas;
+        slot->state = calloc(1, blas->state_size ? blas->state_size : 1);
+        slot->status = slot->state ? blas->attach(queue->device->impl, queue->impl, slot->state)
+                                   : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+        if (slot->status != TDM_OK) {
+            snprintf(slot->why, sizeof slot->why, "%s", tdm_last_error());
+            free(slot->state);
+            slot->state = NULL;
+        }
+    }
+    return slot->status == TDM_OK ? TDM_OK : tdmi_fail(slot->status, "%s", slot->why);
+}
+
+/* With the epilogue if the provider takes it, else without. */
+static bool ask(const tdmi_attached_blas *slot, const tdmi_gemm *gemm, bool *fused) {
+    *fused = slot->blas->supports(slot->state, gemm);
+    if (*fused) return true;
+    if (!gemm->bias && gemm->activation == TDM_ACTIVATION_NONE) return false;
+    tdmi_gemm plain = *gemm;
+    plain.bias = NULL;
+    plain.activation = TDM_ACTIVATION_NONE;
+    return slot->blas->supports(slot->state, &plain);
+}
+
+static tdm_status refuse_forced(const tdm_queue *queue, const tdmi_gemm *gemm, const char *forced,
+                                bool known) {
+    if (!known)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "TANDEM_BLAS is \"%s\", which %s does not have; unset it, or use another "
+                         "device",
+                         forced, queue->device->facts->info.id);
+    return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                     "TANDEM_BLAS is \"%s\", which does not support this %s product on %s; unset "
+                     "it, or set it to \"builtin\"",
+                     forced, tdm_dtype_name(gemm->dtype), queue->device->facts->info.id);
+}
+
+tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *choice) {
+    const char *forced = tdmi_env_values()->blas;
+    *choice = (tdmi_blas_choice){NULL, false};
+    if (forced && strcmp(forced, "builtin") == 0) return TDM_OK;
+    const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
+    bool known = false;
+    for (int i = 0; list[i] && i < TDMI_BLAS_LIMIT; i++) {
+        if (forced && strcmp(forced, list[i]->name) != 0) continue;
+        known = true;
+        tdmi_attached_blas *slot = &queue->blas[i];
+        tdm_status status = attach(queue, slot, list[i]);
+        /* A provider that is not installed is passed over, unless it is the one asked for. */
+        if (status != TDM_OK && forced)
+            return tdmi_fail_in(status, "TANDEM_BLAS is \"%s\"", forced);
+        if (status != TDM_OK || !ask(slot, gemm, &choice->fused)) continue;
+        choice->provider = slot;
+        return TDM_OK;
+    }
+    return forced ? refuse_forced(queue, gemm, forced, known) : TDM_OK;
+}
+
+void tdmi_queue_detach_blas(tdm_queue *queue) {
+    for (int i = 0; i < TDMI_BLAS_LIMIT; i++) {
+        if (!queue->blas[i].state) continue;
+        queue->blas[i].blas->detach(queue->blas[i].state);
+        free(queue->blas[i].state);
+    }
+}

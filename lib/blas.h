@@ -1,0 +1,19 @@
+/* Choosing the BLAS provider of a product. */
+#ifndef TDMI_BLAS_H
+#define TDMI_BLAS_H
+
+#include "core.h"
+
+/* A provider that is attached to the queue, and whether it takes the epilogue too. provider NULL:
+ * the builtin kernel. */
+typedef struct tdmi_blas_choice {
+    tdmi_attached_blas *provider;
+    bool fused;
+} tdmi_blas_choice;
+
+/* The first provider of the queue's device that supports the product, in its order, or the one that
+ * TANDEM_BLAS forces (TDM_ERROR_UNSUPPORTED when that one cannot). */
+tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm,
+                            tdmi_blas_choice *choice) TDM_MUST_USE;
+
+#endif

@@ -1,0 +1,103 @@
+/* Buffers: making, counting and freeing them; pinned host memory. */
+#include <stdlib.h>
+
+#include "core.h"
+
+tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffer) {
+    if (!buffer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_buffer_create: buffer is NULL");
+    *buffer = NULL;
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_buffer_create: device is NULL");
+    TDMI_TRY(tdmi_device_usable(device));
+    const tdm_device_info *info = &device->facts->info;
+    if (size > info->max_allocation)
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY,
+                         "tdm_buffer_create: size is %zu bytes, but %s allows %llu in one buffer",
+                         size, info->id, (unsigned long long)info->max_allocation);
+    tdm_buffer *made = calloc(1, sizeof *made);
+    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a buffer");
+    if (size > 0) {
+        pthread_mutex_lock(&device->lock);
+        tdm_status status = tdmi_pool_take(device, size, &made->block);
+        pthread_mutex_unlock(&device->lock);
+        if (status != TDM_OK) {
+            free(made);
+            return tdmi_fail_in(status, "tdm_buffer_create: size is %zu bytes on %s", size,
+                                info->id);
+        }
+    }
+    atomic_init(&made->references, 1);
+    atomic_init(&made->read_only, false);
+    made->device = tdm_device_retain(device);
+    made->size = size;
+    *buffer = made;
+    return TDM_OK;
+}
+
+tdm_buffer *tdm_buffer_retain(tdm_buffer *buffer) {
+    if (buffer) atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
+    return buffer;
+}
+
+void tdm_buffer_release(tdm_buffer *buffer) {
+    if (!buffer || tdmi_forked) return;
+    if (atomic_fetch_sub(&buffer->references, 1) != 1) return;
+    tdm_device *device = buffer->device;
+    if (buffer->block) {
+        pthread_mutex_lock(&device->lock);
+        tdmi_pool_give(device, buffer->block, buffer->size);
+        pthread_mutex_unlock(&device->lock);
+    }
+    free(buffer);
+    tdm_device_release(device);
+}
+
+tdm_device *tdm_buffer_get_device(const tdm_buffer *buffer) {
+    return buffer ? buffer->device : NULL;
+}
+
+size_t tdm_buffer_get_size(const tdm_buffer *buffer) { return buffer ? buffer->size : 0; }
+
+void tdm_buffer_freeze(tdm_buffer *buffer) {
+    if (buffer) atomic_store(&buffer->read_only, true);
+}
+
+tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer) {
+    if (!pointer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_host_alloc: pointer is NULL");
+    *pointer = NULL;
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_host_alloc: device is NULL");
+    if (size == 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_host_alloc: size is 0, at least 1 byte");
+    TDMI_TRY(tdmi_device_usable(device));
+    tdmi_host_block *block = calloc(1, sizeof *block);
+    if (!block) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    tdm_status status = device->backend->host_alloc(device->impl, size, &block->mem);
+    if (status != TDM_OK) {
+        free(block);
+        return tdmi_device_result(device,
+                                  tdmi_fail_in(status, "tdm_host_alloc: size is %zu bytes", size));
+    }
+    pthread_mutex_lock(&device->lock);
+    block->next = device->host_blocks;
+    device->host_blocks = block;
+    pthread_mutex_unlock(&device->lock);
+    tdm_device_retain(device);
+    *pointer = block->mem.host;
+    return TDM_OK;
+}
+
+void tdm_host_free(tdm_device *device, void *pointer) {
+    if (!device || !pointer || tdmi_forked) return;
+    tdmi_host_block *found = NULL;
+    pthread_mutex_lock(&device->lock);
+    for (tdmi_host_block **at = &device->host_blocks; *at; at = &(*at)->next) {
+        if ((*at)->mem.host != pointer) continue;
+        found = *at;
+        *at = found->next;
+        break;
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (!found) return;
+    device->backend->host_free(device->impl, &found->mem);
+    free(found);
+    tdm_device_release(device);
+}

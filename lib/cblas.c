@@ -1,0 +1,119 @@
+/* The machine's CBLAS (OpenBLAS, BLIS, MKL or the reference), opened at run time. */
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "backend.h"
+
+/* The CBLAS interface (BLAS Technical Forum 2001) with 32-bit integers. */
+enum { CBLAS_ROW_MAJOR = 101, CBLAS_NO_TRANS = 111, CBLAS_TRANS = 112 };
+typedef void sgemm_function(int, int, int, int, int, int, float, const float *, int, const float *,
+                            int, float, float *, int);
+typedef void dgemm_function(int, int, int, int, int, int, double, const double *, int,
+                            const double *, int, double, double *, int);
+
+static sgemm_function *cblas_sgemm;
+static dgemm_function *cblas_dgemm;
+/* OpenBLAS and BLIS only: how many threads a product may use. */
+static void (*openblas_set_num_threads)(int);
+static int (*openblas_get_num_threads)(void);
+
+static const char *const names[] = {"libopenblas.so.0", "libcblas.so.3", "libblis.so.4",
+                                    "libmkl_rt.so.2",   "libblas.so.3",  NULL};
+static tdmi_library library = {
+    .title = "CBLAS", .names = names, .advice = "install OpenBLAS (Debian: libopenblas0)"};
+static const tdmi_symbol symbols[] = {
+    {"cblas_sgemm", (void (**)(void)) & cblas_sgemm, false},
+    {"cblas_dgemm", (void (**)(void)) & cblas_dgemm, false},
+    {"openblas_set_num_threads", (void (**)(void)) & openblas_set_num_threads, true},
+    {"openblas_get_num_threads", (void (**)(void)) & openblas_get_num_threads, true},
+};
+enum { SYMBOL_COUNT = sizeof symbols / sizeof *symbols };
+
+/* Held for writing while OpenBLAS, whose number of threads is global, is set to one thread. */
+static pthread_rwlock_t thread_setting = PTHREAD_RWLOCK_INITIALIZER;
+
+tdm_status tdmi_cblas_open(void) { return tdmi_library_open(&library, symbols, SYMBOL_COUNT); }
+
+void tdmi_cblas_diagnose(void) { tdmi_library_diagnose(&library, symbols, SYMBOL_COUNT); }
+
+tdmi_host_gemm tdmi_host_gemm_of(const tdmi_gemm *gemm) {
+    return (tdmi_host_gemm){
+        .dtype = gemm->dtype,
+        .transpose_a = gemm->transpose_a,
+        .transpose_b = gemm->transpose_b,
+        .m = gemm->m,
+        .n = gemm->n,
+        .k = gemm->k,
+        .batch = gemm->batch,
+        .alpha = gemm->alpha,
+        .beta = gemm->beta,
+        .lda = gemm->lda,
+        .ldb = gemm->ldb,
+        .ldc = gemm->ldc,
+        .a_stride = gemm->a_stride,
+        .b_stride = gemm->b_stride,
+        .c_stride = gemm->c_stride,
+    };
+}
+
+bool tdmi_cblas_takes(const tdmi_gemm *gemm) {
+    return !gemm->bias && gemm->activation == TDM_ACTIVATION_NONE &&
+           (gemm->dtype == TDM_F32 || gemm->dtype == TDM_F64) && gemm->m <= INT_MAX &&
+           gemm->n <= INT_MAX && gemm->k <= INT_MAX && gemm->lda <= INT_MAX &&
+           gemm->ldb <= INT_MAX && gemm->ldc <= INT_MAX && gemm->batch <= UINT32_MAX;
+}
+
+static void product(const tdmi_host_gemm *gemm, int64_t index) {
+    int ta = gemm->transpose_a ? CBLAS_TRANS : CBLAS_NO_TRANS;
+    int tb = gemm->transpose_b ? CBLAS_TRANS : CBLAS_NO_TRANS;
+    int m = (int)gemm->m, n = (int)gemm->n, k = (int)gemm->k;
+    int lda = (int)gemm->lda, ldb = (int)gemm->ldb, ldc = (int)gemm->ldc;
+    if (gemm->dtype == TDM_F32)
+        cblas_sgemm(CBLAS_ROW_MAJOR, ta, tb, m, n, k, (float)gemm->alpha,
+                    (const float *)gemm->a + index * gemm->a_stride, lda,
+                    (const float *)gemm->b + index * gemm->b_stride, ldb, (float)gemm->beta,
+                    (float *)gemm->c + index * gemm->c_stride, ldc);
+    else
+        cblas_dgemm(CBLAS_ROW_MAJOR, ta, tb, m, n, k, gemm->alpha,
+                    (const double *)gemm->a + index * gemm->a_stride, lda,
+                    (const double *)gemm->b + index * gemm->b_stride, ldb, gemm->beta,
+                    (double *)gemm->c + index * gemm->c_stride, ldc);
+}
+
+typedef struct batch_share {
+    const tdmi_host_gemm *gemm;
+    uint32_t parts;
+} batch_share;
+
+static void run_share(void *context, uint32_t part) {
+    const batch_share *share = context;
+    int64_t batch = share->gemm->batch;
+    for (int64_t i = batch * part / share->parts; i < batch * (part + 1) / share->parts; i++)
+        product(share->gemm, i);
+}
+
+/* Products too small to be worth threads of their own go to one thread each. */
+static bool thread_per_product(const tdmi_host_gemm *gemm) {
+    double flops = 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k;
+    return gemm->batch >= 2 * tdmi_worker_count() && flops < 64e6 && tdmi_worker_count() > 1 &&
+           openblas_set_num_threads && openblas_get_num_threads;
+}
+
+void tdmi_cblas_gemm(const tdmi_host_gemm *gemm) {
+    if (!thread_per_product(gemm)) {
+        pthread_rwlock_rdlock(&thread_setting);
+        for (int64_t i = 0; i < gemm->batch; i++)
+            product(gemm, i);
+        pthread_rwlock_unlock(&thread_setting);
+        return;
+    }
+    uint32_t parts = (uint32_t)tdmi_worker_count() * 8;
+    if ((int64_t)parts > gemm->batch) parts = (uint32_t)gemm->batch;
+    pthread_rwlock_wrlock(&thread_setting);
+    int before = openblas_get_num_threads();
+    openblas_set_num_threads(1);
+    tdmi_parallel(parts, run_share, &(batch_share){gemm, parts});
+    openblas_set_num_threads(before);
+    pthread_rwlock_unlock(&thread_setting);
+}

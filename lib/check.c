@@ -1,0 +1,280 @@
+/* Checks of tensors, shared by all operations. */
+#include "check.h"
+
+#include <stdio.h>
+
+#include "core.h"
+
+const char *tdmi_shape_text(const tdm_tensor *tensor, char text[128]) {
+    size_t length = 0;
+    length += (size_t)snprintf(text, 128, "[");
+    for (int i = 0; i < tensor->ndim && length < 120; i++)
+        length += (size_t)snprintf(text + length, 128 - length, "%s%lld", i ? ", " : "",
+                                   (long long)tensor->shape[i]);
+    if (length < 127) snprintf(text + length, 128 - length, "]");
+    return text;
+}
+
+/* The first and one past the last element that the tensor touches. False when the numbers overflow.
+ * An empty tensor touches nothing: begin == end. */
+static bool extent(const tdm_tensor *tensor, int64_t *begin, int64_t *end) {
+    int64_t last = tensor->offset;
+    int64_t count = 1;
+    bool empty = false;
+    for (int i = 0; i < tensor->ndim; i++) {
+        int64_t reach;
+        if (tensor->shape[i] == 0) {
+            empty = true;
+            continue;
+        }
+        if (__builtin_mul_overflow(count, tensor->shape[i], &count) ||
+            __builtin_mul_overflow(tensor->shape[i] - 1, tensor->strides[i], &reach) ||
+            __builtin_add_overflow(last, reach, &last))
+            return false;
+    }
+    *begin = tensor->offset;
+    *end = empty ? tensor->offset : last + 1;
+    return last < INT64_MAX / 16;
+}
+
+tdm_status tdmi_tensor_check(const char *function, const char *name, const tdm_tensor *tensor) {
+    char text[128];
+    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, name);
+    if (!tensor->buffer)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s has no buffer", function, name);
+    if ((unsigned)tensor->dtype >= TDM_DTYPE_COUNT)
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of %s is %d, which is none",
+                         function, name, (int)tensor->dtype);
+    if (tensor->ndim < 1 || tensor->ndim > TDM_MAX_DIMS)
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: %s has %d dimensions, allowed are 1 to %d",
+                         function, name, tensor->ndim, TDM_MAX_DIMS);
+    for (int i = 0; i < tensor->ndim; i++) {
+        if (tensor->shape[i] < 0)
+            return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: dimension %d of %s is %lld, at least 0",
+                             function, i, name, (long long)tensor->shape[i]);
+        if (tensor->strides[i] < 0)
+            return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: stride %d of %s is %lld, at least 0",
+                             function, i, name, (long long)tensor->strides[i]);
+    }
+    int64_t begin, end;
+    if (tensor->offset < 0)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: the offset of %s is %lld, at least 0",
+                         function, name, (long long)tensor->offset);
+    if (!extent(tensor, &begin, &end))
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
+                         "%s: the shape %s of %s with its strides overflows", function,
+                         tdmi_shape_text(tensor, text), name);
+    size_t elements = tensor->buffer->size / tdm_dtype_size(tensor->dtype);
+    if ((uint64_t)end > elements)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
+                         "%s: %s %s reaches element %lld of its buffer, which has room for %zu %s",
+                         function, name, tdmi_shape_text(tensor, text), (long long)end - 1,
+                         elements, tdm_dtype_name(tensor->dtype));
+    return TDM_OK;
+}
+
+static bool same_view(const tdm_tensor *a, const tdm_tensor *b) {
+    if (a->dtype != b->dtype || a->ndim != b->ndim || a->offset != b->offset) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->shape[i] != b->shape[i] || (a->shape[i] > 1 && a->strides[i] != b->strides[i]))
+            return false;
+    return true;
+}
+
+/* The adjacent elements at the end of a view, and the common divisor of the strides that repeat
+ * them and of `pitch`. */
+static int64_t runs_of(const tdm_tensor *tensor, int64_t *pitch) {
+    int last = tensor->ndim - 1;
+    bool adjacent = tensor->strides[last] == 1;
+    for (int i = 0; i < (adjacent ? last : last + 1); i++) {
+        if (tensor->shape[i] <= 1) continue;
+        for (int64_t rest = tensor->strides[i]; rest != 0;) {
+            int64_t next = *pitch % rest;
+            *pitch = rest;
+            rest = next;
+        }
+    }
+    return adjacent ? tensor->shape[last] : 1;
+}
+
+/* Whether two views lie between each other, like blocks of columns of one matrix, or its even and
+ * odd elements: runs that repeat with one pitch and are disjoint modulo that pitch. */
+static bool interleaved(const tdm_tensor *a, const tdm_tensor *b) {
+    if (a->dtype != b->dtype) return false;
+    int64_t pitch = 0;
+    int64_t a_run = runs_of(a, &pitch), b_run = runs_of(b, &pitch);
+    if (pitch == 0) return false;
+    /* a covers [0, a_run) of a pitch that begins where a does */
+    int64_t b_begins = ((b->offset - a->offset) % pitch + pitch) % pitch;
+    return b_begins >= a_run && b_begins + b_run <= pitch;
+}
+
+static bool overlaps(const tdm_tensor *a, const tdm_tensor *b) {
+    if (a->buffer != b->buffer) return false;
+    int64_t begin_a, end_a, begin_b, end_b;
+    if (!extent(a, &begin_a, &end_a) || !extent(b, &begin_b, &end_b)) return true;
+    int64_t size_a = (int64_t)tdm_dtype_size(a->dtype), size_b = (int64_t)tdm_dtype_size(b->dtype);
+    if (begin_a == end_a || begin_b == end_b) return false;
+    if (begin_a * size_a >= end_b * size_b || begin_b * size_b >= end_a * size_a) return false;
+    return !interleaved(a, b);
+}
+
+/* An output must not have two elements in one place: sorted by stride, each dimension steps over
+ * all that the smaller ones reach. */
+static bool elements_distinct(const tdm_tensor *tensor) {
+    int64_t reach = 0;
+    bool used[TDM_MAX_DIMS] = {false};
+    if (tdm_tensor_count(tensor) == 0) return true;
+    for (int round = 0; round < tensor->ndim; round++) {
+        int least = -1;
+        for (int i = 0; i < tensor->ndim; i++)
+            if (!used[i] && (least < 0 || tensor->strides[i] < tensor->strides[least])) least = i;
+        used[least] = true;
+        if (tensor->shape[least] == 1) continue;
+        if (tensor->strides[least] <= reach) return false;
+        reach += (tensor->shape[least] - 1) * tensor->strides[least];
+    }
+    return true;
+}
+
+static tdm_status check_output(const char *function, const tdmi_arg *args, int count, int which) {
+    const tdmi_arg *output = &args[which];
+    if (atomic_load_explicit(&output->tensor->buffer->read_only, memory_order_relaxed))
+        return tdmi_fail(TDM_ERROR_READ_ONLY,
+                         "%s: the buffer of %s is read-only (tdm_buffer_freeze)", function,
+                         output->name);
+    if (!elements_distinct(output->tensor))
+        return tdmi_fail(TDM_ERROR_OVERLAP,
+                         "%s: the strides of %s put several elements in one place", function,
+                         output->name);
+    for (int i = 0; i < count; i++) {
+        const tdmi_arg *other = &args[i];
+        if (i == which || !other->tensor || !overlaps(output->tensor, other->tensor)) continue;
+        bool allowed = (output->in_place >> i) & 1;
+        if (allowed && same_view(output->tensor, other->tensor)) continue;
+        return tdmi_fail(TDM_ERROR_OVERLAP, "%s: %s overlaps %s; allowed is %s", function,
+                         output->name, other->name,
+                         allowed ? "only exactly the same view" : "no overlap");
+    }
+    return TDM_OK;
+}
+
+static tdm_status check_device(const char *function, const tdm_queue *queue, const tdmi_arg *args,
+                               int count, int which) {
+    const tdm_device *device = args[which].tensor->buffer->device;
+    if (device == queue->device) return TDM_OK;
+    for (int i = 0; i < count; i++)
+        if (args[i].tensor && args[i].tensor->buffer && args[i].tensor->buffer->device != device)
+            return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
+                             "%s: %s is on %s, but %s is on %s (and queue is of %s); move one with "
+                             "tdm_buffer_copy",
+                             function, args[which].name, device->facts->info.id, args[i].name,
+                             args[i].tensor->buffer->device->facts->info.id,
+                             queue->device->facts->info.id);
+    return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
+                     "%s: %s is on %s, but queue is of %s; move it with tdm_buffer_copy or use a "
+                     "queue of its device",
+                     function, args[which].name, device->facts->info.id,
+                     queue->device->facts->info.id);
+}
+
+static tdm_status check_dtype(const char *function, const tdmi_arg *args, int which) {
+    const tdmi_arg *arg = &args[which];
+    if (arg->flags & TDMI_ARG_ANY_DTYPE) return TDM_OK;
+    if (arg->tensor->dtype > TDM_BF16)
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                         "%s: the dtype of %s is %s, allowed are f32, f64, f16 and bf16", function,
+                         arg->name, tdm_dtype_name(arg->tensor->dtype));
+    for (int i = 0; i < which; i++) {
+        if (!args[i].tensor || (args[i].flags & TDMI_ARG_ANY_DTYPE)) continue;
+        if (args[i].tensor->dtype == arg->tensor->dtype) return TDM_OK;
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                         "%s: the dtype of %s is %s, but that of %s is %s; tdm_cast converts",
+                         function, arg->name, tdm_dtype_name(arg->tensor->dtype), args[i].name,
+                         tdm_dtype_name(args[i].tensor->dtype));
+    }
+    return TDM_OK;
+}
+
+static tdm_status check_f64(const char *function, const tdm_queue *queue, const tdmi_arg *arg) {
+    if (arg->tensor->dtype != TDM_F64 || queue->device->facts->info.has_f64) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: %s is f64, but %s has no f64 arithmetic", function,
+                     arg->name, queue->device->facts->info.id);
+}
+
+tdm_status tdmi_check_args(const char *function, const tdm_queue *queue, const tdmi_arg *args,
+                           int count) {
+    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    TDMI_TRY(tdmi_device_usable(queue->device));
+    for (int i = 0; i < count; i++) {
+        if (!args[i].tensor && (args[i].flags & TDMI_ARG_OPTIONAL)) continue;
+        TDMI_TRY(tdmi_tensor_check(function, args[i].name, args[i].tensor));
+        TDMI_TRY(check_dtype(function, args, i));
+        TDMI_TRY(check_device(function, queue, args, count, i));
+        TDMI_TRY(check_f64(function, queue, &args[i]));
+    }
+    for (int i = 0; i < count; i++)
+        if (args[i].tensor && (args[i].flags & TDMI_ARG_OUTPUT))
+            TDMI_TRY(check_output(function, args, count, i));
+    return TDM_OK;
+}
+
+tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
+                                 const char *b_name, const tdm_tensor *b) {
+    bool same = a->ndim == b->ndim;
+    for (int i = 0; same && i < a->ndim; i++)
+        same = a->shape[i] == b->shape[i];
+    if (same) return TDM_OK;
+    char a_text[128], b_text[128];
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of %s is %s, but that of %s is %s",
+                     function, a_name, tdmi_shape_text(a, a_text), b_name,
+                     tdmi_shape_text(b, b_text));
+}
+
+tdm_status tdmi_check_vector(const char *function, const char *name, const tdm_tensor *tensor,
+                             int64_t n) {
+    char text[128];
+    if (tensor->ndim != 1 || tensor->shape[0] != n)
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of %s is %s, it must be [%lld]",
+                         function, name, tdmi_shape_text(tensor, text), (long long)n);
+    if (n > 1 && tensor->strides[0] != 1)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: the stride of %s is %lld, it must be 1; tdm_cast copies it", function,
+                         name, (long long)tensor->strides[0]);
+    return TDM_OK;
+}
+
+tdm_status tdmi_rows_of(const char *function, const char *name, const tdm_tensor *tensor,
+                        tdmi_rows *rows) {
+    int last = tensor->ndim - 1;
+    rows->cols = tensor->shape[last];
+    rows->rows = 1;
+    rows->stride = rows->cols;
+    for (int i = 0; i < last; i++)
+        rows->rows *= tensor->shape[i];
+    if (rows->rows == 0 || rows->cols == 0) return TDM_OK;
+    if (rows->cols > 1 && tensor->strides[last] != 1)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: the rows of %s have stride %lld, it must be 1; tdm_cast copies it "
+                         "into a contiguous tensor",
+                         function, name, (long long)tensor->strides[last]);
+    if (rows->cols > INT32_MAX)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: the rows of %s have %lld elements, allowed are fewer than 2^31",
+                         function, name, (long long)rows->cols);
+    int64_t below = 1; /* rows counted so far, from the last dimension on */
+    bool any = false;
+    for (int i = last - 1; i >= 0; i--) {
+        if (tensor->shape[i] == 1) continue;
+        if (!any)
+            rows->stride = tensor->strides[i];
+        else if (tensor->strides[i] != rows->stride * below)
+            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                             "%s: the rows of %s have no common stride (dimension %d); tdm_cast "
+                             "copies it into a contiguous tensor",
+                             function, name, i);
+        any = true;
+        below *= tensor->shape[i];
+    }
+    return TDM_OK;
+}

@@ -1,0 +1,52 @@
+/* Checks of tensors, shared by all operations: each rejects with one sentence that names the
+ * function, the argument, its value and what is allowed. */
+#ifndef TDMI_CHECK_H
+#define TDMI_CHECK_H
+
+#include "fail.h"
+
+#include <tandem/ops.h>
+
+/* One tensor by itself: pointer, buffer, dtype, dimensions, strides, and that every element lies
+ * inside the buffer. */
+tdm_status tdmi_tensor_check(const char *function, const char *name,
+                             const tdm_tensor *tensor) TDM_MUST_USE;
+
+enum {
+    TDMI_ARG_OUTPUT = 1u,    /* written */
+    TDMI_ARG_ANY_DTYPE = 2u, /* need not have the operation's dtype; else f32, f64, f16 or bf16 */
+    TDMI_ARG_OPTIONAL = 4u   /* may be NULL */
+};
+
+/* One tensor argument of an operation. */
+typedef struct tdmi_arg {
+    const char *name;
+    const tdm_tensor *tensor;
+    unsigned flags;
+    unsigned in_place; /* outputs: bit i set when this may be exactly the same view as argument i */
+} tdmi_arg;
+
+/* All arguments of an operation: the queue, each tensor by itself, one device, one dtype, outputs
+ * writable and free of overlap. */
+tdm_status tdmi_check_args(const char *function, const tdm_queue *queue, const tdmi_arg *args,
+                           int count) TDM_MUST_USE;
+
+tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
+                                 const char *b_name, const tdm_tensor *b) TDM_MUST_USE;
+
+/* A 1-D tensor of n elements with stride 1 (a bias, a weight). */
+tdm_status tdmi_check_vector(const char *function, const char *name, const tdm_tensor *tensor,
+                             int64_t n) TDM_MUST_USE;
+
+/* "[2, 3]" into a buffer of 128 characters; returns it. */
+const char *tdmi_shape_text(const tdm_tensor *tensor, char text[128]);
+
+/* A tensor seen as rows: the last dimension, adjacent, and the others collapsed. */
+typedef struct tdmi_rows {
+    int64_t rows, cols, stride; /* stride: from row to row, in elements */
+} tdmi_rows;
+
+tdm_status tdmi_rows_of(const char *function, const char *name, const tdm_tensor *tensor,
+                        tdmi_rows *rows) TDM_MUST_USE;
+
+#endif

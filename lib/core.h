@@ -1,0 +1,128 @@
+/* The core's own objects, and what the files of lib/ share. Not seen by backends. */
+#ifndef TDMI_CORE_H
+#define TDMI_CORE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "backend.h"
+#include "env.h"
+#include "registry.h"
+
+/* A block of memory from the driver, in use by a buffer or cached by the pool. */
+typedef struct tdmi_block {
+    tdmi_mem mem;
+    size_t size;       /* as allocated */
+    uint64_t released; /* device->sequence when it was released */
+    struct tdmi_block *next;
+} tdmi_block;
+
+typedef struct tdmi_pool {
+    tdmi_block *cached;
+    tdm_memory_stats stats;
+} tdmi_pool;
+
+/* Host memory that tdm_host_alloc gave out. */
+typedef struct tdmi_host_block {
+    tdmi_mem mem;
+    struct tdmi_host_block *next;
+} tdmi_host_block;
+
+/* A mapping that has not been ended. */
+typedef struct tdmi_mapping {
+    void *pointer;
+    const tdm_buffer *buffer;
+    size_t offset, size;
+    unsigned access;
+    struct tdmi_mapping *next;
+} tdmi_mapping;
+
+typedef struct tdmi_program tdmi_program; /* program.c */
+
+struct tdm_device {
+    atomic_uint references;
+    size_t listed; /* index in the registry */
+    const tdmi_backend *backend;
+    const tdmi_device_facts *facts;
+    tdmi_bdevice *impl;
+    atomic_bool lost;
+    atomic_uint_fast64_t sequence; /* counts submissions, for the pool */
+    pthread_mutex_t lock;          /* all below */
+    tdmi_pool pool;
+    tdm_queue *queues;
+    tdmi_host_block *host_blocks;
+    tdmi_mapping *mappings;
+    pthread_mutex_t program_lock; /* builds take long: they do not hold up memory */
+    tdmi_program *programs;
+};
+
+typedef struct tdmi_kernel_slot {
+    uint64_t key; /* the bytes of the variant */
+    tdmi_bkernel *kernel;
+} tdmi_kernel_slot;
+
+enum { TDMI_BLAS_LIMIT = 4 };
+
+/* A BLAS provider attached to a queue, or why it could not be. */
+typedef struct tdmi_attached_blas {
+    const tdmi_blas *blas;
+    void *state;
+    bool tried;
+    tdm_status status;
+    char why[512];
+} tdmi_attached_blas;
+
+struct tdm_queue {
+    tdm_device *device;
+    tdmi_bqueue *impl;
+    unsigned flags;
+    atomic_uint_fast64_t first_pending; /* sequence of the first work since a finish; 0: none */
+    tdmi_kernel_slot *slots;            /* hash table, a power of two long */
+    size_t slot_count, slot_used;
+    tdmi_attached_blas blas[TDMI_BLAS_LIMIT];
+    tdmi_block *scratch;
+    tdm_queue *next; /* of the device */
+};
+
+struct tdm_event {
+    tdm_device *device;
+    tdmi_bevent *impl;
+    bool recorded, timed;
+};
+
+struct tdm_buffer {
+    atomic_uint references;
+    tdm_device *device;
+    tdmi_block *block; /* NULL when size is 0 */
+    size_t size;
+    atomic_bool read_only;
+};
+
+/* device.c: what every call on an opened device begins with; and the end of every backend call,
+ * which remembers a lost device. */
+tdm_status tdmi_device_usable(const tdm_device *device) TDM_MUST_USE;
+tdm_status tdmi_device_result(tdm_device *device, tdm_status status) TDM_MUST_USE;
+
+/* queue.c: the end of every call that gives work to the queue, after it was given: marks the queue
+ * as pending, passes the status on and remembers a lost device. */
+tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) TDM_MUST_USE;
+
+/* queue.c: at least `size` bytes of device memory for work on this queue alone. The next caller
+ * gets the same memory: work on a queue runs in order. */
+tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) TDM_MUST_USE;
+
+/* pool.c: called with device->lock held. */
+tdm_status tdmi_pool_take(tdm_device *device, size_t size, tdmi_block **block) TDM_MUST_USE;
+void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t size);
+void tdmi_pool_trim(tdm_device *device);
+
+/* program.c: the kernel of a variant, built or fetched at first use; then one look-up, no lock. */
+tdm_status tdmi_queue_kernel(tdm_queue *queue, tdmi_variant variant,
+                             tdmi_bkernel **kernel) TDM_MUST_USE;
+void tdmi_queue_free_kernels(tdm_queue *queue);
+void tdmi_device_free_programs(tdm_device *device);
+
+/* blas.c */
+void tdmi_queue_detach_blas(tdm_queue *queue);
+
+#endif

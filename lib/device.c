@@ -1,0 +1,180 @@
+/* Devices: listing, opening, reference counts, memory statistics. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+
+/* The opened devices by index in the registry; at most one object each. */
+static tdm_device **opened;
+static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
+
+const char *tdm_backend_name(tdm_backend backend) {
+    switch (backend) {
+    case TDM_CPU:
+        return "cpu";
+    case TDM_CUDA:
+        return "cuda";
+    case TDM_OPENCL:
+        return "opencl";
+    }
+    return "unknown";
+}
+
+tdm_status tdm_get_device_count(size_t *count) {
+    TDMI_TRY(tdmi_enter());
+    if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_device_count: count is NULL");
+    const tdmi_listed_device *devices;
+    return tdmi_registry_get(&devices, count);
+}
+
+tdm_status tdm_get_device_info(size_t index, const tdm_device_info **info) {
+    TDMI_TRY(tdmi_enter());
+    if (!info) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_device_info: info is NULL");
+    *info = NULL;
+    const tdmi_listed_device *devices;
+    size_t count;
+    TDMI_TRY(tdmi_registry_get(&devices, &count));
+    if (index >= count)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
+                         "tdm_get_device_info: index is %zu, but %zu device%s listed", index, count,
+                         count == 1 ? " is" : "s are");
+    *info = &devices[index].facts.info;
+    return TDM_OK;
+}
+
+tdm_status tdm_find_device(const char *name, size_t *index) {
+    TDMI_TRY(tdmi_enter());
+    if (!index) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_find_device: index is NULL");
+    return tdmi_registry_find(name, index);
+}
+
+static tdm_status create_device(const tdmi_listed_device *listed, size_t index,
+                                tdm_device **device) {
+    tdm_device *made = calloc(1, sizeof *made);
+    tdmi_bdevice *impl = calloc(1, listed->backend->device_size);
+    if (!made || !impl) {
+        free(made);
+        free(impl);
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a device");
+    }
+    tdm_status status = listed->backend->device_init(impl, listed->index);
+    if (status != TDM_OK) {
+        free(made);
+        free(impl);
+        return tdmi_fail_in(status, "opening %s", listed->facts.info.id);
+    }
+    atomic_init(&made->references, 1);
+    atomic_init(&made->lost, false);
+    atomic_init(&made->sequence, 0);
+    made->listed = index;
+    made->backend = listed->backend;
+    made->facts = &listed->facts;
+    made->impl = impl;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&made->program_lock, NULL);
+    *device = made;
+    return TDM_OK;
+}
+
+tdm_status tdm_device_open(const char *name, tdm_device **device) {
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_open: device is NULL");
+    *device = NULL;
+    TDMI_TRY(tdmi_enter());
+    size_t index, count;
+    const tdmi_listed_device *devices;
+    TDMI_TRY(tdmi_registry_find(name, &index));
+    TDMI_TRY(tdmi_registry_get(&devices, &count));
+    pthread_mutex_lock(&opened_lock);
+    tdm_status status = TDM_OK;
+    if (!opened) opened = calloc(count, sizeof *opened);
+    if (!opened) {
+        status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a device");
+    } else if (opened[index]) {
+        *device = tdm_device_retain(opened[index]);
+    } else {
+        status = create_device(&devices[index], index, device);
+        if (status == TDM_OK) opened[index] = *device;
+    }
+    pthread_mutex_unlock(&opened_lock);
+    return status;
+}
+
+tdm_device *tdm_device_retain(tdm_device *device) {
+    if (device) atomic_fetch_add_explicit(&device->references, 1, memory_order_relaxed);
+    return device;
+}
+
+static void destroy_device(tdm_device *device) {
+    tdmi_device_free_programs(device);
+    tdmi_pool_trim(device);
+    while (device->host_blocks) {
+        tdmi_host_block *block = device->host_blocks;
+        device->host_blocks = block->next;
+        device->backend->host_free(device->impl, &block->mem);
+        free(block);
+    }
+    while (device->mappings) {
+        tdmi_mapping *mapping = device->mappings;
+        device->mappings = mapping->next;
+        free(mapping);
+    }
+    device->backend->device_deinit(device->impl);
+    pthread_mutex_destroy(&device->lock);
+    pthread_mutex_destroy(&device->program_lock);
+    free(device->impl);
+    free(device);
+}
+
+void tdm_device_release(tdm_device *device) {
+    if (!device || tdmi_forked) return;
+    /* The last reference goes under the lock, so that a device that is being opened again at this
+     * moment is either this one, still whole, or a new one. */
+    unsigned references = atomic_load(&device->references);
+    while (references > 1)
+        if (atomic_compare_exchange_weak(&device->references, &references, references - 1)) return;
+    pthread_mutex_lock(&opened_lock);
+    bool last = atomic_fetch_sub(&device->references, 1) == 1;
+    if (last) opened[device->listed] = NULL;
+    pthread_mutex_unlock(&opened_lock);
+    if (last) destroy_device(device);
+}
+
+const tdm_device_info *tdm_device_get_info(const tdm_device *device) {
+    return device ? &device->facts->info : NULL;
+}
+
+tdm_status tdmi_device_usable(const tdm_device *device) {
+    TDMI_NOT_FORKED();
+    if (atomic_load_explicit(&device->lost, memory_order_relaxed))
+        return tdmi_fail(TDM_ERROR_DEVICE_LOST,
+                         "%s was lost earlier; release it and everything on it",
+                         device->facts->info.id);
+    return TDM_OK;
+}
+
+tdm_status tdmi_device_result(tdm_device *device, tdm_status status) {
+    if (status == TDM_ERROR_DEVICE_LOST) atomic_store(&device->lost, true);
+    return status;
+}
+
+tdm_status tdm_device_get_memory_stats(tdm_device *device, tdm_memory_stats *stats) {
+    if (!device)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_get_memory_stats: device is NULL");
+    if (!stats)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_get_memory_stats: stats is NULL");
+    TDMI_TRY(tdmi_device_usable(device));
+    pthread_mutex_lock(&device->lock);
+    *stats = device->pool.stats;
+    pthread_mutex_unlock(&device->lock);
+    stats->device_free = device->backend->device_free_memory(device->impl);
+    return TDM_OK;
+}
+
+tdm_status tdm_device_trim(tdm_device *device) {
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_trim: device is NULL");
+    TDMI_TRY(tdmi_device_usable(device));
+    pthread_mutex_lock(&device->lock);
+    tdmi_pool_trim(device);
+    pthread_mutex_unlock(&device->lock);
+    return TDM_OK;
+}

@@ -1,0 +1,90 @@
+/* The diagnostics: what was looked for, found or not, and why. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "env.h"
+#include "registry.h"
+
+enum { LIMIT = 512 };
+
+static tdm_diagnostic items[LIMIT];
+static size_t item_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static const char *keep(const char *text) {
+    char *copy = strdup(text ? text : "");
+    return copy ? copy : "";
+}
+
+void tdmi_diagnose(tdm_diagnostic_kind kind, bool ok, const char *subject, const char *detail,
+                   const char *advice) {
+    pthread_mutex_lock(&lock);
+    if (item_count < LIMIT)
+        items[item_count++] = (tdm_diagnostic){.kind = kind,
+                                               .ok = ok,
+                                               .subject = keep(subject),
+                                               .detail = keep(detail),
+                                               .advice = keep(advice)};
+    pthread_mutex_unlock(&lock);
+}
+
+extern char **environ;
+
+static void diagnose_environment(void) {
+    const tdmi_env *env;
+    tdm_status status = tdmi_env_get(&env);
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (strncmp(*entry, "TANDEM_", 7) != 0) continue;
+        char name[64];
+        size_t length = strcspn(*entry, "=");
+        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), *entry);
+        const char *text = (*entry)[length] ? *entry + length + 1 : "";
+        /* the message of a refused environment begins with the variable's name */
+        bool bad = status != TDM_OK && strncmp(tdm_last_error(), name, strlen(name)) == 0;
+        tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, !bad, name, bad ? tdm_last_error() : text,
+                      bad ? "correct or unset it" : "");
+    }
+}
+
+static void diagnose_selection(void) {
+    const tdmi_env *env = tdmi_env_values();
+    size_t index, count;
+    const tdmi_listed_device *devices;
+    if (tdmi_registry_get(&devices, &count) != TDM_OK ||
+        tdmi_registry_find(NULL, &index) != TDM_OK) {
+        tdmi_diagnose(TDM_DIAGNOSTIC_SELECTION, false, "default device", tdm_last_error(),
+                      "correct TANDEM_DEVICE or TANDEM_BACKEND, or install what is missing above");
+        return;
+    }
+    char detail[160];
+    snprintf(detail, sizeof detail, "%s, decided by %s", devices[index].facts.info.id,
+             env->device          ? "TANDEM_DEVICE"
+             : env->backend_given ? "TANDEM_BACKEND"
+                                  : "the order cuda, opencl, cpu (nothing is set)");
+    tdmi_diagnose(TDM_DIAGNOSTIC_SELECTION, true, "default device", detail, "");
+}
+
+static void diagnose_all(void) {
+    diagnose_environment();
+    const tdmi_listed_device *devices;
+    size_t count;
+    if (tdmi_registry_get(&devices, &count) != TDM_OK)
+        tdmi_diagnose(TDM_DIAGNOSTIC_DEVICE, false, "device list", tdm_last_error(), "");
+    const tdmi_env *env = tdmi_env_values();
+    for (size_t i = 0; i < env->backend_count; i++)
+        env->backends[i]->diagnose();
+    diagnose_selection();
+}
+
+tdm_status tdm_get_diagnostics(const tdm_diagnostic **list, size_t *count) {
+    TDMI_NOT_FORKED();
+    if (!list) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostics: items is NULL");
+    if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostics: count is NULL");
+    pthread_once(&once, diagnose_all);
+    *list = items;
+    *count = item_count;
+    return TDM_OK;
+}

@@ -1,0 +1,47 @@
+/* The TANDEM_… environment, read and checked once. */
+#ifndef TDMI_ENV_H
+#define TDMI_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "backend.h"
+
+typedef struct tdmi_env {
+    /* backends in the order of the selection */
+    const tdmi_backend *backends[8];
+    size_t backend_count;
+    bool backend_given; /* TANDEM_BACKEND is set and is not "auto" */
+    const char *device; /* TANDEM_DEVICE, or NULL */
+    int cpu_devices;
+    int cpu_threads;  /* 0: not set */
+    const char *blas; /* a provider's name, or NULL */
+    bool tf32;
+    const char *cache_dir;    /* TANDEM_CACHE_DIR, or NULL */
+    const char *library_path; /* TANDEM_LIBRARY_PATH, or NULL */
+} tdmi_env;
+
+/* Every backend that was built, in the order of `auto`. */
+extern const tdmi_backend *const tdmi_backends[];
+extern const size_t tdmi_backend_count;
+
+/* The environment as it was at the first call. *env is usable (defaults for what was refused) even
+ * when the result is TDM_ERROR_ENVIRONMENT, whose message is set anew at each call. */
+tdm_status tdmi_env_get(const tdmi_env **env) TDM_MUST_USE;
+
+/* The same without an opinion on errors: for code that was let through by tdmi_enter already. */
+const tdmi_env *tdmi_env_values(void);
+
+/* First line of every public function that does something: TDM_ERROR_FORKED in a child of a process
+ * that had used the library, TDM_ERROR_ENVIRONMENT when the environment is refused. */
+tdm_status tdmi_enter(void) TDM_MUST_USE;
+
+/* The fork check alone, for functions that run after an object was made: one load. */
+extern volatile int tdmi_forked;
+tdm_status tdmi_fail_forked(void) TDM_MUST_USE;
+#define TDMI_NOT_FORKED()                                                                          \
+    do {                                                                                           \
+        if (tdmi_forked) return tdmi_fail_forked();                                                \
+    } while (0)
+
+#endif

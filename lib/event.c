@@ -1,0 +1,102 @@
+/* Events. */
+#include <stdlib.h>
+
+#include "core.h"
+
+tdm_status tdm_event_create(tdm_device *device, tdm_event **event) {
+    if (!event) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_create: event is NULL");
+    *event = NULL;
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_create: device is NULL");
+    TDMI_TRY(tdmi_device_usable(device));
+    tdm_event *made = calloc(1, sizeof *made);
+    tdmi_bevent *impl = calloc(1, device->backend->event_size);
+    tdm_status status = made && impl
+                            ? device->backend->event_init(device->impl, impl)
+                            : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for an event");
+    if (status != TDM_OK) {
+        free(made);
+        free(impl);
+        return tdmi_device_result(device, status);
+    }
+    made->device = tdm_device_retain(device);
+    made->impl = impl;
+    *event = made;
+    return TDM_OK;
+}
+
+void tdm_event_destroy(tdm_event *event) {
+    if (!event || tdmi_forked) return;
+    event->device->backend->event_deinit(event->impl);
+    tdm_device_release(event->device);
+    free(event->impl);
+    free(event);
+}
+
+tdm_status tdm_event_record(tdm_event *event, tdm_queue *queue) {
+    if (!event) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_record: event is NULL");
+    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_record: queue is NULL");
+    if (event->device != queue->device)
+        return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
+                         "tdm_event_record: event is of %s, but queue is of %s",
+                         event->device->facts->info.id, queue->device->facts->info.id);
+    TDMI_TRY(tdmi_device_usable(event->device));
+    TDMI_TRY(tdmi_queue_submitted(queue,
+                                  event->device->backend->event_record(event->impl, queue->impl)));
+    event->recorded = true;
+    event->timed = (queue->flags & TDM_QUEUE_TIMING) != 0;
+    return TDM_OK;
+}
+
+/* NULL, lost and never recorded: the checks of every function that looks at an event. */
+static tdm_status check_recorded(const tdm_event *event, const char *function, const char *name) {
+    if (!event) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, name);
+    TDMI_TRY(tdmi_device_usable(event->device));
+    if (!event->recorded)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: %s was never recorded; call tdm_event_record first", function, name);
+    return TDM_OK;
+}
+
+tdm_status tdm_event_wait(tdm_event *event) {
+    TDMI_TRY(check_recorded(event, "tdm_event_wait", "event"));
+    return tdmi_device_result(event->device, event->device->backend->event_wait(event->impl));
+}
+
+tdm_status tdm_event_query(tdm_event *event, bool *done) {
+    if (!done) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_query: done is NULL");
+    *done = false;
+    TDMI_TRY(check_recorded(event, "tdm_event_query", "event"));
+    return tdmi_device_result(event->device,
+                              event->device->backend->event_query(event->impl, done));
+}
+
+tdm_status tdm_event_elapsed(tdm_event *start, tdm_event *end, double *seconds) {
+    if (!seconds)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_elapsed: seconds is NULL");
+    *seconds = 0;
+    TDMI_TRY(check_recorded(start, "tdm_event_elapsed", "start"));
+    TDMI_TRY(check_recorded(end, "tdm_event_elapsed", "end"));
+    if (start->device != end->device)
+        return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
+                         "tdm_event_elapsed: start is of %s, but end is of %s",
+                         start->device->facts->info.id, end->device->facts->info.id);
+    if (!start->timed || !end->timed)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "tdm_event_elapsed: %s was recorded in a queue made without "
+                         "TDM_QUEUE_TIMING",
+                         start->timed ? "end" : "start");
+    const tdmi_backend *backend = start->device->backend;
+    TDMI_TRY(tdmi_device_result(start->device, backend->event_wait(start->impl)));
+    TDMI_TRY(tdmi_device_result(start->device, backend->event_wait(end->impl)));
+    return tdmi_device_result(start->device,
+                              backend->event_elapsed(start->impl, end->impl, seconds));
+}
+
+tdm_status tdm_queue_wait_event(tdm_queue *queue, tdm_event *event) {
+    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_wait_event: queue is NULL");
+    TDMI_TRY(tdmi_device_usable(queue->device));
+    TDMI_TRY(check_recorded(event, "tdm_queue_wait_event", "event"));
+    if (event->device != queue->device) return tdm_event_wait(event);
+    return tdmi_queue_submitted(queue,
+                                event->device->backend->queue_wait_event(queue->impl, event->impl));
+}

@@ -1,0 +1,23 @@
+/* Failing: the status is returned and the message is set in one expression. */
+#ifndef TDMI_FAIL_H
+#define TDMI_FAIL_H
+
+#include <tandem/status.h>
+
+/* Sets the thread's message (printf format) and returns status: return tdmi_fail(TDM_ERROR_…, "…");
+ */
+tdm_status tdmi_fail(tdm_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3))) TDM_MUST_USE;
+
+/* Puts a context before the thread's message ("opening opencl:0: …") and returns status. */
+tdm_status tdmi_fail_in(tdm_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3))) TDM_MUST_USE;
+
+/* Returns from the calling function when the expression is not TDM_OK. */
+#define TDMI_TRY(expression)                                                                       \
+    do {                                                                                           \
+        tdm_status tdmi_try_status_ = (expression);                                                \
+        if (tdmi_try_status_ != TDM_OK) return tdmi_try_status_;                                   \
+    } while (0)
+
+#endif

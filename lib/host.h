@@ -1,0 +1,43 @@
+/* What runs on the host's own cores: worker threads, and the machine's CBLAS. Used by the cpu
+ * backend, and by the opencl backend inside native kernels. */
+#ifndef TDMI_HOST_H
+#define TDMI_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tandem/ops.h>
+
+/* Threads that tdmi_parallel uses, the caller included: TANDEM_CPU_THREADS or the number of cores
+ * this process may run on. */
+int tdmi_worker_count(void);
+
+/* Runs body(context, i) for i in [0, count) on the workers and the caller, and returns when all are
+ * done. Items are handed out one at a time, in order. When another thread is using the workers, or
+ * from inside a body, everything runs on the caller. The body must not fail. */
+void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), void *context);
+
+/* A row-major matrix product on host memory: C = alpha op(A) op(B) + beta C, `batch` times with the
+ * strides between matrices in elements (0 repeats). Only f32 and f64. */
+typedef struct tdmi_host_gemm {
+    tdm_dtype dtype;
+    bool transpose_a, transpose_b;
+    int64_t m, n, k, batch;
+    double alpha, beta;
+    const void *a, *b;
+    void *c;
+    int64_t lda, ldb, ldc;
+    int64_t a_stride, b_stride, c_stride;
+} tdmi_host_gemm;
+
+/* Opens CBLAS if not yet tried; TDM_ERROR_UNAVAILABLE says what to install. */
+tdm_status tdmi_cblas_open(void) TDM_MUST_USE;
+
+/* Adds the diagnostic item of the CBLAS library. */
+void tdmi_cblas_diagnose(void);
+
+/* Runs it: one product with CBLAS's own threads, a batch of small ones with a thread per product.
+ * tdmi_cblas_open succeeded and tdmi_cblas_takes (backend.h) said true. Any thread. */
+void tdmi_cblas_gemm(const tdmi_host_gemm *gemm);
+
+#endif

@@ -1,0 +1,139 @@
+/* Devices: listing them (which opens nothing), choosing one, opening it.
+ *
+ * Names: "cpu" (= "cpu:0"), "cpu:1", "cuda:0", "opencl:2", "gpu:0" (the first physical GPU, through
+ * the first backend of the selection that lists it), "cuda:uuid=GPU-…", "opencl:pci=0000:3b:00.0".
+ *
+ * Environment, read once at the first call (an API call that names a device beats it):
+ *   TANDEM_BACKEND      "auto" or an ordered list, e.g. "cuda,opencl,cpu": which backends are used,
+ *                       and in which order the default device is looked for
+ *   TANDEM_DEVICE       the name of the default device
+ *   TANDEM_CPU_DEVICES  how many devices the cpu backend lists (1..64, default 1)
+ *   TANDEM_CPU_THREADS  how many threads the cpu backend uses (default: all cores)
+ *   TANDEM_BLAS         force one BLAS provider: cblas, clblast, cublas or builtin
+ *   TANDEM_MATH         "ieee" (default) or "tf32": allow TF32 in f32 matmul
+ *   TANDEM_CACHE_DIR    where compiled kernels are kept
+ *   TANDEM_LIBRARY_PATH directories (':'-separated) searched first for the vendors' libraries
+ * Any other TANDEM_… variable, or a value that is not allowed, is TDM_ERROR_ENVIRONMENT.
+ *
+ * Threads: every function here may be called from any thread. */
+#ifndef TANDEM_DEVICE_H
+#define TANDEM_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tandem/status.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* The numbers are DLPack's DLDeviceType. */
+typedef enum tdm_backend { TDM_CPU = 1, TDM_CUDA = 2, TDM_OPENCL = 4 } tdm_backend;
+
+typedef enum tdm_device_type {
+    TDM_DEVICE_CPU = 1,
+    TDM_DEVICE_GPU = 2,
+    TDM_DEVICE_ACCELERATOR = 3
+} tdm_device_type;
+
+/* A quantity that the driver does not tell. Never confused with 0. */
+#define TDM_UNKNOWN UINT64_MAX
+
+typedef struct tdm_device_info {
+    char id[32];                /* canonical name: "cpu:0", "opencl:1" */
+    char name[128];             /* the vendor's name of the device */
+    char vendor[64];            /* e.g. "NVIDIA Corporation" */
+    char api_version[128];      /* e.g. "OpenCL 3.0 PoCL HSTR: …", "CUDA 13.0" */
+    char driver_version[64];    /* "" when unknown */
+    char platform[64];          /* OpenCL platform; "" otherwise */
+    char uuid[48];              /* "GPU-8e2a…" form; "" when unknown */
+    char pci[16];               /* "domain:bus:device.function" in hex; "" when unknown */
+    char same_as[32];           /* id of another listed device that is the same card; "" if none */
+    tdm_backend backend;        /* the API it is reached through */
+    tdm_device_type type;       /* what it is */
+    int index;                  /* index inside its backend */
+    int compute_units;          /* cores, compute units or multiprocessors */
+    int compute_capability;     /* CUDA: 10 * major + minor; 0 elsewhere */
+    uint64_t memory_total;      /* bytes */
+    uint64_t memory_free;       /* bytes at listing time; TDM_UNKNOWN when only a context could tell */
+    uint64_t max_allocation;    /* bytes in one buffer */
+    uint64_t max_group_size;    /* lanes in one work-group */
+    bool has_f64;               /* f64 arithmetic */
+    bool has_f16;               /* f16 arithmetic (storage always works) */
+    bool unified_memory;        /* host and device share memory */
+} tdm_device_info;
+
+/* How many devices are listed, in the deterministic order of the selection's backends: within
+ * OpenCL GPUs, accelerators, CPUs, then by platform and PCI address. Makes no context. Fails only
+ * for a bad environment (TDM_ERROR_ENVIRONMENT) or after a fork; a missing driver is no failure. */
+TDM_API TDM_MUST_USE tdm_status tdm_get_device_count(size_t *count);
+
+/* Facts of the index-th listed device. *info is borrowed from the library and stays valid and
+ * unchanged until the process ends. TDM_ERROR_OUT_OF_RANGE past the end. */
+TDM_API TDM_MUST_USE tdm_status tdm_get_device_info(size_t index, const tdm_device_info **info);
+
+/* Resolves a device name (NULL: the default device) to an index for tdm_get_device_info, without
+ * opening it. TDM_ERROR_NOT_FOUND names the nearest valid name. */
+TDM_API TDM_MUST_USE tdm_status tdm_find_device(const char *name, size_t *index);
+
+typedef struct tdm_device tdm_device;
+
+/* Opens a device (NULL: the default one). Opening a device twice gives the same object, one more
+ * reference. *device is NULL on failure. Release it with tdm_device_release. */
+TDM_API TDM_MUST_USE tdm_status tdm_device_open(const char *name, tdm_device **device);
+
+/* One more reference; returns its argument. NULL is allowed. */
+TDM_API tdm_device *tdm_device_retain(tdm_device *device);
+
+/* One reference less; the last one frees the device and its memory pool. Buffers and queues hold a
+ * reference of their own. NULL is allowed. */
+TDM_API void tdm_device_release(tdm_device *device);
+
+/* Facts of an open device; borrowed, valid until the process ends. */
+TDM_API const tdm_device_info *tdm_device_get_info(const tdm_device *device);
+
+typedef struct tdm_memory_stats {
+    uint64_t in_use;      /* bytes in living buffers, as asked for */
+    uint64_t peak;        /* the largest in_use so far */
+    uint64_t cached;      /* bytes kept by the pool for reuse */
+    uint64_t reserved;    /* bytes taken from the driver: in use (rounded up) + cached */
+    uint64_t allocations; /* calls to the driver's allocator so far */
+    uint64_t device_free; /* bytes free on the device now; TDM_UNKNOWN when it does not tell */
+} tdm_memory_stats;
+
+TDM_API TDM_MUST_USE tdm_status tdm_device_get_memory_stats(tdm_device *device,
+                                                            tdm_memory_stats *stats);
+
+/* Gives the pool's cached memory back to the driver. Waits for queues whose work may still use it. */
+TDM_API TDM_MUST_USE tdm_status tdm_device_trim(tdm_device *device);
+
+/* What was looked for at start-up, found or not, and why: the stuff of `tandem doctor`. */
+typedef enum tdm_diagnostic_kind {
+    TDM_DIAGNOSTIC_VARIABLE, /* an environment variable that is set */
+    TDM_DIAGNOSTIC_LIBRARY,  /* a shared library */
+    TDM_DIAGNOSTIC_DRIVER,   /* an OpenCL ICD or platform, the CUDA driver */
+    TDM_DIAGNOSTIC_DEVICE,   /* a device that was listed or refused */
+    TDM_DIAGNOSTIC_SELECTION /* how the default device was decided */
+} tdm_diagnostic_kind;
+
+typedef struct tdm_diagnostic {
+    tdm_diagnostic_kind kind;
+    bool ok;
+    const char *subject; /* e.g. "libclblast.so.1" */
+    const char *detail;  /* where it was found, or where it was looked for and why it failed */
+    const char *advice;  /* what to install or to set; "" when nothing is wrong */
+} tdm_diagnostic;
+
+/* Looks for every library of every backend and reports. *items is borrowed from the library and
+ * valid until the process ends. Works with a bad environment too: that is then one of the items. */
+TDM_API TDM_MUST_USE tdm_status tdm_get_diagnostics(const tdm_diagnostic **items, size_t *count);
+
+/* "cpu", "cuda" or "opencl"; "unknown" for any other number. Static storage. */
+TDM_API const char *tdm_backend_name(tdm_backend backend);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

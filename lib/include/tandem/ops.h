@@ -1,0 +1,164 @@
+/* Operations on tensors.
+ *
+ * Common to all: work is queued on `queue` and all tensors are on its device (else
+ * TDM_ERROR_DEVICE_MISMATCH, never a silent move). Outputs are given by the caller and come last.
+ * Dtypes are f32, f64, f16 or bf16 and equal among the arguments, unless said otherwise; 16-bit
+ * types compute in f32 and round once, to nearest even. All arguments are checked before anything
+ * is launched, and a refused call changes nothing. A dimension of 0 is a no-op that succeeds. An
+ * output may overlap an input only where "in place" is allowed, and then only as exactly the same
+ * view. NaN propagates. On one device results repeat bit for bit. The tensors must stay alive until
+ * the queue has passed the call; the tdm_tensor values themselves may go at once.
+ *
+ * "Rows": the last dimension is a row of `cols` elements, the other dimensions are a batch of rows
+ * of any shape. Elements of a row are adjacent (stride 1); the rows must have one common stride
+ * (collapse to 2-D), else TDM_ERROR_UNSUPPORTED says which argument to make contiguous (tdm_cast
+ * copies any strided view). A row has fewer than 2^31 elements.
+ *
+ * Threads: as the queue. */
+#ifndef TANDEM_OPS_H
+#define TANDEM_OPS_H
+
+#include <tandem/tensor.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* X(NAME, name). gelu is x·Φ(x) with the error function (Hendrycks & Gimpel 2016), gelu_tanh its
+ * tanh form 0.5x(1 + tanh(√(2/π)(x + 0.044715x³))), silu x·sigmoid(x). */
+#define TDM_ACTIVATION_LIST(X)                                                                     \
+    X(NONE, "none")                                                                                \
+    X(RELU, "relu")                                                                                \
+    X(GELU, "gelu")                                                                                \
+    X(GELU_TANH, "gelu_tanh")                                                                      \
+    X(SILU, "silu")                                                                                \
+    X(SIGMOID, "sigmoid")                                                                          \
+    X(TANH, "tanh")
+
+typedef enum tdm_activation {
+#define TDM_ACTIVATION_ENUM(NAME, name) TDM_ACTIVATION_##NAME,
+    TDM_ACTIVATION_LIST(TDM_ACTIVATION_ENUM)
+#undef TDM_ACTIVATION_ENUM
+        TDM_ACTIVATION_COUNT
+} tdm_activation;
+
+/* "none", "relu" …; "unknown" for any other number. Static storage. */
+TDM_API const char *tdm_activation_name(tdm_activation activation);
+
+typedef enum tdm_math {
+    TDM_MATH_DEFAULT, /* TANDEM_MATH, else IEEE */
+    TDM_MATH_IEEE,    /* f32 matmul in f32 arithmetic */
+    TDM_MATH_TF32     /* f32 matmul may round its inputs to TF32 where the device has it */
+} tdm_math;
+
+typedef struct tdm_matmul_options {
+    double alpha;
+    double beta;
+    bool transpose_a;           /* op(A) = Aᵀ, over the last two dimensions */
+    bool transpose_b;
+    const tdm_tensor *bias;     /* [N], added to each row of the result; NULL for none */
+    tdm_activation activation;  /* after the bias */
+    tdm_math math;
+} tdm_matmul_options;
+
+/* alpha 1, beta 0, nothing else: tdm_matmul_options o = TDM_MATMUL_DEFAULTS; */
+#define TDM_MATMUL_DEFAULTS { 1.0, 0.0, false, false, NULL, TDM_ACTIVATION_NONE, TDM_MATH_DEFAULT }
+
+/* C = activation(alpha · op(A) · op(B) + beta · C + bias). op(A) is [..., M, K], op(B) [..., K, N],
+ * C [..., M, N]; batch dimensions are equal or missing (a missing one repeats the matrix), and must
+ * have one common stride. In each matrix one of the two strides is 1 (transposed views are fine).
+ * options NULL means TDM_MATMUL_DEFAULTS. beta 0: C is not read. alpha 0 or K 0: A and B are not
+ * read. C overlaps neither A, B nor bias. Runs on the vendor's BLAS, see TANDEM_BLAS. */
+TDM_API TDM_MUST_USE tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options,
+                                           const tdm_tensor *a, const tdm_tensor *b,
+                                           const tdm_tensor *c);
+
+/* The name of the BLAS provider that would run this matmul on the queue's device: "cblas",
+ * "clblast", "cublas" or "builtin". Same checks as tdm_matmul. Static storage. */
+TDM_API TDM_MUST_USE tdm_status tdm_matmul_provider(tdm_queue *queue,
+                                                    const tdm_matmul_options *options,
+                                                    const tdm_tensor *a, const tdm_tensor *b,
+                                                    const tdm_tensor *c, const char **provider);
+
+/* y = activation(x + bias) + residual. x, residual, y: rows of cols; bias [cols]. bias and residual
+ * may be NULL. In place: y may be x or residual. */
+TDM_API TDM_MUST_USE tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x,
+                                             const tdm_tensor *bias, tdm_activation activation,
+                                             const tdm_tensor *residual, const tdm_tensor *y);
+
+typedef enum tdm_norm_kind {
+    TDM_NORM_L1,  /* Σ|x| */
+    TDM_NORM_L2,  /* √Σx², scaled where the squares would overflow or underflow (Blue 1978); of a
+                     matrix this is the Frobenius norm */
+    TDM_NORM_INF, /* max|x| */
+    TDM_NORM_COUNT
+} tdm_norm_kind;
+
+/* The norm of all elements of x (contiguous, or collapsing to rows) into out, a tensor of one
+ * element. out is of x's dtype, or f32 when x is f16 or bf16. An empty x gives 0. */
+TDM_API TDM_MUST_USE tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
+                                         const tdm_tensor *out);
+
+/* The norm of each row: out has x's shape without the last dimension (one element for 1-D x), and
+ * is contiguous. Dtypes as tdm_norm. A row of 0 columns gives 0. */
+TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind,
+                                             const tdm_tensor *x, const tdm_tensor *out);
+
+/* y = (x - mean) / √(variance + epsilon) · weight + bias for each row, variance biased, computed
+ * around the mean (Ba et al. 2016). weight, bias [cols], each may be NULL. epsilon ≥ 0. In place:
+ * y may be x. */
+TDM_API TDM_MUST_USE tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x,
+                                               const tdm_tensor *weight, const tdm_tensor *bias,
+                                               double epsilon, const tdm_tensor *y);
+
+/* y = s / √(mean(s²) + epsilon) · weight, s = x + residual (Zhang & Sennrich 2019). weight [cols]
+ * and residual may be NULL. sum, when not NULL, receives s (rounded to the dtype; y is computed
+ * from the rounded s) and needs a residual. In place: y may be x or residual, sum may be x or
+ * residual; sum is not y. */
+TDM_API TDM_MUST_USE tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x,
+                                             const tdm_tensor *residual, const tdm_tensor *weight,
+                                             double epsilon, const tdm_tensor *sum,
+                                             const tdm_tensor *y);
+
+/* Batch normalisation at inference: y = (x - mean[c]) / √(variance[c] + epsilon) · weight[c] +
+ * bias[c], x [N, C, ...] contiguous, the others [C]; weight and bias may be NULL. In place: y may
+ * be x (Ioffe & Szegedy 2015). */
+TDM_API TDM_MUST_USE tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x,
+                                               const tdm_tensor *mean, const tdm_tensor *variance,
+                                               const tdm_tensor *weight, const tdm_tensor *bias,
+                                               double epsilon, const tdm_tensor *y);
+
+/* y = x / max(‖x‖₂, epsilon) for each row; epsilon ≥ 0. In place: y may be x. */
+TDM_API TDM_MUST_USE tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x,
+                                                 double epsilon, const tdm_tensor *y);
+
+/* y = exp(x - max) / Σexp(x - max) for each row. In place: y may be x. */
+TDM_API TDM_MUST_USE tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x,
+                                            const tdm_tensor *y);
+
+/* Elementwise, tensors of one shape with any strides; a stride of 0 repeats an input. In place: y
+ * may be any input. y's own elements must be distinct. */
+TDM_API TDM_MUST_USE tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
+                                        const tdm_tensor *y); /* y = a + b */
+TDM_API TDM_MUST_USE tdm_status tdm_sub(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
+                                        const tdm_tensor *y); /* y = a - b */
+TDM_API TDM_MUST_USE tdm_status tdm_mul(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
+                                        const tdm_tensor *y); /* y = a · b */
+TDM_API TDM_MUST_USE tdm_status tdm_scale(tdm_queue *queue, double alpha, const tdm_tensor *x,
+                                          const tdm_tensor *y); /* y = alpha · x */
+TDM_API TDM_MUST_USE tdm_status tdm_axpy(tdm_queue *queue, double alpha, const tdm_tensor *x,
+                                         const tdm_tensor *y); /* y = alpha · x + y */
+
+/* y = x converted from any dtype to any dtype (the same one: a copy of any strided view). To 16-bit
+ * and 32-bit floats rounds to nearest even, overflow gives Inf; float to integer truncates,
+ * saturates, NaN gives 0; integer to narrower integer wraps. No overlap. */
+TDM_API TDM_MUST_USE tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x,
+                                         const tdm_tensor *y);
+
+/* y = value, converted as tdm_cast does from f64. Any dtype, any strides. */
+TDM_API TDM_MUST_USE tdm_status tdm_fill(tdm_queue *queue, double value, const tdm_tensor *y);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,66 @@
+/* Status codes, and the message that goes with the last failure of the calling thread. */
+#ifndef TANDEM_STATUS_H
+#define TANDEM_STATUS_H
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#if defined(TDM_STATIC)
+#define TDM_API
+#elif defined(__GNUC__)
+#define TDM_API __attribute__((visibility("default")))
+#else
+#define TDM_API
+#endif
+
+#if defined(__GNUC__)
+#define TDM_MUST_USE __attribute__((warn_unused_result))
+#else
+#define TDM_MUST_USE
+#endif
+
+/* The one list of status codes: X(name, sentence). Values count up from 0 and are never reused. */
+#define TDM_STATUS_LIST(X)                                                                         \
+    X(OK, "success")                                                                               \
+    X(ERROR_INVALID_ARGUMENT, "an argument is invalid")                                            \
+    X(ERROR_INVALID_SHAPE, "the shapes of the arguments do not fit together")                      \
+    X(ERROR_INVALID_DTYPE, "the dtype of an argument is not allowed here")                         \
+    X(ERROR_OUT_OF_RANGE, "an index, offset or size lies outside its object")                      \
+    X(ERROR_OVERLAP, "an output overlaps an input")                                                \
+    X(ERROR_READ_ONLY, "an output is read-only")                                                   \
+    X(ERROR_DEVICE_MISMATCH, "the arguments are on different devices")                             \
+    X(ERROR_NOT_FOUND, "no such backend, device or provider")                                      \
+    X(ERROR_UNSUPPORTED, "this device or provider does not support the request")                   \
+    X(ERROR_UNAVAILABLE, "a library, driver or device is missing on this machine")                 \
+    X(ERROR_OUT_OF_MEMORY, "out of device or host memory")                                         \
+    X(ERROR_ENVIRONMENT, "a TANDEM_... environment variable has a value that is not allowed")      \
+    X(ERROR_COMPILE, "a kernel did not compile")                                                   \
+    X(ERROR_BACKEND, "the driver or vendor library reported a failure")                            \
+    X(ERROR_DEVICE_LOST, "the device is lost; nothing more can be done with it")                   \
+    X(ERROR_FORKED, "the library was used before fork(); it cannot be used in the child")          \
+    X(ERROR_IO, "a file could not be read or written")
+
+typedef enum tdm_status {
+#define TDM_STATUS_ENUM(name, text) TDM_##name,
+    TDM_STATUS_LIST(TDM_STATUS_ENUM)
+#undef TDM_STATUS_ENUM
+        TDM_STATUS_COUNT
+} tdm_status;
+
+/* The name of a status, e.g. "TDM_ERROR_NOT_FOUND"; "TDM_STATUS_UNKNOWN" for any other number.
+ * Static storage; any thread. */
+TDM_API const char *tdm_status_name(tdm_status status);
+
+/* One sentence on what a status means in general. Static storage; any thread. */
+TDM_API const char *tdm_status_text(tdm_status status);
+
+/* What went wrong in the last call of this thread that did not return TDM_OK: names the argument,
+ * its value and what was allowed. "" when nothing failed yet. Owned by the library, valid until the
+ * next failing call of the same thread. The library never prints. */
+TDM_API const char *tdm_last_error(void);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

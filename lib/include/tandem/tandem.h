@@ -1,0 +1,32 @@
+/* Tandem: one C API for compute on CPUs, OpenCL and CUDA devices.
+ *
+ * device.h  list, choose and open devices      queue.h  in-order queues and events
+ * buffer.h  device memory and transfers        tensor.h typed, strided views of buffers
+ * ops.h     matmul, norms, bias-add, elementwise, casts
+ *
+ * Every function that can fail returns a tdm_status; tdm_last_error() then says what was wrong. */
+#ifndef TANDEM_TANDEM_H
+#define TANDEM_TANDEM_H
+
+#include <tandem/buffer.h>
+#include <tandem/device.h>
+#include <tandem/ops.h>
+#include <tandem/queue.h>
+#include <tandem/status.h>
+#include <tandem/tensor.h>
+
+#define TDM_VERSION_MAJOR 0
+#define TDM_VERSION_MINOR 1
+#define TDM_VERSION_PATCH 0
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* The version of the library that is loaded, "0.1.0". Static storage. */
+TDM_API const char *tdm_version(void);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

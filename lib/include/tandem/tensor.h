@@ -1,0 +1,88 @@
+/* Tensors: a plain value that says how to read a buffer. It borrows the buffer (no reference is
+ * taken) and needs no destruction. Nothing is checked when a tensor is made by hand: every
+ * operation checks its tensors before it starts.
+ *
+ * Threads: plain values; the functions here touch nothing else. */
+#ifndef TANDEM_TENSOR_H
+#define TANDEM_TENSOR_H
+
+#include <tandem/buffer.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* The one list of dtypes: X(NAME, name, bytes). The 16-bit floats are storage with f32 arithmetic;
+ * the integers are storage for cast, fill and copies. */
+#define TDM_DTYPE_LIST(X)                                                                          \
+    X(F32, "f32", 4)                                                                               \
+    X(F64, "f64", 8)                                                                               \
+    X(F16, "f16", 2)                                                                               \
+    X(BF16, "bf16", 2)                                                                             \
+    X(I32, "i32", 4)                                                                               \
+    X(I64, "i64", 8)                                                                               \
+    X(U8, "u8", 1)
+
+typedef enum tdm_dtype {
+#define TDM_DTYPE_ENUM(NAME, name, bytes) TDM_##NAME,
+    TDM_DTYPE_LIST(TDM_DTYPE_ENUM)
+#undef TDM_DTYPE_ENUM
+        TDM_DTYPE_COUNT
+} tdm_dtype;
+
+/* "f32" …; "unknown" for any other number. Static storage. */
+TDM_API const char *tdm_dtype_name(tdm_dtype dtype);
+
+/* Bytes of one element; 0 for any other number. */
+TDM_API size_t tdm_dtype_size(tdm_dtype dtype);
+
+#define TDM_MAX_DIMS 6
+
+typedef struct tdm_tensor {
+    tdm_buffer *buffer;            /* borrowed */
+    tdm_dtype dtype;
+    int ndim;                      /* 1..TDM_MAX_DIMS */
+    int64_t shape[TDM_MAX_DIMS];   /* elements; a 0 makes every operation a no-op */
+    int64_t strides[TDM_MAX_DIMS]; /* elements, as in DLPack; 0 repeats an input; never negative */
+    int64_t offset;                /* elements from the start of the buffer */
+} tdm_tensor;
+
+/* A contiguous, row-major tensor at the start of a buffer, of 1, 2 or 3 dimensions. */
+TDM_API tdm_tensor tdm_tensor_1d(tdm_buffer *buffer, tdm_dtype dtype, int64_t n);
+TDM_API tdm_tensor tdm_tensor_2d(tdm_buffer *buffer, tdm_dtype dtype, int64_t rows, int64_t cols);
+TDM_API tdm_tensor tdm_tensor_3d(tdm_buffer *buffer, tdm_dtype dtype, int64_t batch, int64_t rows,
+                                 int64_t cols);
+
+/* A contiguous, row-major tensor of any number of dimensions; checked against the buffer's size. */
+TDM_API TDM_MUST_USE tdm_status tdm_tensor_init(tdm_buffer *buffer, tdm_dtype dtype, int ndim,
+                                                const int64_t *shape, int64_t offset,
+                                                tdm_tensor *tensor);
+
+/* Any strided view of the same buffer and dtype; offset counts from the tensor's own. Checked: no
+ * element may lie outside the buffer. */
+TDM_API TDM_MUST_USE tdm_status tdm_tensor_view(const tdm_tensor *tensor, int ndim,
+                                                const int64_t *shape, const int64_t *strides,
+                                                int64_t offset, tdm_tensor *view);
+
+/* Elements start, start + step, … of one dimension, `count` of them; step ≥ 1. */
+TDM_API TDM_MUST_USE tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start,
+                                                 int64_t count, int64_t step, tdm_tensor *view);
+
+/* Two dimensions swapped; no data moves. */
+TDM_API TDM_MUST_USE tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1,
+                                                     tdm_tensor *view);
+
+/* Another shape of as many elements, for a contiguous tensor. */
+TDM_API TDM_MUST_USE tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim,
+                                                   const int64_t *shape, tdm_tensor *view);
+
+/* Row-major without gaps? Dimensions of extent 1 may have any stride; an empty tensor is. */
+TDM_API bool tdm_tensor_is_contiguous(const tdm_tensor *tensor);
+
+/* Number of elements. The shape must be valid. */
+TDM_API int64_t tdm_tensor_count(const tdm_tensor *tensor);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,23 @@
+/* The kernels as the core sees them: their sources (embedded by the build) and argument structs. */
+#ifndef TDMI_KERNEL_LIST_H
+#define TDMI_KERNEL_LIST_H
+
+#include "args.h"
+#include "backend.h"
+
+typedef enum tdmi_kernel_id {
+#define TDMI_KERNEL_ENUM(ID, entry, buffers, args) TDMI_KERNEL_##ID,
+    TDM_KERNEL_LIST(TDMI_KERNEL_ENUM)
+#undef TDMI_KERNEL_ENUM
+        TDMI_KERNEL_COUNT
+} tdmi_kernel_id;
+
+/* A source file as the build embedded it; the list ends with file == NULL. */
+typedef struct tdmi_embedded_text {
+    const char *file;
+    const char *text;
+} tdmi_embedded_text;
+
+extern const tdmi_embedded_text tdmi_embedded_texts[];
+
+#endif

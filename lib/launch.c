@@ -1,0 +1,70 @@
+/* How an operation's work is cut into groups, lanes and pieces of rows, and its launch. */
+#include "launch.h"
+
+#include <string.h>
+
+/* Work per group below which another group costs more than it brings. */
+enum { ONE_LANE_GROUP_BYTES = 32 << 10, MIN_CHUNK = 4096, ELEMENTS_PER_LANE = 4 };
+
+static uint32_t choose_lanes(const tdmi_device_facts *facts, int64_t cols) {
+    uint32_t lanes = facts->min_lanes;
+    while (lanes * 2 <= facts->max_lanes && (int64_t)lanes * ELEMENTS_PER_LANE < cols)
+        lanes *= 2;
+    return lanes;
+}
+
+tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size) {
+    const tdmi_device_facts *facts = queue->device->facts;
+    tdmi_pieces pieces = {(uint32_t)cols, 1};
+    if (rows >= facts->max_groups || cols <= MIN_CHUNK) return pieces;
+    int64_t wanted = (facts->max_groups + rows - 1) / rows;
+    int64_t most = cols / MIN_CHUNK;
+    if (facts->one_lane) {
+        int64_t worth = cols * rows * (int64_t)element_size / ONE_LANE_GROUP_BYTES / rows;
+        if (most > worth) most = worth;
+    }
+    if (wanted > most) wanted = most;
+    if (wanted <= 1) return pieces;
+    /* whole cache lines, so that two groups never write one line */
+    int64_t chunk = ((cols + wanted - 1) / wanted + 63) / 64 * 64;
+    pieces.chunk = (uint32_t)chunk;
+    pieces.chunks = (uint32_t)((cols + chunk - 1) / chunk);
+    return pieces;
+}
+
+bool tdmi_streams(const tdm_queue *queue, uint64_t output_bytes) {
+    const tdmi_device_facts *facts = queue->device->facts;
+    return facts->streaming_stores && facts->cache_bytes && output_bytes > facts->cache_bytes / 2;
+}
+
+tdm_status tdmi_launch_groups(tdm_queue *queue, tdmi_variant variant, int64_t groups, int64_t cols,
+                              const tdmi_mem *const *mems, const void *args) {
+    variant.lanes = (uint16_t)choose_lanes(queue->device->facts, cols);
+    tdmi_bkernel *kernel;
+    TDMI_TRY(tdmi_queue_kernel(queue, variant, &kernel));
+    tdmi_launch launch = {.groups = (uint32_t)groups, .mems = mems, .args = args};
+    return tdmi_queue_submitted(queue,
+                                queue->device->backend->launch(queue->impl, kernel, &launch));
+}
+
+tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t items, int64_t cols,
+                             const tdmi_mem *const *mems, const void *args) {
+    const tdmi_device_facts *facts = queue->device->facts;
+    int64_t groups = items < facts->max_groups ? items : facts->max_groups;
+    if (facts->one_lane) {
+        int64_t bytes = items * cols * (int64_t)tdm_dtype_size((tdm_dtype)variant.t);
+        int64_t worth = bytes / ONE_LANE_GROUP_BYTES;
+        if (groups > worth) groups = worth;
+    }
+    return tdmi_launch_groups(queue, variant, groups > 0 ? groups : 1, cols, mems, args);
+}
+
+const tdmi_mem *tdmi_mem_of(const tdm_tensor *tensor) {
+    return tensor && tensor->buffer->block ? &tensor->buffer->block->mem : NULL;
+}
+
+tdm_scalar tdmi_scalar(double value) {
+    tdm_scalar scalar = {.f32 = (float)value};
+    memcpy(&scalar.f64_bits, &value, sizeof value);
+    return scalar;
+}

@@ -1,0 +1,36 @@
+/* How an operation's work is cut into groups, lanes and pieces of rows, and its launch. Everything
+ * that differs between devices here is data (tdmi_device_facts). */
+#ifndef TDMI_LAUNCH_H
+#define TDMI_LAUNCH_H
+
+#include "check.h"
+#include "core.h"
+#include "kernel_list.h"
+
+/* Rows of `cols` columns cut into `chunks` pieces of `chunk` columns, so that few long rows fill
+ * the device too. chunks is 1 where there are rows enough. */
+typedef struct tdmi_pieces {
+    uint32_t chunk, chunks;
+} tdmi_pieces;
+
+tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size);
+
+/* Whether outputs of this many bytes should bypass the cache. */
+bool tdmi_streams(const tdm_queue *queue, uint64_t output_bytes);
+
+/* One kernel over `items` items (rows or pieces of rows) of `cols` columns each. variant.lanes is
+ * chosen here; mems in the kernel's order. */
+tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t items, int64_t cols,
+                             const tdmi_mem *const *mems, const void *args) TDM_MUST_USE;
+
+/* The same with a given number of groups, each of `cols` columns' worth of lanes. */
+tdm_status tdmi_launch_groups(tdm_queue *queue, tdmi_variant variant, int64_t groups, int64_t cols,
+                              const tdmi_mem *const *mems, const void *args) TDM_MUST_USE;
+
+/* The memory of a tensor; NULL for NULL and for an empty buffer. */
+const tdmi_mem *tdmi_mem_of(const tdm_tensor *tensor);
+
+/* A host f64 in the two forms that kernels take. */
+tdm_scalar tdmi_scalar(double value);
+
+#endif

@@ -1,0 +1,100 @@
+/* Shared libraries opened at run time, never closed. */
+#include "loader.h"
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend.h"
+#include "env.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Adds a reason to the list of reasons, as far as there is room. */
+static void add_reason(tdmi_library *library, const char *reason, const char *detail) {
+    size_t length = strlen(library->found), room = sizeof library->found - length;
+    int written = snprintf(library->found + length, room, "%s%s; ", reason, detail);
+    if (written < 0 || (size_t)written >= room) memcpy(library->found + length, "", 1);
+}
+
+static void *try_open(tdmi_library *library, const char *path) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        const char *why = dlerror();
+        add_reason(library, why ? why : path, "");
+    }
+    return handle;
+}
+
+/* Every name in every directory of a ':'-separated list. */
+static void *try_directories(tdmi_library *library, const char *list) {
+    while (list && *list) {
+        size_t length = strcspn(list, ":");
+        for (const char *const *name = library->names; length && *name; name++) {
+            char path[512];
+            snprintf(path, sizeof path, "%.*s/%s", (int)length, list, *name);
+            void *handle = try_open(library, path);
+            if (handle) return handle;
+        }
+        list += length + (list[length] == ':');
+    }
+    return NULL;
+}
+
+static void *open_anywhere(tdmi_library *library) {
+    void *handle = try_directories(library, tdmi_env_values()->library_path);
+    for (const char *const *name = library->names; !handle && *name; name++)
+        handle = try_open(library, *name);
+    for (const char *const *path = library->paths; !handle && path && *path; path++)
+        handle = try_directories(library, *path);
+    return handle;
+}
+
+/* Which file a symbol of the library lives in, for people. */
+static void remember_path(tdmi_library *library, void *symbol) {
+    Dl_info info;
+    snprintf(library->found, sizeof library->found, "%s",
+             dladdr(symbol, &info) && info.dli_fname ? info.dli_fname : library->names[0]);
+}
+
+static void open_once(tdmi_library *library, const tdmi_symbol *symbols, size_t count) {
+    library->tried = true;
+    library->found[0] = '\0';
+    library->status = TDM_ERROR_UNAVAILABLE;
+    void *handle = open_anywhere(library);
+    if (!handle) return;
+    for (size_t i = 0; i < count; i++) {
+        void *symbol = dlsym(handle, symbols[i].name);
+        if (!symbol && !symbols[i].optional) {
+            add_reason(library, "it has no function ", symbols[i].name);
+            return;
+        }
+        memcpy(symbols[i].address, &symbol, sizeof symbol);
+    }
+    void *first = NULL;
+    for (size_t i = 0; i < count && !first; i++)
+        memcpy(&first, symbols[i].address, sizeof first);
+    remember_path(library, first);
+    library->handle = handle;
+    library->status = TDM_OK;
+}
+
+tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols, size_t count) {
+    pthread_mutex_lock(&lock);
+    if (!library->tried) open_once(library, symbols, count);
+    tdm_status status = library->status;
+    pthread_mutex_unlock(&lock);
+    if (status == TDM_OK) return TDM_OK;
+    return tdmi_fail(status, "%s was not found: %s%s", library->title, library->found,
+                     library->advice);
+}
+
+void tdmi_library_diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t count) {
+    tdm_status status = tdmi_library_open(library, symbols, count);
+    char subject[160];
+    snprintf(subject, sizeof subject, "%s (%s)", library->names[0], library->title);
+    tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, status == TDM_OK, subject, library->found,
+                  status == TDM_OK ? "" : library->advice);
+}

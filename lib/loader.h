@@ -1,0 +1,41 @@
+/* Shared libraries opened at run time, never closed. */
+#ifndef TDMI_LOADER_H
+#define TDMI_LOADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <tandem/status.h>
+
+/* One library: filled in statically by its user, opened once by tdmi_library_open. */
+typedef struct tdmi_library {
+    const char *title;        /* for people: "the OpenCL ICD loader" */
+    const char *const *names; /* file names to try in order, NULL-terminated: "libOpenCL.so.1" */
+    const char *const
+        *paths;         /* directories after TANDEM_LIBRARY_PATH and the system's own; or NULL */
+    const char *advice; /* what to install */
+    /* filled in by tdmi_library_open, under the loader's lock */
+    void *handle;
+    tdm_status status; /* TDM_OK, or why it could not be opened; meaningful when tried */
+    bool tried;
+    char found[512]; /* the path it was loaded from, or the reasons why each name failed */
+} tdmi_library;
+
+/* One symbol wanted from a library: where its address goes, and whether its absence is a failure.
+ */
+typedef struct tdmi_symbol {
+    const char *name;
+    void (**address)(void);
+    bool optional;
+} tdmi_symbol;
+
+/* Opens the library if not yet tried and resolves the symbols. TDM_ERROR_UNAVAILABLE with a message
+ * that says what was looked for, where, why each try failed and what to install. The outcome is
+ * remembered, so asking again costs nothing. Any thread. */
+tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols,
+                             size_t count) TDM_MUST_USE;
+
+/* Opens the library as tdmi_library_open does and adds a TDM_DIAGNOSTIC_LIBRARY item for it. */
+void tdmi_library_diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t count);
+
+#endif

@@ -1,0 +1,73 @@
+/* bias_add: y = activation(x + bias) + residual. */
+#include "launch.h"
+
+const char *tdm_activation_name(tdm_activation activation) {
+    static const char *const names[] = {
+#define ACTIVATION_NAME(NAME, name) name,
+        TDM_ACTIVATION_LIST(ACTIVATION_NAME)};
+    return (unsigned)activation < TDM_ACTIVATION_COUNT ? names[activation] : "unknown";
+}
+
+/* Without a bias, rows that follow each other without gaps are one long row. */
+static void join_rows(const tdm_tensor *bias, tdmi_rows *x, tdmi_rows *residual, tdmi_rows *y) {
+    if (bias || x->rows == 1 || x->rows > INT32_MAX / x->cols) return;
+    if (x->stride != x->cols || residual->stride != x->cols || y->stride != x->cols) return;
+    x->cols *= x->rows;
+    x->rows = 1;
+}
+
+tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *bias,
+                        tdm_activation activation, const tdm_tensor *residual,
+                        const tdm_tensor *y) {
+    static const char function[] = "tdm_bias_add";
+    const tdmi_arg args[] = {{"x", x, 0, 0},
+                             {"bias", bias, TDMI_ARG_OPTIONAL, 0},
+                             {"residual", residual, TDMI_ARG_OPTIONAL, 0},
+                             {"y", y, TDMI_ARG_OUTPUT, 1u << 0 | 1u << 2}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 4));
+    if ((unsigned)activation >= TDM_ACTIVATION_COUNT)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: activation is %d, allowed are TDM_ACTIVATION_NONE to _TANH", function,
+                         (int)activation);
+    TDMI_TRY(tdmi_check_same_shape(function, "x", x, "y", y));
+    if (residual) TDMI_TRY(tdmi_check_same_shape(function, "x", x, "residual", residual));
+    tdmi_rows xr, rr, yr;
+    TDMI_TRY(tdmi_rows_of(function, "x", x, &xr));
+    TDMI_TRY(tdmi_rows_of(function, "y", y, &yr));
+    rr = xr;
+    if (residual)
+        TDMI_TRY(tdmi_rows_of(function, "residual", residual, &rr));
+    else
+        rr.stride = xr.stride;
+    if (bias) TDMI_TRY(tdmi_check_vector(function, "bias", bias, xr.cols));
+    if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
+    join_rows(bias, &xr, &rr, &yr);
+    size_t size = tdm_dtype_size(x->dtype);
+    tdmi_pieces pieces = tdmi_cut_rows(queue, xr.rows, xr.cols, size);
+    tdm_bias_add_args kernel_args = {
+        .rows = xr.rows,
+        .x_offset = x->offset,
+        .x_stride = xr.stride,
+        .bias_offset = bias ? bias->offset : 0,
+        .residual_offset = residual ? residual->offset : 0,
+        .residual_stride = rr.stride,
+        .y_offset = y->offset,
+        .y_stride = yr.stride,
+        .cols = (tdm_u32)xr.cols,
+        .chunk = pieces.chunk,
+        .chunks = pieces.chunks,
+        .has_bias = bias != NULL,
+    };
+    bool in_place = y->buffer == x->buffer || (residual && y->buffer == residual->buffer);
+    tdmi_variant variant = {
+        .kernel = TDMI_KERNEL_BIAS_ADD,
+        .t = (uint8_t)x->dtype,
+        .u = (uint8_t)x->dtype,
+        .op = (uint8_t)((unsigned)activation | (residual ? TDM_OP_RESIDUAL : 0u)),
+        .stream = !in_place && tdmi_streams(queue, (uint64_t)(xr.rows * xr.cols) * size),
+    };
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(bias), tdmi_mem_of(residual),
+                              tdmi_mem_of(y)};
+    return tdmi_launch_items(queue, variant, xr.rows * pieces.chunks, pieces.chunk, mems,
+                             &kernel_args);
+}

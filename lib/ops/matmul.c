@@ -1,0 +1,251 @@
+/* matmul: the checks, the shape of the product, and its run on a BLAS or the builtin kernel. */
+#include "blas.h"
+#include "launch.h"
+
+#include <math.h>
+
+static const char function[] = "tdm_matmul";
+
+/* A tensor as a batch of row-major matrices, possibly stored transposed. */
+typedef struct matrices {
+    int64_t rows, cols; /* of one matrix, as the tensor shows it */
+    int64_t ld;         /* distance of stored rows */
+    int64_t batch;      /* 1 when there is no batch dimension */
+    int64_t stride;     /* between matrices */
+    bool transposed;    /* stored as cols x rows */
+} matrices;
+
+static tdm_status matrix_of(const char *name, const tdm_tensor *t, matrices *m) {
+    char text[128];
+    if (t->ndim < 2)
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: the shape of %s is %s, it needs at least two dimensions", function,
+                         name, tdmi_shape_text(t, text));
+    int last = t->ndim - 1;
+    m->rows = t->shape[last - 1];
+    m->cols = t->shape[last];
+    int64_t row_stride = t->strides[last - 1], col_stride = t->strides[last];
+    /* The stride of a dimension of one element does not matter. */
+    bool plain = (col_stride == 1 || m->cols <= 1) && (row_stride >= m->cols || m->rows <= 1);
+    bool swapped = (row_stride == 1 || m->rows <= 1) && (col_stride >= m->rows || m->cols <= 1);
+    if (!plain && !swapped)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: the strides of %s are %lld and %lld; one must be 1 and the other at "
+                         "least the extent of that dimension; tdm_cast copies it into a "
+                         "contiguous tensor",
+                         function, name, (long long)row_stride, (long long)col_stride);
+    m->transposed = !plain;
+    m->ld = plain ? (m->rows > 1 ? row_stride : m->cols) : (m->cols > 1 ? col_stride : m->rows);
+    if (m->ld < 1) m->ld = 1;
+    m->batch = 1;
+    m->stride = 0;
+    for (int i = last - 2; i >= 0; i--) {
+        if (t->shape[i] == 1) continue;
+        if (m->batch == 1)
+            m->stride = t->strides[i];
+        else if (m->batch != 0 && t->strides[i] != m->stride * m->batch)
+            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                             "%s: the matrices of %s have no common stride (dimension %d); "
+                             "tdm_cast copies it into a contiguous tensor",
+                             function, name, i);
+        m->batch *= t->shape[i];
+    }
+    return TDM_OK;
+}
+
+/* The batch dimensions of an input are those of C, or missing. */
+static tdm_status check_batch(const char *name, const tdm_tensor *t, const tdm_tensor *c) {
+    bool missing = true, equal = t->ndim == c->ndim;
+    for (int i = 0; i < t->ndim - 2; i++) {
+        missing = missing && t->shape[i] == 1;
+        equal = equal && t->shape[i] == c->shape[i];
+    }
+    if (missing || equal) return TDM_OK;
+    char text[128], c_text[128];
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                     "%s: the batch dimensions of %s %s must be those of c %s, or be left out",
+                     function, name, tdmi_shape_text(t, text), tdmi_shape_text(c, c_text));
+}
+
+static tdm_status check_shapes(const tdm_matmul_options *o, const tdm_tensor *a,
+                               const tdm_tensor *b, const tdm_tensor *c, const matrices *am,
+                               const matrices *bm, const matrices *cm) {
+    int64_t m = o->transpose_a ? am->cols : am->rows, ka = o->transpose_a ? am->rows : am->cols;
+    int64_t kb = o->transpose_b ? bm->cols : bm->rows, n = o->transpose_b ? bm->rows : bm->cols;
+    if (m != cm->rows || n != cm->cols || ka != kb) {
+        char at[128], bt[128], ct[128];
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: a %s%s, b %s%s and c %s do not fit: op(a) is [%lld, %lld], op(b) "
+                         "[%lld, %lld], so c must end in [%lld, %lld] and the inner extents be "
+                         "equal",
+                         function, tdmi_shape_text(a, at), o->transpose_a ? " transposed" : "",
+                         tdmi_shape_text(b, bt), o->transpose_b ? " transposed" : "",
+                         tdmi_shape_text(c, ct), (long long)m, (long long)ka, (long long)kb,
+                         (long long)n, (long long)m, (long long)n);
+    }
+    TDMI_TRY(check_batch("a", a, c));
+    return check_batch("b", b, c);
+}
+
+static tdm_status check_options(const tdm_matmul_options *o, const tdm_tensor *c) {
+    if ((unsigned)o->activation >= TDM_ACTIVATION_COUNT)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: activation is %d, allowed are TDM_ACTIVATION_NONE to _TANH", function,
+                         (int)o->activation);
+    if ((unsigned)o->math > TDM_MATH_TF32)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: math is %d, allowed are TDM_MATH_DEFAULT, _IEEE and _TF32", function,
+                         (int)o->math);
+    if (o->bias) TDMI_TRY(tdmi_check_vector(function, "bias", o->bias, c->shape[c->ndim - 1]));
+    return TDM_OK;
+}
+
+/* All checks, and the product. C stored transposed is computed as Cᵀ = op(B)ᵀ op(A)ᵀ; then a bias
+ * lies along the other dimension and is refused. */
+static tdm_status describe(tdm_queue *queue, const tdm_matmul_options *o, const tdm_tensor *a,
+                           const tdm_tensor *b, const tdm_tensor *c, tdmi_gemm *gemm) {
+    const tdmi_arg args[] = {{"a", a, 0, 0},
+                             {"b", b, 0, 0},
+                             {"bias", o->bias, TDMI_ARG_OPTIONAL, 0},
+                             {"c", c, TDMI_ARG_OUTPUT, 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 4));
+    matrices am, bm, cm;
+    TDMI_TRY(matrix_of("a", a, &am));
+    TDMI_TRY(matrix_of("b", b, &bm));
+    TDMI_TRY(matrix_of("c", c, &cm));
+    TDMI_TRY(check_shapes(o, a, b, c, &am, &bm, &cm));
+    TDMI_TRY(check_options(o, c));
+    if (cm.transposed && o->bias)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: c is a transposed view, which takes no bias; use tdm_bias_add",
+                         function);
+    const tdm_tensor *left = cm.transposed ? b : a, *right = cm.transposed ? a : b;
+    const matrices *lm = cm.transposed ? &bm : &am, *rm = cm.transposed ? &am : &bm;
+    bool left_op = cm.transposed ? !o->transpose_b : o->transpose_a;
+    bool right_op = cm.transposed ? !o->transpose_a : o->transpose_b;
+    *gemm = (tdmi_gemm){
+        .dtype = c->dtype,
+        .transpose_a = left_op != lm->transposed,
+        .transpose_b = right_op != rm->transposed,
+        .tf32 =
+            o->math == TDM_MATH_TF32 || (o->math == TDM_MATH_DEFAULT && tdmi_env_values()->tf32),
+        .m = cm.transposed ? cm.cols : cm.rows,
+        .n = cm.transposed ? cm.rows : cm.cols,
+        .k = left_op ? lm->rows : lm->cols,
+        .batch = cm.batch,
+        .alpha = o->alpha,
+        .beta = o->beta,
+        .a = tdmi_mem_of(left),
+        .b = tdmi_mem_of(right),
+        .c = tdmi_mem_of(c),
+        .a_offset = left->offset,
+        .b_offset = right->offset,
+        .c_offset = c->offset,
+        .lda = lm->ld,
+        .ldb = rm->ld,
+        .ldc = cm.ld,
+        .a_stride = lm->batch == 1 ? 0 : lm->stride,
+        .b_stride = rm->batch == 1 ? 0 : rm->stride,
+        .c_stride = cm.stride,
+        .bias = tdmi_mem_of(o->bias),
+        .bias_offset = o->bias ? o->bias->offset : 0,
+        .activation = o->activation,
+    };
+    return TDM_OK;
+}
+
+static bool empty(const tdmi_gemm *gemm) {
+    return gemm->m == 0 || gemm->n == 0 || gemm->batch == 0;
+}
+
+static tdm_status run_builtin(tdm_queue *queue, const tdmi_gemm *gemm) {
+    int64_t tiles_m = (gemm->m + TDM_TILE_M - 1) / TDM_TILE_M;
+    int64_t tiles_n = (gemm->n + TDM_TILE_N - 1) / TDM_TILE_N;
+    int64_t groups;
+    if (gemm->m > INT32_MAX || gemm->n > INT32_MAX || gemm->k > INT32_MAX ||
+        __builtin_mul_overflow(tiles_m * tiles_n, gemm->batch, &groups) || groups > INT32_MAX)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: a product of %lldx%lldx%lld, %lld times, is too large for the "
+                         "builtin kernel",
+                         function, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k,
+                         (long long)gemm->batch);
+    tdm_matmul_args args = {
+        .batch = gemm->batch,
+        .a_offset = gemm->a_offset,
+        .b_offset = gemm->b_offset,
+        .c_offset = gemm->c_offset,
+        .lda = gemm->lda,
+        .ldb = gemm->ldb,
+        .ldc = gemm->ldc,
+        .a_stride = gemm->a_stride,
+        .b_stride = gemm->b_stride,
+        .c_stride = gemm->c_stride,
+        .alpha = tdmi_scalar(gemm->alpha),
+        .beta = tdmi_scalar(gemm->beta),
+        .m = (tdm_u32)gemm->m,
+        .n = (tdm_u32)gemm->n,
+        .k = (tdm_u32)gemm->k,
+        .read_c = gemm->beta != 0,
+    };
+    tdmi_variant variant = {.kernel = TDMI_KERNEL_MATMUL,
+                            .t = (uint8_t)gemm->dtype,
+                            .u = (uint8_t)gemm->dtype,
+                            .op = (uint8_t)((gemm->transpose_a ? TDM_OP_TRANSPOSE_A : 0u) |
+                                            (gemm->transpose_b ? TDM_OP_TRANSPOSE_B : 0u))};
+    const tdmi_mem *mems[] = {gemm->a, gemm->b, gemm->c};
+    return tdmi_launch_groups(queue, variant, groups, TDM_TILE_M * TDM_TILE_N, mems, &args);
+}
+
+/* C = beta C, for alpha 0 or K 0; A and B are not read. */
+static tdm_status scale_c(tdm_queue *queue, const tdmi_gemm *gemm, const tdm_tensor *c) {
+    if (gemm->beta == 0) return tdm_fill(queue, 0, c);
+    return gemm->beta == 1 ? TDM_OK : tdm_scale(queue, gemm->beta, c, c);
+}
+
+static tdm_status run_product(tdm_queue *queue, const tdmi_gemm *gemm, const tdm_tensor *c,
+                              bool *fused) {
+    *fused = false;
+    if (gemm->alpha == 0 || gemm->k == 0) return scale_c(queue, gemm, c);
+    tdmi_blas_choice choice;
+    TDMI_TRY(tdmi_blas_choose(queue, gemm, &choice));
+    *fused = choice.fused;
+    if (!choice.provider) return run_builtin(queue, gemm);
+    tdmi_gemm plain = *gemm;
+    if (!choice.fused) {
+        plain.bias = NULL;
+        plain.activation = TDM_ACTIVATION_NONE;
+    }
+    return tdmi_queue_submitted(queue, choice.provider->blas->gemm(choice.provider->state, &plain));
+}
+
+static const tdm_matmul_options defaults = TDM_MATMUL_DEFAULTS;
+
+tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const tdm_tensor *a,
+                      const tdm_tensor *b, const tdm_tensor *c) {
+    const tdm_matmul_options *o = options ? options : &defaults;
+    tdmi_gemm gemm;
+    TDMI_TRY(describe(queue, o, a, b, c, &gemm));
+    if (empty(&gemm)) return TDM_OK;
+    bool fused;
+    TDMI_TRY(run_product(queue, &gemm, c, &fused));
+    if (fused || (!o->bias && o->activation == TDM_ACTIVATION_NONE)) return TDM_OK;
+    tdm_tensor rows = *c;
+    /* Of a transposed view the stored rows are the columns; there is no bias then. */
+    if (c->strides[c->ndim - 1] != 1 && c->shape[c->ndim - 1] > 1)
+        TDMI_TRY(tdm_tensor_transpose(c, c->ndim - 2, c->ndim - 1, &rows));
+    return tdm_bias_add(queue, &rows, o->bias, o->activation, NULL, &rows);
+}
+
+tdm_status tdm_matmul_provider(tdm_queue *queue, const tdm_matmul_options *options,
+                               const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *c,
+                               const char **provider) {
+    if (!provider)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_matmul_provider: provider is NULL");
+    *provider = NULL;
+    tdmi_gemm gemm;
+    TDMI_TRY(describe(queue, options ? options : &defaults, a, b, c, &gemm));
+    tdmi_blas_choice choice = {NULL, false};
+    if (!empty(&gemm) && gemm.k > 0) TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
+    *provider = choice.provider ? choice.provider->blas->name : "builtin";
+    return TDM_OK;
+}

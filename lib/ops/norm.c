@@ -1,0 +1,133 @@
+/* Norms of tensors and of rows. Long rows are cut into pieces whose partial results are combined by
+ * a second kernel. */
+#include "launch.h"
+
+static tdm_status check_kind(const char *function, tdm_norm_kind kind) {
+    if ((unsigned)kind >= TDM_NORM_COUNT)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: kind is %d, allowed are TDM_NORM_L1, TDM_NORM_L2 and TDM_NORM_INF",
+                         function, (int)kind);
+    return TDM_OK;
+}
+
+static tdm_status check_out_dtype(const char *function, const tdm_tensor *x,
+                                  const tdm_tensor *out) {
+    bool narrow = x->dtype == TDM_F16 || x->dtype == TDM_BF16;
+    if (out->dtype == x->dtype || (narrow && out->dtype == TDM_F32)) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                     "%s: the dtype of out is %s, for x of %s it must be %s%s", function,
+                     tdm_dtype_name(out->dtype), tdm_dtype_name(x->dtype), tdm_dtype_name(x->dtype),
+                     narrow ? " or f32" : "");
+}
+
+static size_t accumulator_size(tdm_dtype dtype) {
+    return dtype == TDM_F64 ? sizeof(double) : sizeof(float);
+}
+
+/* Norms of `rows` rows into adjacent elements of out. */
+static tdm_status norm_rows(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
+                            tdmi_rows rows, const tdm_tensor *out) {
+    tdmi_pieces pieces = tdmi_cut_rows(queue, rows.rows, rows.cols, tdm_dtype_size(x->dtype));
+    tdm_norm_args kernel_args = {
+        .rows = rows.rows,
+        .x_offset = x->offset,
+        .x_stride = rows.stride,
+        .out_offset = out->offset,
+        .cols = (tdm_u32)rows.cols,
+        .chunk = pieces.chunk,
+        .chunks = pieces.chunks,
+    };
+    tdmi_variant variant = {.kernel = TDMI_KERNEL_NORM,
+                            .t = (uint8_t)x->dtype,
+                            .u = (uint8_t)out->dtype,
+                            .op = (uint8_t)kind};
+    const tdmi_mem *partial = NULL;
+    int64_t items = rows.rows * pieces.chunks;
+    if (pieces.chunks > 1)
+        TDMI_TRY(
+            tdmi_queue_scratch(queue, (size_t)items * 2 * accumulator_size(x->dtype), &partial));
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), partial, tdmi_mem_of(out)};
+    TDMI_TRY(tdmi_launch_items(queue, variant, items, pieces.chunk, mems, &kernel_args));
+    if (pieces.chunks == 1) return TDM_OK;
+    variant.kernel = TDMI_KERNEL_NORM_COMBINE;
+    return tdmi_launch_items(queue, variant, rows.rows, pieces.chunks, mems + 1, &kernel_args);
+}
+
+static tdm_status fill_zero(tdm_queue *queue, const tdm_tensor *out) {
+    return tdm_tensor_count(out) == 0 ? TDM_OK : tdm_fill(queue, 0, out);
+}
+
+tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
+                        const tdm_tensor *out) {
+    static const char function[] = "tdm_row_norm";
+    const tdmi_arg args[] = {{"x", x, 0, 0}, {"out", out, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
+    TDMI_TRY(check_kind(function, kind));
+    TDMI_TRY(check_out_dtype(function, x, out));
+    bool fits = x->ndim == 1 ? tdm_tensor_count(out) == 1 : out->ndim == x->ndim - 1;
+    for (int i = 0; fits && x->ndim > 1 && i < out->ndim; i++)
+        fits = out->shape[i] == x->shape[i];
+    if (!fits) {
+        char x_text[128], out_text[128];
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: the shape of out is %s, it must be that of x, %s, without its last "
+                         "dimension",
+                         function, tdmi_shape_text(out, out_text), tdmi_shape_text(x, x_text));
+    }
+    if (!tdm_tensor_is_contiguous(out))
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: out is not contiguous", function);
+    tdmi_rows rows;
+    TDMI_TRY(tdmi_rows_of(function, "x", x, &rows));
+    if (rows.rows == 0 || rows.cols == 0) return fill_zero(queue, out);
+    return norm_rows(queue, kind, x, rows, out);
+}
+
+/* The norm of the norms: for L1 and L2 the norm of a vector of row norms is the norm of all, and so
+ * it is for the infinity norm. Used when the rows of x do not lie end to end. */
+static tdm_status norm_of_row_norms(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
+                                    tdmi_rows rows, const tdm_tensor *out) {
+    tdm_dtype middle = x->dtype == TDM_F64 ? TDM_F64 : TDM_F32;
+    tdm_buffer *buffer;
+    TDMI_TRY(tdm_buffer_create(queue->device, (size_t)rows.rows * tdm_dtype_size(middle), &buffer));
+    tdm_tensor norms = tdm_tensor_1d(buffer, middle, rows.rows);
+    tdm_status status = norm_rows(queue, kind, x, rows, &norms);
+    if (status == TDM_OK && out->dtype == middle) {
+        status = norm_rows(queue, kind, &norms, (tdmi_rows){1, rows.rows, rows.rows}, out);
+    } else if (status == TDM_OK) {
+        tdm_buffer *single;
+        status = tdm_buffer_create(queue->device, sizeof(double), &single);
+        if (status == TDM_OK) {
+            tdm_tensor result = tdm_tensor_1d(single, middle, 1);
+            tdm_tensor flat_out = tdm_tensor_1d(out->buffer, out->dtype, 1);
+            flat_out.offset = out->offset;
+            status = norm_rows(queue, kind, &norms, (tdmi_rows){1, rows.rows, rows.rows}, &result);
+            if (status == TDM_OK) status = tdm_cast(queue, &result, &flat_out);
+            tdm_buffer_release(single);
+        }
+    }
+    tdm_buffer_release(buffer);
+    return status;
+}
+
+tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
+                    const tdm_tensor *out) {
+    static const char function[] = "tdm_norm";
+    const tdmi_arg args[] = {{"x", x, 0, 0}, {"out", out, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
+    TDMI_TRY(check_kind(function, kind));
+    TDMI_TRY(check_out_dtype(function, x, out));
+    char text[128];
+    if (tdm_tensor_count(out) != 1)
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of out is %s, it must be [1]",
+                         function, tdmi_shape_text(out, text));
+    int64_t count = tdm_tensor_count(x);
+    if (count == 0) return fill_zero(queue, out);
+    if (tdm_tensor_is_contiguous(x) && count <= INT32_MAX)
+        return norm_rows(queue, kind, x, (tdmi_rows){1, count, count}, out);
+    tdmi_rows rows;
+    TDMI_TRY(tdmi_rows_of(function, "x", x, &rows));
+    if (rows.rows > INT32_MAX)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: x has %lld rows, allowed are fewer than 2^31",
+                         function, (long long)rows.rows);
+    return norm_of_row_norms(queue, kind, x, rows, out);
+}

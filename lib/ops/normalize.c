@@ -1,0 +1,145 @@
+/* layer_norm, rms_norm, l2_normalize and softmax: each row by itself, one pass over its statistics
+ * and one over its output. */
+#include <math.h>
+
+#include "launch.h"
+
+static tdm_status check_epsilon(const char *function, double epsilon) {
+    if (!(epsilon >= 0) || isinf(epsilon))
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: epsilon is %g, it must be at least 0 and finite", function, epsilon);
+    return TDM_OK;
+}
+
+/* Rows of x and y, which have one shape. */
+static tdm_status rows_of_both(const char *function, const tdm_tensor *x, const tdm_tensor *y,
+                               tdmi_rows *xr, tdmi_rows *yr) {
+    TDMI_TRY(tdmi_check_same_shape(function, "x", x, "y", y));
+    TDMI_TRY(tdmi_rows_of(function, "x", x, xr));
+    return tdmi_rows_of(function, "y", y, yr);
+}
+
+static tdmi_variant variant_of(const tdm_queue *queue, tdmi_kernel_id kernel, unsigned op,
+                               const tdm_tensor *x, const tdm_tensor *y, const tdmi_rows *rows) {
+    uint64_t bytes = (uint64_t)(rows->rows * rows->cols) * tdm_dtype_size(x->dtype);
+    return (tdmi_variant){.kernel = (uint8_t)kernel,
+                          .t = (uint8_t)x->dtype,
+                          .u = (uint8_t)x->dtype,
+                          .op = (uint8_t)op,
+                          .stream = x->buffer != y->buffer && tdmi_streams(queue, bytes)};
+}
+
+tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
+                          const tdm_tensor *bias, double epsilon, const tdm_tensor *y) {
+    static const char function[] = "tdm_layer_norm";
+    const tdmi_arg args[] = {{"x", x, 0, 0},
+                             {"weight", weight, TDMI_ARG_OPTIONAL, 0},
+                             {"bias", bias, TDMI_ARG_OPTIONAL, 0},
+                             {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 4));
+    TDMI_TRY(check_epsilon(function, epsilon));
+    tdmi_rows xr, yr;
+    TDMI_TRY(rows_of_both(function, x, y, &xr, &yr));
+    if (weight) TDMI_TRY(tdmi_check_vector(function, "weight", weight, xr.cols));
+    if (bias) TDMI_TRY(tdmi_check_vector(function, "bias", bias, xr.cols));
+    if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
+    tdm_normalize_args kernel_args = {
+        .rows = xr.rows,
+        .x_offset = x->offset,
+        .x_stride = xr.stride,
+        .weight_offset = weight ? weight->offset : 0,
+        .bias_offset = bias ? bias->offset : 0,
+        .y_offset = y->offset,
+        .y_stride = yr.stride,
+        .epsilon = tdmi_scalar(epsilon),
+        .cols = (tdm_u32)xr.cols,
+    };
+    unsigned op = (weight ? TDM_OP_WEIGHT : 0u) | (bias ? TDM_OP_BIAS : 0u);
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(weight), tdmi_mem_of(bias),
+                              tdmi_mem_of(y)};
+    return tdmi_launch_items(queue, variant_of(queue, TDMI_KERNEL_LAYER_NORM, op, x, y, &xr),
+                             xr.rows, xr.cols, mems, &kernel_args);
+}
+
+tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *residual,
+                        const tdm_tensor *weight, double epsilon, const tdm_tensor *sum,
+                        const tdm_tensor *y) {
+    static const char function[] = "tdm_rms_norm";
+    const tdmi_arg args[] = {{"x", x, 0, 0},
+                             {"residual", residual, TDMI_ARG_OPTIONAL, 0},
+                             {"weight", weight, TDMI_ARG_OPTIONAL, 0},
+                             {"sum", sum, TDMI_ARG_OPTIONAL | TDMI_ARG_OUTPUT, 1u << 0 | 1u << 1},
+                             {"y", y, TDMI_ARG_OUTPUT, 1u << 0 | 1u << 1}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 5));
+    TDMI_TRY(check_epsilon(function, epsilon));
+    if (sum && !residual)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: sum is given, but residual is NULL",
+                         function);
+    tdmi_rows xr, yr, rr, sr;
+    TDMI_TRY(rows_of_both(function, x, y, &xr, &yr));
+    rr = sr = xr;
+    if (residual) {
+        TDMI_TRY(tdmi_check_same_shape(function, "x", x, "residual", residual));
+        TDMI_TRY(tdmi_rows_of(function, "residual", residual, &rr));
+    }
+    if (sum) {
+        TDMI_TRY(tdmi_check_same_shape(function, "x", x, "sum", sum));
+        TDMI_TRY(tdmi_rows_of(function, "sum", sum, &sr));
+    }
+    if (weight) TDMI_TRY(tdmi_check_vector(function, "weight", weight, xr.cols));
+    if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
+    tdm_normalize_args kernel_args = {
+        .rows = xr.rows,
+        .x_offset = x->offset,
+        .x_stride = xr.stride,
+        .residual_offset = residual ? residual->offset : 0,
+        .residual_stride = rr.stride,
+        .weight_offset = weight ? weight->offset : 0,
+        .sum_offset = sum ? sum->offset : 0,
+        .sum_stride = sr.stride,
+        .y_offset = y->offset,
+        .y_stride = yr.stride,
+        .epsilon = tdmi_scalar(epsilon),
+        .cols = (tdm_u32)xr.cols,
+    };
+    unsigned op = (weight ? TDM_OP_WEIGHT : 0u) | (residual ? TDM_OP_RMS_RESIDUAL : 0u) |
+                  (sum ? TDM_OP_RMS_SUM : 0u);
+    tdmi_variant variant = variant_of(queue, TDMI_KERNEL_RMS_NORM, op, x, y, &xr);
+    if (residual && (residual->buffer == y->buffer ||
+                     (sum && (sum->buffer == residual->buffer || sum->buffer == x->buffer))))
+        variant.stream = 0;
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(residual), tdmi_mem_of(weight),
+                              tdmi_mem_of(sum), tdmi_mem_of(y)};
+    return tdmi_launch_items(queue, variant, xr.rows, xr.cols, mems, &kernel_args);
+}
+
+static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id kernel,
+                          const tdm_tensor *x, double epsilon, const tdm_tensor *y) {
+    const tdmi_arg args[] = {{"x", x, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
+    TDMI_TRY(check_epsilon(function, epsilon));
+    tdmi_rows xr, yr;
+    TDMI_TRY(rows_of_both(function, x, y, &xr, &yr));
+    if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
+    tdm_rows_args kernel_args = {
+        .rows = xr.rows,
+        .x_offset = x->offset,
+        .x_stride = xr.stride,
+        .y_offset = y->offset,
+        .y_stride = yr.stride,
+        .epsilon = tdmi_scalar(epsilon),
+        .cols = (tdm_u32)xr.cols,
+    };
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(y)};
+    return tdmi_launch_items(queue, variant_of(queue, kernel, 0, x, y, &xr), xr.rows, xr.cols, mems,
+                             &kernel_args);
+}
+
+tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilon,
+                            const tdm_tensor *y) {
+    return by_rows("tdm_l2_normalize", queue, TDMI_KERNEL_L2_NORMALIZE, x, epsilon, y);
+}
+
+tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) {
+    return by_rows("tdm_softmax", queue, TDMI_KERNEL_SOFTMAX, x, 0, y);
+}

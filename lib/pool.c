@@ -1,0 +1,121 @@
+/* The memory pool of a device: released blocks are kept for buffers of like size.
+ *
+ * A released block may still be used by work that is queued. Every submission has a number, and a
+ * block remembers the number at its release: it is handed out again once no queue has work pending
+ * that is as old. Nothing is tracked per buffer, and a synchronous device never waits. */
+#include <stdlib.h>
+
+#include "core.h"
+
+enum {
+    SMALL_STEP = 512,     /* sizes are rounded up to this … */
+    LARGE_STEP = 1 << 20, /* … or, from LARGE on, to this */
+    LARGE = 4 << 20,
+    PENDING_BYTES = 256 << 20, /* released but still pending: beyond one of these limits … */
+    PENDING_BLOCKS = 256       /* … the pool waits for the queues */
+};
+
+static size_t round_up(size_t size) {
+    size_t step = size < LARGE ? SMALL_STEP : LARGE_STEP;
+    return size > SIZE_MAX - step ? size : (size + step - 1) / step * step;
+}
+
+/* The oldest pending submission of all queues; UINT64_MAX when nothing is pending. */
+static uint64_t oldest_pending(const tdm_device *device) {
+    uint64_t oldest = UINT64_MAX;
+    for (const tdm_queue *queue = device->queues; queue; queue = queue->next) {
+        uint64_t first = atomic_load(&queue->first_pending);
+        if (first != 0 && first < oldest) oldest = first;
+    }
+    return oldest;
+}
+
+static void wait_for_queues(tdm_device *device) {
+    for (tdm_queue *queue = device->queues; queue; queue = queue->next) {
+        if (atomic_load(&queue->first_pending) == 0) continue;
+        /* Reset before the wait: work is marked after it was queued (tdmi_queue_submitted), so what
+         * another thread queues meanwhile is either waited for here or marked again. An error of
+         * the work is kept by the device when it is lost; otherwise the memory is free all the
+         * same. */
+        atomic_store(&queue->first_pending, 0);
+        (void)!tdmi_device_result(device, device->backend->queue_finish(queue->impl));
+    }
+}
+
+/* The best cached block that is not pending. *crowded: much is pending, waiting would pay. */
+static tdmi_block *find_cached(tdm_device *device, size_t size, uint64_t pending, bool *crowded) {
+    tdmi_block **best = NULL;
+    uint64_t waiting = 0, blocks = 0;
+    for (tdmi_block **at = &device->pool.cached; *at; at = &(*at)->next) {
+        tdmi_block *block = *at;
+        if (block->released >= pending) {
+            waiting += block->size;
+            blocks++;
+            continue;
+        }
+        /* A block may be up to a quarter larger than asked for. */
+        if (block->size < size || block->size - size > size / 4) continue;
+        if (!best || block->size < (*best)->size) best = at;
+    }
+    *crowded = waiting > PENDING_BYTES || blocks > PENDING_BLOCKS;
+    if (!best) return NULL;
+    tdmi_block *block = *best;
+    *best = block->next;
+    device->pool.stats.cached -= block->size;
+    return block;
+}
+
+static tdm_status allocate(tdm_device *device, size_t size, tdmi_block **block) {
+    tdmi_block *made = calloc(1, sizeof *made);
+    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    made->size = size;
+    tdm_status status = device->backend->mem_alloc(device->impl, size, &made->mem);
+    if (status == TDM_ERROR_OUT_OF_MEMORY && device->pool.cached) {
+        tdmi_pool_trim(device);
+        status = device->backend->mem_alloc(device->impl, size, &made->mem);
+    }
+    if (status != TDM_OK) {
+        free(made);
+        return tdmi_device_result(device, status);
+    }
+    device->pool.stats.reserved += size;
+    device->pool.stats.allocations++;
+    *block = made;
+    return TDM_OK;
+}
+
+tdm_status tdmi_pool_take(tdm_device *device, size_t size, tdmi_block **block) {
+    size_t rounded = round_up(size ? size : 1);
+    if (rounded > device->facts->info.max_allocation) rounded = size;
+    bool crowded;
+    *block = find_cached(device, rounded, oldest_pending(device), &crowded);
+    if (!*block && crowded) {
+        wait_for_queues(device);
+        *block = find_cached(device, rounded, oldest_pending(device), &crowded);
+    }
+    if (!*block) TDMI_TRY(allocate(device, rounded, block));
+    tdm_memory_stats *stats = &device->pool.stats;
+    stats->in_use += size;
+    if (stats->in_use > stats->peak) stats->peak = stats->in_use;
+    return TDM_OK;
+}
+
+void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t size) {
+    device->pool.stats.in_use -= size;
+    device->pool.stats.cached += block->size;
+    block->released = atomic_load(&device->sequence);
+    block->next = device->pool.cached;
+    device->pool.cached = block;
+}
+
+void tdmi_pool_trim(tdm_device *device) {
+    wait_for_queues(device);
+    while (device->pool.cached) {
+        tdmi_block *block = device->pool.cached;
+        device->pool.cached = block->next;
+        device->pool.stats.cached -= block->size;
+        device->pool.stats.reserved -= block->size;
+        device->backend->mem_free(device->impl, &block->mem);
+        free(block);
+    }
+}

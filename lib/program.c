@@ -1,0 +1,208 @@
+/* Kernel variants: built once per device (or fetched from disk), instantiated once per queue. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core.h"
+#include "disk_cache.h"
+#include "kernel_list.h"
+
+struct tdmi_program {
+    uint64_t key;
+    tdmi_bprogram *impl;
+    tdmi_program *next;
+};
+
+static const struct {
+    const char *entry;
+    int buffers;
+    size_t args_size;
+} kernels[] = {
+#define KERNEL_ROW(ID, entry, buffers, args) {"tdm_" #entry, buffers, sizeof(args)},
+    TDM_KERNEL_LIST(KERNEL_ROW)};
+
+_Static_assert(sizeof(tdmi_variant) == sizeof(uint64_t), "a variant is a hash key");
+
+static const char *embedded(const char *file) {
+    for (const tdmi_embedded_text *entry = tdmi_embedded_texts; entry->file; entry++)
+        if (strcmp(entry->file, file) == 0) return entry->text;
+    return "";
+}
+
+/* "norm_combine" is in norm.cl: the file is the longest prefix that exists. */
+static void kernel_file(const char *name, char *file, size_t size) {
+    size_t length = strlen(name);
+    do {
+        snprintf(file, size, "%.*s.cl", (int)length, name);
+        if (embedded(file)[0]) return;
+        while (length > 0 && name[--length] != '_')
+            continue;
+    } while (length > 0);
+}
+
+enum { OPTION_COUNT = 5 };
+
+typedef struct source_parts {
+    tdmi_program_source source;
+    char file[64];
+    char option_text[OPTION_COUNT][32];
+    const char *options[OPTION_COUNT + 1];
+    char *text;
+} source_parts;
+
+static tdm_status make_source(tdmi_variant variant, source_parts *parts) {
+    const char *entry = kernels[variant.kernel].entry;
+    const int values[OPTION_COUNT] = {variant.t, variant.u, variant.op, variant.lanes,
+                                      variant.stream};
+    static const char *const names[OPTION_COUNT] = {"T_ID", "U_ID", "OP", "LANES", "STREAM"};
+    kernel_file(entry + strlen("tdm_"), parts->file, sizeof parts->file);
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        snprintf(parts->option_text[i], sizeof parts->option_text[i], "-D%s=%d", names[i],
+                 values[i]);
+        parts->options[i] = parts->option_text[i];
+    }
+    parts->options[OPTION_COUNT] = NULL;
+    const char *args = embedded("args.h"), *numeric = embedded("numeric.h"),
+               *kernel = embedded(parts->file);
+    size_t size = strlen(args) + strlen(numeric) + strlen(kernel) + 128;
+    parts->text = malloc(size);
+    if (!parts->text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    snprintf(parts->text, size,
+             "#line 1 \"args.h\"\n%s\n#line 1 \"numeric.h\"\n%s\n#line 1 \"%s\"\n%s\n", args,
+             numeric, parts->file, kernel);
+    parts->source = (tdmi_program_source){.variant = variant,
+                                          .entry = entry,
+                                          .file = parts->file,
+                                          .text = parts->text,
+                                          .options = parts->options,
+                                          .buffers = kernels[variant.kernel].buffers,
+                                          .args_size = kernels[variant.kernel].args_size};
+    return TDM_OK;
+}
+
+static tdm_status build(tdm_device *device, const tdmi_program_source *source,
+                        tdmi_bprogram *program) {
+    const tdmi_backend *backend = device->backend;
+    if (!device->facts->cache_key[0])
+        return backend->program_build(device->impl, source, NULL, program, NULL);
+    tdmi_cache_key key = tdmi_cache_key_start();
+    key = tdmi_cache_key_add(key, backend->name);
+    key = tdmi_cache_key_add(key, device->facts->cache_key);
+    key = tdmi_cache_key_add(key, source->entry);
+    key = tdmi_cache_key_add(key, source->text);
+    for (const char *const *option = source->options; *option; option++)
+        key = tdmi_cache_key_add(key, *option);
+    tdmi_blob binary;
+    if (tdmi_disk_cache_read(key, &binary)) {
+        tdm_status status = backend->program_build(device->impl, source, &binary, program, NULL);
+        free(binary.data);
+        if (status != TDM_ERROR_COMPILE) return status;
+    }
+    tdmi_blob result = {NULL, 0};
+    TDMI_TRY(backend->program_build(device->impl, source, NULL, program, &result));
+    tdmi_disk_cache_write(key, &result);
+    free(result.data);
+    return TDM_OK;
+}
+
+static tdm_status make_program(tdm_device *device, tdmi_variant variant, uint64_t key,
+                               tdmi_program **program) {
+    source_parts parts;
+    TDMI_TRY(make_source(variant, &parts));
+    tdmi_program *made = calloc(1, sizeof *made);
+    tdmi_bprogram *impl = calloc(1, device->backend->program_size);
+    tdm_status status = made && impl ? build(device, &parts.source, impl)
+                                     : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    free(parts.text);
+    if (status != TDM_OK) {
+        free(made);
+        free(impl);
+        return tdmi_fail_in(status, "building %s for %s", kernels[variant.kernel].entry,
+                            device->facts->info.id);
+    }
+    made->key = key;
+    made->impl = impl;
+    made->next = device->programs;
+    device->programs = made;
+    *program = made;
+    return TDM_OK;
+}
+
+static tdm_status device_program(tdm_device *device, tdmi_variant variant, uint64_t key,
+                                 tdmi_program **program) {
+    tdm_status status = TDM_OK;
+    pthread_mutex_lock(&device->program_lock);
+    *program = device->programs;
+    while (*program && (*program)->key != key)
+        *program = (*program)->next;
+    if (!*program) status = make_program(device, variant, key, program);
+    pthread_mutex_unlock(&device->program_lock);
+    return tdmi_device_result(device, status);
+}
+
+static tdmi_kernel_slot *find_slot(tdm_queue *queue, uint64_t key) {
+    size_t at = (size_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (queue->slot_count - 1);
+    while (queue->slots[at].kernel && queue->slots[at].key != key)
+        at = (at + 1) & (queue->slot_count - 1);
+    return &queue->slots[at];
+}
+
+static tdm_status grow_slots(tdm_queue *queue) {
+    tdmi_kernel_slot *old = queue->slots;
+    size_t old_count = queue->slot_count, count = old_count ? 2 * old_count : 16;
+    tdmi_kernel_slot *slots = calloc(count, sizeof *slots);
+    if (!slots) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    queue->slots = slots;
+    queue->slot_count = count;
+    for (size_t i = 0; i < old_count; i++)
+        if (old[i].kernel) *find_slot(queue, old[i].key) = old[i];
+    free(old);
+    return TDM_OK;
+}
+
+static tdm_status make_kernel(tdm_queue *queue, tdmi_variant variant, uint64_t key,
+                              tdmi_bkernel **kernel) {
+    if (queue->slot_used * 2 >= queue->slot_count) TDMI_TRY(grow_slots(queue));
+    tdmi_program *program;
+    TDMI_TRY(device_program(queue->device, variant, key, &program));
+    tdmi_bkernel *made = calloc(1, queue->device->backend->kernel_size);
+    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    tdm_status status = queue->device->backend->kernel_init(program->impl, queue->impl, made);
+    if (status != TDM_OK) {
+        free(made);
+        return tdmi_device_result(queue->device, status);
+    }
+    *find_slot(queue, key) = (tdmi_kernel_slot){key, made};
+    queue->slot_used++;
+    *kernel = made;
+    return TDM_OK;
+}
+
+tdm_status tdmi_queue_kernel(tdm_queue *queue, tdmi_variant variant, tdmi_bkernel **kernel) {
+    uint64_t key;
+    memcpy(&key, &variant, sizeof key);
+    if (queue->slot_count) {
+        *kernel = find_slot(queue, key)->kernel;
+        if (*kernel) return TDM_OK;
+    }
+    return make_kernel(queue, variant, key, kernel);
+}
+
+void tdmi_queue_free_kernels(tdm_queue *queue) {
+    for (size_t i = 0; i < queue->slot_count; i++) {
+        if (!queue->slots[i].kernel) continue;
+        queue->device->backend->kernel_deinit(queue->slots[i].kernel);
+        free(queue->slots[i].kernel);
+    }
+    free(queue->slots);
+}
+
+void tdmi_device_free_programs(tdm_device *device) {
+    while (device->programs) {
+        tdmi_program *program = device->programs;
+        device->programs = program->next;
+        device->backend->program_deinit(program->impl);
+        free(program->impl);
+        free(program);
+    }
+}

@@ -1,0 +1,102 @@
+/* In-order queues. */
+#include <stdlib.h>
+
+#include "core.h"
+
+#define QUEUE_CHECK(queue, function)                                                               \
+    do {                                                                                           \
+        if (!(queue)) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, function ": queue is NULL");    \
+        TDMI_TRY(tdmi_device_usable((queue)->device));                                             \
+    } while (0)
+
+tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queue) {
+    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_create: queue is NULL");
+    *queue = NULL;
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_create: device is NULL");
+    if (flags & ~(unsigned)TDM_QUEUE_TIMING)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "tdm_queue_create: flags is %#x, only TDM_QUEUE_TIMING (%#x) is allowed",
+                         flags, TDM_QUEUE_TIMING);
+    TDMI_TRY(tdmi_device_usable(device));
+    tdm_queue *made = calloc(1, sizeof *made);
+    tdmi_bqueue *impl = calloc(1, device->backend->queue_size);
+    tdm_status status = made && impl
+                            ? device->backend->queue_init(device->impl, flags, impl)
+                            : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a queue");
+    if (status != TDM_OK) {
+        free(made);
+        free(impl);
+        return tdmi_device_result(device, status);
+    }
+    made->device = tdm_device_retain(device);
+    made->impl = impl;
+    made->flags = flags;
+    atomic_init(&made->first_pending, 0);
+    pthread_mutex_lock(&device->lock);
+    made->next = device->queues;
+    device->queues = made;
+    pthread_mutex_unlock(&device->lock);
+    *queue = made;
+    return TDM_OK;
+}
+
+void tdm_queue_destroy(tdm_queue *queue) {
+    if (!queue || tdmi_forked) return;
+    tdm_device *device = queue->device;
+    if (!atomic_load(&device->lost))
+        (void)!tdmi_device_result(device, device->backend->queue_finish(queue->impl));
+    tdmi_queue_free_kernels(queue);
+    tdmi_queue_detach_blas(queue);
+    pthread_mutex_lock(&device->lock);
+    if (queue->scratch) tdmi_pool_give(device, queue->scratch, 0);
+    for (tdm_queue **at = &device->queues; *at; at = &(*at)->next) {
+        if (*at != queue) continue;
+        *at = queue->next;
+        break;
+    }
+    pthread_mutex_unlock(&device->lock);
+    device->backend->queue_deinit(queue->impl);
+    free(queue->impl);
+    free(queue);
+    tdm_device_release(device);
+}
+
+tdm_status tdm_queue_finish(tdm_queue *queue) {
+    QUEUE_CHECK(queue, "tdm_queue_finish");
+    /* Before the wait, as in the pool: see tdmi_queue_submitted. */
+    atomic_store(&queue->first_pending, 0);
+    return tdmi_device_result(queue->device, queue->device->backend->queue_finish(queue->impl));
+}
+
+tdm_status tdm_queue_flush(tdm_queue *queue) {
+    QUEUE_CHECK(queue, "tdm_queue_flush");
+    return tdmi_device_result(queue->device, queue->device->backend->queue_flush(queue->impl));
+}
+
+tdm_device *tdm_queue_get_device(const tdm_queue *queue) { return queue ? queue->device : NULL; }
+
+tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) {
+    tdm_device *device = queue->device;
+    if (!device->facts->synchronous) {
+        uint64_t number = atomic_fetch_add_explicit(&device->sequence, 1, memory_order_relaxed) + 1;
+        uint64_t none = 0;
+        atomic_compare_exchange_strong(&queue->first_pending, &none, number);
+    }
+    return tdmi_device_result(device, status);
+}
+
+tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) {
+    tdm_device *device = queue->device;
+    tdm_status status = TDM_OK;
+    if (!queue->scratch || queue->scratch->size < size) {
+        pthread_mutex_lock(&device->lock);
+        if (queue->scratch) tdmi_pool_give(device, queue->scratch, 0);
+        queue->scratch = NULL;
+        status = tdmi_pool_take(device, size, &queue->scratch);
+        /* Scratch is not the user's: it counts as reserved, not as in use. */
+        if (status == TDM_OK) device->pool.stats.in_use -= size;
+        pthread_mutex_unlock(&device->lock);
+    }
+    if (status == TDM_OK) *mem = &queue->scratch->mem;
+    return status;
+}

@@ -1,0 +1,19 @@
+/* The list of devices, made once at the first call; nothing is opened for it. */
+#ifndef TDMI_REGISTRY_H
+#define TDMI_REGISTRY_H
+
+#include "backend.h"
+
+typedef struct tdmi_listed_device {
+    const tdmi_backend *backend;
+    size_t index; /* inside the backend */
+    tdmi_device_facts facts;
+} tdmi_listed_device;
+
+/* The listed devices, borrowed for good. Any thread. */
+tdm_status tdmi_registry_get(const tdmi_listed_device **devices, size_t *count) TDM_MUST_USE;
+
+/* Resolves a name (NULL: the default device) to an index of the list. */
+tdm_status tdmi_registry_find(const char *name, size_t *index) TDM_MUST_USE;
+
+#endif

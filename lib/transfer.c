@@ -1,0 +1,231 @@
+/* Moving bytes: write, read, fill, and copy between any two devices. */
+#include "transfer.h"
+
+#include <string.h>
+
+/* What every transfer checks: objects, their devices, and the range inside the buffer. */
+static tdm_status check_range(const char *function, const char *name, const tdm_buffer *buffer,
+                              size_t offset, size_t size) {
+    if (!buffer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, name);
+    if (offset > buffer->size || size > buffer->size - offset)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
+                         "%s: offset %zu + size %zu lies outside %s, which has %zu bytes", function,
+                         offset, size, name, buffer->size);
+    return TDM_OK;
+}
+
+static tdm_status check_queue(const char *function, const tdm_queue *queue) {
+    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    return tdmi_device_usable(queue->device);
+}
+
+tdm_status tdmi_check_on_queue(const char *function, const tdm_queue *queue,
+                               const tdm_buffer *buffer, size_t offset, size_t size) {
+    TDMI_TRY(check_queue(function, queue));
+    TDMI_TRY(check_range(function, "buffer", buffer, offset, size));
+    if (buffer->device != queue->device)
+        return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
+                         "%s: buffer is on %s, but queue is of %s; tdm_buffer_copy moves bytes "
+                         "between devices",
+                         function, buffer->device->facts->info.id, queue->device->facts->info.id);
+    return TDM_OK;
+}
+
+tdm_status tdmi_check_writable(const char *function, const char *name, const tdm_buffer *buffer) {
+    if (atomic_load(&buffer->read_only))
+        return tdmi_fail(TDM_ERROR_READ_ONLY, "%s: %s is read-only (tdm_buffer_freeze)", function,
+                         name);
+    return TDM_OK;
+}
+
+static tdm_status write_async(const char *function, tdm_queue *queue, tdm_buffer *buffer,
+                              size_t offset, const void *source, size_t size) {
+    TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, offset, size));
+    TDMI_TRY(tdmi_check_writable(function, "buffer", buffer));
+    if (size == 0) return TDM_OK;
+    if (!source) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: source is NULL", function);
+    return tdmi_queue_submitted(queue, queue->device->backend->write(
+                                           queue->impl, &buffer->block->mem, offset, source, size));
+}
+
+tdm_status tdm_buffer_write_async(tdm_queue *queue, tdm_buffer *buffer, size_t offset,
+                                  const void *source, size_t size) {
+    return write_async("tdm_buffer_write_async", queue, buffer, offset, source, size);
+}
+
+tdm_status tdm_buffer_write(tdm_queue *queue, tdm_buffer *buffer, size_t offset, const void *source,
+                            size_t size) {
+    TDMI_TRY(write_async("tdm_buffer_write", queue, buffer, offset, source, size));
+    return tdm_queue_finish(queue);
+}
+
+static tdm_status read_async(const char *function, tdm_queue *queue, const tdm_buffer *buffer,
+                             size_t offset, void *destination, size_t size) {
+    TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, offset, size));
+    if (size == 0) return TDM_OK;
+    if (!destination)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: destination is NULL", function);
+    return tdmi_queue_submitted(
+        queue,
+        queue->device->backend->read(queue->impl, &buffer->block->mem, offset, destination, size));
+}
+
+tdm_status tdm_buffer_read_async(tdm_queue *queue, const tdm_buffer *buffer, size_t offset,
+                                 void *destination, size_t size) {
+    return read_async("tdm_buffer_read_async", queue, buffer, offset, destination, size);
+}
+
+tdm_status tdm_buffer_read(tdm_queue *queue, const tdm_buffer *buffer, size_t offset,
+                           void *destination, size_t size) {
+    TDMI_TRY(read_async("tdm_buffer_read", queue, buffer, offset, destination, size));
+    return tdm_queue_finish(queue);
+}
+
+static tdm_status fill_async(const char *function, tdm_queue *queue, tdm_buffer *buffer,
+                             size_t offset, size_t size, const void *pattern, size_t pattern_size) {
+    TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, offset, size));
+    TDMI_TRY(tdmi_check_writable(function, "buffer", buffer));
+    if (!pattern) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: pattern is NULL", function);
+    if (pattern_size == 0 || pattern_size > 16 || (pattern_size & (pattern_size - 1)))
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: pattern_size is %zu, allowed are 1, 2, 4, 8 and 16", function,
+                         pattern_size);
+    if (offset % pattern_size || size % pattern_size)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: offset %zu and size %zu must be multiples of pattern_size %zu",
+                         function, offset, size, pattern_size);
+    if (size == 0) return TDM_OK;
+    return tdmi_queue_submitted(queue,
+                                queue->device->backend->fill(queue->impl, &buffer->block->mem,
+                                                             offset, size, pattern, pattern_size));
+}
+
+tdm_status tdm_buffer_fill_async(tdm_queue *queue, tdm_buffer *buffer, size_t offset, size_t size,
+                                 const void *pattern, size_t pattern_size) {
+    return fill_async("tdm_buffer_fill_async", queue, buffer, offset, size, pattern, pattern_size);
+}
+
+tdm_status tdm_buffer_fill(tdm_queue *queue, tdm_buffer *buffer, size_t offset, size_t size,
+                           const void *pattern, size_t pattern_size) {
+    TDMI_TRY(fill_async("tdm_buffer_fill", queue, buffer, offset, size, pattern, pattern_size));
+    return tdm_queue_finish(queue);
+}
+
+/* ---- copies ---- */
+
+enum { CHUNK = 4 << 20 };
+
+/* Through two host chunks in turn: while one is written to the destination the next is read. */
+static tdm_status copy_staged(tdm_queue *from, const tdm_buffer *source, size_t source_offset,
+                              tdm_queue *to, tdm_buffer *destination, size_t destination_offset,
+                              size_t size) {
+    size_t chunk = size < CHUNK ? size : CHUNK;
+    void *staging[2] = {NULL, NULL};
+    tdm_status status = tdm_host_alloc(from->device, chunk, &staging[0]);
+    if (status == TDM_OK) status = tdm_host_alloc(from->device, chunk, &staging[1]);
+    size_t done = 0;
+    for (int turn = 0; status == TDM_OK && done < size; turn ^= 1) {
+        size_t part = size - done < chunk ? size - done : chunk;
+        /* This chunk was last used two turns ago; the write of the turn before goes on while the
+         * read fills this one. */
+        status = tdm_buffer_read_async(from, source, source_offset + done, staging[turn], part);
+        if (status == TDM_OK) status = tdm_queue_finish(from);
+        if (status == TDM_OK) status = tdm_queue_finish(to);
+        if (status == TDM_OK)
+            status = tdm_buffer_write_async(to, destination, destination_offset + done,
+                                            staging[turn], part);
+        if (status == TDM_OK) status = tdm_queue_flush(to);
+        done += part;
+    }
+    tdm_status end = tdm_queue_finish(to);
+    tdm_host_free(from->device, staging[0]);
+    tdm_host_free(from->device, staging[1]);
+    return status == TDM_OK ? end : status;
+}
+
+/* Between devices. A cpu buffer is host memory, so one side then does it all in its own queue;
+ * otherwise a queue is made on the other device for the length of the copy. */
+static tdm_status copy_between(tdm_queue *queue, const tdm_buffer *source, size_t source_offset,
+                               tdm_buffer *destination, size_t destination_offset, size_t size) {
+    const tdmi_mem *from = &source->block->mem, *to = &destination->block->mem;
+    bool from_here = queue->device == source->device;
+    tdm_device *other = from_here ? destination->device : source->device;
+    if (from_here && other->facts->host_memory)
+        return tdmi_queue_submitted(
+            queue, queue->device->backend->read(queue->impl, from, source_offset,
+                                                (char *)to->handle + destination_offset, size));
+    if (!from_here && other->facts->host_memory)
+        return tdmi_queue_submitted(
+            queue, queue->device->backend->write(queue->impl, to, destination_offset,
+                                                 (const char *)from->handle + source_offset, size));
+    tdm_queue *there;
+    TDMI_TRY(tdm_queue_create(other, 0, &there));
+    tdm_status status = from_here ? copy_staged(queue, source, source_offset, there, destination,
+                                                destination_offset, size)
+                                  : copy_staged(there, source, source_offset, queue, destination,
+                                                destination_offset, size);
+    tdm_queue_destroy(there);
+    return status;
+}
+
+/* When the queue's own device is host memory, the other one must do the work. */
+static tdm_status copy_from_host(tdm_queue *queue, const tdm_buffer *source, size_t source_offset,
+                                 tdm_buffer *destination, size_t destination_offset, size_t size) {
+    tdm_device *other = queue->device == source->device ? destination->device : source->device;
+    if (other->facts->host_memory) {
+        memcpy((char *)destination->block->mem.handle + destination_offset,
+               (const char *)source->block->mem.handle + source_offset, size);
+        return TDM_OK;
+    }
+    TDMI_TRY(tdm_queue_finish(queue));
+    tdm_queue *there;
+    TDMI_TRY(tdm_queue_create(other, 0, &there));
+    tdm_status status =
+        copy_between(there, source, source_offset, destination, destination_offset, size);
+    if (status == TDM_OK) status = tdm_queue_finish(there);
+    tdm_queue_destroy(there);
+    return status;
+}
+
+static tdm_status copy_async(const char *function, tdm_queue *queue, const tdm_buffer *source,
+                             size_t source_offset, tdm_buffer *destination,
+                             size_t destination_offset, size_t size) {
+    TDMI_TRY(check_queue(function, queue));
+    TDMI_TRY(check_range(function, "source", source, source_offset, size));
+    TDMI_TRY(check_range(function, "destination", destination, destination_offset, size));
+    TDMI_TRY(tdmi_check_writable(function, "destination", destination));
+    TDMI_TRY(tdmi_device_usable(source->device));
+    TDMI_TRY(tdmi_device_usable(destination->device));
+    if (queue->device != source->device && queue->device != destination->device)
+        return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
+                         "%s: queue is of %s, but source is on %s and destination on %s", function,
+                         queue->device->facts->info.id, source->device->facts->info.id,
+                         destination->device->facts->info.id);
+    if (size == 0) return TDM_OK;
+    if (source == destination && source_offset < destination_offset + size &&
+        destination_offset < source_offset + size)
+        return tdmi_fail(TDM_ERROR_OVERLAP,
+                         "%s: source [%zu, %zu) and destination [%zu, %zu) of one buffer overlap",
+                         function, source_offset, source_offset + size, destination_offset,
+                         destination_offset + size);
+    if (source->device == destination->device)
+        return tdmi_queue_submitted(queue, queue->device->backend->copy(
+                                               queue->impl, &source->block->mem, source_offset,
+                                               &destination->block->mem, destination_offset, size));
+    if (queue->device->facts->host_memory)
+        return copy_from_host(queue, source, source_offset, destination, destination_offset, size);
+    return copy_between(queue, source, source_offset, destination, destination_offset, size);
+}
+
+tdm_status tdm_buffer_copy_async(tdm_queue *queue, const tdm_buffer *source, size_t source_offset,
+                                 tdm_buffer *destination, size_t destination_offset, size_t size) {
+    return copy_async("tdm_buffer_copy_async", queue, source, source_offset, destination,
+                      destination_offset, size);
+}
+
+tdm_status tdm_buffer_copy(tdm_queue *queue, const tdm_buffer *source, size_t source_offset,
+                           tdm_buffer *destination, size_t destination_offset, size_t size) {
+    TDMI_TRY(copy_async("tdm_buffer_copy", queue, source, source_offset, destination,
+                        destination_offset, size));
+    return tdm_queue_finish(queue);
+}

@@ -1,0 +1,55 @@
+/* Words that people type: comparing, and guessing what was meant. */
+#include "words.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { LONGEST = 63 };
+
+/* Levenshtein's distance on lower-cased text, over the first LONGEST characters. */
+static size_t edit_distance(const char *a, const char *b) {
+    size_t la = strnlen(a, LONGEST), lb = strnlen(b, LONGEST);
+    size_t row[LONGEST + 1];
+    for (size_t j = 0; j <= lb; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= la; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= lb; j++) {
+            size_t above = row[j];
+            bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+            size_t best = diagonal + (same ? 0 : 1);
+            if (above + 1 < best) best = above + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+            diagonal = above;
+        }
+    }
+    return row[lb];
+}
+
+const char *tdmi_nearest_word(const char *word, const char *const *candidates, size_t count) {
+    const char *nearest = NULL;
+    size_t least = (size_t)-1;
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = edit_distance(word, candidates[i]);
+        if (distance < least) {
+            least = distance;
+            nearest = candidates[i];
+        }
+    }
+    return nearest;
+}
+
+bool tdmi_parse_index(const char *text, unsigned long max, unsigned long *value) {
+    if (text[0] == '\0' || (text[0] == '0' && text[1] != '\0')) return false;
+    unsigned long result = 0;
+    for (const char *c = text; *c; c++) {
+        if (*c < '0' || *c > '9') return false;
+        unsigned long digit = (unsigned long)(*c - '0');
+        if (result > (max - digit) / 10) return false;
+        result = result * 10 + digit;
+    }
+    *value = result;
+    return true;
+}

@@ -1,0 +1,157 @@
+/* Worker threads for the host's cores.
+ *
+ * One parallel loop runs at a time. Its state is one 64-bit word, generation in the high half and
+ * the next item in the low half, so that a worker that wakes up late can never take an item of a
+ * later loop by mistake. Workers spin briefly after a loop, as the next one often follows at once,
+ * then sleep. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "env.h"
+#include "host.h"
+
+enum { SPIN_NANOSECONDS = 30000, ITEM_MASK_BITS = 32 };
+
+typedef struct loop {
+    void (*body)(void *, uint32_t);
+    void *context;
+    uint32_t count;
+} loop;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int worker_count = 1;
+static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held by the thread that runs a loop */
+static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static int sleepers;
+
+static loop current; /* written by the owner while no item can be taken */
+static _Atomic uint32_t current_count;
+static _Atomic uint64_t ticket; /* generation << 32 | next item */
+static atomic_uint done;        /* items finished in this generation */
+static _Thread_local bool inside;
+
+static void cpu_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+/* Takes and runs items of the loop in progress; returns when there are none left. */
+static void run_items(void) {
+    uint64_t seen = atomic_load_explicit(&ticket, memory_order_acquire);
+    for (;;) {
+        uint32_t item = (uint32_t)seen;
+        if (item >= atomic_load_explicit(&current_count, memory_order_acquire)) return;
+        /* Succeeds only in the generation in which count was read, as each loop changes the word.
+         */
+        if (!atomic_compare_exchange_weak_explicit(&ticket, &seen, seen + 1, memory_order_acq_rel,
+                                                   memory_order_acquire))
+            continue;
+        current.body(current.context, item);
+        atomic_fetch_add_explicit(&done, 1, memory_order_release);
+        seen = atomic_load_explicit(&ticket, memory_order_acquire);
+    }
+}
+
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Waits until the generation differs from `generation`. */
+static void await_loop(uint32_t generation) {
+    int64_t until = nanoseconds() + SPIN_NANOSECONDS;
+    do {
+        for (int i = 0; i < 64; i++) {
+            if ((uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) != generation) return;
+            cpu_relax();
+        }
+    } while (nanoseconds() < until);
+    pthread_mutex_lock(&sleep_lock);
+    sleepers++;
+    while ((uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) == generation)
+        pthread_cond_wait(&wake, &sleep_lock);
+    sleepers--;
+    pthread_mutex_unlock(&sleep_lock);
+}
+
+static void *worker(void *unused) {
+    (void)unused;
+    inside = true;
+    uint32_t generation = 0;
+    for (;;) {
+        await_loop(generation);
+        generation = (uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS);
+        run_items();
+    }
+    return NULL;
+}
+
+static int available_cores(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    int count = CPU_COUNT(&set);
+    return count > 0 ? count : 1;
+}
+
+static void start_workers(void) {
+    int wanted = tdmi_env_values()->cpu_threads;
+    if (wanted == 0) wanted = available_cores();
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    while (worker_count < wanted) {
+        pthread_t thread;
+        if (pthread_create(&thread, &attributes, worker, NULL) != 0) break;
+        worker_count++;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+int tdmi_worker_count(void) {
+    pthread_once(&once, start_workers);
+    return worker_count;
+}
+
+static void start_loop(const loop *next) {
+    uint32_t generation = (uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) + 1;
+    /* No item can be taken while count is 0; a late worker of the loop before sees that or a ticket
+     * that no longer matches. */
+    atomic_store_explicit(&current_count, 0, memory_order_release);
+    atomic_store_explicit(&ticket, (uint64_t)generation << ITEM_MASK_BITS | UINT32_MAX,
+                          memory_order_release);
+    current = *next;
+    atomic_store_explicit(&done, 0, memory_order_relaxed);
+    atomic_store_explicit(&current_count, next->count, memory_order_release);
+    atomic_store(&ticket, (uint64_t)(generation + 1) << ITEM_MASK_BITS);
+    pthread_mutex_lock(&sleep_lock);
+    if (sleepers > 0) pthread_cond_broadcast(&wake);
+    pthread_mutex_unlock(&sleep_lock);
+}
+
+void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), void *context) {
+    if (count <= 1 || inside || tdmi_worker_count() == 1 || pthread_mutex_trylock(&owner) != 0) {
+        for (uint32_t i = 0; i < count; i++)
+            body(context, i);
+        return;
+    }
+    inside = true;
+    start_loop(&(loop){body, context, count});
+    run_items();
+    for (unsigned spins = 0; atomic_load_explicit(&done, memory_order_acquire) != count; spins++) {
+        if (spins < 4096)
+            cpu_relax();
+        else
+            sched_yield(); /* a worker has lost its core in the middle of an item */
+    }
+    inside = false;
+    pthread_mutex_unlock(&owner);
+}
