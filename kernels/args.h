@@ -1,0 +1,177 @@
+/* The kernels: their numbers, buffers and argument structs. Compiled by the host and, before every
+ * kernel, by every kernel language. 8-byte members come first in a struct, so that no compiler pads
+ * differently; a kernel never gets size_t, bool or half. Offsets and strides are in elements. */
+#ifndef TDMI_KERNEL_ARGS_H
+#define TDMI_KERNEL_ARGS_H
+
+#if defined(__OPENCL_VERSION__)
+typedef long tdm_i64;
+typedef int tdm_i32;
+typedef uint tdm_u32;
+#elif defined(__CUDACC_RTC__)
+typedef long long tdm_i64;
+typedef int tdm_i32;
+typedef unsigned int tdm_u32;
+#else
+#include <stdint.h>
+typedef int64_t tdm_i64;
+typedef int32_t tdm_i32;
+typedef uint32_t tdm_u32;
+#endif
+
+/* Scalars that are f64 on the host (alpha, epsilon): both forms are passed, and the kernel takes
+ * the one of its arithmetic, so that a device without f64 never touches a double. */
+typedef struct tdm_scalar {
+    tdm_i64 f64_bits;
+    float f32;
+    tdm_i32 reserved;
+} tdm_scalar;
+
+/* Values of T_ID and U_ID are those of tdm_dtype. */
+#define TDM_ID_F32 0
+#define TDM_ID_F64 1
+#define TDM_ID_F16 2
+#define TDM_ID_BF16 3
+#define TDM_ID_I32 4
+#define TDM_ID_I64 5
+#define TDM_ID_U8 6
+
+/* Values of OP. */
+#define TDM_OP_ADD 0 /* elementwise: y = a + b */
+#define TDM_OP_SUB 1
+#define TDM_OP_MUL 2
+#define TDM_OP_SCALE 3 /* y = alpha a */
+#define TDM_OP_AXPY 4  /* y = alpha a + b, b is the old y */
+#define TDM_OP_COUNT 5
+
+#define TDM_OP_ACTIVATION 7 /* bias_add: a mask for tdm_activation … */
+#define TDM_OP_RESIDUAL 8   /* … and a flag */
+#define TDM_OP_BIAS_ADD_COUNT 16
+
+#define TDM_OP_WEIGHT 1 /* layer_norm, rms_norm, batch_norm: flags */
+#define TDM_OP_BIAS 2
+#define TDM_OP_AFFINE_COUNT 4
+#define TDM_OP_RMS_RESIDUAL 2
+#define TDM_OP_RMS_SUM 4
+#define TDM_OP_RMS_COUNT 8
+
+#define TDM_OP_NORM_L1 0 /* norm, norm_combine: tdm_norm_kind */
+#define TDM_OP_NORM_L2 1
+#define TDM_OP_NORM_INF 2
+#define TDM_OP_NORM_COUNT 3
+
+#define TDM_OP_TRANSPOSE_A 1 /* matmul: flags */
+#define TDM_OP_TRANSPOSE_B 2
+#define TDM_OP_MATMUL_COUNT 4
+
+/* Elementwise work on up to three strided operands (0: y, 1: a, 2: b). The innermost dimension has
+ * `cols` elements; the others are `rows` in all, row r is found by dividing r by outer_shape from
+ * the last dimension on. A row is cut into `chunks` pieces of `chunk` columns (the last is shorter);
+ * one group does one piece at a time. Also the struct of cast (y, a) and fill (y). */
+#define TDM_MAX_OUTER 5
+typedef struct tdm_elementwise_args {
+    tdm_i64 rows;
+    tdm_i64 offset[3];
+    tdm_i64 inner_stride[3];
+    tdm_i64 outer_shape[TDM_MAX_OUTER];
+    tdm_i64 outer_stride[3][TDM_MAX_OUTER];
+    tdm_scalar alpha; /* also the value of fill */
+    tdm_i64 alpha_i64; /* fill: the value for integer dtypes */
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 outer_ndim;  /* 0: one row */
+    tdm_i32 unit_stride; /* all inner strides in use are 1 */
+    tdm_i32 reserved;
+} tdm_elementwise_args;
+
+/* y = activation(x + bias) + residual; rows cut into chunks as above. */
+typedef struct tdm_bias_add_args {
+    tdm_i64 rows;
+    tdm_i64 x_offset, x_stride; /* stride: from row to row */
+    tdm_i64 bias_offset;
+    tdm_i64 residual_offset, residual_stride;
+    tdm_i64 y_offset, y_stride;
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 has_bias;
+} tdm_bias_add_args;
+
+/* Norm of each row. With chunks == 1 the result goes to out[out_offset + row], as a U; else chunk c
+ * of row r leaves its partial result, two ACC, at partial[2 * (r * chunks + c)]: {scale, sum} for
+ * L2 (the norm is scale * sqrt(sum)), {value, 0} for the others; norm_combine ends it. For the
+ * infinity norm, value is an ACC too. */
+typedef struct tdm_norm_args {
+    tdm_i64 rows;
+    tdm_i64 x_offset, x_stride;
+    tdm_i64 out_offset;
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 reserved;
+} tdm_norm_args;
+
+/* layer_norm and rms_norm; the operands that OP leaves out are not touched. */
+typedef struct tdm_normalize_args {
+    tdm_i64 rows;
+    tdm_i64 x_offset, x_stride;
+    tdm_i64 residual_offset, residual_stride;
+    tdm_i64 weight_offset, bias_offset;
+    tdm_i64 sum_offset, sum_stride;
+    tdm_i64 y_offset, y_stride;
+    tdm_scalar epsilon;
+    tdm_u32 cols;
+    tdm_i32 reserved;
+} tdm_normalize_args;
+
+/* x [N, C, S] contiguous. S > 1: rows = N * C of cols = S, cut into chunks, channel = row %
+ * channels. S == 1 (batch_norm_cols): rows = N of cols = C, channel = column. */
+typedef struct tdm_batch_norm_args {
+    tdm_i64 rows, channels;
+    tdm_i64 x_offset, mean_offset, variance_offset, weight_offset, bias_offset, y_offset;
+    tdm_scalar epsilon;
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 reserved;
+} tdm_batch_norm_args;
+
+/* l2_normalize and softmax. */
+typedef struct tdm_rows_args {
+    tdm_i64 rows;
+    tdm_i64 x_offset, x_stride;
+    tdm_i64 y_offset, y_stride;
+    tdm_scalar epsilon;
+    tdm_u32 cols;
+    tdm_i32 reserved;
+} tdm_rows_args;
+
+/* C = alpha op(A) op(B) + beta C, row-major, one group per tile of TDM_TILE_M x TDM_TILE_N of one
+ * product of the batch. Groups: batch * ceil(m / TDM_TILE_M) * ceil(n / TDM_TILE_N). */
+#define TDM_TILE_M 64
+#define TDM_TILE_N 64
+typedef struct tdm_matmul_args {
+    tdm_i64 batch;
+    tdm_i64 a_offset, b_offset, c_offset;
+    tdm_i64 lda, ldb, ldc;
+    tdm_i64 a_stride, b_stride, c_stride;
+    tdm_scalar alpha, beta;
+    tdm_u32 m, n, k;
+    tdm_i32 read_c; /* beta != 0 */
+} tdm_matmul_args;
+
+/* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that
+ * norm_combine is in norm.cl and batch_norm_cols in batch_norm.cl. Buffers in order:
+ *   elementwise y a b | cast y a | fill y | bias_add x bias residual y | norm x partial out |
+ *   norm_combine partial out | layer_norm x weight bias y | rms_norm x residual weight sum y |
+ *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x y | softmax x y |
+ *   matmul a b c */
+#define TDM_KERNEL_LIST(X)                                                                         \
+    X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
+    X(CAST, cast, 2, tdm_elementwise_args)                                                         \
+    X(FILL, fill, 1, tdm_elementwise_args)                                                         \
+    X(BIAS_ADD, bias_add, 4, tdm_bias_add_args)                                                    \
+    X(NORM, norm, 3, tdm_norm_args)                                                                \
+    X(NORM_COMBINE, norm_combine, 2, tdm_norm_args)                                                \
+    X(LAYER_NORM, layer_norm, 4, tdm_normalize_args)                                               \
+    X(RMS_NORM, rms_norm, 5, tdm_normalize_args)                                                   \
+    X(BATCH_NORM, batch_norm, 6, tdm_batch_norm_args)                                              \
+    X(BATCH_NORM_COLS, batch_norm_cols, 6, tdm_batch_norm_args)                                    \
+    X(L2_NORMALIZE, l2_normalize, 2, tdm_rows_args)                                                \
+    X(SOFTMAX, softmax, 2, tdm_rows_args)                                                          \
+    X(MATMUL, matmul, 3, tdm_matmul_args)
+
+#endif

@@ -1,0 +1,34 @@
+/* y = activation(x + bias) + residual. OP is the activation, with TDM_OP_RESIDUAL added when there
+ * is a residual. y may be x or residual. */
+OPS(bias_add, TDM_OP_BIAS_ADD_COUNT)
+
+KERNEL4(bias_add, tdm_bias_add_args, const T, x, const T, bias, const T, residual, T, y)
+{
+    const tdm_u32 chunks = args.chunks;
+    FOR_ROWS(item, args.rows * chunks)
+    {
+        const tdm_i64 row = chunks == 1 ? item : item / chunks;
+        const tdm_i64 first = chunks == 1 ? 0 : (item - row * chunks) * args.chunk;
+        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride + first);
+        GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + first);
+        GLOBAL const T *const rr =
+            (OP & TDM_OP_RESIDUAL) != 0
+                ? residual + (args.residual_offset + row * args.residual_stride + first)
+                : xr;
+        if (args.has_bias) {
+            GLOBAL const T *const br = bias + (args.bias_offset + first);
+            FOR_LANES_WRITE(yr, j, n, AHEAD(xr, FETCH_DISTANCE))
+            {
+                const ACC v = ACTIVATE(OP & TDM_OP_ACTIVATION, LOAD(xr, j) + LOAD(br, j));
+                WRITE(yr, j, (OP & TDM_OP_RESIDUAL) != 0 ? v + LOAD(rr, j) : v);
+            }
+        } else {
+            FOR_LANES_WRITE(yr, j, n, AHEAD(xr, FETCH_DISTANCE))
+            {
+                const ACC v = ACTIVATE(OP & TDM_OP_ACTIVATION, LOAD(xr, j));
+                WRITE(yr, j, (OP & TDM_OP_RESIDUAL) != 0 ? v + LOAD(rr, j) : v);
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/* y = a converted from U to T, both of any dtype and stride. */
+OPS(cast, 1)
+
+KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
+{
+    FOR_ROWS(item, args.rows * args.chunks)
+    {
+        tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
+        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
+        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        tdm_i64 y_at = args.offset[0] + first * args.inner_stride[0];
+        tdm_i64 a_at = args.offset[1] + first * args.inner_stride[1];
+        for (tdm_i32 d = args.outer_ndim - 1; d >= 0; d--) {
+            const tdm_i64 next = row / args.outer_shape[d];
+            const tdm_i64 index = row - next * args.outer_shape[d];
+            y_at += index * args.outer_stride[0][d];
+            a_at += index * args.outer_stride[1][d];
+            row = next;
+        }
+        GLOBAL T *const yr = y + y_at;
+        GLOBAL const U *const ar = a + a_at;
+        if (args.unit_stride) {
+            FOR_LANES_WRITE(yr, j, n, 0)
+            {
+                WRITE_RAW(yr, j, CONVERT(LOAD_U(ar, j)));
+            }
+        } else {
+            FOR_LANES(j, 0, n)
+            {
+                yr[j * args.inner_stride[0]] = (T)CONVERT(LOAD_U(ar, j * args.inner_stride[1]));
+            }
+        }
+    }
+}

@@ -1,0 +1,285 @@
+/* The dialect in C, for the cpu backend: a group has one lane, so a row is an ordinary loop that the
+ * compiler vectorises. The rules are in README.md. Each .cl file is included once per dtype with
+ * T_ID and U_ID defined; OP and STREAM are run-time values of the group, and the entry switches over
+ * OP, so that each value gets a body of its own. */
+#ifndef TDMI_DIALECT_C_H
+#define TDMI_DIALECT_C_H
+
+#include <stdint.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "args.h"
+#include "kernels.h"
+
+typedef uint8_t tdm_u8;
+typedef uint16_t tdm_u16;
+typedef uint64_t tdm_u64;
+
+#define TDM_HAS_F64 1
+#define LANES 1
+#define LANE 0
+#define GLOBAL
+#define LOCAL
+#define INLINE static inline __attribute__((always_inline))
+#define LOCAL_ARRAY(type, name, n) __attribute__((unused)) type name[n]
+#define PRIVATE_ARRAY(type, name, n) __attribute__((aligned(64))) type name[n]
+#define OP tdm_op
+#define STREAM (tdm_work->stream)
+#define BARRIER ((void)0)
+
+/* Entries: tdmi_<name>_<T_ID>_<U_ID>_<isa>. The body comes after its entry, as that is how the macro
+ * is written. */
+#define TDM_ENTRY(name) TDM_CAT(TDM_FUNCTION(TDM_CAT(tdmi_, name), _), TDMI_ISA)
+#define TDM_FUNCTION(name, suffix)                                                                 \
+    TDM_CAT(TDM_CAT(TDM_CAT(name, _), TDM_CAT(T_ID, _)), TDM_CAT(U_ID, suffix))
+#define OPS(name, n) enum { TDM_FUNCTION(name, _ops) = n };
+#define TDM_CASE(n, name, ARGS, ...)                                                               \
+    case n:                                                                                        \
+        if (n < (int)TDM_FUNCTION(name, _ops))                                                     \
+            TDM_FUNCTION(name, _body)(tdm_work, n, *(const ARGS *)tdm_args, __VA_ARGS__);          \
+        break;
+#define TDM_KERNEL(name, ARGS, parameters, ...)                                                    \
+    INLINE void TDM_FUNCTION(name, _body) parameters;                                              \
+    void TDM_ENTRY(name)(const tdm_group *tdm_work, void *const *tdm_buffers,                      \
+                         const void *tdm_args);                                                    \
+    void TDM_ENTRY(name)(const tdm_group *tdm_work, void *const *tdm_buffers,                      \
+                         const void *tdm_args)                                                     \
+    {                                                                                              \
+        switch (tdm_work->op) {                                                                    \
+            TDM_CASE(0, name, ARGS, __VA_ARGS__)                                                   \
+            TDM_CASE(1, name, ARGS, __VA_ARGS__)                                                   \
+            TDM_CASE(2, name, ARGS, __VA_ARGS__)                                                   \
+            TDM_CASE(3, name, ARGS, __VA_ARGS__)                                                   \
+            TDM_CASE(4, name, ARGS, __VA_ARGS__)                                                   \
+            TDM_CASE(5, name, ARGS, __VA_ARGS__)                                                   \
+            TDM_CASE(6, name, ARGS, __VA_ARGS__)                                                   \
+            TDM_CASE(7, name, ARGS, __VA_ARGS__)                                                   \
+            TDM_CASE(8, name, ARGS, __VA_ARGS__)                                                   \
+            TDM_CASE(9, name, ARGS, __VA_ARGS__)                                                   \
+            TDM_CASE(10, name, ARGS, __VA_ARGS__)                                                  \
+            TDM_CASE(11, name, ARGS, __VA_ARGS__)                                                  \
+            TDM_CASE(12, name, ARGS, __VA_ARGS__)                                                  \
+            TDM_CASE(13, name, ARGS, __VA_ARGS__)                                                  \
+            TDM_CASE(14, name, ARGS, __VA_ARGS__)                                                  \
+            TDM_CASE(15, name, ARGS, __VA_ARGS__)                                                  \
+        }                                                                                          \
+        tdm_fence(tdm_work->stream);                                                               \
+    }                                                                                              \
+    INLINE void TDM_FUNCTION(name, _body) parameters
+#define TDM_PARAMETERS(ARGS, ...)                                                                  \
+    (__attribute__((unused)) const tdm_group *const tdm_work,                                      \
+     __attribute__((unused)) const tdm_u32 tdm_op, const ARGS args, __VA_ARGS__)
+#define TDM_P(type, p) __attribute__((unused)) type *p
+#define KERNEL1(name, ARGS, t0, p0)                                                                \
+    TDM_KERNEL(name, ARGS, TDM_PARAMETERS(ARGS, TDM_P(t0, p0)), tdm_buffers[0])
+#define KERNEL2(name, ARGS, t0, p0, t1, p1)                                                        \
+    TDM_KERNEL(name, ARGS, TDM_PARAMETERS(ARGS, TDM_P(t0, p0), TDM_P(t1, p1)), tdm_buffers[0],     \
+               tdm_buffers[1])
+#define KERNEL3(name, ARGS, t0, p0, t1, p1, t2, p2)                                                \
+    TDM_KERNEL(name, ARGS, TDM_PARAMETERS(ARGS, TDM_P(t0, p0), TDM_P(t1, p1), TDM_P(t2, p2)),      \
+               tdm_buffers[0], tdm_buffers[1], tdm_buffers[2])
+#define KERNEL4(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3)                                        \
+    TDM_KERNEL(name, ARGS,                                                                         \
+               TDM_PARAMETERS(ARGS, TDM_P(t0, p0), TDM_P(t1, p1), TDM_P(t2, p2), TDM_P(t3, p3)),   \
+               tdm_buffers[0], tdm_buffers[1], tdm_buffers[2], tdm_buffers[3])
+#define KERNEL5(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3, t4, p4)                                \
+    TDM_KERNEL(name, ARGS,                                                                         \
+               TDM_PARAMETERS(ARGS, TDM_P(t0, p0), TDM_P(t1, p1), TDM_P(t2, p2), TDM_P(t3, p3),    \
+                              TDM_P(t4, p4)),                                                      \
+               tdm_buffers[0], tdm_buffers[1], tdm_buffers[2], tdm_buffers[3], tdm_buffers[4])
+#define KERNEL6(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5)                        \
+    TDM_KERNEL(name, ARGS,                                                                         \
+               TDM_PARAMETERS(ARGS, TDM_P(t0, p0), TDM_P(t1, p1), TDM_P(t2, p2), TDM_P(t3, p3),    \
+                              TDM_P(t4, p4), TDM_P(t5, p5)),                                       \
+               tdm_buffers[0], tdm_buffers[1], tdm_buffers[2], tdm_buffers[3], tdm_buffers[4],     \
+               tdm_buffers[5])
+
+/* Loops. A group takes one contiguous share of the rows. */
+#define FOR_ROWS(item, n)                                                                          \
+    for (tdm_i64 item = (tdm_i64)(n)*tdm_work->index / tdm_work->count,                            \
+                 tdm_last = (tdm_i64)(n) * ((tdm_i64)tdm_work->index + 1) / tdm_work->count;       \
+         item < tdm_last; item++)
+#define FOR_BLOCKS(begin, end, n, size)                                                            \
+    for (tdm_i32 begin = 0, end = MIN(size, n); begin < (n);                                       \
+         begin = end, end = (n)-end > (size) ? end + (size) : (n))
+#define TDM_PRAGMA_(...) _Pragma(#__VA_ARGS__)
+#define TDM_PRAGMA(...) TDM_PRAGMA_(__VA_ARGS__)
+#define TDM_FOR(j, begin, end) for (tdm_i32 j = (begin); j < (end); j++)
+#define FOR_LANES(j, begin, end) TDM_PRAGMA(omp simd) TDM_FOR(j, begin, end)
+#define FOR_LANES_SUM(a, j, begin, end) TDM_PRAGMA(omp simd reduction(+ : a)) TDM_FOR(j, begin, end)
+#define FOR_LANES_SUM2(a, b, j, begin, end)                                                        \
+    TDM_PRAGMA(omp simd reduction(+ : a, b)) TDM_FOR(j, begin, end)
+#define FOR_LANES_MAX(a, j, begin, end)                                                            \
+    TDM_PRAGMA(omp simd reduction(max : a)) TDM_FOR(j, begin, end)
+#define AHEAD(p, stride) ((p) + (stride))
+#define ADD_TO(a, v) ((a) += (v))
+#define GROUP_SUM(scratch, v) (v)
+#define GROUP_MAX(scratch, v) (v)
+
+/* Writing rows. The compiler does not make streaming stores in a vectorised loop, so with STREAM a
+ * loop fills a block on the stack, which is then streamed out line by line. Blocks end where a line
+ * of the destination does. What `ahead` points to is fetched block by block meanwhile. Blocks are short,
+ * so that neither the stores nor the fetches come in bursts that the core's few line buffers would
+ * make the loop wait for. */
+#define TDM_BLOCK_BYTES 512
+#define TDM_LINE 64
+#define TDM_STORAGE(k, p)                                                                          \
+    for (__attribute__((aligned(TDM_LINE))) T tdm_block##k[(TDM_BLOCK_BYTES + TDM_LINE) / sizeof(T)], \
+         *const tdm_base##k = (p), *tdm_once##k = tdm_block##k;                                    \
+         tdm_once##k; tdm_once##k = 0)
+#define TDM_TARGET(k)                                                                              \
+    for (T *const tdm_out##k = tdm_target(STREAM, tdm_block##k, tdm_base##k + tdm_begin),          \
+                  *tdm_twice##k = tdm_block##k;                                                    \
+         tdm_twice##k;                                                                             \
+         tdm_flush(STREAM, tdm_base##k + tdm_begin, tdm_out##k,                                    \
+                   (size_t)(tdm_end - tdm_begin) * sizeof(T)),                                     \
+                  tdm_twice##k = 0)
+#define TDM_WINDOWS(n, ahead)                                                                      \
+    for (tdm_i32 tdm_begin = 0,                                                                    \
+                 tdm_end = tdm_window(STREAM, tdm_base0, 0, n, (tdm_i32)sizeof(T), ahead);         \
+         tdm_begin < (n); tdm_begin = tdm_end,                                                     \
+                 tdm_end = tdm_window(STREAM, tdm_base0, tdm_end, n, (tdm_i32)sizeof(T), ahead))
+#define FOR_LANES_WRITE(p, j, n, ahead)                                                            \
+    TDM_STORAGE(0, p) TDM_WINDOWS(n, ahead) TDM_TARGET(0) FOR_LANES(j, tdm_begin, tdm_end)
+#define FOR_LANES_WRITE2(p, q, j, n, ahead)                                                        \
+    TDM_STORAGE(0, p)                                                                              \
+    TDM_STORAGE(1, q)                                                                              \
+    TDM_WINDOWS(n, ahead) TDM_TARGET(0) TDM_TARGET(1) FOR_LANES(j, tdm_begin, tdm_end)
+#define WRITE(p, j, v) (tdm_out0[(j)-tdm_begin] = (T)TO_T(v))
+#define WRITE2(p, j, v) (tdm_out1[(j)-tdm_begin] = (T)TO_T(v))
+#define WRITE_RAW(p, j, v) (tdm_out0[(j)-tdm_begin] = (T)(v))
+
+INLINE void *tdm_target(tdm_u32 stream, void *block, void *destination)
+{
+    return stream ? (char *)block + ((uintptr_t)destination & (TDM_LINE - 1)) : destination;
+}
+
+/* Where the window that begins at element `begin` ends; fetches what lies ahead. */
+INLINE tdm_i32 tdm_window(tdm_u32 stream, const void *base, tdm_i32 begin, tdm_i32 n, tdm_i32 size,
+                          const void *ahead)
+{
+    if (!stream && !ahead) return n;
+    const uintptr_t address = (uintptr_t)base + (uintptr_t)begin * (uintptr_t)size;
+    const tdm_i32 misaligned = (tdm_i32)(address & (TDM_LINE - 1));
+    const tdm_i32 elements = (TDM_BLOCK_BYTES - misaligned) / size;
+    const tdm_i32 end = n - begin > elements ? begin + elements : n;
+    if (ahead) {
+        const char *line = (const char *)ahead + (size_t)begin * (size_t)size;
+        for (tdm_i32 b = 0; b < (end - begin) * size; b += TDM_LINE)
+            __builtin_prefetch(line + b);
+    }
+    return end;
+}
+
+/* Not inlined: it is the same for every loop, and as long as most of them. */
+static __attribute__((noinline)) void tdm_stream(void *destination, const void *block, size_t bytes)
+{
+    char *to = destination;
+    const char *from = block;
+    const size_t head = (0 - (uintptr_t)to) & (TDM_LINE - 1);
+    if (head != 0) {
+        const size_t part = head < bytes ? head : bytes;
+        memcpy(to, from, part);
+        to += part;
+        from += part;
+        bytes -= part;
+    }
+#if defined(__SSE2__)
+    for (; bytes >= TDM_LINE; bytes -= TDM_LINE, to += TDM_LINE, from += TDM_LINE) {
+#if defined(__AVX512F__)
+        _mm512_stream_si512((void *)to, _mm512_load_si512((const void *)from));
+#elif defined(__AVX__)
+        _mm256_stream_si256((void *)to, _mm256_load_si256((const void *)from));
+        _mm256_stream_si256((void *)(to + 32), _mm256_load_si256((const void *)(from + 32)));
+#else
+        for (int i = 0; i < TDM_LINE; i += 16)
+            _mm_stream_si128((void *)(to + i), _mm_load_si128((const void *)(from + i)));
+#endif
+    }
+#endif
+    if (bytes != 0) memcpy(to, from, bytes);
+}
+
+INLINE void tdm_flush(tdm_u32 stream, void *destination, const void *block, size_t bytes)
+{
+    if (stream) tdm_stream(destination, block, bytes);
+}
+
+INLINE void tdm_fence(tdm_u32 stream)
+{
+#if defined(__SSE2__)
+    if (stream) _mm_sfence();
+#else
+    (void)stream;
+#endif
+}
+
+/* Vectors for the one-lane matmul: VEC_LEN values of ACC, as wide as a register. */
+#if defined(__AVX512F__)
+#define TDM_VEC_BYTES 64
+#elif defined(__AVX__)
+#define TDM_VEC_BYTES 32
+#else
+#define TDM_VEC_BYTES 16
+#endif
+typedef float tdm_vec_f32 __attribute__((vector_size(TDM_VEC_BYTES), may_alias));
+typedef double tdm_vec_f64 __attribute__((vector_size(TDM_VEC_BYTES), may_alias));
+#define VEC TDM_BY_ACC(tdm_vec_)
+#define VEC_LEN ((tdm_i32)(TDM_VEC_BYTES / sizeof(ACC)))
+
+/* Numbers */
+INLINE tdm_i32 tdm_as_i32(float v)
+{
+    int32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+INLINE float tdm_as_f32(int32_t bits)
+{
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+INLINE int64_t tdm_as_i64(double v)
+{
+    int64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+INLINE double tdm_as_f64(int64_t bits)
+{
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+#define tdm_sqrt_f32 __builtin_sqrtf
+#define tdm_sqrt_f64 __builtin_sqrt
+#define tdm_abs_f32 __builtin_fabsf
+#define tdm_abs_f64 __builtin_fabs
+#define tdm_exp_f64 __builtin_exp
+#define tdm_tanh_f64 __builtin_tanh
+#define tdm_erfc_f64 __builtin_erfc
+
+#define tdm_load_0(p, j) ((p)[j])
+#define tdm_load_1(p, j) ((p)[j])
+#define tdm_load_2(p, j) tdm_f16_to_f32((p)[j])
+#define tdm_load_3(p, j) tdm_bf16_to_f32((p)[j])
+#define tdm_load_4(p, j) ((p)[j])
+#define tdm_load_5(p, j) ((p)[j])
+#define tdm_load_6(p, j) ((tdm_i32)(p)[j])
+#define tdm_store_0(p, j, v) ((p)[j] = (v))
+#define tdm_store_1(p, j, v) ((p)[j] = (v))
+#define tdm_store_2(p, j, v) ((p)[j] = tdm_f32_to_f16(v))
+#define tdm_store_3(p, j, v) ((p)[j] = tdm_f32_to_bf16(v))
+#define tdm_store_4(p, j, v) ((p)[j] = (v))
+#define tdm_store_5(p, j, v) ((p)[j] = (v))
+#define tdm_store_6(p, j, v) ((p)[j] = (v))
+
+#endif

@@ -1,0 +1,53 @@
+/* Elementwise work on strided operands: y = a + b, a - b, a b, alpha a or alpha a + b, by OP. y may be
+ * an input. */
+OPS(elementwise, TDM_OP_COUNT)
+
+#define COMBINE(a, b)                                                                              \
+    (OP == TDM_OP_ADD     ? (a) + (b)                                                              \
+     : OP == TDM_OP_SUB   ? (a) - (b)                                                              \
+     : OP == TDM_OP_MUL   ? (a) * (b)                                                              \
+     : OP == TDM_OP_SCALE ? alpha * (a)                                                            \
+                          : alpha * (a) + (b))
+/* SCALE has no b */
+#define LOAD_B(p, j) (OP == TDM_OP_SCALE ? (ACC)0 : LOAD(p, j))
+
+KERNEL3(elementwise, tdm_elementwise_args, T, y, const T, a, const T, b)
+{
+    const ACC alpha = SCALAR(args.alpha);
+    FOR_ROWS(item, args.rows * args.chunks)
+    {
+        tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
+        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
+        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        tdm_i64 y_at = args.offset[0] + first * args.inner_stride[0];
+        tdm_i64 a_at = args.offset[1] + first * args.inner_stride[1];
+        tdm_i64 b_at = args.offset[2] + first * args.inner_stride[2];
+        for (tdm_i32 d = args.outer_ndim - 1; d >= 0; d--) {
+            const tdm_i64 next = row / args.outer_shape[d];
+            const tdm_i64 index = row - next * args.outer_shape[d];
+            y_at += index * args.outer_stride[0][d];
+            a_at += index * args.outer_stride[1][d];
+            b_at += index * args.outer_stride[2][d];
+            row = next;
+        }
+        GLOBAL T *const yr = y + y_at;
+        GLOBAL const T *const ar = a + a_at;
+        GLOBAL const T *const br = OP == TDM_OP_SCALE ? ar : b + b_at;
+        if (args.unit_stride) {
+            FOR_LANES_WRITE(yr, j, n, AHEAD(ar, FETCH_DISTANCE))
+            {
+                WRITE(yr, j, COMBINE(LOAD(ar, j), LOAD_B(br, j)));
+            }
+        } else {
+            FOR_LANES(j, 0, n)
+            {
+                const ACC va = LOAD(ar, j * args.inner_stride[1]);
+                const ACC vb = LOAD_B(br, j * args.inner_stride[2]);
+                STORE(yr, j * args.inner_stride[0], COMBINE(va, vb));
+            }
+        }
+    }
+}
+
+#undef COMBINE
+#undef LOAD_B

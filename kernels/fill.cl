@@ -1,0 +1,31 @@
+/* y = one value, of any dtype and stride. */
+OPS(fill, 1)
+
+KERNEL1(fill, tdm_elementwise_args, T, y)
+{
+    const T value = (T)FILL_VALUE(args);
+    FOR_ROWS(item, args.rows * args.chunks)
+    {
+        tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
+        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
+        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        tdm_i64 y_at = args.offset[0] + first * args.inner_stride[0];
+        for (tdm_i32 d = args.outer_ndim - 1; d >= 0; d--) {
+            const tdm_i64 next = row / args.outer_shape[d];
+            y_at += (row - next * args.outer_shape[d]) * args.outer_stride[0][d];
+            row = next;
+        }
+        GLOBAL T *const yr = y + y_at;
+        if (args.unit_stride) {
+            FOR_LANES_WRITE(yr, j, n, 0)
+            {
+                WRITE_RAW(yr, j, value);
+            }
+        } else {
+            FOR_LANES(j, 0, n)
+            {
+                yr[j * args.inner_stride[0]] = value;
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+/* Norms of rows, or of chunks of rows that norm_combine puts together. OP is the norm's kind. The
+ * plain sum of squares is kept when it is far from overflow and underflow, else it is taken again of
+ * the elements divided by the largest one. Maxima are of integer keys, in which NaN is above Inf. */
+OPS(norm, TDM_OP_NORM_COUNT)
+OPS(norm_combine, TDM_OP_NORM_COUNT)
+
+KERNEL3(norm, tdm_norm_args, const T, x, ACC, partial, U, out)
+{
+    LOCAL_ARRAY(ACC, scratch, LANES);
+    LOCAL_ARRAY(KEY, key_scratch, LANES);
+    const tdm_u32 chunks = args.chunks;
+    FOR_ROWS(item, args.rows * chunks)
+    {
+        const tdm_i64 row = chunks == 1 ? item : item / chunks;
+        const tdm_i64 start = chunks == 1 ? 0 : (item - row * chunks) * args.chunk;
+        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - start);
+        GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride + start);
+        ACC scale = (ACC)1, sum = 0;
+        if (OP != TDM_OP_NORM_INF) {
+            FOR_BLOCKS(begin, end, n, SUM_BLOCK)
+            {
+                ACC a = 0;
+                FOR_LANES_SUM(a, j, begin, end)
+                {
+                    const ACC v = LOAD(xr, j);
+                    ADD_TO(a, OP == TDM_OP_NORM_L1 ? ABS(v) : v * v);
+                }
+                sum += a;
+            }
+            sum = GROUP_SUM(scratch, sum);
+        }
+        const tdm_i32 unsafe = OP == TDM_OP_NORM_L2 ? !SAFE_SQUARES(sum) : 0;
+        if (OP == TDM_OP_NORM_INF ? 1 : unsafe) {
+            KEY largest = 0;
+            FOR_LANES_MAX(largest, j, 0, n)
+            {
+                const KEY key = MAGNITUDE_KEY(LOAD(xr, j));
+                largest = MAX(largest, key);
+            }
+            scale = MAGNITUDE_OF(GROUP_MAX(key_scratch, largest));
+        }
+        if (unsafe) {
+            sum = (ACC)1; /* 0, Inf and NaN are their own norms */
+            if (scale > 0 && IS_FINITE(scale)) {
+                sum = 0;
+                FOR_BLOCKS(begin, end, n, SUM_BLOCK)
+                {
+                    ACC a = 0;
+                    FOR_LANES_SUM(a, j, begin, end)
+                    {
+                        const ACC v = LOAD(xr, j) / scale;
+                        ADD_TO(a, v * v);
+                    }
+                    sum += a;
+                }
+                sum = GROUP_SUM(scratch, sum);
+            }
+        }
+        if (LANE == 0) {
+            if (chunks == 1) {
+                const ACC result = OP == TDM_OP_NORM_L1 ? sum
+                                   : OP == TDM_OP_NORM_L2 ? scale * SQRT(sum)
+                                                          : scale;
+                STORE_U(out, args.out_offset + row, result);
+            } else {
+                partial[2 * item] = OP == TDM_OP_NORM_L1 ? sum : scale;
+                partial[2 * item + 1] = OP == TDM_OP_NORM_L2 ? sum : (ACC)0;
+            }
+        }
+    }
+}
+
+KERNEL2(norm_combine, tdm_norm_args, const ACC, partial, U, out)
+{
+    LOCAL_ARRAY(ACC, scratch, LANES);
+    LOCAL_ARRAY(KEY, key_scratch, LANES);
+    const tdm_i32 n = (tdm_i32)args.chunks;
+    FOR_ROWS(row, args.rows)
+    {
+        GLOBAL const ACC *const pr = partial + 2 * row * (tdm_i64)args.chunks;
+        ACC result = 0;
+        if (OP == TDM_OP_NORM_L1) {
+            FOR_LANES_SUM(result, j, 0, n)
+            {
+                ADD_TO(result, pr[2 * j]);
+            }
+            result = GROUP_SUM(scratch, result);
+        } else {
+            KEY largest = 0;
+            FOR_LANES_MAX(largest, j, 0, n)
+            {
+                const ACC v =
+                    OP == TDM_OP_NORM_L2 ? pr[2 * j] * SQRT(pr[2 * j + 1]) : pr[2 * j];
+                const KEY key = MAGNITUDE_KEY(v);
+                largest = MAX(largest, key);
+            }
+            result = MAGNITUDE_OF(GROUP_MAX(key_scratch, largest));
+        }
+        if (OP == TDM_OP_NORM_L2 && result > 0 && IS_FINITE(result)) {
+            ACC sum = 0;
+            FOR_LANES_SUM(sum, j, 0, n)
+            {
+                const ACC v = pr[2 * j] * SQRT(pr[2 * j + 1]) / result;
+                ADD_TO(sum, v * v);
+            }
+            result *= SQRT(GROUP_SUM(scratch, sum));
+        }
+        if (LANE == 0) STORE_U(out, args.out_offset + row, result);
+    }
+}

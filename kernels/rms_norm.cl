@@ -1,0 +1,54 @@
+/* RMSNorm of s = x + residual, s rounded to T. OP: TDM_OP_WEIGHT, TDM_OP_RMS_RESIDUAL, TDM_OP_RMS_SUM.
+ * s is computed twice, not kept, and sum is written with y, so that y and sum may be x or residual. */
+OPS(rms_norm, TDM_OP_RMS_COUNT)
+
+#define LOAD_S(j)                                                                                  \
+    ((OP & TDM_OP_RMS_RESIDUAL) != 0 ? ROUND(LOAD(xr, j) + LOAD(rr, j)) : LOAD(xr, j))
+
+KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, weight, T, sum, T, y)
+{
+    LOCAL_ARRAY(ACC, scratch, LANES);
+    const tdm_i32 cols = (tdm_i32)args.cols;
+    const ACC inverse = (ACC)1 / (ACC)cols;
+    const ACC epsilon = SCALAR(args.epsilon);
+    GLOBAL const T *const wr = weight + args.weight_offset;
+    FOR_ROWS(row, args.rows)
+    {
+        GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride);
+        GLOBAL const T *const rr =
+            (OP & TDM_OP_RMS_RESIDUAL) != 0
+                ? residual + (args.residual_offset + row * args.residual_stride)
+                : xr;
+        GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
+        ACC squares = 0;
+        FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
+        {
+            ACC a = 0;
+            FOR_LANES_SUM(a, j, begin, end)
+            {
+                const ACC s = LOAD_S(j);
+                ADD_TO(a, s * s);
+            }
+            squares += a;
+        }
+        const ACC scale = (ACC)1 / SQRT(GROUP_SUM(scratch, squares) * inverse + epsilon);
+        if ((OP & TDM_OP_RMS_SUM) != 0) {
+            GLOBAL T *const sr = sum + (args.sum_offset + row * args.sum_stride);
+            FOR_LANES_WRITE2(yr, sr, j, cols, AHEAD(xr, args.x_stride))
+            {
+                const ACC s = LOAD_S(j);
+                const ACC v = s * scale;
+                WRITE2(sr, j, s);
+                WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * LOAD(wr, j) : v);
+            }
+        } else {
+            FOR_LANES_WRITE(yr, j, cols, AHEAD(xr, args.x_stride))
+            {
+                const ACC v = LOAD_S(j) * scale;
+                WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * LOAD(wr, j) : v);
+            }
+        }
+    }
+}
+
+#undef LOAD_S
