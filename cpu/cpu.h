@@ -1,0 +1,75 @@
+/* The cpu backend: host memory, the calling thread and the worker threads. Synchronous. */
+#ifndef TDMI_CPU_H
+#define TDMI_CPU_H
+
+#include "backend.h"
+
+#include "kernels.h"
+
+extern const tdmi_backend tdmi_backend_cpu;
+
+struct tdmi_bdevice {
+    size_t index;
+};
+
+struct tdmi_bqueue {
+    tdmi_bdevice *device;
+};
+
+struct tdmi_bevent {
+    int64_t nanoseconds; /* CLOCK_MONOTONIC when it was recorded: all work before it was done */
+};
+
+struct tdmi_bprogram {
+    tdmi_cpu_entry function;
+    tdmi_variant variant;
+    int buffers;
+};
+
+struct tdmi_bkernel {
+    const tdmi_bprogram *program;
+};
+
+/* memory.c */
+tdm_status tdmi_cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
+void tdmi_cpu_mem_free(tdmi_bdevice *device, tdmi_mem *mem);
+tdm_status tdmi_cpu_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
+                          const void *source, size_t size);
+tdm_status tdmi_cpu_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
+                         size_t size);
+tdm_status tdmi_cpu_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
+                         const tdmi_mem *destination, size_t destination_offset, size_t size);
+tdm_status tdmi_cpu_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
+                         const void *pattern, size_t pattern_size);
+tdm_status tdmi_cpu_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
+                        unsigned access, void **pointer);
+tdm_status tdmi_cpu_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer);
+
+/* queue.c */
+tdm_status tdmi_cpu_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
+void tdmi_cpu_queue_deinit(tdmi_bqueue *queue);
+tdm_status tdmi_cpu_queue_nothing(tdmi_bqueue *queue);
+tdm_status tdmi_cpu_event_init(tdmi_bdevice *device, tdmi_bevent *event);
+void tdmi_cpu_event_deinit(tdmi_bevent *event);
+tdm_status tdmi_cpu_event_record(tdmi_bevent *event, tdmi_bqueue *queue);
+tdm_status tdmi_cpu_event_wait(tdmi_bevent *event);
+tdm_status tdmi_cpu_event_query(tdmi_bevent *event, bool *done);
+tdm_status tdmi_cpu_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds);
+tdm_status tdmi_cpu_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event);
+
+/* program.c */
+tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
+                                  const tdmi_blob *binary, tdmi_bprogram *program,
+                                  tdmi_blob *result);
+void tdmi_cpu_program_deinit(tdmi_bprogram *program);
+tdm_status tdmi_cpu_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
+void tdmi_cpu_kernel_deinit(tdmi_bkernel *kernel);
+tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
+
+/* The name of the instruction set whose kernels are used: "baseline", "avx2" or "avx512". */
+const char *tdmi_cpu_isa(void);
+
+/* blas_cblas.c */
+extern const tdmi_blas tdmi_cpu_blas_cblas;
+
+#endif

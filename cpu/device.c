@@ -1,0 +1,140 @@
+/* The cpu backend's table, and what the machine tells of itself. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cpu.h"
+
+static tdm_status load(void) { return TDM_OK; }
+
+static size_t count(void) { return (size_t)tdmi_env_cpu_devices(); }
+
+/* The first line of a /proc file that begins with `key`; the text after the colon goes to value. */
+static bool proc_value(const char *path, const char *key, char *value, size_t size) {
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    char line[512];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, strlen(key)) != 0) continue;
+        const char *colon = strchr(line, ':');
+        if (!colon) continue;
+        colon += 1 + strspn(colon + 1, " \t");
+        snprintf(value, size, "%.*s", (int)strcspn(colon, "\n"), colon);
+        found = true;
+    }
+    fclose(file);
+    return found;
+}
+
+static uint64_t available_memory(void) {
+    char text[64];
+    unsigned long long kib;
+    if (proc_value("/proc/meminfo", "MemAvailable", text, sizeof text) &&
+        sscanf(text, "%llu", &kib) == 1)
+        return kib * 1024;
+    return TDM_UNKNOWN;
+}
+
+static void copy_text(char *to, size_t size, const char *from) {
+    snprintf(to, size, "%.*s", (int)size - 1, from);
+}
+
+static tdm_status info(size_t index, tdmi_device_facts *facts) {
+    tdm_device_info *out = &facts->info;
+    char text[256];
+    (void)index;
+    if (!proc_value("/proc/cpuinfo", "model name", text, sizeof text)) {
+        struct utsname name;
+        copy_text(text, sizeof text, uname(&name) == 0 ? name.machine : "CPU");
+    }
+    copy_text(out->name, sizeof out->name, text);
+    if (!proc_value("/proc/cpuinfo", "vendor_id", text, sizeof text)) copy_text(text, 2, "");
+    copy_text(out->vendor, sizeof out->vendor, text);
+    snprintf(out->api_version, sizeof out->api_version, "Tandem %s, %s kernels", tdm_version(),
+             tdmi_cpu_isa());
+    out->type = TDM_DEVICE_CPU;
+    out->compute_units = tdmi_worker_count();
+    out->memory_total = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE);
+    out->memory_free = available_memory();
+    out->max_allocation = out->memory_total;
+    out->max_group_size = 1;
+    out->has_f64 = true;
+    out->has_f16 = false;
+    out->unified_memory = true;
+    facts->one_lane = true;
+    facts->host_memory = true;
+    facts->streaming_stores = true;
+    facts->synchronous = true;
+    facts->min_lanes = facts->max_lanes = 1;
+    /* A few pieces per core, so that a core that is held up does not hold up the rest. */
+    facts->max_groups = (uint32_t)tdmi_worker_count() * 4;
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    facts->cache_bytes = cache > 0 ? (uint64_t)cache : 0;
+    facts->alignment = 4096;
+    return TDM_OK;
+}
+
+static tdm_status device_init(tdmi_bdevice *device, size_t index) {
+    device->index = index;
+    return TDM_OK;
+}
+
+static void device_deinit(tdmi_bdevice *device) { (void)device; }
+
+static uint64_t device_free_memory(tdmi_bdevice *device) {
+    (void)device;
+    return available_memory();
+}
+
+static const tdmi_blas *const *blas(tdmi_bdevice *device) {
+    static const tdmi_blas *const providers[] = {&tdmi_cpu_blas_cblas, NULL};
+    (void)device;
+    return providers;
+}
+
+const tdmi_backend tdmi_backend_cpu = {
+    .name = "cpu",
+    .id = TDM_CPU,
+    .device_size = sizeof(tdmi_bdevice),
+    .queue_size = sizeof(tdmi_bqueue),
+    .event_size = sizeof(tdmi_bevent),
+    .program_size = sizeof(tdmi_bprogram),
+    .kernel_size = sizeof(tdmi_bkernel),
+    .load = load,
+    .count = count,
+    .info = info,
+    .diagnose = tdmi_cblas_diagnose,
+    .device_init = device_init,
+    .device_deinit = device_deinit,
+    .device_free_memory = device_free_memory,
+    .mem_alloc = tdmi_cpu_mem_alloc,
+    .mem_free = tdmi_cpu_mem_free,
+    .host_alloc = tdmi_cpu_mem_alloc,
+    .host_free = tdmi_cpu_mem_free,
+    .queue_init = tdmi_cpu_queue_init,
+    .queue_deinit = tdmi_cpu_queue_deinit,
+    .queue_flush = tdmi_cpu_queue_nothing,
+    .queue_finish = tdmi_cpu_queue_nothing,
+    .write = tdmi_cpu_write,
+    .read = tdmi_cpu_read,
+    .copy = tdmi_cpu_copy,
+    .fill = tdmi_cpu_fill,
+    .map = tdmi_cpu_map,
+    .unmap = tdmi_cpu_unmap,
+    .event_init = tdmi_cpu_event_init,
+    .event_deinit = tdmi_cpu_event_deinit,
+    .event_record = tdmi_cpu_event_record,
+    .event_wait = tdmi_cpu_event_wait,
+    .event_query = tdmi_cpu_event_query,
+    .event_elapsed = tdmi_cpu_event_elapsed,
+    .queue_wait_event = tdmi_cpu_queue_wait_event,
+    .program_build = tdmi_cpu_program_build,
+    .program_deinit = tdmi_cpu_program_deinit,
+    .kernel_init = tdmi_cpu_kernel_init,
+    .kernel_deinit = tdmi_cpu_kernel_deinit,
+    .launch = tdmi_cpu_launch,
+    .blas = blas,
+};

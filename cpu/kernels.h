@@ -1,0 +1,35 @@
+/* The kernels compiled in C: one table of entries per instruction set.
+ *
+ * kernels.c is compiled once per instruction set with -DTDMI_ISA=<isa> and, besides the project's
+ * own flags, always
+ *   -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp-simd
+ * and for the instruction set
+ *   baseline  -march=x86-64 on x86-64, nothing elsewhere (elsewhere it is the only one)
+ *   avx2      -march=x86-64-v3
+ *   avx512    -march=x86-64-v4 -mprefer-vector-width=512
+ * Never -ffast-math or -Ofast: the conversions and the exponential function rely on IEEE order. */
+#ifndef TDMI_CPU_KERNELS_H
+#define TDMI_CPU_KERNELS_H
+
+#include <stdint.h>
+
+/* One group of a launch: group `index` of `count`, with the run-time parts of its variant. */
+typedef struct tdm_group {
+    uint32_t index, count;
+    uint32_t op;     /* the variant's op, in range for the kernel */
+    uint32_t stream; /* 1: streaming stores for the outputs */
+    uint32_t u;      /* the variant's u, a tdm_dtype */
+} tdm_group;
+
+/* Runs one group. `buffers` are the kernel's buffers in order (NULL where the op has none), `args`
+ * its argument struct. Groups may run in any order and in parallel. */
+typedef void (*tdmi_cpu_entry)(const tdm_group *group, void *const *buffers, const void *args);
+
+enum { TDMI_CPU_KERNELS = 13, TDMI_CPU_DTYPES = 7 };
+
+/* [kernel in the order of TDM_KERNEL_LIST][T as a tdm_dtype]; NULL where there is no such kernel.
+ * Only those that the build compiles are defined. */
+typedef const tdmi_cpu_entry tdmi_cpu_table[TDMI_CPU_KERNELS][TDMI_CPU_DTYPES];
+extern tdmi_cpu_table tdmi_cpu_kernels_baseline, tdmi_cpu_kernels_avx2, tdmi_cpu_kernels_avx512;
+
+#endif

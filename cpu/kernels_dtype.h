@@ -1,0 +1,21 @@
+/* The kernels of one dtype, T_ID, as C. Included once by each of kernels_<dtype>.c. */
+#include "dialect_c.h"
+#include "numeric.h"
+
+#define U_ID T_ID
+#include "batch_norm.cl"
+#include "bias_add.cl"
+#include "elementwise.cl"
+#include "l2_normalize.cl"
+#include "layer_norm.cl"
+#include "matmul.cl"
+#include "norm.cl"
+#include "rms_norm.cl"
+#include "softmax.cl"
+
+#if T_ID == TDM_ID_F16 || T_ID == TDM_ID_BF16
+/* norms of 16-bit rows may go to f32 */
+#undef U_ID
+#define U_ID TDM_ID_F32
+#include "norm.cl"
+#endif

@@ -1,0 +1,3 @@
+/* The kernels for f16, compiled once per instruction set. */
+#define T_ID 2 /* TDM_F16 */
+#include "kernels_dtype.h"

@@ -1,0 +1,125 @@
+/* Host memory: allocation, and transfers spread over the cores when they are large. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cpu.h"
+
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+
+tdm_status tdmi_cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
+    (void)device;
+    bool huge = size >= 4 * (size_t)HUGE_PAGE;
+    void *pointer = NULL;
+    if (posix_memalign(&pointer, huge ? HUGE_PAGE : PAGE, size) != 0)
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "the host has no %zu bytes left", size);
+    /* Fewer page faults at first use; a wish, so its failure does not matter. */
+    if (huge) (void)madvise(pointer, size, MADV_HUGEPAGE);
+    mem->handle = pointer;
+    mem->host = pointer;
+    return TDM_OK;
+}
+
+void tdmi_cpu_mem_free(tdmi_bdevice *device, tdmi_mem *mem) {
+    (void)device;
+    free(mem->handle);
+}
+
+/* ---- transfers ---- */
+
+enum { SHARE = 1 << 20 }; /* bytes worth handing to another thread */
+
+typedef struct transfer {
+    char *to;
+    const char *from;
+    size_t size;
+    uint32_t parts;
+} transfer;
+
+static void transfer_part(void *context, uint32_t part) {
+    const transfer *all = context;
+    size_t share = (all->size / all->parts + 63) / 64 * 64;
+    size_t begin = share * part;
+    if (begin >= all->size) return;
+    size_t left = all->size - begin;
+    memcpy(all->to + begin, all->from + begin,
+           part == all->parts - 1 || left < share ? left : share);
+}
+
+static void transfer_bytes(void *to, const void *from, size_t size) {
+    if (size < 2 * SHARE) {
+        memcpy(to, from, size);
+        return;
+    }
+    uint32_t parts = (uint32_t)tdmi_worker_count();
+    tdmi_parallel(parts, transfer_part, &(transfer){to, from, size, parts});
+}
+
+tdm_status tdmi_cpu_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
+                          const void *source, size_t size) {
+    (void)queue;
+    transfer_bytes((char *)mem->handle + offset, source, size);
+    return TDM_OK;
+}
+
+tdm_status tdmi_cpu_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
+                         size_t size) {
+    (void)queue;
+    transfer_bytes(destination, (const char *)mem->handle + offset, size);
+    return TDM_OK;
+}
+
+tdm_status tdmi_cpu_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
+                         const tdmi_mem *destination, size_t destination_offset, size_t size) {
+    (void)queue;
+    transfer_bytes((char *)destination->handle + destination_offset,
+                   (const char *)source->handle + source_offset, size);
+    return TDM_OK;
+}
+
+typedef struct filling {
+    char *to;
+    size_t size;
+    uint32_t parts;
+    char pattern[16]; /* repeated to 16 bytes */
+} filling;
+
+static void fill_part(void *context, uint32_t part) {
+    const filling *all = context;
+    size_t units = (all->size + 15) / 16;
+    size_t begin = units * part / all->parts * 16, end = units * (part + 1) / all->parts * 16;
+    if (end > all->size) end = all->size;
+    size_t at = begin;
+    for (; at + 16 <= end; at += 16)
+        memcpy(all->to + at, all->pattern, 16);
+    memcpy(all->to + at, all->pattern, end - at);
+}
+
+tdm_status tdmi_cpu_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
+                         const void *pattern, size_t pattern_size) {
+    (void)queue;
+    filling all = {.to = (char *)mem->handle + offset, .size = size, .parts = 1};
+    for (size_t i = 0; i < sizeof all.pattern; i += pattern_size)
+        memcpy(all.pattern + i, pattern, pattern_size);
+    if (size >= 2 * SHARE) all.parts = (uint32_t)tdmi_worker_count();
+    tdmi_parallel(all.parts, fill_part, &all);
+    return TDM_OK;
+}
+
+tdm_status tdmi_cpu_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
+                        unsigned access, void **pointer) {
+    (void)queue;
+    (void)size;
+    (void)access;
+    *pointer = (char *)mem->handle + offset;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cpu_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer) {
+    (void)queue;
+    (void)mem;
+    (void)pointer;
+    return TDM_OK;
+}

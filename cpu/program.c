@@ -1,0 +1,101 @@
+/* Kernels of the cpu backend: compiled with the library for several instruction sets, chosen once.
+ */
+#include "cpu.h"
+
+typedef struct instruction_set {
+    const char *name;
+    bool (*present)(void);
+    tdmi_cpu_table *kernels;
+} instruction_set;
+
+/* Whether the machine has what the kernels of a set use; a build may leave sets out. */
+#if defined(__x86_64__)
+__attribute__((unused)) static bool present_avx512(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+
+__attribute__((unused)) static bool present_avx2(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+#endif
+
+__attribute__((unused)) static bool present_baseline(void) { return true; }
+
+/* Those that were built, the best first. */
+static const instruction_set instruction_sets[] = {
+#define X(isa) {#isa, present_##isa, &tdmi_cpu_kernels_##isa},
+    TDMI_ISA_LIST
+#undef X
+};
+
+static instruction_set best_instruction_set(void) {
+    size_t i = 0;
+    while (!instruction_sets[i].present())
+        i++;
+    return instruction_sets[i];
+}
+
+const char *tdmi_cpu_isa(void) { return best_instruction_set().name; }
+
+tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
+                                  const tdmi_blob *binary, tdmi_bprogram *program,
+                                  tdmi_blob *result) {
+    (void)device;
+    (void)binary;
+    (void)result;
+    tdmi_cpu_table *kernels = best_instruction_set().kernels;
+    program->function = (*kernels)[source->variant.kernel][source->variant.t];
+    program->variant = source->variant;
+    program->buffers = source->buffers;
+    if (!program->function)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "the cpu backend has no kernel %s for %s",
+                         source->entry, tdm_dtype_name((tdm_dtype)source->variant.t));
+    return TDM_OK;
+}
+
+void tdmi_cpu_program_deinit(tdmi_bprogram *program) { (void)program; }
+
+tdm_status tdmi_cpu_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel) {
+    (void)queue;
+    kernel->program = program;
+    return TDM_OK;
+}
+
+void tdmi_cpu_kernel_deinit(tdmi_bkernel *kernel) { (void)kernel; }
+
+enum { MAX_BUFFERS = 8 };
+
+typedef struct group_run {
+    tdmi_cpu_entry function;
+    tdm_group group;
+    void *buffers[MAX_BUFFERS];
+    const void *args;
+} group_run;
+
+static void run_group(void *context, uint32_t index) {
+    const group_run *run = context;
+    tdm_group group = run->group;
+    group.index = index;
+    run->function(&group, run->buffers, run->args);
+}
+
+tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch) {
+    (void)queue;
+    const tdmi_bprogram *program = kernel->program;
+    group_run run = {.function = program->function,
+                     .group = {.count = launch->groups,
+                               .op = program->variant.op,
+                               .stream = program->variant.stream,
+                               .u = program->variant.u},
+                     .args = launch->args};
+    for (int i = 0; i < program->buffers; i++)
+        run.buffers[i] = launch->mems[i] ? launch->mems[i]->handle : NULL;
+    if (launch->groups == 1)
+        run_group(&run, 0);
+    else
+        tdmi_parallel(launch->groups, run_group, &run);
+    return TDM_OK;
+}

@@ -1,0 +1,55 @@
+/* Queues and events of the cpu backend: work is done when a call returns. */
+#include <time.h>
+
+#include "cpu.h"
+
+tdm_status tdmi_cpu_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
+    (void)flags; /* events always carry a time */
+    queue->device = device;
+    return TDM_OK;
+}
+
+void tdmi_cpu_queue_deinit(tdmi_bqueue *queue) { (void)queue; }
+
+tdm_status tdmi_cpu_queue_nothing(tdmi_bqueue *queue) {
+    (void)queue;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cpu_event_init(tdmi_bdevice *device, tdmi_bevent *event) {
+    (void)device;
+    event->nanoseconds = 0;
+    return TDM_OK;
+}
+
+void tdmi_cpu_event_deinit(tdmi_bevent *event) { (void)event; }
+
+tdm_status tdmi_cpu_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
+    (void)queue;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    event->nanoseconds = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cpu_event_wait(tdmi_bevent *event) {
+    (void)event;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cpu_event_query(tdmi_bevent *event, bool *done) {
+    (void)event;
+    *done = true;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cpu_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds) {
+    *seconds = (double)(end->nanoseconds - start->nanoseconds) * 1e-9;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cpu_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event) {
+    (void)queue;
+    (void)event;
+    return TDM_OK;
+}
