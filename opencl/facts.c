@@ -1,0 +1,288 @@
+/* What a device tells about itself, all without a context. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opencl.h"
+
+/* Attributes of vendors' extensions that the common headers lack. */
+#define DEVICE_PCI_BUS_ID_NV 0x4008
+#define DEVICE_PCI_SLOT_ID_NV 0x4009
+#define DEVICE_PCI_DOMAIN_ID_NV 0x400A
+#define DEVICE_WAVEFRONT_WIDTH_AMD 0x4043
+
+#define MOST_LANES 256u
+
+/* Environment variables that change what a driver's compiler makes of the same source. They are
+ * part of the key under which compiled kernels are kept. */
+static const char *const compiler_variables[] = {
+    "POCL_BINARY_SPECIALIZE_WG",
+    "POCL_BITCODE_FINALIZER",
+    "POCL_CPU_VECTORIZER",
+    "POCL_EXTRA_BUILD_FLAGS",
+    "POCL_FORCE_PARALLEL_OUTER_LOOP",
+    "POCL_FULL_REPLICATION_THRESHOLD",
+    "POCL_KERNELLIB_NAME",
+    "POCL_LLVM_CPU_NAME",
+    "POCL_MAX_WORK_GROUP_SIZE",
+    "POCL_WILOOPS_MAX_UNROLL_COUNT",
+    "POCL_WORK_GROUP_METHOD",
+    "POCL_WORK_GROUP_SPECIALIZATION",
+    "AMD_OCL_BUILD_OPTIONS",
+    "AMD_OCL_BUILD_OPTIONS_APPEND",
+    "IGC_ExtraOCLOptions",
+    "IGC_ExtraOCLInternalOptions",
+};
+
+static bool query(cl_device_id id, cl_device_info what, void *value, size_t size) {
+    size_t got = 0;
+    return tdmi_cl.clGetDeviceInfo(id, what, size, value, &got) == CL_SUCCESS && got == size;
+}
+
+static cl_uint query_uint(cl_device_id id, cl_device_info what) {
+    cl_uint value = 0;
+    return query(id, what, &value, sizeof value) ? value : 0;
+}
+
+static cl_ulong query_ulong(cl_device_id id, cl_device_info what) {
+    cl_ulong value = 0;
+    return query(id, what, &value, sizeof value) ? value : 0;
+}
+
+/* A text of any length, malloc'ed; "" when the device does not tell; NULL when memory is short. */
+static char *query_text(cl_device_id id, cl_device_info what) {
+    size_t size = 0;
+    if (tdmi_cl.clGetDeviceInfo(id, what, 0, NULL, &size) != CL_SUCCESS) size = 0;
+    char *text = calloc(size + 1, 1);
+    if (text != NULL && size != 0 &&
+        tdmi_cl.clGetDeviceInfo(id, what, size, text, NULL) != CL_SUCCESS)
+        text[0] = '\0';
+    return text;
+}
+
+/* Copies without the blanks that some drivers put before and after; cut to fit. */
+static void copy_trimmed(char *target, size_t size, const char *text) {
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t\r\n", text[length - 1]) != NULL)
+        length--;
+    if (length >= size) length = size - 1;
+    memcpy(target, text, length);
+    target[length] = '\0';
+}
+
+static void query_short_text(cl_device_id id, cl_device_info what, char *target, size_t size) {
+    char *text = query_text(id, what);
+    copy_trimmed(target, size, text != NULL ? text : "");
+    free(text);
+}
+
+void tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, char *text,
+                           size_t size) {
+    char whole[512] = "";
+    size_t got = 0;
+    if (tdmi_cl.clGetPlatformInfo(platform, what, sizeof whole - 1, whole, &got) != CL_SUCCESS)
+        whole[0] = '\0';
+    copy_trimmed(text, size, whole);
+}
+
+static bool has_extension(const char *extensions, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = extensions; (at = strstr(at, name)) != NULL; at += length) {
+        bool starts = at == extensions || at[-1] == ' ';
+        bool ends = at[length] == ' ' || at[length] == '\0';
+        if (starts && ends) return true;
+    }
+    return false;
+}
+
+/* Why a device cannot be used, or NULL. */
+static const char *why_refused(cl_device_id id, cl_device_type type) {
+    if ((type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CPU)) == 0)
+        return "it is neither a GPU nor an accelerator nor a CPU";
+    if (!query_uint(id, CL_DEVICE_AVAILABLE)) return "the driver says it is not available";
+    if (!query_uint(id, CL_DEVICE_COMPILER_AVAILABLE))
+        return "its driver has no compiler for OpenCL C";
+    if (!query_uint(id, CL_DEVICE_ENDIAN_LITTLE)) return "it is big-endian";
+    char text[64];
+    query_short_text(id, CL_DEVICE_PROFILE, text, sizeof text);
+    if (strcmp(text, "FULL_PROFILE") != 0) return "it does not have the full profile of OpenCL";
+    int major = 0, minor = 0;
+    query_short_text(id, CL_DEVICE_VERSION, text, sizeof text);
+    if (sscanf(text, "OpenCL %d.%d", &major, &minor) != 2 || major < 1 || (major == 1 && minor < 2))
+        return "its OpenCL is older than 1.2";
+    return NULL;
+}
+
+static void set_pci(tdm_device_info *info, unsigned domain, unsigned bus, unsigned device,
+                    unsigned function) {
+    char text[32];
+    snprintf(text, sizeof text, "%04x:%02x:%02x.%x", domain, bus & 0xffu, device & 0x1fu,
+             function & 7u);
+    if (strlen(text) < sizeof info->pci) strcpy(info->pci, text);
+}
+
+static void find_pci(cl_device_id id, const char *extensions, tdm_device_info *info) {
+    cl_device_pci_bus_info_khr khr;
+    cl_device_topology_amd amd;
+    cl_uint bus, slot;
+    if (has_extension(extensions, "cl_khr_pci_bus_info") &&
+        query(id, CL_DEVICE_PCI_BUS_INFO_KHR, &khr, sizeof khr)) {
+        set_pci(info, khr.pci_domain, khr.pci_bus, khr.pci_device, khr.pci_function);
+    } else if (has_extension(extensions, "cl_nv_device_attribute_query") &&
+               query(id, DEVICE_PCI_BUS_ID_NV, &bus, sizeof bus) &&
+               query(id, DEVICE_PCI_SLOT_ID_NV, &slot, sizeof slot)) {
+        /* The slot holds device and function as in a PCI devfn. */
+        set_pci(info, query_uint(id, DEVICE_PCI_DOMAIN_ID_NV), bus, slot >> 3, slot);
+    } else if (has_extension(extensions, "cl_amd_device_attribute_query") &&
+               query(id, CL_DEVICE_TOPOLOGY_AMD, &amd, sizeof amd) &&
+               amd.raw.type == CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD) {
+        set_pci(info, 0, (unsigned char)amd.pcie.bus, (unsigned char)amd.pcie.device,
+                (unsigned char)amd.pcie.function);
+    }
+}
+
+static void find_uuid(cl_device_id id, const char *extensions, tdmi_device_facts *facts) {
+    static const uint8_t zero[CL_UUID_SIZE_KHR];
+    uint8_t uuid[CL_UUID_SIZE_KHR];
+    /* A driver that has none to tell fills in zeros. */
+    if (!has_extension(extensions, "cl_khr_device_uuid") ||
+        !query(id, CL_DEVICE_UUID_KHR, uuid, sizeof uuid) || memcmp(uuid, zero, sizeof uuid) == 0)
+        return;
+    memcpy(facts->uuid, uuid, sizeof uuid);
+    facts->has_uuid = true;
+    char *text = facts->info.uuid;
+    size_t left = sizeof facts->info.uuid;
+    const char *prefix = facts->info.type == TDM_DEVICE_GPU   ? "GPU"
+                         : facts->info.type == TDM_DEVICE_CPU ? "CPU"
+                                                              : "ACC";
+    int length = snprintf(text, left, "%s", prefix);
+    for (size_t i = 0; i < sizeof uuid; i++) {
+        bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        length += snprintf(text + length, left - (size_t)length, dash ? "-%02x" : "%02x", uuid[i]);
+    }
+}
+
+static uint32_t floor_power_of_two(uint64_t value) {
+    uint32_t power = 1;
+    while (power * 2u <= value && power < 1u << 30)
+        power *= 2u;
+    return power;
+}
+
+static void find_groups(cl_device_id id, const char *extensions, tdmi_device_facts *facts) {
+    uint32_t units = facts->info.compute_units > 0 ? (uint32_t)facts->info.compute_units : 1;
+    uint32_t largest = floor_power_of_two(facts->info.max_group_size);
+    facts->one_lane = facts->info.type == TDM_DEVICE_CPU || largest == 1;
+    if (facts->one_lane) {
+        facts->min_lanes = facts->max_lanes = 1;
+        facts->max_groups = units * 4;
+        return;
+    }
+    /* Fewer lanes than the hardware runs together would idle the others. */
+    uint32_t together = 32;
+    if (has_extension(extensions, "cl_amd_device_attribute_query"))
+        together = query_uint(id, DEVICE_WAVEFRONT_WIDTH_AMD) == 32 ? 32 : 64;
+    facts->max_lanes = largest < MOST_LANES ? largest : MOST_LANES;
+    facts->min_lanes = together < facts->max_lanes ? together : facts->max_lanes;
+    facts->max_groups = units * 16;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text) {
+    /* FNV-1a, 64 bits; the final zero separates one text from the next. */
+    do {
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    } while (*text++ != '\0');
+    return hash;
+}
+
+/* The texts in clear are for people who look into the cache; they may be cut, so everything goes
+ * into the hash as well. */
+static void make_cache_key(const tdmi_cl_entry *entry, tdmi_device_facts *facts) {
+    static const cl_device_info parts[] = {CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION,
+                                           CL_DRIVER_VERSION, CL_DEVICE_EXTENSIONS};
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    char version[256];
+    tdmi_cl_platform_text(entry->platform, CL_PLATFORM_VERSION, version, sizeof version);
+    hash = hash_text(hash_text(hash, facts->info.platform), version);
+    hash = hash_text(hash, tdmi_dialect_opencl);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        char *text = query_text(entry->id, parts[i]);
+        hash = hash_text(hash, text != NULL ? text : "");
+        free(text);
+    }
+    for (size_t i = 0; i < sizeof compiler_variables / sizeof compiler_variables[0]; i++) {
+        const char *value = getenv(compiler_variables[i]);
+        if (value != NULL) hash = hash_text(hash_text(hash, compiler_variables[i]), value);
+    }
+    snprintf(facts->cache_key, sizeof facts->cache_key, "opencl|%.120s|%.120s|%.60s|%016llx",
+             version, facts->info.name, facts->info.driver_version, (unsigned long long)hash);
+}
+
+uint64_t tdmi_cl_free_memory(const tdmi_cl_entry *entry) {
+    size_t kibibytes[2] = {0, 0}; /* free in all, and in the largest block */
+    size_t got = 0;
+    if (!entry->free_memory ||
+        tdmi_cl.clGetDeviceInfo(entry->id, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof kibibytes,
+                                kibibytes, &got) != CL_SUCCESS ||
+        got < sizeof kibibytes[0])
+        return TDM_UNKNOWN;
+    return (uint64_t)kibibytes[0] * 1024;
+}
+
+static void fill_info(tdmi_cl_entry *entry, const char *extensions, tdm_device_info *info) {
+    cl_device_id id = entry->id;
+    query_short_text(id, CL_DEVICE_NAME, info->name, sizeof info->name);
+    query_short_text(id, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor);
+    query_short_text(id, CL_DEVICE_VERSION, info->api_version, sizeof info->api_version);
+    query_short_text(id, CL_DRIVER_VERSION, info->driver_version, sizeof info->driver_version);
+    tdmi_cl_platform_text(entry->platform, CL_PLATFORM_NAME, info->platform, sizeof info->platform);
+    info->backend = TDM_OPENCL;
+    info->compute_units = (int)query_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS);
+    info->memory_total = query_ulong(id, CL_DEVICE_GLOBAL_MEM_SIZE);
+    info->max_allocation = query_ulong(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    info->memory_free = tdmi_cl_free_memory(entry);
+    size_t group = 0;
+    info->max_group_size =
+        query(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, &group, sizeof group) ? group : 1;
+    info->has_f16 = has_extension(extensions, "cl_khr_fp16");
+    info->has_f64 = has_extension(extensions, "cl_khr_fp64") ||
+                    query_ulong(id, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
+    info->unified_memory =
+        info->type == TDM_DEVICE_CPU || query_uint(id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
+    find_pci(id, extensions, info);
+}
+
+const char *tdmi_cl_describe(tdmi_cl_entry *entry) {
+    cl_device_id id = entry->id;
+    tdmi_device_facts *facts = &entry->facts;
+    cl_device_type type = query_ulong(id, CL_DEVICE_TYPE);
+    /* Named even when refused, for the report. */
+    query_short_text(id, CL_DEVICE_NAME, facts->info.name, sizeof facts->info.name);
+    const char *refused = why_refused(id, type);
+    if (refused != NULL) return refused;
+
+    char *extensions = query_text(id, CL_DEVICE_EXTENSIONS);
+    if (extensions == NULL) return "memory is short";
+    facts->info.type = (type & CL_DEVICE_TYPE_GPU) != 0           ? TDM_DEVICE_GPU
+                       : (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? TDM_DEVICE_ACCELERATOR
+                                                                  : TDM_DEVICE_CPU;
+    entry->free_memory = has_extension(extensions, "cl_amd_device_attribute_query");
+    fill_info(entry, extensions, &facts->info);
+    find_uuid(id, extensions, facts);
+    find_groups(id, extensions, facts);
+    bool cpu = facts->info.type == TDM_DEVICE_CPU;
+    facts->host_memory = false;
+    facts->synchronous = false;
+    facts->streaming_stores = cpu && strstr(facts->info.platform, "Portable Computing Language");
+    facts->cache_bytes = query_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+    facts->alignment = query_uint(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
+    if (facts->alignment == 0) facts->alignment = 128;
+    entry->native_kernels =
+        cpu && (query_ulong(id, CL_DEVICE_EXECUTION_CAPABILITIES) & CL_EXEC_NATIVE_KERNEL) != 0;
+    entry->exact_division =
+        (query_ulong(id, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    make_cache_key(entry, facts);
+    free(extensions);
+    return NULL;
+}

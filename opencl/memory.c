@@ -1,0 +1,190 @@
+/* Device memory, and host memory that the device transfers to and from fastest. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "opencl.h"
+
+/* A piece of pinned host memory: a mapped buffer that the driver keeps in host memory. The handle
+ * of a tdmi_mem from host_alloc points to one, or is NULL for plain memory. */
+typedef struct host_block {
+    cl_mem mem;
+    void *mapped;
+} host_block;
+
+/* The device's own queue, used by any thread under the device's lock. */
+static tdm_status internal_queue(tdmi_bdevice *device, cl_command_queue *queue) {
+    if (device->internal == NULL) {
+        cl_int code;
+        device->internal =
+            tdmi_cl.clCreateCommandQueue(device->context, device->entry->id, 0, &code);
+        if (code != CL_SUCCESS) {
+            device->internal = NULL;
+            return tdmi_cl_fail(code, "clCreateCommandQueue");
+        }
+    }
+    *queue = device->internal;
+    return TDM_OK;
+}
+
+static tdm_status out_of_memory(size_t size, cl_int code) {
+    return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot allocate %zu bytes on the device: %s (%d)",
+                     size, tdmi_cl_error_name(code), code);
+}
+
+static bool is_shortage(cl_int code) {
+    return code == CL_OUT_OF_RESOURCES || tdmi_cl_status(code) == TDM_ERROR_OUT_OF_MEMORY;
+}
+
+/* Many drivers reserve memory only at first use, when a shortage can no longer be told from other
+ * failures. Moving the buffer to the device makes the shortage show now. */
+static tdm_status make_resident(tdmi_bdevice *device, cl_mem mem, size_t size) {
+    cl_command_queue queue = NULL;
+    cl_int code = CL_SUCCESS;
+    pthread_mutex_lock(&device->lock);
+    tdm_status status = internal_queue(device, &queue);
+    if (status == TDM_OK) {
+        code = tdmi_cl.clEnqueueMigrateMemObjects(
+            queue, 1, &mem, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
+        if (code == CL_SUCCESS) code = tdmi_cl.clFinish(queue);
+    }
+    pthread_mutex_unlock(&device->lock);
+    TDMI_TRY(status);
+    if (is_shortage(code)) return out_of_memory(size, code);
+    if (tdmi_cl_status(code) == TDM_ERROR_DEVICE_LOST) return tdmi_cl_fail(code, "allocating");
+    return TDM_OK; /* a driver that cannot migrate allocates when it likes */
+}
+
+static void CL_CALLBACK free_storage(cl_mem mem, void *storage) {
+    (void)mem;
+    free(storage);
+}
+
+/* On a CPU device all memory is host memory, so the buffer gets memory of ours: taken now (PoCL
+ * would take it at first use, and abort the process when there is none), and on huge pages when
+ * large. */
+static tdm_status cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
+    const size_t huge_page = (size_t)2 << 20;
+    const bool huge = size >= 4 * huge_page;
+    void *storage = NULL;
+    /* The driver would refuse it; asked first, so that nothing is taken from the host. */
+    if (size > device->entry->facts.info.max_allocation)
+        return out_of_memory(size, CL_INVALID_BUFFER_SIZE);
+    if (posix_memalign(&storage, huge ? huge_page : (size_t)sysconf(_SC_PAGESIZE), size) != 0)
+        return out_of_memory(size, CL_OUT_OF_HOST_MEMORY);
+    /* A wish, so its failure does not matter. */
+    if (huge) (void)madvise(storage, size, MADV_HUGEPAGE);
+    cl_int code;
+    cl_mem handle = tdmi_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                           size, storage, &code);
+    if (code != CL_SUCCESS) {
+        free(storage);
+        if (is_shortage(code)) return out_of_memory(size, code);
+        return tdmi_cl_fail(code, "clCreateBuffer");
+    }
+    /* The driver may need the memory a little longer than we hold the buffer. */
+    code = tdmi_cl.clSetMemObjectDestructorCallback(handle, free_storage, storage);
+    if (code != CL_SUCCESS) {
+        (void)tdmi_cl.clReleaseMemObject(handle);
+        free(storage);
+        return tdmi_cl_fail(code, "clSetMemObjectDestructorCallback");
+    }
+    mem->handle = handle;
+    mem->host = storage; /* for native kernels; everybody else goes through a mapping */
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
+    if (tdmi_cl_is_cpu(device)) return cpu_mem_alloc(device, size, mem);
+    cl_int code;
+    cl_mem handle = tdmi_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
+    if (code != CL_SUCCESS) {
+        if (is_shortage(code)) return out_of_memory(size, code);
+        return tdmi_cl_fail(code, "clCreateBuffer");
+    }
+    tdm_status status = make_resident(device, handle, size);
+    if (status != TDM_OK) {
+        (void)tdmi_cl.clReleaseMemObject(handle);
+        return status;
+    }
+    mem->handle = handle;
+    mem->host = NULL;
+    return TDM_OK;
+}
+
+void tdmi_cl_mem_free(tdmi_bdevice *device, tdmi_mem *mem) {
+    /* Counted before the release: whoever gets this address again got it after the release, so the
+     * launch that binds it sees the new count. */
+    atomic_fetch_add(&device->generation, 1);
+    (void)tdmi_cl.clReleaseMemObject(mem->handle);
+    mem->handle = NULL;
+}
+
+static tdm_status plain_host_alloc(size_t size, size_t page, tdmi_mem *mem) {
+    mem->handle = NULL;
+    if (posix_memalign(&mem->host, page, size) != 0) {
+        mem->host = NULL;
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot allocate %zu bytes of host memory", size);
+    }
+    return TDM_OK;
+}
+
+/* One page more than asked for, because a driver need not align a mapping to pages. */
+static bool pinned_host_alloc(tdmi_bdevice *device, size_t size, size_t page, tdmi_mem *mem) {
+    host_block *block = calloc(1, sizeof *block);
+    if (block == NULL || size > SIZE_MAX - page) {
+        free(block);
+        return false;
+    }
+    cl_int code;
+    block->mem = tdmi_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                        size + page, NULL, &code);
+    if (code != CL_SUCCESS) {
+        free(block);
+        return false;
+    }
+    cl_command_queue queue = NULL;
+    pthread_mutex_lock(&device->lock);
+    bool ok = internal_queue(device, &queue) == TDM_OK;
+    if (ok) {
+        block->mapped =
+            tdmi_cl.clEnqueueMapBuffer(queue, block->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                       size + page, 0, NULL, NULL, &code);
+        ok = code == CL_SUCCESS && block->mapped != NULL;
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (!ok) {
+        (void)tdmi_cl.clReleaseMemObject(block->mem);
+        free(block);
+        return false;
+    }
+    uintptr_t address = ((uintptr_t)block->mapped + page - 1) / page * page;
+    mem->handle = block;
+    mem->host = (unsigned char *)block->mapped + (address - (uintptr_t)block->mapped);
+    return true;
+}
+
+tdm_status tdmi_cl_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    /* A CPU device copies with the host's own instructions: nothing is gained by pinning. */
+    if (!tdmi_cl_is_cpu(device) && pinned_host_alloc(device, size, page, mem)) return TDM_OK;
+    return plain_host_alloc(size, page, mem);
+}
+
+void tdmi_cl_host_free(tdmi_bdevice *device, tdmi_mem *mem) {
+    host_block *block = mem->handle;
+    if (block == NULL) {
+        free(mem->host);
+    } else {
+        atomic_fetch_add(&device->generation, 1);
+        pthread_mutex_lock(&device->lock);
+        (void)tdmi_cl.clEnqueueUnmapMemObject(device->internal, block->mem, block->mapped, 0, NULL,
+                                              NULL);
+        (void)tdmi_cl.clFinish(device->internal);
+        pthread_mutex_unlock(&device->lock);
+        (void)tdmi_cl.clReleaseMemObject(block->mem);
+        free(block);
+    }
+    mem->handle = NULL;
+    mem->host = NULL;
+}

@@ -1,0 +1,214 @@
+/* The opencl backend's own header: its structs, the functions of the OpenCL library (loaded at run
+ * time, so that nothing is linked), and the helpers its files share.
+ *
+ * An OpenCL device is reached through the ICD loader (libOpenCL.so.1). Every opened device has one
+ * context of its own. Handles: tdmi_mem.handle is the cl_mem. */
+#ifndef TDMI_OPENCL_H
+#define TDMI_OPENCL_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "backend.h"
+
+/* The functions of libOpenCL.so.1 that this backend calls, all of OpenCL 1.2. */
+#define TDMI_CL_FUNCTIONS(X)                                                                       \
+    X(clGetPlatformIDs)                                                                            \
+    X(clGetPlatformInfo)                                                                           \
+    X(clGetDeviceIDs)                                                                              \
+    X(clGetDeviceInfo)                                                                             \
+    X(clCreateContext)                                                                             \
+    X(clReleaseContext)                                                                            \
+    X(clCreateCommandQueue)                                                                        \
+    X(clReleaseCommandQueue)                                                                       \
+    X(clFlush)                                                                                     \
+    X(clFinish)                                                                                    \
+    X(clCreateBuffer)                                                                              \
+    X(clSetMemObjectDestructorCallback)                                                            \
+    X(clReleaseMemObject)                                                                          \
+    X(clEnqueueMigrateMemObjects)                                                                  \
+    X(clEnqueueReadBuffer)                                                                         \
+    X(clEnqueueWriteBuffer)                                                                        \
+    X(clEnqueueCopyBuffer)                                                                         \
+    X(clEnqueueFillBuffer)                                                                         \
+    X(clEnqueueMapBuffer)                                                                          \
+    X(clEnqueueUnmapMemObject)                                                                     \
+    X(clEnqueueMarkerWithWaitList)                                                                 \
+    X(clEnqueueBarrierWithWaitList)                                                                \
+    X(clEnqueueNDRangeKernel)                                                                      \
+    X(clEnqueueNativeKernel)                                                                       \
+    X(clWaitForEvents)                                                                             \
+    X(clGetEventInfo)                                                                              \
+    X(clGetEventProfilingInfo)                                                                     \
+    X(clRetainEvent)                                                                               \
+    X(clReleaseEvent)                                                                              \
+    X(clCreateProgramWithSource)                                                                   \
+    X(clCreateProgramWithBinary)                                                                   \
+    X(clBuildProgram)                                                                              \
+    X(clGetProgramInfo)                                                                            \
+    X(clGetProgramBuildInfo)                                                                       \
+    X(clReleaseProgram)                                                                            \
+    X(clCreateKernel)                                                                              \
+    X(clReleaseKernel)                                                                             \
+    X(clSetKernelArg)                                                                              \
+    X(clGetKernelWorkGroupInfo)
+
+/* The loaded functions: tdmi_cl.clFinish(queue). Valid after tdmi_cl_load succeeded. */
+typedef struct tdmi_cl_functions {
+#define TDMI_CL_MEMBER(name) __typeof__(&name) name;
+    TDMI_CL_FUNCTIONS(TDMI_CL_MEMBER)
+#undef TDMI_CL_MEMBER
+} tdmi_cl_functions;
+
+extern tdmi_cl_functions tdmi_cl;
+
+/* Opens libOpenCL.so.1 and fills in tdmi_cl. Called once, before any other thread uses tdmi_cl. */
+tdm_status tdmi_cl_load(void) TDM_MUST_USE;
+
+/* Adds the diagnostic items of the ICD loader and of every ICD file of the vendors folder. */
+void tdmi_cl_diagnose(void);
+
+/* A device as discovery found it: what is known without a context. */
+typedef struct tdmi_cl_entry {
+    cl_platform_id platform;
+    cl_device_id id;
+    int order;           /* place in the enumeration: the last key of the sort */
+    bool native_kernels; /* a CPU that runs host functions in queue order */
+    bool exact_division; /* takes -cl-fp32-correctly-rounded-divide-sqrt */
+    bool free_memory;    /* answers CL_DEVICE_GLOBAL_FREE_MEMORY_AMD */
+    tdmi_device_facts facts;
+} tdmi_cl_entry;
+
+struct tdmi_bdevice {
+    const tdmi_cl_entry *entry;
+    cl_context context;
+    pthread_mutex_t lock;      /* guards internal */
+    cl_command_queue internal; /* for host memory and for making allocations real; made at need */
+    atomic_uint_least64_t generation; /* counts mem_free: see the kernel's `generation` */
+    atomic_bool used_clblast;
+};
+
+/* Is the device the host itself? Its memory is then host memory. */
+static inline bool tdmi_cl_is_cpu(const tdmi_bdevice *device) {
+    return device->entry->facts.info.type == TDM_DEVICE_CPU;
+}
+
+struct tdmi_bqueue {
+    tdmi_bdevice *device;
+    cl_command_queue queue;
+    bool timing; /* made with TDM_QUEUE_TIMING */
+};
+
+struct tdmi_bevent {
+    pthread_mutex_t lock; /* guards the rest: recording may replace it while another thread waits */
+    cl_event event;       /* NULL until recorded */
+    bool timing;          /* recorded in a queue with timing */
+};
+
+#define TDMI_CL_MAX_BUFFERS 8
+#define TDMI_CL_MAX_ARGS 512
+
+struct tdmi_bprogram {
+    cl_program program;
+    tdmi_bdevice *device;
+    char entry[64];
+    cl_uint buffers;
+    size_t args_size;
+    size_t lanes;
+};
+
+/* Arguments are set again only when they changed. A cl_mem that was freed may come back at the same
+ * address as another object, so a bound handle counts as unchanged only while nothing has been
+ * freed on the device since it was bound (`generation` equal to the device's). */
+struct tdmi_bkernel {
+    cl_kernel kernel;
+    cl_uint buffers;
+    size_t args_size;
+    size_t lanes;
+    uint64_t generation;
+    bool bound; /* the arguments have been set at least once */
+    cl_mem mems[TDMI_CL_MAX_BUFFERS];
+    unsigned char args[TDMI_CL_MAX_ARGS];
+};
+
+/* error.c. The name of an OpenCL code ("CL_OUT_OF_RESOURCES"), or "an unknown error". */
+const char *tdmi_cl_error_name(cl_int code);
+
+/* The status that an OpenCL code amounts to; TDM_OK for CL_SUCCESS. */
+tdm_status tdmi_cl_status(cl_int code);
+
+/* Fails with "<what>: <name> (<code>)", and a hint where the code alone would mislead. */
+tdm_status tdmi_cl_fail(cl_int code, const char *what) TDM_MUST_USE;
+
+/* Returns from the calling function, with a message, when an OpenCL call failed. */
+#define TDMI_CL_TRY(call, what)                                                                    \
+    do {                                                                                           \
+        cl_int tdmi_cl_code_ = (call);                                                             \
+        if (tdmi_cl_code_ != CL_SUCCESS) return tdmi_cl_fail(tdmi_cl_code_, what);                 \
+    } while (0)
+
+/* facts.c. Can the device be used? NULL, or why not, in static storage. Fills in the whole entry
+ * except platform, id and order, which are given. */
+const char *tdmi_cl_describe(tdmi_cl_entry *entry) TDM_MUST_USE;
+
+/* A platform's text; always terminated, "" when the platform does not tell. */
+void tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, char *text, size_t size);
+
+/* Bytes free on the device, or TDM_UNKNOWN. */
+uint64_t tdmi_cl_free_memory(const tdmi_cl_entry *entry);
+
+/* The memory, queue, event and program functions of the table, by file. */
+tdm_status tdmi_cl_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
+void tdmi_cl_mem_free(tdmi_bdevice *device, tdmi_mem *mem);
+tdm_status tdmi_cl_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
+void tdmi_cl_host_free(tdmi_bdevice *device, tdmi_mem *mem);
+
+tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
+void tdmi_cl_queue_deinit(tdmi_bqueue *queue);
+tdm_status tdmi_cl_queue_flush(tdmi_bqueue *queue);
+tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue);
+tdm_status tdmi_cl_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, const void *source,
+                         size_t size);
+tdm_status tdmi_cl_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
+                        size_t size);
+tdm_status tdmi_cl_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
+                        const tdmi_mem *destination, size_t destination_offset, size_t size);
+tdm_status tdmi_cl_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
+                        const void *pattern, size_t pattern_size);
+tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
+                       unsigned access, void **pointer);
+tdm_status tdmi_cl_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer);
+
+tdm_status tdmi_cl_event_init(tdmi_bdevice *device, tdmi_bevent *event);
+void tdmi_cl_event_deinit(tdmi_bevent *event);
+tdm_status tdmi_cl_event_record(tdmi_bevent *event, tdmi_bqueue *queue);
+tdm_status tdmi_cl_event_wait(tdmi_bevent *event);
+tdm_status tdmi_cl_event_query(tdmi_bevent *event, bool *done);
+tdm_status tdmi_cl_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds);
+tdm_status tdmi_cl_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event);
+
+tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
+                                 const tdmi_blob *binary, tdmi_bprogram *program,
+                                 tdmi_blob *result);
+void tdmi_cl_program_deinit(tdmi_bprogram *program);
+tdm_status tdmi_cl_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
+void tdmi_cl_kernel_deinit(tdmi_bkernel *kernel);
+tdm_status tdmi_cl_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
+
+/* The BLAS providers, and what the device has to do for CLBlast before its context goes: CLBlast
+ * keeps kernels of that context in a cache of its own. */
+extern const tdmi_blas tdmi_cl_blas_cblas;
+extern const tdmi_blas tdmi_cl_blas_clblast;
+void tdmi_clblast_forget(tdmi_bdevice *device);
+void tdmi_clblast_diagnose(void);
+
+/* The dialect header of OpenCL C, embedded by the build. */
+extern const char tdmi_dialect_opencl[];
+
+extern const tdmi_backend tdmi_backend_opencl;
+
+#endif

@@ -1,0 +1,220 @@
+/* Programs, kernels and launches. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opencl.h"
+
+/* OpenCL C 1.2 is what every driver has. Nothing that trades accuracy for speed: backends agree. */
+#define STANDARD_OPTION "-cl-std=CL1.2 -w" /* -w: some drivers print warnings to stderr */
+#define EXACT_DIVISION_OPTION "-cl-fp32-correctly-rounded-divide-sqrt"
+
+/* What stands before a driver's binary. Some drivers abort on a damaged one, so it is checked
+ * before they see it. */
+typedef struct binary_header {
+    char magic[8];
+    uint64_t size;     /* of what follows */
+    uint64_t checksum; /* FNV-1a of what follows */
+} binary_header;
+
+static const char binary_magic[8] = {'T', 'D', 'M', 'C', 'L', 'B', '0', '1'};
+
+static uint64_t checksum(const unsigned char *bytes, size_t size) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* All options in one malloc'ed text; NULL when memory is short. */
+static char *join_options(const tdmi_bdevice *device, const char *const *options) {
+    const char *exact = device->entry->exact_division ? " " EXACT_DIVISION_OPTION : "";
+    size_t size = sizeof STANDARD_OPTION + strlen(exact);
+    for (const char *const *option = options; *option != NULL; option++)
+        size += strlen(*option) + 1;
+    char *text = malloc(size);
+    if (text == NULL) return NULL;
+    size_t length = (size_t)snprintf(text, size, "%s%s", STANDARD_OPTION, exact);
+    for (const char *const *option = options; *option != NULL; option++)
+        length += (size_t)snprintf(text + length, size - length, " %s", *option);
+    return text;
+}
+
+/* Fails with the first lines of the driver's build log. */
+static tdm_status build_failure(tdmi_bdevice *device, const tdmi_program_source *source,
+                                cl_program program, cl_int code) {
+    tdm_status status = tdmi_cl_status(code);
+    if (status == TDM_ERROR_DEVICE_LOST || status == TDM_ERROR_OUT_OF_MEMORY)
+        return tdmi_cl_fail(code, "clBuildProgram");
+    cl_device_id id = device->entry->id;
+    size_t size = 0;
+    char *log = NULL;
+    if (tdmi_cl.clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) ==
+        CL_SUCCESS)
+        log = calloc(size + 1, 1);
+    if (log != NULL && size != 0)
+        (void)tdmi_cl.clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+    const char *text = log != NULL ? log + strspn(log, " \r\n") : "";
+    int length = 0;
+    for (int lines = 0; text[length] != '\0' && length < 1500; length++) {
+        if (text[length] == '\n' && ++lines == 12) break;
+    }
+    status = tdmi_fail(TDM_ERROR_COMPILE, "%s: %s did not compile on %s: %s (%d)%s%.*s",
+                       source->file, source->entry, device->entry->facts.info.name,
+                       tdmi_cl_error_name(code), code, length > 0 ? "\n" : "", length, text);
+    free(log);
+    return status;
+}
+
+/* The program from a binary that an earlier build gave. */
+static tdm_status from_binary(tdmi_bdevice *device, const tdmi_program_source *source,
+                              const tdmi_blob *binary, cl_program *program) {
+    binary_header header;
+    if (binary->size <= sizeof header)
+        return tdmi_fail(TDM_ERROR_COMPILE, "%s: the binary is cut short", source->file);
+    memcpy(&header, binary->data, sizeof header);
+    const unsigned char *content = (const unsigned char *)binary->data + sizeof header;
+    size_t size = binary->size - sizeof header;
+    if (memcmp(header.magic, binary_magic, sizeof header.magic) != 0 || header.size != size ||
+        header.checksum != checksum(content, size))
+        return tdmi_fail(TDM_ERROR_COMPILE, "%s: the binary is damaged", source->file);
+    cl_int code, taken = CL_SUCCESS;
+    *program = tdmi_cl.clCreateProgramWithBinary(device->context, 1, &device->entry->id, &size,
+                                                 &content, &taken, &code);
+    if (code != CL_SUCCESS)
+        return tdmi_fail(TDM_ERROR_COMPILE, "%s: the driver does not take the binary: %s (%d)",
+                         source->file, tdmi_cl_error_name(code), code);
+    if (taken != CL_SUCCESS) {
+        (void)tdmi_cl.clReleaseProgram(*program);
+        return tdmi_fail(TDM_ERROR_COMPILE, "%s: the driver does not take the binary: %s (%d)",
+                         source->file, tdmi_cl_error_name(taken), taken);
+    }
+    return TDM_OK;
+}
+
+static tdm_status from_source(tdmi_bdevice *device, const tdmi_program_source *source,
+                              cl_program *program) {
+    const char *texts[] = {tdmi_dialect_opencl, source->text};
+    cl_int code;
+    *program = tdmi_cl.clCreateProgramWithSource(device->context, 2, texts, NULL, &code);
+    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clCreateProgramWithSource");
+    return TDM_OK;
+}
+
+/* The driver's binary behind our header. A driver that gives none, or memory that is short, leaves
+ * the result empty: that costs time at the next start, nothing else. */
+static void keep_binary(cl_program program, tdmi_blob *result) {
+    size_t size = 0;
+    if (tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) !=
+            CL_SUCCESS ||
+        size == 0)
+        return;
+    unsigned char *data = malloc(sizeof(binary_header) + size);
+    if (data == NULL) return;
+    unsigned char *content = data + sizeof(binary_header);
+    if (tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof content, &content, NULL) !=
+        CL_SUCCESS) {
+        free(data);
+        return;
+    }
+    binary_header header = {.size = size, .checksum = checksum(content, size)};
+    memcpy(header.magic, binary_magic, sizeof header.magic);
+    memcpy(data, &header, sizeof header);
+    result->data = data;
+    result->size = sizeof header + size;
+}
+
+tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
+                                 const tdmi_blob *binary, tdmi_bprogram *program,
+                                 tdmi_blob *result) {
+    if (result != NULL) *result = (tdmi_blob){NULL, 0};
+    if (source->buffers > TDMI_CL_MAX_BUFFERS || source->args_size > TDMI_CL_MAX_ARGS ||
+        strlen(source->entry) >= sizeof program->entry)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: %s has %d buffers and %zu bytes of arguments; at most %d and %d",
+                         source->file, source->entry, source->buffers, source->args_size,
+                         TDMI_CL_MAX_BUFFERS, TDMI_CL_MAX_ARGS);
+    char *options = join_options(device, source->options);
+    if (options == NULL) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot join build options");
+    cl_program built = NULL;
+    tdm_status status = binary != NULL ? from_binary(device, source, binary, &built)
+                                       : from_source(device, source, &built);
+    if (status != TDM_OK) {
+        free(options);
+        return status;
+    }
+    cl_int code = tdmi_cl.clBuildProgram(built, 1, &device->entry->id, options, NULL, NULL);
+    free(options);
+    if (code != CL_SUCCESS) {
+        status = build_failure(device, source, built, code);
+        (void)tdmi_cl.clReleaseProgram(built);
+        return status;
+    }
+    if (result != NULL && binary == NULL) keep_binary(built, result);
+    program->program = built;
+    program->device = device;
+    strcpy(program->entry, source->entry);
+    program->buffers = (cl_uint)source->buffers;
+    program->args_size = source->args_size;
+    program->lanes = source->variant.lanes;
+    return TDM_OK;
+}
+
+void tdmi_cl_program_deinit(tdmi_bprogram *program) {
+    (void)tdmi_cl.clReleaseProgram(program->program);
+}
+
+tdm_status tdmi_cl_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel) {
+    (void)queue;
+    cl_int code;
+    cl_kernel made = tdmi_cl.clCreateKernel(program->program, program->entry, &code);
+    if (code != CL_SUCCESS) return tdmi_cl_fail(code, program->entry);
+    size_t most = 0;
+    code = tdmi_cl.clGetKernelWorkGroupInfo(made, program->device->entry->id,
+                                            CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
+    if (code == CL_SUCCESS && most < program->lanes) {
+        (void)tdmi_cl.clReleaseKernel(made);
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: needs groups of %zu lanes; the device runs this kernel with at most "
+                         "%zu",
+                         program->entry, program->lanes, most);
+    }
+    kernel->kernel = made;
+    kernel->buffers = program->buffers;
+    kernel->args_size = program->args_size;
+    kernel->lanes = program->lanes;
+    kernel->bound = false;
+    return TDM_OK;
+}
+
+void tdmi_cl_kernel_deinit(tdmi_bkernel *kernel) { (void)tdmi_cl.clReleaseKernel(kernel->kernel); }
+
+static tdm_status bind(tdmi_bkernel *kernel, const tdmi_launch *launch, uint64_t generation) {
+    bool fresh = !kernel->bound || kernel->generation != generation;
+    kernel->bound = false; /* until everything below has worked */
+    for (cl_uint i = 0; i < kernel->buffers; i++) {
+        cl_mem mem = launch->mems[i] != NULL ? launch->mems[i]->handle : NULL;
+        if (!fresh && kernel->mems[i] == mem) continue;
+        TDMI_CL_TRY(tdmi_cl.clSetKernelArg(kernel->kernel, i, sizeof mem, &mem), "clSetKernelArg");
+        kernel->mems[i] = mem;
+    }
+    if (fresh || memcmp(kernel->args, launch->args, kernel->args_size) != 0) {
+        TDMI_CL_TRY(tdmi_cl.clSetKernelArg(kernel->kernel, kernel->buffers, kernel->args_size,
+                                           launch->args),
+                    "clSetKernelArg");
+        memcpy(kernel->args, launch->args, kernel->args_size);
+    }
+    kernel->generation = generation;
+    kernel->bound = true;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch) {
+    TDMI_TRY(bind(kernel, launch, atomic_load(&queue->device->generation)));
+    const size_t local = kernel->lanes;
+    const size_t global = (size_t)launch->groups * local;
+    TDMI_CL_TRY(tdmi_cl.clEnqueueNDRangeKernel(queue->queue, kernel->kernel, 1, NULL, &global,
+                                               &local, 0, NULL, NULL),
+                "clEnqueueNDRangeKernel");
+    return TDM_OK;
+}

@@ -1,0 +1,211 @@
+/* In-order queues, transfers and events. */
+#include "opencl.h"
+
+tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
+    queue->device = device;
+    queue->timing = (flags & TDM_QUEUE_TIMING) != 0;
+    cl_command_queue_properties properties = queue->timing ? CL_QUEUE_PROFILING_ENABLE : 0;
+    cl_int code;
+    queue->queue =
+        tdmi_cl.clCreateCommandQueue(device->context, device->entry->id, properties, &code);
+    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clCreateCommandQueue");
+    return TDM_OK;
+}
+
+void tdmi_cl_queue_deinit(tdmi_bqueue *queue) {
+    (void)tdmi_cl.clFinish(queue->queue);
+    (void)tdmi_cl.clReleaseCommandQueue(queue->queue);
+}
+
+tdm_status tdmi_cl_queue_flush(tdmi_bqueue *queue) {
+    TDMI_CL_TRY(tdmi_cl.clFlush(queue->queue), "clFlush");
+    return TDM_OK;
+}
+
+/* What became of a command that is over: its status is negative when it, or something that it had
+ * to wait for, failed. */
+static tdm_status outcome(cl_event event) {
+    cl_int state = CL_COMPLETE;
+    TDMI_CL_TRY(tdmi_cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                                       &state, NULL),
+                "clGetEventInfo");
+    if (state < 0) return tdmi_cl_fail(state, "work queued earlier");
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue) {
+    /* On a CPU work fails by a signal or not at all, so a marker would only cost time (PoCL: a
+     * fifth of a launch with a finish). */
+    if (tdmi_cl_is_cpu(queue->device)) {
+        TDMI_CL_TRY(tdmi_cl.clFinish(queue->queue), "waiting for the queue");
+        return TDM_OK;
+    }
+    /* clFinish tells only about itself; a marker at the end of an in-order queue inherits the
+     * failure of what came before. */
+    cl_event marker;
+    TDMI_CL_TRY(tdmi_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &marker),
+                "waiting for the queue");
+    cl_int code = tdmi_cl.clFinish(queue->queue);
+    tdm_status status =
+        code == CL_SUCCESS ? outcome(marker) : tdmi_cl_fail(code, "waiting for the queue");
+    (void)tdmi_cl.clReleaseEvent(marker);
+    return status;
+}
+
+tdm_status tdmi_cl_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, const void *source,
+                         size_t size) {
+    TDMI_CL_TRY(tdmi_cl.clEnqueueWriteBuffer(queue->queue, mem->handle, CL_FALSE, offset, size,
+                                             source, 0, NULL, NULL),
+                "clEnqueueWriteBuffer");
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
+                        size_t size) {
+    TDMI_CL_TRY(tdmi_cl.clEnqueueReadBuffer(queue->queue, mem->handle, CL_FALSE, offset, size,
+                                            destination, 0, NULL, NULL),
+                "clEnqueueReadBuffer");
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
+                        const tdmi_mem *destination, size_t destination_offset, size_t size) {
+    TDMI_CL_TRY(tdmi_cl.clEnqueueCopyBuffer(queue->queue, source->handle, destination->handle,
+                                            source_offset, destination_offset, size, 0, NULL, NULL),
+                "clEnqueueCopyBuffer");
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
+                        const void *pattern, size_t pattern_size) {
+    TDMI_CL_TRY(tdmi_cl.clEnqueueFillBuffer(queue->queue, mem->handle, pattern, pattern_size,
+                                            offset, size, 0, NULL, NULL),
+                "clEnqueueFillBuffer");
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
+                       unsigned access, void **pointer) {
+    cl_map_flags flags = 0;
+    if ((access & TDM_MAP_READ) != 0) flags |= CL_MAP_READ;
+    if ((access & TDM_MAP_WRITE) != 0) flags |= CL_MAP_WRITE;
+    /* Without READ nobody needs the old content: the driver need not fetch it. */
+    if (flags == CL_MAP_WRITE) flags = CL_MAP_WRITE_INVALIDATE_REGION;
+    cl_int code;
+    void *mapped = tdmi_cl.clEnqueueMapBuffer(queue->queue, mem->handle, CL_FALSE, flags, offset,
+                                              size, 0, NULL, NULL, &code);
+    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clEnqueueMapBuffer");
+    *pointer = mapped;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer) {
+    TDMI_CL_TRY(tdmi_cl.clEnqueueUnmapMemObject(queue->queue, mem->handle, pointer, 0, NULL, NULL),
+                "clEnqueueUnmapMemObject");
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_event_init(tdmi_bdevice *device, tdmi_bevent *event) {
+    (void)device;
+    event->event = NULL;
+    event->timing = false;
+    if (pthread_mutex_init(&event->lock, NULL) != 0)
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of an event");
+    return TDM_OK;
+}
+
+void tdmi_cl_event_deinit(tdmi_bevent *event) {
+    if (event->event != NULL) (void)tdmi_cl.clReleaseEvent(event->event);
+    pthread_mutex_destroy(&event->lock);
+}
+
+tdm_status tdmi_cl_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
+    cl_event marker;
+    TDMI_CL_TRY(tdmi_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &marker),
+                "recording an event");
+    /* Another queue, or a thread that only asks, may wait for the event: neither hands this queue's
+     * work to the device. */
+    cl_int code = tdmi_cl.clFlush(queue->queue);
+    if (code != CL_SUCCESS) {
+        (void)tdmi_cl.clReleaseEvent(marker);
+        return tdmi_cl_fail(code, "clFlush");
+    }
+    pthread_mutex_lock(&event->lock);
+    cl_event old = event->event;
+    event->event = marker;
+    event->timing = queue->timing;
+    pthread_mutex_unlock(&event->lock);
+    if (old != NULL) (void)tdmi_cl.clReleaseEvent(old);
+    return TDM_OK;
+}
+
+/* The recorded event with a reference of its own, so that recording again does not take it away. */
+static tdm_status borrow(tdmi_bevent *event, cl_event *result) {
+    pthread_mutex_lock(&event->lock);
+    *result = event->event;
+    cl_int code = *result != NULL ? tdmi_cl.clRetainEvent(*result) : CL_SUCCESS;
+    pthread_mutex_unlock(&event->lock);
+    if (*result == NULL)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "event: has never been recorded");
+    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clRetainEvent");
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_event_wait(tdmi_bevent *event) {
+    cl_event recorded;
+    TDMI_TRY(borrow(event, &recorded));
+    cl_int code = tdmi_cl.clWaitForEvents(1, &recorded);
+    /* This code only says that the event's own status tells more. */
+    tdm_status status = code == CL_SUCCESS || code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+                            ? outcome(recorded)
+                            : tdmi_cl_fail(code, "waiting for an event");
+    (void)tdmi_cl.clReleaseEvent(recorded);
+    return status;
+}
+
+tdm_status tdmi_cl_event_query(tdmi_bevent *event, bool *done) {
+    cl_event recorded;
+    TDMI_TRY(borrow(event, &recorded));
+    cl_int state = CL_COMPLETE;
+    cl_int code = tdmi_cl.clGetEventInfo(recorded, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                                         &state, NULL);
+    (void)tdmi_cl.clReleaseEvent(recorded);
+    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clGetEventInfo");
+    if (state < 0) return tdmi_cl_fail(state, "work queued earlier");
+    *done = state == CL_COMPLETE;
+    return TDM_OK;
+}
+
+static tdm_status end_time(tdmi_bevent *event, cl_ulong *nanoseconds) {
+    pthread_mutex_lock(&event->lock);
+    bool timing = event->timing || event->event == NULL;
+    pthread_mutex_unlock(&event->lock);
+    /* Asked before the driver: some give a time that nobody asked them to take. */
+    if (!timing)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "event: carries no time; record it in a queue made with TDM_QUEUE_TIMING");
+    cl_event recorded;
+    TDMI_TRY(borrow(event, &recorded));
+    cl_int code = tdmi_cl.clGetEventProfilingInfo(recorded, CL_PROFILING_COMMAND_END,
+                                                  sizeof *nanoseconds, nanoseconds, NULL);
+    (void)tdmi_cl.clReleaseEvent(recorded);
+    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clGetEventProfilingInfo");
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds) {
+    cl_ulong from, to;
+    TDMI_TRY(end_time(start, &from));
+    TDMI_TRY(end_time(end, &to));
+    *seconds = to >= from ? (double)(to - from) * 1e-9 : -((double)(from - to) * 1e-9);
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event) {
+    cl_event recorded;
+    TDMI_TRY(borrow(event, &recorded));
+    cl_int code = tdmi_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &recorded, NULL);
+    (void)tdmi_cl.clReleaseEvent(recorded);
+    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clEnqueueBarrierWithWaitList");
+    return TDM_OK;
+}
