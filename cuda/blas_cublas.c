@@ -1,0 +1,237 @@
+/* Matrix products by cuBLASLt, with its epilogues, and by plain cuBLAS where cuBLASLt has no
+ * algorithm or the sizes leave 32 bits. How a product is put to them: see blas_plan.c. */
+#include "blas_plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const size_t workspace_bytes = (size_t)32 << 20;
+
+/* A factor in the type that the products are scaled in. */
+typedef union factor {
+    float f32;
+    double f64;
+} factor;
+
+static factor factor_of(tdm_dtype dtype, double value) {
+    factor result = {.f64 = value};
+    if (dtype != TDM_F64) result.f32 = (float)value;
+    return result;
+}
+
+static tdm_status blas_fail(const tdmi_cublas_state *state, cublasStatus_t error, const char *call,
+                            const tdmi_gemm *gemm) {
+    /* cuBLAS has no number for a lost device; the stream does. */
+    cudaError_t stream = tdmi_cudart.cudaStreamQuery(state->queue->stream);
+    if (stream != cudaSuccess && stream != cudaErrorNotReady) return tdmi_cuda_fail(stream, call);
+    if (stream == cudaErrorNotReady) (void)tdmi_cudart.cudaGetLastError();
+    tdm_status status = error == CUBLAS_STATUS_ALLOC_FAILED    ? TDM_ERROR_OUT_OF_MEMORY
+                        : error == CUBLAS_STATUS_NOT_SUPPORTED ? TDM_ERROR_UNSUPPORTED
+                        : error == CUBLAS_STATUS_ARCH_MISMATCH ? TDM_ERROR_UNSUPPORTED
+                                                               : TDM_ERROR_BACKEND;
+    return tdmi_fail(status, "%s: cuBLAS status %d for %lld products of %lldx%lldx%lld %s", call,
+                     (int)error, (long long)gemm->batch, (long long)gemm->m, (long long)gemm->n,
+                     (long long)gemm->k, tdm_dtype_name(gemm->dtype));
+}
+
+/* The leading dimension of a matrix of one stored row means nothing, but the libraries check it. */
+static bool fix_leading(int64_t rows, int64_t cols, int64_t *leading) {
+    if (rows == 1 && *leading < cols) *leading = cols;
+    return *leading >= cols;
+}
+
+/* A copy of the product with everything that is immaterial in a form that cuBLAS accepts; false
+ * when there is none (rows that overlap). */
+static bool arrange(const tdmi_gemm *gemm, tdmi_gemm *out) {
+    *out = *gemm;
+    if (out->batch == 1) out->a_stride = out->b_stride = out->c_stride = 0;
+    bool a = out->transpose_a ? fix_leading(out->k, out->m, &out->lda)
+                              : fix_leading(out->m, out->k, &out->lda);
+    bool b = out->transpose_b ? fix_leading(out->n, out->k, &out->ldb)
+                              : fix_leading(out->k, out->n, &out->ldb);
+    return a && b && fix_leading(out->m, out->n, &out->ldc);
+}
+
+static bool is_float(tdm_dtype dtype) {
+    return dtype == TDM_F32 || dtype == TDM_F64 || dtype == TDM_F16 || dtype == TDM_BF16;
+}
+
+/* Makes the plain handle at its first use; false when cuBLAS is missing or refuses. */
+static bool has_plain(tdmi_cublas_state *state) {
+    if (state->plain) return true;
+    if (state->plain_refused) return false;
+    state->plain_refused = true;
+    if (tdmi_cublas_open() != TDM_OK) return false;
+    cublasHandle_t handle = NULL;
+    if (tdmi_cublas.cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) return false;
+    /* Setting a stream resets the workspace, so the stream comes first. */
+    cublasStatus_t error = tdmi_cublas.cublasSetStream(handle, state->queue->stream);
+    if (error == CUBLAS_STATUS_SUCCESS && state->workspace)
+        error = tdmi_cublas.cublasSetWorkspace(handle, state->workspace, state->workspace_size);
+    if (error == CUBLAS_STATUS_SUCCESS)
+        error = tdmi_cublas.cublasSetMathMode(
+            handle,
+            (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+    if (error != CUBLAS_STATUS_SUCCESS) {
+        (void)tdmi_cublas.cublasDestroy(handle);
+        return false;
+    }
+    state->plain = handle;
+    state->plain_refused = false;
+    return true;
+}
+
+static bool has_epilogue(const tdmi_gemm *gemm) {
+    return gemm->bias || gemm->activation != TDM_ACTIVATION_NONE;
+}
+
+/* The next piece of a batch that one call takes; pieces start where the matrices of the batch do.
+ */
+static tdmi_gemm piece_of(const tdmi_gemm *gemm, int64_t start) {
+    tdmi_gemm piece = *gemm;
+    piece.batch =
+        gemm->batch - start < TDMI_CUBLAS_MAX_BATCH ? gemm->batch - start : TDMI_CUBLAS_MAX_BATCH;
+    piece.a_offset += start * gemm->a_stride;
+    piece.b_offset += start * gemm->b_stride;
+    piece.c_offset += start * gemm->c_stride;
+    return piece;
+}
+
+/* Can plain cuBLAS run it? It has no bfloat16 before compute capability 8.0. */
+static bool plain_takes(tdmi_cublas_state *state, const tdmi_gemm *piece) {
+    if (has_epilogue(piece)) return false;
+    if (piece->dtype == TDM_BF16 && state->device->capability < 80) return false;
+    return has_plain(state);
+}
+
+static bool piece_supported(tdmi_cublas_state *state, const tdmi_gemm *piece) {
+    return tdmi_lt_find_plan(state, piece) || plain_takes(state, piece);
+}
+
+static bool supports(void *opaque, const tdmi_gemm *gemm) {
+    tdmi_cublas_state *state = opaque;
+    tdmi_gemm arranged;
+    if (!is_float(gemm->dtype) || !arrange(gemm, &arranged)) return false;
+    if (tdmi_cublas_epilogue(&arranged) < 0) return false;
+    bool pushed;
+    if (tdmi_cuda_enter(state->device, &pushed) != TDM_OK) return false;
+    /* All pieces but the last have one plan. */
+    tdmi_gemm first = piece_of(&arranged, 0);
+    tdmi_gemm last =
+        piece_of(&arranged, (arranged.batch - 1) / TDMI_CUBLAS_MAX_BATCH * TDMI_CUBLAS_MAX_BATCH);
+    bool supported = piece_supported(state, &first) && piece_supported(state, &last);
+    tdmi_cuda_leave(pushed);
+    return supported;
+}
+
+static tdm_status run_lt(tdmi_cublas_state *state, tdmi_lt_plan *plan, const tdmi_gemm *gemm) {
+    factor alpha = factor_of(gemm->dtype, gemm->alpha), beta = factor_of(gemm->dtype, gemm->beta);
+    if (gemm->bias) {
+        cublasStatus_t error = tdmi_lt_set_bias(plan->operation, gemm);
+        if (error != CUBLAS_STATUS_SUCCESS) return blas_fail(state, error, "setting bias", gemm);
+    }
+    void *c = tdmi_cublas_address(gemm->c, gemm->c_offset, gemm->dtype);
+    cublasStatus_t error = tdmi_cublaslt.cublasLtMatmul(
+        state->lt, plan->operation, &alpha,
+        tdmi_cublas_address(gemm->b, gemm->b_offset, gemm->dtype), plan->a,
+        tdmi_cublas_address(gemm->a, gemm->a_offset, gemm->dtype), plan->b, &beta, c, plan->c, c,
+        plan->c, &plan->algorithm, state->workspace, state->workspace_size, state->queue->stream);
+    /* The heuristic may promise too much: such a plan is given up for plain cuBLAS. */
+    if (error == CUBLAS_STATUS_NOT_SUPPORTED) plan->usable = false;
+    return error == CUBLAS_STATUS_SUCCESS ? TDM_OK
+                                          : blas_fail(state, error, "cublasLtMatmul", gemm);
+}
+
+static tdm_status run_plain(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
+    factor alpha = factor_of(gemm->dtype, gemm->alpha), beta = factor_of(gemm->dtype, gemm->beta);
+    cudaDataType_t type = tdmi_cublas_data_type(gemm->dtype);
+    cublasStatus_t error = tdmi_cublas.cublasGemmStridedBatchedEx_64(
+        state->plain, gemm->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+        gemm->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, gemm->n, gemm->m, gemm->k, &alpha,
+        tdmi_cublas_address(gemm->b, gemm->b_offset, gemm->dtype), type, gemm->ldb, gemm->b_stride,
+        tdmi_cublas_address(gemm->a, gemm->a_offset, gemm->dtype), type, gemm->lda, gemm->a_stride,
+        &beta, tdmi_cublas_address(gemm->c, gemm->c_offset, gemm->dtype), type, gemm->ldc,
+        gemm->c_stride, gemm->batch, tdmi_cublas_compute_type(gemm), CUBLAS_GEMM_DEFAULT);
+    return error == CUBLAS_STATUS_SUCCESS
+               ? TDM_OK
+               : blas_fail(state, error, "cublasGemmStridedBatchedEx", gemm);
+}
+
+static tdm_status run_piece(tdmi_cublas_state *state, const tdmi_gemm *piece) {
+    tdmi_lt_plan *plan = tdmi_lt_find_plan(state, piece);
+    if (plan) {
+        tdm_status status = run_lt(state, plan, piece);
+        if (plan->usable) return status;
+    }
+    if (plain_takes(state, piece)) return run_plain(state, piece);
+    return tdmi_fail(TDM_ERROR_UNSUPPORTED, "cuBLAS has no algorithm for this product");
+}
+
+static tdm_status gemm(void *opaque, const tdmi_gemm *product) {
+    tdmi_cublas_state *state = opaque;
+    tdmi_gemm arranged;
+    if (!arrange(product, &arranged))
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "cuBLAS takes no matrix whose rows overlap");
+    bool pushed;
+    TDMI_TRY(tdmi_cuda_enter(state->device, &pushed));
+    tdm_status status = TDM_OK;
+    for (int64_t start = 0; start < arranged.batch && status == TDM_OK;
+         start += TDMI_CUBLAS_MAX_BATCH) {
+        tdmi_gemm piece = piece_of(&arranged, start);
+        status = run_piece(state, &piece);
+    }
+    tdmi_cuda_leave(pushed);
+    return status;
+}
+
+static tdm_status attach_inside(tdmi_cublas_state *state) {
+    cublasStatus_t error = tdmi_cublaslt.cublasLtCreate(&state->lt);
+    if (error != CUBLAS_STATUS_SUCCESS) {
+        state->lt = NULL;
+        return tdmi_fail(error == CUBLAS_STATUS_ALLOC_FAILED ? TDM_ERROR_OUT_OF_MEMORY
+                                                             : TDM_ERROR_UNAVAILABLE,
+                         "cublasLtCreate: cuBLAS status %d", (int)error);
+    }
+    if (tdmi_cudart.cudaMalloc(&state->workspace, workspace_bytes) == cudaSuccess) {
+        state->workspace_size = workspace_bytes;
+    } else {
+        (void)tdmi_cudart.cudaGetLastError();
+        state->workspace = NULL;
+    }
+    return TDM_OK;
+}
+
+static tdm_status attach(tdmi_bdevice *device, tdmi_bqueue *queue, void *opaque) {
+    tdmi_cublas_state *state = opaque;
+    TDMI_TRY(tdmi_cublaslt_open());
+    bool pushed;
+    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
+    state->device = device;
+    state->queue = queue;
+    tdm_status status = attach_inside(state);
+    tdmi_cuda_leave(pushed);
+    return status;
+}
+
+static void detach(void *opaque) {
+    tdmi_cublas_state *state = opaque;
+    bool pushed;
+    if (tdmi_cuda_enter(state->device, &pushed) != TDM_OK) return;
+    for (size_t i = 0; i < TDMI_LT_PLANS; i++)
+        tdmi_lt_drop_plan(&state->plans[i]);
+    if (state->plain) (void)tdmi_cublas.cublasDestroy(state->plain);
+    if (state->lt) (void)tdmi_cublaslt.cublasLtDestroy(state->lt);
+    if (state->workspace && tdmi_cudart.cudaFree(state->workspace) != cudaSuccess)
+        (void)tdmi_cudart.cudaGetLastError();
+    tdmi_cuda_leave(pushed);
+    memset(state, 0, sizeof *state);
+}
+
+const tdmi_blas tdmi_cuda_blas_cublas = {
+    .name = "cublas",
+    .state_size = sizeof(tdmi_cublas_state),
+    .attach = attach,
+    .detach = detach,
+    .supports = supports,
+    .gemm = gemm,
+};

@@ -1,0 +1,115 @@
+/* The cuda backend's own structs and helpers, shared by the files of this folder. */
+#ifndef TDMI_CUDA_BACKEND_H
+#define TDMI_CUDA_BACKEND_H
+
+#include "backend.h"
+
+#include "api.h"
+
+struct tdmi_bdevice {
+    int ordinal;       /* the runtime's number of the device */
+    int capability;    /* 10 * major + minor */
+    CUcontext context; /* the primary context, kept until the process ends */
+};
+
+struct tdmi_bqueue {
+    tdmi_bdevice *device;
+    cudaStream_t stream;
+    bool timing; /* made with TDM_QUEUE_TIMING */
+};
+
+/* An event with a time costs more to record, and only the queue tells which kind is wanted: each
+ * kind is made at its first use. */
+struct tdmi_bevent {
+    tdmi_bdevice *device;
+    cudaEvent_t kinds[2]; /* [0] without a time, [1] with; NULL until recorded */
+    cudaEvent_t current;  /* the kind recorded last */
+};
+
+struct tdmi_bprogram {
+    tdmi_bdevice *device;
+    cudaLibrary_t library;
+    cudaKernel_t kernel;
+    int buffers;
+    uint32_t lanes;
+};
+
+enum { TDMI_CUDA_MAX_BUFFERS = 8 };
+
+struct tdmi_bkernel {
+    cudaKernel_t kernel;
+    int buffers;
+    uint32_t lanes;
+    void *handles[TDMI_CUDA_MAX_BUFFERS];
+    void *arguments[TDMI_CUDA_MAX_BUFFERS + 1]; /* addresses of handles, then of the struct */
+};
+
+extern const tdmi_backend tdmi_backend_cuda;
+extern const tdmi_blas tdmi_cuda_blas_cublas;
+
+/* The dialect's header text, put before every kernel; embedded by the build. */
+extern const char tdmi_dialect_cuda[];
+
+/* Sets the message for a failure of the runtime or driver (their numbers are the same) and returns
+ * its status; what names the call and its sizes. Clears the runtime's last error, which belongs to
+ * the caller's own CUDA code. */
+tdm_status tdmi_cuda_fail(cudaError_t error, const char *what) TDM_MUST_USE;
+
+/* What a user can do about an error that means "no usable device"; "" for others. */
+const char *tdmi_cuda_advice(cudaError_t error);
+
+static inline TDM_MUST_USE tdm_status tdmi_cuda_check(cudaError_t error, const char *what) {
+    return error == cudaSuccess ? TDM_OK : tdmi_cuda_fail(error, what);
+}
+
+/* Between enter and leave the device's context is current for this thread; leave puts back what was
+ * current before. Neither makes a context anywhere. Leave after every enter that succeeded. */
+tdm_status tdmi_cuda_enter(const tdmi_bdevice *device, bool *pushed) TDM_MUST_USE;
+void tdmi_cuda_leave(bool pushed);
+
+/* Discovery (discover.c). */
+tdm_status tdmi_cuda_load(void);
+size_t tdmi_cuda_count(void);
+tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts);
+void tdmi_cuda_diagnose(void);
+int tdmi_cuda_ordinal(size_t index);
+int tdmi_cuda_capability(size_t index);
+
+/* Memory (memory.c). */
+uint64_t tdmi_cuda_device_free_memory(tdmi_bdevice *device);
+tdm_status tdmi_cuda_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
+void tdmi_cuda_mem_free(tdmi_bdevice *device, tdmi_mem *mem);
+tdm_status tdmi_cuda_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
+void tdmi_cuda_host_free(tdmi_bdevice *device, tdmi_mem *mem);
+tdm_status tdmi_cuda_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
+                           const void *source, size_t size);
+tdm_status tdmi_cuda_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
+                          size_t size);
+tdm_status tdmi_cuda_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
+                          const tdmi_mem *destination, size_t destination_offset, size_t size);
+tdm_status tdmi_cuda_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
+                          const void *pattern, size_t pattern_size);
+
+/* Queues and events (queue.c). */
+tdm_status tdmi_cuda_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
+void tdmi_cuda_queue_deinit(tdmi_bqueue *queue);
+tdm_status tdmi_cuda_queue_flush(tdmi_bqueue *queue);
+tdm_status tdmi_cuda_queue_finish(tdmi_bqueue *queue);
+tdm_status tdmi_cuda_event_init(tdmi_bdevice *device, tdmi_bevent *event);
+void tdmi_cuda_event_deinit(tdmi_bevent *event);
+tdm_status tdmi_cuda_event_record(tdmi_bevent *event, tdmi_bqueue *queue);
+tdm_status tdmi_cuda_event_wait(tdmi_bevent *event);
+tdm_status tdmi_cuda_event_query(tdmi_bevent *event, bool *done);
+tdm_status tdmi_cuda_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds);
+tdm_status tdmi_cuda_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event);
+
+/* Programs and kernels (program.c). */
+tdm_status tdmi_cuda_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
+                                   const tdmi_blob *binary, tdmi_bprogram *program,
+                                   tdmi_blob *result);
+void tdmi_cuda_program_deinit(tdmi_bprogram *program);
+tdm_status tdmi_cuda_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
+void tdmi_cuda_kernel_deinit(tdmi_bkernel *kernel);
+tdm_status tdmi_cuda_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
+
+#endif

@@ -1,0 +1,113 @@
+/* Contexts, and the table of the cuda backend.
+ *
+ * The current device of a thread belongs to the caller, who may use CUDA himself, and cudaSetDevice
+ * makes a context on the device it names: putting back "device 0" would make one there although
+ * nobody opened it. The driver's context stack has neither fault, so the device's primary context,
+ * which the runtime API works in as well, is pushed and popped. */
+#include "cuda_backend.h"
+
+#include <pthread.h>
+
+/* Primary contexts are kept until the process ends: the runtime never gives them up either, and
+ * other users of the runtime in this process may rely on them. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+enum { MAX_DEVICES = 256 };
+static CUcontext contexts[MAX_DEVICES];
+
+static tdm_status make_context(int ordinal, CUcontext *context) {
+    TDMI_TRY(tdmi_cuda_check(tdmi_cudart.cudaInitDevice(ordinal, 0, 0), "cudaInitDevice"));
+    CUdevice device = 0;
+    CUresult error = tdmi_cudrv.cuDeviceGet(&device, ordinal);
+    if (error == CUDA_SUCCESS) error = tdmi_cudrv.cuDevicePrimaryCtxRetain(context, device);
+    return tdmi_cuda_check((cudaError_t)error, "cuDevicePrimaryCtxRetain");
+}
+
+static tdm_status device_init(tdmi_bdevice *device, size_t index) {
+    int ordinal = tdmi_cuda_ordinal(index);
+    if (ordinal >= MAX_DEVICES)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "CUDA device %d: only %d devices are supported",
+                         ordinal, MAX_DEVICES);
+    TDMI_TRY(tdmi_cudrv_open());
+    pthread_mutex_lock(&lock);
+    CUcontext context = contexts[ordinal];
+    tdm_status status = context ? TDM_OK : make_context(ordinal, &context);
+    if (status == TDM_OK) contexts[ordinal] = context;
+    pthread_mutex_unlock(&lock);
+    if (status != TDM_OK) return status;
+    device->ordinal = ordinal;
+    device->capability = tdmi_cuda_capability(index);
+    device->context = context;
+    return TDM_OK;
+}
+
+static void device_deinit(tdmi_bdevice *device) { device->context = NULL; }
+
+tdm_status tdmi_cuda_enter(const tdmi_bdevice *device, bool *pushed) {
+    CUcontext current = NULL;
+    *pushed = false;
+    CUresult error = tdmi_cudrv.cuCtxGetCurrent(&current);
+    if (error == CUDA_SUCCESS && current == device->context) return TDM_OK;
+    if (error == CUDA_SUCCESS && !current && device->ordinal == 0) {
+        /* A thread without a context is on device 0 for the runtime: making that so is no change
+         * that the caller could see, and saves a push and a pop at every later call. */
+        error = tdmi_cudrv.cuCtxSetCurrent(device->context);
+        return tdmi_cuda_check((cudaError_t)error, "cuCtxSetCurrent");
+    }
+    if (error == CUDA_SUCCESS) error = tdmi_cudrv.cuCtxPushCurrent(device->context);
+    *pushed = error == CUDA_SUCCESS;
+    return tdmi_cuda_check((cudaError_t)error, "cuCtxPushCurrent");
+}
+
+void tdmi_cuda_leave(bool pushed) {
+    CUcontext context = NULL;
+    if (pushed) (void)tdmi_cudrv.cuCtxPopCurrent(&context);
+}
+
+static const tdmi_blas *const *blas(tdmi_bdevice *device) {
+    static const tdmi_blas *const providers[] = {&tdmi_cuda_blas_cublas, NULL};
+    (void)device;
+    return providers;
+}
+
+const tdmi_backend tdmi_backend_cuda = {
+    .name = "cuda",
+    .id = TDM_CUDA,
+    .device_size = sizeof(tdmi_bdevice),
+    .queue_size = sizeof(tdmi_bqueue),
+    .event_size = sizeof(tdmi_bevent),
+    .program_size = sizeof(tdmi_bprogram),
+    .kernel_size = sizeof(tdmi_bkernel),
+    .load = tdmi_cuda_load,
+    .count = tdmi_cuda_count,
+    .info = tdmi_cuda_info,
+    .diagnose = tdmi_cuda_diagnose,
+    .device_init = device_init,
+    .device_deinit = device_deinit,
+    .device_free_memory = tdmi_cuda_device_free_memory,
+    .mem_alloc = tdmi_cuda_mem_alloc,
+    .mem_free = tdmi_cuda_mem_free,
+    .host_alloc = tdmi_cuda_host_alloc,
+    .host_free = tdmi_cuda_host_free,
+    .queue_init = tdmi_cuda_queue_init,
+    .queue_deinit = tdmi_cuda_queue_deinit,
+    .queue_flush = tdmi_cuda_queue_flush,
+    .queue_finish = tdmi_cuda_queue_finish,
+    .write = tdmi_cuda_write,
+    .read = tdmi_cuda_read,
+    .copy = tdmi_cuda_copy,
+    .fill = tdmi_cuda_fill,
+    .event_init = tdmi_cuda_event_init,
+    .event_deinit = tdmi_cuda_event_deinit,
+    .event_record = tdmi_cuda_event_record,
+    .event_wait = tdmi_cuda_event_wait,
+    .event_query = tdmi_cuda_event_query,
+    .event_elapsed = tdmi_cuda_event_elapsed,
+    .queue_wait_event = tdmi_cuda_queue_wait_event,
+    .program_build = tdmi_cuda_program_build,
+    .program_deinit = tdmi_cuda_program_deinit,
+    .kernel_init = tdmi_cuda_kernel_init,
+    .kernel_deinit = tdmi_cuda_kernel_deinit,
+    .launch = tdmi_cuda_launch,
+    .blas = blas,
+};

@@ -1,0 +1,208 @@
+/* Finding the devices, and their facts, without making a context. */
+#include "cuda_backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GROUPS_PER_MULTIPROCESSOR =
+        16,         /* 8 groups of 256 lanes fill one; twice that evens out the end */
+    ALIGNMENT = 256 /* cudaMalloc's promise */
+};
+
+/* One listed device. */
+typedef struct listed_device {
+    int ordinal;
+    struct cudaDeviceProp properties;
+} listed_device;
+
+static listed_device *records;
+static size_t record_count;
+static int driver_version; /* 1000 * major + 10 * minor of the newest CUDA the driver supports */
+
+static tdm_status no_device(cudaError_t error) {
+    (void)tdmi_cudart.cudaGetLastError();
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char *text = tdmi_cudart.cudaGetErrorString(error);
+    const char *advice = tdmi_cuda_advice(error);
+    return tdmi_fail(TDM_ERROR_UNAVAILABLE, "no CUDA device: %s%s%s%s%s%s", text,
+                     visible ? " (CUDA_VISIBLE_DEVICES is \"" : "", visible ? visible : "",
+                     visible ? "\")" : "", *advice ? "; " : "", advice);
+}
+
+/* Says whether there is a driver, and how new: the error of cudaGetDeviceCount is the same for an
+ * old one and none at all. */
+static tdm_status find_driver(void) {
+    int runtime = 0;
+    (void)tdmi_cudart.cudaRuntimeGetVersion(&runtime);
+    cudaError_t error = tdmi_cudart.cudaDriverGetVersion(&driver_version);
+    if (error != cudaSuccess) return no_device(error);
+    if (driver_version == 0) {
+        int count = 0;
+        error = tdmi_cudart.cudaGetDeviceCount(&count);
+        if (error == cudaErrorStubLibrary) return no_device(error);
+        (void)tdmi_cudart.cudaGetLastError();
+    }
+    if (driver_version == 0)
+        return tdmi_fail(TDM_ERROR_UNAVAILABLE,
+                         "there is no NVIDIA driver (libcuda.so.1 was not found): install one that "
+                         "supports CUDA %d.%d",
+                         runtime / 1000, runtime % 1000 / 10);
+    if (driver_version / 1000 < runtime / 1000)
+        return tdmi_fail(TDM_ERROR_UNAVAILABLE,
+                         "the NVIDIA driver supports CUDA %d.%d, the runtime is of CUDA %d.%d: "
+                         "update the driver, or build with the toolkit of CUDA %d",
+                         driver_version / 1000, driver_version % 1000 / 10, runtime / 1000,
+                         runtime % 1000 / 10, driver_version / 1000);
+    return TDM_OK;
+}
+
+/* One device that cannot be described must not hide the others. */
+static void describe(int ordinal) {
+    listed_device *record = &records[record_count];
+    cudaError_t error = tdmi_cudart.cudaGetDeviceProperties(&record->properties, ordinal);
+    if (error == cudaSuccess) {
+        record->ordinal = ordinal;
+        record_count++;
+        return;
+    }
+    char subject[64];
+    snprintf(subject, sizeof subject, "CUDA device %d", ordinal);
+    tdm_status status = tdmi_cuda_fail(error, "cudaGetDeviceProperties");
+    tdmi_diagnose(TDM_DIAGNOSTIC_DEVICE, status == TDM_OK, subject, tdm_last_error(),
+                  tdmi_cuda_advice(error));
+}
+
+tdm_status tdmi_cuda_load(void) {
+    if (records) return TDM_OK;
+    TDMI_TRY(tdmi_cudart_open());
+    TDMI_TRY(find_driver());
+    int count = 0;
+    cudaError_t error = tdmi_cudart.cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count <= 0)
+        return no_device(error == cudaSuccess ? cudaErrorNoDevice : error);
+    records = calloc((size_t)count, sizeof *records);
+    if (!records)
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "no memory to list %d CUDA devices", count);
+    for (int ordinal = 0; ordinal < count; ordinal++)
+        describe(ordinal);
+    return TDM_OK;
+}
+
+size_t tdmi_cuda_count(void) { return record_count; }
+
+int tdmi_cuda_ordinal(size_t index) { return records[index].ordinal; }
+
+int tdmi_cuda_capability(size_t index) {
+    return 10 * records[index].properties.major + records[index].properties.minor;
+}
+
+/* A slice of a card made by MIG has a UUID of its own, written with another prefix. */
+static void copy_uuid(const struct cudaDeviceProp *properties, tdmi_device_facts *facts) {
+    static const uint8_t zero[16];
+    memcpy(facts->uuid, properties->uuid.bytes, sizeof facts->uuid);
+    facts->has_uuid = memcmp(facts->uuid, zero, sizeof zero) != 0;
+    if (!facts->has_uuid) return;
+    char *text = facts->info.uuid;
+    size_t size = sizeof facts->info.uuid;
+    int length = snprintf(text, size, "%s", strstr(properties->name, " MIG ") ? "MIG-" : "GPU-");
+    for (int i = 0; i < 16; i++)
+        length += snprintf(text + length, size - (size_t)length, "%s%02x",
+                           i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", facts->uuid[i]);
+}
+
+/* The kernel module tells the driver's own version; CUDA only the API version it supports. */
+static void copy_driver_version(char *text, size_t size) {
+    char module[32] = "";
+    FILE *file = fopen("/sys/module/nvidia/version", "re");
+    if (file) {
+        if (!fgets(module, sizeof module, file)) module[0] = '\0';
+        fclose(file);
+    }
+    module[strcspn(module, "\r\n")] = '\0';
+    snprintf(text, size, "%s%sCUDA %d.%d%s", module, *module ? " (" : "", driver_version / 1000,
+             driver_version % 1000 / 10, *module ? ")" : "");
+}
+
+/* FNV-1a. */
+static uint64_t hash_text(const char *text) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+/* The core's key has the kernel's text and options; what this folder adds to them comes here. */
+static void copy_cache_key(tdmi_device_facts *facts) {
+    const tdm_device_info *info = &facts->info;
+    int major = 0, minor = 0;
+    if (tdmi_nvrtc_open() == TDM_OK) (void)tdmi_nvrtc.nvrtcVersion(&major, &minor);
+    snprintf(facts->cache_key, sizeof facts->cache_key,
+             "cuda %s sm_%d driver %s runtime %s nvrtc %d.%d dialect %016llx", info->name,
+             info->compute_capability, info->driver_version, info->api_version, major, minor,
+             (unsigned long long)hash_text(tdmi_dialect_cuda));
+}
+
+tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts) {
+    const struct cudaDeviceProp *properties = &records[index].properties;
+    memset(facts, 0, sizeof *facts);
+    tdm_device_info *info = &facts->info;
+    int runtime = 0;
+    (void)tdmi_cudart.cudaRuntimeGetVersion(&runtime);
+    snprintf(info->name, sizeof info->name, "%.*s", (int)sizeof info->name - 1, properties->name);
+    snprintf(info->vendor, sizeof info->vendor, "NVIDIA Corporation");
+    snprintf(info->api_version, sizeof info->api_version, "CUDA %d.%d", runtime / 1000,
+             runtime % 1000 / 10);
+    copy_driver_version(info->driver_version, sizeof info->driver_version);
+    copy_uuid(properties, facts);
+    snprintf(info->pci, sizeof info->pci, "%04x:%02x:%02x.0",
+             (unsigned)properties->pciDomainID & 0xffffu, (unsigned)properties->pciBusID & 0xffu,
+             (unsigned)properties->pciDeviceID & 0x1fu);
+    info->backend = TDM_CUDA;
+    info->type = TDM_DEVICE_GPU;
+    info->compute_units = properties->multiProcessorCount;
+    info->compute_capability = tdmi_cuda_capability(index);
+    info->memory_total = properties->totalGlobalMem;
+    info->memory_free = TDM_UNKNOWN; /* only a context could tell */
+    info->max_allocation = properties->totalGlobalMem;
+    info->max_group_size = (uint64_t)properties->maxThreadsPerBlock;
+    info->has_f64 = true;
+    info->has_f16 = info->compute_capability >= 53;
+    info->unified_memory = properties->integrated != 0;
+
+    facts->streaming_stores = true;
+    facts->min_lanes = 32;
+    facts->max_lanes = 32;
+    while (facts->max_lanes * 2 <= (uint32_t)properties->maxThreadsPerBlock &&
+           facts->max_lanes < 1024)
+        facts->max_lanes *= 2;
+    facts->max_groups = (uint32_t)properties->multiProcessorCount * GROUPS_PER_MULTIPROCESSOR;
+    facts->cache_bytes = properties->l2CacheSize > 0 ? (uint64_t)properties->l2CacheSize : 0;
+    facts->alignment = ALIGNMENT;
+    copy_cache_key(facts);
+    return TDM_OK;
+}
+
+void tdmi_cuda_diagnose(void) {
+    if (tdmi_cudart_open() == TDM_OK) {
+        tdm_status status = find_driver();
+        int count = 0;
+        if (status == TDM_OK) {
+            cudaError_t error = tdmi_cudart.cudaGetDeviceCount(&count);
+            if (error != cudaSuccess || count <= 0)
+                status = no_device(error == cudaSuccess ? cudaErrorNoDevice : error);
+        }
+        char detail[128], version[64];
+        copy_driver_version(version, sizeof version);
+        snprintf(detail, sizeof detail, "version %s, %d device(s)", version, count);
+        tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, status == TDM_OK, "NVIDIA driver",
+                      status == TDM_OK ? detail : tdm_last_error(),
+                      status == TDM_OK ? "" : "install or update the NVIDIA driver");
+    } else {
+        tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, "NVIDIA driver",
+                      "not looked for, because the CUDA runtime cannot be used",
+                      "install the CUDA runtime");
+    }
+    tdmi_cuda_diagnose_libraries();
+}

@@ -1,0 +1,274 @@
+/* Programs by NVRTC: a cubin for exactly this device, or PTX where NVRTC is older than the device.
+ */
+#include "cuda_backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OPTIONS = 32 };
+
+/* What NVRTC compiles for. */
+typedef struct compile_target {
+    int architecture;
+    bool cubin; /* else PTX, which the driver compiles further */
+} compile_target;
+
+/* NVRTC's list is not promised to be sorted. */
+static tdm_status choose_target(int capability, compile_target *target) {
+    enum { MAX_ARCHITECTURES = 128 };
+    int known[MAX_ARCHITECTURES], count = 0, oldest = 0, best = 0;
+    if (tdmi_nvrtc.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0 ||
+        count > MAX_ARCHITECTURES || tdmi_nvrtc.nvrtcGetSupportedArchs(known) != NVRTC_SUCCESS)
+        return tdmi_fail(TDM_ERROR_BACKEND, "NVRTC does not tell what it can compile for");
+    for (int i = 0; i < count; i++) {
+        if (known[i] <= capability && known[i] > best) best = known[i];
+        if (!oldest || known[i] < oldest) oldest = known[i];
+    }
+    if (!best)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "NVRTC compiles for compute capability %d.%d and newer, the device has "
+                         "%d.%d: build with an older CUDA toolkit",
+                         oldest / 10, oldest % 10, capability / 10, capability % 10);
+    target->architecture = best;
+    target->cubin = best == capability;
+    return TDM_OK;
+}
+
+static tdm_status nvrtc_check(nvrtcResult result, const char *call, const char *file) {
+    if (result == NVRTC_SUCCESS) return TDM_OK;
+    return tdmi_fail(result == NVRTC_ERROR_OUT_OF_MEMORY ? TDM_ERROR_OUT_OF_MEMORY
+                                                         : TDM_ERROR_BACKEND,
+                     "%s: %s: %s", file, call, tdmi_nvrtc.nvrtcGetErrorString(result));
+}
+
+/* A failed compilation, with NVRTC's log in the message. */
+static tdm_status compile_failure(nvrtcProgram program, nvrtcResult result, const char *file) {
+    size_t size = 0;
+    char *log = NULL;
+    if (tdmi_nvrtc.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size)
+        log = calloc(size + 1, 1);
+    if (log && tdmi_nvrtc.nvrtcGetProgramLog(program, log) != NVRTC_SUCCESS) log[0] = '\0';
+    const char *text = log ? log : "";
+    const char *error = tdmi_nvrtc.nvrtcGetErrorString(result);
+    tdm_status status;
+    if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE || strstr(text, "nvrtc-builtins"))
+        status = tdmi_fail(TDM_ERROR_UNAVAILABLE,
+                           "%s: %s: NVRTC did not find its library libnvrtc-builtins.so, of the "
+                           "same version, beside itself: install it (it comes with NVRTC) or add "
+                           "its directory to LD_LIBRARY_PATH; %s",
+                           file, error, text);
+    else if (result == NVRTC_ERROR_COMPILATION)
+        status = tdmi_fail(TDM_ERROR_COMPILE, "%s does not compile: %s", file, text);
+    else
+        status = tdmi_fail(result == NVRTC_ERROR_OUT_OF_MEMORY ? TDM_ERROR_OUT_OF_MEMORY
+                                                               : TDM_ERROR_COMPILE,
+                           "%s: nvrtcCompileProgram: %s; %s", file, error, text);
+    free(log);
+    return status;
+}
+
+static tdm_status take_image(nvrtcProgram program, const compile_target *target, const char *file,
+                             tdmi_blob *image) {
+    size_t size = 0;
+    TDMI_TRY(nvrtc_check(target->cubin ? tdmi_nvrtc.nvrtcGetCUBINSize(program, &size)
+                                       : tdmi_nvrtc.nvrtcGetPTXSize(program, &size),
+                         "size of the result", file));
+    char *data = malloc(size ? size : 1);
+    if (!data) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%zu bytes of compiled kernel", size);
+    tdm_status status = nvrtc_check(target->cubin ? tdmi_nvrtc.nvrtcGetCUBIN(program, data)
+                                                  : tdmi_nvrtc.nvrtcGetPTX(program, data),
+                                    "result", file);
+    if (status != TDM_OK)
+        free(data);
+    else
+        *image = (tdmi_blob){.data = data, .size = size};
+    return status;
+}
+
+static tdm_status compile_text(const char *text, const tdmi_program_source *source,
+                               const compile_target *target, tdmi_blob *image) {
+    char architecture[40];
+    snprintf(architecture, sizeof architecture, "--gpu-architecture=%s_%d",
+             target->cubin ? "sm" : "compute", target->architecture);
+    const char *options[MAX_OPTIONS] = {
+        architecture, "--std=c++17", "--device-as-default-execution-space", "--disable-warnings"};
+    int count = 4;
+    for (const char *const *option = source->options; option && *option; option++) {
+        if (count == MAX_OPTIONS)
+            return tdmi_fail(TDM_ERROR_COMPILE, "%s: more than %d options", source->file,
+                             MAX_OPTIONS);
+        options[count++] = *option;
+    }
+    nvrtcProgram program = NULL;
+    TDMI_TRY(nvrtc_check(tdmi_nvrtc.nvrtcCreateProgram(&program, text, source->file, 0, NULL, NULL),
+                         "nvrtcCreateProgram", source->file));
+    nvrtcResult result = tdmi_nvrtc.nvrtcCompileProgram(program, count, options);
+    tdm_status status = result == NVRTC_SUCCESS ? take_image(program, target, source->file, image)
+                                                : compile_failure(program, result, source->file);
+    (void)tdmi_nvrtc.nvrtcDestroyProgram(&program);
+    return status;
+}
+
+static tdm_status compile(tdmi_bdevice *device, const tdmi_program_source *source,
+                          tdmi_blob *image) {
+    compile_target target;
+    TDMI_TRY(tdmi_nvrtc_open());
+    TDMI_TRY(choose_target(device->capability, &target));
+    size_t dialect = strlen(tdmi_dialect_cuda), kernel = strlen(source->text);
+    char *text = malloc(dialect + kernel + 2);
+    if (!text)
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%zu bytes of kernel source",
+                         dialect + kernel + 2);
+    memcpy(text, tdmi_dialect_cuda, dialect);
+    text[dialect] = '\n';
+    memcpy(text + dialect + 1, source->text, kernel + 1);
+    tdm_status status = compile_text(text, source, &target, image);
+    free(text);
+    return status;
+}
+
+/* CUDA C++ has functions of its own called like some kernels (norm), so in the text every kernel's
+ * name begins with "tdm_"; the entry may be given with or without it. */
+static cudaError_t find_kernel(cudaLibrary_t library, const char *entry, cudaKernel_t *kernel) {
+    char prefixed[96];
+    if (strncmp(entry, "tdm_", 4) == 0)
+        return tdmi_cudart.cudaLibraryGetKernel(kernel, library, entry);
+    snprintf(prefixed, sizeof prefixed, "tdm_%s", entry);
+    return tdmi_cudart.cudaLibraryGetKernel(kernel, library, prefixed);
+}
+
+/* Loads the image and, by asking for the kernel's attributes, loads it onto the device now: errors
+ * and time belong here and not to the first launch. */
+static tdm_status load_image(const tdmi_program_source *source, const tdmi_blob *image,
+                             tdmi_bprogram *program) {
+    cudaLibrary_t library = NULL;
+    TDMI_TRY(tdmi_cuda_check(
+        tdmi_cudart.cudaLibraryLoadData(&library, image->data, NULL, NULL, 0, NULL, NULL, 0),
+        source->file));
+    cudaKernel_t kernel = NULL;
+    struct cudaFuncAttributes attributes = {0};
+    cudaError_t error = find_kernel(library, source->entry, &kernel);
+    if (error == cudaSuccess)
+        error = tdmi_cudart.cudaFuncGetAttributes(&attributes, (const void *)kernel);
+    tdm_status status = tdmi_cuda_check(error, source->entry);
+    if (status == TDM_OK && attributes.maxThreadsPerBlock < (int)source->variant.lanes)
+        status =
+            tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                      "%s: %d lanes asked for, but its registers allow %d on this device",
+                      source->entry, (int)source->variant.lanes, attributes.maxThreadsPerBlock);
+    if (status != TDM_OK) {
+        if (tdmi_cudart.cudaLibraryUnload(library) != cudaSuccess)
+            (void)tdmi_cudart.cudaGetLastError();
+        return status;
+    }
+    program->library = library;
+    program->kernel = kernel;
+    program->buffers = source->buffers;
+    program->lanes = source->variant.lanes;
+    return TDM_OK;
+}
+
+/* The runtime takes an image without its size and trusts the headers inside, so a file that was cut
+ * short must not reach it: an ELF image has to hold the section table that its header speaks of. */
+static bool is_whole(const tdmi_blob *binary) {
+    static const unsigned char elf64[5] = {0x7f, 'E', 'L', 'F', 2};
+    const unsigned char *bytes = binary->data;
+    if (binary->size && bytes[0] != elf64[0]) return bytes[binary->size - 1] == '\0'; /* PTX */
+    uint64_t sections, segments;
+    uint16_t section_size, section_count, segment_size, segment_count;
+    if (binary->size < 64 || memcmp(bytes, elf64, sizeof elf64) != 0) return false;
+    memcpy(&segments, bytes + 32, sizeof segments);
+    memcpy(&sections, bytes + 40, sizeof sections);
+    memcpy(&segment_size, bytes + 54, sizeof segment_size);
+    memcpy(&segment_count, bytes + 56, sizeof segment_count);
+    memcpy(&section_size, bytes + 58, sizeof section_size);
+    memcpy(&section_count, bytes + 60, sizeof section_count);
+    return sections <= binary->size && segments <= binary->size &&
+           (uint64_t)section_size * section_count <= binary->size - sections &&
+           (uint64_t)segment_size * segment_count <= binary->size - segments;
+}
+
+static tdm_status load_binary(const tdmi_program_source *source, const tdmi_blob *binary,
+                              tdmi_bprogram *program) {
+    if (!is_whole(binary))
+        return tdmi_fail(TDM_ERROR_COMPILE, "%s: the kept binary is no whole image", source->file);
+    tdm_status status = load_image(source, binary, program);
+    /* Whatever else is wrong with a kept binary, building anew may mend it. */
+    if (status == TDM_OK || status == TDM_ERROR_DEVICE_LOST || status == TDM_ERROR_OUT_OF_MEMORY)
+        return status;
+    return tdmi_fail(TDM_ERROR_COMPILE, "the kept binary does not fit: %s", tdm_last_error());
+}
+
+static tdm_status build(tdmi_bdevice *device, const tdmi_program_source *source,
+                        const tdmi_blob *binary, tdmi_bprogram *program, tdmi_blob *result) {
+    if (binary) return load_binary(source, binary, program);
+    tdmi_blob image = {0};
+    TDMI_TRY(compile(device, source, &image));
+    tdm_status status = load_image(source, &image, program);
+    if (status == TDM_OK && result)
+        *result = image;
+    else
+        free(image.data);
+    return status;
+}
+
+tdm_status tdmi_cuda_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
+                                   const tdmi_blob *binary, tdmi_bprogram *program,
+                                   tdmi_blob *result) {
+    if (result) *result = (tdmi_blob){0};
+    if (source->buffers > TDMI_CUDA_MAX_BUFFERS)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s has %d buffers; at most %d are supported",
+                         source->entry, source->buffers, TDMI_CUDA_MAX_BUFFERS);
+    bool pushed;
+    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
+    program->device = device;
+    tdm_status status = build(device, source, binary, program, result);
+    tdmi_cuda_leave(pushed);
+    return status;
+}
+
+void tdmi_cuda_program_deinit(tdmi_bprogram *program) {
+    bool pushed;
+    if (tdmi_cuda_enter(program->device, &pushed) == TDM_OK) {
+        if (tdmi_cudart.cudaLibraryUnload(program->library) != cudaSuccess)
+            (void)tdmi_cudart.cudaGetLastError();
+        tdmi_cuda_leave(pushed);
+    }
+    program->library = NULL;
+}
+
+tdm_status tdmi_cuda_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel) {
+    (void)queue;
+    kernel->kernel = program->kernel;
+    kernel->buffers = program->buffers;
+    kernel->lanes = program->lanes;
+    for (int i = 0; i < kernel->buffers; i++)
+        kernel->arguments[i] = &kernel->handles[i];
+    return TDM_OK;
+}
+
+void tdmi_cuda_kernel_deinit(tdmi_bkernel *kernel) { kernel->kernel = NULL; }
+
+tdm_status tdmi_cuda_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch) {
+    if (launch->groups > INT32_MAX)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "a launch of %u groups; CUDA takes %d at most",
+                         launch->groups, INT32_MAX);
+    for (int i = 0; i < kernel->buffers; i++)
+        kernel->handles[i] = launch->mems[i] ? launch->mems[i]->handle : NULL;
+    /* The launch copies the struct before it returns and does not write to it. */
+    union {
+        const void *in;
+        void *out;
+    } args = {.in = launch->args};
+    kernel->arguments[kernel->buffers] = args.out;
+    bool pushed;
+    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    dim3 grid = {launch->groups, 1, 1}, block = {kernel->lanes, 1, 1};
+    tdm_status status =
+        tdmi_cuda_check(tdmi_cudart.cudaLaunchKernel((const void *)kernel->kernel, grid, block,
+                                                     kernel->arguments, 0, queue->stream),
+                        "cudaLaunchKernel");
+    tdmi_cuda_leave(pushed);
+    return status;
+}

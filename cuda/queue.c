@@ -1,0 +1,125 @@
+/* Queues are streams of their own, which wait for no default stream; events are CUDA events. */
+#include "cuda_backend.h"
+
+tdm_status tdmi_cuda_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
+    bool pushed;
+    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
+    cudaStream_t stream = NULL;
+    tdm_status status =
+        tdmi_cuda_check(tdmi_cudart.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                        "cudaStreamCreateWithFlags");
+    tdmi_cuda_leave(pushed);
+    if (status != TDM_OK) return status;
+    queue->device = device;
+    queue->stream = stream;
+    queue->timing = (flags & TDM_QUEUE_TIMING) != 0;
+    return TDM_OK;
+}
+
+void tdmi_cuda_queue_deinit(tdmi_bqueue *queue) {
+    bool pushed;
+    if (tdmi_cuda_enter(queue->device, &pushed) == TDM_OK) {
+        if (tdmi_cudart.cudaStreamDestroy(queue->stream) != cudaSuccess)
+            (void)tdmi_cudart.cudaGetLastError();
+        tdmi_cuda_leave(pushed);
+    }
+    queue->stream = NULL;
+}
+
+/* CUDA starts work as it is given. */
+tdm_status tdmi_cuda_queue_flush(tdmi_bqueue *queue) {
+    (void)queue;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cuda_queue_finish(tdmi_bqueue *queue) {
+    bool pushed;
+    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    tdm_status status =
+        tdmi_cuda_check(tdmi_cudart.cudaStreamSynchronize(queue->stream), "cudaStreamSynchronize");
+    tdmi_cuda_leave(pushed);
+    return status;
+}
+
+tdm_status tdmi_cuda_event_init(tdmi_bdevice *device, tdmi_bevent *event) {
+    *event = (tdmi_bevent){.device = device};
+    return TDM_OK;
+}
+
+void tdmi_cuda_event_deinit(tdmi_bevent *event) {
+    bool pushed;
+    if (tdmi_cuda_enter(event->device, &pushed) == TDM_OK) {
+        for (int kind = 0; kind < 2; kind++)
+            if (event->kinds[kind] &&
+                tdmi_cudart.cudaEventDestroy(event->kinds[kind]) != cudaSuccess)
+                (void)tdmi_cudart.cudaGetLastError();
+        tdmi_cuda_leave(pushed);
+    }
+    *event = (tdmi_bevent){0};
+}
+
+static tdm_status record(tdmi_bevent *event, tdmi_bqueue *queue) {
+    cudaEvent_t *kind = &event->kinds[queue->timing];
+    if (!*kind) {
+        unsigned flags = queue->timing ? cudaEventDefault : cudaEventDisableTiming;
+        cudaEvent_t made = NULL;
+        TDMI_TRY(tdmi_cuda_check(tdmi_cudart.cudaEventCreateWithFlags(&made, flags),
+                                 "cudaEventCreateWithFlags"));
+        *kind = made;
+    }
+    TDMI_TRY(tdmi_cuda_check(tdmi_cudart.cudaEventRecord(*kind, queue->stream), "cudaEventRecord"));
+    event->current = *kind;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cuda_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
+    bool pushed;
+    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    tdm_status status = record(event, queue);
+    tdmi_cuda_leave(pushed);
+    return status;
+}
+
+tdm_status tdmi_cuda_event_wait(tdmi_bevent *event) {
+    bool pushed;
+    TDMI_TRY(tdmi_cuda_enter(event->device, &pushed));
+    tdm_status status =
+        tdmi_cuda_check(tdmi_cudart.cudaEventSynchronize(event->current), "cudaEventSynchronize");
+    tdmi_cuda_leave(pushed);
+    return status;
+}
+
+tdm_status tdmi_cuda_event_query(tdmi_bevent *event, bool *done) {
+    bool pushed;
+    TDMI_TRY(tdmi_cuda_enter(event->device, &pushed));
+    cudaError_t error = tdmi_cudart.cudaEventQuery(event->current);
+    tdm_status status = TDM_OK;
+    *done = error == cudaSuccess;
+    if (error == cudaErrorNotReady)
+        (void)tdmi_cudart.cudaGetLastError();
+    else
+        status = tdmi_cuda_check(error, "cudaEventQuery");
+    tdmi_cuda_leave(pushed);
+    return status;
+}
+
+tdm_status tdmi_cuda_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds) {
+    bool pushed;
+    float milliseconds = 0;
+    TDMI_TRY(tdmi_cuda_enter(start->device, &pushed));
+    tdm_status status = tdmi_cuda_check(
+        tdmi_cudart.cudaEventElapsedTime(&milliseconds, start->current, end->current),
+        "cudaEventElapsedTime");
+    tdmi_cuda_leave(pushed);
+    *seconds = (double)milliseconds * 1e-3;
+    return status;
+}
+
+tdm_status tdmi_cuda_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event) {
+    bool pushed;
+    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    tdm_status status = tdmi_cuda_check(
+        tdmi_cudart.cudaStreamWaitEvent(queue->stream, event->current, 0), "cudaStreamWaitEvent");
+    tdmi_cuda_leave(pushed);
+    return status;
+}
