@@ -1,0 +1,105 @@
+/* A case: one operation, one dtype, one shape. The table of cases is in cases.c; what an operation
+ * is (operands, call, float64 reference) in ops_*.c. */
+#ifndef BENCH_CASE_H
+#define BENCH_CASE_H
+
+#include "bench.h"
+
+#define BENCH_MAX_OPERANDS 6
+#define BENCH_MAX_EXTENTS 3
+
+typedef struct bench_op bench_op;
+
+typedef struct bench_case {
+    const bench_op *op;
+    tdm_dtype dtype;
+    char shape[48];
+    int64_t batch;                     /* before the '*'; 1 without it */
+    int64_t extent[BENCH_MAX_EXTENTS]; /* matmul: M N K; rows x columns; or elements */
+    int extents;
+} bench_case;
+
+/* One operand. The tensor's buffer is filled in for each set of buffers. */
+typedef struct bench_operand {
+    tdm_tensor tensor;
+    bool is_input, is_output; /* both: updated in place */
+    bool on_host;             /* host memory of tdm_host_alloc, not a buffer */
+    double low, high;         /* an input's random values */
+} bench_operand;
+
+/* What a case works on. */
+typedef struct bench_plan {
+    bench_operand operand[BENCH_MAX_OPERANDS];
+    int operands;
+    double flops; /* 0: memory-bound, its rate is in bytes */
+    /* Each output has row_count rows; a segment of a row costs row_cost per element to compute
+     * anew. With whole_rows a reference needs whole rows. */
+    int64_t row_count, row_length, row_cost;
+    bool whole_rows;
+} bench_plan;
+
+/* One set of buffers, by operand. */
+typedef struct bench_set {
+    tdm_tensor tensor[BENCH_MAX_OPERANDS];
+    void *host[BENCH_MAX_OPERANDS];
+} bench_set;
+
+/* A piece of an output to compute in float64. */
+typedef struct bench_segment {
+    const bench_case *c;
+    const bench_plan *plan;
+    const void *const *input; /* by operand, in host memory; as rounded to the dtype */
+    int output;               /* which operand */
+    int64_t row, first, count;
+    double *y;     /* [count]: the right values */
+    double *scale; /* [count]: the magnitude to which the error bound is relative */
+} bench_segment;
+
+/* What a row's ratio is taken against. */
+typedef enum bench_baseline_kind {
+    BENCH_BASELINE_GEMM, /* the raw call to the vendor's BLAS */
+    BENCH_BASELINE_MOVE, /* as many bytes in and out, the fastest that the machine does */
+    BENCH_BASELINE_H2D,  /* the raw copy of the API */
+    BENCH_BASELINE_D2H,
+    BENCH_BASELINE_D2D,
+    BENCH_BASELINE_EMPTY, /* the raw call or enqueue of a kernel that stores one element */
+    BENCH_BASELINE_EMPTY_FINISH,
+    BENCH_BASELINE_LAYER_NORM /* the raw call or enqueue of an equivalent small kernel */
+} bench_baseline_kind;
+
+struct bench_op {
+    const char *name; /* "bias_add+gelu" */
+    int variant;      /* the operation's own */
+    bench_baseline_kind baseline;
+    double ulps; /* error bound = ulps * eps(dtype of the output) * scale + the smallest number */
+    void (*plan)(const bench_case *c, bench_plan *plan);
+    tdm_status (*call)(const bench_case *c, tdm_queue *queue, const bench_set *set);
+    void (*reference)(const bench_segment *segment);
+};
+
+extern const bench_op bench_ops_matmul[], bench_ops_rows[], bench_ops_elements[],
+    bench_ops_copies[];
+extern const size_t bench_ops_matmul_count, bench_ops_rows_count, bench_ops_elements_count,
+    bench_ops_copies_count;
+
+/* The cases that options select, in the order of the table, without repeats; malloc'ed, the caller
+ * frees. NULL when memory is short. */
+bench_case *bench_select_cases(const bench_options *options, size_t *count);
+
+/* Adds a contiguous operand to a plan and returns its index; inputs are random in [low, high). */
+int bench_add_operand(bench_plan *plan, tdm_dtype dtype, int ndim, const int64_t *shape,
+                      bool is_input, bool is_output, double low, double high);
+
+/* What this case's ratio is taken against: its op's kind, but for the smallest layer_norm a call.
+ */
+bench_baseline_kind bench_case_baseline(const bench_case *c);
+
+/* Does this matmul take B as [N, K]? */
+bool bench_transposes_b(const bench_case *c);
+
+/* Bytes of one operand; of all that a call reads; of all that it writes. */
+size_t bench_operand_bytes(const bench_operand *operand);
+uint64_t bench_bytes_in(const bench_plan *plan);
+uint64_t bench_bytes_out(const bench_plan *plan);
+
+#endif

@@ -1,0 +1,43 @@
+/* The machine: its threads, its fastest way to move bytes, and what it is made of. */
+#ifndef BENCH_MACHINE_H
+#define BENCH_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "bench.h"
+
+/* Threads of bench_parallel: the cores this process may run on. */
+int bench_threads(void);
+
+/* Runs body(context, i) on thread i for i in [0, bench_threads()), and returns when all are done.
+ */
+void bench_parallel(void (*body)(void *context, int thread), void *context);
+
+/* Zeroed memory in huge pages where the system has them, aligned to 4 KiB; NULL when short. Freed
+ * by bench_free with the same size. */
+void *bench_alloc(size_t size);
+void bench_free(void *memory, size_t size);
+
+/* How bench_move moves: on one thread or all, with streaming stores or cached ones. */
+typedef struct bench_move_way {
+    bool all_threads, streaming;
+} bench_move_way;
+
+/* Reads `in` bytes and writes `out` bytes, the common part by copying. Both pointers are from
+ * bench_alloc. */
+void bench_move(bench_move_way way, const void *source, size_t in, void *target, size_t out);
+
+/* The last-level cache in bytes. */
+size_t bench_cache_bytes(void);
+
+/* Processor, cores, memory, system, versions of the library, its devices and vendors. */
+json_t *bench_describe_machine(const bench_options *options);
+
+/* The same in one line for the head of the table. */
+void bench_print_machine(const bench_options *options);
+
+#endif

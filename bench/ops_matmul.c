@@ -1,0 +1,120 @@
+/* matmul: plain, with B transposed (weights stored [out, in]), with an epilogue, and the batch with
+ * the Frobenius norm of each product. */
+#include <math.h>
+
+#include "case.h"
+#include "values.h"
+
+enum { PLAIN, TRANSPOSED_B, BIAS_GELU, NORM_L2 };
+enum { A, B, C, BIAS_OR_NORM };
+
+bool bench_transposes_b(const bench_case *c) {
+    return c->op->variant == TRANSPOSED_B || c->op->variant == BIAS_GELU;
+}
+
+static void plan_matmul(const bench_case *c, bench_plan *plan) {
+    const int64_t batch = c->batch, m = c->extent[0], n = c->extent[1], k = c->extent[2];
+    const int variant = c->op->variant;
+    const bool transposed = bench_transposes_b(c);
+    const int ndim = batch > 1 ? 3 : 2;
+    const int64_t a[3] = {batch, m, k}, y[3] = {batch, m, n};
+    const int64_t b[3] = {batch, transposed ? n : k, transposed ? k : n};
+    bench_add_operand(plan, c->dtype, ndim, a + 3 - ndim, true, false, -1.0, 1.0);
+    bench_add_operand(plan, c->dtype, ndim, b + 3 - ndim, true, false, -1.0, 1.0);
+    bench_add_operand(plan, c->dtype, ndim, y + 3 - ndim, false, true, 0.0, 0.0);
+    if (variant == BIAS_GELU) bench_add_operand(plan, c->dtype, 1, &n, true, false, -1.0, 1.0);
+    if (variant == NORM_L2) {
+        const bool half = c->dtype == TDM_F16 || c->dtype == TDM_BF16;
+        bench_add_operand(plan, half ? TDM_F32 : c->dtype, 1, &batch, false, true, 0.0, 0.0);
+    }
+    plan->flops = 2.0 * (double)batch * (double)m * (double)n * (double)k;
+    plan->row_count = batch * m;
+    plan->row_length = n;
+    plan->row_cost = k;
+}
+
+static tdm_status call_matmul(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+    tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+    options.transpose_b = bench_transposes_b(c);
+    if (c->op->variant == BIAS_GELU) {
+        options.bias = &set->tensor[BIAS_OR_NORM];
+        options.activation = TDM_ACTIVATION_GELU;
+    }
+    return tdm_matmul(queue, &options, &set->tensor[A], &set->tensor[B], &set->tensor[C]);
+}
+
+static tdm_status call_matmul_norm(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+    tdm_status status = call_matmul(c, queue, set);
+    if (status != TDM_OK) return status;
+    tdm_tensor products =
+        tdm_tensor_2d(set->tensor[C].buffer, c->dtype, c->batch, c->extent[0] * c->extent[1]);
+    return tdm_row_norm(queue, TDM_NORM_L2, &products, &set->tensor[BIAS_OR_NORM]);
+}
+
+/* Element (row, column) of the stacked product, and Σ|a||b|. Long double, so that the reference's
+ * own rounding does not count against f64. */
+static long double dot(const bench_segment *s, int64_t row, int64_t column, double *magnitude) {
+    const int64_t m = s->c->extent[0], n = s->c->extent[1], k = s->c->extent[2];
+    const bool transposed = bench_transposes_b(s->c);
+    const int64_t a_first = row * k, b_matrix = row / m * n * k;
+    const int64_t b_first = b_matrix + (transposed ? column * k : column);
+    const int64_t b_step = transposed ? 1 : n;
+    long double sum = 0.0L, absolute = 0.0L;
+    for (int64_t i = 0; i < k; i++) {
+        long double term = (long double)bench_value(s->input[A], s->c->dtype, a_first + i) *
+                           bench_value(s->input[B], s->c->dtype, b_first + i * b_step);
+        sum += term;
+        absolute += fabsl(term);
+    }
+    *magnitude = (double)absolute;
+    return sum;
+}
+
+static double gelu(double x) { return 0.5 * x * erfc(-x * 0.70710678118654752440); }
+
+/* The norm of one product is a whole matrix of work; the scale is its own value, twice for the
+ * products' errors. */
+static void reference_norm(const bench_segment *s) {
+    const int64_t m = s->c->extent[0], n = s->c->extent[1];
+    for (int64_t i = 0; i < s->count; i++) {
+        long double squares = 0.0L;
+        double magnitude;
+        for (int64_t row = (s->first + i) * m; row < (s->first + i + 1) * m; row++) {
+            for (int64_t column = 0; column < n; column++) {
+                long double value = dot(s, row, column, &magnitude);
+                squares += value * value;
+            }
+        }
+        s->y[i] = (double)sqrtl(squares);
+        s->scale[i] = 2.0 * s->y[i];
+    }
+}
+
+static void reference_matmul(const bench_segment *s) {
+    if (s->output == BIAS_OR_NORM) {
+        reference_norm(s);
+        return;
+    }
+    for (int64_t i = 0; i < s->count; i++) {
+        double magnitude;
+        double value = (double)dot(s, s->row, s->first + i, &magnitude);
+        if (s->c->op->variant == BIAS_GELU) {
+            double bias = bench_value(s->input[BIAS_OR_NORM], s->c->dtype, s->first + i);
+            value = gelu(value + bias);
+            magnitude += fabs(bias);
+        }
+        s->y[i] = value;
+        s->scale[i] = magnitude;
+    }
+}
+
+#define MATMUL(name, variant, call)                                                                \
+    { name, variant, BENCH_BASELINE_GEMM, 16.0, plan_matmul, call, reference_matmul }
+
+const bench_op bench_ops_matmul[] = {
+    MATMUL("matmul", PLAIN, call_matmul),
+    MATMUL("matmul+transpose_b", TRANSPOSED_B, call_matmul),
+    MATMUL("matmul+bias_gelu", BIAS_GELU, call_matmul),
+    MATMUL("matmul+norm_l2", NORM_L2, call_matmul_norm),
+};
+const size_t bench_ops_matmul_count = sizeof bench_ops_matmul / sizeof *bench_ops_matmul;

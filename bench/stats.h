@@ -1,0 +1,16 @@
+/* Statistics of a few timings. */
+#ifndef BENCH_STATS_H
+#define BENCH_STATS_H
+
+typedef struct bench_stats {
+    double median, min;
+    double iqr; /* third quartile less the first */
+} bench_stats;
+
+/* Sorts the values; count ≥ 1. */
+bench_stats bench_summarise(double *values, int count);
+
+/* Seconds of a monotonic clock. */
+double bench_now(void);
+
+#endif
