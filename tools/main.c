@@ -1,0 +1,61 @@
+/* The program `tandem`: chooses the command. */
+#include <stdio.h>
+#include <string.h>
+
+#include <tandem/tandem.h>
+
+#include "tools.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+    {"devices", devices_command, "list every compute device through every API"},
+    {"doctor", doctor_command, "say what was looked for, found or refused, and what to install"},
+    {"bench", bench_command, "benchmark the devices beside the vendors' own calls"},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_usage(FILE *stream) {
+    fputs("usage: tandem COMMAND [OPTION...]\n\ncommands:\n", stream);
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(stream, "  %-9s %s\n", commands[i].name, commands[i].help);
+    fputs("\n"
+          "  tandem COMMAND --help   the options of a command\n"
+          "  tandem --version        the version of the program and of the library\n"
+          "\n"
+          "environment: TANDEM_BACKEND=cuda,opencl,cpu and TANDEM_DEVICE=opencl:0 choose the "
+          "default\n"
+          "device; 'tandem doctor' shows what they decided.\n",
+          stream);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        print_usage(stdout);
+        return EXIT_OK;
+    }
+    if (strcmp(word, "--version") == 0) {
+        printf("tandem %d.%d.%d (library %s)\n", TDM_VERSION_MAJOR, TDM_VERSION_MINOR,
+               TDM_VERSION_PATCH, tdm_version());
+        return EXIT_OK;
+    }
+    const char *words[COMMANDS + 3] = {0};
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(word, commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+        words[i] = commands[i].name;
+    }
+    words[COMMANDS] = "--help";
+    words[COMMANDS + 1] = "--version";
+    const char *nearest = nearest_word(word, words);
+    fprintf(stderr, "tandem: unknown command '%s'", word);
+    if (nearest) fprintf(stderr, "; did you mean '%s'?", nearest);
+    fputs("\n'tandem --help' lists the commands\n", stderr);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,85 @@
+/* Words, options and messages that the commands share. */
+#include "tools.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <tandem/tandem.h>
+
+enum { MAX_WORD = 63 };
+
+/* Edit distance (Levenshtein) by one row of the table; words are cut at MAX_WORD. */
+static size_t edit_distance(const char *a, const char *b) {
+    size_t row[MAX_WORD + 1];
+    size_t a_length = strnlen(a, MAX_WORD), b_length = strnlen(b, MAX_WORD);
+    for (size_t j = 0; j <= b_length; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]);
+            size_t best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = change < best ? change : best;
+        }
+    }
+    return row[b_length];
+}
+
+const char *nearest_word(const char *word, const char *const *words) {
+    const char *nearest = NULL;
+    size_t smallest = strnlen(word, MAX_WORD) / 2 + 2;
+    for (; *words; words++) {
+        size_t distance = edit_distance(word, *words);
+        if (distance < smallest) {
+            smallest = distance;
+            nearest = *words;
+        }
+    }
+    return nearest;
+}
+
+int refuse_word(const char *command, const char *what, const char *word, const char *const *words) {
+    const char *nearest = nearest_word(word, words);
+    fprintf(stderr, "tandem %s: %s '%s'", command, what, word);
+    if (nearest) fprintf(stderr, "; did you mean '%s'?", nearest);
+    fprintf(stderr, "\n'tandem %s --help' lists what is allowed\n", command);
+    return EXIT_USAGE;
+}
+
+bool parse_json_option(int argc, char **argv, const char *usage, bool *json, int *status) {
+    static const char *const words[] = {"--json", "--help", NULL};
+    *json = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            *json = true;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(usage, stdout);
+            *status = EXIT_OK;
+            return false;
+        } else {
+            *status = refuse_word(argv[0], "unknown argument", argv[i], words);
+            return false;
+        }
+    }
+    return true;
+}
+
+int report_failure(const char *command) {
+    fprintf(stderr, "tandem %s: %s\n", command, tdm_last_error());
+    return EXIT_FAILED;
+}
+
+const char *format_bytes(uint64_t bytes, char *text) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    if (bytes == TDM_UNKNOWN) return strcpy(text, "unknown");
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1024.0 && unit < 4) {
+        value /= 1024.0;
+        unit++;
+    }
+    snprintf(text, 16, "%.*f %s", unit == 0 ? 0 : 1, value, units[unit]);
+    return text;
+}

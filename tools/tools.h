@@ -1,0 +1,35 @@
+/* What the commands of the program `tandem` share. */
+#ifndef TOOLS_H
+#define TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit statuses. */
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* Commands: argv[0] is the command's own name. Each returns an exit status. */
+int devices_command(int argc, char **argv);
+int doctor_command(int argc, char **argv);
+int bench_command(int argc, char **argv);
+
+/* The word with the smallest edit distance to `word`, or NULL when none is near enough to be meant.
+ * `words` is NULL-terminated. */
+const char *nearest_word(const char *word, const char *const *words);
+
+/* Prints to stderr "tandem COMMAND: WHAT 'WORD'", the nearest of `words` and where to read on;
+ * returns EXIT_USAGE. */
+int refuse_word(const char *command, const char *what, const char *word, const char *const *words);
+
+/* For the commands whose options are --json and --help alone: true when the command should go on,
+ * else *status is what to exit with. */
+bool parse_json_option(int argc, char **argv, const char *usage, bool *json, int *status);
+
+/* Prints the library's last error as "tandem COMMAND: …"; returns EXIT_FAILED. */
+int report_failure(const char *command);
+
+/* "3.1 GiB"; "unknown" for TDM_UNKNOWN. Returns `text`, which holds at least 16 bytes. */
+const char *format_bytes(uint64_t bytes, char *text);
+
+#endif
