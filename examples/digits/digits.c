@@ -1,0 +1,355 @@
+/* A real network on real data: classifies handwritten digits on each device and compares the logits
+ * with float64 ones. See README.md for the network and the files. */
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tandem/tandem.h>
+
+#include "safetensors.h"
+
+enum { PIXELS = 64, HIDDEN1 = 128, HIDDEN2 = 64, CLASSES = 10, WEIGHTS = 9 };
+
+/* What a right implementation gives on this data. */
+enum { EXPECTED_IMAGES = 360, EXPECTED_RIGHT = 351 };
+static const double max_logit_error = 1e-4;
+
+#ifndef DIGITS_DATA_DIR
+#define DIGITS_DATA_DIR "."
+#endif
+
+static const struct {
+    const char *name;
+    int ndim;
+    int64_t shape[2];
+} weight_list[WEIGHTS] = {
+    {"fc1.weight", 2, {HIDDEN1, PIXELS}},  {"fc1.bias", 1, {HIDDEN1, 0}},
+    {"norm1.weight", 1, {HIDDEN1, 0}},     {"norm1.bias", 1, {HIDDEN1, 0}},
+    {"fc2.weight", 2, {HIDDEN2, HIDDEN1}}, {"fc2.bias", 1, {HIDDEN2, 0}},
+    {"norm2.weight", 1, {HIDDEN2, 0}},     {"fc3.weight", 2, {CLASSES, HIDDEN2}},
+    {"fc3.bias", 1, {CLASSES, 0}},
+};
+enum { FC1_W, FC1_B, NORM1_W, NORM1_B, FC2_W, FC2_B, NORM2_W, FC3_W, FC3_B };
+
+/* Two files in host memory. */
+typedef struct data {
+    safetensors model, test;
+    const safetensors_tensor *weights[WEIGHTS];
+    const safetensors_tensor *images;
+    int64_t count;    /* images */
+    int64_t *labels;  /* [count] */
+    double *logits;   /* [count * CLASSES], the float64 reference */
+    int *predictions; /* [count], of the reference */
+} data;
+
+/* The network on one device. */
+typedef struct network {
+    tdm_queue *queue;
+    tdm_tensor weights[WEIGHTS];
+    tdm_tensor images, hidden1, normed1, hidden2, normed2, logits;
+    tdm_buffer *buffers[WEIGHTS + 6];
+    int buffer_count;
+} network;
+
+/* How a device did. */
+typedef struct result {
+    int64_t right, same;
+    double largest_error, images_per_second;
+} result;
+
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        tdm_status try_status = (expression);                                                      \
+        if (try_status != TDM_OK) return try_status;                                               \
+    } while (0)
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static const safetensors_tensor *expect(const safetensors *file, const char *path, const char *name,
+                                        tdm_dtype dtype, int ndim, const int64_t *shape) {
+    const safetensors_tensor *tensor = safetensors_find(file, name);
+    bool fits = tensor && tensor->dtype == dtype && tensor->ndim == ndim;
+    for (int i = 0; fits && i < ndim; i++)
+        fits = tensor->shape[i] == shape[i];
+    if (fits) return tensor;
+    fprintf(stderr, "digits: %s: %s '%s'\n", path,
+            tensor ? "wrong dtype or shape of tensor" : "there is no tensor", name);
+    return NULL;
+}
+
+static int largest_index(int64_t count, const double *values) {
+    int best = 0;
+    for (int i = 1; i < count; i++) {
+        if (values[i] > values[best]) best = i;
+    }
+    return best;
+}
+
+static bool load_test(data *d, const char *path) {
+    char error[512];
+    if (!safetensors_open(path, &d->test, error, sizeof error)) {
+        fprintf(stderr, "digits: %s\n", error);
+        return false;
+    }
+    const safetensors_tensor *images = safetensors_find(&d->test, "images");
+    d->count = images && images->ndim == 2 ? images->shape[0] : 0;
+    const int64_t n = d->count;
+    d->images = expect(&d->test, path, "images", TDM_F32, 2, (int64_t[]){n, PIXELS});
+    const safetensors_tensor *labels = expect(&d->test, path, "labels", TDM_I64, 1, (int64_t[]){n});
+    const safetensors_tensor *logits =
+        expect(&d->test, path, "logits_f64", TDM_F64, 2, (int64_t[]){n, CLASSES});
+    if (!d->images || !labels || !logits) return false;
+    if (n == 0) {
+        fprintf(stderr, "digits: %s: there are no images\n", path);
+        return false;
+    }
+    /* copies, because a file's tensors may be unaligned */
+    d->labels = malloc(labels->size);
+    d->logits = malloc(logits->size);
+    d->predictions = malloc((size_t)n * sizeof *d->predictions);
+    if (!d->labels || !d->logits || !d->predictions) {
+        fprintf(stderr, "digits: out of memory\n");
+        return false;
+    }
+    memcpy(d->labels, labels->data, labels->size);
+    memcpy(d->logits, logits->data, logits->size);
+    for (int64_t i = 0; i < n; i++)
+        d->predictions[i] = largest_index(CLASSES, d->logits + i * CLASSES);
+    return true;
+}
+
+static bool load_model(data *d, const char *path) {
+    char error[512];
+    if (!safetensors_open(path, &d->model, error, sizeof error)) {
+        fprintf(stderr, "digits: %s\n", error);
+        return false;
+    }
+    for (int i = 0; i < WEIGHTS; i++) {
+        d->weights[i] = expect(&d->model, path, weight_list[i].name, TDM_F32, weight_list[i].ndim,
+                               weight_list[i].shape);
+        if (!d->weights[i]) return false;
+    }
+    return true;
+}
+
+static void unload(data *d) {
+    safetensors_close(&d->model);
+    safetensors_close(&d->test);
+    free(d->labels);
+    free(d->logits);
+    free(d->predictions);
+}
+
+static tdm_status make_tensor(network *net, int64_t rows, int64_t cols, tdm_tensor *tensor) {
+    tdm_buffer *buffer;
+    TRY(tdm_buffer_create(tdm_queue_get_device(net->queue), (size_t)(rows * cols) * sizeof(float),
+                          &buffer));
+    net->buffers[net->buffer_count++] = buffer;
+    *tensor = rows == 1 ? tdm_tensor_1d(buffer, TDM_F32, cols)
+                        : tdm_tensor_2d(buffer, TDM_F32, rows, cols);
+    return TDM_OK;
+}
+
+static tdm_status network_init(network *net, tdm_device *device, const data *d) {
+    TRY(tdm_queue_create(device, 0, &net->queue));
+    for (int i = 0; i < WEIGHTS; i++) {
+        const safetensors_tensor *w = d->weights[i];
+        int64_t rows = w->ndim == 2 ? w->shape[0] : 1;
+        TRY(make_tensor(net, rows, w->shape[w->ndim - 1], &net->weights[i]));
+        TRY(tdm_buffer_write(net->queue, net->weights[i].buffer, 0, w->data, w->size));
+        tdm_buffer_freeze(net->weights[i].buffer);
+    }
+    struct {
+        tdm_tensor *tensor;
+        int64_t cols;
+    } list[] = {{&net->images, PIXELS},   {&net->hidden1, HIDDEN1}, {&net->normed1, HIDDEN1},
+                {&net->hidden2, HIDDEN2}, {&net->normed2, HIDDEN2}, {&net->logits, CLASSES}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        TRY(make_tensor(net, d->count, list[i].cols, list[i].tensor));
+        /* one image makes a 1-D tensor above; a layer wants a matrix */
+        *list[i].tensor = tdm_tensor_2d(list[i].tensor->buffer, TDM_F32, d->count, list[i].cols);
+    }
+    return TDM_OK;
+}
+
+static void network_deinit(network *net) {
+    for (int i = 0; i < net->buffer_count; i++)
+        tdm_buffer_release(net->buffers[i]);
+    tdm_queue_destroy(net->queue);
+}
+
+/* y = activation(x · weightᵀ + bias) */
+static tdm_status linear(network *net, const tdm_tensor *x, int weight, int bias,
+                         tdm_activation activation, const tdm_tensor *y) {
+    tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+    options.transpose_b = true;
+    options.bias = &net->weights[bias];
+    options.activation = activation;
+    return tdm_matmul(net->queue, &options, x, &net->weights[weight], y);
+}
+
+static tdm_status forward(network *net, const data *d, float *logits) {
+    TRY(tdm_buffer_write_async(net->queue, net->images.buffer, 0, d->images->data,
+                               d->images->size));
+    TRY(linear(net, &net->images, FC1_W, FC1_B, TDM_ACTIVATION_GELU, &net->hidden1));
+    TRY(tdm_layer_norm(net->queue, &net->hidden1, &net->weights[NORM1_W], &net->weights[NORM1_B],
+                       1e-5, &net->normed1));
+    TRY(linear(net, &net->normed1, FC2_W, FC2_B, TDM_ACTIVATION_RELU, &net->hidden2));
+    TRY(tdm_rms_norm(net->queue, &net->hidden2, NULL, &net->weights[NORM2_W], 1e-6, NULL,
+                     &net->normed2));
+    TRY(linear(net, &net->normed2, FC3_W, FC3_B, TDM_ACTIVATION_NONE, &net->logits));
+    return tdm_buffer_read(net->queue, net->logits.buffer, 0, logits,
+                           (size_t)d->count * CLASSES * sizeof *logits);
+}
+
+static void judge(const data *d, const float *logits, result *r) {
+    *r = (result){0};
+    for (int64_t i = 0; i < d->count; i++) {
+        double row[CLASSES];
+        for (int j = 0; j < CLASSES; j++) {
+            row[j] = (double)logits[i * CLASSES + j];
+            double error = fabs(row[j] - d->logits[i * CLASSES + j]);
+            if (isnan(error)) error = INFINITY;
+            if (error > r->largest_error) r->largest_error = error;
+        }
+        int predicted = largest_index(CLASSES, row);
+        r->right += predicted == d->labels[i];
+        r->same += predicted == d->predictions[i];
+    }
+}
+
+static int compare_doubles(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+enum { MAX_PASSES = 101 };
+
+/* The median of passes that take about 0.2 s in all; images in and logits out are included. */
+static tdm_status measure(network *net, const data *d, float *logits, double *images_per_second) {
+    double seconds[MAX_PASSES];
+    int passes = 0;
+    for (double end = seconds_now() + 0.2;
+         passes < MAX_PASSES && (passes < 5 || seconds_now() < end); passes++) {
+        double start = seconds_now();
+        TRY(forward(net, d, logits));
+        seconds[passes] = seconds_now() - start;
+    }
+    qsort(seconds, (size_t)passes, sizeof *seconds, compare_doubles);
+    *images_per_second = (double)d->count / seconds[passes / 2];
+    return TDM_OK;
+}
+
+static tdm_status run_on(tdm_device *device, const data *d, float *logits, result *r) {
+    network net = {0};
+    double images_per_second = 0.0;
+    tdm_status status = network_init(&net, device, d);
+    if (status == TDM_OK) status = forward(&net, d, logits);
+    if (status == TDM_OK) status = measure(&net, d, logits, &images_per_second);
+    if (status == TDM_OK) judge(d, logits, r);
+    r->images_per_second = images_per_second;
+    network_deinit(&net);
+    return status;
+}
+
+static bool run_device(const char *name, const data *d) {
+    float *logits = calloc((size_t)d->count * CLASSES, sizeof *logits);
+    tdm_device *device = NULL;
+    result r = {0};
+    tdm_status status = logits ? tdm_device_open(name, &device) : TDM_ERROR_OUT_OF_MEMORY;
+    if (status == TDM_OK) status = run_on(device, d, logits, &r);
+    free(logits);
+    if (status != TDM_OK) {
+        fprintf(stderr, "digits: %s: %s\n", name, tdm_last_error());
+        tdm_device_release(device);
+        return false;
+    }
+    bool good = r.right == EXPECTED_RIGHT && d->count == EXPECTED_IMAGES && r.same == d->count &&
+                r.largest_error <= max_logit_error;
+    printf("%-10s %4lld of %lld right  %4lld as the reference  largest error %.1e  "
+           "%9.0f images/s  %s\n",
+           tdm_device_get_info(device)->id, (long long)r.right, (long long)d->count,
+           (long long)r.same, r.largest_error, r.images_per_second, good ? "ok" : "WRONG");
+    tdm_device_release(device);
+    return good;
+}
+
+static bool run_listed(const data *d) {
+    size_t count;
+    if (tdm_get_device_count(&count) != TDM_OK) {
+        fprintf(stderr, "digits: %s\n", tdm_last_error());
+        return false;
+    }
+    bool good = true;
+    for (size_t i = 0; i < count; i++) {
+        const tdm_device_info *info;
+        if (tdm_get_device_info(i, &info) != TDM_OK || !run_device(info->id, d)) good = false;
+    }
+    return good;
+}
+
+static bool run_named(const data *d, char *names) {
+    bool good = true;
+    for (char *name = strtok(names, ","); name; name = strtok(NULL, ","))
+        good = run_device(name, d) && good;
+    return good;
+}
+
+static const char usage[] =
+    "usage: digits [MODEL TEST] [--device NAME,...]\n"
+    "\n"
+    "Classifies the images of TEST with the network MODEL on each device (default: all that are\n"
+    "listed) and compares with the float64 logits in TEST. Exit status: 0 all as expected, 1 not,\n"
+    "2 wrong arguments.\n";
+
+static const char *default_path(const char *name, char *path, size_t size) {
+    snprintf(path, size, "%s", name);
+    if (access(path, R_OK) != 0) snprintf(path, size, "%s/%s", DIGITS_DATA_DIR, name);
+    return path;
+}
+
+int main(int argc, char **argv) {
+    const char *files[2] = {NULL, NULL};
+    char *devices = NULL;
+    int file_count = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            fputs(usage, stdout);
+            return 0;
+        }
+        if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
+            devices = argv[++i];
+        else if (strncmp(argv[i], "--device=", 9) == 0)
+            devices = argv[i] + 9;
+        else if (argv[i][0] != '-' && file_count < 2)
+            files[file_count++] = argv[i];
+        else {
+            fprintf(stderr, "digits: unexpected argument '%s'\n%s", argv[i], usage);
+            return 2;
+        }
+    }
+    if (file_count == 1 || (devices && !*devices)) {
+        fprintf(stderr, "digits: %s\n%s",
+                file_count == 1 ? "MODEL and TEST go together" : "--device names no device", usage);
+        return 2;
+    }
+    char paths[2][1024];
+    if (file_count == 0) {
+        files[0] = default_path("model.safetensors", paths[0], sizeof paths[0]);
+        files[1] = default_path("test.safetensors", paths[1], sizeof paths[1]);
+    }
+    data d = {0};
+    bool good = load_model(&d, files[0]) && load_test(&d, files[1]) &&
+                (devices ? run_named(&d, devices) : run_listed(&d));
+    unload(&d);
+    return good ? 0 : 1;
+}
