@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Sets up, builds Release and runs the main job: lists the devices, classifies 360 handwritten digits
+# on every device, and runs the quick benchmark. Exits 0 only if everything it printed was verified.
+# Arguments go to `tandem bench`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh run
+cmake --preset release >/dev/null
+cmake --build --preset release
+
+build=build/release
+echo
+"$build/tools/tandem" devices
+echo
+"$build/examples/digits" examples/digits/model.safetensors examples/digits/test.safetensors
+echo
+"$build/tools/tandem" bench --profile quick "$@"

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Installs Tandem into a temporary folder and builds consumers of it outside the tree: with
+# find_package and with pkg-config, in C and in C++, shared and static.
+#
+#     consumer.sh CMAKE BUILD_FOLDER SOURCE_FOLDER CC CXX
+set -eu
+cmake=$1 build=$2 source=$3 cc=$4 cxx=$5
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+"$cmake" --install "$build" --prefix "$prefix" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+
+export TANDEM_BACKEND=cpu
+expect() { # what it printed must be the default device
+    output=$("$@") || { echo "$*: exit status $?"; exit 1; }
+    case $output in
+    "cpu:0, Tandem 0."*) echo "$1: $output" ;;
+    *) echo "$*: printed '$output'"; exit 1 ;;
+    esac
+}
+
+cp "$source/main.c" "$work/main.c"
+cp "$source/main.c" "$work/main.cpp"
+for main in main.c main.cpp; do
+    "$cmake" -S "$source" -B "$work/$main-cmake" -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" -DMAIN="$work/$main" >"$work/log" 2>&1 &&
+        "$cmake" --build "$work/$main-cmake" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+    expect "$work/$main-cmake/consumer"
+    expect "$work/$main-cmake/consumer_static"
+done
+
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name tandem.pc)")
+library_dir=$(dirname "$PKG_CONFIG_PATH")
+export PKG_CONFIG_PATH
+flags=$(pkg-config --cflags --libs tandem)
+warnings="-Wall -Wextra -Wpedantic -Werror"
+# shellcheck disable=SC2086
+"$cc" -std=c11 $warnings "$work/main.c" -o "$work/plain_c" $flags
+# shellcheck disable=SC2086
+"$cxx" -std=c++17 $warnings "$work/main.cpp" -o "$work/plain_cxx" $flags
+export LD_LIBRARY_PATH="$library_dir"
+expect "$work/plain_c"
+expect "$work/plain_cxx"
+unset LD_LIBRARY_PATH
+# The installed program finds its library by itself.
+if [ -x "$prefix/bin/tandem" ]; then
+    "$prefix/bin/tandem" devices >"$work/log" || { cat "$work/log"; exit 1; }
+    grep -q 'cpu:0' "$work/log"
+fi
+echo "consumers: all well"

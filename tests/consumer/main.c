@@ -1,0 +1,12 @@
+/* A consumer of an installed Tandem: prints the default device. Compiled as C and as C++. */
+#include <stdio.h>
+#include <tandem/tandem.h>
+
+int main(void) {
+    tdm_device *device = NULL;
+    if (tdm_device_open(NULL, &device) != TDM_OK)
+        return fprintf(stderr, "%s\n", tdm_last_error()), 1;
+    printf("%s, Tandem %s\n", tdm_device_get_info(device)->id, tdm_version());
+    tdm_device_release(device);
+    return 0;
+}

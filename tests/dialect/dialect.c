@@ -1,0 +1,344 @@
+/* Tests every macro of the kernel dialect on one backend:
+ *
+ *   dialect c         the C dialect, without and with streaming stores
+ *   dialect opencl    the first OpenCL device that the ICD loader lists: one lane if it is a CPU,
+ *                     else 32, 64 and 256 lanes
+ *
+ * Exit status 0: all right; 1: a failure, or no device. Built with -DTEST_KERNELS_DIR (kernels/)
+ * and -DTEST_SOURCE_DIR (this folder), and with the kernels' compile flags for kernels_c.c. */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "kernels_c.h"
+
+enum { ROWS = 5, GAP = 3, SHIFT = 1, MAX_COLS = 1000, MAX_SIZE = ROWS * (MAX_COLS + GAP) + 64 };
+
+static const char *const names[TEST_KERNELS] = {
+#define TEST_NAME(name) #name,
+    TEST_KERNEL_LIST(TEST_NAME)};
+static const int columns[] = {1, 2, 3, 15, 16, 17, 63, 64, 65, 300, MAX_COLS};
+static const double epsilons[TEST_DTYPES] = {0x1p-23, 0x1p-52, 0x1p-10, 0x1p-7};
+static const size_t sizes[TEST_DTYPES] = {4, 8, 2, 2};
+static int failures;
+
+/* One run: buffers as stored, whose first SHIFT elements lie before the arrays. */
+typedef struct test_run {
+    int kernel, dtype, cols, lanes, stream, op, groups;
+    tdm_rows_args args;
+    void *buffers[3]; /* x y z */
+} test_run;
+
+typedef struct backend {
+    bool (*launch)(struct backend *backend, const test_run *run);
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program; /* of the variant below */
+    int dtype, lanes, stream, op;
+} backend;
+
+static float float_of(uint32_t bits) {
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* f16 by its definition, as numeric.h's own conversion is under test. */
+static double get(const void *array, int dtype, int i) {
+    switch (dtype) {
+    case 0:
+        return (double)((const float *)array)[i];
+    case 1:
+        return ((const double *)array)[i];
+    case 2: {
+        const unsigned bits = ((const uint16_t *)array)[i];
+        const int exponent = (int)(bits >> 10 & 31), mantissa = (int)(bits & 1023);
+        double v = exponent == 0 ? ldexp(mantissa, -24) : ldexp(mantissa + 1024, exponent - 25);
+        if (exponent == 31) v = mantissa ? NAN : INFINITY;
+        return bits >> 15 ? -v : v;
+    }
+    default:
+        return (double)float_of((uint32_t)((const uint16_t *)array)[i] << 16);
+    }
+}
+
+/* Stores a value that the dtype holds exactly. */
+static void put(void *array, int dtype, int i, double v) {
+    if (dtype == 0) ((float *)array)[i] = (float)v;
+    if (dtype == 1) ((double *)array)[i] = v;
+    if (dtype == 2) {
+        int exponent; /* v is 0 or a normal f16 */
+        const double fraction = frexp(fabs(v), &exponent);
+        const unsigned bits =
+            v == 0 ? 0 : (unsigned)(exponent + 14) << 10 | ((unsigned)(fraction * 2048) - 1024);
+        ((uint16_t *)array)[i] = (uint16_t)(bits | (v < 0 ? 0x8000u : 0u));
+    }
+    if (dtype == 3) {
+        const float f = (float)v;
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        ((uint16_t *)array)[i] = (uint16_t)(bits >> 16);
+    }
+}
+
+/* Small multiples of 1/8, exact in every dtype; sums of 1000 of them are exact in f32. */
+static double input(int row, int j) { return (double)((row * 7 + j * 5) % 31 - 15) / 8; }
+
+static bool launch_c(backend *self, const test_run *run) {
+    (void)self;
+    void *at[3];
+    for (int i = 0; i < 3; i++)
+        at[i] = (char *)run->buffers[i] + SHIFT * sizes[run->dtype];
+    for (int g = 0; g < run->groups; g++) {
+        const tdm_group group = {(uint32_t)g, (uint32_t)run->groups, (uint32_t)run->op,
+                                 (uint32_t)run->stream, (uint32_t)run->dtype};
+        test_kernels_c[run->kernel][run->dtype](&group, at, &run->args);
+    }
+    return true;
+}
+
+static char *read_text(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        fprintf(stderr, "cannot open %s\n", path);
+        exit(1);
+    }
+    char *text = calloc(1, 1 << 17);
+    if (!text || fread(text, 1, (1 << 17) - 1, file) == 0) exit(1);
+    fclose(file);
+    return text;
+}
+
+static bool build(backend *self, const test_run *run) {
+    static const char *const files[] = {TEST_KERNELS_DIR "/dialect_opencl.h",
+                                        TEST_KERNELS_DIR "/args.h", TEST_KERNELS_DIR "/numeric.h",
+                                        TEST_SOURCE_DIR "/macros.cl"};
+    if (self->program && self->dtype == run->dtype && self->lanes == run->lanes &&
+        self->stream == run->stream && self->op == run->op)
+        return true;
+    if (self->program) clReleaseProgram(self->program);
+    char *texts[4];
+    for (int i = 0; i < 4; i++)
+        texts[i] = read_text(files[i]);
+    cl_int status;
+    self->program =
+        clCreateProgramWithSource(self->context, 4, (const char **)(void *)texts, NULL, &status);
+    for (int i = 0; i < 4; i++)
+        free(texts[i]);
+    char options[128];
+    snprintf(options, sizeof options,
+             "-cl-std=CL1.2 -DT_ID=%d -DU_ID=%d -DOP=%d -DLANES=%d -DSTREAM=%d", run->dtype,
+             run->dtype, run->op, run->lanes, run->stream);
+    status = clBuildProgram(self->program, 1, &self->device, options, NULL, NULL);
+    self->dtype = run->dtype;
+    self->lanes = run->lanes;
+    self->stream = run->stream;
+    self->op = run->op;
+    if (status == CL_SUCCESS) return true;
+    char log[8192] = "";
+    clGetProgramBuildInfo(self->program, self->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log,
+                          NULL);
+    fprintf(stderr, "building with %s: %d\n%s\n", options, status, log);
+    return false;
+}
+
+static bool launch_opencl(backend *self, const test_run *run) {
+    if (!build(self, run)) return false;
+    char entry[32];
+    snprintf(entry, sizeof entry, "tdm_%s", names[run->kernel]);
+    cl_int status;
+    cl_kernel kernel = clCreateKernel(self->program, entry, &status);
+    if (status != CL_SUCCESS) return false;
+    /* the kernels take no offsets: the arrays begin with the buffers */
+    const size_t bytes = (MAX_SIZE - SHIFT) * sizes[run->dtype];
+    const size_t skip = SHIFT * sizes[run->dtype];
+    cl_mem mems[3];
+    for (int i = 0; i < 3; i++) {
+        const bool alias = i > 0 && run->buffers[i] == run->buffers[0];
+        mems[i] = alias ? mems[0]
+                        : clCreateBuffer(self->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                         bytes, (char *)run->buffers[i] + skip, &status);
+        status |= clSetKernelArg(kernel, (cl_uint)i, sizeof mems[i], &mems[i]);
+    }
+    status |= clSetKernelArg(kernel, 3, sizeof run->args, &run->args);
+    const size_t local = (size_t)run->lanes, global = local * (size_t)run->groups;
+    status |= clEnqueueNDRangeKernel(self->queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    for (int i = 0; i < 3; i++) {
+        if (i > 0 && mems[i] == mems[0]) continue;
+        status |= clEnqueueReadBuffer(self->queue, mems[i], CL_TRUE, 0, bytes,
+                                      (char *)run->buffers[i] + skip, 0, NULL, NULL);
+        clReleaseMemObject(mems[i]);
+    }
+    clReleaseKernel(kernel);
+    return status == CL_SUCCESS;
+}
+
+/* What y and z must be at (row, j); NAN: untouched. */
+static void expect(const test_run *run, int row, int j, double *y, double *z) {
+    double sum = 0, squares = 0, magnitude = 0, largest = -INFINITY;
+    for (int k = 0; k < run->cols; k++) {
+        const double v = input(row, k);
+        sum += v;
+        squares += v * v;
+        magnitude = fmax(magnitude, fabs(v));
+        largest = fmax(largest, v);
+    }
+    const double v = input(row, j);
+    *y = *z = NAN;
+    switch (run->kernel) {
+    case TEST_share:
+        *y = j == 0 ? v : NAN;
+        *z = j == 0 ? 1 : NAN;
+        break;
+    case TEST_lanes:
+        *y = v + 1;
+        break;
+    case TEST_sum:
+        *y = sum;
+        *z = squares + sum + run->cols;
+        break;
+    case TEST_largest:
+        *y = magnitude;
+        *z = largest;
+        break;
+    case TEST_write:
+        *y = v * 2;
+        *z = 3;
+        break;
+    case TEST_write2:
+        *y = v * 1.0625;
+        *z = -*y;
+        break;
+    case TEST_local:
+        *y = j == 0 ? run->lanes * (run->lanes + 1) / 2.0 : NAN;
+        break;
+    case TEST_number:
+        *y = sqrt(fabs(v)) * exp(-fabs(v)) + 0.25;
+        *z = 1;
+        break;
+    default:
+        *y = j == 0 ? (double)run->op : (double)NAN;
+    }
+}
+
+static void compare(const test_run *run, const char *what, const void *array, int row, int j,
+                    double want, double untouched) {
+    const int i = SHIFT + row * (int)run->args.y_stride + j;
+    const double got = get(array, run->dtype, i);
+    if (isnan(want)) want = untouched;
+    if (fabs(got - want) <= 2 * epsilons[run->dtype] * fabs(want)) return;
+    if (++failures < 20)
+        fprintf(stderr, "%s: dtype %d, %d lanes, stream %d, cols %d: %s[%d][%d] is %g, not %g\n",
+                names[run->kernel], run->dtype, run->lanes, run->stream, run->cols, what, row, j,
+                got, want);
+}
+
+static void test(backend *self, test_run *run, bool in_place) {
+    const int stride = run->cols + GAP;
+    for (int i = 0; i < MAX_SIZE; i++) {
+        for (int b = 0; b < 3; b++)
+            put(run->buffers[b], run->dtype, i, b == 2 && run->kernel == TEST_share ? 0 : -7);
+    }
+    for (int row = 0; row < ROWS; row++)
+        for (int j = 0; j < run->cols; j++)
+            put(run->buffers[0], run->dtype, SHIFT + row * stride + j, input(row, j));
+    run->args = (tdm_rows_args){.rows = ROWS,
+                                .x_stride = stride,
+                                .y_stride = stride,
+                                .epsilon = {.f32 = 0.25f},
+                                .cols = (tdm_u32)run->cols};
+    const double quarter = 0.25;
+    memcpy(&run->args.epsilon.f64_bits, &quarter, sizeof quarter);
+    void *const y = run->buffers[1];
+    if (in_place) run->buffers[1] = run->buffers[0];
+    const bool launched = self->launch(self, run);
+    const void *const result = run->buffers[1];
+    run->buffers[1] = y;
+    if (!launched) {
+        fprintf(stderr, "%s: dtype %d, %d lanes: the launch failed\n", names[run->kernel],
+                run->dtype, run->lanes);
+        failures++;
+        return;
+    }
+    const double blank = run->kernel == TEST_share ? 0 : -7;
+    for (int row = 0; row < ROWS; row++) {
+        for (int j = 0; j < run->cols + GAP; j++) { /* the gap must be untouched */
+            double want_y = NAN, want_z = NAN;
+            if (j < run->cols) expect(run, row, j, &want_y, &want_z);
+            compare(run, "y", result, row, j, want_y, -7);
+            compare(run, "z", run->buffers[2], row, j, want_z, blank);
+        }
+    }
+}
+
+static void test_all(backend *self, int lanes, int stream) {
+    test_run run = {.lanes = lanes, .stream = stream};
+    for (int b = 0; b < 3; b++) {
+        /* lines of 64 bytes, so that the shift misaligns every row */
+        run.buffers[b] = aligned_alloc(64, MAX_SIZE * 8 / 64 * 64 + 64);
+        if (!run.buffers[b]) exit(1);
+    }
+    for (run.dtype = 0; run.dtype < TEST_DTYPES; run.dtype++) {
+        for (run.op = 0; run.op < 3; run.op++) {
+            for (run.kernel = 0; run.kernel < TEST_KERNELS; run.kernel++) {
+                if ((run.kernel == TEST_variant) != (run.op != 0)) continue;
+                for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
+                    run.cols = columns[c];
+                    run.groups = 1 + (int)c % 7;
+                    test(self, &run, false);
+                    if (run.kernel == TEST_lanes || run.kernel == TEST_write)
+                        test(self, &run, true);
+                }
+            }
+        }
+    }
+    for (int b = 0; b < 3; b++)
+        free(run.buffers[b]);
+}
+
+static void test_opencl(void) {
+    backend self = {.launch = launch_opencl};
+    cl_platform_id platform;
+    cl_device_type type = 0;
+    cl_int status;
+    if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &self.device, NULL) != CL_SUCCESS) {
+        fprintf(stderr, "no OpenCL device\n");
+        exit(1);
+    }
+    clGetDeviceInfo(self.device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    self.context = clCreateContext(NULL, 1, &self.device, NULL, NULL, &status);
+    self.queue = clCreateCommandQueue(self.context, self.device, 0, &status);
+    if (type & CL_DEVICE_TYPE_CPU && !(type & CL_DEVICE_TYPE_GPU)) {
+        test_all(&self, 1, 0);
+        test_all(&self, 1, 1);
+    } else {
+        test_all(&self, 32, 0);
+        test_all(&self, 64, 1);
+        test_all(&self, 256, 0);
+    }
+    if (self.program) clReleaseProgram(self.program);
+    clReleaseCommandQueue(self.queue);
+    clReleaseContext(self.context);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "c") == 0) {
+        backend self = {.launch = launch_c};
+        test_all(&self, 1, 0);
+        test_all(&self, 1, 1);
+    } else if (argc == 2 && strcmp(argv[1], "opencl") == 0) {
+        test_opencl();
+    } else {
+        fprintf(stderr, "usage: dialect c|opencl\n");
+        return 2;
+    }
+    printf("dialect %s: %d failures\n", argv[1], failures);
+    return failures != 0;
+}

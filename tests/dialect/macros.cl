@@ -1,0 +1,191 @@
+/* One small kernel for each group of the dialect's macros. x is [rows][cols] with row stride
+ * args.x_stride, y is [rows][cols] with row stride args.y_stride; z is like y. dialect.c has the
+ * expected results. */
+OPS(share, 1)
+OPS(lanes, 1)
+OPS(sum, 1)
+OPS(largest, 1)
+OPS(write, 1)
+OPS(write2, 1)
+OPS(local, 1)
+OPS(number, 1)
+OPS(variant, 3)
+
+/* FOR_ROWS, LANE: y[row] = row, once each, and z counts. */
+KERNEL3(share, tdm_rows_args, const T, x, T, y, T, z)
+{
+    FOR_ROWS(row, args.rows)
+    {
+        if (LANE == 0) {
+            STORE(y, row * args.y_stride, LOAD(x, row * args.x_stride));
+            STORE(z, row * args.y_stride, LOAD(z, row * args.y_stride) + (ACC)1);
+        }
+    }
+}
+
+/* FOR_LANES, LOAD, STORE, GLOBAL; y may be x. */
+KERNEL3(lanes, tdm_rows_args, const T, x, T, y, T, z)
+{
+    FOR_ROWS(row, args.rows)
+    {
+        GLOBAL const T *const xr = x + row * args.x_stride;
+        GLOBAL T *const yr = y + row * args.y_stride;
+        FOR_LANES(j, 0, (tdm_i32)args.cols)
+        {
+            STORE(yr, j, LOAD(xr, j) + (ACC)1);
+        }
+    }
+}
+
+/* FOR_BLOCKS, FOR_LANES_SUM, FOR_LANES_SUM2, ADD_TO, GROUP_SUM, all with one scratch: y gets Σx and
+ * z gets Σx² + Σx + Σ1 in every element, so a lane that is too early or too late shows. */
+KERNEL3(sum, tdm_rows_args, const T, x, T, y, T, z)
+{
+    LOCAL_ARRAY(ACC, scratch, LANES);
+    const tdm_i32 cols = (tdm_i32)args.cols;
+    FOR_ROWS(row, args.rows)
+    {
+        GLOBAL const T *const xr = x + row * args.x_stride;
+        ACC first = 0, squares = 0, ones = 0;
+        FOR_BLOCKS(begin, end, cols, 100)
+        {
+            ACC a = 0, b = 0, c = 0;
+            FOR_LANES_SUM(a, j, begin, end)
+            {
+                ADD_TO(a, LOAD(xr, j));
+            }
+            FOR_LANES_SUM2(b, c, j, begin, end)
+            {
+                const ACC v = LOAD(xr, j);
+                ADD_TO(b, v * v);
+                ADD_TO(c, (ACC)1);
+            }
+            first += a;
+            squares += b;
+            ones += c;
+        }
+        first = GROUP_SUM(scratch, first);
+        squares = GROUP_SUM(scratch, squares);
+        ones = GROUP_SUM(scratch, ones);
+        FOR_LANES(j, 0, cols)
+        {
+            STORE(y, row * args.y_stride + j, first);
+            STORE(z, row * args.y_stride + j, squares + first + ones);
+        }
+    }
+}
+
+/* FOR_LANES_MAX, MAX, GROUP_MAX and the keys: y gets max|x|, z gets max x. */
+KERNEL3(largest, tdm_rows_args, const T, x, T, y, T, z)
+{
+    LOCAL_ARRAY(KEY, scratch, LANES);
+    const tdm_i32 cols = (tdm_i32)args.cols;
+    FOR_ROWS(row, args.rows)
+    {
+        GLOBAL const T *const xr = x + row * args.x_stride;
+        KEY a = 0, b = LOWEST_KEY;
+        FOR_LANES_MAX(a, j, 0, cols)
+        {
+            const KEY key = MAGNITUDE_KEY(LOAD(xr, j));
+            a = MAX(a, key);
+        }
+        FOR_LANES_MAX(b, j, 0, cols)
+        {
+            const KEY key = ORDER_KEY(LOAD(xr, j));
+            b = MAX(b, key);
+        }
+        const ACC magnitude = MAGNITUDE_OF(GROUP_MAX(scratch, a));
+        const ACC value = VALUE_OF(GROUP_MAX(scratch, b));
+        FOR_LANES(j, 0, cols)
+        {
+            STORE(y, row * args.y_stride + j, magnitude);
+            STORE(z, row * args.y_stride + j, value);
+        }
+    }
+}
+
+/* FOR_LANES_WRITE, WRITE, AHEAD; y may be x. */
+KERNEL3(write, tdm_rows_args, const T, x, T, y, T, z)
+{
+    const tdm_i32 cols = (tdm_i32)args.cols;
+    FOR_ROWS(row, args.rows)
+    {
+        GLOBAL const T *const xr = x + row * args.x_stride;
+        GLOBAL T *const yr = y + row * args.y_stride;
+        GLOBAL T *const zr = z + row * args.y_stride;
+        FOR_LANES_WRITE(yr, j, cols, AHEAD(xr, args.x_stride))
+        {
+            WRITE(yr, j, LOAD(xr, j) * (ACC)2);
+        }
+        FOR_LANES_WRITE(zr, j, cols, 0)
+        {
+            WRITE_RAW(zr, j, TO_T((ACC)3));
+        }
+    }
+}
+
+/* FOR_LANES_WRITE2, WRITE2, ROUND. */
+KERNEL3(write2, tdm_rows_args, const T, x, T, y, T, z)
+{
+    FOR_ROWS(row, args.rows)
+    {
+        GLOBAL const T *const xr = x + row * args.x_stride;
+        GLOBAL T *const yr = y + row * args.y_stride;
+        GLOBAL T *const zr = z + row * args.y_stride;
+        FOR_LANES_WRITE2(yr, zr, j, (tdm_i32)args.cols, 0)
+        {
+            const ACC v = ROUND(LOAD(xr, j) * (ACC)1.0625f);
+            WRITE(yr, j, v);
+            WRITE2(zr, j, -v);
+        }
+    }
+}
+
+/* LOCAL_ARRAY, PRIVATE_ARRAY, LOCAL, INLINE, BARRIER: lanes pass their numbers round. y gets the sum
+ * of what all lanes read from their neighbour, which is the sum of all numbers. */
+INLINE tdm_i32 TDM_CAT(next_lane_, T_ID)(tdm_i32 lane)
+{
+    return (lane + 1) % LANES;
+}
+
+KERNEL3(local, tdm_rows_args, const T, x, T, y, T, z)
+{
+    LOCAL_ARRAY(tdm_i32, numbers, LANES);
+    LOCAL_ARRAY(ACC, scratch, LANES);
+    PRIVATE_ARRAY(ACC, own, 4);
+    FOR_ROWS(row, args.rows)
+    {
+        LOCAL tdm_i32 *const all = numbers;
+        all[LANE] = LANE + 1;
+        BARRIER;
+        own[LANE % 4] = (ACC)all[TDM_CAT(next_lane_, T_ID)(LANE)];
+        BARRIER;
+        const ACC sum = GROUP_SUM(scratch, own[LANE % 4]);
+        if (LANE == 0) STORE(y, row * args.y_stride, sum);
+    }
+}
+
+/* SQRT, ABS, EXP, SCALAR, MIN, IS_FINITE: y = √|x| exp(-|x|) + epsilon, z = x is finite. */
+KERNEL3(number, tdm_rows_args, const T, x, T, y, T, z)
+{
+    const ACC epsilon = SCALAR(args.epsilon);
+    FOR_ROWS(row, args.rows)
+    {
+        GLOBAL const T *const xr = x + row * args.x_stride;
+        FOR_LANES(j, 0, (tdm_i32)args.cols)
+        {
+            const ACC v = ABS(LOAD(xr, j));
+            STORE(y, row * args.y_stride + j, SQRT(v) * EXP(-v) + MIN(epsilon, (ACC)1));
+            STORE(z, row * args.y_stride + j, IS_FINITE(v) ? (ACC)1 : (ACC)0);
+        }
+    }
+}
+
+/* OP. */
+KERNEL3(variant, tdm_rows_args, const T, x, T, y, T, z)
+{
+    FOR_ROWS(row, args.rows)
+    {
+        if (LANE == 0) STORE(y, row * args.y_stride, (ACC)(tdm_i32)OP);
+    }
+}

@@ -1,0 +1,139 @@
+/* The tests' own tools: a comparison that cannot fail guards nothing. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/random.h"
+#include "support/reference.h"
+#include "support/run.h"
+#include "support/values.h"
+
+TestSuite(checks, .init = random_start);
+
+/* first_difference fails on NaN, on an infinity, past the bound, with a NaN bound; and only then.
+ */
+Test(checks, comparison) {
+    double nan = (double)NAN, inf = (double)INFINITY;
+    const struct {
+        double got, want, bound;
+        bool equal;
+    } cases[] = {{1, 1, 0, true},         {1, 1.1, 0.2, true},  {1, 1.1, 0.05, false},
+                 {nan, 1, 1e9, false},    {1, nan, 1e9, false}, {nan, nan, 0, true},
+                 {inf, 1, 1e9, false},    {1, inf, inf, false}, {inf, inf, 0, true},
+                 {inf, -inf, inf, false}, {nan, inf, 1, false}, {inf, nan, 1, false},
+                 {nan, 1, inf, false},    {1, 1, nan, false},   {-0.0, 0.0, 0, true},
+                 {nan, 0, 0, false},      {0, 5e-324, 0, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t at = first_difference(&cases[i].got, &cases[i].want, &cases[i].bound, 1);
+        CHECK(at == (cases[i].equal ? -1 : 0), "case %zu", i);
+    }
+    double got[100] = {0}, want[100] = {0};
+    CHECK(first_difference(got, want, NULL, 100) == -1, "equal arrays");
+    got[99] = nan;
+    CHECK(first_difference(got, want, NULL, 100) == 99, "NaN at the end");
+    CHECK(first_difference(got, want, NULL, 99) == -1, "count");
+    CHECK(contains_words("Did you mean opencl?", "OPENCL|mean") &&
+              !contains_words("cpu", "cpu|gpu"),
+          "contains_words");
+}
+
+/* The 16-bit formats, against values known from their definitions, and every pattern there and
+ * back. */
+Test(checks, formats) {
+    const struct {
+        tdm_dtype dtype;
+        double x;
+        unsigned bits;
+    } known[] = {{TDM_F16, 1.0, 0x3c00},     {TDM_F16, -2.0, 0xc000},    {TDM_F16, 65504.0, 0x7bff},
+                 {TDM_F16, 65519.9, 0x7bff}, {TDM_F16, 65520.0, 0x7c00}, {TDM_F16, 0x1p-24, 1},
+                 {TDM_F16, 0x1p-25, 0},      {TDM_F16, 0x1.8p-25, 1},    {TDM_F16, 0x1.8p-24, 2},
+                 {TDM_F16, 0x1p-14, 0x0400}, {TDM_F16, 2049.0, 0x6800},  {TDM_F16, 2051.0, 0x6802},
+                 {TDM_F16, 1.0 / 3, 0x3555}, {TDM_BF16, 1.0, 0x3f80},    {TDM_BF16, 257.0, 0x4380},
+                 {TDM_BF16, 259.0, 0x4382},  {TDM_BF16, 1e39, 0x7f80},   {TDM_BF16, -0.0, 0x8000},
+                 {TDM_BF16, 0x1p-133, 1},    {TDM_BF16, 0x1p-134, 0},    {TDM_BF16, 3.0, 0x4040}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        uint16_t bits = 0;
+        encode(known[i].dtype, known[i].x, &bits);
+        CHECK(bits == known[i].bits, "%s of %g is 0x%04x, not 0x%04x",
+              tdm_dtype_name(known[i].dtype), known[i].x, bits, known[i].bits);
+    }
+    for (unsigned b = 0; b < 65536; b++) {
+        uint16_t bits = (uint16_t)b, back = 0;
+        for (int d = TDM_F16; d <= TDM_BF16; d++) {
+            long double x = decode((tdm_dtype)d, &bits);
+            encode((tdm_dtype)d, x, &back);
+            CHECK(back == bits || isnan(x), "%s 0x%04x came back as 0x%04x",
+                  tdm_dtype_name((tdm_dtype)d), bits, back);
+        }
+    }
+    CHECK(half_ulp(TDM_F32, 1.0) == 0x1p-24 && half_ulp(TDM_F16, 0.0) == 0x1p-25, "half_ulp");
+    CHECK(dtype_max(TDM_F16) == 65504.0, "dtype_max");
+    unsigned char byte = 9;
+    encode(TDM_U8, 255.9L, &byte);
+    CHECK(byte == 255, "u8 of 255.9 is %d", byte);
+    encode_integer(TDM_U8, -1, &byte);
+    CHECK(byte == 255, "u8 of the integer -1 is %d", byte);
+}
+
+/* References against values worked out by hand, so that a wrong formula is not the judge. */
+Test(checks, references) {
+    CHECK(fabs(ref_activation(TDM_ACTIVATION_GELU, 1.0) - 0.84134474606854293) < 1e-15, "gelu(1)");
+    CHECK(fabs(ref_activation(TDM_ACTIVATION_GELU, -3.0) + 0.0040496940948902) < 1e-15, "gelu(-3)");
+    CHECK(fabs(ref_activation(TDM_ACTIVATION_GELU_TANH, 1.0) - 0.84119199060827676) < 1e-15,
+          "gelu_tanh(1)");
+    CHECK(fabs(ref_activation(TDM_ACTIVATION_SILU, 1.0) - 0.7310585786300049) < 1e-15, "silu(1)");
+    CHECK(fabs(ref_activation(TDM_ACTIVATION_SIGMOID, 2.0) - 0.8807970779778823) < 1e-15,
+          "sigmoid");
+    CHECK(isnan(ref_activation(TDM_ACTIVATION_RELU, (double)NAN)), "relu(NaN)");
+    double x[4] = {1, 2, 3, 4}, y[4], bound[4], sum[4], unused;
+    ref_layer_norm(TDM_F64, 1, 4, x, NULL, NULL, 0.0, y, bound);
+    CHECK(fabs(y[0] + 1.3416407864998738) < 1e-15 && fabs(y[3] + y[0]) < 1e-15, "layer_norm");
+    ref_rms_norm(TDM_F64, 1, 4, x, NULL, NULL, 0.0, sum, y, bound);
+    CHECK(fabs(y[3] - 4.0 / sqrt(7.5)) < 1e-15, "rms_norm");
+    ref_softmax(TDM_F64, 1, 4, x, y, bound);
+    CHECK(fabs(y[3] - 0.6439142598879722) < 1e-15, "softmax");
+    double v[2] = {3, -4};
+    CHECK(ref_norm(TDM_F64, TDM_F64, TDM_NORM_L2, 2, v, &unused) == 5.0, "l2");
+    CHECK(ref_norm(TDM_F64, TDM_F64, TDM_NORM_L1, 2, v, &unused) == 7.0, "l1");
+    CHECK(ref_norm(TDM_F64, TDM_F64, TDM_NORM_INF, 2, v, &unused) == 4.0, "inf");
+    double a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 0, 3}, c[4] = {1, 1, 1, 1};
+    ref_gemm g = {TDM_F64, 2, 2, 3, false, true, 2.0, 10.0, a, b, c, NULL, TDM_ACTIVATION_NONE};
+    ref_matmul(&g, y, bound);
+    CHECK(y[0] == 24 && y[1] == 30 && y[2] == 42 && y[3] == 54, "matmul %g %g %g %g", y[0], y[1],
+          y[2], y[3]);
+    g = (ref_gemm){TDM_F64, 3, 3, 2, true, false, 1.0, 0.0, a, a, c, NULL, TDM_ACTIVATION_NONE};
+    double square[9], bounds[9];
+    ref_matmul(&g, square, bounds);
+    CHECK(square[0] == 17 && square[1] == 22 && square[8] == 45, "transposed matmul");
+}
+
+/* The seed decides the numbers. */
+Test(checks, seed) {
+    setenv("TDM_TEST_SEED", "42", 1);
+    random_start();
+    uint64_t first = random_bits();
+    CHECK(random_seed() == 42, "the seed is not the variable's");
+    random_start();
+    CHECK(random_bits() == first, "the same seed gave another number");
+    for (int i = 0; i < 1000; i++) {
+        double u = random_uniform(-1.0, 1.0);
+        int64_t n = random_integer(-3, 3);
+        CHECK(u >= -1.0 && u < 1.0 && n >= -3 && n <= 3, "out of range");
+    }
+}
+
+/* run_program passes the environment on, and sees exit statuses, signals and time limits. */
+Test(checks, running_programs) {
+    run_result r;
+    const char *changes[] = {"TANDEM_X=1", "HOME", "ABC=d e", NULL};
+    setenv("TANDEM_Y", "1", 1);
+    run_shell(changes, "echo \"$TANDEM_X|$TANDEM_Y|$HOME|$ABC\"; exit 7", 10, &r);
+    CHECK(r.exit_status == 7 && strcmp(r.output, "1|||d e\n") == 0, "%d %s", r.exit_status,
+          r.output);
+    run_shell(changes, "kill -SEGV $$", 10, &r);
+    CHECK(r.exit_status == -1, "a signal gave %d", r.exit_status);
+    run_shell(changes, "exec sleep 20", 1, &r);
+    CHECK(r.exit_status == -1, "the time limit gave %d", r.exit_status);
+}

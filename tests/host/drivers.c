@@ -1,0 +1,237 @@
+/* Drivers that are missing or broken, processes that fork or end, caches. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/run.h"
+
+TestSuite(drivers, .init = random_start);
+
+static run_result r;
+
+static void probe(const char *const *changes, const char *command, const char *name) {
+    const char *argv[] = {TEST_PROBE, command, name, NULL};
+    check_case("probe %s %s, %s", command, name ? name : "", changes[0]);
+    run_program(changes, argv, 120, &r);
+    CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
+}
+
+/* No ICD at all: cpu is there, nothing fails, and the diagnosis says what is missing and what to
+ * install instead of a raw -1001. */
+Test(drivers, no_icd) {
+    static const char *const folders[] = {"OCL_ICD_VENDORS=/nonexistent", ICD_NONE};
+    for (int i = 0; i < 2; i++) {
+        const char *changes[] = {folders[i], CACHE, NULL};
+        probe(changes, "list", NULL);
+        CHECK(contains_words(r.output, "TDM_OK|cpu:0|default: cpu:0"), "%s", r.output);
+        CHECK(!contains_words(r.output, "opencl:"), "a device without a driver: %s", r.output);
+        probe(changes, "work", "-");
+        CHECK(contains_words(r.output, "TDM_OK|cpu:0"), "%s", r.output);
+        probe(changes, "diagnose", NULL);
+        CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
+#if TEST_HAS_OPENCL
+        CHECK(contains_words(r.output, "opencl|icd|install"), "%s", r.output);
+#endif
+        probe(changes, "find", "opencl:0");
+        CHECK(strncmp(r.output, "TDM_ERROR_", 10) == 0, "%s", r.output);
+#if TEST_HAS_OPENCL
+        /* Words, and what to install; the driver's number alone helps nobody. */
+        CHECK(contains_words(r.output, "opencl|no OpenCL ICD is installed|pocl-opencl-icd"), "%s",
+              r.output);
+#endif
+    }
+}
+
+#if TEST_HAS_OPENCL
+/* A broken .icd before, and an empty one behind, a good one hide nothing and are reported. */
+Test(drivers, broken_icd) {
+    const char *changes[] = {ICD_BROKEN, CACHE, NULL};
+    probe(changes, "list", NULL);
+    CHECK(contains_words(r.output, "TDM_OK|opencl:0|cpu:0"), "%s", r.output);
+    probe(changes, "work", "opencl:0");
+    CHECK(contains_words(r.output, "TDM_OK|opencl:0"), "%s", r.output);
+    probe(changes, "diagnose", NULL);
+    CHECK(contains_words(r.output, "aaa.icd|libbroken-icd.so"), "%s", r.output);
+}
+
+/* The order of the list is the same in every run (it came from a map keyed by pointers once). */
+Test(drivers, order_is_deterministic) {
+    const char *changes[] = {ICD_POCL, CACHE, "POCL_DEVICES=pthread basic pthread",
+                             "TANDEM_CPU_DEVICES=3", NULL};
+    char first[sizeof r.output] = "";
+    for (int i = 0; i < 6; i++) {
+        probe(changes, "list", NULL);
+        if (i == 0) memcpy(first, r.output, sizeof first);
+        CHECK(contains_words(r.output, "opencl:2|cpu:2"), "%s", r.output);
+        CHECK(strcmp(first, r.output) == 0, "run %d differs:\n%s\nfrom\n%s", i, r.output, first);
+    }
+}
+#endif
+
+/* In a forked child every call returns TDM_ERROR_FORKED instead of hanging, giving back is
+ * harmless, and the parent goes on; a fork before the first use is no fork. */
+Test(drivers, fork_after_use) {
+    static const char *const devices[] = {"cpu", "opencl:0"};
+    for (int i = 0; i < 1 + TEST_HAS_OPENCL; i++) {
+        const char *changes[] = {ICD_POCL, CACHE, NULL};
+        probe(changes, "fork", devices[i]);
+        int forked = 0;
+        for (const char *at = r.output; (at = strstr(at, "TDM_ERROR_FORKED\n")) != NULL; at++) {
+            forked++;
+        }
+        CHECK(forked == 10, "%d of 10 calls said so: %s", forked, r.output);
+        CHECK(contains_words(r.output, "child ends|parent:"), "%s", r.output);
+        const char *parent = strstr(r.output, "parent:\nTDM_OK");
+        CHECK(parent != NULL, "the parent was harmed: %s", r.output);
+    }
+    const char *changes[] = {ICD_NONE, CACHE, NULL};
+    probe(changes, "fork-first", NULL);
+    const char *once = strstr(r.output, "TDM_OK\ncpu:0\n");
+    CHECK(once && strstr(once + 1, "TDM_OK\ncpu:0\n"), "%s", r.output);
+}
+
+/* Ending without giving anything back, and while another thread works, does not crash or hang. */
+Test(drivers, ending) {
+    static const char *const devices[] = {"cpu", "opencl:0"};
+    for (int i = 0; i < 1 + TEST_HAS_OPENCL; i++) {
+        const char *changes[] = {ICD_POCL, CACHE, NULL};
+        probe(changes, "exit", devices[i]);
+        CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
+        probe(changes, "thread", devices[i]);
+        CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
+    }
+}
+
+#if TEST_HAS_OPENCL
+#define FOLDER TEST_SCRATCH "/kernels"
+
+/* Calls f for every entry of the kernel cache; the number of entries. */
+static int each_entry(void (*f)(const char *path)) {
+    int count = 0;
+    DIR *folder = opendir(FOLDER);
+    for (struct dirent *e; folder && (e = readdir(folder)) != NULL;) {
+        char path[1024];
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s", FOLDER, e->d_name);
+        count++;
+        if (f) f(path);
+    }
+    if (folder) closedir(folder);
+    return count;
+}
+
+static void make_garbage(const char *path) {
+    FILE *file = fopen(path, "wb");
+    if (!file) return;
+    fputs("this is no kernel", file);
+    fclose(file);
+}
+
+static void make_empty(const char *path) {
+    FILE *file = fopen(path, "wb");
+    if (file) fclose(file);
+}
+
+static void cut_in_half(const char *path) {
+    struct stat s;
+    if (stat(path, &s) == 0 && truncate(path, s.st_size / 2) != 0) perror(path);
+}
+
+/* One byte in the middle: the length is right, the content is not. */
+static void flip_a_byte(const char *path) {
+    struct stat s;
+    unsigned char byte = 0;
+    int file = open(path, O_RDWR);
+    if (file < 0) return;
+    if (fstat(file, &s) == 0 && pread(file, &byte, 1, s.st_size * 2 / 3) == 1) {
+        byte ^= 0x40;
+        if (pwrite(file, &byte, 1, s.st_size * 2 / 3) != 1) perror(path);
+    }
+    close(file);
+}
+
+/* The kernel cache: mode 0700, filled, used again; corrupt entries are rebuilt, whatever is wrong
+ * with them; nothing is left half-written. */
+Test(drivers, kernel_cache) {
+    const char *changes[] = {ICD_POCL, "TANDEM_CACHE_DIR=" FOLDER, NULL};
+    run_shell(changes, "rm -rf " FOLDER, 30, &r);
+    probe(changes, "work", "opencl:0");
+    CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
+    struct stat s;
+    CHECK(stat(FOLDER, &s) == 0 && (s.st_mode & 0777) == 0700, "mode %o, not 0700",
+          s.st_mode & 0777);
+    int entries = each_entry(NULL);
+    CHECK(entries > 0, "nothing was kept");
+    probe(changes, "work", "opencl:0");
+    CHECK(each_entry(NULL) == entries, "the second run kept other entries");
+    static void (*const damages[])(const char *) = {make_garbage, make_empty, cut_in_half,
+                                                    flip_a_byte};
+    for (int i = 0; i < 4; i++) {
+        check_case("damage %d", i);
+        each_entry(damages[i]);
+        probe(changes, "work", "opencl:0");
+        CHECK(contains_words(r.output, "TDM_OK|opencl:0"), "damage %d: %s", i, r.output);
+        CHECK(each_entry(NULL) == entries, "damage %d: other entries than before", i);
+    }
+    check_case("rebuilt entries are good");
+    probe(changes, "work", "opencl:0");
+    CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
+}
+
+/* Two processes that fill one cache at once. */
+Test(drivers, two_processes_one_cache) {
+    const char *changes[] = {ICD_POCL, "TANDEM_CACHE_DIR=" FOLDER "2", NULL};
+    for (int i = 0; i < 2; i++) {
+        run_shell(changes,
+                  "rm -rf " FOLDER "2; for i in 1 2 3; do " TEST_PROBE
+                  " work opencl:0 & p=\"$p $!\"; done; for i in $p; do wait $i || exit 1; done",
+                  240, &r);
+        int right = 0;
+        for (const char *at = r.output; (at = strstr(at, "TDM_OK\n")) != NULL; at++) {
+            right++;
+        }
+        CHECK(r.exit_status == 0 && right == 3, "%d of 3: %s", right, r.output);
+    }
+    run_shell(changes, "ls " FOLDER "2 | grep -v '\\.bin$'", 30, &r);
+    CHECK(!r.output[0], "left behind: %s", r.output);
+}
+
+/* A cache that cannot be written, or that others can write, costs time and not correctness; the
+ * default place is $XDG_CACHE_HOME, then ~/.cache, and no shared temporary directory. */
+Test(drivers, cache_places) {
+    static const char *const bad[] = {"TANDEM_CACHE_DIR=/proc/nothing/here",
+                                      "TANDEM_CACHE_DIR=/dev/null",
+                                      "TANDEM_CACHE_DIR=" TEST_SCRATCH "/open"};
+    run_shell(NULL, "mkdir -p " TEST_SCRATCH "/open && chmod 777 " TEST_SCRATCH "/open", 30, &r);
+    for (int i = 0; i < 3; i++) {
+        const char *changes[] = {ICD_POCL, bad[i], NULL};
+        probe(changes, "work", "opencl:0");
+        CHECK(contains_words(r.output, "TDM_OK"), "%s: %s", bad[i], r.output);
+    }
+    run_shell(NULL, "ls " TEST_SCRATCH "/open", 30, &r);
+    CHECK(!r.output[0], "kept in a folder that others may write: %s", r.output);
+    const char *xdg[] = {ICD_POCL, "XDG_CACHE_HOME=" TEST_SCRATCH "/xdg", NULL};
+    run_shell(xdg,
+              "rm -rf " TEST_SCRATCH "/xdg " TEST_SCRATCH "/home; mkdir -p " TEST_SCRATCH
+              "/xdg " TEST_SCRATCH "/home",
+              30, &r);
+    probe(xdg, "work", "opencl:0");
+    run_shell(xdg, "ls " TEST_SCRATCH "/xdg/tandem/*.bin", 30, &r);
+    CHECK(r.exit_status == 0, "%s", r.output);
+    const char *home[] = {ICD_POCL, "XDG_CACHE_HOME", "HOME=" TEST_SCRATCH "/home", NULL};
+    probe(home, "work", "opencl:0");
+    run_shell(home, "ls $HOME/.cache/tandem/*.bin", 30, &r);
+    CHECK(r.exit_status == 0, "%s", r.output);
+    const char *nowhere[] = {ICD_POCL, "XDG_CACHE_HOME", "HOME", NULL};
+    probe(nowhere, "work", "opencl:0");
+    CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
+}
+#endif

@@ -1,0 +1,197 @@
+/* Selection and the environment: strict parsing, never a silent fall-back. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/run.h"
+
+TestSuite(environment, .init = random_start);
+
+static run_result r;
+
+/* Runs the probe with one variable; the first line of its output must be `status`, and the rest
+ * contain `words`. */
+static void probe(const char *line, const char *const *arguments, const char *status,
+                  const char *words) {
+    const char *argv[] = {TEST_PROBE, arguments[0], arguments[1], NULL};
+    const char *changes[] = {ICD_NONE, CACHE, line, NULL};
+    run_program(changes, argv, 60, &r);
+    size_t length = strcspn(r.output, "\n");
+    check_case("%s probe %s %s", line ? line : "", arguments[0], arguments[1] ? arguments[1] : "");
+    CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
+    CHECK(strlen(status) == length && strncmp(r.output, status, length) == 0, "not %s but %s",
+          status, r.output);
+    CHECK(contains_words(r.output, words), "'%s' lacks one of '%s'", r.output, words ? words : "");
+}
+#define LIST ((const char *const[]){"list", NULL})
+#define FIND(name) ((const char *const[]){"find", name})
+#define OPEN(name) ((const char *const[]){"work", name})
+
+/* Words that are not allowed are refused, and the nearest valid one is offered. Guards against a
+ * comparison whose every typo means "accelerator", and an unknown name with the code "no error". */
+Test(environment, refused_values) {
+    const char *bad = "TDM_ERROR_ENVIRONMENT";
+    static const struct {
+        const char *line, *words;
+    } cases[] = {
+        {"TANDEM_BACKEND=opncl", "TANDEM_BACKEND|opncl|opencl"},
+        {"TANDEM_BACKEND=CPU", "TANDEM_BACKEND|CPU|cpu"},
+        {"TANDEM_BACKEND=ALL", "TANDEM_BACKEND|ALL"},
+        {"TANDEM_BACKEND=", "TANDEM_BACKEND"},
+        {"TANDEM_BACKEND=cpu,", "TANDEM_BACKEND"},
+        {"TANDEM_BACKEND=,cpu", "TANDEM_BACKEND"},
+        {"TANDEM_BACKEND=cpu cuda", "TANDEM_BACKEND|cpu cuda"},
+        {"TANDEM_BACKEND= cpu", "TANDEM_BACKEND"},
+        {"TANDEM_BACKEND=cpu ", "TANDEM_BACKEND"},
+        {"TANDEM_BACKEND=cpux", "cpux|cpu"},
+        {"TANDEM_BACKEND=cpu,cpu", "TANDEM_BACKEND|cpu"},
+        {"TANDEM_BACKEND=cpu,auto", "TANDEM_BACKEND"},
+        {"TANDEM_BACKEND=0", "TANDEM_BACKEND|0"},
+        {"TANDEM_BACKEND=1", "TANDEM_BACKEND|1"},
+        {"TANDEM_BACKEND=cuda:0", "TANDEM_BACKEND|cuda"},
+        {"TANDEM_BACKENDS=cpu", "TANDEM_BACKENDS|TANDEM_BACKEND"},
+        {"TANDEM_BAKEND=cpu", "TANDEM_BAKEND|TANDEM_BACKEND"},
+        {"TANDEM_DEBUG=0", "TANDEM_DEBUG"},
+        {"TANDEM_=1", "TANDEM_"},
+        {"TANDEM_CPU_DEVICES=0", "TANDEM_CPU_DEVICES|0|64"},
+        {"TANDEM_CPU_DEVICES=65", "TANDEM_CPU_DEVICES|65|64"},
+        {"TANDEM_CPU_DEVICES=-1", "TANDEM_CPU_DEVICES|-1"},
+        {"TANDEM_CPU_DEVICES=2x", "TANDEM_CPU_DEVICES|2x"},
+        {"TANDEM_CPU_DEVICES=2 ", "TANDEM_CPU_DEVICES"},
+        {"TANDEM_CPU_DEVICES=0x2", "TANDEM_CPU_DEVICES"},
+        {"TANDEM_CPU_DEVICES=two", "TANDEM_CPU_DEVICES|two"},
+        {"TANDEM_CPU_DEVICES=", "TANDEM_CPU_DEVICES"},
+        {"TANDEM_CPU_DEVICES=99999999999999999999", "TANDEM_CPU_DEVICES"},
+        {"TANDEM_CPU_THREADS=0", "TANDEM_CPU_THREADS|0"},
+        {"TANDEM_CPU_THREADS=1.5", "TANDEM_CPU_THREADS|1.5"},
+        {"TANDEM_BLAS=openblas", "TANDEM_BLAS|openblas|cblas"},
+        {"TANDEM_BLAS=CBLAS", "TANDEM_BLAS|cblas"},
+        {"TANDEM_BLAS=0", "TANDEM_BLAS"},
+        {"TANDEM_MATH=tf23", "TANDEM_MATH|tf23|tf32"},
+        {"TANDEM_MATH=1", "TANDEM_MATH"},
+        {"TANDEM_MATH=0", "TANDEM_MATH"},
+        {"TANDEM_CACHE_DIR=", "TANDEM_CACHE_DIR"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        probe(cases[i].line, LIST, bad, cases[i].words);
+        probe(cases[i].line, OPEN("cpu"), bad, cases[i].words);
+    }
+    /* The diagnosis works all the same, and shows the variable. */
+    probe("TANDEM_BACKEND=opncl", ((const char *const[]){"diagnose", NULL}), "TDM_OK",
+          "TANDEM_BACKEND|opncl");
+}
+
+/* Values that are allowed. */
+Test(environment, accepted_values) {
+    probe(NULL, LIST, "TDM_OK", "cpu:0|default: cpu:0");
+    probe("TANDEM_BACKEND=auto", LIST, "TDM_OK", "default: cpu:0");
+    probe("TANDEM_BACKEND=cpu", LIST, "TDM_OK", "default: cpu:0");
+    probe("TANDEM_CPU_DEVICES=3", LIST, "TDM_OK", "cpu:0|cpu:1|cpu:2|default: cpu:0");
+    CHECK(!contains_words(r.output, "cpu:3"), "more devices than asked for: %s", r.output);
+    probe("TANDEM_CPU_DEVICES=64", FIND("cpu:63"), "TDM_OK", "cpu:63");
+    probe("TANDEM_DEVICE=cpu", LIST, "TDM_OK", "default: cpu:0");
+    probe("TANDEM_DEVICE=cpu:0", OPEN("-"), "TDM_OK", "cpu:0");
+    probe("TANDEM_BLAS=builtin", OPEN("cpu"), "TDM_OK", "cpu:0");
+    probe("TANDEM_BLAS=cblas", OPEN("cpu"), "TDM_OK", "cpu:0");
+    probe("TANDEM_MATH=tf32", OPEN("cpu"), "TDM_OK", "cpu:0");
+    probe("TANDEM_MATH=ieee", OPEN("cpu"), "TDM_OK", "cpu:0");
+    probe("TANDEM_CPU_THREADS=1", OPEN("cpu"), "TDM_OK", "cpu:0");
+    /* A variable of another program is none of ours. */
+    probe("TANDEMX=1", LIST, "TDM_OK", "cpu:0");
+}
+
+/* Device names, in TANDEM_DEVICE and in the API: an index past the end, trailing text, other ways
+ * to write a number. The message has the nearest valid name. */
+Test(environment, device_names) {
+    static const struct {
+        const char *name, *words;
+    } bad[] = {{"cpu:1", "cpu:1|cpu:0"},
+               {"cpu:", "cpu:"},
+               {"cpu:00", "cpu:00"},
+               {"cpu:01", "cpu:01"},
+               {"cpu:99999999999", "cpu:99999999999"},
+               {"cpu:99999999999999999999999", "cpu:9999"},
+               {"cpu:-1", "cpu:-1"},
+               {"cpu:+0", "cpu:+0"},
+               {"cpu: 0", "cpu"},
+               {"cpu:0 ", "cpu:0"},
+               {"cpu:0x0", "cpu:0x0"},
+               {"cpu:0:0", "cpu:0:0"},
+               {"CPU", "CPU|cpu"},
+               {"cpux", "cpux|cpu"},
+               {"cpi", "cpi|cpu"},
+               {"gpu:0", "gpu:0"},
+               {"gpu", "gpu"},
+               {"npu:0", "npu:0|cpu"},
+               {"opncl:0", "opncl"},
+               {"cuda:uuid=", "cuda"},
+               {"opencl:pci=", "opencl"},
+               {"cpu:pci=0000:00:00.0", "cpu"},
+               {"0", "0"},
+               {",", NULL}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char line[128];
+        snprintf(line, sizeof line, "TANDEM_DEVICE=%s", bad[i].name);
+        const char *const arguments[][2] = {{"find", bad[i].name}, {"work", bad[i].name}};
+        for (int k = 0; k < 2; k++) {
+            probe(NULL, arguments[k], "TDM_ERROR_NOT_FOUND", bad[i].words);
+        }
+        /* Through the environment: an error too, whichever of the two, and never cpu:0. */
+        const char *argv[] = {TEST_PROBE, "work", "-", NULL};
+        const char *changes[] = {ICD_NONE, CACHE, line, NULL};
+        run_program(changes, argv, 60, &r);
+        check_case("%s", line);
+        CHECK(strncmp(r.output, "TDM_ERROR_NOT_FOUND\n", 20) == 0 ||
+                  strncmp(r.output, "TDM_ERROR_ENVIRONMENT\n", 22) == 0,
+              "gave %s", r.output);
+        CHECK(contains_words(r.output, bad[i].words), "gave %s", r.output);
+    }
+    probe(NULL, FIND(""), "TDM_ERROR_NOT_FOUND", NULL);
+    probe(NULL, FIND("cpu"), "TDM_OK", "cpu:0");
+    probe(NULL, FIND("cpu:0"), "TDM_OK", "cpu:0");
+    /* An API call beats the environment. */
+    const char *argv[] = {TEST_PROBE, "work", "cpu:0", NULL};
+    const char *changes[] = {ICD_NONE, CACHE, "TANDEM_CPU_DEVICES=2", "TANDEM_DEVICE=cpu:1", NULL};
+    run_program(changes, argv, 60, &r);
+    CHECK(contains_words(r.output, "TDM_OK|cpu:0"), "gave %s", r.output);
+    argv[2] = "-";
+    run_program(changes, argv, 60, &r);
+    CHECK(contains_words(r.output, "TDM_OK|cpu:1"), "gave %s", r.output);
+}
+
+#if TEST_HAS_OPENCL
+/* The first backend of the list that lists a device gives the default; no device of a backend that
+ * was asked for alone is an error, not the cpu. */
+Test(environment, backend_order) {
+    static const struct {
+        const char *icd, *line, *status, *words;
+    } cases[] = {
+        {ICD_POCL, "TANDEM_BACKEND=opencl", "TDM_OK", "default: opencl:0"},
+        {ICD_POCL, "TANDEM_BACKEND=cpu,opencl", "TDM_OK", "opencl:0|default: cpu:0"},
+        {ICD_POCL, "TANDEM_BACKEND=opencl,cpu", "TDM_OK", "cpu:0|default: opencl:0"},
+        {ICD_NONE, "TANDEM_BACKEND=opencl,cpu", "TDM_OK", "default: cpu:0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *argv[] = {TEST_PROBE, "list", NULL};
+        const char *changes[] = {cases[i].icd, CACHE, cases[i].line, NULL};
+        run_program(changes, argv, 60, &r);
+        check_case("%s %s", cases[i].icd, cases[i].line);
+        CHECK(contains_words(r.output, cases[i].status) && contains_words(r.output, cases[i].words),
+              "gave %s", r.output);
+    }
+    const char *argv[] = {TEST_PROBE, "work", "-", NULL};
+    const char *changes[] = {ICD_NONE, CACHE, "TANDEM_BACKEND=opencl", NULL};
+    run_program(changes, argv, 60, &r);
+    check_case("opencl alone, without an ICD");
+    CHECK(r.exit_status == 0 && strncmp(r.output, "TDM_ERROR_", 10) == 0 &&
+              contains_words(r.output, "opencl|no OpenCL ICD is installed|pocl-opencl-icd"),
+          "gave %s", r.output);
+    const char *named[] = {TEST_PROBE, "find", "cpu", NULL};
+    run_program(changes, named, 60, &r);
+    check_case("a device of a backend that is not in the list");
+    CHECK(contains_words(r.output, "TDM_ERROR_NOT_FOUND|TANDEM_BACKEND"), "gave %s", r.output);
+}
+#endif

@@ -1,0 +1,104 @@
+/* The layers of the house and the surface of the library, read from the sources and the binary. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/run.h"
+
+TestSuite(layers, .init = random_start);
+
+static run_result r;
+
+/* Prints what breaks a rule: the command must print nothing. */
+static void nothing(const char *rule, const char *command) {
+    char line[2048];
+    snprintf(line, sizeof line, "cd '%s' && { %s; } ; true", TEST_SOURCE, command);
+    run_shell(NULL, line, 60, &r);
+    check_case("%s", rule);
+    CHECK(r.exit_status == 0 && !r.output[0], "broken by:\n%s", r.output);
+}
+
+/* "file header" for every include of these files; the header keeps its <> or "". */
+#define INCLUDES(files)                                                                            \
+    "grep -oE '^ *# *include *[<\"][^>\"]*[>\"]' -H " files                                        \
+    " 2>/dev/null | sed -E 's/^([^:]*):[^<\"]*/\\1 /'"
+
+/* Downward only: tools, bench, examples -> public header -> lib/ops -> lib -> lib/backend.h <-
+ * backends. lib/ never includes a vendor's header. */
+Test(layers, includes) {
+    nothing("lib/ includes no vendor's header",
+            INCLUDES("-r lib") " | grep -iE ' [<\"](CL/|clblast|cblas|cuda|cublas|nvrtc|nvml)'");
+    nothing("lib/ includes no backend",
+            INCLUDES("-r lib") " | grep -E '\"(\\.\\./)*(cpu|opencl|cuda)/'");
+    nothing("a backend includes backend.h, its own headers and the kernels', nothing of the core",
+            "for b in cpu opencl cuda; do " INCLUDES(
+                "$b/*.[ch]") " | grep '\"$' | while read -r f h; do "
+                             "n=$(echo $h | tr -d '\"'); case $n in "
+                             "backend.h|fail.h|host.h|loader.h) ;; "
+                             "*.cl|dialect_*.h|args.h|numeric.h|math.h) ;; "
+                             "*) [ -f $b/$n ] || echo $f $h ;; esac; done; done");
+    nothing(
+        "a backend includes no other backend's vendor header",
+        INCLUDES("cpu/*.[ch]") " | grep -iE '<(CL/|clblast|cuda|cublas|nvrtc)'; " INCLUDES(
+            "opencl/*.[ch]") " | grep -iE '<(cuda|cublas|nvrtc)'; " INCLUDES("cuda/*.[ch]") " | "
+                                                                                            "grep "
+                                                                                            "-iE "
+                                                                                            "'<(CL/"
+                                                                                            "|clbla"
+                                                                                            "st)'");
+    nothing(
+        "tools, bench and examples include of the library only <tandem/...>",
+        INCLUDES(
+            "-r tools bench examples") " | grep -E ' "
+                                       "\"(\\.\\./)*(lib/"
+                                       "|backend\\.h|core\\.h|registry\\.h|launch\\.h|check\\.h)'");
+    nothing(
+        "the public headers include only each other and the standard library",
+        INCLUDES("lib/include/tandem/*.h") " | grep -vE '<(tandem/[a-z]+|std(bool|def|int))\\.h>'");
+    nothing("lib/ops never asks which backend it runs on",
+            "grep -nE 'TDM_(CPU|CUDA|OPENCL)\\b|->id\\b|backend *==|info\\.backend' lib/ops/*.c");
+    nothing("a kernel never asks which language it is in",
+            "grep -nE '__OPENCL|__CUDA|__CUDACC|_RTC__|__GNUC__|__STDC' kernels/*.cl");
+    nothing("no list of backends in #ifdef",
+            "grep -nE '#.*if.*(HAVE|WITH|ENABLE)_(CUDA|OPENCL)' -r "
+            "lib cpu opencl cuda tools bench examples");
+    nothing(
+        "the library never prints, aborts or exits",
+        "grep -nwE 'printf|fprintf|puts|perror|abort|exit|_exit|assert\\(0\\)' lib/*.c lib/ops/*.c "
+        "cpu/*.c opencl/*.c cuda/*.c | grep -vE '^[^:]*:[0-9]+: *(/?\\*|//)|snprintf'");
+}
+
+/* Sizes: files under 500 lines, so that a file has one subject. */
+Test(layers, file_sizes) {
+    nothing(
+        "a file of more than 500 lines",
+        "find lib cpu opencl cuda kernels bench tools examples tests -name '*.[chl]*' -type f | "
+        "xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
+}
+
+/* Only tdm_ symbols, in a version of their own; a SONAME; nothing of a vendor linked. */
+Test(layers, symbols) {
+    nothing("symbols that do not begin with tdm_",
+            "nm -D --defined-only '" TEST_LIBRARY "' | awk '{print $3}' | grep -v '^tdm_' | "
+            "grep -vE '^TANDEM_[0-9]|^(__(asan|ubsan|tsan|lsan)|_ITM|_init|_fini)'");
+    nothing("symbols without a version",
+            "nm -D --defined-only --with-symbol-versions '" TEST_LIBRARY
+            "' | grep ' tdm_' | grep -v '@@TANDEM_'");
+    nothing("undefined symbols of a vendor",
+            "nm -D --undefined-only '" TEST_LIBRARY
+            "' | grep -E ' (cl[A-Z]|CLBlast|cu[A-Z]|cuda|cublas|nvrtc|cblas_|nvml)'");
+    nothing("vendors' libraries linked",
+            "ldd '" TEST_LIBRARY "' | grep -iE 'OpenCL|clblast|cuda|cublas|nvrtc|openblas|cblas'");
+    nothing("every function of the headers is exported",
+            "nm -D --defined-only '" TEST_LIBRARY "' | awk '{print $3}' | sed 's/@.*//' | sort -u "
+            "> " TEST_SCRATCH "/exported; cat lib/include/tandem/*.h | tr '\\n' ' ' | "
+            "grep -oE 'TDM_API [^;]*;' | grep -oE 'tdm_[a-z0-9_]+\\(' | tr -d '(' | sort -u | "
+            "comm -23 - " TEST_SCRATCH "/exported");
+    run_shell(NULL, "readelf -d '" TEST_LIBRARY "' | grep SONAME", 30, &r);
+    CHECK(contains_words(r.output, "libtandem.so."), "no SONAME: %s", r.output);
+    run_shell(NULL, "nm -D --defined-only '" TEST_LIBRARY "' | grep -c ' tdm_'", 30, &r);
+    CHECK(strlen(r.output) >= 3, "only %s symbols were found: the test is blind", r.output);
+}

@@ -1,0 +1,14 @@
+/* Files of the build that the host-side tests run or read; CMake defines the macros. */
+#ifndef TEST_PATHS_H
+#define TEST_PATHS_H
+
+/* TEST_PROBE, TEST_LIBRARY, TEST_SOURCE (the repository), TEST_SCRATCH (a folder of the tests'
+ * own), TEST_ICD_NONE / _POCL / _BROKEN (folders of .icd files); TEST_PROGRAM where the program
+ * `tandem` is built; TEST_HAS_OPENCL 1 or 0. */
+
+#define ICD_NONE "OCL_ICD_VENDORS=" TEST_ICD_NONE
+#define ICD_POCL "OCL_ICD_VENDORS=" TEST_ICD_POCL
+#define ICD_BROKEN "OCL_ICD_VENDORS=" TEST_ICD_BROKEN
+#define CACHE "TANDEM_CACHE_DIR=" TEST_SCRATCH "/cache"
+
+#endif

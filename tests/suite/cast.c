@@ -1,0 +1,222 @@
+/* cast: all 49 pairs of dtypes, edge values and layouts, bit for bit. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/array.h"
+
+TestSuite(cast, .init = device_open, .fini = device_close);
+
+/* What the element at `from` should become, at `to`. */
+static void convert(tdm_dtype source, const unsigned char *from, tdm_dtype target,
+                    unsigned char *to) {
+    if (source == TDM_I64) {
+        int64_t x;
+        memcpy(&x, from, sizeof x);
+        encode_integer(target, x, to);
+    } else if (dtype_is_float(source)) {
+        encode(target, decode(source, from), to);
+    } else {
+        encode_integer(target, (int64_t)decode(source, from), to);
+    }
+}
+
+static bool same_element(tdm_dtype dtype, const unsigned char *a, const unsigned char *b) {
+    if (memcmp(a, b, tdm_dtype_size(dtype)) == 0) return true;
+    /* Which NaN is not promised. */
+    return dtype_is_float(dtype) && isnan((double)decode(dtype, a)) &&
+           isnan((double)decode(dtype, b));
+}
+
+/* Casts x, whose image is filled in, to y, and compares every byte of y's buffer. */
+static bool cast_and_check(array *x, array *y) {
+    OK(tdm_buffer_write(queue, x->t.buffer, 0, x->image, x->bytes));
+    if (!OK(tdm_cast(queue, &x->t, &y->t))) return false;
+    unsigned char *got = malloc(y->bytes);
+    if (!got) abort();
+    array_download(y, got);
+    size_t size = tdm_dtype_size(y->t.dtype);
+    bool right = true;
+    for (int64_t i = 0; i < y->count && right; i++) {
+        unsigned char want[8];
+        const unsigned char *from = x->image + element_offset(&x->t, i);
+        size_t at = element_offset(&y->t, i);
+        convert(x->t.dtype, from, y->t.dtype, want);
+        right = same_element(y->t.dtype, got + at, want);
+        if (!right && simulator && x->t.dtype == TDM_I64) {
+            /* Oclgrind itself rounds i64 to f64 before it rounds to f32. */
+            encode(y->t.dtype, (long double)(double)decode(TDM_I64, from), want);
+            right = same_element(y->t.dtype, got + at, want);
+        }
+        CHECK(right, "element %lld, %.21Lg, became %.21Lg, not %.21Lg", (long long)i,
+              decode(x->t.dtype, from), decode(y->t.dtype, got + at), decode(y->t.dtype, want));
+        memcpy(got + at, y->image + at, size);
+    }
+    if (right) {
+        right = memcmp(got, y->image, y->bytes) == 0;
+        CHECK(right, "bytes outside y were written");
+    }
+    free(got);
+    return right && ARRAY_SAME(x);
+}
+
+/* Values at which conversions go wrong: ties, the edges of every type, subnormals, NaN, Inf. */
+static int64_t edge_values(tdm_dtype dtype, array *x) {
+    static const double points[] = {0.0,
+                                    1.0,
+                                    2049.0,
+                                    2051.0,
+                                    65504.0,
+                                    65519.0,
+                                    65520.0,
+                                    65535.0,
+                                    65536.0,
+                                    255.0,
+                                    255.5,
+                                    255.99,
+                                    256.0,
+                                    257.0,
+                                    2147483647.,
+                                    2147483648.,
+                                    2147483520.,
+                                    4294967296.,
+                                    9223372036854775807.,
+                                    9223371487098961920.,
+                                    16777217.,
+                                    16777219.,
+                                    0.5,
+                                    0.99999,
+                                    1.5,
+                                    2.5,
+                                    3.5,
+                                    1e10,
+                                    1e20,
+                                    3.4028235677973366e38,
+                                    3.4028234e38,
+                                    1e39,
+                                    1e300,
+                                    1e-10,
+                                    0x1p-14,
+                                    0x1p-24,
+                                    0x1p-25,
+                                    0x1.8p-25,
+                                    0x1p-26,
+                                    0x1.8p-24,
+                                    0x1p-126,
+                                    0x1p-127,
+                                    0x1p-133,
+                                    0x1p-134,
+                                    0x1.8p-134,
+                                    0x1p-149,
+                                    0x1p-150,
+                                    0x1.8p-150,
+                                    1e-310,
+                                    1.00390625,
+                                    1.01171875,
+                                    1.00048828125,
+                                    1.00146484375,
+                                    1.000488281250001,
+                                    1.00390625000001,
+                                    0x1.01p0,
+                                    0x1.0100001p0,
+                                    0x1.002001p0,
+                                    6.1035e-5};
+    int64_t n = 0, count = (int64_t)(sizeof points / sizeof points[0]);
+    for (int sign = 0; sign < 2; sign++) {
+        for (int64_t i = 0; i < count && n < x->count; i++) {
+            encode(dtype, sign ? -(long double)points[i] : (long double)points[i],
+                   x->image + element_offset(&x->t, n++));
+        }
+    }
+    long double special[] = {(long double)NAN, (long double)INFINITY, -(long double)INFINITY};
+    for (int i = 0; i < 3 && n < x->count; i++) {
+        encode(dtype, special[i], x->image + element_offset(&x->t, n++));
+    }
+    static const int64_t integers[] = {INT64_MIN,
+                                       INT64_MAX,
+                                       INT64_MAX - 511,
+                                       INT64_MAX - 512,
+                                       (1ll << 53) + 1,
+                                       -(1ll << 53) - 1,
+                                       (1ll << 24) + 1,
+                                       (1ll << 40) + 12345,
+                                       INT32_MAX,
+                                       INT32_MIN,
+                                       (1ll << 31),
+                                       (1ll << 32) + 7,
+                                       (1ll << 56) + (1ll << 48) + 1,
+                                       -0x7f7fffffffffffffll,
+                                       (1ll << 60) + (1ll << 36) + 1};
+    for (int i = 0; i < 15 && n < x->count; i++) {
+        encode_integer(dtype, integers[i], x->image + element_offset(&x->t, n++));
+    }
+    return n;
+}
+
+/* All pairs: edge values, then random bit patterns (which have every exponent). */
+Test(cast, all_pairs) {
+    for (int s = 0; s < TDM_DTYPE_COUNT; s++) {
+        for (int t = 0; t < TDM_DTYPE_COUNT; t++) {
+            tdm_dtype source = (tdm_dtype)s, target = (tdm_dtype)t;
+            int64_t n = small ? 300 : 20000;
+            check_case("cast %s to %s", tdm_dtype_name(source), tdm_dtype_name(target));
+            array *x = array_1d(source, n), *y = array_1d(target, n);
+            for (int64_t i = 0; i < n; i++) {
+                unsigned char *at = x->image + element_offset(&x->t, i);
+                if (i % 2) {
+                    random_bytes(at, tdm_dtype_size(source));
+                } else {
+                    encode(source, (long double)random_uniform(-300.0, 300.0), at);
+                }
+            }
+            edge_values(source, x);
+            cast_and_check(x, y);
+            array_free_all();
+        }
+    }
+}
+
+/* Every 16-bit pattern to every other type, and back through f32. */
+Test(cast, every_16_bit_pattern) {
+    static const tdm_dtype sources[] = {TDM_F16, TDM_BF16};
+    int64_t n = 65536;
+    for (int s = 0; s < 2; s++) {
+        for (int t = 0; t < TDM_DTYPE_COUNT; t++) {
+            if (small && t > 1) break;
+            check_case("cast of every %s to %s", tdm_dtype_name(sources[s]),
+                       tdm_dtype_name((tdm_dtype)t));
+            array *x = array_1d(sources[s], n), *y = array_1d((tdm_dtype)t, n);
+            for (int64_t i = 0; i < n; i++) {
+                uint16_t bits = (uint16_t)i;
+                memcpy(x->image + element_offset(&x->t, i), &bits, 2);
+            }
+            cast_and_check(x, y);
+            array_free_all();
+        }
+    }
+}
+
+/* cast copies any strided view: transposed, with gaps, repeated, six dimensions. */
+Test(cast, layouts) {
+    for (int i = 0; i < (small ? 20 : 150); i++) {
+        tdm_dtype source = (tdm_dtype)random_integer(0, 6),
+                  target = (tdm_dtype)random_integer(0, 6);
+        int64_t r = random_integer(1, 60), c = random_integer(1, 60);
+        check_case("cast %s to %s of %lldx%lld, layout %d", tdm_dtype_name(source),
+                   tdm_dtype_name(target), (long long)r, (long long)c, i % 4);
+        int64_t strides[4][2] = {{1, r}, {c + 3, 1}, {0, 2}, {3 * c + 1, 3}};
+        array *x = array_new(source, 2, (int64_t[]){r, c}, strides[i % 4]);
+        array *y = i & 4 ? array_new(target, 2, (int64_t[]){r, c}, (int64_t[]){1, r + 1})
+                         : array_2d(target, r, c, c);
+        random_bytes(x->image, x->bytes);
+        cast_and_check(x, y);
+        array_free_all();
+    }
+    check_case("six dimensions reversed");
+    int64_t shape[6] = {2, 3, 4, 5, 2, 3}, strides[6] = {1, 2, 6, 24, 120, 240};
+    array *x = array_new(TDM_F32, 6, shape, strides), *y = array_new(TDM_BF16, 6, shape, NULL);
+    random_bytes(x->image, x->bytes);
+    cast_and_check(x, y);
+}

@@ -1,0 +1,183 @@
+/* What a device says of itself, and work with several devices at once. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/array.h"
+
+TestSuite(devices, .init = device_open, .fini = device_close);
+
+/* The facts are there and make sense; unknown is never 0. */
+Test(devices, facts) {
+    size_t count = 0;
+    if (!OK(tdm_get_device_count(&count))) return;
+    CHECK(count >= 1, "no device");
+    bool seen = false;
+    for (size_t i = 0; i < count; i++) {
+        const tdm_device_info *info = NULL, *again = NULL;
+        if (!OK(tdm_get_device_info(i, &info)) || !OK(tdm_get_device_info(i, &again))) return;
+        check_case("device %zu, %s", i, info->id);
+        CHECK(info == again, "the info moved");
+        seen = seen || info == tdm_device_get_info(device);
+        char id[64];
+        snprintf(id, sizeof id, "%s:%d", tdm_backend_name(info->backend), info->index);
+        CHECK(strcmp(id, info->id) == 0, "id of backend and index would be %s", id);
+        CHECK(info->name[0] && info->vendor[0] && info->api_version[0], "a text is missing");
+        CHECK(info->compute_units > 0, "compute_units %d", info->compute_units);
+        CHECK(info->memory_total > 0 && info->memory_free > 0, "memory 0 instead of unknown");
+        CHECK(info->max_allocation > 0 && info->max_allocation <= info->memory_total,
+              "max_allocation");
+        /* (1 >> 31) - 1 was once somebody's largest group. */
+        CHECK(info->max_group_size >= 1 && info->max_group_size <= (1u << 30), "max_group_size");
+        CHECK(info->has_f64 || info->backend == TDM_OPENCL, "no f64");
+        CHECK(info->type >= TDM_DEVICE_CPU && info->type <= TDM_DEVICE_ACCELERATOR, "type");
+        if (info->backend == TDM_CPU) {
+            CHECK(info->type == TDM_DEVICE_CPU && info->unified_memory, "a cpu that is none");
+        }
+        size_t index = count;
+        OK(tdm_find_device(info->id, &index));
+        CHECK(index == i, "%s was found at %zu", info->id, index);
+        /* The same card twice in one backend is two cards. */
+        if (info->same_as[0]) {
+            size_t same = 0;
+            OK(tdm_find_device(info->same_as, &same));
+            const tdm_device_info *twin = NULL;
+            OK(tdm_get_device_info(same, &twin));
+            CHECK(twin->backend != info->backend, "same_as %s in one backend", info->same_as);
+        }
+    }
+    CHECK(seen, "the device under test is not listed");
+    const tdm_device_info *none = tdm_device_get_info(device);
+    REFUSED(tdm_get_device_info(count, &none), TDM_ERROR_OUT_OF_RANGE, NULL);
+    CHECK(none == NULL, "a failed get_device_info left a pointer");
+    REFUSED(tdm_get_device_info(SIZE_MAX, &none), TDM_ERROR_OUT_OF_RANGE, NULL);
+    REFUSED(tdm_get_device_info(0, NULL), TDM_ERROR_INVALID_ARGUMENT, "info");
+    REFUSED(tdm_get_device_count(NULL), TDM_ERROR_INVALID_ARGUMENT, "count");
+    REFUSED(tdm_find_device("cpu", NULL), TDM_ERROR_INVALID_ARGUMENT, "index");
+    REFUSED(tdm_device_open("cpu", NULL), TDM_ERROR_INVALID_ARGUMENT, "device");
+}
+
+/* A second listed device to work with; the CTest entries always provide one. */
+static tdm_device *second_device(size_t start, size_t *found) {
+    size_t count = 0;
+    if (!OK(tdm_get_device_count(&count))) return NULL;
+    for (size_t i = start; i < count; i++) {
+        const tdm_device_info *info = NULL;
+        tdm_device *other = NULL;
+        if (!OK(tdm_get_device_info(i, &info))) return NULL;
+        if (info == tdm_device_get_info(device)) continue;
+        *found = i;
+        check_case("with %s", info->id);
+        return OK(tdm_device_open(info->id, &other)) ? other : NULL;
+    }
+    return NULL;
+}
+
+/* Tensors on two devices: never a silent move. The message names both arguments, both devices and
+ * the call that moves one. */
+Test(devices, mismatch_is_refused) {
+    size_t index = 0;
+    tdm_device *other = second_device(0, &index);
+    CHECK(other != NULL, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
+    if (!other) return;
+    char words[128];
+    snprintf(words, sizeof words, "%s|%s|tdm_buffer_copy", tdm_device_get_info(device)->id,
+             tdm_device_get_info(other)->id);
+    array *x = array_2d(TDM_F32, 4, 4, 4), *y = array_2d(TDM_F32, 4, 4, 4);
+    array_uniform(x, -1, 1);
+    tdm_buffer *far = NULL;
+    if (!OK(tdm_buffer_create(other, 64, &far))) return;
+    tdm_tensor f = tdm_tensor_2d(far, TDM_F32, 4, 4), f1 = tdm_tensor_1d(far, TDM_F32, 4);
+    char named[160];
+    const tdm_status no = TDM_ERROR_DEVICE_MISMATCH;
+    snprintf(named, sizeof named, "a|b|%s", words);
+    REFUSED(tdm_matmul(queue, NULL, &x->t, &f, &y->t), no, named);
+    REFUSED(tdm_matmul(queue, NULL, &f, &x->t, &y->t), no, named);
+    REFUSED(tdm_add(queue, &x->t, &f, &y->t), no, named);
+    snprintf(named, sizeof named, "bias|%s", words);
+    REFUSED(tdm_bias_add(queue, &x->t, &f1, TDM_ACTIVATION_NONE, NULL, &y->t), no, named);
+    snprintf(named, sizeof named, "weight|%s", words);
+    REFUSED(tdm_layer_norm(queue, &x->t, &f1, NULL, 1e-5, &y->t), no, named);
+    snprintf(named, sizeof named, "y|%s", words);
+    REFUSED(tdm_softmax(queue, &x->t, &f), no, named);
+    REFUSED(tdm_cast(queue, &x->t, &f), no, named);
+    REFUSED(tdm_scale(queue, 2.0, &x->t, &f), no, named);
+    check_case("everything on another device than the queue's");
+    REFUSED(tdm_fill(queue, 1.0, &f), no, words);
+    REFUSED(tdm_buffer_write(queue, far, 0, words, 8), no, NULL);
+    REFUSED(tdm_buffer_read(queue, far, 0, words, 8), no, NULL);
+    tdm_event *event = NULL;
+    OK(tdm_event_create(other, &event));
+    REFUSED(tdm_event_record(event, queue), no, NULL);
+    tdm_event_destroy(event);
+    ARRAY_SAME(y);
+    ARRAY_SAME(x);
+    tdm_buffer_release(far);
+    tdm_device_release(other);
+}
+
+static void copy_both_ways(tdm_device *other, size_t size, bool async) {
+    tdm_queue *theirs = NULL;
+    tdm_buffer *here = NULL, *there = NULL, *back = NULL;
+    unsigned char *image = malloc(size + 64), *got = malloc(size + 64);
+    if (!image || !got) abort();
+    random_bytes(image, size + 64);
+    memset(got, 0, size + 64);
+    bool ok = OK(tdm_queue_create(other, 0, &theirs)) &&
+              OK(tdm_buffer_create(device, size + 64, &here)) &&
+              OK(tdm_buffer_create(other, size + 64, &there)) &&
+              OK(tdm_buffer_create(device, size + 64, &back));
+    if (ok) {
+        unsigned char zero = 0;
+        OK(tdm_buffer_write(queue, here, 0, image, size + 64));
+        OK(tdm_buffer_fill(theirs, there, 0, size + 64, &zero, 1));
+        OK(tdm_buffer_fill(queue, back, 0, size + 64, &zero, 1));
+        if (async) {
+            tdm_event *event = NULL;
+            OK(tdm_event_create(other, &event));
+            OK(tdm_buffer_copy_async(theirs, here, 3, there, 7, size));
+            OK(tdm_event_record(event, theirs));
+            OK(tdm_queue_wait_event(queue, event));
+            OK(tdm_buffer_copy_async(queue, there, 7, back, 11, size));
+            tdm_event_destroy(event);
+        } else {
+            OK(tdm_buffer_copy(queue, here, 3, there, 7, size));
+            OK(tdm_buffer_copy(theirs, there, 7, back, 11, size));
+        }
+        OK(tdm_buffer_read(queue, back, 0, got, size + 64));
+        CHECK(memcmp(got + 11, image + 3, size) == 0, "bytes differ");
+        bool clean = true;
+        for (size_t i = 0; i < 64; i++) {
+            size_t at = i < 11 ? i : size + i;
+            clean = clean && got[at] == 0;
+        }
+        CHECK(clean, "bytes outside the range were written");
+    }
+    tdm_buffer_release(here);
+    tdm_buffer_release(there);
+    tdm_buffer_release(back);
+    tdm_queue_destroy(theirs);
+    free(image);
+    free(got);
+}
+
+/* Copies between this device and every other one, both ways, with either queue; and the queue of a
+ * third device is refused. */
+Test(devices, copies_between_devices) {
+    static const size_t sizes[] = {1, 5, 4096, 100003, 5000011};
+    size_t index = 0;
+    int others = 0;
+    for (tdm_device *other; (other = second_device(index, &index)) != NULL; index++) {
+        others++;
+        for (int s = 0; s < (small ? 3 : 5); s++) {
+            for (int async = 0; async < 2; async++) {
+                check_case("%zu bytes to %s and back, async %d", sizes[s],
+                           tdm_device_get_info(other)->id, async);
+                copy_both_ways(other, sizes[s], async);
+            }
+        }
+        tdm_device_release(other);
+    }
+    CHECK(others > 0, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
+}

@@ -1,0 +1,349 @@
+/* matmul: every dtype, layout and epilogue against the float64 reference. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/array.h"
+#include "support/reference.h"
+
+TestSuite(matmul, .init = device_open, .fini = device_close);
+
+typedef struct gemm_case {
+    tdm_dtype dtype;
+    int64_t m, n, k;
+    bool transpose_a, transpose_b;
+    bool view_a, view_b, view_c; /* the tensor is a transposed view: stored column-major */
+    int64_t pad;                 /* leading dimensions are that much longer than needed */
+    int64_t batch;               /* 0: no batch dimension */
+    bool one_a, one_b;           /* without the batch dimension: the matrix is repeated */
+    double alpha, beta;
+    bool bias;
+    tdm_activation activation;
+    int64_t integers; /* inputs are integers in [-integers, integers] and the result is exact */
+} gemm_case;
+
+/* A matrix, or a batch of them, of which op() is rows x cols. */
+static array *matrix(const gemm_case *g, bool one, int64_t rows, int64_t cols, bool view) {
+    int64_t lead = (view ? rows : cols) + g->pad;
+    int64_t size = lead * (view ? cols : rows) + g->pad;
+    int64_t shape[3] = {g->batch, rows, cols};
+    int64_t strides[3] = {size, view ? 1 : lead, view ? lead : 1};
+    bool batched = g->batch > 0 && !one;
+    return array_new(g->dtype, batched ? 3 : 2, shape + !batched, strides + !batched);
+}
+
+static void fill_input(const gemm_case *g, array *a) {
+    if (g->integers) {
+        array_integers(a, -g->integers, g->integers);
+    } else {
+        array_uniform(a, -1.0, 1.0);
+    }
+}
+
+/* CBLAS and CLBlast have no 16-bit products (with sums in f32): forced by TANDEM_BLAS they refuse
+ * them, never silently run something else. What needs no product is not refused. */
+static bool forced_blas_lacks(const gemm_case *g) {
+    const char *forced = getenv("TANDEM_BLAS");
+    if (!forced || (strcmp(forced, "cblas") != 0 && strcmp(forced, "clblast") != 0)) return false;
+    return (g->dtype == TDM_F16 || g->dtype == TDM_BF16) && g->m && g->n && g->k && g->alpha != 0.0;
+}
+
+static bool run_case(const gemm_case *g) {
+    check_case("%s %lldx%lldx%lld T%d%d view %d%d%d pad %lld batch %lld one %d%d alpha %g beta %g "
+               "bias %d %s",
+               tdm_dtype_name(g->dtype), (long long)g->m, (long long)g->n, (long long)g->k,
+               g->transpose_a, g->transpose_b, g->view_a, g->view_b, g->view_c, (long long)g->pad,
+               (long long)g->batch, g->one_a, g->one_b, g->alpha, g->beta, g->bias,
+               tdm_activation_name(g->activation));
+    array *a =
+        matrix(g, g->one_a, g->transpose_a ? g->k : g->m, g->transpose_a ? g->m : g->k, g->view_a);
+    array *b =
+        matrix(g, g->one_b, g->transpose_b ? g->n : g->k, g->transpose_b ? g->k : g->n, g->view_b);
+    array *c = matrix(g, false, g->m, g->n, g->view_c);
+    array *bias = g->bias ? array_1d(g->dtype, g->n) : NULL;
+    /* alpha = 0 and beta = 0 promise that A, B and C are not read: they stay NaN then. */
+    if (g->alpha != 0.0) {
+        fill_input(g, a);
+        fill_input(g, b);
+    }
+    if (g->beta != 0.0) fill_input(g, c);
+    if (bias) fill_input(g, bias);
+    tdm_matmul_options options = {
+        g->alpha,      g->beta,         g->transpose_a, g->transpose_b, bias ? &bias->t : NULL,
+        g->activation, TDM_MATH_DEFAULT};
+    int64_t batch = g->batch ? g->batch : 1, mn = g->m * g->n;
+    double *want = numbers(c->count), *bound = numbers(c->count);
+    for (int64_t i = 0; i < batch; i++) {
+        ref_gemm r = {g->dtype,
+                      g->m,
+                      g->n,
+                      g->k,
+                      g->transpose_a,
+                      g->transpose_b,
+                      g->alpha,
+                      g->beta,
+                      a->v + (g->one_a ? 0 : i * g->m * g->k),
+                      b->v + (g->one_b ? 0 : i * g->k * g->n),
+                      c->v + i * mn,
+                      bias ? bias->v : NULL,
+                      g->activation};
+        ref_matmul(&r, want + i * mn, bound + i * mn);
+    }
+    bool right;
+    if (forced_blas_lacks(g)) {
+        right = REFUSED(tdm_matmul(queue, &options, &a->t, &b->t, &c->t), TDM_ERROR_UNSUPPORTED,
+                        "TANDEM_BLAS") &&
+                ARRAY_SAME(c);
+    } else {
+        right = OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t)) &&
+                ARRAY_CHECK(c, want, g->integers ? NULL : bound) && ARRAY_SAME(a) && ARRAY_SAME(b);
+    }
+    array_free_all();
+    return right;
+}
+
+static const gemm_case plain = {TDM_F32,
+                                1,
+                                1,
+                                1,
+                                false,
+                                false,
+                                false,
+                                false,
+                                false,
+                                0,
+                                0,
+                                false,
+                                false,
+                                1.0,
+                                0.0,
+                                false,
+                                TDM_ACTIVATION_NONE,
+                                0};
+
+/* Shapes from 1 to a few tiles, with and without a remainder, every dtype. */
+Test(matmul, shapes) {
+    static const int64_t shapes[][3] = {
+        {1, 1, 1},     {1, 7, 3},    {5, 1, 9},       {2, 3, 1},     {16, 16, 16},
+        {17, 31, 33},  {64, 64, 64}, {65, 63, 129},   {1, 300, 70},  {300, 1, 70},
+        {128, 10, 64}, {3, 5, 2000}, {130, 131, 132}, {257, 190, 80}};
+    int count = small ? 8 : (int)(sizeof shapes / sizeof shapes[0]);
+    for (int d = 0; d < 4; d++) {
+        for (int i = 0; i < count; i++) {
+            gemm_case g = plain;
+            g.dtype = float_dtypes[d];
+            g.m = shapes[i][0], g.n = shapes[i][1], g.k = shapes[i][2];
+            if (!run_case(&g)) break;
+        }
+    }
+}
+
+/* Both ways to transpose, leading dimensions longer than the row, offsets, views stored column by
+ * column (C too), alpha and beta: all combinations at random. */
+Test(matmul, layouts) {
+    for (int d = 0; d < 4; d++) {
+        for (int i = 0; i < (small ? 16 : 128); i++) {
+            gemm_case g = plain;
+            g.dtype = float_dtypes[d];
+            g.m = random_integer(1, small ? 20 : 70);
+            g.n = random_integer(1, small ? 20 : 70);
+            g.k = random_integer(1, small ? 20 : 70);
+            g.transpose_a = i & 1, g.transpose_b = i & 2;
+            g.view_a = i & 4, g.view_b = i & 8;
+            g.view_c = random_integer(0, 2) == 0;
+            g.pad = random_integer(0, 1) * random_integer(1, 9);
+            static const double alphas[] = {1.0, 1.0, 0.5, -1.25, 0.0}, betas[] = {0.0, 1.0, -0.7};
+            g.alpha = alphas[random_integer(0, 4)];
+            g.beta = betas[random_integer(0, 2)];
+            if (!run_case(&g)) break;
+        }
+    }
+}
+
+/* Strided batches, a matrix repeated over the batch, and a batch of many small products. */
+Test(matmul, batches) {
+    for (int d = 0; d < 4; d++) {
+        for (int i = 0; i < (small ? 4 : 24); i++) {
+            gemm_case g = plain;
+            g.dtype = float_dtypes[d];
+            g.batch = random_integer(1, 7);
+            g.m = random_integer(1, 33), g.n = random_integer(1, 33), g.k = random_integer(1, 33);
+            g.one_a = i % 4 == 1, g.one_b = i % 4 == 2;
+            g.transpose_a = random_integer(0, 1), g.transpose_b = random_integer(0, 1);
+            g.view_a = random_integer(0, 1), g.view_b = random_integer(0, 1);
+            g.pad = i & 1 ? random_integer(1, 5) : 0;
+            g.beta = i % 3 == 0 ? 0.5 : 0.0;
+            g.alpha = i % 5 == 0 ? -2.0 : 1.0;
+            if (!run_case(&g)) break;
+        }
+        gemm_case many = plain;
+        many.dtype = float_dtypes[d];
+        many.batch = small ? 5 : 200, many.m = 20, many.n = 19, many.k = 21;
+        run_case(&many);
+        many.batch = 3, many.m = 1, many.n = 100, many.k = 64, many.bias = true;
+        run_case(&many);
+    }
+    check_case("two batch dimensions of one common stride");
+    array *a = array_new(TDM_F32, 4, (int64_t[]){2, 3, 4, 5}, NULL);
+    array *b = array_2d(TDM_F32, 5, 6, 6);
+    array *c = array_new(TDM_F32, 4, (int64_t[]){2, 3, 4, 6}, NULL);
+    array_uniform(a, -1, 1);
+    array_uniform(b, -1, 1);
+    double *want = numbers(c->count), *bound = numbers(c->count);
+    ref_gemm r = {
+        TDM_F32, 24, 6, 5, false, false, 1.0, 0.0, a->v, b->v, c->v, NULL, TDM_ACTIVATION_NONE};
+    ref_matmul(&r, want, bound);
+    OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t));
+    ARRAY_CHECK(c, want, bound);
+}
+
+/* Bias and every activation after the product, alone and with alpha, beta, batches, views. */
+Test(matmul, epilogues) {
+    for (int d = 0; d < 4; d++) {
+        for (int act = 0; act < TDM_ACTIVATION_COUNT; act++) {
+            for (int i = 0; i < (small ? 1 : 5); i++) {
+                gemm_case g = plain;
+                g.dtype = float_dtypes[d];
+                g.activation = (tdm_activation)act;
+                g.bias = i != 1;
+                g.m = random_integer(1, 40), g.n = random_integer(1, 80);
+                g.k = random_integer(1, 40);
+                g.beta = i == 2 ? 0.5 : 0.0;
+                g.alpha = i == 2 ? -0.5 : 1.0;
+                g.batch = i == 3 ? 3 : 0;
+                g.pad = i == 4 ? 3 : 0;
+                g.transpose_b = i & 1;
+                if (!run_case(&g)) break;
+            }
+        }
+    }
+}
+
+/* Small integers: every sum is exact in every dtype, so nothing but the exact result will do. */
+Test(matmul, exact) {
+    static const struct {
+        tdm_dtype dtype;
+        int64_t range, k;
+    } limits[] = {
+        {TDM_F32, 100, 200}, {TDM_F64, 10000, 200}, {TDM_F16, 4, 100}, {TDM_BF16, 1, 200}};
+    for (int d = 0; d < 4; d++) {
+        for (int i = 0; i < (small ? 3 : 20); i++) {
+            gemm_case g = plain;
+            g.dtype = limits[d].dtype;
+            g.integers = limits[d].range;
+            g.m = random_integer(1, small ? 30 : 150);
+            g.n = random_integer(1, small ? 30 : 150);
+            g.k = random_integer(1, small ? 30 : limits[d].k);
+            g.transpose_a = i & 1, g.transpose_b = i & 2;
+            g.batch = i % 5 == 4 ? 2 : 0;
+            g.beta = i % 4 == 3 ? 1.0 : 0.0;
+            g.bias = i % 4 == 2;
+            g.activation = i % 8 == 6 ? TDM_ACTIVATION_RELU : TDM_ACTIVATION_NONE;
+            if (!run_case(&g)) break;
+        }
+    }
+}
+
+/* A dimension of 0 is a no-op that succeeds (CLBlast returns an error); K = 0 leaves beta·C. */
+Test(matmul, zero_dimensions) {
+    for (int d = 0; d < 4; d++) {
+        for (int i = 0; i < 8; i++) {
+            gemm_case g = plain;
+            g.dtype = float_dtypes[d];
+            g.m = i & 1 ? 0 : 5, g.n = i & 2 ? 0 : 6, g.k = i & 4 ? 0 : 7;
+            for (int more = 0; more < 4; more++) {
+                g.beta = more & 1 ? 0.5 : 0.0;
+                g.bias = more & 2;
+                g.activation = more & 2 ? TDM_ACTIVATION_SIGMOID : TDM_ACTIVATION_NONE;
+                g.batch = more == 3 ? 2 : 0;
+                run_case(&g);
+            }
+        }
+        check_case("%s, a batch of 0", tdm_dtype_name(float_dtypes[d]));
+        array *a = array_new(float_dtypes[d], 3, (int64_t[]){0, 2, 3}, NULL);
+        array *b = array_2d(float_dtypes[d], 3, 4, 4);
+        array *c = array_new(float_dtypes[d], 3, (int64_t[]){0, 2, 4}, NULL);
+        OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t));
+        ARRAY_SAME(c);
+    }
+}
+
+/* NaN and Inf of A and B do reach the result, those of a row or column only its own. */
+Test(matmul, nan_and_infinity) {
+    for (int d = 0; d < 4; d++) {
+        check_case("%s", tdm_dtype_name(float_dtypes[d]));
+        enum { N = 40 };
+        array *a = array_2d(float_dtypes[d], N, N, N), *b = array_2d(float_dtypes[d], N, N, N);
+        array *c = array_2d(float_dtypes[d], N, N, N);
+        array_constant(b, 1.0);
+        double *v = numbers(N * N), *want = numbers(N * N);
+        v[3 * N + 5] = (double)NAN;
+        v[7 * N + 11] = (double)INFINITY;
+        v[8 * N + 12] = -(double)INFINITY;
+        v[9 * N] = (double)INFINITY, v[9 * N + 39] = -(double)INFINITY;
+        array_set(a, v);
+        for (int j = 0; j < N; j++) {
+            want[3 * N + j] = want[9 * N + j] = (double)NAN;
+            want[7 * N + j] = (double)INFINITY;
+            want[8 * N + j] = -(double)INFINITY;
+        }
+        OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t));
+        ARRAY_CHECK(c, want, NULL);
+        array_free_all();
+    }
+}
+
+/* f32 stays f32: the product of numbers that TF32 would round is exact unless TF32 is asked for. */
+Test(matmul, no_tf32_unless_asked) {
+    enum { N = 64 };
+    array *a = array_2d(TDM_F32, N, N, N), *b = array_2d(TDM_F32, N, N, N);
+    array *c = array_2d(TDM_F32, N, N, N);
+    array_constant(a, 1.0 + 0x1p-13);
+    array_constant(b, 1.0);
+    double *want = numbers(N * N);
+    for (int i = 0; i < N * N; i++) {
+        want[i] = N * (1.0 + 0x1p-13);
+    }
+    tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+    OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
+    double *tight = numbers(N * N);
+    for (int i = 0; i < N * N; i++) {
+        tight[i] = 16.0 * N * 0x1p-23;
+    }
+    ARRAY_CHECK(c, want, tight);
+    options.math = TDM_MATH_TF32;
+    OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
+    for (int i = 0; i < N * N; i++) {
+        tight[i] = N * 0x1p-9;
+    }
+    ARRAY_CHECK(c, want, tight);
+}
+
+/* A provider is named for every dtype, and it is the forced one where that can run it. */
+Test(matmul, provider) {
+    static const char *const names[] = {"cblas", "clblast", "cublas", "builtin"};
+    const char *forced = getenv("TANDEM_BLAS");
+    for (int d = 0; d < 4; d++) {
+        array *a = array_2d(float_dtypes[d], 8, 8, 8), *c = array_2d(float_dtypes[d], 8, 8, 8);
+        const char *provider = NULL;
+        check_case("%s", tdm_dtype_name(float_dtypes[d]));
+        if (!OK(tdm_matmul_provider(queue, NULL, &a->t, &a->t, &c->t, &provider))) return;
+        bool known = false;
+        for (int i = 0; i < 4; i++) {
+            known = known || strcmp(provider, names[i]) == 0;
+        }
+        CHECK(known, "provider '%s'", provider);
+        if (forced && float_dtypes[d] == TDM_F32) {
+            CHECK(strcmp(provider, forced) == 0, "TANDEM_BLAS=%s, but '%s' runs it", forced,
+                  provider);
+        }
+        if (float_dtypes[d] == TDM_BF16) {
+            CHECK(strcmp(provider, "cblas") != 0, "CBLAS has no bf16 products here");
+        }
+        ARRAY_SAME(c);
+        REFUSED(tdm_matmul_provider(queue, NULL, &a->t, &a->t, &c->t, NULL),
+                TDM_ERROR_INVALID_ARGUMENT, "provider");
+        array_free_all();
+    }
+}

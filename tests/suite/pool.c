@@ -1,0 +1,124 @@
+/* The pool and the memory statistics. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/array.h"
+
+TestSuite(pool, .init = device_open, .fini = device_close);
+
+static tdm_memory_stats stats_now(void) {
+    tdm_memory_stats s;
+    memset(&s, 0xff, sizeof s);
+    OK(tdm_device_get_memory_stats(device, &s));
+    return s;
+}
+
+/* in_use, peak, cached, reserved and allocations tell what happened; trim gives the cache back. */
+Test(pool, statistics) {
+    enum { SIZE = 3000000 };
+    OK(tdm_device_trim(device));
+    tdm_memory_stats start = stats_now();
+    tdm_buffer *a = NULL, *b = NULL;
+    if (!OK(tdm_buffer_create(device, SIZE, &a)) || !OK(tdm_buffer_create(device, SIZE, &b)))
+        return;
+    tdm_memory_stats two = stats_now();
+    CHECK(two.in_use == start.in_use + 2 * SIZE, "in_use %llu", (unsigned long long)two.in_use);
+    CHECK(two.peak >= two.in_use, "peak %llu", (unsigned long long)two.peak);
+    CHECK(two.reserved >= two.in_use, "reserved %llu", (unsigned long long)two.reserved);
+    CHECK(two.allocations > start.allocations, "no allocation was counted");
+    tdm_buffer_retain(a);
+    tdm_buffer_release(a);
+    CHECK(stats_now().in_use == two.in_use, "a retained buffer was freed");
+    tdm_buffer_release(a);
+    tdm_buffer_release(b);
+    OK(tdm_queue_finish(queue));
+    tdm_memory_stats none = stats_now();
+    CHECK(none.in_use == start.in_use, "in_use %llu", (unsigned long long)none.in_use);
+    CHECK(none.peak == two.peak, "peak changed");
+    CHECK(none.cached >= 2 * SIZE, "cached %llu", (unsigned long long)none.cached);
+
+    check_case("recycling");
+    for (int i = 0; i < 50; i++) {
+        OK(tdm_buffer_create(device, SIZE, &a));
+        OK(tdm_buffer_write(queue, a, 0, &i, sizeof i));
+        tdm_buffer_release(a);
+    }
+    CHECK(stats_now().allocations == two.allocations, "%llu allocations for 50 recycled buffers",
+          (unsigned long long)(stats_now().allocations - two.allocations));
+    CHECK(stats_now().peak == two.peak, "peak changed");
+
+    check_case("trim");
+    OK(tdm_device_trim(device));
+    tdm_memory_stats end = stats_now();
+    CHECK(end.cached == 0, "cached %llu after trim", (unsigned long long)end.cached);
+    CHECK(end.reserved >= end.in_use && end.reserved <= none.reserved - 2 * SIZE, "reserved %llu",
+          (unsigned long long)end.reserved);
+    /* "Unknown", never 0 (OpenCL cannot tell). */
+    CHECK(end.device_free != 0, "device_free is 0");
+    REFUSED(tdm_device_get_memory_stats(device, NULL), TDM_ERROR_INVALID_ARGUMENT, "stats");
+    REFUSED(tdm_device_get_memory_stats(NULL, &end), TDM_ERROR_INVALID_ARGUMENT, "device");
+    REFUSED(tdm_device_trim(NULL), TDM_ERROR_INVALID_ARGUMENT, "device");
+}
+
+/* Memory released while work on it is queued is not handed out before that work is done, also when
+ * the next user is another queue. */
+Test(pool, no_reuse_before_the_work_is_done) {
+    enum { N = 20000, ROUNDS = 100 };
+    tdm_queue *other = NULL;
+    if (!OK(tdm_queue_create(device, 0, &other))) return;
+    array *x = array_1d(TDM_F32, N), *y = array_1d(TDM_F32, N);
+    array_integers(x, -100, 100);
+    float *noise = malloc(N * sizeof *noise);
+    if (!noise) abort();
+    for (int i = 0; i < N; i++) {
+        noise[i] = -1e30f;
+    }
+    for (int round = 0; round < (small ? 5 : ROUNDS); round++) {
+        check_case("round %d", round);
+        tdm_buffer *between = NULL, *next = NULL;
+        if (!OK(tdm_buffer_create(device, N * sizeof(float), &between))) return;
+        tdm_tensor t = tdm_tensor_1d(between, TDM_F32, N);
+        OK(tdm_scale(queue, round + 1, &x->t, &t));
+        OK(tdm_add(queue, &t, &x->t, &y->t));
+        tdm_buffer_release(between);
+        if (!OK(tdm_buffer_create(device, N * sizeof(float), &next))) return;
+        OK(tdm_buffer_write(other, next, 0, noise, N * sizeof(float)));
+        double *want = numbers(N);
+        for (int i = 0; i < N; i++) {
+            want[i] = (round + 2) * x->v[i];
+        }
+        bool right = ARRAY_CHECK(y, want, NULL);
+        tdm_buffer_release(next);
+        if (!right) break;
+    }
+    free(noise);
+    tdm_queue_destroy(other);
+}
+
+/* More than the device has, or can give in one piece, is refused with the numbers; what was there
+ * stays usable. */
+Test(pool, too_much) {
+    const tdm_device_info *info = tdm_device_get_info(device);
+    tdm_memory_stats before = stats_now();
+    size_t sizes[] = {SIZE_MAX, SIZE_MAX - 4095, SIZE_MAX / 2, (size_t)info->max_allocation + 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        check_case("%zu bytes", sizes[i]);
+        char number[32];
+        snprintf(number, sizeof number, "%zu", sizes[i]);
+        tdm_buffer *buffer = (tdm_buffer *)(void *)&before;
+        REFUSED(tdm_buffer_create(device, sizes[i], &buffer), TDM_ERROR_OUT_OF_MEMORY, number);
+        CHECK(buffer == NULL, "the failed create left a pointer");
+    }
+    check_case("after the refusals");
+    CHECK(stats_now().in_use == before.in_use, "a refused buffer is counted");
+    tdm_buffer *buffer = NULL;
+    if (OK(tdm_buffer_create(device, 1000, &buffer))) {
+        OK(tdm_buffer_fill(queue, buffer, 0, 1000, "x", 1));
+        tdm_buffer_release(buffer);
+    }
+    void *pointer = &before;
+    REFUSED(tdm_host_alloc(device, SIZE_MAX, &pointer), TDM_ERROR_OUT_OF_MEMORY, NULL);
+    CHECK(pointer == NULL, "the failed host_alloc left a pointer");
+}

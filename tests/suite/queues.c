@@ -1,0 +1,274 @@
+/* Queues and events: order, waiting, timing, threads. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/array.h"
+
+TestSuite(queues, .init = device_open, .fini = device_close);
+
+/* Work runs in the order it was given: every step needs the one before. */
+Test(queues, in_order) {
+    enum { N = 1000 };
+    int steps = small ? 20 : 1000;
+    array *x = array_1d(TDM_F32, N), *one = array_1d(TDM_F32, N);
+    array_constant(one, 1.0);
+    OK(tdm_fill(queue, 0.0, &x->t));
+    for (int i = 0; i < steps; i++) {
+        OK(tdm_add(queue, &x->t, &one->t, &x->t));
+    }
+    double *want = numbers(N);
+    for (int i = 0; i < N; i++) {
+        want[i] = steps;
+    }
+    ARRAY_CHECK(x, want, NULL);
+    OK(tdm_queue_flush(queue));
+    OK(tdm_queue_finish(queue));
+    OK(tdm_queue_finish(queue));
+    CHECK(tdm_queue_get_device(queue) == device, "another device");
+}
+
+/* Events: never recorded, done, recorded again, timed, and what is refused. */
+Test(queues, events) {
+    tdm_event *event = NULL, *later = NULL;
+    tdm_queue *timed = NULL;
+    if (!OK(tdm_event_create(device, &event)) || !OK(tdm_event_create(device, &later)) ||
+        !OK(tdm_queue_create(device, TDM_QUEUE_TIMING, &timed))) {
+        return;
+    }
+    bool done = false;
+    double seconds = -1.0;
+    const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
+    REFUSED(tdm_event_wait(event), invalid, "record");
+    REFUSED(tdm_event_query(event, &done), invalid, "record");
+    REFUSED(tdm_event_elapsed(event, later, &seconds), invalid, "record");
+    REFUSED(tdm_queue_wait_event(queue, event), invalid, "record");
+    check_case("recorded in a queue without TDM_QUEUE_TIMING");
+    OK(tdm_event_record(event, queue));
+    OK(tdm_event_record(later, queue));
+    OK(tdm_event_wait(event));
+    OK(tdm_event_query(event, &done));
+    CHECK(done, "waited for, but not done");
+    REFUSED(tdm_event_elapsed(event, later, &seconds), invalid, "timing");
+    check_case("timed");
+    int64_t n = small ? 20000 : 2000000;
+    array *x = array_1d(TDM_F32, n);
+    OK(tdm_fill(timed, 1.0, &x->t));
+    for (int round = 0; round < 3; round++) {
+        OK(tdm_event_record(event, timed));
+        for (int i = 0; i < 5; i++) {
+            OK(tdm_scale(timed, 1.0, &x->t, &x->t));
+        }
+        OK(tdm_event_record(later, timed));
+        OK(tdm_event_elapsed(event, later, &seconds));
+        CHECK(seconds > 1e-7 && seconds < 120.0, "five passes took %g s", seconds);
+        OK(tdm_event_elapsed(event, event, &seconds));
+        CHECK(fabs(seconds) < 1e-3, "from an event to itself: %g s", seconds);
+    }
+    OK(tdm_event_query(later, &done));
+    CHECK(done, "elapsed waits, but the event is not done");
+    check_case("NULL");
+    tdm_event *none = event;
+    REFUSED(tdm_event_create(NULL, &none), invalid, "device");
+    CHECK(none == NULL, "a failed create left a pointer");
+    REFUSED(tdm_event_record(NULL, queue), invalid, "event");
+    REFUSED(tdm_event_record(event, NULL), invalid, "queue");
+    REFUSED(tdm_event_wait(NULL), invalid, "event");
+    REFUSED(tdm_event_query(event, NULL), invalid, "done");
+    REFUSED(tdm_event_elapsed(event, later, NULL), invalid, "seconds");
+    REFUSED(tdm_queue_wait_event(NULL, event), invalid, "queue");
+    REFUSED(tdm_queue_finish(NULL), invalid, "queue");
+    REFUSED(tdm_queue_flush(NULL), invalid, "queue");
+    tdm_queue *no_queue = queue;
+    REFUSED(tdm_queue_create(NULL, 0, &no_queue), invalid, "device");
+    CHECK(no_queue == NULL, "a failed create left a pointer");
+    REFUSED(tdm_queue_create(device, 0x80u, &no_queue), invalid, "flags");
+    OK(tdm_queue_finish(timed));
+    tdm_event_destroy(event);
+    tdm_event_destroy(later);
+    tdm_event_destroy(NULL);
+    tdm_queue_destroy(timed);
+    tdm_queue_destroy(NULL);
+}
+
+/* A queue waits for an event of another queue of the device; the event may go at once. */
+Test(queues, wait_for_another_queue) {
+    enum { N = 50000 };
+    tdm_queue *other = NULL;
+    if (!OK(tdm_queue_create(device, 0, &other))) return;
+    array *x = array_1d(TDM_F32, N), *y = array_1d(TDM_F32, N);
+    double *want = numbers(N);
+    for (int round = 0; round < (small ? 3 : 50); round++) {
+        check_case("round %d", round);
+        tdm_event *event = NULL;
+        if (!OK(tdm_event_create(device, &event))) return;
+        array_constant(x, 1.0);
+        for (int i = 0; i < 4; i++) {
+            OK(tdm_scale(queue, 2.0, &x->t, &x->t));
+        }
+        OK(tdm_event_record(event, queue));
+        OK(tdm_queue_wait_event(other, event));
+        tdm_event_destroy(event);
+        OK(tdm_scale(other, round, &x->t, &y->t));
+        OK(tdm_queue_finish(other));
+        for (int i = 0; i < N; i++) {
+            want[i] = 16.0 * round;
+        }
+        if (!ARRAY_CHECK(y, want, NULL)) break;
+    }
+    tdm_queue_destroy(other);
+}
+
+/* Opening twice gives one object; the device lives as long as anything of it. */
+Test(queues, device_references) {
+    const tdm_device_info *info = tdm_device_get_info(device);
+    tdm_device *again = NULL;
+    if (!OK(tdm_device_open(info->id, &again))) return;
+    CHECK(again == device, "opening twice gave two objects");
+    CHECK(tdm_device_get_info(again) == info, "another info");
+    CHECK(tdm_device_retain(again) == again, "retain");
+    tdm_device_release(again);
+    tdm_device_release(again);
+    CHECK(tdm_device_retain(NULL) == NULL, "retain(NULL)");
+    tdm_device_release(NULL);
+    check_case("released while a queue and a buffer remain");
+    tdm_buffer *buffer = NULL;
+    OK(tdm_buffer_create(device, 64, &buffer));
+    tdm_device_release(device);
+    OK(tdm_buffer_fill(queue, buffer, 0, 64, "a", 1));
+    char text[64] = "";
+    OK(tdm_buffer_read(queue, buffer, 0, text, 64));
+    CHECK(text[63] == 'a', "the buffer was lost");
+    tdm_queue_destroy(queue);
+    queue = NULL;
+    tdm_buffer_release(buffer);
+    device = NULL;
+    check_case("opened again after the last reference went");
+    if (!OK(tdm_device_open(info->id, &device)) || !OK(tdm_queue_create(device, 0, &queue))) return;
+    array *x = array_1d(TDM_F32, 10);
+    double *want = numbers(10);
+    OK(tdm_fill(queue, 0.0, &x->t));
+    ARRAY_CHECK(x, want, NULL);
+}
+
+/* What one thread does over and over, with its own queue and its own numbers. */
+typedef struct worker {
+    pthread_t thread;
+    pthread_barrier_t *start;
+    int number, rounds;
+    char failure[256];
+} worker;
+
+static bool worker_step(worker *w, tdm_queue *q, tdm_buffer *const *buffers, int round) {
+    enum { N = 48 };
+    static const char *const what[] = {"fill", "fill", "matmul", "bias_add", "row_norm", "read"};
+    tdm_tensor a = tdm_tensor_2d(buffers[0], TDM_F32, N, N);
+    tdm_tensor b = tdm_tensor_2d(buffers[1], TDM_F32, N, N);
+    tdm_tensor c = tdm_tensor_2d(buffers[2], TDM_F32, N, N);
+    tdm_tensor norms = tdm_tensor_1d(buffers[3], TDM_F32, N);
+    float out[N];
+    int mine = w->number + 1 + round % 3;
+    tdm_status steps[6];
+    steps[0] = tdm_fill(q, mine, &a);
+    steps[1] = tdm_fill(q, 0.5, &b);
+    steps[2] = tdm_matmul(q, NULL, &a, &b, &c);
+    steps[3] = tdm_bias_add(q, &c, NULL, TDM_ACTIVATION_RELU, &a, &c);
+    steps[4] = tdm_row_norm(q, TDM_NORM_INF, &c, &norms);
+    steps[5] = tdm_buffer_read(q, buffers[3], 0, out, sizeof out);
+    for (int i = 0; i < 6; i++) {
+        if (steps[i] != TDM_OK) {
+            snprintf(w->failure, sizeof w->failure, "%s: %s", what[i], tdm_last_error());
+            return false;
+        }
+    }
+    for (int i = 0; i < N; i++) {
+        float want = (float)mine * 0.5f * N + (float)mine;
+        if (!(fabsf(out[i] - want) <= 0.0f)) {
+            snprintf(w->failure, sizeof w->failure, "round %d, row %d: %g, not %g", round, i,
+                     (double)out[i], (double)want);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void *worker_run(void *argument) {
+    worker *w = argument;
+    tdm_queue *q = NULL;
+    tdm_buffer *buffers[4] = {NULL};
+    /* All threads make their first product at the same moment (CLBlast < 1.6.1 breaks there). */
+    pthread_barrier_wait(w->start);
+    bool ok = tdm_queue_create(device, 0, &q) == TDM_OK;
+    for (int i = 0; i < 4 && ok; i++) {
+        ok = tdm_buffer_create(device, 48 * 48 * sizeof(float), &buffers[i]) == TDM_OK;
+    }
+    if (!ok) snprintf(w->failure, sizeof w->failure, "%s", tdm_last_error());
+    for (int round = 0; round < w->rounds && ok; round++) {
+        ok = worker_step(w, q, buffers, round);
+        if (round % 4 == 0) {
+            tdm_device_retain(device);
+            tdm_device_release(device);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        tdm_buffer_release(buffers[i]);
+    }
+    tdm_queue_destroy(q);
+    return NULL;
+}
+
+/* Several threads, a queue each, the same kernels with other arguments (a kernel's arguments are
+ * not thread-safe in OpenCL), the first product of all at once. */
+Test(queues, threads) {
+    enum { THREADS = 4 };
+    if (simulator) {
+        check_skip("Oclgrind asserts that one kernel runs at a time (Context.cpp: "
+                   "m_kernelInvocation == NULL)");
+        return;
+    }
+    worker workers[THREADS] = {{0}};
+    pthread_barrier_t start;
+    pthread_barrier_init(&start, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i].start = &start;
+        workers[i].number = i;
+        workers[i].rounds = small ? 2 : 60;
+        if (pthread_create(&workers[i].thread, NULL, worker_run, &workers[i]) != 0) abort();
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].thread, NULL);
+    }
+    pthread_barrier_destroy(&start);
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(!workers[i].failure[0], "thread %d: %s", i, workers[i].failure);
+    }
+}
+
+static void *fail_elsewhere(void *unused) {
+    (void)unused;
+    tdm_buffer *buffer = NULL;
+    static char seen[64];
+    snprintf(seen, sizeof seen, "%s", tdm_last_error());
+    tdm_status status = tdm_buffer_create(NULL, 1, &buffer);
+    return status == TDM_OK ? NULL : seen;
+}
+
+/* The message belongs to the thread: "" before its first failure, and not disturbed by others. */
+Test(queues, messages_are_per_thread) {
+    tdm_buffer *buffer = NULL;
+    REFUSED(tdm_buffer_create(device, SIZE_MAX, &buffer), TDM_ERROR_OUT_OF_MEMORY, NULL);
+    char before[512];
+    snprintf(before, sizeof before, "%s", tdm_last_error());
+    pthread_t thread;
+    void *seen = NULL;
+    if (pthread_create(&thread, NULL, fail_elsewhere, NULL) != 0) abort();
+    pthread_join(thread, &seen);
+    CHECK(seen && ((char *)seen)[0] == '\0', "a new thread sees '%s'", seen ? (char *)seen : "?");
+    CHECK(strcmp(before, tdm_last_error()) == 0, "the message became '%s'", tdm_last_error());
+    OK(tdm_queue_finish(queue));
+    CHECK(strcmp(before, tdm_last_error()) == 0, "a success changed the message");
+}

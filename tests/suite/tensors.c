@@ -1,0 +1,149 @@
+/* Tensors: views, and what may not be made. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/array.h"
+
+TestSuite(tensors, .init = device_open, .fini = device_close);
+
+static bool is(const tdm_tensor *t, int ndim, const int64_t *shape, const int64_t *strides,
+               int64_t offset) {
+    return t->ndim == ndim && t->offset == offset &&
+           memcmp(t->shape, shape, (size_t)ndim * sizeof *shape) == 0 &&
+           memcmp(t->strides, strides, (size_t)ndim * sizeof *strides) == 0;
+}
+#define SHAPE(...) ((int64_t[]){__VA_ARGS__})
+
+/* Names and sizes of the dtypes; any other number is "unknown" and has no size. */
+Test(tensors, dtypes) {
+    static const size_t sizes[TDM_DTYPE_COUNT] = {4, 8, 2, 2, 4, 8, 1};
+    static const char *const names[TDM_DTYPE_COUNT] = {"f32", "f64", "f16", "bf16",
+                                                       "i32", "i64", "u8"};
+    for (int i = 0; i < TDM_DTYPE_COUNT; i++) {
+        CHECK(tdm_dtype_size((tdm_dtype)i) == sizes[i], "size of dtype %d", i);
+        CHECK(strcmp(tdm_dtype_name((tdm_dtype)i), names[i]) == 0, "name of dtype %d", i);
+    }
+    CHECK(tdm_dtype_size((tdm_dtype)99) == 0, "size of dtype 99");
+    CHECK(strcmp(tdm_dtype_name((tdm_dtype)99), "unknown") == 0, "name of dtype 99");
+    CHECK(strcmp(tdm_activation_name((tdm_activation)99), "unknown") == 0, "activation 99");
+    CHECK(strcmp(tdm_activation_name(TDM_ACTIVATION_GELU_TANH), "gelu_tanh") == 0, "gelu_tanh");
+    CHECK(strcmp(tdm_backend_name((tdm_backend)99), "unknown") == 0, "backend 99");
+    CHECK(strcmp(tdm_status_name((tdm_status)99), "TDM_STATUS_UNKNOWN") == 0, "status 99");
+}
+
+/* The views of a 4x6x10 tensor. */
+Test(tensors, views) {
+    tdm_buffer *buffer = NULL;
+    if (!OK(tdm_buffer_create(device, 300 * 4, &buffer))) return;
+    tdm_tensor t, v, w;
+    OK(tdm_tensor_init(buffer, TDM_F32, 3, SHAPE(4, 6, 10), 60, &t));
+    CHECK(is(&t, 3, SHAPE(4, 6, 10), SHAPE(60, 10, 1), 60), "init");
+    CHECK(tdm_tensor_is_contiguous(&t) && tdm_tensor_count(&t) == 240, "init");
+    OK(tdm_tensor_transpose(&t, 0, 2, &v));
+    CHECK(is(&v, 3, SHAPE(10, 6, 4), SHAPE(1, 10, 60), 60), "transpose");
+    CHECK(!tdm_tensor_is_contiguous(&v), "a transposed view is not contiguous");
+    OK(tdm_tensor_slice(&t, 1, 1, 2, 3, &v));
+    CHECK(is(&v, 3, SHAPE(4, 2, 10), SHAPE(60, 30, 1), 70), "slice");
+    OK(tdm_tensor_slice(&v, 2, 9, 1, 1, &w));
+    CHECK(is(&w, 3, SHAPE(4, 2, 1), SHAPE(60, 30, 1), 79), "slice of a slice");
+    OK(tdm_tensor_slice(&t, 0, 4, 0, 1, &w));
+    CHECK(tdm_tensor_count(&w) == 0 && tdm_tensor_is_contiguous(&w), "an empty slice at the end");
+    OK(tdm_tensor_reshape(&t, 2, SHAPE(24, 10), &v));
+    CHECK(is(&v, 2, SHAPE(24, 10), SHAPE(10, 1), 60), "reshape");
+    OK(tdm_tensor_view(&t, 2, SHAPE(3, 4), SHAPE(0, 2), 5, &v));
+    CHECK(is(&v, 2, SHAPE(3, 4), SHAPE(0, 2), 65), "view");
+    OK(tdm_tensor_view(&t, 1, SHAPE(1), SHAPE(1), 239, &v));
+    OK(tdm_tensor_transpose(&t, 1, 1, &v));
+    CHECK(is(&v, 3, SHAPE(4, 6, 10), SHAPE(60, 10, 1), 60), "transpose of a dimension with itself");
+    v = tdm_tensor_1d(buffer, TDM_F64, 7);
+    CHECK(is(&v, 1, SHAPE(7), SHAPE(1), 0) && v.dtype == TDM_F64 && v.buffer == buffer, "1d");
+    v = tdm_tensor_2d(buffer, TDM_U8, 7, 5);
+    CHECK(is(&v, 2, SHAPE(7, 5), SHAPE(5, 1), 0), "2d");
+    v = tdm_tensor_3d(buffer, TDM_U8, 3, 7, 5);
+    CHECK(is(&v, 3, SHAPE(3, 7, 5), SHAPE(35, 5, 1), 0), "3d");
+    OK(tdm_tensor_view(&t, 3, SHAPE(1, 6, 10), SHAPE(77, 10, 1), 0, &v));
+    CHECK(tdm_tensor_is_contiguous(&v), "a dimension of extent 1 may have any stride");
+    OK(tdm_tensor_init(buffer, TDM_F32, 6, SHAPE(2, 1, 3, 1, 5, 10), 0, &v));
+    CHECK(tdm_tensor_count(&v) == 300, "six dimensions");
+    tdm_buffer_release(buffer);
+}
+
+/* Views outside the buffer, bad dimensions, overflowing products, NULLs. */
+Test(tensors, refused) {
+    tdm_buffer *buffer = NULL;
+    if (!OK(tdm_buffer_create(device, 240 * 4, &buffer))) return;
+    tdm_tensor t, v;
+    const tdm_status range = TDM_ERROR_OUT_OF_RANGE, shape = TDM_ERROR_INVALID_SHAPE;
+    const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
+    OK(tdm_tensor_init(buffer, TDM_F32, 3, SHAPE(4, 6, 10), 0, &t));
+    tdm_tensor before = t;
+    REFUSED(tdm_tensor_init(buffer, TDM_F32, 1, SHAPE(241), 0, &v), range, "241");
+    REFUSED(tdm_tensor_init(buffer, TDM_F32, 1, SHAPE(240), 1, &v), range, NULL);
+    REFUSED(tdm_tensor_init(buffer, TDM_F64, 1, SHAPE(121), 0, &v), range, NULL);
+    REFUSED(tdm_tensor_init(buffer, TDM_F32, 1, SHAPE(4), -1, &v), range, "offset");
+    REFUSED(tdm_tensor_init(buffer, TDM_F32, 2, SHAPE(4, -1), 0, &v), shape, "-1");
+    REFUSED(tdm_tensor_init(buffer, TDM_F32, 0, SHAPE(4), 0, &v), shape, "ndim");
+    REFUSED(tdm_tensor_init(buffer, TDM_F32, 7, SHAPE(1, 1, 1, 1, 1, 1, 1), 0, &v), shape, "7");
+    REFUSED(tdm_tensor_init(buffer, (tdm_dtype)9, 1, SHAPE(4), 0, &v), TDM_ERROR_INVALID_DTYPE,
+            "dtype");
+    REFUSED(tdm_tensor_init(NULL, TDM_F32, 1, SHAPE(4), 0, &v), invalid, "buffer");
+    REFUSED(tdm_tensor_init(buffer, TDM_F32, 1, NULL, 0, &v), invalid, "shape");
+    REFUSED(tdm_tensor_init(buffer, TDM_F32, 1, SHAPE(4), 0, NULL), invalid, "tensor");
+    check_case("products that overflow 64 bits");
+    static const int64_t huge[][4] = {{INT64_MAX, 2, 1, 1},
+                                      {1ll << 32, 1ll << 32, 1, 1},
+                                      {1ll << 62, 4, 1, 1},
+                                      {1ll << 16, 1ll << 16, 1ll << 16, 1ll << 16},
+                                      {INT64_MAX / 4, 1, 1, 1}};
+    for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++) {
+        tdm_status status = tdm_tensor_init(buffer, TDM_F32, 4, huge[i], 0, &v);
+        CHECK(status == shape || status == range, "product %zu was accepted", i);
+    }
+    CHECK(tdm_tensor_view(&t, 2, SHAPE(2, 2), SHAPE(INT64_MAX, INT64_MAX), 0, &v) != TDM_OK,
+          "strides whose sum overflows were accepted");
+    CHECK(tdm_tensor_view(&t, 1, SHAPE(2), SHAPE(1), INT64_MAX, &v) != TDM_OK,
+          "an offset that overflows was accepted");
+    check_case("views");
+    REFUSED(tdm_tensor_view(&t, 1, SHAPE(241), SHAPE(1), 0, &v), range, NULL);
+    REFUSED(tdm_tensor_view(&t, 1, SHAPE(2), SHAPE(240), 0, &v), range, NULL);
+    CHECK(tdm_tensor_view(&t, 1, SHAPE(2), SHAPE(-1), 5, &v) != TDM_OK, "a negative stride");
+    REFUSED(tdm_tensor_view(&t, 1, SHAPE(2), SHAPE(1), -1, &v), range, "offset");
+    REFUSED(tdm_tensor_slice(&t, 3, 0, 1, 1, &v), range, "dim");
+    REFUSED(tdm_tensor_slice(&t, -1, 0, 1, 1, &v), range, "dim");
+    REFUSED(tdm_tensor_slice(&t, 1, 6, 1, 1, &v), range, "6");
+    REFUSED(tdm_tensor_slice(&t, 1, 0, 4, 2, &v), range, NULL);
+    REFUSED(tdm_tensor_slice(&t, 1, -1, 1, 1, &v), range, "start");
+    REFUSED(tdm_tensor_slice(&t, 1, 0, -1, 1, &v), range, "count");
+    CHECK(tdm_tensor_slice(&t, 1, 0, 2, 0, &v) != TDM_OK, "step 0");
+    CHECK(tdm_tensor_slice(&t, 1, 0, 2, INT64_MAX, &v) != TDM_OK, "a step that overflows");
+    REFUSED(tdm_tensor_transpose(&t, 0, 3, &v), range, "dim1");
+    REFUSED(tdm_tensor_transpose(&t, -1, 0, &v), range, "dim0");
+    REFUSED(tdm_tensor_reshape(&t, 2, SHAPE(24, 9), &v), shape, NULL);
+    OK(tdm_tensor_transpose(&t, 0, 1, &v));
+    CHECK(tdm_tensor_reshape(&v, 1, SHAPE(240), &v) != TDM_OK, "reshape of a transposed view");
+    REFUSED(tdm_tensor_view(NULL, 1, SHAPE(2), SHAPE(1), 0, &v), invalid, "tensor");
+    CHECK(memcmp(&before, &t, sizeof t) == 0, "the source was changed");
+
+    check_case("tensors made by hand are checked by the operation that gets them");
+    tdm_tensor good = tdm_tensor_1d(buffer, TDM_F32, 240), bad = good;
+    bad.shape[0] = 241;
+    CHECK(tdm_add(queue, &good, &bad, &good) != TDM_OK, "past the buffer's end");
+    bad = good, bad.offset = -1;
+    CHECK(tdm_add(queue, &bad, &bad, &bad) != TDM_OK, "a negative offset");
+    bad = good, bad.strides[0] = -1;
+    CHECK(tdm_fill(queue, 1.0, &bad) != TDM_OK, "a negative stride");
+    bad = good, bad.ndim = 7;
+    CHECK(tdm_fill(queue, 1.0, &bad) != TDM_OK, "7 dimensions");
+    bad = good, bad.ndim = 0;
+    CHECK(tdm_fill(queue, 1.0, &bad) != TDM_OK, "0 dimensions");
+    bad = good, bad.dtype = (tdm_dtype)77;
+    CHECK(tdm_fill(queue, 1.0, &bad) != TDM_OK, "dtype 77");
+    bad = good, bad.buffer = NULL;
+    CHECK(tdm_fill(queue, 1.0, &bad) != TDM_OK, "no buffer");
+    bad = good, bad.shape[0] = INT64_MAX;
+    CHECK(tdm_fill(queue, 1.0, &bad) != TDM_OK, "a huge shape");
+    bad = good, bad.shape[0] = 100, bad.strides[0] = INT64_MAX / 50;
+    CHECK(tdm_fill(queue, 1.0, &bad) != TDM_OK, "an extent that overflows");
+    tdm_buffer_release(buffer);
+}

@@ -1,0 +1,221 @@
+/* Device fixtures and guarded arrays. */
+#include "array.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+tdm_device *device;
+tdm_queue *queue;
+bool small;
+bool simulator;
+
+const tdm_dtype float_dtypes[4] = {TDM_F32, TDM_F64, TDM_F16, TDM_BF16};
+
+enum { ARRAYS_MOST = 64, NUMBERS_MOST = 256 };
+static array *arrays[ARRAYS_MOST];
+static int array_count;
+static double *blocks[NUMBERS_MOST];
+static int block_count;
+
+/* Host memory is not what is tested: without it there is nothing to do but end the test. */
+static void *need(void *memory) {
+    if (!memory) {
+        fprintf(stderr, "tests: out of host memory\n");
+        abort();
+    }
+    return memory;
+}
+
+void device_open(void) {
+    random_start();
+    const char *name = getenv("TDM_TEST_DEVICE");
+    small = getenv("TDM_TEST_SMALL") != NULL;
+    simulator = getenv("TDM_TEST_SIMULATOR") != NULL;
+    check_device(name ? name : "(default)");
+    fprintf(stderr, "TDM_TEST_SEED=%llu\n", (unsigned long long)random_seed());
+    /* A device that is required but missing fails here: never a skip. */
+    bool ok = OK(tdm_device_open(name, &device)) && OK(tdm_queue_create(device, 0, &queue));
+    if (!ok) {
+        fprintf(stderr, "tests: device %s is required\n", name ? name : "(default)");
+        abort();
+    }
+    check_device(tdm_device_get_info(device)->id);
+}
+
+void device_close(void) {
+    array_free_all();
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+    queue = NULL;
+    device = NULL;
+}
+
+double *numbers(int64_t count) {
+    if (block_count == NUMBERS_MOST) abort();
+    double *block = need(calloc((size_t)(count > 0 ? count : 1), sizeof *block));
+    blocks[block_count++] = block;
+    return block;
+}
+
+void array_free_all(void) {
+    for (int i = 0; i < array_count; i++) {
+        tdm_buffer_release(arrays[i]->t.buffer);
+        free(arrays[i]->image);
+        free(arrays[i]->v);
+        free(arrays[i]);
+    }
+    array_count = 0;
+    for (int i = 0; i < block_count; i++) {
+        free(blocks[i]);
+    }
+    block_count = 0;
+}
+
+size_t element_offset(const tdm_tensor *t, int64_t index) {
+    int64_t at = t->offset;
+    for (int d = t->ndim - 1; d >= 0; d--) {
+        at += index % t->shape[d] * t->strides[d];
+        index /= t->shape[d];
+    }
+    return (size_t)at * tdm_dtype_size(t->dtype);
+}
+
+array *array_new(tdm_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides) {
+    if (array_count == ARRAYS_MOST) abort();
+    array *a = need(calloc(1, sizeof *a));
+    arrays[array_count++] = a;
+    size_t size = tdm_dtype_size(dtype);
+    /* Views that are not aligned to anything but their element are the rule, not the exception. */
+    int64_t before = random_integer(1, 37), behind = random_integer(8, 40);
+    int64_t last = 0, dense = 1;
+    a->count = 1;
+    a->t.dtype = dtype;
+    a->t.ndim = ndim;
+    a->t.offset = before;
+    for (int d = ndim - 1; d >= 0; d--) {
+        a->t.shape[d] = shape[d];
+        a->t.strides[d] = strides ? strides[d] : dense;
+        dense *= shape[d] > 0 ? shape[d] : 1;
+        a->count *= shape[d];
+        last += shape[d] > 0 ? (shape[d] - 1) * a->t.strides[d] : 0;
+    }
+    a->bytes = (size_t)(before + last + 1 + behind) * size;
+    a->image = need(malloc(a->bytes));
+    a->v = need(calloc((size_t)(a->count ? a->count : 1), sizeof(double)));
+    for (size_t i = 0; i < a->bytes; i += size) {
+        if (dtype_is_float(dtype)) {
+            encode(dtype, (long double)NAN, a->image + i);
+        } else {
+            memset(a->image + i, 0xa5, size);
+        }
+    }
+    for (int64_t i = 0; i < a->count; i++) {
+        a->v[i] = dtype_is_float(dtype) ? (double)NAN : (double)decode(dtype, a->image);
+    }
+    if (OK(tdm_buffer_create(device, a->bytes, &a->t.buffer))) {
+        OK(tdm_buffer_write(queue, a->t.buffer, 0, a->image, a->bytes));
+    }
+    return a;
+}
+
+array *array_2d(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t stride) {
+    return array_new(dtype, 2, (int64_t[]){rows, cols}, (int64_t[]){stride, 1});
+}
+
+array *array_1d(tdm_dtype dtype, int64_t n) { return array_new(dtype, 1, &n, NULL); }
+
+/* v into the image, and back, so that v has what a dtype, or a repeated element, made of it. */
+static void store(array *a) {
+    for (int64_t i = 0; i < a->count; i++) {
+        encode(a->t.dtype, (long double)a->v[i], a->image + element_offset(&a->t, i));
+    }
+    array_decode(a, a->image, a->v);
+    if (a->count) OK(tdm_buffer_write(queue, a->t.buffer, 0, a->image, a->bytes));
+}
+
+void array_uniform(array *a, double lo, double hi) {
+    for (int64_t i = 0; i < a->count; i++) {
+        a->v[i] = random_uniform(lo, hi);
+    }
+    store(a);
+}
+
+void array_integers(array *a, int64_t lo, int64_t hi) {
+    for (int64_t i = 0; i < a->count; i++) {
+        a->v[i] = (double)random_integer(lo, hi);
+    }
+    store(a);
+}
+
+void array_constant(array *a, double x) {
+    for (int64_t i = 0; i < a->count; i++) {
+        a->v[i] = x;
+    }
+    store(a);
+}
+
+void array_set(array *a, const double *values) {
+    if (a->count) memcpy(a->v, values, (size_t)a->count * sizeof *values);
+    store(a);
+}
+
+void array_download(const array *a, unsigned char *now) {
+    memset(now, 0x5a, a->bytes);
+    OK(tdm_buffer_read(queue, a->t.buffer, 0, now, a->bytes));
+}
+
+void array_decode(const array *a, const unsigned char *now, double *out) {
+    for (int64_t i = 0; i < a->count; i++) {
+        out[i] = (double)decode(a->t.dtype, now + element_offset(&a->t, i));
+    }
+}
+
+/* First byte that changed outside the elements of the view, or the number of bytes. */
+static size_t first_stray(const array *a, unsigned char *now) {
+    size_t size = tdm_dtype_size(a->t.dtype);
+    for (int64_t i = 0; i < a->count; i++) {
+        size_t at = element_offset(&a->t, i);
+        memcpy(now + at, a->image + at, size);
+    }
+    if (memcmp(now, a->image, a->bytes) == 0) return a->bytes;
+    size_t at = 0;
+    while (at < a->bytes && now[at] == a->image[at]) {
+        at++;
+    }
+    return at;
+}
+
+bool array_check(const char *file, int line, const char *name, const array *a, const double *want,
+                 const double *bound) {
+    unsigned char *now = need(malloc(a->bytes));
+    double *got = need(malloc((size_t)(a->count ? a->count : 1) * sizeof *got));
+    array_download(a, now);
+    array_decode(a, now, got);
+    int64_t bad = first_difference(got, want, bound, a->count);
+    if (bad >= 0) {
+        check_fail(file, line, "%s (%s) element %lld of %lld is %.17g, not %.17g within %.3g", name,
+                   tdm_dtype_name(a->t.dtype), (long long)bad, (long long)a->count, got[bad],
+                   want[bad], bound ? bound[bad] : 0.0);
+    }
+    size_t stray = first_stray(a, now);
+    if (stray < a->bytes) {
+        check_fail(file, line,
+                   "%s: byte %zu of %zu, outside the tensor (it starts at byte %zu), "
+                   "was written",
+                   name, stray, a->bytes, (size_t)a->t.offset * tdm_dtype_size(a->t.dtype));
+    }
+    free(now);
+    free(got);
+    return bad < 0 && stray == a->bytes;
+}
+
+bool array_check_same(const char *file, int line, const char *name, const array *a) {
+    unsigned char *now = need(malloc(a->bytes));
+    array_download(a, now);
+    bool same = memcmp(now, a->image, a->bytes) == 0;
+    if (!same) check_fail(file, line, "%s was changed", name);
+    free(now);
+    return same;
+}

@@ -1,0 +1,83 @@
+/* The device under test, and tensors on it that notice a stray write.
+ *
+ * An array is a tensor inside a larger buffer: before, behind and between its elements (the gaps of
+ * a strided view) lie guards, filled like the unwritten elements with a NaN pattern, so that a read
+ * outside poisons the result and a write outside is found by comparing every byte. */
+#ifndef TEST_ARRAY_H
+#define TEST_ARRAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tandem/tandem.h>
+
+#include "check.h"
+#include "random.h"
+#include "values.h"
+
+/* Opened by device_open: the device that TDM_TEST_DEVICE names, and a queue on it. */
+extern tdm_device *device;
+extern tdm_queue *queue;
+
+/* TDM_TEST_SMALL is set: a slow simulator or sanitizer; cases with much work shrink. */
+extern bool small;
+
+/* TDM_TEST_SIMULATOR is set: the device is Oclgrind, whose own faults are named where they matter.
+ */
+extern bool simulator;
+
+/* Fixtures of every suite: they seed the generator, print seed and device, and fail the test when
+ * the device is missing. */
+void device_open(void);
+void device_close(void);
+
+typedef struct array {
+    tdm_tensor t;
+    unsigned char *image; /* the whole buffer as it was uploaded */
+    size_t bytes;         /* of the whole buffer */
+    double *v;            /* what the elements hold, row-major */
+    int64_t count;
+} array;
+
+/* A tensor of a dtype, its elements undefined (NaN pattern). strides NULL: contiguous. Owned by the
+ * list that array_free_all empties. */
+array *array_new(tdm_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides);
+
+/* The same in two dimensions with a row stride; and in one. */
+array *array_2d(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t stride);
+array *array_1d(tdm_dtype dtype, int64_t n);
+
+/* Ways to set the elements, rounded to the dtype; v has what they became. Each uploads. */
+void array_uniform(array *a, double lo, double hi);
+void array_integers(array *a, int64_t lo, int64_t hi);
+void array_constant(array *a, double x);
+void array_set(array *a, const double *values);
+
+/* Reads the buffer back into `now` (its size), synchronously. */
+void array_download(const array *a, unsigned char *now);
+
+/* Elements of a downloaded buffer as numbers, row-major. */
+void array_decode(const array *a, const unsigned char *now, double *out);
+
+/* The output holds `want` within `bound` (NULL: exactly), and nothing around it changed. False, and
+ * a failure reported, when not. */
+bool array_check(const char *file, int line, const char *name, const array *a, const double *want,
+                 const double *bound);
+#define ARRAY_CHECK(a, want, bound) array_check(__FILE__, __LINE__, #a, a, want, bound)
+
+/* Not one byte of the buffer changed. */
+bool array_check_same(const char *file, int line, const char *name, const array *a);
+#define ARRAY_SAME(a) array_check_same(__FILE__, __LINE__, #a, a)
+
+/* Memory for references, freed by array_free_all. */
+double *numbers(int64_t count);
+
+/* Releases every array and every numbers() made so far. */
+void array_free_all(void);
+
+/* Byte offset of element `index` (row-major) of a tensor in its buffer. */
+size_t element_offset(const tdm_tensor *t, int64_t index);
+
+extern const tdm_dtype float_dtypes[4];
+
+#endif

@@ -1,0 +1,42 @@
+/* The few macros of Criterion that the suites use, for ThreadSanitizer builds: Criterion's process
+ * runner (BoxFort) and ThreadSanitizer both want fixed addresses, and neither starts with the
+ * other. The same test files, the same filter, one forked process a test, one test at a time. */
+#ifndef PLAIN_CRITERION_H
+#define PLAIN_CRITERION_H
+
+#include <stddef.h>
+
+typedef struct plain_fixture {
+    void (*init)(void);
+    void (*fini)(void);
+} plain_fixture;
+
+typedef struct plain_test {
+    const char *suite, *name;
+    void (*run)(void);
+    const plain_fixture *fixture;
+    struct plain_test *next;
+} plain_test;
+
+void plain_register(plain_test *test);
+
+/* Marks the test as failed; the second ends it, the third ends it as skipped. */
+void plain_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void plain_abort(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void plain_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+#define TestSuite(suite, ...) static const plain_fixture suite##_fixture = {__VA_ARGS__}
+
+#define Test(suite_, name_)                                                                        \
+    static void suite_##_##name_(void);                                                            \
+    __attribute__((constructor)) static void suite_##_##name_##_register(void) {                   \
+        static plain_test test = {#suite_, #name_, suite_##_##name_, &suite_##_fixture, NULL};     \
+        plain_register(&test);                                                                     \
+    }                                                                                              \
+    static void suite_##_##name_(void)
+
+#define cr_expect_fail(...) plain_fail(__VA_ARGS__)
+#define cr_assert_fail(...) plain_abort(__VA_ARGS__)
+#define cr_skip_test(...) plain_skip(__VA_ARGS__)
+
+#endif

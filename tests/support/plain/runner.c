@@ -1,0 +1,96 @@
+/* The runner behind plain/criterion/criterion.h: --filter PATTERN as in Criterion ("suite/test"
+ * with
+ * * and @(a|b)); other options are taken and ignored. */
+#include <criterion/criterion.h>
+
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SKIPPED = 77 };
+
+static plain_test *tests;
+static int failed;
+
+void plain_register(plain_test *test) {
+    test->next = tests;
+    tests = test;
+}
+
+static void say(const char *format, va_list args) {
+    fputs("[----] ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
+void plain_fail(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    failed = 1;
+}
+
+void plain_abort(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    _exit(1);
+}
+
+void plain_skip(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    _exit(SKIPPED);
+}
+
+/* One test in a process of its own; its exit status. The process ends by exit(), so that the
+ * sanitizer's last word is heard and counts. */
+static int run(const plain_test *test) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        if (test->fixture->init) test->fixture->init();
+        test->run();
+        if (test->fixture->fini) test->fixture->fini();
+        exit(failed);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int main(int argc, char **argv) {
+    const char *filter = "*/*";
+    for (int i = 1; i + 1 < argc; i++) {
+        if (strcmp(argv[i], "--filter") == 0) filter = argv[i + 1];
+    }
+    int tested = 0, passing = 0, failing = 0, crashing = 0, skipped = 0;
+    for (const plain_test *test = tests; test; test = test->next) {
+        char name[256];
+        snprintf(name, sizeof name, "%s/%s", test->suite, test->name);
+        if (fnmatch(filter, name, FNM_EXTMATCH) != 0) continue;
+        int status = run(test);
+        tested++;
+        passing += status == 0;
+        skipped += status == SKIPPED;
+        crashing += status < 0;
+        failing += status != 0 && status != SKIPPED;
+        const char *word = status == 0         ? "PASS"
+                           : status == SKIPPED ? "SKIP"
+                           : status < 0        ? "CRASH"
+                                               : "FAIL";
+        if (status) fprintf(stderr, "[%s] %s::%s\n", word, test->suite, test->name);
+    }
+    printf(
+        "[====] Synthesis: Tested: %d | Passing: %d | Failing: %d | Crashing: %d | Skipped: %d\n",
+        tested, passing, failing, crashing, skipped);
+    return failing > 0;
+}

@@ -1,0 +1,203 @@
+/* What the library says in a process of its own: the tests run it with an environment of theirs.
+ *
+ *   probe list             ids of all devices, one a line, then "default: ID"
+ *   probe find NAME        "ID" of the device a name means ("-": NULL)
+ *   probe work NAME        opens the device ("-": the default), runs kernels and a product, checks
+ *   probe diagnose         every diagnostic item, one a line
+ *   probe fork NAME        uses the library, forks, and tells what calls give in the child
+ *   probe fork-first       forks before any use: the child must work
+ *   probe exit NAME        works, and ends without giving anything back
+ *   probe thread NAME      works in a second thread while the first one returns from main
+ *
+ * First the status of what failed, or TDM_OK, then its message. Exit status 0 unless a number is
+ * wrong (3) or the arguments are (2). */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tandem/tandem.h>
+
+static int tell(tdm_status status) {
+    printf("%s\n", tdm_status_name(status));
+    if (status != TDM_OK) printf("%s\n", tdm_last_error());
+    fflush(stdout);
+    return status == TDM_OK;
+}
+
+static int list(void) {
+    size_t count = 0, index = 0;
+    const tdm_device_info *info = NULL;
+    if (!tell(tdm_get_device_count(&count))) return 0;
+    for (size_t i = 0; i < count; i++) {
+        if (tdm_get_device_info(i, &info) != TDM_OK) return tell(TDM_ERROR_BACKEND) + 3;
+        printf("%s|%s|%d|%s\n", info->id, info->name, (int)info->type, info->platform);
+    }
+    tdm_status status = tdm_find_device(NULL, &index);
+    if (status != TDM_OK || tdm_get_device_info(index, &info) != TDM_OK) return tell(status) * 0;
+    printf("default: %s\n", info->id);
+    return 0;
+}
+
+static int find(const char *name) {
+    size_t index = 0;
+    const tdm_device_info *info = NULL;
+    if (!tell(tdm_find_device(name, &index))) return 0;
+    if (tdm_get_device_info(index, &info) != TDM_OK) return 3;
+    printf("%s\n", info->id);
+    return 0;
+}
+
+enum { N = 16 };
+
+/* LayerNorm of ±1, whose result is itself, then its product with ones: exact zeros and signs. */
+static tdm_status compute(tdm_device *device, tdm_queue *queue, float *out) {
+    tdm_buffer *buffers[3] = {NULL};
+    tdm_status status = TDM_OK;
+    float x[N * N], ones[N * N];
+    for (int i = 0; i < N * N; i++) {
+        x[i] = i % 2 ? -1.0f : 1.0f;
+        ones[i] = (float)(i % N + 1);
+    }
+    for (int i = 0; i < 3 && status == TDM_OK; i++) {
+        status = tdm_buffer_create(device, sizeof x, &buffers[i]);
+    }
+    if (status == TDM_OK) status = tdm_buffer_write(queue, buffers[0], 0, x, sizeof x);
+    if (status == TDM_OK) status = tdm_buffer_write(queue, buffers[1], 0, ones, sizeof ones);
+    if (status == TDM_OK) {
+        tdm_tensor a = tdm_tensor_2d(buffers[0], TDM_F32, N, N);
+        tdm_tensor b = tdm_tensor_2d(buffers[1], TDM_F32, N, N);
+        tdm_tensor c = tdm_tensor_2d(buffers[2], TDM_F32, N, N);
+        tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+        options.transpose_b = true;
+        status = tdm_layer_norm(queue, &a, NULL, NULL, 0.0, &a);
+        if (status == TDM_OK) status = tdm_matmul(queue, &options, &a, &b, &c);
+    }
+    if (status == TDM_OK) status = tdm_buffer_read(queue, buffers[2], 0, out, N * N * sizeof *out);
+    for (int i = 0; i < 3; i++) {
+        tdm_buffer_release(buffers[i]);
+    }
+    return status;
+}
+
+static int work(const char *name, int give_back) {
+    tdm_device *device = NULL;
+    tdm_queue *queue = NULL;
+    float out[N * N];
+    tdm_status status = tdm_device_open(name, &device);
+    if (status == TDM_OK) status = tdm_queue_create(device, 0, &queue);
+    if (status == TDM_OK) status = compute(device, queue, out);
+    if (!tell(status)) return 0;
+    printf("%s\n", tdm_device_get_info(device)->id);
+    for (int i = 0; i < N * N; i++) {
+        /* 1 - 2 + 3 … - 16 = -8 */
+        if (!(out[i] > -8.001f && out[i] < -7.999f)) {
+            printf("wrong: element %d is %g\n", i, (double)out[i]);
+            return 3;
+        }
+    }
+    if (give_back) {
+        tdm_queue_destroy(queue);
+        tdm_device_release(device);
+    }
+    return 0;
+}
+
+static int diagnose(void) {
+    const tdm_diagnostic *items = NULL;
+    size_t count = 0;
+    if (!tell(tdm_get_diagnostics(&items, &count))) return 0;
+    for (size_t i = 0; i < count; i++) {
+        printf("%d|%s|%s|%s|%s\n", (int)items[i].kind, items[i].ok ? "ok" : "no", items[i].subject,
+               items[i].detail, items[i].advice);
+    }
+    return 0;
+}
+
+static int join(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+}
+
+static int use_after_fork(const char *name) {
+    tdm_device *device = NULL;
+    tdm_queue *queue = NULL;
+    tdm_buffer *buffer = NULL;
+    float out[N * N];
+    if (tdm_device_open(name, &device) != TDM_OK || tdm_queue_create(device, 0, &queue) != TDM_OK ||
+        tdm_buffer_create(device, 64, &buffer) != TDM_OK || compute(device, queue, out) != TDM_OK) {
+        return tell(TDM_ERROR_BACKEND) + 3;
+    }
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        size_t count = 0;
+        tdm_device *again = NULL;
+        tdm_buffer *more = NULL;
+        tdm_queue *other = NULL;
+        tdm_event *event = NULL;
+        tdm_tensor t = tdm_tensor_1d(buffer, TDM_F32, 8);
+        tell(tdm_get_device_count(&count));
+        tell(tdm_device_open(name, &again));
+        tell(tdm_queue_create(device, 0, &other));
+        tell(tdm_event_create(device, &event));
+        tell(tdm_buffer_create(device, 64, &more));
+        tell(tdm_buffer_write(queue, buffer, 0, out, 64));
+        tell(tdm_buffer_read(queue, buffer, 0, out, 64));
+        tell(tdm_fill(queue, 1.0, &t));
+        tell(tdm_add(queue, &t, &t, &t));
+        tell(tdm_queue_finish(queue));
+        /* Giving back must not hang either. */
+        tdm_buffer_release(buffer);
+        tdm_queue_destroy(queue);
+        tdm_device_release(device);
+        printf("child ends\n");
+        fflush(stdout);
+        exit(0);
+    }
+    int result = join(child);
+    printf("parent:\n");
+    tell(compute(device, queue, out));
+    tdm_buffer_release(buffer);
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+    return result;
+}
+
+static int fork_first(void) {
+    pid_t child = fork();
+    if (child == 0) exit(work("cpu", 1));
+    int result = join(child);
+    return result ? result : work("cpu", 1);
+}
+
+static void *work_in_thread(void *name) {
+    for (int i = 0; i < 50; i++) {
+        work(name, 1);
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    char *name = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
+    if (strcmp(what, "list") == 0) return list();
+    if (strcmp(what, "find") == 0) return find(name);
+    if (strcmp(what, "work") == 0) return work(name, 1);
+    if (strcmp(what, "exit") == 0) return work(name, 0);
+    if (strcmp(what, "diagnose") == 0) return diagnose();
+    if (strcmp(what, "fork") == 0) return use_after_fork(name);
+    if (strcmp(what, "fork-first") == 0) return fork_first();
+    if (strcmp(what, "thread") == 0) {
+        pthread_t thread;
+        if (work(name, 1) != 0) return 3;
+        if (pthread_create(&thread, NULL, work_in_thread, name) != 0) return 3;
+        usleep(5000);
+        return 0;
+    }
+    fprintf(stderr, "probe: unknown command '%s'\n", what);
+    return 2;
+}

@@ -1,0 +1,162 @@
+/* Conversions between numbers and the bytes of a dtype. */
+#include "values.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+/* What IEEE 754 says of a binary format: digits of the significand, smallest normal exponent,
+ * largest exponent. bf16 is f32's first 16 bits. */
+typedef struct format {
+    int digits, least, most;
+} format;
+
+static format format_of(tdm_dtype dtype) {
+    switch (dtype) {
+    case TDM_F64:
+        return (format){53, -1022, 1023};
+    case TDM_F16:
+        return (format){11, -14, 15};
+    case TDM_BF16:
+        return (format){8, -126, 127};
+    default:
+        return (format){24, -126, 127};
+    }
+}
+
+bool dtype_is_float(tdm_dtype dtype) {
+    return dtype == TDM_F32 || dtype == TDM_F64 || dtype == TDM_F16 || dtype == TDM_BF16;
+}
+
+double dtype_eps(tdm_dtype dtype) {
+    return dtype_is_float(dtype) ? ldexp(1.0, 1 - format_of(dtype).digits) : 0.0;
+}
+
+double compute_eps(tdm_dtype dtype) {
+    return dtype == TDM_F64 ? dtype_eps(TDM_F64) : dtype_eps(TDM_F32);
+}
+
+double half_ulp(tdm_dtype dtype, double x) {
+    format f = format_of(dtype);
+    int exponent = 0;
+    frexp(x, &exponent);
+    exponent -= 1;
+    if (x == 0.0 || exponent < f.least) exponent = f.least;
+    return ldexp(1.0, exponent - f.digits);
+}
+
+double dtype_max(tdm_dtype dtype) {
+    format f = format_of(dtype);
+    return ldexp(2.0 - ldexp(1.0, 1 - f.digits), f.most);
+}
+
+/* The 16-bit pattern of x, rounded to nearest, ties to even. */
+static uint16_t narrow(format f, long double x) {
+    int fraction = f.digits - 1;
+    unsigned sign = signbit(x) ? 0x8000u : 0u;
+    unsigned infinity = (2u * (unsigned)f.most + 1u) << fraction;
+    if (isnan(x)) return (uint16_t)(infinity | (1u << (fraction - 1)));
+    if (isinf(x)) return (uint16_t)(sign | infinity);
+    if (x == 0.0L) return (uint16_t)sign;
+    int exponent = 0;
+    frexpl(x, &exponent);
+    exponent -= 1;
+    if (exponent < f.least) exponent = f.least;
+    if (exponent > f.most) return (uint16_t)(sign | infinity);
+    long double steps = nearbyintl(ldexpl(fabsl(x), fraction - exponent));
+    unsigned mantissa = (unsigned)steps;
+    /* A subnormal has biased exponent 0 and no hidden bit; a carry moves into the exponent. */
+    unsigned biased = (unsigned)(exponent - f.least);
+    unsigned bits = (biased << fraction) + mantissa;
+    return (uint16_t)(sign | (bits > infinity ? infinity : bits));
+}
+
+static long double widen(format f, uint16_t bits) {
+    int fraction = f.digits - 1;
+    int mantissa = bits & ((1 << fraction) - 1);
+    int biased = (bits & 0x7fff) >> fraction;
+    long double x = 0;
+    if (biased == 2 * f.most + 1) {
+        x = mantissa ? (long double)NAN : (long double)INFINITY;
+    } else if (biased == 0) {
+        x = ldexpl((long double)mantissa, f.least - fraction);
+    } else {
+        x = ldexpl((long double)(mantissa + (1 << fraction)), biased - 1 + f.least - fraction);
+    }
+    return bits & 0x8000 ? -x : x;
+}
+
+long double decode(tdm_dtype dtype, const void *bytes) {
+    float f32;
+    double f64;
+    uint16_t u16;
+    int32_t i32;
+    int64_t i64;
+    switch (dtype) {
+    case TDM_F32:
+        memcpy(&f32, bytes, sizeof f32);
+        return (long double)f32;
+    case TDM_F64:
+        memcpy(&f64, bytes, sizeof f64);
+        return (long double)f64;
+    case TDM_F16:
+    case TDM_BF16:
+        memcpy(&u16, bytes, sizeof u16);
+        return widen(format_of(dtype), u16);
+    case TDM_I32:
+        memcpy(&i32, bytes, sizeof i32);
+        return (long double)i32;
+    case TDM_I64:
+        memcpy(&i64, bytes, sizeof i64);
+        return (long double)i64;
+    default:
+        return (long double)*(const unsigned char *)bytes;
+    }
+}
+
+static int64_t saturated(long double x, int64_t least, int64_t most) {
+    if (isnan(x)) return 0;
+    if (x <= (long double)least) return least;
+    if (x >= (long double)most) return most;
+    return (int64_t)x;
+}
+
+void encode_integer(tdm_dtype dtype, int64_t x, void *bytes) {
+    uint64_t low = (uint64_t)x;
+    if (dtype == TDM_I64) {
+        memcpy(bytes, &low, 8);
+    } else if (dtype == TDM_I32) {
+        uint32_t low32 = (uint32_t)low;
+        memcpy(bytes, &low32, 4);
+    } else if (dtype == TDM_U8) {
+        *(unsigned char *)bytes = (unsigned char)low;
+    } else {
+        encode(dtype, (long double)x, bytes);
+    }
+}
+
+void encode(tdm_dtype dtype, long double x, void *bytes) {
+    if (dtype == TDM_F32) {
+        float f32 = (float)x;
+        memcpy(bytes, &f32, sizeof f32);
+    } else if (dtype == TDM_F64) {
+        double f64 = (double)x;
+        memcpy(bytes, &f64, sizeof f64);
+    } else if (dtype == TDM_F16 || dtype == TDM_BF16) {
+        uint16_t u16 = narrow(format_of(dtype), x);
+        memcpy(bytes, &u16, sizeof u16);
+    } else if (dtype == TDM_I32) {
+        encode_integer(dtype, saturated(x, INT32_MIN, INT32_MAX), bytes);
+    } else if (dtype == TDM_I64) {
+        encode_integer(dtype, saturated(x, INT64_MIN, INT64_MAX), bytes);
+    } else {
+        encode_integer(dtype, saturated(x, 0, 255), bytes);
+    }
+}
+
+double rounded(tdm_dtype dtype, double x) {
+    unsigned char bytes[8];
+    encode(dtype, x, bytes);
+    return (double)decode(dtype, bytes);
+}

@@ -1,0 +1,39 @@
+/* Values of every dtype as numbers: conversions written from the formats' definitions, in extended
+ * precision and without the library, so that they can judge it. long double holds every value of
+ * every dtype exactly. */
+#ifndef TEST_VALUES_H
+#define TEST_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tandem/tensor.h>
+
+/* Distance from 1 to the next larger value (2^-23 for f32), 0 for integers. */
+double dtype_eps(tdm_dtype dtype);
+
+/* eps of the arithmetic: that of f32 for the 16-bit floats. */
+double compute_eps(tdm_dtype dtype);
+
+/* Half a unit in the last place at |x|: the largest error of rounding x to the dtype once. */
+double half_ulp(tdm_dtype dtype, double x);
+
+/* Largest finite value. */
+double dtype_max(tdm_dtype dtype);
+
+bool dtype_is_float(tdm_dtype dtype);
+
+/* One element at `bytes`. */
+long double decode(tdm_dtype dtype, const void *bytes);
+
+/* Writes x as one element: to nearest even for floats, truncated and saturated for integers with
+ * NaN as 0, as tdm_cast promises for a float source. */
+void encode(tdm_dtype dtype, long double x, void *bytes);
+
+/* As encode, for a source of integer dtype: a narrower integer keeps the low bits. */
+void encode_integer(tdm_dtype dtype, int64_t x, void *bytes);
+
+/* x as the dtype would hold it. */
+double rounded(tdm_dtype dtype, double x);
+
+#endif
