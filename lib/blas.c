@@ -32,17 +32,13 @@ static bool ask(const tdmi_attached_blas *slot, const tdmi_gemm *gemm, bool *fus
     return slot->blas->supports(slot->state, &plain);
 }
 
-static tdm_status refuse_forced(const tdm_queue *queue, const tdmi_gemm *gemm, const char *forced,
-                                bool known) {
-    if (!known)
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                         "TANDEM_BLAS is \"%s\", which %s does not have; unset it, or use another "
-                         "device",
-                         forced, queue->device->facts->info.id);
-    return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                     "TANDEM_BLAS is \"%s\", which does not support this %s product on %s; unset "
-                     "it, or set it to \"builtin\"",
-                     forced, tdm_dtype_name(gemm->dtype), queue->device->facts->info.id);
+/* Give the product to provider i of the list, if it is installed and supports it. */
+static tdm_status offer(tdm_queue *queue, const tdmi_blas *blas, int i, const tdmi_gemm *gemm,
+                        tdmi_blas_choice *choice) {
+    tdmi_attached_blas *slot = &queue->blas[i];
+    TDMI_TRY(attach(queue, slot, blas));
+    if (ask(slot, gemm, &choice->fused)) choice->provider = slot;
+    return TDM_OK;
 }
 
 tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *choice) {
@@ -50,20 +46,24 @@ tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_c
     *choice = (tdmi_blas_choice){NULL, false};
     if (forced && strcmp(forced, "builtin") == 0) return TDM_OK;
     const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
-    bool known = false;
-    for (int i = 0; list[i] && i < TDMI_BLAS_LIMIT; i++) {
-        if (forced && strcmp(forced, list[i]->name) != 0) continue;
-        known = true;
-        tdmi_attached_blas *slot = &queue->blas[i];
-        tdm_status status = attach(queue, slot, list[i]);
-        /* A provider that is not installed is passed over, unless it is the one asked for. */
-        if (status != TDM_OK && forced)
-            return tdmi_fail_in(status, "TANDEM_BLAS is \"%s\"", forced);
-        if (status != TDM_OK || !ask(slot, gemm, &choice->fused)) continue;
-        choice->provider = slot;
-        return TDM_OK;
+    if (forced) {
+        int i = 0;
+        while (i < TDMI_BLAS_LIMIT && list[i] && strcmp(forced, list[i]->name) != 0) {
+            i++;
+        }
+        if (i == TDMI_BLAS_LIMIT || !list[i])
+            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                             "TANDEM_BLAS is \"%s\", which %s does not have; unset it, or use "
+                             "another device",
+                             forced, queue->device->facts->info.id);
+        tdm_status status = offer(queue, list[i], i, gemm, choice);
+        if (status != TDM_OK) return tdmi_fail_in(status, "TANDEM_BLAS is \"%s\"", forced);
     }
-    return forced ? refuse_forced(queue, gemm, forced, known) : TDM_OK;
+    /* One that is not installed is passed over, unless it is the one asked for. */
+    for (int i = 0; i < TDMI_BLAS_LIMIT && list[i] && !choice->provider; i++) {
+        (void)offer(queue, list[i], i, gemm, choice);
+    }
+    return TDM_OK;
 }
 
 void tdmi_queue_detach_blas(tdm_queue *queue) {

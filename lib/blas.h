@@ -12,7 +12,8 @@ typedef struct tdmi_blas_choice {
 } tdmi_blas_choice;
 
 /* The first provider of the queue's device that supports the product, in its order, or the one that
- * TANDEM_BLAS forces (TDM_ERROR_UNSUPPORTED when that one cannot). */
+ * TANDEM_BLAS forces: what that one lacks, such as a dtype, goes on to the others, but a device
+ * that has no such provider gives TDM_ERROR_UNSUPPORTED. */
 tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm,
                             tdmi_blas_choice *choice) TDM_MUST_USE;
 

@@ -96,6 +96,7 @@ Test(environment, accepted_values) {
     probe("TANDEM_DEVICE=cpu:0", OPEN("-"), "TDM_OK", "cpu:0");
     probe("TANDEM_BLAS=builtin", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_BLAS=cblas", OPEN("cpu"), "TDM_OK", "cpu:0");
+    probe("TANDEM_BLAS=cublas", OPEN("cpu"), "TDM_ERROR_UNSUPPORTED", "TANDEM_BLAS|cublas|cpu:0");
     probe("TANDEM_MATH=tf32", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_MATH=ieee", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_CPU_THREADS=1", OPEN("cpu"), "TDM_OK", "cpu:0");

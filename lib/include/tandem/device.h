@@ -9,7 +9,9 @@
  *   TANDEM_DEVICE       the name of the default device
  *   TANDEM_CPU_DEVICES  how many devices the cpu backend lists (1..64, default 1)
  *   TANDEM_CPU_THREADS  how many threads the cpu backend uses (default: all cores)
- *   TANDEM_BLAS         force one BLAS provider: cblas, clblast, cublas or builtin
+ *   TANDEM_BLAS         force one BLAS provider: cblas, clblast, cublas or builtin; a dtype it lacks
+ *                       goes to the next provider that has it (see tdm_matmul_provider), and on a
+ *                       device without that provider a product is TDM_ERROR_UNSUPPORTED
  *   TANDEM_MATH         "ieee" (default) or "tf32": allow TF32 in f32 matmul
  *   TANDEM_CACHE_DIR    where compiled kernels are kept
  *   TANDEM_LIBRARY_PATH directories (':'-separated) searched first for the vendors' libraries
