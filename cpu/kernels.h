@@ -3,6 +3,8 @@
  * kernels.c is compiled once per instruction set with -DTDMI_ISA=<isa> and, besides the project's
  * own flags, always
  *   -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp-simd
+ * with gcc -fno-thread-jumps -fno-split-paths as well: else it follows each clamp's two outcomes
+ * to the end of the loop's body, and merges them under masks
  * and for the instruction set
  *   baseline  -march=x86-64 on x86-64, nothing elsewhere (elsewhere it is the only one)
  *   avx2      -march=x86-64-v3
@@ -17,7 +19,7 @@
 typedef struct tdm_group {
     uint32_t index, count;
     uint32_t op;     /* the variant's op, in range for the kernel */
-    uint32_t stream; /* 1: streaming stores for the outputs */
+    uint32_t stream; /* 1: streaming stores for the outputs; rows of a cache line at least */
     uint32_t u;      /* the variant's u, a tdm_dtype */
 } tdm_group;
 

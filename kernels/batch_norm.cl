@@ -1,8 +1,8 @@
 /* Batch normalisation at inference. batch_norm: a row is one channel of one sample, in chunks.
  * batch_norm_cols: each sample is one row, and a column is a channel. OP: TDM_OP_WEIGHT, TDM_OP_BIAS.
  * y may be x. */
-OPS(batch_norm, TDM_OP_AFFINE_COUNT)
-OPS(batch_norm_cols, TDM_OP_AFFINE_COUNT)
+OPS(batch_norm, TDM_OP_AFFINE_COUNT, 1)
+OPS(batch_norm_cols, TDM_OP_AFFINE_COUNT, 1)
 
 KERNEL6(batch_norm, tdm_batch_norm_args, const T, x, const T, mean, const T, variance, const T, weight,
         const T, bias, T, y)

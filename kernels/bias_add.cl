@@ -1,6 +1,6 @@
 /* y = activation(x + bias) + residual. OP is the activation, with TDM_OP_RESIDUAL added when there
  * is a residual. y may be x or residual. */
-OPS(bias_add, TDM_OP_BIAS_ADD_COUNT)
+OPS(bias_add, TDM_OP_BIAS_ADD_COUNT, 1)
 
 KERNEL4(bias_add, tdm_bias_add_args, const T, x, const T, bias, const T, residual, T, y)
 {

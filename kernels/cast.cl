@@ -1,5 +1,5 @@
 /* y = a converted from U to T, both of any dtype and stride. */
-OPS(cast, 1)
+OPS(cast, 1, 1)
 
 KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
 {

@@ -1,7 +1,7 @@
-/* The dialect in C, for the cpu backend: a group has one lane, so a row is an ordinary loop that the
- * compiler vectorises. The rules are in README.md. Each .cl file is included once per dtype with
- * T_ID and U_ID defined; OP and STREAM are run-time values of the group, and the entry switches over
- * OP, so that each value gets a body of its own. */
+/* The dialect in C, for the cpu backend: a group has one lane, so a row is an ordinary loop that
+ * the compiler vectorises. The rules are in README.md. Each .cl file is included once per dtype
+ * with T_ID and U_ID defined; OP and STREAM are run-time values of the group, and the entry
+ * switches over them, so that each pair gets a body of its own, where they are constants. */
 #ifndef TDMI_DIALECT_C_H
 #define TDMI_DIALECT_C_H
 
@@ -27,20 +27,40 @@ typedef uint64_t tdm_u64;
 #define LOCAL_ARRAY(type, name, n) __attribute__((unused)) type name[n]
 #define PRIVATE_ARRAY(type, name, n) __attribute__((aligned(64))) type name[n]
 #define OP tdm_op
-#define STREAM (tdm_work->stream)
+#define STREAM tdm_stream
 #define BARRIER ((void)0)
 
-/* Entries: tdmi_<name>_<T_ID>_<U_ID>_<isa>. The body comes after its entry, as that is how the macro
- * is written. */
+/* Entries: tdmi_<name>_<T_ID>_<U_ID>_<isa>. The body comes after its entry, as that is how the
+ * macro is written. */
 #define TDM_ENTRY(name) TDM_CAT(TDM_FUNCTION(TDM_CAT(tdmi_, name), _), TDMI_ISA)
 #define TDM_FUNCTION(name, suffix)                                                                 \
     TDM_CAT(TDM_CAT(TDM_CAT(name, _), TDM_CAT(T_ID, _)), TDM_CAT(U_ID, suffix))
-#define OPS(name, n) enum { TDM_FUNCTION(name, _ops) = n };
-#define TDM_CASE(n, name, ARGS, ...)                                                               \
+#define OPS(name, n, streams)                                                                      \
+    enum { TDM_FUNCTION(name, _ops) = n, TDM_FUNCTION(name, _streams) = streams };
+#define TDM_CASE(n, stream, name, ARGS, ...)                                                       \
     case n:                                                                                        \
         if (n < (int)TDM_FUNCTION(name, _ops))                                                     \
-            TDM_FUNCTION(name, _body)(tdm_work, n, *(const ARGS *)tdm_args, __VA_ARGS__);          \
+            TDM_FUNCTION(name, _body)(tdm_work, n, stream, *(const ARGS *)tdm_args, __VA_ARGS__);  \
         break;
+#define TDM_CASES(stream, name, ARGS, ...)                                                         \
+    switch (tdm_work->op) {                                                                        \
+        TDM_CASE(0, stream, name, ARGS, __VA_ARGS__)                                               \
+        TDM_CASE(1, stream, name, ARGS, __VA_ARGS__)                                               \
+        TDM_CASE(2, stream, name, ARGS, __VA_ARGS__)                                               \
+        TDM_CASE(3, stream, name, ARGS, __VA_ARGS__)                                               \
+        TDM_CASE(4, stream, name, ARGS, __VA_ARGS__)                                               \
+        TDM_CASE(5, stream, name, ARGS, __VA_ARGS__)                                               \
+        TDM_CASE(6, stream, name, ARGS, __VA_ARGS__)                                               \
+        TDM_CASE(7, stream, name, ARGS, __VA_ARGS__)                                               \
+        TDM_CASE(8, stream, name, ARGS, __VA_ARGS__)                                               \
+        TDM_CASE(9, stream, name, ARGS, __VA_ARGS__)                                               \
+        TDM_CASE(10, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(11, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(12, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(13, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(14, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(15, stream, name, ARGS, __VA_ARGS__)                                              \
+    }
 #define TDM_KERNEL(name, ARGS, parameters, ...)                                                    \
     INLINE void TDM_FUNCTION(name, _body) parameters;                                              \
     void TDM_ENTRY(name)(const tdm_group *tdm_work, void *const *tdm_buffers,                      \
@@ -48,30 +68,18 @@ typedef uint64_t tdm_u64;
     void TDM_ENTRY(name)(const tdm_group *tdm_work, void *const *tdm_buffers,                      \
                          const void *tdm_args)                                                     \
     {                                                                                              \
-        switch (tdm_work->op) {                                                                    \
-            TDM_CASE(0, name, ARGS, __VA_ARGS__)                                                   \
-            TDM_CASE(1, name, ARGS, __VA_ARGS__)                                                   \
-            TDM_CASE(2, name, ARGS, __VA_ARGS__)                                                   \
-            TDM_CASE(3, name, ARGS, __VA_ARGS__)                                                   \
-            TDM_CASE(4, name, ARGS, __VA_ARGS__)                                                   \
-            TDM_CASE(5, name, ARGS, __VA_ARGS__)                                                   \
-            TDM_CASE(6, name, ARGS, __VA_ARGS__)                                                   \
-            TDM_CASE(7, name, ARGS, __VA_ARGS__)                                                   \
-            TDM_CASE(8, name, ARGS, __VA_ARGS__)                                                   \
-            TDM_CASE(9, name, ARGS, __VA_ARGS__)                                                   \
-            TDM_CASE(10, name, ARGS, __VA_ARGS__)                                                  \
-            TDM_CASE(11, name, ARGS, __VA_ARGS__)                                                  \
-            TDM_CASE(12, name, ARGS, __VA_ARGS__)                                                  \
-            TDM_CASE(13, name, ARGS, __VA_ARGS__)                                                  \
-            TDM_CASE(14, name, ARGS, __VA_ARGS__)                                                  \
-            TDM_CASE(15, name, ARGS, __VA_ARGS__)                                                  \
+        if (TDM_FUNCTION(name, _streams) && tdm_work->stream) {                                    \
+            TDM_CASES(1, name, ARGS, __VA_ARGS__)                                                  \
+            tdm_fence();                                                                           \
+        } else {                                                                                   \
+            TDM_CASES(0, name, ARGS, __VA_ARGS__)                                                  \
         }                                                                                          \
-        tdm_fence(tdm_work->stream);                                                               \
     }                                                                                              \
     INLINE void TDM_FUNCTION(name, _body) parameters
 #define TDM_PARAMETERS(ARGS, ...)                                                                  \
     (__attribute__((unused)) const tdm_group *const tdm_work,                                      \
-     __attribute__((unused)) const tdm_u32 tdm_op, const ARGS args, __VA_ARGS__)
+     __attribute__((unused)) const tdm_u32 tdm_op,                                                 \
+     __attribute__((unused)) const tdm_u32 tdm_stream, const ARGS args, __VA_ARGS__)
 #define TDM_P(type, p) __attribute__((unused)) type *p
 #define KERNEL1(name, ARGS, t0, p0)                                                                \
     TDM_KERNEL(name, ARGS, TDM_PARAMETERS(ARGS, TDM_P(t0, p0)), tdm_buffers[0])
@@ -119,76 +127,87 @@ typedef uint64_t tdm_u64;
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
 
-/* Writing rows. The compiler does not make streaming stores in a vectorised loop, so with STREAM a
- * loop fills a block on the stack, which is then streamed out line by line. Blocks end where a line
- * of the destination does. What `ahead` points to is fetched block by block meanwhile. Blocks are short,
- * so that neither the stores nor the fetches come in bursts that the core's few line buffers would
- * make the loop wait for. */
-#define TDM_BLOCK_BYTES 512
+/* Writing rows. The compiler makes no streaming stores in a vectorised loop. So with STREAM a loop
+ * fills one line, of constant length, in registers, and a streaming store follows. The lines are
+ * those of the (first) output; the first and the last window of a row are moved inside it where
+ * lines stick out, so that elements in the overlap are written twice, alike. That is right as
+ * outputs are no inputs then, and needs rows of a line at least: STREAM promises both. What `ahead`
+ * points to is fetched meanwhile; without STREAM that too is done window by window. */
 #define TDM_LINE 64
-#define TDM_STORAGE(k, p)                                                                          \
-    for (__attribute__((aligned(TDM_LINE))) T tdm_block##k[(TDM_BLOCK_BYTES + TDM_LINE) / sizeof(T)], \
-         *const tdm_base##k = (p), *tdm_once##k = tdm_block##k;                                    \
-         tdm_once##k; tdm_once##k = 0)
-#define TDM_TARGET(k)                                                                              \
-    for (T *const tdm_out##k = tdm_target(STREAM, tdm_block##k, tdm_base##k + tdm_begin),          \
-                  *tdm_twice##k = tdm_block##k;                                                    \
-         tdm_twice##k;                                                                             \
-         tdm_flush(STREAM, tdm_base##k + tdm_begin, tdm_out##k,                                    \
-                   (size_t)(tdm_end - tdm_begin) * sizeof(T)),                                     \
-                  tdm_twice##k = 0)
-#define TDM_WINDOWS(n, ahead)                                                                      \
-    for (tdm_i32 tdm_begin = 0,                                                                    \
-                 tdm_end = tdm_window(STREAM, tdm_base0, 0, n, (tdm_i32)sizeof(T), ahead);         \
-         tdm_begin < (n); tdm_begin = tdm_end,                                                     \
-                 tdm_end = tdm_window(STREAM, tdm_base0, tdm_end, n, (tdm_i32)sizeof(T), ahead))
+#define TDM_FETCH_BYTES 512
+#define TDM_SPAN ((tdm_i32)(TDM_LINE / sizeof(T)))
+#define TDM_WINDOWS(p, n, ahead)                                                                   \
+    for (tdm_window tdm_w = tdm_first_window(STREAM, p, n, (tdm_i32)sizeof(T), ahead);             \
+         tdm_w.begin < (n); tdm_next_window(STREAM, &tdm_w, n, (tdm_i32)sizeof(T), ahead))
+#define TDM_TARGET(k, p)                                                                           \
+    for (__attribute__((aligned(TDM_LINE)))                                                        \
+         T tdm_line##k[TDM_SPAN], *const tdm_row##k = (p),                                         \
+           *const tdm_out##k = STREAM ? tdm_line##k : tdm_row##k + tdm_w.begin,                    \
+           *tdm_once##k = tdm_line##k;                                                             \
+         tdm_once##k;                                                                              \
+         tdm_flush(STREAM, tdm_row##k + tdm_w.begin, tdm_line##k), tdm_once##k = 0)
+#define TDM_WINDOW(j) FOR_LANES(j, tdm_w.begin, STREAM ? tdm_w.begin + TDM_SPAN : tdm_w.end)
 #define FOR_LANES_WRITE(p, j, n, ahead)                                                            \
-    TDM_STORAGE(0, p) TDM_WINDOWS(n, ahead) TDM_TARGET(0) FOR_LANES(j, tdm_begin, tdm_end)
+    TDM_WINDOWS(p, n, ahead) TDM_TARGET(0, p) TDM_WINDOW(j)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead)                                                        \
-    TDM_STORAGE(0, p)                                                                              \
-    TDM_STORAGE(1, q)                                                                              \
-    TDM_WINDOWS(n, ahead) TDM_TARGET(0) TDM_TARGET(1) FOR_LANES(j, tdm_begin, tdm_end)
-#define WRITE(p, j, v) (tdm_out0[(j)-tdm_begin] = (T)TO_T(v))
-#define WRITE2(p, j, v) (tdm_out1[(j)-tdm_begin] = (T)TO_T(v))
-#define WRITE_RAW(p, j, v) (tdm_out0[(j)-tdm_begin] = (T)(v))
+    TDM_WINDOWS(p, n, ahead) TDM_TARGET(0, p) TDM_TARGET(1, q) TDM_WINDOW(j)
+#define WRITE(p, j, v) (tdm_out0[(j)-tdm_w.begin] = (T)TO_T(v))
+#define WRITE2(p, j, v) (tdm_out1[(j)-tdm_w.begin] = (T)TO_T(v))
+#define WRITE_RAW(p, j, v) (tdm_out0[(j)-tdm_w.begin] = (T)(v))
 
-INLINE void *tdm_target(tdm_u32 stream, void *block, void *destination)
+typedef struct tdm_window {
+    tdm_i32 begin, end; /* elements of the row */
+    tdm_i32 skew;       /* elements from a line's begin to the row's */
+} tdm_window;
+
+INLINE void tdm_fetch(const void *row, tdm_i32 begin, tdm_i32 end, tdm_i32 size)
 {
-    return stream ? (char *)block + ((uintptr_t)destination & (TDM_LINE - 1)) : destination;
+    const char *const bytes = row;
+    for (tdm_i64 b = (tdm_i64)begin * size; b < (tdm_i64)end * size; b += TDM_LINE)
+        __builtin_prefetch(bytes + b);
 }
 
-/* Where the window that begins at element `begin` ends; fetches what lies ahead. */
-INLINE tdm_i32 tdm_window(tdm_u32 stream, const void *base, tdm_i32 begin, tdm_i32 n, tdm_i32 size,
-                          const void *ahead)
+INLINE tdm_i32 tdm_window_end(tdm_u32 stream, tdm_i32 begin, tdm_i32 n, tdm_i32 size,
+                              const void *ahead)
 {
-    if (!stream && !ahead) return n;
-    const uintptr_t address = (uintptr_t)base + (uintptr_t)begin * (uintptr_t)size;
-    const tdm_i32 misaligned = (tdm_i32)(address & (TDM_LINE - 1));
-    const tdm_i32 elements = (TDM_BLOCK_BYTES - misaligned) / size;
-    const tdm_i32 end = n - begin > elements ? begin + elements : n;
-    if (ahead) {
-        const char *line = (const char *)ahead + (size_t)begin * (size_t)size;
-        for (tdm_i32 b = 0; b < (end - begin) * size; b += TDM_LINE)
-            __builtin_prefetch(line + b);
-    }
-    return end;
+    const tdm_i32 most = stream ? TDM_LINE / size : TDM_FETCH_BYTES / size;
+    return (stream || ahead) && n - begin > most ? begin + most : n;
 }
 
-/* Not inlined: it is the same for every loop, and as long as most of them. */
-static __attribute__((noinline)) void tdm_stream(void *destination, const void *block, size_t bytes)
+INLINE tdm_window tdm_first_window(tdm_u32 stream, const void *row, tdm_i32 n, tdm_i32 size,
+                                   const void *ahead)
 {
-    char *to = destination;
-    const char *from = block;
-    const size_t head = (0 - (uintptr_t)to) & (TDM_LINE - 1);
-    if (head != 0) {
-        const size_t part = head < bytes ? head : bytes;
-        memcpy(to, from, part);
-        to += part;
-        from += part;
-        bytes -= part;
+    const tdm_i32 skew = (tdm_i32)((uintptr_t)row & (TDM_LINE - 1)) / size;
+    const tdm_window w = {0, tdm_window_end(stream, 0, n, size, ahead), skew};
+    if (ahead) tdm_fetch(ahead, 0, w.end, size);
+    return w;
+}
+
+INLINE void tdm_next_window(tdm_u32 stream, tdm_window *w, tdm_i32 n, tdm_i32 size,
+                            const void *ahead)
+{
+    const tdm_i32 span = TDM_LINE / size;
+    const tdm_i32 done = w->end;
+    if (!stream || done == n) {
+        w->begin = done;
+        w->end = tdm_window_end(stream, done, n, size, ahead);
+    } else {
+        /* the line in which the last window ended, or the next, or the row's last elements */
+        const tdm_i32 begin = ((done + w->skew) & -span) - w->skew;
+        w->begin = begin < n - span ? begin : n - span;
+        w->end = w->begin + span;
     }
+    if (ahead) tdm_fetch(ahead, w->begin, w->end, size);
+}
+
+/* Out with one line, past the cache where it is one of the destination's too. */
+INLINE void tdm_flush(tdm_u32 stream, void *destination, const void *line)
+{
+    if (!stream) return;
 #if defined(__SSE2__)
-    for (; bytes >= TDM_LINE; bytes -= TDM_LINE, to += TDM_LINE, from += TDM_LINE) {
+    char *const to = destination;
+    const char *const from = line;
+    if (((uintptr_t)to & (TDM_LINE - 1)) == 0) {
 #if defined(__AVX512F__)
         _mm512_stream_si512((void *)to, _mm512_load_si512((const void *)from));
 #elif defined(__AVX__)
@@ -198,22 +217,17 @@ static __attribute__((noinline)) void tdm_stream(void *destination, const void *
         for (int i = 0; i < TDM_LINE; i += 16)
             _mm_stream_si128((void *)(to + i), _mm_load_si128((const void *)(from + i)));
 #endif
+        return;
     }
 #endif
-    if (bytes != 0) memcpy(to, from, bytes);
+    memcpy(destination, line, TDM_LINE);
 }
 
-INLINE void tdm_flush(tdm_u32 stream, void *destination, const void *block, size_t bytes)
-{
-    if (stream) tdm_stream(destination, block, bytes);
-}
-
-INLINE void tdm_fence(tdm_u32 stream)
+/* Streaming stores are not ordered with the others. */
+INLINE void tdm_fence(void)
 {
 #if defined(__SSE2__)
-    if (stream) _mm_sfence();
-#else
-    (void)stream;
+    _mm_sfence();
 #endif
 }
 

@@ -16,7 +16,7 @@ typedef unsigned long long tdm_u64;
 #define LANE ((int)threadIdx.x)
 
 /* Entries */
-#define OPS(name, n)
+#define OPS(name, n, streams)
 #define TDM_KERNEL(name) extern "C" __global__ void __launch_bounds__(LANES) tdm_##name
 #define KERNEL1(name, ARGS, t0, p0) TDM_KERNEL(name)(t0 * p0, const ARGS args)
 #define KERNEL2(name, ARGS, t0, p0, t1, p1) TDM_KERNEL(name)(t0 * p0, t1 * p1, const ARGS args)

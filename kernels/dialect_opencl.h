@@ -20,7 +20,7 @@ typedef ulong tdm_u64;
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 /* Entries */
-#define OPS(name, n)
+#define OPS(name, n, streams)
 #define TDM_KERNEL(name)                                                                           \
     __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void tdm_##name
 #define KERNEL1(name, ARGS, t0, p0) TDM_KERNEL(name)(__global t0 *p0, const ARGS args)
@@ -123,61 +123,72 @@ TDM_GROUP_REDUCE(tdm_group_max_f64, long, a > b ? a : b)
 
 #endif
 
-/* Writing rows. On a CPU with STREAM a loop fills a private block, which is then streamed out line
- * by line, as in the C dialect. */
-#define AHEAD(p, stride) 0
+/* Writing rows. On a CPU with STREAM line by line, in windows as in the C dialect; see there. */
+#define AHEAD(p, stride) ((p) + (stride))
 #if LANES == 1 && STREAM && defined(__clang__)
 #define TDM_LINE 64
-#define TDM_BLOCK_BYTES 2048
-#define TDM_STORAGE(k, p)                                                                          \
-    for (T tdm_block##k[(TDM_BLOCK_BYTES + TDM_LINE) / sizeof(T)]                                  \
-             __attribute__((aligned(TDM_LINE))),                                                   \
-         *tdm_once##k = tdm_block##k;                                                              \
-         tdm_once##k; tdm_once##k = 0)
+/* elements in a line: a literal, as a pragma takes no sizeof */
+#if T_ID == 0 || T_ID == 4
+#define TDM_SPAN 16
+#elif T_ID == 1 || T_ID == 5
+#define TDM_SPAN 8
+#elif T_ID == 2 || T_ID == 3
+#define TDM_SPAN 32
+#else
+#define TDM_SPAN 64
+#endif
+#define TDM_WINDOWS(p, n, ahead)                                                                   \
+    for (int tdm_skew = ((int)(uintptr_t)(p) & (TDM_LINE - 1)) / (int)sizeof(T),                   \
+             tdm_begin = tdm_fetch(ahead, 0, (int)sizeof(T));                                      \
+         tdm_begin < (n);                                                                          \
+         tdm_begin = tdm_next_window(tdm_begin, TDM_SPAN, tdm_skew, n),                            \
+             tdm_fetch(ahead, tdm_begin, (int)sizeof(T)))
 #define TDM_TARGET(k, p)                                                                           \
-    for (T *const tdm_out##k = tdm_block##k + tdm_skew((p) + tdm_begin) / (int)sizeof(T),          \
-                  *tdm_twice##k = tdm_block##k;                                                    \
-         tdm_twice##k;                                                                             \
-         tdm_flush((__global uchar *)((p) + tdm_begin), (const uchar *)tdm_out##k,                 \
-                   (tdm_end - tdm_begin) * (int)sizeof(T)),                                        \
-                  tdm_twice##k = 0)
-#define TDM_WINDOWS(p, n)                                                                          \
-    for (int tdm_begin = 0, tdm_end = tdm_window(p, 0, n, (int)sizeof(T)); tdm_begin < (n);        \
-         tdm_begin = tdm_end, tdm_end = tdm_window(p, tdm_end, n, (int)sizeof(T)))
+    for (T tdm_out##k[TDM_SPAN] __attribute__((aligned(TDM_LINE))), *tdm_once##k = tdm_out##k;     \
+         tdm_once##k;                                                                              \
+         tdm_flush((p) + tdm_begin, tdm_out##k), tdm_once##k = 0)
+/* Counted from 0, so that the compiler sees the length, and in one step, so that the line stays in
+ * registers: one that is read back from memory waits for the streaming stores before it. */
+#define TDM_PRAGMA_(...) _Pragma(#__VA_ARGS__)
+#define TDM_PRAGMA(...) TDM_PRAGMA_(__VA_ARGS__)
+#define TDM_WINDOW(j)                                                                              \
+    TDM_PRAGMA(clang loop vectorize(assume_safety) vectorize_width(TDM_SPAN) interleave_count(1))  \
+    for (int tdm_k = 0, j = tdm_begin; tdm_k < TDM_SPAN; tdm_k++, j++)
 #define FOR_LANES_WRITE(p, j, n, ahead)                                                            \
-    TDM_STORAGE(0, p) TDM_WINDOWS(p, n) TDM_TARGET(0, p) FOR_LANES(j, tdm_begin, tdm_end)
+    TDM_WINDOWS(p, n, ahead) TDM_TARGET(0, p) TDM_WINDOW(j)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead)                                                        \
-    TDM_STORAGE(0, p)                                                                              \
-    TDM_STORAGE(1, q)                                                                              \
-    TDM_WINDOWS(p, n) TDM_TARGET(0, p) TDM_TARGET(1, q) FOR_LANES(j, tdm_begin, tdm_end)
-#define WRITE(p, j, v) (tdm_out0[(j)-tdm_begin] = TO_T(v))
-#define WRITE2(p, j, v) (tdm_out1[(j)-tdm_begin] = TO_T(v))
-#define WRITE_RAW(p, j, v) (tdm_out0[(j)-tdm_begin] = (T)(v))
+    TDM_WINDOWS(p, n, ahead) TDM_TARGET(0, p) TDM_TARGET(1, q) TDM_WINDOW(j)
+#define WRITE(p, j, v) (tdm_out0[tdm_k] = TO_T(v))
+#define WRITE2(p, j, v) (tdm_out1[tdm_k] = TO_T(v))
+#define WRITE_RAW(p, j, v) (tdm_out0[tdm_k] = (T)(v))
 
-/* Bytes by which an address is past a line's begin. */
-INLINE int tdm_skew(const __global void *p)
+typedef ulong8 tdm_line __attribute__((may_alias));
+typedef ulong8 tdm_loose_line __attribute__((may_alias, aligned(1)));
+
+/* Where the window after the one at `begin` begins; n when that was the last. */
+INLINE int tdm_next_window(int begin, int span, int skew, int n)
 {
-    return (int)((uintptr_t)p & (TDM_LINE - 1));
+    const int done = begin + span;
+    const int next = ((done + skew) & -span) - skew;
+    const int last = n - span;
+    return done == n ? n : next < last ? next : last;
 }
 
-/* Where the window that begins at element `begin` ends: at a line's end, or the row's. */
-INLINE int tdm_window(const __global void *base, int begin, int n, int size)
+/* A CPU has one address space; the compiler's builtin wants a pointer of its default one. */
+INLINE int tdm_fetch(const __global void *row, int begin, int size)
 {
-    const int skew = (int)(((uintptr_t)base + (uintptr_t)begin * (uintptr_t)size) & (TDM_LINE - 1));
-    const int elements = (TDM_BLOCK_BYTES - skew) / size;
-    return n - begin > elements ? begin + elements : n;
+    const uintptr_t offset = (uintptr_t)begin * (uintptr_t)size;
+    if (row) __builtin_prefetch((const void *)((uintptr_t)row + offset));
+    return begin;
 }
 
-INLINE void tdm_flush(__global uchar *to, const uchar *from, int bytes)
+/* with 512-bit registers where the CPU has them: whole lines leave a core at once */
+INLINE __attribute__((min_vector_width(512))) void tdm_flush(__global void *to, const void *line)
 {
-    int done = (TDM_LINE - tdm_skew(to)) & (TDM_LINE - 1);
-    done = done < bytes ? done : bytes;
-    for (int i = 0; i < done; i++)
-        to[i] = from[i];
-    for (; done + TDM_LINE <= bytes; done += TDM_LINE)
-        __builtin_nontemporal_store(*(const ulong8 *)(from + done), (__global ulong8 *)(to + done));
-    for (; done < bytes; done++)
-        to[done] = from[done];
+    if (((uintptr_t)to & (TDM_LINE - 1)) == 0)
+        __builtin_nontemporal_store(*(const tdm_line *)line, (__global tdm_line *)to);
+    else
+        *(__global tdm_loose_line *)to = *(const tdm_line *)line;
 }
 #else
 #define FOR_LANES_WRITE(p, j, n, ahead) FOR_LANES(j, 0, n)

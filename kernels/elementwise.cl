@@ -1,6 +1,6 @@
 /* Elementwise work on strided operands: y = a + b, a - b, a b, alpha a or alpha a + b, by OP. y may be
  * an input. */
-OPS(elementwise, TDM_OP_COUNT)
+OPS(elementwise, TDM_OP_COUNT, 1)
 
 #define COMBINE(a, b)                                                                              \
     (OP == TDM_OP_ADD     ? (a) + (b)                                                              \

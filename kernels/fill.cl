@@ -1,5 +1,5 @@
 /* y = one value, of any dtype and stride. */
-OPS(fill, 1)
+OPS(fill, 1, 1)
 
 KERNEL1(fill, tdm_elementwise_args, T, y)
 {

@@ -1,6 +1,6 @@
 /* y = x / max(|x|, epsilon), |x| the row's L2 norm, right also where the squares would overflow or
  * underflow. y may be x. */
-OPS(l2_normalize, 1)
+OPS(l2_normalize, 1, 1)
 
 KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
 {

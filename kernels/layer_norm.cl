@@ -2,7 +2,7 @@
  * digits (the mean is far from the pivot in terms of the deviation) or is not finite, a second pass
  * takes them around the mean. Values are handled as (x - pivot) - shift, never x - mean: the mean
  * itself may not be representable. OP: TDM_OP_WEIGHT, TDM_OP_BIAS. y may be x. */
-OPS(layer_norm, TDM_OP_AFFINE_COUNT)
+OPS(layer_norm, TDM_OP_AFFINE_COUNT, 1)
 
 KERNEL4(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bias, T, y)
 {

@@ -1,8 +1,8 @@
 /* Norms of rows, or of chunks of rows that norm_combine puts together. OP is the norm's kind. The
  * plain sum of squares is kept when it is far from overflow and underflow, else it is taken again of
  * the elements divided by the largest one. Maxima are of integer keys, in which NaN is above Inf. */
-OPS(norm, TDM_OP_NORM_COUNT)
-OPS(norm_combine, TDM_OP_NORM_COUNT)
+OPS(norm, TDM_OP_NORM_COUNT, 0)
+OPS(norm_combine, TDM_OP_NORM_COUNT, 0)
 
 KERNEL3(norm, tdm_norm_args, const T, x, ACC, partial, U, out)
 {

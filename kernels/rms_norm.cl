@@ -1,6 +1,6 @@
 /* RMSNorm of s = x + residual, s rounded to T. OP: TDM_OP_WEIGHT, TDM_OP_RMS_RESIDUAL, TDM_OP_RMS_SUM.
  * s is computed twice, not kept, and sum is written with y, so that y and sum may be x or residual. */
-OPS(rms_norm, TDM_OP_RMS_COUNT)
+OPS(rms_norm, TDM_OP_RMS_COUNT, 1)
 
 #define LOAD_S(j)                                                                                  \
     ((OP & TDM_OP_RMS_RESIDUAL) != 0 ? ROUND(LOAD(xr, j) + LOAD(rr, j)) : LOAD(xr, j))

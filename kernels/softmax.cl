@@ -1,6 +1,6 @@
 /* Softmax of each row. exp is computed twice rather than kept: a 16-bit y could not hold it, and the
  * second time is cheaper than memory. NaN and +Inf reach the sum, and so the whole row. y may be x. */
-OPS(softmax, 1)
+OPS(softmax, 1, 1)
 
 KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
 {

@@ -6,6 +6,12 @@
 /* Work per group below which another group costs more than it brings. */
 enum { ONE_LANE_GROUP_BYTES = 32 << 10, MIN_CHUNK = 4096, ELEMENTS_PER_LANE = 4 };
 
+enum { CACHE_LINE = 64, PIECE_STEP = 64 };
+
+/* The most cache that one core can count on: a virtual machine shows the whole socket's cache even
+ * where it has few of its cores. */
+enum { CACHE_PER_UNIT = 32 << 20 };
+
 static uint32_t choose_lanes(const tdmi_device_facts *facts, int64_t cols) {
     uint32_t lanes = facts->min_lanes;
     while (lanes * 2 <= facts->max_lanes && (int64_t)lanes * ELEMENTS_PER_LANE < cols)
@@ -25,16 +31,21 @@ tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, si
     }
     if (wanted > most) wanted = most;
     if (wanted <= 1) return pieces;
-    /* whole cache lines, so that two groups never write one line */
-    int64_t chunk = ((cols + wanted - 1) / wanted + 63) / 64 * 64;
+    /* whole cache lines, so that two groups never write one line, and no last piece below that */
+    int64_t chunk = ((cols + wanted - 1) / wanted + PIECE_STEP - 1) / PIECE_STEP * PIECE_STEP;
+    while (cols % chunk != 0 && cols % chunk < PIECE_STEP)
+        chunk += PIECE_STEP;
     pieces.chunk = (uint32_t)chunk;
     pieces.chunks = (uint32_t)((cols + chunk - 1) / chunk);
     return pieces;
 }
 
-bool tdmi_streams(const tdm_queue *queue, uint64_t output_bytes) {
+bool tdmi_streams(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size) {
     const tdmi_device_facts *facts = queue->device->facts;
-    return facts->streaming_stores && facts->cache_bytes && output_bytes > facts->cache_bytes / 2;
+    uint64_t cache = (uint64_t)facts->info.compute_units * CACHE_PER_UNIT;
+    if (cache > facts->cache_bytes) cache = facts->cache_bytes;
+    return facts->streaming_stores && cache && cols * (int64_t)element_size >= CACHE_LINE &&
+           (uint64_t)(rows * cols) * element_size > cache / 2;
 }
 
 tdm_status tdmi_launch_groups(tdm_queue *queue, tdmi_variant variant, int64_t groups, int64_t cols,

@@ -15,8 +15,10 @@ typedef struct tdmi_pieces {
 
 tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size);
 
-/* Whether outputs of this many bytes should bypass the cache. */
-bool tdmi_streams(const tdm_queue *queue, uint64_t output_bytes);
+/* Whether an output of so many rows should bypass the cache: it is much larger than the cache, and
+ * its rows, and so the pieces of tdmi_cut_rows, have a cache line at least. The caller sees to it
+ * that no output is an input too. */
+bool tdmi_streams(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size);
 
 /* One kernel over `items` items (rows or pieces of rows) of `cols` columns each. variant.lanes is
  * chosen here; mems in the kernel's order. */

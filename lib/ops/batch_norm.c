@@ -70,7 +70,7 @@ tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
         .t = (uint8_t)x->dtype,
         .u = (uint8_t)x->dtype,
         .op = (uint8_t)((weight ? TDM_OP_WEIGHT : 0u) | (bias ? TDM_OP_BIAS : 0u)),
-        .stream = x->buffer != y->buffer && tdmi_streams(queue, (uint64_t)(rows * cols) * size),
+        .stream = x->buffer != y->buffer && tdmi_streams(queue, rows, cols, size),
     };
     const tdmi_mem *mems[] = {tdmi_mem_of(x),      tdmi_mem_of(mean), tdmi_mem_of(variance),
                               tdmi_mem_of(weight), tdmi_mem_of(bias), tdmi_mem_of(y)};

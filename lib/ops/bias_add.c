@@ -64,7 +64,7 @@ tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
         .t = (uint8_t)x->dtype,
         .u = (uint8_t)x->dtype,
         .op = (uint8_t)((unsigned)activation | (residual ? TDM_OP_RESIDUAL : 0u)),
-        .stream = !in_place && tdmi_streams(queue, (uint64_t)(xr.rows * xr.cols) * size),
+        .stream = !in_place && tdmi_streams(queue, xr.rows, xr.cols, size),
     };
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(bias), tdmi_mem_of(residual),
                               tdmi_mem_of(y)};

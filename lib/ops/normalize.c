@@ -21,12 +21,13 @@ static tdm_status rows_of_both(const char *function, const tdm_tensor *x, const 
 
 static tdmi_variant variant_of(const tdm_queue *queue, tdmi_kernel_id kernel, unsigned op,
                                const tdm_tensor *x, const tdm_tensor *y, const tdmi_rows *rows) {
-    uint64_t bytes = (uint64_t)(rows->rows * rows->cols) * tdm_dtype_size(x->dtype);
+    size_t size = tdm_dtype_size(x->dtype);
     return (tdmi_variant){.kernel = (uint8_t)kernel,
                           .t = (uint8_t)x->dtype,
                           .u = (uint8_t)x->dtype,
                           .op = (uint8_t)op,
-                          .stream = x->buffer != y->buffer && tdmi_streams(queue, bytes)};
+                          .stream = x->buffer != y->buffer &&
+                                    tdmi_streams(queue, rows->rows, rows->cols, size)};
 }
 
 tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,

@@ -88,12 +88,12 @@ tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
     bool in_place = false;
     for (int k = 1; k < 3; k++)
         in_place = in_place || (operands[k] && operands[k]->buffer == y->buffer);
-    variant.stream =
-        !in_place && args->unit_stride && tdmi_streams(queue, (uint64_t)(args->rows * cols) * size);
     const tdmi_mem *mems[] = {tdmi_mem_of(y), tdmi_mem_of(operands[1]), tdmi_mem_of(operands[2])};
     for (int64_t begin = 0; begin < cols; begin += MAX_COLS) {
         int64_t part = cols - begin < MAX_COLS ? cols - begin : MAX_COLS;
         tdmi_pieces pieces = tdmi_cut_rows(queue, args->rows, part, size);
+        variant.stream =
+            !in_place && args->unit_stride && tdmi_streams(queue, args->rows, part, size);
         args->cols = (tdm_u32)part;
         args->chunk = pieces.chunk;
         args->chunks = pieces.chunks;

@@ -18,6 +18,7 @@
 #include "kernels_c.h"
 
 enum { ROWS = 5, GAP = 3, SHIFT = 1, MAX_COLS = 1000, MAX_SIZE = ROWS * (MAX_COLS + GAP) + 64 };
+enum { CACHE_LINE = 64 };
 
 static const char *const names[TEST_KERNELS] = {
 #define TEST_NAME(name) #name,
@@ -281,7 +282,7 @@ static void test_all(backend *self, int lanes, int stream) {
     test_run run = {.lanes = lanes, .stream = stream};
     for (int b = 0; b < 3; b++) {
         /* lines of 64 bytes, so that the shift misaligns every row */
-        run.buffers[b] = aligned_alloc(64, MAX_SIZE * 8 / 64 * 64 + 64);
+        run.buffers[b] = aligned_alloc(CACHE_LINE, MAX_SIZE * 8 / CACHE_LINE * CACHE_LINE + CACHE_LINE);
         if (!run.buffers[b]) exit(1);
     }
     for (run.dtype = 0; run.dtype < TEST_DTYPES; run.dtype++) {
@@ -291,8 +292,10 @@ static void test_all(backend *self, int lanes, int stream) {
                 for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
                     run.cols = columns[c];
                     run.groups = 1 + (int)c % 7;
+                    /* STREAM promises rows of a cache line at least, and outputs that are no inputs */
+                    if (stream && (size_t)run.cols * sizes[run.dtype] < CACHE_LINE) continue;
                     test(self, &run, false);
-                    if (run.kernel == TEST_lanes || run.kernel == TEST_write)
+                    if (!stream && (run.kernel == TEST_lanes || run.kernel == TEST_write))
                         test(self, &run, true);
                 }
             }

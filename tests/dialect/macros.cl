@@ -1,15 +1,15 @@
 /* One small kernel for each group of the dialect's macros. x is [rows][cols] with row stride
  * args.x_stride, y is [rows][cols] with row stride args.y_stride; z is like y. dialect.c has the
  * expected results. */
-OPS(share, 1)
-OPS(lanes, 1)
-OPS(sum, 1)
-OPS(largest, 1)
-OPS(write, 1)
-OPS(write2, 1)
-OPS(local, 1)
-OPS(number, 1)
-OPS(variant, 3)
+OPS(share, 1, 1)
+OPS(lanes, 1, 1)
+OPS(sum, 1, 1)
+OPS(largest, 1, 1)
+OPS(write, 1, 1)
+OPS(write2, 1, 1)
+OPS(local, 1, 1)
+OPS(number, 1, 1)
+OPS(variant, 3, 1)
 
 /* FOR_ROWS, LANE: y[row] = row, once each, and z counts. */
 KERNEL3(share, tdm_rows_args, const T, x, T, y, T, z)
