@@ -1,7 +1,9 @@
 /* bias_add: every activation, dtype, row length and layout; in place; with and without operands. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/array.h"
 #include "support/reference.h"
@@ -96,12 +98,21 @@ Test(bias_add, row_lengths) {
     run_case(&large);
 }
 
-/* Special values: NaN goes through every activation, large arguments saturate without NaN. */
+/* A NaN whose f32 form has these low bits of its mantissa set. */
+static double nan_of(uint32_t payload) {
+    const uint64_t bits = UINT64_C(0x7ff8000000000000) | (uint64_t)payload << 29;
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* Special values: every NaN goes through every activation, whatever its bits; large arguments saturate
+ * without NaN. */
 Test(bias_add, special_values) {
-    enum { N = 12 };
-    static const double values[N] = {
-        (double)NAN, (double)INFINITY, 0.0, -0.0, 1e4, -1e4, 88.0, -88.0, -20.0,
-        100.0,       -104.0,           1e-6};
+    enum { N = 15 };
+    const double values[N] = {(double)NAN, (double)INFINITY, 0.0,       -0.0,      1e4,
+                              -1e4,        88.0,             -88.0,     -20.0,     100.0,
+                              -104.0,      1e-6,             nan_of(1), nan_of(2), nan_of(0x1234)};
     for (int d = 0; d < 4; d++) {
         for (int act = 0; act < TDM_ACTIVATION_COUNT; act++) {
             check_case("%s %s of special values", tdm_dtype_name(float_dtypes[d]),
