@@ -212,11 +212,12 @@ static double try_way(host_move *m, bench_move_way way) {
 
 static void choose_way(host_move *m) {
     double fastest = 1e9;
-    bench_move_way best = {false, false};
+    bench_move_way best = {false, false, false};
     /* what is large is never fastest on one thread */
     const bool large = m->in + m->out > (size_t)32 << 20;
-    for (int i = large ? 2 : 0; i < 4; i++) {
-        const bench_move_way way = {(i & 2) != 0, (i & 1) != 0};
+    for (int i = large ? 4 : 0; i < 8; i++) {
+        const bench_move_way way = {(i & 4) != 0, (i & 2) != 0, (i & 1) != 0};
+        if (way.fetching && !(way.streaming && m->in > 0 && m->out > 0)) continue;
         const double seconds = try_way(m, way);
         if (seconds >= fastest) continue;
         fastest = seconds;
@@ -243,11 +244,11 @@ bool bench_host_move_create(const bench_request *request, bench_baseline *baseli
     }
     choose_way(m);
     *baseline = (bench_baseline){.state = m, .call = call_move, .destroy = destroy_move};
-    snprintf(baseline->name, sizeof baseline->name, "%s%s%s",
+    snprintf(baseline->name, sizeof baseline->name, "%s%s%s%s",
              m->out == 0  ? "read"
              : m->in == 0 ? "write"
                           : "copy",
              m->way.streaming && m->out > 0 ? ", streaming" : "",
-             m->way.all_threads ? "" : ", 1 thread");
+             m->way.fetching ? ", prefetch" : "", m->way.all_threads ? "" : ", 1 thread");
     return true;
 }

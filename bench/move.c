@@ -9,7 +9,8 @@
 #include <immintrin.h>
 #endif
 
-enum { LINE = 64, BLOCK = 16384 };
+/* AHEAD: how far before a load its line is fetched, when it is */
+enum { LINE = 64, BLOCK = 16384, AHEAD = 2048 };
 
 void *bench_alloc(size_t size) {
     void *memory =
@@ -59,9 +60,11 @@ __attribute__((target("avx512f"))) static uint64_t read_avx512(const char *sourc
 }
 
 __attribute__((target("avx512f"))) static void copy_avx512(char *target, const char *source,
-                                                           size_t size) {
+                                                           size_t size, size_t ahead) {
     size_t i = 0;
     for (; i + 256 <= size; i += 256) {
+        for (size_t j = i + ahead; ahead && j < i + ahead + 256; j += LINE)
+            _mm_prefetch(source + j, _MM_HINT_T0);
         __m512i a = _mm512_loadu_si512(source + i), b = _mm512_loadu_si512(source + i + 64);
         __m512i c = _mm512_loadu_si512(source + i + 128), d = _mm512_loadu_si512(source + i + 192);
         _mm512_stream_si512((__m512i *)(void *)(target + i), a);
@@ -98,9 +101,10 @@ __attribute__((target("avx2"))) static uint64_t read_avx2(const char *source, si
     return words[0] ^ words[1] ^ words[2] ^ words[3] ^ read_any(source + i, size - i);
 }
 
-static void copy_sse2(char *target, const char *source, size_t size) {
+static void copy_sse2(char *target, const char *source, size_t size, size_t ahead) {
     size_t i = 0;
     for (; i + LINE <= size; i += LINE) {
+        if (ahead) _mm_prefetch(source + i + ahead, _MM_HINT_T0);
         for (size_t j = i; j < i + LINE; j += 16)
             _mm_stream_si128((__m128i *)(void *)(target + j),
                              _mm_loadu_si128((const __m128i *)(const void *)(source + j)));
@@ -122,11 +126,11 @@ static uint64_t read_bytes(const char *source, size_t size) {
     return read_any(source, size);
 }
 
-static void stream_copy(char *target, const char *source, size_t size) {
+static void stream_copy(char *target, const char *source, size_t size, size_t ahead) {
     if (__builtin_cpu_supports("avx512f"))
-        copy_avx512(target, source, size);
+        copy_avx512(target, source, size, ahead);
     else
-        copy_sse2(target, source, size);
+        copy_sse2(target, source, size, ahead);
 }
 
 static void stream_fill(char *target, size_t size) {
@@ -141,7 +145,8 @@ static void stream_fence(void) { _mm_sfence(); }
 #else
 
 static uint64_t read_bytes(const char *source, size_t size) { return read_any(source, size); }
-static void stream_copy(char *target, const char *source, size_t size) {
+static void stream_copy(char *target, const char *source, size_t size, size_t ahead) {
+    (void)ahead;
     memcpy(target, source, size);
 }
 static void stream_fill(char *target, size_t size) { memset(target, 0x3e, size); }
@@ -172,7 +177,7 @@ static void move_slice(bench_move_way way, const char *source, size_t in, char *
     for (size_t at = 0; at < common; at += BLOCK) {
         const size_t size = common - at < BLOCK ? common - at : BLOCK;
         if (way.streaming)
-            stream_copy(target + at, source + at, size);
+            stream_copy(target + at, source + at, size, way.fetching ? AHEAD : 0);
         else
             memcpy(target + at, source + at, size);
         if (step_in) sum ^= read_bytes(only_in, step_in);

@@ -4,41 +4,58 @@
 
 typedef struct cblas_state {
     tdmi_bqueue *queue;
+    bool in_place; /* the driver works in the memory that we gave the buffers */
 } cblas_state;
 
-/* What the native kernel gets. The driver copies it and puts the addresses of the buffers into
- * base, in the order of the list it was given; a buffer that serves two operands is there once.
- * PoCL 3.1 sorts the list first, by age, and so puts the right addresses into the wrong places:
- * `own` has the addresses as our allocations gave them, to tell by. */
+/* What the native kernel gets. The driver copies it and puts the addresses of listed buffers into
+ * `base`. Where it works in our memory none are listed: it would only spend time on them, and PoCL
+ * 3.1 sorts the list by age, so that the addresses end in the wrong places. */
 typedef struct native_block {
     tdmi_host_gemm gemm; /* without its pointers */
-    void *base[3];
-    void *own[3];
-    unsigned char count, a, b, c; /* of base; indices into it */
+    void *base[3];       /* the operands' buffers */
     int64_t a_bytes, b_bytes, c_bytes;
 } native_block;
 
-/* The buffer's own address when the driver put it anywhere; else the driver keeps the content
- * elsewhere, and the place in the list is all there is. */
-static unsigned char *address(const native_block *block, unsigned char index) {
-    for (unsigned char i = 0; i < block->count; i++)
-        if (block->base[i] == block->own[index]) return block->own[index];
-    return block->base[index];
-}
-
 static void CL_CALLBACK run_native(void *argument) {
-    native_block *block = argument;
+    const native_block *block = argument;
     tdmi_host_gemm gemm = block->gemm;
-    gemm.a = address(block, block->a) + block->a_bytes;
-    gemm.b = address(block, block->b) + block->b_bytes;
-    gemm.c = address(block, block->c) + block->c_bytes;
+    gemm.a = (const unsigned char *)block->base[0] + block->a_bytes;
+    gemm.b = (const unsigned char *)block->base[1] + block->b_bytes;
+    gemm.c = (unsigned char *)block->base[2] + block->c_bytes;
     tdmi_cblas_gemm(&gemm);
 }
 
+typedef struct probe_block {
+    void *base;
+    void **seen;
+} probe_block;
+
+static void CL_CALLBACK run_probe(void *argument) {
+    const probe_block *block = argument;
+    *block->seen = block->base;
+}
+
+/* Where does a native kernel see a buffer? */
+static bool works_in_place(tdmi_bdevice *device, tdmi_bqueue *queue) {
+    tdmi_mem mem = {0};
+    if (tdmi_cl_mem_alloc(device, 1, &mem) != TDM_OK) return false;
+    void *seen = NULL;
+    probe_block block = {NULL, &seen};
+    const void *location = &block.base;
+    cl_mem handle = mem.handle;
+    const bool ran =
+        tdmi_cl.clEnqueueNativeKernel(queue->queue, run_probe, &block, sizeof block, 1, &handle,
+                                      &location, 0, NULL, NULL) == CL_SUCCESS &&
+        tdmi_cl.clFinish(queue->queue) == CL_SUCCESS;
+    const bool same = ran && mem.host && seen == mem.host;
+    tdmi_cl_mem_free(device, &mem);
+    return same;
+}
+
 static tdm_status attach(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) {
-    (void)device;
-    ((cblas_state *)state)->queue = queue;
-    return tdmi_cblas_open();
+    TDMI_TRY(tdmi_cblas_open());
+    *(cblas_state *)state = (cblas_state){queue, works_in_place(device, queue)};
+    return TDM_OK;
 }
 
 static void detach(void *state) { (void)state; }
@@ -48,35 +65,22 @@ static bool supports(void *state, const tdmi_gemm *gemm) {
     return tdmi_cblas_takes(gemm);
 }
 
-/* Where the buffer stands in the list, which grows when it is new. */
-static unsigned char place(native_block *block, cl_mem *mems, const tdmi_mem *mem) {
-    cl_mem handle = mem->handle;
-    unsigned char i = 0;
-    while (i < block->count && mems[i] != handle)
-        i++;
-    if (i < block->count) return i;
-    mems[i] = handle;
-    block->own[i] = mem->host;
-    block->count++;
-    return i;
-}
-
 static tdm_status gemm_native(void *state, const tdmi_gemm *gemm) {
-    cblas_state *self = state;
+    const cblas_state *self = state;
     const int64_t bytes = (int64_t)tdm_dtype_size(gemm->dtype);
-    cl_mem mems[3];
     native_block block = {
         .gemm = tdmi_host_gemm_of(gemm),
+        .base = {gemm->a->host, gemm->b->host, gemm->c->host},
         .a_bytes = gemm->a_offset * bytes,
         .b_bytes = gemm->b_offset * bytes,
         .c_bytes = gemm->c_offset * bytes,
     };
-    block.a = place(&block, mems, gemm->a);
-    block.b = place(&block, mems, gemm->b);
-    block.c = place(&block, mems, gemm->c);
+    const cl_mem mems[3] = {gemm->a->handle, gemm->b->handle, gemm->c->handle};
     const void *locations[3] = {&block.base[0], &block.base[1], &block.base[2]};
+    const bool listed = !self->in_place;
     TDMI_CL_TRY(tdmi_cl.clEnqueueNativeKernel(self->queue->queue, run_native, &block, sizeof block,
-                                              block.count, mems, locations, 0, NULL, NULL),
+                                              listed ? 3 : 0, listed ? mems : NULL,
+                                              listed ? locations : NULL, 0, NULL, NULL),
                 "clEnqueueNativeKernel");
     return TDM_OK;
 }

@@ -282,7 +282,8 @@ static void test_all(backend *self, int lanes, int stream) {
     test_run run = {.lanes = lanes, .stream = stream};
     for (int b = 0; b < 3; b++) {
         /* lines of 64 bytes, so that the shift misaligns every row */
-        run.buffers[b] = aligned_alloc(CACHE_LINE, MAX_SIZE * 8 / CACHE_LINE * CACHE_LINE + CACHE_LINE);
+        run.buffers[b] =
+            aligned_alloc(CACHE_LINE, MAX_SIZE * 8 / CACHE_LINE * CACHE_LINE + CACHE_LINE);
         if (!run.buffers[b]) exit(1);
     }
     for (run.dtype = 0; run.dtype < TEST_DTYPES; run.dtype++) {
@@ -292,7 +293,8 @@ static void test_all(backend *self, int lanes, int stream) {
                 for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
                     run.cols = columns[c];
                     run.groups = 1 + (int)c % 7;
-                    /* STREAM promises rows of a cache line at least, and outputs that are no inputs */
+                    /* STREAM promises rows of a cache line at least, and outputs that are no inputs
+                     */
                     if (stream && (size_t)run.cols * sizes[run.dtype] < CACHE_LINE) continue;
                     test(self, &run, false);
                     if (!stream && (run.kernel == TEST_lanes || run.kernel == TEST_write))

@@ -106,13 +106,18 @@ static double nan_of(uint32_t payload) {
     return v;
 }
 
-/* Special values: every NaN goes through every activation, whatever its bits; large arguments saturate
- * without NaN. */
+/* Special values: every NaN goes through every activation, whatever its bits; large arguments
+ * saturate without NaN. */
 Test(bias_add, special_values) {
     enum { N = 15 };
-    const double values[N] = {(double)NAN, (double)INFINITY, 0.0,       -0.0,      1e4,
-                              -1e4,        88.0,             -88.0,     -20.0,     100.0,
-                              -104.0,      1e-6,             nan_of(1), nan_of(2), nan_of(0x1234)};
+    const double values[N] = {(double)NAN,   (double)INFINITY,
+                              0.0,           -0.0,
+                              1e4,           -1e4,
+                              88.0,          -88.0,
+                              -20.0,         100.0,
+                              -104.0,        1e-6,
+                              nan_of(1),     nan_of(2),
+                              nan_of(0x1234)};
     for (int d = 0; d < 4; d++) {
         for (int act = 0; act < TDM_ACTIVATION_COUNT; act++) {
             check_case("%s %s of special values", tdm_dtype_name(float_dtypes[d]),

@@ -319,9 +319,9 @@ Test(matmul, buffers_in_reverse_order) {
             array *a = array_2d(float_dtypes[d], m, k, k);
             array_uniform(a, -1.0, 1.0);
             array_uniform(b, -1.0, 1.0);
-            ref_gemm r = {float_dtypes[d], m,   n,    k,    false, false,
-                          1.0,             0.0, a->v, b->v, c->v,  NULL,
-                          TDM_ACTIVATION_NONE};
+            ref_gemm r = {
+                float_dtypes[d],    m, n, k, false, false, 1.0, 0.0, a->v, b->v, c->v, NULL,
+                TDM_ACTIVATION_NONE};
             double *want = numbers(c->count), *bound = numbers(c->count);
             ref_matmul(&r, want, bound);
             bool right = OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t)) &&
