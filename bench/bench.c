@@ -92,7 +92,7 @@ static void run_one(session *s, const bench_runner *runner, const bench_case *c)
 static bool run_device(session *s, const tdm_device_info *info) {
     bench_runner runner = {.same_before = count_same_before(info),
                            .seed = s->options->seed,
-                           .seconds = s->options->full ? 0.6 : 0.15,
+                           .seconds = s->options->full ? 0.4 : 0.15,
                            .max_pairs = s->options->full ? 31 : 15};
     bool good = tdm_device_open(info->id, &runner.device) == TDM_OK &&
                 tdm_queue_create(runner.device, 0, &runner.queue) == TDM_OK;

@@ -123,6 +123,7 @@ typedef uint64_t tdm_u64;
 #define FOR_LANES_MAX(a, j, begin, end)                                                            \
     TDM_PRAGMA(omp simd reduction(max : a)) TDM_FOR(j, begin, end)
 #define AHEAD(p, stride) ((p) + (stride))
+#define FETCH(p, n) tdm_fetch(p, 0, n, (tdm_i32)sizeof(T))
 #define ADD_TO(a, v) ((a) += (v))
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)

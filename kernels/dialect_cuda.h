@@ -41,6 +41,7 @@ typedef unsigned long long tdm_u64;
 #define FOR_LANES_WRITE(p, j, n, ahead) FOR_LANES(j, 0, n)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead) FOR_LANES(j, 0, n)
 #define AHEAD(p, stride) 0
+#define FETCH(p, n)
 #define ADD_TO(a, v) ((a) += (v))
 #if STREAM
 #define WRITE(p, j, v) __stcs((p) + (j), (T)TO_T(v))

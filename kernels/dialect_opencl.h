@@ -123,10 +123,26 @@ TDM_GROUP_REDUCE(tdm_group_max_f64, long, a > b ? a : b)
 
 #endif
 
-/* Writing rows. On a CPU with STREAM line by line, in windows as in the C dialect; see there. */
+/* Fetching ahead, on a CPU. */
 #define AHEAD(p, stride) ((p) + (stride))
-#if LANES == 1 && STREAM && defined(__clang__)
 #define TDM_LINE 64
+#if LANES == 1 && defined(__clang__)
+#define FETCH(p, n)                                                                                \
+    for (int tdm_b = 0; tdm_b < (n) * (int)sizeof(T); tdm_b += TDM_LINE) (void)tdm_fetch(p, tdm_b, 1)
+
+/* A CPU has one address space; the compiler's builtin wants a pointer of its default one. */
+INLINE int tdm_fetch(const __global void *row, int begin, int size)
+{
+    const uintptr_t offset = (uintptr_t)begin * (uintptr_t)size;
+    if (row) __builtin_prefetch((const void *)((uintptr_t)row + offset));
+    return begin;
+}
+#else
+#define FETCH(p, n)
+#endif
+
+/* Writing rows. On a CPU with STREAM line by line, in windows as in the C dialect; see there. */
+#if LANES == 1 && STREAM && defined(__clang__)
 /* elements in a line: a literal, as a pragma takes no sizeof */
 #if T_ID == 0 || T_ID == 4
 #define TDM_SPAN 16
@@ -172,14 +188,6 @@ INLINE int tdm_next_window(int begin, int span, int skew, int n)
     const int next = ((done + skew) & -span) - skew;
     const int last = n - span;
     return done == n ? n : next < last ? next : last;
-}
-
-/* A CPU has one address space; the compiler's builtin wants a pointer of its default one. */
-INLINE int tdm_fetch(const __global void *row, int begin, int size)
-{
-    const uintptr_t offset = (uintptr_t)begin * (uintptr_t)size;
-    if (row) __builtin_prefetch((const void *)((uintptr_t)row + offset));
-    return begin;
 }
 
 /* with 512-bit registers where the CPU has them: whole lines leave a core at once */

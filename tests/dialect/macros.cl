@@ -23,13 +23,14 @@ KERNEL3(share, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* FOR_LANES, LOAD, STORE, GLOBAL; y may be x. */
+/* FOR_LANES, LOAD, STORE, GLOBAL, FETCH; y may be x. */
 KERNEL3(lanes, tdm_rows_args, const T, x, T, y, T, z)
 {
     FOR_ROWS(row, args.rows)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
         GLOBAL T *const yr = y + row * args.y_stride;
+        FETCH(xr + args.x_stride, (tdm_i32)args.cols);
         FOR_LANES(j, 0, (tdm_i32)args.cols)
         {
             STORE(yr, j, LOAD(xr, j) + (ACC)1);
