@@ -42,7 +42,7 @@ static bool fail(bench_row *row, const char *what, const char *why) {
 static unsigned choose_set_count(uint64_t set_bytes, uint64_t memory) {
     uint64_t cache = bench_cache_bytes();
     uint64_t sets = 1;
-    if (set_bytes >= cache / 8) sets = (4 * cache + set_bytes - 1) / set_bytes;
+    if (set_bytes >= cache / 8) sets = (2 * cache + set_bytes - 1) / set_bytes;
     if (sets > MAX_SETS) sets = MAX_SETS;
     while (sets > 1 && sets * set_bytes > memory / 4)
         sets--;
