@@ -84,6 +84,11 @@ Test(environment, refused_values) {
           "TANDEM_BACKEND|opncl");
 }
 
+/* A provider that the device does not have is refused by the product, not replaced. */
+Test(environment, blas_of_another_device) {
+    probe("TANDEM_BLAS=cublas", OPEN("cpu"), "TDM_ERROR_UNSUPPORTED", "TANDEM_BLAS|cublas|cpu:0");
+}
+
 /* Values that are allowed. */
 Test(environment, accepted_values) {
     probe(NULL, LIST, "TDM_OK", "cpu:0|default: cpu:0");
@@ -96,7 +101,6 @@ Test(environment, accepted_values) {
     probe("TANDEM_DEVICE=cpu:0", OPEN("-"), "TDM_OK", "cpu:0");
     probe("TANDEM_BLAS=builtin", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_BLAS=cblas", OPEN("cpu"), "TDM_OK", "cpu:0");
-    probe("TANDEM_BLAS=cublas", OPEN("cpu"), "TDM_ERROR_UNSUPPORTED", "TANDEM_BLAS|cublas|cpu:0");
     probe("TANDEM_MATH=tf32", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_MATH=ieee", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_CPU_THREADS=1", OPEN("cpu"), "TDM_OK", "cpu:0");
