@@ -105,6 +105,13 @@ typedef uint64_t tdm_u64;
                tdm_buffers[0], tdm_buffers[1], tdm_buffers[2], tdm_buffers[3], tdm_buffers[4],     \
                tdm_buffers[5])
 
+/* The partial sums of a FOR_LANES_SUM loop: one where the compiler does not vectorise. */
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SUM_LANES VEC_LEN
+#else
+#define SUM_LANES 1
+#endif
+
 /* Loops. A group takes one contiguous share of the rows. */
 #define FOR_ROWS(item, n)                                                                          \
     for (tdm_i64 item = (tdm_i64)(n)*tdm_work->index / tdm_work->count,                            \

@@ -14,6 +14,7 @@ typedef unsigned long long tdm_u64;
 #define PRIVATE_ARRAY(type, name, n) __align__(16) type name[n]
 #define BARRIER __syncthreads()
 #define LANE ((int)threadIdx.x)
+#define SUM_LANES LANES
 
 /* Entries */
 #define OPS(name, n, streams)

@@ -17,7 +17,7 @@ KERNEL4(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bi
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
         const ACC pivot = LOAD(xr, 0);
-        ACC first = 0, second = 0;
+        ACC first = 0, second = 0, lost = 0;
         FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
         {
             ACC a = 0, b = 0;
@@ -27,7 +27,7 @@ KERNEL4(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bi
                 ADD_TO(a, d);
                 ADD_TO(b, d * d);
             }
-            first += a;
+            ADD_BLOCK(first, lost, a);
             second += b;
         }
         ACC shift = GROUP_SUM(scratch, first) * inverse;
@@ -35,6 +35,7 @@ KERNEL4(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bi
         if (!(shift * shift <= (ACC)16 * variance)) {
             first = 0;
             second = 0;
+            lost = 0;
             FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
             {
                 ACC a = 0, b = 0;
@@ -44,7 +45,7 @@ KERNEL4(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bi
                     ADD_TO(a, d);
                     ADD_TO(b, d * d);
                 }
-                first += a;
+                ADD_BLOCK(first, lost, a);
                 second += b;
             }
             const ACC left = GROUP_SUM(scratch, first) * inverse;

@@ -16,7 +16,7 @@ KERNEL3(norm, tdm_norm_args, const T, x, ACC, partial, U, out)
         const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - start);
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride + start);
         ACC scale = (ACC)1, sum = 0;
-        if (n <= SUM_BLOCK) FETCH(xr + FETCH_DISTANCE, n); /* a later row, as short as this one */
+        if (n <= SHORT_ROW) FETCH(xr + FETCH_DISTANCE, n); /* a later row, as short as this one */
         if (OP != TDM_OP_NORM_INF) {
             FOR_BLOCKS(begin, end, n, SUM_BLOCK)
             {

@@ -88,8 +88,20 @@
 /* How many elements ahead of a loop that reads a row once its input is fetched. */
 #define FETCH_DISTANCE (2048 / (tdm_i32)sizeof(T))
 
-/* Long sums are taken in blocks of so many elements, so that their error stays small. */
-#define SUM_BLOCK 1024
+/* A row of at most so many elements is summed while a later one is fetched. */
+#define SHORT_ROW 1024
+
+/* Long sums are taken in blocks in which no partial sum has more than 64 terms. All may be rounded
+ * in one direction, as are differences from one number of values that share a grid, so the error is
+ * up to a half eps for each. ADD_BLOCK keeps what adding a block's sum loses (Kahan, CACM 8, 1965),
+ * for sums in which that would show, however long they are. */
+#define SUM_BLOCK (64 * SUM_LANES)
+#define ADD_BLOCK(sum, lost, v)                                                                    \
+    do {                                                                                           \
+        const ACC tdm_term = (v) - (lost), tdm_total = (sum) + tdm_term;                           \
+        (lost) = (tdm_total - (sum)) - tdm_term;                                                   \
+        (sum) = tdm_total;                                                                         \
+    } while (0)
 
 INLINE tdm_i32 tdm_magnitude_key_f32(float v)
 {

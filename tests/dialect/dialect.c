@@ -204,6 +204,9 @@ static void expect(const test_run *run, int row, int j, double *y, double *z) {
         *y = sum;
         *z = squares + sum + run->cols;
         break;
+    case TEST_carry:
+        *y = j == 0 ? 1024 : NAN;
+        break;
     case TEST_largest:
         *y = magnitude;
         *z = largest;

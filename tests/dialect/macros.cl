@@ -4,6 +4,7 @@
 OPS(share, 1, 1)
 OPS(lanes, 1, 1)
 OPS(sum, 1, 1)
+OPS(carry, 1, 1)
 OPS(largest, 1, 1)
 OPS(write, 1, 1)
 OPS(write2, 1, 1)
@@ -73,6 +74,21 @@ KERNEL3(sum, tdm_rows_args, const T, x, T, y, T, z)
             STORE(y, row * args.y_stride + j, first);
             STORE(z, row * args.y_stride + j, squares + first + ones);
         }
+    }
+}
+
+/* ADD_BLOCK: y gets what 1024 ones add to a number whose last place is 8. */
+KERNEL3(carry, tdm_rows_args, const T, x, T, y, T, z)
+{
+    const ACC large = (ACC)67108864 * (sizeof(ACC) == 8 ? (ACC)536870912 : (ACC)1);
+    FOR_ROWS(row, args.rows)
+    {
+        ACC sum = large, lost = 0;
+        FOR_BLOCKS(begin, end, 1024, 1)
+        {
+            ADD_BLOCK(sum, lost, (ACC)(end - begin));
+        }
+        if (LANE == 0) STORE(y, row * args.y_stride, sum - large);
     }
 }
 

@@ -126,6 +126,31 @@ Test(normalize, layer_norm_outliers) {
     }
 }
 
+/* Values on a coarse grid and a first element off it, so that their differences from it are all
+ * rounded in one direction when they are summed: long chains of additions miss the mean. */
+Test(normalize, layer_norm_leaning_sums) {
+    static const int64_t lengths[] = {1000, 4096, 65536};
+    for (int d = 0; d < 2; d++) {
+        for (int l = 0; l < (small ? 2 : 3); l++) {
+            int64_t cols = lengths[l];
+            check_case("%s layer_norm of values on a grid, %lld columns",
+                       tdm_dtype_name(float_dtypes[d]), (long long)cols);
+            array *x = array_2d(float_dtypes[d], 4, cols, cols);
+            array *y = array_2d(float_dtypes[d], 4, cols, cols);
+            double *v = numbers(4 * cols), *want = numbers(4 * cols), *bound = numbers(4 * cols);
+            for (int64_t i = 0; i < 4 * cols; i++) {
+                v[i] = i % cols == 0 ? random_uniform(-0.02, 0.02)
+                                     : round(random_uniform(-12.0, 20.0)) / 4.0;
+            }
+            array_set(x, v);
+            ref_layer_norm(float_dtypes[d], 4, cols, x->v, NULL, NULL, 1e-12, want, bound);
+            OK(tdm_layer_norm(queue, &x->t, NULL, NULL, 1e-12, &y->t));
+            ARRAY_CHECK(y, want, bound);
+            array_free_all();
+        }
+    }
+}
+
 static bool rms_norm_case(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t gap, int flags) {
     bool has_weight = flags & 1, has_residual = flags & 2, has_sum = flags & 4;
     int place = flags >> 3; /* 0: y apart, 1: y on x, 2: y on residual, sum on x */
