@@ -59,18 +59,13 @@ __attribute__((target("avx512f"))) static uint64_t read_avx512(const char *sourc
            read_any(source + i, size - i);
 }
 
+/* Line by line: loads of several lines before their stores are slower by a tenth. */
 __attribute__((target("avx512f"))) static void copy_avx512(char *target, const char *source,
                                                            size_t size, size_t ahead) {
     size_t i = 0;
-    for (; i + 256 <= size; i += 256) {
-        for (size_t j = i + ahead; ahead && j < i + ahead + 256; j += LINE)
-            _mm_prefetch(source + j, _MM_HINT_T0);
-        __m512i a = _mm512_loadu_si512(source + i), b = _mm512_loadu_si512(source + i + 64);
-        __m512i c = _mm512_loadu_si512(source + i + 128), d = _mm512_loadu_si512(source + i + 192);
-        _mm512_stream_si512((__m512i *)(void *)(target + i), a);
-        _mm512_stream_si512((__m512i *)(void *)(target + i + 64), b);
-        _mm512_stream_si512((__m512i *)(void *)(target + i + 128), c);
-        _mm512_stream_si512((__m512i *)(void *)(target + i + 192), d);
+    for (; i + LINE <= size; i += LINE) {
+        if (ahead) _mm_prefetch(source + i + ahead, _MM_HINT_T0);
+        _mm512_stream_si512((__m512i *)(void *)(target + i), _mm512_loadu_si512(source + i));
     }
     memcpy(target + i, source + i, size - i);
 }

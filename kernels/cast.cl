@@ -20,7 +20,7 @@ KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
         GLOBAL T *const yr = y + y_at;
         GLOBAL const U *const ar = a + a_at;
         if (args.unit_stride) {
-            FOR_LANES_WRITE(yr, j, n, 0)
+            FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD)
             {
                 WRITE_RAW(yr, j, CONVERT(LOAD_U(ar, j)));
             }

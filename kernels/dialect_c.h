@@ -129,8 +129,10 @@ typedef uint64_t tdm_u64;
     TDM_PRAGMA(omp simd reduction(+ : a, b)) TDM_FOR(j, begin, end)
 #define FOR_LANES_MAX(a, j, begin, end)                                                            \
     TDM_PRAGMA(omp simd reduction(max : a)) TDM_FOR(j, begin, end)
-#define AHEAD(p, stride) ((p) + (stride))
-#define FETCH(p, n) tdm_fetch(p, 0, n, (tdm_i32)sizeof(T))
+#define AHEAD(p, n) ((p) + (n)), 1
+#define ROW_AHEAD(p, stride) ((p) + (stride)), 0
+#define NOTHING_AHEAD 0, 0
+#define FETCH(p, n) tdm_fetch(p, 1, 0, n, (tdm_i32)sizeof(T))
 #define ADD_TO(a, v) ((a) += (v))
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
@@ -140,13 +142,14 @@ typedef uint64_t tdm_u64;
  * those of the (first) output; the first and the last window of a row are moved inside it where
  * lines stick out, so that elements in the overlap are written twice, alike. That is right as
  * outputs are no inputs then, and needs rows of a line at least: STREAM promises both. What `ahead`
- * points to is fetched meanwhile; without STREAM that too is done window by window. */
+ * points to is fetched meanwhile; without STREAM that too is done window by window. `near` is for the
+ * first cache: a row that is wanted only after this one would drive this one out of it. */
 #define TDM_LINE 64
 #define TDM_FETCH_BYTES 512
 #define TDM_SPAN ((tdm_i32)(TDM_LINE / sizeof(T)))
-#define TDM_WINDOWS(p, n, ahead)                                                                   \
-    for (tdm_window tdm_w = tdm_first_window(STREAM, p, n, (tdm_i32)sizeof(T), ahead);             \
-         tdm_w.begin < (n); tdm_next_window(STREAM, &tdm_w, n, (tdm_i32)sizeof(T), ahead))
+#define TDM_WINDOWS(p, n, ...)                                                                     \
+    for (tdm_window tdm_w = tdm_first_window(STREAM, p, n, (tdm_i32)sizeof(T), __VA_ARGS__);       \
+         tdm_w.begin < (n); tdm_next_window(STREAM, &tdm_w, n, (tdm_i32)sizeof(T), __VA_ARGS__))
 #define TDM_TARGET(k, p)                                                                           \
     for (__attribute__((aligned(TDM_LINE)))                                                        \
          T tdm_line##k[TDM_SPAN], *const tdm_row##k = (p),                                         \
@@ -168,11 +171,15 @@ typedef struct tdm_window {
     tdm_i32 skew;       /* elements from a line's begin to the row's */
 } tdm_window;
 
-INLINE void tdm_fetch(const void *row, tdm_i32 begin, tdm_i32 end, tdm_i32 size)
+INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 end, tdm_i32 size)
 {
     const char *const bytes = row;
-    for (tdm_i64 b = (tdm_i64)begin * size; b < (tdm_i64)end * size; b += TDM_LINE)
-        __builtin_prefetch(bytes + b);
+    for (tdm_i64 b = (tdm_i64)begin * size; b < (tdm_i64)end * size; b += TDM_LINE) {
+        if (near)
+            __builtin_prefetch(bytes + b, 0, 3);
+        else
+            __builtin_prefetch(bytes + b, 0, 2);
+    }
 }
 
 INLINE tdm_i32 tdm_window_end(tdm_u32 stream, tdm_i32 begin, tdm_i32 n, tdm_i32 size,
@@ -183,16 +190,16 @@ INLINE tdm_i32 tdm_window_end(tdm_u32 stream, tdm_i32 begin, tdm_i32 n, tdm_i32 
 }
 
 INLINE tdm_window tdm_first_window(tdm_u32 stream, const void *row, tdm_i32 n, tdm_i32 size,
-                                   const void *ahead)
+                                   const void *ahead, tdm_i32 near)
 {
     const tdm_i32 skew = (tdm_i32)((uintptr_t)row & (TDM_LINE - 1)) / size;
     const tdm_window w = {0, tdm_window_end(stream, 0, n, size, ahead), skew};
-    if (ahead) tdm_fetch(ahead, 0, w.end, size);
+    if (ahead) tdm_fetch(ahead, near, 0, w.end, size);
     return w;
 }
 
 INLINE void tdm_next_window(tdm_u32 stream, tdm_window *w, tdm_i32 n, tdm_i32 size,
-                            const void *ahead)
+                            const void *ahead, tdm_i32 near)
 {
     const tdm_i32 span = TDM_LINE / size;
     const tdm_i32 done = w->end;
@@ -205,7 +212,7 @@ INLINE void tdm_next_window(tdm_u32 stream, tdm_window *w, tdm_i32 n, tdm_i32 si
         w->begin = begin < n - span ? begin : n - span;
         w->end = w->begin + span;
     }
-    if (ahead) tdm_fetch(ahead, w->begin, w->end, size);
+    if (ahead) tdm_fetch(ahead, near, w->begin, w->end, size);
 }
 
 /* Out with one line, past the cache where it is one of the destination's too. */

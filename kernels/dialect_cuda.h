@@ -41,7 +41,9 @@ typedef unsigned long long tdm_u64;
 #define FOR_LANES_MAX(a, j, begin, end) FOR_LANES(j, begin, end)
 #define FOR_LANES_WRITE(p, j, n, ahead) FOR_LANES(j, 0, n)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead) FOR_LANES(j, 0, n)
-#define AHEAD(p, stride) 0
+#define AHEAD(p, n) 0
+#define ROW_AHEAD(p, stride) 0
+#define NOTHING_AHEAD 0
 #define FETCH(p, n)
 #define ADD_TO(a, v) ((a) += (v))
 #if STREAM

@@ -55,7 +55,7 @@ typedef ulong tdm_u64;
 #define TDM_SIMD
 #endif
 #define FOR_ROWS(item, n)                                                                          \
-    for (long tdm_count = (long)get_num_groups(0), item = (n) * (long)get_group_id(0) / tdm_count, \
+    for (long tdm_count = tdm_groups(), item = (n) * (long)get_group_id(0) / tdm_count,            \
               tdm_last = (n) * ((long)get_group_id(0) + 1) / tdm_count;                            \
          item < tdm_last; item++)
 #define FOR_LANES(j, begin, end) TDM_SIMD for (int j = (begin); j < (end); j++)
@@ -64,6 +64,17 @@ typedef ulong tdm_u64;
 #define FOR_LANES_MAX(a, j, begin, end) for (int j = (begin); j < (end); j++)
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
+
+/* A loop over memory takes 1.4 times as long on an Intel CPU (Sapphire Rapids) when the address of
+ * its input is in rbp: as if the hardware prefetched nothing for what looks like the stack. Where its
+ * frame's address is asked for, a function has rbp as frame pointer, and no row's address in it. */
+INLINE long tdm_groups(void)
+{
+#if defined(__clang__) && defined(__x86_64__)
+    __asm__ volatile("" : : "r"(__builtin_frame_address(0)));
+#endif
+    return (long)get_num_groups(0);
+}
 
 /* Sums may be taken in any order, so that they vectorise; nothing else may. */
 INLINE float tdm_add_f32(float a, float b)
@@ -126,17 +137,20 @@ TDM_GROUP_REDUCE(tdm_group_max_f64, long, a > b ? a : b)
 #endif
 
 /* Fetching ahead, on a CPU. */
-#define AHEAD(p, stride) ((p) + (stride))
+#define AHEAD(p, n) ((p) + (n)), 1
+#define ROW_AHEAD(p, stride) ((p) + (stride)), 0
+#define NOTHING_AHEAD 0, 0
 #define TDM_LINE 64
 #if LANES == 1 && defined(__clang__)
 #define FETCH(p, n)                                                                                \
-    for (int tdm_b = 0; tdm_b < (n) * (int)sizeof(T); tdm_b += TDM_LINE) (void)tdm_fetch(p, tdm_b, 1)
+    for (int tdm_b = 0; tdm_b < (n) * (int)sizeof(T); tdm_b += TDM_LINE) (void)tdm_fetch(p, 1, tdm_b, 1)
 
 /* A CPU has one address space; the compiler's builtin wants a pointer of its default one. */
-INLINE int tdm_fetch(const __global void *row, int begin, int size)
+INLINE int tdm_fetch(const __global void *row, int near, int begin, int size)
 {
     const uintptr_t offset = (uintptr_t)begin * (uintptr_t)size;
-    if (row) __builtin_prefetch((const void *)((uintptr_t)row + offset));
+    if (row && near) __builtin_prefetch((const void *)((uintptr_t)row + offset), 0, 3);
+    if (row && !near) __builtin_prefetch((const void *)((uintptr_t)row + offset), 0, 2);
     return begin;
 }
 #else
@@ -155,12 +169,12 @@ INLINE int tdm_fetch(const __global void *row, int begin, int size)
 #else
 #define TDM_SPAN 64
 #endif
-#define TDM_WINDOWS(p, n, ahead)                                                                   \
+#define TDM_WINDOWS(p, n, ...)                                                                     \
     for (int tdm_skew = ((int)(uintptr_t)(p) & (TDM_LINE - 1)) / (int)sizeof(T),                   \
-             tdm_begin = tdm_fetch(ahead, 0, (int)sizeof(T));                                      \
+             tdm_begin = tdm_fetch(__VA_ARGS__, 0, (int)sizeof(T));                                \
          tdm_begin < (n);                                                                          \
          tdm_begin = tdm_next_window(tdm_begin, TDM_SPAN, tdm_skew, n),                            \
-             tdm_fetch(ahead, tdm_begin, (int)sizeof(T)))
+             tdm_fetch(__VA_ARGS__, tdm_begin, (int)sizeof(T)))
 #define TDM_TARGET(k, p)                                                                           \
     for (T tdm_out##k[TDM_SPAN] __attribute__((aligned(TDM_LINE))), *tdm_once##k = tdm_out##k;     \
          tdm_once##k;                                                                              \

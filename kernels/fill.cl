@@ -17,7 +17,7 @@ KERNEL1(fill, tdm_elementwise_args, T, y)
         }
         GLOBAL T *const yr = y + y_at;
         if (args.unit_stride) {
-            FOR_LANES_WRITE(yr, j, n, 0)
+            FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD)
             {
                 WRITE_RAW(yr, j, value);
             }

@@ -27,7 +27,7 @@ KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
         if (SAFE_SQUARES(sum)) {
             const ACC norm = SQRT(sum);
             const ACC scale = (ACC)1 / (norm < epsilon ? epsilon : norm);
-            FOR_LANES_WRITE(yr, j, cols, AHEAD(xr, args.x_stride))
+            FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
             {
                 WRITE(yr, j, LOAD(xr, j) * scale);
             }

@@ -53,7 +53,7 @@ KERNEL4(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bi
             shift += left;
         }
         const ACC scale = (ACC)1 / SQRT(variance + epsilon);
-        FOR_LANES_WRITE(yr, j, cols, AHEAD(xr, args.x_stride))
+        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
         {
             ACC v = ((LOAD(xr, j) - pivot) - shift) * scale;
             if ((OP & TDM_OP_WEIGHT) != 0) v *= LOAD(wr, j);

@@ -34,7 +34,7 @@ KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
         const ACC scale = (ACC)1 / SQRT(GROUP_SUM(scratch, squares) * inverse + epsilon);
         if ((OP & TDM_OP_RMS_SUM) != 0) {
             GLOBAL T *const sr = sum + (args.sum_offset + row * args.sum_stride);
-            FOR_LANES_WRITE2(yr, sr, j, cols, AHEAD(xr, args.x_stride))
+            FOR_LANES_WRITE2(yr, sr, j, cols, ROW_AHEAD(xr, args.x_stride))
             {
                 const ACC s = LOAD_S(j);
                 const ACC v = s * scale;
@@ -42,7 +42,7 @@ KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
                 WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * LOAD(wr, j) : v);
             }
         } else {
-            FOR_LANES_WRITE(yr, j, cols, AHEAD(xr, args.x_stride))
+            FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
             {
                 const ACC v = LOAD_S(j) * scale;
                 WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * LOAD(wr, j) : v);

@@ -29,7 +29,7 @@ KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
             sum += a;
         }
         const ACC scale = (ACC)1 / GROUP_SUM(scratch, sum);
-        FOR_LANES_WRITE(yr, j, cols, AHEAD(xr, args.x_stride))
+        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
         {
             WRITE(yr, j, EXP(LOAD(xr, j) - largest) * scale);
         }

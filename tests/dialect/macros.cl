@@ -121,7 +121,7 @@ KERNEL3(largest, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* FOR_LANES_WRITE, WRITE, AHEAD; y may be x. */
+/* FOR_LANES_WRITE, WRITE, ROW_AHEAD, NOTHING_AHEAD; y may be x. */
 KERNEL3(write, tdm_rows_args, const T, x, T, y, T, z)
 {
     const tdm_i32 cols = (tdm_i32)args.cols;
@@ -130,18 +130,18 @@ KERNEL3(write, tdm_rows_args, const T, x, T, y, T, z)
         GLOBAL const T *const xr = x + row * args.x_stride;
         GLOBAL T *const yr = y + row * args.y_stride;
         GLOBAL T *const zr = z + row * args.y_stride;
-        FOR_LANES_WRITE(yr, j, cols, AHEAD(xr, args.x_stride))
+        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
         {
             WRITE(yr, j, LOAD(xr, j) * (ACC)2);
         }
-        FOR_LANES_WRITE(zr, j, cols, 0)
+        FOR_LANES_WRITE(zr, j, cols, NOTHING_AHEAD)
         {
             WRITE_RAW(zr, j, TO_T((ACC)3));
         }
     }
 }
 
-/* FOR_LANES_WRITE2, WRITE2, ROUND. */
+/* FOR_LANES_WRITE2, WRITE2, AHEAD, ROUND. */
 KERNEL3(write2, tdm_rows_args, const T, x, T, y, T, z)
 {
     FOR_ROWS(row, args.rows)
@@ -149,7 +149,7 @@ KERNEL3(write2, tdm_rows_args, const T, x, T, y, T, z)
         GLOBAL const T *const xr = x + row * args.x_stride;
         GLOBAL T *const yr = y + row * args.y_stride;
         GLOBAL T *const zr = z + row * args.y_stride;
-        FOR_LANES_WRITE2(yr, zr, j, (tdm_i32)args.cols, 0)
+        FOR_LANES_WRITE2(yr, zr, j, (tdm_i32)args.cols, AHEAD(xr, FETCH_DISTANCE))
         {
             const ACC v = ROUND(LOAD(xr, j) * (ACC)1.0625f);
             WRITE(yr, j, v);
