@@ -37,7 +37,7 @@ static bool fail(bench_row *row, const char *what, const char *why) {
         if ((call) != TDM_OK) return fail((r)->row, what, tdm_last_error());                       \
     } while (0)
 
-/* Cases that do not fit well into the last-level cache rotate over buffers of 4 times its size in
+/* Cases that do not fit well into the last-level cache rotate over buffers of twice its size in
  * all; smaller ones keep one set, and are meant to run in cache. */
 static unsigned choose_set_count(uint64_t set_bytes, uint64_t memory) {
     uint64_t cache = bench_cache_bytes();

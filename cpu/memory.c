@@ -54,7 +54,7 @@ static void transfer_bytes(void *to, const void *from, size_t size) {
         return;
     }
     uint32_t parts = (uint32_t)tdmi_worker_count();
-    tdmi_parallel(parts, transfer_part, &(transfer){to, from, size, parts});
+    tdmi_parallel(parts, transfer_part, &(transfer){to, from, size, parts}, TDMI_NEXT_LOOP);
 }
 
 tdm_status tdmi_cpu_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
@@ -104,7 +104,7 @@ tdm_status tdmi_cpu_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
     for (size_t i = 0; i < sizeof all.pattern; i += pattern_size)
         memcpy(all.pattern + i, pattern, pattern_size);
     if (size >= 2 * SHARE) all.parts = (uint32_t)tdmi_worker_count();
-    tdmi_parallel(all.parts, fill_part, &all);
+    tdmi_parallel(all.parts, fill_part, &all, TDMI_NEXT_LOOP);
     return TDM_OK;
 }
 

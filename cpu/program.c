@@ -96,6 +96,6 @@ tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_
     if (launch->groups == 1)
         run_group(&run, 0);
     else
-        tdmi_parallel(launch->groups, run_group, &run);
+        tdmi_parallel(launch->groups, run_group, &run, TDMI_NEXT_LOOP);
     return TDM_OK;
 }

@@ -113,7 +113,7 @@ void tdmi_cblas_gemm(const tdmi_host_gemm *gemm) {
     pthread_rwlock_wrlock(&thread_setting);
     int before = openblas_get_num_threads();
     openblas_set_num_threads(1);
-    tdmi_parallel(parts, run_share, &(batch_share){gemm, parts});
+    tdmi_parallel(parts, run_share, &(batch_share){gemm, parts}, gemm->next);
     openblas_set_num_threads(before);
     pthread_rwlock_unlock(&thread_setting);
 }

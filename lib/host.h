@@ -12,10 +12,15 @@
  * this process may run on. */
 int tdmi_worker_count(void);
 
+/* Who wants the cores when a loop has ended: most often another loop, for which the workers stay
+ * awake a moment, or threads that are not ours, such as those of a driver that called us. */
+typedef enum tdmi_next { TDMI_NEXT_LOOP, TDMI_NEXT_OTHERS } tdmi_next;
+
 /* Runs body(context, i) for i in [0, count) on the workers and the caller, and returns when all are
  * done. Items are handed out one at a time, in order. When another thread is using the workers, or
  * from inside a body, everything runs on the caller. The body must not fail. */
-void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), void *context);
+void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), void *context,
+                   tdmi_next next);
 
 /* A row-major matrix product on host memory: C = alpha op(A) op(B) + beta C, `batch` times with the
  * strides between matrices in elements (0 repeats). Only f32 and f64. */
@@ -28,6 +33,7 @@ typedef struct tdmi_host_gemm {
     void *c;
     int64_t lda, ldb, ldc;
     int64_t a_stride, b_stride, c_stride;
+    tdmi_next next;
 } tdmi_host_gemm;
 
 /* Opens CBLAS if not yet tried; TDM_ERROR_UNAVAILABLE says what to install. */

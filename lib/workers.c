@@ -2,8 +2,10 @@
  *
  * One parallel loop runs at a time. Its state is one 64-bit word, generation in the high half and
  * the next item in the low half, so that a worker that wakes up late can never take an item of a
- * later loop by mistake. Workers spin briefly after a loop, as the next one often follows at once,
- * then sleep. */
+ * later loop by mistake. Workers spin briefly after a loop where the next one is likely to follow
+ * at once, then sleep. Where other threads are about to wake, spinning workers would be in their
+ * way: the scheduler sees no idle core, queues such a thread behind the one that woke it, and both
+ * share a core for a millisecond. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -20,6 +22,7 @@ typedef struct loop {
     void (*body)(void *, uint32_t);
     void *context;
     uint32_t count;
+    tdmi_next next;
 } loop;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -33,6 +36,7 @@ static loop current; /* written by the owner while no item can be taken */
 static _Atomic uint32_t current_count;
 static _Atomic uint64_t ticket; /* generation << 32 | next item */
 static atomic_uint done;        /* items finished in this generation */
+static atomic_int spin_time;    /* ns, after the loop in progress or the last one */
 static _Thread_local bool inside;
 
 static void cpu_relax(void) {
@@ -68,7 +72,7 @@ static int64_t nanoseconds(void) {
 
 /* Waits until the generation differs from `generation`. */
 static void await_loop(uint32_t generation) {
-    int64_t until = nanoseconds() + SPIN_NANOSECONDS;
+    int64_t until = nanoseconds() + atomic_load_explicit(&spin_time, memory_order_relaxed);
     do {
         for (int i = 0; i < 64; i++) {
             if ((uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) != generation) return;
@@ -129,6 +133,8 @@ static void start_loop(const loop *next) {
     atomic_store_explicit(&ticket, (uint64_t)generation << ITEM_MASK_BITS | UINT32_MAX,
                           memory_order_release);
     current = *next;
+    atomic_store_explicit(&spin_time, next->next == TDMI_NEXT_LOOP ? SPIN_NANOSECONDS : 0,
+                          memory_order_relaxed);
     atomic_store_explicit(&done, 0, memory_order_relaxed);
     atomic_store_explicit(&current_count, next->count, memory_order_release);
     atomic_store(&ticket, (uint64_t)(generation + 1) << ITEM_MASK_BITS);
@@ -137,14 +143,15 @@ static void start_loop(const loop *next) {
     pthread_mutex_unlock(&sleep_lock);
 }
 
-void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), void *context) {
+void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), void *context,
+                   tdmi_next next) {
     if (count <= 1 || inside || tdmi_worker_count() == 1 || pthread_mutex_trylock(&owner) != 0) {
         for (uint32_t i = 0; i < count; i++)
             body(context, i);
         return;
     }
     inside = true;
-    start_loop(&(loop){body, context, count});
+    start_loop(&(loop){body, context, count, next});
     run_items();
     for (unsigned spins = 0; atomic_load_explicit(&done, memory_order_acquire) != count; spins++) {
         if (spins < 4096)

@@ -61,6 +61,7 @@ static tdm_status gemm_native(void *state, const tdmi_gemm *gemm) {
     host.a = (const unsigned char *)gemm->a->host + gemm->a_offset * bytes;
     host.b = (const unsigned char *)gemm->b->host + gemm->b_offset * bytes;
     host.c = (unsigned char *)gemm->c->host + gemm->c_offset * bytes;
+    host.next = TDMI_NEXT_OTHERS;
     TDMI_CL_TRY(tdmi_cl.clEnqueueNativeKernel(self->queue->queue, run_native, &host, sizeof host, 0,
                                               NULL, NULL, 0, NULL, NULL),
                 "clEnqueueNativeKernel");
