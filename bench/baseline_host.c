@@ -217,7 +217,8 @@ static void choose_way(host_move *m) {
     const bool large = m->in + m->out > (size_t)32 << 20;
     for (int i = large ? 4 : 0; i < 8; i++) {
         const bench_move_way way = {(i & 4) != 0, (i & 2) != 0, (i & 1) != 0};
-        if (way.fetching && !(way.streaming && m->in > 0 && m->out > 0)) continue;
+        if (way.fetching && (m->in == 0 || (!way.streaming && m->out > 0))) continue;
+        if (way.streaming && m->out == 0) continue;
         const double seconds = try_way(m, way);
         if (seconds >= fastest) continue;
         fastest = seconds;
@@ -248,7 +249,7 @@ bool bench_host_move_create(const bench_request *request, bench_baseline *baseli
              m->out == 0  ? "read"
              : m->in == 0 ? "write"
                           : "copy",
-             m->way.streaming && m->out > 0 ? ", streaming" : "",
+             m->way.streaming ? ", streaming" : "",
              m->way.fetching ? ", prefetch" : "", m->way.all_threads ? "" : ", 1 thread");
     return true;
 }

@@ -22,8 +22,8 @@ void bench_parallel(void (*body)(void *context, int thread), void *context);
 void *bench_alloc(size_t size);
 void bench_free(void *memory, size_t size);
 
-/* How bench_move moves: on one thread or all, with streaming stores or cached ones, and, with the
- * former, fetching the source ahead of the loads. */
+/* How bench_move moves: on one thread or all, with streaming stores or cached ones, and, unless the
+ * stores are cached ones, fetching the source ahead of the loads. */
 typedef struct bench_move_way {
     bool all_threads, streaming, fetching;
 } bench_move_way;

@@ -9,8 +9,8 @@
 #include <immintrin.h>
 #endif
 
-/* AHEAD: how far before a load its line is fetched, when it is */
-enum { LINE = 64, BLOCK = 16384, AHEAD = 2048 };
+/* COPY_AHEAD, READ_AHEAD: how far before a load its line is fetched, when it is */
+enum { LINE = 64, BLOCK = 16384, COPY_AHEAD = 2048, READ_AHEAD = 1024 };
 
 void *bench_alloc(size_t size) {
     void *memory =
@@ -43,9 +43,16 @@ static uint64_t read_any(const char *source, size_t size) {
 
 #if defined(__x86_64__)
 
-__attribute__((target("avx512f"))) static uint64_t read_avx512(const char *source, size_t size) {
+/* Line by line where lines are fetched ahead: that and more loads at once are in each other's way.
+ */
+__attribute__((target("avx512f"))) static uint64_t read_avx512(const char *source, size_t size,
+                                                               size_t ahead) {
     __m512i a = _mm512_setzero_si512(), b = a, c = a, d = a;
     size_t i = 0;
+    for (; ahead && i + LINE <= size; i += LINE) {
+        _mm_prefetch(source + i + ahead, _MM_HINT_T0);
+        a = _mm512_xor_si512(a, _mm512_loadu_si512(source + i));
+    }
     for (; i + 256 <= size; i += 256) {
         a = _mm512_xor_si512(a, _mm512_loadu_si512(source + i));
         b = _mm512_xor_si512(b, _mm512_loadu_si512(source + i + 64));
@@ -78,19 +85,17 @@ __attribute__((target("avx512f"))) static void fill_avx512(char *target, size_t 
     memset(target + i, 0, size - i);
 }
 
-__attribute__((target("avx2"))) static uint64_t read_avx2(const char *source, size_t size) {
-    __m256i a = _mm256_setzero_si256(), b = a, c = a, d = a;
+__attribute__((target("avx2"))) static uint64_t read_avx2(const char *source, size_t size,
+                                                          size_t ahead) {
+    __m256i a = _mm256_setzero_si256(), b = a;
     size_t i = 0;
-    for (; i + 128 <= size; i += 128) {
+    for (; i + LINE <= size; i += LINE) {
+        if (ahead) _mm_prefetch(source + i + ahead, _MM_HINT_T0);
         a = _mm256_xor_si256(a, _mm256_loadu_si256((const __m256i *)(const void *)(source + i)));
         b = _mm256_xor_si256(b,
                              _mm256_loadu_si256((const __m256i *)(const void *)(source + i + 32)));
-        c = _mm256_xor_si256(c,
-                             _mm256_loadu_si256((const __m256i *)(const void *)(source + i + 64)));
-        d = _mm256_xor_si256(d,
-                             _mm256_loadu_si256((const __m256i *)(const void *)(source + i + 96)));
     }
-    a = _mm256_xor_si256(_mm256_xor_si256(a, b), _mm256_xor_si256(c, d));
+    a = _mm256_xor_si256(a, b);
     uint64_t words[4];
     _mm256_storeu_si256((__m256i *)(void *)words, a);
     return words[0] ^ words[1] ^ words[2] ^ words[3] ^ read_any(source + i, size - i);
@@ -115,9 +120,9 @@ static void fill_sse2(char *target, size_t size) {
     memset(target + i, 0, size - i);
 }
 
-static uint64_t read_bytes(const char *source, size_t size) {
-    if (__builtin_cpu_supports("avx512f")) return read_avx512(source, size);
-    if (__builtin_cpu_supports("avx2")) return read_avx2(source, size);
+static uint64_t read_bytes(const char *source, size_t size, size_t ahead) {
+    if (__builtin_cpu_supports("avx512f")) return read_avx512(source, size, ahead);
+    if (__builtin_cpu_supports("avx2")) return read_avx2(source, size, ahead);
     return read_any(source, size);
 }
 
@@ -139,7 +144,10 @@ static void stream_fence(void) { _mm_sfence(); }
 
 #else
 
-static uint64_t read_bytes(const char *source, size_t size) { return read_any(source, size); }
+static uint64_t read_bytes(const char *source, size_t size, size_t ahead) {
+    (void)ahead;
+    return read_any(source, size);
+}
 static void stream_copy(char *target, const char *source, size_t size, size_t ahead) {
     (void)ahead;
     memcpy(target, source, size);
@@ -168,14 +176,15 @@ static void move_slice(bench_move_way way, const char *source, size_t in, char *
     const size_t step_out = blocks ? more_out / blocks / LINE * LINE : 0;
     const char *only_in = source + common;
     char *only_out = target + common;
+    const size_t read_ahead = way.fetching ? READ_AHEAD : 0;
     uint64_t sum = 0;
     for (size_t at = 0; at < common; at += BLOCK) {
         const size_t size = common - at < BLOCK ? common - at : BLOCK;
         if (way.streaming)
-            stream_copy(target + at, source + at, size, way.fetching ? AHEAD : 0);
+            stream_copy(target + at, source + at, size, way.fetching ? COPY_AHEAD : 0);
         else
             memcpy(target + at, source + at, size);
-        if (step_in) sum ^= read_bytes(only_in, step_in);
+        if (step_in) sum ^= read_bytes(only_in, step_in, read_ahead);
         if (step_out && way.streaming)
             stream_fill(only_out, step_out);
         else if (step_out)
@@ -183,7 +192,7 @@ static void move_slice(bench_move_way way, const char *source, size_t in, char *
         only_in += step_in;
         only_out += step_out;
     }
-    sum ^= read_bytes(only_in, (size_t)(source + in - only_in));
+    sum ^= read_bytes(only_in, (size_t)(source + in - only_in), read_ahead);
     const size_t rest = (size_t)(target + out - only_out);
     if (way.streaming)
         stream_fill(only_out, rest);

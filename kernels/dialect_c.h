@@ -105,13 +105,6 @@ typedef uint64_t tdm_u64;
                tdm_buffers[0], tdm_buffers[1], tdm_buffers[2], tdm_buffers[3], tdm_buffers[4],     \
                tdm_buffers[5])
 
-/* The partial sums of a FOR_LANES_SUM loop: one where the compiler does not vectorise. */
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define SUM_LANES VEC_LEN
-#else
-#define SUM_LANES 1
-#endif
-
 /* Loops. A group takes one contiguous share of the rows. */
 #define FOR_ROWS(item, n)                                                                          \
     for (tdm_i64 item = (tdm_i64)(n)*tdm_work->index / tdm_work->count,                            \
@@ -124,16 +117,13 @@ typedef uint64_t tdm_u64;
 #define TDM_PRAGMA(...) TDM_PRAGMA_(__VA_ARGS__)
 #define TDM_FOR(j, begin, end) for (tdm_i32 j = (begin); j < (end); j++)
 #define FOR_LANES(j, begin, end) TDM_PRAGMA(omp simd) TDM_FOR(j, begin, end)
-#define FOR_LANES_SUM(a, j, begin, end) TDM_PRAGMA(omp simd reduction(+ : a)) TDM_FOR(j, begin, end)
-#define FOR_LANES_SUM2(a, b, j, begin, end)                                                        \
-    TDM_PRAGMA(omp simd reduction(+ : a, b)) TDM_FOR(j, begin, end)
 #define FOR_LANES_MAX(a, j, begin, end)                                                            \
     TDM_PRAGMA(omp simd reduction(max : a)) TDM_FOR(j, begin, end)
 #define AHEAD(p, n) ((p) + (n)), 1
 #define ROW_AHEAD(p, stride) ((p) + (stride)), 0
 #define NOTHING_AHEAD 0, 0
-#define FETCH(p, n) tdm_fetch(p, 1, 0, n, (tdm_i32)sizeof(T))
-#define ADD_TO(a, v) ((a) += (v))
+#define SUM_LANES ((tdm_i32)(TDM_LINE / sizeof(ACC)))
+#define TDM_SIMD_LINE TDM_PRAGMA(omp simd)
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
 
@@ -171,10 +161,11 @@ typedef struct tdm_window {
     tdm_i32 skew;       /* elements from a line's begin to the row's */
 } tdm_window;
 
-INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 end, tdm_i32 size)
+INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, tdm_i32 size)
 {
-    const char *const bytes = row;
-    for (tdm_i64 b = (tdm_i64)begin * size; b < (tdm_i64)end * size; b += TDM_LINE) {
+    if (!row) return;
+    const char *const bytes = (const char *)row + (tdm_i64)begin * size;
+    for (tdm_i64 b = 0; b < (tdm_i64)n * size; b += TDM_LINE) {
         if (near)
             __builtin_prefetch(bytes + b, 0, 3);
         else
@@ -194,7 +185,7 @@ INLINE tdm_window tdm_first_window(tdm_u32 stream, const void *row, tdm_i32 n, t
 {
     const tdm_i32 skew = (tdm_i32)((uintptr_t)row & (TDM_LINE - 1)) / size;
     const tdm_window w = {0, tdm_window_end(stream, 0, n, size, ahead), skew};
-    if (ahead) tdm_fetch(ahead, near, 0, w.end, size);
+    tdm_fetch(ahead, near, 0, w.end, size);
     return w;
 }
 
@@ -212,7 +203,7 @@ INLINE void tdm_next_window(tdm_u32 stream, tdm_window *w, tdm_i32 n, tdm_i32 si
         w->begin = begin < n - span ? begin : n - span;
         w->end = w->begin + span;
     }
-    if (ahead) tdm_fetch(ahead, near, w->begin, w->end, size);
+    tdm_fetch(ahead, near, w->begin, w->end - w->begin, size);
 }
 
 /* Out with one line, past the cache where it is one of the destination's too. */

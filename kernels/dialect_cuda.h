@@ -14,7 +14,6 @@ typedef unsigned long long tdm_u64;
 #define PRIVATE_ARRAY(type, name, n) __align__(16) type name[n]
 #define BARRIER __syncthreads()
 #define LANE ((int)threadIdx.x)
-#define SUM_LANES LANES
 
 /* Entries */
 #define OPS(name, n, streams)
@@ -36,16 +35,12 @@ typedef unsigned long long tdm_u64;
     for (int begin = 0, end = MIN(size, n); begin < (n);                                           \
          begin = end, end = (n)-end > (size) ? end + (size) : (n))
 #define FOR_LANES(j, begin, end) _Pragma("unroll 4") for (int j = (begin) + LANE; j < (end); j += LANES)
-#define FOR_LANES_SUM(a, j, begin, end) FOR_LANES(j, begin, end)
-#define FOR_LANES_SUM2(a, b, j, begin, end) FOR_LANES(j, begin, end)
 #define FOR_LANES_MAX(a, j, begin, end) FOR_LANES(j, begin, end)
 #define FOR_LANES_WRITE(p, j, n, ahead) FOR_LANES(j, 0, n)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead) FOR_LANES(j, 0, n)
 #define AHEAD(p, n) 0
 #define ROW_AHEAD(p, stride) 0
 #define NOTHING_AHEAD 0
-#define FETCH(p, n)
-#define ADD_TO(a, v) ((a) += (v))
 #if STREAM
 #define WRITE(p, j, v) __stcs((p) + (j), (T)TO_T(v))
 #define WRITE_RAW(p, j, v) __stcs((p) + (j), (T)(v))

@@ -47,20 +47,40 @@ typedef ulong tdm_u64;
 #if LANES == 1
 
 #define LANE 0
-#define SUM_LANES 16 /* of f32 with AVX-512; clang keeps 16 with narrower registers too */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define TDM_SIMD _Pragma("clang loop vectorize(assume_safety)")
+/* elements of T and of ACC in a line: literals, as a pragma takes no sizeof */
+#if T_ID == 0 || T_ID == 4
+#define TDM_SPAN 16
+#elif T_ID == 1 || T_ID == 5
+#define TDM_SPAN 8
+#elif T_ID == 2 || T_ID == 3
+#define TDM_SPAN 32
+#else
+#define TDM_SPAN 64
+#endif
+/* In one step, so that the line stays in registers: one that is read back from memory waits for the
+ * streaming stores before it. */
+#define TDM_PRAGMA_(...) _Pragma(#__VA_ARGS__)
+#define TDM_PRAGMA(...) TDM_PRAGMA_(__VA_ARGS__)
+#define TDM_LINE_LOOP(n)                                                                           \
+    TDM_PRAGMA(clang loop vectorize(assume_safety) vectorize_width(n) interleave_count(1))
 #else
 #define TDM_SIMD
+#define TDM_LINE_LOOP(n)
 #endif
+#if T_ID == 1
+#define SUM_LANES 8
+#else
+#define SUM_LANES 16
+#endif
+#define TDM_SIMD_LINE TDM_LINE_LOOP(SUM_LANES)
 #define FOR_ROWS(item, n)                                                                          \
     for (long tdm_count = tdm_groups(), item = (n) * (long)get_group_id(0) / tdm_count,            \
               tdm_last = (n) * ((long)get_group_id(0) + 1) / tdm_count;                            \
          item < tdm_last; item++)
 #define FOR_LANES(j, begin, end) TDM_SIMD for (int j = (begin); j < (end); j++)
-#define FOR_LANES_SUM(a, j, begin, end) for (int j = (begin); j < (end); j++)
-#define FOR_LANES_SUM2(a, b, j, begin, end) for (int j = (begin); j < (end); j++)
 #define FOR_LANES_MAX(a, j, begin, end) for (int j = (begin); j < (end); j++)
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
@@ -76,36 +96,13 @@ INLINE long tdm_groups(void)
     return (long)get_num_groups(0);
 }
 
-/* Sums may be taken in any order, so that they vectorise; nothing else may. */
-INLINE float tdm_add_f32(float a, float b)
-{
-#if defined(__clang__)
-#pragma clang fp reassociate(on)
-#endif
-    return a + b;
-}
-#if TDM_HAS_F64
-INLINE double tdm_add_f64(double a, double b)
-{
-#if defined(__clang__)
-#pragma clang fp reassociate(on)
-#endif
-    return a + b;
-}
-#endif
-#define ADD_TO(a, v) ((a) = TDM_BY_ACC(tdm_add_)(a, v))
-
 #else
 
 #define LANE ((int)get_local_id(0))
-#define SUM_LANES LANES
 #define FOR_ROWS(item, n)                                                                          \
     for (long item = (long)get_group_id(0); item < (n); item += (long)get_num_groups(0))
 #define FOR_LANES(j, begin, end) for (int j = (begin) + LANE; j < (end); j += LANES)
-#define FOR_LANES_SUM(a, j, begin, end) FOR_LANES(j, begin, end)
-#define FOR_LANES_SUM2(a, b, j, begin, end) FOR_LANES(j, begin, end)
 #define FOR_LANES_MAX(a, j, begin, end) FOR_LANES(j, begin, end)
-#define ADD_TO(a, v) ((a) += (v))
 #define GROUP_SUM(scratch, v) TDM_BY_ACC(tdm_group_sum_)(scratch, v)
 #define GROUP_MAX(scratch, v) TDM_BY_ACC(tdm_group_max_)(scratch, v)
 
@@ -141,50 +138,37 @@ TDM_GROUP_REDUCE(tdm_group_max_f64, long, a > b ? a : b)
 #define ROW_AHEAD(p, stride) ((p) + (stride)), 0
 #define NOTHING_AHEAD 0, 0
 #define TDM_LINE 64
-#if LANES == 1 && defined(__clang__)
-#define FETCH(p, n)                                                                                \
-    for (int tdm_b = 0; tdm_b < (n) * (int)sizeof(T); tdm_b += TDM_LINE) (void)tdm_fetch(p, 1, tdm_b, 1)
 
 /* A CPU has one address space; the compiler's builtin wants a pointer of its default one. */
-INLINE int tdm_fetch(const __global void *row, int near, int begin, int size)
+INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int size)
 {
-    const uintptr_t offset = (uintptr_t)begin * (uintptr_t)size;
-    if (row && near) __builtin_prefetch((const void *)((uintptr_t)row + offset), 0, 3);
-    if (row && !near) __builtin_prefetch((const void *)((uintptr_t)row + offset), 0, 2);
+#if LANES == 1 && defined(__clang__)
+    const uintptr_t bytes = (uintptr_t)row + (uintptr_t)begin * (uintptr_t)size;
+    for (int b = 0; row && b < n * size; b += TDM_LINE) {
+        if (near)
+            __builtin_prefetch((const void *)(bytes + (uintptr_t)b), 0, 3);
+        else
+            __builtin_prefetch((const void *)(bytes + (uintptr_t)b), 0, 2);
+    }
+#endif
     return begin;
 }
-#else
-#define FETCH(p, n)
-#endif
 
 /* Writing rows. On a CPU with STREAM line by line, in windows as in the C dialect; see there. */
 #if LANES == 1 && STREAM && defined(__clang__)
-/* elements in a line: a literal, as a pragma takes no sizeof */
-#if T_ID == 0 || T_ID == 4
-#define TDM_SPAN 16
-#elif T_ID == 1 || T_ID == 5
-#define TDM_SPAN 8
-#elif T_ID == 2 || T_ID == 3
-#define TDM_SPAN 32
-#else
-#define TDM_SPAN 64
-#endif
 #define TDM_WINDOWS(p, n, ...)                                                                     \
     for (int tdm_skew = ((int)(uintptr_t)(p) & (TDM_LINE - 1)) / (int)sizeof(T),                   \
-             tdm_begin = tdm_fetch(__VA_ARGS__, 0, (int)sizeof(T));                                \
+             tdm_begin = tdm_fetch(__VA_ARGS__, 0, TDM_SPAN, (int)sizeof(T));                      \
          tdm_begin < (n);                                                                          \
          tdm_begin = tdm_next_window(tdm_begin, TDM_SPAN, tdm_skew, n),                            \
-             tdm_fetch(__VA_ARGS__, tdm_begin, (int)sizeof(T)))
+             tdm_fetch(__VA_ARGS__, tdm_begin, TDM_SPAN, (int)sizeof(T)))
 #define TDM_TARGET(k, p)                                                                           \
     for (T tdm_out##k[TDM_SPAN] __attribute__((aligned(TDM_LINE))), *tdm_once##k = tdm_out##k;     \
          tdm_once##k;                                                                              \
          tdm_flush((p) + tdm_begin, tdm_out##k), tdm_once##k = 0)
-/* Counted from 0, so that the compiler sees the length, and in one step, so that the line stays in
- * registers: one that is read back from memory waits for the streaming stores before it. */
-#define TDM_PRAGMA_(...) _Pragma(#__VA_ARGS__)
-#define TDM_PRAGMA(...) TDM_PRAGMA_(__VA_ARGS__)
+/* Counted from 0, so that the compiler sees the length. */
 #define TDM_WINDOW(j)                                                                              \
-    TDM_PRAGMA(clang loop vectorize(assume_safety) vectorize_width(TDM_SPAN) interleave_count(1))  \
+    TDM_LINE_LOOP(TDM_SPAN)                                                                        \
     for (int tdm_k = 0, j = tdm_begin; tdm_k < TDM_SPAN; tdm_k++, j++)
 #define FOR_LANES_WRITE(p, j, n, ahead)                                                            \
     TDM_WINDOWS(p, n, ahead) TDM_TARGET(0, p) TDM_WINDOW(j)

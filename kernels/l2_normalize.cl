@@ -16,11 +16,7 @@ KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
         FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
         {
             ACC a = 0;
-            FOR_LANES_SUM(a, j, begin, end)
-            {
-                const ACC v = LOAD(xr, j);
-                ADD_TO(a, v * v);
-            }
+            SUM(a, j, begin, end, SQUARE(LOAD(xr, j)), NOTHING_AHEAD);
             sum += a;
         }
         sum = GROUP_SUM(scratch, sum);
@@ -47,11 +43,7 @@ KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
                 FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
                 {
                     ACC a = 0;
-                    FOR_LANES_SUM(a, j, begin, end)
-                    {
-                        const ACC v = LOAD(xr, j) / largest;
-                        ADD_TO(a, v * v);
-                    }
+                    SUM(a, j, begin, end, SQUARE(LOAD(xr, j) / largest), NOTHING_AHEAD);
                     sum += a;
                 }
                 norm = SQRT(GROUP_SUM(scratch, sum));

@@ -21,12 +21,7 @@ KERNEL4(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bi
         FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
         {
             ACC a = 0, b = 0;
-            FOR_LANES_SUM2(a, b, j, begin, end)
-            {
-                const ACC d = LOAD(xr, j) - pivot;
-                ADD_TO(a, d);
-                ADD_TO(b, d * d);
-            }
+            SUM2(a, b, j, begin, end, const ACC d = LOAD(xr, j) - pivot, d, d * d, NOTHING_AHEAD);
             ADD_BLOCK(first, lost, a);
             second += b;
         }
@@ -39,12 +34,8 @@ KERNEL4(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bi
             FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
             {
                 ACC a = 0, b = 0;
-                FOR_LANES_SUM2(a, b, j, begin, end)
-                {
-                    const ACC d = (LOAD(xr, j) - pivot) - shift;
-                    ADD_TO(a, d);
-                    ADD_TO(b, d * d);
-                }
+                SUM2(a, b, j, begin, end, const ACC d = (LOAD(xr, j) - pivot) - shift, d, d * d,
+                     NOTHING_AHEAD);
                 ADD_BLOCK(first, lost, a);
                 second += b;
             }

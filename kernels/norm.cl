@@ -16,16 +16,13 @@ KERNEL3(norm, tdm_norm_args, const T, x, ACC, partial, U, out)
         const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - start);
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride + start);
         ACC scale = (ACC)1, sum = 0;
-        if (n <= SHORT_ROW) FETCH(xr + FETCH_DISTANCE, n); /* a later row, as short as this one */
         if (OP != TDM_OP_NORM_INF) {
             FOR_BLOCKS(begin, end, n, SUM_BLOCK)
             {
                 ACC a = 0;
-                FOR_LANES_SUM(a, j, begin, end)
-                {
-                    const ACC v = LOAD(xr, j);
-                    ADD_TO(a, OP == TDM_OP_NORM_L1 ? ABS(v) : v * v);
-                }
+                SUM(a, j, begin, end,
+                    OP == TDM_OP_NORM_L1 ? ABS(LOAD(xr, j)) : SQUARE(LOAD(xr, j)),
+                    AHEAD(xr, FETCH_DISTANCE));
                 sum += a;
             }
             sum = GROUP_SUM(scratch, sum);
@@ -47,11 +44,7 @@ KERNEL3(norm, tdm_norm_args, const T, x, ACC, partial, U, out)
                 FOR_BLOCKS(begin, end, n, SUM_BLOCK)
                 {
                     ACC a = 0;
-                    FOR_LANES_SUM(a, j, begin, end)
-                    {
-                        const ACC v = LOAD(xr, j) / scale;
-                        ADD_TO(a, v * v);
-                    }
+                    SUM(a, j, begin, end, SQUARE(LOAD(xr, j) / scale), NOTHING_AHEAD);
                     sum += a;
                 }
                 sum = GROUP_SUM(scratch, sum);
@@ -81,10 +74,7 @@ KERNEL2(norm_combine, tdm_norm_args, const ACC, partial, U, out)
         GLOBAL const ACC *const pr = partial + 2 * row * (tdm_i64)args.chunks;
         ACC result = 0;
         if (OP == TDM_OP_NORM_L1) {
-            FOR_LANES_SUM(result, j, 0, n)
-            {
-                ADD_TO(result, pr[2 * j]);
-            }
+            SUM(result, j, 0, n, pr[2 * j], NOTHING_AHEAD);
             result = GROUP_SUM(scratch, result);
         } else {
             KEY largest = 0;
@@ -99,11 +89,7 @@ KERNEL2(norm_combine, tdm_norm_args, const ACC, partial, U, out)
         }
         if (OP == TDM_OP_NORM_L2 && result > 0 && IS_FINITE(result)) {
             ACC sum = 0;
-            FOR_LANES_SUM(sum, j, 0, n)
-            {
-                const ACC v = pr[2 * j] * SQRT(pr[2 * j + 1]) / result;
-                ADD_TO(sum, v * v);
-            }
+            SUM(sum, j, 0, n, SQUARE(pr[2 * j] * SQRT(pr[2 * j + 1]) / result), NOTHING_AHEAD);
             result *= SQRT(GROUP_SUM(scratch, sum));
         }
         if (LANE == 0) STORE_U(out, args.out_offset + row, result);

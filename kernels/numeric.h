@@ -55,6 +55,7 @@
 #define tdm_put_6(v) (v)
 
 /* Functions on ACC. */
+#define SQUARE(v) ((v) * (v))
 #define SQRT(v) TDM_BY_ACC(tdm_sqrt_)(v)
 #define ABS(v) TDM_BY_ACC(tdm_abs_)(v)
 #define EXP(v) TDM_BY_ACC(tdm_exp_)(v)
@@ -88,8 +89,68 @@
 /* How many elements ahead of a loop that reads a row once its input is fetched. */
 #define FETCH_DISTANCE (2048 / (tdm_i32)sizeof(T))
 
-/* A row of at most so many elements is summed while a later one is fetched. */
-#define SHORT_ROW 1024
+/* Sums: a += v over [begin, end), a lane's part of it on a GPU; SUM2 two of them, b += w as well, of
+ * which `d` declares what they share. With one lane there is a line of partial sums, whatever the
+ * width of the registers and whether or not the compiler vectorises, so a sum is the same on all
+ * CPUs but for fused multiply-adds; and a line is fetched for each that is added, as otherwise a core
+ * reads memory a quarter more slowly. */
+#if LANES == 1
+#define SUM(a, j, begin, end, v, ahead)                                                            \
+    do {                                                                                           \
+        PRIVATE_ARRAY(ACC, tdm_as, SUM_LANES) = {0};                                               \
+        TDM_SUM_LOOP(j, begin, end, tdm_as[tdm_k] += (v);, (a) += (v);, ahead)                     \
+        (a) += TDM_BY_ACC(tdm_total_)(tdm_as);                                                     \
+    } while (0)
+#define SUM2(a, b, j, begin, end, d, v, w, ahead)                                                  \
+    do {                                                                                           \
+        PRIVATE_ARRAY(ACC, tdm_as, SUM_LANES) = {0};                                               \
+        PRIVATE_ARRAY(ACC, tdm_bs, SUM_LANES) = {0};                                               \
+        TDM_SUM_LOOP(                                                                              \
+            j, begin, end, d; tdm_as[tdm_k] += (v); tdm_bs[tdm_k] += (w);                          \
+            , d; (a) += (v); (b) += (w);, ahead)                                                   \
+        (a) += TDM_BY_ACC(tdm_total_)(tdm_as);                                                     \
+        (b) += TDM_BY_ACC(tdm_total_)(tdm_bs);                                                     \
+    } while (0)
+#define TDM_SUM_LOOP(j, begin, end, in_lines, in_rest, ...)                                        \
+    tdm_i32 tdm_from = (begin);                                                                    \
+    for (; tdm_from + SUM_LANES <= (end); tdm_from += SUM_LANES) {                                 \
+        tdm_fetch(__VA_ARGS__, tdm_from, SUM_LANES, (tdm_i32)sizeof(T));                           \
+        TDM_SIMD_LINE                                                                              \
+        for (tdm_i32 tdm_k = 0; tdm_k < SUM_LANES; tdm_k++) {                                      \
+            const tdm_i32 j = tdm_from + tdm_k;                                                    \
+            in_lines                                                                               \
+        }                                                                                          \
+    }                                                                                              \
+    for (tdm_i32 j = tdm_from; j < (end); j++) {                                                   \
+        in_rest                                                                                    \
+    }
+
+INLINE float tdm_total_f32(float *parts)
+{
+    for (tdm_i32 half_way = 8; half_way > 0; half_way /= 2)
+        for (tdm_i32 i = 0; i < half_way; i++) parts[i] += parts[i + half_way];
+    return parts[0];
+}
+#if TDM_HAS_F64
+INLINE double tdm_total_f64(double *parts)
+{
+    for (tdm_i32 half_way = 4; half_way > 0; half_way /= 2)
+        for (tdm_i32 i = 0; i < half_way; i++) parts[i] += parts[i + half_way];
+    return parts[0];
+}
+#endif
+#else
+#define SUM_LANES LANES
+#define SUM(a, j, begin, end, v, ahead)                                                            \
+    FOR_LANES(j, begin, end) { (a) += (v); }
+#define SUM2(a, b, j, begin, end, d, v, w, ahead)                                                  \
+    FOR_LANES(j, begin, end)                                                                       \
+    {                                                                                              \
+        d;                                                                                         \
+        (a) += (v);                                                                                \
+        (b) += (w);                                                                                \
+    }
+#endif
 
 /* Long sums are taken in blocks in which no partial sum has more than 64 terms. All may be rounded
  * in one direction, as are differences from one number of values that share a grid, so the error is

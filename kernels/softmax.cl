@@ -22,10 +22,7 @@ KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
         FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
         {
             ACC a = 0;
-            FOR_LANES_SUM(a, j, begin, end)
-            {
-                ADD_TO(a, EXP(LOAD(xr, j) - largest));
-            }
+            SUM(a, j, begin, end, EXP(LOAD(xr, j) - largest), NOTHING_AHEAD);
             sum += a;
         }
         const ACC scale = (ACC)1 / GROUP_SUM(scratch, sum);

@@ -24,14 +24,13 @@ KERNEL3(share, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* FOR_LANES, LOAD, STORE, GLOBAL, FETCH; y may be x. */
+/* FOR_LANES, LOAD, STORE, GLOBAL; y may be x. */
 KERNEL3(lanes, tdm_rows_args, const T, x, T, y, T, z)
 {
     FOR_ROWS(row, args.rows)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
         GLOBAL T *const yr = y + row * args.y_stride;
-        FETCH(xr + args.x_stride, (tdm_i32)args.cols);
         FOR_LANES(j, 0, (tdm_i32)args.cols)
         {
             STORE(yr, j, LOAD(xr, j) + (ACC)1);
@@ -39,7 +38,7 @@ KERNEL3(lanes, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* FOR_BLOCKS, FOR_LANES_SUM, FOR_LANES_SUM2, ADD_TO, GROUP_SUM, all with one scratch: y gets Σx and
+/* FOR_BLOCKS, SUM, SUM2, SQUARE, GROUP_SUM, all with one scratch: y gets Σx and
  * z gets Σx² + Σx + Σ1 in every element, so a lane that is too early or too late shows. */
 KERNEL3(sum, tdm_rows_args, const T, x, T, y, T, z)
 {
@@ -52,16 +51,8 @@ KERNEL3(sum, tdm_rows_args, const T, x, T, y, T, z)
         FOR_BLOCKS(begin, end, cols, 100)
         {
             ACC a = 0, b = 0, c = 0;
-            FOR_LANES_SUM(a, j, begin, end)
-            {
-                ADD_TO(a, LOAD(xr, j));
-            }
-            FOR_LANES_SUM2(b, c, j, begin, end)
-            {
-                const ACC v = LOAD(xr, j);
-                ADD_TO(b, v * v);
-                ADD_TO(c, (ACC)1);
-            }
+            SUM(a, j, begin, end, LOAD(xr, j), AHEAD(xr, FETCH_DISTANCE));
+            SUM2(b, c, j, begin, end, const ACC v = LOAD(xr, j), SQUARE(v), (ACC)1, NOTHING_AHEAD);
             first += a;
             squares += b;
             ones += c;
