@@ -1,6 +1,7 @@
 /* The kernels of one dtype, T_ID, as C. Included once by each of kernels_<dtype>.c. */
 #include "dialect_c.h"
 #include "numeric.h"
+#include "reduce.h"
 
 #define U_ID T_ID
 #include "batch_norm.cl"

@@ -117,8 +117,6 @@ typedef uint64_t tdm_u64;
 #define TDM_PRAGMA(...) TDM_PRAGMA_(__VA_ARGS__)
 #define TDM_FOR(j, begin, end) for (tdm_i32 j = (begin); j < (end); j++)
 #define FOR_LANES(j, begin, end) TDM_PRAGMA(omp simd) TDM_FOR(j, begin, end)
-#define FOR_LANES_MAX(a, j, begin, end)                                                            \
-    TDM_PRAGMA(omp simd reduction(max : a)) TDM_FOR(j, begin, end)
 #define AHEAD(p, n) ((p) + (n)), 1
 #define ROW_AHEAD(p, stride) ((p) + (stride)), 0
 #define NOTHING_AHEAD 0, 0

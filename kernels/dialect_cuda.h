@@ -35,7 +35,6 @@ typedef unsigned long long tdm_u64;
     for (int begin = 0, end = MIN(size, n); begin < (n);                                           \
          begin = end, end = (n)-end > (size) ? end + (size) : (n))
 #define FOR_LANES(j, begin, end) _Pragma("unroll 4") for (int j = (begin) + LANE; j < (end); j += LANES)
-#define FOR_LANES_MAX(a, j, begin, end) FOR_LANES(j, begin, end)
 #define FOR_LANES_WRITE(p, j, n, ahead) FOR_LANES(j, 0, n)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead) FOR_LANES(j, 0, n)
 #define AHEAD(p, n) 0

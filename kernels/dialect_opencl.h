@@ -81,7 +81,6 @@ typedef ulong tdm_u64;
               tdm_last = (n) * ((long)get_group_id(0) + 1) / tdm_count;                            \
          item < tdm_last; item++)
 #define FOR_LANES(j, begin, end) TDM_SIMD for (int j = (begin); j < (end); j++)
-#define FOR_LANES_MAX(a, j, begin, end) for (int j = (begin); j < (end); j++)
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
 
@@ -102,7 +101,6 @@ INLINE long tdm_groups(void)
 #define FOR_ROWS(item, n)                                                                          \
     for (long item = (long)get_group_id(0); item < (n); item += (long)get_num_groups(0))
 #define FOR_LANES(j, begin, end) for (int j = (begin) + LANE; j < (end); j += LANES)
-#define FOR_LANES_MAX(a, j, begin, end) FOR_LANES(j, begin, end)
 #define GROUP_SUM(scratch, v) TDM_BY_ACC(tdm_group_sum_)(scratch, v)
 #define GROUP_MAX(scratch, v) TDM_BY_ACC(tdm_group_max_)(scratch, v)
 

@@ -30,11 +30,7 @@ KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
         } else {
             /* of x / largest; 0, Inf and NaN are their own norms */
             KEY key = 0;
-            FOR_LANES_MAX(key, j, 0, cols)
-            {
-                const KEY k = MAGNITUDE_KEY(LOAD(xr, j));
-                key = MAX(key, k);
-            }
+            LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), AHEAD(xr, FETCH_DISTANCE));
             const ACC largest = MAGNITUDE_OF(GROUP_MAX(key_scratch, key));
             ACC norm = largest;
             ACC divisor = (ACC)1;

@@ -30,11 +30,7 @@ KERNEL3(norm, tdm_norm_args, const T, x, ACC, partial, U, out)
         const tdm_i32 unsafe = OP == TDM_OP_NORM_L2 ? !SAFE_SQUARES(sum) : 0;
         if (OP == TDM_OP_NORM_INF ? 1 : unsafe) {
             KEY largest = 0;
-            FOR_LANES_MAX(largest, j, 0, n)
-            {
-                const KEY key = MAGNITUDE_KEY(LOAD(xr, j));
-                largest = MAX(largest, key);
-            }
+            LARGEST(largest, j, 0, n, MAGNITUDE_KEY(LOAD(xr, j)), AHEAD(xr, FETCH_DISTANCE));
             scale = MAGNITUDE_OF(GROUP_MAX(key_scratch, largest));
         }
         if (unsafe) {
@@ -78,13 +74,9 @@ KERNEL2(norm_combine, tdm_norm_args, const ACC, partial, U, out)
             result = GROUP_SUM(scratch, result);
         } else {
             KEY largest = 0;
-            FOR_LANES_MAX(largest, j, 0, n)
-            {
-                const ACC v =
-                    OP == TDM_OP_NORM_L2 ? pr[2 * j] * SQRT(pr[2 * j + 1]) : pr[2 * j];
-                const KEY key = MAGNITUDE_KEY(v);
-                largest = MAX(largest, key);
-            }
+            LARGEST(largest, j, 0, n,
+                    MAGNITUDE_KEY(OP == TDM_OP_NORM_L2 ? pr[2 * j] * SQRT(pr[2 * j + 1]) : pr[2 * j]),
+                    NOTHING_AHEAD);
             result = MAGNITUDE_OF(GROUP_MAX(key_scratch, largest));
         }
         if (OP == TDM_OP_NORM_L2 && result > 0 && IS_FINITE(result)) {

@@ -70,7 +70,7 @@ typedef struct tdmi_program_source {
     tdmi_variant variant;
     const char *entry; /* name of the kernel function */
     const char *file;  /* for messages: "layer_norm.cl" */
-    const char *text;  /* whole source without the dialect header: args.h, numeric.h, kernel */
+    const char *text;  /* whole source without the dialect header: args.h to the kernel */
     const char *const *options; /* "-DT=0" …, NULL-terminated; the same for OpenCL and NVRTC */
     int buffers;                /* how many buffer arguments come before the struct */
     size_t args_size;           /* size of that struct */

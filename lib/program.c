@@ -62,14 +62,17 @@ static tdm_status make_source(tdmi_variant variant, source_parts *parts) {
         parts->options[i] = parts->option_text[i];
     }
     parts->options[OPTION_COUNT] = NULL;
-    const char *args = embedded("args.h"), *numeric = embedded("numeric.h"),
-               *kernel = embedded(parts->file);
-    size_t size = strlen(args) + strlen(numeric) + strlen(kernel) + 128;
+    const char *const files[] = {"args.h", "numeric.h", "reduce.h", parts->file};
+    enum { FILE_COUNT = sizeof files / sizeof files[0], LINE_DIRECTIVE = 128 };
+    size_t size = 1, used = 0;
+    for (int i = 0; i < FILE_COUNT; i++)
+        size += strlen(embedded(files[i])) + LINE_DIRECTIVE;
     parts->text = malloc(size);
     if (!parts->text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-    snprintf(parts->text, size,
-             "#line 1 \"args.h\"\n%s\n#line 1 \"numeric.h\"\n%s\n#line 1 \"%s\"\n%s\n", args,
-             numeric, parts->file, kernel);
+    for (int i = 0; i < FILE_COUNT; i++) {
+        used += (size_t)snprintf(parts->text + used, size - used, "#line 1 \"%s\"\n%s\n", files[i],
+                                 embedded(files[i]));
+    }
     parts->source = (tdmi_program_source){.variant = variant,
                                           .entry = entry,
                                           .file = parts->file,

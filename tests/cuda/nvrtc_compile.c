@@ -203,7 +203,7 @@ static bool read_kernels(const char *folder) {
         char **text = &kernels[k].text;
         bool found =
             append_file(text, folder, "dialect_cuda.h") && append_file(text, folder, "args.h") &&
-            (append_file(text, folder, "math.h") || append_file(text, folder, "numeric.h")) &&
+            append_file(text, folder, "numeric.h") && append_file(text, folder, "reduce.h") &&
             append_kernel(text, folder, kernels[k].entry);
         if (!found) printf("%s: a file it needs is not in %s\n", kernels[k].entry, folder);
         complete = complete && found;

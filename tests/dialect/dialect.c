@@ -119,18 +119,19 @@ static char *read_text(const char *path) {
 static bool build(backend *self, const test_run *run) {
     static const char *const files[] = {TEST_KERNELS_DIR "/dialect_opencl.h",
                                         TEST_KERNELS_DIR "/args.h", TEST_KERNELS_DIR "/numeric.h",
-                                        TEST_SOURCE_DIR "/macros.cl"};
+                                        TEST_KERNELS_DIR "/reduce.h", TEST_SOURCE_DIR "/macros.cl"};
     if (self->program && self->dtype == run->dtype && self->lanes == run->lanes &&
         self->stream == run->stream && self->op == run->op)
         return true;
     if (self->program) clReleaseProgram(self->program);
-    char *texts[4];
-    for (int i = 0; i < 4; i++)
+    enum { FILES = sizeof files / sizeof files[0] };
+    char *texts[FILES];
+    for (int i = 0; i < FILES; i++)
         texts[i] = read_text(files[i]);
     cl_int status;
-    self->program =
-        clCreateProgramWithSource(self->context, 4, (const char **)(void *)texts, NULL, &status);
-    for (int i = 0; i < 4; i++)
+    self->program = clCreateProgramWithSource(self->context, FILES, (const char **)(void *)texts,
+                                              NULL, &status);
+    for (int i = 0; i < FILES; i++)
         free(texts[i]);
     char options[128];
     snprintf(options, sizeof options,

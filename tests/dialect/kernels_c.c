@@ -2,6 +2,7 @@
 #define TDMI_ISA test
 #include "dialect_c.h"
 #include "numeric.h"
+#include "reduce.h"
 
 #include "kernels_c.h"
 

@@ -83,7 +83,7 @@ KERNEL3(carry, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* FOR_LANES_MAX, MAX, GROUP_MAX and the keys: y gets max|x|, z gets max x. */
+/* LARGEST, MAX, GROUP_MAX and the keys: y gets max|x|, z gets max x. */
 KERNEL3(largest, tdm_rows_args, const T, x, T, y, T, z)
 {
     LOCAL_ARRAY(KEY, scratch, LANES);
@@ -92,16 +92,8 @@ KERNEL3(largest, tdm_rows_args, const T, x, T, y, T, z)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
         KEY a = 0, b = LOWEST_KEY;
-        FOR_LANES_MAX(a, j, 0, cols)
-        {
-            const KEY key = MAGNITUDE_KEY(LOAD(xr, j));
-            a = MAX(a, key);
-        }
-        FOR_LANES_MAX(b, j, 0, cols)
-        {
-            const KEY key = ORDER_KEY(LOAD(xr, j));
-            b = MAX(b, key);
-        }
+        LARGEST(a, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), AHEAD(xr, FETCH_DISTANCE));
+        LARGEST(b, j, 0, cols, ORDER_KEY(LOAD(xr, j)), AHEAD(xr, FETCH_DISTANCE));
         const ACC magnitude = MAGNITUDE_OF(GROUP_MAX(scratch, a));
         const ACC value = VALUE_OF(GROUP_MAX(scratch, b));
         FOR_LANES(j, 0, cols)
