@@ -1,7 +1,6 @@
 /* The casts between all dtypes, and fill, compiled once per instruction set. */
 #include "dialect_c.h"
 #include "numeric.h"
-#include "reduce.h"
 
 #define T_ID 0
 #include "kernels_cast.h"

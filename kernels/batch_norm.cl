@@ -22,7 +22,7 @@ KERNEL6(batch_norm, tdm_batch_norm_args, const T, x, const T, mean, const T, var
         if ((OP & TDM_OP_WEIGHT) != 0) scale *= LOAD(weight, args.weight_offset + channel);
         const ACC shift =
             (OP & TDM_OP_BIAS) != 0 ? LOAD(bias, args.bias_offset + channel) : (ACC)0;
-        FOR_LANES_WRITE(yr, j, n, AHEAD(xr, FETCH_DISTANCE))
+        FOR_LANES_WRITE(yr, j, n, AHEAD(xr))
         {
             WRITE(yr, j, (LOAD(xr, j) - centre) * scale + shift);
         }
@@ -42,7 +42,7 @@ KERNEL6(batch_norm_cols, tdm_batch_norm_args, const T, x, const T, mean, const T
     {
         GLOBAL const T *const xr = x + (args.x_offset + row * (tdm_i64)args.cols);
         GLOBAL T *const yr = y + (args.y_offset + row * (tdm_i64)args.cols);
-        FOR_LANES_WRITE(yr, j, cols, AHEAD(xr, FETCH_DISTANCE))
+        FOR_LANES_WRITE(yr, j, cols, AHEAD(xr))
         {
             ACC scale = (ACC)1 / SQRT(LOAD(vr, j) + epsilon);
             if ((OP & TDM_OP_WEIGHT) != 0) scale *= LOAD(wr, j);

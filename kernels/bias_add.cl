@@ -18,13 +18,13 @@ KERNEL4(bias_add, tdm_bias_add_args, const T, x, const T, bias, const T, residua
                 : xr;
         if (args.has_bias) {
             GLOBAL const T *const br = bias + (args.bias_offset + first);
-            FOR_LANES_WRITE(yr, j, n, AHEAD(xr, FETCH_DISTANCE))
+            FOR_LANES_WRITE(yr, j, n, AHEAD(xr))
             {
                 const ACC v = ACTIVATE(OP & TDM_OP_ACTIVATION, LOAD(xr, j) + LOAD(br, j));
                 WRITE(yr, j, (OP & TDM_OP_RESIDUAL) != 0 ? v + LOAD(rr, j) : v);
             }
         } else {
-            FOR_LANES_WRITE(yr, j, n, AHEAD(xr, FETCH_DISTANCE))
+            FOR_LANES_WRITE(yr, j, n, AHEAD(xr))
             {
                 const ACC v = ACTIVATE(OP & TDM_OP_ACTIVATION, LOAD(xr, j));
                 WRITE(yr, j, (OP & TDM_OP_RESIDUAL) != 0 ? v + LOAD(rr, j) : v);

@@ -113,31 +113,43 @@ typedef uint64_t tdm_u64;
 #define FOR_BLOCKS(begin, end, n, size)                                                            \
     for (tdm_i32 begin = 0, end = MIN(size, n); begin < (n);                                       \
          begin = end, end = (n)-end > (size) ? end + (size) : (n))
-#define TDM_PRAGMA_(...) _Pragma(#__VA_ARGS__)
-#define TDM_PRAGMA(...) TDM_PRAGMA_(__VA_ARGS__)
-#define TDM_FOR(j, begin, end) for (tdm_i32 j = (begin); j < (end); j++)
-#define FOR_LANES(j, begin, end) TDM_PRAGMA(omp simd) TDM_FOR(j, begin, end)
-#define AHEAD(p, n) ((p) + (n)), 1
-#define ROW_AHEAD(p, stride) ((p) + (stride)), 0
-#define NOTHING_AHEAD 0, 0
-#define SUM_LANES ((tdm_i32)(TDM_LINE / sizeof(ACC)))
-#define TDM_SIMD_LINE TDM_PRAGMA(omp simd)
+#define TDM_SIMD _Pragma("omp simd")
+#define TDM_SUM_SIMD TDM_SIMD
+#define FOR_LANES(j, begin, end) TDM_SIMD for (tdm_i32 j = (begin); j < (end); j++)
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
+
+/* Fetching ahead: what, and whether it is wanted near, in the first cache. A row that is wanted only
+ * after this one would drive this one out of it; of short rows it is a later one. */
+#define TDM_LINE 64
+#define TDM_DISTANCE (2048 / (tdm_i32)sizeof(T))
+#define AHEAD(row) ((row) + TDM_DISTANCE), 1
+#define ROW_AHEAD(row, stride) ((row) + MAX(stride, (tdm_i64)2 * TDM_DISTANCE)), 0
+#define NOTHING_AHEAD 0, 0
+#define FETCH(row, n) tdm_fetch(AHEAD(row), 0, n, (tdm_i32)sizeof(T))
+INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, tdm_i32 size)
+{
+    if (!row) return;
+    const char *const bytes = (const char *)row + (tdm_i64)begin * size;
+    for (tdm_i64 b = 0; b < (tdm_i64)n * size; b += TDM_LINE) {
+        if (near)
+            __builtin_prefetch(bytes + b, 0, 3);
+        else
+            __builtin_prefetch(bytes + b, 0, 2);
+    }
+}
 
 /* Writing rows. The compiler makes no streaming stores in a vectorised loop. So with STREAM a loop
  * fills one line, of constant length, in registers, and a streaming store follows. The lines are
  * those of the (first) output; the first and the last window of a row are moved inside it where
  * lines stick out, so that elements in the overlap are written twice, alike. That is right as
- * outputs are no inputs then, and needs rows of a line at least: STREAM promises both. What `ahead`
- * points to is fetched meanwhile; without STREAM that too is done window by window. `near` is for the
- * first cache: a row that is wanted only after this one would drive this one out of it. */
-#define TDM_LINE 64
+ * outputs are no inputs then, and needs rows of a line at least: STREAM promises both. Where
+ * something is fetched ahead, that too is done window by window. */
 #define TDM_FETCH_BYTES 512
 #define TDM_SPAN ((tdm_i32)(TDM_LINE / sizeof(T)))
-#define TDM_WINDOWS(p, n, ...)                                                                     \
-    for (tdm_window tdm_w = tdm_first_window(STREAM, p, n, (tdm_i32)sizeof(T), __VA_ARGS__);       \
-         tdm_w.begin < (n); tdm_next_window(STREAM, &tdm_w, n, (tdm_i32)sizeof(T), __VA_ARGS__))
+#define TDM_WINDOWS(p, n, row, near)                                                               \
+    for (tdm_window tdm_w = tdm_first_window(STREAM, p, n, (tdm_i32)sizeof(T), row, near);         \
+         tdm_w.begin < (n); tdm_next_window(STREAM, &tdm_w, n, (tdm_i32)sizeof(T), row, near))
 #define TDM_TARGET(k, p)                                                                           \
     for (__attribute__((aligned(TDM_LINE)))                                                        \
          T tdm_line##k[TDM_SPAN], *const tdm_row##k = (p),                                         \
@@ -158,18 +170,6 @@ typedef struct tdm_window {
     tdm_i32 begin, end; /* elements of the row */
     tdm_i32 skew;       /* elements from a line's begin to the row's */
 } tdm_window;
-
-INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, tdm_i32 size)
-{
-    if (!row) return;
-    const char *const bytes = (const char *)row + (tdm_i64)begin * size;
-    for (tdm_i64 b = 0; b < (tdm_i64)n * size; b += TDM_LINE) {
-        if (near)
-            __builtin_prefetch(bytes + b, 0, 3);
-        else
-            __builtin_prefetch(bytes + b, 0, 2);
-    }
-}
 
 INLINE tdm_i32 tdm_window_end(tdm_u32 stream, tdm_i32 begin, tdm_i32 n, tdm_i32 size,
                               const void *ahead)

@@ -37,9 +37,10 @@ typedef unsigned long long tdm_u64;
 #define FOR_LANES(j, begin, end) _Pragma("unroll 4") for (int j = (begin) + LANE; j < (end); j += LANES)
 #define FOR_LANES_WRITE(p, j, n, ahead) FOR_LANES(j, 0, n)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead) FOR_LANES(j, 0, n)
-#define AHEAD(p, n) 0
-#define ROW_AHEAD(p, stride) 0
+#define AHEAD(row) 0
+#define ROW_AHEAD(row, stride) 0
 #define NOTHING_AHEAD 0
+#define FETCH(row, n) ((void)0)
 #if STREAM
 #define WRITE(p, j, v) __stcs((p) + (j), (T)TO_T(v))
 #define WRITE_RAW(p, j, v) __stcs((p) + (j), (T)(v))

@@ -50,32 +50,16 @@ typedef ulong tdm_u64;
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define TDM_SIMD _Pragma("clang loop vectorize(assume_safety)")
-/* elements of T and of ACC in a line: literals, as a pragma takes no sizeof */
-#if T_ID == 0 || T_ID == 4
-#define TDM_SPAN 16
-#elif T_ID == 1 || T_ID == 5
-#define TDM_SPAN 8
-#elif T_ID == 2 || T_ID == 3
-#define TDM_SPAN 32
-#else
-#define TDM_SPAN 64
-#endif
-/* In one step, so that the line stays in registers: one that is read back from memory waits for the
- * streaming stores before it. */
-#define TDM_PRAGMA_(...) _Pragma(#__VA_ARGS__)
-#define TDM_PRAGMA(...) TDM_PRAGMA_(__VA_ARGS__)
-#define TDM_LINE_LOOP(n)                                                                           \
+/* n elements in one step, so that what they fill or sum stays in registers */
+#define TDM_PRAGMA_(x) _Pragma(#x)
+#define TDM_PRAGMA(x) TDM_PRAGMA_(x)
+#define TDM_ONE_STEP(n)                                                                            \
     TDM_PRAGMA(clang loop vectorize(assume_safety) vectorize_width(n) interleave_count(1))
 #else
 #define TDM_SIMD
-#define TDM_LINE_LOOP(n)
+#define TDM_ONE_STEP(n)
 #endif
-#if T_ID == 1
-#define SUM_LANES 8
-#else
-#define SUM_LANES 16
-#endif
-#define TDM_SIMD_LINE TDM_LINE_LOOP(SUM_LANES)
+#define TDM_SUM_SIMD TDM_ONE_STEP(SUM_LANES)
 #define FOR_ROWS(item, n)                                                                          \
     for (long tdm_count = tdm_groups(), item = (n) * (long)get_group_id(0) / tdm_count,            \
               tdm_last = (n) * ((long)get_group_id(0) + 1) / tdm_count;                            \
@@ -131,11 +115,13 @@ TDM_GROUP_REDUCE(tdm_group_max_f64, long, a > b ? a : b)
 
 #endif
 
-/* Fetching ahead, on a CPU. */
-#define AHEAD(p, n) ((p) + (n)), 1
-#define ROW_AHEAD(p, stride) ((p) + (stride)), 0
-#define NOTHING_AHEAD 0, 0
+/* Fetching ahead, on a CPU; see the C dialect. */
 #define TDM_LINE 64
+#define TDM_DISTANCE (2048 / (int)sizeof(T))
+#define AHEAD(row) ((row) + TDM_DISTANCE), 1
+#define ROW_AHEAD(row, stride) ((row) + MAX(stride, (long)2 * TDM_DISTANCE)), 0
+#define NOTHING_AHEAD 0, 0
+#define FETCH(row, n) (void)tdm_fetch(AHEAD(row), 0, n, (int)sizeof(T))
 
 /* A CPU has one address space; the compiler's builtin wants a pointer of its default one. */
 INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int size)
@@ -154,19 +140,30 @@ INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int s
 
 /* Writing rows. On a CPU with STREAM line by line, in windows as in the C dialect; see there. */
 #if LANES == 1 && STREAM && defined(__clang__)
-#define TDM_WINDOWS(p, n, ...)                                                                     \
+/* elements in a line: a literal, as a pragma takes no sizeof */
+#if T_ID == 0 || T_ID == 4
+#define TDM_SPAN 16
+#elif T_ID == 1 || T_ID == 5
+#define TDM_SPAN 8
+#elif T_ID == 2 || T_ID == 3
+#define TDM_SPAN 32
+#else
+#define TDM_SPAN 64
+#endif
+#define TDM_WINDOWS(p, n, row, near)                                                               \
     for (int tdm_skew = ((int)(uintptr_t)(p) & (TDM_LINE - 1)) / (int)sizeof(T),                   \
-             tdm_begin = tdm_fetch(__VA_ARGS__, 0, TDM_SPAN, (int)sizeof(T));                      \
+             tdm_begin = tdm_fetch(row, near, 0, TDM_SPAN, (int)sizeof(T));                        \
          tdm_begin < (n);                                                                          \
          tdm_begin = tdm_next_window(tdm_begin, TDM_SPAN, tdm_skew, n),                            \
-             tdm_fetch(__VA_ARGS__, tdm_begin, TDM_SPAN, (int)sizeof(T)))
+             tdm_fetch(row, near, tdm_begin, TDM_SPAN, (int)sizeof(T)))
 #define TDM_TARGET(k, p)                                                                           \
     for (T tdm_out##k[TDM_SPAN] __attribute__((aligned(TDM_LINE))), *tdm_once##k = tdm_out##k;     \
          tdm_once##k;                                                                              \
          tdm_flush((p) + tdm_begin, tdm_out##k), tdm_once##k = 0)
-/* Counted from 0, so that the compiler sees the length. */
+/* Counted from 0, so that the compiler sees the length. A line that is read back from memory would
+ * wait for the streaming stores before it. */
 #define TDM_WINDOW(j)                                                                              \
-    TDM_LINE_LOOP(TDM_SPAN)                                                                        \
+    TDM_ONE_STEP(TDM_SPAN)                                                                         \
     for (int tdm_k = 0, j = tdm_begin; tdm_k < TDM_SPAN; tdm_k++, j++)
 #define FOR_LANES_WRITE(p, j, n, ahead)                                                            \
     TDM_WINDOWS(p, n, ahead) TDM_TARGET(0, p) TDM_WINDOW(j)

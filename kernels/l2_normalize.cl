@@ -16,7 +16,7 @@ KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
         FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
         {
             ACC a = 0;
-            SUM(a, j, begin, end, SQUARE(LOAD(xr, j)), NOTHING_AHEAD);
+            SUM(a, j, begin, end, SQUARE(LOAD(xr, j)), AHEAD(xr));
             sum += a;
         }
         sum = GROUP_SUM(scratch, sum);
@@ -30,7 +30,7 @@ KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
         } else {
             /* of x / largest; 0, Inf and NaN are their own norms */
             KEY key = 0;
-            LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), AHEAD(xr, FETCH_DISTANCE));
+            LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), AHEAD(xr));
             const ACC largest = MAGNITUDE_OF(GROUP_MAX(key_scratch, key));
             ACC norm = largest;
             ACC divisor = (ACC)1;

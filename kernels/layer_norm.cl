@@ -21,7 +21,7 @@ KERNEL4(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bi
         FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
         {
             ACC a = 0, b = 0;
-            SUM2(a, b, j, begin, end, const ACC d = LOAD(xr, j) - pivot, d, d * d, NOTHING_AHEAD);
+            SUM2(a, b, j, begin, end, const ACC d = LOAD(xr, j) - pivot, d, d * d, AHEAD(xr));
             ADD_BLOCK(first, lost, a);
             second += b;
         }

@@ -3,15 +3,17 @@
  * SUM: a += v over [begin, end), or over a lane's part of it on a GPU. SUM2: two of them, b += w as
  * well, of which `d` declares what they share. LARGEST: the largest of integer keys, and of a. With
  * one lane there is a line of partial results, whatever the registers' width and whether or not the
- * compiler vectorises, so that a sum is the same on all CPUs but for fused multiply-adds. A line is
- * fetched for each that is read, as otherwise a core reads memory a quarter more slowly. */
+ * compiler vectorises, so that a sum is the same on all CPUs but for fused multiply-adds. Where `ahead`
+ * is given, each step fetches as many elements further on: else a core reads memory a quarter more
+ * slowly. On a GPU a GROUP_ macro must follow. */
 #ifndef TDMI_KERNEL_REDUCE_H
 #define TDMI_KERNEL_REDUCE_H
 
-/* How many elements ahead of a loop that reads a row once its input is fetched. */
-#define FETCH_DISTANCE (2048 / (tdm_i32)sizeof(T))
-
+/* Partial sums of one lane: 64 bytes of ACC. Literals, as a pragma takes no sizeof. */
 #if LANES == 1
+#define tdm_sum_lanes_f32 16
+#define tdm_sum_lanes_f64 8
+#define SUM_LANES TDM_BY_ACC(tdm_sum_lanes_)
 #define SUM(a, j, begin, end, v, ahead)                                                            \
     do {                                                                                           \
         PRIVATE_ARRAY(ACC, tdm_as, SUM_LANES) = {0};                                               \
@@ -28,11 +30,11 @@
         (a) += TDM_BY_ACC(tdm_total_)(tdm_as);                                                     \
         (b) += TDM_BY_ACC(tdm_total_)(tdm_bs);                                                     \
     } while (0)
-#define TDM_REDUCE_LOOP(j, begin, end, in_lines, in_rest, ...)                                     \
+#define TDM_REDUCE_LOOP(j, begin, end, in_lines, in_rest, row, near)                               \
     tdm_i32 tdm_from = (begin);                                                                    \
-    for (; tdm_from + SUM_LANES <= (end); tdm_from += SUM_LANES) {                                 \
-        tdm_fetch(__VA_ARGS__, tdm_from, SUM_LANES, (tdm_i32)sizeof(T));                           \
-        TDM_SIMD_LINE                                                                              \
+    for (; tdm_from <= (end) - SUM_LANES; tdm_from += SUM_LANES) {                                 \
+        tdm_fetch(row, near, tdm_from, SUM_LANES, (tdm_i32)sizeof(T));                           \
+        TDM_SUM_SIMD                                                                              \
         for (tdm_i32 tdm_k = 0; tdm_k < SUM_LANES; tdm_k++) {                                      \
             const tdm_i32 j = tdm_from + tdm_k;                                                    \
             in_lines                                                                               \
@@ -50,40 +52,62 @@
         TDM_RAISE(a, TDM_BY_ACC(tdm_top_)(tdm_ks))                                                 \
     } while (0)
 
-/* Half of a line onto the other half, again and again. */
-#define TDM_REDUCE_LINE(name, type, first_half, combined)                                          \
-    INLINE type name(type *parts)                                                                  \
-    {                                                                                              \
-        for (tdm_i32 half_way = first_half; half_way > 0; half_way /= 2) {                         \
-            for (tdm_i32 i = 0; i < half_way; i++) {                                               \
-                const type a = parts[i], b = parts[i + half_way];                                  \
-                parts[i] = combined;                                                               \
-            }                                                                                      \
-        }                                                                                          \
-        return parts[0];                                                                           \
+/* Half of the parts onto the other half, again and again; loops of constant length vectorise. */
+#define TDM_HALVE(type, half, combined)                                                            \
+    for (tdm_i32 i = 0; i < half; i++) {                                                           \
+        const type a = parts[i], b = parts[i + half];                                              \
+        parts[i] = combined;                                                                       \
     }
-TDM_REDUCE_LINE(tdm_total_f32, float, 8, a + b)
-TDM_REDUCE_LINE(tdm_top_f32, tdm_i32, 8, MAX(a, b))
+#define TDM_REDUCE_8(type, combined)                                                               \
+    TDM_HALVE(type, 4, combined)                                                                   \
+    TDM_HALVE(type, 2, combined)                                                                   \
+    TDM_HALVE(type, 1, combined)                                                                   \
+    return parts[0];
+INLINE float tdm_total_f32(float *parts)
+{
+    TDM_HALVE(float, 8, a + b)
+    TDM_REDUCE_8(float, a + b)
+}
+INLINE tdm_i32 tdm_top_f32(tdm_i32 *parts)
+{
+    TDM_HALVE(tdm_i32, 8, MAX(a, b))
+    TDM_REDUCE_8(tdm_i32, MAX(a, b))
+}
 #if TDM_HAS_F64
-TDM_REDUCE_LINE(tdm_total_f64, double, 4, a + b)
-TDM_REDUCE_LINE(tdm_top_f64, tdm_i64, 4, MAX(a, b))
+INLINE double tdm_total_f64(double *parts)
+{
+    TDM_REDUCE_8(double, a + b)
+}
+INLINE tdm_i64 tdm_top_f64(tdm_i64 *parts)
+{
+    TDM_REDUCE_8(tdm_i64, MAX(a, b))
+}
 #endif
 #else
 #define SUM_LANES LANES
 #define SUM(a, j, begin, end, v, ahead)                                                            \
-    FOR_LANES(j, begin, end) { (a) += (v); }
+    do {                                                                                           \
+        FOR_LANES(j, begin, end)                                                                   \
+        {                                                                                          \
+            (a) += (v);                                                                            \
+        }                                                                                          \
+    } while (0)
 #define SUM2(a, b, j, begin, end, d, v, w, ahead)                                                  \
-    FOR_LANES(j, begin, end)                                                                       \
-    {                                                                                              \
-        d;                                                                                         \
-        (a) += (v);                                                                                \
-        (b) += (w);                                                                                \
-    }
+    do {                                                                                           \
+        FOR_LANES(j, begin, end)                                                                   \
+        {                                                                                          \
+            d;                                                                                     \
+            (a) += (v);                                                                            \
+            (b) += (w);                                                                            \
+        }                                                                                          \
+    } while (0)
 #define LARGEST(a, j, begin, end, key, ahead)                                                      \
-    FOR_LANES(j, begin, end)                                                                       \
-    {                                                                                              \
-        TDM_RAISE(a, key)                                                                          \
-    }
+    do {                                                                                           \
+        FOR_LANES(j, begin, end)                                                                   \
+        {                                                                                          \
+            TDM_RAISE(a, key)                                                                      \
+        }                                                                                          \
+    } while (0)
 #endif
 #define TDM_RAISE(a, key)                                                                          \
     {                                                                                              \

@@ -24,7 +24,7 @@ KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
         FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
         {
             ACC a = 0;
-            SUM(a, j, begin, end, SQUARE(LOAD_S(j)), NOTHING_AHEAD);
+            SUM(a, j, begin, end, SQUARE(LOAD_S(j)), AHEAD(xr));
             squares += a;
         }
         const ACC scale = (ACC)1 / SQRT(GROUP_SUM(scratch, squares) * inverse + epsilon);

@@ -12,7 +12,7 @@ KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
         KEY key = LOWEST_KEY;
-        LARGEST(key, j, 0, cols, ORDER_KEY(LOAD(xr, j)), AHEAD(xr, FETCH_DISTANCE));
+        LARGEST(key, j, 0, cols, ORDER_KEY(LOAD(xr, j)), AHEAD(xr));
         const ACC largest = VALUE_OF(GROUP_MAX(key_scratch, key));
         ACC sum = 0;
         FOR_BLOCKS(begin, end, cols, SUM_BLOCK)

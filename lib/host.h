@@ -33,7 +33,7 @@ typedef struct tdmi_host_gemm {
     void *c;
     int64_t lda, ldb, ldc;
     int64_t a_stride, b_stride, c_stride;
-    tdmi_next next;
+    tdmi_next next; /* for tdmi_parallel; TDMI_NEXT_LOOP when not set */
 } tdmi_host_gemm;
 
 /* Opens CBLAS if not yet tried; TDM_ERROR_UNAVAILABLE says what to install. */

@@ -22,7 +22,6 @@ typedef struct loop {
     void (*body)(void *, uint32_t);
     void *context;
     uint32_t count;
-    tdmi_next next;
 } loop;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -125,18 +124,18 @@ int tdmi_worker_count(void) {
     return worker_count;
 }
 
-static void start_loop(const loop *next) {
+static void start_loop(const loop *started, tdmi_next next) {
     uint32_t generation = (uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) + 1;
     /* No item can be taken while count is 0; a late worker of the loop before sees that or a ticket
      * that no longer matches. */
     atomic_store_explicit(&current_count, 0, memory_order_release);
     atomic_store_explicit(&ticket, (uint64_t)generation << ITEM_MASK_BITS | UINT32_MAX,
                           memory_order_release);
-    current = *next;
-    atomic_store_explicit(&spin_time, next->next == TDMI_NEXT_LOOP ? SPIN_NANOSECONDS : 0,
+    current = *started;
+    atomic_store_explicit(&spin_time, next == TDMI_NEXT_LOOP ? SPIN_NANOSECONDS : 0,
                           memory_order_relaxed);
     atomic_store_explicit(&done, 0, memory_order_relaxed);
-    atomic_store_explicit(&current_count, next->count, memory_order_release);
+    atomic_store_explicit(&current_count, started->count, memory_order_release);
     atomic_store(&ticket, (uint64_t)(generation + 1) << ITEM_MASK_BITS);
     pthread_mutex_lock(&sleep_lock);
     if (sleepers > 0) pthread_cond_broadcast(&wake);
@@ -151,7 +150,7 @@ void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), 
         return;
     }
     inside = true;
-    start_loop(&(loop){body, context, count, next});
+    start_loop(&(loop){body, context, count}, next);
     run_items();
     for (unsigned spins = 0; atomic_load_explicit(&done, memory_order_acquire) != count; spins++) {
         if (spins < 4096)

@@ -24,13 +24,14 @@ KERNEL3(share, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* FOR_LANES, LOAD, STORE, GLOBAL; y may be x. */
+/* FOR_LANES, LOAD, STORE, GLOBAL, FETCH; y may be x. */
 KERNEL3(lanes, tdm_rows_args, const T, x, T, y, T, z)
 {
     FOR_ROWS(row, args.rows)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
         GLOBAL T *const yr = y + row * args.y_stride;
+        FETCH(xr, (tdm_i32)args.cols);
         FOR_LANES(j, 0, (tdm_i32)args.cols)
         {
             STORE(yr, j, LOAD(xr, j) + (ACC)1);
@@ -51,7 +52,7 @@ KERNEL3(sum, tdm_rows_args, const T, x, T, y, T, z)
         FOR_BLOCKS(begin, end, cols, 100)
         {
             ACC a = 0, b = 0, c = 0;
-            SUM(a, j, begin, end, LOAD(xr, j), AHEAD(xr, FETCH_DISTANCE));
+            SUM(a, j, begin, end, LOAD(xr, j), AHEAD(xr));
             SUM2(b, c, j, begin, end, const ACC v = LOAD(xr, j), SQUARE(v), (ACC)1, NOTHING_AHEAD);
             first += a;
             squares += b;
@@ -92,8 +93,8 @@ KERNEL3(largest, tdm_rows_args, const T, x, T, y, T, z)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
         KEY a = 0, b = LOWEST_KEY;
-        LARGEST(a, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), AHEAD(xr, FETCH_DISTANCE));
-        LARGEST(b, j, 0, cols, ORDER_KEY(LOAD(xr, j)), AHEAD(xr, FETCH_DISTANCE));
+        LARGEST(a, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), AHEAD(xr));
+        LARGEST(b, j, 0, cols, ORDER_KEY(LOAD(xr, j)), AHEAD(xr));
         const ACC magnitude = MAGNITUDE_OF(GROUP_MAX(scratch, a));
         const ACC value = VALUE_OF(GROUP_MAX(scratch, b));
         FOR_LANES(j, 0, cols)
@@ -132,7 +133,7 @@ KERNEL3(write2, tdm_rows_args, const T, x, T, y, T, z)
         GLOBAL const T *const xr = x + row * args.x_stride;
         GLOBAL T *const yr = y + row * args.y_stride;
         GLOBAL T *const zr = z + row * args.y_stride;
-        FOR_LANES_WRITE2(yr, zr, j, (tdm_i32)args.cols, AHEAD(xr, FETCH_DISTANCE))
+        FOR_LANES_WRITE2(yr, zr, j, (tdm_i32)args.cols, AHEAD(xr))
         {
             const ACC v = ROUND(LOAD(xr, j) * (ACC)1.0625f);
             WRITE(yr, j, v);

@@ -129,9 +129,9 @@ Test(normalize, layer_norm_outliers) {
 /* Values on a coarse grid and a first element off it, so that their differences from it are all
  * rounded in one direction when they are summed: long chains of additions miss the mean. */
 Test(normalize, layer_norm_leaning_sums) {
-    static const int64_t lengths[] = {1000, 4096, 65536};
+    static const int64_t lengths[] = {1000, 4096, 65536, 1 << 20};
     for (int d = 0; d < 2; d++) {
-        for (int l = 0; l < (small ? 2 : 3); l++) {
+        for (int l = 0; l < (small ? 2 : 4); l++) {
             int64_t cols = lengths[l];
             check_case("%s layer_norm of values on a grid, %lld columns",
                        tdm_dtype_name(float_dtypes[d]), (long long)cols);
