@@ -3,9 +3,9 @@
  * SUM: a += v over [begin, end), or over a lane's part of it on a GPU. SUM2: two of them, b += w as
  * well, of which `d` declares what they share. LARGEST: the largest of integer keys, and of a. With
  * one lane there is a line of partial results, whatever the registers' width and whether or not the
- * compiler vectorises, so that a sum is the same on all CPUs but for fused multiply-adds. Where `ahead`
- * is given, each step fetches as many elements further on: else a core reads memory a quarter more
- * slowly. On a GPU a GROUP_ macro must follow. */
+ * compiler vectorises, so that a sum is the same on all CPUs but for fused multiply-adds. Where
+ * `ahead` is given, each step fetches as many elements further on: else a core reads memory a
+ * quarter more slowly. On a GPU a GROUP_ macro must follow. */
 #ifndef TDMI_KERNEL_REDUCE_H
 #define TDMI_KERNEL_REDUCE_H
 
@@ -30,11 +30,12 @@
         (a) += TDM_BY_ACC(tdm_total_)(tdm_as);                                                     \
         (b) += TDM_BY_ACC(tdm_total_)(tdm_bs);                                                     \
     } while (0)
+/* The steps of a line, then what is left. `row` and `near` are what `ahead` stands for. */
 #define TDM_REDUCE_LOOP(j, begin, end, in_lines, in_rest, row, near)                               \
     tdm_i32 tdm_from = (begin);                                                                    \
     for (; tdm_from <= (end) - SUM_LANES; tdm_from += SUM_LANES) {                                 \
-        tdm_fetch(row, near, tdm_from, SUM_LANES, (tdm_i32)sizeof(T));                           \
-        TDM_SUM_SIMD                                                                              \
+        tdm_fetch(row, near, tdm_from, SUM_LANES, (tdm_i32)sizeof(T));                             \
+        TDM_SUM_SIMD                                                                               \
         for (tdm_i32 tdm_k = 0; tdm_k < SUM_LANES; tdm_k++) {                                      \
             const tdm_i32 j = tdm_from + tdm_k;                                                    \
             in_lines                                                                               \
