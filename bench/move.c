@@ -43,8 +43,7 @@ static uint64_t read_any(const char *source, size_t size) {
 
 #if defined(__x86_64__)
 
-/* Line by line where lines are fetched ahead: that and more loads at once are in each other's way.
- */
+/* Line by line where lines are fetched ahead: several loads at once then take longer. */
 __attribute__((target("avx512f"))) static uint64_t read_avx512(const char *source, size_t size,
                                                                size_t ahead) {
     __m512i a = _mm512_setzero_si512(), b = a, c = a, d = a;

@@ -3,9 +3,8 @@
  * One parallel loop runs at a time. Its state is one 64-bit word, generation in the high half and
  * the next item in the low half, so that a worker that wakes up late can never take an item of a
  * later loop by mistake. Workers spin briefly after a loop where the next one is likely to follow
- * at once, then sleep. Where other threads are about to wake, spinning workers would be in their
- * way: the scheduler sees no idle core, queues such a thread behind the one that woke it, and both
- * share a core for a millisecond. */
+ * at once, then sleep. Where other threads are about to wake, spinning workers are in their way:
+ * products and their norms in turn on PoCL took a tenth longer. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
