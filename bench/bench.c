@@ -127,15 +127,19 @@ static bool run_session(session *s) {
     return good && s->failed == 0 && s->row_count > 0;
 }
 
+bool bench_selects(const bench_options *options) {
+    size_t count = 0;
+    bench_case *cases = bench_select_cases(options, &count);
+    free(cases);
+    return !cases || count > 0;
+}
+
 bool bench_run(const bench_options *options) {
     session s = {.options = options, .tty = isatty(STDERR_FILENO) == 1};
     s.cases = bench_select_cases(options, &s.case_count);
     bool good = false;
     if (!s.cases)
         fprintf(stderr, "tandem bench: out of memory\n");
-    else if (s.case_count == 0)
-        fprintf(stderr, "tandem bench: no case matches the selection; try --profile full, and "
-                        "--list to see the cases\n");
     else
         good = run_session(&s);
     free(s.rows);

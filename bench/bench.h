@@ -30,6 +30,9 @@ typedef struct bench_options {
 /* Valid words of --op, NULL-terminated: every op, with and without its variant. */
 const char *const *bench_op_names(void);
 
+/* Does the selection have a case? True as well when memory is short, which bench_run reports. */
+bool bench_selects(const bench_options *options);
+
 /* Prints the selected cases, one a line, without running them. */
 void bench_list(const bench_options *options);
 

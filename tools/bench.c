@@ -154,6 +154,11 @@ int bench_command(int argc, char **argv) {
     bool list = false, done = false;
     int status = parse(argc, argv, &options, &list, &done);
     if (status != EXIT_OK || done) return status;
+    if (!bench_selects(&options)) {
+        fprintf(stderr, "tandem bench: no case matches the selection; try --profile full, and "
+                        "'tandem bench --list' to see the cases\n");
+        return EXIT_USAGE;
+    }
     if (list) {
         bench_list(&options);
         return EXIT_OK;

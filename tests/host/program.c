@@ -82,6 +82,8 @@ Test(program, arguments) {
                  {"bench --device gppu", "gppu"},
                  {"bench --device cpu:7", "cpu:7"},
                  {"bench --dtype f31", "f31"},
+                 {"bench --shape 3xq", "no case"},
+                 {"bench --shape 3xq --list", "no case"},
                  {"bench --profile fast", "fast|did you mean"},
                  {"bench --json", "--json"},
                  {"bench --json /nonexistent/folder/f --op fill --profile quick", "/nonexistent"},
