@@ -80,11 +80,30 @@ TDM_API TDM_MUST_USE tdm_status tdm_get_device_info(size_t index, const tdm_devi
  * opening it. TDM_ERROR_NOT_FOUND names the nearest valid name. */
 TDM_API TDM_MUST_USE tdm_status tdm_find_device(const char *name, size_t *index);
 
+/* How many devices of one backend are listed. TDM_ERROR_INVALID_ARGUMENT for a number that is no
+ * backend; 0 for one that is not built in, left out by TANDEM_BACKEND or without devices. */
+TDM_API TDM_MUST_USE tdm_status tdm_get_backend_device_count(tdm_backend backend, size_t *count);
+
+/* How many physical GPUs are listed: a card that two backends list counts once. "gpu:0" to
+ * "gpu:count-1" name them. */
+TDM_API TDM_MUST_USE tdm_status tdm_get_gpu_count(size_t *count);
+
 typedef struct tdm_device tdm_device;
 
 /* Opens a device (NULL: the default one). Opening a device twice gives the same object, one more
  * reference. *device is NULL on failure. Release it with tdm_device_release. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_open(const char *name, tdm_device **device);
+
+/* Opens the index-th physical GPU ("gpu:<index>") or, when there are not that many, "cpu". A GPU that
+ * is listed but cannot be opened is an error, never a silent fall-back. */
+TDM_API TDM_MUST_USE tdm_status tdm_device_try_gpu(size_t index, tdm_device **device);
+
+/* Opens all physical GPUs, in the order of "gpu:0", "gpu:1" …, or "cpu" alone when there is none.
+ * `devices` has room for `capacity`; TDM_ERROR_OUT_OF_RANGE when that is too few (tdm_get_gpu_count
+ * tells, and 1 is always enough without GPUs). On failure nothing stays open and *count is 0. The
+ * caller releases each. */
+TDM_API TDM_MUST_USE tdm_status tdm_device_try_all_gpus(size_t capacity, tdm_device **devices,
+                                                        size_t *count);
 
 /* One more reference; returns its argument. NULL is allowed. */
 TDM_API tdm_device *tdm_device_retain(tdm_device *device);
@@ -110,6 +129,36 @@ TDM_API TDM_MUST_USE tdm_status tdm_device_get_memory_stats(tdm_device *device,
 
 /* Gives the pool's cached memory back to the driver. Waits for queues whose work may still use it. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_trim(tdm_device *device);
+
+/* A process that uses a device. */
+typedef struct tdm_process {
+    uint64_t pid;
+    uint64_t memory;          /* bytes of device memory, as the driver says; TDM_UNKNOWN */
+    uint64_t tandem_reserved; /* bytes that Tandem holds for it there; TDM_UNKNOWN: not Tandem's */
+    char name[64];            /* of its program; "" when unknown */
+} tdm_process;
+
+enum { TDM_MAX_PROCESSES = 32 };
+
+/* What a listed device is doing at this moment. Numbers that nobody tells are TDM_UNKNOWN. */
+typedef struct tdm_device_usage {
+    uint64_t memory_used;     /* bytes; of a cpu, or an OpenCL CPU, the machine's memory */
+    uint64_t memory_total;    /* bytes */
+    uint64_t tandem_reserved; /* bytes taken from the driver by all processes of this user that have
+                                 opened the device through Tandem; 0 when none has */
+    uint64_t utilization;     /* percent of the last sampling period in which it was busy */
+    uint64_t temperature;     /* degrees Celsius */
+    uint64_t power;           /* milliwatts drawn */
+    uint64_t power_limit;     /* milliwatts */
+    size_t process_count;     /* at most TDM_MAX_PROCESSES are told */
+    tdm_process processes[TDM_MAX_PROCESSES]; /* by pid */
+} tdm_device_usage;
+
+/* Asks what the index-th listed device is doing. Opens nothing and makes no context: NVIDIA's cards
+ * are asked through NVML, whatever API they are listed by; the machine's memory comes from the
+ * system; what Tandem holds, from the processes themselves. A source that is missing leaves its
+ * numbers unknown and is no failure. */
+TDM_API TDM_MUST_USE tdm_status tdm_get_device_usage(size_t index, tdm_device_usage *usage);
 
 /* What was looked for at start-up, found or not, and why: the stuff of `tandem doctor`. */
 typedef enum tdm_diagnostic_kind {

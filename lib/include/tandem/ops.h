@@ -136,8 +136,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_ten
 TDM_API TDM_MUST_USE tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x,
                                             const tdm_tensor *y);
 
-/* Elementwise, tensors of one shape with any strides; a stride of 0 repeats an input. In place: y
- * may be any input. y's own elements must be distinct. */
+/* Elementwise, with any strides. Inputs are broadcast to y's shape as in NumPy: dimensions are
+ * aligned at the last one, and a missing one or one of extent 1 is repeated (tdm_broadcast_shape
+ * tells the shape that y must have). In place: y may be any input that is not broadcast. y's own
+ * elements must be distinct. */
 TDM_API TDM_MUST_USE tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                         const tdm_tensor *y); /* y = a + b */
 TDM_API TDM_MUST_USE tdm_status tdm_sub(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
@@ -157,6 +159,37 @@ TDM_API TDM_MUST_USE tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x,
 
 /* y = value, converted as tdm_cast does from f64. Any dtype, any strides. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill(tdm_queue *queue, double value, const tdm_tensor *y);
+
+/* y[i] = start + i · step, i counted row-major. Floats: one fused multiply-add in the dtype's
+ * arithmetic, where i is rounded to f32 or f64 first. Integers: start and step converted as tdm_cast
+ * does to i64, then exact, and wrapped to the dtype. Any dtype; rows of y as above. */
+TDM_API TDM_MUST_USE tdm_status tdm_fill_range(tdm_queue *queue, double start, double step,
+                                               const tdm_tensor *y);
+
+/* A stream of random numbers: Philox 4x32-10 (Salmon et al. 2011) with the seed as key. Element
+ * number e of the stream depends on seed, e and the dtype's width alone, so that the same seed gives
+ * the same numbers on every device, and a tensor filled in parts those of a tensor filled whole.
+ * A plain value, to be copied at will: tdm_generator g = {.seed = 42}; */
+typedef struct tdm_generator {
+    uint64_t seed;
+    uint64_t next; /* number of the next element; the functions below add y's count */
+} tdm_generator;
+
+/* y = uniform in [low, high): low + u · (high - low), one fused multiply-add, u in [0, 1) with 24
+ * random bits for f32, 53 for f64, 11 for f16, 8 for bf16 (rounding may give high itself). Integer
+ * dtypes take the whole range of the dtype, and low and high are ignored. Bit for bit the same on
+ * every device. Numbers in y are counted row-major; rows of y as above. Block b = ⌊e/4⌋ of Philox,
+ * with counter {b mod 2³², ⌊b/2³²⌋, 0, 0}, gives elements 4b to 4b + 3 of dtypes up to 32 bits; of
+ * 64-bit dtypes block ⌊e/2⌋, with counter {…, 1, 0}, gives two, the low word first. */
+TDM_API TDM_MUST_USE tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator,
+                                                 double low, double high, const tdm_tensor *y);
+
+/* y = mean + deviation · z, one fused multiply-add, z standard normal by Box and Muller (1958):
+ * elements 2k and 2k + 1 are √(-2 ln u) cos 2πv and √(-2 ln u) sin 2πv of two uniforms. Float dtypes
+ * only. Within 2 ulp of the exact value for f32 and f64 when mean is 0. */
+TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator,
+                                                double mean, double deviation,
+                                                const tdm_tensor *y);
 
 #if defined(__cplusplus)
 }

@@ -2,16 +2,24 @@
  *
  * device.h  list, choose and open devices      queue.h  in-order queues and events
  * buffer.h  device memory and transfers        tensor.h typed, strided views of buffers
- * ops.h     matmul, norms, bias-add, elementwise, casts
+ * ops.h     matmul, norms, bias-add, elementwise, casts, random numbers
+ * create.h  making tensors, to and from host arrays, as text
+ * move.h    tensors from device to device
+ * state_dict.h  named tensors and safetensors files
+ * layers.h  a linear layer; one function on several devices
  *
  * Every function that can fail returns a tdm_status; tdm_last_error() then says what was wrong. */
 #ifndef TANDEM_TANDEM_H
 #define TANDEM_TANDEM_H
 
 #include <tandem/buffer.h>
+#include <tandem/create.h>
 #include <tandem/device.h>
+#include <tandem/layers.h>
+#include <tandem/move.h>
 #include <tandem/ops.h>
 #include <tandem/queue.h>
+#include <tandem/state_dict.h>
 #include <tandem/status.h>
 #include <tandem/tensor.h>
 

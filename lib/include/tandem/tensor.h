@@ -76,6 +76,15 @@ TDM_API TDM_MUST_USE tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, i
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim,
                                                    const int64_t *shape, tdm_tensor *view);
 
+/* The tensor repeated to another shape, as the elementwise operations do with their inputs: a view
+ * with strides of 0. TDM_ERROR_INVALID_SHAPE when it does not fit. */
+TDM_API TDM_MUST_USE tdm_status tdm_tensor_broadcast(const tdm_tensor *tensor, int ndim,
+                                                     const int64_t *shape, tdm_tensor *view);
+
+/* The shape of a and b broadcast to each other; `shape` has room for TDM_MAX_DIMS. */
+TDM_API TDM_MUST_USE tdm_status tdm_broadcast_shape(const tdm_tensor *a, const tdm_tensor *b,
+                                                    int *ndim, int64_t *shape);
+
 /* Row-major without gaps? Dimensions of extent 1 may have any stride; an empty tensor is. */
 TDM_API bool tdm_tensor_is_contiguous(const tdm_tensor *tensor);
 

@@ -1,0 +1,83 @@
+/* Making tensors: on a device, with content, from host arrays and back.
+ *
+ * Each function here that makes a tensor gives it a buffer of its own, contiguous and row-major;
+ * the caller owns one reference of that buffer and gives it back with tdm_tensor_release. On
+ * failure *tensor is all zero (its buffer is NULL). Sizes: ndim is 1 to TDM_MAX_DIMS, extents are 0
+ * or more. TDM_SHAPE(2, 3) writes ndim and shape in one:
+ *
+ *     tdm_ones(queue, TDM_F32, TDM_SHAPE(2, 3), &x)
+ *
+ * Functions with a queue make the tensor on the queue's device and queue the work that fills it.
+ *
+ * Threads: as the queue; tdm_empty and tdm_tensor_release from any thread. */
+#ifndef TANDEM_CREATE_H
+#define TANDEM_CREATE_H
+
+#include <tandem/ops.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#else
+#define TDM_SHAPE(...)                                                                             \
+    (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) {           \
+        __VA_ARGS__                                                                                \
+    }
+#endif
+
+/* Content undefined. */
+TDM_API TDM_MUST_USE tdm_status tdm_empty(tdm_device *device, tdm_dtype dtype, int ndim,
+                                          const int64_t *shape, tdm_tensor *tensor);
+
+/* All elements `value`, converted as tdm_fill does; 0; 1. */
+TDM_API TDM_MUST_USE tdm_status tdm_full(tdm_queue *queue, double value, tdm_dtype dtype, int ndim,
+                                         const int64_t *shape, tdm_tensor *tensor);
+TDM_API TDM_MUST_USE tdm_status tdm_zeros(tdm_queue *queue, tdm_dtype dtype, int ndim,
+                                          const int64_t *shape, tdm_tensor *tensor);
+TDM_API TDM_MUST_USE tdm_status tdm_ones(tdm_queue *queue, tdm_dtype dtype, int ndim,
+                                         const int64_t *shape, tdm_tensor *tensor);
+
+/* start, start + step, … up to, not including, end: ⌈(end - start) / step⌉ elements, computed as
+ * tdm_fill_range does. step ≠ 0; no element when end lies on the other side of start. */
+TDM_API TDM_MUST_USE tdm_status tdm_arange(tdm_queue *queue, double start, double end, double step,
+                                           tdm_dtype dtype, tdm_tensor *tensor);
+
+/* Uniform in [0, 1) (integers: over the dtype's whole range), and standard normal: see
+ * tdm_fill_uniform and tdm_fill_normal. */
+TDM_API TDM_MUST_USE tdm_status tdm_rand(tdm_queue *queue, tdm_generator *generator,
+                                         tdm_dtype dtype, int ndim, const int64_t *shape,
+                                         tdm_tensor *tensor);
+TDM_API TDM_MUST_USE tdm_status tdm_randn(tdm_queue *queue, tdm_generator *generator,
+                                          tdm_dtype dtype, int ndim, const int64_t *shape,
+                                          tdm_tensor *tensor);
+
+/* From a host array of that dtype, row-major, which may go when the call returns. */
+TDM_API TDM_MUST_USE tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype,
+                                              int ndim, const int64_t *shape, tdm_tensor *tensor);
+
+/* To a host array of x's dtype with room for all its elements, row-major whatever x's strides.
+ * Waits for the queue. */
+TDM_API TDM_MUST_USE tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data);
+
+/* Gives back one reference of the tensor's buffer and zeroes the tensor. NULL and a zero tensor are
+ * allowed. */
+TDM_API void tdm_tensor_release(tdm_tensor *tensor);
+
+/* The tensor's device, borrowed; NULL for a tensor without a buffer. */
+TDM_API tdm_device *tdm_tensor_get_device(const tdm_tensor *tensor);
+
+/* Writes x as text the way PyTorch prints: values with four digits behind the point (%e where they
+ * differ too much), rows in brackets, and when x has more than 1000 elements only the first and
+ * last three of each dimension (only those are read from the device); then shape, dtype and device:
+ *
+ *     tensor([[1., 1., 1.],
+ *             [1., 1., 1.]], shape=[2, 3], dtype=f32, device=cpu:0)
+ *
+ * As snprintf: at most `capacity` bytes with the final 0 go to `text` (NULL when capacity is 0),
+ * and *length, which may be NULL, is what all of it takes without that 0. Waits for the queue. */
+TDM_API TDM_MUST_USE tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text,
+                                           size_t capacity, size_t *length);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,122 @@
+/* State dicts: sets of named tensors with string metadata, as PyTorch's; and their files.
+ *
+ * A dict holds one reference of each tensor's buffer. Order is that of first insertion.
+ *
+ * Files are safetensors (https://github.com/huggingface/safetensors, "Format"): 8 bytes of header
+ * length (little endian), a JSON header, then the tensors' bytes, row-major. The whole header is
+ * checked before anything is handed out: length, JSON without duplicate names, bounded depth, known
+ * dtypes (F32 F64 F16 BF16 I32 I64 U8), shape, offsets inside the file, neither overlapping nor
+ * leaving holes, size = product of the shape. What is wrong is TDM_ERROR_IO, and the message says
+ * where. A scalar (shape []) is a tensor of shape [1] here and is written as a scalar again, unless
+ * it was replaced.
+ *
+ * Threads: a dict may be read from several threads, or changed by one. */
+#ifndef TANDEM_STATE_DICT_H
+#define TANDEM_STATE_DICT_H
+
+#include <tandem/tensor.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct tdm_state_dict tdm_state_dict;
+
+/* An empty dict. *dict is NULL on failure. */
+TDM_API TDM_MUST_USE tdm_status tdm_state_dict_create(tdm_state_dict **dict);
+
+/* Frees the dict and gives its references back. NULL is allowed. */
+TDM_API void tdm_state_dict_destroy(tdm_state_dict *dict);
+
+/* Puts a tensor under a name (copied; UTF-8, not empty, not "__metadata__"), taking one reference
+ * of its buffer; a tensor of that name is replaced. */
+TDM_API TDM_MUST_USE tdm_status tdm_state_dict_set(tdm_state_dict *dict, const char *name,
+                                                   const tdm_tensor *tensor);
+
+/* The tensor of that name; its buffer is borrowed from the dict. TDM_ERROR_NOT_FOUND names the
+ * nearest name. */
+TDM_API TDM_MUST_USE tdm_status tdm_state_dict_get(const tdm_state_dict *dict, const char *name,
+                                                   tdm_tensor *tensor);
+
+/* How many tensors. */
+TDM_API size_t tdm_state_dict_count(const tdm_state_dict *dict);
+
+/* The index-th name and tensor, both borrowed. */
+TDM_API TDM_MUST_USE tdm_status tdm_state_dict_item(const tdm_state_dict *dict, size_t index,
+                                                    const char **name, tdm_tensor *tensor);
+
+/* Metadata: UTF-8 strings, copied; a value of NULL removes the key. get returns NULL when there is
+ * no such key. */
+TDM_API TDM_MUST_USE tdm_status tdm_state_dict_set_metadata(tdm_state_dict *dict, const char *key,
+                                                            const char *value);
+TDM_API const char *tdm_state_dict_get_metadata(const tdm_state_dict *dict, const char *key);
+TDM_API size_t tdm_state_dict_metadata_count(const tdm_state_dict *dict);
+TDM_API TDM_MUST_USE tdm_status tdm_state_dict_metadata_item(const tdm_state_dict *dict,
+                                                             size_t index, const char **key,
+                                                             const char **value);
+
+/* The whole set on `device`, metadata too: tdm_to of each tensor, all in one transfer. The tensors
+ * are on the queue's device. *moved is NULL on failure. */
+TDM_API TDM_MUST_USE tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_state_dict *dict,
+                                                  tdm_device *device, tdm_state_dict **moved);
+
+/* How files are read and written; NULL for the defaults. */
+typedef struct tdm_file_options {
+    size_t budget; /* bytes of host memory for staging, at least 64 KiB; 0: 16 MiB */
+    /* Called now and then with bytes moved so far and in all; another status than TDM_OK ends the
+     * call with it (set no message: tdm_last_error says "cancelled"). NULL for none. */
+    tdm_status (*progress)(uint64_t done, uint64_t total, void *user);
+    void *user;
+} tdm_file_options;
+
+/* Writes all tensors, which are on the queue's device, and the metadata. The queue's earlier work
+ * is seen. Written beside `path`, then synced and renamed over it: a failure leaves an old file
+ * whole and nothing behind. Tensors are ordered as Python's safetensors does (larger dtypes first,
+ * then by name), so that equal content gives equal bytes; metadata by key. */
+TDM_API TDM_MUST_USE tdm_status tdm_save(tdm_queue *queue, const tdm_state_dict *dict,
+                                         const char *path, const tdm_file_options *options);
+
+/* Reads a file onto the queue's device: no more host memory than the budget beside the header.
+ * *dict is NULL on failure. Nothing is allocated that the file's size does not justify. */
+TDM_API TDM_MUST_USE tdm_status tdm_load(tdm_queue *queue, const char *path,
+                                         const tdm_file_options *options, tdm_state_dict **dict);
+
+/* ---- a file whose tensors are read one by one, or in parts ---- */
+
+typedef struct tdm_file tdm_file;
+
+typedef struct tdm_file_entry {
+    const char *name; /* owned by the file */
+    tdm_dtype dtype;
+    int ndim; /* 0 for a scalar */
+    int64_t shape[TDM_MAX_DIMS];
+    int64_t count;   /* elements */
+    uint64_t offset; /* of the first byte, from the start of the file */
+} tdm_file_entry;
+
+/* Opens a file and checks its header. *file is NULL on failure. */
+TDM_API TDM_MUST_USE tdm_status tdm_file_open(const char *path, tdm_file **file);
+
+/* NULL is allowed. */
+TDM_API void tdm_file_close(tdm_file *file);
+
+/* The entries, in the order of their bytes; borrowed from the file. */
+TDM_API size_t tdm_file_count(const tdm_file *file);
+TDM_API TDM_MUST_USE tdm_status tdm_file_item(const tdm_file *file, size_t index,
+                                              const tdm_file_entry **entry);
+TDM_API TDM_MUST_USE tdm_status tdm_file_find(const tdm_file *file, const char *name,
+                                              const tdm_file_entry **entry);
+
+/* The file's metadata; NULL when there is no such key. */
+TDM_API const char *tdm_file_get_metadata(const tdm_file *file, const char *key);
+
+/* Elements [first, first + count) of a tensor into y: contiguous, of its dtype, with count
+ * elements, on the queue's device. Has arrived when the call returns. */
+TDM_API TDM_MUST_USE tdm_status tdm_file_read(tdm_file *file, const tdm_file_entry *entry,
+                                              int64_t first, int64_t count, tdm_queue *queue,
+                                              const tdm_file_options *options, const tdm_tensor *y);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif
