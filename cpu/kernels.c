@@ -50,6 +50,22 @@ NORM_TO(norm_combine, 3)
         ENTRY(tdmi_##kernel##_0_0), ENTRY(tdmi_##kernel##_1_1), kernel##_2, kernel##_3             \
     }
 
+/* all seven dtypes */
+#define DECLARE_ALL(kernel)                                                                        \
+    DECLARE_FLOATS(kernel)                                                                         \
+    DECLARE(tdmi_##kernel##_4_4)                                                                   \
+    DECLARE(tdmi_##kernel##_5_5)                                                                   \
+    DECLARE(tdmi_##kernel##_6_6)
+#define ALL(kernel)                                                                                \
+    {                                                                                              \
+        ENTRY(tdmi_##kernel##_0_0), ENTRY(tdmi_##kernel##_1_1), ENTRY(tdmi_##kernel##_2_2),        \
+            ENTRY(tdmi_##kernel##_3_3), ENTRY(tdmi_##kernel##_4_4), ENTRY(tdmi_##kernel##_5_5),    \
+            ENTRY(tdmi_##kernel##_6_6)                                                             \
+    }
+
+DECLARE_ALL(range)
+DECLARE_ALL(random)
+
 #define CAST_CASE(t, u)                                                                            \
     case u:                                                                                        \
         ENTRY(tdmi_cast_##t##_##u)(group, buffers, args);                                          \
@@ -98,4 +114,6 @@ tdmi_cpu_table CAT(tdmi_cpu_kernels_, TDMI_ISA) = {
     FLOATS(l2_normalize),
     FLOATS(softmax),
     FLOATS(matmul),
+    ALL(range),
+    ALL(random),
 };

@@ -27,7 +27,7 @@ typedef struct tdm_group {
  * its argument struct. Groups may run in any order and in parallel. */
 typedef void (*tdmi_cpu_entry)(const tdm_group *group, void *const *buffers, const void *args);
 
-enum { TDMI_CPU_KERNELS = 13, TDMI_CPU_DTYPES = 7 };
+enum { TDMI_CPU_KERNELS = 15, TDMI_CPU_DTYPES = 7 };
 
 /* [kernel in the order of TDM_KERNEL_LIST][T as a tdm_dtype]; NULL where there is no such kernel.
  * Only those that the build compiles are defined. */

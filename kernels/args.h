@@ -64,6 +64,10 @@ typedef struct tdm_scalar {
 #define TDM_OP_TRANSPOSE_B 2
 #define TDM_OP_MATMUL_COUNT 4
 
+#define TDM_OP_RANDOM_NORMAL 1 /* random: flags; without NORMAL uniform in [0, 1) … */
+#define TDM_OP_RANDOM_SCALED 2 /* … and with SCALED low + v scale */
+#define TDM_OP_RANDOM_COUNT 4
+
 /* Elementwise work on up to three strided operands (0: y, 1: a, 2: b). The innermost dimension has
  * `cols` elements; the others are `rows` in all, row r is found by dividing r by outer_shape from
  * the last dimension on. A row is cut into `chunks` pieces of `chunk` columns (the last is shorter);
@@ -139,6 +143,27 @@ typedef struct tdm_rows_args {
     tdm_i32 reserved;
 } tdm_rows_args;
 
+/* y[row, col] = start + i step, i = first + row * cols + col; rows cut into chunks. Integer dtypes
+ * take start_i64 and step_i64, and wrap. */
+typedef struct tdm_range_args {
+    tdm_i64 rows, first;
+    tdm_i64 y_offset, y_stride;
+    tdm_i64 start_i64, step_i64;
+    tdm_scalar start, step;
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 reserved;
+} tdm_range_args;
+
+/* Random elements number first + row * cols + col, modulo 2^64; rows cut into chunks. */
+typedef struct tdm_random_args {
+    tdm_i64 rows, first;
+    tdm_i64 y_offset, y_stride;
+    tdm_scalar low, scale;
+    tdm_u32 seed_low, seed_high;
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 reserved;
+} tdm_random_args;
+
 /* C = alpha op(A) op(B) + beta C, row-major, one group per tile of TDM_TILE_M x TDM_TILE_N of one
  * product of the batch. Groups: batch * ceil(m / TDM_TILE_M) * ceil(n / TDM_TILE_N). */
 #define TDM_TILE_M 64
@@ -158,7 +183,7 @@ typedef struct tdm_matmul_args {
  *   elementwise y a b | cast y a | fill y | bias_add x bias residual y | norm x partial out |
  *   norm_combine partial out | layer_norm x weight bias y | rms_norm x residual weight sum y |
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x y | softmax x y |
- *   matmul a b c */
+ *   matmul a b c | range y | random y */
 #define TDM_KERNEL_LIST(X)                                                                         \
     X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
     X(CAST, cast, 2, tdm_elementwise_args)                                                         \
@@ -172,6 +197,8 @@ typedef struct tdm_matmul_args {
     X(BATCH_NORM_COLS, batch_norm_cols, 6, tdm_batch_norm_args)                                    \
     X(L2_NORMALIZE, l2_normalize, 2, tdm_rows_args)                                                \
     X(SOFTMAX, softmax, 2, tdm_rows_args)                                                          \
-    X(MATMUL, matmul, 3, tdm_matmul_args)
+    X(MATMUL, matmul, 3, tdm_matmul_args)                                                          \
+    X(RANGE, range, 1, tdm_range_args)                                                             \
+    X(RANDOM, random, 1, tdm_random_args)
 
 #endif

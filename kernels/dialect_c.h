@@ -24,7 +24,7 @@ typedef uint64_t tdm_u64;
 #define GLOBAL
 #define LOCAL
 #define INLINE static inline __attribute__((always_inline))
-#define LOCAL_ARRAY(type, name, n) __attribute__((unused)) type name[n]
+#define LOCAL_ARRAY(type, name, n) __attribute__((unused, aligned(64))) type name[n]
 #define PRIVATE_ARRAY(type, name, n) __attribute__((aligned(64))) type name[n]
 #define OP tdm_op
 #define STREAM tdm_stream
@@ -248,6 +248,28 @@ typedef double tdm_vec_f64 __attribute__((vector_size(TDM_VEC_BYTES), may_alias)
 #define VEC TDM_BY_ACC(tdm_vec_)
 #define VEC_LEN ((tdm_i32)(TDM_VEC_BYTES / sizeof(ACC)))
 
+/* Words for Philox: WORDS_LEN 64-bit elements; WORDS_FROM(v) is v, v + 1, …; MUL_WORDS(a, b) the
+ * products of their low halves and the constant b, for which compilers do not find the
+ * instruction. */
+#if defined(__AVX512F__)
+typedef tdm_u64 WORDS __attribute__((vector_size(64), may_alias));
+#define WORDS_FROM(v) ((v) + (WORDS){0, 1, 2, 3, 4, 5, 6, 7})
+#define MUL_WORDS(a, b) ((WORDS)_mm512_mul_epu32((__m512i)(a), _mm512_set1_epi64(b)))
+#elif defined(__AVX2__)
+typedef tdm_u64 WORDS __attribute__((vector_size(32), may_alias));
+#define WORDS_FROM(v) ((v) + (WORDS){0, 1, 2, 3})
+#define MUL_WORDS(a, b) ((WORDS)_mm256_mul_epu32((__m256i)(a), _mm256_set1_epi64x(b)))
+#else
+typedef tdm_u64 WORDS __attribute__((vector_size(16), may_alias));
+#define WORDS_FROM(v) ((v) + (WORDS){0, 1})
+#if defined(__SSE2__)
+#define MUL_WORDS(a, b) ((WORDS)_mm_mul_epu32((__m128i)(a), _mm_set1_epi64x(b)))
+#else
+#define MUL_WORDS(a, b) (((a)&0xffffffffu) * (tdm_u64)(b))
+#endif
+#endif
+#define WORDS_LEN ((tdm_i32)(sizeof(WORDS) / sizeof(tdm_u64)))
+
 /* Numbers */
 INLINE tdm_i32 tdm_as_i32(float v)
 {
@@ -281,6 +303,9 @@ INLINE double tdm_as_f64(int64_t bits)
 #define tdm_sqrt_f64 __builtin_sqrt
 #define tdm_abs_f32 __builtin_fabsf
 #define tdm_abs_f64 __builtin_fabs
+/* rounded once on every CPU: where there is no instruction for it the C library does it */
+#define tdm_fma_f32 __builtin_fmaf
+#define tdm_fma_f64 __builtin_fma
 #define tdm_exp_f64 __builtin_exp
 #define tdm_tanh_f64 __builtin_tanh
 #define tdm_erfc_f64 __builtin_erfc

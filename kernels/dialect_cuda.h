@@ -78,6 +78,12 @@ template <int MAXIMUM, typename V> INLINE V tdm_group_reduce(V *scratch, V v)
 /* Vectors for a one-lane matmul, which no CUDA device runs. */
 #define VEC_LEN 1
 
+/* Words for Philox; see the C dialect. */
+typedef tdm_u64 WORDS;
+#define WORDS_LEN 1
+#define WORDS_FROM(v) (v)
+#define MUL_WORDS(a, b) ((tdm_u64)(tdm_u32)(a) * (tdm_u32)(b))
+
 /* Numbers */
 #define tdm_as_i32(v) __float_as_int(v)
 #define tdm_as_f32(v) __int_as_float(v)
@@ -87,6 +93,8 @@ template <int MAXIMUM, typename V> INLINE V tdm_group_reduce(V *scratch, V v)
 #define tdm_sqrt_f64(v) sqrt(v)
 #define tdm_abs_f32(v) fabsf(v)
 #define tdm_abs_f64(v) fabs(v)
+#define tdm_fma_f32(a, b, c) __fmaf_rn(a, b, c)
+#define tdm_fma_f64(a, b, c) __fma_rn(a, b, c)
 #define tdm_exp_f64(v) exp(v)
 #define tdm_tanh_f64(v) tanh(v)
 #define tdm_erfc_f64(v) erfc(v)

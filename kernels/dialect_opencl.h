@@ -14,7 +14,7 @@ typedef ulong tdm_u64;
 #define GLOBAL __global
 #define LOCAL __local
 #define INLINE static inline
-#define LOCAL_ARRAY(type, name, n) __local type name[n]
+#define LOCAL_ARRAY(type, name, n) __local type name[n] __attribute__((aligned(64)))
 #define PRIVATE_ARRAY(type, name, n) type name[n] __attribute__((aligned(64)))
 /* of both memories: a row is read before a reduction and written after it, by other lanes */
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
@@ -207,6 +207,18 @@ INLINE __attribute__((min_vector_width(512))) void tdm_flush(__global void *to, 
 #define VEC TDM_BY_ACC(tdm_vec_)
 #define VEC_LEN ((int)(64 / sizeof(ACC)))
 
+/* Words for Philox; see the C dialect. */
+#if LANES == 1
+typedef ulong8 WORDS;
+#define WORDS_LEN 8
+#define WORDS_FROM(v) ((ulong8)(v) + (ulong8)(0, 1, 2, 3, 4, 5, 6, 7))
+#else
+typedef ulong WORDS;
+#define WORDS_LEN 1
+#define WORDS_FROM(v) (v)
+#endif
+#define MUL_WORDS(a, b) (((a)&0xffffffffUL) * (ulong)(b))
+
 /* Numbers */
 #define tdm_as_i32(v) as_int(v)
 #define tdm_as_f32(v) as_float(v)
@@ -223,6 +235,13 @@ INLINE __attribute__((min_vector_width(512))) void tdm_flush(__global void *to, 
 #define tdm_sqrt_f64(v) sqrt(v)
 #define tdm_abs_f32(v) fabs(v)
 #define tdm_abs_f64(v) fabs(v)
+#endif
+#if LANES == 1 && defined(__clang__) && defined(__FMA__)
+#define tdm_fma_f32(a, b, c) __builtin_fmaf(a, b, c)
+#define tdm_fma_f64(a, b, c) __builtin_fma(a, b, c)
+#else
+#define tdm_fma_f32(a, b, c) fma(a, b, c)
+#define tdm_fma_f64(a, b, c) fma(a, b, c)
 #endif
 #define tdm_exp_f64(v) exp(v)
 #define tdm_tanh_f64(v) tanh(v)

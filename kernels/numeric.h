@@ -59,6 +59,7 @@
 #define SQRT(v) TDM_BY_ACC(tdm_sqrt_)(v)
 #define ABS(v) TDM_BY_ACC(tdm_abs_)(v)
 #define EXP(v) TDM_BY_ACC(tdm_exp_)(v)
+#define FMA(a, b, c) TDM_BY_ACC(tdm_fma_)(a, b, c)
 #define ACTIVATE(id, v) TDM_BY_ACC(tdm_activate_)(id, v)
 #define SCALAR(s) TDM_BY_ACC(tdm_scalar_)(s)
 #define tdm_scalar_f32(s) ((s).f32)

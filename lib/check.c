@@ -37,6 +37,33 @@ static bool extent(const tdm_tensor *tensor, int64_t *begin, int64_t *end) {
     return last < INT64_MAX / 16;
 }
 
+tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, const int64_t *shape,
+                            size_t *bytes) {
+    if ((unsigned)dtype >= TDM_DTYPE_COUNT)
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: dtype is %d, which is none", function,
+                         (int)dtype);
+    if (ndim < 1 || ndim > TDM_MAX_DIMS)
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: ndim is %d, allowed are 1 to %d", function,
+                         ndim, TDM_MAX_DIMS);
+    if (!shape) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: shape is NULL", function);
+    size_t size = tdm_dtype_size(dtype);
+    bool empty = false, overflow = false;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0)
+            return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                             "%s: dimension %d of shape is %lld, at least 0", function, i,
+                             (long long)shape[i]);
+        empty = empty || shape[i] == 0;
+        overflow = overflow || __builtin_mul_overflow(size, (size_t)shape[i], &size);
+    }
+    if (empty) size = 0;
+    if (!empty && (overflow || size > INT64_MAX))
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: a %s tensor of this shape overflows 64 bits",
+                         function, tdm_dtype_name(dtype));
+    *bytes = size;
+    return TDM_OK;
+}
+
 tdm_status tdmi_tensor_check(const char *function, const char *name, const tdm_tensor *tensor) {
     char text[128];
     if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, name);
@@ -167,12 +194,12 @@ static tdm_status check_device(const char *function, const tdm_queue *queue, con
         if (args[i].tensor && args[i].tensor->buffer && args[i].tensor->buffer->device != device)
             return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
                              "%s: %s is on %s, but %s is on %s (and queue is of %s); move one with "
-                             "tdm_buffer_copy",
+                             "tdm_to",
                              function, args[which].name, device->facts->info.id, args[i].name,
                              args[i].tensor->buffer->device->facts->info.id,
                              queue->device->facts->info.id);
     return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
-                     "%s: %s is on %s, but queue is of %s; move it with tdm_buffer_copy or use a "
+                     "%s: %s is on %s, but queue is of %s; move it with tdm_to or use a "
                      "queue of its device",
                      function, args[which].name, device->facts->info.id,
                      queue->device->facts->info.id);
@@ -229,6 +256,30 @@ tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const
     return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of %s is %s, but that of %s is %s",
                      function, a_name, tdmi_shape_text(a, a_text), b_name,
                      tdmi_shape_text(b, b_text));
+}
+
+bool tdmi_repeat(const tdm_tensor *tensor, int ndim, const int64_t *shape, tdm_tensor *view) {
+    int missing = ndim - tensor->ndim;
+    if (missing < 0) return false;
+    tdm_tensor made = *tensor;
+    made.ndim = ndim;
+    for (int i = 0; i < ndim; i++) {
+        bool repeated = i < missing || (tensor->shape[i - missing] == 1 && shape[i] != 1);
+        if (!repeated && tensor->shape[i - missing] != shape[i]) return false;
+        made.shape[i] = shape[i];
+        made.strides[i] = repeated ? 0 : tensor->strides[i - missing];
+    }
+    *view = made;
+    return true;
+}
+
+tdm_status tdmi_broadcast(const char *function, const char *name, const tdm_tensor *tensor,
+                          const tdm_tensor *y, tdm_tensor *view) {
+    if (tdmi_repeat(tensor, y->ndim, y->shape, view)) return TDM_OK;
+    char text[128], y_text[128];
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                     "%s: the shape of %s is %s, which does not broadcast to that of y, %s",
+                     function, name, tdmi_shape_text(tensor, text), tdmi_shape_text(y, y_text));
 }
 
 tdm_status tdmi_check_vector(const char *function, const char *name, const tdm_tensor *tensor,

@@ -12,6 +12,10 @@
 tdm_status tdmi_tensor_check(const char *function, const char *name,
                              const tdm_tensor *tensor) TDM_MUST_USE;
 
+/* The dtype and shape of a tensor that is to be made; its size in bytes. */
+tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, const int64_t *shape,
+                            size_t *bytes) TDM_MUST_USE;
+
 enum {
     TDMI_ARG_OUTPUT = 1u,    /* written */
     TDMI_ARG_ANY_DTYPE = 2u, /* need not have the operation's dtype; else f32, f64, f16 or bf16 */
@@ -33,6 +37,13 @@ tdm_status tdmi_check_args(const char *function, const tdm_queue *queue, const t
 
 tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
                                  const char *b_name, const tdm_tensor *b) TDM_MUST_USE;
+
+/* The tensor with strides of 0 where it is repeated to a shape; false when it does not fit. */
+bool tdmi_repeat(const tdm_tensor *tensor, int ndim, const int64_t *shape, tdm_tensor *view);
+
+/* The tensor repeated to y's shape, as NumPy does; y's name is "y". */
+tdm_status tdmi_broadcast(const char *function, const char *name, const tdm_tensor *tensor,
+                          const tdm_tensor *y, tdm_tensor *view) TDM_MUST_USE;
 
 /* A 1-D tensor of n elements with stride 1 (a bias, a weight). */
 tdm_status tdmi_check_vector(const char *function, const char *name, const tdm_tensor *tensor,

@@ -1,6 +1,7 @@
 /* How an operation's work is cut into groups, lanes and pieces of rows, and its launch. */
 #include "launch.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Work per group below which another group costs more than it brings. */
@@ -78,4 +79,11 @@ tdm_scalar tdmi_scalar(double value) {
     tdm_scalar scalar = {.f32 = (float)value};
     memcpy(&scalar.f64_bits, &value, sizeof value);
     return scalar;
+}
+
+int64_t tdmi_to_i64(double value) {
+    if (isnan(value)) return 0;
+    if (value >= 9223372036854775808.0) return INT64_MAX;
+    if (value < -9223372036854775808.0) return INT64_MIN;
+    return (int64_t)value;
 }

@@ -35,4 +35,7 @@ const tdmi_mem *tdmi_mem_of(const tdm_tensor *tensor);
 /* A host f64 in the two forms that kernels take. */
 tdm_scalar tdmi_scalar(double value);
 
+/* f64 to i64 as cast does it: truncated, saturated, NaN gives 0. */
+int64_t tdmi_to_i64(double value);
+
 #endif

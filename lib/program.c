@@ -62,7 +62,7 @@ static tdm_status make_source(tdmi_variant variant, source_parts *parts) {
         parts->options[i] = parts->option_text[i];
     }
     parts->options[OPTION_COUNT] = NULL;
-    const char *const files[] = {"args.h", "numeric.h", "reduce.h", parts->file};
+    const char *const files[] = {"args.h", "numeric.h", "reduce.h", "random.h", parts->file};
     enum { FILE_COUNT = sizeof files / sizeof files[0], LINE_DIRECTIVE = 128 };
     size_t size = 1, used = 0;
     for (int i = 0; i < FILE_COUNT; i++)

@@ -163,6 +163,47 @@ tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim, const int64_t 
     return TDM_OK;
 }
 
+tdm_status tdm_tensor_broadcast(const tdm_tensor *tensor, int ndim, const int64_t *shape,
+                                tdm_tensor *view) {
+    static const char function[] = "tdm_tensor_broadcast";
+    TDMI_TRY(check_outputs(function, tensor, view));
+    size_t bytes;
+    TDMI_TRY(tdmi_check_shape(function, tensor->dtype, ndim, shape, &bytes));
+    tdm_tensor y = {.ndim = ndim};
+    memcpy(y.shape, shape, (size_t)ndim * sizeof *shape);
+    if (tdmi_repeat(tensor, ndim, shape, view)) return TDM_OK;
+    char text[128], wanted[128];
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                     "%s: the shape of tensor is %s, which does not "
+                     "broadcast to %s",
+                     function, tdmi_shape_text(tensor, text), tdmi_shape_text(&y, wanted));
+}
+
+tdm_status tdm_broadcast_shape(const tdm_tensor *a, const tdm_tensor *b, int *ndim,
+                               int64_t *shape) {
+    static const char function[] = "tdm_broadcast_shape";
+    if (!ndim || !shape)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
+                         ndim ? "shape" : "ndim");
+    if (!a || !b)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, a ? "b" : "a");
+    TDMI_TRY(check_ndim(function, a->ndim, a->shape));
+    TDMI_TRY(check_ndim(function, b->ndim, b->shape));
+    int most = a->ndim > b->ndim ? a->ndim : b->ndim;
+    for (int i = 1; i <= most; i++) {
+        int64_t of_a = i <= a->ndim ? a->shape[a->ndim - i] : 1;
+        int64_t of_b = i <= b->ndim ? b->shape[b->ndim - i] : 1;
+        char a_text[128], b_text[128];
+        if (of_a != of_b && of_a != 1 && of_b != 1)
+            return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                             "%s: the shapes of a, %s, and b, %s, do not broadcast to each other",
+                             function, tdmi_shape_text(a, a_text), tdmi_shape_text(b, b_text));
+        shape[most - i] = of_a == 1 ? of_b : of_a;
+    }
+    *ndim = most;
+    return TDM_OK;
+}
+
 bool tdm_tensor_is_contiguous(const tdm_tensor *tensor) {
     int64_t stride = 1;
     for (int i = tensor->ndim - 1; i >= 0; i--) {

@@ -1,20 +1,19 @@
 /* Elementwise add, sub, mul, scale, axpy; cast; fill. */
-#include <math.h>
-
 #include "strided.h"
 
 static tdm_status binary(const char *function, tdm_queue *queue, unsigned op, const tdm_tensor *a,
                          const tdm_tensor *b, const tdm_tensor *y) {
     const tdmi_arg args[] = {{"a", a, 0, 0}, {"b", b, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 1u | 2u}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 3));
-    TDMI_TRY(tdmi_check_same_shape(function, "a", a, "y", y));
-    TDMI_TRY(tdmi_check_same_shape(function, "b", b, "y", y));
+    tdm_tensor a_view, b_view;
+    TDMI_TRY(tdmi_broadcast(function, "a", a, y, &a_view));
+    TDMI_TRY(tdmi_broadcast(function, "b", b, y, &b_view));
     tdm_elementwise_args kernel_args = {.alpha = tdmi_scalar(1)};
     tdmi_variant variant = {.kernel = TDMI_KERNEL_ELEMENTWISE,
                             .t = (uint8_t)y->dtype,
                             .u = (uint8_t)y->dtype,
                             .op = (uint8_t)op};
-    const tdm_tensor *operands[3] = {y, a, b};
+    const tdm_tensor *operands[3] = {y, &a_view, &b_view};
     return tdmi_run_strided(queue, variant, operands, &kernel_args);
 }
 
@@ -37,13 +36,14 @@ static tdm_status unary(const char *function, tdm_queue *queue, unsigned op, dou
                         const tdm_tensor *x, const tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 1u}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    TDMI_TRY(tdmi_check_same_shape(function, "x", x, "y", y));
+    tdm_tensor view;
+    TDMI_TRY(tdmi_broadcast(function, "x", x, y, &view));
     tdm_elementwise_args kernel_args = {.alpha = tdmi_scalar(alpha)};
     tdmi_variant variant = {.kernel = TDMI_KERNEL_ELEMENTWISE,
                             .t = (uint8_t)y->dtype,
                             .u = (uint8_t)y->dtype,
                             .op = (uint8_t)op};
-    const tdm_tensor *operands[3] = {y, x, op == TDM_OP_AXPY ? y : NULL};
+    const tdm_tensor *operands[3] = {y, &view, op == TDM_OP_AXPY ? y : NULL};
     return tdmi_run_strided(queue, variant, operands, &kernel_args);
 }
 
@@ -68,14 +68,6 @@ tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) 
     return tdmi_run_strided(queue, variant, operands, &kernel_args);
 }
 
-/* f64 to i64 as cast does it: truncated, saturated, NaN gives 0. */
-static int64_t to_i64(double value) {
-    if (isnan(value)) return 0;
-    if (value >= 9223372036854775808.0) return INT64_MAX;
-    if (value < -9223372036854775808.0) return INT64_MIN;
-    return (int64_t)value;
-}
-
 static int64_t clamp(int64_t value, int64_t low, int64_t high) {
     return value < low ? low : value > high ? high : value;
 }
@@ -84,7 +76,7 @@ tdm_status tdm_fill(tdm_queue *queue, double value, const tdm_tensor *y) {
     static const char function[] = "tdm_fill";
     const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
-    int64_t integer = to_i64(value);
+    int64_t integer = tdmi_to_i64(value);
     if (y->dtype == TDM_I32) integer = clamp(integer, INT32_MIN, INT32_MAX);
     if (y->dtype == TDM_U8) integer = clamp(integer, 0, UINT8_MAX);
     tdm_elementwise_args kernel_args = {.alpha = tdmi_scalar(value), .alpha_i64 = integer};

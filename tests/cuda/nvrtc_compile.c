@@ -52,7 +52,7 @@ static const struct {
     {"norm", TDM_OP_NORM_COUNT},         {"norm_combine", TDM_OP_NORM_COUNT},
     {"layer_norm", TDM_OP_AFFINE_COUNT}, {"rms_norm", TDM_OP_RMS_COUNT},
     {"batch_norm", TDM_OP_AFFINE_COUNT}, {"batch_norm_cols", TDM_OP_AFFINE_COUNT},
-    {"matmul", TDM_OP_MATMUL_COUNT},
+    {"matmul", TDM_OP_MATMUL_COUNT},     {"random", TDM_OP_RANDOM_COUNT},
 };
 
 static void describe_kernels(void) {
@@ -61,7 +61,9 @@ static void describe_kernels(void) {
         for (size_t j = 0; j < sizeof op_counts / sizeof *op_counts; j++)
             if (strcmp(k->entry, op_counts[j].entry) == 0) k->ops = op_counts[j].ops;
         if (strcmp(k->entry, "bias_add") == 0) k->op_skipped = 7;
-        if (strcmp(k->entry, "cast") == 0 || strcmp(k->entry, "fill") == 0) k->integers = true;
+        if (strcmp(k->entry, "cast") == 0 || strcmp(k->entry, "fill") == 0 ||
+            strcmp(k->entry, "range") == 0 || strcmp(k->entry, "random") == 0)
+            k->integers = true;
         if (strcmp(k->entry, "cast") == 0) k->u = '*';
         if (strncmp(k->entry, "norm", 4) == 0) k->u = 'n';
     }
@@ -204,7 +206,7 @@ static bool read_kernels(const char *folder) {
         bool found =
             append_file(text, folder, "dialect_cuda.h") && append_file(text, folder, "args.h") &&
             append_file(text, folder, "numeric.h") && append_file(text, folder, "reduce.h") &&
-            append_kernel(text, folder, kernels[k].entry);
+            append_file(text, folder, "random.h") && append_kernel(text, folder, kernels[k].entry);
         if (!found) printf("%s: a file it needs is not in %s\n", kernels[k].entry, folder);
         complete = complete && found;
     }

@@ -3,6 +3,7 @@
 #include "dialect_c.h"
 #include "numeric.h"
 #include "reduce.h"
+#include "random.h"
 
 #include "kernels_c.h"
 

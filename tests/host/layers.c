@@ -38,7 +38,7 @@ Test(layers, includes) {
                 "$b/*.[ch]") " | grep '\"$' | while read -r f h; do "
                              "n=$(echo $h | tr -d '\"'); case $n in "
                              "backend.h|fail.h|host.h|loader.h) ;; "
-                             "*.cl|dialect_*.h|args.h|numeric.h|reduce.h) ;; "
+                             "*.cl|dialect_*.h|args.h|numeric.h|reduce.h|random.h) ;; "
                              "*) [ -f $b/$n ] || echo $f $h ;; esac; done; done");
     nothing(
         "a backend includes no other backend's vendor header",
@@ -57,7 +57,7 @@ Test(layers, includes) {
                                        "|backend\\.h|core\\.h|registry\\.h|launch\\.h|check\\.h)'");
     nothing(
         "the public headers include only each other and the standard library",
-        INCLUDES("lib/include/tandem/*.h") " | grep -vE '<(tandem/[a-z]+|std(bool|def|int))\\.h>'");
+        INCLUDES("lib/include/tandem/*.h") " | grep -vE '<(tandem/[a-z_]+|std(bool|def|int))\\.h>'");
     nothing("lib/ops never asks which backend it runs on",
             "grep -nE 'TDM_(CPU|CUDA|OPENCL)\\b|->id\\b|backend *==|info\\.backend' lib/ops/*.c");
     nothing("a kernel never asks which language it is in",

@@ -82,7 +82,7 @@ Test(devices, mismatch_is_refused) {
     CHECK(other != NULL, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
     if (!other) return;
     char words[128];
-    snprintf(words, sizeof words, "%s|%s|tdm_buffer_copy", tdm_device_get_info(device)->id,
+    snprintf(words, sizeof words, "%s|%s|tdm_to", tdm_device_get_info(device)->id,
              tdm_device_get_info(other)->id);
     array *x = array_2d(TDM_F32, 4, 4, 4), *y = array_2d(TDM_F32, 4, 4, 4);
     array_uniform(x, -1, 1);

@@ -169,6 +169,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_range(tdm_queue *queue, double start, d
 /* A stream of random numbers: Philox 4x32-10 (Salmon et al. 2011) with the seed as key. Element
  * number e of the stream depends on seed, e and the dtype's width alone, so that the same seed gives
  * the same numbers on every device, and a tensor filled in parts those of a tensor filled whole.
+ * Numbers wrap at 2⁶⁴.
  * A plain value, to be copied at will: tdm_generator g = {.seed = 42}; */
 typedef struct tdm_generator {
     uint64_t seed;

@@ -1,0 +1,108 @@
+/* y = uniform or normal random numbers, by OP. A group makes a tile of Philox's blocks, each of two
+ * 64-bit or four 32-bit words, one word per element, then writes it as a part of a row. */
+OPS(random, TDM_OP_RANDOM_COUNT, 1)
+
+#if T_ID == TDM_ID_F64 || T_ID == TDM_ID_I64
+#define WIDE 1
+#define WORD tdm_u64
+#else
+#define WIDE 0
+#define WORD tdm_u32
+#endif
+#define PER_BLOCK (4 >> WIDE)
+#define TILE_BLOCKS (LANES == 1 ? 64 : LANES)
+#define TILE (TILE_BLOCKS * PER_BLOCK)
+
+/* Element j of the tile: as it is, or low + v scale. */
+#define SCALED(v) (OP & TDM_OP_RANDOM_SCALED ? FMA(v, scale, low) : (v))
+#if T_ID == TDM_ID_I32 || T_ID == TDM_ID_I64
+#define UNIFORM(j) ((T)words[j])
+#elif T_ID == TDM_ID_U8
+#define UNIFORM(j) ((T)(words[j] >> 24))
+#elif T_ID == TDM_ID_F64
+#define UNIFORM(j) SCALED(tdm_fraction_f64(words[j]))
+#else
+#define FRACTION_BITS (T_ID == TDM_ID_F32 ? 24 : T_ID == TDM_ID_F16 ? 11 : 8)
+#define UNIFORM(j) ((T)TO_T(SCALED(tdm_fraction_f32(words[j], FRACTION_BITS))))
+#endif
+
+KERNEL1(random, tdm_random_args, T, y)
+{
+    LOCAL_ARRAY(tdm_u64, halves, 2 * TILE_BLOCKS); /* the first half of each block, then the second */
+    LOCAL_ARRAY(WORD, words, TILE);
+#if T_ID <= TDM_ID_BF16
+    LOCAL_ARRAY(ACC, normals, TILE);
+    const ACC low = SCALAR(args.low), scale = SCALAR(args.scale);
+#endif
+    FOR_ROWS(item, args.rows * args.chunks)
+    {
+        const tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
+        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
+        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + first);
+        const tdm_u64 number = (tdm_u64)args.first + (tdm_u64)(row * args.cols + first);
+        const tdm_u64 block = number / PER_BLOCK;
+        /* Positions count from the begin of the first block; the row has [skip, end). */
+        const tdm_i32 skip = (tdm_i32)(number % PER_BLOCK), end = skip + n;
+        /* The last tile is moved back to be a whole one, as writing wants a line at least. */
+        const tdm_i32 last = (end + PER_BLOCK - 1) / PER_BLOCK * PER_BLOCK - TILE;
+        FOR_BLOCKS(begin, next, end, TILE)
+        {
+            const tdm_i32 at = MAX(0, MIN(begin, last));
+            FOR_LANES(b, 0, TILE_BLOCKS / WORDS_LEN)
+            {
+                const WORDS counter = WORDS_FROM(block + (tdm_u64)(at / PER_BLOCK + b * WORDS_LEN)) &
+                                      (~(tdm_u64)0 / PER_BLOCK);
+                tdm_philox(counter, WIDE, args.seed_low, args.seed_high,
+                           (LOCAL WORDS *)halves + b,
+                           (LOCAL WORDS *)(halves + TILE_BLOCKS) + b);
+            }
+            FOR_LANES(b, 0, TILE_BLOCKS)
+            {
+#if WIDE
+                words[2 * b] = halves[b];
+                words[2 * b + 1] = halves[TILE_BLOCKS + b];
+#else
+                words[4 * b] = (tdm_u32)halves[b];
+                words[4 * b + 1] = (tdm_u32)(halves[b] >> 32);
+                words[4 * b + 2] = (tdm_u32)halves[TILE_BLOCKS + b];
+                words[4 * b + 3] = (tdm_u32)(halves[TILE_BLOCKS + b] >> 32);
+#endif
+            }
+            BARRIER;
+            const tdm_i32 from = MAX(at, skip), to = MIN(at + TILE, end);
+            GLOBAL T *const out = yr + (from - skip);
+#if T_ID <= TDM_ID_BF16
+            if (OP & TDM_OP_RANDOM_NORMAL) {
+                FOR_LANES(k, 0, TILE / 2)
+                {
+                    const TDM_BY_ACC(tdm_pair_) radius = TDM_BY_ACC(tdm_radius_)(words[2 * k]);
+                    normals[2 * k] = TDM_BY_ACC(tdm_wave_)(radius, words[2 * k + 1], 0);
+                    normals[2 * k + 1] = TDM_BY_ACC(tdm_wave_)(radius, words[2 * k + 1], 1);
+                }
+                BARRIER;
+                FOR_LANES_WRITE(out, j, to - from, NOTHING_AHEAD)
+                {
+                    WRITE(out, j, SCALED(normals[from - at + j]));
+                }
+            } else
+#endif
+            {
+                FOR_LANES_WRITE(out, j, to - from, NOTHING_AHEAD)
+                {
+                    WRITE_RAW(out, j, UNIFORM(from - at + j));
+                }
+            }
+            BARRIER;
+        }
+    }
+}
+
+#undef WIDE
+#undef WORD
+#undef PER_BLOCK
+#undef TILE_BLOCKS
+#undef TILE
+#undef SCALED
+#undef UNIFORM
+#undef FRACTION_BITS

@@ -1,0 +1,141 @@
+/* Making tensors, and taking their content to the host. */
+#include "create.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "core.h"
+
+static tdm_status create(const char *function, tdm_device *device, tdm_dtype dtype, int ndim,
+                         const int64_t *shape, tdm_tensor *tensor) {
+    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: tensor is NULL", function);
+    memset(tensor, 0, sizeof *tensor);
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    size_t bytes = 0;
+    TDMI_TRY(tdmi_check_shape(function, dtype, ndim, shape, &bytes));
+    tdm_buffer *buffer;
+    tdm_status status = tdm_buffer_create(device, bytes, &buffer);
+    if (status != TDM_OK) return tdmi_fail_in(status, "%s", function);
+    status = tdm_tensor_init(buffer, dtype, ndim, shape, 0, tensor);
+    if (status != TDM_OK) tdm_buffer_release(buffer);
+    return status;
+}
+
+/* The queue's device; NULL, which create refuses with a message, cannot happen after this. */
+static tdm_status create_on(const char *function, const tdm_queue *queue, tdm_dtype dtype, int ndim,
+                            const int64_t *shape, tdm_tensor *tensor) {
+    if (tensor) memset(tensor, 0, sizeof *tensor);
+    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    return create(function, queue->device, dtype, ndim, shape, tensor);
+}
+
+/* The end of a function that made a tensor and filled it. */
+static tdm_status filled(const char *function, tdm_status status, tdm_tensor *tensor) {
+    if (status == TDM_OK) return TDM_OK;
+    tdm_tensor_release(tensor);
+    return tdmi_fail_in(status, "%s", function);
+}
+
+tdm_status tdm_empty(tdm_device *device, tdm_dtype dtype, int ndim, const int64_t *shape,
+                     tdm_tensor *tensor) {
+    return create("tdm_empty", device, dtype, ndim, shape, tensor);
+}
+
+static tdm_status full(const char *function, tdm_queue *queue, double value, tdm_dtype dtype,
+                       int ndim, const int64_t *shape, tdm_tensor *tensor) {
+    TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
+    return filled(function, tdm_fill(queue, value, tensor), tensor);
+}
+
+tdm_status tdm_full(tdm_queue *queue, double value, tdm_dtype dtype, int ndim, const int64_t *shape,
+                    tdm_tensor *tensor) {
+    return full("tdm_full", queue, value, dtype, ndim, shape, tensor);
+}
+
+tdm_status tdm_zeros(tdm_queue *queue, tdm_dtype dtype, int ndim, const int64_t *shape,
+                     tdm_tensor *tensor) {
+    return full("tdm_zeros", queue, 0, dtype, ndim, shape, tensor);
+}
+
+tdm_status tdm_ones(tdm_queue *queue, tdm_dtype dtype, int ndim, const int64_t *shape,
+                    tdm_tensor *tensor) {
+    return full("tdm_ones", queue, 1, dtype, ndim, shape, tensor);
+}
+
+tdm_status tdm_arange(tdm_queue *queue, double start, double end, double step, tdm_dtype dtype,
+                      tdm_tensor *tensor) {
+    static const char function[] = "tdm_arange";
+    if (tensor) memset(tensor, 0, sizeof *tensor);
+    if (!isfinite(start) || !isfinite(end) || !isfinite(step) || step == 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: start %g, end %g and step %g must be finite, and step not 0",
+                         function, start, end, step);
+    double count = ceil((end - start) / step);
+    if (!(count > 0)) count = 0;
+    if (count >= 9007199254740992.0)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: from %g to %g by %g are %g elements",
+                         function, start, end, step, count);
+    TDMI_TRY(create_on(function, queue, dtype, 1, (const int64_t[]){(int64_t)count}, tensor));
+    return filled(function, tdm_fill_range(queue, start, step, tensor), tensor);
+}
+
+tdm_status tdm_rand(tdm_queue *queue, tdm_generator *generator, tdm_dtype dtype, int ndim,
+                    const int64_t *shape, tdm_tensor *tensor) {
+    static const char function[] = "tdm_rand";
+    TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
+    return filled(function, tdm_fill_uniform(queue, generator, 0, 1, tensor), tensor);
+}
+
+tdm_status tdm_randn(tdm_queue *queue, tdm_generator *generator, tdm_dtype dtype, int ndim,
+                     const int64_t *shape, tdm_tensor *tensor) {
+    static const char function[] = "tdm_randn";
+    TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
+    return filled(function, tdm_fill_normal(queue, generator, 0, 1, tensor), tensor);
+}
+
+tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype, int ndim,
+                         const int64_t *shape, tdm_tensor *tensor) {
+    static const char function[] = "tdm_from_host";
+    TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
+    return filled(
+        function,
+        tdm_buffer_write(queue, tensor->buffer, 0, data, tdm_buffer_get_size(tensor->buffer)),
+        tensor);
+}
+
+tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data) {
+    static const char function[] = "tdm_to_host";
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_ANY_DTYPE, 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 1));
+    size_t size = tdm_dtype_size(x->dtype);
+    size_t bytes = (size_t)tdm_tensor_count(x) * size;
+    tdm_tensor packed = {0};
+    TDMI_TRY(tdmi_pack(queue, x, &packed));
+    tdm_status status =
+        tdm_buffer_read(queue, packed.buffer, (size_t)packed.offset * size, data, bytes);
+    tdm_tensor_release(&packed);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+}
+
+tdm_status tdmi_pack(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *packed) {
+    if (tdm_tensor_is_contiguous(x)) {
+        *packed = *x;
+        (void)tdm_buffer_retain(x->buffer);
+        return TDM_OK;
+    }
+    TDMI_TRY(tdm_empty(queue->device, x->dtype, x->ndim, x->shape, packed));
+    tdm_status status = tdm_cast(queue, x, packed);
+    if (status != TDM_OK) tdm_tensor_release(packed);
+    return status;
+}
+
+void tdm_tensor_release(tdm_tensor *tensor) {
+    if (!tensor) return;
+    tdm_buffer_release(tensor->buffer);
+    memset(tensor, 0, sizeof *tensor);
+}
+
+tdm_device *tdm_tensor_get_device(const tdm_tensor *tensor) {
+    return tensor ? tdm_buffer_get_device(tensor->buffer) : NULL;
+}

@@ -1,0 +1,11 @@
+/* What other files make of tensors. */
+#ifndef TDMI_CREATE_H
+#define TDMI_CREATE_H
+
+#include <tandem/create.h>
+
+/* A contiguous tensor with x's content, for the caller to release: x itself with one more
+ * reference, or a copy that the queue, which is of x's device, makes. x has been checked. */
+tdm_status tdmi_pack(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *packed) TDM_MUST_USE;
+
+#endif

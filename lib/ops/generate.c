@@ -1,0 +1,153 @@
+/* Content that needs no input: ranges and random numbers. */
+#include "launch.h"
+
+#include <math.h>
+
+/* A contiguous tensor of any size is written as rows of this length, the last one apart. */
+static const int64_t LONG_ROW = (int64_t)1 << 30;
+
+/* What is written by one launch: rows of y, and the number of their first element. */
+typedef struct part {
+    tdmi_rows rows;
+    int64_t offset; /* in y's buffer, elements */
+    int64_t first;  /* element of y */
+} part;
+
+typedef tdm_status (*run_part)(tdm_queue *queue, const tdm_tensor *y, const part *p,
+                               const void *context);
+
+static tdm_status for_parts(const char *function, tdm_queue *queue, const tdm_tensor *y,
+                            run_part run, const void *context) {
+    int64_t count = tdm_tensor_count(y);
+    if (count == 0) return TDM_OK;
+    part p = {.offset = y->offset};
+    if (!tdm_tensor_is_contiguous(y)) {
+        TDMI_TRY(tdmi_rows_of(function, "y", y, &p.rows));
+        return run(queue, y, &p, context);
+    }
+    for (; p.first < count; p.first += LONG_ROW) {
+        int64_t left = count - p.first;
+        int64_t cols = left < LONG_ROW ? left : LONG_ROW;
+        p.rows = (tdmi_rows){.rows = 1, .cols = cols, .stride = cols};
+        p.offset = y->offset + p.first;
+        TDMI_TRY(run(queue, y, &p, context));
+    }
+    return TDM_OK;
+}
+
+static tdm_status launch(tdm_queue *queue, const tdm_tensor *y, const part *p, tdmi_variant variant,
+                         tdmi_pieces pieces, const void *args) {
+    variant.t = variant.u = (uint8_t)y->dtype;
+    variant.stream = tdmi_streams(queue, p->rows.rows, p->rows.cols, tdm_dtype_size(y->dtype));
+    const tdmi_mem *mems[] = {tdmi_mem_of(y)};
+    return tdmi_launch_items(queue, variant, p->rows.rows * pieces.chunks, pieces.chunk, mems,
+                             args);
+}
+
+static tdmi_pieces cut(const tdm_queue *queue, const tdm_tensor *y, const part *p) {
+    return tdmi_cut_rows(queue, p->rows.rows, p->rows.cols, tdm_dtype_size(y->dtype));
+}
+
+static tdm_status run_range(tdm_queue *queue, const tdm_tensor *y, const part *p,
+                            const void *context) {
+    tdm_range_args args = *(const tdm_range_args *)context;
+    tdmi_pieces pieces = cut(queue, y, p);
+    args.rows = p->rows.rows;
+    args.first = p->first;
+    args.y_offset = p->offset;
+    args.y_stride = p->rows.stride;
+    args.cols = (tdm_u32)p->rows.cols;
+    args.chunk = pieces.chunk;
+    args.chunks = pieces.chunks;
+    return launch(queue, y, p, (tdmi_variant){.kernel = TDMI_KERNEL_RANGE}, pieces, &args);
+}
+
+tdm_status tdm_fill_range(tdm_queue *queue, double start, double step, const tdm_tensor *y) {
+    static const char function[] = "tdm_fill_range";
+    const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 1));
+    tdm_range_args kernel_args = {.start = tdmi_scalar(start),
+                                  .step = tdmi_scalar(step),
+                                  .start_i64 = tdmi_to_i64(start),
+                                  .step_i64 = tdmi_to_i64(step)};
+    return for_parts(function, queue, y, run_range, &kernel_args);
+}
+
+/* ---- random numbers ---- */
+
+typedef struct random_fill {
+    unsigned op;
+    tdm_random_args args; /* what does not depend on the part */
+} random_fill;
+
+static tdm_status run_random(tdm_queue *queue, const tdm_tensor *y, const part *p,
+                             const void *context) {
+    const random_fill *fill = context;
+    tdm_random_args args = fill->args;
+    tdmi_pieces pieces = cut(queue, y, p);
+    args.rows = p->rows.rows;
+    args.first = (int64_t)((uint64_t)args.first + (uint64_t)p->first);
+    args.y_offset = p->offset;
+    args.y_stride = p->rows.stride;
+    args.cols = (tdm_u32)p->rows.cols;
+    args.chunk = pieces.chunk;
+    args.chunks = pieces.chunks;
+    return launch(queue, y, p,
+                  (tdmi_variant){.kernel = TDMI_KERNEL_RANDOM, .op = (uint8_t)fill->op}, pieces,
+                  &args);
+}
+
+/* The numbers low + v scale. */
+static tdm_status fill_random(const char *function, tdm_queue *queue, tdm_generator *generator,
+                              unsigned op, double low, double scale, const tdm_tensor *y) {
+    if (y->dtype <= TDM_BF16 && (low != 0 || scale != 1)) op |= TDM_OP_RANDOM_SCALED;
+    random_fill fill = {.op = op,
+                        .args = {.first = (int64_t)generator->next,
+                                 .low = tdmi_scalar(low),
+                                 .scale = tdmi_scalar(scale),
+                                 .seed_low = (tdm_u32)generator->seed,
+                                 .seed_high = (tdm_u32)(generator->seed >> 32)}};
+    TDMI_TRY(for_parts(function, queue, y, run_random, &fill));
+    generator->next += (uint64_t)tdm_tensor_count(y);
+    return TDM_OK;
+}
+
+static tdm_status check_random(const char *function, const tdm_queue *queue,
+                               const tdm_generator *generator, const tdm_tensor *y,
+                               unsigned flags) {
+    const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | flags, 0}};
+    if (!generator) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: generator is NULL", function);
+    return tdmi_check_args(function, queue, args, 1);
+}
+
+static tdm_status check_finite(const char *function, const char *name, double value) {
+    if (isfinite(value)) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is %g, it must be finite", function, name,
+                     value);
+}
+
+tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator, double low, double high,
+                            const tdm_tensor *y) {
+    static const char function[] = "tdm_fill_uniform";
+    TDMI_TRY(check_random(function, queue, generator, y, TDMI_ARG_ANY_DTYPE));
+    if (y->dtype > TDM_BF16) return fill_random(function, queue, generator, 0, 0, 1, y);
+    TDMI_TRY(check_finite(function, "low", low));
+    TDMI_TRY(check_finite(function, "high", high));
+    if (high < low)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: high is %g, at least low, which is %g",
+                         function, high, low);
+    TDMI_TRY(check_finite(function, "high - low", high - low));
+    return fill_random(function, queue, generator, 0, low, high - low, y);
+}
+
+tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator, double mean,
+                           double deviation, const tdm_tensor *y) {
+    static const char function[] = "tdm_fill_normal";
+    TDMI_TRY(check_random(function, queue, generator, y, 0));
+    TDMI_TRY(check_finite(function, "mean", mean));
+    TDMI_TRY(check_finite(function, "deviation", deviation));
+    if (deviation < 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: deviation is %g, at least 0", function,
+                         deviation);
+    return fill_random(function, queue, generator, TDM_OP_RANDOM_NORMAL, mean, deviation, y);
+}
