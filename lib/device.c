@@ -48,6 +48,35 @@ tdm_status tdm_find_device(const char *name, size_t *index) {
     return tdmi_registry_find(name, index);
 }
 
+tdm_status tdm_get_backend_device_count(tdm_backend backend, size_t *count) {
+    TDMI_TRY(tdmi_enter());
+    if (!count)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_backend_device_count: count is NULL");
+    *count = 0;
+    if (backend != TDM_CPU && backend != TDM_CUDA && backend != TDM_OPENCL)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "tdm_get_backend_device_count: backend is %d; allowed are TDM_CPU, "
+                         "TDM_CUDA and TDM_OPENCL",
+                         (int)backend);
+    const tdmi_listed_device *devices;
+    size_t all;
+    TDMI_TRY(tdmi_registry_get(&devices, &all));
+    for (size_t i = 0; i < all; i++)
+        *count += devices[i].facts.info.backend == backend;
+    return TDM_OK;
+}
+
+tdm_status tdm_get_gpu_count(size_t *count) {
+    TDMI_TRY(tdmi_enter());
+    if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_gpu_count: count is NULL");
+    *count = 0;
+    const tdmi_listed_device *devices;
+    size_t all, index;
+    TDMI_TRY(tdmi_registry_get(&devices, &all));
+    (void)tdmi_registry_gpu(SIZE_MAX, &index, count);
+    return TDM_OK;
+}
+
 static tdm_status create_device(const tdmi_listed_device *listed, size_t index,
                                 tdm_device **device) {
     tdm_device *made = calloc(1, sizeof *made);
@@ -76,13 +105,9 @@ static tdm_status create_device(const tdmi_listed_device *listed, size_t index,
     return TDM_OK;
 }
 
-tdm_status tdm_device_open(const char *name, tdm_device **device) {
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_open: device is NULL");
-    *device = NULL;
-    TDMI_TRY(tdmi_enter());
-    size_t index, count;
+static tdm_status open_listed(size_t index, tdm_device **device) {
+    size_t count;
     const tdmi_listed_device *devices;
-    TDMI_TRY(tdmi_registry_find(name, &index));
     TDMI_TRY(tdmi_registry_get(&devices, &count));
     pthread_mutex_lock(&opened_lock);
     tdm_status status = TDM_OK;
@@ -97,6 +122,58 @@ tdm_status tdm_device_open(const char *name, tdm_device **device) {
     }
     pthread_mutex_unlock(&opened_lock);
     return status;
+}
+
+tdm_status tdm_device_open(const char *name, tdm_device **device) {
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_open: device is NULL");
+    *device = NULL;
+    TDMI_TRY(tdmi_enter());
+    size_t index;
+    TDMI_TRY(tdmi_registry_find(name, &index));
+    return open_listed(index, device);
+}
+
+/* The index-th physical GPU, or the first cpu when there are not that many. */
+static tdm_status find_gpu_or_cpu(size_t gpu, size_t *index) {
+    const tdmi_listed_device *devices;
+    size_t count, seen;
+    TDMI_TRY(tdmi_registry_get(&devices, &count));
+    return tdmi_registry_gpu(gpu, index, &seen) ? TDM_OK : tdmi_registry_find("cpu", index);
+}
+
+tdm_status tdm_device_try_gpu(size_t index, tdm_device **device) {
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_try_gpu: device is NULL");
+    *device = NULL;
+    TDMI_TRY(tdmi_enter());
+    size_t found;
+    TDMI_TRY(find_gpu_or_cpu(index, &found));
+    return open_listed(found, device);
+}
+
+tdm_status tdm_device_try_all_gpus(size_t capacity, tdm_device **devices, size_t *count) {
+    if (!count)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_try_all_gpus: count is NULL");
+    *count = 0;
+    if (!devices)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_try_all_gpus: devices is NULL");
+    size_t gpus;
+    TDMI_TRY(tdm_get_gpu_count(&gpus));
+    size_t wanted = gpus > 0 ? gpus : 1;
+    if (capacity < wanted)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
+                         "tdm_device_try_all_gpus: capacity is %zu, but %zu device%s to be opened",
+                         capacity, wanted, wanted == 1 ? " is" : "s are");
+    for (size_t i = 0; i < wanted; i++) {
+        tdm_status status = tdm_device_try_gpu(i, &devices[i]);
+        if (status == TDM_OK) continue;
+        while (i-- > 0) {
+            tdm_device_release(devices[i]);
+            devices[i] = NULL;
+        }
+        return status;
+    }
+    *count = wanted;
+    return TDM_OK;
 }
 
 tdm_device *tdm_device_retain(tdm_device *device) {

@@ -87,9 +87,7 @@ tdm_status tdmi_registry_get(const tdmi_listed_device **list, size_t *count) {
                : tdmi_fail(list_status, "out of host memory when the devices were listed");
 }
 
-/* The index-th physical GPU in list order: an entry counts unless an earlier one is the same card.
- */
-static bool find_gpu(unsigned long wanted, size_t *index, unsigned long *seen) {
+bool tdmi_registry_gpu(size_t wanted, size_t *index, size_t *seen) {
     *seen = 0;
     for (size_t i = 0; i < device_count; i++) {
         if (devices[i].facts.info.type != TDM_DEVICE_GPU) continue;
@@ -140,7 +138,8 @@ static const char *why_unavailable(const char *backend) {
 
 static tdm_status find_in_backend(const char *name, const char *backend, const char *which,
                                   size_t *index) {
-    unsigned long wanted = 0, seen = 0;
+    unsigned long wanted = 0;
+    size_t seen = 0;
     bool by_uuid = strncmp(which, "uuid=", 5) == 0, by_pci = strncmp(which, "pci=", 4) == 0;
     bool gpu = strcmp(backend, "gpu") == 0;
     if ((by_uuid || by_pci) && !gpu) {
@@ -160,7 +159,7 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
     }
     if (*which && !tdmi_parse_index(which, 1000000, &wanted)) return not_found(name);
     if (gpu) {
-        if (find_gpu(wanted, index, &seen)) return TDM_OK;
+        if (tdmi_registry_gpu(wanted, index, &seen)) return TDM_OK;
     } else {
         for (size_t i = 0; i < device_count; i++) {
             if (strcmp(devices[i].backend->name, backend) != 0) continue;
@@ -174,12 +173,12 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
     if (why) return tdmi_fail(TDM_ERROR_UNAVAILABLE, "device \"%s\" does not exist: %s", name, why);
     char nearest[64] = "";
     if (seen > 0)
-        snprintf(nearest, sizeof nearest, "; did you mean \"%s:%lu\"?", backend, seen - 1);
-    return tdmi_fail(TDM_ERROR_NOT_FOUND,
-                     "device \"%s\" does not exist: %lu %s device%s listed%s%s (see `tandem doctor`)",
-                     name, seen, gpu ? "GPU" : backend, seen == 1 ? " is" : "s are",
-                     strcmp(backend, "cpu") == 0 ? " (TANDEM_CPU_DEVICES sets how many)" : "",
-                     nearest);
+        snprintf(nearest, sizeof nearest, "; did you mean \"%s:%zu\"?", backend, seen - 1);
+    return tdmi_fail(
+        TDM_ERROR_NOT_FOUND,
+        "device \"%s\" does not exist: %zu %s device%s listed%s%s (see `tandem doctor`)", name,
+        seen, gpu ? "GPU" : backend, seen == 1 ? " is" : "s are",
+        strcmp(backend, "cpu") == 0 ? " (TANDEM_CPU_DEVICES sets how many)" : "", nearest);
 }
 
 static tdm_status find_named(const char *name, size_t *index) {
