@@ -7,6 +7,7 @@
 
 #include "backend.h"
 #include "env.h"
+#include "held.h"
 #include "registry.h"
 
 /* A block of memory from the driver, in use by a buffer or cached by the pool. */
@@ -45,6 +46,7 @@ struct tdm_device {
     const tdmi_backend *backend;
     const tdmi_device_facts *facts;
     tdmi_bdevice *impl;
+    tdmi_held *held; /* what other processes see of pool.stats.reserved; NULL: nothing */
     atomic_bool lost;
     atomic_uint_fast64_t sequence; /* counts submissions, for the pool */
     pthread_mutex_t lock;          /* all below */

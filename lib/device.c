@@ -77,8 +77,9 @@ tdm_status tdm_get_gpu_count(size_t *count) {
     return TDM_OK;
 }
 
-static tdm_status create_device(const tdmi_listed_device *listed, size_t index,
+static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
                                 tdm_device **device) {
+    const tdmi_listed_device *listed = &devices[index];
     tdm_device *made = calloc(1, sizeof *made);
     tdmi_bdevice *impl = calloc(1, listed->backend->device_size);
     if (!made || !impl) {
@@ -99,6 +100,7 @@ static tdm_status create_device(const tdmi_listed_device *listed, size_t index,
     made->backend = listed->backend;
     made->facts = &listed->facts;
     made->impl = impl;
+    made->held = tdmi_held_open(devices, index);
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->program_lock, NULL);
     *device = made;
@@ -117,7 +119,7 @@ static tdm_status open_listed(size_t index, tdm_device **device) {
     } else if (opened[index]) {
         *device = tdm_device_retain(opened[index]);
     } else {
-        status = create_device(&devices[index], index, device);
+        status = create_device(devices, index, device);
         if (status == TDM_OK) opened[index] = *device;
     }
     pthread_mutex_unlock(&opened_lock);
@@ -196,6 +198,7 @@ static void destroy_device(tdm_device *device) {
         free(mapping);
     }
     device->backend->device_deinit(device->impl);
+    tdmi_held_close(device->listed);
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->program_lock);
     free(device->impl);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "env.h"
+#include "monitor.h"
 #include "registry.h"
 
 enum { LIMIT = 512 };
@@ -76,6 +77,8 @@ static void diagnose_all(void) {
     const tdmi_env *env = tdmi_env_values();
     for (size_t i = 0; i < env->backend_count; i++)
         env->backends[i]->diagnose();
+    for (const tdmi_monitor *const *monitor = tdmi_monitors; *monitor; monitor++)
+        (*monitor)->diagnose();
     diagnose_selection();
 }
 

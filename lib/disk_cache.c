@@ -76,6 +76,17 @@ static bool trusted(const char *directory) {
            (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+bool tdmi_cache_folder(const char *name, bool make, char *path, size_t size) {
+    char directory[1024];
+    if (!cache_directory(directory, sizeof directory)) return false;
+    if (make && !make_directories(directory)) return false;
+    if (!trusted(directory)) return false;
+    int length = snprintf(path, size, "%s/%s", directory, name);
+    if (length <= 0 || (size_t)length >= size) return false;
+    if (make && mkdir(path, 0700) != 0 && errno != EEXIST) return false;
+    return trusted(path);
+}
+
 static bool entry_path(const char *directory, tdmi_cache_key key, char *path, size_t size) {
     int length = snprintf(path, size, "%s/%016llx%016llx.bin", directory,
                           (unsigned long long)key.high, (unsigned long long)key.low);

@@ -19,4 +19,8 @@ bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob);
 /* Keeps a blob under the key: written aside, then renamed, so that a reader sees all or nothing. */
 void tdmi_disk_cache_write(tdmi_cache_key key, const tdmi_blob *blob);
 
+/* The path of a folder inside the cache directory that is ours alone; `make` makes it, mode 0700.
+ * False when there is none, or when others may write there. */
+bool tdmi_cache_folder(const char *name, bool make, char *path, size_t size);
+
 #endif

@@ -65,6 +65,18 @@ static tdmi_block *find_cached(tdm_device *device, size_t size, uint64_t pending
     return block;
 }
 
+/* Additions, because a device that is being closed and the one that is opened in its place are told
+ * of together. */
+static void add_reserved(tdm_device *device, uint64_t size) {
+    device->pool.stats.reserved += size;
+    if (device->held) atomic_fetch_add_explicit(device->held, size, memory_order_relaxed);
+}
+
+static void subtract_reserved(tdm_device *device, uint64_t size) {
+    device->pool.stats.reserved -= size;
+    if (device->held) atomic_fetch_sub_explicit(device->held, size, memory_order_relaxed);
+}
+
 static tdm_status allocate(tdm_device *device, size_t size, tdmi_block **block) {
     tdmi_block *made = calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -78,7 +90,7 @@ static tdm_status allocate(tdm_device *device, size_t size, tdmi_block **block) 
         free(made);
         return tdmi_device_result(device, status);
     }
-    device->pool.stats.reserved += size;
+    add_reserved(device, size);
     device->pool.stats.allocations++;
     *block = made;
     return TDM_OK;
@@ -114,7 +126,7 @@ void tdmi_pool_trim(tdm_device *device) {
         tdmi_block *block = device->pool.cached;
         device->pool.cached = block->next;
         device->pool.stats.cached -= block->size;
-        device->pool.stats.reserved -= block->size;
+        subtract_reserved(device, block->size);
         device->backend->mem_free(device->impl, &block->mem);
         free(block);
     }

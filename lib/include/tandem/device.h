@@ -13,7 +13,7 @@
  *                       goes to the next provider that has it (see tdm_matmul_provider), and on a
  *                       device without that provider a product is TDM_ERROR_UNSUPPORTED
  *   TANDEM_MATH         "ieee" (default) or "tf32": allow TF32 in f32 matmul
- *   TANDEM_CACHE_DIR    where compiled kernels are kept
+ *   TANDEM_CACHE_DIR    where compiled kernels are kept, and what each process holds is told
  *   TANDEM_LIBRARY_PATH directories (':'-separated) searched first for the vendors' libraries
  * Any other TANDEM_… variable, or a value that is not allowed, is TDM_ERROR_ENVIRONMENT.
  *

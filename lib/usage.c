@@ -1,0 +1,134 @@
+/* What a listed device is doing now: put together from the system, the monitors of the cards, and
+ * what the processes that use Tandem tell. Each may be missing. */
+#include "usage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "env.h"
+#include "held.h"
+#include "monitor.h"
+
+#define X(monitor) extern const tdmi_monitor tdmi_monitor_##monitor;
+TDMI_MONITOR_LIST
+#undef X
+
+const tdmi_monitor *const tdmi_monitors[] = {
+#define X(monitor) &tdmi_monitor_##monitor,
+    TDMI_MONITOR_LIST
+#undef X
+        NULL};
+
+/* "MemTotal:  16318412 kB", in bytes; TDM_UNKNOWN without such a line. */
+static uint64_t memory_line(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    char *end;
+    if (!at) return TDM_UNKNOWN;
+    at += strlen(name);
+    unsigned long long kilobytes = strtoull(at, &end, 10);
+    return end == at ? TDM_UNKNOWN : kilobytes * 1024;
+}
+
+/* The machine's memory. What the system would give back at need (caches) is not used memory. */
+static void ask_system(tdm_device_usage *usage) {
+    char text[4096];
+    FILE *file = fopen("/proc/meminfo", "re");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    text[length] = '\0';
+    uint64_t total = memory_line(text, "MemTotal:"), available = memory_line(text, "MemAvailable:");
+    if (total == TDM_UNKNOWN) {
+        long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+        if (pages > 0 && size > 0) total = (uint64_t)pages * (uint64_t)size;
+    }
+    usage->memory_total = total;
+    if (total != TDM_UNKNOWN && available != TDM_UNKNOWN)
+        usage->memory_used = available < total ? total - available : 0;
+}
+
+static void ask_monitors(const tdmi_device_facts *facts, tdm_device_usage *usage) {
+    /* A slice of a card (MIG) has the card's address, but not its figures. */
+    bool slice = strncmp(facts->info.uuid, "MIG-", 4) == 0;
+    const uint8_t *uuid = facts->has_uuid ? facts->uuid : NULL;
+    const char *pci = slice ? "" : facts->info.pci;
+    if (!uuid && !pci[0]) return;
+    for (const tdmi_monitor *const *monitor = tdmi_monitors; *monitor; monitor++)
+        if ((*monitor)->usage(uuid, pci, usage)) return;
+}
+
+/* The place of a process that holds memory through Tandem. When all are taken, one that does not
+ * gives way; when none is left, NULL. */
+static tdm_process *place_of(tdm_device_usage *usage, uint64_t pid) {
+    tdm_process *place = NULL;
+    for (size_t i = 0; i < usage->process_count; i++) {
+        if (usage->processes[i].pid == pid) return &usage->processes[i];
+        if (usage->processes[i].tandem_reserved == TDM_UNKNOWN) place = &usage->processes[i];
+    }
+    if (usage->process_count < TDM_MAX_PROCESSES) place = &usage->processes[usage->process_count++];
+    if (place)
+        *place = (tdm_process){.pid = pid, .memory = TDM_UNKNOWN, .tandem_reserved = TDM_UNKNOWN};
+    return place;
+}
+
+static void ask_processes(const tdmi_listed_device *devices, size_t index,
+                          tdm_device_usage *usage) {
+    tdmi_holder *holders;
+    size_t count = tdmi_held_list(devices, index, &holders);
+    usage->tandem_reserved = 0;
+    for (size_t i = 0; i < count; i++) {
+        usage->tandem_reserved += holders[i].bytes;
+        tdm_process *process = place_of(usage, holders[i].pid);
+        if (process) process->tandem_reserved = holders[i].bytes;
+    }
+    free(holders);
+}
+
+static void name_process(tdm_process *process) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%llu/comm", (unsigned long long)process->pid);
+    FILE *file = fopen(path, "re");
+    if (!file) return;
+    if (!fgets(process->name, sizeof process->name, file)) process->name[0] = '\0';
+    process->name[strcspn(process->name, "\n")] = '\0';
+    fclose(file);
+}
+
+static int by_pid(const void *a, const void *b) {
+    uint64_t left = ((const tdm_process *)a)->pid, right = ((const tdm_process *)b)->pid;
+    return (left > right) - (left < right);
+}
+
+void tdmi_usage_of(const tdmi_listed_device *devices, size_t index, tdm_device_usage *usage) {
+    const tdmi_device_facts *facts = &devices[index].facts;
+    *usage = (tdm_device_usage){.memory_used = TDM_UNKNOWN,
+                                .memory_total = facts->info.memory_total,
+                                .utilization = TDM_UNKNOWN,
+                                .temperature = TDM_UNKNOWN,
+                                .power = TDM_UNKNOWN,
+                                .power_limit = TDM_UNKNOWN};
+    if (facts->info.type == TDM_DEVICE_CPU)
+        ask_system(usage);
+    else
+        ask_monitors(facts, usage);
+    ask_processes(devices, index, usage);
+    for (size_t i = 0; i < usage->process_count; i++)
+        name_process(&usage->processes[i]);
+    qsort(usage->processes, usage->process_count, sizeof usage->processes[0], by_pid);
+}
+
+tdm_status tdm_get_device_usage(size_t index, tdm_device_usage *usage) {
+    TDMI_TRY(tdmi_enter());
+    if (!usage) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_device_usage: usage is NULL");
+    memset(usage, 0, sizeof *usage);
+    const tdmi_listed_device *devices;
+    size_t count;
+    TDMI_TRY(tdmi_registry_get(&devices, &count));
+    if (index >= count)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
+                         "tdm_get_device_usage: index is %zu, but %zu device%s listed", index,
+                         count, count == 1 ? " is" : "s are");
+    tdmi_usage_of(devices, index, usage);
+    return TDM_OK;
+}
