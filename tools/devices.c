@@ -1,26 +1,39 @@
-/* `tandem devices`: every listed device, as a table or as JSON. */
+/* `tandem devices`: every listed device and what it is doing, once or again and again. */
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-#include <jansson.h>
-#include <tandem/tandem.h>
-
+#include "devices.h"
 #include "tools.h"
 
 static const char usage[] =
-    "usage: tandem devices [--json]\n"
+    "usage: tandem devices [--json] [--watch [SECONDS]]\n"
     "\n"
-    "Lists every device of every backend of the selection; '*' marks the default device. Nothing "
-    "is\n"
-    "opened. 'unknown' is what the driver tells only to those who open the device.\n";
+    "Lists every device of every backend of the selection, what it is doing, and the processes\n"
+    "that use it; '*' marks the default device. Nothing is opened. '-' and 'unknown' are what\n"
+    "nobody tells: NVIDIA's cards are asked through NVML, the memory of CPUs is the system's, and\n"
+    "what Tandem holds is told by the processes themselves.\n"
+    "\n"
+    "  --json             all of it as JSON, what is unknown as null\n"
+    "  --watch [SECONDS]  again every SECONDS (2 when not given; 0.5 is allowed) until Ctrl-C;\n"
+    "                     with --json, one document a line\n";
 
-enum { COLUMNS = 10, MAX_CELL = 128 };
+enum { NARROWEST = 80, WIDEST = 130, WIDTH_OF_FILES = 110 };
 
-static const char *const titles[COLUMNS] = {"id",    "name", "type", "API / driver", "units",
-                                            "total", "free", "f64",  "f16",          "same card"};
+typedef struct devices_options {
+    bool json, watch;
+    double seconds;
+} devices_options;
 
-static const char *type_name(tdm_device_type type) {
+const tdm_backend device_backends[BACKENDS] = {TDM_CUDA, TDM_OPENCL, TDM_CPU};
+
+const char *device_type_name(tdm_device_type type) {
     switch (type) {
     case TDM_DEVICE_CPU:
         return "cpu";
@@ -32,144 +45,128 @@ static const char *type_name(tdm_device_type type) {
     return "unknown";
 }
 
-/* A cut cell ends in "…", so that no vendor's name pushes the table apart. */
-static void set_cell(char cell[MAX_CELL], size_t width, const char *text) {
-    if (strlen(text) <= width)
-        snprintf(cell, MAX_CELL, "%s", text);
-    else
-        snprintf(cell, MAX_CELL, "%.*s~", (int)width - 1, text);
+/* Digits and a point: no sign, no exponent, nothing behind. */
+static bool parse_seconds(const char *text, double *seconds) {
+    char *end;
+    if (!*text || text[strspn(text, "0123456789.")] != '\0') return false;
+    *seconds = strtod(text, &end);
+    return *end == '\0' && *seconds > 0.0 && *seconds <= 86400.0;
 }
 
-static void fill_cells(const tdm_device_info *info, bool is_default, char cells[][MAX_CELL]) {
-    char text[256];
-    snprintf(text, sizeof text, "%s%s", info->id, is_default ? " *" : "");
-    set_cell(cells[0], 40, text);
-    set_cell(cells[1], 44, info->name);
-    set_cell(cells[2], 16, type_name(info->type));
-    snprintf(text, sizeof text, "%s%s%s", info->api_version,
-             info->api_version[0] && info->driver_version[0] ? " / " : "", info->driver_version);
-    set_cell(cells[3], 36, text);
-    snprintf(cells[4], MAX_CELL, "%d", info->compute_units);
-    format_bytes(info->memory_total, cells[5]);
-    format_bytes(info->memory_free, cells[6]);
-    set_cell(cells[7], 4, info->has_f64 ? "yes" : "no");
-    set_cell(cells[8], 4, info->has_f16 ? "yes" : "no");
-    set_cell(cells[9], 32, info->same_as[0] ? info->same_as : "-");
-}
-
-static bool is_right_aligned(int column) { return column >= 4 && column <= 6; }
-
-static void print_row(const char *const *cells, const int *widths) {
-    for (int c = 0; c < COLUMNS; c++) {
-        if (c == COLUMNS - 1)
-            printf("%s\n", cells[c]);
-        else
-            printf(is_right_aligned(c) ? "%*s  " : "%-*s  ", widths[c], cells[c]);
-    }
-}
-
-static void print_table(const tdm_device_info *const *infos, size_t count, size_t chosen) {
-    char(*cells)[COLUMNS][MAX_CELL] = calloc(count ? count : 1, sizeof *cells);
-    if (!cells) return;
-    int widths[COLUMNS];
-    for (int c = 0; c < COLUMNS; c++)
-        widths[c] = (int)strlen(titles[c]);
-    for (size_t i = 0; i < count; i++) {
-        fill_cells(infos[i], i == chosen, cells[i]);
-        for (int c = 0; c < COLUMNS; c++) {
-            int width = (int)strlen(cells[i][c]);
-            if (width > widths[c]) widths[c] = width;
+/* True when the command should go on, else *status is what to exit with. */
+static bool parse_options(int argc, char **argv, devices_options *out, int *status) {
+    static const char *const words[] = {"--json", "--watch", "--help", NULL};
+    *out = (devices_options){.seconds = 2.0};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            out->json = true;
+        } else if (strcmp(argv[i], "--watch") == 0) {
+            out->watch = true;
+            bool has_value = i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0 &&
+                             strcmp(argv[i + 1], "-h") != 0;
+            if (!has_value || parse_seconds(argv[++i], &out->seconds)) continue;
+            fprintf(stderr,
+                    "tandem devices: --watch %s: the interval is a number of seconds greater than "
+                    "0, at most 86400\n'tandem devices --help' lists what is allowed\n",
+                    argv[i]);
+            *status = EXIT_USAGE;
+            return false;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(usage, stdout);
+            *status = EXIT_OK;
+            return false;
+        } else {
+            *status = refuse_word(argv[0], "unknown argument", argv[i], words);
+            return false;
         }
     }
-    print_row(titles, widths);
-    for (size_t i = 0; i < count; i++) {
-        const char *row[COLUMNS];
-        for (int c = 0; c < COLUMNS; c++)
-            row[c] = cells[i][c];
-        print_row(row, widths);
+    return true;
+}
+
+static bool fill_row(size_t index, device_row *row) {
+    return tdm_get_device_info(index, &row->info) == TDM_OK &&
+           tdm_get_device_usage(index, &row->usage) == TDM_OK;
+}
+
+/* What does not change from one moment to the next; the caller frees snapshot->rows. */
+static int list_devices(device_snapshot *snapshot) {
+    memset(snapshot, 0, sizeof *snapshot);
+    for (int b = 0; b < BACKENDS; b++)
+        if (tdm_get_backend_device_count(device_backends[b], &snapshot->backend_counts[b]) !=
+            TDM_OK)
+            return report_failure("devices");
+    if (tdm_get_gpu_count(&snapshot->gpu_count) != TDM_OK ||
+        tdm_get_device_count(&snapshot->count) != TDM_OK)
+        return report_failure("devices");
+    snapshot->rows = calloc(snapshot->count + 1, sizeof *snapshot->rows);
+    if (snapshot->rows) return EXIT_OK;
+    fprintf(stderr, "tandem devices: out of memory\n");
+    return EXIT_FAILED;
+}
+
+static int terminal_width(void) {
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return WIDTH_OF_FILES;
+    return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
+}
+
+static int show(device_snapshot *snapshot, const devices_options *options) {
+    snapshot->time = time(NULL);
+    for (size_t i = 0; i < snapshot->count; i++)
+        if (!fill_row(i, &snapshot->rows[i])) return report_failure("devices");
+    if (options->watch && !options->json && isatty(STDOUT_FILENO)) fputs("\033[H\033[2J", stdout);
+    if (options->json)
+        print_devices_json(snapshot, options->watch);
+    else
+        print_devices_table(snapshot, terminal_width());
+    return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number) {
+    (void)signal_number;
+    interrupted = 1;
+}
+
+/* Ctrl-C is let through only while nothing is being shown, so that no table is cut and no signal is
+ * missed between the question and the sleep. */
+static int watch(device_snapshot *snapshot, const devices_options *options) {
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigset_t interrupt, before;
+    double whole;
+    double fraction = modf(options->seconds, &whole);
+    struct timespec interval = {(time_t)whole, (long)(fraction * 1e9)};
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    sigprocmask(SIG_BLOCK, &interrupt, &before);
+    sigdelset(&before, SIGINT);
+    sigaction(SIGINT, &action, NULL);
+    int status = show(snapshot, options);
+    while (status == EXIT_OK && !interrupted) {
+        if (ppoll(NULL, 0, &interval, &before) < 0 && errno == EINTR && interrupted) break;
+        if (!options->json) putchar('\n');
+        status = show(snapshot, options);
     }
-    free(cells);
-}
-
-static json_t *json_bytes(uint64_t bytes) {
-    return bytes == TDM_UNKNOWN ? json_null() : json_integer((json_int_t)bytes);
-}
-
-/* Vendors' texts need not be UTF-8; what is not becomes '?'. */
-static json_t *json_text(const char *text) {
-    json_t *value = json_string(text);
-    if (value) return value;
-    char ascii[256];
-    size_t i = 0;
-    for (; text[i] && i < sizeof ascii - 1; i++)
-        ascii[i] = (unsigned char)text[i] < 128 ? text[i] : '?';
-    ascii[i] = '\0';
-    return json_string(ascii);
-}
-
-static json_t *json_device(const tdm_device_info *info, bool is_default) {
-    json_t *device = json_object();
-    json_object_set_new(device, "id", json_text(info->id));
-    json_object_set_new(device, "default", json_boolean(is_default));
-    json_object_set_new(device, "name", json_text(info->name));
-    json_object_set_new(device, "vendor", json_text(info->vendor));
-    json_object_set_new(device, "backend", json_text(tdm_backend_name(info->backend)));
-    json_object_set_new(device, "platform", json_text(info->platform));
-    json_object_set_new(device, "api_version", json_text(info->api_version));
-    json_object_set_new(device, "driver_version", json_text(info->driver_version));
-    json_object_set_new(device, "type", json_text(type_name(info->type)));
-    json_object_set_new(device, "compute_units", json_integer(info->compute_units));
-    json_object_set_new(device, "compute_capability", json_integer(info->compute_capability));
-    json_object_set_new(device, "memory_total", json_bytes(info->memory_total));
-    json_object_set_new(device, "memory_free", json_bytes(info->memory_free));
-    json_object_set_new(device, "max_allocation", json_bytes(info->max_allocation));
-    json_object_set_new(device, "max_group_size", json_bytes(info->max_group_size));
-    json_object_set_new(device, "f64", json_boolean(info->has_f64));
-    json_object_set_new(device, "f16", json_boolean(info->has_f16));
-    json_object_set_new(device, "unified_memory", json_boolean(info->unified_memory));
-    json_object_set_new(device, "uuid", info->uuid[0] ? json_text(info->uuid) : json_null());
-    json_object_set_new(device, "pci", info->pci[0] ? json_text(info->pci) : json_null());
-    json_object_set_new(device, "same_as",
-                        info->same_as[0] ? json_text(info->same_as) : json_null());
-    return device;
-}
-
-static void print_json(const tdm_device_info *const *infos, size_t count, size_t chosen) {
-    json_t *devices = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(devices, json_device(infos[i], i == chosen));
-    json_t *root = json_pack("{s:s, s:o}", "version", tdm_version(), "devices", devices);
-    json_dumpf(root, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(root);
+    return status;
 }
 
 int devices_command(int argc, char **argv) {
-    bool json;
+    devices_options options;
+    device_snapshot snapshot;
     int status;
-    if (!parse_json_option(argc, argv, usage, &json, &status)) return status;
-    size_t count, chosen;
-    if (tdm_get_device_count(&count) != TDM_OK) return report_failure(argv[0]);
-    const tdm_device_info **infos = calloc(count + 1, sizeof *infos);
-    if (!infos) {
-        fprintf(stderr, "tandem devices: out of memory\n");
-        return EXIT_FAILED;
-    }
-    status = EXIT_OK;
-    for (size_t i = 0; i < count && status == EXIT_OK; i++) {
-        if (tdm_get_device_info(i, &infos[i]) != TDM_OK) status = report_failure(argv[0]);
-    }
-    if (status == EXIT_OK) {
-        /* a default that cannot be had is told after the list that shows what there is */
-        if (tdm_find_device(NULL, &chosen) != TDM_OK) {
-            status = report_failure(argv[0]);
-            chosen = SIZE_MAX;
-        }
-        if (json)
-            print_json(infos, count, chosen);
-        else
-            print_table(infos, count, chosen);
-    }
-    free(infos);
-    return status;
+    if (!parse_options(argc, argv, &options, &status)) return status;
+    status = list_devices(&snapshot);
+    if (status != EXIT_OK) return status;
+    /* a default that cannot be had does not hide the list that shows what there is */
+    size_t chosen;
+    bool has_default = tdm_find_device(NULL, &chosen) == TDM_OK;
+    if (has_default)
+        snapshot.rows[chosen].is_default = true;
+    else
+        status = report_failure(argv[0]);
+    int shown = options.watch ? watch(&snapshot, &options) : show(&snapshot, &options);
+    free(snapshot.rows);
+    return shown != EXIT_OK ? shown : status;
 }

@@ -1,0 +1,40 @@
+/* What `tandem devices` shows, and the two ways to show it. */
+#ifndef TOOLS_DEVICES_H
+#define TOOLS_DEVICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include <tandem/tandem.h>
+
+typedef struct device_row {
+    const tdm_device_info *info;
+    tdm_device_usage usage;
+    bool is_default;
+} device_row;
+
+enum { BACKENDS = 3 };
+
+/* The devices at one moment. */
+typedef struct device_snapshot {
+    time_t time;
+    size_t backend_counts[BACKENDS]; /* in the order of device_backends */
+    size_t gpu_count;
+    size_t count;
+    device_row *rows;
+} device_snapshot;
+
+extern const tdm_backend device_backends[BACKENDS];
+
+/* "cpu", "gpu" or "accelerator". */
+const char *device_type_name(tdm_device_type type);
+
+/* The table, at most `width` columns wide where that is enough for what never changes its width
+ * (80 are). */
+void print_devices_table(const device_snapshot *snapshot, int width);
+
+/* One JSON document and a newline; on a single line when `compact`. */
+void print_devices_json(const device_snapshot *snapshot, bool compact);
+
+#endif
