@@ -54,16 +54,17 @@ static size_t read_text(const char *path, char *text, size_t size) {
     return length;
 }
 
-/* Field 22 of /proc/<pid>/stat; the second, a name in parentheses, may hold anything. 0: unknown.
- */
-static uint64_t start_time(uint64_t pid) {
+/* From /proc/<pid>/stat: field 3, the state, and field 22, the start. The second, a name in
+ * parentheses, may hold anything. 0 when unknown. */
+static uint64_t start_time(uint64_t pid, char *state) {
     char path[64], text[1024];
+    *state = '\0';
     snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
     if (read_text(path, text, sizeof text) == 0) return 0;
     const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < 22; field++) {
+    if (at && at[1]) *state = at[2];
+    for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
-    }
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
@@ -108,12 +109,12 @@ static held_file *map_file(const char *path, const held_file *content) {
 }
 
 static void start_telling(void) {
-    char folder[1060];
+    char folder[1060], state;
     memset(&own, 0, sizeof own);
     memcpy(own.magic, MAGIC, sizeof MAGIC);
     own.size = sizeof own;
     own.pid = (uint64_t)getpid();
-    own.start = start_time(own.pid);
+    own.start = start_time(own.pid, &state);
     name_machine(own.machine, sizeof own.machine);
     current = NULL;
     if (tdmi_cache_folder("held", true, folder, sizeof folder)) {
@@ -197,10 +198,13 @@ static bool read_file(int folder, const char *name, held_file *file, time_t *cha
            file->pid == pid && memchr(file->machine, '\0', sizeof file->machine);
 }
 
-/* A process of ours answers; one of another user has taken over a pid that is free. */
+/* A process of ours answers; one of another user has taken over a pid that is free. One that ended
+ * and was not waited for answers too, but holds nothing. */
 static bool is_alive(const held_file *file) {
+    char state;
     if (kill((pid_t)file->pid, 0) != 0) return false;
-    uint64_t start = start_time(file->pid);
+    uint64_t start = start_time(file->pid, &state);
+    if (state == 'Z' || state == 'X') return false;
     return start == 0 || file->start == 0 || start == file->start;
 }
 

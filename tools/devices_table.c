@@ -11,6 +11,7 @@ enum {
     COLUMNS = 4,
     LINES = 3,
     MAX_CELL = 256,
+    NARROWEST = 80, /* for the header's sake */
     SMALLEST_NAME = 18,
     PID_WIDTH = 10,
     BYTES_WIDTH = 14
@@ -102,7 +103,7 @@ static void print_lines(const cell lines[LINES][COLUMNS], const int *widths) {
     }
 }
 
-/* As wide as the widest text, the name no wider than the page allows. */
+/* As wide as the widest text; the name fills up to the narrowest table, and ends at the page. */
 static void measure(const device_snapshot *snapshot, int page, int widths[COLUMNS]) {
     memset(widths, 0, COLUMNS * sizeof *widths);
     for (size_t i = 0; i <= snapshot->count; i++) {
@@ -118,6 +119,8 @@ static void measure(const device_snapshot *snapshot, int page, int widths[COLUMN
             }
     }
     int room = page - (widths[0] + widths[2] + widths[3] + 3 * COLUMNS + 1);
+    int least = room - (page - NARROWEST);
+    if (widths[1] < least) widths[1] = least;
     if (widths[1] > room) widths[1] = room;
     if (widths[1] < SMALLEST_NAME) widths[1] = SMALLEST_NAME;
 }

@@ -50,6 +50,75 @@ Test(program, devices) {
     CHECK(contains_words(r.output, "opencl|TANDEM_BACKEND"), "%s", r.output);
 }
 
+static void check_usage(json_t *usage) {
+    static const char *const figures[] = {"memory_used", "memory_total", "utilization",
+                                          "temperature", "power",        "power_limit"};
+    for (int i = 0; i < 6; i++) {
+        json_t *figure = json_object_get(usage, figures[i]);
+        CHECK(json_is_integer(figure) || json_is_null(figure), "no %s: %s", figures[i], r.output);
+    }
+    CHECK(json_is_integer(json_object_get(usage, "tandem_reserved")), "%s", r.output);
+    CHECK(json_is_array(json_object_get(usage, "processes")), "%s", r.output);
+}
+
+/* The table has every column and stays within the page; the JSON has all of it. */
+Test(program, devices_and_their_usage) {
+    tandem(ICD_POCL, "devices", 0);
+    CHECK(contains_words(r.output, "Memory used / total|Held by Tandem|Utilization|Temperature|"
+                                   "Power / limit|Bus address = same card|f64|cpu 1|"
+                                   "physical GPUs 0|cpu:0"),
+          "%s", r.output);
+    size_t width = strcspn(r.output, "\n");
+    CHECK(width >= 80 && width <= 130, "%zu columns", width);
+    for (const char *line = r.output; *line; line += strcspn(line, "\n") + 1)
+        CHECK(strcspn(line, "\n") == width, "a line of another width: %s", line);
+
+    tandem(ICD_NONE, "devices --json", 0);
+    json_error_t error;
+    json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
+    CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
+    CHECK(json_is_string(json_object_get(root, "time")), "%s", r.output);
+    CHECK(json_integer_value(json_object_get(json_object_get(root, "device_counts"), "cpu")) == 1,
+          "%s", r.output);
+    CHECK(json_is_integer(json_object_get(root, "physical_gpus")), "%s", r.output);
+    json_t *device = json_array_get(json_object_get(root, "devices"), 0);
+    CHECK(json_is_true(json_object_get(device, "default")), "%s", r.output);
+    CHECK(json_is_null(json_object_get(device, "pci")), "%s", r.output);
+    check_usage(json_object_get(device, "usage"));
+    json_decref(root);
+}
+
+/* --watch goes on until Ctrl-C, which is no failure; with --json every line is a document. */
+Test(program, devices_watched) {
+    char command[1024];
+    const char *changes[] = {ICD_NONE, CACHE, NULL};
+    snprintf(command, sizeof command,
+             "timeout --preserve-status -s INT 2 '%s' devices --watch 0.1; echo status $?",
+             TEST_PROGRAM);
+    run_shell(changes, command, 60, &r);
+    int tables = 0;
+    for (const char *at = r.output; (at = strstr(at, "physical GPUs")) != NULL; at++)
+        tables++;
+    CHECK(tables >= 3, "%d tables in 2 seconds: %s", tables, r.output);
+    CHECK(contains_words(r.output, "status 0"), "%s", r.output);
+    CHECK(!strchr(r.output, '\033'), "clears what is no screen");
+
+    snprintf(command, sizeof command,
+             "timeout --preserve-status -s INT 1 '%s' devices --json --watch .2", TEST_PROGRAM);
+    run_shell(changes, command, 60, &r);
+    CHECK(r.exit_status == 0, "exit status %d", r.exit_status);
+    int documents = 0;
+    for (char *line = r.output, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        *end = '\0';
+        json_error_t error;
+        json_t *root = json_loads(line, JSON_REJECT_DUPLICATES, &error);
+        CHECK(root != NULL, "no JSON: %s in %s", error.text, line);
+        json_decref(root);
+        documents++;
+    }
+    CHECK(documents >= 2, "%d documents in a second", documents);
+}
+
 /* `tandem doctor` answers with every library, driver and variable, and parses as JSON. */
 Test(program, doctor) {
     tandem(ICD_BROKEN, "doctor", 0);
@@ -75,7 +144,17 @@ Test(program, arguments) {
     } wrong[] = {{"", "usage"},
                  {"device", "device|devices"},
                  {"devices --jsn", "--jsn"},
+                 {"devices --jason", "--jason|--json"},
+                 {"devices --wach", "--wach|--watch"},
                  {"devices extra", "extra"},
+                 {"devices --watch 0", "--watch|0|seconds"},
+                 {"devices --watch -1", "--watch|-1|seconds"},
+                 {"devices --watch soon", "--watch|soon|seconds"},
+                 {"devices --watch 1s", "--watch|1s|seconds"},
+                 {"devices --watch inf", "--watch|inf|seconds"},
+                 {"devices --watch ''", "--watch|seconds"},
+                 {"devices --watch 1 2", "unknown argument '2'"},
+                 {"devices --watch --jsn", "--jsn|--json"},
                  {"doctor --verbose", "--verbose"},
                  {"bench --op layernorm", "layernorm|layer_norm"},
                  {"bench --op", "--op"},

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/array.h"
 
@@ -180,4 +181,125 @@ Test(devices, copies_between_devices) {
         tdm_device_release(other);
     }
     CHECK(others > 0, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
+}
+
+/* The counts are those of the list; a card that two backends list counts once. */
+Test(devices, counts) {
+    static const tdm_backend backends[] = {TDM_CPU, TDM_CUDA, TDM_OPENCL};
+    size_t count = 0, sum = 0, gpus = 0, index = 0;
+    if (!OK(tdm_get_device_count(&count)) || !OK(tdm_get_gpu_count(&gpus))) return;
+    for (int b = 0; b < 3; b++) {
+        size_t listed = 0, told = SIZE_MAX;
+        check_case("%s", tdm_backend_name(backends[b]));
+        for (size_t i = 0; i < count; i++) {
+            const tdm_device_info *info = NULL;
+            if (!OK(tdm_get_device_info(i, &info))) return;
+            listed += info->backend == backends[b];
+        }
+        OK(tdm_get_backend_device_count(backends[b], &told));
+        CHECK(told == listed, "%zu devices, but %zu are listed", told, listed);
+        sum += told;
+    }
+    CHECK(sum == count, "%zu devices in all, but %zu are listed", sum, count);
+    check_case("gpu:0 to gpu:%zu", gpus);
+    for (size_t i = 0; i <= gpus; i++) {
+        char name[32];
+        const tdm_device_info *info = NULL;
+        snprintf(name, sizeof name, "gpu:%zu", i);
+        if (i == gpus) {
+            REFUSED(tdm_find_device(name, &index), TDM_ERROR_NOT_FOUND, name);
+        } else if (OK(tdm_find_device(name, &index)) && OK(tdm_get_device_info(index, &info))) {
+            CHECK(info->type == TDM_DEVICE_GPU, "%s is no GPU", info->id);
+        }
+    }
+    check_case("refusals");
+    REFUSED(tdm_get_backend_device_count((tdm_backend)3, &sum), TDM_ERROR_INVALID_ARGUMENT, "3");
+    REFUSED(tdm_get_backend_device_count((tdm_backend)0, &sum), TDM_ERROR_INVALID_ARGUMENT, "0");
+    REFUSED(tdm_get_backend_device_count(TDM_CPU, NULL), TDM_ERROR_INVALID_ARGUMENT, "count");
+    REFUSED(tdm_get_gpu_count(NULL), TDM_ERROR_INVALID_ARGUMENT, "count");
+}
+
+/* The GPUs where there are any, the cpu where there are not. */
+Test(devices, try_gpu) {
+    size_t gpus = 0, count = 99, cpu = 0;
+    tdm_device *all[64], *one = NULL, *past = NULL;
+    const tdm_device_info *cpu_info = NULL;
+    if (!OK(tdm_get_gpu_count(&gpus)) || !OK(tdm_find_device("cpu", &cpu)) ||
+        !OK(tdm_get_device_info(cpu, &cpu_info)))
+        return;
+    size_t wanted = gpus > 0 ? gpus : 1;
+    check_case("%zu GPUs", gpus);
+    REFUSED(tdm_device_try_all_gpus(wanted - 1, all, &count), TDM_ERROR_OUT_OF_RANGE, "capacity");
+    CHECK(count == 0, "a refusal left the count %zu", count);
+    if (!OK(tdm_device_try_all_gpus(64, all, &count))) return;
+    CHECK(count == wanted, "%zu devices, not %zu", count, wanted);
+    for (size_t i = 0; i < count; i++) {
+        const tdm_device_info *info = tdm_device_get_info(all[i]);
+        CHECK(gpus > 0 ? info->type == TDM_DEVICE_GPU : info == cpu_info, "%zu is %s", i, info->id);
+        OK(tdm_device_try_gpu(i, &one));
+        CHECK(one == all[i], "the same GPU twice is two objects");
+        tdm_device_release(one);
+    }
+    static const size_t none[] = {64, SIZE_MAX};
+    for (int i = 0; i < 2; i++) {
+        OK(tdm_device_try_gpu(none[i], &past));
+        CHECK(past && tdm_device_get_info(past) == cpu_info, "GPU %zu is not the cpu", none[i]);
+        tdm_device_release(past);
+    }
+    for (size_t i = 0; i < count; i++)
+        tdm_device_release(all[i]);
+    REFUSED(tdm_device_try_gpu(0, NULL), TDM_ERROR_INVALID_ARGUMENT, "device");
+    REFUSED(tdm_device_try_all_gpus(64, NULL, &count), TDM_ERROR_INVALID_ARGUMENT, "devices");
+    REFUSED(tdm_device_try_all_gpus(64, all, NULL), TDM_ERROR_INVALID_ARGUMENT, "count");
+}
+
+/* What the device under test is doing, and in it this process, or NULL. */
+static const tdm_process *look(tdm_device_usage *now) {
+    size_t index = 0;
+    if (!OK(tdm_find_device(tdm_device_get_info(device)->id, &index)) ||
+        !OK(tdm_get_device_usage(index, now)))
+        return NULL;
+    for (size_t i = 0; i < now->process_count; i++)
+        if (now->processes[i].pid == (uint64_t)getpid()) return &now->processes[i];
+    return NULL;
+}
+
+/* What this process holds is told while it holds it; other processes may be using the device. */
+Test(devices, usage) {
+    enum { SIZE = 16 << 20 };
+    static tdm_device_usage now;
+    tdm_memory_stats stats;
+    tdm_buffer *buffer = NULL;
+    OK(tdm_device_trim(device));
+    const tdm_process *self = look(&now);
+    CHECK(self != NULL, "this process has the device open and is not told");
+    if (!self) return;
+    uint64_t before = self->tandem_reserved;
+    CHECK(self->name[0], "no name");
+    CHECK(now.tandem_reserved >= before, "less in all than here");
+    const tdm_device_info *info = tdm_device_get_info(device);
+    CHECK(now.memory_total != 0 && now.memory_used != 0, "memory 0 instead of unknown");
+    if (info->type == TDM_DEVICE_CPU)
+        CHECK(now.memory_total != TDM_UNKNOWN && now.memory_used != TDM_UNKNOWN, "memory unknown");
+    if (now.memory_used != TDM_UNKNOWN)
+        CHECK(now.memory_used <= now.memory_total, "more is used than there is");
+    for (size_t i = 1; i < now.process_count; i++)
+        CHECK(now.processes[i - 1].pid < now.processes[i].pid, "not sorted by pid");
+
+    if (!OK(tdm_buffer_create(device, SIZE, &buffer))) return;
+    OK(tdm_device_get_memory_stats(device, &stats));
+    self = look(&now);
+    CHECK(self && self->tandem_reserved >= before + SIZE, "the buffer is not told");
+    CHECK(self && self->tandem_reserved == stats.reserved, "not what the pool has reserved");
+    CHECK(now.tandem_reserved >= before + SIZE, "the sum does not have the buffer");
+    tdm_buffer_release(buffer);
+    OK(tdm_device_trim(device));
+    self = look(&now);
+    CHECK(self && self->tandem_reserved == before, "a buffer that was given back is told");
+
+    check_case("refusals");
+    size_t count = 0;
+    OK(tdm_get_device_count(&count));
+    REFUSED(tdm_get_device_usage(count, &now), TDM_ERROR_OUT_OF_RANGE, "index");
+    REFUSED(tdm_get_device_usage(0, NULL), TDM_ERROR_INVALID_ARGUMENT, "usage");
 }

@@ -8,6 +8,10 @@
  *   probe fork-first       forks before any use: the child must work
  *   probe exit NAME        works, and ends without giving anything back
  *   probe thread NAME      works in a second thread while the first one returns from main
+ *   probe usage NAME       what a device is doing, one figure or process a line
+ *   probe hold NAME N      takes N bytes on a device and waits to be killed, at most a minute
+ *   probe hold-fork NAME N the same after a child has been forked, given everything back, and ended
+ *   probe hold-and-ask NAME N   takes N bytes and says what the device is doing
  *
  * First the status of what failed, or TDM_OK, then its message. Exit status 0 unless a number is
  * wrong (3) or the arguments are (2). */
@@ -181,6 +185,56 @@ static void *work_in_thread(void *name) {
     return NULL;
 }
 
+static void print_figure(const char *name, uint64_t value) {
+    if (value == TDM_UNKNOWN)
+        printf("%s=?", name);
+    else
+        printf("%s=%llu", name, (unsigned long long)value);
+}
+
+static int usage(const char *name) {
+    static tdm_device_usage now;
+    size_t index = 0;
+    tdm_status status = tdm_find_device(name, &index);
+    if (status == TDM_OK) status = tdm_get_device_usage(index, &now);
+    if (!tell(status)) return 0;
+    print_figure("memory_used", now.memory_used);
+    print_figure(";\nmemory_total", now.memory_total);
+    print_figure(";\ntandem_reserved", now.tandem_reserved);
+    print_figure(";\nprocess_count", now.process_count);
+    printf(";\n");
+    for (size_t i = 0; i < now.process_count; i++) {
+        printf("process %llu ", (unsigned long long)now.processes[i].pid);
+        print_figure("memory", now.processes[i].memory);
+        print_figure(" tandem", now.processes[i].tandem_reserved);
+        printf(" name=%s;\n", now.processes[i].name);
+    }
+    return 0;
+}
+
+static int hold(const char *how, const char *name, const char *bytes) {
+    tdm_device *device = NULL;
+    tdm_buffer *buffer = NULL;
+    tdm_status status = tdm_device_open(name, &device);
+    if (status == TDM_OK)
+        status = tdm_buffer_create(device, (size_t)strtoull(bytes, NULL, 10), &buffer);
+    if (strcmp(how, "hold-and-ask") == 0) return status == TDM_OK ? usage(name) : tell(status);
+    if (strcmp(how, "hold-fork") == 0) {
+        pid_t child = fork();
+        if (child == 0) {
+            tdm_buffer_release(buffer);
+            tdm_device_release(device);
+            exit(0);
+        }
+        if (join(child) != 0) return 3;
+    }
+    if (!tell(status)) return 0;
+    alarm(60);
+    for (;;) {
+        pause();
+    }
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     char *name = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
@@ -189,6 +243,8 @@ int main(int argc, char **argv) {
     if (strcmp(what, "work") == 0) return work(name, 1);
     if (strcmp(what, "exit") == 0) return work(name, 0);
     if (strcmp(what, "diagnose") == 0) return diagnose();
+    if (strcmp(what, "usage") == 0) return usage(name);
+    if (strncmp(what, "hold", 4) == 0 && argc > 3) return hold(what, name, argv[3]);
     if (strcmp(what, "fork") == 0) return use_after_fork(name);
     if (strcmp(what, "fork-first") == 0) return fork_first();
     if (strcmp(what, "thread") == 0) {
