@@ -1,5 +1,7 @@
 /* What a device says of itself, and work with several devices at once. */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,4 +304,47 @@ Test(devices, usage) {
     OK(tdm_get_device_count(&count));
     REFUSED(tdm_get_device_usage(count, &now), TDM_ERROR_OUT_OF_RANGE, "index");
     REFUSED(tdm_get_device_usage(0, NULL), TDM_ERROR_INVALID_ARGUMENT, "usage");
+}
+
+static atomic_bool asking;
+
+/* Opens a device and gives it back, with memory, until nobody asks any more. */
+static void *open_and_close(void *id) {
+    while (atomic_load(&asking)) {
+        tdm_device *other = NULL;
+        tdm_buffer *buffer = NULL;
+        if (tdm_device_open(id, &other) != TDM_OK) return id;
+        if (tdm_buffer_create(other, 1 << 16, &buffer) != TDM_OK) return id;
+        tdm_buffer_release(buffer);
+        tdm_device_release(other);
+    }
+    return NULL;
+}
+
+/* Devices come and go while they are asked about, the first and the last of the process too. */
+Test(devices, usage_while_devices_come_and_go) {
+    static tdm_device_usage now;
+    char id[32];
+    size_t index = 0;
+    pthread_t threads[2];
+    snprintf(id, sizeof id, "%s", tdm_device_get_info(device)->id);
+    if (!OK(tdm_find_device(id, &index))) return;
+    device_close();
+    atomic_store(&asking, true);
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&threads[i], NULL, open_and_close, id) != 0) abort();
+    for (int round = 0; round < (small ? 20 : 200); round++) {
+        if (!OK(tdm_get_device_usage(index, &now))) break;
+        for (size_t i = 0; i < now.process_count; i++)
+            if (now.processes[i].pid == (uint64_t)getpid())
+                CHECK(now.processes[i].tandem_reserved <= 4 << 16, "%llu bytes",
+                      (unsigned long long)now.processes[i].tandem_reserved);
+    }
+    atomic_store(&asking, false);
+    for (int i = 0; i < 2; i++) {
+        void *failed = NULL;
+        pthread_join(threads[i], &failed);
+        CHECK(!failed, "a thread could not open %s", id);
+    }
+    device_open();
 }
