@@ -39,6 +39,9 @@ tdm_status tdmi_cpu_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
                          size_t size);
 tdm_status tdmi_cpu_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
                          const tdmi_mem *destination, size_t destination_offset, size_t size);
+tdm_status tdmi_cpu_copy_peer(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
+                              tdmi_bdevice *other, const tdmi_mem *destination,
+                              size_t destination_offset, size_t size);
 tdm_status tdmi_cpu_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
                          const void *pattern, size_t pattern_size);
 tdm_status tdmi_cpu_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,

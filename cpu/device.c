@@ -121,6 +121,7 @@ const tdmi_backend tdmi_backend_cpu = {
     .write = tdmi_cpu_write,
     .read = tdmi_cpu_read,
     .copy = tdmi_cpu_copy,
+    .copy_peer = tdmi_cpu_copy_peer,
     .fill = tdmi_cpu_fill,
     .map = tdmi_cpu_map,
     .unmap = tdmi_cpu_unmap,

@@ -34,8 +34,7 @@ DECLARE_FLOATS(matmul)
 /* Norms of 16-bit rows go to the row's own dtype or to f32. */
 #define NORM_TO(kernel, t)                                                                         \
     DECLARE(tdmi_##kernel##_##t##_0)                                                               \
-    static void kernel##_##t(const tdm_group *group, void *const *buffers, const void *args)       \
-    {                                                                                              \
+    static void kernel##_##t(const tdm_group *group, void *const *buffers, const void *args) {     \
         if (group->u == 0)                                                                         \
             ENTRY(tdmi_##kernel##_##t##_0)(group, buffers, args);                                  \
         else                                                                                       \
@@ -46,9 +45,7 @@ NORM_TO(norm, 3)
 NORM_TO(norm_combine, 2)
 NORM_TO(norm_combine, 3)
 #define NORMS(kernel)                                                                              \
-    {                                                                                              \
-        ENTRY(tdmi_##kernel##_0_0), ENTRY(tdmi_##kernel##_1_1), kernel##_2, kernel##_3             \
-    }
+    { ENTRY(tdmi_##kernel##_0_0), ENTRY(tdmi_##kernel##_1_1), kernel##_2, kernel##_3 }
 
 /* all seven dtypes */
 #define DECLARE_ALL(kernel)                                                                        \
@@ -79,8 +76,7 @@ DECLARE_ALL(random)
     DECLARE(tdmi_cast_##t##_5)                                                                     \
     DECLARE(tdmi_cast_##t##_6)                                                                     \
     DECLARE(tdmi_fill_##t##_6)                                                                     \
-    static void cast_##t(const tdm_group *group, void *const *buffers, const void *args)           \
-    {                                                                                              \
+    static void cast_##t(const tdm_group *group, void *const *buffers, const void *args) {         \
         switch (group->u) {                                                                        \
             CAST_CASE(t, 0)                                                                        \
             CAST_CASE(t, 1)                                                                        \

@@ -79,6 +79,13 @@ tdm_status tdmi_cpu_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t sour
     return TDM_OK;
 }
 
+tdm_status tdmi_cpu_copy_peer(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
+                              tdmi_bdevice *other, const tdmi_mem *destination,
+                              size_t destination_offset, size_t size) {
+    (void)other;
+    return tdmi_cpu_copy(queue, source, source_offset, destination, destination_offset, size);
+}
+
 typedef struct filling {
     char *to;
     size_t size;

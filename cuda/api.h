@@ -35,6 +35,7 @@
     X(cudaHostAlloc)                                                                               \
     X(cudaFreeHost)                                                                                \
     X(cudaMemcpyAsync)                                                                             \
+    X(cudaMemcpyPeerAsync)                                                                         \
     X(cudaMemsetAsync)                                                                             \
     X(cudaStreamCreateWithFlags)                                                                   \
     X(cudaStreamDestroy)                                                                           \

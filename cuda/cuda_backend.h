@@ -85,6 +85,9 @@ tdm_status tdmi_cuda_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offse
                            const void *source, size_t size);
 tdm_status tdmi_cuda_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
                           size_t size);
+tdm_status tdmi_cuda_copy_peer(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
+                               tdmi_bdevice *other, const tdmi_mem *destination,
+                               size_t destination_offset, size_t size);
 tdm_status tdmi_cuda_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
                           const tdmi_mem *destination, size_t destination_offset, size_t size);
 tdm_status tdmi_cuda_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,

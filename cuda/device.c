@@ -96,6 +96,7 @@ const tdmi_backend tdmi_backend_cuda = {
     .write = tdmi_cuda_write,
     .read = tdmi_cuda_read,
     .copy = tdmi_cuda_copy,
+    .copy_peer = tdmi_cuda_copy_peer,
     .fill = tdmi_cuda_fill,
     .event_init = tdmi_cuda_event_init,
     .event_deinit = tdmi_cuda_event_deinit,

@@ -51,7 +51,8 @@ typedef struct tdmi_device_facts {
 /* A piece of device memory. */
 typedef struct tdmi_mem {
     void *handle; /* cl_mem, device pointer or host pointer; NULL binds a null pointer */
-    void *host;   /* address in host memory, where it has one from the start; else NULL */
+    void *host; /* address in host memory, where it has one from the start; else NULL. Only of the
+                   cpu backend is it there to be used: elsewhere a mapping gives it */
 } tdmi_mem;
 
 /* One kernel variant: what is compiled, and for which constants. Plain data, compared by bytes. */
@@ -164,6 +165,11 @@ typedef struct tdmi_backend {
                        size_t size);
     tdm_status (*copy)(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
                        const tdmi_mem *destination, size_t destination_offset, size_t size);
+    /* To another device of this backend; the queue is of the source's. NULL: there is no such copy,
+     * and the core goes through host memory. */
+    tdm_status (*copy_peer)(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
+                            tdmi_bdevice *other, const tdmi_mem *destination,
+                            size_t destination_offset, size_t size);
     tdm_status (*fill)(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
                        const void *pattern, size_t pattern_size);
     /* map: *pointer valid once the queue is past it. Backends that cannot map leave both NULL; the

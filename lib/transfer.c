@@ -1,7 +1,7 @@
 /* Moving bytes: write, read, fill, and copy between any two devices. */
 #include "transfer.h"
 
-#include <string.h>
+#include "between.h"
 
 /* What every transfer checks: objects, their devices, and the range inside the buffer. */
 static tdm_status check_range(const char *function, const char *name, const tdm_buffer *buffer,
@@ -113,78 +113,13 @@ tdm_status tdm_buffer_fill(tdm_queue *queue, tdm_buffer *buffer, size_t offset, 
 
 /* ---- copies ---- */
 
-enum { CHUNK = 4 << 20 };
-
-/* Through two host chunks in turn: while one is written to the destination the next is read. */
-static tdm_status copy_staged(tdm_queue *from, const tdm_buffer *source, size_t source_offset,
-                              tdm_queue *to, tdm_buffer *destination, size_t destination_offset,
-                              size_t size) {
-    size_t chunk = size < CHUNK ? size : CHUNK;
-    void *staging[2] = {NULL, NULL};
-    tdm_status status = tdm_host_alloc(from->device, chunk, &staging[0]);
-    if (status == TDM_OK) status = tdm_host_alloc(from->device, chunk, &staging[1]);
-    size_t done = 0;
-    for (int turn = 0; status == TDM_OK && done < size; turn ^= 1) {
-        size_t part = size - done < chunk ? size - done : chunk;
-        /* This chunk was last used two turns ago; the write of the turn before goes on while the
-         * read fills this one. */
-        status = tdm_buffer_read_async(from, source, source_offset + done, staging[turn], part);
-        if (status == TDM_OK) status = tdm_queue_finish(from);
-        if (status == TDM_OK) status = tdm_queue_finish(to);
-        if (status == TDM_OK)
-            status = tdm_buffer_write_async(to, destination, destination_offset + done,
-                                            staging[turn], part);
-        if (status == TDM_OK) status = tdm_queue_flush(to);
-        done += part;
-    }
-    tdm_status end = tdm_queue_finish(to);
-    tdm_host_free(from->device, staging[0]);
-    tdm_host_free(from->device, staging[1]);
-    return status == TDM_OK ? end : status;
-}
-
-/* Between devices. A cpu buffer is host memory, so one side then does it all in its own queue;
- * otherwise a queue is made on the other device for the length of the copy. */
 static tdm_status copy_between(tdm_queue *queue, const tdm_buffer *source, size_t source_offset,
-                               tdm_buffer *destination, size_t destination_offset, size_t size) {
-    const tdmi_mem *from = &source->block->mem, *to = &destination->block->mem;
-    bool from_here = queue->device == source->device;
-    tdm_device *other = from_here ? destination->device : source->device;
-    if (from_here && other->facts->host_memory)
-        return tdmi_queue_submitted(
-            queue, queue->device->backend->read(queue->impl, from, source_offset,
-                                                (char *)to->handle + destination_offset, size));
-    if (!from_here && other->facts->host_memory)
-        return tdmi_queue_submitted(
-            queue, queue->device->backend->write(queue->impl, to, destination_offset,
-                                                 (const char *)from->handle + source_offset, size));
-    tdm_queue *there;
-    TDMI_TRY(tdm_queue_create(other, 0, &there));
-    tdm_status status = from_here ? copy_staged(queue, source, source_offset, there, destination,
-                                                destination_offset, size)
-                                  : copy_staged(there, source, source_offset, queue, destination,
-                                                destination_offset, size);
-    tdm_queue_destroy(there);
-    return status;
-}
-
-/* When the queue's own device is host memory, the other one must do the work. */
-static tdm_status copy_from_host(tdm_queue *queue, const tdm_buffer *source, size_t source_offset,
-                                 tdm_buffer *destination, size_t destination_offset, size_t size) {
-    tdm_device *other = queue->device == source->device ? destination->device : source->device;
-    if (other->facts->host_memory) {
-        memcpy((char *)destination->block->mem.handle + destination_offset,
-               (const char *)source->block->mem.handle + source_offset, size);
-        return TDM_OK;
-    }
-    TDMI_TRY(tdm_queue_finish(queue));
-    tdm_queue *there;
-    TDMI_TRY(tdm_queue_create(other, 0, &there));
-    tdm_status status =
-        copy_between(there, source, source_offset, destination, destination_offset, size);
-    if (status == TDM_OK) status = tdm_queue_finish(there);
-    tdm_queue_destroy(there);
-    return status;
+                               const tdm_buffer *destination, size_t destination_offset,
+                               size_t size) {
+    tdmi_way way;
+    TDMI_TRY(tdmi_way_open(&way, queue, source->device, destination->device, NULL));
+    return tdmi_way_close(
+        &way, tdmi_way_copy(&way, source, source_offset, destination, destination_offset, size));
 }
 
 static tdm_status copy_async(const char *function, tdm_queue *queue, const tdm_buffer *source,
@@ -212,8 +147,6 @@ static tdm_status copy_async(const char *function, tdm_queue *queue, const tdm_b
         return tdmi_queue_submitted(queue, queue->device->backend->copy(
                                                queue->impl, &source->block->mem, source_offset,
                                                &destination->block->mem, destination_offset, size));
-    if (queue->device->facts->host_memory)
-        return copy_from_host(queue, source, source_offset, destination, destination_offset, size);
     return copy_between(queue, source, source_offset, destination, destination_offset, size);
 }
 

@@ -1,0 +1,144 @@
+/* Copies between two devices: a peer copy where the backend has one; one copy where one end is host
+ * memory; otherwise chunks through pinned memory, one being read while the last is written. */
+#include "between.h"
+
+#include <stdio.h>
+
+enum { CHUNK = 4 << 20, PROGRESS_STEP = 16 << 20 };
+
+static bool has_peer_copy(const tdm_device *source, const tdm_device *destination) {
+    return source->backend == destination->backend && source->backend->copy_peer;
+}
+
+tdm_status tdmi_way_open(tdmi_way *way, tdm_queue *queue, tdm_device *source,
+                         tdm_device *destination, atomic_uint_fast64_t *done) {
+    *way = (tdmi_way){.done = done};
+    bool peer = has_peer_copy(source, destination);
+    bool needs_from = peer || !source->facts->host_memory;
+    bool needs_to = !peer && !destination->facts->host_memory;
+    if (queue && queue->device == source && needs_from) way->from = queue;
+    if (queue && queue->device == destination && needs_to) way->to = queue;
+    /* Its work comes first, also where others do the copy. */
+    if (queue && !way->from && !way->to) TDMI_TRY(tdm_queue_finish(queue));
+    tdm_status status = TDM_OK;
+    if (needs_from && !way->from) {
+        status = tdm_queue_create(source, 0, &way->from);
+        way->owns_from = status == TDM_OK;
+    }
+    if (status == TDM_OK && needs_to && !way->to) {
+        status = tdm_queue_create(destination, 0, &way->to);
+        way->owns_to = status == TDM_OK;
+    }
+    return status == TDM_OK ? TDM_OK : tdmi_way_close(way, status);
+}
+
+/* Through two host chunks in turn. A chunk was last used two turns ago: the write of the turn
+ * before goes on while the read fills this one. */
+static tdm_status copy_staged(tdmi_way *way, const tdmi_mem *source, size_t source_offset,
+                              const tdmi_mem *destination, size_t destination_offset, size_t size) {
+    tdm_device *from = way->from->device, *to = way->to->device;
+    for (int i = 0; i < 2; i++)
+        if (!way->staging[i]) TDMI_TRY(tdm_host_alloc(from, CHUNK, &way->staging[i]));
+    for (size_t at = 0; at < size; way->turn ^= 1) {
+        size_t part = size - at < CHUNK ? size - at : CHUNK;
+        void *chunk = way->staging[way->turn];
+        TDMI_TRY(
+            tdmi_queue_submitted(way->from, from->backend->read(way->from->impl, source,
+                                                                source_offset + at, chunk, part)));
+        TDMI_TRY(tdm_queue_finish(way->from));
+        TDMI_TRY(tdm_queue_finish(way->to));
+        TDMI_TRY(tdmi_queue_submitted(
+            way->to,
+            to->backend->write(way->to->impl, destination, destination_offset + at, chunk, part)));
+        TDMI_TRY(tdm_queue_flush(way->to));
+        at += part;
+        if (way->done) atomic_fetch_add(way->done, part);
+    }
+    return TDM_OK;
+}
+
+/* Both ends are host memory of drivers, which want it mapped: the source's reads into a mapping of
+ * the destination. */
+static tdm_status copy_mapped(tdmi_way *way, const tdmi_mem *source, size_t source_offset,
+                              const tdmi_mem *destination, size_t destination_offset, size_t size) {
+    tdm_device *from = way->from->device, *to = way->to->device;
+    void *pointer = NULL;
+    TDMI_TRY(tdmi_queue_submitted(way->to,
+                                  to->backend->map(way->to->impl, destination, destination_offset,
+                                                   size, TDM_MAP_WRITE, &pointer)));
+    tdm_status status = tdm_queue_finish(way->to);
+    if (status == TDM_OK)
+        status = tdmi_queue_submitted(
+            way->from, from->backend->read(way->from->impl, source, source_offset, pointer, size));
+    if (status == TDM_OK) status = tdm_queue_finish(way->from);
+    tdm_status end =
+        tdmi_queue_submitted(way->to, to->backend->unmap(way->to->impl, destination, pointer));
+    return status == TDM_OK ? end : status;
+}
+
+static tdm_status copy_part(tdmi_way *way, const tdm_buffer *source, size_t source_offset,
+                            const tdm_buffer *destination, size_t destination_offset, size_t size) {
+    const tdmi_mem *from = &source->block->mem, *to = &destination->block->mem;
+    if (has_peer_copy(source->device, destination->device))
+        return tdmi_queue_submitted(
+            way->from, source->device->backend->copy_peer(way->from->impl, from, source_offset,
+                                                          destination->device->impl, to,
+                                                          destination_offset, size));
+    if (destination->device->facts->host_memory)
+        return tdmi_queue_submitted(way->from, source->device->backend->read(
+                                                   way->from->impl, from, source_offset,
+                                                   (char *)to->handle + destination_offset, size));
+    if (source->device->facts->host_memory)
+        return tdmi_queue_submitted(way->to, destination->device->backend->write(
+                                                 way->to->impl, to, destination_offset,
+                                                 (const char *)from->handle + source_offset, size));
+    return copy_mapped(way, from, source_offset, to, destination_offset, size);
+}
+
+static tdm_status finish_both(const tdmi_way *way) {
+    if (way->from) TDMI_TRY(tdm_queue_finish(way->from));
+    return way->to ? tdm_queue_finish(way->to) : TDM_OK;
+}
+
+tdm_status tdmi_way_copy(tdmi_way *way, const tdm_buffer *source, size_t source_offset,
+                         const tdm_buffer *destination, size_t destination_offset, size_t size) {
+    const tdmi_mem *from = &source->block->mem, *to = &destination->block->mem;
+    bool staged = way->from && way->to && !(from->host && to->host);
+    if (staged) return copy_staged(way, from, source_offset, to, destination_offset, size);
+    if (!way->done)
+        return copy_part(way, source, source_offset, destination, destination_offset, size);
+    for (size_t at = 0; at < size;) {
+        size_t part = size - at < PROGRESS_STEP ? size - at : PROGRESS_STEP;
+        TDMI_TRY(
+            copy_part(way, source, source_offset + at, destination, destination_offset + at, part));
+        TDMI_TRY(finish_both(way));
+        at += part;
+        atomic_fetch_add(way->done, part);
+    }
+    return TDM_OK;
+}
+
+tdm_status tdmi_way_close(tdmi_way *way, tdm_status status) {
+    char why[1024];
+    snprintf(why, sizeof why, "%s", status == TDM_OK ? "" : tdm_last_error());
+    /* What was queued must end before its chunks and queues go, whatever failed. On the caller's
+     * queue alone it may go on. */
+    if (way->owns_from || way->owns_to || way->staging[0]) {
+        tdm_status from = way->from ? tdm_queue_finish(way->from) : TDM_OK;
+        if (status == TDM_OK && from != TDM_OK) {
+            snprintf(why, sizeof why, "%s", tdm_last_error());
+            status = from;
+        }
+        tdm_status to = way->to ? tdm_queue_finish(way->to) : TDM_OK;
+        if (status == TDM_OK && to != TDM_OK) {
+            snprintf(why, sizeof why, "%s", tdm_last_error());
+            status = to;
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        if (way->staging[i]) tdm_host_free(way->from->device, way->staging[i]);
+    if (way->owns_to) tdm_queue_destroy(way->to);
+    if (way->owns_from) tdm_queue_destroy(way->from);
+    *way = (tdmi_way){0};
+    return status == TDM_OK ? TDM_OK : tdmi_fail(status, "%s", why);
+}

@@ -1,0 +1,31 @@
+/* Copies between two devices, of any backends. */
+#ifndef TDMI_BETWEEN_H
+#define TDMI_BETWEEN_H
+
+#include "core.h"
+
+/* The way from one device to another, for any number of copies. What is needed of queues and pinned
+ * memory is made when it is opened or first used. One thread at a time. */
+typedef struct tdmi_way {
+    tdm_queue *from, *to; /* of the source's and of the destination's device; NULL: not needed */
+    bool owns_from, owns_to;
+    void *staging[2];           /* of from's device */
+    int turn;                   /* which of them is next */
+    atomic_uint_fast64_t *done; /* bytes that have arrived are added here; or NULL */
+} tdmi_way;
+
+/* `queue` is of either device, or NULL; its earlier work is seen. */
+tdm_status tdmi_way_open(tdmi_way *way, tdm_queue *queue, tdm_device *source,
+                         tdm_device *destination, atomic_uint_fast64_t *done) TDM_MUST_USE;
+
+/* Queues a copy, or does it: it has ended after tdmi_way_close, or when the queue has passed it.
+ * The ranges have been checked, size > 0. */
+tdm_status tdmi_way_copy(tdmi_way *way, const tdm_buffer *source, size_t source_offset,
+                         const tdm_buffer *destination, size_t destination_offset,
+                         size_t size) TDM_MUST_USE;
+
+/* Waits for the copies, unless they are on the caller's queue alone, frees what the way holds and
+ * returns the first failure: `status` when that is one. */
+tdm_status tdmi_way_close(tdmi_way *way, tdm_status status) TDM_MUST_USE;
+
+#endif

@@ -1,0 +1,211 @@
+/* Tensors from device to device: in the calling thread, or in one of their own. */
+#include "move.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "between.h"
+#include "check.h"
+#include "create.h"
+
+static size_t bytes_of(const tdm_tensor *x) {
+    return (size_t)tdm_tensor_count(x) * tdm_dtype_size(x->dtype);
+}
+
+static tdm_status check(const char *function, const tdm_queue *queue, const tdm_tensor *x,
+                        const tdm_device *device, tdm_tensor *y) {
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_ANY_DTYPE, 0}};
+    if (!y) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: y is NULL", function);
+    memset(y, 0, sizeof *y);
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    TDMI_TRY(tdmi_check_args(function, queue, args, 1));
+    return tdmi_device_usable(device);
+}
+
+/* x itself, where it is. */
+static void share(const tdm_tensor *x, tdm_tensor *y) {
+    *y = *x;
+    (void)tdm_buffer_retain(x->buffer);
+}
+
+/* x packed on its device, and room for it on the other one. */
+static tdm_status prepare(tdm_queue *queue, const tdm_tensor *x, tdm_device *device,
+                          tdm_tensor *packed, tdm_tensor *y) {
+    TDMI_TRY(tdmi_pack(queue, x, packed));
+    tdm_status status = tdm_empty(device, x->dtype, x->ndim, x->shape, y);
+    if (status != TDM_OK) tdm_tensor_release(packed);
+    return status;
+}
+
+static tdm_status carry(tdmi_way *way, const tdm_tensor *packed, const tdm_tensor *y) {
+    size_t size = bytes_of(y);
+    if (size == 0) return TDM_OK;
+    return tdmi_way_copy(way, packed->buffer,
+                         (size_t)packed->offset * tdm_dtype_size(packed->dtype), y->buffer, 0,
+                         size);
+}
+
+/* The way's end, which also waits for copies that are on the caller's queue. */
+static tdm_status arrive(tdmi_way *way, tdm_queue *queue, tdm_status status) {
+    status = tdmi_way_close(way, status);
+    return status == TDM_OK ? tdm_queue_finish(queue) : status;
+}
+
+tdm_status tdmi_move(const char *function, tdm_queue *queue, size_t count, const tdm_tensor *x,
+                     tdm_device *device, tdm_tensor *y) {
+    memset(y, 0, count * sizeof *y);
+    if (device == queue->device) {
+        for (size_t i = 0; i < count; i++)
+            share(&x[i], &y[i]);
+        return TDM_OK;
+    }
+    tdm_tensor *packed = calloc(count, sizeof *packed);
+    if (!packed && count)
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    tdmi_way way;
+    tdm_status status = tdmi_way_open(&way, queue, queue->device, device, NULL);
+    for (size_t i = 0; status == TDM_OK && i < count; i++) {
+        status = prepare(queue, &x[i], device, &packed[i], &y[i]);
+        if (status == TDM_OK) status = carry(&way, &packed[i], &y[i]);
+    }
+    status = arrive(&way, queue, status);
+    /* Only now: a copy may be made by a queue that their device's pool knows nothing of. */
+    for (size_t i = 0; packed && i < count; i++)
+        tdm_tensor_release(&packed[i]);
+    free(packed);
+    if (status == TDM_OK) return TDM_OK;
+    for (size_t i = 0; i < count; i++)
+        tdm_tensor_release(&y[i]);
+    return tdmi_fail_in(status, "%s: to %s", function, device->facts->info.id);
+}
+
+tdm_status tdm_to(tdm_queue *queue, const tdm_tensor *x, tdm_device *device, tdm_tensor *y) {
+    static const char function[] = "tdm_to";
+    TDMI_TRY(check(function, queue, x, device, y));
+    if (device == queue->device) {
+        share(x, y);
+        return TDM_OK;
+    }
+    return tdmi_move(function, queue, 1, x, device, y);
+}
+
+/* ---- in a thread of its own ---- */
+
+struct tdm_transfer {
+    pthread_t thread;
+    pthread_mutex_t lock; /* of joined */
+    bool started, joined;
+    tdm_tensor from, to; /* each with a reference of its own */
+    tdm_event *ready;    /* the source's earlier work; NULL on a synchronous device */
+    uint64_t total;
+    atomic_uint_fast64_t done;
+    atomic_bool ended;
+    tdm_status status; /* of the copy, and why, once it has ended */
+    char why[1024];
+};
+
+static tdm_status run(tdm_transfer *transfer) {
+    tdm_device *source = transfer->from.buffer->device, *destination = transfer->to.buffer->device;
+    if (transfer->ready) TDMI_TRY(tdm_event_wait(transfer->ready));
+    tdmi_way way;
+    TDMI_TRY(tdmi_way_open(&way, NULL, source, destination, &transfer->done));
+    return tdmi_way_close(&way, carry(&way, &transfer->from, &transfer->to));
+}
+
+static void *transfer_thread(void *context) {
+    tdm_transfer *transfer = context;
+    transfer->status = run(transfer);
+    if (transfer->status != TDM_OK)
+        snprintf(transfer->why, sizeof transfer->why, "tdm_to_async: to %s: %s",
+                 transfer->to.buffer->device->facts->info.id, tdm_last_error());
+    atomic_store(&transfer->ended, true);
+    return NULL;
+}
+
+static void destroy(tdm_transfer *transfer) {
+    tdm_event_destroy(transfer->ready);
+    tdm_tensor_release(&transfer->from);
+    tdm_tensor_release(&transfer->to);
+    pthread_mutex_destroy(&transfer->lock);
+    free(transfer);
+}
+
+/* The transfer's tensors and the mark behind the source's earlier work. */
+static tdm_status start(tdm_transfer *transfer, tdm_queue *queue, const tdm_tensor *x,
+                        tdm_device *device) {
+    if (device == queue->device) {
+        share(x, &transfer->from);
+        share(x, &transfer->to);
+        transfer->total = bytes_of(x);
+        atomic_store(&transfer->done, transfer->total);
+        atomic_store(&transfer->ended, true);
+        return TDM_OK;
+    }
+    TDMI_TRY(prepare(queue, x, device, &transfer->from, &transfer->to));
+    transfer->total = bytes_of(x);
+    if (!queue->device->facts->synchronous) {
+        TDMI_TRY(tdm_event_create(queue->device, &transfer->ready));
+        TDMI_TRY(tdm_event_record(transfer->ready, queue));
+        TDMI_TRY(tdm_queue_flush(queue));
+    }
+    if (pthread_create(&transfer->thread, NULL, transfer_thread, transfer) != 0)
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "no thread could be made");
+    transfer->started = true;
+    return TDM_OK;
+}
+
+tdm_status tdm_to_async(tdm_queue *queue, const tdm_tensor *x, tdm_device *device, tdm_tensor *y,
+                        tdm_transfer **transfer) {
+    static const char function[] = "tdm_to_async";
+    if (!transfer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: transfer is NULL", function);
+    *transfer = NULL;
+    TDMI_TRY(check(function, queue, x, device, y));
+    tdm_transfer *made = calloc(1, sizeof *made);
+    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    pthread_mutex_init(&made->lock, NULL);
+    atomic_init(&made->done, 0);
+    atomic_init(&made->ended, false);
+    tdm_status status = start(made, queue, x, device);
+    if (status != TDM_OK) {
+        destroy(made);
+        return tdmi_fail_in(status, "%s", function);
+    }
+    share(&made->to, y);
+    *transfer = made;
+    return TDM_OK;
+}
+
+void tdm_transfer_get_progress(const tdm_transfer *transfer, uint64_t *done, uint64_t *total) {
+    if (done) *done = transfer ? atomic_load(&transfer->done) : 0;
+    if (total) *total = transfer ? transfer->total : 0;
+}
+
+tdm_status tdm_transfer_query(const tdm_transfer *transfer, bool *done) {
+    static const char function[] = "tdm_transfer_query";
+    if (!transfer || !done)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
+                         transfer ? "done" : "transfer");
+    TDMI_NOT_FORKED();
+    *done = atomic_load(&transfer->ended);
+    return TDM_OK;
+}
+
+tdm_status tdm_transfer_wait(tdm_transfer *transfer) {
+    if (!transfer)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_transfer_wait: transfer is NULL");
+    TDMI_NOT_FORKED();
+    pthread_mutex_lock(&transfer->lock);
+    if (transfer->started && !transfer->joined) {
+        pthread_join(transfer->thread, NULL);
+        transfer->joined = true;
+    }
+    pthread_mutex_unlock(&transfer->lock);
+    return transfer->status == TDM_OK ? TDM_OK : tdmi_fail(transfer->status, "%s", transfer->why);
+}
+
+void tdm_transfer_destroy(tdm_transfer *transfer) {
+    if (!transfer || tdmi_forked) return;
+    (void)!tdm_transfer_wait(transfer);
+    destroy(transfer);
+}
