@@ -1,0 +1,292 @@
+/* Tensors as text, laid out as PyTorch does (torch/_tensor_str.py describes the rules): values of
+ * one width, rows in brackets, lines of 80 columns, large tensors cut to their corners. */
+#include <tandem/create.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "core.h"
+
+enum { EDGE = 3, SUMMARY_ABOVE = 1000, LINE = 80, PRECISION = 4, INDENT = 7 /* "tensor(" */ };
+
+/* What is shown of x: of each dimension all, or EDGE at both ends; row-major. */
+typedef struct excerpt {
+    const tdm_tensor *x;
+    int64_t shape[TDM_MAX_DIMS]; /* of what is shown */
+    int64_t count;
+    bool summary;
+    unsigned char *bytes;
+} excerpt;
+
+/* How its numbers are written. */
+typedef struct style {
+    bool is_float, whole, scientific; /* whole: all are integers, "1." */
+    int width;
+} style;
+
+static bool is_cut(const excerpt *e, int dim) { return e->shape[dim] < e->x->shape[dim]; }
+
+/* Where the i-th shown element of a dimension is in x. */
+static int64_t place(const excerpt *e, int dim, int64_t i) {
+    return is_cut(e, dim) && i >= EDGE ? e->x->shape[dim] - 2 * EDGE + i : i;
+}
+
+/* Queues the reading of one run of the last dimension's elements, adjacent or one by one. */
+static tdm_status read_run(tdm_queue *queue, const excerpt *e, int64_t offset, int64_t first,
+                           int64_t count, unsigned char *to) {
+    const tdm_tensor *x = e->x;
+    size_t size = tdm_dtype_size(x->dtype);
+    int last = x->ndim - 1;
+    int64_t step = x->strides[last], runs = step == 1 ? 1 : count;
+    for (int64_t i = 0; i < runs; i++) {
+        int64_t at = offset + place(e, last, first + i) * step;
+        TDMI_TRY(tdm_buffer_read_async(queue, x->buffer, (size_t)at * size,
+                                       to + (size_t)(first + i) * size,
+                                       size * (size_t)(step == 1 ? count : 1)));
+    }
+    return TDM_OK;
+}
+
+static tdm_status read_rows(tdm_queue *queue, const excerpt *e, int dim, int64_t offset,
+                            unsigned char **to) {
+    const tdm_tensor *x = e->x;
+    int64_t shown = e->shape[dim];
+    if (dim == x->ndim - 1) {
+        int64_t first = is_cut(e, dim) ? EDGE : shown;
+        TDMI_TRY(read_run(queue, e, offset, 0, first, *to));
+        if (shown > first) TDMI_TRY(read_run(queue, e, offset, first, shown - first, *to));
+        *to += (size_t)shown * tdm_dtype_size(x->dtype);
+        return TDM_OK;
+    }
+    for (int64_t i = 0; i < shown; i++)
+        TDMI_TRY(read_rows(queue, e, dim + 1, offset + place(e, dim, i) * x->strides[dim], to));
+    return TDM_OK;
+}
+
+static tdm_status read_excerpt(tdm_queue *queue, excerpt *e) {
+    const tdm_tensor *x = e->x;
+    e->summary = tdm_tensor_count(x) > SUMMARY_ABOVE;
+    e->count = 1;
+    for (int i = 0; i < x->ndim; i++) {
+        e->shape[i] = e->summary && x->shape[i] > 2 * EDGE ? 2 * EDGE : x->shape[i];
+        e->count *= e->shape[i];
+    }
+    size_t bytes = (size_t)e->count * tdm_dtype_size(x->dtype);
+    e->bytes = malloc(bytes + 1);
+    if (!e->bytes) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    unsigned char *to = e->bytes;
+    tdm_status status = TDM_OK;
+    if (!e->summary && tdm_tensor_is_contiguous(x))
+        status = tdm_buffer_read_async(queue, x->buffer,
+                                       (size_t)x->offset * tdm_dtype_size(x->dtype), to, bytes);
+    else if (e->count > 0)
+        status = read_rows(queue, e, 0, x->offset, &to);
+    /* What was queued writes to e->bytes: it ends before they go, whatever failed. */
+    tdm_status end = tdm_queue_finish(queue);
+    return status == TDM_OK ? end : status;
+}
+
+static double f16_value(uint16_t bits) {
+    double magnitude;
+    int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+    if (exponent == 31)
+        magnitude = mantissa ? NAN : INFINITY;
+    else
+        magnitude = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+    return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+static double float_value(const excerpt *e, int64_t i) {
+    const unsigned char *at = e->bytes + (size_t)i * tdm_dtype_size(e->x->dtype);
+    double f64;
+    float f32;
+    uint16_t half;
+    uint32_t word;
+    switch (e->x->dtype) {
+    case TDM_F64:
+        memcpy(&f64, at, sizeof f64);
+        return f64;
+    case TDM_F16:
+        memcpy(&half, at, sizeof half);
+        return f16_value(half);
+    case TDM_BF16:
+        memcpy(&half, at, sizeof half);
+        word = (uint32_t)half << 16;
+        memcpy(&f32, &word, sizeof f32);
+        return (double)f32;
+    default:
+        memcpy(&f32, at, sizeof f32);
+        return (double)f32;
+    }
+}
+
+static int64_t integer_value(const excerpt *e, int64_t i) {
+    const unsigned char *at = e->bytes + (size_t)i * tdm_dtype_size(e->x->dtype);
+    int64_t i64;
+    int32_t i32;
+    if (e->x->dtype == TDM_U8) return *at;
+    if (e->x->dtype == TDM_I32) {
+        memcpy(&i32, at, sizeof i32);
+        return i32;
+    }
+    memcpy(&i64, at, sizeof i64);
+    return i64;
+}
+
+enum { TEXT = 400 }; /* an f64 without exponent has up to 309 digits */
+
+static int write_value(const excerpt *e, const style *s, int64_t i, char text[TEXT]) {
+    if (!s->is_float) return snprintf(text, TEXT, "%" PRId64, integer_value(e, i));
+    double v = float_value(e, i);
+    if (isnan(v)) return snprintf(text, TEXT, "nan");
+    if (s->scientific) return snprintf(text, TEXT, "%.*e", PRECISION, v);
+    if (s->whole) return snprintf(text, TEXT, isinf(v) ? "%.0f" : "%.0f.", v);
+    return snprintf(text, TEXT, "%.*f", PRECISION, v);
+}
+
+static style choose_style(const excerpt *e) {
+    style s = {.is_float = e->x->dtype <= TDM_BF16, .whole = true, .width = 1};
+    double least = INFINITY, largest = 0;
+    for (int64_t i = 0; s.is_float && i < e->count; i++) {
+        double v = float_value(e, i), size = fabs(v);
+        if (!isfinite(v) || v == 0) continue;
+        if (size < least) least = size;
+        if (size > largest) largest = size;
+        if (v != ceil(v)) s.whole = false;
+    }
+    s.scientific =
+        largest > 0 && (largest / least > 1000 || largest > 1e8 || (!s.whole && least < 1e-4));
+    for (int64_t i = 0; i < e->count; i++) {
+        char text[TEXT];
+        if (s.is_float && (!isfinite(float_value(e, i)) || float_value(e, i) == 0)) continue;
+        int width = write_value(e, &s, i, text);
+        if (width > s.width) s.width = width;
+    }
+    return s;
+}
+
+static void write_vector(FILE *out, const excerpt *e, const style *s, int indent, int64_t first) {
+    int dim = e->x->ndim - 1;
+    int per_line = (LINE - indent) / (s->width + 2), in_line = 0;
+    if (per_line < 1) per_line = 1;
+    fputc('[', out);
+    for (int64_t i = 0; i < e->shape[dim]; i++) {
+        bool gap = is_cut(e, dim) && i == EDGE;
+        for (int turn = gap ? 0 : 1; turn < 2; turn++) {
+            char text[TEXT];
+            if (in_line == per_line) {
+                fprintf(out, ",\n%*s", indent + 1, "");
+                in_line = 0;
+            } else if (i > 0 || turn == 0) {
+                fputs(", ", out);
+            }
+            in_line++;
+            if (turn == 0) {
+                fputs(" ...", out);
+            } else {
+                write_value(e, s, first + i, text);
+                fprintf(out, "%*s", s->width, text);
+            }
+        }
+    }
+    fputc(']', out);
+}
+
+static void write_block(FILE *out, const excerpt *e, const style *s, int dim, int indent,
+                        int64_t first) {
+    if (dim == e->x->ndim - 1) {
+        write_vector(out, e, s, indent, first);
+        return;
+    }
+    int64_t below = 1;
+    for (int i = dim + 1; i < e->x->ndim; i++)
+        below *= e->shape[i];
+    fputc('[', out);
+    for (int64_t i = 0; i < e->shape[dim]; i++) {
+        bool gap = is_cut(e, dim) && i == EDGE;
+        for (int turn = gap ? 0 : 1; turn < 2; turn++) {
+            if (i > 0 || turn == 0) {
+                fputc(',', out);
+                for (int line = dim + 1; line < e->x->ndim; line++)
+                    fputc('\n', out);
+                fprintf(out, "%*s", indent + 1, "");
+            }
+            if (turn == 0)
+                fputs("...", out);
+            else
+                write_block(out, e, s, dim + 1, indent + 1, first + i * below);
+        }
+    }
+    fputc(']', out);
+}
+
+/* Shape, dtype and device, each on the last line as long as it fits. */
+static void write_suffixes(FILE *out, const char *values, const tdm_tensor *x) {
+    char shape[128], texts[3][160];
+    snprintf(texts[0], sizeof texts[0], "shape=%s", tdmi_shape_text(x, shape));
+    snprintf(texts[1], sizeof texts[1], "dtype=%s", tdm_dtype_name(x->dtype));
+    snprintf(texts[2], sizeof texts[2], "device=%s", x->buffer->device->facts->info.id);
+    const char *line = strrchr(values, '\n');
+    size_t length = line ? strlen(line + 1) : strlen(values);
+    for (int i = 0; i < 3; i++) {
+        size_t more = strlen(texts[i]) + 2;
+        bool fits = length + more + 1 <= LINE;
+        length = fits ? length + more : INDENT + more - 2;
+        if (fits)
+            fprintf(out, ", %s", texts[i]);
+        else
+            fprintf(out, ",\n%*s%s", INDENT, "", texts[i]);
+    }
+    fputc(')', out);
+}
+
+static bool write_all(const excerpt *e, char **text, size_t *length) {
+    char *values = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&values, &size);
+    if (!out) return false;
+    style s = choose_style(e);
+    fputs("tensor(", out);
+    if (e->count == 0)
+        fputs("[]", out);
+    else
+        write_block(out, e, &s, 0, INDENT, 0);
+    bool good = fclose(out) == 0;
+    out = good ? open_memstream(text, length) : NULL;
+    if (out) {
+        fputs(values, out);
+        write_suffixes(out, values, e->x);
+        good = fclose(out) == 0;
+    } else {
+        good = false;
+    }
+    free(values);
+    return good;
+}
+
+tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t capacity,
+                      size_t *length) {
+    static const char function[] = "tdm_format";
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_ANY_DTYPE, 0}};
+    if (length) *length = 0;
+    if (!text && capacity > 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL, but capacity is %zu",
+                         function, capacity);
+    if (capacity > 0) text[0] = '\0';
+    TDMI_TRY(tdmi_check_args(function, queue, args, 1));
+    excerpt e = {.x = x};
+    char *whole = NULL;
+    size_t needed = 0;
+    tdm_status status = read_excerpt(queue, &e);
+    if (status == TDM_OK && !write_all(&e, &whole, &needed))
+        status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (status == TDM_OK && capacity > 0) snprintf(text, capacity, "%s", whole);
+    if (status == TDM_OK && length) *length = needed;
+    free(whole);
+    free(e.bytes);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+}

@@ -1,0 +1,320 @@
+/* Tensors made with content, from host arrays and back, and as text. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/array.h"
+
+TestSuite(create, .init = device_open, .fini = device_close);
+
+/* All elements of t as numbers. */
+static void expect(const tdm_tensor *t, double (*want)(int64_t index)) {
+    int64_t count = tdm_tensor_count(t);
+    size_t size = tdm_dtype_size(t->dtype);
+    unsigned char *got = malloc((size_t)count * size + 1), one[8];
+    if (!got) abort();
+    memset(got, 0xa5, (size_t)count * size + 1);
+    OK(tdm_to_host(queue, t, got));
+    for (int64_t i = 0; i < count; i++) {
+        if (dtype_is_float(t->dtype))
+            encode(t->dtype, (long double)want(i), one);
+        else
+            encode_integer(t->dtype, (int64_t)want(i), one);
+        if (memcmp(one, got + (size_t)i * size, size) == 0) continue;
+        CHECK(false, "element %lld is not %g", (long long)i, want(i));
+        break;
+    }
+    CHECK(got[(size_t)count * size] == 0xa5, "a byte behind the array was written");
+    free(got);
+}
+
+static double zero(int64_t i) { return 0 * (double)i; }
+static double one(int64_t i) { return 1 + 0 * (double)i; }
+static double seven(int64_t i) { return 7 + 0 * (double)i; }
+static double steps(int64_t i) { return 3 + 2 * (double)i; }
+static double down(int64_t i) { return 10 - 4 * (double)i; }
+
+/* zeros, ones, full and arange of every dtype; what they own goes with one release. */
+Test(create, constants_and_ranges) {
+    tdm_memory_stats before, after;
+    OK(tdm_device_get_memory_stats(device, &before));
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+        tdm_dtype dtype = (tdm_dtype)d;
+        tdm_tensor t;
+        check_case("%s", tdm_dtype_name(dtype));
+        if (OK(tdm_zeros(queue, dtype, TDM_SHAPE(2, 3), &t))) expect(&t, zero);
+        CHECK(t.ndim == 2 && t.shape[0] == 2 && t.shape[1] == 3 && t.strides[0] == 3 &&
+                  tdm_tensor_get_device(&t) == device && t.dtype == dtype,
+              "not a contiguous 2x3 tensor of the device");
+        tdm_tensor_release(&t);
+        if (OK(tdm_ones(queue, dtype, TDM_SHAPE(1000), &t))) expect(&t, one);
+        tdm_tensor_release(&t);
+        if (OK(tdm_full(queue, 7, dtype, TDM_SHAPE(3, 1, 5, 2, 2, 1), &t))) expect(&t, seven);
+        tdm_tensor_release(&t);
+        if (OK(tdm_arange(queue, 3, 52, 2, dtype, &t))) expect(&t, steps);
+        CHECK(t.shape[0] == 25, "%lld elements", (long long)t.shape[0]);
+        tdm_tensor_release(&t);
+        if (dtype != TDM_U8 && OK(tdm_arange(queue, 10, -21, -4, dtype, &t))) {
+            CHECK(t.shape[0] == 8, "%lld elements", (long long)t.shape[0]);
+            expect(&t, down);
+            tdm_tensor_release(&t);
+        }
+        OK(tdm_arange(queue, 5, 5, 1, dtype, &t));
+        CHECK(t.ndim == 1 && t.shape[0] == 0, "an empty range");
+        tdm_tensor_release(&t);
+        OK(tdm_empty(device, dtype, TDM_SHAPE(4, 0, 3), &t));
+        CHECK(tdm_tensor_count(&t) == 0 && t.buffer, "an empty tensor");
+        tdm_tensor_release(&t);
+    }
+    OK(tdm_device_get_memory_stats(device, &after));
+    CHECK(before.in_use == after.in_use, "%llu bytes are still in use",
+          (unsigned long long)(after.in_use - before.in_use));
+}
+
+/* rand and randn are the fills of a generator that goes on. */
+Test(create, random_goes_on) {
+    tdm_generator a = {random_bits(), 0}, b = a;
+    tdm_tensor x, y, whole;
+    float got[300], want[300];
+    OK(tdm_rand(queue, &a, TDM_F32, TDM_SHAPE(10, 10), &x));
+    OK(tdm_rand(queue, &a, TDM_F32, TDM_SHAPE(200), &y));
+    OK(tdm_rand(queue, &b, TDM_F32, TDM_SHAPE(300), &whole));
+    OK(tdm_to_host(queue, &x, got));
+    OK(tdm_to_host(queue, &y, got + 100));
+    OK(tdm_to_host(queue, &whole, want));
+    CHECK(memcmp(got, want, sizeof got) == 0 && a.next == b.next && a.next == 300,
+          "100 and 200 numbers are not 300");
+    tdm_tensor_release(&x);
+    tdm_tensor_release(&y);
+    tdm_tensor_release(&whole);
+    OK(tdm_randn(queue, &a, TDM_F64, TDM_SHAPE(5), &x));
+    tdm_tensor_release(&x);
+    CHECK(a.next == 305, "next is %llu", (unsigned long long)a.next);
+    REFUSED(tdm_randn(queue, &a, TDM_I64, TDM_SHAPE(5), &x), TDM_ERROR_INVALID_DTYPE,
+            "tdm_randn|i64");
+    CHECK(x.buffer == NULL, "a tensor is left after a failure");
+}
+
+/* Host arrays in and out, whole and through views of any strides. */
+Test(create, host_arrays) {
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+        tdm_dtype dtype = (tdm_dtype)d;
+        size_t size = tdm_dtype_size(dtype);
+        unsigned char in[60 * 8], out[60 * 8 + 1], want[60 * 8];
+        tdm_tensor t, view;
+        random_bytes(in, sizeof in);
+        check_case("%s", tdm_dtype_name(dtype));
+        if (!OK(tdm_from_host(queue, in, dtype, TDM_SHAPE(3, 4, 5), &t))) continue;
+        memset(out, 0xa5, sizeof out);
+        OK(tdm_to_host(queue, &t, out));
+        CHECK(memcmp(in, out, 60 * size) == 0 && out[60 * size] == 0xa5, "other bytes came back");
+        /* NaNs of floats may lose their payload in a strided copy: integers as wide do not */
+        if (dtype_is_float(dtype)) {
+            double values[60];
+            for (int i = 0; i < 60; i++) {
+                values[i] = (double)random_integer(-99, 99);
+                encode(dtype, (long double)values[i], in + (size_t)i * size);
+            }
+            OK(tdm_buffer_write(queue, t.buffer, 0, in, 60 * size));
+        }
+        OK(tdm_tensor_transpose(&t, 0, 2, &view));
+        OK(tdm_tensor_slice(&view, 0, 1, 2, 3, &view));
+        OK(tdm_to_host(queue, &view, out));
+        for (int i = 0; i < 24; i++) {
+            int x = 1 + i / 12 * 3, y = i / 3 % 4, z = i % 3;
+            memcpy(want + (size_t)i * size, in + (size_t)(z * 20 + y * 5 + x) * size, size);
+        }
+        CHECK(memcmp(want, out, 24 * size) == 0, "the view's elements in another order");
+        tdm_tensor_release(&t);
+    }
+}
+
+/* Broadcasting as NumPy's, against indices computed here. */
+Test(create, broadcasting) {
+    static const struct {
+        int a_ndim, b_ndim, ndim;
+        int64_t a[4], b[4], y[4];
+    } cases[] = {
+        {2, 1, 2, {3, 4}, {4}, {3, 4}},
+        {2, 2, 2, {3, 1}, {1, 5}, {3, 5}},
+        {1, 3, 3, {1}, {2, 3, 4}, {2, 3, 4}},
+        {3, 2, 3, {5, 1, 7}, {6, 1}, {5, 6, 7}},
+        {4, 3, 4, {2, 1, 3, 1}, {4, 1, 5}, {2, 4, 3, 5}},
+        {2, 1, 2, {0, 3}, {1}, {0, 3}},
+        {2, 2, 2, {4, 5}, {4, 5}, {4, 5}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        array *a = array_new(TDM_F32, cases[c].a_ndim, cases[c].a, NULL);
+        array *b = array_new(TDM_F32, cases[c].b_ndim, cases[c].b, NULL);
+        array *y = array_new(TDM_F32, cases[c].ndim, cases[c].y, NULL);
+        array_integers(a, -50, 50);
+        array_integers(b, -50, 50);
+        check_case("case %zu", c);
+        int ndim = 0;
+        int64_t shape[TDM_MAX_DIMS];
+        OK(tdm_broadcast_shape(&a->t, &b->t, &ndim, shape));
+        CHECK(ndim == y->t.ndim && memcmp(shape, y->t.shape, (size_t)ndim * sizeof *shape) == 0,
+              "another shape");
+        double *sum = numbers(y->count + 1), *less = numbers(y->count + 1);
+        for (int64_t i = 0; i < y->count; i++) {
+            int64_t rest = i, at[2] = {0, 0}, step[2] = {1, 1};
+            const array *from[2] = {a, b};
+            for (int d = 1; d <= ndim; d++) {
+                int64_t index = rest % y->t.shape[ndim - d];
+                rest /= y->t.shape[ndim - d];
+                for (int k = 0; k < 2; k++) {
+                    int64_t n = d <= from[k]->t.ndim ? from[k]->t.shape[from[k]->t.ndim - d] : 1;
+                    at[k] += (n == 1 ? 0 : index) * step[k];
+                    step[k] *= n;
+                }
+            }
+            sum[i] = a->v[at[0]] + b->v[at[1]];
+            less[i] = a->v[at[0]] - b->v[at[1]];
+        }
+        OK(tdm_add(queue, &a->t, &b->t, &y->t));
+        ARRAY_CHECK(y, sum, NULL);
+        OK(tdm_sub(queue, &a->t, &b->t, &y->t));
+        ARRAY_CHECK(y, less, NULL);
+        array_free_all();
+    }
+    array *a = array_2d(TDM_F32, 3, 4, 4), *b = array_1d(TDM_F32, 3),
+          *y = array_2d(TDM_F32, 3, 4, 4);
+    int ndim;
+    int64_t shape[TDM_MAX_DIMS];
+    tdm_tensor row, view;
+    const tdm_status bad = TDM_ERROR_INVALID_SHAPE;
+    REFUSED(tdm_add(queue, &a->t, &b->t, &y->t), bad, "tdm_add|b|[3]|y|[3, 4]");
+    REFUSED(tdm_add(queue, &a->t, &y->t, &b->t), bad, "a|[3, 4]|y|[3]");
+    REFUSED(tdm_broadcast_shape(&a->t, &b->t, &ndim, shape), bad, "[3, 4]|[3]");
+    REFUSED(tdm_tensor_broadcast(&b->t, TDM_SHAPE(3, 4), &view), bad, "[3]|[3, 4]");
+    OK(tdm_tensor_broadcast(&b->t, TDM_SHAPE(5, 3), &view));
+    CHECK(view.shape[0] == 5 && view.strides[0] == 0 && view.strides[1] == 1, "another view");
+    /* in place only for an input that is not broadcast */
+    OK(tdm_tensor_slice(&y->t, 0, 0, 1, 1, &row));
+    REFUSED(tdm_add(queue, &a->t, &row, &y->t), TDM_ERROR_OVERLAP, "y|b|same view");
+}
+
+static void check_text(const tdm_tensor *t, const char *values, const char *suffix) {
+    char want[2048], got[2048], cut[12];
+    size_t length = 0, again = 0;
+    snprintf(want, sizeof want, "%s%s%s)", values, suffix, tdm_device_get_info(device)->id);
+    OK(tdm_format(queue, t, got, sizeof got, &length));
+    CHECK(strcmp(got, want) == 0, "printed\n%s\nnot\n%s", got, want);
+    CHECK(length == strlen(want), "length %zu, not %zu", length, strlen(want));
+    memset(cut, 'x', sizeof cut);
+    OK(tdm_format(queue, t, cut, 10, &again));
+    CHECK(again == length && memcmp(cut, want, 9) == 0 && cut[9] == '\0' && cut[10] == 'x',
+          "cut to 10 bytes: '%.12s'", cut);
+    OK(tdm_format(queue, t, NULL, 0, &again));
+    CHECK(again == length, "without a buffer: %zu, not %zu", again, length);
+}
+
+/* The values as PyTorch 1.13 prints them (each text was made by it), then shape, dtype, device. */
+Test(create, text) {
+    tdm_tensor t, view;
+    OK(tdm_arange(queue, 0, 6, 1, TDM_F32, &t));
+    OK(tdm_tensor_reshape(&t, TDM_SHAPE(2, 3), &view));
+    check_text(&view,
+               "tensor([[0., 1., 2.],\n"
+               "        [3., 4., 5.]]",
+               ", shape=[2, 3], dtype=f32, device=");
+    OK(tdm_tensor_transpose(&view, 0, 1, &view));
+    check_text(&view,
+               "tensor([[0., 3.],\n"
+               "        [1., 4.],\n"
+               "        [2., 5.]]",
+               ", shape=[3, 2], dtype=f32, device=");
+    tdm_tensor_release(&t);
+    static const double mixed[] = {1e-7, 1, INFINITY, NAN, -2.5};
+    for (int d = 0; d < 2; d++) {
+        float narrow[5];
+        for (int i = 0; i < 5; i++)
+            narrow[i] = (float)mixed[i];
+        OK(tdm_from_host(queue, d ? (const void *)mixed : narrow, d ? TDM_F64 : TDM_F32,
+                         TDM_SHAPE(5), &t));
+        check_text(&t, "tensor([ 1.0000e-07,  1.0000e+00,         inf,         nan, -2.5000e+00]",
+                   d ? ",\n       shape=[5], dtype=f64, device="
+                     : ",\n       shape=[5], dtype=f32, device=");
+        tdm_tensor_release(&t);
+    }
+    OK(tdm_arange(queue, 0, 24, 1, TDM_I64, &t));
+    OK(tdm_tensor_reshape(&t, TDM_SHAPE(2, 3, 4), &view));
+    check_text(&view,
+               "tensor([[[ 0,  1,  2,  3],\n"
+               "         [ 4,  5,  6,  7],\n"
+               "         [ 8,  9, 10, 11]],\n"
+               "\n"
+               "        [[12, 13, 14, 15],\n"
+               "         [16, 17, 18, 19],\n"
+               "         [20, 21, 22, 23]]]",
+               ", shape=[2, 3, 4], dtype=i64, device=");
+    tdm_tensor_release(&t);
+    OK(tdm_arange(queue, 0, 45, 1.5, TDM_F16, &t));
+    check_text(&t,
+               "tensor([ 0.0000,  1.5000,  3.0000,  4.5000,  6.0000,  7.5000,  9.0000, 10.5000,\n"
+               "        12.0000, 13.5000, 15.0000, 16.5000, 18.0000, 19.5000, 21.0000, 22.5000,\n"
+               "        24.0000, 25.5000, 27.0000, 28.5000, 30.0000, 31.5000, 33.0000, 34.5000,\n"
+               "        36.0000, 37.5000, 39.0000, 40.5000, 42.0000, 43.5000]",
+               ", shape=[30],\n       dtype=f16, device=");
+    tdm_tensor_release(&t);
+    OK(tdm_arange(queue, 0, 1001, 1, TDM_I32, &t));
+    check_text(&t, "tensor([   0,    1,    2,  ...,  998,  999, 1000]",
+               ", shape=[1001], dtype=i32,\n       device=");
+    tdm_tensor_release(&t);
+    OK(tdm_arange(queue, 0, 2000, 1, TDM_F32, &t));
+    OK(tdm_tensor_reshape(&t, TDM_SHAPE(40, 50), &view));
+    check_text(&view,
+               "tensor([[0.0000e+00, 1.0000e+00, 2.0000e+00,  ..., 4.7000e+01, 4.8000e+01,\n"
+               "         4.9000e+01],\n"
+               "        [5.0000e+01, 5.1000e+01, 5.2000e+01,  ..., 9.7000e+01, 9.8000e+01,\n"
+               "         9.9000e+01],\n"
+               "        [1.0000e+02, 1.0100e+02, 1.0200e+02,  ..., 1.4700e+02, 1.4800e+02,\n"
+               "         1.4900e+02],\n"
+               "        ...,\n"
+               "        [1.8500e+03, 1.8510e+03, 1.8520e+03,  ..., 1.8970e+03, 1.8980e+03,\n"
+               "         1.8990e+03],\n"
+               "        [1.9000e+03, 1.9010e+03, 1.9020e+03,  ..., 1.9470e+03, 1.9480e+03,\n"
+               "         1.9490e+03],\n"
+               "        [1.9500e+03, 1.9510e+03, 1.9520e+03,  ..., 1.9970e+03, 1.9980e+03,\n"
+               "         1.9990e+03]]",
+               ", shape=[40, 50], dtype=f32, device=");
+    tdm_tensor_release(&t);
+    OK(tdm_ones(queue, TDM_BF16, TDM_SHAPE(0, 3), &t));
+    check_text(&t, "tensor([]", ", shape=[0, 3], dtype=bf16, device=");
+    tdm_tensor_release(&t);
+}
+
+Test(create, refusals) {
+    tdm_tensor t = {.ndim = 3};
+    float data[4] = {0};
+    const tdm_status argument = TDM_ERROR_INVALID_ARGUMENT, shape = TDM_ERROR_INVALID_SHAPE;
+    REFUSED(tdm_empty(NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "tdm_empty|device is NULL");
+    CHECK(t.ndim == 0, "the tensor is not zero after a failure");
+    REFUSED(tdm_empty(device, TDM_F32, TDM_SHAPE(2), NULL), argument, "tensor is NULL");
+    REFUSED(tdm_empty(device, (tdm_dtype)99, TDM_SHAPE(2), &t), TDM_ERROR_INVALID_DTYPE, "99");
+    REFUSED(tdm_empty(device, TDM_F32, 7, (int64_t[]){1, 1, 1, 1, 1, 1, 1}, &t), shape, "ndim|7");
+    REFUSED(tdm_empty(device, TDM_F32, 0, (int64_t[]){1}, &t), shape, "ndim|0");
+    REFUSED(tdm_empty(device, TDM_F32, 1, NULL, &t), argument, "shape is NULL");
+    REFUSED(tdm_empty(device, TDM_F32, TDM_SHAPE(2, -1), &t), shape, "dimension 1|-1");
+    REFUSED(tdm_empty(device, TDM_F64, TDM_SHAPE(INT64_MAX / 4, 3), &t), TDM_ERROR_OUT_OF_RANGE,
+            "overflows");
+    REFUSED(tdm_empty(device, TDM_F64, TDM_SHAPE((int64_t)1 << 56), &t), TDM_ERROR_OUT_OF_MEMORY,
+            tdm_device_get_info(device)->id);
+    REFUSED(tdm_zeros(NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "tdm_zeros|queue is NULL");
+    REFUSED(tdm_from_host(queue, NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "NULL");
+    REFUSED(tdm_arange(queue, 0, 1, 0, TDM_F32, &t), argument, "step");
+    REFUSED(tdm_arange(queue, 0, INFINITY, 1, TDM_F32, &t), argument, "end|inf");
+    REFUSED(tdm_arange(queue, 0, 1e300, 1, TDM_F32, &t), TDM_ERROR_OUT_OF_RANGE, "1e+300");
+    REFUSED(tdm_rand(queue, NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "tdm_rand|generator");
+    CHECK(t.buffer == NULL, "a tensor is left after a failure");
+    OK(tdm_from_host(queue, data, TDM_F32, TDM_SHAPE(4), &t));
+    REFUSED(tdm_to_host(queue, &t, NULL), argument, "NULL");
+    REFUSED(tdm_to_host(queue, NULL, data), argument, "x is NULL");
+    REFUSED(tdm_format(queue, &t, NULL, 5, NULL), argument, "text is NULL");
+    REFUSED(tdm_format(queue, NULL, NULL, 0, NULL), argument, "x is NULL");
+    CHECK(tdm_tensor_get_device(NULL) == NULL, "a device of NULL");
+    tdm_tensor_release(&t);
+    tdm_tensor_release(&t);
+}
