@@ -1,0 +1,60 @@
+/* What reading and writing a file of tensors have in common. */
+#include "file_job.h"
+
+enum {
+    LEAST_BUDGET = 64 << 10,
+    DEFAULT_BUDGET = 16 << 20,
+    DIRECT_PIECE = 64 << 20 /* without staging: large enough for all workers to have a part */
+};
+
+tdm_status tdmi_file_job_check(const char *function, const tdm_queue *queue, const char *path,
+                               const tdm_file_options *options) {
+    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    if (!path) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: path is NULL", function);
+    if (options && options->budget != 0 && options->budget < LEAST_BUDGET)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: options->budget is %zu bytes, at least %d (or 0 for the default)",
+                         function, options->budget, LEAST_BUDGET);
+    return tdmi_device_usable(queue->device);
+}
+
+tdm_status tdmi_file_job_start(tdmi_file_job *job) {
+    job->staging[0] = job->staging[1] = NULL;
+    job->piece = DIRECT_PIECE;
+    tdm_device *device = job->queue->device;
+    if (device->facts->host_memory || job->total == 0) return TDM_OK;
+    size_t budget = job->options && job->options->budget ? job->options->budget : DEFAULT_BUDGET;
+    job->piece = budget / 2;
+    if (job->total < job->piece) job->piece = (size_t)job->total;
+    for (int i = 0; i < 2; i++) {
+        if (i == 1 && job->total <= job->piece) break; /* all goes through the first */
+        tdm_status status = tdm_host_alloc(device, job->piece, &job->staging[i]);
+        if (status != TDM_OK) {
+            tdm_host_free(device, job->staging[0]);
+            job->staging[0] = NULL;
+            return tdmi_fail_in(status, "%s: staging memory", job->path);
+        }
+    }
+    return TDM_OK;
+}
+
+tdm_status tdmi_file_job_progress(const tdmi_file_job *job, uint64_t done) {
+    if (!job->options || !job->options->progress) return TDM_OK;
+    tdm_status status = job->options->progress(done, job->total, job->options->user);
+    if (status == TDM_OK) return TDM_OK;
+    return tdmi_fail(status, "%s: cancelled by the progress function at %llu of %llu bytes",
+                     job->path, (unsigned long long)done, (unsigned long long)job->total);
+}
+
+tdm_status tdmi_file_job_end(tdmi_file_job *job, tdm_status status) {
+    tdm_device *device = job->queue->device;
+    /* A failure's message stays: the wait may only speak when all was well so far. */
+    if (status == TDM_OK)
+        status = tdm_queue_finish(job->queue);
+    else if (job->staging[0] && !atomic_load(&device->lost))
+        (void)!tdmi_device_result(device, device->backend->queue_finish(job->queue->impl));
+    tdm_host_free(device, job->staging[0]);
+    tdm_host_free(device, job->staging[1]);
+    job->staging[0] = job->staging[1] = NULL;
+    return status;
+}

@@ -1,0 +1,32 @@
+/* What reading and writing a file of tensors have in common: options, staging memory, progress. */
+#ifndef TDMI_MODEL_FILE_JOB_H
+#define TDMI_MODEL_FILE_JOB_H
+
+#include "core.h"
+
+typedef struct tdmi_file_job {
+    const char *path;
+    tdm_queue *queue;
+    const tdm_file_options *options; /* NULL for the defaults */
+    uint64_t total;                  /* bytes to move */
+    /* Two pieces of memory to transfer from and to, `piece` bytes each, where the device's memory
+     * is not the host's; else NULL and what to move between two calls of progress. */
+    void *staging[2];
+    size_t piece;
+} tdmi_file_job;
+
+/* Checks queue, path and options of a call. */
+tdm_status tdmi_file_job_check(const char *function, const tdm_queue *queue, const char *path,
+                               const tdm_file_options *options) TDM_MUST_USE;
+
+/* Fills in staging and piece. */
+tdm_status tdmi_file_job_start(tdmi_file_job *job) TDM_MUST_USE;
+
+/* Tells the caller's progress function, which may want the call to end. */
+tdm_status tdmi_file_job_progress(const tdmi_file_job *job, uint64_t done) TDM_MUST_USE;
+
+/* Waits for the queue, when staging memory may be in use, and frees it. Returns `status` or, when
+ * that is TDM_OK, what the wait reported. */
+tdm_status tdmi_file_job_end(tdmi_file_job *job, tdm_status status) TDM_MUST_USE;
+
+#endif

@@ -1,0 +1,286 @@
+/* State dicts: named tensors and metadata. */
+#define _GNU_SOURCE
+#include "state_dict.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "words.h"
+
+int tdmi_compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int tdmi_compare_name_pointers(const void *a, const void *b) {
+    return tdmi_compare_names(*(const void *const *)a, *(const void *const *)b);
+}
+
+/* More would take seconds, and nobody means one of so many. */
+enum { MOST_CANDIDATES = 20000 };
+
+tdm_status tdmi_no_such_name(const char *function, const char *where, const char *name,
+                             void *const *candidates, size_t count) {
+    if (count > MOST_CANDIDATES) count = MOST_CANDIDATES;
+    const char **names = count ? malloc(count * sizeof *names) : NULL;
+    for (size_t i = 0; names && i < count; i++)
+        names[i] = *(const char *const *)candidates[i];
+    const char *nearest = names ? tdmi_nearest_word(name, names, count) : NULL;
+    tdm_status status =
+        nearest ? tdmi_fail(TDM_ERROR_NOT_FOUND,
+                            "%s: there is no '%.200s' in %.500s; the nearest name is '%.200s'",
+                            function, name, where, nearest)
+                : tdmi_fail(TDM_ERROR_NOT_FOUND, "%s: there is no '%.200s' in %.500s%s", function,
+                            name, where, count ? "" : ", which is empty");
+    free(names);
+    return status;
+}
+
+/* ---- lists ---- */
+
+static tdm_status out_of_memory(void) {
+    return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a state dict");
+}
+
+static void *list_find(const tdmi_dict_list *list, const char *name) {
+    void *const *node = tfind(&name, &list->tree, tdmi_compare_names);
+    return node ? *node : NULL;
+}
+
+static tdm_status list_add(tdmi_dict_list *list, void *item) {
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 16;
+        void **grown = realloc(list->at, capacity * sizeof *grown);
+        if (!grown) return out_of_memory();
+        list->at = grown;
+        list->capacity = capacity;
+    }
+    if (!tsearch(item, &list->tree, tdmi_compare_names)) return out_of_memory();
+    list->at[list->count++] = item;
+    return TDM_OK;
+}
+
+static void list_remove(tdmi_dict_list *list, void *item) {
+    tdelete(item, &list->tree, tdmi_compare_names);
+    size_t index = 0;
+    while (list->at[index] != item)
+        index++;
+    list->count--;
+    memmove(&list->at[index], &list->at[index + 1], (list->count - index) * sizeof *list->at);
+}
+
+static void keep(void *item) { (void)item; }
+
+static void list_destroy(tdmi_dict_list *list, void (*destroy)(void *item)) {
+    tdestroy(list->tree, keep);
+    for (size_t i = 0; i < list->count; i++)
+        destroy(list->at[i]);
+    free(list->at);
+}
+
+static void destroy_item(void *item) {
+    tdmi_dict_item *gone = item;
+    tdm_buffer_release(gone->tensor.buffer);
+    free((void *)gone->name);
+    free(gone);
+}
+
+static void destroy_text(void *item) {
+    tdmi_dict_text *gone = item;
+    free((void *)gone->key);
+    free(gone->value);
+    free(gone);
+}
+
+/* ---- texts ---- */
+
+/* The first byte that is no UTF-8 (RFC 3629: no overlong forms, no surrogates), or -1. */
+static long long first_bad_byte(const char *text) {
+    const unsigned char *bytes = (const unsigned char *)text;
+    for (size_t i = 0; bytes[i];) {
+        unsigned char lead = bytes[i];
+        int more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+        unsigned char low = 0x80, high = 0xbf;
+        if (lead == 0xe0) low = 0xa0;
+        if (lead == 0xed) high = 0x9f;
+        if (lead == 0xf0) low = 0x90;
+        if (lead == 0xf4) high = 0x8f;
+        if (more && (lead < 0xc2 || lead > 0xf4)) return (long long)i;
+        for (int k = 1; k <= more; k++) {
+            if (bytes[i + (size_t)k] < low || bytes[i + (size_t)k] > high) return (long long)i;
+            low = 0x80;
+            high = 0xbf;
+        }
+        i += 1 + (size_t)more;
+    }
+    return -1;
+}
+
+static tdm_status check_text(const char *function, const char *what, const char *text) {
+    if (!text) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, what);
+    long long bad = first_bad_byte(text);
+    if (bad >= 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is no UTF-8 at byte %lld", function,
+                         what, bad);
+    return TDM_OK;
+}
+
+static tdm_status check_dict(const char *function, const tdm_state_dict *dict) {
+    if (!dict) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dict is NULL", function);
+    return TDM_OK;
+}
+
+/* ---- dicts ---- */
+
+tdm_status tdm_state_dict_create(tdm_state_dict **dict) {
+    if (!dict) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_state_dict_create: dict is NULL");
+    *dict = calloc(1, sizeof **dict);
+    return *dict ? TDM_OK : out_of_memory();
+}
+
+void tdm_state_dict_destroy(tdm_state_dict *dict) {
+    if (!dict) return;
+    list_destroy(&dict->items, destroy_item);
+    list_destroy(&dict->metadata, destroy_text);
+    free(dict);
+}
+
+tdm_status tdmi_state_dict_put(tdm_state_dict *dict, const char *name, const tdm_tensor *tensor,
+                               bool scalar) {
+    tdmi_dict_item *item = list_find(&dict->items, name);
+    if (!item) {
+        item = calloc(1, sizeof *item);
+        if (!item) return out_of_memory();
+        item->name = strdup(name);
+        tdm_status status = item->name ? list_add(&dict->items, item) : out_of_memory();
+        if (status != TDM_OK) {
+            free((void *)item->name);
+            free(item);
+            return status;
+        }
+    }
+    /* Taken before the old one is given back: they may be the same. */
+    tdm_buffer_retain(tensor->buffer);
+    tdm_buffer_release(item->tensor.buffer);
+    item->tensor = *tensor;
+    item->scalar = scalar;
+    return TDM_OK;
+}
+
+tdm_status tdm_state_dict_set(tdm_state_dict *dict, const char *name, const tdm_tensor *tensor) {
+    static const char function[] = "tdm_state_dict_set";
+    TDMI_TRY(check_dict(function, dict));
+    TDMI_TRY(check_text(function, "name", name));
+    if (!*name)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: name is \"\", at least 1 byte", function);
+    if (strcmp(name, "__metadata__") == 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: name is \"__metadata__\", which is reserved; "
+                         "tdm_state_dict_set_metadata sets metadata",
+                         function);
+    TDMI_TRY(tdmi_tensor_check(function, "tensor", tensor));
+    return tdmi_state_dict_put(dict, name, tensor, false);
+}
+
+tdm_status tdm_state_dict_get(const tdm_state_dict *dict, const char *name, tdm_tensor *tensor) {
+    static const char function[] = "tdm_state_dict_get";
+    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: tensor is NULL", function);
+    memset(tensor, 0, sizeof *tensor);
+    TDMI_TRY(check_dict(function, dict));
+    if (!name) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: name is NULL", function);
+    const tdmi_dict_item *item = list_find(&dict->items, name);
+    if (!item) return tdmi_no_such_name(function, "dict", name, dict->items.at, dict->items.count);
+    *tensor = item->tensor;
+    return TDM_OK;
+}
+
+size_t tdm_state_dict_count(const tdm_state_dict *dict) { return dict ? dict->items.count : 0; }
+
+const tdmi_dict_item *tdmi_state_dict_at(const tdm_state_dict *dict, size_t index) {
+    return dict->items.at[index];
+}
+
+static tdm_status check_index(const char *function, size_t index, size_t count) {
+    if (index < count) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: index is %zu, but there %s %zu", function, index,
+                     count == 1 ? "is" : "are", count);
+}
+
+tdm_status tdm_state_dict_item(const tdm_state_dict *dict, size_t index, const char **name,
+                               tdm_tensor *tensor) {
+    static const char function[] = "tdm_state_dict_item";
+    if (!name) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: name is NULL", function);
+    *name = NULL;
+    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: tensor is NULL", function);
+    memset(tensor, 0, sizeof *tensor);
+    TDMI_TRY(check_dict(function, dict));
+    TDMI_TRY(check_index(function, index, dict->items.count));
+    const tdmi_dict_item *item = dict->items.at[index];
+    *name = item->name;
+    *tensor = item->tensor;
+    return TDM_OK;
+}
+
+/* ---- metadata ---- */
+
+/* Takes the value over when it succeeds. */
+static tdm_status add_text(tdmi_dict_list *list, const char *key, char *value) {
+    tdmi_dict_text *text = calloc(1, sizeof *text);
+    char *name = strdup(key);
+    if (text) *text = (tdmi_dict_text){name, value};
+    tdm_status status = text && name ? list_add(list, text) : out_of_memory();
+    if (status == TDM_OK) return TDM_OK;
+    free(text);
+    free(name);
+    return status;
+}
+
+tdm_status tdm_state_dict_set_metadata(tdm_state_dict *dict, const char *key, const char *value) {
+    static const char function[] = "tdm_state_dict_set_metadata";
+    TDMI_TRY(check_dict(function, dict));
+    TDMI_TRY(check_text(function, "key", key));
+    tdmi_dict_text *text = list_find(&dict->metadata, key);
+    if (!value) {
+        if (!text) return TDM_OK;
+        list_remove(&dict->metadata, text);
+        destroy_text(text);
+        return TDM_OK;
+    }
+    TDMI_TRY(check_text(function, "value", value));
+    char *copy = strdup(value);
+    if (!copy) return out_of_memory();
+    if (text) {
+        free(text->value);
+        text->value = copy;
+        return TDM_OK;
+    }
+    tdm_status status = add_text(&dict->metadata, key, copy);
+    if (status != TDM_OK) free(copy);
+    return status;
+}
+
+const char *tdm_state_dict_get_metadata(const tdm_state_dict *dict, const char *key) {
+    if (!dict || !key) return NULL;
+    const tdmi_dict_text *text = list_find(&dict->metadata, key);
+    return text ? text->value : NULL;
+}
+
+size_t tdm_state_dict_metadata_count(const tdm_state_dict *dict) {
+    return dict ? dict->metadata.count : 0;
+}
+
+tdm_status tdm_state_dict_metadata_item(const tdm_state_dict *dict, size_t index, const char **key,
+                                        const char **value) {
+    static const char function[] = "tdm_state_dict_metadata_item";
+    if (!key) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: key is NULL", function);
+    *key = NULL;
+    if (!value) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: value is NULL", function);
+    *value = NULL;
+    TDMI_TRY(check_dict(function, dict));
+    TDMI_TRY(check_index(function, index, dict->metadata.count));
+    const tdmi_dict_text *text = dict->metadata.at[index];
+    *key = text->key;
+    *value = text->value;
+    return TDM_OK;
+}

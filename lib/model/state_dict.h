@@ -1,0 +1,49 @@
+/* What the files of lib/model/ share of a state dict. */
+#ifndef TDMI_MODEL_STATE_DICT_H
+#define TDMI_MODEL_STATE_DICT_H
+
+#include "fail.h"
+
+#include <tandem/state_dict.h>
+
+/* Both begin with their name, as tdm_file_entry does: one comparison serves them all. */
+typedef struct tdmi_dict_item {
+    const char *name;  /* owned */
+    tdm_tensor tensor; /* with one reference of its buffer */
+    bool scalar;       /* it was shape [] in its file, and is written so again */
+} tdmi_dict_item;
+
+typedef struct tdmi_dict_text {
+    const char *key; /* owned, as is the value */
+    char *value;
+} tdmi_dict_text;
+
+/* Pointers in the order of first insertion, and a tree of them by name (tsearch). */
+typedef struct tdmi_dict_list {
+    void **at; /* tdmi_dict_item or tdmi_dict_text */
+    size_t count, capacity;
+    void *tree;
+} tdmi_dict_list;
+
+struct tdm_state_dict {
+    tdmi_dict_list items, metadata;
+};
+
+/* tdm_state_dict_set, which also says whether the tensor is a scalar. */
+tdm_status tdmi_state_dict_put(tdm_state_dict *dict, const char *name, const tdm_tensor *tensor,
+                               bool scalar) TDM_MUST_USE;
+
+/* The index-th item, index < tdm_state_dict_count. */
+const tdmi_dict_item *tdmi_state_dict_at(const tdm_state_dict *dict, size_t index);
+
+/* Orders two structs that begin with a name, for tsearch; the same for pointers to them, for
+ * qsort. */
+int tdmi_compare_names(const void *a, const void *b);
+int tdmi_compare_name_pointers(const void *a, const void *b);
+
+/* Fails with TDM_ERROR_NOT_FOUND: no `name` among these structs that begin with a name ("tensor",
+ * "model.safetensors"), and which is nearest. */
+tdm_status tdmi_no_such_name(const char *function, const char *where, const char *name,
+                             void *const *candidates, size_t count) TDM_MUST_USE;
+
+#endif
