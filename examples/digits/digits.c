@@ -11,8 +11,6 @@
 
 #include <tandem/tandem.h>
 
-#include "safetensors.h"
-
 enum { PIXELS = 64, HIDDEN1 = 128, HIDDEN2 = 64, CLASSES = 10, WEIGHTS = 9 };
 
 /* What a right implementation gives on this data. */
@@ -23,36 +21,30 @@ static const double max_logit_error = 1e-4;
 #define DIGITS_DATA_DIR "."
 #endif
 
-static const struct {
-    const char *name;
-    int ndim;
-    int64_t shape[2];
-} weight_list[WEIGHTS] = {
-    {"fc1.weight", 2, {HIDDEN1, PIXELS}},  {"fc1.bias", 1, {HIDDEN1, 0}},
-    {"norm1.weight", 1, {HIDDEN1, 0}},     {"norm1.bias", 1, {HIDDEN1, 0}},
-    {"fc2.weight", 2, {HIDDEN2, HIDDEN1}}, {"fc2.bias", 1, {HIDDEN2, 0}},
-    {"norm2.weight", 1, {HIDDEN2, 0}},     {"fc3.weight", 2, {CLASSES, HIDDEN2}},
-    {"fc3.bias", 1, {CLASSES, 0}},
+/* Their shapes need no check here: every operation checks its arguments against each other. */
+static const char *const weight_names[WEIGHTS] = {
+    "fc1.weight", "fc1.bias",     "norm1.weight", "norm1.bias", "fc2.weight",
+    "fc2.bias",   "norm2.weight", "fc3.weight",   "fc3.bias",
 };
 enum { FC1_W, FC1_B, NORM1_W, NORM1_B, FC2_W, FC2_B, NORM2_W, FC3_W, FC3_B };
 
-/* Two files in host memory. */
+/* The images and what is known of them, in host memory. */
 typedef struct data {
-    safetensors model, test;
-    const safetensors_tensor *weights[WEIGHTS];
-    const safetensors_tensor *images;
-    int64_t count;    /* images */
-    int64_t *labels;  /* [count] */
-    double *logits;   /* [count * CLASSES], the float64 reference */
-    int *predictions; /* [count], of the reference */
+    const char *model; /* path of the weights */
+    int64_t count;     /* images */
+    float *images;     /* [count * PIXELS] */
+    int64_t *labels;   /* [count] */
+    double *logits;    /* [count * CLASSES], the float64 reference */
+    int *predictions;  /* [count], of the reference */
 } data;
 
 /* The network on one device. */
 typedef struct network {
     tdm_queue *queue;
+    tdm_state_dict *model; /* owns the weights */
     tdm_tensor weights[WEIGHTS];
     tdm_tensor images, hidden1, normed1, hidden2, normed2, logits;
-    tdm_buffer *buffers[WEIGHTS + 6];
+    tdm_buffer *buffers[6];
     int buffer_count;
 } network;
 
@@ -74,18 +66,6 @@ static double seconds_now(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static const safetensors_tensor *expect(const safetensors *file, const char *path, const char *name,
-                                        tdm_dtype dtype, int ndim, const int64_t *shape) {
-    const safetensors_tensor *tensor = safetensors_find(file, name);
-    bool fits = tensor && tensor->dtype == dtype && tensor->ndim == ndim;
-    for (int i = 0; fits && i < ndim; i++)
-        fits = tensor->shape[i] == shape[i];
-    if (fits) return tensor;
-    fprintf(stderr, "digits: %s: %s '%s'\n", path,
-            tensor ? "wrong dtype or shape of tensor" : "there is no tensor", name);
-    return NULL;
-}
-
 static int largest_index(int64_t count, const double *values) {
     int best = 0;
     for (int i = 1; i < count; i++) {
@@ -94,56 +74,70 @@ static int largest_index(int64_t count, const double *values) {
     return best;
 }
 
-static bool load_test(data *d, const char *path) {
-    char error[512];
-    if (!safetensors_open(path, &d->test, error, sizeof error)) {
-        fprintf(stderr, "digits: %s\n", error);
+/* The tensor of that name, which must have this dtype and shape; -1 allows any extent. Says what is
+ * wrong. */
+static bool expect(const tdm_state_dict *dict, const char *path, const char *name, tdm_dtype dtype,
+                   int ndim, const int64_t *shape, tdm_tensor *tensor) {
+    if (tdm_state_dict_get(dict, name, tensor) != TDM_OK) {
+        fprintf(stderr, "digits: %s: %s\n", path, tdm_last_error());
         return false;
     }
-    const safetensors_tensor *images = safetensors_find(&d->test, "images");
-    d->count = images && images->ndim == 2 ? images->shape[0] : 0;
-    const int64_t n = d->count;
-    d->images = expect(&d->test, path, "images", TDM_F32, 2, (int64_t[]){n, PIXELS});
-    const safetensors_tensor *labels = expect(&d->test, path, "labels", TDM_I64, 1, (int64_t[]){n});
-    const safetensors_tensor *logits =
-        expect(&d->test, path, "logits_f64", TDM_F64, 2, (int64_t[]){n, CLASSES});
-    if (!d->images || !labels || !logits) return false;
+    bool fits = tensor->dtype == dtype && tensor->ndim == ndim;
+    for (int i = 0; fits && i < ndim; i++)
+        fits = shape[i] < 0 || tensor->shape[i] == shape[i];
+    if (!fits) fprintf(stderr, "digits: %s: wrong dtype or shape of '%s'\n", path, name);
+    return fits;
+}
+
+/* The elements of a tensor in host memory, which the caller frees. */
+static void *download(tdm_queue *queue, const tdm_tensor *tensor) {
+    size_t size = tdm_buffer_get_size(tensor->buffer);
+    void *values = malloc(size);
+    if (values && tdm_buffer_read(queue, tensor->buffer, 0, values, size) == TDM_OK) return values;
+    fprintf(stderr, "digits: %s\n", values ? tdm_last_error() : "out of memory");
+    free(values);
+    return NULL;
+}
+
+static bool read_test(data *d, tdm_queue *queue, const tdm_state_dict *dict, const char *path) {
+    tdm_tensor images, labels, logits;
+    if (!expect(dict, path, "images", TDM_F32, 2, (int64_t[]){-1, PIXELS}, &images)) return false;
+    const int64_t n = d->count = images.shape[0];
     if (n == 0) {
         fprintf(stderr, "digits: %s: there are no images\n", path);
         return false;
     }
-    /* copies, because a file's tensors may be unaligned */
-    d->labels = malloc(labels->size);
-    d->logits = malloc(logits->size);
-    d->predictions = malloc((size_t)n * sizeof *d->predictions);
-    if (!d->labels || !d->logits || !d->predictions) {
-        fprintf(stderr, "digits: out of memory\n");
+    if (!expect(dict, path, "labels", TDM_I64, 1, &n, &labels) ||
+        !expect(dict, path, "logits_f64", TDM_F64, 2, (int64_t[]){n, CLASSES}, &logits))
         return false;
-    }
-    memcpy(d->labels, labels->data, labels->size);
-    memcpy(d->logits, logits->data, logits->size);
+    d->images = download(queue, &images);
+    d->labels = download(queue, &labels);
+    d->logits = download(queue, &logits);
+    d->predictions = malloc((size_t)n * sizeof *d->predictions);
+    if (!d->images || !d->labels || !d->logits || !d->predictions) return false;
     for (int64_t i = 0; i < n; i++)
         d->predictions[i] = largest_index(CLASSES, d->logits + i * CLASSES);
     return true;
 }
 
-static bool load_model(data *d, const char *path) {
-    char error[512];
-    if (!safetensors_open(path, &d->model, error, sizeof error)) {
-        fprintf(stderr, "digits: %s\n", error);
-        return false;
-    }
-    for (int i = 0; i < WEIGHTS; i++) {
-        d->weights[i] = expect(&d->model, path, weight_list[i].name, TDM_F32, weight_list[i].ndim,
-                               weight_list[i].shape);
-        if (!d->weights[i]) return false;
-    }
-    return true;
+/* By way of the default device: files are read onto devices. */
+static bool load_test(data *d, const char *path) {
+    tdm_device *device = NULL;
+    tdm_queue *queue = NULL;
+    tdm_state_dict *dict = NULL;
+    tdm_status status = tdm_device_open(NULL, &device);
+    if (status == TDM_OK) status = tdm_queue_create(device, 0, &queue);
+    if (status == TDM_OK) status = tdm_load(queue, path, NULL, &dict);
+    if (status != TDM_OK) fprintf(stderr, "digits: %s\n", tdm_last_error());
+    bool good = status == TDM_OK && read_test(d, queue, dict, path);
+    tdm_state_dict_destroy(dict);
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+    return good;
 }
 
 static void unload(data *d) {
-    safetensors_close(&d->model);
-    safetensors_close(&d->test);
+    free(d->images);
     free(d->labels);
     free(d->logits);
     free(d->predictions);
@@ -154,36 +148,32 @@ static tdm_status make_tensor(network *net, int64_t rows, int64_t cols, tdm_tens
     TRY(tdm_buffer_create(tdm_queue_get_device(net->queue), (size_t)(rows * cols) * sizeof(float),
                           &buffer));
     net->buffers[net->buffer_count++] = buffer;
-    *tensor = rows == 1 ? tdm_tensor_1d(buffer, TDM_F32, cols)
-                        : tdm_tensor_2d(buffer, TDM_F32, rows, cols);
+    *tensor = tdm_tensor_2d(buffer, TDM_F32, rows, cols);
     return TDM_OK;
 }
 
 static tdm_status network_init(network *net, tdm_device *device, const data *d) {
     TRY(tdm_queue_create(device, 0, &net->queue));
+    TRY(tdm_load(net->queue, d->model, NULL, &net->model));
     for (int i = 0; i < WEIGHTS; i++) {
-        const safetensors_tensor *w = d->weights[i];
-        int64_t rows = w->ndim == 2 ? w->shape[0] : 1;
-        TRY(make_tensor(net, rows, w->shape[w->ndim - 1], &net->weights[i]));
-        TRY(tdm_buffer_write(net->queue, net->weights[i].buffer, 0, w->data, w->size));
-        tdm_buffer_freeze(net->weights[i].buffer);
+        tdm_tensor *weight = &net->weights[i];
+        TRY(tdm_state_dict_get(net->model, weight_names[i], weight));
+        tdm_buffer_freeze(weight->buffer);
     }
     struct {
         tdm_tensor *tensor;
         int64_t cols;
     } list[] = {{&net->images, PIXELS},   {&net->hidden1, HIDDEN1}, {&net->normed1, HIDDEN1},
                 {&net->hidden2, HIDDEN2}, {&net->normed2, HIDDEN2}, {&net->logits, CLASSES}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         TRY(make_tensor(net, d->count, list[i].cols, list[i].tensor));
-        /* one image makes a 1-D tensor above; a layer wants a matrix */
-        *list[i].tensor = tdm_tensor_2d(list[i].tensor->buffer, TDM_F32, d->count, list[i].cols);
-    }
     return TDM_OK;
 }
 
 static void network_deinit(network *net) {
     for (int i = 0; i < net->buffer_count; i++)
         tdm_buffer_release(net->buffers[i]);
+    tdm_state_dict_destroy(net->model);
     tdm_queue_destroy(net->queue);
 }
 
@@ -198,8 +188,8 @@ static tdm_status linear(network *net, const tdm_tensor *x, int weight, int bias
 }
 
 static tdm_status forward(network *net, const data *d, float *logits) {
-    TRY(tdm_buffer_write_async(net->queue, net->images.buffer, 0, d->images->data,
-                               d->images->size));
+    TRY(tdm_buffer_write_async(net->queue, net->images.buffer, 0, d->images,
+                               (size_t)d->count * PIXELS * sizeof *d->images));
     TRY(linear(net, &net->images, FC1_W, FC1_B, TDM_ACTIVATION_GELU, &net->hidden1));
     TRY(tdm_layer_norm(net->queue, &net->hidden1, &net->weights[NORM1_W], &net->weights[NORM1_B],
                        1e-5, &net->normed1));
@@ -348,8 +338,8 @@ int main(int argc, char **argv) {
         files[1] = default_path("test.safetensors", paths[1], sizeof paths[1]);
     }
     data d = {0};
-    bool good = load_model(&d, files[0]) && load_test(&d, files[1]) &&
-                (devices ? run_named(&d, devices) : run_listed(&d));
+    d.model = files[0];
+    bool good = load_test(&d, files[1]) && (devices ? run_named(&d, devices) : run_listed(&d));
     unload(&d);
     return good ? 0 : 1;
 }
