@@ -8,6 +8,8 @@
 
 /* The format's own limit on the header. */
 static const uint64_t MAX_HEADER = 100000000;
+/* Tensors are limited so (tdmi_tensor_check), empty ones too. */
+static const int64_t MAX_PRODUCT = (int64_t)1 << 58;
 /* Root, tensor, array: three levels are all that a valid header needs. */
 enum { MAX_DEPTH = 4 };
 
@@ -95,9 +97,9 @@ static tdm_status parse_shape(const parser *p, size_t index, const json_t *shape
         else if (__builtin_mul_overflow(entry->count, entry->shape[i], &entry->count))
             overflow = true;
     }
-    if (overflow)
+    if (overflow || entry->count >= MAX_PRODUCT)
         return REFUSE(p, entry->name, index, ": %s",
-                      "the product of its shape does not fit 64 bits");
+                      "the product of its shape, zeros left out, is 2^58 or more");
     if (empty) entry->count = 0;
     return TDM_OK;
 }

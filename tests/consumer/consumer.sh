@@ -38,6 +38,11 @@ warnings="-Wall -Wextra -Wpedantic -Werror"
 "$cc" -std=c11 $warnings "$work/main.c" -o "$work/plain_c" $flags
 # shellcheck disable=SC2086
 "$cxx" -std=c++17 $warnings "$work/main.cpp" -o "$work/plain_cxx" $flags
+# -l:libtandem.a, because -ltandem means the shared one when both are there
+static_flags=$(pkg-config --static --cflags --libs tandem | sed 's/-ltandem/-l:libtandem.a/')
+# shellcheck disable=SC2086
+"$cc" -std=c11 $warnings "$work/main.c" -o "$work/plain_static" $static_flags
+expect "$work/plain_static"
 export LD_LIBRARY_PATH="$library_dir"
 expect "$work/plain_c"
 expect "$work/plain_cxx"

@@ -6,11 +6,13 @@
  * length (little endian), a JSON header, then the tensors' bytes, row-major. The whole header is
  * checked before anything is handed out: length, JSON without duplicate names, bounded depth, known
  * dtypes (F32 F64 F16 BF16 I32 I64 U8), shape, offsets inside the file, neither overlapping nor
- * leaving holes, size = product of the shape. What is wrong is TDM_ERROR_IO, and the message says
- * where. A scalar (shape []) is a tensor of shape [1] here and is written as a scalar again, unless
+ * leaving holes, size = product of the shape. What is wrong is TDM_ERROR_IO, and the message names
+ * the file and the byte. Only regular files are read or replaced. A library that was built without
+ * TANDEM_SAFETENSORS refuses files with TDM_ERROR_UNSUPPORTED. A scalar (shape []) is a tensor of shape [1] here and is written as a scalar again, unless
  * it was replaced.
  *
- * Threads: a dict may be read from several threads, or changed by one. */
+ * Threads: a dict may be read from several threads, or changed by one; a file may be read from
+ * several, each with a queue of its own. */
 #ifndef TANDEM_STATE_DICT_H
 #define TANDEM_STATE_DICT_H
 
@@ -62,22 +64,28 @@ TDM_API TDM_MUST_USE tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_st
 
 /* How files are read and written; NULL for the defaults. */
 typedef struct tdm_file_options {
-    size_t budget; /* bytes of host memory for staging, at least 64 KiB; 0: 16 MiB */
-    /* Called now and then with bytes moved so far and in all; another status than TDM_OK ends the
-     * call with it (set no message: tdm_last_error says "cancelled"). NULL for none. */
+    size_t budget; /* bytes of host memory for staging, at least 64 KiB; 0: 16 MiB. A device whose
+                      memory is the host's (cpu) needs none */
+    /* Called after each chunk, in the calling thread, with bytes moved so far and in all; another
+     * status than TDM_OK ends the call with it (set no message: tdm_last_error says "cancelled").
+     * Never called when there are no bytes to move. NULL for none. */
     tdm_status (*progress)(uint64_t done, uint64_t total, void *user);
     void *user;
 } tdm_file_options;
 
 /* Writes all tensors, which are on the queue's device, and the metadata. The queue's earlier work
  * is seen. Written beside `path`, then synced and renamed over it: a failure leaves an old file
- * whole and nothing behind. Tensors are ordered as Python's safetensors does (larger dtypes first,
- * then by name), so that equal content gives equal bytes; metadata by key. */
+ * whole and nothing behind. A symbolic link's file is replaced; the mode of an old file is kept.
+ * Tensors with gaps are packed on the device first, one at a time. Tensors are ordered as Python's
+ * safetensors does (larger dtypes first, then by name), so that equal content gives equal bytes;
+ * metadata by key, where Python's order is random. */
 TDM_API TDM_MUST_USE tdm_status tdm_save(tdm_queue *queue, const tdm_state_dict *dict,
                                          const char *path, const tdm_file_options *options);
 
-/* Reads a file onto the queue's device: no more host memory than the budget beside the header.
- * *dict is NULL on failure. Nothing is allocated that the file's size does not justify. */
+/* Reads a file onto the queue's device, in the order of its bytes, each tensor into a buffer of its
+ * own: no more host memory than the budget beside the header. Has arrived when the call returns.
+ * *dict is NULL on failure. Nothing is allocated that the file's size does not justify. A file that
+ * is cut short meanwhile is TDM_ERROR_IO. */
 TDM_API TDM_MUST_USE tdm_status tdm_load(tdm_queue *queue, const char *path,
                                          const tdm_file_options *options, tdm_state_dict **dict);
 
@@ -94,7 +102,7 @@ typedef struct tdm_file_entry {
     uint64_t offset; /* of the first byte, from the start of the file */
 } tdm_file_entry;
 
-/* Opens a file and checks its header. *file is NULL on failure. */
+/* Opens a file and checks its header. The file stays open. *file is NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_file_open(const char *path, tdm_file **file);
 
 /* NULL is allowed. */
@@ -104,14 +112,16 @@ TDM_API void tdm_file_close(tdm_file *file);
 TDM_API size_t tdm_file_count(const tdm_file *file);
 TDM_API TDM_MUST_USE tdm_status tdm_file_item(const tdm_file *file, size_t index,
                                               const tdm_file_entry **entry);
+/* TDM_ERROR_NOT_FOUND names the nearest name. */
 TDM_API TDM_MUST_USE tdm_status tdm_file_find(const tdm_file *file, const char *name,
                                               const tdm_file_entry **entry);
 
 /* The file's metadata; NULL when there is no such key. */
 TDM_API const char *tdm_file_get_metadata(const tdm_file *file, const char *key);
 
-/* Elements [first, first + count) of a tensor into y: contiguous, of its dtype, with count
- * elements, on the queue's device. Has arrived when the call returns. */
+/* Elements [first, first + count) of a tensor, row-major, into y: contiguous, of its dtype, with
+ * count elements, on the queue's device. `entry` is one that this file gave, not a copy. Has arrived
+ * when the call returns. */
 TDM_API TDM_MUST_USE tdm_status tdm_file_read(tdm_file *file, const tdm_file_entry *entry,
                                               int64_t first, int64_t count, tdm_queue *queue,
                                               const tdm_file_options *options, const tdm_tensor *y);

@@ -30,7 +30,7 @@ extern "C" {
     X(ERROR_OVERLAP, "an output overlaps an input")                                                \
     X(ERROR_READ_ONLY, "an output is read-only")                                                   \
     X(ERROR_DEVICE_MISMATCH, "the arguments are on different devices")                             \
-    X(ERROR_NOT_FOUND, "no such backend, device or provider")                                      \
+    X(ERROR_NOT_FOUND, "no such backend, device, provider or tensor")                              \
     X(ERROR_UNSUPPORTED, "this device or provider does not support the request")                   \
     X(ERROR_UNAVAILABLE, "a library, driver or device is missing on this machine")                 \
     X(ERROR_OUT_OF_MEMORY, "out of device or host memory")                                         \
