@@ -4,7 +4,7 @@
 enum {
     LEAST_BUDGET = 64 << 10,
     DEFAULT_BUDGET = 16 << 20,
-    DIRECT_PIECE = 64 << 20 /* without staging: large enough for all workers to have a part */
+    DIRECT_PIECE = 64 << 20 /* without staging: large enough for all workers to have shares */
 };
 
 tdm_status tdmi_file_job_check(const char *function, const tdm_queue *queue, const char *path,
@@ -19,12 +19,12 @@ tdm_status tdmi_file_job_check(const char *function, const tdm_queue *queue, con
 }
 
 tdm_status tdmi_file_job_start(tdmi_file_job *job) {
-    job->staging[0] = job->staging[1] = NULL;
-    job->piece = DIRECT_PIECE;
+    size_t budget = job->options ? job->options->budget : 0;
     tdm_device *device = job->queue->device;
+    job->staging[0] = job->staging[1] = NULL;
+    job->piece = budget ? budget : DIRECT_PIECE;
     if (device->facts->host_memory || job->total == 0) return TDM_OK;
-    size_t budget = job->options && job->options->budget ? job->options->budget : DEFAULT_BUDGET;
-    job->piece = budget / 2;
+    job->piece = (budget ? budget : DEFAULT_BUDGET) / 2;
     if (job->total < job->piece) job->piece = (size_t)job->total;
     for (int i = 0; i < 2; i++) {
         if (i == 1 && job->total <= job->piece) break; /* all goes through the first */
