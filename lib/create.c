@@ -118,18 +118,6 @@ tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data) {
     return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
 }
 
-tdm_status tdmi_pack(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *packed) {
-    if (tdm_tensor_is_contiguous(x)) {
-        *packed = *x;
-        (void)tdm_buffer_retain(x->buffer);
-        return TDM_OK;
-    }
-    TDMI_TRY(tdm_empty(queue->device, x->dtype, x->ndim, x->shape, packed));
-    tdm_status status = tdm_cast(queue, x, packed);
-    if (status != TDM_OK) tdm_tensor_release(packed);
-    return status;
-}
-
 void tdm_tensor_release(tdm_tensor *tensor) {
     if (!tensor) return;
     tdm_buffer_release(tensor->buffer);

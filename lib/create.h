@@ -5,7 +5,8 @@
 #include <tandem/create.h>
 
 /* A contiguous tensor with x's content, for the caller to release: x itself with one more
- * reference, or a copy that the queue, which is of x's device, makes. x has been checked. */
+ * reference, or a copy, bit by bit, that the queue, which is of x's device, makes. x has been
+ * checked; *packed is all zero on failure. */
 tdm_status tdmi_pack(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *packed) TDM_MUST_USE;
 
 #endif

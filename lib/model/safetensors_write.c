@@ -1,6 +1,7 @@
 /* Writing safetensors files. */
 #include <stdlib.h>
 
+#include "create.h"
 #include "file_job.h"
 #include "new_file.h"
 #include "safetensors.h"
@@ -15,57 +16,6 @@ typedef struct saving {
     const tdm_buffer *source;
     size_t at; /* of the tensor's first byte in source */
 } saving;
-
-/* ---- tensors with gaps ---- */
-
-/* The tensor as integers of the same width, which copies move bit by bit: as floats a NaN could
- * lose its payload, and f64 needs a device that computes with it. There are no 16-bit integers:
- * those dtypes become two bytes, one dimension more. */
-static tdm_tensor as_integers(const tdm_tensor *x) {
-    tdm_tensor y = *x;
-    size_t size = tdm_dtype_size(x->dtype);
-    y.dtype = size == 8 ? TDM_I64 : size == 4 ? TDM_I32 : TDM_U8;
-    if (size != 2) return y;
-    /* An extent of 1 may have any stride, even one that cannot be doubled. */
-    for (int i = 0; i < y.ndim; i++)
-        y.strides[i] = y.shape[i] > 1 ? 2 * y.strides[i] : 0;
-    y.offset *= 2;
-    y.shape[y.ndim] = 2;
-    y.strides[y.ndim] = 1;
-    y.ndim++;
-    return y;
-}
-
-static tdm_status copy_as_integers(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) {
-    tdm_tensor from = as_integers(x), to = as_integers(y);
-    return tdm_cast(queue, &from, &to);
-}
-
-static tdm_status copy_bits(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) {
-    if (tdm_dtype_size(x->dtype) != 2 || x->ndim < TDM_MAX_DIMS)
-        return copy_as_integers(queue, x, y);
-    /* No room for one dimension more: without the first one, then. */
-    for (int64_t i = 0; i < x->shape[0]; i++) {
-        tdm_tensor from, to;
-        TDMI_TRY(tdm_tensor_view(x, x->ndim - 1, x->shape + 1, x->strides + 1, i * x->strides[0],
-                                 &from));
-        TDMI_TRY(
-            tdm_tensor_view(y, y->ndim - 1, y->shape + 1, y->strides + 1, i * y->strides[0], &to));
-        TDMI_TRY(copy_as_integers(queue, &from, &to));
-    }
-    return TDM_OK;
-}
-
-static tdm_status pack(tdm_queue *queue, const tdm_tensor *x, size_t size, tdm_buffer **packed) {
-    TDMI_TRY(tdm_buffer_create(queue->device, size, packed));
-    tdm_tensor y;
-    tdm_status status = tdm_tensor_init(*packed, x->dtype, x->ndim, x->shape, 0, &y);
-    if (status == TDM_OK) status = copy_bits(queue, x, &y);
-    if (status == TDM_OK) return TDM_OK;
-    tdm_buffer_release(*packed);
-    *packed = NULL;
-    return status;
-}
 
 /* ---- the stream of bytes ---- */
 
@@ -84,7 +34,9 @@ static tdm_status enter_tensor(saving *all) {
         all->at = (size_t)tensor->offset * tdm_dtype_size(tensor->dtype);
         return TDM_OK;
     }
-    tdm_status status = pack(all->job.queue, tensor, (size_t)placed->size, &all->packed);
+    tdm_tensor packed;
+    tdm_status status = tdmi_pack(all->job.queue, tensor, &packed);
+    all->packed = packed.buffer;
     if (status != TDM_OK)
         return tdmi_fail_in(status, "'%.200s' has gaps and is packed first", placed->item->name);
     all->source = all->packed;

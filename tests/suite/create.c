@@ -110,15 +110,6 @@ Test(create, host_arrays) {
         memset(out, 0xa5, sizeof out);
         OK(tdm_to_host(queue, &t, out));
         CHECK(memcmp(in, out, 60 * size) == 0 && out[60 * size] == 0xa5, "other bytes came back");
-        /* NaNs of floats may lose their payload in a strided copy: integers as wide do not */
-        if (dtype_is_float(dtype)) {
-            double values[60];
-            for (int i = 0; i < 60; i++) {
-                values[i] = (double)random_integer(-99, 99);
-                encode(dtype, (long double)values[i], in + (size_t)i * size);
-            }
-            OK(tdm_buffer_write(queue, t.buffer, 0, in, 60 * size));
-        }
         OK(tdm_tensor_transpose(&t, 0, 2, &view));
         OK(tdm_tensor_slice(&view, 0, 1, 2, 3, &view));
         OK(tdm_to_host(queue, &view, out));

@@ -1,0 +1,131 @@
+/* A linear layer: its parameters, and its application as one matmul. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "core.h"
+
+#include <tandem/layers.h>
+
+enum { NAME = 512 };
+
+static tdm_status parameter_name(const char *function, const char *prefix, const char *which,
+                                 char name[NAME]) {
+    if (!prefix) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: prefix is NULL", function);
+    if (snprintf(name, NAME, "%s%s", prefix, which) >= NAME)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: prefix has %zu bytes, at most %d",
+                         function, strlen(prefix), NAME - 8);
+    return TDM_OK;
+}
+
+/* One parameter, uniform in [-bound, bound), into the dict. */
+static tdm_status add_parameter(tdm_queue *queue, tdm_generator *generator, double bound,
+                                const char *name, tdm_dtype dtype, int ndim, const int64_t *shape,
+                                tdm_state_dict *dict) {
+    tdm_tensor parameter;
+    TDMI_TRY(tdm_empty(queue->device, dtype, ndim, shape, &parameter));
+    tdm_status status = tdm_fill_uniform(queue, generator, -bound, bound, &parameter);
+    if (status == TDM_OK) status = tdm_state_dict_set(dict, name, &parameter);
+    tdm_tensor_release(&parameter);
+    return status;
+}
+
+tdm_status tdm_linear_create(tdm_queue *queue, tdm_generator *generator, const char *prefix,
+                             int64_t in_features, int64_t out_features, bool bias, tdm_dtype dtype,
+                             tdm_state_dict *dict) {
+    static const char function[] = "tdm_linear_create";
+    char weight_name[NAME], bias_name[NAME];
+    if (!queue || !generator || !dict)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
+                         !queue       ? "queue"
+                         : !generator ? "generator"
+                                      : "dict");
+    TDMI_TRY(parameter_name(function, prefix, "weight", weight_name));
+    TDMI_TRY(parameter_name(function, prefix, "bias", bias_name));
+    if (in_features < 1 || out_features < 1)
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: in_features is %lld and out_features %lld, at least 1", function,
+                         (long long)in_features, (long long)out_features);
+    if ((unsigned)dtype > TDM_BF16)
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                         "%s: dtype is %s, allowed are f32, f64, f16 and bf16", function,
+                         tdm_dtype_name(dtype));
+    const int64_t shape[] = {out_features, in_features};
+    const double bound = 1 / sqrt((double)in_features);
+    tdm_status status = add_parameter(queue, generator, bound, weight_name, dtype, 2, shape, dict);
+    if (status == TDM_OK && bias)
+        status = add_parameter(queue, generator, bound, bias_name, dtype, 1, shape, dict);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+}
+
+/* [..., cols] as a matrix, which matmul takes without a batch. */
+static tdm_status as_matrix(const char *function, const char *name, const tdm_tensor *x,
+                            tdm_tensor *matrix) {
+    tdmi_rows rows;
+    TDMI_TRY(tdmi_rows_of(function, name, x, &rows));
+    *matrix = *x;
+    matrix->ndim = 2;
+    matrix->shape[0] = rows.rows;
+    matrix->shape[1] = rows.cols;
+    matrix->strides[0] = rows.stride;
+    matrix->strides[1] = 1;
+    return TDM_OK;
+}
+
+static tdm_status check_shapes(const char *function, const tdm_tensor *x, const tdm_tensor *weight,
+                               const tdm_tensor *y) {
+    char a[128], b[128];
+    int last = x->ndim - 1;
+    if (weight->ndim != 2)
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: the shape of weight is %s, it must be "
+                         "[out, in]",
+                         function, tdmi_shape_text(weight, a));
+    if (x->shape[last] != weight->shape[1])
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: the last dimension of x, %s, must be the last one of weight, %s",
+                         function, tdmi_shape_text(x, a), tdmi_shape_text(weight, b));
+    bool fits = y->ndim == x->ndim && y->shape[last] == weight->shape[0];
+    for (int i = 0; fits && i < last; i++)
+        fits = y->shape[i] == x->shape[i];
+    if (fits) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                     "%s: the shape of y is %s; it must be that of x, %s, with %lld as its last "
+                     "dimension",
+                     function, tdmi_shape_text(y, a), tdmi_shape_text(x, b),
+                     (long long)weight->shape[0]);
+}
+
+tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
+                      const tdm_tensor *bias, tdm_activation activation, const tdm_tensor *y) {
+    static const char function[] = "tdm_linear";
+    const tdmi_arg args[] = {{"x", x, 0, 0},
+                             {"weight", weight, 0, 0},
+                             {"bias", bias, TDMI_ARG_OPTIONAL, 0},
+                             {"y", y, TDMI_ARG_OUTPUT, 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 4));
+    TDMI_TRY(check_shapes(function, x, weight, y));
+    tdm_tensor x_rows, y_rows;
+    TDMI_TRY(as_matrix(function, "x", x, &x_rows));
+    TDMI_TRY(as_matrix(function, "y", y, &y_rows));
+    tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+    options.transpose_b = true;
+    options.bias = bias;
+    options.activation = activation;
+    tdm_status status = tdm_matmul(queue, &options, &x_rows, weight, &y_rows);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+}
+
+tdm_status tdm_linear_apply(tdm_queue *queue, const tdm_state_dict *dict, const char *prefix,
+                            const tdm_tensor *x, tdm_activation activation, const tdm_tensor *y) {
+    static const char function[] = "tdm_linear_apply";
+    char name[NAME];
+    tdm_tensor weight, bias;
+    TDMI_TRY(parameter_name(function, prefix, "weight", name));
+    tdm_status status = tdm_state_dict_get(dict, name, &weight);
+    if (status != TDM_OK) return tdmi_fail_in(status, "%s", function);
+    TDMI_TRY(parameter_name(function, prefix, "bias", name));
+    bool has_bias = tdm_state_dict_get(dict, name, &bias) == TDM_OK;
+    return tdm_linear(queue, x, &weight, has_bias ? &bias : NULL, activation, y);
+}

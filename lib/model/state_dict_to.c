@@ -1,0 +1,62 @@
+/* A whole state dict moved to another device. */
+#include <stdlib.h>
+
+#include "check.h"
+#include "core.h"
+#include "move.h"
+#include "state_dict.h"
+
+static tdm_status check_items(const char *function, const tdm_queue *queue,
+                              const tdm_state_dict *dict) {
+    for (size_t i = 0; i < tdm_state_dict_count(dict); i++) {
+        const tdmi_dict_item *item = tdmi_state_dict_at(dict, i);
+        tdmi_arg arg = {item->name, &item->tensor, TDMI_ARG_ANY_DTYPE, 0};
+        TDMI_TRY(tdmi_check_args(function, queue, &arg, 1));
+    }
+    return TDM_OK;
+}
+
+/* The same names, metadata and scalars with the tensors y. */
+static tdm_status fill(tdm_state_dict *moved, const tdm_state_dict *dict, const tdm_tensor *y) {
+    for (size_t i = 0; i < tdm_state_dict_count(dict); i++) {
+        const tdmi_dict_item *item = tdmi_state_dict_at(dict, i);
+        TDMI_TRY(tdmi_state_dict_put(moved, item->name, &y[i], item->scalar));
+    }
+    for (size_t i = 0; i < tdm_state_dict_metadata_count(dict); i++) {
+        const char *key, *value;
+        TDMI_TRY(tdm_state_dict_metadata_item(dict, i, &key, &value));
+        TDMI_TRY(tdm_state_dict_set_metadata(moved, key, value));
+    }
+    return TDM_OK;
+}
+
+tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_state_dict *dict, tdm_device *device,
+                             tdm_state_dict **moved) {
+    static const char function[] = "tdm_state_dict_to";
+    if (!moved) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: moved is NULL", function);
+    *moved = NULL;
+    if (!queue || !dict || !device)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
+                         !queue  ? "queue"
+                         : !dict ? "dict"
+                                 : "device");
+    TDMI_TRY(tdmi_device_usable(device));
+    TDMI_TRY(check_items(function, queue, dict));
+    size_t count = tdm_state_dict_count(dict);
+    tdm_tensor *x = calloc(2 * count + 1, sizeof *x), *y = x + count;
+    if (!x) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    for (size_t i = 0; i < count; i++)
+        x[i] = tdmi_state_dict_at(dict, i)->tensor;
+    tdm_status status = tdmi_move(function, queue, count, x, device, y);
+    if (status == TDM_OK) {
+        status = tdm_state_dict_create(moved);
+        if (status == TDM_OK) status = fill(*moved, dict, y);
+        for (size_t i = 0; i < count; i++)
+            tdm_tensor_release(&y[i]); /* the dict has references of its own */
+    }
+    free(x);
+    if (status == TDM_OK) return TDM_OK;
+    tdm_state_dict_destroy(*moved);
+    *moved = NULL;
+    return status;
+}

@@ -1,0 +1,310 @@
+/* The linear layer, and one function on several devices. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/array.h"
+#include "support/philox.h"
+#include "support/reference.h"
+
+TestSuite(layers, .init = device_open, .fini = device_close);
+
+/* Parameters as PyTorch's nn.Linear has them, from one stream: the weight, then the bias. */
+Test(layers, linear_parameters) {
+    for (int d = 0; d < 4; d++) {
+        tdm_dtype dtype = float_dtypes[d];
+        tdm_generator generator = {random_bits(), 100};
+        tdm_state_dict *dict = NULL;
+        tdm_tensor weight, bias;
+        check_case("%s, seed %llu", tdm_dtype_name(dtype), (unsigned long long)generator.seed);
+        uint64_t seed = generator.seed;
+        OK(tdm_state_dict_create(&dict));
+        if (!OK(tdm_linear_create(queue, &generator, "fc.", 9, 5, true, dtype, dict))) continue;
+        CHECK(generator.next == 150, "next is %llu", (unsigned long long)generator.next);
+        CHECK(tdm_state_dict_count(dict) == 2, "%zu parameters", tdm_state_dict_count(dict));
+        OK(tdm_state_dict_get(dict, "fc.weight", &weight));
+        OK(tdm_state_dict_get(dict, "fc.bias", &bias));
+        CHECK(weight.ndim == 2 && weight.shape[0] == 5 && weight.shape[1] == 9 && bias.ndim == 1 &&
+                  bias.shape[0] == 5 && weight.dtype == dtype && bias.dtype == dtype,
+              "other shapes or dtypes");
+        unsigned char got[50 * 8], want[8];
+        size_t size = tdm_dtype_size(dtype);
+        OK(tdm_to_host(queue, &weight, got));
+        OK(tdm_to_host(queue, &bias, got + 45 * size));
+        for (int i = 0; i < 50; i++) {
+            philox_uniform(seed, 100 + (uint64_t)i, dtype, -1.0 / 3, 1.0 / 3, want);
+            CHECK(memcmp(got + (size_t)i * size, want, size) == 0, "parameter %d", i);
+        }
+        OK(tdm_linear_create(queue, &generator, "", 1, 1, false, dtype, dict));
+        CHECK(tdm_state_dict_count(dict) == 3, "without a bias: %zu", tdm_state_dict_count(dict));
+        tdm_state_dict_destroy(dict);
+    }
+}
+
+/* y = activation(x wᵀ + b) for x of one to three dimensions. */
+Test(layers, linear) {
+    for (int d = 0; d < 4; d++) {
+        for (int turn = 0; turn < 4; turn++) {
+            tdm_dtype dtype = float_dtypes[d];
+            const int64_t in = turn == 1 ? 1 : 33, out = turn == 2 ? 1 : 20;
+            const int64_t x_shape[] = {3, 7, in}, y_shape[] = {3, 7, out};
+            int skip = turn == 3 ? 2 : turn == 0 ? 0 : 1; /* dimensions left out */
+            int64_t rows = skip == 0 ? 21 : skip == 1 ? 7 : 1;
+            array *x = array_new(dtype, 3 - skip, x_shape + skip, NULL);
+            array *w = array_2d(dtype, out, in, in), *b = array_1d(dtype, out);
+            array *y = array_new(dtype, 3 - skip, y_shape + skip, NULL);
+            array_uniform(x, -1, 1);
+            array_uniform(w, -1, 1);
+            array_uniform(b, -1, 1);
+            ref_gemm gemm = {.dtype = dtype,
+                             .m = rows,
+                             .n = out,
+                             .k = in,
+                             .transpose_b = true,
+                             .alpha = 1,
+                             .a = x->v,
+                             .b = w->v,
+                             .bias = turn == 2 ? NULL : b->v,
+                             .activation = turn ? TDM_ACTIVATION_NONE : TDM_ACTIVATION_RELU};
+            double *want = numbers(y->count), *bound = numbers(y->count);
+            ref_matmul(&gemm, want, bound);
+            check_case("%s, turn %d", tdm_dtype_name(dtype), turn);
+            OK(tdm_linear(queue, &x->t, &w->t, turn == 2 ? NULL : &b->t, gemm.activation, &y->t));
+            ARRAY_CHECK(y, want, bound);
+            tdm_state_dict *dict = NULL;
+            array_constant(y, 0);
+            OK(tdm_state_dict_create(&dict));
+            OK(tdm_state_dict_set(dict, "net.0.weight", &w->t));
+            if (turn != 2) OK(tdm_state_dict_set(dict, "net.0.bias", &b->t));
+            OK(tdm_linear_apply(queue, dict, "net.0.", &x->t, gemm.activation, &y->t));
+            ARRAY_CHECK(y, want, bound);
+            tdm_state_dict_destroy(dict);
+            array_free_all();
+        }
+    }
+}
+
+Test(layers, linear_refusals) {
+    tdm_state_dict *dict = NULL;
+    tdm_generator g = {1, 0};
+    const tdm_status argument = TDM_ERROR_INVALID_ARGUMENT, shape = TDM_ERROR_INVALID_SHAPE;
+    OK(tdm_state_dict_create(&dict));
+    REFUSED(tdm_linear_create(NULL, &g, "", 1, 1, true, TDM_F32, dict), argument, "queue is NULL");
+    REFUSED(tdm_linear_create(queue, NULL, "", 1, 1, true, TDM_F32, dict), argument, "generator");
+    REFUSED(tdm_linear_create(queue, &g, NULL, 1, 1, true, TDM_F32, dict), argument, "prefix");
+    REFUSED(tdm_linear_create(queue, &g, "", 1, 1, true, TDM_F32, NULL), argument, "dict");
+    REFUSED(tdm_linear_create(queue, &g, "", 0, 1, true, TDM_F32, dict), shape, "in_features is 0");
+    REFUSED(tdm_linear_create(queue, &g, "", 1, -4, true, TDM_F32, dict), shape, "-4");
+    REFUSED(tdm_linear_create(queue, &g, "", 1, 1, true, TDM_I32, dict), TDM_ERROR_INVALID_DTYPE,
+            "i32");
+    CHECK(tdm_state_dict_count(dict) == 0 && g.next == 0, "a refused call changed something");
+    array *x = array_2d(TDM_F32, 4, 3, 3), *w = array_2d(TDM_F32, 2, 5, 5);
+    array *y = array_2d(TDM_F32, 4, 2, 2), *b = array_1d(TDM_F32, 3),
+          *v = array_2d(TDM_F32, 2, 3, 3);
+    REFUSED(tdm_linear(queue, &x->t, &w->t, NULL, TDM_ACTIVATION_NONE, &y->t), shape,
+            "x, [4, 3]|weight, [2, 5]");
+    REFUSED(tdm_linear(queue, &x->t, &b->t, NULL, TDM_ACTIVATION_NONE, &y->t), shape,
+            "weight is [3]|[out, in]");
+    REFUSED(tdm_linear(queue, &x->t, &v->t, NULL, TDM_ACTIVATION_NONE, &x->t), TDM_ERROR_OVERLAP,
+            "y|x");
+    REFUSED(tdm_linear(queue, &x->t, &v->t, NULL, TDM_ACTIVATION_NONE, &w->t), shape,
+            "y is [2, 5]");
+    REFUSED(tdm_linear(queue, &x->t, &v->t, &b->t, TDM_ACTIVATION_NONE, &y->t), shape, "bias");
+    OK(tdm_state_dict_set(dict, "head.weight", &v->t));
+    REFUSED(tdm_linear_apply(queue, dict, "heads.", &x->t, TDM_ACTIVATION_NONE, &y->t),
+            TDM_ERROR_NOT_FOUND, "tdm_linear_apply|heads.weight|head.weight");
+    tdm_state_dict_destroy(dict);
+}
+
+/* ---- several devices ---- */
+
+enum { DEVICES_MOST = 8 };
+static tdm_device *devices[DEVICES_MOST];
+static size_t device_count;
+
+/* The device under test first, then every other. */
+static void open_all(void) {
+    size_t listed = 0;
+    devices[0] = tdm_device_retain(device);
+    device_count = 1;
+    OK(tdm_get_device_count(&listed));
+    for (size_t i = 0; i < listed && device_count < DEVICES_MOST; i++) {
+        const tdm_device_info *info;
+        if (!OK(tdm_get_device_info(i, &info)) || info == tdm_device_get_info(device)) continue;
+        if (OK(tdm_device_open(info->id, &devices[device_count]))) device_count++;
+    }
+    CHECK(device_count > 1, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
+}
+
+static void close_all(void) {
+    for (size_t i = 0; i < device_count; i++)
+        tdm_device_release(devices[i]);
+}
+
+/* A whole dict moved at once, with its metadata, to every device. */
+Test(layers, state_dict_to) {
+    open_all();
+    array *a = array_2d(TDM_F32, 5, 7, 9), *b = array_1d(TDM_U8, 11), *c = array_1d(TDM_F64, 0);
+    array_integers(a, -9, 9);
+    array_integers(b, 0, 9);
+    tdm_state_dict *dict = NULL, *moved = NULL;
+    OK(tdm_state_dict_create(&dict));
+    OK(tdm_state_dict_set(dict, "a", &a->t));
+    OK(tdm_state_dict_set(dict, "b", &b->t));
+    OK(tdm_state_dict_set(dict, "c", &c->t));
+    OK(tdm_state_dict_set_metadata(dict, "format", "pt"));
+    for (size_t d = 0; d < device_count; d++) {
+        tdm_queue *there = NULL;
+        check_case("to %s", tdm_device_get_info(devices[d])->id);
+        OK(tdm_queue_create(devices[d], 0, &there));
+        if (!OK(tdm_state_dict_to(queue, dict, devices[d], &moved))) continue;
+        CHECK(tdm_state_dict_count(moved) == 3, "%zu tensors", tdm_state_dict_count(moved));
+        const char *format = tdm_state_dict_get_metadata(moved, "format");
+        CHECK(format && strcmp(format, "pt") == 0, "the metadata is lost");
+        tdm_tensor t;
+        float got[35];
+        unsigned char bytes[11];
+        OK(tdm_state_dict_get(moved, "a", &t));
+        CHECK(tdm_tensor_get_device(&t) == devices[d], "a is elsewhere");
+        OK(tdm_to_host(there, &t, got));
+        for (int i = 0; i < 35; i++)
+            CHECK((double)got[i] == a->v[i], "a[%d]", i);
+        OK(tdm_state_dict_get(moved, "b", &t));
+        OK(tdm_to_host(there, &t, bytes));
+        for (int i = 0; i < 11; i++)
+            CHECK(bytes[i] == (unsigned char)b->v[i], "b[%d]", i);
+        tdm_state_dict_destroy(moved);
+        tdm_queue_destroy(there);
+    }
+    REFUSED(tdm_state_dict_to(queue, dict, NULL, &moved), TDM_ERROR_INVALID_ARGUMENT, "device");
+    REFUSED(tdm_state_dict_to(queue, NULL, device, &moved), TDM_ERROR_INVALID_ARGUMENT, "dict");
+    tdm_state_dict_destroy(dict);
+    close_all();
+}
+
+/* y = x wᵀ + b, and what each replica saw. */
+typedef struct seen {
+    int64_t rows[DEVICES_MOST];
+    size_t fails_on; /* index of the replica that fails, or SIZE_MAX */
+} seen;
+
+static tdm_status apply(const tdm_replica *replica, void *user) {
+    seen *s = user;
+    s->rows[replica->index] = replica->inputs[0].shape[0];
+    if (replica->index == s->fails_on) {
+        tdm_tensor none = {0};
+        return tdm_add(replica->queue, &none, &none, &none); /* leaves a message */
+    }
+    return tdm_linear_apply(replica->queue, replica->parameters, "", &replica->inputs[0],
+                            TDM_ACTIVATION_NONE, replica->output);
+}
+
+/* A batch over one to all devices equals the batch on one, in order, for batches that divide, that
+ * do not, and that are smaller than the number of devices; twice with one mirror. */
+Test(layers, mirror) {
+    open_all();
+    static const int64_t batches[] = {64, 7, 1, 0};
+    tdm_state_dict *dict = NULL;
+    tdm_generator generator = {random_bits(), 0};
+    OK(tdm_state_dict_create(&dict));
+    OK(tdm_linear_create(queue, &generator, "", 12, 5, true, TDM_F32, dict));
+    for (size_t count = 1; count <= device_count; count++) {
+        tdm_mirror *mirror = NULL;
+        if (!OK(tdm_mirror_create(queue, dict, count, devices, &mirror))) continue;
+        CHECK(tdm_mirror_get_parameters(mirror, count - 1) &&
+                  !tdm_mirror_get_parameters(mirror, count),
+              "the parameters of %zu devices", count);
+        for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+            int64_t batch = batches[i];
+            array *x = array_2d(TDM_F32, batch, 12, 14), *y = array_2d(TDM_F32, batch, 5, 5);
+            array *one = array_2d(TDM_F32, batch, 5, 5);
+            array_uniform(x, -1, 1);
+            seen s = {.fails_on = SIZE_MAX};
+            check_case("%lld rows on %zu devices", (long long)batch, count);
+            OK(tdm_linear_apply(queue, dict, "", &x->t, TDM_ACTIVATION_NONE, &one->t));
+            OK(tdm_mirror_run(mirror, queue, apply, &s, 1, &x->t, &y->t));
+            int64_t rows = 0;
+            for (size_t d = 0; d < count; d++) {
+                int64_t part = batch / (int64_t)count + ((int64_t)d < batch % (int64_t)count);
+                CHECK(s.rows[d] == part, "device %zu had %lld rows", d, (long long)s.rows[d]);
+                rows += s.rows[d];
+            }
+            CHECK(rows == batch, "%lld rows in all", (long long)rows);
+            unsigned char *now = malloc(one->bytes + 1);
+            double *want = numbers(one->count + 1), *bound = numbers(one->count + 1);
+            if (!now) abort();
+            array_download(one, now);
+            array_decode(one, now, want);
+            for (int64_t k = 0; k < one->count; k++)
+                bound[k] = 64 * dtype_eps(TDM_F32);
+            ARRAY_CHECK(y, want, bound);
+            free(now);
+            array_free_all();
+        }
+        tdm_mirror_destroy(mirror);
+    }
+    tdm_state_dict_destroy(dict);
+    close_all();
+}
+
+/* One replica fails: its device is named, nothing leaks, and the mirror works on. */
+Test(layers, mirror_failure) {
+    open_all();
+    tdm_state_dict *dict = NULL;
+    tdm_generator generator = {1, 0};
+    tdm_mirror *mirror = NULL;
+    OK(tdm_state_dict_create(&dict));
+    OK(tdm_linear_create(queue, &generator, "", 4, 3, true, TDM_F32, dict));
+    OK(tdm_mirror_create(queue, dict, device_count, devices, &mirror));
+    array *x = array_2d(TDM_F32, 20, 4, 4), *y = array_2d(TDM_F32, 20, 3, 3);
+    array_uniform(x, -1, 1);
+    tdm_memory_stats before[DEVICES_MOST], after;
+    for (size_t d = 0; d < device_count; d++)
+        OK(tdm_device_get_memory_stats(devices[d], &before[d]));
+    for (size_t d = 0; d < device_count; d++) {
+        char words[128];
+        seen s = {.fails_on = d};
+        snprintf(words, sizeof words, "tdm_mirror_run|on %s|tdm_add|buffer",
+                 tdm_device_get_info(devices[d])->id);
+        check_case("device %zu fails", d);
+        REFUSED(tdm_mirror_run(mirror, queue, apply, &s, 1, &x->t, &y->t),
+                TDM_ERROR_INVALID_ARGUMENT, words);
+        s.fails_on = SIZE_MAX;
+        OK(tdm_mirror_run(mirror, queue, apply, &s, 1, &x->t, &y->t));
+    }
+    for (size_t d = 0; d < device_count; d++) {
+        OK(tdm_device_get_memory_stats(devices[d], &after));
+        CHECK(after.in_use == before[d].in_use, "%llu bytes more in use on device %zu",
+              (unsigned long long)(after.in_use - before[d].in_use), d);
+    }
+    tdm_mirror_destroy(mirror);
+    tdm_state_dict_destroy(dict);
+    close_all();
+}
+
+Test(layers, mirror_refusals) {
+    open_all();
+    tdm_state_dict *dict = NULL;
+    tdm_mirror *mirror = NULL;
+    const tdm_status argument = TDM_ERROR_INVALID_ARGUMENT;
+    tdm_device *twice[] = {devices[0], devices[1], devices[0]};
+    seen s = {.fails_on = SIZE_MAX};
+    OK(tdm_state_dict_create(&dict));
+    REFUSED(tdm_mirror_create(queue, dict, 0, devices, &mirror), argument, "count is 0");
+    REFUSED(tdm_mirror_create(queue, dict, 3, twice, &mirror), argument, "devices[0]|devices[2]");
+    REFUSED(tdm_mirror_create(queue, dict, 1, NULL, &mirror), argument, "devices is NULL");
+    REFUSED(tdm_mirror_create(queue, NULL, 1, devices, &mirror), argument, "dict is NULL");
+    REFUSED(tdm_mirror_create(queue, dict, 1, devices, NULL), argument, "mirror is NULL");
+    OK(tdm_mirror_create(queue, dict, 1, devices, &mirror));
+    array *x = array_2d(TDM_F32, 4, 3, 3), *y = array_2d(TDM_F32, 5, 3, 3);
+    REFUSED(tdm_mirror_run(mirror, queue, apply, &s, 1, &x->t, &y->t), TDM_ERROR_INVALID_SHAPE,
+            "unequal|inputs[0] is [4, 3]|output is [5, 3]");
+    REFUSED(tdm_mirror_run(mirror, queue, NULL, &s, 1, &x->t, &y->t), argument, "function");
+    REFUSED(tdm_mirror_run(NULL, queue, apply, &s, 1, &x->t, &y->t), argument, "mirror");
+    REFUSED(tdm_mirror_run(mirror, queue, apply, &s, 1, NULL, &y->t), argument, "inputs");
+    tdm_mirror_destroy(mirror);
+    tdm_mirror_destroy(NULL);
+    tdm_state_dict_destroy(dict);
+    close_all();
+}
