@@ -8,8 +8,8 @@
  * dtypes (F32 F64 F16 BF16 I32 I64 U8), shape, offsets inside the file, neither overlapping nor
  * leaving holes, size = product of the shape. What is wrong is TDM_ERROR_IO, and the message names
  * the file and the byte. Only regular files are read or replaced. A library that was built without
- * TANDEM_SAFETENSORS refuses files with TDM_ERROR_UNSUPPORTED. A scalar (shape []) is a tensor of shape [1] here and is written as a scalar again, unless
- * it was replaced.
+ * TANDEM_SAFETENSORS refuses files with TDM_ERROR_UNSUPPORTED. A scalar (shape []) is a tensor of
+ * shape [1] here and is written as a scalar again, unless it was replaced.
  *
  * Threads: a dict may be read from several threads, or changed by one; a file may be read from
  * several, each with a queue of its own. */
@@ -120,8 +120,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_file_find(const tdm_file *file, const char *
 TDM_API const char *tdm_file_get_metadata(const tdm_file *file, const char *key);
 
 /* Elements [first, first + count) of a tensor, row-major, into y: contiguous, of its dtype, with
- * count elements, on the queue's device. `entry` is one that this file gave, not a copy. Has arrived
- * when the call returns. */
+ * count elements, on the queue's device. `entry` is one that this file gave, not a copy. Has
+ * arrived when the call returns. */
 TDM_API TDM_MUST_USE tdm_status tdm_file_read(tdm_file *file, const tdm_file_entry *entry,
                                               int64_t first, int64_t count, tdm_queue *queue,
                                               const tdm_file_options *options, const tdm_tensor *y);
