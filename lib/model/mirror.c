@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "core.h"
-#include "move.h"
+#include "tensors/move.h"
 
 #include <tandem/layers.h>
 

@@ -1,7 +1,7 @@
 /* Writing safetensors files. */
 #include <stdlib.h>
 
-#include "create.h"
+#include "tensors/create.h"
 #include "file_job.h"
 #include "new_file.h"
 #include "safetensors.h"

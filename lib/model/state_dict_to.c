@@ -3,7 +3,7 @@
 
 #include "check.h"
 #include "core.h"
-#include "move.h"
+#include "tensors/move.h"
 #include "state_dict.h"
 
 static tdm_status check_items(const char *function, const tdm_queue *queue,

@@ -5,7 +5,8 @@
 #include "kernels.h"
 
 #define TEST_KERNEL_LIST(X)                                                                        \
-    X(share) X(lanes) X(sum) X(carry) X(largest) X(write) X(write2) X(local) X(number) X(variant)
+    X(share)                                                                                       \
+    X(lanes) X(sum) X(carry) X(largest) X(write) X(write2) X(local) X(number) X(words) X(variant)
 
 enum {
 #define TEST_KERNEL_ENUM(name) TEST_##name,

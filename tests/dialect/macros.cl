@@ -10,6 +10,7 @@ OPS(write, 1, 1)
 OPS(write2, 1, 1)
 OPS(local, 1, 1)
 OPS(number, 1, 1)
+OPS(words, 1, 1)
 OPS(variant, 3, 1)
 
 /* FOR_ROWS, LANE: y[row] = row, once each, and z counts. */
@@ -178,6 +179,32 @@ KERNEL3(number, tdm_rows_args, const T, x, T, y, T, z)
             const ACC v = ABS(LOAD(xr, j));
             STORE(y, row * args.y_stride + j, SQRT(v) * EXP(-v) + MIN(epsilon, (ACC)1));
             STORE(z, row * args.y_stride + j, IS_FINITE(v) ? (ACC)1 : (ACC)0);
+        }
+    }
+}
+
+/* FMA: with a = 1 + eps, y = (a a - (1 + 2 eps)) / eps^2, which is 0 when the product is rounded.
+ * WORDS, WORDS_LEN, WORDS_FROM, MUL_WORDS: z = 1 when each lane's products of low halves are right,
+ * whatever is in the upper ones. */
+KERNEL3(words, tdm_rows_args, const T, x, T, y, T, z)
+{
+    LOCAL_ARRAY(tdm_u64, products, LANES * WORDS_LEN);
+    LOCAL_ARRAY(ACC, scratch, LANES);
+    const ACC big = (ACC)8388608 * (sizeof(ACC) == 8 ? (ACC)536870912 : (ACC)1), eps = 1 / big;
+    FOR_ROWS(row, args.rows)
+    {
+        const tdm_u64 start = ((tdm_u64)0xdeadbeefu << 32) + 0xfffffffeu + (tdm_u64)(row + LANE);
+        ((LOCAL WORDS *)products)[LANE] = MUL_WORDS(WORDS_FROM(start), 0xd2511f53u);
+        ACC right = 0;
+        for (tdm_i32 k = 0; k < WORDS_LEN; k++) {
+            const tdm_u64 want = (tdm_u64)(tdm_u32)(start + (tdm_u64)k) * 0xd2511f53u;
+            right += products[LANE * WORDS_LEN + k] == want ? (ACC)1 : (ACC)0;
+        }
+        right = GROUP_SUM(scratch, right);
+        if (LANE == 0) {
+            const ACC a = (ACC)1 + eps, b = -((ACC)1 + 2 * eps);
+            STORE(y, row * args.y_stride, FMA(a, a, b) * big * big);
+            STORE(z, row * args.y_stride, right / (ACC)(LANES * WORDS_LEN));
         }
     }
 }

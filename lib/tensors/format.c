@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,31 @@ typedef struct style {
     bool is_float, whole, scientific; /* whole: all are integers, "1." */
     int width;
 } style;
+
+typedef struct builder {
+    char *bytes; /* with a 0 at the end */
+    size_t length, capacity;
+    bool short_of_memory;
+} builder;
+
+__attribute__((format(printf, 2, 3))) static void append(builder *t, const char *format, ...) {
+    char piece[512]; /* more than any caller's */
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(piece, sizeof piece, format, arguments);
+    va_end(arguments);
+    if (size < 0 || t->short_of_memory) return;
+    if (t->length + (size_t)size >= t->capacity) {
+        size_t capacity = 2 * t->capacity + sizeof piece;
+        char *grown = realloc(t->bytes, capacity);
+        t->short_of_memory = !grown;
+        if (!grown) return;
+        t->bytes = grown;
+        t->capacity = capacity;
+    }
+    memcpy(t->bytes + t->length, piece, (size_t)size + 1);
+    t->length += (size_t)size;
+}
 
 static bool is_cut(const excerpt *e, int dim) { return e->shape[dim] < e->x->shape[dim]; }
 
@@ -137,15 +163,15 @@ static int64_t integer_value(const excerpt *e, int64_t i) {
     return i64;
 }
 
-enum { TEXT = 400 }; /* an f64 without exponent has up to 309 digits */
+enum { VALUE = 400 }; /* an f64 without exponent has up to 309 digits */
 
-static int write_value(const excerpt *e, const style *s, int64_t i, char text[TEXT]) {
-    if (!s->is_float) return snprintf(text, TEXT, "%" PRId64, integer_value(e, i));
+static int write_value(const excerpt *e, const style *s, int64_t i, char text[VALUE]) {
+    if (!s->is_float) return snprintf(text, VALUE, "%" PRId64, integer_value(e, i));
     double v = float_value(e, i);
-    if (isnan(v)) return snprintf(text, TEXT, "nan");
-    if (s->scientific) return snprintf(text, TEXT, "%.*e", PRECISION, v);
-    if (s->whole) return snprintf(text, TEXT, isinf(v) ? "%.0f" : "%.0f.", v);
-    return snprintf(text, TEXT, "%.*f", PRECISION, v);
+    if (isnan(v)) return snprintf(text, VALUE, "nan");
+    if (s->scientific) return snprintf(text, VALUE, "%.*e", PRECISION, v);
+    if (s->whole) return snprintf(text, VALUE, isinf(v) ? "%.0f" : "%.0f.", v);
+    return snprintf(text, VALUE, "%.*f", PRECISION, v);
 }
 
 static style choose_style(const excerpt *e) {
@@ -161,42 +187,43 @@ static style choose_style(const excerpt *e) {
     s.scientific =
         largest > 0 && (largest / least > 1000 || largest > 1e8 || (!s.whole && least < 1e-4));
     for (int64_t i = 0; i < e->count; i++) {
-        char text[TEXT];
+        char value[VALUE];
         if (s.is_float && (!isfinite(float_value(e, i)) || float_value(e, i) == 0)) continue;
-        int width = write_value(e, &s, i, text);
+        int width = write_value(e, &s, i, value);
         if (width > s.width) s.width = width;
     }
     return s;
 }
 
-static void write_vector(FILE *out, const excerpt *e, const style *s, int indent, int64_t first) {
+static void write_vector(builder *out, const excerpt *e, const style *s, int indent,
+                         int64_t first) {
     int dim = e->x->ndim - 1;
     int per_line = (LINE - indent) / (s->width + 2), in_line = 0;
     if (per_line < 1) per_line = 1;
-    fputc('[', out);
+    append(out, "[");
     for (int64_t i = 0; i < e->shape[dim]; i++) {
         bool gap = is_cut(e, dim) && i == EDGE;
         for (int turn = gap ? 0 : 1; turn < 2; turn++) {
-            char text[TEXT];
+            char value[VALUE];
             if (in_line == per_line) {
-                fprintf(out, ",\n%*s", indent + 1, "");
+                append(out, ",\n%*s", indent + 1, "");
                 in_line = 0;
             } else if (i > 0 || turn == 0) {
-                fputs(", ", out);
+                append(out, ", ");
             }
             in_line++;
             if (turn == 0) {
-                fputs(" ...", out);
+                append(out, " ...");
             } else {
-                write_value(e, s, first + i, text);
-                fprintf(out, "%*s", s->width, text);
+                write_value(e, s, first + i, value);
+                append(out, "%*s", s->width, value);
             }
         }
     }
-    fputc(']', out);
+    append(out, "]");
 }
 
-static void write_block(FILE *out, const excerpt *e, const style *s, int dim, int indent,
+static void write_block(builder *out, const excerpt *e, const style *s, int dim, int indent,
                         int64_t first) {
     if (dim == e->x->ndim - 1) {
         write_vector(out, e, s, indent, first);
@@ -205,67 +232,53 @@ static void write_block(FILE *out, const excerpt *e, const style *s, int dim, in
     int64_t below = 1;
     for (int i = dim + 1; i < e->x->ndim; i++)
         below *= e->shape[i];
-    fputc('[', out);
+    append(out, "[");
     for (int64_t i = 0; i < e->shape[dim]; i++) {
         bool gap = is_cut(e, dim) && i == EDGE;
         for (int turn = gap ? 0 : 1; turn < 2; turn++) {
             if (i > 0 || turn == 0) {
-                fputc(',', out);
+                append(out, ",");
                 for (int line = dim + 1; line < e->x->ndim; line++)
-                    fputc('\n', out);
-                fprintf(out, "%*s", indent + 1, "");
+                    append(out, "\n");
+                append(out, "%*s", indent + 1, "");
             }
             if (turn == 0)
-                fputs("...", out);
+                append(out, "...");
             else
                 write_block(out, e, s, dim + 1, indent + 1, first + i * below);
         }
     }
-    fputc(']', out);
+    append(out, "]");
 }
 
 /* Shape, dtype and device, each on the last line as long as it fits. */
-static void write_suffixes(FILE *out, const char *values, const tdm_tensor *x) {
+static void write_suffixes(builder *out, const tdm_tensor *x) {
     char shape[128], texts[3][160];
     snprintf(texts[0], sizeof texts[0], "shape=%s", tdmi_shape_text(x, shape));
     snprintf(texts[1], sizeof texts[1], "dtype=%s", tdm_dtype_name(x->dtype));
     snprintf(texts[2], sizeof texts[2], "device=%s", x->buffer->device->facts->info.id);
-    const char *line = strrchr(values, '\n');
-    size_t length = line ? strlen(line + 1) : strlen(values);
+    const char *line = out->bytes ? strrchr(out->bytes, '\n') : NULL;
+    size_t length = line ? strlen(line + 1) : out->length;
     for (int i = 0; i < 3; i++) {
         size_t more = strlen(texts[i]) + 2;
         bool fits = length + more + 1 <= LINE;
         length = fits ? length + more : INDENT + more - 2;
         if (fits)
-            fprintf(out, ", %s", texts[i]);
+            append(out, ", %s", texts[i]);
         else
-            fprintf(out, ",\n%*s%s", INDENT, "", texts[i]);
+            append(out, ",\n%*s%s", INDENT, "", texts[i]);
     }
-    fputc(')', out);
+    append(out, ")");
 }
 
-static bool write_all(const excerpt *e, char **text, size_t *length) {
-    char *values = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&values, &size);
-    if (!out) return false;
+static void write_all(builder *out, const excerpt *e) {
     style s = choose_style(e);
-    fputs("tensor(", out);
+    append(out, "tensor(");
     if (e->count == 0)
-        fputs("[]", out);
+        append(out, "[]");
     else
         write_block(out, e, &s, 0, INDENT, 0);
-    bool good = fclose(out) == 0;
-    out = good ? open_memstream(text, length) : NULL;
-    if (out) {
-        fputs(values, out);
-        write_suffixes(out, values, e->x);
-        good = fclose(out) == 0;
-    } else {
-        good = false;
-    }
-    free(values);
-    return good;
+    write_suffixes(out, e->x);
 }
 
 tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t capacity,
@@ -279,14 +292,13 @@ tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t 
     if (capacity > 0) text[0] = '\0';
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
     excerpt e = {.x = x};
-    char *whole = NULL;
-    size_t needed = 0;
+    builder whole = {0};
     tdm_status status = read_excerpt(queue, &e);
-    if (status == TDM_OK && !write_all(&e, &whole, &needed))
-        status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-    if (status == TDM_OK && capacity > 0) snprintf(text, capacity, "%s", whole);
-    if (status == TDM_OK && length) *length = needed;
-    free(whole);
+    if (status == TDM_OK) write_all(&whole, &e);
+    if (whole.short_of_memory) status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (status == TDM_OK && capacity > 0) snprintf(text, capacity, "%s", whole.bytes);
+    if (status == TDM_OK && length) *length = whole.length;
+    free(whole.bytes);
     free(e.bytes);
     return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
 }
