@@ -69,6 +69,9 @@ tdm_status tdmi_cpu_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi
 void tdmi_cpu_kernel_deinit(tdmi_bkernel *kernel);
 tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
 
+/* The cast of bytes to bytes, which copies past the cache: its u is TDM_U8. */
+tdmi_cpu_entry tdmi_cpu_copy_kernel(void);
+
 /* The name of the instruction set whose kernels are used: "baseline", "avx2" or "avx512". */
 const char *tdmi_cpu_isa(void);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "args.h"
 #include "cpu.h"
 
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
@@ -29,13 +30,16 @@ void tdmi_cpu_mem_free(tdmi_bdevice *device, tdmi_mem *mem) {
 
 /* ---- transfers ---- */
 
-enum { SHARE = 1 << 20 }; /* bytes worth handing to another thread */
+/* Bytes worth handing to another thread; bytes from which a copy goes past the cache, which would
+ * hold little of it: memcpy does so only for what is large for the whole socket's cache. */
+enum { SHARE = 1 << 20, STREAM_FROM = 32 << 20, STREAM_CHUNK = 1 << 20 };
 
 typedef struct transfer {
     char *to;
     const char *from;
     size_t size;
     uint32_t parts;
+    tdmi_cpu_entry stream; /* NULL: memcpy */
 } transfer;
 
 static void transfer_part(void *context, uint32_t part) {
@@ -43,9 +47,23 @@ static void transfer_part(void *context, uint32_t part) {
     size_t share = (all->size / all->parts + 63) / 64 * 64;
     size_t begin = share * part;
     if (begin >= all->size) return;
-    size_t left = all->size - begin;
-    memcpy(all->to + begin, all->from + begin,
-           part == all->parts - 1 || left < share ? left : share);
+    size_t left = all->size - begin, size = part == all->parts - 1 || left < share ? left : share;
+    if (!all->stream) {
+        memcpy(all->to + begin, all->from + begin, size);
+        return;
+    }
+    /* one row, in chunks of a cache line at least */
+    size_t whole = size / STREAM_CHUNK * STREAM_CHUNK;
+    const tdm_elementwise_args args = {.rows = 1,
+                                       .inner_stride = {1, 1, 1},
+                                       .cols = (tdm_u32)whole,
+                                       .chunk = STREAM_CHUNK,
+                                       .chunks = (tdm_u32)(whole / STREAM_CHUNK),
+                                       .unit_stride = 1};
+    const tdm_group group = {.count = 1, .stream = 1, .u = TDM_U8};
+    void *const buffers[] = {all->to + begin, (void *)(uintptr_t)(all->from + begin)};
+    all->stream(&group, buffers, &args);
+    memcpy(all->to + begin + whole, all->from + begin + whole, size - whole);
 }
 
 static void transfer_bytes(void *to, const void *from, size_t size) {
@@ -53,8 +71,11 @@ static void transfer_bytes(void *to, const void *from, size_t size) {
         memcpy(to, from, size);
         return;
     }
+    /* A share of more than cols can count is left to memcpy. */
     uint32_t parts = (uint32_t)tdmi_worker_count();
-    tdmi_parallel(parts, transfer_part, &(transfer){to, from, size, parts}, TDMI_NEXT_LOOP);
+    bool streams = size >= STREAM_FROM && size / parts < UINT32_MAX / 2;
+    transfer all = {to, from, size, parts, streams ? tdmi_cpu_copy_kernel() : NULL};
+    tdmi_parallel(parts, transfer_part, &all, TDMI_NEXT_LOOP);
 }
 
 tdm_status tdmi_cpu_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,

@@ -1,5 +1,6 @@
 /* Kernels of the cpu backend: compiled with the library for several instruction sets, chosen once.
  */
+#include "args.h"
 #include "cpu.h"
 
 typedef struct instruction_set {
@@ -39,6 +40,16 @@ static instruction_set best_instruction_set(void) {
 }
 
 const char *tdmi_cpu_isa(void) { return best_instruction_set().name; }
+
+enum {
+#define KERNEL_NUMBER(ID, entry, buffers, args) KERNEL_##ID,
+    TDM_KERNEL_LIST(KERNEL_NUMBER)
+#undef KERNEL_NUMBER
+};
+
+tdmi_cpu_entry tdmi_cpu_copy_kernel(void) {
+    return (*best_instruction_set().kernels)[KERNEL_CAST][TDM_U8];
+}
 
 tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
                                   const tdmi_blob *binary, tdmi_bprogram *program,
