@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "machine.h"
+#include "pytorch.h"
 #include "row.h"
 
 typedef struct session {
@@ -16,7 +17,7 @@ typedef struct session {
     const tdm_device_info **devices;
     size_t device_count;
     bench_row *rows;
-    size_t row_count, done, skipped, failed;
+    size_t row_count, to_do, done, skipped, failed;
     bool tty; /* stderr is a terminal: progress is one line that is overwritten */
 } session;
 
@@ -57,10 +58,9 @@ static int count_same_before(const tdm_device_info *info) {
     return same;
 }
 
-static void show_progress(const session *s, const tdm_device_info *info, const bench_case *c) {
+static void show_progress(const session *s, const char *devices, const bench_case *c) {
     fprintf(stderr, s->tty ? "\r\033[K[%zu/%zu] %s %s %s %s" : "[%zu/%zu] %s %s %s %s\n",
-            s->done + 1, s->case_count * s->device_count, info->id, c->op->name,
-            tdm_dtype_name(c->dtype), c->shape);
+            s->done + 1, s->to_do, devices, c->op->name, tdm_dtype_name(c->dtype), c->shape);
     fflush(stderr);
 }
 
@@ -70,14 +70,18 @@ static void clear_progress(const session *s) {
 }
 
 static void run_one(session *s, const bench_runner *runner, const bench_case *c) {
+    char devices[80];
     bench_row *row = &s->rows[s->row_count];
-    const tdm_device_info *info = tdm_device_get_info(runner->device);
-    show_progress(s, info, c);
+    bench_row_init(row, tdm_device_get_info(runner->device),
+                   bench_needs_two_devices(c) ? tdm_device_get_info(runner->second) : NULL, c);
+    bench_row_devices(row, devices);
+    show_progress(s, devices, c);
     const bool ran = bench_measure(runner, c, row);
+    if (ran && s->options->pytorch) bench_add_pytorch(s->options->pytorch, row);
     s->done++;
     clear_progress(s);
     if (row->problem[0])
-        fprintf(stderr, "%s %s %s %s: %s\n", info->id, c->op->name, tdm_dtype_name(c->dtype),
+        fprintf(stderr, "%s %s %s %s: %s\n", devices, c->op->name, tdm_dtype_name(c->dtype),
                 c->shape, row->problem);
     if (!ran) {
         s->skipped++;
@@ -89,18 +93,67 @@ static void run_one(session *s, const bench_runner *runner, const bench_case *c)
     fflush(stdout);
 }
 
-static bool run_device(session *s, const tdm_device_info *info) {
+static bool open_device(const tdm_device_info *info, tdm_device **device, tdm_queue **queue) {
+    if (tdm_device_open(info->id, device) == TDM_OK &&
+        tdm_queue_create(*device, 0, queue) == TDM_OK)
+        return true;
+    fprintf(stderr, "tandem bench: %s: %s\n", info->id, tdm_last_error());
+    return false;
+}
+
+/* The cases of one device, or, with a second one, those of two. */
+static bool run_devices(session *s, const tdm_device_info *info, const tdm_device_info *second) {
     bench_runner runner = {.same_before = count_same_before(info),
                            .seed = s->options->seed,
-                           .seconds = s->options->full ? 0.4 : 0.15,
-                           .max_pairs = s->options->full ? 31 : 15};
-    bool good = tdm_device_open(info->id, &runner.device) == TDM_OK &&
-                tdm_queue_create(runner.device, 0, &runner.queue) == TDM_OK;
-    if (!good) fprintf(stderr, "tandem bench: %s: %s\n", info->id, tdm_last_error());
-    for (size_t i = 0; good && i < s->case_count; i++)
-        run_one(s, &runner, &s->cases[i]);
+                           .pace = s->options->profile == BENCH_FULL ? (bench_pace){0.4, 31}
+                                                                     : (bench_pace){0.15, 15}};
+    const bool good = open_device(info, &runner.device, &runner.queue) &&
+                      (!second || open_device(second, &runner.second, &runner.second_queue));
+    for (size_t i = 0; good && i < s->case_count; i++) {
+        if (bench_needs_two_devices(&s->cases[i]) == (second != NULL))
+            run_one(s, &runner, &s->cases[i]);
+    }
     tdm_queue_destroy(runner.queue);
+    tdm_queue_destroy(runner.second_queue);
     tdm_device_release(runner.device);
+    tdm_device_release(runner.second);
+    return good;
+}
+
+static size_t count_cases_of_two(const session *s) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->case_count; i++)
+        count += bench_needs_two_devices(&s->cases[i]);
+    return count;
+}
+
+/* Each pair of the devices that were named, else the first two. */
+static bool run_pairs(session *s) {
+    bool good = true;
+    const size_t end = s->options->devices.count ? s->device_count : 2;
+    for (size_t i = 0; i < end && i < s->device_count; i++) {
+        for (size_t j = i + 1; j < end && j < s->device_count; j++)
+            good = run_devices(s, s->devices[i], s->devices[j]) && good;
+    }
+    for (size_t i = 0; s->device_count < 2 && i < s->case_count; i++) {
+        if (!bench_needs_two_devices(&s->cases[i])) continue;
+        fprintf(stderr, "%s %s %s: skipped: needs two devices (TANDEM_CPU_DEVICES=2 lists two)\n",
+                s->cases[i].op->name, tdm_dtype_name(s->cases[i].dtype), s->cases[i].shape);
+        s->skipped++;
+    }
+    return good;
+}
+
+static bool write_reports(const session *s) {
+    const bench_options *options = s->options;
+    if (!options->json_path && !options->html_path) return true;
+    json_t *machine = bench_describe_machine(options);
+    bool good = true;
+    if (options->json_path)
+        good = bench_write_json(options->json_path, machine, s->rows, s->row_count);
+    if (options->html_path)
+        good = bench_write_html(options->html_path, machine, s->rows, s->row_count) && good;
+    json_decref(machine);
     return good;
 }
 
@@ -109,21 +162,25 @@ static bool run_session(session *s) {
         fprintf(stderr, "tandem bench: %s\n", tdm_last_error());
         return false;
     }
-    s->rows = calloc(s->case_count * s->device_count + 1, sizeof *s->rows);
+    const size_t devices = s->device_count, of_two = count_cases_of_two(s);
+    const size_t pairs = devices < 2                 ? 0
+                         : s->options->devices.count ? devices * (devices - 1) / 2
+                                                     : 1;
+    s->to_do = (s->case_count - of_two) * devices + of_two * pairs;
+    s->rows = calloc(s->to_do + 1, sizeof *s->rows);
     if (!s->rows) return false;
     const double start = bench_now();
     bool good = true;
     bench_print_machine(s->options);
     bench_table_head(stdout);
     fflush(stdout);
-    for (size_t i = 0; i < s->device_count; i++)
-        good = run_device(s, s->devices[i]) && good;
+    for (size_t i = 0; i < devices && of_two < s->case_count; i++)
+        good = run_devices(s, s->devices[i], NULL) && good;
+    if (of_two > 0) good = run_pairs(s) && good;
     printf("%zu rows, %zu not verified, %zu skipped, %.0f s\n", s->row_count, s->failed, s->skipped,
            bench_now() - start);
-    if (s->options->json_path)
-        good = bench_write_json(s->options->json_path, bench_describe_machine(s->options), s->rows,
-                                s->row_count) &&
-               good;
+    fflush(stdout);
+    good = write_reports(s) && good;
     return good && s->failed == 0 && s->row_count > 0;
 }
 

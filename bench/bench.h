@@ -17,15 +17,32 @@ typedef struct bench_words {
     size_t count;
 } bench_words;
 
+typedef enum bench_profile { BENCH_QUICK, BENCH_FULL, BENCH_LESSON } bench_profile;
+
 typedef struct bench_options {
     bench_words devices; /* names; none: every listed device that is not a card listed before */
     bench_words ops;     /* "bias_add" selects its variants too, "bias_add+gelu" one of them */
     bench_words dtypes;
     bench_words shapes;
-    bool full;             /* profile full, else quick */
+    bench_profile profile;
     uint64_t seed;         /* of the inputs and of the rows that are verified */
     const char *json_path; /* or NULL */
+    const char *html_path; /* or NULL */
+    const char *pytorch;   /* a Python that has PyTorch, to time beside; or NULL */
 } bench_options;
+
+/* "quick", "full", "lesson". */
+const char *bench_profile_name(bench_profile profile);
+
+/* Can a page be written to this path later? Leaves no file behind. When not, why (of at least 256
+ * bytes) says what is wrong. */
+bool bench_can_write_html(const char *path, char *why);
+
+/* Is gnuplot there, which draws the page's plots? When not, why says what to install. */
+bool bench_has_gnuplot(char *why);
+
+/* Does this Python have PyTorch? When not, why says what it answered. */
+bool bench_has_pytorch(const char *python, char *why);
 
 /* Valid words of --op, NULL-terminated: every op, with and without its variant. */
 const char *const *bench_op_names(void);

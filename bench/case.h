@@ -1,5 +1,7 @@
-/* A case: one operation, one dtype, one shape. The table of cases is in cases.c; what an operation
- * is (operands, call, float64 reference) in ops_*.c. */
+/* A case: one operation, one dtype, one shape. The table of cases is in cases.c. There are two
+ * kinds of operations. What works on buffers of one device is a plan, a call and a float64
+ * reference (ops_*.c), and the runner does the rest. What needs more, a second device or a file, is
+ * a task (task.h, tasks_*.c), which does more itself. */
 #ifndef BENCH_CASE_H
 #define BENCH_CASE_H
 
@@ -9,6 +11,7 @@
 #define BENCH_MAX_EXTENTS 3
 
 typedef struct bench_op bench_op;
+typedef struct bench_task bench_task;
 
 typedef struct bench_case {
     const bench_op *op;
@@ -75,16 +78,20 @@ struct bench_op {
     void (*plan)(const bench_case *c, bench_plan *plan);
     tdm_status (*call)(const bench_case *c, tdm_queue *queue, const bench_set *set);
     void (*reference)(const bench_segment *segment);
+    const bench_task *task; /* NULL, or the second kind: the four members before it are unused */
 };
 
 extern const bench_op bench_ops_matmul[], bench_ops_rows[], bench_ops_elements[],
-    bench_ops_copies[];
+    bench_ops_copies[], bench_ops_tasks[];
 extern const size_t bench_ops_matmul_count, bench_ops_rows_count, bench_ops_elements_count,
-    bench_ops_copies_count;
+    bench_ops_copies_count, bench_ops_tasks_count;
 
 /* The cases that options select, in the order of the table, without repeats; malloc'ed, the caller
  * frees. NULL when memory is short. */
 bench_case *bench_select_cases(const bench_options *options, size_t *count);
+
+/* The operation of that name; NULL when there is none. */
+const bench_op *bench_find_op(const char *name);
 
 /* Adds a contiguous operand to a plan and returns its index; inputs are random in [low, high). */
 int bench_add_operand(bench_plan *plan, tdm_dtype dtype, int ndim, const int64_t *shape,
@@ -93,6 +100,17 @@ int bench_add_operand(bench_plan *plan, tdm_dtype dtype, int ndim, const int64_t
 /* What this case's ratio is taken against: its op's kind, but for the smallest layer_norm a call.
  */
 bench_baseline_kind bench_case_baseline(const bench_case *c);
+
+/* Does a call of this case need two devices? */
+bool bench_needs_two_devices(const bench_case *c);
+
+/* How the norms of many products leave the device: see matmul+norm_l2. */
+typedef enum bench_norms_form {
+    BENCH_NORMS_NONE, /* another operation, or the norms stay there */
+    BENCH_NORMS_KEPT,
+    BENCH_NORMS_LOGGED
+} bench_norms_form;
+bench_norms_form bench_case_norms_form(const bench_case *c);
 
 /* Does this matmul take B as [N, K]? */
 bool bench_transposes_b(const bench_case *c);

@@ -6,8 +6,9 @@
 #include <string.h>
 
 /* Each line is every op with every shape in every dtype. The quick profile takes the lines marked
- * QUICK, the full profile takes all; a case that comes twice runs once. */
-typedef enum line_profile { QUICK, FULL } line_profile;
+ * QUICK, the full profile these and those marked FULL, the lesson its own; a case that comes twice
+ * runs once. */
+typedef enum line_profile { QUICK, FULL, LESSON } line_profile;
 
 static const struct {
     line_profile profile;
@@ -69,16 +70,45 @@ static const struct {
     /* copies: 4 KiB, 1 MiB, 16 MiB, 128 MiB */
     {QUICK, "copy_h2d copy_d2h copy_d2d", "33554432", "f32"},
     {FULL, "copy_h2d copy_d2h copy_d2d", "1024 262144 4194304 33554432", "f32"},
+
+    /* The exercises of the lesson on GPUs in Dive into Deep Learning (Zhang et al.). A large
+     * product and a small one, and sizes between */
+    {LESSON, "matmul",
+     "50x50x100 64x64x64 128x128x128 256x256x256 512x512x512 1024x1024x1024 2048x2048x2048 "
+     "5000x5000x10000",
+     "f32"},
+    /* many products and their norms: logged one by one, or kept on the device and read once */
+    {LESSON, "matmul+norm_l2_logged matmul+norm_l2_kept", "1000*100x100x100 100*500x500x500",
+     "f32"},
+    /* two products on two devices at once */
+    {LESSON, "two_devices", "512x512x512 1024x1024x1024 2048x2048x2048", "f32"},
+    /* a layer's parameters in and out: 64 KiB to 256 MiB */
+    {LESSON, "copy_h2d copy_d2h", "16384 65536 262144 1048576 4194304 16777216 67108864", "f32"},
 };
+
+const char *bench_profile_name(bench_profile profile) {
+    static const char *const names[] = {"quick", "full", "lesson"};
+    return names[profile];
+}
+
+static bool has_line(bench_profile profile, size_t line) {
+    switch (table[line].profile) {
+    case QUICK:
+        return profile != BENCH_LESSON;
+    case FULL:
+        return profile == BENCH_FULL;
+    default:
+        return profile == BENCH_LESSON;
+    }
+}
 
 static const struct {
     const bench_op *ops;
     const size_t *count;
 } families[] = {
-    {bench_ops_matmul, &bench_ops_matmul_count},
-    {bench_ops_rows, &bench_ops_rows_count},
-    {bench_ops_elements, &bench_ops_elements_count},
-    {bench_ops_copies, &bench_ops_copies_count},
+    {bench_ops_matmul, &bench_ops_matmul_count},     {bench_ops_rows, &bench_ops_rows_count},
+    {bench_ops_elements, &bench_ops_elements_count}, {bench_ops_copies, &bench_ops_copies_count},
+    {bench_ops_tasks, &bench_ops_tasks_count},
 };
 enum { FAMILIES = sizeof families / sizeof *families, MAX_OPS = 128 };
 
@@ -93,7 +123,7 @@ const char *const *bench_op_names(void) {
     return names;
 }
 
-static const bench_op *find_op(const char *name) {
+const bench_op *bench_find_op(const char *name) {
     for (int f = 0; f < FAMILIES; f++) {
         for (size_t i = 0; i < *families[f].count; i++) {
             if (strcmp(families[f].ops[i].name, name) == 0) return &families[f].ops[i];
@@ -170,7 +200,7 @@ static bool expand(const bench_options *options, size_t line, case_list *list) {
     char op[48], dtype[8];
     bench_case c = {0};
     for (const char *ops = table[line].ops; next_word(&ops, op, sizeof op);) {
-        c.op = find_op(op);
+        c.op = bench_find_op(op);
         if (!c.op || !selects(&options->ops, op, true)) continue;
         for (const char *shapes = table[line].shapes;
              next_word(&shapes, c.shape, sizeof c.shape);) {
@@ -190,8 +220,7 @@ static bool expand(const bench_options *options, size_t line, case_list *list) {
 bench_case *bench_select_cases(const bench_options *options, size_t *count) {
     case_list list = {0};
     for (size_t line = 0; line < sizeof table / sizeof *table; line++) {
-        if (table[line].profile == FULL && !options->full) continue;
-        if (!expand(options, line, &list)) {
+        if (has_line(options->profile, line) && !expand(options, line, &list)) {
             free(list.cases);
             return NULL;
         }

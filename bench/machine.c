@@ -94,7 +94,7 @@ json_t *bench_describe_machine(const bench_options *options) {
     if (gmtime_r(&now, &utc) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
         json_object_set_new(machine, "time", json_string(text));
     json_object_set_new(machine, "tandem", json_string(tdm_version()));
-    json_object_set_new(machine, "profile", json_string(options->full ? "full" : "quick"));
+    json_object_set_new(machine, "profile", json_string(bench_profile_name(options->profile)));
     json_object_set_new(machine, "seed", json_integer((json_int_t)options->seed));
     json_object_set_new(machine, "devices", describe_devices());
     json_object_set_new(machine, "libraries", bench_describe_libraries());
@@ -105,6 +105,6 @@ void bench_print_machine(const bench_options *options) {
     char cpu[256], system[256];
     printf("%s, %d cores, last-level cache %zu MiB, %s; Tandem %s, profile %s, seed %llu\n",
            cpu_model(cpu, sizeof cpu), bench_threads(), bench_cache_bytes() >> 20,
-           system_name(system, sizeof system), tdm_version(), options->full ? "full" : "quick",
+           system_name(system, sizeof system), tdm_version(), bench_profile_name(options->profile),
            (unsigned long long)options->seed);
 }

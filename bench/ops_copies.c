@@ -36,7 +36,7 @@ static void reference_copy(const bench_segment *s) {
 }
 
 #define COPY(name, variant)                                                                        \
-    { name, variant, BENCH_BASELINE_##variant, 0.0, plan_copy, call_copy, reference_copy }
+    { name, variant, BENCH_BASELINE_##variant, 0.0, plan_copy, call_copy, reference_copy, NULL }
 
 const bench_op bench_ops_copies[] = {
     COPY("copy_h2d", H2D),

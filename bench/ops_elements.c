@@ -180,12 +180,15 @@ static void reference_bias_add(const bench_segment *s) {
 #define ARITHMETIC(name, variant, ulps)                                                            \
     {                                                                                              \
         name, variant, BENCH_BASELINE_MOVE, ulps, plan_arithmetic, call_arithmetic,                \
-            reference_arithmetic                                                                   \
+            reference_arithmetic, NULL                                                             \
     }
 #define CAST(name, dtype)                                                                          \
-    { name, dtype, BENCH_BASELINE_MOVE, 1.0, plan_cast, call_cast, reference_cast }
+    { name, dtype, BENCH_BASELINE_MOVE, 1.0, plan_cast, call_cast, reference_cast, NULL }
 #define BIAS_ADD(name, variant, ulps)                                                              \
-    { name, variant, BENCH_BASELINE_MOVE, ulps, plan_bias_add, call_bias_add, reference_bias_add }
+    {                                                                                              \
+        name, variant, BENCH_BASELINE_MOVE, ulps, plan_bias_add, call_bias_add,                    \
+            reference_bias_add, NULL                                                               \
+    }
 
 const bench_op bench_ops_elements[] = {
     BIAS_ADD("bias_add", TDM_ACTIVATION_NONE, 2.0),
@@ -205,9 +208,9 @@ const bench_op bench_ops_elements[] = {
     CAST("cast+f64", TDM_F64),
     CAST("cast+f16", TDM_F16),
     CAST("cast+bf16", TDM_BF16),
-    {"fill", 0, BENCH_BASELINE_MOVE, 0.0, plan_fill, call_fill, reference_fill},
-    {"empty", 0, BENCH_BASELINE_EMPTY, 0.0, plan_fill, call_fill, reference_fill},
+    {"fill", 0, BENCH_BASELINE_MOVE, 0.0, plan_fill, call_fill, reference_fill, NULL},
+    {"empty", 0, BENCH_BASELINE_EMPTY, 0.0, plan_fill, call_fill, reference_fill, NULL},
     {"empty+finish", 0, BENCH_BASELINE_EMPTY_FINISH, 0.0, plan_fill, call_fill_finish,
-     reference_fill},
+     reference_fill, NULL},
 };
 const size_t bench_ops_elements_count = sizeof bench_ops_elements / sizeof *bench_ops_elements;

@@ -224,7 +224,7 @@ static void reference_norm(const bench_segment *s) {
 }
 
 #define ROWS(name, variant, ulps, what)                                                            \
-    { name, variant, BENCH_BASELINE_MOVE, ulps, plan_##what, call_##what, reference_##what }
+    { name, variant, BENCH_BASELINE_MOVE, ulps, plan_##what, call_##what, reference_##what, NULL }
 
 const bench_op bench_ops_rows[] = {
     ROWS("layer_norm", 0, 16.0, layer_norm),
@@ -232,8 +232,8 @@ const bench_op bench_ops_rows[] = {
     ROWS("rms_norm+residual", 1, 32.0, rms_norm),
     ROWS("batch_norm", 0, 16.0, batch_norm),
     {"l2_normalize", 0, BENCH_BASELINE_MOVE, 32.0, plan_two, call_l2_normalize,
-     reference_l2_normalize},
-    {"softmax", 0, BENCH_BASELINE_MOVE, 32.0, plan_two, call_softmax, reference_softmax},
+     reference_l2_normalize, NULL},
+    {"softmax", 0, BENCH_BASELINE_MOVE, 32.0, plan_two, call_softmax, reference_softmax, NULL},
     ROWS("norm_l1", TDM_NORM_L1, 64.0, norm),
     ROWS("norm_l2", TDM_NORM_L2, 64.0, norm),
     ROWS("norm_inf", TDM_NORM_INF, 0.0, norm),

@@ -1,20 +1,14 @@
-/* One case on one device: buffers, the first call, the check, then samples of Tandem and of the
- * baseline in turn, so that a disturbance of the machine meets both. */
-#include <math.h>
+/* An operation on one device: buffers, the first call, the check, then samples. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "baseline.h"
 #include "machine.h"
 #include "row.h"
 #include "values.h"
 #include "verify.h"
 
-/* A sample lasts at least this long, so that the clock and one finish cost little. */
-static const double sample_seconds = 10e-3;
-enum { MAX_SETS = 64, MIN_PAIRS = 5, FEWEST_PAIRS = 3, MAX_PAIRS = 64, WARM_UPS = 8 };
-enum { MAX_CALLS = 1000000 };
+enum { MAX_SETS = 64 };
 
 typedef struct run {
     const bench_runner *runner;
@@ -26,15 +20,9 @@ typedef struct run {
     bench_row *row;
 } run;
 
-static bool fail(bench_row *row, const char *what, const char *why) {
-    row->verified = false;
-    snprintf(row->problem, sizeof row->problem, "%s: %s", what, why);
-    return false;
-}
-
 #define TRY(r, what, call)                                                                         \
     do {                                                                                           \
-        if ((call) != TDM_OK) return fail((r)->row, what, tdm_last_error());                       \
+        if ((call) != TDM_OK) return bench_row_fail((r)->row, what, tdm_last_error());             \
     } while (0)
 
 /* Cases that do not fit well into the last-level cache rotate over buffers of twice its size in
@@ -58,11 +46,11 @@ static bool can_run(run *r) {
         bytes += size;
         if (size > largest) largest = size;
         if (operand->tensor.dtype == TDM_F64 && !info->has_f64)
-            return fail(r->row, "skipped", "the device has no f64 arithmetic");
+            return bench_row_skip(r->row, "the device has no f64 arithmetic");
     }
     const uint64_t memory = info->memory_total == TDM_UNKNOWN ? bytes * 8 : info->memory_total;
     if (largest > info->max_allocation || bytes > memory / 2)
-        return fail(r->row, "skipped", "the device has not enough memory");
+        return bench_row_skip(r->row, "the device has not enough memory");
     r->set_count = choose_set_count(bytes, memory);
     return true;
 }
@@ -72,7 +60,7 @@ static bool make_inputs(run *r) {
         const bench_operand *operand = &r->plan.operand[i];
         if (!operand->is_input) continue;
         r->input[i] = bench_alloc(bench_operand_bytes(operand));
-        if (!r->input[i]) return fail(r->row, "inputs", "out of memory");
+        if (!r->input[i]) return bench_row_fail(r->row, "inputs", "out of memory");
         bench_fill_random(r->input[i], operand->tensor.dtype, tdm_tensor_count(&operand->tensor),
                           operand->low, operand->high, r->runner->seed + (uint64_t)i);
     }
@@ -129,17 +117,17 @@ static bool verify_set(run *r, const bench_set *set) {
         void *copy = NULL;
         if (!operand->on_host) {
             data = copy = bench_alloc(size);
-            if (!copy) return fail(r->row, "check", "out of memory");
+            if (!copy) return bench_row_fail(r->row, "check", "out of memory");
             if (tdm_buffer_read(r->runner->queue, set->tensor[i].buffer, 0, copy, size) != TDM_OK) {
                 bench_free(copy, size);
-                return fail(r->row, "read", tdm_last_error());
+                return bench_row_fail(r->row, "read", tdm_last_error());
             }
         }
         bench_verify(r->c, &r->plan, (const void *const *)r->input, i, data, r->runner->seed + 1000,
                      &verdict);
         bench_free(copy, size);
     }
-    if (!verdict.verified) fail(r->row, "wrong result", verdict.problem);
+    if (!verdict.verified) bench_row_fail(r->row, "wrong result", verdict.problem);
     r->row->max_error = verdict.max_error;
     r->row->error_bound = verdict.error_bound;
     r->row->verified = verdict.verified;
@@ -155,93 +143,26 @@ static bool first_call(run *r) {
     return verify_set(r, &r->sets[0]);
 }
 
-/* Seconds of a call, over `calls` of them and one finish; negative on failure. */
-static double sample_tandem(run *r, int calls) {
-    tdm_status status = TDM_OK;
-    const double start = bench_now();
-    for (int i = 0; i < calls && status == TDM_OK; i++) {
-        const unsigned set = r->next_set < r->set_count ? r->next_set : 0;
-        r->next_set = set + 1;
-        status = r->c->op->call(r->c, r->runner->queue, &r->sets[set]);
-    }
-    if (status == TDM_OK) status = tdm_queue_finish(r->runner->queue);
-    const double elapsed = bench_now() - start;
-    if (status == TDM_OK) return elapsed / calls;
-    fail(r->row, "call", tdm_last_error());
-    return -1.0;
+/* The samples' view of a run. */
+static bool call_run(void *state, unsigned set) {
+    const run *r = state;
+    return r->c->op->call(r->c, r->runner->queue, &r->sets[set]) == TDM_OK;
 }
 
-static double sample_baseline(const bench_baseline *b, unsigned set_count, unsigned *next_set,
-                              int calls) {
-    bool good = true;
-    if (b->enter) b->enter(b->state);
-    const double start = bench_now();
-    for (int i = 0; i < calls && good; i++) {
-        const unsigned set = *next_set < set_count ? *next_set : 0;
-        *next_set = set + 1;
-        good = b->call(b->state, set);
-    }
-    if (good && b->finish) good = b->finish(b->state);
-    const double elapsed = bench_now() - start;
-    if (b->leave) b->leave(b->state);
-    return good ? elapsed / calls : -1.0;
-}
-
-static int next_calls(int calls, double seconds) {
-    double wanted = 1.1 * sample_seconds / seconds;
-    if (wanted > 16.0 * calls) wanted = 16.0 * calls;
-    if (wanted > MAX_CALLS) wanted = MAX_CALLS;
-    return wanted > calls ? (int)wanted + 1 : calls;
-}
-
-/* Finds how many calls fill a sample; this is the warm-up too, of two samples at least. */
-static bool calibrate(run *r, const bench_baseline *b, unsigned *next_set, int *calls,
-                      int *baseline_calls) {
-    *calls = *baseline_calls = 1;
-    for (int i = 0, before = 0; i < WARM_UPS && *calls != before; i++) {
-        const double seconds = sample_tandem(r, *calls);
-        if (seconds < 0.0) return false;
-        before = i > 0 ? *calls : 0;
-        *calls = next_calls(*calls, seconds);
-    }
-    for (int i = 0, before = 0; b->call && i < WARM_UPS && *baseline_calls != before; i++) {
-        const double seconds = sample_baseline(b, r->set_count, next_set, *baseline_calls);
-        if (seconds < 0.0) return fail(r->row, b->name, "the baseline's call failed");
-        before = i > 0 ? *baseline_calls : 0;
-        *baseline_calls = next_calls(*baseline_calls, seconds);
-    }
-    return true;
+static bool finish_run(void *state) {
+    const run *r = state;
+    return tdm_queue_finish(r->runner->queue) == TDM_OK;
 }
 
 static bool measure(run *r, const bench_baseline *b) {
-    double tandem[MAX_PAIRS], baseline[MAX_PAIRS];
-    int calls, baseline_calls, pairs = 0;
-    unsigned next_set = 0;
-    bench_row *row = r->row;
-    if (!calibrate(r, b, &next_set, &calls, &baseline_calls)) return false;
-    const double start = bench_now();
-    while (pairs < r->runner->max_pairs && pairs < MAX_PAIRS) {
-        const double elapsed = bench_now() - start;
-        if (pairs >= MIN_PAIRS && elapsed > r->runner->seconds) break;
-        if (pairs >= FEWEST_PAIRS && elapsed > 4.0 * r->runner->seconds) break;
-        tandem[pairs] = sample_tandem(r, calls);
-        if (tandem[pairs] < 0.0) return false;
-        if (b->call) baseline[pairs] = sample_baseline(b, r->set_count, &next_set, baseline_calls);
-        if (b->call && baseline[pairs] < 0.0)
-            return fail(row, b->name, "the baseline's call failed");
-        pairs++;
-    }
-    row->seconds = bench_summarise(tandem, pairs);
-    const double bytes = (double)(bench_bytes_in(&r->plan) + bench_bytes_out(&r->plan));
-    if (r->plan.flops > 0.0)
-        row->gflops = 1e-9 * r->plan.flops / row->seconds.median;
-    else
-        row->gbytes_per_s = 1e-9 * bytes / row->seconds.median;
-    if (!b->call) return true;
-    row->baseline_seconds = bench_summarise(baseline, pairs).median;
-    row->ratio = row->baseline_seconds / row->seconds.median;
-    snprintf(row->baseline, sizeof row->baseline, "%s", b->name);
-    return true;
+    bench_timed tandem = {.state = r,
+                          .call = call_run,
+                          .finish = finish_run,
+                          .sets = r->set_count,
+                          .next_set = r->next_set};
+    const bool good = bench_measure_times(r->runner, &tandem, b, r->set_count, r->row);
+    r->next_set = tandem.next_set;
+    return good;
 }
 
 /* An operation in place has another input after each call: only its first result can be checked. */
@@ -255,7 +176,7 @@ static bool repeats(const bench_plan *plan) {
 static bool run_case(run *r) {
     if (!make_inputs(r)) return false;
     r->sets = calloc(r->set_count, sizeof *r->sets);
-    if (!r->sets) return fail(r->row, "sets", "out of memory");
+    if (!r->sets) return bench_row_fail(r->row, "sets", "out of memory");
     for (unsigned s = 0; s < r->set_count; s++) {
         if (!make_set(r, &r->sets[s])) return false;
     }
@@ -277,20 +198,12 @@ static bool run_case(run *r) {
     return good;
 }
 
-bool bench_measure(const bench_runner *runner, const bench_case *c, bench_row *row) {
-    const double nan_value = (double)NAN;
-    *row = (bench_row){.device = tdm_device_get_info(runner->device),
-                       .c = c,
-                       .seconds = {nan_value, nan_value, nan_value},
-                       .gflops = nan_value,
-                       .gbytes_per_s = nan_value,
-                       .baseline_seconds = nan_value,
-                       .ratio = nan_value,
-                       .first_call_seconds = nan_value,
-                       .max_error = nan_value,
-                       .error_bound = nan_value};
+bool bench_measure_op(const bench_runner *runner, const bench_case *c, bench_row *row) {
+    bench_row_init(row, tdm_device_get_info(runner->device), NULL, c);
     run r = {.runner = runner, .c = c, .row = row};
     c->op->plan(c, &r.plan);
+    row->flops = r.plan.flops;
+    row->bytes = (double)(bench_bytes_in(&r.plan) + bench_bytes_out(&r.plan));
     if (!can_run(&r)) return false;
     if (!run_case(&r)) row->verified = false;
     free_run(&r);

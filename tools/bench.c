@@ -23,17 +23,23 @@ static const char usage[] =
     "  --dtype TYPE,...    f32, f64, f16, bf16\n"
     "  --shape SHAPE,...   shapes as the table prints them: 8192x4096, 1000*100x100x100\n"
     "  --profile quick     a representative set, under a minute (default)\n"
-    "  --profile full      every case\n"
+    "  --profile full      every case of the operations\n"
+    "  --profile lesson    the exercises of a lesson on GPUs: products small and large, norms "
+    "logged\n"
+    "                      or kept, two devices at once, parameters in and out; some minutes\n"
     "  --json FILE         write the rows as JSON too\n"
+    "  --report FILE       write a page (HTML) with plots too; needs gnuplot\n"
+    "  --pytorch PYTHON    a Python with PyTorch, to time the norms of the lesson beside\n"
     "  --seed N            seed of the inputs and of the rows that are verified\n"
     "  --list              print the selected cases and run nothing\n"
     "\n"
     "Exit status: 0 every row is verified, 1 not, 2 wrong arguments.\n";
 
-static const char *const option_words[] = {"--device", "--op",   "--dtype", "--shape", "--profile",
-                                           "--json",   "--seed", "--list",  "--help",  NULL};
+static const char *const option_words[] = {"--device",  "--op",   "--dtype",  "--shape",
+                                           "--profile", "--json", "--report", "--pytorch",
+                                           "--seed",    "--list", "--help",   NULL};
 static const char *const dtype_words[] = {"f32", "f64", "f16", "bf16", NULL};
-static const char *const profile_words[] = {"quick", "full", NULL};
+static const char *const profile_words[] = {"quick", "full", "lesson", NULL};
 
 static bool is_one_of(const char *word, const char *const *words) {
     for (; *words; words++) {
@@ -91,6 +97,26 @@ static int set_json(const char *path, bench_options *options) {
     return EXIT_OK;
 }
 
+/* Tried now for the same reason; the file itself is made when there is something to write. */
+static int set_report(const char *path, bench_options *options) {
+    char why[256];
+    if (!bench_can_write_html(path, why)) {
+        fprintf(stderr, "tandem bench: --report %s cannot be written: %s\n", path, why);
+        return EXIT_USAGE;
+    }
+    options->html_path = path;
+    return EXIT_OK;
+}
+
+static int set_profile(const char *word, bench_options *options) {
+    for (int i = 0; profile_words[i]; i++) {
+        if (strcmp(word, profile_words[i]) != 0) continue;
+        options->profile = (bench_profile)i;
+        return EXIT_OK;
+    }
+    return refuse_word("bench", "unknown profile", word, profile_words);
+}
+
 static int set_option(const char *option, char *value, bench_options *options) {
     if (strcmp(option, "--device") == 0)
         return parse_list(option, value, "unknown device", &options->devices, NULL);
@@ -102,9 +128,9 @@ static int set_option(const char *option, char *value, bench_options *options) {
         return parse_list(option, value, "unknown shape", &options->shapes, NULL);
     if (strcmp(option, "--seed") == 0) return parse_seed(value, &options->seed);
     if (strcmp(option, "--json") == 0) return set_json(value, options);
-    if (!is_one_of(value, profile_words))
-        return refuse_word("bench", "unknown profile", value, profile_words);
-    options->full = strcmp(value, "full") == 0;
+    if (strcmp(option, "--report") == 0) return set_report(value, options);
+    if (strcmp(option, "--profile") == 0) return set_profile(value, options);
+    options->pytorch = value;
     return EXIT_OK;
 }
 
@@ -149,6 +175,20 @@ static int check_devices(const bench_options *options) {
     return EXIT_OK;
 }
 
+/* Programs that the run will need, told before it starts. */
+static int check_programs(const bench_options *options) {
+    char why[256];
+    if (options->html_path && !bench_has_gnuplot(why)) {
+        fprintf(stderr, "tandem bench: --report: %s\n", why);
+        return EXIT_FAILED;
+    }
+    if (options->pytorch && !bench_has_pytorch(options->pytorch, why)) {
+        fprintf(stderr, "tandem bench: --pytorch: %s\n", why);
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
 int bench_command(int argc, char **argv) {
     bench_options options = {.seed = 20240229};
     bool list = false, done = false;
@@ -164,6 +204,7 @@ int bench_command(int argc, char **argv) {
         return EXIT_OK;
     }
     status = check_devices(&options);
+    if (status == EXIT_OK) status = check_programs(&options);
     if (status != EXIT_OK) return status;
     return bench_run(&options) ? EXIT_OK : EXIT_FAILED;
 }

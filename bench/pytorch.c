@@ -1,0 +1,47 @@
+/* PyTorch is timed by a script that Python reads from its standard input. */
+#include "pytorch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "child.h"
+
+/* pytorch_norms.py, embedded by the build. */
+extern const char bench_pytorch_script[];
+
+bool bench_has_pytorch(const char *python, char *why) {
+    static const char script[] = "import torch\n";
+    const char *const arguments[] = {python, "-", NULL};
+    char *output = bench_run_child(arguments, script, sizeof script - 1, why, NULL);
+    free(output);
+    return output != NULL;
+}
+
+/* Timed anew for each row: a figure taken minutes ago would meet other disturbances. */
+static double measure(const char *python, const bench_case *c, const char *form, char *why) {
+    char number[4][24];
+    const int64_t size[4] = {c->batch, c->extent[0], c->extent[1], c->extent[2]};
+    for (int i = 0; i < 4; i++)
+        snprintf(number[i], sizeof number[i], "%lld", (long long)size[i]);
+    const char *const arguments[] = {python,    "-",       form,      number[0],
+                                     number[1], number[2], number[3], NULL};
+    char *output =
+        bench_run_child(arguments, bench_pytorch_script, strlen(bench_pytorch_script), why, NULL);
+    double seconds = (double)NAN;
+    if (output && sscanf(output, "%lf", &seconds) != 1)
+        snprintf(why, BENCH_CHILD_WHY_SIZE, "%s answered what is no time", python);
+    free(output);
+    return seconds;
+}
+
+void bench_add_pytorch(const char *python, bench_row *row) {
+    char why[BENCH_CHILD_WHY_SIZE];
+    const bench_norms_form form = bench_case_norms_form(row->c);
+    if (form == BENCH_NORMS_NONE || row->c->dtype != TDM_F32) return;
+    row->pytorch_seconds =
+        measure(python, row->c, form == BENCH_NORMS_KEPT ? "kept" : "logged", why);
+    if (isnan(row->pytorch_seconds) && !row->problem[0])
+        snprintf(row->problem, sizeof row->problem, "no PyTorch: %s", why);
+}

@@ -1,0 +1,41 @@
+/* The second kind of operation: a case that needs more than the buffers and the queue of one device
+ * makes, checks and compares what it works on itself; the samples are taken as for the first kind.
+ */
+#ifndef BENCH_TASK_H
+#define BENCH_TASK_H
+
+#include "row.h"
+#include "verify.h"
+
+/* One case at work. */
+typedef struct bench_task_run {
+    const bench_runner *runner;
+    const bench_case *c;
+    bench_row *row;          /* prepare sets flops or bytes, and a note */
+    bench_baseline baseline; /* prepare fills it in, or says in row->problem why there is none */
+    double bound_seconds;    /* instead of a baseline: what a call may take at most; else 0 */
+    bool skipped;            /* prepare failed because the case cannot run here */
+    void *state;             /* the task's own: state_size bytes, zero before prepare */
+} bench_task_run;
+
+struct bench_task {
+    bool two_devices; /* the runner has a second device */
+    size_t state_size;
+    /* False with row->problem where it fails; destroy is called then too. */
+    bool (*prepare)(bench_task_run *run);
+    /* The work once, waited for. A failure is tdm_last_error, of the calling thread. */
+    tdm_status (*call)(bench_task_run *run);
+    /* Compares what the last call left. */
+    void (*check)(bench_task_run *run, bench_verdict *verdict);
+    void (*destroy)(bench_task_run *run);
+};
+
+/* Says why prepare gave up: the first for a failure of Tandem, the second for a case that cannot
+ * run here. Both return false. */
+bool bench_task_failed(bench_task_run *run, const char *what);
+bool bench_task_skip(bench_task_run *run, const char *why);
+
+/* A device whose memory is the host's own. */
+bool bench_is_host(const tdm_device_info *info);
+
+#endif
