@@ -83,7 +83,8 @@ static const struct {
     /* two products on two devices at once */
     {LESSON, "two_devices", "512x512x512 1024x1024x1024 2048x2048x2048", "f32"},
     /* a layer's parameters in and out: 64 KiB to 256 MiB */
-    {LESSON, "copy_h2d copy_d2h", "16384 65536 262144 1048576 4194304 16777216 67108864", "f32"},
+    {LESSON, "copy_h2d copy_d2h file_save file_load",
+     "16384 65536 262144 1048576 4194304 16777216 67108864", "f32"},
 };
 
 const char *bench_profile_name(bench_profile profile) {

@@ -81,3 +81,13 @@ bool bench_measure_task(const bench_runner *runner, const bench_case *c, bench_r
     }
     return !run.skipped;
 }
+
+#define TASK(name, baseline, task)                                                                 \
+    { name, 0, baseline, 0.0, NULL, NULL, NULL, &bench_task_##task }
+
+const bench_op bench_ops_tasks[] = {
+    TASK("two_devices", BENCH_BASELINE_GEMM, two_devices),
+    TASK("file_save", BENCH_BASELINE_MOVE, save),
+    TASK("file_load", BENCH_BASELINE_MOVE, load),
+};
+const size_t bench_ops_tasks_count = sizeof bench_ops_tasks / sizeof *bench_ops_tasks;

@@ -30,6 +30,9 @@ struct bench_task {
     void (*destroy)(bench_task_run *run);
 };
 
+/* Their definitions are in tasks_*.c. */
+extern const bench_task bench_task_two_devices, bench_task_save, bench_task_load;
+
 /* Says why prepare gave up: the first for a failure of Tandem, the second for a case that cannot
  * run here. Both return false. */
 bool bench_task_failed(bench_task_run *run, const char *what);

@@ -139,10 +139,5 @@ static void destroy_two(bench_task_run *run) {
         bench_free(state->input[i], bench_operand_bytes(&state->plan.operand[i]));
 }
 
-static const bench_task two_devices = {true,      sizeof(two_products), prepare_two, call_two,
-                                       check_two, destroy_two};
-
-const bench_op bench_ops_tasks[] = {
-    {"two_devices", 0, BENCH_BASELINE_GEMM, 0.0, NULL, NULL, NULL, &two_devices},
-};
-const size_t bench_ops_tasks_count = sizeof bench_ops_tasks / sizeof *bench_ops_tasks;
+const bench_task bench_task_two_devices = {true,      sizeof(two_products), prepare_two, call_two,
+                                           check_two, destroy_two};
