@@ -55,7 +55,9 @@ static bool run_task(bench_task_run *run) {
     const bench_task *task = run->c->op->task;
     if (!task->prepare(run)) return false;
     const double start = bench_now();
-    if (task->call(run) != TDM_OK) return bench_task_failed(run, "call");
+    const tdm_status status = task->call(run);
+    if (status == TDM_ERROR_UNSUPPORTED) return bench_task_skip(run, tdm_last_error());
+    if (status != TDM_OK) return bench_task_failed(run, "call");
     run->row->first_call_seconds = bench_now() - start;
     return check(run) && time_task(run) && check(run);
 }

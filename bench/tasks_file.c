@@ -121,7 +121,9 @@ static bool prepare_save(bench_task_run *run) {
 
 static bool prepare_load(bench_task_run *run) {
     if (!make_parameters(run)) return false;
-    if (save(run) != TDM_OK) return bench_task_failed(run, "save");
+    const tdm_status status = save(run);
+    if (status == TDM_ERROR_UNSUPPORTED) return bench_task_skip(run, tdm_last_error());
+    if (status != TDM_OK) return bench_task_failed(run, "save");
     if (!write_plain(run->state, 0)) return bench_row_fail(run->row, "file", strerror(errno));
     run->baseline = (bench_baseline){.name = "read, warm", .state = run->state, .call = read_plain};
     return true;

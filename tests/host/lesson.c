@@ -1,0 +1,106 @@
+/* The benchmark's profile of a lesson's exercises: what its own cases do, on one device and on two.
+ */
+#ifdef TEST_PROGRAM
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/folder.h"
+#include "support/random.h"
+#include "support/run.h"
+
+static void start(void) {
+    random_start();
+    folder_make();
+}
+
+TestSuite(lesson, .init = start, .fini = folder_remove);
+
+static run_result r;
+
+static void bench(const char *change, const char *arguments, int status) {
+    char command[2048];
+    const char *changes[] = {ICD_NONE, CACHE, change, NULL};
+    snprintf(command, sizeof command, "TMPDIR='%s' '%s' bench --profile lesson %s",
+             folder_path("."), TEST_PROGRAM, arguments);
+    check_case("%s %s", change ? change : "", command);
+    run_shell(changes, command, 300, &r);
+    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+}
+
+/* The rows of the run; NULL fails the test. */
+static json_t *load(size_t wanted) {
+    json_error_t error;
+    json_t *root = json_load_file(folder_path("rows.json"), 0, &error);
+    const size_t rows = json_array_size(json_object_get(root, "rows"));
+    CHECK(rows == wanted, "%zu rows, not %zu: %s", rows, wanted, r.output);
+    return root;
+}
+
+static bool is_positive(const json_t *row, const char *key) {
+    return json_number_value(json_object_get(row, key)) > 0.0;
+}
+
+Test(lesson, list) {
+    bench(NULL, "--list", 0);
+    CHECK(contains_words(r.output, "matmul+norm_l2_logged|matmul+norm_l2_kept|1000*100x100x100|"
+                                   "two_devices|copy_h2d|file_save|file_load|5000x5000x10000"),
+          "%s", r.output);
+    bench(NULL, "--list --op file_load --shape 16384 --dtype f32", 0);
+    CHECK(contains_words(r.output, "file_load") && !strstr(r.output, "file_save"), "%s", r.output);
+}
+
+/* Norms and files on one device. The cases of two devices say what they need. */
+Test(lesson, one_device) {
+    char arguments[1024];
+    snprintf(arguments, sizeof arguments,
+             "--device cpu --op "
+             "matmul+norm_l2_logged,matmul+norm_l2_kept,file_save,file_load,two_devices "
+             "--shape '1000*100x100x100,16384,512x512x512' --json '%s'",
+             folder_path("rows.json"));
+    bench(NULL, arguments, 0);
+    CHECK(contains_words(r.output, "two_devices|needs two devices|1 skipped"), "%s", r.output);
+    json_t *root = load(4), *row = NULL;
+    size_t i = 0;
+    json_array_foreach(json_object_get(root, "rows"), i, row) {
+        CHECK(json_is_true(json_object_get(row, "verified")), "row %zu: %s", i, r.output);
+        CHECK(is_positive(row, "seconds_median") && is_positive(row, "ratio"), "row %zu", i);
+    }
+    json_decref(root);
+    CHECK(folder_holds("rows.json"), "files were left behind");
+    bench(NULL, "--device cpu --op two_devices --shape 512x512x512", 1);
+    CHECK(contains_words(r.output, "needs two devices"), "%s", r.output);
+}
+
+/* Two devices of one machine: verified, and told to share its cores. Named ones give all pairs. */
+Test(lesson, two_devices) {
+    char arguments[1024];
+    snprintf(arguments, sizeof arguments, "--op two_devices --shape 512x512x512 --json '%s'",
+             folder_path("rows.json"));
+    bench("TANDEM_CPU_DEVICES=3", arguments, 0);
+    json_t *root = load(1);
+    const json_t *row = json_array_get(json_object_get(root, "rows"), 0);
+    const char *second = json_string_value(json_object_get(row, "second_device"));
+    const char *note = json_string_value(json_object_get(row, "note"));
+    CHECK(json_is_true(json_object_get(row, "verified")), "%s", r.output);
+    CHECK(second && strcmp(second, "cpu:1") == 0, "%s", r.output);
+    CHECK(note && contains_words(note, "share|cores"), "%s", r.output);
+    CHECK(is_positive(row, "ratio") && is_positive(row, "gflops"), "%s", r.output);
+    json_decref(root);
+    strcat(arguments, " --device cpu:0,cpu:1,cpu:2");
+    bench("TANDEM_CPU_DEVICES=3", arguments, 0);
+    json_decref(load(3));
+}
+
+/* A Python without PyTorch, or none, is told before anything is measured. */
+Test(lesson, no_pytorch) {
+    bench(NULL, "--op matmul --shape 64x64x64 --pytorch /nonexistent/python3", 2);
+    CHECK(contains_words(r.output, "--pytorch|/nonexistent/python3"), "%s", r.output);
+    bench(NULL, "--op matmul --shape 64x64x64 --pytorch false", 2);
+    CHECK(!strstr(r.output, "median"), "it measured: %s", r.output);
+}
+#endif
