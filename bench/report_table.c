@@ -25,7 +25,7 @@ void bench_table_row(FILE *stream, const bench_row *row) {
             bench_format_seconds(row->first_call_seconds, first), error,
             row->verified ? "" : "  NOT VERIFIED");
     if (!isnan(row->pytorch_seconds))
-        fprintf(stream, "  PyTorch %s, %.2f of it",
+        fprintf(stream, "  PyTorch %s, ratio %.2f",
                 bench_format_seconds(row->pytorch_seconds, pytorch),
                 row->pytorch_seconds / row->seconds.median);
     fprintf(stream, "%s%s\n", row->note[0] ? "  " : "", row->note);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "paths.h"
 #include "support/check.h"
@@ -102,5 +103,26 @@ Test(lesson, no_pytorch) {
     CHECK(contains_words(r.output, "--pytorch|/nonexistent/python3"), "%s", r.output);
     bench(NULL, "--op matmul --shape 64x64x64 --pytorch false", 2);
     CHECK(!strstr(r.output, "median"), "it measured: %s", r.output);
+}
+
+/* A Python that has PyTorch until it is needed: the row stays verified, and the page has what
+ * Python said as text, not as HTML. */
+Test(lesson, broken_pytorch) {
+    char arguments[1024];
+    size_t size;
+    static const char script[] = "#!/bin/sh\n[ $# = 1 ] && exit 0\n"
+                                 "echo '<b>no & \"torch\"' >&2\nexit 1\n";
+    file_write(folder_path("python"), script, sizeof script - 1);
+    CHECK(chmod(folder_path("python"), 0755) == 0, "chmod");
+    snprintf(arguments, sizeof arguments,
+             "--device cpu --op matmul+norm_l2_kept --shape '1000*100x100x100' --pytorch '%s' "
+             "--report '%s'",
+             folder_path("python"), folder_path("page.html"));
+    bench(NULL, arguments, 0);
+    CHECK(contains_words(r.output, "no PyTorch|<b>no & \"torch\""), "%s", r.output);
+    char *page = (char *)file_read(folder_path("page.html"), &size);
+    CHECK(page && strstr(page, "&lt;b&gt;no &amp; &quot;torch&quot;"), "the text is not there");
+    CHECK(page && !strstr(page, "<b>no"), "the text is HTML");
+    free(page);
 }
 #endif
