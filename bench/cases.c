@@ -85,6 +85,8 @@ static const struct {
     /* a layer's parameters in and out: 64 KiB to 256 MiB */
     {LESSON, "copy_h2d copy_d2h file_save file_load",
      "16384 65536 262144 1048576 4194304 16777216 67108864", "f32"},
+    /* a tensor to another device and back, and to where it is; 2^26 random numbers */
+    {LESSON, "to_device to_device+back to_device+same fill_uniform", "67108864", "f32"},
 };
 
 const char *bench_profile_name(bench_profile profile) {
@@ -109,7 +111,7 @@ static const struct {
 } families[] = {
     {bench_ops_matmul, &bench_ops_matmul_count},     {bench_ops_rows, &bench_ops_rows_count},
     {bench_ops_elements, &bench_ops_elements_count}, {bench_ops_copies, &bench_ops_copies_count},
-    {bench_ops_tasks, &bench_ops_tasks_count},
+    {bench_ops_random, &bench_ops_random_count},     {bench_ops_tasks, &bench_ops_tasks_count},
 };
 enum { FAMILIES = sizeof families / sizeof *families, MAX_OPS = 128 };
 

@@ -48,8 +48,10 @@ static bool is_positive(const json_t *row, const char *key) {
 
 Test(lesson, list) {
     bench(NULL, "--list", 0);
-    CHECK(contains_words(r.output, "matmul+norm_l2_logged|matmul+norm_l2_kept|1000*100x100x100|"
-                                   "two_devices|copy_h2d|file_save|file_load|5000x5000x10000"),
+    CHECK(contains_words(r.output,
+                         "matmul+norm_l2_logged|matmul+norm_l2_kept|1000*100x100x100|"
+                         "two_devices|copy_h2d|file_save|file_load|5000x5000x10000|to_device+same|"
+                         "fill_uniform"),
           "%s", r.output);
     bench(NULL, "--list --op file_load --shape 16384 --dtype f32", 0);
     CHECK(contains_words(r.output, "file_load") && !strstr(r.output, "file_save"), "%s", r.output);
@@ -95,6 +97,20 @@ Test(lesson, two_devices) {
     strcat(arguments, " --device cpu:0,cpu:1,cpu:2");
     bench("TANDEM_CPU_DEVICES=3", arguments, 0);
     json_decref(load(3));
+}
+
+/* A tensor to the other device, back, and to where it is, which copies nothing. */
+Test(lesson, to_device) {
+    char arguments[1024];
+    snprintf(arguments, sizeof arguments, "--op to_device --json '%s'", folder_path("rows.json"));
+    bench("TANDEM_CPU_DEVICES=2", arguments, 0);
+    json_t *root = load(4), *row = NULL;
+    size_t i = 0;
+    json_array_foreach(json_object_get(root, "rows"), i, row) {
+        CHECK(json_is_true(json_object_get(row, "verified")), "row %zu: %s", i, r.output);
+        CHECK(is_positive(row, "ratio"), "row %zu: %s", i, r.output);
+    }
+    json_decref(root);
 }
 
 /* A Python without PyTorch, or none, is told before anything is measured. */
