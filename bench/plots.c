@@ -58,8 +58,8 @@ static void write_ratio_tics(FILE *script, double low, double high) {
 }
 
 /* One data block for each device, one for what is not verified: ratio and place. */
-static void write_ratio_data(const bench_figures *figures, const bench_labels *devices,
-                             bench_labels *ops, FILE *script) {
+static void write_ratio_data(const bench_figures *figures, bench_labels *devices, bench_labels *ops,
+                             FILE *script) {
     char name[80];
     for (int d = 0; d <= devices->count; d++) {
         fprintf(script, "$d%d << EOD\n", d);
@@ -68,7 +68,7 @@ static void write_ratio_data(const bench_figures *figures, const bench_labels *d
             if (!has_ratio(row)) continue;
             bench_row_devices(row, name);
             if (d < devices->count ? strcmp(name, devices->text[d]) != 0 : row->verified) continue;
-            const int of = bench_label((bench_labels *)devices, name);
+            const int of = bench_label(devices, name);
             const double shift = 0.6 * ((of + 0.5) / devices->count - 0.5);
             fprintf(script, "%.6g %.6g\n", row->ratio, bench_label(ops, row->c->op->name) + shift);
         }
@@ -76,7 +76,7 @@ static void write_ratio_data(const bench_figures *figures, const bench_labels *d
     }
 }
 
-static void write_ratio_script(const bench_figures *figures, const bench_labels *devices,
+static void write_ratio_script(const bench_figures *figures, bench_labels *devices,
                                bench_labels *ops, double low, double high, bool all_verified,
                                FILE *script) {
     char colour[8];

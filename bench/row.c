@@ -45,10 +45,7 @@ bool bench_measure_times(const bench_runner *runner, bench_timed *tandem, const 
     bench_times times = {.baseline = {unknown, unknown, unknown}};
     switch (bench_time(&runner->pace, row->first_call_seconds, tandem, &raw, &times)) {
     case BENCH_TANDEM_FAILED:
-        /* a task may have told the row itself, what failed on another thread */
-        return strncmp(row->problem, "call: ", 6) == 0
-                   ? false
-                   : bench_row_fail(row, "call", tdm_last_error());
+        return bench_row_fail(row, "call", tdm_last_error());
     case BENCH_BASELINE_FAILED:
         return bench_row_fail(row, b->name, "the baseline's call failed");
     default:

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 
 bool bench_task_failed(bench_task_run *run, const char *what) {
-    /* a call that failed on another thread has told the row already */
-    if (run->row->problem[0]) return false;
-    return bench_row_fail(run->row, what, tdm_last_error());
+    return bench_row_fail(run->row, what, run->failure ? run->failure : tdm_last_error());
 }
 
 bool bench_task_skip(bench_task_run *run, const char *why) {
@@ -40,7 +38,8 @@ static bool check(bench_task_run *run) {
 static bool time_task(bench_task_run *run) {
     bench_row *row = run->row;
     bench_timed tandem = {.state = run, .call = call_task, .sets = 1};
-    if (!bench_measure_times(run->runner, &tandem, &run->baseline, 1, row)) return false;
+    if (!bench_measure_times(run->runner, &tandem, &run->baseline, 1, row))
+        return run->failure ? bench_task_failed(run, "call") : false;
     if (run->bound_seconds > 0.0) {
         char bound[16];
         snprintf(row->baseline, sizeof row->baseline, "bound: %s",

@@ -14,6 +14,7 @@ typedef struct bench_task_run {
     bench_row *row;          /* prepare sets flops or bytes, and a note */
     bench_baseline baseline; /* prepare fills it in, or says in row->problem why there is none */
     double bound_seconds;    /* instead of a baseline: what a call may take at most; else 0 */
+    const char *failure;     /* what a failed call said on another thread; else NULL */
     bool skipped;            /* prepare failed because the case cannot run here */
     void *state;             /* the task's own: state_size bytes, zero before prepare */
 } bench_task_run;
@@ -23,7 +24,7 @@ struct bench_task {
     size_t state_size;
     /* False with row->problem where it fails; destroy is called then too. */
     bool (*prepare)(bench_task_run *run);
-    /* The work once, waited for. A failure is tdm_last_error, of the calling thread. */
+    /* The work once, waited for. What failed is run->failure, else tdm_last_error. */
     tdm_status (*call)(bench_task_run *run);
     /* Compares what the last call left. */
     void (*check)(bench_task_run *run, bench_verdict *verdict);

@@ -97,14 +97,14 @@ static tdm_status call_two(bench_task_run *run) {
     two_products *state = run->state;
     pthread_t thread;
     if (pthread_create(&thread, NULL, run_product, &state->side[1]) != 0) {
-        bench_row_fail(run->row, "thread", "cannot be started");
+        run->failure = "no thread can be started";
         return TDM_ERROR_OUT_OF_MEMORY;
     }
     run_product(&state->side[0]);
     pthread_join(thread, NULL);
     for (int i = 0; i < 2; i++) {
         if (state->side[i].status == TDM_OK) continue;
-        bench_row_fail(run->row, "call", state->side[i].message);
+        run->failure = state->side[i].message;
         return state->side[i].status;
     }
     return TDM_OK;
