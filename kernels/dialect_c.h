@@ -249,19 +249,22 @@ typedef double tdm_vec_f64 __attribute__((vector_size(TDM_VEC_BYTES), may_alias)
 #define VEC_LEN ((tdm_i32)(TDM_VEC_BYTES / sizeof(ACC)))
 
 /* Words for Philox: WORDS_LEN 64-bit elements; WORDS_FROM(v) is v, v + 1, …; MUL_WORDS(a, b) the
- * products of their low halves and the constant b, for which compilers do not find the
- * instruction. */
+ * products of their low halves and the constant b, for which compilers do not find the instruction;
+ * the two halves of a0, b0, a1, b1, … */
 #if defined(__AVX512F__)
 typedef tdm_u64 WORDS __attribute__((vector_size(64), may_alias));
-#define WORDS_FROM(v) ((v) + (WORDS){0, 1, 2, 3, 4, 5, 6, 7})
+#define TDM_WORDS(m) {m(0), m(1), m(2), m(3), m(4), m(5), m(6), m(7)}
 #define MUL_WORDS(a, b) ((WORDS)_mm512_mul_epu32((__m512i)(a), _mm512_set1_epi64(b)))
+#define HIGH_WORDS(a) ((WORDS)_mm512_shuffle_epi32((__m512i)(a), 0xf5))
 #elif defined(__AVX2__)
 typedef tdm_u64 WORDS __attribute__((vector_size(32), may_alias));
-#define WORDS_FROM(v) ((v) + (WORDS){0, 1, 2, 3})
+#define TDM_WORDS(m) {m(0), m(1), m(2), m(3)}
 #define MUL_WORDS(a, b) ((WORDS)_mm256_mul_epu32((__m256i)(a), _mm256_set1_epi64x(b)))
+#define HIGH_WORDS(a) ((a) >> 32)
 #else
 typedef tdm_u64 WORDS __attribute__((vector_size(16), may_alias));
-#define WORDS_FROM(v) ((v) + (WORDS){0, 1})
+#define TDM_WORDS(m) {m(0), m(1)}
+#define HIGH_WORDS(a) ((a) >> 32)
 #if defined(__SSE2__)
 #define MUL_WORDS(a, b) ((WORDS)_mm_mul_epu32((__m128i)(a), _mm_set1_epi64x(b)))
 #else
@@ -269,6 +272,23 @@ typedef tdm_u64 WORDS __attribute__((vector_size(16), may_alias));
 #endif
 #endif
 #define WORDS_LEN ((tdm_i32)(sizeof(WORDS) / sizeof(tdm_u64)))
+#define WORDS_FROM(v) ((v) + (WORDS)TDM_WORDS(TDM_SAME))
+#define TDM_SAME(k) k
+#define TDM_ZIP_LOW(k) (k % 2 * WORDS_LEN + k / 2)
+#define TDM_ZIP_HIGH(k) (k % 2 * WORDS_LEN + WORDS_LEN / 2 + k / 2)
+#if defined(__clang__)
+INLINE WORDS tdm_zip(WORDS a, WORDS b, WORDS from)
+{
+    WORDS zipped;
+    for (tdm_i32 k = 0; k < WORDS_LEN; k++)
+        zipped[k] = from[k] < (tdm_u64)WORDS_LEN ? a[from[k]] : b[from[k] - (tdm_u64)WORDS_LEN];
+    return zipped;
+}
+#else
+#define tdm_zip __builtin_shuffle
+#endif
+#define WORDS_ZIP_LOW(a, b) tdm_zip(a, b, (WORDS)TDM_WORDS(TDM_ZIP_LOW))
+#define WORDS_ZIP_HIGH(a, b) tdm_zip(a, b, (WORDS)TDM_WORDS(TDM_ZIP_HIGH))
 
 /* Numbers */
 INLINE tdm_i32 tdm_as_i32(float v)

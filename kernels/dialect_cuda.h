@@ -83,6 +83,7 @@ typedef tdm_u64 WORDS;
 #define WORDS_LEN 1
 #define WORDS_FROM(v) (v)
 #define MUL_WORDS(a, b) ((tdm_u64)(tdm_u32)(a) * (tdm_u32)(b))
+#define HIGH_WORDS(a) ((a) >> 32)
 
 /* Numbers */
 #define tdm_as_i32(v) __float_as_int(v)

@@ -212,12 +212,17 @@ INLINE __attribute__((min_vector_width(512))) void tdm_flush(__global void *to, 
 typedef ulong8 WORDS;
 #define WORDS_LEN 8
 #define WORDS_FROM(v) ((ulong8)(v) + (ulong8)(0, 1, 2, 3, 4, 5, 6, 7))
+#define WORDS_ZIP_LOW(a, b)                                                                        \
+    ((ulong8)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3))
+#define WORDS_ZIP_HIGH(a, b)                                                                       \
+    ((ulong8)((a).s4, (b).s4, (a).s5, (b).s5, (a).s6, (b).s6, (a).s7, (b).s7))
 #else
 typedef ulong WORDS;
 #define WORDS_LEN 1
 #define WORDS_FROM(v) (v)
 #endif
 #define MUL_WORDS(a, b) (((a)&0xffffffffUL) * (ulong)(b))
+#define HIGH_WORDS(a) ((a) >> 32)
 
 /* Numbers */
 #define tdm_as_i32(v) as_int(v)

@@ -28,7 +28,6 @@ OPS(random, TDM_OP_RANDOM_COUNT, 1)
 
 KERNEL1(random, tdm_random_args, T, y)
 {
-    LOCAL_ARRAY(tdm_u64, halves, 2 * TILE_BLOCKS); /* the first half of each block, then the second */
     LOCAL_ARRAY(WORD, words, TILE);
 #if T_ID <= TDM_ID_BF16
     LOCAL_ARRAY(ACC, normals, TILE);
@@ -53,20 +52,19 @@ KERNEL1(random, tdm_random_args, T, y)
             {
                 const WORDS counter = WORDS_FROM(block + (tdm_u64)(at / PER_BLOCK + b * WORDS_LEN)) &
                                       (~(tdm_u64)0 / PER_BLOCK);
-                tdm_philox(counter, WIDE, args.seed_low, args.seed_high,
-                           (LOCAL WORDS *)halves + b,
-                           (LOCAL WORDS *)(halves + TILE_BLOCKS) + b);
-            }
-            FOR_LANES(b, 0, TILE_BLOCKS)
-            {
-#if WIDE
-                words[2 * b] = halves[b];
-                words[2 * b + 1] = halves[TILE_BLOCKS + b];
+                const tdm_block c = tdm_philox(counter, WIDE, args.seed_low, args.seed_high);
+                LOCAL WORD *const to = words + b * WORDS_LEN * PER_BLOCK;
+#if LANES == 1
+                ((LOCAL WORDS *)to)[0] = WORDS_ZIP_LOW(c.words01, c.words23);
+                ((LOCAL WORDS *)to)[1] = WORDS_ZIP_HIGH(c.words01, c.words23);
+#elif WIDE
+                to[0] = c.words01;
+                to[1] = c.words23;
 #else
-                words[4 * b] = (tdm_u32)halves[b];
-                words[4 * b + 1] = (tdm_u32)(halves[b] >> 32);
-                words[4 * b + 2] = (tdm_u32)halves[TILE_BLOCKS + b];
-                words[4 * b + 3] = (tdm_u32)(halves[TILE_BLOCKS + b] >> 32);
+                to[0] = (tdm_u32)c.words01;
+                to[1] = (tdm_u32)(c.words01 >> 32);
+                to[2] = (tdm_u32)c.words23;
+                to[3] = (tdm_u32)(c.words23 >> 32);
 #endif
             }
             BARRIER;

@@ -1,8 +1,9 @@
 /* Random numbers, the same in all three languages. Compiled after numeric.h.
  *
  * Every sum of a product is an explicit FMA, so that no compiler's choice to contract shows in a
- * result: the same words give the same numbers on every device. Coefficients are minimax ones
- * (Remez), fitted with 60 digits. */
+ * result: the same words give the same uniform numbers on every device, and the same normal ones
+ * where square roots and quotients are rounded right. Coefficients are minimax ones (Remez), fitted
+ * with 60 digits. */
 #ifndef TDMI_KERNEL_RANDOM_H
 #define TDMI_KERNEL_RANDOM_H
 
@@ -13,21 +14,23 @@
 #define TDM_PHILOX_ROUND                                                                           \
     {                                                                                              \
         const WORDS a = MUL_WORDS(x, 0xd2511f53u), b = MUL_WORDS(z, 0xcd9e8d57u);                  \
-        x = (b >> 32) ^ y ^ key0;                                                                  \
+        x = HIGH_WORDS(b) ^ y ^ key0;                                                                  \
         y = b;                                                                                     \
-        z = (a >> 32) ^ w ^ key1;                                                                  \
+        z = HIGH_WORDS(a) ^ w ^ key1;                                                                  \
         w = a;                                                                                     \
         key0 = (key0 + 0x9e3779b9u) & 0xffffffffu;                                                 \
         key1 = (key1 + 0xbb67ae85u) & 0xffffffffu;                                                 \
     }
-INLINE void tdm_philox(WORDS counter, tdm_u64 stream, tdm_u64 key0, tdm_u64 key1,
-                       LOCAL WORDS *words01, LOCAL WORDS *words23)
+typedef struct tdm_block {
+    WORDS words01, words23;
+} tdm_block;
+INLINE tdm_block tdm_philox(WORDS counter, tdm_u64 stream, tdm_u64 key0, tdm_u64 key1)
 {
     WORDS x = counter, y = counter >> 32, z = counter - counter + stream, w = counter - counter;
     TDM_PHILOX_ROUND TDM_PHILOX_ROUND TDM_PHILOX_ROUND TDM_PHILOX_ROUND TDM_PHILOX_ROUND
     TDM_PHILOX_ROUND TDM_PHILOX_ROUND TDM_PHILOX_ROUND TDM_PHILOX_ROUND TDM_PHILOX_ROUND
-    *words01 = (y << 32) | (x & 0xffffffffu);
-    *words23 = (w << 32) | (z & 0xffffffffu);
+    const tdm_block block = {(y << 32) | (x & 0xffffffffu), (w << 32) | (z & 0xffffffffu)};
+    return block;
 }
 
 /* The top bits of a word as a fraction in [0, 1), exactly; 53 bits of two words. */

@@ -2,8 +2,6 @@
  * memory; otherwise chunks through pinned memory, one being read while the last is written. */
 #include "between.h"
 
-#include <stdio.h>
-
 enum { CHUNK = 4 << 20, PROGRESS_STEP = 16 << 20 };
 
 static bool has_peer_copy(const tdm_device *source, const tdm_device *destination) {
@@ -32,6 +30,12 @@ tdm_status tdmi_way_open(tdmi_way *way, tdm_queue *queue, tdm_device *source,
     return status == TDM_OK ? TDM_OK : tdmi_way_close(way, status);
 }
 
+/* The queues have been waited for: what was queued has arrived. */
+static void arrived(tdmi_way *way) {
+    if (way->done) atomic_fetch_add(way->done, way->queued);
+    way->queued = 0;
+}
+
 /* Through two host chunks in turn. A chunk was last used two turns ago: the write of the turn
  * before goes on while the read fills this one. */
 static tdm_status copy_staged(tdmi_way *way, const tdmi_mem *source, size_t source_offset,
@@ -47,12 +51,13 @@ static tdm_status copy_staged(tdmi_way *way, const tdmi_mem *source, size_t sour
                                                                 source_offset + at, chunk, part)));
         TDMI_TRY(tdm_queue_finish(way->from));
         TDMI_TRY(tdm_queue_finish(way->to));
+        arrived(way);
         TDMI_TRY(tdmi_queue_submitted(
             way->to,
             to->backend->write(way->to->impl, destination, destination_offset + at, chunk, part)));
         TDMI_TRY(tdm_queue_flush(way->to));
         at += part;
-        if (way->done) atomic_fetch_add(way->done, part);
+        way->queued += part;
     }
     return TDM_OK;
 }
@@ -66,14 +71,16 @@ static tdm_status copy_mapped(tdmi_way *way, const tdmi_mem *source, size_t sour
     TDMI_TRY(tdmi_queue_submitted(way->to,
                                   to->backend->map(way->to->impl, destination, destination_offset,
                                                    size, TDM_MAP_WRITE, &pointer)));
-    tdm_status status = tdm_queue_finish(way->to);
-    if (status == TDM_OK)
-        status = tdmi_queue_submitted(
-            way->from, from->backend->read(way->from->impl, source, source_offset, pointer, size));
-    if (status == TDM_OK) status = tdm_queue_finish(way->from);
-    tdm_status end =
-        tdmi_queue_submitted(way->to, to->backend->unmap(way->to->impl, destination, pointer));
-    return status == TDM_OK ? end : status;
+    TDMI_TRY(tdm_queue_finish(way->to));
+    tdmi_outcome outcome = {0};
+    tdmi_outcome_add(&outcome, tdmi_queue_submitted(
+                                   way->from, from->backend->read(way->from->impl, source,
+                                                                  source_offset, pointer, size)));
+    tdmi_outcome_add(&outcome, tdm_queue_finish(way->from));
+    tdmi_outcome_add(
+        &outcome,
+        tdmi_queue_submitted(way->to, to->backend->unmap(way->to->impl, destination, pointer)));
+    return tdmi_outcome_end(&outcome);
 }
 
 static tdm_status copy_part(tdmi_way *way, const tdm_buffer *source, size_t source_offset,
@@ -113,32 +120,24 @@ tdm_status tdmi_way_copy(tdmi_way *way, const tdm_buffer *source, size_t source_
             copy_part(way, source, source_offset + at, destination, destination_offset + at, part));
         TDMI_TRY(finish_both(way));
         at += part;
-        atomic_fetch_add(way->done, part);
+        way->queued += part;
+        arrived(way);
     }
     return TDM_OK;
 }
 
 tdm_status tdmi_way_close(tdmi_way *way, tdm_status status) {
-    char why[1024];
-    snprintf(why, sizeof why, "%s", status == TDM_OK ? "" : tdm_last_error());
-    /* What was queued must end before its chunks and queues go, whatever failed. On the caller's
-     * queue alone it may go on. */
-    if (way->owns_from || way->owns_to || way->staging[0]) {
-        tdm_status from = way->from ? tdm_queue_finish(way->from) : TDM_OK;
-        if (status == TDM_OK && from != TDM_OK) {
-            snprintf(why, sizeof why, "%s", tdm_last_error());
-            status = from;
-        }
-        tdm_status to = way->to ? tdm_queue_finish(way->to) : TDM_OK;
-        if (status == TDM_OK && to != TDM_OK) {
-            snprintf(why, sizeof why, "%s", tdm_last_error());
-            status = to;
-        }
-    }
+    tdmi_outcome outcome = {0};
+    tdmi_outcome_add(&outcome, status);
+    /* What was queued must end before its chunks and queues go, whatever failed, and before either
+     * end may be given back: the other device's pool knows nothing of this one's queues. */
+    if (way->from) tdmi_outcome_add(&outcome, tdm_queue_finish(way->from));
+    if (way->to) tdmi_outcome_add(&outcome, tdm_queue_finish(way->to));
+    if (outcome.status == TDM_OK) arrived(way);
     for (int i = 0; i < 2; i++)
         if (way->staging[i]) tdm_host_free(way->from->device, way->staging[i]);
     if (way->owns_to) tdm_queue_destroy(way->to);
     if (way->owns_from) tdm_queue_destroy(way->from);
     *way = (tdmi_way){0};
-    return status == TDM_OK ? TDM_OK : tdmi_fail(status, "%s", why);
+    return tdmi_outcome_end(&outcome);
 }

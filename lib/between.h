@@ -11,6 +11,7 @@ typedef struct tdmi_way {
     bool owns_from, owns_to;
     void *staging[2];           /* of from's device */
     int turn;                   /* which of them is next */
+    uint64_t queued;            /* bytes on their way */
     atomic_uint_fast64_t *done; /* bytes that have arrived are added here; or NULL */
 } tdmi_way;
 
@@ -18,14 +19,14 @@ typedef struct tdmi_way {
 tdm_status tdmi_way_open(tdmi_way *way, tdm_queue *queue, tdm_device *source,
                          tdm_device *destination, atomic_uint_fast64_t *done) TDM_MUST_USE;
 
-/* Queues a copy, or does it: it has ended after tdmi_way_close, or when the queue has passed it.
- * The ranges have been checked, size > 0. */
+/* Queues a copy, or does it: it has ended after tdmi_way_close. The ranges have been checked, size
+ * > 0. */
 tdm_status tdmi_way_copy(tdmi_way *way, const tdm_buffer *source, size_t source_offset,
                          const tdm_buffer *destination, size_t destination_offset,
                          size_t size) TDM_MUST_USE;
 
-/* Waits for the copies, unless they are on the caller's queue alone, frees what the way holds and
- * returns the first failure: `status` when that is one. */
+/* Waits for the copies, frees what the way holds and returns the first failure: `status` when that
+ * is one. */
 tdm_status tdmi_way_close(tdmi_way *way, tdm_status status) TDM_MUST_USE;
 
 #endif

@@ -207,7 +207,7 @@ static tdm_status check_device(const char *function, const tdm_queue *queue, con
 
 static tdm_status check_dtype(const char *function, const tdmi_arg *args, int which) {
     const tdmi_arg *arg = &args[which];
-    if (arg->flags & TDMI_ARG_ANY_DTYPE) return TDM_OK;
+    if (arg->flags & (TDMI_ARG_ANY_DTYPE | TDMI_ARG_MOVED)) return TDM_OK;
     if (arg->tensor->dtype > TDM_BF16)
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
                          "%s: the dtype of %s is %s, allowed are f32, f64, f16 and bf16", function,
@@ -225,6 +225,7 @@ static tdm_status check_dtype(const char *function, const tdmi_arg *args, int wh
 
 static tdm_status check_f64(const char *function, const tdm_queue *queue, const tdmi_arg *arg) {
     if (arg->tensor->dtype != TDM_F64 || queue->device->facts->info.has_f64) return TDM_OK;
+    if (arg->flags & TDMI_ARG_MOVED) return TDM_OK;
     return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: %s is f64, but %s has no f64 arithmetic", function,
                      arg->name, queue->device->facts->info.id);
 }

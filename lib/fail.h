@@ -13,6 +13,15 @@ tdm_status tdmi_fail(tdm_status status, const char *format, ...)
 tdm_status tdmi_fail_in(tdm_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3))) TDM_MUST_USE;
 
+/* The end of several calls of which each must be made: the first failure and its message. Begins
+ * all zero; tdmi_outcome_end returns the failure, with its message set again, or TDM_OK. */
+typedef struct tdmi_outcome {
+    tdm_status status;
+    char why[2048];
+} tdmi_outcome;
+void tdmi_outcome_add(tdmi_outcome *outcome, tdm_status status);
+tdm_status tdmi_outcome_end(const tdmi_outcome *outcome) TDM_MUST_USE;
+
 /* Returns from the calling function when the expression is not TDM_OK. */
 #define TDMI_TRY(expression)                                                                       \
     do {                                                                                           \

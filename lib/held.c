@@ -182,18 +182,16 @@ static void add_holder(holder_list *list, const held_file *file, const char *key
 }
 
 /* Ours, a plain file, whole, and named after the process it tells of. */
-static bool read_file(int folder, const char *name, held_file *file, time_t *changed) {
+static bool read_file(int folder, const char *name, held_file *file, struct stat *status) {
     unsigned long pid;
-    struct stat status;
     if (!tdmi_parse_index(name, INT32_MAX, &pid) || pid == 0) return false;
     /* Not waiting, in case it is a pipe. */
     int descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) return false;
-    bool good = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-                status.st_uid == geteuid() && status.st_size == (off_t)sizeof *file &&
+    bool good = fstat(descriptor, status) == 0 && S_ISREG(status->st_mode) &&
+                status->st_uid == geteuid() && status->st_size == (off_t)sizeof *file &&
                 read(descriptor, file, sizeof *file) == (ssize_t)sizeof *file;
     close(descriptor);
-    *changed = good ? status.st_mtime : 0;
     return good && memcmp(file->magic, MAGIC, sizeof MAGIC) == 0 && file->size == sizeof *file &&
            file->pid == pid && memchr(file->machine, '\0', sizeof file->machine);
 }
@@ -208,6 +206,14 @@ static bool is_alive(const held_file *file) {
     return start == 0 || file->start == 0 || start == file->start;
 }
 
+/* The file that was read, unless a new process of that pid has put another in its place. */
+static void remove_stale(int folder, const char *name, const struct stat *read) {
+    struct stat now;
+    if (fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == read->st_ino &&
+        now.st_mtim.tv_sec == read->st_mtim.tv_sec && now.st_mtim.tv_nsec == read->st_mtim.tv_nsec)
+        (void)unlinkat(folder, name, 0);
+}
+
 static void read_others(holder_list *list, const char *key) {
     char path[1060], machine[sizeof((held_file *)0)->machine];
     if (!tdmi_cache_folder("held", false, path, sizeof path)) return;
@@ -215,15 +221,16 @@ static void read_others(holder_list *list, const char *key) {
     DIR *folder = file ? opendir(path) : NULL;
     name_machine(machine, sizeof machine);
     for (struct dirent *found; folder && (found = readdir(folder)) != NULL;) {
-        time_t changed;
-        if (!read_file(dirfd(folder), found->d_name, file, &changed)) continue;
+        struct stat status;
+        if (!read_file(dirfd(folder), found->d_name, file, &status)) continue;
         if (file->pid == (uint64_t)getpid()) continue;
         if (strcmp(file->machine, machine) != 0) {
-            if (time(NULL) - changed > MONTH) (void)unlinkat(dirfd(folder), found->d_name, 0);
+            if (time(NULL) - status.st_mtime > MONTH)
+                remove_stale(dirfd(folder), found->d_name, &status);
         } else if (is_alive(file)) {
             add_holder(list, file, key);
         } else {
-            (void)unlinkat(dirfd(folder), found->d_name, 0);
+            remove_stale(dirfd(folder), found->d_name, &status);
         }
     }
     if (folder) closedir(folder);

@@ -56,7 +56,8 @@ static tdmi_block *find_cached(tdm_device *device, size_t size, uint64_t pending
         /* A block may be up to a quarter larger than asked for. */
         if (block->size < size || block->size - size > size / 4) continue;
         if (!best || block->size < (*best)->size) best = at;
-        if (block->size == size) break; /* none is better: thousands of like size are no long search */
+        if (block->size == size)
+            break; /* none is better: thousands of like size are no long search */
     }
     *crowded = waiting > PENDING_BYTES || blocks > PENDING_BLOCKS;
     if (!best) return NULL;

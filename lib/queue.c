@@ -63,9 +63,11 @@ void tdm_queue_destroy(tdm_queue *queue) {
 
 tdm_status tdm_queue_finish(tdm_queue *queue) {
     QUEUE_CHECK(queue, "tdm_queue_finish");
-    /* Before the wait, as in the pool: see tdmi_queue_submitted. */
+    /* Only now: the pool takes a queue without pending work to be past all it was given. Nobody
+     * else gives this queue work meanwhile. */
+    tdm_status status = queue->device->backend->queue_finish(queue->impl);
     atomic_store(&queue->first_pending, 0);
-    return tdmi_device_result(queue->device, queue->device->backend->queue_finish(queue->impl));
+    return tdmi_device_result(queue->device, status);
 }
 
 tdm_status tdm_queue_flush(tdm_queue *queue) {

@@ -63,3 +63,14 @@ tdm_status tdmi_fail_in(tdm_status status, const char *format, ...) {
     return tdmi_fail(status, "%s: %.*s", context, (int)(sizeof before - sizeof context - 3),
                      before);
 }
+
+void tdmi_outcome_add(tdmi_outcome *outcome, tdm_status status) {
+    if (status == TDM_OK || outcome->status != TDM_OK) return;
+    outcome->status = status;
+    snprintf(outcome->why, sizeof outcome->why, "%s", last_error);
+}
+
+tdm_status tdmi_outcome_end(const tdmi_outcome *outcome) {
+    if (outcome->status == TDM_OK) return TDM_OK;
+    return tdmi_fail(outcome->status, "%s", outcome->why);
+}

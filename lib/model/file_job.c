@@ -22,7 +22,7 @@ tdm_status tdmi_file_job_start(tdmi_file_job *job) {
     size_t budget = job->options ? job->options->budget : 0;
     tdm_device *device = job->queue->device;
     job->staging[0] = job->staging[1] = NULL;
-    job->piece = budget ? budget : DIRECT_PIECE;
+    job->piece = budget ? budget / 2 : DIRECT_PIECE;
     if (device->facts->host_memory || job->total == 0) return TDM_OK;
     job->piece = (budget ? budget : DEFAULT_BUDGET) / 2;
     if (job->total < job->piece) job->piece = (size_t)job->total;

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "core.h"
+#include "state_dict.h"
 
 #include <tandem/layers.h>
 
@@ -19,16 +20,11 @@ static tdm_status parameter_name(const char *function, const char *prefix, const
     return TDM_OK;
 }
 
-/* One parameter, uniform in [-bound, bound), into the dict. */
-static tdm_status add_parameter(tdm_queue *queue, tdm_generator *generator, double bound,
-                                const char *name, tdm_dtype dtype, int ndim, const int64_t *shape,
-                                tdm_state_dict *dict) {
-    tdm_tensor parameter;
-    TDMI_TRY(tdm_empty(queue->device, dtype, ndim, shape, &parameter));
-    tdm_status status = tdm_fill_uniform(queue, generator, -bound, bound, &parameter);
-    if (status == TDM_OK) status = tdm_state_dict_set(dict, name, &parameter);
-    tdm_tensor_release(&parameter);
-    return status;
+static tdm_status make_parameter(tdm_queue *queue, tdm_generator *generator, double bound,
+                                 tdm_dtype dtype, int ndim, const int64_t *shape,
+                                 tdm_tensor *parameter) {
+    TDMI_TRY(tdm_empty(queue->device, dtype, ndim, shape, parameter));
+    return tdm_fill_uniform(queue, generator, -bound, bound, parameter);
 }
 
 tdm_status tdm_linear_create(tdm_queue *queue, tdm_generator *generator, const char *prefix,
@@ -53,10 +49,19 @@ tdm_status tdm_linear_create(tdm_queue *queue, tdm_generator *generator, const c
                          tdm_dtype_name(dtype));
     const int64_t shape[] = {out_features, in_features};
     const double bound = 1 / sqrt((double)in_features);
-    tdm_status status = add_parameter(queue, generator, bound, weight_name, dtype, 2, shape, dict);
+    /* Both are made before one is set, from a copy of the generator. */
+    tdm_generator next = *generator;
+    tdm_tensor weight_made = {0}, bias_made = {0};
+    tdm_status status = make_parameter(queue, &next, bound, dtype, 2, shape, &weight_made);
     if (status == TDM_OK && bias)
-        status = add_parameter(queue, generator, bound, bias_name, dtype, 1, shape, dict);
-    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+        status = make_parameter(queue, &next, bound, dtype, 1, shape, &bias_made);
+    if (status == TDM_OK) status = tdm_state_dict_set(dict, weight_name, &weight_made);
+    if (status == TDM_OK && bias) status = tdm_state_dict_set(dict, bias_name, &bias_made);
+    tdm_tensor_release(&weight_made);
+    tdm_tensor_release(&bias_made);
+    if (status != TDM_OK) return tdmi_fail_in(status, "%s", function);
+    *generator = next;
+    return TDM_OK;
 }
 
 /* [..., cols] as a matrix, which matmul takes without a batch. */
@@ -121,11 +126,11 @@ tdm_status tdm_linear_apply(tdm_queue *queue, const tdm_state_dict *dict, const 
                             const tdm_tensor *x, tdm_activation activation, const tdm_tensor *y) {
     static const char function[] = "tdm_linear_apply";
     char name[NAME];
-    tdm_tensor weight, bias;
+    tdm_tensor weight;
     TDMI_TRY(parameter_name(function, prefix, "weight", name));
     tdm_status status = tdm_state_dict_get(dict, name, &weight);
     if (status != TDM_OK) return tdmi_fail_in(status, "%s", function);
     TDMI_TRY(parameter_name(function, prefix, "bias", name));
-    bool has_bias = tdm_state_dict_get(dict, name, &bias) == TDM_OK;
-    return tdm_linear(queue, x, &weight, has_bias ? &bias : NULL, activation, y);
+    const tdmi_dict_item *bias = tdmi_state_dict_find(dict, name);
+    return tdm_linear(queue, x, &weight, bias ? &bias->tensor : NULL, activation, y);
 }

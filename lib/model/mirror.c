@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "core.h"
+#include "tensors/create.h"
 #include "tensors/move.h"
 
 #include <tandem/layers.h>
@@ -23,8 +24,7 @@ typedef struct member {
     bool started;
     tdm_replica_function function;
     void *user;
-    tdm_status status;
-    char why[1024];
+    tdmi_outcome outcome;
 } member;
 
 struct tdm_mirror {
@@ -69,6 +69,8 @@ tdm_status tdm_mirror_create(tdm_queue *queue, const tdm_state_dict *parameters,
         if (status == TDM_OK)
             status = tdm_state_dict_to(queue, parameters, m->device, &m->parameters);
     }
+    /* Parameters that are shared are used by another queue from now on. */
+    if (status == TDM_OK) status = tdm_queue_finish(queue);
     if (status != TDM_OK) {
         tdm_mirror_destroy(made);
         return tdmi_fail_in(status, "%s", function);
@@ -103,7 +105,7 @@ static tdm_tensor rows_of(const tdm_tensor *x, int64_t first, int64_t count) {
 
 static tdm_status check_batch(const char *function, const tdm_queue *queue, size_t input_count,
                               const tdm_tensor *inputs, const tdm_tensor *output) {
-    tdmi_arg result = {"output", output, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0};
+    tdmi_arg result = {"output", output, TDMI_ARG_OUTPUT | TDMI_ARG_MOVED, 0};
     TDMI_TRY(tdmi_check_args(function, queue, &result, 1));
     if (!inputs && input_count > 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: inputs is NULL", function);
@@ -112,7 +114,7 @@ static tdm_status check_batch(const char *function, const tdm_queue *queue, size
     for (size_t i = 0; i < input_count; i++) {
         char name[32], a[128], b[128];
         snprintf(name, sizeof name, "inputs[%zu]", i);
-        tdmi_arg arg = {name, &inputs[i], TDMI_ARG_ANY_DTYPE, 0};
+        tdmi_arg arg = {name, &inputs[i], TDMI_ARG_MOVED, 0};
         TDMI_TRY(tdmi_check_args(function, queue, &arg, 1));
         if (inputs[i].shape[0] != output->shape[0])
             return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
@@ -148,18 +150,17 @@ static void release_part(member *m, size_t input_count) {
 
 static void *run_member(void *context) {
     member *m = context;
-    m->status = m->function(&m->replica, m->user);
-    if (m->status == TDM_OK) m->status = tdm_queue_finish(m->queue);
-    if (m->status != TDM_OK) snprintf(m->why, sizeof m->why, "%s", tdm_last_error());
+    /* Also after a failure: what was queued works on the caller's inputs where they are shared. */
+    tdmi_outcome_add(&m->outcome, m->function(&m->replica, m->user));
+    tdmi_outcome_add(&m->outcome, tdm_queue_finish(m->queue));
     return NULL;
 }
 
 /* Copies a member's results into their rows of the output. */
 static tdm_status gather(member *m, tdm_queue *queue, int64_t first, const tdm_tensor *output) {
     tdm_tensor part = rows_of(output, first, m->rows);
-    size_t size = tdm_dtype_size(output->dtype), bytes = (size_t)tdm_tensor_count(&part) * size;
-    return tdm_buffer_copy(queue, m->output.buffer, 0, part.buffer, (size_t)part.offset * size,
-                           bytes);
+    return tdm_buffer_copy(queue, m->output.buffer, 0, part.buffer,
+                           (size_t)part.offset * tdm_dtype_size(part.dtype), tdmi_bytes_of(&part));
 }
 
 static tdm_status start_members(tdm_mirror *mirror, const tdm_replica *common,
@@ -174,6 +175,7 @@ static tdm_status start_members(tdm_mirror *mirror, const tdm_replica *common,
         m->replica.output = &m->output;
         m->function = function;
         m->user = user;
+        m->outcome = (tdmi_outcome){0};
         if (m->rows == 0) continue;
         if (pthread_create(&m->thread, NULL, run_member, m) != 0)
             return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "no thread could be made for %s",
@@ -191,16 +193,11 @@ static tdm_status join_members(tdm_mirror *mirror) {
         if (!m->started) continue;
         pthread_join(m->thread, NULL);
         m->started = false;
-        if (m->status != TDM_OK && !failed) failed = m;
+        if (m->outcome.status != TDM_OK && !failed) failed = m;
     }
     if (!failed) return TDM_OK;
-    return tdmi_fail(failed->status, "on %s: %s", failed->device->facts->info.id, failed->why);
-}
-
-/* The message of the first failure, kept while what follows may fail too. */
-static tdm_status first_of(tdm_status first, char why[1024], tdm_status next) {
-    if (first == TDM_OK && next != TDM_OK) snprintf(why, 1024, "%s", tdm_last_error());
-    return first == TDM_OK ? next : first;
+    return tdmi_fail_in(tdmi_outcome_end(&failed->outcome), "on %s",
+                        failed->device->facts->info.id);
 }
 
 tdm_status tdm_mirror_run(tdm_mirror *mirror, tdm_queue *queue, tdm_replica_function function,
@@ -215,28 +212,27 @@ tdm_status tdm_mirror_run(tdm_mirror *mirror, tdm_queue *queue, tdm_replica_func
     TDMI_TRY(tdm_queue_finish(queue));
     const int64_t batch = output->shape[0], count = (int64_t)mirror->count;
     const tdm_replica common = {.count = mirror->count, .input_count = input_count};
-    char why[1024] = "";
-    tdm_status status = TDM_OK;
+    tdmi_outcome outcome = {0};
     int64_t first = 0;
     for (int64_t i = 0; i < count; i++) {
         member *m = &mirror->members[i];
         m->rows = batch / count + (i < batch % count);
-        if (status == TDM_OK && m->rows > 0)
-            status =
-                first_of(status, why, prepare(name, m, queue, first, input_count, inputs, output));
+        if (outcome.status == TDM_OK && m->rows > 0)
+            tdmi_outcome_add(&outcome, prepare(name, m, queue, first, input_count, inputs, output));
         first += m->rows;
     }
-    if (status == TDM_OK) {
-        status = first_of(status, why, start_members(mirror, &common, function, user));
-        status = first_of(status, why, join_members(mirror));
+    if (outcome.status == TDM_OK) {
+        tdmi_outcome_add(&outcome, start_members(mirror, &common, function, user));
+        tdmi_outcome_add(&outcome, join_members(mirror));
     }
     first = 0;
     for (int64_t i = 0; i < count; i++) {
         member *m = &mirror->members[i];
-        if (status == TDM_OK && m->rows > 0)
-            status = first_of(status, why, gather(m, queue, first, output));
+        if (outcome.status == TDM_OK && m->rows > 0)
+            tdmi_outcome_add(&outcome, gather(m, queue, first, output));
         first += m->rows;
         release_part(m, input_count);
     }
-    return status == TDM_OK ? TDM_OK : tdmi_fail(status, "%s: %s", name, why);
+    tdm_status status = tdmi_outcome_end(&outcome);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", name);
 }

@@ -188,6 +188,7 @@ static tdm_status read_staged(loading *all, uint64_t begin, uint64_t end, char *
     TDMI_TRY(tdm_queue_finish(queue));
     for (size_t i = first_target(all, begin); i < all->count && all->targets[i].begin < end; i++) {
         overlap part = overlap_of(&all->targets[i], begin, end);
+        if (part.size == 0) continue;
         TDMI_TRY(tdm_buffer_write_async(queue, all->targets[i].buffer, part.at,
                                         piece + (part.begin - begin), part.size));
     }

@@ -1,10 +1,10 @@
 /* Writing safetensors files. */
 #include <stdlib.h>
 
-#include "tensors/create.h"
 #include "file_job.h"
 #include "new_file.h"
 #include "safetensors.h"
+#include "tensors/create.h"
 
 typedef struct saving {
     tdmi_file_job job;

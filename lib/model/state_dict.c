@@ -195,6 +195,10 @@ tdm_status tdm_state_dict_get(const tdm_state_dict *dict, const char *name, tdm_
     return TDM_OK;
 }
 
+const tdmi_dict_item *tdmi_state_dict_find(const tdm_state_dict *dict, const char *name) {
+    return list_find(&dict->items, name);
+}
+
 size_t tdm_state_dict_count(const tdm_state_dict *dict) { return dict ? dict->items.count : 0; }
 
 const tdmi_dict_item *tdmi_state_dict_at(const tdm_state_dict *dict, size_t index) {

@@ -33,6 +33,9 @@ struct tdm_state_dict {
 tdm_status tdmi_state_dict_put(tdm_state_dict *dict, const char *name, const tdm_tensor *tensor,
                                bool scalar) TDM_MUST_USE;
 
+/* The item of that name, or NULL without a message. */
+const tdmi_dict_item *tdmi_state_dict_find(const tdm_state_dict *dict, const char *name);
+
 /* The index-th item, index < tdm_state_dict_count. */
 const tdmi_dict_item *tdmi_state_dict_at(const tdm_state_dict *dict, size_t index);
 

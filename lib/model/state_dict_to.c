@@ -3,14 +3,14 @@
 
 #include "check.h"
 #include "core.h"
-#include "tensors/move.h"
 #include "state_dict.h"
+#include "tensors/move.h"
 
 static tdm_status check_items(const char *function, const tdm_queue *queue,
                               const tdm_state_dict *dict) {
     for (size_t i = 0; i < tdm_state_dict_count(dict); i++) {
         const tdmi_dict_item *item = tdmi_state_dict_at(dict, i);
-        tdmi_arg arg = {item->name, &item->tensor, TDMI_ARG_ANY_DTYPE, 0};
+        tdmi_arg arg = {item->name, &item->tensor, TDMI_ARG_MOVED, 0};
         TDMI_TRY(tdmi_check_args(function, queue, &arg, 1));
     }
     return TDM_OK;

@@ -23,6 +23,11 @@ static tdm_status for_parts(const char *function, tdm_queue *queue, const tdm_te
     part p = {.offset = y->offset};
     if (!tdm_tensor_is_contiguous(y)) {
         TDMI_TRY(tdmi_rows_of(function, "y", y, &p.rows));
+        if (p.rows.cols > LONG_ROW)
+            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                             "%s: the rows of y have %lld elements, at most 2^30 where y is not "
+                             "contiguous",
+                             function, (long long)p.rows.cols);
         return run(queue, y, &p, context);
     }
     for (; p.first < count; p.first += LONG_ROW) {
@@ -120,10 +125,12 @@ static tdm_status check_random(const char *function, const tdm_queue *queue,
     return tdmi_check_args(function, queue, args, 1);
 }
 
-static tdm_status check_finite(const char *function, const char *name, double value) {
-    if (isfinite(value)) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is %g, it must be finite", function, name,
-                     value);
+/* Finite in the arithmetic of y's dtype. */
+static tdm_status check_finite(const char *function, const char *name, double value,
+                               const tdm_tensor *y) {
+    if (isfinite(value) && (y->dtype == TDM_F64 || isfinite((float)value))) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is %g, it must be finite in %s", function,
+                     name, value, y->dtype == TDM_F64 ? "f64" : "f32");
 }
 
 tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator, double low, double high,
@@ -131,12 +138,12 @@ tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator, double l
     static const char function[] = "tdm_fill_uniform";
     TDMI_TRY(check_random(function, queue, generator, y, TDMI_ARG_ANY_DTYPE));
     if (y->dtype > TDM_BF16) return fill_random(function, queue, generator, 0, 0, 1, y);
-    TDMI_TRY(check_finite(function, "low", low));
-    TDMI_TRY(check_finite(function, "high", high));
+    TDMI_TRY(check_finite(function, "low", low, y));
+    TDMI_TRY(check_finite(function, "high", high, y));
     if (high < low)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: high is %g, at least low, which is %g",
                          function, high, low);
-    TDMI_TRY(check_finite(function, "high - low", high - low));
+    TDMI_TRY(check_finite(function, "high - low", high - low, y));
     return fill_random(function, queue, generator, 0, low, high - low, y);
 }
 
@@ -144,8 +151,8 @@ tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator, double me
                            double deviation, const tdm_tensor *y) {
     static const char function[] = "tdm_fill_normal";
     TDMI_TRY(check_random(function, queue, generator, y, 0));
-    TDMI_TRY(check_finite(function, "mean", mean));
-    TDMI_TRY(check_finite(function, "deviation", deviation));
+    TDMI_TRY(check_finite(function, "mean", mean, y));
+    TDMI_TRY(check_finite(function, "deviation", deviation, y));
     if (deviation < 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: deviation is %g, at least 0", function,
                          deviation);

@@ -98,6 +98,10 @@ tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype, in
                          const int64_t *shape, tdm_tensor *tensor) {
     static const char function[] = "tdm_from_host";
     TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
+    if (!data && tdm_tensor_count(tensor) > 0) {
+        tdm_tensor_release(tensor);
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
+    }
     return filled(
         function,
         tdm_buffer_write(queue, tensor->buffer, 0, data, tdm_buffer_get_size(tensor->buffer)),
@@ -106,16 +110,21 @@ tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype, in
 
 tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data) {
     static const char function[] = "tdm_to_host";
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_ANY_DTYPE, 0}};
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
-    size_t size = tdm_dtype_size(x->dtype);
-    size_t bytes = (size_t)tdm_tensor_count(x) * size;
+    size_t size = tdm_dtype_size(x->dtype), bytes = tdmi_bytes_of(x);
+    if (!data && bytes > 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
     tdm_tensor packed = {0};
     TDMI_TRY(tdmi_pack(queue, x, &packed));
     tdm_status status =
         tdm_buffer_read(queue, packed.buffer, (size_t)packed.offset * size, data, bytes);
     tdm_tensor_release(&packed);
     return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+}
+
+size_t tdmi_bytes_of(const tdm_tensor *x) {
+    return (size_t)tdm_tensor_count(x) * tdm_dtype_size(x->dtype);
 }
 
 void tdm_tensor_release(tdm_tensor *tensor) {

@@ -9,4 +9,7 @@
  * checked; *packed is all zero on failure. */
 tdm_status tdmi_pack(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *packed) TDM_MUST_USE;
 
+/* Bytes of all elements of a tensor that has been checked. */
+size_t tdmi_bytes_of(const tdm_tensor *x);
+
 #endif

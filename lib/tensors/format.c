@@ -284,7 +284,7 @@ static void write_all(builder *out, const excerpt *e) {
 tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t capacity,
                       size_t *length) {
     static const char function[] = "tdm_format";
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_ANY_DTYPE, 0}};
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
     if (length) *length = 0;
     if (!text && capacity > 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL, but capacity is %zu",

@@ -9,14 +9,12 @@
 #include "check.h"
 #include "create.h"
 
-static size_t bytes_of(const tdm_tensor *x) {
-    return (size_t)tdm_tensor_count(x) * tdm_dtype_size(x->dtype);
-}
-
 static tdm_status check(const char *function, const tdm_queue *queue, const tdm_tensor *x,
                         const tdm_device *device, tdm_tensor *y) {
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_ANY_DTYPE, 0}};
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
     if (!y) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: y is NULL", function);
+    if (x == y) /* the caller's reference of x would be lost */
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: y is x itself", function);
     memset(y, 0, sizeof *y);
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
@@ -39,17 +37,11 @@ static tdm_status prepare(tdm_queue *queue, const tdm_tensor *x, tdm_device *dev
 }
 
 static tdm_status carry(tdmi_way *way, const tdm_tensor *packed, const tdm_tensor *y) {
-    size_t size = bytes_of(y);
+    size_t size = tdmi_bytes_of(y);
     if (size == 0) return TDM_OK;
     return tdmi_way_copy(way, packed->buffer,
                          (size_t)packed->offset * tdm_dtype_size(packed->dtype), y->buffer, 0,
                          size);
-}
-
-/* The way's end, which also waits for copies that are on the caller's queue. */
-static tdm_status arrive(tdmi_way *way, tdm_queue *queue, tdm_status status) {
-    status = tdmi_way_close(way, status);
-    return status == TDM_OK ? tdm_queue_finish(queue) : status;
 }
 
 tdm_status tdmi_move(const char *function, tdm_queue *queue, size_t count, const tdm_tensor *x,
@@ -69,7 +61,7 @@ tdm_status tdmi_move(const char *function, tdm_queue *queue, size_t count, const
         status = prepare(queue, &x[i], device, &packed[i], &y[i]);
         if (status == TDM_OK) status = carry(&way, &packed[i], &y[i]);
     }
-    status = arrive(&way, queue, status);
+    status = tdmi_way_close(&way, status);
     /* Only now: a copy may be made by a queue that their device's pool knows nothing of. */
     for (size_t i = 0; packed && i < count; i++)
         tdm_tensor_release(&packed[i]);
@@ -83,10 +75,6 @@ tdm_status tdmi_move(const char *function, tdm_queue *queue, size_t count, const
 tdm_status tdm_to(tdm_queue *queue, const tdm_tensor *x, tdm_device *device, tdm_tensor *y) {
     static const char function[] = "tdm_to";
     TDMI_TRY(check(function, queue, x, device, y));
-    if (device == queue->device) {
-        share(x, y);
-        return TDM_OK;
-    }
     return tdmi_move(function, queue, 1, x, device, y);
 }
 
@@ -137,13 +125,13 @@ static tdm_status start(tdm_transfer *transfer, tdm_queue *queue, const tdm_tens
     if (device == queue->device) {
         share(x, &transfer->from);
         share(x, &transfer->to);
-        transfer->total = bytes_of(x);
+        transfer->total = tdmi_bytes_of(x);
         atomic_store(&transfer->done, transfer->total);
         atomic_store(&transfer->ended, true);
         return TDM_OK;
     }
     TDMI_TRY(prepare(queue, x, device, &transfer->from, &transfer->to));
-    transfer->total = bytes_of(x);
+    transfer->total = tdmi_bytes_of(x);
     if (!queue->device->facts->synchronous) {
         TDMI_TRY(tdm_event_create(queue->device, &transfer->ready));
         TDMI_TRY(tdm_event_record(transfer->ready, queue));
@@ -158,9 +146,9 @@ static tdm_status start(tdm_transfer *transfer, tdm_queue *queue, const tdm_tens
 tdm_status tdm_to_async(tdm_queue *queue, const tdm_tensor *x, tdm_device *device, tdm_tensor *y,
                         tdm_transfer **transfer) {
     static const char function[] = "tdm_to_async";
-    if (!transfer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: transfer is NULL", function);
-    *transfer = NULL;
+    if (transfer) *transfer = NULL;
     TDMI_TRY(check(function, queue, x, device, y));
+    if (!transfer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: transfer is NULL", function);
     tdm_transfer *made = calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     pthread_mutex_init(&made->lock, NULL);
@@ -191,21 +179,25 @@ tdm_status tdm_transfer_query(const tdm_transfer *transfer, bool *done) {
     return TDM_OK;
 }
 
-tdm_status tdm_transfer_wait(tdm_transfer *transfer) {
-    if (!transfer)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_transfer_wait: transfer is NULL");
-    TDMI_NOT_FORKED();
+static void join(tdm_transfer *transfer) {
     pthread_mutex_lock(&transfer->lock);
     if (transfer->started && !transfer->joined) {
         pthread_join(transfer->thread, NULL);
         transfer->joined = true;
     }
     pthread_mutex_unlock(&transfer->lock);
+}
+
+tdm_status tdm_transfer_wait(tdm_transfer *transfer) {
+    if (!transfer)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_transfer_wait: transfer is NULL");
+    TDMI_NOT_FORKED();
+    join(transfer);
     return transfer->status == TDM_OK ? TDM_OK : tdmi_fail(transfer->status, "%s", transfer->why);
 }
 
 void tdm_transfer_destroy(tdm_transfer *transfer) {
     if (!transfer || tdmi_forked) return;
-    (void)!tdm_transfer_wait(transfer);
+    join(transfer);
     destroy(transfer);
 }

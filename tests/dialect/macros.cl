@@ -184,21 +184,34 @@ KERNEL3(number, tdm_rows_args, const T, x, T, y, T, z)
 }
 
 /* FMA: with a = 1 + eps, y = (a a - (1 + 2 eps)) / eps^2, which is 0 when the product is rounded.
- * WORDS, WORDS_LEN, WORDS_FROM, MUL_WORDS: z = 1 when each lane's products of low halves are right,
- * whatever is in the upper ones. */
+ * WORDS, WORDS_LEN, WORDS_FROM, MUL_WORDS, HIGH_WORDS, WORDS_ZIP_*: z = 1 when each lane's products
+ * of low halves are right, whatever is in the upper ones, and so are their high halves. */
 KERNEL3(words, tdm_rows_args, const T, x, T, y, T, z)
 {
     LOCAL_ARRAY(tdm_u64, products, LANES * WORDS_LEN);
+    LOCAL_ARRAY(tdm_u64, zipped, 2 * LANES * WORDS_LEN);
     LOCAL_ARRAY(ACC, scratch, LANES);
     const ACC big = (ACC)8388608 * (sizeof(ACC) == 8 ? (ACC)536870912 : (ACC)1), eps = 1 / big;
     FOR_ROWS(row, args.rows)
     {
         const tdm_u64 start = ((tdm_u64)0xdeadbeefu << 32) + 0xfffffffeu + (tdm_u64)(row + LANE);
-        ((LOCAL WORDS *)products)[LANE] = MUL_WORDS(WORDS_FROM(start), 0xd2511f53u);
+        const WORDS product = MUL_WORDS(WORDS_FROM(start), 0xd2511f53u);
+        ((LOCAL WORDS *)products)[LANE] = product;
+#if LANES == 1
+        ((LOCAL WORDS *)zipped)[0] = WORDS_ZIP_LOW(product, HIGH_WORDS(product));
+        ((LOCAL WORDS *)zipped)[1] = WORDS_ZIP_HIGH(product, HIGH_WORDS(product));
+#else
+        zipped[2 * LANE] = product;
+        zipped[2 * LANE + 1] = HIGH_WORDS(product);
+#endif
         ACC right = 0;
         for (tdm_i32 k = 0; k < WORDS_LEN; k++) {
             const tdm_u64 want = (tdm_u64)(tdm_u32)(start + (tdm_u64)k) * 0xd2511f53u;
-            right += products[LANE * WORDS_LEN + k] == want ? (ACC)1 : (ACC)0;
+            const tdm_i32 at = LANE * WORDS_LEN + k;
+            right += products[at] == want && zipped[2 * at] == want &&
+                             (tdm_u32)zipped[2 * at + 1] == (tdm_u32)(want >> 32)
+                         ? (ACC)1
+                         : (ACC)0;
         }
         right = GROUP_SUM(scratch, right);
         if (LANE == 0) {

@@ -294,14 +294,14 @@ Test(create, refusals) {
     REFUSED(tdm_empty(device, TDM_F64, TDM_SHAPE((int64_t)1 << 56), &t), TDM_ERROR_OUT_OF_MEMORY,
             tdm_device_get_info(device)->id);
     REFUSED(tdm_zeros(NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "tdm_zeros|queue is NULL");
-    REFUSED(tdm_from_host(queue, NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "NULL");
+    REFUSED(tdm_from_host(queue, NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "data is NULL");
     REFUSED(tdm_arange(queue, 0, 1, 0, TDM_F32, &t), argument, "step");
     REFUSED(tdm_arange(queue, 0, INFINITY, 1, TDM_F32, &t), argument, "end|inf");
     REFUSED(tdm_arange(queue, 0, 1e300, 1, TDM_F32, &t), TDM_ERROR_OUT_OF_RANGE, "1e+300");
     REFUSED(tdm_rand(queue, NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "tdm_rand|generator");
     CHECK(t.buffer == NULL, "a tensor is left after a failure");
     OK(tdm_from_host(queue, data, TDM_F32, TDM_SHAPE(4), &t));
-    REFUSED(tdm_to_host(queue, &t, NULL), argument, "NULL");
+    REFUSED(tdm_to_host(queue, &t, NULL), argument, "data is NULL");
     REFUSED(tdm_to_host(queue, NULL, data), argument, "x is NULL");
     REFUSED(tdm_format(queue, &t, NULL, 5, NULL), argument, "text is NULL");
     REFUSED(tdm_format(queue, NULL, NULL, 0, NULL), argument, "x is NULL");

@@ -225,6 +225,8 @@ Test(generate, refusals) {
     REFUSED(tdm_fill_uniform(queue, &g, 2, 1, &y->t), argument, "high is 1|low|2");
     REFUSED(tdm_fill_uniform(queue, &g, 0, INFINITY, &y->t), argument, "high|finite");
     REFUSED(tdm_fill_uniform(queue, &g, NAN, 1, &y->t), argument, "low|finite");
+    REFUSED(tdm_fill_uniform(queue, &g, -3e38, 3e38, &y->t), argument, "high - low|f32");
+    REFUSED(tdm_fill_normal(queue, &g, 0, 1e39, &y->t), argument, "deviation|f32");
     REFUSED(tdm_fill_normal(queue, &g, 0, -1, &y->t), argument, "deviation|-1");
     REFUSED(tdm_fill_normal(queue, &g, 0, 1, &i->t), TDM_ERROR_INVALID_DTYPE, "y|i32");
     REFUSED(tdm_fill_normal(queue, &g, 0, 1, NULL), argument, "y is NULL");

@@ -193,7 +193,11 @@ static tdm_status apply(const tdm_replica *replica, void *user) {
     seen *s = user;
     s->rows[replica->index] = replica->inputs[0].shape[0];
     if (replica->index == s->fails_on) {
-        tdm_tensor none = {0};
+        tdm_tensor none = {0}; /* with work of this replica in flight */
+        for (int i = 0; i < 5; i++)
+            if (tdm_linear_apply(replica->queue, replica->parameters, "", &replica->inputs[0],
+                                 TDM_ACTIVATION_NONE, replica->output) != TDM_OK)
+                return TDM_ERROR_BACKEND;
         return tdm_add(replica->queue, &none, &none, &none); /* leaves a message */
     }
     return tdm_linear_apply(replica->queue, replica->parameters, "", &replica->inputs[0],
@@ -273,6 +277,12 @@ Test(layers, mirror_failure) {
         s.fails_on = SIZE_MAX;
         OK(tdm_mirror_run(mirror, queue, apply, &s, 1, &x->t, &y->t));
     }
+    /* made with one queue, run with another */
+    tdm_queue *another = NULL;
+    seen s = {.fails_on = SIZE_MAX};
+    OK(tdm_queue_create(device, 0, &another));
+    OK(tdm_mirror_run(mirror, another, apply, &s, 1, &x->t, &y->t));
+    tdm_queue_destroy(another);
     for (size_t d = 0; d < device_count; d++) {
         OK(tdm_device_get_memory_stats(devices[d], &after));
         CHECK(after.in_use == before[d].in_use, "%llu bytes more in use on device %zu",

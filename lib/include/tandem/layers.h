@@ -40,7 +40,7 @@ typedef struct tdm_mirror tdm_mirror;
 typedef struct tdm_replica {
     size_t index, count;              /* which of how many */
     tdm_queue *queue;                 /* of this device; it need not be finished */
-    const tdm_state_dict *parameters; /* this device's copy */
+    const tdm_state_dict *parameters; /* on this device */
     const tdm_tensor *inputs;         /* this device's part of each input */
     size_t input_count;
     const tdm_tensor *output; /* to be filled: this device's part of the output */
@@ -49,8 +49,10 @@ typedef struct tdm_replica {
 /* Another status than TDM_OK fails tdm_mirror_run with it and with the message of that thread. */
 typedef tdm_status (*tdm_replica_function)(const tdm_replica *replica, void *user);
 
-/* Copies the parameters (on the queue's device) to each of `count` devices, at least one and no
- * device twice, of any backends. Takes a reference of each. *mirror is NULL on failure. */
+/* Takes the parameters (on the queue's device, whose earlier work it waits for) to each of `count`
+ * devices, at least one and no device twice, of any backends: copies, but where they are already
+ * the same buffers, which then must not be written. Takes a reference of each device. *mirror is
+ * NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_mirror_create(tdm_queue *queue,
                                                   const tdm_state_dict *parameters, size_t count,
                                                   tdm_device *const *devices, tdm_mirror **mirror);

@@ -1,7 +1,7 @@
 /* Moving tensors to another device, of any backend.
  *
- * Within a backend that has it this is a peer copy; where both ends are host memory, one copy;
- * otherwise chunks through pinned host memory, where one chunk is read while the last is written.
+ * A peer copy within a backend that has it; one copy where one end is host memory (cpu) or both
+ * are; otherwise chunks through pinned host memory, one being read while the last is written.
  *
  * Threads: as the queue; a tdm_transfer from any thread. */
 #ifndef TANDEM_MOVE_H

@@ -65,7 +65,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_st
 /* How files are read and written; NULL for the defaults. */
 typedef struct tdm_file_options {
     size_t budget; /* bytes of host memory for staging, at least 64 KiB; 0: 16 MiB. A device whose
-                      memory is the host's (cpu) needs none, and calls progress as often */
+                      memory is the host's (cpu) needs none; there a budget tells how often progress
+                      is called */
     /* Called after each chunk, in the calling thread, with bytes moved so far and in all; another
      * status than TDM_OK ends the call with it (set no message: tdm_last_error says "cancelled").
      * Never called when there are no bytes to move. NULL for none. */
