@@ -27,16 +27,27 @@ static tdm_status copy_as_integers(tdm_queue *queue, const tdm_tensor *x, const 
     return tdm_cast(queue, &from, &to);
 }
 
+/* The tensor at one index of a dimension, without that dimension. */
+static tdm_tensor without(const tdm_tensor *x, int dim, int64_t index) {
+    tdm_tensor y = *x;
+    y.offset += index * x->strides[dim];
+    y.ndim--;
+    for (int i = dim; i < y.ndim; i++) {
+        y.shape[i] = x->shape[i + 1];
+        y.strides[i] = x->strides[i + 1];
+    }
+    return y;
+}
+
 static tdm_status copy_bits(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) {
     if (tdm_dtype_size(x->dtype) != 2 || x->ndim < TDM_MAX_DIMS)
         return copy_as_integers(queue, x, y);
-    /* No room for one dimension more: without the first one, then. */
-    for (int64_t i = 0; i < x->shape[0]; i++) {
-        tdm_tensor from, to;
-        TDMI_TRY(tdm_tensor_view(x, x->ndim - 1, x->shape + 1, x->strides + 1, i * x->strides[0],
-                                 &from));
-        TDMI_TRY(
-            tdm_tensor_view(y, y->ndim - 1, y->shape + 1, y->strides + 1, i * y->strides[0], &to));
+    /* No room for one dimension more: without the shortest one, then. */
+    int dim = 0;
+    for (int i = 1; i < x->ndim; i++)
+        if (x->shape[i] < x->shape[dim]) dim = i;
+    for (int64_t i = 0; i < x->shape[dim]; i++) {
+        tdm_tensor from = without(x, dim, i), to = without(y, dim, i);
         TDMI_TRY(copy_as_integers(queue, &from, &to));
     }
     return TDM_OK;

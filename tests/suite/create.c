@@ -122,6 +122,26 @@ Test(create, host_arrays) {
     }
 }
 
+/* Six dimensions in another order, bit for bit, of every dtype. */
+Test(create, host_array_of_a_six_dimensional_view) {
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+        tdm_dtype dtype = (tdm_dtype)d;
+        size_t size = tdm_dtype_size(dtype);
+        unsigned char in[288 * 8], out[288 * 8], want[288 * 8];
+        tdm_tensor t, view;
+        random_bytes(in, sizeof in);
+        check_case("%s", tdm_dtype_name(dtype));
+        if (!OK(tdm_from_host(queue, in, dtype, TDM_SHAPE(3, 2, 4, 2, 2, 3), &t))) continue;
+        OK(tdm_tensor_transpose(&t, 0, 5, &view));
+        OK(tdm_tensor_transpose(&view, 1, 3, &view));
+        OK(tdm_to_host(queue, &view, out));
+        for (int64_t i = 0; i < 288; i++)
+            memcpy(want + (size_t)i * size, in + element_offset(&view, i), size);
+        CHECK(memcmp(want, out, 288 * size) == 0, "the view's elements in another order");
+        tdm_tensor_release(&t);
+    }
+}
+
 /* Broadcasting as NumPy's, against indices computed here. */
 Test(create, broadcasting) {
     static const struct {
