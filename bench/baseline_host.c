@@ -249,7 +249,7 @@ bool bench_host_move_create(const bench_request *request, bench_baseline *baseli
              m->out == 0  ? "read"
              : m->in == 0 ? "write"
                           : "copy",
-             m->way.streaming ? ", streaming" : "",
-             m->way.fetching ? ", prefetch" : "", m->way.all_threads ? "" : ", 1 thread");
+             m->way.streaming ? ", streaming" : "", m->way.fetching ? ", prefetch" : "",
+             m->way.all_threads ? "" : ", 1 thread");
     return true;
 }

@@ -43,7 +43,7 @@ bool bench_measure_times(const bench_runner *runner, bench_timed *tandem, const 
                        .leave = b->leave,
                        .sets = baseline_sets};
     bench_times times = {.baseline = {unknown, unknown, unknown}};
-    switch (bench_time(&runner->pace, row->first_call_seconds, tandem, &raw, &times)) {
+    switch (bench_time(&runner->pace, tandem, &raw, &times)) {
     case BENCH_TANDEM_FAILED:
         return bench_row_fail(row, "call", tdm_last_error());
     case BENCH_BASELINE_FAILED:

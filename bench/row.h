@@ -51,7 +51,8 @@ typedef struct bench_runner {
     bench_pace pace;
 } bench_runner;
 
-/* Measures one case on open devices. *row is complete also when something failed. Returns false
+/* Measures one case on open devices. *row was begun by bench_row_init and is complete also when
+ * something failed. Returns false
  * when it cannot run there (no f64, not enough memory); row->problem says why, and there is nothing
  * to report. */
 bool bench_measure(const bench_runner *runner, const bench_case *c, bench_row *row);
@@ -60,8 +61,8 @@ bool bench_measure(const bench_runner *runner, const bench_case *c, bench_row *r
 bool bench_measure_op(const bench_runner *runner, const bench_case *c, bench_row *row);
 bool bench_measure_task(const bench_runner *runner, const bench_case *c, bench_row *row);
 
-/* Takes the samples and fills the row's figures from them. row->flops, bytes and first_call_seconds
- * are set before. False when a call failed. */
+/* Takes the samples and fills the row's figures from them. row->flops and bytes are set
+ * before. False when a call failed. */
 bool bench_measure_times(const bench_runner *runner, bench_timed *tandem, const bench_baseline *b,
                          unsigned baseline_sets, bench_row *row);
 

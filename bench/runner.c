@@ -199,7 +199,6 @@ static bool run_case(run *r) {
 }
 
 bool bench_measure_op(const bench_runner *runner, const bench_case *c, bench_row *row) {
-    bench_row_init(row, tdm_device_get_info(runner->device), NULL, c);
     run r = {.runner = runner, .c = c, .row = row};
     c->op->plan(c, &r.plan);
     row->flops = r.plan.flops;

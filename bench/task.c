@@ -63,8 +63,6 @@ static bool run_task(bench_task_run *run) {
 
 bool bench_measure_task(const bench_runner *runner, const bench_case *c, bench_row *row) {
     const bench_task *task = c->op->task;
-    bench_row_init(row, tdm_device_get_info(runner->device),
-                   task->two_devices ? tdm_device_get_info(runner->second) : NULL, c);
     bench_task_run run = {.runner = runner, .c = c, .row = row};
     run.state = calloc(1, task->state_size);
     if (!run.state) {

@@ -45,10 +45,10 @@ static int calibrate(bench_timed *timed) {
     return calls;
 }
 
-bench_outcome bench_time(const bench_pace *pace, double first_call, bench_timed *tandem,
-                         bench_timed *baseline, bench_times *times) {
+bench_outcome bench_time(const bench_pace *pace, bench_timed *tandem, bench_timed *baseline,
+                         bench_times *times) {
     double seconds[MAX_PAIRS], baseline_seconds[MAX_PAIRS];
-    const int calls = first_call > long_call ? 1 : calibrate(tandem);
+    const int calls = calibrate(tandem);
     if (calls == 0) return BENCH_TANDEM_FAILED;
     const int baseline_calls = baseline->call ? calibrate(baseline) : 1;
     if (baseline_calls == 0) return BENCH_BASELINE_FAILED;

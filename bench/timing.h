@@ -33,10 +33,9 @@ typedef enum bench_outcome {
     BENCH_BASELINE_FAILED
 } bench_outcome;
 
-/* Warms both up, finds how many calls fill a sample, then takes samples in turn. first_call is what
- * Tandem's first call took: one that is long was warm-up enough. Without a baseline's call
- * times->baseline is untouched. */
-bench_outcome bench_time(const bench_pace *pace, double first_call, bench_timed *tandem,
-                         bench_timed *baseline, bench_times *times);
+/* Warms both up, finds how many calls fill a sample, then takes samples in turn. Without a
+ * baseline's call times->baseline is untouched. */
+bench_outcome bench_time(const bench_pace *pace, bench_timed *tandem, bench_timed *baseline,
+                         bench_times *times);
 
 #endif

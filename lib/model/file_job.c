@@ -48,13 +48,12 @@ tdm_status tdmi_file_job_progress(const tdmi_file_job *job, uint64_t done) {
 
 tdm_status tdmi_file_job_end(tdmi_file_job *job, tdm_status status) {
     tdm_device *device = job->queue->device;
-    /* A failure's message stays: the wait may only speak when all was well so far. */
-    if (status == TDM_OK)
-        status = tdm_queue_finish(job->queue);
-    else if (job->staging[0] && !atomic_load(&device->lost))
-        (void)!tdmi_device_result(device, device->backend->queue_finish(job->queue->impl));
+    tdmi_outcome outcome = {0};
+    tdmi_outcome_add(&outcome, status);
+    /* Also after a failure: what is queued uses the staging. */
+    tdmi_outcome_add(&outcome, tdm_queue_finish(job->queue));
     tdm_host_free(device, job->staging[0]);
     tdm_host_free(device, job->staging[1]);
     job->staging[0] = job->staging[1] = NULL;
-    return status;
+    return tdmi_outcome_end(&outcome);
 }

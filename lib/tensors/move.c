@@ -1,7 +1,6 @@
 /* Tensors from device to device: in the calling thread, or in one of their own. */
 #include "move.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,8 +88,7 @@ struct tdm_transfer {
     uint64_t total;
     atomic_uint_fast64_t done;
     atomic_bool ended;
-    tdm_status status; /* of the copy, and why, once it has ended */
-    char why[1024];
+    tdmi_outcome outcome; /* once it has ended */
 };
 
 static tdm_status run(tdm_transfer *transfer) {
@@ -103,10 +101,7 @@ static tdm_status run(tdm_transfer *transfer) {
 
 static void *transfer_thread(void *context) {
     tdm_transfer *transfer = context;
-    transfer->status = run(transfer);
-    if (transfer->status != TDM_OK)
-        snprintf(transfer->why, sizeof transfer->why, "tdm_to_async: to %s: %s",
-                 transfer->to.buffer->device->facts->info.id, tdm_last_error());
+    tdmi_outcome_add(&transfer->outcome, run(transfer));
     atomic_store(&transfer->ended, true);
     return NULL;
 }
@@ -193,7 +188,9 @@ tdm_status tdm_transfer_wait(tdm_transfer *transfer) {
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_transfer_wait: transfer is NULL");
     TDMI_NOT_FORKED();
     join(transfer);
-    return transfer->status == TDM_OK ? TDM_OK : tdmi_fail(transfer->status, "%s", transfer->why);
+    tdm_status status = tdmi_outcome_end(&transfer->outcome);
+    if (status == TDM_OK) return TDM_OK;
+    return tdmi_fail_in(status, "tdm_to_async: to %s", transfer->to.buffer->device->facts->info.id);
 }
 
 void tdm_transfer_destroy(tdm_transfer *transfer) {

@@ -216,4 +216,26 @@ Test(program, benchmark) {
     }
     json_decref(root);
 }
+
+#if TEST_HAS_OPENCL
+/* A first call that compiles kernels for a second says nothing of how long the next ones take:
+ * samples of a small operation hold many calls all the same, or its ratio would be that of one call
+ * and a wait, about 0.01. */
+Test(program, bench_with_cold_caches) {
+    const char *changes[] = {ICD_POCL, NULL};
+    run_shell(
+        changes,
+        "d=$(mktemp -d) && mkdir $d/pocl && POCL_CACHE_DIR=$d/pocl TANDEM_CACHE_DIR=$d/tandem "
+        "'" TEST_PROGRAM "' bench --profile full --device opencl:0 --op layer_norm --dtype f32 "
+        "--shape 8x8 --json $d/rows.json && cat $d/rows.json; status=$?; rm -rf $d; exit $status",
+        120, &r);
+    CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
+    const char *first = strstr(r.output, "\"first_call_seconds\": ");
+    const char *ratio = strstr(r.output, "\"ratio\": ");
+    CHECK(first && ratio, "no such row: %s", r.output);
+    if (!first || !ratio) return;
+    CHECK(strtod(strchr(ratio, ' '), NULL) > 0.1, "a ratio as of single calls: %s", r.output);
+}
+#endif
+
 #endif
