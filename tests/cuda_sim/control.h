@@ -1,0 +1,75 @@
+/* What a test may ask of the simulated CUDA machine, and do to it. The machine is described once, by
+ * the variable TDM_CUDA_SIM, words of "key=value" (machine.c has the list):
+ *
+ *   devices=2 memory=BYTES capability=90 driver=13000 runtime=13000 delay=MICROSECONDS
+ *   nameN= uuidN= pciN= capabilityN= memoryN=     of device N only; "uuid0=none", "pci0=none"
+ *   fail=FUNCTION:N[+]:ERROR                      the Nth call (and all after it) gives that error
+ *   reports=abort|count                           what follows a report; abort unless said
+ *   leaks=1                                       whatever is alive at exit is reported
+ *
+ * A report is a defect of the caller that a real driver might forgive: it goes to stderr, and the
+ * process ends with status 86, unless reports are counted. Functions of any thread. */
+#ifndef CUDA_SIM_CONTROL_H
+#define CUDA_SIM_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CUDA_SIM_REPORTED = 86 };
+
+/* The things that are made and destroyed. */
+typedef enum cuda_sim_kind {
+    CUDA_SIM_MEMORY,
+    CUDA_SIM_PINNED,
+    CUDA_SIM_STREAM,
+    CUDA_SIM_EVENT,
+    CUDA_SIM_LIBRARY,
+    CUDA_SIM_KERNEL,
+    CUDA_SIM_GRAPH,
+    CUDA_SIM_GRAPH_EXEC,
+    CUDA_SIM_PROGRAM,
+    CUDA_SIM_LT_HANDLE,
+    CUDA_SIM_LT_OPERATION,
+    CUDA_SIM_LT_LAYOUT,
+    CUDA_SIM_LT_PREFERENCE,
+    CUDA_SIM_CUBLAS_HANDLE,
+    CUDA_SIM_KINDS
+} cuda_sim_kind;
+
+/* From now on the nth call of `function`, counted from 1, gives `error` and does nothing; with
+ * `onwards` every later one too. Beside the functions of CUDA: "kernel", a kernel or product as it
+ * runs, whose error the stream's device keeps. Up to eight at a time. */
+void cuda_sim_fail(const char *function, unsigned long nth, bool onwards, int error);
+
+/* Forgets what cuda_sim_fail was told, and the counts of calls. */
+void cuda_sim_heal(void);
+
+/* Calls of a function since the start or the last cuda_sim_heal, and how many were made to fail. */
+unsigned long cuda_sim_calls(const char *function);
+unsigned long cuda_sim_failures(void);
+
+/* The name of the function that is number `index` in the order of first calls since
+ * cuda_sim_heal; NULL past the last. */
+const char *cuda_sim_called(size_t index);
+
+/* From now on every call on the device gives this error, as after a fault of a kernel. */
+void cuda_sim_lose(int device, int error);
+
+/* The bytes that a device has in all. */
+void cuda_sim_limit(int device, size_t bytes);
+
+/* Whether the device has a context, bytes taken of it, things alive of a kind (kernels live as long
+ * as their library). */
+bool cuda_sim_has_context(int device);
+size_t cuda_sim_memory(int device);
+size_t cuda_sim_alive(cuda_sim_kind kind);
+
+/* Counts reports, instead of ending the process, from now on; how many there were, and the last. */
+void cuda_sim_count_reports(void);
+unsigned long cuda_sim_reports(void);
+const char *cuda_sim_last_report(void);
+
+/* Reports everything that is alive; the number of things. Devices that were lost are let off. */
+size_t cuda_sim_report_leaks(void);
+
+#endif
