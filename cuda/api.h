@@ -29,6 +29,8 @@
     X(cudaGetDeviceCount)                                                                          \
     X(cudaGetDeviceProperties)                                                                     \
     X(cudaInitDevice)                                                                              \
+    X(cudaDeviceCanAccessPeer)                                                                     \
+    X(cudaDeviceEnablePeerAccess)                                                                  \
     X(cudaMemGetInfo)                                                                              \
     X(cudaMalloc)                                                                                  \
     X(cudaFree)                                                                                    \
@@ -52,6 +54,7 @@
     X(cudaLibraryUnload)                                                                           \
     X(cudaLibraryGetKernel)                                                                        \
     X(cudaFuncGetAttributes)                                                                       \
+    X(cudaFuncGetParamInfo)                                                                        \
     X(cudaLaunchKernel)
 
 /* X(function, name without the ABI suffix that the headers add) */

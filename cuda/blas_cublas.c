@@ -24,7 +24,7 @@ static tdm_status blas_fail(const tdmi_cublas_state *state, cublasStatus_t error
     /* cuBLAS has no number for a lost device; the stream does. */
     cudaError_t stream = tdmi_cudart.cudaStreamQuery(state->queue->stream);
     if (stream != cudaSuccess && stream != cudaErrorNotReady) return tdmi_cuda_fail(stream, call);
-    if (stream == cudaErrorNotReady) (void)tdmi_cudart.cudaGetLastError();
+    (void)tdmi_cuda_succeeds(stream);
     tdm_status status = error == CUBLAS_STATUS_ALLOC_FAILED    ? TDM_ERROR_OUT_OF_MEMORY
                         : error == CUBLAS_STATUS_NOT_SUPPORTED ? TDM_ERROR_UNSUPPORTED
                         : error == CUBLAS_STATUS_ARCH_MISMATCH ? TDM_ERROR_UNSUPPORTED
@@ -179,6 +179,9 @@ static tdm_status gemm(void *opaque, const tdmi_gemm *product) {
          start += TDMI_CUBLAS_MAX_BATCH) {
         tdmi_gemm piece = piece_of(&arranged, start);
         status = run_piece(state, &piece);
+        /* What has run is not to be run again by another provider. */
+        if (status == TDM_ERROR_UNSUPPORTED && start > 0)
+            status = tdmi_fail(TDM_ERROR_BACKEND, "%s", tdm_last_error());
     }
     tdmi_cuda_leave(pushed);
     return status;
@@ -192,12 +195,10 @@ static tdm_status attach_inside(tdmi_cublas_state *state) {
                                                              : TDM_ERROR_UNAVAILABLE,
                          "cublasLtCreate: cuBLAS status %d", (int)error);
     }
-    if (tdmi_cudart.cudaMalloc(&state->workspace, workspace_bytes) == cudaSuccess) {
+    if (tdmi_cuda_succeeds(tdmi_cudart.cudaMalloc(&state->workspace, workspace_bytes)))
         state->workspace_size = workspace_bytes;
-    } else {
-        (void)tdmi_cudart.cudaGetLastError();
+    else
         state->workspace = NULL;
-    }
     return TDM_OK;
 }
 
@@ -221,8 +222,7 @@ static void detach(void *opaque) {
         tdmi_lt_drop_plan(&state->plans[i]);
     if (state->plain) (void)tdmi_cublas.cublasDestroy(state->plain);
     if (state->lt) (void)tdmi_cublaslt.cublasLtDestroy(state->lt);
-    if (state->workspace && tdmi_cudart.cudaFree(state->workspace) != cudaSuccess)
-        (void)tdmi_cudart.cudaGetLastError();
+    if (state->workspace) (void)tdmi_cuda_succeeds(tdmi_cudart.cudaFree(state->workspace));
     tdmi_cuda_leave(pushed);
     memset(state, 0, sizeof *state);
 }

@@ -2,14 +2,19 @@
 #ifndef TDMI_CUDA_BACKEND_H
 #define TDMI_CUDA_BACKEND_H
 
+#include <stdatomic.h>
+
 #include "backend.h"
 
 #include "api.h"
 
+enum { TDMI_CUDA_MAX_DEVICES = 256 };
+
 struct tdmi_bdevice {
-    int ordinal;       /* the runtime's number of the device */
-    int capability;    /* 10 * major + minor */
-    CUcontext context; /* the primary context, kept until the process ends */
+    int ordinal;                              /* the runtime's number of the device */
+    int capability;                           /* 10 * major + minor */
+    CUcontext context;                        /* the primary context, kept until the process ends */
+    atomic_bool peers[TDMI_CUDA_MAX_DEVICES]; /* [ordinal]: asked for access to its memory */
 };
 
 struct tdmi_bqueue {
@@ -60,6 +65,13 @@ const char *tdmi_cuda_advice(cudaError_t error);
 
 static inline TDM_MUST_USE tdm_status tdmi_cuda_check(cudaError_t error, const char *what) {
     return error == cudaSuccess ? TDM_OK : tdmi_cuda_fail(error, what);
+}
+
+/* For calls that may fail without harm: whether it succeeded. Leaves no error behind in the
+ * runtime. */
+static inline bool tdmi_cuda_succeeds(cudaError_t error) {
+    if (error != cudaSuccess) (void)tdmi_cudart.cudaGetLastError();
+    return error == cudaSuccess;
 }
 
 /* Between enter and leave the device's context is current for this thread; leave puts back what was

@@ -12,8 +12,7 @@
  * other users of the runtime in this process may rely on them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-enum { MAX_DEVICES = 256 };
-static CUcontext contexts[MAX_DEVICES];
+static CUcontext contexts[TDMI_CUDA_MAX_DEVICES];
 
 static tdm_status make_context(int ordinal, CUcontext *context) {
     TDMI_TRY(tdmi_cuda_check(tdmi_cudart.cudaInitDevice(ordinal, 0, 0), "cudaInitDevice"));
@@ -25,9 +24,9 @@ static tdm_status make_context(int ordinal, CUcontext *context) {
 
 static tdm_status device_init(tdmi_bdevice *device, size_t index) {
     int ordinal = tdmi_cuda_ordinal(index);
-    if (ordinal >= MAX_DEVICES)
+    if (ordinal >= TDMI_CUDA_MAX_DEVICES)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "CUDA device %d: only %d devices are supported",
-                         ordinal, MAX_DEVICES);
+                         ordinal, TDMI_CUDA_MAX_DEVICES);
     TDMI_TRY(tdmi_cudrv_open());
     pthread_mutex_lock(&lock);
     CUcontext context = contexts[ordinal];

@@ -35,14 +35,14 @@ static tdm_status no_device(cudaError_t error) {
  * old one and none at all. */
 static tdm_status find_driver(void) {
     int runtime = 0;
-    (void)tdmi_cudart.cudaRuntimeGetVersion(&runtime);
+    (void)tdmi_cuda_succeeds(tdmi_cudart.cudaRuntimeGetVersion(&runtime));
     cudaError_t error = tdmi_cudart.cudaDriverGetVersion(&driver_version);
     if (error != cudaSuccess) return no_device(error);
     if (driver_version == 0) {
         int count = 0;
         error = tdmi_cudart.cudaGetDeviceCount(&count);
+        (void)tdmi_cuda_succeeds(error);
         if (error == cudaErrorStubLibrary) return no_device(error);
-        (void)tdmi_cudart.cudaGetLastError();
     }
     if (driver_version == 0)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
@@ -149,7 +149,7 @@ tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts) {
     memset(facts, 0, sizeof *facts);
     tdm_device_info *info = &facts->info;
     int runtime = 0;
-    (void)tdmi_cudart.cudaRuntimeGetVersion(&runtime);
+    (void)tdmi_cuda_succeeds(tdmi_cudart.cudaRuntimeGetVersion(&runtime));
     snprintf(info->name, sizeof info->name, "%.*s", (int)sizeof info->name - 1, properties->name);
     snprintf(info->vendor, sizeof info->vendor, "NVIDIA Corporation");
     snprintf(info->api_version, sizeof info->api_version, "CUDA %d.%d", runtime / 1000,

@@ -1,10 +1,8 @@
 /* Opening the toolkit's libraries at run time: exactly the major version the headers were of. */
-#include "api.h"
+#include "cuda_backend.h"
 
 #include <pthread.h>
 #include <stdio.h>
-
-#include "backend.h"
 
 tdmi_cudart_api tdmi_cudart;
 tdmi_cudrv_api tdmi_cudrv;
@@ -81,7 +79,7 @@ tdm_status tdmi_cudart_open(void) {
     pthread_once(&names_once, make_names);
     TDMI_TRY(tdmi_library_open(&cudart_library, cudart_symbols, COUNT(cudart_symbols)));
     int version = 0;
-    if (tdmi_cudart.cudaRuntimeGetVersion(&version) != cudaSuccess) version = 0;
+    if (!tdmi_cuda_succeeds(tdmi_cudart.cudaRuntimeGetVersion(&version))) version = 0;
     return check_major(&cudart_library, version / 1000, CUDA_MAJOR, runtime_advice);
 }
 
@@ -112,8 +110,8 @@ static tdm_status driver_function(const char *name, void **address) {
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
     cudaError_t error = tdmi_cudart.cudaGetDriverEntryPointByVersion(
         name, address, CUDART_VERSION / 1000 * 1000, cudaEnableDefault, &found);
-    if (error == cudaSuccess && found == cudaDriverEntryPointSuccess && *address) return TDM_OK;
-    if (error != cudaSuccess) (void)tdmi_cudart.cudaGetLastError();
+    if (tdmi_cuda_succeeds(error) && found == cudaDriverEntryPointSuccess && *address)
+        return TDM_OK;
     return tdmi_fail(TDM_ERROR_UNAVAILABLE,
                      "the NVIDIA driver has no function %s: update the driver to one for CUDA %d",
                      name, CUDA_MAJOR);

@@ -10,10 +10,9 @@ uint64_t tdmi_cuda_device_free_memory(tdmi_bdevice *device) {
     bool pushed;
     if (tdmi_cuda_enter(device, &pushed) != TDM_OK) return TDM_UNKNOWN;
     size_t available = 0, total = 0;
-    cudaError_t error = tdmi_cudart.cudaMemGetInfo(&available, &total);
-    if (error != cudaSuccess) (void)tdmi_cudart.cudaGetLastError();
+    bool known = tdmi_cuda_succeeds(tdmi_cudart.cudaMemGetInfo(&available, &total));
     tdmi_cuda_leave(pushed);
-    return error == cudaSuccess ? available : TDM_UNKNOWN;
+    return known ? available : TDM_UNKNOWN;
 }
 
 static tdm_status alloc_status(cudaError_t error, const char *call, size_t size) {
@@ -37,7 +36,7 @@ void tdmi_cuda_mem_free(tdmi_bdevice *device, tdmi_mem *mem) {
     bool pushed;
     if (tdmi_cuda_enter(device, &pushed) == TDM_OK) {
         /* Fails only on a lost device, whose memory is gone with its context. */
-        if (tdmi_cudart.cudaFree(mem->handle) != cudaSuccess) (void)tdmi_cudart.cudaGetLastError();
+        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaFree(mem->handle));
         tdmi_cuda_leave(pushed);
     }
     *mem = (tdmi_mem){0};
@@ -66,8 +65,7 @@ tdm_status tdmi_cuda_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem
 void tdmi_cuda_host_free(tdmi_bdevice *device, tdmi_mem *mem) {
     bool pushed;
     if (tdmi_cuda_enter(device, &pushed) == TDM_OK) {
-        if (tdmi_cudart.cudaFreeHost(mem->handle) != cudaSuccess)
-            (void)tdmi_cudart.cudaGetLastError();
+        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaFreeHost(mem->handle));
         tdmi_cuda_leave(pushed);
     }
     *mem = (tdmi_mem){0};
@@ -102,12 +100,23 @@ tdm_status tdmi_cuda_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t sou
                     "cudaMemcpyAsync on the device");
 }
 
-/* The runtime takes the fastest way there is, through host memory where the cards see no other. */
+/* Without access to the other's memory the runtime copies through the host's. It is asked for at
+ * the first copy, as it makes later allocations dearer, and a refusal does no harm. */
+static void ask_for_access(tdmi_bdevice *device, const tdmi_bdevice *other) {
+    if (atomic_exchange(&device->peers[other->ordinal], true)) return;
+    int possible = 0;
+    if (tdmi_cuda_succeeds(
+            tdmi_cudart.cudaDeviceCanAccessPeer(&possible, device->ordinal, other->ordinal)) &&
+        possible)
+        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaDeviceEnablePeerAccess(other->ordinal, 0));
+}
+
 tdm_status tdmi_cuda_copy_peer(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
                                tdmi_bdevice *other, const tdmi_mem *destination,
                                size_t destination_offset, size_t size) {
     bool pushed;
     TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    ask_for_access(queue->device, other);
     tdm_status status =
         tdmi_cuda_check(tdmi_cudart.cudaMemcpyPeerAsync(
                             (char *)destination->handle + destination_offset, other->ordinal,

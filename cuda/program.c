@@ -138,6 +138,18 @@ static cudaError_t find_kernel(cudaLibrary_t library, const char *entry, cudaKer
     return tdmi_cudart.cudaLibraryGetKernel(kernel, library, prefixed);
 }
 
+/* The last argument is a struct by value: host and device must see the same one. */
+static tdm_status check_struct(const tdmi_program_source *source, cudaKernel_t kernel) {
+    size_t offset = 0, size = 0;
+    cudaError_t error = tdmi_cudart.cudaFuncGetParamInfo((const void *)kernel,
+                                                         (size_t)source->buffers, &offset, &size);
+    if (error != cudaSuccess) return tdmi_cuda_fail(error, "cudaFuncGetParamInfo");
+    if (size == source->args_size) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_COMPILE,
+                     "%s: its struct of arguments has %zu bytes on the host, %zu on the device",
+                     source->entry, source->args_size, size);
+}
+
 /* Loads the image and, by asking for the kernel's attributes, loads it onto the device now: errors
  * and time belong here and not to the first launch. */
 static tdm_status load_image(const tdmi_program_source *source, const tdmi_blob *image,
@@ -152,14 +164,14 @@ static tdm_status load_image(const tdmi_program_source *source, const tdmi_blob 
     if (error == cudaSuccess)
         error = tdmi_cudart.cudaFuncGetAttributes(&attributes, (const void *)kernel);
     tdm_status status = tdmi_cuda_check(error, source->entry);
+    if (status == TDM_OK) status = check_struct(source, kernel);
     if (status == TDM_OK && attributes.maxThreadsPerBlock < (int)source->variant.lanes)
         status =
             tdmi_fail(TDM_ERROR_UNSUPPORTED,
                       "%s: %d lanes asked for, but its registers allow %d on this device",
                       source->entry, (int)source->variant.lanes, attributes.maxThreadsPerBlock);
     if (status != TDM_OK) {
-        if (tdmi_cudart.cudaLibraryUnload(library) != cudaSuccess)
-            (void)tdmi_cudart.cudaGetLastError();
+        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaLibraryUnload(library));
         return status;
     }
     program->library = library;
@@ -231,8 +243,7 @@ tdm_status tdmi_cuda_program_build(tdmi_bdevice *device, const tdmi_program_sour
 void tdmi_cuda_program_deinit(tdmi_bprogram *program) {
     bool pushed;
     if (tdmi_cuda_enter(program->device, &pushed) == TDM_OK) {
-        if (tdmi_cudart.cudaLibraryUnload(program->library) != cudaSuccess)
-            (void)tdmi_cudart.cudaGetLastError();
+        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaLibraryUnload(program->library));
         tdmi_cuda_leave(pushed);
     }
     program->library = NULL;

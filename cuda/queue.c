@@ -19,8 +19,7 @@ tdm_status tdmi_cuda_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueu
 void tdmi_cuda_queue_deinit(tdmi_bqueue *queue) {
     bool pushed;
     if (tdmi_cuda_enter(queue->device, &pushed) == TDM_OK) {
-        if (tdmi_cudart.cudaStreamDestroy(queue->stream) != cudaSuccess)
-            (void)tdmi_cudart.cudaGetLastError();
+        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->stream));
         tdmi_cuda_leave(pushed);
     }
     queue->stream = NULL;
@@ -50,9 +49,8 @@ void tdmi_cuda_event_deinit(tdmi_bevent *event) {
     bool pushed;
     if (tdmi_cuda_enter(event->device, &pushed) == TDM_OK) {
         for (int kind = 0; kind < 2; kind++)
-            if (event->kinds[kind] &&
-                tdmi_cudart.cudaEventDestroy(event->kinds[kind]) != cudaSuccess)
-                (void)tdmi_cudart.cudaGetLastError();
+            if (event->kinds[kind])
+                (void)tdmi_cuda_succeeds(tdmi_cudart.cudaEventDestroy(event->kinds[kind]));
         tdmi_cuda_leave(pushed);
     }
     *event = (tdmi_bevent){0};
@@ -95,10 +93,8 @@ tdm_status tdmi_cuda_event_query(tdmi_bevent *event, bool *done) {
     cudaError_t error = tdmi_cudart.cudaEventQuery(event->current);
     tdm_status status = TDM_OK;
     *done = error == cudaSuccess;
-    if (error == cudaErrorNotReady)
-        (void)tdmi_cudart.cudaGetLastError();
-    else
-        status = tdmi_cuda_check(error, "cudaEventQuery");
+    if (!tdmi_cuda_succeeds(error) && error != cudaErrorNotReady)
+        status = tdmi_cuda_fail(error, "cudaEventQuery");
     tdmi_cuda_leave(pushed);
     return status;
 }

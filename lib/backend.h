@@ -125,6 +125,7 @@ typedef struct tdmi_blas {
     /* Can this product, epilogue included, be run? When not, the core asks again without the
      * epilogue, then asks the next provider. */
     bool (*supports)(void *state, const tdmi_gemm *gemm);
+    /* TDM_ERROR_UNSUPPORTED: nothing of it was run, and another provider is to. */
     tdm_status (*gemm)(void *state, const tdmi_gemm *gemm);
 } tdmi_blas;
 

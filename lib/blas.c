@@ -21,11 +21,12 @@ static tdm_status attach(tdm_queue *queue, tdmi_attached_blas *slot, const tdmi_
     return slot->status == TDM_OK ? TDM_OK : tdmi_fail(slot->status, "%s", slot->why);
 }
 
-/* With the epilogue if the provider takes it, else without. */
-static bool ask(const tdmi_attached_blas *slot, const tdmi_gemm *gemm, bool *fused) {
-    *fused = slot->blas->supports(slot->state, gemm);
+/* With the epilogue if that is wanted and the provider takes it, else without. */
+static bool ask(const tdmi_attached_blas *slot, const tdmi_gemm *gemm, bool may_fuse, bool *fused) {
+    bool has_epilogue = gemm->bias || gemm->activation != TDM_ACTIVATION_NONE;
+    *fused = (may_fuse || !has_epilogue) && slot->blas->supports(slot->state, gemm);
     if (*fused) return true;
-    if (!gemm->bias && gemm->activation == TDM_ACTIVATION_NONE) return false;
+    if (!has_epilogue) return false;
     tdmi_gemm plain = *gemm;
     plain.bias = NULL;
     plain.activation = TDM_ACTIVATION_NONE;
@@ -34,36 +35,57 @@ static bool ask(const tdmi_attached_blas *slot, const tdmi_gemm *gemm, bool *fus
 
 /* Give the product to provider i of the list, if it is installed and supports it. */
 static tdm_status offer(tdm_queue *queue, const tdmi_blas *blas, int i, const tdmi_gemm *gemm,
-                        tdmi_blas_choice *choice) {
+                        bool may_fuse, tdmi_blas_choice *choice) {
     tdmi_attached_blas *slot = &queue->blas[i];
     TDMI_TRY(attach(queue, slot, blas));
-    if (ask(slot, gemm, &choice->fused)) choice->provider = slot;
+    if (!ask(slot, gemm, may_fuse, &choice->fused)) return TDM_OK;
+    choice->provider = slot;
+    choice->index = i;
+    return TDM_OK;
+}
+
+static tdm_status find_forced(tdm_queue *queue, const char *forced, const tdmi_blas *const *list,
+                              int *index) {
+    int i = 0;
+    while (i < TDMI_BLAS_LIMIT && list[i] && strcmp(forced, list[i]->name) != 0)
+        i++;
+    *index = i;
+    if (i < TDMI_BLAS_LIMIT && list[i]) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                     "TANDEM_BLAS is \"%s\", which %s does not have; unset it, or use "
+                     "another device",
+                     forced, queue->device->facts->info.id);
+}
+
+/* From the first-th provider on; those from the fuse-th on may do the epilogue. */
+static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first, int fuse,
+                              tdmi_blas_choice *choice) {
+    const char *forced = tdmi_env_values()->blas;
+    *choice = (tdmi_blas_choice){NULL, 0, false};
+    if (forced && strcmp(forced, "builtin") == 0) return TDM_OK;
+    const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
+    int wanted = 0;
+    if (forced) {
+        TDMI_TRY(find_forced(queue, forced, list, &wanted));
+        tdm_status status = TDM_OK;
+        if (wanted >= first)
+            status = offer(queue, list[wanted], wanted, gemm, wanted >= fuse, choice);
+        if (status != TDM_OK) return tdmi_fail_in(status, "TANDEM_BLAS is \"%s\"", forced);
+    }
+    /* One that is not installed is passed over, unless it is the one asked for. */
+    for (int i = 0; i < TDMI_BLAS_LIMIT && list[i] && !choice->provider; i++)
+        if (i >= first) (void)offer(queue, list[i], i, gemm, i >= fuse, choice);
     return TDM_OK;
 }
 
 tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *choice) {
-    const char *forced = tdmi_env_values()->blas;
-    *choice = (tdmi_blas_choice){NULL, false};
-    if (forced && strcmp(forced, "builtin") == 0) return TDM_OK;
-    const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
-    if (forced) {
-        int i = 0;
-        while (i < TDMI_BLAS_LIMIT && list[i] && strcmp(forced, list[i]->name) != 0) {
-            i++;
-        }
-        if (i == TDMI_BLAS_LIMIT || !list[i])
-            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                             "TANDEM_BLAS is \"%s\", which %s does not have; unset it, or use "
-                             "another device",
-                             forced, queue->device->facts->info.id);
-        tdm_status status = offer(queue, list[i], i, gemm, choice);
-        if (status != TDM_OK) return tdmi_fail_in(status, "TANDEM_BLAS is \"%s\"", forced);
-    }
-    /* One that is not installed is passed over, unless it is the one asked for. */
-    for (int i = 0; i < TDMI_BLAS_LIMIT && list[i] && !choice->provider; i++) {
-        (void)offer(queue, list[i], i, gemm, choice);
-    }
-    return TDM_OK;
+    return choose_from(queue, gemm, 0, 0, choice);
+}
+
+tdm_status tdmi_blas_choose_next(tdm_queue *queue, const tdmi_gemm *gemm,
+                                 tdmi_blas_choice *choice) {
+    int after = choice->index + 1;
+    return choose_from(queue, gemm, choice->fused ? choice->index : after, after, choice);
 }
 
 void tdmi_queue_detach_blas(tdm_queue *queue) {

@@ -8,6 +8,7 @@
  * the builtin kernel. */
 typedef struct tdmi_blas_choice {
     tdmi_attached_blas *provider;
+    int index; /* of the provider in the device's list */
     bool fused;
 } tdmi_blas_choice;
 
@@ -16,5 +17,10 @@ typedef struct tdmi_blas_choice {
  * that has no such provider gives TDM_ERROR_UNSUPPORTED. */
 tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm,
                             tdmi_blas_choice *choice) TDM_MUST_USE;
+
+/* After the choice, as it ran the product, found that it cannot: the next one, which is the same
+ * provider without the epilogue, if it was to do that too, or a later provider. */
+tdm_status tdmi_blas_choose_next(tdm_queue *queue, const tdmi_gemm *gemm,
+                                 tdmi_blas_choice *choice) TDM_MUST_USE;
 
 #endif

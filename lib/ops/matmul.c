@@ -202,20 +202,32 @@ static tdm_status scale_c(tdm_queue *queue, const tdmi_gemm *gemm, const tdm_ten
     return gemm->beta == 1 ? TDM_OK : tdm_scale(queue, gemm->beta, c, c);
 }
 
+static tdm_status run_chosen(tdm_queue *queue, const tdmi_gemm *gemm,
+                             const tdmi_blas_choice *choice) {
+    if (!choice->provider) return run_builtin(queue, gemm);
+    tdmi_gemm plain = *gemm;
+    if (!choice->fused) {
+        plain.bias = NULL;
+        plain.activation = TDM_ACTIVATION_NONE;
+    }
+    return tdmi_queue_submitted(queue,
+                                choice->provider->blas->gemm(choice->provider->state, &plain));
+}
+
+/* A provider may find out only as it runs a product that it cannot. */
 static tdm_status run_product(tdm_queue *queue, const tdmi_gemm *gemm, const tdm_tensor *c,
                               bool *fused) {
     *fused = false;
     if (gemm->alpha == 0 || gemm->k == 0) return scale_c(queue, gemm, c);
     tdmi_blas_choice choice;
     TDMI_TRY(tdmi_blas_choose(queue, gemm, &choice));
-    *fused = choice.fused;
-    if (!choice.provider) return run_builtin(queue, gemm);
-    tdmi_gemm plain = *gemm;
-    if (!choice.fused) {
-        plain.bias = NULL;
-        plain.activation = TDM_ACTIVATION_NONE;
+    tdm_status status = run_chosen(queue, gemm, &choice);
+    while (status == TDM_ERROR_UNSUPPORTED && choice.provider) {
+        TDMI_TRY(tdmi_blas_choose_next(queue, gemm, &choice));
+        status = run_chosen(queue, gemm, &choice);
     }
-    return tdmi_queue_submitted(queue, choice.provider->blas->gemm(choice.provider->state, &plain));
+    *fused = choice.fused;
+    return status;
 }
 
 static const tdm_matmul_options defaults = TDM_MATMUL_DEFAULTS;
@@ -244,7 +256,7 @@ tdm_status tdm_matmul_provider(tdm_queue *queue, const tdm_matmul_options *optio
     *provider = NULL;
     tdmi_gemm gemm;
     TDMI_TRY(describe(queue, options ? options : &defaults, a, b, c, &gemm));
-    tdmi_blas_choice choice = {NULL, false};
+    tdmi_blas_choice choice = {NULL, 0, false};
     if (!empty(&gemm) && gemm.k > 0) TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
     *provider = choice.provider ? choice.provider->blas->name : "builtin";
     return TDM_OK;

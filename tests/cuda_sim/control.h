@@ -1,21 +1,26 @@
-/* What a test may ask of the simulated CUDA machine, and do to it. The machine is described once, by
- * the variable TDM_CUDA_SIM, words of "key=value" (machine.c has the list):
+/* What a test may ask of the simulated CUDA machine, and do to it. The machine is described once,
+ * by the variable TDM_CUDA_SIM, words of "key=value" (machine.c has the list):
  *
- *   devices=2 memory=BYTES capability=90 driver=13000 runtime=13000 delay=MICROSECONDS
- *   nameN= uuidN= pciN= capabilityN= memoryN=     of device N only; "uuid0=none", "pci0=none"
+ *   devices=2 memory=BYTES capability=90          what the machine has
+ *   nameN= uuidN= pciN= capabilityN= memoryN=     of device N only; "uuid0=none", "pci0=none",
+ *                                                 '_' in names for ' '
+ *   peers=1                                       devices see each other's memory
+ *   driver=13000 runtime=13000                    1000 * major + 10 * minor; driver=0: none,
+ *                                                 driver=stub: the toolkit's stub library
+ *   nvrtc=13 architectures=75,90 builtins=1       of the compiler
+ *   kernel_threads=1024                           that a kernel can have in a block at most
+ *   delay=MICROSECONDS                            work is held up for so long, now and then
  *   fail=FUNCTION:N[+]:ERROR                      the Nth call (and all after it) gives that error
  *   reports=abort|count                           what follows a report; abort unless said
  *   leaks=1                                       whatever is alive at exit is reported
  *
  * A report is a defect of the caller that a real driver might forgive: it goes to stderr, and the
- * process ends with status 86, unless reports are counted. Functions of any thread. */
+ * process is aborted, unless reports are counted. Functions of any thread. */
 #ifndef CUDA_SIM_CONTROL_H
 #define CUDA_SIM_CONTROL_H
 
 #include <stdbool.h>
 #include <stddef.h>
-
-enum { CUDA_SIM_REPORTED = 86 };
 
 /* The things that are made and destroyed. */
 typedef enum cuda_sim_kind {
@@ -55,6 +60,9 @@ const char *cuda_sim_called(size_t index);
 /* From now on every call on the device gives this error, as after a fault of a kernel. */
 void cuda_sim_lose(int device, int error);
 
+/* What cudaPeekAtLastError would give in this thread: the library must leave no error behind. */
+int cuda_sim_last_error(void);
+
 /* The bytes that a device has in all. */
 void cuda_sim_limit(int device, size_t bytes);
 
@@ -69,7 +77,7 @@ void cuda_sim_count_reports(void);
 unsigned long cuda_sim_reports(void);
 const char *cuda_sim_last_report(void);
 
-/* Reports everything that is alive; the number of things. Devices that were lost are let off. */
+/* Reports what is alive, in one report, if anything is; the number of things. */
 size_t cuda_sim_report_leaks(void);
 
 #endif

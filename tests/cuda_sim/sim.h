@@ -1,39 +1,41 @@
 /* The simulated CUDA machine, shared by the stand-ins for libcudart, cuBLAS, cuBLASLt and NVRTC. It
- * is libcuda_sim.so: machine.c (devices, contexts), memory.c, stream.c (streams and events), object.c
- * (handles), report.c (defects, faults).
+ * is libcuda_sim.so: machine.c (devices, contexts), memory.c, stream.c (streams and events),
+ * object.c (handles), report.c (defects, faults).
  *
  * A device address is a number in a range of the device's own that nothing is mapped to, so a host
- * that reads through it crashes; what the address stands for is an ordinary allocation elsewhere, so
- * that the sanitizers watch what kernels do with it. A stream is a thread. Nothing but the machine's
- * own books is locked while work runs, so that ThreadSanitizer sees work that nobody waited for. */
+ * that reads through it crashes; what the address stands for is an ordinary allocation elsewhere,
+ * so that the sanitizers watch what kernels do with it. A stream is a thread. Nothing but the
+ * machine's own books is locked while work runs, so that ThreadSanitizer sees work that nobody
+ * waited for. */
 #ifndef CUDA_SIM_SIM_H
 #define CUDA_SIM_SIM_H
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <library_types.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "control.h"
 
-#define SIM_EXPORT __attribute__((visibility("default")))
-
 enum { SIM_MAX_DEVICES = 16 };
 
-/* --- report.c ----------------------------------------------------------------------------------- */
+/* --- report.c -----------------------------------------------------------------------------------
+ */
 
 /* Tells a defect of the caller; ends the process unless reports are counted. */
-SIM_EXPORT void sim_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void sim_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Counts a call of a function; the error it is to give instead of doing its work, or 0. Also looks
  * whether this process is a forked child, which may not use CUDA. */
-SIM_EXPORT int sim_fault(const char *function);
+int sim_fault(const char *function);
 
-/* --- object.c ----------------------------------------------------------------------------------- */
+/* --- object.c -----------------------------------------------------------------------------------
+ */
 
-/* What a handle points to begins with this. Its memory is kept after its end, so that a stale handle
- * is known as one. */
+/* What a handle points to begins with this. Its memory is kept after its end, so that a stale
+ * handle is known as one. */
 typedef struct sim_object {
     cuda_sim_kind kind;
     bool alive;
@@ -41,20 +43,22 @@ typedef struct sim_object {
 } sim_object;
 
 /* A zeroed object of `size` bytes; NULL without memory. */
-SIM_EXPORT void *sim_create(cuda_sim_kind kind, size_t size);
+void *sim_create(cuda_sim_kind kind, size_t size);
 
 /* Whether a handle is an object of this kind and alive; reports it when it is not. */
-SIM_EXPORT bool sim_check(const void *object, cuda_sim_kind kind, const char *function);
+bool sim_check(const void *object, cuda_sim_kind kind, const char *function);
 
 /* Ends an object that sim_check found good. */
-SIM_EXPORT void sim_end(void *object);
+void sim_end(void *object);
 
-/* --- machine.c ---------------------------------------------------------------------------------- */
+/* --- machine.c ----------------------------------------------------------------------------------
+ */
 
 struct CUctx_st {
     struct sim_device *device;
     bool made;
-    int sticky; /* the error that lost it, or 0; read and written atomically */
+    int sticky;     /* the error that lost it, or 0; read and written atomically */
+    unsigned peers; /* a bit for each device whose memory it may reach */
 };
 
 typedef struct sim_device {
@@ -77,71 +81,88 @@ typedef struct sim_machine {
     sim_device *devices[SIM_MAX_DEVICES];
     int all_count;
     sim_device all[SIM_MAX_DEVICES];
-    int driver;  /* 1000 * major + 10 * minor; 0: there is none */
-    int runtime; /* likewise */
-    bool stub;   /* the driver found is the toolkit's stub library */
-    unsigned delay; /* microseconds that work may be held up for */
-    bool no_builtins; /* NVRTC finds no builtins library */
+    int driver;                                /* 1000 * major + 10 * minor; 0: there is none */
+    int runtime;                               /* likewise */
+    bool stub;                                 /* the driver found is the toolkit's stub library */
+    unsigned delay;                            /* microseconds that work may be held up for */
+    bool peers;                                /* devices see each other's memory */
+    int kernel_threads;                        /* the most that a kernel may have in a block */
+    bool leaks;                                /* reported at exit */
+    bool no_builtins;                          /* NVRTC finds no builtins library */
     int architectures[16], architecture_count; /* of NVRTC */
     int nvrtc_major;
 } sim_machine;
 
 /* Read from the environment at the first call; constant but for the devices' counters. */
-SIM_EXPORT sim_machine *sim_get(void);
+sim_machine *sim_get(void);
 
 /* The error of a machine whose driver cannot be used, or 0. */
-SIM_EXPORT int sim_driver_error(void);
+int sim_driver_error(void);
+
+/* The device of an ordinal; NULL: the error is in *error. */
+sim_device *sim_device_of(int ordinal, int *error);
 
 /* The context a call of this thread works in: the current one, or, as the runtime does, that of
  * device 0, which is made then. NULL: the error is in *error (no driver, no device, lost). */
-SIM_EXPORT CUcontext sim_context(int *error);
+CUcontext sim_context(int *error);
+
+/* The error of the thread's last failed call, as the runtime keeps it. */
+int sim_set_error(int error);
+int sim_take_error(void);
 
 /* The thread's current context, as the driver tells it: NULL for none. */
-SIM_EXPORT CUcontext sim_current(void);
-SIM_EXPORT bool sim_push(CUcontext context);
-SIM_EXPORT CUcontext sim_pop(void);
-SIM_EXPORT void sim_set_current(CUcontext context);
+CUcontext sim_current(void);
+bool sim_push(CUcontext context);
+CUcontext sim_pop(void);
+void sim_set_current(CUcontext context);
 
-SIM_EXPORT void sim_make_context(sim_device *device);
-SIM_EXPORT int sim_sticky(const struct CUctx_st *context);
-SIM_EXPORT void sim_lose_context(CUcontext context, int error);
+void sim_make_context(sim_device *device);
+int sim_sticky(const struct CUctx_st *context);
+void sim_lose_context(CUcontext context, int error);
 
-/* --- memory.c ----------------------------------------------------------------------------------- */
+/* --- memory.c -----------------------------------------------------------------------------------
+ */
 
 typedef struct sim_block {
     sim_device *device; /* NULL: pinned host memory */
     uintptr_t address;  /* as the program knows it */
     size_t size;
-    char *bytes;       /* what it stands for; of pinned memory the same as the address */
-    unsigned pending;  /* operations that use it and have not run */
-    struct sim_block *next_freed;
+    char *bytes;      /* what it stands for; of pinned memory the same as the address */
+    unsigned pending; /* operations that use it and have not run */
 } sim_block;
 
-SIM_EXPORT int sim_allocate(sim_device *device, size_t size, void **address);
-SIM_EXPORT int sim_allocate_pinned(size_t size, void **address);
-SIM_EXPORT int sim_free(sim_device *device, void *address, const char *function);
-SIM_EXPORT int sim_free_pinned(void *address, const char *function);
+int sim_allocate(sim_device *device, size_t size, void **address);
+int sim_allocate_pinned(size_t size, void **address);
+int sim_free(sim_device *device, void *address, const char *function);
+int sim_free_pinned(void *address, const char *function);
 
 /* The block that holds all of [address, address + size) and belongs to the device; NULL, after a
  * report, when there is none. */
-SIM_EXPORT sim_block *sim_find(const sim_device *device, const void *address, size_t size,
-                               const char *function);
+sim_block *sim_find(const sim_device *device, const void *address, size_t size,
+                    const char *function);
 
 /* The pinned block that holds all of the range, or NULL. */
-SIM_EXPORT sim_block *sim_find_pinned(const void *address, size_t size);
+sim_block *sim_find_pinned(const void *address, size_t size);
+
+/* Bytes taken of a device. */
+size_t sim_used(const sim_device *device);
+
+/* Pieces of device memory or of pinned memory that are alive. */
+size_t sim_alive_blocks(cuda_sim_kind kind);
 
 /* Whether an address is in any device's range. */
-SIM_EXPORT bool sim_is_device_address(const void *address);
+bool sim_is_device_address(const void *address);
 
 /* Where work on the block reads and writes. */
 static inline void *sim_bytes(const sim_block *block, const void *address) {
     return block->bytes + ((uintptr_t)address - block->address);
 }
 
-SIM_EXPORT void sim_hold(sim_block *block);    /* one operation more uses it */
-SIM_EXPORT void sim_release(sim_block *block); /* it has run */
+void sim_hold(sim_block *block);    /* one operation more uses it */
+void sim_release(sim_block *block); /* it has run */
 
-/* --- stream.c ----------------------------------------------------------------------------------- */
+/* --- stream.c -----------------------------------------------------------------------------------
+ */
 
 enum { SIM_MAX_USES = 10 };
 
@@ -153,35 +174,37 @@ typedef struct sim_work {
     size_t size;
     sim_block *uses[SIM_MAX_USES]; /* held until it has run; NULL entries are passed over */
     bool is_kernel;                /* may be made to fail as "kernel" */
+    bool always;                   /* run also when the device has been lost */
 } sim_work;
 
-SIM_EXPORT int sim_stream_create(CUcontext context, unsigned flags, cudaStream_t *stream);
-SIM_EXPORT int sim_stream_destroy(cudaStream_t stream);
-SIM_EXPORT int sim_stream_finish(cudaStream_t stream);
-SIM_EXPORT int sim_stream_query(cudaStream_t stream);
-SIM_EXPORT sim_device *sim_stream_device(cudaStream_t stream);
+int sim_stream_create(CUcontext context, unsigned flags, cudaStream_t *stream);
+int sim_stream_destroy(cudaStream_t stream);
+int sim_stream_finish(cudaStream_t stream);
+int sim_stream_query(cudaStream_t stream);
+sim_device *sim_stream_device(cudaStream_t stream);
 
 /* Checks the stream and the current context, as every call with a stream must; the error, or 0. */
-SIM_EXPORT int sim_stream_check(cudaStream_t stream, const char *function);
+int sim_stream_check(cudaStream_t stream, const char *function);
 
 /* Puts work on a checked stream; the error, or 0. */
-SIM_EXPORT int sim_enqueue(cudaStream_t stream, const sim_work *work);
+int sim_enqueue(cudaStream_t stream, const sim_work *work);
 
-SIM_EXPORT int sim_event_create(CUcontext context, unsigned flags, cudaEvent_t *event);
-SIM_EXPORT int sim_event_destroy(cudaEvent_t event);
-SIM_EXPORT int sim_event_record(cudaEvent_t event, cudaStream_t stream);
-SIM_EXPORT int sim_event_finish(cudaEvent_t event);
-SIM_EXPORT int sim_event_query(cudaEvent_t event);
-SIM_EXPORT int sim_event_elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
-SIM_EXPORT int sim_event_wait(cudaStream_t stream, cudaEvent_t event);
+int sim_event_create(CUcontext context, unsigned flags, cudaEvent_t *event);
+int sim_event_destroy(cudaEvent_t event);
+int sim_event_record(cudaEvent_t event, cudaStream_t stream);
+int sim_event_finish(cudaEvent_t event);
+int sim_event_query(cudaEvent_t event);
+int sim_event_elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
+int sim_event_wait(cudaStream_t stream, cudaEvent_t event);
 
-/* --- gemm.c ------------------------------------------------------------------------------------- */
+/* --- gemm.c -------------------------------------------------------------------------------------
+ */
 
 /* A column-major product D = alpha op(A) op(B) + beta D of host memory, then bias over rows, then
- * the activation; f32 sums for all but f64. Types as in cudaDataType_t, batches by strides. */
+ * the activation; f32 sums for all but f64. Types as in cudaDataType, batches by strides. */
 typedef enum sim_activation { SIM_IDENTITY, SIM_RELU, SIM_GELU_TANH } sim_activation;
 typedef struct sim_gemm {
-    cudaDataType_t type;
+    cudaDataType type;
     bool transpose_a, transpose_b;
     int64_t m, n, k, batch;
     int64_t lda, ldb, ldd, a_stride, b_stride, d_stride;
@@ -190,16 +213,17 @@ typedef struct sim_gemm {
     double alpha, beta;
     sim_activation activation;
 } sim_gemm;
-SIM_EXPORT void sim_gemm_run(void *gemm);
+void sim_gemm_run(void *gemm);
 
 /* Bytes of one element, 0 for a type that is not simulated. */
-SIM_EXPORT size_t sim_type_size(cudaDataType_t type);
+size_t sim_type_size(cudaDataType type);
 
 /* Elements from the first to past the last of a column-major matrix, and of a batch of them. */
-SIM_EXPORT size_t sim_matrix_extent(int64_t rows, int64_t cols, int64_t leading, int64_t stride,
-                                    int64_t batch);
+size_t sim_matrix_extent(int64_t rows, int64_t cols, int64_t leading, int64_t stride,
+                         int64_t batch);
 
-/* --- the image of a program, made by nvrtc.c and loaded by program.c ------------------------------ */
+/* --- the image of a program, made by nvrtc.c and loaded by program.c
+ * ------------------------------ */
 
 enum { SIM_MAX_ENTRIES = 4 };
 

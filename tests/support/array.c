@@ -42,6 +42,7 @@ void device_open(void) {
         abort();
     }
     check_device(tdm_device_get_info(device)->id);
+    check_before_skip(device_close);
 }
 
 void device_close(void) {

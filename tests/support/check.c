@@ -46,7 +46,14 @@ void check_fail(const char *file, int line, const char *format, ...) {
     }
 }
 
-void check_skip(const char *reason) { cr_skip_test("%s", reason); }
+static void (*before_skip)(void);
+
+void check_before_skip(void (*clean_up)(void)) { before_skip = clean_up; }
+
+void check_skip(const char *reason) {
+    if (before_skip) before_skip();
+    cr_skip_test("%s", reason);
+}
 
 bool check_ok(const char *file, int line, const char *call, tdm_status status) {
     if (status == TDM_OK) return true;

@@ -1,0 +1,283 @@
+/* Every call that the cuda backend makes, made to fail: the first, the second, the third and the
+ * last one of each function, on the simulated machine (tests/cuda_sim), each in a process of its
+ * own.
+ *
+ *     faults [FUNCTION [NTH ERROR]]       all functions, one, or one failure, told at length
+ *
+ * The workout uses the whole library on cuda:0 and cuda:1. When a call fails the workout gives an
+ * error with a message, or right results; nothing is left behind (the runtime's last error, memory,
+ * handles, a context that is not the caller's); and after the failure the same process can do the
+ * workout again, unless the failure was of the kind that loses the device. Functions whose failure
+ * may go unseen are listed with the reason, and a list that says too much fails too. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tandem/tandem.h>
+
+#include "control.h"
+#include "workout.h"
+
+enum { SECONDS = 120, MAX_FUNCTIONS = 128, MAX_TRIES = 4 };
+
+/* Errors of the four libraries that stand for their kind. */
+enum {
+    OUT_OF_MEMORY = 2,
+    UNKNOWN = 999,
+    ILLEGAL_ADDRESS = 700,
+    LAUNCH_FAILURE = 719,
+    CUBLAS_ALLOC_FAILED = 3,
+    CUBLAS_EXECUTION_FAILED = 13,
+    CUBLAS_NOT_SUPPORTED = 15,
+    NVRTC_OUT_OF_MEMORY = 1,
+    NVRTC_INTERNAL_ERROR = 11
+};
+
+/* Functions after whose failure a workout may yet be right, and why; `sometimes`: but not always.
+ */
+static const struct {
+    const char *function, *reason;
+    bool sometimes;
+} unseen[] = {
+    {"cudaRuntimeGetVersion", "only the first call decides", true},
+    {"cudaDriverGetVersion", "later calls are of the diagnostics, which tell it", true},
+    {"cudaGetDeviceCount", "later calls are of the diagnostics, which tell it", true},
+    {"cudaMemGetInfo", "free memory is unknown", false},
+    {"cuCtxGetCurrent", "free memory is unknown; when giving back nobody to tell", true},
+    {"cuCtxSetCurrent", "free memory is unknown", false},
+    {"cuCtxPushCurrent", "when giving back nobody to tell", true},
+    {"cuCtxPopCurrent", "nobody to tell", false},
+    {"cudaDeviceCanAccessPeer", "the copy goes through host memory", false},
+    {"cudaDeviceEnablePeerAccess", "the copy goes through host memory", false},
+    {"cudaMalloc", "the pool gives back and tries again; a workspace may be missing", true},
+    {"cudaFree", "nobody to tell", false},
+    {"cudaFreeHost", "nobody to tell", false},
+    {"cudaStreamSynchronize", "of a queue that is destroyed nobody to tell", true},
+    {"cudaStreamQuery", "asked only for better words about a product", true},
+    {"cudaStreamDestroy", "nobody to tell", false},
+    {"cudaEventDestroy", "nobody to tell", false},
+    {"cudaLibraryUnload", "nobody to tell", false},
+    {"cublasLtCreate", "the builtin kernel runs instead", false},
+    {"cublasLtDestroy", "nobody to tell", false},
+    {"cublasLtMatmulDescCreate", "plain cuBLAS or the builtin kernel runs instead", false},
+    {"cublasLtMatmulDescSetAttribute", "likewise", false},
+    {"cublasLtMatmulDescDestroy", "nobody to tell", false},
+    {"cublasLtMatrixLayoutCreate", "plain cuBLAS or the builtin kernel runs instead", false},
+    {"cublasLtMatrixLayoutSetAttribute", "likewise", false},
+    {"cublasLtMatrixLayoutDestroy", "nobody to tell", false},
+    {"cublasLtMatmulPreferenceCreate", "plain cuBLAS or the builtin kernel runs instead", false},
+    {"cublasLtMatmulPreferenceSetAttribute", "likewise", false},
+    {"cublasLtMatmulPreferenceDestroy", "nobody to tell", false},
+    {"cublasLtMatmulAlgoGetHeuristic", "plain cuBLAS or the builtin kernel runs instead", false},
+    {"cublasLtMatmul", "where it is not supported plain cuBLAS runs instead", true},
+    {"cublasGemmStridedBatchedEx_64", "where it is not supported the builtin kernel runs instead",
+     true},
+    {"cublasCreate", "the builtin kernel runs instead", false},
+    {"cublasDestroy", "nobody to tell", false},
+    {"cublasSetStream", "the builtin kernel runs instead", false},
+    {"cublasSetWorkspace", "the builtin kernel runs instead", false},
+    {"cublasSetMathMode", "the builtin kernel runs instead", false},
+    {"nvrtcVersion", "only the first call decides", true},
+    {"nvrtcDestroyProgram", "nobody to tell", false},
+};
+enum { UNSEEN = sizeof unseen / sizeof *unseen };
+
+static int excuse_of(const char *function) {
+    for (int i = 0; i < UNSEEN; i++)
+        if (strcmp(unseen[i].function, function) == 0) return i;
+    return -1;
+}
+
+/* Failures that leave something alive, because giving it back is what failed. */
+static bool keeps_something(const char *function) {
+    return strncmp(function, "cuCtx", 5) == 0 || strstr(function, "Destroy") ||
+           strstr(function, "Free") || strstr(function, "Unload");
+}
+
+/* Failures of the search for devices are remembered for the life of the process. */
+static bool is_remembered(const char *function) {
+    static const char *const functions[] = {"cudaRuntimeGetVersion", "cudaDriverGetVersion",
+                                            "cudaGetDeviceCount",    "cudaGetDeviceProperties",
+                                            "nvrtcVersion",          "cublasLtGetVersion"};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i], function) == 0) return true;
+    return false;
+}
+
+/* --- one failure, in a child --------------------------------------------------------------------
+ */
+
+typedef struct failure {
+    const char *function;
+    unsigned long nth;
+    int error;
+} failure;
+
+static int bad(const failure *f, const char *what, const char *more) {
+    printf("FAILED: %s, call %lu, error %d: %s%s\n", f->function, f->nth, f->error, what, more);
+    fflush(stdout);
+    return 1;
+}
+
+/* 0 the failure was reported, 2 it went unseen and results were right, 3 it did not come, 1 a
+ * defect */
+static int try_failure(const failure *f) {
+    bool loses = f->error == ILLEGAL_ADDRESS || f->error == LAUNCH_FAILURE;
+    alarm(SECONDS);
+    cuda_sim_count_reports();
+    cuda_sim_fail(f->function, f->nth, false, f->error);
+    tdm_status status = workout();
+    if (!cuda_sim_failures()) return 3;
+    if (status == TDM_OK && excuse_of(f->function) < 0) return bad(f, "went unseen", "");
+    if (status != TDM_OK && !tdm_last_error()[0]) return bad(f, "no message", "");
+    if (workout_is_wrong()) return bad(f, "wrong results: ", workout_is_wrong());
+    if (cuda_sim_last_error()) return bad(f, "left an error in the runtime", "");
+    if (cuda_sim_reports()) return bad(f, "reported: ", cuda_sim_last_report());
+    if (!keeps_something(f->function) && cuda_sim_report_leaks())
+        return bad(f, "leaked: ", cuda_sim_last_report());
+    cuda_sim_heal();
+    tdm_status again = workout();
+    if (workout_is_wrong()) return bad(f, "wrong results afterwards: ", workout_is_wrong());
+    if (again != TDM_OK && !is_remembered(f->function) && !loses)
+        return bad(f, "no recovery: ", tdm_last_error());
+    return status == TDM_OK ? 2 : 0;
+}
+
+static int in_child(const failure *f) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) exit(try_failure(f)); /* exit: AddressSanitizer looks for leaks there */
+    int how = 0;
+    if (child < 0 || waitpid(child, &how, 0) != child) return bad(f, "no process", "");
+    if (WIFEXITED(how) && WEXITSTATUS(how) <= 3) return WEXITSTATUS(how);
+    char text[64];
+    snprintf(text, sizeof text, "ended with %s %d", WIFSIGNALED(how) ? "signal" : "status",
+             WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how));
+    return bad(f, text, "");
+}
+
+/* --- all of them --------------------------------------------------------------------------------
+ */
+
+/* What an undisturbed workout calls, told by a child through shared memory. */
+typedef struct call_list {
+    size_t count;
+    struct {
+        char function[64];
+        unsigned long calls;
+    } called[MAX_FUNCTIONS];
+    tdm_status status;
+    char message[256];
+} call_list;
+
+static void list_calls(call_list *list) {
+    list->status = workout();
+    snprintf(list->message, sizeof list->message, "%s",
+             workout_is_wrong() ? workout_is_wrong() : tdm_last_error());
+    if (workout_is_wrong()) list->status = TDM_ERROR_BACKEND;
+    for (; list->count < MAX_FUNCTIONS; list->count++) {
+        const char *function = cuda_sim_called(list->count);
+        if (!function) break;
+        snprintf(list->called[list->count].function, sizeof list->called[0].function, "%s",
+                 function);
+        list->called[list->count].calls = cuda_sim_calls(function);
+    }
+    if (cuda_sim_report_leaks()) list->status = TDM_ERROR_BACKEND;
+}
+
+static call_list *undisturbed(void) {
+    call_list *list =
+        mmap(NULL, sizeof *list, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (list == MAP_FAILED) abort();
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        list_calls(list);
+        exit(0);
+    }
+    int how = 0;
+    if (child > 0 && waitpid(child, &how, 0) == child && how == 0 && list->status == TDM_OK)
+        return list;
+    printf("FAILED: undisturbed: status %d, %s\n", how, list->message);
+    exit(1);
+}
+
+static int errors_of(const char *function, int errors[3]) {
+    if (strncmp(function, "nvrtc", 5) == 0) {
+        errors[0] = NVRTC_OUT_OF_MEMORY;
+        errors[1] = NVRTC_INTERNAL_ERROR;
+        return 2;
+    }
+    if (strcmp(function, "kernel") == 0) {
+        errors[0] = ILLEGAL_ADDRESS;
+        errors[1] = LAUNCH_FAILURE;
+        return 2;
+    }
+    if (strncmp(function, "cublas", 6) == 0) {
+        errors[0] = CUBLAS_ALLOC_FAILED;
+        errors[1] = CUBLAS_EXECUTION_FAILED;
+        errors[2] = CUBLAS_NOT_SUPPORTED;
+        return 3;
+    }
+    errors[0] = OUT_OF_MEMORY;
+    errors[1] = UNKNOWN;
+    errors[2] = ILLEGAL_ADDRESS;
+    return 3;
+}
+
+static int try_function(const char *function, unsigned long calls) {
+    unsigned long tries[MAX_TRIES] = {1, 2, 3, calls};
+    int errors[3], error_count = errors_of(function, errors), reported = 0, silent = 0, defects = 0;
+    for (int t = 0; t < MAX_TRIES; t++) {
+        if (tries[t] > calls || (t == MAX_TRIES - 1 && calls < MAX_TRIES)) continue;
+        for (int e = 0; e < error_count; e++) {
+            failure f = {function, tries[t], errors[e]};
+            int outcome = in_child(&f);
+            reported += outcome == 0;
+            silent += outcome == 2;
+            defects += outcome == 1;
+        }
+    }
+    int excuse = excuse_of(function);
+    printf("%-40s %5lu calls, %2d failures reported, %2d unseen%s%s\n", function, calls, reported,
+           silent, silent ? ": " : "", silent && excuse >= 0 ? unseen[excuse].reason : "");
+    if (excuse >= 0 && (!silent || (unseen[excuse].sometimes && !reported))) {
+        printf("FAILED: %s: the excuse says too much\n", function);
+        defects++;
+    }
+    return defects;
+}
+
+int main(int argc, char **argv) {
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    /* No kernels from the disk: each is compiled, loaded and kept in memory. */
+    setenv("TANDEM_CACHE_DIR", "/dev/null/none", 1);
+    if (argc == 4) {
+        failure f = {argv[1], strtoul(argv[2], NULL, 10), atoi(argv[3])};
+        int outcome = in_child(&f);
+        printf("outcome %d\n", outcome);
+        return outcome == 1;
+    }
+    call_list *list = undisturbed();
+    int defects = 0, tried = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const char *function = list->called[i].function;
+        if (argc == 2 && strcmp(argv[1], function) != 0) continue;
+        if (strcmp(function, "cublasLtGetVersion") == 0) continue; /* it has no error to give */
+        defects += try_function(function, list->called[i].calls);
+        tried++;
+    }
+    for (int i = 0; i < UNSEEN && argc == 1; i++) {
+        bool called = false;
+        for (size_t j = 0; j < list->count; j++)
+            called = called || strcmp(unseen[i].function, list->called[j].function) == 0;
+        if (!called) printf("FAILED: %s is excused, but never called\n", unseen[i].function);
+        defects += !called;
+    }
+    printf("%d functions, %d defects\n", tried, defects);
+    return defects || !tried ? 1 : 0;
+}

@@ -1,0 +1,278 @@
+/* The simulated CUDA machine tells what a real driver would forgive: each defect made on purpose,
+ * by calls of the runtime itself. Without these tests a simulator that sees nothing would look the
+ * same. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <nvrtc.h>
+
+#include "args.h"
+#include "control.h"
+#include "support/check.h"
+
+/* One thing went wrong that the simulator names with these words. */
+#define TELLS(statement, words)                                                                    \
+    do {                                                                                           \
+        unsigned long before = cuda_sim_reports();                                                 \
+        statement;                                                                                 \
+        CHECK(cuda_sim_reports() == before + 1, "%s: %lu reports", #statement,                     \
+              cuda_sim_reports() - before);                                                        \
+        CHECK(contains_words(cuda_sim_last_report(), words), "%s: reported: %s", #statement,       \
+              cuda_sim_last_report());                                                             \
+    } while (0)
+#define FINE(call)                                                                                 \
+    do {                                                                                           \
+        cudaError_t fine = (call);                                                                 \
+        CHECK(fine == cudaSuccess && !cuda_sim_reports(), "%s gave %d; %s", #call, (int)fine,      \
+              cuda_sim_last_report());                                                             \
+    } while (0)
+
+enum { SIZE = 1024 };
+static cudaStream_t stream;
+static char *memory;
+static char host[2 * SIZE];
+
+static void begin(void) {
+    cuda_sim_count_reports();
+    FINE(cudaSetDevice(0));
+    FINE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    FINE(cudaMalloc((void **)&memory, SIZE));
+}
+
+static void end(void) {
+    (void)cudaFree(memory);
+    (void)cudaStreamDestroy(stream);
+}
+
+TestSuite(simulator, .init = begin, .fini = end);
+
+Test(simulator, leaks) {
+    void *kept, *pinned;
+    FINE(cudaMalloc(&kept, 10));
+    FINE(cudaHostAlloc(&pinned, 10, cudaHostAllocPortable));
+    TELLS(CHECK(cuda_sim_report_leaks() == 4, "memory twice, a stream, pinned memory"),
+          "leaked|2 x device memory|1 x pinned memory|1 x stream");
+    (void)cudaFree(kept);
+    (void)cudaFreeHost(pinned);
+    CHECK(cuda_sim_alive(CUDA_SIM_MEMORY) == 1 && cuda_sim_alive(CUDA_SIM_PINNED) == 0, "books");
+}
+
+Test(simulator, freeing) {
+    void *gone;
+    FINE(cudaMalloc(&gone, SIZE));
+    FINE(cudaFree(gone));
+    TELLS(CHECK(cudaFree(gone) != cudaSuccess, "a double free"), "cudaFree|was freed");
+    TELLS((void)cudaFree(memory + 8), "cudaFree|not the start");
+    TELLS((void)cudaFree(host), "cudaFree|no device address");
+    TELLS((void)cudaFreeHost(memory), "cudaFreeHost|another kind");
+    TELLS((void)cudaMemcpyAsync(host, gone, 8, cudaMemcpyDeviceToHost, stream), "was freed");
+}
+
+Test(simulator, copying) {
+    TELLS((void)cudaMemcpyAsync(memory, host, SIZE + 1, cudaMemcpyHostToDevice, stream),
+          "1025 bytes|leave");
+    TELLS((void)cudaMemcpyAsync(host, memory + SIZE, 1, cudaMemcpyDeviceToHost, stream),
+          "outside of every block");
+    TELLS((void)cudaMemcpyAsync(memory, memory + 8, 16, cudaMemcpyDeviceToDevice, stream),
+          "overlap");
+    TELLS((void)cudaMemcpyAsync(host, host + SIZE, 8, cudaMemcpyDeviceToHost, stream),
+          "no device address");
+    TELLS((void)cudaMemcpyAsync(memory, memory, 8, cudaMemcpyHostToDevice, stream),
+          "device address where host memory belongs");
+    TELLS((void)cudaMemcpyAsync(memory, host, 8, cudaMemcpyDefault, stream), "kind");
+    TELLS((void)cudaMemsetAsync(memory + 1, 0, SIZE, stream), "leave");
+    TELLS((void)cudaMemsetAsync(host, 0, SIZE, stream), "no device address");
+    void *pinned;
+    (void)cudaHostAlloc(&pinned, SIZE, cudaHostAllocPortable);
+    TELLS((void)cudaMemsetAsync(pinned, 0, SIZE, stream), "host memory");
+    (void)cudaFreeHost(pinned);
+}
+
+Test(simulator, devices) {
+    char *other;
+    cudaStream_t elsewhere;
+    FINE(cudaSetDevice(1));
+    FINE(cudaMalloc((void **)&other, SIZE));
+    FINE(cudaStreamCreateWithFlags(&elsewhere, cudaStreamNonBlocking));
+    TELLS((void)cudaStreamSynchronize(stream), "another context");
+    TELLS((void)cudaMemcpyAsync(memory, host, 8, cudaMemcpyHostToDevice, elsewhere),
+          "another device");
+    TELLS((void)cudaFree(memory), "another kind or device");
+    TELLS((void)cudaMemcpyPeerAsync(other, 1, memory, 0, 8, elsewhere),
+          "not of the source's device");
+    TELLS((void)cudaMemcpyPeerAsync(other, 0, other, 1, 8, elsewhere), "another device");
+    (void)cudaFree(other);
+    (void)cudaStreamDestroy(elsewhere);
+    (void)cudaSetDevice(0);
+}
+
+Test(simulator, handles) {
+    cudaStream_t gone;
+    cudaEvent_t event, untimed;
+    float milliseconds;
+    FINE(cudaStreamCreateWithFlags(&gone, cudaStreamNonBlocking));
+    FINE(cudaStreamDestroy(gone));
+    TELLS((void)cudaStreamSynchronize(gone), "cudaStreamSynchronize|a destroyed stream");
+    TELLS((void)cudaStreamDestroy(gone), "a destroyed stream");
+    TELLS((void)cudaStreamSynchronize(NULL), "no stream");
+    TELLS((void)cudaStreamSynchronize((cudaStream_t)(void *)host), "no stream");
+    (void)cudaEventCreateWithFlags(&event, cudaEventDefault);
+    (void)cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming);
+    (void)cudaEventRecord(event, stream);
+    (void)cudaEventRecord(untimed, stream);
+    CHECK(cudaEventElapsedTime(&milliseconds, event, untimed) == cudaErrorInvalidResourceHandle,
+          "no time");
+    TELLS((void)cudaEventRecord((cudaEvent_t)(void *)stream, stream), "no event");
+    (void)cudaEventDestroy(event);
+    (void)cudaEventDestroy(untimed);
+    TELLS((void)cudaEventSynchronize(event), "a destroyed event");
+}
+
+static void delay_a_little(void) {
+    struct timespec time = {0, 2000000};
+    nanosleep(&time, NULL);
+}
+
+/* Streams do run beside the caller, and memory in use is not to be freed. */
+Test(simulator, work_in_flight) {
+    enum { LARGE = 64 << 20 };
+    char *large;
+    FINE(cudaMalloc((void **)&large, LARGE));
+    FINE(cudaMemsetAsync(large, 1, LARGE, stream));
+    CHECK(cudaStreamQuery(stream) == cudaErrorNotReady, "64 MiB were set at once");
+    TELLS((void)cudaFree(large), "in flight");
+    CHECK(cudaStreamQuery(stream) == cudaSuccess ||
+              (delay_a_little(), cudaStreamQuery(stream) == cudaSuccess),
+          "the stream goes on");
+}
+
+/* --- programs -----------------------------------------------------------------------------------
+ */
+
+static const char source[] =
+    "typedef struct tdm_scalar __syncthreads\nKERNEL1(fill, tdm_elementwise_args, T, y)\n";
+
+static cudaLibrary_t load(cudaKernel_t *kernel) {
+    static const char *const options[] = {
+        "--gpu-architecture=sm_90", "-DT_ID=0", "-DU_ID=6", "-DOP=0", "-DLANES=64", "-DSTREAM=0"};
+    nvrtcProgram program;
+    size_t size = 0;
+    cudaLibrary_t library = NULL;
+    CHECK(nvrtcCreateProgram(&program, source, "fill.cl", 0, NULL, NULL) == NVRTC_SUCCESS,
+          "create");
+    CHECK(nvrtcCompileProgram(program, 6, options) == NVRTC_SUCCESS, "compile");
+    CHECK(nvrtcGetCUBINSize(program, &size) == NVRTC_SUCCESS && size > 64, "size %zu", size);
+    char *image = malloc(size);
+    CHECK(nvrtcGetCUBIN(program, image) == NVRTC_SUCCESS, "image");
+    FINE(cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
+    FINE(cudaLibraryGetKernel(kernel, library, "tdm_fill"));
+    free(image);
+    nvrtcDestroyProgram(&program);
+    return library;
+}
+
+/* What a launch is checked for, and that it does run the kernel. */
+Test(simulator, launching) {
+    cudaKernel_t kernel;
+    cudaLibrary_t library = load(&kernel);
+    const void *function = (const void *)kernel;
+    tdm_elementwise_args args = {.rows = 1,
+                                 .cols = 16,
+                                 .chunk = 16,
+                                 .chunks = 1,
+                                 .unit_stride = 1,
+                                 .inner_stride = {1, 1, 1},
+                                 .alpha = {.f32 = 3}};
+    void *none = host, *buffers[] = {&memory, &args}, *on_host[] = {&none, &args};
+    dim3 one = {1, 1, 1}, two = {1, 2, 1}, lanes = {64, 1, 1}, few = {32, 1, 1}, no = {0, 1, 1};
+    FINE(cudaLaunchKernel(function, one, lanes, buffers, 0, stream));
+    FINE(cudaMemcpyAsync(host, memory, 16 * sizeof(float), cudaMemcpyDeviceToHost, stream));
+    float values[16];
+    memcpy(values, host, sizeof values);
+    CHECK(values[0] == 3 && values[15] == 3, "the kernel ran: %g", (double)values[0]);
+    TELLS((void)cudaLaunchKernel(function, one, few, buffers, 0, stream),
+          "compiled for blocks of 64");
+    TELLS((void)cudaLaunchKernel(function, two, lanes, buffers, 0, stream), "1x2x1 blocks");
+    TELLS((void)cudaLaunchKernel(function, no, lanes, buffers, 0, stream), "0x1x1 blocks");
+    TELLS((void)cudaLaunchKernel(function, one, lanes, buffers, 16, stream), "16 bytes");
+    TELLS((void)cudaLaunchKernel(function, one, lanes, on_host, 0, stream), "no device address");
+    size_t offset, size = 0;
+    CHECK(cudaFuncGetParamInfo(function, 1, &offset, &size) == cudaSuccess && size == sizeof args,
+          "%zu bytes", size);
+    (void)cudaLibraryUnload(library);
+    TELLS((void)cudaLaunchKernel(function, one, lanes, buffers, 0, stream), "a destroyed kernel");
+    TELLS((void)cudaLibraryUnload(library), "a destroyed library");
+}
+
+#if !defined(__SANITIZE_ADDRESS__)
+/* A kernel that writes past its block: with AddressSanitizer it ends the process instead. */
+Test(simulator, writing_outside) {
+    cudaKernel_t kernel;
+    cudaLibrary_t library = load(&kernel);
+    char *small;
+    FINE(cudaMalloc((void **)&small, 60));
+    tdm_elementwise_args args = {.rows = 1,
+                                 .cols = 16,
+                                 .chunk = 16,
+                                 .chunks = 1,
+                                 .unit_stride = 1,
+                                 .inner_stride = {1, 1, 1},
+                                 .alpha = {.f32 = 3}};
+    void *buffers[] = {&small, &args};
+    dim3 one = {1, 1, 1}, lanes = {64, 1, 1};
+    FINE(cudaLaunchKernel((const void *)kernel, one, lanes, buffers, 0, stream));
+    FINE(cudaStreamSynchronize(stream));
+    TELLS((void)cudaFree(small), "wrote outside");
+    (void)cudaLibraryUnload(library);
+}
+#endif
+
+/* --- errors on demand ---------------------------------------------------------------------------
+ */
+
+Test(simulator, failing) {
+    void *one, *two;
+    cuda_sim_fail("cudaMalloc", 2, false, cudaErrorMemoryAllocation);
+    FINE(cudaMalloc(&one, 8));
+    CHECK(cudaMalloc(&two, 8) == cudaErrorMemoryAllocation, "the second fails");
+    CHECK(cuda_sim_failures() == 1 && cuda_sim_last_error() == cudaErrorMemoryAllocation,
+          "and is counted");
+    FINE(cudaMalloc(&two, 8));
+    cuda_sim_fail("cudaMalloc", 1, true, cudaErrorUnknown);
+    CHECK(cudaMalloc(&two, 8) == cudaErrorUnknown && cudaMalloc(&two, 8) == cudaErrorUnknown,
+          "from then on");
+    cuda_sim_heal();
+    FINE(cudaMalloc(&two, 8));
+    cuda_sim_limit(0, SIZE + 100);
+    CHECK(cudaMalloc(&two, 100) == cudaErrorMemoryAllocation, "a limit");
+}
+
+/* A lost device gives its error at every call; the other one goes on. */
+Test(simulator, losing) {
+    cuda_sim_fail("kernel", 1, false, cudaErrorIllegalAddress);
+    cudaKernel_t kernel;
+    cudaLibrary_t library = load(&kernel);
+    tdm_elementwise_args args = {.rows = 1, .cols = 1, .chunk = 1, .chunks = 1, .unit_stride = 1};
+    void *buffers[] = {&memory, &args};
+    dim3 one = {1, 1, 1}, lanes = {64, 1, 1};
+    FINE(cudaLaunchKernel((const void *)kernel, one, lanes, buffers, 0, stream));
+    CHECK(cudaStreamSynchronize(stream) == cudaErrorIllegalAddress, "told when waited for");
+    CHECK(cudaMalloc((void **)&memory, 8) == cudaErrorIllegalAddress, "told again");
+    (void)cudaSetDevice(1);
+    FINE(cudaMalloc((void **)&memory, 8));
+    FINE(cudaFree(memory));
+    (void)cudaSetDevice(0);
+    (void)cudaLibraryUnload(library);
+}
+
+/* Device addresses are nothing to the host. */
+Test(simulator, host_reads_device_memory, .signal = SIGSEGV) {
+    volatile char *address = memory;
+    (void)*address;
+}

@@ -1,0 +1,224 @@
+/* The stand-in for libcudart: devices, memory, streams and events. Copies and fills are in
+ * transfer.c, programs in program.c, the driver's functions in driver.c. */
+#include <string.h>
+
+#include "call.h"
+
+cudaError_t cudaRuntimeGetVersion(int *version) {
+    BEGIN("cudaRuntimeGetVersion");
+    *version = sim_get()->runtime;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version) {
+    BEGIN("cudaDriverGetVersion");
+    *version = sim_get()->stub ? 0 : sim_get()->driver;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void) { return (cudaError_t)sim_take_error(); }
+
+cudaError_t cudaGetDeviceCount(int *count) {
+    BEGIN("cudaGetDeviceCount");
+    *count = 0;
+    error = sim_driver_error();
+    if (!error) *count = sim_get()->device_count;
+    END(error);
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int ordinal) {
+    BEGIN("cudaGetDeviceProperties");
+    const sim_device *device = sim_device_of(ordinal, &error);
+    if (!device) END(error);
+    memset(properties, 0, sizeof *properties);
+    memcpy(properties->name, device->name, sizeof device->name);
+    memcpy(properties->uuid.bytes, device->uuid, sizeof device->uuid);
+    properties->pciDomainID = (int)device->domain;
+    properties->pciBusID = (int)device->bus;
+    properties->pciDeviceID = (int)device->slot;
+    properties->major = device->capability / 10;
+    properties->minor = device->capability % 10;
+    properties->totalGlobalMem = device->memory;
+    properties->multiProcessorCount = 2;
+    properties->maxThreadsPerBlock = 1024;
+    properties->l2CacheSize = 1 << 20;
+    return cudaSuccess;
+}
+
+cudaError_t cudaInitDevice(int ordinal, unsigned device_flags, unsigned flags) {
+    BEGIN("cudaInitDevice");
+    (void)device_flags;
+    (void)flags;
+    sim_device *device = sim_device_of(ordinal, &error);
+    if (!device) END(error);
+    sim_make_context(device);
+    END(sim_sticky(&device->context));
+}
+
+cudaError_t cudaSetDevice(int ordinal) {
+    BEGIN("cudaSetDevice");
+    sim_device *device = sim_device_of(ordinal, &error);
+    if (!device) END(error);
+    sim_make_context(device);
+    sim_set_current(&device->context);
+    END(sim_sticky(&device->context));
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int ordinal, int peer) {
+    BEGIN("cudaDeviceCanAccessPeer");
+    if (!sim_device_of(ordinal, &error) || !sim_device_of(peer, &error)) END(error);
+    *can = ordinal != peer && sim_get()->peers;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+    BEGIN_IN_CONTEXT("cudaDeviceEnablePeerAccess");
+    const sim_device *other = sim_device_of(peer, &error);
+    if (!other) END(error);
+    if (flags || other == context->device) END(cudaErrorInvalidValue);
+    if (!sim_get()->peers) END(cudaErrorPeerAccessUnsupported);
+    unsigned bit = 1u << other->number;
+    if (__atomic_fetch_or(&context->peers, bit, __ATOMIC_SEQ_CST) & bit)
+        END(cudaErrorPeerAccessAlreadyEnabled);
+    return cudaSuccess;
+}
+
+/* --- memory -------------------------------------------------------------------------------------
+ */
+
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
+    BEGIN_IN_CONTEXT("cudaMemGetInfo");
+    size_t used = sim_used(context->device);
+    *total = context->device->memory;
+    *available = used < *total ? *total - used : 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void **pointer, size_t size) {
+    BEGIN_IN_CONTEXT("cudaMalloc");
+    END(sim_allocate(context->device, size, pointer));
+}
+
+/* Memory of a lost device is given back too, though the call fails. */
+cudaError_t cudaFree(void *pointer) {
+    BEGIN("cudaFree");
+    CUcontext context = sim_current() ? sim_current() : sim_context(&error);
+    if (!context) END(error);
+    error = sim_free(context->device, pointer, "cudaFree");
+    END(sim_sticky(context) ? sim_sticky(context) : error);
+}
+
+cudaError_t cudaHostAlloc(void **pointer, size_t size, unsigned flags) {
+    BEGIN_IN_CONTEXT("cudaHostAlloc");
+    if (flags != cudaHostAllocPortable)
+        sim_report("cudaHostAlloc: memory pinned for one context only");
+    END(sim_allocate_pinned(size, pointer));
+}
+
+cudaError_t cudaFreeHost(void *pointer) {
+    BEGIN("cudaFreeHost");
+    error = sim_free_pinned(pointer, "cudaFreeHost");
+    CUcontext context = sim_current();
+    END(context && sim_sticky(context) ? sim_sticky(context) : error);
+}
+
+/* --- streams and events -------------------------------------------------------------------------
+ */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
+    BEGIN_IN_CONTEXT("cudaStreamCreateWithFlags");
+    END(sim_stream_create(context, flags, stream));
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    BEGIN("cudaStreamDestroy");
+    END(sim_stream_destroy(stream));
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    BEGIN("cudaStreamSynchronize");
+    error = sim_stream_check(stream, "cudaStreamSynchronize");
+    END(error ? error : sim_stream_finish(stream));
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+    BEGIN("cudaStreamQuery");
+    error = sim_stream_check(stream, "cudaStreamQuery");
+    END(error ? error : sim_stream_query(stream));
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+    BEGIN("cudaStreamWaitEvent");
+    error = flags ? cudaErrorInvalidValue : sim_stream_check(stream, "cudaStreamWaitEvent");
+    END(error ? error : sim_event_wait(stream, event));
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
+    BEGIN_IN_CONTEXT("cudaEventCreateWithFlags");
+    END(sim_event_create(context, flags, event));
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    BEGIN("cudaEventDestroy");
+    END(sim_event_destroy(event));
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    BEGIN("cudaEventRecord");
+    error = sim_stream_check(stream, "cudaEventRecord");
+    END(error ? error : sim_event_record(event, stream));
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    BEGIN("cudaEventSynchronize");
+    END(sim_event_finish(event));
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+    BEGIN("cudaEventQuery");
+    END(sim_event_query(event));
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
+    BEGIN("cudaEventElapsedTime");
+    END(sim_event_elapsed(milliseconds, start, end));
+}
+
+/* --- errors -------------------------------------------------------------------------------------
+ */
+
+const char *cudaGetErrorName(cudaError_t error) {
+    switch ((int)error) {
+    case cudaSuccess:
+        return "cudaSuccess";
+    case cudaErrorMemoryAllocation:
+        return "cudaErrorMemoryAllocation";
+    case cudaErrorInsufficientDriver:
+        return "cudaErrorInsufficientDriver";
+    case cudaErrorNoDevice:
+        return "cudaErrorNoDevice";
+    case cudaErrorIllegalAddress:
+        return "cudaErrorIllegalAddress";
+    default:
+        return "unrecognized error code";
+    }
+}
+
+const char *cudaGetErrorString(cudaError_t error) {
+    switch ((int)error) {
+    case cudaSuccess:
+        return "no error";
+    case cudaErrorMemoryAllocation:
+        return "out of memory";
+    case cudaErrorInsufficientDriver:
+        return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoDevice:
+        return "no CUDA-capable device is detected";
+    case cudaErrorStubLibrary:
+        return "CUDA driver is a stub library";
+    case cudaErrorIllegalAddress:
+        return "an illegal memory access was encountered";
+    default:
+        return "a simulated error";
+    }
+}

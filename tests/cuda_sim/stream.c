@@ -1,0 +1,324 @@
+/* Streams, each a thread that runs its work in order, and events. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim.h"
+
+typedef struct piece {
+    struct piece *next;
+    void (*run)(void *payload);
+    sim_block *uses[SIM_MAX_USES];
+    bool is_kernel, always;
+    max_align_t payload[];
+} piece;
+
+struct CUstream_st {
+    sim_object object;
+    CUcontext context;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    piece *first, *last;
+    unsigned long submitted, done;
+    bool ending;
+};
+
+/* What a recording leaves: events and those who wait for it share it. */
+typedef struct mark {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool done;
+    double time; /* seconds */
+    unsigned holders;
+} mark;
+
+struct CUevent_st {
+    sim_object object;
+    CUcontext context;
+    bool timed;
+    pthread_mutex_t lock;
+    mark *recorded; /* NULL before the first recording */
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* --- the thread of a stream ---------------------------------------------------------------------
+ */
+
+/* Work is held up now and then, so that who does not wait for it is found out. */
+static void hold_up(unsigned *random) {
+    unsigned delay = sim_get()->delay;
+    *random = *random * 1664525u + 1013904223u;
+    if (delay && *random >> 30 == 0) usleep(delay);
+}
+
+static void run_piece(cudaStream_t stream, piece *work) {
+    int error = sim_sticky(stream->context);
+    if (!error && work->is_kernel) {
+        error = sim_fault("kernel");
+        if (error) sim_lose_context(stream->context, error);
+    }
+    if (!error || work->always) work->run(work->payload);
+    for (int i = 0; i < SIM_MAX_USES; i++)
+        if (work->uses[i]) sim_release(work->uses[i]);
+}
+
+static void *work(void *argument) {
+    cudaStream_t stream = argument;
+    unsigned random = (unsigned)(uintptr_t)stream;
+    pthread_mutex_lock(&stream->lock);
+    for (;;) {
+        while (!stream->first && !stream->ending)
+            pthread_cond_wait(&stream->changed, &stream->lock);
+        piece *next = stream->first;
+        if (!next) break;
+        stream->first = next->next;
+        if (!stream->first) stream->last = NULL;
+        pthread_mutex_unlock(&stream->lock);
+        hold_up(&random);
+        run_piece(stream, next);
+        free(next);
+        pthread_mutex_lock(&stream->lock);
+        stream->done++;
+        pthread_cond_broadcast(&stream->changed);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return NULL;
+}
+
+/* --- streams ------------------------------------------------------------------------------------
+ */
+
+int sim_stream_create(CUcontext context, unsigned flags, cudaStream_t *stream) {
+    if (flags != cudaStreamNonBlocking) sim_report("a stream that waits for the default stream");
+    cudaStream_t made = sim_create(CUDA_SIM_STREAM, sizeof *made);
+    if (!made) return cudaErrorMemoryAllocation;
+    made->context = context;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->changed, NULL);
+    if (pthread_create(&made->thread, NULL, work, made) != 0) {
+        sim_end(made);
+        return cudaErrorMemoryAllocation;
+    }
+    *stream = made;
+    return 0;
+}
+
+int sim_stream_destroy(cudaStream_t stream) {
+    if (!sim_check(stream, CUDA_SIM_STREAM, "cudaStreamDestroy"))
+        return cudaErrorInvalidResourceHandle;
+    sim_end(stream);
+    pthread_mutex_lock(&stream->lock);
+    stream->ending = true;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->lock);
+    pthread_join(stream->thread, NULL);
+    return sim_sticky(stream->context);
+}
+
+int sim_stream_check(cudaStream_t stream, const char *function) {
+    if (!sim_check(stream, CUDA_SIM_STREAM, function)) return cudaErrorInvalidResourceHandle;
+    if (sim_current() != stream->context) {
+        sim_report("%s: the stream is of another context than the current one", function);
+        return cudaErrorInvalidResourceHandle;
+    }
+    return sim_sticky(stream->context);
+}
+
+int sim_stream_finish(cudaStream_t stream) {
+    pthread_mutex_lock(&stream->lock);
+    while (stream->done != stream->submitted)
+        pthread_cond_wait(&stream->changed, &stream->lock);
+    pthread_mutex_unlock(&stream->lock);
+    return sim_sticky(stream->context);
+}
+
+int sim_stream_query(cudaStream_t stream) {
+    int error = sim_sticky(stream->context);
+    if (error) return error;
+    pthread_mutex_lock(&stream->lock);
+    bool idle = stream->done == stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    error = sim_sticky(stream->context);
+    return error ? error : idle ? 0 : cudaErrorNotReady;
+}
+
+sim_device *sim_stream_device(cudaStream_t stream) { return stream->context->device; }
+
+int sim_enqueue(cudaStream_t stream, const sim_work *wanted) {
+    piece *added = calloc(1, sizeof *added + wanted->size);
+    if (!added) return cudaErrorMemoryAllocation;
+    added->run = wanted->run;
+    added->is_kernel = wanted->is_kernel;
+    added->always = wanted->always;
+    memcpy(added->uses, wanted->uses, sizeof added->uses);
+    if (wanted->size) memcpy(added->payload, wanted->payload, wanted->size);
+    for (int i = 0; i < SIM_MAX_USES; i++)
+        if (added->uses[i]) sim_hold(added->uses[i]);
+    pthread_mutex_lock(&stream->lock);
+    if (stream->last)
+        stream->last->next = added;
+    else
+        stream->first = added;
+    stream->last = added;
+    stream->submitted++;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->lock);
+    return 0;
+}
+
+/* --- events -------------------------------------------------------------------------------------
+ */
+
+static mark *make_mark(unsigned holders) {
+    mark *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->changed, NULL);
+    made->holders = holders;
+    return made;
+}
+
+static void drop_mark(mark *held) {
+    if (!held) return;
+    pthread_mutex_lock(&held->lock);
+    bool last = --held->holders == 0;
+    pthread_mutex_unlock(&held->lock);
+    if (!last) return;
+    pthread_mutex_destroy(&held->lock);
+    pthread_cond_destroy(&held->changed);
+    free(held);
+}
+
+static void reach_mark(void *payload) {
+    mark *reached;
+    memcpy(&reached, payload, sizeof(mark *));
+    pthread_mutex_lock(&reached->lock);
+    reached->done = true;
+    reached->time = now();
+    pthread_cond_broadcast(&reached->changed);
+    pthread_mutex_unlock(&reached->lock);
+    drop_mark(reached);
+}
+
+static void wait_for_mark(mark *awaited) {
+    pthread_mutex_lock(&awaited->lock);
+    while (!awaited->done)
+        pthread_cond_wait(&awaited->changed, &awaited->lock);
+    pthread_mutex_unlock(&awaited->lock);
+}
+
+static void run_wait(void *payload) {
+    mark *awaited;
+    memcpy(&awaited, payload, sizeof(mark *));
+    wait_for_mark(awaited);
+    drop_mark(awaited);
+}
+
+/* The mark of an event's last recording, held once more; NULL when there is none. */
+static mark *hold_recorded(cudaEvent_t event) {
+    pthread_mutex_lock(&event->lock);
+    mark *held = event->recorded;
+    if (held) {
+        pthread_mutex_lock(&held->lock);
+        held->holders++;
+        pthread_mutex_unlock(&held->lock);
+    }
+    pthread_mutex_unlock(&event->lock);
+    return held;
+}
+
+int sim_event_create(CUcontext context, unsigned flags, cudaEvent_t *event) {
+    cudaEvent_t made = sim_create(CUDA_SIM_EVENT, sizeof *made);
+    if (!made) return cudaErrorMemoryAllocation;
+    made->context = context;
+    made->timed = !(flags & cudaEventDisableTiming);
+    pthread_mutex_init(&made->lock, NULL);
+    *event = made;
+    return 0;
+}
+
+int sim_event_destroy(cudaEvent_t event) {
+    if (!sim_check(event, CUDA_SIM_EVENT, "cudaEventDestroy"))
+        return cudaErrorInvalidResourceHandle;
+    sim_end(event);
+    drop_mark(event->recorded);
+    event->recorded = NULL;
+    return sim_sticky(event->context);
+}
+
+int sim_event_record(cudaEvent_t event, cudaStream_t stream) {
+    if (!sim_check(event, CUDA_SIM_EVENT, "cudaEventRecord")) return cudaErrorInvalidResourceHandle;
+    if (event->context != stream->context) {
+        sim_report("cudaEventRecord: event and stream are of two devices");
+        return cudaErrorInvalidResourceHandle;
+    }
+    mark *made = make_mark(2);
+    if (!made) return cudaErrorMemoryAllocation;
+    sim_work reaching = {.run = reach_mark, .payload = &made, .size = sizeof made, .always = true};
+    int error = sim_enqueue(stream, &reaching);
+    if (error) {
+        free(made);
+        return error;
+    }
+    pthread_mutex_lock(&event->lock);
+    mark *before = event->recorded;
+    event->recorded = made;
+    pthread_mutex_unlock(&event->lock);
+    drop_mark(before);
+    return 0;
+}
+
+int sim_event_finish(cudaEvent_t event) {
+    if (!sim_check(event, CUDA_SIM_EVENT, "cudaEventSynchronize"))
+        return cudaErrorInvalidResourceHandle;
+    mark *held = hold_recorded(event);
+    if (held) wait_for_mark(held);
+    drop_mark(held);
+    return sim_sticky(event->context);
+}
+
+int sim_event_query(cudaEvent_t event) {
+    if (!sim_check(event, CUDA_SIM_EVENT, "cudaEventQuery")) return cudaErrorInvalidResourceHandle;
+    int error = sim_sticky(event->context);
+    mark *held = error ? NULL : hold_recorded(event);
+    if (!held) return error;
+    pthread_mutex_lock(&held->lock);
+    bool done = held->done;
+    pthread_mutex_unlock(&held->lock);
+    drop_mark(held);
+    error = sim_sticky(event->context);
+    return error ? error : done ? 0 : cudaErrorNotReady;
+}
+
+int sim_event_elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
+    if (!sim_check(start, CUDA_SIM_EVENT, "cudaEventElapsedTime") ||
+        !sim_check(end, CUDA_SIM_EVENT, "cudaEventElapsedTime"))
+        return cudaErrorInvalidResourceHandle;
+    if (!start->timed || !end->timed || start->context != end->context)
+        return cudaErrorInvalidResourceHandle;
+    mark *from = hold_recorded(start), *to = hold_recorded(end);
+    int error = from && to ? sim_sticky(start->context) : cudaErrorInvalidResourceHandle;
+    if (!error && (sim_event_query(start) || sim_event_query(end))) error = cudaErrorNotReady;
+    if (!error) *milliseconds = (float)((to->time - from->time) * 1e3);
+    drop_mark(from);
+    drop_mark(to);
+    return error;
+}
+
+int sim_event_wait(cudaStream_t stream, cudaEvent_t event) {
+    if (!sim_check(event, CUDA_SIM_EVENT, "cudaStreamWaitEvent"))
+        return cudaErrorInvalidResourceHandle;
+    mark *held = hold_recorded(event);
+    if (!held) return 0;
+    sim_work waiting = {.run = run_wait, .payload = &held, .size = sizeof held, .always = true};
+    int error = sim_enqueue(stream, &waiting);
+    if (error) drop_mark(held);
+    return error;
+}
