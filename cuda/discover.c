@@ -98,18 +98,13 @@ int tdmi_cuda_capability(size_t index) {
     return 10 * records[index].properties.major + records[index].properties.minor;
 }
 
-/* A slice of a card made by MIG has a UUID of its own, written with another prefix. */
-static void copy_uuid(const struct cudaDeviceProp *properties, tdmi_device_facts *facts) {
-    static const uint8_t zero[16];
-    memcpy(facts->uuid, properties->uuid.bytes, sizeof facts->uuid);
-    facts->has_uuid = memcmp(facts->uuid, zero, sizeof zero) != 0;
-    if (!facts->has_uuid) return;
-    char *text = facts->info.uuid;
-    size_t size = sizeof facts->info.uuid;
-    int length = snprintf(text, size, "%s", strstr(properties->name, " MIG ") ? "MIG-" : "GPU-");
-    for (int i = 0; i < 16; i++)
-        length += snprintf(text + length, size - (size_t)length, "%s%02x",
-                           i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", facts->uuid[i]);
+/* CUDA does not tell the function, which of NVIDIA's GPUs is 0. */
+static void copy_card(const struct cudaDeviceProp *properties, tdmi_device_facts *facts) {
+    uint8_t uuid[16];
+    memcpy(uuid, properties->uuid.bytes, sizeof uuid);
+    tdmi_set_uuid(facts, uuid);
+    tdmi_set_pci(&facts->info, (uint32_t)properties->pciDomainID, (uint32_t)properties->pciBusID,
+                 (uint32_t)properties->pciDeviceID, 0);
 }
 
 /* The kernel module tells the driver's own version; CUDA only the API version it supports. */
@@ -155,12 +150,9 @@ tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts) {
     snprintf(info->api_version, sizeof info->api_version, "CUDA %d.%d", runtime / 1000,
              runtime % 1000 / 10);
     copy_driver_version(info->driver_version, sizeof info->driver_version);
-    copy_uuid(properties, facts);
-    snprintf(info->pci, sizeof info->pci, "%04x:%02x:%02x.0",
-             (unsigned)properties->pciDomainID & 0xffffu, (unsigned)properties->pciBusID & 0xffu,
-             (unsigned)properties->pciDeviceID & 0x1fu);
     info->backend = TDM_CUDA;
     info->type = TDM_DEVICE_GPU;
+    copy_card(properties, facts);
     info->compute_units = properties->multiProcessorCount;
     info->compute_capability = tdmi_cuda_capability(index);
     info->memory_total = properties->totalGlobalMem;

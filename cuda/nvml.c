@@ -81,18 +81,15 @@ static void start(void) {
              text ? text : "");
 }
 
-/* "GPU-" or "MIG-" and the bytes as 8-4-4-4-12 digits, which is how NVML names card and slice. */
+/* Our texts of UUIDs are how NVML names card and slice. */
 static bool find_by_uuid(const char *prefix, const uint8_t *uuid, nvmlDevice_t *card) {
-    char text[64];
-    int length = snprintf(text, sizeof text, "%s", prefix);
-    for (int i = 0; i < 16; i++)
-        length += snprintf(text + length, sizeof text - (size_t)length, "%s%02x",
-                           i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+    char text[48];
+    tdmi_uuid_text(prefix, uuid, text);
     return nvml.by_uuid(text, card) == NVML_SUCCESS;
 }
 
 static bool find_card(const uint8_t *uuid, const char *pci, nvmlDevice_t *card) {
-    if (uuid && (find_by_uuid("GPU-", uuid, card) || find_by_uuid("MIG-", uuid, card))) return true;
+    if (uuid && (find_by_uuid("GPU", uuid, card) || find_by_uuid("MIG", uuid, card))) return true;
     return pci[0] && nvml.by_pci(pci, card) == NVML_SUCCESS;
 }
 

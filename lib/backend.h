@@ -48,6 +48,16 @@ typedef struct tdmi_device_facts {
     char cache_key[512];  /* everything a compiled kernel depends on: device, driver, options */
 } tdmi_device_facts;
 
+/* Fill in the UUID (not one of zeros) and the address on the bus (not 0000:00:00.0), in the form
+ * that all backends share: it tells which of their devices are one card. The type and the name are
+ * set before the UUID. */
+void tdmi_set_uuid(tdmi_device_facts *facts, const uint8_t uuid[16]);
+void tdmi_set_pci(tdm_device_info *info, uint32_t domain, uint32_t bus, uint32_t device,
+                  uint32_t function);
+
+/* Three letters, and the bytes as 8-4-4-4-12 digits: "GPU-8e2a…". */
+void tdmi_uuid_text(const char *prefix, const uint8_t uuid[16], char text[48]);
+
 /* A piece of device memory. */
 typedef struct tdmi_mem {
     void *handle; /* cl_mem, device pointer or host pointer; NULL binds a null pointer */

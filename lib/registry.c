@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "card.h"
 #include "env.h"
 #include "words.h"
 
@@ -16,20 +17,11 @@ static tdm_status list_status;
 static char unavailable[8][768]; /* why a backend of the selection could not be loaded, or "" */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Two entries of different backends are one card when their UUIDs are equal, or, where one of them
- * has none, their PCI addresses. Two entries of one backend never are. */
-static bool same_card(const tdmi_listed_device *a, const tdmi_listed_device *b) {
-    if (a->backend == b->backend) return false;
-    if (a->facts.has_uuid && b->facts.has_uuid)
-        return memcmp(a->facts.uuid, b->facts.uuid, sizeof a->facts.uuid) == 0;
-    return a->facts.info.pci[0] && strcasecmp(a->facts.info.pci, b->facts.info.pci) == 0;
-}
-
 static void link_same_cards(void) {
     for (size_t i = 0; i < device_count; i++) {
         tdm_device_info *info = &devices[i].facts.info;
         for (size_t j = 0; j < device_count && !info->same_as[0]; j++)
-            if (same_card(&devices[i], &devices[j]))
+            if (tdmi_card_is_same(devices, device_count, i, j))
                 snprintf(info->same_as, sizeof info->same_as, "%s", devices[j].facts.info.id);
     }
 }
@@ -93,7 +85,9 @@ bool tdmi_registry_gpu(size_t wanted, size_t *index, size_t *seen) {
         if (devices[i].facts.info.type != TDM_DEVICE_GPU) continue;
         bool earlier = false;
         for (size_t j = 0; j < i; j++)
-            earlier = earlier || same_card(&devices[i], &devices[j]);
+            /* a card that another API lists as an accelerator has not been counted */
+            earlier = earlier || (devices[j].facts.info.type == TDM_DEVICE_GPU &&
+                                  tdmi_card_is_same(devices, device_count, i, j));
         if (earlier) continue;
         if ((*seen)++ == wanted) {
             *index = i;
@@ -145,10 +139,9 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
     if ((by_uuid || by_pci) && !gpu) {
         for (size_t i = 0; i < device_count; i++) {
             const tdm_device_info *info = &devices[i].facts.info;
-            const char *have = by_uuid ? info->uuid : info->pci;
-            const char *want = by_uuid ? which + 5 : which + 4;
-            if (strcmp(devices[i].backend->name, backend) == 0 && have[0] &&
-                strcasecmp(have, want) == 0) {
+            if (strcmp(devices[i].backend->name, backend) == 0 &&
+                (by_uuid ? tdmi_card_has_uuid(info, which + 5)
+                         : info->pci[0] && strcasecmp(info->pci, which + 4) == 0)) {
                 *index = i;
                 return TDM_OK;
             }

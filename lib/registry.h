@@ -13,9 +13,9 @@ typedef struct tdmi_listed_device {
 /* The listed devices, borrowed for good. Any thread. */
 tdm_status tdmi_registry_get(const tdmi_listed_device **devices, size_t *count) TDM_MUST_USE;
 
-/* The wanted-th physical GPU in the order of the list: an entry counts unless an earlier one is the
- * same card. False when there are not that many; *seen is then how many there are. The list has
- * been made. */
+/* The wanted-th physical GPU in the order of the list: an entry counts unless an earlier GPU
+ * is the same card. False when there are not that many; *seen is then how many there are. The list
+ * has been made. */
 bool tdmi_registry_gpu(size_t wanted, size_t *index, size_t *seen);
 
 /* Resolves a name (NULL: the default device) to an index of the list. */

@@ -114,53 +114,31 @@ static const char *why_refused(cl_device_id id, cl_device_type type) {
     return NULL;
 }
 
-static void set_pci(tdm_device_info *info, unsigned domain, unsigned bus, unsigned device,
-                    unsigned function) {
-    char text[32];
-    snprintf(text, sizeof text, "%04x:%02x:%02x.%x", domain, bus & 0xffu, device & 0x1fu,
-             function & 7u);
-    if (strlen(text) < sizeof info->pci) strcpy(info->pci, text);
-}
-
 static void find_pci(cl_device_id id, const char *extensions, tdm_device_info *info) {
     cl_device_pci_bus_info_khr khr;
     cl_device_topology_amd amd;
     cl_uint bus, slot;
     if (has_extension(extensions, "cl_khr_pci_bus_info") &&
         query(id, CL_DEVICE_PCI_BUS_INFO_KHR, &khr, sizeof khr)) {
-        set_pci(info, khr.pci_domain, khr.pci_bus, khr.pci_device, khr.pci_function);
+        tdmi_set_pci(info, khr.pci_domain, khr.pci_bus, khr.pci_device, khr.pci_function);
     } else if (has_extension(extensions, "cl_nv_device_attribute_query") &&
                query(id, DEVICE_PCI_BUS_ID_NV, &bus, sizeof bus) &&
                query(id, DEVICE_PCI_SLOT_ID_NV, &slot, sizeof slot)) {
         /* The slot holds device and function as in a PCI devfn. */
-        set_pci(info, query_uint(id, DEVICE_PCI_DOMAIN_ID_NV), bus, slot >> 3, slot);
+        tdmi_set_pci(info, query_uint(id, DEVICE_PCI_DOMAIN_ID_NV), bus, slot >> 3, slot & 7);
     } else if (has_extension(extensions, "cl_amd_device_attribute_query") &&
                query(id, CL_DEVICE_TOPOLOGY_AMD, &amd, sizeof amd) &&
                amd.raw.type == CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD) {
-        set_pci(info, 0, (unsigned char)amd.pcie.bus, (unsigned char)amd.pcie.device,
-                (unsigned char)amd.pcie.function);
+        tdmi_set_pci(info, 0, (unsigned char)amd.pcie.bus, (unsigned char)amd.pcie.device,
+                     (unsigned char)amd.pcie.function);
     }
 }
 
 static void find_uuid(cl_device_id id, const char *extensions, tdmi_device_facts *facts) {
-    static const uint8_t zero[CL_UUID_SIZE_KHR];
     uint8_t uuid[CL_UUID_SIZE_KHR];
-    /* A driver that has none to tell fills in zeros. */
-    if (!has_extension(extensions, "cl_khr_device_uuid") ||
-        !query(id, CL_DEVICE_UUID_KHR, uuid, sizeof uuid) || memcmp(uuid, zero, sizeof uuid) == 0)
-        return;
-    memcpy(facts->uuid, uuid, sizeof uuid);
-    facts->has_uuid = true;
-    char *text = facts->info.uuid;
-    size_t left = sizeof facts->info.uuid;
-    const char *prefix = facts->info.type == TDM_DEVICE_GPU   ? "GPU"
-                         : facts->info.type == TDM_DEVICE_CPU ? "CPU"
-                                                              : "ACC";
-    int length = snprintf(text, left, "%s", prefix);
-    for (size_t i = 0; i < sizeof uuid; i++) {
-        bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
-        length += snprintf(text + length, left - (size_t)length, dash ? "-%02x" : "%02x", uuid[i]);
-    }
+    if (has_extension(extensions, "cl_khr_device_uuid") &&
+        query(id, CL_DEVICE_UUID_KHR, uuid, sizeof uuid))
+        tdmi_set_uuid(facts, uuid);
 }
 
 static uint32_t floor_power_of_two(uint64_t value) {

@@ -2,6 +2,11 @@
  *
  * Names: "cpu" (= "cpu:0"), "cpu:1", "cuda:0", "opencl:2", "gpu:0" (the first physical GPU, through
  * the first backend of the selection that lists it), "cuda:uuid=GPU-…", "opencl:pci=0000:3b:00.0".
+ * A UUID is also known by its digits alone.
+ *
+ * Devices of two backends are the same card when their UUIDs are equal or, where one of them has
+ * none, their PCI addresses, unless a driver lists several devices at that address (slices of a
+ * card). A slice made by NVIDIA's MIG is a device of its own, and its UUID begins with "MIG-".
  *
  * Environment, read once at the first call (an API call that names a device beats it):
  *   TANDEM_BACKEND      "auto" or an ordered list, e.g. "cuda,opencl,cpu": which backends are used,
