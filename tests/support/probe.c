@@ -1,6 +1,7 @@
 /* What the library says in a process of its own: the tests run it with an environment of theirs.
  *
  *   probe list             ids of all devices, one a line, then "default: ID"
+ *   probe cards            what tells which devices are one card, and what "gpu:N" mean
  *   probe find NAME        "ID" of the device a name means ("-": NULL)
  *   probe work NAME        opens the device ("-": the default), runs kernels and a product, checks
  *   probe diagnose         every diagnostic item, one a line
@@ -43,6 +44,33 @@ static int list(void) {
     if (status != TDM_OK || tdm_get_device_info(index, &info) != TDM_OK) return tell(status) * 0;
     printf("default: %s\n", info->id);
     return 0;
+}
+
+/* A line a device; then which device is said to be which, and the GPUs from "gpu:0" on, the one
+ * past the last of which must not be known. */
+static int cards(void) {
+    size_t count = 0, gpus = 0, index = 0;
+    const tdm_device_info *info = NULL;
+    char same[1024] = "same:", name[32];
+    if (!tell(tdm_get_device_count(&count)) || tdm_get_gpu_count(&gpus) != TDM_OK) return 3;
+    for (size_t i = 0; i < count; i++) {
+        if (tdm_get_device_info(i, &info) != TDM_OK) return 3;
+        printf("%s name=%s uuid=%s pci=%s;\n", info->id, info->name, info->uuid, info->pci);
+        size_t length = strlen(same);
+        if (info->same_as[0])
+            snprintf(same + length, sizeof same - length, " %s=%s", info->id, info->same_as);
+    }
+    printf("%s;\ngpus:", same);
+    for (size_t i = 0; i < gpus; i++) {
+        snprintf(name, sizeof name, "gpu:%zu", i);
+        if (tdm_find_device(name, &index) != TDM_OK ||
+            tdm_get_device_info(index, &info) != TDM_OK || info->type != TDM_DEVICE_GPU)
+            return 3;
+        printf(" %s", info->id);
+    }
+    printf(";\n");
+    snprintf(name, sizeof name, "gpu:%zu", gpus);
+    return tdm_find_device(name, &index) == TDM_ERROR_NOT_FOUND ? 0 : 3;
 }
 
 static int find(const char *name) {
@@ -239,6 +267,7 @@ int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     char *name = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
     if (strcmp(what, "list") == 0) return list();
+    if (strcmp(what, "cards") == 0) return cards();
     if (strcmp(what, "find") == 0) return find(name);
     if (strcmp(what, "work") == 0) return work(name, 1);
     if (strcmp(what, "exit") == 0) return work(name, 0);
