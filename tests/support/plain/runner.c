@@ -1,10 +1,12 @@
-/* The runner behind plain/criterion/criterion.h: --filter PATTERN as in Criterion ("suite/test"
- * with
- * * and @(a|b)); other options are taken and ignored. */
+/* The runner behind plain/criterion/criterion.h. --filter PATTERN is as in Criterion ("suite/test"
+ * with * and @(a|b)); --together runs all tests in this process, for tools that take long to start;
+ * other options are taken and ignored. */
 #include <criterion/criterion.h>
 
 #include <fnmatch.h>
+#include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +17,20 @@ enum { SKIPPED = 77 };
 
 static plain_test *tests;
 static int failed;
+static bool together;
+static jmp_buf end_of_test;
+static int ended; /* how the test ended that did so from within */
 
 void plain_register(plain_test *test) {
     test->next = tests;
     tests = test;
+}
+
+/* Ends the test at hand from within. */
+static _Noreturn void end_test(int status) {
+    if (!together) _exit(status);
+    ended = status;
+    longjmp(end_of_test, 1);
 }
 
 static void say(const char *format, va_list args) {
@@ -40,7 +52,7 @@ void plain_abort(const char *format, ...) {
     va_start(args, format);
     say(format, args);
     va_end(args);
-    _exit(1);
+    end_test(1);
 }
 
 void plain_skip(const char *format, ...) {
@@ -48,7 +60,21 @@ void plain_skip(const char *format, ...) {
     va_start(args, format);
     say(format, args);
     va_end(args);
-    _exit(SKIPPED);
+    end_test(SKIPPED);
+}
+
+/* One test in this process; its exit status. What a test that ends early holds is given back as far
+ * as its fixture knows of it. */
+static int run_here(const plain_test *test) {
+    failed = ended = 0;
+    if (setjmp(end_of_test) == 0) {
+        if (test->fixture->init) test->fixture->init();
+        test->run();
+    }
+    if (setjmp(end_of_test) == 0) {
+        if (test->fixture->fini) test->fixture->fini();
+    }
+    return failed ? failed : ended;
 }
 
 /* One test in a process of its own; its exit status. The process ends by exit(), so that the
@@ -69,15 +95,16 @@ static int run(const plain_test *test) {
 
 int main(int argc, char **argv) {
     const char *filter = "*/*";
-    for (int i = 1; i + 1 < argc; i++) {
-        if (strcmp(argv[i], "--filter") == 0) filter = argv[i + 1];
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc) filter = argv[i + 1];
+        if (strcmp(argv[i], "--together") == 0) together = true;
     }
     int tested = 0, passing = 0, failing = 0, crashing = 0, skipped = 0;
     for (const plain_test *test = tests; test; test = test->next) {
         char name[256];
         snprintf(name, sizeof name, "%s/%s", test->suite, test->name);
         if (fnmatch(filter, name, FNM_EXTMATCH) != 0) continue;
-        int status = run(test);
+        int status = together ? run_here(test) : run(test);
         tested++;
         passing += status == 0;
         skipped += status == SKIPPED;
