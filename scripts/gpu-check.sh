@@ -86,7 +86,7 @@ note() { # NAME SECONDS passed|FAILED WHY: a line of the summary
 judge() { # NAME SECONDS STATUS LIMIT FILE PATTERN...: passed if all is well and FILE has each pattern
     local name=$1 seconds=$2 status=$3 limit=$4 file=$5 pattern
     local last
-    last=$(grep -aoE 'Tested: .*|[A-Z]+ SUMMARY: .*|[0-9]+ rows, .*' "$file" | tail -n 1) || last=
+    last=$(grep -aoE 'Tested: .*|[A-Z]+ SUMMARY: .*|[0-9]+ rows, .*' "$file" | tail -n 1 | sed 's/ *$//') || last=
     shift 5
     case "$status" in
     0) ;;
@@ -226,8 +226,9 @@ run_tests() {
     for id in "${devices[@]}"; do
         limit=$(((end - SECONDS) / left))
         left=$((left - 1))
+        # Two cpu devices: some tests move data to a second device.
         part "tests $id" $((limit > 20 ? limit : 20)) "$work/part" 'Tested: [1-9]' \
-            env TDM_TEST_DEVICE="$id" "$build/tests/suite" --jobs "$suite_jobs" --timeout 60 --color=never \
+            env TDM_TEST_DEVICE="$id" TANDEM_CPU_DEVICES=2 "$build/tests/suite" --jobs "$suite_jobs" --timeout 60 --color=never \
             --xml="$out/tests-${id//:/-}.xml"
     done
 }
