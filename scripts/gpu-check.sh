@@ -164,7 +164,8 @@ use_bundle() { # sets what finds the bundle; says why where it is of no use
     echo "libraries: those in $bundle: $(head -n 1 "$bundle/contents.txt")"
     # ldd answers for each file what it cannot find, or which version of glibc it wants.
     missing=$(LD_LIBRARY_PATH=$bundle/lib ldd "$bundle"/lib/*.so* "$bundle/bin/pkgconf" 2>&1 |
-        grep -E 'not found|not a dynamic' | sort -u) || true
+        grep -E 'not found|not a dynamic' | sed -e 's/.*: version/version/' -e 's/ (required by.*//' |
+        sort -Vu) || true
     if [ -n "$missing" ]; then
         echo "gpu-check: the bundle's libraries do not load on this machine ($(uname -m), glibc" \
             "$(getconf GNU_LIBC_VERSION | cut -d' ' -f2)); make one on a distribution that is no newer:"
@@ -324,7 +325,8 @@ main() {
         fi
         part configure 60 "$work/part" . cmake --preset gpu "${configure[@]}"
         [ "$failed" -gt 0 ] ||
-            part build "$build_limit" "$work/part" . cmake --build --preset gpu -j "$jobs"
+            part build "$build_limit" "$work/part" . cmake --build --preset gpu -j "$jobs" \
+                --target tandem_program suite suite_plain
         [ "$failed" -eq 0 ] || return 0
     fi
     export TANDEM_LIBRARY_PATH=$library_path TANDEM_CACHE_DIR=$build/cache
