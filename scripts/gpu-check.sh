@@ -84,9 +84,9 @@ note() { # NAME SECONDS passed|FAILED WHY: a line of the summary
     [ "$3" = passed ] || failed=$((failed + 1))
 }
 judge() { # NAME SECONDS STATUS LIMIT FILE PATTERN...: passed if all is well and FILE has each pattern
-    local name=$1 seconds=$2 status=$3 limit=$4 file=$5 pattern
-    local last
-    last=$(grep -aoE 'Tested: .*|[A-Z]+ SUMMARY: .*|[0-9]+ rows, .*' "$file" | tail -n 1 | sed 's/ *$//') || last=
+    local name=$1 seconds=$2 status=$3 limit=$4 file=$5 pattern last
+    last=$(grep -aoE 'Tested: .*|[A-Z]+ SUMMARY: .*|[0-9]+ rows, .*' "$file" | tail -n 1 |
+        sed 's/ *$//') || last=
     shift 5
     case "$status" in
     0) ;;
@@ -229,8 +229,8 @@ run_tests() {
         left=$((left - 1))
         # Two cpu devices: some tests move data to a second device.
         part "tests $id" $((limit > 20 ? limit : 20)) "$work/part" 'Tested: [1-9]' \
-            env TDM_TEST_DEVICE="$id" TANDEM_CPU_DEVICES=2 "$build/tests/suite" --jobs "$suite_jobs" --timeout 60 --color=never \
-            --xml="$out/tests-${id//:/-}.xml"
+            env TDM_TEST_DEVICE="$id" TANDEM_CPU_DEVICES=2 \
+            "$build/tests/suite" --jobs "$suite_jobs" --timeout 60 --color=never --xml="$out/tests-${id//:/-}.xml"
     done
 }
 
@@ -305,7 +305,8 @@ main() {
     local configure=() devices=() folder
     toolkit=$(find_toolkit)
     driver=$(find_driver)
-    sanitizer=$(PATH=$PATH${toolkit:+:$toolkit/bin:$toolkit/compute-sanitizer} command -v compute-sanitizer) || true
+    sanitizer=$(PATH=$PATH${toolkit:+:$toolkit/bin:$toolkit/compute-sanitizer} &&
+        command -v compute-sanitizer) || true
     tell_versions 2>&1 | tee "$out/versions.txt"
     register_opencl
     if [ -n "$toolkit" ]; then
