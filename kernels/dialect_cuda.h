@@ -17,7 +17,9 @@ typedef unsigned long long tdm_u64;
 
 /* Entries */
 #define OPS(name, n, streams)
-#define TDM_KERNEL(name) extern "C" __global__ void __launch_bounds__(LANES) tdm_##name
+/* At least one group on a multiprocessor. Without that number ptxas gives lanes few registers, so
+ * that more groups fit, and saves what then lacks room to memory. */
+#define TDM_KERNEL(name) extern "C" __global__ void __launch_bounds__(LANES, 1) tdm_##name
 #define KERNEL1(name, ARGS, t0, p0) TDM_KERNEL(name)(t0 * p0, const ARGS args)
 #define KERNEL2(name, ARGS, t0, p0, t1, p1) TDM_KERNEL(name)(t0 * p0, t1 * p1, const ARGS args)
 #define KERNEL3(name, ARGS, t0, p0, t1, p1, t2, p2)                                                \
