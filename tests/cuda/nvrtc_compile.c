@@ -1,167 +1,76 @@
-/* Compiles every kernel to cubins with the real NVRTC, which needs no GPU.
+/* Compiles the kernels to cubins with the real NVRTC, which needs no GPU, and reads ptxas's report
+ * on each: no spills, no arrays in local memory, no stack.
  *
  *     nvrtc_compile FOLDER [full]
  *
- * FOLDER is the one of the kernels. The text and options are those of the cuda backend. Every dtype
- * and OP is compiled for sm_90, one OP of each kernel and dtype for sm_75, other group sizes and
- * streaming stores for a choice; with "full", the whole product, for every architecture that the
- * kernels are meant for. Exit status: 0 all compiled, 1 something did not, 77 there is no NVRTC. */
-#include <dlfcn.h>
-#include <nvrtc.h>
+ * FOLDER is the one of the kernels. Text and options are those of the cuda backend, but many
+ * variants share a program, each in a namespace and under a name of its own, as a program costs
+ * more than a kernel. For one variant of each file and architecture it is checked that this makes
+ * no difference: compiled alone, as the backend does it, it has to be the same machine code, byte
+ * for byte.
+ *
+ * Covered: every kernel, dtype, OP and STREAM that a launch may ask for (variants.c), on every
+ * architecture with the largest groups, whose lanes have the fewest registers; with each smaller
+ * size of groups on one of the architectures, which take turns. "full" is all sizes on all of them.
+ * Exit status: 0 all is well, 1 something is not, 77 there is no NVRTC. */
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cuda_runtime_api.h>
-#include <tandem/tensor.h>
-
 #include "args.h"
+#include "nvrtc.h"
+#include "ptxas_log.h"
+#include "variants.h"
 
-enum { SKIPPED = 77, MAX_JOBS = 65536, MAX_THREADS = 8 };
+enum { SKIPPED = 77, MAX_THREADS = 8, BATCH = 24, MAX_FILES = 32, MAX_JOBS = 4096 };
 
-static const char *const dtype_names[] = {
-#define NAME(NAME_, name, bytes) name,
-    TDM_DTYPE_LIST(NAME)
-#undef NAME
-};
-
-typedef struct kernel_case {
-    const char *entry;
-    int ops;        /* OP counts from 0 */
-    int op_skipped; /* bits of OP with this value in the lowest three are no activation; or -1 */
-    bool integers;  /* T may be an integer */
-    char u;         /* second dtype: '=' as T, '*' any, 'n' T or f32 for the 16-bit types */
-    char *text;     /* dialect, args.h, the common header and the kernel's own file */
-} kernel_case;
-
-static kernel_case kernels[] = {
-#define ROW(ID, entry, buffers, args) {#entry, 1, -1, false, '=', NULL},
+static const char *const entries[] = {
+#define ROW(ID, entry, buffers, args) #entry,
     TDM_KERNEL_LIST(ROW)
 #undef ROW
 };
-enum { KERNELS = sizeof kernels / sizeof *kernels };
+enum { ENTRIES = sizeof entries / sizeof *entries };
 
-static const struct {
-    const char *entry;
-    int ops;
-} op_counts[] = {
-    {"elementwise", TDM_OP_COUNT},       {"bias_add", TDM_OP_BIAS_ADD_COUNT},
-    {"norm", TDM_OP_NORM_COUNT},         {"norm_combine", TDM_OP_NORM_COUNT},
-    {"layer_norm", TDM_OP_AFFINE_COUNT}, {"rms_norm", TDM_OP_RMS_COUNT},
-    {"batch_norm", TDM_OP_AFFINE_COUNT}, {"batch_norm_cols", TDM_OP_AFFINE_COUNT},
-    {"matmul", TDM_OP_MATMUL_COUNT},     {"random", TDM_OP_RANDOM_COUNT},
-};
+static kernel_file files[MAX_FILES];
+static int file_count;
 
-static void describe_kernels(void) {
-    for (int i = 0; i < KERNELS; i++) {
-        kernel_case *k = &kernels[i];
-        for (size_t j = 0; j < sizeof op_counts / sizeof *op_counts; j++)
-            if (strcmp(k->entry, op_counts[j].entry) == 0) k->ops = op_counts[j].ops;
-        if (strcmp(k->entry, "bias_add") == 0) k->op_skipped = 7;
-        if (strcmp(k->entry, "cast") == 0 || strcmp(k->entry, "fill") == 0 ||
-            strcmp(k->entry, "range") == 0 || strcmp(k->entry, "random") == 0)
-            k->integers = true;
-        if (strcmp(k->entry, "cast") == 0) k->u = '*';
-        if (strncmp(k->entry, "norm", 4) == 0) k->u = 'n';
-    }
-}
+/* What is known of an entry on an architecture: how many variants, and the most of each number. */
+typedef struct maxima {
+    int variants;
+    ptxas_report most;
+} maxima;
 
 typedef struct compile_job {
-    const kernel_case *kernel;
-    int architecture, t, u, op, lanes, stream;
+    const kernel_file *file;
+    int architecture; /* a place in `architectures` */
+    int count;
+    bool compare; /* one of them with itself compiled alone */
+    variant variants[BATCH];
 } compile_job;
 
 static compile_job jobs[MAX_JOBS];
-static int job_count;
+static int job_count, program_count;
 
-static void add_job(compile_job job) {
-    if (job_count < MAX_JOBS) jobs[job_count++] = job;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int next_job, failed, compared;
+static maxima table[ENTRIES][ARCHITECTURES];
+
+__attribute__((format(printf, 1, 2))) static void fail(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    pthread_mutex_lock(&lock);
+    failed++;
+    printf("FAILED: ");
+    vprintf(format, list);
+    printf("\n");
+    pthread_mutex_unlock(&lock);
+    va_end(list);
 }
 
-static bool takes(const kernel_case *kernel, int t, int u) {
-    bool narrow = t == TDM_F16 || t == TDM_BF16;
-    if (!kernel->integers && t >= TDM_I32) return false;
-    if (kernel->u == '*' || t == u) return true;
-    return kernel->u == 'n' && narrow && u == TDM_F32;
-}
-
-/* Without "full": on the newer architecture every OP, on the older one OP of each kernel; that one
- * also with other group sizes and with streaming stores, for f32 and f64. */
-static void add_ops(const kernel_case *kernel, int architecture, int t, int u, bool full) {
-    static const int lanes[] = {256, 32, 1024};
-    for (int op = 0; op < kernel->ops; op++) {
-        if ((op & 7) == kernel->op_skipped) continue;
-        bool chosen = op == kernel->ops - 1 || (op == kernel->ops - 2 && kernel->op_skipped >= 0);
-        if (!full && architecture != 90 && (!chosen || kernel->u == '*')) continue;
-        bool more = full || (chosen && architecture == 90 && t <= TDM_F64 && kernel->u != '*');
-        for (int l = 0; l < (more ? 3 : 1); l++)
-            for (int stream = 0; stream < (more && (full || l == 0) ? 2 : 1); stream++)
-                add_job((compile_job){kernel, architecture, t, u, op, lanes[l], stream});
-    }
-}
-
-static void add_jobs(bool full) {
-    static const int few[] = {75, 90}, all[] = {75, 80, 86, 89, 90, 100, 120};
-    const int *architectures = full ? all : few;
-    size_t count = full ? sizeof all / sizeof *all : sizeof few / sizeof *few;
-    for (size_t a = 0; a < count; a++)
-        for (int k = 0; k < KERNELS; k++)
-            for (int t = 0; t < TDM_DTYPE_COUNT; t++)
-                for (int u = 0; u < TDM_DTYPE_COUNT; u++)
-                    if (takes(&kernels[k], t, u))
-                        add_ops(&kernels[k], architectures[a], t, u, full);
-}
-
-/* The functions of NVRTC, by their own names. */
-#define FUNCTIONS(X)                                                                               \
-    X(nvrtcCreateProgram)                                                                          \
-    X(nvrtcDestroyProgram)                                                                         \
-    X(nvrtcCompileProgram)                                                                         \
-    X(nvrtcGetProgramLogSize)                                                                      \
-    X(nvrtcGetProgramLog)                                                                          \
-    X(nvrtcGetCUBINSize)                                                                           \
-    X(nvrtcGetCUBIN)                                                                               \
-    X(nvrtcGetErrorString)                                                                         \
-    X(nvrtcVersion)
-static struct {
-#define FIELD(name) __typeof__(&name) name;
-    FUNCTIONS(FIELD)
-} nvrtc;
-
-static void *open_nvrtc(void) {
-    const int major = CUDART_VERSION / 1000, minor = CUDART_VERSION % 1000 / 10;
-    char paths[4][96];
-    snprintf(paths[0], sizeof paths[0], "libnvrtc.so.%d", major);
-    snprintf(paths[1], sizeof paths[1], "/usr/local/cuda-%d.%d/lib64/libnvrtc.so.%d", major, minor,
-             major);
-    snprintf(paths[2], sizeof paths[2], "/usr/local/cuda/lib64/libnvrtc.so.%d", major);
-    snprintf(paths[3], sizeof paths[3], "/opt/cuda/lib64/libnvrtc.so.%d", major);
-    for (int i = 0; i < 4; i++) {
-        void *handle = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
-        if (handle) return handle;
-    }
-    printf("skipped: %s cannot be opened (%s)\n", paths[0], dlerror());
-    return NULL;
-}
-
-static bool load_nvrtc(void) {
-    void *handle = open_nvrtc();
-    if (!handle) return false;
-#define LOAD(name)                                                                                 \
-    do {                                                                                           \
-        void *symbol = dlsym(handle, #name);                                                       \
-        if (!symbol) {                                                                             \
-            printf("skipped: NVRTC has no function %s\n", #name);                                  \
-            return false;                                                                          \
-        }                                                                                          \
-        memcpy(&nvrtc.name, &symbol, sizeof symbol);                                               \
-    } while (0);
-    FUNCTIONS(LOAD)
-    return true;
-}
+/* ---- texts ---- */
 
 /* Appends "#line" and a file to the text; false when the file cannot be read. */
 static bool append_file(char **text, const char *folder, const char *name) {
@@ -185,123 +94,194 @@ static bool append_file(char **text, const char *folder, const char *name) {
     return true;
 }
 
-/* The file of an entry is the longest prefix of it, by words, that exists. */
-static bool append_kernel(char **text, const char *folder, const char *entry) {
-    char name[128];
-    size_t length = strlen(entry);
-    while (length > 0) {
-        snprintf(name, sizeof name, "%.*s.cl", (int)length, entry);
-        if (append_file(text, folder, name)) return true;
-        do
-            length--;
-        while (length > 0 && entry[length] != '_');
+/* The file of an entry has as its name the longest prefix of it, by words, that exists. */
+static bool find_file(const char *folder, const char *entry, char *name, size_t size) {
+    char path[1024];
+    for (size_t length = strlen(entry); length > 0; length--) {
+        if (entry[length] != '\0' && entry[length] != '_') continue;
+        snprintf(name, size, "%.*s.cl", (int)length, entry);
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        if (access(path, R_OK) == 0) return true;
     }
     return false;
 }
 
 static bool read_kernels(const char *folder) {
-    bool complete = true;
-    for (int k = 0; k < KERNELS; k++) {
-        char **text = &kernels[k].text;
-        bool found =
-            append_file(text, folder, "dialect_cuda.h") && append_file(text, folder, "args.h") &&
-            append_file(text, folder, "numeric.h") && append_file(text, folder, "reduce.h") &&
-            append_file(text, folder, "random.h") && append_kernel(text, folder, kernels[k].entry);
-        if (!found) printf("%s: a file it needs is not in %s\n", kernels[k].entry, folder);
-        complete = complete && found;
+    static const char *const common[] = {"dialect_cuda.h", "args.h", "numeric.h", "reduce.h",
+                                         "random.h"};
+    for (int e = 0; e < ENTRIES; e++) {
+        char name[sizeof files->name];
+        bool found = find_file(folder, entries[e], name, sizeof name);
+        int f = 0;
+        while (f < file_count && strcmp(files[f].name, name) != 0)
+            f++;
+        if (found && f == file_count && f < MAX_FILES) {
+            snprintf(files[f].name, sizeof files[f].name, "%s", name);
+            for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+                found = found && append_file(&files[f].text, folder, common[i]);
+            found = found && append_file(&files[f].text, folder, name);
+            file_count++;
+        }
+        if (!found || f == MAX_FILES || files[f].entry_count == MOST_ENTRIES) {
+            fail("%s: a file it needs is not in %s, or it has too many entries", entries[e],
+                 folder);
+            return false;
+        }
+        files[f].entries[files[f].entry_count++] = e;
     }
-    return complete;
+    return true;
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int next_job, passed, failed, spilling;
-
-static bool contains(const char *data, size_t size, const char *word) {
-    size_t length = strlen(word);
-    for (size_t i = 0; i + length < size; i++)
-        if (memcmp(data + i, word, length) == 0) return true;
-    return false;
+static void append(char **at, const char *end, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void append(char **at, const char *end, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(*at, (size_t)(end - *at), format, list);
+    va_end(list);
+    if (length < 0 || length >= end - *at) abort();
+    *at += length;
 }
 
-/* A cubin that is an ELF file and has the kernel's code, under one of the names it may have. */
-static bool check_cubin(nvrtcProgram program, const char *entry) {
-    size_t size = 0;
-    if (nvrtc.nvrtcGetCUBINSize(program, &size) != NVRTC_SUCCESS || size < 64) return false;
-    char *cubin = malloc(size), section[96];
-    if (!cubin) abort();
-    snprintf(section, sizeof section, ".text.tdm_%s", entry);
-    bool good =
-        nvrtc.nvrtcGetCUBIN(program, cubin) == NVRTC_SUCCESS && memcmp(cubin, "\177ELF", 4) == 0;
-    if (good && !contains(cubin, size, section)) {
-        snprintf(section, sizeof section, ".text.%s", entry);
-        good = contains(cubin, size, section);
+/* The name of an entry of variant i; not just the number, as tdm_fill_0 is a macro. */
+static void name_of(char name[96], int entry, int i) {
+    snprintf(name, 96, "tdm_%s_variant%d", entries[entry], i);
+}
+
+/* Each variant includes the whole text again, with its own macros, in a namespace for what the text
+ * declares. A macro renames the entries, which have no namespace for the linker. */
+static char *program_text(const compile_job *job) {
+    enum { PER_VARIANT = 1024 };
+    const size_t size = PER_VARIANT * BATCH;
+    char *text = malloc(size), *at = text, name[96];
+    if (!text) abort();
+    for (int i = 0; i < job->count; i++) {
+        const variant *v = &job->variants[i];
+        append(&at, text + size,
+               "#define T_ID %d\n#define U_ID %d\n#define OP %d\n#define LANES %d\n"
+               "#define STREAM %d\n",
+               v->t, v->u, v->op, v->lanes, v->stream);
+        for (int e = 0; e < job->file->entry_count; e++) {
+            name_of(name, job->file->entries[e], i);
+            append(&at, text + size, "#define tdm_%s %s\n", entries[job->file->entries[e]], name);
+        }
+        append(&at, text + size, "namespace variant%d {\n#include \"kernel\"\n}\n", i);
+        for (int e = 0; e < job->file->entry_count; e++)
+            append(&at, text + size, "#undef tdm_%s\n", entries[job->file->entries[e]]);
+        append(&at, text + size,
+               "#undef T_ID\n#undef U_ID\n#undef OP\n#undef LANES\n#undef STREAM\n"
+               "#undef TDMI_KERNEL_ARGS_H\n#undef TDMI_KERNEL_NUMERIC_H\n"
+               "#undef TDMI_KERNEL_REDUCE_H\n#undef TDMI_KERNEL_RANDOM_H\n");
     }
-    free(cubin);
-    return good;
+    return text;
 }
 
-static char *take_log(nvrtcProgram program) {
-    size_t size = 0;
-    if (nvrtc.nvrtcGetProgramLogSize(program, &size) != NVRTC_SUCCESS) size = 0;
-    char *log = calloc(size + 1, 1);
-    if (!log) abort();
-    if (size && nvrtc.nvrtcGetProgramLog(program, log) != NVRTC_SUCCESS) log[0] = '\0';
-    return log;
+/* ---- jobs ---- */
+
+typedef struct collector {
+    const kernel_file *file;
+    int architecture;
+    bool full;
+    compile_job *open; /* of this file and architecture, with room for more; or NULL */
+} collector;
+
+static void collect(void *context, const variant *v, int number, int size) {
+    collector *c = context;
+    if (!c->full && size > 0 && (number + size) % ARCHITECTURES != c->architecture) return;
+    if (!c->open || c->open->count == BATCH) {
+        if (job_count == MAX_JOBS) abort();
+        bool first = !c->open;
+        c->open = &jobs[job_count++];
+        *c->open =
+            (compile_job){.file = c->file, .architecture = c->architecture, .compare = first};
+    }
+    c->open->variants[c->open->count++] = *v;
+    program_count++;
 }
 
-/* What ptxas reports of registers that went to memory, or arrays in local memory. */
-static bool spills(const char *log) {
-    const char *stack = strstr(log, " bytes stack frame");
-    if (!stack) return false;
-    while (stack > log && stack[-1] != ' ')
-        stack--;
-    return atoi(stack) != 0 || !strstr(log, " 0 bytes spill stores");
+static void add_jobs(bool full) {
+    for (int a = 0; a < ARCHITECTURES; a++)
+        for (int f = 0; f < file_count; f++) {
+            collector c = {.file = &files[f], .architecture = a, .full = full};
+            for_variants(entries[files[f].entries[0]], collect, &c);
+            if (!c.open) fail("%s is not among the kernels of variants.c", files[f].name);
+        }
 }
 
-static void finish_job(const compile_job *job, bool good, const char *log) {
-    bool slow = good && spills(log);
+static void describe(char text[160], const compile_job *job, int entry, const variant *v) {
+    static const char *const dtypes[] = {"f32", "f64", "f16", "bf16", "i32", "i64", "u8"};
+    snprintf(text, 160, "%s sm_%d T=%s U=%s OP=%d LANES=%d STREAM=%d", entries[entry],
+             architectures[job->architecture], dtypes[v->t], dtypes[v->u], v->op, v->lanes,
+             v->stream);
+}
+
+static void take_report(const compile_job *job, const char *log, int entry, int i) {
+    char name[96], text[160];
+    ptxas_report report;
+    name_of(name, entry, i);
+    describe(text, job, entry, &job->variants[i]);
+    if (!ptxas_report_of(log, name, &report)) {
+        fail("%s: ptxas's report was not found", text);
+        return;
+    }
+    if (report.local)
+        fail("%s: %d bytes of local memory, %d registers", text, report.local, report.registers);
     pthread_mutex_lock(&lock);
-    passed += good;
-    failed += !good;
-    spilling += slow;
-    if (!good || slow)
-        printf("%s: %s sm_%d T=%s U=%s OP=%d LANES=%d STREAM=%d%s%s\n",
-               good ? "local memory" : "FAILED", job->kernel->entry, job->architecture,
-               dtype_names[job->t], dtype_names[job->u], job->op, job->lanes, job->stream,
-               good ? "" : "\n", good || failed > 10 ? "" : log);
+    maxima *m = &table[entry][job->architecture];
+    m->variants++;
+    if (report.registers > m->most.registers) m->most.registers = report.registers;
+    if (report.shared > m->most.shared) m->most.shared = report.shared;
+    if (report.local > m->most.local) m->most.local = report.local;
+    pthread_mutex_unlock(&lock);
+}
+
+/* One of the variants alone, as the backend compiles it: the same code? */
+static void compare_alone(const compile_job *job, const compiled *together) {
+    const int i = job->count / 2;
+    const variant *v = &job->variants[i];
+    const int values[] = {v->t, v->u, v->op, v->lanes, v->stream};
+    static const char *const names[] = {"T_ID", "U_ID", "OP", "LANES", "STREAM"};
+    char text[5][32], name[96], what[160];
+    const char *defines[6] = {NULL};
+    for (int d = 0; d < 5; d++) {
+        snprintf(text[d], sizeof text[d], "-D%s=%d", names[d], values[d]);
+        defines[d] = text[d];
+    }
+    compiled alone =
+        nvrtc_compile(job->file->text, NULL, architectures[job->architecture], defines);
+    for (int e = 0; e < job->file->entry_count; e++) {
+        const int entry = job->file->entries[e];
+        size_t size_alone = 0, size_together = 0;
+        snprintf(name, sizeof name, "tdm_%s", entries[entry]);
+        const char *code_alone = compiled_code(&alone, name, &size_alone);
+        name_of(name, entry, i);
+        const char *code_together = compiled_code(together, name, &size_together);
+        describe(what, job, entry, v);
+        if (!code_alone || !code_together || size_alone != size_together ||
+            memcmp(code_alone, code_together, size_alone) != 0)
+            fail("%s: compiled alone it is other code", what);
+    }
+    compiled_free(&alone);
+    pthread_mutex_lock(&lock);
+    compared++;
     pthread_mutex_unlock(&lock);
 }
 
 static void run_job(const compile_job *job) {
-    char text[6][40];
-    snprintf(text[0], sizeof text[0], "--gpu-architecture=sm_%d", job->architecture);
-    snprintf(text[1], sizeof text[1], "-DT_ID=%d", job->t);
-    snprintf(text[2], sizeof text[2], "-DU_ID=%d", job->u);
-    snprintf(text[3], sizeof text[3], "-DOP=%d", job->op);
-    snprintf(text[4], sizeof text[4], "-DLANES=%d", job->lanes);
-    snprintf(text[5], sizeof text[5], "-DSTREAM=%d", job->stream);
-    const char *options[] = {text[0],
-                             text[1],
-                             text[2],
-                             text[3],
-                             text[4],
-                             text[5],
-                             "--std=c++17",
-                             "--device-as-default-execution-space",
-                             "--disable-warnings",
-                             "--ptxas-options=-v"};
-    nvrtcProgram program = NULL;
-    nvrtcResult result =
-        nvrtc.nvrtcCreateProgram(&program, job->kernel->text, job->kernel->entry, 0, NULL, NULL);
-    if (result != NVRTC_SUCCESS) {
-        finish_job(job, false, nvrtc.nvrtcGetErrorString(result));
-        return;
+    char *text = program_text(job);
+    compiled together =
+        nvrtc_compile(text, job->file->text, architectures[job->architecture], NULL);
+    free(text);
+    if (together.good) {
+        for (int i = 0; i < job->count; i++)
+            for (int e = 0; e < job->file->entry_count; e++)
+                take_report(job, together.log, job->file->entries[e], i);
+        if (job->compare) compare_alone(job, &together);
+    } else {
+        fail("%s for sm_%d:\n%.2000s", job->file->name, architectures[job->architecture],
+             together.log);
     }
-    result = nvrtc.nvrtcCompileProgram(program, sizeof options / sizeof *options, options);
-    char *log = take_log(program);
-    finish_job(job, result == NVRTC_SUCCESS && check_cubin(program, job->kernel->entry), log);
-    free(log);
-    (void)nvrtc.nvrtcDestroyProgram(&program);
+    compiled_free(&together);
 }
 
 static void *work(void *unused) {
@@ -314,31 +294,79 @@ static void *work(void *unused) {
     }
 }
 
+static void run_jobs(void) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (int)cores, started = 0;
+    pthread_t others[MAX_THREADS];
+    while (started < threads - 1 && !pthread_create(&others[started], NULL, work, NULL))
+        started++;
+    work(NULL);
+    for (int i = 0; i < started; i++)
+        pthread_join(others[i], NULL);
+}
+
+/* ---- the check itself, and what it found ---- */
+
+/* A kernel with an array that has to be in memory must be found out, one without must not, and one
+ * that is not there must not pass. */
+static bool check_the_check(void) {
+    static const char text[] =
+        "extern \"C\" __global__ void tdm_plain(int *p) { p[threadIdx.x] += 1; }\n"
+        "extern \"C\" __global__ void tdm_array(int *p, int n) {\n"
+        "    int a[64];\n"
+        "    for (int i = 0; i < 64; i++) a[i] = p[i];\n"
+        "    for (int i = 0; i < n; i++) a[p[i] & 63] += i;\n"
+        "    p[threadIdx.x] = a[n & 63];\n"
+        "}\n";
+    ptxas_report plain, array, missing;
+    compiled c = nvrtc_compile(text, NULL, architectures[0], NULL);
+    bool good = c.good && ptxas_report_of(c.log, "tdm_plain", &plain) && plain.local == 0 &&
+                ptxas_report_of(c.log, "tdm_array", &array) && array.local >= 256 &&
+                !ptxas_report_of(c.log, "tdm_arr", &missing);
+    if (!good) fail("this program does not find an array in local memory:\n%.2000s", c.log);
+    compiled_free(&c);
+    return good;
+}
+
+static void print_table(void) {
+    printf("\n%-16s %8s %7s %6s  registers, at most, on\n%-16s %8s %7s %6s ", "", "variants",
+           "shared,", "local,", "", "", "bytes", "bytes");
+    for (int a = 0; a < ARCHITECTURES; a++)
+        printf(" sm_%-3d", architectures[a]);
+    printf("\n");
+    for (int e = 0; e < ENTRIES; e++) {
+        maxima all = {0};
+        for (int a = 0; a < ARCHITECTURES; a++) {
+            const maxima *m = &table[e][a];
+            all.variants += m->variants;
+            if (m->most.shared > all.most.shared) all.most.shared = m->most.shared;
+            if (m->most.local > all.most.local) all.most.local = m->most.local;
+        }
+        printf("%-16s %8d %7d %6d ", entries[e], all.variants, all.most.shared, all.most.local);
+        for (int a = 0; a < ARCHITECTURES; a++)
+            printf(" %6d", table[e][a].most.registers);
+        printf("\n");
+    }
+    printf("\n");
+}
+
 int main(int argc, char **argv) {
     if (argc < 2 || argc > 3 || (argc == 3 && strcmp(argv[2], "full") != 0)) {
         fprintf(stderr, "usage: nvrtc_compile FOLDER [full]\n");
         return 2;
     }
-    if (!load_nvrtc()) return SKIPPED;
     int major = 0, minor = 0;
-    (void)nvrtc.nvrtcVersion(&major, &minor);
-    describe_kernels();
-    bool complete = read_kernels(argv[1]);
-    add_jobs(argc == 3);
-    printf("NVRTC %d.%d, %d variants\n", major, minor, complete ? job_count : 0);
-    if (complete) {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        int threads = cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (int)cores, started = 0;
-        pthread_t others[MAX_THREADS];
-        while (started < threads - 1 && !pthread_create(&others[started], NULL, work, NULL))
-            started++;
-        work(NULL);
-        for (int i = 0; i < started; i++)
-            pthread_join(others[i], NULL);
+    if (!nvrtc_open(&major, &minor)) return SKIPPED;
+    if (check_the_check() && read_kernels(argv[1])) {
+        add_jobs(argc == 3);
+        printf("NVRTC %d.%d, %d variants in %d programs\n", major, minor, program_count, job_count);
+        fflush(stdout);
+        run_jobs();
+        print_table();
     }
-    for (int k = 0; k < KERNELS; k++)
-        free(kernels[k].text);
-    printf("%d use local memory (spills or arrays)\n", spilling);
-    printf("%d passed, %d failed\n", passed, complete ? failed : 1);
-    return complete && !failed ? 0 : 1;
+    for (int f = 0; f < file_count; f++)
+        free(files[f].text);
+    printf("%d compared with themselves compiled alone\n", compared);
+    printf("%d failed\n", failed);
+    return failed ? 1 : 0;
 }

@@ -1,0 +1,133 @@
+#include "nvrtc.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <nvrtc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda_runtime_api.h>
+
+/* The functions of NVRTC, by their own names. */
+#define FUNCTIONS(X)                                                                               \
+    X(nvrtcCreateProgram)                                                                          \
+    X(nvrtcDestroyProgram)                                                                         \
+    X(nvrtcCompileProgram)                                                                         \
+    X(nvrtcGetProgramLogSize)                                                                      \
+    X(nvrtcGetProgramLog)                                                                          \
+    X(nvrtcGetCUBINSize)                                                                           \
+    X(nvrtcGetCUBIN)                                                                               \
+    X(nvrtcGetErrorString)                                                                         \
+    X(nvrtcVersion)
+static struct {
+#define FIELD(name) __typeof__(&name) name;
+    FUNCTIONS(FIELD)
+} nvrtc;
+
+static void *open_library(void) {
+    const int major = CUDART_VERSION / 1000, minor = CUDART_VERSION % 1000 / 10;
+    char paths[4][96];
+    snprintf(paths[0], sizeof paths[0], "libnvrtc.so.%d", major);
+    snprintf(paths[1], sizeof paths[1], "/usr/local/cuda-%d.%d/lib64/libnvrtc.so.%d", major, minor,
+             major);
+    snprintf(paths[2], sizeof paths[2], "/usr/local/cuda/lib64/libnvrtc.so.%d", major);
+    snprintf(paths[3], sizeof paths[3], "/opt/cuda/lib64/libnvrtc.so.%d", major);
+    for (int i = 0; i < 4; i++) {
+        void *handle = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
+        if (handle) return handle;
+    }
+    printf("skipped: %s cannot be opened (%s)\n", paths[0], dlerror());
+    return NULL;
+}
+
+bool nvrtc_open(int *major, int *minor) {
+    void *handle = open_library();
+    if (!handle) return false;
+#define LOAD(name)                                                                                 \
+    do {                                                                                           \
+        void *symbol = dlsym(handle, #name);                                                       \
+        if (!symbol) {                                                                             \
+            printf("skipped: NVRTC has no function %s\n", #name);                                  \
+            return false;                                                                          \
+        }                                                                                          \
+        memcpy(&nvrtc.name, &symbol, sizeof symbol);                                               \
+    } while (0);
+    FUNCTIONS(LOAD)
+    return nvrtc.nvrtcVersion(major, minor) == NVRTC_SUCCESS;
+}
+
+static char *take_log(nvrtcProgram program) {
+    size_t size = 0;
+    if (nvrtc.nvrtcGetProgramLogSize(program, &size) != NVRTC_SUCCESS) size = 0;
+    char *log = calloc(size + 1, 1);
+    if (!log) abort();
+    if (size && nvrtc.nvrtcGetProgramLog(program, log) != NVRTC_SUCCESS) log[0] = '\0';
+    return log;
+}
+
+static void take_cubin(nvrtcProgram program, compiled *c) {
+    if (nvrtc.nvrtcGetCUBINSize(program, &c->cubin_size) != NVRTC_SUCCESS) c->cubin_size = 0;
+    c->good = c->cubin_size > sizeof(Elf64_Ehdr);
+    if (!c->good) return;
+    c->cubin = malloc(c->cubin_size);
+    if (!c->cubin) abort();
+    c->good = nvrtc.nvrtcGetCUBIN(program, c->cubin) == NVRTC_SUCCESS &&
+              memcmp(c->cubin, ELFMAG, SELFMAG) == 0 && c->cubin[EI_CLASS] == ELFCLASS64;
+}
+
+enum { MOST_OPTIONS = 16 };
+
+compiled nvrtc_compile(const char *text, const char *header, int architecture,
+                       const char *const *defines) {
+    char target[40];
+    snprintf(target, sizeof target, "--gpu-architecture=sm_%d", architecture);
+    /* those of cuda/program.c, and the report, which changes nothing in the code */
+    const char *options[MOST_OPTIONS] = {target, "--std=c++17",
+                                         "--device-as-default-execution-space",
+                                         "--disable-warnings", "--ptxas-options=-v"};
+    int count = 5;
+    while (defines && *defines && count < MOST_OPTIONS)
+        options[count++] = *defines++;
+    const char *const name = "kernel";
+    compiled c = {0};
+    nvrtcProgram program = NULL;
+    nvrtcResult result = nvrtc.nvrtcCreateProgram(&program, text, "variants", header ? 1 : 0,
+                                                  header ? &header : NULL, header ? &name : NULL);
+    if (result == NVRTC_SUCCESS) {
+        result = nvrtc.nvrtcCompileProgram(program, count, options);
+        c.log = take_log(program);
+        if (result == NVRTC_SUCCESS) take_cubin(program, &c);
+        (void)nvrtc.nvrtcDestroyProgram(&program);
+    } else {
+        c.log = strdup(nvrtc.nvrtcGetErrorString(result));
+        if (!c.log) abort();
+    }
+    return c;
+}
+
+void compiled_free(compiled *c) {
+    free(c->log);
+    free(c->cubin);
+    *c = (compiled){0};
+}
+
+const char *compiled_code(const compiled *c, const char *entry, size_t *size) {
+    char wanted[96];
+    Elf64_Ehdr file;
+    Elf64_Shdr names, section;
+    if (!c->good) return NULL;
+    memcpy(&file, c->cubin, sizeof file);
+    if (file.e_shoff + (size_t)file.e_shnum * sizeof section > c->cubin_size) return NULL;
+    const char *table = c->cubin + file.e_shoff;
+    memcpy(&names, table + file.e_shstrndx * sizeof names, sizeof names);
+    snprintf(wanted, sizeof wanted, ".text.%s", entry);
+    for (int i = 0; i < file.e_shnum; i++) {
+        memcpy(&section, table + (size_t)i * sizeof section, sizeof section);
+        const char *name = c->cubin + names.sh_offset + section.sh_name;
+        if (section.sh_type == SHT_NOBITS || strcmp(name, wanted) != 0) continue;
+        *size = section.sh_size;
+        return section.sh_size ? c->cubin + section.sh_offset : NULL;
+    }
+    return NULL;
+}

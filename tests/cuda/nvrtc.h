@@ -1,0 +1,27 @@
+/* NVRTC, opened as it is needed, and what the tests take from a compilation. */
+#ifndef TDM_TEST_CUDA_NVRTC_H
+#define TDM_TEST_CUDA_NVRTC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* False, after a line on why, where there is no NVRTC. */
+bool nvrtc_open(int *major, int *minor);
+
+typedef struct compiled {
+    bool good;
+    char *log;   /* NVRTC's and ptxas's; freed by compiled_free */
+    char *cubin; /* an ELF file, NULL where nothing was made */
+    size_t cubin_size;
+} compiled;
+
+/* Compiles a text for one architecture with the backend's options and `defines`, NULL-terminated;
+ * `header` is what #include "kernel" finds in it, or NULL. */
+compiled nvrtc_compile(const char *text, const char *header, int architecture,
+                       const char *const *defines);
+void compiled_free(compiled *c);
+
+/* The machine code of a kernel; NULL when the cubin has none. */
+const char *compiled_code(const compiled *c, const char *entry, size_t *size);
+
+#endif

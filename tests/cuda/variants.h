@@ -1,0 +1,29 @@
+/* The kernel variants that the library can launch on a CUDA device. */
+#ifndef TDM_TEST_CUDA_VARIANTS_H
+#define TDM_TEST_CUDA_VARIANTS_H
+
+#include <stdbool.h>
+
+enum { ARCHITECTURES = 7, MOST_ENTRIES = 2 };
+extern const int architectures[ARCHITECTURES];
+
+/* A file of kernels. All its entries are compiled together, by the backend as here. */
+typedef struct kernel_file {
+    char name[32];
+    int entries[MOST_ENTRIES]; /* numbers in TDM_KERNEL_LIST */
+    int entry_count;
+    char *text; /* dialect, args.h, the common headers and the file's own, as the backend has it */
+} kernel_file;
+
+/* What the backend gives NVRTC as -DT_ID … -DSTREAM. */
+typedef struct variant {
+    int t, u, op, lanes, stream;
+} variant;
+
+/* Calls `found` for each variant of the entry's file. `number` counts the variants of one group
+ * size; `size` says which one of those of this entry, 0 being the largest. */
+void for_variants(const char *entry,
+                  void (*found)(void *context, const variant *v, int number, int size),
+                  void *context);
+
+#endif
