@@ -41,6 +41,11 @@ struct tdmi_bprogram {
 
 enum { TDMI_CUDA_MAX_BUFFERS = 8 };
 
+/* Lanes of a group: a warp at least. Of 1024 lanes with more than 32 registers, as most kernels have,
+ * only one group fits on a multiprocessor, which idles at each of its barriers; and 1024 leave a
+ * third of those for 1536 lanes idle always. */
+enum { TDMI_CUDA_LEAST_LANES = 32, TDMI_CUDA_MOST_LANES = 512 };
+
 struct tdmi_bkernel {
     cudaKernel_t kernel;
     int buffers;

@@ -164,10 +164,10 @@ tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts) {
     info->unified_memory = properties->integrated != 0;
 
     facts->streaming_stores = true;
-    facts->min_lanes = 32;
-    facts->max_lanes = 32;
+    facts->min_lanes = TDMI_CUDA_LEAST_LANES;
+    facts->max_lanes = TDMI_CUDA_LEAST_LANES;
     while (facts->max_lanes * 2 <= (uint32_t)properties->maxThreadsPerBlock &&
-           facts->max_lanes < 1024)
+           facts->max_lanes < TDMI_CUDA_MOST_LANES)
         facts->max_lanes *= 2;
     facts->max_groups = (uint32_t)properties->multiProcessorCount * GROUPS_PER_MULTIPROCESSOR;
     facts->cache_bytes = properties->l2CacheSize > 0 ? (uint64_t)properties->l2CacheSize : 0;

@@ -7,11 +7,9 @@
 #include <tandem/tensor.h>
 
 #include "args.h"
+#include "cuda_backend.h"
 
 const int architectures[ARCHITECTURES] = {75, 80, 86, 89, 90, 100, 120};
-
-/* cuda/discover.c's bounds. */
-enum { LEAST_LANES = 32, MOST_LANES = 1024 };
 
 typedef enum second_dtype { SAME, ANY, OR_F32 } second_dtype;
 
@@ -75,7 +73,7 @@ void for_variants(const char *entry, void (*found)(void *, const variant *, int,
         const family *f = &families[i];
         if (strcmp(f->entry, entry) != 0) continue;
         int size = 0;
-        for (int lanes = MOST_LANES; lanes >= LEAST_LANES; lanes /= 2) {
+        for (int lanes = TDMI_CUDA_MOST_LANES; lanes >= TDMI_CUDA_LEAST_LANES; lanes /= 2) {
             of_one_size(f, lanes, size++, found, context);
             if (f->one_size) break;
         }
