@@ -2,27 +2,15 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <nvrtc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cuda_runtime_api.h>
+#include "api.h"
 
-/* The functions of NVRTC, by their own names. */
-#define FUNCTIONS(X)                                                                               \
-    X(nvrtcCreateProgram)                                                                          \
-    X(nvrtcDestroyProgram)                                                                         \
-    X(nvrtcCompileProgram)                                                                         \
-    X(nvrtcGetProgramLogSize)                                                                      \
-    X(nvrtcGetProgramLog)                                                                          \
-    X(nvrtcGetCUBINSize)                                                                           \
-    X(nvrtcGetCUBIN)                                                                               \
-    X(nvrtcGetErrorString)                                                                         \
-    X(nvrtcVersion)
 static struct {
 #define FIELD(name) __typeof__(&name) name;
-    FUNCTIONS(FIELD)
+    TDMI_NVRTC_LIST(FIELD)
 } nvrtc;
 
 static void *open_library(void) {
@@ -53,7 +41,7 @@ bool nvrtc_open(int *major, int *minor) {
         }                                                                                          \
         memcpy(&nvrtc.name, &symbol, sizeof symbol);                                               \
     } while (0);
-    FUNCTIONS(LOAD)
+    TDMI_NVRTC_LIST(LOAD)
     return nvrtc.nvrtcVersion(major, minor) == NVRTC_SUCCESS;
 }
 

@@ -66,6 +66,7 @@ __attribute__((format(printf, 1, 2))) static void fail(const char *format, ...) 
     printf("FAILED: ");
     vprintf(format, list);
     printf("\n");
+    fflush(stdout);
     pthread_mutex_unlock(&lock);
     va_end(list);
 }
