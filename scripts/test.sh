@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs every test: the suite on every device, then the main part of it under
-# ASan + UBSan and under TSan. Usage: scripts/test.sh [PRESET ...]   (default: test asan tsan)
+# ASan + UBSan and under TSan. Shows what ptxas says of the kernels, and which lines of cuda/ were
+# executed. Usage: scripts/test.sh [PRESET ...]   (default: test asan tsan)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,4 +13,13 @@ for preset in "${presets[@]}"; do
     cmake --preset "$preset" >/dev/null
     cmake --build --preset "$preset"
     ctest --preset "$preset"
+    if [ ! -d "build/$preset/lib/CMakeFiles/tandem_objects.dir/__/cuda" ]; then
+        echo "== no cuda backend, as there is no CUDA toolkit: neither cubins nor coverage of cuda/"
+    elif [ "$preset" = test ]; then
+        echo "== cubins"
+        sed -n '/^NVRTC .* variants/,/ failed$/p' build/test/Testing/Temporary/LastTest.log
+    elif [ "$preset" = asan ]; then
+        echo "== coverage"
+        scripts/coverage.sh build/asan cuda 95
+    fi
 done
