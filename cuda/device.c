@@ -22,6 +22,17 @@ static tdm_status make_context(int ordinal, CUcontext *context) {
     return tdmi_cuda_check((cudaError_t)error, "cuDevicePrimaryCtxRetain");
 }
 
+/* A context that a fault has ended stays ended, also for who opens the device anew. */
+static tdm_status check_context(const tdmi_bdevice *device) {
+    bool pushed;
+    size_t available = 0, total = 0;
+    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
+    cudaError_t error = tdmi_cudart.cudaMemGetInfo(&available, &total);
+    tdm_status status = tdmi_cuda_check(error, "cudaMemGetInfo");
+    tdmi_cuda_leave(pushed);
+    return status == TDM_ERROR_DEVICE_LOST ? status : TDM_OK;
+}
+
 static tdm_status device_init(tdmi_bdevice *device, size_t index) {
     int ordinal = tdmi_cuda_ordinal(index);
     if (ordinal >= TDMI_CUDA_MAX_DEVICES)
@@ -37,7 +48,7 @@ static tdm_status device_init(tdmi_bdevice *device, size_t index) {
     device->ordinal = ordinal;
     device->capability = tdmi_cuda_capability(index);
     device->context = context;
-    return TDM_OK;
+    return check_context(device);
 }
 
 static void device_deinit(tdmi_bdevice *device) { device->context = NULL; }

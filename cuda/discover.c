@@ -185,9 +185,13 @@ void tdmi_cuda_diagnose(void) {
             if (error != cudaSuccess || count <= 0)
                 status = no_device(error == cudaSuccess ? cudaErrorNoDevice : error);
         }
-        char detail[128], version[64];
+        /* Entries from the first bad one on are passed over in silence: the variable is shown. */
+        const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+        char detail[512], version[64];
         copy_driver_version(version, sizeof version);
-        snprintf(detail, sizeof detail, "version %s, %d device(s)", version, count);
+        snprintf(detail, sizeof detail, "version %s, %d device(s)%s%.256s%s", version, count,
+                 visible ? "; CUDA_VISIBLE_DEVICES is \"" : "", visible ? visible : "",
+                 visible ? "\"" : "");
         tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, status == TDM_OK, "NVIDIA driver",
                       status == TDM_OK ? detail : tdm_last_error(),
                       status == TDM_OK ? "" : "install or update the NVIDIA driver");

@@ -82,7 +82,7 @@ const char *tdmi_cuda_advice(cudaError_t error) {
     case cudaErrorMpsMaxConnectionsReached:
         return "check the CUDA multi-process service (MPS)";
     default:
-        return "";
+        return is_sticky((int)error) ? "CUDA gives the device back only to a new process" : "";
     }
 }
 

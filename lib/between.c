@@ -83,14 +83,25 @@ static tdm_status copy_mapped(tdmi_way *way, const tdmi_mem *source, size_t sour
     return tdmi_outcome_end(&outcome);
 }
 
+/* The driver refuses a copy also when it is the other end that is lost, and does not say which; the
+ * queue tells whether this end still works. */
+static tdm_status copy_peer(tdmi_way *way, const tdmi_mem *from, size_t from_offset,
+                            tdm_device *destination, const tdmi_mem *to, size_t to_offset,
+                            size_t size) {
+    const tdmi_backend *backend = way->from->device->backend;
+    tdm_status status = backend->copy_peer(way->from->impl, from, from_offset, destination->impl,
+                                           to, to_offset, size);
+    if (status == TDM_ERROR_DEVICE_LOST && backend->queue_finish(way->from->impl) == TDM_OK)
+        return tdmi_device_result(destination, status);
+    return tdmi_queue_submitted(way->from, status);
+}
+
 static tdm_status copy_part(tdmi_way *way, const tdm_buffer *source, size_t source_offset,
                             const tdm_buffer *destination, size_t destination_offset, size_t size) {
     const tdmi_mem *from = &source->block->mem, *to = &destination->block->mem;
     if (has_peer_copy(source->device, destination->device))
-        return tdmi_queue_submitted(
-            way->from, source->device->backend->copy_peer(way->from->impl, from, source_offset,
-                                                          destination->device->impl, to,
-                                                          destination_offset, size));
+        return copy_peer(way, from, source_offset, destination->device, to, destination_offset,
+                         size);
     if (destination->device->facts->host_memory)
         return tdmi_queue_submitted(way->from, source->device->backend->read(
                                                    way->from->impl, from, source_offset,

@@ -117,7 +117,9 @@ static tdm_status open_listed(size_t index, tdm_device **device) {
     if (!opened) {
         status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a device");
     } else if (opened[index]) {
-        *device = tdm_device_retain(opened[index]);
+        /* a lost one is no use to anybody until its last holder has released it */
+        status = tdmi_device_usable(opened[index]);
+        if (status == TDM_OK) *device = tdm_device_retain(opened[index]);
     } else {
         status = create_device(devices, index, device);
         if (status == TDM_OK) opened[index] = *device;
@@ -233,8 +235,11 @@ tdm_status tdmi_device_usable(const tdm_device *device) {
 }
 
 tdm_status tdmi_device_result(tdm_device *device, tdm_status status) {
-    if (status == TDM_ERROR_DEVICE_LOST) atomic_store(&device->lost, true);
-    return status;
+    if (status != TDM_ERROR_DEVICE_LOST) return status;
+    atomic_store(&device->lost, true);
+    /* A driver's message does not say which device, and a program may use several. */
+    const char *id = device->facts->info.id;
+    return strstr(tdm_last_error(), id) ? status : tdmi_fail_in(status, "%s is lost", id);
 }
 
 tdm_status tdm_device_get_memory_stats(tdm_device *device, tdm_memory_stats *stats) {

@@ -8,6 +8,7 @@
  *   driver=13000 runtime=13000                    1000 * major + 10 * minor; driver=0: none,
  *                                                 driver=stub: the toolkit's stub library
  *   nvrtc=13 architectures=75,90 builtins=1       of the compiler
+ *   compiles=1                                    0: it finds an error in every program
  *   kernel_threads=1024                           that a kernel can have in a block at most
  *   delay=MICROSECONDS                            work is held up for so long, now and then
  *   fail=FUNCTION:N[+]:ERROR                      the Nth call (and all after it) gives that error

@@ -119,6 +119,8 @@ static void set(const char *word, const char *key, const char *value) {
         set_architectures(word, value);
     else if (strcmp(key, "builtins") == 0)
         machine.no_builtins = number_of(word, value) == 0;
+    else if (strcmp(key, "compiles") == 0)
+        machine.no_compile = number_of(word, value) == 0;
     else if (strcmp(key, "peers") == 0)
         machine.peers = number_of(word, value) != 0;
     else if (strcmp(key, "kernel_threads") == 0)

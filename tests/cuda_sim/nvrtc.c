@@ -305,6 +305,11 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *con
                     "  Make sure that libnvrtc-builtins.so.%d.0 is installed correctly.\n",
                     sim_get()->nvrtc_major, sim_get()->nvrtc_major);
     NVRTC_TRY(check_text(program, &aim));
+    if (sim_get()->no_compile)
+        return fail(program, NVRTC_ERROR_COMPILATION,
+                    "%s(1): error: identifier \"simulated\" is undefined\n\n"
+                    "1 error detected in the compilation of \"%s\".\n",
+                    program->name, program->name);
     return make_image(program, &aim);
 }
 

@@ -89,6 +89,7 @@ typedef struct sim_machine {
     int kernel_threads;                        /* the most that a kernel may have in a block */
     bool leaks;                                /* reported at exit */
     bool no_builtins;                          /* NVRTC finds no builtins library */
+    bool no_compile;                           /* NVRTC finds an error in every program */
     int architectures[16], architecture_count; /* of NVRTC */
     int nvrtc_major;
 } sim_machine;

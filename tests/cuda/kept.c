@@ -1,0 +1,298 @@
+/* Kernels: kept on disk for the next process, rebuilt when what is kept is no good, as PTX for a
+ * device that is newer than the compiler, and the words of those that cannot be had. Every machine
+ * is a process of its own. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cuda_runtime_api.h>
+
+#include "control.h"
+#include "sim.h"
+#include "small.h"
+#include "support/check.h"
+#include "support/folder.h"
+#include "support/run.h"
+
+/* What a process did. */
+typedef struct outcome {
+    tdm_status status;
+    char message[2048];
+    bool right, ended;
+    unsigned long compiled, loaded, as_ptx;
+    unsigned long reports;
+    char report[512];
+} outcome;
+
+static char folder[256];
+static outcome *out;
+
+static void make_folder(const char *name) {
+    run_result r;
+    char command[1024];
+    snprintf(folder, sizeof folder, "%s/%s", TEST_SCRATCH, name);
+    snprintf(command, sizeof command, "rm -rf '%s' && mkdir -p '%s' && chmod 700 '%s'", folder,
+             folder, folder);
+    run_shell(NULL, command, 30, &r);
+    CHECK(r.exit_status == 0, "%s", r.output);
+}
+
+static void work_and_tell(const char *machine) {
+    small s;
+    setenv("TDM_CUDA_SIM", machine, 1);
+    setenv("TANDEM_CACHE_DIR", folder, 1);
+    alarm(30);
+    cuda_sim_count_reports();
+    out->status = small_open(&s, "cuda:0");
+    if (out->status == TDM_OK) out->status = small_work(&s, 3, &out->right);
+    snprintf(out->message, sizeof out->message, "%s",
+             out->status == TDM_OK ? "" : tdm_last_error());
+    small_close(&s);
+    out->compiled = cuda_sim_calls("nvrtcCompileProgram");
+    out->loaded = cuda_sim_calls("cudaLibraryLoadData");
+    out->as_ptx = cuda_sim_calls("nvrtcGetPTX");
+    (void)cuda_sim_report_leaks();
+    out->reports = cuda_sim_reports();
+    snprintf(out->report, sizeof out->report, "%s", cuda_sim_last_report());
+    out->ended = true;
+}
+
+/* A process on such a machine, with what `folder` keeps. */
+static void on_machine(const char *machine) {
+    if (!out)
+        out = mmap(NULL, sizeof *out, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (out == MAP_FAILED) abort();
+    memset(out, 0, sizeof *out);
+    check_case("%s", machine);
+    int how = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        work_and_tell(machine);
+        _exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &how, 0) == child && how == 0 && out->ended,
+          "the process ended with %#x", (unsigned)how);
+    CHECK(!out->reports, "reported: %s", out->report);
+}
+
+static void succeeds(const char *machine, unsigned long compiled) {
+    on_machine(machine);
+    CHECK(out->status == TDM_OK && out->right, "%s: %s", tdm_status_name(out->status),
+          out->message);
+    CHECK(out->compiled == compiled, "%lu programs were compiled, not %lu", out->compiled,
+          compiled);
+}
+
+__attribute__((format(printf, 3, 4))) static void refused(const char *machine, tdm_status status,
+                                                          const char *format, ...) {
+    char words[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    on_machine(machine);
+    CHECK(out->status == status, "%s: %s", tdm_status_name(out->status), out->message);
+    CHECK(contains_words(out->message, words), "'%s' lacks one of '%s'", out->message, words);
+}
+
+/* --- what is kept -------------------------------------------------------------------------------
+ */
+
+/* A kept file, as lib/disk_cache.c writes it. */
+typedef struct kept_header {
+    char magic[8];
+    uint64_t high, low, size, checksum;
+} kept_header;
+
+typedef size_t (*change)(unsigned char *image, size_t size);
+
+/* Changes an image to one of the size given back; the file stays sound, so that nothing but the
+ * image itself tells. */
+static void change_file(const char *path, change make) {
+    size_t size = 0;
+    unsigned char *bytes = file_read(path, &size);
+    kept_header header;
+    CHECK(bytes && size > sizeof header, "%s has %zu bytes", path, size);
+    if (!bytes || size <= sizeof header) return;
+    memcpy(&header, bytes, sizeof header);
+    header.size = make(bytes + sizeof header, size - sizeof header);
+    header.checksum = header.low;
+    for (size_t i = 0; i < header.size; i++)
+        header.checksum = (header.checksum ^ bytes[sizeof header + i]) * 1099511628211u;
+    memcpy(bytes, &header, sizeof header);
+    file_write(path, bytes, sizeof header + header.size);
+    free(bytes);
+}
+
+static unsigned long change_all(change make) {
+    unsigned long count = 0;
+    DIR *listing = opendir(folder);
+    for (struct dirent *entry; listing && (entry = readdir(listing)) != NULL;) {
+        char path[1024];
+        if (!strstr(entry->d_name, ".bin")) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (make) change_file(path, make);
+        count++;
+    }
+    if (listing) closedir(listing);
+    return count;
+}
+
+static size_t cut(unsigned char *image, size_t size) {
+    (void)image;
+    return size / 2;
+}
+
+static size_t cut_to_a_byte(unsigned char *image, size_t size) {
+    (void)image;
+    (void)size;
+    return 1;
+}
+
+static size_t cut_the_end(unsigned char *image, size_t size) {
+    (void)image;
+    return size - 1;
+}
+
+/* Its header speaks of more sections than there are. */
+static size_t add_sections(unsigned char *image, size_t size) {
+    image[58] = 64;
+    image[60] = 200;
+    return size;
+}
+
+static size_t make_foreign(unsigned char *image, size_t size) {
+    memset(image, 'x', size);
+    return size;
+}
+
+static size_t make_foreign_text(unsigned char *image, size_t size) {
+    memset(image, 'x', size);
+    image[size - 1] = '\0';
+    return size;
+}
+
+static size_t set_architecture(unsigned char *image, size_t size) {
+    sim_image now;
+    memcpy(&now, image, sizeof now);
+    now.architecture = 80;
+    memcpy(image, &now, sizeof now);
+    return size;
+}
+
+static size_t rename_kernel(unsigned char *image, size_t size) {
+    sim_image now;
+    memcpy(&now, image, sizeof now);
+    for (int i = 0; i < SIM_MAX_ENTRIES; i++)
+        now.entries[i].name[0] = 'X';
+    memcpy(image, &now, sizeof now);
+    return size;
+}
+
+/* The next process loads what this one compiled; whatever is wrong with a file is mended. */
+Test(kept, cubins) {
+    static const change changes[] = {cut,          cut_to_a_byte,     add_sections,
+                                     make_foreign, make_foreign_text, set_architecture,
+                                     rename_kernel};
+    make_folder("cubins");
+    on_machine("devices=2");
+    unsigned long programs = out->compiled;
+    CHECK(out->status == TDM_OK && out->right && programs > 0, "%s", out->message);
+    CHECK(change_all(NULL) == programs, "%lu files for %lu programs", change_all(NULL), programs);
+    succeeds("devices=2", 0);
+    CHECK(out->loaded == programs, "%lu were loaded", out->loaded);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        change_all(changes[i]);
+        succeeds("devices=2", programs);
+        CHECK(change_all(NULL) == programs, "change %zu: other files than before", i);
+        succeeds("devices=2", 0);
+    }
+    /* of another device, driver or compiler: not even looked at */
+    succeeds("capability=80", programs);
+    succeeds("driver=13010", programs);
+    succeeds("name0=Other", programs);
+    succeeds("devices=2", 0);
+}
+
+/* When the device is lost, or its memory has run out, building anew would not help. */
+Test(kept, a_load_that_fails_for_another_reason) {
+    make_folder("reasons");
+    on_machine("devices=2");
+    unsigned long programs = out->compiled;
+    refused("fail=cudaLibraryLoadData:1:700", TDM_ERROR_DEVICE_LOST, "cuda:0|illegal memory");
+    CHECK(out->compiled == 0, "%lu programs were compiled", out->compiled);
+    refused("fail=cudaLibraryLoadData:1:2", TDM_ERROR_OUT_OF_MEMORY, "out of memory");
+    CHECK(out->compiled == 0, "%lu programs were compiled", out->compiled);
+    CHECK(change_all(NULL) == programs, "the kept files are gone");
+    succeeds("devices=2", 0);
+}
+
+/* --- compilers and devices ----------------------------------------------------------------------
+ */
+
+/* A device that is newer than NVRTC is given PTX, which the driver compiles, and that is kept. */
+Test(kept, ptx_for_a_newer_device) {
+    static const char newer[] = "capability=99 architectures=75,90";
+    make_folder("ptx");
+    on_machine(newer);
+    unsigned long programs = out->compiled;
+    CHECK(out->status == TDM_OK && out->right, "%s", out->message);
+    CHECK(programs > 0 && out->as_ptx == programs, "%lu of %lu as PTX", out->as_ptx, programs);
+    succeeds(newer, 0);
+    static const change changes[] = {cut, cut_the_end, make_foreign_text};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        change_all(changes[i]);
+        succeeds(newer, programs);
+        succeeds(newer, 0);
+    }
+    /* the list of what NVRTC compiles for need not be sorted */
+    make_folder("ptx");
+    succeeds("capability=99 architectures=90,100,75,80", programs);
+    CHECK(out->as_ptx == programs, "%lu of %lu as PTX", out->as_ptx, programs);
+    make_folder("ptx");
+    succeeds("capability=90 architectures=100,90,75", programs);
+    CHECK(out->as_ptx == 0, "%lu of %lu as PTX", out->as_ptx, programs);
+}
+
+Test(kept, refusals) {
+    const int major = CUDART_VERSION / 1000;
+    char machine[64];
+    make_folder("refusals");
+    refused("capability=50", TDM_ERROR_UNSUPPORTED,
+            "cuda:0|compute capability 7.5 and newer|has 5.0|older CUDA toolkit");
+    refused("kernel_threads=16", TDM_ERROR_UNSUPPORTED, "cuda:0|lanes asked for|allow 16");
+    refused("compiles=0", TDM_ERROR_COMPILE,
+            "cuda:0|.cl does not compile|identifier \"simulated\" is undefined");
+    refused("builtins=0", TDM_ERROR_UNAVAILABLE,
+            "libnvrtc-builtins.so|install it|LD_LIBRARY_PATH");
+    snprintf(machine, sizeof machine, "nvrtc=%d", major - 1);
+    refused(machine, TDM_ERROR_UNAVAILABLE,
+            "NVRTC at |libnvrtc.so.%d|is of major version %d|needs %d|install the CUDA %d toolkit",
+            major, major - 1, major, major);
+    snprintf(machine, sizeof machine, "runtime=%d", CUDART_VERSION - 1000);
+    refused(machine, TDM_ERROR_UNAVAILABLE,
+            "CUDA runtime at |libcudart.so.%d|is of major version %d|needs %d|install the CUDA %d",
+            major, major - 1, major, major);
+    refused("fail=nvrtcGetNumSupportedArchs:1+:11", TDM_ERROR_BACKEND, "NVRTC does not tell");
+    CHECK(change_all(NULL) == 0, "something was kept");
+}
+
+/* cuBLASLt of another major version: products by the builtin kernel, or a refusal with words. */
+Test(kept, another_cublas) {
+    char machine[64];
+    const int major = CUDART_VERSION / 1000;
+    make_folder("cublas");
+    snprintf(machine, sizeof machine, "fail=cublasLtGetVersion:1+:%d", (major - 1) * 10000);
+    on_machine(machine);
+    CHECK(out->status == TDM_OK && out->right, "%s", out->message);
+    setenv("TANDEM_BLAS", "cublas", 1);
+    refused(machine, TDM_ERROR_UNAVAILABLE,
+            "TANDEM_BLAS|cuBLASLt at |is of major version %d|needs %d|install", major - 1, major);
+    unsetenv("TANDEM_BLAS");
+}
