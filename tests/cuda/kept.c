@@ -208,7 +208,7 @@ Test(kept, cubins) {
     succeeds("devices=2", 0);
     CHECK(out->loaded == programs, "%lu were loaded", out->loaded);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        change_all(changes[i]);
+        CHECK(change_all(changes[i]) == programs, "change %zu: other files than before", i);
         succeeds("devices=2", programs);
         CHECK(change_all(NULL) == programs, "change %zu: other files than before", i);
         succeeds("devices=2", 0);
@@ -269,8 +269,7 @@ Test(kept, refusals) {
     refused("kernel_threads=16", TDM_ERROR_UNSUPPORTED, "cuda:0|lanes asked for|allow 16");
     refused("compiles=0", TDM_ERROR_COMPILE,
             "cuda:0|.cl does not compile|identifier \"simulated\" is undefined");
-    refused("builtins=0", TDM_ERROR_UNAVAILABLE,
-            "libnvrtc-builtins.so|install it|LD_LIBRARY_PATH");
+    refused("builtins=0", TDM_ERROR_UNAVAILABLE, "libnvrtc-builtins.so|install it|LD_LIBRARY_PATH");
     snprintf(machine, sizeof machine, "nvrtc=%d", major - 1);
     refused(machine, TDM_ERROR_UNAVAILABLE,
             "NVRTC at |libnvrtc.so.%d|is of major version %d|needs %d|install the CUDA %d toolkit",

@@ -37,7 +37,9 @@ static void works(small *s) {
  */
 
 /* All that the device has is taken, but for so many bytes. */
-static void leave(int device, size_t bytes) { cuda_sim_limit(device, cuda_sim_memory(device) + bytes); }
+static void leave(int device, size_t bytes) {
+    cuda_sim_limit(device, cuda_sim_memory(device) + bytes);
+}
 
 static uint64_t cached(tdm_device *device) {
     tdm_memory_stats stats = {0};
@@ -80,8 +82,7 @@ Test(traps, pool_gives_back) {
     }
     for (int i = 0; i < 2; i++)
         tdm_buffer_release(halves[i]);
-    CHECK(cached(s.device) == 8 * MIB, "%llu bytes are kept",
-          (unsigned long long)cached(s.device));
+    CHECK(cached(s.device) == 8 * MIB, "%llu bytes are kept", (unsigned long long)cached(s.device));
     cuda_sim_heal();
     OK(tdm_buffer_create(s.device, 8 * MIB, &whole));
     CHECK(cuda_sim_calls("cudaMalloc") == 2 && cuda_sim_calls("cudaFree") == 2, "%lu and %lu calls",
@@ -131,7 +132,7 @@ Test(traps, scratch_runs_out) {
     tdm_buffer_release(kept);
     OK(tdm_row_norm(s.queue, TDM_NORM_L2, &x, &out));
     OK(tdm_buffer_read(s.queue, buffers[1], 0, &norm, sizeof norm));
-    CHECK(norm == 1024, "norm %g", (double)norm);
+    CHECK(norm > 1023.99f && norm < 1024.01f, "norm %g", (double)norm);
     CHECK(cuda_sim_calls("cudaMalloc") == 3, "%lu calls", cuda_sim_calls("cudaMalloc"));
     for (int i = 0; i < 2; i++)
         tdm_buffer_release(buffers[i]);
