@@ -146,6 +146,11 @@ tdm_status tdmi_nvrtc_open(void) TDM_MUST_USE;
 tdm_status tdmi_cublaslt_open(void) TDM_MUST_USE;
 tdm_status tdmi_cublas_open(void) TDM_MUST_USE;
 
+/* NVRTC looks for its library of builtins where the system looks, and not beside itself. One that
+ * is beside it is opened by this, and the loader then gives NVRTC what is open already. After
+ * tdmi_nvrtc_open succeeded; any thread. */
+void tdmi_nvrtc_open_builtins(void);
+
 /* Asks libcudart for the driver's functions; needs a driver. Makes no context. Any thread. */
 tdm_status tdmi_cudrv_open(void) TDM_MUST_USE;
 

@@ -32,18 +32,19 @@ static tdm_status no_device(cudaError_t error) {
 }
 
 /* Says whether there is a driver, and how new: the error of cudaGetDeviceCount is the same for an
- * old one and none at all. */
-static tdm_status find_driver(void) {
+ * old one and none at all. *error: the one to give advice for. */
+static tdm_status find_driver(cudaError_t *error) {
     int runtime = 0;
     (void)tdmi_cuda_succeeds(tdmi_cudart.cudaRuntimeGetVersion(&runtime));
-    cudaError_t error = tdmi_cudart.cudaDriverGetVersion(&driver_version);
-    if (error != cudaSuccess) return no_device(error);
+    *error = tdmi_cudart.cudaDriverGetVersion(&driver_version);
+    if (*error != cudaSuccess) return no_device(*error);
     if (driver_version == 0) {
         int count = 0;
-        error = tdmi_cudart.cudaGetDeviceCount(&count);
-        (void)tdmi_cuda_succeeds(error);
-        if (error == cudaErrorStubLibrary) return no_device(error);
+        *error = tdmi_cudart.cudaGetDeviceCount(&count);
+        (void)tdmi_cuda_succeeds(*error);
+        if (*error == cudaErrorStubLibrary) return no_device(*error);
     }
+    *error = cudaErrorInsufficientDriver;
     if (driver_version == 0)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
                          "there is no NVIDIA driver (libcuda.so.1 was not found): install one that "
@@ -55,7 +56,17 @@ static tdm_status find_driver(void) {
                          "update the driver, or build with the toolkit of CUDA %d",
                          driver_version / 1000, driver_version % 1000 / 10, runtime / 1000,
                          runtime % 1000 / 10, driver_version / 1000);
+    *error = cudaSuccess;
     return TDM_OK;
+}
+
+/* How many devices there are, at least one. */
+static tdm_status find_devices(int *count, cudaError_t *error) {
+    *count = 0;
+    TDMI_TRY(find_driver(error));
+    *error = tdmi_cudart.cudaGetDeviceCount(count);
+    if (*error == cudaSuccess && *count <= 0) *error = cudaErrorNoDevice;
+    return *error == cudaSuccess ? TDM_OK : no_device(*error);
 }
 
 /* One device that cannot be described must not hide the others. */
@@ -77,11 +88,9 @@ static void describe(int ordinal) {
 tdm_status tdmi_cuda_load(void) {
     if (records) return TDM_OK;
     TDMI_TRY(tdmi_cudart_open());
-    TDMI_TRY(find_driver());
-    int count = 0;
-    cudaError_t error = tdmi_cudart.cudaGetDeviceCount(&count);
-    if (error != cudaSuccess || count <= 0)
-        return no_device(error == cudaSuccess ? cudaErrorNoDevice : error);
+    int count;
+    cudaError_t error;
+    TDMI_TRY(find_devices(&count, &error));
     records = calloc((size_t)count, sizeof *records);
     if (!records)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "no memory to list %d CUDA devices", count);
@@ -178,13 +187,9 @@ tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts) {
 
 void tdmi_cuda_diagnose(void) {
     if (tdmi_cudart_open() == TDM_OK) {
-        tdm_status status = find_driver();
-        int count = 0;
-        if (status == TDM_OK) {
-            cudaError_t error = tdmi_cudart.cudaGetDeviceCount(&count);
-            if (error != cudaSuccess || count <= 0)
-                status = no_device(error == cudaSuccess ? cudaErrorNoDevice : error);
-        }
+        int count;
+        cudaError_t error;
+        tdm_status status = find_devices(&count, &error);
         /* Entries from the first bad one on are passed over in silence: the variable is shown. */
         const char *visible = getenv("CUDA_VISIBLE_DEVICES");
         char detail[512], version[64];
@@ -193,8 +198,7 @@ void tdmi_cuda_diagnose(void) {
                  visible ? "; CUDA_VISIBLE_DEVICES is \"" : "", visible ? visible : "",
                  visible ? "\"" : "");
         tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, status == TDM_OK, "NVIDIA driver",
-                      status == TDM_OK ? detail : tdm_last_error(),
-                      status == TDM_OK ? "" : "install or update the NVIDIA driver");
+                      status == TDM_OK ? detail : tdm_last_error(), tdmi_cuda_advice(error));
     } else {
         tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, "NVIDIA driver",
                       "not looked for, because the CUDA runtime cannot be used",

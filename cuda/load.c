@@ -1,8 +1,10 @@
 /* Opening the toolkit's libraries at run time: exactly the major version the headers were of. */
 #include "cuda_backend.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 tdmi_cudart_api tdmi_cudart;
 tdmi_cudrv_api tdmi_cudrv;
@@ -89,6 +91,21 @@ tdm_status tdmi_nvrtc_open(void) {
     int major = 0, minor = 0;
     if (tdmi_nvrtc.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) major = 0;
     return check_major(&nvrtc_library, major, CUDA_MAJOR, toolkit_advice);
+}
+
+static void open_builtins(void) {
+    int major = 0, minor = 0;
+    const char *slash = strrchr(nvrtc_library.found, '/');
+    if (!slash || tdmi_nvrtc.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) return;
+    char path[640];
+    snprintf(path, sizeof path, "%.*s/libnvrtc-builtins.so.%d.%d",
+             (int)(slash - nvrtc_library.found), nvrtc_library.found, major, minor);
+    (void)dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+void tdmi_nvrtc_open_builtins(void) {
+    static pthread_once_t builtins_once = PTHREAD_ONCE_INIT;
+    pthread_once(&builtins_once, open_builtins);
 }
 
 tdm_status tdmi_cublaslt_open(void) {

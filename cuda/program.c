@@ -53,11 +53,12 @@ static tdm_status compile_failure(nvrtcProgram program, nvrtcResult result, cons
     const char *error = tdmi_nvrtc.nvrtcGetErrorString(result);
     tdm_status status;
     if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE || strstr(text, "nvrtc-builtins"))
-        status = tdmi_fail(TDM_ERROR_UNAVAILABLE,
-                           "%s: %s: NVRTC did not find its library libnvrtc-builtins.so, of the "
-                           "same version, beside itself: install it (it comes with NVRTC) or add "
-                           "its directory to LD_LIBRARY_PATH; %s",
-                           file, error, text);
+        status =
+            tdmi_fail(TDM_ERROR_UNAVAILABLE,
+                      "%s: %s: NVRTC did not find its library libnvrtc-builtins.so, of the "
+                      "same version: install it beside libnvrtc.so (it comes with NVRTC) or add "
+                      "its directory to LD_LIBRARY_PATH; %s",
+                      file, error, text);
     else if (result == NVRTC_ERROR_COMPILATION)
         status = tdmi_fail(TDM_ERROR_COMPILE, "%s does not compile: %s", file, text);
     else
@@ -114,6 +115,7 @@ static tdm_status compile(tdmi_bdevice *device, const tdmi_program_source *sourc
                           tdmi_blob *image) {
     compile_target target;
     TDMI_TRY(tdmi_nvrtc_open());
+    tdmi_nvrtc_open_builtins();
     TDMI_TRY(choose_target(device->capability, &target));
     size_t dialect = strlen(tdmi_dialect_cuda), kernel = strlen(source->text);
     char *text = malloc(dialect + kernel + 2);

@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,16 @@ static void *open_anywhere(tdmi_library *library) {
     return handle;
 }
 
+/* A file of that name that is another library, or of another version. */
+static void add_missing(tdmi_library *library, void *handle, const char *symbol) {
+    struct link_map *map = NULL;
+    char reason[512];
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) map = NULL;
+    snprintf(reason, sizeof reason, "%.380s has no function %.100s", map ? map->l_name : "it",
+             symbol);
+    add_reason(library, reason, "");
+}
+
 /* Which file a symbol of the library lives in, for people. */
 static void remember_path(tdmi_library *library, void *symbol) {
     Dl_info info;
@@ -68,7 +79,7 @@ static void open_once(tdmi_library *library, const tdmi_symbol *symbols, size_t 
     for (size_t i = 0; i < count; i++) {
         void *symbol = dlsym(handle, symbols[i].name);
         if (!symbol && !symbols[i].optional) {
-            add_reason(library, "it has no function ", symbols[i].name);
+            add_missing(library, handle, symbols[i].name);
             return;
         }
         memcpy(symbols[i].address, &symbol, sizeof symbol);

@@ -5,8 +5,9 @@
 /* TEST_PROBE, TEST_LIBRARY, TEST_SOURCE (the repository), TEST_SCRATCH (a folder of the tests'
  * own), TEST_ICD_NONE / _POCL / _BROKEN (folders of .icd files); TEST_PROGRAM where the program
  * `tandem` is built; TEST_HAS_OPENCL and TEST_HAS_CUDA 1 or 0; where the cuda backend is built,
- * TEST_NVML_SIM (a folder of folders with stand-ins) and TEST_USAGE_PROBE; where opencl is too,
- * TEST_OPENCL_SIM and TEST_CUDA_SIM (folders of stand-ins). */
+ * TEST_NVML_SIM (a folder of folders with stand-ins), TEST_USAGE_PROBE, TEST_CUDA_SIM (a folder of
+ * stand-ins) and TEST_CUDA_MAJOR, and where NVIDIA's own NVRTC is, TEST_NVRTC, TEST_NVRTC_BUILTINS
+ * and TEST_NVRTC_BUILTINS_NAME; where opencl is too, TEST_OPENCL_SIM (another folder). */
 
 #define ICD_NONE "OCL_ICD_VENDORS=" TEST_ICD_NONE
 #define ICD_POCL "OCL_ICD_VENDORS=" TEST_ICD_POCL
