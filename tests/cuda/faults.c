@@ -48,7 +48,6 @@ static const struct {
     {"cudaGetDeviceCount", "later calls are of the diagnostics, which tell it", true},
     {"cudaMemGetInfo", "free memory is unknown", false},
     {"cuCtxGetCurrent", "free memory is unknown; when giving back nobody to tell", true},
-    {"cuCtxSetCurrent", "free memory is unknown", false},
     {"cuCtxPushCurrent", "when giving back nobody to tell", true},
     {"cuCtxPopCurrent", "nobody to tell", false},
     {"cudaDeviceCanAccessPeer", "the copy goes through host memory", false},
