@@ -1,9 +1,11 @@
 /* The machine's CBLAS (OpenBLAS, BLIS, MKL or the reference), opened at run time. */
+#define _GNU_SOURCE
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "backend.h"
+#include "env.h"
 
 /* The CBLAS interface (BLAS Technical Forum 2001) with 32-bit integers. */
 enum { CBLAS_ROW_MAJOR = 101, CBLAS_NO_TRANS = 111, CBLAS_TRANS = 112 };
@@ -30,10 +32,27 @@ static const tdmi_symbol symbols[] = {
 };
 enum { SYMBOL_COUNT = sizeof symbols / sizeof *symbols };
 
-/* Held for writing while OpenBLAS, whose number of threads is global, is set to one thread. */
-static pthread_rwlock_t thread_setting = PTHREAD_RWLOCK_INITIALIZER;
+/* Held for reading by products; for writing while OpenBLAS, whose number of threads is global, is
+ * set to one thread, and from the process's end on. Writers first, or products without a pause
+ * would keep the process from ending. */
+static pthread_rwlock_t thread_setting = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
-tdm_status tdmi_cblas_open(void) { return tdmi_library_open(&library, symbols, SYMBOL_COUNT); }
+/* When the process ends OpenBLAS takes itself down, and a product that another thread is in crashes:
+ * it is waited for, and the next one waits for ever. The thread that ends the process is refused
+ * the lock, which it has, and goes on. */
+static void hold_products(void) {
+    if (!tdmi_forked) (void)pthread_rwlock_wrlock(&thread_setting);
+}
+
+static pthread_once_t holding = PTHREAD_ONCE_INIT;
+static void hold_at_exit(void) { (void)atexit(hold_products); }
+
+/* Registered after OpenBLAS was opened, this runs before what that does at the end. */
+tdm_status tdmi_cblas_open(void) {
+    TDMI_TRY(tdmi_library_open(&library, symbols, SYMBOL_COUNT));
+    pthread_once(&holding, hold_at_exit);
+    return TDM_OK;
+}
 
 void tdmi_cblas_diagnose(void) { tdmi_library_diagnose(&library, symbols, SYMBOL_COUNT); }
 
@@ -102,18 +121,18 @@ static bool thread_per_product(const tdmi_host_gemm *gemm) {
 
 void tdmi_cblas_gemm(const tdmi_host_gemm *gemm) {
     if (!thread_per_product(gemm)) {
-        pthread_rwlock_rdlock(&thread_setting);
+        bool locked = pthread_rwlock_rdlock(&thread_setting) == 0;
         for (int64_t i = 0; i < gemm->batch; i++)
             product(gemm, i);
-        pthread_rwlock_unlock(&thread_setting);
+        if (locked) pthread_rwlock_unlock(&thread_setting);
         return;
     }
     uint32_t parts = (uint32_t)tdmi_worker_count() * 8;
     if ((int64_t)parts > gemm->batch) parts = (uint32_t)gemm->batch;
-    pthread_rwlock_wrlock(&thread_setting);
+    bool locked = pthread_rwlock_wrlock(&thread_setting) == 0;
     int before = openblas_get_num_threads();
     openblas_set_num_threads(1);
     tdmi_parallel(parts, run_share, &(batch_share){gemm, parts}, gemm->next);
     openblas_set_num_threads(before);
-    pthread_rwlock_unlock(&thread_setting);
+    if (locked) pthread_rwlock_unlock(&thread_setting);
 }

@@ -105,8 +105,11 @@ Test(drivers, ending) {
         const char *changes[] = {ICD_POCL, CACHE, NULL};
         probe(changes, "exit", devices[i]);
         CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
-        probe(changes, "thread", devices[i]);
-        CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
+        /* whether the end comes in the middle of a product is chance */
+        for (int turn = 0; turn < (i == 0 ? 20 : 1); turn++) {
+            probe(changes, "thread", devices[i]);
+            CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
+        }
     }
 }
 
