@@ -1,0 +1,81 @@
+/* What the runtime's error numbers become: the status, and words that say what to do. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <driver_types.h>
+
+#include "control.h"
+#include "support/check.h"
+#include "traps.h"
+#include <tandem/tandem.h>
+
+TestSuite(statuses, .init = traps_begin, .fini = traps_end);
+
+static const struct {
+    int error;
+    tdm_status status;
+    const char *words;
+} rows[] = {
+    {cudaErrorMemoryAllocation, TDM_ERROR_OUT_OF_MEMORY, "out of memory|error 2"},
+    {cudaErrorNotSupported, TDM_ERROR_UNSUPPORTED, "error 801"},
+    {cudaErrorNoKernelImageForDevice, TDM_ERROR_COMPILE, "error 209"},
+    {cudaErrorUnsupportedPtxVersion, TDM_ERROR_COMPILE, "error 222"},
+    {cudaErrorUnknown, TDM_ERROR_BACKEND, "error 999"},
+    {cudaErrorInsufficientDriver, TDM_ERROR_UNAVAILABLE, "install or update the NVIDIA driver"},
+    {cudaErrorCallRequiresNewerDriver, TDM_ERROR_UNAVAILABLE, "update the NVIDIA driver"},
+    {cudaErrorStubLibrary, TDM_ERROR_UNAVAILABLE, "stubs directory out of LD_LIBRARY_PATH"},
+    {cudaErrorNoDevice, TDM_ERROR_UNAVAILABLE, "CUDA_VISIBLE_DEVICES|nvidia-smi"},
+    {cudaErrorSystemDriverMismatch, TDM_ERROR_UNAVAILABLE, "restart the machine"},
+    {cudaErrorSystemNotReady, TDM_ERROR_UNAVAILABLE, "nvidia-fabricmanager"},
+    {cudaErrorCompatNotSupportedOnDevice, TDM_ERROR_UNAVAILABLE, "forward-compatibility package"},
+    {cudaErrorDevicesUnavailable, TDM_ERROR_UNAVAILABLE, "holds the device exclusively"},
+    {cudaErrorInitializationError, TDM_ERROR_UNAVAILABLE, "kernel module is loaded"},
+    {cudaErrorOperatingSystem, TDM_ERROR_UNAVAILABLE, "kernel module is loaded"},
+    {cudaErrorDeviceNotLicensed, TDM_ERROR_UNAVAILABLE, "licence"},
+    {cudaErrorMpsServerNotReady, TDM_ERROR_UNAVAILABLE, "MPS"},
+    /* the last: the device is lost */
+    {cudaErrorLaunchTimeout, TDM_ERROR_DEVICE_LOST, "error 702"},
+};
+
+Test(statuses, of_errors) {
+    tdm_device *device = NULL;
+    tdm_queue *queue = NULL;
+    if (!OK(tdm_device_open("cuda:0", &device))) return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        check_case("error %d", rows[i].error);
+        cuda_sim_fail("cudaStreamCreateWithFlags", 1, false, rows[i].error);
+        REFUSED(tdm_queue_create(device, 0, &queue), rows[i].status, rows[i].words);
+        CHECK(cuda_sim_failures() == 1 && !queue, "%lu failures", cuda_sim_failures());
+        cuda_sim_heal();
+    }
+    tdm_device_release(device);
+}
+
+/* Fills of every period, of more rows than one call sets, in patterns that repeat a shorter one. */
+Test(statuses, fills) {
+    enum { SIZE = 200000 / 16 * 16 };
+    tdm_device *device = NULL;
+    tdm_queue *queue = NULL;
+    tdm_buffer *buffer = NULL;
+    unsigned char *got = malloc(SIZE);
+    if (!OK(tdm_device_open("cuda:1", &device)) || !OK(tdm_queue_create(device, 0, &queue)) ||
+        !OK(tdm_buffer_create(device, SIZE, &buffer)))
+        return;
+    for (size_t period = 1; period <= 16; period *= 2) {
+        unsigned char pattern[16];
+        for (size_t i = 0; i < sizeof pattern; i++)
+            pattern[i] = (unsigned char)(100 + period + i % period);
+        check_case("period %zu", period);
+        OK(tdm_buffer_fill(queue, buffer, 0, SIZE, pattern, sizeof pattern));
+        OK(tdm_buffer_read(queue, buffer, 0, got, SIZE));
+        size_t wrong = 0;
+        while (wrong < SIZE && got[wrong] == pattern[wrong % 16])
+            wrong++;
+        CHECK(wrong == SIZE, "byte %zu is %d", wrong, got[wrong]);
+    }
+    free(got);
+    tdm_buffer_release(buffer);
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+}
