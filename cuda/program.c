@@ -140,11 +140,16 @@ static cudaError_t find_kernel(cudaLibrary_t library, const char *entry, cudaKer
     return tdmi_cudart.cudaLibraryGetKernel(kernel, library, prefixed);
 }
 
-/* The last argument is a struct by value: host and device must see the same one. */
+/* The last argument is a struct by value: host and device must see the same one. Drivers before
+ * CUDA 12.4 cannot tell. */
 static tdm_status check_struct(const tdmi_program_source *source, cudaKernel_t kernel) {
     size_t offset = 0, size = 0;
     cudaError_t error = tdmi_cudart.cudaFuncGetParamInfo((const void *)kernel,
                                                          (size_t)source->buffers, &offset, &size);
+    if (error == cudaErrorCallRequiresNewerDriver || error == cudaErrorNotSupported) {
+        (void)tdmi_cuda_succeeds(error);
+        return TDM_OK;
+    }
     if (error != cudaSuccess) return tdmi_cuda_fail(error, "cudaFuncGetParamInfo");
     if (size == source->args_size) return TDM_OK;
     return tdmi_fail(TDM_ERROR_COMPILE,

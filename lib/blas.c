@@ -23,10 +23,11 @@ static tdm_status attach(tdm_queue *queue, tdmi_attached_blas *slot, const tdmi_
 
 /* With the epilogue if that is wanted and the provider takes it, else without. */
 static bool ask(const tdmi_attached_blas *slot, const tdmi_gemm *gemm, bool may_fuse, bool *fused) {
-    bool has_epilogue = gemm->bias || gemm->activation != TDM_ACTIVATION_NONE;
-    *fused = (may_fuse || !has_epilogue) && slot->blas->supports(slot->state, gemm);
+    *fused = false;
+    if (!gemm->bias && gemm->activation == TDM_ACTIVATION_NONE)
+        return slot->blas->supports(slot->state, gemm);
+    *fused = may_fuse && slot->blas->supports(slot->state, gemm);
     if (*fused) return true;
-    if (!has_epilogue) return false;
     tdmi_gemm plain = *gemm;
     plain.bias = NULL;
     plain.activation = TDM_ACTIVATION_NONE;

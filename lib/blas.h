@@ -8,8 +8,8 @@
  * the builtin kernel. */
 typedef struct tdmi_blas_choice {
     tdmi_attached_blas *provider;
-    int index; /* of the provider in the device's list */
-    bool fused;
+    int index;  /* of the provider in the device's list */
+    bool fused; /* there is an epilogue, and it does that too */
 } tdmi_blas_choice;
 
 /* The first provider of the queue's device that supports the product, in its order, or the one that

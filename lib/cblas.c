@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "backend.h"
 #include "env.h"
@@ -37,22 +38,23 @@ enum { SYMBOL_COUNT = sizeof symbols / sizeof *symbols };
  * would keep the process from ending. */
 static pthread_rwlock_t thread_setting = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
-/* When the process ends OpenBLAS takes itself down, and a product that another thread is in crashes:
- * it is waited for, and the next one waits for ever. The thread that ends the process is refused
- * the lock, which it has, and goes on. */
-static void hold_products(void) {
-    if (!tdmi_forked) (void)pthread_rwlock_wrlock(&thread_setting);
+static _Thread_local bool in_product;
+
+/* When the process ends OpenBLAS takes itself down, and a product that another thread is in
+ * crashes: it is waited for, within reason, and the next one waits for ever. The thread that ends
+ * the process is refused the lock, which it has, and goes on; one that ends it from inside a
+ * product, in a signal handler, waits for nobody. As a destructor this comes after the program's
+ * own, which may join threads that still multiply, and before those of libraries opened later than
+ * this one. */
+__attribute__((destructor)) static void hold_products(void) {
+    enum { SECONDS = 5 };
+    struct timespec until;
+    if (tdmi_forked || in_product || clock_gettime(CLOCK_REALTIME, &until) != 0) return;
+    until.tv_sec += SECONDS;
+    (void)pthread_rwlock_timedwrlock(&thread_setting, &until);
 }
 
-static pthread_once_t holding = PTHREAD_ONCE_INIT;
-static void hold_at_exit(void) { (void)atexit(hold_products); }
-
-/* Registered after OpenBLAS was opened, this runs before what that does at the end. */
-tdm_status tdmi_cblas_open(void) {
-    TDMI_TRY(tdmi_library_open(&library, symbols, SYMBOL_COUNT));
-    pthread_once(&holding, hold_at_exit);
-    return TDM_OK;
-}
+tdm_status tdmi_cblas_open(void) { return tdmi_library_open(&library, symbols, SYMBOL_COUNT); }
 
 void tdmi_cblas_diagnose(void) { tdmi_library_diagnose(&library, symbols, SYMBOL_COUNT); }
 
@@ -119,7 +121,7 @@ static bool thread_per_product(const tdmi_host_gemm *gemm) {
            openblas_set_num_threads && openblas_get_num_threads;
 }
 
-void tdmi_cblas_gemm(const tdmi_host_gemm *gemm) {
+static void multiply(const tdmi_host_gemm *gemm) {
     if (!thread_per_product(gemm)) {
         bool locked = pthread_rwlock_rdlock(&thread_setting) == 0;
         for (int64_t i = 0; i < gemm->batch; i++)
@@ -135,4 +137,10 @@ void tdmi_cblas_gemm(const tdmi_host_gemm *gemm) {
     tdmi_parallel(parts, run_share, &(batch_share){gemm, parts}, gemm->next);
     openblas_set_num_threads(before);
     if (locked) pthread_rwlock_unlock(&thread_setting);
+}
+
+void tdmi_cblas_gemm(const tdmi_host_gemm *gemm) {
+    in_product = true;
+    multiply(gemm);
+    in_product = false;
 }

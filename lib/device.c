@@ -1,4 +1,5 @@
 /* Devices: listing, opening, reference counts, memory statistics. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,8 +239,9 @@ tdm_status tdmi_device_result(tdm_device *device, tdm_status status) {
     if (status != TDM_ERROR_DEVICE_LOST) return status;
     atomic_store(&device->lost, true);
     /* A driver's message does not say which device, and a program may use several. */
-    const char *id = device->facts->info.id;
-    return strstr(tdm_last_error(), id) ? status : tdmi_fail_in(status, "%s is lost", id);
+    const char *id = device->facts->info.id, *named = strstr(tdm_last_error(), id);
+    bool told = named && !isdigit((unsigned char)named[strlen(id)]);
+    return told ? status : tdmi_fail_in(status, "%s is lost", id);
 }
 
 tdm_status tdm_device_get_memory_stats(tdm_device *device, tdm_memory_stats *stats) {

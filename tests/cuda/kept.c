@@ -269,6 +269,7 @@ Test(kept, refusals) {
     refused("capability=50", TDM_ERROR_UNSUPPORTED,
             "cuda:0|compute capability 7.5 and newer|has 5.0|older CUDA toolkit");
     refused("kernel_threads=16", TDM_ERROR_UNSUPPORTED, "cuda:0|lanes asked for|allow 16");
+    refused("skew=8", TDM_ERROR_COMPILE, "cuda:0|struct of arguments|bytes on the host");
     refused("compiles=0", TDM_ERROR_COMPILE,
             "cuda:0|.cl does not compile|identifier \"simulated\" is undefined");
     refused("builtins=0", TDM_ERROR_UNAVAILABLE, "libnvrtc-builtins.so|install it|LD_LIBRARY_PATH");

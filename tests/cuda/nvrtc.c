@@ -36,13 +36,15 @@ bool nvrtc_open(int *major, int *minor) {
     do {                                                                                           \
         void *symbol = dlsym(handle, #name);                                                       \
         if (!symbol) {                                                                             \
-            printf("skipped: NVRTC has no function %s\n", #name);                                  \
-            return false;                                                                          \
+            printf("FAILED: NVRTC has no function %s\n", #name);                                   \
+            exit(1);                                                                               \
         }                                                                                          \
         memcpy(&nvrtc.name, &symbol, sizeof symbol);                                               \
     } while (0);
     TDMI_NVRTC_LIST(LOAD)
-    return nvrtc.nvrtcVersion(major, minor) == NVRTC_SUCCESS;
+    if (nvrtc.nvrtcVersion(major, minor) == NVRTC_SUCCESS) return true;
+    printf("FAILED: NVRTC does not tell its version\n");
+    exit(1);
 }
 
 static char *take_log(nvrtcProgram program) {

@@ -177,18 +177,20 @@ static cudaLibrary_t load(cudaKernel_t *kernel) {
     return library;
 }
 
+static const tdm_elementwise_args sixteen_threes = {.rows = 1,
+                                                    .cols = 16,
+                                                    .chunk = 16,
+                                                    .chunks = 1,
+                                                    .unit_stride = 1,
+                                                    .inner_stride = {1, 1, 1},
+                                                    .alpha = {.f32 = 3}};
+
 /* What a launch is checked for, and that it does run the kernel. */
 Test(simulator, launching) {
     cudaKernel_t kernel;
     cudaLibrary_t library = load(&kernel);
     const void *function = (const void *)kernel;
-    tdm_elementwise_args args = {.rows = 1,
-                                 .cols = 16,
-                                 .chunk = 16,
-                                 .chunks = 1,
-                                 .unit_stride = 1,
-                                 .inner_stride = {1, 1, 1},
-                                 .alpha = {.f32 = 3}};
+    tdm_elementwise_args args = sixteen_threes;
     void *none = host, *buffers[] = {&memory, &args}, *on_host[] = {&none, &args};
     dim3 one = {1, 1, 1}, two = {1, 2, 1}, lanes = {64, 1, 1}, few = {32, 1, 1}, no = {0, 1, 1};
     FINE(cudaLaunchKernel(function, one, lanes, buffers, 0, stream));
@@ -217,13 +219,7 @@ Test(simulator, writing_outside) {
     cudaLibrary_t library = load(&kernel);
     char *small;
     FINE(cudaMalloc((void **)&small, 60));
-    tdm_elementwise_args args = {.rows = 1,
-                                 .cols = 16,
-                                 .chunk = 16,
-                                 .chunks = 1,
-                                 .unit_stride = 1,
-                                 .inner_stride = {1, 1, 1},
-                                 .alpha = {.f32 = 3}};
+    tdm_elementwise_args args = sixteen_threes;
     void *buffers[] = {&small, &args};
     dim3 one = {1, 1, 1}, lanes = {64, 1, 1};
     FINE(cudaLaunchKernel((const void *)kernel, one, lanes, buffers, 0, stream));

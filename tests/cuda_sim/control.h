@@ -10,9 +10,10 @@
  *   nvrtc=13 architectures=75,90 builtins=1       of the compiler
  *   compiles=1                                    0: it finds an error in every program
  *   kernel_threads=1024                           that a kernel can have in a block at most
+ *   skew=BYTES                                    structs of arguments seem so much larger to it
  *   delay=MICROSECONDS                            work is held up for so long, now and then
  *   fail=FUNCTION:N[+]:ERROR                      the Nth call (and all after it) gives that error
- *   reports=abort|count                           what follows a report; abort unless said
+ *   reports=count                                 reports are counted, and do not end the process
  *   leaks=1                                       whatever is alive at exit is reported
  *
  * A report is a defect of the caller that a real driver might forgive: it goes to stderr, and the
@@ -31,8 +32,6 @@ typedef enum cuda_sim_kind {
     CUDA_SIM_EVENT,
     CUDA_SIM_LIBRARY,
     CUDA_SIM_KERNEL,
-    CUDA_SIM_GRAPH,
-    CUDA_SIM_GRAPH_EXEC,
     CUDA_SIM_PROGRAM,
     CUDA_SIM_LT_HANDLE,
     CUDA_SIM_LT_OPERATION,

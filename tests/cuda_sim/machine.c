@@ -125,6 +125,8 @@ static void set(const char *word, const char *key, const char *value) {
         machine.peers = number_of(word, value) != 0;
     else if (strcmp(key, "kernel_threads") == 0)
         machine.kernel_threads = (int)number_of(word, value);
+    else if (strcmp(key, "skew") == 0)
+        machine.skew = (int)number_of(word, value);
     else if (strcmp(key, "delay") == 0)
         machine.delay = (unsigned)number_of(word, value);
     else if (strcmp(key, "fail") == 0)

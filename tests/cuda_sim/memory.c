@@ -175,10 +175,10 @@ int sim_allocate_pinned(size_t size, void **address) {
 /* Work in flight is waited for, as the driver does when memory is freed, and told: memory whose
  * pages a pool gave out again would not have been. */
 static void wait_for_work(const sim_block *block, const char *function) {
-    if (!__atomic_load_n(&block->pending, __ATOMIC_SEQ_CST)) return;
+    if (!__atomic_load_n(&block->pending, __ATOMIC_ACQUIRE)) return;
     bool lost = block->device && sim_sticky(&block->device->context);
     if (!lost) sim_report("%s: memory is freed while work that uses it is in flight", function);
-    while (__atomic_load_n(&block->pending, __ATOMIC_SEQ_CST))
+    while (__atomic_load_n(&block->pending, __ATOMIC_ACQUIRE))
         usleep(50);
 }
 
@@ -253,10 +253,10 @@ bool sim_is_device_address(const void *address) {
     return false;
 }
 
-void sim_hold(sim_block *block) { (void)__atomic_add_fetch(&block->pending, 1, __ATOMIC_SEQ_CST); }
+void sim_hold(sim_block *block) { (void)__atomic_add_fetch(&block->pending, 1, __ATOMIC_RELAXED); }
 
 void sim_release(sim_block *block) {
-    (void)__atomic_sub_fetch(&block->pending, 1, __ATOMIC_SEQ_CST);
+    (void)__atomic_sub_fetch(&block->pending, 1, __ATOMIC_RELEASE);
 }
 
 size_t sim_alive_blocks(cuda_sim_kind kind) {

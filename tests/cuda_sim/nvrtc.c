@@ -358,7 +358,8 @@ nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
         return NVRTC_SUCCESS; /* as the real one, which writes nothing */
     }
     sim_image image = program->image;
-    /* Its table of segments, without entries, is at the end, so that a part of it is known as one. */
+    /* Its table of segments, without entries, is at the end, so that a part of it is known as one.
+     */
     uint64_t end = sizeof image;
     memcpy(image.elf, elf_header, sizeof elf_header);
     memcpy(image.elf + 32, &end, sizeof end);

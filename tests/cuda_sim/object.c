@@ -17,8 +17,6 @@ static const char *const kind_names[CUDA_SIM_KINDS] = {
     "event",
     "library",
     "kernel",
-    "graph",
-    "executable graph",
     "NVRTC program",
     "cuBLASLt handle",
     "cuBLASLt operation",

@@ -136,7 +136,8 @@ cudaError_t cudaFuncGetParamInfo(const void *function, size_t index, size_t *off
     size_t buffers = (size_t)kernel_list[kernel->number].buffers;
     if (index > buffers) END(cudaErrorInvalidValue);
     *offset = index * sizeof(void *);
-    *size = index < buffers ? sizeof(void *) : kernel_list[kernel->number].args_size;
+    *size = index < buffers ? sizeof(void *)
+                            : kernel_list[kernel->number].args_size + (size_t)sim_get()->skew;
     return cudaSuccess;
 }
 

@@ -65,7 +65,6 @@ typedef struct sim_device {
     int number; /* of the machine; CUDA_VISIBLE_DEVICES may show it under another ordinal */
     char name[128];
     unsigned char uuid[16];
-    bool has_pci;
     unsigned domain, bus, slot;
     int capability;
     size_t memory, used; /* bytes */
@@ -86,6 +85,7 @@ typedef struct sim_machine {
     bool stub;                                 /* the driver found is the toolkit's stub library */
     unsigned delay;                            /* microseconds that work may be held up for */
     bool peers;                                /* devices see each other's memory */
+    int skew;                                  /* bytes that structs of arguments seem larger */
     int kernel_threads;                        /* the most that a kernel may have in a block */
     bool leaks;                                /* reported at exit */
     bool no_builtins;                          /* NVRTC finds no builtins library */

@@ -110,6 +110,9 @@ Test(drivers, ending) {
             probe(changes, "thread", devices[i]);
             CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
         }
+        /* a program that joins its threads at its end is not kept from that */
+        probe(changes, "join", devices[i]);
+        CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
     }
 }
 

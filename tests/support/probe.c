@@ -9,6 +9,7 @@
  *   probe fork-first       forks before any use: the child must work
  *   probe exit NAME        works, and ends without giving anything back
  *   probe thread NAME      works in a second thread while the first one returns from main
+ *   probe join NAME        the same, and a function of atexit() joins the second thread
  *   probe usage NAME       what a device is doing, one figure or process a line
  *   probe hold NAME N      takes N bytes on a device and waits to be killed, at most a minute
  *   probe hold-fork NAME N the same after a child has been forked, given everything back, and ended
@@ -213,6 +214,18 @@ static void *work_in_thread(void *name) {
     return NULL;
 }
 
+static pthread_t worker;
+
+static void join_worker(void) { pthread_join(worker, NULL); }
+
+/* Returns from main while another thread works; with `join` the end of the process waits for it. */
+static int end_beside_thread(char *name, int join_it) {
+    if (join_it && atexit(join_worker) != 0) return 3;
+    if (work(name, 1) != 0 || pthread_create(&worker, NULL, work_in_thread, name) != 0) _exit(3);
+    usleep(5000);
+    return 0;
+}
+
 static void print_figure(const char *name, uint64_t value) {
     if (value == TDM_UNKNOWN)
         printf("%s=?", name);
@@ -276,13 +289,8 @@ int main(int argc, char **argv) {
     if (strncmp(what, "hold", 4) == 0 && argc > 3) return hold(what, name, argv[3]);
     if (strcmp(what, "fork") == 0) return use_after_fork(name);
     if (strcmp(what, "fork-first") == 0) return fork_first();
-    if (strcmp(what, "thread") == 0) {
-        pthread_t thread;
-        if (work(name, 1) != 0) return 3;
-        if (pthread_create(&thread, NULL, work_in_thread, name) != 0) return 3;
-        usleep(5000);
-        return 0;
-    }
+    if (strcmp(what, "thread") == 0) return end_beside_thread(name, 0);
+    if (strcmp(what, "join") == 0) return end_beside_thread(name, 1);
     fprintf(stderr, "probe: unknown command '%s'\n", what);
     return 2;
 }

@@ -56,7 +56,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_read_async(tdm_queue *queue, const td
 
 /* Buffer to buffer, between any two devices of any two backends; ranges of one buffer must not
  * overlap. The queue is of either device. Work on the other device must have been waited for (an
- * event through tdm_queue_wait_event, or a finish). Between devices the _async form waits too. */
+ * event through tdm_queue_wait_event, or a finish). Between devices the _async form waits too. The
+ * first copy between two CUDA devices enables peer access, where the cards have it, for good. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_copy(tdm_queue *queue, const tdm_buffer *source,
                                                 size_t source_offset, tdm_buffer *destination,
                                                 size_t destination_offset, size_t size);
