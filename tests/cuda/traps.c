@@ -314,9 +314,9 @@ static void lose_in_mirror(int lost) {
         small_close(&s[i]);
 }
 
-Test(traps, mirror_loses_the_first_device, .timeout = 30) { lose_in_mirror(0); }
+Test(traps, mirror_loses_the_first_device) { lose_in_mirror(0); }
 
-Test(traps, mirror_loses_the_second_device, .timeout = 30) { lose_in_mirror(1); }
+Test(traps, mirror_loses_the_second_device) { lose_in_mirror(1); }
 
 /* --- two threads, two devices -------------------------------------------------------------------
  */
@@ -360,12 +360,12 @@ static void two_threads(worker workers[2]) {
     }
 }
 
-Test(traps, two_threads_with_a_device_each, .timeout = 30) {
+Test(traps, two_threads_with_a_device_each) {
     worker workers[2] = {{.names = {"cuda:0", "cuda:0"}}, {.names = {"cuda:1", "cuda:1"}}};
     two_threads(workers);
 }
 
-Test(traps, two_threads_with_both_devices, .timeout = 30) {
+Test(traps, two_threads_with_both_devices) {
     worker workers[2] = {{.names = {"cuda:0", "cuda:1"}}, {.names = {"cuda:1", "cuda:0"}}};
     two_threads(workers);
 }
