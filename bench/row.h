@@ -52,9 +52,8 @@ typedef struct bench_runner {
 } bench_runner;
 
 /* Measures one case on open devices. *row was begun by bench_row_init and is complete also when
- * something failed. Returns false
- * when it cannot run there (no f64, not enough memory); row->problem says why, and there is nothing
- * to report. */
+ * something failed. Returns false when it cannot run there (no f64, not enough memory); row->problem
+ * says why, and there is nothing to report. */
 bool bench_measure(const bench_runner *runner, const bench_case *c, bench_row *row);
 
 /* The parts of bench_measure for the two kinds of cases. */
