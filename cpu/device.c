@@ -64,13 +64,13 @@ static tdm_status info(size_t index, tdmi_device_facts *facts) {
     out->has_f64 = true;
     out->has_f16 = false;
     out->unified_memory = true;
-    facts->one_lane = true;
     facts->host_memory = true;
     facts->streaming_stores = true;
     facts->synchronous = true;
     facts->min_lanes = facts->max_lanes = 1;
     /* A few pieces per core, so that a core that is held up does not hold up the rest. */
     facts->max_groups = (uint32_t)tdmi_worker_count() * 4;
+    facts->min_group_bytes = TDMI_HOST_GROUP_BYTES;
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     facts->cache_bytes = cache > 0 ? (uint64_t)cache : 0;
     facts->alignment = 4096;

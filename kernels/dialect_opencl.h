@@ -1,5 +1,16 @@
-/* The dialect in OpenCL C 1.2. With LANES == 1 (devices of type CPU) a row is an ordinary loop that
- * the compiler vectorises; with more a group shares a row. The rules are in README.md. */
+/* The dialect in OpenCL C 1.2. With LANES == 1 a row is an ordinary loop, with more a group shares a
+ * row. The rules are in README.md.
+ *
+ * TDM_CLANG_CPU is 1 where the driver is known to hand this text to clang and its code to this CPU
+ * (opencl/compiler.c knows); then clang's builtins and pragmas are used. That __clang__ is defined
+ * does not mean it: a driver may translate to SPIR-V, or to nothing at all, on the way. */
+#if !defined(TDM_CLANG_CPU)
+#define TDM_CLANG_CPU 0
+#endif
+/* On a CPU whose driver vectorises over lanes, not inside them. */
+#if !defined(TDM_SIMD_LANES)
+#define TDM_SIMD_LANES 0
+#endif
 #if defined(cl_khr_fp64) && (T_ID == 1 || U_ID == 1)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define TDM_HAS_F64 1
@@ -21,8 +32,14 @@ typedef ulong tdm_u64;
 
 /* Entries */
 #define OPS(name, n, streams)
+#if TDM_SIMD_LANES
+#define TDM_KERNEL(name)                                                                           \
+    __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))                                    \
+    __attribute__((intel_reqd_sub_group_size(LANES))) void tdm_##name
+#else
 #define TDM_KERNEL(name)                                                                           \
     __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void tdm_##name
+#endif
 #define KERNEL1(name, ARGS, t0, p0) TDM_KERNEL(name)(__global t0 *p0, const ARGS args)
 #define KERNEL2(name, ARGS, t0, p0, t1, p1)                                                        \
     TDM_KERNEL(name)(__global t0 *p0, __global t1 *p1, const ARGS args)
@@ -47,7 +64,7 @@ typedef ulong tdm_u64;
 #if LANES == 1
 
 #define LANE 0
-#if defined(__clang__)
+#if TDM_CLANG_CPU
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define TDM_SIMD _Pragma("clang loop vectorize(assume_safety)")
 /* n elements in one step, so that what they fill or sum stays in registers */
@@ -64,17 +81,20 @@ typedef ulong tdm_u64;
     for (long tdm_count = tdm_groups(), item = (n) * (long)get_group_id(0) / tdm_count,            \
               tdm_last = (n) * ((long)get_group_id(0) + 1) / tdm_count;                            \
          item < tdm_last; item++)
+#define FOR_DIMS(d, n) for (int d = (n)-1; d >= 0; d--)
 #define FOR_LANES(j, begin, end) TDM_SIMD for (int j = (begin); j < (end); j++)
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
 
 /* A loop over memory takes 1.4 times as long on an Intel CPU (Sapphire Rapids) when the address of
  * its input is in rbp: as if the hardware prefetched nothing for what looks like the stack. Where its
- * frame's address is asked for, a function has rbp as frame pointer, and no row's address in it. */
+ * frame's address is asked for, a function has rbp as frame pointer, and no row's address in it. A
+ * volatile store asks for it; an empty asm would too, but pocl 6 aborts on one (see compiler.c). */
 INLINE long tdm_groups(void)
 {
-#if defined(__clang__) && defined(__x86_64__)
-    __asm__ volatile("" : : "r"(__builtin_frame_address(0)));
+#if TDM_CLANG_CPU && defined(__x86_64__)
+    const volatile uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    (void)frame;
 #endif
     return (long)get_num_groups(0);
 }
@@ -82,14 +102,42 @@ INLINE long tdm_groups(void)
 #else
 
 #define LANE ((int)get_local_id(0))
-#define FOR_ROWS(item, n)                                                                          \
-    for (long item = (long)get_group_id(0); item < (n); item += (long)get_num_groups(0))
-#define FOR_LANES(j, begin, end) for (int j = (begin) + LANE; j < (end); j += LANES)
 #define GROUP_SUM(scratch, v) TDM_BY_ACC(tdm_group_sum_)(scratch, v)
 #define GROUP_MAX(scratch, v) TDM_BY_ACC(tdm_group_max_)(scratch, v)
 
+#if TDM_SIMD_LANES
+/* The lanes of a group are the elements of a CPU's register: the driver turns each operation of a lane
+ * into one on registers, as long as all lanes do it. So a row has a part of whole registers, where no
+ * lane is asked whether it has work, and a rest. Unrolled, these are two loops. A group's rows adjoin,
+ * and what is the same for all lanes must be seen to be: no private array is read at a place that is
+ * only known at run time. */
+#define TDM_UNROLL _Pragma("unroll")
+#define FOR_ROWS(item, n)                                                                          \
+    for (long tdm_count = (long)get_num_groups(0), item = (n) * (long)get_group_id(0) / tdm_count, \
+              tdm_last = (n) * ((long)get_group_id(0) + 1) / tdm_count;                            \
+         item < tdm_last; item++)
+#define FOR_DIMS(d, n)                                                                             \
+    TDM_UNROLL for (int d = TDM_MAX_OUTER - 1; d >= 0; d--) if (d < (n))
+#define FOR_LANES(j, begin, end)                                                                   \
+    TDM_UNROLL for (int tdm_rest = 0; tdm_rest < 2; tdm_rest++)                                    \
+        for (int tdm_stop = tdm_rest ? (end) : (end) - ((end) - (begin)) % LANES,                  \
+                 tdm_at = tdm_rest ? (end) - ((end) - (begin)) % LANES : (begin);                  \
+             tdm_at < tdm_stop; tdm_at += LANES)                                                   \
+            for (int j = tdm_at + LANE, tdm_once = 1; tdm_once && (!tdm_rest || j < tdm_stop);     \
+                 tdm_once = 0)
+
+/* The group is one sub-group: no memory, no barrier. */
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
+#define TDM_GROUP_REDUCE(name, type, function, combined)                                           \
+    INLINE type name(__local type *scratch, type v) { return function(v); }
+#else
+#define FOR_ROWS(item, n)                                                                          \
+    for (long item = (long)get_group_id(0); item < (n); item += (long)get_num_groups(0))
+#define FOR_DIMS(d, n) for (int d = (n)-1; d >= 0; d--)
+#define FOR_LANES(j, begin, end) for (int j = (begin) + LANE; j < (end); j += LANES)
+
 /* Tree over local memory. The last barrier lets the next reduction reuse the scratch. */
-#define TDM_GROUP_REDUCE(name, type, combined)                                                     \
+#define TDM_GROUP_REDUCE(name, type, function, combined)                                                     \
     INLINE type name(__local type *scratch, type v)                                                \
     {                                                                                              \
         const int lane = LANE;                                                                     \
@@ -106,11 +154,12 @@ INLINE long tdm_groups(void)
         BARRIER;                                                                                   \
         return result;                                                                             \
     }
-TDM_GROUP_REDUCE(tdm_group_sum_f32, float, a + b)
-TDM_GROUP_REDUCE(tdm_group_max_f32, int, a > b ? a : b)
+#endif
+TDM_GROUP_REDUCE(tdm_group_sum_f32, float, sub_group_reduce_add, a + b)
+TDM_GROUP_REDUCE(tdm_group_max_f32, int, sub_group_reduce_max, a > b ? a : b)
 #if TDM_HAS_F64
-TDM_GROUP_REDUCE(tdm_group_sum_f64, double, a + b)
-TDM_GROUP_REDUCE(tdm_group_max_f64, long, a > b ? a : b)
+TDM_GROUP_REDUCE(tdm_group_sum_f64, double, sub_group_reduce_add, a + b)
+TDM_GROUP_REDUCE(tdm_group_max_f64, long, sub_group_reduce_max, a > b ? a : b)
 #endif
 
 #endif
@@ -126,7 +175,7 @@ TDM_GROUP_REDUCE(tdm_group_max_f64, long, a > b ? a : b)
 /* A CPU has one address space; the compiler's builtin wants a pointer of its default one. */
 INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int size)
 {
-#if LANES == 1 && defined(__clang__)
+#if LANES == 1 && TDM_CLANG_CPU
     const uintptr_t bytes = (uintptr_t)row + (uintptr_t)begin * (uintptr_t)size;
     for (int b = 0; row && b < n * size; b += TDM_LINE) {
         if (near)
@@ -139,7 +188,7 @@ INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int s
 }
 
 /* Writing rows. On a CPU with STREAM line by line, in windows as in the C dialect; see there. */
-#if LANES == 1 && STREAM && defined(__clang__)
+#if LANES == 1 && STREAM && TDM_CLANG_CPU
 /* elements in a line: a literal, as a pragma takes no sizeof */
 #if T_ID == 0 || T_ID == 4
 #define TDM_SPAN 16
@@ -229,7 +278,7 @@ typedef ulong WORDS;
 #define tdm_as_f32(v) as_float(v)
 #define tdm_as_i64(v) as_long(v)
 #define tdm_as_f64(v) as_double(v)
-#if LANES == 1 && defined(__clang__)
+#if LANES == 1 && TDM_CLANG_CPU
 /* as builtins of the compiler they vectorise; the library's functions need not */
 #define tdm_sqrt_f32(v) __builtin_sqrtf(v)
 #define tdm_sqrt_f64(v) __builtin_sqrt(v)
@@ -241,7 +290,7 @@ typedef ulong WORDS;
 #define tdm_abs_f32(v) fabs(v)
 #define tdm_abs_f64(v) fabs(v)
 #endif
-#if LANES == 1 && defined(__clang__) && defined(__FMA__)
+#if LANES == 1 && TDM_CLANG_CPU && defined(__FMA__)
 #define tdm_fma_f32(a, b, c) __builtin_fmaf(a, b, c)
 #define tdm_fma_f64(a, b, c) __builtin_fma(a, b, c)
 #else

@@ -22,7 +22,8 @@ KERNEL3(elementwise, tdm_elementwise_args, T, y, const T, a, const T, b)
         tdm_i64 y_at = args.offset[0] + first * args.inner_stride[0];
         tdm_i64 a_at = args.offset[1] + first * args.inner_stride[1];
         tdm_i64 b_at = args.offset[2] + first * args.inner_stride[2];
-        for (tdm_i32 d = args.outer_ndim - 1; d >= 0; d--) {
+        FOR_DIMS(d, args.outer_ndim)
+        {
             const tdm_i64 next = row / args.outer_shape[d];
             const tdm_i64 index = row - next * args.outer_shape[d];
             y_at += index * args.outer_stride[0][d];

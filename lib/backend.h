@@ -36,16 +36,16 @@ typedef struct tdmi_device_facts {
     tdm_device_info info; /* id, index and same_as are filled in by the core */
     uint8_t uuid[16];     /* meaningful when has_uuid */
     bool has_uuid;
-    bool one_lane;         /* groups of one lane (CPUs): a row is an ordinary loop */
     bool host_memory;      /* a tdmi_mem.handle is a host pointer (the cpu backend) */
     bool streaming_stores; /* streaming stores pay for outputs much larger than the cache */
     bool synchronous;      /* work is done when a queue function returns */
-    uint32_t min_lanes; /* a group has a power of two of lanes within these; both 1 if one_lane */
-    uint32_t max_lanes;
-    uint32_t max_groups;  /* groups worth launching for row-wise work: enough to fill the device */
-    uint64_t cache_bytes; /* last-level cache, 0 if unknown */
-    uint32_t alignment;   /* of allocations, bytes */
-    char cache_key[512];  /* everything a compiled kernel depends on: device, driver, options */
+    uint32_t min_lanes;    /* a group has a power of two of lanes within these, unless a kernel */
+    uint32_t max_lanes;    /* allows fewer; one lane (CPUs): a row is an ordinary loop */
+    uint32_t max_groups;   /* groups worth launching for row-wise work: enough to fill the device */
+    uint32_t min_group_bytes; /* with less to do another group costs more than it brings */
+    uint64_t cache_bytes;     /* last-level cache, 0 if unknown */
+    uint32_t alignment;       /* of allocations, bytes */
+    char cache_key[512];      /* everything a compiled kernel depends on: device, driver, options */
 } tdmi_device_facts;
 
 /* Fill in the UUID (not one of zeros) and the address on the bus (not 0000:00:00.0), in the form
@@ -61,8 +61,8 @@ void tdmi_uuid_text(const char *prefix, const uint8_t uuid[16], char text[48]);
 /* A piece of device memory. */
 typedef struct tdmi_mem {
     void *handle; /* cl_mem, device pointer or host pointer; NULL binds a null pointer */
-    void *host; /* address in host memory, where it has one from the start; else NULL. Only of the
-                   cpu backend is it there to be used: elsewhere a mapping gives it */
+    void *host;   /* address in host memory, where it has one from the start; else NULL. Only of the
+                     cpu backend is it there to be used: elsewhere a mapping gives it */
 } tdmi_mem;
 
 /* One kernel variant: what is compiled, and for which constants. Plain data, compared by bytes. */
@@ -79,9 +79,9 @@ typedef struct tdmi_variant {
 /* What a backend needs to build a variant. cpu looks the variant up in its own tables. */
 typedef struct tdmi_program_source {
     tdmi_variant variant;
-    const char *entry; /* name of the kernel function */
-    const char *file;  /* for messages: "layer_norm.cl" */
-    const char *text;  /* whole source without the dialect header: args.h to the kernel */
+    const char *entry;          /* name of the kernel function */
+    const char *file;           /* for messages: "layer_norm.cl" */
+    const char *text;           /* whole source without the dialect header: args.h to the kernel */
     const char *const *options; /* "-DT=0" …, NULL-terminated; the same for OpenCL and NVRTC */
     int buffers;                /* how many buffer arguments come before the struct */
     size_t args_size;           /* size of that struct */

@@ -8,6 +8,9 @@
 
 #include <tandem/ops.h>
 
+/* min_group_bytes of every device that is the host's CPU: waking a thread for less does not pay. */
+enum { TDMI_HOST_GROUP_BYTES = 32 << 10 };
+
 /* Threads that tdmi_parallel uses, the caller included: TANDEM_CPU_THREADS or the number of cores
  * this process may run on. */
 int tdmi_worker_count(void);

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Work per group below which another group costs more than it brings. */
-enum { ONE_LANE_GROUP_BYTES = 32 << 10, MIN_CHUNK = 4096, ELEMENTS_PER_LANE = 4 };
+enum { MIN_CHUNK = 4096, ELEMENTS_PER_LANE = 4 };
 
 enum { CACHE_LINE = 64, PIECE_STEP = 64 };
 
@@ -26,8 +25,8 @@ tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, si
     if (rows >= facts->max_groups || cols <= MIN_CHUNK) return pieces;
     int64_t wanted = (facts->max_groups + rows - 1) / rows;
     int64_t most = cols / MIN_CHUNK;
-    if (facts->one_lane) {
-        int64_t worth = cols * rows * (int64_t)element_size / ONE_LANE_GROUP_BYTES / rows;
+    if (facts->min_group_bytes > 0) {
+        int64_t worth = cols * rows * (int64_t)element_size / facts->min_group_bytes / rows;
         if (most > worth) most = worth;
     }
     if (wanted > most) wanted = most;
@@ -63,9 +62,9 @@ tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t ite
                              const tdmi_mem *const *mems, const void *args) {
     const tdmi_device_facts *facts = queue->device->facts;
     int64_t groups = items < facts->max_groups ? items : facts->max_groups;
-    if (facts->one_lane) {
+    if (facts->min_group_bytes > 0) {
         int64_t bytes = items * cols * (int64_t)tdm_dtype_size((tdm_dtype)variant.t);
-        int64_t worth = bytes / ONE_LANE_GROUP_BYTES;
+        int64_t worth = bytes / facts->min_group_bytes;
         if (groups > worth) groups = worth;
     }
     return tdmi_launch_groups(queue, variant, groups > 0 ? groups : 1, cols, mems, args);

@@ -86,7 +86,7 @@ void tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, char 
     copy_trimmed(text, size, whole);
 }
 
-static bool has_extension(const char *extensions, const char *name) {
+bool tdmi_cl_has_extension(const char *extensions, const char *name) {
     size_t length = strlen(name);
     for (const char *at = extensions; (at = strstr(at, name)) != NULL; at += length) {
         bool starts = at == extensions || at[-1] == ' ';
@@ -118,15 +118,15 @@ static void find_pci(cl_device_id id, const char *extensions, tdm_device_info *i
     cl_device_pci_bus_info_khr khr;
     cl_device_topology_amd amd;
     cl_uint bus, slot;
-    if (has_extension(extensions, "cl_khr_pci_bus_info") &&
+    if (tdmi_cl_has_extension(extensions, "cl_khr_pci_bus_info") &&
         query(id, CL_DEVICE_PCI_BUS_INFO_KHR, &khr, sizeof khr)) {
         tdmi_set_pci(info, khr.pci_domain, khr.pci_bus, khr.pci_device, khr.pci_function);
-    } else if (has_extension(extensions, "cl_nv_device_attribute_query") &&
+    } else if (tdmi_cl_has_extension(extensions, "cl_nv_device_attribute_query") &&
                query(id, DEVICE_PCI_BUS_ID_NV, &bus, sizeof bus) &&
                query(id, DEVICE_PCI_SLOT_ID_NV, &slot, sizeof slot)) {
         /* The slot holds device and function as in a PCI devfn. */
         tdmi_set_pci(info, query_uint(id, DEVICE_PCI_DOMAIN_ID_NV), bus, slot >> 3, slot & 7);
-    } else if (has_extension(extensions, "cl_amd_device_attribute_query") &&
+    } else if (tdmi_cl_has_extension(extensions, "cl_amd_device_attribute_query") &&
                query(id, CL_DEVICE_TOPOLOGY_AMD, &amd, sizeof amd) &&
                amd.raw.type == CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD) {
         tdmi_set_pci(info, 0, (unsigned char)amd.pcie.bus, (unsigned char)amd.pcie.device,
@@ -136,7 +136,7 @@ static void find_pci(cl_device_id id, const char *extensions, tdm_device_info *i
 
 static void find_uuid(cl_device_id id, const char *extensions, tdmi_device_facts *facts) {
     uint8_t uuid[CL_UUID_SIZE_KHR];
-    if (has_extension(extensions, "cl_khr_device_uuid") &&
+    if (tdmi_cl_has_extension(extensions, "cl_khr_device_uuid") &&
         query(id, CL_DEVICE_UUID_KHR, uuid, sizeof uuid))
         tdmi_set_uuid(facts, uuid);
 }
@@ -148,18 +148,21 @@ static uint32_t floor_power_of_two(uint64_t value) {
     return power;
 }
 
-static void find_groups(cl_device_id id, const char *extensions, tdmi_device_facts *facts) {
+static void find_groups(const tdmi_cl_entry *entry, const char *extensions,
+                        tdmi_device_facts *facts) {
+    cl_device_id id = entry->id;
     uint32_t units = facts->info.compute_units > 0 ? (uint32_t)facts->info.compute_units : 1;
     uint32_t largest = floor_power_of_two(facts->info.max_group_size);
-    facts->one_lane = facts->info.type == TDM_DEVICE_CPU || largest == 1;
-    if (facts->one_lane) {
-        facts->min_lanes = facts->max_lanes = 1;
+    if (facts->info.type == TDM_DEVICE_CPU) {
+        uint32_t lanes = entry->compiler.lanes;
+        facts->min_lanes = facts->max_lanes = lanes < largest ? lanes : largest;
         facts->max_groups = units * 4;
+        facts->min_group_bytes = TDMI_HOST_GROUP_BYTES;
         return;
     }
     /* Fewer lanes than the hardware runs together would idle the others. */
     uint32_t together = 32;
-    if (has_extension(extensions, "cl_amd_device_attribute_query"))
+    if (tdmi_cl_has_extension(extensions, "cl_amd_device_attribute_query"))
         together = query_uint(id, DEVICE_WAVEFRONT_WIDTH_AMD) == 32 ? 32 : 64;
     facts->max_lanes = largest < MOST_LANES ? largest : MOST_LANES;
     facts->min_lanes = together < facts->max_lanes ? together : facts->max_lanes;
@@ -184,6 +187,7 @@ static void make_cache_key(const tdmi_cl_entry *entry, tdmi_device_facts *facts)
     tdmi_cl_platform_text(entry->platform, CL_PLATFORM_VERSION, version, sizeof version);
     hash = hash_text(hash_text(hash, facts->info.platform), version);
     hash = hash_text(hash, tdmi_dialect_opencl);
+    hash = hash_text(hash, entry->compiler.options);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char *text = query_text(entry->id, parts[i]);
         hash = hash_text(hash, text != NULL ? text : "");
@@ -223,8 +227,8 @@ static void fill_info(tdmi_cl_entry *entry, const char *extensions, tdm_device_i
     size_t group = 0;
     info->max_group_size =
         query(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, &group, sizeof group) ? group : 1;
-    info->has_f16 = has_extension(extensions, "cl_khr_fp16");
-    info->has_f64 = has_extension(extensions, "cl_khr_fp64") ||
+    info->has_f16 = tdmi_cl_has_extension(extensions, "cl_khr_fp16");
+    info->has_f64 = tdmi_cl_has_extension(extensions, "cl_khr_fp64") ||
                     query_ulong(id, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
     info->unified_memory =
         info->type == TDM_DEVICE_CPU || query_uint(id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
@@ -245,14 +249,15 @@ const char *tdmi_cl_describe(tdmi_cl_entry *entry) {
     facts->info.type = (type & CL_DEVICE_TYPE_GPU) != 0           ? TDM_DEVICE_GPU
                        : (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? TDM_DEVICE_ACCELERATOR
                                                                   : TDM_DEVICE_CPU;
-    entry->free_memory = has_extension(extensions, "cl_amd_device_attribute_query");
+    entry->free_memory = tdmi_cl_has_extension(extensions, "cl_amd_device_attribute_query");
     fill_info(entry, extensions, &facts->info);
     find_uuid(id, extensions, facts);
-    find_groups(id, extensions, facts);
+    entry->compiler = tdmi_cl_compiler_of(&facts->info, extensions);
+    find_groups(entry, extensions, facts);
     bool cpu = facts->info.type == TDM_DEVICE_CPU;
     facts->host_memory = false;
     facts->synchronous = false;
-    facts->streaming_stores = cpu && strstr(facts->info.platform, "Portable Computing Language");
+    facts->streaming_stores = cpu && entry->compiler.streaming_stores;
     facts->cache_bytes = query_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     facts->alignment = query_uint(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
     if (facts->alignment == 0) facts->alignment = 128;

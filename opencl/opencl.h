@@ -72,12 +72,24 @@ tdm_status tdmi_cl_load(void) TDM_MUST_USE;
 /* Adds the diagnostic items of the ICD loader and of every ICD file of the vendors folder. */
 void tdmi_cl_diagnose(void);
 
+/* compiler.c. What a driver's compiler can take beyond plain OpenCL C 1.2, and how many lanes suit
+ * the code that it makes for a CPU. */
+typedef struct tdmi_cl_compiler {
+    uint32_t lanes;        /* of a group on a CPU; 1: a row is an ordinary loop */
+    const char *options;   /* build options, each after a blank: what dialect_opencl.h may use */
+    bool streaming_stores; /* it makes them of what the dialect asks for */
+} tdmi_cl_compiler;
+
+/* Of a device whose type and platform are set. */
+tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *extensions);
+
 /* A device as discovery found it: what is known without a context. */
 typedef struct tdmi_cl_entry {
     cl_platform_id platform;
     cl_device_id id;
     int order;           /* place in the enumeration: the last key of the sort */
     bool native_kernels; /* a CPU that runs host functions in queue order */
+    tdmi_cl_compiler compiler;
     bool exact_division; /* takes -cl-fp32-correctly-rounded-divide-sqrt */
     bool free_memory;    /* answers CL_DEVICE_GLOBAL_FREE_MEMORY_AMD */
     tdmi_device_facts facts;
@@ -154,6 +166,9 @@ tdm_status tdmi_cl_fail(cl_int code, const char *what) TDM_MUST_USE;
 /* facts.c. Can the device be used? NULL, or why not, in static storage. Fills in the whole entry
  * except platform, id and order, which are given. */
 const char *tdmi_cl_describe(tdmi_cl_entry *entry) TDM_MUST_USE;
+
+/* Whether a device's list of extensions has this one. */
+bool tdmi_cl_has_extension(const char *extensions, const char *name);
 
 /* A platform's text; always terminated, "" when the platform does not tell. */
 void tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, char *text, size_t size);

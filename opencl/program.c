@@ -7,7 +7,7 @@
 
 /* OpenCL C 1.2 is what every driver has. Nothing that trades accuracy for speed: backends agree. */
 #define STANDARD_OPTION "-cl-std=CL1.2 -w" /* -w: some drivers print warnings to stderr */
-#define EXACT_DIVISION_OPTION "-cl-fp32-correctly-rounded-divide-sqrt"
+#define EXACT_DIVISION_OPTION " -cl-fp32-correctly-rounded-divide-sqrt"
 
 /* What stands before a driver's binary. Some drivers abort on a damaged one, so it is checked
  * before they see it. */
@@ -28,13 +28,14 @@ static uint64_t checksum(const unsigned char *bytes, size_t size) {
 
 /* All options in one malloc'ed text; NULL when memory is short. */
 static char *join_options(const tdmi_bdevice *device, const char *const *options) {
-    const char *exact = device->entry->exact_division ? " " EXACT_DIVISION_OPTION : "";
-    size_t size = sizeof STANDARD_OPTION + strlen(exact);
+    const char *exact = device->entry->exact_division ? EXACT_DIVISION_OPTION : "";
+    const char *driver = device->entry->compiler.options;
+    size_t size = sizeof STANDARD_OPTION + strlen(exact) + strlen(driver);
     for (const char *const *option = options; *option != NULL; option++)
         size += strlen(*option) + 1;
     char *text = malloc(size);
     if (text == NULL) return NULL;
-    size_t length = (size_t)snprintf(text, size, "%s%s", STANDARD_OPTION, exact);
+    size_t length = (size_t)snprintf(text, size, "%s%s%s", STANDARD_OPTION, exact, driver);
     for (const char *const *option = options; *option != NULL; option++)
         length += (size_t)snprintf(text + length, size - length, " %s", *option);
     return text;

@@ -1,0 +1,43 @@
+/* What a driver's compiler can take. Every driver gets plain OpenCL C 1.2; anything beyond it is
+ * used only with drivers on which it was seen to work, and this is the one place that knows them.
+ */
+#include <string.h>
+
+#include "opencl.h"
+
+/* Told by the platform's name and the type of the device: */
+typedef struct driver {
+    const char *platform; /* CL_PLATFORM_NAME */
+    tdm_device_type type;
+    const char *needs[2]; /* extensions without which it counts as unknown; NULL: none */
+    tdmi_cl_compiler compiler;
+} driver;
+
+static const driver drivers[] = {
+    /* pocl 3.0, 3.1, 6.0. No kernel has inline assembly: pocl 6.0 (LLVM 19) ends the process, by
+     * SIGABRT, when it is asked for the binary of
+     *     __kernel void k(__global int *p) { __asm__ volatile(""); *p = 1; } */
+    {"Portable Computing Language",
+     TDM_DEVICE_CPU,
+     {NULL, NULL},
+     {.lanes = 1, .options = " -DTDM_CLANG_CPU=1", .streaming_stores = true}},
+    /* Intel's CPU runtime, 2026.22. It vectorises over lanes and calls a loop inside one "not
+     * vectorized": one lane ran at a third of the speed. Its barriers are slow, so that a group is
+     * one sub-group and has none; at one lane its compiler also crashed (vplan-vec, norm_combine)
+     * on an AMD CPU. */
+    {"Intel(R) OpenCL",
+     TDM_DEVICE_CPU,
+     {"cl_intel_subgroups", "cl_intel_required_subgroup_size"},
+     {.lanes = 16, .options = " -DTDM_SIMD_LANES=1"}},
+};
+
+tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *extensions) {
+    for (size_t i = 0; i < sizeof drivers / sizeof drivers[0]; i++) {
+        const driver *known = &drivers[i];
+        bool same = known->type == info->type && strcmp(known->platform, info->platform) == 0;
+        for (size_t k = 0; k < sizeof known->needs / sizeof known->needs[0] && same; k++)
+            same = known->needs[k] == NULL || tdmi_cl_has_extension(extensions, known->needs[k]);
+        if (same) return known->compiler;
+    }
+    return (tdmi_cl_compiler){.lanes = 1, .options = ""};
+}
