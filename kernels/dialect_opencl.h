@@ -18,6 +18,22 @@
 #define TDM_HAS_F64 0
 #endif
 
+/* Where TDM_DECLARES is defined, the driver's declarations of all built-in functions were left out
+ * (see opencl/compiler.c): these are the ones that kernels of one lane call. */
+#if defined(TDM_DECLARES)
+#define TDM_DECLARED(result, name) __attribute__((overloadable, const)) result name
+TDM_DECLARED(size_t, get_group_id)(uint);
+TDM_DECLARED(size_t, get_num_groups)(uint);
+__attribute__((overloadable, convergent)) void barrier(uint);
+TDM_DECLARED(float, fma)(float, float, float);
+#if TDM_HAS_F64
+TDM_DECLARED(double, fma)(double, double, double);
+TDM_DECLARED(double, exp)(double);
+TDM_DECLARED(double, tanh)(double);
+TDM_DECLARED(double, erfc)(double);
+#endif
+#endif
+
 typedef uchar tdm_u8;
 typedef ushort tdm_u16;
 typedef ulong tdm_u64;

@@ -80,7 +80,7 @@ typedef struct tdmi_cl_compiler {
     bool streaming_stores; /* it makes them of what the dialect asks for */
 } tdmi_cl_compiler;
 
-/* Of a device whose type and platform are set. */
+/* Of a device whose type, platform and driver are set. */
 tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *extensions);
 
 /* A device as discovery found it: what is known without a context. */
