@@ -45,8 +45,9 @@ typedef struct tdm_scalar {
 #define TDM_OP_COUNT 5
 
 #define TDM_OP_ACTIVATION 7 /* bias_add: a mask for tdm_activation … */
-#define TDM_OP_RESIDUAL 8   /* … and a flag */
-#define TDM_OP_BIAS_ADD_COUNT 16
+#define TDM_OP_RESIDUAL 8   /* … and flags: each spares the others' code, which takes time to compile */
+#define TDM_OP_HAS_BIAS 16
+#define TDM_OP_BIAS_ADD_COUNT 32
 
 #define TDM_OP_WEIGHT 1 /* layer_norm, rms_norm, batch_norm: flags */
 #define TDM_OP_BIAS 2
@@ -95,7 +96,7 @@ typedef struct tdm_bias_add_args {
     tdm_i64 residual_offset, residual_stride;
     tdm_i64 y_offset, y_stride;
     tdm_u32 cols, chunk, chunks;
-    tdm_i32 has_bias;
+    tdm_i32 reserved;
 } tdm_bias_add_args;
 
 /* Norm of each row. With chunks == 1 the result goes to out[out_offset + row], as a U; else chunk c

@@ -1,5 +1,5 @@
-/* y = activation(x + bias) + residual. OP is the activation, with TDM_OP_RESIDUAL added when there
- * is a residual. y may be x or residual. */
+/* y = activation(x + bias) + residual. OP is the activation, with TDM_OP_HAS_BIAS and TDM_OP_RESIDUAL
+ * added when there is one. y may be x or residual. */
 OPS(bias_add, TDM_OP_BIAS_ADD_COUNT, 1)
 
 KERNEL4(bias_add, tdm_bias_add_args, const T, x, const T, bias, const T, residual, T, y)
@@ -16,19 +16,14 @@ KERNEL4(bias_add, tdm_bias_add_args, const T, x, const T, bias, const T, residua
             (OP & TDM_OP_RESIDUAL) != 0
                 ? residual + (args.residual_offset + row * args.residual_stride + first)
                 : xr;
-        if (args.has_bias) {
-            GLOBAL const T *const br = bias + (args.bias_offset + first);
-            FOR_LANES_WRITE(yr, j, n, AHEAD(xr))
-            {
-                const ACC v = ACTIVATE(OP & TDM_OP_ACTIVATION, LOAD(xr, j) + LOAD(br, j));
-                WRITE(yr, j, (OP & TDM_OP_RESIDUAL) != 0 ? v + LOAD(rr, j) : v);
-            }
-        } else {
-            FOR_LANES_WRITE(yr, j, n, AHEAD(xr))
-            {
-                const ACC v = ACTIVATE(OP & TDM_OP_ACTIVATION, LOAD(xr, j));
-                WRITE(yr, j, (OP & TDM_OP_RESIDUAL) != 0 ? v + LOAD(rr, j) : v);
-            }
+        /* without a bias never read, but never null */
+        GLOBAL const T *const br =
+            (OP & TDM_OP_HAS_BIAS) != 0 ? bias + (args.bias_offset + first) : xr;
+        FOR_LANES_WRITE(yr, j, n, AHEAD(xr))
+        {
+            const ACC sum = (OP & TDM_OP_HAS_BIAS) != 0 ? LOAD(xr, j) + LOAD(br, j) : LOAD(xr, j);
+            const ACC v = ACTIVATE(OP & TDM_OP_ACTIVATION, sum);
+            WRITE(yr, j, (OP & TDM_OP_RESIDUAL) != 0 ? v + LOAD(rr, j) : v);
         }
     }
 }

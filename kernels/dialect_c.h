@@ -60,6 +60,22 @@ typedef uint64_t tdm_u64;
         TDM_CASE(13, stream, name, ARGS, __VA_ARGS__)                                              \
         TDM_CASE(14, stream, name, ARGS, __VA_ARGS__)                                              \
         TDM_CASE(15, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(16, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(17, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(18, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(19, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(20, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(21, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(22, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(23, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(24, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(25, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(26, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(27, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(28, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(29, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(30, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(31, stream, name, ARGS, __VA_ARGS__)                                              \
     }
 #define TDM_KERNEL(name, ARGS, parameters, ...)                                                    \
     INLINE void TDM_FUNCTION(name, _body) parameters;                                              \

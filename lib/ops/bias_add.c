@@ -56,14 +56,14 @@ tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
         .cols = (tdm_u32)xr.cols,
         .chunk = pieces.chunk,
         .chunks = pieces.chunks,
-        .has_bias = bias != NULL,
     };
     bool in_place = y->buffer == x->buffer || (residual && y->buffer == residual->buffer);
     tdmi_variant variant = {
         .kernel = TDMI_KERNEL_BIAS_ADD,
         .t = (uint8_t)x->dtype,
         .u = (uint8_t)x->dtype,
-        .op = (uint8_t)((unsigned)activation | (residual ? TDM_OP_RESIDUAL : 0u)),
+        .op = (uint8_t)((unsigned)activation | (residual ? TDM_OP_RESIDUAL : 0u) |
+                        (bias ? TDM_OP_HAS_BIAS : 0u)),
         .stream = !in_place && tdmi_streams(queue, xr.rows, xr.cols, size),
     };
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(bias), tdmi_mem_of(residual),
