@@ -54,7 +54,8 @@ struct tdm_device {
     tdm_queue *queues;
     tdmi_host_block *host_blocks;
     tdmi_mapping *mappings;
-    pthread_mutex_t program_lock; /* builds take long: they do not hold up memory */
+    pthread_mutex_t program_lock; /* of the list, which is not held while a program is built */
+    pthread_cond_t program_built;
     tdmi_program *programs;
 };
 

@@ -104,6 +104,7 @@ static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
     made->held = tdmi_held_open(devices, index);
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->program_lock, NULL);
+    pthread_cond_init(&made->program_built, NULL);
     *device = made;
     return TDM_OK;
 }
@@ -204,6 +205,7 @@ static void destroy_device(tdm_device *device) {
     tdmi_held_close(device->listed);
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->program_lock);
+    pthread_cond_destroy(&device->program_built);
     free(device->impl);
     free(device);
 }

@@ -9,6 +9,7 @@
 
 struct tdmi_program {
     uint64_t key;
+    bool building; /* by a thread that will end that, or take it off the list */
     tdmi_bprogram *impl;
     tdmi_program *next;
 };
@@ -40,6 +41,18 @@ static void kernel_file(const char *name, char *file, size_t size) {
     } while (length > 0);
 }
 
+/* What a kernel's text needs beside args.h and numeric.h: a compiler reads no more than that. */
+static const char *needed_header(const char *file) {
+    static const struct {
+        const char *file, *header;
+    } needs[] = {{"l2_normalize.cl", "reduce.h"}, {"layer_norm.cl", "reduce.h"},
+                 {"norm.cl", "reduce.h"},         {"rms_norm.cl", "reduce.h"},
+                 {"softmax.cl", "reduce.h"},      {"random.cl", "random.h"}};
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (strcmp(needs[i].file, file) == 0) return needs[i].header;
+    return NULL;
+}
+
 enum { OPTION_COUNT = 5 };
 
 typedef struct source_parts {
@@ -62,14 +75,15 @@ static tdm_status make_source(tdmi_variant variant, source_parts *parts) {
         parts->options[i] = parts->option_text[i];
     }
     parts->options[OPTION_COUNT] = NULL;
-    const char *const files[] = {"args.h", "numeric.h", "reduce.h", "random.h", parts->file};
+    const char *const files[] = {"args.h", "numeric.h", needed_header(parts->file), parts->file};
     enum { FILE_COUNT = sizeof files / sizeof files[0], LINE_DIRECTIVE = 128 };
     size_t size = 1, used = 0;
     for (int i = 0; i < FILE_COUNT; i++)
-        size += strlen(embedded(files[i])) + LINE_DIRECTIVE;
+        if (files[i]) size += strlen(embedded(files[i])) + LINE_DIRECTIVE;
     parts->text = malloc(size);
     if (!parts->text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (int i = 0; i < FILE_COUNT; i++) {
+        if (!files[i]) continue;
         used += (size_t)snprintf(parts->text + used, size - used, "#line 1 \"%s\"\n%s\n", files[i],
                                  embedded(files[i]));
     }
@@ -108,36 +122,64 @@ static tdm_status build(tdm_device *device, const tdmi_program_source *source,
     return TDM_OK;
 }
 
-static tdm_status make_program(tdm_device *device, tdmi_variant variant, uint64_t key,
-                               tdmi_program **program) {
+static tdm_status build_variant(tdm_device *device, tdmi_variant variant, tdmi_bprogram *impl) {
     source_parts parts;
     TDMI_TRY(make_source(variant, &parts));
+    tdm_status status = build(device, &parts.source, impl);
+    free(parts.text);
+    return status;
+}
+
+/* The program of the key, whole or being built; NULL when there is none. */
+static tdmi_program *find_program(const tdm_device *device, uint64_t key) {
+    tdmi_program *program = device->programs;
+    while (program && program->key != key)
+        program = program->next;
+    return program;
+}
+
+static void remove_program(tdm_device *device, const tdmi_program *program) {
+    tdmi_program **at = &device->programs;
+    while (*at != program)
+        at = &(*at)->next;
+    *at = program->next;
+}
+
+/* Called with program_lock held, and lets go of it while the driver compiles: other programs can be
+ * built meanwhile, and who wants this one waits for it. */
+static tdm_status make_program(tdm_device *device, tdmi_variant variant, uint64_t key,
+                               tdmi_program **program) {
     tdmi_program *made = calloc(1, sizeof *made);
     tdmi_bprogram *impl = calloc(1, device->backend->program_size);
-    tdm_status status = made && impl ? build(device, &parts.source, impl)
-                                     : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-    free(parts.text);
-    if (status != TDM_OK) {
+    if (!made || !impl) {
         free(made);
         free(impl);
-        return tdmi_fail_in(status, "building %s for %s", kernels[variant.kernel].entry,
-                            device->facts->info.id);
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a program");
     }
-    made->key = key;
-    made->impl = impl;
-    made->next = device->programs;
+    *made = (tdmi_program){key, true, impl, device->programs};
     device->programs = made;
-    *program = made;
-    return TDM_OK;
+    pthread_mutex_unlock(&device->program_lock);
+    tdm_status status = build_variant(device, variant, impl);
+    pthread_mutex_lock(&device->program_lock);
+    made->building = false;
+    pthread_cond_broadcast(&device->program_built);
+    if (status == TDM_OK) {
+        *program = made;
+        return TDM_OK;
+    }
+    remove_program(device, made);
+    free(made);
+    free(impl);
+    return tdmi_fail_in(status, "building %s for %s", kernels[variant.kernel].entry,
+                        device->facts->info.id);
 }
 
 static tdm_status device_program(tdm_device *device, tdmi_variant variant, uint64_t key,
                                  tdmi_program **program) {
     tdm_status status = TDM_OK;
     pthread_mutex_lock(&device->program_lock);
-    *program = device->programs;
-    while (*program && (*program)->key != key)
-        *program = (*program)->next;
+    while ((*program = find_program(device, key)) && (*program)->building)
+        pthread_cond_wait(&device->program_built, &device->program_lock);
     if (!*program) status = make_program(device, variant, key, program);
     pthread_mutex_unlock(&device->program_lock);
     return tdmi_device_result(device, status);
