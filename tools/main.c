@@ -14,6 +14,7 @@ static const struct {
     {"devices", devices_command, "list every compute device through every API"},
     {"doctor", doctor_command, "say what was looked for, found or refused, and what to install"},
     {"bench", bench_command, "benchmark the devices beside the vendors' own calls"},
+    {"cache", cache_command, "compile kernels ahead of the first call"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -13,6 +13,8 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 int devices_command(int argc, char **argv);
 int doctor_command(int argc, char **argv);
 int bench_command(int argc, char **argv);
+int cache_command(int argc, char **argv);
+int cache_warm_command(int argc, char **argv); /* of cache */
 
 /* The word with the smallest edit distance to `word`, or NULL when none is near enough to be meant.
  * `words` is NULL-terminated. */

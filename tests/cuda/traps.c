@@ -369,3 +369,62 @@ Test(traps, two_threads_with_both_devices) {
     worker workers[2] = {{.names = {"cuda:0", "cuda:1"}}, {.names = {"cuda:1", "cuda:0"}}};
     two_threads(workers);
 }
+
+/* --- two threads, one device's kernels ----------------------------------------------------------
+ */
+
+typedef struct warmth {
+    tdm_device *device;
+    tdm_status status;
+    char message[256];
+    size_t kernels;
+} warmth;
+
+static void *warm_device(void *context) {
+    static const tdm_dtype f32 = TDM_F32;
+    warmth *w = context;
+    w->status = tdm_device_warm(w->device, &f32, 1, &w->kernels);
+    snprintf(w->message, sizeof w->message, "%s", w->status == TDM_OK ? "" : tdm_last_error());
+    return NULL;
+}
+
+/* Two threads at once, each with several of its own. */
+static void warm_twice(warmth both[2]) {
+    tdm_device *device = both[0].device;
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        both[i] = (warmth){.device = device};
+        if (pthread_create(&threads[i], NULL, warm_device, &both[i]) != 0) abort();
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* Who wants a kernel that another thread is compiling waits for it; a failed one is tried again. */
+Test(traps, two_threads_compile_each_kernel_once) {
+    setenv("TDM_CUDA_SIM", "devices=1", 1);
+    setenv("TANDEM_CACHE_DIR", "/dev/null/none", 1);
+    setenv("TANDEM_CPU_THREADS", "3", 1);
+    small s;
+    OK(small_open(&s, "cuda:0"));
+    warmth both[2] = {{.device = s.device}};
+    cuda_sim_fail("nvrtcCompileProgram", 7, false, 6);
+    warm_twice(both);
+    CHECK(both[0].status == TDM_ERROR_COMPILE || both[1].status == TDM_ERROR_COMPILE, "%s, %s",
+          tdm_status_name(both[0].status), tdm_status_name(both[1].status));
+    const char *why = both[both[0].status == TDM_OK].message;
+    CHECK(contains_words(why, "building|cuda:0"), "'%s'", why);
+    unsigned long compiled = cuda_sim_calls("nvrtcCompileProgram") - 1;
+    cuda_sim_heal();
+    warm_twice(both);
+    for (int i = 0; i < 2; i++)
+        CHECK(both[i].status == TDM_OK && both[i].kernels > 20, "%zu kernels: %s", both[i].kernels,
+              both[i].message);
+    compiled += cuda_sim_calls("nvrtcCompileProgram");
+    CHECK(both[0].kernels == both[1].kernels && compiled == both[0].kernels,
+          "%lu were compiled for %zu and %zu kernels", compiled, both[0].kernels, both[1].kernels);
+    cuda_sim_heal();
+    works(&s);
+    CHECK(cuda_sim_calls("nvrtcCompileProgram") == 0, "a usual kernel was not there");
+    small_close(&s);
+}

@@ -348,3 +348,20 @@ Test(devices, usage_while_devices_come_and_go) {
     }
     device_open();
 }
+
+/* What is usual and was compiled is ready at once; refusals are alike on all devices. */
+Test(devices, warm) {
+    static const tdm_dtype f32 = TDM_F32, not_floating = TDM_I32;
+    const tdm_status bad = TDM_ERROR_INVALID_ARGUMENT;
+    size_t kernels = 7;
+    REFUSED(tdm_device_warm(NULL, &f32, 1, &kernels), bad, "tdm_device_warm|device");
+    CHECK(kernels == 0, "%zu kernels", kernels);
+    REFUSED(tdm_device_warm(device, NULL, 1, NULL), bad, "tdm_device_warm|dtypes|1");
+    REFUSED(tdm_device_warm(device, &not_floating, 1, NULL), bad, "dtypes[0]|TDM_BF16");
+    OK(tdm_device_warm(device, NULL, 0, &kernels));
+    CHECK(kernels == 0, "%zu kernels of no dtype", kernels);
+    if (tdm_device_get_info(device)->backend == TDM_OPENCL && small) return; /* takes too long */
+    OK(tdm_device_warm(device, &f32, 1, &kernels));
+    CHECK((kernels > 0) == (tdm_device_get_info(device)->backend != TDM_CPU), "%zu kernels",
+          kernels);
+}

@@ -192,6 +192,17 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator 
                                                 double mean, double deviation,
                                                 const tdm_tensor *y);
 
+/* Compiles the kernels that programs usually need for tensors of the given floating dtypes, several
+ * at a time in threads of its own, which have ended when it returns. The cache directory keeps them,
+ * as does the driver's own cache where it has one, so that later programs start without a compiler.
+ * *kernels (NULL is allowed) is how many are ready: 0 on cpu, whose kernels are compiled with the
+ * library. Takes seconds to minutes where nothing was kept. Any thread, also while others use the
+ * device. TDM_ERROR_INVALID_ARGUMENT for a dtype that is not floating, TDM_ERROR_UNSUPPORTED for
+ * f64 on a device without it; else the first failure of a kernel, and those that were ready by
+ * then are kept. */
+TDM_API TDM_MUST_USE tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes,
+                                                size_t dtype_count, size_t *kernels);
+
 #if defined(__cplusplus)
 }
 #endif

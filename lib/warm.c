@@ -1,0 +1,197 @@
+/* The usual kernels of a device, compiled before they are needed. */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "core.h"
+#include "kernel_list.h"
+
+/* The second dtype: the first one, f32 too where that has 16 bits, or f32 on one of the sides. */
+typedef enum second_dtype { SAME, OR_F32, BETWEEN_F32 } second_dtype;
+
+typedef struct usual_kernel {
+    tdmi_kernel_id kernel;
+    uint32_t ops; /* a bit for each usual value of OP */
+    second_dtype u;
+    bool streams;
+    bool one_size; /* a group always has the most lanes */
+} usual_kernel;
+
+#define OP_BIT(op) (UINT32_C(1) << (op))
+#define ACTIVATIONS ((UINT32_C(1) << TDM_ACTIVATION_COUNT) - 1)
+
+static const usual_kernel usual[] = {
+    {TDMI_KERNEL_BIAS_ADD, ACTIVATIONS << TDM_OP_HAS_BIAS | (ACTIVATIONS & ~UINT32_C(1)), SAME,
+     true, false},
+    {TDMI_KERNEL_LAYER_NORM, OP_BIT(TDM_OP_WEIGHT | TDM_OP_BIAS), SAME, true, false},
+    {TDMI_KERNEL_RMS_NORM,
+     OP_BIT(TDM_OP_WEIGHT) | OP_BIT(TDM_OP_WEIGHT | TDM_OP_RMS_RESIDUAL | TDM_OP_RMS_SUM), SAME,
+     true, false},
+    {TDMI_KERNEL_SOFTMAX, OP_BIT(0), SAME, true, false},
+    {TDMI_KERNEL_ELEMENTWISE, OP_BIT(TDM_OP_COUNT) - 1, SAME, true, false},
+    {TDMI_KERNEL_FILL, OP_BIT(0), SAME, true, false},
+    {TDMI_KERNEL_CAST, OP_BIT(0), BETWEEN_F32, true, false},
+    {TDMI_KERNEL_RANDOM, OP_BIT(0) | OP_BIT(TDM_OP_RANDOM_NORMAL), SAME, true, false},
+    {TDMI_KERNEL_L2_NORMALIZE, OP_BIT(0), SAME, true, false},
+    {TDMI_KERNEL_NORM, OP_BIT(TDM_OP_NORM_L2), OR_F32, false, false},
+    {TDMI_KERNEL_NORM_COMBINE, OP_BIT(TDM_OP_NORM_L2), OR_F32, false, false},
+    {TDMI_KERNEL_MATMUL, OP_BIT(TDM_OP_MATMUL_COUNT) - 1, SAME, false, true},
+};
+
+typedef struct variant_list {
+    tdmi_variant *variants;
+    size_t count, capacity;
+} variant_list;
+
+static tdm_status add(variant_list *list, tdmi_variant variant) {
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 128;
+        tdmi_variant *grown = realloc(list->variants, capacity * sizeof *grown);
+        if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+        list->variants = grown;
+        list->capacity = capacity;
+    }
+    list->variants[list->count++] = variant;
+    return TDM_OK;
+}
+
+/* Every operation, size of group and kind of stores that the kernel has for these dtypes. */
+static tdm_status add_dtypes(variant_list *list, const tdmi_device_facts *facts,
+                             const usual_kernel *kernel, tdm_dtype t, tdm_dtype u) {
+    bool streams = kernel->streams && facts->streaming_stores;
+    uint32_t least = kernel->one_size ? facts->max_lanes : facts->min_lanes;
+    for (unsigned op = 0; kernel->ops >> op; op++) {
+        if (!(kernel->ops >> op & 1)) continue;
+        for (unsigned stream = 0; stream <= (unsigned)streams; stream++)
+            for (uint32_t lanes = least; lanes <= facts->max_lanes; lanes *= 2)
+                TDMI_TRY(add(list, (tdmi_variant){.kernel = (uint8_t)kernel->kernel,
+                                                  .t = (uint8_t)t,
+                                                  .u = (uint8_t)u,
+                                                  .op = (uint8_t)op,
+                                                  .stream = (uint8_t)stream,
+                                                  .lanes = (uint16_t)lanes}));
+    }
+    return TDM_OK;
+}
+
+static tdm_status add_usual(variant_list *list, const tdmi_device_facts *facts, tdm_dtype dtype) {
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        second_dtype u = usual[i].u;
+        if (u != BETWEEN_F32) TDMI_TRY(add_dtypes(list, facts, &usual[i], dtype, dtype));
+        if (dtype == TDM_F32) continue;
+        if (u == BETWEEN_F32 || (u == OR_F32 && tdm_dtype_size(dtype) == 2))
+            TDMI_TRY(add_dtypes(list, facts, &usual[i], dtype, TDM_F32));
+        if (u == BETWEEN_F32) TDMI_TRY(add_dtypes(list, facts, &usual[i], TDM_F32, dtype));
+    }
+    return TDM_OK;
+}
+
+/* What the threads share. */
+typedef struct warming {
+    tdm_device *device;
+    const variant_list *list;
+    atomic_size_t next, ready;
+    atomic_bool failed;
+} warming;
+
+/* Compiles one. Some drivers do so, or a second time, when a kernel is first launched: an empty
+ * launch makes them, as all arguments are 0 and there are no rows. */
+static tdm_status make_ready(tdm_queue *queue, tdmi_variant variant) {
+    enum { MOST_BUFFERS = 6, MOST_ARGS = 1024 };
+    static const tdmi_mem *const mems[MOST_BUFFERS];
+    static const _Alignas(16) char args[MOST_ARGS];
+    tdmi_bkernel *kernel;
+    TDMI_TRY(tdmi_queue_kernel(queue, variant, &kernel));
+    tdmi_launch launch = {.groups = 1, .mems = mems, .args = args};
+    TDMI_TRY(
+        tdmi_queue_submitted(queue, queue->device->backend->launch(queue->impl, kernel, &launch)));
+    return tdm_queue_finish(queue);
+}
+
+typedef struct warmer {
+    pthread_t thread;
+    warming *all;
+    tdmi_outcome outcome;
+} warmer;
+
+static void *warm(void *context) {
+    warmer *self = context;
+    warming *all = self->all;
+    tdm_queue *queue = NULL;
+    tdm_status status = tdm_queue_create(all->device, 0, &queue);
+    while (status == TDM_OK && !atomic_load(&all->failed)) {
+        size_t next = atomic_fetch_add(&all->next, 1);
+        if (next >= all->list->count) break;
+        status = make_ready(queue, all->list->variants[next]);
+        if (status == TDM_OK) atomic_fetch_add(&all->ready, 1);
+    }
+    if (status != TDM_OK) atomic_store(&all->failed, true);
+    tdmi_outcome_add(&self->outcome, status);
+    tdm_queue_destroy(queue);
+    return NULL;
+}
+
+/* As many threads as cores, this one among them. They take no signals of the process. */
+static tdm_status warm_in_threads(warming *all) {
+    enum { MOST_THREADS = 16 };
+    size_t wanted = (size_t)tdmi_worker_count();
+    if (wanted > MOST_THREADS) wanted = MOST_THREADS;
+    if (wanted > all->list->count) wanted = all->list->count;
+    warmer *warmers = calloc(wanted, sizeof *warmers);
+    if (!warmers) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    sigset_t every, before;
+    sigfillset(&every);
+    size_t started = 1;
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    for (; started < wanted; started++) {
+        warmers[started].all = all;
+        if (pthread_create(&warmers[started].thread, NULL, warm, &warmers[started]) != 0) break;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    warmers[0].all = all;
+    (void)warm(&warmers[0]);
+    tdmi_outcome outcome = {0};
+    for (size_t i = 0; i < started; i++) {
+        if (i > 0) pthread_join(warmers[i].thread, NULL);
+        tdmi_outcome_add(&outcome, tdmi_outcome_end(&warmers[i].outcome));
+    }
+    free(warmers);
+    return tdmi_outcome_end(&outcome);
+}
+
+static tdm_status list_usual(const tdm_device *device, const tdm_dtype *dtypes, size_t count,
+                             variant_list *list) {
+    for (size_t i = 0; i < count; i++) {
+        if ((unsigned)dtypes[i] > TDM_BF16)
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                             "tdm_device_warm: dtypes[%zu] is %d; allowed are TDM_F32, TDM_F64, "
+                             "TDM_F16 and TDM_BF16",
+                             i, (int)dtypes[i]);
+        if (dtypes[i] == TDM_F64 && !device->facts->info.has_f64)
+            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                             "tdm_device_warm: dtypes[%zu] is f64, which %s does not have", i,
+                             device->facts->info.id);
+    }
+    for (size_t i = 0; i < count; i++)
+        TDMI_TRY(add_usual(list, device->facts, dtypes[i]));
+    return TDM_OK;
+}
+
+tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes, size_t dtype_count,
+                           size_t *kernels) {
+    if (kernels) *kernels = 0;
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_warm: device is NULL");
+    if (!dtypes && dtype_count > 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "tdm_device_warm: dtypes is NULL, but dtype_count is %zu", dtype_count);
+    TDMI_TRY(tdmi_device_usable(device));
+    variant_list list = {0};
+    tdm_status status = list_usual(device, dtypes, dtype_count, &list);
+    /* kernels that nothing can be kept of were compiled with the library */
+    if (status == TDM_OK && list.count > 0 && device->facts->cache_key[0]) {
+        warming all = {.device = device, .list = &list};
+        status = warm_in_threads(&all);
+        if (kernels) *kernels = atomic_load(&all.ready);
+    }
+    free(list.variants);
+    return status;
+}
