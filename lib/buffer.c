@@ -17,7 +17,7 @@ tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffe
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a buffer");
     if (size > 0) {
         pthread_mutex_lock(&device->lock);
-        tdm_status status = tdmi_pool_take(device, size, &made->block);
+        tdm_status status = tdmi_pool_take(device, size, size, &made->block);
         pthread_mutex_unlock(&device->lock);
         if (status != TDM_OK) {
             free(made);

@@ -114,9 +114,11 @@ tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) TDM_MUST_US
  * gets the same memory: work on a queue runs in order. */
 tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) TDM_MUST_USE;
 
-/* pool.c: called with device->lock held. */
-tdm_status tdmi_pool_take(tdm_device *device, size_t size, tdmi_block **block) TDM_MUST_USE;
-void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t size);
+/* pool.c: called with device->lock held. `in_use`: bytes that count as the user's, the same when the
+ * block is given back; 0 for memory of our own. */
+tdm_status tdmi_pool_take(tdm_device *device, size_t size, size_t in_use,
+                          tdmi_block **block) TDM_MUST_USE;
+void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use);
 void tdmi_pool_trim(tdm_device *device);
 
 /* program.c: the kernel of a variant, built or fetched at first use; then one look-up, no lock. */

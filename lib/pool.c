@@ -98,7 +98,7 @@ static tdm_status allocate(tdm_device *device, size_t size, tdmi_block **block) 
     return TDM_OK;
 }
 
-tdm_status tdmi_pool_take(tdm_device *device, size_t size, tdmi_block **block) {
+tdm_status tdmi_pool_take(tdm_device *device, size_t size, size_t in_use, tdmi_block **block) {
     size_t rounded = round_up(size ? size : 1);
     if (rounded > device->facts->info.max_allocation) rounded = size;
     bool crowded;
@@ -109,13 +109,13 @@ tdm_status tdmi_pool_take(tdm_device *device, size_t size, tdmi_block **block) {
     }
     if (!*block) TDMI_TRY(allocate(device, rounded, block));
     tdm_memory_stats *stats = &device->pool.stats;
-    stats->in_use += size;
+    stats->in_use += in_use;
     if (stats->in_use > stats->peak) stats->peak = stats->in_use;
     return TDM_OK;
 }
 
-void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t size) {
-    device->pool.stats.in_use -= size;
+void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use) {
+    device->pool.stats.in_use -= in_use;
     device->pool.stats.cached += block->size;
     block->released = atomic_load(&device->sequence);
     block->next = device->pool.cached;

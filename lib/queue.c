@@ -94,9 +94,8 @@ tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **me
         pthread_mutex_lock(&device->lock);
         if (queue->scratch) tdmi_pool_give(device, queue->scratch, 0);
         queue->scratch = NULL;
-        status = tdmi_pool_take(device, size, &queue->scratch);
         /* Scratch is not the user's: it counts as reserved, not as in use. */
-        if (status == TDM_OK) device->pool.stats.in_use -= size;
+        status = tdmi_pool_take(device, size, 0, &queue->scratch);
         pthread_mutex_unlock(&device->lock);
     }
     if (status == TDM_OK) *mem = &queue->scratch->mem;
