@@ -2,6 +2,8 @@
 #ifndef TDMI_CPU_H
 #define TDMI_CPU_H
 
+#include <stdatomic.h>
+
 #include "backend.h"
 
 #include "kernels.h"
@@ -17,7 +19,8 @@ struct tdmi_bqueue {
 };
 
 struct tdmi_bevent {
-    int64_t nanoseconds; /* CLOCK_MONOTONIC when it was recorded: all work before it was done */
+    /* CLOCK_MONOTONIC when it was recorded: all work before it was done */
+    atomic_int_least64_t nanoseconds;
 };
 
 struct tdmi_bprogram {

@@ -18,7 +18,7 @@ tdm_status tdmi_cpu_queue_nothing(tdmi_bqueue *queue) {
 
 tdm_status tdmi_cpu_event_init(tdmi_bdevice *device, tdmi_bevent *event) {
     (void)device;
-    event->nanoseconds = 0;
+    atomic_init(&event->nanoseconds, 0);
     return TDM_OK;
 }
 
@@ -28,7 +28,7 @@ tdm_status tdmi_cpu_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
     (void)queue;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    event->nanoseconds = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    atomic_store(&event->nanoseconds, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
     return TDM_OK;
 }
 
@@ -44,7 +44,8 @@ tdm_status tdmi_cpu_event_query(tdmi_bevent *event, bool *done) {
 }
 
 tdm_status tdmi_cpu_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds) {
-    *seconds = (double)(end->nanoseconds - start->nanoseconds) * 1e-9;
+    int64_t from = atomic_load(&start->nanoseconds), to = atomic_load(&end->nanoseconds);
+    *seconds = (double)(to - from) * 1e-9;
     return TDM_OK;
 }
 

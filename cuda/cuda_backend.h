@@ -2,6 +2,7 @@
 #ifndef TDMI_CUDA_BACKEND_H
 #define TDMI_CUDA_BACKEND_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "backend.h"
@@ -27,6 +28,7 @@ struct tdmi_bqueue {
  * kind is made at its first use. */
 struct tdmi_bevent {
     tdmi_bdevice *device;
+    pthread_mutex_t lock; /* of the two below: one thread may record while others wait */
     cudaEvent_t kinds[2]; /* [0] without a time, [1] with; NULL until recorded */
     cudaEvent_t current;  /* the kind recorded last */
 };

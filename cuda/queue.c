@@ -42,6 +42,8 @@ tdm_status tdmi_cuda_queue_finish(tdmi_bqueue *queue) {
 
 tdm_status tdmi_cuda_event_init(tdmi_bdevice *device, tdmi_bevent *event) {
     *event = (tdmi_bevent){.device = device};
+    if (pthread_mutex_init(&event->lock, NULL) != 0)
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of an event");
     return TDM_OK;
 }
 
@@ -53,7 +55,17 @@ void tdmi_cuda_event_deinit(tdmi_bevent *event) {
                 (void)tdmi_cuda_succeeds(tdmi_cudart.cudaEventDestroy(event->kinds[kind]));
         tdmi_cuda_leave(pushed);
     }
+    pthread_mutex_destroy(&event->lock);
     *event = (tdmi_bevent){0};
+}
+
+/* The kind recorded last. It lives as long as the event, so the driver is asked without the lock.
+ */
+static cudaEvent_t current(tdmi_bevent *event) {
+    pthread_mutex_lock(&event->lock);
+    cudaEvent_t recorded = event->current;
+    pthread_mutex_unlock(&event->lock);
+    return recorded;
 }
 
 static tdm_status record(tdmi_bevent *event, tdmi_bqueue *queue) {
@@ -73,7 +85,9 @@ static tdm_status record(tdmi_bevent *event, tdmi_bqueue *queue) {
 tdm_status tdmi_cuda_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
     bool pushed;
     TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    pthread_mutex_lock(&event->lock);
     tdm_status status = record(event, queue);
+    pthread_mutex_unlock(&event->lock);
     tdmi_cuda_leave(pushed);
     return status;
 }
@@ -82,7 +96,7 @@ tdm_status tdmi_cuda_event_wait(tdmi_bevent *event) {
     bool pushed;
     TDMI_TRY(tdmi_cuda_enter(event->device, &pushed));
     tdm_status status =
-        tdmi_cuda_check(tdmi_cudart.cudaEventSynchronize(event->current), "cudaEventSynchronize");
+        tdmi_cuda_check(tdmi_cudart.cudaEventSynchronize(current(event)), "cudaEventSynchronize");
     tdmi_cuda_leave(pushed);
     return status;
 }
@@ -90,7 +104,7 @@ tdm_status tdmi_cuda_event_wait(tdmi_bevent *event) {
 tdm_status tdmi_cuda_event_query(tdmi_bevent *event, bool *done) {
     bool pushed;
     TDMI_TRY(tdmi_cuda_enter(event->device, &pushed));
-    cudaError_t error = tdmi_cudart.cudaEventQuery(event->current);
+    cudaError_t error = tdmi_cudart.cudaEventQuery(current(event));
     tdm_status status = TDM_OK;
     *done = error == cudaSuccess;
     if (!tdmi_cuda_succeeds(error) && error != cudaErrorNotReady)
@@ -104,7 +118,7 @@ tdm_status tdmi_cuda_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double 
     float milliseconds = 0;
     TDMI_TRY(tdmi_cuda_enter(start->device, &pushed));
     tdm_status status = tdmi_cuda_check(
-        tdmi_cudart.cudaEventElapsedTime(&milliseconds, start->current, end->current),
+        tdmi_cudart.cudaEventElapsedTime(&milliseconds, current(start), current(end)),
         "cudaEventElapsedTime");
     tdmi_cuda_leave(pushed);
     *seconds = (double)milliseconds * 1e-3;
@@ -115,7 +129,7 @@ tdm_status tdmi_cuda_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event) {
     bool pushed;
     TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
     tdm_status status = tdmi_cuda_check(
-        tdmi_cudart.cudaStreamWaitEvent(queue->stream, event->current, 0), "cudaStreamWaitEvent");
+        tdmi_cudart.cudaStreamWaitEvent(queue->stream, current(event), 0), "cudaStreamWaitEvent");
     tdmi_cuda_leave(pushed);
     return status;
 }

@@ -189,7 +189,8 @@ typedef struct tdmi_backend {
                       unsigned access, void **pointer);
     tdm_status (*unmap)(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer);
 
-    /* Events. Recording twice replaces. elapsed: both have been waited for. */
+    /* Events. Recording twice replaces, also while other threads wait for the event or query it:
+     * those have the recording that they found. elapsed: both have been waited for. */
     tdm_status (*event_init)(tdmi_bdevice *device, tdmi_bevent *event);
     void (*event_deinit)(tdmi_bevent *event);
     tdm_status (*event_record)(tdmi_bevent *event, tdmi_bqueue *queue);

@@ -20,6 +20,8 @@ tdm_status tdm_event_create(tdm_device *device, tdm_event **event) {
     }
     made->device = tdm_device_retain(device);
     made->impl = impl;
+    atomic_init(&made->recorded, false);
+    atomic_init(&made->timed, false);
     *event = made;
     return TDM_OK;
 }
@@ -42,8 +44,8 @@ tdm_status tdm_event_record(tdm_event *event, tdm_queue *queue) {
     TDMI_TRY(tdmi_device_usable(event->device));
     TDMI_TRY(tdmi_queue_submitted(queue,
                                   event->device->backend->event_record(event->impl, queue->impl)));
-    event->recorded = true;
-    event->timed = (queue->flags & TDM_QUEUE_TIMING) != 0;
+    atomic_store(&event->timed, (queue->flags & TDM_QUEUE_TIMING) != 0);
+    atomic_store(&event->recorded, true);
     return TDM_OK;
 }
 
@@ -51,7 +53,7 @@ tdm_status tdm_event_record(tdm_event *event, tdm_queue *queue) {
 static tdm_status check_recorded(const tdm_event *event, const char *function, const char *name) {
     if (!event) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, name);
     TDMI_TRY(tdmi_device_usable(event->device));
-    if (!event->recorded)
+    if (!atomic_load(&event->recorded))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: %s was never recorded; call tdm_event_record first", function, name);
     return TDM_OK;
@@ -80,11 +82,12 @@ tdm_status tdm_event_elapsed(tdm_event *start, tdm_event *end, double *seconds) 
         return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
                          "tdm_event_elapsed: start is of %s, but end is of %s",
                          start->device->facts->info.id, end->device->facts->info.id);
-    if (!start->timed || !end->timed)
+    bool start_timed = atomic_load(&start->timed);
+    if (!start_timed || !atomic_load(&end->timed))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "tdm_event_elapsed: %s was recorded in a queue made without "
                          "TDM_QUEUE_TIMING",
-                         start->timed ? "end" : "start");
+                         start_timed ? "end" : "start");
     const tdmi_backend *backend = start->device->backend;
     TDMI_TRY(tdmi_device_result(start->device, backend->event_wait(start->impl)));
     TDMI_TRY(tdmi_device_result(start->device, backend->event_wait(end->impl)));

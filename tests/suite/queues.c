@@ -123,6 +123,62 @@ Test(queues, wait_for_another_queue) {
     tdm_queue_destroy(other);
 }
 
+/* What a thread that waits for an event does while another records it again and again. */
+typedef struct waiter {
+    tdm_event *event;
+    tdm_queue *queue;
+    atomic_bool end;
+    atomic_int turns;
+    tdm_status status;
+    char message[256];
+} waiter;
+
+static tdm_status wait_once(waiter *w) {
+    bool done = false;
+    tdm_status status = tdm_event_wait(w->event);
+    if (status == TDM_OK) status = tdm_event_query(w->event, &done);
+    if (status == TDM_OK) status = tdm_queue_wait_event(w->queue, w->event);
+    return status == TDM_OK ? tdm_queue_finish(w->queue) : status;
+}
+
+static void *wait_often(void *context) {
+    waiter *w = context;
+    while (!atomic_load(&w->end) && w->status == TDM_OK) {
+        w->status = wait_once(w);
+        atomic_fetch_add(&w->turns, 1);
+    }
+    if (w->status != TDM_OK) snprintf(w->message, sizeof w->message, "%s", tdm_last_error());
+    return NULL;
+}
+
+/* One thread records an event again, in queues with and without times in turn, while another waits
+ * for it: each recording counts for who found it. ThreadSanitizer looks on. */
+Test(queues, recorded_again_while_waited_for) {
+    enum { TURNS = 200 };
+    waiter w = {0};
+    tdm_queue *queues[2] = {queue, NULL};
+    pthread_t thread;
+    array *x[2] = {array_1d(TDM_F32, 1000), array_1d(TDM_F32, 1000)};
+    if (!OK(tdm_queue_create(device, TDM_QUEUE_TIMING, &queues[1])) ||
+        !OK(tdm_queue_create(device, 0, &w.queue)) || !OK(tdm_event_create(device, &w.event)) ||
+        !OK(tdm_event_record(w.event, queue)) || pthread_create(&thread, NULL, wait_often, &w) != 0)
+        abort();
+    for (int turn = 0; turn < TURNS || atomic_load(&w.turns) < 2; turn++) {
+        tdm_queue *used = queues[turn % 2];
+        OK(tdm_fill(used, 1.0, &x[turn % 2]->t));
+        OK(tdm_event_record(w.event, used));
+        if (turn % 16 == 15) OK(tdm_queue_finish(used));
+        if (turn > 1000 * TURNS) abort();
+    }
+    atomic_store(&w.end, true);
+    pthread_join(thread, NULL);
+    CHECK(w.status == TDM_OK, "the waiting thread: %s", w.message);
+    OK(tdm_queue_finish(queue));
+    tdm_event_destroy(w.event);
+    tdm_queue_destroy(w.queue);
+    tdm_queue_destroy(queues[1]);
+}
+
 /* Opening twice gives one object; the device lives as long as anything of it. */
 Test(queues, device_references) {
     const tdm_device_info *info = tdm_device_get_info(device);
