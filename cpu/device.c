@@ -118,6 +118,7 @@ const tdmi_backend tdmi_backend_cpu = {
     .queue_deinit = tdmi_cpu_queue_deinit,
     .queue_flush = tdmi_cpu_queue_nothing,
     .queue_finish = tdmi_cpu_queue_nothing,
+    .queue_drain = tdmi_cpu_queue_nothing,
     .write = tdmi_cpu_write,
     .read = tdmi_cpu_read,
     .copy = tdmi_cpu_copy,

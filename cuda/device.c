@@ -103,6 +103,7 @@ const tdmi_backend tdmi_backend_cuda = {
     .queue_deinit = tdmi_cuda_queue_deinit,
     .queue_flush = tdmi_cuda_queue_flush,
     .queue_finish = tdmi_cuda_queue_finish,
+    .queue_drain = tdmi_cuda_queue_finish,
     .write = tdmi_cuda_write,
     .read = tdmi_cuda_read,
     .copy = tdmi_cuda_copy,

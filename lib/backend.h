@@ -4,8 +4,8 @@
  * Who checks what: the core has checked every argument (ranges, dtypes, same device, sizes > 0);
  * a backend asserts at most. Who locks what: device functions, memory functions and program
  * functions may be called from several threads at once and must be safe for that; calls on one
- * queue (and on kernels, which belong to a queue) are serialised by the user, except queue_finish,
- * which may come from another thread. Who frees what: the core allocates the five structs below,
+ * queue (and on kernels, which belong to a queue) are serialised by the user, except queue_finish and
+ * queue_drain, which may come from another thread. Who frees what: the core allocates the five structs below,
  * zeroed, of the sizes the table gives, calls X_init once, and X_deinit once if and only if X_init
  * succeeded; an X_init that fails has cleaned up after itself.
  *
@@ -165,11 +165,13 @@ typedef struct tdmi_backend {
     tdm_status (*host_alloc)(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
     void (*host_free)(tdmi_bdevice *device, tdmi_mem *mem);
 
-    /* In-order queues. All asynchronous as far as the backend can; finish reports what failed. */
+    /* In-order queues. All asynchronous as far as the backend can; finish reports what failed, of
+     * the work or of the wait; drain fails only when nobody can tell whether the work is over. */
     tdm_status (*queue_init)(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
     void (*queue_deinit)(tdmi_bqueue *queue);
     tdm_status (*queue_flush)(tdmi_bqueue *queue);
     tdm_status (*queue_finish)(tdmi_bqueue *queue);
+    tdm_status (*queue_drain)(tdmi_bqueue *queue);
     tdm_status (*write)(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, const void *source,
                         size_t size);
     tdm_status (*read)(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,

@@ -2,7 +2,43 @@
  * memory; otherwise chunks through pinned memory, one being read while the last is written. */
 #include "between.h"
 
+#include <stdlib.h>
+
 enum { CHUNK = 4 << 20, PROGRESS_STEP = 16 << 20 };
+
+/* What the copies of a way use: chunks, and a reference of each buffer, because the pool of one
+ * device knows nothing of the other's queues. */
+typedef struct tdmi_cargo {
+    atomic_int holders; /* the way itself, and each of its queues that is in doubt */
+    tdm_device *device; /* of the chunks */
+    void *staging[2];
+    tdm_buffer **buffers;
+    size_t count, room;
+} tdmi_cargo;
+
+static void drop_cargo(void *context) {
+    tdmi_cargo *cargo = context;
+    if (atomic_fetch_sub(&cargo->holders, 1) != 1) return;
+    for (int i = 0; i < 2; i++)
+        tdm_host_free(cargo->device, cargo->staging[i]);
+    for (size_t i = 0; i < cargo->count; i++)
+        tdm_buffer_release(cargo->buffers[i]);
+    tdm_device_release(cargo->device);
+    free(cargo->buffers);
+    free(cargo);
+}
+
+static tdm_status load_cargo(tdmi_cargo *cargo, const tdm_buffer *buffer) {
+    if (cargo->count == cargo->room) {
+        size_t room = cargo->room ? 2 * cargo->room : 2;
+        tdm_buffer **grown = realloc(cargo->buffers, room * sizeof(tdm_buffer *));
+        if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a copy");
+        cargo->buffers = grown;
+        cargo->room = room;
+    }
+    cargo->buffers[cargo->count++] = tdm_buffer_retain((tdm_buffer *)buffer);
+    return TDM_OK;
+}
 
 static bool has_peer_copy(const tdm_device *source, const tdm_device *destination) {
     return source->backend == destination->backend && source->backend->copy_peer;
@@ -11,15 +47,19 @@ static bool has_peer_copy(const tdm_device *source, const tdm_device *destinatio
 tdm_status tdmi_way_open(tdmi_way *way, tdm_queue *queue, tdm_device *source,
                          tdm_device *destination, atomic_uint_fast64_t *done) {
     *way = (tdmi_way){.done = done};
+    way->cargo = calloc(1, sizeof *way->cargo);
+    if (!way->cargo) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a copy");
+    atomic_init(&way->cargo->holders, 1);
+    way->cargo->device = tdm_device_retain(source);
     bool peer = has_peer_copy(source, destination);
     bool needs_from = peer || !source->facts->host_memory;
     bool needs_to = !peer && !destination->facts->host_memory;
     if (queue && queue->device == source && needs_from) way->from = queue;
     if (queue && queue->device == destination && needs_to) way->to = queue;
     /* Its work comes first, also where others do the copy. */
-    if (queue && !way->from && !way->to) TDMI_TRY(tdm_queue_finish(queue));
     tdm_status status = TDM_OK;
-    if (needs_from && !way->from) {
+    if (queue && !way->from && !way->to) status = tdm_queue_finish(queue);
+    if (status == TDM_OK && needs_from && !way->from) {
         status = tdm_queue_create(source, 0, &way->from);
         way->owns_from = status == TDM_OK;
     }
@@ -41,11 +81,12 @@ static void arrived(tdmi_way *way) {
 static tdm_status copy_staged(tdmi_way *way, const tdmi_mem *source, size_t source_offset,
                               const tdmi_mem *destination, size_t destination_offset, size_t size) {
     tdm_device *from = way->from->device, *to = way->to->device;
+    void **staging = way->cargo->staging;
     for (int i = 0; i < 2; i++)
-        if (!way->staging[i]) TDMI_TRY(tdm_host_alloc(from, CHUNK, &way->staging[i]));
+        if (!staging[i]) TDMI_TRY(tdm_host_alloc(from, CHUNK, &staging[i]));
     for (size_t at = 0; at < size; way->turn ^= 1) {
         size_t part = size - at < CHUNK ? size - at : CHUNK;
-        void *chunk = way->staging[way->turn];
+        void *chunk = staging[way->turn];
         TDMI_TRY(
             tdmi_queue_submitted(way->from, from->backend->read(way->from->impl, source,
                                                                 source_offset + at, chunk, part)));
@@ -71,15 +112,20 @@ static tdm_status copy_mapped(tdmi_way *way, const tdmi_mem *source, size_t sour
     TDMI_TRY(tdmi_queue_submitted(way->to,
                                   to->backend->map(way->to->impl, destination, destination_offset,
                                                    size, TDM_MAP_WRITE, &pointer)));
-    TDMI_TRY(tdm_queue_finish(way->to));
     tdmi_outcome outcome = {0};
-    tdmi_outcome_add(&outcome, tdmi_queue_submitted(
-                                   way->from, from->backend->read(way->from->impl, source,
-                                                                  source_offset, pointer, size)));
-    tdmi_outcome_add(&outcome, tdm_queue_finish(way->from));
-    tdmi_outcome_add(
-        &outcome,
-        tdmi_queue_submitted(way->to, to->backend->unmap(way->to->impl, destination, pointer)));
+    tdmi_outcome_add(&outcome, tdm_queue_finish(way->to));
+    if (outcome.status == TDM_OK) {
+        tdmi_outcome_add(
+            &outcome,
+            tdmi_queue_submitted(way->from, from->backend->read(way->from->impl, source,
+                                                                source_offset, pointer, size)));
+        tdmi_outcome_add(&outcome, tdm_queue_finish(way->from));
+    }
+    /* While the source may still write there the mapping stays, for good. */
+    if (!atomic_load(&way->from->doubtful))
+        tdmi_outcome_add(
+            &outcome,
+            tdmi_queue_submitted(way->to, to->backend->unmap(way->to->impl, destination, pointer)));
     return tdmi_outcome_end(&outcome);
 }
 
@@ -121,6 +167,8 @@ static tdm_status finish_both(const tdmi_way *way) {
 tdm_status tdmi_way_copy(tdmi_way *way, const tdm_buffer *source, size_t source_offset,
                          const tdm_buffer *destination, size_t destination_offset, size_t size) {
     const tdmi_mem *from = &source->block->mem, *to = &destination->block->mem;
+    TDMI_TRY(load_cargo(way->cargo, source));
+    TDMI_TRY(load_cargo(way->cargo, destination));
     bool staged = way->from && way->to && !(from->host && to->host);
     if (staged) return copy_staged(way, from, source_offset, to, destination_offset, size);
     if (!way->done)
@@ -140,13 +188,17 @@ tdm_status tdmi_way_copy(tdmi_way *way, const tdm_buffer *source, size_t source_
 tdm_status tdmi_way_close(tdmi_way *way, tdm_status status) {
     tdmi_outcome outcome = {0};
     tdmi_outcome_add(&outcome, status);
-    /* What was queued must end before its chunks and queues go, whatever failed, and before either
-     * end may be given back: the other device's pool knows nothing of this one's queues. */
-    if (way->from) tdmi_outcome_add(&outcome, tdm_queue_finish(way->from));
-    if (way->to) tdmi_outcome_add(&outcome, tdm_queue_finish(way->to));
-    if (outcome.status == TDM_OK) arrived(way);
+    /* What was queued must end before what it uses and the queues go, whatever failed. */
+    tdm_queue *queues[] = {way->from, way->to};
     for (int i = 0; i < 2; i++)
-        if (way->staging[i]) tdm_host_free(way->from->device, way->staging[i]);
+        if (queues[i]) tdmi_outcome_add(&outcome, tdm_queue_finish(queues[i]));
+    if (outcome.status == TDM_OK) arrived(way);
+    for (int i = 0; i < 2; i++) {
+        if (!queues[i]) continue;
+        atomic_fetch_add(&way->cargo->holders, 1);
+        tdmi_queue_let_go(queues[i], drop_cargo, way->cargo);
+    }
+    if (way->cargo) drop_cargo(way->cargo);
     if (way->owns_to) tdm_queue_destroy(way->to);
     if (way->owns_from) tdm_queue_destroy(way->from);
     *way = (tdmi_way){0};

@@ -9,7 +9,7 @@
 typedef struct tdmi_way {
     tdm_queue *from, *to; /* of the source's and of the destination's device; NULL: not needed */
     bool owns_from, owns_to;
-    void *staging[2];           /* of from's device */
+    struct tdmi_cargo *cargo;   /* the memory that the copies use */
     int turn;                   /* which of them is next */
     uint64_t queued;            /* bytes on their way */
     atomic_uint_fast64_t *done; /* bytes that have arrived are added here; or NULL */

@@ -76,13 +76,22 @@ tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer) {
         return tdmi_device_result(device,
                                   tdmi_fail_in(status, "tdm_host_alloc: size is %zu bytes", size));
     }
+    block->device = tdm_device_retain(device);
     pthread_mutex_lock(&device->lock);
     block->next = device->host_blocks;
     device->host_blocks = block;
     pthread_mutex_unlock(&device->lock);
-    tdm_device_retain(device);
     *pointer = block->mem.host;
     return TDM_OK;
+}
+
+static void free_host_block(void *context) {
+    tdmi_host_block *block = context;
+    tdm_device *device = block->device;
+    if (tdmi_device_keeps(device, free_host_block, block)) return;
+    device->backend->host_free(device->impl, &block->mem);
+    free(block);
+    tdm_device_release(device);
 }
 
 void tdm_host_free(tdm_device *device, void *pointer) {
@@ -96,8 +105,5 @@ void tdm_host_free(tdm_device *device, void *pointer) {
         break;
     }
     pthread_mutex_unlock(&device->lock);
-    if (!found) return;
-    device->backend->host_free(device->impl, &found->mem);
-    free(found);
-    tdm_device_release(device);
+    if (found) free_host_block(found);
 }

@@ -25,6 +25,7 @@ typedef struct tdmi_pool {
 
 /* Host memory that tdm_host_alloc gave out. */
 typedef struct tdmi_host_block {
+    tdm_device *device;
     tdmi_mem mem;
     struct tdmi_host_block *next;
 } tdmi_host_block;
@@ -48,8 +49,9 @@ struct tdm_device {
     tdmi_bdevice *impl;
     tdmi_held *held; /* what other processes see of pool.stats.reserved; NULL: nothing */
     atomic_bool lost;
-    atomic_uint_fast64_t sequence; /* counts submissions, for the pool */
-    pthread_mutex_t lock;          /* all below */
+    atomic_uint_fast64_t sequence;   /* counts submissions, for the pool */
+    atomic_uint doubtful, abandoned; /* how many of its queues are; see wait.c */
+    pthread_mutex_t lock;            /* all below */
     tdmi_pool pool;
     tdm_queue *queues;
     tdmi_host_block *host_blocks;
@@ -84,13 +86,16 @@ struct tdm_queue {
     size_t slot_count, slot_used;
     tdmi_attached_blas blas[TDMI_BLAS_LIMIT];
     tdmi_block *scratch;
-    tdm_queue *next; /* of the device */
+    atomic_bool doubtful;    /* the last wait failed: what it may use is kept (wait.c) */
+    bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
+    struct tdmi_kept *kept;  /* likewise */
+    tdm_queue *next;         /* of the device */
 };
 
 struct tdm_event {
     tdm_device *device;
     tdmi_bevent *impl;
-    atomic_bool recorded, timed; /* set by who records, also while others wait */
+    bool recorded, timed; /* set by who records, also while others wait */
 };
 
 struct tdm_buffer {
@@ -106,6 +111,32 @@ struct tdm_buffer {
 tdm_status tdmi_device_usable(const tdm_device *device) TDM_MUST_USE;
 tdm_status tdmi_device_result(tdm_device *device, tdm_status status) TDM_MUST_USE;
 
+/* wait.c: waits for the queue. *over tells whether its work has ended, however it did; when not,
+ * what it may use must be kept. */
+tdm_status tdmi_queue_wait(tdm_queue *queue, bool *over) TDM_MUST_USE;
+
+/* wait.c: a wait failed, so the queue is in doubt from now on, unless nothing is pending (false).
+ * It is not any more: what was kept for it is released. */
+bool tdmi_queue_doubt(tdm_queue *queue);
+void tdmi_queue_doubt_locked(tdm_queue *queue); /* with device->lock held, something is pending */
+void tdmi_queue_settle(tdm_queue *queue);
+
+/* wait.c: how everything is given back that this queue's work has used: at once or, while the queue
+ * is in doubt, when it is settled. */
+void tdmi_queue_let_go(tdm_queue *queue, void (*release)(void *thing), void *thing);
+
+/* wait.c: for memory that any queue of the device may have used. True: a queue in doubt has it and
+ * will release it. */
+bool tdmi_device_keeps(tdm_device *device, void (*release)(void *thing), void *thing);
+
+/* wait.c: destroying a queue after a failed wait is put off, unless nothing is pending (false); the
+ * end of those whose work is over by now. */
+bool tdmi_queue_abandon(tdm_queue *queue);
+void tdmi_device_end_abandoned(tdm_device *device);
+
+/* queue.c: frees a queue whose work is over. */
+void tdmi_queue_free(tdm_queue *queue);
+
 /* queue.c: the end of every call that gives work to the queue, after it was given: marks the queue
  * as pending, passes the status on and remembers a lost device. */
 tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) TDM_MUST_USE;
@@ -114,8 +145,8 @@ tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) TDM_MUST_US
  * gets the same memory: work on a queue runs in order. */
 tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) TDM_MUST_USE;
 
-/* pool.c: called with device->lock held. `in_use`: bytes that count as the user's, the same when the
- * block is given back; 0 for memory of our own. */
+/* pool.c: called with device->lock held. `in_use`: bytes that count as the user's, the same when
+ * the block is given back; 0 for memory of our own. */
 tdm_status tdmi_pool_take(tdm_device *device, size_t size, size_t in_use,
                           tdmi_block **block) TDM_MUST_USE;
 void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use);

@@ -97,6 +97,8 @@ static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
     atomic_init(&made->references, 1);
     atomic_init(&made->lost, false);
     atomic_init(&made->sequence, 0);
+    atomic_init(&made->doubtful, 0);
+    atomic_init(&made->abandoned, 0);
     made->listed = index;
     made->backend = listed->backend;
     made->facts = &listed->facts;
@@ -262,6 +264,7 @@ tdm_status tdm_device_get_memory_stats(tdm_device *device, tdm_memory_stats *sta
 tdm_status tdm_device_trim(tdm_device *device) {
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_trim: device is NULL");
     TDMI_TRY(tdmi_device_usable(device));
+    tdmi_device_end_abandoned(device);
     pthread_mutex_lock(&device->lock);
     tdmi_pool_trim(device);
     pthread_mutex_unlock(&device->lock);

@@ -84,10 +84,26 @@ tdm_status tdm_buffer_map_async(tdm_queue *queue, tdm_buffer *buffer, size_t off
     return map_async("tdm_buffer_map_async", queue, buffer, offset, size, access, pointer);
 }
 
+/* Ends a mapping whose pointer the caller never gets. The driver ends it behind the map. */
+static void take_back(tdm_queue *queue, const tdm_buffer *buffer, void *pointer) {
+    const tdmi_backend *backend = queue->device->backend;
+    free(forget(queue->device, buffer, pointer));
+    if (!backend->unmap)
+        tdm_host_free(queue->device, pointer);
+    else if (!atomic_load(&queue->device->lost))
+        (void)!tdmi_queue_submitted(queue,
+                                    backend->unmap(queue->impl, &buffer->block->mem, pointer));
+}
+
 tdm_status tdm_buffer_map(tdm_queue *queue, tdm_buffer *buffer, size_t offset, size_t size,
                           unsigned access, void **pointer) {
     TDMI_TRY(map_async("tdm_buffer_map", queue, buffer, offset, size, access, pointer));
-    return tdm_queue_finish(queue);
+    tdmi_outcome outcome = {0};
+    tdmi_outcome_add(&outcome, tdm_queue_finish(queue));
+    if (outcome.status == TDM_OK) return TDM_OK;
+    if (*pointer) take_back(queue, buffer, *pointer);
+    *pointer = NULL;
+    return tdmi_outcome_end(&outcome);
 }
 
 static tdm_status unmap_async(const char *function, tdm_queue *queue, tdm_buffer *buffer,

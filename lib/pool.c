@@ -30,15 +30,28 @@ static uint64_t oldest_pending(const tdm_device *device) {
     return oldest;
 }
 
+/* Puts back the mark of work that may still be running. */
+static void mark_pending(tdm_queue *queue, uint64_t first) {
+    uint64_t now = atomic_load(&queue->first_pending);
+    while ((now == 0 || now > first) &&
+           !atomic_compare_exchange_weak(&queue->first_pending, &now, first))
+        continue;
+}
+
 static void wait_for_queues(tdm_device *device) {
     for (tdm_queue *queue = device->queues; queue; queue = queue->next) {
-        if (atomic_load(&queue->first_pending) == 0) continue;
+        uint64_t first = atomic_load(&queue->first_pending);
+        bool over;
+        if (first == 0) continue;
         /* Reset before the wait: work is marked after it was queued (tdmi_queue_submitted), so what
          * another thread queues meanwhile is either waited for here or marked again. An error of
          * the work is kept by the device when it is lost; otherwise the memory is free all the
          * same. */
         atomic_store(&queue->first_pending, 0);
-        (void)!tdmi_device_result(device, device->backend->queue_finish(queue->impl));
+        (void)!tdmi_queue_wait(queue, &over);
+        if (over) continue;
+        mark_pending(queue, first);
+        tdmi_queue_doubt_locked(queue);
     }
 }
 
@@ -124,9 +137,14 @@ void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use) {
 
 void tdmi_pool_trim(tdm_device *device) {
     wait_for_queues(device);
-    while (device->pool.cached) {
-        tdmi_block *block = device->pool.cached;
-        device->pool.cached = block->next;
+    uint64_t pending = oldest_pending(device);
+    for (tdmi_block **at = &device->pool.cached; *at;) {
+        tdmi_block *block = *at;
+        if (block->released >= pending) { /* of a queue that could not be waited for */
+            at = &block->next;
+            continue;
+        }
+        *at = block->next;
         device->pool.stats.cached -= block->size;
         subtract_reserved(device, block->size);
         device->backend->mem_free(device->impl, &block->mem);

@@ -18,6 +18,7 @@ tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queu
                          "tdm_queue_create: flags is %#x, only TDM_QUEUE_TIMING (%#x) is allowed",
                          flags, TDM_QUEUE_TIMING);
     TDMI_TRY(tdmi_device_usable(device));
+    tdmi_device_end_abandoned(device);
     tdm_queue *made = calloc(1, sizeof *made);
     tdmi_bqueue *impl = calloc(1, device->backend->queue_size);
     tdm_status status = made && impl
@@ -32,6 +33,7 @@ tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queu
     made->impl = impl;
     made->flags = flags;
     atomic_init(&made->first_pending, 0);
+    atomic_init(&made->doubtful, false);
     pthread_mutex_lock(&device->lock);
     made->next = device->queues;
     device->queues = made;
@@ -40,11 +42,9 @@ tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queu
     return TDM_OK;
 }
 
-void tdm_queue_destroy(tdm_queue *queue) {
-    if (!queue || tdmi_forked) return;
+void tdmi_queue_free(tdm_queue *queue) {
     tdm_device *device = queue->device;
-    if (!atomic_load(&device->lost))
-        (void)!tdmi_device_result(device, device->backend->queue_finish(queue->impl));
+    tdmi_queue_settle(queue);
     tdmi_queue_free_kernels(queue);
     tdmi_queue_detach_blas(queue);
     pthread_mutex_lock(&device->lock);
@@ -61,13 +61,28 @@ void tdm_queue_destroy(tdm_queue *queue) {
     tdm_device_release(device);
 }
 
+void tdm_queue_destroy(tdm_queue *queue) {
+    if (!queue || tdmi_forked) return;
+    tdm_device *device = queue->device;
+    bool over = true;
+    tdmi_device_end_abandoned(device);
+    if (!atomic_load(&device->lost)) (void)!tdmi_queue_wait(queue, &over);
+    if (over || !tdmi_queue_abandon(queue)) tdmi_queue_free(queue);
+}
+
 tdm_status tdm_queue_finish(tdm_queue *queue) {
     QUEUE_CHECK(queue, "tdm_queue_finish");
+    bool over;
+    tdm_status status = tdmi_queue_wait(queue, &over);
+    if (!over) {
+        (void)tdmi_queue_doubt(queue);
+        return status;
+    }
     /* Only now: the pool takes a queue without pending work to be past all it was given. Nobody
      * else gives this queue work meanwhile. */
-    tdm_status status = queue->device->backend->queue_finish(queue->impl);
     atomic_store(&queue->first_pending, 0);
-    return tdmi_device_result(queue->device, status);
+    if (atomic_load(&queue->doubtful)) tdmi_queue_settle(queue);
+    return status;
 }
 
 tdm_status tdm_queue_flush(tdm_queue *queue) {

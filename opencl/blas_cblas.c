@@ -1,5 +1,7 @@
 /* Products through the machine's CBLAS, on OpenCL devices that are the machine's CPU: a native
  * kernel runs in queue order and sees the buffers' host memory, so nothing is copied. */
+#include <stdlib.h>
+
 #include "opencl.h"
 
 typedef struct cblas_state {
@@ -25,16 +27,26 @@ static void CL_CALLBACK run_probe(void *argument) {
  * end in the wrong places. */
 static tdm_status check_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue) {
     tdmi_mem mem = {0};
-    TDMI_TRY(tdmi_cl_mem_alloc(device, 1, &mem));
-    void *seen = NULL;
-    probe_block block = {NULL, &seen};
+    void **seen = calloc(1, sizeof *seen);
+    if (!seen) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    tdm_status status = tdmi_cl_mem_alloc(device, 1, &mem);
+    if (status != TDM_OK) {
+        free(seen);
+        return status;
+    }
+    probe_block block = {NULL, seen};
     const void *location = &block.base;
     const cl_mem handle = mem.handle;
     cl_int code = tdmi_cl.clEnqueueNativeKernel(queue->queue, run_probe, &block, sizeof block, 1,
                                                 &handle, &location, 0, NULL, NULL);
-    if (code == CL_SUCCESS) code = tdmi_cl.clFinish(queue->queue);
-    const bool same = seen && seen == mem.host;
-    tdmi_cl_mem_free(device, &mem);
+    bool over = code != CL_SUCCESS;
+    if (!over) {
+        code = tdmi_cl.clFinish(queue->queue);
+        over = code == CL_SUCCESS || tdmi_cl.clFinish(queue->queue) == CL_SUCCESS;
+    }
+    const bool same = code == CL_SUCCESS && *seen && *seen == mem.host;
+    tdmi_cl_mem_free(device, &mem); /* the driver holds it for as long as the kernel needs it */
+    if (over) free(seen);           /* else the kernel may write there yet: never freed */
     if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clEnqueueNativeKernel");
     if (!same)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE, "this driver keeps buffers away from the host");

@@ -195,6 +195,7 @@ const tdmi_backend tdmi_backend_opencl = {
     .queue_deinit = tdmi_cl_queue_deinit,
     .queue_flush = tdmi_cl_queue_flush,
     .queue_finish = tdmi_cl_queue_finish,
+    .queue_drain = tdmi_cl_queue_drain,
     .write = tdmi_cl_write,
     .read = tdmi_cl_read,
     .copy = tdmi_cl_copy,

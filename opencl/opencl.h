@@ -186,6 +186,7 @@ tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue 
 void tdmi_cl_queue_deinit(tdmi_bqueue *queue);
 tdm_status tdmi_cl_queue_flush(tdmi_bqueue *queue);
 tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue);
+tdm_status tdmi_cl_queue_drain(tdmi_bqueue *queue);
 tdm_status tdmi_cl_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, const void *source,
                          size_t size);
 tdm_status tdmi_cl_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,

@@ -33,13 +33,15 @@ static tdm_status outcome(cl_event event) {
     return TDM_OK;
 }
 
+tdm_status tdmi_cl_queue_drain(tdmi_bqueue *queue) {
+    TDMI_CL_TRY(tdmi_cl.clFinish(queue->queue), "waiting for the queue");
+    return TDM_OK;
+}
+
 tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue) {
     /* On a CPU work fails by a signal or not at all, so a marker would only cost time (PoCL: a
      * fifth of a launch with a finish). */
-    if (tdmi_cl_is_cpu(queue->device)) {
-        TDMI_CL_TRY(tdmi_cl.clFinish(queue->queue), "waiting for the queue");
-        return TDM_OK;
-    }
+    if (tdmi_cl_is_cpu(queue->device)) return tdmi_cl_queue_drain(queue);
     /* clFinish tells only about itself; a marker at the end of an in-order queue inherits the
      * failure of what came before. */
     cl_event marker;

@@ -299,6 +299,6 @@ tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t 
     if (status == TDM_OK && capacity > 0) snprintf(text, capacity, "%s", whole.bytes);
     if (status == TDM_OK && length) *length = whole.length;
     free(whole.bytes);
-    free(e.bytes);
+    tdmi_queue_let_go(queue, free, e.bytes);
     return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
 }

@@ -12,6 +12,8 @@
  *   kernel_threads=1024                           that a kernel can have in a block at most
  *   skew=BYTES                                    structs of arguments seem so much larger to it
  *   delay=MICROSECONDS                            work is held up for so long, now and then
+ *   lazy=1                                        a stream works only while somebody waits for it
+ *                                                 (events must not be waited for then)
  *   fail=FUNCTION:N[+]:ERROR                      the Nth call (and all after it) gives that error
  *   reports=count                                 reports are counted, and do not end the process
  *   leaks=1                                       whatever is alive at exit is reported

@@ -178,6 +178,7 @@ static void wait_for_work(const sim_block *block, const char *function) {
     if (!__atomic_load_n(&block->pending, __ATOMIC_ACQUIRE)) return;
     bool lost = block->device && sim_sticky(&block->device->context);
     if (!lost) sim_report("%s: memory is freed while work that uses it is in flight", function);
+    sim_stream_wake_all();
     while (__atomic_load_n(&block->pending, __ATOMIC_ACQUIRE))
         usleep(50);
 }

@@ -84,6 +84,7 @@ typedef struct sim_machine {
     int runtime;                               /* likewise */
     bool stub;                                 /* the driver found is the toolkit's stub library */
     unsigned delay;                            /* microseconds that work may be held up for */
+    bool lazy;                                 /* streams work only while they are waited for */
     bool peers;                                /* devices see each other's memory */
     int skew;                                  /* bytes that structs of arguments seem larger */
     int kernel_threads;                        /* the most that a kernel may have in a block */
@@ -182,6 +183,9 @@ int sim_stream_create(CUcontext context, unsigned flags, cudaStream_t *stream);
 int sim_stream_destroy(cudaStream_t stream);
 int sim_stream_finish(cudaStream_t stream);
 int sim_stream_query(cudaStream_t stream);
+
+/* From now on no stream is lazy: for what waits without saying for which. */
+void sim_stream_wake_all(void);
 sim_device *sim_stream_device(cudaStream_t stream);
 
 /* Checks the stream and the current context, as every call with a stream must; the error, or 0. */

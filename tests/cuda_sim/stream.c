@@ -1,4 +1,5 @@
 /* Streams, each a thread that runs its work in order, and events. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +23,7 @@ struct CUstream_st {
     pthread_cond_t changed;
     piece *first, *last;
     unsigned long submitted, done;
+    unsigned waiters; /* a lazy stream works for them alone */
     bool ending;
 };
 
@@ -69,6 +71,19 @@ static void run_piece(cudaStream_t stream, piece *work) {
         if (work->uses[i]) sim_release(work->uses[i]);
 }
 
+static atomic_bool all_awake;
+
+void sim_stream_wake_all(void) { atomic_store(&all_awake, true); }
+
+/* Called, and returns, with the stream's lock held. */
+static void laze(cudaStream_t stream) {
+    while (sim_get()->lazy && !stream->waiters && !stream->ending && !atomic_load(&all_awake)) {
+        pthread_mutex_unlock(&stream->lock);
+        usleep(100);
+        pthread_mutex_lock(&stream->lock);
+    }
+}
+
 static void *work(void *argument) {
     cudaStream_t stream = argument;
     unsigned random = (unsigned)(uintptr_t)stream;
@@ -76,6 +91,7 @@ static void *work(void *argument) {
     for (;;) {
         while (!stream->first && !stream->ending)
             pthread_cond_wait(&stream->changed, &stream->lock);
+        laze(stream);
         piece *next = stream->first;
         if (!next) break;
         stream->first = next->next;
@@ -133,8 +149,10 @@ int sim_stream_check(cudaStream_t stream, const char *function) {
 
 int sim_stream_finish(cudaStream_t stream) {
     pthread_mutex_lock(&stream->lock);
+    stream->waiters++;
     while (stream->done != stream->submitted)
         pthread_cond_wait(&stream->changed, &stream->lock);
+    stream->waiters--;
     pthread_mutex_unlock(&stream->lock);
     return sim_sticky(stream->context);
 }

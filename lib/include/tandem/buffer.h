@@ -5,6 +5,11 @@
  * has passed that point. Offsets and sizes are in bytes; a range outside the buffer is
  * TDM_ERROR_OUT_OF_RANGE; size 0 is a no-op that succeeds.
  *
+ * When a wait fails, queued work may still read and write the host memory it was given, of calls
+ * without _async too: the caller's own must stay until tdm_queue_finish of that queue has succeeded
+ * (queue.h). Memory of the library's (buffers, tdm_host_alloc, mappings) may be given back at any
+ * time: it is kept until then.
+ *
  * Threads: reference counts from any thread; transfers as their queue (see queue.h). */
 #ifndef TANDEM_BUFFER_H
 #define TANDEM_BUFFER_H
@@ -82,7 +87,9 @@ enum { TDM_MAP_READ = 1u, TDM_MAP_WRITE = 2u };
 /* Gives the host a pointer to a range; no copy where host and device share memory. Between map and
  * unmap the device must not use the range. The synchronous form returns a pointer ready for use;
  * the async form's pointer is valid once the queue has been waited for. Mapping a range of a
- * read-only buffer for writing is TDM_ERROR_READ_ONLY. *pointer is NULL on failure or size 0. */
+ * read-only buffer for writing is TDM_ERROR_READ_ONLY. On failure there is no mapping: nothing is to
+ * be unmapped, and *pointer is NULL, as for size 0. (Of an async map the wait may fail later; that
+ * mapping lasts until it is unmapped.) */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_map(tdm_queue *queue, tdm_buffer *buffer, size_t offset,
                                                size_t size, unsigned access, void **pointer);
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_map_async(tdm_queue *queue, tdm_buffer *buffer,
@@ -90,7 +97,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_map_async(tdm_queue *queue, tdm_buffe
                                                      void **pointer);
 
 /* Ends a mapping, by the pointer that map gave; its writes are seen by later work of the queue.
- * The buffer must outlive its mappings. */
+ * The buffer must outlive its mappings. A mapping that was found has ended also when the call fails;
+ * whether its writes have arrived is then unknown. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_unmap(tdm_queue *queue, tdm_buffer *buffer,
                                                  void *pointer);
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_unmap_async(tdm_queue *queue, tdm_buffer *buffer,
@@ -100,7 +108,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_unmap_async(tdm_queue *queue, tdm_buf
  * Page-aligned. *pointer is NULL on failure. Takes a reference to the device until freed. */
 TDM_API TDM_MUST_USE tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer);
 
-/* Frees what tdm_host_alloc gave for this device. NULL is allowed. */
+/* Frees what tdm_host_alloc gave for this device. The queues that use it have been waited for; where a
+ * wait failed it is kept until one succeeds. NULL is allowed. */
 TDM_API void tdm_host_free(tdm_device *device, void *pointer);
 
 #if defined(__cplusplus)

@@ -28,10 +28,13 @@ TDM_API TDM_MUST_USE tdm_status tdm_queue_create(tdm_device *device, unsigned fl
                                                  tdm_queue **queue);
 
 /* Waits for the queue's work, then frees it. Errors of that work are lost: call tdm_queue_finish
- * first to see them. NULL is allowed. */
+ * first to see them. When the wait fails the library keeps the queue, and what its work may use, and
+ * tries again when another queue of the device is made or destroyed. NULL is allowed. */
 TDM_API void tdm_queue_destroy(tdm_queue *queue);
 
-/* Waits until all work given to the queue is done, and reports what failed since the last wait. */
+/* Waits until all work given to the queue is done, and reports what failed since the last wait. When
+ * the wait itself fails it is tried once more, and the first failure is reported; work may then still
+ * be running, unless the device is lost, until a later call succeeds. */
 TDM_API TDM_MUST_USE tdm_status tdm_queue_finish(tdm_queue *queue);
 
 /* Hands all queued work to the device without waiting for it. */

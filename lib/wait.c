@@ -1,0 +1,130 @@
+/* Waiting for queues, and what becomes of memory when a wait fails.
+ *
+ * The rule: memory that queued work may still use is neither freed nor handed to anybody else
+ * before a wait for that queue succeeded. A wait that fails is tried once more, by the backend's
+ * drain, which has no opinion on how the work ended. When that fails too the queue is in doubt:
+ * what it may use is kept with it, and its work counts as pending for the pool, until a later wait
+ * succeeds. A queue that is destroyed in doubt lives on in its device, and is waited for again when
+ * another one is made or destroyed. A device that is lost runs nothing any more: its queues are in
+ * no doubt. */
+#include <stdlib.h>
+
+#include "core.h"
+
+/* Something that a queue in doubt may still use. */
+typedef struct tdmi_kept {
+    void (*release)(void *thing);
+    void *thing;
+    struct tdmi_kept *next;
+} tdmi_kept;
+
+static tdm_status wait_again(tdm_queue *queue, tdm_status status, bool *over) {
+    tdm_device *device = queue->device;
+    tdmi_outcome first = {0};
+    tdmi_outcome_add(&first, status);
+    status = tdmi_device_result(device, device->backend->queue_drain(queue->impl));
+    *over = status == TDM_OK || status == TDM_ERROR_DEVICE_LOST;
+    return tdmi_device_result(device, tdmi_outcome_end(&first));
+}
+
+tdm_status tdmi_queue_wait(tdm_queue *queue, bool *over) {
+    tdm_status status = queue->device->backend->queue_finish(queue->impl);
+    *over = status == TDM_OK;
+    return *over ? TDM_OK : wait_again(queue, status, over);
+}
+
+void tdmi_queue_doubt_locked(tdm_queue *queue) {
+    if (!atomic_exchange(&queue->doubtful, true)) atomic_fetch_add(&queue->device->doubtful, 1);
+}
+
+bool tdmi_queue_doubt(tdm_queue *queue) {
+    /* Under the lock, because the pool takes the mark away while it waits itself. */
+    pthread_mutex_lock(&queue->device->lock);
+    bool pending = atomic_load(&queue->first_pending) != 0;
+    if (pending) tdmi_queue_doubt_locked(queue);
+    pthread_mutex_unlock(&queue->device->lock);
+    return pending;
+}
+
+void tdmi_queue_settle(tdm_queue *queue) {
+    tdm_device *device = queue->device;
+    pthread_mutex_lock(&device->lock);
+    tdmi_kept *kept = queue->kept;
+    queue->kept = NULL;
+    if (atomic_exchange(&queue->doubtful, false)) atomic_fetch_sub(&device->doubtful, 1);
+    pthread_mutex_unlock(&device->lock);
+    while (kept) {
+        tdmi_kept *next = kept->next;
+        kept->release(kept->thing);
+        free(kept);
+        kept = next;
+    }
+}
+
+/* Whether the queue, or with NULL any of the device's, is in doubt and has taken the thing. One
+ * that there is no memory to remember by is never released, which is the safe side. */
+static bool keep(tdm_device *device, tdm_queue *queue, void (*release)(void *), void *thing) {
+    if (atomic_load(&device->doubtful) == 0) return false;
+    tdmi_kept *kept = malloc(sizeof *kept);
+    pthread_mutex_lock(&device->lock);
+    if (!queue)
+        for (queue = device->queues; queue && !atomic_load(&queue->doubtful);)
+            queue = queue->next;
+    bool doubtful = queue && atomic_load(&queue->doubtful);
+    if (doubtful && kept) {
+        *kept = (tdmi_kept){release, thing, queue->kept};
+        queue->kept = kept;
+        kept = NULL;
+    }
+    pthread_mutex_unlock(&device->lock);
+    free(kept);
+    return doubtful;
+}
+
+void tdmi_queue_let_go(tdm_queue *queue, void (*release)(void *), void *thing) {
+    if (!keep(queue->device, queue, release, thing)) release(thing);
+}
+
+bool tdmi_device_keeps(tdm_device *device, void (*release)(void *), void *thing) {
+    return keep(device, NULL, release, thing);
+}
+
+/* ---- queues that were destroyed in doubt ---- */
+
+bool tdmi_queue_abandon(tdm_queue *queue) {
+    if (!tdmi_queue_doubt(queue)) return false;
+    pthread_mutex_lock(&queue->device->lock);
+    queue->abandoned = true;
+    atomic_fetch_add(&queue->device->abandoned, 1);
+    pthread_mutex_unlock(&queue->device->lock);
+    return true;
+}
+
+/* One that no other thread is waiting for, but for so many. */
+static tdm_queue *borrow_abandoned(tdm_device *device, unsigned skip) {
+    pthread_mutex_lock(&device->lock);
+    tdm_queue *queue = device->queues;
+    while (queue && (!queue->abandoned || queue->awaited || skip-- > 0))
+        queue = queue->next;
+    if (queue) queue->awaited = true;
+    pthread_mutex_unlock(&device->lock);
+    return queue;
+}
+
+void tdmi_device_end_abandoned(tdm_device *device) {
+    for (unsigned failed = 0; atomic_load(&device->abandoned) > failed;) {
+        tdm_queue *queue = borrow_abandoned(device, failed);
+        bool over;
+        if (!queue) return;
+        (void)!tdmi_queue_wait(queue, &over);
+        if (over) {
+            atomic_fetch_sub(&device->abandoned, 1);
+            tdmi_queue_free(queue);
+        } else {
+            pthread_mutex_lock(&device->lock);
+            queue->awaited = false;
+            pthread_mutex_unlock(&device->lock);
+            failed++;
+        }
+    }
+}
