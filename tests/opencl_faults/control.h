@@ -1,0 +1,21 @@
+/* What a test may ask of the stand-in for libOpenCL.so.1 that passes every call on to the real one
+ * and makes some fail. Found with dlsym, because the library opens the stand-in itself. */
+#ifndef OPENCL_FAULTS_CONTROL_H
+#define OPENCL_FAULTS_CONTROL_H
+
+#include <stdbool.h>
+
+/* From now on the nth call of `function`, counted from 1, gives `code` and does nothing; with
+ * `last` greater than nth every one up to that. NULL counts the calls of all functions that can
+ * fail. */
+typedef void opencl_fail_function(const char *function, unsigned long nth, unsigned long last,
+                                  int code);
+
+/* No call fails any more; how many did. */
+typedef unsigned long opencl_heal_function(void);
+
+/* From now on (or no longer) transfers wait until the next clFinish that does not fail, or until
+ * their queue goes. */
+typedef void opencl_lazy_function(bool lazy);
+
+#endif

@@ -1,0 +1,207 @@
+/* Waits that fail on an OpenCL device while transfers go on: what those use stays until a later
+ * wait succeeds. Transfers wait for a wait here, and memory that is given back is unmapped at once,
+ * so that a transfer from memory that was freed ends the process. Each test is a process of its
+ * own. */
+#include <criterion/criterion.h>
+#include <limits.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tandem/tandem.h>
+
+#include "stand_in.h"
+#include "support/check.h"
+#include "support/folder.h"
+
+enum { OUT_OF_RESOURCES = -5, MIB = 1 << 20 };
+
+static stand_in opencl;
+static tdm_device *device;
+static tdm_queue *queue;
+
+static void begin(void) {
+    (void)mallopt(M_MMAP_THRESHOLD, 64 << 10);
+    opencl = stand_in_open();
+    OK(tdm_device_open("opencl:0", &device));
+    OK(tdm_queue_create(device, 0, &queue));
+    opencl.lazy(true);
+}
+
+static void end(void) {
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+}
+
+TestSuite(waits, .init = begin, .fini = end);
+
+/* The wait number nth and all later ones fail, until `heal`. */
+static void break_waits(unsigned long nth) {
+    opencl.fail("clFinish", nth, ULONG_MAX, OUT_OF_RESOURCES);
+}
+
+static void heal(void) { CHECK(opencl.heal() > 0, "no wait failed"); }
+
+#define FAILS(call) REFUSED(call, TDM_ERROR_BACKEND, "CL_OUT_OF_RESOURCES")
+
+/* Bytes 0, 1, 2 and so on, which `buffer` then holds. */
+static void check_bytes(tdm_buffer *buffer, size_t size) {
+    unsigned char *bytes = calloc(size, 1);
+    size_t i = 0;
+    if (!bytes || !OK(tdm_buffer_read(queue, buffer, 0, bytes, size))) return;
+    while (i < size && bytes[i] == (unsigned char)i)
+        i++;
+    CHECK(i == size, "byte %zu is %d", i, bytes[i]);
+    free(bytes);
+}
+
+static void count_up(unsigned char *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (unsigned char)i;
+}
+
+/* One failure is waited out by the second try, and reported. */
+Test(waits, one_failure) {
+    tdm_buffer *buffer = NULL;
+    void *memory = NULL;
+    OK(tdm_buffer_create(device, MIB, &buffer));
+    OK(tdm_host_alloc(device, MIB, &memory));
+    count_up(memory, MIB);
+    opencl.fail("clFinish", 1, 1, OUT_OF_RESOURCES);
+    FAILS(tdm_buffer_write(queue, buffer, 0, memory, MIB));
+    tdm_host_free(device, memory);
+    heal();
+    check_bytes(buffer, MIB);
+    tdm_buffer_release(buffer);
+}
+
+/* The caller's pinned memory, given back; with `destroyed` its queue too. */
+static void free_pinned(bool destroyed) {
+    tdm_buffer *buffer = NULL;
+    void *memory = NULL;
+    OK(tdm_buffer_create(device, MIB, &buffer));
+    OK(tdm_host_alloc(device, MIB, &memory));
+    count_up(memory, MIB);
+    break_waits(1);
+    FAILS(tdm_buffer_write(queue, buffer, 0, memory, MIB));
+    tdm_host_free(device, memory);
+    if (destroyed) tdm_queue_destroy(queue);
+    heal();
+    if (destroyed) OK(tdm_queue_create(device, 0, &queue));
+    OK(tdm_queue_finish(queue));
+    check_bytes(buffer, MIB);
+    tdm_buffer_release(buffer);
+}
+
+Test(waits, pinned_memory) { free_pinned(false); }
+
+Test(waits, queue_destroyed_in_doubt) { free_pinned(true); }
+
+/* A mapping that fails is none, and the buffer can be mapped again. */
+Test(waits, maps) {
+    tdm_buffer *buffer = NULL;
+    void *mapped = &buffer;
+    OK(tdm_buffer_create(device, MIB, &buffer));
+    break_waits(1);
+    FAILS(tdm_buffer_map(queue, buffer, 0, MIB, TDM_MAP_WRITE, &mapped));
+    CHECK(!mapped, "a pointer to a mapping that failed");
+    REFUSED(tdm_buffer_unmap(queue, buffer, mapped), TDM_ERROR_INVALID_ARGUMENT, "mapping");
+    heal();
+    if (!OK(tdm_buffer_map(queue, buffer, 0, MIB, TDM_MAP_WRITE, &mapped))) return;
+    count_up(mapped, MIB);
+    OK(tdm_buffer_unmap(queue, buffer, mapped));
+    check_bytes(buffer, MIB);
+    tdm_buffer_release(buffer);
+}
+
+/* A buffer of the cpu's that the device reads from, trimmed away. */
+Test(waits, copy_from_cpu) {
+    tdm_device *cpu = NULL;
+    tdm_queue *other = NULL;
+    tdm_buffer *host = NULL, *buffer = NULL;
+    void *mapped = NULL;
+    OK(tdm_device_open("cpu", &cpu));
+    OK(tdm_queue_create(cpu, 0, &other));
+    OK(tdm_buffer_create(cpu, MIB, &host));
+    OK(tdm_buffer_create(device, MIB, &buffer));
+    if (!OK(tdm_buffer_map(other, host, 0, MIB, TDM_MAP_WRITE, &mapped))) return;
+    count_up(mapped, MIB);
+    OK(tdm_buffer_unmap(other, host, mapped));
+    break_waits(1);
+    FAILS(tdm_buffer_copy(queue, host, 0, buffer, 0, MIB));
+    tdm_buffer_release(host);
+    OK(tdm_device_trim(cpu));
+    heal();
+    OK(tdm_queue_finish(queue));
+    check_bytes(buffer, MIB);
+    tdm_buffer_release(buffer);
+    tdm_queue_destroy(other);
+    tdm_device_release(cpu);
+}
+
+/* What a tensor's text is read into. */
+Test(waits, format) {
+    tdm_tensor x = {0};
+    char text[64];
+    size_t length;
+    OK(tdm_ones(queue, TDM_F32, 1, (const int64_t[]){1000}, &x));
+    OK(tdm_queue_finish(queue));
+    break_waits(1);
+    FAILS(tdm_format(queue, &x, text, sizeof text, &length));
+    heal();
+    OK(tdm_queue_finish(queue));
+    tdm_tensor_release(&x);
+}
+
+#if TEST_HAS_SAFETENSORS
+/* The staging of files: loaded, read and saved, while wait number `failing` and all later ones
+ * fail. */
+static void use_file(const char *path, unsigned long failing) {
+    tdm_state_dict *dict = NULL;
+    tdm_file *file = NULL;
+    const tdm_file_entry *entry = NULL;
+    tdm_tensor x = {0};
+    const tdm_file_options options = {.budget = MIB};
+    const int64_t count = 2 * MIB;
+    OK(tdm_empty(device, TDM_U8, 1, &count, &x));
+    check_case("tdm_load, wait %lu", failing);
+    break_waits(failing);
+    FAILS(tdm_load(queue, path, &options, &dict));
+    heal();
+    OK(tdm_queue_finish(queue));
+
+    check_case("tdm_file_read, wait %lu", failing);
+    OK(tdm_file_open(path, &file));
+    OK(tdm_file_find(file, "x", &entry));
+    break_waits(failing);
+    FAILS(tdm_file_read(file, entry, 0, count, queue, &options, &x));
+    heal();
+    OK(tdm_queue_finish(queue));
+    OK(tdm_file_read(file, entry, 0, count, queue, &options, &x));
+    check_bytes(x.buffer, 2 * MIB);
+    tdm_file_close(file);
+
+    check_case("tdm_save, wait %lu", failing);
+    OK(tdm_state_dict_create(&dict));
+    OK(tdm_state_dict_set(dict, "x", &x));
+    break_waits(failing);
+    FAILS(tdm_save(queue, dict, folder_path("other"), &options));
+    heal();
+    OK(tdm_queue_finish(queue));
+    tdm_state_dict_destroy(dict);
+    tdm_tensor_release(&x);
+}
+
+Test(waits, files) {
+    size_t size;
+    folder_make();
+    unsigned char *bytes = safetensors_bytes(
+        "{\"x\":{\"dtype\":\"U8\",\"shape\":[2097152],\"data_offsets\":[0,2097152]}}", NULL,
+        2 * MIB, &size);
+    file_write(folder_path("file"), bytes, size);
+    free(bytes);
+    for (unsigned long failing = 1; failing <= 5; failing++)
+        use_file(folder_path("file"), failing);
+    folder_remove();
+}
+#endif
