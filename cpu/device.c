@@ -7,7 +7,10 @@
 
 #include "cpu.h"
 
-static tdm_status load(void) { return TDM_OK; }
+static tdm_status load(bool *again) {
+    *again = false;
+    return TDM_OK;
+}
 
 static size_t count(void) { return (size_t)tdmi_env_cpu_devices(); }
 

@@ -143,6 +143,9 @@ extern tdmi_cublas_api tdmi_cublas;
  * is missing, lacks a function, or is of another major version than the headers. Any thread. */
 tdm_status tdmi_cudart_open(void) TDM_MUST_USE;
 tdm_status tdmi_nvrtc_open(void) TDM_MUST_USE;
+
+/* Of NVRTC, once tdmi_nvrtc_open resolved it; zeros when it does not tell. */
+void tdmi_nvrtc_version(int *major, int *minor);
 tdm_status tdmi_cublaslt_open(void) TDM_MUST_USE;
 tdm_status tdmi_cublas_open(void) TDM_MUST_USE;
 

@@ -81,13 +81,21 @@ static inline bool tdmi_cuda_succeeds(cudaError_t error) {
     return error == cudaSuccess;
 }
 
+/* Makes a call of discovery, and once more when it fails: it may have failed by accident, and what it
+ * tells is for the life of the process. The runtime keeps the error of the second. */
+#define TDMI_CUDA_TWICE(error, call)                                                               \
+    do {                                                                                           \
+        (error) = (call);                                                                          \
+        if (!tdmi_cuda_succeeds(error)) (error) = (call);                                          \
+    } while (0)
+
 /* Between enter and leave the device's context is current for this thread; leave puts back what was
  * current before. Neither makes a context anywhere. Leave after every enter that succeeded. */
 tdm_status tdmi_cuda_enter(const tdmi_bdevice *device, bool *pushed) TDM_MUST_USE;
 void tdmi_cuda_leave(bool pushed);
 
 /* Discovery (discover.c). */
-tdm_status tdmi_cuda_load(void);
+tdm_status tdmi_cuda_load(bool *again);
 size_t tdmi_cuda_count(void);
 tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts);
 void tdmi_cuda_diagnose(void);

@@ -1,6 +1,7 @@
 /* Finding the devices, and their facts, without making a context. */
 #include "cuda_backend.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,20 @@ typedef struct listed_device {
     struct cudaDeviceProp properties;
 } listed_device;
 
-static listed_device *records;
+static listed_device *records; /* room for all that there are; each stays where it is */
 static size_t record_count;
-static int driver_version; /* 1000 * major + 10 * minor of the newest CUDA the driver supports */
+static int driver_version;  /* 1000 * major + 10 * minor of the newest CUDA the driver supports */
+static int runtime_version; /* likewise */
+
+/* One of the runtime's devices, by ordinal: described, or why it could not be asked this time. */
+typedef struct asked_device {
+    bool described;
+    char why[256];
+} asked_device;
+
+static pthread_mutex_t asked_lock = PTHREAD_MUTEX_INITIALIZER; /* of the two below */
+static asked_device *asked;
+static int asked_count;
 
 static tdm_status no_device(cudaError_t error) {
     (void)tdmi_cudart.cudaGetLastError();
@@ -36,7 +48,7 @@ static tdm_status no_device(cudaError_t error) {
 static tdm_status find_driver(cudaError_t *error) {
     int runtime = 0;
     (void)tdmi_cuda_succeeds(tdmi_cudart.cudaRuntimeGetVersion(&runtime));
-    *error = tdmi_cudart.cudaDriverGetVersion(&driver_version);
+    TDMI_CUDA_TWICE(*error, tdmi_cudart.cudaDriverGetVersion(&driver_version));
     if (*error != cudaSuccess) return no_device(*error);
     if (driver_version == 0) {
         int count = 0;
@@ -64,7 +76,7 @@ static tdm_status find_driver(cudaError_t *error) {
 static tdm_status find_devices(int *count, cudaError_t *error) {
     *count = 0;
     TDMI_TRY(find_driver(error));
-    *error = tdmi_cudart.cudaGetDeviceCount(count);
+    TDMI_CUDA_TWICE(*error, tdmi_cudart.cudaGetDeviceCount(count));
     if (*error == cudaSuccess && *count <= 0) *error = cudaErrorNoDevice;
     return *error == cudaSuccess ? TDM_OK : no_device(*error);
 }
@@ -72,31 +84,75 @@ static tdm_status find_devices(int *count, cudaError_t *error) {
 /* One device that cannot be described must not hide the others. */
 static void describe(int ordinal) {
     listed_device *record = &records[record_count];
-    cudaError_t error = tdmi_cudart.cudaGetDeviceProperties(&record->properties, ordinal);
+    cudaError_t error;
+    TDMI_CUDA_TWICE(error, tdmi_cudart.cudaGetDeviceProperties(&record->properties, ordinal));
     if (error == cudaSuccess) {
         record->ordinal = ordinal;
         record_count++;
+        asked[ordinal].described = true;
         return;
     }
-    char subject[64];
-    snprintf(subject, sizeof subject, "CUDA device %d", ordinal);
-    tdm_status status = tdmi_cuda_fail(error, "cudaGetDeviceProperties");
-    tdmi_diagnose(TDM_DIAGNOSTIC_DEVICE, status == TDM_OK, subject, tdm_last_error(),
-                  tdmi_cuda_advice(error));
+    (void)!tdmi_cuda_fail(error, "cudaGetDeviceProperties");
+    snprintf(asked[ordinal].why, sizeof asked[ordinal].why, "%.255s", tdm_last_error());
 }
 
-tdm_status tdmi_cuda_load(void) {
-    if (records) return TDM_OK;
-    TDMI_TRY(tdmi_cudart_open());
+/* What no second question in this process would change. */
+static bool is_final(cudaError_t error) {
+    switch ((int)error) {
+    case cudaErrorInsufficientDriver:
+    case cudaErrorCallRequiresNewerDriver:
+    case cudaErrorStubLibrary:
+    case cudaErrorNoDevice:
+    case cudaErrorSystemDriverMismatch:
+    case cudaErrorCompatNotSupportedOnDevice:
+    case cudaErrorDeviceNotLicensed:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* How many devices the runtime has, and room for what they tell. */
+static tdm_status make_room(bool *again) {
     int count;
     cudaError_t error;
-    TDMI_TRY(find_devices(&count, &error));
+    tdm_status status = find_devices(&count, &error);
+    *again = status != TDM_OK && !is_final(error);
+    TDMI_TRY(status);
     records = calloc((size_t)count, sizeof *records);
-    if (!records)
+    asked = records ? calloc((size_t)count, sizeof *asked) : NULL;
+    if (!asked) {
+        free(records);
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "no memory to list %d CUDA devices", count);
-    for (int ordinal = 0; ordinal < count; ordinal++)
-        describe(ordinal);
+    }
+    asked_count = count;
     return TDM_OK;
+}
+
+static tdm_status find_all(bool *again) {
+    tdm_status status = tdmi_cudart_open();
+    *again = status != TDM_OK && status != TDM_ERROR_UNAVAILABLE;
+    TDMI_TRY(status);
+    if (!asked) TDMI_TRY(make_room(again));
+    *again = true;
+    cudaError_t error;
+    TDMI_CUDA_TWICE(error, tdmi_cudart.cudaRuntimeGetVersion(&runtime_version));
+    if (error != cudaSuccess) {
+        /* not as TDM_ERROR_OUT_OF_MEMORY, which is the host's and ends the listing */
+        (void)!tdmi_cuda_fail(error, "cudaRuntimeGetVersion");
+        return tdmi_fail(TDM_ERROR_BACKEND, "%s", tdm_last_error());
+    }
+    for (int ordinal = 0; ordinal < asked_count; ordinal++)
+        if (!asked[ordinal].described) describe(ordinal);
+    *again = record_count < (size_t)asked_count;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cuda_load(bool *again) {
+    pthread_mutex_lock(&asked_lock);
+    tdm_status status = find_all(again);
+    pthread_mutex_unlock(&asked_lock);
+    return status;
 }
 
 size_t tdmi_cuda_count(void) { return record_count; }
@@ -141,7 +197,7 @@ static uint64_t hash_text(const char *text) {
 static void copy_cache_key(tdmi_device_facts *facts) {
     const tdm_device_info *info = &facts->info;
     int major = 0, minor = 0;
-    if (tdmi_nvrtc_open() == TDM_OK) (void)tdmi_nvrtc.nvrtcVersion(&major, &minor);
+    if (tdmi_nvrtc_open() == TDM_OK) tdmi_nvrtc_version(&major, &minor);
     snprintf(facts->cache_key, sizeof facts->cache_key,
              "cuda %s sm_%d driver %s runtime %s nvrtc %d.%d dialect %016llx", info->name,
              info->compute_capability, info->driver_version, info->api_version, major, minor,
@@ -152,12 +208,10 @@ tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts) {
     const struct cudaDeviceProp *properties = &records[index].properties;
     memset(facts, 0, sizeof *facts);
     tdm_device_info *info = &facts->info;
-    int runtime = 0;
-    (void)tdmi_cuda_succeeds(tdmi_cudart.cudaRuntimeGetVersion(&runtime));
     snprintf(info->name, sizeof info->name, "%.*s", (int)sizeof info->name - 1, properties->name);
     snprintf(info->vendor, sizeof info->vendor, "NVIDIA Corporation");
-    snprintf(info->api_version, sizeof info->api_version, "CUDA %d.%d", runtime / 1000,
-             runtime % 1000 / 10);
+    snprintf(info->api_version, sizeof info->api_version, "CUDA %d.%d", runtime_version / 1000,
+             runtime_version % 1000 / 10);
     copy_driver_version(info->driver_version, sizeof info->driver_version);
     info->backend = TDM_CUDA;
     info->type = TDM_DEVICE_GPU;
@@ -185,7 +239,20 @@ tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts) {
     return TDM_OK;
 }
 
+static void diagnose_devices(void) {
+    pthread_mutex_lock(&asked_lock);
+    for (int ordinal = 0; ordinal < asked_count; ordinal++) {
+        char subject[64];
+        if (asked[ordinal].described) continue;
+        snprintf(subject, sizeof subject, "CUDA device %d", ordinal);
+        tdmi_diagnose(TDM_DIAGNOSTIC_DEVICE, false, subject, asked[ordinal].why,
+                      "update the NVIDIA driver, or use another device");
+    }
+    pthread_mutex_unlock(&asked_lock);
+}
+
 void tdmi_cuda_diagnose(void) {
+    diagnose_devices();
     if (tdmi_cudart_open() == TDM_OK) {
         int count;
         cudaError_t error;

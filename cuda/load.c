@@ -81,22 +81,33 @@ tdm_status tdmi_cudart_open(void) {
     pthread_once(&names_once, make_names);
     TDMI_TRY(tdmi_library_open(&cudart_library, cudart_symbols, COUNT(cudart_symbols)));
     int version = 0;
-    if (!tdmi_cuda_succeeds(tdmi_cudart.cudaRuntimeGetVersion(&version))) version = 0;
+    cudaError_t error;
+    TDMI_CUDA_TWICE(error, tdmi_cudart.cudaRuntimeGetVersion(&version));
+    if (!tdmi_cuda_succeeds(error))
+        return tdmi_fail(TDM_ERROR_BACKEND, "%s at %s does not tell its version (error %d)",
+                         cudart_library.title, cudart_library.found, (int)error);
     return check_major(&cudart_library, version / 1000, CUDA_MAJOR, runtime_advice);
+}
+
+void tdmi_nvrtc_version(int *major, int *minor) {
+    *major = *minor = 0;
+    if (tdmi_nvrtc.nvrtcVersion(major, minor) == NVRTC_SUCCESS) return;
+    if (tdmi_nvrtc.nvrtcVersion(major, minor) != NVRTC_SUCCESS) *major = *minor = 0;
 }
 
 tdm_status tdmi_nvrtc_open(void) {
     pthread_once(&names_once, make_names);
     TDMI_TRY(tdmi_library_open(&nvrtc_library, nvrtc_symbols, COUNT(nvrtc_symbols)));
-    int major = 0, minor = 0;
-    if (tdmi_nvrtc.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) major = 0;
+    int major, minor;
+    tdmi_nvrtc_version(&major, &minor);
     return check_major(&nvrtc_library, major, CUDA_MAJOR, toolkit_advice);
 }
 
 static void open_builtins(void) {
-    int major = 0, minor = 0;
+    int major, minor;
     const char *slash = strrchr(nvrtc_library.found, '/');
-    if (!slash || tdmi_nvrtc.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) return;
+    tdmi_nvrtc_version(&major, &minor);
+    if (!slash || major == 0) return;
     char path[640];
     snprintf(path, sizeof path, "%.*s/libnvrtc-builtins.so.%d.%d",
              (int)(slash - nvrtc_library.found), nvrtc_library.found, major, minor);

@@ -145,9 +145,13 @@ typedef struct tdmi_backend {
     size_t device_size, queue_size, event_size, program_size, kernel_size;
 
     /* Discovery: makes no context. load opens the runtime library and finds the devices; called
-     * once, first. A missing library or driver is TDM_ERROR_UNAVAILABLE; broken platforms and
-     * refused devices are reported with tdmi_diagnose and skipped. */
-    tdm_status (*load)(void);
+     * first, by one thread at a time. A missing library or driver is TDM_ERROR_UNAVAILABLE; broken
+     * platforms and refused devices are reported with tdmi_diagnose and skipped. *again: something
+     * failed by accident, so that not all is known; load is then called again by the next call that
+     * wants the list. Devices that have been counted keep their index, new ones come behind.
+     * TDM_ERROR_OUT_OF_MEMORY ends the listing; after any other failure the other backends are
+     * listed all the same. */
+    tdm_status (*load)(bool *again);
     size_t (*count)(void);
     tdm_status (*info)(size_t index, tdmi_device_facts *facts);
     /* Adds a diagnostic item for every library of the backend, BLAS included, opening them. */

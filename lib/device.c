@@ -7,6 +7,7 @@
 
 /* The opened devices by index in the registry; at most one object each. */
 static tdm_device **opened;
+static size_t opened_room;
 static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
 
 const char *tdm_backend_name(tdm_backend backend) {
@@ -111,14 +112,24 @@ static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
     return TDM_OK;
 }
 
+/* The list may have become longer. */
+static bool make_room(size_t count) {
+    if (count <= opened_room) return true;
+    tdm_device **grown = realloc(opened, count * sizeof(tdm_device *));
+    if (!grown) return false;
+    memset(grown + opened_room, 0, (count - opened_room) * sizeof(tdm_device *));
+    opened = grown;
+    opened_room = count;
+    return true;
+}
+
 static tdm_status open_listed(size_t index, tdm_device **device) {
     size_t count;
     const tdmi_listed_device *devices;
     TDMI_TRY(tdmi_registry_get(&devices, &count));
     pthread_mutex_lock(&opened_lock);
     tdm_status status = TDM_OK;
-    if (!opened) opened = calloc(count, sizeof *opened);
-    if (!opened) {
+    if (!make_room(count)) {
         status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a device");
     } else if (opened[index]) {
         /* a lost one is no use to anybody until its last holder has released it */

@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -20,10 +21,23 @@ static void add_reason(tdmi_library *library, const char *reason, const char *de
     if (written < 0 || (size_t)written >= room) memcpy(library->found + length, "", 1);
 }
 
+/* Whether it may succeed another time. The message ends with the system's words for the error. */
+static bool is_accident(const char *why) {
+    static const int errors[] = {ENOMEM, EMFILE, ENFILE, EAGAIN, EINTR, EIO};
+    bool found = !why || strcmp(why, "out of memory") == 0;
+    for (size_t i = 0; !found && i < sizeof errors / sizeof *errors; i++)
+        found = strstr(why, strerror(errors[i])) != NULL;
+    return found;
+}
+
 static void *try_open(tdmi_library *library, const char *path) {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         const char *why = dlerror();
+        if (is_accident(why)) {
+            library->tried = false;
+            library->status = TDM_ERROR_IO;
+        }
         add_reason(library, why ? why : path, "");
     }
     return handle;
@@ -89,6 +103,7 @@ static void open_once(tdmi_library *library, const tdmi_symbol *symbols, size_t 
         memcpy(&first, symbols[i].address, sizeof first);
     remember_path(library, first);
     library->handle = handle;
+    library->tried = true;
     library->status = TDM_OK;
 }
 

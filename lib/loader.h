@@ -17,7 +17,7 @@ typedef struct tdmi_library {
     /* filled in by tdmi_library_open, under the loader's lock */
     void *handle;
     tdm_status status; /* TDM_OK, or why it could not be opened; meaningful when tried */
-    bool tried;
+    bool tried;        /* false after a failure by accident: it is tried again */
     char found[512]; /* the path it was loaded from, or the reasons why each name failed */
 } tdmi_library;
 
@@ -31,7 +31,8 @@ typedef struct tdmi_symbol {
 
 /* Opens the library if not yet tried and resolves the symbols. TDM_ERROR_UNAVAILABLE with a message
  * that says what was looked for, where, why each try failed and what to install. The outcome is
- * remembered, so asking again costs nothing. Any thread. */
+ * remembered, so asking again costs nothing, unless memory or file descriptors were short, which is
+ * TDM_ERROR_IO. Any thread. */
 tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols,
                              size_t count) TDM_MUST_USE;
 

@@ -1,7 +1,11 @@
-/* The list of devices, made once at the first call, and the meaning of device names. */
+/* The list of devices, made at the first call, and the meaning of device names.
+ *
+ * What failed by accident is asked again at every later call, until all is known. A list that was
+ * given out stays as it is; a longer one, with new devices behind the old, takes its place. */
 #include "registry.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,30 +15,48 @@
 #include "env.h"
 #include "words.h"
 
-static tdmi_listed_device *devices;
-static size_t device_count;
-static tdm_status list_status;
-static char unavailable[8][768]; /* why a backend of the selection could not be loaded, or "" */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+enum { BACKENDS = 8 };
 
-static void link_same_cards(void) {
-    for (size_t i = 0; i < device_count; i++) {
+typedef struct device_list {
+    tdmi_listed_device *devices;
+    size_t count;
+    bool settled[BACKENDS];          /* by place in the selection: all is known */
+    char unavailable[BACKENDS][768]; /* why a backend could not be loaded, or "" */
+    struct device_list *before;      /* borrowed for good as well */
+} device_list;
+
+static _Atomic(device_list *) newest; /* NULL: none yet */
+static atomic_bool complete;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held by who makes a list */
+
+static void link_same_cards(device_list *list) {
+    tdmi_listed_device *devices = list->devices;
+    for (size_t i = 0; i < list->count; i++) {
         tdm_device_info *info = &devices[i].facts.info;
-        for (size_t j = 0; j < device_count && !info->same_as[0]; j++)
-            if (tdmi_card_is_same(devices, device_count, i, j))
+        for (size_t j = 0; j < list->count && !info->same_as[0]; j++)
+            if (tdmi_card_is_same(devices, list->count, i, j))
                 snprintf(info->same_as, sizeof info->same_as, "%s", devices[j].facts.info.id);
     }
 }
 
-static tdm_status add_devices(const tdmi_backend *backend) {
+static bool is_listed(const device_list *list, const tdmi_backend *backend, size_t index) {
+    for (size_t i = 0; i < list->count; i++)
+        if (list->devices[i].backend == backend && list->devices[i].index == index) return true;
+    return false;
+}
+
+static tdm_status add_devices(device_list *list, const tdmi_backend *backend, bool *again) {
     size_t count = backend->count();
     if (count == 0) return TDM_OK;
-    tdmi_listed_device *grown = realloc(devices, (device_count + count) * sizeof *grown);
+    tdmi_listed_device *grown = realloc(list->devices, (list->count + count) * sizeof *grown);
     if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for the device list");
-    devices = grown;
+    list->devices = grown;
     int listed = 0;
+    for (size_t i = 0; i < list->count; i++)
+        listed += list->devices[i].backend == backend;
     for (size_t i = 0; i < count; i++) {
-        tdmi_listed_device *device = &devices[device_count];
+        tdmi_listed_device *device = &list->devices[list->count];
+        if (is_listed(list, backend, i)) continue;
         memset(device, 0, sizeof *device);
         device->backend = backend;
         device->index = i;
@@ -42,6 +64,7 @@ static tdm_status add_devices(const tdmi_backend *backend) {
             char subject[64];
             snprintf(subject, sizeof subject, "%s device %zu", backend->name, i);
             tdmi_diagnose(TDM_DIAGNOSTIC_DEVICE, false, subject, tdm_last_error(), "");
+            *again = true;
             continue;
         }
         tdm_device_info *info = &device->facts.info;
@@ -50,36 +73,86 @@ static tdm_status add_devices(const tdmi_backend *backend) {
         snprintf(info->id, sizeof info->id, "%s:%d", backend->name, listed);
         tdmi_diagnose(TDM_DIAGNOSTIC_DEVICE, true, info->id, info->name, "");
         listed++;
-        device_count++;
+        list->count++;
     }
     return TDM_OK;
 }
 
-static void make_list(void) {
+/* Asks the backends of which not all is known. */
+static tdm_status extend(device_list *list) {
     const tdmi_env *env = tdmi_env_values();
     for (size_t i = 0; i < env->backend_count; i++) {
-        const tdmi_backend *backend = env->backends[i];
-        if (backend->load() != TDM_OK) {
-            snprintf(unavailable[i], sizeof unavailable[i], "%.*s", (int)sizeof unavailable[i] - 1,
-                     tdm_last_error());
-            continue;
-        }
-        list_status = add_devices(backend);
-        if (list_status != TDM_OK) return;
+        if (list->settled[i]) continue;
+        bool again = false;
+        tdm_status status = env->backends[i]->load(&again);
+        list->unavailable[i][0] = '\0';
+        if (status == TDM_OK)
+            status = add_devices(list, env->backends[i], &again);
+        else
+            snprintf(list->unavailable[i], sizeof list->unavailable[i], "%.*s",
+                     (int)sizeof list->unavailable[i] - 1, tdm_last_error());
+        if (status == TDM_ERROR_OUT_OF_MEMORY) return status;
+        list->settled[i] = !again;
     }
-    link_same_cards();
+    link_same_cards(list);
+    return TDM_OK;
+}
+
+/* A copy, to be extended; NULL when memory is short. */
+static device_list *copy_of(const device_list *list) {
+    device_list *copy = calloc(1, sizeof *copy);
+    if (!copy || !list) return copy;
+    *copy = *list;
+    copy->devices = malloc((list->count + 1) * sizeof *copy->devices);
+    if (!copy->devices) {
+        free(copy);
+        return NULL;
+    }
+    memcpy(copy->devices, list->devices, list->count * sizeof *copy->devices);
+    return copy;
+}
+
+static bool knows_no_more(const device_list *list, const device_list *before) {
+    return before && list->count == before->count &&
+           memcmp(list->settled, before->settled, sizeof list->settled) == 0;
+}
+
+static tdm_status make_list(void) {
+    device_list *before = atomic_load(&newest), *list = copy_of(before);
+    tdm_status status =
+        list ? extend(list) : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (status != TDM_OK || knows_no_more(list, before)) {
+        if (list) free(list->devices);
+        free(list);
+        return status;
+    }
+    bool all = true;
+    for (size_t i = 0; i < tdmi_env_values()->backend_count; i++)
+        all = all && list->settled[i];
+    list->before = before;
+    atomic_store(&newest, list);
+    atomic_store(&complete, all);
+    return TDM_OK;
 }
 
 tdm_status tdmi_registry_get(const tdmi_listed_device **list, size_t *count) {
-    pthread_once(&once, make_list);
-    *list = devices;
-    *count = device_count;
-    return list_status == TDM_OK
-               ? TDM_OK
-               : tdmi_fail(list_status, "out of host memory when the devices were listed");
+    tdm_status status = TDM_OK;
+    if (!atomic_load(&complete)) {
+        pthread_mutex_lock(&lock);
+        if (!atomic_load(&complete)) status = make_list();
+        pthread_mutex_unlock(&lock);
+    }
+    /* What was listed before is there, whatever became of the rest. */
+    const device_list *now = atomic_load(&newest);
+    *list = now ? now->devices : NULL;
+    *count = now ? now->count : 0;
+    return now ? TDM_OK : tdmi_fail_in(status, "listing the devices");
 }
 
 bool tdmi_registry_gpu(size_t wanted, size_t *index, size_t *seen) {
+    const device_list *list = atomic_load(&newest);
+    const tdmi_listed_device *devices = list->devices;
+    const size_t device_count = list->count;
     *seen = 0;
     for (size_t i = 0; i < device_count; i++) {
         if (devices[i].facts.info.type != TDM_DEVICE_GPU) continue;
@@ -98,6 +171,9 @@ bool tdmi_registry_gpu(size_t wanted, size_t *index, size_t *seen) {
 }
 
 static tdm_status not_found(const char *name) {
+    const device_list *list = atomic_load(&newest);
+    const tdmi_listed_device *devices = list->devices;
+    const size_t device_count = list->count;
     const char **names = calloc(device_count + 8, sizeof *names);
     if (!names) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     size_t count = 0;
@@ -124,14 +200,18 @@ static tdm_status not_found(const char *name) {
 /* Why a backend of the selection has no devices: its load failed. NULL when it did not. */
 static const char *why_unavailable(const char *backend) {
     const tdmi_env *env = tdmi_env_values();
+    const device_list *list = atomic_load(&newest);
     for (size_t i = 0; i < env->backend_count; i++)
-        if (strcmp(env->backends[i]->name, backend) == 0 && unavailable[i][0])
-            return unavailable[i];
+        if (strcmp(env->backends[i]->name, backend) == 0 && list->unavailable[i][0])
+            return list->unavailable[i];
     return NULL;
 }
 
 static tdm_status find_in_backend(const char *name, const char *backend, const char *which,
                                   size_t *index) {
+    const device_list *list = atomic_load(&newest);
+    const tdmi_listed_device *devices = list->devices;
+    const size_t device_count = list->count;
     unsigned long wanted = 0;
     size_t seen = 0;
     bool by_uuid = strncmp(which, "uuid=", 5) == 0, by_pci = strncmp(which, "pci=", 4) == 0;

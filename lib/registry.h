@@ -1,4 +1,4 @@
-/* The list of devices, made once at the first call; nothing is opened for it. */
+/* The list of devices, made at the first call; nothing is opened for it. */
 #ifndef TDMI_REGISTRY_H
 #define TDMI_REGISTRY_H
 
@@ -10,7 +10,8 @@ typedef struct tdmi_listed_device {
     tdmi_device_facts facts;
 } tdmi_listed_device;
 
-/* The listed devices, borrowed for good. Any thread. */
+/* The listed devices, borrowed for good. Each keeps its index, and more may come behind them, where
+ * something failed by accident before. Any thread. */
 tdm_status tdmi_registry_get(const tdmi_listed_device **devices, size_t *count) TDM_MUST_USE;
 
 /* The wanted-th physical GPU in the order of the list: an entry counts unless an earlier GPU

@@ -34,9 +34,57 @@ static const char *const compiler_variables[] = {
     "IGC_ExtraOCLInternalOptions",
 };
 
+/* What went wrong since tdmi_cl_describe began, in the thread that describes. */
+static _Thread_local struct {
+    cl_int code; /* CL_SUCCESS: nothing did */
+    cl_uint what;
+    bool no_memory; /* of the host's, for us */
+} accident;
+
+static void note_accident(cl_int code, cl_uint what) {
+    if (accident.code != CL_SUCCESS) return;
+    accident.code = code;
+    accident.what = what;
+}
+
+/* What every driver of OpenCL 1.2 answers, and a device is of no use without. */
+static bool must_be_answered(cl_device_info what) {
+    static const cl_device_info questions[] = {
+        CL_DEVICE_TYPE,
+        CL_DEVICE_NAME,
+        CL_DEVICE_VENDOR,
+        CL_DEVICE_VERSION,
+        CL_DRIVER_VERSION,
+        CL_DEVICE_PROFILE,
+        CL_DEVICE_EXTENSIONS,
+        CL_DEVICE_AVAILABLE,
+        CL_DEVICE_COMPILER_AVAILABLE,
+        CL_DEVICE_ENDIAN_LITTLE,
+        CL_DEVICE_MAX_COMPUTE_UNITS,
+        CL_DEVICE_MAX_WORK_GROUP_SIZE,
+        CL_DEVICE_GLOBAL_MEM_SIZE,
+        CL_DEVICE_MAX_MEM_ALLOC_SIZE,
+    };
+    for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
+        if (questions[i] == what) return true;
+    return false;
+}
+
+/* Asks the device. Drivers differ in how they say that they do not know a question; only what says
+ * nothing about the question is an accident, or any failure where there must be an answer. */
+static cl_int ask(cl_device_id id, cl_device_info what, size_t size, void *value, size_t *got) {
+    cl_int code;
+    TDMI_CL_TWICE(code, tdmi_cl.clGetDeviceInfo(id, what, size, value, got));
+    bool shortage = code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY;
+    if (code != CL_SUCCESS && (shortage || must_be_answered(what))) note_accident(code, what);
+    return code;
+}
+
 static bool query(cl_device_id id, cl_device_info what, void *value, size_t size) {
     size_t got = 0;
-    return tdmi_cl.clGetDeviceInfo(id, what, size, value, &got) == CL_SUCCESS && got == size;
+    if (ask(id, what, size, value, &got) != CL_SUCCESS) return false;
+    if (got != size && must_be_answered(what)) note_accident(CL_INVALID_VALUE, what);
+    return got == size;
 }
 
 static cl_uint query_uint(cl_device_id id, cl_device_info what) {
@@ -52,11 +100,10 @@ static cl_ulong query_ulong(cl_device_id id, cl_device_info what) {
 /* A text of any length, malloc'ed; "" when the device does not tell; NULL when memory is short. */
 static char *query_text(cl_device_id id, cl_device_info what) {
     size_t size = 0;
-    if (tdmi_cl.clGetDeviceInfo(id, what, 0, NULL, &size) != CL_SUCCESS) size = 0;
+    if (ask(id, what, 0, NULL, &size) != CL_SUCCESS) size = 0;
     char *text = calloc(size + 1, 1);
-    if (text != NULL && size != 0 &&
-        tdmi_cl.clGetDeviceInfo(id, what, size, text, NULL) != CL_SUCCESS)
-        text[0] = '\0';
+    if (text != NULL && size != 0 && ask(id, what, size, text, NULL) != CL_SUCCESS) text[0] = '\0';
+    if (text == NULL) accident.no_memory = true;
     return text;
 }
 
@@ -77,13 +124,22 @@ static void query_short_text(cl_device_id id, cl_device_info what, char *target,
     free(text);
 }
 
-void tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, char *text,
-                           size_t size) {
+cl_int tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, char *text,
+                             size_t size) {
     char whole[512] = "";
     size_t got = 0;
-    if (tdmi_cl.clGetPlatformInfo(platform, what, sizeof whole - 1, whole, &got) != CL_SUCCESS)
-        whole[0] = '\0';
+    cl_int code;
+    TDMI_CL_TWICE(code, tdmi_cl.clGetPlatformInfo(platform, what, sizeof whole - 1, whole, &got));
+    if (code != CL_SUCCESS) whole[0] = '\0';
     copy_trimmed(text, size, whole);
+    return code == CL_INVALID_VALUE ? CL_SUCCESS : code;
+}
+
+/* The same as part of a description. */
+static void query_platform(cl_platform_id platform, cl_platform_info what, char *text,
+                           size_t size) {
+    cl_int code = tdmi_cl_platform_text(platform, what, text, size);
+    if (code != CL_SUCCESS) note_accident(code, what);
 }
 
 bool tdmi_cl_has_extension(const char *extensions, const char *name) {
@@ -184,7 +240,7 @@ static void make_cache_key(const tdmi_cl_entry *entry, tdmi_device_facts *facts)
                                            CL_DRIVER_VERSION, CL_DEVICE_EXTENSIONS};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     char version[256];
-    tdmi_cl_platform_text(entry->platform, CL_PLATFORM_VERSION, version, sizeof version);
+    query_platform(entry->platform, CL_PLATFORM_VERSION, version, sizeof version);
     hash = hash_text(hash_text(hash, facts->info.platform), version);
     hash = hash_text(hash, tdmi_dialect_opencl);
     hash = hash_text(hash, entry->compiler.options);
@@ -204,11 +260,11 @@ static void make_cache_key(const tdmi_cl_entry *entry, tdmi_device_facts *facts)
 uint64_t tdmi_cl_free_memory(const tdmi_cl_entry *entry) {
     size_t kibibytes[2] = {0, 0}; /* free in all, and in the largest block */
     size_t got = 0;
-    if (!entry->free_memory ||
-        tdmi_cl.clGetDeviceInfo(entry->id, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD, sizeof kibibytes,
-                                kibibytes, &got) != CL_SUCCESS ||
-        got < sizeof kibibytes[0])
-        return TDM_UNKNOWN;
+    cl_int code;
+    if (!entry->free_memory) return TDM_UNKNOWN;
+    TDMI_CL_TWICE(code, tdmi_cl.clGetDeviceInfo(entry->id, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD,
+                                                sizeof kibibytes, kibibytes, &got));
+    if (code != CL_SUCCESS || got < sizeof kibibytes[0]) return TDM_UNKNOWN;
     return (uint64_t)kibibytes[0] * 1024;
 }
 
@@ -218,7 +274,7 @@ static void fill_info(tdmi_cl_entry *entry, const char *extensions, tdm_device_i
     query_short_text(id, CL_DEVICE_VENDOR, info->vendor, sizeof info->vendor);
     query_short_text(id, CL_DEVICE_VERSION, info->api_version, sizeof info->api_version);
     query_short_text(id, CL_DRIVER_VERSION, info->driver_version, sizeof info->driver_version);
-    tdmi_cl_platform_text(entry->platform, CL_PLATFORM_NAME, info->platform, sizeof info->platform);
+    query_platform(entry->platform, CL_PLATFORM_NAME, info->platform, sizeof info->platform);
     info->backend = TDM_OPENCL;
     info->compute_units = (int)query_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS);
     info->memory_total = query_ulong(id, CL_DEVICE_GLOBAL_MEM_SIZE);
@@ -235,7 +291,8 @@ static void fill_info(tdmi_cl_entry *entry, const char *extensions, tdm_device_i
     find_pci(id, extensions, info);
 }
 
-const char *tdmi_cl_describe(tdmi_cl_entry *entry) {
+/* NULL, or why the device cannot be used; of no meaning when there was an accident. */
+static const char *describe(tdmi_cl_entry *entry) {
     cl_device_id id = entry->id;
     tdmi_device_facts *facts = &entry->facts;
     cl_device_type type = query_ulong(id, CL_DEVICE_TYPE);
@@ -268,4 +325,14 @@ const char *tdmi_cl_describe(tdmi_cl_entry *entry) {
     make_cache_key(entry, facts);
     free(extensions);
     return NULL;
+}
+
+tdm_status tdmi_cl_describe(tdmi_cl_entry *entry, const char **refused) {
+    memset(&accident, 0, sizeof accident);
+    *refused = describe(entry);
+    if (accident.no_memory)
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for an OpenCL device");
+    if (accident.code == CL_SUCCESS) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_BACKEND, "its driver failed with %s (%d) when asked for %#x",
+                     tdmi_cl_error_name(accident.code), accident.code, (unsigned)accident.what);
 }

@@ -66,7 +66,8 @@ typedef struct tdmi_cl_functions {
 
 extern tdmi_cl_functions tdmi_cl;
 
-/* Opens libOpenCL.so.1 and fills in tdmi_cl. Called once, before any other thread uses tdmi_cl. */
+/* Opens libOpenCL.so.1 and fills in tdmi_cl, before any other thread uses tdmi_cl; called until it
+ * succeeds. TDM_ERROR_UNAVAILABLE is final. */
 tdm_status tdmi_cl_load(void) TDM_MUST_USE;
 
 /* Adds the diagnostic items of the ICD loader and of every ICD file of the vendors folder. */
@@ -156,6 +157,14 @@ tdm_status tdmi_cl_status(cl_int code);
 /* Fails with "<what>: <name> (<code>)", and a hint where the code alone would mislead. */
 tdm_status tdmi_cl_fail(cl_int code, const char *what) TDM_MUST_USE;
 
+/* Makes a call of discovery, and once more when it fails: it may have failed by accident, and what it
+ * tells is for the life of the process. */
+#define TDMI_CL_TWICE(code, call)                                                                  \
+    do {                                                                                           \
+        (code) = (call);                                                                           \
+        if ((code) != CL_SUCCESS) (code) = (call);                                                 \
+    } while (0)
+
 /* Returns from the calling function, with a message, when an OpenCL call failed. */
 #define TDMI_CL_TRY(call, what)                                                                    \
     do {                                                                                           \
@@ -163,15 +172,18 @@ tdm_status tdmi_cl_fail(cl_int code, const char *what) TDM_MUST_USE;
         if (tdmi_cl_code_ != CL_SUCCESS) return tdmi_cl_fail(tdmi_cl_code_, what);                 \
     } while (0)
 
-/* facts.c. Can the device be used? NULL, or why not, in static storage. Fills in the whole entry
- * except platform, id and order, which are given. */
-const char *tdmi_cl_describe(tdmi_cl_entry *entry) TDM_MUST_USE;
+/* facts.c. Can the device be used? *refused is NULL, or why not, in static storage. Fills in the
+ * whole entry except platform, id and order, which are given. Fails, with a message, when a question
+ * that had to be answered was not: nothing is known then. */
+tdm_status tdmi_cl_describe(tdmi_cl_entry *entry, const char **refused) TDM_MUST_USE;
 
 /* Whether a device's list of extensions has this one. */
 bool tdmi_cl_has_extension(const char *extensions, const char *name);
 
-/* A platform's text; always terminated, "" when the platform does not tell. */
-void tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, char *text, size_t size);
+/* A platform's text; always terminated, "" when the platform does not tell. The code of a failure,
+ * or CL_SUCCESS, also for a text that the platform does not have. */
+cl_int tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, char *text,
+                             size_t size);
 
 /* Bytes free on the device, or TDM_UNKNOWN. */
 uint64_t tdmi_cl_free_memory(const tdmi_cl_entry *entry);

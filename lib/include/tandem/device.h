@@ -74,7 +74,9 @@ typedef struct tdm_device_info {
 
 /* How many devices are listed, in the deterministic order of the selection's backends: within
  * OpenCL GPUs, accelerators, CPUs, then by platform and PCI address. Makes no context. Fails only
- * for a bad environment (TDM_ERROR_ENVIRONMENT) or after a fork; a missing driver is no failure. */
+ * for a bad environment (TDM_ERROR_ENVIRONMENT), after a fork, or when host memory is short; a missing
+ * driver is no failure. What a driver failed to tell is asked again by every later call that lists,
+ * finds or opens: a device keeps its index, and one that is found later comes behind the others. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_device_count(size_t *count);
 
 /* Facts of the index-th listed device. *info is borrowed from the library and stays valid and
