@@ -228,4 +228,8 @@ void tdmi_diagnose(tdm_diagnostic_kind kind, bool ok, const char *subject, const
 /* TANDEM_CPU_DEVICES, 1 when unset. Backends read no TANDEM_… variable themselves. */
 int tdmi_env_cpu_devices(void);
 
+/* Whether this program has more rights than its caller: nothing that the environment names is
+ * opened then, and no library. */
+bool tdmi_env_privileged(void);
+
 #endif

@@ -45,6 +45,7 @@ static void diagnose_environment(void) {
         const char *text = (*entry)[length] ? *entry + length + 1 : "";
         /* the message of a refused environment begins with the variable's name */
         bool bad = status != TDM_OK && strncmp(tdm_last_error(), name, strlen(name)) == 0;
+        if (tdmi_env_ignores(name)) text = "ignored: this program has more rights than its caller";
         tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, !bad, name, bad ? tdm_last_error() : text,
                       bad ? "correct or unset it" : "");
     }

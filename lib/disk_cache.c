@@ -43,19 +43,9 @@ tdmi_cache_key tdmi_cache_key_add(tdmi_cache_key key, const char *text) {
     return key;
 }
 
-/* TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else ~/.cache/tandem. */
 static bool cache_directory(char *path, size_t size) {
-    const char *own = tdmi_env_values()->cache_dir;
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length;
-    if (own)
-        length = snprintf(path, size, "%s", own);
-    else if (xdg && xdg[0] == '/')
-        length = snprintf(path, size, "%s/tandem", xdg);
-    else if (home && home[0] == '/')
-        length = snprintf(path, size, "%s/.cache/tandem", home);
-    else
-        return false;
+    const char *found = tdmi_env_values()->cache_dir;
+    int length = found ? snprintf(path, size, "%s", found) : -1;
     return length > 0 && (size_t)length < size;
 }
 

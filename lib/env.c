@@ -1,10 +1,12 @@
 /* The TANDEM_… environment, read and checked once. */
+#define _GNU_SOURCE
 #include "env.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "words.h"
 
@@ -109,6 +111,29 @@ static const char *parse_word(const char *name, const char *text, const char *co
     return NULL;
 }
 
+/* An entry that is relative, or empty, would have libraries opened from the working directory. */
+static void parse_library_path(const char *text) {
+    for (const char *entry = text;; entry++) {
+        size_t length = strcspn(entry, ":");
+        if (length == 0) {
+            REFUSE(
+                "TANDEM_LIBRARY_PATH is \"%.200s\": one of its entries is empty; each must be an "
+                "absolute path",
+                text);
+            return;
+        }
+        if (entry[0] != '/') {
+            REFUSE("TANDEM_LIBRARY_PATH is \"%.200s\": \"%.*s\" is no absolute path", text,
+                   (int)(length < 200 ? length : 200), entry);
+            return;
+        }
+        entry += length;
+        if (*entry == '\0') break;
+    }
+    values.library_path = text;
+}
+
+enum { CACHE_DIR = 6, LIBRARY_PATH = 7 };
 static const char *const variables[] = {
     "TANDEM_BACKEND", "TANDEM_DEVICE", "TANDEM_CPU_DEVICES", "TANDEM_CPU_THREADS",
     "TANDEM_BLAS",    "TANDEM_MATH",   "TANDEM_CACHE_DIR",   "TANDEM_LIBRARY_PATH",
@@ -125,6 +150,7 @@ static void parse_variable(const char *name, const char *text) {
                tdmi_nearest_word(name, variables, which));
         return;
     }
+    if (values.privileged && (which == CACHE_DIR || which == LIBRARY_PATH)) return;
     if (text[0] == '\0') {
         REFUSE("%s is set but empty: give it a value, or unset it", name);
         return;
@@ -150,14 +176,38 @@ static void parse_variable(const char *name, const char *text) {
         values.tf32 = word && strcmp(word, "tf32") == 0;
         break;
     }
-    case 6:
-        if (text[0] != '/')
+    case CACHE_DIR:
+        if (text[0] != '/') {
             REFUSE("%s is \"%s\": it must be an absolute path", name, text);
-        else
-            values.cache_dir = text;
+            break;
+        }
+        values.cache_dir = text;
+        values.cache_variable = variables[CACHE_DIR];
         break;
     default:
-        values.library_path = text;
+        parse_library_path(text);
+    }
+}
+
+bool tdmi_env_ignores(const char *name) {
+    return tdmi_env_values()->privileged &&
+           (strcmp(name, variables[CACHE_DIR]) == 0 || strcmp(name, variables[LIBRARY_PATH]) == 0);
+}
+
+/* Without TANDEM_CACHE_DIR: $XDG_CACHE_HOME/tandem, else ~/.cache/tandem. A relative path is to be
+ * ignored, says the XDG Base Directory Specification. */
+static void find_cache_directory(void) {
+    static const char *const names[] = {"XDG_CACHE_HOME", "HOME"};
+    static const char *const below[] = {"tandem", ".cache/tandem"};
+    for (int i = 0; i < 2 && !values.cache_dir; i++) {
+        const char *base = secure_getenv(names[i]);
+        if (!base || base[0] != '/') continue;
+        size_t size = strlen(base) + 32;
+        char *path = malloc(size); /* for good, as all of the environment */
+        if (!path) return;
+        snprintf(path, size, "%s/%s", base, below[i]);
+        values.cache_dir = path;
+        values.cache_variable = names[i];
     }
 }
 
@@ -175,6 +225,8 @@ static char *keep(const char *text) {
 
 static void read_environment(void) {
     values.cpu_devices = 1;
+    values.cache_variable = "";
+    values.privileged = getauxval(AT_SECURE) != 0;
     use_all_backends();
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "TANDEM_", 7) != 0) continue;
@@ -189,6 +241,7 @@ static void read_environment(void) {
         }
         parse_variable(name, text);
     }
+    find_cache_directory();
     pthread_atfork(NULL, NULL, mark_forked);
 }
 
@@ -202,6 +255,8 @@ const tdmi_env *tdmi_env_values(void) {
     pthread_once(&once, read_environment);
     return &values;
 }
+
+bool tdmi_env_privileged(void) { return tdmi_env_values()->privileged; }
 
 int tdmi_env_cpu_devices(void) { return tdmi_env_values()->cpu_devices; }
 

@@ -17,8 +17,13 @@ typedef struct tdmi_env {
     int cpu_threads;  /* 0: not set */
     const char *blas; /* a provider's name, or NULL */
     bool tf32;
-    const char *cache_dir;    /* TANDEM_CACHE_DIR, or NULL */
-    const char *library_path; /* TANDEM_LIBRARY_PATH, or NULL */
+    /* where the cache directory is, and the variable that says so; NULL and "" without one */
+    const char *cache_dir, *cache_variable;
+    const char *library_path; /* TANDEM_LIBRARY_PATH, absolute paths only; or NULL */
+    /* This program has more rights than its caller (setuid, setgid, file capabilities), so that the
+     * caller's environment may name no file to it: cache_dir and library_path are NULL, and no
+     * library is opened, because drivers read variables of their own. */
+    bool privileged;
 } tdmi_env;
 
 /* Every backend that was built, in the order of `auto`. */
@@ -31,6 +36,9 @@ tdm_status tdmi_env_get(const tdmi_env **env) TDM_MUST_USE;
 
 /* The same without an opinion on errors: for code that was let through by tdmi_enter already. */
 const tdmi_env *tdmi_env_values(void);
+
+/* Whether a variable that is set names files and is ignored in a privileged program. */
+bool tdmi_env_ignores(const char *name);
 
 /* First line of every public function that does something: TDM_ERROR_FORKED in a child of a process
  * that had used the library, TDM_ERROR_ENVIRONMENT when the environment is refused. */

@@ -48,9 +48,11 @@ static void *try_directories(tdmi_library *library, const char *list) {
     while (list && *list) {
         size_t length = strcspn(list, ":");
         for (const char *const *name = library->names; length && *name; name++) {
-            char path[512];
-            snprintf(path, sizeof path, "%.*s/%s", (int)length, list, *name);
-            void *handle = try_open(library, path);
+            char path[1024];
+            int written = snprintf(path, sizeof path, "%.*s/%s", (int)length, list, *name);
+            bool fits = written > 0 && (size_t)written < sizeof path;
+            if (!fits) add_reason(library, *name, " in a directory whose name is too long");
+            void *handle = fits ? try_open(library, path) : NULL;
             if (handle) return handle;
         }
         list += length + (list[length] == ':');
@@ -84,10 +86,20 @@ static void remember_path(tdmi_library *library, void *symbol) {
              dladdr(symbol, &info) && info.dli_fname ? info.dli_fname : library->names[0]);
 }
 
+/* The system's own search would be safe, but not what the libraries do then: OpenCL's loader takes
+ * drivers from OCL_ICD_VENDORS, PoCL its compiled kernels from the home directory. */
+static const char PRIVILEGED[] =
+    "a program with more rights than its caller (setuid, setgid, file capabilities) opens no "
+    "libraries, because they take files from the caller's environment";
+
 static void open_once(tdmi_library *library, const tdmi_symbol *symbols, size_t count) {
     library->tried = true;
     library->found[0] = '\0';
     library->status = TDM_ERROR_UNAVAILABLE;
+    if (tdmi_env_privileged()) {
+        snprintf(library->found, sizeof library->found, "%s", PRIVILEGED);
+        return;
+    }
     void *handle = open_anywhere(library);
     if (!handle) return;
     for (size_t i = 0; i < count; i++) {
@@ -113,6 +125,8 @@ tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols, 
     tdm_status status = library->status;
     pthread_mutex_unlock(&lock);
     if (status == TDM_OK) return TDM_OK;
+    if (tdmi_env_privileged())
+        return tdmi_fail(status, "%s is not opened: %s", library->title, library->found);
     return tdmi_fail(status, "%s was not found: %s%s", library->title, library->found,
                      library->advice);
 }
@@ -120,7 +134,8 @@ tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols, 
 void tdmi_library_diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t count) {
     tdm_status status = tdmi_library_open(library, symbols, count);
     char subject[160];
+    bool advise = status != TDM_OK && !tdmi_env_privileged();
     snprintf(subject, sizeof subject, "%s (%s)", library->names[0], library->title);
     tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, status == TDM_OK, subject, library->found,
-                  status == TDM_OK ? "" : library->advice);
+                  advise ? library->advice : "");
 }

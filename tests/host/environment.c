@@ -74,6 +74,16 @@ Test(environment, refused_values) {
         {"TANDEM_MATH=1", "TANDEM_MATH"},
         {"TANDEM_MATH=0", "TANDEM_MATH"},
         {"TANDEM_CACHE_DIR=", "TANDEM_CACHE_DIR"},
+        {"TANDEM_CACHE_DIR=cache", "TANDEM_CACHE_DIR|cache|absolute path"},
+        {"TANDEM_CACHE_DIR=./cache", "TANDEM_CACHE_DIR|./cache|absolute path"},
+        {"TANDEM_LIBRARY_PATH=", "TANDEM_LIBRARY_PATH|empty"},
+        {"TANDEM_LIBRARY_PATH=lib", "TANDEM_LIBRARY_PATH|\"lib\" is no absolute path"},
+        {"TANDEM_LIBRARY_PATH=.", "TANDEM_LIBRARY_PATH|\".\" is no absolute path"},
+        {"TANDEM_LIBRARY_PATH=/nonexistent:lib:/tmp", "TANDEM_LIBRARY_PATH|\"lib\" is no"},
+        {"TANDEM_LIBRARY_PATH=:", "TANDEM_LIBRARY_PATH|entries is empty"},
+        {"TANDEM_LIBRARY_PATH=:/nonexistent", "TANDEM_LIBRARY_PATH|entries is empty"},
+        {"TANDEM_LIBRARY_PATH=/nonexistent:", "TANDEM_LIBRARY_PATH|entries is empty"},
+        {"TANDEM_LIBRARY_PATH=/nonexistent::/tmp", "TANDEM_LIBRARY_PATH|entries is empty"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         probe(cases[i].line, LIST, bad, cases[i].words);
@@ -104,6 +114,7 @@ Test(environment, accepted_values) {
     probe("TANDEM_MATH=tf32", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_MATH=ieee", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_CPU_THREADS=1", OPEN("cpu"), "TDM_OK", "cpu:0");
+    probe("TANDEM_LIBRARY_PATH=/nonexistent:/nowhere", OPEN("cpu"), "TDM_OK", "cpu:0");
     /* A variable of another program is none of ours. */
     probe("TANDEMX=1", LIST, "TDM_OK", "cpu:0");
 }

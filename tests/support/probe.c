@@ -10,6 +10,7 @@
  *   probe exit NAME        works, and ends without giving anything back
  *   probe thread NAME      works in a second thread while the first one returns from main
  *   probe join NAME        the same, and a function of atexit() joins the second thread
+ *   probe secure           whether it has more rights than its caller
  *   probe usage NAME       what a device is doing, one figure or process a line
  *   probe hold NAME N      takes N bytes on a device and waits to be killed, at most a minute
  *   probe hold-fork NAME N the same after a child has been forked, given everything back, and ended
@@ -21,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -285,6 +287,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "work") == 0) return work(name, 1);
     if (strcmp(what, "exit") == 0) return work(name, 0);
     if (strcmp(what, "diagnose") == 0) return diagnose();
+    if (strcmp(what, "secure") == 0) return printf("secure: %lu\n", getauxval(AT_SECURE)) < 0;
     if (strcmp(what, "usage") == 0) return usage(name);
     if (strncmp(what, "hold", 4) == 0 && argc > 3) return hold(what, name, argv[3]);
     if (strcmp(what, "fork") == 0) return use_after_fork(name);

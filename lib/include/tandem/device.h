@@ -18,9 +18,16 @@
  *                       goes to the next provider that has it (see tdm_matmul_provider), and on a
  *                       device without that provider a product is TDM_ERROR_UNSUPPORTED
  *   TANDEM_MATH         "ieee" (default) or "tf32": allow TF32 in f32 matmul
- *   TANDEM_CACHE_DIR    where compiled kernels are kept, and what each process holds is told
- *   TANDEM_LIBRARY_PATH directories (':'-separated) searched first for the vendors' libraries
+ *   TANDEM_CACHE_DIR    where compiled kernels are kept, and what each process holds is told: an
+ *                       absolute path, of this user's and writable for nobody else; when it is not
+ *                       set, $XDG_CACHE_HOME/tandem, else ~/.cache/tandem
+ *   TANDEM_LIBRARY_PATH directories (absolute paths, ':' between) searched first for the vendors'
+ *                       libraries
  * Any other TANDEM_… variable, or a value that is not allowed, is TDM_ERROR_ENVIRONMENT.
+ *
+ * A program with more rights than its caller (setuid, setgid, file capabilities; AT_SECURE) ignores
+ * what names files: the two last ones, XDG_CACHE_HOME and HOME. It keeps nothing and opens no
+ * libraries, since drivers read variables of their own: only cpu devices are listed.
  *
  * Threads: every function here may be called from any thread. */
 #ifndef TANDEM_DEVICE_H
@@ -169,7 +176,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_get_device_usage(size_t index, tdm_device_us
 
 /* What was looked for at start-up, found or not, and why: the stuff of `tandem doctor`. */
 typedef enum tdm_diagnostic_kind {
-    TDM_DIAGNOSTIC_VARIABLE, /* an environment variable that is set */
+    TDM_DIAGNOSTIC_VARIABLE, /* an environment variable that is set; the cache directory */
     TDM_DIAGNOSTIC_LIBRARY,  /* a shared library */
     TDM_DIAGNOSTIC_DRIVER,   /* an OpenCL ICD or platform, the CUDA driver */
     TDM_DIAGNOSTIC_DEVICE,   /* a device that was listed or refused */

@@ -1,0 +1,118 @@
+/* Programs with more rights than their caller (setuid): what the caller's environment names is
+ * neither opened nor made. Run as root, with a real one; as anybody, with one that believes to be
+ * one. */
+#include <criterion/criterion.h>
+#include <criterion/logging.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/run.h"
+
+TestSuite(privileged, .init = random_start);
+
+#ifdef TEST_CUDA_MAJOR
+enum { CUDA = TEST_CUDA_MAJOR };
+#else
+enum { CUDA = 13 };
+#endif
+
+static run_result r;
+static char folder[512];
+
+/* A caller's folder: libraries under the names that Tandem and OpenCL's loader look for, which say
+ * when they are opened, and places for caches. */
+static void make_trap(const char *name) {
+    char command[8192];
+    snprintf(folder, sizeof folder, "%s/privileged-%s", TEST_SCRATCH, name);
+    snprintf(
+        command, sizeof command,
+        "rm -rf '%s' && mkdir -p '%s/home' '%s/lib' && cd '%s' && chmod -R 777 . && "
+        "for i in libOpenCL.so.1 libcudart.so.%d libopenblas.so.0 libclblast.so.1 "
+        "libnvidia-ml.so.1; do cp '%s' lib/$i; done && echo '%s/lib/libOpenCL.so.1' > evil.icd",
+        folder, folder, folder, folder, CUDA, TEST_EVIL, folder);
+    run_shell(NULL, command, 30, &r);
+    CHECK(r.exit_status == 0, "%s", r.output);
+}
+
+/* Runs a program as its caller would who means harm. */
+static void run_trapped(const char *program, const char *arguments) {
+    static char line[8192];
+    snprintf(line, sizeof line,
+             "cd %s/home && TANDEM_LIBRARY_PATH=%s/lib TANDEM_CACHE_DIR=%s/made/cache "
+             "XDG_CACHE_HOME=%s/xdg HOME=%s/home OCL_ICD_VENDORS=%s/evil.icd %s %s",
+             folder, folder, folder, folder, folder, folder, program, arguments);
+    run_shell(NULL, line, 60, &r);
+    check_case("%s", line);
+}
+
+static void expect_no_trap(const char *program) {
+    static const char *const arguments[] = {"work -",        "work cpu:0", "list",
+                                            "find opencl:0", "diagnose",   "hold-and-ask cpu 4096"};
+    for (int i = 0; i < 6; i++) {
+        run_trapped(program, arguments[i]);
+        CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
+        CHECK(!contains_words(r.output, "EVIL"), "opened what its caller named: %s", r.output);
+        static const char *const words[] = {
+            "TDM_OK|cpu:0",
+            "TDM_OK|cpu:0",
+            "TDM_OK|default: cpu:0",
+            TEST_HAS_OPENCL ? "TDM_ERROR_UNAVAILABLE|more rights than its caller" : "TDM_ERROR_",
+            "TANDEM_CACHE_DIR|TANDEM_LIBRARY_PATH|ignored: this "
+            "program has more rights than its caller|opens no libraries",
+            "TDM_OK|tandem_reserved=4096;"};
+        CHECK(contains_words(r.output, words[i]), "'%s' lacks one of '%s'", r.output, words[i]);
+    }
+    char command[1200];
+    snprintf(command, sizeof command, "cd '%s' && ls -A home; ls -d made xdg 2>/dev/null; true",
+             folder);
+    run_shell(NULL, command, 30, &r);
+    CHECK(!r.output[0], "made in its caller's folders: %s", r.output);
+}
+
+/* The trap works: an ordinary program opens what it is told to, and makes what it is told to. */
+Test(privileged, an_ordinary_program_is_trapped) {
+    make_trap("ordinary");
+    run_trapped(TEST_PROBE, "work cpu:0");
+    CHECK(contains_words(r.output, "EVIL"), "not opened: %s", r.output);
+    char command[1200];
+    snprintf(command, sizeof command, "ls -d '%s/made/cache'", folder);
+    run_shell(NULL, command, 30, &r);
+    CHECK(r.exit_status == 0, "not made: %s", r.output);
+}
+
+/* The library asks the C library whether the program is one; this program answers for it. */
+Test(privileged, one_that_believes_to_be_privileged) {
+    make_trap("believing");
+    run_trapped(TEST_PROBE_PRIVILEGED, "secure");
+    CHECK(contains_words(r.output, "secure: 1"), "%s", r.output);
+    expect_no_trap(TEST_PROBE_PRIVILEGED);
+}
+
+/* The kernel's own answer: a setuid copy of the probe, run by `nobody`. Making one needs root. */
+Test(privileged, setuid) {
+    if (geteuid() != 0) {
+        cr_log_warn("privileged/setuid: only root can make a setuid program; it is left out");
+        return;
+    }
+    static char program[1024], copy[512];
+    make_trap("setuid");
+    run_shell(NULL,
+              "d=$(mktemp -d) && chmod 755 $d && cp '" TEST_PROBE "' $d/probe && "
+              "chmod 4755 $d/probe && printf %s $d",
+              30, &r);
+    snprintf(copy, sizeof copy, "%.500s", r.output);
+    snprintf(program, sizeof program, "setpriv --reuid 65534 --regid 65534 --clear-groups %s/probe",
+             copy);
+    run_trapped(program, "secure");
+    if (contains_words(r.output, "secure: 0"))
+        cr_log_warn("privileged/setuid: setuid programs have no effect here; it is left out");
+    else
+        expect_no_trap(program);
+    char command[600];
+    snprintf(command, sizeof command, "rm -rf '%s'", copy);
+    run_shell(NULL, command, 30, &r);
+}
