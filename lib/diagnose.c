@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disk_cache.h"
 #include "env.h"
 #include "monitor.h"
 #include "registry.h"
@@ -71,6 +72,7 @@ static void diagnose_selection(void) {
 
 static void diagnose_all(void) {
     diagnose_environment();
+    tdmi_cache_diagnose();
     const tdmi_listed_device *devices;
     size_t count;
     if (tdmi_registry_get(&devices, &count) != TDM_OK)

@@ -2,6 +2,8 @@
 #ifndef TDMI_DISK_CACHE_H
 #define TDMI_DISK_CACHE_H
 
+#include <sys/stat.h>
+
 #include "backend.h"
 
 /* A 128-bit key over everything a binary depends on. */
@@ -19,8 +21,20 @@ bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob);
 /* Keeps a blob under the key: written aside, then renamed, so that a reader sees all or nothing. */
 void tdmi_disk_cache_write(tdmi_cache_key key, const tdmi_blob *blob);
 
-/* The path of a folder inside the cache directory that is ours alone; `make` makes it, mode 0700.
- * False when there is none, or when others may write there. */
-bool tdmi_cache_folder(const char *name, bool make, char *path, size_t size);
+/* Opens a folder inside the cache directory, which `make` makes, mode 0700. -1 when there is none,
+ * or when it or the cache directory is another's or may be written by others. The caller closes it.
+ */
+int tdmi_cache_open(const char *name, bool make);
+
+/* Opens a file of such a folder for reading, never waiting: -1 unless it is a plain file of ours
+ * that nobody else may write. What it is comes into *status. */
+int tdmi_cache_open_file(int folder, const char *name, struct stat *status);
+
+/* Whether a file may have that size: past the limit of the process (RLIMIT_FSIZE) a write is a
+ * signal that ends it. */
+bool tdmi_cache_may_write(uint64_t size);
+
+/* Adds an item: where the cache directory is, or why nothing is kept. */
+void tdmi_cache_diagnose(void);
 
 #endif

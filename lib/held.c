@@ -1,15 +1,15 @@
-/* What each process holds, in a file that it maps and the others read; see held.h. */
+/* What each process holds, in a file that it writes and the others read; see held.h. */
 #define _GNU_SOURCE
 #include "held.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,13 +17,19 @@
 #include "disk_cache.h"
 #include "words.h"
 
-enum { DEVICES = 64, KEY = 160, MONTH = 30 * 24 * 3600 };
+enum {
+    DEVICES = 64,
+    KEY = 160,
+    MONTH = 30 * 24 * 3600,
+    COPIES = 16, /* of the library in one process, which have a file each */
+    SWEPT = 32   /* files that are looked at when one is made: opening a device stays cheap */
+};
 
-typedef struct held_entry {
+typedef struct tdmi_held {
     char id[32]; /* in that process, for people */
     char key[KEY];
-    atomic_uint_fast64_t open; /* how often it is open; the texts are good when it is not 0 */
-    tdmi_held bytes;
+    uint64_t open; /* how often it is open; the texts are good when it is not 0 */
+    uint64_t bytes;
 } held_entry;
 
 /* The whole file. */
@@ -33,18 +39,19 @@ typedef struct held_file {
     uint64_t pid;
     uint64_t start;   /* of the process, in clock ticks since boot */
     char machine[96]; /* boot and pid namespace, within which pids mean something */
+    uint64_t stack;   /* where the process has its stack: elsewhere after an exec */
     held_entry entries[DEVICES];
 } held_file;
 
-static const char MAGIC[8] = {'T', 'D', 'M', 'H', 'E', 'L', 'D', '1'};
+static const char MAGIC[8] = {'T', 'D', 'M', 'H', 'E', 'L', 'D', '2'};
 
-/* Under the lock: the list of open devices, and whether there is a file. The bytes are written
- * without it, by those who have a device open. */
+/* All under the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static held_file own; /* where no file can be made */
-static held_file *current;
-static char current_path[1100]; /* "" without a file */
+static held_file own; /* the truth; the file is a copy of it */
 static unsigned open_count;
+static char own_name[32];       /* of the file; "" without one */
+static int own_descriptor = -1; /* for writing */
+static struct stat own_status;  /* which file it is */
 
 static size_t read_text(const char *path, char *text, size_t size) {
     FILE *file = fopen(path, "re");
@@ -54,18 +61,26 @@ static size_t read_text(const char *path, char *text, size_t size) {
     return length;
 }
 
-/* From /proc/<pid>/stat: field 3, the state, and field 22, the start. The second, a name in
- * parentheses, may hold anything. 0 when unknown. */
-static uint64_t start_time(uint64_t pid, char *state) {
+/* From /proc/<pid>/stat: fields 3, the state, 22, the start, and 28, the stack. The second, a name
+ * in parentheses, may hold anything. 0 is what is unknown. */
+typedef struct life {
+    char state;
+    uint64_t start, stack;
+} life;
+
+static life look_up(uint64_t pid) {
     char path[64], text[1024];
-    *state = '\0';
+    life found = {0};
     snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
-    if (read_text(path, text, sizeof text) == 0) return 0;
+    if (read_text(path, text, sizeof text) == 0) return found;
     const char *at = strrchr(text, ')');
-    if (at && at[1]) *state = at[2];
-    for (int field = 2; at && field < 22; field++)
+    if (at && at[1]) found.state = at[2];
+    for (int field = 3; at && field <= 28; field++) {
         at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
+        if (at && field == 22) found.start = strtoull(at, NULL, 10);
+        if (at && field == 28) found.stack = strtoull(at, NULL, 10);
+    }
+    return found;
 }
 
 static void name_machine(char *text, size_t size) {
@@ -90,120 +105,39 @@ static void make_key(const tdmi_listed_device *devices, size_t index, char key[K
     snprintf(key, KEY, "%s|%s|%zu", devices[index].backend->name, identity(info), before);
 }
 
-/* --- this process's own file ------------------------------------------------------------------ */
-
-/* The file is written as a whole before it is mapped: a hole would be filled at the first store,
- * and on a full disk that store would end the process. */
-static held_file *map_file(const char *path, const held_file *content) {
-    int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    (void)unlink(path); /* of an earlier process with our pid */
-    int descriptor = open(path, flags, 0600);
-    if (descriptor < 0) return NULL;
-    void *map = MAP_FAILED;
-    if (write(descriptor, content, sizeof *content) == (ssize_t)sizeof *content)
-        map = mmap(NULL, sizeof *content, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    close(descriptor);
-    if (map != MAP_FAILED) return map;
-    (void)unlink(path);
-    return NULL;
-}
-
-static void start_telling(void) {
-    char folder[1060], state;
-    memset(&own, 0, sizeof own);
-    memcpy(own.magic, MAGIC, sizeof MAGIC);
-    own.size = sizeof own;
-    own.pid = (uint64_t)getpid();
-    own.start = start_time(own.pid, &state);
-    name_machine(own.machine, sizeof own.machine);
-    current = NULL;
-    if (tdmi_cache_folder("held", true, folder, sizeof folder)) {
-        snprintf(current_path, sizeof current_path, "%s/%llu", folder, (unsigned long long)own.pid);
-        current = map_file(current_path, &own);
-    }
-    if (current) return;
-    current_path[0] = '\0';
-    current = &own;
-}
-
-static void stop_telling(void) {
-    if (current_path[0]) {
-        (void)unlink(current_path);
-        (void)munmap(current, sizeof *current);
-    }
-    current_path[0] = '\0';
-    current = NULL;
-}
-
-tdmi_held *tdmi_held_open(const tdmi_listed_device *devices, size_t index) {
-    if (index >= DEVICES) return NULL;
-    pthread_mutex_lock(&lock);
-    if (open_count++ == 0) start_telling();
-    held_entry *entry = &current->entries[index];
-    /* A device that is still being closed while it is opened anew has the same texts. */
-    if (atomic_load(&entry->open) == 0) {
-        snprintf(entry->id, sizeof entry->id, "%s", devices[index].facts.info.id);
-        make_key(devices, index, entry->key);
-    }
-    atomic_fetch_add(&entry->open, 1);
-    pthread_mutex_unlock(&lock);
-    return &entry->bytes;
-}
-
-void tdmi_held_close(size_t index) {
-    if (index >= DEVICES) return;
-    pthread_mutex_lock(&lock);
-    atomic_fetch_sub(&current->entries[index].open, 1);
-    if (--open_count == 0) stop_telling();
-    pthread_mutex_unlock(&lock);
-}
-
 /* --- the files of all processes --------------------------------------------------------------- */
 
-typedef struct holder_list {
-    tdmi_holder *items;
-    size_t count, room;
-} holder_list;
-
-static void add_holder(holder_list *list, const held_file *file, const char *key) {
-    for (int i = 0; i < DEVICES; i++) {
-        const held_entry *entry = &file->entries[i];
-        if (atomic_load(&entry->open) == 0 || strncmp(entry->key, key, KEY) != 0) continue;
-        if (list->count == list->room) {
-            size_t room = list->room ? 2 * list->room : 16;
-            tdmi_holder *grown = realloc(list->items, room * sizeof *grown);
-            if (!grown) return;
-            list->items = grown;
-            list->room = room;
-        }
-        list->items[list->count++] = (tdmi_holder){file->pid, atomic_load(&entry->bytes)};
-        return;
-    }
+/* "417", or "417.2" for the third copy of the library in process 417. */
+static bool parse_name(const char *name, unsigned long *pid) {
+    char digits[16];
+    size_t length = strcspn(name, ".");
+    unsigned long copy;
+    if (length >= sizeof digits) return false;
+    memcpy(digits, name, length);
+    digits[length] = '\0';
+    if (!tdmi_parse_index(digits, INT32_MAX, pid) || *pid == 0) return false;
+    return name[length] == '\0' ||
+           (tdmi_parse_index(name + length + 1, COPIES - 1, &copy) && copy > 0);
 }
 
-/* Ours, a plain file, whole, and named after the process it tells of. */
-static bool read_file(int folder, const char *name, held_file *file, struct stat *status) {
-    unsigned long pid;
-    if (!tdmi_parse_index(name, INT32_MAX, &pid) || pid == 0) return false;
-    /* Not waiting, in case it is a pipe. */
-    int descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) return false;
-    bool good = fstat(descriptor, status) == 0 && S_ISREG(status->st_mode) &&
-                status->st_uid == geteuid() && status->st_size == (off_t)sizeof *file &&
-                read(descriptor, file, sizeof *file) == (ssize_t)sizeof *file;
-    close(descriptor);
-    return good && memcmp(file->magic, MAGIC, sizeof MAGIC) == 0 && file->size == sizeof *file &&
+/* Whole, and named after the process it tells of. */
+static bool read_whole(int descriptor, uint64_t pid, held_file *file) {
+    return read(descriptor, file, sizeof *file) == (ssize_t)sizeof *file &&
+           memcmp(file->magic, MAGIC, sizeof MAGIC) == 0 && file->size == sizeof *file &&
            file->pid == pid && memchr(file->machine, '\0', sizeof file->machine);
+}
+
+static bool is_same(uint64_t told, uint64_t found) {
+    return told == 0 || found == 0 || told == found;
 }
 
 /* A process of ours answers; one of another user has taken over a pid that is free. One that ended
  * and was not waited for answers too, but holds nothing. */
 static bool is_alive(const held_file *file) {
-    char state;
     if (kill((pid_t)file->pid, 0) != 0) return false;
-    uint64_t start = start_time(file->pid, &state);
-    if (state == 'Z' || state == 'X') return false;
-    return start == 0 || file->start == 0 || start == file->start;
+    life found = look_up(file->pid);
+    return found.state != 'Z' && found.state != 'X' && is_same(file->start, found.start) &&
+           is_same(file->stack, found.stack);
 }
 
 /* The file that was read, unless a new process of that pid has put another in its place. */
@@ -214,37 +148,259 @@ static void remove_stale(int folder, const char *name, const struct stat *read) 
         (void)unlinkat(folder, name, 0);
 }
 
-static void read_others(holder_list *list, const char *key) {
-    char path[1060], machine[sizeof((held_file *)0)->machine];
-    if (!tdmi_cache_folder("held", false, path, sizeof path)) return;
-    held_file *file = malloc(sizeof *file);
-    DIR *folder = file ? opendir(path) : NULL;
-    name_machine(machine, sizeof machine);
-    for (struct dirent *found; folder && (found = readdir(folder)) != NULL;) {
-        struct stat status;
-        if (!read_file(dirfd(folder), found->d_name, file, &status)) continue;
-        if (file->pid == (uint64_t)getpid()) continue;
-        if (strcmp(file->machine, machine) != 0) {
-            if (time(NULL) - status.st_mtime > MONTH)
-                remove_stale(dirfd(folder), found->d_name, &status);
-        } else if (is_alive(file)) {
-            add_holder(list, file, key);
-        } else {
-            remove_stale(dirfd(folder), found->d_name, &status);
-        }
+/* Reads a file that is named after a process. True: that process lives, on this machine. If it has
+ * ended the file is removed; one that nobody here can judge, after a month. */
+static bool read_living(int folder, const char *name, const char *machine, held_file *file) {
+    unsigned long pid;
+    struct stat status;
+    if (!parse_name(name, &pid)) return false;
+    int descriptor = tdmi_cache_open_file(folder, name, &status);
+    if (descriptor < 0) return false;
+    bool known = read_whole(descriptor, pid, file) && strcmp(file->machine, machine) == 0;
+    close(descriptor);
+    if (known && is_alive(file)) return true;
+    if (known || time(NULL) - status.st_mtime > MONTH) remove_stale(folder, name, &status);
+    return false;
+}
+
+/* Calls visit() for each name in a folder, and closes the folder. */
+static void each_name(int folder, void (*visit)(int folder, const char *name, void *data),
+                      void *data) {
+    DIR *names = fdopendir(folder);
+    struct dirent *found;
+    if (!names) {
+        close(folder);
+        return;
     }
-    if (folder) closedir(folder);
-    free(file);
+    while ((found = readdir(names)) != NULL)
+        visit(folder, found->d_name, data);
+    closedir(names);
+}
+
+/* Some of the files whose processes have ended, or are on another machine. */
+typedef struct sweep {
+    char names[SWEPT][32];
+    unsigned found;
+    uint64_t random;
+} sweep;
+
+/* Any of them is as likely as the others to be among those that are kept, so that the ended ones
+ * get their turn behind any number that must stay. (Vitter's algorithm R) */
+static void choose(int folder, const char *name, void *data) {
+    sweep *s = data;
+    unsigned long pid;
+    (void)folder;
+    if (!parse_name(name, &pid) || kill((pid_t)pid, 0) == 0) return;
+    unsigned place = s->found++;
+    s->random = s->random * 6364136223846793005u + 1442695040888963407u;
+    if (place >= SWEPT) place = (unsigned)((s->random >> 33) % s->found);
+    if (place < SWEPT) snprintf(s->names[place], sizeof s->names[place], "%.31s", name);
+}
+
+/* Removes files of ended processes: all of them unless there are many. */
+static void sweep_some(int folder, held_file *scratch) {
+    sweep s = {.random = own.pid ^ own.start};
+    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (again < 0) return;
+    each_name(again, choose, &s);
+    for (unsigned i = 0; i < s.found && i < SWEPT; i++)
+        (void)read_living(folder, s.names[i], own.machine, scratch);
+}
+
+/* --- this process's own file ------------------------------------------------------------------ */
+
+/* A number at which a program without a stdout will not have its stdout. */
+static int move_up(int descriptor) {
+    if (descriptor < 0 || descriptor > 2) return descriptor;
+    int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+    close(descriptor);
+    return moved;
+}
+
+/* The file is written as a whole: a hole would be filled later, when the disk may be full. */
+static bool make_file(int folder, const char *name) {
+    int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int made = openat(folder, name, flags, 0600);
+    if (made < 0) return false;
+    own_descriptor = move_up(made);
+    if (own_descriptor >= 0 && fstat(own_descriptor, &own_status) == 0 &&
+        pwrite(own_descriptor, &own, sizeof own, 0) == (ssize_t)sizeof own) {
+        snprintf(own_name, sizeof own_name, "%s", name);
+        return true;
+    }
+    if (own_descriptor >= 0) close(own_descriptor);
+    own_descriptor = -1;
+    (void)unlinkat(folder, name, 0);
+    return false;
+}
+
+/* A name may be taken by an earlier process with our pid, whose file goes; by another copy of the
+ * library in this process; or by a process of another container with the same directory. */
+static void make_some_file(int folder, held_file *scratch) {
+    for (int copy = 0; copy < COPIES; copy++) {
+        char name[sizeof own_name];
+        int length = snprintf(name, sizeof name, "%llu", (unsigned long long)own.pid);
+        if (copy > 0) snprintf(name + length, sizeof name - (size_t)length, ".%d", copy);
+        if (make_file(folder, name)) return;
+        if (errno != EEXIST) return;
+        if (!read_living(folder, name, own.machine, scratch) && make_file(folder, name)) return;
+    }
+}
+
+static void start_telling(void) {
+    memset(&own, 0, sizeof own);
+    memcpy(own.magic, MAGIC, sizeof MAGIC);
+    own.size = sizeof own;
+    own.pid = (uint64_t)getpid();
+    life found = look_up(own.pid);
+    own.start = found.start;
+    own.stack = found.stack;
+    name_machine(own.machine, sizeof own.machine);
+    held_file *scratch = malloc(sizeof *scratch);
+    int folder = scratch && tdmi_cache_may_write(sizeof own) ? tdmi_cache_open("held", true) : -1;
+    if (folder >= 0) {
+        sweep_some(folder, scratch);
+        make_some_file(folder, scratch);
+        close(folder);
+    }
+    free(scratch);
+}
+
+static bool is_own(const struct stat *status) {
+    return status->st_dev == own_status.st_dev && status->st_ino == own_status.st_ino;
+}
+
+/* A program that closes all descriptors, as daemons do, may have opened a file of its own since
+ * with the number of ours: that one is neither written nor closed. */
+static bool have_descriptor(void) {
+    struct stat status;
+    if (own_descriptor >= 0 && fstat(own_descriptor, &status) == 0 && is_own(&status)) return true;
+    own_descriptor = -1;
+    return false;
+}
+
+static void reopen(void) {
+    int folder = tdmi_cache_open("held", false);
+    if (folder < 0) return;
+    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    own_descriptor = move_up(openat(folder, own_name, flags));
+    close(folder);
+    struct stat status;
+    if (own_descriptor < 0 || (fstat(own_descriptor, &status) == 0 && is_own(&status))) return;
+    close(own_descriptor);
+    own_descriptor = -1;
+}
+
+/* Copies a part of `own` to the file. Writing, because a file that somebody cuts short would end a
+ * process that had it mapped. What fails leaves others with an old number. */
+static void tell(const void *part, size_t size) {
+    if (!own_name[0] || !tdmi_cache_may_write(sizeof own)) return;
+    if (!have_descriptor()) reopen();
+    if (own_descriptor >= 0)
+        (void)!pwrite(own_descriptor, part, size, (const char *)part - (const char *)&own);
+}
+
+static void stop_telling(void) {
+    int folder = own_name[0] ? tdmi_cache_open("held", false) : -1;
+    struct stat status;
+    if (folder >= 0) {
+        if (fstatat(folder, own_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && is_own(&status))
+            (void)unlinkat(folder, own_name, 0);
+        close(folder);
+    }
+    if (have_descriptor()) close(own_descriptor);
+    own_descriptor = -1;
+    own_name[0] = '\0';
+}
+
+tdmi_held *tdmi_held_open(const tdmi_listed_device *devices, size_t index) {
+    if (index >= DEVICES) return NULL;
+    pthread_mutex_lock(&lock);
+    if (open_count++ == 0) start_telling();
+    tdmi_held *entry = &own.entries[index];
+    /* A device that is still being closed while it is opened anew has the same texts. */
+    if (entry->open++ == 0) {
+        snprintf(entry->id, sizeof entry->id, "%s", devices[index].facts.info.id);
+        make_key(devices, index, entry->key);
+        tell(entry, offsetof(held_entry, open));
+    }
+    tell(&entry->open, sizeof entry->open);
+    pthread_mutex_unlock(&lock);
+    return entry;
+}
+
+void tdmi_held_add(tdmi_held *held, uint64_t bytes) {
+    if (!held) return;
+    pthread_mutex_lock(&lock);
+    held->bytes += bytes;
+    tell(&held->bytes, sizeof held->bytes);
+    pthread_mutex_unlock(&lock);
+}
+
+void tdmi_held_close(size_t index) {
+    if (index >= DEVICES) return;
+    pthread_mutex_lock(&lock);
+    tdmi_held *entry = &own.entries[index];
+    entry->open--;
+    tell(&entry->open, sizeof entry->open);
+    if (--open_count == 0) stop_telling();
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- what all of them hold ---------------------------------------------------------------------
+ */
+
+typedef struct holder_list {
+    tdmi_holder *items;
+    size_t count, room;
+    const char *key;
+    char own_name[sizeof own_name];
+    char machine[sizeof((held_file *)0)->machine];
+    held_file file;
+} holder_list;
+
+/* The copies of the library in one process are one holder. */
+static void add_holder(holder_list *list, const held_file *file) {
+    const held_entry *entry = file->entries, *end = file->entries + DEVICES;
+    while (entry < end && (entry->open == 0 || strncmp(entry->key, list->key, KEY) != 0))
+        entry++;
+    if (entry == end) return;
+    size_t place = 0;
+    while (place < list->count && list->items[place].pid != file->pid)
+        place++;
+    if (place == list->room) {
+        size_t room = list->room ? 2 * list->room : 16;
+        tdmi_holder *grown = realloc(list->items, room * sizeof *grown);
+        if (!grown) return;
+        list->items = grown;
+        list->room = room;
+    }
+    if (place == list->count) list->items[list->count++] = (tdmi_holder){file->pid, 0};
+    list->items[place].bytes += entry->bytes;
+}
+
+static void add_living(int folder, const char *name, void *data) {
+    holder_list *list = data;
+    if (strcmp(name, list->own_name) != 0 && read_living(folder, name, list->machine, &list->file))
+        add_holder(list, &list->file);
 }
 
 size_t tdmi_held_list(const tdmi_listed_device *devices, size_t index, tdmi_holder **holders) {
     char key[KEY];
-    holder_list list = {0};
+    *holders = NULL;
+    holder_list *list = calloc(1, sizeof *list);
+    if (!list) return 0;
     make_key(devices, index, key);
+    list->key = key;
+    name_machine(list->machine, sizeof list->machine);
     pthread_mutex_lock(&lock);
-    if (current) add_holder(&list, current, key);
+    if (open_count > 0) add_holder(list, &own);
+    memcpy(list->own_name, own_name, sizeof own_name);
     pthread_mutex_unlock(&lock);
-    read_others(&list, key);
-    *holders = list.items;
-    return list.count;
+    int folder = tdmi_cache_open("held", false);
+    if (folder >= 0) each_name(folder, add_living, list);
+    size_t count = list->count;
+    *holders = list->items;
+    free(list);
+    return count;
 }

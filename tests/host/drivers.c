@@ -119,14 +119,16 @@ Test(drivers, ending) {
 #if TEST_HAS_OPENCL
 #define FOLDER TEST_SCRATCH "/kernels"
 
+static const char *cache_folder = FOLDER;
+
 /* Calls f for every entry of the kernel cache; the number of entries. */
 static int each_entry(void (*f)(const char *path)) {
     int count = 0;
-    DIR *folder = opendir(FOLDER);
+    DIR *folder = opendir(cache_folder);
     for (struct dirent *e; folder && (e = readdir(folder)) != NULL;) {
         char path[1024];
         if (!strstr(e->d_name, ".bin")) continue; /* the folder of what processes hold */
-        snprintf(path, sizeof path, "%s/%s", FOLDER, e->d_name);
+        snprintf(path, sizeof path, "%s/%s", cache_folder, e->d_name);
         count++;
         if (f) f(path);
     }
@@ -192,6 +194,56 @@ Test(drivers, kernel_cache) {
     CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
 }
 
+static void make_pipe(const char *path) {
+    if (unlink(path) != 0 || mkfifo(path, 0600) != 0) perror(path);
+}
+
+static void let_others_write(const char *path) {
+    if (chmod(path, 0666) != 0) perror(path);
+}
+
+/* To the good entry under another name. */
+static void make_link(const char *path) {
+    static int count;
+    char other[1100];
+    snprintf(other, sizeof other, "%s/elsewhere-%d", cache_folder, count++);
+    if (rename(path, other) != 0 || symlink(other, path) != 0) perror(path);
+}
+
+/* What only root can do; for others the entry stays good, and the test holds all the same. */
+static void give_away(const char *path) {
+    if (chown(path, 65534, (gid_t)-1) != 0 && geteuid() == 0) perror(path);
+}
+
+static int untrusted;
+
+static void count_untrusted(const char *path) {
+    struct stat s;
+    untrusted += lstat(path, &s) != 0 || !S_ISREG(s.st_mode) || (s.st_mode & 0777) != 0600 ||
+                 s.st_uid != geteuid();
+}
+
+/* An entry that somebody else may have written is not believed, whatever it holds, and what is no
+ * plain file is not waited for: a good one takes its place. */
+Test(drivers, kernel_cache_that_others_wrote) {
+    const char *changes[] = {ICD_POCL, "TANDEM_CACHE_DIR=" FOLDER "3", NULL};
+    cache_folder = FOLDER "3";
+    static void (*const damages[])(const char *) = {make_pipe, let_others_write, give_away,
+                                                    make_link};
+    static const char *const names[] = {"pipes", "mode 666", "another owner", "links"};
+    for (int i = 0; i < 4; i++) {
+        check_case("%s", names[i]);
+        run_shell(changes, "rm -rf " FOLDER "3", 30, &r);
+        probe(changes, "work", "opencl:0");
+        CHECK(each_entry(damages[i]) > 0, "nothing was kept: %s", r.output);
+        probe(changes, "work", "opencl:0");
+        CHECK(contains_words(r.output, "TDM_OK|opencl:0"), "%s", r.output);
+        untrusted = 0;
+        CHECK(each_entry(count_untrusted) > 0 && untrusted == 0, "%d entries were believed",
+              untrusted);
+    }
+}
+
 /* Two processes that fill one cache at once. */
 Test(drivers, two_processes_one_cache) {
     const char *changes[] = {ICD_POCL, "TANDEM_CACHE_DIR=" FOLDER "2", NULL};
@@ -224,6 +276,14 @@ Test(drivers, cache_places) {
     }
     run_shell(NULL, "ls " TEST_SCRATCH "/open", 30, &r);
     CHECK(!r.output[0], "kept in a folder that others may write: %s", r.output);
+    static const char *const told[] = {"no|cache directory|cannot be made",
+                                       "no|cache directory|is no directory",
+                                       "no|cache directory|others may write there (mode 777)"};
+    for (int i = 0; i < 3; i++) {
+        const char *changes[] = {ICD_NONE, bad[i], NULL};
+        probe(changes, "diagnose", NULL);
+        CHECK(contains_words(r.output, told[i]), "%s: %s", bad[i], r.output);
+    }
     const char *xdg[] = {ICD_POCL, "XDG_CACHE_HOME=" TEST_SCRATCH "/xdg", NULL};
     run_shell(xdg,
               "rm -rf " TEST_SCRATCH "/xdg " TEST_SCRATCH "/home; mkdir -p " TEST_SCRATCH
@@ -236,6 +296,17 @@ Test(drivers, cache_places) {
     probe(home, "work", "opencl:0");
     run_shell(home, "ls $HOME/.cache/tandem/*.bin", 30, &r);
     CHECK(r.exit_status == 0, "%s", r.output);
+    /* A relative path is ignored, and nothing is kept in the working directory. */
+    const char *relative[] = {ICD_POCL, "XDG_CACHE_HOME=here", "HOME", NULL};
+    run_shell(relative,
+              "rm -rf " TEST_SCRATCH "/cwd && mkdir " TEST_SCRATCH "/cwd && cd " TEST_SCRATCH
+              "/cwd && " TEST_PROBE " work opencl:0 && " TEST_PROBE " diagnose && ls -A",
+              120, &r);
+    CHECK(contains_words(r.output, "TDM_OK|no|XDG_CACHE_HOME|\"here\" is no absolute path|"
+                                   "cache directory|none: neither"),
+          "%s", r.output);
+    run_shell(NULL, "ls -A " TEST_SCRATCH "/cwd", 30, &r);
+    CHECK(!r.output[0], "kept in the working directory: %s", r.output);
     const char *nowhere[] = {ICD_POCL, "XDG_CACHE_HOME", "HOME", NULL};
     probe(nowhere, "work", "opencl:0");
     CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);

@@ -62,7 +62,8 @@ static void expect_no_trap(const char *program) {
             "TDM_OK|default: cpu:0",
             TEST_HAS_OPENCL ? "TDM_ERROR_UNAVAILABLE|more rights than its caller" : "TDM_ERROR_",
             "TANDEM_CACHE_DIR|TANDEM_LIBRARY_PATH|ignored: this "
-            "program has more rights than its caller|opens no libraries",
+            "program has more rights than its caller|cache "
+            "directory|none, because|opens no libraries",
             "TDM_OK|tandem_reserved=4096;"};
         CHECK(contains_words(r.output, words[i]), "'%s' lacks one of '%s'", r.output, words[i]);
     }

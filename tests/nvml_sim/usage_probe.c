@@ -63,7 +63,7 @@ int main(int argc, char **argv) {
     }
     if (strcmp(argv[3], "-") != 0)
         snprintf(facts->info.pci, sizeof facts->info.pci, "%.15s", argv[3]);
-    if (argc > 4) atomic_fetch_add(tdmi_held_open(&device, 0), strtoull(argv[4], NULL, 10));
+    if (argc > 4) tdmi_held_add(tdmi_held_open(&device, 0), strtoull(argv[4], NULL, 10));
     for (int i = 0; tdmi_monitors[i]; i++) {
         printf(
             "monitor %s known: %d\n", tdmi_monitors[i]->name,

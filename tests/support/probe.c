@@ -14,15 +14,21 @@
  *   probe usage NAME       what a device is doing, one figure or process a line
  *   probe hold NAME N      takes N bytes on a device and waits to be killed, at most a minute
  *   probe hold-fork NAME N the same after a child has been forked, given everything back, and ended
- *   probe hold-and-ask NAME N   takes N bytes and says what the device is doing
+ *   probe hold-again NAME N   the same, taking as much again and again, and saying so
+ *   probe hold-exec NAME N    takes N bytes, then becomes `probe hold NAME N`
+ *   probe hold-closed NAME N  takes N bytes, closes all descriptors, opens
+ * $TANDEM_CACHE_DIR/foreign, takes N bytes more, and waits probe hold-and-ask NAME N   takes N
+ * bytes and says what the device is doing
  *
  * First the status of what failed, or TDM_OK, then its message. Exit status 0 unless a number is
  * wrong (3) or the arguments are (2). */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -255,13 +261,44 @@ static int usage(const char *name) {
     return 0;
 }
 
-static int hold(const char *how, const char *name, const char *bytes) {
+/* Memory that is taken from the driver and given back. */
+static tdm_status take_again(tdm_device *device, size_t bytes) {
+    tdm_buffer *buffer = NULL;
+    tdm_status status = tdm_buffer_create(device, bytes, &buffer);
+    tdm_buffer_release(buffer);
+    return status == TDM_OK ? tdm_device_trim(device) : status;
+}
+
+/* What a program sees of a file that it opens after it has closed everything: whether it stays
+ * empty while memory is taken. */
+static tdm_status hold_closed(tdm_device *device, size_t bytes) {
+    static tdm_buffer *more;
+    char path[1024];
+    struct stat foreign[64];
+    const char *cache = getenv("TANDEM_CACHE_DIR");
+    long size = 0;
+    snprintf(path, sizeof path, "%s/foreign", cache ? cache : "");
+    for (int i = 3; i < 64; i++)
+        close(i);
+    for (int i = 3; i < 64; i++) /* one at every number that ours may have had */
+        if (open(path, O_RDWR | O_CREAT, 0600) < 0) return TDM_ERROR_IO;
+    tdm_status status = tdm_buffer_create(device, bytes, &more);
+    for (int i = 3; i < 64; i++)
+        size += fstat(i, &foreign[i]) == 0 ? (long)foreign[i].st_size : 1;
+    printf("foreign: %ld bytes\n", size);
+    return status;
+}
+
+static int hold(const char *how, char *name, char *bytes, char *self) {
     tdm_device *device = NULL;
     tdm_buffer *buffer = NULL;
+    size_t size = (size_t)strtoull(bytes, NULL, 10);
     tdm_status status = tdm_device_open(name, &device);
-    if (status == TDM_OK)
-        status = tdm_buffer_create(device, (size_t)strtoull(bytes, NULL, 10), &buffer);
+    if (status == TDM_OK) status = tdm_buffer_create(device, size, &buffer);
     if (strcmp(how, "hold-and-ask") == 0) return status == TDM_OK ? usage(name) : tell(status);
+    if (strcmp(how, "hold-exec") == 0 && status == TDM_OK)
+        execv(self, (char *[]){self, (char[]){"hold"}, name, bytes, NULL});
+    if (strcmp(how, "hold-closed") == 0 && status == TDM_OK) status = hold_closed(device, size);
     if (strcmp(how, "hold-fork") == 0) {
         pid_t child = fork();
         if (child == 0) {
@@ -273,6 +310,12 @@ static int hold(const char *how, const char *name, const char *bytes) {
     }
     if (!tell(status)) return 0;
     alarm(60);
+    while (strcmp(how, "hold-again") == 0) {
+        if (!tell(take_again(device, size))) return 3;
+        printf("again\n");
+        fflush(stdout);
+        usleep(10000);
+    }
     for (;;) {
         pause();
     }
@@ -289,7 +332,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "diagnose") == 0) return diagnose();
     if (strcmp(what, "secure") == 0) return printf("secure: %lu\n", getauxval(AT_SECURE)) < 0;
     if (strcmp(what, "usage") == 0) return usage(name);
-    if (strncmp(what, "hold", 4) == 0 && argc > 3) return hold(what, name, argv[3]);
+    if (strncmp(what, "hold", 4) == 0 && argc > 3) return hold(what, name, argv[3], argv[0]);
     if (strcmp(what, "fork") == 0) return use_after_fork(name);
     if (strcmp(what, "fork-first") == 0) return fork_first();
     if (strcmp(what, "thread") == 0) return end_beside_thread(name, 0);
