@@ -120,7 +120,7 @@ static int show(device_snapshot *snapshot, const devices_options *options) {
         print_devices_json(snapshot, options->watch);
     else
         print_devices_table(snapshot, terminal_width());
-    return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
+    return flush_output() ? EXIT_OK : EXIT_FAILED;
 }
 
 static volatile sig_atomic_t interrupted;

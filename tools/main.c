@@ -32,7 +32,7 @@ static void print_usage(FILE *stream) {
           stream);
 }
 
-int main(int argc, char **argv) {
+static int run(int argc, char **argv) {
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;
@@ -60,3 +60,5 @@ int main(int argc, char **argv) {
     fputs("\n'tandem --help' lists the commands\n", stderr);
     return EXIT_USAGE;
 }
+
+int main(int argc, char **argv) { return end_output(run(argc, argv)); }

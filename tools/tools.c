@@ -1,8 +1,10 @@
 /* Words, options and messages that the commands share. */
 #include "tools.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tandem/tandem.h>
 
@@ -68,6 +70,27 @@ bool parse_json_option(int argc, char **argv, const char *usage, bool *json, int
 
 int report_failure(const char *command) {
     fprintf(stderr, "tandem %s: %s\n", command, tdm_last_error());
+    return EXIT_FAILED;
+}
+
+static int output_error; /* of the first write that failed, for as far as it is known */
+
+bool flush_output(void) {
+    if (fflush(stdout) == 0) return true;
+    if (!output_error) output_error = errno;
+    return false;
+}
+
+int end_output(int status) {
+    bool failed = !flush_output() || ferror(stdout) != 0;
+    /* A stdout that was closed from the start matters only to who prints. */
+    if (close(STDOUT_FILENO) != 0 && errno != EBADF && !failed) {
+        failed = true;
+        output_error = errno;
+    }
+    if (!failed) return status;
+    fprintf(stderr, "tandem: not all of the output could be written%s%s\n",
+            output_error ? ": " : "", output_error ? strerror(output_error) : "");
     return EXIT_FAILED;
 }
 

@@ -31,6 +31,13 @@ bool parse_json_option(int argc, char **argv, const char *usage, bool *json, int
 /* Prints the library's last error as "tandem COMMAND: …"; returns EXIT_FAILED. */
 int report_failure(const char *command);
 
+/* Writes out what was printed so far. False when that failed, which end_output() tells. */
+bool flush_output(void);
+
+/* For the end of the program: `status`, or EXIT_FAILED and a message when not everything that was
+ * printed to stdout could be written. */
+int end_output(int status);
+
 /* "3.1 GiB"; "unknown" for TDM_UNKNOWN. Returns `text`, which holds at least 16 bytes. */
 const char *format_bytes(uint64_t bytes, char *text);
 

@@ -178,6 +178,23 @@ Test(program, arguments) {
         tandem(ICD_NONE, help[i], 0);
         CHECK(strlen(r.output) > 5, "says nothing");
     }
+    /* What is printed and cannot be written is a failure, and said to be one; a stdout that is
+     * closed and not needed is none. */
+    static const char *const printing[] = {
+        "--help",        "--version",      "devices",       "devices --json", "doctor",
+        "doctor --json", "devices --help", "doctor --help", "bench --help",   "bench --list"};
+    for (int i = 0; i < 10; i++) {
+        char full[64];
+        snprintf(full, sizeof full, "%s >/dev/full", printing[i]);
+        tandem(ICD_NONE, full, 1);
+        CHECK(contains_words(r.output, "output could be written|No space left on device"), "%s",
+              r.output);
+        snprintf(full, sizeof full, "%s >&-", printing[i]);
+        tandem(ICD_NONE, full, 1);
+        CHECK(contains_words(r.output, "output could be written|Bad file descriptor"), "%s",
+              r.output);
+    }
+    tandem(ICD_NONE, "bench --op fill --shape 0x0 >&-", 2);
     /* A pipe that closes is no crash. */
     tandem(ICD_NONE, "devices | true", 0);
 }
