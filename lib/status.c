@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fail.h"
+#include "words.h"
 
 #include <tandem/tandem.h>
 
@@ -46,7 +47,7 @@ tdm_status tdmi_fail(tdm_status status, const char *format, ...) {
     char text[sizeof last_error];
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    tdmi_print_list(text, sizeof text, format, list);
     va_end(list);
     memcpy(last_error, text, sizeof text);
     return status;
@@ -56,7 +57,7 @@ tdm_status tdmi_fail_in(tdm_status status, const char *format, ...) {
     char context[512];
     va_list list;
     va_start(list, format);
-    vsnprintf(context, sizeof context, format, list);
+    tdmi_print_list(context, sizeof context, format, list);
     va_end(list);
     char before[sizeof last_error];
     memcpy(before, last_error, sizeof before);

@@ -1,10 +1,15 @@
-/* Words that people type: comparing, and guessing what was meant. */
+/* Words that people type: comparing, and guessing what was meant. Text that is the same everywhere.
+ */
 #include "words.h"
 
-#include <ctype.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 63 };
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 /* Levenshtein's distance on lower-cased text, over the first LONGEST characters. */
 static size_t edit_distance(const char *a, const char *b) {
@@ -17,7 +22,7 @@ static size_t edit_distance(const char *a, const char *b) {
         row[0] = i;
         for (size_t j = 1; j <= lb; j++) {
             size_t above = row[j];
-            bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+            bool same = lower(a[i - 1]) == lower(b[j - 1]);
             size_t best = diagonal + (same ? 0 : 1);
             if (above + 1 < best) best = above + 1;
             if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
@@ -52,4 +57,25 @@ bool tdmi_parse_index(const char *text, unsigned long max, unsigned long *value)
     }
     *value = result;
     return true;
+}
+
+static locale_t plain;
+static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
+
+static void make_plain(void) { plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+
+int tdmi_print_list(char *text, size_t size, const char *format, va_list arguments) {
+    pthread_once(&plain_once, make_plain);
+    locale_t before = uselocale(plain); /* of this thread alone; without one it stays as it is */
+    int length = vsnprintf(text, size, format, arguments);
+    uselocale(before);
+    return length;
+}
+
+int tdmi_print(char *text, size_t size, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = tdmi_print_list(text, size, format, arguments);
+    va_end(arguments);
+    return length;
 }

@@ -8,7 +8,7 @@ packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl
           pocl-opencl-icd libclblast-dev libopenblas-dev libjansson-dev)
 case "${1:-}" in
 run) ;;
-test) packages+=(libcriterion-dev oclgrind gnuplot-nox python3-venv) ;;
+test) packages+=(libcriterion-dev oclgrind gnuplot-nox python3-venv locales) ;;
 *)
     echo "usage: scripts/setup.sh run|test" >&2
     exit 2

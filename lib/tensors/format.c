@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "core.h"
+#include "words.h"
 
 enum { EDGE = 3, SUMMARY_ABOVE = 1000, LINE = 80, PRECISION = 4, INDENT = 7 /* "tensor(" */ };
 
@@ -166,12 +167,12 @@ static int64_t integer_value(const excerpt *e, int64_t i) {
 enum { VALUE = 400 }; /* an f64 without exponent has up to 309 digits */
 
 static int write_value(const excerpt *e, const style *s, int64_t i, char text[VALUE]) {
-    if (!s->is_float) return snprintf(text, VALUE, "%" PRId64, integer_value(e, i));
+    if (!s->is_float) return tdmi_print(text, VALUE, "%" PRId64, integer_value(e, i));
     double v = float_value(e, i);
-    if (isnan(v)) return snprintf(text, VALUE, "nan");
-    if (s->scientific) return snprintf(text, VALUE, "%.*e", PRECISION, v);
-    if (s->whole) return snprintf(text, VALUE, isinf(v) ? "%.0f" : "%.0f.", v);
-    return snprintf(text, VALUE, "%.*f", PRECISION, v);
+    if (isnan(v)) return tdmi_print(text, VALUE, "nan");
+    if (s->scientific) return tdmi_print(text, VALUE, "%.*e", PRECISION, v);
+    if (s->whole) return tdmi_print(text, VALUE, isinf(v) ? "%.0f" : "%.0f.", v);
+    return tdmi_print(text, VALUE, "%.*f", PRECISION, v);
 }
 
 static style choose_style(const excerpt *e) {

@@ -11,6 +11,7 @@
  *   probe thread NAME      works in a second thread while the first one returns from main
  *   probe join NAME        the same, and a function of atexit() joins the second thread
  *   probe secure           whether it has more rights than its caller
+ *   probe text NAME        in the environment's locale: its own number, then texts of the library
  *   probe usage NAME       what a device is doing, one figure or process a line
  *   probe hold NAME N      takes N bytes on a device and waits to be killed, at most a minute
  *   probe hold-fork NAME N the same after a child has been forked, given everything back, and ended
@@ -23,6 +24,7 @@
  * First the status of what failed, or TDM_OK, then its message. Exit status 0 unless a number is
  * wrong (3) or the arguments are (2). */
 #include <fcntl.h>
+#include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +236,31 @@ static int end_beside_thread(char *name, int join_it) {
     return 0;
 }
 
+static int text(const char *name) {
+    static const float values[] = {1.5f, -1234.25f, 1e10f, 0.0f};
+    tdm_device *device = NULL;
+    tdm_queue *queue = NULL;
+    tdm_buffer *buffer = NULL;
+    char small[256], large[256];
+    if (!setlocale(LC_ALL, "")) return 3;
+    printf("%.1f\n", 0.5);
+    tdm_status status = tdm_device_open(name, &device);
+    if (status == TDM_OK) status = tdm_queue_create(device, 0, &queue);
+    if (status == TDM_OK) status = tdm_buffer_create(device, sizeof values, &buffer);
+    if (status == TDM_OK) status = tdm_buffer_write(queue, buffer, 0, values, sizeof values);
+    tdm_tensor two = tdm_tensor_1d(buffer, TDM_F32, 2), all = tdm_tensor_1d(buffer, TDM_F32, 4);
+    if (status == TDM_OK) status = tdm_format(queue, &two, small, sizeof small, NULL);
+    if (status == TDM_OK) status = tdm_format(queue, &all, large, sizeof large, NULL);
+    if (status == TDM_OK) printf("%s\n%s\n", small, large);
+    tell(status);
+    tell(tdm_rms_norm(queue, &all, NULL, NULL, -1.5, NULL, &all));
+    printf("%.1f\n", 0.5); /* the locale is still the program's */
+    tdm_buffer_release(buffer);
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+    return 0;
+}
+
 static void print_figure(const char *name, uint64_t value) {
     if (value == TDM_UNKNOWN)
         printf("%s=?", name);
@@ -331,6 +358,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "exit") == 0) return work(name, 0);
     if (strcmp(what, "diagnose") == 0) return diagnose();
     if (strcmp(what, "secure") == 0) return printf("secure: %lu\n", getauxval(AT_SECURE)) < 0;
+    if (strcmp(what, "text") == 0) return text(name);
     if (strcmp(what, "usage") == 0) return usage(name);
     if (strncmp(what, "hold", 4) == 0 && argc > 3) return hold(what, name, argv[3], argv[0]);
     if (strcmp(what, "fork") == 0) return use_after_fork(name);
