@@ -5,6 +5,7 @@
 # installed and root is not needed; scripts/gpu-check.sh finds the folder.
 # Usage: scripts/offline-bundle.sh [FOLDER]   (default: build/offline)
 set -euo pipefail
+export LC_ALL=C # what apt-get and others print is read
 
 most_mb=60
 # Their contents are taken: headers, and libraries with all that those need but the C and C++ runtimes.

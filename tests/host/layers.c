@@ -76,7 +76,7 @@ Test(layers, file_sizes) {
     nothing(
         "a file of more than 500 lines",
         "find lib cpu opencl cuda kernels bench tools examples tests -name '*.[chl]*' -type f | "
-        "xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
+        "LC_ALL=C xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
 }
 
 /* Only tdm_ symbols, in a version of their own; a SONAME; nothing of a vendor linked. */
