@@ -35,7 +35,11 @@ static uint64_t fnv(uint64_t hash, const void *data, size_t size) {
 
 tdmi_cache_key tdmi_cache_key_start(void) {
     tdmi_cache_key key = {14695981039346656037u, 0x9ae16a3b2f90404fu};
-    return tdmi_cache_key_add(key, tdm_version());
+    key = tdmi_cache_key_add(key, tdm_version());
+    /* Machines that share a home: what a driver compiled for one host another kind cannot load. */
+    char host[32];
+    snprintf(host, sizeof host, "%d bits, order %d", (int)sizeof(void *) * 8, __BYTE_ORDER__);
+    return tdmi_cache_key_add(key, host);
 }
 
 tdmi_cache_key tdmi_cache_key_add(tdmi_cache_key key, const char *text) {
