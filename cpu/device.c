@@ -41,6 +41,20 @@ static uint64_t available_memory(void) {
     return TDM_UNKNOWN;
 }
 
+/* Of the cache that all cores share; 0 when unknown. */
+static uint64_t cache_size(void) {
+    long size = 0;
+#if defined(_SC_LEVEL3_CACHE_SIZE) /* glibc's own */
+    size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    if (size > 0) return (uint64_t)size;
+    unsigned long long kib = 0;
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "re");
+    if (file && fscanf(file, "%lluK", &kib) != 1) kib = 0;
+    if (file) fclose(file);
+    return kib * 1024;
+}
+
 static void copy_text(char *to, size_t size, const char *from) {
     snprintf(to, size, "%.*s", (int)size - 1, from);
 }
@@ -62,7 +76,7 @@ static tdm_status info(size_t index, tdmi_device_facts *facts) {
     out->compute_units = tdmi_worker_count();
     out->memory_total = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE);
     out->memory_free = available_memory();
-    out->max_allocation = out->memory_total;
+    out->max_allocation = out->memory_total < PTRDIFF_MAX ? out->memory_total : PTRDIFF_MAX;
     out->max_group_size = 1;
     out->has_f64 = true;
     out->has_f16 = false;
@@ -74,8 +88,7 @@ static tdm_status info(size_t index, tdmi_device_facts *facts) {
     /* A few pieces per core, so that a core that is held up does not hold up the rest. */
     facts->max_groups = (uint32_t)tdmi_worker_count() * 4;
     facts->min_group_bytes = TDMI_HOST_GROUP_BYTES;
-    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    facts->cache_bytes = cache > 0 ? (uint64_t)cache : 0;
+    facts->cache_bytes = cache_size();
     facts->alignment = 4096;
     return TDM_OK;
 }

@@ -54,12 +54,12 @@ tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, con
                              "%s: dimension %d of shape is %lld, at least 0", function, i,
                              (long long)shape[i]);
         empty = empty || shape[i] == 0;
-        overflow = overflow || __builtin_mul_overflow(size, (size_t)shape[i], &size);
+        overflow = overflow || __builtin_mul_overflow(size, shape[i], &size);
     }
     if (empty) size = 0;
-    if (!empty && (overflow || size > INT64_MAX))
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: a %s tensor of this shape overflows 64 bits",
-                         function, tdm_dtype_name(dtype));
+    if (!empty && (overflow || size > PTRDIFF_MAX))
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: a %s tensor of this shape overflows %d bits",
+                         function, tdm_dtype_name(dtype), (int)sizeof size * 8);
     *bytes = size;
     return TDM_OK;
 }
