@@ -307,6 +307,11 @@ INLINE WORDS tdm_zip(WORDS a, WORDS b, WORDS from)
 #endif
 #define WORDS_ZIP_LOW(a, b) tdm_zip(a, b, (WORDS)TDM_WORDS(TDM_ZIP_LOW))
 #define WORDS_ZIP_HIGH(a, b) tdm_zip(a, b, (WORDS)TDM_WORDS(TDM_ZIP_HIGH))
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define WORDS_AS_HALVES(a) (a)
+#else
+#define WORDS_AS_HALVES(a) ((a) << 32 | (a) >> 32)
+#endif
 
 /* Numbers */
 INLINE tdm_i32 tdm_as_i32(float v)

@@ -281,6 +281,7 @@ typedef ulong8 WORDS;
     ((ulong8)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3))
 #define WORDS_ZIP_HIGH(a, b)                                                                       \
     ((ulong8)((a).s4, (b).s4, (a).s5, (b).s5, (a).s6, (b).s6, (a).s7, (b).s7))
+#define WORDS_AS_HALVES(a) (a)
 #else
 typedef ulong WORDS;
 #define WORDS_LEN 1

@@ -5,9 +5,11 @@ OPS(random, TDM_OP_RANDOM_COUNT, 1)
 #if T_ID == TDM_ID_F64 || T_ID == TDM_ID_I64
 #define WIDE 1
 #define WORD tdm_u64
+#define IN_MEMORY(v) (v)
 #else
 #define WIDE 0
 #define WORD tdm_u32
+#define IN_MEMORY(v) WORDS_AS_HALVES(v)
 #endif
 #define PER_BLOCK (4 >> WIDE)
 #define TILE_BLOCKS (LANES == 1 ? 64 : LANES)
@@ -55,8 +57,8 @@ KERNEL1(random, tdm_random_args, T, y)
                 const tdm_block c = tdm_philox(counter, WIDE, args.seed_low, args.seed_high);
                 LOCAL WORD *const to = words + b * WORDS_LEN * PER_BLOCK;
 #if LANES == 1
-                ((LOCAL WORDS *)to)[0] = WORDS_ZIP_LOW(c.words01, c.words23);
-                ((LOCAL WORDS *)to)[1] = WORDS_ZIP_HIGH(c.words01, c.words23);
+                ((LOCAL WORDS *)to)[0] = IN_MEMORY(WORDS_ZIP_LOW(c.words01, c.words23));
+                ((LOCAL WORDS *)to)[1] = IN_MEMORY(WORDS_ZIP_HIGH(c.words01, c.words23));
 #elif WIDE
                 to[0] = c.words01;
                 to[1] = c.words23;
@@ -98,6 +100,7 @@ KERNEL1(random, tdm_random_args, T, y)
 
 #undef WIDE
 #undef WORD
+#undef IN_MEMORY
 #undef PER_BLOCK
 #undef TILE_BLOCKS
 #undef TILE

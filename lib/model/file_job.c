@@ -2,6 +2,8 @@
 #include "file_job.h"
 
 enum {
+    SWAPPED = __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__,
+    MOST_BYTES = 8, /* of an element */
     LEAST_BUDGET = 64 << 10,
     DEFAULT_BUDGET = 16 << 20,
     DIRECT_PIECE = 64 << 20 /* without staging: large enough for all workers to have shares */
@@ -23,8 +25,8 @@ tdm_status tdmi_file_job_start(tdmi_file_job *job) {
     tdm_device *device = job->queue->device;
     job->staging[0] = job->staging[1] = NULL;
     job->piece = budget ? budget / 2 : DIRECT_PIECE;
-    if (device->facts->host_memory || job->total == 0) return TDM_OK;
-    job->piece = (budget ? budget : DEFAULT_BUDGET) / 2;
+    if ((device->facts->host_memory && !SWAPPED) || job->total == 0) return TDM_OK;
+    job->piece = (budget ? budget : DEFAULT_BUDGET) / 2 / MOST_BYTES * MOST_BYTES;
     if (job->total < job->piece) job->piece = (size_t)job->total;
     for (int i = 0; i < 2; i++) {
         if (i == 1 && job->total <= job->piece) break; /* all goes through the first */
@@ -44,6 +46,18 @@ tdm_status tdmi_file_job_progress(const tdmi_file_job *job, uint64_t done) {
     if (status == TDM_OK) return TDM_OK;
     return tdmi_fail(status, "%s: cancelled by the progress function at %llu of %llu bytes",
                      job->path, (unsigned long long)done, (unsigned long long)job->total);
+}
+
+void tdmi_file_job_order(void *elements, size_t size, size_t element) {
+    if (!SWAPPED || element == 1) return;
+    unsigned char *bytes = elements;
+    for (size_t at = 0; at < size; at += element) {
+        for (size_t low = at, high = at + element - 1; low < high; low++, high--) {
+            unsigned char byte = bytes[low];
+            bytes[low] = bytes[high];
+            bytes[high] = byte;
+        }
+    }
 }
 
 tdm_status tdmi_file_job_end(tdmi_file_job *job, tdm_status status) {

@@ -9,8 +9,9 @@ typedef struct tdmi_file_job {
     tdm_queue *queue;
     const tdm_file_options *options; /* NULL for the defaults */
     uint64_t total;                  /* bytes to move */
-    /* Two pieces of memory to transfer from and to, `piece` bytes each, where the device's memory
-     * is not the host's; else NULL and what to move between two calls of progress. */
+    /* Two pieces of memory to transfer from and to, `piece` bytes each, a multiple of 8, where the
+     * device's memory is not the host's, and where the bytes of elements are in another order than
+     * in files; else NULL and what to move between two calls of progress. */
     void *staging[2];
     size_t piece;
 } tdmi_file_job;
@@ -24,6 +25,9 @@ tdm_status tdmi_file_job_start(tdmi_file_job *job) TDM_MUST_USE;
 
 /* Tells the caller's progress function, which may want the call to end. */
 tdm_status tdmi_file_job_progress(const tdmi_file_job *job, uint64_t done) TDM_MUST_USE;
+
+/* Elements in the order of files, which is little-endian, from this machine's, or back. */
+void tdmi_file_job_order(void *elements, size_t size, size_t element);
 
 /* Waits for the queue, when staging memory may be in use, and frees it. Returns `status` or, when
  * that is TDM_OK, what the wait reported. */

@@ -105,6 +105,7 @@ static tdm_status open_and_check(tdm_file *file) {
  */
 typedef struct target {
     uint64_t begin, size; /* in the file */
+    size_t element;       /* bytes of one */
     tdm_buffer *buffer;
     size_t at; /* of the first byte, in the buffer */
 } target;
@@ -189,16 +190,25 @@ static tdm_status read_staged(loading *all, uint64_t begin, uint64_t end, char *
     for (size_t i = first_target(all, begin); i < all->count && all->targets[i].begin < end; i++) {
         overlap part = overlap_of(&all->targets[i], begin, end);
         if (part.size == 0) continue;
-        TDMI_TRY(tdm_buffer_write_async(queue, all->targets[i].buffer, part.at,
-                                        piece + (part.begin - begin), part.size));
+        char *from = piece + (part.begin - begin);
+        tdmi_file_job_order(from, part.size, all->targets[i].element);
+        TDMI_TRY(tdm_buffer_write_async(queue, all->targets[i].buffer, part.at, from, part.size));
     }
     return tdm_queue_flush(queue);
+}
+
+/* As far as a piece reaches, but to no place inside of an element, which begin anywhere. */
+static uint64_t end_of_piece(const loading *all, uint64_t begin, uint64_t end) {
+    if (end - begin <= all->job.piece) return end;
+    const uint64_t next = begin + all->job.piece;
+    const target *cut = &all->targets[first_target(all, next)];
+    return next - (next - cut->begin) % cut->element;
 }
 
 static tdm_status read_range(loading *all, uint64_t begin, uint64_t end) {
     uint64_t done = begin;
     for (int turn = 0; done < end; turn ^= 1) {
-        uint64_t next = end - done < all->job.piece ? end : done + all->job.piece;
+        uint64_t next = end_of_piece(all, done, end);
         TDMI_TRY(all->job.staging[0] ? read_staged(all, done, next, all->job.staging[turn])
                                      : read_direct(all, done, next));
         done = next;
@@ -347,6 +357,7 @@ tdm_status tdm_file_read(tdm_file *file, const tdm_file_entry *entry, int64_t fi
     const size_t element = tdm_dtype_size(y->dtype);
     const target all = {.begin = entry->offset + (uint64_t)first * element,
                         .size = (uint64_t)count * element,
+                        .element = element,
                         .buffer = y->buffer,
                         .at = (size_t)y->offset * element};
     tdm_status status = load_targets(file, queue, options, &all, 1);
@@ -374,7 +385,10 @@ static tdm_status make_tensor(const tdm_file *file, const tdm_file_entry *entry,
     if (status == TDM_OK) status = tdmi_state_dict_put(dict, entry->name, &tensor, scalar);
     /* The dict has a reference of its own. */
     tdm_buffer_release(buffer);
-    *into = (target){.begin = entry->offset, .size = size, .buffer = buffer};
+    *into = (target){.begin = entry->offset,
+                     .size = size,
+                     .element = tdm_dtype_size(entry->dtype),
+                     .buffer = buffer};
     return status;
 }
 

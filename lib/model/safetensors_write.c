@@ -12,6 +12,7 @@ typedef struct saving {
     const tdmi_placed *placed;
     /* The tensor that the data is being taken from, and where it lies without gaps. */
     size_t current;
+    size_t ordered;     /* the first tensor that is not yet in the order of files to its end */
     tdm_buffer *packed; /* a copy, when it has gaps; else NULL */
     const tdm_buffer *source;
     size_t at; /* of the tensor's first byte in source */
@@ -85,6 +86,20 @@ static tdm_status fill_piece(saving *all, uint64_t begin, void *piece, size_t *s
     return tdm_queue_flush(all->job.queue);
 }
 
+/* A piece that came from the device, into the order of files. No element is cut: those of 8 bytes
+ * come first in a file, then those of 4, 2 and 1, and a piece is a multiple of 8. */
+static void order_piece(saving *all, uint64_t begin, char *piece, size_t size) {
+    for (uint64_t done = begin; done < begin + size;) {
+        const tdmi_placed *placed = &all->placed[all->ordered];
+        uint64_t behind = placed->begin + placed->size, next = begin + size;
+        if (behind < next) next = behind;
+        tdmi_file_job_order(piece + (done - begin), (size_t)(next - done),
+                            tdm_dtype_size(placed->item->tensor.dtype));
+        all->ordered += next == behind;
+        done = next;
+    }
+}
+
 /* While one piece is written to the file the other is filled from the device. */
 static tdm_status write_staged(saving *all) {
     tdmi_file_job *job = &all->job;
@@ -94,6 +109,7 @@ static tdm_status write_staged(saving *all) {
     for (int turn = 0; done < job->total; turn ^= 1) {
         TDMI_TRY(tdm_queue_finish(job->queue));
         TDMI_TRY(fill_piece(all, done + size, job->staging[turn ^ 1], &next));
+        order_piece(all, done, job->staging[turn], size);
         TDMI_TRY(tdmi_new_file_write(all->file, job->staging[turn], size));
         done += size;
         size = next;

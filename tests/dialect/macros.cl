@@ -184,12 +184,14 @@ KERNEL3(number, tdm_rows_args, const T, x, T, y, T, z)
 }
 
 /* FMA: with a = 1 + eps, y = (a a - (1 + 2 eps)) / eps^2, which is 0 when the product is rounded.
- * WORDS, WORDS_LEN, WORDS_FROM, MUL_WORDS, HIGH_WORDS, WORDS_ZIP_*: z = 1 when each lane's products
- * of low halves are right, whatever is in the upper ones, and so are their high halves. */
+ * WORDS, WORDS_LEN, WORDS_FROM, MUL_WORDS, HIGH_WORDS, WORDS_ZIP_*, WORDS_AS_HALVES: z = 1 when
+ * each lane's products of low halves are right, whatever is in the upper ones, and so are their high
+ * halves and the order in which they lie as halves. */
 KERNEL3(words, tdm_rows_args, const T, x, T, y, T, z)
 {
     LOCAL_ARRAY(tdm_u64, products, LANES * WORDS_LEN);
     LOCAL_ARRAY(tdm_u64, zipped, 2 * LANES * WORDS_LEN);
+    LOCAL_ARRAY(tdm_u32, halves, 2 * LANES * WORDS_LEN);
     LOCAL_ARRAY(ACC, scratch, LANES);
     const ACC big = (ACC)8388608 * (sizeof(ACC) == 8 ? (ACC)536870912 : (ACC)1), eps = 1 / big;
     FOR_ROWS(row, args.rows)
@@ -200,16 +202,21 @@ KERNEL3(words, tdm_rows_args, const T, x, T, y, T, z)
 #if LANES == 1
         ((LOCAL WORDS *)zipped)[0] = WORDS_ZIP_LOW(product, HIGH_WORDS(product));
         ((LOCAL WORDS *)zipped)[1] = WORDS_ZIP_HIGH(product, HIGH_WORDS(product));
+        ((LOCAL WORDS *)halves)[0] = WORDS_AS_HALVES(product);
 #else
         zipped[2 * LANE] = product;
         zipped[2 * LANE + 1] = HIGH_WORDS(product);
+        halves[2 * LANE] = (tdm_u32)product;
+        halves[2 * LANE + 1] = (tdm_u32)(product >> 32);
 #endif
         ACC right = 0;
         for (tdm_i32 k = 0; k < WORDS_LEN; k++) {
             const tdm_u64 want = (tdm_u64)(tdm_u32)(start + (tdm_u64)k) * 0xd2511f53u;
             const tdm_i32 at = LANE * WORDS_LEN + k;
             right += products[at] == want && zipped[2 * at] == want &&
-                             (tdm_u32)zipped[2 * at + 1] == (tdm_u32)(want >> 32)
+                             (tdm_u32)zipped[2 * at + 1] == (tdm_u32)(want >> 32) &&
+                             halves[2 * at] == (tdm_u32)want &&
+                             halves[2 * at + 1] == (tdm_u32)(want >> 32)
                          ? (ACC)1
                          : (ACC)0;
         }
