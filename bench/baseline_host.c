@@ -230,8 +230,8 @@ static void choose_way(host_move *m) {
 bool bench_host_move_create(const bench_request *request, bench_baseline *baseline, char *why) {
     host_move *m = calloc(1, sizeof *m);
     if (m) {
-        m->in = bench_bytes_in(request->plan);
-        m->out = bench_bytes_out(request->plan);
+        m->in = (size_t)bench_bytes_in(request->plan);
+        m->out = (size_t)bench_bytes_out(request->plan);
         m->sets = request->sets;
         /* the one number that a norm leaves is not worth a store of its own */
         if (m->out < m->in / 64) m->out = 0;

@@ -46,7 +46,7 @@ tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, con
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: ndim is %d, allowed are 1 to %d", function,
                          ndim, TDM_MAX_DIMS);
     if (!shape) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: shape is NULL", function);
-    size_t size = tdm_dtype_size(dtype);
+    uint64_t size = tdm_dtype_size(dtype);
     bool empty = false, overflow = false;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0)
@@ -57,10 +57,11 @@ tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, con
         overflow = overflow || __builtin_mul_overflow(size, shape[i], &size);
     }
     if (empty) size = 0;
-    if (!empty && (overflow || size > PTRDIFF_MAX))
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: a %s tensor of this shape overflows %d bits",
-                         function, tdm_dtype_name(dtype), (int)sizeof size * 8);
-    *bytes = size;
+    if (!empty && (overflow || size > INT64_MAX))
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: a %s tensor of this shape overflows 64 bits",
+                         function, tdm_dtype_name(dtype));
+    /* Of 32 bits the largest size stands for all that are larger: no device allows it. */
+    *bytes = size < SIZE_MAX ? (size_t)size : SIZE_MAX;
     return TDM_OK;
 }
 

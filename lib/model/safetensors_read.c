@@ -373,7 +373,7 @@ static tdm_status make_tensor(const tdm_file *file, const tdm_file_entry *entry,
     uint64_t size = (uint64_t)entry->count * tdm_dtype_size(entry->dtype);
     if (size > PTRDIFF_MAX)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY,
-                         "%s: '%.200s' has %llu bytes, more than %d bits count", file->path,
+                         "%s: '%.200s' has %llu bytes, more than %d bits address", file->path,
                          entry->name, (unsigned long long)size, (int)sizeof(void *) * 8);
     tdm_buffer *buffer;
     tdm_status status = tdm_buffer_create(device, (size_t)size, &buffer);
