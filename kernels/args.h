@@ -46,7 +46,7 @@ typedef struct tdm_scalar {
 
 #define TDM_OP_ACTIVATION 7 /* bias_add: a mask for tdm_activation … */
 #define TDM_OP_RESIDUAL 8   /* … and flags: each spares the others' code, which takes time to compile */
-#define TDM_OP_HAS_BIAS 16
+#define TDM_OP_COLS_BIAS 16
 #define TDM_OP_BIAS_ADD_COUNT 32
 
 #define TDM_OP_WEIGHT 1 /* layer_norm, rms_norm, batch_norm: flags */
@@ -88,16 +88,21 @@ typedef struct tdm_elementwise_args {
     tdm_i32 reserved;
 } tdm_elementwise_args;
 
-/* y = activation(x + bias) + residual; rows cut into chunks as above. */
+/* y = activation(x + bias) + residual; rows cut into chunks as above. Rows of x and y may come in
+ * matrices of so many rows each, with `gap` more than the stride between two of them. */
 typedef struct tdm_bias_add_args {
     tdm_i64 rows;
     tdm_i64 x_offset, x_stride; /* stride: from row to row */
     tdm_i64 bias_offset;
     tdm_i64 residual_offset, residual_stride;
     tdm_i64 y_offset, y_stride;
+    tdm_i64 matrix, gap;
     tdm_u32 cols, chunk, chunks;
-    tdm_i32 reserved;
+    tdm_i32 bias_kind; /* TDM_BIAS_... */
 } tdm_bias_add_args;
+#define TDM_BIAS_NONE 0
+#define TDM_BIAS_OF_COLS 1 /* an element of the bias to each column */
+#define TDM_BIAS_OF_ROWS 2 /* … to each row of a matrix */
 
 /* Norm of each row. With chunks == 1 the result goes to out[out_offset + row], as a U; else chunk c
  * of row r leaves its partial result, two ACC, at partial[2 * (r * chunks + c)]: {scale, sum} for

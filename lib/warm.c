@@ -20,7 +20,7 @@ typedef struct usual_kernel {
 #define ACTIVATIONS ((UINT32_C(1) << TDM_ACTIVATION_COUNT) - 1)
 
 static const usual_kernel usual[] = {
-    {TDMI_KERNEL_BIAS_ADD, ACTIVATIONS << TDM_OP_HAS_BIAS | (ACTIVATIONS & ~UINT32_C(1)), SAME,
+    {TDMI_KERNEL_BIAS_ADD, ACTIVATIONS << TDM_OP_COLS_BIAS | (ACTIVATIONS & ~UINT32_C(1)), SAME,
      true, false},
     {TDMI_KERNEL_LAYER_NORM, OP_BIT(TDM_OP_WEIGHT | TDM_OP_BIAS), SAME, true, false},
     {TDMI_KERNEL_RMS_NORM,

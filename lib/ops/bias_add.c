@@ -1,5 +1,5 @@
 /* bias_add: y = activation(x + bias) + residual. */
-#include "launch.h"
+#include "bias_add.h"
 
 const char *tdm_activation_name(tdm_activation activation) {
     static const char *const names[] = {
@@ -9,11 +9,26 @@ const char *tdm_activation_name(tdm_activation activation) {
 }
 
 /* Without a bias, rows that follow each other without gaps are one long row. */
-static void join_rows(const tdm_tensor *bias, tdmi_rows *x, tdmi_rows *residual, tdmi_rows *y) {
-    if (bias || x->rows == 1 || x->rows > INT32_MAX / x->cols) return;
-    if (x->stride != x->cols || residual->stride != x->cols || y->stride != x->cols) return;
-    x->cols *= x->rows;
-    x->rows = 1;
+static void join_rows(tdm_bias_add_args *args) {
+    int64_t cols = args->cols;
+    if (args->bias_kind != TDM_BIAS_NONE || args->gap != 0 || args->rows > INT32_MAX / cols) return;
+    if (args->x_stride != cols || args->residual_stride != cols || args->y_stride != cols) return;
+    args->cols *= (uint32_t)args->rows;
+    args->rows = 1;
+}
+
+tdm_status tdmi_run_bias_add(tdm_queue *queue, tdmi_variant variant, bool in_place,
+                             const tdmi_mem *const mems[4], tdm_bias_add_args *args) {
+    join_rows(args);
+    size_t size = tdm_dtype_size((tdm_dtype)variant.t);
+    tdmi_pieces pieces = tdmi_cut_rows(queue, args->rows, args->cols, size);
+    args->chunk = pieces.chunk;
+    args->chunks = pieces.chunks;
+    variant.kernel = TDMI_KERNEL_BIAS_ADD;
+    variant.u = variant.t;
+    if (args->bias_kind == TDM_BIAS_OF_COLS) variant.op |= TDM_OP_COLS_BIAS;
+    variant.stream = !in_place && tdmi_streams(queue, args->rows, args->cols, size);
+    return tdmi_launch_items(queue, variant, args->rows * pieces.chunks, pieces.chunk, mems, args);
 }
 
 tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *bias,
@@ -41,9 +56,6 @@ tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
         rr.stride = xr.stride;
     if (bias) TDMI_TRY(tdmi_check_vector(function, "bias", bias, xr.cols));
     if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
-    join_rows(bias, &xr, &rr, &yr);
-    size_t size = tdm_dtype_size(x->dtype);
-    tdmi_pieces pieces = tdmi_cut_rows(queue, xr.rows, xr.cols, size);
     tdm_bias_add_args kernel_args = {
         .rows = xr.rows,
         .x_offset = x->offset,
@@ -53,21 +65,16 @@ tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
         .residual_stride = rr.stride,
         .y_offset = y->offset,
         .y_stride = yr.stride,
+        .matrix = xr.rows,
         .cols = (tdm_u32)xr.cols,
-        .chunk = pieces.chunk,
-        .chunks = pieces.chunks,
+        .bias_kind = bias ? TDM_BIAS_OF_COLS : TDM_BIAS_NONE,
     };
-    bool in_place = y->buffer == x->buffer || (residual && y->buffer == residual->buffer);
     tdmi_variant variant = {
-        .kernel = TDMI_KERNEL_BIAS_ADD,
         .t = (uint8_t)x->dtype,
-        .u = (uint8_t)x->dtype,
-        .op = (uint8_t)((unsigned)activation | (residual ? TDM_OP_RESIDUAL : 0u) |
-                        (bias ? TDM_OP_HAS_BIAS : 0u)),
-        .stream = !in_place && tdmi_streams(queue, xr.rows, xr.cols, size),
+        .op = (uint8_t)((unsigned)activation | (residual ? TDM_OP_RESIDUAL : 0u)),
     };
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(bias), tdmi_mem_of(residual),
                               tdmi_mem_of(y)};
-    return tdmi_launch_items(queue, variant, xr.rows * pieces.chunks, pieces.chunk, mems,
-                             &kernel_args);
+    bool in_place = y->buffer == x->buffer || (residual && y->buffer == residual->buffer);
+    return tdmi_run_bias_add(queue, variant, in_place, mems, &kernel_args);
 }

@@ -1,6 +1,6 @@
 /* matmul: the checks, the shape of the product, and its run on a BLAS or the builtin kernel. */
+#include "bias_add.h"
 #include "blas.h"
-#include "launch.h"
 
 #include <math.h>
 
@@ -100,10 +100,28 @@ static tdm_status check_options(const tdm_matmul_options *o, const tdm_tensor *c
     return TDM_OK;
 }
 
-/* All checks, and the product. C stored transposed is computed as Cᵀ = op(B)ᵀ op(A)ᵀ; then a bias
- * lies along the other dimension and is refused. */
+/* A product as it is stored, and whether its bias has an element to each stored row instead of each
+ * column: then no provider is asked to fuse the epilogue. */
+typedef struct product {
+    tdmi_gemm gemm;
+    bool bias_of_rows;
+} product;
+
+static bool has_epilogue(const tdmi_gemm *gemm) {
+    return gemm->bias || gemm->activation != TDM_ACTIVATION_NONE;
+}
+
+static tdmi_gemm without_epilogue(const tdmi_gemm *gemm) {
+    tdmi_gemm plain = *gemm;
+    plain.bias = NULL;
+    plain.activation = TDM_ACTIVATION_NONE;
+    return plain;
+}
+
+/* All checks, and the product. C stored transposed is computed as Cᵀ = op(B)ᵀ op(A)ᵀ, and a bias
+ * lies along the other dimension then. */
 static tdm_status describe(tdm_queue *queue, const tdm_matmul_options *o, const tdm_tensor *a,
-                           const tdm_tensor *b, const tdm_tensor *c, tdmi_gemm *gemm) {
+                           const tdm_tensor *b, const tdm_tensor *c, product *p) {
     const tdmi_arg args[] = {{"a", a, 0, 0},
                              {"b", b, 0, 0},
                              {"bias", o->bias, TDMI_ARG_OPTIONAL, 0},
@@ -115,15 +133,12 @@ static tdm_status describe(tdm_queue *queue, const tdm_matmul_options *o, const 
     TDMI_TRY(matrix_of("c", c, &cm));
     TDMI_TRY(check_shapes(o, a, b, c, &am, &bm, &cm));
     TDMI_TRY(check_options(o, c));
-    if (cm.transposed && o->bias)
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                         "%s: c is a transposed view, which takes no bias; use tdm_bias_add",
-                         function);
     const tdm_tensor *left = cm.transposed ? b : a, *right = cm.transposed ? a : b;
     const matrices *lm = cm.transposed ? &bm : &am, *rm = cm.transposed ? &am : &bm;
     bool left_op = cm.transposed ? !o->transpose_b : o->transpose_a;
     bool right_op = cm.transposed ? !o->transpose_a : o->transpose_b;
-    *gemm = (tdmi_gemm){
+    p->bias_of_rows = cm.transposed && o->bias;
+    p->gemm = (tdmi_gemm){
         .dtype = c->dtype,
         .transpose_a = left_op != lm->transposed,
         .transpose_b = right_op != rm->transposed,
@@ -151,6 +166,12 @@ static tdm_status describe(tdm_queue *queue, const tdm_matmul_options *o, const 
         .bias_offset = o->bias ? o->bias->offset : 0,
         .activation = o->activation,
     };
+    if (has_epilogue(&p->gemm) && p->gemm.n > INT32_MAX)
+        return tdmi_fail(
+            TDM_ERROR_UNSUPPORTED,
+            "%s: the rows of c have %lld elements, with bias or activation allowed are "
+            "fewer than 2^31",
+            function, (long long)p->gemm.n);
     return TDM_OK;
 }
 
@@ -158,17 +179,23 @@ static bool empty(const tdmi_gemm *gemm) {
     return gemm->m == 0 || gemm->n == 0 || gemm->batch == 0;
 }
 
-static tdm_status run_builtin(tdm_queue *queue, const tdmi_gemm *gemm) {
+/* The groups of the builtin kernel, or why it cannot run the product. */
+static tdm_status count_tiles(const tdmi_gemm *gemm, int64_t *groups) {
     int64_t tiles_m = (gemm->m + TDM_TILE_M - 1) / TDM_TILE_M;
     int64_t tiles_n = (gemm->n + TDM_TILE_N - 1) / TDM_TILE_N;
-    int64_t groups;
     if (gemm->m > INT32_MAX || gemm->n > INT32_MAX || gemm->k > INT32_MAX ||
-        __builtin_mul_overflow(tiles_m * tiles_n, gemm->batch, &groups) || groups > INT32_MAX)
+        __builtin_mul_overflow(tiles_m * tiles_n, gemm->batch, groups) || *groups > INT32_MAX)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED,
                          "%s: a product of %lldx%lldx%lld, %lld times, is too large for the "
                          "builtin kernel",
                          function, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k,
                          (long long)gemm->batch);
+    return TDM_OK;
+}
+
+static tdm_status run_builtin(tdm_queue *queue, const tdmi_gemm *gemm) {
+    int64_t groups;
+    TDMI_TRY(count_tiles(gemm, &groups));
     tdm_matmul_args args = {
         .batch = gemm->batch,
         .a_offset = gemm->a_offset,
@@ -205,47 +232,68 @@ static tdm_status scale_c(tdm_queue *queue, const tdmi_gemm *gemm, const tdm_ten
 static tdm_status run_chosen(tdm_queue *queue, const tdmi_gemm *gemm,
                              const tdmi_blas_choice *choice) {
     if (!choice->provider) return run_builtin(queue, gemm);
-    tdmi_gemm plain = *gemm;
-    if (!choice->fused) {
-        plain.bias = NULL;
-        plain.activation = TDM_ACTIVATION_NONE;
-    }
-    return tdmi_queue_submitted(queue,
-                                choice->provider->blas->gemm(choice->provider->state, &plain));
+    const tdmi_gemm run = choice->fused ? *gemm : without_epilogue(gemm);
+    return tdmi_queue_submitted(queue, choice->provider->blas->gemm(choice->provider->state, &run));
+}
+
+/* Whether there is anything but beta C to compute: else A and B are not read. */
+static bool multiplies(const tdmi_gemm *gemm) { return gemm->alpha != 0 && gemm->k != 0; }
+
+/* What providers are asked for. */
+static tdmi_gemm offered(const product *p) {
+    return p->bias_of_rows ? without_epilogue(&p->gemm) : p->gemm;
 }
 
 /* A provider may find out only as it runs a product that it cannot. */
-static tdm_status run_product(tdm_queue *queue, const tdmi_gemm *gemm, const tdm_tensor *c,
+static tdm_status run_product(tdm_queue *queue, const product *p, const tdm_tensor *c,
                               bool *fused) {
     *fused = false;
-    if (gemm->alpha == 0 || gemm->k == 0) return scale_c(queue, gemm, c);
+    const tdmi_gemm gemm = offered(p);
+    if (!multiplies(&gemm)) return scale_c(queue, &gemm, c);
     tdmi_blas_choice choice;
-    TDMI_TRY(tdmi_blas_choose(queue, gemm, &choice));
-    tdm_status status = run_chosen(queue, gemm, &choice);
+    TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
+    tdm_status status = run_chosen(queue, &gemm, &choice);
     while (status == TDM_ERROR_UNSUPPORTED && choice.provider) {
-        TDMI_TRY(tdmi_blas_choose_next(queue, gemm, &choice));
-        status = run_chosen(queue, gemm, &choice);
+        TDMI_TRY(tdmi_blas_choose_next(queue, &gemm, &choice));
+        status = run_chosen(queue, &gemm, &choice);
     }
     *fused = choice.fused;
     return status;
+}
+
+/* Bias and activation in place, over the stored rows of all matrices. */
+static tdm_status run_epilogue(tdm_queue *queue, const product *p) {
+    const tdmi_gemm *gemm = &p->gemm;
+    tdm_bias_add_args args = {
+        .rows = gemm->m * gemm->batch,
+        .x_offset = gemm->c_offset,
+        .x_stride = gemm->ldc,
+        .bias_offset = gemm->bias_offset,
+        .residual_stride = gemm->ldc,
+        .y_offset = gemm->c_offset,
+        .y_stride = gemm->ldc,
+        .matrix = gemm->m,
+        .gap = gemm->batch == 1 ? 0 : gemm->c_stride - gemm->m * gemm->ldc,
+        .cols = (tdm_u32)gemm->n,
+        .bias_kind = !gemm->bias       ? TDM_BIAS_NONE
+                     : p->bias_of_rows ? TDM_BIAS_OF_ROWS
+                                       : TDM_BIAS_OF_COLS,
+    };
+    tdmi_variant variant = {.t = (uint8_t)gemm->dtype, .op = (uint8_t)gemm->activation};
+    const tdmi_mem *mems[] = {gemm->c, gemm->bias, NULL, gemm->c};
+    return tdmi_run_bias_add(queue, variant, true, mems, &args);
 }
 
 static const tdm_matmul_options defaults = TDM_MATMUL_DEFAULTS;
 
 tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const tdm_tensor *a,
                       const tdm_tensor *b, const tdm_tensor *c) {
-    const tdm_matmul_options *o = options ? options : &defaults;
-    tdmi_gemm gemm;
-    TDMI_TRY(describe(queue, o, a, b, c, &gemm));
-    if (empty(&gemm)) return TDM_OK;
+    product p;
+    TDMI_TRY(describe(queue, options ? options : &defaults, a, b, c, &p));
+    if (empty(&p.gemm)) return TDM_OK;
     bool fused;
-    TDMI_TRY(run_product(queue, &gemm, c, &fused));
-    if (fused || (!o->bias && o->activation == TDM_ACTIVATION_NONE)) return TDM_OK;
-    tdm_tensor rows = *c;
-    /* Of a transposed view the stored rows are the columns; there is no bias then. */
-    if (c->strides[c->ndim - 1] != 1 && c->shape[c->ndim - 1] > 1)
-        TDMI_TRY(tdm_tensor_transpose(c, c->ndim - 2, c->ndim - 1, &rows));
-    return tdm_bias_add(queue, &rows, o->bias, o->activation, NULL, &rows);
+    TDMI_TRY(run_product(queue, &p, c, &fused));
+    return fused || !has_epilogue(&p.gemm) ? TDM_OK : run_epilogue(queue, &p);
 }
 
 tdm_status tdm_matmul_provider(tdm_queue *queue, const tdm_matmul_options *options,
@@ -254,10 +302,15 @@ tdm_status tdm_matmul_provider(tdm_queue *queue, const tdm_matmul_options *optio
     if (!provider)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_matmul_provider: provider is NULL");
     *provider = NULL;
-    tdmi_gemm gemm;
-    TDMI_TRY(describe(queue, options ? options : &defaults, a, b, c, &gemm));
+    product p;
+    TDMI_TRY(describe(queue, options ? options : &defaults, a, b, c, &p));
     tdmi_blas_choice choice = {NULL, 0, false};
-    if (!empty(&gemm) && gemm.k > 0) TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
+    if (!empty(&p.gemm) && multiplies(&p.gemm)) {
+        const tdmi_gemm gemm = offered(&p);
+        int64_t groups;
+        TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
+        if (!choice.provider) TDMI_TRY(count_tiles(&gemm, &groups));
+    }
     *provider = choice.provider ? choice.provider->blas->name : "builtin";
     return TDM_OK;
 }

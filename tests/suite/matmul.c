@@ -205,6 +205,65 @@ Test(matmul, epilogues) {
     }
 }
 
+/* Bias and activation go with every view that C may be: gaps between rows, between matrices, stored
+ * column by column, one row or column only. The provider is the one that is named. */
+Test(matmul, epilogues_of_every_view) {
+    for (int d = 0; d < 4; d++) {
+        for (int i = 0; i < (small ? 16 : 64); i++) {
+            gemm_case g = plain;
+            g.dtype = float_dtypes[d];
+            g.activation = i % 3 == 0 ? TDM_ACTIVATION_NONE : TDM_ACTIVATION_GELU_TANH;
+            g.bias = i % 3 != 1;
+            g.batch = i % 4 == 3 ? 0 : random_integer(1, 4);
+            g.view_c = i & 4;
+            g.pad = i & 8 ? random_integer(1, 5) : 0;
+            g.m = i % 5 == 1 ? 1 : random_integer(2, 30);
+            g.n = i % 5 == 2 ? 1 : random_integer(2, 30);
+            g.k = random_integer(1, 20);
+            g.alpha = i % 7 == 6 ? 0.0 : 1.0;
+            g.beta = i % 7 == 5 ? 0.5 : 0.0;
+            if (!run_case(&g)) break;
+        }
+    }
+}
+
+/* Matrices of C that lie between each other's rows, and two batch dimensions of one stride. */
+Test(matmul, epilogues_of_interleaved_matrices) {
+    static const struct {
+        int ndim;
+        int64_t shape[4], strides[4];
+    } views[] = {{3, {2, 3, 4}, {20, 4, 1}},
+                 {3, {2, 3, 4}, {4, 8, 1}},
+                 {3, {2, 3, 4}, {3, 1, 6}},
+                 {4, {2, 2, 3, 4}, {50, 25, 4, 1}},
+                 {4, {2, 1, 3, 4}, {30, 7, 1, 5}}};
+    for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
+        for (int d = 0; d < 4; d++) {
+            check_case("%s, C number %zu", tdm_dtype_name(float_dtypes[d]), i);
+            array *c = array_new(float_dtypes[d], views[i].ndim, views[i].shape, views[i].strides);
+            array *a = array_2d(float_dtypes[d], 3, 5, 5), *b = array_2d(float_dtypes[d], 5, 4, 4);
+            array *bias = array_1d(float_dtypes[d], 4);
+            array_uniform(a, -1, 1);
+            array_uniform(b, -1, 1);
+            array_uniform(bias, -1, 1);
+            double *want = numbers(c->count), *bound = numbers(c->count);
+            ref_gemm r = {
+                float_dtypes[d],    3, 4, 5, false, false, 1.0, 0.0, a->v, b->v, NULL, bias->v,
+                TDM_ACTIVATION_SILU};
+            for (int64_t at = 0; at < c->count; at += 12)
+                ref_matmul(&r, want + at, bound + at);
+            tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+            options.bias = &bias->t;
+            options.activation = TDM_ACTIVATION_SILU;
+            const char *provider = NULL;
+            OK(tdm_matmul_provider(queue, &options, &a->t, &b->t, &c->t, &provider));
+            OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
+            ARRAY_CHECK(c, want, bound);
+            array_free_all();
+        }
+    }
+}
+
 /* Small integers: every sum is exact in every dtype, so nothing but the exact result will do. */
 Test(matmul, exact) {
     static const struct {
@@ -356,6 +415,11 @@ Test(matmul, provider) {
             CHECK(strcmp(provider, "cublas") == 0 || strcmp(provider, "builtin") == 0,
                   "'%s' has no such products with sums in f32", provider);
         }
+        tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+        options.alpha = 0;
+        if (OK(tdm_matmul_provider(queue, &options, &a->t, &a->t, &c->t, &provider)))
+            CHECK(strcmp(provider, "builtin") == 0, "with alpha 0 '%s' has nothing to do",
+                  provider);
         ARRAY_SAME(c);
         REFUSED(tdm_matmul_provider(queue, NULL, &a->t, &a->t, &c->t, NULL),
                 TDM_ERROR_INVALID_ARGUMENT, "provider");

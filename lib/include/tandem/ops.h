@@ -68,13 +68,15 @@ typedef struct tdm_matmul_options {
  * C [..., M, N]; batch dimensions are equal or missing (a missing one repeats the matrix), and must
  * have one common stride. In each matrix one of the two strides is 1 (transposed views are fine).
  * options NULL means TDM_MATMUL_DEFAULTS. beta 0: C is not read. alpha 0 or K 0: A and B are not
- * read. C overlaps neither A, B nor bias. Runs on the vendor's BLAS, see TANDEM_BLAS. */
+ * read. bias and activation go with every C. C overlaps neither A, B nor bias. Runs on the vendor's
+ * BLAS, see TANDEM_BLAS. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options,
                                            const tdm_tensor *a, const tdm_tensor *b,
                                            const tdm_tensor *c);
 
 /* The name of the BLAS provider that would run this matmul on the queue's device: "cblas",
- * "clblast", "cublas" or "builtin". Same checks as tdm_matmul. Static storage. */
+ * "clblast", "cublas" or "builtin", which is also what a product that reads neither A nor B is
+ * said to run on. Same checks as tdm_matmul. Static storage. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul_provider(tdm_queue *queue,
                                                     const tdm_matmul_options *options,
                                                     const tdm_tensor *a, const tdm_tensor *b,
