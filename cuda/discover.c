@@ -264,12 +264,17 @@ void tdmi_cuda_diagnose(void) {
         snprintf(detail, sizeof detail, "version %s, %d device(s)%s%.256s%s", version, count,
                  visible ? "; CUDA_VISIBLE_DEVICES is \"" : "", visible ? visible : "",
                  visible ? "\"" : "");
-        tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, status == TDM_OK, "NVIDIA driver",
-                      status == TDM_OK ? detail : tdm_last_error(), tdmi_cuda_advice(error));
+        if (status != TDM_OK && driver_version == 0 && error == cudaErrorInsufficientDriver) {
+            tdmi_diagnose_missing(TDM_DIAGNOSTIC_DRIVER, "NVIDIA driver", tdm_last_error(),
+                                  tdmi_cuda_advice(error));
+        } else {
+            tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, status == TDM_OK, "NVIDIA driver",
+                          status == TDM_OK ? detail : tdm_last_error(), tdmi_cuda_advice(error));
+        }
     } else {
-        tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, "NVIDIA driver",
-                      "not looked for, because the CUDA runtime cannot be used",
-                      "install the CUDA runtime");
+        tdmi_diagnose_missing(TDM_DIAGNOSTIC_DRIVER, "NVIDIA driver",
+                              "not looked for, because the CUDA runtime cannot be used",
+                              "install the CUDA runtime");
     }
     tdmi_cuda_diagnose_libraries();
 }

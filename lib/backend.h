@@ -225,6 +225,14 @@ typedef struct tdmi_backend {
 void tdmi_diagnose(tdm_diagnostic_kind kind, bool ok, const char *subject, const char *detail,
                    const char *advice);
 
+/* The same for an optional thing that is not installed: not ok, and nothing is broken. */
+void tdmi_diagnose_missing(tdm_diagnostic_kind kind, const char *subject, const char *detail,
+                           const char *advice);
+
+/* Replaces every byte by '?' that is a control character or part of one, or no UTF-8: what drivers,
+ * files and variables call themselves goes to terminals and into JSON. `lines`: newlines stay. */
+void tdmi_clean_text(char *text, bool lines);
+
 /* TANDEM_CPU_DEVICES, 1 when unset. Backends read no TANDEM_… variable themselves. */
 int tdmi_env_cpu_devices(void);
 

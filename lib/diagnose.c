@@ -18,19 +18,32 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const char *keep(const char *text) {
     char *copy = strdup(text ? text : "");
-    return copy ? copy : "";
+    if (!copy) return "";
+    tdmi_clean_text(copy, true);
+    return copy;
 }
 
-void tdmi_diagnose(tdm_diagnostic_kind kind, bool ok, const char *subject, const char *detail,
-                   const char *advice) {
+static void add(tdm_diagnostic_kind kind, bool ok, bool missing, const char *subject,
+                const char *detail, const char *advice) {
     pthread_mutex_lock(&lock);
     if (item_count < LIMIT)
         items[item_count++] = (tdm_diagnostic){.kind = kind,
                                                .ok = ok,
+                                               .missing = missing,
                                                .subject = keep(subject),
                                                .detail = keep(detail),
                                                .advice = keep(advice)};
     pthread_mutex_unlock(&lock);
+}
+
+void tdmi_diagnose(tdm_diagnostic_kind kind, bool ok, const char *subject, const char *detail,
+                   const char *advice) {
+    add(kind, ok, false, subject, detail, advice);
+}
+
+void tdmi_diagnose_missing(tdm_diagnostic_kind kind, const char *subject, const char *detail,
+                           const char *advice) {
+    add(kind, false, true, subject, detail, advice);
 }
 
 extern char **environ;

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend.h"
 #include "env.h"
@@ -30,6 +31,14 @@ static bool is_accident(const char *why) {
     return found;
 }
 
+/* Is there no such file, rather than one that does not open? The message begins with the name when
+ * the search found nothing; else with the file's path, or the name of a library that it needs. */
+static bool is_absent(const char *path, const char *why) {
+    size_t length = strlen(path);
+    if (strchr(path, '/')) return access(path, F_OK) != 0;
+    return why && strncmp(why, path, length) == 0 && why[length] == ':';
+}
+
 static void *try_open(tdmi_library *library, const char *path) {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -38,6 +47,7 @@ static void *try_open(tdmi_library *library, const char *path) {
             library->tried = false;
             library->status = TDM_ERROR_IO;
         }
+        if (!is_absent(path, why)) library->broken = true;
         add_reason(library, why ? why : path, "");
     }
     return handle;
@@ -77,6 +87,7 @@ static void add_missing(tdmi_library *library, void *handle, const char *symbol)
     snprintf(reason, sizeof reason, "%.380s has no function %.100s", map ? map->l_name : "it",
              symbol);
     add_reason(library, reason, "");
+    library->broken = true;
 }
 
 /* Which file a symbol of the library lives in, for people. */
@@ -136,6 +147,10 @@ void tdmi_library_diagnose(tdmi_library *library, const tdmi_symbol *symbols, si
     char subject[160];
     bool advise = status != TDM_OK && !tdmi_env_privileged();
     snprintf(subject, sizeof subject, "%s (%s)", library->names[0], library->title);
+    if (status != TDM_OK && !library->broken) {
+        tdmi_diagnose_missing(TDM_DIAGNOSTIC_LIBRARY, subject, library->found, library->advice);
+        return;
+    }
     tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, status == TDM_OK, subject, library->found,
                   advise ? library->advice : "");
 }

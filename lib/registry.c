@@ -45,6 +45,15 @@ static bool is_listed(const device_list *list, const tdmi_backend *backend, size
     return false;
 }
 
+/* What drivers call their devices goes to terminals and into files, cut or not. */
+static void clean_texts(tdmi_device_facts *facts) {
+    tdm_device_info *info = &facts->info;
+    char *const texts[] = {info->name,           info->vendor,   info->api_version,
+                           info->driver_version, info->platform, facts->cache_key};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        tdmi_clean_text(texts[i], false);
+}
+
 static tdm_status add_devices(device_list *list, const tdmi_backend *backend, bool *again) {
     size_t count = backend->count();
     if (count == 0) return TDM_OK;
@@ -67,6 +76,7 @@ static tdm_status add_devices(device_list *list, const tdmi_backend *backend, bo
             *again = true;
             continue;
         }
+        clean_texts(&device->facts);
         tdm_device_info *info = &device->facts.info;
         info->backend = backend->id;
         info->index = listed;

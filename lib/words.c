@@ -4,8 +4,11 @@
 
 #include <locale.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "backend.h"
 
 enum { LONGEST = 63 };
 
@@ -78,4 +81,28 @@ int tdmi_print(char *text, size_t size, const char *format, ...) {
     int length = tdmi_print_list(text, size, format, arguments);
     va_end(arguments);
     return length;
+}
+
+/* Bytes of the character that begins here; 0 when it is none, or a control character. */
+static size_t character(const unsigned char *c) {
+    /* below these a longer form is not the shortest, or the character is a control (U+0080..9F) */
+    static const uint32_t least[] = {0, 0xa0, 0x800, 0x10000};
+    if (*c < 0x80) return *c >= ' ' && *c != 0x7f;
+    size_t more = *c >= 0xf0 ? 3 : *c >= 0xe0 ? 2 : 1;
+    if (*c < 0xc2 || *c > 0xf4) return 0;
+    uint32_t point = *c & (0x3fu >> more);
+    for (size_t i = 1; i <= more; i++) {
+        if ((c[i] & 0xc0) != 0x80) return 0;
+        point = point << 6 | (c[i] & 0x3fu);
+    }
+    bool surrogate = point >= 0xd800 && point <= 0xdfff;
+    return point < least[more] || point > 0x10ffff || surrogate ? 0 : more + 1;
+}
+
+void tdmi_clean_text(char *text, bool lines) {
+    while (*text) {
+        size_t bytes = character((const unsigned char *)text);
+        if (bytes == 0 && !(lines && *text == '\n')) *text = '?';
+        text += bytes > 0 ? bytes : 1;
+    }
 }

@@ -90,12 +90,17 @@ static tdm_status add_device(candidate *device, int order) {
     return status == TDM_ERROR_OUT_OF_MEMORY ? status : TDM_OK;
 }
 
-/* Asks the platform for its devices; `ids` is malloc'ed. Fails for want of memory alone. */
+/* More than any machine has: a driver that says so is broken, and its number no size of an array.
+ */
+enum { MOST = 4096 };
+
+/* Asks the platform for its devices; `ids` is malloc'ed, or NULL where there are more than MOST.
+ * Fails for want of memory alone. */
 static tdm_status list_devices(cl_platform_id id, cl_int *code, cl_uint *count,
                                cl_device_id **ids) {
     TDMI_CL_TWICE(*code, tdmi_cl.clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, NULL, count));
     if (*code == CL_SUCCESS && *count == 0) *code = CL_DEVICE_NOT_FOUND;
-    if (*code != CL_SUCCESS) return TDM_OK;
+    if (*code != CL_SUCCESS || *count > MOST) return TDM_OK;
     *ids = calloc(*count, sizeof(cl_device_id));
     if (*ids == NULL) return short_of_memory();
     TDMI_CL_TWICE(*code, tdmi_cl.clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, *count, *ids, NULL));
@@ -108,6 +113,7 @@ static tdm_status add_candidates(cl_platform_id id, const char *name, cl_uint co
     if (grown == NULL) return short_of_memory();
     candidates = grown;
     for (cl_uint i = 0; i < count; i++) {
+        if (ids[i] == NULL) continue;
         candidate *added = &candidates[candidate_count++];
         *added = (candidate){.platform = id, .id = ids[i]};
         snprintf(added->platform_name, sizeof added->platform_name, "%s", name);
@@ -133,6 +139,11 @@ static tdm_status add_platform(platform *asked) {
         tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, subject, "has no devices",
                       "check that the device is present and that this user may open it (groups "
                       "render and video), or remove the driver");
+    } else if (code == CL_SUCCESS && count > MOST) {
+        asked->settled = true;
+        snprintf(detail, sizeof detail, "is broken: it says that it has %u devices", count);
+        tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, subject, detail,
+                      "reinstall the driver of this platform, or remove its .icd file");
     } else if (code != CL_SUCCESS) {
         snprintf(asked->why, sizeof asked->why, "%s is broken: it failed with %s (%d)", subject,
                  tdmi_cl_error_name(code), code);
@@ -163,6 +174,11 @@ static tdm_status find_platforms(bool *again) {
     if (code == CL_SUCCESS && count == 0) code = CL_PLATFORM_NOT_FOUND_KHR;
     *again = code != CL_PLATFORM_NOT_FOUND_KHR;
     if (code != CL_SUCCESS) return no_platforms(code);
+    if (count > MOST)
+        return tdmi_fail(TDM_ERROR_BACKEND,
+                         "a driver is broken: there would be %u OpenCL platforms; `tandem doctor` "
+                         "says which",
+                         count);
     cl_platform_id *ids = calloc(count, sizeof(cl_platform_id));
     platform *made = calloc(count, sizeof *made);
     tdm_status status = TDM_OK;
@@ -200,6 +216,7 @@ static tdm_status find_all(bool *again) {
         *again = status != TDM_ERROR_UNAVAILABLE;
         return status;
     }
+    TDMI_TRY(tdmi_cl_check_vendors());
     TDMI_TRY(find_platforms(again));
     *again = true;
     for (cl_uint i = 0; i < platform_count; i++)

@@ -12,6 +12,7 @@
 #define DEVICE_WAVEFRONT_WIDTH_AMD 0x4043
 
 #define MOST_LANES 256u
+#define LONGEST_TEXT (1u << 20) /* more is no text: the driver is broken */
 
 /* Environment variables that change what a driver's compiler makes of the same source. They are
  * part of the key under which compiled kernels are kept. */
@@ -101,6 +102,7 @@ static cl_ulong query_ulong(cl_device_id id, cl_device_info what) {
 static char *query_text(cl_device_id id, cl_device_info what) {
     size_t size = 0;
     if (ask(id, what, 0, NULL, &size) != CL_SUCCESS) size = 0;
+    if (size > LONGEST_TEXT) size = 0;
     char *text = calloc(size + 1, 1);
     if (text != NULL && size != 0 && ask(id, what, size, text, NULL) != CL_SUCCESS) text[0] = '\0';
     if (text == NULL) accident.no_memory = true;
@@ -116,6 +118,7 @@ static void copy_trimmed(char *target, size_t size, const char *text) {
     if (length >= size) length = size - 1;
     memcpy(target, text, length);
     target[length] = '\0';
+    tdmi_clean_text(target, false);
 }
 
 static void query_short_text(cl_device_id id, cl_device_info what, char *target, size_t size) {

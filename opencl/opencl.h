@@ -70,6 +70,9 @@ extern tdmi_cl_functions tdmi_cl;
  * succeeds. TDM_ERROR_UNAVAILABLE is final. */
 tdm_status tdmi_cl_load(void) TDM_MUST_USE;
 
+/* Refuses what the ICD loader would hang on: to be asked before its first call. */
+tdm_status tdmi_cl_check_vendors(void) TDM_MUST_USE;
+
 /* Adds the diagnostic items of the ICD loader and of every ICD file of the vendors folder. */
 void tdmi_cl_diagnose(void);
 

@@ -189,10 +189,12 @@ typedef struct tdm_diagnostic {
     const char *subject; /* e.g. "libclblast.so.1" */
     const char *detail;  /* where it was found, or where it was looked for and why it failed */
     const char *advice;  /* what to install or to set; "" when nothing is wrong */
+    bool missing;        /* not ok because it is optional and not installed: nothing is broken */
 } tdm_diagnostic;
 
-/* Looks for every library of every backend and reports. *items is borrowed from the library and
- * valid until the process ends. Works with a bad environment too: that is then one of the items. */
+/* Looks for every library of every backend and reports, in UTF-8 without control characters but
+ * newlines. *items is borrowed from the library and valid until the process ends. Works with a bad
+ * environment too: that is then one of the items. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_diagnostics(const tdm_diagnostic **items, size_t *count);
 
 /* "cpu", "cuda" or "opencl"; "unknown" for any other number. Static storage. */
