@@ -7,6 +7,7 @@
 #include <bench.h>
 #include <tandem/tandem.h>
 
+#include "guard.h"
 #include "tools.h"
 
 static const char usage[] =
@@ -165,7 +166,9 @@ static int parse(int argc, char **argv, bench_options *options, bool *list, bool
 /* A wrong name is a wrong argument; a refused environment is a failure. */
 static int check_devices(const bench_options *options) {
     size_t count, index;
-    if (tdm_get_device_count(&count) != TDM_OK) return report_failure("bench");
+    tdm_status counted = tdm_get_device_count(&count);
+    guard_listed();
+    if (counted != TDM_OK) return report_failure("bench");
     for (size_t i = 0; i < options->devices.count; i++) {
         if (tdm_find_device(options->devices.word[i], &index) != TDM_OK) {
             report_failure("bench");
@@ -192,6 +195,7 @@ static int check_programs(const bench_options *options) {
 int bench_command(int argc, char **argv) {
     bench_options options = {.seed = 20240229};
     bool list = false, done = false;
+    if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
     int status = parse(argc, argv, &options, &list, &done);
     if (status != EXIT_OK || done) return status;
     if (!bench_selects(&options)) {

@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "devices.h"
+#include "guard.h"
 #include "tools.h"
 
 static const char usage[] =
-    "usage: tandem devices [--json] [--watch [SECONDS]]\n"
+    "usage: tandem devices [--json] [--watch [SECONDS]] [--timeout SECONDS]\n"
     "\n"
     "Lists every device of every backend of the selection, what it is doing, and the processes\n"
     "that use it; '*' marks the default device. Nothing is opened. '-' and 'unknown' are what\n"
@@ -22,13 +23,18 @@ static const char usage[] =
     "\n"
     "  --json             all of it as JSON, what is unknown as null\n"
     "  --watch [SECONDS]  again every SECONDS (2 when not given; 0.5 is allowed) until Ctrl-C;\n"
-    "                     with --json, one document a line\n";
+    "                     with --json, one document a line\n"
+    "  --timeout SECONDS  how long listing may take (20 when not given)\n"
+    "\n"
+    "A driver that ends the process, or takes longer than that, is named, and the list shown "
+    "without\n"
+    "it. Exit status 1 then, and when the default device cannot be had.\n";
 
 enum { NARROWEST = 80, WIDEST = 130, WIDTH_OF_FILES = 110 };
 
 typedef struct devices_options {
     bool json, watch;
-    double seconds;
+    double seconds, timeout;
 } devices_options;
 
 const tdm_backend device_backends[BACKENDS] = {TDM_CUDA, TDM_OPENCL, TDM_CPU};
@@ -45,18 +51,10 @@ const char *device_type_name(tdm_device_type type) {
     return "unknown";
 }
 
-/* Digits and a point: no sign, no exponent, nothing behind. */
-static bool parse_seconds(const char *text, double *seconds) {
-    char *end;
-    if (!*text || text[strspn(text, "0123456789.")] != '\0') return false;
-    *seconds = strtod(text, &end);
-    return *end == '\0' && *seconds > 0.0 && *seconds <= 86400.0;
-}
-
 /* True when the command should go on, else *status is what to exit with. */
 static bool parse_options(int argc, char **argv, devices_options *out, int *status) {
-    static const char *const words[] = {"--json", "--watch", "--help", NULL};
-    *out = (devices_options){.seconds = 2.0};
+    static const char *const words[] = {"--json", "--watch", "--timeout", "--help", NULL};
+    *out = (devices_options){.seconds = 2.0, .timeout = SECONDS_FOR_A_DRIVER};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             out->json = true;
@@ -65,12 +63,10 @@ static bool parse_options(int argc, char **argv, devices_options *out, int *stat
             bool has_value = i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0 &&
                              strcmp(argv[i + 1], "-h") != 0;
             if (!has_value || parse_seconds(argv[++i], &out->seconds)) continue;
-            fprintf(stderr,
-                    "tandem devices: --watch %s: the interval is a number of seconds greater than "
-                    "0, at most 86400\n'tandem devices --help' lists what is allowed\n",
-                    argv[i]);
-            *status = EXIT_USAGE;
+            *status = refuse_seconds(argv[0], "--watch", argv[i]);
             return false;
+        } else if (strcmp(argv[i], "--timeout") == 0) {
+            if (!parse_timeout(argc, argv, &i, &out->timeout, status)) return false;
         } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(usage, stdout);
             *status = EXIT_OK;
@@ -91,11 +87,11 @@ static bool fill_row(size_t index, device_row *row) {
 /* What does not change from one moment to the next; the caller frees snapshot->rows. */
 static int list_devices(device_snapshot *snapshot) {
     memset(snapshot, 0, sizeof *snapshot);
-    for (int b = 0; b < BACKENDS; b++)
-        if (tdm_get_backend_device_count(device_backends[b], &snapshot->backend_counts[b]) !=
-            TDM_OK)
-            return report_failure("devices");
-    if (tdm_get_gpu_count(&snapshot->gpu_count) != TDM_OK ||
+    tdm_status status = TDM_OK;
+    for (int b = 0; b < BACKENDS && status == TDM_OK; b++)
+        status = tdm_get_backend_device_count(device_backends[b], &snapshot->backend_counts[b]);
+    guard_listed();
+    if (status != TDM_OK || tdm_get_gpu_count(&snapshot->gpu_count) != TDM_OK ||
         tdm_get_device_count(&snapshot->count) != TDM_OK)
         return report_failure("devices");
     snapshot->rows = calloc(snapshot->count + 1, sizeof *snapshot->rows);
@@ -157,6 +153,7 @@ int devices_command(int argc, char **argv) {
     device_snapshot snapshot;
     int status;
     if (!parse_options(argc, argv, &options, &status)) return status;
+    if (!guard_is_child()) return guard_run(argc, argv, options.timeout, true);
     status = list_devices(&snapshot);
     if (status != EXIT_OK) return status;
     /* a default that cannot be had does not hide the list that shows what there is */

@@ -1,19 +1,34 @@
-/* `tandem doctor`: what was looked for, found or refused, and what decided the default device. */
+/* `tandem doctor`: what was looked for, found or refused, whether it works when it is tried, and
+ * what decided the default device. This process calls no driver: its children do. */
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <jansson.h>
 #include <tandem/tandem.h>
 
+#include "drivers.h"
 #include "tools.h"
 
 static const char usage[] =
-    "usage: tandem doctor [--json]\n"
+    "usage: tandem doctor [--json] [--timeout SECONDS]\n"
     "\n"
     "Looks for every library, driver and device of every backend and says where each was found, "
     "or\n"
     "why not and what to install; shows the TANDEM_... variables that are set and the device that\n"
-    "they select. Exit status 1 when no default device can be had.\n";
+    "they select. Each OpenCL driver is tried alone, and on each device a kernel is compiled, run\n"
+    "and its result verified, in processes of their own: a driver that crashes, hangs or exits is\n"
+    "named. Nothing is taken from or left in caches.\n"
+    "\n"
+    "  --json             all of it as JSON\n"
+    "  --timeout SECONDS  how long each step of a driver may take (20 when not given)\n"
+    "\n"
+    "[ok] works, [--] is not installed, [!!] is installed and does not work, or is refused.\n"
+    "Exit status: 0 all that is installed works, 1 something does not, a driver without a device\n"
+    "among it, or there is no default device, 2 wrong arguments.\n";
 
 static const struct {
     tdm_diagnostic_kind kind;
@@ -25,17 +40,105 @@ static const struct {
     {TDM_DIAGNOSTIC_DEVICE, "Devices", "device"},
     {TDM_DIAGNOSTIC_SELECTION, "Selection", "selection"},
 };
-enum { SECTIONS = sizeof sections / sizeof *sections };
+enum { SECTIONS = sizeof sections / sizeof *sections, TEXT = 4096 };
 
-/* The default device as the library resolves it now; NULL and the reason when it does not. */
-static const tdm_device_info *find_default(const char **why) {
-    size_t index;
-    const tdm_device_info *info;
-    *why = "";
-    if (tdm_find_device(NULL, &index) == TDM_OK && tdm_get_device_info(index, &info) == TDM_OK)
-        return info;
-    *why = tdm_last_error();
-    return NULL;
+typedef struct examination {
+    double seconds;
+    drivers drivers;
+    answer listing; /* of all together */
+    driver_changes without;
+    bool left_out; /* the listing is without what is broken */
+    findings list;
+} examination;
+
+/* --- examining -------------------------------------------------------------------------------- */
+
+static const char *const list_words[] = {".child", "list", NULL};
+
+/* All drivers together, as programs see them, or without those that end the process. */
+static void list_together(examination *e) {
+    e->left_out = !drivers_are_good(&e->drivers) && drivers_leave_out(&e->drivers, &e->without);
+    answer_ask(list_words, e->left_out ? e->without.changes : NULL, e->seconds, &e->listing);
+    if (e->listing.whole || child_caught_signal()) return;
+    char detail[TEXT];
+    snprintf(detail, sizeof detail, "each works alone, but together they do not: %s",
+             e->listing.why);
+    findings_put(&e->list,
+                 &(finding){TDM_DIAGNOSTIC_DRIVER, FINDING_BROKEN, "the drivers together", detail,
+                            "leave one of them out, with a folder that OCL_ICD_VENDORS "
+                            "names"});
+}
+
+/* What the library says, but for drivers that were tried alone, which are known better, and for the
+ * folder of a listing without the broken ones. */
+static void take_items(examination *e) {
+    for (size_t i = 0; i < e->listing.item_count; i++) {
+        const finding *item = &e->listing.items[i];
+        size_t length = strlen(item->subject);
+        bool is_file = length > 4 && strcmp(item->subject + length - 4, ".icd") == 0;
+        bool is_ours = e->left_out && (strstr(item->subject, e->drivers.folder) ||
+                                       strstr(item->detail, e->drivers.folder));
+        if ((item->kind != TDM_DIAGNOSTIC_DRIVER || !is_file) && !is_ours)
+            findings_put(&e->list, item);
+    }
+}
+
+/* A device in a child, with empty caches, so that its compiler has to work. */
+static void try_device(examination *e, const answer_device *device, size_t number) {
+    static const char *const variables[] = {"TANDEM_CACHE_DIR",      "XDG_CACHE_HOME",
+                                            "POCL_CACHE_DIR",        "CUDA_CACHE_PATH",
+                                            "MESA_SHADER_CACHE_DIR", "NEO_CACHE_DIR"};
+    enum { VARIABLES = sizeof variables / sizeof *variables };
+    const char *words[] = {".child", "try", device->id, NULL};
+    char texts[VARIABLES][DRIVER_PATH + 64], detail[TEXT];
+    const char *changes[VARIABLES + 8] = {0};
+    size_t n = 0;
+    answer tried;
+    for (size_t i = 0; e->left_out && e->without.changes[i]; i++)
+        changes[n++] = e->without.changes[i];
+    for (size_t i = 0; i < VARIABLES; i++) {
+        snprintf(texts[i], sizeof texts[i], "%s=%s/cache-%zu", variables[i], e->drivers.folder,
+                 number);
+        changes[n++] = texts[i];
+    }
+    mkdir(strchr(texts[0], '=') + 1, 0700);
+    answer_ask(words, changes, e->seconds, &tried);
+    const driver *of = drivers_find(&e->drivers, device);
+    bool good = tried.whole && tried.detail && tried.result == FINDING_OK;
+    snprintf(detail, sizeof detail, "%s%s%s%s%s: %s%s%s%s",
+             device->name[0] ? device->name : "a device without a name",
+             device->platform[0] ? ", " : "", device->platform, device->driver[0] ? ", " : "",
+             device->driver, !tried.whole ? "its driver " : "",
+             tried.whole && tried.detail ? tried.detail : tried.why,
+             !good && of ? "\ndriver: " : "", !good && of ? of->label : "");
+    findings_put(&e->list, &(finding){TDM_DIAGNOSTIC_DEVICE, good ? FINDING_OK : FINDING_BROKEN,
+                                      device->id, detail,
+                                      good ? ""
+                                           : "update the driver of this device, or use another "
+                                             "device (TANDEM_DEVICE)"});
+    answer_free(&tried);
+}
+
+static bool examine(examination *e) {
+    if (!drivers_try(&e->drivers, e->seconds, &e->list)) return false;
+    if (!child_caught_signal()) list_together(e);
+    take_items(e);
+    for (size_t i = 0; i < e->listing.device_count && !child_caught_signal(); i++)
+        try_device(e, &e->listing.devices[i], i);
+    return true;
+}
+
+/* Why there is no default device: that is a diagnostic too. */
+static const char *why_none(const examination *e) {
+    for (size_t i = 0; i < e->list.count; i++)
+        if (e->list.items[i].kind == TDM_DIAGNOSTIC_SELECTION) return e->list.items[i].detail;
+    return e->listing.why;
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+static const char *mark(finding_state state) {
+    return state == FINDING_OK ? "[ok]" : state == FINDING_MISSING ? "[--]" : "[!!]";
 }
 
 /* Lines after the first are indented like the first. */
@@ -45,28 +148,26 @@ static void print_indented(const char *text, int indent) {
     if (*text) printf("%*s%s\n", indent, "", text);
 }
 
-static void print_text(const tdm_diagnostic *items, size_t count) {
+static void print_text(const examination *e) {
     for (int s = 0; s < SECTIONS; s++) {
         bool any = false;
-        for (size_t i = 0; i < count; i++) {
-            const tdm_diagnostic *item = &items[i];
+        for (size_t i = 0; i < e->list.count; i++) {
+            const finding *item = &e->list.items[i];
             if (item->kind != sections[s].kind) continue;
             if (!any) printf("%s\n", sections[s].title);
             any = true;
-            printf("  %s %s\n", item->ok ? "[ok]" : "[--]", item->subject);
+            printf("  %s %s\n", mark(item->state), item->subject);
             print_indented(item->detail, 7);
-            if (item->advice[0]) {
-                printf("       advice: %s\n", item->advice);
-            }
+            if (item->advice[0]) printf("       advice: %s\n", item->advice);
         }
         if (any) putchar('\n');
     }
-    const char *why;
-    const tdm_device_info *chosen = find_default(&why);
-    if (chosen)
-        printf("Default device: %s (%s)\n", chosen->id, chosen->name);
+    if (e->left_out)
+        puts("Devices and their default are those without the drivers that are broken.");
+    if (e->listing.chosen.id[0])
+        printf("Default device: %s (%s)\n", e->listing.chosen.id, e->listing.chosen.name);
     else
-        printf("Default device: none\n  %s\n", why);
+        printf("Default device: none\n  %s\n", why_none(e));
 }
 
 static const char *kind_key(tdm_diagnostic_kind kind) {
@@ -76,41 +177,72 @@ static const char *kind_key(tdm_diagnostic_kind kind) {
     return "unknown";
 }
 
-static void print_json(const tdm_diagnostic *items, size_t count) {
+static void print_json(const examination *e, bool ok) {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++) {
-        const tdm_diagnostic *item = &items[i];
+    for (size_t i = 0; i < e->list.count; i++) {
+        const finding *item = &e->list.items[i];
         json_t *entry = json_object();
         json_object_set_new(entry, "kind", json_string(kind_key(item->kind)));
-        json_object_set_new(entry, "ok", json_boolean(item->ok));
+        json_object_set_new(entry, "ok", json_boolean(item->state == FINDING_OK));
+        json_object_set_new(entry, "installed", json_boolean(item->state != FINDING_MISSING));
         json_object_set_new(entry, "subject", json_string(item->subject));
         json_object_set_new(entry, "detail", json_string(item->detail));
         json_object_set_new(entry, "advice", json_string(item->advice));
         json_array_append_new(list, entry);
     }
-    const char *why;
-    const tdm_device_info *chosen = find_default(&why);
+    const answer_device *chosen = &e->listing.chosen;
     json_t *root = json_object();
     json_object_set_new(root, "version", json_string(tdm_version()));
-    json_object_set_new(root, "default_device", chosen ? json_string(chosen->id) : json_null());
-    json_object_set_new(root, "error", chosen ? json_null() : json_string(why));
+    json_object_set_new(root, "ok", json_boolean(ok));
+    json_object_set_new(root, "without_broken_drivers", json_boolean(e->left_out));
+    json_object_set_new(root, "default_device",
+                        chosen->id[0] ? json_string(chosen->id) : json_null());
+    json_object_set_new(root, "error", chosen->id[0] ? json_null() : json_string(why_none(e)));
     json_object_set_new(root, "diagnostics", list);
     json_dumpf(root, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(root);
 }
 
+/* --- the command ------------------------------------------------------------------------------ */
+
+/* True when the command should go on, else *status is what to exit with. */
+static bool parse_options(int argc, char **argv, double *seconds, bool *json, int *status) {
+    static const char *const words[] = {"--json", "--timeout", "--help", NULL};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            *json = true;
+        } else if (strcmp(argv[i], "--timeout") == 0) {
+            if (!parse_timeout(argc, argv, &i, seconds, status)) return false;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(usage, stdout);
+            *status = EXIT_OK;
+            return false;
+        } else {
+            *status = refuse_word(argv[0], "unknown argument", argv[i], words);
+            return false;
+        }
+    }
+    return true;
+}
+
 int doctor_command(int argc, char **argv) {
-    bool json;
+    static examination e;
+    bool json = false;
     int status;
-    if (!parse_json_option(argc, argv, usage, &json, &status)) return status;
-    const tdm_diagnostic *items;
-    size_t count;
-    if (tdm_get_diagnostics(&items, &count) != TDM_OK) return report_failure(argv[0]);
-    if (json)
-        print_json(items, count);
-    else
-        print_text(items, count);
-    const char *why;
-    return find_default(&why) ? EXIT_OK : EXIT_FAILED;
+    e.seconds = SECONDS_FOR_A_DRIVER;
+    if (!parse_options(argc, argv, &e.seconds, &json, &status)) return status;
+    child_catch_signals();
+    bool examined = examine(&e);
+    child_release_signals();
+    bool ok =
+        e.listing.chosen.id && e.listing.chosen.id[0] && !findings_have(&e.list, FINDING_BROKEN);
+    int caught = child_caught_signal();
+    if (examined && !caught && json) print_json(&e, ok);
+    if (examined && !caught && !json) print_text(&e);
+    answer_free(&e.listing);
+    drivers_free(&e.drivers);
+    findings_free(&e.list);
+    if (caught) raise(caught);
+    return examined && ok ? EXIT_OK : EXIT_FAILED;
 }

@@ -12,7 +12,7 @@ static const struct {
     const char *help;
 } commands[] = {
     {"devices", devices_command, "list every compute device through every API"},
-    {"doctor", doctor_command, "say what was looked for, found or refused, and what to install"},
+    {"doctor", doctor_command, "try every driver and device; say what is missing or broken"},
     {"bench", bench_command, "benchmark the devices beside the vendors' own calls"},
     {"cache", cache_command, "compile kernels ahead of the first call"},
 };
@@ -47,6 +47,7 @@ static int run(int argc, char **argv) {
                TDM_VERSION_PATCH, tdm_version());
         return EXIT_OK;
     }
+    if (strcmp(word, ".child") == 0) return child_command(argc - 1, argv + 1);
     const char *words[COMMANDS + 3] = {0};
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(word, commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,22 +51,26 @@ int refuse_word(const char *command, const char *what, const char *word, const c
     return EXIT_USAGE;
 }
 
-bool parse_json_option(int argc, char **argv, const char *usage, bool *json, int *status) {
-    static const char *const words[] = {"--json", "--help", NULL};
-    *json = false;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            *json = true;
-        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(usage, stdout);
-            *status = EXIT_OK;
-            return false;
-        } else {
-            *status = refuse_word(argv[0], "unknown argument", argv[i], words);
-            return false;
-        }
-    }
-    return true;
+bool parse_seconds(const char *text, double *seconds) {
+    char *end;
+    if (!*text || text[strspn(text, "0123456789.")] != '\0') return false;
+    *seconds = strtod(text, &end);
+    return *end == '\0' && *seconds > 0.0 && *seconds <= 86400.0;
+}
+
+int refuse_seconds(const char *command, const char *option, const char *text) {
+    fprintf(stderr,
+            "tandem %s: %s %s: it is a number of seconds greater than 0, at most 86400\n'tandem %s "
+            "--help' lists what is allowed\n",
+            command, option, text, command);
+    return EXIT_USAGE;
+}
+
+bool parse_timeout(int argc, char **argv, int *i, double *seconds, int *status) {
+    const char *text = ++*i < argc ? argv[*i] : "";
+    if (parse_seconds(text, seconds)) return true;
+    *status = refuse_seconds(argv[0], "--timeout", text);
+    return false;
 }
 
 int report_failure(const char *command) {

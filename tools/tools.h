@@ -9,12 +9,16 @@
 /* Exit statuses. */
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+/* How long a driver may take for one thing unless an option tells. */
+#define SECONDS_FOR_A_DRIVER 20.0
+
 /* Commands: argv[0] is the command's own name. Each returns an exit status. */
 int devices_command(int argc, char **argv);
 int doctor_command(int argc, char **argv);
 int bench_command(int argc, char **argv);
 int cache_command(int argc, char **argv);
 int cache_warm_command(int argc, char **argv); /* of cache */
+int child_command(int argc, char **argv);
 
 /* The word with the smallest edit distance to `word`, or NULL when none is near enough to be meant.
  * `words` is NULL-terminated. */
@@ -24,9 +28,16 @@ const char *nearest_word(const char *word, const char *const *words);
  * returns EXIT_USAGE. */
 int refuse_word(const char *command, const char *what, const char *word, const char *const *words);
 
-/* For the commands whose options are --json and --help alone: true when the command should go on,
- * else *status is what to exit with. */
-bool parse_json_option(int argc, char **argv, const char *usage, bool *json, int *status);
+/* A number of seconds greater than 0, at most a day: digits and a point, no sign, no exponent,
+ * nothing behind. */
+bool parse_seconds(const char *text, double *seconds);
+
+/* Says that the option wants such a number; returns EXIT_USAGE. */
+int refuse_seconds(const char *command, const char *option, const char *text);
+
+/* Takes the number behind "--timeout", which is argv[*i]; false, with what to exit with, when it is
+ * none. */
+bool parse_timeout(int argc, char **argv, int *i, double *seconds, int *status);
 
 /* Prints the library's last error as "tandem COMMAND: …"; returns EXIT_FAILED. */
 int report_failure(const char *command);

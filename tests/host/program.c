@@ -121,7 +121,7 @@ Test(program, devices_watched) {
 
 /* `tandem doctor` answers with every library, driver and variable, and parses as JSON. */
 Test(program, doctor) {
-    tandem(ICD_BROKEN, "doctor", 0);
+    tandem(ICD_BROKEN, "doctor", TEST_HAS_OPENCL ? 1 : 0);
 #if TEST_HAS_OPENCL
     CHECK(contains_words(r.output, "libOpenCL|libbroken-icd.so|clblast"), "%s", r.output);
 #endif
@@ -156,6 +156,10 @@ Test(program, arguments) {
                  {"devices --watch 1 2", "unknown argument '2'"},
                  {"devices --watch --jsn", "--jsn|--json"},
                  {"doctor --verbose", "--verbose"},
+                 {"doctor --timeout", "--timeout|seconds"},
+                 {"doctor --timeout 0", "--timeout|0|seconds"},
+                 {"doctor --timeout 1e3", "--timeout|1e3|seconds"},
+                 {"devices --timeout x", "--timeout|x|seconds"},
                  {"bench --op layernorm", "layernorm|layer_norm"},
                  {"bench --op", "--op"},
                  {"bench --device gppu", "gppu"},

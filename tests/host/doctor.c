@@ -1,0 +1,369 @@
+/* Drivers that crash, hang, exit or talk nonsense, which the real ICD loader opens: `tandem doctor`
+ * and `tandem devices` name them, and the library survives what does not end the process. */
+#ifdef TEST_ICD_SIM
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/run.h"
+
+#define SIM TEST_ICD_SIM "/lib"
+/* for what goes on after a time limit: long enough for a busy machine, short enough for a test */
+#define LIMIT "--timeout 2"
+
+static run_result r;
+
+/* Each test is a process of its own, and others run beside it: $D is the folder of this one. */
+static char folder[300], vendors[340], temporary[340], cache[340];
+
+static void shell(const char *command) {
+    const char *changes[] = {folder, NULL};
+    run_shell(changes, command, 30, &r);
+}
+
+static void start(void) {
+    const int number = (int)getpid();
+    random_start();
+    snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/doctor-%d", number);
+    snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=%s/icd", folder + 2);
+    snprintf(temporary, sizeof temporary, "TMPDIR=%s/tmp", folder + 2);
+    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/cache", folder + 2);
+    shell("rm -rf $D; mkdir -p $D/icd $D/tmp");
+}
+
+static void stop(void) { shell("rm -rf $D"); }
+
+TestSuite(doctor, .init = start, .fini = stop);
+
+/* The only driver is the one that misbehaves so. */
+static void install_sim(const char *behaviour) {
+    char command[1024];
+    snprintf(command, sizeof command, "rm -rf $D/icd/*; echo " SIM "%s.so > $D/icd/sim.icd",
+             behaviour);
+    shell(command);
+}
+
+/* Runs the program with these drivers, without CUDA, and with a folder for temporary files that it
+ * has to leave empty. */
+static void tandem(const char *arguments, int status) {
+    const char *changes[] = {vendors, "TANDEM_BACKEND=opencl,cpu", temporary, cache, NULL};
+    const char *look[] = {folder, NULL};
+    static run_result left;
+    char command[2048];
+    snprintf(command, sizeof command, "'%s' %s", TEST_PROGRAM, arguments);
+    run_shell(changes, command, 120, &r);
+    CHECK(r.exit_status == status, "tandem %s: exit status %d, not %d: %s", arguments,
+          r.exit_status, status, r.output);
+    run_shell(look, "ls -A $D/tmp", 30, &left);
+    CHECK(!left.output[0], "tandem %s left %s", arguments, left.output);
+}
+
+/* The doctor with that driver, which is at fault. */
+static void examine(const char *behaviour) {
+    check_case("doctor, %s", behaviour);
+    install_sim(behaviour);
+    tandem("doctor " LIMIT, 1);
+}
+
+/* Does one line, with those that are indented below it, hold all the words? */
+static bool has_item(const char *mark, const char *words) {
+    static char item[sizeof r.output];
+    for (const char *at = r.output; (at = strstr(at, mark)) != NULL; at++) {
+        const char *end = strchr(at, '\n');
+        while (end && strncmp(end, "\n       ", 8) == 0)
+            end = strchr(end + 1, '\n');
+        snprintf(item, sizeof item, "%.*s", end ? (int)(end - at) : (int)strlen(at), at);
+        if (contains_words(item, words)) return true;
+    }
+    return false;
+}
+
+static void has_no_control_bytes(void) {
+    for (const char *c = r.output; *c; c++)
+        CHECK(*c == '\n' || ((unsigned char)*c >= ' ' && *c != 0x7f), "byte %d: %s",
+              (unsigned char)*c, r.output);
+    CHECK(!strstr(r.output, "\xc2\x9b") && !strchr(r.output, '\xff'), "%s", r.output);
+}
+
+/* Whatever ends or holds up the process is told with the file, the library, what it did and when.
+ */
+Test(doctor, drivers_that_end_the_process) {
+    static const struct {
+        const char *behaviour, *words;
+    } cases[] = {
+        {"list_abort",
+         "SIGABRT|listing the devices|last words: \"?[31mcannot open the topology?\""},
+        {"list_segv", "SIGSEGV|listing the devices"},
+        {"list_hang", "no answer for 2 seconds|listing the devices"},
+        {"list_exit", "exit(0)|listing the devices"},
+        {"list_answer", "not understood|listing the devices"},
+        {"list_flood", "no answer for 2 seconds|garbage"},
+        {"platforms_1e9", "listing the devices"},
+        {"end_segv", "SIGSEGV|its process ended"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *behaviour = cases[i].behaviour;
+        char words[512];
+        examine(behaviour);
+        snprintf(words, sizeof words, "/sim.icd|lib%s.so|advice|%s", behaviour, cases[i].words);
+        CHECK(has_item("[!!]", words), "not named: %s", r.output);
+        CHECK(has_item("[ok] cpu:0", "results are right"), "cpu:0 suffered: %s", r.output);
+        CHECK(contains_words(r.output, "Default device: cpu:0"), "%s", r.output);
+        has_no_control_bytes();
+    }
+}
+
+/* The same of what a device does when it is opened, compiled for, run or read. */
+Test(doctor, drivers_that_fail_at_work) {
+    static const struct {
+        const char *behaviour, *words;
+    } cases[] = {
+        {"build_abort", "SIGABRT|compiling a kernel|LLVM ERROR: inline asm"},
+        {"build_segv", "SIGSEGV|compiling a kernel"},
+        {"build_hang", "no answer for 2 seconds|compiling a kernel"},
+        {"build_exit", "exit(3)|compiling a kernel"},
+        {"finish_hang", "no answer for 2 seconds|running a kernel"},
+        {"silent", "results are wrong|row 0, column 0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *behaviour = cases[i].behaviour;
+        char words[512];
+        examine(behaviour);
+        snprintf(words, sizeof words,
+                 "opencl:0|simulated device|simulated platform|7.1|/sim.icd|lib%s.so|advice|%s",
+                 behaviour, cases[i].words);
+        CHECK(has_item("[!!]", words), "not named: %s", r.output);
+        CHECK(has_item("[ok]", "/sim.icd|simulated platform|OpenCL 1.2 simulated 7.1|1 device"),
+              "the version is not told: %s", r.output);
+        CHECK(has_item("[ok] cpu:0", "results are right"), "cpu:0 suffered: %s", r.output);
+    }
+}
+
+/* Drivers that list nothing that can be used. */
+Test(doctor, drivers_without_devices) {
+    static const struct {
+        const char *behaviour, *words;
+    } cases[] = {
+        {"no_platform", "which gives no device"},
+        {"no_device", "simulated platform|has no devices"},
+        {"devices_1e9", "simulated platform|1000000000 devices"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char words[512];
+        examine(cases[i].behaviour);
+        snprintf(words, sizeof words, "/sim.icd|advice|lib%s.so|%s", cases[i].behaviour,
+                 cases[i].words);
+        CHECK(has_item("[!!]", words), "not named: %s", r.output);
+        /* and no harm to the library, whose list is what is left */
+        tandem("devices", 0);
+        CHECK(contains_words(r.output, "opencl 0, cpu 1|cpu:0 *"), "%s", r.output);
+    }
+}
+
+/* Texts of drivers end up in terminals and in JSON, so that their bytes matter. */
+Test(doctor, control_bytes) {
+    static const char *const commands[] = {"doctor", "devices", "devices --json", "doctor --json"};
+    install_sim("control");
+    for (int i = 0; i < 4; i++) {
+        check_case("%s", commands[i]);
+        tandem(commands[i], strncmp(commands[i], "doctor", 6) == 0 ? 1 : 0);
+        CHECK(contains_words(r.output, "simulated device?[31m"), "%s", r.output);
+        has_no_control_bytes();
+        if (!strstr(commands[i], "json")) continue;
+        json_error_t error;
+        json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
+        CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
+        json_decref(root);
+    }
+    const char *changes[] = {vendors, cache, NULL};
+    const char *probe[] = {TEST_PROBE, "list", NULL};
+    run_program(changes, probe, 60, &r);
+    CHECK(contains_words(r.output, "opencl:0"), "%s", r.output);
+    has_no_control_bytes();
+    /* a variable that is refused is told with what it holds */
+    const char *odd[] = {vendors, "TANDEM_DEVICE=\033[31m\xff", NULL};
+    const char *program[] = {TEST_PROGRAM, "doctor", NULL};
+    run_program(odd, program, 60, &r);
+    CHECK(r.exit_status == 1 && contains_words(r.output, "TANDEM_DEVICE|?[31m?"), "%s", r.output);
+    has_no_control_bytes();
+    /* a name of 1e18 bytes is none */
+    install_sim("name_1e18");
+    tandem("doctor", 1);
+    CHECK(has_item("[!!] opencl:0", "a device without a name"), "%s", r.output);
+}
+
+/* What is called .icd and is no such file, or names no driver. */
+Test(doctor, files_that_are_no_drivers) {
+    static const struct {
+        const char *make, *words;
+        bool is_harmless; /* to the ICD loader */
+    } cases[] = {
+        {"mkfifo x.icd", "FIFO", false},
+        {"mkfifo y; ln -s y x.icd", "FIFO", false},
+        {"mkdir x.icd", "folder", true},
+        {": > x.icd", "is empty", true},
+        {"echo > x.icd", "is empty", true},
+        {"ln -s nowhere x.icd", "cannot be read", true},
+        {"ln -s x.icd x.icd", "cannot be read", true},
+        {"echo /nonexistent/libx.so > x.icd", "/nonexistent/libx.so|does not open", true},
+        {"echo libm.so.6 > x.icd", "libm.so.6|is no OpenCL driver|clGetExtensionFunctionAddress",
+         true},
+        {"echo /etc/passwd > x.icd", "/etc/passwd|does not open", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char command[1024];
+        check_case("%s", cases[i].make);
+        snprintf(command, sizeof command, "rm -rf $D/icd/*; cd $D/icd && %s", cases[i].make);
+        shell(command);
+        tandem("doctor " LIMIT, 1);
+        CHECK(has_item("[!!]", "x.icd|advice") && has_item("[!!]", cases[i].words), "not named: %s",
+              r.output);
+        /* Nobody hangs: the program's child is not what ends it. */
+        tandem("devices", 0);
+        CHECK(contains_words(r.output, "cpu:0 *") && !contains_words(r.output, "trying each"), "%s",
+              r.output);
+        const char *changes[] = {vendors, cache, NULL};
+        const char *probe[] = {TEST_PROBE, "find", "opencl:0", NULL};
+        run_program(changes, probe, 60, &r);
+        CHECK(contains_words(r.output, cases[i].is_harmless ? "TDM_ERROR_" : "FIFO|/x.icd|remove"),
+              "%s", r.output);
+    }
+    /* One that cannot be read, where the test is not root's, who can read everything. */
+    shell("cd $D/icd && rm -rf * && : > x.icd && chmod 0 x.icd && cat x.icd && echo readable");
+    bool readable = strstr(r.output, "readable") != NULL;
+    tandem("doctor", 1);
+    CHECK(has_item("[!!]", readable ? "x.icd|is empty" : "x.icd|cannot be read|denied"), "%s",
+          r.output);
+}
+
+/* A broken driver beside a good one, which is tried, and listed, without it. */
+Test(doctor, good_beside_bad) {
+    static const char *const bad[] = {"list_segv", "list_hang", "build_abort"};
+    for (int i = 0; i < 3; i++) {
+        bool lists = strncmp(bad[i], "build", 5) == 0;
+        check_case("pocl beside %s", bad[i]);
+        install_sim(bad[i]);
+        shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/zzz.icd");
+        tandem("doctor --timeout 20", 1);
+        CHECK(has_item("[ok]", "/zzz.icd|1 device"), "%s", r.output);
+        CHECK(has_item("[ok] opencl:", "Portable Computing Language|results are right"), "%s",
+              r.output);
+        CHECK(has_item("[!!]", lists ? "opencl:0|sim.icd" : "/sim.icd"), "%s", r.output);
+        tandem("devices " LIMIT, lists ? 0 : 1);
+        CHECK(contains_words(r.output, "opencl:0|cpu:0"), "%s", r.output);
+        CHECK(lists || contains_words(r.output, "sim.icd|opencl 1, cpu 1|advice"), "%s", r.output);
+    }
+}
+
+/* `tandem devices` and `tandem bench` end with a name, not with a signal. */
+Test(doctor, other_commands_name_the_culprit) {
+    static const struct {
+        const char *behaviour, *words;
+    } cases[] = {{"list_abort", "SIGABRT"},
+                 {"list_segv", "SIGSEGV"},
+                 {"list_hang", "2 seconds"},
+                 {"list_exit", "exit(0)"},
+                 {"end_segv", "SIGSEGV"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char words[256];
+        check_case("devices, %s", cases[i].behaviour);
+        install_sim(cases[i].behaviour);
+        tandem("devices " LIMIT, 1);
+        snprintf(words, sizeof words, "cpu:0|/sim.icd|lib%s.so|advice|%s", cases[i].behaviour,
+                 cases[i].words);
+        CHECK(contains_words(r.output, words), "%s", r.output);
+        tandem("devices --json " LIMIT " 2>/dev/null", 1);
+        json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, NULL);
+        CHECK(root != NULL, "no JSON: %s", r.output);
+        json_decref(root);
+    }
+    check_case("bench");
+    install_sim("list_segv");
+    tandem("bench --op fill --dtype f32 --device cpu", 1);
+    CHECK(contains_words(r.output, "tandem bench|SIGSEGV|/sim.icd|liblist_segv.so"), "%s",
+          r.output);
+    install_sim("build_abort");
+    tandem("bench --op layer_norm --dtype f32 --device opencl:0", 1);
+    CHECK(contains_words(r.output, "tandem bench: ended by SIG|devices were used|tandem doctor"),
+          "%s", r.output);
+}
+
+/* All that is installed works: 0, and a kernel was compiled, whatever caches hold. */
+Test(doctor, all_good) {
+    shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/");
+    for (int i = 0; i < 2; i++) {
+        tandem("doctor --json 2>/dev/null", 0);
+        json_error_t error;
+        json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
+        CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
+        CHECK(json_is_true(json_object_get(root, "ok")), "%s", r.output);
+        json_t *item = NULL;
+        size_t index = 0;
+        bool found = false;
+        json_array_foreach(json_object_get(root, "diagnostics"), index, item) {
+            const char *subject = json_string_value(json_object_get(item, "subject"));
+            const char *detail = json_string_value(json_object_get(item, "detail"));
+            if (!subject || strcmp(subject, "opencl:0") != 0) continue;
+            found = true;
+            const char *ready = detail ? strstr(detail, "a kernel was ready in ") : NULL;
+            CHECK(ready && strtod(ready + 22, NULL) > 0.05, "nothing was compiled: %s", detail);
+        }
+        CHECK(found, "opencl:0 was not tried: %s", r.output);
+        json_decref(root);
+    }
+    /* Nothing installed is no failure. */
+    shell("rm -rf $D/icd/*");
+    tandem("doctor", 0);
+    CHECK(has_item("[--]", "/icd|no .icd file|install"), "%s", r.output);
+}
+
+/* A library that a variable names, as ocl-icd allows, is a driver like one of a file. */
+Test(doctor, library_in_a_variable) {
+    snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=" SIM "list_segv.so");
+    tandem("doctor", 1);
+    CHECK(has_item("[!!] OCL_ICD_VENDORS", "liblist_segv.so|SIGSEGV"), "%s", r.output);
+    snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=" SIM "silent.so");
+    tandem("doctor", 1);
+    CHECK(has_item("[ok] OCL_ICD_VENDORS", "libsilent.so|1 device"), "%s", r.output);
+    CHECK(has_item("[!!] opencl:0", "results are wrong|libsilent.so"), "%s", r.output);
+    tandem("devices", 0);
+    CHECK(contains_words(r.output, "opencl:0 *"), "%s", r.output);
+}
+
+/* What is interrupted leaves nothing: no process, no folder, and ends by the signal. */
+Test(doctor, interrupted) {
+    install_sim("list_hang");
+    static const char *const commands[] = {"doctor", "devices"};
+    for (int i = 0; i < 2; i++) {
+        char arguments[256];
+        check_case("%s", commands[i]);
+        /* no shell between timeout and the program, whose status is wanted */
+        snprintf(arguments, sizeof arguments, "--version >/dev/null; timeout -s TERM 1 '%s' %s",
+                 TEST_PROGRAM, commands[i]);
+        tandem(arguments, 124);
+        snprintf(arguments, sizeof arguments,
+                 "--version >/dev/null; timeout --preserve-status -s TERM 1 '%s' %s; test $? = 143",
+                 TEST_PROGRAM, commands[i]);
+        tandem(arguments, 0);
+        shell("sleep 0.2; grep -las tandem..child $(grep -ls $D/tmp /proc/[0-9]*/environ | "
+              "sed s/environ/cmdline/) /dev/null");
+        CHECK(!r.output[0], "still running: %s", r.output);
+    }
+}
+
+/* The hidden command is for the program itself. */
+Test(doctor, hidden_command) {
+    tandem(".child list", 2);
+    CHECK(contains_words(r.output, "for the program itself"), "%s", r.output);
+    tandem(".child devices 3</dev/null", 2);
+    tandem("--help", 0);
+    CHECK(!strstr(r.output, ".child"), "%s", r.output);
+}
+
+#endif

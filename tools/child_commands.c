@@ -1,0 +1,186 @@
+/* `tandem .child …`, which nobody types: what the program runs in processes of its own, see
+ * child.h.
+ *
+ *   .child list            lists the devices and looks for libraries, and answers with all of it
+ *   .child try NAME        opens a device, compiles a kernel, runs it and verifies the result
+ *   .child devices …       the command itself, which tells where it is: see guard.h
+ *   .child bench …         the same */
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <tandem/tandem.h>
+
+#include "answer.h"
+#include "guard.h"
+#include "tools.h"
+
+/* --- list ------------------------------------------------------------------------------------- */
+
+static void answer_item(tdm_diagnostic_kind kind, char state, const char *subject,
+                        const char *detail, const char *advice) {
+    const char number[] = {(char)('0' + (int)kind), '\0'}, word[] = {state, '\0'};
+    const char *texts[] = {number, word, subject, detail, advice, NULL};
+    answer_line("item", texts);
+}
+
+static void answer_devices(void) {
+    size_t count, chosen;
+    const tdm_device_info *info;
+    /* what is refused here is among the diagnostics */
+    if (tdm_get_device_count(&count) != TDM_OK) count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (tdm_get_device_info(i, &info) != TDM_OK) continue;
+        const char *texts[] = {
+            info->id,  info->name, info->platform, info->api_version, info->driver_version,
+            info->pci, NULL};
+        answer_line("device", texts);
+    }
+    if (tdm_find_device(NULL, &chosen) != TDM_OK || tdm_get_device_info(chosen, &info) != TDM_OK)
+        return; /* and why there is none is among them too */
+    const char *texts[] = {info->id, info->name, NULL};
+    answer_line("default", texts);
+}
+
+static int list(void) {
+    const tdm_diagnostic *items;
+    size_t count;
+    answer_step("listing the devices");
+    answer_devices();
+    answer_step("looking for libraries");
+    if (tdm_get_diagnostics(&items, &count) != TDM_OK) return EXIT_FAILED;
+    for (size_t i = 0; i < count; i++)
+        answer_item(items[i].kind,
+                    items[i].ok        ? 'o'
+                    : items[i].missing ? 'm'
+                                       : 'b',
+                    items[i].subject, items[i].detail, items[i].advice);
+    return EXIT_OK;
+}
+
+/* --- try -------------------------------------------------------------------------------------- */
+
+enum { ROWS = 3, COLUMNS = 300 };
+
+typedef struct trial {
+    tdm_device *device;
+    tdm_queue *queue;
+    tdm_buffer *buffer;
+    tdm_tensor x, y;
+    float values[ROWS * COLUMNS], got[ROWS * COLUMNS];
+    double seconds; /* of the call that compiles */
+} trial;
+
+static tdm_status prepare(trial *t, const char *name) {
+    const size_t size = sizeof t->values;
+    const int64_t shape[] = {ROWS, COLUMNS};
+    answer_step("opening the device");
+    tdm_status status = tdm_device_open(name, &t->device);
+    if (status == TDM_OK) status = tdm_queue_create(t->device, 0, &t->queue);
+    if (status == TDM_OK) answer_step("writing to its memory");
+    if (status == TDM_OK) status = tdm_buffer_create(t->device, 2 * size, &t->buffer);
+    if (status == TDM_OK) status = tdm_buffer_write(t->queue, t->buffer, 0, t->values, size);
+    if (status == TDM_OK) status = tdm_tensor_init(t->buffer, TDM_F32, 2, shape, 0, &t->x);
+    if (status == TDM_OK)
+        status = tdm_tensor_init(t->buffer, TDM_F32, 2, shape, ROWS * COLUMNS, &t->y);
+    return status;
+}
+
+static tdm_status run_kernel(trial *t, const char *name) {
+    tdm_status status = prepare(t, name);
+    if (status != TDM_OK) return status;
+    answer_step("compiling a kernel");
+    double start = child_now();
+    status = tdm_softmax(t->queue, &t->x, &t->y);
+    t->seconds = child_now() - start;
+    if (status != TDM_OK) return status;
+    answer_step("running a kernel");
+    status = tdm_queue_finish(t->queue);
+    if (status != TDM_OK) return status;
+    answer_step("reading its memory");
+    return tdm_buffer_read(t->queue, t->buffer, sizeof t->values, t->got, sizeof t->got);
+}
+
+/* The row and column of the first value that is not the softmax of its row, or false. In f32 each
+ * value has some ulps of error, far below 1e-5 of it. */
+static bool find_wrong(const trial *t, int *row, int *column, double *wanted) {
+    for (*row = 0; *row < ROWS; ++*row) {
+        const float *x = t->values + *row * COLUMNS, *y = t->got + *row * COLUMNS;
+        double sum = 0.0;
+        for (int i = 0; i < COLUMNS; i++)
+            sum += exp((double)x[i]);
+        for (*column = 0; *column < COLUMNS; ++*column) {
+            *wanted = exp((double)x[*column]) / sum;
+            /* written so that a NaN is wrong */
+            if (!(fabs((double)y[*column] - *wanted) <= 1e-5 * *wanted)) return true;
+        }
+    }
+    return false;
+}
+
+static int try_device(const char *name) {
+    static trial t;
+    char text[512];
+    const char *texts[] = {"o", text, NULL};
+    int row, column;
+    double wanted;
+    for (int i = 0; i < ROWS * COLUMNS; i++) /* anything that differs from place to place */
+        t.values[i] = (float)((i * 37) % 101 - 50) / 16.0f;
+    tdm_status status = run_kernel(&t, name);
+    if (status != TDM_OK) {
+        texts[0] = "b";
+        snprintf(text, sizeof text, "%s: %s", tdm_status_name(status), tdm_last_error());
+        /* a compiler's log may hold anything */
+        for (char *c = text; *c; c++)
+            if ((*c < ' ' && *c != '\n') || *c > '~') *c = '?';
+    } else if (find_wrong(&t, &row, &column, &wanted)) {
+        texts[0] = "b";
+        snprintf(text, sizeof text,
+                 "its results are wrong: softmax gives %.9g at row %d, column %d, not %.9g",
+                 (double)t.got[row * COLUMNS + column], row, column, wanted);
+    } else {
+        snprintf(text, sizeof text, "a kernel was ready in %.2f s and its results are right",
+                 t.seconds);
+    }
+    answer_line("result", texts);
+    answer_step("closing the device");
+    tdm_buffer_release(t.buffer);
+    tdm_queue_destroy(t.queue);
+    tdm_device_release(t.device);
+    return EXIT_OK;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+/* The one who started it holds the other end of a pipe. */
+static bool is_wanted(void) {
+    struct stat status;
+    return fstat(CHILD_ANSWER, &status) == 0 && S_ISFIFO(status.st_mode) &&
+           fcntl(CHILD_ANSWER, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+int child_command(int argc, char **argv) {
+    static const struct rlimit no_core = {0, 0};
+    if (argc < 2 || !is_wanted()) {
+        fputs("tandem .child: this is for the program itself\n", stderr);
+        return EXIT_USAGE;
+    }
+    /* Who does not live to kill it leaves nothing behind. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    guard_enter();
+    if (strcmp(argv[1], "devices") == 0) return guard_end(devices_command(argc - 1, argv + 1));
+    if (strcmp(argv[1], "bench") == 0) return guard_end(bench_command(argc - 1, argv + 1));
+    setrlimit(RLIMIT_CORE, &no_core);
+    answer_begin();
+    int status = EXIT_USAGE;
+    if (argc == 2 && strcmp(argv[1], "list") == 0) status = list();
+    if (argc == 3 && strcmp(argv[1], "try") == 0) status = try_device(argv[2]);
+    if (status == EXIT_OK) answer_line("end", NULL);
+    return status;
+}

@@ -1,0 +1,219 @@
+/* Trying every driver alone. */
+#include "drivers.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- the folder ------------------------------------------------------------------------------- */
+
+static bool make_folder(drivers *all) {
+    const char *base = getenv("TMPDIR");
+    if (!base || base[0] != '/') base = "/tmp";
+    int length = snprintf(all->folder, sizeof all->folder, "%s/tandem-XXXXXX", base);
+    if (length < DRIVER_PATH && mkdtemp(all->folder)) return true;
+    fprintf(stderr, "tandem: no folder can be made in %s (TMPDIR names another place): %s\n", base,
+            strerror(errno));
+    all->folder[0] = '\0';
+    return false;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place) {
+    (void)status;
+    (void)type;
+    (void)place;
+    remove(path);
+    return 0;
+}
+
+void drivers_free(drivers *all) {
+    if (all->folder[0]) nftw(all->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    for (size_t i = 0; i < all->count; i++)
+        answer_free(&all->items[i].alone);
+    free(all->items);
+    icd_free(&all->icds);
+    *all = (drivers){0};
+}
+
+/* --- which there are -------------------------------------------------------------------------- */
+
+/* Is the backend built and in TANDEM_BACKEND? A TANDEM_BACKEND that is refused selects nothing, so
+ * that nothing is left out. */
+static bool is_selected(const char *backend) {
+    static const char built[] = "," TANDEM_BUILT_BACKENDS ",";
+    char wanted[16], list[128];
+    const char *set = getenv("TANDEM_BACKEND");
+    snprintf(wanted, sizeof wanted, ",%s,", backend);
+    snprintf(list, sizeof list, ",%.120s,", set ? set : "auto");
+    bool all = !strstr(list, ",cuda,") && !strstr(list, ",opencl,") && !strstr(list, ",cpu,");
+    return strstr(built, wanted) && (all || strstr(list, wanted));
+}
+
+static bool find_drivers(drivers *all) {
+    all->opencl = is_selected("opencl");
+    all->cuda = is_selected("cuda");
+    if (all->opencl && !icd_read(&all->icds)) return false;
+    all->items = calloc(all->icds.count + 1, sizeof *all->items);
+    if (!all->items) return false;
+    for (size_t i = 0; i < all->icds.count; i++) {
+        driver *made = &all->items[all->count++];
+        const icd *found = &all->icds.items[i];
+        made->icd = found;
+        snprintf(made->label, sizeof made->label, "%s%s%s%s", found->file,
+                 found->library[0] ? " (" : "", found->library, found->library[0] ? ")" : "");
+    }
+    if (all->cuda) snprintf(all->items[all->count++].label, 64, "the cuda backend");
+    return true;
+}
+
+/* --- one alone -------------------------------------------------------------------------------- */
+
+static const char broken_advice[] =
+    "update or reinstall this driver, or remove the file; a folder without it, named by "
+    "OCL_ICD_VENDORS, leaves it out";
+
+/* Listed alone: whatever the user's variables choose is of no account, but where libraries are. */
+static void ask_alone(const drivers *all, driver *one, double seconds) {
+    static const char *const list[] = {".child", "list", NULL};
+    char vendors[DRIVER_PATH + 64], libraries[4096];
+    const char *path = getenv("TANDEM_LIBRARY_PATH"), *cache = getenv("TANDEM_CACHE_DIR");
+    char caches[4096];
+    const char *changes[10] = {"TANDEM_*", NULL};
+    size_t n = 1;
+    if (path) {
+        snprintf(libraries, sizeof libraries, "TANDEM_LIBRARY_PATH=%s", path);
+        changes[n++] = libraries;
+    }
+    if (cache) {
+        snprintf(caches, sizeof caches, "TANDEM_CACHE_DIR=%s", cache);
+        changes[n++] = caches;
+    }
+    changes[n++] = one->icd ? "TANDEM_BACKEND=opencl" : "TANDEM_BACKEND=cuda";
+    if (one->icd) {
+        snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=%s/only-%zu", all->folder,
+                 (size_t)(one - all->items));
+        const char *folder = strchr(vendors, '=') + 1;
+        if (mkdir(folder, 0700) != 0 || !icd_link(one->icd, folder, 0)) {
+            snprintf(one->alone.why, sizeof one->alone.why, "cannot be tried alone: %s",
+                     strerror(errno));
+            return;
+        }
+        changes[n++] = vendors;
+        changes[n++] = "OCL_ICD_FILENAMES";
+    }
+    one->asked = true;
+    answer_ask(list, changes, seconds, &one->alone);
+}
+
+/* What the library itself says of a driver that did not bring the process down: its file's item
+ * and its platforms'. */
+static void judge(const driver *one, finding *out, char *detail, size_t size) {
+    const answer *alone = &one->alone;
+    size_t n = 0;
+    out->state = FINDING_OK;
+    out->advice = "";
+    n += (size_t)snprintf(detail, size, "names %s", one->icd->library);
+    for (size_t i = 0; i < alone->item_count && n < size; i++) {
+        const finding *item = &alone->items[i];
+        if (item->kind != TDM_DIAGNOSTIC_DRIVER) continue;
+        bool is_file = strstr(item->subject, "/000.icd") != NULL;
+        if (item->state == FINDING_OK && is_file) continue;
+        if (item->state != FINDING_OK) {
+            out->state = FINDING_BROKEN;
+            out->advice = item->advice;
+        }
+        if (is_file)
+            n = (size_t)snprintf(detail, size, "%s", item->detail);
+        else
+            n += (size_t)snprintf(detail + n, size - n, "; %s: %s", item->subject, item->detail);
+    }
+    if (out->state != FINDING_OK || alone->device_count > 0) return;
+    out->state = FINDING_BROKEN;
+    out->advice = "check that its device is present and that this user may open it (groups render "
+                  "and video), or remove the driver";
+    if (n < size) snprintf(detail + n, size - n, ", which gives no device");
+}
+
+static void tell_driver(driver *one, findings *list) {
+    char detail[2048];
+    finding found = {TDM_DIAGNOSTIC_DRIVER, FINDING_BROKEN, one->icd ? one->icd->file : one->label,
+                     detail, broken_advice};
+    if (one->icd && one->icd->fault[0]) {
+        snprintf(detail, sizeof detail, "%s", one->icd->fault);
+    } else if (!one->alone.whole) {
+        snprintf(detail, sizeof detail, "%s%s%s%s", one->icd ? "names " : "",
+                 one->icd ? one->icd->library : "", one->icd ? ", which " : "", one->alone.why);
+        if (!one->icd)
+            found.advice = "reinstall NVIDIA's driver and the CUDA runtime; TANDEM_BACKEND without "
+                           "cuda leaves them out";
+    } else {
+        one->good = true;
+        if (!one->icd) return; /* the library's own items tell */
+        judge(one, &found, detail, sizeof detail);
+    }
+    findings_put(list, &found);
+}
+
+bool drivers_try(drivers *all, double seconds, findings *list) {
+    *all = (drivers){0};
+    if (!find_drivers(all)) {
+        fputs("tandem: out of memory\n", stderr);
+        return false;
+    }
+    if (!make_folder(all)) return false;
+    for (size_t i = 0; i < all->count && !child_caught_signal(); i++) {
+        driver *one = &all->items[i];
+        if (!one->icd || !one->icd->fault[0]) ask_alone(all, one, seconds);
+        tell_driver(one, list);
+    }
+    return true;
+}
+
+bool drivers_are_good(const drivers *all) {
+    for (size_t i = 0; i < all->count; i++)
+        if (!all->items[i].good) return false;
+    return true;
+}
+
+/* --- without the broken ones ------------------------------------------------------------------ */
+
+bool drivers_leave_out(const drivers *all, driver_changes *changes) {
+    bool cuda = true;
+    size_t n = 0;
+    snprintf(changes->vendors, sizeof changes->vendors, "OCL_ICD_VENDORS=%s/good", all->folder);
+    const char *folder = strchr(changes->vendors, '=') + 1;
+    if (mkdir(folder, 0700) != 0) return false;
+    for (size_t i = 0; i < all->count; i++) {
+        const driver *one = &all->items[i];
+        if (one->icd && one->good && !icd_link(one->icd, folder, i)) return false;
+        if (!one->icd) cuda = one->good;
+    }
+    changes->changes[n++] = changes->vendors;
+    changes->changes[n++] = "OCL_ICD_FILENAMES";
+    if (!cuda) {
+        snprintf(changes->backends, sizeof changes->backends, "TANDEM_BACKEND=%scpu",
+                 all->opencl ? "opencl," : "");
+        changes->changes[n++] = changes->backends;
+    }
+    changes->changes[n] = NULL;
+    return true;
+}
+
+const driver *drivers_find(const drivers *all, const answer_device *device) {
+    for (size_t i = 0; i < all->count; i++) {
+        const answer *alone = &all->items[i].alone;
+        for (size_t d = 0; all->items[i].good && d < alone->device_count; d++) {
+            const answer_device *own = &alone->devices[d];
+            if (all->items[i].icd && strcmp(own->name, device->name) == 0 &&
+                strcmp(own->platform, device->platform) == 0 &&
+                strcmp(own->api, device->api) == 0 && strcmp(own->driver, device->driver) == 0 &&
+                strcmp(own->pci, device->pci) == 0)
+                return &all->items[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,23 @@
+/* Commands that list devices run in a child, so that a driver that crashes, hangs or exits does not
+ * end the program without a word: it is looked for and named. Streams, signals and the exit status
+ * are those of the child. */
+#ifndef GUARD_H
+#define GUARD_H
+
+#include <stdbool.h>
+
+/* Is this the child, because guard_enter was called? Then the command does its work; else it
+ * returns guard_run. */
+bool guard_is_child(void);
+void guard_enter(void);
+
+/* Runs the command again in a child; returns the exit status. `seconds`: how long listing may take.
+ * `again`: after a driver brought it down, once more without that one. */
+int guard_run(int argc, char **argv, double seconds, bool again);
+
+/* The child's side: the devices have been listed, nothing is timed from here on; and the command
+ * has come to its end with this status, which is returned. */
+void guard_listed(void);
+int guard_end(int status);
+
+#endif
