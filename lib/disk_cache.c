@@ -154,6 +154,18 @@ bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
     return good;
 }
 
+bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
+    char directory[1024], path[1100];
+    *blob = (tdmi_blob){0};
+    if (!cache_directory(directory, sizeof directory) || !trusted(directory)) return false;
+    if (!entry_path(directory, key, path, sizeof path)) return false;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    if (tdmi_disk_cache_check(file, key, blob)) return true;
+    unlink(path); /* corrupt: it is rebuilt */
+    return false;
+}
+
 static bool write_entry(int descriptor, tdmi_cache_key key, const tdmi_blob *blob) {
     entry_header header = {.key = key, .size = blob->size};
     memcpy(header.magic, MAGIC, sizeof MAGIC);
@@ -248,4 +260,27 @@ void tdmi_cache_diagnose(void) {
     snprintf(detail, sizeof detail, "%.700s, from %s%s%s%s", env->cache_dir, env->cache_variable,
              bad ? ": " : "", bad ? why : "", bad ? "; nothing is kept" : "");
     tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, !bad, subject, detail, bad ? advice : "");
+}
+
+/* --- for those who look into the folder ---------------------------------------------------------
+ */
+
+bool tdmi_disk_cache_check(int file, tdmi_cache_key key, tdmi_blob *blob) {
+    struct stat status;
+    *blob = (tdmi_blob){0};
+    if (fstat(file, &status) == 0) {
+        if (read_entry(file, &status, key, blob)) return true;
+    } else {
+        close(file);
+    }
+    free(blob->data);
+    *blob = (tdmi_blob){0};
+    return false;
+}
+
+int tdmi_cache_open_directory(bool *exists) {
+    const char *path = tdmi_env_values()->cache_dir;
+    struct stat status;
+    *exists = path && stat(path, &status) == 0;
+    return open_cache(false);
 }

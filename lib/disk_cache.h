@@ -37,4 +37,11 @@ bool tdmi_cache_may_write(uint64_t size);
 /* Adds an item: where the cache directory is, or why nothing is kept. */
 void tdmi_cache_diagnose(void);
 
+/* Reads an open file, which is closed, as the entry of that key; false when it is not that, whole.
+ * Nothing is removed. The caller frees blob->data, which is NULL on failure. */
+bool tdmi_disk_cache_check(int file, tdmi_cache_key key, tdmi_blob *blob);
+
+/* Opens the cache directory; -1 when there is none (*exists false) or it is not ours alone. */
+int tdmi_cache_open_directory(bool *exists);
+
 #endif

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache_entry.h"
 #include "core.h"
-#include "disk_cache.h"
 #include "kernel_list.h"
 
 struct tdmi_program {
@@ -110,14 +110,15 @@ static tdm_status build(tdm_device *device, const tdmi_program_source *source,
     for (const char *const *option = source->options; *option; option++)
         key = tdmi_cache_key_add(key, *option);
     tdmi_blob binary;
-    if (tdmi_disk_cache_read(key, &binary)) {
+    if (tdmi_cache_read_kernel(key, &binary)) {
         tdm_status status = backend->program_build(device->impl, source, &binary, program, NULL);
         free(binary.data);
         if (status != TDM_ERROR_COMPILE) return status;
     }
     tdmi_blob result = {NULL, 0};
     TDMI_TRY(backend->program_build(device->impl, source, NULL, program, &result));
-    tdmi_disk_cache_write(key, &result);
+    const tdmi_cache_about about = {backend->name, device->facts->cache_key, source};
+    tdmi_cache_write_kernel(key, &result, &about);
     free(result.data);
     return TDM_OK;
 }

@@ -7,12 +7,14 @@
  * move.h    tensors from device to device
  * state_dict.h  named tensors and safetensors files
  * layers.h  a linear layer; one function on several devices
+ * cache.h   the folder of compiled kernels: what is in it, and tidying up
  *
  * Every function that can fail returns a tdm_status; tdm_last_error() then says what was wrong. */
 #ifndef TANDEM_TANDEM_H
 #define TANDEM_TANDEM_H
 
 #include <tandem/buffer.h>
+#include <tandem/cache.h>
 #include <tandem/create.h>
 #include <tandem/device.h>
 #include <tandem/layers.h>

@@ -1,0 +1,184 @@
+/* The folder of compiled kernels, listed and tidied. */
+#define _GNU_SOURCE
+#include <tandem/cache.h>
+#include <tandem/tandem.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cache_entry.h"
+#include "env.h"
+#include "registry.h"
+
+enum { DIGITS = 32, UNFINISHED_AFTER = 3600 };
+static const char SUFFIX[] = ".bin";
+
+/* 32 digits and ".bin"; what is being written, or was never finished, has more behind it. */
+static bool is_entry_name(const char *name, bool *finished) {
+    size_t digits = strspn(name, "0123456789abcdef");
+    if (digits != DIGITS || strncmp(name + DIGITS, SUFFIX, sizeof SUFFIX - 1) != 0) return false;
+    const char *rest = name + DIGITS + sizeof SUFFIX - 1;
+    *finished = *rest == '\0';
+    return *finished || *rest == '.';
+}
+
+static tdmi_cache_key key_of_name(const char *name) {
+    char half[17] = "";
+    memcpy(half, name, 16);
+    tdmi_cache_key key = {strtoull(half, NULL, 16), 0};
+    memcpy(half, name + 16, 16);
+    key.low = strtoull(half, NULL, 16);
+    return key;
+}
+
+static void read_lines(tdmi_blob *blob, tdm_cache_entry *entry) {
+    char *lines[TDMI_CACHE_LINES];
+    if (!tdmi_cache_split(blob, lines)) {
+        snprintf(entry->fault, sizeof entry->fault, "is of another layout");
+        return;
+    }
+    snprintf(entry->version, sizeof entry->version, "%s", lines[0]);
+    snprintf(entry->backend, sizeof entry->backend, "%s", lines[1]);
+    snprintf(entry->device, sizeof entry->device, "%s", lines[2]);
+    snprintf(entry->kernel, sizeof entry->kernel, "%s", lines[3]);
+    snprintf(entry->options, sizeof entry->options, "%s", lines[4]);
+    char *const texts[] = {entry->version, entry->backend, entry->device, entry->kernel,
+                           entry->options};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        tdmi_clean_text(texts[i], false);
+}
+
+/* What is no plain file of this user's alone is never read: it may be a FIFO, or somebody's bait.
+ */
+static const char *why_untrusted(const struct stat *status) {
+    if (!S_ISREG(status->st_mode)) return "is no plain file";
+    if (status->st_uid != geteuid()) return "belongs to another user";
+    if ((status->st_mode & (S_IWGRP | S_IWOTH)) != 0) return "may be written by others";
+    return NULL;
+}
+
+static void read_entry(int folder, tdm_cache_entry *entry, const struct stat *status) {
+    const char *fault = why_untrusted(status);
+    int file = -1;
+    if (!fault) {
+        file = openat(folder, entry->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (file < 0) fault = "cannot be opened";
+    }
+    tdmi_blob blob = {NULL, 0};
+    if (!fault && !tdmi_disk_cache_check(file, key_of_name(entry->file), &blob))
+        fault = "is corrupt";
+    else if (!fault)
+        read_lines(&blob, entry);
+    if (fault) snprintf(entry->fault, sizeof entry->fault, "%s", fault);
+    free(blob.data);
+}
+
+/* False when the name is none of ours, or the entry is gone or just being written. */
+static bool take_entry(int folder, const char *name, tdm_cache_entry *entry) {
+    struct stat status;
+    bool finished;
+    if (!is_entry_name(name, &finished) || strlen(name) >= sizeof entry->file) return false;
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
+    memset(entry, 0, sizeof *entry);
+    snprintf(entry->file, sizeof entry->file, "%s", name);
+    time_t now = time(NULL);
+    entry->size = (uint64_t)status.st_size;
+    entry->age = now > status.st_mtime ? (uint64_t)(now - status.st_mtime) : 0;
+    if (!finished && entry->age < UNFINISHED_AFTER) return false;
+    if (finished)
+        read_entry(folder, entry, &status);
+    else
+        snprintf(entry->fault, sizeof entry->fault, "was never finished");
+    return true;
+}
+
+static int compare_ages(const void *left, const void *right) {
+    const tdm_cache_entry *a = left, *b = right;
+    if (a->age != b->age) return a->age > b->age ? -1 : 1;
+    return strcmp(a->file, b->file);
+}
+
+static tdm_status list_folder(DIR *folder, tdm_cache_entry **entries, size_t *count) {
+    size_t room = 0;
+    for (struct dirent *e; (e = readdir(folder)) != NULL;) {
+        if (*count == room) {
+            room = room ? 2 * room : 32;
+            tdm_cache_entry *grown = realloc(*entries, room * sizeof *grown);
+            if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+            *entries = grown;
+        }
+        if (take_entry(dirfd(folder), e->d_name, *entries + *count)) ++*count;
+    }
+    if (*count > 0) qsort(*entries, *count, sizeof **entries, compare_ages);
+    return TDM_OK;
+}
+
+tdm_status tdm_cache_list(tdm_cache_entry **entries, size_t *count) {
+    if (!entries) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_list: entries is NULL");
+    *entries = NULL;
+    if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_list: count is NULL");
+    *count = 0;
+    TDMI_TRY(tdmi_enter());
+    bool exists;
+    int descriptor = tdmi_cache_open_directory(&exists);
+    if (descriptor < 0 && !exists) return TDM_OK;
+    DIR *folder = descriptor >= 0 ? fdopendir(descriptor) : NULL;
+    if (!folder) {
+        if (descriptor >= 0) close(descriptor);
+        return tdmi_fail(TDM_ERROR_UNAVAILABLE,
+                         "the folder of compiled kernels cannot be used: it must be a folder of "
+                         "this user's that nobody else may write");
+    }
+    tdm_status status = list_folder(folder, entries, count);
+    closedir(folder);
+    if (status == TDM_OK && *count > 0) return TDM_OK;
+    free(*entries);
+    *entries = NULL;
+    *count = 0;
+    return status;
+}
+
+void tdm_cache_free(tdm_cache_entry *entries) { free(entries); }
+
+tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current) {
+    const tdmi_listed_device *devices;
+    size_t count;
+    if (!current)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_is_current: current is NULL");
+    *current = false;
+    if (!entry) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_is_current: entry is NULL");
+    TDMI_TRY(tdmi_enter());
+    TDMI_TRY(tdmi_registry_get(&devices, &count));
+    for (size_t i = 0; i < count && !entry->fault[0]; i++)
+        *current = *current || (strcmp(entry->version, tdm_version()) == 0 &&
+                                strcmp(entry->backend, devices[i].backend->name) == 0 &&
+                                strcmp(entry->device, devices[i].facts.cache_key) == 0);
+    return TDM_OK;
+}
+
+tdm_status tdm_cache_remove(const char *file) {
+    bool finished, exists;
+    if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_remove: file is NULL");
+    TDMI_TRY(tdmi_enter());
+    if (!is_entry_name(file, &finished) || strchr(file, '/'))
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "tdm_cache_remove: file is \"%.80s\": an entry's name is 32 hexadecimal "
+                         "digits and \".bin\", as tdm_cache_list gives it",
+                         file);
+    int folder = tdmi_cache_open_directory(&exists);
+    if (folder < 0 && exists)
+        return tdmi_fail(TDM_ERROR_UNAVAILABLE,
+                         "tdm_cache_remove: the folder of compiled kernels cannot be used");
+    int error = folder >= 0 && unlinkat(folder, file, 0) != 0 ? errno : 0;
+    if (folder >= 0) close(folder);
+    if (error == 0 || error == ENOENT) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNAVAILABLE, "tdm_cache_remove: %s cannot be removed: %s", file,
+                     strerror(error));
+}

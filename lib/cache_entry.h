@@ -1,0 +1,22 @@
+/* What a kept kernel says of itself: a text behind its binary, for people and for tidying up. */
+#ifndef TDMI_CACHE_ENTRY_H
+#define TDMI_CACHE_ENTRY_H
+
+#include "disk_cache.h"
+
+typedef struct tdmi_cache_about {
+    const char *backend, *device; /* the backend's name, the device's cache_key */
+    const tdmi_program_source *source;
+} tdmi_cache_about;
+
+/* tdmi_disk_cache_read and _write for kernels. The blob is the driver's binary alone. */
+bool tdmi_cache_read_kernel(tdmi_cache_key key, tdmi_blob *binary);
+void tdmi_cache_write_kernel(tdmi_cache_key key, const tdmi_blob *binary,
+                             const tdmi_cache_about *about);
+
+/* Takes the text off a blob: its five lines (version, backend, device, kernel, options) as five
+ * texts in the blob's own memory. False when there is none. */
+enum { TDMI_CACHE_LINES = 5 };
+bool tdmi_cache_split(tdmi_blob *blob, char *lines[TDMI_CACHE_LINES]);
+
+#endif

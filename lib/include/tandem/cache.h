@@ -1,0 +1,55 @@
+/* The folder of compiled kernels: TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else
+ * ~/.cache/tandem. No program needs this: kernels are kept and found again without it, what is
+ * corrupt is rebuilt, and nothing is ever removed for its age. It is for those who want to see what
+ * is there, and to tidy up.
+ *
+ * Threads: any. Other processes may use the folder meanwhile: a kernel that is removed while they
+ * want it is compiled again. */
+#ifndef TANDEM_CACHE_H
+#define TANDEM_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tandem/status.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* A file of the folder that holds a kernel, or should. Texts are "" where the file does not tell.
+ */
+typedef struct tdm_cache_entry {
+    char file[80];     /* its name in the folder */
+    char fault[96];    /* why it will not be used, "" for a good one */
+    char version[32];  /* of the Tandem that kept it */
+    char backend[16];  /* "opencl", "cuda" */
+    char device[512];  /* the device, its driver and what else the kernel depends on */
+    char kernel[64];   /* "tdm_layer_norm" */
+    char options[192]; /* of its compilation: dtype, lanes, activation */
+    uint64_t size;     /* bytes of the file */
+    uint64_t age;      /* seconds since it was written */
+} tdm_cache_entry;
+
+/* Reads every entry whole and checks it; the oldest comes first. *entries is an array of *count,
+ * NULL when there is none, that the caller gives to tdm_cache_free. A folder that does not exist is
+ * empty. TDM_ERROR_UNAVAILABLE when there is no such folder of this user alone, which is then not
+ * used for kernels either. */
+TDM_API TDM_MUST_USE tdm_status tdm_cache_list(tdm_cache_entry **entries, size_t *count);
+
+/* Frees what tdm_cache_list gave. NULL is allowed. */
+TDM_API void tdm_cache_free(tdm_cache_entry *entries);
+
+/* Would this Tandem use the entry on a device that is listed now? Lists the devices if that was not
+ * done yet. Not so: what is faulty, and what another Tandem, driver or device left. */
+TDM_API TDM_MUST_USE tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current);
+
+/* Removes an entry from the folder. One that is not there any more is no failure;
+ * TDM_ERROR_INVALID_ARGUMENT for a name that is no entry's. */
+TDM_API TDM_MUST_USE tdm_status tdm_cache_remove(const char *file);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif
