@@ -4,7 +4,8 @@
  *   .child list            lists the devices and looks for libraries, and answers with all of it
  *   .child try NAME        opens a device, compiles a kernel, runs it and verifies the result
  *   .child devices …       the command itself, which tells where it is: see guard.h
- *   .child bench …         the same */
+ *   .child bench …         the same
+ *   .child cache …         the same */
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -176,6 +177,7 @@ int child_command(int argc, char **argv) {
     guard_enter();
     if (strcmp(argv[1], "devices") == 0) return guard_end(devices_command(argc - 1, argv + 1));
     if (strcmp(argv[1], "bench") == 0) return guard_end(bench_command(argc - 1, argv + 1));
+    if (strcmp(argv[1], "cache") == 0) return guard_end(cache_command(argc - 1, argv + 1));
     setrlimit(RLIMIT_CORE, &no_core);
     answer_begin();
     int status = EXIT_USAGE;

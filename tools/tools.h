@@ -18,6 +18,7 @@ int doctor_command(int argc, char **argv);
 int bench_command(int argc, char **argv);
 int cache_command(int argc, char **argv);
 int cache_warm_command(int argc, char **argv); /* of cache */
+int cache_entries_command(int argc, char **argv); /* argv[1]: list, verify, prune or clear */
 int child_command(int argc, char **argv);
 
 /* The word with the smallest edit distance to `word`, or NULL when none is near enough to be meant.

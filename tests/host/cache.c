@@ -1,0 +1,255 @@
+/* `tandem cache` and tdm_cache_…: the folder of compiled kernels, listed, verified and tidied. */
+#ifdef TEST_ICD_SIM
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tandem/tandem.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/run.h"
+
+/* Two kernels: with the BLAS's product and with ours. */
+#define WORK TEST_PROBE " work opencl:0; TANDEM_BLAS=builtin " TEST_PROBE " work opencl:0"
+
+static run_result r;
+static char folder[300], kernels[340];
+
+static void shell(const char *command) {
+    const char *changes[] = {ICD_POCL, folder, kernels, NULL};
+    run_shell(changes, command, 120, &r);
+}
+
+/* $D is a folder of this test, $D/kernels has what a few operations on PoCL left there. */
+static void start(void) {
+    random_start();
+    snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/cache-%d", (int)getpid());
+    snprintf(kernels, sizeof kernels, "TANDEM_CACHE_DIR=%s/kernels", folder + 2);
+    shell("rm -rf $D; mkdir -p $D && " WORK);
+    cr_assert(contains_words(r.output, "TDM_OK"), "no kernels: %s", r.output);
+}
+
+static void stop(void) { shell("rm -rf $D"); }
+
+TestSuite(cache, .init = start, .fini = stop);
+
+static void tandem(const char *arguments, int status) {
+    char command[1024];
+    snprintf(command, sizeof command, TEST_PROGRAM " cache %s", arguments);
+    check_case("tandem cache %s", arguments);
+    shell(command);
+    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+}
+
+static int count_kernels(void) {
+    static run_result all;
+    const char *changes[] = {folder, NULL};
+    run_shell(changes, "ls $D/kernels | grep -c '\\.bin'", 30, &all);
+    return atoi(all.output);
+}
+
+/* The JSON of list; the caller gives it back. */
+static json_t *list(void) {
+    json_error_t error;
+    tandem("list --json", 0);
+    json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
+    CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
+    return root;
+}
+
+/* Every kernel is told, with its device, driver, size and age, the oldest first. */
+Test(cache, list) {
+    int count = count_kernels();
+    cr_assert(count > 1, "%d kernels", count);
+    shell("touch -d '3 days ago' $(ls $D/kernels/*.bin | tail -1)");
+    json_t *root = list(), *entry = NULL;
+    json_t *entries = json_object_get(root, "entries");
+    CHECK(json_array_size(entries) == (size_t)count, "%zu of %d", json_array_size(entries), count);
+    size_t i = 0;
+    json_int_t before = 0;
+    json_array_foreach(entries, i, entry) {
+        static const char *const texts[] = {"file", "version", "kernel", "options", "device"};
+        for (int t = 0; t < 5; t++)
+            CHECK(json_string_length(json_object_get(entry, texts[t])) > 0, "entry %zu: no %s", i,
+                  texts[t]);
+        CHECK(contains_words(json_string_value(json_object_get(entry, "device")),
+                             "opencl|pocl|pthread"),
+              "%s", r.output);
+        CHECK(json_is_null(json_object_get(entry, "fault")), "%s", r.output);
+        CHECK(json_integer_value(json_object_get(entry, "size")) > 1000, "%s", r.output);
+        json_int_t age = json_integer_value(json_object_get(entry, "age"));
+        CHECK(i == 0 ? age >= 3 * 86400 && age < 3 * 86400 + 3600 : age <= before, "entry %zu: %d",
+              i, (int)age);
+        before = age;
+    }
+    json_decref(root);
+    tandem("list", 0);
+    CHECK(contains_words(r.output, "3 days|opencl|; 0 will not be used"), "%s", r.output);
+    /* no folder is an empty one */
+    snprintf(kernels, sizeof kernels, "TANDEM_CACHE_DIR=%s/none", folder + 2);
+    tandem("list", 0);
+    CHECK(contains_words(r.output, "0 kernels"), "%s", r.output);
+    tandem("verify", 0);
+    tandem("clear", 0);
+    shell("test ! -e $D/none");
+    CHECK(r.exit_status == 0, "a folder was made");
+}
+
+/* What will not be used is named, whatever is wrong with it; nothing is waited for or removed. */
+Test(cache, verify) {
+    static const struct {
+        const char *damage, *fault;
+    } cases[] = {{"echo rubbish > $F", "is corrupt"},
+                 {": > $F", "is corrupt"},
+                 {"truncate -s -1 $F", "is corrupt"},
+                 {"printf x | dd of=$F bs=1 seek=3000 conv=notrunc 2>/dev/null", "is corrupt"},
+                 {"mv $F $D/kernels/0123456789abcdef0123456789abcdef.bin", "is corrupt"},
+                 {"rm $F; mkfifo $F", "is no plain file"},
+                 {"mv $F $D/other; ln -s $D/other $F", "is no plain file"},
+                 {"chmod 666 $F", "may be written by others"},
+                 {"touch -d yesterday $F.abcdef", "was never finished"}};
+    tandem("verify", 0);
+    CHECK(contains_words(r.output, "0 will not be used"), "%s", r.output);
+    shell("cp -a $D/kernels $D/good");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char command[1024];
+        snprintf(command, sizeof command,
+                 "rm -rf $D/kernels; cp -a $D/good $D/kernels; F=$(ls $D/kernels/*.bin | head -1); "
+                 "%s",
+                 cases[i].damage);
+        shell(command);
+        int count = count_kernels();
+        tandem("verify", 1);
+        CHECK(contains_words(r.output, cases[i].fault) &&
+                  contains_words(r.output, ".bin|; 1 will not be used"),
+              "%s: %s", cases[i].damage, r.output);
+        tandem("verify --json", 1);
+        CHECK(contains_words(r.output, cases[i].fault), "%s", r.output);
+        CHECK(count_kernels() == count, "%s: removed", cases[i].damage);
+        tandem("list", 0);
+        /* and the first thing to go */
+        tandem("prune", 0);
+        CHECK(contains_words(r.output, "1 of"), "%s", r.output);
+        tandem("verify", 0);
+    }
+    /* a folder that others may write is not believed, nor touched */
+    shell("chmod 777 $D/kernels");
+    tandem("verify", 1);
+    CHECK(contains_words(r.output, "nobody else may write"), "%s", r.output);
+    tandem("clear", 1);
+    CHECK(count_kernels() > 0, "removed");
+}
+
+/* What goes: what no listed device would use, what is old, and the oldest of what is too much. */
+Test(cache, prune) {
+    int count = count_kernels();
+    tandem("prune", 0);
+    CHECK(contains_words(r.output, "0 of") && count_kernels() == count, "%s", r.output);
+    shell("touch -d '40 days ago' $(ls $D/kernels/*.bin | head -1); cp -a $D/kernels $D/good");
+    tandem("prune --older-than 30 --dry-run", 0);
+    CHECK(contains_words(r.output, "1 of|would be removed|40 days") && count_kernels() == count,
+          "%s", r.output);
+    tandem("prune --older-than 41", 0);
+    CHECK(count_kernels() == count, "%s", r.output);
+    tandem("prune --older-than 30", 0);
+    CHECK(count_kernels() == count - 1, "%s", r.output);
+    /* down to a size: the oldest goes, the newest stays */
+    shell("rm -rf $D/kernels; cp -a $D/good $D/kernels; N=$(ls $D/kernels/*.bin | tail -1); "
+          "touch -d '1 day ago' $D/kernels/*.bin; touch $N; stat -c %s $N; echo $N");
+    char arguments[64], newest[512];
+    long size = 0;
+    cr_assert(sscanf(r.output, "%ld %500s", &size, newest) == 2, "%s", r.output);
+    snprintf(arguments, sizeof arguments, "prune --max-size %ld", size);
+    tandem(arguments, 0);
+    CHECK(count_kernels() == 1 && access(newest, F_OK) == 0, "%d left: %s", count_kernels(),
+          r.output);
+    /* another driver: its kernels are of no use to this one */
+    shell("rm -rf $D/kernels; cp -a $D/good $D/kernels; " TEST_PROGRAM
+          " cache list >/dev/null; OCL_ICD_VENDORS=" TEST_ICD_NONE " " TEST_PROGRAM
+          " cache prune --dry-run | tail -1");
+    snprintf(arguments, sizeof arguments, "%d of %d kernels would be removed", count, count);
+    CHECK(contains_words(r.output, arguments), "%s, not %s", r.output, arguments);
+    tandem("clear", 0);
+    CHECK(count_kernels() == 0, "%s", r.output);
+    shell("ls -A $D/kernels | grep -v '^held$'");
+    CHECK(!r.output[0], "left: %s", r.output);
+    /* and all is compiled again */
+    shell(WORK);
+    CHECK(contains_words(r.output, "TDM_OK") && count_kernels() == count, "%s", r.output);
+}
+
+/* What is not ours stays, and arguments are strict. */
+Test(cache, arguments) {
+    static const struct {
+        const char *arguments, *words;
+    } wrong[] = {{"", "usage"},
+                 {"lst", "lst|list"},
+                 {"list --dry-run", "--dry-run"},
+                 {"list kernels", "kernels"},
+                 {"clear --json", "--json"},
+                 {"prune --json", "--json"},
+                 {"prune --older-than", "--older-than|days"},
+                 {"prune --older-than -1", "--older-than|-1|days"},
+                 {"prune --older-than 1e3", "1e3|days"},
+                 {"prune --older-than 99999999", "days"},
+                 {"prune --max-size", "--max-size|bytes"},
+                 {"prune --max-size 1T", "1T|bytes"},
+                 {"prune --max-size 1MB", "1MB|bytes"},
+                 {"prune --max-size -1", "-1|bytes"},
+                 {"prune --max-size 99999999999G", "bytes"},
+                 {"prune --max-sise 1", "--max-sise|--max-size"}};
+    shell("touch $D/kernels/notes.txt $D/kernels/0123.bin "
+          "$D/kernels/0123456789abcdef0123456789abcdef.binary");
+    int count = count_kernels();
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        tandem(wrong[i].arguments, 2);
+        CHECK(contains_words(r.output, wrong[i].words), "%s", r.output);
+    }
+    CHECK(count_kernels() == count, "something was removed");
+    tandem("--help", 0);
+    tandem("prune --help", 0);
+    CHECK(contains_words(r.output, "--older-than|--max-size|verify"), "%s", r.output);
+    tandem("clear", 0);
+    shell("ls $D/kernels/notes.txt $D/kernels/0123.bin $D/kernels/*.binary");
+    CHECK(r.exit_status == 0, "what is no kernel was removed: %s", r.output);
+}
+
+/* The functions, called by a program. */
+Test(cache, functions, .init = random_start, .fini = NULL) {
+    tdm_cache_entry *entries = (void *)&r;
+    size_t count = 7;
+    bool current;
+    char path[256];
+    snprintf(path, sizeof path, TEST_SCRATCH "/no-kernels-%d", (int)getpid());
+    setenv("TANDEM_CACHE_DIR", path, 1);
+    setenv("TANDEM_BACKEND", "cpu", 1);
+    REFUSED(tdm_cache_list(NULL, &count), TDM_ERROR_INVALID_ARGUMENT, "entries|NULL");
+    REFUSED(tdm_cache_list(&entries, NULL), TDM_ERROR_INVALID_ARGUMENT, "count|NULL");
+    CHECK(entries == NULL, "set on failure");
+    OK(tdm_cache_list(&entries, &count));
+    CHECK(entries == NULL && count == 0, "%zu entries", count);
+    tdm_cache_free(entries);
+    static const char *const names[] = {"../0123456789abcdef0123456789abcdef.bin",
+                                        "",
+                                        "held",
+                                        "0123456789abcdef0123456789abcdef.bin/x",
+                                        "0123456789ABCDEF0123456789abcdef.bin",
+                                        "0123456789abcdef0123456789abcdef.bin./../../x"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        REFUSED(tdm_cache_remove(names[i]), TDM_ERROR_INVALID_ARGUMENT, "32 hexadecimal digits");
+    REFUSED(tdm_cache_remove(NULL), TDM_ERROR_INVALID_ARGUMENT, "NULL");
+    OK(tdm_cache_remove("0123456789abcdef0123456789abcdef.bin"));
+    tdm_cache_entry entry = {.version = "0.1.0", .backend = "cpu", .device = "another"};
+    REFUSED(tdm_cache_is_current(NULL, &current), TDM_ERROR_INVALID_ARGUMENT, "entry|NULL");
+    REFUSED(tdm_cache_is_current(&entry, NULL), TDM_ERROR_INVALID_ARGUMENT, "current|NULL");
+    current = true;
+    OK(tdm_cache_is_current(&entry, &current));
+    CHECK(!current, "no device has this key");
+}
+
+#endif

@@ -1,0 +1,228 @@
+/* `tandem cache list|verify|prune|clear`: what the folder of compiled kernels holds, and tidying
+ * it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+#include <tandem/tandem.h>
+
+#include "guard.h"
+#include "tools.h"
+
+enum { DAY = 24 * 3600 };
+
+typedef struct cache_options {
+    bool json, dry_run;
+    double days;       /* below 0: of any age */
+    uint64_t max_size; /* TDM_UNKNOWN: any */
+} cache_options;
+
+/* --- arguments -------------------------------------------------------------------------------- */
+
+static bool parse_days(const char *text, double *days) {
+    char *end;
+    if (!*text || text[strspn(text, "0123456789.")] != '\0') return false;
+    *days = strtod(text, &end);
+    return *end == '\0' && *days <= 36500.0;
+}
+
+/* Digits, and K, M or G behind them. */
+static bool parse_size(const char *text, uint64_t *size) {
+    static const char units[] = "KMG";
+    size_t digits = strspn(text, "0123456789");
+    const char *unit = text[digits] ? strchr(units, text[digits]) : NULL;
+    if (digits == 0 || digits > 15 || (text[digits] && (!unit || text[digits + 1]))) return false;
+    unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
+    *size = strtoull(text, NULL, 10);
+    if (*size > UINT64_MAX >> 1 >> shift) return false;
+    *size <<= shift;
+    return true;
+}
+
+static int refuse_value(const char *option, const char *text, const char *wanted) {
+    fprintf(stderr, "tandem cache: %s %s: it is %s\n'tandem cache --help' lists what is allowed\n",
+            option, text, wanted);
+    return EXIT_USAGE;
+}
+
+static int parse_options(int argc, char **argv, cache_options *out) {
+    static const char *const none[] = {"--help", NULL};
+    static const char *const shown[] = {"--json", "--help", NULL};
+    static const char *const pruned[] = {"--older-than", "--max-size", "--dry-run", "--help", NULL};
+    bool prune = strcmp(argv[1], "prune") == 0, clear = strcmp(argv[1], "clear") == 0;
+    *out = (cache_options){.days = -1.0, .max_size = TDM_UNKNOWN};
+    for (int i = 2; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (!prune && !clear && strcmp(argv[i], "--json") == 0) {
+            out->json = true;
+        } else if (prune && strcmp(argv[i], "--dry-run") == 0) {
+            out->dry_run = true;
+        } else if (prune && strcmp(argv[i], "--older-than") == 0) {
+            if (!parse_days(value, &out->days))
+                return refuse_value(argv[i], value, "a number of days, at most 36500");
+            i++;
+        } else if (prune && strcmp(argv[i], "--max-size") == 0) {
+            if (!parse_size(value, &out->max_size))
+                return refuse_value(argv[i], value, "a number of bytes, or of K, M or G of them");
+            i++;
+        } else {
+            return refuse_word("cache", "unknown argument", argv[i],
+                               prune   ? pruned
+                               : clear ? none
+                                       : shown);
+        }
+    }
+    return EXIT_OK;
+}
+
+/* --- showing ---------------------------------------------------------------------------------- */
+
+static const char *format_age(uint64_t seconds, char *text) {
+    if (seconds < 3600)
+        snprintf(text, 24, "%" PRIu64 " min", seconds / 60);
+    else if (seconds < 2 * DAY)
+        snprintf(text, 24, "%" PRIu64 " h", seconds / 3600);
+    else
+        snprintf(text, 24, "%" PRIu64 " days", seconds / DAY);
+    return text;
+}
+
+static void print_entry(const tdm_cache_entry *entry) {
+    char size[16], age[24];
+    printf("%10s  %9s  ", format_bytes(entry->size, size), format_age(entry->age, age));
+    if (entry->fault[0])
+        printf("%s %s\n", entry->file, entry->fault);
+    else
+        printf("%-16s %s\n%25s%s\n", entry->kernel, entry->device, "", entry->options);
+}
+
+static void print_text(const tdm_cache_entry *entries, size_t count, bool faulty_alone) {
+    uint64_t bytes = 0;
+    size_t faulty = 0;
+    char size[16];
+    for (size_t i = 0; i < count; i++) {
+        bool bad = entries[i].fault[0] != '\0';
+        faulty += bad;
+        bytes += entries[i].size;
+        if (bad || !faulty_alone) print_entry(&entries[i]);
+    }
+    printf("%zu kernel%s, %s; %zu will not be used\n", count, count == 1 ? "" : "s",
+           format_bytes(bytes, size), faulty);
+}
+
+static void print_json(const tdm_cache_entry *entries, size_t count) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const tdm_cache_entry *entry = &entries[i];
+        json_t *one = json_object();
+        json_object_set_new(one, "file", json_string(entry->file));
+        json_object_set_new(one, "fault",
+                            entry->fault[0] ? json_string(entry->fault) : json_null());
+        json_object_set_new(one, "version", json_string(entry->version));
+        json_object_set_new(one, "backend", json_string(entry->backend));
+        json_object_set_new(one, "device", json_string(entry->device));
+        json_object_set_new(one, "kernel", json_string(entry->kernel));
+        json_object_set_new(one, "options", json_string(entry->options));
+        json_object_set_new(one, "size", json_integer((json_int_t)entry->size));
+        json_object_set_new(one, "age", json_integer((json_int_t)entry->age));
+        json_array_append_new(list, one);
+    }
+    json_t *root = json_pack("{s:s, s:o}", "version", tdm_version(), "entries", list);
+    json_dumpf(root, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(root);
+}
+
+static bool any_faulty(const tdm_cache_entry *entries, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].fault[0]) return true;
+    return false;
+}
+
+/* --- removing --------------------------------------------------------------------------------- */
+
+/* Marks what goes, by the order in which the help tells it; false when the devices cannot be
+ * listed. The oldest entry comes first. */
+static bool choose(const tdm_cache_entry *entries, size_t count, const cache_options *options,
+                   bool *goes) {
+    uint64_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool current;
+        if (tdm_cache_is_current(&entries[i], &current) != TDM_OK) return false;
+        bool old = options->days >= 0.0 && (double)entries[i].age > options->days * DAY;
+        goes[i] = !current || old;
+        if (!goes[i]) left += entries[i].size;
+    }
+    for (size_t i = 0; i < count && left > options->max_size; i++) {
+        if (goes[i]) continue;
+        goes[i] = true;
+        left -= entries[i].size;
+    }
+    return true;
+}
+
+static int remove_entries(const tdm_cache_entry *entries, size_t count, const bool *goes,
+                          bool dry_run) {
+    int status = EXIT_OK;
+    size_t removed = 0;
+    uint64_t bytes = 0;
+    char size[16];
+    for (size_t i = 0; i < count; i++) {
+        if (goes && !goes[i]) continue;
+        if (dry_run) print_entry(&entries[i]);
+        if (!dry_run && tdm_cache_remove(entries[i].file) != TDM_OK) {
+            status = report_failure("cache");
+            continue;
+        }
+        removed++;
+        bytes += entries[i].size;
+    }
+    printf("%zu of %zu kernel%s %s, %s\n", removed, count, count == 1 ? "" : "s",
+           dry_run ? "would be removed" : "removed", format_bytes(bytes, size));
+    return status;
+}
+
+static int prune(const tdm_cache_entry *entries, size_t count, const cache_options *options) {
+    bool *goes = calloc(count + 1, sizeof *goes);
+    int status = EXIT_FAILED;
+    if (!goes) {
+        fputs("tandem cache: out of memory\n", stderr);
+        return status;
+    }
+    bool chosen = choose(entries, count, options, goes);
+    guard_listed();
+    status =
+        chosen ? remove_entries(entries, count, goes, options->dry_run) : report_failure("cache");
+    free(goes);
+    return status;
+}
+
+int cache_entries_command(int argc, char **argv) {
+    cache_options options;
+    tdm_cache_entry *entries;
+    size_t count;
+    int status = parse_options(argc, argv, &options);
+    if (status != EXIT_OK) return status;
+    const char *what = argv[1];
+    bool prunes = strcmp(what, "prune") == 0;
+    /* it lists the devices, and a driver may end the process */
+    if (prunes && !guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
+    if (tdm_cache_list(&entries, &count) != TDM_OK) return report_failure("cache");
+    if (prunes) {
+        status = prune(entries, count, &options);
+    } else if (strcmp(what, "clear") == 0) {
+        status = remove_entries(entries, count, NULL, false);
+    } else {
+        bool verifies = strcmp(what, "verify") == 0;
+        if (options.json)
+            print_json(entries, count);
+        else
+            print_text(entries, count, verifies);
+        if (verifies && any_faulty(entries, count)) status = EXIT_FAILED;
+    }
+    tdm_cache_free(entries);
+    return status;
+}
