@@ -213,8 +213,10 @@ static tdm_status load_binary(const tdmi_program_source *source, const tdmi_blob
     if (!is_whole(binary))
         return tdmi_fail(TDM_ERROR_COMPILE, "%s: the kept binary is no whole image", source->file);
     tdm_status status = load_image(source, binary, program);
-    /* Whatever else is wrong with a kept binary, building anew may mend it. */
-    if (status == TDM_OK || status == TDM_ERROR_DEVICE_LOST || status == TDM_ERROR_OUT_OF_MEMORY)
+    /* Whatever else is wrong with a kept binary, building anew may mend it; not that its lanes are
+     * too many. */
+    if (status == TDM_OK || status == TDM_ERROR_DEVICE_LOST || status == TDM_ERROR_OUT_OF_MEMORY ||
+        status == TDM_ERROR_UNSUPPORTED)
         return status;
     return tdmi_fail(TDM_ERROR_COMPILE, "the kept binary does not fit: %s", tdm_last_error());
 }
@@ -225,7 +227,7 @@ static tdm_status build(tdmi_bdevice *device, const tdmi_program_source *source,
     tdmi_blob image = {0};
     TDMI_TRY(compile(device, source, &image));
     tdm_status status = load_image(source, &image, program);
-    if (status == TDM_OK && result)
+    if ((status == TDM_OK || status == TDM_ERROR_UNSUPPORTED) && result)
         *result = image;
     else
         free(image.data);

@@ -208,8 +208,9 @@ typedef struct tdmi_backend {
 
     /* Programs and kernels. program_build: from `binary` when not NULL (TDM_ERROR_COMPILE when it
      * does not fit: the core builds anew from source), else from source; *result, when result is
-     * not NULL, receives the binary to keep (data NULL when there is none). A kernel belongs to one
-     * queue, so its arguments need no lock. */
+     * not NULL, receives the binary to keep (data NULL when there is none). TDM_ERROR_UNSUPPORTED:
+     * the device runs this kernel with fewer lanes only, and the core asks for half as many; *result
+     * may be set then, too. A kernel belongs to one queue, so its arguments need no lock. */
     tdm_status (*program_build)(tdmi_bdevice *device, const tdmi_program_source *source,
                                 const tdmi_blob *binary, tdmi_bprogram *program, tdmi_blob *result);
     void (*program_deinit)(tdmi_bprogram *program);

@@ -116,18 +116,24 @@ static tdm_status build(tdm_device *device, const tdmi_program_source *source,
         if (status != TDM_ERROR_COMPILE) return status;
     }
     tdmi_blob result = {NULL, 0};
-    TDMI_TRY(backend->program_build(device->impl, source, NULL, program, &result));
+    tdm_status status = backend->program_build(device->impl, source, NULL, program, &result);
+    /* kept also of a kernel that is too large for its lanes: the next process is told so sooner */
     const tdmi_cache_about about = {backend->name, device->facts->cache_key, source};
     tdmi_cache_write_kernel(key, &result, &about);
     free(result.data);
-    return TDM_OK;
+    return status;
 }
 
+/* With half as many lanes, and half again, where the device has not the registers for so many. */
 static tdm_status build_variant(tdm_device *device, tdmi_variant variant, tdmi_bprogram *impl) {
-    source_parts parts;
-    TDMI_TRY(make_source(variant, &parts));
-    tdm_status status = build(device, &parts.source, impl);
-    free(parts.text);
+    tdm_status status;
+    do {
+        source_parts parts;
+        TDMI_TRY(make_source(variant, &parts));
+        status = build(device, &parts.source, impl);
+        free(parts.text);
+        variant.lanes /= 2;
+    } while (status == TDM_ERROR_UNSUPPORTED && variant.lanes > 0);
     return status;
 }
 

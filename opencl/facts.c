@@ -65,6 +65,7 @@ static bool must_be_answered(cl_device_info what) {
         CL_DEVICE_MAX_WORK_GROUP_SIZE,
         CL_DEVICE_GLOBAL_MEM_SIZE,
         CL_DEVICE_MAX_MEM_ALLOC_SIZE,
+        CL_DEVICE_LOCAL_MEM_SIZE,
     };
     for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
         if (questions[i] == what) return true;
@@ -323,6 +324,7 @@ static const char *describe(tdmi_cl_entry *entry) {
     if (facts->alignment == 0) facts->alignment = 128;
     entry->native_kernels =
         cpu && (query_ulong(id, CL_DEVICE_EXECUTION_CAPABILITIES) & CL_EXEC_NATIVE_KERNEL) != 0;
+    entry->local_memory = query_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE);
     entry->exact_division =
         (query_ulong(id, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     make_cache_key(entry, facts);

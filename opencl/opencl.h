@@ -94,8 +94,9 @@ typedef struct tdmi_cl_entry {
     int order;           /* place in the enumeration: the last key of the sort */
     bool native_kernels; /* a CPU that runs host functions in queue order */
     tdmi_cl_compiler compiler;
-    bool exact_division; /* takes -cl-fp32-correctly-rounded-divide-sqrt */
-    bool free_memory;    /* answers CL_DEVICE_GLOBAL_FREE_MEMORY_AMD */
+    cl_ulong local_memory; /* of a group, bytes */
+    bool exact_division;   /* takes -cl-fp32-correctly-rounded-divide-sqrt */
+    bool free_memory;      /* answers CL_DEVICE_GLOBAL_FREE_MEMORY_AMD */
     tdmi_device_facts facts;
 } tdmi_cl_entry;
 
@@ -160,8 +161,8 @@ tdm_status tdmi_cl_status(cl_int code);
 /* Fails with "<what>: <name> (<code>)", and a hint where the code alone would mislead. */
 tdm_status tdmi_cl_fail(cl_int code, const char *what) TDM_MUST_USE;
 
-/* Makes a call of discovery, and once more when it fails: it may have failed by accident, and what it
- * tells is for the life of the process. */
+/* Makes a call of discovery, and once more when it fails: it may have failed by accident, and what
+ * it tells is for the life of the process. */
 #define TDMI_CL_TWICE(code, call)                                                                  \
     do {                                                                                           \
         (code) = (call);                                                                           \
@@ -176,8 +177,8 @@ tdm_status tdmi_cl_fail(cl_int code, const char *what) TDM_MUST_USE;
     } while (0)
 
 /* facts.c. Can the device be used? *refused is NULL, or why not, in static storage. Fills in the
- * whole entry except platform, id and order, which are given. Fails, with a message, when a question
- * that had to be answered was not: nothing is known then. */
+ * whole entry except platform, id and order, which are given. Fails, with a message, when a
+ * question that had to be answered was not: nothing is known then. */
 tdm_status tdmi_cl_describe(tdmi_cl_entry *entry, const char **refused) TDM_MUST_USE;
 
 /* Whether a device's list of extensions has this one. */

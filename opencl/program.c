@@ -125,6 +125,31 @@ static void keep_binary(cl_program program, tdmi_blob *result) {
     result->size = sizeof header + size;
 }
 
+/* A kernel's own limits can be below the device's: its lanes share registers and local memory. */
+static tdm_status check_limits(const tdmi_bdevice *device, const tdmi_program_source *source,
+                               cl_program program) {
+    cl_device_id id = device->entry->id;
+    cl_int code;
+    cl_kernel kernel = tdmi_cl.clCreateKernel(program, source->entry, &code);
+    if (code != CL_SUCCESS) return tdmi_cl_fail(code, source->entry);
+    size_t most = 0;
+    cl_ulong local = 0;
+    code = tdmi_cl.clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most,
+                                            &most, NULL);
+    bool fits = code != CL_SUCCESS || most >= source->variant.lanes;
+    code = tdmi_cl.clGetKernelWorkGroupInfo(kernel, id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local,
+                                            &local, NULL);
+    fits = fits && (code != CL_SUCCESS || local <= device->entry->local_memory);
+    (void)tdmi_cl.clReleaseKernel(kernel);
+    if (fits) return TDM_OK;
+    return tdmi_fail(
+        TDM_ERROR_UNSUPPORTED,
+        "%s: with %u lanes, and %llu bytes of local memory; the device runs it with at "
+        "most %zu lanes, and has %llu bytes",
+        source->entry, (unsigned)source->variant.lanes, (unsigned long long)local, most,
+        (unsigned long long)device->entry->local_memory);
+}
+
 tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
                                  const tdmi_blob *binary, tdmi_bprogram *program,
                                  tdmi_blob *result) {
@@ -152,6 +177,11 @@ tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source
         return status;
     }
     if (result != NULL && binary == NULL) keep_binary(built, result);
+    status = check_limits(device, source, built);
+    if (status != TDM_OK) {
+        (void)tdmi_cl.clReleaseProgram(built);
+        return status;
+    }
     program->program = built;
     program->device = device;
     strcpy(program->entry, source->entry);
@@ -170,16 +200,6 @@ tdm_status tdmi_cl_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_
     cl_int code;
     cl_kernel made = tdmi_cl.clCreateKernel(program->program, program->entry, &code);
     if (code != CL_SUCCESS) return tdmi_cl_fail(code, program->entry);
-    size_t most = 0;
-    code = tdmi_cl.clGetKernelWorkGroupInfo(made, program->device->entry->id,
-                                            CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
-    if (code == CL_SUCCESS && most < program->lanes) {
-        (void)tdmi_cl.clReleaseKernel(made);
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                         "%s: needs groups of %zu lanes; the device runs this kernel with at most "
-                         "%zu",
-                         program->entry, program->lanes, most);
-    }
     kernel->kernel = made;
     kernel->buffers = program->buffers;
     kernel->args_size = program->args_size;
