@@ -1,0 +1,165 @@
+/* A stand-in for libOpenCL.so.1 that shows the devices of the real one, with which it is linked, as
+ * a small device of a driver that nobody knows: groups of 256 lanes at most, and of 64 for some
+ * kernels, allocations of 64 MiB, 16 KiB of local memory, OpenCL 1.2, neither f64 nor f16 nor
+ * images nor native kernels. What it says it lacks it refuses. With TDM_LIMITS_TYPE=cpu it is a
+ * CPU, else a GPU. */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <CL/cl_ext.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LANES = 256, MOST_KERNEL_LANES = 64 };
+static const cl_ulong most_allocation = 64u << 20, local_memory = 16u << 10;
+
+typedef void any_function(void);
+
+static any_function *find(const char *name) {
+    any_function *function;
+    void *symbol = dlsym(RTLD_NEXT, name);
+    if (!symbol) {
+        fprintf(stderr, "limits: the OpenCL loader has no %s\n", name);
+        abort();
+    }
+    memcpy(&function, &symbol, sizeof function);
+    return function;
+}
+#define REAL(name) ((__typeof__(&name))find(#name))
+
+static cl_int give(const void *value, size_t bytes, size_t size, void *out, size_t *got) {
+    if (got) *got = bytes;
+    if (out && size < bytes) return CL_INVALID_VALUE;
+    if (out) memcpy(out, value, bytes);
+    return CL_SUCCESS;
+}
+
+#define GIVE(type, value)                                                                          \
+    do {                                                                                           \
+        const type given = (value);                                                                \
+        return give(&given, sizeof given, size, out, got);                                         \
+    } while (0)
+#define GIVE_TEXT(text) return give(text, sizeof text, size, out, got)
+
+static cl_device_type type(void) {
+    const char *word = getenv("TDM_LIMITS_TYPE");
+    return word && strcmp(word, "cpu") == 0 ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
+}
+
+cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, size_t size, void *out,
+                         size_t *got) {
+    if (what == CL_PLATFORM_NAME) GIVE_TEXT("Nobody's OpenCL");
+    if (what == CL_PLATFORM_VERSION) GIVE_TEXT("OpenCL 1.2 small");
+    return REAL(clGetPlatformInfo)(platform, what, size, out, got);
+}
+
+cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void *out,
+                       size_t *got) {
+    switch (what) {
+    case CL_DEVICE_TYPE:
+        GIVE(cl_device_type, type());
+    case CL_DEVICE_NAME:
+        GIVE_TEXT("small device");
+    case CL_DEVICE_VERSION:
+        GIVE_TEXT("OpenCL 1.2 small");
+    case CL_DEVICE_OPENCL_C_VERSION:
+        GIVE_TEXT("OpenCL C 1.2 small");
+    case CL_DRIVER_VERSION:
+        GIVE_TEXT("1");
+    case CL_DEVICE_EXTENSIONS:
+        GIVE_TEXT("cl_khr_byte_addressable_store cl_khr_global_int32_base_atomics");
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+        GIVE(size_t, MOST_LANES);
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
+        GIVE(cl_ulong, most_allocation);
+    case CL_DEVICE_LOCAL_MEM_SIZE:
+        GIVE(cl_ulong, local_memory);
+    case CL_DEVICE_IMAGE_SUPPORT:
+    case CL_DEVICE_HOST_UNIFIED_MEMORY:
+        GIVE(cl_bool, CL_FALSE);
+    case CL_DEVICE_DOUBLE_FP_CONFIG:
+    case CL_DEVICE_HALF_FP_CONFIG:
+        GIVE(cl_device_fp_config, 0);
+    case CL_DEVICE_EXECUTION_CAPABILITIES:
+        GIVE(cl_device_exec_capabilities, CL_EXEC_KERNEL);
+    default:
+        return REAL(clGetDeviceInfo)(device, what, size, out, got);
+    }
+}
+
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
+                      cl_int *errcode) {
+    if (size <= most_allocation) return REAL(clCreateBuffer)(context, flags, size, host, errcode);
+    if (errcode) *errcode = CL_INVALID_BUFFER_SIZE;
+    return NULL;
+}
+
+cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)(void *),
+                             void *args, size_t args_size, cl_uint mems, const cl_mem *list,
+                             const void **places, cl_uint count, const cl_event *events,
+                             cl_event *event) {
+    (void)queue, (void)function, (void)args, (void)args_size, (void)mems, (void)list;
+    (void)places, (void)count, (void)events, (void)event;
+    return CL_INVALID_OPERATION;
+}
+
+/* --- the compiler ------------------------------------------------------------------------------
+ */
+
+/* Text before every program: whoever writes double does not compile. */
+static const char before[] = "#undef cl_khr_fp64\n#define double this_device_has_no_double\n";
+
+cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts,
+                                     const size_t *lengths, cl_int *errcode) {
+    const char *with[8] = {before};
+    if (count >= sizeof with / sizeof *with || lengths) {
+        if (errcode) *errcode = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
+    memcpy(with + 1, texts, count * sizeof *texts);
+    return REAL(clCreateProgramWithSource)(context, count + 1, with, NULL, errcode);
+}
+
+cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
+                      const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+                      void *data) {
+    const char *lanes = options ? strstr(options, "-DLANES=") : NULL;
+    if (options && strstr(options, "TDM_CLANG_CPU")) return CL_INVALID_BUILD_OPTIONS;
+    if (lanes && atoi(lanes + strlen("-DLANES=")) > MOST_LANES) return CL_BUILD_PROGRAM_FAILURE;
+    return REAL(clBuildProgram)(program, count, devices, options, notify, data);
+}
+
+/* --- kernels, some of which run with fewer lanes than the device -------------------------------
+ */
+
+static size_t most_lanes(cl_kernel kernel) {
+    char name[64] = "";
+    (void)clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name - 1, name, NULL);
+    bool small = strstr(name, "norm") || strstr(name, "matmul") || strstr(name, "softmax");
+    return small ? MOST_KERNEL_LANES : MOST_LANES;
+}
+
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+                                cl_kernel_work_group_info what, size_t size, void *out,
+                                size_t *got) {
+    if (what == CL_KERNEL_WORK_GROUP_SIZE) GIVE(size_t, most_lanes(kernel));
+    return REAL(clGetKernelWorkGroupInfo)(kernel, device, what, size, out, got);
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                              const size_t *offset, const size_t *global, const size_t *local,
+                              cl_uint count, const cl_event *list, cl_event *event) {
+    cl_ulong used = 0;
+    cl_device_id device;
+    if (local && local[0] > most_lanes(kernel)) return CL_INVALID_WORK_GROUP_SIZE;
+    if (clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL) ==
+            CL_SUCCESS &&
+        REAL(clGetKernelWorkGroupInfo)(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof used, &used,
+                                       NULL) == CL_SUCCESS &&
+        used > local_memory)
+        return CL_OUT_OF_RESOURCES;
+    return REAL(clEnqueueNDRangeKernel)(queue, kernel, dimensions, offset, global, local, count,
+                                        list, event);
+}
