@@ -154,18 +154,6 @@ bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
     return good;
 }
 
-bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
-    char directory[1024], path[1100];
-    *blob = (tdmi_blob){0};
-    if (!cache_directory(directory, sizeof directory) || !trusted(directory)) return false;
-    if (!entry_path(directory, key, path, sizeof path)) return false;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    if (tdmi_disk_cache_check(file, key, blob)) return true;
-    unlink(path); /* corrupt: it is rebuilt */
-    return false;
-}
-
 static bool write_entry(int descriptor, tdmi_cache_key key, const tdmi_blob *blob) {
     entry_header header = {.key = key, .size = blob->size};
     memcpy(header.magic, MAGIC, sizeof MAGIC);
