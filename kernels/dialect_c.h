@@ -126,7 +126,6 @@ typedef uint64_t tdm_u64;
     for (tdm_i64 item = (tdm_i64)(n)*tdm_work->index / tdm_work->count,                            \
                  tdm_last = (tdm_i64)(n) * ((tdm_i64)tdm_work->index + 1) / tdm_work->count;       \
          item < tdm_last; item++)
-/* dimensions from the last of n on */
 #define FOR_DIMS(d, n) for (tdm_i32 d = (n)-1; d >= 0; d--)
 #define FOR_BLOCKS(begin, end, n, size)                                                            \
     for (tdm_i32 begin = 0, end = MIN(size, n); begin < (n);                                       \

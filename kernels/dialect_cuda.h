@@ -33,7 +33,6 @@ typedef unsigned long long tdm_u64;
 
 /* Loops */
 #define FOR_ROWS(item, n) for (tdm_i64 item = blockIdx.x; item < (n); item += gridDim.x)
-/* dimensions from the last of n on */
 #define FOR_DIMS(d, n) for (tdm_i32 d = (n)-1; d >= 0; d--)
 #define FOR_BLOCKS(begin, end, n, size)                                                            \
     for (int begin = 0, end = MIN(size, n); begin < (n);                                           \

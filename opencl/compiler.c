@@ -45,6 +45,16 @@ static const driver drivers[] = {
      {.lanes = 16, .options = " -DTDM_SIMD_LANES=1"}},
 };
 
+bool tdmi_cl_has_extension(const char *extensions, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = extensions; (at = strstr(at, name)) != NULL; at += length) {
+        bool starts = at == extensions || at[-1] == ' ';
+        bool ends = at[length] == ' ' || at[length] == '\0';
+        if (starts && ends) return true;
+    }
+    return false;
+}
+
 tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *extensions) {
     for (size_t i = 0; i < sizeof drivers / sizeof drivers[0]; i++) {
         const driver *known = &drivers[i];

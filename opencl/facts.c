@@ -146,16 +146,6 @@ static void query_platform(cl_platform_id platform, cl_platform_info what, char 
     if (code != CL_SUCCESS) note_accident(code, what);
 }
 
-bool tdmi_cl_has_extension(const char *extensions, const char *name) {
-    size_t length = strlen(name);
-    for (const char *at = extensions; (at = strstr(at, name)) != NULL; at += length) {
-        bool starts = at == extensions || at[-1] == ' ';
-        bool ends = at[length] == ' ' || at[length] == '\0';
-        if (starts && ends) return true;
-    }
-    return false;
-}
-
 /* Why a device cannot be used, or NULL. */
 static const char *why_refused(cl_device_id id, cl_device_type type) {
     if ((type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR | CL_DEVICE_TYPE_CPU)) == 0)

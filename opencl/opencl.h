@@ -84,6 +84,9 @@ typedef struct tdmi_cl_compiler {
     bool streaming_stores; /* it makes them of what the dialect asks for */
 } tdmi_cl_compiler;
 
+/* Whether a device's list of extensions has this one. */
+bool tdmi_cl_has_extension(const char *extensions, const char *name);
+
 /* Of a device whose type, platform and driver are set. */
 tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *extensions);
 
@@ -180,9 +183,6 @@ tdm_status tdmi_cl_fail(cl_int code, const char *what) TDM_MUST_USE;
  * whole entry except platform, id and order, which are given. Fails, with a message, when a
  * question that had to be answered was not: nothing is known then. */
 tdm_status tdmi_cl_describe(tdmi_cl_entry *entry, const char **refused) TDM_MUST_USE;
-
-/* Whether a device's list of extensions has this one. */
-bool tdmi_cl_has_extension(const char *extensions, const char *name);
 
 /* A platform's text; always terminated, "" when the platform does not tell. The code of a failure,
  * or CL_SUCCESS, also for a text that the platform does not have. */

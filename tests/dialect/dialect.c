@@ -1,8 +1,9 @@
 /* Tests every macro of the kernel dialect on one backend:
  *
  *   dialect c         the C dialect, without and with streaming stores
- *   dialect opencl    the first OpenCL device that the ICD loader lists: one lane if it is a CPU,
- *                     else 32, 64 and 256 lanes
+ *   dialect opencl    the first OpenCL device that the ICD loader lists: with the lanes and options
+ * that opencl/compiler.c has for its driver if it is a CPU, else 32, 64 and 256 lanes dialect plain
+ * the same as the CPU of an unknown driver
  *
  * Exit status 0: all right; 1: a failure, or no device. Built with -DTEST_KERNELS_DIR (kernels/)
  * and -DTEST_SOURCE_DIR (this folder), and with the kernels' compile flags for kernels_c.c. */
@@ -16,6 +17,7 @@
 
 #include "args.h"
 #include "kernels_c.h"
+#include "opencl.h"
 
 enum { ROWS = 5, GAP = 3, SHIFT = 1, MAX_COLS = 1000, MAX_SIZE = ROWS * (MAX_COLS + GAP) + 64 };
 enum { CACHE_LINE = 64 };
@@ -40,6 +42,7 @@ typedef struct backend {
     cl_device_id device;
     cl_context context;
     cl_command_queue queue;
+    const char *driver; /* build options for it */
     cl_program program; /* of the variant below */
     int dtype, lanes, stream, op;
 } backend;
@@ -134,10 +137,10 @@ static bool build(backend *self, const test_run *run) {
                                               NULL, &status);
     for (int i = 0; i < FILES; i++)
         free(texts[i]);
-    char options[128];
+    char options[256];
     snprintf(options, sizeof options,
-             "-cl-std=CL1.2 -DT_ID=%d -DU_ID=%d -DOP=%d -DLANES=%d -DSTREAM=%d", run->dtype,
-             run->dtype, run->op, run->lanes, run->stream);
+             "-cl-std=CL1.2 -DT_ID=%d -DU_ID=%d -DOP=%d -DLANES=%d -DSTREAM=%d%s", run->dtype,
+             run->dtype, run->op, run->lanes, run->stream, self->driver);
     status = clBuildProgram(self->program, 1, &self->device, options, NULL, NULL);
     self->dtype = run->dtype;
     self->lanes = run->lanes;
@@ -198,6 +201,9 @@ static void expect(const test_run *run, int row, int j, double *y, double *z) {
     case TEST_share:
         *y = j == 0 ? v : NAN;
         *z = j == 0 ? 1 : NAN;
+        break;
+    case TEST_dims:
+        *y = j == 0 ? 1 : NAN;
         break;
     case TEST_lanes:
         *y = v + 1;
@@ -315,8 +321,21 @@ static void test_all(backend *self, int lanes, int stream) {
         free(run.buffers[b]);
 }
 
-static void test_opencl(void) {
-    backend self = {.launch = launch_opencl};
+/* What the library would take for a CPU; for one of an unknown driver when `plain`. */
+static tdmi_cl_compiler compiler_of(cl_platform_id platform, cl_device_id device, bool plain) {
+    tdm_device_info info = {.type = TDM_DEVICE_CPU};
+    static char extensions[16384];
+    if (!plain)
+        clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof info.platform - 1, info.platform,
+                          NULL);
+    clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof info.driver_version - 1, info.driver_version,
+                    NULL);
+    clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
+    return tdmi_cl_compiler_of(&info, extensions);
+}
+
+static void test_opencl(bool plain) {
+    backend self = {.launch = launch_opencl, .driver = ""};
     cl_platform_id platform;
     cl_device_type type = 0;
     cl_int status;
@@ -329,8 +348,10 @@ static void test_opencl(void) {
     self.context = clCreateContext(NULL, 1, &self.device, NULL, NULL, &status);
     self.queue = clCreateCommandQueue(self.context, self.device, 0, &status);
     if (type & CL_DEVICE_TYPE_CPU && !(type & CL_DEVICE_TYPE_GPU)) {
-        test_all(&self, 1, 0);
-        test_all(&self, 1, 1);
+        const tdmi_cl_compiler compiler = compiler_of(platform, self.device, plain);
+        self.driver = compiler.options;
+        test_all(&self, (int)compiler.lanes, 0);
+        test_all(&self, (int)compiler.lanes, 1);
     } else {
         test_all(&self, 32, 0);
         test_all(&self, 64, 1);
@@ -346,10 +367,10 @@ int main(int argc, char **argv) {
         backend self = {.launch = launch_c};
         test_all(&self, 1, 0);
         test_all(&self, 1, 1);
-    } else if (argc == 2 && strcmp(argv[1], "opencl") == 0) {
-        test_opencl();
+    } else if (argc == 2 && (strcmp(argv[1], "opencl") == 0 || strcmp(argv[1], "plain") == 0)) {
+        test_opencl(strcmp(argv[1], "plain") == 0);
     } else {
-        fprintf(stderr, "usage: dialect c|opencl\n");
+        fprintf(stderr, "usage: dialect c|opencl|plain\n");
         return 2;
     }
     printf("dialect %s: %d failures\n", argv[1], failures);

@@ -6,6 +6,7 @@
 
 #define TEST_KERNEL_LIST(X)                                                                        \
     X(share)                                                                                       \
+    X(dims)                                                                                        \
     X(lanes) X(sum) X(carry) X(largest) X(write) X(write2) X(local) X(number) X(words) X(variant)
 
 enum {

@@ -2,6 +2,7 @@
  * args.x_stride, y is [rows][cols] with row stride args.y_stride; z is like y. dialect.c has the
  * expected results. */
 OPS(share, 1, 1)
+OPS(dims, 1, 1)
 OPS(lanes, 1, 1)
 OPS(sum, 1, 1)
 OPS(carry, 1, 1)
@@ -22,6 +23,21 @@ KERNEL3(share, tdm_rows_args, const T, x, T, y, T, z)
             STORE(y, row * args.y_stride, LOAD(x, row * args.x_stride));
             STORE(z, row * args.y_stride, LOAD(z, row * args.y_stride) + (ACC)1);
         }
+    }
+}
+
+/* FOR_DIMS: y = 1 where each of the first row + 1 dimensions comes once, the last of them first. */
+KERNEL3(dims, tdm_rows_args, const T, x, T, y, T, z)
+{
+    FOR_ROWS(row, args.rows)
+    {
+        tdm_i32 next = (tdm_i32)row, wrong = 0;
+        FOR_DIMS(d, (tdm_i32)row + 1)
+        {
+            wrong += d != next;
+            next--;
+        }
+        if (LANE == 0) STORE(y, row * args.y_stride, wrong == 0 && next == -1 ? (ACC)1 : (ACC)0);
     }
 }
 
