@@ -2,9 +2,9 @@
 # Installs Tandem into a temporary folder and builds consumers of it outside the tree: with
 # find_package and with pkg-config, in C and in C++, shared and static.
 #
-#     consumer.sh CMAKE BUILD_FOLDER SOURCE_FOLDER CC CXX
+#     consumer.sh CMAKE BUILD_FOLDER SOURCE_FOLDER CC CXX HARDENING_SH READELF
 set -eu
-cmake=$1 build=$2 source=$3 cc=$4 cxx=$5
+cmake=$1 build=$2 source=$3 cc=$4 cxx=$5 hardening=$6 readelf=$7
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
@@ -47,6 +47,15 @@ export LD_LIBRARY_PATH="$library_dir"
 expect "$work/plain_c"
 expect "$work/plain_cxx"
 unset LD_LIBRARY_PATH
+# What is installed looks for libraries nowhere but beside itself, and is as guarded as what was built.
+set -- "$library_dir"/libtandem.so
+[ ! -x "$prefix/bin/tandem" ] || set -- "$@" "$prefix/bin/tandem"
+"$hardening" "$readelf" "" "$@" || exit 1
+paths=$("$readelf" -dW "$@" | sed -n 's/.*R[UN]*PATH.*\[\(.*\)\]/\1/p')
+case $paths in
+"" | '$ORIGIN/../'*) ;;
+*) echo "an installed file looks for libraries in '$paths'"; exit 1 ;;
+esac
 # The installed program finds its library by itself.
 if [ -x "$prefix/bin/tandem" ]; then
     "$prefix/bin/tandem" devices >"$work/log" || { cat "$work/log"; exit 1; }

@@ -1,0 +1,42 @@
+# What keeps a mistake from becoming an attack, as far as the compiler and the linker have it; tests
+# (tests/hardening) read the built files for it.
+include(CheckCCompilerFlag)
+include(CheckCSourceCompiles)
+include(CheckLinkerFlag)
+include(CheckPIESupported)
+check_pie_supported()
+
+foreach(flag -fstack-protector-strong -fstack-clash-protection)
+  string(MAKE_C_IDENTIFIER "TANDEM_HAS${flag}" has)
+  check_c_compiler_flag(${flag} ${has})
+  if(${has})
+    add_compile_options(${flag})
+  endif()
+endforeach()
+
+foreach(flag -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+  string(MAKE_C_IDENTIFIER "TANDEM_HAS${flag}" has)
+  check_linker_flag(C ${flag} ${has})
+  if(${has})
+    add_link_options(${flag})
+  endif()
+endforeach()
+
+# Checked copies in the C library need an optimising compiler, and hide from sanitizers what they would
+# report better. Where the level is not known its header says so.
+set(TANDEM_FORTIFY "")
+if(NOT TANDEM_SANITIZE)
+  foreach(level 3 2)
+    set(CMAKE_REQUIRED_FLAGS "-O2 -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${level}")
+    check_c_source_compiles("#include <string.h>\nint main(void) { return 0; }" TANDEM_HAS_FORTIFY_${level})
+    unset(CMAKE_REQUIRED_FLAGS)
+    if(TANDEM_HAS_FORTIFY_${level})
+      set(TANDEM_FORTIFY ${level})
+      break()
+    endif()
+  endforeach()
+endif()
+if(TANDEM_FORTIFY)
+  set(optimising $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
+  add_compile_options($<${optimising}:-U_FORTIFY_SOURCE> $<${optimising}:-D_FORTIFY_SOURCE=${TANDEM_FORTIFY}>)
+endif()
