@@ -40,3 +40,12 @@ if(TANDEM_FORTIFY)
   set(optimising $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
   add_compile_options($<${optimising}:-U_FORTIFY_SOURCE> $<${optimising}:-D_FORTIFY_SOURCE=${TANDEM_FORTIFY}>)
 endif()
+
+# Callers' threads may have stacks of 64 KiB (tests: suite:small-stack). Sanitizers' frames and those of
+# counted code are larger.
+function(tandem_limit_frames target bytes)
+  if(NOT TANDEM_SANITIZE AND NOT TANDEM_COVERAGE)
+    target_compile_options(${target} PRIVATE
+      $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-Wframe-larger-than=${bytes}>)
+  endif()
+endfunction()

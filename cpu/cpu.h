@@ -16,6 +16,7 @@ struct tdmi_bdevice {
 
 struct tdmi_bqueue {
     tdmi_bdevice *device;
+    char *scratch; /* TDMI_CPU_SCRATCH bytes for each worker; NULL until a kernel wants it */
 };
 
 struct tdmi_bevent {

@@ -21,7 +21,10 @@ typedef struct tdm_group {
     uint32_t op;     /* the variant's op, in range for the kernel */
     uint32_t stream; /* 1: streaming stores for the outputs; rows of a cache line at least */
     uint32_t u;      /* the variant's u, a tdm_dtype */
+    void *scratch;   /* TDMI_CPU_SCRATCH bytes of this thread's, 64-byte aligned; NULL where the
+                      * kernel has no SCRATCH_ARRAY */
 } tdm_group;
+enum { TDMI_CPU_SCRATCH = 160 << 10 };
 
 /* Runs one group. `buffers` are the kernel's buffers in order (NULL where the op has none), `args`
  * its argument struct. Groups may run in any order and in parallel. */

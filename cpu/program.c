@@ -1,5 +1,7 @@
 /* Kernels of the cpu backend: compiled with the library for several instruction sets, chosen once.
  */
+#include <stdlib.h>
+
 #include "args.h"
 #include "cpu.h"
 
@@ -69,10 +71,21 @@ tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_sourc
 
 void tdmi_cpu_program_deinit(tdmi_bprogram *program) { (void)program; }
 
+/* A product's blocks are too large for a thread with a small stack. */
+static tdm_status make_scratch(tdmi_bqueue *queue) {
+    size_t size = (size_t)tdmi_worker_count() * TDMI_CPU_SCRATCH;
+    queue->scratch = aligned_alloc(64, size);
+    if (queue->scratch) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY,
+                     "out of host memory for the %zu bytes of a product's "
+                     "blocks",
+                     size);
+}
+
 tdm_status tdmi_cpu_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel) {
-    (void)queue;
     kernel->program = program;
-    return TDM_OK;
+    bool wants = program->variant.kernel == KERNEL_MATMUL;
+    return wants && !queue->scratch ? make_scratch(queue) : TDM_OK;
 }
 
 void tdmi_cpu_kernel_deinit(tdmi_bkernel *kernel) { (void)kernel; }
@@ -84,24 +97,27 @@ typedef struct group_run {
     tdm_group group;
     void *buffers[MAX_BUFFERS];
     const void *args;
+    char *scratch;
 } group_run;
 
 static void run_group(void *context, uint32_t index) {
     const group_run *run = context;
     tdm_group group = run->group;
     group.index = index;
+    if (run->scratch)
+        group.scratch = run->scratch + (size_t)tdmi_worker_number() * TDMI_CPU_SCRATCH;
     run->function(&group, run->buffers, run->args);
 }
 
 tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch) {
-    (void)queue;
     const tdmi_bprogram *program = kernel->program;
     group_run run = {.function = program->function,
                      .group = {.count = launch->groups,
                                .op = program->variant.op,
                                .stream = program->variant.stream,
                                .u = program->variant.u},
-                     .args = launch->args};
+                     .args = launch->args,
+                     .scratch = queue->scratch};
     for (int i = 0; i < program->buffers; i++)
         run.buffers[i] = launch->mems[i] ? launch->mems[i]->handle : NULL;
     if (launch->groups == 1)

@@ -1,4 +1,5 @@
 /* Queues and events of the cpu backend: work is done when a call returns. */
+#include <stdlib.h>
 #include <time.h>
 
 #include "cpu.h"
@@ -6,10 +7,11 @@
 tdm_status tdmi_cpu_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
     (void)flags; /* events always carry a time */
     queue->device = device;
+    queue->scratch = NULL;
     return TDM_OK;
 }
 
-void tdmi_cpu_queue_deinit(tdmi_bqueue *queue) { (void)queue; }
+void tdmi_cpu_queue_deinit(tdmi_bqueue *queue) { free(queue->scratch); }
 
 tdm_status tdmi_cpu_queue_nothing(tdmi_bqueue *queue) {
     (void)queue;

@@ -26,6 +26,10 @@ typedef uint64_t tdm_u64;
 #define INLINE static inline __attribute__((always_inline))
 #define LOCAL_ARRAY(type, name, n) __attribute__((unused, aligned(64))) type name[n]
 #define PRIVATE_ARRAY(type, name, n) __attribute__((aligned(64))) type name[n]
+#define SCRATCH_ARRAY(type, name, n, before)                                                       \
+    _Static_assert(((before) + (n)) * sizeof(type) <= TDMI_CPU_SCRATCH, "more than a thread has"); \
+    type *const restrict name =                                                                    \
+        __builtin_assume_aligned((type *)tdm_work->scratch + (before), 64)
 #define OP tdm_op
 #define STREAM tdm_stream
 #define BARRIER ((void)0)

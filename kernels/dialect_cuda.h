@@ -12,6 +12,7 @@ typedef unsigned long long tdm_u64;
 #define INLINE static __device__ __forceinline__
 #define LOCAL_ARRAY(type, name, n) __shared__ type name[n]
 #define PRIVATE_ARRAY(type, name, n) __align__(16) type name[n]
+#define SCRATCH_ARRAY(type, name, n, before) PRIVATE_ARRAY(type, name, n)
 #define BARRIER __syncthreads()
 #define LANE ((int)threadIdx.x)
 

@@ -43,6 +43,7 @@ typedef ulong tdm_u64;
 #define INLINE static inline
 #define LOCAL_ARRAY(type, name, n) __local type name[n] __attribute__((aligned(64)))
 #define PRIVATE_ARRAY(type, name, n) type name[n] __attribute__((aligned(64)))
+#define SCRATCH_ARRAY(type, name, n, before) PRIVATE_ARRAY(type, name, n)
 /* of both memories: a row is read before a reduction and written after it, by other lanes */
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 

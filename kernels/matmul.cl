@@ -17,9 +17,9 @@ OPS(matmul, TDM_OP_MATMUL_COUNT, 0)
 
 KERNEL3(matmul, tdm_matmul_args, const T, a, const T, b, T, c)
 {
-    PRIVATE_ARRAY(ACC, a_block, TDM_TILE_M * SLICE); /* [row][k] */
-    PRIVATE_ARRAY(ACC, b_block, SLICE * TDM_TILE_N); /* [k][col] */
-    PRIVATE_ARRAY(ACC, tile, TDM_TILE_M * TDM_TILE_N);
+    SCRATCH_ARRAY(ACC, a_block, TDM_TILE_M * SLICE, 0);                  /* [row][k] */
+    SCRATCH_ARRAY(ACC, b_block, SLICE * TDM_TILE_N, TDM_TILE_M * SLICE); /* [k][col] */
+    SCRATCH_ARRAY(ACC, tile, TDM_TILE_M * TDM_TILE_N, (TDM_TILE_M + TDM_TILE_N) * SLICE);
     const ACC alpha = SCALAR(args.alpha), beta = SCALAR(args.beta);
     const tdm_i64 tiles_m = (args.m + TDM_TILE_M - 1) / TDM_TILE_M;
     const tdm_i64 tiles_n = (args.n + TDM_TILE_N - 1) / TDM_TILE_N;

@@ -15,6 +15,10 @@ enum { TDMI_HOST_GROUP_BYTES = 32 << 10 };
  * this process may run on. */
 int tdmi_worker_count(void);
 
+/* Which of them this thread is: 0 for any thread that is no worker. Threads that run bodies of one
+ * tdmi_parallel have different numbers, below tdmi_worker_count(). */
+int tdmi_worker_number(void);
+
 /* Who wants the cores when a loop has ended: most often another loop, for which the workers stay
  * awake a moment, or threads that are not ours, such as those of a driver that called us. */
 typedef enum tdmi_next { TDMI_NEXT_LOOP, TDMI_NEXT_OTHERS } tdmi_next;

@@ -33,7 +33,7 @@ static uint64_t memory_line(const char *text, const char *name) {
 
 /* The machine's memory. What the system would give back at need (caches) is not used memory. */
 static void ask_system(tdm_device_usage *usage) {
-    char text[4096];
+    char text[512]; /* both are among the first lines */
     FILE *file = fopen("/proc/meminfo", "re");
     size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
     if (file) fclose(file);

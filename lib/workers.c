@@ -32,9 +32,10 @@ static int sleepers;
 
 static loop current; /* written by the owner while no item can be taken */
 static _Atomic uint32_t current_count;
-static _Atomic uint64_t ticket; /* generation << 32 | next item */
-static atomic_uint done;        /* items finished in this generation */
-static atomic_int spin_time;    /* ns, after the loop in progress or the last one */
+static _Atomic uint64_t ticket;  /* generation << 32 | next item */
+static atomic_uint done;         /* items finished in this generation */
+static atomic_int spin_time;     /* ns, after the loop in progress or the last one */
+static _Thread_local int number; /* 0 in threads that are no workers */
 static _Thread_local bool inside;
 
 static void cpu_relax(void) {
@@ -86,7 +87,9 @@ static void await_loop(uint32_t generation) {
 }
 
 static void *worker(void *unused) {
+    static atomic_int count;
     (void)unused;
+    number = atomic_fetch_add(&count, 1) + 1;
     inside = true;
     uint32_t generation = 0;
     for (;;) {
@@ -117,6 +120,8 @@ static void start_workers(void) {
     }
     pthread_attr_destroy(&attributes);
 }
+
+int tdmi_worker_number(void) { return number; }
 
 int tdmi_worker_count(void) {
     pthread_once(&once, start_workers);

@@ -157,8 +157,12 @@ typedef struct launch_job {
 static void run_launch(void *payload) {
     const launch_job *job = payload;
     tdm_group group = job->group;
+    char *scratch = aligned_alloc(64, TDMI_CPU_SCRATCH);
+    if (!scratch) abort();
+    group.scratch = scratch;
     for (group.index = 0; group.index < group.count; group.index++)
         job->run(&group, job->buffers, job->args.bytes);
+    free(scratch);
 }
 
 static bool check_shape(const sim_image *image, const char *name, dim3 grid, dim3 block,

@@ -96,12 +96,17 @@ static double input(int row, int j) { return (double)((row * 7 + j * 5) % 31 - 1
 
 static bool launch_c(backend *self, const test_run *run) {
     (void)self;
+    static _Alignas(64) char scratch[TDMI_CPU_SCRATCH];
     void *at[3];
     for (int i = 0; i < 3; i++)
         at[i] = (char *)run->buffers[i] + SHIFT * sizes[run->dtype];
     for (int g = 0; g < run->groups; g++) {
-        const tdm_group group = {(uint32_t)g, (uint32_t)run->groups, (uint32_t)run->op,
-                                 (uint32_t)run->stream, (uint32_t)run->dtype};
+        const tdm_group group = {.index = (uint32_t)g,
+                                 .count = (uint32_t)run->groups,
+                                 .op = (uint32_t)run->op,
+                                 .stream = (uint32_t)run->stream,
+                                 .u = (uint32_t)run->dtype,
+                                 .scratch = scratch};
         test_kernels_c[run->kernel][run->dtype](&group, at, &run->args);
     }
     return true;

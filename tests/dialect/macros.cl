@@ -159,7 +159,7 @@ KERNEL3(write2, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* LOCAL_ARRAY, PRIVATE_ARRAY, LOCAL, INLINE, BARRIER: lanes pass their numbers round. y gets the sum
+/* LOCAL_ARRAY, PRIVATE_ARRAY, SCRATCH_ARRAY, LOCAL, INLINE, BARRIER: lanes pass their numbers round. y gets the sum
  * of what all lanes read from their neighbour, which is the sum of all numbers. */
 INLINE tdm_i32 TDM_CAT(next_lane_, T_ID)(tdm_i32 lane)
 {
@@ -171,6 +171,8 @@ KERNEL3(local, tdm_rows_args, const T, x, T, y, T, z)
     LOCAL_ARRAY(tdm_i32, numbers, LANES);
     LOCAL_ARRAY(ACC, scratch, LANES);
     PRIVATE_ARRAY(ACC, own, 4);
+    SCRATCH_ARRAY(ACC, first, 16, 0);
+    SCRATCH_ARRAY(ACC, second, 4, 16);
     FOR_ROWS(row, args.rows)
     {
         LOCAL tdm_i32 *const all = numbers;
@@ -178,7 +180,10 @@ KERNEL3(local, tdm_rows_args, const T, x, T, y, T, z)
         BARRIER;
         own[LANE % 4] = (ACC)all[TDM_CAT(next_lane_, T_ID)(LANE)];
         BARRIER;
-        const ACC sum = GROUP_SUM(scratch, own[LANE % 4]);
+        second[LANE % 4] = own[LANE % 4];
+        for (tdm_i32 i = 0; i < 16; i++)
+            first[i] = 0;
+        const ACC sum = GROUP_SUM(scratch, second[LANE % 4]);
         if (LANE == 0) STORE(y, row * args.y_stride, sum);
     }
 }
