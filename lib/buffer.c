@@ -4,6 +4,7 @@
 #include "core.h"
 
 tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffer) {
+    TDMI_UNCANCELLED();
     if (!buffer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_buffer_create: buffer is NULL");
     *buffer = NULL;
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_buffer_create: device is NULL");
@@ -39,6 +40,7 @@ tdm_buffer *tdm_buffer_retain(tdm_buffer *buffer) {
 }
 
 void tdm_buffer_release(tdm_buffer *buffer) {
+    TDMI_UNCANCELLED();
     if (!buffer || tdmi_forked) return;
     if (atomic_fetch_sub(&buffer->references, 1) != 1) return;
     tdm_device *device = buffer->device;
@@ -62,6 +64,7 @@ void tdm_buffer_freeze(tdm_buffer *buffer) {
 }
 
 tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer) {
+    TDMI_UNCANCELLED();
     if (!pointer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_host_alloc: pointer is NULL");
     *pointer = NULL;
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_host_alloc: device is NULL");
@@ -95,6 +98,7 @@ static void free_host_block(void *context) {
 }
 
 void tdm_host_free(tdm_device *device, void *pointer) {
+    TDMI_UNCANCELLED();
     if (!device || !pointer || tdmi_forked) return;
     tdmi_host_block *found = NULL;
     pthread_mutex_lock(&device->lock);

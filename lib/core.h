@@ -9,6 +9,7 @@
 #include "env.h"
 #include "held.h"
 #include "registry.h"
+#include "threads.h"
 
 /* A block of memory from the driver, in use by a buffer or cached by the pool. */
 typedef struct tdmi_block {

@@ -23,6 +23,7 @@ const char *tdm_backend_name(tdm_backend backend) {
 }
 
 tdm_status tdm_get_device_count(size_t *count) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
     if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_device_count: count is NULL");
     const tdmi_listed_device *devices;
@@ -30,6 +31,7 @@ tdm_status tdm_get_device_count(size_t *count) {
 }
 
 tdm_status tdm_get_device_info(size_t index, const tdm_device_info **info) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
     if (!info) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_device_info: info is NULL");
     *info = NULL;
@@ -45,12 +47,14 @@ tdm_status tdm_get_device_info(size_t index, const tdm_device_info **info) {
 }
 
 tdm_status tdm_find_device(const char *name, size_t *index) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
     if (!index) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_find_device: index is NULL");
     return tdmi_registry_find(name, index);
 }
 
 tdm_status tdm_get_backend_device_count(tdm_backend backend, size_t *count) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
     if (!count)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_backend_device_count: count is NULL");
@@ -69,6 +73,7 @@ tdm_status tdm_get_backend_device_count(tdm_backend backend, size_t *count) {
 }
 
 tdm_status tdm_get_gpu_count(size_t *count) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
     if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_gpu_count: count is NULL");
     *count = 0;
@@ -144,6 +149,7 @@ static tdm_status open_listed(size_t index, tdm_device **device) {
 }
 
 tdm_status tdm_device_open(const char *name, tdm_device **device) {
+    TDMI_UNCANCELLED();
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_open: device is NULL");
     *device = NULL;
     TDMI_TRY(tdmi_enter());
@@ -161,6 +167,7 @@ static tdm_status find_gpu_or_cpu(size_t gpu, size_t *index) {
 }
 
 tdm_status tdm_device_try_gpu(size_t index, tdm_device **device) {
+    TDMI_UNCANCELLED();
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_try_gpu: device is NULL");
     *device = NULL;
     TDMI_TRY(tdmi_enter());
@@ -170,6 +177,7 @@ tdm_status tdm_device_try_gpu(size_t index, tdm_device **device) {
 }
 
 tdm_status tdm_device_try_all_gpus(size_t capacity, tdm_device **devices, size_t *count) {
+    TDMI_UNCANCELLED();
     if (!count)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_try_all_gpus: count is NULL");
     *count = 0;
@@ -224,6 +232,7 @@ static void destroy_device(tdm_device *device) {
 }
 
 void tdm_device_release(tdm_device *device) {
+    TDMI_UNCANCELLED();
     if (!device || tdmi_forked) return;
     /* The last reference goes under the lock, so that a device that is being opened again at this
      * moment is either this one, still whole, or a new one. */
@@ -260,6 +269,7 @@ tdm_status tdmi_device_result(tdm_device *device, tdm_status status) {
 }
 
 tdm_status tdm_device_get_memory_stats(tdm_device *device, tdm_memory_stats *stats) {
+    TDMI_UNCANCELLED();
     if (!device)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_get_memory_stats: device is NULL");
     if (!stats)
@@ -273,6 +283,7 @@ tdm_status tdm_device_get_memory_stats(tdm_device *device, tdm_memory_stats *sta
 }
 
 tdm_status tdm_device_trim(tdm_device *device) {
+    TDMI_UNCANCELLED();
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_trim: device is NULL");
     TDMI_TRY(tdmi_device_usable(device));
     tdmi_device_end_abandoned(device);

@@ -8,6 +8,7 @@
 #include "env.h"
 #include "monitor.h"
 #include "registry.h"
+#include "threads.h"
 
 enum { LIMIT = 512 };
 
@@ -99,6 +100,7 @@ static void diagnose_all(void) {
 }
 
 tdm_status tdm_get_diagnostics(const tdm_diagnostic **list, size_t *count) {
+    TDMI_UNCANCELLED();
     TDMI_NOT_FORKED();
     if (!list) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostics: items is NULL");
     if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostics: count is NULL");

@@ -4,6 +4,7 @@
 #include "core.h"
 
 tdm_status tdm_event_create(tdm_device *device, tdm_event **event) {
+    TDMI_UNCANCELLED();
     if (!event) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_create: event is NULL");
     *event = NULL;
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_create: device is NULL");
@@ -27,6 +28,7 @@ tdm_status tdm_event_create(tdm_device *device, tdm_event **event) {
 }
 
 void tdm_event_destroy(tdm_event *event) {
+    TDMI_UNCANCELLED();
     if (!event || tdmi_forked) return;
     event->device->backend->event_deinit(event->impl);
     tdm_device_release(event->device);
@@ -35,6 +37,7 @@ void tdm_event_destroy(tdm_event *event) {
 }
 
 tdm_status tdm_event_record(tdm_event *event, tdm_queue *queue) {
+    TDMI_UNCANCELLED();
     if (!event) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_record: event is NULL");
     if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_record: queue is NULL");
     if (event->device != queue->device)
@@ -60,11 +63,13 @@ static tdm_status check_recorded(const tdm_event *event, const char *function, c
 }
 
 tdm_status tdm_event_wait(tdm_event *event) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(check_recorded(event, "tdm_event_wait", "event"));
     return tdmi_device_result(event->device, event->device->backend->event_wait(event->impl));
 }
 
 tdm_status tdm_event_query(tdm_event *event, bool *done) {
+    TDMI_UNCANCELLED();
     if (!done) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_query: done is NULL");
     *done = false;
     TDMI_TRY(check_recorded(event, "tdm_event_query", "event"));
@@ -73,6 +78,7 @@ tdm_status tdm_event_query(tdm_event *event, bool *done) {
 }
 
 tdm_status tdm_event_elapsed(tdm_event *start, tdm_event *end, double *seconds) {
+    TDMI_UNCANCELLED();
     if (!seconds)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_elapsed: seconds is NULL");
     *seconds = 0;
@@ -96,6 +102,7 @@ tdm_status tdm_event_elapsed(tdm_event *start, tdm_event *end, double *seconds) 
 }
 
 tdm_status tdm_queue_wait_event(tdm_queue *queue, tdm_event *event) {
+    TDMI_UNCANCELLED();
     if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_wait_event: queue is NULL");
     TDMI_TRY(tdmi_device_usable(queue->device));
     TDMI_TRY(check_recorded(event, "tdm_queue_wait_event", "event"));

@@ -81,6 +81,7 @@ static tdm_status map_async(const char *function, tdm_queue *queue, tdm_buffer *
 
 tdm_status tdm_buffer_map_async(tdm_queue *queue, tdm_buffer *buffer, size_t offset, size_t size,
                                 unsigned access, void **pointer) {
+    TDMI_UNCANCELLED();
     return map_async("tdm_buffer_map_async", queue, buffer, offset, size, access, pointer);
 }
 
@@ -97,6 +98,7 @@ static void take_back(tdm_queue *queue, const tdm_buffer *buffer, void *pointer)
 
 tdm_status tdm_buffer_map(tdm_queue *queue, tdm_buffer *buffer, size_t offset, size_t size,
                           unsigned access, void **pointer) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(map_async("tdm_buffer_map", queue, buffer, offset, size, access, pointer));
     tdmi_outcome outcome = {0};
     tdmi_outcome_add(&outcome, tdm_queue_finish(queue));
@@ -124,10 +126,12 @@ static tdm_status unmap_async(const char *function, tdm_queue *queue, tdm_buffer
 }
 
 tdm_status tdm_buffer_unmap_async(tdm_queue *queue, tdm_buffer *buffer, void *pointer) {
+    TDMI_UNCANCELLED();
     return unmap_async("tdm_buffer_unmap_async", queue, buffer, pointer);
 }
 
 tdm_status tdm_buffer_unmap(tdm_queue *queue, tdm_buffer *buffer, void *pointer) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(unmap_async("tdm_buffer_unmap", queue, buffer, pointer));
     return tdm_queue_finish(queue);
 }

@@ -10,6 +10,7 @@
     } while (0)
 
 tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queue) {
+    TDMI_UNCANCELLED();
     if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_create: queue is NULL");
     *queue = NULL;
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_create: device is NULL");
@@ -62,6 +63,7 @@ void tdmi_queue_free(tdm_queue *queue) {
 }
 
 void tdm_queue_destroy(tdm_queue *queue) {
+    TDMI_UNCANCELLED();
     if (!queue || tdmi_forked) return;
     tdm_device *device = queue->device;
     bool over = true;
@@ -71,6 +73,7 @@ void tdm_queue_destroy(tdm_queue *queue) {
 }
 
 tdm_status tdm_queue_finish(tdm_queue *queue) {
+    TDMI_UNCANCELLED();
     QUEUE_CHECK(queue, "tdm_queue_finish");
     bool over;
     tdm_status status = tdmi_queue_wait(queue, &over);
@@ -86,6 +89,7 @@ tdm_status tdm_queue_finish(tdm_queue *queue) {
 }
 
 tdm_status tdm_queue_flush(tdm_queue *queue) {
+    TDMI_UNCANCELLED();
     QUEUE_CHECK(queue, "tdm_queue_flush");
     return tdmi_device_result(queue->device, queue->device->backend->queue_flush(queue->impl));
 }

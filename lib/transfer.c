@@ -50,11 +50,13 @@ static tdm_status write_async(const char *function, tdm_queue *queue, tdm_buffer
 
 tdm_status tdm_buffer_write_async(tdm_queue *queue, tdm_buffer *buffer, size_t offset,
                                   const void *source, size_t size) {
+    TDMI_UNCANCELLED();
     return write_async("tdm_buffer_write_async", queue, buffer, offset, source, size);
 }
 
 tdm_status tdm_buffer_write(tdm_queue *queue, tdm_buffer *buffer, size_t offset, const void *source,
                             size_t size) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(write_async("tdm_buffer_write", queue, buffer, offset, source, size));
     return tdm_queue_finish(queue);
 }
@@ -72,11 +74,13 @@ static tdm_status read_async(const char *function, tdm_queue *queue, const tdm_b
 
 tdm_status tdm_buffer_read_async(tdm_queue *queue, const tdm_buffer *buffer, size_t offset,
                                  void *destination, size_t size) {
+    TDMI_UNCANCELLED();
     return read_async("tdm_buffer_read_async", queue, buffer, offset, destination, size);
 }
 
 tdm_status tdm_buffer_read(tdm_queue *queue, const tdm_buffer *buffer, size_t offset,
                            void *destination, size_t size) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(read_async("tdm_buffer_read", queue, buffer, offset, destination, size));
     return tdm_queue_finish(queue);
 }
@@ -102,11 +106,13 @@ static tdm_status fill_async(const char *function, tdm_queue *queue, tdm_buffer 
 
 tdm_status tdm_buffer_fill_async(tdm_queue *queue, tdm_buffer *buffer, size_t offset, size_t size,
                                  const void *pattern, size_t pattern_size) {
+    TDMI_UNCANCELLED();
     return fill_async("tdm_buffer_fill_async", queue, buffer, offset, size, pattern, pattern_size);
 }
 
 tdm_status tdm_buffer_fill(tdm_queue *queue, tdm_buffer *buffer, size_t offset, size_t size,
                            const void *pattern, size_t pattern_size) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(fill_async("tdm_buffer_fill", queue, buffer, offset, size, pattern, pattern_size));
     return tdm_queue_finish(queue);
 }
@@ -152,12 +158,14 @@ static tdm_status copy_async(const char *function, tdm_queue *queue, const tdm_b
 
 tdm_status tdm_buffer_copy_async(tdm_queue *queue, const tdm_buffer *source, size_t source_offset,
                                  tdm_buffer *destination, size_t destination_offset, size_t size) {
+    TDMI_UNCANCELLED();
     return copy_async("tdm_buffer_copy_async", queue, source, source_offset, destination,
                       destination_offset, size);
 }
 
 tdm_status tdm_buffer_copy(tdm_queue *queue, const tdm_buffer *source, size_t source_offset,
                            tdm_buffer *destination, size_t destination_offset, size_t size) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(copy_async("tdm_buffer_copy", queue, source, source_offset, destination,
                         destination_offset, size));
     return tdm_queue_finish(queue);

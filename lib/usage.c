@@ -10,6 +10,7 @@
 #include "env.h"
 #include "held.h"
 #include "monitor.h"
+#include "threads.h"
 
 #define X(monitor) extern const tdmi_monitor tdmi_monitor_##monitor;
 TDMI_MONITOR_LIST
@@ -119,6 +120,7 @@ void tdmi_usage_of(const tdmi_listed_device *devices, size_t index, tdm_device_u
 }
 
 tdm_status tdm_get_device_usage(size_t index, tdm_device_usage *usage) {
+    TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
     if (!usage) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_device_usage: usage is NULL");
     memset(usage, 0, sizeof *usage);

@@ -14,6 +14,7 @@
 
 #include "env.h"
 #include "host.h"
+#include "threads.h"
 
 enum { SPIN_NANOSECONDS = 30000, ITEM_MASK_BITS = 32 };
 
@@ -110,15 +111,8 @@ static int available_cores(void) {
 static void start_workers(void) {
     int wanted = tdmi_env_values()->cpu_threads;
     if (wanted == 0) wanted = available_cores();
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    while (worker_count < wanted) {
-        pthread_t thread;
-        if (pthread_create(&thread, &attributes, worker, NULL) != 0) break;
+    while (worker_count < wanted && tdmi_thread_start(NULL, worker, NULL))
         worker_count++;
-    }
-    pthread_attr_destroy(&attributes);
 }
 
 int tdmi_worker_number(void) { return number; }

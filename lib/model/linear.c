@@ -30,6 +30,7 @@ static tdm_status make_parameter(tdm_queue *queue, tdm_generator *generator, dou
 tdm_status tdm_linear_create(tdm_queue *queue, tdm_generator *generator, const char *prefix,
                              int64_t in_features, int64_t out_features, bool bias, tdm_dtype dtype,
                              tdm_state_dict *dict) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_linear_create";
     char weight_name[NAME], bias_name[NAME];
     if (!queue || !generator || !dict)
@@ -104,6 +105,7 @@ static tdm_status check_shapes(const char *function, const tdm_tensor *x, const 
 
 tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
                       const tdm_tensor *bias, tdm_activation activation, const tdm_tensor *y) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_linear";
     const tdmi_arg args[] = {{"x", x, 0, 0},
                              {"weight", weight, 0, 0},
@@ -124,6 +126,7 @@ tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *w
 
 tdm_status tdm_linear_apply(tdm_queue *queue, const tdm_state_dict *dict, const char *prefix,
                             const tdm_tensor *x, tdm_activation activation, const tdm_tensor *y) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_linear_apply";
     char name[NAME];
     tdm_tensor weight;

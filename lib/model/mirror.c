@@ -52,6 +52,7 @@ static tdm_status check_devices(const char *function, size_t count, tdm_device *
 
 tdm_status tdm_mirror_create(tdm_queue *queue, const tdm_state_dict *parameters, size_t count,
                              tdm_device *const *devices, tdm_mirror **mirror) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_mirror_create";
     if (!mirror) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: mirror is NULL", function);
     *mirror = NULL;
@@ -80,6 +81,7 @@ tdm_status tdm_mirror_create(tdm_queue *queue, const tdm_state_dict *parameters,
 }
 
 void tdm_mirror_destroy(tdm_mirror *mirror) {
+    TDMI_UNCANCELLED();
     if (!mirror || tdmi_forked) return;
     for (size_t i = 0; i < mirror->count; i++) {
         tdm_state_dict_destroy(mirror->members[i].parameters);
@@ -177,7 +179,7 @@ static tdm_status start_members(tdm_mirror *mirror, const tdm_replica *common,
         m->user = user;
         m->outcome = (tdmi_outcome){0};
         if (m->rows == 0) continue;
-        if (pthread_create(&m->thread, NULL, run_member, m) != 0)
+        if (!tdmi_thread_start(&m->thread, run_member, m))
             return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "no thread could be made for %s",
                              m->device->facts->info.id);
         m->started = true;
@@ -203,6 +205,7 @@ static tdm_status join_members(tdm_mirror *mirror) {
 tdm_status tdm_mirror_run(tdm_mirror *mirror, tdm_queue *queue, tdm_replica_function function,
                           void *user, size_t input_count, const tdm_tensor *inputs,
                           const tdm_tensor *output) {
+    TDMI_UNCANCELLED();
     static const char name[] = "tdm_mirror_run";
     if (!mirror || !function)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", name,

@@ -241,6 +241,7 @@ static tdm_status load_targets(const tdm_file *file, tdm_queue *queue,
 /* ---- the file ---- */
 
 void tdm_file_close(tdm_file *file) {
+    TDMI_UNCANCELLED();
     if (!file) return;
     if (file->descriptor >= 0) close(file->descriptor);
     tdmi_header_free(&file->header);
@@ -268,6 +269,7 @@ static tdm_status open_file(const char *path, tdm_file **file) {
 }
 
 tdm_status tdm_file_open(const char *path, tdm_file **file) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_file_open";
     if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: file is NULL", function);
     *file = NULL;
@@ -349,6 +351,7 @@ static tdm_status check_read(const char *function, const tdm_file *file,
 
 tdm_status tdm_file_read(tdm_file *file, const tdm_file_entry *entry, int64_t first, int64_t count,
                          tdm_queue *queue, const tdm_file_options *options, const tdm_tensor *y) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_file_read";
     if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: file is NULL", function);
     TDMI_TRY(tdmi_file_job_check(function, queue, file->path, options));
@@ -408,6 +411,7 @@ static tdm_status load_all(const tdm_file *file, tdm_queue *queue, const tdm_fil
 
 tdm_status tdm_load(tdm_queue *queue, const char *path, const tdm_file_options *options,
                     tdm_state_dict **dict) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_load";
     if (!dict) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dict is NULL", function);
     *dict = NULL;

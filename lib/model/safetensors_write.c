@@ -171,6 +171,7 @@ static tdm_status check_devices(const char *function, const tdm_queue *queue,
 
 tdm_status tdm_save(tdm_queue *queue, const tdm_state_dict *dict, const char *path,
                     const tdm_file_options *options) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_save";
     TDMI_TRY(tdmi_file_job_check(function, queue, path, options));
     if (!dict) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dict is NULL", function);

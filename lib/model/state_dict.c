@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "threads.h"
 #include "words.h"
 
 int tdmi_compare_names(const void *a, const void *b) {
@@ -140,6 +141,7 @@ tdm_status tdm_state_dict_create(tdm_state_dict **dict) {
 }
 
 void tdm_state_dict_destroy(tdm_state_dict *dict) {
+    TDMI_UNCANCELLED();
     if (!dict) return;
     list_destroy(&dict->items, destroy_item);
     list_destroy(&dict->metadata, destroy_text);
@@ -169,6 +171,7 @@ tdm_status tdmi_state_dict_put(tdm_state_dict *dict, const char *name, const tdm
 }
 
 tdm_status tdm_state_dict_set(tdm_state_dict *dict, const char *name, const tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_state_dict_set";
     TDMI_TRY(check_dict(function, dict));
     TDMI_TRY(check_text(function, "name", name));

@@ -32,6 +32,7 @@ static tdm_status fill(tdm_state_dict *moved, const tdm_state_dict *dict, const 
 
 tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_state_dict *dict, tdm_device *device,
                              tdm_state_dict **moved) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_state_dict_to";
     if (!moved) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: moved is NULL", function);
     *moved = NULL;

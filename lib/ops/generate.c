@@ -68,6 +68,7 @@ static tdm_status run_range(tdm_queue *queue, const tdm_tensor *y, const part *p
 }
 
 tdm_status tdm_fill_range(tdm_queue *queue, double start, double step, const tdm_tensor *y) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_fill_range";
     const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
@@ -135,6 +136,7 @@ static tdm_status check_finite(const char *function, const char *name, double va
 
 tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator, double low, double high,
                             const tdm_tensor *y) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_fill_uniform";
     TDMI_TRY(check_random(function, queue, generator, y, TDMI_ARG_ANY_DTYPE));
     if (y->dtype > TDM_BF16) return fill_random(function, queue, generator, 0, 0, 1, y);
@@ -149,6 +151,7 @@ tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator, double l
 
 tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator, double mean,
                            double deviation, const tdm_tensor *y) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_fill_normal";
     TDMI_TRY(check_random(function, queue, generator, y, 0));
     TDMI_TRY(check_finite(function, "mean", mean, y));

@@ -288,6 +288,7 @@ static const tdm_matmul_options defaults = TDM_MATMUL_DEFAULTS;
 
 tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const tdm_tensor *a,
                       const tdm_tensor *b, const tdm_tensor *c) {
+    TDMI_UNCANCELLED();
     product p;
     TDMI_TRY(describe(queue, options ? options : &defaults, a, b, c, &p));
     if (empty(&p.gemm)) return TDM_OK;
@@ -299,6 +300,7 @@ tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const
 tdm_status tdm_matmul_provider(tdm_queue *queue, const tdm_matmul_options *options,
                                const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *c,
                                const char **provider) {
+    TDMI_UNCANCELLED();
     if (!provider)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_matmul_provider: provider is NULL");
     *provider = NULL;

@@ -59,6 +59,7 @@ static tdm_status fill_zero(tdm_queue *queue, const tdm_tensor *out) {
 
 tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
                         const tdm_tensor *out) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_row_norm";
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"out", out, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
@@ -111,6 +112,7 @@ static tdm_status norm_of_row_norms(tdm_queue *queue, tdm_norm_kind kind, const 
 
 tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
                     const tdm_tensor *out) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_norm";
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"out", out, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));

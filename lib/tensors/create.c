@@ -39,6 +39,7 @@ static tdm_status filled(const char *function, tdm_status status, tdm_tensor *te
 
 tdm_status tdm_empty(tdm_device *device, tdm_dtype dtype, int ndim, const int64_t *shape,
                      tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
     return create("tdm_empty", device, dtype, ndim, shape, tensor);
 }
 
@@ -50,21 +51,25 @@ static tdm_status full(const char *function, tdm_queue *queue, double value, tdm
 
 tdm_status tdm_full(tdm_queue *queue, double value, tdm_dtype dtype, int ndim, const int64_t *shape,
                     tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
     return full("tdm_full", queue, value, dtype, ndim, shape, tensor);
 }
 
 tdm_status tdm_zeros(tdm_queue *queue, tdm_dtype dtype, int ndim, const int64_t *shape,
                      tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
     return full("tdm_zeros", queue, 0, dtype, ndim, shape, tensor);
 }
 
 tdm_status tdm_ones(tdm_queue *queue, tdm_dtype dtype, int ndim, const int64_t *shape,
                     tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
     return full("tdm_ones", queue, 1, dtype, ndim, shape, tensor);
 }
 
 tdm_status tdm_arange(tdm_queue *queue, double start, double end, double step, tdm_dtype dtype,
                       tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_arange";
     if (tensor) memset(tensor, 0, sizeof *tensor);
     if (!isfinite(start) || !isfinite(end) || !isfinite(step) || step == 0)
@@ -82,6 +87,7 @@ tdm_status tdm_arange(tdm_queue *queue, double start, double end, double step, t
 
 tdm_status tdm_rand(tdm_queue *queue, tdm_generator *generator, tdm_dtype dtype, int ndim,
                     const int64_t *shape, tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_rand";
     TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
     return filled(function, tdm_fill_uniform(queue, generator, 0, 1, tensor), tensor);
@@ -89,6 +95,7 @@ tdm_status tdm_rand(tdm_queue *queue, tdm_generator *generator, tdm_dtype dtype,
 
 tdm_status tdm_randn(tdm_queue *queue, tdm_generator *generator, tdm_dtype dtype, int ndim,
                      const int64_t *shape, tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_randn";
     TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
     return filled(function, tdm_fill_normal(queue, generator, 0, 1, tensor), tensor);
@@ -96,6 +103,7 @@ tdm_status tdm_randn(tdm_queue *queue, tdm_generator *generator, tdm_dtype dtype
 
 tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype, int ndim,
                          const int64_t *shape, tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_from_host";
     TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
     if (!data && tdm_tensor_count(tensor) > 0) {
@@ -109,6 +117,7 @@ tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype, in
 }
 
 tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_to_host";
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
@@ -128,6 +137,7 @@ size_t tdmi_bytes_of(const tdm_tensor *x) {
 }
 
 void tdm_tensor_release(tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
     if (!tensor) return;
     tdm_buffer_release(tensor->buffer);
     memset(tensor, 0, sizeof *tensor);

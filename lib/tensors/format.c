@@ -284,6 +284,7 @@ static void write_all(builder *out, const excerpt *e) {
 
 tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t capacity,
                       size_t *length) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_format";
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
     if (length) *length = 0;

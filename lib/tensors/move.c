@@ -72,6 +72,7 @@ tdm_status tdmi_move(const char *function, tdm_queue *queue, size_t count, const
 }
 
 tdm_status tdm_to(tdm_queue *queue, const tdm_tensor *x, tdm_device *device, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_to";
     TDMI_TRY(check(function, queue, x, device, y));
     return tdmi_move(function, queue, 1, x, device, y);
@@ -132,7 +133,7 @@ static tdm_status start(tdm_transfer *transfer, tdm_queue *queue, const tdm_tens
         TDMI_TRY(tdm_event_record(transfer->ready, queue));
         TDMI_TRY(tdm_queue_flush(queue));
     }
-    if (pthread_create(&transfer->thread, NULL, transfer_thread, transfer) != 0)
+    if (!tdmi_thread_start(&transfer->thread, transfer_thread, transfer))
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "no thread could be made");
     transfer->started = true;
     return TDM_OK;
@@ -140,6 +141,7 @@ static tdm_status start(tdm_transfer *transfer, tdm_queue *queue, const tdm_tens
 
 tdm_status tdm_to_async(tdm_queue *queue, const tdm_tensor *x, tdm_device *device, tdm_tensor *y,
                         tdm_transfer **transfer) {
+    TDMI_UNCANCELLED();
     static const char function[] = "tdm_to_async";
     if (transfer) *transfer = NULL;
     TDMI_TRY(check(function, queue, x, device, y));
@@ -184,6 +186,7 @@ static void join(tdm_transfer *transfer) {
 }
 
 tdm_status tdm_transfer_wait(tdm_transfer *transfer) {
+    TDMI_UNCANCELLED();
     if (!transfer)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_transfer_wait: transfer is NULL");
     TDMI_NOT_FORKED();
@@ -194,6 +197,7 @@ tdm_status tdm_transfer_wait(tdm_transfer *transfer) {
 }
 
 void tdm_transfer_destroy(tdm_transfer *transfer) {
+    TDMI_UNCANCELLED();
     if (!transfer || tdmi_forked) return;
     join(transfer);
     destroy(transfer);

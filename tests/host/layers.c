@@ -71,6 +71,20 @@ Test(layers, includes) {
         "cpu/*.c opencl/*.c cuda/*.c | grep -vE '^[^:]*:[0-9]+: *(/?\\*|//)|snprintf|format\\(printf'");
 }
 
+/* Whatever locks, opens or calls a driver cannot be cancelled halfway. Without it are functions
+ * that only look at their arguments. */
+Test(layers, cancellation) {
+    nothing(
+        "a public function does not begin with TDMI_UNCANCELLED",
+        "awk '/^[a-z]/ && !/^static|;$/ && match($0, /(^|[ *])tdm_[a-z0-9_]+\\(/) "
+        "{ name = substr($0, RSTART + 1, RLENGTH - 2); head = 1 } "
+        "head && /\\{$/ { head = 0; getline; if ($0 !~ /TDMI_UNCANCELLED/) print FILENAME, name } "
+        "head && /[;}]$/ { head = 0 }' lib/*.c lib/*/*.c | "
+        "grep -vE '^lib/(tensor|status|model/safetensors_none).c ' | "
+        "grep -vE '_(name|retain|freeze|transfer_query|file_(item|find)|get_[a-z]+)$' | "
+        "grep -vE 'tdm_state_dict_(create|get|item|set_metadata|metadata_(count|item))$'");
+}
+
 /* Sizes: files under 500 lines, so that a file has one subject. */
 Test(layers, file_sizes) {
     nothing(

@@ -9,7 +9,11 @@
  * layers.h  a linear layer; one function on several devices
  * cache.h   the folder of compiled kernels: what is in it, and tidying up
  *
- * Every function that can fail returns a tdm_status; tdm_last_error() then says what was wrong. */
+ * Every function that can fail returns a tdm_status; tdm_last_error() then says what was wrong.
+ *
+ * Threads: each header says which calls may be made at once. A thread that is cancelled
+ * (pthread_cancel) in a call of the library's finishes that call first, callbacks included. Threads
+ * that the library makes take none of the process's signals, faults of their own apart. */
 #ifndef TANDEM_TANDEM_H
 #define TANDEM_TANDEM_H
 
