@@ -1,7 +1,7 @@
 /* Every allocation of the library's while devices are listed and opened, made to fail in turn, each
  * in a process of its own, until a run passes that no failure touched. The calls may then say that
  * memory is short, with a message; once there is memory again all devices are listed, told of as in
- * an undisturbed process, and can be opened and used.
+ * an undisturbed process, and can be opened and used. The same where file descriptors are short.
  *
  * The linker puts __wrap_malloc and its like in the place of what the library, linked into this
  * program, calls; drivers are shared libraries and keep theirs. */
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,6 +126,26 @@ static int try_failure(unsigned long nth) {
     return touched ? 0 : UNTOUCHED;
 }
 
+/* The first call has no file descriptor to open a library with. */
+static int list_without_files(unsigned long unused) {
+    static listing now;
+    struct rlimit limit, none;
+    (void)unused;
+    int lowest = dup(0);
+    if (lowest < 0 || close(lowest) != 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) abort();
+    none = limit;
+    none.rlim_cur = (rlim_t)lowest;
+    if (setrlimit(RLIMIT_NOFILE, &none) != 0) abort();
+    if (list(&now) != TDM_OK) return bad(0, "no list without file descriptors");
+    if (now.count >= undisturbed->count) return bad(0, "nothing was missing");
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) abort();
+    if (list(&now) != TDM_OK || now.count != undisturbed->count)
+        return bad(0, "devices are missing for good without file descriptors");
+    for (int i = 0; i < USED; i++)
+        if (use(used[i]) != TDM_OK) return bad(0, used[i]);
+    return 0;
+}
+
 /* --- all of them ------------------------------------------------------------------------------ */
 
 static int in_child(int (*what)(unsigned long), unsigned long nth) {
@@ -146,7 +167,7 @@ int main(void) {
     undisturbed =
         mmap(NULL, sizeof *undisturbed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (undisturbed == MAP_FAILED || in_child(list_undisturbed, 0) != 0) return 1;
-    int defects = 0, result = 0;
+    int defects = in_child(list_without_files, 0), result = 0;
     unsigned long nth = 0;
     while (result != UNTOUCHED && ++nth < MOST) {
         result = in_child(try_failure, nth);
