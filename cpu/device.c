@@ -59,6 +59,18 @@ static void copy_text(char *to, size_t size, const char *from) {
     snprintf(to, size, "%.*s", (int)size - 1, from);
 }
 
+/* By name on x86 and s390x; by number on ARM (Arm Ltd is 0x41) and RISC-V. */
+static void find_vendor(char *vendor, size_t size) {
+    char text[128];
+    if (proc_value("/proc/cpuinfo", "vendor_id", text, sizeof text))
+        copy_text(vendor, size, text);
+    else if (proc_value("/proc/cpuinfo", "CPU implementer", text, sizeof text) ||
+             proc_value("/proc/cpuinfo", "mvendorid", text, sizeof text))
+        snprintf(vendor, size, "vendor %.50s", text);
+    else
+        copy_text(vendor, size, "unknown vendor");
+}
+
 static tdm_status info(size_t index, tdmi_device_facts *facts) {
     tdm_device_info *out = &facts->info;
     char text[256];
@@ -68,8 +80,7 @@ static tdm_status info(size_t index, tdmi_device_facts *facts) {
         copy_text(text, sizeof text, uname(&name) == 0 ? name.machine : "CPU");
     }
     copy_text(out->name, sizeof out->name, text);
-    if (!proc_value("/proc/cpuinfo", "vendor_id", text, sizeof text)) copy_text(text, 2, "");
-    copy_text(out->vendor, sizeof out->vendor, text);
+    find_vendor(out->vendor, sizeof out->vendor);
     snprintf(out->api_version, sizeof out->api_version, "Tandem %s, %s kernels", tdm_version(),
              tdmi_cpu_isa());
     out->type = TDM_DEVICE_CPU;
