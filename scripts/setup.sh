@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing to build and run Tandem on Debian and Ubuntu; elsewhere says what to
-# install and stops. Usage: scripts/setup.sh run|test   (test: what the tests need as well)
+# install and stops. Usage: scripts/setup.sh run|test|systems   (test: what the tests need as well;
+# systems: what scripts/test.sh --systems needs). What cannot be had here at all and only some tests
+# need is said, and noted in build/lacking, so that those tests are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,8 +11,9 @@ packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl
 case "${1:-}" in
 run) ;;
 test) packages+=(libcriterion-dev oclgrind gnuplot-nox python3-venv locales) ;;
+systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 *)
-    echo "usage: scripts/setup.sh run|test" >&2
+    echo "usage: scripts/setup.sh run|test|systems" >&2
     exit 2
     ;;
 esac
@@ -23,14 +26,35 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 fi
 
 install() {
-    "${as_root[@]}" apt-get update -qq &&
-        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-            --no-install-recommends "${missing[@]}"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+        --no-install-recommends "${missing[@]}"
 }
-make_python() { # Python's safetensors, which the tests compare files with, is in no Debian package
-    rm -rf build/python &&
-        python3 -m venv build/python &&
-        build/python/bin/python3 -m pip install --quiet --disable-pip-version-check "$1"
+# Oclgrind left Debian with its version 13.
+# shellcheck source=/dev/null
+no_oclgrind="$(. /etc/os-release && echo "$PRETTY_NAME") has no package oclgrind"
+# From PyPI, as no Debian package has them: safetensors, which the tests compare files with, and Intel's
+# OpenCL runtime for CPUs.
+install_python() { # PACKAGE VERSION FOLDER: an environment of its own in build/
+    local have
+    have=$(build/"$3"/bin/python3 -c "from importlib.metadata import version; print(version('$1'))" \
+        2>/dev/null || true)
+    [ "$have" != "$2" ] || return 0
+    echo "setup: installing $1 $2 from PyPI into build/$3"
+    if ! make_python "$1==$2" "build/$3" >"$log" 2>&1; then
+        cat "$log" >&2
+        echo "setup: no Python environment could be made in build/$3" >&2
+        exit 1
+    fi
+}
+make_python() { # REQUIREMENT FOLDER
+    rm -rf "$2" &&
+        python3 -m venv "$2" &&
+        "$2/bin/python3" -m pip install --quiet --disable-pip-version-check "$1"
+}
+lacks() { # NAME WHY: what this system cannot have
+    mkdir -p build/lacking
+    echo "$2" >"build/lacking/$1"
+    echo "setup: $2: the tests that need it are skipped"
 }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -38,7 +62,13 @@ trap 'rm -f "$log"' EXIT
 missing=()
 for package in "${packages[@]}"; do
     state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-    [ "$state" = installed ] || missing+=("$package")
+    if [ "$state" = installed ]; then
+        rm -f "build/lacking/$package"
+    elif [ "$package" = oclgrind ] && [ "$(cat build/lacking/oclgrind 2>/dev/null)" = "$no_oclgrind" ]; then
+        lacks oclgrind "$no_oclgrind"
+    else
+        missing+=("$package")
+    fi
 done
 if [ ${#missing[@]} -gt 0 ]; then
     echo "setup: installing ${missing[*]}"
@@ -46,6 +76,15 @@ if [ ${#missing[@]} -gt 0 ]; then
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null || { echo "setup: run this as root, or install sudo" >&2; exit 1; }
         as_root=(sudo)
+    fi
+    if ! "${as_root[@]}" apt-get update -qq >"$log" 2>&1; then
+        cat "$log" >&2
+        echo "setup: apt-get could not update its lists of packages" >&2
+        exit 1
+    fi
+    if [[ " ${missing[*]} " == *" oclgrind "* ]] && ! apt-cache show oclgrind >/dev/null 2>&1; then
+        lacks oclgrind "$no_oclgrind"
+        mapfile -t missing < <(printf '%s\n' "${missing[@]}" | grep -vx oclgrind)
     fi
     if ! install >"$log" 2>&1; then
         cat "$log" >&2
@@ -55,14 +94,10 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 if [ "$1" = test ]; then
-    safetensors=0.8.0 # the files are compared byte by byte: another version may order them otherwise
-    have=$(build/python/bin/python3 -c 'import safetensors; print(safetensors.__version__)' 2>/dev/null || true)
-    if [ "$have" != "$safetensors" ]; then
-        echo "setup: installing safetensors $safetensors for Python into build/python"
-        if ! make_python "safetensors==$safetensors" >"$log" 2>&1; then
-            cat "$log" >&2
-            echo "setup: no Python environment could be made in build/python" >&2
-            exit 1
-        fi
+    install_python safetensors 0.8.0 python # another version may order the files' bytes otherwise
+    if [ "$(uname -m)" = x86_64 ]; then
+        install_python intel-opencl-rt 2026.2.0 intel
+    else
+        lacks intel "Intel's OpenCL runtime is for x86_64, and this is $(uname -m)"
     fi
 fi
