@@ -2,8 +2,14 @@
 # Sets up, builds and runs every test: the suite on every device, then the main part of it under
 # ASan + UBSan and under TSan. Shows what ptxas says of the kernels, and which lines of cuda/ were
 # executed. Usage: scripts/test.sh [PRESET ...]   (default: test asan tsan)
+#                  scripts/test.sh --systems [NAME ...]   (other systems: see scripts/systems/run.sh)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+if [ "${1:-}" = --systems ]; then
+    shift
+    exec scripts/systems/run.sh "$@"
+fi
 
 scripts/setup.sh test
 presets=("$@")

@@ -1,0 +1,35 @@
+# The two commands of the README, from nothing, on the releases of Debian; and the other compiler.
+#   shellcheck shell=bash
+
+both_commands() { # SUITE
+    local system log=$logs/$subject status
+    make_system "$subject" "$1" && clone_into "$subject" || return 1
+    system=$(release_of "$subject")
+    within "$subject" tandem/scripts/run.sh >"$log-run" 2>&1
+    status=$?
+    system="$system, $(within "$subject" gcc -dumpfullversion | sed 's/^/gcc /'), pocl $(
+        version_of "$subject" pocl-opencl-icd)"
+    program_row "$system" scripts/run.sh "$status" "$log-run"
+    within "$subject" tandem/scripts/test.sh >"$log-test" 2>&1
+    ctest_row "$system" "scripts/test.sh (CTest)" $? "$log-test"
+}
+system_debian_12() { both_commands bookworm; }
+system_debian_13() { both_commands trixie; }
+
+# Everything with Clang, warnings as errors, and what runs on the cpu backend.
+with_clang() { # SUITE
+    local log=$logs/$subject status system
+    make_system "$subject" "$1" kept && clone_into "$subject" || return 1
+    install_in "$subject" clang >"$log" 2>&1 &&
+        within "$subject" sh -c '
+            cd tandem && scripts/setup.sh test &&
+            cmake --preset test -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ &&
+            cmake --build --preset test &&
+            ctest --preset test -R "^(suite:cpu|matmul:cpu:builtin|isa:.*|digits:cpu)$"' >>"$log" 2>&1
+    status=$?
+    touch "$work/$subject/complete"
+    system="$(release_of "$subject"), clang $(within "$subject" clang -dumpversion)"
+    ctest_row "$system" "build with -Werror, cpu tests (CTest)" "$status" "$log"
+}
+system_debian_12_clang() { with_clang bookworm; }
+system_debian_13_clang() { with_clang trixie; }

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# What scripts/test.sh --systems runs: Tandem on other systems, drivers, processors and C libraries. The
+# table in docs/systems.md is written anew for what ran. Needs root, a network and some 12 GB in
+# build/systems, which can be removed at any time; all of it takes some two hours on two cores.
+#
+# Usage: scripts/systems/run.sh [NAME...]    (default: all)
+#   debian-12 debian-13              both README commands in a system that has nothing
+#   debian-12-clang debian-13-clang  built with Clang, the tests of the cpu backend
+#   pocl-6 rusticl intel pocl-3      the suite, the digits and the benchmark on that OpenCL driver alone
+#   i386 musl arm64 riscv64 s390x    built for it, the suite on the cpu backend
+#
+# It is the last commit that is tested. Exit status: 0 all passed, 1 not, 2 wrong arguments. Each part's
+# output is in build/systems/logs.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+
+source=$PWD
+work=$source/build/systems
+logs=$work/logs
+rows=$work/rows
+for part in chroot results debian drivers cross; do
+    # shellcheck source=/dev/null
+    . "scripts/systems/$part.sh"
+done
+all=(debian-12 debian-13 debian-12-clang debian-13-clang pocl-6 rusticl intel pocl-3
+    i386 musl arm64 riscv64 s390x)
+
+names=("$@")
+[ ${#names[@]} -gt 0 ] || names=("${all[@]}")
+for name in "${names[@]}"; do
+    if [[ " ${all[*]} " != *" $name "* ]]; then
+        echo "systems: there is no '$name', but ${all[*]}" >&2
+        exit 2
+    fi
+done
+if [ "$(id -u)" -ne 0 ]; then
+    echo "systems: run this as root: systems are made and entered, which only root may" >&2
+    exit 1
+fi
+scripts/setup.sh systems || exit 1
+[ "$(uname -m)" = x86_64 ] || echo "systems: rehearsed on x86_64 alone" >&2
+
+mkdir -p "$logs"
+: >"$rows"
+commit=$(git rev-parse --short HEAD)
+git diff --quiet HEAD || echo "systems: what is not committed is not tested: this is $commit"
+failed=()
+for subject in "${names[@]}"; do
+    echo "== $subject"
+    start=$SECONDS
+    failed_rows=$(grep -cF '**failed**' "$rows")
+    if ! "system_${subject//-/_}"; then
+        grep -qF "| $subject | " "$rows" || row "" preparations 0 1 0 "see build/systems/logs"
+    fi
+    [ "$(grep -cF '**failed**' "$rows")" -eq "$failed_rows" ] || failed+=("$subject")
+    echo "-- $subject took $((SECONDS - start)) s"
+    write_table "${all[@]}"
+done
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "systems: failed: ${failed[*]}" >&2
+    exit 1
+fi
