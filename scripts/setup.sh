@@ -34,22 +34,25 @@ install() {
 no_oclgrind="$(. /etc/os-release && echo "$PRETTY_NAME") has no package oclgrind"
 # From PyPI, as no Debian package has them: safetensors, which the tests compare files with, and Intel's
 # OpenCL runtime for CPUs.
-install_python() { # PACKAGE VERSION FOLDER: an environment of its own in build/
-    local have
-    have=$(build/"$3"/bin/python3 -c "from importlib.metadata import version; print(version('$1'))" \
-        2>/dev/null || true)
-    [ "$have" != "$2" ] || return 0
-    echo "setup: installing $1 $2 from PyPI into build/$3"
-    if ! make_python "$1==$2" "build/$3" >"$log" 2>&1; then
+install_python() { # FOLDER PACKAGE==VERSION...: an environment of its own
+    local have folder=$1
+    shift
+    have=$("$folder/bin/python3" -c 'import sys, importlib.metadata as metadata
+for name in sys.argv[1:]: print(name + "==" + metadata.version(name))' "${@%%==*}" 2>/dev/null || true)
+    [ "$have" != "$(printf '%s\n' "$@")" ] || return 0
+    echo "setup: installing $* from PyPI into $folder"
+    if ! make_python "$folder" "$@" >"$log" 2>&1; then
         cat "$log" >&2
-        echo "setup: no Python environment could be made in build/$3" >&2
+        echo "setup: no Python environment could be made in $folder" >&2
         exit 1
     fi
 }
-make_python() { # REQUIREMENT FOLDER
-    rm -rf "$2" &&
-        python3 -m venv "$2" &&
-        "$2/bin/python3" -m pip install --quiet --disable-pip-version-check "$1"
+make_python() {
+    local folder=$1
+    shift
+    rm -rf "$folder" &&
+        python3 -m venv "$folder" &&
+        "$folder/bin/python3" -m pip install --quiet --disable-pip-version-check "$@"
 }
 lacks() { # NAME WHY: what this system cannot have
     mkdir -p build/lacking
@@ -94,9 +97,10 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 if [ "$1" = test ]; then
-    install_python safetensors 0.8.0 python # another version may order the files' bytes otherwise
+    install_python build/python safetensors==0.8.0 # another version may order the files' bytes otherwise
     if [ "$(uname -m)" = x86_64 ]; then
-        install_python intel-opencl-rt 2026.2.0 intel
+        # The second has mathematics that the first needs and does not ask for.
+        install_python build/intel intel-opencl-rt==2026.2.0 intel-cmplr-lib-rt==2026.2.0
     else
         lacks intel "Intel's OpenCL runtime is for x86_64, and this is $(uname -m)"
     fi
