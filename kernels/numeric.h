@@ -58,10 +58,11 @@
 #define SQUARE(v) ((v) * (v))
 #define SQRT(v) TDM_BY_ACC(tdm_sqrt_)(v)
 #define ABS(v) TDM_BY_ACC(tdm_abs_)(v)
-#define EXP(v) TDM_BY_ACC(tdm_exp_)(v)
+#define EXP_NEGATIVE(v) TDM_BY_ACC(tdm_exp_negative_)(v) /* for v <= 0, or 60 at most */
 #define FMA(a, b, c) TDM_BY_ACC(tdm_fma_)(a, b, c)
 #define ACTIVATE(id, v) TDM_BY_ACC(tdm_activate_)(id, v)
 #define SCALAR(s) TDM_BY_ACC(tdm_scalar_)(s)
+#define tdm_exp_negative_f64(v) tdm_exp_f64(v)
 #define tdm_scalar_f32(s) ((s).f32)
 #define tdm_scalar_f64(s) tdm_as_f64((s).f64_bits)
 
@@ -142,10 +143,14 @@ INLINE tdm_u16 tdm_f32_to_bf16(float v)
     return (tdm_u16)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : rounded);
 }
 
-/* Adding this to |x| < 2^22 rounds x to an integer, left in the low bits of the sum. TDM_BIASED
- * leaves it with the bias of an exponent, so that shifting it to where exponents stand makes 2^x. */
-#define TDM_ROUNDER 12582912.0f
-#define TDM_BIASED (TDM_ROUNDER + 127.0f)
+/* Adding this to |x| < 2^22 rounds x to an integer n, left in the low bits of the sum with the bias of
+ * an exponent, so that shifting it to where exponents stand makes 2^n; and 2^32 more, so that no
+ * result is subnormal before it is multiplied by TDM_TAIL, which rounds it once. For n = -159, past
+ * all subnormals, it makes 0: of what is far below, as masked elements are, a CPU is spared the
+ * hundred cycles that each operation with a subnormal result takes. */
+#define TDM_RAISER (12582912.0f + 159.0f)
+#define TDM_RAISED(t) tdm_as_f32((tdm_i32)((tdm_u32)tdm_as_i32(t) << 23))
+#define TDM_TAIL 2.3283064365386962891e-10f
 
 /* Polynomials are evaluated after Estrin, in pairs: a chain of dependent operations, as Horner's
  * scheme is, would leave a CPU waiting for each result. Coefficients were fitted by weighted least
@@ -169,19 +174,15 @@ INLINE float tdm_exp2_poly(float f)
     return ((1.3256731e-3f * f2 + middle) * f2 + low) * f + 1.0f;
 }
 
-/* exp: 0 below -86.6 (where results come near the subnormals), Inf above 88.7228, else within
- * 2.4 ulp. n ln 2 is taken away in two parts, the first exact for |n| < 2^15. */
-INLINE float tdm_exp_f32(float x)
+/* exp of x <= 60: within 2.4 ulp, subnormal results within 1 unit. n ln 2 is taken away in two parts,
+ * the first exact for |n| < 2^15. */
+INLINE float tdm_exp_negative_f32(float x)
 {
-    float c = x < -86.6f ? -86.6f : x;
-    c = c > 89.0f ? 89.0f : c;
-    const float t = c * 1.44269504f + TDM_ROUNDER;
-    const float n = t - TDM_ROUNDER;
+    const float c = x < -110.2f ? -110.2f : x;
+    const float t = c * 1.44269504f + TDM_RAISER;
+    const float n = t - TDM_RAISER;
     const float p = tdm_exp_poly((c - n * 0.693359375f) + n * 2.12194440e-4f);
-    /* 2^(n-1): n reaches 128 */
-    const tdm_u32 scale = ((tdm_u32)tdm_as_i32(t) << 23) + (126u << 23);
-    const float half_result = p * tdm_as_f32((tdm_i32)scale);
-    return x < -86.6f ? 0.0f : half_result + half_result;
+    return p * TDM_RAISED(t) * TDM_TAIL;
 }
 
 /* n / d for finite n and 1 <= d <= 2^126: a first guess of 1 / d from the bits (within 5.1 %), one
@@ -197,23 +198,22 @@ INLINE float tdm_quotient_f32(float n, float d)
     return (n - d * q) * y + q;
 }
 
-/* 1 / (1 + 2^v) for |v| <= 125.5 */
-INLINE float tdm_logistic2_f32(float v)
-{
-    const float t = v + TDM_BIASED;
-    const float p = tdm_exp2_poly(v - (t - TDM_BIASED));
-    const float power = tdm_as_f32((tdm_i32)((tdm_u32)tdm_as_i32(t) << 23));
-    return tdm_quotient_f32(1.0f, p * power + 1.0f);
-}
-
-/* 1 / (1 + exp(-x)) for |x| <= 87. n ln 2 is taken away in one part: within 4.4 ulp for x >= -5, and
- * below within 1.4 |x| ulp, hardly more than an x rounded to f32 costs there anyway. */
+/* 2^32 / (1 + exp(-x)) for -110.2 <= x <= 60; with exp(x) on top, as that has the small results. n ln 2
+ * is taken away in one part: within 5 ulp for x >= -5, and below within 1.4 |x| ulp, hardly more than
+ * an x rounded to f32 costs there anyway. */
 INLINE float tdm_logistic_f32(float x)
 {
-    const float t = TDM_BIASED - x * 1.44269504f;
-    const float p = tdm_exp_poly(-0.693147182f * (t - TDM_BIASED) - x);
-    const float power = tdm_as_f32((tdm_i32)((tdm_u32)tdm_as_i32(t) << 23));
-    return tdm_quotient_f32(1.0f, p * power + 1.0f);
+    const float t = x * 1.44269504f + TDM_RAISER;
+    const float power = tdm_exp_poly(x - 0.693147182f * (t - TDM_RAISER)) * TDM_RAISED(t);
+    return tdm_quotient_f32(power, power * TDM_TAIL + 1.0f);
+}
+
+/* 2^32 / (1 + 2^-v) for -159.4 <= v <= 90 */
+INLINE float tdm_logistic2_f32(float v)
+{
+    const float t = v + TDM_RAISER;
+    const float power = tdm_exp2_poly(v - (t - TDM_RAISER)) * TDM_RAISED(t);
+    return tdm_quotient_f32(power, power * TDM_TAIL + 1.0f);
 }
 
 INLINE tdm_i32 tdm_least_i32(tdm_i32 a, tdm_i32 b)
@@ -226,11 +226,12 @@ INLINE tdm_i32 tdm_most_i32(tdm_i32 a, tdm_i32 b)
     return a > b ? a : b;
 }
 
-/* tanh: a P(a^2) / Q(a^2) of degrees 4 and 4 for a = |x| up to 8.6, held there and at 1. Numbers
- * that are not negative are compared as integers, in one instruction. Within 6.2 ulp. */
+/* tanh: a P(a^2) / Q(a^2) of degrees 4 and 4, fitted for a = |x| up to 8.6; at 9.4, where a is held,
+ * it is above 1, where the result is held. Numbers that are not negative are compared as integers,
+ * in one instruction. Within 6.2 ulp. */
 INLINE float tdm_tanh_f32(float x)
 {
-    const float a = tdm_as_f32(tdm_least_i32(tdm_magnitude_key_f32(x), 0x4109999a)); /* 8.6 */
+    const float a = tdm_as_f32(tdm_least_i32(tdm_magnitude_key_f32(x), 0x41166666)); /* 9.4 */
     const float u = a * a, u2 = u * u;
     const float p01 = 1.34068750e-01f * u + 9.99999987e-01f;
     const float p23 = 2.11223790e-05f * u + 3.52640127e-03f;
@@ -270,8 +271,8 @@ INLINE float tdm_gelu_f32(float x)
 #define TDM_ACT_SIGMOID 5
 #define TDM_ACT_TANH 6
 
-/* gelu_tanh is x / (1 + exp(-2u)), which equals x (1 + tanh u) / 2 and loses no digits. Where silu
- * and gelu_tanh are 0 to f32's precision x is held, so that -Inf gives that 0 and not NaN. */
+/* gelu_tanh is x / (1 + exp(-2u)), which equals x (1 + tanh u) / 2 and loses no digits. Arguments are
+ * held where the result is 0, so that -Inf gives that and not NaN, and above where it is x or 1. */
 INLINE float tdm_activate_f32(const tdm_u32 id, float x)
 {
     float c;
@@ -281,17 +282,20 @@ INLINE float tdm_activate_f32(const tdm_u32 id, float x)
     case TDM_ACT_GELU:
         return tdm_gelu_f32(x);
     case TDM_ACT_GELU_TANH:
-        /* -2u / ln 2 = c (k0 + k1 c^2) */
-        x = x < -9.9f ? -9.9f : x;
-        c = x > 9.9f ? 9.9f : x;
-        return x * tdm_logistic2_f32(c * (-2.302208198f + -0.1029432397f * (c * c)));
+        /* 2u / ln 2 = c (k0 + k1 c^2) */
+        c = x < -10.915f ? -10.915f : x;
+        c = c > 7.5f ? 7.5f : c;
+        c = c * tdm_logistic2_f32(c * (2.302208198f + 0.1029432397f * (c * c))) * TDM_TAIL;
+        return x > 7.5f ? x : c;
     case TDM_ACT_SILU:
-        x = x < -87.0f ? -87.0f : x;
-        return x * tdm_logistic_f32(x > 87.0f ? 87.0f : x);
+        c = x < -110.2f ? -110.2f : x;
+        c = c > 43.0f ? 43.0f : c;
+        c = c * tdm_logistic_f32(c) * TDM_TAIL;
+        return x > 43.0f ? x : c;
     case TDM_ACT_SIGMOID:
-        /* held at its values for -87 and 87, 1.6e-38 and 1, beyond */
-        x = x < -87.0f ? -87.0f : x;
-        return tdm_logistic_f32(x > 87.0f ? 87.0f : x);
+        c = x < -110.2f ? -110.2f : x;
+        c = tdm_logistic_f32(c > 43.0f ? 43.0f : c) * TDM_TAIL;
+        return c > 1.0f ? 1.0f : c;
     case TDM_ACT_TANH:
         return tdm_tanh_f32(x);
     default:
@@ -450,8 +454,15 @@ INLINE double tdm_order_value_f64(tdm_i64 key)
 INLINE double tdm_gelu_f64(double x)
 {
     const double magnitude = tdm_abs_f64(x);
-    const double a = magnitude > 38.0 ? 38.0 : magnitude;
+    const double a = magnitude > 40.0 ? 40.0 : magnitude; /* where erfc is 0 */
     return (x > 0.0 ? x : 0.0) - 0.5 * a * tdm_erfc_f64(a * 0.70710678118654752440);
+}
+
+/* x / (1 + exp(-u)); exp(u) as a square, so that a subnormal result is rounded once */
+INLINE double tdm_gated_f64(double x, double u)
+{
+    const double root = tdm_exp_f64(-0.5 * tdm_abs_f64(u));
+    return (u < 0.0 ? x * root * root : x) / (1.0 + root * root);
 }
 
 INLINE double tdm_activate_f64(const tdm_u32 id, double x)
@@ -462,12 +473,13 @@ INLINE double tdm_activate_f64(const tdm_u32 id, double x)
     case TDM_ACT_GELU:
         return tdm_gelu_f64(x);
     case TDM_ACT_GELU_TANH:
-        return x / (1.0 + tdm_exp_f64(x * (-1.5957691216057307118 -
-                                           7.1354816272600254e-2 * (x * x))));
+        x = x < -30.0 ? -30.0 : x;
+        return tdm_gated_f64(x, x * (1.5957691216057307118 + 7.1354816272600254e-2 * (x * x)));
     case TDM_ACT_SILU:
-        return x / (1.0 + tdm_exp_f64(-x));
+        x = x < -800.0 ? -800.0 : x;
+        return tdm_gated_f64(x, x);
     case TDM_ACT_SIGMOID:
-        return 1.0 / (1.0 + tdm_exp_f64(-x));
+        return tdm_gated_f64(1.0, x);
     case TDM_ACT_TANH:
         return tdm_tanh_f64(x);
     default:

@@ -18,13 +18,13 @@ KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
         FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
         {
             ACC a = 0;
-            SUM(a, j, begin, end, EXP(LOAD(xr, j) - largest), NOTHING_AHEAD);
+            SUM(a, j, begin, end, EXP_NEGATIVE(LOAD(xr, j) - largest), NOTHING_AHEAD);
             sum += a;
         }
         const ACC scale = (ACC)1 / GROUP_SUM(scratch, sum);
         FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
         {
-            WRITE(yr, j, EXP(LOAD(xr, j) - largest) * scale);
+            WRITE(yr, j, EXP_NEGATIVE(LOAD(xr, j) - largest) * scale);
         }
     }
 }

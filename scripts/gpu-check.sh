@@ -64,7 +64,7 @@ rm -f "$out"/{summary,log,versions,bench}.txt "$out"/tests-*.xml "$out"/bench*.j
 # Seconds: all of it, and each part at most, so that one that hangs leaves time for the others.
 deadline=470
 build_limit=180 tests_limit=170 sanitizer_limit=150 bench_limit=120 norms_limit=60
-kernel_tests='@(norms|normalize|bias_add|elementwise|cast|generate|matmul)/*'
+kernel_tests='@(norms|normalize|extremes|bias_add|elementwise|cast|generate|matmul)/*'
 jobs=$(nproc)
 suite_jobs=$((jobs < 8 ? jobs : 8)) # each has a context on the GPU
 

@@ -188,7 +188,7 @@ KERNEL3(local, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* SQRT, ABS, EXP, SCALAR, MIN, IS_FINITE: y = √|x| exp(-|x|) + epsilon, z = x is finite. */
+/* SQRT, ABS, EXP_NEGATIVE, SCALAR, MIN, IS_FINITE: y = √|x| exp(-|x|) + epsilon, z = x is finite. */
 KERNEL3(number, tdm_rows_args, const T, x, T, y, T, z)
 {
     const ACC epsilon = SCALAR(args.epsilon);
@@ -198,7 +198,7 @@ KERNEL3(number, tdm_rows_args, const T, x, T, y, T, z)
         FOR_LANES(j, 0, (tdm_i32)args.cols)
         {
             const ACC v = ABS(LOAD(xr, j));
-            STORE(y, row * args.y_stride + j, SQRT(v) * EXP(-v) + MIN(epsilon, (ACC)1));
+            STORE(y, row * args.y_stride + j, SQRT(v) * EXP_NEGATIVE(-v) + MIN(epsilon, (ACC)1));
             STORE(z, row * args.y_stride + j, IS_FINITE(v) ? (ACC)1 : (ACC)0);
         }
     }

@@ -130,33 +130,7 @@ Test(bias_add, special_values) {
             array_set(x, values);
             double *want = numbers(N), *bound = numbers(N);
             ref_bias_add(float_dtypes[d], 1, N, x->v, NULL, (tdm_activation)act, NULL, want, bound);
-            for (int i = 0; i < N; i++) {
-                /* exp may flush results that come near the smallest normal number. */
-                bound[i] += float_dtypes[d] == TDM_F64 ? 0x1p-1010 : 0x1p-115;
-            }
             OK(tdm_bias_add(queue, &x->t, NULL, (tdm_activation)act, NULL, &y->t));
-            ARRAY_CHECK(y, want, bound);
-            array_free_all();
-        }
-    }
-}
-
-/* -Inf: where f32 does the arithmetic, activations that tend to 0 are 0 to its precision, not NaN.
- */
-Test(bias_add, minus_infinity) {
-    static const tdm_activation ids[] = {TDM_ACTIVATION_GELU, TDM_ACTIVATION_GELU_TANH,
-                                         TDM_ACTIVATION_SILU, TDM_ACTIVATION_SIGMOID};
-    for (int d = 0; d < 4; d++) {
-        if (float_dtypes[d] == TDM_F64) continue;
-        for (int i = 0; i < 4; i++) {
-            check_case("%s %s", tdm_dtype_name(float_dtypes[d]), tdm_activation_name(ids[i]));
-            array *x = array_1d(float_dtypes[d], 40), *y = array_1d(float_dtypes[d], 40);
-            array_constant(x, -(double)INFINITY);
-            double *want = numbers(40), *bound = numbers(40);
-            for (int j = 0; j < 40; j++) {
-                bound[j] = 0x1p-115;
-            }
-            OK(tdm_bias_add(queue, &x->t, NULL, ids[i], NULL, &y->t));
             ARRAY_CHECK(y, want, bound);
             array_free_all();
         }

@@ -13,9 +13,10 @@ static double sum_factor(int64_t n) { return 8.0 + sqrt((double)n); }
 /* One rounding to the dtype, on top of the error of the arithmetic. */
 static double stored(tdm_dtype dtype, double y, double error) {
     if (!isfinite(y)) return 0.0;
+    /* and of results below the normal numbers, where half a unit of f64 is no double */
     return error +
            (compute_eps(dtype) == dtype_eps(dtype) ? 0.0 : half_ulp(dtype, fabs(y) + error)) +
-           half_ulp(dtype, 0.0) * 2.0;
+           (dtype == TDM_F64 ? 0x1p-1073 : half_ulp(dtype, 0.0) * 2.0);
 }
 
 double ref_activation(tdm_activation activation, double x) {
@@ -25,14 +26,15 @@ double ref_activation(tdm_activation activation, double x) {
         return isnan(x) ? x : (x > 0.0 ? x : 0.0);
     case TDM_ACTIVATION_GELU:
         /* x·Φ(x), with erfc so that the left tail keeps its digits. */
-        if (isinf(x)) return x > 0.0 ? x : (double)NAN;
+        if (isinf(x)) return x > 0.0 ? x : 0.0;
         return (double)(0.5L * u * erfcl(-u / sqrtl(2.0L)));
     case TDM_ACTIVATION_GELU_TANH:
-        if (isinf(x)) return x > 0.0 ? x : (double)NAN;
-        return (double)(0.5L * u *
-                        (1.0L + tanhl(sqrtl(2.0L / acosl(-1.0L)) * (u + 0.044715L * u * u * u))));
+        if (isinf(x)) return x > 0.0 ? x : 0.0;
+        /* 1 + tanh w as 2 / (1 + exp(-2w)), for the left tail. */
+        return (double)(u / (1.0L + expl(-2.0L * sqrtl(2.0L / acosl(-1.0L)) *
+                                         (u + 0.044715L * u * u * u))));
     case TDM_ACTIVATION_SILU:
-        if (isinf(x)) return x > 0.0 ? x : (double)NAN;
+        if (isinf(x)) return x > 0.0 ? x : 0.0;
         return (double)(u / (1.0L + expl(-u)));
     case TDM_ACTIVATION_SIGMOID:
         return (double)(1.0L / (1.0L + expl(-u)));
@@ -232,9 +234,7 @@ void ref_softmax(tdm_dtype dtype, int64_t rows, int64_t cols, const double *x, d
             int64_t i = r * cols + c;
             y[i] = (double)(expl((long double)row[c] - (long double)most) / sum);
             double error = eps * (sum_factor(cols) + fmin(fabs(row[c] - most), 800.0)) * y[i];
-            /* exp may flush results that come near the smallest normal number. */
-            double flush = dtype == TDM_F64 ? 0x1p-1020 : 0x1p-124;
-            bound[i] = stored(dtype, y[i], isfinite(error) ? error + flush : flush);
+            bound[i] = stored(dtype, y[i], isfinite(error) ? error : 0.0);
         }
     }
 }
