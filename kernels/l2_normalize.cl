@@ -12,46 +12,27 @@ KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
     {
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
-        ACC sum = 0;
-        FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
-        {
-            ACC a = 0;
-            SUM(a, j, begin, end, SQUARE(LOAD(xr, j)), AHEAD(xr));
-            sum += a;
+        ACC factor = (ACC)1, sum = 0;
+        for (tdm_i32 last = 0;; last = 1) {
+            sum = 0;
+            FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
+            {
+                ACC a = 0;
+                SUM(a, j, begin, end, SQUARE(LOAD(xr, j) * factor), AHEAD(xr));
+                sum += a;
+            }
+            sum = GROUP_SUM(scratch, sum);
+            if (last || SAFE_SQUARES(sum)) break;
+            /* the squares overflow or vanish: those of the row times a power of two do not */
+            KEY key = MAGNITUDE_KEY(epsilon);
+            LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), NOTHING_AHEAD);
+            factor = RESCALE(GROUP_MAX(key_scratch, key));
         }
-        sum = GROUP_SUM(scratch, sum);
-        if (SAFE_SQUARES(sum)) {
-            const ACC norm = SQRT(sum);
-            const ACC scale = (ACC)1 / (norm < epsilon ? epsilon : norm);
-            FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
-            {
-                WRITE(yr, j, LOAD(xr, j) * scale);
-            }
-        } else {
-            /* of x / largest; 0, Inf and NaN are their own norms */
-            KEY key = 0;
-            LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), AHEAD(xr));
-            const ACC largest = MAGNITUDE_OF(GROUP_MAX(key_scratch, key));
-            ACC norm = largest;
-            ACC divisor = (ACC)1;
-            if (largest > 0 && IS_FINITE(largest)) {
-                sum = 0;
-                FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
-                {
-                    ACC a = 0;
-                    SUM(a, j, begin, end, SQUARE(LOAD(xr, j) / largest), NOTHING_AHEAD);
-                    sum += a;
-                }
-                norm = SQRT(GROUP_SUM(scratch, sum));
-                divisor = largest;
-            }
-            /* |x| is divisor norm, and may itself be too large for ACC */
-            const ACC least = epsilon / divisor;
-            const ACC limit = norm < least ? least : norm;
-            FOR_LANES(j, 0, cols)
-            {
-                STORE(yr, j, LOAD(xr, j) / divisor / limit);
-            }
+        const ACC norm = SQRT(sum), least = epsilon * factor;
+        const ACC scale = (ACC)1 / (norm < least ? least : norm);
+        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
+        {
+            WRITE(yr, j, LOAD(xr, j) * factor * scale);
         }
     }
 }

@@ -88,6 +88,11 @@
 #define tdm_least_squares_f32 1e-20f
 #define tdm_least_squares_f64 1e-290
 
+/* The power of two that brings a magnitude, given by its key, near 2^40, as far as there is one. */
+#define RESCALE(key) TDM_BY_ACC(tdm_rescale_)(key)
+#define tdm_rescale_f32(key) tdm_as_f32(MIN(294 - ((key) >> 23), 254) << 23)
+#define tdm_rescale_f64(key) tdm_as_f64(MIN(2086 - ((key) >> 52), (tdm_i64)2046) << 52)
+
 INLINE tdm_i32 tdm_magnitude_key_f32(float v)
 {
     return tdm_as_i32(v) & 0x7fffffff;

@@ -1,5 +1,6 @@
 /* RMSNorm of s = x + residual, s rounded to T. OP: TDM_OP_WEIGHT, TDM_OP_RMS_RESIDUAL, TDM_OP_RMS_SUM.
- * s is computed twice, not kept, and sum is written with y, so that y and sum may be x or residual. */
+ * s is computed twice, not kept, and sum is written with y, so that y and sum may be x or residual.
+ * Where the squares overflow or vanish, s is multiplied by a power of two. */
 OPS(rms_norm, TDM_OP_RMS_COUNT, 1)
 
 #define LOAD_S(j)                                                                                  \
@@ -8,6 +9,7 @@ OPS(rms_norm, TDM_OP_RMS_COUNT, 1)
 KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, weight, T, sum, T, y)
 {
     LOCAL_ARRAY(ACC, scratch, LANES);
+    LOCAL_ARRAY(KEY, key_scratch, LANES);
     const tdm_i32 cols = (tdm_i32)args.cols;
     const ACC inverse = (ACC)1 / (ACC)cols;
     const ACC epsilon = SCALAR(args.epsilon);
@@ -20,27 +22,37 @@ KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
                 ? residual + (args.residual_offset + row * args.residual_stride)
                 : xr;
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
-        ACC squares = 0;
-        FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
-        {
-            ACC a = 0;
-            SUM(a, j, begin, end, SQUARE(LOAD_S(j)), AHEAD(xr));
-            squares += a;
+        ACC factor = (ACC)1, least = epsilon, squares = 0;
+        for (tdm_i32 last = 0;; last = 1) {
+            squares = 0;
+            FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
+            {
+                ACC a = 0;
+                SUM(a, j, begin, end, SQUARE(LOAD_S(j) * factor), AHEAD(xr));
+                squares += a;
+            }
+            squares = GROUP_SUM(scratch, squares) * inverse + least;
+            if (last || SAFE_SQUARES(squares)) break;
+            const ACC root = SQRT(epsilon);
+            KEY key = MAGNITUDE_KEY(root);
+            LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD_S(j)), NOTHING_AHEAD);
+            factor = RESCALE(GROUP_MAX(key_scratch, key));
+            least = SQUARE(root * factor);
         }
-        const ACC scale = (ACC)1 / SQRT(GROUP_SUM(scratch, squares) * inverse + epsilon);
+        const ACC scale = (ACC)1 / SQRT(squares);
         if ((OP & TDM_OP_RMS_SUM) != 0) {
             GLOBAL T *const sr = sum + (args.sum_offset + row * args.sum_stride);
             FOR_LANES_WRITE2(yr, sr, j, cols, ROW_AHEAD(xr, args.x_stride))
             {
                 const ACC s = LOAD_S(j);
-                const ACC v = s * scale;
+                const ACC v = s * factor * scale;
                 WRITE2(sr, j, s);
                 WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * LOAD(wr, j) : v);
             }
         } else {
             FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
             {
-                const ACC v = LOAD_S(j) * scale;
+                const ACC v = LOAD_S(j) * factor * scale;
                 WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * LOAD(wr, j) : v);
             }
         }

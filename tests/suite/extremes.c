@@ -26,9 +26,236 @@ static double least_result(tdm_dtype dtype) {
     return got == 0.0 ? 0x1p-126 : 0.0;
 }
 
-/* Softmax far below the largest element: subnormal results. */
-Test(extremes, softmax_far_below) {
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* One row of LayerNorm without epsilon: each element within the 16 ulps of bench/README.md, whose
+ * scale is (|x| + the mean of |x|) / deviation, and, if `relative`, half of them within 16 ulps of
+ * themselves. */
+static void check_digits(tdm_dtype dtype, int64_t cols, const double *x, const double *got,
+                         bool relative) {
+    const double eps = dtype_eps(dtype);
+    double *errors = malloc((size_t)cols * sizeof *errors);
+    if (!errors) abort();
+    /* the mean in two parts: of 1e6 ± 1e-3 not even long double has all digits */
+    long double about = 0, rest = 0, magnitude = 0, variance = 0;
+    for (int64_t j = 0; j < cols; j++) {
+        about += (long double)x[j] / cols;
+        magnitude += fabsl((long double)x[j]) / cols;
+    }
+    for (int64_t j = 0; j < cols; j++)
+        rest += ((long double)x[j] - about) / cols;
+    for (int64_t j = 0; j < cols; j++) {
+        const long double d = ((long double)x[j] - about) - rest;
+        variance += d * d / cols;
+    }
+    const long double deviation = sqrtl(variance);
+    for (int64_t j = 0; j < cols; j++) {
+        const long double y = (((long double)x[j] - about) - rest) / deviation;
+        const double error = (double)fabsl((long double)got[j] - y);
+        const double scale = (double)((fabsl((long double)x[j]) + magnitude) / deviation);
+        errors[j] = error / (double)fabsl(y);
+        if (!(error <= 16.0 * eps * scale)) {
+            CHECK(false, "element %lld is %.17g, not %.17Lg: %g ulps of %g", (long long)j, got[j],
+                  y, error / eps / scale, scale);
+            break;
+        }
+    }
+    qsort(errors, (size_t)cols, sizeof *errors, ascending);
+    CHECK(!relative || errors[cols / 2] <= 16.0 * eps, "the median relative error is %g ulps",
+          errors[cols / 2] / eps);
+    free(errors);
+}
+
+enum { OUTLIER_KINDS = 9 };
+
+/* Where row `kind` of the outliers' test has them. */
+static void place_outliers(int kind, tdm_dtype dtype, int64_t cols, double *x) {
+    const double huge = dtype == TDM_F64 ? 1e200 : 1e30;
+    const double spread = dtype == TDM_F64 ? 1e-3 : 10.0;
+    for (int64_t j = 0; j < cols; j++)
+        x[j] = kind == 6   ? 0.1
+               : kind == 8 ? 1e6 + random_uniform(-spread, spread)
+                           : random_uniform(-1.0, 1.0);
+    switch (kind) {
+    case 0: /* first, last, anywhere */
+        x[0] = 1e4;
+        break;
+    case 1:
+        x[cols - 1] = -1e4;
+        break;
+    case 2:
+        x[random_integer(0, cols - 1)] = 1e4;
+        break;
+    case 3: /* one in a hundred */
+        for (int64_t j = 0; j < cols; j += 100)
+            x[j] = random_uniform(-1e4, 1e4);
+        break;
+    case 4: /* wherever one might look for a typical element */
+        x[0] = x[cols / 2] = x[cols - 1] = x[cols / 3] = x[cols - 1 - cols / 3] = 1e4;
+        break;
+    case 5: /* of several sizes */
+        x[0] = 1e4;
+        x[cols / 2] = 4e5;
+        x[cols - 1] = -1e3;
+        break;
+    case 6: /* the others are equal, so that all differences round alike */
+        x[0] = 1e4;
+        x[7] = 4e5;
+        break;
+    case 7: /* its square overflows */
+        x[0] = huge;
+        break;
+    default:
+        break;
+    }
+}
+
+/* LayerNorm keeps its digits wherever outliers are, how many and how large, and with a large mean.
+ */
+Test(extremes, layer_norm_outliers) {
+    static const int64_t lengths[] = {100, 4096, 30001};
+    for (int d = 0; d < 2; d++) {
+        for (int l = 0; l < (small ? 2 : 3); l++) {
+            const tdm_dtype dtype = float_dtypes[d];
+            const int64_t cols = lengths[l];
+            array *x = array_2d(dtype, OUTLIER_KINDS, cols, cols);
+            array *y = array_2d(dtype, OUTLIER_KINDS, cols, cols);
+            double *v = numbers(x->count), *got = numbers(x->count);
+            for (int kind = 0; kind < OUTLIER_KINDS; kind++)
+                place_outliers(kind, dtype, cols, v + kind * cols);
+            array_set(x, v);
+            OK(tdm_layer_norm(queue, &x->t, NULL, NULL, 0.0, &y->t));
+            unsigned char *bytes = malloc(y->bytes);
+            if (!bytes) abort();
+            array_download(y, bytes);
+            array_decode(y, bytes, got);
+            free(bytes);
+            for (int kind = 0; kind < OUTLIER_KINDS; kind++) {
+                check_case("%s layer_norm, outliers of kind %d, %lld columns",
+                           tdm_dtype_name(dtype), kind, (long long)cols);
+                /* large elements of both signs cancel in the mean, as far as any sum of f32 does */
+                check_digits(dtype, cols, x->v + kind * cols, got + kind * cols, kind != 3);
+            }
+            array_free_all();
+        }
+    }
+}
+
+/* Values whose squares overflow or underflow, with and without an epsilon that matters. */
+static const struct {
+    tdm_dtype dtype;
+    double size, epsilon;
+} sizes[] = {{TDM_F32, 1e19, 0},       {TDM_F32, 1.5e38, 0},   {TDM_F32, 1e-25, 0},
+             {TDM_F32, 3e-23, 0},      {TDM_F32, 0x1p-140, 0}, {TDM_F32, 1e-19, 0x1p-126},
+             {TDM_F32, 1e-30, 1e-30},  {TDM_F32, 1e18, 1e38},  {TDM_BF16, 1e19, 0},
+             {TDM_BF16, 3e-23, 0},     {TDM_F64, 1e160, 0},    {TDM_F64, 8e307, 0},
+             {TDM_F64, 1e-170, 0},     {TDM_F64, 1e-160, 0},   {TDM_F64, 0x1p-1060, 0},
+             {TDM_F64, 1e-152, 1e-305}};
+
+typedef tdm_status normalize(const array *x, double epsilon, const array *y);
+typedef void reference(tdm_dtype dtype, int64_t cols, const double *x, double epsilon, double *y,
+                       double *bound);
+
+static tdm_status do_layer_norm(const array *x, double epsilon, const array *y) {
+    return tdm_layer_norm(queue, &x->t, NULL, NULL, epsilon, &y->t);
+}
+static void want_layer_norm(tdm_dtype dtype, int64_t cols, const double *x, double epsilon,
+                            double *y, double *bound) {
+    ref_layer_norm(dtype, 2, cols, x, NULL, NULL, epsilon, y, bound);
+}
+static tdm_status do_rms_norm(const array *x, double epsilon, const array *y) {
+    return tdm_rms_norm(queue, &x->t, NULL, NULL, epsilon, NULL, &y->t);
+}
+static tdm_status do_rms_norm_residual(const array *x, double epsilon, const array *y) {
+    array *zero = array_2d(x->t.dtype, 2, x->t.shape[1], x->t.shape[1]);
+    array *sum = array_2d(x->t.dtype, 2, x->t.shape[1], x->t.shape[1]);
+    array_constant(zero, 0.0);
+    const tdm_status status = tdm_rms_norm(queue, &x->t, &zero->t, NULL, epsilon, &sum->t, &y->t);
+    ARRAY_CHECK(sum, x->v, NULL);
+    return status;
+}
+static void want_rms_norm(tdm_dtype dtype, int64_t cols, const double *x, double epsilon, double *y,
+                          double *bound) {
+    ref_rms_norm(dtype, 2, cols, x, NULL, NULL, epsilon, numbers(2 * cols), y, bound);
+}
+static tdm_status do_l2_normalize(const array *x, double epsilon, const array *y) {
+    return tdm_l2_normalize(queue, &x->t, epsilon, &y->t);
+}
+static void want_l2_normalize(tdm_dtype dtype, int64_t cols, const double *x, double epsilon,
+                              double *y, double *bound) {
+    ref_l2_normalize(dtype, 2, cols, x, epsilon, y, bound);
+}
+
+static const struct {
+    const char *name;
+    normalize *call;
+    reference *want;
+} operations[] = {{"layer_norm", do_layer_norm, want_layer_norm},
+                  {"rms_norm", do_rms_norm, want_rms_norm},
+                  {"rms_norm with a residual", do_rms_norm_residual, want_rms_norm},
+                  {"l2_normalize", do_l2_normalize, want_l2_normalize}};
+
+/* One row of [v, -v, v, 2v, …], and one in which a single element is so large or small. */
+Test(extremes, squares_out_of_range) {
+    static const int64_t lengths[] = {4, 100, 3000};
     const double least = least_result(TDM_F32);
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        const tdm_dtype dtype = sizes[s].dtype;
+        if (dtype != TDM_F64 && sizes[s].size < least) continue;
+        for (size_t o = 0; o < sizeof operations / sizeof operations[0]; o++) {
+            for (int l = 0; l < 3; l++) {
+                const int64_t cols = lengths[l];
+                check_case("%s %s of size %g, epsilon %g, %lld columns", tdm_dtype_name(dtype),
+                           operations[o].name, sizes[s].size, sizes[s].epsilon, (long long)cols);
+                array *x = array_2d(dtype, 2, cols, cols), *y = array_2d(dtype, 2, cols, cols);
+                double *v = numbers(2 * cols), *want = numbers(2 * cols),
+                       *bound = numbers(2 * cols);
+                for (int64_t j = 0; j < cols; j++) {
+                    v[j] = sizes[s].size * (j % 4 == 1 ? -1.0 : j % 4 == 3 ? 2.0 : 1.0);
+                    v[cols + j] = j == cols / 2 ? sizes[s].size : 0.0;
+                }
+                array_set(x, v);
+                const double epsilon =
+                    dtype == TDM_F64 ? sizes[s].epsilon : (float)sizes[s].epsilon;
+                operations[o].want(dtype, cols, x->v, epsilon, want, bound);
+                bool right = OK(operations[o].call(x, epsilon, y)) && ARRAY_CHECK(y, want, bound);
+                array_free_all();
+                if (!right) break;
+            }
+        }
+    }
+}
+
+/* l2_normalize below a large epsilon, and softmax far below the largest: subnormal results. */
+Test(extremes, subnormal_results) {
+    static const double xs[][2] = {
+        {1e-20, 1e20}, {1e-25, 1e10}, {1e-3, 3e38}, {7e8, 1e38}, {1e-25, 2e12}};
+    const double least = least_result(TDM_F32);
+    for (size_t i = 0; i < sizeof xs / sizeof xs[0]; i++) {
+        check_case("f32 l2_normalize of %g with epsilon %g", xs[i][0], xs[i][1]);
+        array *x = array_2d(TDM_F32, 1, 3, 3), *y = array_2d(TDM_F32, 1, 3, 3);
+        double want[3], bound[3], v[3] = {xs[i][0], -xs[i][0] / 3, xs[i][0] / 1e3};
+        array_set(x, v);
+        ref_l2_normalize(TDM_F32, 1, 3, x->v, (float)xs[i][1], want, bound);
+        for (int j = 0; j < 3; j++)
+            bound[j] += least;
+        OK(tdm_l2_normalize(queue, &x->t, xs[i][1], &y->t));
+        ARRAY_CHECK(y, want, bound);
+        array_free_all();
+    }
+    check_case("f32 l2_normalize of elements far apart");
+    array *x = array_2d(TDM_F32, 1, 3, 3), *y = array_2d(TDM_F32, 1, 3, 3);
+    double want[3], bound[3];
+    array_set(x, (const double[]){1e30, 1e-10, -3e-14});
+    ref_l2_normalize(TDM_F32, 1, 3, x->v, 0.0, want, bound);
+    for (int j = 0; j < 3; j++)
+        bound[j] += least;
+    OK(tdm_l2_normalize(queue, &x->t, 0.0, &y->t));
+    ARRAY_CHECK(y, want, bound);
+    array_free_all();
     for (int d = 0; d < 4; d++) {
         const tdm_dtype dtype = float_dtypes[d];
         enum { COLS = 300 };

@@ -206,11 +206,15 @@ void ref_batch_norm(tdm_dtype dtype, int64_t n, int64_t c, int64_t s, const doub
 void ref_l2_normalize(tdm_dtype dtype, int64_t rows, int64_t cols, const double *x, double epsilon,
                       double *y, double *bound) {
     for (int64_t r = 0; r < rows; r++) {
-        double unused = 0.0;
-        double norm = ref_norm(TDM_F64, TDM_F64, TDM_NORM_L2, cols, x + r * cols, &unused);
-        double divisor = norm > epsilon || isnan(norm) ? norm : epsilon;
+        long double squares = 0.0L;
         for (int64_t i = r * cols; i < (r + 1) * cols; i++) {
-            y[i] = x[i] / divisor;
+            squares += (long double)x[i] * (long double)x[i];
+        }
+        long double norm = sqrtl(squares);
+        long double divisor =
+            norm > (long double)epsilon || isnan(norm) ? norm : (long double)epsilon;
+        for (int64_t i = r * cols; i < (r + 1) * cols; i++) {
+            y[i] = (double)((long double)x[i] / divisor);
             bound[i] = stored(dtype, y[i], sum_factor(cols) * compute_eps(dtype) * fabs(y[i]));
         }
     }

@@ -112,9 +112,15 @@ TDM_API TDM_MUST_USE tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, c
 TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind,
                                              const tdm_tensor *x, const tdm_tensor *out);
 
+/* The epsilon of the functions below is at least 0, and is rounded to f32 where the arithmetic is.
+ * Squares that would overflow or underflow are taken of a row that is scaled by a power of two, so
+ * that y is right wherever it fits the dtype. Results below the smallest normal number are
+ * subnormal on devices that have these. With an epsilon of 0, 0 / 0 is NaN: a row of zeros, and in
+ * LayerNorm a row of equal elements. */
+
 /* y = (x - mean) / √(variance + epsilon) · weight + bias for each row, variance biased, computed
- * around the mean (Ba et al. 2016). weight, bias [cols], each may be NULL. epsilon ≥ 0. In place:
- * y may be x. */
+ * around the mean (Ba et al. 2016), whatever the mean is and wherever outliers are. weight, bias
+ * [cols], each may be NULL. In place: y may be x. */
 TDM_API TDM_MUST_USE tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x,
                                                const tdm_tensor *weight, const tdm_tensor *bias,
                                                double epsilon, const tdm_tensor *y);
@@ -136,7 +142,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tenso
                                                const tdm_tensor *weight, const tdm_tensor *bias,
                                                double epsilon, const tdm_tensor *y);
 
-/* y = x / max(‖x‖₂, epsilon) for each row; epsilon ≥ 0. In place: y may be x. */
+/* y = x / max(‖x‖₂, epsilon) for each row. In place: y may be x. */
 TDM_API TDM_MUST_USE tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x,
                                                  double epsilon, const tdm_tensor *y);
 
