@@ -16,17 +16,13 @@ const char *tdmi_shape_text(const tdm_tensor *tensor, char text[128]) {
 }
 
 /* The first and one past the last element that the tensor touches. False when the numbers overflow.
- * An empty tensor touches nothing: begin == end. */
+ * An empty tensor touches nothing, however large its other extents: begin == end. */
 static bool extent(const tdm_tensor *tensor, int64_t *begin, int64_t *end) {
     int64_t last = tensor->offset;
     int64_t count = 1;
-    bool empty = false;
-    for (int i = 0; i < tensor->ndim; i++) {
+    bool empty = tdm_tensor_count(tensor) == 0;
+    for (int i = 0; i < tensor->ndim && !empty; i++) {
         int64_t reach;
-        if (tensor->shape[i] == 0) {
-            empty = true;
-            continue;
-        }
         if (__builtin_mul_overflow(count, tensor->shape[i], &count) ||
             __builtin_mul_overflow(tensor->shape[i] - 1, tensor->strides[i], &reach) ||
             __builtin_add_overflow(last, reach, &last))
@@ -303,8 +299,9 @@ tdm_status tdmi_rows_of(const char *function, const char *name, const tdm_tensor
     rows->cols = tensor->shape[last];
     rows->rows = 1;
     rows->stride = rows->cols;
-    for (int i = 0; i < last; i++)
-        rows->rows *= tensor->shape[i];
+    for (int i = 0; i < last; i++) /* more than can be counted are rows of nothing, or not there */
+        if (__builtin_mul_overflow(rows->rows, tensor->shape[i], &rows->rows))
+            rows->rows = INT64_MAX;
     if (rows->rows == 0 || rows->cols == 0) return TDM_OK;
     if (rows->cols > 1 && tensor->strides[last] != 1)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED,

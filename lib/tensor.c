@@ -122,8 +122,10 @@ tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start, in
                          (long long)extent);
     tdm_tensor made = *tensor;
     made.shape[dim] = count;
-    if (count > 0) made.offset += start * tensor->strides[dim];
-    made.strides[dim] = count > 1 ? tensor->strides[dim] * step : tensor->strides[dim];
+    /* of an empty tensor neither need fit a number */
+    bool empty = tdm_tensor_count(&made) == 0;
+    if (!empty) made.offset += start * tensor->strides[dim];
+    made.strides[dim] = !empty && count > 1 ? tensor->strides[dim] * step : tensor->strides[dim];
     *view = made;
     return TDM_OK;
 }
@@ -219,6 +221,8 @@ bool tdm_tensor_is_contiguous(const tdm_tensor *tensor) {
 int64_t tdm_tensor_count(const tdm_tensor *tensor) {
     int64_t count = 1;
     for (int i = 0; i < tensor->ndim; i++)
-        count *= tensor->shape[i];
+        if (tensor->shape[i] == 0) return 0;
+    for (int i = 0; i < tensor->ndim; i++) /* a product that overflows is refused by the checks */
+        if (__builtin_mul_overflow(count, tensor->shape[i], &count)) return INT64_MAX;
     return count;
 }

@@ -39,10 +39,10 @@ tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: epsilon is %g, it must be at least 0 and finite", function, epsilon);
     TDMI_TRY(check_shapes(function, x, y, args + 1, 4));
+    if (tdm_tensor_count(x) == 0) return TDM_OK;
     int64_t channels = x->shape[1], spatial = 1;
     for (int i = 2; i < x->ndim; i++)
         spatial *= x->shape[i];
-    if (tdm_tensor_count(x) == 0) return TDM_OK;
     bool by_column = spatial == 1;
     int64_t rows = by_column ? x->shape[0] : x->shape[0] * channels;
     int64_t cols = by_column ? channels : spatial;

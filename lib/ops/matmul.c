@@ -24,6 +24,15 @@ static tdm_status matrix_of(const char *name, const tdm_tensor *t, matrices *m) 
     int last = t->ndim - 1;
     m->rows = t->shape[last - 1];
     m->cols = t->shape[last];
+    if (tdm_tensor_count(t) == 0) { /* any strides, and extents whose product may overflow */
+        m->ld = m->cols > 0 ? m->cols : 1;
+        m->batch = 1;
+        m->stride = 0;
+        m->transposed = false;
+        for (int i = 0; i < last - 1; i++)
+            if (t->shape[i] == 0) m->batch = 0;
+        return TDM_OK;
+    }
     int64_t row_stride = t->strides[last - 1], col_stride = t->strides[last];
     /* The stride of a dimension of one element does not matter. */
     bool plain = (col_stride == 1 || m->cols <= 1) && (row_stride >= m->cols || m->rows <= 1);

@@ -97,10 +97,10 @@ static tdm_status read_rows(tdm_queue *queue, const excerpt *e, int dim, int64_t
 static tdm_status read_excerpt(tdm_queue *queue, excerpt *e) {
     const tdm_tensor *x = e->x;
     e->summary = tdm_tensor_count(x) > SUMMARY_ABOVE;
-    e->count = 1;
+    e->count = e->summary ? 1 : tdm_tensor_count(x);
     for (int i = 0; i < x->ndim; i++) {
         e->shape[i] = e->summary && x->shape[i] > 2 * EDGE ? 2 * EDGE : x->shape[i];
-        e->count *= e->shape[i];
+        if (e->summary) e->count *= e->shape[i];
     }
     size_t bytes = (size_t)e->count * tdm_dtype_size(x->dtype);
     e->bytes = malloc(bytes + 1);

@@ -69,6 +69,69 @@ Test(tensors, views) {
     tdm_buffer_release(buffer);
 }
 
+/* A tensor with a dimension of 0 is empty however large its other dimensions: accepted, and nothing
+ * is done. */
+Test(tensors, empty_but_huge) {
+    const int64_t huge = (int64_t)1 << 62;
+    static const struct {
+        int ndim;
+        int64_t shape[4];
+    } shapes[] = {{2, {INT64_C(1) << 62, 0}},
+                  {2, {0, INT64_C(1) << 62}},
+                  {4, {INT64_C(1) << 62, INT64_C(1) << 62, 0, 3}},
+                  {4, {5, INT64_C(1) << 62, 0, INT64_C(1) << 62}},
+                  {3, {0, INT64_MAX, INT64_MAX}}};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        const int ndim = shapes[i].ndim;
+        const int64_t *shape = shapes[i].shape;
+        check_case("empty shape %zu", i);
+        tdm_tensor x, y, view;
+        if (!OK(tdm_zeros(queue, TDM_F32, ndim, shape, &x))) continue;
+        OK(tdm_empty(device, TDM_F32, ndim, shape, &y));
+        CHECK(tdm_tensor_count(&x) == 0 && tdm_tensor_is_contiguous(&x), "it is not empty");
+        OK(tdm_add(queue, &x, &x, &y));
+        OK(tdm_cast(queue, &x, &y));
+        OK(tdm_fill_range(queue, 0, 1, &y));
+        OK(tdm_bias_add(queue, &x, NULL, TDM_ACTIVATION_GELU, NULL, &y));
+        OK(tdm_layer_norm(queue, &x, NULL, NULL, 1e-5, &y));
+        OK(tdm_rms_norm(queue, &x, NULL, NULL, 1e-5, NULL, &y));
+        OK(tdm_l2_normalize(queue, &x, 1e-5, &y));
+        OK(tdm_softmax(queue, &x, &y));
+        tdm_tensor one = {0};
+        OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(1), &one));
+        OK(tdm_norm(queue, TDM_NORM_L2, &x, &one));
+        float norm = 1;
+        OK(tdm_to_host(queue, &one, &norm));
+        CHECK(norm == 0.0f, "the norm of nothing is %g", (double)norm);
+        OK(tdm_to_host(queue, &x, NULL));
+        OK(tdm_tensor_transpose(&x, 0, ndim - 1, &view));
+        OK(tdm_fill(queue, 1, &view));
+        OK(tdm_tensor_reshape(&x, 2, SHAPE(huge, 0), &view));
+        for (int d = 0; d < ndim; d++) {
+            if (shape[d] < huge) continue;
+            OK(tdm_tensor_slice(&x, d, huge / 2, 3, huge / 8, &view));
+            OK(tdm_fill(queue, 1, &view));
+        }
+        OK(tdm_tensor_view(&x, ndim, shape, SHAPE(INT64_MAX, 7, INT64_MAX, 1), 0, &view));
+        OK(tdm_fill(queue, 1, &view));
+        char text[256];
+        OK(tdm_format(queue, &x, text, sizeof text, NULL));
+        CHECK(strncmp(text, "tensor([]", 9) == 0, "as text it is %s", text);
+        tdm_tensor_release(&x);
+        tdm_tensor_release(&y);
+        tdm_tensor_release(&one);
+    }
+    check_case("matmul of nothing");
+    tdm_tensor a, b, c;
+    OK(tdm_empty(device, TDM_F32, TDM_SHAPE(huge, 4, 0, 5), &a));
+    OK(tdm_empty(device, TDM_F32, TDM_SHAPE(5, 6), &b));
+    OK(tdm_empty(device, TDM_F32, TDM_SHAPE(huge, 4, 0, 6), &c));
+    OK(tdm_matmul(queue, NULL, &a, &b, &c));
+    tdm_tensor_release(&a);
+    tdm_tensor_release(&b);
+    tdm_tensor_release(&c);
+}
+
 /* Views outside the buffer, bad dimensions, overflowing products, NULLs. */
 Test(tensors, refused) {
     tdm_buffer *buffer = NULL;
