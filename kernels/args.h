@@ -129,7 +129,7 @@ typedef struct tdm_normalize_args {
     tdm_i32 reserved;
 } tdm_normalize_args;
 
-/* x [N, C, S] contiguous. S > 1: rows = N * C of cols = S, cut into chunks, channel = row %
+/* x [N, C, S] contiguous, rows cut into chunks. S > 1: rows = N * C of cols = S, channel = row %
  * channels. S == 1 (batch_norm_cols): rows = N of cols = C, channel = column. */
 typedef struct tdm_batch_norm_args {
     tdm_i64 rows, channels;

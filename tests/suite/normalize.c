@@ -197,10 +197,10 @@ Test(normalize, rms_norm) {
 
 /* Batch normalisation at inference of [N, C] and [N, C, H, W], and of sizes with tails. */
 Test(normalize, batch_norm) {
-    static const int64_t sizes[][4] = {{1, 1, 1, 1},     {5, 7, 1, 1},    {64, 33, 1, 1},
-                                       {2, 3, 4, 5},     {3, 17, 1, 9},   {1, 2, 63, 65},
-                                       {4, 5, 16, 16},   {2, 1, 1, 1},    {2, 300, 2, 2},
-                                       {1, 3, 200, 200}, {2000, 70, 1, 1}};
+    static const int64_t sizes[][4] = {
+        {1, 1, 1, 1},     {5, 7, 1, 1},     {64, 33, 1, 1},  {2, 3, 4, 5},   {3, 17, 1, 9},
+        {1, 2, 63, 65},   {4, 5, 16, 16},   {2, 1, 1, 1},    {2, 300, 2, 2}, {1, 3, 200, 200},
+        {2000, 70, 1, 1}, {1, 70001, 1, 1}, {3, 40000, 1, 1}};
     for (int d = 0; d < 4; d++) {
         for (size_t i = 0; i < (small ? 8 : sizeof sizes / sizeof sizes[0]); i++) {
             for (int flags = 0; flags < 8; flags += 1 + (int)(i % 2)) {
