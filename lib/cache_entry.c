@@ -39,16 +39,14 @@ static size_t write_lines(const tdmi_cache_about *about, char *text) {
 
 void tdmi_cache_write_kernel(tdmi_cache_key key, const tdmi_blob *binary,
                              const tdmi_cache_about *about) {
-    char text[LONGEST + 1];
     about_end end;
     if (!binary->data || binary->size == 0) return;
-    memcpy(end.magic, MAGIC, sizeof MAGIC);
-    end.size = write_lines(about, text);
-    tdmi_blob whole = {malloc(binary->size + end.size + sizeof end), 0};
-    unsigned char *bytes = whole.data;
+    tdmi_blob whole = {malloc(binary->size + LONGEST + 1 + sizeof end), 0};
+    char *bytes = whole.data;
     if (!bytes) return;
     memcpy(bytes, binary->data, binary->size);
-    memcpy(bytes + binary->size, text, end.size);
+    memcpy(end.magic, MAGIC, sizeof MAGIC);
+    end.size = write_lines(about, bytes + binary->size);
     memcpy(bytes + binary->size + end.size, &end, sizeof end);
     whole.size = binary->size + (size_t)end.size + sizeof end;
     tdmi_disk_cache_write(key, &whole);
