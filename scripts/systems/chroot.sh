@@ -88,5 +88,5 @@ release_of() { # NAME: Debian's version in words
 }
 
 version_of() { # NAME PACKAGE: of an installed package, without Debian's own part
-    within "$1" dpkg-query -W -f '${Version}' "$2" | sed -e 's/^[0-9]*://' -e 's/[-+~][^-]*$//'
+    within "$1" dpkg-query -W -f '${Version}' "$2" | sed -e 's/^[0-9]*://' -e 's/[-+~].*//'
 }
