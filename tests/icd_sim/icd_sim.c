@@ -142,6 +142,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id id, cl_device_info what, 
     case CL_DEVICE_GLOBAL_MEM_SIZE:
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
     case CL_DEVICE_GLOBAL_MEM_CACHE_SIZE:
+    case CL_DEVICE_LOCAL_MEM_SIZE:
         return answer(&memory, sizeof memory, size, out, got);
     case CL_DEVICE_SINGLE_FP_CONFIG:
     case CL_DEVICE_DOUBLE_FP_CONFIG:

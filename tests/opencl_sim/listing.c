@@ -238,6 +238,7 @@ static const struct {
                NUMBER(MAX_WORK_GROUP_SIZE, group),
                NUMBER(GLOBAL_MEM_SIZE, memory),
                NUMBER(MAX_MEM_ALLOC_SIZE, memory),
+               NUMBER(LOCAL_MEM_SIZE, memory),
                NUMBER(GLOBAL_MEM_CACHE_SIZE, cache),
                NUMBER(SINGLE_FP_CONFIG, math),
                NUMBER(DOUBLE_FP_CONFIG, math),
