@@ -16,6 +16,7 @@
 #include "cache_entry.h"
 #include "env.h"
 #include "registry.h"
+#include "threads.h"
 
 enum { DIGITS = 32, UNFINISHED_AFTER = 3600 };
 static const char SUFFIX[] = ".bin";
@@ -121,6 +122,7 @@ static tdm_status list_folder(DIR *folder, tdm_cache_entry **entries, size_t *co
 }
 
 tdm_status tdm_cache_list(tdm_cache_entry **entries, size_t *count) {
+    TDMI_UNCANCELLED();
     if (!entries) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_list: entries is NULL");
     *entries = NULL;
     if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_list: count is NULL");
@@ -148,6 +150,7 @@ tdm_status tdm_cache_list(tdm_cache_entry **entries, size_t *count) {
 void tdm_cache_free(tdm_cache_entry *entries) { free(entries); }
 
 tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current) {
+    TDMI_UNCANCELLED();
     const tdmi_listed_device *devices;
     size_t count;
     if (!current)
@@ -164,6 +167,7 @@ tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current) {
 }
 
 tdm_status tdm_cache_remove(const char *file) {
+    TDMI_UNCANCELLED();
     bool finished, exists;
     if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_remove: file is NULL");
     TDMI_TRY(tdmi_enter());

@@ -220,11 +220,11 @@ static tdm_status check_dtype(const char *function, const tdmi_arg *args, int wh
     return TDM_OK;
 }
 
-static tdm_status check_f64(const char *function, const tdm_queue *queue, const tdmi_arg *arg) {
-    if (arg->tensor->dtype != TDM_F64 || queue->device->facts->info.has_f64) return TDM_OK;
-    if (arg->flags & TDMI_ARG_MOVED) return TDM_OK;
+tdm_status tdmi_check_computes(const char *function, const tdm_device *device, const char *name,
+                               tdm_dtype dtype) {
+    if (dtype != TDM_F64 || device->facts->info.has_f64) return TDM_OK;
     return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: %s is f64, but %s has no f64 arithmetic", function,
-                     arg->name, queue->device->facts->info.id);
+                     name, device->facts->info.id);
 }
 
 tdm_status tdmi_check_args(const char *function, const tdm_queue *queue, const tdmi_arg *args,
@@ -236,7 +236,8 @@ tdm_status tdmi_check_args(const char *function, const tdm_queue *queue, const t
         TDMI_TRY(tdmi_tensor_check(function, args[i].name, args[i].tensor));
         TDMI_TRY(check_dtype(function, args, i));
         TDMI_TRY(check_device(function, queue, args, count, i));
-        TDMI_TRY(check_f64(function, queue, &args[i]));
+        if (args[i].flags & TDMI_ARG_MOVED) continue;
+        TDMI_TRY(tdmi_check_computes(function, queue->device, args[i].name, args[i].tensor->dtype));
     }
     for (int i = 0; i < count; i++)
         if (args[i].tensor && (args[i].flags & TDMI_ARG_OUTPUT))

@@ -31,6 +31,10 @@ typedef struct tdmi_arg {
     unsigned in_place; /* outputs: bit i set when this may be exactly the same view as argument i */
 } tdmi_arg;
 
+/* The device computes with the dtype of what is called `name`: some have no f64 arithmetic. */
+tdm_status tdmi_check_computes(const char *function, const tdm_device *device, const char *name,
+                               tdm_dtype dtype) TDM_MUST_USE;
+
 /* All arguments of an operation: the queue, each tensor by itself, one device, one dtype, outputs
  * writable and free of overlap. */
 tdm_status tdmi_check_args(const char *function, const tdm_queue *queue, const tdmi_arg *args,

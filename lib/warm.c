@@ -1,9 +1,11 @@
 /* The usual kernels of a device, compiled before they are needed. */
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "check.h"
 #include "core.h"
 #include "kernel_list.h"
+#include "threads.h"
 
 /* The second dtype: the first one, f32 too where that has 16 bits, or f32 on one of the sides. */
 typedef enum second_dtype { SAME, OR_F32, BETWEEN_F32 } second_dtype;
@@ -130,7 +132,7 @@ static void *warm(void *context) {
     return NULL;
 }
 
-/* As many threads as cores, this one among them. They take no signals of the process. */
+/* As many threads as cores, this one among them. */
 static tdm_status warm_in_threads(warming *all) {
     enum { MOST_THREADS = 16 };
     size_t wanted = (size_t)tdmi_worker_count();
@@ -138,15 +140,11 @@ static tdm_status warm_in_threads(warming *all) {
     if (wanted > all->list->count) wanted = all->list->count;
     warmer *warmers = calloc(wanted, sizeof *warmers);
     if (!warmers) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-    sigset_t every, before;
-    sigfillset(&every);
     size_t started = 1;
-    pthread_sigmask(SIG_SETMASK, &every, &before);
     for (; started < wanted; started++) {
         warmers[started].all = all;
-        if (pthread_create(&warmers[started].thread, NULL, warm, &warmers[started]) != 0) break;
+        if (!tdmi_thread_start(&warmers[started].thread, warm, &warmers[started])) break;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     warmers[0].all = all;
     (void)warm(&warmers[0]);
     tdmi_outcome outcome = {0};
@@ -166,10 +164,9 @@ static tdm_status list_usual(const tdm_device *device, const tdm_dtype *dtypes, 
                              "tdm_device_warm: dtypes[%zu] is %d; allowed are TDM_F32, TDM_F64, "
                              "TDM_F16 and TDM_BF16",
                              i, (int)dtypes[i]);
-        if (dtypes[i] == TDM_F64 && !device->facts->info.has_f64)
-            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                             "tdm_device_warm: dtypes[%zu] is f64, which %s does not have", i,
-                             device->facts->info.id);
+        char name[32];
+        snprintf(name, sizeof name, "dtypes[%zu]", i);
+        TDMI_TRY(tdmi_check_computes("tdm_device_warm", device, name, dtypes[i]));
     }
     for (size_t i = 0; i < count; i++)
         TDMI_TRY(add_usual(list, device->facts, dtypes[i]));
@@ -178,6 +175,7 @@ static tdm_status list_usual(const tdm_device *device, const tdm_dtype *dtypes, 
 
 tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes, size_t dtype_count,
                            size_t *kernels) {
+    TDMI_UNCANCELLED();
     if (kernels) *kernels = 0;
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_warm: device is NULL");
     if (!dtypes && dtype_count > 0)

@@ -48,6 +48,7 @@ tdm_status tdm_linear_create(tdm_queue *queue, tdm_generator *generator, const c
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
                          "%s: dtype is %s, allowed are f32, f64, f16 and bf16", function,
                          tdm_dtype_name(dtype));
+    TDMI_TRY(tdmi_check_computes(function, queue->device, "dtype", dtype));
     const int64_t shape[] = {out_features, in_features};
     const double bound = 1 / sqrt((double)in_features);
     /* Both are made before one is set, from a copy of the generator. */

@@ -30,6 +30,14 @@ static tdm_status create_on(const char *function, const tdm_queue *queue, tdm_dt
     return create(function, queue->device, dtype, ndim, shape, tensor);
 }
 
+/* The same where the device is to compute the content. */
+static tdm_status create_to_compute(const char *function, const tdm_queue *queue, tdm_dtype dtype,
+                                    int ndim, const int64_t *shape, tdm_tensor *tensor) {
+    if (tensor) memset(tensor, 0, sizeof *tensor);
+    if (queue) TDMI_TRY(tdmi_check_computes(function, queue->device, "dtype", dtype));
+    return create_on(function, queue, dtype, ndim, shape, tensor);
+}
+
 /* The end of a function that made a tensor and filled it. */
 static tdm_status filled(const char *function, tdm_status status, tdm_tensor *tensor) {
     if (status == TDM_OK) return TDM_OK;
@@ -45,7 +53,7 @@ tdm_status tdm_empty(tdm_device *device, tdm_dtype dtype, int ndim, const int64_
 
 static tdm_status full(const char *function, tdm_queue *queue, double value, tdm_dtype dtype,
                        int ndim, const int64_t *shape, tdm_tensor *tensor) {
-    TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
+    TDMI_TRY(create_to_compute(function, queue, dtype, ndim, shape, tensor));
     return filled(function, tdm_fill(queue, value, tensor), tensor);
 }
 
@@ -81,7 +89,8 @@ tdm_status tdm_arange(tdm_queue *queue, double start, double end, double step, t
     if (count >= 9007199254740992.0)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: from %g to %g by %g are %g elements",
                          function, start, end, step, count);
-    TDMI_TRY(create_on(function, queue, dtype, 1, (const int64_t[]){(int64_t)count}, tensor));
+    const int64_t shape[] = {(int64_t)count};
+    TDMI_TRY(create_to_compute(function, queue, dtype, 1, shape, tensor));
     return filled(function, tdm_fill_range(queue, start, step, tensor), tensor);
 }
 
@@ -89,7 +98,7 @@ tdm_status tdm_rand(tdm_queue *queue, tdm_generator *generator, tdm_dtype dtype,
                     const int64_t *shape, tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_rand";
-    TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
+    TDMI_TRY(create_to_compute(function, queue, dtype, ndim, shape, tensor));
     return filled(function, tdm_fill_uniform(queue, generator, 0, 1, tensor), tensor);
 }
 
@@ -97,7 +106,7 @@ tdm_status tdm_randn(tdm_queue *queue, tdm_generator *generator, tdm_dtype dtype
                      const int64_t *shape, tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_randn";
-    TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
+    TDMI_TRY(create_to_compute(function, queue, dtype, ndim, shape, tensor));
     return filled(function, tdm_fill_normal(queue, generator, 0, 1, tensor), tensor);
 }
 

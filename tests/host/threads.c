@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tandem/tandem.h>
 
@@ -219,9 +220,15 @@ static int each_new_thread(thread_list *list, void (*f)(const char *thread)) {
     return count;
 }
 
+/* The C library blocks everything in a new thread until that runs for the first time. */
 static void check_worker(const char *thread) {
     unsigned long long blocked;
-    if (read_mask(thread, &blocked)) check_mask(blocked, "a worker");
+    bool there = read_mask(thread, &blocked);
+    for (int tries = 0; there && blocked & bit(SIGSEGV) && tries < 1000; tries++) {
+        usleep(10000);
+        there = read_mask(thread, &blocked);
+    }
+    if (there) check_mask(blocked, "a worker");
 }
 
 static unsigned long long own_mask(void) {

@@ -1,4 +1,4 @@
-/* cast: all 49 pairs of dtypes, edge values and layouts, bit for bit. */
+/* cast: all pairs of dtypes (49 where the device has f64), edge values and layouts, bit for bit. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -157,9 +157,9 @@ static int64_t edge_values(tdm_dtype dtype, array *x) {
 
 /* All pairs: edge values, then random bit patterns (which have every exponent). */
 Test(cast, all_pairs) {
-    for (int s = 0; s < TDM_DTYPE_COUNT; s++) {
-        for (int t = 0; t < TDM_DTYPE_COUNT; t++) {
-            tdm_dtype source = (tdm_dtype)s, target = (tdm_dtype)t;
+    for (int s = 0; s < dtype_count; s++) {
+        for (int t = 0; t < dtype_count; t++) {
+            tdm_dtype source = dtypes[s], target = dtypes[t];
             int64_t n = small ? 300 : 20000;
             check_case("cast %s to %s", tdm_dtype_name(source), tdm_dtype_name(target));
             array *x = array_1d(source, n), *y = array_1d(target, n);
@@ -183,11 +183,11 @@ Test(cast, every_16_bit_pattern) {
     static const tdm_dtype sources[] = {TDM_F16, TDM_BF16};
     int64_t n = 65536;
     for (int s = 0; s < 2; s++) {
-        for (int t = 0; t < TDM_DTYPE_COUNT; t++) {
-            if (small && t > 1) break;
+        for (int t = 0; t < dtype_count; t++) {
+            if (small && t > 0 && t < dtype_count - 1) continue;
             check_case("cast of every %s to %s", tdm_dtype_name(sources[s]),
-                       tdm_dtype_name((tdm_dtype)t));
-            array *x = array_1d(sources[s], n), *y = array_1d((tdm_dtype)t, n);
+                       tdm_dtype_name(dtypes[t]));
+            array *x = array_1d(sources[s], n), *y = array_1d(dtypes[t], n);
             for (int64_t i = 0; i < n; i++) {
                 uint16_t bits = (uint16_t)i;
                 memcpy(x->image + element_offset(&x->t, i), &bits, 2);
@@ -201,8 +201,8 @@ Test(cast, every_16_bit_pattern) {
 /* cast copies any strided view: transposed, with gaps, repeated, six dimensions. */
 Test(cast, layouts) {
     for (int i = 0; i < (small ? 20 : 150); i++) {
-        tdm_dtype source = (tdm_dtype)random_integer(0, 6),
-                  target = (tdm_dtype)random_integer(0, 6);
+        tdm_dtype source = dtypes[random_integer(0, dtype_count - 1)],
+                  target = dtypes[random_integer(0, dtype_count - 1)];
         int64_t r = random_integer(1, 60), c = random_integer(1, 60);
         check_case("cast %s to %s of %lldx%lld, layout %d", tdm_dtype_name(source),
                    tdm_dtype_name(target), (long long)r, (long long)c, i % 4);

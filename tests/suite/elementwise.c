@@ -81,7 +81,7 @@ static array *layout(tdm_dtype dtype, int ndim, const int64_t *shape, bool may_r
 
 /* Any strides, transposed and with gaps, inputs repeated by stride 0, 1 to 6 dimensions. */
 Test(elementwise, any_layout) {
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < float_dtype_count; d++) {
         for (int i = 0; i < (small ? 25 : 250); i++) {
             enum operation op = (enum operation)(i % OPERATIONS);
             int ndim = (int)random_integer(1, 6);
@@ -113,7 +113,7 @@ Test(elementwise, any_layout) {
 /* In place on either input and on both, at every length with a tail, contiguous and not. */
 Test(elementwise, in_place_and_lengths) {
     static const int64_t lengths[] = {1, 2, 3, 7, 8, 9, 31, 64, 65, 1000, 4099, 65536, 200003};
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < float_dtype_count; d++) {
         for (size_t l = 0; l < (small ? 10 : sizeof lengths / sizeof lengths[0]); l++) {
             for (int i = 0; i < 2 * OPERATIONS; i++) {
                 enum operation op = (enum operation)(i % OPERATIONS);
@@ -151,7 +151,7 @@ Test(elementwise, special_values) {
     enum { N = 6 };
     double inf = (double)INFINITY, nan = (double)NAN;
     double va[N] = {nan, inf, -inf, inf, 0.0, 60000.0}, vb[N] = {1.0, inf, inf, 0.0, -0.0, 60000.0};
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < float_dtype_count; d++) {
         tdm_dtype dtype = float_dtypes[d];
         array *a = array_1d(dtype, N), *b = array_1d(dtype, N), *y = array_1d(dtype, N);
         array_set(a, va);
@@ -174,7 +174,8 @@ Test(elementwise, fills) {
     static const double values[] = {0.0,           -0.0,          1.0,    -1.5,  300.7,
                                     1e5,           -1e10,         1e20,   1e300, 0x1p-149,
                                     1.0 + 0x1p-11, 1.0 + 0x1p-24, 70000.0};
-    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+    for (int d = 0; d < dtype_count; d++) {
+        tdm_dtype dtype = dtypes[d];
         for (size_t i = 0; i < sizeof values / sizeof values[0] + 3; i++) {
             double value = i < 13    ? values[i]
                            : i == 13 ? (double)NAN
@@ -183,9 +184,9 @@ Test(elementwise, fills) {
             int64_t shape[3] = {random_integer(1, 20), random_integer(1, 20),
                                 random_integer(1, 200)};
             int ndim = (int)random_integer(1, 3);
-            array *y = layout((tdm_dtype)d, ndim, shape, false);
-            check_case("fill of %s with %g", tdm_dtype_name((tdm_dtype)d), value);
-            double *want = numbers(y->count), one = rounded((tdm_dtype)d, value);
+            array *y = layout(dtype, ndim, shape, false);
+            check_case("fill of %s with %g", tdm_dtype_name(dtype), value);
+            double *want = numbers(y->count), one = rounded(dtype, value);
             for (int64_t k = 0; k < y->count; k++) {
                 want[k] = one;
             }

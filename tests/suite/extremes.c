@@ -256,7 +256,7 @@ Test(extremes, subnormal_results) {
     OK(tdm_l2_normalize(queue, &x->t, 0.0, &y->t));
     ARRAY_CHECK(y, want, bound);
     array_free_all();
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < float_dtype_count; d++) {
         const tdm_dtype dtype = float_dtypes[d];
         enum { COLS = 300 };
         check_case("%s softmax of elements far below the largest", tdm_dtype_name(dtype));
@@ -283,7 +283,7 @@ Test(extremes, activations_near_zero) {
                                          TDM_ACTIVATION_SILU, TDM_ACTIVATION_SIGMOID,
                                          TDM_ACTIVATION_TANH};
     enum { N = 600 };
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < float_dtype_count; d++) {
         const tdm_dtype dtype = float_dtypes[d];
         const bool f64 = dtype == TDM_F64;
         const double eps = compute_eps(dtype), least = least_result(dtype);

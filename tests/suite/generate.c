@@ -71,9 +71,9 @@ static uint64_t random_first(int turn) {
  * range, rows with gaps. */
 Test(generate, uniform) {
     static const int64_t sizes[] = {1, 3, 64, 255, 256, 1000, 4097, 70001};
-    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+    for (int d = 0; d < dtype_count; d++) {
         for (int s = 0; s < (small ? 6 : 8); s++) {
-            uniform u = {random_bits(), random_first(s), (tdm_dtype)d, 0, 1};
+            uniform u = {random_bits(), random_first(s), dtypes[d], 0, 1};
             if (s % 2) u.low = random_uniform(-3, 3), u.high = u.low + random_uniform(0, 5);
             array *y = s % 3 == 1 ? array_2d(u.dtype, 3, sizes[s], sizes[s] + 5)
                                   : array_1d(u.dtype, sizes[s]);
@@ -100,8 +100,8 @@ Test(generate, uniform_large) {
 
 /* Filled in parts, of any sizes, equals filled whole, for both distributions. */
 Test(generate, parts_equal_whole) {
-    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
-        tdm_dtype dtype = (tdm_dtype)d;
+    for (int d = 0; d < dtype_count; d++) {
+        tdm_dtype dtype = dtypes[d];
         for (int normal = 0; normal < (dtype_is_float(dtype) ? 2 : 1); normal++) {
             array *whole = array_1d(dtype, 2000), *parts = array_1d(dtype, 2000);
             tdm_generator a = {random_bits(), random_first(random_bits() % 8)}, b = a;
@@ -137,7 +137,7 @@ Test(generate, parts_equal_whole) {
 /* Standard normal within 2 ulp of Box and Muller's formula in extended precision; 16-bit dtypes are
  * that, rounded once more. */
 Test(generate, normal) {
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < float_dtype_count; d++) {
         tdm_dtype dtype = float_dtypes[d];
         tdm_generator generator = {random_bits(), random_first(9)}, used = generator;
         array *y = array_1d(dtype, small ? 5000 : 300000);
@@ -204,9 +204,9 @@ static void range_element(int64_t index, void *bytes, void *context) {
 
 Test(generate, range) {
     static const double steps[] = {1, -3, 0.1, 1000003};
-    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+    for (int d = 0; d < dtype_count; d++) {
         for (int s = 0; s < 4; s++) {
-            range r = {s == 2 ? 0.25 : -5, steps[s], (tdm_dtype)d};
+            range r = {s == 2 ? 0.25 : -5, steps[s], dtypes[d]};
             array *y = s == 1 ? array_2d(r.dtype, 7, 41, 50) : array_1d(r.dtype, 9001);
             check_case("%s from %g by %g", tdm_dtype_name(r.dtype), r.start, r.step);
             if (!OK(tdm_fill_range(queue, r.start, r.step, &y->t))) continue;

@@ -12,7 +12,7 @@ TestSuite(layers, .init = device_open, .fini = device_close);
 
 /* Parameters as PyTorch's nn.Linear has them, from one stream: the weight, then the bias. */
 Test(layers, linear_parameters) {
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < float_dtype_count; d++) {
         tdm_dtype dtype = float_dtypes[d];
         tdm_generator generator = {random_bits(), 100};
         tdm_state_dict *dict = NULL;
@@ -44,7 +44,7 @@ Test(layers, linear_parameters) {
 
 /* y = activation(x wᵀ + b) for x of one to three dimensions. */
 Test(layers, linear) {
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < float_dtype_count; d++) {
         for (int turn = 0; turn < 4; turn++) {
             tdm_dtype dtype = float_dtypes[d];
             const int64_t in = turn == 1 ? 1 : 33, out = turn == 2 ? 1 : 20;

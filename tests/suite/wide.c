@@ -163,7 +163,7 @@ Test(wide, more_than_2_to_the_31_elements) {
 /* The same input twice gives the same bits, for every operation (no float atomics). */
 Test(wide, results_repeat) {
     int64_t rows = 13, cols = small ? 500 : 20011;
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < float_dtype_count; d++) {
         tdm_dtype dtype = float_dtypes[d];
         tdm_dtype out = dtype == TDM_F64 ? TDM_F64 : TDM_F32;
         check_case("%s", tdm_dtype_name(dtype));

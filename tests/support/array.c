@@ -11,7 +11,10 @@ tdm_queue *queue;
 bool small;
 bool simulator;
 
-const tdm_dtype float_dtypes[4] = {TDM_F32, TDM_F64, TDM_F16, TDM_BF16};
+const tdm_dtype float_dtypes[4] = {TDM_F32, TDM_F16, TDM_BF16, TDM_F64};
+const tdm_dtype dtypes[TDM_DTYPE_COUNT] = {TDM_F32, TDM_F16, TDM_BF16, TDM_I32,
+                                           TDM_I64, TDM_U8,  TDM_F64};
+int float_dtype_count, dtype_count;
 
 enum { ARRAYS_MOST = 64, NUMBERS_MOST = 256 };
 static array *arrays[ARRAYS_MOST];
@@ -28,6 +31,10 @@ static void *need(void *memory) {
     return memory;
 }
 
+bool computes_with(tdm_dtype dtype) {
+    return dtype != TDM_F64 || tdm_device_get_info(device)->has_f64;
+}
+
 void device_open(void) {
     random_start();
     const char *name = getenv("TDM_TEST_DEVICE");
@@ -42,6 +49,8 @@ void device_open(void) {
         abort();
     }
     check_device(tdm_device_get_info(device)->id);
+    float_dtype_count = 3 + computes_with(TDM_F64);
+    dtype_count = TDM_DTYPE_COUNT - 1 + computes_with(TDM_F64);
     check_before_skip(device_close);
 }
 

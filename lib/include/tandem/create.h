@@ -8,6 +8,7 @@
  *     tdm_ones(queue, TDM_F32, TDM_SHAPE(2, 3), &x)
  *
  * Functions with a queue make the tensor on the queue's device and queue the work that fills it.
+ * Where the device has no f64 arithmetic, only tdm_empty and tdm_from_host make f64 tensors.
  *
  * Threads: as the queue; tdm_empty and tdm_tensor_release from any thread. */
 #ifndef TANDEM_CREATE_H

@@ -74,7 +74,7 @@ typedef struct tdm_device_info {
     uint64_t memory_free;       /* bytes at listing time; TDM_UNKNOWN when only a context could tell */
     uint64_t max_allocation;    /* bytes in one buffer */
     uint64_t max_group_size;    /* lanes in one work-group */
-    bool has_f64;               /* f64 arithmetic */
+    bool has_f64;               /* f64 arithmetic (storage always works) */
     bool has_f16;               /* f16 arithmetic (storage always works) */
     bool unified_memory;        /* host and device share memory */
 } tdm_device_info;

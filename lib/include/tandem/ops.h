@@ -3,7 +3,9 @@
  * Common to all: work is queued on `queue` and all tensors are on its device (else
  * TDM_ERROR_DEVICE_MISMATCH, never a silent move). Outputs are given by the caller and come last.
  * Dtypes are f32, f64, f16 or bf16 and equal among the arguments, unless said otherwise; 16-bit
- * types compute in f32 and round once, to nearest even. All arguments are checked before anything
+ * types compute in f32 and round once, to nearest even. On a device without f64 arithmetic
+ * (tdm_device_info.has_f64) every operation refuses f64 with TDM_ERROR_UNSUPPORTED, where storing,
+ * copying, moving and files take it all the same. All arguments are checked before anything
  * is launched, and a refused call changes nothing. A dimension of 0 is a no-op that succeeds. An
  * output may overlap an input only where "in place" is allowed, and then only as exactly the same
  * view. NaN propagates. On one device results repeat bit for bit. The tensors must stay alive until
