@@ -17,7 +17,7 @@ typedef struct session {
     const tdm_device_info **devices;
     size_t device_count;
     bench_row *rows;
-    size_t row_count, to_do, done, skipped, failed;
+    size_t row_count, to_do, done, skipped, not_applicable, failed;
     bool tty; /* stderr is a terminal: progress is one line that is overwritten */
 } session;
 
@@ -84,7 +84,7 @@ static void run_one(session *s, const bench_runner *runner, const bench_case *c)
         fprintf(stderr, "%s %s %s %s: %s\n", devices, c->op->name, tdm_dtype_name(c->dtype),
                 c->shape, row->problem);
     if (!ran) {
-        s->skipped++;
+        *(row->not_applicable ? &s->not_applicable : &s->skipped) += 1;
         return;
     }
     s->row_count++;
@@ -177,11 +177,12 @@ static bool run_session(session *s) {
     for (size_t i = 0; i < devices && of_two < s->case_count; i++)
         good = run_devices(s, s->devices[i], NULL) && good;
     if (of_two > 0) good = run_pairs(s) && good;
-    printf("%zu rows, %zu not verified, %zu skipped, %.0f s\n", s->row_count, s->failed, s->skipped,
-           bench_now() - start);
+    printf("%zu rows, %zu not verified, %zu skipped, %zu not applicable, %.0f s\n", s->row_count,
+           s->failed, s->skipped, s->not_applicable, bench_now() - start);
     fflush(stdout);
     good = write_reports(s) && good;
-    return good && s->failed == 0 && s->row_count > 0;
+    const bool none_applies = s->skipped == 0 && s->not_applicable > 0;
+    return good && s->failed == 0 && (s->row_count > 0 || none_applies);
 }
 
 bool bench_selects(const bench_options *options) {

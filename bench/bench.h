@@ -54,7 +54,8 @@ bool bench_selects(const bench_options *options);
 void bench_list(const bench_options *options);
 
 /* Runs the selected cases on the selected devices: the table to stdout, progress and failures to
- * stderr. True when there was at least one row and every row is verified. */
+ * stderr. True when every row is verified, and there was at least one, or no case applied to the
+ * devices (f64 on one without it). */
 bool bench_run(const bench_options *options);
 
 #endif

@@ -33,6 +33,12 @@ bool bench_row_skip(bench_row *row, const char *why) {
     return false;
 }
 
+bool bench_row_not_applicable(bench_row *row, const char *why) {
+    row->not_applicable = true;
+    snprintf(row->problem, sizeof row->problem, "not applicable: %s", why);
+    return false;
+}
+
 bool bench_measure_times(const bench_runner *runner, bench_timed *tandem, const bench_baseline *b,
                          unsigned baseline_sets, bench_row *row) {
     const double unknown = (double)NAN;

@@ -27,6 +27,7 @@ typedef struct bench_row {
     double max_error, error_bound;
     bool verified;
     char note[96];     /* what to know about the figure; "" mostly */
+    bool not_applicable; /* there is no such work for the device */
     char problem[320]; /* why it is not verified, or why there is no baseline */
 } bench_row;
 
@@ -39,6 +40,10 @@ bool bench_row_fail(bench_row *row, const char *what, const char *why);
 
 /* Tells why a case cannot run where it is: "skipped: WHY". Returns false. */
 bool bench_row_skip(bench_row *row, const char *why);
+
+/* Tells why there is no such work for the device at all, which is nobody's failure: "not applicable:
+ * WHY". Returns false. */
+bool bench_row_not_applicable(bench_row *row, const char *why);
 
 /* What measuring needs beside the case. */
 typedef struct bench_runner {

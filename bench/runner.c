@@ -46,7 +46,7 @@ static bool can_run(run *r) {
         bytes += size;
         if (size > largest) largest = size;
         if (operand->tensor.dtype == TDM_F64 && !info->has_f64)
-            return bench_row_skip(r->row, "the device has no f64 arithmetic");
+            return bench_row_not_applicable(r->row, "the device has no f64 arithmetic");
     }
     const uint64_t memory = info->memory_total == TDM_UNKNOWN ? bytes * 8 : info->memory_total;
     if (largest > info->max_allocation || bytes > memory / 2)
