@@ -72,6 +72,7 @@ suite_jobs=$((jobs < 8 ? jobs : 8)) # each has a context on the GPU
 
 failed=0
 : >"$work/summary"
+: >"$work/facts"
 wanted() { [[ " ${only[*]} " == *" $1 "* ]]; }
 within() { # SECONDS, or fewer where the whole has fewer left
     local left=$((deadline - SECONDS))
@@ -219,6 +220,16 @@ list_gpus() { # the ids of the devices of type gpu, one a line
     "$build/tools/tandem" devices --json | awk -F'"' '/^      "id":/ { id = $4 }
                                                        /^      "type":/ && $4 == "gpu" { print id }'
 }
+# What is in f64 does not apply to a device without it: suite and benchmark leave that out, and the
+# summary says so.
+tell_of_f64() {
+    local id
+    for id in $("$build/tools/tandem" devices --json |
+        awk -F'"' '/^      "id":/ { id = $4 } /^      "f64": false/ { print id }'); do
+        [[ " ${devices[*]} " != *" $id "* ]] ||
+            echo "$id has no f64 arithmetic: tests and benchmark rows in f64 do not apply to it." >>"$work/facts"
+    done
+}
 
 # --- the three parts ---------------------------------------------------------------------------
 
@@ -352,6 +363,7 @@ main() {
         [ "$failed" -eq 0 ] || "$build/tools/tandem" doctor || true
         [ ${#devices[@]} -gt 0 ] || return 0
     fi
+    tell_of_f64
     ! wanted tests || run_tests
     ! wanted sanitizer || run_sanitizer
     ! wanted bench || run_bench
@@ -362,7 +374,7 @@ run() {
     {
         [ -z "${GPU_CHECK_DEVICES:-}" ] ||
             echo "A rehearsal on $GPU_CHECK_DEVICES: no GPU was looked for, none was checked."
-        cat "$work/summary"
+        cat "$work/facts" "$work/summary"
         printf '%-28s %5s s   %s\n' "all (${only[*]})" "$SECONDS" \
             "$([ "$failed" -eq 0 ] && echo passed || echo "FAILED: $failed of $(grep -c . "$work/summary")")"
     } >"$out/summary.txt"

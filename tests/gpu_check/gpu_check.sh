@@ -61,6 +61,7 @@ says '^bench .* passed: 2 rows, 0 not verified'
 says '^bench beside PyTorch .* passed'
 says '^all .* passed$'
 silent rehearsal
+silent 'f64'
 grep -qx 'tandem: 1234abcd' "$out/versions.txt" || fail "versions.txt does not name the sources"
 for file in tests-cuda-0.xml tests-opencl-0.xml bench.json bench-norms.json bench.txt; do
     [ -s "$out/$file" ] || fail "$file was not written"
@@ -74,6 +75,15 @@ GPU_CHECK_DEVICES=cpu:0 check 0 "$out" --only tests --only sanitizer
 says '^A rehearsal on cpu:0: no GPU was looked for, none was checked\.$'
 says '^tests cpu:0 .* passed'
 silent '^bench '
+
+# A device without f64: told, and no failure.
+sed '/"id": "opencl:0"/,/"f64"/ s/"f64": true/"f64": false/' "$work/devices.json" >"$work/no-f64.json"
+STAND_IN_DEVICES=$work/no-f64.json check 0 "$out"
+says '^opencl:0 has no f64 arithmetic: '
+silent '^cuda:0 has no f64'
+says '^all .* passed$'
+STAND_IN_DEVICES=$work/no-f64.json GPU_CHECK_DEVICES=cuda:0 check 0 "$out" --only bench
+silent 'f64'
 
 # What fails is told, and the rest goes on.
 STAND_IN_FAILS=suite check 1 "$out"

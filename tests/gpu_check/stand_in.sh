@@ -20,7 +20,7 @@ tandem)
     elif [ "$1" = bench ]; then
         [ "$fails" != nothing ] || exit 0
         echo '{}' >"$(value_of --json "$@")"
-        echo "2 rows, $([ "$fails" = bench ] && echo 1 || echo 0) not verified, 0 skipped, 1 s"
+        echo "2 rows, $([ "$fails" = bench ] && echo 1 || echo 0) not verified, 0 skipped, 0 not applicable, 1 s"
         [ "$fails" != bench ]
     fi
     ;;
