@@ -268,7 +268,6 @@ Test(kept, refusals) {
     make_folder("refusals");
     refused("capability=50", TDM_ERROR_UNSUPPORTED,
             "cuda:0|compute capability 7.5 and newer|has 5.0|older CUDA toolkit");
-    refused("kernel_threads=16", TDM_ERROR_UNSUPPORTED, "cuda:0|lanes asked for|allow 16");
     refused("skew=8", TDM_ERROR_COMPILE, "cuda:0|struct of arguments|bytes on the host");
     refused("compiles=0", TDM_ERROR_COMPILE,
             "cuda:0|.cl does not compile|identifier \"simulated\" is undefined");
@@ -283,6 +282,31 @@ Test(kept, refusals) {
             major, major - 1, major, major);
     refused("fail=nvrtcGetNumSupportedArchs:1+:11", TDM_ERROR_BACKEND, "NVRTC does not tell");
     CHECK(change_all(NULL) == 0, "something was kept");
+}
+
+/* A kernel that the device cannot run with as many lanes as it would like runs with fewer, and the
+ * next process is told so by what is kept, without the compiler. The simulated device refuses
+ * launches of more. */
+Test(kept, fewer_lanes) {
+    make_folder("lanes");
+    on_machine("devices=2");
+    unsigned long programs = out->compiled;
+    CHECK(out->right && programs > 0, "%s", out->message);
+    on_machine("kernel_threads=16");
+    unsigned long more = out->compiled;
+    CHECK(out->status == TDM_OK && out->right, "%s", out->message);
+    CHECK(more >= programs, "%lu programs with fewer lanes than the %lu kept ones", more, programs);
+    CHECK(change_all(NULL) == programs + more, "not every program is kept");
+    succeeds("kernel_threads=16", 0);
+    CHECK(out->loaded == programs + more, "%lu of %lu kept programs were loaded", out->loaded,
+          programs + more);
+    succeeds("devices=2", 0);
+    CHECK(out->loaded == programs, "%lu were loaded, not %lu", out->loaded, programs);
+    make_folder("lanes");
+    refused("kernel_threads=0", TDM_ERROR_UNSUPPORTED, "cuda:0|: 1 lanes asked for|allow 0");
+    CHECK(change_all(NULL) > 0, "nothing is kept of what is refused");
+    refused("kernel_threads=0", TDM_ERROR_UNSUPPORTED, "cuda:0|: 1 lanes asked for|allow 0");
+    CHECK(out->compiled == 0, "%lu programs were compiled again", out->compiled);
 }
 
 /* cuBLASLt of another major version: products by the builtin kernel, or a refusal with words. */

@@ -168,11 +168,13 @@ static void run_launch(void *payload) {
 static bool check_shape(const sim_image *image, const char *name, dim3 grid, dim3 block,
                         size_t shared) {
     if (grid.y == 1 && grid.z == 1 && block.y == 1 && block.z == 1 && !shared && grid.x > 0 &&
-        grid.x <= INT32_MAX && block.x == (unsigned)image->lanes)
+        grid.x <= INT32_MAX && block.x == (unsigned)image->lanes &&
+        image->lanes <= sim_get()->kernel_threads)
         return true;
     sim_report("%s: launched as %ux%ux%u blocks of %ux%ux%u with %zu bytes; it was compiled for "
-               "blocks of %d",
-               name, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, image->lanes);
+               "blocks of %d, and the device runs at most %d",
+               name, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, image->lanes,
+               sim_get()->kernel_threads);
     return false;
 }
 
