@@ -218,7 +218,8 @@ INLINE void tdm_next_window(tdm_u32 stream, tdm_window *w, tdm_i32 n, tdm_i32 si
         w->end = tdm_window_end(stream, done, n, size, ahead);
     } else {
         /* the line in which the last window ended, or the next, or the row's last elements */
-        const tdm_i32 begin = ((done + w->skew) & -span) - w->skew;
+        const tdm_u32 inside = ((tdm_u32)done + (tdm_u32)w->skew) & (tdm_u32)(span - 1);
+        const tdm_i32 begin = done - (tdm_i32)inside;
         w->begin = begin < n - span ? begin : n - span;
         w->end = w->begin + span;
     }

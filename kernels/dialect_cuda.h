@@ -38,7 +38,9 @@ typedef unsigned long long tdm_u64;
 #define FOR_BLOCKS(begin, end, n, size)                                                            \
     for (int begin = 0, end = MIN(size, n); begin < (n);                                           \
          begin = end, end = (n)-end > (size) ? end + (size) : (n))
-#define FOR_LANES(j, begin, end) _Pragma("unroll 4") for (int j = (begin) + LANE; j < (end); j += LANES)
+/* 64 bits: adding LANES to an int near the largest one would overflow, and an address is as wide */
+#define FOR_LANES(j, begin, end)                                                                   \
+    _Pragma("unroll 4") for (tdm_i64 j = (tdm_i64)(begin) + LANE; j < (end); j += LANES)
 #define FOR_LANES_WRITE(p, j, n, ahead) FOR_LANES(j, 0, n)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead) FOR_LANES(j, 0, n)
 #define AHEAD(row) 0

@@ -137,10 +137,10 @@ INLINE long tdm_groups(void)
     TDM_UNROLL for (int d = TDM_MAX_OUTER - 1; d >= 0; d--) if (d < (n))
 #define FOR_LANES(j, begin, end)                                                                   \
     TDM_UNROLL for (int tdm_rest = 0; tdm_rest < 2; tdm_rest++)                                    \
-        for (int tdm_stop = tdm_rest ? (end) : (end) - ((end) - (begin)) % LANES,                  \
-                 tdm_at = tdm_rest ? (end) - ((end) - (begin)) % LANES : (begin);                  \
+        for (long tdm_stop = tdm_rest ? (end) : (end) - ((end) - (begin)) % LANES,                 \
+                  tdm_at = tdm_rest ? (end) - ((end) - (begin)) % LANES : (begin);                 \
              tdm_at < tdm_stop; tdm_at += LANES)                                                   \
-            for (int j = tdm_at + LANE, tdm_once = 1; tdm_once && (!tdm_rest || j < tdm_stop);     \
+            for (long j = tdm_at + LANE, tdm_once = 1; tdm_once && (!tdm_rest || j < tdm_stop);    \
                  tdm_once = 0)
 
 /* The group is one sub-group: no memory, no barrier. */
@@ -151,7 +151,8 @@ INLINE long tdm_groups(void)
 #define FOR_ROWS(item, n)                                                                          \
     for (long item = (long)get_group_id(0); item < (n); item += (long)get_num_groups(0))
 #define FOR_DIMS(d, n) for (int d = (n)-1; d >= 0; d--)
-#define FOR_LANES(j, begin, end) for (int j = (begin) + LANE; j < (end); j += LANES)
+/* 64 bits: adding LANES to an int near the largest one would overflow, and an address is as wide */
+#define FOR_LANES(j, begin, end) for (long j = (long)(begin) + LANE; j < (end); j += LANES)
 
 /* Tree over local memory. The last barrier lets the next reduction reuse the scratch. */
 #define TDM_GROUP_REDUCE(name, type, function, combined)                                                     \
@@ -245,8 +246,8 @@ typedef ulong8 tdm_loose_line __attribute__((may_alias, aligned(1)));
 /* Where the window after the one at `begin` begins; n when that was the last. */
 INLINE int tdm_next_window(int begin, int span, int skew, int n)
 {
-    const int done = begin + span;
-    const int next = ((done + skew) & -span) - skew;
+    const int done = begin + span; /* in its line at (done + skew) % span */
+    const int next = done - (int)(((uint)done + (uint)skew) & (uint)(span - 1));
     const int last = n - span;
     return done == n ? n : next < last ? next : last;
 }

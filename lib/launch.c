@@ -8,6 +8,9 @@ enum { MIN_CHUNK = 4096, ELEMENTS_PER_LANE = 4 };
 
 enum { CACHE_LINE = 64, PIECE_STEP = 64 };
 
+/* The longest piece: a kernel's 32-bit index has room to step past its end. */
+enum { MAX_CHUNK = 1 << 30 };
+
 /* The most cache that one core can count on: a virtual machine shows the whole socket's cache even
  * where it has few of its cores. */
 enum { CACHE_PER_UNIT = 32 << 20 };
@@ -22,7 +25,7 @@ static uint32_t choose_lanes(const tdmi_device_facts *facts, int64_t cols) {
 tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size) {
     const tdmi_device_facts *facts = queue->device->facts;
     tdmi_pieces pieces = {(uint32_t)cols, 1};
-    if (rows >= facts->max_groups || cols <= MIN_CHUNK) return pieces;
+    if ((rows >= facts->max_groups && cols <= MAX_CHUNK) || cols <= MIN_CHUNK) return pieces;
     int64_t wanted = (facts->max_groups + rows - 1) / rows;
     int64_t most = cols / MIN_CHUNK;
     if (facts->min_group_bytes > 0) {
@@ -30,6 +33,7 @@ tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, si
         if (most > worth) most = worth;
     }
     if (wanted > most) wanted = most;
+    if (wanted < (cols + MAX_CHUNK - 1) / MAX_CHUNK) wanted = (cols + MAX_CHUNK - 1) / MAX_CHUNK;
     if (wanted <= 1) return pieces;
     /* whole cache lines, so that two groups never write one line, and no last piece below that */
     int64_t chunk = ((cols + wanted - 1) / wanted + PIECE_STEP - 1) / PIECE_STEP * PIECE_STEP;

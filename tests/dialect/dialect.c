@@ -213,6 +213,10 @@ static void expect(const test_run *run, int row, int j, double *y, double *z) {
     case TEST_lanes:
         *y = v + 1;
         break;
+    case TEST_far:
+        *y = 1;
+        *z = run->cols;
+        break;
     case TEST_sum:
         *y = sum;
         *z = squares + sum + run->cols;

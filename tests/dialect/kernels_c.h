@@ -7,7 +7,8 @@
 #define TEST_KERNEL_LIST(X)                                                                        \
     X(share)                                                                                       \
     X(dims)                                                                                        \
-    X(lanes) X(sum) X(carry) X(largest) X(write) X(write2) X(local) X(number) X(words) X(variant)
+    X(lanes)                                                                                       \
+    X(far) X(sum) X(carry) X(largest) X(write) X(write2) X(local) X(number) X(words) X(variant)
 
 enum {
 #define TEST_KERNEL_ENUM(name) TEST_##name,

@@ -4,6 +4,7 @@
 OPS(share, 1, 1)
 OPS(dims, 1, 1)
 OPS(lanes, 1, 1)
+OPS(far, 1, 1)
 OPS(sum, 1, 1)
 OPS(carry, 1, 1)
 OPS(largest, 1, 1)
@@ -52,6 +53,41 @@ KERNEL3(lanes, tdm_rows_args, const T, x, T, y, T, z)
         FOR_LANES(j, 0, (tdm_i32)args.cols)
         {
             STORE(yr, j, LOAD(xr, j) + (ACC)1);
+        }
+    }
+}
+
+/* FOR_LANES, SUM and FOR_BLOCKS up to the largest index there is: y gets how often an index was met, z
+ * how many SUM met. */
+KERNEL3(far, tdm_rows_args, const T, x, T, y, T, z)
+{
+    LOCAL_ARRAY(ACC, scratch, LANES);
+    const tdm_i32 last = 0x7fffffff, first = last - (tdm_i32)args.cols;
+    FOR_ROWS(row, args.rows)
+    {
+        FOR_LANES(j, 0, (tdm_i32)args.cols)
+        {
+            STORE(y, row * args.y_stride + j, (ACC)0);
+        }
+        BARRIER;
+        FOR_LANES(j, first, last)
+        {
+            const tdm_i64 at = row * args.y_stride + (j - first);
+            STORE(y, at, LOAD(y, at) + (ACC)1);
+        }
+        ACC count = 0;
+        SUM(count, j, first, last, j < first ? (ACC)-1 : (ACC)1, NOTHING_AHEAD);
+        count = GROUP_SUM(scratch, count);
+        tdm_i32 blocks = 0, length = 0;
+        FOR_BLOCKS(begin, end, last, 1 << 30)
+        {
+            blocks++;
+            length += end - begin;
+        }
+        if (blocks != 2 || length != last) count = 0;
+        FOR_LANES(j, 0, (tdm_i32)args.cols)
+        {
+            STORE(z, row * args.y_stride + j, count);
         }
     }
 }
