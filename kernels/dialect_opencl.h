@@ -155,7 +155,7 @@ INLINE long tdm_groups(void)
 #define FOR_LANES(j, begin, end) for (long j = (long)(begin) + LANE; j < (end); j += LANES)
 
 /* Tree over local memory. The last barrier lets the next reduction reuse the scratch. */
-#define TDM_GROUP_REDUCE(name, type, function, combined)                                                     \
+#define TDM_GROUP_REDUCE(name, type, function, combined)                                           \
     INLINE type name(__local type *scratch, type v)                                                \
     {                                                                                              \
         const int lane = LANE;                                                                     \
