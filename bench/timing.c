@@ -28,7 +28,7 @@ static double sample(bench_timed *timed, int calls) {
 
 static int next_calls(int calls, double seconds) {
     double wanted = sample_seconds / (seconds > 0.0 ? seconds : 1e-9);
-    if (wanted > MAX_CALLS) wanted = MAX_CALLS;
+    if (wanted > (double)MAX_CALLS) wanted = (double)MAX_CALLS;
     return wanted > calls ? (int)wanted + 1 : calls;
 }
 

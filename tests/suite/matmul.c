@@ -348,19 +348,19 @@ Test(matmul, no_tf32_unless_asked) {
     array_constant(b, 1.0);
     double *want = numbers(N * N);
     for (int i = 0; i < N * N; i++) {
-        want[i] = N * (1.0 + 0x1p-13);
+        want[i] = (double)N * (1.0 + 0x1p-13);
     }
     tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
     OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
     double *tight = numbers(N * N);
     for (int i = 0; i < N * N; i++) {
-        tight[i] = 16.0 * N * 0x1p-23;
+        tight[i] = 16.0 * (double)N * 0x1p-23;
     }
     ARRAY_CHECK(c, want, tight);
     options.math = TDM_MATH_TF32;
     OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
     for (int i = 0; i < N * N; i++) {
-        tight[i] = N * 0x1p-9;
+        tight[i] = (double)N * 0x1p-9;
     }
     ARRAY_CHECK(c, want, tight);
 }

@@ -242,7 +242,7 @@ static bool worker_step(worker *w, tdm_queue *q, tdm_buffer *const *buffers, int
         }
     }
     for (int i = 0; i < N; i++) {
-        float want = (float)mine * 0.5f * N + (float)mine;
+        float want = (float)mine * 0.5f * (float)N + (float)mine;
         if (!(fabsf(out[i] - want) <= 0.0f)) {
             snprintf(w->failure, sizeof w->failure, "round %d, row %d: %g, not %g", round, i,
                      (double)out[i], (double)want);
