@@ -13,7 +13,7 @@ KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
         ACC factor = (ACC)1, sum = 0;
-        for (tdm_i32 last = 0;; last = 1) {
+        for (tdm_i32 turn = 0, turns = 1; turn < turns; turn++) {
             sum = 0;
             FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
             {
@@ -22,11 +22,13 @@ KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
                 sum += a;
             }
             sum = GROUP_SUM(scratch, sum);
-            if (last || SAFE_SQUARES(sum)) break;
-            /* the squares overflow or vanish: those of the row times a power of two do not */
-            KEY key = MAGNITUDE_KEY(epsilon);
-            LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), NOTHING_AHEAD);
-            factor = RESCALE(GROUP_MAX(key_scratch, key));
+            if (turn == 0 && !SAFE_SQUARES(sum)) {
+                /* the squares overflow or vanish: those of the row times a power of two do not */
+                KEY key = MAGNITUDE_KEY(epsilon);
+                LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), NOTHING_AHEAD);
+                factor = RESCALE(GROUP_MAX(key_scratch, key));
+                turns = 2;
+            }
         }
         const ACC norm = SQRT(sum), least = epsilon * factor;
         const ACC scale = (ACC)1 / (norm < least ? least : norm);

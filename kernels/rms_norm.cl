@@ -23,7 +23,7 @@ KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
                 : xr;
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
         ACC factor = (ACC)1, least = epsilon, squares = 0;
-        for (tdm_i32 last = 0;; last = 1) {
+        for (tdm_i32 turn = 0, turns = 1; turn < turns; turn++) {
             squares = 0;
             FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
             {
@@ -32,12 +32,14 @@ KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
                 squares += a;
             }
             squares = GROUP_SUM(scratch, squares) * inverse + least;
-            if (last || SAFE_SQUARES(squares)) break;
-            const ACC root = SQRT(epsilon);
-            KEY key = MAGNITUDE_KEY(root);
-            LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD_S(j)), NOTHING_AHEAD);
-            factor = RESCALE(GROUP_MAX(key_scratch, key));
-            least = SQUARE(root * factor);
+            if (turn == 0 && !SAFE_SQUARES(squares)) {
+                const ACC root = SQRT(epsilon);
+                KEY key = MAGNITUDE_KEY(root);
+                LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD_S(j)), NOTHING_AHEAD);
+                factor = RESCALE(GROUP_MAX(key_scratch, key));
+                least = SQUARE(root * factor);
+                turns = 2;
+            }
         }
         const ACC scale = (ACC)1 / SQRT(squares);
         if ((OP & TDM_OP_RMS_SUM) != 0) {
