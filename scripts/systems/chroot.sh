@@ -76,9 +76,9 @@ install_in() { # NAME PACKAGE...
         within "$name" apt-get install -y -qq --no-install-recommends "$@"
 }
 
-# A fresh clone of the last commit as /root/tandem.
+# A fresh clone of the last commit as /opt/tandem.
 clone_into() { # NAME
-    local to=$work/$1/root/tandem
+    local to=$work/$1/opt/tandem
     remove_folder "$to" && git clone -q --no-hardlinks "$source" "$to"
 }
 

@@ -25,7 +25,7 @@ make_cross_system() {
 build_and_test() { # SYSTEM EMULATOR PKG_CONFIG_LIBDIR OPTION...
     local system=$1 emulator=$2 libraries=$3 log=$logs/$subject status build=build-$subject
     shift 3
-    remove_folder "$work/cross/root/$build"
+    remove_folder "$work/cross/opt/$build"
     within cross env PKG_CONFIG_LIBDIR="$libraries" sh -c '
         cmake -S tandem -B "$0" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTANDEM_WERROR=ON -DTANDEM_TESTS=ON \
             -DTANDEM_TEST_DEVICES=cpu -DTANDEM_TEST_PLAIN=ON "$@" && cmake --build "$0"' \
@@ -35,7 +35,7 @@ build_and_test() { # SYSTEM EMULATOR PKG_CONFIG_LIBDIR OPTION...
         row "$system" "build with -Werror" 0 1 0 "$(why "$status" "$log-build")"
         return 1
     fi
-    local run=(env TANDEM_BACKEND=cpu TANDEM_CPU_DEVICES=2 TANDEM_CACHE_DIR="/root/$build/cache"
+    local run=(env TANDEM_BACKEND=cpu TANDEM_CPU_DEVICES=2 TANDEM_CACHE_DIR="/opt/$build/cache"
         TDM_TEST_DEVICE=cpu TDM_TEST_SMALL=1 timeout 3600)
     # shellcheck disable=SC2206  # none or one
     run+=($emulator)
@@ -69,8 +69,8 @@ system_i386() {
 system_musl() {
     local log=$logs/$subject
     make_cross_system || return 1
-    if [ ! -e "$work/cross/root/musl/complete" ]; then
-        remove_folder "$work/cross/root/musl"
+    if [ ! -e "$work/cross/opt/musl/complete" ]; then
+        remove_folder "$work/cross/opt/musl"
         within cross sh -c '
             set -e
             sed s/^deb/deb-src/ /etc/apt/sources.list >/etc/apt/sources.list.d/sources.list
@@ -80,14 +80,14 @@ system_musl() {
             cd musl
             apt-get source -qq jansson
             cmake -S jansson-* -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=musl-gcc \
-                -DCMAKE_INSTALL_PREFIX=/root/musl -DJANSSON_BUILD_SHARED_LIBS=ON -DJANSSON_BUILD_DOCS=OFF \
+                -DCMAKE_INSTALL_PREFIX=/opt/musl -DJANSSON_BUILD_SHARED_LIBS=ON -DJANSSON_BUILD_DOCS=OFF \
                 -DJANSSON_EXAMPLES=OFF -DJANSSON_WITHOUT_TESTS=ON
             cmake --build build --target install
             ln -s /usr/include/CL /usr/include/clblast*.h include/
             touch complete' >"$log" 2>&1 ||
             { row "Debian 13, musl" "build of jansson" 0 1 0 "$(why 1 "$log")"; return 1; }
     fi
-    build_and_test "Debian 13, musl $(version_of cross musl-dev)" '' /root/musl/lib/pkgconfig \
-        -DCMAKE_C_COMPILER=musl-gcc -DTANDEM_CL_INCLUDE=/root/musl/include \
-        -DTANDEM_CLBLAST_INCLUDE=/root/musl/include
+    build_and_test "Debian 13, musl $(version_of cross musl-dev)" '' /opt/musl/lib/pkgconfig \
+        -DCMAKE_C_COMPILER=musl-gcc -DTANDEM_CL_INCLUDE=/opt/musl/include \
+        -DTANDEM_CLBLAST_INCLUDE=/opt/musl/include
 }

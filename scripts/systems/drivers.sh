@@ -4,7 +4,7 @@
 # A build of what runs on any driver, once for all of them.
 build_for_drivers() {
     local log=$logs/drivers
-    [ "$(cat "$work/drivers/root/built" 2>/dev/null)" != "$commit" ] || return 0
+    [ "$(cat "$work/drivers/opt/built" 2>/dev/null)" != "$commit" ] || return 0
     make_system drivers trixie kept && clone_into drivers || return 1
     install_in drivers build-essential cmake ninja-build pkg-config opencl-headers libclblast-dev \
         libopenblas-dev libjansson-dev libcriterion-dev ocl-icd-libopencl1 pocl-opencl-icd \
@@ -14,10 +14,10 @@ build_for_drivers() {
             cmake -S tandem -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DTANDEM_WERROR=ON -DTANDEM_TESTS=ON \
                 -DTANDEM_TEST_DEVICES=opencl:0 -DTANDEM_CPU_ISAS=baseline && cmake --build build' >>"$log" 2>&1 ||
         { row "Debian 13" build 0 1 0 "$(why 1 "$log")"; return 1; }
-    echo "$commit" >"$work/drivers/root/built"
+    echo "$commit" >"$work/drivers/opt/built"
 }
 
-# Libraries that PyPI has, into /root/pypi-NAME.
+# Libraries that PyPI has, into /opt/pypi-NAME.
 install_from_pypi() { # NAME PACKAGE==VERSION...
     # shellcheck disable=SC2016
     within drivers sh -c '
@@ -31,12 +31,12 @@ install_from_pypi() { # NAME PACKAGE==VERSION...
 with_driver() { # SYSTEM LIBRARY FACTOR SMALL VARIABLE=VALUE...
     local system=$1 library=$2 factor=$3 small=$4 log=$logs/$subject
     shift 4
-    local variables=(OCL_ICD_VENDORS="/root/icd-$subject" TANDEM_CACHE_DIR="/root/cache-$subject"
-        POCL_CACHE_DIR="/root/cache-$subject/pocl" TDM_TEST_DEVICE=opencl:0 "$@")
+    local variables=(OCL_ICD_VENDORS="/opt/icd-$subject" TANDEM_CACHE_DIR="/opt/cache-$subject"
+        POCL_CACHE_DIR="/opt/cache-$subject/pocl" TDM_TEST_DEVICE=opencl:0 "$@")
     [ -z "$small" ] || variables+=(TDM_TEST_SMALL=1)
-    remove_folder "$work/drivers/root/cache-$subject"
-    mkdir -p "$work/drivers/root/icd-$subject" "$work/drivers/root/cache-$subject/pocl"
-    echo "$library" >"$work/drivers/root/icd-$subject/$subject.icd"
+    remove_folder "$work/drivers/opt/cache-$subject"
+    mkdir -p "$work/drivers/opt/icd-$subject" "$work/drivers/opt/cache-$subject/pocl"
+    echo "$library" >"$work/drivers/opt/icd-$subject/$subject.icd"
     within drivers env "${variables[@]}" timeout $((600 * factor)) build/tests/suite --jobs 2 >"$log-suite" 2>&1
     suite_row "$system" "suite${small:+, small cases}" $? "$log-suite"
     within drivers env "${variables[@]}" TANDEM_BACKEND=opencl timeout $((60 * factor)) build/examples/digits \
@@ -62,7 +62,7 @@ system_intel() {
     local version=2026.2.0
     build_for_drivers && install_from_pypi intel "intel-opencl-rt==$version" "intel-cmplr-lib-rt==$version" ||
         return 1
-    with_driver "Debian 13, Intel's CPU runtime $version (PyPI)" /root/pypi-intel/lib/libintelocl.so 2 ''
+    with_driver "Debian 13, Intel's CPU runtime $version (PyPI)" /opt/pypi-intel/lib/libintelocl.so 2 ''
 }
 
 system_pocl_3() {
@@ -70,7 +70,7 @@ system_pocl_3() {
     build_for_drivers && install_from_pypi pocl pocl-binary-distribution==3.0 || return 1
     library=$(within drivers sh -c 'find pypi-pocl -name "libpocl*.so*" | grep -v devices | head -n 1')
     # Of 2022: of a processor that is newer its compiler may know nothing.
-    with_driver "Debian 13, pocl 3.0 (PyPI)" "/root/$library" 1 '' || true
+    with_driver "Debian 13, pocl 3.0 (PyPI)" "/opt/$library" 1 '' || true
     if grep -qa 'unknown target CPU' "$logs/$subject-digits"; then
         sed -i "/^| $subject | /d" "$rows"
         row "Debian 13, pocl 3.0 (PyPI)" "nothing: it does not know this processor" - - all
