@@ -49,7 +49,7 @@ make_system() { # NAME SUITE [kept]
     fi
 }
 
-# Runs a command in a system, with processes and mounts of its own, as root, in /root.
+# Runs a command in a system, with processes and mounts of its own, as root, in /opt.
 within() { # NAME COMMAND...
     local root=$work/$1
     shift
@@ -65,7 +65,7 @@ within() { # NAME COMMAND...
         exec chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
             PIP_CERT=/etc/ssl/of-the-host.crt "$@"' \
-        within "$root" "$work/packages" sh -c 'cd /root && exec "$@"' sh "$@"
+        within "$root" "$work/packages" sh -c 'cd /opt && exec "$@"' sh "$@"
 }
 
 # Installs packages in a system.
