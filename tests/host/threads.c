@@ -145,7 +145,7 @@ static int open_files(void) {
 
 /* A call that a thread is cancelled in is finished first, so that nothing is left locked or open.
  */
-Test(threads, cancelled, .timeout = 120) {
+Test(threads, cancelled) {
     visit v = {0};
     pthread_t thread;
     void *result = NULL;
@@ -247,7 +247,7 @@ static tdm_status note_mask(const tdm_replica *replica, void *user) {
 }
 
 /* Workers, and the threads that replicas run in, leave the process's signals to others. */
-Test(threads, signals, .timeout = 60) {
+Test(threads, signals) {
     tdm_device *devices[2] = {NULL, NULL};
     tdm_queue *queue = NULL;
     tdm_state_dict *dict = NULL;
