@@ -1,6 +1,7 @@
 /* What a driver's compiler can take. Every driver gets plain OpenCL C 1.2; anything beyond it is
  * used only with drivers on which it was seen to work, and this is the one place that knows them.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "opencl.h"
@@ -11,13 +12,15 @@ typedef struct driver {
     const char *platform; /* CL_PLATFORM_NAME */
     tdm_device_type type;
     const char *version;  /* what CL_DRIVER_VERSION begins with; NULL: all */
+    int most;             /* the newest major version that it is meant for; 0: all */
     const char *needs[2]; /* extensions without which it counts as unknown; NULL: none */
     tdmi_cl_compiler compiler;
 } driver;
 
 static const driver drivers[] = {
-    /* pocl 3.0, 3.1, 6.0. No kernel has inline assembly: pocl 6.0 (LLVM 19) ends the process, by
-     * SIGABRT, when it is asked for the binary of
+    /* pocl: seen with 3.0, 3.1 and 6.0, and taken to be the same between; a newer one is unknown.
+     * No kernel has inline assembly: pocl 6.0 (LLVM 19) ends the process, by SIGABRT, when it is
+     * asked for the binary of
      *     __kernel void k(__global int *p) { __asm__ volatile(""); *p = 1; }
      * pocl 3.1 reads clang's opencl-c.h, 18000 lines, twice for every program, which takes four
      * times as long as the kernel: the header's guard is defined, and the dialect declares what it
@@ -25,6 +28,7 @@ static const driver drivers[] = {
     {"Portable Computing Language",
      TDM_DEVICE_CPU,
      "3.1",
+     0,
      {NULL, NULL},
      {.lanes = 1,
       .options = " -DTDM_CLANG_CPU=1 -D_OPENCL_H_ -DTDM_DECLARES=1",
@@ -32,6 +36,7 @@ static const driver drivers[] = {
     {"Portable Computing Language",
      TDM_DEVICE_CPU,
      NULL,
+     6,
      {NULL, NULL},
      {.lanes = 1, .options = " -DTDM_CLANG_CPU=1", .streaming_stores = true}},
     /* Intel's CPU runtime, 2026.22. It vectorises over lanes and calls a loop inside one "not
@@ -41,8 +46,10 @@ static const driver drivers[] = {
     {"Intel(R) OpenCL",
      TDM_DEVICE_CPU,
      NULL,
+     0,
      {"cl_intel_subgroups", "cl_intel_required_subgroup_size"},
      {.lanes = 16, .options = " -DTDM_SIMD_LANES=1"}},
+    {"Intel(R) OpenCL", TDM_DEVICE_CPU, NULL, 0, {NULL, NULL}, {.lanes = 16, .options = ""}},
 };
 
 bool tdmi_cl_has_extension(const char *extensions, const char *name) {
@@ -62,6 +69,7 @@ tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *ex
         if (known->version != NULL)
             same =
                 same && strncmp(info->driver_version, known->version, strlen(known->version)) == 0;
+        same = same && (known->most == 0 || atoi(info->driver_version) <= known->most);
         for (size_t k = 0; k < sizeof known->needs / sizeof known->needs[0] && same; k++)
             same = known->needs[k] == NULL || tdmi_cl_has_extension(extensions, known->needs[k]);
         if (same) return known->compiler;
