@@ -125,9 +125,9 @@ INLINE long tdm_groups(void)
 #if TDM_SIMD_LANES
 /* The lanes of a group are the elements of a CPU's register: the driver turns each operation of a lane
  * into one on registers, as long as all lanes do it. So a row has a part of whole registers, where no
- * lane is asked whether it has work, and a rest. Unrolled, these are two loops. A group's rows adjoin,
- * and what is the same for all lanes must be seen to be: no private array is read at a place that is
- * only known at run time. */
+ * lane is asked whether it has work, and a rest. Unrolled, these are two loops; their indices have 32
+ * bits, as with 64 sums take twice the time and more. A group's rows adjoin, and what is the same for all
+ * lanes must be seen to be: no private array is read at a place that is only known at run time. */
 #define TDM_UNROLL _Pragma("unroll")
 #define FOR_ROWS(item, n)                                                                          \
     for (long tdm_count = (long)get_num_groups(0), item = (n) * (long)get_group_id(0) / tdm_count, \
@@ -137,11 +137,12 @@ INLINE long tdm_groups(void)
     TDM_UNROLL for (int d = TDM_MAX_OUTER - 1; d >= 0; d--) if (d < (n))
 #define FOR_LANES(j, begin, end)                                                                   \
     TDM_UNROLL for (int tdm_rest = 0; tdm_rest < 2; tdm_rest++)                                    \
-        for (long tdm_stop = tdm_rest ? (end) : (end) - ((end) - (begin)) % LANES,                 \
-                  tdm_at = tdm_rest ? (end) - ((end) - (begin)) % LANES : (begin);                 \
-             tdm_at < tdm_stop; tdm_at += LANES)                                                   \
-            for (long j = tdm_at + LANE, tdm_once = 1; tdm_once && (!tdm_rest || j < tdm_stop);    \
-                 tdm_once = 0)
+        for (int tdm_left = ((end) - (begin)) % LANES,                                             \
+                 tdm_steps = tdm_rest ? tdm_left > 0 : ((end) - (begin)) / LANES,                  \
+                 tdm_at = tdm_rest ? (end)-tdm_left : (begin);                                     \
+             tdm_steps > 0; tdm_steps--, tdm_at += tdm_rest ? 0 : LANES)                           \
+            for (int j = (int)((uint)tdm_at + (uint)LANE), tdm_once = 1;                           \
+                 tdm_once && (!tdm_rest || LANE < tdm_left); tdm_once = 0)
 
 /* The group is one sub-group: no memory, no barrier. */
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
