@@ -19,6 +19,12 @@ if [ "${1:-}" = list ]; then
 fi
 wanted=("$@")
 [ ${#wanted[@]} -gt 0 ] || wanted=("${all[@]}")
+for condition in "${wanted[@]}"; do
+    [[ " ${all[*]} " == *" $condition "* ]] || {
+        echo "conditions: there is no condition '$condition'; there are: ${all[*]}" >&2
+        exit 2
+    }
+done
 [ -f "$build/CTestTestfile.cmake" ] || { echo "conditions: no build with tests in $build" >&2; exit 2; }
 
 export TDM_TEST_SMALL=1
@@ -101,10 +107,6 @@ run() { # CONDITION
     empty-environment) env -i "PATH=$PATH" TDM_TEST_SMALL=1 "${tests[@]}" ;;
     umask-077) (umask 077 && "${tests[@]}") ;;
     umask-000) (umask 000 && "${tests[@]}") ;;
-    *)
-        echo "conditions: there is no condition '$1'; there are: ${all[*]}" >&2
-        exit 2
-        ;;
     esac
 }
 
