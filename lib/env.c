@@ -194,34 +194,37 @@ bool tdmi_env_ignores(const char *name) {
            (strcmp(name, variables[CACHE_DIR]) == 0 || strcmp(name, variables[LIBRARY_PATH]) == 0);
 }
 
+/* The texts that were read, for good: the environment may change later. They are kept here rather
+ * than in allocated memory, so that reading the environment cannot run out of it. */
+enum { MOST_TEXT = 32 << 10 };
+static char texts[MOST_TEXT];
+static size_t texts_used;
+
+/* `first` and `second` in one text; NULL when there is no room for it. */
+static const char *keep(const char *first, const char *second) {
+    size_t length = strlen(first), more = strlen(second) + 1;
+    if (length + more > sizeof texts - texts_used) return NULL;
+    char *text = texts + texts_used;
+    memcpy(text, first, length);
+    memcpy(text + length, second, more);
+    texts_used += length + more;
+    return text;
+}
+
 /* Without TANDEM_CACHE_DIR: $XDG_CACHE_HOME/tandem, else ~/.cache/tandem. A relative path is to be
  * ignored, says the XDG Base Directory Specification. */
 static void find_cache_directory(void) {
     static const char *const names[] = {"XDG_CACHE_HOME", "HOME"};
-    static const char *const below[] = {"tandem", ".cache/tandem"};
+    static const char *const below[] = {"/tandem", "/.cache/tandem"};
     for (int i = 0; i < 2 && !values.cache_dir; i++) {
         const char *base = secure_getenv(names[i]);
         if (!base || base[0] != '/') continue;
-        size_t size = strlen(base) + 32;
-        char *path = malloc(size); /* for good, as all of the environment */
-        if (!path) return;
-        snprintf(path, size, "%s/%s", base, below[i]);
-        values.cache_dir = path;
-        values.cache_variable = names[i];
+        values.cache_dir = keep(base, below[i]);
+        if (values.cache_dir) values.cache_variable = names[i];
     }
 }
 
 static void mark_forked(void) { tdmi_forked = 1; }
-
-/* The texts that were read, for good: the environment may change later. */
-static char *kept[sizeof variables / sizeof *variables];
-
-static char *keep(const char *text) {
-    static size_t count;
-    char *copy = strdup(text);
-    if (copy && count < sizeof kept / sizeof *kept) kept[count++] = copy;
-    return copy;
-}
 
 static void read_environment(void) {
     values.cpu_devices = 1;
@@ -233,13 +236,12 @@ static void read_environment(void) {
         size_t length = strcspn(*entry, "=");
         char name[64];
         snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), *entry);
-        char *text = keep((*entry)[length] ? *entry + length + 1 : "");
-        if (!text) {
-            status = TDM_ERROR_OUT_OF_MEMORY;
-            snprintf(message, sizeof message, "out of host memory");
-            return;
-        }
-        parse_variable(name, text);
+        const char *text = keep((*entry)[length] ? *entry + length + 1 : "", "");
+        if (text)
+            parse_variable(name, text);
+        else
+            REFUSE("%s is too long: the variables of Tandem may have %d bytes in all", name,
+                   MOST_TEXT);
     }
     find_cache_directory();
     pthread_atfork(NULL, NULL, mark_forked);

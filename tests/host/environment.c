@@ -94,6 +94,22 @@ Test(environment, refused_values) {
           "TANDEM_BACKEND|opncl");
 }
 
+/* The texts have room for any path, but not for any length. */
+Test(environment, long_values) {
+    static char line[40 << 10] = "TANDEM_CACHE_DIR=/";
+    size_t length = strlen(line);
+    memset(line + length, 'x', sizeof line - length - 1);
+    probe(line, LIST, "TDM_ERROR_ENVIRONMENT", "TANDEM_CACHE_DIR is too long|32768 bytes");
+    line[30 << 10] = '\0';
+    probe(line, LIST, "TDM_OK", "cpu:0");
+    memcpy(line, "XDG_CACHE_HOME=/xx", 18);
+    line[30 << 10] = 'x';
+    const char *argv[] = {TEST_PROBE, "work", "cpu", NULL};
+    const char *changes[] = {ICD_NONE, "TANDEM_CACHE_DIR", line, NULL};
+    run_program(changes, argv, 60, &r);
+    CHECK(contains_words(r.output, "TDM_OK|cpu:0"), "gave %s", r.output);
+}
+
 /* A provider that the device does not have is refused by the product, not replaced. */
 Test(environment, blas_of_another_device) {
     probe("TANDEM_BLAS=cublas", OPEN("cpu"), "TDM_ERROR_UNSUPPORTED", "TANDEM_BLAS|cublas|cpu:0");
