@@ -67,18 +67,23 @@ static const tdmi_symbol symbols[] = {
 };
 enum { SYMBOLS = sizeof symbols / sizeof symbols[0] };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool usable;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool started;
 static char why_not[256]; /* why a library that was opened is of no use; else "" */
 
-static void start(void) {
-    if (tdmi_library_open(&library, symbols, SYMBOLS) != TDM_OK) return;
+/* Whether NVML can be asked. What failed is tried again with the next question: a driver that is
+ * being updated is of use again when that is over. */
+static bool start(void) {
+    if (started) return true;
+    why_not[0] = '\0';
+    if (tdmi_library_open(&library, symbols, SYMBOLS) != TDM_OK) return false;
     int result = nvml.init();
-    usable = result == NVML_SUCCESS;
-    if (usable) return;
+    started = result == NVML_SUCCESS;
+    if (started) return true;
     const char *text = nvml.error_string ? nvml.error_string(result) : NULL;
     snprintf(why_not, sizeof why_not, "nvmlInit_v2 failed with %d%s%s", result, text ? ": " : "",
              text ? text : "");
+    return false;
 }
 
 /* Our texts of UUIDs are how NVML names card and slice. */
@@ -152,7 +157,9 @@ static void ask_processes(nvmlDevice_t card, tdm_device_usage *usage) {
 
 static bool fill_usage(const uint8_t *uuid, const char *pci, tdm_device_usage *usage) {
     nvmlDevice_t card = NULL;
-    pthread_once(&once, start);
+    pthread_mutex_lock(&lock);
+    bool usable = start();
+    pthread_mutex_unlock(&lock);
     if (!usable || !find_card(uuid, pci, &card)) return false;
     ask_memory(card, usage);
     ask_sensors(card, usage);
@@ -161,11 +168,15 @@ static bool fill_usage(const uint8_t *uuid, const char *pci, tdm_device_usage *u
 }
 
 static void diagnose(void) {
-    pthread_once(&once, start);
-    if (why_not[0]) {
-        char subject[160], detail[sizeof library.found + sizeof why_not + 8];
+    char reason[sizeof why_not];
+    pthread_mutex_lock(&lock);
+    (void)start();
+    memcpy(reason, why_not, sizeof reason);
+    pthread_mutex_unlock(&lock);
+    if (reason[0]) {
+        char subject[160], detail[sizeof library.found + sizeof reason + 8];
         snprintf(subject, sizeof subject, "%s (%s)", names[0], library.title);
-        snprintf(detail, sizeof detail, "%s: %s", library.found, why_not);
+        snprintf(detail, sizeof detail, "%s: %s", library.found, reason);
         tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, false, subject, detail, library.advice);
         return;
     }

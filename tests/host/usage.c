@@ -86,6 +86,8 @@ Test(usage, nvml_failures) {
          "known: 1|memory_used=?;|memory_total=1000;|process_count=0;|" NOTHING);
     card("full", "init", "GPU " CARD_0 " 0000:3b:00.0",
          "known: 0|memory_used=?;|memory_total=1000;|process_count=0;|" NOTHING);
+    /* The probe asks each monitor, and then for everything. */
+    card("full", "once", "GPU " CARD_0 " -", "known: 0|memory_used=21474836480;|temperature=64;");
     card("foreign", "", "GPU " CARD_0 " -", "known: 0|memory_used=?;|" NOTHING);
     card("full", "init", "GPU " CARD_0 " - 4096", "tandem_reserved=4096;|process self ");
 }

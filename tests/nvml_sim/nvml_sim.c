@@ -3,6 +3,7 @@
  * Card 0 tells everything. Card 1 answers memory alone, the rest as cards do that have no sensor or
  * do not allow it. The slice (MIG) has memory and a process. NVML_SIM changes the answers:
  *   init   nvmlInit_v2 fails, as without the kernel module
+ *   once   it fails the first time, as while the driver is updated
  *   many   card 0 has 100 processes
  *   lost   every question about a card is answered with "GPU is lost"
  * NVML_SIM_OLD leaves out what old drivers lack, NVML_SIM_FOREIGN what nobody could do without.
@@ -76,7 +77,9 @@ static int refusal(const card *c, const void *out) {
 
 #ifndef NVML_SIM_FOREIGN
 int nvmlInit_v2(void) {
-    if (is_mode("init")) return DRIVER_NOT_LOADED;
+    static int calls;
+    calls++;
+    if (is_mode("init") || (is_mode("once") && calls == 1)) return DRIVER_NOT_LOADED;
     initialised = 1;
     return SUCCESS;
 }
