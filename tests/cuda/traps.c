@@ -33,6 +33,36 @@ static void works(small *s) {
     CHECK(right, "wrong numbers on %s", tdm_device_get_info(s->device)->id);
 }
 
+/* --- launches -----------------------------------------------------------------------------------
+ */
+
+/* A batch of few rows still has work for every multiprocessor: the rows are cut, whether a column
+ * is a channel or a channel has columns of its own. */
+Test(traps, batch_norm_of_few_rows_fills_the_device) {
+    enum { CHANNELS = 1 << 20 };
+    small s;
+    tdm_buffer *statistics = NULL, *data = NULL;
+    OK(small_open(&s, "cuda:0"));
+    OK(tdm_buffer_create(s.device, CHANNELS * sizeof(float), &statistics));
+    OK(tdm_buffer_fill(s.queue, statistics, 0, CHANNELS * sizeof(float), "", 1));
+    OK(tdm_buffer_create(s.device, 2 * CHANNELS * sizeof(float), &data));
+    OK(tdm_buffer_fill(s.queue, data, 0, 2 * CHANNELS * sizeof(float), "", 1));
+    const tdm_tensor shapes[] = {tdm_tensor_2d(data, TDM_F32, 2, CHANNELS),
+                                 tdm_tensor_3d(data, TDM_F32, 2, CHANNELS / 4, 4),
+                                 tdm_tensor_3d(data, TDM_F32, 1, 2, CHANNELS)};
+    const unsigned units = (unsigned)tdm_device_get_info(s.device)->compute_units, some = 4 * units;
+    for (int i = 0; i < 3; i++) {
+        const tdm_tensor *x = &shapes[i], c = tdm_tensor_1d(statistics, TDM_F32, x->shape[1]);
+        OK(tdm_batch_norm(s.queue, x, &c, &c, NULL, NULL, 1e-5, x));
+        OK(tdm_queue_finish(s.queue));
+        CHECK(units > 1 && cuda_sim_blocks() >= some, "%u blocks for %u multiprocessors, shape %d",
+              cuda_sim_blocks(), units, i);
+    }
+    tdm_buffer_release(data);
+    tdm_buffer_release(statistics);
+    small_close(&s);
+}
+
 /* --- memory runs out ----------------------------------------------------------------------------
  */
 

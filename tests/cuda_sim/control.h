@@ -62,6 +62,9 @@ const char *cuda_sim_called(size_t index);
 /* From now on every call on the device gives this error, as after a fault of a kernel. */
 void cuda_sim_lose(int device, int error);
 
+/* The blocks of the last kernel that was launched. */
+unsigned cuda_sim_blocks(void);
+
 /* What cudaPeekAtLastError would give in this thread: the library must leave no error behind. */
 int cuda_sim_last_error(void);
 

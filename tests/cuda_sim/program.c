@@ -1,6 +1,7 @@
 /* The stand-in for libcudart: programs and launches. A launch runs the kernel that was compiled as
  * C from the same source, for the types and options that the stand-in for NVRTC found in its image.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,6 +179,10 @@ static bool check_shape(const sim_image *image, const char *name, dim3 grid, dim
     return false;
 }
 
+static atomic_uint blocks;
+
+unsigned cuda_sim_blocks(void) { return atomic_load(&blocks); }
+
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                              size_t shared, cudaStream_t stream) {
     BEGIN("cudaLaunchKernel");
@@ -189,6 +194,7 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
     const sim_image *image = &kernel->library->image;
     const char *name = kernel_list[kernel->number].name;
     if (!check_shape(image, name, grid, block, shared)) END(cudaErrorInvalidConfiguration);
+    atomic_store(&blocks, grid.x);
     launch_job job = {.run = tdmi_cpu_kernels_baseline[kernel->number][image->t],
                       .group = {.count = grid.x,
                                 .op = (uint32_t)image->op,
