@@ -9,10 +9,11 @@
  * no difference: compiled alone, as the backend does it, it has to be the same machine code, byte
  * for byte.
  *
- * Covered: every kernel, dtype, OP and STREAM that a launch may ask for (variants.c), on every
- * architecture with the largest groups, whose lanes have the fewest registers; with each smaller
- * size of groups on one of the architectures, which take turns. "full" is all sizes on all of them.
- * Exit status: 0 all is well, 1 something is not, 77 there is no NVRTC. */
+ * Covered: every kernel, dtype, OP and STREAM that a launch may ask for (variants.c). With the
+ * largest groups, whose lanes have the fewest registers, each is compiled for Turing, Hopper and
+ * the newer Blackwell and for some of the other architectures, which take turns; with smaller
+ * groups for one of all architectures, in turn. "full" is all sizes on all of them. Exit status: 0
+ * all is well, 1 something is not, 77 there is no NVRTC. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -186,9 +187,16 @@ typedef struct collector {
     compile_job *open; /* of this file and architecture, with room for more; or NULL */
 } collector;
 
+/* Whether a variant is compiled for this architecture. */
+static bool is_covered(const collector *c, int number, int size) {
+    const int architecture = architectures[c->architecture];
+    const bool all = architecture == 75 || architecture == 90 || architecture == 120;
+    return c->full || (size == 0 && all) || (number + size) % ARCHITECTURES == c->architecture;
+}
+
 static void collect(void *context, const variant *v, int number, int size) {
     collector *c = context;
-    if (!c->full && size > 0 && (number + size) % ARCHITECTURES != c->architecture) return;
+    if (!is_covered(c, number, size)) return;
     if (!c->open || c->open->count == BATCH) {
         if (job_count == MAX_JOBS) abort();
         bool first = !c->open;

@@ -21,8 +21,7 @@ typedef struct variant {
 } variant;
 
 /* Calls `found` for each variant of the entry's file. `number` counts the variants of one group
- * size; `size` says which one of those of this entry, 0 being the largest, which is compiled for every
- * architecture. */
+ * size; `size` says which one of those of this entry, 0 being the largest. */
 void for_variants(const char *entry,
                   void (*found)(void *context, const variant *v, int number, int size),
                   void *context);
