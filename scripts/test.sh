@@ -29,4 +29,7 @@ for preset in "${presets[@]}"; do
         echo "== coverage"
         scripts/coverage.sh build/asan cuda 95
     fi
+    if [ "$preset" = test ]; then
+        scripts/conditions.sh build/test nobody-in-a-pid-namespace german # the others: --systems
+    fi
 done

@@ -12,6 +12,8 @@ both_commands() { # SUITE
     program_row "$system" scripts/run.sh "$status" "$log-run"
     within "$subject" tandem/scripts/test.sh >"$log-test" 2>&1
     ctest_row "$system" "scripts/test.sh (CTest)" $? "$log-test"
+    within "$subject" tandem/scripts/conditions.sh >"$log-conditions" 2>&1
+    conditions_row "$system" $? "$log-conditions"
 }
 system_debian_12() { both_commands bookworm; }
 system_debian_13() { both_commands trixie; }

@@ -60,6 +60,16 @@ ctest_row() { # SYSTEM WHAT STATUS LOG
     fi
 }
 
+# Of scripts/conditions.sh.
+conditions_row() { # SYSTEM STATUS LOG
+    local result counts=()
+    for result in passed FAILED 'left out'; do
+        counts+=("$(sed '1,/^== conditions$/d' "$3" | grep -acE "^[a-z0-7-]+ +$result[,:]")")
+    done
+    [ "$2" -eq 0 ] || [ "${counts[1]}" -gt 0 ] || counts[1]=1
+    row "$1" scripts/conditions.sh "${counts[@]}"
+}
+
 # Of a program that says how many results it verified, as "N rows, M not verified" or not at all.
 program_row() { # SYSTEM WHAT STATUS LOG
     local rows_said wrong
