@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Choosing the vendor of a baseline, and opening libraries. */
 #include "baseline.h"
 

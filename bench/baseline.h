@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Baselines: what the machine or the vendor does for the same work, without Tandem. */
 #ifndef BENCH_BASELINE_H
 #define BENCH_BASELINE_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Baselines of the cpu backend: CBLAS, moving bytes, and plain C functions for the smallest calls.
  */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Baselines of the cuda backend: cuBLAS, raw copies and raw launches, on a stream of our own. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Baselines on the host's cores: the raw CBLAS call, and the machine's own way to move bytes. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Baselines of the opencl backend: CLBlast, raw copies and raw enqueues, in a context of our own on
  * the same device. A device that is the host's cores is compared with the host's CBLAS and copy. */
 #include <pthread.h>

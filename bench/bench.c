@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The run: devices times cases, progress, reports. */
 #include "bench.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A case: one operation, one dtype, one shape. The table of cases is in cases.c. There are two
  * kinds of operations. What works on buffers of one device is a plan, a call and a float64
  * reference (ops_*.c), and the runner does the rest. What needs more, a second device or a file, is

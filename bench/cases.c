@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The one table of cases, and the choice among them. */
 #include "case.h"
 

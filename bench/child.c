@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Children read from and write to unlinked temporary files: unlike pipes these cannot fill up. */
 #include "child.h"
 

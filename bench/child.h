@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running another program: its input, its output, all in memory. */
 #ifndef BENCH_CHILD_H
 #define BENCH_CHILD_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* gnuplot as a child, and its SVG made fit to stand beside others in one page. */
 #include "gnuplot.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Plots: a script goes to gnuplot, its SVG into a page. */
 #ifndef BENCH_GNUPLOT_H
 #define BENCH_GNUPLOT_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The machine: its threads, its fastest way to move bytes, and what it is made of. */
 #ifndef BENCH_MACHINE_H
 #define BENCH_MACHINE_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The machine's fastest way to move bytes: what memory-bound work is compared with. */
 #include <stdint.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Copies of bytes: host to device, device to host, device to device. Host memory is what
  * tdm_host_alloc gives, pinned where the backend has it. */
 #include "case.h"

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise operations: arithmetic, cast, fill, and bias_add with its activations. */
 #include <math.h>
 #include <string.h>

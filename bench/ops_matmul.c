@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* matmul: plain, with B transposed (weights stored [out, in]), with an epilogue, and the batch with
  * the Frobenius norm of each product: norms that stay on the device, that are kept there and read
  * once, or that are read one by one, each as soon as its product is done, and written to a log. */

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers. The reference is Philox 4x32-10 as its paper has it (Salmon et al. 2011), from
  * the beginning of the stream: equal bit for bit on every device. */
 #include "case.h"

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Figures in general, and the ratios by operation. */
 #include "plots.h"
 

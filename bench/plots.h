@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The plots of the page: which figures rows allow, and their scripts. */
 #ifndef BENCH_PLOTS_H
 #define BENCH_PLOTS_H

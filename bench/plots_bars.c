@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Bars: a few times beside each other, for what is done in two ways. */
 #include <math.h>
 #include <stdlib.h>

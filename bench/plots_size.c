@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Rates and times against size: one figure for each operation and dtype with three sizes or more.
  */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch is timed by a script that Python reads from its standard input. */
 #include "pytorch.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch beside a row, where a Python that has it was given. */
 #ifndef BENCH_PYTORCH_H
 #define BENCH_PYTORCH_H

@@ -1,3 +1,4 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 """The norms of many products in PyTorch: prints the median seconds of the batched form (kept) or of
 the form that logs each norm by itself (logged).
 Usage: python3 pytorch_norms.py kept|logged BATCH M N K"""

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The page: one file without scripts that fetches nothing. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The report that programs read. */
 #include <errno.h>
 #include <math.h>

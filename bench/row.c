@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Rows: how one begins, is filled from samples, fails, and how its figures are written. */
 #include "row.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A row of the benchmark, and the reports made of rows. */
 #ifndef BENCH_ROW_H
 #define BENCH_ROW_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* An operation on one device: buffers, the first call, the check, then samples. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Medians and quartiles: what a busy machine disturbs least. */
 #include "stats.h"
 

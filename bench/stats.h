@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Statistics of a few timings. */
 #ifndef BENCH_STATS_H
 #define BENCH_STATS_H

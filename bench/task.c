@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Measuring a task: it is prepared, called and checked, then timed, then checked again. */
 #include "task.h"
 

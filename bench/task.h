@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The second kind of operation: a case that needs more than the buffers and the queue of one device
  * makes, checks and compares what it works on itself; the samples are taken as for the first kind.
  */

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tasks of files: a layer's parameters from a device to a file and back, beside plain write() and
  * read() of as many bytes. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tasks of tdm_to: a tensor from one device to another, and to the device where it is already. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tasks of two devices: a product on each of them at once, beside both products on the first. */
 #include <pthread.h>
 #include <stdio.h>

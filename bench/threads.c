@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Threads for the baselines: the caller and one thread for each other core. */
 #include <pthread.h>
 #include <sched.h>

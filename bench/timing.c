@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Samples: as many calls as take 10 ms, then one finish. */
 #include "timing.h"
 

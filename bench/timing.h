@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Timing two ways to do the same work in turn, so that a disturbance of the machine meets both. */
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H

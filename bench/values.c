@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Random inputs and conversions, independent of the library's own. */
 #include "values.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values in host memory: random inputs, and elements of any dtype as double. */
 #ifndef BENCH_VALUES_H
 #define BENCH_VALUES_H

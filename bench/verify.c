@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Comparing with the reference: everything when that is cheap, else a random sample. */
 #include "verify.h"
 

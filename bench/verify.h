@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Comparison of outputs with float64 references. */
 #ifndef BENCH_VERIFY_H
 #define BENCH_VERIFY_H

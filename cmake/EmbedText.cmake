@@ -1,3 +1,4 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Writes OUTPUT: the ASCII text of FILE as the C array SYMBOL (a literal would be too long for C11).
 get_filename_component(name ${FILE} NAME)
 file(READ ${FILE} hex HEX)

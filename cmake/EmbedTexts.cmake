@@ -1,3 +1,4 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Writes OUTPUT: the texts of FILES as C arrays of bytes (a string literal would be too long for C11).
 set(code "/* Made by EmbedTexts.cmake from the files of kernels/. */\n#include \"kernel_list.h\"\n\n")
 set(rows "")

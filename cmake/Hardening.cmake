@@ -1,3 +1,4 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # What keeps a mistake from becoming an attack, as far as the compiler and the linker have it; tests
 # (tests/hardening) read the built files for it.
 include(CheckCCompilerFlag)

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products on the cpu backend: the machine's CBLAS. */
 #include "cpu.h"
 

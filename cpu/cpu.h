@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The cpu backend: host memory, the calling thread and the worker threads. Synchronous. */
 #ifndef TDMI_CPU_H
 #define TDMI_CPU_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The cpu backend's table, and what the machine tells of itself. */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The table of the kernels of one instruction set. Compiled once per instruction set. */
 #include "kernels.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The kernels compiled in C: one table of entries per instruction set.
  *
  * kernels.c is compiled once per instruction set with -DTDMI_ISA=<isa> and, besides the project's

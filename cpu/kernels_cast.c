@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The casts between all dtypes, and fill, compiled once per instruction set. */
 #include "dialect_c.h"
 #include "numeric.h"

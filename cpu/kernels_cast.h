@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* fill of T_ID and the casts from every dtype to T_ID, as C. Included by kernels_cast.c once for
  * each T_ID, so it has no include guard. */
 #define U_ID 0

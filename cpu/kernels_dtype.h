@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of one dtype, T_ID, as C. Included once by each of kernels_<dtype>.c. */
 #include "dialect_c.h"
 #include "numeric.h"

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers and ranges of every dtype, compiled once per instruction set. */
 #include "dialect_c.h"
 #include "numeric.h"

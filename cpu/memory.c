@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Host memory: allocation, and transfers spread over the cores when they are large. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of the cpu backend: compiled with the library for several instruction sets, chosen once.
  */
 #include <stdlib.h>

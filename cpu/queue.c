@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Queues and events of the cpu backend: work is done when a call returns. */
 #include <stdlib.h>
 #include <time.h>

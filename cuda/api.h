@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The functions of the CUDA toolkit that the cuda backend calls, as tables of pointers filled in at
  * run time. The pointers' types come from the toolkit's headers, so a wrong call does not compile;
  * nothing of the toolkit is linked.

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products by cuBLASLt, with its epilogues, and by plain cuBLAS where cuBLASLt has no
  * algorithm or the sizes leave 32 bits. How a product is put to them: see blas_plan.c. */
 #include "blas_plan.h"

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Plans of cuBLASLt: how a row-major product is put to a column-major library, and the algorithm
  * that its heuristic chose.
  *

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The cuda backend's own structs and helpers, shared by the files of this folder. */
 #ifndef TDMI_CUDA_BACKEND_H
 #define TDMI_CUDA_BACKEND_H

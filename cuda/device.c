@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Contexts, and the table of the cuda backend.
  *
  * The current device of a thread belongs to the caller, who may use CUDA himself, and cudaSetDevice

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Finding the devices, and their facts, without making a context. */
 #include "cuda_backend.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The runtime's error numbers as statuses. */
 #include "cuda_backend.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Opening the toolkit's libraries at run time: exactly the major version the headers were of. */
 #include "cuda_backend.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Device memory, pinned host memory, and the transfers of a queue. */
 #include "cuda_backend.h"
 

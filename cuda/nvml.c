@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* NVIDIA's management library: how busy a card is, also when OpenCL alone lists it.
  *
  * nvml.h is not part of the toolkit's minimum, so the little that is needed is declared here, after

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Programs by NVRTC: a cubin for exactly this device, or PTX where NVRTC is older than the device.
  */
 #include "cuda_backend.h"

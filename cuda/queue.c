@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Queues are streams of their own, which wait for no default stream; events are CUDA events. */
 #include "cuda_backend.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The README's example: y = gelu(a · b + bias) on the default device. */
 #include <stdio.h>
 

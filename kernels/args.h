@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The kernels: their numbers, buffers and argument structs. Compiled by the host and, before every
  * kernel, by every kernel language. 8-byte members come first in a struct, so that no compiler pads
  * differently; a kernel never gets size_t, bool or half. Offsets and strides are in elements. */

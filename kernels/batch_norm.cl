@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Batch normalisation at inference. batch_norm: a row is one channel of one sample. batch_norm_cols:
  * each sample is one row, and a column is a channel. Both in chunks of rows. OP: TDM_OP_WEIGHT, TDM_OP_BIAS.
  * y may be x. */

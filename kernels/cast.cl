@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* y = a converted from U to T, both of any dtype and stride. */
 OPS(cast, 1, 1)
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The dialect in C, for the cpu backend: a group has one lane, so a row is an ordinary loop that
  * the compiler vectorises. The rules are in README.md. Each .cl file is included once per dtype
  * with T_ID and U_ID defined; OP and STREAM are run-time values of the group, and the entry

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The dialect in CUDA C++, for NVRTC, which is given no header of the toolkit. The rules are in
  * README.md. */
 #pragma nv_diag_suppress 177 /* functions that this kernel does not use */

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The dialect in OpenCL C 1.2. With LANES == 1 a row is an ordinary loop, with more a group shares a
  * row. The rules are in README.md.
  *

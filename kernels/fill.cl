@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* y = one value, of any dtype and stride. */
 OPS(fill, 1, 1)
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* y = x / max(|x|, epsilon), |x| the row's L2 norm, right also where the squares would overflow or
  * underflow. y may be x. */
 OPS(l2_normalize, 1, 1)

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* LayerNorm. A pass takes both moments around a pivot, at first the middle one of three elements, so
  * that it is hardly an outlier. Where squares overflow or vanish, the next pass multiplies the row by
  * a power of two; where the mean is far from the pivot in terms of the deviation, which loses digits,

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* C = alpha op(A) op(B) + beta C, one group per tile of C; OP: TDM_OP_TRANSPOSE_A, TDM_OP_TRANSPOSE_B.
  * Slices of A and B are brought into fast memory as ACC, padded with zeros to the tile's edges. With
  * one lane that is a private block, multiplied in strips of registers; with more it is local memory,

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Norms of rows, or of chunks of rows that norm_combine puts together. OP is the norm's kind. The
  * plain sum of squares is kept when it is far from overflow and underflow, else it is taken again of
  * the elements divided by the largest one. Maxima are of integer keys, in which NaN is above Inf. */

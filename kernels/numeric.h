@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Numbers, the same in all three languages: dispatch by dtype, conversions, and our own exp, tanh
  * and gelu for f32. Compiled after a dialect header and args.h, before the kernel.
  *

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* y = uniform or normal random numbers, by OP. A group makes a tile of Philox's blocks, each of two
  * 64-bit or four 32-bit words, one word per element, then writes it as a part of a row. */
 OPS(random, TDM_OP_RANDOM_COUNT, 1)

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers, the same in all three languages. Compiled after numeric.h.
  *
  * Every sum of a product is an explicit FMA, so that no compiler's choice to contract shows in a

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* y = start + i step, i counted over the whole tensor; any dtype. */
 OPS(range, 1, 1)
 

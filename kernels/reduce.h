@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Sums and maxima of a row's elements, the same in all three languages. Compiled after numeric.h.
  *
  * SUM: a += v over [begin, end), or over a lane's part of it on a GPU. SUM2: two of them, b += w as

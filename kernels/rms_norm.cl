@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* RMSNorm of s = x + residual, s rounded to T. OP: TDM_OP_WEIGHT, TDM_OP_RMS_RESIDUAL, TDM_OP_RMS_SUM.
  * s is computed twice, not kept, and sum is written with y, so that y and sum may be x or residual.
  * Where the squares overflow or vanish, s is multiplied by a power of two. */

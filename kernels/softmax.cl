@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Softmax of each row. exp is computed twice rather than kept: a 16-bit y could not hold it, and the
  * second time is cheaper than memory. NaN and +Inf reach the sum, and so the whole row. y may be x. */
 OPS(softmax, 1, 1)

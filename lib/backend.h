@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The contract between the core and a backend. A backend is one const table; the core in lib/ knows
  * nothing else of it. A backend includes this header and its own, nothing else of the project.
  *

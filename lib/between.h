@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Copies between two devices, of any backends. */
 #ifndef TDMI_BETWEEN_H
 #define TDMI_BETWEEN_H

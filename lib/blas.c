@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Choosing the BLAS provider of a product; attaching providers to queues. */
 #include "blas.h"
 

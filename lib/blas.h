@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Choosing the BLAS provider of a product. */
 #ifndef TDMI_BLAS_H
 #define TDMI_BLAS_H

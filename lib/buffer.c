@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Buffers: making, counting and freeing them; pinned host memory. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The folder of compiled kernels, listed and tidied. */
 #define _GNU_SOURCE
 #include <tandem/cache.h>

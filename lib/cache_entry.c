@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Kernels with what they say of themselves. In an entry's content: the driver's binary, the lines,
  * and an end that tells how long they are. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What identifies a card, written in one form whatever API told it, and compared. */
 #include "card.h"
 

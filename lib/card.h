@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Which card a listed device is: its UUID and its address on the bus. */
 #ifndef TDMI_CARD_H
 #define TDMI_CARD_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The machine's CBLAS (OpenBLAS, BLIS, MKL or the reference), opened at run time. */
 #define _GNU_SOURCE
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Checks of tensors, shared by all operations: each rejects with one sentence that names the
  * function, the argument, its value and what is allowed. */
 #ifndef TDMI_CHECK_H

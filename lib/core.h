@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The core's own objects, and what the files of lib/ share. Not seen by backends. */
 #ifndef TDMI_CORE_H
 #define TDMI_CORE_H

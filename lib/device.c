@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Devices: listing, opening, reference counts, memory statistics. */
 #include <ctype.h>
 #include <stdlib.h>

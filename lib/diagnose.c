@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The diagnostics: what was looked for, found or not, and why. */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Compiled kernels kept on disk: one file per key under the cache directory, mode 0700. */
 #define _GNU_SOURCE
 #include "disk_cache.h"

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Compiled kernels kept on disk. Anything that goes wrong here costs time, never correctness. */
 #ifndef TDMI_DISK_CACHE_H
 #define TDMI_DISK_CACHE_H

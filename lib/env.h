@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The TANDEM_… environment, read and checked once. */
 #ifndef TDMI_ENV_H
 #define TDMI_ENV_H

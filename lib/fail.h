@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Failing: the status is returned and the message is set in one expression. */
 #ifndef TDMI_FAIL_H
 #define TDMI_FAIL_H

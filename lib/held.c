@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What each process holds, in a file that it writes and the others read; see held.h. */
 #define _GNU_SOURCE
 #include "held.h"

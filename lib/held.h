@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What Tandem holds on the devices, told by each process to the others of the same user, so that
  * `tandem devices` can show what every process holds.
  *

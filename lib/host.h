@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What runs on the host's own cores: worker threads, and the machine's CBLAS. Used by the cpu
  * backend, and by the opencl backend inside native kernels. */
 #ifndef TDMI_HOST_H

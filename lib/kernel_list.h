@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The kernels as the core sees them: their sources (embedded by the build) and argument structs. */
 #ifndef TDMI_KERNEL_LIST_H
 #define TDMI_KERNEL_LIST_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* How an operation's work is cut into groups, lanes and pieces of rows, and its launch. */
 #include "launch.h"
 

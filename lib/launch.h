@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* How an operation's work is cut into groups, lanes and pieces of rows, and its launch. Everything
  * that differs between devices here is data (tdmi_device_facts). */
 #ifndef TDMI_LAUNCH_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Mappings: map and unmap. The core keeps a list of those that have not been ended, so that a wrong
  * pointer is refused on every backend alike. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The memory pool of a device: released blocks are kept for buffers of like size.
  *
  * A released block may still be used by work that is queued. Every submission has a number, and a

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Kernel variants: built once per device (or fetched from disk), instantiated once per queue. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The list of devices, made at the first call, and the meaning of device names.
  *
  * What failed by accident is asked again at every later call, until all is known. A list that was

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The list of devices, made at the first call; nothing is opened for it. */
 #ifndef TDMI_REGISTRY_H
 #define TDMI_REGISTRY_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Status names and the thread's last error message. */
 #include <stdarg.h>
 #include <stdio.h>

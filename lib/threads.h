@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What threads are owed: a call of the library's that is not cut short, and threads of ours that
  * stay out of the way. */
 #ifndef TDMI_THREADS_H

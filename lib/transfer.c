@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Moving bytes: write, read, fill, and copy between any two devices. */
 #include "transfer.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The checks that all movements of bytes share. */
 #ifndef TDMI_TRANSFER_H
 #define TDMI_TRANSFER_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a listed device is doing now: put together from the system, the monitors of the cards, and
  * what the processes that use Tandem tell. Each may be missing. */
 #include "usage.h"

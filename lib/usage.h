@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a listed device is doing now. */
 #ifndef TDMI_USAGE_H
 #define TDMI_USAGE_H

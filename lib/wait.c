@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for queues, and what becomes of memory when a wait fails.
  *
  * The rule: memory that queued work may still use is neither freed nor handed to anybody else

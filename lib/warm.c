@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The usual kernels of a device, compiled before they are needed. */
 #include <stdio.h>
 #include <stdlib.h>

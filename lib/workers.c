@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Worker threads for the host's cores.
  *
  * One parallel loop runs at a time. Its state is one 64-bit word, generation in the high half and

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Products through the machine's CBLAS, on OpenCL devices that are the machine's CPU: a native
  * kernel runs in queue order and sees the buffers' host memory, so nothing is copied. */
 #include <stdlib.h>

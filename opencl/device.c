@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Discovery, contexts, and the table that the core sees. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* OpenCL error codes: their names, and what they amount to. */
 #include "opencl.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a device tells about itself, all without a context. */
 #include <stdio.h>
 #include <stdlib.h>

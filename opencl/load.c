@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Loading libOpenCL.so.1, and saying which drivers (ICDs) it has to choose from. */
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Device memory, and host memory that the device transfers to and from fastest. */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The opencl backend's own header: its structs, the functions of the OpenCL library (loaded at run
  * time, so that nothing is linked), and the helpers its files share.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Runs the host tests and the suite on the cpu backend, as they were built, under conditions that
 # machines differ in: who runs them, which processes there are, cores, load, locale, time zone, home,
 # umask. Fails when one fails. Usage: scripts/conditions.sh [BUILD [CONDITION ...]]

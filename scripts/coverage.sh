@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Tells which part of a folder's lines the tests of a build have executed, and which they have not.
 # Usage: scripts/coverage.sh BUILD FOLDER PERCENT
 # BUILD was configured with -DTANDEM_COVERAGE=FOLDER (the preset asan: cuda) and its tests were run.

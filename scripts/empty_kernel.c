@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The least that a first call through OpenCL costs: compiles one empty kernel on the first device and
  * runs it. scripts/first-call.sh times this beside Tandem's examples. */
 #define CL_TARGET_OPENCL_VERSION 120

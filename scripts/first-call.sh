@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # How long a program takes that is run for the first time, and again: the examples quickstart and digits
 # beside a program that compiles one empty kernel through OpenCL, which is the driver's own share.
 # Cold: every run has empty caches, Tandem's and PoCL's. Warm: it has those of a run before.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # What only a machine with a GPU can tell: builds with the CUDA toolkit that is there, runs the whole
 # suite on every GPU device (cuda, and opencl where the driver brings it), compute-sanitizer's memcheck,
 # racecheck, initcheck and synccheck over the kernels, and the benchmark. A machine that lacks Criterion

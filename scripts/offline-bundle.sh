@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Gathers what a GPU machine without a network lacks to build and test Tandem, from this machine's
 # Debian or Ubuntu packages: headers, shared libraries and pkg-config of Criterion, jansson, the OpenCL
 # ICD loader, CLBlast and OpenBLAS with what these need, in one folder that can be moved. Nothing is

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Sets up, builds Release and runs the main job: lists the devices, classifies 360 handwritten digits
 # on every device, and runs the quick benchmark. Exits 0 only if everything it printed was verified.
 # Arguments go to `tandem bench`.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Installs what is missing to build and run Tandem on Debian and Ubuntu; elsewhere says what to
 # install and stops. Usage: scripts/setup.sh run|test|systems   (test: what the tests need as well;
 # systems: what scripts/test.sh --systems needs). What cannot be had here at all and only some tests

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Sets up, builds and runs every test: the suite on every device, then the main part of it under
 # ASan + UBSan and under TSan. Shows what ptxas says of the kernels, and which lines of cuda/ were
 # executed. Usage: scripts/test.sh [PRESET ...]   (default: test asan tsan)

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The lines that a child answers with: written, and read by somebody who believes nothing. */
 #include "answer.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a child tells the program that started it: lines of words separated by tabs, in which '\\'
  * and newlines are escaped and no other control byte occurs.
  *

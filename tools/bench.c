@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* `tandem bench`: reads the options, then calls the benchmark. */
 #include <errno.h>
 #include <stdio.h>

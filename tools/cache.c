@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* `tandem cache`: chooses what to do with the folder of compiled kernels. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* `tandem cache list|verify|prune|clear`: what the folder of compiled kernels holds, and tidying
  * it. */
 #include <errno.h>

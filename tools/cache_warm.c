@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* tandem cache warm: compiles the usual kernels of devices into the caches. */
 #include <stdio.h>
 #include <stdlib.h>

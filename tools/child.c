@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Child processes: started, listened to, and killed with all that they started. */
 #include "child.h"
 

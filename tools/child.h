@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Child processes: the program runs itself again where a driver may crash, hang or exit, because
  * after a fork the library refuses every call, and because a crash then ends the child alone. */
 #ifndef CHILD_H

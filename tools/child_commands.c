@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* `tandem .child …`, which nobody types: what the program runs in processes of its own, see
  * child.h.
  *

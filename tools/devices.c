@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* `tandem devices`: every listed device and what it is doing, once or again and again. */
 #include <errno.h>
 #include <math.h>

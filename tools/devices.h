@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What `tandem devices` shows, and the two ways to show it. */
 #ifndef TOOLS_DEVICES_H
 #define TOOLS_DEVICES_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The devices as JSON. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The devices as a table: three lines a device, then the processes. */
 #include <stdio.h>
 #include <stdlib.h>

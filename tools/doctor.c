@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* `tandem doctor`: what was looked for, found or refused, whether it works when it is tried, and
  * what decided the default device. This process calls no driver: its children do. */
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Whatever lists devices and may be broken: each OpenCL driver, and the cuda backend. Each is tried
  * alone, in a child, so that a broken one is told from the others. */
 #ifndef DRIVERS_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The watch over a command in a child, and the naming of the driver that ended it. */
 #include "guard.h"
 

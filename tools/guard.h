@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Commands that list devices run in a child, so that a driver that crashes, hangs or exits does not
  * end the program without a word: it is looked for and named. Streams, signals and the exit status
  * are those of the child. */

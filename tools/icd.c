@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Finding .icd files, and giving children a folder with some of them.
  *
  * ocl-icd takes for $OCL_ICD_VENDORS a folder, an .icd file or a library, Khronos' loader a folder

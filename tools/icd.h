@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The OpenCL drivers that are installed, as the ICD loaders look for them, without opening any. */
 #ifndef ICD_H
 #define ICD_H

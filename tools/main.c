@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The program `tandem`: chooses the command. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Words, options and messages that the commands share. */
 #include "tools.h"
 

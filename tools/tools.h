@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the commands of the program `tandem` share. */
 #ifndef TOOLS_H
 #define TOOLS_H

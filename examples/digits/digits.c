@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A real network on real data: classifies handwritten digits on each device and compares the logits
  * with float64 ones. See README.md for the network and the files. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What reading and writing a file of tensors have in common. */
 #include "file_job.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What reading and writing a file of tensors have in common: options, staging memory, progress. */
 #ifndef TDMI_MODEL_FILE_JOB_H
 #define TDMI_MODEL_FILE_JOB_H

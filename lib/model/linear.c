@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A linear layer: its parameters, and its application as one matmul. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* One function on several devices at once: parameters on each, a batch split over them, results
  * gathered in order. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A file that appears whole or not at all. */
 #define _GNU_SOURCE
 #include "new_file.h"

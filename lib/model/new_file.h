@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A file that appears whole or not at all: written beside its place, then renamed. */
 #ifndef TDMI_MODEL_NEW_FILE_H
 #define TDMI_MODEL_NEW_FILE_H

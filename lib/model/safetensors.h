@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The header of a safetensors file: parsed, checked and built. */
 #ifndef TDMI_MODEL_SAFETENSORS_H
 #define TDMI_MODEL_SAFETENSORS_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The header of a safetensors file, from text: whoever wrote it may be lying. */
 #include "safetensors.h"
 

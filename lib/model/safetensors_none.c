@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A library that was built without jansson: files are refused. */
 #include "fail.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Reading safetensors files. With pread alone: a file that is cut short while it is read is an
  * error, where a mapping would be a signal. */
 #define _GNU_SOURCE

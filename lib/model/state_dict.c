@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* State dicts: named tensors and metadata. */
 #define _GNU_SOURCE
 #include "state_dict.h"

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the files of lib/model/ share of a state dict. */
 #ifndef TDMI_MODEL_STATE_DICT_H
 #define TDMI_MODEL_STATE_DICT_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A whole state dict moved to another device. */
 #include <stdlib.h>
 

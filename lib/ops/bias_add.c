@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* bias_add: y = activation(x + bias) + residual. */
 #include "bias_add.h"
 

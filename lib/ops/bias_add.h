@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The launch of bias_add, which is also the epilogue of a product. */
 #ifndef TDMI_BIAS_ADD_H
 #define TDMI_BIAS_ADD_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise add, sub, mul, scale, axpy; cast; fill. */
 #include "strided.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Content that needs no input: ranges and random numbers. */
 #include "launch.h"
 

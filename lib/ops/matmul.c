@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* matmul: the checks, the shape of the product, and its run on a BLAS or the builtin kernel. */
 #include "bias_add.h"
 #include "blas.h"

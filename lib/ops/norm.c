@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Norms of tensors and of rows. Long rows are cut into pieces whose partial results are combined by
  * a second kernel. */
 #include "launch.h"

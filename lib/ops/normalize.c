@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* layer_norm, rms_norm, l2_normalize and softmax: each row by itself, one pass over its statistics
  * and one over its output. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The plan of an elementwise kernel over strided tensors of one shape. */
 #ifndef TDMI_STRIDED_H
 #define TDMI_STRIDED_H

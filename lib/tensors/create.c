@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Making tensors, and taking their content to the host. */
 #include "create.h"
 

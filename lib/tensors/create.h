@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What other files make of tensors. */
 #ifndef TDMI_CREATE_H
 #define TDMI_CREATE_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tensors as text, laid out as PyTorch does (torch/_tensor_str.py describes the rules): values of
  * one width, rows in brackets, lines of 80 columns, large tensors cut to their corners. */
 #include <tandem/create.h>

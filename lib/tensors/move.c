@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tensors from device to device: in the calling thread, or in one of their own. */
 #include "move.h"
 

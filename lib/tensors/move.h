@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Moving tensors, for the files that move many at once. */
 #ifndef TDMI_MOVE_H
 #define TDMI_MOVE_H

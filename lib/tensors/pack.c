@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tensors without gaps: the tensor itself, or a copy bit by bit. */
 
 #include "check.h"

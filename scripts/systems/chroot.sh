@@ -1,3 +1,4 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Debian systems in folders of build/systems/, for scripts/systems/run.sh. Everything is mounted in a mount
 # namespace that belongs to the one command that runs inside, so that nothing is mounted any more when it
 # ends, however it ends, and removing a system's folder reaches nothing else.

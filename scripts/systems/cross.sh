@@ -1,3 +1,4 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Other processors and another C library: built on Debian 13 with its cross compilers, and the suite of
 # the cpu backend run in the same place, under qemu where this machine's processor cannot.
 #   shellcheck shell=bash

@@ -1,3 +1,4 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # The two commands of the README, from nothing, on the releases of Debian; and the other compiler.
 #   shellcheck shell=bash
 

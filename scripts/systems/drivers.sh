@@ -1,3 +1,4 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # One OpenCL driver at a time, on Debian 13: the suite, the digits and the benchmark.
 #   shellcheck shell=bash
 

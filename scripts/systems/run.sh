@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # What scripts/test.sh --systems runs: Tandem on other systems, drivers, processors and C libraries. The
 # table in docs/systems.md is written anew for what ran. Needs root, a network and some 12 GB in
 # build/systems, which can be removed at any time; all of it takes some two hours on two cores.

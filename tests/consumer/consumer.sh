@@ -1,4 +1,5 @@
 #!/bin/sh
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Installs Tandem into a temporary folder and builds consumers of it outside the tree: with
 # find_package and with pkg-config, in C and in C++, shared and static.
 #

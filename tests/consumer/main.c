@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A consumer of an installed Tandem: prints the default device. Compiled as C and as C++. */
 #include <stdio.h>
 #include <tandem/tandem.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Contexts belong to who made them: none is made on a device that was not opened, the caller's
  * current one stays his, and so does the runtime's last error. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Every call that the cuda backend makes, made to fail: the first, the second, the third and the
  * last one of each function (with TDM_TEST_SMALL not the third), on the simulated machine
  * (tests/cuda_sim), each in a process of its own; of cuBLAS, NVRTC and memory also every call.

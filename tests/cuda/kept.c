@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: kept on disk for the next process, rebuilt when what is kept is no good, as PTX for a
  * device that is newer than the compiler, and the words of those that cannot be had. Every machine
  * is a process of its own. */

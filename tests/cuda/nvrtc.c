@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 #include "nvrtc.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* NVRTC, opened as it is needed, and what the tests take from a compilation. */
 #ifndef TDM_TEST_CUDA_NVRTC_H
 #define TDM_TEST_CUDA_NVRTC_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Compiles the kernels to cubins with the real NVRTC, which needs no GPU, and reads ptxas's report
  * on each: no spills, no arrays in local memory, no stack.
  *

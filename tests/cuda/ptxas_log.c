@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The lines of an entry, as ptxas of CUDA 12 and 13 writes them:
  *
  *   ptxas info    : Compiling entry function 'tdm_softmax' for 'sm_90'

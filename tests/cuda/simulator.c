@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The simulated CUDA machine tells what a real driver would forgive: each defect made on purpose,
  * by calls of the runtime itself. Without these tests a simulator that sees nothing would look the
  * same. */

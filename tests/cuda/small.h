@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A queue and two small matrices on one device, and work whose result is known. */
 #ifndef TEST_CUDA_SMALL_H
 #define TEST_CUDA_SMALL_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the runtime's error numbers become: the status, and words that say what to do. */
 #include <criterion/criterion.h>
 #include <stdlib.h>

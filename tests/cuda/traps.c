@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What CUDA does to programs that use it: memory runs out, a device is lost, several threads and
  * devices. On the simulated machine; each test is a process of its own. */
 #include "traps.h"

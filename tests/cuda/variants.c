@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The choices of lib/ops and lib/launch.c, written once more: what a launch may ask for. An entry
  * that is not in the table below is a kernel that somebody added: main() then fails. */
 #include "variants.h"

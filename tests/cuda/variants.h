@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The kernel variants that the library can launch on a CUDA device. */
 #ifndef TDM_TEST_CUDA_VARIANTS_H
 #define TDM_TEST_CUDA_VARIANTS_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Waits that fail while work goes on: what that work uses stays until a later wait succeeds.
  * Streams work only while somebody waits for them here, and the simulated machine reports memory
  * that is freed before work that uses it has run. Each test is a process of its own. */

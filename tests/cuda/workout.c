@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Each step asks for one thing that the backend does in its own way, and checks it. */
 #include "workout.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A use of the whole library on two devices of one backend, whose results are known. */
 #ifndef TEST_CUDA_WORKOUT_H
 #define TEST_CUDA_WORKOUT_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the stand-ins for cuBLAS and cuBLASLt share: from a checked request to work on a stream. */
 #ifndef CUDA_SIM_BLAS_H
 #define CUDA_SIM_BLAS_H

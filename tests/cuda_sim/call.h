@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* How every function of the stand-in for libcudart begins and ends. */
 #ifndef CUDA_SIM_CALL_H
 #define CUDA_SIM_CALL_H

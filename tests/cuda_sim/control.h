@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a test may ask of the simulated CUDA machine, and do to it. The machine is described once,
  * by the variable TDM_CUDA_SIM, words of "key=value" (machine.c has the list):
  *

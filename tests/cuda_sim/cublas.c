@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for cuBLAS: as much of it as the cuda backend calls where cuBLASLt has no algorithm.
  */
 #include "blas.h"

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for cuBLASLt, as much of it as the cuda backend calls: handles and descriptors. */
 #include "cublaslt.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The handles and descriptors of the stand-in for cuBLASLt: made in cublaslt.c, used in
  * cublaslt_matmul.c. */
 #ifndef CUDA_SIM_CUBLASLT_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The products of the stand-in for cuBLASLt, and the heuristic that finds algorithms for them.
  *
  * Some sizes stand for products that the real library has trouble with, of any type unless said.

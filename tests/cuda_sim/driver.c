@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The driver's functions that libcudart hands out: contexts. The fills are in transfer.c. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products for the stand-ins of cuBLAS and cuBLASLt, run in the thread of a stream.
  *
  * Blocks of op(A) and op(B) are copied, as f32 or f64, into scratch memory of the call, multiplied

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The simulated machine: its devices, as TDM_CUDA_SIM describes them, and their contexts. */
 #include <ctype.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Device memory and pinned memory, and the books about them. */
 #include <stdio.h>
 #include <stdlib.h>

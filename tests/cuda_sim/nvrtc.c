@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for NVRTC. It compiles nothing: it checks the options, looks for the kernels in the
  * text, and makes an image that says which kernel is meant, for which types and options.
  *

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Handles: what they point to is never freed, so that a stale one is known. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in for libcudart: programs and launches. A launch runs the kernel that was compiled as
  * C from the same source, for the types and options that the stand-in for NVRTC found in its image.
  */

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Reports of defects, and calls that are made to fail. */
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in for libcudart: devices, memory, streams and events. Copies and fills are in
  * transfer.c, programs in program.c, the driver's functions in driver.c. */
 #include <string.h>

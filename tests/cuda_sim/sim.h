@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The simulated CUDA machine, shared by the stand-ins for libcudart, cuBLAS, cuBLASLt and NVRTC. It
  * is libcuda_sim.so: machine.c (devices, contexts), memory.c, stream.c (streams and events),
  * object.c (handles), report.c (defects, faults).

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Streams, each a thread that runs its work in order, and events. */
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in for libcudart, and the driver's fills: copies and fills of memory. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tests every macro of the kernel dialect on one backend:
  *
  *   dialect c         the C dialect, without and with streaming stores

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The test kernels in C, for the four float dtypes. */
 #define TDMI_ISA test
 #include "dialect_c.h"

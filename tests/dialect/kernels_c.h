@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The test kernels of macros.cl: their names, and their entries in C. */
 #ifndef TEST_DIALECT_KERNELS_C_H
 #define TEST_DIALECT_KERNELS_C_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* One small kernel for each group of the dialect's macros. x is [rows][cols] with row stride
  * args.x_stride, y is [rows][cols] with row stride args.y_stride; z is like y. dialect.c has the
  * expected results. */

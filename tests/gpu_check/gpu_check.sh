@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Tests scripts/gpu-check.sh without a GPU: its arguments, that no GPU is a failure, and with stand-ins
 # for what it runs (stand_in.sh under their names) what it makes of their success and failure.
 # Usage: gpu_check.sh SCRIPT BUILD   (BUILD: a build of Tandem)

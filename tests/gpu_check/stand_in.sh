@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Stands in for the programs that scripts/gpu-check.sh runs, by the name it is called under; what goes
 # wrong is named by STAND_IN_FAILS.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/bin/sh
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Reads files of the build for what the compiler and the linker were asked to guard.
 #
 #     hardening.sh READELF FORTIFIED FILE ...   (FORTIFIED: "" where the C library's checks are not asked for)

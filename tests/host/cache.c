@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* `tandem cache` and tdm_cache_…: the folder of compiled kernels, listed, verified and tidied. */
 #ifdef TEST_ICD_SIM
 #include <criterion/criterion.h>

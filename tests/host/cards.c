@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Which devices of the cuda and the opencl backend are one card, on machines that are made up: by
  * UUID, by address, slices, and drivers that do not tell. No GPU that is listed may be lost. */
 #include <criterion/criterion.h>

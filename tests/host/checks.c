@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The tests' own tools: a comparison that cannot fail guards nothing. */
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* CUDA's own traps, on machines that are made up: drivers, CUDA_VISIBLE_DEVICES, libraries of other
  * versions, NVRTC without its builtins, processes that fork or end. What a user reads says what is
  * wrong and what to do. */

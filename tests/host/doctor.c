@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Drivers that crash, hang, exit or talk nonsense, which the real ICD loader opens: `tandem doctor`
  * and `tandem devices` name them, and the library survives what does not end the process. */
 #ifdef TEST_ICD_SIM

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Drivers that are missing or broken, processes that fork or end, caches. */
 #include <criterion/criterion.h>
 #include <dirent.h>

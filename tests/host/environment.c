@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Selection and the environment: strict parsing, never a silent fall-back. */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What processes hold, told by each in a file that the others read (lib/held.h). */
 #include <criterion/criterion.h>
 #include <stdint.h>

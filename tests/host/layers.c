@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The layers of the house and the surface of the library, read from the sources and the binary. */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -25,6 +26,15 @@ static void nothing(const char *rule, const char *command) {
 #define INCLUDES(files)                                                                            \
     "grep -oE '^ *# *include *[<\"][^>\"]*[>\"]' -H " files                                        \
     " 2>/dev/null | sed -E 's/^([^:]*):[^<\"]*/\\1 /'"
+
+Test(layers, licence) {
+    nothing("every source file says its licence",
+            "find CMakeLists.txt bench cmake cpu cuda docs examples kernels lib opencl scripts "
+            "tests tools -type f "
+            "-regextype posix-extended -regex "
+            "'.*(\\.(c|h|cl|cmake|css|in|map|py|sh|supp)|CMakeLists.txt)' "
+            "-exec grep -L 'SPDX-License-Identifier: Apache-2.0' {} +");
+}
 
 /* Downward only: tools, bench, examples -> public header -> lib/ops -> lib -> lib/backend.h <-
  * backends. lib/ never includes a vendor's header. */
@@ -68,7 +78,8 @@ Test(layers, includes) {
     nothing(
         "the library never prints, aborts or exits",
         "grep -nwE 'printf|fprintf|puts|perror|abort|exit|_exit|assert\\(0\\)' lib/*.c lib/*/*.c "
-        "cpu/*.c opencl/*.c cuda/*.c | grep -vE '^[^:]*:[0-9]+: *(/?\\*|//)|snprintf|format\\(printf'");
+        "cpu/*.c opencl/*.c cuda/*.c | grep -vE '^[^:]*:[0-9]+: "
+        "*(/?\\*|//)|snprintf|format\\(printf'");
 }
 
 /* Whatever locks, opens or calls a driver cannot be cancelled halfway. Without it are functions

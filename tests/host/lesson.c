@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The benchmark's profile of a lesson's exercises: what its own cases do, on one device and on two.
  */
 #ifdef TEST_PROGRAM

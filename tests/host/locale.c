@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Programs that set a locale whose numbers have a comma: what the library writes has a point. */
 #ifdef TEST_LOCALES
 #include <criterion/criterion.h>

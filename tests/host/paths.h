@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Files of the build that the host-side tests run or read; CMake defines the macros. */
 #ifndef TEST_PATHS_H
 #define TEST_PATHS_H

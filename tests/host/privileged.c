@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Programs with more rights than their caller (setuid): what the caller's environment names is
  * neither opened nor made. Run as root, with a real one; as anybody, with one that believes to be
  * one. */

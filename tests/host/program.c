@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The program `tandem`: its commands, its JSON, its refusals. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>

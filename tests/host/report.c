@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The benchmark's page: one whole file that fetches nothing, and what it needs is missed early. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Safetensors files that lie: refused by the library with the file, the byte and what is wrong. */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Threads that are cancelled in the library, and threads that the library makes. */
 #include <criterion/criterion.h>
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What devices are doing: the figures of NVIDIA's library, from a stand-in. What the processes hold
  * is in held.c. */
 #include <criterion/criterion.h>

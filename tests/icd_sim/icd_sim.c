@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* OpenCL drivers that misbehave, for the real ICD loader: one source, and BEHAVIOUR is what a
  * library does. A driver that comes so far has one platform with one GPU whose memory is the
  * host's, takes every program for good, and runs no kernel. Written against the OpenCL

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Runs examples/use_a_gpu and compares what it prints. The first two parts depend on the machine and
 # are looked at by pattern; from the third on it is the same on every device, but for the devices'
 # names and the times. Usage: lesson.sh PROGRAM FIRST SECOND  (SECOND "none": one device alone)

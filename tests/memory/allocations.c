@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of the library's while devices are listed and opened, made to fail in turn, each
  * in a process of its own, until a run passes that no failure touched. The calls may then say that
  * memory is short, with a message; once there is memory again all devices are listed, told of as in

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for libnvidia-ml.so.1 with two made-up cards and a slice, for machines without one.
  *
  * Card 0 tells everything. Card 1 answers memory alone, the rest as cards do that have no sensor or

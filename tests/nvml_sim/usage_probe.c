@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the library tells of a card that is listed with the UUID and the address of the arguments,
  * which no machine of the tests has: linked with the static library, whose insides it calls.
  *

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a test may ask of the stand-in for libOpenCL.so.1 that passes every call on to the real one
  * and makes some fail. Found with dlsym, because the library opens the stand-in itself. */
 #ifndef OPENCL_FAULTS_CONTROL_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for libOpenCL.so.1 whose calls fail on demand and else go on to the real one, with
  * which it is linked: whatever is not here is found there. control.h has what tests can ask. */
 #define CL_TARGET_OPENCL_VERSION 120

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Every call that lists an OpenCL device, made to fail: once, which nobody notices, because it is
  * made again at once; twice, after which the device may be missing, until the next call that lists
  * or opens. Each in a process of its own, and all that is told of the devices is compared with what

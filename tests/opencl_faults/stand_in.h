@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in for libOpenCL.so.1 that TANDEM_LIBRARY_PATH leads to, as tests talk to it. */
 #ifndef OPENCL_FAULTS_STAND_IN_H
 #define OPENCL_FAULTS_STAND_IN_H

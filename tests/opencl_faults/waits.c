@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Waits that fail on an OpenCL device while transfers go on: what those use stays until a later
  * wait succeeds. Transfers wait for a wait here, and memory that is given back is unmapped at once,
  * so that a transfer from memory that was freed ends the process. Each test is a process of its

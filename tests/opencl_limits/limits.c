@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for libOpenCL.so.1 that shows the devices of the real one, with which it is linked, as
  * a small device of a driver that nobody knows: groups of 256 lanes at most, and of 64 for some
  * kernels, allocations of 64 MiB, 16 KiB of local memory, OpenCL 1.2, neither f64 nor f16 nor

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for libOpenCL.so.1 with made-up platforms and devices, which can be listed and nothing
  * more: no context is made on them. TDM_OPENCL_SIM describes them, words of "key=value", in which
  * '_' stands for a blank:

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The functions of libOpenCL.so.1 that need a context. There never is one, so a call is a defect of
  * the caller, and ends the process. CL/cl.h is not included: here the names alone count. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Loads a safetensors file onto a device and saves it again: resave DEVICE IN OUT */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 """Our safetensors files against those of Python's package, byte by byte and both ways.
 
     safetensors_round_trip.py RESAVE DEVICE...

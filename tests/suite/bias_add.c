@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* bias_add: every activation, dtype, row length and layout; in place; with and without operands. */
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Buffers: transfers, ranges, fills, mappings, pinned memory, read-only buffers. */
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* cast: all pairs of dtypes (49 where the device has f64), edge values and layouts, bit for bit. */
 #include <criterion/criterion.h>
 #include <math.h>

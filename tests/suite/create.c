@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tensors made with content, from host arrays and back, and as text. */
 #include <criterion/criterion.h>
 #include <math.h>

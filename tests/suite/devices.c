@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a device says of itself, and work with several devices at once. */
 #include <criterion/criterion.h>
 #include <pthread.h>

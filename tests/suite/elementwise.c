@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* add, sub, mul, scale, axpy and fill: layouts of any kind. */
 #include <criterion/criterion.h>
 #include <math.h>

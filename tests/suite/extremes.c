@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Rows and arguments at which digits are easily lost: outliers, large means, squares that overflow
  * or underflow, results next to 0. */
 #include <criterion/criterion.h>

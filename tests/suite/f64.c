@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* f64 on a device without f64 arithmetic: every operation refuses it, and what only moves bytes
  * takes it. Files: tensor_files.c, in every dtype. On a device that has it there is nothing to
  * refuse, and all other tests compute with it. */

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Ranges and random numbers: every dtype, the same numbers on every device. */
 #include <criterion/criterion.h>
 #include <math.h>

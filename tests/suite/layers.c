@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The linear layer, and one function on several devices. */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* matmul: every dtype, layout and epilogue against the float64 reference. */
 #include <criterion/criterion.h>
 #include <math.h>

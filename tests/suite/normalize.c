@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* LayerNorm, RMSNorm, batch normalisation, L2-normalise and softmax. */
 #include <criterion/criterion.h>
 #include <math.h>

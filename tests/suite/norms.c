@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Norms of whole tensors and of rows. */
 #include <criterion/criterion.h>
 #include <math.h>

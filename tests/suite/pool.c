@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The pool and the memory statistics. */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Queues and events: order, waiting, timing, threads. */
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What operations refuse, before anything is launched: dtypes, shapes, layouts, overlaps, NULLs. */
 #include <criterion/criterion.h>
 #include <math.h>

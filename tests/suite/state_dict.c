@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* State dicts in memory: names, order, references, metadata. Their files: tensor_files.c. */
 #include <criterion/criterion.h>
 #include <stdio.h>

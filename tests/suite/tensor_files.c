@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Safetensors files: what is saved and loaded is the same to the bit. What may fail:
  * tensor_files_refused.c. */
 #include <criterion/criterion.h>

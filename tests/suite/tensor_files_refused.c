@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Saving, loading and reading what cannot be: refused with a sentence, and nothing is left behind.
  * Files that lie: tests/host/safetensors.c. */
 #include <criterion/criterion.h>

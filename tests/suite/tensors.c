@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tensors: views, and what may not be made. */
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Sizes that break 32-bit arithmetic, and results that repeat bit for bit. */
 #include <criterion/criterion.h>
 #include <stdlib.h>

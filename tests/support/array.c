@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Device fixtures and guarded arrays. */
 #include "array.h"
 

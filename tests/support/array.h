@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The device under test, and tensors on it that notice a stray write.
  *
  * An array is a tensor inside a larger buffer: before, behind and between its elements (the gaps of

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Reporting through Criterion, and the comparison of numbers. */
 #include "check.h"
 

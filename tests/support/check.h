@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Checks that say what was being tested when they fail: file and line, the case at hand, the device
  * and the seed. Only for the thread that runs the test; other threads hand their result to it. */
 #ifndef TEST_CHECK_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A library that says when it is opened: what nobody should open for somebody else. */
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A folder of a test's own, and whole files in it. */
 #ifndef TEST_FOLDER_H
 #define TEST_FOLDER_H

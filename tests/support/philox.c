@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Philox after Salmon et al. (SC 2011), and the streams of ops.h made of it. */
 #include "philox.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The random streams of ops.h, from their definitions and without the library. */
 #ifndef TEST_PHILOX_H
 #define TEST_PHILOX_H

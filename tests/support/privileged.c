@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Makes a program believe that it has more rights than its caller: linked into a second probe,
  * whose answers come before the C library's. */
 #include <elf.h>

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What the library says in a process of its own: the tests run it with an environment of theirs.
  *
  *   probe list             ids of all devices, one a line, then "default: ID"

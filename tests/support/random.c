@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* xoshiro256** (Blackman & Vigna 2018), its state filled by splitmix64. */
 #include "random.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers of the tests: one generator per process, seeded from TDM_TEST_SEED or the time.
  * The seed is printed by every test that starts and by every failure. */
 #ifndef TEST_RANDOM_H

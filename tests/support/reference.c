@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* References of the operations and their error bounds. */
 #include "reference.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What every operation should give, from its formula in ops.h, in extended precision and without
  * the library; and how far a right implementation in the dtype's arithmetic may be from it.
  *

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running another program with a chosen environment, and what it printed. */
 #ifndef TEST_RUN_H
 #define TEST_RUN_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Two copies of the library in one process, as when two plugins bring their own.
  *
  *   two_copies LIBRARY LIBRARY NAME

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Conversions between numbers and the bytes of a dtype. */
 #include "values.h"
 

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Values of every dtype as numbers: conversions written from the formats' definitions, in extended
  * precision and without the library, so that they can judge it. long double holds every value of
  * every dtype exactly. */

@@ -1,4 +1,5 @@
 #!/bin/sh
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Runs a command if this machine has an instruction set of the cpu kernels; else says so, status 77.
 #     with_isa.sh baseline|avx2|avx512 COMMAND...
 isa=$1

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Buffers: untyped device memory, and the ways to move bytes in, out and between devices.
  *
  * A function without _async returns when the bytes have arrived. With _async it returns when the

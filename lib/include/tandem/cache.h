@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The folder of compiled kernels: TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else
  * ~/.cache/tandem. No program needs this: kernels are kept and found again without it, what is
  * corrupt is rebuilt, and nothing is ever removed for its age. It is for those who want to see what

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Making tensors: on a device, with content, from host arrays and back.
  *
  * Each function here that makes a tensor gives it a buffer of its own, contiguous and row-major;

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Devices: listing them (which opens nothing), choosing one, opening it.
  *
  * Names: "cpu" (= "cpu:0"), "cpu:1", "cuda:0", "opencl:2", "gpu:0" (the first physical GPU, through

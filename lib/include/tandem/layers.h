@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A linear layer, and the same work on several devices at once.
  *
  * Threads: as the queue; a tdm_mirror from one thread at a time. */

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Moving tensors to another device, of any backend.
  *
  * A peer copy within a backend that has it; one copy where one end is host memory (cpu) or both

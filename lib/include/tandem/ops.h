@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Operations on tensors.
  *
  * Common to all: work is queued on `queue` and all tensors are on its device (else

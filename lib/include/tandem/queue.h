@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* In-order queues and events.
  *
  * Work given to a queue runs in the order it was given. Functions named *_async and all operations

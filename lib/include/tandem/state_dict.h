@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* State dicts: sets of named tensors with string metadata, as PyTorch's; and their files.
  *
  * A dict holds one reference of each tensor's buffer. Order is that of first insertion.

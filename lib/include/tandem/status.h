@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Status codes, and the message that goes with the last failure of the calling thread. */
 #ifndef TANDEM_STATUS_H
 #define TANDEM_STATUS_H

@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tandem: one C API for compute on CPUs, OpenCL and CUDA devices.
  *
  * device.h  list, choose and open devices      queue.h  in-order queues and events

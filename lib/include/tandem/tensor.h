@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tensors: a plain value that says how to read a buffer. It borrows the buffer (no reference is
  * taken) and needs no destruction. Nothing is checked when a tensor is made by hand: every
  * operation checks its tensors before it starts.

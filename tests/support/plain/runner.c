@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The runner behind plain/criterion/criterion.h. --filter PATTERN is as in Criterion ("suite/test"
  * with * and @(a|b)); --together runs all tests in this process, for tools that take long to start;
  * other options are taken and ignored. */

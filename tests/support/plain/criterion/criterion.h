@@ -1,3 +1,4 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The few macros of Criterion that the suites use, for ThreadSanitizer builds: Criterion's process
  * runner (BoxFort) and ThreadSanitizer both want fixed addresses, and neither starts with the
  * other. The same test files, the same filter, one forked process a test, one test at a time. */
