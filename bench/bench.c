@@ -40,7 +40,7 @@ static bool find_devices(session *s) {
         size_t index = i;
         const tdm_device_info *info;
         if (names->count && tdm_find_device(names->word[i], &index) != TDM_OK) return false;
-        if (tdm_get_device_info(index, &info) != TDM_OK) return false;
+        if (tdm_get_listed_device(index, &info) != TDM_OK) return false;
         if (names->count || !is_same_card_as_earlier(s, info)) s->devices[s->device_count++] = info;
     }
     return true;
@@ -52,7 +52,7 @@ static int count_same_before(const tdm_device_info *info) {
     int same = 0;
     if (tdm_get_device_count(&count) != TDM_OK) return 0;
     for (size_t i = 0; i < count; i++) {
-        if (tdm_get_device_info(i, &other) != TDM_OK || other == info) break;
+        if (tdm_get_listed_device(i, &other) != TDM_OK || other == info) break;
         same += other->backend == info->backend && strcmp(other->name, info->name) == 0 &&
                 strcmp(other->platform, info->platform) == 0;
     }

@@ -77,7 +77,7 @@ struct bench_op {
     bench_baseline_kind baseline;
     double ulps; /* error bound = ulps * eps(dtype of the output) * scale + the smallest number */
     void (*plan)(const bench_case *c, bench_plan *plan);
-    tdm_status (*call)(const bench_case *c, tdm_queue *queue, const bench_set *set);
+    tdm_status (*call)(const bench_case *c, tdm_queue *queue, bench_set *set);
     void (*reference)(const bench_segment *segment);
     const bench_task *task; /* NULL, or the second kind: the four members before it are unused */
 };

@@ -63,7 +63,7 @@ static json_t *describe_devices(void) {
     const tdm_device_info *info;
     if (tdm_get_device_count(&count) != TDM_OK) return list;
     for (size_t i = 0; i < count; i++) {
-        if (tdm_get_device_info(i, &info) != TDM_OK) continue;
+        if (tdm_get_listed_device(i, &info) != TDM_OK) continue;
         json_t *device = json_object();
         json_object_set_new(device, "id", json_string(info->id));
         json_object_set_new(device, "name", json_string(info->name));

@@ -16,7 +16,7 @@ static void plan_copy(const bench_case *c, bench_plan *plan) {
     plan->row_cost = 1;
 }
 
-static tdm_status call_copy(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+static tdm_status call_copy(const bench_case *c, tdm_queue *queue, bench_set *set) {
     const size_t size = (size_t)c->extent[0] * tdm_dtype_size(c->dtype);
     switch (c->op->variant) {
     case H2D:

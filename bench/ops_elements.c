@@ -40,8 +40,8 @@ static void plan_arithmetic(const bench_case *c, bench_plan *plan) {
     plan_rows(c, plan);
 }
 
-static tdm_status call_arithmetic(const bench_case *c, tdm_queue *queue, const bench_set *set) {
-    const tdm_tensor *t = set->tensor;
+static tdm_status call_arithmetic(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    tdm_tensor *t = set->tensor;
     switch (c->op->variant) {
     case ADD:
         return tdm_add(queue, &t[0], &t[1], &t[2]);
@@ -92,7 +92,7 @@ static void plan_cast(const bench_case *c, bench_plan *plan) {
     plan_rows(c, plan);
 }
 
-static tdm_status call_cast(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+static tdm_status call_cast(const bench_case *c, tdm_queue *queue, bench_set *set) {
     (void)c;
     return tdm_cast(queue, &set->tensor[0], &set->tensor[1]);
 }
@@ -109,12 +109,12 @@ static void plan_fill(const bench_case *c, bench_plan *plan) {
     plan_rows(c, plan);
 }
 
-static tdm_status call_fill(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+static tdm_status call_fill(const bench_case *c, tdm_queue *queue, bench_set *set) {
     (void)c;
     return tdm_fill(queue, fill_value, &set->tensor[0]);
 }
 
-static tdm_status call_fill_finish(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+static tdm_status call_fill_finish(const bench_case *c, tdm_queue *queue, bench_set *set) {
     tdm_status status = call_fill(c, queue, set);
     return status == TDM_OK ? tdm_queue_finish(queue) : status;
 }
@@ -140,8 +140,8 @@ static void plan_bias_add(const bench_case *c, bench_plan *plan) {
     plan_rows(c, plan);
 }
 
-static tdm_status call_bias_add(const bench_case *c, tdm_queue *queue, const bench_set *set) {
-    const tdm_tensor *t = set->tensor;
+static tdm_status call_bias_add(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    tdm_tensor *t = set->tensor;
     return tdm_bias_add(queue, &t[X], &t[BIAS], (tdm_activation)(c->op->variant & ~RESIDUAL),
                         c->op->variant & RESIDUAL ? &t[RESIDUAL_OPERAND] : NULL, &t[Y]);
 }

@@ -49,8 +49,8 @@ bench_norms_form bench_case_norms_form(const bench_case *c) {
                                               : BENCH_NORMS_NONE;
 }
 
-static tdm_status call_matmul(const bench_case *c, tdm_queue *queue, const bench_set *set) {
-    tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+static tdm_status call_matmul(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.transpose_b = bench_transposes_b(c);
     if (c->op->variant == BIAS_GELU) {
         options.bias = &set->tensor[BIAS_OR_NORM];
@@ -59,7 +59,7 @@ static tdm_status call_matmul(const bench_case *c, tdm_queue *queue, const bench
     return tdm_matmul(queue, &options, &set->tensor[A], &set->tensor[B], &set->tensor[C]);
 }
 
-static tdm_status call_matmul_norm(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+static tdm_status call_matmul_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
     tdm_status status = call_matmul(c, queue, set);
     if (status != TDM_OK) return status;
     tdm_tensor products =
@@ -67,8 +67,7 @@ static tdm_status call_matmul_norm(const bench_case *c, tdm_queue *queue, const 
     return tdm_row_norm(queue, TDM_NORM_L2, &products, &set->tensor[BIAS_OR_NORM]);
 }
 
-static tdm_status call_matmul_norm_kept(const bench_case *c, tdm_queue *queue,
-                                        const bench_set *set) {
+static tdm_status call_matmul_norm_kept(const bench_case *c, tdm_queue *queue, bench_set *set) {
     const tdm_tensor *norms = &set->tensor[BIAS_OR_NORM];
     tdm_status status = call_matmul_norm(c, queue, set);
     if (status != TDM_OK) return status;
@@ -77,7 +76,7 @@ static tdm_status call_matmul_norm_kept(const bench_case *c, tdm_queue *queue,
 }
 
 /* Product i alone, its norm, one read, one line of a log. */
-static tdm_status log_product(tdm_queue *queue, const bench_set *set, int64_t i) {
+static tdm_status log_product(tdm_queue *queue, bench_set *set, int64_t i) {
     static char log[64 * 1024];
     static size_t length;
     tdm_tensor t[BIAS_OR_NORM + 1];
@@ -106,8 +105,7 @@ static tdm_status log_product(tdm_queue *queue, const bench_set *set, int64_t i)
     return status;
 }
 
-static tdm_status call_matmul_norm_logged(const bench_case *c, tdm_queue *queue,
-                                          const bench_set *set) {
+static tdm_status call_matmul_norm_logged(const bench_case *c, tdm_queue *queue, bench_set *set) {
     tdm_status status = TDM_OK;
     for (int64_t i = 0; i < c->batch && status == TDM_OK; i++)
         status = log_product(queue, set, i);

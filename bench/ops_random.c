@@ -13,7 +13,7 @@ static void plan_uniform(const bench_case *c, bench_plan *plan) {
     plan->row_cost = 16;
 }
 
-static tdm_status call_uniform(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+static tdm_status call_uniform(const bench_case *c, tdm_queue *queue, bench_set *set) {
     tdm_generator generator = {.seed = seed};
     (void)c;
     return tdm_fill_uniform(queue, &generator, 0.0, 1.0, &set->tensor[0]);

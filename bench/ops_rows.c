@@ -40,9 +40,9 @@ static void plan_layer_norm(const bench_case *c, bench_plan *plan) {
     plan_rows(c, plan);
 }
 
-static tdm_status call_layer_norm(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+static tdm_status call_layer_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
     (void)c;
-    const tdm_tensor *t = set->tensor;
+    tdm_tensor *t = set->tensor;
     return tdm_layer_norm(queue, &t[0], &t[1], &t[2], epsilon, &t[3]);
 }
 
@@ -84,8 +84,8 @@ static void plan_rms_norm(const bench_case *c, bench_plan *plan) {
     plan_rows(c, plan);
 }
 
-static tdm_status call_rms_norm(const bench_case *c, tdm_queue *queue, const bench_set *set) {
-    const tdm_tensor *t = set->tensor;
+static tdm_status call_rms_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    tdm_tensor *t = set->tensor;
     if (!c->op->variant)
         return tdm_rms_norm(queue, &t[RMS_X], NULL, &t[RMS_WEIGHT], epsilon, NULL, &t[RMS_Y]);
     return tdm_rms_norm(queue, &t[RMS_X], &t[RMS_RESIDUAL], &t[RMS_WEIGHT], epsilon, &t[RMS_SUM],
@@ -125,9 +125,9 @@ static void plan_batch_norm(const bench_case *c, bench_plan *plan) {
     if (c->extents == 3) plan->row_count = c->extent[0] * c->extent[1];
 }
 
-static tdm_status call_batch_norm(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+static tdm_status call_batch_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
     (void)c;
-    const tdm_tensor *t = set->tensor;
+    tdm_tensor *t = set->tensor;
     return tdm_batch_norm(queue, &t[0], &t[1], &t[2], &t[3], &t[4], epsilon, &t[5]);
 }
 
@@ -150,7 +150,7 @@ static void plan_two(const bench_case *c, bench_plan *plan) {
     plan_rows(c, plan);
 }
 
-static tdm_status call_l2_normalize(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+static tdm_status call_l2_normalize(const bench_case *c, tdm_queue *queue, bench_set *set) {
     (void)c;
     return tdm_l2_normalize(queue, &set->tensor[X], epsilon, &set->tensor[Y]);
 }
@@ -168,7 +168,7 @@ static void reference_l2_normalize(const bench_segment *s) {
     }
 }
 
-static tdm_status call_softmax(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+static tdm_status call_softmax(const bench_case *c, tdm_queue *queue, bench_set *set) {
     (void)c;
     return tdm_softmax(queue, &set->tensor[X], &set->tensor[Y]);
 }
@@ -201,7 +201,7 @@ static void plan_norm(const bench_case *c, bench_plan *plan) {
     plan->row_cost = rows_of(c) * cols_of(c) / norms;
 }
 
-static tdm_status call_norm(const bench_case *c, tdm_queue *queue, const bench_set *set) {
+static tdm_status call_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
     const tdm_norm_kind kind = (tdm_norm_kind)(c->op->variant & ~WHOLE);
     if (c->op->variant & WHOLE) return tdm_norm(queue, kind, &set->tensor[X], &set->tensor[Y]);
     return tdm_row_norm(queue, kind, &set->tensor[X], &set->tensor[Y]);

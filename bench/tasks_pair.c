@@ -50,8 +50,8 @@ static bool make_product(bench_task_run *run, int which) {
 
 /* The baseline: both products on the first device, one after the other. */
 static bool call_on_one(void *argument, unsigned set) {
-    const two_products *state = argument;
-    const product *p = &state->side[0];
+    two_products *state = argument;
+    product *p = &state->side[0];
     (void)set;
     return tdm_matmul(p->queue, NULL, &p->tensor[A], &p->tensor[B], &p->tensor[C]) == TDM_OK &&
            tdm_matmul(p->queue, NULL, &p->tensor[A], &p->tensor[B], &p->again) == TDM_OK &&
@@ -116,7 +116,7 @@ static void check_two(bench_task_run *run, bench_verdict *verdict) {
     const size_t size = bench_operand_bytes(&state->plan.operand[C]);
     void *copy = bench_alloc(size);
     for (int i = 0; i < 2 && verdict->verified; i++) {
-        const product *p = &state->side[i];
+        product *p = &state->side[i];
         verdict->verified =
             copy && tdm_buffer_read(p->queue, p->tensor[C].buffer, 0, copy, size) == TDM_OK;
         if (!verdict->verified) {

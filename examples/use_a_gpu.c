@@ -38,8 +38,8 @@ static void look_at_the_card(void) {
     for (size_t i = 0; i < count; i++) {
         const tdm_device_info *info;
         tdm_device_usage usage;
-        CHECK(tdm_get_device_info(i, &info));
-        CHECK(tdm_get_device_usage(i, &usage));
+        CHECK(tdm_get_listed_device(i, &info));
+        CHECK(tdm_get_listed_device_usage(i, &usage));
         printf("%s: %s, %.1f GiB", info->id, info->name, (double)usage.memory_total / (1 << 30));
         if (usage.memory_used != TDM_UNKNOWN)
             printf(", %.1f used", (double)usage.memory_used / (1 << 30));
@@ -89,7 +89,7 @@ static void choose_devices(void) {
         printf("second: none (TANDEM_CPU_DEVICES=2 makes one)\n");
         return;
     }
-    CHECK(tdm_get_device_info((chosen + 1) % count, &info));
+    CHECK(tdm_get_listed_device((chosen + 1) % count, &info));
     CHECK(tdm_device_open(info->id, &second));
     CHECK(tdm_queue_create(second, 0, &second_queue));
     printf("second: %s\n", id_of(second));
@@ -184,7 +184,7 @@ static void mirror_a_layer(tdm_generator *generator) {
     CHECK(tdm_rand(queue, generator, TDM_F32, TDM_SHAPE(5, 4), &x));
     CHECK(tdm_zeros(queue, TDM_F32, TDM_SHAPE(5, 2), &y));
     CHECK(tdm_mirror_create(queue, net, second ? 2 : 1, devices, &mirror));
-    CHECK(tdm_mirror_run(mirror, queue, forward, NULL, 1, &x, &y));
+    CHECK(tdm_mirror_run(queue, mirror, forward, NULL, 1, &x, &y));
     print("a batch of 5", queue, &y);
     tdm_mirror_destroy(mirror);
     tdm_state_dict_destroy(net);

@@ -31,18 +31,18 @@ tdm_status tdm_get_device_count(size_t *count) {
     return tdmi_registry_get(&devices, count);
 }
 
-tdm_status tdm_get_device_info(size_t index, const tdm_device_info **info) {
+tdm_status tdm_get_listed_device(size_t index, const tdm_device_info **info) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
-    if (!info) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_device_info: info is NULL");
+    if (!info) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_listed_device: info is NULL");
     *info = NULL;
     const tdmi_listed_device *devices;
     size_t count;
     TDMI_TRY(tdmi_registry_get(&devices, &count));
     if (index >= count)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
-                         "tdm_get_device_info: index is %zu, but %zu device%s listed", index, count,
-                         count == 1 ? " is" : "s are");
+                         "tdm_get_listed_device: index is %zu, but %zu device%s listed", index,
+                         count, count == 1 ? " is" : "s are");
     *info = &devices[index].facts.info;
     return TDM_OK;
 }

@@ -37,13 +37,15 @@ void tdm_event_destroy(tdm_event *event) {
     free(event);
 }
 
-tdm_status tdm_event_record(tdm_event *event, tdm_queue *queue) {
+tdm_status tdm_queue_record_event(tdm_queue *queue, tdm_event *event) {
     TDMI_UNCANCELLED();
-    if (!event) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_record: event is NULL");
-    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_record: queue is NULL");
+    if (!event)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_record_event: event is NULL");
+    if (!queue)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_record_event: queue is NULL");
     if (event->device != queue->device)
         return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
-                         "tdm_event_record: event is of %s, but queue is of %s",
+                         "tdm_queue_record_event: event is of %s, but queue is of %s",
                          event->device->facts->info.id, queue->device->facts->info.id);
     TDMI_TRY(tdmi_device_usable(event->device));
     TDMI_TRY(tdmi_queue_submitted(queue,
@@ -59,7 +61,8 @@ static tdm_status check_recorded(const tdm_event *event, const char *function, c
     TDMI_TRY(tdmi_device_usable(event->device));
     if (!atomic_load(&event->recorded))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: %s was never recorded; call tdm_event_record first", function, name);
+                         "%s: %s was never recorded; call tdm_queue_record_event first", function,
+                         name);
     return TDM_OK;
 }
 

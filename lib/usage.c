@@ -120,18 +120,19 @@ void tdmi_usage_of(const tdmi_listed_device *devices, size_t index, tdm_device_u
     qsort(usage->processes, usage->process_count, sizeof usage->processes[0], by_pid);
 }
 
-tdm_status tdm_get_device_usage(size_t index, tdm_device_usage *usage) {
+tdm_status tdm_get_listed_device_usage(size_t index, tdm_device_usage *usage) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
-    if (!usage) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_device_usage: usage is NULL");
+    if (!usage)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_listed_device_usage: usage is NULL");
     memset(usage, 0, sizeof *usage);
     const tdmi_listed_device *devices;
     size_t count;
     TDMI_TRY(tdmi_registry_get(&devices, &count));
     if (index >= count)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
-                         "tdm_get_device_usage: index is %zu, but %zu device%s listed", index,
-                         count, count == 1 ? " is" : "s are");
+                         "tdm_get_listed_device_usage: index is %zu, but %zu device%s listed",
+                         index, count, count == 1 ? " is" : "s are");
     tdmi_usage_of(devices, index, usage);
     return TDM_OK;
 }

@@ -81,7 +81,7 @@ static int warm_listed(const dtype_list *list) {
     int result = EXIT_OK;
     for (size_t i = 0; i < count; i++) {
         const tdm_device_info *info;
-        if (tdm_get_device_info(i, &info) != TDM_OK || warm_device(info->id, list) != EXIT_OK)
+        if (tdm_get_listed_device(i, &info) != TDM_OK || warm_device(info->id, list) != EXIT_OK)
             result = EXIT_FAILED;
     }
     return result;

@@ -38,13 +38,13 @@ static void answer_devices(void) {
     /* what is refused here is among the diagnostics */
     if (tdm_get_device_count(&count) != TDM_OK) count = 0;
     for (size_t i = 0; i < count; i++) {
-        if (tdm_get_device_info(i, &info) != TDM_OK) continue;
+        if (tdm_get_listed_device(i, &info) != TDM_OK) continue;
         const char *texts[] = {
             info->id,  info->name, info->platform, info->api_version, info->driver_version,
             info->pci, NULL};
         answer_line("device", texts);
     }
-    if (tdm_find_device(NULL, &chosen) != TDM_OK || tdm_get_device_info(chosen, &info) != TDM_OK)
+    if (tdm_find_device(NULL, &chosen) != TDM_OK || tdm_get_listed_device(chosen, &info) != TDM_OK)
         return; /* and why there is none is among them too */
     const char *texts[] = {info->id, info->name, NULL};
     answer_line("default", texts);

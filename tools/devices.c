@@ -81,8 +81,8 @@ static bool parse_options(int argc, char **argv, devices_options *out, int *stat
 }
 
 static bool fill_row(size_t index, device_row *row) {
-    return tdm_get_device_info(index, &row->info) == TDM_OK &&
-           tdm_get_device_usage(index, &row->usage) == TDM_OK;
+    return tdm_get_listed_device(index, &row->info) == TDM_OK &&
+           tdm_get_listed_device_usage(index, &row->usage) == TDM_OK;
 }
 
 /* What does not change from one moment to the next; the caller frees snapshot->rows. */

@@ -180,8 +180,8 @@ static void network_deinit(network *net) {
 
 /* y = activation(x · weightᵀ + bias) */
 static tdm_status linear(network *net, const tdm_tensor *x, int weight, int bias,
-                         tdm_activation activation, const tdm_tensor *y) {
-    tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+                         tdm_activation activation, tdm_tensor *y) {
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.transpose_b = true;
     options.bias = &net->weights[bias];
     options.activation = activation;
@@ -283,7 +283,7 @@ static bool run_listed(const data *d) {
     bool good = true;
     for (size_t i = 0; i < count; i++) {
         const tdm_device_info *info;
-        if (tdm_get_device_info(i, &info) != TDM_OK || !run_device(info->id, d)) good = false;
+        if (tdm_get_listed_device(i, &info) != TDM_OK || !run_device(info->id, d)) good = false;
     }
     return good;
 }

@@ -106,7 +106,7 @@ static tdm_status check_shapes(const char *function, const tdm_tensor *x, const 
 }
 
 tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
-                      const tdm_tensor *bias, tdm_activation activation, const tdm_tensor *y) {
+                      const tdm_tensor *bias, tdm_activation activation, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_linear";
     const tdmi_arg args[] = {{"x", x, 0, 0},
@@ -118,7 +118,7 @@ tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *w
     tdm_tensor x_rows, y_rows;
     TDMI_TRY(as_matrix(function, "x", x, &x_rows));
     TDMI_TRY(as_matrix(function, "y", y, &y_rows));
-    tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.transpose_b = true;
     options.bias = bias;
     options.activation = activation;
@@ -127,7 +127,7 @@ tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *w
 }
 
 tdm_status tdm_linear_apply(tdm_queue *queue, const tdm_state_dict *dict, const char *prefix,
-                            const tdm_tensor *x, tdm_activation activation, const tdm_tensor *y) {
+                            const tdm_tensor *x, tdm_activation activation, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_linear_apply";
     char name[NAME];

@@ -203,9 +203,9 @@ static tdm_status join_members(tdm_mirror *mirror) {
                         failed->device->facts->info.id);
 }
 
-tdm_status tdm_mirror_run(tdm_mirror *mirror, tdm_queue *queue, tdm_replica_function function,
+tdm_status tdm_mirror_run(tdm_queue *queue, tdm_mirror *mirror, tdm_replica_function function,
                           void *user, size_t input_count, const tdm_tensor *inputs,
-                          const tdm_tensor *output) {
+                          tdm_tensor *output) {
     TDMI_UNCANCELLED();
     static const char name[] = "tdm_mirror_run";
     if (!mirror || !function)

@@ -31,7 +31,7 @@ tdm_status tdm_file_open(const char *path, tdm_file **file) {
 
 /* There is no file that the others could be called with. */
 
-void tdm_file_close(tdm_file *file) { (void)file; }
+void tdm_file_destroy(tdm_file *file) { (void)file; }
 
 size_t tdm_file_count(const tdm_file *file) {
     (void)file;
@@ -55,8 +55,9 @@ const char *tdm_file_get_metadata(const tdm_file *file, const char *key) {
     return NULL;
 }
 
-tdm_status tdm_file_read(tdm_file *file, const tdm_file_entry *entry, int64_t first, int64_t count,
-                         tdm_queue *queue, const tdm_file_options *options, const tdm_tensor *y) {
+tdm_status tdm_file_read(tdm_queue *queue, tdm_file *file, const tdm_file_entry *entry,
+                         int64_t first, int64_t count, const tdm_file_options *options,
+                         tdm_tensor *y) {
     (void)file, (void)entry, (void)first, (void)count, (void)queue, (void)options, (void)y;
     return refuse("tdm_file_read");
 }

@@ -241,7 +241,7 @@ static tdm_status load_targets(const tdm_file *file, tdm_queue *queue,
 
 /* ---- the file ---- */
 
-void tdm_file_close(tdm_file *file) {
+void tdm_file_destroy(tdm_file *file) {
     TDMI_UNCANCELLED();
     if (!file) return;
     if (file->descriptor >= 0) close(file->descriptor);
@@ -262,7 +262,7 @@ static tdm_status open_file(const char *path, tdm_file **file) {
     made->descriptor = -1;
     tdm_status status = open_and_check(made);
     if (status != TDM_OK) {
-        tdm_file_close(made);
+        tdm_file_destroy(made);
         return status;
     }
     *file = made;
@@ -350,8 +350,9 @@ static tdm_status check_read(const char *function, const tdm_file *file,
     return tdmi_check_writable(function, "y", y->buffer);
 }
 
-tdm_status tdm_file_read(tdm_file *file, const tdm_file_entry *entry, int64_t first, int64_t count,
-                         tdm_queue *queue, const tdm_file_options *options, const tdm_tensor *y) {
+tdm_status tdm_file_read(tdm_queue *queue, tdm_file *file, const tdm_file_entry *entry,
+                         int64_t first, int64_t count, const tdm_file_options *options,
+                         tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_file_read";
     if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: file is NULL", function);
@@ -422,7 +423,7 @@ tdm_status tdm_load(tdm_queue *queue, const char *path, const tdm_file_options *
     tdm_status status = open_file(path, &file);
     if (status == TDM_OK) status = tdm_state_dict_create(&made);
     if (status == TDM_OK) status = load_all(file, queue, options, made);
-    tdm_file_close(file);
+    tdm_file_destroy(file);
     if (status != TDM_OK) {
         tdm_state_dict_destroy(made);
         return tdmi_fail_in(status, "%s", function);

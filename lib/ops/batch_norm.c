@@ -26,7 +26,7 @@ static tdm_status check_shapes(const char *function, const tdm_tensor *x, const 
 
 tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *mean,
                           const tdm_tensor *variance, const tdm_tensor *weight,
-                          const tdm_tensor *bias, double epsilon, const tdm_tensor *y) {
+                          const tdm_tensor *bias, double epsilon, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_batch_norm";
     const tdmi_arg args[] = {{"x", x, 0, 0},

@@ -33,8 +33,7 @@ tdm_status tdmi_run_bias_add(tdm_queue *queue, tdmi_variant variant, bool in_pla
 }
 
 tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *bias,
-                        tdm_activation activation, const tdm_tensor *residual,
-                        const tdm_tensor *y) {
+                        tdm_activation activation, const tdm_tensor *residual, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_bias_add";
     const tdmi_arg args[] = {{"x", x, 0, 0},

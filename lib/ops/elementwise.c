@@ -18,20 +18,17 @@ static tdm_status binary(const char *function, tdm_queue *queue, unsigned op, co
     return tdmi_run_strided(queue, variant, operands, &kernel_args);
 }
 
-tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
-                   const tdm_tensor *y) {
+tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     return binary("tdm_add", queue, TDM_OP_ADD, a, b, y);
 }
 
-tdm_status tdm_sub(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
-                   const tdm_tensor *y) {
+tdm_status tdm_sub(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     return binary("tdm_sub", queue, TDM_OP_SUB, a, b, y);
 }
 
-tdm_status tdm_mul(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
-                   const tdm_tensor *y) {
+tdm_status tdm_mul(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     return binary("tdm_mul", queue, TDM_OP_MUL, a, b, y);
 }
@@ -51,17 +48,17 @@ static tdm_status unary(const char *function, tdm_queue *queue, unsigned op, dou
     return tdmi_run_strided(queue, variant, operands, &kernel_args);
 }
 
-tdm_status tdm_scale(tdm_queue *queue, double alpha, const tdm_tensor *x, const tdm_tensor *y) {
+tdm_status tdm_scale(tdm_queue *queue, double alpha, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     return unary("tdm_scale", queue, TDM_OP_SCALE, alpha, x, y);
 }
 
-tdm_status tdm_axpy(tdm_queue *queue, double alpha, const tdm_tensor *x, const tdm_tensor *y) {
+tdm_status tdm_axpy(tdm_queue *queue, double alpha, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     return unary("tdm_axpy", queue, TDM_OP_AXPY, alpha, x, y);
 }
 
-tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) {
+tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_cast";
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_ANY_DTYPE, 0},
@@ -79,7 +76,7 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high) {
     return value < low ? low : value > high ? high : value;
 }
 
-tdm_status tdm_fill(tdm_queue *queue, double value, const tdm_tensor *y) {
+tdm_status tdm_fill(tdm_queue *queue, double value, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_fill";
     const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};

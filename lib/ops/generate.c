@@ -68,7 +68,7 @@ static tdm_status run_range(tdm_queue *queue, const tdm_tensor *y, const part *p
     return launch(queue, y, p, (tdmi_variant){.kernel = TDMI_KERNEL_RANGE}, pieces, &args);
 }
 
-tdm_status tdm_fill_range(tdm_queue *queue, double start, double step, const tdm_tensor *y) {
+tdm_status tdm_fill_range(tdm_queue *queue, double start, double step, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_fill_range";
     const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
@@ -136,7 +136,7 @@ static tdm_status check_finite(const char *function, const char *name, double va
 }
 
 tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator, double low, double high,
-                            const tdm_tensor *y) {
+                            tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_fill_uniform";
     TDMI_TRY(check_random(function, queue, generator, y, TDMI_ARG_ANY_DTYPE));
@@ -151,7 +151,7 @@ tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator, double l
 }
 
 tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator, double mean,
-                           double deviation, const tdm_tensor *y) {
+                           double deviation, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_fill_normal";
     TDMI_TRY(check_random(function, queue, generator, y, 0));

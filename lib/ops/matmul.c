@@ -234,7 +234,7 @@ static tdm_status run_builtin(tdm_queue *queue, const tdmi_gemm *gemm) {
 }
 
 /* C = beta C, for alpha 0 or K 0; A and B are not read. */
-static tdm_status scale_c(tdm_queue *queue, const tdmi_gemm *gemm, const tdm_tensor *c) {
+static tdm_status scale_c(tdm_queue *queue, const tdmi_gemm *gemm, tdm_tensor *c) {
     if (gemm->beta == 0) return tdm_fill(queue, 0, c);
     return gemm->beta == 1 ? TDM_OK : tdm_scale(queue, gemm->beta, c, c);
 }
@@ -255,8 +255,7 @@ static tdmi_gemm offered(const product *p) {
 }
 
 /* A provider may find out only as it runs a product that it cannot. */
-static tdm_status run_product(tdm_queue *queue, const product *p, const tdm_tensor *c,
-                              bool *fused) {
+static tdm_status run_product(tdm_queue *queue, const product *p, tdm_tensor *c, bool *fused) {
     *fused = false;
     const tdmi_gemm gemm = offered(p);
     if (!multiplies(&gemm)) return scale_c(queue, &gemm, c);
@@ -294,10 +293,10 @@ static tdm_status run_epilogue(tdm_queue *queue, const product *p) {
     return tdmi_run_bias_add(queue, variant, true, mems, &args);
 }
 
-static const tdm_matmul_options defaults = TDM_MATMUL_DEFAULTS;
+static const tdm_matmul_options defaults = TDM_MATMUL_OPTIONS_DEFAULTS;
 
 tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const tdm_tensor *a,
-                      const tdm_tensor *b, const tdm_tensor *c) {
+                      const tdm_tensor *b, tdm_tensor *c) {
     TDMI_UNCANCELLED();
     product p;
     TDMI_TRY(describe(queue, options ? options : &defaults, a, b, c, &p));

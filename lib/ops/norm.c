@@ -54,12 +54,12 @@ static tdm_status norm_rows(tdm_queue *queue, tdm_norm_kind kind, const tdm_tens
     return tdmi_launch_items(queue, variant, rows.rows, pieces.chunks, mems + 1, &kernel_args);
 }
 
-static tdm_status fill_zero(tdm_queue *queue, const tdm_tensor *out) {
+static tdm_status fill_zero(tdm_queue *queue, tdm_tensor *out) {
     return tdm_tensor_count(out) == 0 ? TDM_OK : tdm_fill(queue, 0, out);
 }
 
 tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
-                        const tdm_tensor *out) {
+                        tdm_tensor *out) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_row_norm";
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"out", out, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
@@ -111,8 +111,7 @@ static tdm_status norm_of_row_norms(tdm_queue *queue, tdm_norm_kind kind, const 
     return status;
 }
 
-tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
-                    const tdm_tensor *out) {
+tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x, tdm_tensor *out) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_norm";
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"out", out, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};

@@ -32,7 +32,7 @@ static tdmi_variant variant_of(const tdm_queue *queue, tdmi_kernel_id kernel, un
 }
 
 tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
-                          const tdm_tensor *bias, double epsilon, const tdm_tensor *y) {
+                          const tdm_tensor *bias, double epsilon, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_layer_norm";
     const tdmi_arg args[] = {{"x", x, 0, 0},
@@ -65,8 +65,7 @@ tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
 }
 
 tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *residual,
-                        const tdm_tensor *weight, double epsilon, const tdm_tensor *sum,
-                        const tdm_tensor *y) {
+                        const tdm_tensor *weight, double epsilon, tdm_tensor *sum, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_rms_norm";
     const tdmi_arg args[] = {{"x", x, 0, 0},
@@ -139,13 +138,12 @@ static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id
                              &kernel_args);
 }
 
-tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilon,
-                            const tdm_tensor *y) {
+tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilon, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     return by_rows("tdm_l2_normalize", queue, TDMI_KERNEL_L2_NORMALIZE, x, epsilon, y);
 }
 
-tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) {
+tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     return by_rows("tdm_softmax", queue, TDMI_KERNEL_SOFTMAX, x, 0, y);
 }

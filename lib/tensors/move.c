@@ -131,7 +131,7 @@ static tdm_status start(tdm_transfer *transfer, tdm_queue *queue, const tdm_tens
     transfer->total = tdmi_bytes_of(x);
     if (!queue->device->facts->synchronous) {
         TDMI_TRY(tdm_event_create(queue->device, &transfer->ready));
-        TDMI_TRY(tdm_event_record(transfer->ready, queue));
+        TDMI_TRY(tdm_queue_record_event(queue, transfer->ready));
         TDMI_TRY(tdm_queue_flush(queue));
     }
     if (!tdmi_thread_start(&transfer->thread, transfer_thread, transfer))

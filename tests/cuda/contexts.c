@@ -46,8 +46,8 @@ Test(contexts, none_by_looking) {
     CHECK(count >= DEVICES, "%zu devices", count);
     OK(tdm_get_gpu_count(&gpus));
     for (size_t i = 0; i < count; i++) {
-        OK(tdm_get_device_info(i, &info));
-        OK(tdm_get_device_usage(i, &usage));
+        OK(tdm_get_listed_device(i, &info));
+        OK(tdm_get_listed_device_usage(i, &usage));
     }
     OK(tdm_find_device("cuda:3", &index));
     OK(tdm_get_diagnostics(&items, &count));
@@ -98,7 +98,7 @@ static void use_events(small *s, small *other) {
     double seconds;
     for (int i = 0; i < 2; i++) {
         STAYS(tdm_event_create(s->device, &events[i]));
-        if (events[i]) STAYS(tdm_event_record(events[i], s->queue));
+        if (events[i]) STAYS(tdm_queue_record_event(s->queue, events[i]));
     }
     if (events[0] && events[1]) {
         STAYS(tdm_queue_wait_event(s->queue, events[0]));

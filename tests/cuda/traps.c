@@ -48,12 +48,12 @@ Test(traps, batch_norm_of_few_rows_fills_the_device) {
     OK(tdm_buffer_fill(s.queue, statistics, 0, CHANNELS * sizeof(float), "", 1));
     OK(tdm_buffer_create(s.device, 2 * CHANNELS * sizeof(float), &data));
     OK(tdm_buffer_fill(s.queue, data, 0, 2 * CHANNELS * sizeof(float), "", 1));
-    const tdm_tensor shapes[] = {tdm_tensor_2d(data, TDM_F32, 2, CHANNELS),
-                                 tdm_tensor_3d(data, TDM_F32, 2, CHANNELS / 4, 4),
-                                 tdm_tensor_3d(data, TDM_F32, 1, 2, CHANNELS)};
+    tdm_tensor shapes[] = {tdm_tensor_2d(data, TDM_F32, 2, CHANNELS),
+                           tdm_tensor_3d(data, TDM_F32, 2, CHANNELS / 4, 4),
+                           tdm_tensor_3d(data, TDM_F32, 1, 2, CHANNELS)};
     const unsigned units = (unsigned)tdm_device_get_info(s.device)->compute_units, some = 4 * units;
     for (int i = 0; i < 3; i++) {
-        const tdm_tensor *x = &shapes[i], c = tdm_tensor_1d(statistics, TDM_F32, x->shape[1]);
+        tdm_tensor *x = &shapes[i], c = tdm_tensor_1d(statistics, TDM_F32, x->shape[1]);
         OK(tdm_batch_norm(s.queue, x, &c, &c, NULL, NULL, 1e-5, x));
         OK(tdm_queue_finish(s.queue));
         CHECK(units > 1 && cuda_sim_blocks() >= some, "%u blocks for %u multiprocessors, shape %d",
@@ -196,7 +196,7 @@ static void check_transfers_lost(small *lost, small *other, void *host) {
 static void check_work_lost(small *lost) {
     tdm_queue *queue = NULL;
     tdm_memory_stats stats;
-    tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     tdm_tensor row = tdm_tensor_1d(lost->buffers[1], TDM_F32, SMALL_N);
     LOST(tdm_fill(lost->queue, 1.0, &lost->x));
     LOST(tdm_add(lost->queue, &lost->x, &lost->x, &lost->y));
@@ -215,7 +215,7 @@ static void check_events_lost(small *lost, small *other, tdm_event *events[2]) {
     bool done = false;
     double seconds = 0;
     LOST(tdm_event_create(lost->device, &made));
-    LOST(tdm_event_record(events[0], lost->queue));
+    LOST(tdm_queue_record_event(lost->queue, events[0]));
     LOST(tdm_event_wait(events[0]));
     LOST(tdm_event_query(events[0], &done));
     LOST(tdm_event_elapsed(events[0], events[1], &seconds));
@@ -237,7 +237,7 @@ Test(traps, illegal_address) {
     OK(tdm_host_alloc(lost.device, 64, &host));
     for (int i = 0; i < 2; i++) {
         OK(tdm_event_create(lost.device, &events[i]));
-        OK(tdm_event_record(events[i], lost.queue));
+        OK(tdm_queue_record_event(lost.queue, events[i]));
     }
     cuda_sim_fail("kernel", 1, false, ILLEGAL_ADDRESS);
     OK(tdm_fill(lost.queue, 1.0, &lost.x));
@@ -327,16 +327,16 @@ static void lose_in_mirror(int lost) {
     OK(tdm_state_dict_create(&dict));
     OK(tdm_linear_create(s[0].queue, &generator, "", SMALL_N, SMALL_N, true, TDM_F32, dict));
     OK(tdm_mirror_create(s[0].queue, dict, 2, devices, &mirror));
-    OK(tdm_mirror_run(mirror, s[0].queue, apply, &which, 1, &s[0].x, &s[0].y));
+    OK(tdm_mirror_run(s[0].queue, mirror, apply, &which, 1, &s[0].x, &s[0].y));
     uint64_t before = in_use(other->device);
     which = lost;
     snprintf(words, sizeof words, "tdm_mirror_run|on cuda:%d|illegal memory access", lost);
-    REFUSED(tdm_mirror_run(mirror, s[0].queue, apply, &which, 1, &s[0].x, &s[0].y),
+    REFUSED(tdm_mirror_run(s[0].queue, mirror, apply, &which, 1, &s[0].x, &s[0].y),
             TDM_ERROR_DEVICE_LOST, words);
     CHECK(in_use(other->device) == before, "the other device keeps the replica's memory");
     works(other);
     snprintf(words, sizeof words, "cuda:%d was lost", lost);
-    REFUSED(tdm_mirror_run(mirror, s[0].queue, apply, &which, 1, &s[0].x, &s[0].y),
+    REFUSED(tdm_mirror_run(s[0].queue, mirror, apply, &which, 1, &s[0].x, &s[0].y),
             TDM_ERROR_DEVICE_LOST, words);
     works(other);
     tdm_mirror_destroy(mirror);

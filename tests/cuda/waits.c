@@ -224,12 +224,12 @@ static void use_file(const char *path, int failing) {
     OK(tdm_file_open(path, &file));
     OK(tdm_file_find(file, "x", &entry));
     cuda_sim_fail("cudaStreamSynchronize", nth, true, UNKNOWN);
-    REFUSED(tdm_file_read(file, entry, 0, shape[0], s.queue, &options, &x), TDM_ERROR_BACKEND,
+    REFUSED(tdm_file_read(s.queue, file, entry, 0, shape[0], &options, &x), TDM_ERROR_BACKEND,
             "999");
     heal();
     OK(tdm_queue_finish(s.queue));
-    OK(tdm_file_read(file, entry, 0, shape[0], s.queue, &options, &x));
-    tdm_file_close(file);
+    OK(tdm_file_read(s.queue, file, entry, 0, shape[0], &options, &x));
+    tdm_file_destroy(file);
 
     check_case("tdm_save, wait %d", failing);
     OK(tdm_state_dict_create(&dict));

@@ -95,12 +95,12 @@ static tdm_status record_events(workplace *w) {
     bool done = false;
     double seconds = -1;
     tdm_tensor y = tdm_tensor_1d(w->buffers[0], TDM_F32, CELLS);
-    TRY(tdm_event_record(w->start, w->timed));
+    TRY(tdm_queue_record_event(w->timed, w->start));
     TRY(tdm_fill(w->timed, 2.0, &y));
-    TRY(tdm_event_record(w->end, w->timed));
+    TRY(tdm_queue_record_event(w->timed, w->end));
     TRY(tdm_queue_wait_event(w->queue, w->end));
     TRY(tdm_buffer_read_async(w->queue, w->buffers[0], 0, w->pinned, BYTES));
-    TRY(tdm_event_record(w->event, w->queue));
+    TRY(tdm_queue_record_event(w->queue, w->event));
     TRY(tdm_event_query(w->event, &done));
     TRY(tdm_event_wait(w->event));
     expect(all_are(w->pinned, 2.0f), "a queue that waited for another");
@@ -132,7 +132,7 @@ static tdm_status multiply(workplace *w, int64_t m, int64_t n, int64_t k, int64_
     tdm_tensor b = tdm_tensor_3d(w->buffers[1], TDM_F32, batch, k, n);
     tdm_tensor c = tdm_tensor_3d(w->buffers[2], TDM_F32, batch, m, n);
     tdm_tensor added = tdm_tensor_1d(w->buffers[3], TDM_F32, n);
-    tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.bias = bias ? &added : NULL;
     options.activation = bias ? TDM_ACTIVATION_RELU : TDM_ACTIVATION_NONE;
     TRY(tdm_fill(w->queue, 1.0, &a));

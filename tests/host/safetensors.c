@@ -95,7 +95,7 @@ Test(safetensors, accepted) {
         OK(tdm_load(queue, path, NULL, &dict));
         CHECK(tdm_state_dict_count(dict) == tdm_file_count(file), "not all tensors were loaded");
         tdm_state_dict_destroy(dict);
-        tdm_file_close(file);
+        tdm_file_destroy(file);
     }
     tdm_file *file = try((uint64_t)HONEST, good[2].header, 11);
     const tdm_file_entry *b = NULL;
@@ -104,7 +104,7 @@ Test(safetensors, accepted) {
               b->offset == 8 + strlen(good[2].header) + 8,
           "tensor b");
     REFUSED(tdm_file_find(file, "c", &b), TDM_ERROR_NOT_FOUND, "'c'");
-    tdm_file_close(file);
+    tdm_file_destroy(file);
 }
 
 /* Every way in which a file may be malformed: refused, with the file and what is wrong. */
@@ -199,7 +199,7 @@ Test(safetensors, refused) {
         CHECK(!file, "accepted");
         CHECK(contains_words(tdm_last_error(), bad[i].words), "'%s' lacks one of '%s'",
               tdm_last_error(), bad[i].words);
-        tdm_file_close(file);
+        tdm_file_destroy(file);
     }
 }
 
@@ -211,7 +211,7 @@ Test(safetensors, lying_sizes) {
     if (ftruncate(memory, 200000000) != 0) abort();
     tdm_file *file = open_filled();
     CHECK(!file && contains_words(tdm_last_error(), "100000001|100000000"), "%s", tdm_last_error());
-    tdm_file_close(file);
+    tdm_file_destroy(file);
     check_case("a sparse file of 8 TB, whole on paper: the device has no such memory");
     size_t size = 0;
     unsigned char *bytes =
@@ -221,7 +221,7 @@ Test(safetensors, lying_sizes) {
     if (ftruncate(memory, (off_t)(size + 8796093022208)) != 0) abort();
     file = open_filled();
     CHECK(file, "%s", tdm_last_error());
-    tdm_file_close(file);
+    tdm_file_destroy(file);
     tdm_state_dict *dict = NULL;
     REFUSED(tdm_load(queue, path, NULL, &dict), TDM_ERROR_OUT_OF_MEMORY, "'a'|8796093022208");
 }
@@ -246,7 +246,7 @@ Test(safetensors, depth_bombs) {
         CHECK(!file, "accepted");
         CHECK(kind == 0 || contains_words(tdm_last_error(), "byte 16|nested"), "%s",
               tdm_last_error());
-        tdm_file_close(file);
+        tdm_file_destroy(file);
     }
     free(header);
 }
@@ -264,7 +264,7 @@ Test(safetensors, truncated_and_damaged) {
         fill(bytes, n);
         tdm_file *file = open_filled();
         CHECK(!file, "accepted");
-        tdm_file_close(file);
+        tdm_file_destroy(file);
     }
     int accepted = 0;
     for (int i = 0; i < 20000; i++) {
@@ -286,7 +286,7 @@ Test(safetensors, truncated_and_damaged) {
               "opened or loaded, but not both: %s", tdm_last_error());
         accepted += file != NULL;
         tdm_state_dict_destroy(dict);
-        tdm_file_close(file);
+        tdm_file_destroy(file);
     }
     CHECK(accepted > 100 && accepted < 19900, "%d of 20000 accepted: the damage is blind",
           accepted);
@@ -306,5 +306,5 @@ Test(safetensors, files) {
     OK(tdm_file_find(file, "fc1.weight", &w));
     CHECK(w && w->dtype == TDM_F32 && w->ndim == 2 && w->shape[0] == 128 && w->shape[1] == 64,
           "fc1.weight is not 128 x 64 f32");
-    tdm_file_close(file);
+    tdm_file_destroy(file);
 }

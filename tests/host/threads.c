@@ -66,7 +66,7 @@ static void use_file(visit *v, tdm_queue *queue, const tdm_tensor *x) {
     done(v, tdm_save(queue, dict, path, NULL));
     tdm_state_dict_destroy(dict);
     if (done(v, tdm_load(queue, path, NULL, &dict))) tdm_state_dict_destroy(dict);
-    if (done(v, tdm_file_open(path, &file))) tdm_file_close(file);
+    if (done(v, tdm_file_open(path, &file))) tdm_file_destroy(file);
 }
 #else
 static void use_file(visit *v, tdm_queue *queue, const tdm_tensor *x) {
@@ -84,7 +84,7 @@ static void use_devices(visit *v, tdm_device *device, tdm_device *other) {
     const int64_t shape[] = {COUNT};
     if (!done(v, tdm_queue_create(device, 0, &queue))) return;
     if (done(v, tdm_event_create(device, &event))) {
-        done(v, tdm_event_record(event, queue));
+        done(v, tdm_queue_record_event(queue, event));
         done(v, tdm_event_wait(event));
         tdm_event_destroy(event);
     }
@@ -107,7 +107,7 @@ __attribute__((noinline)) static void visit_all(visit *v) {
     const tdm_diagnostic *items;
     tdm_device *devices[2] = {NULL, NULL};
     done(v, tdm_get_device_count(&count));
-    done(v, tdm_get_device_usage(0, &usage));
+    done(v, tdm_get_listed_device_usage(0, &usage));
     done(v, tdm_get_diagnostics(&items, &count));
     if (done(v, tdm_device_open("cpu:0", &devices[0])) &&
         done(v, tdm_device_open("cpu:1", &devices[1])))
@@ -267,7 +267,7 @@ Test(threads, signals) {
 
     OK(tdm_state_dict_create(&dict));
     OK(tdm_mirror_create(queue, dict, 2, devices, &mirror));
-    OK(tdm_mirror_run(mirror, queue, note_mask, masks, 1, &x, &x));
+    OK(tdm_mirror_run(queue, mirror, note_mask, masks, 1, &x, &x));
     check_mask(masks[0], "a replica's thread");
     check_mask(masks[1], "a replica's thread");
     CHECK(own_mask() == before, "the caller's mask is another");

@@ -65,7 +65,7 @@ static tdm_status list(listing *now) {
     tdm_status status = tdm_get_device_count(&now->count);
     for (size_t i = 0; status == TDM_OK && i < now->count && i < DEVICES; i++) {
         const tdm_device_info *info;
-        status = tdm_get_device_info(i, &info);
+        status = tdm_get_listed_device(i, &info);
         if (status != TDM_OK) break;
         now->devices[i] = *info;
         now->devices[i].memory_free = 0; /* changes */
@@ -85,7 +85,7 @@ static tdm_status use(const char *name) {
     if (status == TDM_OK) status = tdm_buffer_create(device, 64, &buffer);
     if (status == TDM_OK) status = tdm_event_create(device, &event);
     if (status == TDM_OK) status = tdm_buffer_fill(queue, buffer, 0, 64, "x", 1);
-    if (status == TDM_OK) status = tdm_event_record(event, queue);
+    if (status == TDM_OK) status = tdm_queue_record_event(queue, event);
     if (status == TDM_OK) status = tdm_buffer_read(queue, buffer, 63, &byte, 1);
     if (status == TDM_OK && byte != 'x') status = TDM_ERROR_BACKEND;
     tdm_event_destroy(event);

@@ -28,7 +28,7 @@ static bool list(listing *now) {
     if (tdm_get_device_count(&now->count) != TDM_OK || now->count > DEVICES) return false;
     for (size_t i = 0; i < now->count; i++) {
         const tdm_device_info *info;
-        if (tdm_get_device_info(i, &info) != TDM_OK) return false;
+        if (tdm_get_listed_device(i, &info) != TDM_OK) return false;
         now->devices[i] = *info;
         now->devices[i].memory_free = 0; /* changes */
     }

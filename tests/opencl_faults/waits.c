@@ -175,12 +175,12 @@ static void use_file(const char *path, unsigned long failing) {
     OK(tdm_file_open(path, &file));
     OK(tdm_file_find(file, "x", &entry));
     break_waits(failing);
-    FAILS(tdm_file_read(file, entry, 0, count, queue, &options, &x));
+    FAILS(tdm_file_read(queue, file, entry, 0, count, &options, &x));
     heal();
     OK(tdm_queue_finish(queue));
-    OK(tdm_file_read(file, entry, 0, count, queue, &options, &x));
+    OK(tdm_file_read(queue, file, entry, 0, count, &options, &x));
     check_bytes(x.buffer, 2 * MIB);
-    tdm_file_close(file);
+    tdm_file_destroy(file);
 
     check_case("tdm_save, wait %lu", failing);
     OK(tdm_state_dict_create(&dict));

@@ -20,7 +20,7 @@ Test(devices, facts) {
     bool seen = false;
     for (size_t i = 0; i < count; i++) {
         const tdm_device_info *info = NULL, *again = NULL;
-        if (!OK(tdm_get_device_info(i, &info)) || !OK(tdm_get_device_info(i, &again))) return;
+        if (!OK(tdm_get_listed_device(i, &info)) || !OK(tdm_get_listed_device(i, &again))) return;
         check_case("device %zu, %s", i, info->id);
         CHECK(info == again, "the info moved");
         seen = seen || info == tdm_device_get_info(device);
@@ -47,16 +47,16 @@ Test(devices, facts) {
             size_t same = 0;
             OK(tdm_find_device(info->same_as, &same));
             const tdm_device_info *twin = NULL;
-            OK(tdm_get_device_info(same, &twin));
+            OK(tdm_get_listed_device(same, &twin));
             CHECK(twin->backend != info->backend, "same_as %s in one backend", info->same_as);
         }
     }
     CHECK(seen, "the device under test is not listed");
     const tdm_device_info *none = tdm_device_get_info(device);
-    REFUSED(tdm_get_device_info(count, &none), TDM_ERROR_OUT_OF_RANGE, NULL);
+    REFUSED(tdm_get_listed_device(count, &none), TDM_ERROR_OUT_OF_RANGE, NULL);
     CHECK(none == NULL, "a failed get_device_info left a pointer");
-    REFUSED(tdm_get_device_info(SIZE_MAX, &none), TDM_ERROR_OUT_OF_RANGE, NULL);
-    REFUSED(tdm_get_device_info(0, NULL), TDM_ERROR_INVALID_ARGUMENT, "info");
+    REFUSED(tdm_get_listed_device(SIZE_MAX, &none), TDM_ERROR_OUT_OF_RANGE, NULL);
+    REFUSED(tdm_get_listed_device(0, NULL), TDM_ERROR_INVALID_ARGUMENT, "info");
     REFUSED(tdm_get_device_count(NULL), TDM_ERROR_INVALID_ARGUMENT, "count");
     REFUSED(tdm_find_device("cpu", NULL), TDM_ERROR_INVALID_ARGUMENT, "index");
     REFUSED(tdm_device_open("cpu", NULL), TDM_ERROR_INVALID_ARGUMENT, "device");
@@ -69,7 +69,7 @@ static tdm_device *second_device(size_t start, size_t *found) {
     for (size_t i = start; i < count; i++) {
         const tdm_device_info *info = NULL;
         tdm_device *other = NULL;
-        if (!OK(tdm_get_device_info(i, &info))) return NULL;
+        if (!OK(tdm_get_listed_device(i, &info))) return NULL;
         if (info == tdm_device_get_info(device)) continue;
         *found = i;
         check_case("with %s", info->id);
@@ -113,7 +113,7 @@ Test(devices, mismatch_is_refused) {
     REFUSED(tdm_buffer_read(queue, far, 0, words, 8), no, NULL);
     tdm_event *event = NULL;
     OK(tdm_event_create(other, &event));
-    REFUSED(tdm_event_record(event, queue), no, NULL);
+    REFUSED(tdm_queue_record_event(queue, event), no, NULL);
     tdm_event_destroy(event);
     ARRAY_SAME(y);
     ARRAY_SAME(x);
@@ -141,7 +141,7 @@ static void copy_both_ways(tdm_device *other, size_t size, bool async) {
             tdm_event *event = NULL;
             OK(tdm_event_create(other, &event));
             OK(tdm_buffer_copy_async(theirs, here, 3, there, 7, size));
-            OK(tdm_event_record(event, theirs));
+            OK(tdm_queue_record_event(theirs, event));
             OK(tdm_queue_wait_event(queue, event));
             OK(tdm_buffer_copy_async(queue, there, 7, back, 11, size));
             tdm_event_destroy(event);
@@ -196,7 +196,7 @@ Test(devices, counts) {
         check_case("%s", tdm_backend_name(backends[b]));
         for (size_t i = 0; i < count; i++) {
             const tdm_device_info *info = NULL;
-            if (!OK(tdm_get_device_info(i, &info))) return;
+            if (!OK(tdm_get_listed_device(i, &info))) return;
             listed += info->backend == backends[b];
         }
         OK(tdm_get_backend_device_count(backends[b], &told));
@@ -211,7 +211,7 @@ Test(devices, counts) {
         snprintf(name, sizeof name, "gpu:%zu", i);
         if (i == gpus) {
             REFUSED(tdm_find_device(name, &index), TDM_ERROR_NOT_FOUND, name);
-        } else if (OK(tdm_find_device(name, &index)) && OK(tdm_get_device_info(index, &info))) {
+        } else if (OK(tdm_find_device(name, &index)) && OK(tdm_get_listed_device(index, &info))) {
             CHECK(info->type == TDM_DEVICE_GPU, "%s is no GPU", info->id);
         }
     }
@@ -228,7 +228,7 @@ Test(devices, try_gpu) {
     tdm_device *all[64], *one = NULL, *past = NULL;
     const tdm_device_info *cpu_info = NULL;
     if (!OK(tdm_get_gpu_count(&gpus)) || !OK(tdm_find_device("cpu", &cpu)) ||
-        !OK(tdm_get_device_info(cpu, &cpu_info)))
+        !OK(tdm_get_listed_device(cpu, &cpu_info)))
         return;
     size_t wanted = gpus > 0 ? gpus : 1;
     check_case("%zu GPUs", gpus);
@@ -260,7 +260,7 @@ Test(devices, try_gpu) {
 static const tdm_process *look(tdm_device_usage *now) {
     size_t index = 0;
     if (!OK(tdm_find_device(tdm_device_get_info(device)->id, &index)) ||
-        !OK(tdm_get_device_usage(index, now)))
+        !OK(tdm_get_listed_device_usage(index, now)))
         return NULL;
     for (size_t i = 0; i < now->process_count; i++)
         if (now->processes[i].pid == (uint64_t)getpid()) return &now->processes[i];
@@ -303,8 +303,8 @@ Test(devices, usage) {
     check_case("refusals");
     size_t count = 0;
     OK(tdm_get_device_count(&count));
-    REFUSED(tdm_get_device_usage(count, &now), TDM_ERROR_OUT_OF_RANGE, "index");
-    REFUSED(tdm_get_device_usage(0, NULL), TDM_ERROR_INVALID_ARGUMENT, "usage");
+    REFUSED(tdm_get_listed_device_usage(count, &now), TDM_ERROR_OUT_OF_RANGE, "index");
+    REFUSED(tdm_get_listed_device_usage(0, NULL), TDM_ERROR_INVALID_ARGUMENT, "usage");
 }
 
 static atomic_bool asking;
@@ -335,7 +335,7 @@ Test(devices, usage_while_devices_come_and_go) {
     for (int i = 0; i < 2; i++)
         if (pthread_create(&threads[i], NULL, open_and_close, id) != 0) abort();
     for (int round = 0; round < (small ? 20 : 200); round++) {
-        if (!OK(tdm_get_device_usage(index, &now))) break;
+        if (!OK(tdm_get_listed_device_usage(index, &now))) break;
         for (size_t i = 0; i < now.process_count; i++)
             if (now.processes[i].pid == (uint64_t)getpid())
                 CHECK(now.processes[i].tandem_reserved <= 4 << 16, "%llu bytes",

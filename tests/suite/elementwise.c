@@ -12,8 +12,7 @@ TestSuite(elementwise, .init = device_open, .fini = device_close);
 enum operation { ADD, SUB, MUL, SCALE, AXPY, OPERATIONS };
 static const char *const names[OPERATIONS] = {"add", "sub", "mul", "scale", "axpy"};
 
-static tdm_status call(enum operation op, double alpha, const array *a, const array *b,
-                       const array *y) {
+static tdm_status call(enum operation op, double alpha, const array *a, const array *b, array *y) {
     switch (op) {
     case ADD:
         return tdm_add(queue, &a->t, &b->t, &y->t);

@@ -158,21 +158,21 @@ static const struct {
              {TDM_F64, 1e-170, 0},     {TDM_F64, 1e-160, 0},   {TDM_F64, 0x1p-1060, 0},
              {TDM_F64, 1e-152, 1e-305}};
 
-typedef tdm_status normalize(const array *x, double epsilon, const array *y);
+typedef tdm_status normalize(const array *x, double epsilon, array *y);
 typedef void reference(tdm_dtype dtype, int64_t cols, const double *x, double epsilon, double *y,
                        double *bound);
 
-static tdm_status do_layer_norm(const array *x, double epsilon, const array *y) {
+static tdm_status do_layer_norm(const array *x, double epsilon, array *y) {
     return tdm_layer_norm(queue, &x->t, NULL, NULL, epsilon, &y->t);
 }
 static void want_layer_norm(tdm_dtype dtype, int64_t cols, const double *x, double epsilon,
                             double *y, double *bound) {
     ref_layer_norm(dtype, 2, cols, x, NULL, NULL, epsilon, y, bound);
 }
-static tdm_status do_rms_norm(const array *x, double epsilon, const array *y) {
+static tdm_status do_rms_norm(const array *x, double epsilon, array *y) {
     return tdm_rms_norm(queue, &x->t, NULL, NULL, epsilon, NULL, &y->t);
 }
-static tdm_status do_rms_norm_residual(const array *x, double epsilon, const array *y) {
+static tdm_status do_rms_norm_residual(const array *x, double epsilon, array *y) {
     array *zero = array_2d(x->t.dtype, 2, x->t.shape[1], x->t.shape[1]);
     array *sum = array_2d(x->t.dtype, 2, x->t.shape[1], x->t.shape[1]);
     array_constant(zero, 0.0);
@@ -184,7 +184,7 @@ static void want_rms_norm(tdm_dtype dtype, int64_t cols, const double *x, double
                           double *bound) {
     ref_rms_norm(dtype, 2, cols, x, NULL, NULL, epsilon, numbers(2 * cols), y, bound);
 }
-static tdm_status do_l2_normalize(const array *x, double epsilon, const array *y) {
+static tdm_status do_l2_normalize(const array *x, double epsilon, array *y) {
     return tdm_l2_normalize(queue, &x->t, epsilon, &y->t);
 }
 static void want_l2_normalize(tdm_dtype dtype, int64_t cols, const double *x, double epsilon,

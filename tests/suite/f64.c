@@ -26,7 +26,7 @@ static const char *no_f64(void) {
         REFUSED(function(__VA_ARGS__), TDM_ERROR_UNSUPPORTED, words);                              \
     } while (0)
 
-static void refuse_rows(const tdm_tensor *x, const tdm_tensor *w, const tdm_tensor *y) {
+static void refuse_rows(const tdm_tensor *x, tdm_tensor *w, tdm_tensor *y) {
     const tdm_activation relu = TDM_ACTIVATION_RELU;
     NO_F64(tdm_bias_add, "x", queue, x, w, relu, NULL, y);
     NO_F64(tdm_layer_norm, "x", queue, x, w, w, 1e-5, y);
@@ -42,7 +42,7 @@ static void refuse_rows(const tdm_tensor *x, const tdm_tensor *w, const tdm_tens
     }
 }
 
-static void refuse_elements(const tdm_tensor *x, const tdm_tensor *y, const tdm_tensor *narrow) {
+static void refuse_elements(const tdm_tensor *x, tdm_tensor *y, tdm_tensor *narrow) {
     NO_F64(tdm_add, "a", queue, x, x, y);
     NO_F64(tdm_sub, "a", queue, x, x, y);
     NO_F64(tdm_mul, "a", queue, x, x, y);
@@ -57,9 +57,9 @@ static void refuse_elements(const tdm_tensor *x, const tdm_tensor *y, const tdm_
     NO_F64(tdm_cast, "y", queue, &integers->t, y);
 }
 
-static void refuse_products(const tdm_tensor *x, const tdm_tensor *w, const tdm_tensor *y) {
+static void refuse_products(const tdm_tensor *x, const tdm_tensor *w, tdm_tensor *y) {
     const char *provider = NULL;
-    tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     NO_F64(tdm_matmul, "a", queue, NULL, x, x, y);
     check_case("the provider of a product");
     REFUSED(tdm_matmul_provider(queue, NULL, x, x, y, &provider), TDM_ERROR_UNSUPPORTED, no_f64());
@@ -71,7 +71,7 @@ static void refuse_products(const tdm_tensor *x, const tdm_tensor *w, const tdm_
 }
 
 /* Functions that make a tensor leave none; generators stay where they are. */
-static void refuse_to_make(const tdm_tensor *y) {
+static void refuse_to_make(tdm_tensor *y) {
     tdm_generator g = {1, 5};
     tdm_state_dict *dict = NULL;
     tdm_tensor t;
@@ -115,7 +115,7 @@ static void move_to_all(const array *x) {
         tdm_device *other = NULL;
         tdm_queue *of = NULL;
         tdm_tensor there, back;
-        if (!OK(tdm_get_device_info(i, &info)) || !OK(tdm_device_open(info->id, &other)) ||
+        if (!OK(tdm_get_listed_device(i, &info)) || !OK(tdm_device_open(info->id, &other)) ||
             !OK(tdm_queue_create(other, 0, &of)))
             return;
         check_case("to %s and back", info->id);

@@ -132,7 +132,7 @@ static void open_all(void) {
     OK(tdm_get_device_count(&listed));
     for (size_t i = 0; i < listed && device_count < DEVICES_MOST; i++) {
         const tdm_device_info *info;
-        if (!OK(tdm_get_device_info(i, &info)) || info == tdm_device_get_info(device)) continue;
+        if (!OK(tdm_get_listed_device(i, &info)) || info == tdm_device_get_info(device)) continue;
         if (OK(tdm_device_open(info->id, &devices[device_count]))) device_count++;
     }
     CHECK(device_count > 1, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
@@ -228,7 +228,7 @@ Test(layers, mirror) {
             seen s = {.fails_on = SIZE_MAX};
             check_case("%lld rows on %zu devices", (long long)batch, count);
             OK(tdm_linear_apply(queue, dict, "", &x->t, TDM_ACTIVATION_NONE, &one->t));
-            OK(tdm_mirror_run(mirror, queue, apply, &s, 1, &x->t, &y->t));
+            OK(tdm_mirror_run(queue, mirror, apply, &s, 1, &x->t, &y->t));
             int64_t rows = 0;
             for (size_t d = 0; d < count; d++) {
                 int64_t part = batch / (int64_t)count + ((int64_t)d < batch % (int64_t)count);
@@ -273,16 +273,16 @@ Test(layers, mirror_failure) {
         snprintf(words, sizeof words, "tdm_mirror_run|on %s|tdm_add|buffer",
                  tdm_device_get_info(devices[d])->id);
         check_case("device %zu fails", d);
-        REFUSED(tdm_mirror_run(mirror, queue, apply, &s, 1, &x->t, &y->t),
+        REFUSED(tdm_mirror_run(queue, mirror, apply, &s, 1, &x->t, &y->t),
                 TDM_ERROR_INVALID_ARGUMENT, words);
         s.fails_on = SIZE_MAX;
-        OK(tdm_mirror_run(mirror, queue, apply, &s, 1, &x->t, &y->t));
+        OK(tdm_mirror_run(queue, mirror, apply, &s, 1, &x->t, &y->t));
     }
     /* made with one queue, run with another */
     tdm_queue *another = NULL;
     seen s = {.fails_on = SIZE_MAX};
     OK(tdm_queue_create(device, 0, &another));
-    OK(tdm_mirror_run(mirror, another, apply, &s, 1, &x->t, &y->t));
+    OK(tdm_mirror_run(another, mirror, apply, &s, 1, &x->t, &y->t));
     tdm_queue_destroy(another);
     for (size_t d = 0; d < device_count; d++) {
         OK(tdm_device_get_memory_stats(devices[d], &after));
@@ -309,11 +309,11 @@ Test(layers, mirror_refusals) {
     REFUSED(tdm_mirror_create(queue, dict, 1, devices, NULL), argument, "mirror is NULL");
     OK(tdm_mirror_create(queue, dict, 1, devices, &mirror));
     array *x = array_2d(TDM_F32, 4, 3, 3), *y = array_2d(TDM_F32, 5, 3, 3);
-    REFUSED(tdm_mirror_run(mirror, queue, apply, &s, 1, &x->t, &y->t), TDM_ERROR_INVALID_SHAPE,
+    REFUSED(tdm_mirror_run(queue, mirror, apply, &s, 1, &x->t, &y->t), TDM_ERROR_INVALID_SHAPE,
             "unequal|inputs[0] is [4, 3]|output is [5, 3]");
-    REFUSED(tdm_mirror_run(mirror, queue, NULL, &s, 1, &x->t, &y->t), argument, "function");
-    REFUSED(tdm_mirror_run(NULL, queue, apply, &s, 1, &x->t, &y->t), argument, "mirror");
-    REFUSED(tdm_mirror_run(mirror, queue, apply, &s, 1, NULL, &y->t), argument, "inputs");
+    REFUSED(tdm_mirror_run(queue, mirror, NULL, &s, 1, &x->t, &y->t), argument, "function");
+    REFUSED(tdm_mirror_run(queue, NULL, apply, &s, 1, &x->t, &y->t), argument, "mirror");
+    REFUSED(tdm_mirror_run(queue, mirror, apply, &s, 1, NULL, &y->t), argument, "inputs");
     tdm_mirror_destroy(mirror);
     tdm_mirror_destroy(NULL);
     tdm_state_dict_destroy(dict);

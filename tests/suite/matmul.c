@@ -253,7 +253,7 @@ Test(matmul, epilogues_of_interleaved_matrices) {
                 TDM_ACTIVATION_SILU};
             for (int64_t at = 0; at < c->count; at += 12)
                 ref_matmul(&r, want + at, bound + at);
-            tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+            tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
             options.bias = &bias->t;
             options.activation = TDM_ACTIVATION_SILU;
             const char *provider = NULL;
@@ -351,7 +351,7 @@ Test(matmul, no_tf32_unless_asked) {
     for (int i = 0; i < N * N; i++) {
         want[i] = (double)N * (1.0 + 0x1p-13);
     }
-    tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
     double *tight = numbers(N * N);
     for (int i = 0; i < N * N; i++) {
@@ -417,7 +417,7 @@ Test(matmul, provider) {
             CHECK(strcmp(provider, "cublas") == 0 || strcmp(provider, "builtin") == 0,
                   "'%s' has no such products with sums in f32", provider);
         }
-        tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+        tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
         options.alpha = 0;
         if (OK(tdm_matmul_provider(queue, &options, &a->t, &a->t, &c->t, &provider)))
             CHECK(strcmp(provider, "builtin") == 0, "with alpha 0 '%s' has nothing to do",

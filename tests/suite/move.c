@@ -21,7 +21,7 @@ static void open_others(void) {
     OK(tdm_get_device_count(&count));
     for (size_t i = 0; i < count && other_count < DEVICES_MOST; i++) {
         const tdm_device_info *info;
-        if (!OK(tdm_get_device_info(i, &info)) || info == tdm_device_get_info(device)) continue;
+        if (!OK(tdm_get_listed_device(i, &info)) || info == tdm_device_get_info(device)) continue;
         if (OK(tdm_device_open(info->id, &others[other_count])) &&
             OK(tdm_queue_create(others[other_count], 0, &queues[other_count])))
             other_count++;

@@ -49,8 +49,8 @@ Test(queues, events) {
     REFUSED(tdm_event_elapsed(event, later, &seconds), invalid, "record");
     REFUSED(tdm_queue_wait_event(queue, event), invalid, "record");
     check_case("recorded in a queue without TDM_QUEUE_TIMING");
-    OK(tdm_event_record(event, queue));
-    OK(tdm_event_record(later, queue));
+    OK(tdm_queue_record_event(queue, event));
+    OK(tdm_queue_record_event(queue, later));
     OK(tdm_event_wait(event));
     OK(tdm_event_query(event, &done));
     CHECK(done, "waited for, but not done");
@@ -60,11 +60,11 @@ Test(queues, events) {
     array *x = array_1d(TDM_F32, n);
     OK(tdm_fill(timed, 1.0, &x->t));
     for (int round = 0; round < 3; round++) {
-        OK(tdm_event_record(event, timed));
+        OK(tdm_queue_record_event(timed, event));
         for (int i = 0; i < 5; i++) {
             OK(tdm_scale(timed, 1.0, &x->t, &x->t));
         }
-        OK(tdm_event_record(later, timed));
+        OK(tdm_queue_record_event(timed, later));
         OK(tdm_event_elapsed(event, later, &seconds));
         CHECK(seconds > 1e-7 && seconds < 120.0, "five passes took %g s", seconds);
         OK(tdm_event_elapsed(event, event, &seconds));
@@ -76,8 +76,8 @@ Test(queues, events) {
     tdm_event *none = event;
     REFUSED(tdm_event_create(NULL, &none), invalid, "device");
     CHECK(none == NULL, "a failed create left a pointer");
-    REFUSED(tdm_event_record(NULL, queue), invalid, "event");
-    REFUSED(tdm_event_record(event, NULL), invalid, "queue");
+    REFUSED(tdm_queue_record_event(queue, NULL), invalid, "event");
+    REFUSED(tdm_queue_record_event(NULL, event), invalid, "queue");
     REFUSED(tdm_event_wait(NULL), invalid, "event");
     REFUSED(tdm_event_query(event, NULL), invalid, "done");
     REFUSED(tdm_event_elapsed(event, later, NULL), invalid, "seconds");
@@ -111,7 +111,7 @@ Test(queues, wait_for_another_queue) {
         for (int i = 0; i < 4; i++) {
             OK(tdm_scale(queue, 2.0, &x->t, &x->t));
         }
-        OK(tdm_event_record(event, queue));
+        OK(tdm_queue_record_event(queue, event));
         OK(tdm_queue_wait_event(other, event));
         tdm_event_destroy(event);
         OK(tdm_scale(other, round, &x->t, &y->t));
@@ -165,12 +165,13 @@ Test(queues, recorded_again_while_waited_for) {
     array *x[2] = {array_1d(TDM_F32, 1000), array_1d(TDM_F32, 1000)};
     if (!OK(tdm_queue_create(device, TDM_QUEUE_TIMING, &queues[1])) ||
         !OK(tdm_queue_create(device, 0, &w.queue)) || !OK(tdm_event_create(device, &w.event)) ||
-        !OK(tdm_event_record(w.event, queue)) || pthread_create(&thread, NULL, wait_often, &w) != 0)
+        !OK(tdm_queue_record_event(queue, w.event)) ||
+        pthread_create(&thread, NULL, wait_often, &w) != 0)
         abort();
     for (int turn = 0; turn < TURNS || atomic_load(&w.turns) < 2; turn++) {
         tdm_queue *used = queues[turn % 2];
         OK(tdm_fill(used, 1.0, &x[turn % 2]->t));
-        OK(tdm_event_record(w.event, used));
+        OK(tdm_queue_record_event(used, w.event));
         if (turn % 16 == 15) OK(tdm_queue_finish(used));
         if (turn > 1000 * TURNS) abort();
     }

@@ -120,7 +120,7 @@ static void check_file(const char *path, const char *name, const unsigned char *
     }
     CHECK(same == size, "the file has other bytes for '%s'", name);
     free(bytes);
-    tdm_file_close(file);
+    tdm_file_destroy(file);
 }
 
 /* Saves arrays under the names "0", "1" …, checks the file, loads it and checks the tensors. */
@@ -227,7 +227,7 @@ Test(tensor_files, scalars) {
     OK(tdm_file_open(folder_path("f"), &file));
     OK(tdm_file_find(file, "step", &entry));
     CHECK(entry && entry->ndim == 0 && entry->count == 1, "the entry of a scalar");
-    tdm_file_close(file);
+    tdm_file_destroy(file);
     tdm_state_dict_destroy(dict);
     free(saved);
     free(bytes);
@@ -300,7 +300,7 @@ Test(tensor_files, texts) {
           "the last entry");
     value = tdm_file_get_metadata(file, "format");
     CHECK(value && strcmp(value, "pt") == 0 && !tdm_file_get_metadata(file, "x"), "metadata");
-    tdm_file_close(file);
+    tdm_file_destroy(file);
     tdm_state_dict_destroy(dict);
     free(saved);
     free(bytes);
@@ -332,7 +332,7 @@ Test(tensor_files, parts) {
         moves m = {0};
         tdm_file_options options = {
             .budget = i % 3 ? SMALL_BUDGET : 0, .progress = note_progress, .user = &m};
-        OK(tdm_file_read(file, entry, first, count, queue, &options, &y->t));
+        OK(tdm_file_read(queue, file, entry, first, count, &options, &y->t));
         CHECK(!m.wrong && m.done == (uint64_t)count * element, "progress");
         unsigned char *want = packed(source);
         memcpy(y->image + (size_t)y->t.offset * element, want + (size_t)first * element,
@@ -340,7 +340,7 @@ Test(tensor_files, parts) {
         ARRAY_SAME(y);
         free(want);
     }
-    tdm_file_close(file);
+    tdm_file_destroy(file);
 }
 
 /* Work queued before is seen by a save, and comes before a read. */
@@ -358,12 +358,12 @@ Test(tensor_files, queue_order) {
     OK(tdm_file_open(folder_path("f"), &file));
     OK(tdm_file_find(file, "x", &entry));
     OK(tdm_fill(queue, 5.0, &y->t));
-    OK(tdm_file_read(file, entry, 0, count, queue, NULL, &y->t));
+    OK(tdm_file_read(queue, file, entry, 0, count, NULL, &y->t));
     double *want = numbers(count);
     for (int64_t i = 0; i < count; i++) {
         want[i] = 3.0;
     }
     ARRAY_CHECK(y, want, NULL);
-    tdm_file_close(file);
+    tdm_file_destroy(file);
     tdm_state_dict_destroy(dict);
 }

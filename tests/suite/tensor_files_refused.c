@@ -58,7 +58,7 @@ static tdm_device *other_device(void) {
     for (size_t i = 0; i < count; i++) {
         const tdm_device_info *info = NULL;
         tdm_device *other = NULL;
-        if (!OK(tdm_get_device_info(i, &info))) break;
+        if (!OK(tdm_get_listed_device(i, &info))) break;
         if (info != tdm_device_get_info(device))
             return OK(tdm_device_open(info->id, &other)) ? other : NULL;
     }
@@ -84,8 +84,8 @@ Test(tensor_files_refused, devices) {
     OK(tdm_file_find(file, "old", &entry));
     snprintf(words, sizeof words, "y|%s|%s", tdm_device_get_info(other)->id,
              tdm_device_get_info(device)->id);
-    REFUSED(tdm_file_read(file, entry, 0, 2, queue, NULL, &t), TDM_ERROR_DEVICE_MISMATCH, words);
-    tdm_file_close(file);
+    REFUSED(tdm_file_read(queue, file, entry, 0, 2, NULL, &t), TDM_ERROR_DEVICE_MISMATCH, words);
+    tdm_file_destroy(file);
     tdm_buffer_release(far);
     tdm_device_release(other);
 }
@@ -118,7 +118,7 @@ Test(tensor_files_refused, arguments) {
     REFUSED(tdm_file_find(file, NULL, &entry), invalid, "name");
     REFUSED(tdm_file_find(NULL, "old", &entry), invalid, "file");
     CHECK(!entry && tdm_file_count(NULL) == 0 && !tdm_file_get_metadata(NULL, "x"), "NULL");
-    tdm_file_close(NULL);
+    tdm_file_destroy(NULL);
 
     check_case("tdm_file_read");
     const tdm_status range = TDM_ERROR_OUT_OF_RANGE;
@@ -128,30 +128,30 @@ Test(tensor_files_refused, arguments) {
     tdm_file_entry copy = *entry;
     tdm_tensor bad = y->t;
     bad.shape[0] = 1000;
-    REFUSED(tdm_file_read(NULL, entry, 0, 2, queue, NULL, &y->t), invalid, "file");
-    REFUSED(tdm_file_read(file, NULL, 0, 2, queue, NULL, &y->t), invalid, "entry");
-    REFUSED(tdm_file_read(file, &copy, 0, 2, queue, NULL, &y->t), invalid, "entry");
-    REFUSED(tdm_file_read(file, entry, 0, 2, NULL, NULL, &y->t), invalid, "queue");
-    REFUSED(tdm_file_read(file, entry, 0, 2, queue, NULL, NULL), invalid, "y");
-    REFUSED(tdm_file_read(file, entry, 0, 2, queue, &small_budget, &y->t), invalid, "budget");
-    REFUSED(tdm_file_read(file, entry, -1, 2, queue, NULL, &y->t), range, "-1");
-    REFUSED(tdm_file_read(file, entry, 1, 2, queue, NULL, &y->t), range, "first|old");
-    REFUSED(tdm_file_read(file, entry, 0, -1, queue, NULL, &y->t), range, "-1");
-    REFUSED(tdm_file_read(file, entry, INT64_MAX, 2, queue, NULL, &y->t), range, "first");
-    REFUSED(tdm_file_read(file, entry, 2, INT64_MAX, queue, NULL, &y->t), range, "count");
-    REFUSED(tdm_file_read(file, entry, 0, 2, queue, NULL, &h->t), TDM_ERROR_INVALID_DTYPE,
+    REFUSED(tdm_file_read(queue, NULL, entry, 0, 2, NULL, &y->t), invalid, "file");
+    REFUSED(tdm_file_read(queue, file, NULL, 0, 2, NULL, &y->t), invalid, "entry");
+    REFUSED(tdm_file_read(queue, file, &copy, 0, 2, NULL, &y->t), invalid, "entry");
+    REFUSED(tdm_file_read(NULL, file, entry, 0, 2, NULL, &y->t), invalid, "queue");
+    REFUSED(tdm_file_read(queue, file, entry, 0, 2, NULL, NULL), invalid, "y");
+    REFUSED(tdm_file_read(queue, file, entry, 0, 2, &small_budget, &y->t), invalid, "budget");
+    REFUSED(tdm_file_read(queue, file, entry, -1, 2, NULL, &y->t), range, "-1");
+    REFUSED(tdm_file_read(queue, file, entry, 1, 2, NULL, &y->t), range, "first|old");
+    REFUSED(tdm_file_read(queue, file, entry, 0, -1, NULL, &y->t), range, "-1");
+    REFUSED(tdm_file_read(queue, file, entry, INT64_MAX, 2, NULL, &y->t), range, "first");
+    REFUSED(tdm_file_read(queue, file, entry, 2, INT64_MAX, NULL, &y->t), range, "count");
+    REFUSED(tdm_file_read(queue, file, entry, 0, 2, NULL, &h->t), TDM_ERROR_INVALID_DTYPE,
             "y|i32|f32|tdm_cast");
-    REFUSED(tdm_file_read(file, entry, 0, 2, queue, NULL, &one->t), TDM_ERROR_INVALID_SHAPE,
+    REFUSED(tdm_file_read(queue, file, entry, 0, 2, NULL, &one->t), TDM_ERROR_INVALID_SHAPE,
             "y|1|2");
-    REFUSED(tdm_file_read(file, entry, 0, 2, queue, NULL, &gaps->t), TDM_ERROR_UNSUPPORTED,
+    REFUSED(tdm_file_read(queue, file, entry, 0, 2, NULL, &gaps->t), TDM_ERROR_UNSUPPORTED,
             "y|contiguous");
-    REFUSED(tdm_file_read(file, entry, 0, 2, queue, NULL, &bad), range, "y");
+    REFUSED(tdm_file_read(queue, file, entry, 0, 2, NULL, &bad), range, "y");
     tdm_buffer_freeze(y->t.buffer);
-    REFUSED(tdm_file_read(file, entry, 0, 2, queue, NULL, &y->t), TDM_ERROR_READ_ONLY, "y");
+    REFUSED(tdm_file_read(queue, file, entry, 0, 2, NULL, &y->t), TDM_ERROR_READ_ONLY, "y");
     ARRAY_SAME(y);
     ARRAY_SAME(h);
     ARRAY_SAME(gaps);
-    tdm_file_close(file);
+    tdm_file_destroy(file);
 }
 
 /* Places where no file can be. */
@@ -280,9 +280,9 @@ Test(tensor_files_refused, cut_short) {
     REFUSED(tdm_load(queue, folder_path("f"), &options, &got), TDM_ERROR_IO, words);
     CHECK(!got && e.calls > 0, "the output of a refused load");
     array *y = array_1d(TDM_F32, COUNT);
-    REFUSED(tdm_file_read(file, entry, 0, COUNT, queue, NULL, &y->t), TDM_ERROR_IO, words);
-    OK(tdm_file_read(file, entry, 0, COUNT / 4, queue, NULL,
+    REFUSED(tdm_file_read(queue, file, entry, 0, COUNT, NULL, &y->t), TDM_ERROR_IO, words);
+    OK(tdm_file_read(queue, file, entry, 0, COUNT / 4, NULL,
                      &(tdm_tensor){y->t.buffer, TDM_F32, 1, {COUNT / 4}, {1}, y->t.offset}));
     REFUSED(tdm_load(queue, folder_path("f"), NULL, &got), TDM_ERROR_IO, "f|x|outside");
-    tdm_file_close(file);
+    tdm_file_destroy(file);
 }

@@ -49,11 +49,11 @@ static int list(void) {
     const tdm_device_info *info = NULL;
     if (!tell(tdm_get_device_count(&count))) return 0;
     for (size_t i = 0; i < count; i++) {
-        if (tdm_get_device_info(i, &info) != TDM_OK) return tell(TDM_ERROR_BACKEND) + 3;
+        if (tdm_get_listed_device(i, &info) != TDM_OK) return tell(TDM_ERROR_BACKEND) + 3;
         printf("%s|%s|%d|%s\n", info->id, info->name, (int)info->type, info->platform);
     }
     tdm_status status = tdm_find_device(NULL, &index);
-    if (status != TDM_OK || tdm_get_device_info(index, &info) != TDM_OK) return tell(status) * 0;
+    if (status != TDM_OK || tdm_get_listed_device(index, &info) != TDM_OK) return tell(status) * 0;
     printf("default: %s\n", info->id);
     return 0;
 }
@@ -66,7 +66,7 @@ static int cards(void) {
     char same[1024] = "same:", name[32];
     if (!tell(tdm_get_device_count(&count)) || tdm_get_gpu_count(&gpus) != TDM_OK) return 3;
     for (size_t i = 0; i < count; i++) {
-        if (tdm_get_device_info(i, &info) != TDM_OK) return 3;
+        if (tdm_get_listed_device(i, &info) != TDM_OK) return 3;
         printf("%s name=%s uuid=%s pci=%s;\n", info->id, info->name, info->uuid, info->pci);
         size_t length = strlen(same);
         if (info->same_as[0])
@@ -76,7 +76,7 @@ static int cards(void) {
     for (size_t i = 0; i < gpus; i++) {
         snprintf(name, sizeof name, "gpu:%zu", i);
         if (tdm_find_device(name, &index) != TDM_OK ||
-            tdm_get_device_info(index, &info) != TDM_OK || info->type != TDM_DEVICE_GPU)
+            tdm_get_listed_device(index, &info) != TDM_OK || info->type != TDM_DEVICE_GPU)
             return 3;
         printf(" %s", info->id);
     }
@@ -89,7 +89,7 @@ static int find(const char *name) {
     size_t index = 0;
     const tdm_device_info *info = NULL;
     if (!tell(tdm_find_device(name, &index))) return 0;
-    if (tdm_get_device_info(index, &info) != TDM_OK) return 3;
+    if (tdm_get_listed_device(index, &info) != TDM_OK) return 3;
     printf("%s\n", info->id);
     return 0;
 }
@@ -114,7 +114,7 @@ static tdm_status compute(tdm_device *device, tdm_queue *queue, float *out) {
         tdm_tensor a = tdm_tensor_2d(buffers[0], TDM_F32, N, N);
         tdm_tensor b = tdm_tensor_2d(buffers[1], TDM_F32, N, N);
         tdm_tensor c = tdm_tensor_2d(buffers[2], TDM_F32, N, N);
-        tdm_matmul_options options = TDM_MATMUL_DEFAULTS;
+        tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
         options.transpose_b = true;
         status = tdm_layer_norm(queue, &a, NULL, NULL, 0.0, &a);
         if (status == TDM_OK) status = tdm_matmul(queue, &options, &a, &b, &c);
@@ -273,7 +273,7 @@ static int usage(const char *name) {
     static tdm_device_usage now;
     size_t index = 0;
     tdm_status status = tdm_find_device(name, &index);
-    if (status == TDM_OK) status = tdm_get_device_usage(index, &now);
+    if (status == TDM_OK) status = tdm_get_listed_device_usage(index, &now);
     if (!tell(status)) return 0;
     print_figure("memory_used", now.memory_used);
     print_figure(";\nmemory_total", now.memory_total);

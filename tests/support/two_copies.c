@@ -36,7 +36,7 @@ static int load(library *l, const char *path) {
     return l->handle && find(l, "tdm_device_open", &l->open) &&
            find(l, "tdm_device_release", &l->close) && find(l, "tdm_buffer_create", &l->take) &&
            find(l, "tdm_buffer_release", &l->give) && find(l, "tdm_find_device", &l->find) &&
-           find(l, "tdm_get_device_usage", &l->ask) && find(l, "tdm_last_error", &l->error);
+           find(l, "tdm_get_listed_device_usage", &l->ask) && find(l, "tdm_last_error", &l->error);
 }
 
 static int hold(library *l, const char *name, size_t mib) {

@@ -15,16 +15,14 @@
  *   TANDEM_DEVICE       the name of the default device
  *   TANDEM_CPU_DEVICES  how many devices the cpu backend lists (1..64, default 1)
  *   TANDEM_CPU_THREADS  how many threads the cpu backend uses (default: all cores)
- *   TANDEM_BLAS         force one BLAS provider: cblas, clblast, cublas or builtin; a dtype it lacks
- *                       goes to the next provider that has it (see tdm_matmul_provider), and on a
- *                       device without that provider a product is TDM_ERROR_UNSUPPORTED
- *   TANDEM_MATH         "ieee" (default) or "tf32": allow TF32 in f32 matmul
- *   TANDEM_CACHE_DIR    where compiled kernels are kept, and what each process holds is told: an
- *                       absolute path, of this user's and writable for nobody else; when it is not
- *                       set, $XDG_CACHE_HOME/tandem, else ~/.cache/tandem
- *   TANDEM_LIBRARY_PATH directories (absolute paths, ':' between) searched first for the vendors'
- *                       libraries
- * Any other TANDEM_… variable, or a value that is not allowed, is TDM_ERROR_ENVIRONMENT.
+ *   TANDEM_BLAS         force one BLAS provider: cblas, clblast, cublas or builtin; a dtype it
+ * lacks goes to the next provider that has it (see tdm_matmul_provider), and on a device without
+ * that provider a product is TDM_ERROR_UNSUPPORTED TANDEM_MATH         "ieee" (default) or "tf32":
+ * allow TF32 in f32 matmul TANDEM_CACHE_DIR    where compiled kernels are kept, and what each
+ * process holds is told: an absolute path, of this user's and writable for nobody else; when it is
+ * not set, $XDG_CACHE_HOME/tandem, else ~/.cache/tandem TANDEM_LIBRARY_PATH directories (absolute
+ * paths, ':' between) searched first for the vendors' libraries Any other TANDEM_… variable, or a
+ * value that is not allowed, is TDM_ERROR_ENVIRONMENT.
  *
  * A program with more rights than its caller (setuid, setgid, file capabilities; AT_SECURE) ignores
  * what names files: the two last ones, XDG_CACHE_HOME and HOME. It keeps nothing and opens no
@@ -57,41 +55,42 @@ typedef enum tdm_device_type {
 #define TDM_UNKNOWN UINT64_MAX
 
 typedef struct tdm_device_info {
-    char id[32];                /* canonical name: "cpu:0", "opencl:1" */
-    char name[128];             /* the vendor's name of the device */
-    char vendor[64];            /* e.g. "NVIDIA Corporation" */
-    char api_version[128];      /* e.g. "OpenCL 3.0 PoCL HSTR: …", "CUDA 13.0" */
-    char driver_version[64];    /* "" when unknown */
-    char platform[64];          /* OpenCL platform; "" otherwise */
-    char uuid[48];              /* "GPU-8e2a…" form; "" when unknown */
-    char pci[16];               /* "domain:bus:device.function" in hex; "" when unknown */
-    char same_as[32];           /* id of another listed device that is the same card; "" if none */
-    tdm_backend backend;        /* the API it is reached through */
-    tdm_device_type type;       /* what it is */
-    int index;                  /* index inside its backend */
-    int compute_units;          /* cores, compute units or multiprocessors */
-    int compute_capability;     /* CUDA: 10 * major + minor; 0 elsewhere */
-    uint64_t memory_total;      /* bytes */
-    uint64_t memory_free;       /* bytes at listing time; TDM_UNKNOWN when only a context could tell */
-    uint64_t max_allocation;    /* bytes in one buffer */
-    uint64_t max_group_size;    /* lanes in one work-group */
-    bool has_f64;               /* f64 arithmetic (storage always works) */
-    bool has_f16;               /* f16 arithmetic (storage always works) */
-    bool unified_memory;        /* host and device share memory */
+    char id[32];             /* canonical name: "cpu:0", "opencl:1" */
+    char name[128];          /* the vendor's name of the device */
+    char vendor[64];         /* e.g. "NVIDIA Corporation" */
+    char api_version[128];   /* e.g. "OpenCL 3.0 PoCL HSTR: …", "CUDA 13.0" */
+    char driver_version[64]; /* "" when unknown */
+    char platform[64];       /* OpenCL platform; "" otherwise */
+    char uuid[48];           /* "GPU-8e2a…" form; "" when unknown */
+    char pci[16];            /* "domain:bus:device.function" in hex; "" when unknown */
+    char same_as[32];        /* id of another listed device that is the same card; "" if none */
+    tdm_backend backend;     /* the API it is reached through */
+    tdm_device_type type;    /* what it is */
+    int index;               /* index inside its backend */
+    int compute_units;       /* cores, compute units or multiprocessors */
+    int compute_capability;  /* CUDA: 10 * major + minor; 0 elsewhere */
+    uint64_t memory_total;   /* bytes */
+    uint64_t memory_free;    /* bytes at listing time; TDM_UNKNOWN when only a context could tell */
+    uint64_t max_allocation; /* bytes in one buffer */
+    uint64_t max_group_size; /* lanes in one work-group */
+    bool has_f64;            /* f64 arithmetic (storage always works) */
+    bool has_f16;            /* f16 arithmetic (storage always works) */
+    bool unified_memory;     /* host and device share memory */
 } tdm_device_info;
 
 /* How many devices are listed, in the deterministic order of the selection's backends: within
  * OpenCL GPUs, accelerators, CPUs, then by platform and PCI address. Makes no context. Fails only
- * for a bad environment (TDM_ERROR_ENVIRONMENT), after a fork, or when host memory is short; a missing
- * driver is no failure. What a driver failed to tell is asked again by every later call that lists,
- * finds or opens: a device keeps its index, and one that is found later comes behind the others. */
+ * for a bad environment (TDM_ERROR_ENVIRONMENT), after a fork, or when host memory is short; a
+ * missing driver is no failure. What a driver failed to tell is asked again by every later call
+ * that lists, finds or opens: a device keeps its index, and one that is found later comes behind
+ * the others. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_device_count(size_t *count);
 
 /* Facts of the index-th listed device. *info is borrowed from the library and stays valid and
  * unchanged until the process ends. TDM_ERROR_OUT_OF_RANGE past the end. */
-TDM_API TDM_MUST_USE tdm_status tdm_get_device_info(size_t index, const tdm_device_info **info);
+TDM_API TDM_MUST_USE tdm_status tdm_get_listed_device(size_t index, const tdm_device_info **info);
 
-/* Resolves a device name (NULL: the default device) to an index for tdm_get_device_info, without
+/* Resolves a device name (NULL: the default device) to an index for tdm_get_listed_device, without
  * opening it. TDM_ERROR_NOT_FOUND names the nearest valid name. */
 TDM_API TDM_MUST_USE tdm_status tdm_find_device(const char *name, size_t *index);
 
@@ -109,8 +108,8 @@ typedef struct tdm_device tdm_device;
  * reference. *device is NULL on failure. Release it with tdm_device_release. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_open(const char *name, tdm_device **device);
 
-/* Opens the index-th physical GPU ("gpu:<index>") or, when there are not that many, "cpu". A GPU that
- * is listed but cannot be opened is an error, never a silent fall-back. */
+/* Opens the index-th physical GPU ("gpu:<index>") or, when there are not that many, "cpu". A GPU
+ * that is listed but cannot be opened is an error, never a silent fall-back. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_try_gpu(size_t index, tdm_device **device);
 
 /* Opens all physical GPUs, in the order of "gpu:0", "gpu:1" …, or "cpu" alone when there is none.
@@ -142,7 +141,8 @@ typedef struct tdm_memory_stats {
 TDM_API TDM_MUST_USE tdm_status tdm_device_get_memory_stats(tdm_device *device,
                                                             tdm_memory_stats *stats);
 
-/* Gives the pool's cached memory back to the driver. Waits for queues whose work may still use it. */
+/* Gives the pool's cached memory back to the driver. Waits for queues whose work may still use it.
+ */
 TDM_API TDM_MUST_USE tdm_status tdm_device_trim(tdm_device *device);
 
 /* A process that uses a device. */
@@ -173,7 +173,7 @@ typedef struct tdm_device_usage {
  * are asked through NVML, whatever API they are listed by; the machine's memory comes from the
  * system; what Tandem holds, from the processes themselves. A source that is missing leaves its
  * numbers unknown and is no failure. */
-TDM_API TDM_MUST_USE tdm_status tdm_get_device_usage(size_t index, tdm_device_usage *usage);
+TDM_API TDM_MUST_USE tdm_status tdm_get_listed_device_usage(size_t index, tdm_device_usage *usage);
 
 /* What was looked for at start-up, found or not, and why: the stuff of `tandem doctor`. */
 typedef enum tdm_diagnostic_kind {

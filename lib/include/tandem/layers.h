@@ -26,12 +26,12 @@ TDM_API TDM_MUST_USE tdm_status tdm_linear_create(tdm_queue *queue, tdm_generato
  * stride. */
 TDM_API TDM_MUST_USE tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x,
                                            const tdm_tensor *weight, const tdm_tensor *bias,
-                                           tdm_activation activation, const tdm_tensor *y);
+                                           tdm_activation activation, tdm_tensor *y);
 
 /* The same with "<prefix>weight" and, if there is one, "<prefix>bias" of a dict. */
 TDM_API TDM_MUST_USE tdm_status tdm_linear_apply(tdm_queue *queue, const tdm_state_dict *dict,
                                                  const char *prefix, const tdm_tensor *x,
-                                                 tdm_activation activation, const tdm_tensor *y);
+                                                 tdm_activation activation, tdm_tensor *y);
 
 /* ---- one function on several devices ---- */
 
@@ -44,7 +44,7 @@ typedef struct tdm_replica {
     const tdm_state_dict *parameters; /* on this device */
     const tdm_tensor *inputs;         /* this device's part of each input */
     size_t input_count;
-    const tdm_tensor *output; /* to be filled: this device's part of the output */
+    tdm_tensor *output; /* to be filled: this device's part of the output */
 } tdm_replica;
 
 /* Another status than TDM_OK fails tdm_mirror_run with it and with the message of that thread. */
@@ -58,18 +58,18 @@ TDM_API TDM_MUST_USE tdm_status tdm_mirror_create(tdm_queue *queue,
                                                   const tdm_state_dict *parameters, size_t count,
                                                   tdm_device *const *devices, tdm_mirror **mirror);
 
-/* Runs `function` once per device, all at once, each in a thread of its own, which takes none of the
- * process's signals. The inputs (on the
- * queue's device, equal in their first dimension, the batch) are split along the batch into as many
- * parts as there are devices, in order, the first ones larger by one when it does not divide; parts
- * without rows are not run. The parts of the output, whose first dimension is the batch too, are
- * gathered in order into `output`, on the queue's device, contiguous. Has arrived when the call
- * returns. When a device fails the others end their part, the first failure is reported with its
- * device's name, and what `output` holds is undefined. */
-TDM_API TDM_MUST_USE tdm_status tdm_mirror_run(tdm_mirror *mirror, tdm_queue *queue,
+/* Runs `function` once per device, all at once, each in a thread of its own, which takes none of
+ * the process's signals. The inputs (on the queue's device, equal in their first dimension, the
+ * batch) are split along the batch into as many parts as there are devices, in order, the first
+ * ones larger by one when it does not divide; parts without rows are not run. The parts of the
+ * output, whose first dimension is the batch too, are gathered in order into `output`, on the
+ * queue's device, contiguous. Has arrived when the call returns. When a device fails the others end
+ * their part, the first failure is reported with its device's name, and what `output` holds is
+ * undefined. */
+TDM_API TDM_MUST_USE tdm_status tdm_mirror_run(tdm_queue *queue, tdm_mirror *mirror,
                                                tdm_replica_function function, void *user,
                                                size_t input_count, const tdm_tensor *inputs,
-                                               const tdm_tensor *output);
+                                               tdm_tensor *output);
 
 /* The index-th device's parameters, borrowed; NULL past the end. */
 TDM_API const tdm_state_dict *tdm_mirror_get_parameters(const tdm_mirror *mirror, size_t index);

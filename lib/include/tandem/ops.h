@@ -63,25 +63,25 @@ typedef enum tdm_math {
 typedef struct tdm_matmul_options {
     double alpha;
     double beta;
-    bool transpose_a;           /* op(A) = Aᵀ, over the last two dimensions */
+    bool transpose_a; /* op(A) = Aᵀ, over the last two dimensions */
     bool transpose_b;
-    const tdm_tensor *bias;     /* [N], added to each row of the result; NULL for none */
-    tdm_activation activation;  /* after the bias */
+    const tdm_tensor *bias;    /* [N], added to each row of the result; NULL for none */
+    tdm_activation activation; /* after the bias */
     tdm_math math;
 } tdm_matmul_options;
 
-/* alpha 1, beta 0, nothing else: tdm_matmul_options o = TDM_MATMUL_DEFAULTS; */
-#define TDM_MATMUL_DEFAULTS { 1.0, 0.0, false, false, NULL, TDM_ACTIVATION_NONE, TDM_MATH_DEFAULT }
+/* alpha 1, beta 0, nothing else: tdm_matmul_options o = TDM_MATMUL_OPTIONS_DEFAULTS; */
+#define TDM_MATMUL_OPTIONS_DEFAULTS                                                                \
+    { 1.0, 0.0, false, false, NULL, TDM_ACTIVATION_NONE, TDM_MATH_DEFAULT }
 
 /* C = activation(alpha · op(A) · op(B) + beta · C + bias). op(A) is [..., M, K], op(B) [..., K, N],
  * C [..., M, N]; batch dimensions are equal or missing (a missing one repeats the matrix), and must
  * have one common stride. In each matrix one of the two strides is 1 (transposed views are fine).
- * options NULL means TDM_MATMUL_DEFAULTS. beta 0: C is not read. alpha 0 or K 0: A and B are not
- * read. bias and activation go with every C. C overlaps neither A, B nor bias. Runs on the vendor's
- * BLAS, see TANDEM_BLAS. */
+ * options NULL means TDM_MATMUL_OPTIONS_DEFAULTS. beta 0: C is not read. alpha 0 or K 0: A and B
+ * are not read. bias and activation go with every C. C overlaps neither A, B nor bias. Runs on the
+ * vendor's BLAS, see TANDEM_BLAS. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options,
-                                           const tdm_tensor *a, const tdm_tensor *b,
-                                           const tdm_tensor *c);
+                                           const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *c);
 
 /* The name of the BLAS provider that would run this matmul on the queue's device: "cblas",
  * "clblast", "cublas" or "builtin", which is also what a product that reads neither A nor B is
@@ -95,12 +95,12 @@ TDM_API TDM_MUST_USE tdm_status tdm_matmul_provider(tdm_queue *queue,
  * may be NULL. In place: y may be x or residual. */
 TDM_API TDM_MUST_USE tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x,
                                              const tdm_tensor *bias, tdm_activation activation,
-                                             const tdm_tensor *residual, const tdm_tensor *y);
+                                             const tdm_tensor *residual, tdm_tensor *y);
 
 typedef enum tdm_norm_kind {
-    TDM_NORM_L1,  /* Σ|x| */
-    TDM_NORM_L2,  /* √Σx², scaled where the squares would overflow or underflow (Blue 1978); of a
-                     matrix this is the Frobenius norm */
+    TDM_NORM_L1, /* Σ|x| */
+    TDM_NORM_L2, /* √Σx², scaled where the squares would overflow or underflow (Blue 1978); of a
+                    matrix this is the Frobenius norm */
     TDM_NORM_INF, /* max|x| */
     TDM_NORM_COUNT
 } tdm_norm_kind;
@@ -108,12 +108,12 @@ typedef enum tdm_norm_kind {
 /* The norm of all elements of x (contiguous, or collapsing to rows) into out, a tensor of one
  * element. out is of x's dtype, or f32 when x is f16 or bf16. An empty x gives 0. */
 TDM_API TDM_MUST_USE tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
-                                         const tdm_tensor *out);
+                                         tdm_tensor *out);
 
 /* The norm of each row: out has x's shape without the last dimension (one element for 1-D x), and
  * is contiguous. Dtypes as tdm_norm. A row of 0 columns gives 0. */
 TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind,
-                                             const tdm_tensor *x, const tdm_tensor *out);
+                                             const tdm_tensor *x, tdm_tensor *out);
 
 /* The epsilon of the functions below is at least 0, and is rounded to f32 where the arithmetic is.
  * Squares that would overflow or underflow are taken of a row that is scaled by a power of two, so
@@ -126,7 +126,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kin
  * [cols], each may be NULL. In place: y may be x. */
 TDM_API TDM_MUST_USE tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x,
                                                const tdm_tensor *weight, const tdm_tensor *bias,
-                                               double epsilon, const tdm_tensor *y);
+                                               double epsilon, tdm_tensor *y);
 
 /* y = s / √(mean(s²) + epsilon) · weight, s = x + residual (Zhang & Sennrich 2019). weight [cols]
  * and residual may be NULL. sum, when not NULL, receives s (rounded to the dtype; y is computed
@@ -134,8 +134,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tenso
  * residual; sum is not y. */
 TDM_API TDM_MUST_USE tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x,
                                              const tdm_tensor *residual, const tdm_tensor *weight,
-                                             double epsilon, const tdm_tensor *sum,
-                                             const tdm_tensor *y);
+                                             double epsilon, tdm_tensor *sum, tdm_tensor *y);
 
 /* Batch normalisation at inference: y = (x - mean[c]) / √(variance[c] + epsilon) · weight[c] +
  * bias[c], x [N, C, ...] contiguous, the others [C]; weight and bias may be NULL. In place: y may
@@ -143,51 +142,49 @@ TDM_API TDM_MUST_USE tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor 
 TDM_API TDM_MUST_USE tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x,
                                                const tdm_tensor *mean, const tdm_tensor *variance,
                                                const tdm_tensor *weight, const tdm_tensor *bias,
-                                               double epsilon, const tdm_tensor *y);
+                                               double epsilon, tdm_tensor *y);
 
 /* y = x / max(‖x‖₂, epsilon) for each row. In place: y may be x. */
 TDM_API TDM_MUST_USE tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x,
-                                                 double epsilon, const tdm_tensor *y);
+                                                 double epsilon, tdm_tensor *y);
 
 /* y = exp(x - max) / Σexp(x - max) for each row. In place: y may be x. */
-TDM_API TDM_MUST_USE tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x,
-                                            const tdm_tensor *y);
+TDM_API TDM_MUST_USE tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 
 /* Elementwise, with any strides. Inputs are broadcast to y's shape as in NumPy: dimensions are
  * aligned at the last one, and a missing one or one of extent 1 is repeated (tdm_broadcast_shape
  * tells the shape that y must have). In place: y may be any input that is not broadcast. y's own
  * elements must be distinct. */
 TDM_API TDM_MUST_USE tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
-                                        const tdm_tensor *y); /* y = a + b */
+                                        tdm_tensor *y); /* y = a + b */
 TDM_API TDM_MUST_USE tdm_status tdm_sub(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
-                                        const tdm_tensor *y); /* y = a - b */
+                                        tdm_tensor *y); /* y = a - b */
 TDM_API TDM_MUST_USE tdm_status tdm_mul(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
-                                        const tdm_tensor *y); /* y = a · b */
+                                        tdm_tensor *y); /* y = a · b */
 TDM_API TDM_MUST_USE tdm_status tdm_scale(tdm_queue *queue, double alpha, const tdm_tensor *x,
-                                          const tdm_tensor *y); /* y = alpha · x */
+                                          tdm_tensor *y); /* y = alpha · x */
 TDM_API TDM_MUST_USE tdm_status tdm_axpy(tdm_queue *queue, double alpha, const tdm_tensor *x,
-                                         const tdm_tensor *y); /* y = alpha · x + y */
+                                         tdm_tensor *y); /* y = alpha · x + y */
 
 /* y = x converted from any dtype to any dtype (the same one: a copy of any strided view). To 16-bit
  * and 32-bit floats rounds to nearest even, overflow gives Inf; float to integer truncates,
  * saturates, NaN gives 0; integer to narrower integer wraps. No overlap. */
-TDM_API TDM_MUST_USE tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x,
-                                         const tdm_tensor *y);
+TDM_API TDM_MUST_USE tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 
 /* y = value, converted as tdm_cast does from f64. Any dtype, any strides. */
-TDM_API TDM_MUST_USE tdm_status tdm_fill(tdm_queue *queue, double value, const tdm_tensor *y);
+TDM_API TDM_MUST_USE tdm_status tdm_fill(tdm_queue *queue, double value, tdm_tensor *y);
 
 /* y[i] = start + i · step, i counted row-major. Floats: one fused multiply-add in the dtype's
- * arithmetic, where i is rounded to f32 or f64 first. Integers: start and step converted as tdm_cast
- * does to i64, then exact, and wrapped to the dtype. Any dtype; rows of y as above. */
+ * arithmetic, where i is rounded to f32 or f64 first. Integers: start and step converted as
+ * tdm_cast does to i64, then exact, and wrapped to the dtype. Any dtype; rows of y as above. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_range(tdm_queue *queue, double start, double step,
-                                               const tdm_tensor *y);
+                                               tdm_tensor *y);
 
 /* A stream of random numbers: Philox 4x32-10 (Salmon et al. 2011) with the seed as key. Element
- * number e of the stream depends on seed, e and the dtype's width alone, so that the same seed gives
- * the same numbers on every device, and a tensor filled in parts those of a tensor filled whole.
- * Numbers wrap at 2⁶⁴.
- * A plain value, to be copied at will: tdm_generator g = {.seed = 42}; */
+ * number e of the stream depends on seed, e and the dtype's width alone, so that the same seed
+ * gives the same numbers on every device, and a tensor filled in parts those of a tensor filled
+ * whole. Numbers wrap at 2⁶⁴. A plain value, to be copied at will: tdm_generator g = {.seed = 42};
+ */
 typedef struct tdm_generator {
     uint64_t seed;
     uint64_t next; /* number of the next element; the functions below add y's count */
@@ -200,23 +197,22 @@ typedef struct tdm_generator {
  * with counter {b mod 2³², ⌊b/2³²⌋, 0, 0}, gives elements 4b to 4b + 3 of dtypes up to 32 bits; of
  * 64-bit dtypes block ⌊e/2⌋, with counter {…, 1, 0}, gives two, the low word first. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator,
-                                                 double low, double high, const tdm_tensor *y);
+                                                 double low, double high, tdm_tensor *y);
 
 /* y = mean + deviation · z, one fused multiply-add, z standard normal by Box and Muller (1958):
- * elements 2k and 2k + 1 are √(-2 ln u) cos 2πv and √(-2 ln u) sin 2πv of two uniforms. Float dtypes
- * only. Within 2 ulp of the exact value for f32 and f64 when mean is 0. */
+ * elements 2k and 2k + 1 are √(-2 ln u) cos 2πv and √(-2 ln u) sin 2πv of two uniforms. Float
+ * dtypes only. Within 2 ulp of the exact value for f32 and f64 when mean is 0. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator,
-                                                double mean, double deviation,
-                                                const tdm_tensor *y);
+                                                double mean, double deviation, tdm_tensor *y);
 
 /* Compiles the kernels that programs usually need for tensors of the given floating dtypes, several
- * at a time in threads of its own, which have ended when it returns. The cache directory keeps them,
- * as does the driver's own cache where it has one, so that later programs start without a compiler.
- * *kernels (NULL is allowed) is how many are ready: 0 on cpu, whose kernels are compiled with the
- * library. Takes seconds to minutes where nothing was kept. Any thread, also while others use the
- * device. TDM_ERROR_INVALID_ARGUMENT for a dtype that is not floating, TDM_ERROR_UNSUPPORTED for
- * f64 on a device without it; else the first failure of a kernel, and those that were ready by
- * then are kept. */
+ * at a time in threads of its own, which have ended when it returns. The cache directory keeps
+ * them, as does the driver's own cache where it has one, so that later programs start without a
+ * compiler. *kernels (NULL is allowed) is how many are ready: 0 on cpu, whose kernels are compiled
+ * with the library. Takes seconds to minutes where nothing was kept. Any thread, also while others
+ * use the device. TDM_ERROR_INVALID_ARGUMENT for a dtype that is not floating,
+ * TDM_ERROR_UNSUPPORTED for f64 on a device without it; else the first failure of a kernel, and
+ * those that were ready by then are kept. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes,
                                                 size_t dtype_count, size_t *kernels);
 

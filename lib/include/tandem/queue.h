@@ -29,13 +29,13 @@ TDM_API TDM_MUST_USE tdm_status tdm_queue_create(tdm_device *device, unsigned fl
                                                  tdm_queue **queue);
 
 /* Waits for the queue's work, then frees it. Errors of that work are lost: call tdm_queue_finish
- * first to see them. When the wait fails the library keeps the queue, and what its work may use, and
- * tries again when another queue of the device is made or destroyed. NULL is allowed. */
+ * first to see them. When the wait fails the library keeps the queue, and what its work may use,
+ * and tries again when another queue of the device is made or destroyed. NULL is allowed. */
 TDM_API void tdm_queue_destroy(tdm_queue *queue);
 
-/* Waits until all work given to the queue is done, and reports what failed since the last wait. When
- * the wait itself fails it is tried once more, and the first failure is reported; work may then still
- * be running, unless the device is lost, until a later call succeeds. */
+/* Waits until all work given to the queue is done, and reports what failed since the last wait.
+ * When the wait itself fails it is tried once more, and the first failure is reported; work may
+ * then still be running, unless the device is lost, until a later call succeeds. */
 TDM_API TDM_MUST_USE tdm_status tdm_queue_finish(tdm_queue *queue);
 
 /* Hands all queued work to the device without waiting for it. */
@@ -52,7 +52,7 @@ TDM_API void tdm_event_destroy(tdm_event *event);
 
 /* Marks this point of the queue: the event completes when all earlier work has. Recording again
  * replaces the earlier mark. Queue and event are of one device. */
-TDM_API TDM_MUST_USE tdm_status tdm_event_record(tdm_event *event, tdm_queue *queue);
+TDM_API TDM_MUST_USE tdm_status tdm_queue_record_event(tdm_queue *queue, tdm_event *event);
 
 /* Waits for the event. TDM_ERROR_INVALID_ARGUMENT when it was never recorded. */
 TDM_API TDM_MUST_USE tdm_status tdm_event_wait(tdm_event *event);

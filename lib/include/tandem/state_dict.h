@@ -108,7 +108,7 @@ typedef struct tdm_file_entry {
 TDM_API TDM_MUST_USE tdm_status tdm_file_open(const char *path, tdm_file **file);
 
 /* NULL is allowed. */
-TDM_API void tdm_file_close(tdm_file *file);
+TDM_API void tdm_file_destroy(tdm_file *file);
 
 /* The entries, in the order of their bytes; borrowed from the file. */
 TDM_API size_t tdm_file_count(const tdm_file *file);
@@ -124,9 +124,10 @@ TDM_API const char *tdm_file_get_metadata(const tdm_file *file, const char *key)
 /* Elements [first, first + count) of a tensor, row-major, into y: contiguous, of its dtype, with
  * count elements, on the queue's device. `entry` is one that this file gave, not a copy. Has
  * arrived when the call returns. */
-TDM_API TDM_MUST_USE tdm_status tdm_file_read(tdm_file *file, const tdm_file_entry *entry,
-                                              int64_t first, int64_t count, tdm_queue *queue,
-                                              const tdm_file_options *options, const tdm_tensor *y);
+TDM_API TDM_MUST_USE tdm_status tdm_file_read(tdm_queue *queue, tdm_file *file,
+                                              const tdm_file_entry *entry, int64_t first,
+                                              int64_t count, const tdm_file_options *options,
+                                              tdm_tensor *y);
 
 #if defined(__cplusplus)
 }
