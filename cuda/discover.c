@@ -120,10 +120,10 @@ static tdm_status make_room(bool *again) {
     tdm_status status = find_devices(&count, &error);
     *again = status != TDM_OK && !is_final(error);
     TDMI_TRY(status);
-    records = calloc((size_t)count, sizeof *records);
-    asked = records ? calloc((size_t)count, sizeof *asked) : NULL;
+    records = tdmi_calloc((size_t)count, sizeof *records);
+    asked = records ? tdmi_calloc((size_t)count, sizeof *asked) : NULL;
     if (!asked) {
-        free(records);
+        tdmi_free(records);
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "no memory to list %d CUDA devices", count);
     }
     asked_count = count;

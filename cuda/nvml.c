@@ -6,7 +6,6 @@
  * 510) and version 2 share one struct; version 1 has another and is not used. */
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend.h"
@@ -124,12 +123,12 @@ static nvmlProcessInfo_t *list_processes(nvmlDevice_t card, unsigned int *count)
     get_processes get = nvml.processes ? nvml.processes : nvml.processes_v2;
     unsigned int room = 64;
     for (int attempt = 0; get && attempt < 2; attempt++) {
-        nvmlProcessInfo_t *list = calloc(room, sizeof *list);
+        nvmlProcessInfo_t *list = tdmi_calloc(room, sizeof *list);
         if (!list) return NULL;
         *count = room;
         int result = get(card, count, list);
         if (result == NVML_SUCCESS && *count <= room) return list;
-        free(list);
+        tdmi_free(list);
         if (result != NVML_ERROR_INSUFFICIENT_SIZE || *count > 1u << 20) return NULL;
         room = *count + 16;
     }
@@ -153,7 +152,7 @@ static void ask_processes(nvmlDevice_t card, tdm_device_usage *usage) {
             .memory = list[i].usedGpuMemory == UINT64_MAX ? TDM_UNKNOWN : list[i].usedGpuMemory,
             .tandem_reserved = TDM_UNKNOWN};
     }
-    free(list);
+    tdmi_free(list);
 }
 
 static bool fill_usage(const uint8_t *uuid, const char *pci, tdm_device_usage *usage) {

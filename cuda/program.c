@@ -4,7 +4,6 @@
 #include "cuda_backend.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_OPTIONS = 32 };
@@ -48,7 +47,7 @@ static tdm_status compile_failure(nvrtcProgram program, nvrtcResult result, cons
     size_t size = 0;
     char *log = NULL;
     if (tdmi_nvrtc.nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size)
-        log = calloc(size + 1, 1);
+        log = tdmi_calloc(size + 1, 1);
     if (log && tdmi_nvrtc.nvrtcGetProgramLog(program, log) != NVRTC_SUCCESS) log[0] = '\0';
     const char *text = log ? log : "";
     const char *error = tdmi_nvrtc.nvrtcGetErrorString(result);
@@ -66,7 +65,7 @@ static tdm_status compile_failure(nvrtcProgram program, nvrtcResult result, cons
         status = tdmi_fail(result == NVRTC_ERROR_OUT_OF_MEMORY ? TDM_ERROR_OUT_OF_MEMORY
                                                                : TDM_ERROR_COMPILE,
                            "%s: nvrtcCompileProgram: %s; %s", file, error, text);
-    free(log);
+    tdmi_free(log);
     return status;
 }
 
@@ -76,13 +75,13 @@ static tdm_status take_image(nvrtcProgram program, const compile_target *target,
     TDMI_TRY(nvrtc_check(target->cubin ? tdmi_nvrtc.nvrtcGetCUBINSize(program, &size)
                                        : tdmi_nvrtc.nvrtcGetPTXSize(program, &size),
                          "size of the result", file));
-    char *data = malloc(size ? size : 1);
+    char *data = tdmi_malloc(size ? size : 1);
     if (!data) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%zu bytes of compiled kernel", size);
     tdm_status status = nvrtc_check(target->cubin ? tdmi_nvrtc.nvrtcGetCUBIN(program, data)
                                                   : tdmi_nvrtc.nvrtcGetPTX(program, data),
                                     "result", file);
     if (status != TDM_OK)
-        free(data);
+        tdmi_free(data);
     else
         *image = (tdmi_blob){.data = data, .size = size};
     return status;
@@ -119,7 +118,7 @@ static tdm_status compile(tdmi_bdevice *device, const tdmi_program_source *sourc
     tdmi_nvrtc_open_builtins();
     TDMI_TRY(choose_target(device->capability, &target));
     size_t dialect = strlen(tdmi_dialect_cuda), kernel = strlen(source->text);
-    char *text = malloc(dialect + kernel + 2);
+    char *text = tdmi_malloc(dialect + kernel + 2);
     if (!text)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%zu bytes of kernel source",
                          dialect + kernel + 2);
@@ -127,7 +126,7 @@ static tdm_status compile(tdmi_bdevice *device, const tdmi_program_source *sourc
     text[dialect] = '\n';
     memcpy(text + dialect + 1, source->text, kernel + 1);
     tdm_status status = compile_text(text, source, &target, image);
-    free(text);
+    tdmi_free(text);
     return status;
 }
 
@@ -231,7 +230,7 @@ static tdm_status build(tdmi_bdevice *device, const tdmi_program_source *source,
     if ((status == TDM_OK || status == TDM_ERROR_UNSUPPORTED) && result)
         *result = image;
     else
-        free(image.data);
+        tdmi_free(image.data);
     return status;
 }
 

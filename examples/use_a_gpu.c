@@ -37,7 +37,7 @@ static void look_at_the_card(void) {
     printf("\n1. The devices\n");
     for (size_t i = 0; i < count; i++) {
         const tdm_device_info *info;
-        tdm_device_usage usage;
+        tdm_device_usage usage = TDM_DEVICE_USAGE_DEFAULTS;
         CHECK(tdm_get_listed_device(i, &info));
         CHECK(tdm_get_listed_device_usage(i, &usage));
         printf("%s: %s, %.1f GiB", info->id, info->name, (double)usage.memory_total / (1 << 30));

@@ -5,10 +5,10 @@
  * Who checks what: the core has checked every argument (ranges, dtypes, same device, sizes > 0);
  * a backend asserts at most. Who locks what: device functions, memory functions and program
  * functions may be called from several threads at once and must be safe for that; calls on one
- * queue (and on kernels, which belong to a queue) are serialised by the user, except queue_finish and
- * queue_drain, which may come from another thread. Who frees what: the core allocates the five structs below,
- * zeroed, of the sizes the table gives, calls X_init once, and X_deinit once if and only if X_init
- * succeeded; an X_init that fails has cleaned up after itself.
+ * queue (and on kernels, which belong to a queue) are serialised by the user, except queue_finish
+ * and queue_drain, which may come from another thread. Who frees what: the core allocates the five
+ * structs below, zeroed, of the sizes the table gives, calls X_init once, and X_deinit once if and
+ * only if X_init succeeded; an X_init that fails has cleaned up after itself.
  *
  * Errors: return tdmi_fail(status, message). A lost device returns TDM_ERROR_DEVICE_LOST; the core
  * remembers and asks that device nothing more except deinit and free. */
@@ -24,6 +24,7 @@
 #include "fail.h"
 #include "host.h"
 #include "loader.h"
+#include "memory.h"
 
 /* Each backend defines these five for itself; the core only passes them on. */
 typedef struct tdmi_bdevice tdmi_bdevice;
@@ -210,8 +211,9 @@ typedef struct tdmi_backend {
     /* Programs and kernels. program_build: from `binary` when not NULL (TDM_ERROR_COMPILE when it
      * does not fit: the core builds anew from source), else from source; *result, when result is
      * not NULL, receives the binary to keep (data NULL when there is none). TDM_ERROR_UNSUPPORTED:
-     * the device runs this kernel with fewer lanes only, and the core asks for half as many; *result
-     * may be set then, too. A kernel belongs to one queue, so its arguments need no lock. */
+     * the device runs this kernel with fewer lanes only, and the core asks for half as many;
+     * *result may be set then, too. A kernel belongs to one queue, so its arguments need no lock.
+     */
     tdm_status (*program_build)(tdmi_bdevice *device, const tdmi_program_source *source,
                                 const tdmi_blob *binary, tdmi_bprogram *program, tdmi_blob *result);
     void (*program_deinit)(tdmi_bprogram *program);

@@ -3,8 +3,6 @@
  * memory; otherwise chunks through pinned memory, one being read while the last is written. */
 #include "between.h"
 
-#include <stdlib.h>
-
 enum { CHUNK = 4 << 20, PROGRESS_STEP = 16 << 20 };
 
 /* What the copies of a way use: chunks, and a reference of each buffer, because the pool of one
@@ -25,14 +23,14 @@ static void drop_cargo(void *context) {
     for (size_t i = 0; i < cargo->count; i++)
         tdm_buffer_release(cargo->buffers[i]);
     tdm_device_release(cargo->device);
-    free(cargo->buffers);
-    free(cargo);
+    tdmi_free(cargo->buffers);
+    tdmi_free(cargo);
 }
 
 static tdm_status load_cargo(tdmi_cargo *cargo, const tdm_buffer *buffer) {
     if (cargo->count == cargo->room) {
         size_t room = cargo->room ? 2 * cargo->room : 2;
-        tdm_buffer **grown = realloc(cargo->buffers, room * sizeof(tdm_buffer *));
+        tdm_buffer **grown = tdmi_realloc(cargo->buffers, room * sizeof(tdm_buffer *));
         if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a copy");
         cargo->buffers = grown;
         cargo->room = room;
@@ -48,7 +46,7 @@ static bool has_peer_copy(const tdm_device *source, const tdm_device *destinatio
 tdm_status tdmi_way_open(tdmi_way *way, tdm_queue *queue, tdm_device *source,
                          tdm_device *destination, atomic_uint_fast64_t *done) {
     *way = (tdmi_way){.done = done};
-    way->cargo = calloc(1, sizeof *way->cargo);
+    way->cargo = tdmi_calloc(1, sizeof *way->cargo);
     if (!way->cargo) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a copy");
     atomic_init(&way->cargo->holders, 1);
     way->cargo->device = tdm_device_retain(source);

@@ -3,19 +3,18 @@
 #include "blas.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static tdm_status attach(tdm_queue *queue, tdmi_attached_blas *slot, const tdmi_blas *blas) {
     if (!slot->tried) {
         slot->tried = true;
         slot->blas = blas;
-        slot->state = calloc(1, blas->state_size ? blas->state_size : 1);
+        slot->state = tdmi_calloc(1, blas->state_size ? blas->state_size : 1);
         slot->status = slot->state ? blas->attach(queue->device->impl, queue->impl, slot->state)
                                    : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
         if (slot->status != TDM_OK) {
             snprintf(slot->why, sizeof slot->why, "%s", tdm_last_error());
-            free(slot->state);
+            tdmi_free(slot->state);
             slot->state = NULL;
         }
     }
@@ -94,6 +93,6 @@ void tdmi_queue_detach_blas(tdm_queue *queue) {
     for (int i = 0; i < TDMI_BLAS_LIMIT; i++) {
         if (!queue->blas[i].state) continue;
         queue->blas[i].blas->detach(queue->blas[i].state);
-        free(queue->blas[i].state);
+        tdmi_free(queue->blas[i].state);
     }
 }

@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Buffers: making, counting and freeing them; pinned host memory. */
-#include <stdlib.h>
 
 #include "core.h"
+#include "log.h"
 
 tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffer) {
     TDMI_UNCANCELLED();
@@ -15,14 +15,14 @@ tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffe
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY,
                          "tdm_buffer_create: size is %zu bytes, but %s allows %llu in one buffer",
                          size, info->id, (unsigned long long)info->max_allocation);
-    tdm_buffer *made = calloc(1, sizeof *made);
+    tdm_buffer *made = tdmi_calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a buffer");
     if (size > 0) {
         pthread_mutex_lock(&device->lock);
         tdm_status status = tdmi_pool_take(device, size, size, &made->block);
         pthread_mutex_unlock(&device->lock);
         if (status != TDM_OK) {
-            free(made);
+            tdmi_free(made);
             return tdmi_fail_in(status, "tdm_buffer_create: size is %zu bytes on %s", size,
                                 info->id);
         }
@@ -35,22 +35,65 @@ tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffe
     return TDM_OK;
 }
 
+/* The last buffers that were released for good are kept for a while, with no references, so that
+ * using one again is told instead of touching memory that may be somebody else's. AddressSanitizer
+ * does that better, and says where. */
+enum { KEPT = 256 };
+
+static void end(tdm_buffer *buffer) {
+#if !defined(__SANITIZE_ADDRESS__)
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static tdm_buffer *kept[KEPT];
+    static size_t next;
+    pthread_mutex_lock(&lock);
+    tdm_buffer *oldest = kept[next];
+    kept[next] = buffer;
+    next = (next + 1) % KEPT;
+    pthread_mutex_unlock(&lock);
+    buffer = oldest;
+#endif
+    tdmi_free(buffer);
+}
+
+/* A mistake of the program's, in a call that returns no status. */
+static void tell_released(const char *function) {
+    tdm_status status = tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                                  "%s: the buffer has no references left: it, or a copy of its "
+                                  "tensor, was released before",
+                                  function);
+    (void)status;
+    tdmi_log(TDM_LOG_ERROR, "%s", tdm_last_error());
+#if !defined(NDEBUG)
+    __builtin_trap(); /* a debugger shows the call */
+#endif
+}
+
 tdm_buffer *tdm_buffer_retain(tdm_buffer *buffer) {
-    if (buffer) atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed);
+    if (!buffer) return NULL;
+    if (atomic_fetch_add_explicit(&buffer->references, 1, memory_order_relaxed) > 0) return buffer;
+    atomic_fetch_sub(&buffer->references, 1);
+    tell_released("tdm_buffer_retain");
     return buffer;
 }
 
 void tdm_buffer_release(tdm_buffer *buffer) {
     TDMI_UNCANCELLED();
     if (!buffer || tdmi_forked) return;
-    if (atomic_fetch_sub(&buffer->references, 1) != 1) return;
+    unsigned before = atomic_load_explicit(&buffer->references, memory_order_relaxed);
+    while (before > 0 && !atomic_compare_exchange_weak(&buffer->references, &before, before - 1)) {
+    }
+    if (before == 0) {
+        tell_released("tdm_buffer_release");
+        return;
+    }
+    if (before > 1) return;
     tdm_device *device = buffer->device;
     if (buffer->block) {
         pthread_mutex_lock(&device->lock);
         tdmi_pool_give(device, buffer->block, buffer->size);
         pthread_mutex_unlock(&device->lock);
     }
-    free(buffer);
+    end(buffer);
     tdm_device_release(device);
 }
 
@@ -72,11 +115,11 @@ tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer) {
     if (size == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_host_alloc: size is 0, at least 1 byte");
     TDMI_TRY(tdmi_device_usable(device));
-    tdmi_host_block *block = calloc(1, sizeof *block);
+    tdmi_host_block *block = tdmi_calloc(1, sizeof *block);
     if (!block) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     tdm_status status = device->backend->host_alloc(device->impl, size, &block->mem);
     if (status != TDM_OK) {
-        free(block);
+        tdmi_free(block);
         return tdmi_device_result(device,
                                   tdmi_fail_in(status, "tdm_host_alloc: size is %zu bytes", size));
     }
@@ -94,7 +137,7 @@ static void free_host_block(void *context) {
     tdm_device *device = block->device;
     if (tdmi_device_keeps(device, free_host_block, block)) return;
     device->backend->host_free(device->impl, &block->mem);
-    free(block);
+    tdmi_free(block);
     tdm_device_release(device);
 }
 

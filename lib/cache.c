@@ -79,7 +79,7 @@ static void read_entry(int folder, tdm_cache_entry *entry, const struct stat *st
     else if (!fault)
         read_lines(&blob, entry);
     if (fault) snprintf(entry->fault, sizeof entry->fault, "%s", fault);
-    free(blob.data);
+    tdmi_free(blob.data);
 }
 
 /* False when the name is none of ours, or the entry is gone or just being written. */
@@ -107,28 +107,29 @@ static int compare_ages(const void *left, const void *right) {
     return strcmp(a->file, b->file);
 }
 
-static tdm_status list_folder(DIR *folder, tdm_cache_entry **entries, size_t *count) {
+struct tdm_cache_listing {
+    tdm_cache_entry *entries;
+    size_t count;
+};
+
+static tdm_status list_folder(DIR *folder, tdm_cache_listing *listing) {
     size_t room = 0;
     for (struct dirent *e; (e = readdir(folder)) != NULL;) {
-        if (*count == room) {
+        if (listing->count == room) {
             room = room ? 2 * room : 32;
-            tdm_cache_entry *grown = realloc(*entries, room * sizeof *grown);
+            tdm_cache_entry *grown = tdmi_realloc(listing->entries, room * sizeof *grown);
             if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-            *entries = grown;
+            listing->entries = grown;
         }
-        if (take_entry(dirfd(folder), e->d_name, *entries + *count)) ++*count;
+        if (take_entry(dirfd(folder), e->d_name, listing->entries + listing->count))
+            listing->count++;
     }
-    if (*count > 0) qsort(*entries, *count, sizeof **entries, compare_ages);
+    if (listing->count > 0)
+        qsort(listing->entries, listing->count, sizeof *listing->entries, compare_ages);
     return TDM_OK;
 }
 
-tdm_status tdm_cache_list(tdm_cache_entry **entries, size_t *count) {
-    TDMI_UNCANCELLED();
-    if (!entries) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_list: entries is NULL");
-    *entries = NULL;
-    if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_list: count is NULL");
-    *count = 0;
-    TDMI_TRY(tdmi_enter());
+static tdm_status list_all(tdm_cache_listing *listing) {
     bool exists;
     int descriptor = tdmi_cache_open_directory(&exists);
     if (descriptor < 0 && !exists) return TDM_OK;
@@ -139,16 +140,50 @@ tdm_status tdm_cache_list(tdm_cache_entry **entries, size_t *count) {
                          "the folder of compiled kernels cannot be used: it must be a folder of "
                          "this user's that nobody else may write");
     }
-    tdm_status status = list_folder(folder, entries, count);
+    tdm_status status = list_folder(folder, listing);
     closedir(folder);
-    if (status == TDM_OK && *count > 0) return TDM_OK;
-    free(*entries);
-    *entries = NULL;
-    *count = 0;
     return status;
 }
 
-void tdm_cache_free(tdm_cache_entry *entries) { free(entries); }
+tdm_status tdm_cache_listing_create(tdm_cache_listing **listing) {
+    TDMI_UNCANCELLED();
+    if (!listing)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_listing_create: listing is NULL");
+    *listing = NULL;
+    TDMI_TRY(tdmi_enter());
+    tdm_cache_listing *made = tdmi_calloc(1, sizeof *made);
+    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    tdm_status status = list_all(made);
+    if (status != TDM_OK) {
+        tdm_cache_listing_destroy(made);
+        return status;
+    }
+    *listing = made;
+    return TDM_OK;
+}
+
+void tdm_cache_listing_destroy(tdm_cache_listing *listing) {
+    if (!listing) return;
+    tdmi_free(listing->entries);
+    tdmi_free(listing);
+}
+
+size_t tdm_cache_listing_count(const tdm_cache_listing *listing) {
+    return listing ? listing->count : 0;
+}
+
+tdm_status tdm_cache_listing_item(const tdm_cache_listing *listing, size_t index,
+                                  const tdm_cache_entry **entry) {
+    static const char function[] = "tdm_cache_listing_item";
+    if (!entry) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: entry is NULL", function);
+    *entry = NULL;
+    if (!listing) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: listing is NULL", function);
+    if (index >= listing->count)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: index is %zu, but there are %zu entries",
+                         function, index, listing->count);
+    *entry = &listing->entries[index];
+    return TDM_OK;
+}
 
 tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current) {
     TDMI_UNCANCELLED();
@@ -175,7 +210,7 @@ tdm_status tdm_cache_remove(const char *file) {
     if (!is_entry_name(file, &finished) || strchr(file, '/'))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "tdm_cache_remove: file is \"%.80s\": an entry's name is 32 hexadecimal "
-                         "digits and \".bin\", as tdm_cache_list gives it",
+                         "digits and \".bin\", as tdm_cache_listing_item gives it",
                          file);
     int folder = tdmi_cache_open_directory(&exists);
     if (folder < 0 && exists)

@@ -5,7 +5,6 @@
 #include "cache_entry.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LONGEST = 4096, LONGEST_LINE = 600 };
@@ -42,7 +41,7 @@ void tdmi_cache_write_kernel(tdmi_cache_key key, const tdmi_blob *binary,
                              const tdmi_cache_about *about) {
     about_end end;
     if (!binary->data || binary->size == 0) return;
-    tdmi_blob whole = {malloc(binary->size + LONGEST + 1 + sizeof end), 0};
+    tdmi_blob whole = {tdmi_malloc(binary->size + LONGEST + 1 + sizeof end), 0};
     char *bytes = whole.data;
     if (!bytes) return;
     memcpy(bytes, binary->data, binary->size);
@@ -51,7 +50,7 @@ void tdmi_cache_write_kernel(tdmi_cache_key key, const tdmi_blob *binary,
     memcpy(bytes + binary->size + end.size, &end, sizeof end);
     whole.size = binary->size + (size_t)end.size + sizeof end;
     tdmi_disk_cache_write(key, &whole);
-    free(bytes);
+    tdmi_free(bytes);
 }
 
 bool tdmi_cache_split(tdmi_blob *blob, char *lines[TDMI_CACHE_LINES]) {
@@ -79,7 +78,7 @@ bool tdmi_cache_read_kernel(tdmi_cache_key key, tdmi_blob *binary) {
     char *lines[TDMI_CACHE_LINES];
     if (!tdmi_disk_cache_read(key, binary)) return false;
     if (tdmi_cache_split(binary, lines)) return true;
-    free(binary->data);
+    tdmi_free(binary->data);
     *binary = (tdmi_blob){NULL, 0};
     return false;
 }

@@ -35,8 +35,8 @@ static const tdmi_symbol symbols[] = {
 enum { SYMBOL_COUNT = sizeof symbols / sizeof *symbols };
 
 /* Held for reading by products; for writing while OpenBLAS, whose number of threads is global, is
- * set to one thread, and from the process's end on. Writers first where the C library knows that, or
- * products without a pause would hold up the process's end. */
+ * set to one thread, and from the process's end on. Writers first where the C library knows that,
+ * or products without a pause would hold up the process's end. */
 #ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 static pthread_rwlock_t thread_setting = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 #else

@@ -67,6 +67,9 @@ tdm_status tdmi_tensor_check(const char *function, const char *name, const tdm_t
     if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, name);
     if (!tensor->buffer)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s has no buffer", function, name);
+    if (atomic_load_explicit(&tensor->buffer->references, memory_order_relaxed) == 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: %s was released: its buffer has no references left", function, name);
     if ((unsigned)tensor->dtype >= TDM_DTYPE_COUNT)
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of %s is %d, which is none",
                          function, name, (int)tensor->dtype);

@@ -13,7 +13,8 @@
 tdm_status tdmi_tensor_check(const char *function, const char *name,
                              const tdm_tensor *tensor) TDM_MUST_USE;
 
-/* The dtype and shape of a tensor that is to be made; its size in bytes, SIZE_MAX if that is larger. */
+/* The dtype and shape of a tensor that is to be made; its size in bytes, SIZE_MAX if that is
+ * larger. */
 tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, const int64_t *shape,
                             size_t *bytes) TDM_MUST_USE;
 

@@ -22,7 +22,7 @@ typedef struct tdmi_block {
 
 typedef struct tdmi_pool {
     tdmi_block *cached;
-    tdm_memory_stats stats;
+    tdm_memory_stats stats; /* but its size */
 } tdmi_pool;
 
 /* Host memory that tdm_host_alloc gave out. */

@@ -1,10 +1,11 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Devices: listing, opening, reference counts, memory statistics. */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core.h"
+#include "log.h"
+#include "sized.h"
 
 /* The opened devices by index in the registry; at most one object each. */
 static tdm_device **opened;
@@ -88,17 +89,17 @@ tdm_status tdm_get_gpu_count(size_t *count) {
 static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
                                 tdm_device **device) {
     const tdmi_listed_device *listed = &devices[index];
-    tdm_device *made = calloc(1, sizeof *made);
-    tdmi_bdevice *impl = calloc(1, listed->backend->device_size);
+    tdm_device *made = tdmi_calloc(1, sizeof *made);
+    tdmi_bdevice *impl = tdmi_calloc(1, listed->backend->device_size);
     if (!made || !impl) {
-        free(made);
-        free(impl);
+        tdmi_free(made);
+        tdmi_free(impl);
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a device");
     }
     tdm_status status = listed->backend->device_init(impl, listed->index);
     if (status != TDM_OK) {
-        free(made);
-        free(impl);
+        tdmi_free(made);
+        tdmi_free(impl);
         return tdmi_fail_in(status, "opening %s", listed->facts.info.id);
     }
     atomic_init(&made->references, 1);
@@ -114,6 +115,7 @@ static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->program_lock, NULL);
     pthread_cond_init(&made->program_built, NULL);
+    tdmi_log(TDM_LOG_INFO, "opened %s (%s)", made->facts->info.id, made->facts->info.name);
     *device = made;
     return TDM_OK;
 }
@@ -121,7 +123,7 @@ static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
 /* The list may have become longer. */
 static bool make_room(size_t count) {
     if (count <= opened_room) return true;
-    tdm_device **grown = realloc(opened, count * sizeof(tdm_device *));
+    tdm_device **grown = tdmi_realloc(opened, count * sizeof(tdm_device *));
     if (!grown) return false;
     memset(grown + opened_room, 0, (count - opened_room) * sizeof(tdm_device *));
     opened = grown;
@@ -216,20 +218,20 @@ static void destroy_device(tdm_device *device) {
         tdmi_host_block *block = device->host_blocks;
         device->host_blocks = block->next;
         device->backend->host_free(device->impl, &block->mem);
-        free(block);
+        tdmi_free(block);
     }
     while (device->mappings) {
         tdmi_mapping *mapping = device->mappings;
         device->mappings = mapping->next;
-        free(mapping);
+        tdmi_free(mapping);
     }
     device->backend->device_deinit(device->impl);
     tdmi_held_close(device->listed);
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->program_lock);
     pthread_cond_destroy(&device->program_built);
-    free(device->impl);
-    free(device);
+    tdmi_free(device->impl);
+    tdmi_free(device);
 }
 
 void tdm_device_release(tdm_device *device) {
@@ -269,17 +271,29 @@ tdm_status tdmi_device_result(tdm_device *device, tdm_status status) {
     return told ? status : tdmi_fail_in(status, "%s is lost", id);
 }
 
+static const tdmi_sized stats_type = {
+    .type = "tdm_memory_stats",
+    .initialiser = "TDM_MEMORY_STATS_DEFAULTS",
+    .first = offsetof(tdm_memory_stats, device_free) + sizeof(uint64_t),
+    .size = sizeof(tdm_memory_stats),
+};
+
+void tdm_memory_stats_init(tdm_memory_stats *stats, size_t size) {
+    static const tdm_memory_stats defaults = TDM_MEMORY_STATS_DEFAULTS;
+    tdmi_sized_init(&stats_type, &defaults, stats, size);
+}
+
 tdm_status tdm_device_get_memory_stats(tdm_device *device, tdm_memory_stats *stats) {
     TDMI_UNCANCELLED();
     if (!device)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_get_memory_stats: device is NULL");
-    if (!stats)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_get_memory_stats: stats is NULL");
+    TDMI_TRY(tdmi_sized_check("tdm_device_get_memory_stats", "stats", &stats_type, stats));
     TDMI_TRY(tdmi_device_usable(device));
     pthread_mutex_lock(&device->lock);
-    *stats = device->pool.stats;
+    tdm_memory_stats now = device->pool.stats;
     pthread_mutex_unlock(&device->lock);
-    stats->device_free = device->backend->device_free_memory(device->impl);
+    now.device_free = device->backend->device_free_memory(device->impl);
+    tdmi_sized_write(&stats_type, &now, stats);
     return TDM_OK;
 }
 

@@ -2,7 +2,6 @@
 /* The diagnostics: what was looked for, found or not, and why. */
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "disk_cache.h"
@@ -19,7 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const char *keep(const char *text) {
-    char *copy = strdup(text ? text : "");
+    char *copy = tdmi_strdup(text ? text : "");
     if (!copy) return "";
     tdmi_clean_text(copy, true);
     return copy;
@@ -61,7 +60,12 @@ static void diagnose_environment(void) {
         const char *text = (*entry)[length] ? *entry + length + 1 : "";
         /* the message of a refused environment begins with the variable's name */
         bool bad = status != TDM_OK && strncmp(tdm_last_error(), name, strlen(name)) == 0;
-        if (tdmi_env_ignores(name)) text = "ignored: this program has more rights than its caller";
+        static const char *const ignored[] = {
+            [TDMI_ENV_CONFIGURED] = "ignored: the program has called tdm_configure",
+            [TDMI_ENV_PRIVILEGED] = "ignored: this program has more rights than its caller",
+            [TDMI_ENV_FOREIGN] = "ignored: not a variable of Tandem"};
+        const tdmi_env_use use = tdmi_env_use_of(name);
+        if (use != TDMI_ENV_USED) text = ignored[use];
         tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, !bad, name, bad ? tdm_last_error() : text,
                       bad ? "correct or unset it" : "");
     }
@@ -100,13 +104,26 @@ static void diagnose_all(void) {
     diagnose_selection();
 }
 
-tdm_status tdm_get_diagnostics(const tdm_diagnostic **list, size_t *count) {
+tdm_status tdm_get_diagnostic_count(size_t *count) {
     TDMI_UNCANCELLED();
     TDMI_NOT_FORKED();
-    if (!list) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostics: items is NULL");
-    if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostics: count is NULL");
+    if (!count)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostic_count: count is NULL");
     pthread_once(&once, diagnose_all);
-    *list = items;
     *count = item_count;
+    return TDM_OK;
+}
+
+tdm_status tdm_get_diagnostic(size_t index, const tdm_diagnostic **item) {
+    TDMI_UNCANCELLED();
+    TDMI_NOT_FORKED();
+    if (!item) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostic: item is NULL");
+    *item = NULL;
+    pthread_once(&once, diagnose_all);
+    if (index >= item_count)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
+                         "tdm_get_diagnostic: index is %zu, but there are %zu items", index,
+                         item_count);
+    *item = &items[index];
     return TDM_OK;
 }

@@ -128,7 +128,7 @@ static bool read_entry(int descriptor, const struct stat *status, tdmi_cache_key
                 (uint64_t)status->st_size == sizeof header + header.size;
     if (good) {
         blob->size = (size_t)header.size;
-        blob->data = malloc(blob->size);
+        blob->data = tdmi_malloc(blob->size);
         good = blob->data && fread(blob->data, blob->size, 1, file) == 1 &&
                fnv(header.key.low, blob->data, blob->size) == header.checksum;
     }
@@ -146,7 +146,7 @@ bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
     int descriptor = tdmi_cache_open_file(folder, name, &status);
     bool good = descriptor >= 0 && read_entry(descriptor, &status, key, blob);
     if (!good) {
-        free(blob->data);
+        tdmi_free(blob->data);
         *blob = (tdmi_blob){0};
     }
     /* What is corrupt is rebuilt; what could not be trusted is replaced then, too. */
@@ -262,7 +262,7 @@ bool tdmi_disk_cache_check(int file, tdmi_cache_key key, tdmi_blob *blob) {
     } else {
         close(file);
     }
-    free(blob->data);
+    tdmi_free(blob->data);
     *blob = (tdmi_blob){0};
     return false;
 }

@@ -1,15 +1,19 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The TANDEM_… environment, read and checked once. */
+/* The TANDEM_… environment and what tdm_configure puts in its place, read and checked once. */
 #define _GNU_SOURCE
 #include "env.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "threads.h"
 #include "words.h"
+
+#include <tandem/setup.h>
 
 extern char **environ;
 
@@ -26,10 +30,11 @@ const size_t tdmi_backend_count = sizeof tdmi_backends / sizeof *tdmi_backends;
 
 volatile int tdmi_forked;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool in_use; /* the environment was read: nothing here changes any more */
 static tdmi_env values;
 static tdm_status status;
 static char message[512];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* The first refusal is the one that is told. */
 #define REFUSE(...)                                                                                \
@@ -60,13 +65,14 @@ static void refuse_backend(const char *text, const char *word) {
     for (size_t i = 0; i < tdmi_backend_count; i++)
         names[i] = tdmi_backends[i]->name;
     names[tdmi_backend_count] = "auto";
-    REFUSE(
-        "TANDEM_BACKEND is \"%s\": \"%s\" is no backend; did you mean \"%s\"? (allowed: auto, or "
-        "a list of cuda, opencl, cpu)",
-        text, word, tdmi_nearest_word(word, names, tdmi_backend_count + 1));
+    REFUSE("TANDEM_BACKEND is \"%s\": \"%s\" is not a backend; did you mean \"%s\"? (allowed: "
+           "auto, or "
+           "a list of cuda, opencl, cpu)",
+           text, word, tdmi_nearest_word(word, names, tdmi_backend_count + 1));
 }
 
-static void parse_backends(const char *text) {
+static void parse_backends(const char *name, const char *text) {
+    (void)name;
     if (strcmp(text, "auto") == 0) return;
     values.backend_given = true;
     values.backend_count = 0;
@@ -84,7 +90,7 @@ static void parse_backends(const char *text) {
         }
         for (size_t i = 0; i < values.backend_count; i++)
             if (values.backends[i] == found) {
-                REFUSE("TANDEM_BACKEND is \"%s\": \"%s\" stands in it twice", text, word);
+                REFUSE("TANDEM_BACKEND is \"%s\": \"%s\" is listed twice", text, word);
                 break;
             }
         if (status != TDM_OK) break;
@@ -113,7 +119,8 @@ static const char *parse_word(const char *name, const char *text, const char *co
 }
 
 /* An entry that is relative, or empty, would have libraries opened from the working directory. */
-static void parse_library_path(const char *text) {
+static void parse_library_path(const char *name, const char *text) {
+    (void)name;
     for (const char *entry = text;; entry++) {
         size_t length = strcspn(entry, ":");
         if (length == 0) {
@@ -134,65 +141,95 @@ static void parse_library_path(const char *text) {
     values.library_path = text;
 }
 
-enum { CACHE_DIR = 6, LIBRARY_PATH = 7 };
-static const char *const variables[] = {
-    "TANDEM_BACKEND", "TANDEM_DEVICE", "TANDEM_CPU_DEVICES", "TANDEM_CPU_THREADS",
-    "TANDEM_BLAS",    "TANDEM_MATH",   "TANDEM_CACHE_DIR",   "TANDEM_LIBRARY_PATH",
-};
-
-static void parse_variable(const char *name, const char *text) {
-    static const char *const blas[] = {"cblas", "clblast", "cublas", "builtin"};
-    static const char *const math[] = {"ieee", "tf32"};
-    size_t which = 0;
-    while (which < sizeof variables / sizeof *variables && strcmp(variables[which], name) != 0)
-        which++;
-    if (which == sizeof variables / sizeof *variables) {
-        REFUSE("%s is no variable of Tandem; did you mean %s?", name,
-               tdmi_nearest_word(name, variables, which));
-        return;
-    }
-    if (values.privileged && (which == CACHE_DIR || which == LIBRARY_PATH)) return;
-    if (text[0] == '\0') {
-        REFUSE("%s is set but empty: give it a value, or unset it", name);
-        return;
-    }
-    switch (which) {
-    case 0:
-        parse_backends(text);
-        break;
-    case 1:
-        values.device = text;
-        break;
-    case 2:
-        values.cpu_devices = parse_number(name, text, 64, 1);
-        break;
-    case 3:
-        values.cpu_threads = parse_number(name, text, 1024, 0);
-        break;
-    case 4:
-        values.blas = parse_word(name, text, blas, sizeof blas / sizeof *blas);
-        break;
-    case 5: {
-        const char *word = parse_word(name, text, math, sizeof math / sizeof *math);
-        values.tf32 = word && strcmp(word, "tf32") == 0;
-        break;
-    }
-    case CACHE_DIR:
-        if (text[0] != '/') {
-            REFUSE("%s is \"%s\": it must be an absolute path", name, text);
-            break;
-        }
-        values.cache_dir = text;
-        values.cache_variable = variables[CACHE_DIR];
-        break;
-    default:
-        parse_library_path(text);
-    }
+static void parse_device(const char *name, const char *text) {
+    (void)name;
+    values.device = text;
 }
 
-bool tdmi_env_ignores(const char *name) {
-    return tdmi_env_values()->privileged &&
-           (strcmp(name, variables[CACHE_DIR]) == 0 || strcmp(name, variables[LIBRARY_PATH]) == 0);
+static void parse_cpu_devices(const char *name, const char *text) {
+    values.cpu_devices = parse_number(name, text, 64, 1);
+}
+
+static void parse_cpu_threads(const char *name, const char *text) {
+    values.cpu_threads = parse_number(name, text, 1024, 0);
+}
+
+static void parse_blas(const char *name, const char *text) {
+    static const char *const words[] = {"cblas", "clblast", "cublas", "builtin"};
+    values.blas = parse_word(name, text, words, sizeof words / sizeof *words);
+}
+
+static void parse_math(const char *name, const char *text) {
+    static const char *const words[] = {"ieee", "tf32"};
+    const char *word = parse_word(name, text, words, sizeof words / sizeof *words);
+    values.tf32 = word && strcmp(word, "tf32") == 0;
+}
+
+static void parse_cache_dir(const char *name, const char *text) {
+    if (text[0] != '/') {
+        REFUSE("%s is \"%s\": it must be an absolute path", name, text);
+        return;
+    }
+    values.cache_dir = text;
+    values.cache_variable = name;
+}
+
+static const struct variable {
+    const char *name;
+    void (*parse)(const char *name, const char *text);
+    bool names_files;
+} variables[] = {
+    {"TANDEM_BACKEND", parse_backends, false},
+    {"TANDEM_DEVICE", parse_device, false},
+    {"TANDEM_CPU_DEVICES", parse_cpu_devices, false},
+    {"TANDEM_CPU_THREADS", parse_cpu_threads, false},
+    {"TANDEM_BLAS", parse_blas, false},
+    {"TANDEM_MATH", parse_math, false},
+    {"TANDEM_CACHE_DIR", parse_cache_dir, true},
+    {"TANDEM_LIBRARY_PATH", parse_library_path, true},
+};
+enum { VARIABLES = sizeof variables / sizeof *variables };
+
+/* What tdm_configure was given. */
+static struct {
+    bool given;
+    const char *text; /* NULL: as if the variable were not set */
+} configured[VARIABLES];
+
+static const struct variable *find_variable(const char *name) {
+    for (size_t i = 0; i < VARIABLES; i++)
+        if (strcmp(variables[i].name, name) == 0) return &variables[i];
+    return NULL;
+}
+
+static const char *nearest_variable(const char *name) {
+    const char *names[VARIABLES];
+    for (size_t i = 0; i < VARIABLES; i++)
+        names[i] = variables[i].name;
+    return tdmi_nearest_word(name, names, VARIABLES);
+}
+
+/* A name that was probably meant for one of ours. Others belong to somebody else: Kubernetes sets
+ * TANDEM_SERVICE_HOST, TANDEM_PORT and more for a service called tandem. */
+static bool is_near_miss(const char *name) {
+    const char *nearest = nearest_variable(name);
+    const size_t length = strlen(nearest) - strlen("TANDEM_");
+    return tdmi_word_distance(name, nearest) <= (length > 4 ? 2 : 1);
+}
+
+static void parse_variable(const struct variable *variable, const char *text) {
+    if (text[0] == '\0')
+        REFUSE("%s is set but empty: give it a value, or unset it", variable->name);
+    else
+        variable->parse(variable->name, text);
+}
+
+tdmi_env_use tdmi_env_use_of(const char *name) {
+    const struct variable *variable = find_variable(name);
+    if (!variable) return is_near_miss(name) ? TDMI_ENV_USED : TDMI_ENV_FOREIGN;
+    if (configured[variable - variables].given) return TDMI_ENV_CONFIGURED;
+    return variable->names_files && tdmi_env_values()->privileged ? TDMI_ENV_PRIVILEGED
+                                                                  : TDMI_ENV_USED;
 }
 
 /* The texts that were read, for good: the environment may change later. They are kept here rather
@@ -227,35 +264,118 @@ static void find_cache_directory(void) {
 
 static void mark_forked(void) { tdmi_forked = 1; }
 
-static void read_environment(void) {
+/* What the environment does not change: defaults, and what the program has configured. */
+static void begin(void) {
+    memset(&values, 0, sizeof values);
+    status = TDM_OK;
     values.cpu_devices = 1;
     values.cache_variable = "";
     values.privileged = getauxval(AT_SECURE) != 0;
     use_all_backends();
+    for (size_t i = 0; i < VARIABLES; i++)
+        if (configured[i].text) parse_variable(&variables[i], configured[i].text);
+}
+
+static void read_variable(const char *name, const char *text) {
+    const struct variable *variable = find_variable(name);
+    if (!variable) {
+        if (is_near_miss(name))
+            REFUSE("%s is not a variable of Tandem; did you mean %s?", name,
+                   nearest_variable(name));
+        return;
+    }
+    if (configured[variable - variables].given) return;
+    if (values.privileged && variable->names_files) return;
+    const char *kept = keep(text, "");
+    if (kept)
+        parse_variable(variable, kept);
+    else
+        REFUSE("%s is too long: the variables of Tandem may have %d bytes in all", name, MOST_TEXT);
+}
+
+static void read_environment(void) {
+    begin();
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "TANDEM_", 7) != 0) continue;
         size_t length = strcspn(*entry, "=");
         char name[64];
         snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), *entry);
-        const char *text = keep((*entry)[length] ? *entry + length + 1 : "", "");
-        if (text)
-            parse_variable(name, text);
-        else
-            REFUSE("%s is too long: the variables of Tandem may have %d bytes in all", name,
-                   MOST_TEXT);
+        read_variable(name, (*entry)[length] ? *entry + length + 1 : "");
     }
     find_cache_directory();
     pthread_atfork(NULL, NULL, mark_forked);
 }
 
+static void read_once(void) {
+    if (atomic_load_explicit(&in_use, memory_order_acquire)) return;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load_explicit(&in_use, memory_order_relaxed)) {
+        read_environment();
+        atomic_store_explicit(&in_use, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+tdm_status tdmi_env_before_use(const char *function, void (*set)(void *), void *context) {
+    pthread_mutex_lock(&lock);
+    const bool late = atomic_load(&in_use);
+    if (!late) set(context);
+    pthread_mutex_unlock(&lock);
+    if (!late) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                     "%s: the library is in use already; call this before anything that lists or "
+                     "opens devices",
+                     function);
+}
+
+typedef struct configuration {
+    const struct variable *variable;
+    const char *text;
+    tdm_status status;
+    char why[sizeof message];
+} configuration;
+
+static void configure(void *context) {
+    configuration *c = context;
+    const size_t i = (size_t)(c->variable - variables), used = texts_used;
+    const bool given = configured[i].given;
+    const char *text = configured[i].text, *kept = c->text ? keep(c->text, "") : NULL;
+    configured[i].given = true;
+    configured[i].text = kept;
+    begin();
+    if (c->text && !kept)
+        REFUSE("%s is too long: the variables of Tandem may have %d bytes in all",
+               c->variable->name, MOST_TEXT);
+    c->status = status;
+    if (status == TDM_OK) return;
+    memcpy(c->why, message, sizeof message);
+    texts_used = used;
+    configured[i].given = given;
+    configured[i].text = text;
+    begin();
+}
+
+tdm_status tdm_configure(const char *name, const char *value) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_configure";
+    if (!name) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: name is NULL", function);
+    configuration c = {.variable = find_variable(name), .text = value};
+    if (!c.variable)
+        return tdmi_fail(TDM_ERROR_NOT_FOUND,
+                         "%s: \"%.63s\" is not a variable of Tandem; did you mean %s?", function,
+                         name, nearest_variable(name));
+    TDMI_TRY(tdmi_env_before_use(function, configure, &c));
+    return c.status == TDM_OK ? TDM_OK : tdmi_fail(c.status, "%s: %s", function, c.why);
+}
+
 tdm_status tdmi_env_get(const tdmi_env **env) {
-    pthread_once(&once, read_environment);
+    read_once();
     *env = &values;
     return status == TDM_OK ? TDM_OK : tdmi_fail(status, "%s", message);
 }
 
 const tdmi_env *tdmi_env_values(void) {
-    pthread_once(&once, read_environment);
+    read_once();
     return &values;
 }
 

@@ -38,8 +38,19 @@ tdm_status tdmi_env_get(const tdmi_env **env) TDM_MUST_USE;
 /* The same without an opinion on errors: for code that was let through by tdmi_enter already. */
 const tdmi_env *tdmi_env_values(void);
 
-/* Whether a variable that is set names files and is ignored in a privileged program. */
-bool tdmi_env_ignores(const char *name);
+/* How a variable of the environment whose name begins with TANDEM_ is taken. */
+typedef enum tdmi_env_use {
+    TDMI_ENV_USED,
+    TDMI_ENV_CONFIGURED, /* not read: the program has called tdm_configure */
+    TDMI_ENV_PRIVILEGED, /* not read: it names files, and this is a privileged program */
+    TDMI_ENV_FOREIGN     /* none of ours, as TANDEM_SERVICE_HOST in a Kubernetes cluster */
+} tdmi_env_use;
+tdmi_env_use tdmi_env_use_of(const char *name);
+
+/* Calls `set` if the library is not in use yet, and keeps it from coming into use meanwhile; else
+ * fails with TDM_ERROR_INVALID_ARGUMENT. */
+tdm_status tdmi_env_before_use(const char *function, void (*set)(void *),
+                               void *context) TDM_MUST_USE;
 
 /* First line of every public function that does something: TDM_ERROR_FORKED in a child of a process
  * that had used the library, TDM_ERROR_ENVIRONMENT when the environment is refused. */

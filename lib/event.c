@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Events. */
-#include <stdlib.h>
 
 #include "core.h"
 
@@ -10,14 +9,14 @@ tdm_status tdm_event_create(tdm_device *device, tdm_event **event) {
     *event = NULL;
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_create: device is NULL");
     TDMI_TRY(tdmi_device_usable(device));
-    tdm_event *made = calloc(1, sizeof *made);
-    tdmi_bevent *impl = calloc(1, device->backend->event_size);
+    tdm_event *made = tdmi_calloc(1, sizeof *made);
+    tdmi_bevent *impl = tdmi_calloc(1, device->backend->event_size);
     tdm_status status = made && impl
                             ? device->backend->event_init(device->impl, impl)
                             : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for an event");
     if (status != TDM_OK) {
-        free(made);
-        free(impl);
+        tdmi_free(made);
+        tdmi_free(impl);
         return tdmi_device_result(device, status);
     }
     made->device = tdm_device_retain(device);
@@ -33,8 +32,8 @@ void tdm_event_destroy(tdm_event *event) {
     if (!event || tdmi_forked) return;
     event->device->backend->event_deinit(event->impl);
     tdm_device_release(event->device);
-    free(event->impl);
-    free(event);
+    tdmi_free(event->impl);
+    tdmi_free(event);
 }
 
 tdm_status tdm_queue_record_event(tdm_queue *queue, tdm_event *event) {

@@ -257,14 +257,14 @@ static void start_telling(void) {
     own.start = found.start;
     own.stack = found.stack;
     name_machine(own.machine, sizeof own.machine);
-    held_file *scratch = malloc(sizeof *scratch);
+    held_file *scratch = tdmi_malloc(sizeof *scratch);
     int folder = scratch && tdmi_cache_may_write(sizeof own) ? tdmi_cache_open("held", true) : -1;
     if (folder >= 0) {
         sweep_some(folder, scratch);
         make_some_file(folder, scratch);
         close(folder);
     }
-    free(scratch);
+    tdmi_free(scratch);
 }
 
 static bool is_own(const struct stat *status) {
@@ -371,7 +371,7 @@ static void add_holder(holder_list *list, const held_file *file) {
         place++;
     if (place == list->room) {
         size_t room = list->room ? 2 * list->room : 16;
-        tdmi_holder *grown = realloc(list->items, room * sizeof *grown);
+        tdmi_holder *grown = tdmi_realloc(list->items, room * sizeof *grown);
         if (!grown) return;
         list->items = grown;
         list->room = room;
@@ -389,7 +389,7 @@ static void add_living(int folder, const char *name, void *data) {
 size_t tdmi_held_list(const tdmi_listed_device *devices, size_t index, tdmi_holder **holders) {
     char key[KEY];
     *holders = NULL;
-    holder_list *list = calloc(1, sizeof *list);
+    holder_list *list = tdmi_calloc(1, sizeof *list);
     if (!list) return 0;
     make_key(devices, index, key);
     list->key = key;
@@ -402,6 +402,6 @@ size_t tdmi_held_list(const tdmi_listed_device *devices, size_t index, tdmi_hold
     if (folder >= 0) each_name(folder, add_living, list);
     size_t count = list->count;
     *holders = list->items;
-    free(list);
+    tdmi_free(list);
     return count;
 }

@@ -13,6 +13,7 @@
 
 #include "backend.h"
 #include "env.h"
+#include "log.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -129,6 +130,7 @@ static void open_once(tdmi_library *library, const tdmi_symbol *symbols, size_t 
     library->handle = handle;
     library->tried = true;
     library->status = TDM_OK;
+    tdmi_log(TDM_LOG_INFO, "opened %s: %s", library->title, library->found);
 }
 
 tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols, size_t count) {

@@ -19,8 +19,8 @@ typedef struct tdmi_library {
     void *handle;
     tdm_status status; /* TDM_OK, or why it could not be opened; meaningful when tried */
     bool tried;        /* false after a failure by accident: it is tried again */
-    bool broken; /* a file is there and is no such library, or does not open */
-    char found[512]; /* the path it was loaded from, or the reasons why each name failed */
+    bool broken;       /* a file is there and is no such library, or does not open */
+    char found[512];   /* the path it was loaded from, or the reasons why each name failed */
 } tdmi_library;
 
 /* One symbol wanted from a library: where its address goes, and whether its absence is a failure.

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Mappings: map and unmap. The core keeps a list of those that have not been ended, so that a wrong
  * pointer is refused on every backend alike. */
-#include <stdlib.h>
 
 #include "transfer.h"
 
@@ -62,7 +61,7 @@ static tdm_status map_async(const char *function, tdm_queue *queue, tdm_buffer *
                          function, access);
     if (access & TDM_MAP_WRITE) TDMI_TRY(tdmi_check_writable(function, "buffer", buffer));
     if (size == 0) return TDM_OK;
-    tdmi_mapping *mapping = calloc(1, sizeof *mapping);
+    tdmi_mapping *mapping = tdmi_calloc(1, sizeof *mapping);
     if (!mapping) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a mapping");
     *mapping = (tdmi_mapping){.buffer = buffer, .offset = offset, .size = size, .access = access};
     const tdmi_backend *backend = queue->device->backend;
@@ -72,7 +71,7 @@ static tdm_status map_async(const char *function, tdm_queue *queue, tdm_buffer *
                                                                 access, &mapping->pointer))
                      : map_staged(queue, mapping, mem);
     if (status != TDM_OK) {
-        free(mapping);
+        tdmi_free(mapping);
         return status;
     }
     *pointer = mapping->pointer;
@@ -89,7 +88,7 @@ tdm_status tdm_buffer_map_async(tdm_queue *queue, tdm_buffer *buffer, size_t off
 /* Ends a mapping whose pointer the caller never gets. The driver ends it behind the map. */
 static void take_back(tdm_queue *queue, const tdm_buffer *buffer, void *pointer) {
     const tdmi_backend *backend = queue->device->backend;
-    free(forget(queue->device, buffer, pointer));
+    tdmi_free(forget(queue->device, buffer, pointer));
     if (!backend->unmap)
         tdm_host_free(queue->device, pointer);
     else if (!atomic_load(&queue->device->lost))
@@ -122,7 +121,7 @@ static tdm_status unmap_async(const char *function, tdm_queue *queue, tdm_buffer
     tdm_status status = backend->unmap
                             ? tdmi_queue_submitted(queue, backend->unmap(queue->impl, mem, pointer))
                             : unmap_staged(queue, mapping, mem);
-    free(mapping);
+    tdmi_free(mapping);
     return status;
 }
 

@@ -4,7 +4,6 @@
  * A released block may still be used by work that is queued. Every submission has a number, and a
  * block remembers the number at its release: it is handed out again once no queue has work pending
  * that is as old. Nothing is tracked per buffer, and a synchronous device never waits. */
-#include <stdlib.h>
 
 #include "core.h"
 
@@ -94,7 +93,7 @@ static void subtract_reserved(tdm_device *device, uint64_t size) {
 }
 
 static tdm_status allocate(tdm_device *device, size_t size, tdmi_block **block) {
-    tdmi_block *made = calloc(1, sizeof *made);
+    tdmi_block *made = tdmi_calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     made->size = size;
     tdm_status status = device->backend->mem_alloc(device->impl, size, &made->mem);
@@ -103,7 +102,7 @@ static tdm_status allocate(tdm_device *device, size_t size, tdmi_block **block) 
         status = device->backend->mem_alloc(device->impl, size, &made->mem);
     }
     if (status != TDM_OK) {
-        free(made);
+        tdmi_free(made);
         return tdmi_device_result(device, status);
     }
     add_reserved(device, size);
@@ -149,6 +148,6 @@ void tdmi_pool_trim(tdm_device *device) {
         device->pool.stats.cached -= block->size;
         subtract_reserved(device, block->size);
         device->backend->mem_free(device->impl, &block->mem);
-        free(block);
+        tdmi_free(block);
     }
 }

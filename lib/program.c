@@ -1,12 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Kernel variants: built once per device (or fetched from disk), instantiated once per queue. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cache_entry.h"
 #include "core.h"
 #include "kernel_list.h"
+#include "log.h"
 
 struct tdmi_program {
     uint64_t key;
@@ -81,7 +81,7 @@ static tdm_status make_source(tdmi_variant variant, source_parts *parts) {
     size_t size = 1, used = 0;
     for (int i = 0; i < FILE_COUNT; i++)
         if (files[i]) size += strlen(embedded(files[i])) + LINE_DIRECTIVE;
-    parts->text = malloc(size);
+    parts->text = tdmi_malloc(size);
     if (!parts->text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     for (int i = 0; i < FILE_COUNT; i++) {
         if (!files[i]) continue;
@@ -113,15 +113,18 @@ static tdm_status build(tdm_device *device, const tdmi_program_source *source,
     tdmi_blob binary;
     if (tdmi_cache_read_kernel(key, &binary)) {
         tdm_status status = backend->program_build(device->impl, source, &binary, program, NULL);
-        free(binary.data);
+        tdmi_free(binary.data);
         if (status != TDM_ERROR_COMPILE) return status;
+        tdmi_log(TDM_LOG_WARNING, "%s refused a kept %s, which is compiled again",
+                 device->facts->info.id, source->entry);
     }
+    tdmi_log(TDM_LOG_INFO, "compiling %s for %s", source->entry, device->facts->info.id);
     tdmi_blob result = {NULL, 0};
     tdm_status status = backend->program_build(device->impl, source, NULL, program, &result);
     /* kept also of a kernel that is too large for its lanes: the next process is told so sooner */
     const tdmi_cache_about about = {backend->name, device->facts->cache_key, source};
     tdmi_cache_write_kernel(key, &result, &about);
-    free(result.data);
+    tdmi_free(result.data);
     return status;
 }
 
@@ -132,7 +135,7 @@ static tdm_status build_variant(tdm_device *device, tdmi_variant variant, tdmi_b
         source_parts parts;
         TDMI_TRY(make_source(variant, &parts));
         status = build(device, &parts.source, impl);
-        free(parts.text);
+        tdmi_free(parts.text);
         variant.lanes /= 2;
     } while (status == TDM_ERROR_UNSUPPORTED && variant.lanes > 0);
     return status;
@@ -157,11 +160,11 @@ static void remove_program(tdm_device *device, const tdmi_program *program) {
  * built meanwhile, and who wants this one waits for it. */
 static tdm_status make_program(tdm_device *device, tdmi_variant variant, uint64_t key,
                                tdmi_program **program) {
-    tdmi_program *made = calloc(1, sizeof *made);
-    tdmi_bprogram *impl = calloc(1, device->backend->program_size);
+    tdmi_program *made = tdmi_calloc(1, sizeof *made);
+    tdmi_bprogram *impl = tdmi_calloc(1, device->backend->program_size);
     if (!made || !impl) {
-        free(made);
-        free(impl);
+        tdmi_free(made);
+        tdmi_free(impl);
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a program");
     }
     *made = (tdmi_program){key, true, impl, device->programs};
@@ -176,8 +179,8 @@ static tdm_status make_program(tdm_device *device, tdmi_variant variant, uint64_
         return TDM_OK;
     }
     remove_program(device, made);
-    free(made);
-    free(impl);
+    tdmi_free(made);
+    tdmi_free(impl);
     return tdmi_fail_in(status, "building %s for %s", kernels[variant.kernel].entry,
                         device->facts->info.id);
 }
@@ -203,13 +206,13 @@ static tdmi_kernel_slot *find_slot(tdm_queue *queue, uint64_t key) {
 static tdm_status grow_slots(tdm_queue *queue) {
     tdmi_kernel_slot *old = queue->slots;
     size_t old_count = queue->slot_count, count = old_count ? 2 * old_count : 16;
-    tdmi_kernel_slot *slots = calloc(count, sizeof *slots);
+    tdmi_kernel_slot *slots = tdmi_calloc(count, sizeof *slots);
     if (!slots) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     queue->slots = slots;
     queue->slot_count = count;
     for (size_t i = 0; i < old_count; i++)
         if (old[i].kernel) *find_slot(queue, old[i].key) = old[i];
-    free(old);
+    tdmi_free(old);
     return TDM_OK;
 }
 
@@ -218,11 +221,11 @@ static tdm_status make_kernel(tdm_queue *queue, tdmi_variant variant, uint64_t k
     if (queue->slot_used * 2 >= queue->slot_count) TDMI_TRY(grow_slots(queue));
     tdmi_program *program;
     TDMI_TRY(device_program(queue->device, variant, key, &program));
-    tdmi_bkernel *made = calloc(1, queue->device->backend->kernel_size);
+    tdmi_bkernel *made = tdmi_calloc(1, queue->device->backend->kernel_size);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     tdm_status status = queue->device->backend->kernel_init(program->impl, queue->impl, made);
     if (status != TDM_OK) {
-        free(made);
+        tdmi_free(made);
         return tdmi_device_result(queue->device, status);
     }
     *find_slot(queue, key) = (tdmi_kernel_slot){key, made};
@@ -245,9 +248,9 @@ void tdmi_queue_free_kernels(tdm_queue *queue) {
     for (size_t i = 0; i < queue->slot_count; i++) {
         if (!queue->slots[i].kernel) continue;
         queue->device->backend->kernel_deinit(queue->slots[i].kernel);
-        free(queue->slots[i].kernel);
+        tdmi_free(queue->slots[i].kernel);
     }
-    free(queue->slots);
+    tdmi_free(queue->slots);
 }
 
 void tdmi_device_free_programs(tdm_device *device) {
@@ -255,7 +258,7 @@ void tdmi_device_free_programs(tdm_device *device) {
         tdmi_program *program = device->programs;
         device->programs = program->next;
         device->backend->program_deinit(program->impl);
-        free(program->impl);
-        free(program);
+        tdmi_free(program->impl);
+        tdmi_free(program);
     }
 }

@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* In-order queues. */
-#include <stdlib.h>
 
 #include "core.h"
 
@@ -21,14 +20,14 @@ tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queu
                          flags, TDM_QUEUE_TIMING);
     TDMI_TRY(tdmi_device_usable(device));
     tdmi_device_end_abandoned(device);
-    tdm_queue *made = calloc(1, sizeof *made);
-    tdmi_bqueue *impl = calloc(1, device->backend->queue_size);
+    tdm_queue *made = tdmi_calloc(1, sizeof *made);
+    tdmi_bqueue *impl = tdmi_calloc(1, device->backend->queue_size);
     tdm_status status = made && impl
                             ? device->backend->queue_init(device->impl, flags, impl)
                             : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a queue");
     if (status != TDM_OK) {
-        free(made);
-        free(impl);
+        tdmi_free(made);
+        tdmi_free(impl);
         return tdmi_device_result(device, status);
     }
     made->device = tdm_device_retain(device);
@@ -58,8 +57,8 @@ void tdmi_queue_free(tdm_queue *queue) {
     }
     pthread_mutex_unlock(&device->lock);
     device->backend->queue_deinit(queue->impl);
-    free(queue->impl);
-    free(queue);
+    tdmi_free(queue->impl);
+    tdmi_free(queue);
     tdm_device_release(device);
 }
 

@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -58,7 +57,7 @@ static void clean_texts(tdmi_device_facts *facts) {
 static tdm_status add_devices(device_list *list, const tdmi_backend *backend, bool *again) {
     size_t count = backend->count();
     if (count == 0) return TDM_OK;
-    tdmi_listed_device *grown = realloc(list->devices, (list->count + count) * sizeof *grown);
+    tdmi_listed_device *grown = tdmi_realloc(list->devices, (list->count + count) * sizeof *grown);
     if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for the device list");
     list->devices = grown;
     int listed = 0;
@@ -111,12 +110,12 @@ static tdm_status extend(device_list *list) {
 
 /* A copy, to be extended; NULL when memory is short. */
 static device_list *copy_of(const device_list *list) {
-    device_list *copy = calloc(1, sizeof *copy);
+    device_list *copy = tdmi_calloc(1, sizeof *copy);
     if (!copy || !list) return copy;
     *copy = *list;
-    copy->devices = malloc((list->count + 1) * sizeof *copy->devices);
+    copy->devices = tdmi_malloc((list->count + 1) * sizeof *copy->devices);
     if (!copy->devices) {
-        free(copy);
+        tdmi_free(copy);
         return NULL;
     }
     memcpy(copy->devices, list->devices, list->count * sizeof *copy->devices);
@@ -133,8 +132,8 @@ static tdm_status make_list(void) {
     tdm_status status =
         list ? extend(list) : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     if (status != TDM_OK || knows_no_more(list, before)) {
-        if (list) free(list->devices);
-        free(list);
+        if (list) tdmi_free(list->devices);
+        tdmi_free(list);
         return status;
     }
     bool all = true;
@@ -185,7 +184,7 @@ static tdm_status not_found(const char *name) {
     const device_list *list = atomic_load(&newest);
     const tdmi_listed_device *devices = list->devices;
     const size_t device_count = list->count;
-    const char **names = calloc(device_count + 8, sizeof *names);
+    const char **names = tdmi_calloc(device_count + 8, sizeof *names);
     if (!names) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     size_t count = 0;
     for (size_t i = 0; i < device_count; i++)
@@ -204,7 +203,7 @@ static tdm_status not_found(const char *name) {
                   "device \"%s\" is not known; did you mean \"%s\"? (listed: %s; also gpu:N, "
                   "BACKEND:uuid=… and BACKEND:pci=…)",
                   name, nearest ? nearest : "cpu", listed[0] ? listed : "none");
-    free(names);
+    tdmi_free(names);
     return status;
 }
 

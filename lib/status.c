@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fail.h"
+#include "log.h"
 #include "words.h"
 
 #include <tandem/tandem.h>
@@ -51,6 +52,7 @@ tdm_status tdmi_fail(tdm_status status, const char *format, ...) {
     tdmi_print_list(text, sizeof text, format, list);
     va_end(list);
     memcpy(last_error, text, sizeof text);
+    tdmi_log(TDM_LOG_DEBUG, "%s: %s", tdm_status_name(status), last_error);
     return status;
 }
 

@@ -3,6 +3,7 @@
  * what the processes that use Tandem tell. Each may be missing. */
 #include "usage.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "env.h"
 #include "held.h"
 #include "monitor.h"
+#include "sized.h"
 #include "threads.h"
 
 #define X(monitor) extern const tdmi_monitor tdmi_monitor_##monitor;
@@ -84,7 +86,7 @@ static void ask_processes(const tdmi_listed_device *devices, size_t index,
         tdm_process *process = place_of(usage, holders[i].pid);
         if (process) process->tandem_reserved = holders[i].bytes;
     }
-    free(holders);
+    tdmi_free(holders);
 }
 
 static void name_process(tdm_process *process) {
@@ -120,12 +122,24 @@ void tdmi_usage_of(const tdmi_listed_device *devices, size_t index, tdm_device_u
     qsort(usage->processes, usage->process_count, sizeof usage->processes[0], by_pid);
 }
 
+static const tdmi_sized usage_type = {
+    .type = "tdm_device_usage",
+    .initialiser = "TDM_DEVICE_USAGE_DEFAULTS",
+    .first = offsetof(tdm_device_usage, processes) + TDM_MAX_PROCESSES * sizeof(tdm_process),
+    .size = sizeof(tdm_device_usage),
+};
+
+void tdm_device_usage_init(tdm_device_usage *usage, size_t size) {
+    static const tdm_device_usage defaults = TDM_DEVICE_USAGE_DEFAULTS;
+    tdmi_sized_init(&usage_type, &defaults, usage, size);
+}
+
 tdm_status tdm_get_listed_device_usage(size_t index, tdm_device_usage *usage) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
-    if (!usage)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_listed_device_usage: usage is NULL");
-    memset(usage, 0, sizeof *usage);
+    TDMI_TRY(tdmi_sized_check("tdm_get_listed_device_usage", "usage", &usage_type, usage));
+    tdm_device_usage now = {0};
+    tdmi_sized_write(&usage_type, &now, usage); /* for a failure */
     const tdmi_listed_device *devices;
     size_t count;
     TDMI_TRY(tdmi_registry_get(&devices, &count));
@@ -133,6 +147,7 @@ tdm_status tdm_get_listed_device_usage(size_t index, tdm_device_usage *usage) {
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
                          "tdm_get_listed_device_usage: index is %zu, but %zu device%s listed",
                          index, count, count == 1 ? " is" : "s are");
-    tdmi_usage_of(devices, index, usage);
+    tdmi_usage_of(devices, index, &now);
+    tdmi_sized_write(&usage_type, &now, usage);
     return TDM_OK;
 }

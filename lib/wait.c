@@ -8,7 +8,6 @@
  * succeeds. A queue that is destroyed in doubt lives on in its device, and is waited for again when
  * another one is made or destroyed. A device that is lost runs nothing any more: its queues are in
  * no doubt. */
-#include <stdlib.h>
 
 #include "core.h"
 
@@ -57,7 +56,7 @@ void tdmi_queue_settle(tdm_queue *queue) {
     while (kept) {
         tdmi_kept *next = kept->next;
         kept->release(kept->thing);
-        free(kept);
+        tdmi_free(kept);
         kept = next;
     }
 }
@@ -66,7 +65,7 @@ void tdmi_queue_settle(tdm_queue *queue) {
  * that there is no memory to remember by is never released, which is the safe side. */
 static bool keep(tdm_device *device, tdm_queue *queue, void (*release)(void *), void *thing) {
     if (atomic_load(&device->doubtful) == 0) return false;
-    tdmi_kept *kept = malloc(sizeof *kept);
+    tdmi_kept *kept = tdmi_malloc(sizeof *kept);
     pthread_mutex_lock(&device->lock);
     if (!queue)
         for (queue = device->queues; queue && !atomic_load(&queue->doubtful);)
@@ -78,7 +77,7 @@ static bool keep(tdm_device *device, tdm_queue *queue, void (*release)(void *), 
         kept = NULL;
     }
     pthread_mutex_unlock(&device->lock);
-    free(kept);
+    tdmi_free(kept);
     return doubtful;
 }
 

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The usual kernels of a device, compiled before they are needed. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "check.h"
 #include "core.h"
@@ -48,7 +47,7 @@ typedef struct variant_list {
 static tdm_status add(variant_list *list, tdmi_variant variant) {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 128;
-        tdmi_variant *grown = realloc(list->variants, capacity * sizeof *grown);
+        tdmi_variant *grown = tdmi_realloc(list->variants, capacity * sizeof *grown);
         if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
         list->variants = grown;
         list->capacity = capacity;
@@ -139,7 +138,7 @@ static tdm_status warm_in_threads(warming *all) {
     size_t wanted = (size_t)tdmi_worker_count();
     if (wanted > MOST_THREADS) wanted = MOST_THREADS;
     if (wanted > all->list->count) wanted = all->list->count;
-    warmer *warmers = calloc(wanted, sizeof *warmers);
+    warmer *warmers = tdmi_calloc(wanted, sizeof *warmers);
     if (!warmers) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     size_t started = 1;
     for (; started < wanted; started++) {
@@ -153,7 +152,7 @@ static tdm_status warm_in_threads(warming *all) {
         if (i > 0) pthread_join(warmers[i].thread, NULL);
         tdmi_outcome_add(&outcome, tdmi_outcome_end(&warmers[i].outcome));
     }
-    free(warmers);
+    tdmi_free(warmers);
     return tdmi_outcome_end(&outcome);
 }
 
@@ -191,6 +190,6 @@ tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes, size_t d
         status = warm_in_threads(&all);
         if (kernels) *kernels = atomic_load(&all.ready);
     }
-    free(list.variants);
+    tdmi_free(list.variants);
     return status;
 }

@@ -15,8 +15,7 @@ enum { LONGEST = 63 };
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-/* Levenshtein's distance on lower-cased text, over the first LONGEST characters. */
-static size_t edit_distance(const char *a, const char *b) {
+size_t tdmi_word_distance(const char *a, const char *b) {
     size_t la = strnlen(a, LONGEST), lb = strnlen(b, LONGEST);
     size_t row[LONGEST + 1];
     for (size_t j = 0; j <= lb; j++)
@@ -41,7 +40,7 @@ const char *tdmi_nearest_word(const char *word, const char *const *candidates, s
     const char *nearest = NULL;
     size_t least = (size_t)-1;
     for (size_t i = 0; i < count; i++) {
-        size_t distance = edit_distance(word, candidates[i]);
+        size_t distance = tdmi_word_distance(word, candidates[i]);
         if (distance < least) {
             least = distance;
             nearest = candidates[i];

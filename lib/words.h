@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Levenshtein's distance, upper and lower case being the same, of the first 63 characters. */
+size_t tdmi_word_distance(const char *a, const char *b);
+
 /* The candidate with the smallest edit distance to word; NULL when there are none. */
 const char *tdmi_nearest_word(const char *word, const char *const *candidates, size_t count);
 

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Products through the machine's CBLAS, on OpenCL devices that are the machine's CPU: a native
  * kernel runs in queue order and sees the buffers' host memory, so nothing is copied. */
-#include <stdlib.h>
 
 #include "opencl.h"
 
@@ -28,11 +27,11 @@ static void CL_CALLBACK run_probe(void *argument) {
  * end in the wrong places. */
 static tdm_status check_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue) {
     tdmi_mem mem = {0};
-    void **seen = calloc(1, sizeof *seen);
+    void **seen = tdmi_calloc(1, sizeof *seen);
     if (!seen) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     tdm_status status = tdmi_cl_mem_alloc(device, 1, &mem);
     if (status != TDM_OK) {
-        free(seen);
+        tdmi_free(seen);
         return status;
     }
     probe_block block = {NULL, seen};
@@ -47,7 +46,7 @@ static tdm_status check_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue)
     }
     const bool same = code == CL_SUCCESS && *seen && *seen == mem.host;
     tdmi_cl_mem_free(device, &mem); /* the driver holds it for as long as the kernel needs it */
-    if (over) free(seen);           /* else the kernel may write there yet: never freed */
+    if (over) tdmi_free(seen);      /* else the kernel may write there yet: never freed */
     if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clEnqueueNativeKernel");
     if (!same)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE, "this driver keeps buffers away from the host");

@@ -68,10 +68,10 @@ static void report_refused(const tdmi_cl_entry *entry, const char *platform_name
 
 /* Takes the device into the list, or reports why not. Fails for want of memory alone. */
 static tdm_status add_device(candidate *device, int order) {
-    tdmi_cl_entry **grown = realloc(entries, (entry_count + 1) * sizeof(tdmi_cl_entry *));
+    tdmi_cl_entry **grown = tdmi_realloc(entries, (entry_count + 1) * sizeof(tdmi_cl_entry *));
     if (grown == NULL) return short_of_memory();
     entries = grown;
-    tdmi_cl_entry *entry = calloc(1, sizeof *entry);
+    tdmi_cl_entry *entry = tdmi_calloc(1, sizeof *entry);
     if (entry == NULL) return short_of_memory();
     entry->platform = device->platform;
     entry->id = device->id;
@@ -87,7 +87,7 @@ static tdm_status add_device(candidate *device, int order) {
         report_refused(entry, device->platform_name, refused);
     else
         snprintf(device->why, sizeof device->why, "%.255s", tdm_last_error());
-    free(entry);
+    tdmi_free(entry);
     return status == TDM_ERROR_OUT_OF_MEMORY ? status : TDM_OK;
 }
 
@@ -102,7 +102,7 @@ static tdm_status list_devices(cl_platform_id id, cl_int *code, cl_uint *count,
     TDMI_CL_TWICE(*code, tdmi_cl.clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, NULL, count));
     if (*code == CL_SUCCESS && *count == 0) *code = CL_DEVICE_NOT_FOUND;
     if (*code != CL_SUCCESS || *count > MOST) return TDM_OK;
-    *ids = calloc(*count, sizeof(cl_device_id));
+    *ids = tdmi_calloc(*count, sizeof(cl_device_id));
     if (*ids == NULL) return short_of_memory();
     TDMI_CL_TWICE(*code, tdmi_cl.clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, *count, *ids, NULL));
     return TDM_OK;
@@ -110,7 +110,7 @@ static tdm_status list_devices(cl_platform_id id, cl_int *code, cl_uint *count,
 
 static tdm_status add_candidates(cl_platform_id id, const char *name, cl_uint count,
                                  const cl_device_id *ids) {
-    candidate *grown = realloc(candidates, (candidate_count + count) * sizeof *grown);
+    candidate *grown = tdmi_realloc(candidates, (candidate_count + count) * sizeof *grown);
     if (grown == NULL) return short_of_memory();
     candidates = grown;
     for (cl_uint i = 0; i < count; i++) {
@@ -154,7 +154,7 @@ static tdm_status add_platform(platform *asked) {
         snprintf(detail, sizeof detail, "%s, %u device%s", version, count, count == 1 ? "" : "s");
         if (status == TDM_OK) tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, true, subject, detail, "");
     }
-    free(ids);
+    tdmi_free(ids);
     return status;
 }
 
@@ -180,8 +180,8 @@ static tdm_status find_platforms(bool *again) {
                          "a driver is broken: there would be %u OpenCL platforms; `tandem doctor` "
                          "says which",
                          count);
-    cl_platform_id *ids = calloc(count, sizeof(cl_platform_id));
-    platform *made = calloc(count, sizeof *made);
+    cl_platform_id *ids = tdmi_calloc(count, sizeof(cl_platform_id));
+    platform *made = tdmi_calloc(count, sizeof *made);
     tdm_status status = TDM_OK;
     if (ids == NULL || made == NULL) {
         status = short_of_memory();
@@ -191,9 +191,9 @@ static tdm_status find_platforms(bool *again) {
     }
     for (cl_uint i = 0; i < count && status == TDM_OK; i++)
         made[i].id = ids[i];
-    free(ids);
+    tdmi_free(ids);
     if (status != TDM_OK) {
-        free(made);
+        tdmi_free(made);
         return status;
     }
     platforms = made;

@@ -105,7 +105,7 @@ static char *query_text(cl_device_id id, cl_device_info what) {
     size_t size = 0;
     if (ask(id, what, 0, NULL, &size) != CL_SUCCESS) size = 0;
     if (size > LONGEST_TEXT) size = 0;
-    char *text = calloc(size + 1, 1);
+    char *text = tdmi_calloc(size + 1, 1);
     if (text != NULL && size != 0 && ask(id, what, size, text, NULL) != CL_SUCCESS) text[0] = '\0';
     if (text == NULL) accident.no_memory = true;
     return text;
@@ -126,7 +126,7 @@ static void copy_trimmed(char *target, size_t size, const char *text) {
 static void query_short_text(cl_device_id id, cl_device_info what, char *target, size_t size) {
     char *text = query_text(id, what);
     copy_trimmed(target, size, text != NULL ? text : "");
-    free(text);
+    tdmi_free(text);
 }
 
 cl_int tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, char *text,
@@ -242,7 +242,7 @@ static void make_cache_key(const tdmi_cl_entry *entry, tdmi_device_facts *facts)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char *text = query_text(entry->id, parts[i]);
         hash = hash_text(hash, text != NULL ? text : "");
-        free(text);
+        tdmi_free(text);
     }
     for (size_t i = 0; i < sizeof compiler_variables / sizeof compiler_variables[0]; i++) {
         const char *value = getenv(compiler_variables[i]);
@@ -319,7 +319,7 @@ static const char *describe(tdmi_cl_entry *entry) {
     entry->exact_division =
         (query_ulong(id, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     make_cache_key(entry, facts);
-    free(extensions);
+    tdmi_free(extensions);
     return NULL;
 }
 

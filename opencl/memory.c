@@ -132,16 +132,16 @@ static tdm_status plain_host_alloc(size_t size, size_t page, tdmi_mem *mem) {
 
 /* One page more than asked for, because a driver need not align a mapping to pages. */
 static bool pinned_host_alloc(tdmi_bdevice *device, size_t size, size_t page, tdmi_mem *mem) {
-    host_block *block = calloc(1, sizeof *block);
+    host_block *block = tdmi_calloc(1, sizeof *block);
     if (block == NULL || size > SIZE_MAX - page) {
-        free(block);
+        tdmi_free(block);
         return false;
     }
     cl_int code;
     block->mem = tdmi_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                         size + page, NULL, &code);
     if (code != CL_SUCCESS) {
-        free(block);
+        tdmi_free(block);
         return false;
     }
     cl_command_queue queue = NULL;
@@ -156,7 +156,7 @@ static bool pinned_host_alloc(tdmi_bdevice *device, size_t size, size_t page, td
     pthread_mutex_unlock(&device->lock);
     if (!ok) {
         (void)tdmi_cl.clReleaseMemObject(block->mem);
-        free(block);
+        tdmi_free(block);
         return false;
     }
     uintptr_t address = ((uintptr_t)block->mapped + page - 1) / page * page;
@@ -184,7 +184,7 @@ void tdmi_cl_host_free(tdmi_bdevice *device, tdmi_mem *mem) {
         (void)tdmi_cl.clFinish(device->internal);
         pthread_mutex_unlock(&device->lock);
         (void)tdmi_cl.clReleaseMemObject(block->mem);
-        free(block);
+        tdmi_free(block);
     }
     mem->handle = NULL;
     mem->host = NULL;

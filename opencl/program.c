@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Programs, kernels and launches. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "opencl.h"
@@ -34,7 +33,7 @@ static char *join_options(const tdmi_bdevice *device, const char *const *options
     size_t size = sizeof STANDARD_OPTION + strlen(exact) + strlen(driver);
     for (const char *const *option = options; *option != NULL; option++)
         size += strlen(*option) + 1;
-    char *text = malloc(size);
+    char *text = tdmi_malloc(size);
     if (text == NULL) return NULL;
     size_t length = (size_t)snprintf(text, size, "%s%s%s", STANDARD_OPTION, exact, driver);
     for (const char *const *option = options; *option != NULL; option++)
@@ -53,7 +52,7 @@ static tdm_status build_failure(tdmi_bdevice *device, const tdmi_program_source 
     char *log = NULL;
     if (tdmi_cl.clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) ==
         CL_SUCCESS)
-        log = calloc(size + 1, 1);
+        log = tdmi_calloc(size + 1, 1);
     if (log != NULL && size != 0)
         (void)tdmi_cl.clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
     const char *text = log != NULL ? log + strspn(log, " \r\n") : "";
@@ -64,7 +63,7 @@ static tdm_status build_failure(tdmi_bdevice *device, const tdmi_program_source 
     status = tdmi_fail(TDM_ERROR_COMPILE, "%s: %s did not compile on %s: %s (%d)%s%.*s",
                        source->file, source->entry, device->entry->facts.info.name,
                        tdmi_cl_error_name(code), code, length > 0 ? "\n" : "", length, text);
-    free(log);
+    tdmi_free(log);
     return status;
 }
 
@@ -111,12 +110,12 @@ static void keep_binary(cl_program program, tdmi_blob *result) {
             CL_SUCCESS ||
         size == 0)
         return;
-    unsigned char *data = malloc(sizeof(binary_header) + size);
+    unsigned char *data = tdmi_malloc(sizeof(binary_header) + size);
     if (data == NULL) return;
     unsigned char *content = data + sizeof(binary_header);
     if (tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof content, &content, NULL) !=
         CL_SUCCESS) {
-        free(data);
+        tdmi_free(data);
         return;
     }
     binary_header header = {.size = size, .checksum = checksum(content, size)};
@@ -167,11 +166,11 @@ tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source
     tdm_status status = binary != NULL ? from_binary(device, source, binary, &built)
                                        : from_source(device, source, &built);
     if (status != TDM_OK) {
-        free(options);
+        tdmi_free(options);
         return status;
     }
     cl_int code = tdmi_cl.clBuildProgram(built, 1, &device->entry->id, options, NULL, NULL);
-    free(options);
+    tdmi_free(options);
     if (code != CL_SUCCESS) {
         status = build_failure(device, source, built, code);
         (void)tdmi_cl.clReleaseProgram(built);

@@ -100,24 +100,24 @@ static void print_entry(const tdm_cache_entry *entry) {
         printf("%-16s %s\n%25s%s\n", entry->kernel, entry->device, "", entry->options);
 }
 
-static void print_text(const tdm_cache_entry *entries, size_t count, bool faulty_alone) {
+static void print_text(const tdm_cache_entry *const *entries, size_t count, bool faulty_alone) {
     uint64_t bytes = 0;
     size_t faulty = 0;
     char size[16];
     for (size_t i = 0; i < count; i++) {
-        bool bad = entries[i].fault[0] != '\0';
+        bool bad = entries[i]->fault[0] != '\0';
         faulty += bad;
-        bytes += entries[i].size;
-        if (bad || !faulty_alone) print_entry(&entries[i]);
+        bytes += entries[i]->size;
+        if (bad || !faulty_alone) print_entry(entries[i]);
     }
     printf("%zu kernel%s, %s; %zu will not be used\n", count, count == 1 ? "" : "s",
            format_bytes(bytes, size), faulty);
 }
 
-static void print_json(const tdm_cache_entry *entries, size_t count) {
+static void print_json(const tdm_cache_entry *const *entries, size_t count) {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
-        const tdm_cache_entry *entry = &entries[i];
+        const tdm_cache_entry *entry = entries[i];
         json_t *one = json_object();
         json_object_set_new(one, "file", json_string(entry->file));
         json_object_set_new(one, "fault",
@@ -137,9 +137,9 @@ static void print_json(const tdm_cache_entry *entries, size_t count) {
     json_decref(root);
 }
 
-static bool any_faulty(const tdm_cache_entry *entries, size_t count) {
+static bool any_faulty(const tdm_cache_entry *const *entries, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (entries[i].fault[0]) return true;
+        if (entries[i]->fault[0]) return true;
     return false;
 }
 
@@ -147,25 +147,25 @@ static bool any_faulty(const tdm_cache_entry *entries, size_t count) {
 
 /* Marks what goes, by the order in which the help tells it; false when the devices cannot be
  * listed. The oldest entry comes first. */
-static bool choose(const tdm_cache_entry *entries, size_t count, const cache_options *options,
-                   bool *goes) {
+static bool choose(const tdm_cache_entry *const *entries, size_t count,
+                   const cache_options *options, bool *goes) {
     uint64_t left = 0;
     for (size_t i = 0; i < count; i++) {
         bool current;
-        if (tdm_cache_is_current(&entries[i], &current) != TDM_OK) return false;
-        bool old = options->days >= 0.0 && (double)entries[i].age > options->days * DAY;
+        if (tdm_cache_is_current(entries[i], &current) != TDM_OK) return false;
+        bool old = options->days >= 0.0 && (double)entries[i]->age > options->days * DAY;
         goes[i] = !current || old;
-        if (!goes[i]) left += entries[i].size;
+        if (!goes[i]) left += entries[i]->size;
     }
     for (size_t i = 0; i < count && left > options->max_size; i++) {
         if (goes[i]) continue;
         goes[i] = true;
-        left -= entries[i].size;
+        left -= entries[i]->size;
     }
     return true;
 }
 
-static int remove_entries(const tdm_cache_entry *entries, size_t count, const bool *goes,
+static int remove_entries(const tdm_cache_entry *const *entries, size_t count, const bool *goes,
                           bool dry_run) {
     int status = EXIT_OK;
     size_t removed = 0;
@@ -173,20 +173,21 @@ static int remove_entries(const tdm_cache_entry *entries, size_t count, const bo
     char size[16];
     for (size_t i = 0; i < count; i++) {
         if (goes && !goes[i]) continue;
-        if (dry_run) print_entry(&entries[i]);
-        if (!dry_run && tdm_cache_remove(entries[i].file) != TDM_OK) {
+        if (dry_run) print_entry(entries[i]);
+        if (!dry_run && tdm_cache_remove(entries[i]->file) != TDM_OK) {
             status = report_failure("cache");
             continue;
         }
         removed++;
-        bytes += entries[i].size;
+        bytes += entries[i]->size;
     }
     printf("%zu of %zu kernel%s %s, %s\n", removed, count, count == 1 ? "" : "s",
            dry_run ? "would be removed" : "removed", format_bytes(bytes, size));
     return status;
 }
 
-static int prune(const tdm_cache_entry *entries, size_t count, const cache_options *options) {
+static int prune(const tdm_cache_entry *const *entries, size_t count,
+                 const cache_options *options) {
     bool *goes = calloc(count + 1, sizeof *goes);
     int status = EXIT_FAILED;
     if (!goes) {
@@ -203,16 +204,22 @@ static int prune(const tdm_cache_entry *entries, size_t count, const cache_optio
 
 int cache_entries_command(int argc, char **argv) {
     cache_options options;
-    tdm_cache_entry *entries;
-    size_t count;
+    tdm_cache_listing *listing;
     int status = parse_options(argc, argv, &options);
     if (status != EXIT_OK) return status;
     const char *what = argv[1];
     bool prunes = strcmp(what, "prune") == 0;
     /* it lists the devices, and a driver may end the process */
     if (prunes && !guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
-    if (tdm_cache_list(&entries, &count) != TDM_OK) return report_failure("cache");
-    if (prunes) {
+    if (tdm_cache_listing_create(&listing) != TDM_OK) return report_failure("cache");
+    const size_t count = tdm_cache_listing_count(listing);
+    const tdm_cache_entry **entries = calloc(count + 1, sizeof *entries);
+    for (size_t i = 0; entries && i < count; i++)
+        if (tdm_cache_listing_item(listing, i, &entries[i]) != TDM_OK) break;
+    if (!entries) {
+        fputs("tandem cache: out of memory\n", stderr);
+        status = EXIT_FAILED;
+    } else if (prunes) {
         status = prune(entries, count, &options);
     } else if (strcmp(what, "clear") == 0) {
         status = remove_entries(entries, count, NULL, false);
@@ -224,6 +231,7 @@ int cache_entries_command(int argc, char **argv) {
             print_text(entries, count, verifies);
         if (verifies && any_faulty(entries, count)) status = EXIT_FAILED;
     }
-    tdm_cache_free(entries);
+    free(entries);
+    tdm_cache_listing_destroy(listing);
     return status;
 }

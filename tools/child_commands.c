@@ -51,18 +51,17 @@ static void answer_devices(void) {
 }
 
 static int list(void) {
-    const tdm_diagnostic *items;
+    const tdm_diagnostic *item;
     size_t count;
     answer_step("listing the devices");
     answer_devices();
     answer_step("looking for libraries");
-    if (tdm_get_diagnostics(&items, &count) != TDM_OK) return EXIT_FAILED;
-    for (size_t i = 0; i < count; i++)
-        answer_item(items[i].kind,
-                    items[i].ok        ? 'o'
-                    : items[i].missing ? 'm'
-                                       : 'b',
-                    items[i].subject, items[i].detail, items[i].advice);
+    if (tdm_get_diagnostic_count(&count) != TDM_OK) return EXIT_FAILED;
+    for (size_t i = 0; i < count; i++) {
+        if (tdm_get_diagnostic(i, &item) != TDM_OK) return EXIT_FAILED;
+        const char state = item->ok ? 'o' : item->missing ? 'm' : 'b';
+        answer_item(item->kind, state, item->subject, item->detail, item->advice);
+    }
     return EXIT_OK;
 }
 

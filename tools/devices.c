@@ -81,6 +81,7 @@ static bool parse_options(int argc, char **argv, devices_options *out, int *stat
 }
 
 static bool fill_row(size_t index, device_row *row) {
+    tdm_device_usage_init(&row->usage, sizeof row->usage);
     return tdm_get_listed_device(index, &row->info) == TDM_OK &&
            tdm_get_listed_device_usage(index, &row->usage) == TDM_OK;
 }

@@ -11,18 +11,20 @@ enum {
 };
 
 tdm_status tdmi_file_job_check(const char *function, const tdm_queue *queue, const char *path,
-                               const tdm_file_options *options) {
+                               const tdm_file_options *options, tdm_file_options *own) {
     if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
     if (!path) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: path is NULL", function);
-    if (options && options->budget != 0 && options->budget < LEAST_BUDGET)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: options->budget is %zu bytes, at least %d (or 0 for the default)",
-                         function, options->budget, LEAST_BUDGET);
+    TDMI_TRY(tdmi_file_options_read(function, options, own));
+    if (own->budget != 0 && own->budget < LEAST_BUDGET)
+        return tdmi_fail(
+            TDM_ERROR_INVALID_ARGUMENT,
+            "%s: options->budget is %zu bytes; it must be at least %d, or 0 for the default",
+            function, own->budget, LEAST_BUDGET);
     return tdmi_device_usable(queue->device);
 }
 
 tdm_status tdmi_file_job_start(tdmi_file_job *job) {
-    size_t budget = job->options ? job->options->budget : 0;
+    size_t budget = job->options->budget;
     tdm_device *device = job->queue->device;
     job->staging[0] = job->staging[1] = NULL;
     job->piece = budget ? budget / 2 : DIRECT_PIECE;
@@ -42,7 +44,7 @@ tdm_status tdmi_file_job_start(tdmi_file_job *job) {
 }
 
 tdm_status tdmi_file_job_progress(const tdmi_file_job *job, uint64_t done) {
-    if (!job->options || !job->options->progress) return TDM_OK;
+    if (!job->options->progress) return TDM_OK;
     tdm_status status = job->options->progress(done, job->total, job->options->user);
     if (status == TDM_OK) return TDM_OK;
     return tdmi_fail(status, "%s: cancelled by the progress function at %llu of %llu bytes",

@@ -8,8 +8,8 @@
 typedef struct tdmi_file_job {
     const char *path;
     tdm_queue *queue;
-    const tdm_file_options *options; /* NULL for the defaults */
-    uint64_t total;                  /* bytes to move */
+    const tdm_file_options *options;
+    uint64_t total; /* bytes to move */
     /* Two pieces of memory to transfer from and to, `piece` bytes each, a multiple of 8, where the
      * device's memory is not the host's, and where the bytes of elements are in another order than
      * in files; else NULL and what to move between two calls of progress. */
@@ -17,9 +17,13 @@ typedef struct tdmi_file_job {
     size_t piece;
 } tdmi_file_job;
 
-/* Checks queue, path and options of a call. */
+/* The caller's options, or the defaults for NULL. */
+tdm_status tdmi_file_options_read(const char *function, const tdm_file_options *given,
+                                  tdm_file_options *own) TDM_MUST_USE;
+
+/* Checks queue, path and options of a call, and reads the options into *own. */
 tdm_status tdmi_file_job_check(const char *function, const tdm_queue *queue, const char *path,
-                               const tdm_file_options *options) TDM_MUST_USE;
+                               const tdm_file_options *options, tdm_file_options *own) TDM_MUST_USE;
 
 /* Fills in staging and piece. */
 tdm_status tdmi_file_job_start(tdmi_file_job *job) TDM_MUST_USE;

@@ -2,7 +2,6 @@
 /* One function on several devices at once: parameters on each, a batch split over them, results
  * gathered in order. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
@@ -60,7 +59,7 @@ tdm_status tdm_mirror_create(tdm_queue *queue, const tdm_state_dict *parameters,
     TDMI_TRY(check_devices(function, count, devices));
     tdm_mirror *made = count > SIZE_MAX / sizeof(member) - 1
                            ? NULL
-                           : calloc(1, sizeof *made + count * sizeof(member));
+                           : tdmi_calloc(1, sizeof *made + count * sizeof(member));
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     made->count = count;
     tdm_status status = TDM_OK;
@@ -89,7 +88,7 @@ void tdm_mirror_destroy(tdm_mirror *mirror) {
         tdm_queue_destroy(mirror->members[i].queue);
         tdm_device_release(mirror->members[i].device);
     }
-    free(mirror);
+    tdmi_free(mirror);
 }
 
 const tdm_state_dict *tdm_mirror_get_parameters(const tdm_mirror *mirror, size_t index) {
@@ -133,7 +132,7 @@ static tdm_status check_batch(const char *function, const tdm_queue *queue, size
  * run, release_part gives back what there is. */
 static tdm_status prepare(const char *function, member *m, tdm_queue *queue, int64_t first,
                           size_t input_count, const tdm_tensor *inputs, const tdm_tensor *output) {
-    tdm_tensor *views = calloc(2 * input_count + 1, sizeof *views);
+    tdm_tensor *views = tdmi_calloc(2 * input_count + 1, sizeof *views);
     if (!views) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     m->inputs = views;
     for (size_t i = 0; i < input_count; i++)
@@ -146,7 +145,7 @@ static tdm_status prepare(const char *function, member *m, tdm_queue *queue, int
 static void release_part(member *m, size_t input_count) {
     for (size_t i = 0; m->inputs && i < input_count; i++)
         tdm_tensor_release(&m->inputs[i]);
-    free(m->inputs);
+    tdmi_free(m->inputs);
     m->inputs = NULL;
     tdm_tensor_release(&m->output);
 }

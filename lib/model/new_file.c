@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "memory.h"
+
 enum {
     ATTEMPTS = 100,
     WRITE_LIMIT = 1 << 30 /* Linux writes no more than 2 GiB in one call */
@@ -39,14 +41,16 @@ static tdm_status find_place(const char *path, char **place, mode_t *mode) {
             return tdmi_fail(TDM_ERROR_IO, "%s: is not a regular file", path);
         *mode = status.st_mode & 0777;
         /* The file that a link means is replaced, not the link. */
-        *place = realpath(path, NULL);
-        if (!*place) return failed(path, "cannot be resolved", errno);
-        return TDM_OK;
+        char *resolved = realpath(path, NULL);
+        if (!resolved) return failed(path, "cannot be resolved", errno);
+        *place = tdmi_strdup(resolved);
+        free(resolved);
+        return *place ? TDM_OK : out_of_memory();
     }
     if (errno != ENOENT) return failed(path, "cannot be written", errno);
     if (lstat(path, &status) == 0)
         return tdmi_fail(TDM_ERROR_IO, "%s: is a symbolic link to nothing", path);
-    *place = strdup(path);
+    *place = tdmi_strdup(path);
     return *place ? TDM_OK : out_of_memory();
 }
 
@@ -61,7 +65,7 @@ static size_t folder_length(const char *path) {
 static tdm_status create_aside(tdmi_new_file *file) {
     static atomic_uint counter;
     size_t folder = folder_length(file->path), room = folder + 64;
-    file->aside = malloc(room);
+    file->aside = tdmi_malloc(room);
     if (!file->aside) return out_of_memory();
     for (int i = 0; i < ATTEMPTS; i++) {
         struct timespec now;
@@ -77,8 +81,8 @@ static tdm_status create_aside(tdmi_new_file *file) {
 }
 
 static void forget(tdmi_new_file *file) {
-    free(file->path);
-    free(file->aside);
+    tdmi_free(file->path);
+    tdmi_free(file->aside);
     *file = (tdmi_new_file){.descriptor = -1};
 }
 
@@ -117,14 +121,14 @@ tdm_status tdmi_new_file_write(tdmi_new_file *file, const void *bytes, size_t si
  * some file systems cannot do it: no failure. */
 static void sync_folder(const char *path) {
     size_t folder = folder_length(path);
-    char *name = folder ? strndup(path, folder) : strdup(".");
+    char *name = folder ? tdmi_strndup(path, folder) : tdmi_strdup(".");
     if (!name) return;
     int descriptor = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor >= 0) {
         (void)!fsync(descriptor);
         close(descriptor);
     }
-    free(name);
+    tdmi_free(name);
 }
 
 tdm_status tdmi_new_file_end(tdmi_new_file *file, tdm_status status) {

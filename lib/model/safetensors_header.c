@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+#include "memory.h"
+
 /* The format's own limit on the header. */
 static const uint64_t MAX_HEADER = 100000000;
 /* Tensors are limited so (tdmi_tensor_check), empty ones too. */
@@ -207,8 +209,8 @@ static tdm_status parse_entries(const parser *p, tdmi_header *header) {
         return tdmi_fail(TDM_ERROR_IO, "%s: header, byte %d: no JSON object", p->path,
                          TDMI_HEADER_PREFIX);
     size_t most = json_object_size(root) + 1, index = 0;
-    header->entries = calloc(most, sizeof *header->entries);
-    header->by_name = calloc(most, sizeof *header->by_name);
+    header->entries = tdmi_calloc(most, sizeof *header->entries);
+    header->by_name = tdmi_calloc(most, sizeof *header->by_name);
     if (!header->entries || !header->by_name)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory for %zu tensors", p->path,
                          most - 1);
@@ -268,8 +270,8 @@ tdm_status tdmi_header_parse(const char *path, const char *text, size_t size, ui
 }
 
 void tdmi_header_free(tdmi_header *header) {
-    free(header->entries);
-    free(header->by_name);
+    tdmi_free(header->entries);
+    tdmi_free(header->by_name);
     json_decref(header->json);
     *header = (tdmi_header){0};
 }
@@ -345,7 +347,7 @@ static json_t *entry_of(const tdmi_placed *placed) {
 /* Sorted by key, because Python's own order is that of a hash table and differs from run to run. */
 static json_t *metadata_of(const tdm_state_dict *dict) {
     size_t count = dict->metadata.count;
-    void **sorted = malloc(count * sizeof *sorted);
+    void **sorted = tdmi_malloc(count * sizeof *sorted);
     json_t *object = sorted ? json_object() : NULL;
     if (object) {
         memcpy(sorted, dict->metadata.at, count * sizeof *sorted);
@@ -358,7 +360,7 @@ static json_t *metadata_of(const tdm_state_dict *dict) {
             }
         }
     }
-    free(sorted);
+    tdmi_free(sorted);
     return object;
 }
 
@@ -376,9 +378,9 @@ static char *build_text(const json_t *root, size_t *size) {
     size_t length = json_dumpb(root, NULL, 0, JSON_COMPACT);
     /* Padded, so that the data begins at a multiple of 8. */
     size_t padded = (length + 7) / 8 * 8;
-    char *text = malloc(TDMI_HEADER_PREFIX + padded);
+    char *text = tdmi_malloc(TDMI_HEADER_PREFIX + padded);
     if (!text || length == 0) {
-        free(text);
+        tdmi_free(text);
         return NULL;
     }
     for (int i = 0; i < TDMI_HEADER_PREFIX; i++)
@@ -403,7 +405,7 @@ tdm_status tdmi_header_build(const tdm_state_dict *dict, const tdmi_placed *plac
     json_decref(root);
     if (!*text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for the header");
     if (*size - TDMI_HEADER_PREFIX > MAX_HEADER) {
-        free(*text);
+        tdmi_free(*text);
         *text = NULL;
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
                          "the header would have %zu bytes, allowed are at most %llu",

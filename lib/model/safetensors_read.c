@@ -73,7 +73,7 @@ static tdm_status read_header(tdm_file *file) {
     if (got.done < sizeof prefix) return read_failed(file->path, got.done, got.error, file->size);
     uint64_t size = 0;
     TDMI_TRY(tdmi_header_size(file->path, prefix, file->size, &size));
-    char *text = malloc(size ? (size_t)size : 1);
+    char *text = tdmi_malloc(size ? (size_t)size : 1);
     if (!text)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory for a header of %llu",
                          file->path, (unsigned long long)size);
@@ -82,7 +82,7 @@ static tdm_status read_header(tdm_file *file) {
         got.done < size
             ? read_failed(file->path, sizeof prefix + got.done, got.error, file->size)
             : tdmi_header_parse(file->path, text, (size_t)size, file->size, &file->header);
-    free(text);
+    tdmi_free(text);
     return status;
 }
 
@@ -246,16 +246,16 @@ void tdm_file_destroy(tdm_file *file) {
     if (!file) return;
     if (file->descriptor >= 0) close(file->descriptor);
     tdmi_header_free(&file->header);
-    free(file->path);
-    free(file);
+    tdmi_free(file->path);
+    tdmi_free(file);
 }
 
 static tdm_status open_file(const char *path, tdm_file **file) {
-    tdm_file *made = calloc(1, sizeof *made);
-    char *copy = strdup(path);
+    tdm_file *made = tdmi_calloc(1, sizeof *made);
+    char *copy = tdmi_strdup(path);
     if (!made || !copy) {
-        free(made);
-        free(copy);
+        tdmi_free(made);
+        tdmi_free(copy);
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
     made->path = copy;
@@ -356,7 +356,8 @@ tdm_status tdm_file_read(tdm_queue *queue, tdm_file *file, const tdm_file_entry 
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_file_read";
     if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: file is NULL", function);
-    TDMI_TRY(tdmi_file_job_check(function, queue, file->path, options));
+    tdm_file_options own;
+    TDMI_TRY(tdmi_file_job_check(function, queue, file->path, options, &own));
     TDMI_TRY(check_read(function, file, entry, first, count, queue, y));
     if (count == 0) return TDM_OK;
     const size_t element = tdm_dtype_size(y->dtype);
@@ -365,7 +366,7 @@ tdm_status tdm_file_read(tdm_queue *queue, tdm_file *file, const tdm_file_entry 
                         .element = element,
                         .buffer = y->buffer,
                         .at = (size_t)y->offset * element};
-    tdm_status status = load_targets(file, queue, options, &all, 1);
+    tdm_status status = load_targets(file, queue, &own, &all, 1);
     return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s: '%.200s'", function, entry->name);
 }
 
@@ -401,13 +402,13 @@ static tdm_status load_all(const tdm_file *file, tdm_queue *queue, const tdm_fil
                            tdm_state_dict *dict) {
     TDMI_TRY(tdmi_header_copy_metadata(&file->header, dict));
     size_t count = file->header.count;
-    target *targets = calloc(count ? count : 1, sizeof *targets);
+    target *targets = tdmi_calloc(count ? count : 1, sizeof *targets);
     if (!targets) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     tdm_status status = TDM_OK;
     for (size_t i = 0; i < count && status == TDM_OK; i++)
         status = make_tensor(file, &file->header.entries[i], queue->device, dict, &targets[i]);
     if (status == TDM_OK) status = load_targets(file, queue, options, targets, count);
-    free(targets);
+    tdmi_free(targets);
     return status;
 }
 
@@ -417,12 +418,13 @@ tdm_status tdm_load(tdm_queue *queue, const char *path, const tdm_file_options *
     static const char function[] = "tdm_load";
     if (!dict) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dict is NULL", function);
     *dict = NULL;
-    TDMI_TRY(tdmi_file_job_check(function, queue, path, options));
+    tdm_file_options own;
+    TDMI_TRY(tdmi_file_job_check(function, queue, path, options, &own));
     tdm_file *file = NULL;
     tdm_state_dict *made = NULL;
     tdm_status status = open_file(path, &file);
     if (status == TDM_OK) status = tdm_state_dict_create(&made);
-    if (status == TDM_OK) status = load_all(file, queue, options, made);
+    if (status == TDM_OK) status = load_all(file, queue, &own, made);
     tdm_file_destroy(file);
     if (status != TDM_OK) {
         tdm_state_dict_destroy(made);

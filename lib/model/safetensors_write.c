@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Writing safetensors files. */
-#include <stdlib.h>
 
 #include "file_job.h"
 #include "new_file.h"
@@ -151,7 +150,7 @@ static tdm_status write_file(saving *all, const tdm_state_dict *dict) {
         if (status == TDM_OK) status = write_data(all);
         status = tdmi_new_file_end(&file, status);
     }
-    free(text);
+    tdmi_free(text);
     return status;
 }
 
@@ -174,15 +173,16 @@ tdm_status tdm_save(tdm_queue *queue, const tdm_state_dict *dict, const char *pa
                     const tdm_file_options *options) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_save";
-    TDMI_TRY(tdmi_file_job_check(function, queue, path, options));
+    tdm_file_options own;
+    TDMI_TRY(tdmi_file_job_check(function, queue, path, options, &own));
     if (!dict) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dict is NULL", function);
     TDMI_TRY(check_devices(function, queue, dict));
     size_t count = tdm_state_dict_count(dict);
-    tdmi_placed *placed = calloc(count ? count : 1, sizeof *placed);
+    tdmi_placed *placed = tdmi_calloc(count ? count : 1, sizeof *placed);
     if (!placed) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-    saving all = {.job = {.path = path, .queue = queue, .options = options}, .placed = placed};
+    saving all = {.job = {.path = path, .queue = queue, .options = &own}, .placed = placed};
     tdm_status status = tdmi_place_tensors(dict, placed, &all.job.total);
     if (status == TDM_OK) status = write_file(&all, dict);
-    free(placed);
+    tdmi_free(placed);
     return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
 }

@@ -4,10 +4,10 @@
 #include "state_dict.h"
 
 #include <search.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
+#include "memory.h"
 #include "threads.h"
 #include "words.h"
 
@@ -25,7 +25,7 @@ enum { MOST_CANDIDATES = 20000 };
 tdm_status tdmi_no_such_name(const char *function, const char *where, const char *name,
                              void *const *candidates, size_t count) {
     if (count > MOST_CANDIDATES) count = MOST_CANDIDATES;
-    const char **names = count ? malloc(count * sizeof *names) : NULL;
+    const char **names = count ? tdmi_malloc(count * sizeof *names) : NULL;
     for (size_t i = 0; names && i < count; i++)
         names[i] = *(const char *const *)candidates[i];
     const char *nearest = names ? tdmi_nearest_word(name, names, count) : NULL;
@@ -35,7 +35,7 @@ tdm_status tdmi_no_such_name(const char *function, const char *where, const char
                             function, name, where, nearest)
                 : tdmi_fail(TDM_ERROR_NOT_FOUND, "%s: there is no '%.200s' in %.500s%s", function,
                             name, where, count ? "" : ", which is empty");
-    free(names);
+    tdmi_free(names);
     return status;
 }
 
@@ -53,7 +53,7 @@ static void *list_find(const tdmi_dict_list *list, const char *name) {
 static tdm_status list_add(tdmi_dict_list *list, void *item) {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 16;
-        void **grown = realloc(list->at, capacity * sizeof *grown);
+        void **grown = tdmi_realloc(list->at, capacity * sizeof *grown);
         if (!grown) return out_of_memory();
         list->at = grown;
         list->capacity = capacity;
@@ -78,21 +78,21 @@ static void list_destroy(tdmi_dict_list *list, void (*destroy)(void *item)) {
     tdestroy(list->tree, keep);
     for (size_t i = 0; i < list->count; i++)
         destroy(list->at[i]);
-    free(list->at);
+    tdmi_free(list->at);
 }
 
 static void destroy_item(void *item) {
     tdmi_dict_item *gone = item;
     tdm_buffer_release(gone->tensor.buffer);
-    free((void *)gone->name);
-    free(gone);
+    tdmi_free((void *)gone->name);
+    tdmi_free(gone);
 }
 
 static void destroy_text(void *item) {
     tdmi_dict_text *gone = item;
-    free((void *)gone->key);
-    free(gone->value);
-    free(gone);
+    tdmi_free((void *)gone->key);
+    tdmi_free(gone->value);
+    tdmi_free(gone);
 }
 
 /* ---- texts ---- */
@@ -137,7 +137,7 @@ static tdm_status check_dict(const char *function, const tdm_state_dict *dict) {
 
 tdm_status tdm_state_dict_create(tdm_state_dict **dict) {
     if (!dict) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_state_dict_create: dict is NULL");
-    *dict = calloc(1, sizeof **dict);
+    *dict = tdmi_calloc(1, sizeof **dict);
     return *dict ? TDM_OK : out_of_memory();
 }
 
@@ -146,20 +146,20 @@ void tdm_state_dict_destroy(tdm_state_dict *dict) {
     if (!dict) return;
     list_destroy(&dict->items, destroy_item);
     list_destroy(&dict->metadata, destroy_text);
-    free(dict);
+    tdmi_free(dict);
 }
 
 tdm_status tdmi_state_dict_put(tdm_state_dict *dict, const char *name, const tdm_tensor *tensor,
                                bool scalar) {
     tdmi_dict_item *item = list_find(&dict->items, name);
     if (!item) {
-        item = calloc(1, sizeof *item);
+        item = tdmi_calloc(1, sizeof *item);
         if (!item) return out_of_memory();
-        item->name = strdup(name);
+        item->name = tdmi_strdup(name);
         tdm_status status = item->name ? list_add(&dict->items, item) : out_of_memory();
         if (status != TDM_OK) {
-            free((void *)item->name);
-            free(item);
+            tdmi_free((void *)item->name);
+            tdmi_free(item);
             return status;
         }
     }
@@ -234,13 +234,13 @@ tdm_status tdm_state_dict_item(const tdm_state_dict *dict, size_t index, const c
 
 /* Takes the value over when it succeeds. */
 static tdm_status add_text(tdmi_dict_list *list, const char *key, char *value) {
-    tdmi_dict_text *text = calloc(1, sizeof *text);
-    char *name = strdup(key);
+    tdmi_dict_text *text = tdmi_calloc(1, sizeof *text);
+    char *name = tdmi_strdup(key);
     if (text) *text = (tdmi_dict_text){name, value};
     tdm_status status = text && name ? list_add(list, text) : out_of_memory();
     if (status == TDM_OK) return TDM_OK;
-    free(text);
-    free(name);
+    tdmi_free(text);
+    tdmi_free(name);
     return status;
 }
 
@@ -256,15 +256,15 @@ tdm_status tdm_state_dict_set_metadata(tdm_state_dict *dict, const char *key, co
         return TDM_OK;
     }
     TDMI_TRY(check_text(function, "value", value));
-    char *copy = strdup(value);
+    char *copy = tdmi_strdup(value);
     if (!copy) return out_of_memory();
     if (text) {
-        free(text->value);
+        tdmi_free(text->value);
         text->value = copy;
         return TDM_OK;
     }
     tdm_status status = add_text(&dict->metadata, key, copy);
-    if (status != TDM_OK) free(copy);
+    if (status != TDM_OK) tdmi_free(copy);
     return status;
 }
 

@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A whole state dict moved to another device. */
-#include <stdlib.h>
 
 #include "check.h"
 #include "core.h"
@@ -45,7 +44,7 @@ tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_state_dict *dict, tdm_d
     TDMI_TRY(tdmi_device_usable(device));
     TDMI_TRY(check_items(function, queue, dict));
     size_t count = tdm_state_dict_count(dict);
-    tdm_tensor *x = calloc(2 * count + 1, sizeof *x), *y = x + count;
+    tdm_tensor *x = tdmi_calloc(2 * count + 1, sizeof *x), *y = x + count;
     if (!x) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     for (size_t i = 0; i < count; i++)
         x[i] = tdmi_state_dict_at(dict, i)->tensor;
@@ -56,7 +55,7 @@ tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_state_dict *dict, tdm_d
         for (size_t i = 0; i < count; i++)
             tdm_tensor_release(&y[i]); /* the dict has references of its own */
     }
-    free(x);
+    tdmi_free(x);
     if (status == TDM_OK) return TDM_OK;
     tdm_state_dict_destroy(*moved);
     *moved = NULL;

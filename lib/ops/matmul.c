@@ -2,8 +2,10 @@
 /* matmul: the checks, the shape of the product, and its run on a BLAS or the builtin kernel. */
 #include "bias_add.h"
 #include "blas.h"
+#include "sized.h"
 
 #include <math.h>
+#include <stddef.h>
 
 static const char function[] = "tdm_matmul";
 
@@ -293,13 +295,32 @@ static tdm_status run_epilogue(tdm_queue *queue, const product *p) {
     return tdmi_run_bias_add(queue, variant, true, mems, &args);
 }
 
+static const tdmi_sized options_type = {
+    .type = "tdm_matmul_options",
+    .initialiser = "TDM_MATMUL_OPTIONS_DEFAULTS",
+    .first = offsetof(tdm_matmul_options, math) + sizeof(tdm_math),
+    .size = sizeof(tdm_matmul_options),
+};
 static const tdm_matmul_options defaults = TDM_MATMUL_OPTIONS_DEFAULTS;
+
+void tdm_matmul_options_init(tdm_matmul_options *options, size_t size) {
+    tdmi_sized_init(&options_type, &defaults, options, size);
+}
+
+/* The caller's options, or the defaults. */
+static tdm_status read_options(const char *caller, const tdm_matmul_options *given,
+                               tdm_matmul_options *options) {
+    *options = defaults;
+    return given ? tdmi_sized_read(caller, "options", &options_type, given, options) : TDM_OK;
+}
 
 tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const tdm_tensor *a,
                       const tdm_tensor *b, tdm_tensor *c) {
     TDMI_UNCANCELLED();
+    tdm_matmul_options o;
     product p;
-    TDMI_TRY(describe(queue, options ? options : &defaults, a, b, c, &p));
+    TDMI_TRY(read_options("tdm_matmul", options, &o));
+    TDMI_TRY(describe(queue, &o, a, b, c, &p));
     if (empty(&p.gemm)) return TDM_OK;
     bool fused;
     TDMI_TRY(run_product(queue, &p, c, &fused));
@@ -313,8 +334,10 @@ tdm_status tdm_matmul_provider(tdm_queue *queue, const tdm_matmul_options *optio
     if (!provider)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_matmul_provider: provider is NULL");
     *provider = NULL;
+    tdm_matmul_options o;
     product p;
-    TDMI_TRY(describe(queue, options ? options : &defaults, a, b, c, &p));
+    TDMI_TRY(read_options("tdm_matmul_provider", options, &o));
+    TDMI_TRY(describe(queue, &o, a, b, c, &p));
     tdmi_blas_choice choice = {NULL, 0, false};
     if (!empty(&p.gemm) && multiplies(&p.gemm)) {
         const tdmi_gemm gemm = offered(&p);

@@ -146,6 +146,15 @@ size_t tdmi_bytes_of(const tdm_tensor *x) {
     return (size_t)tdm_tensor_count(x) * tdm_dtype_size(x->dtype);
 }
 
+tdm_tensor tdm_tensor_retain(const tdm_tensor *tensor) {
+    tdm_tensor copy;
+    memset(&copy, 0, sizeof copy);
+    if (!tensor) return copy;
+    copy = *tensor;
+    copy.buffer = tdm_buffer_retain(tensor->buffer);
+    return copy;
+}
+
 void tdm_tensor_release(tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
     if (!tensor) return;

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
@@ -46,7 +45,7 @@ __attribute__((format(printf, 2, 3))) static void append(builder *t, const char 
     if (size < 0 || t->short_of_memory) return;
     if (t->length + (size_t)size >= t->capacity) {
         size_t capacity = 2 * t->capacity + sizeof piece;
-        char *grown = realloc(t->bytes, capacity);
+        char *grown = tdmi_realloc(t->bytes, capacity);
         t->short_of_memory = !grown;
         if (!grown) return;
         t->bytes = grown;
@@ -104,7 +103,7 @@ static tdm_status read_excerpt(tdm_queue *queue, excerpt *e) {
         if (e->summary) e->count *= e->shape[i];
     }
     size_t bytes = (size_t)e->count * tdm_dtype_size(x->dtype);
-    e->bytes = malloc(bytes + 1);
+    e->bytes = tdmi_malloc(bytes + 1);
     if (!e->bytes) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     unsigned char *to = e->bytes;
     tdm_status status = TDM_OK;
@@ -301,7 +300,7 @@ tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t 
     if (whole.short_of_memory) status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     if (status == TDM_OK && capacity > 0) snprintf(text, capacity, "%s", whole.bytes);
     if (status == TDM_OK && length) *length = whole.length;
-    free(whole.bytes);
-    tdmi_queue_let_go(queue, free, e.bytes);
+    tdmi_free(whole.bytes);
+    tdmi_queue_let_go(queue, tdmi_free, e.bytes);
     return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
 }

@@ -2,7 +2,6 @@
 /* Tensors from device to device: in the calling thread, or in one of their own. */
 #include "move.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "between.h"
@@ -52,7 +51,7 @@ tdm_status tdmi_move(const char *function, tdm_queue *queue, size_t count, const
             share(&x[i], &y[i]);
         return TDM_OK;
     }
-    tdm_tensor *packed = calloc(count, sizeof *packed);
+    tdm_tensor *packed = tdmi_calloc(count, sizeof *packed);
     if (!packed && count)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     tdmi_way way;
@@ -65,7 +64,7 @@ tdm_status tdmi_move(const char *function, tdm_queue *queue, size_t count, const
     /* Only now: a copy may be made by a queue that their device's pool knows nothing of. */
     for (size_t i = 0; packed && i < count; i++)
         tdm_tensor_release(&packed[i]);
-    free(packed);
+    tdmi_free(packed);
     if (status == TDM_OK) return TDM_OK;
     for (size_t i = 0; i < count; i++)
         tdm_tensor_release(&y[i]);
@@ -113,7 +112,7 @@ static void destroy(tdm_transfer *transfer) {
     tdm_tensor_release(&transfer->from);
     tdm_tensor_release(&transfer->to);
     pthread_mutex_destroy(&transfer->lock);
-    free(transfer);
+    tdmi_free(transfer);
 }
 
 /* The transfer's tensors and the mark behind the source's earlier work. */
@@ -147,7 +146,7 @@ tdm_status tdm_to_async(tdm_queue *queue, const tdm_tensor *x, tdm_device *devic
     if (transfer) *transfer = NULL;
     TDMI_TRY(check(function, queue, x, device, y));
     if (!transfer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: transfer is NULL", function);
-    tdm_transfer *made = calloc(1, sizeof *made);
+    tdm_transfer *made = tdmi_calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     pthread_mutex_init(&made->lock, NULL);
     atomic_init(&made->done, 0);

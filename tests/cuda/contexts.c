@@ -40,8 +40,7 @@ static CUcontext current(void) {
 Test(contexts, none_by_looking) {
     size_t count = 0, index = 0, gpus = 0;
     const tdm_device_info *info = NULL;
-    const tdm_diagnostic *items = NULL;
-    static tdm_device_usage usage;
+    static tdm_device_usage usage = TDM_DEVICE_USAGE_DEFAULTS;
     OK(tdm_get_device_count(&count));
     CHECK(count >= DEVICES, "%zu devices", count);
     OK(tdm_get_gpu_count(&gpus));
@@ -50,7 +49,7 @@ Test(contexts, none_by_looking) {
         OK(tdm_get_listed_device_usage(i, &usage));
     }
     OK(tdm_find_device("cuda:3", &index));
-    OK(tdm_get_diagnostics(&items, &count));
+    OK(tdm_get_diagnostic_count(&count));
     CHECK(contexts() == 0, "contexts %#x", contexts());
     CHECK(!current(), "a context is current");
     CHECK(cuda_sim_last_error() == 0, "error %d", cuda_sim_last_error());
@@ -113,7 +112,7 @@ static void use_events(small *s, small *other) {
 
 static void use_memory(small *s, small *other) {
     tdm_buffer *buffer = NULL;
-    tdm_memory_stats stats;
+    tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
     void *pinned = NULL, *mapped = NULL;
     float host[SMALL_N];
     tdm_buffer *a = s->buffers[0], *b = s->buffers[1];

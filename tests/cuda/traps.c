@@ -73,7 +73,7 @@ static void leave(int device, size_t bytes) {
 }
 
 static uint64_t cached(tdm_device *device) {
-    tdm_memory_stats stats = {0};
+    tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
     OK(tdm_device_get_memory_stats(device, &stats));
     return stats.cached;
 }
@@ -195,7 +195,7 @@ static void check_transfers_lost(small *lost, small *other, void *host) {
 
 static void check_work_lost(small *lost) {
     tdm_queue *queue = NULL;
-    tdm_memory_stats stats;
+    tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     tdm_tensor row = tdm_tensor_1d(lost->buffers[1], TDM_F32, SMALL_N);
     LOST(tdm_fill(lost->queue, 1.0, &lost->x));
@@ -307,7 +307,7 @@ static tdm_status apply(const tdm_replica *replica, void *user) {
 }
 
 static uint64_t in_use(tdm_device *device) {
-    tdm_memory_stats stats = {0};
+    tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
     OK(tdm_device_get_memory_stats(device, &stats));
     return stats.in_use;
 }

@@ -159,7 +159,7 @@ static void copy_with_cpu(bool to_cpu) {
                                : tdm_buffer_copy(s.queue, host, 0, s.buffers[0], 0, SMALL_BYTES);
     CHECK(status == TDM_ERROR_BACKEND, "status %d", (int)status);
     tdm_buffer_release(host);
-    tdm_memory_stats kept, after;
+    tdm_memory_stats kept = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
     OK(tdm_device_get_memory_stats(cpu, &kept));
     CHECK(kept.in_use == SMALL_BYTES, "%llu bytes are in use", (unsigned long long)kept.in_use);
     heal();
@@ -190,7 +190,7 @@ Test(waits, moved_tensor) {
     heal();
     OK(tdm_queue_create(s.device, 0, &next));
     CHECK(cuda_sim_alive(CUDA_SIM_STREAM) == 2, "%zu streams", cuda_sim_alive(CUDA_SIM_STREAM));
-    tdm_memory_stats stats;
+    tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
     OK(tdm_device_get_memory_stats(cpu, &stats));
     CHECK(stats.in_use == 0, "%llu bytes are in use", (unsigned long long)stats.in_use);
     tdm_queue_destroy(next);
@@ -209,7 +209,7 @@ static void use_file(const char *path, int failing) {
     const tdm_file_entry *entry = NULL;
     tdm_tensor x = {0};
     const int64_t shape[] = {2 * COUNT};
-    const tdm_file_options options = {.budget = MIB};
+    const tdm_file_options options = {.size = sizeof(tdm_file_options), .budget = MIB};
     const unsigned long nth = (unsigned long)failing;
     OK(small_open(&s, "cuda:0"));
     OK(tdm_empty(s.device, TDM_F32, 1, shape, &x));

@@ -37,13 +37,12 @@ static void expect(bool right, const char *what) {
  */
 
 static tdm_status open_devices(workplace *w) {
-    const tdm_diagnostic *items;
     size_t count;
     TRY(tdm_get_backend_device_count(TDM_CUDA, &count));
     TRY(tdm_device_open("cuda:0", &w->devices[0]));
     TRY(tdm_device_open("cuda:1", &w->devices[1]));
-    TRY(tdm_get_diagnostics(&items, &count));
-    tdm_memory_stats stats;
+    TRY(tdm_get_diagnostic_count(&count));
+    tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
     TRY(tdm_device_get_memory_stats(w->devices[0], &stats));
     TRY(tdm_queue_create(w->devices[0], 0, &w->queue));
     TRY(tdm_queue_create(w->devices[0], TDM_QUEUE_TIMING, &w->timed));

@@ -222,19 +222,22 @@ Test(cache, arguments) {
 
 /* The functions, called by a program. */
 Test(cache, functions) {
-    tdm_cache_entry *entries = (void *)&r;
-    size_t count = 7;
+    tdm_cache_listing *listing = (void *)&r;
+    const tdm_cache_entry *none = (void *)&r;
     bool current;
     char path[256];
     snprintf(path, sizeof path, TEST_SCRATCH "/no-kernels-%d", (int)getpid());
     setenv("TANDEM_CACHE_DIR", path, 1);
     setenv("TANDEM_BACKEND", "cpu", 1);
-    REFUSED(tdm_cache_list(NULL, &count), TDM_ERROR_INVALID_ARGUMENT, "entries|NULL");
-    REFUSED(tdm_cache_list(&entries, NULL), TDM_ERROR_INVALID_ARGUMENT, "count|NULL");
-    CHECK(entries == NULL, "set on failure");
-    OK(tdm_cache_list(&entries, &count));
-    CHECK(entries == NULL && count == 0, "%zu entries", count);
-    tdm_cache_free(entries);
+    REFUSED(tdm_cache_listing_create(NULL), TDM_ERROR_INVALID_ARGUMENT, "listing|NULL");
+    OK(tdm_cache_listing_create(&listing));
+    CHECK(tdm_cache_listing_count(listing) == 0, "%zu entries", tdm_cache_listing_count(listing));
+    REFUSED(tdm_cache_listing_item(listing, 0, NULL), TDM_ERROR_INVALID_ARGUMENT, "entry|NULL");
+    REFUSED(tdm_cache_listing_item(NULL, 0, &none), TDM_ERROR_INVALID_ARGUMENT, "listing|NULL");
+    REFUSED(tdm_cache_listing_item(listing, 0, &none), TDM_ERROR_OUT_OF_RANGE, "0|entries");
+    CHECK(none == NULL, "set on failure");
+    tdm_cache_listing_destroy(listing);
+    tdm_cache_listing_destroy(NULL);
     static const char *const names[] = {"../0123456789abcdef0123456789abcdef.bin",
                                         "",
                                         "held",

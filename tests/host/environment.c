@@ -55,8 +55,9 @@ Test(environment, refused_values) {
         {"TANDEM_BACKEND=cuda:0", "TANDEM_BACKEND|cuda"},
         {"TANDEM_BACKENDS=cpu", "TANDEM_BACKENDS|TANDEM_BACKEND"},
         {"TANDEM_BAKEND=cpu", "TANDEM_BAKEND|TANDEM_BACKEND"},
-        {"TANDEM_DEBUG=0", "TANDEM_DEBUG"},
-        {"TANDEM_=1", "TANDEM_"},
+        {"TANDEM_BLASS=builtin", "TANDEM_BLASS|TANDEM_BLAS"},
+        {"TANDEM_CPU_THREAD=1", "TANDEM_CPU_THREAD|TANDEM_CPU_THREADS"},
+        {"TANDEM_LIBRARYPATH=/tmp", "TANDEM_LIBRARYPATH|TANDEM_LIBRARY_PATH"},
         {"TANDEM_CPU_DEVICES=0", "TANDEM_CPU_DEVICES|0|64"},
         {"TANDEM_CPU_DEVICES=65", "TANDEM_CPU_DEVICES|65|64"},
         {"TANDEM_CPU_DEVICES=-1", "TANDEM_CPU_DEVICES|-1"},
@@ -132,8 +133,18 @@ Test(environment, accepted_values) {
     probe("TANDEM_MATH=ieee", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_CPU_THREADS=1", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_LIBRARY_PATH=/nonexistent:/nowhere", OPEN("cpu"), "TDM_OK", "cpu:0");
-    /* A variable of another program is none of ours. */
-    probe("TANDEMX=1", LIST, "TDM_OK", "cpu:0");
+    /* Variables of other programs, and those that Kubernetes makes for a service called tandem. */
+    static const char *const foreign[] = {"TANDEMX=1",
+                                          "TANDEM_=1",
+                                          "TANDEM_DEBUG=0",
+                                          "TANDEM_SERVICE_HOST=10.0.0.1",
+                                          "TANDEM_SERVICE_PORT=80",
+                                          "TANDEM_PORT=tcp://10.0.0.1:80",
+                                          "TANDEM_PORT_80_TCP=x"};
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+        probe(foreign[i], OPEN("cpu"), "TDM_OK", "cpu:0");
+    probe("TANDEM_SERVICE_HOST=10.0.0.1", ((const char *const[]){"diagnose", NULL}), "TDM_OK",
+          "ok|TANDEM_SERVICE_HOST|ignored: not a variable of Tandem");
 }
 
 /* Device names, in TANDEM_DEVICE and in the API: an index past the end, trailing text, other ways

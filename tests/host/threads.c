@@ -103,12 +103,11 @@ static void use_devices(visit *v, tdm_device *device, tdm_device *other) {
 /* Whatever a program does first of all. */
 __attribute__((noinline)) static void visit_all(visit *v) {
     size_t count = 0;
-    static tdm_device_usage usage;
-    const tdm_diagnostic *items;
+    static tdm_device_usage usage = TDM_DEVICE_USAGE_DEFAULTS;
     tdm_device *devices[2] = {NULL, NULL};
     done(v, tdm_get_device_count(&count));
     done(v, tdm_get_listed_device_usage(0, &usage));
-    done(v, tdm_get_diagnostics(&items, &count));
+    done(v, tdm_get_diagnostic_count(&count));
     if (done(v, tdm_device_open("cpu:0", &devices[0])) &&
         done(v, tdm_device_open("cpu:1", &devices[1])))
         use_devices(v, devices[0], devices[1]);

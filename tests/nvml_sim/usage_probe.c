@@ -51,7 +51,7 @@ static void read_uuid(const char *text, uint8_t uuid[16]) {
 
 int main(int argc, char **argv) {
     static tdmi_listed_device device;
-    static tdm_device_usage usage;
+    static tdm_device_usage usage = TDM_DEVICE_USAGE_DEFAULTS;
     if (argc < 4) return 2;
     tdmi_device_facts *facts = &device.facts;
     device.backend = tdmi_backends[0];

@@ -162,7 +162,7 @@ static void use_file(const char *path, unsigned long failing) {
     tdm_file *file = NULL;
     const tdm_file_entry *entry = NULL;
     tdm_tensor x = {0};
-    const tdm_file_options options = {.budget = MIB};
+    const tdm_file_options options = {.size = sizeof(tdm_file_options), .budget = MIB};
     const int64_t count = 2 * MIB;
     OK(tdm_empty(device, TDM_U8, 1, &count, &x));
     check_case("tdm_load, wait %lu", failing);

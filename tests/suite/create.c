@@ -40,7 +40,7 @@ static double down(int64_t i) { return 10 - 4 * (double)i; }
 /* zeros, ones, full and arange of every dtype that the device
  * computes with; what they own goes with one release. */
 Test(create, constants_and_ranges) {
-    tdm_memory_stats before, after;
+    tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
     OK(tdm_device_get_memory_stats(device, &before));
     for (int d = 0; d < dtype_count; d++) {
         tdm_dtype dtype = dtypes[d];

@@ -270,8 +270,8 @@ static const tdm_process *look(tdm_device_usage *now) {
 /* What this process holds is told while it holds it; other processes may be using the device. */
 Test(devices, usage) {
     enum { SIZE = 16 << 20 };
-    static tdm_device_usage now;
-    tdm_memory_stats stats;
+    static tdm_device_usage now = TDM_DEVICE_USAGE_DEFAULTS;
+    tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
     tdm_buffer *buffer = NULL;
     OK(tdm_device_trim(device));
     const tdm_process *self = look(&now);
@@ -324,7 +324,7 @@ static void *open_and_close(void *id) {
 
 /* Devices come and go while they are asked about, the first and the last of the process too. */
 Test(devices, usage_while_devices_come_and_go) {
-    static tdm_device_usage now;
+    static tdm_device_usage now = TDM_DEVICE_USAGE_DEFAULTS;
     char id[32];
     size_t index = 0;
     pthread_t threads[2];

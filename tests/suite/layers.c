@@ -264,9 +264,11 @@ Test(layers, mirror_failure) {
     OK(tdm_mirror_create(queue, dict, device_count, devices, &mirror));
     array *x = array_2d(TDM_F32, 20, 4, 4), *y = array_2d(TDM_F32, 20, 3, 3);
     array_uniform(x, -1, 1);
-    tdm_memory_stats before[DEVICES_MOST], after;
-    for (size_t d = 0; d < device_count; d++)
+    tdm_memory_stats before[DEVICES_MOST], after = TDM_MEMORY_STATS_DEFAULTS;
+    for (size_t d = 0; d < device_count; d++) {
+        before[d] = after;
         OK(tdm_device_get_memory_stats(devices[d], &before[d]));
+    }
     for (size_t d = 0; d < device_count; d++) {
         char words[128];
         seen s = {.fails_on = d};

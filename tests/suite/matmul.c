@@ -62,9 +62,13 @@ static bool run_case(const gemm_case *g) {
     }
     if (g->beta != 0.0) fill_input(g, c);
     if (bias) fill_input(g, bias);
-    tdm_matmul_options options = {
-        g->alpha,      g->beta,         g->transpose_a, g->transpose_b, bias ? &bias->t : NULL,
-        g->activation, TDM_MATH_DEFAULT};
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
+    options.alpha = g->alpha;
+    options.beta = g->beta;
+    options.transpose_a = g->transpose_a;
+    options.transpose_b = g->transpose_b;
+    options.bias = bias ? &bias->t : NULL;
+    options.activation = g->activation;
     int64_t batch = g->batch ? g->batch : 1, mn = g->m * g->n;
     double *want = numbers(c->count), *bound = numbers(c->count);
     for (int64_t i = 0; i < batch; i++) {

@@ -164,7 +164,7 @@ Test(move, transfers_at_once) {
 Test(move, to_own_device) {
     array *x = array_2d(TDM_F32, 10, 10, 12);
     array_integers(x, 0, 9);
-    tdm_memory_stats before, after;
+    tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
     tdm_tensor y;
     tdm_transfer *transfer;
     OK(tdm_device_get_memory_stats(device, &before));

@@ -12,6 +12,7 @@ TestSuite(pool, .init = device_open, .fini = device_close);
 static tdm_memory_stats stats_now(void) {
     tdm_memory_stats s;
     memset(&s, 0xff, sizeof s);
+    s.size = sizeof s;
     OK(tdm_device_get_memory_stats(device, &s));
     return s;
 }
@@ -63,8 +64,8 @@ Test(pool, statistics) {
     REFUSED(tdm_device_trim(NULL), TDM_ERROR_INVALID_ARGUMENT, "device");
 }
 
-/* The peak is of what users hold: a norm of one long row, found in pieces, takes scratch memory that
- * counts as reserved alone. */
+/* The peak is of what users hold: a norm of one long row, found in pieces, takes scratch memory
+ * that counts as reserved alone. */
 Test(pool, scratch_is_no_peak) {
     enum { N = 1 << 20 };
     array *x = array_1d(TDM_F32, N);

@@ -10,7 +10,7 @@
 TestSuite(state_dict, .init = device_open, .fini = device_close);
 
 static uint64_t in_use(void) {
-    tdm_memory_stats stats = {0};
+    tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
     OK(tdm_device_get_memory_stats(device, &stats));
     return stats.in_use;
 }

@@ -63,7 +63,8 @@ static tdm_status note_progress(uint64_t done, uint64_t total, void *user) {
 
 static void save(const tdm_state_dict *dict, const char *name, size_t budget) {
     moves m = {0};
-    tdm_file_options options = {.budget = budget, .progress = note_progress, .user = &m};
+    tdm_file_options options = {
+        .size = sizeof(tdm_file_options), .budget = budget, .progress = note_progress, .user = &m};
     OK(tdm_save(queue, dict, folder_path(name), &options));
     CHECK(!m.wrong && m.done == m.total, "progress ended at %llu of %llu",
           (unsigned long long)m.done, (unsigned long long)m.total);
@@ -72,7 +73,8 @@ static void save(const tdm_state_dict *dict, const char *name, size_t budget) {
 static tdm_state_dict *load(const char *name, size_t budget) {
     moves m = {0};
     tdm_state_dict *dict = NULL;
-    tdm_file_options options = {.budget = budget, .progress = note_progress, .user = &m};
+    tdm_file_options options = {
+        .size = sizeof(tdm_file_options), .budget = budget, .progress = note_progress, .user = &m};
     OK(tdm_load(queue, folder_path(name), &options, &dict));
     CHECK(!m.wrong && m.done == m.total, "progress ended at %llu of %llu",
           (unsigned long long)m.done, (unsigned long long)m.total);
@@ -330,8 +332,10 @@ Test(tensor_files, parts) {
         OK(tdm_file_find(file, i % 2 ? "x" : "h", &entry));
         array *y = array_new(source->t.dtype, 1, &count, NULL);
         moves m = {0};
-        tdm_file_options options = {
-            .budget = i % 3 ? SMALL_BUDGET : 0, .progress = note_progress, .user = &m};
+        tdm_file_options options = {.size = sizeof(tdm_file_options),
+                                    .budget = i % 3 ? SMALL_BUDGET : 0,
+                                    .progress = note_progress,
+                                    .user = &m};
         OK(tdm_file_read(queue, file, entry, first, count, &options, &y->t));
         CHECK(!m.wrong && m.done == (uint64_t)count * element, "progress");
         unsigned char *want = packed(source);

@@ -95,7 +95,7 @@ Test(tensor_files_refused, arguments) {
     const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
     const char *path = folder_path("f");
     tdm_state_dict *got = dict;
-    tdm_file_options small_budget = {.budget = (64 << 10) - 1};
+    tdm_file_options small_budget = {.size = sizeof(tdm_file_options), .budget = (64 << 10) - 1};
     REFUSED(tdm_save(NULL, dict, path, NULL), invalid, "queue");
     REFUSED(tdm_save(queue, NULL, path, NULL), invalid, "dict");
     REFUSED(tdm_save(queue, dict, NULL, NULL), invalid, "path");
@@ -221,7 +221,10 @@ Test(tensor_files_refused, cancelled) {
     const uint64_t ends[] = {0, COUNT * 2, COUNT * 4};
     for (int i = 0; i < 3; i++) {
         ender e = {.at = ends[i], .status = TDM_ERROR_NOT_FOUND};
-        tdm_file_options options = {.budget = SMALL_BUDGET, .progress = end_there, .user = &e};
+        tdm_file_options options = {.size = sizeof(tdm_file_options),
+                                    .budget = SMALL_BUDGET,
+                                    .progress = end_there,
+                                    .user = &e};
         check_case("ended at %llu bytes", (unsigned long long)ends[i]);
         REFUSED(tdm_save(queue, dict, folder_path("f"), &options), TDM_ERROR_NOT_FOUND,
                 "cancelled|tdm_save");
@@ -229,11 +232,14 @@ Test(tensor_files_refused, cancelled) {
         check_old();
     }
     OK(tdm_save(queue, dict, folder_path("g"), NULL));
-    tdm_memory_stats before = {0}, after = {0};
+    tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
     OK(tdm_device_get_memory_stats(device, &before));
     for (int i = 0; i < 3; i++) {
         ender e = {.at = ends[i], .status = TDM_ERROR_UNSUPPORTED};
-        tdm_file_options options = {.budget = SMALL_BUDGET, .progress = end_there, .user = &e};
+        tdm_file_options options = {.size = sizeof(tdm_file_options),
+                                    .budget = SMALL_BUDGET,
+                                    .progress = end_there,
+                                    .user = &e};
         tdm_state_dict *got = dict;
         check_case("load ended at %llu bytes", (unsigned long long)ends[i]);
         REFUSED(tdm_load(queue, folder_path("g"), &options, &got), TDM_ERROR_UNSUPPORTED,
@@ -250,7 +256,7 @@ Test(tensor_files_refused, disk_full) {
     struct rlimit limit;
     getrlimit(RLIMIT_FSIZE, &limit);
     struct rlimit less = {70000, limit.rlim_max};
-    tdm_file_options options = {.budget = SMALL_BUDGET};
+    tdm_file_options options = {.size = sizeof(tdm_file_options), .budget = SMALL_BUDGET};
     for (int i = 0; i < 3; i++) {
         less.rlim_cur = i == 0 ? 70000 : i == 1 ? 10 : 0;
         setrlimit(RLIMIT_FSIZE, &less);
@@ -275,7 +281,10 @@ Test(tensor_files_refused, cut_short) {
     snprintf(words, sizeof words, "byte 150000|f|%llu",
              (unsigned long long)entry->offset + COUNT * 4);
     ender e = {.at = UINT64_MAX, .cut = folder_path("f")};
-    tdm_file_options options = {.budget = SMALL_BUDGET, .progress = end_there, .user = &e};
+    tdm_file_options options = {.size = sizeof(tdm_file_options),
+                                .budget = SMALL_BUDGET,
+                                .progress = end_there,
+                                .user = &e};
     tdm_state_dict *got = NULL;
     REFUSED(tdm_load(queue, folder_path("f"), &options, &got), TDM_ERROR_IO, words);
     CHECK(!got && e.calls > 0, "the output of a refused load");

@@ -150,12 +150,12 @@ static int work(const char *name, int give_back) {
 }
 
 static int diagnose(void) {
-    const tdm_diagnostic *items = NULL;
+    const tdm_diagnostic *item = NULL;
     size_t count = 0;
-    if (!tell(tdm_get_diagnostics(&items, &count))) return 0;
-    for (size_t i = 0; i < count; i++) {
-        printf("%d|%s|%s|%s|%s\n", (int)items[i].kind, items[i].ok ? "ok" : "no", items[i].subject,
-               items[i].detail, items[i].advice);
+    if (!tell(tdm_get_diagnostic_count(&count))) return 0;
+    for (size_t i = 0; i < count && tdm_get_diagnostic(i, &item) == TDM_OK; i++) {
+        printf("%d|%s|%s|%s|%s\n", (int)item->kind, item->ok ? "ok" : "no", item->subject,
+               item->detail, item->advice);
     }
     return 0;
 }
@@ -270,7 +270,7 @@ static void print_figure(const char *name, uint64_t value) {
 }
 
 static int usage(const char *name) {
-    static tdm_device_usage now;
+    static tdm_device_usage now = TDM_DEVICE_USAGE_DEFAULTS;
     size_t index = 0;
     tdm_status status = tdm_find_device(name, &index);
     if (status == TDM_OK) status = tdm_get_listed_device_usage(index, &now);

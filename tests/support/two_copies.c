@@ -52,7 +52,7 @@ static void let_go(library *l) {
 }
 
 static void print(const char *when, const library *first, const library *second, const char *name) {
-    static tdm_device_usage a, b;
+    static tdm_device_usage a = TDM_DEVICE_USAGE_DEFAULTS, b = TDM_DEVICE_USAGE_DEFAULTS;
     size_t index = 0;
     if (first->find(name, &index) != TDM_OK || first->ask(index, &a) != TDM_OK ||
         second->ask(index, &b) != TDM_OK)

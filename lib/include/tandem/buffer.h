@@ -68,14 +68,13 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_copy(tdm_queue *queue, const tdm_buff
                                                 size_t source_offset, tdm_buffer *destination,
                                                 size_t destination_offset, size_t size);
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_copy_async(tdm_queue *queue, const tdm_buffer *source,
-                                                      size_t source_offset,
-                                                      tdm_buffer *destination,
+                                                      size_t source_offset, tdm_buffer *destination,
                                                       size_t destination_offset, size_t size);
 
 /* Repeats a pattern of 1, 2, 4, 8 or 16 bytes (read before the call returns). Offset and size are
  * multiples of pattern_size. */
-TDM_API TDM_MUST_USE tdm_status tdm_buffer_fill(tdm_queue *queue, tdm_buffer *buffer,
-                                                size_t offset, size_t size, const void *pattern,
+TDM_API TDM_MUST_USE tdm_status tdm_buffer_fill(tdm_queue *queue, tdm_buffer *buffer, size_t offset,
+                                                size_t size, const void *pattern,
                                                 size_t pattern_size);
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_fill_async(tdm_queue *queue, tdm_buffer *buffer,
                                                       size_t offset, size_t size,
@@ -88,9 +87,9 @@ enum { TDM_MAP_READ = 1u, TDM_MAP_WRITE = 2u };
 /* Gives the host a pointer to a range; no copy where host and device share memory. Between map and
  * unmap the device must not use the range. The synchronous form returns a pointer ready for use;
  * the async form's pointer is valid once the queue has been waited for. Mapping a range of a
- * read-only buffer for writing is TDM_ERROR_READ_ONLY. On failure there is no mapping: nothing is to
- * be unmapped, and *pointer is NULL, as for size 0. (Of an async map the wait may fail later; that
- * mapping lasts until it is unmapped.) */
+ * read-only buffer for writing is TDM_ERROR_READ_ONLY. On failure there is no mapping: nothing is
+ * to be unmapped, and *pointer is NULL, as for size 0. (Of an async map the wait may fail later;
+ * that mapping lasts until it is unmapped.) */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_map(tdm_queue *queue, tdm_buffer *buffer, size_t offset,
                                                size_t size, unsigned access, void **pointer);
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_map_async(tdm_queue *queue, tdm_buffer *buffer,
@@ -98,8 +97,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_map_async(tdm_queue *queue, tdm_buffe
                                                      void **pointer);
 
 /* Ends a mapping, by the pointer that map gave; its writes are seen by later work of the queue.
- * The buffer must outlive its mappings. A mapping that was found has ended also when the call fails;
- * whether its writes have arrived is then unknown. */
+ * The buffer must outlive its mappings. A mapping that was found has ended also when the call
+ * fails; whether its writes have arrived is then unknown. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_unmap(tdm_queue *queue, tdm_buffer *buffer,
                                                  void *pointer);
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_unmap_async(tdm_queue *queue, tdm_buffer *buffer,
@@ -109,8 +108,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_unmap_async(tdm_queue *queue, tdm_buf
  * Page-aligned. *pointer is NULL on failure. Takes a reference to the device until freed. */
 TDM_API TDM_MUST_USE tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer);
 
-/* Frees what tdm_host_alloc gave for this device. The queues that use it have been waited for; where a
- * wait failed it is kept until one succeeds. NULL is allowed. */
+/* Frees what tdm_host_alloc gave for this device. The queues that use it have been waited for;
+ * where a wait failed it is kept until one succeeds. NULL is allowed. */
 TDM_API void tdm_host_free(tdm_device *device, void *pointer);
 
 #if defined(__cplusplus)

@@ -33,14 +33,20 @@ typedef struct tdm_cache_entry {
     uint64_t age;      /* seconds since it was written */
 } tdm_cache_entry;
 
-/* Reads every entry whole and checks it; the oldest comes first. *entries is an array of *count,
- * NULL when there is none, that the caller gives to tdm_cache_free. A folder that does not exist is
- * empty. TDM_ERROR_UNAVAILABLE when there is no such folder of this user alone, which is then not
- * used for kernels either. */
-TDM_API TDM_MUST_USE tdm_status tdm_cache_list(tdm_cache_entry **entries, size_t *count);
+typedef struct tdm_cache_listing tdm_cache_listing;
 
-/* Frees what tdm_cache_list gave. NULL is allowed. */
-TDM_API void tdm_cache_free(tdm_cache_entry *entries);
+/* Reads every entry whole and checks it. A folder that does not exist is empty.
+ * TDM_ERROR_UNAVAILABLE when there is no such folder of this user alone, which is then not used for
+ * kernels either. *listing is NULL on failure. */
+TDM_API TDM_MUST_USE tdm_status tdm_cache_listing_create(tdm_cache_listing **listing);
+
+/* Frees the listing and its entries. NULL is allowed. */
+TDM_API void tdm_cache_listing_destroy(tdm_cache_listing *listing);
+
+/* The entries, the oldest first; borrowed from the listing. TDM_ERROR_OUT_OF_RANGE past the end. */
+TDM_API size_t tdm_cache_listing_count(const tdm_cache_listing *listing);
+TDM_API TDM_MUST_USE tdm_status tdm_cache_listing_item(const tdm_cache_listing *listing,
+                                                       size_t index, const tdm_cache_entry **entry);
 
 /* Would this Tandem use the entry on a device that is listed now? Lists the devices if that was not
  * done yet. Not so: what is faulty, and what another Tandem, driver or device left. */

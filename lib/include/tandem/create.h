@@ -1,10 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Making tensors: on a device, with content, from host arrays and back.
  *
- * Each function here that makes a tensor gives it a buffer of its own, contiguous and row-major;
- * the caller owns one reference of that buffer and gives it back with tdm_tensor_release. On
- * failure *tensor is all zero (its buffer is NULL). Sizes: ndim is 1 to TDM_MAX_DIMS, extents are 0
- * or more. TDM_SHAPE(2, 3) writes ndim and shape in one:
+ * Each function here that makes a tensor gives it a buffer of its own, contiguous and row-major,
+ * and the caller one reference of it (tensor.h says what that means). On failure *tensor is all
+ * zero (its buffer is NULL). Sizes: ndim is 1 to TDM_MAX_DIMS, extents are 0 or more.
+ * TDM_SHAPE(2, 3) writes ndim and shape in one:
  *
  *     tdm_ones(queue, TDM_F32, TDM_SHAPE(2, 3), &x)
  *
@@ -18,6 +18,11 @@
 #include <tandem/ops.h>
 
 #if defined(__cplusplus)
+#include <initializer_list>
+/* ndim and shape, as two arguments; the array lasts to the end of the full expression. */
+#define TDM_SHAPE(...)                                                                             \
+    (int)std::initializer_list<int64_t>{__VA_ARGS__}.size(),                                       \
+        std::initializer_list<int64_t>{__VA_ARGS__}.begin()
 extern "C" {
 #else
 #define TDM_SHAPE(...)                                                                             \
@@ -60,8 +65,12 @@ TDM_API TDM_MUST_USE tdm_status tdm_from_host(tdm_queue *queue, const void *data
  * Waits for the queue. */
 TDM_API TDM_MUST_USE tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data);
 
-/* Gives back one reference of the tensor's buffer and zeroes the tensor. NULL and a zero tensor are
- * allowed. */
+/* One more reference of the tensor's buffer, for the copy that is returned: it is released by
+ * itself. NULL gives a tensor that is all zero. */
+TDM_API tdm_tensor tdm_tensor_retain(const tdm_tensor *tensor);
+
+/* Gives back one reference of the tensor's buffer and zeroes the tensor, so that releasing it again
+ * does nothing. NULL and a zero tensor are allowed. */
 TDM_API void tdm_tensor_release(tdm_tensor *tensor);
 
 /* The tensor's device, borrowed; NULL for a tensor without a buffer. */

@@ -9,20 +9,26 @@
  * none, their PCI addresses, unless a driver lists several devices at that address (slices of a
  * card). A slice made by NVIDIA's MIG is a device of its own, and its UUID begins with "MIG-".
  *
- * Environment, read once at the first call (an API call that names a device beats it):
+ * Environment, read once at the first call. tdm_configure (setup.h) sets the same by call and takes
+ * precedence over it, and so does a call that names a device:
  *   TANDEM_BACKEND      "auto" or an ordered list, e.g. "cuda,opencl,cpu": which backends are used,
  *                       and in which order the default device is looked for
  *   TANDEM_DEVICE       the name of the default device
  *   TANDEM_CPU_DEVICES  how many devices the cpu backend lists (1..64, default 1)
  *   TANDEM_CPU_THREADS  how many threads the cpu backend uses (default: all cores)
- *   TANDEM_BLAS         force one BLAS provider: cblas, clblast, cublas or builtin; a dtype it
- * lacks goes to the next provider that has it (see tdm_matmul_provider), and on a device without
- * that provider a product is TDM_ERROR_UNSUPPORTED TANDEM_MATH         "ieee" (default) or "tf32":
- * allow TF32 in f32 matmul TANDEM_CACHE_DIR    where compiled kernels are kept, and what each
- * process holds is told: an absolute path, of this user's and writable for nobody else; when it is
- * not set, $XDG_CACHE_HOME/tandem, else ~/.cache/tandem TANDEM_LIBRARY_PATH directories (absolute
- * paths, ':' between) searched first for the vendors' libraries Any other TANDEM_… variable, or a
- * value that is not allowed, is TDM_ERROR_ENVIRONMENT.
+ *   TANDEM_BLAS         use only this BLAS provider: cblas, clblast, cublas or builtin. A dtype that it
+ *                       does not support goes to the next provider that does (see
+ *                       tdm_matmul_provider); on a device without that provider a product is
+ *                       TDM_ERROR_UNSUPPORTED
+ *   TANDEM_MATH         "ieee" (default) or "tf32": allow TF32 in f32 matmul
+ *   TANDEM_CACHE_DIR    where compiled kernels are kept, and what each process holds is told: an
+ *                       absolute path, of this user's and writable for nobody else; when it is not
+ *                       set, $XDG_CACHE_HOME/tandem, else ~/.cache/tandem
+ *   TANDEM_LIBRARY_PATH directories (absolute paths, ':' between) searched first for the vendors'
+ *                       libraries
+ * A value that is not allowed is TDM_ERROR_ENVIRONMENT, and so is a variable whose name is nearly one
+ * of these. Other variables that begin with TANDEM_ are somebody else's (Kubernetes sets
+ * TANDEM_SERVICE_HOST for a service called tandem) and are ignored; the diagnostics list them.
  *
  * A program with more rights than its caller (setuid, setgid, file capabilities; AT_SECURE) ignores
  * what names files: the two last ones, XDG_CACHE_HOME and HOME. It keeps nothing and opens no
@@ -130,6 +136,7 @@ TDM_API void tdm_device_release(tdm_device *device);
 TDM_API const tdm_device_info *tdm_device_get_info(const tdm_device *device);
 
 typedef struct tdm_memory_stats {
+    size_t size;          /* sizeof(tdm_memory_stats): see status.h */
     uint64_t in_use;      /* bytes in living buffers, as asked for */
     uint64_t peak;        /* the largest in_use so far */
     uint64_t cached;      /* bytes kept by the pool for reuse */
@@ -138,14 +145,22 @@ typedef struct tdm_memory_stats {
     uint64_t device_free; /* bytes free on the device now; TDM_UNKNOWN when it does not tell */
 } tdm_memory_stats;
 
+#define TDM_MEMORY_STATS_DEFAULTS                                                                  \
+    { sizeof(tdm_memory_stats), 0, 0, 0, 0, 0, 0 }
+
+/* The same for languages without C's macros: writes the first `size` bytes, which are the struct's
+ * size in the caller's language. */
+TDM_API void tdm_memory_stats_init(tdm_memory_stats *stats, size_t size);
+
+/* How much memory the device's pool holds, and for whom: tdm_memory_stats s =
+ * TDM_MEMORY_STATS_DEFAULTS; before the call. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_get_memory_stats(tdm_device *device,
                                                             tdm_memory_stats *stats);
 
-/* Gives the pool's cached memory back to the driver. Waits for queues whose work may still use it.
- */
+/* Gives the pool's cached memory back to the driver. Waits for queues whose work may still use it. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_trim(tdm_device *device);
 
-/* A process that uses a device. */
+/* A process that uses a device. Its layout is frozen. */
 typedef struct tdm_process {
     uint64_t pid;
     uint64_t memory;          /* bytes of device memory, as the driver says; TDM_UNKNOWN */
@@ -157,6 +172,7 @@ enum { TDM_MAX_PROCESSES = 32 };
 
 /* What a listed device is doing at this moment. Numbers that nobody tells are TDM_UNKNOWN. */
 typedef struct tdm_device_usage {
+    size_t size;              /* sizeof(tdm_device_usage): see status.h */
     uint64_t memory_used;     /* bytes; of a cpu, or an OpenCL CPU, the machine's memory */
     uint64_t memory_total;    /* bytes */
     uint64_t tandem_reserved; /* bytes taken from the driver by all processes of this user that have
@@ -169,13 +185,22 @@ typedef struct tdm_device_usage {
     tdm_process processes[TDM_MAX_PROCESSES]; /* by pid */
 } tdm_device_usage;
 
+/* clang-format off */
+#define TDM_DEVICE_USAGE_DEFAULTS                                                                  \
+    { sizeof(tdm_device_usage), 0, 0, 0, 0, 0, 0, 0, 0, {{0, 0, 0, {0}}} }
+/* clang-format on */
+
+/* The same for languages without C's macros; see tdm_memory_stats_init. */
+TDM_API void tdm_device_usage_init(tdm_device_usage *usage, size_t size);
+
 /* Asks what the index-th listed device is doing. Opens nothing and makes no context: NVIDIA's cards
  * are asked through NVML, whatever API they are listed by; the machine's memory comes from the
  * system; what Tandem holds, from the processes themselves. A source that is missing leaves its
- * numbers unknown and is no failure. */
+ * numbers unknown and is no failure. Before the call: tdm_device_usage u =
+ * TDM_DEVICE_USAGE_DEFAULTS; */
 TDM_API TDM_MUST_USE tdm_status tdm_get_listed_device_usage(size_t index, tdm_device_usage *usage);
 
-/* What was looked for at start-up, found or not, and why: the stuff of `tandem doctor`. */
+/* What was looked for at start-up, found or not, and why: the stuff of `tdm doctor`. */
 typedef enum tdm_diagnostic_kind {
     TDM_DIAGNOSTIC_VARIABLE, /* an environment variable that is set; the cache directory */
     TDM_DIAGNOSTIC_LIBRARY,  /* a shared library */
@@ -194,9 +219,12 @@ typedef struct tdm_diagnostic {
 } tdm_diagnostic;
 
 /* Looks for every library of every backend and reports, in UTF-8 without control characters but
- * newlines. *items is borrowed from the library and valid until the process ends. Works with a bad
- * environment too: that is then one of the items. */
-TDM_API TDM_MUST_USE tdm_status tdm_get_diagnostics(const tdm_diagnostic **items, size_t *count);
+ * newlines. Works with a bad environment too: that is then one of the items. */
+TDM_API TDM_MUST_USE tdm_status tdm_get_diagnostic_count(size_t *count);
+
+/* The index-th item, in the order in which things are looked for. *item is borrowed from the
+ * library and valid until the process ends. TDM_ERROR_OUT_OF_RANGE past the end. */
+TDM_API TDM_MUST_USE tdm_status tdm_get_diagnostic(size_t index, const tdm_diagnostic **item);
 
 /* "cpu", "cuda" or "opencl"; "unknown" for any other number. Static storage. */
 TDM_API const char *tdm_backend_name(tdm_backend backend);

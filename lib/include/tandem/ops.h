@@ -9,8 +9,8 @@
  * copying, moving and files take it all the same. All arguments are checked before anything
  * is launched, and a refused call changes nothing. A dimension of 0 is a no-op that succeeds. An
  * output may overlap an input only where "in place" is allowed, and then only as exactly the same
- * view. NaN propagates. On one device results repeat bit for bit. The tensors must stay alive until
- * the queue has passed the call; the tdm_tensor values themselves may go at once.
+ * view. NaN propagates. On one device results repeat bit for bit. Tensors may be released as soon
+ * as the call has returned (tensor.h).
  *
  * "Rows": the last dimension is a row of `cols` elements, the other dimensions are a batch of rows
  * of any shape. Elements of a row are adjacent (stride 1); the rows must have one common stride
@@ -61,6 +61,7 @@ typedef enum tdm_math {
 } tdm_math;
 
 typedef struct tdm_matmul_options {
+    size_t size; /* sizeof(tdm_matmul_options): see status.h */
     double alpha;
     double beta;
     bool transpose_a; /* op(A) = Aᵀ, over the last two dimensions */
@@ -71,8 +72,15 @@ typedef struct tdm_matmul_options {
 } tdm_matmul_options;
 
 /* alpha 1, beta 0, nothing else: tdm_matmul_options o = TDM_MATMUL_OPTIONS_DEFAULTS; */
+/* clang-format off */
 #define TDM_MATMUL_OPTIONS_DEFAULTS                                                                \
-    { 1.0, 0.0, false, false, NULL, TDM_ACTIVATION_NONE, TDM_MATH_DEFAULT }
+    { sizeof(tdm_matmul_options), 1.0, 0.0, false, false, NULL, TDM_ACTIVATION_NONE,               \
+      TDM_MATH_DEFAULT }
+/* clang-format on */
+
+/* The same for languages without C's macros: writes the first `size` bytes, which are the struct's
+ * size in the caller's language. */
+TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
 
 /* C = activation(alpha · op(A) · op(B) + beta · C + bias). op(A) is [..., M, K], op(B) [..., K, N],
  * C [..., M, N]; batch dimensions are equal or missing (a missing one repeats the matrix), and must
@@ -183,8 +191,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_range(tdm_queue *queue, double start, d
 /* A stream of random numbers: Philox 4x32-10 (Salmon et al. 2011) with the seed as key. Element
  * number e of the stream depends on seed, e and the dtype's width alone, so that the same seed
  * gives the same numbers on every device, and a tensor filled in parts those of a tensor filled
- * whole. Numbers wrap at 2⁶⁴. A plain value, to be copied at will: tdm_generator g = {.seed = 42};
- */
+ * whole. Numbers wrap at 2⁶⁴. A plain value, to be copied at will, whose layout is frozen:
+ *
+ *     tdm_generator g = {.seed = 42}; */
 typedef struct tdm_generator {
     uint64_t seed;
     uint64_t next; /* number of the next element; the functions below add y's count */

@@ -63,8 +63,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_state_dict_metadata_item(const tdm_state_dic
 TDM_API TDM_MUST_USE tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_state_dict *dict,
                                                   tdm_device *device, tdm_state_dict **moved);
 
-/* How files are read and written; NULL for the defaults. */
+/* How files are read and written; NULL for the defaults, which are what
+ * tdm_file_options o = TDM_FILE_OPTIONS_DEFAULTS; gives. */
 typedef struct tdm_file_options {
+    size_t size;   /* sizeof(tdm_file_options): see status.h */
     size_t budget; /* bytes of host memory for staging, at least 64 KiB; 0: 16 MiB. A device whose
                       memory is the host's (cpu) needs none; there a budget tells how often progress
                       is called */
@@ -74,6 +76,12 @@ typedef struct tdm_file_options {
     tdm_status (*progress)(uint64_t done, uint64_t total, void *user);
     void *user;
 } tdm_file_options;
+
+#define TDM_FILE_OPTIONS_DEFAULTS                                                                  \
+    { sizeof(tdm_file_options), 0, NULL, NULL }
+
+/* The same for languages without C's macros; see tdm_matmul_options_init. */
+TDM_API void tdm_file_options_init(tdm_file_options *options, size_t size);
 
 /* Writes all tensors, which are on the queue's device, and the metadata. The queue's earlier work
  * is seen. Written beside `path`, then synced and renamed over it: a failure leaves an old file

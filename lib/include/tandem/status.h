@@ -1,5 +1,15 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Status codes, and the message that goes with the last failure of the calling thread. */
+/* Status codes, and the message that goes with the last failure of the calling thread.
+ *
+ * Structs and versions. tdm_tensor, tdm_generator and tdm_process never change. Any other struct
+ * that a program allocates begins with its `size`, which the macro …_DEFAULTS sets (or, from other
+ * languages, the function …_init), and may get more fields at its end: a program that was built
+ * against an older header goes on working, with the defaults for what it does not know. A size of
+ * 0, as in a struct that was filled by hand, is TDM_ERROR_INVALID_ARGUMENT. Structs that the
+ * library allocates may grow at their end too: read them through the pointer, do not copy arrays of
+ * them. A field that a program sets and that the loaded library is too old to know is
+ * TDM_ERROR_UNSUPPORTED; one that such a library does not fill in is TDM_UNKNOWN. docs/stability.md
+ * has the rules. */
 #ifndef TANDEM_STATUS_H
 #define TANDEM_STATUS_H
 

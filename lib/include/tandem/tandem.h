@@ -8,6 +8,7 @@
  * move.h    tensors from device to device
  * state_dict.h  named tensors and safetensors files
  * layers.h  a linear layer; one function on several devices
+ * setup.h   settings by call, the log, the allocator: before anything else
  * cache.h   the folder of compiled kernels: what is in it, and tidying up
  *
  * Every function that can fail returns a tdm_status; tdm_last_error() then says what was wrong.
@@ -26,19 +27,20 @@
 #include <tandem/move.h>
 #include <tandem/ops.h>
 #include <tandem/queue.h>
+#include <tandem/setup.h>
 #include <tandem/state_dict.h>
 #include <tandem/status.h>
 #include <tandem/tensor.h>
 
 #define TDM_VERSION_MAJOR 0
-#define TDM_VERSION_MINOR 1
+#define TDM_VERSION_MINOR 2
 #define TDM_VERSION_PATCH 0
 
 #if defined(__cplusplus)
 extern "C" {
 #endif
 
-/* The version of the library that is loaded, "0.1.0". Static storage. */
+/* The version of the library that is loaded, "0.2.0". Static storage. */
 TDM_API const char *tdm_version(void);
 
 #if defined(__cplusplus)

@@ -1,7 +1,20 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tensors: a plain value that says how to read a buffer. It borrows the buffer (no reference is
- * taken) and needs no destruction. Nothing is checked when a tensor is made by hand: every
- * operation checks its tensors before it starts.
+/* Tensors: a plain value that says how to read a buffer.
+ *
+ * Ownership. References belong to buffers, which are counted; a tensor is only a value. Copying one
+ * (y = x), making one of a buffer and taking a view of one take no reference. The functions that
+ * allocate (create.h, tdm_to …) give the caller one reference, and tdm_tensor_retain one more;
+ * each reference is given back once, by tdm_tensor_release or tdm_buffer_release. After y = x only
+ * one of the two is released; with y = tdm_tensor_retain(&x) both are. Releasing a reference that
+ * one does not have is a mistake: while the library still remembers the buffer nothing happens but
+ * a line in the log (setup.h) and a message in tdm_last_error; a debug build stops there, and
+ * AddressSanitizer reports it.
+ *
+ * Lifetime. A buffer may be released while work on it is queued: its memory is handed out again
+ * only when that work is done. The tensor itself may go as soon as a call returns.
+ *
+ * Nothing is checked when a tensor is made by hand: every operation checks its tensors before it
+ * starts.
  *
  * Threads: plain values; the functions here touch nothing else. */
 #ifndef TANDEM_TENSOR_H
@@ -40,7 +53,7 @@ TDM_API size_t tdm_dtype_size(tdm_dtype dtype);
 #define TDM_MAX_DIMS 6
 
 typedef struct tdm_tensor {
-    tdm_buffer *buffer;            /* borrowed */
+    tdm_buffer *buffer; /* no reference of its own */
     tdm_dtype dtype;
     int ndim;                      /* 1..TDM_MAX_DIMS */
     int64_t shape[TDM_MAX_DIMS];   /* elements; a 0 makes every operation a no-op */

@@ -1,0 +1,104 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Host memory: the program's allocator, else malloc. */
+#include "memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "env.h"
+#include "sized.h"
+#include "threads.h"
+
+#include <tandem/setup.h>
+
+/* Before each piece: an allocator is told the bytes again, and realloc must know them. */
+typedef union header {
+    size_t size; /* of the piece with this */
+    max_align_t align;
+} header;
+
+static void *from_malloc(size_t bytes, void *user) {
+    (void)user;
+    return malloc(bytes);
+}
+
+static void to_free(void *pointer, size_t bytes, void *user) {
+    (void)bytes, (void)user;
+    free(pointer);
+}
+
+/* Written before the library is used, and by tdmi_env_before_use under its lock. */
+static tdm_allocator allocator = {sizeof allocator, from_malloc, to_free, NULL};
+
+static const tdmi_sized allocator_type = {
+    .type = "tdm_allocator",
+    .initialiser = "TDM_ALLOCATOR_DEFAULTS",
+    .first = offsetof(tdm_allocator, user) + sizeof(void *),
+    .size = sizeof(tdm_allocator),
+};
+static const tdm_allocator defaults = TDM_ALLOCATOR_DEFAULTS;
+
+void tdm_allocator_init(tdm_allocator *given, size_t size) {
+    tdmi_sized_init(&allocator_type, &defaults, given, size);
+}
+
+static void set(void *given) {
+    allocator = *(const tdm_allocator *)given;
+    if (allocator.allocate) return;
+    allocator.allocate = from_malloc;
+    allocator.release = to_free;
+}
+
+tdm_status tdm_set_allocator(const tdm_allocator *given) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_set_allocator";
+    tdm_allocator own = defaults;
+    TDMI_TRY(tdmi_sized_read(function, "allocator", &allocator_type, given, &own));
+    if (!own.allocate != !own.release)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: allocator->%s is NULL; give both functions or neither", function,
+                         own.allocate ? "release" : "allocate");
+    return tdmi_env_before_use(function, set, &own);
+}
+
+void *tdmi_malloc(size_t size) {
+    if (size > PTRDIFF_MAX - sizeof(header)) return NULL;
+    header *made = allocator.allocate(size + sizeof(header), allocator.user);
+    if (!made) return NULL;
+    made->size = size + sizeof(header);
+    return made + 1;
+}
+
+void *tdmi_calloc(size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
+    void *made = tdmi_malloc(bytes);
+    return made ? memset(made, 0, bytes) : NULL;
+}
+
+void *tdmi_realloc(void *old, size_t size) {
+    void *made = tdmi_malloc(size);
+    if (!made || !old) return made;
+    const size_t had = ((const header *)old - 1)->size - sizeof(header);
+    memcpy(made, old, had < size ? had : size);
+    tdmi_free(old);
+    return made;
+}
+
+char *tdmi_strndup(const char *text, size_t most) {
+    const size_t length = strnlen(text, most);
+    char *copy = tdmi_malloc(length + 1);
+    if (!copy) return NULL;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+char *tdmi_strdup(const char *text) { return tdmi_strndup(text, strlen(text)); }
+
+void tdmi_free(void *pointer) {
+    if (!pointer) return;
+    header *piece = (header *)pointer - 1;
+    allocator.release(piece, piece->size, allocator.user);
+}

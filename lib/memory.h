@@ -1,0 +1,19 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Host memory for the library's own objects and texts: the program's allocator (tandem/setup.h),
+ * else malloc. What one of these gives goes to tdmi_free and nowhere else. Any thread. */
+#ifndef TDMI_MEMORY_H
+#define TDMI_MEMORY_H
+
+#include <stddef.h>
+
+/* Aligned for any type; NULL when memory is short. */
+void *tdmi_malloc(size_t size);
+void *tdmi_calloc(size_t count, size_t size);
+void *tdmi_realloc(void *old, size_t size);
+char *tdmi_strdup(const char *text);
+char *tdmi_strndup(const char *text, size_t most);
+
+/* NULL is allowed. */
+void tdmi_free(void *pointer);
+
+#endif
