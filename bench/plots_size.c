@@ -129,8 +129,9 @@ static void write_size_tics(const points *all, bool bytes, FILE *script) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     const double step = fmax(1.0, ceil(log2(all->largest / all->smallest) / 6.0));
     const char *separator = "set xtics (";
-    for (double power = ceil(log2(all->smallest / 1.1)); power <= log2(all->largest * 1.1);
-         power += step) {
+    const double first = ceil(log2(all->smallest / 1.1)), last = log2(all->largest * 1.1);
+    for (int i = 0; first + i * step <= last; i++) {
+        const double power = first + i * step;
         const int unit = bytes ? (int)fmin(fmax(power, 0.0) / 10.0, 4.0) : 0;
         fprintf(script, "%s'%.0f%s%s' %.0f", separator, exp2(power - 10.0 * unit), bytes ? " " : "",
                 bytes ? units[unit] : "", exp2(power));

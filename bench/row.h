@@ -27,9 +27,9 @@ typedef struct bench_row {
     double first_call_seconds;
     double max_error, error_bound;
     bool verified;
-    char note[96];     /* what to know about the figure; "" mostly */
+    char note[96];       /* what to know about the figure; "" mostly */
     bool not_applicable; /* there is no such work for the device */
-    char problem[320]; /* why it is not verified, or why there is no baseline */
+    char problem[320];   /* why it is not verified, or why there is no baseline */
 } bench_row;
 
 /* A row of which nothing is known yet. */

@@ -97,7 +97,7 @@ struct tdm_queue {
 struct tdm_event {
     tdm_device *device;
     tdmi_bevent *impl;
-    bool recorded, timed; /* set by who records, also while others wait */
+    atomic_bool recorded, timed; /* set by who records, also while others wait */
 };
 
 struct tdm_buffer {

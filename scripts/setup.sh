@@ -11,7 +11,8 @@ packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl
           pocl-opencl-icd libclblast-dev libopenblas-dev libjansson-dev)
 case "${1:-}" in
 run) ;;
-test) packages+=(libcriterion-dev oclgrind gnuplot-nox python3-venv locales) ;;
+test) packages+=(libcriterion-dev oclgrind gnuplot-nox python3-venv locales
+                 clang-format clang-tidy doxygen abigail-tools) ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 *)
     echo "usage: scripts/setup.sh run|test|systems" >&2

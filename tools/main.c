@@ -14,7 +14,8 @@ static const struct {
 } commands[] = {
     {"devices", devices_command, "list every compute device through every API"},
     {"doctor", doctor_command, "try every driver and device; say what is missing or broken"},
-    {"cache", cache_command, "list, verify, prune, clear or warm the compiled kernels that are kept"},
+    {"cache", cache_command,
+     "list, verify, prune, clear or warm the compiled kernels that are kept"},
     {"bench", bench_command, "benchmark the devices beside the vendors' own calls"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -18,7 +18,7 @@ int devices_command(int argc, char **argv);
 int doctor_command(int argc, char **argv);
 int bench_command(int argc, char **argv);
 int cache_command(int argc, char **argv);
-int cache_warm_command(int argc, char **argv); /* of cache */
+int cache_warm_command(int argc, char **argv);    /* of cache */
 int cache_entries_command(int argc, char **argv); /* argv[1]: list, verify, prune or clear */
 int child_command(int argc, char **argv);
 

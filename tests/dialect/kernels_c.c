@@ -3,8 +3,8 @@
 #define TDMI_ISA test
 #include "dialect_c.h"
 #include "numeric.h"
-#include "reduce.h"
 #include "random.h"
+#include "reduce.h"
 
 #include "kernels_c.h"
 

@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Buffers: untyped device memory, and the ways to move bytes in, out and between devices.
+/** @file
+ * Buffers: untyped device memory, and the ways to move bytes in, out and between devices.
  *
  * A function without _async returns when the bytes have arrived. With _async it returns when the
  * transfer is queued: host memory it reads or writes must stay valid and untouched until the queue
@@ -21,70 +22,75 @@
 extern "C" {
 #endif
 
+/** Device memory. Counted: tdm_buffer_retain and tdm_buffer_release. */
 typedef struct tdm_buffer tdm_buffer;
 
-/* Makes a buffer of `size` bytes (0 is allowed), content undefined, from the device's pool. Takes a
+/** Makes a buffer of `size` bytes (0 is allowed), content undefined, from the device's pool. Takes a
  * reference to the device. TDM_ERROR_OUT_OF_MEMORY when larger than the device's max_allocation or
  * when memory is short, also after the pool gave back what it held. *buffer is NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_create(tdm_device *device, size_t size,
                                                   tdm_buffer **buffer);
 
-/* One more reference; returns its argument. NULL is allowed. */
+/** One more reference; returns its argument. NULL is allowed. */
 TDM_API tdm_buffer *tdm_buffer_retain(tdm_buffer *buffer);
 
-/* One reference less; the last one returns the memory to the pool, which hands it out again only
+/** One reference less; the last one returns the memory to the pool, which hands it out again only
  * after the work queued on the device at that moment is done. NULL is allowed. */
 TDM_API void tdm_buffer_release(tdm_buffer *buffer);
 
-/* The buffer's device, borrowed. */
+/** The buffer's device, borrowed. */
 TDM_API tdm_device *tdm_buffer_get_device(const tdm_buffer *buffer);
 
-/* Size in bytes, as asked for. */
+/** Size in bytes, as asked for. */
 TDM_API size_t tdm_buffer_get_size(const tdm_buffer *buffer);
 
-/* From now on the buffer is read-only, for good: writes and outputs into it are refused with
+/** From now on the buffer is read-only, for good: writes and outputs into it are refused with
  * TDM_ERROR_READ_ONLY. For weights that several threads share. */
 TDM_API void tdm_buffer_freeze(tdm_buffer *buffer);
 
-/* Host memory to device. */
+/** Host memory to device. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_write(tdm_queue *queue, tdm_buffer *buffer,
                                                  size_t offset, const void *source, size_t size);
+/** The same, but returns when the transfer is queued. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_write_async(tdm_queue *queue, tdm_buffer *buffer,
                                                        size_t offset, const void *source,
                                                        size_t size);
 
-/* Device to host memory. */
+/** Device to host memory. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_read(tdm_queue *queue, const tdm_buffer *buffer,
                                                 size_t offset, void *destination, size_t size);
+/** The same, but returns when the transfer is queued. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_read_async(tdm_queue *queue, const tdm_buffer *buffer,
                                                       size_t offset, void *destination,
                                                       size_t size);
 
-/* Buffer to buffer, between any two devices of any two backends; ranges of one buffer must not
+/** Buffer to buffer, between any two devices of any two backends; ranges of one buffer must not
  * overlap. The queue is of either device. Work on the other device must have been waited for (an
  * event through tdm_queue_wait_event, or a finish). Between devices the _async form waits too. The
  * first copy between two CUDA devices enables peer access, where the cards have it, for good. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_copy(tdm_queue *queue, const tdm_buffer *source,
                                                 size_t source_offset, tdm_buffer *destination,
                                                 size_t destination_offset, size_t size);
+/** The same, but returns when the copy is queued, if both ranges are on one device. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_copy_async(tdm_queue *queue, const tdm_buffer *source,
                                                       size_t source_offset, tdm_buffer *destination,
                                                       size_t destination_offset, size_t size);
 
-/* Repeats a pattern of 1, 2, 4, 8 or 16 bytes (read before the call returns). Offset and size are
+/** Repeats a pattern of 1, 2, 4, 8 or 16 bytes (read before the call returns). Offset and size are
  * multiples of pattern_size. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_fill(tdm_queue *queue, tdm_buffer *buffer, size_t offset,
                                                 size_t size, const void *pattern,
                                                 size_t pattern_size);
+/** The same, but returns when the fill is queued. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_fill_async(tdm_queue *queue, tdm_buffer *buffer,
                                                       size_t offset, size_t size,
                                                       const void *pattern, size_t pattern_size);
 
-/* Access of tdm_buffer_map; at least one. WRITE without READ leaves the mapped bytes undefined
+/** Access of tdm_buffer_map; at least one. WRITE without READ leaves the mapped bytes undefined
  * until they are written. */
 enum { TDM_MAP_READ = 1u, TDM_MAP_WRITE = 2u };
 
-/* Gives the host a pointer to a range; no copy where host and device share memory. Between map and
+/** Gives the host a pointer to a range; no copy where host and device share memory. Between map and
  * unmap the device must not use the range. The synchronous form returns a pointer ready for use;
  * the async form's pointer is valid once the queue has been waited for. Mapping a range of a
  * read-only buffer for writing is TDM_ERROR_READ_ONLY. On failure there is no mapping: nothing is
@@ -92,23 +98,25 @@ enum { TDM_MAP_READ = 1u, TDM_MAP_WRITE = 2u };
  * that mapping lasts until it is unmapped.) */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_map(tdm_queue *queue, tdm_buffer *buffer, size_t offset,
                                                size_t size, unsigned access, void **pointer);
+/** The same, but the pointer is valid only once the queue has been waited for. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_map_async(tdm_queue *queue, tdm_buffer *buffer,
                                                      size_t offset, size_t size, unsigned access,
                                                      void **pointer);
 
-/* Ends a mapping, by the pointer that map gave; its writes are seen by later work of the queue.
+/** Ends a mapping, by the pointer that map gave; its writes are seen by later work of the queue.
  * The buffer must outlive its mappings. A mapping that was found has ended also when the call
  * fails; whether its writes have arrived is then unknown. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_unmap(tdm_queue *queue, tdm_buffer *buffer,
                                                  void *pointer);
+/** The same, but returns when the unmapping is queued. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_unmap_async(tdm_queue *queue, tdm_buffer *buffer,
                                                        void *pointer);
 
-/* Host memory that the device transfers to and from fastest (pinned where the backend has it).
+/** Host memory that the device transfers to and from fastest (pinned where the backend has it).
  * Page-aligned. *pointer is NULL on failure. Takes a reference to the device until freed. */
 TDM_API TDM_MUST_USE tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer);
 
-/* Frees what tdm_host_alloc gave for this device. The queues that use it have been waited for;
+/** Frees what tdm_host_alloc gave for this device. The queues that use it have been waited for;
  * where a wait failed it is kept until one succeeds. NULL is allowed. */
 TDM_API void tdm_host_free(tdm_device *device, void *pointer);
 

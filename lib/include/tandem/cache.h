@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The folder of compiled kernels: TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else
+/** @file
+ * The folder of compiled kernels: TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else
  * ~/.cache/tandem. No program needs this: kernels are kept and found again without it, what is
  * corrupt is rebuilt, and nothing is ever removed for its age. It is for those who want to see what
  * is there, and to tidy up.
@@ -19,40 +20,44 @@
 extern "C" {
 #endif
 
-/* A file of the folder that holds a kernel, or should. Texts are "" where the file does not tell.
+/** A file of the folder that holds a kernel, or should. Texts are "" where the file does not tell.
  */
 typedef struct tdm_cache_entry {
-    char file[80];     /* its name in the folder */
-    char fault[96];    /* why it will not be used, "" for a good one */
-    char version[32];  /* of the Tandem that kept it */
-    char backend[16];  /* "opencl", "cuda" */
-    char device[512];  /* the device, its driver and what else the kernel depends on */
-    char kernel[64];   /* "tdm_layer_norm" */
-    char options[192]; /* of its compilation: dtype, lanes, activation */
-    uint64_t size;     /* bytes of the file */
-    uint64_t age;      /* seconds since it was written */
+    char file[80];     /**< its name in the folder */
+    char fault[96];    /**< why it will not be used, "" for a good one */
+    char version[32];  /**< of the Tandem that kept it */
+    char backend[16];  /**< "opencl", "cuda" */
+    char device[512];  /**< the device, its driver and what else the kernel depends on */
+    char kernel[64];   /**< "tdm_layer_norm" */
+    char options[192]; /**< of its compilation: dtype, lanes, activation */
+    uint64_t size;     /**< bytes of the file */
+    uint64_t age;      /**< seconds since it was written */
 } tdm_cache_entry;
 
+/** The entries of the folder, as they were when the listing was made. */
 typedef struct tdm_cache_listing tdm_cache_listing;
 
-/* Reads every entry whole and checks it. A folder that does not exist is empty.
+/** Reads every entry whole and checks it. A folder that does not exist is empty.
  * TDM_ERROR_UNAVAILABLE when there is no such folder of this user alone, which is then not used for
  * kernels either. *listing is NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_cache_listing_create(tdm_cache_listing **listing);
 
-/* Frees the listing and its entries. NULL is allowed. */
+/** Frees the listing and its entries. NULL is allowed. */
 TDM_API void tdm_cache_listing_destroy(tdm_cache_listing *listing);
 
-/* The entries, the oldest first; borrowed from the listing. TDM_ERROR_OUT_OF_RANGE past the end. */
+/** How many entries. NULL has none. */
 TDM_API size_t tdm_cache_listing_count(const tdm_cache_listing *listing);
+
+/** The index-th entry, the oldest first; borrowed from the listing. TDM_ERROR_OUT_OF_RANGE past the
+ * end. */
 TDM_API TDM_MUST_USE tdm_status tdm_cache_listing_item(const tdm_cache_listing *listing,
                                                        size_t index, const tdm_cache_entry **entry);
 
-/* Would this Tandem use the entry on a device that is listed now? Lists the devices if that was not
+/** Would this Tandem use the entry on a device that is listed now? Lists the devices if that was not
  * done yet. Not so: what is faulty, and what another Tandem, driver or device left. */
 TDM_API TDM_MUST_USE tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current);
 
-/* Removes an entry from the folder. One that is not there any more is no failure;
+/** Removes an entry from the folder. One that is not there any more is no failure;
  * TDM_ERROR_INVALID_ARGUMENT for a name that is no entry's. */
 TDM_API TDM_MUST_USE tdm_status tdm_cache_remove(const char *file);
 

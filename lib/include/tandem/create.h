@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Making tensors: on a device, with content, from host arrays and back.
+/** @file
+ * Making tensors: on a device, with content, from host arrays and back.
  *
  * Each function here that makes a tensor gives it a buffer of its own, contiguous and row-major,
  * and the caller one reference of it (tensor.h says what that means). On failure *tensor is all
@@ -19,64 +20,67 @@
 
 #if defined(__cplusplus)
 #include <initializer_list>
-/* ndim and shape, as two arguments; the array lasts to the end of the full expression. */
+/** ndim and shape, as two arguments; the array lasts to the end of the full expression. */
 #define TDM_SHAPE(...)                                                                             \
     (int)std::initializer_list<int64_t>{__VA_ARGS__}.size(),                                       \
         std::initializer_list<int64_t>{__VA_ARGS__}.begin()
 extern "C" {
 #else
+/** ndim and shape, as two arguments: TDM_SHAPE(2, 3). */
 #define TDM_SHAPE(...)                                                                             \
     (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) {           \
         __VA_ARGS__                                                                                \
     }
 #endif
 
-/* Content undefined. */
+/** Content undefined. */
 TDM_API TDM_MUST_USE tdm_status tdm_empty(tdm_device *device, tdm_dtype dtype, int ndim,
                                           const int64_t *shape, tdm_tensor *tensor);
 
-/* All elements `value`, converted as tdm_fill does; 0; 1. */
+/** All elements `value`, converted as tdm_fill does. */
 TDM_API TDM_MUST_USE tdm_status tdm_full(tdm_queue *queue, double value, tdm_dtype dtype, int ndim,
                                          const int64_t *shape, tdm_tensor *tensor);
+/** All elements 0. */
 TDM_API TDM_MUST_USE tdm_status tdm_zeros(tdm_queue *queue, tdm_dtype dtype, int ndim,
                                           const int64_t *shape, tdm_tensor *tensor);
+/** All elements 1. */
 TDM_API TDM_MUST_USE tdm_status tdm_ones(tdm_queue *queue, tdm_dtype dtype, int ndim,
                                          const int64_t *shape, tdm_tensor *tensor);
 
-/* start, start + step, … up to, not including, end: ⌈(end - start) / step⌉ elements, computed as
+/** start, start + step, … up to, not including, end: ⌈(end - start) / step⌉ elements, computed as
  * tdm_fill_range does. step ≠ 0; no element when end lies on the other side of start. */
 TDM_API TDM_MUST_USE tdm_status tdm_arange(tdm_queue *queue, double start, double end, double step,
                                            tdm_dtype dtype, tdm_tensor *tensor);
 
-/* Uniform in [0, 1) (integers: over the dtype's whole range), and standard normal: see
- * tdm_fill_uniform and tdm_fill_normal. */
+/** Uniform in [0, 1) (integers: over the dtype's whole range), see tdm_fill_uniform. */
 TDM_API TDM_MUST_USE tdm_status tdm_rand(tdm_queue *queue, tdm_generator *generator,
                                          tdm_dtype dtype, int ndim, const int64_t *shape,
                                          tdm_tensor *tensor);
+/** Standard normal, see tdm_fill_normal. */
 TDM_API TDM_MUST_USE tdm_status tdm_randn(tdm_queue *queue, tdm_generator *generator,
                                           tdm_dtype dtype, int ndim, const int64_t *shape,
                                           tdm_tensor *tensor);
 
-/* From a host array of that dtype, row-major, which may go when the call returns. */
+/** From a host array of that dtype, row-major, which may go when the call returns. */
 TDM_API TDM_MUST_USE tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype,
                                               int ndim, const int64_t *shape, tdm_tensor *tensor);
 
-/* To a host array of x's dtype with room for all its elements, row-major whatever x's strides.
+/** To a host array of x's dtype with room for all its elements, row-major whatever x's strides.
  * Waits for the queue. */
 TDM_API TDM_MUST_USE tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data);
 
-/* One more reference of the tensor's buffer, for the copy that is returned: it is released by
+/** One more reference of the tensor's buffer, for the copy that is returned: it is released by
  * itself. NULL gives a tensor that is all zero. */
 TDM_API tdm_tensor tdm_tensor_retain(const tdm_tensor *tensor);
 
-/* Gives back one reference of the tensor's buffer and zeroes the tensor, so that releasing it again
+/** Gives back one reference of the tensor's buffer and zeroes the tensor, so that releasing it again
  * does nothing. NULL and a zero tensor are allowed. */
 TDM_API void tdm_tensor_release(tdm_tensor *tensor);
 
-/* The tensor's device, borrowed; NULL for a tensor without a buffer. */
+/** The tensor's device, borrowed; NULL for a tensor without a buffer. */
 TDM_API tdm_device *tdm_tensor_get_device(const tdm_tensor *tensor);
 
-/* Writes x as text the way PyTorch prints: values with four digits behind the point (%e where they
+/** Writes x as text the way PyTorch prints: values with four digits behind the point (%e where they
  * differ too much), rows in brackets, and when x has more than 1000 elements only the first and
  * last three of each dimension (only those are read from the device); then shape, dtype and device:
  *

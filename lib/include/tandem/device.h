@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Devices: listing them (which opens nothing), choosing one, opening it.
+/** @file
+ * Devices: listing them (which opens nothing), choosing one, opening it.
  *
  * Names: "cpu" (= "cpu:0"), "cpu:1", "cuda:0", "opencl:2", "gpu:0" (the first physical GPU, through
  * the first backend of the selection that lists it), "cuda:uuid=GPU-…", "opencl:pci=0000:3b:00.0".
@@ -48,43 +49,45 @@
 extern "C" {
 #endif
 
-/* The numbers are DLPack's DLDeviceType. */
+/** The numbers are DLPack's DLDeviceType. */
 typedef enum tdm_backend { TDM_CPU = 1, TDM_CUDA = 2, TDM_OPENCL = 4 } tdm_backend;
 
+/** What a device is, whatever API it is reached through. */
 typedef enum tdm_device_type {
     TDM_DEVICE_CPU = 1,
     TDM_DEVICE_GPU = 2,
     TDM_DEVICE_ACCELERATOR = 3
 } tdm_device_type;
 
-/* A quantity that the driver does not tell. Never confused with 0. */
+/** A quantity that the driver does not tell. Never confused with 0. */
 #define TDM_UNKNOWN UINT64_MAX
 
+/** What is known of a device without opening it. Texts are UTF-8 without control characters. */
 typedef struct tdm_device_info {
-    char id[32];             /* canonical name: "cpu:0", "opencl:1" */
-    char name[128];          /* the vendor's name of the device */
-    char vendor[64];         /* e.g. "NVIDIA Corporation" */
-    char api_version[128];   /* e.g. "OpenCL 3.0 PoCL HSTR: …", "CUDA 13.0" */
-    char driver_version[64]; /* "" when unknown */
-    char platform[64];       /* OpenCL platform; "" otherwise */
-    char uuid[48];           /* "GPU-8e2a…" form; "" when unknown */
-    char pci[16];            /* "domain:bus:device.function" in hex; "" when unknown */
-    char same_as[32];        /* id of another listed device that is the same card; "" if none */
-    tdm_backend backend;     /* the API it is reached through */
-    tdm_device_type type;    /* what it is */
-    int index;               /* index inside its backend */
-    int compute_units;       /* cores, compute units or multiprocessors */
-    int compute_capability;  /* CUDA: 10 * major + minor; 0 elsewhere */
-    uint64_t memory_total;   /* bytes */
-    uint64_t memory_free;    /* bytes at listing time; TDM_UNKNOWN when only a context could tell */
-    uint64_t max_allocation; /* bytes in one buffer */
-    uint64_t max_group_size; /* lanes in one work-group */
-    bool has_f64;            /* f64 arithmetic (storage always works) */
-    bool has_f16;            /* f16 arithmetic (storage always works) */
-    bool unified_memory;     /* host and device share memory */
+    char id[32];             /**< canonical name: "cpu:0", "opencl:1" */
+    char name[128];          /**< the vendor's name of the device */
+    char vendor[64];         /**< e.g. "NVIDIA Corporation" */
+    char api_version[128];   /**< e.g. "OpenCL 3.0 PoCL HSTR: …", "CUDA 13.0" */
+    char driver_version[64]; /**< "" when unknown */
+    char platform[64];       /**< OpenCL platform; "" otherwise */
+    char uuid[48];           /**< "GPU-8e2a…" form; "" when unknown */
+    char pci[16];            /**< "domain:bus:device.function" in hex; "" when unknown */
+    char same_as[32];        /**< id of another listed device that is the same card; "" if none */
+    tdm_backend backend;     /**< the API it is reached through */
+    tdm_device_type type;    /**< what it is */
+    int index;               /**< index inside its backend */
+    int compute_units;       /**< cores, compute units or multiprocessors */
+    int compute_capability;  /**< CUDA: 10 * major + minor; 0 elsewhere */
+    uint64_t memory_total;   /**< bytes */
+    uint64_t memory_free; /**< bytes at listing time; TDM_UNKNOWN when only a context could tell */
+    uint64_t max_allocation; /**< bytes in one buffer */
+    uint64_t max_group_size; /**< lanes in one work-group */
+    bool has_f64;            /**< f64 arithmetic (storage always works) */
+    bool has_f16;            /**< f16 arithmetic (storage always works) */
+    bool unified_memory;     /**< host and device share memory */
 } tdm_device_info;
 
-/* How many devices are listed, in the deterministic order of the selection's backends: within
+/** How many devices are listed, in the deterministic order of the selection's backends: within
  * OpenCL GPUs, accelerators, CPUs, then by platform and PCI address. Makes no context. Fails only
  * for a bad environment (TDM_ERROR_ENVIRONMENT), after a fork, or when host memory is short; a
  * missing driver is no failure. What a driver failed to tell is asked again by every later call
@@ -92,141 +95,148 @@ typedef struct tdm_device_info {
  * the others. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_device_count(size_t *count);
 
-/* Facts of the index-th listed device. *info is borrowed from the library and stays valid and
+/** Facts of the index-th listed device. *info is borrowed from the library and stays valid and
  * unchanged until the process ends. TDM_ERROR_OUT_OF_RANGE past the end. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_listed_device(size_t index, const tdm_device_info **info);
 
-/* Resolves a device name (NULL: the default device) to an index for tdm_get_listed_device, without
+/** Resolves a device name (NULL: the default device) to an index for tdm_get_listed_device, without
  * opening it. TDM_ERROR_NOT_FOUND names the nearest valid name. */
 TDM_API TDM_MUST_USE tdm_status tdm_find_device(const char *name, size_t *index);
 
-/* How many devices of one backend are listed. TDM_ERROR_INVALID_ARGUMENT for a number that is no
+/** How many devices of one backend are listed. TDM_ERROR_INVALID_ARGUMENT for a number that is no
  * backend; 0 for one that is not built in, left out by TANDEM_BACKEND or without devices. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_backend_device_count(tdm_backend backend, size_t *count);
 
-/* How many physical GPUs are listed: a card that two backends list counts once. "gpu:0" to
+/** How many physical GPUs are listed: a card that two backends list counts once. "gpu:0" to
  * "gpu:count-1" name them. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_gpu_count(size_t *count);
 
+/** An open device. Counted: tdm_device_retain and tdm_device_release. */
 typedef struct tdm_device tdm_device;
 
-/* Opens a device (NULL: the default one). Opening a device twice gives the same object, one more
+/** Opens a device (NULL: the default one). Opening a device twice gives the same object, one more
  * reference. *device is NULL on failure. Release it with tdm_device_release. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_open(const char *name, tdm_device **device);
 
-/* Opens the index-th physical GPU ("gpu:<index>") or, when there are not that many, "cpu". A GPU
+/** Opens the index-th physical GPU ("gpu:<index>") or, when there are not that many, "cpu". A GPU
  * that is listed but cannot be opened is an error, never a silent fall-back. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_try_gpu(size_t index, tdm_device **device);
 
-/* Opens all physical GPUs, in the order of "gpu:0", "gpu:1" …, or "cpu" alone when there is none.
+/** Opens all physical GPUs, in the order of "gpu:0", "gpu:1" …, or "cpu" alone when there is none.
  * `devices` has room for `capacity`; TDM_ERROR_OUT_OF_RANGE when that is too few (tdm_get_gpu_count
  * tells, and 1 is always enough without GPUs). On failure nothing stays open and *count is 0. The
  * caller releases each. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_try_all_gpus(size_t capacity, tdm_device **devices,
                                                         size_t *count);
 
-/* One more reference; returns its argument. NULL is allowed. */
+/** One more reference; returns its argument. NULL is allowed. */
 TDM_API tdm_device *tdm_device_retain(tdm_device *device);
 
-/* One reference less; the last one frees the device and its memory pool. Buffers and queues hold a
+/** One reference less; the last one frees the device and its memory pool. Buffers and queues hold a
  * reference of their own. NULL is allowed. */
 TDM_API void tdm_device_release(tdm_device *device);
 
-/* Facts of an open device; borrowed, valid until the process ends. */
+/** Facts of an open device; borrowed, valid until the process ends. */
 TDM_API const tdm_device_info *tdm_device_get_info(const tdm_device *device);
 
+/** What a device's memory pool holds. */
 typedef struct tdm_memory_stats {
-    size_t size;          /* sizeof(tdm_memory_stats): see status.h */
-    uint64_t in_use;      /* bytes in living buffers, as asked for */
-    uint64_t peak;        /* the largest in_use so far */
-    uint64_t cached;      /* bytes kept by the pool for reuse */
-    uint64_t reserved;    /* bytes taken from the driver: in use (rounded up) + cached */
-    uint64_t allocations; /* calls to the driver's allocator so far */
-    uint64_t device_free; /* bytes free on the device now; TDM_UNKNOWN when it does not tell */
+    size_t size;          /**< sizeof(tdm_memory_stats): see status.h */
+    uint64_t in_use;      /**< bytes in living buffers, as asked for */
+    uint64_t peak;        /**< the largest in_use so far */
+    uint64_t cached;      /**< bytes kept by the pool for reuse */
+    uint64_t reserved;    /**< bytes taken from the driver: in use (rounded up) + cached */
+    uint64_t allocations; /**< calls to the driver's allocator so far */
+    uint64_t device_free; /**< bytes free on the device now; TDM_UNKNOWN when it does not tell */
 } tdm_memory_stats;
 
+/** Sets the size: tdm_memory_stats s = TDM_MEMORY_STATS_DEFAULTS; */
 #define TDM_MEMORY_STATS_DEFAULTS                                                                  \
     { sizeof(tdm_memory_stats), 0, 0, 0, 0, 0, 0 }
 
-/* The same for languages without C's macros: writes the first `size` bytes, which are the struct's
+/** The same for languages without C's macros: writes the first `size` bytes, which are the struct's
  * size in the caller's language. */
 TDM_API void tdm_memory_stats_init(tdm_memory_stats *stats, size_t size);
 
-/* How much memory the device's pool holds, and for whom: tdm_memory_stats s =
+/** How much memory the device's pool holds, and for whom: tdm_memory_stats s =
  * TDM_MEMORY_STATS_DEFAULTS; before the call. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_get_memory_stats(tdm_device *device,
                                                             tdm_memory_stats *stats);
 
-/* Gives the pool's cached memory back to the driver. Waits for queues whose work may still use it. */
+/** Gives the pool's cached memory back to the driver. Waits for queues whose work may still use it. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_trim(tdm_device *device);
 
-/* A process that uses a device. Its layout is frozen. */
+/** A process that uses a device. Its layout is frozen. */
 typedef struct tdm_process {
-    uint64_t pid;
-    uint64_t memory;          /* bytes of device memory, as the driver says; TDM_UNKNOWN */
-    uint64_t tandem_reserved; /* bytes that Tandem holds for it there; TDM_UNKNOWN: not Tandem's */
-    char name[64];            /* of its program; "" when unknown */
+    uint64_t pid;    /**< the process number */
+    uint64_t memory; /**< bytes of device memory, as the driver says; TDM_UNKNOWN */
+    uint64_t
+        tandem_reserved; /**< bytes that Tandem holds for it there; TDM_UNKNOWN: not Tandem's */
+    char name[64];       /**< of its program; "" when unknown */
 } tdm_process;
 
 enum { TDM_MAX_PROCESSES = 32 };
 
-/* What a listed device is doing at this moment. Numbers that nobody tells are TDM_UNKNOWN. */
+/** What a listed device is doing at this moment. Numbers that nobody tells are TDM_UNKNOWN. */
 typedef struct tdm_device_usage {
-    size_t size;              /* sizeof(tdm_device_usage): see status.h */
-    uint64_t memory_used;     /* bytes; of a cpu, or an OpenCL CPU, the machine's memory */
-    uint64_t memory_total;    /* bytes */
-    uint64_t tandem_reserved; /* bytes taken from the driver by all processes of this user that have
+    size_t size;           /**< sizeof(tdm_device_usage): see status.h */
+    uint64_t memory_used;  /**< bytes; of a cpu, or an OpenCL CPU, the machine's memory */
+    uint64_t memory_total; /**< bytes */
+    uint64_t
+        tandem_reserved;  /**< bytes taken from the driver by all processes of this user that have
                                  opened the device through Tandem; 0 when none has */
-    uint64_t utilization;     /* percent of the last sampling period in which it was busy */
-    uint64_t temperature;     /* degrees Celsius */
-    uint64_t power;           /* milliwatts drawn */
-    uint64_t power_limit;     /* milliwatts */
-    size_t process_count;     /* at most TDM_MAX_PROCESSES are told */
-    tdm_process processes[TDM_MAX_PROCESSES]; /* by pid */
+    uint64_t utilization; /**< percent of the last sampling period in which it was busy */
+    uint64_t temperature; /**< degrees Celsius */
+    uint64_t power;       /**< milliwatts drawn */
+    uint64_t power_limit; /**< milliwatts */
+    size_t process_count; /**< at most TDM_MAX_PROCESSES are told */
+    tdm_process processes[TDM_MAX_PROCESSES]; /**< by pid */
 } tdm_device_usage;
 
+/** Sets the size: tdm_device_usage u = TDM_DEVICE_USAGE_DEFAULTS; */
 /* clang-format off */
 #define TDM_DEVICE_USAGE_DEFAULTS                                                                  \
     { sizeof(tdm_device_usage), 0, 0, 0, 0, 0, 0, 0, 0, {{0, 0, 0, {0}}} }
 /* clang-format on */
 
-/* The same for languages without C's macros; see tdm_memory_stats_init. */
+/** The same for languages without C's macros; see tdm_memory_stats_init. */
 TDM_API void tdm_device_usage_init(tdm_device_usage *usage, size_t size);
 
-/* Asks what the index-th listed device is doing. Opens nothing and makes no context: NVIDIA's cards
+/** Asks what the index-th listed device is doing. Opens nothing and makes no context: NVIDIA's cards
  * are asked through NVML, whatever API they are listed by; the machine's memory comes from the
  * system; what Tandem holds, from the processes themselves. A source that is missing leaves its
  * numbers unknown and is no failure. Before the call: tdm_device_usage u =
  * TDM_DEVICE_USAGE_DEFAULTS; */
 TDM_API TDM_MUST_USE tdm_status tdm_get_listed_device_usage(size_t index, tdm_device_usage *usage);
 
-/* What was looked for at start-up, found or not, and why: the stuff of `tdm doctor`. */
+/** What was looked for at start-up, found or not, and why: the stuff of `tdm doctor`. */
 typedef enum tdm_diagnostic_kind {
-    TDM_DIAGNOSTIC_VARIABLE, /* an environment variable that is set; the cache directory */
-    TDM_DIAGNOSTIC_LIBRARY,  /* a shared library */
-    TDM_DIAGNOSTIC_DRIVER,   /* an OpenCL ICD or platform, the CUDA driver */
-    TDM_DIAGNOSTIC_DEVICE,   /* a device that was listed or refused */
-    TDM_DIAGNOSTIC_SELECTION /* how the default device was decided */
+    TDM_DIAGNOSTIC_VARIABLE, /**< an environment variable that is set; the cache directory */
+    TDM_DIAGNOSTIC_LIBRARY,  /**< a shared library */
+    TDM_DIAGNOSTIC_DRIVER,   /**< an OpenCL ICD or platform, the CUDA driver */
+    TDM_DIAGNOSTIC_DEVICE,   /**< a device that was listed or refused */
+    TDM_DIAGNOSTIC_SELECTION /**< how the default device was decided */
 } tdm_diagnostic_kind;
 
+/** One thing that was looked for. */
 typedef struct tdm_diagnostic {
-    tdm_diagnostic_kind kind;
-    bool ok;
-    const char *subject; /* e.g. "libclblast.so.1" */
-    const char *detail;  /* where it was found, or where it was looked for and why it failed */
-    const char *advice;  /* what to install or to set; "" when nothing is wrong */
-    bool missing;        /* not ok because it is optional and not installed: nothing is broken */
+    tdm_diagnostic_kind kind; /**< what it is */
+    bool ok;                  /**< found, and of use */
+    const char *subject;      /**< e.g. "libclblast.so.1" */
+    const char *detail; /**< where it was found, or where it was looked for and why it failed */
+    const char *advice; /**< what to install or to set; "" when nothing is wrong */
+    bool missing;       /**< not ok because it is optional and not installed: nothing is broken */
 } tdm_diagnostic;
 
-/* Looks for every library of every backend and reports, in UTF-8 without control characters but
+/** Looks for every library of every backend and reports, in UTF-8 without control characters but
  * newlines. Works with a bad environment too: that is then one of the items. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_diagnostic_count(size_t *count);
 
-/* The index-th item, in the order in which things are looked for. *item is borrowed from the
+/** The index-th item, in the order in which things are looked for. *item is borrowed from the
  * library and valid until the process ends. TDM_ERROR_OUT_OF_RANGE past the end. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_diagnostic(size_t index, const tdm_diagnostic **item);
 
-/* "cpu", "cuda" or "opencl"; "unknown" for any other number. Static storage. */
+/** "cpu", "cuda" or "opencl"; "unknown" for any other number. Static storage. */
 TDM_API const char *tdm_backend_name(tdm_backend backend);
 
 #if defined(__cplusplus)

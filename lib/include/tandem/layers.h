@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A linear layer, and the same work on several devices at once.
+/** @file
+ * A linear layer, and the same work on several devices at once.
  *
  * Threads: as the queue; a tdm_mirror from one thread at a time. */
 #ifndef TANDEM_LAYERS_H
@@ -12,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Adds a linear layer's parameters to a dict, on the queue's device: "<prefix>weight"
+/** Adds a linear layer's parameters to a dict, on the queue's device: "<prefix>weight"
  * [out_features, in_features] and, with `bias`, "<prefix>bias" [out_features], both uniform in
  * [-1/√in_features, 1/√in_features), as PyTorch's nn.Linear (Kaiming-uniform with a = √5: He et al.
  * 2015). dtype is f32, f64 (where the device has it), f16 or bf16; prefix may be "". */
@@ -21,36 +22,38 @@ TDM_API TDM_MUST_USE tdm_status tdm_linear_create(tdm_queue *queue, tdm_generato
                                                   int64_t out_features, bool bias, tdm_dtype dtype,
                                                   tdm_state_dict *dict);
 
-/* y = activation(x · weightᵀ + bias): x [..., in], weight [out, in], bias [out] or NULL, y
+/** y = activation(x · weightᵀ + bias): x [..., in], weight [out, in], bias [out] or NULL, y
  * [..., out]. One matmul with the bias and the activation fused; rows of x and of y have a common
  * stride. */
 TDM_API TDM_MUST_USE tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x,
                                            const tdm_tensor *weight, const tdm_tensor *bias,
                                            tdm_activation activation, tdm_tensor *y);
 
-/* The same with "<prefix>weight" and, if there is one, "<prefix>bias" of a dict. */
+/** The same with "<prefix>weight" and, if there is one, "<prefix>bias" of a dict. */
 TDM_API TDM_MUST_USE tdm_status tdm_linear_apply(tdm_queue *queue, const tdm_state_dict *dict,
                                                  const char *prefix, const tdm_tensor *x,
                                                  tdm_activation activation, tdm_tensor *y);
 
 /* ---- one function on several devices ---- */
 
+/** Parameters on several devices, for a function that runs on all of them. */
 typedef struct tdm_mirror tdm_mirror;
 
-/* What the function sees on one device. All borrowed for the length of the call. */
+/** What the function sees on one device. All borrowed for the length of the call. */
 typedef struct tdm_replica {
-    size_t index, count;              /* which of how many */
-    tdm_queue *queue;                 /* of this device; it need not be finished */
-    const tdm_state_dict *parameters; /* on this device */
-    const tdm_tensor *inputs;         /* this device's part of each input */
-    size_t input_count;
-    tdm_tensor *output; /* to be filled: this device's part of the output */
+    size_t index;                     /**< which replica it is */
+    size_t count;                     /**< of how many */
+    tdm_queue *queue;                 /**< of this device; it need not be finished */
+    const tdm_state_dict *parameters; /**< on this device */
+    const tdm_tensor *inputs;         /**< this device's part of each input */
+    size_t input_count;               /**< how many inputs */
+    tdm_tensor *output;               /**< to be filled: this device's part of the output */
 } tdm_replica;
 
-/* Another status than TDM_OK fails tdm_mirror_run with it and with the message of that thread. */
+/** Another status than TDM_OK fails tdm_mirror_run with it and with the message of that thread. */
 typedef tdm_status (*tdm_replica_function)(const tdm_replica *replica, void *user);
 
-/* Takes the parameters (on the queue's device, whose earlier work it waits for) to each of `count`
+/** Takes the parameters (on the queue's device, whose earlier work it waits for) to each of `count`
  * devices, at least one and no device twice, of any backends: copies, but where they are already
  * the same buffers, which then must not be written. Takes a reference of each device. *mirror is
  * NULL on failure. */
@@ -58,7 +61,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_mirror_create(tdm_queue *queue,
                                                   const tdm_state_dict *parameters, size_t count,
                                                   tdm_device *const *devices, tdm_mirror **mirror);
 
-/* Runs `function` once per device, all at once, each in a thread of its own, which takes none of
+/** Runs `function` once per device, all at once, each in a thread of its own, which takes none of
  * the process's signals. The inputs (on the queue's device, equal in their first dimension, the
  * batch) are split along the batch into as many parts as there are devices, in order, the first
  * ones larger by one when it does not divide; parts without rows are not run. The parts of the
@@ -71,10 +74,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_mirror_run(tdm_queue *queue, tdm_mirror *mir
                                                size_t input_count, const tdm_tensor *inputs,
                                                tdm_tensor *output);
 
-/* The index-th device's parameters, borrowed; NULL past the end. */
+/** The index-th device's parameters, borrowed; NULL past the end. */
 TDM_API const tdm_state_dict *tdm_mirror_get_parameters(const tdm_mirror *mirror, size_t index);
 
-/* NULL is allowed. */
+/** NULL is allowed. */
 TDM_API void tdm_mirror_destroy(tdm_mirror *mirror);
 
 #if defined(__cplusplus)

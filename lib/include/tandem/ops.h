@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Operations on tensors.
+/** @file
+ * Operations on tensors.
  *
  * Common to all: work is queued on `queue` and all tensors are on its device (else
  * TDM_ERROR_DEVICE_MISMATCH, never a silent move). Outputs are given by the caller and come last.
@@ -27,7 +28,7 @@
 extern "C" {
 #endif
 
-/* X(NAME, name). gelu is x·Φ(x) with the error function (Hendrycks & Gimpel 2016), gelu_tanh its
+/** X(NAME, name). gelu is x·Φ(x) with the error function (Hendrycks & Gimpel 2016), gelu_tanh its
  * tanh form 0.5x(1 + tanh(√(2/π)(x + 0.044715x³))), silu x·sigmoid(x).
  *
  * At -Inf relu, gelu, gelu_tanh, silu and sigmoid are 0 (of either sign) and tanh is -1; at Inf
@@ -44,6 +45,7 @@ extern "C" {
     X(SIGMOID, "sigmoid")                                                                          \
     X(TANH, "tanh")
 
+/** An activation: TDM_ACTIVATION_ and a name of the list, in capitals. */
 typedef enum tdm_activation {
 #define TDM_ACTIVATION_ENUM(NAME, name) TDM_ACTIVATION_##NAME,
     TDM_ACTIVATION_LIST(TDM_ACTIVATION_ENUM)
@@ -51,38 +53,40 @@ typedef enum tdm_activation {
         TDM_ACTIVATION_COUNT
 } tdm_activation;
 
-/* "none", "relu" …; "unknown" for any other number. Static storage. */
+/** "none", "relu" …; "unknown" for any other number. Static storage. */
 TDM_API const char *tdm_activation_name(tdm_activation activation);
 
+/** How exact the products of a matmul are. */
 typedef enum tdm_math {
-    TDM_MATH_DEFAULT, /* TANDEM_MATH, else IEEE */
-    TDM_MATH_IEEE,    /* f32 matmul in f32 arithmetic */
-    TDM_MATH_TF32     /* f32 matmul may round its inputs to TF32 where the device has it */
+    TDM_MATH_DEFAULT, /**< TANDEM_MATH, else IEEE */
+    TDM_MATH_IEEE,    /**< f32 matmul in f32 arithmetic */
+    TDM_MATH_TF32     /**< f32 matmul may round its inputs to TF32 where the device has it */
 } tdm_math;
 
+/** What a matmul does beside multiplying. */
 typedef struct tdm_matmul_options {
-    size_t size; /* sizeof(tdm_matmul_options): see status.h */
-    double alpha;
-    double beta;
-    bool transpose_a; /* op(A) = Aᵀ, over the last two dimensions */
-    bool transpose_b;
-    const tdm_tensor *bias;    /* [N], added to each row of the result; NULL for none */
-    tdm_activation activation; /* after the bias */
-    tdm_math math;
+    size_t size;               /**< sizeof(tdm_matmul_options): see status.h */
+    double alpha;              /**< factor of the product */
+    double beta;               /**< factor of what C held before; with 0 it is not read */
+    bool transpose_a;          /**< op(A) = Aᵀ, over the last two dimensions */
+    bool transpose_b;          /**< the same of B */
+    const tdm_tensor *bias;    /**< [N], added to each row of the result; NULL for none */
+    tdm_activation activation; /**< after the bias */
+    tdm_math math;             /**< how exact */
 } tdm_matmul_options;
 
-/* alpha 1, beta 0, nothing else: tdm_matmul_options o = TDM_MATMUL_OPTIONS_DEFAULTS; */
+/** alpha 1, beta 0, nothing else: tdm_matmul_options o = TDM_MATMUL_OPTIONS_DEFAULTS; */
 /* clang-format off */
 #define TDM_MATMUL_OPTIONS_DEFAULTS                                                                \
     { sizeof(tdm_matmul_options), 1.0, 0.0, false, false, NULL, TDM_ACTIVATION_NONE,               \
       TDM_MATH_DEFAULT }
 /* clang-format on */
 
-/* The same for languages without C's macros: writes the first `size` bytes, which are the struct's
+/** The same for languages without C's macros: writes the first `size` bytes, which are the struct's
  * size in the caller's language. */
 TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
 
-/* C = activation(alpha · op(A) · op(B) + beta · C + bias). op(A) is [..., M, K], op(B) [..., K, N],
+/** C = activation(alpha · op(A) · op(B) + beta · C + bias). op(A) is [..., M, K], op(B) [..., K, N],
  * C [..., M, N]; batch dimensions are equal or missing (a missing one repeats the matrix), and must
  * have one common stride. In each matrix one of the two strides is 1 (transposed views are fine).
  * options NULL means TDM_MATMUL_OPTIONS_DEFAULTS. beta 0: C is not read. alpha 0 or K 0: A and B
@@ -91,7 +95,7 @@ TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
 TDM_API TDM_MUST_USE tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options,
                                            const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *c);
 
-/* The name of the BLAS provider that would run this matmul on the queue's device: "cblas",
+/** The name of the BLAS provider that would run this matmul on the queue's device: "cblas",
  * "clblast", "cublas" or "builtin", which is also what a product that reads neither A nor B is
  * said to run on. Same checks as tdm_matmul. Static storage. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul_provider(tdm_queue *queue,
@@ -99,26 +103,27 @@ TDM_API TDM_MUST_USE tdm_status tdm_matmul_provider(tdm_queue *queue,
                                                     const tdm_tensor *a, const tdm_tensor *b,
                                                     const tdm_tensor *c, const char **provider);
 
-/* y = activation(x + bias) + residual. x, residual, y: rows of cols; bias [cols]. bias and residual
+/** y = activation(x + bias) + residual. x, residual, y: rows of cols; bias [cols]. bias and residual
  * may be NULL. In place: y may be x or residual. */
 TDM_API TDM_MUST_USE tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x,
                                              const tdm_tensor *bias, tdm_activation activation,
                                              const tdm_tensor *residual, tdm_tensor *y);
 
+/** Which norm. */
 typedef enum tdm_norm_kind {
-    TDM_NORM_L1, /* Σ|x| */
-    TDM_NORM_L2, /* √Σx², scaled where the squares would overflow or underflow (Blue 1978); of a
+    TDM_NORM_L1, /**< Σ|x| */
+    TDM_NORM_L2, /**< √Σx², scaled where the squares would overflow or underflow (Blue 1978); of a
                     matrix this is the Frobenius norm */
-    TDM_NORM_INF, /* max|x| */
+    TDM_NORM_INF, /**< max|x| */
     TDM_NORM_COUNT
 } tdm_norm_kind;
 
-/* The norm of all elements of x (contiguous, or collapsing to rows) into out, a tensor of one
+/** The norm of all elements of x (contiguous, or collapsing to rows) into out, a tensor of one
  * element. out is of x's dtype, or f32 when x is f16 or bf16. An empty x gives 0. */
 TDM_API TDM_MUST_USE tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
                                          tdm_tensor *out);
 
-/* The norm of each row: out has x's shape without the last dimension (one element for 1-D x), and
+/** The norm of each row: out has x's shape without the last dimension (one element for 1-D x), and
  * is contiguous. Dtypes as tdm_norm. A row of 0 columns gives 0. */
 TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind,
                                              const tdm_tensor *x, tdm_tensor *out);
@@ -129,14 +134,14 @@ TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kin
  * subnormal on devices that have these. With an epsilon of 0, 0 / 0 is NaN: a row of zeros, and in
  * LayerNorm a row of equal elements. */
 
-/* y = (x - mean) / √(variance + epsilon) · weight + bias for each row, variance biased, computed
+/** y = (x - mean) / √(variance + epsilon) · weight + bias for each row, variance biased, computed
  * around the mean (Ba et al. 2016), whatever the mean is and wherever outliers are. weight, bias
  * [cols], each may be NULL. In place: y may be x. */
 TDM_API TDM_MUST_USE tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x,
                                                const tdm_tensor *weight, const tdm_tensor *bias,
                                                double epsilon, tdm_tensor *y);
 
-/* y = s / √(mean(s²) + epsilon) · weight, s = x + residual (Zhang & Sennrich 2019). weight [cols]
+/** y = s / √(mean(s²) + epsilon) · weight, s = x + residual (Zhang & Sennrich 2019). weight [cols]
  * and residual may be NULL. sum, when not NULL, receives s (rounded to the dtype; y is computed
  * from the rounded s) and needs a residual. In place: y may be x or residual, sum may be x or
  * residual; sum is not y. */
@@ -144,7 +149,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor 
                                              const tdm_tensor *residual, const tdm_tensor *weight,
                                              double epsilon, tdm_tensor *sum, tdm_tensor *y);
 
-/* Batch normalisation at inference: y = (x - mean[c]) / √(variance[c] + epsilon) · weight[c] +
+/** Batch normalisation at inference: y = (x - mean[c]) / √(variance[c] + epsilon) · weight[c] +
  * bias[c], x [N, C, ...] contiguous, the others [C]; weight and bias may be NULL. In place: y may
  * be x (Ioffe & Szegedy 2015). */
 TDM_API TDM_MUST_USE tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x,
@@ -152,54 +157,54 @@ TDM_API TDM_MUST_USE tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tenso
                                                const tdm_tensor *weight, const tdm_tensor *bias,
                                                double epsilon, tdm_tensor *y);
 
-/* y = x / max(‖x‖₂, epsilon) for each row. In place: y may be x. */
+/** y = x / max(‖x‖₂, epsilon) for each row. In place: y may be x. */
 TDM_API TDM_MUST_USE tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x,
                                                  double epsilon, tdm_tensor *y);
 
-/* y = exp(x - max) / Σexp(x - max) for each row. In place: y may be x. */
+/** y = exp(x - max) / Σexp(x - max) for each row. In place: y may be x. */
 TDM_API TDM_MUST_USE tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 
-/* Elementwise, with any strides. Inputs are broadcast to y's shape as in NumPy: dimensions are
+/** Elementwise, with any strides. Inputs are broadcast to y's shape as in NumPy: dimensions are
  * aligned at the last one, and a missing one or one of extent 1 is repeated (tdm_broadcast_shape
  * tells the shape that y must have). In place: y may be any input that is not broadcast. y's own
  * elements must be distinct. */
 TDM_API TDM_MUST_USE tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
-                                        tdm_tensor *y); /* y = a + b */
+                                        tdm_tensor *y); /**< y = a + b */
 TDM_API TDM_MUST_USE tdm_status tdm_sub(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
-                                        tdm_tensor *y); /* y = a - b */
+                                        tdm_tensor *y); /**< y = a - b */
 TDM_API TDM_MUST_USE tdm_status tdm_mul(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
-                                        tdm_tensor *y); /* y = a · b */
+                                        tdm_tensor *y); /**< y = a · b */
 TDM_API TDM_MUST_USE tdm_status tdm_scale(tdm_queue *queue, double alpha, const tdm_tensor *x,
-                                          tdm_tensor *y); /* y = alpha · x */
+                                          tdm_tensor *y); /**< y = alpha · x */
 TDM_API TDM_MUST_USE tdm_status tdm_axpy(tdm_queue *queue, double alpha, const tdm_tensor *x,
-                                         tdm_tensor *y); /* y = alpha · x + y */
+                                         tdm_tensor *y); /**< y = alpha · x + y */
 
-/* y = x converted from any dtype to any dtype (the same one: a copy of any strided view). To 16-bit
+/** y = x converted from any dtype to any dtype (the same one: a copy of any strided view). To 16-bit
  * and 32-bit floats rounds to nearest even, overflow gives Inf; float to integer truncates,
  * saturates, NaN gives 0; integer to narrower integer wraps. No overlap. */
 TDM_API TDM_MUST_USE tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 
-/* y = value, converted as tdm_cast does from f64. Any dtype, any strides. */
+/** y = value, converted as tdm_cast does from f64. Any dtype, any strides. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill(tdm_queue *queue, double value, tdm_tensor *y);
 
-/* y[i] = start + i · step, i counted row-major. Floats: one fused multiply-add in the dtype's
+/** y[i] = start + i · step, i counted row-major. Floats: one fused multiply-add in the dtype's
  * arithmetic, where i is rounded to f32 or f64 first. Integers: start and step converted as
  * tdm_cast does to i64, then exact, and wrapped to the dtype. Any dtype; rows of y as above. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_range(tdm_queue *queue, double start, double step,
                                                tdm_tensor *y);
 
-/* A stream of random numbers: Philox 4x32-10 (Salmon et al. 2011) with the seed as key. Element
+/** A stream of random numbers: Philox 4x32-10 (Salmon et al. 2011) with the seed as key. Element
  * number e of the stream depends on seed, e and the dtype's width alone, so that the same seed
  * gives the same numbers on every device, and a tensor filled in parts those of a tensor filled
  * whole. Numbers wrap at 2⁶⁴. A plain value, to be copied at will, whose layout is frozen:
  *
  *     tdm_generator g = {.seed = 42}; */
 typedef struct tdm_generator {
-    uint64_t seed;
-    uint64_t next; /* number of the next element; the functions below add y's count */
+    uint64_t seed; /**< which stream */
+    uint64_t next; /**< number of the next element; the functions below add y's count */
 } tdm_generator;
 
-/* y = uniform in [low, high): low + u · (high - low), one fused multiply-add, u in [0, 1) with 24
+/** y = uniform in [low, high): low + u · (high - low), one fused multiply-add, u in [0, 1) with 24
  * random bits for f32, 53 for f64, 11 for f16, 8 for bf16 (rounding may give high itself). Integer
  * dtypes take the whole range of the dtype, and low and high are ignored. Bit for bit the same on
  * every device. Numbers in y are counted row-major; rows of y as above. Block b = ⌊e/4⌋ of Philox,
@@ -208,13 +213,13 @@ typedef struct tdm_generator {
 TDM_API TDM_MUST_USE tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator,
                                                  double low, double high, tdm_tensor *y);
 
-/* y = mean + deviation · z, one fused multiply-add, z standard normal by Box and Muller (1958):
+/** y = mean + deviation · z, one fused multiply-add, z standard normal by Box and Muller (1958):
  * elements 2k and 2k + 1 are √(-2 ln u) cos 2πv and √(-2 ln u) sin 2πv of two uniforms. Float
  * dtypes only. Within 2 ulp of the exact value for f32 and f64 when mean is 0. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator,
                                                 double mean, double deviation, tdm_tensor *y);
 
-/* Compiles the kernels that programs usually need for tensors of the given floating dtypes, several
+/** Compiles the kernels that programs usually need for tensors of the given floating dtypes, several
  * at a time in threads of its own, which have ended when it returns. The cache directory keeps
  * them, as does the driver's own cache where it has one, so that later programs start without a
  * compiler. *kernels (NULL is allowed) is how many are ready: 0 on cpu, whose kernels are compiled

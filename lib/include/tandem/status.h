@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Status codes, and the message that goes with the last failure of the calling thread.
+/** @file
+ * Status codes, and the message that goes with the last failure of the calling thread.
  *
  * Structs and versions. tdm_tensor, tdm_generator and tdm_process never change. Any other struct
  * that a program allocates begins with its `size`, which the macro …_DEFAULTS sets (or, from other
@@ -17,6 +18,7 @@
 extern "C" {
 #endif
 
+/** A function of the library. */
 #if defined(TDM_STATIC)
 #define TDM_API
 #elif defined(__GNUC__)
@@ -25,13 +27,14 @@ extern "C" {
 #define TDM_API
 #endif
 
+/** The compiler warns where the result is not looked at. */
 #if defined(__GNUC__)
 #define TDM_MUST_USE __attribute__((warn_unused_result))
 #else
 #define TDM_MUST_USE
 #endif
 
-/* The one list of status codes: X(name, sentence). Values count up from 0 and are never reused. */
+/** The one list of status codes: X(name, sentence). Values count up from 0 and are never reused. */
 #define TDM_STATUS_LIST(X)                                                                         \
     X(OK, "success")                                                                               \
     X(ERROR_INVALID_ARGUMENT, "an argument is invalid")                                            \
@@ -52,6 +55,7 @@ extern "C" {
     X(ERROR_FORKED, "the library was used before fork(); it cannot be used in the child")          \
     X(ERROR_IO, "a file could not be read or written")
 
+/** How a call ended: TDM_OK, or TDM_ and a name of the list. */
 typedef enum tdm_status {
 #define TDM_STATUS_ENUM(name, text) TDM_##name,
     TDM_STATUS_LIST(TDM_STATUS_ENUM)
@@ -59,14 +63,14 @@ typedef enum tdm_status {
         TDM_STATUS_COUNT
 } tdm_status;
 
-/* The name of a status, e.g. "TDM_ERROR_NOT_FOUND"; "TDM_STATUS_UNKNOWN" for any other number.
+/** The name of a status, e.g. "TDM_ERROR_NOT_FOUND"; "TDM_STATUS_UNKNOWN" for any other number.
  * Static storage; any thread. */
 TDM_API const char *tdm_status_name(tdm_status status);
 
-/* One sentence on what a status means in general. Static storage; any thread. */
+/** One sentence on what a status means in general. Static storage; any thread. */
 TDM_API const char *tdm_status_text(tdm_status status);
 
-/* What went wrong in the last call of this thread that did not return TDM_OK: names the argument,
+/** What went wrong in the last call of this thread that did not return TDM_OK: names the argument,
  * its value and what was allowed. "" when nothing failed yet. Owned by the library, valid until the
  * next failing call of the same thread. The library never prints. */
 TDM_API const char *tdm_last_error(void);

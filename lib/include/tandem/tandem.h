@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tandem: one C API for compute on CPUs, OpenCL and CUDA devices.
+/** @file
+ * Tandem: one C API for compute on CPUs, OpenCL and CUDA devices.
  *
  * device.h  list, choose and open devices      queue.h  in-order queues and events
  * buffer.h  device memory and transfers        tensor.h typed, strided views of buffers
@@ -32,15 +33,15 @@
 #include <tandem/status.h>
 #include <tandem/tensor.h>
 
-#define TDM_VERSION_MAJOR 0
-#define TDM_VERSION_MINOR 2
-#define TDM_VERSION_PATCH 0
+#define TDM_VERSION_MAJOR 0 /**< the version of this header; tdm_version tells the library's */
+#define TDM_VERSION_MINOR 2 /**< see docs/stability.md */
+#define TDM_VERSION_PATCH 0 /**< see docs/stability.md */
 
 #if defined(__cplusplus)
 extern "C" {
 #endif
 
-/* The version of the library that is loaded, "0.2.0". Static storage. */
+/** The version of the library that is loaded, "0.2.0". Static storage. */
 TDM_API const char *tdm_version(void);
 
 #if defined(__cplusplus)

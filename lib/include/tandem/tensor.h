@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tensors: a plain value that says how to read a buffer.
+/** @file
+ * Tensors: a plain value that says how to read a buffer.
  *
  * Ownership. References belong to buffers, which are counted; a tensor is only a value. Copying one
  * (y = x), making one of a buffer and taking a view of one take no reference. The functions that
@@ -26,7 +27,7 @@
 extern "C" {
 #endif
 
-/* The one list of dtypes: X(NAME, name, bytes). The 16-bit floats are storage with f32 arithmetic;
+/** The one list of dtypes: X(NAME, name, bytes). The 16-bit floats are storage with f32 arithmetic;
  * the integers are storage for cast, fill and copies. */
 #define TDM_DTYPE_LIST(X)                                                                          \
     X(F32, "f32", 4)                                                                               \
@@ -37,6 +38,7 @@ extern "C" {
     X(I64, "i64", 8)                                                                               \
     X(U8, "u8", 1)
 
+/** What the elements are: TDM_ and a name of the list. */
 typedef enum tdm_dtype {
 #define TDM_DTYPE_ENUM(NAME, name, bytes) TDM_##NAME,
     TDM_DTYPE_LIST(TDM_DTYPE_ENUM)
@@ -44,65 +46,70 @@ typedef enum tdm_dtype {
         TDM_DTYPE_COUNT
 } tdm_dtype;
 
-/* "f32" …; "unknown" for any other number. Static storage. */
+/** "f32" …; "unknown" for any other number. Static storage. */
 TDM_API const char *tdm_dtype_name(tdm_dtype dtype);
 
-/* Bytes of one element; 0 for any other number. */
+/** Bytes of one element; 0 for any other number. */
 TDM_API size_t tdm_dtype_size(tdm_dtype dtype);
 
+/** The most dimensions that a tensor has. */
 #define TDM_MAX_DIMS 6
 
+/** How to read a buffer. Its layout is frozen. */
 typedef struct tdm_tensor {
-    tdm_buffer *buffer; /* no reference of its own */
-    tdm_dtype dtype;
-    int ndim;                      /* 1..TDM_MAX_DIMS */
-    int64_t shape[TDM_MAX_DIMS];   /* elements; a 0 makes every operation a no-op */
-    int64_t strides[TDM_MAX_DIMS]; /* elements, as in DLPack; 0 repeats an input; never negative */
-    int64_t offset;                /* elements from the start of the buffer */
+    tdm_buffer *buffer;          /**< no reference of its own */
+    tdm_dtype dtype;             /**< of the elements */
+    int ndim;                    /**< 1..TDM_MAX_DIMS */
+    int64_t shape[TDM_MAX_DIMS]; /**< elements; a 0 makes every operation a no-op */
+    int64_t
+        strides[TDM_MAX_DIMS]; /**< elements, as in DLPack; 0 repeats an input; never negative */
+    int64_t offset;            /**< elements from the start of the buffer */
 } tdm_tensor;
 
-/* A contiguous, row-major tensor at the start of a buffer, of 1, 2 or 3 dimensions. */
+/** A contiguous tensor of one dimension at the start of a buffer. */
 TDM_API tdm_tensor tdm_tensor_1d(tdm_buffer *buffer, tdm_dtype dtype, int64_t n);
+/** The same with two dimensions, row-major. */
 TDM_API tdm_tensor tdm_tensor_2d(tdm_buffer *buffer, tdm_dtype dtype, int64_t rows, int64_t cols);
+/** The same with three dimensions. */
 TDM_API tdm_tensor tdm_tensor_3d(tdm_buffer *buffer, tdm_dtype dtype, int64_t batch, int64_t rows,
                                  int64_t cols);
 
-/* A contiguous, row-major tensor of any number of dimensions; checked against the buffer's size. */
+/** A contiguous, row-major tensor of any number of dimensions; checked against the buffer's size. */
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_init(tdm_buffer *buffer, tdm_dtype dtype, int ndim,
                                                 const int64_t *shape, int64_t offset,
                                                 tdm_tensor *tensor);
 
-/* Any strided view of the same buffer and dtype; offset counts from the tensor's own. Checked: no
+/** Any strided view of the same buffer and dtype; offset counts from the tensor's own. Checked: no
  * element may lie outside the buffer. */
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_view(const tdm_tensor *tensor, int ndim,
                                                 const int64_t *shape, const int64_t *strides,
                                                 int64_t offset, tdm_tensor *view);
 
-/* Elements start, start + step, … of one dimension, `count` of them; step ≥ 1. */
+/** Elements start, start + step, … of one dimension, `count` of them; step ≥ 1. */
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start,
                                                  int64_t count, int64_t step, tdm_tensor *view);
 
-/* Two dimensions swapped; no data moves. */
+/** Two dimensions swapped; no data moves. */
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1,
                                                      tdm_tensor *view);
 
-/* Another shape of as many elements, for a contiguous tensor. */
+/** Another shape of as many elements, for a contiguous tensor. */
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim,
                                                    const int64_t *shape, tdm_tensor *view);
 
-/* The tensor repeated to another shape, as the elementwise operations do with their inputs: a view
+/** The tensor repeated to another shape, as the elementwise operations do with their inputs: a view
  * with strides of 0. TDM_ERROR_INVALID_SHAPE when it does not fit. */
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_broadcast(const tdm_tensor *tensor, int ndim,
                                                      const int64_t *shape, tdm_tensor *view);
 
-/* The shape of a and b broadcast to each other; `shape` has room for TDM_MAX_DIMS. */
+/** The shape of a and b broadcast to each other; `shape` has room for TDM_MAX_DIMS. */
 TDM_API TDM_MUST_USE tdm_status tdm_broadcast_shape(const tdm_tensor *a, const tdm_tensor *b,
                                                     int *ndim, int64_t *shape);
 
-/* Row-major without gaps? Dimensions of extent 1 may have any stride; an empty tensor is. */
+/** Row-major without gaps? Dimensions of extent 1 may have any stride; an empty tensor is. */
 TDM_API bool tdm_tensor_is_contiguous(const tdm_tensor *tensor);
 
-/* Number of elements. The shape must be valid. */
+/** Number of elements. The shape must be valid. */
 TDM_API int64_t tdm_tensor_count(const tdm_tensor *tensor);
 
 #if defined(__cplusplus)

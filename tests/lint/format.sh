@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
+# The C sources as clang-format has them. The kernels are not C: it does not know the dialect's blocks.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+mapfile -t files < <(find lib cpu opencl cuda bench tools examples tests -name '*.[ch]' ! -path '*/build/*')
+[ ${#files[@]} -gt 300 ] || { echo "only ${#files[@]} sources were found"; exit 1; }
+clang-format --dry-run -Werror "${files[@]}"
+# It leaves comments as they are.
+if grep -nE '^.{121,}$' "${files[@]}"; then
+    echo "these lines have more than 120 bytes"
+    exit 1
+fi

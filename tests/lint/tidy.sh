@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
+# Mistakes that clang-tidy finds, by the list in .clang-tidy. Usage: tidy.sh BUILD
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+
+mapfile -t files < <(find lib cpu opencl cuda bench tools examples -name '*.c' ! -name 'kernels*.c')
+[ ${#files[@]} -gt 120 ] || { echo "only ${#files[@]} sources were found"; exit 1; }
+if ! printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -n 8 clang-tidy -p "$1" --quiet 2>/dev/null; then
+    echo "clang-tidy found something in these ${#files[@]} files"
+    exit 1
+fi
