@@ -104,6 +104,8 @@ int tdmi_cuda_ordinal(size_t index);
 int tdmi_cuda_capability(size_t index);
 
 /* Memory (memory.c). */
+tdm_status tdmi_cuda_device_init(tdmi_bdevice *device, size_t index) TDM_MUST_USE;
+void tdmi_cuda_device_deinit(tdmi_bdevice *device);
 uint64_t tdmi_cuda_device_free_memory(tdmi_bdevice *device);
 tdm_status tdmi_cuda_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
 void tdmi_cuda_mem_free(tdmi_bdevice *device, tdmi_mem *mem);

@@ -34,7 +34,7 @@ static tdm_status check_context(const tdmi_bdevice *device) {
     return status == TDM_ERROR_DEVICE_LOST ? status : TDM_OK;
 }
 
-static tdm_status device_init(tdmi_bdevice *device, size_t index) {
+tdm_status tdmi_cuda_device_init(tdmi_bdevice *device, size_t index) {
     int ordinal = tdmi_cuda_ordinal(index);
     if (ordinal >= TDMI_CUDA_MAX_DEVICES)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "CUDA device %d: only %d devices are supported",
@@ -52,7 +52,7 @@ static tdm_status device_init(tdmi_bdevice *device, size_t index) {
     return check_context(device);
 }
 
-static void device_deinit(tdmi_bdevice *device) { device->context = NULL; }
+void tdmi_cuda_device_deinit(tdmi_bdevice *device) { device->context = NULL; }
 
 tdm_status tdmi_cuda_enter(const tdmi_bdevice *device, bool *pushed) {
     CUcontext current = NULL;
@@ -74,53 +74,3 @@ void tdmi_cuda_leave(bool pushed) {
     CUcontext context = NULL;
     if (pushed) (void)tdmi_cudrv.cuCtxPopCurrent(&context);
 }
-
-static const tdmi_blas *const *blas(tdmi_bdevice *device) {
-    static const tdmi_blas *const providers[] = {&tdmi_cuda_blas_cublas, NULL};
-    (void)device;
-    return providers;
-}
-
-const tdmi_backend tdmi_backend_cuda = {
-    .name = "cuda",
-    .id = TDM_CUDA,
-    .device_size = sizeof(tdmi_bdevice),
-    .queue_size = sizeof(tdmi_bqueue),
-    .event_size = sizeof(tdmi_bevent),
-    .program_size = sizeof(tdmi_bprogram),
-    .kernel_size = sizeof(tdmi_bkernel),
-    .load = tdmi_cuda_load,
-    .count = tdmi_cuda_count,
-    .info = tdmi_cuda_info,
-    .diagnose = tdmi_cuda_diagnose,
-    .device_init = device_init,
-    .device_deinit = device_deinit,
-    .device_free_memory = tdmi_cuda_device_free_memory,
-    .mem_alloc = tdmi_cuda_mem_alloc,
-    .mem_free = tdmi_cuda_mem_free,
-    .host_alloc = tdmi_cuda_host_alloc,
-    .host_free = tdmi_cuda_host_free,
-    .queue_init = tdmi_cuda_queue_init,
-    .queue_deinit = tdmi_cuda_queue_deinit,
-    .queue_flush = tdmi_cuda_queue_flush,
-    .queue_finish = tdmi_cuda_queue_finish,
-    .queue_drain = tdmi_cuda_queue_finish,
-    .write = tdmi_cuda_write,
-    .read = tdmi_cuda_read,
-    .copy = tdmi_cuda_copy,
-    .copy_peer = tdmi_cuda_copy_peer,
-    .fill = tdmi_cuda_fill,
-    .event_init = tdmi_cuda_event_init,
-    .event_deinit = tdmi_cuda_event_deinit,
-    .event_record = tdmi_cuda_event_record,
-    .event_wait = tdmi_cuda_event_wait,
-    .event_query = tdmi_cuda_event_query,
-    .event_elapsed = tdmi_cuda_event_elapsed,
-    .queue_wait_event = tdmi_cuda_queue_wait_event,
-    .program_build = tdmi_cuda_program_build,
-    .program_deinit = tdmi_cuda_program_deinit,
-    .kernel_init = tdmi_cuda_kernel_init,
-    .kernel_deinit = tdmi_cuda_kernel_deinit,
-    .launch = tdmi_cuda_launch,
-    .blas = blas,
-};

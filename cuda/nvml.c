@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "backend.h"
-#include "monitor.h"
+#include "machine/monitor.h"
 
 enum { NVML_SUCCESS = 0, NVML_ERROR_INSUFFICIENT_SIZE = 7, NVML_TEMPERATURE_GPU = 0 };
 

@@ -22,8 +22,8 @@
 #include <tandem/tandem.h>
 
 #include "fail.h"
-#include "host.h"
-#include "loader.h"
+#include "host/host.h"
+#include "machine/loader.h"
 #include "memory.h"
 
 /* Each backend defines these five for itself; the core only passes them on. */

@@ -67,4 +67,8 @@ typedef struct tdmi_rows {
 tdm_status tdmi_rows_of(const char *function, const char *name, const tdm_tensor *tensor,
                         tdmi_rows *rows) TDM_MUST_USE;
 
+/* tensor.c: a contiguous, row-major tensor; nothing is checked. */
+tdm_tensor tdmi_tensor_contiguous(tdm_buffer *buffer, tdm_dtype dtype, int ndim,
+                                  const int64_t *shape);
+
 #endif

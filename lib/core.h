@@ -7,9 +7,9 @@
 #include <stdatomic.h>
 
 #include "backend.h"
-#include "env.h"
-#include "held.h"
-#include "registry.h"
+#include "machine/env.h"
+#include "machine/holders.h"
+#include "machine/registry.h"
 #include "threads.h"
 
 /* A block of memory from the driver, in use by a buffer or cached by the pool. */
@@ -108,7 +108,7 @@ struct tdm_buffer {
     atomic_bool read_only;
 };
 
-/* device.c: what every call on an opened device begins with; and the end of every backend call,
+/* lost.c: what every call on an opened device begins with; and the end of every backend call,
  * which remembers a lost device. */
 tdm_status tdmi_device_usable(const tdm_device *device) TDM_MUST_USE;
 tdm_status tdmi_device_result(tdm_device *device, tdm_status status) TDM_MUST_USE;
@@ -131,13 +131,8 @@ void tdmi_queue_let_go(tdm_queue *queue, void (*release)(void *thing), void *thi
  * will release it. */
 bool tdmi_device_keeps(tdm_device *device, void (*release)(void *thing), void *thing);
 
-/* wait.c: destroying a queue after a failed wait is put off, unless nothing is pending (false); the
- * end of those whose work is over by now. */
-bool tdmi_queue_abandon(tdm_queue *queue);
+/* queue_end.c: ends queues that were destroyed in doubt and whose work is over by now. */
 void tdmi_device_end_abandoned(tdm_device *device);
-
-/* queue.c: frees a queue whose work is over. */
-void tdmi_queue_free(tdm_queue *queue);
 
 /* queue.c: the end of every call that gives work to the queue, after it was given: marks the queue
  * as pending, passes the status on and remembers a lost device. */

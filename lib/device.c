@@ -1,11 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Devices: listing, opening, reference counts, memory statistics. */
-#include <ctype.h>
 #include <string.h>
 
 #include "core.h"
 #include "log.h"
-#include "sized.h"
 
 /* The opened devices by index in the registry; at most one object each. */
 static tdm_device **opened;
@@ -251,59 +249,4 @@ void tdm_device_release(tdm_device *device) {
 
 const tdm_device_info *tdm_device_get_info(const tdm_device *device) {
     return device ? &device->facts->info : NULL;
-}
-
-tdm_status tdmi_device_usable(const tdm_device *device) {
-    TDMI_NOT_FORKED();
-    if (atomic_load_explicit(&device->lost, memory_order_relaxed))
-        return tdmi_fail(TDM_ERROR_DEVICE_LOST,
-                         "%s was lost earlier; release it and everything on it",
-                         device->facts->info.id);
-    return TDM_OK;
-}
-
-tdm_status tdmi_device_result(tdm_device *device, tdm_status status) {
-    if (status != TDM_ERROR_DEVICE_LOST) return status;
-    atomic_store(&device->lost, true);
-    /* A driver's message does not say which device, and a program may use several. */
-    const char *id = device->facts->info.id, *named = strstr(tdm_last_error(), id);
-    bool told = named && !isdigit((unsigned char)named[strlen(id)]);
-    return told ? status : tdmi_fail_in(status, "%s is lost", id);
-}
-
-static const tdmi_sized stats_type = {
-    .type = "tdm_memory_stats",
-    .initialiser = "TDM_MEMORY_STATS_DEFAULTS",
-    .first = offsetof(tdm_memory_stats, device_free) + sizeof(uint64_t),
-    .size = sizeof(tdm_memory_stats),
-};
-
-void tdm_memory_stats_init(tdm_memory_stats *stats, size_t size) {
-    static const tdm_memory_stats defaults = TDM_MEMORY_STATS_DEFAULTS;
-    tdmi_sized_init(&stats_type, &defaults, stats, size);
-}
-
-tdm_status tdm_device_get_memory_stats(tdm_device *device, tdm_memory_stats *stats) {
-    TDMI_UNCANCELLED();
-    if (!device)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_get_memory_stats: device is NULL");
-    TDMI_TRY(tdmi_sized_check("tdm_device_get_memory_stats", "stats", &stats_type, stats));
-    TDMI_TRY(tdmi_device_usable(device));
-    pthread_mutex_lock(&device->lock);
-    tdm_memory_stats now = device->pool.stats;
-    pthread_mutex_unlock(&device->lock);
-    now.device_free = device->backend->device_free_memory(device->impl);
-    tdmi_sized_write(&stats_type, &now, stats);
-    return TDM_OK;
-}
-
-tdm_status tdm_device_trim(tdm_device *device) {
-    TDMI_UNCANCELLED();
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_trim: device is NULL");
-    TDMI_TRY(tdmi_device_usable(device));
-    tdmi_device_end_abandoned(device);
-    pthread_mutex_lock(&device->lock);
-    tdmi_pool_trim(device);
-    pthread_mutex_unlock(&device->lock);
-    return TDM_OK;
 }

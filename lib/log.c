@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 
 #include "backend.h"
+#include "machine/words.h"
 #include "threads.h"
-#include "words.h"
 
 static atomic_int most; /* the level up to which somebody wants lines */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

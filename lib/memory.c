@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "env.h"
+#include "machine/env.h"
 #include "sized.h"
 #include "threads.h"
 

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cache_entry.h"
 #include "core.h"
 #include "kernel_list.h"
 #include "log.h"
+#include "machine/cache_entry.h"
 
 struct tdmi_program {
     uint64_t key;

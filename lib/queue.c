@@ -43,35 +43,6 @@ tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queu
     return TDM_OK;
 }
 
-void tdmi_queue_free(tdm_queue *queue) {
-    tdm_device *device = queue->device;
-    tdmi_queue_settle(queue);
-    tdmi_queue_free_kernels(queue);
-    tdmi_queue_detach_blas(queue);
-    pthread_mutex_lock(&device->lock);
-    if (queue->scratch) tdmi_pool_give(device, queue->scratch, 0);
-    for (tdm_queue **at = &device->queues; *at; at = &(*at)->next) {
-        if (*at != queue) continue;
-        *at = queue->next;
-        break;
-    }
-    pthread_mutex_unlock(&device->lock);
-    device->backend->queue_deinit(queue->impl);
-    tdmi_free(queue->impl);
-    tdmi_free(queue);
-    tdm_device_release(device);
-}
-
-void tdm_queue_destroy(tdm_queue *queue) {
-    TDMI_UNCANCELLED();
-    if (!queue || tdmi_forked) return;
-    tdm_device *device = queue->device;
-    bool over = true;
-    tdmi_device_end_abandoned(device);
-    if (!atomic_load(&device->lost)) (void)!tdmi_queue_wait(queue, &over);
-    if (over || !tdmi_queue_abandon(queue)) tdmi_queue_free(queue);
-}
-
 tdm_status tdm_queue_finish(tdm_queue *queue) {
     TDMI_UNCANCELLED();
     QUEUE_CHECK(queue, "tdm_queue_finish");

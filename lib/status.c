@@ -6,7 +6,7 @@
 
 #include "fail.h"
 #include "log.h"
-#include "words.h"
+#include "machine/words.h"
 
 #include <tandem/tandem.h>
 

@@ -1,11 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tensors: dtypes and views. */
+/* Tensors as plain values: dtypes, contiguous tensors, counting. Views are in view.c. */
 #include <string.h>
 
 #include "check.h"
-#include "fail.h"
-
-#include <tandem/tensor.h>
 
 const char *tdm_dtype_name(tdm_dtype dtype) {
     static const char *const names[] = {
@@ -21,7 +18,8 @@ size_t tdm_dtype_size(tdm_dtype dtype) {
     return (unsigned)dtype < TDM_DTYPE_COUNT ? sizes[dtype] : 0;
 }
 
-static tdm_tensor contiguous(tdm_buffer *buffer, tdm_dtype dtype, int ndim, const int64_t *shape) {
+tdm_tensor tdmi_tensor_contiguous(tdm_buffer *buffer, tdm_dtype dtype, int ndim,
+                                  const int64_t *shape) {
     tdm_tensor tensor;
     memset(&tensor, 0, sizeof tensor);
     tensor.buffer = buffer;
@@ -39,172 +37,16 @@ static tdm_tensor contiguous(tdm_buffer *buffer, tdm_dtype dtype, int ndim, cons
 }
 
 tdm_tensor tdm_tensor_1d(tdm_buffer *buffer, tdm_dtype dtype, int64_t n) {
-    return contiguous(buffer, dtype, 1, (const int64_t[]){n});
+    return tdmi_tensor_contiguous(buffer, dtype, 1, (const int64_t[]){n});
 }
 
 tdm_tensor tdm_tensor_2d(tdm_buffer *buffer, tdm_dtype dtype, int64_t rows, int64_t cols) {
-    return contiguous(buffer, dtype, 2, (const int64_t[]){rows, cols});
+    return tdmi_tensor_contiguous(buffer, dtype, 2, (const int64_t[]){rows, cols});
 }
 
 tdm_tensor tdm_tensor_3d(tdm_buffer *buffer, tdm_dtype dtype, int64_t batch, int64_t rows,
                          int64_t cols) {
-    return contiguous(buffer, dtype, 3, (const int64_t[]){batch, rows, cols});
-}
-
-static tdm_status check_ndim(const char *function, int ndim, const int64_t *shape) {
-    if (ndim < 1 || ndim > TDM_MAX_DIMS)
-        return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: ndim is %d, allowed are 1 to %d", function,
-                         ndim, TDM_MAX_DIMS);
-    if (!shape) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: shape is NULL", function);
-    return TDM_OK;
-}
-
-static tdm_status check_outputs(const char *function, const tdm_tensor *tensor,
-                                const tdm_tensor *view) {
-    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: tensor is NULL", function);
-    if (!view) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: view is NULL", function);
-    return check_ndim(function, tensor->ndim, tensor->shape);
-}
-
-static tdm_status check_dim(const char *function, const char *name, const tdm_tensor *tensor,
-                            int dim) {
-    if (dim < 0 || dim >= tensor->ndim)
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: %s is %d, but the tensor has %d dimension%s",
-                         function, name, dim, tensor->ndim, tensor->ndim == 1 ? "" : "s");
-    return TDM_OK;
-}
-
-tdm_status tdm_tensor_init(tdm_buffer *buffer, tdm_dtype dtype, int ndim, const int64_t *shape,
-                           int64_t offset, tdm_tensor *tensor) {
-    static const char function[] = "tdm_tensor_init";
-    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: tensor is NULL", function);
-    memset(tensor, 0, sizeof *tensor);
-    TDMI_TRY(check_ndim(function, ndim, shape));
-    tdm_tensor made = contiguous(buffer, dtype, ndim, shape);
-    made.offset = offset;
-    TDMI_TRY(tdmi_tensor_check(function, "tensor", &made));
-    *tensor = made;
-    return TDM_OK;
-}
-
-tdm_status tdm_tensor_view(const tdm_tensor *tensor, int ndim, const int64_t *shape,
-                           const int64_t *strides, int64_t offset, tdm_tensor *view) {
-    static const char function[] = "tdm_tensor_view";
-    TDMI_TRY(check_outputs(function, tensor, view));
-    TDMI_TRY(check_ndim(function, ndim, shape));
-    if (!strides) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: strides is NULL", function);
-    tdm_tensor made = contiguous(tensor->buffer, tensor->dtype, ndim, shape);
-    memcpy(made.strides, strides, (size_t)ndim * sizeof *strides);
-    if (__builtin_add_overflow(tensor->offset, offset, &made.offset))
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: offset %lld overflows", function,
-                         (long long)offset);
-    TDMI_TRY(tdmi_tensor_check(function, "view", &made));
-    *view = made;
-    return TDM_OK;
-}
-
-tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start, int64_t count,
-                            int64_t step, tdm_tensor *view) {
-    static const char function[] = "tdm_tensor_slice";
-    TDMI_TRY(check_outputs(function, tensor, view));
-    TDMI_TRY(check_dim(function, "dim", tensor, dim));
-    TDMI_TRY(tdmi_tensor_check(function, "tensor", tensor));
-    int64_t extent = tensor->shape[dim];
-    if (step < 1)
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: step is %lld, at least 1", function,
-                         (long long)step);
-    bool inside = start >= 0 && count >= 0 && start <= extent &&
-                  (count == 0 || (start < extent && (count - 1) <= (extent - 1 - start) / step));
-    if (!inside)
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
-                         "%s: start %lld, count %lld, step %lld lies outside dimension %d, which "
-                         "has %lld elements",
-                         function, (long long)start, (long long)count, (long long)step, dim,
-                         (long long)extent);
-    tdm_tensor made = *tensor;
-    made.shape[dim] = count;
-    /* of an empty tensor neither need fit a number */
-    bool empty = tdm_tensor_count(&made) == 0;
-    if (!empty) made.offset += start * tensor->strides[dim];
-    made.strides[dim] = !empty && count > 1 ? tensor->strides[dim] * step : tensor->strides[dim];
-    *view = made;
-    return TDM_OK;
-}
-
-tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1, tdm_tensor *view) {
-    static const char function[] = "tdm_tensor_transpose";
-    TDMI_TRY(check_outputs(function, tensor, view));
-    TDMI_TRY(check_dim(function, "dim0", tensor, dim0));
-    TDMI_TRY(check_dim(function, "dim1", tensor, dim1));
-    tdm_tensor made = *tensor;
-    made.shape[dim0] = tensor->shape[dim1];
-    made.shape[dim1] = tensor->shape[dim0];
-    made.strides[dim0] = tensor->strides[dim1];
-    made.strides[dim1] = tensor->strides[dim0];
-    *view = made;
-    return TDM_OK;
-}
-
-tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim, const int64_t *shape,
-                              tdm_tensor *view) {
-    static const char function[] = "tdm_tensor_reshape";
-    TDMI_TRY(check_outputs(function, tensor, view));
-    TDMI_TRY(check_ndim(function, ndim, shape));
-    TDMI_TRY(tdmi_tensor_check(function, "tensor", tensor));
-    if (!tdm_tensor_is_contiguous(tensor))
-        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                         "%s: tensor is not contiguous; tdm_cast copies it into one that is",
-                         function);
-    tdm_tensor made = contiguous(tensor->buffer, tensor->dtype, ndim, shape);
-    made.offset = tensor->offset;
-    TDMI_TRY(tdmi_tensor_check(function, "shape", &made));
-    if (tdm_tensor_count(&made) != tdm_tensor_count(tensor))
-        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                         "%s: shape has %lld elements, but the tensor has %lld", function,
-                         (long long)tdm_tensor_count(&made), (long long)tdm_tensor_count(tensor));
-    *view = made;
-    return TDM_OK;
-}
-
-tdm_status tdm_tensor_broadcast(const tdm_tensor *tensor, int ndim, const int64_t *shape,
-                                tdm_tensor *view) {
-    static const char function[] = "tdm_tensor_broadcast";
-    TDMI_TRY(check_outputs(function, tensor, view));
-    size_t bytes;
-    TDMI_TRY(tdmi_check_shape(function, tensor->dtype, ndim, shape, &bytes));
-    tdm_tensor y = {.ndim = ndim};
-    memcpy(y.shape, shape, (size_t)ndim * sizeof *shape);
-    if (tdmi_repeat(tensor, ndim, shape, view)) return TDM_OK;
-    char text[128], wanted[128];
-    return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                     "%s: the shape of tensor is %s, which does not "
-                     "broadcast to %s",
-                     function, tdmi_shape_text(tensor, text), tdmi_shape_text(&y, wanted));
-}
-
-tdm_status tdm_broadcast_shape(const tdm_tensor *a, const tdm_tensor *b, int *ndim,
-                               int64_t *shape) {
-    static const char function[] = "tdm_broadcast_shape";
-    if (!ndim || !shape)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
-                         ndim ? "shape" : "ndim");
-    if (!a || !b)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, a ? "b" : "a");
-    TDMI_TRY(check_ndim(function, a->ndim, a->shape));
-    TDMI_TRY(check_ndim(function, b->ndim, b->shape));
-    int most = a->ndim > b->ndim ? a->ndim : b->ndim;
-    for (int i = 1; i <= most; i++) {
-        int64_t of_a = i <= a->ndim ? a->shape[a->ndim - i] : 1;
-        int64_t of_b = i <= b->ndim ? b->shape[b->ndim - i] : 1;
-        char a_text[128], b_text[128];
-        if (of_a != of_b && of_a != 1 && of_b != 1)
-            return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                             "%s: the shapes of a, %s, and b, %s, do not broadcast to each other",
-                             function, tdmi_shape_text(a, a_text), tdmi_shape_text(b, b_text));
-        shape[most - i] = of_a == 1 ? of_b : of_a;
-    }
-    *ndim = most;
-    return TDM_OK;
+    return tdmi_tensor_contiguous(buffer, dtype, 3, (const int64_t[]){batch, rows, cols});
 }
 
 bool tdm_tensor_is_contiguous(const tdm_tensor *tensor) {

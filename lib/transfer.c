@@ -2,7 +2,7 @@
 /* Moving bytes: write, read, fill, and copy between any two devices. */
 #include "transfer.h"
 
-#include "between.h"
+#include "device_copy.h"
 
 /* What every transfer checks: objects, their devices, and the range inside the buffer. */
 static tdm_status check_range(const char *function, const char *name, const tdm_buffer *buffer,

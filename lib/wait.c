@@ -5,8 +5,7 @@
  * before a wait for that queue succeeded. A wait that fails is tried once more, by the backend's
  * drain, which has no opinion on how the work ended. When that fails too the queue is in doubt:
  * what it may use is kept with it, and its work counts as pending for the pool, until a later wait
- * succeeds. A queue that is destroyed in doubt lives on in its device, and is waited for again when
- * another one is made or destroyed. A device that is lost runs nothing any more: its queues are in
+ * succeeds (queue_end.c: also when it is destroyed). A device that is lost runs nothing any more: its queues are in
  * no doubt. */
 
 #include "core.h"
@@ -87,44 +86,4 @@ void tdmi_queue_let_go(tdm_queue *queue, void (*release)(void *), void *thing) {
 
 bool tdmi_device_keeps(tdm_device *device, void (*release)(void *), void *thing) {
     return keep(device, NULL, release, thing);
-}
-
-/* ---- queues that were destroyed in doubt ---- */
-
-bool tdmi_queue_abandon(tdm_queue *queue) {
-    if (!tdmi_queue_doubt(queue)) return false;
-    pthread_mutex_lock(&queue->device->lock);
-    queue->abandoned = true;
-    atomic_fetch_add(&queue->device->abandoned, 1);
-    pthread_mutex_unlock(&queue->device->lock);
-    return true;
-}
-
-/* One that no other thread is waiting for, but for so many. */
-static tdm_queue *borrow_abandoned(tdm_device *device, unsigned skip) {
-    pthread_mutex_lock(&device->lock);
-    tdm_queue *queue = device->queues;
-    while (queue && (!queue->abandoned || queue->awaited || skip-- > 0))
-        queue = queue->next;
-    if (queue) queue->awaited = true;
-    pthread_mutex_unlock(&device->lock);
-    return queue;
-}
-
-void tdmi_device_end_abandoned(tdm_device *device) {
-    for (unsigned failed = 0; atomic_load(&device->abandoned) > failed;) {
-        tdm_queue *queue = borrow_abandoned(device, failed);
-        bool over;
-        if (!queue) return;
-        (void)!tdmi_queue_wait(queue, &over);
-        if (over) {
-            atomic_fetch_sub(&device->abandoned, 1);
-            tdmi_queue_free(queue);
-        } else {
-            pthread_mutex_lock(&device->lock);
-            queue->awaited = false;
-            pthread_mutex_unlock(&device->lock);
-            failed++;
-        }
-    }
 }

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "check.h"
+#include "machine/words.h"
 #include "memory.h"
 #include "threads.h"
-#include "words.h"
 
 int tdmi_compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);

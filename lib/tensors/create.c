@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Making tensors, and taking their content to the host. */
+/* Making tensors. */
 #include "create.h"
 
 #include <math.h>
@@ -124,22 +124,6 @@ tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype, in
         function,
         tdm_buffer_write(queue, tensor->buffer, 0, data, tdm_buffer_get_size(tensor->buffer)),
         tensor);
-}
-
-tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data) {
-    TDMI_UNCANCELLED();
-    static const char function[] = "tdm_to_host";
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 1));
-    size_t size = tdm_dtype_size(x->dtype), bytes = tdmi_bytes_of(x);
-    if (!data && bytes > 0)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
-    tdm_tensor packed = {0};
-    TDMI_TRY(tdmi_pack(queue, x, &packed));
-    tdm_status status =
-        tdm_buffer_read(queue, packed.buffer, (size_t)packed.offset * size, data, bytes);
-    tdm_tensor_release(&packed);
-    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
 }
 
 size_t tdmi_bytes_of(const tdm_tensor *x) {

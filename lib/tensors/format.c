@@ -11,7 +11,7 @@
 
 #include "check.h"
 #include "core.h"
-#include "words.h"
+#include "machine/words.h"
 
 enum { EDGE = 3, SUMMARY_ABOVE = 1000, LINE = 80, PRECISION = 4, INDENT = 7 /* "tensor(" */ };
 

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "between.h"
 #include "check.h"
 #include "create.h"
+#include "device_copy.h"
 
 static tdm_status check(const char *function, const tdm_queue *queue, const tdm_tensor *x,
                         const tdm_device *device, tdm_tensor *y) {

@@ -105,7 +105,7 @@ __attribute__((format(printf, 3, 4))) static void refused(const char *machine, t
 /* --- what is kept -------------------------------------------------------------------------------
  */
 
-/* A kept file, as lib/disk_cache.c writes it. */
+/* A kept file, as lib/machine/disk_cache.c writes it. */
 typedef struct kept_header {
     char magic[8];
     uint64_t high, low, size, checksum;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What processes hold, told by each in a file that the others read (lib/held.h). */
+/* What processes hold, told by each in a file that the others read (lib/machine/holders.h). */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@ TestSuite(held, .init = random_start);
 
 static run_result r;
 
-enum { HOLD = 64 << 20, PID_OFFSET = 16, MACHINE_OFFSET = 32 }; /* in the file: lib/held.c */
+/* The offsets are those of lib/machine/holders.c. */
+enum { HOLD = 64 << 20, PID_OFFSET = 16, MACHINE_OFFSET = 32 };
 
 /* Each test has a cache directory of its own: they run at once. */
 static char cache[512], cache_variable[600];

@@ -47,7 +47,7 @@ Test(layers, includes) {
             "for b in cpu opencl cuda; do " INCLUDES(
                 "$b/*.[ch]") " | grep '\"$' | while read -r f h; do "
                              "n=$(echo $h | tr -d '\"'); case $n in "
-                             "backend.h|fail.h|host.h|loader.h|monitor.h) ;; "
+                             "backend.h|fail.h|host/host.h|machine/loader.h|machine/monitor.h) ;; "
                              "*.cl|dialect_*.h|args.h|numeric.h|reduce.h|random.h) ;; "
                              "*) [ -f $b/$n ] || echo $f $h ;; esac; done; done");
     nothing(
@@ -84,6 +84,27 @@ Test(layers, includes) {
         "*(/?\\*|//)|snprintf|format\\(printf'");
 }
 
+/* The rooms of the library: what the machine has, and the host's cores, know nothing of the path of a
+ * call, which is lib/ itself; and no files of the library need each other in a circle. */
+Test(layers, rooms) {
+    nothing("lib/machine and lib/host include the contract and their own",
+            INCLUDES("lib/machine/*.[ch] lib/host/*.[ch]") " | grep '\"$' | grep -vE ' "
+                                                           "\"(machine/[a-z_]+|host/"
+                                                           "[a-z_]+|backend|fail|log|memory|sized|"
+                                                           "threads)\\.h\"'");
+    nothing("lib/machine knows nothing of lib/host",
+            INCLUDES("lib/machine/*.[ch]") " | grep '\"host/'");
+    nothing("lib/ itself includes nothing of lib/ops, lib/tensors and lib/model",
+            INCLUDES("lib/*.[ch]") " | grep -E '\"(\\.\\./|ops/|tensors/|model/)'");
+    nothing("files in a circle",
+            "find '" TEST_OBJECTS
+            "' -name '*.o' | LC_ALL=C xargs nm -A | awk '{ file = $1; sub(/:.*/, \"\", "
+            "file); if ($2 == \"U\") uses[file \" \" $3]; else if ($2 ~ /^[A-Z]$/) from[$3] = file "
+            "} END { "
+            "for (key in uses) { split(key, part, \" \"); if (part[2] in from && from[part[2]] != "
+            "part[1]) print part[1], from[part[2]] } }' | tsort 2>&1 >/dev/null");
+}
+
 /* Whatever locks, opens or calls a driver cannot be cancelled halfway. Without it are functions
  * that only look at their arguments. */
 Test(layers, cancellation) {
@@ -93,9 +114,11 @@ Test(layers, cancellation) {
         "{ name = substr($0, RSTART + 1, RLENGTH - 2); head = 1 } "
         "head && /\\{$/ { head = 0; getline; if ($0 !~ /TDMI_UNCANCELLED/) print FILENAME, name } "
         "head && /[;}]$/ { head = 0 }' lib/*.c lib/*/*.c | "
-        "grep -vE '^lib/(tensor|status|model/safetensors_none).c ' | "
+        "grep -vE '^lib/(tensor|view|status|model/safetensors_none).c ' | "
         "grep -vE '_(name|init|retain|freeze|transfer_query|file_(item|find)|get_[a-z]+)$' | "
-        "grep -vE 'tdm_state_dict_(create|get|item|set_metadata|metadata_(count|item))$'");
+        "grep -vE "
+        "'tdm_(cache_listing_(count|item)|state_dict_(create|get|item|set_metadata|metadata_(count|"
+        "item)))$'");
 }
 
 /* Sizes: files under 500 lines, so that a file has one subject. */

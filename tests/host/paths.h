@@ -3,7 +3,7 @@
 #ifndef TEST_PATHS_H
 #define TEST_PATHS_H
 
-/* TEST_PROBE, TEST_LIBRARY, TEST_SOURCE (the repository), TEST_SCRATCH (a folder of the tests'
+/* TEST_PROBE, TEST_LIBRARY, TEST_SOURCE (the repository), TEST_OBJECTS (the library's objects), TEST_SCRATCH (a folder of the tests'
  * own), TEST_ICD_NONE / _POCL / _BROKEN (folders of .icd files); TEST_PROGRAM where the program
  * `tandem` is built, and TEST_ICD_SIM (a folder of drivers that misbehave) where opencl is
  * too; TEST_HAS_OPENCL and TEST_HAS_CUDA 1 or 0; where the cuda backend is built,

@@ -16,7 +16,7 @@
 
 #include <tandem/tandem.h>
 
-#include "env.h"
+#include "machine/env.h"
 
 enum { DEVICES = 16, UNTOUCHED = 3, MOST = 2000 };
 

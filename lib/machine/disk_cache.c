@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Compiled kernels kept on disk: one file per key under the cache directory, mode 0700. */
 #define _GNU_SOURCE
-#include "disk_cache.h"
+#include "machine/disk_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "env.h"
+#include "machine/env.h"
 
 /* FNV-1a, 64 bits, twice with different offsets. (Fowler, Noll, Vo) */
 static const uint64_t FNV_PRIME = 1099511628211u;

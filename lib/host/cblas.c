@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "backend.h"
-#include "env.h"
+#include "machine/env.h"
 
 /* The CBLAS interface (BLAS Technical Forum 2001) with 32-bit integers. */
 enum { CBLAS_ROW_MAJOR = 101, CBLAS_NO_TRANS = 111, CBLAS_TRANS = 112 };

@@ -2,7 +2,7 @@
 /* Kernels with what they say of themselves. In an entry's content: the driver's binary, the lines,
  * and an end that tells how long they are. */
 #define _GNU_SOURCE
-#include "cache_entry.h"
+#include "machine/cache_entry.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TDMI_CACHE_ENTRY_H
 #define TDMI_CACHE_ENTRY_H
 
-#include "disk_cache.h"
+#include "machine/disk_cache.h"
 
 typedef struct tdmi_cache_about {
     const char *backend, *device; /* the backend's name, the device's cache_key */

@@ -6,11 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "backend.h"
+#include <tandem/status.h>
+
+#include "fail.h"
 
 typedef struct tdmi_env {
     /* backends in the order of the selection */
-    const tdmi_backend *backends[8];
+    const char *backends[8]; /* names */
     size_t backend_count;
     bool backend_given; /* TANDEM_BACKEND is set and is not "auto" */
     const char *device; /* TANDEM_DEVICE, or NULL */
@@ -26,10 +28,6 @@ typedef struct tdmi_env {
      * library is opened, because drivers read variables of their own. */
     bool privileged;
 } tdmi_env;
-
-/* Every backend that was built, in the order of `auto`. */
-extern const tdmi_backend *const tdmi_backends[];
-extern const size_t tdmi_backend_count;
 
 /* The environment as it was at the first call. *env is usable (defaults for what was refused) even
  * when the result is TDM_ERROR_ENVIRONMENT, whose message is set anew at each call. */

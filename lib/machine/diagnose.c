@@ -1,51 +1,17 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The diagnostics: what was looked for, found or not, and why. */
+/* The diagnostics: everything is looked for and asked. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "disk_cache.h"
-#include "env.h"
-#include "monitor.h"
-#include "registry.h"
+#include "machine/disk_cache.h"
+#include "machine/env.h"
+#include "machine/findings.h"
+#include "machine/monitor.h"
+#include "machine/registry.h"
 #include "threads.h"
 
-enum { LIMIT = 512 };
-
-static tdm_diagnostic items[LIMIT];
-static size_t item_count;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static const char *keep(const char *text) {
-    char *copy = tdmi_strdup(text ? text : "");
-    if (!copy) return "";
-    tdmi_clean_text(copy, true);
-    return copy;
-}
-
-static void add(tdm_diagnostic_kind kind, bool ok, bool missing, const char *subject,
-                const char *detail, const char *advice) {
-    pthread_mutex_lock(&lock);
-    if (item_count < LIMIT)
-        items[item_count++] = (tdm_diagnostic){.kind = kind,
-                                               .ok = ok,
-                                               .missing = missing,
-                                               .subject = keep(subject),
-                                               .detail = keep(detail),
-                                               .advice = keep(advice)};
-    pthread_mutex_unlock(&lock);
-}
-
-void tdmi_diagnose(tdm_diagnostic_kind kind, bool ok, const char *subject, const char *detail,
-                   const char *advice) {
-    add(kind, ok, false, subject, detail, advice);
-}
-
-void tdmi_diagnose_missing(tdm_diagnostic_kind kind, const char *subject, const char *detail,
-                           const char *advice) {
-    add(kind, false, true, subject, detail, advice);
-}
 
 extern char **environ;
 
@@ -98,7 +64,7 @@ static void diagnose_all(void) {
         tdmi_diagnose(TDM_DIAGNOSTIC_DEVICE, false, "device list", tdm_last_error(), "");
     const tdmi_env *env = tdmi_env_values();
     for (size_t i = 0; i < env->backend_count; i++)
-        env->backends[i]->diagnose();
+        tdmi_registry_backend(i)->diagnose();
     for (const tdmi_monitor *const *monitor = tdmi_monitors; *monitor; monitor++)
         (*monitor)->diagnose();
     diagnose_selection();
@@ -110,7 +76,7 @@ tdm_status tdm_get_diagnostic_count(size_t *count) {
     if (!count)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostic_count: count is NULL");
     pthread_once(&once, diagnose_all);
-    *count = item_count;
+    (void)tdmi_findings(count);
     return TDM_OK;
 }
 
@@ -120,10 +86,11 @@ tdm_status tdm_get_diagnostic(size_t index, const tdm_diagnostic **item) {
     if (!item) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostic: item is NULL");
     *item = NULL;
     pthread_once(&once, diagnose_all);
-    if (index >= item_count)
+    size_t count;
+    const tdm_diagnostic *items = tdmi_findings(&count);
+    if (index >= count)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
-                         "tdm_get_diagnostic: index is %zu, but there are %zu items", index,
-                         item_count);
+                         "tdm_get_diagnostic: index is %zu, but there are %zu items", index, count);
     *item = &items[index];
     return TDM_OK;
 }

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What identifies a card, written in one form whatever API told it, and compared. */
-#include "card.h"
+#include "machine/card.h"
 
 #include <stdio.h>
 #include <string.h>

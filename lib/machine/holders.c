@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What each process holds, in a file that it writes and the others read; see held.h. */
+/* What each process holds, in a file that it writes and the others read; see holders.h. */
 #define _GNU_SOURCE
-#include "held.h"
+#include "machine/holders.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "disk_cache.h"
-#include "words.h"
+#include "machine/disk_cache.h"
+#include "machine/words.h"
 
 enum {
     DEVICES = 64,
@@ -386,7 +386,7 @@ static void add_living(int folder, const char *name, void *data) {
         add_holder(list, &list->file);
 }
 
-size_t tdmi_held_list(const tdmi_listed_device *devices, size_t index, tdmi_holder **holders) {
+size_t tdmi_holders_list(const tdmi_listed_device *devices, size_t index, tdmi_holder **holders) {
     char key[KEY];
     *holders = NULL;
     holder_list *list = tdmi_calloc(1, sizeof *list);

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cache_entry.h"
-#include "env.h"
-#include "registry.h"
+#include "machine/cache_entry.h"
+#include "machine/env.h"
+#include "machine/registry.h"
 #include "threads.h"
 
 enum { DIGITS = 32, UNFINISHED_AFTER = 3600 };
@@ -163,6 +163,7 @@ tdm_status tdm_cache_listing_create(tdm_cache_listing **listing) {
 }
 
 void tdm_cache_listing_destroy(tdm_cache_listing *listing) {
+    TDMI_UNCANCELLED();
     if (!listing) return;
     tdmi_free(listing->entries);
     tdmi_free(listing);

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Words that people type: comparing, and guessing what was meant. Text that is the same everywhere.
  */
-#include "words.h"
+#include "machine/words.h"
 
 #include <locale.h>
 #include <pthread.h>

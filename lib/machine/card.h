@@ -3,7 +3,7 @@
 #ifndef TDMI_CARD_H
 #define TDMI_CARD_H
 
-#include "registry.h"
+#include "machine/registry.h"
 
 /* Whether two entries of the list are one card. */
 bool tdmi_card_is_same(const tdmi_listed_device *devices, size_t count, size_t a, size_t b);

@@ -3,7 +3,7 @@
  *
  * What failed by accident is asked again at every later call, until all is known. A list that was
  * given out stays as it is; a longer one, with new devices behind the old, takes its place. */
-#include "registry.h"
+#include "machine/registry.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,9 +11,28 @@
 #include <string.h>
 #include <strings.h>
 
-#include "card.h"
-#include "env.h"
-#include "words.h"
+#include "machine/card.h"
+#include "machine/env.h"
+#include "machine/words.h"
+
+#define X(backend) extern const tdmi_backend tdmi_backend_##backend;
+TDMI_BACKEND_LIST
+#undef X
+
+const tdmi_backend *const tdmi_backends[] = {
+#define X(backend) &tdmi_backend_##backend,
+    TDMI_BACKEND_LIST
+#undef X
+};
+const size_t tdmi_backend_count = sizeof tdmi_backends / sizeof *tdmi_backends;
+
+const tdmi_backend *tdmi_registry_backend(size_t i) {
+    const char *name = tdmi_env_values()->backends[i];
+    size_t at = 0;
+    while (strcmp(tdmi_backends[at]->name, name) != 0)
+        at++; /* the selection has no others */
+    return tdmi_backends[at];
+}
 
 enum { BACKENDS = 8 };
 
@@ -94,10 +113,10 @@ static tdm_status extend(device_list *list) {
     for (size_t i = 0; i < env->backend_count; i++) {
         if (list->settled[i]) continue;
         bool again = false;
-        tdm_status status = env->backends[i]->load(&again);
+        tdm_status status = tdmi_registry_backend(i)->load(&again);
         list->unavailable[i][0] = '\0';
         if (status == TDM_OK)
-            status = add_devices(list, env->backends[i], &again);
+            status = add_devices(list, tdmi_registry_backend(i), &again);
         else
             snprintf(list->unavailable[i], sizeof list->unavailable[i], "%.*s",
                      (int)sizeof list->unavailable[i] - 1, tdm_last_error());
@@ -191,7 +210,7 @@ static tdm_status not_found(const char *name) {
         names[count++] = devices[i].facts.info.id;
     const tdmi_env *env = tdmi_env_values();
     for (size_t i = 0; i < env->backend_count; i++)
-        names[count++] = env->backends[i]->name;
+        names[count++] = env->backends[i];
     char listed[256] = "";
     for (size_t i = 0; i < device_count; i++) {
         size_t length = strlen(listed);
@@ -212,7 +231,7 @@ static const char *why_unavailable(const char *backend) {
     const tdmi_env *env = tdmi_env_values();
     const device_list *list = atomic_load(&newest);
     for (size_t i = 0; i < env->backend_count; i++)
-        if (strcmp(env->backends[i]->name, backend) == 0 && list->unavailable[i][0])
+        if (strcmp(env->backends[i], backend) == 0 && list->unavailable[i][0])
             return list->unavailable[i];
     return NULL;
 }
@@ -236,9 +255,8 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
                 return TDM_OK;
             }
         }
-        return tdmi_fail(TDM_ERROR_NOT_FOUND,
-                         "no %s device has the %s \"%s\"; see `tandem devices`", backend,
-                         by_uuid ? "UUID" : "PCI address", strchr(which, '=') + 1);
+        return tdmi_fail(TDM_ERROR_NOT_FOUND, "no %s device has the %s \"%s\"; see `tdm devices`",
+                         backend, by_uuid ? "UUID" : "PCI address", strchr(which, '=') + 1);
     }
     if (*which && !tdmi_parse_index(which, 1000000, &wanted)) return not_found(name);
     if (gpu) {
@@ -257,11 +275,11 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
     char nearest[64] = "";
     if (seen > 0)
         snprintf(nearest, sizeof nearest, "; did you mean \"%s:%zu\"?", backend, seen - 1);
-    return tdmi_fail(
-        TDM_ERROR_NOT_FOUND,
-        "device \"%s\" does not exist: %zu %s device%s listed%s%s (see `tandem doctor`)", name,
-        seen, gpu ? "GPU" : backend, seen == 1 ? " is" : "s are",
-        strcmp(backend, "cpu") == 0 ? " (TANDEM_CPU_DEVICES sets how many)" : "", nearest);
+    return tdmi_fail(TDM_ERROR_NOT_FOUND,
+                     "device \"%s\" does not exist: %zu %s device%s listed%s%s (see `tdm doctor`)",
+                     name, seen, gpu ? "GPU" : backend, seen == 1 ? " is" : "s are",
+                     strcmp(backend, "cpu") == 0 ? " (TANDEM_CPU_DEVICES sets how many)" : "",
+                     nearest);
 }
 
 static tdm_status find_named(const char *name, size_t *index) {
@@ -275,7 +293,7 @@ static tdm_status find_named(const char *name, size_t *index) {
         if (strcmp(backend, tdmi_backends[i]->name) == 0) excluded = tdmi_backends[i]->name;
     const tdmi_env *env = tdmi_env_values();
     for (size_t i = 0; i < env->backend_count; i++)
-        known = known || strcmp(backend, env->backends[i]->name) == 0;
+        known = known || strcmp(backend, env->backends[i]) == 0;
     if (!known && excluded)
         return tdmi_fail(TDM_ERROR_NOT_FOUND,
                          "device \"%s\" is not available: TANDEM_BACKEND leaves out %s", name,
@@ -296,8 +314,8 @@ tdm_status tdmi_registry_find(const char *name, size_t *index) {
     }
     *index = 0;
     if (count > 0) return TDM_OK;
-    const char *why = why_unavailable(env->backends[0]->name);
+    const char *why = why_unavailable(env->backends[0]);
     return tdmi_fail(why ? TDM_ERROR_UNAVAILABLE : TDM_ERROR_NOT_FOUND,
-                     "no backend of TANDEM_BACKEND lists a device%s%s; see `tandem doctor`",
+                     "no backend of TANDEM_BACKEND lists a device%s%s; see `tdm doctor`",
                      why ? ": " : "", why ? why : "");
 }

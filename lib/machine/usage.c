@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a listed device is doing now: put together from the system, the monitors of the cards, and
  * what the processes that use Tandem tell. Each may be missing. */
-#include "usage.h"
+#include "machine/usage.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "env.h"
-#include "held.h"
-#include "monitor.h"
+#include "machine/env.h"
+#include "machine/holders.h"
+#include "machine/monitor.h"
 #include "sized.h"
 #include "threads.h"
 
@@ -79,7 +79,7 @@ static tdm_process *place_of(tdm_device_usage *usage, uint64_t pid) {
 static void ask_processes(const tdmi_listed_device *devices, size_t index,
                           tdm_device_usage *usage) {
     tdmi_holder *holders;
-    size_t count = tdmi_held_list(devices, index, &holders);
+    size_t count = tdmi_holders_list(devices, index, &holders);
     usage->tandem_reserved = 0;
     for (size_t i = 0; i < count; i++) {
         usage->tandem_reserved += holders[i].bytes;

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The TANDEM_… environment and what tdm_configure puts in its place, read and checked once. */
 #define _GNU_SOURCE
-#include "env.h"
+#include "machine/env.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,23 +10,21 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "machine/words.h"
+#include "backend.h"
 #include "threads.h"
-#include "words.h"
 
 #include <tandem/setup.h>
 
 extern char **environ;
 
-#define X(backend) extern const tdmi_backend tdmi_backend_##backend;
-TDMI_BACKEND_LIST
-#undef X
-
-const tdmi_backend *const tdmi_backends[] = {
-#define X(backend) &tdmi_backend_##backend,
+/* Every backend that was built, in the order of `auto`. */
+static const char *const built[] = {
+#define X(backend) #backend,
     TDMI_BACKEND_LIST
 #undef X
 };
-const size_t tdmi_backend_count = sizeof tdmi_backends / sizeof *tdmi_backends;
+enum { BUILT = sizeof built / sizeof *built };
 
 volatile int tdmi_forked;
 
@@ -47,8 +45,8 @@ static char message[512];
 
 static void use_all_backends(void) {
     values.backend_count = 0;
-    for (size_t i = 0; i < tdmi_backend_count; i++)
-        values.backends[values.backend_count++] = tdmi_backends[i];
+    for (size_t i = 0; i < BUILT; i++)
+        values.backends[values.backend_count++] = built[i];
 }
 
 /* A word of TANDEM_BACKEND that names no backend of this build. */
@@ -61,14 +59,13 @@ static void refuse_backend(const char *text, const char *word) {
             return;
         }
     }
-    const char *names[9];
-    for (size_t i = 0; i < tdmi_backend_count; i++)
-        names[i] = tdmi_backends[i]->name;
-    names[tdmi_backend_count] = "auto";
+    const char *names[BUILT + 1];
+    memcpy(names, built, sizeof built);
+    names[BUILT] = "auto";
     REFUSE("TANDEM_BACKEND is \"%s\": \"%s\" is not a backend; did you mean \"%s\"? (allowed: "
            "auto, or "
            "a list of cuda, opencl, cpu)",
-           text, word, tdmi_nearest_word(word, names, tdmi_backend_count + 1));
+           text, word, tdmi_nearest_word(word, names, BUILT + 1));
 }
 
 static void parse_backends(const char *name, const char *text) {
@@ -81,9 +78,9 @@ static void parse_backends(const char *name, const char *text) {
         size_t length = strcspn(start, ",");
         char word[64];
         snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), start);
-        const tdmi_backend *found = NULL;
-        for (size_t i = 0; i < tdmi_backend_count; i++)
-            if (strcmp(tdmi_backends[i]->name, word) == 0) found = tdmi_backends[i];
+        const char *found = NULL;
+        for (size_t i = 0; i < BUILT; i++)
+            if (strcmp(built[i], word) == 0) found = built[i];
         if (!found) {
             refuse_backend(text, word);
             break;

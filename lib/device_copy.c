@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Copies between two devices: a peer copy where the backend has one; one copy where one end is host
  * memory; otherwise chunks through pinned memory, one being read while the last is written. */
-#include "between.h"
+#include "device_copy.h"
 
 enum { CHUNK = 4 << 20, PROGRESS_STEP = 16 << 20 };
 

@@ -21,7 +21,7 @@
 #ifndef TDMI_HELD_H
 #define TDMI_HELD_H
 
-#include "registry.h"
+#include "machine/registry.h"
 
 /* What this process holds on one device. */
 typedef struct tdmi_held tdmi_held;
@@ -44,6 +44,6 @@ void tdmi_held_close(size_t index);
 
 /* Every process that has the index-th device open, this one among them, in no order. *holders is
  * the caller's to free, NULL for none. */
-size_t tdmi_held_list(const tdmi_listed_device *devices, size_t index, tdmi_holder **holders);
+size_t tdmi_holders_list(const tdmi_listed_device *devices, size_t index, tdmi_holder **holders);
 
 #endif

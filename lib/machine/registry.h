@@ -11,6 +11,13 @@ typedef struct tdmi_listed_device {
     tdmi_device_facts facts;
 } tdmi_listed_device;
 
+/* Every backend that was built, in the order of `auto`. */
+extern const tdmi_backend *const tdmi_backends[];
+extern const size_t tdmi_backend_count;
+
+/* The i-th backend of the selection (tdmi_env.backends). */
+const tdmi_backend *tdmi_registry_backend(size_t i);
+
 /* The listed devices, borrowed for good. Each keeps its index, and more may come behind them, where
  * something failed by accident before. Any thread. */
 tdm_status tdmi_registry_get(const tdmi_listed_device **devices, size_t *count) TDM_MUST_USE;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Shared libraries opened at run time, never closed. */
-#include "loader.h"
+#include "machine/loader.h"
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "backend.h"
-#include "env.h"
 #include "log.h"
+#include "machine/env.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "env.h"
-#include "host.h"
+#include "host/host.h"
+#include "machine/env.h"
 #include "threads.h"
 
 enum { SPIN_NANOSECONDS = 30000, ITEM_MASK_BITS = 32 };

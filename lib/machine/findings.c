@@ -1,0 +1,50 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What was found while things were looked for, kept for the diagnostics. */
+#include "machine/findings.h"
+
+#include <pthread.h>
+
+#include "backend.h"
+
+enum { LIMIT = 512 };
+
+static tdm_diagnostic items[LIMIT];
+static size_t item_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const char *keep(const char *text) {
+    char *copy = tdmi_strdup(text ? text : "");
+    if (!copy) return "";
+    tdmi_clean_text(copy, true);
+    return copy;
+}
+
+static void add(tdm_diagnostic_kind kind, bool ok, bool missing, const char *subject,
+                const char *detail, const char *advice) {
+    pthread_mutex_lock(&lock);
+    if (item_count < LIMIT)
+        items[item_count++] = (tdm_diagnostic){.kind = kind,
+                                               .ok = ok,
+                                               .missing = missing,
+                                               .subject = keep(subject),
+                                               .detail = keep(detail),
+                                               .advice = keep(advice)};
+    pthread_mutex_unlock(&lock);
+}
+
+void tdmi_diagnose(tdm_diagnostic_kind kind, bool ok, const char *subject, const char *detail,
+                   const char *advice) {
+    add(kind, ok, false, subject, detail, advice);
+}
+
+void tdmi_diagnose_missing(tdm_diagnostic_kind kind, const char *subject, const char *detail,
+                           const char *advice) {
+    add(kind, false, true, subject, detail, advice);
+}
+
+const tdm_diagnostic *tdmi_findings(size_t *count) {
+    pthread_mutex_lock(&lock);
+    *count = item_count;
+    pthread_mutex_unlock(&lock);
+    return items;
+}

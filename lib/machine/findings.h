@@ -1,0 +1,11 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What was found while things were looked for: tdmi_diagnose (backend.h) adds to it. */
+#ifndef TDMI_FINDINGS_H
+#define TDMI_FINDINGS_H
+
+#include <tandem/device.h>
+
+/* All items so far, in the order in which they were added; they stay where they are for good. */
+const tdm_diagnostic *tdmi_findings(size_t *count);
+
+#endif
