@@ -98,7 +98,7 @@ static bool open_device(const tdm_device_info *info, tdm_device **device, tdm_qu
     if (tdm_device_open(info->id, device) == TDM_OK &&
         tdm_queue_create(*device, 0, queue) == TDM_OK)
         return true;
-    fprintf(stderr, "tandem bench: %s: %s\n", info->id, tdm_last_error());
+    fprintf(stderr, "tdm bench: %s: %s\n", info->id, tdm_last_error());
     return false;
 }
 
@@ -160,7 +160,7 @@ static bool write_reports(const session *s) {
 
 static bool run_session(session *s) {
     if (!find_devices(s)) {
-        fprintf(stderr, "tandem bench: %s\n", tdm_last_error());
+        fprintf(stderr, "tdm bench: %s\n", tdm_last_error());
         return false;
     }
     const size_t devices = s->device_count, of_two = count_cases_of_two(s);
@@ -198,7 +198,7 @@ bool bench_run(const bench_options *options) {
     s.cases = bench_select_cases(options, &s.case_count);
     bool good = false;
     if (!s.cases)
-        fprintf(stderr, "tandem bench: out of memory\n");
+        fprintf(stderr, "tdm bench: out of memory\n");
     else
         good = run_session(&s);
     free(s.rows);

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The benchmark, as the program `tandem` calls it. Each row is verified against a float64
+/* The benchmark, as the program `tdm` calls it. Each row is verified against a float64
  * reference, and timed beside a baseline in the same run. README.md says how. */
 #ifndef BENCH_H
 #define BENCH_H

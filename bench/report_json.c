@@ -49,7 +49,7 @@ bool bench_write_json(const char *path, json_t *machine, const bench_row *rows, 
     errno = 0;
     bool good = json_dump_file(root, path, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) == 0;
     if (!good)
-        fprintf(stderr, "tandem bench: %s cannot be written: %s\n", path,
+        fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path,
                 errno ? strerror(errno) : "out of memory");
     json_decref(root);
     return good;

@@ -238,7 +238,7 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
             }
         }
         return tdmi_fail(TDM_ERROR_NOT_FOUND,
-                         "no %s device has the %s \"%s\"; see `tandem devices`", backend,
+                         "no %s device has the %s \"%s\"; see `tdm devices`", backend,
                          by_uuid ? "UUID" : "PCI address", strchr(which, '=') + 1);
     }
     if (*which && !tdmi_parse_index(which, 1000000, &wanted)) return not_found(name);
@@ -260,7 +260,7 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
         snprintf(nearest, sizeof nearest, "; did you mean \"%s:%zu\"?", backend, seen - 1);
     return tdmi_fail(
         TDM_ERROR_NOT_FOUND,
-        "device \"%s\" does not exist: %zu %s device%s listed%s%s (see `tandem doctor`)", name,
+        "device \"%s\" does not exist: %zu %s device%s listed%s%s (see `tdm doctor`)", name,
         seen, gpu ? "GPU" : backend, seen == 1 ? " is" : "s are",
         strcmp(backend, "cpu") == 0 ? " (TANDEM_CPU_DEVICES sets how many)" : "", nearest);
 }
@@ -299,6 +299,6 @@ tdm_status tdmi_registry_find(const char *name, size_t *index) {
     if (count > 0) return TDM_OK;
     const char *why = why_unavailable(env->backends[0]->name);
     return tdmi_fail(why ? TDM_ERROR_UNAVAILABLE : TDM_ERROR_NOT_FOUND,
-                     "no backend of TANDEM_BACKEND lists a device%s%s; see `tandem doctor`",
+                     "no backend of TANDEM_BACKEND lists a device%s%s; see `tdm doctor`",
                      why ? ": " : "", why ? why : "");
 }

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem bench`: reads the options, then calls the benchmark. */
+/* `tdm bench`: reads the options, then calls the benchmark. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "tools.h"
 
 static const char usage[] =
-    "usage: tandem bench [OPTION...]\n"
+    "usage: tdm bench [OPTION...]\n"
     "\n"
     "Verifies and times each operation on each device, beside a baseline in the same run: the raw\n"
     "call to cblas, CLBlast or cuBLAS for matmul, the machine's own copy of as many bytes for\n"
@@ -56,7 +56,7 @@ static bool split(const char *option, char *text, bench_words *list) {
         next = strchr(text, ',');
         if (next) *next++ = '\0';
         if (!*text || list->count == BENCH_MAX_WORDS) {
-            fprintf(stderr, "tandem bench: %s wants 1 to %d words between commas\n", option,
+            fprintf(stderr, "tdm bench: %s wants 1 to %d words between commas\n", option,
                     BENCH_MAX_WORDS);
             return false;
         }
@@ -80,7 +80,7 @@ static int parse_seed(const char *value, uint64_t *seed) {
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     if (errno || end == value || *end || *value == '-') {
-        fprintf(stderr, "tandem bench: --seed '%s' is not a whole number\n", value);
+        fprintf(stderr, "tdm bench: --seed '%s' is not a whole number\n", value);
         return EXIT_USAGE;
     }
     *seed = number;
@@ -91,7 +91,7 @@ static int parse_seed(const char *value, uint64_t *seed) {
 static int set_json(const char *path, bench_options *options) {
     FILE *file = fopen(path, "a");
     if (!file) {
-        fprintf(stderr, "tandem bench: --json %s cannot be written: %s\n", path, strerror(errno));
+        fprintf(stderr, "tdm bench: --json %s cannot be written: %s\n", path, strerror(errno));
         return EXIT_USAGE;
     }
     fclose(file);
@@ -103,7 +103,7 @@ static int set_json(const char *path, bench_options *options) {
 static int set_report(const char *path, bench_options *options) {
     char why[256];
     if (!bench_can_write_html(path, why)) {
-        fprintf(stderr, "tandem bench: --report %s cannot be written: %s\n", path, why);
+        fprintf(stderr, "tdm bench: --report %s cannot be written: %s\n", path, why);
         return EXIT_USAGE;
     }
     options->html_path = path;
@@ -155,7 +155,7 @@ static int parse(int argc, char **argv, bench_options *options, bool *list, bool
         const char *option = argv[i];
         if (!value && i + 1 < argc) value = argv[++i];
         if (!value || !*value) {
-            fprintf(stderr, "tandem bench: %s wants a value\n", option);
+            fprintf(stderr, "tdm bench: %s wants a value\n", option);
             return EXIT_USAGE;
         }
         int status = set_option(option, value, options);
@@ -183,11 +183,11 @@ static int check_devices(const bench_options *options) {
 static int check_programs(const bench_options *options) {
     char why[256];
     if (options->html_path && !bench_has_gnuplot(why)) {
-        fprintf(stderr, "tandem bench: --report: %s\n", why);
+        fprintf(stderr, "tdm bench: --report: %s\n", why);
         return EXIT_FAILED;
     }
     if (options->pytorch && !bench_has_pytorch(options->pytorch, why)) {
-        fprintf(stderr, "tandem bench: --pytorch: %s\n", why);
+        fprintf(stderr, "tdm bench: --pytorch: %s\n", why);
         return EXIT_USAGE;
     }
     return EXIT_OK;
@@ -200,8 +200,8 @@ int bench_command(int argc, char **argv) {
     int status = parse(argc, argv, &options, &list, &done);
     if (status != EXIT_OK || done) return status;
     if (!bench_selects(&options)) {
-        fprintf(stderr, "tandem bench: no case matches the selection; try --profile full, and "
-                        "'tandem bench --list' to see the cases\n");
+        fprintf(stderr, "tdm bench: no case matches the selection; try --profile full, and "
+                        "'tdm bench --list' to see the cases\n");
         return EXIT_USAGE;
     }
     if (list) {

@@ -1,12 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem cache`: chooses what to do with the folder of compiled kernels. */
+/* `tdm cache`: chooses what to do with the folder of compiled kernels. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tools.h"
 
 static const char usage[] =
-    "usage: tandem cache COMMAND [OPTION...]\n"
+    "usage: tdm cache COMMAND [OPTION...]\n"
     "\n"
     "The folder of compiled kernels (TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else\n"
     "~/.cache/tandem). Nothing in it has to be kept: a kernel that is missing is compiled again.\n"

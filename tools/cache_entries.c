@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem cache list|verify|prune|clear`: what the folder of compiled kernels holds, and tidying
+/* `tdm cache list|verify|prune|clear`: what the folder of compiled kernels holds, and tidying
  * it. */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +44,7 @@ static bool parse_size(const char *text, uint64_t *size) {
 }
 
 static int refuse_value(const char *option, const char *text, const char *wanted) {
-    fprintf(stderr, "tandem cache: %s %s: it is %s\n'tandem cache --help' lists what is allowed\n",
+    fprintf(stderr, "tdm cache: %s %s: it is %s\n'tdm cache --help' lists what is allowed\n",
             option, text, wanted);
     return EXIT_USAGE;
 }
@@ -190,7 +190,7 @@ static int prune(const tdm_cache_entry *entries, size_t count, const cache_optio
     bool *goes = calloc(count + 1, sizeof *goes);
     int status = EXIT_FAILED;
     if (!goes) {
-        fputs("tandem cache: out of memory\n", stderr);
+        fputs("tdm cache: out of memory\n", stderr);
         return status;
     }
     bool chosen = choose(entries, count, options, goes);

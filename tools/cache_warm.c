@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* tandem cache warm: compiles the usual kernels of devices into the caches. */
+/* tdm cache warm: compiles the usual kernels of devices into the caches. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "tools.h"
 
 static const char usage[] =
-    "usage: tandem cache warm [--dtype NAME,...] [DEVICE...]\n"
+    "usage: tdm cache warm [--dtype NAME,...] [DEVICE...]\n"
     "\n"
     "Compiles the kernels that programs usually need and keeps them, so that the first call of a\n"
     "program does not wait for a compiler. Without a DEVICE, for all that are listed.\n"

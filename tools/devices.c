@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem devices`: every listed device and what it is doing, once or again and again. */
+/* `tdm devices`: every listed device and what it is doing, once or again and again. */
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include "tools.h"
 
 static const char usage[] =
-    "usage: tandem devices [--json] [--watch [SECONDS]] [--timeout SECONDS]\n"
+    "usage: tdm devices [--json] [--watch [SECONDS]] [--timeout SECONDS]\n"
     "\n"
     "Lists every device of every backend of the selection, what it is doing, and the processes\n"
     "that use it; '*' marks the default device. Nothing is opened. '-' and 'unknown' are what\n"
@@ -97,7 +97,7 @@ static int list_devices(device_snapshot *snapshot) {
         return report_failure("devices");
     snapshot->rows = calloc(snapshot->count + 1, sizeof *snapshot->rows);
     if (snapshot->rows) return EXIT_OK;
-    fprintf(stderr, "tandem devices: out of memory\n");
+    fprintf(stderr, "tdm devices: out of memory\n");
     return EXIT_FAILED;
 }
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What `tandem devices` shows, and the two ways to show it. */
+/* What `tdm devices` shows, and the two ways to show it. */
 #ifndef TOOLS_DEVICES_H
 #define TOOLS_DEVICES_H
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem doctor`: what was looked for, found or refused, whether it works when it is tried, and
+/* `tdm doctor`: what was looked for, found or refused, whether it works when it is tried, and
  * what decided the default device. This process calls no driver: its children do. */
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "tools.h"
 
 static const char usage[] =
-    "usage: tandem doctor [--json] [--timeout SECONDS]\n"
+    "usage: tdm doctor [--json] [--timeout SECONDS]\n"
     "\n"
     "Looks for every library, driver and device of every backend and says where each was found, "
     "or\n"

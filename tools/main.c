@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The program `tandem`: chooses the command. */
+/* The program `tdm`: chooses the command. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,22 +14,23 @@ static const struct {
 } commands[] = {
     {"devices", devices_command, "list every compute device through every API"},
     {"doctor", doctor_command, "try every driver and device; say what is missing or broken"},
-    {"cache", cache_command, "list, verify, prune, clear or warm the compiled kernels that are kept"},
+    {"cache", cache_command,
+     "list, verify, prune, clear or warm the compiled kernels that are kept"},
     {"bench", bench_command, "benchmark the devices beside the vendors' own calls"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_usage(FILE *stream) {
-    fputs("usage: tandem COMMAND [OPTION...]\n\ncommands:\n", stream);
+    fputs("usage: tdm COMMAND [OPTION...]\n\ncommands:\n", stream);
     for (int i = 0; i < COMMANDS; i++)
         fprintf(stream, "  %-9s %s\n", commands[i].name, commands[i].help);
     fputs("\n"
-          "  tandem COMMAND --help   the options of a command\n"
-          "  tandem --version        the version of the program and of the library\n"
+          "  tdm COMMAND --help   the options of a command\n"
+          "  tdm --version        the version of the program and of the library\n"
           "\n"
           "environment: TANDEM_BACKEND=cuda,opencl,cpu and TANDEM_DEVICE=opencl:0 choose the "
           "default\n"
-          "device; 'tandem doctor' shows what they decided.\n",
+          "device; 'tdm doctor' shows what they decided.\n",
           stream);
 }
 
@@ -44,7 +45,7 @@ static int run(int argc, char **argv) {
         return EXIT_OK;
     }
     if (strcmp(word, "--version") == 0) {
-        printf("tandem %d.%d.%d (library %s)\n", TDM_VERSION_MAJOR, TDM_VERSION_MINOR,
+        printf("tdm %d.%d.%d (libtandem %s)\n", TDM_VERSION_MAJOR, TDM_VERSION_MINOR,
                TDM_VERSION_PATCH, tdm_version());
         return EXIT_OK;
     }
@@ -57,9 +58,9 @@ static int run(int argc, char **argv) {
     words[COMMANDS] = "--help";
     words[COMMANDS + 1] = "--version";
     const char *nearest = nearest_word(word, words);
-    fprintf(stderr, "tandem: unknown command '%s'", word);
+    fprintf(stderr, "tdm: unknown command '%s'", word);
     if (nearest) fprintf(stderr, "; did you mean '%s'?", nearest);
-    fputs("\n'tandem --help' lists the commands\n", stderr);
+    fputs("\n'tdm --help' lists the commands\n", stderr);
     return EXIT_USAGE;
 }
 

@@ -46,9 +46,9 @@ const char *nearest_word(const char *word, const char *const *words) {
 
 int refuse_word(const char *command, const char *what, const char *word, const char *const *words) {
     const char *nearest = nearest_word(word, words);
-    fprintf(stderr, "tandem %s: %s '%s'", command, what, word);
+    fprintf(stderr, "tdm %s: %s '%s'", command, what, word);
     if (nearest) fprintf(stderr, "; did you mean '%s'?", nearest);
-    fprintf(stderr, "\n'tandem %s --help' lists what is allowed\n", command);
+    fprintf(stderr, "\n'tdm %s --help' lists what is allowed\n", command);
     return EXIT_USAGE;
 }
 
@@ -61,7 +61,7 @@ bool parse_seconds(const char *text, double *seconds) {
 
 int refuse_seconds(const char *command, const char *option, const char *text) {
     fprintf(stderr,
-            "tandem %s: %s %s: it is a number of seconds greater than 0, at most 86400\n'tandem %s "
+            "tdm %s: %s %s: it is a number of seconds greater than 0, at most 86400\n'tdm %s "
             "--help' lists what is allowed\n",
             command, option, text, command);
     return EXIT_USAGE;
@@ -75,7 +75,7 @@ bool parse_timeout(int argc, char **argv, int *i, double *seconds, int *status) 
 }
 
 int report_failure(const char *command) {
-    fprintf(stderr, "tandem %s: %s\n", command, tdm_last_error());
+    fprintf(stderr, "tdm %s: %s\n", command, tdm_last_error());
     return EXIT_FAILED;
 }
 
@@ -95,8 +95,8 @@ int end_output(int status) {
         output_error = errno;
     }
     if (!failed) return status;
-    fprintf(stderr, "tandem: not all of the output could be written%s%s\n",
-            output_error ? ": " : "", output_error ? strerror(output_error) : "");
+    fprintf(stderr, "tdm: not all of the output could be written%s%s\n", output_error ? ": " : "",
+            output_error ? strerror(output_error) : "");
     return EXIT_FAILED;
 }
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the commands of the program `tandem` share. */
+/* What the commands of the program `tdm` share. */
 #ifndef TOOLS_H
 #define TOOLS_H
 
@@ -18,7 +18,7 @@ int devices_command(int argc, char **argv);
 int doctor_command(int argc, char **argv);
 int bench_command(int argc, char **argv);
 int cache_command(int argc, char **argv);
-int cache_warm_command(int argc, char **argv); /* of cache */
+int cache_warm_command(int argc, char **argv);    /* of cache */
 int cache_entries_command(int argc, char **argv); /* argv[1]: list, verify, prune or clear */
 int child_command(int argc, char **argv);
 
@@ -26,7 +26,7 @@ int child_command(int argc, char **argv);
  * `words` is NULL-terminated. */
 const char *nearest_word(const char *word, const char *const *words);
 
-/* Prints to stderr "tandem COMMAND: WHAT 'WORD'", the nearest of `words` and where to read on;
+/* Prints to stderr "tdm COMMAND: WHAT 'WORD'", the nearest of `words` and where to read on;
  * returns EXIT_USAGE. */
 int refuse_word(const char *command, const char *what, const char *word, const char *const *words);
 
@@ -41,7 +41,7 @@ int refuse_seconds(const char *command, const char *option, const char *text);
  * none. */
 bool parse_timeout(int argc, char **argv, int *i, double *seconds, int *status);
 
-/* Prints the library's last error as "tandem COMMAND: …"; returns EXIT_FAILED. */
+/* Prints the library's last error as "tdm COMMAND: …"; returns EXIT_FAILED. */
 int report_failure(const char *command);
 
 /* Writes out what was printed so far. False when that failed, which end_output() tells. */

@@ -44,10 +44,10 @@ done
 
 # Two GPUs, in the words of the real program.
 mkdir -p "$work/build/tools" "$work/build/tests" "$work/bin"
-TANDEM_CPU_DEVICES=2 TANDEM_BACKEND=cpu "$build/tools/tandem" devices --json |
+TANDEM_CPU_DEVICES=2 TANDEM_BACKEND=cpu "$build/tools/tdm" devices --json |
     sed -e 's/"id": "cpu:0"/"id": "cuda:0"/' -e 's/"id": "cpu:1"/"id": "opencl:0"/' \
         -e 's/"type": "cpu"/"type": "gpu"/' >"$work/devices.json"
-for name in build/tools/tandem build/tests/suite build/tests/suite_plain bin/compute-sanitizer bin/python3; do
+for name in build/tools/tdm build/tests/suite build/tests/suite_plain bin/compute-sanitizer bin/python3; do
     ln -s "$here/stand_in.sh" "$work/$name"
 done
 export GPU_CHECK_BUILD=$work/build PATH=$work/bin:$PATH STAND_IN_DEVICES=$work/devices.json

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The program `tandem`: its commands, its JSON, its refusals. */
+/* The program `tdm`: its commands, its JSON, its refusals. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -16,22 +16,22 @@ TestSuite(program, .init = random_start);
 
 static run_result r;
 
-static void tandem(const char *icd, const char *arguments, int status) {
+static void tdm(const char *icd, const char *arguments, int status) {
     char command[2048];
     const char *changes[] = {icd, CACHE, NULL};
     snprintf(command, sizeof command, "'%s' %s", TEST_PROGRAM, arguments);
-    check_case("%s tandem %s", icd, arguments);
+    check_case("%s tdm %s", icd, arguments);
     run_shell(changes, command, 300, &r);
     CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
 }
 
-/* `tandem devices` lists and exits 0 with and without drivers; its JSON has what the API tells. */
+/* `tdm devices` lists and exits 0 with and without drivers; its JSON has what the API tells. */
 Test(program, devices) {
-    tandem("OCL_ICD_VENDORS=/nonexistent", "devices", 0);
+    tdm("OCL_ICD_VENDORS=/nonexistent", "devices", 0);
     CHECK(contains_words(r.output, "cpu:0"), "%s", r.output);
     static const char *const icds[] = {ICD_NONE, ICD_POCL, ICD_BROKEN};
     for (int i = 0; i < 3; i++) {
-        tandem(icds[i], "devices --json 2>/dev/null", 0);
+        tdm(icds[i], "devices --json 2>/dev/null", 0);
         json_error_t error;
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
         CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
@@ -47,7 +47,7 @@ Test(program, devices) {
         }
         json_decref(root);
     }
-    tandem("TANDEM_BACKEND=opncl", "devices", 1);
+    tdm("TANDEM_BACKEND=opncl", "devices", 1);
     CHECK(contains_words(r.output, "opencl|TANDEM_BACKEND"), "%s", r.output);
 }
 
@@ -64,7 +64,7 @@ static void check_usage(json_t *usage) {
 
 /* The table has every column and stays within the page; the JSON has all of it. */
 Test(program, devices_and_their_usage) {
-    tandem(ICD_POCL, "devices", 0);
+    tdm(ICD_POCL, "devices", 0);
     CHECK(contains_words(r.output, "Memory used / total|Held by Tandem|Utilization|Temperature|"
                                    "Power / limit|Bus address = same card|f64|cpu 1|"
                                    "physical GPUs 0|cpu:0"),
@@ -74,7 +74,7 @@ Test(program, devices_and_their_usage) {
     for (const char *line = r.output; *line; line += strcspn(line, "\n") + 1)
         CHECK(strcspn(line, "\n") == width, "a line of another width: %s", line);
 
-    tandem(ICD_NONE, "devices --json", 0);
+    tdm(ICD_NONE, "devices --json", 0);
     json_error_t error;
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
     CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
@@ -120,21 +120,21 @@ Test(program, devices_watched) {
     CHECK(documents >= 2, "%d documents in a second", documents);
 }
 
-/* `tandem doctor` answers with every library, driver and variable, and parses as JSON. */
+/* `tdm doctor` answers with every library, driver and variable, and parses as JSON. */
 Test(program, doctor) {
-    tandem(ICD_BROKEN, "doctor", TEST_HAS_OPENCL ? 1 : 0);
+    tdm(ICD_BROKEN, "doctor", TEST_HAS_OPENCL ? 1 : 0);
 #if TEST_HAS_OPENCL
     CHECK(contains_words(r.output, "libOpenCL|libbroken-icd.so|clblast"), "%s", r.output);
 #endif
-    tandem("OCL_ICD_VENDORS=/nonexistent", "doctor", 0);
+    tdm("OCL_ICD_VENDORS=/nonexistent", "doctor", 0);
     CHECK(contains_words(r.output, "cpu"), "%s", r.output);
-    tandem(ICD_POCL, "doctor --json 2>/dev/null", 0);
+    tdm(ICD_POCL, "doctor --json 2>/dev/null", 0);
     json_error_t error;
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
     CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
     json_decref(root);
     /* A bad environment is an item of the diagnosis. */
-    tandem("TANDEM_BACKEND=opncl", "doctor", 1);
+    tdm("TANDEM_BACKEND=opncl", "doctor", 1);
     CHECK(contains_words(r.output, "opncl|opencl|TANDEM_BACKEND"), "%s", r.output);
 }
 
@@ -174,13 +174,13 @@ Test(program, arguments) {
                  {"bench quick", "quick"},
                  {"--devices", "--devices"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        tandem(ICD_NONE, wrong[i].arguments, 2);
+        tdm(ICD_NONE, wrong[i].arguments, 2);
         CHECK(contains_words(r.output, wrong[i].words), "%s", r.output);
     }
     static const char *const help[] = {"--help", "devices --help", "doctor --help", "bench --help",
                                        "--version"};
     for (int i = 0; i < 5; i++) {
-        tandem(ICD_NONE, help[i], 0);
+        tdm(ICD_NONE, help[i], 0);
         CHECK(strlen(r.output) > 5, "says nothing");
     }
     /* What is printed and cannot be written is a failure, and said to be one; a stdout that is
@@ -191,17 +191,17 @@ Test(program, arguments) {
     for (int i = 0; i < 10; i++) {
         char full[64];
         snprintf(full, sizeof full, "%s >/dev/full", printing[i]);
-        tandem(ICD_NONE, full, 1);
+        tdm(ICD_NONE, full, 1);
         CHECK(contains_words(r.output, "output could be written|No space left on device"), "%s",
               r.output);
         snprintf(full, sizeof full, "%s >&-", printing[i]);
-        tandem(ICD_NONE, full, 1);
+        tdm(ICD_NONE, full, 1);
         CHECK(contains_words(r.output, "output could be written|Bad file descriptor"), "%s",
               r.output);
     }
-    tandem(ICD_NONE, "bench --op fill --shape 0x0 >&-", 2);
+    tdm(ICD_NONE, "bench --op fill --shape 0x0 >&-", 2);
     /* A pipe that closes is no crash. */
-    tandem(ICD_NONE, "devices | true", 0);
+    tdm(ICD_NONE, "devices | true", 0);
 }
 
 static bool is_positive(const json_t *row, const char *name) {
@@ -211,10 +211,10 @@ static bool is_positive(const json_t *row, const char *name) {
 /* A small benchmark: verified rows with every promised field. */
 Test(program, benchmark) {
     const char *file = TEST_SCRATCH "/bench.json";
-    tandem(ICD_NONE,
-           "bench --profile quick --device cpu --dtype f32 --op layer_norm,matmul,norm_l2 "
-           "--shape 8x8,64x64,256x4096,64x64x64,512x512x512 --json " TEST_SCRATCH "/bench.json",
-           0);
+    tdm(ICD_NONE,
+        "bench --profile quick --device cpu --dtype f32 --op layer_norm,matmul,norm_l2 "
+        "--shape 8x8,64x64,256x4096,64x64x64,512x512x512 --json " TEST_SCRATCH "/bench.json",
+        0);
     json_error_t error;
     json_t *root = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
     CHECK(root != NULL, "no JSON: %s", error.text);

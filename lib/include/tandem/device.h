@@ -175,7 +175,7 @@ typedef struct tdm_device_usage {
  * numbers unknown and is no failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_device_usage(size_t index, tdm_device_usage *usage);
 
-/* What was looked for at start-up, found or not, and why: the stuff of `tandem doctor`. */
+/* What was looked for at start-up, found or not, and why: the stuff of `tdm doctor`. */
 typedef enum tdm_diagnostic_kind {
     TDM_DIAGNOSTIC_VARIABLE, /* an environment variable that is set; the cache directory */
     TDM_DIAGNOSTIC_LIBRARY,  /* a shared library */
