@@ -21,6 +21,7 @@
 #                                everything is installed
 #   GPU_CHECK_COMMIT=TEXT        what versions.txt calls the sources, where git cannot tell
 set -euo pipefail
+[[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 
 usage() {
     echo "usage: scripts/gpu-check.sh OUT [--only tests|sanitizer|bench]..." >&2

@@ -9,68 +9,74 @@
 #include <tandem/tandem.h>
 
 #include "guard.h"
+#include "options.h"
 #include "tools.h"
 
-static const char usage[] =
-    "usage: tdm bench [OPTION...]\n"
-    "\n"
-    "Verifies and times each operation on each device, beside a baseline in the same run: the raw\n"
-    "call to cblas, CLBlast or cuBLAS for matmul, the machine's own copy of as many bytes for\n"
-    "memory-bound work, the raw enqueue for empty operations. ratio = baseline / Tandem: higher "
-    "is\n"
-    "better.\n"
-    "\n"
-    "  --device NAME,...   devices; default: every device, each physical card once\n"
-    "  --op OP,...         operations; 'bias_add' selects its variants too, 'bias_add+gelu' one\n"
-    "  --dtype TYPE,...    f32, f64, f16, bf16\n"
-    "  --shape SHAPE,...   shapes as the table prints them: 8192x4096, 1000*100x100x100\n"
-    "  --profile quick     a representative set, under a minute (default)\n"
-    "  --profile full      every case of the operations\n"
-    "  --profile lesson    the exercises of a lesson on GPUs: products small and large, norms "
-    "logged\n"
-    "                      or kept, two devices at once, parameters in and out; some minutes\n"
-    "  --json FILE         write the rows as JSON too\n"
-    "  --report FILE       write a page (HTML) with plots too; needs gnuplot\n"
-    "  --pytorch PYTHON    a Python with PyTorch, to time the norms of the lesson beside\n"
-    "  --seed N            seed of the inputs and of the rows that are verified\n"
-    "  --list              print the selected cases and run nothing\n"
-    "\n"
-    "Exit status: 0 every row is verified, 1 not, 2 wrong arguments.\n";
+enum {
+    OPTION_DEVICE,
+    OPTION_OP,
+    OPTION_DTYPE,
+    OPTION_SHAPE,
+    OPTION_PROFILE,
+    OPTION_JSON,
+    OPTION_REPORT,
+    OPTION_PYTORCH,
+    OPTION_SEED,
+    OPTION_LIST
+};
 
-static const char *const option_words[] = {"--device",  "--op",   "--dtype",  "--shape",
-                                           "--profile", "--json", "--report", "--pytorch",
-                                           "--seed",    "--list", "--help",   NULL};
-static const char *const dtype_words[] = {"f32", "f64", "f16", "bf16", NULL};
-static const char *const profile_words[] = {"quick", "full", "lesson", NULL};
-
-static bool is_one_of(const char *word, const char *const *words) {
-    for (; *words; words++) {
-        if (strcmp(word, *words) == 0) return true;
-    }
-    return false;
+static const char *const *profile_words(void) {
+    static const char *const words[] = {"quick", "full", "lesson", NULL};
+    return words;
 }
 
+static const option_spec option_table[] = {
+    {"device", OPTION_DEVICE, "NAME,...", "devices; default: every device, each physical card once",
+     NULL, true},
+    {"op", OPTION_OP, "OP,...",
+     "operations; 'bias_add' selects its variants too, 'bias_add+gelu' one", bench_op_names, true},
+    {"dtype", OPTION_DTYPE, "TYPE,...", "f32, f64, f16, bf16", dtype_words, true},
+    {"shape", OPTION_SHAPE, "SHAPE,...",
+     "shapes as the table prints them: 8192x4096, "
+     "1000*100x100x100",
+     NULL, true},
+    {"profile", OPTION_PROFILE, "WORD",
+     "quick: a representative set, under a minute (default); full: every case of the operations; "
+     "lesson: the exercises of a lesson on GPUs, that is products small and large, norms logged or "
+     "kept, two devices at once, parameters in and out; some minutes",
+     profile_words, false},
+    {"json", OPTION_JSON, "FILE", "write the rows as JSON too", NULL, false},
+    {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too; needs gnuplot", NULL,
+     false},
+    {"pytorch", OPTION_PYTORCH, "PYTHON",
+     "a Python with PyTorch, to time the norms of the lesson beside", NULL, false},
+    {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false},
+    {"list", OPTION_LIST, NULL, "print the selected cases and run nothing", NULL, false},
+    {0}};
+
+const command_spec bench_spec = {
+    .name = "bench",
+    .summary = "benchmark the devices beside the vendors' own calls",
+    .description =
+        "Verifies and times each operation on each device, beside a baseline in the same run: the "
+        "raw call to cblas, CLBlast or cuBLAS for matmul, the machine's own copy of as many bytes "
+        "for memory-bound work, the raw enqueue for empty operations. ratio = baseline / Tandem: "
+        "higher is better.",
+    .options = option_table,
+    .exit_status = "0 every row is verified, 1 not, 2 wrong arguments.",
+};
+
 /* Cuts `text` at its commas, in place. */
-static bool split(const char *option, char *text, bench_words *list) {
+static int split(const char *option, char *text, bench_words *list) {
     for (char *next = text; next; text = next) {
         next = strchr(text, ',');
         if (next) *next++ = '\0';
         if (!*text || list->count == BENCH_MAX_WORDS) {
             fprintf(stderr, "tdm bench: %s wants 1 to %d words between commas\n", option,
                     BENCH_MAX_WORDS);
-            return false;
+            return EXIT_USAGE;
         }
         list->word[list->count++] = text;
-    }
-    return true;
-}
-
-static int parse_list(const char *option, char *value, const char *what, bench_words *list,
-                      const char *const *allowed) {
-    if (!split(option, value, list)) return EXIT_USAGE;
-    for (size_t i = 0; allowed && i < list->count; i++) {
-        if (!is_one_of(list->word[i], allowed))
-            return refuse_word("bench", what, list->word[i], allowed);
     }
     return EXIT_OK;
 }
@@ -111,57 +117,44 @@ static int set_report(const char *path, bench_options *options) {
 }
 
 static int set_profile(const char *word, bench_options *options) {
-    for (int i = 0; profile_words[i]; i++) {
-        if (strcmp(word, profile_words[i]) != 0) continue;
-        options->profile = (bench_profile)i;
+    const char *const *words = profile_words();
+    for (int i = 0; words[i]; i++)
+        if (strcmp(word, words[i]) == 0) options->profile = (bench_profile)i;
+    return EXIT_OK;
+}
+
+typedef struct bench_request {
+    bench_options options;
+    bool list;
+} bench_request;
+
+static int take(void *context, int id, char *value) {
+    bench_request *request = context;
+    bench_options *options = &request->options;
+    switch (id) {
+    case OPTION_DEVICE:
+        return split("--device", value, &options->devices);
+    case OPTION_OP:
+        return split("--op", value, &options->ops);
+    case OPTION_DTYPE:
+        return split("--dtype", value, &options->dtypes);
+    case OPTION_SHAPE:
+        return split("--shape", value, &options->shapes);
+    case OPTION_PROFILE:
+        return set_profile(value, options);
+    case OPTION_JSON:
+        return set_json(value, options);
+    case OPTION_REPORT:
+        return set_report(value, options);
+    case OPTION_PYTORCH:
+        options->pytorch = value;
+        return EXIT_OK;
+    case OPTION_SEED:
+        return parse_seed(value, &options->seed);
+    default:
+        request->list = true;
         return EXIT_OK;
     }
-    return refuse_word("bench", "unknown profile", word, profile_words);
-}
-
-static int set_option(const char *option, char *value, bench_options *options) {
-    if (strcmp(option, "--device") == 0)
-        return parse_list(option, value, "unknown device", &options->devices, NULL);
-    if (strcmp(option, "--op") == 0)
-        return parse_list(option, value, "unknown operation", &options->ops, bench_op_names());
-    if (strcmp(option, "--dtype") == 0)
-        return parse_list(option, value, "unknown dtype", &options->dtypes, dtype_words);
-    if (strcmp(option, "--shape") == 0)
-        return parse_list(option, value, "unknown shape", &options->shapes, NULL);
-    if (strcmp(option, "--seed") == 0) return parse_seed(value, &options->seed);
-    if (strcmp(option, "--json") == 0) return set_json(value, options);
-    if (strcmp(option, "--report") == 0) return set_report(value, options);
-    if (strcmp(option, "--profile") == 0) return set_profile(value, options);
-    options->pytorch = value;
-    return EXIT_OK;
-}
-
-/* Takes "--option value" and "--option=value". EXIT_OK with *done set: nothing is left to do. */
-static int parse(int argc, char **argv, bench_options *options, bool *list, bool *done) {
-    for (int i = 1; i < argc; i++) {
-        char *value = strchr(argv[i], '=');
-        if (value) *value++ = '\0';
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(usage, stdout);
-            *done = true;
-            return EXIT_OK;
-        }
-        if (strcmp(argv[i], "--list") == 0 && !value) {
-            *list = true;
-            continue;
-        }
-        if (!is_one_of(argv[i], option_words) || strcmp(argv[i], "--list") == 0)
-            return refuse_word("bench", "unknown argument", argv[i], option_words);
-        const char *option = argv[i];
-        if (!value && i + 1 < argc) value = argv[++i];
-        if (!value || !*value) {
-            fprintf(stderr, "tdm bench: %s wants a value\n", option);
-            return EXIT_USAGE;
-        }
-        int status = set_option(option, value, options);
-        if (status != EXIT_OK) return status;
-    }
-    return EXIT_OK;
 }
 
 /* A wrong name is a wrong argument; a refused environment is a failure. */
@@ -194,22 +187,22 @@ static int check_programs(const bench_options *options) {
 }
 
 int bench_command(int argc, char **argv) {
-    bench_options options = {.seed = 20240229};
-    bool list = false, done = false;
+    bench_request request = {.options.seed = 20240229};
+    const bench_options *options = &request.options;
+    int status;
     if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
-    int status = parse(argc, argv, &options, &list, &done);
-    if (status != EXIT_OK || done) return status;
-    if (!bench_selects(&options)) {
+    if (!options_read(&bench_spec, argc, argv, take, &request, NULL, &status)) return status;
+    if (!bench_selects(options)) {
         fprintf(stderr, "tdm bench: no case matches the selection; try --profile full, and "
                         "'tdm bench --list' to see the cases\n");
         return EXIT_USAGE;
     }
-    if (list) {
-        bench_list(&options);
+    if (request.list) {
+        bench_list(options);
         return EXIT_OK;
     }
-    status = check_devices(&options);
-    if (status == EXIT_OK) status = check_programs(&options);
+    status = check_devices(options);
+    if (status == EXIT_OK) status = check_programs(options);
     if (status != EXIT_OK) return status;
-    return bench_run(&options) ? EXIT_OK : EXIT_FAILED;
+    return bench_run(options) ? EXIT_OK : EXIT_FAILED;
 }

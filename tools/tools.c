@@ -46,20 +46,19 @@ const char *nearest_word(const char *word, const char *const *words) {
 
 int refuse_word(const char *command, const char *what, const char *word, const char *const *words) {
     const char *nearest = nearest_word(word, words);
-    fprintf(stderr, "tdm %s: %s '%s'", command, what, word);
+    const char *blank = command[0] ? " " : ""; /* of the program itself it is "" */
+    fprintf(stderr, "tdm%s%s: %s '%s'", blank, command, what, word);
     if (nearest) fprintf(stderr, "; did you mean '%s'?", nearest);
-    fprintf(stderr, "\n'tdm %s --help' lists what is allowed\n", command);
+    fprintf(stderr, "\n'tdm%s%s --help' lists what is allowed\n", blank, command);
     return EXIT_USAGE;
 }
 
-bool parse_seconds(const char *text, double *seconds) {
+int take_seconds(const char *command, const char *option, const char *text, double *seconds) {
     char *end;
-    if (!*text || text[strspn(text, "0123456789.")] != '\0') return false;
-    *seconds = strtod(text, &end);
-    return *end == '\0' && *seconds > 0.0 && *seconds <= 86400.0;
-}
-
-int refuse_seconds(const char *command, const char *option, const char *text) {
+    if (*text && text[strspn(text, "0123456789.")] == '\0') {
+        *seconds = strtod(text, &end);
+        if (*end == '\0' && *seconds > 0.0 && *seconds <= 86400.0) return EXIT_OK;
+    }
     fprintf(stderr,
             "tdm %s: %s %s: it is a number of seconds greater than 0, at most 86400\n'tdm %s "
             "--help' lists what is allowed\n",
@@ -67,11 +66,9 @@ int refuse_seconds(const char *command, const char *option, const char *text) {
     return EXIT_USAGE;
 }
 
-bool parse_timeout(int argc, char **argv, int *i, double *seconds, int *status) {
-    const char *text = ++*i < argc ? argv[*i] : "";
-    if (parse_seconds(text, seconds)) return true;
-    *status = refuse_seconds(argv[0], "--timeout", text);
-    return false;
+const char *const *dtype_words(void) {
+    static const char *const words[] = {"f32", "f64", "f16", "bf16", NULL};
+    return words;
 }
 
 int report_failure(const char *command) {

@@ -31,15 +31,11 @@ const char *nearest_word(const char *word, const char *const *words);
 int refuse_word(const char *command, const char *what, const char *word, const char *const *words);
 
 /* A number of seconds greater than 0, at most a day: digits and a point, no sign, no exponent,
- * nothing behind. */
-bool parse_seconds(const char *text, double *seconds);
+ * nothing behind. Else says that the option wants such a number, and returns EXIT_USAGE. */
+int take_seconds(const char *command, const char *option, const char *text, double *seconds);
 
-/* Says that the option wants such a number; returns EXIT_USAGE. */
-int refuse_seconds(const char *command, const char *option, const char *text);
-
-/* Takes the number behind "--timeout", which is argv[*i]; false, with what to exit with, when it is
- * none. */
-bool parse_timeout(int argc, char **argv, int *i, double *seconds, int *status);
+/* What --dtype can be. */
+const char *const *dtype_words(void);
 
 /* Prints the library's last error as "tdm COMMAND: …"; returns EXIT_FAILED. */
 int report_failure(const char *command);

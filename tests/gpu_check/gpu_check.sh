@@ -25,12 +25,16 @@ says() { grep -qE -- "$1" "$out/summary.txt" || fail "no line of the summary mat
 silent() { ! grep -qE -- "$1" "$out/summary.txt" || fail "a line of the summary matches: $1"; }
 
 # Arguments are refused before anything is made.
-for arguments in "" "--only" "--only tests" "$out --only" "$out --only doctor" "$out more" "$out --help"; do
+for arguments in "" "--only" "--only tests" "$out --only" "$out --only doctor" "$out more" "$out --helpme"; do
     # shellcheck disable=SC2086 # they are several words
     check 2 $arguments
     grep -q '^usage: scripts/gpu-check.sh OUT ' "$work/printed" || fail "no usage for: $arguments"
     [ ! -e "$out" ] || fail "$out was made for: $arguments"
 done
+
+check 0 "$out" --help
+grep -q '^Usage: scripts/gpu-check.sh OUT ' "$work/printed" || fail "--help does not say how it is used"
+[ ! -e "$out" ] || fail "$out was made for --help"
 
 # No GPU: the real program, which is shown no driver.
 export OCL_ICD_VENDORS=$work/no-drivers

@@ -154,7 +154,7 @@ Test(program, arguments) {
                  {"devices --watch 1s", "--watch|1s|seconds"},
                  {"devices --watch inf", "--watch|inf|seconds"},
                  {"devices --watch ''", "--watch|seconds"},
-                 {"devices --watch 1 2", "unknown argument '2'"},
+                 {"devices --watch 1 2", "unexpected argument '2'"},
                  {"devices --watch --jsn", "--jsn|--json"},
                  {"doctor --verbose", "--verbose"},
                  {"doctor --timeout", "--timeout|seconds"},
