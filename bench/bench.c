@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "machine.h"
+#include "output.h"
 #include "pytorch.h"
 #include "row.h"
 
@@ -19,6 +20,7 @@ typedef struct session {
     size_t device_count;
     bench_row *rows;
     size_t row_count, to_do, done, skipped, not_applicable, failed;
+    bench_output output;
     bool tty; /* stderr is a terminal: progress is one line that is overwritten */
 } session;
 
@@ -90,8 +92,7 @@ static void run_one(session *s, const bench_runner *runner, const bench_case *c)
     }
     s->row_count++;
     if (!row->verified) s->failed++;
-    bench_table_row(stdout, row);
-    fflush(stdout);
+    bench_output_row(&s->output, row);
 }
 
 static bool open_device(const tdm_device_info *info, tdm_device **device, tdm_queue **queue) {
@@ -145,13 +146,35 @@ static bool run_pairs(session *s) {
     return good;
 }
 
-static bool write_reports(const session *s) {
+/* The longest texts of the columns, so that no more room is taken than they need. */
+static bench_longest measure_texts(const session *s) {
+    bench_longest longest = {0};
+    int length = 0;
+    for (size_t i = 0; i < s->device_count; i++) {
+        length = (int)strlen(s->devices[i]->id);
+        if (length > longest.device) longest.device = length;
+    }
+    if (count_cases_of_two(s) > 0) longest.device = 2 * longest.device + 1;
+    for (size_t i = 0; i < s->case_count; i++) {
+        length = (int)strlen(s->cases[i].op->name);
+        if (length > longest.op) longest.op = length;
+        length = (int)strlen(s->cases[i].shape);
+        if (length > longest.shape) longest.shape = length;
+    }
+    return longest;
+}
+
+static bool write_reports(const session *s, double seconds) {
     const bench_options *options = s->options;
-    if (!options->json_path && !options->html_path) return true;
+    char counts[160];
     json_t *machine = bench_describe_machine(options);
+    const bench_results results = {machine, s->rows, s->row_count};
     bool good = true;
-    if (options->json_path)
-        good = bench_write_json(options->json_path, machine, s->rows, s->row_count);
+    snprintf(counts, sizeof counts,
+             "%zu rows, %zu not verified, %zu skipped, %zu not applicable, %.0f s", s->row_count,
+             s->failed, s->skipped, s->not_applicable, seconds);
+    bench_output_end(&s->output, counts, &results);
+    if (options->json_path) good = bench_write_json(options->json_path, &results);
     if (options->html_path)
         good = bench_write_html(options->html_path, machine, s->rows, s->row_count) && good;
     json_decref(machine);
@@ -172,16 +195,12 @@ static bool run_session(session *s) {
     if (!s->rows) return false;
     const double start = bench_now();
     bool good = true;
-    bench_print_machine(s->options);
-    bench_table_head(stdout);
-    fflush(stdout);
+    const bench_longest longest = measure_texts(s);
+    bench_output_begin(&s->output, s->options, &longest);
     for (size_t i = 0; i < devices && of_two < s->case_count; i++)
         good = run_devices(s, s->devices[i], NULL) && good;
     if (of_two > 0) good = run_pairs(s) && good;
-    printf("%zu rows, %zu not verified, %zu skipped, %zu not applicable, %.0f s\n", s->row_count,
-           s->failed, s->skipped, s->not_applicable, bench_now() - start);
-    fflush(stdout);
-    good = write_reports(s) && good;
+    good = write_reports(s, bench_now() - start) && good;
     const bool none_applies = s->skipped == 0 && s->not_applicable > 0;
     return good && s->failed == 0 && (s->row_count > 0 || none_applies);
 }

@@ -20,13 +20,24 @@ typedef struct bench_words {
 
 typedef enum bench_profile { BENCH_QUICK, BENCH_FULL, BENCH_LESSON } bench_profile;
 
+/* How the rows are printed to stdout. */
+typedef enum bench_format {
+    BENCH_TABLE,
+    BENCH_MD, /* a table of Markdown */
+    BENCH_CSV,
+    BENCH_JSON,
+    BENCH_JSONL /* a row a line, as it is measured */
+} bench_format;
+
 typedef struct bench_options {
     bench_words devices; /* names; none: every listed device that is not a card listed before */
     bench_words ops;     /* "bias_add" selects its variants too, "bias_add+gelu" one of them */
     bench_words dtypes;
     bench_words shapes;
     bench_profile profile;
-    uint64_t seed;         /* of the inputs and of the rows that are verified */
+    uint64_t seed; /* of the inputs and of the rows that are verified */
+    bench_format format;
+    int width;             /* of BENCH_TABLE, in columns; 0: no limit */
     const char *json_path; /* or NULL */
     const char *html_path; /* or NULL */
     const char *pytorch;   /* a Python that has PyTorch, to time beside; or NULL */

@@ -3,6 +3,7 @@
 #include "stats.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static int compare(const void *left, const void *right) {
@@ -18,7 +19,9 @@ static double quantile(const double *values, int count, double q) {
     return values[below] + (place - below) * (values[below + 1] - values[below]);
 }
 
-bench_stats bench_summarise(double *values, int count) {
+bench_stats bench_summarise(const double *values_in_order, int count) {
+    double values[BENCH_MAX_VALUES];
+    memcpy(values, values_in_order, (size_t)count * sizeof *values);
     qsort(values, (size_t)count, sizeof *values, compare);
     return (bench_stats){.median = quantile(values, count, 0.5),
                          .min = values[0],

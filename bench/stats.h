@@ -8,8 +8,9 @@ typedef struct bench_stats {
     double iqr; /* third quartile less the first */
 } bench_stats;
 
-/* Sorts the values; count ≥ 1. */
-bench_stats bench_summarise(double *values, int count);
+/* 1 ≤ count ≤ BENCH_MAX_VALUES. */
+enum { BENCH_MAX_VALUES = 4096 };
+bench_stats bench_summarise(const double *values, int count);
 
 /* Seconds of a monotonic clock. */
 double bench_now(void);

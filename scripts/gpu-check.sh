@@ -300,10 +300,10 @@ run_bench() {
     local ids norms=matmul+norm_l2_logged,matmul+norm_l2_kept
     ids=$(IFS=, && echo "${devices[*]}")
     part bench "$bench_limit" "$out/bench.txt" '[1-9][0-9]* rows, 0 not verified' \
-        "$build/tools/tdm" bench --device "$ids" --profile quick --json "$out/bench.json"
+        "$build/tools/tdm" bench --device "$ids" --profile quick --wide --json "$out/bench.json"
     if timeout 60 python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
         part "bench beside PyTorch" "$norms_limit" "$work/norms" '[1-9][0-9]* rows, 0 not verified' \
-            "$build/tools/tdm" bench --device "${devices[0]}" --profile lesson --op "$norms" \
+            "$build/tools/tdm" bench --device "${devices[0]}" --profile lesson --wide --op "$norms" \
             --shape '1000*100x100x100' --pytorch "$(command -v python3)" --json "$out/bench-norms.json"
         cat "$work/norms" >>"$out/bench.txt"
     else

@@ -22,11 +22,18 @@ enum {
     OPTION_REPORT,
     OPTION_PYTORCH,
     OPTION_SEED,
-    OPTION_LIST
+    OPTION_LIST,
+    OPTION_FORMAT,
+    OPTION_WIDE
 };
 
 static const char *const *profile_words(void) {
     static const char *const words[] = {"quick", "full", "lesson", NULL};
+    return words;
+}
+
+static const char *const *format_words(void) {
+    static const char *const words[] = {"table", "md", "csv", "json", "jsonl", NULL};
     return words;
 }
 
@@ -45,6 +52,12 @@ static const option_spec option_table[] = {
      "lesson: the exercises of a lesson on GPUs, that is products small and large, norms logged or "
      "kept, two devices at once, parameters in and out; some minutes",
      profile_words, false},
+    {"format", OPTION_FORMAT, "WORD",
+     "of what is printed: table (default), md (a table of Markdown), csv, json, or jsonl (a row a "
+     "line, as it is measured)",
+     format_words, false},
+    {"wide", OPTION_WIDE, NULL, "every column of the table, however narrow the page is", NULL,
+     false},
     {"json", OPTION_JSON, "FILE", "write the rows as JSON too", NULL, false},
     {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too; needs gnuplot", NULL,
      false},
@@ -116,20 +129,21 @@ static int set_report(const char *path, bench_options *options) {
     return EXIT_OK;
 }
 
-static int set_profile(const char *word, bench_options *options) {
-    const char *const *words = profile_words();
-    for (int i = 0; words[i]; i++)
-        if (strcmp(word, words[i]) == 0) options->profile = (bench_profile)i;
-    return EXIT_OK;
+/* The place of a word, which has been looked for before, among the words of its option. */
+static int find_word(const char *word, const char *const *words) {
+    int i = 0;
+    while (strcmp(word, words[i]) != 0)
+        i++;
+    return i;
 }
 
-typedef struct bench_request {
+typedef struct bench_arguments {
     bench_options options;
-    bool list;
-} bench_request;
+    bool list, wide;
+} bench_arguments;
 
 static int take(void *context, int id, char *value) {
-    bench_request *request = context;
+    bench_arguments *request = context;
     bench_options *options = &request->options;
     switch (id) {
     case OPTION_DEVICE:
@@ -141,7 +155,14 @@ static int take(void *context, int id, char *value) {
     case OPTION_SHAPE:
         return split("--shape", value, &options->shapes);
     case OPTION_PROFILE:
-        return set_profile(value, options);
+        options->profile = (bench_profile)find_word(value, profile_words());
+        return EXIT_OK;
+    case OPTION_FORMAT:
+        options->format = (bench_format)find_word(value, format_words());
+        return EXIT_OK;
+    case OPTION_WIDE:
+        request->wide = true;
+        return EXIT_OK;
     case OPTION_JSON:
         return set_json(value, options);
     case OPTION_REPORT:
@@ -187,7 +208,7 @@ static int check_programs(const bench_options *options) {
 }
 
 int bench_command(int argc, char **argv) {
-    bench_request request = {.options.seed = 20240229};
+    bench_arguments request = {.options.seed = 20240229};
     const bench_options *options = &request.options;
     int status;
     if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
@@ -201,6 +222,7 @@ int bench_command(int argc, char **argv) {
         bench_list(options);
         return EXIT_OK;
     }
+    request.options.width = request.wide ? 0 : output_width();
     status = check_devices(options);
     if (status == EXIT_OK) status = check_programs(options);
     if (status != EXIT_OK) return status;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <tandem/tandem.h>
@@ -74,6 +75,15 @@ const char *const *dtype_words(void) {
 int report_failure(const char *command) {
     fprintf(stderr, "tdm %s: %s\n", command, tdm_last_error());
     return EXIT_FAILED;
+}
+
+int output_width(void) {
+    struct winsize size;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    const char *columns = getenv("COLUMNS");
+    const long width = columns ? strtol(columns, NULL, 10) : 0;
+    return width > 0 && width <= 10000 ? (int)width : 80;
 }
 
 static int output_error; /* of the first write that failed, for as far as it is known */

@@ -40,6 +40,9 @@ const char *const *dtype_words(void);
 /* Prints the library's last error as "tdm COMMAND: …"; returns EXIT_FAILED. */
 int report_failure(const char *command);
 
+/* Columns of what stdout goes to: those of the terminal, else $COLUMNS, else 80. */
+int output_width(void);
+
 /* Writes out what was printed so far. False when that failed, which end_output() tells. */
 bool flush_output(void);
 

@@ -239,6 +239,96 @@ Test(program, benchmark) {
     json_decref(root);
 }
 
+/* Nothing that people read is wider than the page, whose width COLUMNS tells; --wide has it all. */
+Test(program, benchmark_table) {
+    static const char rows[] =
+        "bench --profile lesson --op two_devices --shape 512x512x512 --device cpu:0,cpu:1";
+    static const struct {
+        const char *before, *after, *words;
+        size_t width;
+    } pages[] = {{"", "", "ratio|1 rows, 0 not verified|\n    the two devices share", 80},
+                 {"COLUMNS=60", "", "ratio", 60},
+                 {"COLUMNS=nonsense", "", "ratio", 80},
+                 {"COLUMNS=300", "", "ratio|error / bound", 300},
+                 {"COLUMNS=70", "--wide", "ratio|error / bound|its median", 400}};
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        char command[1024];
+        const char *changes[] = {ICD_NONE, CACHE, "TANDEM_CPU_DEVICES=2", "COLUMNS", NULL};
+        snprintf(command, sizeof command, "%s '%s' %s %s 2>/dev/null", pages[i].before,
+                 TEST_PROGRAM, rows, pages[i].after);
+        check_case("%s", command);
+        run_shell(changes, command, 300, &r);
+        CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
+        CHECK(contains_words(r.output, pages[i].words), "%s", r.output);
+        for (const char *line = r.output; *line; line += strcspn(line, "\n") + 1)
+            CHECK(strcspn(line, "\n") <= pages[i].width, "%zu: %s", strcspn(line, "\n"), line);
+        CHECK((strstr(r.output, "error / bound") != NULL) == (pages[i].width > 250), "%s",
+              r.output);
+    }
+}
+
+/* Every format has the same rows, and on stdout nothing else. */
+Test(program, benchmark_formats) {
+    static const char rows[] =
+        "bench --device cpu --op empty,layer_norm --shape 1,8x8 --dtype f32 --format ";
+    static const char check[] =
+        "python3 " TEST_SOURCE "/tests/python/check_schema.py " TEST_SOURCE "/bench/schema.json ";
+    char arguments[1024];
+    json_error_t error;
+    snprintf(arguments, sizeof arguments,
+             "%sjson --json " TEST_SCRATCH "/formats.json 2>/dev/null >" TEST_SCRATCH
+             "/printed.json && %s " TEST_SCRATCH "/printed.json && %s " TEST_SCRATCH
+             "/formats.json",
+             rows, check, check);
+    tdm(ICD_NONE, arguments, 0);
+    json_t *root = json_load_file(TEST_SCRATCH "/printed.json", JSON_REJECT_DUPLICATES, &error);
+    CHECK(root != NULL, "no JSON: %s", error.text);
+    CHECK(json_integer_value(json_object_get(root, "schema")) == 1, "schema");
+    const json_t *row = json_array_get(json_object_get(root, "rows"), 0);
+    CHECK(json_array_size(json_object_get(root, "rows")) == 3, "not three rows");
+    CHECK(json_array_size(json_object_get(row, "seconds")) >= 3, "no samples");
+    json_decref(root);
+    /* the check would see it */
+    snprintf(arguments, sizeof arguments,
+             "--version >/dev/null; sed 's/\"device\": \"cpu:0\", //; s/\"schema\": 1/\"schema\": "
+             "2/' " TEST_SCRATCH "/printed.json >" TEST_SCRATCH "/wrong.json; %s " TEST_SCRATCH
+             "/wrong.json",
+             check);
+    tdm(ICD_NONE, arguments, 1);
+    CHECK(contains_words(r.output, "$.schema|2|rows[0]: device is missing"), "%s", r.output);
+
+    snprintf(arguments, sizeof arguments, "%sjsonl 2>/dev/null", rows);
+    tdm(ICD_NONE, arguments, 0);
+    int lines = 0;
+    for (char *line = r.output, *end; (end = strchr(line, '\n')) != NULL; line = end + 1, lines++) {
+        *end = '\0';
+        root = json_loads(line, JSON_REJECT_DUPLICATES, &error);
+        CHECK(json_is_string(json_object_get(root, "op")) &&
+                  json_is_string(json_object_get(root, "commit")),
+              "%s", line);
+        json_decref(root);
+    }
+    CHECK(lines == 3, "%d lines", lines);
+    snprintf(arguments, sizeof arguments, "%scsv 2>/dev/null | cut -d, -f1,4,6,19", rows);
+    tdm(ICD_NONE, arguments, 0);
+    CHECK(strcmp(r.output, "device,op,shape,verified\ncpu:0,empty,1,true\n"
+                           "cpu:0,empty+finish,1,true\ncpu:0,layer_norm,8x8,true\n") == 0,
+          "%s", r.output);
+    snprintf(arguments, sizeof arguments, "%smd 2>/dev/null | grep '^|'", rows);
+    tdm(ICD_NONE, arguments, 0);
+    CHECK(strncmp(r.output, "| device | op | dtype | shape | median |", 40) == 0 &&
+              strstr(r.output, "| note |\n| --- | --- | --- | --- | ---: |") &&
+              strstr(r.output, "\n| cpu:0 | layer_norm | f32 | 8x8 |"),
+          "%s", r.output);
+    const char *line = r.output;
+    for (int bars = 0, wanted = 0; *line; line += strcspn(line, "\n") + 1, bars = 0) {
+        for (size_t i = 0; line[i] && line[i] != '\n'; i++)
+            bars += line[i] == '|';
+        if (!wanted) wanted = bars;
+        CHECK(bars == wanted && bars == 14, "%d bars: %s", bars, line);
+    }
+}
+
 #if TEST_HAS_OPENCL
 /* A first call that compiles kernels for a second says nothing of how long the next ones take:
  * samples of a small operation hold many calls all the same, or its ratio would be that of one call
