@@ -70,4 +70,18 @@ void bench_list(const bench_options *options);
  * devices (f64 on one without it). */
 bool bench_run(const bench_options *options);
 
+typedef struct bench_comparison {
+    const char *before, *after; /* files that bench_run wrote */
+    double threshold;           /* the smallest change of a median that is told: 0.03 is 3 % */
+    double significance;        /* the probability with which chance alone may name a row */
+    bool all;                   /* rows that did not change too */
+    int width;                  /* of the page, in columns; 0: no limit */
+} bench_comparison;
+
+typedef enum bench_compared { BENCH_NOT_SLOWER, BENCH_SLOWER, BENCH_UNCOMPARABLE } bench_compared;
+
+/* Prints what changed from one run to another; BENCH_SLOWER when a row became slower. When the
+ * files cannot be compared it has said why on stderr. */
+bench_compared bench_compare(const bench_comparison *wanted);
+
 #endif

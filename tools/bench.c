@@ -67,6 +67,8 @@ static const option_spec option_table[] = {
     {"list", OPTION_LIST, NULL, "print the selected cases and run nothing", NULL, false},
     {0}};
 
+static const command_spec *const subcommands[] = {&bench_compare_spec, NULL};
+
 const command_spec bench_spec = {
     .name = "bench",
     .summary = "benchmark the devices beside the vendors' own calls",
@@ -76,6 +78,7 @@ const command_spec bench_spec = {
         "for memory-bound work, the raw enqueue for empty operations. ratio = baseline / Tandem: "
         "higher is better.",
     .options = option_table,
+    .subcommands = subcommands,
     .exit_status = "0 every row is verified, 1 not, 2 wrong arguments.",
 };
 
@@ -211,6 +214,8 @@ int bench_command(int argc, char **argv) {
     bench_arguments request = {.options.seed = 20240229};
     const bench_options *options = &request.options;
     int status;
+    if (argc > 1 && options_subcommand(&bench_spec, argv[1]) == &bench_compare_spec)
+        return bench_compare_command(argc - 1, argv + 1);
     if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
     if (!options_read(&bench_spec, argc, argv, take, &request, NULL, &status)) return status;
     if (!bench_selects(options)) {

@@ -108,8 +108,12 @@ void options_print_help(const command_spec *spec, FILE *stream) {
     if (spec->variables) print_options(stream, "environment", spec->variables, "", false);
     if (spec->examples) {
         fputs("examples:\n", stream);
-        for (const example_spec *e = spec->examples; e->line; e++)
-            fprintf(stream, "  %s\n      %s\n", e->line, e->help);
+        for (const example_spec *e = spec->examples; e->line; e++) {
+            page p = {stream, 6, 6};
+            fprintf(stream, "  %s\n%*s", e->line, p.indent, "");
+            print_words(&p, e->help, (int)strlen(e->help));
+            fputc('\n', stream);
+        }
         fputc('\n', stream);
     }
     if (spec->exit_status) {

@@ -37,8 +37,8 @@ typedef struct command_spec {
 } command_spec;
 
 extern const command_spec tdm_spec, devices_spec, doctor_spec, cache_spec, bench_spec;
-extern const command_spec cache_list_spec, cache_verify_spec, cache_prune_spec, cache_clear_spec,
-    cache_warm_spec;
+extern const command_spec bench_compare_spec, cache_list_spec, cache_verify_spec, cache_prune_spec,
+    cache_clear_spec, cache_warm_spec;
 
 enum { OPTIONS_MOST_OPERANDS = 64 };
 

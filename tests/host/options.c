@@ -22,7 +22,7 @@ static void shell(const char *command, int status) {
 }
 
 static const char *const commands[] = {
-    "",           "devices",      "doctor",      "bench",       "cache",
+    "",           "devices",      "doctor",      "bench",       "bench compare", "cache",
     "cache list", "cache verify", "cache prune", "cache clear", "cache warm"};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -75,6 +75,8 @@ Test(options, refusals) {
                  {"cache warm --dtype f32,f31", "--dtype|'f31'|'f32'"},
                  {"cache warm --dtype f32,", "--dtype|''"},
                  {"cache warm --dtipe=f32", "'--dtype'"},
+                 {"bench quick", "unknown command 'quick'"},
+                 {"bench comprae", "'compare'"},
                  {"bench --op=norm_l3", "--op|'norm_l3'|'norm_l"},
                  {"bench --profile fast", "--profile|'fast'"},
                  {"bench --device", "--device wants a value: NAME"},
