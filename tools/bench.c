@@ -38,8 +38,9 @@ static const char *const *format_words(void) {
 }
 
 static const option_spec option_table[] = {
-    {"device", OPTION_DEVICE, "NAME,...", "devices; default: every device, each physical card once",
-     NULL, true},
+    {"device", OPTION_DEVICE, "NAME,...",
+     "devices; default: that of TANDEM_DEVICE, else every device, each physical card once", NULL,
+     true},
     {"op", OPTION_OP, "OP,...",
      "operations; 'bias_add' selects its variants too, 'bias_add+gelu' one", bench_op_names, true},
     {"dtype", OPTION_DTYPE, "TYPE,...", "f32, f64, f16, bf16", dtype_words, true},
@@ -181,8 +182,9 @@ static int take(void *context, int id, char *value) {
     }
 }
 
-/* A wrong name is a wrong argument; a refused environment is a failure. */
-static int check_devices(const bench_options *options) {
+/* A wrong name is a wrong argument; a refused environment is a failure. Without --device it is
+ * TANDEM_DEVICE that chooses, as for any program, and without that there is no choice. */
+static int check_devices(bench_options *options) {
     size_t count, index;
     tdm_status counted = tdm_get_device_count(&count);
     guard_listed();
@@ -193,6 +195,11 @@ static int check_devices(const bench_options *options) {
             return EXIT_USAGE;
         }
     }
+    if (options->devices.count > 0 || !getenv("TANDEM_DEVICE")) return EXIT_OK;
+    const tdm_device_info *info;
+    if (tdm_find_device(NULL, &index) != TDM_OK || tdm_get_device_info(index, &info) != TDM_OK)
+        return report_failure("bench");
+    options->devices.word[options->devices.count++] = info->id;
     return EXIT_OK;
 }
 
@@ -228,7 +235,7 @@ int bench_command(int argc, char **argv) {
         return EXIT_OK;
     }
     request.options.width = request.wide ? 0 : output_width();
-    status = check_devices(options);
+    status = check_devices(&request.options);
     if (status == EXIT_OK) status = check_programs(options);
     if (status != EXIT_OK) return status;
     return bench_run(options) ? EXIT_OK : EXIT_FAILED;

@@ -239,6 +239,36 @@ Test(program, benchmark) {
     json_decref(root);
 }
 
+/* The variables choose for it as for any program, and an option beats them. */
+Test(program, benchmark_devices) {
+    static const struct {
+        const char *variables, *arguments, *words;
+        int status;
+    } cases[] = {
+        {"TANDEM_DEVICE=opencl:99", "", "TANDEM_DEVICE|opencl:99|does not exist", 1},
+        {"TANDEM_DEVICE=cpu:2", "", "TANDEM_DEVICE|cpu:2|does not exist", 1},
+        {"TANDEM_DEVICE=cpx:0", "", "TANDEM_DEVICE|cpx", 1},
+        {"TANDEM_DEVICE=cpu:1", "", "1 rows|cpu:1", 0},
+        {"TANDEM_DEVICE=opencl:99", "--device=cpu:0", "1 rows|cpu:0", 0},
+        {"TANDEM_DEVICE=cpu:1", "--device cpu:0", "1 rows|cpu:0", 0},
+        {"TANDEM_BACKEND=cpu", "", "2 rows|cpu:0|cpu:1", 0},
+        {"TANDEM_BACKEND=cpu", "--device opencl:0", "opencl:0", 2},
+        {"TANDEM_BACKEND=cpx", "", "TANDEM_BACKEND|cpx", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[1024];
+        const char *changes[] = {ICD_NONE, CACHE, "TANDEM_CPU_DEVICES=2", NULL};
+        snprintf(command, sizeof command,
+                 "%s '%s' bench --op layer_norm --shape 8x8 --dtype f32 --format table %s",
+                 cases[i].variables, TEST_PROGRAM, cases[i].arguments);
+        check_case("%s", command);
+        run_shell(changes, command, 100, &r);
+        CHECK(r.exit_status == cases[i].status, "exit status %d: %s", r.exit_status, r.output);
+        CHECK(contains_words(r.output, cases[i].words), "%s", r.output);
+        CHECK((strstr(r.output, "rows,") != NULL) == (cases[i].status == 0), "%s", r.output);
+    }
+}
+
 /* Nothing that people read is wider than the page, whose width COLUMNS tells; --wide has it all. */
 Test(program, benchmark_table) {
     static const char rows[] =
