@@ -11,20 +11,40 @@
 #include <unistd.h>
 
 #include "devices.h"
+#include "devices_query.h"
 #include "guard.h"
 #include "options.h"
 #include "tools.h"
 
-enum { OPTION_JSON, OPTION_WATCH, OPTION_TIMEOUT };
+enum { OPTION_JSON, OPTION_WATCH, OPTION_TIMEOUT, OPTION_FORMAT, OPTION_QUERY };
+
+static const char *const *format_words(void) {
+    static const char *const words[] = {"table", "csv", "json", "jsonl", NULL};
+    return words;
+}
 
 static const option_spec options[] = {
-    {"json", OPTION_JSON, NULL, "all of it as JSON, what is unknown as null", NULL, false},
+    {"query", OPTION_QUERY, "FIELD,...",
+     "these figures of each device alone, by the names that they have in the JSON, as in "
+     "name,memory.free; help lists the names",
+     NULL, true},
+    {"format", OPTION_FORMAT, "WORD",
+     "table (default), csv, json, or jsonl (a device a line); what is unknown is null in JSON and "
+     "empty in csv",
+     format_words, false},
+    {"json", OPTION_JSON, NULL, "the same as --format json", NULL, false},
     {"watch", OPTION_WATCH, "[SECONDS]",
      "again every SECONDS (2 when not given; 0.5 is allowed) until Ctrl-C; with --json, one "
      "document a line",
      NULL, false},
     {"timeout", OPTION_TIMEOUT, "SECONDS", "how long listing may take (20 when not given)", NULL,
      false},
+    {0}};
+
+static const example_spec examples[] = {
+    {"tdm devices --query id,name,memory.free --format csv", "a line for each device"},
+    {"tdm devices --watch 5 --query id,usage.utilization,usage.power --format csv",
+     "its figures every 5 seconds"},
     {0}};
 
 const command_spec devices_spec = {
@@ -38,6 +58,7 @@ const command_spec devices_spec = {
         "A driver that ends the process, or takes longer than it may, is named, and the list shown "
         "without it.",
     .options = options,
+    .examples = examples,
     .exit_status =
         "0 success, 1 a driver was left out or the default device cannot be had, 2 wrong "
         "arguments.",
@@ -46,8 +67,10 @@ const command_spec devices_spec = {
 enum { NARROWEST = 80, WIDEST = 130, WIDTH_OF_FILES = 110 };
 
 typedef struct devices_options {
-    bool json, watch;
+    devices_format format;
+    bool watch, lists_fields;
     double seconds, timeout;
+    devices_query query; /* count 0: all there is to know */
 } devices_options;
 
 const tdm_backend device_backends[BACKENDS] = {TDM_CUDA, TDM_OPENCL, TDM_CPU};
@@ -68,8 +91,15 @@ static int take(void *context, int id, char *value) {
     devices_options *out = context;
     switch (id) {
     case OPTION_JSON:
-        out->json = true;
+        out->format = DEVICES_JSON;
         return EXIT_OK;
+    case OPTION_FORMAT:
+        for (int i = 0; format_words()[i]; i++)
+            if (strcmp(value, format_words()[i]) == 0) out->format = (devices_format)i;
+        return EXIT_OK;
+    case OPTION_QUERY:
+        out->lists_fields = strcmp(value, "help") == 0;
+        return out->lists_fields ? EXIT_OK : query_parse(value, &out->query);
     case OPTION_WATCH:
         out->watch = true;
         return value ? take_seconds("devices", "--watch", value, &out->seconds) : EXIT_OK;
@@ -106,15 +136,29 @@ static int terminal_width(void) {
     return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
 }
 
-static int show(device_snapshot *snapshot, const devices_options *wanted) {
+/* The lines of csv and jsonl go on where those of the moment before ended. */
+static void print_snapshot(const device_snapshot *snapshot, const devices_options *wanted,
+                           bool is_first) {
+    static devices_query all;
+    const bool is_all = wanted->query.count == 0;
+    if (is_all && wanted->format == DEVICES_TABLE) {
+        print_devices_table(snapshot, terminal_width());
+    } else if (is_all && wanted->format == DEVICES_JSON) {
+        print_devices_json(snapshot, wanted->watch);
+    } else {
+        if (is_all) query_all(&all);
+        query_print(snapshot, is_all ? &all : &wanted->query, wanted->format, wanted->watch,
+                    is_first);
+    }
+}
+
+static int show(device_snapshot *snapshot, const devices_options *wanted, bool is_first) {
     snapshot->time = time(NULL);
     for (size_t i = 0; i < snapshot->count; i++)
         if (!fill_row(i, &snapshot->rows[i])) return report_failure("devices");
-    if (wanted->watch && !wanted->json && isatty(STDOUT_FILENO)) fputs("\033[H\033[2J", stdout);
-    if (wanted->json)
-        print_devices_json(snapshot, wanted->watch);
-    else
-        print_devices_table(snapshot, terminal_width());
+    if (wanted->watch && wanted->format == DEVICES_TABLE && isatty(STDOUT_FILENO))
+        fputs("\033[H\033[2J", stdout);
+    print_snapshot(snapshot, wanted, is_first);
     return flush_output() ? EXIT_OK : EXIT_FAILED;
 }
 
@@ -138,20 +182,25 @@ static int watch(device_snapshot *snapshot, const devices_options *wanted) {
     sigprocmask(SIG_BLOCK, &interrupt, &before);
     sigdelset(&before, SIGINT);
     sigaction(SIGINT, &action, NULL);
-    int status = show(snapshot, wanted);
+    int status = show(snapshot, wanted, true);
     while (status == EXIT_OK && !interrupted) {
         if (ppoll(NULL, 0, &interval, &before) < 0 && errno == EINTR && interrupted) break;
-        if (!wanted->json) putchar('\n');
-        status = show(snapshot, wanted);
+        if (wanted->format == DEVICES_TABLE) putchar('\n');
+        status = show(snapshot, wanted, false);
     }
     return status;
 }
 
 int devices_command(int argc, char **argv) {
-    devices_options wanted = {.seconds = 2.0, .timeout = SECONDS_FOR_A_DRIVER};
+    static devices_options wanted;
+    wanted = (devices_options){.seconds = 2.0, .timeout = SECONDS_FOR_A_DRIVER};
     device_snapshot snapshot;
     int status;
     if (!options_read(&devices_spec, argc, argv, take, &wanted, NULL, &status)) return status;
+    if (wanted.lists_fields) {
+        query_list();
+        return EXIT_OK;
+    }
     if (!guard_is_child()) return guard_run(argc, argv, wanted.timeout, true);
     status = list_devices(&snapshot);
     if (status != EXIT_OK) return status;
@@ -162,7 +211,7 @@ int devices_command(int argc, char **argv) {
         snapshot.rows[chosen].is_default = true;
     else
         status = report_failure(argv[0]);
-    int shown = wanted.watch ? watch(&snapshot, &wanted) : show(&snapshot, &wanted);
+    int shown = wanted.watch ? watch(&snapshot, &wanted) : show(&snapshot, &wanted, true);
     free(snapshot.rows);
     return shown != EXIT_OK ? shown : status;
 }

@@ -145,8 +145,12 @@ static const char *why_none(const examination *e) {
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-static const char *mark(finding_state state) {
-    return state == FINDING_OK ? "[ok]" : state == FINDING_MISSING ? "[--]" : "[!!]";
+/* Green, plain and red, where the page has colours. */
+static void print_mark(finding_state state, bool has_colours) {
+    static const char *const marks[] = {"[ok]", "[--]", "[!!]"};
+    static const char *const colours[] = {"\033[32m", "", "\033[1;31m"};
+    const char *colour = has_colours ? colours[state] : "";
+    printf("  %s%s%s ", colour, marks[state], colour[0] ? "\033[0m" : "");
 }
 
 /* Lines after the first are indented like the first. */
@@ -157,6 +161,7 @@ static void print_indented(const char *text, int indent) {
 }
 
 static void print_text(const examination *e) {
+    const bool has_colours = output_has_colours();
     for (int s = 0; s < SECTIONS; s++) {
         bool any = false;
         for (size_t i = 0; i < e->list.count; i++) {
@@ -164,7 +169,8 @@ static void print_text(const examination *e) {
             if (item->kind != sections[s].kind) continue;
             if (!any) printf("%s\n", sections[s].title);
             any = true;
-            printf("  %s %s\n", mark(item->state), item->subject);
+            print_mark(item->state, has_colours);
+            puts(item->subject);
             print_indented(item->detail, 7);
             if (item->advice[0]) printf("       advice: %s\n", item->advice);
         }

@@ -48,6 +48,7 @@ static const option_spec variables[] = {
     {"TANDEM_LIBRARY_PATH", 0, "LIST",
      "absolute paths, separated by colons, where vendors' libraries are looked for first", NULL,
      false},
+    {"NO_COLOR", 0, "ANYTHING", "no colours, also on a terminal", NULL, false},
     {0}};
 
 const command_spec tdm_spec = {

@@ -77,6 +77,12 @@ int report_failure(const char *command) {
     return EXIT_FAILED;
 }
 
+bool output_has_colours(void) {
+    const char *forbidden = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(forbidden && *forbidden) && terminal && *terminal &&
+           strcmp(terminal, "dumb") != 0;
+}
+
 int output_width(void) {
     struct winsize size;
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)

@@ -41,6 +41,10 @@ const char *const *dtype_words(void);
 /* Prints the library's last error as "tdm COMMAND: …"; returns EXIT_FAILED. */
 int report_failure(const char *command);
 
+/* Does stdout go to a terminal that shows colours, and does NO_COLOR (no-color.org) not forbid
+ * them? */
+bool output_has_colours(void);
+
 /* Columns of what stdout goes to: those of the terminal, else $COLUMNS, else 80. */
 int output_width(void);
 
