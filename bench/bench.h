@@ -38,6 +38,8 @@ typedef struct bench_options {
     uint64_t seed; /* of the inputs and of the rows that are verified */
     bench_format format;
     int width;             /* of BENCH_TABLE, in columns; 0: no limit */
+    bool peaks;            /* first what each device can do at best */
+    bool no_rows;          /* and nothing else */
     const char *json_path; /* or NULL */
     const char *html_path; /* or NULL */
     const char *pytorch;   /* a Python that has PyTorch, to time beside; or NULL */

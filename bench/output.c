@@ -24,15 +24,20 @@ static bool is_table(const bench_output *output) {
     return output->format == BENCH_TABLE || output->format == BENCH_MD;
 }
 
-void bench_output_begin(bench_output *output, const bench_options *options,
-                        const bench_longest *longest) {
+void bench_output_begin(bench_output *output, const bench_options *options) {
     char machine[768];
     *output = (bench_output){.format = options->format,
                              .width = options->format == BENCH_TABLE ? options->width : 0};
     if (is_table(output)) {
         bench_print_wrapped(stdout, bench_machine_line(options, machine, sizeof machine),
                             output->width, 0);
-        if (output->format == BENCH_MD) putchar('\n');
+        if (output->format == BENCH_MD || options->peaks) putchar('\n');
+    }
+    fflush(stdout);
+}
+
+void bench_output_head(bench_output *output, const bench_longest *longest) {
+    if (is_table(output)) {
         bench_table_begin(output, longest);
         bench_table_row(output, NULL);
     } else if (output->format == BENCH_CSV) {
@@ -50,8 +55,11 @@ void bench_output_row(const bench_output *output, const bench_row *row) {
 
 void bench_output_end(const bench_output *output, const char *counts,
                       const bench_results *results) {
-    if (output->format == BENCH_MD) putchar('\n');
     if (output->format == BENCH_JSON) bench_print_json(stdout, results);
-    fprintf(is_table(output) ? stdout : stderr, "%s\n", counts);
+    if (output->format == BENCH_JSONL && !counts[0])
+        bench_print_jsonl_peaks(stdout, results->peaks);
+    if (output->format == BENCH_CSV && !counts[0]) bench_print_csv_peaks(stdout, results->peaks);
+    if (output->format == BENCH_MD && counts[0]) putchar('\n');
+    if (counts[0]) fprintf(is_table(output) ? stdout : stderr, "%s\n", counts);
     fflush(stdout);
 }

@@ -19,10 +19,10 @@ typedef struct bench_longest {
     int device, op, shape;
 } bench_longest;
 
-/* The head; then each row, as it is measured; then the end, with what only the whole run can tell:
- * the counts, in a sentence, and the machine. */
-void bench_output_begin(bench_output *output, const bench_options *options,
-                        const bench_longest *longest);
+/* The machine; the head of the rows, and each row, as it is measured; then the end, with what only
+ * the whole run can tell: the counts, in a sentence ("": there are no rows), and the document. */
+void bench_output_begin(bench_output *output, const bench_options *options);
+void bench_output_head(bench_output *output, const bench_longest *longest);
 void bench_output_row(const bench_output *output, const bench_row *row);
 void bench_output_end(const bench_output *output, const char *counts, const bench_results *results);
 

@@ -70,7 +70,12 @@ void bench_print_json(FILE *stream, const bench_results *results) {
             tdm_version(), BENCH_COMMIT);
     fputs(" \"machine\": ", stream);
     json_dumpf(results->machine, stream, LINE);
-    fputs(",\n \"rows\": [", stream);
+    fputs(",\n \"peaks\": [", stream);
+    for (size_t i = 0; i < json_array_size(results->peaks); i++) {
+        fputs(i > 0 ? ",\n  " : "\n  ", stream);
+        json_dumpf(json_array_get(results->peaks, i), stream, LINE);
+    }
+    fputs("\n ],\n \"rows\": [", stream);
     for (size_t i = 0; i < results->count; i++) {
         json_t *row = json_row(&results->rows[i]);
         fputs(i > 0 ? ",\n  " : "\n  ", stream);
@@ -95,15 +100,37 @@ bool bench_write_json(const char *path, const bench_results *results) {
     return good;
 }
 
-void bench_print_jsonl_row(FILE *stream, const bench_row *row) {
+/* An object that needs no head. */
+static void print_jsonl(FILE *stream, json_t *rest) {
     json_t *object = json_pack("{s:i, s:s, s:s}", "schema", SCHEMA, "version", tdm_version(),
                                "commit", BENCH_COMMIT);
-    json_t *rest = json_row(row);
     json_object_update(object, rest);
     json_dumpf(object, stream, LINE);
     fputc('\n', stream);
-    json_decref(rest);
     json_decref(object);
+}
+
+void bench_print_jsonl_row(FILE *stream, const bench_row *row) {
+    json_t *object = json_row(row);
+    print_jsonl(stream, object);
+    json_decref(object);
+}
+
+void bench_print_jsonl_peaks(FILE *stream, const json_t *peaks) {
+    for (size_t i = 0; i < json_array_size(peaks); i++)
+        print_jsonl(stream, json_array_get(peaks, i));
+}
+
+/* The values of these keys; the keys themselves where the object is NULL. */
+static void print_csv(FILE *stream, const char *const *keys, const json_t *object) {
+    for (int i = 0; keys[i]; i++) {
+        if (i > 0) fputc(',', stream);
+        if (object)
+            csv_print_value(stream, json_object_get(object, keys[i]));
+        else
+            fputs(keys[i], stream);
+    }
+    fputc('\n', stream);
 }
 
 void bench_print_csv_row(FILE *stream, const bench_row *row) {
@@ -126,15 +153,17 @@ void bench_print_csv_row(FILE *stream, const bench_row *row) {
                                        "max_error",
                                        "error_bound",
                                        "verified",
-                                       "note"};
+                                       "note",
+                                       NULL};
     json_t *object = row ? json_figures(row) : NULL;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (i > 0) fputc(',', stream);
-        if (row)
-            csv_print_value(stream, json_object_get(object, keys[i]));
-        else
-            fputs(keys[i], stream);
-    }
-    fputc('\n', stream);
+    print_csv(stream, keys, object);
     json_decref(object);
+}
+
+void bench_print_csv_peaks(FILE *stream, const json_t *peaks) {
+    static const char *const keys[] = {"device", "kind", "dtype", "shape",
+                                       "value",  "unit", "by",    NULL};
+    print_csv(stream, keys, NULL);
+    for (size_t i = 0; i < json_array_size(peaks); i++)
+        print_csv(stream, keys, json_array_get(peaks, i));
 }

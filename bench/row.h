@@ -77,6 +77,7 @@ bool bench_measure_times(const bench_runner *runner, bench_timed *tandem, const 
 /* What a run has found, for the reports. */
 typedef struct bench_results {
     const json_t *machine;
+    const json_t *peaks; /* a list */
     const bench_row *rows;
     size_t count;
 } bench_results;
@@ -90,6 +91,10 @@ bool bench_write_json(const char *path, const bench_results *results);
  * NULL gives the names of the columns. */
 void bench_print_jsonl_row(FILE *stream, const bench_row *row);
 void bench_print_csv_row(FILE *stream, const bench_row *row);
+
+/* The peaks in the same manner, where there are no rows. */
+void bench_print_jsonl_peaks(FILE *stream, const json_t *peaks);
+void bench_print_csv_peaks(FILE *stream, const json_t *peaks);
 
 /* Writes the page: the machine, plots made by gnuplot, every row. Made beside `path` and renamed.
  * False with a message on stderr when it cannot. */

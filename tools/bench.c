@@ -24,7 +24,8 @@ enum {
     OPTION_SEED,
     OPTION_LIST,
     OPTION_FORMAT,
-    OPTION_WIDE
+    OPTION_WIDE,
+    OPTION_PEAKS
 };
 
 static const char *const *profile_words(void) {
@@ -57,6 +58,11 @@ static const option_spec option_table[] = {
      "of what is printed: table (default), md (a table of Markdown), csv, json, or jsonl (a row a "
      "line, as it is measured)",
      format_words, false},
+    {"peaks", OPTION_PEAKS, NULL,
+     "what each device can do at best: copies, reads, launches, products; alone, or before the "
+     "rows "
+     "that --op, --dtype or --shape select (a whole profile begins with it anyway)",
+     NULL, false},
     {"wide", OPTION_WIDE, NULL, "every column of the table, however narrow the page is", NULL,
      false},
     {"json", OPTION_JSON, "FILE", "write the rows as JSON too", NULL, false},
@@ -164,6 +170,9 @@ static int take(void *context, int id, char *value) {
     case OPTION_FORMAT:
         options->format = (bench_format)find_word(value, format_words());
         return EXIT_OK;
+    case OPTION_PEAKS:
+        options->peaks = true;
+        return EXIT_OK;
     case OPTION_WIDE:
         request->wide = true;
         return EXIT_OK;
@@ -234,6 +243,9 @@ int bench_command(int argc, char **argv) {
         bench_list(options);
         return EXIT_OK;
     }
+    const bool selects = options->ops.count + options->dtypes.count + options->shapes.count > 0;
+    request.options.no_rows = options->peaks && !selects;
+    request.options.peaks = options->peaks || !selects;
     request.options.width = request.wide ? 0 : output_width();
     status = check_devices(&request.options);
     if (status == EXIT_OK) status = check_programs(options);
