@@ -8,7 +8,7 @@
 #include "output.h"
 #include "stats.h"
 
-enum { KEYS = 5, SCHEMA = 1 };
+enum { KEYS = 5 };
 static const char *const keys[KEYS] = {"device", "second_device", "op", "dtype", "shape"};
 
 /* A row of a file; the texts are borrowed from its JSON. */
@@ -74,7 +74,7 @@ static bool read_file(run_file *file) {
     const json_t *rows = json_object_get(file->root, "rows");
     if (!json_is_integer(schema) || !json_is_array(rows))
         return refuse(file, "was not written by 'tdm bench --json'");
-    if (json_integer_value(schema) != SCHEMA)
+    if (json_integer_value(schema) != BENCH_SCHEMA)
         return refuse(file, "was written by a Tandem whose results this one does not know");
     file->rows = calloc(json_array_size(rows) + 1, sizeof *file->rows);
     if (!file->rows) return refuse(file, "is too long: out of memory");

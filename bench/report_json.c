@@ -13,8 +13,7 @@
 #define BENCH_COMMIT ""
 #endif
 
-/* Rises when a key goes or changes its meaning, not when one comes. */
-enum { SCHEMA = 1, LINE = JSON_REAL_PRECISION(9) };
+enum { LINE = JSON_REAL_PRECISION(9) };
 
 static void set_number(json_t *object, const char *key, double value) {
     json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
@@ -66,8 +65,8 @@ static json_t *json_row(const bench_row *row) {
 
 /* A row is one line, so that files can be compared line by line. */
 void bench_print_json(FILE *stream, const bench_results *results) {
-    fprintf(stream, "{\n \"schema\": %d,\n \"version\": \"%s\",\n \"commit\": \"%s\",\n", SCHEMA,
-            tdm_version(), BENCH_COMMIT);
+    fprintf(stream, "{\n \"schema\": %d,\n \"version\": \"%s\",\n \"commit\": \"%s\",\n",
+            BENCH_SCHEMA, tdm_version(), BENCH_COMMIT);
     fputs(" \"machine\": ", stream);
     json_dumpf(results->machine, stream, LINE);
     fputs(",\n \"peaks\": [", stream);
@@ -102,7 +101,7 @@ bool bench_write_json(const char *path, const bench_results *results) {
 
 /* An object that needs no head. */
 static void print_jsonl(FILE *stream, json_t *rest) {
-    json_t *object = json_pack("{s:i, s:s, s:s}", "schema", SCHEMA, "version", tdm_version(),
+    json_t *object = json_pack("{s:i, s:s, s:s}", "schema", BENCH_SCHEMA, "version", tdm_version(),
                                "commit", BENCH_COMMIT);
     json_object_update(object, rest);
     json_dumpf(object, stream, LINE);

@@ -74,6 +74,9 @@ bool bench_measure_task(const bench_runner *runner, const bench_case *c, bench_r
 bool bench_measure_times(const bench_runner *runner, bench_timed *tandem, const bench_baseline *b,
                          unsigned baseline_sets, bench_row *row);
 
+/* Of the JSON: rises when a key goes or changes its meaning, not when one comes. */
+enum { BENCH_SCHEMA = 1 };
+
 /* What a run has found, for the reports. */
 typedef struct bench_results {
     const json_t *machine;

@@ -50,7 +50,7 @@ static const option_spec option_table[] = {
      "1000*100x100x100",
      NULL, true},
     {"profile", OPTION_PROFILE, "WORD",
-     "quick: a representative set, under a minute (default); full: every case of the operations; "
+     "quick: a representative set, a minute or two (default); full: every case of the operations; "
      "lesson: the exercises of a lesson on GPUs, that is products small and large, norms logged or "
      "kept, two devices at once, parameters in and out; some minutes",
      profile_words, false},

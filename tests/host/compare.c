@@ -95,7 +95,7 @@ static void make_file(const char *name, const char *rows) {
                      "\"machine\": {\"cpu\": \"a processor\", \"time\": \"now\"}, \"rows\": [");
     for (const char *at = rows, *before = ""; at; at = strchr(at, ','), before = ", ") {
         if (*at == ',') at++;
-        cr_assert(sscanf(at, "%31s %lf %d", op, &factor, &samples) == 3);
+        if (sscanf(at, "%31s %lf %d", op, &factor, &samples) != 3) cr_assert_fail("%s", at);
         n += snprintf(text + n, sizeof text - (size_t)n,
                       "%s{\"device\": \"cpu:0\", \"op\": \"%s\", \"dtype\": \"f32\", "
                       "\"shape\": \"8x8\", \"seconds\": [",
