@@ -147,6 +147,20 @@ static void print_source(const bench_comparison *wanted, const char *name, const
     bench_print_wrapped(stdout, line, wanted->width, 0);
 }
 
+/* Samples of two machines differ for reasons that have nothing to do with Tandem. */
+static void warn_of_machines(const run_file *before, const run_file *after) {
+    static const char *const facts[] = {"cpu", "cores", "architecture"};
+    const json_t *machines[] = {json_object_get(before->root, "machine"),
+                                json_object_get(after->root, "machine")};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        json_t *a = json_object_get(machines[0], facts[i]);
+        json_t *b = json_object_get(machines[1], facts[i]);
+        if (!a || !b || json_equal(a, b)) continue;
+        fputs("tdm bench compare: warning: the files are of two different machines\n", stderr);
+        return;
+    }
+}
+
 static void print_pair(const pair *p, verdict v, bool is_first) {
     char before[16], after[16], where[80];
     const double medians[] = {bench_summarise(p->before->samples, p->before->count).median,
@@ -208,6 +222,7 @@ static bench_compared compare_files(const bench_comparison *wanted, const run_fi
     } else {
         print_source(wanted, "old", before);
         print_source(wanted, "new", after);
+        warn_of_machines(before, after);
         result = print_pairs(wanted, pairs, count) > 0 ? BENCH_SLOWER : BENCH_NOT_SLOWER;
         const size_t missing[] = {count_without_match(before, after),
                                   count_without_match(after, before)};

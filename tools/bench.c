@@ -41,37 +41,39 @@ static const char *const *format_words(void) {
 static const option_spec option_table[] = {
     {"device", OPTION_DEVICE, "NAME,...",
      "devices; default: that of TANDEM_DEVICE, else every device, each physical card once", NULL,
-     true},
+     true, false},
     {"op", OPTION_OP, "OP,...",
-     "operations; 'bias_add' selects its variants too, 'bias_add+gelu' one", bench_op_names, true},
-    {"dtype", OPTION_DTYPE, "TYPE,...", "f32, f64, f16, bf16", dtype_words, true},
+     "operations; 'bias_add' selects its variants too, 'bias_add+gelu' one", bench_op_names, true,
+     false},
+    {"dtype", OPTION_DTYPE, "TYPE,...", "f32, f64, f16, bf16", dtype_words, true, false},
     {"shape", OPTION_SHAPE, "SHAPE,...",
      "shapes as the table prints them: 8192x4096, "
      "1000*100x100x100",
-     NULL, true},
+     NULL, true, false},
     {"profile", OPTION_PROFILE, "WORD",
      "quick: a representative set, a minute or two (default); full: every case of the operations; "
      "lesson: the exercises of a lesson on GPUs, that is products small and large, norms logged or "
      "kept, two devices at once, parameters in and out; some minutes",
-     profile_words, false},
+     profile_words, false, false},
     {"format", OPTION_FORMAT, "WORD",
      "of what is printed: table (default), md (a table of Markdown), csv, json, or jsonl (a row a "
      "line, as it is measured)",
-     format_words, false},
+     format_words, false, false},
     {"peaks", OPTION_PEAKS, NULL,
      "what each device can do at best: copies, reads, launches, products; alone, or before the "
      "rows "
      "that --op, --dtype or --shape select (a whole profile begins with it anyway)",
-     NULL, false},
+     NULL, false, false},
     {"wide", OPTION_WIDE, NULL, "every column of the table, however narrow the page is", NULL,
-     false},
-    {"json", OPTION_JSON, "FILE", "write the rows as JSON too", NULL, false},
+     false, false},
+    {"json", OPTION_JSON, "FILE", "write the rows as JSON too", NULL, false, false},
     {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too; needs gnuplot", NULL,
-     false},
+     false, false},
     {"pytorch", OPTION_PYTORCH, "PYTHON",
-     "a Python with PyTorch, to time the norms of the lesson beside", NULL, false},
-    {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false},
-    {"list", OPTION_LIST, NULL, "print the selected cases and run nothing", NULL, false},
+     "a Python with PyTorch, to time the norms of the lesson beside", NULL, false, false},
+    {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false,
+     false},
+    {"list", OPTION_LIST, NULL, "print the selected cases and run nothing", NULL, false, false},
     {0}};
 
 static const command_spec *const subcommands[] = {&bench_compare_spec, NULL};

@@ -13,10 +13,11 @@ enum { OPTION_THRESHOLD, OPTION_SIGNIFICANCE, OPTION_ALL };
 
 static const option_spec options[] = {
     {"threshold", OPTION_THRESHOLD, "PERCENT",
-     "the smallest change that is told (3 when not given)", NULL, false},
+     "the smallest change that is told (3 when not given)", NULL, false, false},
     {"significance", OPTION_SIGNIFICANCE, "P",
-     "the probability with which chance alone may name any row (0.01 when not given)", NULL, false},
-    {"all", OPTION_ALL, NULL, "show the rows that did not change too", NULL, false},
+     "the probability with which chance alone may name any row (0.01 when not given)", NULL, false,
+     false},
+    {"all", OPTION_ALL, NULL, "show the rows that did not change too", NULL, false, false},
     {0}};
 
 static const example_spec examples[] = {

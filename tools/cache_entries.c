@@ -19,7 +19,7 @@ enum { DAY = 24 * 3600 };
 enum { OPTION_JSON, OPTION_DRY_RUN, OPTION_OLDER_THAN, OPTION_MAX_SIZE };
 
 static const option_spec show_options[] = {
-    {"json", OPTION_JSON, NULL, "all there is to know of them, as JSON", NULL, false}, {0}};
+    {"json", OPTION_JSON, NULL, "all there is to know of them, as JSON", NULL, false, false}, {0}};
 
 const command_spec cache_list_spec = {
     .name = "cache list",
@@ -27,6 +27,7 @@ const command_spec cache_list_spec = {
     .description = "Lists every kernel that is kept, the oldest first: size, age, kernel, device "
                    "and driver.",
     .options = show_options,
+    .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
 
 const command_spec cache_verify_spec = {
@@ -40,11 +41,11 @@ const command_spec cache_verify_spec = {
 
 static const option_spec prune_options[] = {
     {"older-than", OPTION_OLDER_THAN, "DAYS", "also those written more than DAYS days ago", NULL,
-     false},
+     false, false},
     {"max-size", OPTION_MAX_SIZE, "SIZE",
      "then the oldest, until the rest takes SIZE at most: a number of bytes, or 512K, 100M, 2G",
-     NULL, false},
-    {"dry-run", OPTION_DRY_RUN, NULL, "only say what would be removed", NULL, false},
+     NULL, false, false},
+    {"dry-run", OPTION_DRY_RUN, NULL, "only say what would be removed", NULL, false, false},
     {0}};
 
 const command_spec cache_prune_spec = {
@@ -54,12 +55,14 @@ const command_spec cache_prune_spec = {
                    "or of a device or driver that is not listed now. 'tdm cache verify' names the "
                    "faulty ones.",
     .options = prune_options,
+    .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
 
 const command_spec cache_clear_spec = {
     .name = "cache clear",
     .summary = "remove them all",
     .description = "Removes every kernel that is kept.",
+    .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
 
 typedef struct cache_options {

@@ -14,7 +14,7 @@ enum { OPTION_DTYPE };
 
 static const option_spec options[] = {{"dtype", OPTION_DTYPE, "TYPE,...",
                                        "of tensors: f32, f64, f16, bf16 (default: f32)",
-                                       dtype_words, true},
+                                       dtype_words, true, false},
                                       {0}};
 
 const command_spec cache_warm_spec = {
@@ -26,6 +26,7 @@ const command_spec cache_warm_spec = {
         "first call of a program does not wait for a compiler. Without a DEVICE, for all "
         "that are listed.",
     .options = options,
+    .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
 
 enum { MOST_DTYPES = 4 };

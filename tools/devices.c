@@ -27,18 +27,18 @@ static const option_spec options[] = {
     {"query", OPTION_QUERY, "FIELD,...",
      "these figures of each device alone, by the names that they have in the JSON, as in "
      "name,memory.free; help lists the names",
-     NULL, true},
+     query_words, true, true},
     {"format", OPTION_FORMAT, "WORD",
      "table (default), csv, json, or jsonl (a device a line); what is unknown is null in JSON and "
      "empty in csv",
-     format_words, false},
-    {"json", OPTION_JSON, NULL, "the same as --format json", NULL, false},
+     format_words, false, false},
+    {"json", OPTION_JSON, NULL, "the same as --format json", NULL, false, false},
     {"watch", OPTION_WATCH, "[SECONDS]",
      "again every SECONDS (2 when not given; 0.5 is allowed) until Ctrl-C; with --json, one "
      "document a line",
-     NULL, false},
+     NULL, false, false},
     {"timeout", OPTION_TIMEOUT, "SECONDS", "how long listing may take (20 when not given)", NULL,
-     false},
+     false, false},
     {0}};
 
 static const example_spec examples[] = {

@@ -39,6 +39,27 @@ void query_all(devices_query *query) {
     json_decref(device);
 }
 
+/* Their names, up to NULL, with room for one more. */
+static const char **name_fields(void) {
+    static devices_query all;
+    static const char *words[QUERY_MOST_FIELDS + 2];
+    query_all(&all);
+    for (size_t i = 0; i < all.count; i++)
+        words[i] = all.field[i];
+    words[all.count] = NULL;
+    return words;
+}
+
+const char *const *query_words(void) {
+    const char **words = name_fields();
+    size_t count = 0;
+    while (words[count])
+        count++;
+    words[count] = "help";
+    words[count + 1] = NULL;
+    return words;
+}
+
 void query_list(void) {
     devices_query all;
     query_all(&all);
@@ -54,10 +75,7 @@ static bool is_same_field(const char *a, const char *b) {
 
 int query_parse(const char *text, devices_query *query) {
     static devices_query all;
-    const char *words[QUERY_MOST_FIELDS + 1] = {0};
     query_all(&all);
-    for (size_t i = 0; i < all.count; i++)
-        words[i] = all.field[i];
     query->count = 0;
     for (const char *end;; text = end + 1) {
         char word[128];
@@ -66,7 +84,8 @@ int query_parse(const char *text, devices_query *query) {
         snprintf(word, sizeof word, "%.*s", (int)(end - text), text);
         while (i < all.count && !is_same_field(all.field[i], word))
             i++;
-        if (i == all.count) return refuse_word("devices", "--query: unknown field", word, words);
+        if (i == all.count)
+            return refuse_word("devices", "--query: unknown field", word, name_fields());
         if (query->count == QUERY_MOST_FIELDS) {
             fprintf(stderr, "tdm devices: --query takes %d fields at most\n", QUERY_MOST_FIELDS);
             return EXIT_USAGE;

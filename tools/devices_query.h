@@ -27,6 +27,9 @@ void query_all(devices_query *query);
  * EXIT_OK, or EXIT_USAGE after it has said which one is unknown. */
 int query_parse(const char *text, devices_query *query);
 
+/* The names of all fields, and "help". */
+const char *const *query_words(void);
+
 /* Prints the names of all fields, one a line. */
 void query_list(void);
 

@@ -18,9 +18,9 @@
 enum { OPTION_JSON, OPTION_TIMEOUT };
 
 static const option_spec options[] = {
-    {"json", OPTION_JSON, NULL, "all of it as JSON", NULL, false},
+    {"json", OPTION_JSON, NULL, "all of it as JSON", NULL, false, false},
     {"timeout", OPTION_TIMEOUT, "SECONDS",
-     "how long each step of a driver may take (20 when not given)", NULL, false},
+     "how long each step of a driver may take (20 when not given)", NULL, false, false},
     {0}};
 
 const command_spec doctor_spec = {

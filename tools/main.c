@@ -26,7 +26,7 @@ enum { OPTION_VERSION };
 
 static const option_spec options[] = {{"version", OPTION_VERSION, NULL,
                                        "print the version of the program and of the library", NULL,
-                                       false},
+                                       false, false},
                                       {0}};
 
 static const option_spec variables[] = {
@@ -34,21 +34,22 @@ static const option_spec variables[] = {
      "auto, which is cuda,opencl,cpu, or such a list: the first that lists a device has the "
      "default "
      "device",
-     NULL, false},
+     NULL, false, false},
     {"TANDEM_DEVICE", 0, "NAME",
      "the default device: cpu, cpu:1, cuda:0, opencl:2, gpu:0, cuda:uuid=..., opencl:pci=...", NULL,
-     false},
-    {"TANDEM_CPU_DEVICES", 0, "NUMBER", "how many cpu devices to list", NULL, false},
-    {"TANDEM_CPU_THREADS", 0, "NUMBER", "threads of the cpu backend", NULL, false},
+     false, false},
+    {"TANDEM_CPU_DEVICES", 0, "NUMBER", "how many cpu devices to list", NULL, false, false},
+    {"TANDEM_CPU_THREADS", 0, "NUMBER", "threads of the cpu backend", NULL, false, false},
     {"TANDEM_BLAS", 0, "NAME",
-     "cblas, clblast, cublas or builtin: computes matrix products wherever it can", NULL, false},
-    {"TANDEM_MATH", 0, "WORD", "ieee, or tf32 to allow TF32 in f32 products", NULL, false},
+     "cblas, clblast, cublas or builtin: computes matrix products wherever it can", NULL, false,
+     false},
+    {"TANDEM_MATH", 0, "WORD", "ieee, or tf32 to allow TF32 in f32 products", NULL, false, false},
     {"TANDEM_CACHE_DIR", 0, "FOLDER",
-     "of compiled kernels; else $XDG_CACHE_HOME/tandem, else ~/.cache/tandem", NULL, false},
+     "of compiled kernels; else $XDG_CACHE_HOME/tandem, else ~/.cache/tandem", NULL, false, false},
     {"TANDEM_LIBRARY_PATH", 0, "LIST",
      "absolute paths, separated by colons, where vendors' libraries are looked for first", NULL,
-     false},
-    {"NO_COLOR", 0, "ANYTHING", "no colours, also on a terminal", NULL, false},
+     false, false},
+    {"NO_COLOR", 0, "ANYTHING", "no colours, also on a terminal", NULL, false, false},
     {0}};
 
 const command_spec tdm_spec = {

@@ -77,7 +77,8 @@ static void print_options(const char *dashes, const option_spec *options) {
 }
 
 static void print_help_option(void) {
-    static const option_spec help = {"help", 0, NULL, "print the options and exit", NULL, false};
+    static const option_spec help = {"help", 0,     NULL, "print the options and exit",
+                                     NULL,   false, false};
     print_option("--", &help);
 }
 

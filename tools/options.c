@@ -138,7 +138,7 @@ static bool read_option(const command_spec *spec, int argc, char **argv, int *ne
         fprintf(stderr, "tdm %s: --%s takes no value\n", spec->name, o->name);
         *status = EXIT_USAGE;
     } else {
-        if (value && o->words) *status = check_words(spec, o, value);
+        if (value && o->words && !o->is_open) *status = check_words(spec, o, value);
         if (*status == EXIT_OK) *status = take(context, o->id, value);
     }
     return *status == EXIT_OK;

@@ -7,14 +7,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* Words, up to NULL. */
+typedef const char *const *(*word_list)(void);
+
 typedef struct option_spec {
     const char *name;     /* "json", which is written --json */
     int id;               /* what the command knows it by */
     const char *argument; /* "FILE"; "[SECONDS]" where it may be left out; NULL: it takes none */
     const char *help;     /* a phrase or a few sentences; who prints them breaks the lines */
-    const char *const *(*words)(
-        void);    /* all that its value can be; NULL: the command looks at it */
-    bool is_list; /* the value is several words between commas */
+    word_list words;      /* all that its value can be; NULL: anything, which the command judges */
+    bool is_list;         /* the value is several words between commas */
+    bool is_open; /* the words are for completion alone: there are other ways to spell them */
 } option_spec;
 
 typedef struct example_spec {

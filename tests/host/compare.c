@@ -147,6 +147,12 @@ Test(compare, verdicts) {
     compare("old.json faster.json", 0);
     CHECK(contains_words(r.output, "0 slower, 1 faster"), "%s", r.output);
     compare("faster.json old.json", 1);
+    CHECK(!contains_words(r.output, "two different machines"), "%s", r.output);
+    compare("--help >/dev/null; sed 's/a processor/another one/' old.json >there.json && "
+            "$T bench compare old.json there.json",
+            0);
+    CHECK(contains_words(r.output, "warning: the files are of two different machines"), "%s",
+          r.output);
 }
 
 /* Three samples cannot show anything among many rows, and that is said. */

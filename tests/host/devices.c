@@ -77,7 +77,8 @@ Test(devices, query_refused) {
 
 /* Watched csv has one head; a device that cannot be had fails the command as it does the table. */
 Test(devices, query_watched) {
-    shell("timeout --preserve-status -s INT 1 $T devices --watch=.2 --query id,usage.memory_used "
+    shell("TANDEM_BACKEND=cpu timeout --preserve-status -s INT 2 $T devices --watch=.2 --query "
+          "id,usage.memory_used "
           "--format csv",
           0);
     int heads = 0, lines = 0;
@@ -86,7 +87,9 @@ Test(devices, query_watched) {
     for (const char *at = r.output; (at = strstr(at, "\ncpu:0,")) != NULL; at++)
         lines++;
     CHECK(heads == 1 && lines >= 2, "%s", r.output);
-    shell("timeout --preserve-status -s INT 1 $T devices --watch .2 --query id --format json", 0);
+    shell("TANDEM_BACKEND=cpu timeout --preserve-status -s INT 2 $T devices --watch .2 --query id "
+          "--format json",
+          0);
     CHECK(strchr(r.output, '\n') && strncmp(r.output, "[{\"id\":", 7) == 0, "%s", r.output);
     shell("TANDEM_DEVICE=cuda:99 $T devices --query id --format csv", 1);
     CHECK(contains_words(r.output, "cuda:99|cpu:1"), "%s", r.output);

@@ -107,8 +107,8 @@ Test(options, values) {
         shell(command, 0);
     }
     /* an option whose value may be left out */
-    shell("timeout -s INT 1 $T devices --watch=0.2 --json; timeout -s INT 1 $T devices --watch 0.2 "
-          "--json; timeout -s INT 1 $T devices --json --watch; true",
+    shell("timeout -s INT 2 $T devices --watch=0.2 --json; timeout -s INT 2 $T devices --watch 0.2 "
+          "--json; timeout -s INT 2 $T devices --json --watch; true",
           0);
     int documents = 0;
     for (const char *at = r.output; (at = strstr(at, "\"device_counts\"")) != NULL; at++)
@@ -165,6 +165,8 @@ Test(options, completion) {
     completes("cache prune --o", "--older-than");
     completes("cache list --json --h", "--help");
     completes("devices --w", "--watch");
+    completes("devices --query name,usage.memory_u", "name,usage.memory_used");
+    completes("devices --query = he", "help");
     completes("bench --prof", "--profile");
     completes("bench --profile \"\"", "quick full lesson");
     completes("bench --profile = l", "lesson");
