@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "machine.h"
+#include "output.h"
+#include "peaks.h"
 #include "pytorch.h"
 #include "row.h"
 
@@ -17,8 +19,10 @@ typedef struct session {
     size_t case_count;
     const tdm_device_info **devices;
     size_t device_count;
+    bench_peak *peaks; /* of each device in turn; NULL without them */
     bench_row *rows;
     size_t row_count, to_do, done, skipped, not_applicable, failed;
+    bench_output output;
     bool tty; /* stderr is a terminal: progress is one line that is overwritten */
 } session;
 
@@ -70,54 +74,111 @@ static void clear_progress(const session *s) {
     fflush(stderr);
 }
 
-static void run_one(session *s, const bench_runner *runner, const bench_case *c) {
+/* Measures the case of a row that was begun, and says what is wrong with it. */
+static bool measure_row(session *s, const bench_runner *runner, bench_row *row) {
     char devices[80];
-    bench_row *row = &s->rows[s->row_count];
-    bench_row_init(row, tdm_device_get_info(runner->device),
-                   bench_needs_two_devices(c) ? tdm_device_get_info(runner->second) : NULL, c);
+    const bench_case *c = row->c;
     bench_row_devices(row, devices);
     show_progress(s, devices, c);
     const bool ran = bench_measure(runner, c, row);
     if (ran && s->options->pytorch) bench_add_pytorch(s->options->pytorch, row);
-    s->done++;
     clear_progress(s);
     if (row->problem[0])
         fprintf(stderr, "%s %s %s %s: %s\n", devices, c->op->name, tdm_dtype_name(c->dtype),
                 c->shape, row->problem);
+    return ran;
+}
+
+/* The peak that is this case on this device, or NULL: nothing is measured twice. */
+static const bench_peak *find_peak(const session *s, const tdm_device_info *device,
+                                   const bench_case *c) {
+    for (size_t i = 0; s->peaks && i < s->device_count * BENCH_PEAKS; i++) {
+        const bench_peak *peak = &s->peaks[i];
+        if (peak->measured && peak->row.device == device && peak->c.op == c->op &&
+            peak->c.dtype == c->dtype && strcmp(peak->c.shape, c->shape) == 0)
+            return peak;
+    }
+    return NULL;
+}
+
+static void run_one(session *s, const bench_runner *runner, const bench_case *c) {
+    bench_row *row = &s->rows[s->row_count];
+    const tdm_device_info *device = tdm_device_get_info(runner->device);
+    const bench_peak *peak = find_peak(s, device, c);
+    bool ran = true;
+    bench_row_init(row, device,
+                   bench_needs_two_devices(c) ? tdm_device_get_info(runner->second) : NULL, c);
+    if (peak) {
+        *row = peak->row;
+        row->c = c;
+    } else {
+        ran = measure_row(s, runner, row);
+    }
+    s->done++;
     if (!ran) {
         *(row->not_applicable ? &s->not_applicable : &s->skipped) += 1;
         return;
     }
     s->row_count++;
     if (!row->verified) s->failed++;
-    bench_table_row(stdout, row);
-    fflush(stdout);
+    bench_output_row(&s->output, row);
 }
 
 static bool open_device(const tdm_device_info *info, tdm_device **device, tdm_queue **queue) {
     if (tdm_device_open(info->id, device) == TDM_OK &&
         tdm_queue_create(*device, 0, queue) == TDM_OK)
         return true;
-    fprintf(stderr, "tandem bench: %s: %s\n", info->id, tdm_last_error());
+    fprintf(stderr, "tdm bench: %s: %s\n", info->id, tdm_last_error());
     return false;
+}
+
+/* Opens a device, and a second one unless that is NULL. To be closed in any case. */
+static bool open_runner(const session *s, const tdm_device_info *info,
+                        const tdm_device_info *second, bench_runner *runner) {
+    *runner = (bench_runner){.same_before = count_same_before(info),
+                             .seed = s->options->seed,
+                             .pace = s->options->profile == BENCH_FULL ? (bench_pace){0.4, 31}
+                                                                       : (bench_pace){0.15, 15}};
+    return open_device(info, &runner->device, &runner->queue) &&
+           (!second || open_device(second, &runner->second, &runner->second_queue));
+}
+
+static void close_runner(bench_runner *runner) {
+    tdm_queue_destroy(runner->queue);
+    tdm_queue_destroy(runner->second_queue);
+    tdm_device_release(runner->device);
+    tdm_device_release(runner->second);
+}
+
+/* What each device can do at best. False when that was not found out: a peak that was wrong, or one
+ * device without any. */
+static bool run_peaks(session *s) {
+    bool good = true;
+    for (size_t d = 0; d < s->device_count; d++) {
+        bench_peak *peaks = &s->peaks[d * BENCH_PEAKS];
+        bench_runner runner;
+        bench_peaks_of(s->devices[d], peaks);
+        good = open_runner(s, s->devices[d], NULL, &runner) && good;
+        for (int i = 0; runner.queue && i < BENCH_PEAKS; i++) {
+            peaks[i].measured = measure_row(s, &runner, &peaks[i].row);
+            good = good && (!peaks[i].measured || peaks[i].row.verified);
+            s->done++;
+        }
+        close_runner(&runner);
+        bench_print_peaks(&s->output, peaks);
+    }
+    return good;
 }
 
 /* The cases of one device, or, with a second one, those of two. */
 static bool run_devices(session *s, const tdm_device_info *info, const tdm_device_info *second) {
-    bench_runner runner = {.same_before = count_same_before(info),
-                           .seed = s->options->seed,
-                           .pace = s->options->profile == BENCH_FULL ? (bench_pace){0.4, 31}
-                                                                     : (bench_pace){0.15, 15}};
-    const bool good = open_device(info, &runner.device, &runner.queue) &&
-                      (!second || open_device(second, &runner.second, &runner.second_queue));
+    bench_runner runner;
+    const bool good = open_runner(s, info, second, &runner);
     for (size_t i = 0; good && i < s->case_count; i++) {
         if (bench_needs_two_devices(&s->cases[i]) == (second != NULL))
             run_one(s, &runner, &s->cases[i]);
     }
-    tdm_queue_destroy(runner.queue);
-    tdm_queue_destroy(runner.second_queue);
-    tdm_device_release(runner.device);
-    tdm_device_release(runner.second);
+    close_runner(&runner);
     return good;
 }
 
@@ -145,22 +206,48 @@ static bool run_pairs(session *s) {
     return good;
 }
 
-static bool write_reports(const session *s) {
+/* The longest texts of the columns, so that no more room is taken than they need. */
+static bench_longest measure_texts(const session *s) {
+    bench_longest longest = {0};
+    int length = 0;
+    for (size_t i = 0; i < s->device_count; i++) {
+        length = (int)strlen(s->devices[i]->id);
+        if (length > longest.device) longest.device = length;
+    }
+    if (count_cases_of_two(s) > 0) longest.device = 2 * longest.device + 1;
+    for (size_t i = 0; i < s->case_count; i++) {
+        length = (int)strlen(s->cases[i].op->name);
+        if (length > longest.op) longest.op = length;
+        length = (int)strlen(s->cases[i].shape);
+        if (length > longest.shape) longest.shape = length;
+    }
+    return longest;
+}
+
+static bool write_reports(const session *s, double seconds) {
     const bench_options *options = s->options;
-    if (!options->json_path && !options->html_path) return true;
-    json_t *machine = bench_describe_machine(options);
+    char counts[160] = "";
+    json_t *machine = bench_describe_machine(options), *peaks = json_array();
+    for (size_t i = 0; s->peaks && i < s->device_count * BENCH_PEAKS; i++)
+        json_array_append_new(peaks, bench_json_peak(&s->peaks[i]));
+    const bench_results results = {machine, peaks, s->rows, s->row_count};
     bool good = true;
-    if (options->json_path)
-        good = bench_write_json(options->json_path, machine, s->rows, s->row_count);
+    if (!options->no_rows)
+        snprintf(counts, sizeof counts,
+                 "%zu rows, %zu not verified, %zu skipped, %zu not applicable, %.0f s",
+                 s->row_count, s->failed, s->skipped, s->not_applicable, seconds);
+    bench_output_end(&s->output, counts, &results);
+    if (options->json_path) good = bench_write_json(options->json_path, &results);
     if (options->html_path)
         good = bench_write_html(options->html_path, machine, s->rows, s->row_count) && good;
     json_decref(machine);
+    json_decref(peaks);
     return good;
 }
 
 static bool run_session(session *s) {
     if (!find_devices(s)) {
-        fprintf(stderr, "tandem bench: %s\n", tdm_last_error());
+        fprintf(stderr, "tdm bench: %s\n", tdm_last_error());
         return false;
     }
     const size_t devices = s->device_count, of_two = count_cases_of_two(s);
@@ -169,20 +256,24 @@ static bool run_session(session *s) {
                                                      : 1;
     s->to_do = (s->case_count - of_two) * devices + of_two * pairs;
     s->rows = calloc(s->to_do + 1, sizeof *s->rows);
-    if (!s->rows) return false;
+    if (s->options->peaks) {
+        s->peaks = calloc(devices * BENCH_PEAKS + 1, sizeof *s->peaks);
+        s->to_do += devices * BENCH_PEAKS;
+    }
+    if (!s->rows || (s->options->peaks && !s->peaks)) {
+        fputs("tdm bench: out of memory\n", stderr);
+        return false;
+    }
     const double start = bench_now();
-    bool good = true;
-    bench_print_machine(s->options);
-    bench_table_head(stdout);
-    fflush(stdout);
+    const bench_longest longest = measure_texts(s);
+    bench_output_begin(&s->output, s->options);
+    bool good = !s->peaks || run_peaks(s);
+    if (!s->options->no_rows) bench_output_head(&s->output, &longest);
     for (size_t i = 0; i < devices && of_two < s->case_count; i++)
         good = run_devices(s, s->devices[i], NULL) && good;
     if (of_two > 0) good = run_pairs(s) && good;
-    printf("%zu rows, %zu not verified, %zu skipped, %zu not applicable, %.0f s\n", s->row_count,
-           s->failed, s->skipped, s->not_applicable, bench_now() - start);
-    fflush(stdout);
-    good = write_reports(s) && good;
-    const bool none_applies = s->skipped == 0 && s->not_applicable > 0;
+    good = write_reports(s, bench_now() - start) && good;
+    const bool none_applies = s->options->no_rows || (s->skipped == 0 && s->not_applicable > 0);
     return good && s->failed == 0 && (s->row_count > 0 || none_applies);
 }
 
@@ -196,12 +287,14 @@ bool bench_selects(const bench_options *options) {
 bool bench_run(const bench_options *options) {
     session s = {.options = options, .tty = isatty(STDERR_FILENO) == 1};
     s.cases = bench_select_cases(options, &s.case_count);
+    if (options->no_rows) s.case_count = 0;
     bool good = false;
     if (!s.cases)
-        fprintf(stderr, "tandem bench: out of memory\n");
+        fprintf(stderr, "tdm bench: out of memory\n");
     else
         good = run_session(&s);
     free(s.rows);
+    free(s.peaks);
     free((void *)s.devices);
     free(s.cases);
     return good;

@@ -91,6 +91,9 @@ extern const size_t bench_ops_matmul_count, bench_ops_rows_count, bench_ops_elem
  * frees. NULL when memory is short. */
 bench_case *bench_select_cases(const bench_options *options, size_t *count);
 
+/* One case, selected or not. False when there is no such operation. */
+bool bench_make_case(const char *op, tdm_dtype dtype, const char *shape, bench_case *c);
+
 /* The operation of that name; NULL when there is none. */
 const bench_op *bench_find_op(const char *name);
 

@@ -157,6 +157,13 @@ static void parse_shape(bench_case *c) {
     }
 }
 
+bool bench_make_case(const char *op, tdm_dtype dtype, const char *shape, bench_case *c) {
+    *c = (bench_case){.op = bench_find_op(op), .dtype = dtype};
+    snprintf(c->shape, sizeof c->shape, "%s", shape);
+    parse_shape(c);
+    return c->op != NULL;
+}
+
 static bool selects(const bench_words *words, const char *name, bool with_variants) {
     if (words->count == 0) return true;
     for (size_t i = 0; i < words->count; i++) {

@@ -102,10 +102,12 @@ json_t *bench_describe_machine(const bench_options *options) {
     return machine;
 }
 
-void bench_print_machine(const bench_options *options) {
+const char *bench_machine_line(const bench_options *options, char *text, size_t size) {
     char cpu[256], system[256];
-    printf("%s, %d cores, last-level cache %zu MiB, %s; Tandem %s, profile %s, seed %llu\n",
-           cpu_model(cpu, sizeof cpu), bench_threads(), bench_cache_bytes() >> 20,
-           system_name(system, sizeof system), tdm_version(), bench_profile_name(options->profile),
-           (unsigned long long)options->seed);
+    snprintf(text, size,
+             "%s, %d cores, last-level cache %zu MiB, %s; Tandem %s, profile %s, seed %llu",
+             cpu_model(cpu, sizeof cpu), bench_threads(), bench_cache_bytes() >> 20,
+             system_name(system, sizeof system), tdm_version(),
+             bench_profile_name(options->profile), (unsigned long long)options->seed);
+    return text;
 }

@@ -39,7 +39,7 @@ size_t bench_cache_bytes(void);
 /* Processor, cores, memory, system, versions of the library, its devices and vendors. */
 json_t *bench_describe_machine(const bench_options *options);
 
-/* The same in one line for the head of the table. */
-void bench_print_machine(const bench_options *options);
+/* The same in a sentence for the head of the table. Returns `text`. */
+const char *bench_machine_line(const bench_options *options, char *text, size_t size);
 
 #endif

@@ -241,18 +241,18 @@ bool bench_write_html(const char *path, const json_t *machine, const bench_row *
     char beside[PATH_SIZE], why[256];
     FILE *page = open_beside(path, beside, why);
     if (!page) {
-        fprintf(stderr, "tandem bench: %s cannot be written: %s\n", path, why);
+        fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path, why);
         return false;
     }
     bench_figures figures = {.page = page, .rows = rows, .count = count};
     bool good = write_page(&figures, machine);
-    if (!good) fprintf(stderr, "tandem bench: the page cannot be made: %s\n", figures.why);
+    if (!good) fprintf(stderr, "tdm bench: the page cannot be made: %s\n", figures.why);
     /* a full disk may show only now */
     const bool written = !ferror(page) && fflush(page) == 0;
     const int error = errno;
     const bool closed = fclose(page) == 0;
     if (good && (!written || !closed || rename(beside, path) != 0)) {
-        fprintf(stderr, "tandem bench: %s cannot be written: %s\n", path,
+        fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path,
                 strerror(written ? errno : error));
         good = false;
     }

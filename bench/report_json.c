@@ -1,16 +1,33 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The report that programs read. */
+/* The reports that programs read; README.md and schema.json have what the keys mean. */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "csv.h"
 #include "row.h"
+
+/* The build's commit; "" where it was not made from a repository. */
+#ifndef BENCH_COMMIT
+#define BENCH_COMMIT ""
+#endif
+
+enum { LINE = JSON_REAL_PRECISION(9) };
 
 static void set_number(json_t *object, const char *key, double value) {
     json_object_set_new(object, key, isfinite(value) ? json_real(value) : json_null());
 }
 
-static json_t *json_row(const bench_row *row) {
+static void set_samples(json_t *object, const char *key, const double *seconds, int count) {
+    json_t *list = json_array();
+    for (int i = 0; i < count && isfinite(seconds[i]); i++)
+        json_array_append_new(list, json_real(seconds[i]));
+    json_object_set_new(object, key, list);
+}
+
+/* All of a row but its samples. */
+static json_t *json_figures(const bench_row *row) {
     json_t *object = json_object();
     json_object_set_new(object, "device", json_string(row->device->id));
     if (row->second) json_object_set_new(object, "second_device", json_string(row->second->id));
@@ -39,18 +56,113 @@ static json_t *json_row(const bench_row *row) {
     return object;
 }
 
-bool bench_write_json(const char *path, json_t *machine, const bench_row *rows, size_t count) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_row(&rows[i]));
-    json_t *root = json_object();
-    json_object_set(root, "machine", machine);
-    json_object_set_new(root, "rows", list);
+static json_t *json_row(const bench_row *row) {
+    json_t *object = json_figures(row);
+    set_samples(object, "seconds", row->samples, row->sample_count);
+    set_samples(object, "baseline_seconds", row->baseline_samples, row->sample_count);
+    return object;
+}
+
+/* A row is one line, so that files can be compared line by line. */
+void bench_print_json(FILE *stream, const bench_results *results) {
+    fprintf(stream, "{\n \"schema\": %d,\n \"version\": \"%s\",\n \"commit\": \"%s\",\n",
+            BENCH_SCHEMA, tdm_version(), BENCH_COMMIT);
+    fputs(" \"machine\": ", stream);
+    json_dumpf(results->machine, stream, LINE);
+    fputs(",\n \"peaks\": [", stream);
+    for (size_t i = 0; i < json_array_size(results->peaks); i++) {
+        fputs(i > 0 ? ",\n  " : "\n  ", stream);
+        json_dumpf(json_array_get(results->peaks, i), stream, LINE);
+    }
+    fputs("\n ],\n \"rows\": [", stream);
+    for (size_t i = 0; i < results->count; i++) {
+        json_t *row = json_row(&results->rows[i]);
+        fputs(i > 0 ? ",\n  " : "\n  ", stream);
+        json_dumpf(row, stream, LINE);
+        json_decref(row);
+    }
+    fputs("\n ]\n}\n", stream);
+}
+
+bool bench_write_json(const char *path, const bench_results *results) {
     errno = 0;
-    bool good = json_dump_file(root, path, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) == 0;
+    FILE *stream = fopen(path, "w");
+    bool good = stream != NULL;
+    if (good) {
+        bench_print_json(stream, results);
+        good = !ferror(stream);
+        good = fclose(stream) == 0 && good;
+    }
     if (!good)
-        fprintf(stderr, "tandem bench: %s cannot be written: %s\n", path,
+        fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path,
                 errno ? strerror(errno) : "out of memory");
-    json_decref(root);
     return good;
+}
+
+/* An object that needs no head. */
+static void print_jsonl(FILE *stream, json_t *rest) {
+    json_t *object = json_pack("{s:i, s:s, s:s}", "schema", BENCH_SCHEMA, "version", tdm_version(),
+                               "commit", BENCH_COMMIT);
+    json_object_update(object, rest);
+    json_dumpf(object, stream, LINE);
+    fputc('\n', stream);
+    json_decref(object);
+}
+
+void bench_print_jsonl_row(FILE *stream, const bench_row *row) {
+    json_t *object = json_row(row);
+    print_jsonl(stream, object);
+    json_decref(object);
+}
+
+void bench_print_jsonl_peaks(FILE *stream, const json_t *peaks) {
+    for (size_t i = 0; i < json_array_size(peaks); i++)
+        print_jsonl(stream, json_array_get(peaks, i));
+}
+
+/* The values of these keys; the keys themselves where the object is NULL. */
+static void print_csv(FILE *stream, const char *const *keys, const json_t *object) {
+    for (int i = 0; keys[i]; i++) {
+        if (i > 0) fputc(',', stream);
+        if (object)
+            csv_print_value(stream, json_object_get(object, keys[i]));
+        else
+            fputs(keys[i], stream);
+    }
+    fputc('\n', stream);
+}
+
+void bench_print_csv_row(FILE *stream, const bench_row *row) {
+    static const char *const keys[] = {"device",
+                                       "second_device",
+                                       "backend",
+                                       "op",
+                                       "dtype",
+                                       "shape",
+                                       "seconds_median",
+                                       "seconds_min",
+                                       "seconds_iqr",
+                                       "gflops",
+                                       "gbytes_per_s",
+                                       "baseline",
+                                       "baseline_seconds_median",
+                                       "ratio",
+                                       "pytorch_seconds_median",
+                                       "first_call_seconds",
+                                       "max_error",
+                                       "error_bound",
+                                       "verified",
+                                       "note",
+                                       NULL};
+    json_t *object = row ? json_figures(row) : NULL;
+    print_csv(stream, keys, object);
+    json_decref(object);
+}
+
+void bench_print_csv_peaks(FILE *stream, const json_t *peaks) {
+    static const char *const keys[] = {"device", "kind", "dtype", "shape",
+                                       "value",  "unit", "by",    NULL};
+    print_csv(stream, keys, NULL);
+    for (size_t i = 0; i < json_array_size(peaks); i++)
+        print_csv(stream, keys, json_array_get(peaks, i));
 }

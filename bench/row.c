@@ -59,6 +59,9 @@ bool bench_measure_times(const bench_runner *runner, bench_timed *tandem, const 
         break;
     }
     row->seconds = times.tandem;
+    row->sample_count = times.count;
+    memcpy(row->samples, times.samples, sizeof row->samples);
+    memcpy(row->baseline_samples, times.baseline_samples, sizeof row->baseline_samples);
     if (row->flops > 0.0)
         row->gflops = 1e-9 * row->flops / row->seconds.median;
     else if (row->bytes > 0.0)

@@ -16,9 +16,12 @@ typedef struct bench_row {
     const tdm_device_info *device;
     const tdm_device_info *second; /* the other device of a case of two; else NULL */
     const bench_case *c;
-    bench_stats seconds;     /* of one call */
-    double flops, bytes;     /* of one call; flops is 0 for memory-bound work */
-    double gflops;           /* NaN for memory-bound work, */
+    bench_stats seconds; /* of one call */
+    int sample_count;    /* in the order in which they were taken, seconds of one call: */
+    double samples[BENCH_MAX_SAMPLES];
+    double baseline_samples[BENCH_MAX_SAMPLES]; /* NaN without a baseline */
+    double flops, bytes;                        /* of one call; flops is 0 for memory-bound work */
+    double gflops;                              /* NaN for memory-bound work, */
     double gbytes_per_s;     /* which has this instead: 1e9 bytes read and written */
     char baseline[48];       /* "" without one */
     double baseline_seconds; /* median */
@@ -42,8 +45,8 @@ bool bench_row_fail(bench_row *row, const char *what, const char *why);
 /* Tells why a case cannot run where it is: "skipped: WHY". Returns false. */
 bool bench_row_skip(bench_row *row, const char *why);
 
-/* Tells why there is no such work for the device at all, which is nobody's failure: "not applicable:
- * WHY". Returns false. */
+/* Tells why there is no such work for the device at all, which is nobody's failure: "not
+ * applicable: WHY". Returns false. */
 bool bench_row_not_applicable(bench_row *row, const char *why);
 
 /* What measuring needs beside the case. */
@@ -58,8 +61,8 @@ typedef struct bench_runner {
 } bench_runner;
 
 /* Measures one case on open devices. *row was begun by bench_row_init and is complete also when
- * something failed. Returns false when it cannot run there (no f64, not enough memory); row->problem
- * says why, and there is nothing to report. */
+ * something failed. Returns false when it cannot run there (no f64, not enough memory);
+ * row->problem says why, and there is nothing to report. */
 bool bench_measure(const bench_runner *runner, const bench_case *c, bench_row *row);
 
 /* The parts of bench_measure for the two kinds of cases. */
@@ -71,12 +74,30 @@ bool bench_measure_task(const bench_runner *runner, const bench_case *c, bench_r
 bool bench_measure_times(const bench_runner *runner, bench_timed *tandem, const bench_baseline *b,
                          unsigned baseline_sets, bench_row *row);
 
-/* The table: its head, and one line for a row. */
-void bench_table_head(FILE *stream);
-void bench_table_row(FILE *stream, const bench_row *row);
+/* Of the JSON: rises when a key goes or changes its meaning, not when one comes. */
+enum { BENCH_SCHEMA = 1 };
 
-/* Writes {"machine": …, "rows": […]}. False with a message on stderr when it cannot. */
-bool bench_write_json(const char *path, json_t *machine, const bench_row *rows, size_t count);
+/* What a run has found, for the reports. */
+typedef struct bench_results {
+    const json_t *machine;
+    const json_t *peaks; /* a list */
+    const bench_row *rows;
+    size_t count;
+} bench_results;
+
+/* The document that schema.json describes. bench_write_json: false with a message on stderr when
+ * it cannot. */
+void bench_print_json(FILE *stream, const bench_results *results);
+bool bench_write_json(const char *path, const bench_results *results);
+
+/* A row on a line of its own: as JSON that needs no head, and its figures between commas, where
+ * NULL gives the names of the columns. */
+void bench_print_jsonl_row(FILE *stream, const bench_row *row);
+void bench_print_csv_row(FILE *stream, const bench_row *row);
+
+/* The peaks in the same manner, where there are no rows. */
+void bench_print_jsonl_peaks(FILE *stream, const json_t *peaks);
+void bench_print_csv_peaks(FILE *stream, const json_t *peaks);
 
 /* Writes the page: the machine, plots made by gnuplot, every row. Made beside `path` and renamed.
  * False with a message on stderr when it cannot. */

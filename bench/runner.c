@@ -105,7 +105,7 @@ static void free_run(run *r) {
         bench_free(r->input[i], bench_operand_bytes(&r->plan.operand[i]));
     /* the next case has other sizes; nothing is gained by keeping these */
     if (tdm_device_trim(r->runner->device) != TDM_OK)
-        fprintf(stderr, "tandem bench: %s\n", tdm_last_error());
+        fprintf(stderr, "tdm bench: %s\n", tdm_last_error());
 }
 
 static bool verify_set(run *r, const bench_set *set) {

@@ -77,7 +77,7 @@ bool bench_measure_task(const bench_runner *runner, const bench_case *c, bench_r
     tdm_device *devices[2] = {runner->device, task->two_devices ? runner->second : NULL};
     for (int i = 0; i < 2 && devices[i]; i++) {
         if (tdm_device_trim(devices[i]) != TDM_OK)
-            fprintf(stderr, "tandem bench: %s\n", tdm_last_error());
+            fprintf(stderr, "tdm bench: %s\n", tdm_last_error());
     }
     return !run.skipped;
 }

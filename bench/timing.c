@@ -2,13 +2,14 @@
 /* Samples: as many calls as take 10 ms, then one finish. */
 #include "timing.h"
 
+#include <math.h>
 #include <stddef.h>
 
 /* A sample lasts at least this long, so that the clock and one finish cost little. */
 static const double sample_seconds = 10e-3;
 /* One call of this length has warmed up what there is to warm up. */
 static const double long_call = 0.5;
-enum { MIN_PAIRS = 5, FEWEST_PAIRS = 3, MAX_PAIRS = 64, WARM_UPS = 8 };
+enum { MIN_PAIRS = 5, FEWEST_PAIRS = 3, WARM_UPS = 8 };
 enum { MAX_CALLS = 1000000 };
 
 /* Seconds of a call, over `calls` of them and one finish; negative on failure. */
@@ -48,14 +49,14 @@ static int calibrate(bench_timed *timed) {
 
 bench_outcome bench_time(const bench_pace *pace, bench_timed *tandem, bench_timed *baseline,
                          bench_times *times) {
-    double seconds[MAX_PAIRS], baseline_seconds[MAX_PAIRS];
+    double *seconds = times->samples, *baseline_seconds = times->baseline_samples;
     const int calls = calibrate(tandem);
     if (calls == 0) return BENCH_TANDEM_FAILED;
     const int baseline_calls = baseline->call ? calibrate(baseline) : 1;
     if (baseline_calls == 0) return BENCH_BASELINE_FAILED;
     int pairs = 0;
     const double start = bench_now();
-    while (pairs < pace->max_pairs && pairs < MAX_PAIRS) {
+    while (pairs < pace->max_pairs && pairs < BENCH_MAX_SAMPLES) {
         const double elapsed = bench_now() - start;
         if (pairs >= MIN_PAIRS && elapsed > pace->seconds) break;
         if (pairs >= FEWEST_PAIRS && elapsed > 4.0 * pace->seconds) break;
@@ -64,9 +65,12 @@ bench_outcome bench_time(const bench_pace *pace, bench_timed *tandem, bench_time
         if (baseline->call) {
             baseline_seconds[pairs] = sample(baseline, baseline_calls);
             if (baseline_seconds[pairs] < 0.0) return BENCH_BASELINE_FAILED;
+        } else {
+            baseline_seconds[pairs] = (double)NAN;
         }
         pairs++;
     }
+    times->count = pairs;
     times->tandem = bench_summarise(seconds, pairs);
     if (baseline->call) times->baseline = bench_summarise(baseline_seconds, pairs);
     return BENCH_TIMED;

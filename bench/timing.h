@@ -24,8 +24,12 @@ typedef struct bench_pace {
     int max_pairs;  /* of samples */
 } bench_pace;
 
+enum { BENCH_MAX_SAMPLES = 64 };
+
 typedef struct bench_times {
     bench_stats tandem, baseline; /* seconds of one call */
+    int count;                    /* of the samples, in the order in which they were taken */
+    double samples[BENCH_MAX_SAMPLES], baseline_samples[BENCH_MAX_SAMPLES];
 } bench_times;
 
 typedef enum bench_outcome {
@@ -35,7 +39,7 @@ typedef enum bench_outcome {
 } bench_outcome;
 
 /* Warms both up, finds how many calls fill a sample, then takes samples in turn. Without a
- * baseline's call times->baseline is untouched. */
+ * baseline's call times->baseline is untouched and its samples are NaN. */
 bench_outcome bench_time(const bench_pace *pace, bench_timed *tandem, bench_timed *baseline,
                          bench_times *times);
 

@@ -30,7 +30,7 @@ static void print(const char *name, tdm_queue *of, const tdm_tensor *x) {
     printf("%s:\n%s\n", name, text);
 }
 
-/* 1. nvidia-smi: which cards are there, and what are they doing? `tandem devices` shows more. */
+/* 1. nvidia-smi: which cards are there, and what are they doing? `tdm devices` shows more. */
 static void look_at_the_card(void) {
     size_t count;
     CHECK(tdm_get_device_count(&count));
@@ -199,7 +199,7 @@ static double seconds(void) {
 }
 
 /* 7. What it costs to look: products whose norms are read one at a time, or all at the end.
- * `tandem bench --profile lesson` measures it with care. */
+ * `tdm bench --profile lesson` measures it with care. */
 static void keep_it_on_the_device(tdm_generator *generator) {
     enum { PRODUCTS = 200 };
     static float norms[PRODUCTS];

@@ -177,7 +177,7 @@ static tdm_status find_platforms(bool *again) {
     if (code != CL_SUCCESS) return no_platforms(code);
     if (count > MOST)
         return tdmi_fail(TDM_ERROR_BACKEND,
-                         "a driver is broken: there would be %u OpenCL platforms; `tandem doctor` "
+                         "a driver is broken: there would be %u OpenCL platforms; `tdm doctor` "
                          "says which",
                          count);
     cl_platform_id *ids = tdmi_calloc(count, sizeof(cl_platform_id));
@@ -228,7 +228,7 @@ static tdm_status find_all(bool *again) {
     if (entry_count == 0)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
                          "%u OpenCL platform%s installed, but none has a device that can be used; "
-                         "`tandem doctor` says why",
+                         "`tdm doctor` says why",
                          platform_count, platform_count == 1 ? " is" : "s are");
     qsort(entries + counted, entry_count - counted, sizeof *entries, compare_entries);
     return TDM_OK;

@@ -5,6 +5,7 @@
 # umask. Fails when one fails. Usage: scripts/conditions.sh [BUILD [CONDITION ...]]
 # (default: build/test, all of them; "list" names them)
 set -euo pipefail
+[[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 cd "$(dirname "$0")/.."
 
 build=$PWD/build/test

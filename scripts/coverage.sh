@@ -5,6 +5,7 @@
 # BUILD was configured with -DTANDEM_COVERAGE=FOLDER (the preset asan: cuda) and its tests were run.
 # Exits 1 where less than PERCENT of all lines were.
 set -euo pipefail
+[[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 cd "$(dirname "$0")/.."
 
 if [ $# -ne 3 ] || ! [[ $3 =~ ^[0-9]+$ ]]; then

@@ -6,6 +6,7 @@
 # Rounds are interleaved, so that what else the machine does is shared; an idle machine is best all the same.
 # Usage: scripts/first-call.sh [ROUNDS]   (default 9; BUILD=build/release names another build)
 set -euo pipefail
+[[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 cd "$(dirname "$0")/.."
 
 rounds=${1:-9}

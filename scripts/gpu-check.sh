@@ -21,6 +21,7 @@
 #                                everything is installed
 #   GPU_CHECK_COMMIT=TEXT        what versions.txt calls the sources, where git cannot tell
 set -euo pipefail
+[[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 
 usage() {
     echo "usage: scripts/gpu-check.sh OUT [--only tests|sanitizer|bench]..." >&2
@@ -218,14 +219,14 @@ tell_versions() {
 }
 
 list_gpus() { # the ids of the devices of type gpu, one a line
-    "$build/tools/tandem" devices --json | awk -F'"' '/^      "id":/ { id = $4 }
+    "$build/tools/tdm" devices --json | awk -F'"' '/^      "id":/ { id = $4 }
                                                        /^      "type":/ && $4 == "gpu" { print id }'
 }
 # What is in f64 does not apply to a device without it: suite and benchmark leave that out, and the
 # summary says so.
 tell_of_f64() {
     local id
-    for id in $("$build/tools/tandem" devices --json |
+    for id in $("$build/tools/tdm" devices --json |
         awk -F'"' '/^      "id":/ { id = $4 } /^      "f64": false/ { print id }'); do
         [[ " ${devices[*]} " != *" $id "* ]] ||
             echo "$id has no f64 arithmetic: tests and benchmark rows in f64 do not apply to it." >>"$work/facts"
@@ -299,10 +300,10 @@ run_bench() {
     local ids norms=matmul+norm_l2_logged,matmul+norm_l2_kept
     ids=$(IFS=, && echo "${devices[*]}")
     part bench "$bench_limit" "$out/bench.txt" '[1-9][0-9]* rows, 0 not verified' \
-        "$build/tools/tandem" bench --device "$ids" --profile quick --json "$out/bench.json"
+        "$build/tools/tdm" bench --device "$ids" --profile quick --wide --json "$out/bench.json"
     if timeout 60 python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
         part "bench beside PyTorch" "$norms_limit" "$work/norms" '[1-9][0-9]* rows, 0 not verified' \
-            "$build/tools/tandem" bench --device "${devices[0]}" --profile lesson --op "$norms" \
+            "$build/tools/tdm" bench --device "${devices[0]}" --profile lesson --wide --op "$norms" \
             --shape '1000*100x100x100' --pytorch "$(command -v python3)" --json "$out/bench-norms.json"
         cat "$work/norms" >>"$out/bench.txt"
     else
@@ -346,7 +347,7 @@ main() {
     [ -n "$TANDEM_LIBRARY_PATH" ] || unset TANDEM_LIBRARY_PATH
 
     echo
-    "$build/tools/tandem" devices || true
+    "$build/tools/tdm" devices || true
     if [ -n "$rehearsal" ]; then
         read -ra devices <<<"$rehearsal"
     else
@@ -361,7 +362,7 @@ main() {
         if [ ${#devices[@]} -eq 0 ]; then
             note "GPU devices" 0 FAILED "this machine has no GPU device: nothing was checked"
         fi
-        [ "$failed" -eq 0 ] || "$build/tools/tandem" doctor || true
+        [ "$failed" -eq 0 ] || "$build/tools/tdm" doctor || true
         [ ${#devices[@]} -gt 0 ] || return 0
     fi
     tell_of_f64

@@ -6,6 +6,7 @@
 # installed and root is not needed; scripts/gpu-check.sh finds the folder.
 # Usage: scripts/offline-bundle.sh [FOLDER]   (default: build/offline)
 set -euo pipefail
+[[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 export LC_ALL=C # what apt-get and others print is read
 
 most_mb=60

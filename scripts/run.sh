@@ -2,8 +2,10 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Sets up, builds Release and runs the main job: lists the devices, classifies 360 handwritten digits
 # on every device, and runs the quick benchmark. Exits 0 only if everything it printed was verified.
-# Arguments go to `tandem bench`.
+#
+# Usage: scripts/run.sh [OPTION...]    (the options of `tdm bench`)
 set -euo pipefail
+[[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh run
@@ -12,8 +14,8 @@ cmake --build --preset release
 
 build=build/release
 echo
-"$build/tools/tandem" devices
+"$build/tools/tdm" devices
 echo
 "$build/examples/digits" examples/digits/model.safetensors examples/digits/test.safetensors
 echo
-"$build/tools/tandem" bench --profile quick "$@"
+"$build/tools/tdm" bench --profile quick "$@"

@@ -5,6 +5,7 @@
 # systems: what scripts/test.sh --systems needs). What cannot be had here at all and only some tests
 # need is said, and noted in build/lacking, so that those tests are skipped.
 set -euo pipefail
+[[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 cd "$(dirname "$0")/.."
 
 packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-headers
@@ -12,7 +13,7 @@ packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl
 case "${1:-}" in
 run) ;;
 test) packages+=(libcriterion-dev oclgrind gnuplot-nox python3-venv locales
-                 clang-format clang-tidy doxygen abigail-tools) ;;
+                 clang-format clang-tidy doxygen abigail-tools groff-base) ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 *)
     echo "usage: scripts/setup.sh run|test|systems" >&2

@@ -5,6 +5,9 @@
 # executed. Usage: scripts/test.sh [PRESET ...]   (default: test asan tsan)
 #                  scripts/test.sh --systems [NAME ...]   (other systems: see scripts/systems/run.sh)
 set -euo pipefail
+if [ "${1:-}" != --systems ]; then
+    [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
+fi
 cd "$(dirname "$0")/.."
 
 if [ "${1:-}" = --systems ]; then

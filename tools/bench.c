@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem bench`: reads the options, then calls the benchmark. */
+/* `tdm bench`: reads the options, then calls the benchmark. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,68 +9,99 @@
 #include <tandem/tandem.h>
 
 #include "guard.h"
+#include "options.h"
 #include "tools.h"
 
-static const char usage[] =
-    "usage: tandem bench [OPTION...]\n"
-    "\n"
-    "Verifies and times each operation on each device, beside a baseline in the same run: the raw\n"
-    "call to cblas, CLBlast or cuBLAS for matmul, the machine's own copy of as many bytes for\n"
-    "memory-bound work, the raw enqueue for empty operations. ratio = baseline / Tandem: higher "
-    "is\n"
-    "better.\n"
-    "\n"
-    "  --device NAME,...   devices; default: every device, each physical card once\n"
-    "  --op OP,...         operations; 'bias_add' selects its variants too, 'bias_add+gelu' one\n"
-    "  --dtype TYPE,...    f32, f64, f16, bf16\n"
-    "  --shape SHAPE,...   shapes as the table prints them: 8192x4096, 1000*100x100x100\n"
-    "  --profile quick     a representative set, under a minute (default)\n"
-    "  --profile full      every case of the operations\n"
-    "  --profile lesson    the exercises of a lesson on GPUs: products small and large, norms "
-    "logged\n"
-    "                      or kept, two devices at once, parameters in and out; some minutes\n"
-    "  --json FILE         write the rows as JSON too\n"
-    "  --report FILE       write a page (HTML) with plots too; needs gnuplot\n"
-    "  --pytorch PYTHON    a Python with PyTorch, to time the norms of the lesson beside\n"
-    "  --seed N            seed of the inputs and of the rows that are verified\n"
-    "  --list              print the selected cases and run nothing\n"
-    "\n"
-    "Exit status: 0 every row is verified, 1 not, 2 wrong arguments.\n";
+enum {
+    OPTION_DEVICE,
+    OPTION_OP,
+    OPTION_DTYPE,
+    OPTION_SHAPE,
+    OPTION_PROFILE,
+    OPTION_JSON,
+    OPTION_REPORT,
+    OPTION_PYTORCH,
+    OPTION_SEED,
+    OPTION_LIST,
+    OPTION_FORMAT,
+    OPTION_WIDE,
+    OPTION_PEAKS
+};
 
-static const char *const option_words[] = {"--device",  "--op",   "--dtype",  "--shape",
-                                           "--profile", "--json", "--report", "--pytorch",
-                                           "--seed",    "--list", "--help",   NULL};
-static const char *const dtype_words[] = {"f32", "f64", "f16", "bf16", NULL};
-static const char *const profile_words[] = {"quick", "full", "lesson", NULL};
-
-static bool is_one_of(const char *word, const char *const *words) {
-    for (; *words; words++) {
-        if (strcmp(word, *words) == 0) return true;
-    }
-    return false;
+static const char *const *profile_words(void) {
+    static const char *const words[] = {"quick", "full", "lesson", NULL};
+    return words;
 }
 
+static const char *const *format_words(void) {
+    static const char *const words[] = {"table", "md", "csv", "json", "jsonl", NULL};
+    return words;
+}
+
+static const option_spec option_table[] = {
+    {"device", OPTION_DEVICE, "NAME,...",
+     "devices; default: that of TANDEM_DEVICE, else every device, each physical card once", NULL,
+     true, false},
+    {"op", OPTION_OP, "OP,...",
+     "operations; 'bias_add' selects its variants too, 'bias_add+gelu' one", bench_op_names, true,
+     false},
+    {"dtype", OPTION_DTYPE, "TYPE,...", "f32, f64, f16, bf16", dtype_words, true, false},
+    {"shape", OPTION_SHAPE, "SHAPE,...",
+     "shapes as the table prints them: 8192x4096, "
+     "1000*100x100x100",
+     NULL, true, false},
+    {"profile", OPTION_PROFILE, "WORD",
+     "quick: a representative set, a minute or two (default); full: every case of the operations; "
+     "lesson: the exercises of a lesson on GPUs, that is products small and large, norms logged or "
+     "kept, two devices at once, parameters in and out; some minutes",
+     profile_words, false, false},
+    {"format", OPTION_FORMAT, "WORD",
+     "of what is printed: table (default), md (a table of Markdown), csv, json, or jsonl (a row a "
+     "line, as it is measured)",
+     format_words, false, false},
+    {"peaks", OPTION_PEAKS, NULL,
+     "what each device can do at best: copies, reads, launches, products; alone, or before the "
+     "rows "
+     "that --op, --dtype or --shape select (a whole profile begins with it anyway)",
+     NULL, false, false},
+    {"wide", OPTION_WIDE, NULL, "every column of the table, however narrow the page is", NULL,
+     false, false},
+    {"json", OPTION_JSON, "FILE", "write the rows as JSON too", NULL, false, false},
+    {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too; needs gnuplot", NULL,
+     false, false},
+    {"pytorch", OPTION_PYTORCH, "PYTHON",
+     "a Python with PyTorch, to time the norms of the lesson beside", NULL, false, false},
+    {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false,
+     false},
+    {"list", OPTION_LIST, NULL, "print the selected cases and run nothing", NULL, false, false},
+    {0}};
+
+static const command_spec *const subcommands[] = {&bench_compare_spec, NULL};
+
+const command_spec bench_spec = {
+    .name = "bench",
+    .summary = "benchmark the devices beside the vendors' own calls",
+    .description =
+        "Verifies and times each operation on each device, beside a baseline in the same run: the "
+        "raw call to cblas, CLBlast or cuBLAS for matmul, the machine's own copy of as many bytes "
+        "for memory-bound work, the raw enqueue for empty operations. ratio = baseline / Tandem: "
+        "higher is better.",
+    .options = option_table,
+    .subcommands = subcommands,
+    .exit_status = "0 every row is verified, 1 not, 2 wrong arguments.",
+};
+
 /* Cuts `text` at its commas, in place. */
-static bool split(const char *option, char *text, bench_words *list) {
+static int split(const char *option, char *text, bench_words *list) {
     for (char *next = text; next; text = next) {
         next = strchr(text, ',');
         if (next) *next++ = '\0';
         if (!*text || list->count == BENCH_MAX_WORDS) {
-            fprintf(stderr, "tandem bench: %s wants 1 to %d words between commas\n", option,
+            fprintf(stderr, "tdm bench: %s wants 1 to %d words between commas\n", option,
                     BENCH_MAX_WORDS);
-            return false;
+            return EXIT_USAGE;
         }
         list->word[list->count++] = text;
-    }
-    return true;
-}
-
-static int parse_list(const char *option, char *value, const char *what, bench_words *list,
-                      const char *const *allowed) {
-    if (!split(option, value, list)) return EXIT_USAGE;
-    for (size_t i = 0; allowed && i < list->count; i++) {
-        if (!is_one_of(list->word[i], allowed))
-            return refuse_word("bench", what, list->word[i], allowed);
     }
     return EXIT_OK;
 }
@@ -80,7 +111,7 @@ static int parse_seed(const char *value, uint64_t *seed) {
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
     if (errno || end == value || *end || *value == '-') {
-        fprintf(stderr, "tandem bench: --seed '%s' is not a whole number\n", value);
+        fprintf(stderr, "tdm bench: --seed '%s' is not a whole number\n", value);
         return EXIT_USAGE;
     }
     *seed = number;
@@ -91,7 +122,7 @@ static int parse_seed(const char *value, uint64_t *seed) {
 static int set_json(const char *path, bench_options *options) {
     FILE *file = fopen(path, "a");
     if (!file) {
-        fprintf(stderr, "tandem bench: --json %s cannot be written: %s\n", path, strerror(errno));
+        fprintf(stderr, "tdm bench: --json %s cannot be written: %s\n", path, strerror(errno));
         return EXIT_USAGE;
     }
     fclose(file);
@@ -103,69 +134,68 @@ static int set_json(const char *path, bench_options *options) {
 static int set_report(const char *path, bench_options *options) {
     char why[256];
     if (!bench_can_write_html(path, why)) {
-        fprintf(stderr, "tandem bench: --report %s cannot be written: %s\n", path, why);
+        fprintf(stderr, "tdm bench: --report %s cannot be written: %s\n", path, why);
         return EXIT_USAGE;
     }
     options->html_path = path;
     return EXIT_OK;
 }
 
-static int set_profile(const char *word, bench_options *options) {
-    for (int i = 0; profile_words[i]; i++) {
-        if (strcmp(word, profile_words[i]) != 0) continue;
-        options->profile = (bench_profile)i;
+/* The place of a word, which has been looked for before, among the words of its option. */
+static int find_word(const char *word, const char *const *words) {
+    int i = 0;
+    while (strcmp(word, words[i]) != 0)
+        i++;
+    return i;
+}
+
+typedef struct bench_arguments {
+    bench_options options;
+    bool list, wide;
+} bench_arguments;
+
+static int take(void *context, int id, char *value) {
+    bench_arguments *request = context;
+    bench_options *options = &request->options;
+    switch (id) {
+    case OPTION_DEVICE:
+        return split("--device", value, &options->devices);
+    case OPTION_OP:
+        return split("--op", value, &options->ops);
+    case OPTION_DTYPE:
+        return split("--dtype", value, &options->dtypes);
+    case OPTION_SHAPE:
+        return split("--shape", value, &options->shapes);
+    case OPTION_PROFILE:
+        options->profile = (bench_profile)find_word(value, profile_words());
+        return EXIT_OK;
+    case OPTION_FORMAT:
+        options->format = (bench_format)find_word(value, format_words());
+        return EXIT_OK;
+    case OPTION_PEAKS:
+        options->peaks = true;
+        return EXIT_OK;
+    case OPTION_WIDE:
+        request->wide = true;
+        return EXIT_OK;
+    case OPTION_JSON:
+        return set_json(value, options);
+    case OPTION_REPORT:
+        return set_report(value, options);
+    case OPTION_PYTORCH:
+        options->pytorch = value;
+        return EXIT_OK;
+    case OPTION_SEED:
+        return parse_seed(value, &options->seed);
+    default:
+        request->list = true;
         return EXIT_OK;
     }
-    return refuse_word("bench", "unknown profile", word, profile_words);
 }
 
-static int set_option(const char *option, char *value, bench_options *options) {
-    if (strcmp(option, "--device") == 0)
-        return parse_list(option, value, "unknown device", &options->devices, NULL);
-    if (strcmp(option, "--op") == 0)
-        return parse_list(option, value, "unknown operation", &options->ops, bench_op_names());
-    if (strcmp(option, "--dtype") == 0)
-        return parse_list(option, value, "unknown dtype", &options->dtypes, dtype_words);
-    if (strcmp(option, "--shape") == 0)
-        return parse_list(option, value, "unknown shape", &options->shapes, NULL);
-    if (strcmp(option, "--seed") == 0) return parse_seed(value, &options->seed);
-    if (strcmp(option, "--json") == 0) return set_json(value, options);
-    if (strcmp(option, "--report") == 0) return set_report(value, options);
-    if (strcmp(option, "--profile") == 0) return set_profile(value, options);
-    options->pytorch = value;
-    return EXIT_OK;
-}
-
-/* Takes "--option value" and "--option=value". EXIT_OK with *done set: nothing is left to do. */
-static int parse(int argc, char **argv, bench_options *options, bool *list, bool *done) {
-    for (int i = 1; i < argc; i++) {
-        char *value = strchr(argv[i], '=');
-        if (value) *value++ = '\0';
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(usage, stdout);
-            *done = true;
-            return EXIT_OK;
-        }
-        if (strcmp(argv[i], "--list") == 0 && !value) {
-            *list = true;
-            continue;
-        }
-        if (!is_one_of(argv[i], option_words) || strcmp(argv[i], "--list") == 0)
-            return refuse_word("bench", "unknown argument", argv[i], option_words);
-        const char *option = argv[i];
-        if (!value && i + 1 < argc) value = argv[++i];
-        if (!value || !*value) {
-            fprintf(stderr, "tandem bench: %s wants a value\n", option);
-            return EXIT_USAGE;
-        }
-        int status = set_option(option, value, options);
-        if (status != EXIT_OK) return status;
-    }
-    return EXIT_OK;
-}
-
-/* A wrong name is a wrong argument; a refused environment is a failure. */
-static int check_devices(const bench_options *options) {
+/* A wrong name is a wrong argument; a refused environment is a failure. Without --device it is
+ * TANDEM_DEVICE that chooses, as for any program, and without that there is no choice. */
+static int check_devices(bench_options *options) {
     size_t count, index;
     tdm_status counted = tdm_get_device_count(&count);
     guard_listed();
@@ -176,6 +206,11 @@ static int check_devices(const bench_options *options) {
             return EXIT_USAGE;
         }
     }
+    if (options->devices.count > 0 || !getenv("TANDEM_DEVICE")) return EXIT_OK;
+    const tdm_device_info *info;
+    if (tdm_find_device(NULL, &index) != TDM_OK || tdm_get_listed_device(index, &info) != TDM_OK)
+        return report_failure("bench");
+    options->devices.word[options->devices.count++] = info->id;
     return EXIT_OK;
 }
 
@@ -183,33 +218,39 @@ static int check_devices(const bench_options *options) {
 static int check_programs(const bench_options *options) {
     char why[256];
     if (options->html_path && !bench_has_gnuplot(why)) {
-        fprintf(stderr, "tandem bench: --report: %s\n", why);
+        fprintf(stderr, "tdm bench: --report: %s\n", why);
         return EXIT_FAILED;
     }
     if (options->pytorch && !bench_has_pytorch(options->pytorch, why)) {
-        fprintf(stderr, "tandem bench: --pytorch: %s\n", why);
+        fprintf(stderr, "tdm bench: --pytorch: %s\n", why);
         return EXIT_USAGE;
     }
     return EXIT_OK;
 }
 
 int bench_command(int argc, char **argv) {
-    bench_options options = {.seed = 20240229};
-    bool list = false, done = false;
+    bench_arguments request = {.options.seed = 20240229};
+    const bench_options *options = &request.options;
+    int status;
+    if (argc > 1 && options_subcommand(&bench_spec, argv[1]) == &bench_compare_spec)
+        return bench_compare_command(argc - 1, argv + 1);
     if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
-    int status = parse(argc, argv, &options, &list, &done);
-    if (status != EXIT_OK || done) return status;
-    if (!bench_selects(&options)) {
-        fprintf(stderr, "tandem bench: no case matches the selection; try --profile full, and "
-                        "'tandem bench --list' to see the cases\n");
+    if (!options_read(&bench_spec, argc, argv, take, &request, NULL, &status)) return status;
+    if (!bench_selects(options)) {
+        fprintf(stderr, "tdm bench: no case matches the selection; try --profile full, and "
+                        "'tdm bench --list' to see the cases\n");
         return EXIT_USAGE;
     }
-    if (list) {
-        bench_list(&options);
+    if (request.list) {
+        bench_list(options);
         return EXIT_OK;
     }
-    status = check_devices(&options);
-    if (status == EXIT_OK) status = check_programs(&options);
+    const bool selects = options->ops.count + options->dtypes.count + options->shapes.count > 0;
+    request.options.no_rows = options->peaks && !selects;
+    request.options.peaks = options->peaks || !selects;
+    request.options.width = request.wide ? 0 : output_width();
+    status = check_devices(&request.options);
+    if (status == EXIT_OK) status = check_programs(options);
     if (status != EXIT_OK) return status;
-    return bench_run(&options) ? EXIT_OK : EXIT_FAILED;
+    return bench_run(options) ? EXIT_OK : EXIT_FAILED;
 }

@@ -1,41 +1,36 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem cache`: chooses what to do with the folder of compiled kernels. */
+/* `tdm cache`: chooses what to do with the folder of compiled kernels. */
 #include <stdio.h>
 #include <string.h>
 
+#include "options.h"
 #include "tools.h"
 
-static const char usage[] =
-    "usage: tandem cache COMMAND [OPTION...]\n"
-    "\n"
-    "The folder of compiled kernels (TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else\n"
-    "~/.cache/tandem). Nothing in it has to be kept: a kernel that is missing is compiled again.\n"
-    "\n"
-    "  list [--json]      every kernel, the oldest first: size, age, kernel, device and driver\n"
-    "  verify [--json]    reads all of them and names those that will not be used; exit status 1\n"
-    "                     when there is one\n"
-    "  prune [--older-than DAYS] [--max-size SIZE] [--dry-run]\n"
-    "                     removes what is of no use: faulty kernels, those of another Tandem, or\n"
-    "                     of a device or driver that is not listed now; then, if asked, those\n"
-    "                     written more than DAYS days ago, and the oldest until the rest takes\n"
-    "                     SIZE at most (bytes, or 512K, 100M, 2G). --dry-run only says what\n"
-    "  clear              removes them all\n"
-    "  warm [DEVICE...]   compiles the usual kernels ahead of the first call\n";
+static const command_spec *const subcommands[] = {&cache_list_spec,  &cache_verify_spec,
+                                                  &cache_prune_spec, &cache_clear_spec,
+                                                  &cache_warm_spec,  NULL};
+
+const command_spec cache_spec = {
+    .name = "cache",
+    .summary = "list, verify, prune, clear or warm the compiled kernels that are kept",
+    .description =
+        "The folder of compiled kernels (TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else "
+        "~/.cache/tandem). Nothing in it has to be kept: a kernel that is missing is compiled "
+        "again.",
+    .subcommands = subcommands,
+    .is_group = true,
+    .exit_status = "0 success, 1 failure, 2 wrong arguments.",
+};
 
 int cache_command(int argc, char **argv) {
-    static const char *const words[] = {"list", "verify", "prune", "clear", "warm", "--help", NULL};
-    const char *word = argc > 1 ? argv[1] : "";
-    if (strcmp(word, "warm") == 0) return cache_warm_command(argc - 1, argv + 1);
-    for (int i = 1; i < argc && i < 3; i++) {
-        if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0) continue;
-        fputs(usage, stdout);
-        return EXIT_OK;
-    }
+    int status;
     if (argc < 2) {
-        fputs(usage, stderr);
+        options_print_help(&cache_spec, stderr);
         return EXIT_USAGE;
     }
-    for (int i = 0; words[i][0] != '-'; i++)
-        if (strcmp(word, words[i]) == 0) return cache_entries_command(argc, argv);
-    return refuse_word("cache", "unknown command", word, words);
+    const command_spec *spec = options_subcommand(&cache_spec, argv[1]);
+    if (spec == &cache_warm_spec) return cache_warm_command(argc - 1, argv + 1);
+    if (spec) return cache_entries_command(argc, argv);
+    options_read(&cache_spec, argc, argv, options_take_none, NULL, NULL, &status);
+    return status;
 }

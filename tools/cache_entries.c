@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem cache list|verify|prune|clear`: what the folder of compiled kernels holds, and tidying
+/* `tdm cache list|verify|prune|clear`: what the folder of compiled kernels holds, and tidying
  * it. */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,59 @@
 #include <tandem/tandem.h>
 
 #include "guard.h"
+#include "options.h"
 #include "tools.h"
 
 enum { DAY = 24 * 3600 };
+
+enum { OPTION_JSON, OPTION_DRY_RUN, OPTION_OLDER_THAN, OPTION_MAX_SIZE };
+
+static const option_spec show_options[] = {
+    {"json", OPTION_JSON, NULL, "all there is to know of them, as JSON", NULL, false, false}, {0}};
+
+const command_spec cache_list_spec = {
+    .name = "cache list",
+    .summary = "every kernel: size, age, kernel, device and driver",
+    .description = "Lists every kernel that is kept, the oldest first: size, age, kernel, device "
+                   "and driver.",
+    .options = show_options,
+    .exit_status = "0 success, 1 failure, 2 wrong arguments.",
+};
+
+const command_spec cache_verify_spec = {
+    .name = "cache verify",
+    .summary = "read all of them and name those that will not be used",
+    .description =
+        "Reads every kernel that is kept and names those that will not be used, and why.",
+    .options = show_options,
+    .exit_status = "0 every kernel can be used, 1 one cannot, 2 wrong arguments.",
+};
+
+static const option_spec prune_options[] = {
+    {"older-than", OPTION_OLDER_THAN, "DAYS", "also those written more than DAYS days ago", NULL,
+     false, false},
+    {"max-size", OPTION_MAX_SIZE, "SIZE",
+     "then the oldest, until the rest takes SIZE at most: a number of bytes, or 512K, 100M, 2G",
+     NULL, false, false},
+    {"dry-run", OPTION_DRY_RUN, NULL, "only say what would be removed", NULL, false, false},
+    {0}};
+
+const command_spec cache_prune_spec = {
+    .name = "cache prune",
+    .summary = "remove what is of no use",
+    .description = "Removes the kernels that are of no use: faulty ones, those of another Tandem, "
+                   "or of a device or driver that is not listed now. 'tdm cache verify' names the "
+                   "faulty ones.",
+    .options = prune_options,
+    .exit_status = "0 success, 1 failure, 2 wrong arguments.",
+};
+
+const command_spec cache_clear_spec = {
+    .name = "cache clear",
+    .summary = "remove them all",
+    .description = "Removes every kernel that is kept.",
+    .exit_status = "0 success, 1 failure, 2 wrong arguments.",
+};
 
 typedef struct cache_options {
     bool json, dry_run;
@@ -44,39 +94,28 @@ static bool parse_size(const char *text, uint64_t *size) {
 }
 
 static int refuse_value(const char *option, const char *text, const char *wanted) {
-    fprintf(stderr, "tandem cache: %s %s: it is %s\n'tandem cache --help' lists what is allowed\n",
+    fprintf(stderr,
+            "tdm cache prune: %s %s: it is %s\n'tdm cache prune --help' lists what is allowed\n",
             option, text, wanted);
     return EXIT_USAGE;
 }
 
-static int parse_options(int argc, char **argv, cache_options *out) {
-    static const char *const none[] = {"--help", NULL};
-    static const char *const shown[] = {"--json", "--help", NULL};
-    static const char *const pruned[] = {"--older-than", "--max-size", "--dry-run", "--help", NULL};
-    bool prune = strcmp(argv[1], "prune") == 0, clear = strcmp(argv[1], "clear") == 0;
-    *out = (cache_options){.days = -1.0, .max_size = TDM_UNKNOWN};
-    for (int i = 2; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "";
-        if (!prune && !clear && strcmp(argv[i], "--json") == 0) {
-            out->json = true;
-        } else if (prune && strcmp(argv[i], "--dry-run") == 0) {
-            out->dry_run = true;
-        } else if (prune && strcmp(argv[i], "--older-than") == 0) {
-            if (!parse_days(value, &out->days))
-                return refuse_value(argv[i], value, "a number of days, at most 36500");
-            i++;
-        } else if (prune && strcmp(argv[i], "--max-size") == 0) {
-            if (!parse_size(value, &out->max_size))
-                return refuse_value(argv[i], value, "a number of bytes, or of K, M or G of them");
-            i++;
-        } else {
-            return refuse_word("cache", "unknown argument", argv[i],
-                               prune   ? pruned
-                               : clear ? none
-                                       : shown);
-        }
+static int take(void *context, int id, char *value) {
+    cache_options *out = context;
+    switch (id) {
+    case OPTION_JSON:
+        out->json = true;
+        return EXIT_OK;
+    case OPTION_DRY_RUN:
+        out->dry_run = true;
+        return EXIT_OK;
+    case OPTION_OLDER_THAN:
+        if (parse_days(value, &out->days)) return EXIT_OK;
+        return refuse_value("--older-than", value, "a number of days, at most 36500");
+    default:
+        if (parse_size(value, &out->max_size)) return EXIT_OK;
+        return refuse_value("--max-size", value, "a number of bytes, or of K, M or G of them");
     }
-    return EXIT_OK;
 }
 
 /* --- showing ---------------------------------------------------------------------------------- */
@@ -191,7 +230,7 @@ static int prune(const tdm_cache_entry *const *entries, size_t count,
     bool *goes = calloc(count + 1, sizeof *goes);
     int status = EXIT_FAILED;
     if (!goes) {
-        fputs("tandem cache: out of memory\n", stderr);
+        fputs("tdm cache: out of memory\n", stderr);
         return status;
     }
     bool chosen = choose(entries, count, options, goes);
@@ -203,10 +242,11 @@ static int prune(const tdm_cache_entry *const *entries, size_t count,
 }
 
 int cache_entries_command(int argc, char **argv) {
-    cache_options options;
+    cache_options options = {.days = -1.0, .max_size = TDM_UNKNOWN};
     tdm_cache_listing *listing;
-    int status = parse_options(argc, argv, &options);
-    if (status != EXIT_OK) return status;
+    int status;
+    const command_spec *spec = options_subcommand(&cache_spec, argv[1]);
+    if (!options_read(spec, argc - 1, argv + 1, take, &options, NULL, &status)) return status;
     const char *what = argv[1];
     bool prunes = strcmp(what, "prune") == 0;
     /* it lists the devices, and a driver may end the process */
@@ -217,7 +257,7 @@ int cache_entries_command(int argc, char **argv) {
     for (size_t i = 0; entries && i < count; i++)
         if (tdm_cache_listing_item(listing, i, &entries[i]) != TDM_OK) break;
     if (!entries) {
-        fputs("tandem cache: out of memory\n", stderr);
+        fputs("tdm cache: out of memory\n", stderr);
         status = EXIT_FAILED;
     } else if (prunes) {
         status = prune(entries, count, &options);

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* tandem cache warm: compiles the usual kernels of devices into the caches. */
+/* tdm cache warm: compiles the usual kernels of devices into the caches. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +7,27 @@
 
 #include <tandem/tandem.h>
 
+#include "options.h"
 #include "tools.h"
 
-static const char usage[] =
-    "usage: tandem cache warm [--dtype NAME,...] [DEVICE...]\n"
-    "\n"
-    "Compiles the kernels that programs usually need and keeps them, so that the first call of a\n"
-    "program does not wait for a compiler. Without a DEVICE, for all that are listed.\n"
-    "\n"
-    "  --dtype NAME,...   of tensors: f32, f64, f16, bf16 (default: f32)\n";
+enum { OPTION_DTYPE };
+
+static const option_spec options[] = {{"dtype", OPTION_DTYPE, "TYPE,...",
+                                       "of tensors: f32, f64, f16, bf16 (default: f32)",
+                                       dtype_words, true, false},
+                                      {0}};
+
+const command_spec cache_warm_spec = {
+    .name = "cache warm",
+    .summary = "compile the usual kernels ahead of the first call",
+    .operands = "[DEVICE...]",
+    .description =
+        "Compiles the kernels that programs usually need and keeps them, so that the "
+        "first call of a program does not wait for a compiler. Without a DEVICE, for all "
+        "that are listed.",
+    .options = options,
+    .exit_status = "0 success, 1 failure, 2 wrong arguments.",
+};
 
 enum { MOST_DTYPES = 4 };
 
@@ -24,30 +36,23 @@ typedef struct dtype_list {
     size_t count;
 } dtype_list;
 
-static int refuse_dtype(const char *word) {
-    static const char *const names[] = {"f32", "f64", "f16", "bf16", NULL};
-    return refuse_word("cache warm", "unknown dtype", word, names);
-}
-
-static int add_dtype(dtype_list *list, const char *word) {
+static void add_dtype(dtype_list *list, const char *word) {
     static const tdm_dtype known[MOST_DTYPES] = {TDM_F32, TDM_F64, TDM_F16, TDM_BF16};
     for (int i = 0; i < MOST_DTYPES; i++) {
         if (strcmp(word, tdm_dtype_name(known[i])) != 0) continue;
         for (size_t k = 0; k < list->count; k++)
-            if (list->dtypes[k] == known[i]) return EXIT_OK;
+            if (list->dtypes[k] == known[i]) return;
         list->dtypes[list->count++] = known[i];
-        return EXIT_OK;
     }
-    return refuse_dtype(word);
 }
 
-static int parse_dtypes(char *words, dtype_list *list) {
+static int take(void *context, int id, char *value) {
+    dtype_list *list = context;
+    (void)id;
     list->count = 0;
-    for (char *word = strtok(words, ","); word; word = strtok(NULL, ",")) {
-        int status = add_dtype(list, word);
-        if (status != EXIT_OK) return status;
-    }
-    return list->count > 0 ? EXIT_OK : refuse_dtype("");
+    for (char *word = strtok(value, ","); word; word = strtok(NULL, ","))
+        add_dtype(list, word);
+    return EXIT_OK;
 }
 
 static double seconds_now(void) {
@@ -88,31 +93,12 @@ static int warm_listed(const dtype_list *list) {
 }
 
 int cache_warm_command(int argc, char **argv) {
-    static const char *const options[] = {"--dtype", "--help", NULL};
     dtype_list list = {{TDM_F32}, 1};
-    int names = 0;
-    for (int i = 1; i < argc; i++) {
-        char *words = NULL;
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(usage, stdout);
-            return EXIT_OK;
-        }
-        if (strncmp(argv[i], "--dtype=", 8) == 0)
-            words = argv[i] + 8;
-        else if (strcmp(argv[i], "--dtype") == 0 && i + 1 < argc)
-            words = argv[++i];
-        else if (argv[i][0] == '-')
-            return refuse_word("cache warm", "unknown option", argv[i], options);
-        if (words) {
-            int status = parse_dtypes(words, &list);
-            if (status != EXIT_OK) return status;
-        } else {
-            argv[1 + names++] = argv[i];
-        }
-    }
-    if (names == 0) return warm_listed(&list);
-    int result = EXIT_OK;
-    for (int i = 1; i <= names; i++)
-        if (warm_device(argv[i], &list) != EXIT_OK) result = EXIT_FAILED;
-    return result;
+    operand_list devices;
+    int status;
+    if (!options_read(&cache_warm_spec, argc, argv, take, &list, &devices, &status)) return status;
+    if (devices.count == 0) return warm_listed(&list);
+    for (int i = 0; i < devices.count; i++)
+        if (warm_device(devices.word[i], &list) != EXIT_OK) status = EXIT_FAILED;
+    return status;
 }

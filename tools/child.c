@@ -172,7 +172,7 @@ static const char *own_file(void) {
 /* Starts with the streams that the actions make. */
 static int spawn(const char *const *arguments, const char *const *changes, bool own_group,
                  const posix_spawn_file_actions_t *actions, pid_t *child) {
-    char *list[MOST_ARGUMENTS] = {(char *)"tandem"};
+    char *list[MOST_ARGUMENTS] = {(char *)"tdm"};
     int count = 1;
     for (; *arguments; arguments++) {
         if (count == MOST_ARGUMENTS - 1) return E2BIG;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem .child …`, which nobody types: what the program runs in processes of its own, see
+/* `tdm .child …`, which nobody types: what the program runs in processes of its own, see
  * child.h.
  *
  *   .child list            lists the devices and looks for libraries, and answers with all of it
@@ -169,7 +169,7 @@ static bool is_wanted(void) {
 int child_command(int argc, char **argv) {
     static const struct rlimit no_core = {0, 0};
     if (argc < 2 || !is_wanted()) {
-        fputs("tandem .child: this is for the program itself\n", stderr);
+        fputs("tdm .child: this is for the program itself\n", stderr);
         return EXIT_USAGE;
     }
     /* Who does not live to kill it leaves nothing behind. */

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem devices`: every listed device and what it is doing, once or again and again. */
+/* `tdm devices`: every listed device and what it is doing, once or again and again. */
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -11,31 +11,66 @@
 #include <unistd.h>
 
 #include "devices.h"
+#include "devices_query.h"
 #include "guard.h"
+#include "options.h"
 #include "tools.h"
 
-static const char usage[] =
-    "usage: tandem devices [--json] [--watch [SECONDS]] [--timeout SECONDS]\n"
-    "\n"
-    "Lists every device of every backend of the selection, what it is doing, and the processes\n"
-    "that use it; '*' marks the default device. Nothing is opened. '-' and 'unknown' are what\n"
-    "nobody tells: NVIDIA's cards are asked through NVML, the memory of CPUs is the system's, and\n"
-    "what Tandem holds is told by the processes themselves.\n"
-    "\n"
-    "  --json             all of it as JSON, what is unknown as null\n"
-    "  --watch [SECONDS]  again every SECONDS (2 when not given; 0.5 is allowed) until Ctrl-C;\n"
-    "                     with --json, one document a line\n"
-    "  --timeout SECONDS  how long listing may take (20 when not given)\n"
-    "\n"
-    "A driver that ends the process, or takes longer than that, is named, and the list shown "
-    "without\n"
-    "it. Exit status 1 then, and when the default device cannot be had.\n";
+enum { OPTION_JSON, OPTION_WATCH, OPTION_TIMEOUT, OPTION_FORMAT, OPTION_QUERY };
+
+static const char *const *format_words(void) {
+    static const char *const words[] = {"table", "csv", "json", "jsonl", NULL};
+    return words;
+}
+
+static const option_spec options[] = {
+    {"query", OPTION_QUERY, "FIELD,...",
+     "these figures of each device alone, by the names that they have in the JSON, as in "
+     "name,memory.free; help lists the names",
+     query_words, true, true},
+    {"format", OPTION_FORMAT, "WORD",
+     "table (default), csv, json, or jsonl (a device a line); what is unknown is null in JSON and "
+     "empty in csv",
+     format_words, false, false},
+    {"json", OPTION_JSON, NULL, "the same as --format json", NULL, false, false},
+    {"watch", OPTION_WATCH, "[SECONDS]",
+     "again every SECONDS (2 when not given; 0.5 is allowed) until Ctrl-C; with --json, one "
+     "document a line",
+     NULL, false, false},
+    {"timeout", OPTION_TIMEOUT, "SECONDS", "how long listing may take (20 when not given)", NULL,
+     false, false},
+    {0}};
+
+static const example_spec examples[] = {
+    {"tdm devices --query id,name,memory.free --format csv", "a line for each device"},
+    {"tdm devices --watch 5 --query id,usage.utilization,usage.power --format csv",
+     "its figures every 5 seconds"},
+    {0}};
+
+const command_spec devices_spec = {
+    .name = "devices",
+    .summary = "list every compute device through every API",
+    .description =
+        "Lists every device of every backend of the selection, what it is doing, and the processes "
+        "that use it; '*' marks the default device. Nothing is opened. '-' and 'unknown' are what "
+        "nobody tells: NVIDIA's cards are asked through NVML, the memory of CPUs is the system's, "
+        "and what Tandem holds is told by the processes themselves.\n\n"
+        "A driver that ends the process, or takes longer than it may, is named, and the list shown "
+        "without it.",
+    .options = options,
+    .examples = examples,
+    .exit_status =
+        "0 success, 1 a driver was left out or the default device cannot be had, 2 wrong "
+        "arguments.",
+};
 
 enum { NARROWEST = 80, WIDEST = 130, WIDTH_OF_FILES = 110 };
 
 typedef struct devices_options {
-    bool json, watch;
+    devices_format format;
+    bool watch, lists_fields;
     double seconds, timeout;
+    devices_query query; /* count 0: all there is to know */
 } devices_options;
 
 const tdm_backend device_backends[BACKENDS] = {TDM_CUDA, TDM_OPENCL, TDM_CPU};
@@ -52,32 +87,25 @@ const char *device_type_name(tdm_device_type type) {
     return "unknown";
 }
 
-/* True when the command should go on, else *status is what to exit with. */
-static bool parse_options(int argc, char **argv, devices_options *out, int *status) {
-    static const char *const words[] = {"--json", "--watch", "--timeout", "--help", NULL};
-    *out = (devices_options){.seconds = 2.0, .timeout = SECONDS_FOR_A_DRIVER};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            out->json = true;
-        } else if (strcmp(argv[i], "--watch") == 0) {
-            out->watch = true;
-            bool has_value = i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0 &&
-                             strcmp(argv[i + 1], "-h") != 0;
-            if (!has_value || parse_seconds(argv[++i], &out->seconds)) continue;
-            *status = refuse_seconds(argv[0], "--watch", argv[i]);
-            return false;
-        } else if (strcmp(argv[i], "--timeout") == 0) {
-            if (!parse_timeout(argc, argv, &i, &out->timeout, status)) return false;
-        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(usage, stdout);
-            *status = EXIT_OK;
-            return false;
-        } else {
-            *status = refuse_word(argv[0], "unknown argument", argv[i], words);
-            return false;
-        }
+static int take(void *context, int id, char *value) {
+    devices_options *out = context;
+    switch (id) {
+    case OPTION_JSON:
+        out->format = DEVICES_JSON;
+        return EXIT_OK;
+    case OPTION_FORMAT:
+        for (int i = 0; format_words()[i]; i++)
+            if (strcmp(value, format_words()[i]) == 0) out->format = (devices_format)i;
+        return EXIT_OK;
+    case OPTION_QUERY:
+        out->lists_fields = strcmp(value, "help") == 0;
+        return out->lists_fields ? EXIT_OK : query_parse(value, &out->query);
+    case OPTION_WATCH:
+        out->watch = true;
+        return value ? take_seconds("devices", "--watch", value, &out->seconds) : EXIT_OK;
+    default:
+        return take_seconds("devices", "--timeout", value, &out->timeout);
     }
-    return true;
 }
 
 static bool fill_row(size_t index, device_row *row) {
@@ -98,7 +126,7 @@ static int list_devices(device_snapshot *snapshot) {
         return report_failure("devices");
     snapshot->rows = calloc(snapshot->count + 1, sizeof *snapshot->rows);
     if (snapshot->rows) return EXIT_OK;
-    fprintf(stderr, "tandem devices: out of memory\n");
+    fprintf(stderr, "tdm devices: out of memory\n");
     return EXIT_FAILED;
 }
 
@@ -109,15 +137,29 @@ static int terminal_width(void) {
     return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
 }
 
-static int show(device_snapshot *snapshot, const devices_options *options) {
+/* The lines of csv and jsonl go on where those of the moment before ended. */
+static void print_snapshot(const device_snapshot *snapshot, const devices_options *wanted,
+                           bool is_first) {
+    static devices_query all;
+    const bool is_all = wanted->query.count == 0;
+    if (is_all && wanted->format == DEVICES_TABLE) {
+        print_devices_table(snapshot, terminal_width());
+    } else if (is_all && wanted->format == DEVICES_JSON) {
+        print_devices_json(snapshot, wanted->watch);
+    } else {
+        if (is_all) query_all(&all);
+        query_print(snapshot, is_all ? &all : &wanted->query, wanted->format, wanted->watch,
+                    is_first);
+    }
+}
+
+static int show(device_snapshot *snapshot, const devices_options *wanted, bool is_first) {
     snapshot->time = time(NULL);
     for (size_t i = 0; i < snapshot->count; i++)
         if (!fill_row(i, &snapshot->rows[i])) return report_failure("devices");
-    if (options->watch && !options->json && isatty(STDOUT_FILENO)) fputs("\033[H\033[2J", stdout);
-    if (options->json)
-        print_devices_json(snapshot, options->watch);
-    else
-        print_devices_table(snapshot, terminal_width());
+    if (wanted->watch && wanted->format == DEVICES_TABLE && isatty(STDOUT_FILENO))
+        fputs("\033[H\033[2J", stdout);
+    print_snapshot(snapshot, wanted, is_first);
     return flush_output() ? EXIT_OK : EXIT_FAILED;
 }
 
@@ -130,32 +172,37 @@ static void on_interrupt(int signal_number) {
 
 /* Ctrl-C is let through only while nothing is being shown, so that no table is cut and no signal is
  * missed between the question and the sleep. */
-static int watch(device_snapshot *snapshot, const devices_options *options) {
+static int watch(device_snapshot *snapshot, const devices_options *wanted) {
     struct sigaction action = {.sa_handler = on_interrupt};
     sigset_t interrupt, before;
     double whole;
-    double fraction = modf(options->seconds, &whole);
+    double fraction = modf(wanted->seconds, &whole);
     struct timespec interval = {(time_t)whole, (long)(fraction * 1e9)};
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
     sigprocmask(SIG_BLOCK, &interrupt, &before);
     sigdelset(&before, SIGINT);
     sigaction(SIGINT, &action, NULL);
-    int status = show(snapshot, options);
+    int status = show(snapshot, wanted, true);
     while (status == EXIT_OK && !interrupted) {
         if (ppoll(NULL, 0, &interval, &before) < 0 && errno == EINTR && interrupted) break;
-        if (!options->json) putchar('\n');
-        status = show(snapshot, options);
+        if (wanted->format == DEVICES_TABLE) putchar('\n');
+        status = show(snapshot, wanted, false);
     }
     return status;
 }
 
 int devices_command(int argc, char **argv) {
-    devices_options options;
+    static devices_options wanted;
+    wanted = (devices_options){.seconds = 2.0, .timeout = SECONDS_FOR_A_DRIVER};
     device_snapshot snapshot;
     int status;
-    if (!parse_options(argc, argv, &options, &status)) return status;
-    if (!guard_is_child()) return guard_run(argc, argv, options.timeout, true);
+    if (!options_read(&devices_spec, argc, argv, take, &wanted, NULL, &status)) return status;
+    if (wanted.lists_fields) {
+        query_list();
+        return EXIT_OK;
+    }
+    if (!guard_is_child()) return guard_run(argc, argv, wanted.timeout, true);
     status = list_devices(&snapshot);
     if (status != EXIT_OK) return status;
     /* a default that cannot be had does not hide the list that shows what there is */
@@ -165,7 +212,7 @@ int devices_command(int argc, char **argv) {
         snapshot.rows[chosen].is_default = true;
     else
         status = report_failure(argv[0]);
-    int shown = options.watch ? watch(&snapshot, &options) : show(&snapshot, &options);
+    int shown = wanted.watch ? watch(&snapshot, &wanted) : show(&snapshot, &wanted, true);
     free(snapshot.rows);
     return shown != EXIT_OK ? shown : status;
 }

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What `tandem devices` shows, and the two ways to show it. */
+/* What `tdm devices` shows, and the ways to show it. */
 #ifndef TOOLS_DEVICES_H
 #define TOOLS_DEVICES_H
 
@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include <jansson.h>
 #include <tandem/tandem.h>
 
 typedef struct device_row {
@@ -34,6 +35,9 @@ const char *device_type_name(tdm_device_type type);
 /* The table, at most `width` columns wide where that is enough for what never changes its width
  * (80 are). */
 void print_devices_table(const device_snapshot *snapshot, int width);
+
+/* A device as it stands in the JSON; the caller gives it back. */
+json_t *json_device(const device_row *row);
 
 /* One JSON document and a newline; on a single line when `compact`. */
 void print_devices_json(const device_snapshot *snapshot, bool compact);

@@ -53,7 +53,7 @@ static json_t *json_usage(const tdm_device_usage *usage) {
     return object;
 }
 
-static json_t *json_device(const device_row *row) {
+json_t *json_device(const device_row *row) {
     const tdm_device_info *info = row->info;
     json_t *device = json_object();
     json_object_set_new(device, "id", json_text(info->id));

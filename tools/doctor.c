@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem doctor`: what was looked for, found or refused, whether it works when it is tried, and
+/* `tdm doctor`: what was looked for, found or refused, whether it works when it is tried, and
  * what decided the default device. This process calls no driver: its children do. */
 #include <signal.h>
 #include <stdio.h>
@@ -12,24 +12,31 @@
 #include <tandem/tandem.h>
 
 #include "drivers.h"
+#include "options.h"
 #include "tools.h"
 
-static const char usage[] =
-    "usage: tandem doctor [--json] [--timeout SECONDS]\n"
-    "\n"
-    "Looks for every library, driver and device of every backend and says where each was found, "
-    "or\n"
-    "why not and what to install; shows the TANDEM_... variables that are set and the device that\n"
-    "they select. Each OpenCL driver is tried alone, and on each device a kernel is compiled, run\n"
-    "and its result verified, in processes of their own: a driver that crashes, hangs or exits is\n"
-    "named. Nothing is taken from or left in caches.\n"
-    "\n"
-    "  --json             all of it as JSON\n"
-    "  --timeout SECONDS  how long each step of a driver may take (20 when not given)\n"
-    "\n"
-    "[ok] works, [--] is not installed, [!!] is installed and does not work, or is refused.\n"
-    "Exit status: 0 all that is installed works, 1 something does not, a driver without a device\n"
-    "among it, or there is no default device, 2 wrong arguments.\n";
+enum { OPTION_JSON, OPTION_TIMEOUT };
+
+static const option_spec options[] = {
+    {"json", OPTION_JSON, NULL, "all of it as JSON", NULL, false, false},
+    {"timeout", OPTION_TIMEOUT, "SECONDS",
+     "how long each step of a driver may take (20 when not given)", NULL, false, false},
+    {0}};
+
+const command_spec doctor_spec = {
+    .name = "doctor",
+    .summary = "try every driver and device; say what is missing or broken",
+    .description =
+        "Looks for every library, driver and device of every backend and says where each was "
+        "found, or why not and what to install; shows the TANDEM_... variables that are set and "
+        "the device that they select. Each OpenCL driver is tried alone, and on each device a "
+        "kernel is compiled, run and its result verified, in processes of their own: a driver that "
+        "crashes, hangs or exits is named. Nothing is taken from or left in caches.\n\n"
+        "[ok] works, [--] is not installed, [!!] is installed and does not work, or is refused.",
+    .options = options,
+    .exit_status = "0 all that is installed works, 1 something does not, a driver without a device "
+                   "among it, or there is no default device, 2 wrong arguments.",
+};
 
 static const struct {
     tdm_diagnostic_kind kind;
@@ -138,8 +145,12 @@ static const char *why_none(const examination *e) {
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-static const char *mark(finding_state state) {
-    return state == FINDING_OK ? "[ok]" : state == FINDING_MISSING ? "[--]" : "[!!]";
+/* Green, plain and red, where the page has colours. */
+static void print_mark(finding_state state, bool has_colours) {
+    static const char *const marks[] = {"[ok]", "[--]", "[!!]"};
+    static const char *const colours[] = {"\033[32m", "", "\033[1;31m"};
+    const char *colour = has_colours ? colours[state] : "";
+    printf("  %s%s%s ", colour, marks[state], colour[0] ? "\033[0m" : "");
 }
 
 /* Lines after the first are indented like the first. */
@@ -150,6 +161,7 @@ static void print_indented(const char *text, int indent) {
 }
 
 static void print_text(const examination *e) {
+    const bool has_colours = output_has_colours();
     for (int s = 0; s < SECTIONS; s++) {
         bool any = false;
         for (size_t i = 0; i < e->list.count; i++) {
@@ -157,7 +169,8 @@ static void print_text(const examination *e) {
             if (item->kind != sections[s].kind) continue;
             if (!any) printf("%s\n", sections[s].title);
             any = true;
-            printf("  %s %s\n", mark(item->state), item->subject);
+            print_mark(item->state, has_colours);
+            puts(item->subject);
             print_indented(item->detail, 7);
             if (item->advice[0]) printf("       advice: %s\n", item->advice);
         }
@@ -207,40 +220,32 @@ static void print_json(const examination *e, bool ok) {
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* True when the command should go on, else *status is what to exit with. */
-static bool parse_options(int argc, char **argv, double *seconds, bool *json, int *status) {
-    static const char *const words[] = {"--json", "--timeout", "--help", NULL};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            *json = true;
-        } else if (strcmp(argv[i], "--timeout") == 0) {
-            if (!parse_timeout(argc, argv, &i, seconds, status)) return false;
-        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(usage, stdout);
-            *status = EXIT_OK;
-            return false;
-        } else {
-            *status = refuse_word(argv[0], "unknown argument", argv[i], words);
-            return false;
-        }
-    }
-    return true;
+typedef struct doctor_options {
+    bool json;
+    double seconds;
+} doctor_options;
+
+static int take(void *context, int id, char *value) {
+    doctor_options *out = context;
+    if (id == OPTION_TIMEOUT) return take_seconds("doctor", "--timeout", value, &out->seconds);
+    out->json = true;
+    return EXIT_OK;
 }
 
 int doctor_command(int argc, char **argv) {
     static examination e;
-    bool json = false;
+    doctor_options wanted = {.seconds = SECONDS_FOR_A_DRIVER};
     int status;
-    e.seconds = SECONDS_FOR_A_DRIVER;
-    if (!parse_options(argc, argv, &e.seconds, &json, &status)) return status;
+    if (!options_read(&doctor_spec, argc, argv, take, &wanted, NULL, &status)) return status;
+    e.seconds = wanted.seconds;
     child_catch_signals();
     bool examined = examine(&e);
     child_release_signals();
     bool ok =
         e.listing.chosen.id && e.listing.chosen.id[0] && !findings_have(&e.list, FINDING_BROKEN);
     int caught = child_caught_signal();
-    if (examined && !caught && json) print_json(&e, ok);
-    if (examined && !caught && !json) print_text(&e);
+    if (examined && !caught && wanted.json) print_json(&e, ok);
+    if (examined && !caught && !wanted.json) print_text(&e);
     answer_free(&e.listing);
     drivers_free(&e.drivers);
     findings_free(&e.list);

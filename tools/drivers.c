@@ -17,7 +17,7 @@ static bool make_folder(drivers *all) {
     if (!base || base[0] != '/') base = "/tmp";
     int length = snprintf(all->folder, sizeof all->folder, "%s/tandem-XXXXXX", base);
     if (length < DRIVER_PATH && mkdtemp(all->folder)) return true;
-    fprintf(stderr, "tandem: no folder can be made in %s (TMPDIR names another place): %s\n", base,
+    fprintf(stderr, "tdm: no folder can be made in %s (TMPDIR names another place): %s\n", base,
             strerror(errno));
     all->folder[0] = '\0';
     return false;
@@ -162,7 +162,7 @@ static void tell_driver(driver *one, findings *list) {
 bool drivers_try(drivers *all, double seconds, findings *list) {
     *all = (drivers){0};
     if (!find_drivers(all)) {
-        fputs("tandem: out of memory\n", stderr);
+        fputs("tdm: out of memory\n", stderr);
         return false;
     }
     if (!make_folder(all)) return false;

@@ -9,7 +9,7 @@
 static char *copy(const char *text) {
     char *made = strdup(text ? text : "");
     if (made) return made;
-    fputs("tandem: out of memory\n", stderr);
+    fputs("tdm: out of memory\n", stderr);
     exit(EXIT_FAILURE);
 }
 

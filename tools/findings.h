@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What `tandem doctor` found: diagnostics of the library, and what the program tried itself. */
+/* What `tdm doctor` found: diagnostics of the library, and what the program tried itself. */
 #ifndef FINDINGS_H
 #define FINDINGS_H
 

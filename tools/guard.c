@@ -111,20 +111,20 @@ static void print_culprits(const char *command, const findings *list) {
     for (size_t i = 0; i < list->count; i++) {
         const finding *item = &list->items[i];
         if (item->state != FINDING_BROKEN) continue;
-        fprintf(stderr, "tandem %s: %s %s\n  advice: %s\n", command, item->subject, item->detail,
+        fprintf(stderr, "tdm %s: %s %s\n  advice: %s\n", command, item->subject, item->detail,
                 item->advice);
         any = true;
     }
     if (!any)
         fprintf(stderr,
-                "tandem %s: every driver lists its devices when it is alone; 'tandem "
+                "tdm %s: every driver lists its devices when it is alone; 'tdm "
                 "doctor' tries each device\n",
                 command);
 }
 
 static void print_end(const char *command, const watched *w, double seconds) {
     char name[32];
-    fprintf(stderr, "tandem %s: ", command);
+    fprintf(stderr, "tdm %s: ", command);
     if (w->hung)
         fprintf(stderr, "the devices were not listed within %g seconds", seconds);
     else if (WIFSIGNALED(w->status))
@@ -149,7 +149,7 @@ static int explain(const watched *w, int argc, char **argv, double seconds, bool
     if (tried) print_culprits(argv[0], &list);
     if (tried && again && !w->listed && !drivers_are_good(&all) && !child_caught_signal() &&
         drivers_leave_out(&all, &without)) {
-        fprintf(stderr, "tandem %s: without what is broken:\n", argv[0]);
+        fprintf(stderr, "tdm %s: without what is broken:\n", argv[0]);
         if (start(&second, argc, argv, without.changes)) watch(&second, seconds);
     }
     drivers_free(&all);
@@ -163,7 +163,7 @@ int guard_run(int argc, char **argv, double seconds, bool again) {
     child_catch_signals();
     if (!start(&w, argc, argv, NULL)) {
         child_release_signals();
-        fprintf(stderr, "tandem %s: cannot start a process: %s\n", argv[0], strerror(errno));
+        fprintf(stderr, "tdm %s: cannot start a process: %s\n", argv[0], strerror(errno));
         return EXIT_FAILED;
     }
     watch(&w, seconds);

@@ -1,67 +1,115 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The program `tandem`: chooses the command. */
+/* The program `tdm`: chooses the command. */
 #include <stdio.h>
 #include <string.h>
 
 #include <tandem/tandem.h>
 
+#include "options.h"
 #include "tools.h"
 
 static const struct {
-    const char *name;
+    const command_spec *spec;
     int (*run)(int argc, char **argv);
-    const char *help;
 } commands[] = {
-    {"devices", devices_command, "list every compute device through every API"},
-    {"doctor", doctor_command, "try every driver and device; say what is missing or broken"},
-    {"cache", cache_command,
-     "list, verify, prune, clear or warm the compiled kernels that are kept"},
-    {"bench", bench_command, "benchmark the devices beside the vendors' own calls"},
+    {&devices_spec, devices_command},
+    {&doctor_spec, doctor_command},
+    {&cache_spec, cache_command},
+    {&bench_spec, bench_command},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static void print_usage(FILE *stream) {
-    fputs("usage: tandem COMMAND [OPTION...]\n\ncommands:\n", stream);
-    for (int i = 0; i < COMMANDS; i++)
-        fprintf(stream, "  %-9s %s\n", commands[i].name, commands[i].help);
-    fputs("\n"
-          "  tandem COMMAND --help   the options of a command\n"
-          "  tandem --version        the version of the program and of the library\n"
-          "\n"
-          "environment: TANDEM_BACKEND=cuda,opencl,cpu and TANDEM_DEVICE=opencl:0 choose the "
-          "default\n"
-          "device; 'tandem doctor' shows what they decided.\n",
-          stream);
+static const command_spec *const specs[] = {&devices_spec, &doctor_spec, &cache_spec, &bench_spec,
+                                            NULL};
+
+enum { OPTION_VERSION };
+
+static const option_spec options[] = {{"version", OPTION_VERSION, NULL,
+                                       "print the version of the program and of the library", NULL,
+                                       false, false},
+                                      {0}};
+
+static const option_spec variables[] = {
+    {"TANDEM_BACKEND", 0, "LIST",
+     "auto, which is cuda,opencl,cpu, or such a list: the first that lists a device has the "
+     "default "
+     "device",
+     NULL, false, false},
+    {"TANDEM_DEVICE", 0, "NAME",
+     "the default device: cpu, cpu:1, cuda:0, opencl:2, gpu:0, cuda:uuid=..., opencl:pci=...", NULL,
+     false, false},
+    {"TANDEM_CPU_DEVICES", 0, "NUMBER", "how many cpu devices to list", NULL, false, false},
+    {"TANDEM_CPU_THREADS", 0, "NUMBER", "threads of the cpu backend", NULL, false, false},
+    {"TANDEM_BLAS", 0, "NAME",
+     "cblas, clblast, cublas or builtin: computes matrix products wherever it can", NULL, false,
+     false},
+    {"TANDEM_MATH", 0, "WORD", "ieee, or tf32 to allow TF32 in f32 products", NULL, false, false},
+    {"TANDEM_CACHE_DIR", 0, "FOLDER",
+     "of compiled kernels; else $XDG_CACHE_HOME/tandem, else ~/.cache/tandem", NULL, false, false},
+    {"TANDEM_LIBRARY_PATH", 0, "LIST",
+     "absolute paths, separated by colons, where vendors' libraries are looked for first", NULL,
+     false, false},
+    {"NO_COLOR", 0, "ANYTHING", "no colours, also on a terminal", NULL, false, false},
+    {0}};
+
+const command_spec tdm_spec = {
+    .name = "",
+    .summary = "the compute devices of this machine, through the library Tandem",
+    .description =
+        "Lists, examines and measures what a machine can compute on, as the library Tandem sees "
+        "it: NVIDIA's GPUs through CUDA, other devices through OpenCL, and the cores themselves.",
+    .options = options,
+    .subcommands = specs,
+    .is_group = true,
+    .exit_status = "0 success, 1 failure, 2 wrong arguments.",
+    .variables = variables,
+};
+
+static int take(void *context, int id, char *value) {
+    (void)id;
+    (void)value;
+    *(bool *)context = true;
+    return EXIT_OK;
+}
+
+/* What only the build asks for: ".man NAME" and ".completion". */
+static int print_for_build(int argc, char **argv) {
+    if (argc == 1 && strcmp(argv[0], ".completion") == 0) {
+        options_print_completion();
+        return EXIT_OK;
+    }
+    const bool is_page = argc == 2 && strcmp(argv[0], ".man") == 0;
+    const command_spec *spec = is_page ? options_subcommand(&tdm_spec, argv[1]) : NULL;
+    if (is_page && strcmp(argv[1], "tdm") == 0) spec = &tdm_spec;
+    if (!spec) {
+        fprintf(stderr, "tdm %s: this is for the build of the program itself\n", argv[0]);
+        return EXIT_USAGE;
+    }
+    options_print_manual(spec);
+    return EXIT_OK;
 }
 
 static int run(int argc, char **argv) {
+    bool wants_version = false;
+    int status;
     if (argc < 2) {
-        print_usage(stderr);
+        options_print_help(&tdm_spec, stderr);
         return EXIT_USAGE;
     }
     const char *word = argv[1];
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-        print_usage(stdout);
-        return EXIT_OK;
-    }
-    if (strcmp(word, "--version") == 0) {
-        printf("tandem %d.%d.%d (library %s)\n", TDM_VERSION_MAJOR, TDM_VERSION_MINOR,
-               TDM_VERSION_PATCH, tdm_version());
-        return EXIT_OK;
-    }
     if (strcmp(word, ".child") == 0) return child_command(argc - 1, argv + 1);
-    const char *words[COMMANDS + 3] = {0};
-    for (int i = 0; i < COMMANDS; i++) {
-        if (strcmp(word, commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-        words[i] = commands[i].name;
+    if (word[0] == '.') return print_for_build(argc - 1, argv + 1);
+    if (strcmp(word, "help") == 0 && argc == 2) {
+        options_print_help(&tdm_spec, stdout);
+        return EXIT_OK;
     }
-    words[COMMANDS] = "--help";
-    words[COMMANDS + 1] = "--version";
-    const char *nearest = nearest_word(word, words);
-    fprintf(stderr, "tandem: unknown command '%s'", word);
-    if (nearest) fprintf(stderr, "; did you mean '%s'?", nearest);
-    fputs("\n'tandem --help' lists the commands\n", stderr);
-    return EXIT_USAGE;
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(word, commands[i].spec->name) == 0) return commands[i].run(argc - 1, argv + 1);
+    if (!options_read(&tdm_spec, argc, argv, take, &wants_version, NULL, &status)) return status;
+    if (wants_version)
+        printf("tdm %d.%d.%d (libtandem %s)\n", TDM_VERSION_MAJOR, TDM_VERSION_MINOR,
+               TDM_VERSION_PATCH, tdm_version());
+    return EXIT_OK;
 }
 
 int main(int argc, char **argv) { return end_output(run(argc, argv)); }

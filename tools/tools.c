@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <tandem/tandem.h>
@@ -46,37 +47,49 @@ const char *nearest_word(const char *word, const char *const *words) {
 
 int refuse_word(const char *command, const char *what, const char *word, const char *const *words) {
     const char *nearest = nearest_word(word, words);
-    fprintf(stderr, "tandem %s: %s '%s'", command, what, word);
+    const char *blank = command[0] ? " " : ""; /* of the program itself it is "" */
+    fprintf(stderr, "tdm%s%s: %s '%s'", blank, command, what, word);
     if (nearest) fprintf(stderr, "; did you mean '%s'?", nearest);
-    fprintf(stderr, "\n'tandem %s --help' lists what is allowed\n", command);
+    fprintf(stderr, "\n'tdm%s%s --help' lists what is allowed\n", blank, command);
     return EXIT_USAGE;
 }
 
-bool parse_seconds(const char *text, double *seconds) {
+int take_seconds(const char *command, const char *option, const char *text, double *seconds) {
     char *end;
-    if (!*text || text[strspn(text, "0123456789.")] != '\0') return false;
-    *seconds = strtod(text, &end);
-    return *end == '\0' && *seconds > 0.0 && *seconds <= 86400.0;
-}
-
-int refuse_seconds(const char *command, const char *option, const char *text) {
+    if (*text && text[strspn(text, "0123456789.")] == '\0') {
+        *seconds = strtod(text, &end);
+        if (*end == '\0' && *seconds > 0.0 && *seconds <= 86400.0) return EXIT_OK;
+    }
     fprintf(stderr,
-            "tandem %s: %s %s: it is a number of seconds greater than 0, at most 86400\n'tandem %s "
+            "tdm %s: %s %s: it is a number of seconds greater than 0, at most 86400\n'tdm %s "
             "--help' lists what is allowed\n",
             command, option, text, command);
     return EXIT_USAGE;
 }
 
-bool parse_timeout(int argc, char **argv, int *i, double *seconds, int *status) {
-    const char *text = ++*i < argc ? argv[*i] : "";
-    if (parse_seconds(text, seconds)) return true;
-    *status = refuse_seconds(argv[0], "--timeout", text);
-    return false;
+const char *const *dtype_words(void) {
+    static const char *const words[] = {"f32", "f64", "f16", "bf16", NULL};
+    return words;
 }
 
 int report_failure(const char *command) {
-    fprintf(stderr, "tandem %s: %s\n", command, tdm_last_error());
+    fprintf(stderr, "tdm %s: %s\n", command, tdm_last_error());
     return EXIT_FAILED;
+}
+
+bool output_has_colours(void) {
+    const char *forbidden = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(forbidden && *forbidden) && terminal && *terminal &&
+           strcmp(terminal, "dumb") != 0;
+}
+
+int output_width(void) {
+    struct winsize size;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    const char *columns = getenv("COLUMNS");
+    const long width = columns ? strtol(columns, NULL, 10) : 0;
+    return width > 0 && width <= 10000 ? (int)width : 80;
 }
 
 static int output_error; /* of the first write that failed, for as far as it is known */
@@ -95,8 +108,8 @@ int end_output(int status) {
         output_error = errno;
     }
     if (!failed) return status;
-    fprintf(stderr, "tandem: not all of the output could be written%s%s\n",
-            output_error ? ": " : "", output_error ? strerror(output_error) : "");
+    fprintf(stderr, "tdm: not all of the output could be written%s%s\n", output_error ? ": " : "",
+            output_error ? strerror(output_error) : "");
     return EXIT_FAILED;
 }
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the commands of the program `tandem` share. */
+/* What the commands of the program `tdm` share. */
 #ifndef TOOLS_H
 #define TOOLS_H
 
@@ -17,6 +17,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 int devices_command(int argc, char **argv);
 int doctor_command(int argc, char **argv);
 int bench_command(int argc, char **argv);
+int bench_compare_command(int argc, char **argv); /* of bench */
 int cache_command(int argc, char **argv);
 int cache_warm_command(int argc, char **argv);    /* of cache */
 int cache_entries_command(int argc, char **argv); /* argv[1]: list, verify, prune or clear */
@@ -26,23 +27,26 @@ int child_command(int argc, char **argv);
  * `words` is NULL-terminated. */
 const char *nearest_word(const char *word, const char *const *words);
 
-/* Prints to stderr "tandem COMMAND: WHAT 'WORD'", the nearest of `words` and where to read on;
+/* Prints to stderr "tdm COMMAND: WHAT 'WORD'", the nearest of `words` and where to read on;
  * returns EXIT_USAGE. */
 int refuse_word(const char *command, const char *what, const char *word, const char *const *words);
 
 /* A number of seconds greater than 0, at most a day: digits and a point, no sign, no exponent,
- * nothing behind. */
-bool parse_seconds(const char *text, double *seconds);
+ * nothing behind. Else says that the option wants such a number, and returns EXIT_USAGE. */
+int take_seconds(const char *command, const char *option, const char *text, double *seconds);
 
-/* Says that the option wants such a number; returns EXIT_USAGE. */
-int refuse_seconds(const char *command, const char *option, const char *text);
+/* What --dtype can be. */
+const char *const *dtype_words(void);
 
-/* Takes the number behind "--timeout", which is argv[*i]; false, with what to exit with, when it is
- * none. */
-bool parse_timeout(int argc, char **argv, int *i, double *seconds, int *status);
-
-/* Prints the library's last error as "tandem COMMAND: …"; returns EXIT_FAILED. */
+/* Prints the library's last error as "tdm COMMAND: …"; returns EXIT_FAILED. */
 int report_failure(const char *command);
+
+/* Does stdout go to a terminal that shows colours, and does NO_COLOR (no-color.org) not forbid
+ * them? */
+bool output_has_colours(void);
+
+/* Columns of what stdout goes to: those of the terminal, else $COLUMNS, else 80. */
+int output_width(void);
 
 /* Writes out what was printed so far. False when that failed, which end_output() tells. */
 bool flush_output(void);

@@ -194,7 +194,7 @@ void tdmi_disk_cache_write(tdmi_cache_key key, const tdmi_blob *blob) {
     close(folder);
 }
 
-/* --- for `tandem doctor` -----------------------------------------------------------------------
+/* --- for `tdm doctor` -----------------------------------------------------------------------
  */
 
 /* Why nothing is kept in the directory, and what to do about it; false when something is. */

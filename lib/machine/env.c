@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "machine/words.h"
 #include "backend.h"
+#include "machine/words.h"
 #include "threads.h"
 
 #include <tandem/setup.h>

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What Tandem holds on the devices, told by each process to the others of the same user, so that
- * `tandem devices` can show what every process holds.
+ * `tdm devices` can show what every process holds.
  *
  * A process that has a device open keeps a file <cache directory>/held/<pid>: who it is (pid, start
  * time, boot and pid namespace), and for each of its first 64 listed devices the bytes its pool has

@@ -43,7 +43,7 @@ with_driver() { # SYSTEM LIBRARY FACTOR SMALL VARIABLE=VALUE...
     within drivers env "${variables[@]}" TANDEM_BACKEND=opencl timeout $((60 * factor)) build/examples/digits \
         >"$log-digits" 2>&1
     program_row "$system" digits $? "$log-digits"
-    within drivers env "${variables[@]}" timeout $((120 * factor)) build/tools/tandem bench --device opencl:0 \
+    within drivers env "${variables[@]}" timeout $((120 * factor)) build/tools/tdm bench --device opencl:0 \
         --profile quick ${small:+--shape 1024x1024,512x512x512,8192x4096} >"$log-bench" 2>&1
     program_row "$system" "bench${small:+, small cases}" $? "$log-bench"
 }

@@ -13,6 +13,7 @@
 # It is the last commit that is tested. Exit status: 0 all passed, 1 not, 2 wrong arguments. Each part's
 # output is in build/systems/logs.
 set -uo pipefail
+[[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 cd "$(dirname "$0")/../.." || exit
 
 source=$PWD

@@ -50,7 +50,7 @@ expect "$work/plain_cxx"
 unset LD_LIBRARY_PATH
 # What is installed looks for libraries nowhere but beside itself, and is as guarded as what was built.
 set -- "$library_dir"/libtandem.so
-[ ! -x "$prefix/bin/tandem" ] || set -- "$@" "$prefix/bin/tandem"
+[ ! -x "$prefix/bin/tdm" ] || set -- "$@" "$prefix/bin/tdm"
 "$hardening" "$readelf" "" "$@" || exit 1
 paths=$("$readelf" -dW "$@" | sed -n 's/.*R[UN]*PATH.*\[\(.*\)\]/\1/p')
 case $paths in
@@ -58,8 +58,12 @@ case $paths in
 *) echo "an installed file looks for libraries in '$paths'"; exit 1 ;;
 esac
 # The installed program finds its library by itself.
-if [ -x "$prefix/bin/tandem" ]; then
-    "$prefix/bin/tandem" devices >"$work/log" || { cat "$work/log"; exit 1; }
+if [ -x "$prefix/bin/tdm" ]; then
+    "$prefix/bin/tdm" devices >"$work/log" || { cat "$work/log"; exit 1; }
     grep -q 'cpu:0' "$work/log"
+    for page in tdm tdm-devices tdm-doctor tdm-cache tdm-bench; do
+        grep -q '^\.SH NAME' "$prefix/share/man/man1/$page.1" || { echo "no man page $page"; exit 1; }
+    done
+    grep -q '^complete .* tdm$' "$prefix/share/bash-completion/completions/tdm"
 fi
 echo "consumers: all well"

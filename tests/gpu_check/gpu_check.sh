@@ -25,12 +25,16 @@ says() { grep -qE -- "$1" "$out/summary.txt" || fail "no line of the summary mat
 silent() { ! grep -qE -- "$1" "$out/summary.txt" || fail "a line of the summary matches: $1"; }
 
 # Arguments are refused before anything is made.
-for arguments in "" "--only" "--only tests" "$out --only" "$out --only doctor" "$out more" "$out --help"; do
+for arguments in "" "--only" "--only tests" "$out --only" "$out --only doctor" "$out more" "$out --helpme"; do
     # shellcheck disable=SC2086 # they are several words
     check 2 $arguments
     grep -q '^usage: scripts/gpu-check.sh OUT ' "$work/printed" || fail "no usage for: $arguments"
     [ ! -e "$out" ] || fail "$out was made for: $arguments"
 done
+
+check 0 "$out" --help
+grep -q '^Usage: scripts/gpu-check.sh OUT ' "$work/printed" || fail "--help does not say how it is used"
+[ ! -e "$out" ] || fail "$out was made for --help"
 
 # No GPU: the real program, which is shown no driver.
 export OCL_ICD_VENDORS=$work/no-drivers
@@ -44,10 +48,10 @@ done
 
 # Two GPUs, in the words of the real program.
 mkdir -p "$work/build/tools" "$work/build/tests" "$work/bin"
-TANDEM_CPU_DEVICES=2 TANDEM_BACKEND=cpu "$build/tools/tandem" devices --json |
+TANDEM_CPU_DEVICES=2 TANDEM_BACKEND=cpu "$build/tools/tdm" devices --json |
     sed -e 's/"id": "cpu:0"/"id": "cuda:0"/' -e 's/"id": "cpu:1"/"id": "opencl:0"/' \
         -e 's/"type": "cpu"/"type": "gpu"/' >"$work/devices.json"
-for name in build/tools/tandem build/tests/suite build/tests/suite_plain bin/compute-sanitizer bin/python3; do
+for name in build/tools/tdm build/tests/suite build/tests/suite_plain bin/compute-sanitizer bin/python3; do
     ln -s "$here/stand_in.sh" "$work/$name"
 done
 export GPU_CHECK_BUILD=$work/build PATH=$work/bin:$PATH STAND_IN_DEVICES=$work/devices.json

@@ -15,7 +15,7 @@ value_of() { # OPTION ARGUMENT...: what follows the option
 }
 
 case "${0##*/}" in
-tandem)
+tdm)
     if [ "$1" = devices ]; then
         cat "$STAND_IN_DEVICES"
     elif [ "$1" = bench ]; then

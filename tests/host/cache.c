@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tandem cache` and tdm_cache_…: the folder of compiled kernels, listed, verified and tidied. */
+/* `tdm cache` and tdm_cache_…: the folder of compiled kernels, listed, verified and tidied. */
 #ifdef TEST_ICD_SIM
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -39,10 +39,10 @@ static void stop(void) { shell("rm -rf $D"); }
 
 TestSuite(cache, .init = start, .fini = stop);
 
-static void tandem(const char *arguments, int status) {
+static void tdm(const char *arguments, int status) {
     char command[1024];
     snprintf(command, sizeof command, TEST_PROGRAM " cache %s", arguments);
-    check_case("tandem cache %s", arguments);
+    check_case("tdm cache %s", arguments);
     shell(command);
     CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
 }
@@ -57,7 +57,7 @@ static int count_kernels(void) {
 /* The JSON of list; the caller gives it back. */
 static json_t *list(void) {
     json_error_t error;
-    tandem("list --json", 0);
+    tdm("list --json", 0);
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
     CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
     return root;
@@ -89,14 +89,14 @@ Test(cache, list) {
         before = age;
     }
     json_decref(root);
-    tandem("list", 0);
+    tdm("list", 0);
     CHECK(contains_words(r.output, "3 days|opencl|; 0 will not be used"), "%s", r.output);
     /* no folder is an empty one */
     snprintf(kernels, sizeof kernels, "TANDEM_CACHE_DIR=%s/none", folder + 2);
-    tandem("list", 0);
+    tdm("list", 0);
     CHECK(contains_words(r.output, "0 kernels"), "%s", r.output);
-    tandem("verify", 0);
-    tandem("clear", 0);
+    tdm("verify", 0);
+    tdm("clear", 0);
     shell("test ! -e $D/none");
     CHECK(r.exit_status == 0, "a folder was made");
 }
@@ -114,7 +114,7 @@ Test(cache, verify) {
                  {"mv $F $D/other; ln -s $D/other $F", "is no plain file"},
                  {"chmod 666 $F", "may be written by others"},
                  {"touch -d yesterday $F.abcdef", "was never finished"}};
-    tandem("verify", 0);
+    tdm("verify", 0);
     CHECK(contains_words(r.output, "0 will not be used"), "%s", r.output);
     shell("cp -a $D/kernels $D/good");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -125,39 +125,39 @@ Test(cache, verify) {
                  cases[i].damage);
         shell(command);
         int count = count_kernels();
-        tandem("verify", 1);
+        tdm("verify", 1);
         CHECK(contains_words(r.output, cases[i].fault) &&
                   contains_words(r.output, ".bin|; 1 will not be used"),
               "%s: %s", cases[i].damage, r.output);
-        tandem("verify --json", 1);
+        tdm("verify --json", 1);
         CHECK(contains_words(r.output, cases[i].fault), "%s", r.output);
         CHECK(count_kernels() == count, "%s: removed", cases[i].damage);
-        tandem("list", 0);
+        tdm("list", 0);
         /* and the first thing to go */
-        tandem("prune", 0);
+        tdm("prune", 0);
         CHECK(contains_words(r.output, "1 of"), "%s", r.output);
-        tandem("verify", 0);
+        tdm("verify", 0);
     }
     /* a folder that others may write is not believed, nor touched */
     shell("chmod 777 $D/kernels");
-    tandem("verify", 1);
+    tdm("verify", 1);
     CHECK(contains_words(r.output, "nobody else may write"), "%s", r.output);
-    tandem("clear", 1);
+    tdm("clear", 1);
     CHECK(count_kernels() > 0, "removed");
 }
 
 /* What goes: what no listed device would use, what is old, and the oldest of what is too much. */
 Test(cache, prune) {
     int count = count_kernels();
-    tandem("prune", 0);
+    tdm("prune", 0);
     CHECK(contains_words(r.output, "0 of") && count_kernels() == count, "%s", r.output);
     shell("touch -d '40 days ago' $(ls $D/kernels/*.bin | head -1); cp -a $D/kernels $D/good");
-    tandem("prune --older-than 30 --dry-run", 0);
+    tdm("prune --older-than 30 --dry-run", 0);
     CHECK(contains_words(r.output, "1 of|would be removed|40 days") && count_kernels() == count,
           "%s", r.output);
-    tandem("prune --older-than 41", 0);
+    tdm("prune --older-than 41", 0);
     CHECK(count_kernels() == count, "%s", r.output);
-    tandem("prune --older-than 30", 0);
+    tdm("prune --older-than 30", 0);
     CHECK(count_kernels() == count - 1, "%s", r.output);
     /* down to a size: the oldest goes, the newest stays */
     shell("rm -rf $D/kernels; cp -a $D/good $D/kernels; N=$(ls $D/kernels/*.bin | tail -1); "
@@ -166,7 +166,7 @@ Test(cache, prune) {
     long size = 0;
     if (!(sscanf(r.output, "%ld %500s", &size, newest) == 2)) cr_assert_fail("%s", r.output);
     snprintf(arguments, sizeof arguments, "prune --max-size %ld", size);
-    tandem(arguments, 0);
+    tdm(arguments, 0);
     CHECK(count_kernels() == 1 && access(newest, F_OK) == 0, "%d left: %s", count_kernels(),
           r.output);
     /* another driver: its kernels are of no use to this one */
@@ -175,7 +175,7 @@ Test(cache, prune) {
           " cache prune --dry-run | tail -1");
     snprintf(arguments, sizeof arguments, "%d of %d kernels would be removed", count, count);
     CHECK(contains_words(r.output, arguments), "%s, not %s", r.output, arguments);
-    tandem("clear", 0);
+    tdm("clear", 0);
     CHECK(count_kernels() == 0, "%s", r.output);
     shell("ls -A $D/kernels | grep -v '^held$'");
     CHECK(!r.output[0], "left: %s", r.output);
@@ -208,14 +208,14 @@ Test(cache, arguments) {
           "$D/kernels/0123456789abcdef0123456789abcdef.binary");
     int count = count_kernels();
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        tandem(wrong[i].arguments, 2);
+        tdm(wrong[i].arguments, 2);
         CHECK(contains_words(r.output, wrong[i].words), "%s", r.output);
     }
     CHECK(count_kernels() == count, "something was removed");
-    tandem("--help", 0);
-    tandem("prune --help", 0);
+    tdm("--help", 0);
+    tdm("prune --help", 0);
     CHECK(contains_words(r.output, "--older-than|--max-size|verify"), "%s", r.output);
-    tandem("clear", 0);
+    tdm("clear", 0);
     shell("ls $D/kernels/notes.txt $D/kernels/0123.bin $D/kernels/*.binary");
     CHECK(r.exit_status == 0, "what is no kernel was removed: %s", r.output);
 }

@@ -250,7 +250,7 @@ Test(cards, two_platforms) {
 }
 
 #ifdef TEST_PROGRAM
-/* `tandem devices` shows it, and counts cards. */
+/* `tdm devices` shows it, and counts cards. */
 Test(cards, program) {
     static const machine m = {"cuda,opencl,cpu",
                               "devices=2 uuid0=" U " uuid1=" V " pci0=" P " pci1=" Q,

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Drivers that crash, hang, exit or talk nonsense, which the real ICD loader opens: `tandem doctor`
- * and `tandem devices` name them, and the library survives what does not end the process. */
+/* Drivers that crash, hang, exit or talk nonsense, which the real ICD loader opens: `tdm doctor`
+ * and `tdm devices` name them, and the library survives what does not end the process. */
 #ifdef TEST_ICD_SIM
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -52,24 +52,24 @@ static void install_sim(const char *behaviour) {
 
 /* Runs the program with these drivers, without CUDA, and with a folder for temporary files that it
  * has to leave empty. */
-static void tandem(const char *arguments, int status) {
+static void tdm(const char *arguments, int status) {
     const char *changes[] = {vendors, "TANDEM_BACKEND=opencl,cpu", temporary, cache, NULL};
     const char *look[] = {folder, NULL};
     static run_result left;
     char command[2048];
     snprintf(command, sizeof command, "'%s' %s", TEST_PROGRAM, arguments);
     run_shell(changes, command, 120, &r);
-    CHECK(r.exit_status == status, "tandem %s: exit status %d, not %d: %s", arguments,
-          r.exit_status, status, r.output);
+    CHECK(r.exit_status == status, "tdm %s: exit status %d, not %d: %s", arguments, r.exit_status,
+          status, r.output);
     run_shell(look, "ls -A $D/tmp", 30, &left);
-    CHECK(!left.output[0], "tandem %s left %s", arguments, left.output);
+    CHECK(!left.output[0], "tdm %s left %s", arguments, left.output);
 }
 
 /* The doctor with that driver, which is at fault. */
 static void examine(const char *behaviour) {
     check_case("doctor, %s", behaviour);
     install_sim(behaviour);
-    tandem("doctor " LIMIT, 1);
+    tdm("doctor " LIMIT, 1);
 }
 
 /* Does one line, with those that are indented below it, hold all the words? */
@@ -162,7 +162,7 @@ Test(doctor, drivers_without_devices) {
                  cases[i].words);
         CHECK(has_item("[!!]", words), "not named: %s", r.output);
         /* and no harm to the library, whose list is what is left */
-        tandem("devices", 0);
+        tdm("devices", 0);
         CHECK(contains_words(r.output, "opencl 0, cpu 1|cpu:0 *"), "%s", r.output);
     }
 }
@@ -173,7 +173,7 @@ Test(doctor, control_bytes) {
     install_sim("control");
     for (int i = 0; i < 4; i++) {
         check_case("%s", commands[i]);
-        tandem(commands[i], strncmp(commands[i], "doctor", 6) == 0 ? 1 : 0);
+        tdm(commands[i], strncmp(commands[i], "doctor", 6) == 0 ? 1 : 0);
         CHECK(contains_words(r.output, "simulated device?[31m"), "%s", r.output);
         has_no_control_bytes();
         if (!strstr(commands[i], "json")) continue;
@@ -195,7 +195,7 @@ Test(doctor, control_bytes) {
     has_no_control_bytes();
     /* a name of 1e18 bytes is none */
     install_sim("name_1e18");
-    tandem("doctor", 1);
+    tdm("doctor", 1);
     CHECK(has_item("[!!] opencl:0", "a device without a name"), "%s", r.output);
 }
 
@@ -222,11 +222,11 @@ Test(doctor, files_that_are_no_drivers) {
         check_case("%s", cases[i].make);
         snprintf(command, sizeof command, "rm -rf $D/icd/*; cd $D/icd && %s", cases[i].make);
         shell(command);
-        tandem("doctor " LIMIT, 1);
+        tdm("doctor " LIMIT, 1);
         CHECK(has_item("[!!]", "x.icd|advice") && has_item("[!!]", cases[i].words), "not named: %s",
               r.output);
         /* Nobody hangs: the program's child is not what ends it. */
-        tandem("devices", 0);
+        tdm("devices", 0);
         CHECK(contains_words(r.output, "cpu:0 *") && !contains_words(r.output, "trying each"), "%s",
               r.output);
         const char *changes[] = {vendors, cache, NULL};
@@ -238,7 +238,7 @@ Test(doctor, files_that_are_no_drivers) {
     /* One that cannot be read, where the test is not root's, who can read everything. */
     shell("cd $D/icd && rm -rf * && : > x.icd && chmod 0 x.icd && cat x.icd && echo readable");
     bool readable = strstr(r.output, "readable") != NULL;
-    tandem("doctor", 1);
+    tdm("doctor", 1);
     CHECK(has_item("[!!]", readable ? "x.icd|is empty" : "x.icd|cannot be read|denied"), "%s",
           r.output);
 }
@@ -251,18 +251,18 @@ Test(doctor, good_beside_bad) {
         check_case("pocl beside %s", bad[i]);
         install_sim(bad[i]);
         shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/zzz.icd");
-        tandem("doctor --timeout 20", 1);
+        tdm("doctor --timeout 20", 1);
         CHECK(has_item("[ok]", "/zzz.icd|1 device"), "%s", r.output);
         CHECK(has_item("[ok] opencl:", "Portable Computing Language|results are right"), "%s",
               r.output);
         CHECK(has_item("[!!]", lists ? "opencl:0|sim.icd" : "/sim.icd"), "%s", r.output);
-        tandem("devices " LIMIT, lists ? 0 : 1);
+        tdm("devices " LIMIT, lists ? 0 : 1);
         CHECK(contains_words(r.output, "opencl:0|cpu:0"), "%s", r.output);
         CHECK(lists || contains_words(r.output, "sim.icd|opencl 1, cpu 1|advice"), "%s", r.output);
     }
 }
 
-/* `tandem devices` and `tandem bench` end with a name, not with a signal. */
+/* `tdm devices` and `tdm bench` end with a name, not with a signal. */
 Test(doctor, other_commands_name_the_culprit) {
     static const struct {
         const char *behaviour, *words;
@@ -275,36 +275,35 @@ Test(doctor, other_commands_name_the_culprit) {
         char words[256];
         check_case("devices, %s", cases[i].behaviour);
         install_sim(cases[i].behaviour);
-        tandem("devices " LIMIT, 1);
+        tdm("devices " LIMIT, 1);
         snprintf(words, sizeof words, "cpu:0|/sim.icd|lib%s.so|advice|%s", cases[i].behaviour,
                  cases[i].words);
         CHECK(contains_words(r.output, words), "%s", r.output);
-        tandem("devices --json " LIMIT " 2>/dev/null", 1);
+        tdm("devices --json " LIMIT " 2>/dev/null", 1);
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, NULL);
         CHECK(root != NULL, "no JSON: %s", r.output);
         json_decref(root);
     }
     check_case("bench");
     install_sim("list_segv");
-    tandem("bench --op fill --dtype f32 --device cpu", 1);
-    CHECK(contains_words(r.output, "tandem bench|SIGSEGV|/sim.icd|liblist_segv.so"), "%s",
-          r.output);
+    tdm("bench --op fill --dtype f32 --device cpu", 1);
+    CHECK(contains_words(r.output, "tdm bench|SIGSEGV|/sim.icd|liblist_segv.so"), "%s", r.output);
     install_sim("build_abort");
     /* AddressSanitizer would make an exit status of the signal */
     const char *set = getenv("ASAN_OPTIONS");
     char options[512];
     snprintf(options, sizeof options, "%s:handle_segv=0", set ? set : "");
     setenv("ASAN_OPTIONS", options, 1);
-    tandem("bench --op layer_norm --dtype f32 --device opencl:0", 1);
-    CHECK(contains_words(r.output, "tandem bench: ended by SIG|devices were used|tandem doctor"),
-          "%s", r.output);
+    tdm("bench --op layer_norm --dtype f32 --device opencl:0", 1);
+    CHECK(contains_words(r.output, "tdm bench: ended by SIG|devices were used|tdm doctor"), "%s",
+          r.output);
 }
 
 /* All that is installed works: 0, and a kernel was compiled, whatever caches hold. */
 Test(doctor, all_good) {
     shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/");
     for (int i = 0; i < 2; i++) {
-        tandem("doctor --json 2>/dev/null", 0);
+        tdm("doctor --json 2>/dev/null", 0);
         json_error_t error;
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
         CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
@@ -325,20 +324,20 @@ Test(doctor, all_good) {
     }
     /* Nothing installed is no failure. */
     shell("rm -rf $D/icd/*");
-    tandem("doctor", 0);
+    tdm("doctor", 0);
     CHECK(has_item("[--]", "/icd|no .icd file|install"), "%s", r.output);
 }
 
 /* A library that a variable names, as ocl-icd allows, is a driver like one of a file. */
 Test(doctor, library_in_a_variable) {
     snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=" SIM "list_segv.so");
-    tandem("doctor", 1);
+    tdm("doctor", 1);
     CHECK(has_item("[!!] OCL_ICD_VENDORS", "liblist_segv.so|SIGSEGV"), "%s", r.output);
     snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=" SIM "silent.so");
-    tandem("doctor", 1);
+    tdm("doctor", 1);
     CHECK(has_item("[ok] OCL_ICD_VENDORS", "libsilent.so|1 device"), "%s", r.output);
     CHECK(has_item("[!!] opencl:0", "results are wrong|libsilent.so"), "%s", r.output);
-    tandem("devices", 0);
+    tdm("devices", 0);
     CHECK(contains_words(r.output, "opencl:0 *"), "%s", r.output);
 }
 
@@ -352,12 +351,12 @@ Test(doctor, interrupted) {
         /* no shell between timeout and the program, whose status is wanted */
         snprintf(arguments, sizeof arguments, "--version >/dev/null; timeout -s TERM 1 '%s' %s",
                  TEST_PROGRAM, commands[i]);
-        tandem(arguments, 124);
+        tdm(arguments, 124);
         snprintf(arguments, sizeof arguments,
                  "--version >/dev/null; timeout --preserve-status -s TERM 1 '%s' %s; test $? = 143",
                  TEST_PROGRAM, commands[i]);
-        tandem(arguments, 0);
-        shell("sleep 0.2; grep -las tandem..child $(grep -ls $D/tmp /proc/[0-9]*/environ | "
+        tdm(arguments, 0);
+        shell("sleep 0.2; grep -las tdm..child $(grep -ls $D/tmp /proc/[0-9]*/environ | "
               "sed s/environ/cmdline/) /dev/null");
         CHECK(!r.output[0], "still running: %s", r.output);
     }
@@ -365,10 +364,10 @@ Test(doctor, interrupted) {
 
 /* The hidden command is for the program itself. */
 Test(doctor, hidden_command) {
-    tandem(".child list", 2);
+    tdm(".child list", 2);
     CHECK(contains_words(r.output, "for the program itself"), "%s", r.output);
-    tandem(".child devices 3</dev/null", 2);
-    tandem("--help", 0);
+    tdm(".child devices 3</dev/null", 2);
+    tdm("--help", 0);
     CHECK(!strstr(r.output, ".child"), "%s", r.output);
 }
 

@@ -3,9 +3,10 @@
 #ifndef TEST_PATHS_H
 #define TEST_PATHS_H
 
-/* TEST_PROBE, TEST_LIBRARY, TEST_SOURCE (the repository), TEST_OBJECTS (the library's objects), TEST_SCRATCH (a folder of the tests'
+/* TEST_PROBE, TEST_LIBRARY, TEST_SOURCE (the repository), TEST_OBJECTS (the library's objects),
+ * TEST_SCRATCH (a folder of the tests'
  * own), TEST_ICD_NONE / _POCL / _BROKEN (folders of .icd files); TEST_PROGRAM where the program
- * `tandem` is built, and TEST_ICD_SIM (a folder of drivers that misbehave) where opencl is
+ * `tdm` is built, and TEST_ICD_SIM (a folder of drivers that misbehave) where opencl is
  * too; TEST_HAS_OPENCL and TEST_HAS_CUDA 1 or 0; where the cuda backend is built,
  * TEST_NVML_SIM (a folder of folders with stand-ins), TEST_USAGE_PROBE, TEST_CUDA_SIM (a folder of
  * stand-ins) and TEST_CUDA_MAJOR, and where NVIDIA's own NVRTC is, TEST_NVRTC, TEST_NVRTC_BUILTINS

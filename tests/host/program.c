@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The program `tandem`: its commands, its JSON, its refusals. */
+/* The program `tdm`: its commands, its JSON, its refusals. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -16,22 +16,22 @@ TestSuite(program, .init = random_start);
 
 static run_result r;
 
-static void tandem(const char *icd, const char *arguments, int status) {
+static void tdm(const char *icd, const char *arguments, int status) {
     char command[2048];
     const char *changes[] = {icd, CACHE, NULL};
     snprintf(command, sizeof command, "'%s' %s", TEST_PROGRAM, arguments);
-    check_case("%s tandem %s", icd, arguments);
+    check_case("%s tdm %s", icd, arguments);
     run_shell(changes, command, 300, &r);
     CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
 }
 
-/* `tandem devices` lists and exits 0 with and without drivers; its JSON has what the API tells. */
+/* `tdm devices` lists and exits 0 with and without drivers; its JSON has what the API tells. */
 Test(program, devices) {
-    tandem("OCL_ICD_VENDORS=/nonexistent", "devices", 0);
+    tdm("OCL_ICD_VENDORS=/nonexistent", "devices", 0);
     CHECK(contains_words(r.output, "cpu:0"), "%s", r.output);
     static const char *const icds[] = {ICD_NONE, ICD_POCL, ICD_BROKEN};
     for (int i = 0; i < 3; i++) {
-        tandem(icds[i], "devices --json 2>/dev/null", 0);
+        tdm(icds[i], "devices --json 2>/dev/null", 0);
         json_error_t error;
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
         CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
@@ -47,7 +47,7 @@ Test(program, devices) {
         }
         json_decref(root);
     }
-    tandem("TANDEM_BACKEND=opncl", "devices", 1);
+    tdm("TANDEM_BACKEND=opncl", "devices", 1);
     CHECK(contains_words(r.output, "opencl|TANDEM_BACKEND"), "%s", r.output);
 }
 
@@ -64,7 +64,7 @@ static void check_usage(json_t *usage) {
 
 /* The table has every column and stays within the page; the JSON has all of it. */
 Test(program, devices_and_their_usage) {
-    tandem(ICD_POCL, "devices", 0);
+    tdm(ICD_POCL, "devices", 0);
     CHECK(contains_words(r.output, "Memory used / total|Held by Tandem|Utilization|Temperature|"
                                    "Power / limit|Bus address = same card|f64|cpu 1|"
                                    "physical GPUs 0|cpu:0"),
@@ -74,7 +74,7 @@ Test(program, devices_and_their_usage) {
     for (const char *line = r.output; *line; line += strcspn(line, "\n") + 1)
         CHECK(strcspn(line, "\n") == width, "a line of another width: %s", line);
 
-    tandem(ICD_NONE, "devices --json", 0);
+    tdm(ICD_NONE, "devices --json", 0);
     json_error_t error;
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
     CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
@@ -120,21 +120,21 @@ Test(program, devices_watched) {
     CHECK(documents >= 2, "%d documents in a second", documents);
 }
 
-/* `tandem doctor` answers with every library, driver and variable, and parses as JSON. */
+/* `tdm doctor` answers with every library, driver and variable, and parses as JSON. */
 Test(program, doctor) {
-    tandem(ICD_BROKEN, "doctor", TEST_HAS_OPENCL ? 1 : 0);
+    tdm(ICD_BROKEN, "doctor", TEST_HAS_OPENCL ? 1 : 0);
 #if TEST_HAS_OPENCL
     CHECK(contains_words(r.output, "libOpenCL|libbroken-icd.so|clblast"), "%s", r.output);
 #endif
-    tandem("OCL_ICD_VENDORS=/nonexistent", "doctor", 0);
+    tdm("OCL_ICD_VENDORS=/nonexistent", "doctor", 0);
     CHECK(contains_words(r.output, "cpu"), "%s", r.output);
-    tandem(ICD_POCL, "doctor --json 2>/dev/null", 0);
+    tdm(ICD_POCL, "doctor --json 2>/dev/null", 0);
     json_error_t error;
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
     CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
     json_decref(root);
     /* A bad environment is an item of the diagnosis. */
-    tandem("TANDEM_BACKEND=opncl", "doctor", 1);
+    tdm("TANDEM_BACKEND=opncl", "doctor", 1);
     CHECK(contains_words(r.output, "opncl|opencl|TANDEM_BACKEND"), "%s", r.output);
 }
 
@@ -154,7 +154,7 @@ Test(program, arguments) {
                  {"devices --watch 1s", "--watch|1s|seconds"},
                  {"devices --watch inf", "--watch|inf|seconds"},
                  {"devices --watch ''", "--watch|seconds"},
-                 {"devices --watch 1 2", "unknown argument '2'"},
+                 {"devices --watch 1 2", "unexpected argument '2'"},
                  {"devices --watch --jsn", "--jsn|--json"},
                  {"doctor --verbose", "--verbose"},
                  {"doctor --timeout", "--timeout|seconds"},
@@ -174,13 +174,13 @@ Test(program, arguments) {
                  {"bench quick", "quick"},
                  {"--devices", "--devices"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        tandem(ICD_NONE, wrong[i].arguments, 2);
+        tdm(ICD_NONE, wrong[i].arguments, 2);
         CHECK(contains_words(r.output, wrong[i].words), "%s", r.output);
     }
     static const char *const help[] = {"--help", "devices --help", "doctor --help", "bench --help",
                                        "--version"};
     for (int i = 0; i < 5; i++) {
-        tandem(ICD_NONE, help[i], 0);
+        tdm(ICD_NONE, help[i], 0);
         CHECK(strlen(r.output) > 5, "says nothing");
     }
     /* What is printed and cannot be written is a failure, and said to be one; a stdout that is
@@ -191,17 +191,17 @@ Test(program, arguments) {
     for (int i = 0; i < 10; i++) {
         char full[64];
         snprintf(full, sizeof full, "%s >/dev/full", printing[i]);
-        tandem(ICD_NONE, full, 1);
+        tdm(ICD_NONE, full, 1);
         CHECK(contains_words(r.output, "output could be written|No space left on device"), "%s",
               r.output);
         snprintf(full, sizeof full, "%s >&-", printing[i]);
-        tandem(ICD_NONE, full, 1);
+        tdm(ICD_NONE, full, 1);
         CHECK(contains_words(r.output, "output could be written|Bad file descriptor"), "%s",
               r.output);
     }
-    tandem(ICD_NONE, "bench --op fill --shape 0x0 >&-", 2);
+    tdm(ICD_NONE, "bench --op fill --shape 0x0 >&-", 2);
     /* A pipe that closes is no crash. */
-    tandem(ICD_NONE, "devices | true", 0);
+    tdm(ICD_NONE, "devices | true", 0);
 }
 
 static bool is_positive(const json_t *row, const char *name) {
@@ -211,10 +211,10 @@ static bool is_positive(const json_t *row, const char *name) {
 /* A small benchmark: verified rows with every promised field. */
 Test(program, benchmark) {
     const char *file = TEST_SCRATCH "/bench.json";
-    tandem(ICD_NONE,
-           "bench --profile quick --device cpu --dtype f32 --op layer_norm,matmul,norm_l2 "
-           "--shape 8x8,64x64,256x4096,64x64x64,512x512x512 --json " TEST_SCRATCH "/bench.json",
-           0);
+    tdm(ICD_NONE,
+        "bench --profile quick --device cpu --dtype f32 --op layer_norm,matmul,norm_l2 "
+        "--shape 8x8,64x64,256x4096,64x64x64,512x512x512 --json " TEST_SCRATCH "/bench.json",
+        0);
     json_error_t error;
     json_t *root = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
     CHECK(root != NULL, "no JSON: %s", error.text);
@@ -237,6 +237,126 @@ Test(program, benchmark) {
         CHECK(json_is_true(json_object_get(row, "verified")), "row %zu is not verified", i);
     }
     json_decref(root);
+}
+
+/* The variables choose for it as for any program, and an option beats them. */
+Test(program, benchmark_devices) {
+    static const struct {
+        const char *variables, *arguments, *words;
+        int status;
+    } cases[] = {
+        {"TANDEM_DEVICE=opencl:99", "", "TANDEM_DEVICE|opencl:99|does not exist", 1},
+        {"TANDEM_DEVICE=cpu:2", "", "TANDEM_DEVICE|cpu:2|does not exist", 1},
+        {"TANDEM_DEVICE=cpx:0", "", "TANDEM_DEVICE|cpx", 1},
+        {"TANDEM_DEVICE=cpu:1", "", "1 rows|cpu:1", 0},
+        {"TANDEM_DEVICE=opencl:99", "--device=cpu:0", "1 rows|cpu:0", 0},
+        {"TANDEM_DEVICE=cpu:1", "--device cpu:0", "1 rows|cpu:0", 0},
+        {"TANDEM_BACKEND=cpu", "", "2 rows|cpu:0|cpu:1", 0},
+        {"TANDEM_BACKEND=cpu", "--device opencl:0", "opencl:0", 2},
+        {"TANDEM_BACKEND=cpx", "", "TANDEM_BACKEND|cpx", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[1024];
+        const char *changes[] = {ICD_NONE, CACHE, "TANDEM_CPU_DEVICES=2", NULL};
+        snprintf(command, sizeof command,
+                 "%s '%s' bench --op layer_norm --shape 8x8 --dtype f32 --format table %s",
+                 cases[i].variables, TEST_PROGRAM, cases[i].arguments);
+        check_case("%s", command);
+        run_shell(changes, command, 100, &r);
+        CHECK(r.exit_status == cases[i].status, "exit status %d: %s", r.exit_status, r.output);
+        CHECK(contains_words(r.output, cases[i].words), "%s", r.output);
+        CHECK((strstr(r.output, "rows,") != NULL) == (cases[i].status == 0), "%s", r.output);
+    }
+}
+
+/* Nothing that people read is wider than the page, whose width COLUMNS tells; --wide has it all. */
+Test(program, benchmark_table) {
+    static const char rows[] =
+        "bench --profile lesson --op two_devices --shape 512x512x512 --device cpu:0,cpu:1";
+    static const struct {
+        const char *before, *after, *words;
+        size_t width;
+    } pages[] = {{"", "", "ratio|1 rows, 0 not verified|\n    the two devices share", 80},
+                 {"COLUMNS=60", "", "ratio", 60},
+                 {"COLUMNS=nonsense", "", "ratio", 80},
+                 {"COLUMNS=300", "", "ratio|error / bound", 300},
+                 {"COLUMNS=70", "--wide", "ratio|error / bound|its median", 400}};
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        char command[1024];
+        const char *changes[] = {ICD_NONE, CACHE, "TANDEM_CPU_DEVICES=2", "COLUMNS", NULL};
+        snprintf(command, sizeof command, "%s '%s' %s %s 2>/dev/null", pages[i].before,
+                 TEST_PROGRAM, rows, pages[i].after);
+        check_case("%s", command);
+        run_shell(changes, command, 300, &r);
+        CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
+        CHECK(contains_words(r.output, pages[i].words), "%s", r.output);
+        for (const char *line = r.output; *line; line += strcspn(line, "\n") + 1)
+            CHECK(strcspn(line, "\n") <= pages[i].width, "%zu: %s", strcspn(line, "\n"), line);
+        CHECK((strstr(r.output, "error / bound") != NULL) == (pages[i].width > 250), "%s",
+              r.output);
+    }
+}
+
+/* Every format has the same rows, and on stdout nothing else. */
+Test(program, benchmark_formats) {
+    static const char rows[] =
+        "bench --device cpu --op empty,layer_norm --shape 1,8x8 --dtype f32 --format ";
+    static const char check[] =
+        "python3 " TEST_SOURCE "/tests/python/check_schema.py " TEST_SOURCE "/bench/schema.json ";
+    char arguments[1024];
+    json_error_t error;
+    snprintf(arguments, sizeof arguments,
+             "%sjson --json " TEST_SCRATCH "/formats.json 2>/dev/null >" TEST_SCRATCH
+             "/printed.json && %s " TEST_SCRATCH "/printed.json && %s " TEST_SCRATCH
+             "/formats.json",
+             rows, check, check);
+    tdm(ICD_NONE, arguments, 0);
+    json_t *root = json_load_file(TEST_SCRATCH "/printed.json", JSON_REJECT_DUPLICATES, &error);
+    CHECK(root != NULL, "no JSON: %s", error.text);
+    CHECK(json_integer_value(json_object_get(root, "schema")) == 1, "schema");
+    const json_t *row = json_array_get(json_object_get(root, "rows"), 0);
+    CHECK(json_array_size(json_object_get(root, "rows")) == 3, "not three rows");
+    CHECK(json_array_size(json_object_get(row, "seconds")) >= 3, "no samples");
+    json_decref(root);
+    /* the check would see it */
+    snprintf(arguments, sizeof arguments,
+             "--version >/dev/null; sed 's/\"device\": \"cpu:0\", //; s/\"schema\": 1/\"schema\": "
+             "2/' " TEST_SCRATCH "/printed.json >" TEST_SCRATCH "/wrong.json; %s " TEST_SCRATCH
+             "/wrong.json",
+             check);
+    tdm(ICD_NONE, arguments, 1);
+    CHECK(contains_words(r.output, "$.schema|2|rows[0]: device is missing"), "%s", r.output);
+
+    snprintf(arguments, sizeof arguments, "%sjsonl 2>/dev/null", rows);
+    tdm(ICD_NONE, arguments, 0);
+    int lines = 0;
+    for (char *line = r.output, *end; (end = strchr(line, '\n')) != NULL; line = end + 1, lines++) {
+        *end = '\0';
+        root = json_loads(line, JSON_REJECT_DUPLICATES, &error);
+        CHECK(json_is_string(json_object_get(root, "op")) &&
+                  json_is_string(json_object_get(root, "commit")),
+              "%s", line);
+        json_decref(root);
+    }
+    CHECK(lines == 3, "%d lines", lines);
+    snprintf(arguments, sizeof arguments, "%scsv 2>/dev/null | cut -d, -f1,4,6,19", rows);
+    tdm(ICD_NONE, arguments, 0);
+    CHECK(strcmp(r.output, "device,op,shape,verified\ncpu:0,empty,1,true\n"
+                           "cpu:0,empty+finish,1,true\ncpu:0,layer_norm,8x8,true\n") == 0,
+          "%s", r.output);
+    snprintf(arguments, sizeof arguments, "%smd 2>/dev/null | grep '^|'", rows);
+    tdm(ICD_NONE, arguments, 0);
+    CHECK(strncmp(r.output, "| device | op | dtype | shape | median |", 40) == 0 &&
+              strstr(r.output, "| note |\n| --- | --- | --- | --- | ---: |") &&
+              strstr(r.output, "\n| cpu:0 | layer_norm | f32 | 8x8 |"),
+          "%s", r.output);
+    const char *line = r.output;
+    for (int bars = 0, wanted = 0; *line; line += strcspn(line, "\n") + 1, bars = 0) {
+        for (size_t i = 0; line[i] && line[i] != '\n'; i++)
+            bars += line[i] == '|';
+        if (!wanted) wanted = bars;
+        CHECK(bars == wanted && bars == 14, "%d bars: %s", bars, line);
+    }
 }
 
 #if TEST_HAS_OPENCL

@@ -23,7 +23,7 @@ TestSuite(report, .init = start, .fini = folder_remove);
 
 static run_result r;
 
-/* Runs `tandem bench` under a shell's prefix ("PATH=… "). */
+/* Runs `tdm bench` under a shell's prefix ("PATH=… "). */
 static void bench(const char *prefix, const char *arguments, int status) {
     char command[4096];
     const char *changes[] = {ICD_NONE, CACHE, NULL};

@@ -3,12 +3,12 @@
 # What the benchmark makes of a device without f64, and of what does not fit into one allocation.
 # Usage: bench.sh TANDEM   (with the variables that make opencl:0 the small device)
 set -euo pipefail
-tandem=$1
+tdm=$1
 
 bench() { # STATUS TEXT ARGUMENT...: runs some fills, which end so and print that
     local wanted=$1 text=$2 status=0 printed
     shift 2
-    printed=$("$tandem" bench --device opencl:0 --profile full --op fill "$@" 2>&1) || status=$?
+    printed=$("$tdm" bench --device opencl:0 --profile full --op fill "$@" 2>&1) || status=$?
     if [ "$status" -ne "$wanted" ] || [[ "$printed" != *"$text"* ]]; then
         echo "bench: status $status, not $wanted, or nothing like '$text', of: $*"
         echo "$printed"

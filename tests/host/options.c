@@ -1,0 +1,188 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The options of the program's commands: help, refusals, and what is made from the same tables. */
+#ifdef TEST_PROGRAM
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/run.h"
+
+TestSuite(options, .init = random_start);
+
+static run_result r;
+
+static void shell(const char *command, int status) {
+    const char *changes[] = {ICD_NONE, CACHE, "T=" TEST_PROGRAM, "TANDEM_BACKEND=cpu", NULL};
+    check_case("%s", command);
+    run_shell(changes, command, 120, &r);
+    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+}
+
+static const char *const commands[] = {
+    "",           "devices",      "doctor",      "bench",       "bench compare", "cache",
+    "cache list", "cache verify", "cache prune", "cache clear", "cache warm"};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+/* Every command says on stdout what it takes, in either spelling, in lines that fit a terminal. */
+Test(options, help) {
+    static const char *const words[] = {"--help", "-h"};
+    for (int c = 0; c < COMMANDS; c++) {
+        for (int w = 0; w < 2; w++) {
+            char command[256], usage[64];
+            snprintf(command, sizeof command, "$T %s %s 2>/dev/null", commands[c], words[w]);
+            snprintf(usage, sizeof usage, "usage: tdm%s%s ", commands[c][0] ? " " : "",
+                     commands[c]);
+            shell(command, 0);
+            CHECK(strncmp(r.output, usage, strlen(usage)) == 0, "%s", r.output);
+            CHECK(contains_words(r.output, "--help|options:"), "%s", r.output);
+            for (const char *line = r.output; *line; line += strcspn(line, "\n") + 1)
+                CHECK(strcspn(line, "\n") <= 80, "longer than 80: %s", line);
+            snprintf(command, sizeof command, "$T %s %s 2>&1 >/dev/null", commands[c], words[w]);
+            shell(command, 0);
+            CHECK(!r.output[0], "on stderr: %s", r.output);
+        }
+    }
+    shell("$T help", 0);
+    /* the options before it are read, and those behind it are not */
+    shell("$T doctor --json --help --nonsense", 0);
+    CHECK(contains_words(r.output, "usage: tdm doctor"), "%s", r.output);
+}
+
+/* Nothing that is not in the table is taken, also no abbreviation. */
+Test(options, refusals) {
+    static const struct {
+        const char *arguments, *words;
+    } wrong[] = {{"--versoin", "tdm: |--versoin|--version|'tdm --help'"},
+                 {"devces", "devces|'devices'"},
+                 {"devices --jso", "unknown option '--jso'|'--json'|tdm devices --help"},
+                 {"devices --jsin=3", "--jsin|'--json'"},
+                 {"devices -json", "'-json'|'--json'"},
+                 {"devices -x", "unknown option '-x'"},
+                 {"devices --json=yes", "--json takes no value"},
+                 {"devices --timeout", "--timeout wants a value: SECONDS"},
+                 {"devices --timeout=", "--timeout wants a value: SECONDS"},
+                 {"devices --", ""},
+                 {"doctor cpu", "unexpected argument 'cpu'"},
+                 {"doctor -- --json", "'--json'"},
+                 {"cache lst", "unknown command 'lst'|'list'|tdm cache --help"},
+                 {"cache --json", "unknown option '--json'"},
+                 {"cache list --dry-run", "tdm cache list|--dry-run"},
+                 {"cache prune --dryrun", "--dryrun|'--dry-run'|tdm cache prune --help"},
+                 {"cache prune --max-size=1T", "--max-size 1T|tdm cache prune --help"},
+                 {"cache warm --dtype f32,f31", "--dtype|'f31'|'f32'"},
+                 {"cache warm --dtype f32,", "--dtype|''"},
+                 {"cache warm --dtipe=f32", "'--dtype'"},
+                 {"bench quick", "unknown command 'quick'"},
+                 {"bench comprae", "'compare'"},
+                 {"bench --op=norm_l3", "--op|'norm_l3'|'norm_l"},
+                 {"bench --profile fast", "--profile|'fast'"},
+                 {"bench --device", "--device wants a value: NAME"},
+                 {"bench --seed=-1", "--seed '-1'"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char command[256];
+        snprintf(command, sizeof command, "$T %s", wrong[i].arguments);
+        shell(command, strcmp(wrong[i].arguments, "devices --") == 0 ? 0 : 2);
+        CHECK(contains_words(r.output, wrong[i].words), "%s", r.output);
+    }
+}
+
+/* Values stand behind '=' or in the next word. */
+Test(options, values) {
+    static const char *const equal[][2] = {
+        {"bench --list --op=fill --dtype=f64 --profile=full",
+         "bench --list --op fill --dtype f64 --profile full"},
+        {"doctor --timeout=7.5 --json", "doctor --timeout 7.5 --json"},
+        {"cache prune --older-than=3 --max-size=5G --dry-run",
+         "cache prune --dry-run --max-size 5G --older-than 3"},
+        {"cache warm --dtype=f16 cpu | cut -c1-20", "cache warm -- cpu | cut -c1-20"}};
+    for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
+        char command[600];
+        snprintf(command, sizeof command,
+                 "a=$($T %s); s=$?; b=$($T %s); test $? = $s -a \"$a\" = \"$b\" -a -n \"$a\" || "
+                 "{ echo \"$a\"; echo \"$b\"; false; }",
+                 equal[i][0], equal[i][1]);
+        shell(command, 0);
+    }
+    /* an option whose value may be left out */
+    shell("timeout -s INT 2 $T devices --watch=0.2 --json; timeout -s INT 2 $T devices --watch 0.2 "
+          "--json; timeout -s INT 2 $T devices --json --watch; true",
+          0);
+    int documents = 0;
+    for (const char *at = r.output; (at = strstr(at, "\"device_counts\"")) != NULL; at++)
+        documents++;
+    CHECK(documents >= 5, "%d documents", documents);
+}
+
+/* The pages have every option and no fault that groff warns of. */
+Test(options, manual) {
+    static const char *const pages[] = {"tdm", "devices", "doctor", "cache", "bench"};
+    for (int i = 0; i < 5; i++) {
+        char command[256];
+        snprintf(command, sizeof command, "$T .man %s | groff -man -ww -Tascii 2>&1 >/dev/null",
+                 pages[i]);
+        shell(command, 0);
+        CHECK(!r.output[0], "groff warns: %s", r.output);
+        /* every option of the help is in the page */
+        snprintf(command, sizeof command,
+                 "$T .man %s >$TMP.1; for o in $($T %s --help | grep -oE '^  --[a-z-]+'); do grep "
+                 "-qF -- "
+                 "\"$(printf %%s $o | sed 's/-/\\\\-/g')\" $TMP.1 || echo $o; done",
+                 pages[i], i > 0 ? pages[i] : "");
+        char with[400];
+        snprintf(with, sizeof with, "TMP=$(mktemp); %s; rm -f $TMP $TMP.1", command);
+        shell(with, 0);
+        CHECK(!r.output[0], "not in the page: %s", r.output);
+    }
+    shell("$T .man cache", 0);
+    CHECK(contains_words(r.output, ".TH TDM\\-CACHE 1|.SS tdm cache prune|max\\-size|SEE ALSO"),
+          "%s", r.output);
+    shell("$T .man nothing", 2);
+    shell("$T .completion more", 2);
+    shell("$T --help", 0);
+    CHECK(!strstr(r.output, ".man") && !strstr(r.output, ".completion"), "%s", r.output);
+}
+
+/* What bash offers behind the words; the last is being written. */
+static void completes(const char *words, const char *wanted) {
+    char command[512];
+    snprintf(
+        command, sizeof command,
+        "bash -c 'eval \"$($T .completion)\"; COMP_WORDS=(tdm %s); "
+        "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); compopt() { :; }; _tdm; echo \"${COMPREPLY[*]}\"'",
+        words);
+    shell(command, 0);
+    r.output[strcspn(r.output, "\n")] = '\0';
+    CHECK(strcmp(r.output, wanted) == 0, "'%s', not '%s'", r.output, wanted);
+}
+
+Test(options, completion) {
+    completes("d", "devices doctor");
+    completes("--v", "--version");
+    completes("cache \"\"", "list verify prune clear warm --help");
+    completes("cache prune --o", "--older-than");
+    completes("cache list --json --h", "--help");
+    completes("devices --w", "--watch");
+    completes("devices --query name,usage.memory_u", "name,usage.memory_used");
+    completes("devices --query = he", "help");
+    completes("bench --prof", "--profile");
+    completes("bench --profile \"\"", "quick full lesson");
+    completes("bench --profile = l", "lesson");
+    completes("bench --profile =", "quick full lesson");
+    completes("bench --op softm", "softmax");
+    completes("bench --dtype f32,b", "f32,bf16");
+    completes("bench --seed \"\"", "");
+    completes("cache warm --dtype = f64,f1", "f64,f16");
+}
+
+/* The scripts too say how they are used, on stdout, and do nothing else. */
+Test(options, scripts) {
+    shell("cd '" TEST_SOURCE
+          "' && for s in scripts/*.sh scripts/systems/run.sh; do for h in --help -h; do "
+          "$s $h 2>/dev/null | grep -q \"Usage: $s\" && $s $h >/dev/null || echo $s $h; done; done",
+          0);
+    CHECK(!r.output[0], "says nothing: %s", r.output);
+}
+#endif

@@ -1,0 +1,83 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The commands of the program and their options, each told once: in a const table from which the
+ * arguments are read, and from which --help, the man pages and the completion of bash are made. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Words, up to NULL. */
+typedef const char *const *(*word_list)(void);
+
+typedef struct option_spec {
+    const char *name;     /* "json", which is written --json */
+    int id;               /* what the command knows it by */
+    const char *argument; /* "FILE"; "[SECONDS]" where it may be left out; NULL: it takes none */
+    const char *help;     /* a phrase or a few sentences; who prints them breaks the lines */
+    word_list words;      /* all that its value can be; NULL: anything, which the command judges */
+    bool is_list;         /* the value is several words between commas */
+    bool is_open; /* the words are for completion alone: there are other ways to spell them */
+} option_spec;
+
+typedef struct example_spec {
+    const char *line, *help;
+} example_spec;
+
+/* Tables end with an entry whose first member is NULL; what does not apply is NULL. Texts are
+ * plain ASCII; an empty line separates the paragraphs of a description. */
+typedef struct command_spec {
+    const char *name;     /* "devices", "cache list"; "" for the program itself */
+    const char *summary;  /* one line, as it stands in a list of commands */
+    const char *operands; /* "[DEVICE...]" */
+    const char *description;
+    const option_spec *options;                    /* without --help, which all have */
+    const struct command_spec *const *subcommands; /* ends with NULL */
+    bool is_group;                                 /* it does nothing without a subcommand */
+    const char *exit_status;
+    const option_spec *variables; /* of the environment */
+    const example_spec *examples;
+} command_spec;
+
+extern const command_spec tdm_spec, devices_spec, doctor_spec, cache_spec, bench_spec;
+extern const command_spec bench_compare_spec, cache_list_spec, cache_verify_spec, cache_prune_spec,
+    cache_clear_spec, cache_warm_spec;
+
+enum { OPTIONS_MOST_OPERANDS = 64 };
+
+typedef struct operand_list {
+    char *word[OPTIONS_MOST_OPERANDS];
+    int count;
+} operand_list;
+
+/* Takes an option and its value, which is NULL where none was given, is never empty and may be
+ * changed. Returns EXIT_OK, or what to exit with after it has said why. */
+typedef int (*option_taker)(void *context, int id, char *value);
+
+/* Reads all the arguments behind argv[0], which may be "--name value" or "--name=value". Operands
+ * are refused where `operands` is NULL. False when the command has nothing left to do, as after
+ * --help; *status is then what to exit with. */
+bool options_read(const command_spec *spec, int argc, char **argv, option_taker take, void *context,
+                  operand_list *operands, int *status);
+
+/* For options_read where a command has no options but --help. */
+int options_take_none(void *context, int id, char *value);
+
+/* The subcommand of that name, or NULL. */
+const command_spec *options_subcommand(const command_spec *spec, const char *name);
+
+/* "prune" of "cache prune". */
+const char *options_last_name(const command_spec *spec);
+
+/* Calls visit for each paragraph of a description. */
+void options_paragraphs(const char *text, void (*visit)(void *context, const char *text, int size),
+                        void *context);
+
+/* What --help says: at most 80 columns wide. */
+void options_print_help(const command_spec *spec, FILE *stream);
+
+/* For the build: the man page of the program or of a command, and the completion of bash. */
+void options_print_manual(const command_spec *spec);
+void options_print_completion(void);
+
+#endif
