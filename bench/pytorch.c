@@ -32,7 +32,7 @@ static double measure(const char *python, const bench_case *c, const char *form,
         bench_run_child(arguments, bench_pytorch_script, strlen(bench_pytorch_script), why, NULL);
     double seconds = (double)NAN;
     if (output && sscanf(output, "%lf", &seconds) != 1)
-        snprintf(why, BENCH_CHILD_WHY_SIZE, "%s answered what is no time", python);
+        snprintf(why, BENCH_CHILD_WHY_SIZE, "%s did not answer with a time", python);
     free(output);
     return seconds;
 }

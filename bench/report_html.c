@@ -40,7 +40,7 @@ bool bench_can_write_html(const char *path, char *why) {
     char beside[PATH_SIZE];
     struct stat facts;
     if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
-        snprintf(why, 256, "it is no regular file");
+        snprintf(why, 256, "it is not a regular file");
         return false;
     }
     FILE *page = open_beside(path, beside, why);

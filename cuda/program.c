@@ -211,7 +211,7 @@ static bool is_whole(const tdmi_blob *binary) {
 static tdm_status load_binary(const tdmi_program_source *source, const tdmi_blob *binary,
                               tdmi_bprogram *program) {
     if (!is_whole(binary))
-        return tdmi_fail(TDM_ERROR_COMPILE, "%s: the kept binary is no whole image", source->file);
+        return tdmi_fail(TDM_ERROR_COMPILE, "%s: the kept binary is incomplete", source->file);
     tdm_status status = load_image(source, binary, program);
     /* Whatever else is wrong with a kept binary, building anew may mend it; not that its lanes are
      * too many. */

@@ -37,7 +37,7 @@ static bool extent(const tdm_tensor *tensor, int64_t *begin, int64_t *end) {
 tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, const int64_t *shape,
                             size_t *bytes) {
     if ((unsigned)dtype >= TDM_DTYPE_COUNT)
-        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: dtype is %d, which is none", function,
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: dtype is %d, which is not a dtype", function,
                          (int)dtype);
     if (ndim < 1 || ndim > TDM_MAX_DIMS)
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: ndim is %d, allowed are 1 to %d", function,
@@ -71,7 +71,7 @@ tdm_status tdmi_tensor_check(const char *function, const char *name, const tdm_t
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: %s was released: its buffer has no references left", function, name);
     if ((unsigned)tensor->dtype >= TDM_DTYPE_COUNT)
-        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of %s is %d, which is none",
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of %s is %d, which is not a dtype",
                          function, name, (int)tensor->dtype);
     if (tensor->ndim < 1 || tensor->ndim > TDM_MAX_DIMS)
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: %s has %d dimensions, allowed are 1 to %d",

@@ -114,8 +114,9 @@ static tdm_status unmap_async(const char *function, tdm_queue *queue, tdm_buffer
     if (!pointer && buffer->size == 0) return TDM_OK;
     tdmi_mapping *mapping = forget(queue->device, buffer, pointer);
     if (!mapping)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: pointer %p is no mapping of this buffer",
-                         function, pointer);
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: pointer %p does not belong to a mapping of this buffer", function,
+                         pointer);
     const tdmi_backend *backend = queue->device->backend;
     const tdmi_mem *mem = &buffer->block->mem;
     tdm_status status = backend->unmap

@@ -9,6 +9,7 @@
  * no doubt. */
 
 #include "core.h"
+#include "log.h"
 
 /* Something that a queue in doubt may still use. */
 typedef struct tdmi_kept {
@@ -33,7 +34,10 @@ tdm_status tdmi_queue_wait(tdm_queue *queue, bool *over) {
 }
 
 void tdmi_queue_doubt_locked(tdm_queue *queue) {
-    if (!atomic_exchange(&queue->doubtful, true)) atomic_fetch_add(&queue->device->doubtful, 1);
+    if (atomic_exchange(&queue->doubtful, true)) return;
+    atomic_fetch_add(&queue->device->doubtful, 1);
+    tdmi_log(TDM_LOG_WARNING, "a wait for a queue of %s failed: what its work may use is kept",
+             queue->device->facts->info.id);
 }
 
 bool tdmi_queue_doubt(tdm_queue *queue) {

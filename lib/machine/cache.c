@@ -57,10 +57,10 @@ static void read_lines(tdmi_blob *blob, tdm_cache_entry *entry) {
         tdmi_clean_text(texts[i], false);
 }
 
-/* What is no plain file of this user's alone is never read: it may be a FIFO, or somebody's bait.
+/* What is not a regular file of this user's alone is never read: it may be a FIFO, or somebody's bait.
  */
 static const char *why_untrusted(const struct stat *status) {
-    if (!S_ISREG(status->st_mode)) return "is no plain file";
+    if (!S_ISREG(status->st_mode)) return "is not a regular file";
     if (status->st_uid != geteuid()) return "belongs to another user";
     if ((status->st_mode & (S_IWGRP | S_IWOTH)) != 0) return "may be written by others";
     return NULL;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "machine/env.h"
 
 /* FNV-1a, 64 bits, twice with different offsets. (Fowler, Noll, Vo) */
@@ -81,7 +82,10 @@ static int open_directory(int parent, const char *path, int flags) {
 static int open_cache(bool make) {
     const char *path = tdmi_env_values()->cache_dir;
     if (!path || (make && !make_directories(path))) return -1;
-    return open_directory(AT_FDCWD, path, 0);
+    int folder = open_directory(AT_FDCWD, path, 0);
+    if (folder < 0 && make)
+        tdmi_log(TDM_LOG_WARNING, "nothing is kept in %s: `tdm doctor` says why", path);
+    return folder;
 }
 
 int tdmi_cache_open(const char *name, bool make) {
@@ -150,7 +154,10 @@ bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
         *blob = (tdmi_blob){0};
     }
     /* What is corrupt is rebuilt; what could not be trusted is replaced then, too. */
-    if (descriptor >= 0 && !good) (void)unlinkat(folder, name, 0);
+    if (descriptor >= 0 && !good) {
+        tdmi_log(TDM_LOG_WARNING, "the kept kernel %s is damaged and is compiled again", name);
+        (void)unlinkat(folder, name, 0);
+    }
     close(folder);
     return good;
 }
@@ -209,7 +216,7 @@ static bool explain(const char *path, char *why, size_t size, const char **advic
     if (!make_directories(path) || stat(path, &status) != 0) {
         snprintf(why, size, "cannot be made: %s", strerror(errno));
     } else if (!S_ISDIR(status.st_mode)) {
-        snprintf(why, size, "is no directory");
+        snprintf(why, size, "is not a directory");
     } else if (status.st_uid != geteuid()) {
         snprintf(why, size, "belongs to user %lu, not to user %lu who runs this",
                  (unsigned long)status.st_uid, (unsigned long)geteuid());
@@ -233,7 +240,8 @@ void tdmi_cache_diagnose(void) {
         return;
     }
     if (xdg && xdg[0] && xdg[0] != '/') {
-        snprintf(detail, sizeof detail, "\"%.900s\" is no absolute path, so it is ignored", xdg);
+        snprintf(detail, sizeof detail, "\"%.900s\" is not an absolute path, so it is ignored",
+                 xdg);
         tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, false, "XDG_CACHE_HOME", detail,
                       "correct or unset it");
     }

@@ -128,7 +128,7 @@ static void parse_library_path(const char *name, const char *text) {
             return;
         }
         if (entry[0] != '/') {
-            REFUSE("TANDEM_LIBRARY_PATH is \"%.200s\": \"%.*s\" is no absolute path", text,
+            REFUSE("TANDEM_LIBRARY_PATH is \"%.200s\": \"%.*s\" is not an absolute path", text,
                    (int)(length < 200 ? length : 200), entry);
             return;
         }

@@ -82,7 +82,8 @@ static tdm_status check_depth(const parser *p) {
 
 static tdm_status parse_shape(const parser *p, size_t index, const json_t *shape,
                               tdm_file_entry *entry) {
-    if (!json_is_array(shape)) return REFUSE(p, entry->name, index, ": %s", "shape is no array");
+    if (!json_is_array(shape))
+        return REFUSE(p, entry->name, index, ": %s", "shape is not an array");
     size_t ndim = json_array_size(shape);
     if (ndim > TDM_MAX_DIMS)
         return REFUSE(p, entry->name, index, " has %zu dimensions, allowed are 0 to %d", ndim,
@@ -93,7 +94,8 @@ static tdm_status parse_shape(const parser *p, size_t index, const json_t *shape
     for (size_t i = 0; i < ndim; i++) {
         const json_t *item = json_array_get(shape, i);
         if (!json_is_integer(item) || json_integer_value(item) < 0)
-            return REFUSE(p, entry->name, index, ": shape[%zu] is no whole number of 0 or more", i);
+            return REFUSE(p, entry->name, index, ": shape[%zu] is not a whole number of 0 or more",
+                          i);
         entry->shape[i] = (int64_t)json_integer_value(item);
         if (entry->shape[i] == 0)
             empty = true;
@@ -113,7 +115,7 @@ static tdm_status parse_offsets(const parser *p, size_t index, const json_t *off
     const json_t *first = json_array_get(offsets, 0), *second = json_array_get(offsets, 1);
     if (json_array_size(offsets) != 2 || !json_is_integer(first) || !json_is_integer(second))
         return REFUSE(p, entry->name, index, ": %s",
-                      "data_offsets is no array of two whole numbers");
+                      "data_offsets is not an array of two whole numbers");
     json_int_t begin = json_integer_value(first), end = json_integer_value(second);
     if (begin < 0 || end < begin || (uint64_t)end > p->data_size)
         return REFUSE(p, entry->name, index,
@@ -155,7 +157,7 @@ static tdm_status check_metadata(const parser *p, size_t index, json_t *metadata
     json_t *value;
     json_object_foreach(metadata, key, value) {
         if (!json_is_string(value))
-            return REFUSE(p, "__metadata__", index, ": the value of '%.100s' is no string", key);
+            return REFUSE(p, "__metadata__", index, ": the value of '%.100s' is not a string", key);
     }
     return TDM_OK;
 }

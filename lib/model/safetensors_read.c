@@ -324,7 +324,7 @@ static tdm_status check_read(const char *function, const tdm_file *file,
                              const tdm_queue *queue, const tdm_tensor *y) {
     const tdmi_header *header = &file->header;
     if (!entry || entry < header->entries || entry >= header->entries + header->count)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: entry is none of %s", function,
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: entry does not belong to %s", function,
                          file->path);
     if (first < 0 || count < 0 || first > entry->count || count > entry->count - first)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,

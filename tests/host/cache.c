@@ -110,8 +110,8 @@ Test(cache, verify) {
                  {"truncate -s -1 $F", "is corrupt"},
                  {"printf x | dd of=$F bs=1 seek=3000 conv=notrunc 2>/dev/null", "is corrupt"},
                  {"mv $F $D/kernels/0123456789abcdef0123456789abcdef.bin", "is corrupt"},
-                 {"rm $F; mkfifo $F", "is no plain file"},
-                 {"mv $F $D/other; ln -s $D/other $F", "is no plain file"},
+                 {"rm $F; mkfifo $F", "is not a regular file"},
+                 {"mv $F $D/other; ln -s $D/other $F", "is not a regular file"},
                  {"chmod 666 $F", "may be written by others"},
                  {"touch -d yesterday $F.abcdef", "was never finished"}};
     tdm("verify", 0);

@@ -278,7 +278,7 @@ Test(drivers, cache_places) {
     run_shell(NULL, "ls " TEST_SCRATCH "/open", 30, &r);
     CHECK(!r.output[0], "kept in a folder that others may write: %s", r.output);
     static const char *const told[] = {"no|cache directory|cannot be made",
-                                       "no|cache directory|is no directory",
+                                       "no|cache directory|is not a directory",
                                        "no|cache directory|others may write there (mode 777)"};
     for (int i = 0; i < 3; i++) {
         const char *changes[] = {ICD_NONE, bad[i], NULL};
@@ -303,7 +303,7 @@ Test(drivers, cache_places) {
               "rm -rf " TEST_SCRATCH "/cwd && mkdir " TEST_SCRATCH "/cwd && cd " TEST_SCRATCH
               "/cwd && " TEST_PROBE " work opencl:0 && " TEST_PROBE " diagnose && ls -A",
               120, &r);
-    CHECK(contains_words(r.output, "TDM_OK|no|XDG_CACHE_HOME|\"here\" is no absolute path|"
+    CHECK(contains_words(r.output, "TDM_OK|no|XDG_CACHE_HOME|\"here\" is not an absolute path|"
                                    "cache directory|none: neither"),
           "%s", r.output);
     run_shell(NULL, "ls -A " TEST_SCRATCH "/cwd", 30, &r);
