@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cpu.h"
+#include "machine/host_memory.h"
 
 static tdm_status load(bool *again) {
     *again = false;
@@ -31,15 +32,6 @@ static bool proc_value(const char *path, const char *key, char *value, size_t si
     }
     fclose(file);
     return found;
-}
-
-static uint64_t available_memory(void) {
-    char text[64];
-    unsigned long long kib;
-    if (proc_value("/proc/meminfo", "MemAvailable", text, sizeof text) &&
-        sscanf(text, "%llu", &kib) == 1)
-        return kib * 1024;
-    return TDM_UNKNOWN;
 }
 
 /* Of the cache that all cores share; 0 when unknown. */
@@ -86,8 +78,7 @@ static tdm_status info(size_t index, tdmi_device_facts *facts) {
              tdmi_cpu_isa());
     out->type = TDM_DEVICE_CPU;
     out->compute_units = tdmi_worker_count();
-    out->memory_total = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE);
-    out->memory_free = available_memory();
+    tdmi_host_memory(&out->memory_total, &out->memory_free);
     out->max_allocation = out->memory_total < PTRDIFF_MAX ? out->memory_total : PTRDIFF_MAX;
     out->max_group_size = 1;
     out->has_f64 = true;
@@ -114,7 +105,9 @@ static void device_deinit(tdmi_bdevice *device) { (void)device; }
 
 static uint64_t device_free_memory(tdmi_bdevice *device) {
     (void)device;
-    return available_memory();
+    uint64_t total, available;
+    tdmi_host_memory(&total, &available);
+    return available;
 }
 
 static const tdmi_blas *const *blas(tdmi_bdevice *device) {

@@ -2,6 +2,8 @@
 /* The table of the kernels of one instruction set. Compiled once per instruction set. */
 #include "kernels.h"
 
+#include "args.h"
+
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 #define ENTRY(name) CAT(name##_, TDMI_ISA)
@@ -96,21 +98,28 @@ CAST_TO(4)
 CAST_TO(5)
 CAST_TO(6)
 
-tdmi_cpu_table CAT(tdmi_cpu_kernels_, TDMI_ISA) = {
-    FLOATS(elementwise),
-    {cast_0, cast_1, cast_2, cast_3, cast_4, cast_5, cast_6},
-    {ENTRY(tdmi_fill_0_6), ENTRY(tdmi_fill_1_6), ENTRY(tdmi_fill_2_6), ENTRY(tdmi_fill_3_6),
-     ENTRY(tdmi_fill_4_6), ENTRY(tdmi_fill_5_6), ENTRY(tdmi_fill_6_6)},
-    FLOATS(bias_add),
-    NORMS(norm),
-    NORMS(norm_combine),
-    FLOATS(layer_norm),
-    FLOATS(rms_norm),
-    FLOATS(batch_norm),
-    FLOATS(batch_norm_cols),
-    FLOATS(l2_normalize),
-    FLOATS(softmax),
-    FLOATS(matmul),
-    ALL(range),
-    ALL(random),
-};
+/* One row for each kernel of TDM_KERNEL_LIST, which also gives their order: a kernel without a row
+ * here does not compile. */
+#define ROW_ELEMENTWISE FLOATS(elementwise)
+#define ROW_CAST                                                                                   \
+    { cast_0, cast_1, cast_2, cast_3, cast_4, cast_5, cast_6 }
+#define ROW_FILL                                                                                   \
+    {                                                                                              \
+        ENTRY(tdmi_fill_0_6), ENTRY(tdmi_fill_1_6), ENTRY(tdmi_fill_2_6), ENTRY(tdmi_fill_3_6),    \
+            ENTRY(tdmi_fill_4_6), ENTRY(tdmi_fill_5_6), ENTRY(tdmi_fill_6_6)                       \
+    }
+#define ROW_BIAS_ADD FLOATS(bias_add)
+#define ROW_NORM NORMS(norm)
+#define ROW_NORM_COMBINE NORMS(norm_combine)
+#define ROW_LAYER_NORM FLOATS(layer_norm)
+#define ROW_RMS_NORM FLOATS(rms_norm)
+#define ROW_BATCH_NORM FLOATS(batch_norm)
+#define ROW_BATCH_NORM_COLS FLOATS(batch_norm_cols)
+#define ROW_L2_NORMALIZE FLOATS(l2_normalize)
+#define ROW_SOFTMAX FLOATS(softmax)
+#define ROW_MATMUL FLOATS(matmul)
+#define ROW_RANGE ALL(range)
+#define ROW_RANDOM ALL(random)
+#define ROW(ID, entry, buffers, args) ROW_##ID,
+
+tdmi_cpu_table CAT(tdmi_cpu_kernels_, TDMI_ISA) = {TDM_KERNEL_LIST(ROW)};

@@ -16,6 +16,8 @@
 
 #include <stdint.h>
 
+#include "args.h"
+
 /* One group of a launch: group `index` of `count`, with the run-time parts of its variant. */
 typedef struct tdm_group {
     uint32_t index, count;
@@ -31,7 +33,8 @@ enum { TDMI_CPU_SCRATCH = 160 << 10 };
  * its argument struct. Groups may run in any order and in parallel. */
 typedef void (*tdmi_cpu_entry)(const tdm_group *group, void *const *buffers, const void *args);
 
-enum { TDMI_CPU_KERNELS = 15, TDMI_CPU_DTYPES = 7 };
+#define TDMI_CPU_COUNT_ONE(ID, entry, buffers, args) +1
+enum { TDMI_CPU_KERNELS = TDM_KERNEL_LIST(TDMI_CPU_COUNT_ONE), TDMI_CPU_DTYPES = 7 };
 
 /* [kernel in the order of TDM_KERNEL_LIST][T as a tdm_dtype]; NULL where there is no such kernel.
  * Only those that the build compiles are defined. */

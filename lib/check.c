@@ -209,7 +209,7 @@ static tdm_status check_device(const char *function, const tdm_queue *queue, con
 static tdm_status check_dtype(const char *function, const tdmi_arg *args, int which) {
     const tdmi_arg *arg = &args[which];
     if (arg->flags & (TDMI_ARG_ANY_DTYPE | TDMI_ARG_MOVED)) return TDM_OK;
-    if (arg->tensor->dtype > TDM_BF16)
+    if (!tdm_dtype_is_float(arg->tensor->dtype))
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
                          "%s: the dtype of %s is %s, allowed are f32, f64, f16 and bf16", function,
                          arg->name, tdm_dtype_name(arg->tensor->dtype));

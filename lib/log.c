@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "backend.h"
-#include "machine/words.h"
+#include "machine/text.h"
 #include "threads.h"
 
 static atomic_int most; /* the level up to which somebody wants lines */

@@ -6,7 +6,7 @@
 
 #include "fail.h"
 #include "log.h"
-#include "machine/words.h"
+#include "machine/text.h"
 
 #include <tandem/tandem.h>
 

@@ -6,14 +6,21 @@
 
 const char *tdm_dtype_name(tdm_dtype dtype) {
     static const char *const names[] = {
-#define DTYPE_NAME(NAME, name, bytes) name,
+#define DTYPE_NAME(NAME, name, bytes, floating) name,
         TDM_DTYPE_LIST(DTYPE_NAME)};
     return (unsigned)dtype < TDM_DTYPE_COUNT ? names[dtype] : "unknown";
 }
 
+bool tdm_dtype_is_float(tdm_dtype dtype) {
+    static const bool is_float[] = {
+#define DTYPE_FLOATING(NAME, name, bytes, floating) floating,
+        TDM_DTYPE_LIST(DTYPE_FLOATING)};
+    return (unsigned)dtype < TDM_DTYPE_COUNT && is_float[dtype];
+}
+
 size_t tdm_dtype_size(tdm_dtype dtype) {
     static const size_t sizes[] = {
-#define DTYPE_SIZE(NAME, name, bytes) bytes,
+#define DTYPE_SIZE(NAME, name, bytes, floating) bytes,
         TDM_DTYPE_LIST(DTYPE_SIZE)};
     return (unsigned)dtype < TDM_DTYPE_COUNT ? sizes[dtype] : 0;
 }

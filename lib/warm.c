@@ -159,7 +159,7 @@ static tdm_status warm_in_threads(warming *all) {
 static tdm_status list_usual(const tdm_device *device, const tdm_dtype *dtypes, size_t count,
                              variant_list *list) {
     for (size_t i = 0; i < count; i++) {
-        if ((unsigned)dtypes[i] > TDM_BF16)
+        if (!tdm_dtype_is_float(dtypes[i]))
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                              "tdm_device_warm: dtypes[%zu] is %d; allowed are TDM_F32, TDM_F64, "
                              "TDM_F16 and TDM_BF16",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/hash.h"
 #include "opencl.h"
 
 /* Attributes of vendors' extensions that the common headers lack. */
@@ -220,12 +221,9 @@ static void find_groups(const tdmi_cl_entry *entry, const char *extensions,
     facts->max_groups = units * 16;
 }
 
+/* With the final zero, which separates one text from the next. */
 static uint64_t hash_text(uint64_t hash, const char *text) {
-    /* FNV-1a, 64 bits; the final zero separates one text from the next. */
-    do {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    } while (*text++ != '\0');
-    return hash;
+    return tdmi_hash(hash, text, strlen(text) + 1);
 }
 
 /* The texts in clear are for people who look into the cache; they may be cut, so everything goes
@@ -233,7 +231,7 @@ static uint64_t hash_text(uint64_t hash, const char *text) {
 static void make_cache_key(const tdmi_cl_entry *entry, tdmi_device_facts *facts) {
     static const cl_device_info parts[] = {CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION,
                                            CL_DRIVER_VERSION, CL_DEVICE_EXTENSIONS};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = TDMI_HASH_START;
     char version[256];
     query_platform(entry->platform, CL_PLATFORM_VERSION, version, sizeof version);
     hash = hash_text(hash_text(hash, facts->info.platform), version);

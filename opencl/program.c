@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "machine/hash.h"
 #include "opencl.h"
 
 /* OpenCL C 1.2 is what every driver has. Nothing that trades accuracy for speed: backends agree. */
@@ -14,19 +15,12 @@
 typedef struct binary_header {
     char magic[8];
     uint64_t size;     /* of what follows */
-    uint64_t checksum; /* FNV-1a of what follows */
+    uint64_t checksum; /* the hash of what follows */
 } binary_header;
 
 static const char binary_magic[8] = {'T', 'D', 'M', 'C', 'L', 'B', '0', '1'};
 
-static uint64_t checksum(const unsigned char *bytes, size_t size) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-/* All options in one malloc'ed text; NULL when memory is short. */
+/* All options in one allocated text; NULL when memory is short. */
 static char *join_options(const tdmi_bdevice *device, const char *const *options) {
     const char *exact = device->entry->exact_division ? EXACT_DIVISION_OPTION : "";
     const char *driver = device->entry->compiler.options;
@@ -77,7 +71,7 @@ static tdm_status from_binary(tdmi_bdevice *device, const tdmi_program_source *s
     const unsigned char *content = (const unsigned char *)binary->data + sizeof header;
     size_t size = binary->size - sizeof header;
     if (memcmp(header.magic, binary_magic, sizeof header.magic) != 0 || header.size != size ||
-        header.checksum != checksum(content, size))
+        header.checksum != tdmi_hash(TDMI_HASH_START, content, size))
         return tdmi_fail(TDM_ERROR_COMPILE, "%s: the binary is damaged", source->file);
     cl_int code, taken = CL_SUCCESS;
     *program = tdmi_cl.clCreateProgramWithBinary(device->context, 1, &device->entry->id, &size,
@@ -118,7 +112,7 @@ static void keep_binary(cl_program program, tdmi_blob *result) {
         tdmi_free(data);
         return;
     }
-    binary_header header = {.size = size, .checksum = checksum(content, size)};
+    binary_header header = {.size = size, .checksum = tdmi_hash(TDMI_HASH_START, content, size)};
     memcpy(header.magic, binary_magic, sizeof header.magic);
     memcpy(data, &header, sizeof header);
     result->data = data;

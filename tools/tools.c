@@ -2,6 +2,8 @@
 /* Words, options and messages that the commands share. */
 #include "tools.h"
 
+#include "machine/words.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,32 +13,11 @@
 
 #include <tandem/tandem.h>
 
-enum { MAX_WORD = 63 };
-
-/* Edit distance (Levenshtein) by one row of the table; words are cut at MAX_WORD. */
-static size_t edit_distance(const char *a, const char *b) {
-    size_t row[MAX_WORD + 1];
-    size_t a_length = strnlen(a, MAX_WORD), b_length = strnlen(b, MAX_WORD);
-    for (size_t j = 0; j <= b_length; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b_length; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            size_t best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = change < best ? change : best;
-        }
-    }
-    return row[b_length];
-}
-
 const char *nearest_word(const char *word, const char *const *words) {
     const char *nearest = NULL;
-    size_t smallest = strnlen(word, MAX_WORD) / 2 + 2;
+    size_t smallest = strlen(word) / 2 + 2;
     for (; *words; words++) {
-        size_t distance = edit_distance(word, *words);
+        size_t distance = tdmi_word_distance(word, *words);
         if (distance < smallest) {
             smallest = distance;
             nearest = *words;

@@ -15,9 +15,7 @@
 
 #include "log.h"
 #include "machine/env.h"
-
-/* FNV-1a, 64 bits, twice with different offsets. (Fowler, Noll, Vo) */
-static const uint64_t FNV_PRIME = 1099511628211u;
+#include "machine/hash.h"
 
 typedef struct entry_header {
     char magic[8];
@@ -28,15 +26,9 @@ typedef struct entry_header {
 
 static const char MAGIC[8] = {'T', 'D', 'M', 'K', 'E', 'R', 'N', '1'};
 
-static uint64_t fnv(uint64_t hash, const void *data, size_t size) {
-    const unsigned char *bytes = data;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ bytes[i]) * FNV_PRIME;
-    return hash;
-}
-
+/* The hash twice, from different starts: one of 64 bits could meet another kernel's. */
 tdmi_cache_key tdmi_cache_key_start(void) {
-    tdmi_cache_key key = {14695981039346656037u, 0x9ae16a3b2f90404fu};
+    tdmi_cache_key key = {TDMI_HASH_START, 0x9ae16a3b2f90404fu};
     key = tdmi_cache_key_add(key, tdm_version());
     /* Machines that share a home: what a driver compiled for one host another kind cannot load. */
     char host[32];
@@ -46,8 +38,8 @@ tdmi_cache_key tdmi_cache_key_start(void) {
 
 tdmi_cache_key tdmi_cache_key_add(tdmi_cache_key key, const char *text) {
     size_t length = strlen(text) + 1;
-    key.high = fnv(key.high, text, length);
-    key.low = fnv(key.low ^ length, text, length);
+    key.high = tdmi_hash(key.high, text, length);
+    key.low = tdmi_hash(key.low ^ length, text, length);
     return key;
 }
 
@@ -134,7 +126,7 @@ static bool read_entry(int descriptor, const struct stat *status, tdmi_cache_key
         blob->size = (size_t)header.size;
         blob->data = tdmi_malloc(blob->size);
         good = blob->data && fread(blob->data, blob->size, 1, file) == 1 &&
-               fnv(header.key.low, blob->data, blob->size) == header.checksum;
+               tdmi_hash(header.key.low, blob->data, blob->size) == header.checksum;
     }
     fclose(file);
     return good;
@@ -165,7 +157,7 @@ bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
 static bool write_entry(int descriptor, tdmi_cache_key key, const tdmi_blob *blob) {
     entry_header header = {.key = key, .size = blob->size};
     memcpy(header.magic, MAGIC, sizeof MAGIC);
-    header.checksum = fnv(key.low, blob->data, blob->size);
+    header.checksum = tdmi_hash(key.low, blob->data, blob->size);
     FILE *file = fdopen(descriptor, "wb");
     if (!file) {
         close(descriptor);

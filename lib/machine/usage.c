@@ -11,6 +11,7 @@
 
 #include "machine/env.h"
 #include "machine/holders.h"
+#include "machine/host_memory.h"
 #include "machine/monitor.h"
 #include "sized.h"
 #include "threads.h"
@@ -25,28 +26,10 @@ const tdmi_monitor *const tdmi_monitors[] = {
 #undef X
         NULL};
 
-/* "MemTotal:  16318412 kB", in bytes; TDM_UNKNOWN without such a line. */
-static uint64_t memory_line(const char *text, const char *name) {
-    const char *at = strstr(text, name);
-    char *end;
-    if (!at) return TDM_UNKNOWN;
-    at += strlen(name);
-    unsigned long long kilobytes = strtoull(at, &end, 10);
-    return end == at ? TDM_UNKNOWN : kilobytes * 1024;
-}
-
-/* The machine's memory. What the system would give back at need (caches) is not used memory. */
+/* What the system would give back at need is not used memory. */
 static void ask_system(tdm_device_usage *usage) {
-    char text[512]; /* both are among the first lines */
-    FILE *file = fopen("/proc/meminfo", "re");
-    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file) fclose(file);
-    text[length] = '\0';
-    uint64_t total = memory_line(text, "MemTotal:"), available = memory_line(text, "MemAvailable:");
-    if (total == TDM_UNKNOWN) {
-        long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
-        if (pages > 0 && size > 0) total = (uint64_t)pages * (uint64_t)size;
-    }
+    uint64_t total, available;
+    tdmi_host_memory(&total, &available);
     usage->memory_total = total;
     if (total != TDM_UNKNOWN && available != TDM_UNKNOWN)
         usage->memory_used = available < total ? total - available : 0;

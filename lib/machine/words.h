@@ -1,10 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Words that people type: comparing, and guessing what was meant. Text that is the same everywhere.
- */
+/* Words that people type: comparing, and guessing what was meant. Of the library and of the program
+ * tdm, which both compile this. */
 #ifndef TDMI_WORDS_H
 #define TDMI_WORDS_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,11 +15,5 @@ const char *tdmi_nearest_word(const char *word, const char *const *candidates, s
 
 /* Parses the whole text as a decimal number without sign, blank or leading zero, at most max. */
 bool tdmi_parse_index(const char *text, unsigned long max, unsigned long *value);
-
-/* snprintf and vsnprintf with a point in numbers, whatever locale the program has set. */
-int tdmi_print(char *text, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-int tdmi_print_list(char *text, size_t size, const char *format, va_list arguments)
-    __attribute__((format(printf, 3, 0)));
 
 #endif

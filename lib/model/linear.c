@@ -45,7 +45,7 @@ tdm_status tdm_linear_create(tdm_queue *queue, tdm_generator *generator, const c
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: in_features is %lld and out_features %lld, at least 1", function,
                          (long long)in_features, (long long)out_features);
-    if ((unsigned)dtype > TDM_BF16)
+    if (!tdm_dtype_is_float(dtype))
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
                          "%s: dtype is %s, allowed are f32, f64, f16 and bf16", function,
                          tdm_dtype_name(dtype));

@@ -23,7 +23,7 @@ typedef struct parser {
 } parser;
 
 static bool parse_dtype(const char *text, tdm_dtype *dtype) {
-#define TRY(NAME, name, size)                                                                      \
+#define TRY(NAME, name, size, floating)                                                            \
     if (strcmp(text, #NAME) == 0) {                                                                \
         *dtype = TDM_##NAME;                                                                       \
         return true;                                                                               \
@@ -333,7 +333,7 @@ tdm_status tdmi_place_tensors(const tdm_state_dict *dict, tdmi_placed *placed, u
 
 static json_t *entry_of(const tdmi_placed *placed) {
     static const char *const names[] = {
-#define NAME(NAME, name, bytes) #NAME,
+#define NAME(NAME, name, bytes, floating) #NAME,
         TDM_DTYPE_LIST(NAME)
 #undef NAME
     };

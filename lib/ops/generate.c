@@ -107,7 +107,7 @@ static tdm_status run_random(tdm_queue *queue, const tdm_tensor *y, const part *
 /* The numbers low + v scale. */
 static tdm_status fill_random(const char *function, tdm_queue *queue, tdm_generator *generator,
                               unsigned op, double low, double scale, const tdm_tensor *y) {
-    if (y->dtype <= TDM_BF16 && (low != 0 || scale != 1)) op |= TDM_OP_RANDOM_SCALED;
+    if (tdm_dtype_is_float(y->dtype) && (low != 0 || scale != 1)) op |= TDM_OP_RANDOM_SCALED;
     random_fill fill = {.op = op,
                         .args = {.first = (int64_t)generator->next,
                                  .low = tdmi_scalar(low),
@@ -140,7 +140,7 @@ tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator, double l
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_fill_uniform";
     TDMI_TRY(check_random(function, queue, generator, y, TDMI_ARG_ANY_DTYPE));
-    if (y->dtype > TDM_BF16) return fill_random(function, queue, generator, 0, 0, 1, y);
+    if (!tdm_dtype_is_float(y->dtype)) return fill_random(function, queue, generator, 0, 0, 1, y);
     TDMI_TRY(check_finite(function, "low", low, y));
     TDMI_TRY(check_finite(function, "high", high, y));
     if (high < low)

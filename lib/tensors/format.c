@@ -11,7 +11,7 @@
 
 #include "check.h"
 #include "core.h"
-#include "machine/words.h"
+#include "machine/text.h"
 
 enum { EDGE = 3, SUMMARY_ABOVE = 1000, LINE = 80, PRECISION = 4, INDENT = 7 /* "tensor(" */ };
 
@@ -176,7 +176,7 @@ static int write_value(const excerpt *e, const style *s, int64_t i, char text[VA
 }
 
 static style choose_style(const excerpt *e) {
-    style s = {.is_float = e->x->dtype <= TDM_BF16, .whole = true, .width = 1};
+    style s = {.is_float = tdm_dtype_is_float(e->x->dtype), .whole = true, .width = 1};
     double least = INFINITY, largest = 0;
     for (int64_t i = 0; s.is_float && i < e->count; i++) {
         double v = float_value(e, i), size = fabs(v);

@@ -42,14 +42,21 @@ static const family families[] = {
     {"random", TDM_OP_RANDOM_COUNT, 1, SAME, true, true, false},
 };
 
+static bool is_float(int t) {
+    static const bool floats[] = {
+#define FLOATING(NAME, name, bytes, floating) floating,
+        TDM_DTYPE_LIST(FLOATING)};
+    return floats[t];
+}
+
 static bool takes_dtypes(const family *f, int t, int u) {
     bool narrow = t == TDM_F16 || t == TDM_BF16;
-    if (!f->integers && t > TDM_BF16) return false;
+    if (!f->integers && !is_float(t)) return false;
     return f->u == ANY || t == u || (f->u == OR_F32 && narrow && u == TDM_F32);
 }
 
 static bool takes_op(const family *f, int t, int op, int stream) {
-    if (t > TDM_BF16 && op >= f->float_ops) return false;
+    if (!is_float(t) && op >= f->float_ops) return false;
     /* the largest mask is no activation */
     if (strcmp(f->entry, "bias_add") == 0 && (op & TDM_OP_ACTIVATION) == TDM_OP_ACTIVATION)
         return false;

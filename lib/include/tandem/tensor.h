@@ -27,20 +27,20 @@
 extern "C" {
 #endif
 
-/** The one list of dtypes: X(NAME, name, bytes). The 16-bit floats are storage with f32 arithmetic;
- * the integers are storage for cast, fill and copies. */
+/** The one list of dtypes: X(NAME, name, bytes, floating). The 16-bit floats are storage with f32
+ * arithmetic; what is not floating is storage for cast, fill and copies. */
 #define TDM_DTYPE_LIST(X)                                                                          \
-    X(F32, "f32", 4)                                                                               \
-    X(F64, "f64", 8)                                                                               \
-    X(F16, "f16", 2)                                                                               \
-    X(BF16, "bf16", 2)                                                                             \
-    X(I32, "i32", 4)                                                                               \
-    X(I64, "i64", 8)                                                                               \
-    X(U8, "u8", 1)
+    X(F32, "f32", 4, true)                                                                         \
+    X(F64, "f64", 8, true)                                                                         \
+    X(F16, "f16", 2, true)                                                                         \
+    X(BF16, "bf16", 2, true)                                                                       \
+    X(I32, "i32", 4, false)                                                                        \
+    X(I64, "i64", 8, false)                                                                        \
+    X(U8, "u8", 1, false)
 
 /** What the elements are: TDM_ and a name of the list. */
 typedef enum tdm_dtype {
-#define TDM_DTYPE_ENUM(NAME, name, bytes) TDM_##NAME,
+#define TDM_DTYPE_ENUM(NAME, name, bytes, floating) TDM_##NAME,
     TDM_DTYPE_LIST(TDM_DTYPE_ENUM)
 #undef TDM_DTYPE_ENUM
         TDM_DTYPE_COUNT
@@ -51,6 +51,9 @@ TDM_API const char *tdm_dtype_name(tdm_dtype dtype);
 
 /** Bytes of one element; 0 for any other number. */
 TDM_API size_t tdm_dtype_size(tdm_dtype dtype);
+
+/** Can operations compute with it? True of floating dtypes; false for any other number. */
+TDM_API bool tdm_dtype_is_float(tdm_dtype dtype);
 
 /** The most dimensions that a tensor has. */
 #define TDM_MAX_DIMS 6
