@@ -1,6 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A real network on real data: classifies handwritten digits on each device and compares the logits
- * with float64 ones. See README.md for the network and the files. */
+ * with float64 ones. See README.md for the network and the files.
+ *
+ *     cc -std=c11 -D_POSIX_C_SOURCE=200809L digits.c $(pkg-config --cflags --libs tandem) -lm -o digits */
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>

@@ -9,6 +9,7 @@
 #   debian-12-clang debian-13-clang  built with Clang, the tests of the cpu backend
 #   pocl-6 rusticl intel pocl-3      the suite, the digits and the benchmark on that OpenCL driver alone
 #   i386 musl arm64 riscv64 s390x    built for it, the suite on the cpu backend
+#   packages                         Debian packages, built in one system and used in another
 #
 # It is the last commit that is tested. Exit status: 0 all passed, 1 not, 2 wrong arguments. Each part's
 # output is in build/systems/logs.
@@ -20,12 +21,12 @@ source=$PWD
 work=$source/build/systems
 logs=$work/logs
 rows=$work/rows
-for part in chroot results debian drivers cross; do
+for part in chroot results debian drivers cross packages; do
     # shellcheck source=/dev/null
     . "scripts/systems/$part.sh"
 done
 all=(debian-12 debian-13 debian-12-clang debian-13-clang pocl-6 rusticl intel pocl-3
-    i386 musl arm64 riscv64 s390x)
+    i386 musl arm64 riscv64 s390x packages)
 
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=("${all[@]}")
