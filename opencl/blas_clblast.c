@@ -106,7 +106,7 @@ static bool fits_int(const tdmi_gemm *gemm) {
 
 static bool supports(void *state, const tdmi_gemm *gemm) {
     const clblast_state *self = state;
-    if (gemm->bias != NULL || gemm->activation != TDM_ACTIVATION_NONE) return false;
+    if (gemm->bias || gemm->activation != TDM_ACTIVATION_NONE) return false;
     if (gemm->dtype == TDM_F64 && !self->device->entry->facts.info.has_f64) return false;
     return (gemm->dtype == TDM_F32 || gemm->dtype == TDM_F64) && fits_int(gemm);
 }

@@ -67,12 +67,12 @@ tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *ex
     for (size_t i = 0; i < sizeof drivers / sizeof drivers[0]; i++) {
         const driver *known = &drivers[i];
         bool same = known->type == info->type && strcmp(known->platform, info->platform) == 0;
-        if (known->version != NULL)
+        if (known->version)
             same =
                 same && strncmp(info->driver_version, known->version, strlen(known->version)) == 0;
         same = same && (known->most == 0 || atoi(info->driver_version) <= known->most);
         for (size_t k = 0; k < sizeof known->needs / sizeof known->needs[0] && same; k++)
-            same = known->needs[k] == NULL || tdmi_cl_has_extension(extensions, known->needs[k]);
+            same = !known->needs[k] || tdmi_cl_has_extension(extensions, known->needs[k]);
         if (same) return known->compiler;
     }
     return (tdmi_cl_compiler){.lanes = 1, .options = ""};

@@ -69,17 +69,17 @@ static void report_refused(const tdmi_cl_entry *entry, const char *platform_name
 /* Takes the device into the list, or reports why not. Fails for want of memory alone. */
 static tdm_status add_device(candidate *device, int order) {
     tdmi_cl_entry **grown = tdmi_realloc(entries, (entry_count + 1) * sizeof(tdmi_cl_entry *));
-    if (grown == NULL) return short_of_memory();
+    if (!grown) return short_of_memory();
     entries = grown;
     tdmi_cl_entry *entry = tdmi_calloc(1, sizeof *entry);
-    if (entry == NULL) return short_of_memory();
+    if (!entry) return short_of_memory();
     entry->platform = device->platform;
     entry->id = device->id;
     entry->order = order;
     const char *refused;
     tdm_status status = tdmi_cl_describe(entry, &refused);
     device->settled = status == TDM_OK;
-    if (status == TDM_OK && refused == NULL) {
+    if (status == TDM_OK && !refused) {
         entries[entry_count++] = entry;
         return TDM_OK;
     }
@@ -103,7 +103,7 @@ static tdm_status list_devices(cl_platform_id id, cl_int *code, cl_uint *count,
     if (*code == CL_SUCCESS && *count == 0) *code = CL_DEVICE_NOT_FOUND;
     if (*code != CL_SUCCESS || *count > MOST) return TDM_OK;
     *ids = tdmi_calloc(*count, sizeof(cl_device_id));
-    if (*ids == NULL) return short_of_memory();
+    if (!*ids) return short_of_memory();
     TDMI_CL_TWICE(*code, tdmi_cl.clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, *count, *ids, NULL));
     return TDM_OK;
 }
@@ -111,10 +111,10 @@ static tdm_status list_devices(cl_platform_id id, cl_int *code, cl_uint *count,
 static tdm_status add_candidates(cl_platform_id id, const char *name, cl_uint count,
                                  const cl_device_id *ids) {
     candidate *grown = tdmi_realloc(candidates, (candidate_count + count) * sizeof *grown);
-    if (grown == NULL) return short_of_memory();
+    if (!grown) return short_of_memory();
     candidates = grown;
     for (cl_uint i = 0; i < count; i++) {
-        if (ids[i] == NULL) continue;
+        if (!ids[i]) continue;
         candidate *added = &candidates[candidate_count++];
         *added = (candidate){.platform = id, .id = ids[i]};
         snprintf(added->platform_name, sizeof added->platform_name, "%s", name);
@@ -183,7 +183,7 @@ static tdm_status find_platforms(bool *again) {
     cl_platform_id *ids = tdmi_calloc(count, sizeof(cl_platform_id));
     platform *made = tdmi_calloc(count, sizeof *made);
     tdm_status status = TDM_OK;
-    if (ids == NULL || made == NULL) {
+    if (!ids || !made) {
         status = short_of_memory();
     } else {
         TDMI_CL_TWICE(code, tdmi_cl.clGetPlatformIDs(count, ids, NULL));
@@ -302,7 +302,7 @@ static tdm_status device_init(tdmi_bdevice *device, size_t index) {
 
 static void device_deinit(tdmi_bdevice *device) {
     tdmi_clblast_forget(device);
-    if (device->internal != NULL) (void)tdmi_cl.clReleaseCommandQueue(device->internal);
+    if (device->internal) (void)tdmi_cl.clReleaseCommandQueue(device->internal);
     (void)tdmi_cl.clReleaseContext(device->context);
     pthread_mutex_destroy(&device->lock);
 }

@@ -107,8 +107,8 @@ static char *query_text(cl_device_id id, cl_device_info what) {
     if (ask(id, what, 0, NULL, &size) != CL_SUCCESS) size = 0;
     if (size > LONGEST_TEXT) size = 0;
     char *text = tdmi_calloc(size + 1, 1);
-    if (text != NULL && size != 0 && ask(id, what, size, text, NULL) != CL_SUCCESS) text[0] = '\0';
-    if (text == NULL) accident.no_memory = true;
+    if (text && size != 0 && ask(id, what, size, text, NULL) != CL_SUCCESS) text[0] = '\0';
+    if (!text) accident.no_memory = true;
     return text;
 }
 
@@ -126,7 +126,7 @@ static void copy_trimmed(char *target, size_t size, const char *text) {
 
 static void query_short_text(cl_device_id id, cl_device_info what, char *target, size_t size) {
     char *text = query_text(id, what);
-    copy_trimmed(target, size, text != NULL ? text : "");
+    copy_trimmed(target, size, text ? text : "");
     tdmi_free(text);
 }
 
@@ -239,12 +239,12 @@ static void make_cache_key(const tdmi_cl_entry *entry, tdmi_device_facts *facts)
     hash = hash_text(hash, entry->compiler.options);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char *text = query_text(entry->id, parts[i]);
-        hash = hash_text(hash, text != NULL ? text : "");
+        hash = hash_text(hash, text ? text : "");
         tdmi_free(text);
     }
     for (size_t i = 0; i < sizeof compiler_variables / sizeof compiler_variables[0]; i++) {
         const char *value = getenv(compiler_variables[i]);
-        if (value != NULL) hash = hash_text(hash_text(hash, compiler_variables[i]), value);
+        if (value) hash = hash_text(hash_text(hash, compiler_variables[i]), value);
     }
     snprintf(facts->cache_key, sizeof facts->cache_key, "opencl|%.120s|%.120s|%.60s|%016llx",
              version, facts->info.name, facts->info.driver_version, (unsigned long long)hash);
@@ -292,10 +292,10 @@ static const char *describe(tdmi_cl_entry *entry) {
     /* Named even when refused, for the report. */
     query_short_text(id, CL_DEVICE_NAME, facts->info.name, sizeof facts->info.name);
     const char *refused = why_refused(id, type);
-    if (refused != NULL) return refused;
+    if (refused) return refused;
 
     char *extensions = query_text(id, CL_DEVICE_EXTENSIONS);
-    if (extensions == NULL) return "memory is short";
+    if (!extensions) return "memory is short";
     facts->info.type = (type & CL_DEVICE_TYPE_GPU) != 0           ? TDM_DEVICE_GPU
                        : (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? TDM_DEVICE_ACCELERATOR
                                                                   : TDM_DEVICE_CPU;

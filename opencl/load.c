@@ -91,15 +91,15 @@ static void diagnose_icd_file(const char *path) {
     }
     /* Opened and kept open, as the ICD loader does. */
     void *handle = dlopen(line, RTLD_LAZY | RTLD_LOCAL);
-    if (handle != NULL && dlsym(handle, "clGetExtensionFunctionAddress") != NULL) {
+    if (handle && dlsym(handle, "clGetExtensionFunctionAddress") != NULL) {
         snprintf(detail, sizeof detail, "names %s, which opens", line);
         tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, true, path, detail, "");
         return;
     }
     const char *reason = dlerror();
     snprintf(detail, sizeof detail, "names %s, which %s: %s", line,
-             handle != NULL ? "is no OpenCL driver" : "does not open",
-             reason != NULL ? reason : "no reason given");
+             handle ? "is not an OpenCL driver" : "does not open",
+             reason ? reason : "no reason given");
     tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, path, detail, advice);
 }
 
@@ -108,7 +108,7 @@ static int is_icd_file(const struct dirent *item) { return is_icd_name(item->d_n
 /* What the ICD loader looks into: a folder or, for ocl-icd, also one .icd file or library. */
 static const char *vendors_path(void) {
     const char *vendors = getenv("OCL_ICD_VENDORS");
-    return vendors != NULL && vendors[0] != '\0' ? vendors : VENDORS;
+    return vendors && vendors[0] != '\0' ? vendors : VENDORS;
 }
 
 static bool is_fifo(const char *path) {

@@ -15,7 +15,7 @@ typedef struct host_block {
 
 /* The device's own queue, used by any thread under the device's lock. */
 static tdm_status internal_queue(tdmi_bdevice *device, cl_command_queue *queue) {
-    if (device->internal == NULL) {
+    if (!device->internal) {
         cl_int code;
         device->internal =
             tdmi_cl.clCreateCommandQueue(device->context, device->entry->id, 0, &code);
@@ -133,7 +133,7 @@ static tdm_status plain_host_alloc(size_t size, size_t page, tdmi_mem *mem) {
 /* One page more than asked for, because a driver need not align a mapping to pages. */
 static bool pinned_host_alloc(tdmi_bdevice *device, size_t size, size_t page, tdmi_mem *mem) {
     host_block *block = tdmi_calloc(1, sizeof *block);
-    if (block == NULL || size > SIZE_MAX - page) {
+    if (!block || size > SIZE_MAX - page) {
         tdmi_free(block);
         return false;
     }
@@ -151,7 +151,7 @@ static bool pinned_host_alloc(tdmi_bdevice *device, size_t size, size_t page, td
         block->mapped =
             tdmi_cl.clEnqueueMapBuffer(queue, block->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                        size + page, 0, NULL, NULL, &code);
-        ok = code == CL_SUCCESS && block->mapped != NULL;
+        ok = code == CL_SUCCESS && block->mapped;
     }
     pthread_mutex_unlock(&device->lock);
     if (!ok) {
@@ -174,7 +174,7 @@ tdm_status tdmi_cl_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) 
 
 void tdmi_cl_host_free(tdmi_bdevice *device, tdmi_mem *mem) {
     host_block *block = mem->handle;
-    if (block == NULL) {
+    if (!block) {
         free(mem->host);
     } else {
         atomic_fetch_add(&device->generation, 1);

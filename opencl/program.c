@@ -25,12 +25,12 @@ static char *join_options(const tdmi_bdevice *device, const char *const *options
     const char *exact = device->entry->exact_division ? EXACT_DIVISION_OPTION : "";
     const char *driver = device->entry->compiler.options;
     size_t size = sizeof STANDARD_OPTION + strlen(exact) + strlen(driver);
-    for (const char *const *option = options; *option != NULL; option++)
+    for (const char *const *option = options; *option; option++)
         size += strlen(*option) + 1;
     char *text = tdmi_malloc(size);
-    if (text == NULL) return NULL;
+    if (!text) return NULL;
     size_t length = (size_t)snprintf(text, size, "%s%s%s", STANDARD_OPTION, exact, driver);
-    for (const char *const *option = options; *option != NULL; option++)
+    for (const char *const *option = options; *option; option++)
         length += (size_t)snprintf(text + length, size - length, " %s", *option);
     return text;
 }
@@ -47,9 +47,9 @@ static tdm_status build_failure(tdmi_bdevice *device, const tdmi_program_source 
     if (tdmi_cl.clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) ==
         CL_SUCCESS)
         log = tdmi_calloc(size + 1, 1);
-    if (log != NULL && size != 0)
+    if (log && size != 0)
         (void)tdmi_cl.clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
-    const char *text = log != NULL ? log + strspn(log, " \r\n") : "";
+    const char *text = log ? log + strspn(log, " \r\n") : "";
     int length = 0;
     for (int lines = 0; text[length] != '\0' && length < 1500; length++) {
         if (text[length] == '\n' && ++lines == 12) break;
@@ -105,7 +105,7 @@ static void keep_binary(cl_program program, tdmi_blob *result) {
         size == 0)
         return;
     unsigned char *data = tdmi_malloc(sizeof(binary_header) + size);
-    if (data == NULL) return;
+    if (!data) return;
     unsigned char *content = data + sizeof(binary_header);
     if (tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof content, &content, NULL) !=
         CL_SUCCESS) {
@@ -147,7 +147,7 @@ static tdm_status check_limits(const tdmi_bdevice *device, const tdmi_program_so
 tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
                                  const tdmi_blob *binary, tdmi_bprogram *program,
                                  tdmi_blob *result) {
-    if (result != NULL) *result = (tdmi_blob){NULL, 0};
+    if (result) *result = (tdmi_blob){NULL, 0};
     if (source->buffers > TDMI_CL_MAX_BUFFERS || source->args_size > TDMI_CL_MAX_ARGS ||
         strlen(source->entry) >= sizeof program->entry)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED,
@@ -155,10 +155,10 @@ tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source
                          source->file, source->entry, source->buffers, source->args_size,
                          TDMI_CL_MAX_BUFFERS, TDMI_CL_MAX_ARGS);
     char *options = join_options(device, source->options);
-    if (options == NULL) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot join build options");
+    if (!options) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot join build options");
     cl_program built = NULL;
-    tdm_status status = binary != NULL ? from_binary(device, source, binary, &built)
-                                       : from_source(device, source, &built);
+    tdm_status status =
+        binary ? from_binary(device, source, binary, &built) : from_source(device, source, &built);
     if (status != TDM_OK) {
         tdmi_free(options);
         return status;
@@ -170,7 +170,7 @@ tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source
         (void)tdmi_cl.clReleaseProgram(built);
         return status;
     }
-    if (result != NULL && binary == NULL) keep_binary(built, result);
+    if (result && !binary) keep_binary(built, result);
     status = check_limits(device, source, built);
     if (status != TDM_OK) {
         (void)tdmi_cl.clReleaseProgram(built);
@@ -208,7 +208,7 @@ static tdm_status bind(tdmi_bkernel *kernel, const tdmi_launch *launch, uint64_t
     bool fresh = !kernel->bound || kernel->generation != generation;
     kernel->bound = false; /* until everything below has worked */
     for (cl_uint i = 0; i < kernel->buffers; i++) {
-        cl_mem mem = launch->mems[i] != NULL ? launch->mems[i]->handle : NULL;
+        cl_mem mem = launch->mems[i] ? launch->mems[i]->handle : NULL;
         if (!fresh && kernel->mems[i] == mem) continue;
         TDMI_CL_TRY(tdmi_cl.clSetKernelArg(kernel->kernel, i, sizeof mem, &mem), "clSetKernelArg");
         kernel->mems[i] = mem;

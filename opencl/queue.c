@@ -118,7 +118,7 @@ tdm_status tdmi_cl_event_init(tdmi_bdevice *device, tdmi_bevent *event) {
 }
 
 void tdmi_cl_event_deinit(tdmi_bevent *event) {
-    if (event->event != NULL) (void)tdmi_cl.clReleaseEvent(event->event);
+    if (event->event) (void)tdmi_cl.clReleaseEvent(event->event);
     pthread_mutex_destroy(&event->lock);
 }
 
@@ -138,7 +138,7 @@ tdm_status tdmi_cl_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
     event->event = marker;
     event->timing = queue->timing;
     pthread_mutex_unlock(&event->lock);
-    if (old != NULL) (void)tdmi_cl.clReleaseEvent(old);
+    if (old) (void)tdmi_cl.clReleaseEvent(old);
     return TDM_OK;
 }
 
@@ -146,10 +146,9 @@ tdm_status tdmi_cl_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
 static tdm_status borrow(tdmi_bevent *event, cl_event *result) {
     pthread_mutex_lock(&event->lock);
     *result = event->event;
-    cl_int code = *result != NULL ? tdmi_cl.clRetainEvent(*result) : CL_SUCCESS;
+    cl_int code = *result ? tdmi_cl.clRetainEvent(*result) : CL_SUCCESS;
     pthread_mutex_unlock(&event->lock);
-    if (*result == NULL)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "event: has never been recorded");
+    if (!*result) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "event: has never been recorded");
     if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clRetainEvent");
     return TDM_OK;
 }
@@ -181,7 +180,7 @@ tdm_status tdmi_cl_event_query(tdmi_bevent *event, bool *done) {
 
 static tdm_status end_time(tdmi_bevent *event, cl_ulong *nanoseconds) {
     pthread_mutex_lock(&event->lock);
-    bool timing = event->timing || event->event == NULL;
+    bool timing = event->timing || !event->event;
     pthread_mutex_unlock(&event->lock);
     /* Asked before the driver: some give a time that nobody asked them to take. */
     if (!timing)
