@@ -19,6 +19,13 @@ static void *open_library(void) {
 #define NAME(major, cudart, nvrtc, cublaslt, cublas) nvrtc,
         TDMI_CUDA_VERSIONS(NAME)};
     static const char *const folders[] = {"", "/usr/local/cuda/lib64/", "/opt/cuda/lib64/"};
+    const char *wanted = getenv("TDM_TEST_NVRTC");
+    if (wanted) {
+        void *handle = dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
+        if (handle) return handle;
+        printf("FAILED: TDM_TEST_NVRTC: %s\n", dlerror());
+        exit(1);
+    }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (size_t j = 0; j < sizeof folders / sizeof *folders; j++) {
             char path[96];
@@ -46,6 +53,16 @@ bool nvrtc_open(int *major, int *minor) {
     if (nvrtc.nvrtcVersion(major, minor) == NVRTC_SUCCESS) return true;
     printf("FAILED: NVRTC does not tell its version\n");
     exit(1);
+}
+
+bool nvrtc_knows(int architecture) {
+    int known[128], count = 0;
+    if (nvrtc.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count > 128 ||
+        nvrtc.nvrtcGetSupportedArchs(known) != NVRTC_SUCCESS)
+        count = 0;
+    for (int i = 0; i < count; i++)
+        if (known[i] == architecture) return true;
+    return false;
 }
 
 static char *take_log(nvrtcProgram program) {
