@@ -1,18 +1,13 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Baselines of the cuda backend: cuBLAS, raw copies and raw launches, on a stream of our own. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cublas_v2.h>
-#include <cuda_runtime_api.h>
-#include <nvrtc.h>
-
+#include "../cuda/declarations.h"
 #include "baseline.h"
-
-#define TEXT_OF(number) #number
-#define TEXT(number) TEXT_OF(number)
 
 #define RUNTIME_FUNCTIONS(X)                                                                       \
     X(cudaSetDevice)                                                                               \
@@ -26,13 +21,15 @@
     X(cudaMemcpy)                                                                                  \
     X(cudaMemset)                                                                                  \
     X(cudaMemcpyAsync)                                                                             \
-    X(cudaRuntimeGetVersion)                                                                       \
-    X(cudaLibraryLoadData)                                                                         \
-    X(cudaLibraryGetKernel)                                                                        \
-    X(cudaLibraryUnload)                                                                           \
-    X(cudaLaunchKernel)
+    X(cudaRuntimeGetVersion)
 
-/* cublas_v2.h renames its functions; the libraries export these names. */
+/* Modules and launches: the runtime has its own only since CUDA 12.8. */
+#define DRIVER_FUNCTIONS(X)                                                                        \
+    X(cuModuleLoadData)                                                                            \
+    X(cuModuleGetFunction)                                                                         \
+    X(cuModuleUnload)                                                                              \
+    X(cuLaunchKernel)
+
 #define BLAS_FUNCTIONS(X)                                                                          \
     X(cublasCreate_v2)                                                                             \
     X(cublasDestroy_v2)                                                                            \
@@ -54,6 +51,7 @@ static struct {
     bool usable, blas_usable, rtc_usable;
     char why[BENCH_WHY_SIZE], blas_why[BENCH_WHY_SIZE], rtc_why[BENCH_WHY_SIZE];
     RUNTIME_FUNCTIONS(MEMBER)
+    DRIVER_FUNCTIONS(MEMBER)
     BLAS_FUNCTIONS(MEMBER)
     RTC_FUNCTIONS(MEMBER)
 } cu = {.once = PTHREAD_ONCE_INIT};
@@ -66,31 +64,51 @@ static void *open_cuda(const char *name, char *why) {
     return bench_open_library(names, why);
 }
 
+/* The libraries of one version of CUDA. */
+typedef struct library_names {
+    const char *runtime, *nvrtc, *cublas;
+} library_names;
+
+/* Of the version that Tandem has opened already, else the newest that is there. */
+static void *open_runtime(const library_names **found) {
+    static const library_names versions[] = {
+#define ROW(major, runtime, nvrtc, cublaslt, cublas) {runtime, nvrtc, cublas},
+        TDMI_CUDA_VERSIONS(ROW)};
+#undef ROW
+    const size_t count = sizeof versions / sizeof *versions;
+    void *library = NULL;
+    for (size_t i = 0; i < 2 * count && !library; i++) {
+        *found = &versions[i % count];
+        library = i < count ? dlopen((*found)->runtime, RTLD_NOW | RTLD_NOLOAD)
+                            : open_cuda((*found)->runtime, cu.why);
+    }
+    return library;
+}
+
 static void load(void) {
-    char name[64];
-    const int major = CUDART_VERSION / 1000;
-    snprintf(name, sizeof name, "libcudart.so.%d", major);
-    void *library = open_cuda(name, cu.why);
-#define RESOLVE(name) &&bench_resolve(library, TEXT(name), &cu.name, cu.why)
+    const library_names *found = NULL;
+    void *library = open_runtime(&found);
+#define RESOLVE(name) &&bench_resolve(library, #name, &cu.name, cu.why)
     cu.usable = library RUNTIME_FUNCTIONS(RESOLVE);
 #undef RESOLVE
-    snprintf(name, sizeof name, "libcublas.so.%d", CUBLAS_VER_MAJOR);
-    library = cu.usable ? open_cuda(name, cu.blas_why) : NULL;
-#define RESOLVE(name) &&bench_resolve(library, TEXT(name), &cu.name, cu.blas_why)
+    library = cu.usable ? open_cuda(found->cublas, cu.blas_why) : NULL;
+#define RESOLVE(name) &&bench_resolve(library, #name, &cu.name, cu.blas_why)
     cu.blas_usable = library BLAS_FUNCTIONS(RESOLVE);
 #undef RESOLVE
-    snprintf(name, sizeof name, "libnvrtc.so.%d", major);
-    library = cu.usable ? open_cuda(name, cu.rtc_why) : NULL;
-#define RESOLVE(name) &&bench_resolve(library, TEXT(name), &cu.name, cu.rtc_why)
-    cu.rtc_usable = library RTC_FUNCTIONS(RESOLVE);
+    library = cu.usable ? open_cuda(found->nvrtc, cu.rtc_why) : NULL;
+    void *driver = library ? open_cuda("libcuda.so.1", cu.rtc_why) : NULL;
+#define RESOLVE(name) &&bench_resolve(library, #name, &cu.name, cu.rtc_why)
+#define RESOLVE_DRIVER(name) &&bench_resolve(driver, #name, &cu.name, cu.rtc_why)
+    cu.rtc_usable = driver RTC_FUNCTIONS(RESOLVE) DRIVER_FUNCTIONS(RESOLVE_DRIVER);
+#undef RESOLVE_DRIVER
 #undef RESOLVE
 }
 
 typedef struct raw {
     cudaStream_t stream;
     cublasHandle_t blas;
-    cudaLibrary_t library;
-    cudaKernel_t kernel;
+    CUmodule module;
+    CUfunction kernel;
     char *memory[BENCH_MAX_OPERANDS]; /* all sets */
     size_t bytes[BENCH_MAX_OPERANDS]; /* of one set */
     char *host;                       /* pinned, all sets */
@@ -109,7 +127,7 @@ static void destroy(void *state) {
     raw *r = state;
     if (r->stream) cu.cudaStreamSynchronize(r->stream);
     if (r->blas) cu.cublasDestroy_v2(r->blas);
-    if (r->library) cu.cudaLibraryUnload(r->library);
+    if (r->module) cu.cuModuleUnload(r->module);
     for (int i = 0; i < BENCH_MAX_OPERANDS; i++) {
         if (r->memory[i]) cu.cudaFree(r->memory[i]);
     }
@@ -258,8 +276,8 @@ static const char kernels[] =
 static bool call_kernel(void *state, unsigned set) {
     (void)set;
     raw *r = state;
-    return cu.cudaLaunchKernel((const void *)r->kernel, (dim3){r->groups, 1, 1}, (dim3){32, 1, 1},
-                               r->arguments, 0, r->stream) == cudaSuccess;
+    return cu.cuLaunchKernel(r->kernel, r->groups, 1, 1, 32, 1, 1, 0, r->stream, r->arguments,
+                             NULL) == CUDA_SUCCESS;
 }
 
 static bool call_kernel_finish(void *state, unsigned set) {
@@ -275,12 +293,12 @@ static bool build_kernel(raw *r, int capability, const char *name) {
     if (cu.nvrtcCreateProgram(&program, kernels, "baseline.cu", 0, NULL, NULL) != NVRTC_SUCCESS)
         return false;
     char *cubin = NULL;
-    bool good =
-        cu.nvrtcCompileProgram(program, 1, options) == NVRTC_SUCCESS &&
-        cu.nvrtcGetCUBINSize(program, &size) == NVRTC_SUCCESS && (cubin = malloc(size)) != NULL &&
-        cu.nvrtcGetCUBIN(program, cubin) == NVRTC_SUCCESS &&
-        cu.cudaLibraryLoadData(&r->library, cubin, NULL, NULL, 0, NULL, NULL, 0) == cudaSuccess &&
-        cu.cudaLibraryGetKernel(&r->kernel, r->library, name) == cudaSuccess;
+    bool good = cu.nvrtcCompileProgram(program, 1, options) == NVRTC_SUCCESS &&
+                cu.nvrtcGetCUBINSize(program, &size) == NVRTC_SUCCESS &&
+                (cubin = malloc(size)) != NULL &&
+                cu.nvrtcGetCUBIN(program, cubin) == NVRTC_SUCCESS &&
+                cu.cuModuleLoadData(&r->module, cubin) == CUDA_SUCCESS &&
+                cu.cuModuleGetFunction(&r->kernel, r->module, name) == CUDA_SUCCESS;
     free(cubin);
     cu.nvrtcDestroyProgram(&program);
     return good;

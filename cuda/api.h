@@ -1,24 +1,15 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The functions of the CUDA toolkit that the cuda backend calls, as tables of pointers filled in at
- * run time. The pointers' types come from the toolkit's headers, so a wrong call does not compile;
- * nothing of the toolkit is linked.
+/* The functions of CUDA that the cuda backend calls, as tables of pointers filled in at run time. The
+ * pointers' types come from declarations.h, so a wrong call does not compile; nothing is linked.
  *
- * The driver's functions are not loaded from libcuda: libcudart hands them out
- * (cudaGetDriverEntryPointByVersion). They are the few that the runtime API lacks: see device.c. */
+ * The driver's functions are those that the runtime API lacks (contexts, see device.c), and those for
+ * modules and kernels, because the runtime has its own only since CUDA 12.8. */
 #ifndef TDMI_CUDA_API_H
 #define TDMI_CUDA_API_H
 
-#include <cublasLt.h>
-#include <cublas_v2.h>
-#include <cuda.h>
-#include <cuda_runtime_api.h>
-#include <nvrtc.h>
+#include "declarations.h"
 
 #include <tandem/status.h>
-
-#if CUDART_VERSION < 12080
-#error "the cuda backend needs the headers of CUDA 12.8 or newer (cudaLibraryLoadData)"
-#endif
 
 #define TDMI_CUDART_LIST(X)                                                                        \
     X(cudaRuntimeGetVersion)                                                                       \
@@ -26,10 +17,8 @@
     X(cudaGetErrorName)                                                                            \
     X(cudaGetErrorString)                                                                          \
     X(cudaGetLastError)                                                                            \
-    X(cudaGetDriverEntryPointByVersion)                                                            \
     X(cudaGetDeviceCount)                                                                          \
-    X(cudaGetDeviceProperties)                                                                     \
-    X(cudaInitDevice)                                                                              \
+    X(cudaDeviceGetAttribute)                                                                      \
     X(cudaDeviceCanAccessPeer)                                                                     \
     X(cudaDeviceEnablePeerAccess)                                                                  \
     X(cudaMemGetInfo)                                                                              \
@@ -50,25 +39,31 @@
     X(cudaEventRecord)                                                                             \
     X(cudaEventSynchronize)                                                                        \
     X(cudaEventQuery)                                                                              \
-    X(cudaEventElapsedTime)                                                                        \
-    X(cudaLibraryLoadData)                                                                         \
-    X(cudaLibraryUnload)                                                                           \
-    X(cudaLibraryGetKernel)                                                                        \
-    X(cudaFuncGetAttributes)                                                                       \
-    X(cudaFuncGetParamInfo)                                                                        \
-    X(cudaLaunchKernel)
+    X(cudaEventElapsedTime)
 
-/* X(function, name without the ABI suffix that the headers add) */
 #define TDMI_CUDRV_LIST(X)                                                                         \
-    X(cuDeviceGet, "cuDeviceGet")                                                                  \
-    X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain")                                        \
-    X(cuCtxGetCurrent, "cuCtxGetCurrent")                                                          \
-    X(cuCtxSetCurrent, "cuCtxSetCurrent")                                                          \
-    X(cuCtxPushCurrent, "cuCtxPushCurrent")                                                        \
-    X(cuCtxPopCurrent, "cuCtxPopCurrent")                                                          \
-    X(cuMemsetD16Async, "cuMemsetD16Async")                                                        \
-    X(cuMemsetD32Async, "cuMemsetD32Async")                                                        \
-    X(cuMemsetD2D32Async, "cuMemsetD2D32Async")
+    X(cuInit)                                                                                      \
+    X(cuDeviceGet)                                                                                 \
+    X(cuDeviceGetName)                                                                             \
+    X(cuDeviceTotalMem_v2)                                                                         \
+    X(cuDevicePrimaryCtxRetain)                                                                    \
+    X(cuCtxGetCurrent)                                                                             \
+    X(cuCtxSetCurrent)                                                                             \
+    X(cuCtxPushCurrent_v2)                                                                         \
+    X(cuCtxPopCurrent_v2)                                                                          \
+    X(cuMemsetD16Async)                                                                            \
+    X(cuMemsetD32Async)                                                                            \
+    X(cuMemsetD2D32Async)                                                                          \
+    X(cuModuleLoadData)                                                                            \
+    X(cuModuleUnload)                                                                              \
+    X(cuModuleGetFunction)                                                                         \
+    X(cuFuncGetAttribute)                                                                          \
+    X(cuLaunchKernel)
+
+/* NULL where the driver is older: of CUDA 11.4 and 12.4. */
+#define TDMI_CUDRV_NEWER_LIST(X)                                                                   \
+    X(cuDeviceGetUuid_v2)                                                                          \
+    X(cuFuncGetParamInfo)
 
 #define TDMI_NVRTC_LIST(X)                                                                         \
     X(nvrtcVersion)                                                                                \
@@ -102,23 +97,25 @@
     X(cublasLtMatmulPreferenceSetAttribute)
 
 #define TDMI_CUBLAS_LIST(X)                                                                        \
-    X(cublasCreate)                                                                                \
-    X(cublasDestroy)                                                                               \
-    X(cublasSetStream)                                                                             \
-    X(cublasSetWorkspace)                                                                          \
+    X(cublasCreate_v2)                                                                             \
+    X(cublasDestroy_v2)                                                                            \
+    X(cublasSetStream_v2)                                                                          \
+    X(cublasSetWorkspace_v2)                                                                       \
     X(cublasSetMathMode)                                                                           \
-    X(cublasGemmStridedBatchedEx_64)
+    X(cublasGemmStridedBatchedEx)
 
-/* Some of these names are macros for a versioned name; a field expands to it as its uses do. */
+/* NULL in CUDA 11. */
+#define TDMI_CUBLAS_NEWER_LIST(X) X(cublasGemmStridedBatchedEx_64)
+
 #define TDMI_CUDA_FIELD(name) __typeof__(&name) name;
-#define TDMI_CUDRV_FIELD(name, text) __typeof__(&name) name;
 
 typedef struct tdmi_cudart_api {
     TDMI_CUDART_LIST(TDMI_CUDA_FIELD)
 } tdmi_cudart_api;
 
 typedef struct tdmi_cudrv_api {
-    TDMI_CUDRV_LIST(TDMI_CUDRV_FIELD)
+    TDMI_CUDRV_LIST(TDMI_CUDA_FIELD)
+    TDMI_CUDRV_NEWER_LIST(TDMI_CUDA_FIELD)
 } tdmi_cudrv_api;
 
 typedef struct tdmi_nvrtc_api {
@@ -131,6 +128,7 @@ typedef struct tdmi_cublaslt_api {
 
 typedef struct tdmi_cublas_api {
     TDMI_CUBLAS_LIST(TDMI_CUDA_FIELD)
+    TDMI_CUBLAS_NEWER_LIST(TDMI_CUDA_FIELD)
 } tdmi_cublas_api;
 
 /* Usable after the matching open function succeeded; constant from then on. */
@@ -141,7 +139,8 @@ extern tdmi_cublaslt_api tdmi_cublaslt;
 extern tdmi_cublas_api tdmi_cublas;
 
 /* Each opens its library at the first call and remembers the outcome. TDM_ERROR_UNAVAILABLE when it
- * is missing, lacks a function, or is of another major version than the headers. Any thread. */
+ * is missing, lacks a function, or is of another major version than the runtime; the runtime is the
+ * first that is found of those in TDMI_CUDA_VERSIONS. Any thread. */
 tdm_status tdmi_cudart_open(void) TDM_MUST_USE;
 tdm_status tdmi_nvrtc_open(void) TDM_MUST_USE;
 
@@ -155,7 +154,8 @@ tdm_status tdmi_cublas_open(void) TDM_MUST_USE;
  * tdmi_nvrtc_open succeeded; any thread. */
 void tdmi_nvrtc_open_builtins(void);
 
-/* Asks libcudart for the driver's functions; needs a driver. Makes no context. Any thread. */
+/* Opens the driver's library, which must be there, and initialises it. After tdmi_cudart_open
+ * succeeded. Makes no context. Any thread. */
 tdm_status tdmi_cudrv_open(void) TDM_MUST_USE;
 
 /* Adds one diagnostic item for each of the four libraries, opening them. */

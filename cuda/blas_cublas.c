@@ -64,17 +64,17 @@ static bool has_plain(tdmi_cublas_state *state) {
     state->plain_refused = true;
     if (tdmi_cublas_open() != TDM_OK) return false;
     cublasHandle_t handle = NULL;
-    if (tdmi_cublas.cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) return false;
+    if (tdmi_cublas.cublasCreate_v2(&handle) != CUBLAS_STATUS_SUCCESS) return false;
     /* Setting a stream resets the workspace, so the stream comes first. */
-    cublasStatus_t error = tdmi_cublas.cublasSetStream(handle, state->queue->stream);
+    cublasStatus_t error = tdmi_cublas.cublasSetStream_v2(handle, state->queue->stream);
     if (error == CUBLAS_STATUS_SUCCESS && state->workspace)
-        error = tdmi_cublas.cublasSetWorkspace(handle, state->workspace, state->workspace_size);
+        error = tdmi_cublas.cublasSetWorkspace_v2(handle, state->workspace, state->workspace_size);
     if (error == CUBLAS_STATUS_SUCCESS)
         error = tdmi_cublas.cublasSetMathMode(
             handle,
             (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     if (error != CUBLAS_STATUS_SUCCESS) {
-        (void)tdmi_cublas.cublasDestroy(handle);
+        (void)tdmi_cublas.cublasDestroy_v2(handle);
         return false;
     }
     state->plain = handle;
@@ -98,11 +98,13 @@ static tdmi_gemm piece_of(const tdmi_gemm *gemm, int64_t start) {
     return piece;
 }
 
-/* Can plain cuBLAS run it? It has no bfloat16 before compute capability 8.0. */
+/* Can plain cuBLAS run it? It has no bfloat16 before compute capability 8.0, and no sizes of 64 bits
+ * before CUDA 12. */
 static bool plain_takes(tdmi_cublas_state *state, const tdmi_gemm *piece) {
     if (has_epilogue(piece)) return false;
     if (piece->dtype == TDM_BF16 && state->device->capability < 80) return false;
-    return has_plain(state);
+    if (!has_plain(state)) return false;
+    return tdmi_cublas.cublasGemmStridedBatchedEx_64 || tdmi_cublas_fits_32(piece);
 }
 
 static bool piece_supported(tdmi_cublas_state *state, const tdmi_gemm *piece) {
@@ -146,13 +148,23 @@ static tdm_status run_lt(tdmi_cublas_state *state, tdmi_lt_plan *plan, const tdm
 static tdm_status run_plain(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
     factor alpha = factor_of(gemm->dtype, gemm->alpha), beta = factor_of(gemm->dtype, gemm->beta);
     cudaDataType_t type = tdmi_cublas_data_type(gemm->dtype);
-    cublasStatus_t error = tdmi_cublas.cublasGemmStridedBatchedEx_64(
-        state->plain, gemm->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-        gemm->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, gemm->n, gemm->m, gemm->k, &alpha,
-        tdmi_cublas_address(gemm->b, gemm->b_offset, gemm->dtype), type, gemm->ldb, gemm->b_stride,
-        tdmi_cublas_address(gemm->a, gemm->a_offset, gemm->dtype), type, gemm->lda, gemm->a_stride,
-        &beta, tdmi_cublas_address(gemm->c, gemm->c_offset, gemm->dtype), type, gemm->ldc,
-        gemm->c_stride, gemm->batch, tdmi_cublas_compute_type(gemm), CUBLAS_GEMM_DEFAULT);
+    cublasOperation_t first = gemm->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasOperation_t second = gemm->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const void *b = tdmi_cublas_address(gemm->b, gemm->b_offset, gemm->dtype);
+    const void *a = tdmi_cublas_address(gemm->a, gemm->a_offset, gemm->dtype);
+    void *c = tdmi_cublas_address(gemm->c, gemm->c_offset, gemm->dtype);
+    cublasComputeType_t compute = tdmi_cublas_compute_type(gemm);
+    cublasStatus_t error;
+    if (tdmi_cublas.cublasGemmStridedBatchedEx_64)
+        error = tdmi_cublas.cublasGemmStridedBatchedEx_64(
+            state->plain, first, second, gemm->n, gemm->m, gemm->k, &alpha, b, type, gemm->ldb,
+            gemm->b_stride, a, type, gemm->lda, gemm->a_stride, &beta, c, type, gemm->ldc,
+            gemm->c_stride, gemm->batch, compute, CUBLAS_GEMM_DEFAULT);
+    else
+        error = tdmi_cublas.cublasGemmStridedBatchedEx(
+            state->plain, first, second, (int)gemm->n, (int)gemm->m, (int)gemm->k, &alpha, b, type,
+            (int)gemm->ldb, gemm->b_stride, a, type, (int)gemm->lda, gemm->a_stride, &beta, c, type,
+            (int)gemm->ldc, gemm->c_stride, (int)gemm->batch, compute, CUBLAS_GEMM_DEFAULT);
     return error == CUBLAS_STATUS_SUCCESS
                ? TDM_OK
                : blas_fail(state, error, "cublasGemmStridedBatchedEx", gemm);
@@ -221,7 +233,7 @@ static void detach(void *opaque) {
     if (tdmi_cuda_enter(state->device, &pushed) != TDM_OK) return;
     for (size_t i = 0; i < TDMI_LT_PLANS; i++)
         tdmi_lt_drop_plan(&state->plans[i]);
-    if (state->plain) (void)tdmi_cublas.cublasDestroy(state->plain);
+    if (state->plain) (void)tdmi_cublas.cublasDestroy_v2(state->plain);
     if (state->lt) (void)tdmi_cublaslt.cublasLtDestroy(state->lt);
     if (state->workspace) (void)tdmi_cuda_succeeds(tdmi_cudart.cudaFree(state->workspace));
     tdmi_cuda_leave(pushed);

@@ -62,7 +62,7 @@ static uint16_t alignment_of(const char *start, int64_t stride, tdm_dtype dtype)
     return (uint16_t)(!lowest || lowest > MAX_ALIGNMENT ? MAX_ALIGNMENT : lowest);
 }
 
-static bool fits_lt(const tdmi_gemm *gemm) {
+bool tdmi_cublas_fits_32(const tdmi_gemm *gemm) {
     const int64_t values[] = {gemm->m, gemm->n, gemm->k, gemm->lda, gemm->ldb, gemm->ldc};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (values[i] > INT32_MAX) return false;
@@ -246,7 +246,7 @@ static void make_plan(const tdmi_cublas_state *state, const tdmi_gemm *gemm, con
 /* The plan of an arranged product; NULL when cuBLASLt cannot run it. */
 tdmi_lt_plan *tdmi_lt_find_plan(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
     int epilogue = tdmi_cublas_epilogue(gemm);
-    if (epilogue < 0 || !fits_lt(gemm)) return NULL;
+    if (epilogue < 0 || !tdmi_cublas_fits_32(gemm)) return NULL;
     tdmi_lt_key key = key_of(gemm, epilogue);
     if (gemm->bias && key.bias_alignment < BIAS_ALIGNMENT) return NULL;
     uint32_t start = hash_of(&key);

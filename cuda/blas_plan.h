@@ -53,6 +53,9 @@ int tdmi_cublas_epilogue(const tdmi_gemm *gemm);
 /* Where an operand starts on the device; the offset is in elements. */
 char *tdmi_cublas_address(const tdmi_mem *mem, int64_t offset, tdm_dtype dtype);
 
+/* Whether cuBLASLt, and the cuBLAS of CUDA 11, can take sizes that are ints. */
+bool tdmi_cublas_fits_32(const tdmi_gemm *gemm);
+
 /* Points an operation at the product's bias. */
 cublasStatus_t tdmi_lt_set_bias(cublasLtMatmulDesc_t operation, const tdmi_gemm *gemm);
 

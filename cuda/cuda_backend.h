@@ -36,8 +36,8 @@ struct tdmi_bevent {
 
 struct tdmi_bprogram {
     tdmi_bdevice *device;
-    cudaLibrary_t library;
-    cudaKernel_t kernel;
+    CUmodule module;
+    CUfunction function;
     int buffers;
     uint32_t lanes;
 };
@@ -50,7 +50,7 @@ enum { TDMI_CUDA_MAX_BUFFERS = 8 };
 enum { TDMI_CUDA_LEAST_LANES = 32, TDMI_CUDA_MOST_LANES = 512 };
 
 struct tdmi_bkernel {
-    cudaKernel_t kernel;
+    CUfunction function;
     int buffers;
     uint32_t lanes;
     void *handles[TDMI_CUDA_MAX_BUFFERS];

@@ -16,7 +16,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CUcontext contexts[TDMI_CUDA_MAX_DEVICES];
 
 static tdm_status make_context(int ordinal, CUcontext *context) {
-    TDMI_TRY(tdmi_cuda_check(tdmi_cudart.cudaInitDevice(ordinal, 0, 0), "cudaInitDevice"));
     CUdevice device = 0;
     CUresult error = tdmi_cudrv.cuDeviceGet(&device, ordinal);
     if (error == CUDA_SUCCESS) error = tdmi_cudrv.cuDevicePrimaryCtxRetain(context, device);
@@ -39,7 +38,6 @@ tdm_status tdmi_cuda_device_init(tdmi_bdevice *device, size_t index) {
     if (ordinal >= TDMI_CUDA_MAX_DEVICES)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "CUDA device %d: only %d devices are supported",
                          ordinal, TDMI_CUDA_MAX_DEVICES);
-    TDMI_TRY(tdmi_cudrv_open());
     pthread_mutex_lock(&lock);
     CUcontext context = contexts[ordinal];
     tdm_status status = context ? TDM_OK : make_context(ordinal, &context);
@@ -65,12 +63,12 @@ tdm_status tdmi_cuda_enter(const tdmi_bdevice *device, bool *pushed) {
         error = tdmi_cudrv.cuCtxSetCurrent(device->context);
         return tdmi_cuda_check((cudaError_t)error, "cuCtxSetCurrent");
     }
-    if (error == CUDA_SUCCESS) error = tdmi_cudrv.cuCtxPushCurrent(device->context);
+    if (error == CUDA_SUCCESS) error = tdmi_cudrv.cuCtxPushCurrent_v2(device->context);
     *pushed = error == CUDA_SUCCESS;
     return tdmi_cuda_check((cudaError_t)error, "cuCtxPushCurrent");
 }
 
 void tdmi_cuda_leave(bool pushed) {
     CUcontext context = NULL;
-    if (pushed) (void)tdmi_cudrv.cuCtxPopCurrent(&context);
+    if (pushed) (void)tdmi_cudrv.cuCtxPopCurrent_v2(&context);
 }

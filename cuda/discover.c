@@ -16,7 +16,12 @@ enum {
 /* One listed device. */
 typedef struct listed_device {
     int ordinal;
-    struct cudaDeviceProp properties;
+    char name[256];
+    CUuuid uuid; /* zeros where the driver cannot tell */
+    size_t memory;
+    int pci_domain, pci_bus, pci_device;
+    int major, minor; /* the compute capability */
+    int multiprocessors, most_lanes, cache_bytes, integrated;
 } listed_device;
 
 static listed_device *records; /* room for all that there are; each stays where it is */
@@ -64,11 +69,12 @@ static tdm_status find_driver(cudaError_t *error) {
                          "supports CUDA %d.%d",
                          runtime / 1000, runtime % 1000 / 10);
     if (driver_version / 1000 < runtime / 1000)
-        return tdmi_fail(TDM_ERROR_UNAVAILABLE,
-                         "the NVIDIA driver supports CUDA %d.%d, the runtime is of CUDA %d.%d: "
-                         "update the driver, or build with the toolkit of CUDA %d",
-                         driver_version / 1000, driver_version % 1000 / 10, runtime / 1000,
-                         runtime % 1000 / 10, driver_version / 1000);
+        return tdmi_fail(
+            TDM_ERROR_UNAVAILABLE,
+            "the NVIDIA driver supports CUDA %d.%d, the runtime is of CUDA %d.%d: "
+            "update the driver, or name the directory of an older CUDA's run-time libraries in "
+            "TANDEM_LIBRARY_PATH",
+            driver_version / 1000, driver_version % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     *error = cudaSuccess;
     return TDM_OK;
 }
@@ -82,18 +88,47 @@ static tdm_status find_devices(int *count, cudaError_t *error) {
     return *error == cudaSuccess ? TDM_OK : no_device(*error);
 }
 
+/* What is asked one by one, because the struct of all properties is another in each version of CUDA. */
+static cudaError_t ask(int ordinal, listed_device *record) {
+    const struct {
+        enum cudaDeviceAttr attribute;
+        int *value;
+    } numbers[] = {{cudaDevAttrPciDomainId, &record->pci_domain},
+                   {cudaDevAttrPciBusId, &record->pci_bus},
+                   {cudaDevAttrPciDeviceId, &record->pci_device},
+                   {cudaDevAttrComputeCapabilityMajor, &record->major},
+                   {cudaDevAttrComputeCapabilityMinor, &record->minor},
+                   {cudaDevAttrMultiProcessorCount, &record->multiprocessors},
+                   {cudaDevAttrMaxThreadsPerBlock, &record->most_lanes},
+                   {cudaDevAttrL2CacheSize, &record->cache_bytes},
+                   {cudaDevAttrIntegrated, &record->integrated}};
+    record->ordinal = ordinal;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        cudaError_t error =
+            tdmi_cudart.cudaDeviceGetAttribute(numbers[i].value, numbers[i].attribute, ordinal);
+        if (error != cudaSuccess) return error;
+    }
+    CUdevice device = 0;
+    CUresult result = tdmi_cudrv.cuDeviceGet(&device, ordinal);
+    if (result == CUDA_SUCCESS)
+        result = tdmi_cudrv.cuDeviceGetName(record->name, (int)sizeof record->name, device);
+    if (result == CUDA_SUCCESS && tdmi_cudrv.cuDeviceGetUuid_v2)
+        result = tdmi_cudrv.cuDeviceGetUuid_v2(&record->uuid, device);
+    if (result == CUDA_SUCCESS) result = tdmi_cudrv.cuDeviceTotalMem_v2(&record->memory, device);
+    return (cudaError_t)result;
+}
+
 /* One device that cannot be described must not hide the others. */
 static void describe(int ordinal) {
     listed_device *record = &records[record_count];
     cudaError_t error;
-    TDMI_CUDA_TWICE(error, tdmi_cudart.cudaGetDeviceProperties(&record->properties, ordinal));
+    TDMI_CUDA_TWICE(error, ask(ordinal, record));
     if (error == cudaSuccess) {
-        record->ordinal = ordinal;
         record_count++;
         asked[ordinal].described = true;
         return;
     }
-    (void)!tdmi_cuda_fail(error, "cudaGetDeviceProperties");
+    (void)!tdmi_cuda_fail(error, "asking for its properties");
     snprintf(asked[ordinal].why, sizeof asked[ordinal].why, "%.255s", tdm_last_error());
 }
 
@@ -135,7 +170,9 @@ static tdm_status find_all(bool *again) {
     *again = status != TDM_OK && status != TDM_ERROR_UNAVAILABLE;
     TDMI_TRY(status);
     if (!asked) TDMI_TRY(make_room(again));
-    *again = true;
+    status = tdmi_cudrv_open();
+    *again = status != TDM_ERROR_UNAVAILABLE;
+    TDMI_TRY(status);
     cudaError_t error;
     TDMI_CUDA_TWICE(error, tdmi_cudart.cudaRuntimeGetVersion(&runtime_version));
     if (error != cudaSuccess) {
@@ -160,17 +197,15 @@ size_t tdmi_cuda_count(void) { return record_count; }
 
 int tdmi_cuda_ordinal(size_t index) { return records[index].ordinal; }
 
-int tdmi_cuda_capability(size_t index) {
-    return 10 * records[index].properties.major + records[index].properties.minor;
-}
+int tdmi_cuda_capability(size_t index) { return 10 * records[index].major + records[index].minor; }
 
 /* CUDA does not tell the function, which of NVIDIA's GPUs is 0. */
-static void copy_card(const struct cudaDeviceProp *properties, tdmi_device_facts *facts) {
+static void copy_card(const listed_device *record, tdmi_device_facts *facts) {
     uint8_t uuid[16];
-    memcpy(uuid, properties->uuid.bytes, sizeof uuid);
+    memcpy(uuid, record->uuid.bytes, sizeof uuid);
     tdmi_set_uuid(facts, uuid);
-    tdmi_set_pci(&facts->info, (uint32_t)properties->pciDomainID, (uint32_t)properties->pciBusID,
-                 (uint32_t)properties->pciDeviceID, 0);
+    tdmi_set_pci(&facts->info, (uint32_t)record->pci_domain, (uint32_t)record->pci_bus,
+                 (uint32_t)record->pci_device, 0);
 }
 
 /* The kernel module tells the driver's own version; CUDA only the API version it supports. */
@@ -206,35 +241,35 @@ static void copy_cache_key(tdmi_device_facts *facts) {
 }
 
 tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts) {
-    const struct cudaDeviceProp *properties = &records[index].properties;
+    const listed_device *record = &records[index];
     memset(facts, 0, sizeof *facts);
     tdm_device_info *info = &facts->info;
-    snprintf(info->name, sizeof info->name, "%.*s", (int)sizeof info->name - 1, properties->name);
+    snprintf(info->name, sizeof info->name, "%.*s", (int)sizeof info->name - 1, record->name);
     snprintf(info->vendor, sizeof info->vendor, "NVIDIA Corporation");
     snprintf(info->api_version, sizeof info->api_version, "CUDA %d.%d", runtime_version / 1000,
              runtime_version % 1000 / 10);
     copy_driver_version(info->driver_version, sizeof info->driver_version);
     info->backend = TDM_CUDA;
     info->type = TDM_DEVICE_GPU;
-    copy_card(properties, facts);
-    info->compute_units = properties->multiProcessorCount;
+    copy_card(record, facts);
+    info->compute_units = record->multiprocessors;
     info->compute_capability = tdmi_cuda_capability(index);
-    info->memory_total = properties->totalGlobalMem;
+    info->memory_total = record->memory;
     info->memory_free = TDM_UNKNOWN; /* only a context could tell */
-    info->max_allocation = properties->totalGlobalMem;
-    info->max_group_size = (uint64_t)properties->maxThreadsPerBlock;
+    info->max_allocation = record->memory;
+    info->max_group_size = (uint64_t)record->most_lanes;
     info->has_f64 = true;
     info->has_f16 = info->compute_capability >= 53;
-    info->unified_memory = properties->integrated != 0;
+    info->unified_memory = record->integrated != 0;
 
     facts->streaming_stores = true;
     facts->min_lanes = TDMI_CUDA_LEAST_LANES;
     facts->max_lanes = TDMI_CUDA_LEAST_LANES;
-    while (facts->max_lanes * 2 <= (uint32_t)properties->maxThreadsPerBlock &&
+    while (facts->max_lanes * 2 <= (uint32_t)record->most_lanes &&
            facts->max_lanes < TDMI_CUDA_MOST_LANES)
         facts->max_lanes *= 2;
-    facts->max_groups = (uint32_t)properties->multiProcessorCount * GROUPS_PER_MULTIPROCESSOR;
-    facts->cache_bytes = properties->l2CacheSize > 0 ? (uint64_t)properties->l2CacheSize : 0;
+    facts->max_groups = (uint32_t)record->multiprocessors * GROUPS_PER_MULTIPROCESSOR;
+    facts->cache_bytes = record->cache_bytes > 0 ? (uint64_t)record->cache_bytes : 0;
     facts->alignment = ALIGNMENT;
     copy_cache_key(facts);
     return TDM_OK;
@@ -258,6 +293,7 @@ void tdmi_cuda_diagnose(void) {
         int count;
         cudaError_t error;
         tdm_status status = find_devices(&count, &error);
+        if (status == TDM_OK) status = tdmi_cudrv_open();
         /* Entries from the first bad one on are passed over in silence: the variable is shown. */
         const char *visible = getenv("CUDA_VISIBLE_DEVICES");
         char detail[512], version[64];

@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Opening the toolkit's libraries at run time: exactly the major version the headers were of. */
+/* Opening CUDA's libraries at run time: the runtime of the newest version that is found, and the
+ * others of its major version. */
 #include "cuda_backend.h"
 
 #include <dlfcn.h>
@@ -7,79 +8,86 @@
 #include <stdio.h>
 #include <string.h>
 
-tdmi_cudart_api tdmi_cudart;
-tdmi_cudrv_api tdmi_cudrv;
-tdmi_nvrtc_api tdmi_nvrtc;
-tdmi_cublaslt_api tdmi_cublaslt;
-tdmi_cublas_api tdmi_cublas;
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { CUDA_MAJOR = CUDART_VERSION / 1000, CUDA_MINOR = CUDART_VERSION % 1000 / 10 };
+static const struct {
+    int major;
+    const char *nvrtc, *cublaslt, *cublas;
+} versions[] = {
+#define VERSION(major, cudart, nvrtc, cublaslt, cublas) {major, nvrtc, cublaslt, cublas},
+    TDMI_CUDA_VERSIONS(VERSION)};
 
-/* The names depend on the headers' version, which is a number and not text. */
-static pthread_once_t names_once = PTHREAD_ONCE_INIT;
-static char cudart_file[32], nvrtc_file[32], cublaslt_file[32], cublas_file[32];
-static char versioned_directory[64], major_directory[64];
-static char toolkit_advice[256], runtime_advice[160];
+static const char *const directories[] = {"/usr/local/cuda/lib64",    "/usr/local/cuda-13/lib64",
+                                          "/usr/local/cuda-12/lib64", "/usr/local/cuda-11/lib64",
+                                          "/opt/cuda/lib64",          NULL};
 
-static const char *const directories[] = {versioned_directory, major_directory,
-                                          "/usr/local/cuda/lib64", "/opt/cuda/lib64", NULL};
+#define RUNTIME_ADVICE                                                                             \
+    "install the run-time libraries of CUDA 11.8, 12 or 13, or name their directory in "           \
+    "TANDEM_LIBRARY_PATH"
 
-static void make_names(void) {
-    snprintf(cudart_file, sizeof cudart_file, "libcudart.so.%d", CUDA_MAJOR);
-    snprintf(nvrtc_file, sizeof nvrtc_file, "libnvrtc.so.%d", CUDA_MAJOR);
-    snprintf(cublaslt_file, sizeof cublaslt_file, "libcublasLt.so.%d", CUBLAS_VER_MAJOR);
-    snprintf(cublas_file, sizeof cublas_file, "libcublas.so.%d", CUBLAS_VER_MAJOR);
-    snprintf(versioned_directory, sizeof versioned_directory, "/usr/local/cuda-%d.%d/lib64",
-             CUDA_MAJOR, CUDA_MINOR);
-    snprintf(major_directory, sizeof major_directory, "/usr/local/cuda-%d/lib64", CUDA_MAJOR);
-    snprintf(toolkit_advice, sizeof toolkit_advice,
+static const char *const cudart_names[] = {
+#define RUNTIME_NAME(major, cudart, nvrtc, cublaslt, cublas) cudart,
+    TDMI_CUDA_VERSIONS(RUNTIME_NAME) NULL};
+static tdmi_library cudart_library = {.title = "the CUDA runtime",
+                                      .names = cudart_names,
+                                      .paths = directories,
+                                      .advice = RUNTIME_ADVICE};
+
+/* What belongs to the runtime, known when that was found. */
+static pthread_mutex_t runtime_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int runtime_major; /* 0 before; then the rest is constant */
+static const char *nvrtc_names[2], *cublaslt_names[2], *cublas_names[2];
+static char advice[160];
+
+static void remember_major(int major) {
+    for (size_t i = 0; i < COUNT(versions); i++) {
+        if (versions[i].major != major) continue;
+        cudart_library.names = cudart_names + i;
+        nvrtc_names[0] = versions[i].nvrtc;
+        cublaslt_names[0] = versions[i].cublaslt;
+        cublas_names[0] = versions[i].cublas;
+    }
+    snprintf(advice, sizeof advice,
              "install the CUDA %d toolkit's run-time libraries, or name their directory in "
              "TANDEM_LIBRARY_PATH",
-             CUDA_MAJOR);
-    snprintf(runtime_advice, sizeof runtime_advice,
-             "install the CUDA %d runtime, and set TANDEM_LIBRARY_PATH so that it is found first",
-             CUDA_MAJOR);
+             major);
+    atomic_store(&runtime_major, major);
 }
-
-#define FILE_NAMES(name) static const char *const name##_names[] = {name##_file, NULL};
-FILE_NAMES(cudart)
-FILE_NAMES(nvrtc)
-FILE_NAMES(cublaslt)
-FILE_NAMES(cublas)
 
 #define LIBRARY(library, text)                                                                     \
     static tdmi_library library##_library = {                                                      \
-        .title = text, .names = library##_names, .paths = directories, .advice = toolkit_advice};
-LIBRARY(cudart, "the CUDA runtime")
+        .title = text, .names = library##_names, .paths = directories, .advice = advice};
 LIBRARY(nvrtc, "NVIDIA's run-time compiler NVRTC")
 LIBRARY(cublaslt, "NVIDIA's cuBLASLt")
 LIBRARY(cublas, "NVIDIA's cuBLAS")
 
-/* Two levels, so that the text is of the versioned name that a macro stands for. */
-#define TEXT_(name) #name
-#define TEXT(name) TEXT_(name)
-#define CUDART_SYMBOL(name) {TEXT(name), (void (**)(void)) & tdmi_cudart.name, false},
-#define NVRTC_SYMBOL(name) {TEXT(name), (void (**)(void)) & tdmi_nvrtc.name, false},
-#define CUBLASLT_SYMBOL(name) {TEXT(name), (void (**)(void)) & tdmi_cublaslt.name, false},
-#define CUBLAS_SYMBOL(name) {TEXT(name), (void (**)(void)) & tdmi_cublas.name, false},
+/* The runtime opens the driver's library by this name. */
+static const char *const cudrv_names[] = {"libcuda.so.1", NULL};
+static tdmi_library cudrv_library = {.title = "the NVIDIA driver",
+                                     .names = cudrv_names,
+                                     .advice = "update the NVIDIA driver",
+                                     .shared = true};
+
+#define SYMBOL(table, name, newer) {#name, (void (**)(void)) & table.name, newer},
+#define CUDART_SYMBOL(name) SYMBOL(tdmi_cudart, name, false)
+#define CUDRV_SYMBOL(name) SYMBOL(tdmi_cudrv, name, false)
+#define CUDRV_NEWER_SYMBOL(name) SYMBOL(tdmi_cudrv, name, true)
+#define NVRTC_SYMBOL(name) SYMBOL(tdmi_nvrtc, name, false)
+#define CUBLASLT_SYMBOL(name) SYMBOL(tdmi_cublaslt, name, false)
+#define CUBLAS_SYMBOL(name) SYMBOL(tdmi_cublas, name, false)
+#define CUBLAS_NEWER_SYMBOL(name) SYMBOL(tdmi_cublas, name, true)
 
 static const tdmi_symbol cudart_symbols[] = {TDMI_CUDART_LIST(CUDART_SYMBOL)};
+static const tdmi_symbol cudrv_symbols[] = {TDMI_CUDRV_LIST(CUDRV_SYMBOL)
+                                                TDMI_CUDRV_NEWER_LIST(CUDRV_NEWER_SYMBOL)};
 static const tdmi_symbol nvrtc_symbols[] = {TDMI_NVRTC_LIST(NVRTC_SYMBOL)};
 static const tdmi_symbol cublaslt_symbols[] = {TDMI_CUBLASLT_LIST(CUBLASLT_SYMBOL)};
-static const tdmi_symbol cublas_symbols[] = {TDMI_CUBLAS_LIST(CUBLAS_SYMBOL)};
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+static const tdmi_symbol cublas_symbols[] = {TDMI_CUBLAS_LIST(CUBLAS_SYMBOL)
+                                                 TDMI_CUBLAS_NEWER_LIST(CUBLAS_NEWER_SYMBOL)};
 
-/* A file may carry any name: ask the library itself what it is. */
-static tdm_status check_major(const tdmi_library *library, int found, int wanted,
-                              const char *advice) {
-    if (found == wanted) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_UNAVAILABLE,
-                     "%s at %s is of major version %d; this build needs %d: %s", library->title,
-                     library->found, found, wanted, advice);
-}
-
+/* A file may carry any name: the library itself is asked what it is. */
 tdm_status tdmi_cudart_open(void) {
-    pthread_once(&names_once, make_names);
+    if (atomic_load(&runtime_major)) return TDM_OK;
     TDMI_TRY(tdmi_library_open(&cudart_library, cudart_symbols, COUNT(cudart_symbols)));
     int version = 0;
     cudaError_t error;
@@ -87,7 +95,30 @@ tdm_status tdmi_cudart_open(void) {
     if (!tdmi_cuda_succeeds(error))
         return tdmi_fail(TDM_ERROR_BACKEND, "%s at %s does not tell its version (error %d)",
                          cudart_library.title, cudart_library.found, (int)error);
-    return check_major(&cudart_library, version / 1000, CUDA_MAJOR, runtime_advice);
+    if (version < TDMI_CUDA_OLDEST || version > TDMI_CUDA_NEWEST)
+        return tdmi_fail(TDM_ERROR_UNAVAILABLE,
+                         "%s at %s is of CUDA %d.%d; Tandem needs CUDA 11.8, 12 or 13: install "
+                         "one of them, and set TANDEM_LIBRARY_PATH so that it is found first",
+                         cudart_library.title, cudart_library.found, version / 1000,
+                         version % 1000 / 10);
+    pthread_mutex_lock(&runtime_lock);
+    if (!atomic_load(&runtime_major)) remember_major(version / 1000);
+    pthread_mutex_unlock(&runtime_lock);
+    return TDM_OK;
+}
+
+/* Opens what belongs to the runtime. */
+static tdm_status open_other(tdmi_library *library, const tdmi_symbol *symbols, size_t count) {
+    TDMI_TRY(tdmi_cudart_open());
+    return tdmi_library_open(library, symbols, count);
+}
+
+static tdm_status check_major(const tdmi_library *library, int found) {
+    int needed = atomic_load(&runtime_major);
+    if (found == needed) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNAVAILABLE,
+                     "%s at %s is of major version %d; the CUDA runtime at %s needs %d: %s",
+                     library->title, library->found, found, cudart_library.found, needed, advice);
 }
 
 void tdmi_nvrtc_version(int *major, int *minor) {
@@ -97,11 +128,10 @@ void tdmi_nvrtc_version(int *major, int *minor) {
 }
 
 tdm_status tdmi_nvrtc_open(void) {
-    pthread_once(&names_once, make_names);
-    TDMI_TRY(tdmi_library_open(&nvrtc_library, nvrtc_symbols, COUNT(nvrtc_symbols)));
+    TDMI_TRY(open_other(&nvrtc_library, nvrtc_symbols, COUNT(nvrtc_symbols)));
     int major, minor;
     tdmi_nvrtc_version(&major, &minor);
-    return check_major(&nvrtc_library, major, CUDA_MAJOR, toolkit_advice);
+    return check_major(&nvrtc_library, major);
 }
 
 static void open_builtins(void) {
@@ -121,46 +151,26 @@ void tdmi_nvrtc_open_builtins(void) {
 }
 
 tdm_status tdmi_cublaslt_open(void) {
-    pthread_once(&names_once, make_names);
-    TDMI_TRY(tdmi_library_open(&cublaslt_library, cublaslt_symbols, COUNT(cublaslt_symbols)));
-    int version = (int)(tdmi_cublaslt.cublasLtGetVersion() / 10000);
-    return check_major(&cublaslt_library, version, CUBLAS_VER_MAJOR, toolkit_advice);
+    TDMI_TRY(open_other(&cublaslt_library, cublaslt_symbols, COUNT(cublaslt_symbols)));
+    return check_major(&cublaslt_library, (int)(tdmi_cublaslt.cublasLtGetVersion() / 10000));
 }
 
 tdm_status tdmi_cublas_open(void) {
-    pthread_once(&names_once, make_names);
-    return tdmi_library_open(&cublas_library, cublas_symbols, COUNT(cublas_symbols));
-}
-
-static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool driver_open;
-
-static tdm_status driver_function(const char *name, void **address) {
-    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-    cudaError_t error = tdmi_cudart.cudaGetDriverEntryPointByVersion(
-        name, address, CUDART_VERSION / 1000 * 1000, cudaEnableDefault, &found);
-    if (tdmi_cuda_succeeds(error) && found == cudaDriverEntryPointSuccess && *address)
-        return TDM_OK;
-    return tdmi_fail(TDM_ERROR_UNAVAILABLE,
-                     "the NVIDIA driver has no function %s: update the driver to one for CUDA %d",
-                     name, CUDA_MAJOR);
-}
-
-static tdm_status driver_functions(void) {
-#define DRIVER_FUNCTION(name, text) TDMI_TRY(driver_function(text, (void **)&tdmi_cudrv.name));
-    TDMI_CUDRV_LIST(DRIVER_FUNCTION)
-    return TDM_OK;
+    return open_other(&cublas_library, cublas_symbols, COUNT(cublas_symbols));
 }
 
 tdm_status tdmi_cudrv_open(void) {
-    pthread_mutex_lock(&driver_lock);
-    tdm_status status = driver_open ? TDM_OK : driver_functions();
-    driver_open = status == TDM_OK;
-    pthread_mutex_unlock(&driver_lock);
-    return status;
+    static atomic_bool initialised;
+    if (atomic_load(&initialised)) return TDM_OK;
+    TDMI_TRY(tdmi_library_open(&cudrv_library, cudrv_symbols, COUNT(cudrv_symbols)));
+    cudaError_t error;
+    TDMI_CUDA_TWICE(error, (cudaError_t)tdmi_cudrv.cuInit(0));
+    TDMI_TRY(tdmi_cuda_check(error, "cuInit"));
+    atomic_store(&initialised, true);
+    return TDM_OK;
 }
 
-/* The loader's own item says where a library was found; only a wrong major needs another text. */
+/* The loader's own item says where a library was found; only a wrong version needs another text. */
 static void diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t count,
                      tdm_status (*open)(void)) {
     if (open() != TDM_OK && library->status == TDM_OK) {
@@ -173,6 +183,15 @@ static void diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t c
 
 void tdmi_cuda_diagnose_libraries(void) {
     diagnose(&cudart_library, cudart_symbols, COUNT(cudart_symbols), tdmi_cudart_open);
+    if (!atomic_load(&runtime_major)) {
+        static const tdmi_library *const others[] = {&nvrtc_library, &cublaslt_library,
+                                                     &cublas_library};
+        for (size_t i = 0; i < COUNT(others); i++)
+            tdmi_diagnose_missing(TDM_DIAGNOSTIC_LIBRARY, others[i]->title,
+                                  "not looked for, because the CUDA runtime cannot be used",
+                                  "install the CUDA runtime");
+        return;
+    }
     diagnose(&nvrtc_library, nvrtc_symbols, COUNT(nvrtc_symbols), tdmi_nvrtc_open);
     diagnose(&cublaslt_library, cublaslt_symbols, COUNT(cublaslt_symbols), tdmi_cublaslt_open);
     diagnose(&cublas_library, cublas_symbols, COUNT(cublas_symbols), tdmi_cublas_open);

@@ -26,10 +26,11 @@ static tdm_status choose_target(int capability, compile_target *target) {
         if (!oldest || known[i] < oldest) oldest = known[i];
     }
     if (!best)
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                         "NVRTC compiles for compute capability %d.%d and newer, the device has "
-                         "%d.%d: build with an older CUDA toolkit",
-                         oldest / 10, oldest % 10, capability / 10, capability % 10);
+        return tdmi_fail(
+            TDM_ERROR_UNSUPPORTED,
+            "NVRTC compiles for compute capability %d.%d and newer, the device has "
+            "%d.%d: name the libraries of an older CUDA toolkit in TANDEM_LIBRARY_PATH",
+            oldest / 10, oldest % 10, capability / 10, capability % 10);
     target->architecture = best;
     target->cubin = best == capability;
     return TDM_OK;
@@ -132,63 +133,59 @@ static tdm_status compile(tdmi_bdevice *device, const tdmi_program_source *sourc
 
 /* CUDA C++ has functions of its own called like some kernels (norm), so in the text every kernel's
  * name begins with "tdm_"; the entry may be given with or without it. */
-static cudaError_t find_kernel(cudaLibrary_t library, const char *entry, cudaKernel_t *kernel) {
+static CUresult find_kernel(CUmodule module, const char *entry, CUfunction *function) {
     char prefixed[96];
     if (strncmp(entry, "tdm_", 4) == 0)
-        return tdmi_cudart.cudaLibraryGetKernel(kernel, library, entry);
+        return tdmi_cudrv.cuModuleGetFunction(function, module, entry);
     snprintf(prefixed, sizeof prefixed, "tdm_%s", entry);
-    return tdmi_cudart.cudaLibraryGetKernel(kernel, library, prefixed);
+    return tdmi_cudrv.cuModuleGetFunction(function, module, prefixed);
 }
 
 /* The last argument is a struct by value: host and device must see the same one. Drivers before
  * CUDA 12.4 cannot tell. */
-static tdm_status check_struct(const tdmi_program_source *source, cudaKernel_t kernel) {
+static tdm_status check_struct(const tdmi_program_source *source, CUfunction function) {
     size_t offset = 0, size = 0;
-    cudaError_t error = tdmi_cudart.cudaFuncGetParamInfo((const void *)kernel,
-                                                         (size_t)source->buffers, &offset, &size);
-    if (error == cudaErrorCallRequiresNewerDriver || error == cudaErrorNotSupported) {
-        (void)tdmi_cuda_succeeds(error);
-        return TDM_OK;
-    }
-    if (error != cudaSuccess) return tdmi_cuda_fail(error, "cudaFuncGetParamInfo");
+    if (!tdmi_cudrv.cuFuncGetParamInfo) return TDM_OK;
+    TDMI_TRY(tdmi_cuda_check((cudaError_t)tdmi_cudrv.cuFuncGetParamInfo(
+                                 function, (size_t)source->buffers, &offset, &size),
+                             "cuFuncGetParamInfo"));
     if (size == source->args_size) return TDM_OK;
     return tdmi_fail(TDM_ERROR_COMPILE,
                      "%s: its struct of arguments has %zu bytes on the host, %zu on the device",
                      source->entry, source->args_size, size);
 }
 
-/* Loads the image and, by asking for the kernel's attributes, loads it onto the device now: errors
- * and time belong here and not to the first launch. */
+/* Loads the image onto the device. A driver may put off the loading of kernels; asking for one and for
+ * its attributes has it done now: errors and time belong here and not to the first launch. */
 static tdm_status load_image(const tdmi_program_source *source, const tdmi_blob *image,
                              tdmi_bprogram *program) {
-    cudaLibrary_t library = NULL;
-    TDMI_TRY(tdmi_cuda_check(
-        tdmi_cudart.cudaLibraryLoadData(&library, image->data, NULL, NULL, 0, NULL, NULL, 0),
-        source->file));
-    cudaKernel_t kernel = NULL;
-    struct cudaFuncAttributes attributes = {0};
-    cudaError_t error = find_kernel(library, source->entry, &kernel);
-    if (error == cudaSuccess)
-        error = tdmi_cudart.cudaFuncGetAttributes(&attributes, (const void *)kernel);
-    tdm_status status = tdmi_cuda_check(error, source->entry);
-    if (status == TDM_OK) status = check_struct(source, kernel);
-    if (status == TDM_OK && attributes.maxThreadsPerBlock < (int)source->variant.lanes)
-        status =
-            tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                      "%s: %d lanes asked for, but its registers allow %d on this device",
-                      source->entry, (int)source->variant.lanes, attributes.maxThreadsPerBlock);
+    CUmodule module = NULL;
+    TDMI_TRY(tdmi_cuda_check((cudaError_t)tdmi_cudrv.cuModuleLoadData(&module, image->data),
+                             source->file));
+    CUfunction function = NULL;
+    int most = 0;
+    CUresult error = find_kernel(module, source->entry, &function);
+    if (error == CUDA_SUCCESS)
+        error =
+            tdmi_cudrv.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
+    tdm_status status = tdmi_cuda_check((cudaError_t)error, source->entry);
+    if (status == TDM_OK) status = check_struct(source, function);
+    if (status == TDM_OK && most < (int)source->variant.lanes)
+        status = tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                           "%s: %d lanes asked for, but its registers allow %d on this device",
+                           source->entry, (int)source->variant.lanes, most);
     if (status != TDM_OK) {
-        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaLibraryUnload(library));
+        (void)tdmi_cudrv.cuModuleUnload(module);
         return status;
     }
-    program->library = library;
-    program->kernel = kernel;
+    program->module = module;
+    program->function = function;
     program->buffers = source->buffers;
     program->lanes = source->variant.lanes;
     return TDM_OK;
 }
 
-/* The runtime takes an image without its size and trusts the headers inside, so a file that was cut
+/* The driver takes an image without its size and trusts the headers inside, so a file that was cut
  * short must not reach it: an ELF image has to hold the section table that its header speaks of. */
 static bool is_whole(const tdmi_blob *binary) {
     static const unsigned char elf64[5] = {0x7f, 'E', 'L', 'F', 2};
@@ -252,15 +249,15 @@ tdm_status tdmi_cuda_program_build(tdmi_bdevice *device, const tdmi_program_sour
 void tdmi_cuda_program_deinit(tdmi_bprogram *program) {
     bool pushed;
     if (tdmi_cuda_enter(program->device, &pushed) == TDM_OK) {
-        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaLibraryUnload(program->library));
+        (void)tdmi_cudrv.cuModuleUnload(program->module);
         tdmi_cuda_leave(pushed);
     }
-    program->library = NULL;
+    program->module = NULL;
 }
 
 tdm_status tdmi_cuda_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel) {
     (void)queue;
-    kernel->kernel = program->kernel;
+    kernel->function = program->function;
     kernel->buffers = program->buffers;
     kernel->lanes = program->lanes;
     for (int i = 0; i < kernel->buffers; i++)
@@ -268,7 +265,7 @@ tdm_status tdmi_cuda_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdm
     return TDM_OK;
 }
 
-void tdmi_cuda_kernel_deinit(tdmi_bkernel *kernel) { kernel->kernel = NULL; }
+void tdmi_cuda_kernel_deinit(tdmi_bkernel *kernel) { kernel->function = NULL; }
 
 tdm_status tdmi_cuda_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch) {
     if (launch->groups > INT32_MAX)
@@ -284,11 +281,10 @@ tdm_status tdmi_cuda_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi
     kernel->arguments[kernel->buffers] = args.out;
     bool pushed;
     TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
-    dim3 grid = {launch->groups, 1, 1}, block = {kernel->lanes, 1, 1};
-    tdm_status status =
-        tdmi_cuda_check(tdmi_cudart.cudaLaunchKernel((const void *)kernel->kernel, grid, block,
-                                                     kernel->arguments, 0, queue->stream),
-                        "cudaLaunchKernel");
+    CUresult error =
+        tdmi_cudrv.cuLaunchKernel(kernel->function, launch->groups, 1, 1, kernel->lanes, 1, 1, 0,
+                                  queue->stream, kernel->arguments, NULL);
+    tdm_status status = tdmi_cuda_check((cudaError_t)error, "cuLaunchKernel");
     tdmi_cuda_leave(pushed);
     return status;
 }

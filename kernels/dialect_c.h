@@ -138,6 +138,7 @@ typedef uint64_t tdm_u64;
 #define TDM_SIMD _Pragma("omp simd")
 #define TDM_SUM_SIMD TDM_SIMD
 #define FOR_LANES(j, begin, end) TDM_SIMD for (tdm_i32 j = (begin); j < (end); j++)
+#define FOR_LANES_ROLLED(j, n) FOR_LANES(j, 0, n)
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
 

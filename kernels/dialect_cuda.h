@@ -42,6 +42,9 @@ typedef unsigned long long tdm_u64;
 /* 64 bits: adding LANES to an int near the largest one would overflow, and an address is as wide */
 #define FOR_LANES(j, begin, end)                                                                   \
     _Pragma("unroll 4") for (tdm_i64 j = (tdm_i64)(begin) + LANE; j < (end); j += LANES)
+/* Unrolled, large bodies make NVRTC 11.8 fail where registers are short ("unsupported operation"). */
+#define FOR_LANES_ROLLED(j, n)                                                                     \
+    _Pragma("unroll 1") for (tdm_i64 j = LANE; j < (n); j += LANES)
 #define FOR_LANES_WRITE(p, j, n, ahead) FOR_LANES(j, 0, n)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead) FOR_LANES(j, 0, n)
 #define AHEAD(row) 0

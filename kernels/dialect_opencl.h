@@ -75,6 +75,7 @@ typedef ulong tdm_u64;
     (__global t0 *p0, __global t1 *p1, __global t2 *p2, __global t3 *p3, __global t4 *p4,          \
      __global t5 *p5, const ARGS args)
 
+#define FOR_LANES_ROLLED(j, n) FOR_LANES(j, 0, n)
 #define FOR_BLOCKS(begin, end, n, size)                                                            \
     for (int begin = 0, end = MIN(size, n); begin < (n);                                           \
          begin = end, end = (n)-end > (size) ? end + (size) : (n))

@@ -51,7 +51,7 @@ KERNEL1(random, tdm_random_args, T, y)
         FOR_BLOCKS(begin, next, end, TILE)
         {
             const tdm_i32 at = MAX(0, MIN(begin, last));
-            FOR_LANES(b, 0, TILE_BLOCKS / WORDS_LEN)
+            FOR_LANES_ROLLED(b, TILE_BLOCKS / WORDS_LEN)
             {
                 const WORDS counter = WORDS_FROM(block + (tdm_u64)(at / PER_BLOCK + b * WORDS_LEN)) &
                                       (~(tdm_u64)0 / PER_BLOCK);
@@ -75,7 +75,7 @@ KERNEL1(random, tdm_random_args, T, y)
             GLOBAL T *const out = yr + (from - skip);
 #if T_ID <= TDM_ID_BF16
             if (OP & TDM_OP_RANDOM_NORMAL) {
-                FOR_LANES(k, 0, TILE / 2)
+                FOR_LANES_ROLLED(k, TILE / 2)
                 {
                     const TDM_BY_ACC(tdm_pair_) radius = TDM_BY_ACC(tdm_radius_)(words[2 * k]);
                     normals[2 * k] = TDM_BY_ACC(tdm_wave_)(radius, words[2 * k + 1], 0);

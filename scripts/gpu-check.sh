@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# What only a machine with a GPU can tell: builds with the CUDA toolkit that is there, runs the whole
+# What only a machine with a GPU can tell: builds, and runs with the CUDA libraries that are there the whole
 # suite on every GPU device (cuda, and opencl where the driver brings it), compute-sanitizer's memcheck,
 # racecheck, initcheck and synccheck over the kernels, and the benchmark. A machine that lacks Criterion
 # and the like needs the folder that scripts/offline-bundle.sh makes, and no network. Under 8 minutes.
@@ -141,7 +141,7 @@ find_driver() { # the folder of NVIDIA's driver libraries, or nothing
 find_toolkit_libraries() {
     local folder
     for folder in "$toolkit"/lib64 "$toolkit"/lib "$toolkit"/targets/*-linux/lib; do
-        if compgen -G "$folder/libcublasLt.so.*" >/dev/null; then
+        if [ -n "$toolkit" ] && compgen -G "$folder/libcublasLt.so.*" >/dev/null; then
             echo "$folder"
             return
         fi
@@ -315,19 +315,16 @@ run_bench() {
 
 main() {
     local rehearsal=${GPU_CHECK_DEVICES:-} driver_opencl='' toolkit driver sanitizer
-    local configure=() devices=() folder
+    local devices=() folder
     toolkit=$(find_toolkit)
     driver=$(find_driver)
     sanitizer=$(PATH=$PATH${toolkit:+:$toolkit/bin:$toolkit/compute-sanitizer} &&
         command -v compute-sanitizer) || true
     tell_versions 2>&1 | tee "$out/versions.txt"
     register_opencl
-    if [ -n "$toolkit" ]; then
-        configure+=(-DCUDAToolkit_ROOT="$toolkit")
-        while read -r folder; do
-            library_path=${library_path:+$library_path:}$folder
-        done < <(find_toolkit_libraries)
-    fi
+    while read -r folder; do
+        library_path=${library_path:+$library_path:}$folder
+    done < <(find_toolkit_libraries)
     [ -z "$driver" ] || library_path=${library_path:+$library_path:}$driver
 
     if [ -z "${GPU_CHECK_BUILD:-}" ]; then
@@ -337,7 +334,7 @@ main() {
             note build 0 FAILED "the libraries that it needs are missing"
             return
         fi
-        part configure 60 "$work/part" . cmake --preset gpu "${configure[@]}"
+        part configure 60 "$work/part" . cmake --preset gpu
         [ "$failed" -gt 0 ] ||
             part build "$build_limit" "$work/part" . cmake --build --preset gpu -j "$jobs" \
                 --target tandem_program suite suite_plain

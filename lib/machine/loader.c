@@ -73,7 +73,8 @@ static void *try_directories(tdmi_library *library, const char *list) {
 }
 
 static void *open_anywhere(tdmi_library *library) {
-    void *handle = try_directories(library, tdmi_env_values()->library_path);
+    void *handle = NULL;
+    if (!library->shared) handle = try_directories(library, tdmi_env_values()->library_path);
     for (const char *const *name = library->names; !handle && *name; name++)
         handle = try_open(library, *name);
     for (const char *const *path = library->paths; !handle && path && *path; path++)

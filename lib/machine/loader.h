@@ -15,6 +15,9 @@ typedef struct tdmi_library {
     const char *const
         *paths;         /* directories after TANDEM_LIBRARY_PATH and the system's own; or NULL */
     const char *advice; /* what to install */
+    /* sought by name alone, not in TANDEM_LIBRARY_PATH: another library opens it by that name too, and
+     * they must get the same one */
+    bool shared;
     /* filled in by tdmi_library_open, under the loader's lock */
     void *handle;
     tdm_status status; /* TDM_OK, or why it could not be opened; meaningful when tried */

@@ -4,10 +4,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include <cuda.h>
-#include <cuda_runtime_api.h>
-
 #include "control.h"
+#include "cuda/declarations.h"
 #include "small.h"
 #include "support/check.h"
 #include "traps.h"
@@ -172,9 +170,9 @@ Test(contexts, of_no_device) {
  * would have waited for goes on.) */
 Test(contexts, after_failures) {
     static const char *const functions[] = {
-        "cudaMalloc",           "cudaHostAlloc",   "cudaMemcpyAsync",     "cudaMemcpyPeerAsync",
-        "cudaLaunchKernel",     "cudaStreamQuery", "cudaEventRecord",     "cudaEventQuery",
-        "cudaEventSynchronize", "cublasLtMatmul",  "cudaLibraryLoadData", "cudaMemsetAsync"};
+        "cudaMalloc",           "cudaHostAlloc",   "cudaMemcpyAsync",  "cudaMemcpyPeerAsync",
+        "cuLaunchKernel",       "cudaStreamQuery", "cudaEventRecord",  "cudaEventQuery",
+        "cudaEventSynchronize", "cublasLtMatmul",  "cuModuleLoadData", "cudaMemsetAsync"};
     CHECK(cudaSetDevice(3) == cudaSuccess, "cudaSetDevice");
     wanted = current();
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {

@@ -48,7 +48,12 @@ static const struct {
     {"cudaRuntimeGetVersion", "asked again at once", true},
     {"cudaDriverGetVersion", "asked again at once; later calls are of the diagnostics", true},
     {"cudaGetDeviceCount", "asked again at once; later calls are of the diagnostics", true},
-    {"cudaGetDeviceProperties", "asked again at once, and by the next call", false},
+    {"cudaDeviceGetAttribute", "asked again at once, and by the next call", false},
+    {"cuInit", "asked again at once", true},
+    {"cuDeviceGet", "asked again at once; later calls make a context", true},
+    {"cuDeviceGetName", "asked again at once, and by the next call", false},
+    {"cuDeviceGetUuid", "asked again at once, and by the next call", false},
+    {"cuDeviceTotalMem", "asked again at once, and by the next call", false},
     {"cudaMemGetInfo", "free memory is unknown", false},
     {"cuCtxGetCurrent", "free memory is unknown; when giving back nobody to tell", true},
     {"cuCtxPushCurrent", "when giving back nobody to tell", true},
@@ -62,7 +67,7 @@ static const struct {
     {"cudaStreamQuery", "asked only for better words about a product", true},
     {"cudaStreamDestroy", "nobody to tell", false},
     {"cudaEventDestroy", "nobody to tell", false},
-    {"cudaLibraryUnload", "nobody to tell", false},
+    {"cuModuleUnload", "nobody to tell", false},
     {"cublasLtCreate", "the builtin kernel runs instead", false},
     {"cublasLtDestroy", "nobody to tell", false},
     {"cublasLtMatmulDescCreate", "plain cuBLAS or the builtin kernel runs instead", false},
@@ -239,8 +244,14 @@ static int choose_calls(unsigned long calls, unsigned long chosen[4]) {
 /* Calls that find devices are made once more when they fail; failing twice, they leave something
  * unknown, which the next use asks for again. */
 static bool is_asked_again(const char *function) {
-    static const char *const functions[] = {"cudaRuntimeGetVersion", "cudaDriverGetVersion",
-                                            "cudaGetDeviceCount", "cudaGetDeviceProperties",
+    static const char *const functions[] = {"cudaRuntimeGetVersion",
+                                            "cudaDriverGetVersion",
+                                            "cudaGetDeviceCount",
+                                            "cudaDeviceGetAttribute",
+                                            "cuInit",
+                                            "cuDeviceGetName",
+                                            "cuDeviceGetUuid",
+                                            "cuDeviceTotalMem",
                                             "nvrtcVersion"};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strcmp(functions[i], function) == 0) return true;

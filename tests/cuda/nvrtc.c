@@ -15,18 +15,25 @@ static struct {
 } nvrtc;
 
 static void *open_library(void) {
-    const int major = CUDART_VERSION / 1000, minor = CUDART_VERSION % 1000 / 10;
-    char paths[4][96];
-    snprintf(paths[0], sizeof paths[0], "libnvrtc.so.%d", major);
-    snprintf(paths[1], sizeof paths[1], "/usr/local/cuda-%d.%d/lib64/libnvrtc.so.%d", major, minor,
-             major);
-    snprintf(paths[2], sizeof paths[2], "/usr/local/cuda/lib64/libnvrtc.so.%d", major);
-    snprintf(paths[3], sizeof paths[3], "/opt/cuda/lib64/libnvrtc.so.%d", major);
-    for (int i = 0; i < 4; i++) {
-        void *handle = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
+    static const char *const names[] = {
+#define NAME(major, cudart, nvrtc, cublaslt, cublas) nvrtc,
+        TDMI_CUDA_VERSIONS(NAME)};
+    static const char *const folders[] = {"", "/usr/local/cuda/lib64/", "/opt/cuda/lib64/"};
+    const char *wanted = getenv("TDM_TEST_NVRTC");
+    if (wanted) {
+        void *handle = dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
         if (handle) return handle;
+        printf("FAILED: TDM_TEST_NVRTC: %s\n", dlerror());
+        exit(1);
     }
-    printf("skipped: %s cannot be opened (%s)\n", paths[0], dlerror());
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t j = 0; j < sizeof folders / sizeof *folders; j++) {
+            char path[96];
+            snprintf(path, sizeof path, "%s%s", folders[j], names[i]);
+            void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (handle) return handle;
+        }
+    printf("skipped: there is no NVRTC (%s)\n", dlerror());
     return NULL;
 }
 
@@ -46,6 +53,16 @@ bool nvrtc_open(int *major, int *minor) {
     if (nvrtc.nvrtcVersion(major, minor) == NVRTC_SUCCESS) return true;
     printf("FAILED: NVRTC does not tell its version\n");
     exit(1);
+}
+
+bool nvrtc_knows(int architecture) {
+    int known[128], count = 0;
+    if (nvrtc.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count > 128 ||
+        nvrtc.nvrtcGetSupportedArchs(known) != NVRTC_SUCCESS)
+        count = 0;
+    for (int i = 0; i < count; i++)
+        if (known[i] == architecture) return true;
+    return false;
 }
 
 static char *take_log(nvrtcProgram program) {

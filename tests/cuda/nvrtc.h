@@ -6,8 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* False, after a line on why, where there is no NVRTC. */
+/* The NVRTC of the newest CUDA that is there, or the file that TDM_TEST_NVRTC names. False, after a
+ * line on why, where there is none. */
 bool nvrtc_open(int *major, int *minor);
+
+/* Whether it compiles for this architecture: an older one does not for newer devices. */
+bool nvrtc_knows(int architecture);
 
 typedef struct compiled {
     bool good;

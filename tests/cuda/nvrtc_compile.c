@@ -13,8 +13,9 @@
  * Covered: every kernel, dtype, OP and STREAM that a launch may ask for (variants.c). With the
  * largest groups, whose lanes have the fewest registers, each is compiled for Turing, Hopper and
  * the newer Blackwell and for some of the other architectures, which take turns; with smaller
- * groups for one of all architectures, in turn. "full" is all sizes on all of them. Exit status: 0
- * all is well, 1 something is not, 77 there is no NVRTC. */
+ * groups for one of all architectures, in turn. "full" is all sizes on all of them. TDM_TEST_NVRTC
+ * names the NVRTC to take, such as one of CUDA 11.8. Exit status: 0 all is well, 1 something is not,
+ * 77 there is no NVRTC. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -210,12 +211,15 @@ static void collect(void *context, const variant *v, int number, int size) {
 }
 
 static void add_jobs(bool full) {
-    for (int a = 0; a < ARCHITECTURES; a++)
-        for (int f = 0; f < file_count; f++) {
+    for (int a = 0; a < ARCHITECTURES; a++) {
+        if (!nvrtc_knows(architectures[a]))
+            printf("sm_%d is left out, as this NVRTC does not know it\n", architectures[a]);
+        for (int f = 0; f < file_count && nvrtc_knows(architectures[a]); f++) {
             collector c = {.file = &files[f], .architecture = a, .full = full};
             for_variants(entries[files[f].entries[0]], collect, &c);
             if (!c.open) fail("%s is not among the kernels of variants.c", files[f].name);
         }
+    }
 }
 
 static void describe(char text[160], const compile_job *job, int entry, const variant *v) {

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The simulated CUDA machine tells what a real driver would forgive: each defect made on purpose,
- * by calls of the runtime itself. Without these tests a simulator that sees nothing would look the
+/* The simulated CUDA machine tells what a real driver would forgive: each defect made on purpose, by
+ * calls of the runtime and the driver themselves. Without these tests a simulator that sees nothing would look the
  * same. */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -9,12 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#include <cuda.h>
-#include <cuda_runtime_api.h>
-#include <nvrtc.h>
-
 #include "args.h"
 #include "control.h"
+#include "cuda/declarations.h"
 #include "support/check.h"
 
 /* One thing went wrong that the simulator names with these words. */
@@ -29,8 +26,8 @@
     } while (0)
 #define FINE(call)                                                                                 \
     do {                                                                                           \
-        cudaError_t fine = (call);                                                                 \
-        CHECK(fine == cudaSuccess && !cuda_sim_reports(), "%s gave %d; %s", #call, (int)fine,      \
+        int fine = (int)(call);                                                                    \
+        CHECK(fine == 0 && !cuda_sim_reports(), "%s gave %d; %s", #call, fine,                     \
               cuda_sim_last_report());                                                             \
     } while (0)
 
@@ -159,23 +156,23 @@ Test(simulator, work_in_flight) {
 static const char source[] =
     "typedef struct tdm_scalar __syncthreads\nKERNEL1(fill, tdm_elementwise_args, T, y)\n";
 
-static cudaLibrary_t load(cudaKernel_t *kernel) {
+static CUmodule load(CUfunction *kernel) {
     static const char *const options[] = {
         "--gpu-architecture=sm_90", "-DT_ID=0", "-DU_ID=6", "-DOP=0", "-DLANES=64", "-DSTREAM=0"};
     nvrtcProgram program;
     size_t size = 0;
-    cudaLibrary_t library = NULL;
+    CUmodule module = NULL;
     CHECK(nvrtcCreateProgram(&program, source, "fill.cl", 0, NULL, NULL) == NVRTC_SUCCESS,
           "create");
     CHECK(nvrtcCompileProgram(program, 6, options) == NVRTC_SUCCESS, "compile");
     CHECK(nvrtcGetCUBINSize(program, &size) == NVRTC_SUCCESS && size > 64, "size %zu", size);
     char *image = malloc(size);
     CHECK(nvrtcGetCUBIN(program, image) == NVRTC_SUCCESS, "image");
-    FINE(cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
-    FINE(cudaLibraryGetKernel(kernel, library, "tdm_fill"));
+    FINE(cuModuleLoadData(&module, image));
+    FINE(cuModuleGetFunction(kernel, module, "tdm_fill"));
     free(image);
     nvrtcDestroyProgram(&program);
-    return library;
+    return module;
 }
 
 static const tdm_elementwise_args sixteen_threes = {.rows = 1,
@@ -186,47 +183,78 @@ static const tdm_elementwise_args sixteen_threes = {.rows = 1,
                                                     .inner_stride = {1, 1, 1},
                                                     .alpha = {.f32 = 3}};
 
+static CUresult launch(CUfunction kernel, unsigned blocks, unsigned lanes, void **arguments) {
+    return cuLaunchKernel(kernel, blocks, 1, 1, lanes, 1, 1, 0, stream, arguments, NULL);
+}
+
 /* What a launch is checked for, and that it does run the kernel. */
 Test(simulator, launching) {
-    cudaKernel_t kernel;
-    cudaLibrary_t library = load(&kernel);
-    const void *function = (const void *)kernel;
+    CUfunction kernel;
+    CUmodule module = load(&kernel);
     tdm_elementwise_args args = sixteen_threes;
     void *none = host, *buffers[] = {&memory, &args}, *on_host[] = {&none, &args};
-    dim3 one = {1, 1, 1}, two = {1, 2, 1}, lanes = {64, 1, 1}, few = {32, 1, 1}, no = {0, 1, 1};
-    FINE(cudaLaunchKernel(function, one, lanes, buffers, 0, stream));
+    FINE(launch(kernel, 1, 64, buffers));
     FINE(cudaMemcpyAsync(host, memory, 16 * sizeof(float), cudaMemcpyDeviceToHost, stream));
     float values[16];
     memcpy(values, host, sizeof values);
     CHECK(values[0] == 3 && values[15] == 3, "the kernel ran: %g", (double)values[0]);
-    TELLS((void)cudaLaunchKernel(function, one, few, buffers, 0, stream),
-          "compiled for blocks of 64");
-    TELLS((void)cudaLaunchKernel(function, two, lanes, buffers, 0, stream), "1x2x1 blocks");
-    TELLS((void)cudaLaunchKernel(function, no, lanes, buffers, 0, stream), "0x1x1 blocks");
-    TELLS((void)cudaLaunchKernel(function, one, lanes, buffers, 16, stream), "16 bytes");
-    TELLS((void)cudaLaunchKernel(function, one, lanes, on_host, 0, stream), "no device address");
+    TELLS((void)launch(kernel, 1, 32, buffers), "compiled for blocks of 64");
+    TELLS((void)launch(kernel, 0, 64, buffers), "0x1x1 blocks");
+    TELLS((void)cuLaunchKernel(kernel, 1, 2, 1, 64, 1, 1, 0, stream, buffers, NULL),
+          "1x2x1 blocks");
+    TELLS((void)cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 16, stream, buffers, NULL), "16 bytes");
+    TELLS((void)cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, stream, buffers, buffers), "extra");
+    TELLS((void)launch(kernel, 1, 64, on_host), "no device address");
     size_t offset, size = 0;
-    CHECK(cudaFuncGetParamInfo(function, 1, &offset, &size) == cudaSuccess && size == sizeof args,
+    CHECK(cuFuncGetParamInfo(kernel, 1, &offset, &size) == CUDA_SUCCESS && size == sizeof args,
           "%zu bytes", size);
-    (void)cudaLibraryUnload(library);
-    TELLS((void)cudaLaunchKernel(function, one, lanes, buffers, 0, stream), "a destroyed kernel");
-    TELLS((void)cudaLibraryUnload(library), "a destroyed library");
+    (void)cuModuleUnload(module);
+    TELLS((void)launch(kernel, 1, 64, buffers), "a destroyed kernel");
+    TELLS((void)cuModuleUnload(module), "a destroyed module");
+}
+
+/* A module is of the context in which it was loaded, and the driver takes no context for granted. */
+Test(simulator, modules_of_other_contexts) {
+    CUfunction kernel, other;
+    CUmodule module = load(&kernel);
+    CUcontext context = NULL;
+    cudaStream_t elsewhere;
+    void *buffers[2] = {NULL};
+    FINE(cudaSetDevice(1));
+    FINE(cudaStreamCreateWithFlags(&elsewhere, cudaStreamNonBlocking));
+    TELLS((void)cuModuleGetFunction(&other, module, "tdm_fill"), "another context");
+    TELLS((void)cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, elsewhere, buffers, NULL),
+          "another context");
+    TELLS((void)cuModuleUnload(module), "another context");
+    (void)cudaStreamDestroy(elsewhere);
+    CHECK(cuCtxPopCurrent_v2(&context) == CUDA_SUCCESS, "pop");
+    TELLS((void)cuModuleLoadData(&module, host), "no context is current");
+    (void)cudaSetDevice(0);
+    (void)cuModuleUnload(module);
+}
+
+/* The runtime initialises the driver by itself; who calls the driver alone has to. */
+TestSuite(uninitialised, .init = cuda_sim_count_reports);
+
+Test(uninitialised, driver) {
+    CUcontext context = NULL;
+    TELLS((void)cuCtxGetCurrent(&context), "cuCtxGetCurrent|cuInit was not called");
+    CHECK(cuInit(0) == CUDA_SUCCESS && cuCtxGetCurrent(&context) == CUDA_SUCCESS, "cuInit");
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
 /* A kernel that writes past its block: with AddressSanitizer it ends the process instead. */
 Test(simulator, writing_outside) {
-    cudaKernel_t kernel;
-    cudaLibrary_t library = load(&kernel);
+    CUfunction kernel;
+    CUmodule module = load(&kernel);
     char *small;
     FINE(cudaMalloc((void **)&small, 60));
     tdm_elementwise_args args = sixteen_threes;
     void *buffers[] = {&small, &args};
-    dim3 one = {1, 1, 1}, lanes = {64, 1, 1};
-    FINE(cudaLaunchKernel((const void *)kernel, one, lanes, buffers, 0, stream));
+    FINE(launch(kernel, 1, 64, buffers));
     FINE(cudaStreamSynchronize(stream));
     TELLS((void)cudaFree(small), "wrote outside");
-    (void)cudaLibraryUnload(library);
+    (void)cuModuleUnload(module);
 }
 #endif
 
@@ -253,19 +281,18 @@ Test(simulator, failing) {
 /* A lost device gives its error at every call; the other one goes on. */
 Test(simulator, losing) {
     cuda_sim_fail("kernel", 1, false, cudaErrorIllegalAddress);
-    cudaKernel_t kernel;
-    cudaLibrary_t library = load(&kernel);
+    CUfunction kernel;
+    CUmodule module = load(&kernel);
     tdm_elementwise_args args = {.rows = 1, .cols = 1, .chunk = 1, .chunks = 1, .unit_stride = 1};
     void *buffers[] = {&memory, &args};
-    dim3 one = {1, 1, 1}, lanes = {64, 1, 1};
-    FINE(cudaLaunchKernel((const void *)kernel, one, lanes, buffers, 0, stream));
+    FINE(launch(kernel, 1, 64, buffers));
     CHECK(cudaStreamSynchronize(stream) == cudaErrorIllegalAddress, "told when waited for");
     CHECK(cudaMalloc((void **)&memory, 8) == cudaErrorIllegalAddress, "told again");
     (void)cudaSetDevice(1);
     FINE(cudaMalloc((void **)&memory, 8));
     FINE(cudaFree(memory));
     (void)cudaSetDevice(0);
-    (void)cudaLibraryUnload(library);
+    (void)cuModuleUnload(module);
 }
 
 #if !defined(__SANITIZE_ADDRESS__)

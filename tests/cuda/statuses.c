@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <driver_types.h>
-
 #include "control.h"
+#include "cuda/declarations.h"
 #include "support/check.h"
 #include "traps.h"
 #include <tandem/tandem.h>

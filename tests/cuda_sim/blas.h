@@ -3,7 +3,6 @@
 #ifndef CUDA_SIM_BLAS_H
 #define CUDA_SIM_BLAS_H
 
-#include <cublas_v2.h>
 #include <string.h>
 
 #include "sim.h"

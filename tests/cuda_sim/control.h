@@ -6,8 +6,10 @@
  *   nameN= uuidN= pciN= capabilityN= memoryN=     of device N only; "uuid0=none", "pci0=none",
  *                                                 '_' in names for ' '
  *   peers=1                                       devices see each other's memory
- *   driver=13000 runtime=13000                    1000 * major + 10 * minor; driver=0: none,
+ *   driver=13000 runtime=13000                    1000 * major + 10 * minor (the runtime's is by
+ *                                                 default the library's own); driver=0: none,
  *                                                 driver=stub: the toolkit's stub library
+ *   cublas=13                                     its major version
  *   nvrtc=13 architectures=75,90 builtins=1       of the compiler
  *   compiles=1                                    0: it finds an error in every program
  *   kernel_threads=1024                           that a kernel can have in a block at most
@@ -33,7 +35,7 @@ typedef enum cuda_sim_kind {
     CUDA_SIM_PINNED,
     CUDA_SIM_STREAM,
     CUDA_SIM_EVENT,
-    CUDA_SIM_LIBRARY,
+    CUDA_SIM_MODULE,
     CUDA_SIM_KERNEL,
     CUDA_SIM_PROGRAM,
     CUDA_SIM_LT_HANDLE,
@@ -73,7 +75,7 @@ int cuda_sim_last_error(void);
 void cuda_sim_limit(int device, size_t bytes);
 
 /* Whether the device has a context, bytes taken of it, things alive of a kind (kernels live as long
- * as their library). */
+ * as their module). */
 bool cuda_sim_has_context(int device);
 size_t cuda_sim_memory(int device);
 size_t cuda_sim_alive(cuda_sim_kind kind);

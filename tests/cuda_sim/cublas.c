@@ -11,7 +11,7 @@ struct cublasContext {
     size_t workspace_size;
 };
 
-cublasStatus_t cublasCreate(cublasHandle_t *handle) {
+cublasStatus_t cublasCreate_v2(cublasHandle_t *handle) {
     BLAS_FAULT("cublasCreate");
     if (!handle) return BLAS_DEFECT("cublasCreate: no place for the handle");
     int error = 0;
@@ -30,7 +30,7 @@ static cublasStatus_t enter(cublasHandle_t handle, const char *function) {
     return blas_check_context(handle->owner, function);
 }
 
-cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
     BLAS_TRY(enter(handle, "cublasDestroy"));
     sim_end(handle);
     return CUBLAS_STATUS_SUCCESS;
@@ -46,7 +46,7 @@ static cublasStatus_t check_stream(cublasHandle_t handle, cudaStream_t stream,
 }
 
 /* Setting a stream puts the library's own workspace in place of one that was set. */
-cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
     static const char function[] = "cublasSetStream";
     BLAS_TRY(enter(handle, function));
     BLAS_TRY(check_stream(handle, stream, function));
@@ -58,7 +58,7 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t size) {
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t size) {
     static const char function[] = "cublasSetWorkspace";
     BLAS_TRY(enter(handle, function));
     if (!workspace || !size || !blas_is_aligned(workspace, BLAS_WORKSPACE_ALIGNMENT))
@@ -95,13 +95,14 @@ static cublasStatus_t check_product(const sim_gemm *g, const char *function) {
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasGemmStridedBatchedEx_64(
-    cublasHandle_t handle, cublasOperation_t transpose_a, cublasOperation_t transpose_b, int64_t m,
-    int64_t n, int64_t k, const void *alpha, const void *a, cudaDataType a_type, int64_t lda,
-    long long a_stride, const void *b, cudaDataType b_type, int64_t ldb, long long b_stride,
-    const void *beta, void *c, cudaDataType c_type, int64_t ldc, long long c_stride, int64_t batch,
-    cublasComputeType_t compute, cublasGemmAlgo_t algorithm) {
-    static const char function[] = "cublasGemmStridedBatchedEx_64";
+static cublasStatus_t multiply(const char *function, cublasHandle_t handle,
+                               cublasOperation_t transpose_a, cublasOperation_t transpose_b,
+                               int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
+                               cudaDataType a_type, int64_t lda, long long a_stride, const void *b,
+                               cudaDataType b_type, int64_t ldb, long long b_stride,
+                               const void *beta, void *c, cudaDataType c_type, int64_t ldc,
+                               long long c_stride, int64_t batch, cublasComputeType_t compute,
+                               cublasGemmAlgo_t algorithm) {
     BLAS_TRY(enter(handle, function));
     if ((transpose_a != CUBLAS_OP_N && transpose_a != CUBLAS_OP_T) ||
         (transpose_b != CUBLAS_OP_N && transpose_b != CUBLAS_OP_T) ||
@@ -138,3 +139,29 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(
     if (!m || !n || !batch) return CUBLAS_STATUS_SUCCESS;
     return blas_enqueue(handle->stream, product, function);
 }
+
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transpose_a,
+                                          cublasOperation_t transpose_b, int m, int n, int k,
+                                          const void *alpha, const void *a, cudaDataType a_type,
+                                          int lda, long long a_stride, const void *b,
+                                          cudaDataType b_type, int ldb, long long b_stride,
+                                          const void *beta, void *c, cudaDataType c_type, int ldc,
+                                          long long c_stride, int batch,
+                                          cublasComputeType_t compute, cublasGemmAlgo_t algorithm) {
+    return multiply("cublasGemmStridedBatchedEx", handle, transpose_a, transpose_b, m, n, k, alpha,
+                    a, a_type, lda, a_stride, b, b_type, ldb, b_stride, beta, c, c_type, ldc,
+                    c_stride, batch, compute, algorithm);
+}
+
+#if SIM_VERSION >= 12000
+cublasStatus_t cublasGemmStridedBatchedEx_64(
+    cublasHandle_t handle, cublasOperation_t transpose_a, cublasOperation_t transpose_b, int64_t m,
+    int64_t n, int64_t k, const void *alpha, const void *a, cudaDataType a_type, int64_t lda,
+    long long a_stride, const void *b, cudaDataType b_type, int64_t ldb, long long b_stride,
+    const void *beta, void *c, cudaDataType c_type, int64_t ldc, long long c_stride, int64_t batch,
+    cublasComputeType_t compute, cublasGemmAlgo_t algorithm) {
+    return multiply("cublasGemmStridedBatchedEx_64", handle, transpose_a, transpose_b, m, n, k,
+                    alpha, a, a_type, lda, a_stride, b, b_type, ldb, b_stride, beta, c, c_type, ldc,
+                    c_stride, batch, compute, algorithm);
+}
+#endif

@@ -6,8 +6,9 @@
  */
 
 size_t cublasLtGetVersion(void) {
-    int fault = sim_fault("cublasLtGetVersion");
-    return fault ? (size_t)fault : CUBLAS_VERSION;
+    (void)sim_fault("cublasLtGetVersion"); /* counted: it has no error to give */
+    int major = sim_get()->blas_major ? sim_get()->blas_major : SIM_VERSION / 1000;
+    return (size_t)major * 10000 + 103;
 }
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {

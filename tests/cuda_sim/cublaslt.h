@@ -6,8 +6,6 @@
 
 #include "blas.h"
 
-#include <cublasLt.h>
-
 enum { CUBLASLT_LARGEST_ALIGNMENT = 256 }; /* bytes; what a preference promises unless told */
 
 struct cublasLtContext {

@@ -1,14 +1,27 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The driver's functions that libcudart hands out: contexts. The fills are in transfer.c. */
+/* The stand-in for libcuda: devices, contexts and fills. Modules and launches are in program.c. */
 #include <string.h>
 
 #include "call.h"
 
-/* Context calls go on working when a device is lost. */
-#define BEGIN_DRIVER(function)                                                                     \
-    int error = sim_fault(function);                                                               \
-    if (!error) error = sim_driver_error();                                                        \
-    if (error) return (CUresult)error
+CUresult cuInit(unsigned flags) {
+    int error = sim_fault("cuInit");
+    if (!error) error = flags ? CUDA_ERROR_INVALID_VALUE : sim_driver_error();
+    if (!error) sim_initialise();
+    return (CUresult)error;
+}
+
+/* NVIDIA's own NVRTC, which a test lets compile for this machine, asks a driver that it finds for a
+ * table of functions that nobody documents, and takes it as given that it may ask. */
+CUresult cuGetExportTable(const void **table, const CUuuid *id);
+CUresult cuGetExportTable(const void **table, const CUuuid *id) {
+    (void)id;
+    *table = NULL;
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+/* --- devices ------------------------------------------------------------------------------------
+ */
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal) {
     BEGIN_DRIVER("cuDeviceGet");
@@ -16,6 +29,39 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal) {
     *device = ordinal;
     return CUDA_SUCCESS;
 }
+
+CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
+    BEGIN_DRIVER("cuDeviceGetName");
+    const sim_device *found = sim_device_of(device, &error);
+    if (!found) return (CUresult)error;
+    size_t length = strlen(found->name);
+    if (size <= 0) return CUDA_ERROR_INVALID_VALUE;
+    if (length >= (size_t)size) length = (size_t)size - 1;
+    memcpy(name, found->name, length);
+    name[length] = '\0';
+    return CUDA_SUCCESS;
+}
+
+#ifndef SIM_OLD_DRIVER
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
+    BEGIN_DRIVER("cuDeviceGetUuid");
+    const sim_device *found = sim_device_of(device, &error);
+    if (!found) return (CUresult)error;
+    memcpy(uuid->bytes, found->uuid, sizeof uuid->bytes);
+    return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
+    BEGIN_DRIVER("cuDeviceTotalMem");
+    const sim_device *found = sim_device_of(device, &error);
+    if (!found) return (CUresult)error;
+    *bytes = found->memory;
+    return CUDA_SUCCESS;
+}
+
+/* --- contexts: their calls go on working when a device is lost ----------------------------------
+ */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
     BEGIN_DRIVER("cuDevicePrimaryCtxRetain");
@@ -38,47 +84,35 @@ CUresult cuCtxSetCurrent(CUcontext context) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxPushCurrent(CUcontext context) {
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
     BEGIN_DRIVER("cuCtxPushCurrent");
     return sim_push(context) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuCtxPopCurrent(CUcontext *context) {
+CUresult cuCtxPopCurrent_v2(CUcontext *context) {
     BEGIN_DRIVER("cuCtxPopCurrent");
     *context = sim_pop();
     return *context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **address, unsigned version,
-                                             unsigned long long flags,
-                                             enum cudaDriverEntryPointQueryResult *found) {
-#define FUNCTION(function)                                                                         \
-    { #function, (void (*)(void))function }
-    static const struct {
-        const char *name;
-        void (*address)(void);
-    } functions[] = {
-        FUNCTION(cuDeviceGet),
-        {"cuDevicePrimaryCtxRetain", (void (*)(void))cuDevicePrimaryCtxRetain},
-        FUNCTION(cuCtxGetCurrent),
-        FUNCTION(cuCtxSetCurrent),
-        {"cuCtxPushCurrent", (void (*)(void))cuCtxPushCurrent},
-        {"cuCtxPopCurrent", (void (*)(void))cuCtxPopCurrent},
-        FUNCTION(cuMemsetD16Async),
-        FUNCTION(cuMemsetD32Async),
-        FUNCTION(cuMemsetD2D32Async),
-    };
-    BEGIN("cudaGetDriverEntryPointByVersion");
-    (void)version;
-    (void)flags;
-    *address = NULL;
-    *found = cudaDriverEntryPointSymbolNotFound;
-    error = sim_get()->driver ? 0 : cudaErrorInsufficientDriver;
-    if (error) END(error);
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (strcmp(functions[i].name, name) != 0) continue;
-        memcpy(address, &functions[i].address, sizeof *address);
-        *found = cudaDriverEntryPointSuccess;
-    }
-    return cudaSuccess;
+/* --- fills --------------------------------------------------------------------------------------
+ */
+
+CUresult cuMemsetD16Async(CUdeviceptr start, unsigned short value, size_t count, CUstream stream) {
+    BEGIN_DRIVER("cuMemsetD16Async");
+    sim_fill fill = {.count = count, .rows = 1, .width = 2, .value = value};
+    return (CUresult)sim_enqueue_fill("cuMemsetD16Async", stream, (uintptr_t)start, fill);
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr start, unsigned value, size_t count, CUstream stream) {
+    BEGIN_DRIVER("cuMemsetD32Async");
+    sim_fill fill = {.count = count, .rows = 1, .width = 4, .value = value};
+    return (CUresult)sim_enqueue_fill("cuMemsetD32Async", stream, (uintptr_t)start, fill);
+}
+
+CUresult cuMemsetD2D32Async(CUdeviceptr start, size_t pitch, unsigned value, size_t width,
+                            size_t height, CUstream stream) {
+    BEGIN_DRIVER("cuMemsetD2D32Async");
+    sim_fill fill = {.pitch = pitch, .count = width, .rows = height, .width = 4, .value = value};
+    return (CUresult)sim_enqueue_fill("cuMemsetD2D32Async", stream, (uintptr_t)start, fill);
 }

@@ -5,7 +5,6 @@
  * there and copied back. The copying is plain code, so that the sanitizers see every element of a
  * device that is read and written, and no other; the multiplication touches scratch alone and is
  * let off, which keeps a build with sanitizers quick. */
-#include <library_types.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The simulated machine: its devices, as TDM_CUDA_SIM describes them, and their contexts. */
 #include <ctype.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include <unistd.h>
 
 #include "sim.h"
+
+int sim_library_version;
 
 static sim_machine machine;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -116,6 +119,8 @@ static void set(const char *word, const char *key, const char *value) {
         machine.runtime = (int)number_of(word, value);
     else if (strcmp(key, "nvrtc") == 0)
         machine.nvrtc_major = (int)number_of(word, value);
+    else if (strcmp(key, "cublas") == 0)
+        machine.blas_major = (int)number_of(word, value);
     else if (strcmp(key, "architectures") == 0)
         set_architectures(word, value);
     else if (strcmp(key, "builtins") == 0)
@@ -143,12 +148,16 @@ static void set(const char *word, const char *key, const char *value) {
 }
 
 static void set_defaults(void) {
-    static const int architectures[] = {75, 80, 86, 89, 90, 100, 120};
+    /* as NVRTC 13.0 and 11.8 have them, one of each kind */
+    static const int newer[] = {75, 80, 86, 89, 90, 100, 120};
+    static const int older[] = {52, 61, 70, 75, 80, 86, 89, 90};
+    const bool old = sim_library_version && sim_library_version < 12000;
     machine.all_count = 2;
-    machine.driver = machine.runtime = CUDART_VERSION;
-    machine.nvrtc_major = CUDART_VERSION / 1000;
-    machine.architecture_count = (int)(sizeof architectures / sizeof *architectures);
-    memcpy(machine.architectures, architectures, sizeof architectures);
+    machine.driver = 13000;
+    machine.runtime = sim_library_version ? sim_library_version : 13000;
+    machine.architecture_count =
+        (int)(old ? sizeof older / sizeof *older : sizeof newer / sizeof *newer);
+    memcpy(machine.architectures, old ? older : newer, old ? sizeof older : sizeof newer);
     machine.peers = true;
     machine.kernel_threads = 1024;
     for (int i = 0; i < SIM_MAX_DEVICES; i++) {
@@ -257,6 +266,16 @@ int sim_driver_error(void) {
     return m->device_count ? 0 : cudaErrorNoDevice;
 }
 
+static atomic_bool initialised;
+
+void sim_initialise(void) { atomic_store_explicit(&initialised, true, memory_order_relaxed); }
+
+int sim_check_initialised(const char *function) {
+    if (atomic_load_explicit(&initialised, memory_order_relaxed)) return 0;
+    sim_report("%s: cuInit was not called", function);
+    return CUDA_ERROR_NOT_INITIALIZED;
+}
+
 sim_device *sim_device_of(int ordinal, int *error) {
     *error = sim_driver_error();
     if (!*error && (ordinal < 0 || ordinal >= machine.device_count))
@@ -324,6 +343,7 @@ CUcontext sim_context(int *error) {
     *error = sim_driver_error();
     if (*error) return NULL;
     if (!context) {
+        sim_initialise();
         context = &machine.devices[0]->context;
         sim_make_context(machine.devices[0]);
         sim_set_current(context);

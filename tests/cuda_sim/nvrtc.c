@@ -4,7 +4,6 @@
  *
  * A text with a line "#error simulated" does not compile. What is told of a program that did not
  * compile, and the words of the logs, are as of NVRTC 13.0. */
-#include <nvrtc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,11 +48,15 @@ typedef struct target {
 /* --- the library --------------------------------------------------------------------------------
  */
 
+static int own_major(void) {
+    return sim_get()->nvrtc_major ? sim_get()->nvrtc_major : SIM_VERSION / 1000;
+}
+
 nvrtcResult nvrtcVersion(int *major, int *minor) {
     NVRTC_FAULT("nvrtcVersion");
     if (!major || !minor) return NVRTC_ERROR_INVALID_INPUT;
-    *major = sim_get()->nvrtc_major;
-    *minor = 0;
+    *major = own_major();
+    *minor = SIM_VERSION % 1000 / 10;
     return NVRTC_SUCCESS;
 }
 
@@ -304,7 +307,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *con
         return fail(program, NVRTC_ERROR_BUILTIN_OPERATION_FAILURE,
                     "nvrtc: error: failed to open libnvrtc-builtins.so.%d.0.\n"
                     "  Make sure that libnvrtc-builtins.so.%d.0 is installed correctly.\n",
-                    sim_get()->nvrtc_major, sim_get()->nvrtc_major);
+                    own_major(), own_major());
     NVRTC_TRY(check_text(program, &aim));
     if (sim_get()->no_compile)
         return fail(program, NVRTC_ERROR_COMPILATION,

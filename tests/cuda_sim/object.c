@@ -16,7 +16,7 @@ static const char *const kind_names[CUDA_SIM_KINDS] = {
     "pinned memory",
     "stream",
     "event",
-    "library",
+    "module",
     "kernel",
     "NVRTC program",
     "cuBLASLt handle",

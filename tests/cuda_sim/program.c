@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for libcudart: programs and launches. A launch runs the kernel that was compiled as
+/* The stand-in for libcuda: modules and launches. A launch runs the kernel that was compiled as
  * C from the same source, for the types and options that the stand-in for NVRTC found in its image.
  */
 #include <stdatomic.h>
@@ -19,19 +19,20 @@ static const struct {
     TDM_KERNEL_LIST(ROW)};
 enum { KERNELS = sizeof kernel_list / sizeof *kernel_list, MAX_BUFFERS = 8, MAX_ARGS = 512 };
 
-typedef struct simulated_library {
+typedef struct simulated_module {
     sim_object object;
+    CUcontext context;
     sim_image image;
     struct simulated_kernel *kernels[SIM_MAX_ENTRIES];
-} simulated_library;
+} simulated_module;
 
 typedef struct simulated_kernel {
     sim_object object;
-    simulated_library *library;
+    simulated_module *module;
     int number; /* in kernel_list */
 } simulated_kernel;
 
-/* --- libraries ----------------------------------------------------------------------------------
+/* --- modules ------------------------------------------------------------------------------------
  */
 
 static int digit(char c) {
@@ -66,82 +67,84 @@ static int read_image(const void *code, int capability, sim_image *image) {
     return 0;
 }
 
-cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
-                                enum cudaJitOption *jit_options, void **jit_values,
-                                unsigned jit_count, enum cudaLibraryOption *options, void **values,
-                                unsigned count) {
-    BEGIN_IN_CONTEXT("cudaLibraryLoadData");
-    (void)jit_options;
-    (void)jit_values;
-    (void)options;
-    (void)values;
-    if (jit_count || count) sim_report("cudaLibraryLoadData: options are not simulated");
+CUresult cuModuleLoadData(CUmodule *module, const void *code) {
+    BEGIN_DRIVER_IN_CONTEXT("cuModuleLoadData");
     sim_image image;
     error = read_image(code, context->device->capability, &image);
-    if (error) END(error);
-    simulated_library *made = sim_create(CUDA_SIM_LIBRARY, sizeof *made);
-    if (!made) END(cudaErrorMemoryAllocation);
+    if (error) return (CUresult)error;
+    simulated_module *made = sim_create(CUDA_SIM_MODULE, sizeof *made);
+    if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
     made->image = image;
-    *library = (cudaLibrary_t)made;
-    return cudaSuccess;
+    made->context = context;
+    *module = (CUmodule)made;
+    return CUDA_SUCCESS;
 }
 
-cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
-    BEGIN("cudaLibraryUnload");
-    simulated_library *ending = (simulated_library *)library;
-    if (!sim_check(ending, CUDA_SIM_LIBRARY, "cudaLibraryUnload"))
-        END(cudaErrorInvalidResourceHandle);
+/* Whether a module is one, and of the current context. */
+static bool check_module(const simulated_module *module, const char *function) {
+    if (!sim_check(module, CUDA_SIM_MODULE, function)) return false;
+    if (module->context == sim_current()) return true;
+    sim_report("%s: the module is of another context than the current one", function);
+    return false;
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+    BEGIN_DRIVER("cuModuleUnload");
+    simulated_module *ending = (simulated_module *)module;
+    if (!check_module(ending, "cuModuleUnload")) return CUDA_ERROR_INVALID_HANDLE;
     for (int i = 0; i < SIM_MAX_ENTRIES; i++)
         if (ending->kernels[i]) sim_end(ending->kernels[i]);
     sim_end(ending);
-    CUcontext context = sim_current();
-    END(context ? sim_sticky(context) : 0);
+    return (CUresult)sim_sticky(ending->context);
 }
 
-cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name) {
-    BEGIN("cudaLibraryGetKernel");
-    simulated_library *of = (simulated_library *)library;
-    if (!sim_check(of, CUDA_SIM_LIBRARY, "cudaLibraryGetKernel"))
-        END(cudaErrorInvalidResourceHandle);
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+    BEGIN_DRIVER_IN_CONTEXT("cuModuleGetFunction");
+    simulated_module *of = (simulated_module *)module;
+    if (!check_module(of, "cuModuleGetFunction")) return CUDA_ERROR_INVALID_HANDLE;
     for (int i = 0; i < of->image.entry_count && i < SIM_MAX_ENTRIES; i++) {
         if (strncmp(name, "tdm_", 4) != 0 || strcmp(name + 4, of->image.entries[i].name) != 0)
             continue;
         for (int k = 0; k < KERNELS && !of->kernels[i]; k++) {
             if (strcmp(kernel_list[k].name, name + 4) != 0) continue;
             of->kernels[i] = sim_create(CUDA_SIM_KERNEL, sizeof(simulated_kernel));
-            if (!of->kernels[i]) END(cudaErrorMemoryAllocation);
-            of->kernels[i]->library = of;
+            if (!of->kernels[i]) return CUDA_ERROR_OUT_OF_MEMORY;
+            of->kernels[i]->module = of;
             of->kernels[i]->number = k;
         }
-        *kernel = (cudaKernel_t)of->kernels[i];
-        END(*kernel ? 0 : cudaErrorSymbolNotFound);
+        *function = (CUfunction)of->kernels[i];
+        return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
     }
-    END(cudaErrorSymbolNotFound);
+    return CUDA_ERROR_NOT_FOUND;
 }
 
-cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function) {
-    BEGIN_IN_CONTEXT("cudaFuncGetAttributes");
-    const simulated_kernel *kernel = function;
-    (void)context;
-    if (!sim_check(kernel, CUDA_SIM_KERNEL, "cudaFuncGetAttributes"))
-        END(cudaErrorInvalidDeviceFunction);
-    memset(attributes, 0, sizeof *attributes);
-    attributes->maxThreadsPerBlock = sim_get()->kernel_threads;
-    return cudaSuccess;
+#ifndef SIM_LAME_DRIVER
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function) {
+    BEGIN_DRIVER_IN_CONTEXT("cuFuncGetAttribute");
+    if (!sim_check(function, CUDA_SIM_KERNEL, "cuFuncGetAttribute"))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) {
+        sim_report("cuFuncGetAttribute: attribute %d is not simulated", (int)attribute);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    *value = sim_get()->kernel_threads;
+    return CUDA_SUCCESS;
 }
+#endif
 
-cudaError_t cudaFuncGetParamInfo(const void *function, size_t index, size_t *offset, size_t *size) {
-    BEGIN("cudaFuncGetParamInfo");
-    const simulated_kernel *kernel = function;
-    if (!sim_check(kernel, CUDA_SIM_KERNEL, "cudaFuncGetParamInfo"))
-        END(cudaErrorInvalidDeviceFunction);
+#ifndef SIM_OLD_DRIVER
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size) {
+    BEGIN_DRIVER("cuFuncGetParamInfo");
+    const simulated_kernel *kernel = (const simulated_kernel *)function;
+    if (!sim_check(kernel, CUDA_SIM_KERNEL, "cuFuncGetParamInfo")) return CUDA_ERROR_INVALID_HANDLE;
     size_t buffers = (size_t)kernel_list[kernel->number].buffers;
-    if (index > buffers) END(cudaErrorInvalidValue);
+    if (index > buffers) return CUDA_ERROR_INVALID_VALUE;
     *offset = index * sizeof(void *);
     *size = index < buffers ? sizeof(void *)
                             : kernel_list[kernel->number].args_size + (size_t)sim_get()->skew;
-    return cudaSuccess;
+    return CUDA_SUCCESS;
 }
+#endif
 
 /* --- launches -----------------------------------------------------------------------------------
  */
@@ -167,13 +170,18 @@ static void run_launch(void *payload) {
     free(scratch);
 }
 
-static bool check_shape(const sim_image *image, const char *name, dim3 grid, dim3 block,
-                        size_t shared) {
+/* Three numbers of blocks, or of threads in one. */
+typedef struct extent {
+    unsigned x, y, z;
+} extent;
+
+static bool check_shape(const sim_image *image, const char *name, extent grid, extent block,
+                        unsigned shared) {
     if (grid.y == 1 && grid.z == 1 && block.y == 1 && block.z == 1 && !shared && grid.x > 0 &&
         grid.x <= INT32_MAX && block.x == (unsigned)image->lanes &&
         image->lanes <= sim_get()->kernel_threads)
         return true;
-    sim_report("%s: launched as %ux%ux%u blocks of %ux%ux%u with %zu bytes; it was compiled for "
+    sim_report("%s: launched as %ux%ux%u blocks of %ux%ux%u with %u bytes; it was compiled for "
                "blocks of %d, and the device runs at most %d",
                name, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, image->lanes,
                sim_get()->kernel_threads);
@@ -184,17 +192,14 @@ static atomic_uint blocks;
 
 unsigned cuda_sim_blocks(void) { return atomic_load(&blocks); }
 
-cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
-                             size_t shared, cudaStream_t stream) {
-    BEGIN("cudaLaunchKernel");
-    const simulated_kernel *kernel = function;
-    if (!sim_check(kernel, CUDA_SIM_KERNEL, "cudaLaunchKernel"))
-        END(cudaErrorInvalidDeviceFunction);
-    error = sim_stream_check(stream, "cudaLaunchKernel");
-    if (error) END(error);
-    const sim_image *image = &kernel->library->image;
+static CUresult launch(const simulated_kernel *kernel, extent grid, extent block, unsigned shared,
+                       CUstream stream, void **arguments) {
+    int error = sim_stream_check(stream, "cuLaunchKernel");
+    if (error) return (CUresult)error;
+    if (!check_module(kernel->module, "cuLaunchKernel")) return CUDA_ERROR_INVALID_HANDLE;
+    const sim_image *image = &kernel->module->image;
     const char *name = kernel_list[kernel->number].name;
-    if (!check_shape(image, name, grid, block, shared)) END(cudaErrorInvalidConfiguration);
+    if (!check_shape(image, name, grid, block, shared)) return CUDA_ERROR_INVALID_VALUE;
     atomic_store(&blocks, grid.x);
     launch_job job = {.run = tdmi_cpu_kernels_baseline[kernel->number][image->t],
                       .group = {.count = grid.x,
@@ -208,9 +213,19 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
         memcpy(&address, arguments[i], sizeof address);
         if (!address) continue;
         work.uses[i] = sim_find(sim_stream_device(stream), address, 1, name);
-        if (!work.uses[i]) END(cudaErrorInvalidValue);
+        if (!work.uses[i]) return CUDA_ERROR_INVALID_VALUE;
         job.buffers[i] = sim_bytes(work.uses[i], address);
     }
     memcpy(job.args.bytes, arguments[buffers], kernel_list[kernel->number].args_size);
-    END(sim_enqueue(stream, &work));
+    return (CUresult)sim_enqueue(stream, &work);
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                        CUstream stream, void **arguments, void **extra) {
+    BEGIN_DRIVER("cuLaunchKernel");
+    if (extra) sim_report("cuLaunchKernel: extra options are not simulated");
+    if (!sim_check(function, CUDA_SIM_KERNEL, "cuLaunchKernel")) return CUDA_ERROR_INVALID_HANDLE;
+    return launch((const simulated_kernel *)function, (extent){grid_x, grid_y, grid_z},
+                  (extent){block_x, block_y, block_z}, shared, stream, arguments);
 }

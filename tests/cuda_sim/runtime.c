@@ -1,9 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in for libcudart: devices, memory, streams and events. Copies and fills are in
- * transfer.c, programs in program.c, the driver's functions in driver.c. */
+ * transfer.c. */
 #include <string.h>
 
 #include "call.h"
+
+/* Before anybody asks for the machine, whose description may say another version. */
+__attribute__((constructor)) static void tell_version(void) { sim_library_version = SIM_VERSION; }
 
 cudaError_t cudaRuntimeGetVersion(int *version) {
     BEGIN("cudaRuntimeGetVersion");
@@ -23,43 +26,38 @@ cudaError_t cudaGetDeviceCount(int *count) {
     BEGIN("cudaGetDeviceCount");
     *count = 0;
     error = sim_driver_error();
+    if (!error) sim_initialise();
     if (!error) *count = sim_get()->device_count;
     END(error);
 }
 
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int ordinal) {
-    BEGIN("cudaGetDeviceProperties");
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int ordinal) {
+    BEGIN("cudaDeviceGetAttribute");
     const sim_device *device = sim_device_of(ordinal, &error);
     if (!device) END(error);
-    memset(properties, 0, sizeof *properties);
-    memcpy(properties->name, device->name, sizeof device->name);
-    memcpy(properties->uuid.bytes, device->uuid, sizeof device->uuid);
-    properties->pciDomainID = (int)device->domain;
-    properties->pciBusID = (int)device->bus;
-    properties->pciDeviceID = (int)device->slot;
-    properties->major = device->capability / 10;
-    properties->minor = device->capability % 10;
-    properties->totalGlobalMem = device->memory;
-    properties->multiProcessorCount = 2;
-    properties->maxThreadsPerBlock = 1024;
-    properties->l2CacheSize = 1 << 20;
-    return cudaSuccess;
-}
-
-cudaError_t cudaInitDevice(int ordinal, unsigned device_flags, unsigned flags) {
-    BEGIN("cudaInitDevice");
-    (void)device_flags;
-    (void)flags;
-    sim_device *device = sim_device_of(ordinal, &error);
-    if (!device) END(error);
-    sim_make_context(device);
-    END(sim_sticky(&device->context));
+    const int values[][2] = {{cudaDevAttrPciDomainId, (int)device->domain},
+                             {cudaDevAttrPciBusId, (int)device->bus},
+                             {cudaDevAttrPciDeviceId, (int)device->slot},
+                             {cudaDevAttrComputeCapabilityMajor, device->capability / 10},
+                             {cudaDevAttrComputeCapabilityMinor, device->capability % 10},
+                             {cudaDevAttrMultiProcessorCount, 2},
+                             {cudaDevAttrMaxThreadsPerBlock, 1024},
+                             {cudaDevAttrL2CacheSize, 1 << 20},
+                             {cudaDevAttrIntegrated, 0}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (values[i][0] != (int)attribute) continue;
+        *value = values[i][1];
+        return cudaSuccess;
+    }
+    sim_report("cudaDeviceGetAttribute: attribute %d is not simulated", (int)attribute);
+    END(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaSetDevice(int ordinal) {
     BEGIN("cudaSetDevice");
     sim_device *device = sim_device_of(ordinal, &error);
     if (!device) END(error);
+    sim_initialise();
     sim_make_context(device);
     sim_set_current(&device->context);
     END(sim_sticky(&device->context));

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The simulated CUDA machine, shared by the stand-ins for libcudart, cuBLAS, cuBLASLt and NVRTC. It
- * is libcuda_sim.so: machine.c (devices, contexts), memory.c, stream.c (streams and events),
+/* The simulated CUDA machine, shared by the stand-ins for libcudart, libcuda, cuBLAS, cuBLASLt and
+ * NVRTC. It
+ * is libcuda_sim.so: machine.c (devices, contexts), memory.c, fill.c, stream.c (streams and events),
  * object.c (handles), report.c (defects, faults).
  *
  * A device address is a number in a range of the device's own that nothing is mapped to, so a host
@@ -11,14 +12,12 @@
 #ifndef CUDA_SIM_SIM_H
 #define CUDA_SIM_SIM_H
 
-#include <cuda.h>
-#include <cuda_runtime_api.h>
-#include <library_types.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "control.h"
+#include "cuda/declarations.h"
 
 enum { SIM_MAX_DEVICES = 16 };
 
@@ -93,14 +92,21 @@ typedef struct sim_machine {
     bool no_builtins;                          /* NVRTC finds no builtins library */
     bool no_compile;                           /* NVRTC finds an error in every program */
     int architectures[16], architecture_count; /* of NVRTC */
-    int nvrtc_major;
+    int nvrtc_major, blas_major;               /* 0: what the library was made as */
 } sim_machine;
+
+/* The version that the stand-in for libcudart was made as: 1000 * major + 10 * minor. */
+extern int sim_library_version;
 
 /* Read from the environment at the first call; constant but for the devices' counters. */
 sim_machine *sim_get(void);
 
 /* The error of a machine whose driver cannot be used, or 0. */
 int sim_driver_error(void);
+
+/* The driver's functions want cuInit first; the runtime does it by itself. The error, or 0. */
+void sim_initialise(void);
+int sim_check_initialised(const char *function);
 
 /* The device of an ordinal; NULL: the error is in *error. */
 sim_device *sim_device_of(int ordinal, int *error);
@@ -202,6 +208,18 @@ int sim_event_finish(cudaEvent_t event);
 int sim_event_query(cudaEvent_t event);
 int sim_event_elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
 int sim_event_wait(cudaStream_t stream, cudaEvent_t event);
+
+/* --- fill.c -------------------------------------------------------------------------------------
+ */
+
+/* `rows` rows of `count` elements of 1, 2 or 4 bytes, their starts `pitch` bytes apart. */
+typedef struct sim_fill {
+    char *start; /* filled in by sim_enqueue_fill */
+    size_t pitch, count, rows, width;
+    uint32_t value;
+} sim_fill;
+
+int sim_enqueue_fill(const char *function, cudaStream_t stream, uintptr_t start, sim_fill fill);
 
 /* --- gemm.c -------------------------------------------------------------------------------------
  */

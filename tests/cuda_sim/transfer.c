@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for libcudart, and the driver's fills: copies and fills of memory. */
+/* The stand-in for libcudart: copies and fills of memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,66 +114,8 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_ordinal, const void *from, int 
                      sim_bytes(from_block, from), size));
 }
 
-/* --- fills --------------------------------------------------------------------------------------
- */
-
-/* `rows` rows of `count` elements of 1, 2 or 4 bytes, their starts `pitch` bytes apart. */
-typedef struct fill_job {
-    char *start;
-    size_t pitch, count, rows, width;
-    uint32_t value;
-} fill_job;
-
-static void run_fill(void *payload) {
-    const fill_job *job = payload;
-    for (size_t row = 0; row < job->rows; row++)
-        for (size_t i = 0; i < job->count; i++)
-            memcpy(job->start + row * job->pitch + i * job->width, &job->value, job->width);
-}
-
-static int fill(const char *function, cudaStream_t stream, uintptr_t start, fill_job job) {
-    int error = sim_stream_check(stream, function);
-    if (error || !job.count || !job.rows) return error;
-    if (start % job.width || (job.rows > 1 && job.pitch < job.count * job.width)) {
-        sim_report("%s: address or pitch do not suit the elements", function);
-        return cudaErrorInvalidValue;
-    }
-    size_t size = (job.rows - 1) * job.pitch + job.count * job.width;
-    sim_block *block = sim_find(sim_stream_device(stream), (const void *)start, size, function);
-    if (!block) return cudaErrorInvalidValue;
-    job.start = sim_bytes(block, (const void *)start);
-    sim_work work = {.run = run_fill, .payload = &job, .size = sizeof job, .uses = {block}};
-    return sim_enqueue(stream, &work);
-}
-
 cudaError_t cudaMemsetAsync(void *start, int value, size_t size, cudaStream_t stream) {
     BEGIN("cudaMemsetAsync");
-    END(fill("cudaMemsetAsync", stream, (uintptr_t)start,
-             (fill_job){.count = size, .rows = 1, .width = 1, .value = (unsigned char)value}));
-}
-
-CUresult cuMemsetD16Async(CUdeviceptr start, unsigned short value, size_t count, CUstream stream) {
-    int error = sim_fault("cuMemsetD16Async");
-    if (!error)
-        error = fill("cuMemsetD16Async", stream, (uintptr_t)start,
-                     (fill_job){.count = count, .rows = 1, .width = 2, .value = value});
-    return (CUresult)error;
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr start, unsigned value, size_t count, CUstream stream) {
-    int error = sim_fault("cuMemsetD32Async");
-    if (!error)
-        error = fill("cuMemsetD32Async", stream, (uintptr_t)start,
-                     (fill_job){.count = count, .rows = 1, .width = 4, .value = value});
-    return (CUresult)error;
-}
-
-CUresult cuMemsetD2D32Async(CUdeviceptr start, size_t pitch, unsigned value, size_t width,
-                            size_t height, CUstream stream) {
-    int error = sim_fault("cuMemsetD2D32Async");
-    if (!error)
-        error = fill(
-            "cuMemsetD2D32Async", stream, (uintptr_t)start,
-            (fill_job){.pitch = pitch, .count = width, .rows = height, .width = 4, .value = value});
-    return (CUresult)error;
+    sim_fill fill = {.count = size, .rows = 1, .width = 1, .value = (unsigned char)value};
+    END(sim_enqueue_fill("cudaMemsetAsync", stream, (uintptr_t)start, fill));
 }

@@ -151,48 +151,86 @@ static void shell(const char *command) {
     CHECK(r.exit_status == 0, "%s: %s", command, r.output);
 }
 
-/* Several majors: only the one that this build is of is looked for, and a file that carries its
- * name and is another is told. */
-Test(cuda, majors) {
-    char command[1024], words[256], machine[64];
-    const int major = TEST_CUDA_MAJOR;
-    snprintf(command, sizeof command,
-             "rm -rf " FOLDER "/older " FOLDER "/text " FOLDER "/foreign && mkdir -p " FOLDER
-             "/older " FOLDER "/text " FOLDER "/foreign && cd " FOLDER
-             " && for l in cudart nvrtc cublas cublasLt; do ln -s " TEST_CUDA_SIM
-             "/lib$l.so.%d older/lib$l.so.%d && echo text >text/lib$l.so.%d || exit 1; done && "
-             "ln -s libtandem.so foreign/libcudart.so.%d && cp " TEST_LIBRARY
-             " foreign/libtandem.so",
-             major, major - 1, major, major);
-    shell(command);
-    probe_with("devices=2", FOLDER "/older", NULL, "work", "cuda:0");
+/* Files of CUDA's names that are no libraries, or others, or of a version that is none. */
+Test(cuda, files) {
+    shell("rm -rf " FOLDER "/text " FOLDER "/foreign && mkdir -p " FOLDER "/text " FOLDER
+          "/foreign && cd " FOLDER " && for l in cudart nvrtc cublas cublasLt; do "
+          "echo text >text/lib$l.so.13 || exit 1; done && "
+          "ln -s libtandem.so foreign/libcudart.so.13 && cp " TEST_LIBRARY " foreign/libtandem.so");
+    probe_with("devices=2", FOLDER "/text", NULL, "work", "cuda:0");
     says("TDM_OK|cuda:0");
-    probe_with("devices=2", FOLDER "/older", NULL, "diagnose", NULL);
-    snprintf(words, sizeof words, "|ok|libcudart.so.%d (the CUDA runtime)|" TEST_CUDA_SIM, major);
-    says(words);
-    probe_with("devices=2", FOLDER "/text:" FOLDER "/older", NULL, "work", "cuda:0");
-    says("TDM_OK|cuda:0");
+    probe_with("devices=2", FOLDER "/text", NULL, "diagnose", NULL);
+    says("|ok|libcudart.so.13 (the CUDA runtime)|" TEST_CUDA_SIM);
     probe_with("devices=2", FOLDER "/foreign", NULL, "find", "cuda:0");
-    snprintf(words, sizeof words,
-             "TDM_ERROR_UNAVAILABLE|" FOLDER
-             "/foreign/libcudart.so.%d has no function cuda|install the CUDA %d|"
-             "TANDEM_LIBRARY_PATH",
-             major, major);
-    says(words);
-    snprintf(machine, sizeof machine, "runtime=%d", 1000 * (major - 1) + 80);
-    probe_with(machine, "", NULL, "find", "cuda:0");
-    snprintf(words, sizeof words,
-             "TDM_ERROR_UNAVAILABLE|" TEST_CUDA_SIM "/libcudart.so.%d is of major version %d|"
-             "this build needs %d|TANDEM_LIBRARY_PATH",
-             major, major - 1, major);
-    says(words);
-    snprintf(machine, sizeof machine, "fail=cublasLtGetVersion:1+:%d", 10000 * (major - 1));
-    probe_with(machine, "", NULL, "work", "cuda:0");
+    says("TDM_ERROR_UNAVAILABLE|" FOLDER "/foreign/libcudart.so.13 has no function cuda|"
+         "install the run-time libraries of CUDA 11.8, 12 or 13|TANDEM_LIBRARY_PATH");
+    probe_with("runtime=11040", "", NULL, "find", "cuda:0");
+    says("TDM_ERROR_UNAVAILABLE|" TEST_CUDA_SIM "/libcudart.so.13 is of CUDA 11.4|"
+         "Tandem needs CUDA 11.8, 12 or 13|TANDEM_LIBRARY_PATH");
+    probe_with("runtime=11040", "", NULL, "diagnose", NULL);
+    says("|no|libcudart.so.13|is of CUDA 11.4");
+    says("NVIDIA's cuBLASLt|not looked for, because the CUDA runtime cannot be used");
+    probe_with("cublas=12", "", NULL, "work", "cuda:0");
     says("TDM_OK|cuda:0");
-    probe_with(machine, "", NULL, "diagnose", NULL);
-    snprintf(words, sizeof words, "|no|libcublasLt|is of major version %d|needs %d", major - 1,
-             major);
-    says(words);
+    probe_with("cublas=12", "", NULL, "diagnose", NULL);
+    says("|no|libcublasLt.so.13|is of major version 12|needs 13");
+}
+
+/* The libraries of each version of CUDA that Tandem loads, by their own names. */
+Test(cuda, versions) {
+    static const struct {
+        const char *before, *folder, *files[4];
+    } rows[] = {
+        {TEST_CUDA_SIM "/11",
+         "/11",
+         {"libcudart.so.11.0", "libnvrtc.so.11.2", "libcublasLt.so.11", "libcublas.so.11"}},
+        {TEST_CUDA_SIM "/12",
+         "/12",
+         {"libcudart.so.12", "libnvrtc.so.12", "libcublasLt.so.12", "libcublas.so.12"}},
+        {"", "", {"libcudart.so.13", "libnvrtc.so.13", "libcublasLt.so.13", "libcublas.so.13"}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        probe_with("devices=2", rows[i].before, NULL, "work", "cuda:0");
+        says("TDM_OK|cuda:0");
+        probe_with("devices=2", rows[i].before, "TANDEM_BLAS=cublas", "work", "cuda:0");
+        says("TDM_OK|cuda:0");
+        probe_with("devices=2", rows[i].before, NULL, "diagnose", NULL);
+        for (int file = 0; file < 4; file++) {
+            char words[512];
+            snprintf(words, sizeof words, "|ok|%s (|" TEST_CUDA_SIM "%s/%s", rows[i].files[file],
+                     rows[i].folder, rows[i].files[file]);
+            says(words);
+        }
+    }
+}
+
+/* The runtime that is found first decides, and nothing of another version is used with it. */
+Test(cuda, versions_are_not_mixed) {
+    shell("rm -rf " FOLDER "/alone12 && mkdir -p " FOLDER "/alone12 && ln -s " TEST_CUDA_SIM
+          "/12/libcudart.so.12 " FOLDER "/alone12");
+    probe_with("devices=2", FOLDER "/alone12", NULL, "work", "cuda:0");
+    says("TDM_ERROR_UNAVAILABLE|NVRTC was not found|libnvrtc.so.12|install the CUDA 12 toolkit");
+    says_not("libnvrtc.so.13");
+    /* older libraries of the toolkit behind newer ones, and before */
+    probe_with("devices=2", TEST_CUDA_SIM "/12:" TEST_CUDA_SIM "/11", NULL, "diagnose", NULL);
+    says("|ok|libcudart.so.12 (|ok|libnvrtc.so.12 (|ok|libcublasLt.so.12 (");
+    probe_with("devices=2", TEST_CUDA_SIM "/11:" TEST_CUDA_SIM "/12", NULL, "diagnose", NULL);
+    says("|ok|libcudart.so.11.0 (|ok|libnvrtc.so.11.2 (|ok|libcublasLt.so.11 (");
+}
+
+/* A driver that is too old to tell a device's UUID or a kernel's arguments is good enough; one that
+ * lacks what is needed is not. The stand-in runtime finds its driver as the real one does. */
+Test(cuda, old_drivers) {
+    static const char old[] = "LD_LIBRARY_PATH=" TEST_CUDA_SIM "/old_driver";
+    static const char lame[] = "LD_LIBRARY_PATH=" TEST_CUDA_SIM "/lame_driver";
+    probe_with("devices=2 driver=11030 skew=8", TEST_CUDA_SIM "/11", old, "work", "cuda:0");
+    says("TDM_OK|cuda:0");
+    probe_with("devices=2 driver=11030", TEST_CUDA_SIM "/11", old, "cards", NULL);
+    says("\ncuda:0 name=Simulated GPU 0 uuid= pci=0000:10:00.0;");
+    probe_with("devices=2", "", lame, "find", "cuda:0");
+    says("TDM_ERROR_UNAVAILABLE|" TEST_CUDA_SIM "/lame_driver/libcuda.so.1 has no function "
+         "cuFuncGetAttribute|update the NVIDIA driver");
+    probe_with("devices=2", "", lame, "diagnose", NULL);
+    says("|no|NVIDIA driver|has no function cuFuncGetAttribute");
 }
 
 Test(cuda, nvrtc_without_builtins) {
@@ -210,11 +248,14 @@ Test(cuda, nvidias_nvrtc) {
           "/alone " FOLDER "/hidden " FOLDER "/both && cd " FOLDER " && ln -s " TEST_NVRTC
           " alone && ln -s " TEST_NVRTC " " TEST_NVRTC_BUILTINS
           " both && : >hidden/" TEST_NVRTC_BUILTINS_NAME);
-    probe_with("devices=1", FOLDER "/alone", hidden, "work", "cuda:0");
+    const char *machine = TEST_NVRTC_MAJOR == 13   ? "devices=1"
+                          : TEST_NVRTC_MAJOR == 12 ? "devices=1 runtime=12040"
+                                                   : "devices=1 runtime=11080";
+    probe_with(machine, FOLDER "/alone", hidden, "work", "cuda:0");
     says("TDM_ERROR_UNAVAILABLE|cuda:0|libnvrtc-builtins.so|install it beside|LD_LIBRARY_PATH|"
          "failed to open " TEST_NVRTC_BUILTINS_NAME);
     /* beside NVRTC is good enough, wherever that was found */
-    probe_with("devices=1", FOLDER "/both", hidden, "work", "cuda:0");
+    probe_with(machine, FOLDER "/both", hidden, "work", "cuda:0");
     says("TDM_ERROR_COMPILE|error 200");
     says_not("builtins");
 }

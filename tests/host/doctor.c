@@ -213,8 +213,8 @@ Test(doctor, files_that_are_no_drivers) {
         {"ln -s nowhere x.icd", "cannot be read", true},
         {"ln -s x.icd x.icd", "cannot be read", true},
         {"echo /nonexistent/libx.so > x.icd", "/nonexistent/libx.so|does not open", true},
-        {"echo libm.so.6 > x.icd", "libm.so.6|is not an OpenCL driver|clGetExtensionFunctionAddress",
-         true},
+        {"echo libm.so.6 > x.icd",
+         "libm.so.6|is not an OpenCL driver|clGetExtensionFunctionAddress", true},
         {"echo /etc/passwd > x.icd", "/etc/passwd|does not open", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -14,11 +14,7 @@
 
 TestSuite(privileged, .init = random_start);
 
-#ifdef TEST_CUDA_MAJOR
-enum { CUDA = TEST_CUDA_MAJOR };
-#else
 enum { CUDA = 13 };
-#endif
 
 static run_result r;
 static char folder[512];

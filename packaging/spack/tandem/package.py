@@ -32,7 +32,7 @@ class Tandem(CMakePackage):
     depends_on("opencl-c-headers", type="build", when="+opencl")
     depends_on("clblast", type=("build", "run"), when="+opencl")
     depends_on("openblas", type="run")
-    depends_on("cuda@12.8:", type=("build", "run"), when="+cuda")
+    depends_on("cuda@11.8:13", type="run", when="+cuda")
 
     conflicts("platform=darwin", msg="Tandem is for Linux")
     conflicts("platform=windows", msg="Tandem is for Linux")
