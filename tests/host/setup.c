@@ -10,10 +10,11 @@
 
 #include "paths.h"
 #include "support/check.h"
+#include "support/random.h"
 
 #include <tandem/tandem.h>
 
-TestSuite(setup);
+TestSuite(setup, .init = random_start);
 
 static const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
 
