@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Finding the devices, and their facts, without making a context. */
 #include "cuda_backend.h"
+#include "machine/hash.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -221,14 +222,6 @@ static void copy_driver_version(char *text, size_t size) {
              driver_version % 1000 / 10, *module ? ")" : "");
 }
 
-/* FNV-1a. */
-static uint64_t hash_text(const char *text) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
 /* The core's key has the kernel's text and options; what this folder adds to them comes here. */
 static void copy_cache_key(tdmi_device_facts *facts) {
     const tdm_device_info *info = &facts->info;
@@ -237,7 +230,8 @@ static void copy_cache_key(tdmi_device_facts *facts) {
     snprintf(facts->cache_key, sizeof facts->cache_key,
              "cuda %s sm_%d driver %s runtime %s nvrtc %d.%d dialect %016llx", info->name,
              info->compute_capability, info->driver_version, info->api_version, major, minor,
-             (unsigned long long)hash_text(tdmi_dialect_cuda));
+             (unsigned long long)tdmi_hash(TDMI_HASH_START, tdmi_dialect_cuda,
+                                           strlen(tdmi_dialect_cuda)));
 }
 
 tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts) {

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The one hash of the project: FNV-1a of 64 bits, by Fowler, Noll and Vo (draft-eastlake-fnv). It finds
- * damage and tells things apart; it is no protection against anybody. */
+/* The hash of the project: FNV-1a of 64 bits, by Fowler, Noll and Vo (draft-eastlake-fnv). It finds damage
+ * and tells things apart; it does not protect against anybody. cuda/blas_plan.c takes whole words with it,
+ * as each product waits for that. */
 #ifndef TDMI_HASH_H
 #define TDMI_HASH_H
 
