@@ -206,7 +206,7 @@ static tdm_status count_tiles(const tdmi_gemm *gemm, int64_t *groups) {
 }
 
 static tdm_status run_builtin(tdm_queue *queue, const tdmi_gemm *gemm) {
-    int64_t groups;
+    int64_t groups = 0;
     TDMI_TRY(count_tiles(gemm, &groups));
     tdm_matmul_args args = {
         .batch = gemm->batch,

@@ -17,10 +17,11 @@ row() { # SYSTEM WHAT PASSED FAILED SKIPPED [NOTE]
     [ "$result" != '**failed**' ]
 }
 
-why() { # STATUS LOG: of a command that left no result
+why() { # STATUS LOG: of a command that left no result; a compiler's first error, else the last line
     case "$1" in
     124 | 137) echo "ended at its time limit" ;;
-    *) echo "status $1: $(grep -av '^ *$' "$2" | tail -n 1 | tr -d '|\000-\037' | cut -c 1-120)" ;;
+    *) echo "status $1: $({ grep -am 1 ' error: ' "$2" || grep -av '^ *$' "$2" | tail -n 1; } |
+        tr -d '|\000-\037' | cut -c 1-120)" ;;
     esac
 }
 
