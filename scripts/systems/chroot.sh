@@ -42,6 +42,7 @@ make_system() { # NAME SUITE [kept]
     remove_folder "$root" || return 1
     base=$(base_of "$2") || return 1
     cp -a --reflink=auto "$base" "$root"
+    rm "$root/complete" # that the base is; whoever installs in this one says when it is
     # Names are found, and certificates believed, as on this machine.
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     if [ -e /etc/ssl/certs/ca-certificates.crt ]; then
