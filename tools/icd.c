@@ -111,9 +111,9 @@ bool icd_read(icd_list *list) {
         bool nothing = strchr(vendors, '/') && access(vendors, F_OK) != 0;
         good = nothing || add_library(list, "OCL_ICD_VENDORS", vendors, strlen(vendors));
     } else {
-        snprintf(beside, sizeof beside, SYSTEM_FOLDER "/%s", vendors);
-        good =
-            add_file(list, !strchr(vendors, '/') && access(beside, F_OK) == 0 ? beside : vendors);
+        int length = snprintf(beside, sizeof beside, SYSTEM_FOLDER "/%s", vendors);
+        bool there = !strchr(vendors, '/') && length < (int)sizeof beside;
+        good = add_file(list, there && access(beside, F_OK) == 0 ? beside : vendors);
     }
     while (good && names && *names) {
         size_t length = strcspn(names, ":");

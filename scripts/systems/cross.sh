@@ -85,6 +85,7 @@ system_musl() {
                 -DJANSSON_EXAMPLES=OFF -DJANSSON_WITHOUT_TESTS=ON
             cmake --build build --target install
             ln -s /usr/include/CL /usr/include/clblast*.h include/
+            printf "%s\n" /opt/musl/lib /usr/lib/x86_64-linux-musl /lib /usr/lib >/etc/ld-musl-x86_64.path
             touch complete' >"$log" 2>&1 ||
             { row "Debian 13, musl" "build of jansson" 0 1 0 "$(why 1 "$log")"; return 1; }
     fi
