@@ -16,6 +16,8 @@
 
 #include <stdint.h>
 
+#include <tandem/tensor.h>
+
 #include "args.h"
 
 /* One group of a launch: group `index` of `count`, with the run-time parts of its variant. */
@@ -31,14 +33,15 @@ enum { TDMI_CPU_SCRATCH = 160 << 10 };
 
 /* Runs one group. `buffers` are the kernel's buffers in order (NULL where the op has none), `args`
  * its argument struct. Groups may run in any order and in parallel. */
-typedef void (*tdmi_cpu_entry)(const tdm_group *group, void *const *buffers, const void *args);
+typedef void tdmi_cpu_kernel(const tdm_group *group, void *const *buffers, const void *args);
+typedef tdmi_cpu_kernel *tdmi_cpu_entry;
 
 #define TDMI_CPU_COUNT_ONE(ID, entry, buffers, args) +1
-enum { TDMI_CPU_KERNELS = TDM_KERNEL_LIST(TDMI_CPU_COUNT_ONE), TDMI_CPU_DTYPES = 7 };
+enum { TDMI_CPU_KERNELS = TDM_KERNEL_LIST(TDMI_CPU_COUNT_ONE) };
 
 /* [kernel in the order of TDM_KERNEL_LIST][T as a tdm_dtype]; NULL where there is no such kernel.
  * Only those that the build compiles are defined. */
-typedef const tdmi_cpu_entry tdmi_cpu_table[TDMI_CPU_KERNELS][TDMI_CPU_DTYPES];
+typedef const tdmi_cpu_entry tdmi_cpu_table[TDMI_CPU_KERNELS][TDM_DTYPE_COUNT];
 extern tdmi_cpu_table tdmi_cpu_kernels_baseline, tdmi_cpu_kernels_avx2, tdmi_cpu_kernels_avx512;
 
 #endif

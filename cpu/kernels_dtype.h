@@ -1,7 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of one dtype, T_ID, as C. Included once by each of kernels_<dtype>.c. */
 #include "dialect_c.h"
+#include "dtypes.h"
 #include "numeric.h"
+/* behind numeric.h */
 #include "reduce.h"
 
 #define U_ID T_ID
@@ -15,7 +17,7 @@
 #include "rms_norm.cl"
 #include "softmax.cl"
 
-#if T_ID == TDM_ID_F16 || T_ID == TDM_ID_BF16
+#if T_SIZE == 2
 /* norms of 16-bit rows may go to f32 */
 #undef U_ID
 #define U_ID TDM_ID_F32

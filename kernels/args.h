@@ -28,15 +28,6 @@ typedef struct tdm_scalar {
     tdm_i32 reserved;
 } tdm_scalar;
 
-/* Values of T_ID and U_ID are those of tdm_dtype. */
-#define TDM_ID_F32 0
-#define TDM_ID_F64 1
-#define TDM_ID_F16 2
-#define TDM_ID_BF16 3
-#define TDM_ID_I32 4
-#define TDM_ID_I64 5
-#define TDM_ID_U8 6
-
 /* Values of OP. */
 #define TDM_OP_ADD 0 /* elementwise: y = a + b */
 #define TDM_OP_SUB 1
@@ -81,8 +72,8 @@ typedef struct tdm_elementwise_args {
     tdm_i64 inner_stride[3];
     tdm_i64 outer_shape[TDM_MAX_OUTER];
     tdm_i64 outer_stride[3][TDM_MAX_OUTER];
-    tdm_scalar alpha; /* also the value of fill */
-    tdm_i64 alpha_i64; /* fill: the value for integer dtypes */
+    tdm_scalar alpha;
+    tdm_i64 bits; /* fill: the value as stored, in its low bytes */
     tdm_u32 cols, chunk, chunks;
     tdm_i32 outer_ndim;  /* 0: one row */
     tdm_i32 unit_stride; /* all inner strides in use are 1 */

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* y = a converted from U to T, both of any dtype and stride. */
+/* y = a converted from U to T, both of any stride. */
 OPS(cast, 1, 1)
 
 KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
@@ -21,15 +21,17 @@ KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
         }
         GLOBAL T *const yr = y + y_at;
         GLOBAL const U *const ar = a + a_at;
-        if (args.unit_stride) {
+        if (STREAM || args.unit_stride) {
             FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD)
             {
-                WRITE_RAW(yr, j, CONVERT(LOAD_U(ar, j)));
+                const SOURCE v = LOAD_U(ar, j);
+                WRITE_RAW(yr, j, CONVERT(v));
             }
         } else {
             FOR_LANES(j, 0, n)
             {
-                yr[j * args.inner_stride[0]] = (T)CONVERT(LOAD_U(ar, j * args.inner_stride[1]));
+                const SOURCE v = LOAD_U(ar, j * args.inner_stride[1]);
+                yr[j * args.inner_stride[0]] = CONVERT(v);
             }
         }
     }

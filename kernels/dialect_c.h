@@ -15,7 +15,9 @@
 #include "args.h"
 #include "kernels.h"
 
+typedef int8_t tdm_i8;
 typedef uint8_t tdm_u8;
+typedef int16_t tdm_i16;
 typedef uint16_t tdm_u16;
 typedef uint64_t tdm_u64;
 
@@ -359,19 +361,7 @@ INLINE double tdm_as_f64(int64_t bits)
 #define tdm_tanh_f64 __builtin_tanh
 #define tdm_erfc_f64 __builtin_erfc
 
-#define tdm_load_0(p, j) ((p)[j])
-#define tdm_load_1(p, j) ((p)[j])
-#define tdm_load_2(p, j) tdm_f16_to_f32((p)[j])
-#define tdm_load_3(p, j) tdm_bf16_to_f32((p)[j])
-#define tdm_load_4(p, j) ((p)[j])
-#define tdm_load_5(p, j) ((p)[j])
-#define tdm_load_6(p, j) ((tdm_i32)(p)[j])
-#define tdm_store_0(p, j, v) ((p)[j] = (v))
-#define tdm_store_1(p, j, v) ((p)[j] = (v))
-#define tdm_store_2(p, j, v) ((p)[j] = tdm_f32_to_f16(v))
-#define tdm_store_3(p, j, v) ((p)[j] = tdm_f32_to_bf16(v))
-#define tdm_store_4(p, j, v) ((p)[j] = (v))
-#define tdm_store_5(p, j, v) ((p)[j] = (v))
-#define tdm_store_6(p, j, v) ((p)[j] = (v))
+#define LOAD_F16(p, j) tdm_f16_to_f32((p)[j])
+#define STORE_F16(p, j, v) ((p)[j] = tdm_f32_to_f16(v))
 
 #endif

@@ -3,7 +3,9 @@
  * README.md. */
 #pragma nv_diag_suppress 177 /* functions that this kernel does not use */
 
+typedef signed char tdm_i8;
 typedef unsigned char tdm_u8;
+typedef short tdm_i16;
 typedef unsigned short tdm_u16;
 typedef unsigned long long tdm_u64;
 
@@ -125,17 +127,5 @@ INLINE tdm_u16 tdm_float_to_half(float v)
     return stored;
 }
 
-#define tdm_load_0(p, j) ((p)[j])
-#define tdm_load_1(p, j) ((p)[j])
-#define tdm_load_2(p, j) tdm_half_to_float((p)[j])
-#define tdm_load_3(p, j) tdm_bf16_to_f32((p)[j])
-#define tdm_load_4(p, j) ((p)[j])
-#define tdm_load_5(p, j) ((p)[j])
-#define tdm_load_6(p, j) ((int)(p)[j])
-#define tdm_store_0(p, j, v) ((p)[j] = (v))
-#define tdm_store_1(p, j, v) ((p)[j] = (v))
-#define tdm_store_2(p, j, v) ((p)[j] = tdm_float_to_half(v))
-#define tdm_store_3(p, j, v) ((p)[j] = tdm_f32_to_bf16(v))
-#define tdm_store_4(p, j, v) ((p)[j] = (v))
-#define tdm_store_5(p, j, v) ((p)[j] = (v))
-#define tdm_store_6(p, j, v) ((p)[j] = (v))
+#define LOAD_F16(p, j) tdm_half_to_float((p)[j])
+#define STORE_F16(p, j, v) ((p)[j] = tdm_float_to_half(v))

@@ -35,7 +35,9 @@ TDM_DECLARED(double, erfc)(double);
 #endif
 #endif
 
+typedef char tdm_i8;
 typedef uchar tdm_u8;
+typedef short tdm_i16;
 typedef ushort tdm_u16;
 typedef ulong tdm_u64;
 
@@ -211,15 +213,11 @@ INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int s
 /* Writing rows. On a CPU with STREAM line by line, in windows as in the C dialect; see there. */
 #if LANES == 1 && STREAM && TDM_CLANG_CPU
 /* elements in a line: a literal, as a pragma takes no sizeof */
-#if T_ID == 0 || T_ID == 4
-#define TDM_SPAN 16
-#elif T_ID == 1 || T_ID == 5
-#define TDM_SPAN 8
-#elif T_ID == 2 || T_ID == 3
-#define TDM_SPAN 32
-#else
-#define TDM_SPAN 64
-#endif
+#define TDM_SPAN TDM_CAT(tdm_span_, T_SIZE)
+#define tdm_span_1 64
+#define tdm_span_2 32
+#define tdm_span_4 16
+#define tdm_span_8 8
 #define TDM_WINDOWS(p, n, row, near)                                                               \
     for (int tdm_skew = ((int)(uintptr_t)(p) & (TDM_LINE - 1)) / (int)sizeof(T),                   \
              tdm_begin = tdm_fetch(row, near, 0, TDM_SPAN, (int)sizeof(T));                        \
@@ -323,20 +321,11 @@ typedef ulong WORDS;
 #define tdm_tanh_f64(v) tanh(v)
 #define tdm_erfc_f64(v) erfc(v)
 
-#define tdm_load_0(p, j) ((p)[j])
-#define tdm_load_1(p, j) ((p)[j])
-#define tdm_load_3(p, j) tdm_bf16_to_f32((p)[j])
-#define tdm_load_4(p, j) ((p)[j])
-#define tdm_load_5(p, j) ((p)[j])
-#define tdm_load_6(p, j) ((int)(p)[j])
-#define tdm_store_0(p, j, v) ((p)[j] = (v))
-#define tdm_store_1(p, j, v) ((p)[j] = (v))
-#define tdm_store_3(p, j, v) ((p)[j] = tdm_f32_to_bf16(v))
 #if LANES == 1
 /* by integers, which vectorise, also where the CPU has no instruction for it */
-#define tdm_load_2(p, j) tdm_f16_to_f32((p)[j])
-#define tdm_store_2(p, j, v) ((p)[j] = tdm_f32_to_f16(v))
+#define LOAD_F16(p, j) tdm_f16_to_f32((p)[j])
+#define STORE_F16(p, j, v) ((p)[j] = tdm_f32_to_f16(v))
 #else
-#define tdm_load_2(p, j) vload_half((size_t)(j), (const __global half *)(p))
-#define tdm_store_2(p, j, v) vstore_half_rte(v, (size_t)(j), (__global half *)(p))
+#define LOAD_F16(p, j) vload_half((size_t)(j), (const __global half *)(p))
+#define STORE_F16(p, j, v) vstore_half_rte(v, (size_t)(j), (__global half *)(p))
 #endif

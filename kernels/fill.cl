@@ -1,10 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* y = one value, of any dtype and stride. */
+/* y = one value of any stride, as bits: T is an unsigned integer as wide as the dtype. */
 OPS(fill, 1, 1)
 
 KERNEL1(fill, tdm_elementwise_args, T, y)
 {
-    const T value = (T)FILL_VALUE(args);
+    const T value = (T)args.bits;
     FOR_ROWS(item, args.rows * args.chunks)
     {
         tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
@@ -18,7 +18,7 @@ KERNEL1(fill, tdm_elementwise_args, T, y)
             row = next;
         }
         GLOBAL T *const yr = y + y_at;
-        if (args.unit_stride) {
+        if (STREAM || args.unit_stride) {
             FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD)
             {
                 WRITE_RAW(yr, j, value);

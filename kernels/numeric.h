@@ -1,59 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Numbers, the same in all three languages: dispatch by dtype, conversions, and our own exp, tanh
- * and gelu for f32. Compiled after a dialect header and args.h, before the kernel.
+/* Numbers, the same in all three languages: functions on ACC, the arithmetic of T, with our own exp,
+ * tanh and gelu for f32. Compiled after dtypes.h, before the kernel.
  *
  * Everything here is branch-free, so that it vectorises where a group has one lane, and uses only
  * IEEE operations in the order written: it must not be compiled with fast-math options. Largest
  * errors are measured against float64 over every 13th f32 number, with and without FMA. */
 #ifndef TDMI_KERNEL_NUMERIC_H
 #define TDMI_KERNEL_NUMERIC_H
-
-#define TDM_CAT_(a, b) a##b
-#define TDM_CAT(a, b) TDM_CAT_(a, b)
-
-/* A function's name ends in the arithmetic of T: f32 for f32, f16 and bf16, f64 for f64. */
-#define tdm_acc_id_0 f32
-#define tdm_acc_id_1 f64
-#define tdm_acc_id_2 f32
-#define tdm_acc_id_3 f32
-#define TDM_BY_ACC(name) TDM_CAT(name, TDM_CAT(tdm_acc_id_, T_ID))
-
-/* Element types: T and U as stored, ACC in arithmetic, KEY an integer as wide as ACC. */
-#define tdm_type_0 float
-#define tdm_type_1 double
-#define tdm_type_2 tdm_u16
-#define tdm_type_3 tdm_u16
-#define tdm_type_4 tdm_i32
-#define tdm_type_5 tdm_i64
-#define tdm_type_6 tdm_u8
-#define tdm_acc_f32 float
-#define tdm_acc_f64 double
-#define tdm_key_f32 tdm_i32
-#define tdm_key_f64 tdm_i64
-#define T TDM_CAT(tdm_type_, T_ID)
-#define U TDM_CAT(tdm_type_, U_ID)
-#define ACC TDM_BY_ACC(tdm_acc_)
-#define KEY TDM_BY_ACC(tdm_key_)
-
-/* Reading and writing elements; LOAD_U may also give an integer. */
-#define LOAD(p, j) TDM_CAT(tdm_load_, T_ID)(p, j)
-#define STORE(p, j, v) TDM_CAT(tdm_store_, T_ID)(p, j, v)
-#define LOAD_U(p, j) TDM_CAT(tdm_load_, U_ID)(p, j)
-#define STORE_U(p, j, v) TDM_CAT(tdm_store_, U_ID)(p, j, v)
-#define TO_T(v) TDM_CAT(tdm_put_, T_ID)(v) /* ACC to the stored form */
-#define ROUND(v) TDM_CAT(tdm_get_, T_ID)(TO_T(v)) /* ACC as a T would hold it */
-
-#define tdm_get_0(v) (v)
-#define tdm_get_1(v) (v)
-#define tdm_get_2(v) tdm_f16_to_f32(v)
-#define tdm_get_3(v) tdm_bf16_to_f32(v)
-#define tdm_put_0(v) (v)
-#define tdm_put_1(v) (v)
-#define tdm_put_2(v) tdm_f32_to_f16(v)
-#define tdm_put_3(v) tdm_f32_to_bf16(v)
-#define tdm_put_4(v) (v)
-#define tdm_put_5(v) (v)
-#define tdm_put_6(v) (v)
 
 /* Functions on ACC. */
 #define SQUARE(v) ((v) * (v))
@@ -108,45 +61,6 @@ INLINE tdm_i32 tdm_order_key_f32(float v)
 INLINE float tdm_order_value_f32(tdm_i32 key)
 {
     return tdm_as_f32(key ^ ((key >> 31) & 0x7fffffff));
-}
-
-INLINE float tdm_f16_to_f32(tdm_u32 stored)
-{
-    const tdm_u32 magnitude = stored & 0x7fffu;
-    const tdm_u32 normal = (magnitude << 13) + (112u << 23);
-    const tdm_u32 special = (magnitude << 13) | 0x7f800000u;
-    /* a subnormal is its mantissa in units of 2^-24; from an integer, as f32 flags may flush */
-    const tdm_u32 small = (tdm_u32)tdm_as_i32((float)(tdm_i32)magnitude * 5.9604644775390625e-8f);
-    tdm_u32 bits = magnitude < 0x400u ? small : normal;
-    bits = magnitude >= 0x7c00u ? special : bits;
-    return tdm_as_f32((tdm_i32)(bits | ((stored & 0x8000u) << 16)));
-}
-
-INLINE tdm_u16 tdm_f32_to_f16(float v)
-{
-    const tdm_u32 bits = (tdm_u32)tdm_as_i32(v);
-    const tdm_u32 magnitude = bits & 0x7fffffffu;
-    const tdm_u32 normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - (112u << 23)) >> 13;
-    /* adding 0.5 leaves the mantissa in units of 2^-24, rounded by the addition */
-    const tdm_u32 small =
-        (tdm_u32)tdm_as_i32(tdm_as_f32((tdm_i32)magnitude) + 0.5f) - 0x3f000000u;
-    const tdm_u32 nan = 0x7e00u | ((magnitude >> 13) & 0x3ffu);
-    tdm_u32 result = magnitude < 0x38800000u ? small : normal;
-    result = magnitude >= 0x477ff000u ? 0x7c00u : result;
-    result = magnitude > 0x7f800000u ? nan : result;
-    return (tdm_u16)(result | ((bits >> 16) & 0x8000u));
-}
-
-INLINE float tdm_bf16_to_f32(tdm_u32 brain)
-{
-    return tdm_as_f32((tdm_i32)(brain << 16));
-}
-
-INLINE tdm_u16 tdm_f32_to_bf16(float v)
-{
-    const tdm_u32 bits = (tdm_u32)tdm_as_i32(v);
-    const tdm_u32 rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-    return (tdm_u16)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : rounded);
 }
 
 /* Adding this to |x| < 2^22 rounds x to an integer n, left in the low bits of the sum with the bias of
@@ -309,138 +223,7 @@ INLINE float tdm_activate_f32(const tdm_u32 id, float x)
     }
 }
 
-/* The f32 nearest to zero from a double given by its bits, with the last bit set when that lost
- * something: rounding it once more to a 16-bit type gives what rounding the double at once would. */
-INLINE float tdm_round_to_odd(tdm_i64 f64_bits)
-{
-    const tdm_i64 magnitude = f64_bits & ~((tdm_i64)((tdm_u64)1 << 63));
-    const tdm_i64 mantissa = (magnitude & (((tdm_i64)1 << 52) - 1)) | ((tdm_i64)1 << 52);
-    const tdm_i32 exponent = (tdm_i32)(magnitude >> 52) - 1023 + 127;
-    tdm_i32 shift = exponent > 0 ? 29 : 30 - exponent;
-    shift = shift > 60 ? 60 : shift;
-    const tdm_i32 kept = (tdm_i32)(mantissa >> shift);
-    const tdm_i32 lost = (mantissa & (((tdm_i64)1 << shift) - 1)) != 0 ? 1 : 0;
-    /* the leading 1 of a normal number adds one to the exponent */
-    const tdm_u32 power = (tdm_u32)(exponent > 0 ? exponent - 1 : 0) << 23;
-    tdm_i32 bits = (tdm_i32)((tdm_u32)kept + power) | lost;
-    bits = exponent >= 255 ? 0x7f7fffff : bits;
-    bits = magnitude == ((tdm_i64)0x7ff << 52) ? 0x7f800000 : bits;
-    bits = magnitude > ((tdm_i64)0x7ff << 52) ? 0x7fc00000 : bits;
-    return tdm_as_f32(f64_bits < 0 ? (tdm_i32)((tdm_u32)bits | 0x80000000u) : bits);
-}
-
-/* A long as an f32 that rounds to bf16 as the long itself would: low bits are folded into the last
- * one, 12 at a time, until 24 bits hold it. */
-#define TDM_FOLD(u, scale)                                                                         \
-    scale = (u) >= 0x1000000u ? (scale)*4096.0f : (scale);                                         \
-    u = (u) >= 0x1000000u ? ((u) >> 12) | (((u)&0xfffu) != 0 ? 1u : 0u) : (u)
-INLINE float tdm_sticky_f32(tdm_i64 v)
-{
-    tdm_u64 u = v < 0 ? 0 - (tdm_u64)v : (tdm_u64)v;
-    float scale = v < 0 ? -1.0f : 1.0f;
-    TDM_FOLD(u, scale);
-    TDM_FOLD(u, scale);
-    TDM_FOLD(u, scale);
-    TDM_FOLD(u, scale);
-    return (float)(tdm_i32)u * scale;
-}
-
-/* Casts from the classes of source: f32 (also for f16 and bf16), f64, i32 (also u8), i64. */
-#define CONVERT(v) TDM_CAT(TDM_CAT(tdm_from_, TDM_CAT(tdm_class_, U_ID)), TDM_CAT(_to_, T_ID))(v)
-#define tdm_class_0 f32
-#define tdm_class_1 f64
-#define tdm_class_2 f32
-#define tdm_class_3 f32
-#define tdm_class_4 i32
-#define tdm_class_5 i64
-#define tdm_class_6 i32
-
-#define tdm_from_f32_to_0(v) (v)
-#define tdm_from_f32_to_1(v) ((double)(v))
-#define tdm_from_f32_to_2(v) tdm_f32_to_f16(v)
-#define tdm_from_f32_to_3(v) tdm_f32_to_bf16(v)
-#define tdm_from_i32_to_0(v) ((float)(v))
-#define tdm_from_i32_to_1(v) ((double)(v))
-#define tdm_from_i32_to_2(v) tdm_from_i64_to_2((tdm_i64)(v))
-#define tdm_from_i32_to_3(v) tdm_f32_to_bf16(tdm_sticky_f32((tdm_i64)(v)))
-#define tdm_from_i32_to_4(v) (v)
-#define tdm_from_i32_to_5(v) ((tdm_i64)(v))
-#define tdm_from_i32_to_6(v) ((tdm_u8)((v)&255))
-#define tdm_from_i64_to_0(v) ((float)(v))
-#define tdm_from_i64_to_1(v) ((double)(v))
-#define tdm_from_i64_to_3(v) tdm_f32_to_bf16(tdm_sticky_f32(v))
-#define tdm_from_i64_to_4(v) ((tdm_i32)(v))
-#define tdm_from_i64_to_5(v) (v)
-#define tdm_from_i64_to_6(v) ((tdm_u8)((v)&255))
-
-INLINE tdm_i32 tdm_from_f32_to_4(float v)
-{
-    float c = v < -2147483648.0f ? -2147483648.0f : v;
-    c = c > 2147483520.0f ? 2147483520.0f : c;
-    const tdm_i32 whole = (tdm_i32)(v == v ? c : 0.0f);
-    return v >= 2147483648.0f ? 0x7fffffff : whole;
-}
-
-INLINE tdm_i64 tdm_from_f32_to_5(float v)
-{
-    float c = v < -9223372036854775808.0f ? -9223372036854775808.0f : v;
-    c = c > 9223371487098961920.0f ? 9223371487098961920.0f : c;
-    const tdm_i64 whole = (tdm_i64)(v == v ? c : 0.0f);
-    return v >= 9223372036854775808.0f ? (tdm_i64)(~(tdm_u64)0 >> 1) : whole;
-}
-
-INLINE tdm_u8 tdm_from_f32_to_6(float v)
-{
-    float c = v > 0.0f ? v : 0.0f;
-    c = c > 255.0f ? 255.0f : c;
-    return (tdm_u8)(tdm_i32)c;
-}
-
-INLINE tdm_u16 tdm_from_i64_to_2(tdm_i64 v)
-{
-    tdm_i64 c = v < -1048576 ? -1048576 : v; /* far past the largest f16, exact in f32 */
-    c = c > 1048576 ? 1048576 : c;
-    return tdm_f32_to_f16((float)(tdm_i32)c);
-}
-
-/* The value of fill in the stored form of T. */
-#define FILL_VALUE(args) TDM_CAT(tdm_fill_, T_ID)(args)
-#define tdm_fill_0(args) ((args).alpha.f32)
-#define tdm_fill_1(args) tdm_as_f64((args).alpha.f64_bits)
-#define tdm_fill_2(args) tdm_f32_to_f16(tdm_round_to_odd((args).alpha.f64_bits))
-#define tdm_fill_3(args) tdm_f32_to_bf16(tdm_round_to_odd((args).alpha.f64_bits))
-#define tdm_fill_4(args) ((args).alpha_i64)
-#define tdm_fill_5(args) ((args).alpha_i64)
-#define tdm_fill_6(args) ((args).alpha_i64)
-
 #if TDM_HAS_F64
-#define tdm_from_f64_to_0(v) ((float)(v))
-#define tdm_from_f64_to_1(v) (v)
-#define tdm_from_f64_to_2(v) tdm_f32_to_f16(tdm_round_to_odd(tdm_as_i64(v)))
-#define tdm_from_f64_to_3(v) tdm_f32_to_bf16(tdm_round_to_odd(tdm_as_i64(v)))
-
-INLINE tdm_i32 tdm_from_f64_to_4(double v)
-{
-    double c = v < -2147483648.0 ? -2147483648.0 : v;
-    c = c > 2147483647.0 ? 2147483647.0 : c;
-    return (tdm_i32)(v == v ? c : 0.0);
-}
-
-INLINE tdm_i64 tdm_from_f64_to_5(double v)
-{
-    double c = v < -9223372036854775808.0 ? -9223372036854775808.0 : v;
-    c = c > 9223372036854774784.0 ? 9223372036854774784.0 : c;
-    const tdm_i64 whole = (tdm_i64)(v == v ? c : 0.0);
-    return v >= 9223372036854775808.0 ? (tdm_i64)(~(tdm_u64)0 >> 1) : whole;
-}
-
-INLINE tdm_u8 tdm_from_f64_to_6(double v)
-{
-    double c = v > 0.0 ? v : 0.0;
-    c = c > 255.0 ? 255.0 : c;
-    return (tdm_u8)(tdm_i32)c;
-}
-
 INLINE tdm_i64 tdm_magnitude_key_f64(double v)
 {
     return tdm_as_i64(v) & ~((tdm_i64)((tdm_u64)1 << 63));

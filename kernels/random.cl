@@ -1,9 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* y = uniform or normal random numbers, by OP. A group makes a tile of Philox's blocks, each of two
- * 64-bit or four 32-bit words, one word per element, then writes it as a part of a row. */
+/* y = uniform or normal random numbers, by OP; T as in range.cl. A group makes a tile of Philox's
+ * blocks, each of two 64-bit or four 32-bit words, one word per element, then writes it as a part of
+ * a row. */
 OPS(random, TDM_OP_RANDOM_COUNT, 1)
 
-#if T_ID == TDM_ID_F64 || T_ID == TDM_ID_I64
+#if T_SIZE == 8
 #define WIDE 1
 #define WORD tdm_u64
 #define IN_MEMORY(v) (v)
@@ -18,21 +19,20 @@ OPS(random, TDM_OP_RANDOM_COUNT, 1)
 
 /* Element j of the tile: as it is, or low + v scale. */
 #define SCALED(v) (OP & TDM_OP_RANDOM_SCALED ? FMA(v, scale, low) : (v))
-#if T_ID == TDM_ID_I32 || T_ID == TDM_ID_I64
-#define UNIFORM(j) ((T)words[j])
-#elif T_ID == TDM_ID_U8
-#define UNIFORM(j) ((T)(words[j] >> 24))
-#elif T_ID == TDM_ID_F64
+#if T_KIND == TDM_KIND_BOOL
+#define UNIFORM(j) (words[j] >> 31)
+#elif !T_IS_FLOAT
+#define UNIFORM(j) ((T)(words[j] >> (8 * (sizeof(WORD) - sizeof(T)))))
+#elif WIDE
 #define UNIFORM(j) SCALED(tdm_fraction_f64(words[j]))
 #else
-#define FRACTION_BITS (T_ID == TDM_ID_F32 ? 24 : T_ID == TDM_ID_F16 ? 11 : 8)
-#define UNIFORM(j) ((T)TO_T(SCALED(tdm_fraction_f32(words[j], FRACTION_BITS))))
+#define UNIFORM(j) ((T)TO_T(SCALED(tdm_fraction_f32(words[j], T_DIGITS))))
 #endif
 
 KERNEL1(random, tdm_random_args, T, y)
 {
     LOCAL_ARRAY(WORD, words, TILE);
-#if T_ID <= TDM_ID_BF16
+#if T_IS_FLOAT
     LOCAL_ARRAY(ACC, normals, TILE);
     const ACC low = SCALAR(args.low), scale = SCALAR(args.scale);
 #endif
@@ -73,7 +73,7 @@ KERNEL1(random, tdm_random_args, T, y)
             BARRIER;
             const tdm_i32 from = MAX(at, skip), to = MIN(at + TILE, end);
             GLOBAL T *const out = yr + (from - skip);
-#if T_ID <= TDM_ID_BF16
+#if T_IS_FLOAT
             if (OP & TDM_OP_RANDOM_NORMAL) {
                 FOR_LANES_ROLLED(k, TILE / 2)
                 {
@@ -107,4 +107,3 @@ KERNEL1(random, tdm_random_args, T, y)
 #undef TILE
 #undef SCALED
 #undef UNIFORM
-#undef FRACTION_BITS

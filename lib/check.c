@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core.h"
+#include "dtype.h"
 
 const char *tdmi_shape_text(const tdm_tensor *tensor, char text[128]) {
     size_t length = 0;
@@ -210,9 +211,9 @@ static tdm_status check_dtype(const char *function, const tdmi_arg *args, int wh
     const tdmi_arg *arg = &args[which];
     if (arg->flags & (TDMI_ARG_ANY_DTYPE | TDMI_ARG_MOVED)) return TDM_OK;
     if (!tdm_dtype_is_float(arg->tensor->dtype))
-        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
-                         "%s: the dtype of %s is %s, allowed are f32, f64, f16 and bf16", function,
-                         arg->name, tdm_dtype_name(arg->tensor->dtype));
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of %s is %s, it must be one of %s",
+                         function, arg->name, tdm_dtype_name(arg->tensor->dtype),
+                         tdmi_float_dtypes());
     for (int i = 0; i < which; i++) {
         if (!args[i].tensor || (args[i].flags & TDMI_ARG_ANY_DTYPE)) continue;
         if (args[i].tensor->dtype == arg->tensor->dtype) return TDM_OK;

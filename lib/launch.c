@@ -85,9 +85,16 @@ tdm_scalar tdmi_scalar(double value) {
     return scalar;
 }
 
-int64_t tdmi_to_i64(double value) {
-    if (isnan(value)) return 0;
-    if (value >= 9223372036854775808.0) return INT64_MAX;
-    if (value < -9223372036854775808.0) return INT64_MIN;
-    return (int64_t)value;
+tdmi_variant tdmi_cast_variant(tdm_dtype to, tdm_dtype from) {
+    const tdmi_dtype_kind to_kind = tdmi_dtype_kind_of(to), from_kind = tdmi_dtype_kind_of(from);
+    tdm_dtype t = to, u = from;
+    if (to == from) {
+        t = u = tdmi_dtype_bits(to);
+    } else if (to_kind != TDMI_KIND_FLOAT && from_kind != TDMI_KIND_FLOAT) {
+        const bool wider = tdm_dtype_size(to) > tdm_dtype_size(from);
+        if (to_kind != TDMI_KIND_BOOL) t = tdmi_dtype_bits(to);
+        if (from_kind != TDMI_KIND_BOOL && (!wider || to_kind == TDMI_KIND_BOOL))
+            u = tdmi_dtype_bits(from);
+    }
+    return (tdmi_variant){.kernel = TDMI_KERNEL_CAST, .t = (uint8_t)t, .u = (uint8_t)u};
 }

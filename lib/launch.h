@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "core.h"
+#include "dtype.h"
 #include "kernel_list.h"
 
 /* Rows of `cols` columns cut into `chunks` pieces of `chunk` columns, so that few long rows fill
@@ -36,7 +37,8 @@ const tdmi_mem *tdmi_mem_of(const tdm_tensor *tensor);
 /* A host f64 in the two forms that kernels take. */
 tdm_scalar tdmi_scalar(double value);
 
-/* f64 to i64 as cast does it: truncated, saturated, NaN gives 0. */
-int64_t tdmi_to_i64(double value);
+/* The kernel that casts: bit by bit, as unsigned integers, where no bit changes (CAST_EXISTS in
+ * kernels/convert.h says the same). */
+tdmi_variant tdmi_cast_variant(tdm_dtype to, tdm_dtype from);
 
 #endif

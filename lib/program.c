@@ -42,13 +42,14 @@ static void kernel_file(const char *name, char *file, size_t size) {
     } while (length > 0);
 }
 
-/* What a kernel's text needs beside args.h and numeric.h: a compiler reads no more than that. */
+/* What a kernel's text needs beside args.h, dtypes.h and numeric.h: a compiler reads no more. */
 static const char *needed_header(const char *file) {
     static const struct {
         const char *file, *header;
     } needs[] = {{"l2_normalize.cl", "reduce.h"}, {"layer_norm.cl", "reduce.h"},
                  {"norm.cl", "reduce.h"},         {"rms_norm.cl", "reduce.h"},
-                 {"softmax.cl", "reduce.h"},      {"random.cl", "random.h"}};
+                 {"softmax.cl", "reduce.h"},      {"random.cl", "random.h"},
+                 {"cast.cl", "convert.h"}};
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (strcmp(needs[i].file, file) == 0) return needs[i].header;
     return NULL;
@@ -76,7 +77,8 @@ static tdm_status make_source(tdmi_variant variant, source_parts *parts) {
         parts->options[i] = parts->option_text[i];
     }
     parts->options[OPTION_COUNT] = NULL;
-    const char *const files[] = {"args.h", "numeric.h", needed_header(parts->file), parts->file};
+    const char *const files[] = {"args.h", "dtypes.h", "numeric.h", needed_header(parts->file),
+                                 parts->file};
     enum { FILE_COUNT = sizeof files / sizeof files[0], LINE_DIRECTIVE = 128 };
     size_t size = 1, used = 0;
     for (int i = 0; i < FILE_COUNT; i++)

@@ -1,29 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tensors as plain values: dtypes, contiguous tensors, counting. Views are in view.c. */
+/* Tensors as plain values: contiguous tensors, counting. Views are in view.c. */
 #include <string.h>
 
 #include "check.h"
-
-const char *tdm_dtype_name(tdm_dtype dtype) {
-    static const char *const names[] = {
-#define DTYPE_NAME(NAME, name, bytes, floating) name,
-        TDM_DTYPE_LIST(DTYPE_NAME)};
-    return (unsigned)dtype < TDM_DTYPE_COUNT ? names[dtype] : "unknown";
-}
-
-bool tdm_dtype_is_float(tdm_dtype dtype) {
-    static const bool is_float[] = {
-#define DTYPE_FLOATING(NAME, name, bytes, floating) floating,
-        TDM_DTYPE_LIST(DTYPE_FLOATING)};
-    return (unsigned)dtype < TDM_DTYPE_COUNT && is_float[dtype];
-}
-
-size_t tdm_dtype_size(tdm_dtype dtype) {
-    static const size_t sizes[] = {
-#define DTYPE_SIZE(NAME, name, bytes, floating) bytes,
-        TDM_DTYPE_LIST(DTYPE_SIZE)};
-    return (unsigned)dtype < TDM_DTYPE_COUNT ? sizes[dtype] : 0;
-}
 
 tdm_tensor tdmi_tensor_contiguous(tdm_buffer *buffer, tdm_dtype dtype, int ndim,
                                   const int64_t *shape) {

@@ -4,11 +4,14 @@
 
 #include "check.h"
 #include "core.h"
+#include "dtype.h"
 #include "kernel_list.h"
+#include "launch.h"
 #include "threads.h"
 
-/* The second dtype: the first one, f32 too where that has 16 bits, or f32 on one of the sides. */
-typedef enum second_dtype { SAME, OR_F32, BETWEEN_F32 } second_dtype;
+/* The second dtype: the first one, or f32 too where that has 16 bits; casts are from and to f32, and
+ * copies; what fills has bits alone. */
+typedef enum second_dtype { SAME, OR_F32, CASTS, BITS } second_dtype;
 
 typedef struct usual_kernel {
     tdmi_kernel_id kernel;
@@ -30,8 +33,8 @@ static const usual_kernel usual[] = {
      true, false},
     {TDMI_KERNEL_SOFTMAX, OP_BIT(0), SAME, true, false},
     {TDMI_KERNEL_ELEMENTWISE, OP_BIT(TDM_OP_COUNT) - 1, SAME, true, false},
-    {TDMI_KERNEL_FILL, OP_BIT(0), SAME, true, false},
-    {TDMI_KERNEL_CAST, OP_BIT(0), BETWEEN_F32, true, false},
+    {TDMI_KERNEL_FILL, OP_BIT(0), BITS, true, false},
+    {TDMI_KERNEL_CAST, OP_BIT(0), CASTS, true, false},
     {TDMI_KERNEL_RANDOM, OP_BIT(0) | OP_BIT(TDM_OP_RANDOM_NORMAL), SAME, true, false},
     {TDMI_KERNEL_L2_NORMALIZE, OP_BIT(0), SAME, true, false},
     {TDMI_KERNEL_NORM, OP_BIT(TDM_OP_NORM_L2), OR_F32, false, false},
@@ -75,14 +78,27 @@ static tdm_status add_dtypes(variant_list *list, const tdmi_device_facts *facts,
     return TDM_OK;
 }
 
+static tdm_status add_casts(variant_list *list, const tdmi_device_facts *facts,
+                            const usual_kernel *kernel, tdm_dtype dtype) {
+    const tdm_dtype pairs[][2] = {{dtype, dtype}, {dtype, TDM_F32}, {TDM_F32, dtype}};
+    const size_t count = dtype == TDM_F32 ? 1 : sizeof pairs / sizeof *pairs;
+    for (size_t i = 0; i < count; i++) {
+        tdmi_variant cast = tdmi_cast_variant(pairs[i][0], pairs[i][1]);
+        TDMI_TRY(add_dtypes(list, facts, kernel, (tdm_dtype)cast.t, (tdm_dtype)cast.u));
+    }
+    return TDM_OK;
+}
+
 static tdm_status add_usual(variant_list *list, const tdmi_device_facts *facts, tdm_dtype dtype) {
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
-        second_dtype u = usual[i].u;
-        if (u != BETWEEN_F32) TDMI_TRY(add_dtypes(list, facts, &usual[i], dtype, dtype));
-        if (dtype == TDM_F32) continue;
-        if (u == BETWEEN_F32 || (u == OR_F32 && tdm_dtype_size(dtype) == 2))
-            TDMI_TRY(add_dtypes(list, facts, &usual[i], dtype, TDM_F32));
-        if (u == BETWEEN_F32) TDMI_TRY(add_dtypes(list, facts, &usual[i], TDM_F32, dtype));
+        const usual_kernel *kernel = &usual[i];
+        const tdm_dtype t = kernel->u == BITS ? tdmi_dtype_bits(dtype) : dtype;
+        if (kernel->u == CASTS)
+            TDMI_TRY(add_casts(list, facts, kernel, dtype));
+        else
+            TDMI_TRY(add_dtypes(list, facts, kernel, t, t));
+        if (kernel->u == OR_F32 && tdm_dtype_size(dtype) == 2)
+            TDMI_TRY(add_dtypes(list, facts, kernel, dtype, TDM_F32));
     }
     return TDM_OK;
 }
@@ -161,9 +177,8 @@ static tdm_status list_usual(const tdm_device *device, const tdm_dtype *dtypes, 
     for (size_t i = 0; i < count; i++) {
         if (!tdm_dtype_is_float(dtypes[i]))
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                             "tdm_device_warm: dtypes[%zu] is %d; allowed are TDM_F32, TDM_F64, "
-                             "TDM_F16 and TDM_BF16",
-                             i, (int)dtypes[i]);
+                             "tdm_device_warm: dtypes[%zu] is %s, it must be one of %s", i,
+                             tdm_dtype_name(dtypes[i]), tdmi_float_dtypes());
         char name[32];
         snprintf(name, sizeof name, "dtypes[%zu]", i);
         TDMI_TRY(tdmi_check_computes("tdm_device_warm", device, name, dtypes[i]));

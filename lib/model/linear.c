@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "core.h"
+#include "dtype.h"
 #include "state_dict.h"
 
 #include <tandem/layers.h>
@@ -46,9 +47,8 @@ tdm_status tdm_linear_create(tdm_queue *queue, tdm_generator *generator, const c
                          "%s: in_features is %lld and out_features %lld, at least 1", function,
                          (long long)in_features, (long long)out_features);
     if (!tdm_dtype_is_float(dtype))
-        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
-                         "%s: dtype is %s, allowed are f32, f64, f16 and bf16", function,
-                         tdm_dtype_name(dtype));
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: dtype is %s, it must be one of %s", function,
+                         tdm_dtype_name(dtype), tdmi_float_dtypes());
     TDMI_TRY(tdmi_check_computes(function, queue->device, "dtype", dtype));
     const int64_t shape[] = {out_features, in_features};
     const double bound = 1 / sqrt((double)in_features);

@@ -23,7 +23,7 @@ typedef struct parser {
 } parser;
 
 static bool parse_dtype(const char *text, tdm_dtype *dtype) {
-#define TRY(NAME, name, size, floating)                                                            \
+#define TRY(NAME, name, size, kind)                                                                \
     if (strcmp(text, #NAME) == 0) {                                                                \
         *dtype = TDM_##NAME;                                                                       \
         return true;                                                                               \
@@ -130,6 +130,8 @@ static tdm_status parse_offsets(const parser *p, size_t index, const json_t *off
     return TDM_OK;
 }
 
+#define SPACE_NAME(NAME, name, bytes, kind) " " #NAME
+
 static tdm_status parse_entry(const parser *p, size_t index, json_t *value, tdm_file_entry *entry) {
     const char *name = entry->name, *key;
     if (!json_is_object(value)) return REFUSE(p, name, index, " is no %s", "object");
@@ -145,8 +147,7 @@ static tdm_status parse_entry(const parser *p, size_t index, json_t *value, tdm_
     if (!dtype) return REFUSE(p, name, index, ": its dtype is %s", "missing or no string");
     if (!parse_dtype(dtype, &entry->dtype))
         return REFUSE(p, name, index,
-                      ": its dtype is %.20s, supported are F32, F64, F16, BF16, I32, I64 and U8",
-                      dtype);
+                      ": its dtype is %.20s, it must be one of" TDM_DTYPE_LIST(SPACE_NAME), dtype);
     TDMI_TRY(parse_shape(p, index, json_object_get(value, "shape"), entry));
     return parse_offsets(p, index, json_object_get(value, "data_offsets"), entry);
 }
@@ -296,10 +297,12 @@ tdm_status tdmi_header_copy_metadata(const tdmi_header *header, tdm_state_dict *
 
 /* The order of dtypes in safetensors' Rust enum, of which the writer puts the last one first. */
 static int dtype_rank(tdm_dtype dtype) {
-    static const tdm_dtype ascending[] = {TDM_U8,  TDM_F16, TDM_BF16, TDM_I32,
-                                          TDM_F32, TDM_F64, TDM_I64};
+    static const tdm_dtype ascending[] = {TDM_BOOL, TDM_U8,   TDM_I8,  TDM_I16, TDM_U16,
+                                          TDM_F16,  TDM_BF16, TDM_I32, TDM_U32, TDM_F32,
+                                          TDM_F64,  TDM_I64,  TDM_U64};
+    _Static_assert(sizeof ascending / sizeof *ascending == TDM_DTYPE_COUNT, "a dtype has no rank");
     int rank = 0;
-    while (rank < (int)(sizeof ascending / sizeof *ascending) && ascending[rank] != dtype)
+    while (ascending[rank] != dtype)
         rank++;
     return rank;
 }
@@ -333,7 +336,7 @@ tdm_status tdmi_place_tensors(const tdm_state_dict *dict, tdmi_placed *placed, u
 
 static json_t *entry_of(const tdmi_placed *placed) {
     static const char *const names[] = {
-#define NAME(NAME, name, bytes, floating) #NAME,
+#define NAME(NAME, name, bytes, kind) #NAME,
         TDM_DTYPE_LIST(NAME)
 #undef NAME
     };

@@ -61,32 +61,23 @@ tdm_status tdm_axpy(tdm_queue *queue, double alpha, const tdm_tensor *x, tdm_ten
 tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_cast";
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_ANY_DTYPE, 0},
-                             {"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
+    const unsigned any = x && y && x->dtype == y->dtype ? TDMI_ARG_MOVED : TDMI_ARG_ANY_DTYPE;
+    const tdmi_arg args[] = {{"x", x, any, 0}, {"y", y, TDMI_ARG_OUTPUT | any, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
     TDMI_TRY(tdmi_check_same_shape(function, "x", x, "y", y));
     tdm_elementwise_args kernel_args = {.alpha = tdmi_scalar(1)};
-    tdmi_variant variant = {
-        .kernel = TDMI_KERNEL_CAST, .t = (uint8_t)y->dtype, .u = (uint8_t)x->dtype};
     const tdm_tensor *operands[3] = {y, x, NULL};
-    return tdmi_run_strided(queue, variant, operands, &kernel_args);
-}
-
-static int64_t clamp(int64_t value, int64_t low, int64_t high) {
-    return value < low ? low : value > high ? high : value;
+    return tdmi_run_strided(queue, tdmi_cast_variant(y->dtype, x->dtype), operands, &kernel_args);
 }
 
 tdm_status tdm_fill(tdm_queue *queue, double value, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_fill";
-    const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
+    const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_MOVED, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
-    int64_t integer = tdmi_to_i64(value);
-    if (y->dtype == TDM_I32) integer = clamp(integer, INT32_MIN, INT32_MAX);
-    if (y->dtype == TDM_U8) integer = clamp(integer, 0, UINT8_MAX);
-    tdm_elementwise_args kernel_args = {.alpha = tdmi_scalar(value), .alpha_i64 = integer};
-    tdmi_variant variant = {
-        .kernel = TDMI_KERNEL_FILL, .t = (uint8_t)y->dtype, .u = (uint8_t)y->dtype};
+    tdm_elementwise_args kernel_args = {.bits = (tdm_i64)tdmi_element_bits(y->dtype, value)};
+    const uint8_t bits = (uint8_t)tdmi_dtype_bits(y->dtype);
+    tdmi_variant variant = {.kernel = TDMI_KERNEL_FILL, .t = bits, .u = bits};
     const tdm_tensor *operands[3] = {y, NULL, NULL};
     return tdmi_run_strided(queue, variant, operands, &kernel_args);
 }

@@ -43,7 +43,7 @@ static tdm_status for_parts(const char *function, tdm_queue *queue, const tdm_te
 
 static tdm_status launch(tdm_queue *queue, const tdm_tensor *y, const part *p, tdmi_variant variant,
                          tdmi_pieces pieces, const void *args) {
-    variant.t = variant.u = (uint8_t)y->dtype;
+    variant.t = variant.u = (uint8_t)tdmi_dtype_stored(y->dtype);
     variant.stream = tdmi_streams(queue, p->rows.rows, p->rows.cols, tdm_dtype_size(y->dtype));
     const tdmi_mem *mems[] = {tdmi_mem_of(y)};
     return tdmi_launch_items(queue, variant, p->rows.rows * pieces.chunks, pieces.chunk, mems,
@@ -68,6 +68,12 @@ static tdm_status run_range(tdm_queue *queue, const tdm_tensor *y, const part *p
     return launch(queue, y, p, (tdmi_variant){.kernel = TDMI_KERNEL_RANGE}, pieces, &args);
 }
 
+/* As cast makes an i64 of it; for u64, which holds more, a u64. */
+static int64_t whole(tdm_dtype dtype, double value) {
+    const bool of_u64 = dtype == TDM_U64 && value > 0;
+    return of_u64 ? (int64_t)tdmi_element_bits(TDM_U64, value) : tdmi_to_i64(value);
+}
+
 tdm_status tdm_fill_range(tdm_queue *queue, double start, double step, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_fill_range";
@@ -75,8 +81,8 @@ tdm_status tdm_fill_range(tdm_queue *queue, double start, double step, tdm_tenso
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
     tdm_range_args kernel_args = {.start = tdmi_scalar(start),
                                   .step = tdmi_scalar(step),
-                                  .start_i64 = tdmi_to_i64(start),
-                                  .step_i64 = tdmi_to_i64(step)};
+                                  .start_i64 = whole(y->dtype, start),
+                                  .step_i64 = whole(y->dtype, step)};
     return for_parts(function, queue, y, run_range, &kernel_args);
 }
 

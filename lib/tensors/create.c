@@ -54,7 +54,7 @@ tdm_status tdm_empty(tdm_device *device, tdm_dtype dtype, int ndim, const int64_
 
 static tdm_status full(const char *function, tdm_queue *queue, double value, tdm_dtype dtype,
                        int ndim, const int64_t *shape, tdm_tensor *tensor) {
-    TDMI_TRY(create_to_compute(function, queue, dtype, ndim, shape, tensor));
+    TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
     return filled(function, tdm_fill(queue, value, tensor), tensor);
 }
 

@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "core.h"
+#include "dtype.h"
 #include "machine/text.h"
 
 enum { EDGE = 3, SUMMARY_ABOVE = 1000, LINE = 80, PRECISION = 4, INDENT = 7 /* "tensor(" */ };
@@ -117,57 +118,30 @@ static tdm_status read_excerpt(tdm_queue *queue, excerpt *e) {
     return status == TDM_OK ? end : status;
 }
 
-static double f16_value(uint16_t bits) {
-    double magnitude;
-    int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-    if (exponent == 31)
-        magnitude = mantissa ? NAN : INFINITY;
-    else
-        magnitude = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
-    return bits & 0x8000 ? -magnitude : magnitude;
+static const void *element(const excerpt *e, int64_t i) {
+    return e->bytes + (size_t)i * tdm_dtype_size(e->x->dtype);
 }
 
 static double float_value(const excerpt *e, int64_t i) {
-    const unsigned char *at = e->bytes + (size_t)i * tdm_dtype_size(e->x->dtype);
-    double f64;
-    float f32;
-    uint16_t half;
-    uint32_t word;
-    switch (e->x->dtype) {
-    case TDM_F64:
-        memcpy(&f64, at, sizeof f64);
-        return f64;
-    case TDM_F16:
-        memcpy(&half, at, sizeof half);
-        return f16_value(half);
-    case TDM_BF16:
-        memcpy(&half, at, sizeof half);
-        word = (uint32_t)half << 16;
-        memcpy(&f32, &word, sizeof f32);
-        return (double)f32;
-    default:
-        memcpy(&f32, at, sizeof f32);
-        return (double)f32;
-    }
-}
-
-static int64_t integer_value(const excerpt *e, int64_t i) {
-    const unsigned char *at = e->bytes + (size_t)i * tdm_dtype_size(e->x->dtype);
-    int64_t i64;
-    int32_t i32;
-    if (e->x->dtype == TDM_U8) return *at;
-    if (e->x->dtype == TDM_I32) {
-        memcpy(&i32, at, sizeof i32);
-        return i32;
-    }
-    memcpy(&i64, at, sizeof i64);
-    return i64;
+    return tdmi_element_float(e->x->dtype, element(e, i));
 }
 
 enum { VALUE = 400 }; /* an f64 without exponent has up to 309 digits */
 
+static int write_integer(const excerpt *e, int64_t i, char text[VALUE]) {
+    const int64_t v = tdmi_element_integer(e->x->dtype, element(e, i));
+    switch (tdmi_dtype_kind_of(e->x->dtype)) {
+    case TDMI_KIND_BOOL:
+        return tdmi_print(text, VALUE, v ? "True" : "False");
+    case TDMI_KIND_UNSIGNED:
+        return tdmi_print(text, VALUE, "%" PRIu64, (uint64_t)v);
+    default:
+        return tdmi_print(text, VALUE, "%" PRId64, v);
+    }
+}
+
 static int write_value(const excerpt *e, const style *s, int64_t i, char text[VALUE]) {
-    if (!s->is_float) return tdmi_print(text, VALUE, "%" PRId64, integer_value(e, i));
+    if (!s->is_float) return write_integer(e, i, text);
     double v = float_value(e, i);
     if (isnan(v)) return tdmi_print(text, VALUE, "nan");
     if (s->scientific) return tdmi_print(text, VALUE, "%.*e", PRECISION, v);

@@ -12,47 +12,67 @@
 
 const int architectures[ARCHITECTURES] = {75, 80, 86, 89, 90, 100, 120};
 
-typedef enum second_dtype { SAME, ANY, OR_F32 } second_dtype;
+/* The dtypes of T: the floats; also unsigned integers and bool, as which what makes elements stores
+ * integers; unsigned integers alone; all. */
+typedef enum first_dtype { FLOATS, STORED, BITS, ALL } first_dtype;
+typedef enum second_dtype { SAME, CASTS, OR_F32 } second_dtype;
 
 typedef struct family {
     const char *entry;
     int ops;
     int float_ops; /* from this OP on for floats only */
+    first_dtype t;
     second_dtype u;
-    bool integers;
     bool streams;
     bool one_size; /* only with the largest groups */
 } family;
 
 /* norm_combine and batch_norm_cols come with norm and batch_norm: same file, same choices. */
 static const family families[] = {
-    {"elementwise", TDM_OP_COUNT, 0, SAME, false, true, false},
-    {"cast", 1, 1, ANY, true, true, false},
-    {"fill", 1, 1, SAME, true, true, false},
-    {"bias_add", TDM_OP_BIAS_ADD_COUNT, 0, SAME, false, true, false},
-    {"norm", TDM_OP_NORM_COUNT, 0, OR_F32, false, false, false},
-    {"layer_norm", TDM_OP_AFFINE_COUNT, 0, SAME, false, true, false},
-    {"rms_norm", TDM_OP_RMS_COUNT, 0, SAME, false, true, false},
-    {"batch_norm", TDM_OP_AFFINE_COUNT, 0, SAME, false, true, false},
-    {"l2_normalize", 1, 0, SAME, false, true, false},
-    {"softmax", 1, 0, SAME, false, true, false},
+    {"elementwise", TDM_OP_COUNT, 0, FLOATS, SAME, true, false},
+    {"cast", 1, 1, ALL, CASTS, true, false},
+    {"fill", 1, 1, BITS, SAME, true, false},
+    {"bias_add", TDM_OP_BIAS_ADD_COUNT, 0, FLOATS, SAME, true, false},
+    {"norm", TDM_OP_NORM_COUNT, 0, FLOATS, OR_F32, false, false},
+    {"layer_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false},
+    {"rms_norm", TDM_OP_RMS_COUNT, 0, FLOATS, SAME, true, false},
+    {"batch_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false},
+    {"l2_normalize", 1, 0, FLOATS, SAME, true, false},
+    {"softmax", 1, 0, FLOATS, SAME, true, false},
     /* a tile has work for more lanes than any group has */
-    {"matmul", TDM_OP_MATMUL_COUNT, 0, SAME, false, false, true},
-    {"range", 1, 1, SAME, true, true, false},
-    {"random", TDM_OP_RANDOM_COUNT, 1, SAME, true, true, false},
+    {"matmul", TDM_OP_MATMUL_COUNT, 0, FLOATS, SAME, false, true},
+    {"range", 1, 1, STORED, SAME, true, false},
+    {"random", TDM_OP_RANDOM_COUNT, 1, STORED, SAME, true, false},
 };
 
-static bool is_float(int t) {
-    static const bool floats[] = {
-#define FLOATING(NAME, name, bytes, floating) floating,
-        TDM_DTYPE_LIST(FLOATING)};
-    return floats[t];
+typedef enum kind { FLOAT, SIGNED, UNSIGNED, BOOL } kind;
+static const struct {
+    kind kind;
+    int size;
+} dtypes[] = {
+#define ROW(NAME, name, bytes, kind) {kind, bytes},
+    TDM_DTYPE_LIST(ROW)
+#undef ROW
+};
+
+static bool is_float(int t) { return dtypes[t].kind == FLOAT; }
+
+static bool is_unsigned(int t) { return dtypes[t].kind == UNSIGNED; }
+
+/* Copies and what an integer loses bits by are casts of unsigned integers. */
+static bool is_cast(int t, int u) {
+    if (t == u) return is_unsigned(t);
+    if (is_float(t) || is_float(u)) return true;
+    if (dtypes[t].kind == BOOL) return is_unsigned(u);
+    bool keeps = dtypes[u].kind == BOOL || is_unsigned(u) || dtypes[u].size < dtypes[t].size;
+    return is_unsigned(t) && keeps;
 }
 
 static bool takes_dtypes(const family *f, int t, int u) {
-    bool narrow = t == TDM_F16 || t == TDM_BF16;
-    if (!f->integers && !is_float(t)) return false;
-    return f->u == ANY || t == u || (f->u == OR_F32 && narrow && u == TDM_F32);
+    if (f->u == CASTS) return is_cast(t, u);
+    if (is_float(t) ? f->t == BITS : f->t == FLOATS) return false;
+    if (dtypes[t].kind == SIGNED || (dtypes[t].kind == BOOL && f->t != STORED)) return false;
+    return t == u || (f->u == OR_F32 && dtypes[t].size == 2 && u == TDM_F32);
 }
 
 static bool takes_op(const family *f, int t, int op, int stream) {
@@ -65,10 +85,11 @@ static bool takes_op(const family *f, int t, int op, int stream) {
 }
 
 /* bias_add without a bias of the columns is what it is with one, less a load and an addition: it is
- * compiled like a smaller group, on one of the architectures. */
-static int size_of(const family *f, int op, int size) {
+ * compiled like a smaller group, on one of the architectures. So are casts with an integer. */
+static int size_of(const family *f, int t, int u, int op, int size) {
     bool lesser = strcmp(f->entry, "bias_add") == 0 && (op & TDM_OP_COLS_BIAS) == 0;
-    return size == 0 && lesser ? 1 : size;
+    bool plain = f->u == CASTS && !(is_float(t) && is_float(u));
+    return size == 0 && (lesser || plain) ? 1 : size;
 }
 
 static void of_one_size(const family *f, int lanes, int size,
@@ -80,7 +101,7 @@ static void of_one_size(const family *f, int lanes, int size,
                 for (int stream = 0; stream <= (int)f->streams; stream++)
                     if (takes_op(f, t, op, stream))
                         found(context, &(variant){t, u, op, lanes, stream}, number++,
-                              size_of(f, op, size));
+                              size_of(f, t, u, op, size));
 }
 
 void for_variants(const char *entry, void (*found)(void *, const variant *, int, int),

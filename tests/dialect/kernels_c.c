@@ -2,7 +2,9 @@
 /* The test kernels in C, for the four float dtypes. */
 #define TDMI_ISA test
 #include "dialect_c.h"
+#include "dtypes.h"
 #include "numeric.h"
+/* behind numeric.h */
 #include "random.h"
 #include "reduce.h"
 

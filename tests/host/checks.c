@@ -74,7 +74,7 @@ Test(checks, formats) {
     unsigned char byte = 9;
     encode(TDM_U8, 255.9L, &byte);
     CHECK(byte == 255, "u8 of 255.9 is %d", byte);
-    encode_integer(TDM_U8, -1, &byte);
+    encode_integer(TDM_U8, UINT64_MAX, &byte);
     CHECK(byte == 255, "u8 of the integer -1 is %d", byte);
 }
 

@@ -19,7 +19,9 @@ import tempfile
 from safetensors import TensorSpec, deserialize, serialize
 
 DTYPES = {"F32": ("float32", 4), "F64": ("float64", 8), "F16": ("float16", 2),
-          "BF16": ("bfloat16", 2), "I32": ("int32", 4), "I64": ("int64", 8), "U8": ("uint8", 1)}
+          "BF16": ("bfloat16", 2), "I8": ("int8", 1), "I16": ("int16", 2), "I32": ("int32", 4),
+          "I64": ("int64", 8), "U8": ("uint8", 1), "U16": ("uint16", 2), "U32": ("uint32", 4),
+          "U64": ("uint64", 8), "BOOL": ("bool", 1)}
 SHAPES = [[], [1], [7], [0], [3, 0, 2], [5, 4], [1, 1, 1, 1, 1, 1], [2, 3, 1, 2, 2, 2], [70001]]
 NAMES = ["a", "Z", "model.layers.10.weight", "model.layers.9.weight", "\u00e9\u20ac\U0001f642",
          "quote\" back\\slash /", "\x01\x1f\x7f\t\n\r\b\f", "\u2028", "~", " ", "{[,:]}"]

@@ -13,14 +13,12 @@ TestSuite(cast, .init = device_open, .fini = device_close);
 /* What the element at `from` should become, at `to`. */
 static void convert(tdm_dtype source, const unsigned char *from, tdm_dtype target,
                     unsigned char *to) {
-    if (source == TDM_I64) {
-        int64_t x;
-        memcpy(&x, from, sizeof x);
-        encode_integer(target, x, to);
-    } else if (dtype_is_float(source)) {
+    if (source == target) {
+        memcpy(to, from, tdm_dtype_size(target)); /* a copy, of any bits */
+    } else if (dtype_is_float(source) || dtype_is_float(target)) {
         encode(target, decode(source, from), to);
     } else {
-        encode_integer(target, (int64_t)decode(source, from), to);
+        encode_integer(target, decode_integer(source, from), to);
     }
 }
 
@@ -46,9 +44,9 @@ static bool cast_and_check(array *x, array *y) {
         size_t at = element_offset(&y->t, i);
         convert(x->t.dtype, from, y->t.dtype, want);
         right = same_element(y->t.dtype, got + at, want);
-        if (!right && simulator && x->t.dtype == TDM_I64) {
-            /* Oclgrind itself rounds i64 to f64 before it rounds to f32. */
-            encode(y->t.dtype, (long double)(double)decode(TDM_I64, from), want);
+        if (!right && simulator && tdm_dtype_size(x->t.dtype) == 8) {
+            /* Oclgrind itself rounds 64 bits to f64 before it rounds to f32. */
+            encode(y->t.dtype, (long double)(double)decode(x->t.dtype, from), want);
             right = same_element(y->t.dtype, got + at, want);
         }
         CHECK(right, "element %lld, %.21Lg, became %.21Lg, not %.21Lg", (long long)i,
@@ -63,68 +61,71 @@ static bool cast_and_check(array *x, array *y) {
     return right && ARRAY_SAME(x);
 }
 
-/* Values at which conversions go wrong: ties, the edges of every type, subnormals, NaN, Inf. */
+/* Values at which conversions go wrong: ties, the edges of every type, subnormals. */
+static const double points[] = {0.0,
+                                1.0,
+                                2049.0,
+                                2051.0,
+                                65504.0,
+                                65519.0,
+                                65520.0,
+                                65535.0,
+                                65536.0,
+                                255.0,
+                                255.5,
+                                255.99,
+                                256.0,
+                                257.0,
+                                2147483647.,
+                                2147483648.,
+                                2147483520.,
+                                4294967296.,
+                                9223372036854775807.,
+                                9223371487098961920.,
+                                16777217.,
+                                16777219.,
+                                0.5,
+                                0.99999,
+                                1.5,
+                                2.5,
+                                3.5,
+                                1e10,
+                                1e20,
+                                3.4028235677973366e38,
+                                3.4028234e38,
+                                1e39,
+                                1e300,
+                                1e-10,
+                                0x1p-14,
+                                0x1p-24,
+                                0x1p-25,
+                                0x1.8p-25,
+                                0x1p-26,
+                                0x1.8p-24,
+                                0x1p-126,
+                                0x1p-127,
+                                0x1p-133,
+                                0x1p-134,
+                                0x1.8p-134,
+                                0x1p-149,
+                                0x1p-150,
+                                0x1.8p-150,
+                                1e-310,
+                                1.00390625,
+                                1.01171875,
+                                1.00048828125,
+                                1.00146484375,
+                                1.000488281250001,
+                                1.00390625000001,
+                                0x1.01p0,
+                                0x1.0100001p0,
+                                0x1.002001p0,
+                                6.1035e-5};
+enum { POINTS = sizeof points / sizeof points[0] };
+
+/* These of both signs, NaN, Inf, and integers of 64 bits. */
 static int64_t edge_values(tdm_dtype dtype, array *x) {
-    static const double points[] = {0.0,
-                                    1.0,
-                                    2049.0,
-                                    2051.0,
-                                    65504.0,
-                                    65519.0,
-                                    65520.0,
-                                    65535.0,
-                                    65536.0,
-                                    255.0,
-                                    255.5,
-                                    255.99,
-                                    256.0,
-                                    257.0,
-                                    2147483647.,
-                                    2147483648.,
-                                    2147483520.,
-                                    4294967296.,
-                                    9223372036854775807.,
-                                    9223371487098961920.,
-                                    16777217.,
-                                    16777219.,
-                                    0.5,
-                                    0.99999,
-                                    1.5,
-                                    2.5,
-                                    3.5,
-                                    1e10,
-                                    1e20,
-                                    3.4028235677973366e38,
-                                    3.4028234e38,
-                                    1e39,
-                                    1e300,
-                                    1e-10,
-                                    0x1p-14,
-                                    0x1p-24,
-                                    0x1p-25,
-                                    0x1.8p-25,
-                                    0x1p-26,
-                                    0x1.8p-24,
-                                    0x1p-126,
-                                    0x1p-127,
-                                    0x1p-133,
-                                    0x1p-134,
-                                    0x1.8p-134,
-                                    0x1p-149,
-                                    0x1p-150,
-                                    0x1.8p-150,
-                                    1e-310,
-                                    1.00390625,
-                                    1.01171875,
-                                    1.00048828125,
-                                    1.00146484375,
-                                    1.000488281250001,
-                                    1.00390625000001,
-                                    0x1.01p0,
-                                    0x1.0100001p0,
-                                    0x1.002001p0,
-                                    6.1035e-5};
-    int64_t n = 0, count = (int64_t)(sizeof points / sizeof points[0]);
+    int64_t n = 0, count = POINTS;
     for (int sign = 0; sign < 2; sign++) {
         for (int64_t i = 0; i < count && n < x->count; i++) {
             encode(dtype, sign ? -(long double)points[i] : (long double)points[i],
@@ -151,7 +152,11 @@ static int64_t edge_values(tdm_dtype dtype, array *x) {
                                        -0x7f7fffffffffffffll,
                                        (1ll << 60) + (1ll << 36) + 1};
     for (int i = 0; i < 15 && n < x->count; i++) {
-        encode_integer(dtype, integers[i], x->image + element_offset(&x->t, n++));
+        unsigned char *at = x->image + element_offset(&x->t, n++);
+        if (dtype_is_float(dtype))
+            encode(dtype, (long double)integers[i], at);
+        else
+            encode_integer(dtype, (uint64_t)integers[i], at);
     }
     return n;
 }
@@ -196,6 +201,37 @@ Test(cast, every_16_bit_pattern) {
             cast_and_check(x, y);
             array_free_all();
         }
+    }
+}
+
+/* A fill is the cast of one f64. */
+Test(cast, fill) {
+    for (int t = 0; t < TDM_DTYPE_COUNT; t++) {
+        array *y = array_2d((tdm_dtype)t, 3, 5, 7);
+        unsigned char *got = malloc(y->bytes);
+        const size_t size = tdm_dtype_size((tdm_dtype)t);
+        if (!got) abort();
+        for (int i = 0; i < 2 * POINTS + 3; i++) {
+            static const double special[] = {NAN, INFINITY, -INFINITY};
+            double value = i < POINTS       ? points[i]
+                           : i < 2 * POINTS ? -points[i - POINTS]
+                                            : special[i - 2 * POINTS];
+            unsigned char want[8];
+            if (small && i % 5 != 0) continue;
+            check_case("%s filled with %.17g", tdm_dtype_name((tdm_dtype)t), value);
+            encode((tdm_dtype)t, (long double)value, want);
+            if (!OK(tdm_fill(queue, value, &y->t))) break;
+            array_download(y, got);
+            for (int64_t e = 0; e < y->count; e++) {
+                const size_t at = element_offset(&y->t, e);
+                CHECK(same_element((tdm_dtype)t, got + at, want), "element %lld is %.21Lg",
+                      (long long)e, decode((tdm_dtype)t, got + at));
+                memcpy(got + at, y->image + at, size);
+            }
+            CHECK(memcmp(got, y->image, y->bytes) == 0, "bytes outside y were written");
+        }
+        free(got);
+        array_free_all();
     }
 }
 

@@ -22,7 +22,7 @@ static void expect(const tdm_tensor *t, double (*want)(int64_t index)) {
         if (dtype_is_float(t->dtype))
             encode(t->dtype, (long double)want(i), one);
         else
-            encode_integer(t->dtype, (int64_t)want(i), one);
+            encode_integer(t->dtype, (uint64_t)(int64_t)want(i), one);
         if (memcmp(one, got + (size_t)i * size, size) == 0) continue;
         CHECK(false, "element %lld is not %g", (long long)i, want(i));
         break;
@@ -58,7 +58,7 @@ Test(create, constants_and_ranges) {
         if (OK(tdm_arange(queue, 3, 52, 2, dtype, &t))) expect(&t, steps);
         CHECK(t.shape[0] == 25, "%lld elements", (long long)t.shape[0]);
         tdm_tensor_release(&t);
-        if (dtype != TDM_U8 && OK(tdm_arange(queue, 10, -21, -4, dtype, &t))) {
+        if (OK(tdm_arange(queue, 10, -21, -4, dtype, &t))) {
             CHECK(t.shape[0] == 8, "%lld elements", (long long)t.shape[0]);
             expect(&t, down);
             tdm_tensor_release(&t);
@@ -275,6 +275,19 @@ Test(create, text) {
     OK(tdm_arange(queue, 0, 1001, 1, TDM_I32, &t));
     check_text(&t, "tensor([   0,    1,    2,  ...,  998,  999, 1000]",
                ", shape=[1001], dtype=i32,\n       device=");
+    tdm_tensor_release(&t);
+    OK(tdm_from_host(queue, (const int8_t[]){-128, 7, 0}, TDM_I8, TDM_SHAPE(3), &t));
+    check_text(&t, "tensor([-128,    7,    0]", ", shape=[3], dtype=i8, device=");
+    tdm_tensor_release(&t);
+    OK(tdm_from_host(queue, (const uint16_t[]){65535, 1}, TDM_U16, TDM_SHAPE(2), &t));
+    check_text(&t, "tensor([65535,     1]", ", shape=[2], dtype=u16, device=");
+    tdm_tensor_release(&t);
+    OK(tdm_from_host(queue, (const uint64_t[]){UINT64_MAX, 0}, TDM_U64, TDM_SHAPE(2), &t));
+    check_text(&t, "tensor([18446744073709551615,                    0]",
+               ", shape=[2], dtype=u64,\n       device=");
+    tdm_tensor_release(&t);
+    OK(tdm_from_host(queue, (const uint8_t[]){1, 0, 200}, TDM_BOOL, TDM_SHAPE(3), &t));
+    check_text(&t, "tensor([ True, False,  True]", ", shape=[3], dtype=bool, device=");
     tdm_tensor_release(&t);
     OK(tdm_arange(queue, 0, 2000, 1, TDM_F32, &t));
     OK(tdm_tensor_reshape(&t, TDM_SHAPE(40, 50), &view));

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* f64 on a device without f64 arithmetic: every operation refuses it, and what only moves bytes
- * takes it. Files: tensor_files.c, in every dtype. On a device that has it there is nothing to
+/* f64 on a device without f64 arithmetic: every operation refuses it, and what only moves or sets
+ * bytes takes it. Files: tensor_files.c, in every dtype. On a device that has it there is nothing to
  * refuse, and all other tests compute with it. */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -48,10 +48,8 @@ static void refuse_elements(const tdm_tensor *x, tdm_tensor *y, tdm_tensor *narr
     NO_F64(tdm_mul, "a", queue, x, x, y);
     NO_F64(tdm_scale, "x", queue, 2.0, x, y);
     NO_F64(tdm_axpy, "x", queue, 2.0, x, y);
-    NO_F64(tdm_fill, "y", queue, 2.0, y);
     NO_F64(tdm_fill_range, "y", queue, 0.0, 1.0, y);
     NO_F64(tdm_cast, "x", queue, x, narrow);
-    NO_F64(tdm_cast, "x", queue, x, y);
     NO_F64(tdm_cast, "y", queue, narrow, y);
     const array *integers = array_2d(TDM_I64, 4, 4, 4);
     NO_F64(tdm_cast, "y", queue, &integers->t, y);
@@ -82,9 +80,6 @@ static void refuse_to_make(tdm_tensor *y) {
         NO_F64(function, "dtype", __VA_ARGS__, &t);                                                \
         CHECK(!t.buffer && t.ndim == 0, "a tensor is left after a failure");                       \
     } while (0)
-    MAKES_NONE(tdm_zeros, queue, TDM_F64, TDM_SHAPE(4));
-    MAKES_NONE(tdm_ones, queue, TDM_F64, TDM_SHAPE(4));
-    MAKES_NONE(tdm_full, queue, 3.0, TDM_F64, TDM_SHAPE(4));
     MAKES_NONE(tdm_arange, queue, 0.0, 4.0, 1.0, TDM_F64);
     MAKES_NONE(tdm_rand, queue, &g, TDM_F64, TDM_SHAPE(4));
     MAKES_NONE(tdm_randn, queue, &g, TDM_F64, TDM_SHAPE(4));
@@ -97,6 +92,30 @@ static void refuse_to_make(tdm_tensor *y) {
     CHECK(g.next == 5, "a refused call moved the generator");
     tdm_state_dict_destroy(dict);
     NO_F64(tdm_device_warm, "dtypes[1]", device, dtypes_to_warm, 2, NULL);
+}
+
+/* Filled and copied bit by bit, as nothing is computed. */
+static void fill_and_copy(const array *x, array *y) {
+    double want[16];
+    tdm_tensor t, turned;
+    for (int i = 0; i < 16; i++)
+        want[i] = 0.1;
+    check_case("a fill");
+    OK(tdm_fill(queue, 0.1, &y->t));
+    ARRAY_CHECK(y, want, NULL);
+    check_case("made full");
+    if (OK(tdm_full(queue, 0.1, TDM_F64, TDM_SHAPE(4, 4), &t))) {
+        double got[16];
+        OK(tdm_to_host(queue, &t, got));
+        CHECK(memcmp(got, want, sizeof got) == 0, "other values");
+        tdm_tensor_release(&t);
+    }
+    check_case("a copy of a transposed view");
+    OK(tdm_tensor_transpose(&x->t, 0, 1, &turned));
+    OK(tdm_cast(queue, &turned, &y->t));
+    for (int i = 0; i < 16; i++)
+        want[i] = x->v[i % 4 * 4 + i / 4];
+    ARRAY_CHECK(y, want, NULL);
 }
 
 /* The values that x was given, in the tensor t of any device. */
@@ -171,6 +190,7 @@ Test(f64, where_the_device_has_none) {
     ARRAY_SAME(w);
     ARRAY_SAME(y);
     ARRAY_SAME(narrow);
+    fill_and_copy(x, y);
     store_and_copy(x, y);
     move_to_all(x);
 }

@@ -199,7 +199,7 @@ static void range_element(int64_t index, void *bytes, void *context) {
     } else if (dtype_is_float(r->dtype)) {
         encode(r->dtype, (long double)fmaf((float)index, (float)r->step, (float)r->start), bytes);
     } else {
-        encode_integer(r->dtype, (int64_t)r->start + index * (int64_t)r->step, bytes);
+        encode_integer(r->dtype, (uint64_t)((int64_t)r->start + index * (int64_t)r->step), bytes);
     }
 }
 

@@ -18,9 +18,9 @@ static bool is(const tdm_tensor *t, int ndim, const int64_t *shape, const int64_
 
 /* Names and sizes of the dtypes; any other number is "unknown" and has no size. */
 Test(tensors, dtypes) {
-    static const size_t sizes[TDM_DTYPE_COUNT] = {4, 8, 2, 2, 4, 8, 1};
-    static const char *const names[TDM_DTYPE_COUNT] = {"f32", "f64", "f16", "bf16",
-                                                       "i32", "i64", "u8"};
+    static const size_t sizes[TDM_DTYPE_COUNT] = {4, 8, 2, 2, 4, 8, 1, 1, 2, 2, 4, 8, 1};
+    static const char *const names[TDM_DTYPE_COUNT] = {
+        "f32", "f64", "f16", "bf16", "i32", "i64", "u8", "i8", "i16", "u16", "u32", "u64", "bool"};
     for (int i = 0; i < TDM_DTYPE_COUNT; i++) {
         CHECK(tdm_dtype_size((tdm_dtype)i) == sizes[i], "size of dtype %d", i);
         CHECK(strcmp(tdm_dtype_name((tdm_dtype)i), names[i]) == 0, "name of dtype %d", i);
@@ -151,7 +151,7 @@ Test(tensors, refused) {
     REFUSED(tdm_tensor_init(buffer, TDM_F32, 2, SHAPE(4, -1), 0, &v), shape, "-1");
     REFUSED(tdm_tensor_init(buffer, TDM_F32, 0, SHAPE(4), 0, &v), shape, "ndim");
     REFUSED(tdm_tensor_init(buffer, TDM_F32, 7, SHAPE(1, 1, 1, 1, 1, 1, 1), 0, &v), shape, "7");
-    REFUSED(tdm_tensor_init(buffer, (tdm_dtype)9, 1, SHAPE(4), 0, &v), TDM_ERROR_INVALID_DTYPE,
+    REFUSED(tdm_tensor_init(buffer, TDM_DTYPE_COUNT, 1, SHAPE(4), 0, &v), TDM_ERROR_INVALID_DTYPE,
             "dtype");
     REFUSED(tdm_tensor_init(NULL, TDM_F32, 1, SHAPE(4), 0, &v), invalid, "buffer");
     REFUSED(tdm_tensor_init(buffer, TDM_F32, 1, NULL, 0, &v), invalid, "shape");

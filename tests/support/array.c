@@ -13,11 +13,12 @@ bool small;
 bool simulator;
 
 const tdm_dtype float_dtypes[4] = {TDM_F32, TDM_F16, TDM_BF16, TDM_F64};
-const tdm_dtype dtypes[TDM_DTYPE_COUNT] = {TDM_F32, TDM_F16, TDM_BF16, TDM_I32,
-                                           TDM_I64, TDM_U8,  TDM_F64};
+const tdm_dtype dtypes[TDM_DTYPE_COUNT] = {TDM_F32, TDM_F16,  TDM_BF16, TDM_I32, TDM_I64,
+                                           TDM_U8,  TDM_I8,   TDM_I16,  TDM_U16, TDM_U32,
+                                           TDM_U64, TDM_BOOL, TDM_F64};
 int float_dtype_count, dtype_count;
 
-enum { ARRAYS_MOST = 64, NUMBERS_MOST = 256 };
+enum { ARRAYS_MOST = 128, NUMBERS_MOST = 256 };
 static array *arrays[ARRAYS_MOST];
 static int array_count;
 static double *blocks[NUMBERS_MOST];

@@ -39,12 +39,11 @@ void philox_uniform(uint64_t seed, uint64_t number, tdm_dtype dtype, double low,
     unsigned which = block_of(seed, number, dtype, words);
     uint64_t wide = pair(words + which % 2 * 2);
     uint32_t word = words[which];
-    if (dtype == TDM_I64) {
-        memcpy(bytes, &wide, sizeof wide);
-    } else if (dtype == TDM_I32) {
-        memcpy(bytes, &word, sizeof word);
-    } else if (dtype == TDM_U8) {
-        *(uint8_t *)bytes = (uint8_t)(word >> 24);
+    if (dtype == TDM_BOOL) {
+        encode_integer(dtype, word >> 31, bytes);
+    } else if (!dtype_is_float(dtype)) { /* the top bits of a word, or two words */
+        size_t size = tdm_dtype_size(dtype);
+        encode_integer(dtype, size == 8 ? wide : word >> (32 - 8 * size), bytes);
     } else if (dtype == TDM_F64) {
         double v = fma(ldexp((double)(wide >> 11), -53), high - low, low);
         memcpy(bytes, &v, sizeof v);

@@ -3,7 +3,6 @@
 #include "values.h"
 
 #include <float.h>
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -88,12 +87,78 @@ static long double widen(format f, uint16_t bits) {
     return bits & 0x8000 ? -x : x;
 }
 
+/* Of the integers: their bits, and whether the first of them is a sign. */
+typedef struct integer {
+    int bits;
+    bool is_signed;
+} integer;
+
+static integer integer_of(tdm_dtype dtype) {
+    switch (dtype) {
+    case TDM_I8:
+        return (integer){8, true};
+    case TDM_I16:
+        return (integer){16, true};
+    case TDM_I32:
+        return (integer){32, true};
+    case TDM_I64:
+        return (integer){64, true};
+    case TDM_U16:
+        return (integer){16, false};
+    case TDM_U32:
+        return (integer){32, false};
+    case TDM_U64:
+        return (integer){64, false};
+    default: /* u8, and a bool's byte */
+        return (integer){8, false};
+    }
+}
+
+/* The bits of an integer in the machine's order of bytes. */
+static uint64_t read_bits(int bits, const void *bytes) {
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+    switch (bits) {
+    case 8:
+        memcpy(&u8, bytes, sizeof u8);
+        return u8;
+    case 16:
+        memcpy(&u16, bytes, sizeof u16);
+        return u16;
+    case 32:
+        memcpy(&u32, bytes, sizeof u32);
+        return u32;
+    default:
+        memcpy(&u64, bytes, sizeof u64);
+        return u64;
+    }
+}
+
+static void write_bits(int bits, uint64_t value, void *bytes) {
+    uint8_t u8 = (uint8_t)value;
+    uint16_t u16 = (uint16_t)value;
+    uint32_t u32 = (uint32_t)value;
+    memcpy(bytes,
+           bits == 8    ? (void *)&u8
+           : bits == 16 ? (void *)&u16
+           : bits == 32 ? (void *)&u32
+                        : (void *)&value,
+           (size_t)bits / 8);
+}
+
+uint64_t decode_integer(tdm_dtype dtype, const void *bytes) {
+    const integer i = integer_of(dtype);
+    const uint64_t bits = read_bits(i.bits, bytes), sign = UINT64_C(1) << (i.bits - 1);
+    if (dtype == TDM_BOOL) return bits != 0;
+    return i.is_signed ? (bits ^ sign) - sign : bits;
+}
+
 long double decode(tdm_dtype dtype, const void *bytes) {
     float f32;
     double f64;
     uint16_t u16;
-    int32_t i32;
-    int64_t i64;
     switch (dtype) {
     case TDM_F32:
         memcpy(&f32, bytes, sizeof f32);
@@ -105,36 +170,26 @@ long double decode(tdm_dtype dtype, const void *bytes) {
     case TDM_BF16:
         memcpy(&u16, bytes, sizeof u16);
         return widen(format_of(dtype), u16);
-    case TDM_I32:
-        memcpy(&i32, bytes, sizeof i32);
-        return (long double)i32;
-    case TDM_I64:
-        memcpy(&i64, bytes, sizeof i64);
-        return (long double)i64;
     default:
-        return (long double)*(const unsigned char *)bytes;
+        break;
     }
+    const uint64_t bits = decode_integer(dtype, bytes);
+    return integer_of(dtype).is_signed ? (long double)(int64_t)bits : (long double)bits;
 }
 
-static int64_t saturated(long double x, int64_t least, int64_t most) {
+void encode_integer(tdm_dtype dtype, uint64_t x, void *bytes) {
+    if (dtype == TDM_BOOL) x = x != 0;
+    write_bits(integer_of(dtype).bits, x, bytes);
+}
+
+/* Truncated, and held within the integer's limits; NaN gives 0. */
+static uint64_t saturated(integer i, long double x) {
+    const long double half = ldexpl(1, i.bits - 1);
+    const long double least = i.is_signed ? -half : 0, most = (i.is_signed ? half : 2 * half) - 1;
     if (isnan(x)) return 0;
-    if (x <= (long double)least) return least;
-    if (x >= (long double)most) return most;
-    return (int64_t)x;
-}
-
-void encode_integer(tdm_dtype dtype, int64_t x, void *bytes) {
-    uint64_t low = (uint64_t)x;
-    if (dtype == TDM_I64) {
-        memcpy(bytes, &low, 8);
-    } else if (dtype == TDM_I32) {
-        uint32_t low32 = (uint32_t)low;
-        memcpy(bytes, &low32, 4);
-    } else if (dtype == TDM_U8) {
-        *(unsigned char *)bytes = (unsigned char)low;
-    } else {
-        encode(dtype, (long double)x, bytes);
-    }
+    if (x < least) x = least;
+    if (x > most) x = most;
+    return x < 0 ? (uint64_t)(int64_t)x : (uint64_t)x;
 }
 
 void encode(tdm_dtype dtype, long double x, void *bytes) {
@@ -147,12 +202,10 @@ void encode(tdm_dtype dtype, long double x, void *bytes) {
     } else if (dtype == TDM_F16 || dtype == TDM_BF16) {
         uint16_t u16 = narrow(format_of(dtype), x);
         memcpy(bytes, &u16, sizeof u16);
-    } else if (dtype == TDM_I32) {
-        encode_integer(dtype, saturated(x, INT32_MIN, INT32_MAX), bytes);
-    } else if (dtype == TDM_I64) {
-        encode_integer(dtype, saturated(x, INT64_MIN, INT64_MAX), bytes);
+    } else if (dtype == TDM_BOOL) {
+        encode_integer(dtype, isnan(x) || x != 0, bytes);
     } else {
-        encode_integer(dtype, saturated(x, 0, 255), bytes);
+        encode_integer(dtype, saturated(integer_of(dtype), x), bytes);
     }
 }
 

@@ -24,15 +24,18 @@ double dtype_max(tdm_dtype dtype);
 
 bool dtype_is_float(tdm_dtype dtype);
 
-/* One element at `bytes`. */
+/* One element at `bytes`; of a bool 0 or 1. */
 long double decode(tdm_dtype dtype, const void *bytes);
 
+/* One element that is no float, with its sign extended to 64 bits. */
+uint64_t decode_integer(tdm_dtype dtype, const void *bytes);
+
 /* Writes x as one element: to nearest even for floats, truncated and saturated for integers with
- * NaN as 0, as tdm_cast promises for a float source. */
+ * NaN as 0, and true for bool unless it is 0, as tdm_cast promises for a float source. */
 void encode(tdm_dtype dtype, long double x, void *bytes);
 
-/* As encode, for a source of integer dtype: a narrower integer keeps the low bits. */
-void encode_integer(tdm_dtype dtype, int64_t x, void *bytes);
+/* As encode, from an integer to a dtype that is no float: a narrower one keeps the low bits. */
+void encode_integer(tdm_dtype dtype, uint64_t x, void *bytes);
 
 /* x as the dtype would hold it. */
 double rounded(tdm_dtype dtype, double x);

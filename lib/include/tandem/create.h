@@ -10,7 +10,7 @@
  *     tdm_ones(queue, TDM_F32, TDM_SHAPE(2, 3), &x)
  *
  * Functions with a queue make the tensor on the queue's device and queue the work that fills it.
- * Where the device has no f64 arithmetic, only tdm_empty and tdm_from_host make f64 tensors.
+ * Where the device has no f64 arithmetic, tdm_arange, tdm_rand and tdm_randn make no f64 tensors.
  *
  * Threads: as the queue; tdm_empty and tdm_tensor_release from any thread. */
 #ifndef TANDEM_CREATE_H
@@ -87,7 +87,7 @@ TDM_API tdm_device *tdm_tensor_get_device(const tdm_tensor *tensor);
  *     tensor([[1., 1., 1.],
  *             [1., 1., 1.]], shape=[2, 3], dtype=f32, device=cpu:0)
  *
- * Numbers have a point whatever locale the program has set. As snprintf: at most `capacity` bytes
+ * A bool is True or False. Numbers have a point whatever locale the program has set. As snprintf: at most `capacity` bytes
  * with the final 0 go to `text` (NULL when capacity is 0), and *length, which may be NULL, is what
  * all of it takes without that 0. Waits for the queue. */
 TDM_API TDM_MUST_USE tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text,

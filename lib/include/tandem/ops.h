@@ -7,7 +7,7 @@
  * Dtypes are f32, f64, f16 or bf16 and equal among the arguments, unless said otherwise; 16-bit
  * types compute in f32 and round once, to nearest even. On a device without f64 arithmetic
  * (tdm_device_info.has_f64) every operation refuses f64 with TDM_ERROR_UNSUPPORTED, where storing,
- * copying, moving and files take it all the same. All arguments are checked before anything
+ * filling, copying, moving and files take it all the same. All arguments are checked before anything
  * is launched, and a refused call changes nothing. A dimension of 0 is a no-op that succeeds. An
  * output may overlap an input only where "in place" is allowed, and then only as exactly the same
  * view. NaN propagates. On one device results repeat bit for bit. Tensors may be released as soon
@@ -179,17 +179,19 @@ TDM_API TDM_MUST_USE tdm_status tdm_scale(tdm_queue *queue, double alpha, const 
 TDM_API TDM_MUST_USE tdm_status tdm_axpy(tdm_queue *queue, double alpha, const tdm_tensor *x,
                                          tdm_tensor *y); /**< y = alpha · x + y */
 
-/** y = x converted from any dtype to any dtype (the same one: a copy of any strided view). To 16-bit
- * and 32-bit floats rounds to nearest even, overflow gives Inf; float to integer truncates,
- * saturates, NaN gives 0; integer to narrower integer wraps. No overlap. */
+/** y = x converted from any dtype to any dtype. The same one: a copy of any strided view, bit by bit.
+ * To a float: rounded to nearest even, overflow gives Inf. Float to integer: truncated, held within
+ * the integer's limits, NaN gives 0. Integer to integer: the low bits, so that it wraps. To bool:
+ * true unless x is 0, for NaN too; from bool: 1 or 0. No overlap. */
 TDM_API TDM_MUST_USE tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 
-/** y = value, converted as tdm_cast does from f64. Any dtype, any strides. */
+/** y = value, converted as tdm_cast does from f64, on any device. Any dtype, any strides. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill(tdm_queue *queue, double value, tdm_tensor *y);
 
 /** y[i] = start + i · step, i counted row-major. Floats: one fused multiply-add in the dtype's
  * arithmetic, where i is rounded to f32 or f64 first. Integers: start and step converted as
- * tdm_cast does to i64, then exact, and wrapped to the dtype. Any dtype; rows of y as above. */
+ * tdm_cast does to i64 (positive ones for u64: to u64), then exact, and wrapped to the dtype. bool:
+ * whether such an integer is not 0. Any dtype; rows of y as above. */
 TDM_API TDM_MUST_USE tdm_status tdm_fill_range(tdm_queue *queue, double start, double step,
                                                tdm_tensor *y);
 
@@ -205,8 +207,9 @@ typedef struct tdm_generator {
 } tdm_generator;
 
 /** y = uniform in [low, high): low + u · (high - low), one fused multiply-add, u in [0, 1) with 24
- * random bits for f32, 53 for f64, 11 for f16, 8 for bf16 (rounding may give high itself). Integer
- * dtypes take the whole range of the dtype, and low and high are ignored. Bit for bit the same on
+ * random bits for f32, 53 for f64, 11 for f16, 8 for bf16 (rounding may give high itself). Other
+ * dtypes take the first bits of a number (of 32 bits, or of 64) and so the whole range of the dtype;
+ * low and high are ignored. Bit for bit the same on
  * every device. Numbers in y are counted row-major; rows of y as above. Block b = ⌊e/4⌋ of Philox,
  * with counter {b mod 2³², ⌊b/2³²⌋, 0, 0}, gives elements 4b to 4b + 3 of dtypes up to 32 bits; of
  * 64-bit dtypes block ⌊e/2⌋, with counter {…, 1, 0}, gives two, the low word first. */

@@ -7,7 +7,7 @@
  * Files are safetensors (https://github.com/huggingface/safetensors, "Format"): 8 bytes of header
  * length (little endian), a JSON header, then the tensors' bytes, row-major. The whole header is
  * checked before anything is handed out: length, JSON without duplicate names, bounded depth, known
- * dtypes (F32 F64 F16 BF16 I32 I64 U8), shape, offsets inside the file, neither overlapping nor
+ * dtypes (those of tensor.h, in capitals), shape, offsets inside the file, neither overlapping nor
  * leaving holes, size = product of the shape. What is wrong is TDM_ERROR_IO, and the message names
  * the file and the byte. Only regular files are read or replaced. A library that was built without
  * TANDEM_SAFETENSORS refuses files with TDM_ERROR_UNSUPPORTED. A scalar (shape []) is a tensor of

@@ -27,20 +27,28 @@
 extern "C" {
 #endif
 
-/** The one list of dtypes: X(NAME, name, bytes, floating). The 16-bit floats are storage with f32
- * arithmetic; what is not floating is storage for cast, fill and copies. */
+/** The one list of dtypes: X(NAME, name, bytes, kind), kind being FLOAT, SIGNED, UNSIGNED or BOOL.
+ * Operations compute with the floats, those of 16 bits in f32. The others are storage, for what
+ * moves, fills, casts, writes and prints tensors. A bool is a byte: 0 is false, any other true, and
+ * what operations write is 0 or 1. */
 #define TDM_DTYPE_LIST(X)                                                                          \
-    X(F32, "f32", 4, true)                                                                         \
-    X(F64, "f64", 8, true)                                                                         \
-    X(F16, "f16", 2, true)                                                                         \
-    X(BF16, "bf16", 2, true)                                                                       \
-    X(I32, "i32", 4, false)                                                                        \
-    X(I64, "i64", 8, false)                                                                        \
-    X(U8, "u8", 1, false)
+    X(F32, "f32", 4, FLOAT)                                                                        \
+    X(F64, "f64", 8, FLOAT)                                                                        \
+    X(F16, "f16", 2, FLOAT)                                                                        \
+    X(BF16, "bf16", 2, FLOAT)                                                                      \
+    X(I32, "i32", 4, SIGNED)                                                                       \
+    X(I64, "i64", 8, SIGNED)                                                                       \
+    X(U8, "u8", 1, UNSIGNED)                                                                       \
+    X(I8, "i8", 1, SIGNED)                                                                         \
+    X(I16, "i16", 2, SIGNED)                                                                       \
+    X(U16, "u16", 2, UNSIGNED)                                                                     \
+    X(U32, "u32", 4, UNSIGNED)                                                                     \
+    X(U64, "u64", 8, UNSIGNED)                                                                     \
+    X(BOOL, "bool", 1, BOOL)
 
 /** What the elements are: TDM_ and a name of the list. */
 typedef enum tdm_dtype {
-#define TDM_DTYPE_ENUM(NAME, name, bytes, floating) TDM_##NAME,
+#define TDM_DTYPE_ENUM(NAME, name, bytes, kind) TDM_##NAME,
     TDM_DTYPE_LIST(TDM_DTYPE_ENUM)
 #undef TDM_DTYPE_ENUM
         TDM_DTYPE_COUNT

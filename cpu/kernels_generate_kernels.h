@@ -1,0 +1,10 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What makes elements of T_ID. Signed integers have the bits of unsigned ones. Included once for each
+ * dtype. */
+#if T_KIND == TDM_KIND_UNSIGNED
+#include "fill.cl"
+#endif
+#if T_KIND != TDM_KIND_SIGNED
+#include "random.cl"
+#include "range.cl"
+#endif
