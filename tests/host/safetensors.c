@@ -131,7 +131,7 @@ Test(safetensors, refused) {
         BAD("another key", "'a'|'more'",
             "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1],\"more\":1}}", 1),
         BAD("unknown dtype",
-            "'a'|F8_E4M3|it must be one of F32 F64 F16 BF16 I32 I64 U8 I8 I16 U16 U32 U64 BOOL",
+            "'a'|F8_E4M3|it must be one of|BF16",
             "{" T("a", "F8_E4M3", "4", "0,4") "}", 4),
         BAD("dtype of another case", "'a'|f32", "{" T("a", "f32", "1", "0,4") "}", 4),
         BAD("dtype that is a number", "'a'|dtype",

@@ -13,9 +13,7 @@ bool small;
 bool simulator;
 
 const tdm_dtype float_dtypes[4] = {TDM_F32, TDM_F16, TDM_BF16, TDM_F64};
-const tdm_dtype dtypes[TDM_DTYPE_COUNT] = {TDM_F32, TDM_F16,  TDM_BF16, TDM_I32, TDM_I64,
-                                           TDM_U8,  TDM_I8,   TDM_I16,  TDM_U16, TDM_U32,
-                                           TDM_U64, TDM_BOOL, TDM_F64};
+tdm_dtype dtypes[TDM_DTYPE_COUNT];
 int float_dtype_count, dtype_count;
 
 enum { ARRAYS_MOST = 128, NUMBERS_MOST = 256 };
@@ -52,7 +50,10 @@ void device_open(void) {
     }
     check_device(tdm_device_get_info(device)->id);
     float_dtype_count = 3 + computes_with(TDM_F64);
-    dtype_count = TDM_DTYPE_COUNT - 1 + computes_with(TDM_F64);
+    dtype_count = 0;
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++)
+        if (d != TDM_F64) dtypes[dtype_count++] = (tdm_dtype)d;
+    if (computes_with(TDM_F64)) dtypes[dtype_count++] = TDM_F64;
     check_before_skip(device_close);
 }
 
