@@ -161,13 +161,13 @@ static int take(void *context, int id, char *value) {
     case OPTION_DEVICE:
         return split("--device", value, &options->devices);
     case OPTION_OP:
-        return split("--op", value, &options->ops);
+        return split("--op", value, &options->cases.ops);
     case OPTION_DTYPE:
-        return split("--dtype", value, &options->dtypes);
+        return split("--dtype", value, &options->cases.dtypes);
     case OPTION_SHAPE:
-        return split("--shape", value, &options->shapes);
+        return split("--shape", value, &options->cases.shapes);
     case OPTION_PROFILE:
-        options->profile = (bench_profile)find_word(value, profile_words());
+        options->cases.profile = (bench_profile)find_word(value, profile_words());
         return EXIT_OK;
     case OPTION_FORMAT:
         options->format = (bench_format)find_word(value, format_words());
@@ -236,16 +236,17 @@ int bench_command(int argc, char **argv) {
         return bench_compare_command(argc - 1, argv + 1);
     if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
     if (!options_read(&bench_spec, argc, argv, take, &request, NULL, &status)) return status;
-    if (!bench_selects(options)) {
+    if (!bench_selects(&options->cases)) {
         fprintf(stderr, "tdm bench: no case matches the selection; try --profile full, and "
                         "'tdm bench --list' to see the cases\n");
         return EXIT_USAGE;
     }
     if (request.list) {
-        bench_list(options);
+        bench_list(&options->cases);
         return EXIT_OK;
     }
-    const bool selects = options->ops.count + options->dtypes.count + options->shapes.count > 0;
+    const bool selects =
+        options->cases.ops.count + options->cases.dtypes.count + options->cases.shapes.count > 0;
     request.options.no_rows = options->peaks && !selects;
     request.options.peaks = options->peaks || !selects;
     request.options.width = request.wide ? 0 : output_width();

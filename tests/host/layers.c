@@ -86,25 +86,52 @@ Test(layers, includes) {
         "*(/?\\*|//)|snprintf|format\\(printf'");
 }
 
-/* The rooms of the library: what the machine has, and the host's cores, know nothing of the path of a
- * call, which is lib/ itself; and no files of the library need each other in a circle. */
+/* The rooms of a folder: these files include in quotes nothing but headers of `allowed`, a regular
+ * expression. */
+static void includes_only(const char *files, const char *allowed) {
+    char rule[256], command[1024];
+    snprintf(rule, sizeof rule, "%s include only %s", files, allowed);
+    snprintf(command, sizeof command, INCLUDES("%s") " | grep '\"$' | grep -vE ' \"(%s)\\.h\"'",
+             files, allowed);
+    nothing(rule, command);
+}
+
+/* None of the object files that a file lists need each other in a circle. */
+static void no_circle(const char *list) {
+    char command[1024];
+    snprintf(command, sizeof command,
+             "LC_ALL=C xargs nm -A <'%s' | awk '{ file = $1; sub(/:.*/, \"\", "
+             "file); if ($2 == \"U\") uses[file \" \" $3]; else if ($2 ~ /^[A-Z]$/) from[$3] = "
+             "file } END { "
+             "for (key in uses) { split(key, part, \" \"); if (part[2] in from && from[part[2]] != "
+             "part[1]) print part[1], from[part[2]] } }' | tsort 2>&1 >/dev/null",
+             list);
+    nothing("files in a circle", command);
+}
+
+/* What the machine has, and the host's cores, know nothing of the path of a call, which is lib/
+ * itself. */
 Test(layers, rooms) {
-    nothing("lib/machine and lib/host include the contract and their own",
-            INCLUDES("lib/machine/*.[ch] lib/host/*.[ch]") " | grep '\"$' | grep -vE ' "
-                                                           "\"(machine/[a-z_]+|host/"
-                                                           "[a-z_]+|backend|fail|log|memory|sized|"
-                                                           "threads)\\.h\"'");
-    nothing("lib/machine knows nothing of lib/host",
-            INCLUDES("lib/machine/*.[ch]") " | grep '\"host/'");
+    includes_only("lib/machine/*.[ch]", "machine/[a-z_]+|backend|fail|log|memory|sized|threads");
+    includes_only("lib/host/*.[ch]",
+                  "machine/[a-z_]+|host/[a-z_]+|backend|fail|log|memory|sized|threads");
     nothing("lib/ itself includes nothing of lib/ops, lib/tensors and lib/model",
             INCLUDES("lib/*.[ch]") " | grep -E '\"(\\.\\./|ops/|tensors/|model/)'");
-    nothing("files in a circle",
-            "find '" TEST_OBJECTS
-            "' -name '*.o' | LC_ALL=C xargs nm -A | awk '{ file = $1; sub(/:.*/, \"\", "
-            "file); if ($2 == \"U\") uses[file \" \" $3]; else if ($2 ~ /^[A-Z]$/) from[$3] = file "
-            "} END { "
-            "for (key in uses) { split(key, part, \" \"); if (part[2] in from && from[part[2]] != "
-            "part[1]) print part[1], from[part[2]] } }' | tsort 2>&1 >/dev/null");
+    no_circle(TEST_OBJECTS);
+}
+
+/* bench/README.md draws it. The vendors' declarations are the cuda backend's. */
+#define HEADERS(room) room "/[a-z_]+"
+Test(layers, bench_rooms) {
+    includes_only("bench/machine/*.[ch]", HEADERS("machine"));
+    includes_only("bench/rows/*.[ch]", HEADERS("(rows|machine)"));
+    includes_only("bench/baselines/*.[ch]",
+                  HEADERS("(baselines|rows|machine)") "|\\.\\./\\.\\./cuda/declarations");
+    includes_only("bench/cases/*.[ch]", HEADERS("(cases|baselines|rows|machine)"));
+    includes_only("bench/report/*.[ch]", HEADERS("(report|rows|machine)"));
+#ifdef TEST_BENCH_OBJECTS
+    no_circle(TEST_BENCH_OBJECTS);
+#endif
 }
 
 /* Whatever locks, opens or calls a driver cannot be cancelled halfway. Without it are functions
