@@ -8,7 +8,7 @@
 #include "cases/verify.h"
 #include "machine/clock.h"
 #include "machine/machine.h"
-#include "machine/values.h"
+#include "reference/random.h"
 #include "runner.h"
 
 enum { MAX_SETS = 64 };
@@ -64,9 +64,10 @@ static bool make_inputs(run *r) {
         const bench_operand *operand = &r->plan.operand[i];
         if (!operand->is_input) continue;
         r->input[i] = bench_alloc(bench_operand_bytes(operand));
-        if (!r->input[i]) return bench_row_fail(r->row, "inputs", "out of memory");
-        bench_fill_random(r->input[i], operand->tensor.dtype, tdm_tensor_count(&operand->tensor),
-                          operand->low, operand->high, r->runner->seed + (uint64_t)i);
+        if (!r->input[i] || !random_fill(r->runner->seed + (uint64_t)i, operand->tensor.dtype,
+                                         tdm_tensor_count(&operand->tensor), operand->low,
+                                         operand->high, r->input[i]))
+            return bench_row_fail(r->row, "inputs", "out of memory");
         r->request.input[i] = r->input[i];
     }
     return true;

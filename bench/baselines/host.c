@@ -9,7 +9,7 @@
 #include "baselines/library.h"
 #include "machine/clock.h"
 #include "machine/machine.h"
-#include "machine/values.h"
+#include "reference/values.h"
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
 
@@ -127,8 +127,10 @@ static bool fill_gemm(host_gemm *g, const bench_request *request) {
         if (j == 2) continue;
         const tdm_dtype dtype = request->dtype;
         const int64_t count = (int64_t)(request->bytes[j] / tdm_dtype_size(dtype));
+        const char *input = request->input[j];
         for (int64_t i = 0; dtype != TDM_F32 && dtype != TDM_F64 && i < count; i++)
-            ((float *)(void *)g->memory[j])[i] = (float)bench_value(request->input[j], dtype, i);
+            ((float *)(void *)g->memory[j])[i] =
+                (float)decode(dtype, input + (size_t)i * tdm_dtype_size(dtype));
         if (dtype == TDM_F32 || dtype == TDM_F64)
             memcpy(g->memory[j], request->input[j], g->bytes[j]);
         for (unsigned set = 1; set < g->sets; set++)

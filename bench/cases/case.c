@@ -47,3 +47,6 @@ bench_request bench_case_request(const bench_case *c, const bench_plan *plan) {
     }
     return request;
 }
+
+int64_t bench_rows(const bench_case *c) { return c->shape.extents > 1 ? c->shape.extent[0] : 1; }
+int64_t bench_cols(const bench_case *c) { return c->shape.extent[c->shape.extents - 1]; }

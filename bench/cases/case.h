@@ -59,26 +59,16 @@ typedef struct bench_set {
     void *host[BENCH_MAX_OPERANDS];
 } bench_set;
 
-/* A piece of an output to compute in float64. */
-typedef struct bench_segment {
-    const bench_case *c;
-    const bench_plan *plan;
-    const void *const *input; /* by operand, in host memory; as rounded to the dtype */
-    int output;               /* which operand */
-    int64_t row, first, count;
-    double *y;     /* [count]: the right values */
-    double *scale; /* [count]: the magnitude to which the error bound is relative */
-} bench_segment;
+typedef struct bench_segment bench_segment;
 
 struct bench_op {
     const char *name; /* "bias_add+gelu" */
     int variant;      /* the operation's own */
     bench_baseline_kind baseline;
-    double ulps; /* error bound = ulps * eps(dtype of the output) * scale + the smallest number */
     void (*plan)(const bench_case *c, bench_plan *plan);
     tdm_status (*call)(const bench_case *c, tdm_queue *queue, bench_set *set);
-    void (*reference)(const bench_segment *segment);
-    const bench_task *task; /* NULL, or the second kind: the four members before it are unused */
+    bool (*reference)(bench_segment *segment); /* see segment.h; false when memory is short */
+    const bench_task *task; /* NULL, or the second kind: the three members before it are unused */
 };
 
 extern const bench_op bench_ops_matmul[], bench_ops_rows[], bench_ops_elements[],
@@ -96,6 +86,10 @@ bool bench_make_case(const char *op, tdm_dtype dtype, const char *shape, bench_c
 /* Adds a contiguous operand to a plan and returns its index; inputs are random in [low, high). */
 int bench_add_operand(bench_plan *plan, tdm_dtype dtype, int ndim, const int64_t *shape,
                       bool is_input, bool is_output, double low, double high);
+
+/* rows x columns of a case; one extent is one row. */
+int64_t bench_rows(const bench_case *c);
+int64_t bench_cols(const bench_case *c);
 
 /* Does a call of this case need two devices? */
 bool bench_needs_two_devices(const bench_case *c);

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cases/case.h"
-#include "machine/values.h"
+#include "cases/segment.h"
+#include "reference/ops.h"
+#include "reference/values.h"
 
 enum { PLAIN, TRANSPOSED_B, BIAS_GELU, NORM_L2, NORM_L2_KEPT, NORM_L2_LOGGED };
 enum { A, B, C, BIAS_OR_NORM, HOST_NORM };
@@ -105,7 +106,7 @@ static tdm_status log_product(tdm_queue *queue, bench_set *set, int64_t i) {
     status = tdm_buffer_read(queue, t[BIAS_OR_NORM].buffer, at, host, size);
     if (length > sizeof log - 64) length = 0;
     length += (size_t)snprintf(log + length, sizeof log - length, "product %lld: norm %.6g\n",
-                               (long long)i, bench_value(host, dtype, 0));
+                               (long long)i, (double)decode(dtype, host));
     return status;
 }
 
@@ -116,65 +117,50 @@ static tdm_status call_matmul_norm_logged(const bench_case *c, tdm_queue *queue,
     return status;
 }
 
-/* Element (row, column) of the stacked product, and Σ|a||b|. Long double, so that the reference's
- * own rounding does not count against f64. */
-static long double dot(const bench_segment *s, int64_t row, int64_t column, double *magnitude) {
-    const int64_t m = s->c->shape.extent[0], n = s->c->shape.extent[1], k = s->c->shape.extent[2];
-    const bool transposed = transposes_b(s->c);
-    const int64_t a_first = row * k, b_matrix = row / m * n * k;
-    const int64_t b_first = b_matrix + (transposed ? column * k : column);
-    const int64_t b_step = transposed ? 1 : n;
-    long double sum = 0.0L, absolute = 0.0L;
-    for (int64_t i = 0; i < k; i++) {
-        long double term = (long double)bench_value(s->input[A], s->c->dtype, a_first + i) *
-                           bench_value(s->input[B], s->c->dtype, b_first + i * b_step);
-        sum += term;
-        absolute += fabsl(term);
+/* Some rows and columns of a product of the batch. False when memory is short. */
+static bool multiply(bench_segment *s, int64_t matrix, int64_t row, int64_t rows, int64_t column,
+                     int64_t cols, double *result, double *bound) {
+    const bench_case *c = s->c;
+    const int64_t m = c->shape.extent[0], n = c->shape.extent[1], k = c->shape.extent[2];
+    ref_gemm gemm = {.dtype = c->dtype, .m = rows, .n = cols, .k = k, .alpha = 1.0};
+    gemm.transpose_b = transposes_b(c);
+    gemm.a = bench_matrix(s, A, (matrix * m + row) * k, rows, k, k);
+    gemm.b = gemm.transpose_b ? bench_matrix(s, B, (matrix * n + column) * k, cols, k, k)
+                              : bench_matrix(s, B, matrix * k * n + column, k, n, cols);
+    if (c->op->variant == BIAS_GELU) {
+        gemm.bias = bench_matrix(s, BIAS_OR_NORM, column, 1, 0, cols);
+        gemm.activation = TDM_ACTIVATION_GELU;
+        if (!gemm.bias) return false;
     }
-    *magnitude = (double)absolute;
-    return sum;
+    if (!gemm.a || !gemm.b) return false;
+    ref_matmul(&gemm, result, bound);
+    return true;
 }
 
-static double gelu(double x) { return 0.5 * x * erfc(-x * 0.70710678118654752440); }
-
-/* The norm of one product is a whole matrix of work; the scale is its own value, twice for the
- * products' errors. */
-static void reference_norm(const bench_segment *s) {
+/* Norms of whole products, which are as far off as the products' errors together, and their own. */
+static bool reference_norm(bench_segment *s) {
     const int64_t m = s->c->shape.extent[0], n = s->c->shape.extent[1];
+    const tdm_dtype dtype = norm_dtype(s->c);
     for (int64_t i = 0; i < s->count; i++) {
-        long double squares = 0.0L;
-        double magnitude;
-        for (int64_t row = (s->first + i) * m; row < (s->first + i + 1) * m; row++) {
-            for (int64_t column = 0; column < n; column++) {
-                long double value = dot(s, row, column, &magnitude);
-                squares += value * value;
-            }
-        }
-        s->y[i] = (double)sqrtl(squares);
-        s->scale[i] = 2.0 * s->y[i];
+        double own, ignored;
+        double *product = bench_numbers(s, m * n), *bound = bench_numbers(s, m * n);
+        if (!product || !bound || !multiply(s, s->first + i, 0, m, 0, n, product, bound))
+            return false;
+        s->y[i] = ref_norm(s->c->dtype, dtype, TDM_NORM_L2, m * n, product, &own);
+        s->bound[i] = own + ref_norm(TDM_F64, TDM_F64, TDM_NORM_L2, m * n, bound, &ignored);
+        bench_segment_free(s);
     }
+    return true;
 }
 
-static void reference_matmul(const bench_segment *s) {
-    if (s->output >= BIAS_OR_NORM) {
-        reference_norm(s);
-        return;
-    }
-    for (int64_t i = 0; i < s->count; i++) {
-        double magnitude;
-        double value = (double)dot(s, s->row, s->first + i, &magnitude);
-        if (s->c->op->variant == BIAS_GELU) {
-            double bias = bench_value(s->input[BIAS_OR_NORM], s->c->dtype, s->first + i);
-            value = gelu(value + bias);
-            magnitude += fabs(bias);
-        }
-        s->y[i] = value;
-        s->scale[i] = magnitude;
-    }
+static bool reference_matmul(bench_segment *s) {
+    const int64_t m = s->c->shape.extent[0];
+    if (s->output >= BIAS_OR_NORM) return reference_norm(s);
+    return multiply(s, s->row / m, s->row % m, 1, s->first, s->count, s->y, s->bound);
 }
 
 #define MATMUL(name, variant, call)                                                                \
-    { name, variant, BENCH_BASELINE_GEMM, 16.0, plan_matmul, call, reference_matmul, NULL }
+    { name, variant, BENCH_BASELINE_GEMM, plan_matmul, call, reference_matmul, NULL }
 
 const bench_op bench_ops_matmul[] = {
     MATMUL("matmul", PLAIN, call_matmul),

@@ -13,7 +13,7 @@
 
 #include "cases/task.h"
 #include "machine/machine.h"
-#include "machine/values.h"
+#include "reference/random.h"
 
 enum { FOLDER_SIZE = 256, PATH_SIZE = FOLDER_SIZE + 32 };
 
@@ -58,8 +58,9 @@ static bool make_parameters(bench_task_run *run) {
         return bench_task_skip(run, "the device has not enough memory");
     p->values = bench_alloc(p->size);
     p->copy = bench_alloc(p->size);
-    if (!p->values || !p->copy) return bench_row_fail(run->row, "inputs", "out of memory");
-    bench_fill_random(p->values, run->c->dtype, count, -1.0, 1.0, run->seed);
+    if (!p->values || !p->copy ||
+        !random_fill(run->seed, run->c->dtype, count, -1.0, 1.0, p->values))
+        return bench_row_fail(run->row, "inputs", "out of memory");
     tdm_buffer *buffer;
     if (tdm_buffer_create(run->on->device, p->size, &buffer) != TDM_OK)
         return bench_task_failed(run, "buffer");

@@ -8,7 +8,7 @@
 
 #include "cases/task.h"
 #include "machine/machine.h"
-#include "machine/values.h"
+#include "reference/random.h"
 
 /* What a call may take that has nothing to copy. */
 static const double no_copy_seconds = 100e-9;
@@ -34,8 +34,9 @@ static bool make_tensor(bench_task_run *run, tdm_device *source) {
     }
     m->values = bench_alloc(m->size);
     m->copy = bench_alloc(m->size);
-    if (!m->values || !m->copy) return bench_row_fail(run->row, "inputs", "out of memory");
-    bench_fill_random(m->values, run->c->dtype, count, -1.0, 1.0, run->seed);
+    if (!m->values || !m->copy ||
+        !random_fill(run->seed, run->c->dtype, count, -1.0, 1.0, m->values))
+        return bench_row_fail(run->row, "inputs", "out of memory");
     tdm_buffer *buffer;
     if (tdm_buffer_create(source, m->size, &buffer) != TDM_OK)
         return bench_task_failed(run, "buffer");

@@ -6,7 +6,7 @@
 
 #include "cases/task.h"
 #include "machine/machine.h"
-#include "machine/values.h"
+#include "reference/random.h"
 
 enum { A, B, C, OPERANDS };
 
@@ -68,10 +68,10 @@ static bool prepare_two(bench_task_run *run) {
     for (int i = 0; i < C; i++) {
         const bench_operand *operand = &state->plan.operand[i];
         state->input[i] = bench_alloc(bench_operand_bytes(operand));
-        if (!state->input[i]) return bench_row_fail(row, "inputs", "out of memory");
-        bench_fill_random(state->input[i], operand->tensor.dtype,
-                          tdm_tensor_count(&operand->tensor), operand->low, operand->high,
-                          run->seed + (uint64_t)i);
+        if (!state->input[i] || !random_fill(run->seed + (uint64_t)i, operand->tensor.dtype,
+                                             tdm_tensor_count(&operand->tensor), operand->low,
+                                             operand->high, state->input[i]))
+            return bench_row_fail(row, "inputs", "out of memory");
     }
     if (!make_product(run, 0) || !make_product(run, 1)) return false;
     run->baseline = (bench_baseline){.state = state, .call = call_on_one};

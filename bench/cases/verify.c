@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "machine/values.h"
+#include "cases/segment.h"
+#include "reference/random.h"
+#include "reference/values.h"
 
 /* Elements computed anew at most, weighted by row_cost: some tens of milliseconds. */
 static const double budget = 4e6;
@@ -36,15 +38,15 @@ static layout make_layout(const bench_plan *plan, int output) {
     return l;
 }
 
-static void compare(const bench_segment *s, const void *data, int64_t row_length, double ulps,
+static void compare(const bench_segment *s, const void *data, int64_t row_length,
                     bench_verdict *verdict) {
     const tdm_dtype dtype = s->plan->operand[s->output].tensor.dtype;
-    const double epsilon = bench_epsilon(dtype), smallest = bench_smallest(dtype);
     double worst = verdict->error_bound > 0.0 ? verdict->max_error / verdict->error_bound : 0.0;
     for (int64_t i = 0; i < s->count; i++) {
         const int64_t at = s->row * row_length + s->first + i;
-        const double value = bench_value(data, dtype, at);
-        const double bound = ulps > 0.0 ? ulps * epsilon * s->scale[i] + smallest : 0.0;
+        double value;
+        decode_rows(dtype, data, at, 1, 0, 1, &value);
+        const double bound = s->bound[i];
         const double error = fabs(value - s->y[i]);
         /* written so that a NaN is a failure */
         const bool good = error <= bound;
@@ -63,10 +65,15 @@ static void compare(const bench_segment *s, const void *data, int64_t row_length
     }
 }
 
+static void fail_for_memory(bench_verdict *verdict) {
+    verdict->verified = false;
+    snprintf(verdict->problem, sizeof verdict->problem, "no memory to verify with");
+}
+
 void bench_verify(const bench_case *c, const bench_plan *plan, const void *const *input, int output,
                   const void *data, uint64_t seed, bench_verdict *verdict) {
     const bench_operand *operand = &plan->operand[output];
-    if (!bench_all_finite(data, operand->tensor.dtype, tdm_tensor_count(&operand->tensor))) {
+    if (!all_finite(operand->tensor.dtype, data, tdm_tensor_count(&operand->tensor))) {
         verdict->verified = false;
         snprintf(verdict->problem, sizeof verdict->problem,
                  "operand %d has elements that are NaN, infinite or were never written", output);
@@ -76,28 +83,32 @@ void bench_verify(const bench_case *c, const bench_plan *plan, const void *const
     const layout l = make_layout(plan, output);
     double *values = malloc(2 * (size_t)l.piece * sizeof *values);
     if (!values) {
-        verdict->verified = false;
-        snprintf(verdict->problem, sizeof verdict->problem, "no memory to verify with");
+        fail_for_memory(verdict);
         return;
     }
     bench_segment s = {.c = c, .plan = plan, .input = input, .output = output};
     s.y = values;
-    s.scale = values + l.piece;
+    s.bound = values + l.piece;
     const double affordable = budget / ((double)l.piece * (double)l.cost);
     const bool everything = (double)l.pieces <= affordable;
     const int64_t tries = everything ? l.pieces : affordable < 3.0 ? 3 : (int64_t)affordable;
-    bench_random random = bench_random_seed(seed);
+    random_stream random = random_stream_start(seed);
     for (int64_t i = 0; i < tries && verdict->verified; i++) {
         int64_t piece = i;
         if (!everything && i == 1)
             piece = l.pieces - 1;
         else if (!everything && i > 1)
-            piece = (int64_t)(bench_random_next(&random) % (uint64_t)l.pieces);
+            piece = (int64_t)(random_stream_next(&random) % (uint64_t)l.pieces);
         s.row = piece / l.pieces_per_row;
         s.first = piece % l.pieces_per_row * l.piece;
         s.count = l.length - s.first < l.piece ? l.length - s.first : l.piece;
-        c->op->reference(&s);
-        compare(&s, data, l.length, c->op->ulps, verdict);
+        for (int64_t j = 0; j < s.count; j++)
+            s.bound[j] = 0.0; /* exact, unless the reference says otherwise */
+        if (!c->op->reference(&s))
+            fail_for_memory(verdict);
+        else
+            compare(&s, data, l.length, verdict);
+        bench_segment_free(&s);
     }
     free(values);
 }

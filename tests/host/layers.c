@@ -29,7 +29,8 @@ static void nothing(const char *rule, const char *command) {
 
 Test(layers, licence) {
     nothing("every source file says its licence",
-            "find CMakeLists.txt bench cmake cpu cuda docs examples kernels lib opencl scripts "
+            "find CMakeLists.txt bench cmake cpu cuda docs examples kernels lib opencl reference "
+            "scripts "
             "tests tools -type f "
             "-regextype posix-extended -regex "
             "'.*(\\.(c|h|cl|cmake|css|in|map|py|sh|supp)|CMakeLists.txt)' "
@@ -126,12 +127,20 @@ Test(layers, bench_rooms) {
     includes_only("bench/machine/*.[ch]", HEADERS("machine"));
     includes_only("bench/rows/*.[ch]", HEADERS("(rows|machine)"));
     includes_only("bench/baselines/*.[ch]",
-                  HEADERS("(baselines|rows|machine)") "|\\.\\./\\.\\./cuda/declarations");
-    includes_only("bench/cases/*.[ch]", HEADERS("(cases|baselines|rows|machine)"));
+                  HEADERS("(baselines|rows|machine|reference)") "|\\.\\./\\.\\./cuda/declarations");
+    includes_only("bench/cases/*.[ch]", HEADERS("(cases|baselines|rows|machine|reference)"));
     includes_only("bench/report/*.[ch]", HEADERS("(report|rows|machine)"));
 #ifdef TEST_BENCH_OBJECTS
     no_circle(TEST_BENCH_OBJECTS);
 #endif
+}
+
+/* What judges the library has nothing of it but the names of the public headers. */
+Test(layers, reference) {
+    includes_only("reference/*.[ch]", HEADERS("reference"));
+    nothing("reference/ calls the library",
+            "xargs nm -A <'" TEST_REFERENCE_OBJECTS "' | grep ' U tdm_'");
+    no_circle(TEST_REFERENCE_OBJECTS);
 }
 
 /* Whatever locks, opens or calls a driver cannot be cancelled halfway. Without it are functions
@@ -152,10 +161,10 @@ Test(layers, cancellation) {
 
 /* Sizes: files under 500 lines, so that a file has one subject. */
 Test(layers, file_sizes) {
-    nothing(
-        "a file of more than 500 lines",
-        "find lib cpu opencl cuda kernels bench tools examples tests -name '*.[chl]*' -type f | "
-        "LC_ALL=C xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
+    nothing("a file of more than 500 lines",
+            "find lib cpu opencl cuda kernels reference bench tools examples tests -name "
+            "'*.[chl]*' -type f | "
+            "LC_ALL=C xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
 }
 
 /* Only tdm_ symbols, in a version of their own; a SONAME; nothing of a vendor linked. */

@@ -1,11 +1,11 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Philox after Salmon et al. (SC 2011), and the streams of ops.h made of it. */
-#include "philox.h"
+#include "reference/philox.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "values.h"
+#include "reference/values.h"
 
 void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4]) {
     uint32_t k[2] = {key[0], key[1]};
@@ -23,7 +23,7 @@ void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4])
 
 /* The words of the block that holds an element, and which element of it that is. */
 static unsigned block_of(uint64_t seed, uint64_t number, tdm_dtype dtype, uint32_t words[4]) {
-    unsigned per_block = tdm_dtype_size(dtype) == 8 ? 2 : 4;
+    unsigned per_block = dtype_size(dtype) == 8 ? 2 : 4;
     uint64_t block = number / per_block;
     const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), per_block == 2, 0};
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};

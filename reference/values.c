@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Conversions between numbers and the bytes of a dtype. */
-#include "values.h"
+#include "reference/values.h"
 
 #include <float.h>
 #include <limits.h>
@@ -24,6 +24,13 @@ static format format_of(tdm_dtype dtype) {
     default:
         return (format){24, -126, 127};
     }
+}
+
+size_t dtype_size(tdm_dtype dtype) {
+#define SIZE(NAME, name, bytes, floating) [TDM_##NAME] = (bytes),
+    static const size_t sizes[TDM_DTYPE_COUNT] = {TDM_DTYPE_LIST(SIZE)};
+#undef SIZE
+    return sizes[dtype];
 }
 
 bool dtype_is_float(tdm_dtype dtype) {
@@ -114,6 +121,40 @@ long double decode(tdm_dtype dtype, const void *bytes) {
     default:
         return (long double)*(const unsigned char *)bytes;
     }
+}
+
+void decode_rows(tdm_dtype dtype, const void *bytes, int64_t first, int64_t rows, int64_t stride,
+                 int64_t cols, double *out) {
+    const size_t size = dtype_size(dtype);
+    for (int64_t r = 0; r < rows; r++) {
+        const unsigned char *row =
+            (const unsigned char *)bytes + (size_t)(first + r * stride) * size;
+        for (int64_t c = 0; c < cols; c++) {
+            *out++ = (double)decode(dtype, row + (size_t)c * size);
+        }
+    }
+}
+
+/* An exponent of all ones is a NaN or an infinity. */
+#define DEFINE_ALL_FINITE(type)                                                                    \
+    static bool all_finite_##type(const type *bits, int64_t count, type exponent) {                \
+        int bad = 0;                                                                               \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            bad |= (bits[i] & exponent) == exponent;                                               \
+        return !bad;                                                                               \
+    }
+DEFINE_ALL_FINITE(uint16_t)
+DEFINE_ALL_FINITE(uint32_t)
+DEFINE_ALL_FINITE(uint64_t)
+
+bool all_finite(tdm_dtype dtype, const void *bytes, int64_t count) {
+    if (!dtype_is_float(dtype)) return true;
+    const format f = format_of(dtype);
+    const uint64_t exponent = (2u * (unsigned)f.most + 1ull) << (f.digits - 1);
+    const size_t size = dtype_size(dtype);
+    if (size == 8) return all_finite_uint64_t(bytes, count, exponent);
+    if (size == 4) return all_finite_uint32_t(bytes, count, (uint32_t)exponent);
+    return all_finite_uint16_t(bytes, count, (uint16_t)exponent);
 }
 
 static int64_t saturated(long double x, int64_t least, int64_t most) {

@@ -5,8 +5,8 @@
  * All arrays are dense and row-major. `bound`, where there is one, receives the allowed absolute
  * error of each element: c·eps of the arithmetic times the magnitudes that were rounded, plus one
  * rounding to the dtype. */
-#ifndef TEST_REFERENCE_H
-#define TEST_REFERENCE_H
+#ifndef REFERENCE_OPS_H
+#define REFERENCE_OPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +30,18 @@ typedef struct ref_gemm {
     tdm_activation activation;
 } ref_gemm;
 void ref_matmul(const ref_gemm *gemm, double *result, double *bound);
+
+/* y = a + b, a - b, a b, alpha a, alpha a + b; b is not read by REF_SCALE. */
+typedef enum ref_arithmetic_kind {
+    REF_ADD,
+    REF_SUB,
+    REF_MUL,
+    REF_SCALE,
+    REF_AXPY,
+    REF_ARITHMETIC_KINDS
+} ref_arithmetic_kind;
+void ref_arithmetic(ref_arithmetic_kind kind, tdm_dtype dtype, int64_t count, double alpha,
+                    const double *a, const double *b, double *y, double *bound);
 
 /* bias and residual may be NULL. */
 void ref_bias_add(tdm_dtype dtype, int64_t rows, int64_t cols, const double *x, const double *bias,

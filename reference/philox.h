@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The random streams of ops.h, from their definitions and without the library. */
-#ifndef TEST_PHILOX_H
-#define TEST_PHILOX_H
+#ifndef REFERENCE_PHILOX_H
+#define REFERENCE_PHILOX_H
 
 #include <stdbool.h>
 #include <stdint.h>

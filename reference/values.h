@@ -2,13 +2,17 @@
 /* Values of every dtype as numbers: conversions written from the formats' definitions, in extended
  * precision and without the library, so that they can judge it. long double holds every value of
  * every dtype exactly. */
-#ifndef TEST_VALUES_H
-#define TEST_VALUES_H
+#ifndef REFERENCE_VALUES_H
+#define REFERENCE_VALUES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tandem/tensor.h>
+
+/* Bytes of an element. */
+size_t dtype_size(tdm_dtype dtype);
 
 /* Distance from 1 to the next larger value (2^-23 for f32), 0 for integers. */
 double dtype_eps(tdm_dtype dtype);
@@ -26,6 +30,14 @@ bool dtype_is_float(tdm_dtype dtype);
 
 /* One element at `bytes`. */
 long double decode(tdm_dtype dtype, const void *bytes);
+
+/* `rows` times `cols` adjacent elements, each `stride` elements behind the one before; the first is
+ * element `first` at `bytes`. */
+void decode_rows(tdm_dtype dtype, const void *bytes, int64_t first, int64_t rows, int64_t stride,
+                 int64_t cols, double *out);
+
+/* No NaN and no infinity among `count` elements? */
+bool all_finite(tdm_dtype dtype, const void *bytes, int64_t count);
 
 /* Writes x as one element: to nearest even for floats, truncated and saturated for integers with
  * NaN as 0, as tdm_cast promises for a float source. */
