@@ -67,8 +67,7 @@ static const option_spec option_table[] = {
     {"wide", OPTION_WIDE, NULL, "every column of the table, however narrow the page is", NULL,
      false, false},
     {"json", OPTION_JSON, "FILE", "write the rows as JSON too", NULL, false, false},
-    {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too; needs gnuplot", NULL,
-     false, false},
+    {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too", NULL, false, false},
     {"pytorch", OPTION_PYTORCH, "PYTHON",
      "a Python with PyTorch, to time the norms of the lesson beside", NULL, false, false},
     {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false,
@@ -214,13 +213,9 @@ static int check_devices(bench_options *options) {
     return EXIT_OK;
 }
 
-/* Programs that the run will need, told before it starts. */
-static int check_programs(const bench_options *options) {
+/* A program that the run will need, told before it starts. */
+static int check_pytorch(const bench_options *options) {
     char why[256];
-    if (options->html_path && !bench_has_gnuplot(why)) {
-        fprintf(stderr, "tdm bench: --report: %s\n", why);
-        return EXIT_FAILED;
-    }
     if (options->pytorch && !bench_has_pytorch(options->pytorch, why)) {
         fprintf(stderr, "tdm bench: --pytorch: %s\n", why);
         return EXIT_USAGE;
@@ -251,7 +246,7 @@ int bench_command(int argc, char **argv) {
     request.options.peaks = options->peaks || !selects;
     request.options.width = request.wide ? 0 : output_width();
     status = check_devices(&request.options);
-    if (status == EXIT_OK) status = check_programs(options);
+    if (status == EXIT_OK) status = check_pytorch(options);
     if (status != EXIT_OK) return status;
     return bench_run(options) ? EXIT_OK : EXIT_FAILED;
 }

@@ -18,7 +18,4 @@ typedef enum bench_format {
  * bytes) says what is wrong. */
 bool bench_can_write_html(const char *path, char *why);
 
-/* Is gnuplot there, which draws the page's plots? When not, why says what to install. */
-bool bench_has_gnuplot(char *why);
-
 #endif

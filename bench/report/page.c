@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "report/format.h"
-#include "report/gnuplot.h"
+#include "report/html.h"
 #include "report/plots.h"
 
-/* report.css, embedded by the build. */
+/* page.css, embedded by the build. */
 extern const char bench_report_style[];
 
 enum { PATH_SIZE = 4096 };
@@ -96,6 +96,41 @@ static void write_machine(FILE *page, const json_t *machine) {
     fputs("</dl></section>\n", page);
 }
 
+static void write_cell(FILE *page, const char *class, const char *text) {
+    fprintf(page, "<td%s%s%s>", *class ? " class=\"" : "", class, *class ? "\"" : "");
+    bench_html_text(page, text);
+    fputs("</td>", page);
+}
+
+/* A table for each device. */
+static void write_peaks(FILE *page, const bench_peak *peaks, size_t count) {
+    const tdm_device_info *device = NULL;
+    if (count == 0) return;
+    fputs("<section class=\"peaks\"><h2>What the devices can do at best</h2>\n<div>\n", page);
+    for (size_t i = 0; i < count; i++) {
+        char name[32], figure[32], text[256];
+        const char *whose;
+        const double seconds = bench_peak_seconds(&peaks[i], &whose);
+        if (peaks[i].row.device != device) {
+            if (device) fputs("</tbody></table>\n", page);
+            device = peaks[i].row.device;
+            fputs("<table><caption>", page);
+            snprintf(text, sizeof text, "%s: %s", device->id, device->name);
+            bench_html_text(page, text);
+            fputs("</caption><tbody>\n", page);
+        }
+        if (!(seconds > 0.0)) continue;
+        fputs("<tr>", page);
+        write_cell(page, "", bench_peak_name(&peaks[i], name));
+        write_cell(page, "n", bench_format_peak(&peaks[i], seconds, figure));
+        snprintf(text, sizeof text, peaks[i].kind == BENCH_PEAK_PRODUCTS ? "%s, %s" : "%s", whose,
+                 peaks[i].row.shape.text);
+        write_cell(page, "by", text);
+        fputs("</tr>\n", page);
+    }
+    fputs("</tbody></table>\n</div></section>\n", page);
+}
+
 static const char method[] =
     "<section><h2>How to read this</h2>\n"
     "<p><strong>Ratio</strong> is the baseline's time over Tandem's, both medians of one run in "
@@ -133,8 +168,7 @@ static void write_summary(const bench_figures *figures) {
             if (isfinite(row->ratio)) ratios[count++] = row->ratio;
         }
         qsort(ratios, count, sizeof *ratios, compare_doubles);
-        fprintf(page, "<li style=\"--mark:var(--series%d)\"><b>",
-                bench_series_colour(d) - BENCH_SERIES);
+        fprintf(page, "<li class=\"%s\"><b>", bench_series_class(d));
         bench_html_text(page, devices.text[d]);
         fprintf(page, "</b><span>%zu of %zu rows verified</span>", verified, rows);
         if (count > 0) fprintf(page, "<span>median ratio %.2f</span>", ratios[count / 2]);
@@ -142,12 +176,6 @@ static void write_summary(const bench_figures *figures) {
     }
     fputs("</ul>\n", page);
     free(ratios);
-}
-
-static void write_cell(FILE *page, const char *class, const char *text) {
-    fprintf(page, "<td%s%s%s>", *class ? " class=\"" : "", class, *class ? "\"" : "");
-    bench_html_text(page, text);
-    fputs("</td>", page);
 }
 
 static void write_ratio(FILE *page, double ratio) {
@@ -208,8 +236,9 @@ static void write_table(const bench_figures *figures) {
     fputs("</tbody></table></div></section>\n", page);
 }
 
-static bool write_page(bench_figures *figures, const json_t *machine) {
+static bool write_page(const bench_figures *figures, const bench_results *results) {
     FILE *page = figures->page;
+    const json_t *machine = results->machine;
     fprintf(
         page,
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -224,15 +253,19 @@ static bool write_page(bench_figures *figures, const json_t *machine) {
              (long long)json_integer_value(json_object_get(machine, "seed")));
     bench_html_text(page, text);
     fputs("</p>\n", page);
-    write_summary(figures);
+    if (figures->count > 0) write_summary(figures);
     fputs("</header>\n<main>\n", page);
     write_machine(page, machine);
-    fputs(method, page);
-    fputs("<section class=\"plots\"><h2>Plots</h2>\n<div class=\"figures\">\n", page);
-    const bool good = bench_plot_ratios(figures) && bench_plot_norms(figures) &&
-                      bench_plot_pairs(figures) && bench_plot_sizes(figures);
-    fputs("</div></section>\n", page);
-    write_table(figures);
+    write_peaks(page, results->peaks, results->peak_count);
+    bool good = true;
+    if (figures->count > 0) {
+        fputs(method, page);
+        fputs("<section class=\"plots\"><h2>Plots</h2>\n<div class=\"figures\">\n", page);
+        good = bench_plot_ratios(figures) && bench_plot_norms(figures) &&
+               bench_plot_pairs(figures) && bench_plot_sizes(figures);
+        fputs("</div></section>\n", page);
+        write_table(figures);
+    }
     fputs("</main>\n</body></html>\n", page);
     return good;
 }
@@ -244,9 +277,9 @@ bool bench_write_html(const char *path, const bench_results *results) {
         fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path, why);
         return false;
     }
-    bench_figures figures = {.page = page, .rows = results->rows, .count = results->count};
-    bool good = write_page(&figures, results->machine);
-    if (!good) fprintf(stderr, "tdm bench: the page cannot be made: %s\n", figures.why);
+    const bench_figures figures = {.page = page, .rows = results->rows, .count = results->count};
+    bool good = write_page(&figures, results);
+    if (!good) fputs("tdm bench: the page cannot be made: out of memory\n", stderr);
     /* a full disk may show only now */
     const bool written = !ferror(page) && fflush(page) == 0;
     const int error = errno;

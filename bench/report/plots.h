@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The plots of the page: which figures rows allow, and their scripts. */
+/* The plots of the page: which figures rows allow, and what they show. */
 #ifndef BENCH_PLOTS_H
 #define BENCH_PLOTS_H
 
@@ -10,22 +10,16 @@ typedef struct bench_figures {
     FILE *page;
     const bench_row *rows;
     size_t count;
-    int made;      /* so far */
-    char why[256]; /* what gnuplot said when a figure failed */
 } bench_figures;
 
-/* Each writes its figures as <figure> elements, none where the rows do not allow any. False with
- * figures->why when one failed. */
-bool bench_plot_ratios(bench_figures *figures); /* to the baseline, by operation */
-bool bench_plot_sizes(bench_figures *figures);  /* rates and times against size */
-bool bench_plot_norms(bench_figures *figures);  /* norms logged one by one beside kept ones */
-bool bench_plot_pairs(bench_figures *figures);  /* two devices at once beside one */
+/* Each writes its figures as <figure> elements, none where the rows do not allow any. False when
+ * memory is short. */
+bool bench_plot_ratios(const bench_figures *figures); /* to the baseline, by operation */
+bool bench_plot_sizes(const bench_figures *figures);  /* rates and times against size */
+bool bench_plot_norms(const bench_figures *figures);  /* norms logged one by one, and kept ones */
+bool bench_plot_pairs(const bench_figures *figures);  /* two devices at once beside one */
 
-/* One figure: the plot of a script and its caption. */
-bool bench_figure(bench_figures *figures, const char *title, const char *caption, int width,
-                  int height, const char *script);
-
-/* The names of the devices of rows, in their order. The index is the colour of the device's series.
+/* The names of the devices of rows, in their order. The index is the number of the device's series.
  */
 enum { BENCH_MAX_LABELS = 128 };
 typedef struct bench_labels {
@@ -36,7 +30,13 @@ typedef struct bench_labels {
 int bench_label(bench_labels *labels, const char *text);
 bench_labels bench_device_labels(const bench_figures *figures);
 
-/* The colour of the series of a device. */
-int bench_series_colour(int device);
+/* The class of the series of a device, which gives it its colour: "s0" to "s7". */
+const char *bench_series_class(int device);
+
+/* A figure: its title; the colours of those devices that have something in it, unless that is one
+ * device of one; then the plot, and the caption. */
+void bench_figure_begin(FILE *page, const char *title, const bench_labels *devices,
+                        const bool has[BENCH_MAX_LABELS]);
+void bench_figure_end(FILE *page, const char *caption);
 
 #endif

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/gnuplot.h"
 #include "report/plots.h"
+#include "report/svg.h"
 
 typedef enum quantity { RATE, SECONDS } quantity;
 
 typedef struct point {
+    const bench_row *row;
     int device;
     double size, tandem, baseline; /* baseline NaN where there is none */
 } point;
@@ -61,7 +62,7 @@ static bool collect(const bench_figures *figures, const bench_row *like, quantit
         const double rate = row->flops > 0.0 ? row->gflops : row->gbytes_per_s;
         const double value = what == RATE ? rate : row->seconds.median;
         point *p = &all->point[all->count++];
-        *p = (point){bench_label(devices, bench_row_devices(row, name)), size, value,
+        *p = (point){row, bench_label(devices, bench_row_devices(row, name)), size, value,
                      what == RATE ? rate / row->ratio : row->baseline_seconds};
         if (!isnan(p->baseline)) all->any_baseline = true;
         all->smallest = fmin(all->smallest, size);
@@ -98,111 +99,131 @@ static int count_sizes(const points *all) {
     return most;
 }
 
-/* Blocks $a<d>: every point; $l<d>: the middle one of each size, with its baseline. */
-static void write_data(const points *all, int devices, FILE *script) {
-    for (int d = 0; d < devices; d++) {
-        fprintf(script, "$a%d << EOD\n", d);
-        for (size_t i = 0; i < all->count; i++) {
-            const point *p = &all->point[i];
-            if (p->device == d) fprintf(script, "%.9g %.6g\n", p->size, p->tandem);
-        }
-        fprintf(script, "EOD\n$l%d << EOD\n", d);
-        for (size_t i = 0, next = 0; i < all->count; i = next) {
-            const point *p = middle(all, i, &next);
-            if (p->device != d) continue;
-            fprintf(script, "%.9g %.6g ", p->size, p->tandem);
-            fprintf(script, isnan(p->baseline) ? "NaN\n" : "%.6g\n", p->baseline);
-        }
-        fputs("EOD\n", script);
-    }
-}
-
-static bool has_device(const points *all, int device) {
-    for (size_t i = 0; i < all->count; i++) {
-        if (all->point[i].device == device) return true;
-    }
-    return false;
-}
-
-/* About six labels at powers of two, as numbers or as bytes. */
-static void write_size_tics(const points *all, bool bytes, FILE *script) {
+/* "16 MiB", "1024", "100 us", "0.5": a tick's label. */
+static const char *format_tick(double value, bool bytes, bool seconds, char text[24]) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    const double step = fmax(1.0, ceil(log2(all->largest / all->smallest) / 6.0));
-    const char *separator = "set xtics (";
-    const double first = ceil(log2(all->smallest / 1.1)), last = log2(all->largest * 1.1);
-    for (int i = 0; first + i * step <= last; i++) {
-        const double power = first + i * step;
-        const int unit = bytes ? (int)fmin(fmax(power, 0.0) / 10.0, 4.0) : 0;
-        fprintf(script, "%s'%.0f%s%s' %.0f", separator, exp2(power - 10.0 * unit), bytes ? " " : "",
-                bytes ? units[unit] : "", exp2(power));
-        separator = ", ";
+    static const char *const parts[] = {"ns", "us", "ms", "s"};
+    int unit = 0;
+    if (bytes) {
+        while (unit < 4 && value >= 1023.5) {
+            value /= 1024.0;
+            unit++;
+        }
+        snprintf(text, 24, "%.0f %s", value, units[unit]);
+    } else if (seconds) {
+        for (value *= 1e9; unit < 3 && value >= 999.5; unit++)
+            value /= 1000.0;
+        snprintf(text, 24, "%.3g %s", value, parts[unit]);
+    } else {
+        snprintf(text, 24, "%g", value);
     }
-    if (*separator == ',') fputs(")\n", script);
+    return text;
 }
 
-static void write_axes(const points *all, bool gemm, quantity what, FILE *script) {
-    char muted[8];
-    bench_colour(BENCH_MUTED, muted);
-    fprintf(script, "set logscale x 2\nset xrange [%.9g:%.9g]\n", all->smallest / 1.15,
-            all->largest * 1.15);
-    write_size_tics(all, !gemm, script);
-    fprintf(script, "set xlabel '%s' tc rgb '%s'\n",
-            gemm ? "side of a cube of as many multiplications" : "bytes read and written", muted);
-    fprintf(script, "set ylabel '%s' tc rgb '%s'\n",
-            what == SECONDS ? "seconds"
-            : gemm          ? "GFLOP/s"
-                            : "GB/s",
-            muted);
-    if (what == SECONDS || all->high > 30.0 * all->low)
-        fprintf(script, "set logscale y 10\nset format y '%s'\nset yrange [%.6g:%.6g]\n",
-                what == SECONDS ? "%.0s %cs" : "%g", all->low / 1.3, all->high * 1.3);
-    else
-        fprintf(script, "set yrange [0:%.6g]\n", 1.1 * all->high);
-    fputs("set key outside top left horizontal samplen 1.5\n", script);
+/* Sizes are powers of two, about five of them. */
+static void draw_sizes(FILE *page, const bench_scale *x, const bench_scale *y, bool bytes) {
+    char text[24];
+    const double first = ceil(log2(x->low)), last = floor(log2(x->high));
+    const double step = fmax(1.0, ceil((last - first) / 4.0));
+    for (double power = first; power <= last; power += step) {
+        const double at = bench_place(x, exp2(power));
+        bench_svg_line(page, at, y->from, at, y->to, "grid");
+        bench_svg_text(page, at, y->from + 15.0, BENCH_MIDDLE, "tick",
+                       format_tick(exp2(power), bytes, false, text));
+    }
 }
 
-static bool plot(bench_figures *figures, const bench_row *row, quantity what, const points *all,
+static void draw_axes(FILE *page, const bench_scale *x, const bench_scale *y, bool gemm,
+                      quantity what) {
+    const bench_ticks ticks = bench_round_ticks(y, 26.0);
+    char text[24];
+    draw_sizes(page, x, y, !gemm);
+    for (int i = 0; i < ticks.count; i++) {
+        const double at = bench_place(y, ticks.at[i]);
+        bench_svg_line(page, x->from, at, x->to, at, "grid");
+        bench_svg_text(page, x->from - 6.0, at + 4.0, BENCH_END, "tick",
+                       format_tick(ticks.at[i], false, what == SECONDS, text));
+    }
+    bench_svg_line(page, x->from, y->from, x->to, y->from, "axis");
+    bench_svg_line(page, x->from, y->from, x->from, y->to, "axis");
+    bench_svg_text(page, (x->from + x->to) / 2.0, y->from + 32.0, BENCH_MIDDLE, "tick",
+                   gemm ? "side of a cube of as many multiplications" : "bytes read and written");
+    bench_svg_text(page, 0.0, 12.0, BENCH_START, "tick",
+                   what == SECONDS ? "time of a call"
+                   : gemm          ? "GFLOP/s"
+                                   : "GB/s");
+}
+
+/* A line through the middle points of one device: Tandem's, or the baseline's. */
+static void draw_line(FILE *page, const points *all, int device, bool baseline,
+                      const bench_scale *x, const bench_scale *y) {
+    int drawn = 0;
+    for (size_t i = 0, next = 0; i < all->count; i = next) {
+        const point *p = middle(all, i, &next);
+        const double value = baseline ? p->baseline : p->tandem;
+        if (p->device != device || isnan(value)) continue;
+        if (drawn++ == 0)
+            fprintf(page, "<polyline%s points=\"", baseline ? " class=\"baseline\"" : "");
+        fprintf(page, "%.1f,%.1f ", bench_place(x, p->size), bench_place(y, value));
+    }
+    if (drawn > 0) fputs("\"/>\n", page);
+}
+
+static void draw_device(FILE *page, const points *all, int device, const bench_scale *x,
+                        const bench_scale *y) {
+    fprintf(page, "<g class=\"%s\">\n", bench_series_class(device));
+    draw_line(page, all, device, true, x, y);
+    draw_line(page, all, device, false, x, y);
+    for (size_t i = 0; i < all->count; i++) {
+        const point *p = &all->point[i];
+        char text[96], seconds[16];
+        if (p->device != device) continue;
+        snprintf(text, sizeof text, "%s: %s, %s", p->row->shape.text,
+                 bench_format_seconds(p->row->seconds.median, seconds),
+                 bench_format_rate(p->row, (char[24]){0}));
+        bench_svg_point(page, bench_place(x, p->size), bench_place(y, p->tandem), 2.8, text);
+    }
+    fputs("</g>\n", page);
+}
+
+static void plot(FILE *page, const bench_row *row, quantity what, const points *all,
                  const bench_labels *devices) {
-    char *text = NULL, colour[8], title[128];
-    size_t size;
-    FILE *script = open_memstream(&text, &size);
-    if (!script) return false;
+    enum { HEIGHT = 236, LEFT = 48, RIGHT = 18, TOP = 22, BELOW = 40 };
+    char title[128];
     const bool gemm = row->flops > 0.0;
-    write_data(all, devices->count, script);
-    write_axes(all, gemm, what, script);
-    const char *separator = "plot";
-    for (int d = 0; d < devices->count; d++) {
-        if (!has_device(all, d)) continue;
-        bench_colour(bench_series_colour(d), colour);
-        fprintf(script, "%s $l%d using 1:3 with lines dt 2 lw 1.2 lc rgb '%s' notitle", separator,
-                d, colour);
-        fprintf(script, ", $a%d with points pt 7 ps 0.45 lc rgb '%s' notitle", d, colour);
-        fprintf(script, ", $l%d using 1:2 with lines lw 2 lc rgb '%s' title ", d, colour);
-        bench_gnuplot_string(script, devices->text[d]);
-        separator = ",";
+    const bench_scale x = {all->smallest / 1.15, all->largest * 1.15, true, LEFT,
+                           BENCH_SVG_WIDTH - RIGHT};
+    bench_scale y = {0.0, 1.1 * all->high, false, HEIGHT - BELOW, TOP};
+    if (what == SECONDS || all->high > 30.0 * all->low) {
+        y.log = true;
+        y.low = all->low / 1.3;
+        y.high = all->high * 1.3;
     }
-    fputc('\n', script);
     snprintf(title, sizeof title, "%s %s: %s against size", row->op, tdm_dtype_name(row->dtype),
              what == RATE ? "rate" : "time");
-    bool good = fclose(script) == 0;
-    good = good &&
-           bench_figure(figures, title,
-                        all->any_baseline
-                            ? "Dashed: the baseline. Where shapes are of one size, the line goes "
-                              "through the middle one."
-                            : "Where shapes are of one size, the line goes through the middle one.",
-                        500, 320, text);
-    free(text);
-    return good;
+    bool has[BENCH_MAX_LABELS] = {false};
+    for (size_t i = 0; i < all->count; i++)
+        has[all->point[i].device] = true;
+    bench_figure_begin(page, title, devices, has);
+    bench_svg_begin(page, title, HEIGHT);
+    draw_axes(page, &x, &y, gemm, what);
+    for (int d = 0; d < devices->count; d++)
+        draw_device(page, all, d, &x, &y);
+    bench_svg_end(page);
+    bench_figure_end(page,
+                     all->any_baseline
+                         ? "Dashed: the baseline. Where shapes are of one size, the line goes "
+                           "through the middle one."
+                         : "Where shapes are of one size, the line goes through the middle one.");
 }
 
-static bool plot_like(bench_figures *figures, const bench_row *row, quantity what) {
+static bool plot_like(const bench_figures *figures, const bench_row *row, quantity what) {
     bench_labels devices = bench_device_labels(figures);
     points all;
-    bool good = collect(figures, row, what, &devices, &all);
-    if (good && count_sizes(&all) >= 3) good = plot(figures, row, what, &all, &devices);
+    if (!collect(figures, row, what, &devices, &all)) return false;
+    if (count_sizes(&all) >= 3) plot(figures->page, row, what, &all, &devices);
     free(all.point);
-    return good;
+    return true;
 }
 
 /* The first row of its operation and dtype? */
@@ -213,7 +234,7 @@ static bool is_first(const bench_figures *figures, size_t index) {
     return true;
 }
 
-bool bench_plot_sizes(bench_figures *figures) {
+bool bench_plot_sizes(const bench_figures *figures) {
     bool good = true;
     for (size_t i = 0; i < figures->count && good; i++) {
         const bench_row *row = &figures->rows[i];

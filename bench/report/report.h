@@ -36,7 +36,7 @@ void bench_print_csv_row(FILE *stream, const bench_row *row);
 void bench_print_jsonl_peaks(FILE *stream, const bench_results *results);
 void bench_print_csv_peaks(FILE *stream, const bench_results *results);
 
-/* Writes the page: the machine, plots made by gnuplot, every row. Made beside `path` and renamed.
+/* Writes the page: the machine, its peaks, plots, every row. Made beside `path` and renamed.
  * False with a message on stderr when it cannot. */
 bool bench_write_html(const char *path, const bench_results *results);
 
