@@ -123,9 +123,9 @@ static const char *format_tick(double value, bool bytes, bool seconds, char text
 /* Sizes are powers of two, about five of them. */
 static void draw_sizes(FILE *page, const bench_scale *x, const bench_scale *y, bool bytes) {
     char text[24];
-    const double first = ceil(log2(x->low)), last = floor(log2(x->high));
-    const double step = fmax(1.0, ceil((last - first) / 4.0));
-    for (double power = first; power <= last; power += step) {
+    const int first = (int)ceil(log2(x->low)), last = (int)floor(log2(x->high));
+    const int step = last - first <= 4 ? 1 : (last - first + 3) / 4;
+    for (int power = first; power <= last; power += step) {
         const double at = bench_place(x, exp2(power));
         bench_svg_line(page, at, y->from, at, y->to, "grid");
         bench_svg_text(page, at, y->from + 15.0, BENCH_MIDDLE, "tick",

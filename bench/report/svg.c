@@ -39,8 +39,9 @@ bench_ticks bench_round_ticks(const bench_scale *scale, double spacing) {
     const double least = (scale->high - scale->low) / most;
     double step = pow(10.0, floor(log10(least)));
     step *= step >= least ? 1.0 : 2.0 * step >= least ? 2.0 : 5.0 * step >= least ? 5.0 : 10.0;
-    for (double i = ceil(scale->low / step); i * step <= scale->high; i++)
-        add_tick(&ticks, scale, i * step, 0.0);
+    const double first = step * ceil(scale->low / step);
+    for (int i = 0; first + i * step <= scale->high; i++)
+        add_tick(&ticks, scale, first + i * step, 0.0);
     return ticks;
 }
 
