@@ -12,7 +12,7 @@ static bool has_ratio(const bench_row *row) { return isfinite(row->ratio) && row
 
 static void draw_grid(FILE *page, const bench_scale *x, const bench_labels *ops) {
     const double bottom = TOP + LINE * ops->count;
-    const bench_ticks ticks = bench_round_ticks(x, 30.0);
+    const bench_ticks ticks = bench_round_ticks(x, 42.0);
     char text[16];
     for (int i = 0; i < ops->count; i++) {
         const double y = TOP + LINE * (i + 0.5);
