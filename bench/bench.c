@@ -2,16 +2,19 @@
 /* The run: devices times cases, progress, reports. */
 #include "bench.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "machine.h"
-#include "output.h"
+#include "baselines/pytorch.h"
+#include "cases/case.h"
+#include "machine/clock.h"
+#include "machine/machine.h"
 #include "peaks.h"
-#include "pytorch.h"
-#include "row.h"
+#include "report/output.h"
+#include "runner.h"
 
 typedef struct session {
     const bench_options *options;
@@ -20,6 +23,7 @@ typedef struct session {
     const tdm_device_info **devices;
     size_t device_count;
     bench_peak *peaks; /* of each device in turn; NULL without them */
+    size_t peak_count;
     bench_row *rows;
     size_t row_count, to_do, done, skipped, not_applicable, failed;
     bench_output output;
@@ -63,9 +67,9 @@ static int count_same_before(const tdm_device_info *info) {
     return same;
 }
 
-static void show_progress(const session *s, const char *devices, const bench_case *c) {
+static void show_progress(const session *s, const char *devices, const bench_row *row) {
     fprintf(stderr, s->tty ? "\r\033[K[%zu/%zu] %s %s %s %s" : "[%zu/%zu] %s %s %s %s\n",
-            s->done + 1, s->to_do, devices, c->op->name, tdm_dtype_name(c->dtype), c->shape);
+            s->done + 1, s->to_do, devices, row->op, tdm_dtype_name(row->dtype), row->shape.text);
     fflush(stderr);
 }
 
@@ -74,28 +78,40 @@ static void clear_progress(const session *s) {
     fflush(stderr);
 }
 
+/* The same work in PyTorch, for an operation that has a PyTorch form: the norms of many products. */
+static void add_pytorch(const char *python, const bench_case *c, bench_row *row) {
+    char why[256];
+    const bench_norms_form form = bench_case_norms_form(c);
+    if (form == BENCH_NORMS_NONE || c->dtype != TDM_F32) return;
+    row->pytorch_seconds =
+        bench_time_pytorch(python, form == BENCH_NORMS_KEPT ? "kept" : "logged", &c->shape, why);
+    if (isnan(row->pytorch_seconds) && !row->problem[0])
+        snprintf(row->problem, sizeof row->problem, "no PyTorch: %s", why);
+}
+
 /* Measures the case of a row that was begun, and says what is wrong with it. */
-static bool measure_row(session *s, const bench_runner *runner, bench_row *row) {
+static bool measure_row(session *s, const bench_runner *runner, const bench_case *c,
+                        bench_row *row) {
     char devices[80];
-    const bench_case *c = row->c;
     bench_row_devices(row, devices);
-    show_progress(s, devices, c);
-    const bool ran = bench_measure(runner, c, row);
-    if (ran && s->options->pytorch) bench_add_pytorch(s->options->pytorch, row);
+    show_progress(s, devices, row);
+    const bool ran =
+        c->op->task ? bench_measure_task(runner, c, row) : bench_measure_op(runner, c, row);
+    if (ran && s->options->pytorch) add_pytorch(s->options->pytorch, c, row);
     clear_progress(s);
     if (row->problem[0])
-        fprintf(stderr, "%s %s %s %s: %s\n", devices, c->op->name, tdm_dtype_name(c->dtype),
-                c->shape, row->problem);
+        fprintf(stderr, "%s %s %s %s: %s\n", devices, row->op, tdm_dtype_name(row->dtype),
+                row->shape.text, row->problem);
     return ran;
 }
 
-/* The peak that is this case on this device, or NULL: nothing is measured twice. */
-static const bench_peak *find_peak(const session *s, const tdm_device_info *device,
-                                   const bench_case *c) {
-    for (size_t i = 0; s->peaks && i < s->device_count * BENCH_PEAKS; i++) {
+/* The peak that is the case of a row on its device, or NULL: nothing is measured twice. */
+static const bench_peak *find_peak(const session *s, const bench_row *row) {
+    for (size_t i = 0; i < s->peak_count; i++) {
         const bench_peak *peak = &s->peaks[i];
-        if (peak->measured && peak->row.device == device && peak->c.op == c->op &&
-            peak->c.dtype == c->dtype && strcmp(peak->c.shape, c->shape) == 0)
+        if (peak->measured && peak->row.device == row->device && !row->second &&
+            bench_row_is_like(&peak->row, row) &&
+            strcmp(peak->row.shape.text, row->shape.text) == 0)
             return peak;
     }
     return NULL;
@@ -103,17 +119,12 @@ static const bench_peak *find_peak(const session *s, const tdm_device_info *devi
 
 static void run_one(session *s, const bench_runner *runner, const bench_case *c) {
     bench_row *row = &s->rows[s->row_count];
-    const tdm_device_info *device = tdm_device_get_info(runner->device);
-    const bench_peak *peak = find_peak(s, device, c);
-    bool ran = true;
-    bench_row_init(row, device,
-                   bench_needs_two_devices(c) ? tdm_device_get_info(runner->second) : NULL, c);
-    if (peak) {
-        *row = peak->row;
-        row->c = c;
-    } else {
-        ran = measure_row(s, runner, row);
-    }
+    bench_row_init(row, tdm_device_get_info(runner->on.device),
+                   bench_needs_two_devices(c) ? tdm_device_get_info(runner->on.second) : NULL,
+                   c->op->name, c->dtype, &c->shape);
+    const bench_peak *peak = find_peak(s, row);
+    if (peak) *row = peak->row;
+    const bool ran = peak || measure_row(s, runner, c, row);
     s->done++;
     if (!ran) {
         *(row->not_applicable ? &s->not_applicable : &s->skipped) += 1;
@@ -135,19 +146,20 @@ static bool open_device(const tdm_device_info *info, tdm_device **device, tdm_qu
 /* Opens a device, and a second one unless that is NULL. To be closed in any case. */
 static bool open_runner(const session *s, const tdm_device_info *info,
                         const tdm_device_info *second, bench_runner *runner) {
-    *runner = (bench_runner){.same_before = count_same_before(info),
-                             .seed = s->options->seed,
-                             .pace = s->options->profile == BENCH_FULL ? (bench_pace){0.4, 31}
+    *runner =
+        (bench_runner){.same_before = count_same_before(info),
+                       .seed = s->options->seed,
+                       .pace = s->options->cases.profile == BENCH_FULL ? (bench_pace){0.4, 31}
                                                                        : (bench_pace){0.15, 15}};
-    return open_device(info, &runner->device, &runner->queue) &&
-           (!second || open_device(second, &runner->second, &runner->second_queue));
+    return open_device(info, &runner->on.device, &runner->on.queue) &&
+           (!second || open_device(second, &runner->on.second, &runner->on.second_queue));
 }
 
 static void close_runner(bench_runner *runner) {
-    tdm_queue_destroy(runner->queue);
-    tdm_queue_destroy(runner->second_queue);
-    tdm_device_release(runner->device);
-    tdm_device_release(runner->second);
+    tdm_queue_destroy(runner->on.queue);
+    tdm_queue_destroy(runner->on.second_queue);
+    tdm_device_release(runner->on.device);
+    tdm_device_release(runner->on.second);
 }
 
 /* What each device can do at best. False when that was not found out: a peak that was wrong, or one
@@ -156,16 +168,17 @@ static bool run_peaks(session *s) {
     bool good = true;
     for (size_t d = 0; d < s->device_count; d++) {
         bench_peak *peaks = &s->peaks[d * BENCH_PEAKS];
+        bench_case cases[BENCH_PEAKS];
         bench_runner runner;
-        bench_peaks_of(s->devices[d], peaks);
+        bench_peaks_of(s->devices[d], cases, peaks);
         good = open_runner(s, s->devices[d], NULL, &runner) && good;
-        for (int i = 0; runner.queue && i < BENCH_PEAKS; i++) {
-            peaks[i].measured = measure_row(s, &runner, &peaks[i].row);
+        for (int i = 0; runner.on.queue && i < BENCH_PEAKS; i++) {
+            peaks[i].measured = measure_row(s, &runner, &cases[i], &peaks[i].row);
             good = good && (!peaks[i].measured || peaks[i].row.verified);
             s->done++;
         }
         close_runner(&runner);
-        bench_print_peaks(&s->output, peaks);
+        bench_output_peaks(&s->output, peaks, BENCH_PEAKS);
     }
     return good;
 }
@@ -200,7 +213,7 @@ static bool run_pairs(session *s) {
     for (size_t i = 0; s->device_count < 2 && i < s->case_count; i++) {
         if (!bench_needs_two_devices(&s->cases[i])) continue;
         fprintf(stderr, "%s %s %s: skipped: needs two devices (TANDEM_CPU_DEVICES=2 lists two)\n",
-                s->cases[i].op->name, tdm_dtype_name(s->cases[i].dtype), s->cases[i].shape);
+                s->cases[i].op->name, tdm_dtype_name(s->cases[i].dtype), s->cases[i].shape.text);
         s->skipped++;
     }
     return good;
@@ -218,19 +231,35 @@ static bench_longest measure_texts(const session *s) {
     for (size_t i = 0; i < s->case_count; i++) {
         length = (int)strlen(s->cases[i].op->name);
         if (length > longest.op) longest.op = length;
-        length = (int)strlen(s->cases[i].shape);
+        length = (int)strlen(s->cases[i].shape.text);
         if (length > longest.shape) longest.shape = length;
     }
     return longest;
 }
 
+static json_t *describe_run(const bench_options *options) {
+    json_t *machine = bench_describe_machine();
+    json_object_set_new(machine, "profile",
+                        json_string(bench_profile_name(options->cases.profile)));
+    json_object_set_new(machine, "seed", json_integer((json_int_t)options->seed));
+    json_object_set_new(machine, "libraries", bench_describe_libraries());
+    return machine;
+}
+
+static void begin_output(session *s) {
+    char machine[512], about[768];
+    const bench_options *options = s->options;
+    snprintf(about, sizeof about, "%s; Tandem %s, profile %s, seed %llu",
+             bench_machine_line(machine, sizeof machine), tdm_version(),
+             bench_profile_name(options->cases.profile), (unsigned long long)options->seed);
+    bench_output_begin(&s->output, options->format, options->width, about);
+}
+
 static bool write_reports(const session *s, double seconds) {
     const bench_options *options = s->options;
     char counts[160] = "";
-    json_t *machine = bench_describe_machine(options), *peaks = json_array();
-    for (size_t i = 0; s->peaks && i < s->device_count * BENCH_PEAKS; i++)
-        json_array_append_new(peaks, bench_json_peak(&s->peaks[i]));
-    const bench_results results = {machine, peaks, s->rows, s->row_count};
+    json_t *machine = describe_run(options);
+    const bench_results results = {machine, s->peaks, s->peak_count, s->rows, s->row_count};
     bool good = true;
     if (!options->no_rows)
         snprintf(counts, sizeof counts,
@@ -238,10 +267,8 @@ static bool write_reports(const session *s, double seconds) {
                  s->row_count, s->failed, s->skipped, s->not_applicable, seconds);
     bench_output_end(&s->output, counts, &results);
     if (options->json_path) good = bench_write_json(options->json_path, &results);
-    if (options->html_path)
-        good = bench_write_html(options->html_path, machine, s->rows, s->row_count) && good;
+    if (options->html_path) good = bench_write_html(options->html_path, &results) && good;
     json_decref(machine);
-    json_decref(peaks);
     return good;
 }
 
@@ -257,8 +284,9 @@ static bool run_session(session *s) {
     s->to_do = (s->case_count - of_two) * devices + of_two * pairs;
     s->rows = calloc(s->to_do + 1, sizeof *s->rows);
     if (s->options->peaks) {
-        s->peaks = calloc(devices * BENCH_PEAKS + 1, sizeof *s->peaks);
-        s->to_do += devices * BENCH_PEAKS;
+        s->peak_count = devices * BENCH_PEAKS;
+        s->peaks = calloc(s->peak_count + 1, sizeof *s->peaks);
+        s->to_do += s->peak_count;
     }
     if (!s->rows || (s->options->peaks && !s->peaks)) {
         fputs("tdm bench: out of memory\n", stderr);
@@ -266,7 +294,7 @@ static bool run_session(session *s) {
     }
     const double start = bench_now();
     const bench_longest longest = measure_texts(s);
-    bench_output_begin(&s->output, s->options);
+    begin_output(s);
     bool good = !s->peaks || run_peaks(s);
     if (!s->options->no_rows) bench_output_head(&s->output, &longest);
     for (size_t i = 0; i < devices && of_two < s->case_count; i++)
@@ -277,16 +305,9 @@ static bool run_session(session *s) {
     return good && s->failed == 0 && (s->row_count > 0 || none_applies);
 }
 
-bool bench_selects(const bench_options *options) {
-    size_t count = 0;
-    bench_case *cases = bench_select_cases(options, &count);
-    free(cases);
-    return !cases || count > 0;
-}
-
 bool bench_run(const bench_options *options) {
     session s = {.options = options, .tty = isatty(STDERR_FILENO) == 1};
-    s.cases = bench_select_cases(options, &s.case_count);
+    s.cases = bench_select_cases(&options->cases, &s.case_count);
     if (options->no_rows) s.case_count = 0;
     bool good = false;
     if (!s.cases)

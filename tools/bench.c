@@ -67,8 +67,7 @@ static const option_spec option_table[] = {
     {"wide", OPTION_WIDE, NULL, "every column of the table, however narrow the page is", NULL,
      false, false},
     {"json", OPTION_JSON, "FILE", "write the rows as JSON too", NULL, false, false},
-    {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too; needs gnuplot", NULL,
-     false, false},
+    {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too", NULL, false, false},
     {"pytorch", OPTION_PYTORCH, "PYTHON",
      "a Python with PyTorch, to time the norms of the lesson beside", NULL, false, false},
     {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false,
@@ -161,13 +160,13 @@ static int take(void *context, int id, char *value) {
     case OPTION_DEVICE:
         return split("--device", value, &options->devices);
     case OPTION_OP:
-        return split("--op", value, &options->ops);
+        return split("--op", value, &options->cases.ops);
     case OPTION_DTYPE:
-        return split("--dtype", value, &options->dtypes);
+        return split("--dtype", value, &options->cases.dtypes);
     case OPTION_SHAPE:
-        return split("--shape", value, &options->shapes);
+        return split("--shape", value, &options->cases.shapes);
     case OPTION_PROFILE:
-        options->profile = (bench_profile)find_word(value, profile_words());
+        options->cases.profile = (bench_profile)find_word(value, profile_words());
         return EXIT_OK;
     case OPTION_FORMAT:
         options->format = (bench_format)find_word(value, format_words());
@@ -214,13 +213,9 @@ static int check_devices(bench_options *options) {
     return EXIT_OK;
 }
 
-/* Programs that the run will need, told before it starts. */
-static int check_programs(const bench_options *options) {
+/* A program that the run will need, told before it starts. */
+static int check_pytorch(const bench_options *options) {
     char why[256];
-    if (options->html_path && !bench_has_gnuplot(why)) {
-        fprintf(stderr, "tdm bench: --report: %s\n", why);
-        return EXIT_FAILED;
-    }
     if (options->pytorch && !bench_has_pytorch(options->pytorch, why)) {
         fprintf(stderr, "tdm bench: --pytorch: %s\n", why);
         return EXIT_USAGE;
@@ -236,21 +231,22 @@ int bench_command(int argc, char **argv) {
         return bench_compare_command(argc - 1, argv + 1);
     if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
     if (!options_read(&bench_spec, argc, argv, take, &request, NULL, &status)) return status;
-    if (!bench_selects(options)) {
+    if (!bench_selects(&options->cases)) {
         fprintf(stderr, "tdm bench: no case matches the selection; try --profile full, and "
                         "'tdm bench --list' to see the cases\n");
         return EXIT_USAGE;
     }
     if (request.list) {
-        bench_list(options);
+        bench_list(&options->cases);
         return EXIT_OK;
     }
-    const bool selects = options->ops.count + options->dtypes.count + options->shapes.count > 0;
+    const bool selects =
+        options->cases.ops.count + options->cases.dtypes.count + options->cases.shapes.count > 0;
     request.options.no_rows = options->peaks && !selects;
     request.options.peaks = options->peaks || !selects;
     request.options.width = request.wide ? 0 : output_width();
     status = check_devices(&request.options);
-    if (status == EXIT_OK) status = check_programs(options);
+    if (status == EXIT_OK) status = check_pytorch(options);
     if (status != EXIT_OK) return status;
     return bench_run(options) ? EXIT_OK : EXIT_FAILED;
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <csv.h>
 #include <jansson.h>
+#include <report/csv.h>
 
 #include "tools.h"
 

@@ -51,7 +51,8 @@ class TandemConan(ConanFile):
         root = os.path.join(self.recipe_folder, "..", "..")
         for pattern in ("CMakeLists.txt", "LICENSE", "README.md"):
             copy(self, pattern, src=root, dst=self.export_sources_folder)
-        for folder in ("bench", "cmake", "cpu", "cuda", "docs", "examples", "kernels", "lib", "opencl", "tools"):
+        for folder in ("bench", "cmake", "cpu", "cuda", "docs", "examples", "kernels", "lib", "opencl", "reference",
+                       "tools"):
             copy(self, f"{folder}/*", src=root, dst=self.export_sources_folder)
 
     def validate(self):

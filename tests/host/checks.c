@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/ops.h"
+#include "reference/random.h"
+#include "reference/values.h"
 #include "support/check.h"
 #include "support/random.h"
-#include "support/reference.h"
 #include "support/run.h"
-#include "support/values.h"
 
 TestSuite(checks, .init = random_start);
 
@@ -137,4 +138,33 @@ Test(checks, running_programs) {
     CHECK(r.exit_status == -1, "a signal gave %d", r.exit_status);
     run_shell(changes, "exec sleep 20", 1, &r);
     CHECK(r.exit_status == -1, "the time limit gave %d", r.exit_status);
+}
+
+/* The benchmark's inputs: in their range, exact in their dtype, the same for the same seed. */
+Test(checks, inputs) {
+    enum { COUNT = 1001 };
+    static unsigned char elements[COUNT * 8], again[COUNT * 8];
+    double x[COUNT];
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+        tdm_dtype dtype = (tdm_dtype)d;
+        check_case("%s", tdm_dtype_name(dtype));
+        CHECK(dtype_size(dtype) == tdm_dtype_size(dtype), "%zu bytes", dtype_size(dtype));
+        CHECK(random_fill(7, dtype, COUNT, 2.0, 90.0, elements), "no memory");
+        CHECK(random_fill(7, dtype, COUNT, 2.0, 90.0, again), "no memory");
+        CHECK(memcmp(elements, again, COUNT * dtype_size(dtype)) == 0, "not the same");
+        CHECK(all_finite(dtype, elements, COUNT), "not finite");
+        decode_rows(dtype, elements, 0, 7, COUNT / 7, COUNT / 7, x);
+        double least = x[0], most = x[0], sum = 0.0;
+        for (int i = 0; i < COUNT; i++) {
+            least = fmin(least, x[i]);
+            most = fmax(most, x[i]);
+            sum += x[i];
+        }
+        CHECK(least >= 2.0 && most <= 90.0 && least < 4.0 && most > 88.0, "%g to %g", least, most);
+        CHECK(fabs(sum / COUNT - 46.0) < 5.0, "the mean is %g", sum / COUNT);
+        if (!dtype_is_float(dtype)) continue;
+        encode(dtype, (long double)NAN, elements + dtype_size(dtype) * (COUNT - 1));
+        CHECK(!all_finite(dtype, elements, COUNT) && all_finite(dtype, elements, COUNT - 1),
+              "NaN is not found");
+    }
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <stats.h>
+#include <rows/stats.h>
 
 #include "paths.h"
 #include "support/check.h"

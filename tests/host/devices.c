@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <csv.h>
+#include <report/csv.h>
 
 #include "paths.h"
 #include "support/check.h"

@@ -29,7 +29,8 @@ static void nothing(const char *rule, const char *command) {
 
 Test(layers, licence) {
     nothing("every source file says its licence",
-            "find CMakeLists.txt bench cmake cpu cuda docs examples kernels lib opencl scripts "
+            "find CMakeLists.txt bench cmake cpu cuda docs examples kernels lib opencl reference "
+            "scripts "
             "tests tools -type f "
             "-regextype posix-extended -regex "
             "'.*(\\.(c|h|cl|cmake|css|in|map|py|sh|supp)|CMakeLists.txt)' "
@@ -87,25 +88,60 @@ Test(layers, includes) {
         "*(/?\\*|//)|snprintf|format\\(printf'");
 }
 
-/* The rooms of the library: what the machine has, and the host's cores, know nothing of the path of a
- * call, which is lib/ itself; and no files of the library need each other in a circle. */
+/* The rooms of a folder: these files include in quotes nothing but headers of `allowed`, a regular
+ * expression. */
+static void includes_only(const char *files, const char *allowed) {
+    char rule[256], command[1024];
+    snprintf(rule, sizeof rule, "%s include only %s", files, allowed);
+    snprintf(command, sizeof command, INCLUDES("%s") " | grep '\"$' | grep -vE ' \"(%s)\\.h\"'",
+             files, allowed);
+    nothing(rule, command);
+}
+
+/* None of the object files that a file lists need each other in a circle. */
+static void no_circle(const char *list) {
+    char command[1024];
+    snprintf(command, sizeof command,
+             "LC_ALL=C xargs nm -A <'%s' | awk '{ file = $1; sub(/:.*/, \"\", "
+             "file); if ($2 == \"U\") uses[file \" \" $3]; else if ($2 ~ /^[A-Z]$/) from[$3] = "
+             "file } END { "
+             "for (key in uses) { split(key, part, \" \"); if (part[2] in from && from[part[2]] != "
+             "part[1]) print part[1], from[part[2]] } }' | tsort 2>&1 >/dev/null",
+             list);
+    nothing("files in a circle", command);
+}
+
+/* What the machine has, and the host's cores, know nothing of the path of a call, which is lib/
+ * itself. */
 Test(layers, rooms) {
-    nothing("lib/machine and lib/host include the contract and their own",
-            INCLUDES("lib/machine/*.[ch] lib/host/*.[ch]") " | grep '\"$' | grep -vE ' "
-                                                           "\"(machine/[a-z_]+|host/"
-                                                           "[a-z_]+|backend|fail|log|memory|sized|"
-                                                           "threads)\\.h\"'");
-    nothing("lib/machine knows nothing of lib/host",
-            INCLUDES("lib/machine/*.[ch]") " | grep '\"host/'");
+    includes_only("lib/machine/*.[ch]", "machine/[a-z_]+|backend|fail|log|memory|sized|threads");
+    includes_only("lib/host/*.[ch]",
+                  "machine/[a-z_]+|host/[a-z_]+|backend|fail|log|memory|sized|threads");
     nothing("lib/ itself includes nothing of lib/ops, lib/tensors and lib/model",
             INCLUDES("lib/*.[ch]") " | grep -E '\"(\\.\\./|ops/|tensors/|model/)'");
-    nothing("files in a circle",
-            "find '" TEST_OBJECTS
-            "' -name '*.o' | LC_ALL=C xargs nm -A | awk '{ file = $1; sub(/:.*/, \"\", "
-            "file); if ($2 == \"U\") uses[file \" \" $3]; else if ($2 ~ /^[A-Z]$/) from[$3] = file "
-            "} END { "
-            "for (key in uses) { split(key, part, \" \"); if (part[2] in from && from[part[2]] != "
-            "part[1]) print part[1], from[part[2]] } }' | tsort 2>&1 >/dev/null");
+    no_circle(TEST_OBJECTS);
+}
+
+/* bench/README.md draws it. The vendors' declarations are the cuda backend's. */
+#define HEADERS(room) room "/[a-z_]+"
+Test(layers, bench_rooms) {
+    includes_only("bench/machine/*.[ch]", HEADERS("machine"));
+    includes_only("bench/rows/*.[ch]", HEADERS("(rows|machine)"));
+    includes_only("bench/baselines/*.[ch]",
+                  HEADERS("(baselines|rows|machine|reference)") "|\\.\\./\\.\\./cuda/declarations");
+    includes_only("bench/cases/*.[ch]", HEADERS("(cases|baselines|rows|machine|reference)"));
+    includes_only("bench/report/*.[ch]", HEADERS("(report|rows)"));
+#ifdef TEST_BENCH_OBJECTS
+    no_circle(TEST_BENCH_OBJECTS);
+#endif
+}
+
+/* What judges the library has nothing of it but the names of the public headers. */
+Test(layers, reference) {
+    includes_only("reference/*.[ch]", HEADERS("reference"));
+    nothing("reference/ calls the library",
+            "xargs nm -A <'" TEST_REFERENCE_OBJECTS "' | grep ' U tdm_'");
+    no_circle(TEST_REFERENCE_OBJECTS);
 }
 
 /* Whatever locks, opens or calls a driver cannot be cancelled halfway. Without it are functions
@@ -126,10 +162,10 @@ Test(layers, cancellation) {
 
 /* Sizes: files under 500 lines, so that a file has one subject. */
 Test(layers, file_sizes) {
-    nothing(
-        "a file of more than 500 lines",
-        "find lib cpu opencl cuda kernels bench tools examples tests -name '*.[chl]*' -type f | "
-        "LC_ALL=C xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
+    nothing("a file of more than 500 lines",
+            "find lib cpu opencl cuda kernels reference bench tools examples tests -name "
+            "'*.[chl]*' -type f | "
+            "LC_ALL=C xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
 }
 
 /* Only tdm_ symbols, in a version of their own; a SONAME; nothing of a vendor linked. */

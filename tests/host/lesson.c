@@ -143,6 +143,7 @@ Test(lesson, broken_pytorch) {
     char *page = (char *)file_read(folder_path("page.html"), &size);
     CHECK(page && strstr(page, "&lt;b&gt;no &amp; &quot;torch&quot;"), "the text is not there");
     CHECK(page && !strstr(page, "<b>no"), "the text is HTML");
+    CHECK(page && strstr(page, "<h3>Products and their Frobenius norms, "), "no plot of norms");
     free(page);
 }
 #endif

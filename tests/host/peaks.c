@@ -59,7 +59,7 @@ static void check_peaks(const json_t *peaks) {
 
 Test(peaks, alone) {
     bench("--peaks --format json >peaks.json 2>errors && python3 " TEST_SOURCE
-          "/tests/python/check_schema.py " TEST_SOURCE "/bench/schema.json peaks.json",
+          "/tests/python/check_schema.py " TEST_SOURCE "/bench/report/schema.json peaks.json",
           0);
     json_t *root = json_load_file(folder_path("peaks.json"), JSON_REJECT_DUPLICATES, NULL);
     check_peaks(json_object_get(root, "peaks"));

@@ -301,8 +301,8 @@ Test(program, benchmark_table) {
 Test(program, benchmark_formats) {
     static const char rows[] =
         "bench --device cpu --op empty,layer_norm --shape 1,8x8 --dtype f32 --format ";
-    static const char check[] =
-        "python3 " TEST_SOURCE "/tests/python/check_schema.py " TEST_SOURCE "/bench/schema.json ";
+    static const char check[] = "python3 " TEST_SOURCE "/tests/python/check_schema.py " TEST_SOURCE
+                                "/bench/report/schema.json ";
     char arguments[1024];
     json_error_t error;
     snprintf(arguments, sizeof arguments,

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "paths.h"
 #include "support/check.h"
@@ -76,19 +75,58 @@ static void check_self_contained(const char *page) {
         CHECK(at[4] == '#', "%.40s", at);
 }
 
-/* No two ids are equal, and what is referred to is there. */
-static void check_ids(const char *page) {
-    char id[80], word[96];
-    for (const char *at = strstr(page, " id="); at; at = strstr(at + 1, " id=")) {
-        if (sscanf(at + 5, "%79[^'\"]", id) != 1) continue;
-        snprintf(word, sizeof word, "%.5s%s%c", at, id, at[4]);
-        CHECK(count(page, word) == 1, "the id %s is not alone", id);
+/* Numbers of an attribute lie in the plot, which is 340 wide, and are numbers. */
+static void check_numbers(const char *page, const char *attribute) {
+    for (const char *at = strstr(page, attribute); at; at = strstr(at + 1, attribute)) {
+        char *end;
+        const double x = strtod(at + strlen(attribute), &end);
+        CHECK(*end == '"' && x >= 0.0 && x <= 340.0, "%.40s", at);
     }
-    for (const char *at = strstr(page, "href='#"); at; at = strstr(at + 1, "href='#")) {
-        if (sscanf(at + 7, "%79[^']", id) != 1) continue;
-        snprintf(word, sizeof word, " id='%s'", id);
-        CHECK(count(page, word) == 1, "nothing has the id %s", id);
+}
+
+/* Each figure is one plot, inside its view. */
+static void check_plots(const char *page, int figures) {
+    CHECK(count(page, "<figure") == figures, "%d figures", count(page, "<figure"));
+    CHECK(count(page, "<svg viewBox=\"0 0 340 ") == figures && count(page, "<svg") == figures,
+          "%d plots", count(page, "<svg"));
+    CHECK(!strstr(page, "nan") && !strstr(page, "inf,") && !strstr(page, "=\"inf"), "no number");
+    static const char *const attributes[] = {" x=\"", " x1=\"", " x2=\"", " cx=\"", " width=\""};
+    for (int i = 0; i < 5; i++)
+        check_numbers(page, attributes[i]);
+}
+
+/* The peaks of the JSON, in its order: those that were measured, each with its figure. */
+static void check_peaks(const char *page, const char *file) {
+    json_t *root = json_load_file(file, 0, NULL), *peak = NULL;
+    json_t *peaks = json_object_get(root, "peaks");
+    const char *at = strstr(page, "<section class=\"peaks\">");
+    const char *end = at ? strstr(at, "</section>") : NULL;
+    size_t i = 0;
+    CHECK(json_array_size(peaks) == 8 && end, "no peaks");
+    json_array_foreach(peaks, i, peak) {
+        static const char *const kinds[][2] = {{"copy", "copy"},
+                                               {"read", "read"},
+                                               {"launch_latency", "launch latency"},
+                                               {"launches", "launches"}};
+        const char *kind = json_string_value(json_object_get(peak, "kind"));
+        const double value = json_number_value(json_object_get(peak, "value"));
+        char line[96], figure[32] = "";
+        snprintf(line, sizeof line, "<tr><td>%s products</td>",
+                 json_string_value(json_object_get(peak, "dtype")));
+        for (int k = 0; k < 4; k++) {
+            if (strcmp(kind, kinds[k][0]) == 0)
+                snprintf(line, sizeof line, "<tr><td>%s</td>", kinds[k][1]);
+        }
+        if (strcmp(kind, "products") == 0)
+            snprintf(figure, sizeof figure, "%.1f GFLOP/s", 1e-9 * value);
+        if (strcmp(kind, "copy") == 0) snprintf(figure, sizeof figure, "%.2f GB/s", 1e-9 * value);
+        if (strcmp(kind, "launches") == 0) snprintf(figure, sizeof figure, "%.0f /s", value);
+        at = at ? strstr(at, line) : NULL;
+        CHECK(at && at < end, "%s is not there, or not in order", line);
+        const char *next = at ? strstr(at, figure) : NULL;
+        CHECK(next && next < end, "%s without %s", line, figure);
     }
+    json_decref(root);
 }
 
 /* Each row of the JSON has its line in the table. */
@@ -109,7 +147,8 @@ static void check_rows(const char *page, const char *file) {
         strcat(line, "<td class=\"yes\">yes</td>");
         CHECK(count(page, line) == 1, "%d times %s", count(page, line), line);
     }
-    CHECK(count(page, "<tr") == (int)json_array_size(rows) + 1, "%d lines", count(page, "<tr"));
+    const char *table = strstr(page, "<section class=\"rows\">");
+    CHECK(table && count(table, "<tr") == (int)json_array_size(rows) + 1, "lines of the table");
     json_decref(root);
 }
 
@@ -118,7 +157,7 @@ Test(report, page) {
     size_t size;
     snprintf(arguments, sizeof arguments,
              "--device cpu --dtype f32 --op layer_norm,matmul --shape "
-             "8x8,1x4096,64x64x64,256x256x256,512x512x512 --report '%s' --json '%s'",
+             "8x8,1x4096,64x64x64,256x256x256,512x512x512 --peaks --report '%s' --json '%s'",
              folder_path("page.html"), folder_path("rows.json"));
     bench("", arguments, 0);
     char *page = (char *)file_read(folder_path("page.html"), &size);
@@ -127,11 +166,13 @@ Test(report, page) {
     CHECK(strncmp(page, "<!DOCTYPE html>", 15) == 0, "%.40s", page);
     CHECK(size > 8 && strcmp(page + size - 8, "</html>\n") == 0, "it has no end");
     /* the ratios, and rate and time of three sizes of matmul */
-    CHECK(count(page, "<svg") == 3 && count(page, "<figure") == 3, "%d plots", count(page, "<svg"));
+    check_plots(page, 3);
+    check_peaks(page, folder_path("rows.json"));
+    CHECK(strstr(page, "name=\"viewport\" content=\"width=device-width"), "not for phones");
+    CHECK(strstr(page, "prefers-color-scheme: dark"), "not for the dark");
     CHECK(strstr(page, "Processor</dt>") && strstr(page, "<dt>cpu:0</dt>"), "no machine");
     check_nesting(page);
     check_self_contained(page);
-    check_ids(page);
     check_rows(page, folder_path("rows.json"));
     CHECK(folder_holds("page.html|rows.json"), "something was left beside the page");
     free(page);
@@ -150,36 +191,42 @@ Test(report, refused) {
     CHECK(contains_words(r.output, "--report|regular file"), "%s", r.output);
     bench("", "--report", 2);
     CHECK(contains_words(r.output, "--report|value"), "%s", r.output);
-    /* without gnuplot, and an old page that stays */
-    file_write(folder_path("old.html"), "old", 3);
-    snprintf(arguments, sizeof arguments, "%s '%s'", choice, folder_path("old.html"));
-    bench("PATH=/nonexistent", arguments, 1);
-    CHECK(contains_words(r.output, "gnuplot|install|gnuplot-nox"), "%s", r.output);
-    CHECK(!strstr(r.output, "median"), "it measured: %s", r.output);
-    CHECK(folder_holds("old.html"), "something was left behind");
-    /* --list draws nothing and needs no gnuplot */
-    snprintf(arguments, sizeof arguments, "--list %s '%s'", choice, folder_path("old.html"));
-    bench("PATH=/nonexistent", arguments, 0);
 }
 
-/* A gnuplot that fails in the end: exit status 1, what it said, the old page, nothing beside it. */
-Test(report, broken_gnuplot) {
-    char arguments[1024], prefix[1100];
+/* Peaks alone are a page, too; without them there is no empty section. */
+Test(report, parts) {
+    char arguments[1024];
     size_t size;
-    static const char script[] = "#!/bin/sh\n[ \"$1\" = --version ] && exit 0\n"
-                                 "echo 'no terminal of that kind' >&2\nexit 1\n";
-    file_write(folder_path("gnuplot"), script, sizeof script - 1);
-    CHECK(chmod(folder_path("gnuplot"), 0755) == 0, "chmod");
-    file_write(folder_path("old.html"), "old", 3);
-    snprintf(prefix, sizeof prefix, "PATH='%s':$PATH", folder_path("."));
-    snprintf(arguments, sizeof arguments,
-             "--device cpu --op matmul --shape 64x64x64 --dtype f32 --report '%s'",
-             folder_path("old.html"));
-    bench(prefix, arguments, 1);
-    CHECK(contains_words(r.output, "no terminal of that kind"), "%s", r.output);
-    char *page = (char *)file_read(folder_path("old.html"), &size);
-    CHECK(page && strcmp(page, "old") == 0, "the old page is gone");
+    snprintf(arguments, sizeof arguments, "--device cpu --peaks --report '%s' --json '%s'",
+             folder_path("peaks.html"), folder_path("peaks.json"));
+    bench("", arguments, 0);
+    char *page = (char *)file_read(folder_path("peaks.html"), &size);
+    CHECK(page && !strstr(page, "<h2>Plots") && !strstr(page, "<h2>Every row"), "rows");
+    if (page) {
+        check_nesting(page);
+        check_self_contained(page);
+        check_peaks(page, folder_path("peaks.json"));
+    }
     free(page);
-    CHECK(folder_holds("gnuplot|old.html"), "something was left behind");
+    snprintf(
+        arguments, sizeof arguments,
+        "--device cpu --op file_save --profile lesson --shape 16384,65536,262144 --report '%s'",
+        folder_path("rows.html"));
+    bench("PATH=/nonexistent", arguments, 0);
+    page = (char *)file_read(folder_path("rows.html"), &size);
+    CHECK(page && !strstr(page, "<section class=\"peaks\">"), "peaks");
+    if (page) {
+        check_nesting(page);
+        check_plots(page, 2);
+    }
+    free(page);
+    snprintf(arguments, sizeof arguments,
+             "--op two_devices --profile lesson --shape 512x512x512 --report '%s'",
+             folder_path("pair.html"));
+    bench("TANDEM_CPU_DEVICES=2", arguments, 0);
+    page = (char *)file_read(folder_path("pair.html"), &size);
+    CHECK(page && strstr(page, "<h3>Two devices at once, 512x512x512 f32</h3>"), "no pair");
+    if (page) check_plots(page, 2);
+    free(page);
 }
 #endif

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-mapfile -t files < <(find lib cpu opencl cuda bench tools examples tests \
+mapfile -t files < <(find lib cpu opencl cuda reference bench tools examples tests \
     \( -name '*.[ch]' -o -name '*.cpp' \) ! -path '*/build/*')
 [ ${#files[@]} -gt 300 ] || { echo "only ${#files[@]} sources were found"; exit 1; }
 clang-format --dry-run -Werror "${files[@]}"

@@ -1,5 +1,5 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-"""Checks a JSON file against a JSON schema, as far as bench/schema.json uses one: a keyword that is
+"""Checks a JSON file against a JSON schema, as far as bench/report/schema.json uses one: a keyword that is
 not known here is an error, so that nothing goes unchecked. Standard library only.
 
 Usage: check_schema.py SCHEMA FILE    exit status 1, and what is wrong, when the file does not fit"""

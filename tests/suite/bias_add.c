@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/ops.h"
 #include "support/array.h"
-#include "support/reference.h"
 
 TestSuite(bias_add, .init = device_open, .fini = device_close);
 

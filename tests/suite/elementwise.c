@@ -5,54 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/ops.h"
 #include "support/array.h"
 
 TestSuite(elementwise, .init = device_open, .fini = device_close);
 
-enum operation { ADD, SUB, MUL, SCALE, AXPY, OPERATIONS };
-static const char *const names[OPERATIONS] = {"add", "sub", "mul", "scale", "axpy"};
+static const char *const names[REF_ARITHMETIC_KINDS] = {"add", "sub", "mul", "scale", "axpy"};
 
-static tdm_status call(enum operation op, double alpha, const array *a, const array *b, array *y) {
+static tdm_status call(ref_arithmetic_kind op, double alpha, const array *a, const array *b,
+                       array *y) {
     switch (op) {
-    case ADD:
+    case REF_ADD:
         return tdm_add(queue, &a->t, &b->t, &y->t);
-    case SUB:
+    case REF_SUB:
         return tdm_sub(queue, &a->t, &b->t, &y->t);
-    case MUL:
+    case REF_MUL:
         return tdm_mul(queue, &a->t, &b->t, &y->t);
-    case SCALE:
+    case REF_SCALE:
         return tdm_scale(queue, alpha, &a->t, &y->t);
     default:
         return tdm_axpy(queue, alpha, &a->t, &y->t);
     }
 }
 
-static void reference(enum operation op, double alpha, const array *a, const array *b,
+static void reference(ref_arithmetic_kind op, double alpha, const array *a, const array *b,
                       const array *y, double *want, double *bound) {
-    tdm_dtype dtype = y->t.dtype;
-    double eps = compute_eps(dtype);
-    for (int64_t i = 0; i < y->count; i++) {
-        long double u = (long double)a->v[i], v = b ? (long double)b->v[i] : 0.0L;
-        long double r = op == ADD   ? u + v
-                        : op == SUB ? u - v
-                        : op == MUL ? u * v
-                                    : u * (long double)alpha;
-        double size = fabs((double)r);
-        if (op == AXPY) {
-            size = fabs((double)r) + fabs(y->v[i]);
-            r += (long double)y->v[i];
-        }
-        /* One operation rounded once is exact; alpha rounds to f32 first, axpy rounds twice. */
-        double inexact = op == SCALE || op == AXPY ? 1.5 * eps * size : 0.0;
-        want[i] = inexact > 0.0 ? (double)r : rounded(dtype, (double)r);
-        if (dtype == TDM_F64 && op <= MUL) {
-            /* Through long double this would round twice. */
-            want[i] = op == ADD   ? a->v[i] + b->v[i]
-                      : op == SUB ? a->v[i] - b->v[i]
-                                  : a->v[i] * b->v[i];
-        }
-        bound[i] = inexact > 0.0 ? inexact + half_ulp(dtype, fabs((double)r) + inexact) : 0.0;
-    }
+    ref_arithmetic(op, y->t.dtype, y->count, alpha, a->v, op == REF_AXPY ? y->v : b->v, want,
+                   bound);
 }
 
 /* A layout of ndim dimensions: contiguous, dimensions in another order, gaps, or repeated ones. */
@@ -83,7 +62,7 @@ static array *layout(tdm_dtype dtype, int ndim, const int64_t *shape, bool may_r
 Test(elementwise, any_layout) {
     for (int d = 0; d < float_dtype_count; d++) {
         for (int i = 0; i < (small ? 25 : 250); i++) {
-            enum operation op = (enum operation)(i % OPERATIONS);
+            ref_arithmetic_kind op = (ref_arithmetic_kind)(i % REF_ARITHMETIC_KINDS);
             int ndim = (int)random_integer(1, 6);
             int64_t shape[TDM_MAX_DIMS], most = ndim == 1 ? 3000 : ndim == 2 ? 70 : 7;
             for (int k = 0; k < ndim; k++) {
@@ -99,7 +78,7 @@ Test(elementwise, any_layout) {
                        (long long)y->t.strides[0], ndim > 1 ? (long long)y->t.strides[1] : 0);
             array_uniform(a, -2.0, 2.0);
             array_uniform(b, -2.0, 2.0);
-            if (op == AXPY) array_uniform(y, -2.0, 2.0);
+            if (op == REF_AXPY) array_uniform(y, -2.0, 2.0);
             double *want = numbers(y->count), *bound = numbers(y->count);
             reference(op, -1.7, a, b, y, want, bound);
             OK(call(op, -1.7, a, b, y));
@@ -115,8 +94,8 @@ Test(elementwise, in_place_and_lengths) {
     static const int64_t lengths[] = {1, 2, 3, 7, 8, 9, 31, 64, 65, 1000, 4099, 65536, 200003};
     for (int d = 0; d < float_dtype_count; d++) {
         for (size_t l = 0; l < (small ? 10 : sizeof lengths / sizeof lengths[0]); l++) {
-            for (int i = 0; i < 2 * OPERATIONS; i++) {
-                enum operation op = (enum operation)(i % OPERATIONS);
+            for (int i = 0; i < 2 * REF_ARITHMETIC_KINDS; i++) {
+                ref_arithmetic_kind op = (ref_arithmetic_kind)(i % REF_ARITHMETIC_KINDS);
                 int64_t n = lengths[l], step = i & 1 ? 2 : 1;
                 check_case("%s %s in place, %lld elements, stride %lld",
                            tdm_dtype_name(float_dtypes[d]), names[op], (long long)n,
@@ -125,7 +104,7 @@ Test(elementwise, in_place_and_lengths) {
                 array *b = array_new(float_dtypes[d], 1, &n, &step);
                 array_uniform(a, -2.0, 2.0);
                 array_uniform(b, -2.0, 2.0);
-                array *y = op == AXPY || (op != SCALE && i >= OPERATIONS) ? b : a;
+                array *y = op == REF_AXPY || (op != REF_SCALE && i >= REF_ARITHMETIC_KINDS) ? b : a;
                 double *want = numbers(n), *bound = numbers(n);
                 reference(op, 0.3, a, b, y, want, bound);
                 OK(call(op, 0.3, a, b, y));

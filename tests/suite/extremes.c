@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "reference/ops.h"
 #include "support/array.h"
-#include "support/reference.h"
 
 TestSuite(extremes, .init = device_open, .fini = device_close);
 
@@ -32,8 +32,8 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* One row of LayerNorm without epsilon: each element within the 16 ulps of bench/README.md, whose
- * scale is (|x| + the mean of |x|) / deviation, and, if `relative`, half of them within 16 ulps of
+/* One row of LayerNorm without epsilon: each element within 16 ulps of a scale, which is
+ * (|x| + the mean of |x|) / deviation, and, if `relative`, half of them within 16 ulps of
  * themselves. */
 static void check_digits(tdm_dtype dtype, int64_t cols, const double *x, const double *got,
                          bool relative) {

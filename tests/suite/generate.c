@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/philox.h"
 #include "support/array.h"
-#include "support/philox.h"
 
 TestSuite(generate, .init = device_open, .fini = device_close);
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/ops.h"
+#include "reference/philox.h"
 #include "support/array.h"
-#include "support/philox.h"
-#include "support/reference.h"
 
 TestSuite(layers, .init = device_open, .fini = device_close);
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/ops.h"
 #include "support/array.h"
-#include "support/reference.h"
 
 TestSuite(matmul, .init = device_open, .fini = device_close);
 

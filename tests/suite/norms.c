@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "reference/ops.h"
 #include "support/array.h"
-#include "support/reference.h"
 
 TestSuite(norms, .init = device_open, .fini = device_close);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/ops.h"
 #include "support/array.h"
-#include "support/reference.h"
 
 TestSuite(wide, .init = device_open, .fini = device_close);
 

@@ -14,7 +14,7 @@
 
 #include "check.h"
 #include "random.h"
-#include "values.h"
+#include "reference/values.h"
 
 /* Opened by device_open: the device that TDM_TEST_DEVICE names, and a queue on it. */
 extern tdm_device *device;

@@ -1,0 +1,76 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Baselines: what the machine or the vendor does for the same work, without Tandem. */
+#ifndef BENCH_BASELINE_H
+#define BENCH_BASELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include <tandem/tandem.h>
+
+#include "rows/shape.h"
+
+/* What a row's ratio is taken against. */
+typedef enum bench_baseline_kind {
+    BENCH_BASELINE_GEMM, /* the raw call to the vendor's BLAS */
+    BENCH_BASELINE_MOVE, /* as many bytes in and out, the fastest that the machine does */
+    BENCH_BASELINE_H2D,  /* the raw copy of the API */
+    BENCH_BASELINE_D2H,
+    BENCH_BASELINE_D2D,
+    BENCH_BASELINE_EMPTY, /* the raw call or enqueue of a kernel that stores one element */
+    BENCH_BASELINE_EMPTY_FINISH,
+    BENCH_BASELINE_LAYER_NORM /* the raw call or enqueue of an equivalent small kernel */
+} bench_baseline_kind;
+
+typedef struct bench_baseline {
+    char name[48];
+    void *state;
+    bool (*call)(void *state, unsigned set); /* queues the work once */
+    bool (*finish)(void *state);             /* waits for it; NULL: call has waited */
+    void (*enter)(void *state);              /* before and after a sample; NULL: nothing to do */
+    void (*leave)(void *state);
+    void (*destroy)(void *state);
+} bench_baseline;
+
+#define BENCH_MAX_OPERANDS 6
+
+/* The work of a case, without the case. */
+typedef struct bench_request {
+    bench_baseline_kind kind;
+    const tdm_device_info *device;
+    int same_before; /* devices listed before it with its platform and name */
+    tdm_dtype dtype;
+    bench_shape shape;
+    bool transpose_b; /* of a product: B is [N, K] */
+    int operands;
+    size_t bytes[BENCH_MAX_OPERANDS];      /* of each operand */
+    const void *input[BENCH_MAX_OPERANDS]; /* in host memory; NULL for what is only written */
+    size_t bytes_in, bytes_out;            /* all that a call reads, and writes */
+    unsigned sets;                         /* how many sets of buffers to rotate over */
+} bench_request;
+
+#define BENCH_WHY_SIZE 256
+
+/* A vendor's part of the baselines: one for each backend that was built. create returns false and
+ * says why when there is no baseline; *baseline is then untouched. */
+typedef struct bench_vendor {
+    tdm_backend backend;
+    bool (*create)(const bench_request *request, bench_baseline *baseline, char *why);
+    void (*describe)(json_t *libraries); /* adds name: version of what it has loaded */
+} bench_vendor;
+
+/* The baseline of a request. */
+bool bench_baseline_create(const bench_request *request, bench_baseline *baseline, char *why);
+
+/* Versions of the vendors' libraries, by name. */
+json_t *bench_describe_libraries(void);
+
+/* On the host, for devices that are the host's own cores: the raw CBLAS call, and moving bytes. */
+bool bench_host_gemm_create(const bench_request *request, bench_baseline *baseline, char *why);
+bool bench_host_move_create(const bench_request *request, bench_baseline *baseline, char *why);
+void bench_host_describe(json_t *libraries);
+
+#endif

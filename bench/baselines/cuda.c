@@ -1,0 +1,381 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Baselines of the cuda backend: cuBLAS, raw copies and raw launches, on a stream of our own. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../cuda/declarations.h"
+#include "baselines/baseline.h"
+#include "baselines/library.h"
+
+#define RUNTIME_FUNCTIONS(X)                                                                       \
+    X(cudaSetDevice)                                                                               \
+    X(cudaStreamCreateWithFlags)                                                                   \
+    X(cudaStreamDestroy)                                                                           \
+    X(cudaStreamSynchronize)                                                                       \
+    X(cudaMalloc)                                                                                  \
+    X(cudaFree)                                                                                    \
+    X(cudaMallocHost)                                                                              \
+    X(cudaFreeHost)                                                                                \
+    X(cudaMemcpy)                                                                                  \
+    X(cudaMemset)                                                                                  \
+    X(cudaMemcpyAsync)                                                                             \
+    X(cudaRuntimeGetVersion)
+
+/* Modules and launches: the runtime has its own only since CUDA 12.8. */
+#define DRIVER_FUNCTIONS(X)                                                                        \
+    X(cuModuleLoadData)                                                                            \
+    X(cuModuleGetFunction)                                                                         \
+    X(cuModuleUnload)                                                                              \
+    X(cuLaunchKernel)
+
+#define BLAS_FUNCTIONS(X)                                                                          \
+    X(cublasCreate_v2)                                                                             \
+    X(cublasDestroy_v2)                                                                            \
+    X(cublasSetStream_v2)                                                                          \
+    X(cublasGetProperty)                                                                           \
+    X(cublasGemmEx)                                                                                \
+    X(cublasGemmStridedBatchedEx)
+
+#define RTC_FUNCTIONS(X)                                                                           \
+    X(nvrtcCreateProgram)                                                                          \
+    X(nvrtcCompileProgram)                                                                         \
+    X(nvrtcGetCUBINSize)                                                                           \
+    X(nvrtcGetCUBIN)                                                                               \
+    X(nvrtcDestroyProgram)
+
+#define MEMBER(name) __typeof__(name) *name;
+static struct {
+    pthread_once_t once;
+    bool usable, blas_usable, rtc_usable;
+    char why[BENCH_WHY_SIZE], blas_why[BENCH_WHY_SIZE], rtc_why[BENCH_WHY_SIZE];
+    RUNTIME_FUNCTIONS(MEMBER)
+    DRIVER_FUNCTIONS(MEMBER)
+    BLAS_FUNCTIONS(MEMBER)
+    RTC_FUNCTIONS(MEMBER)
+} cu = {.once = PTHREAD_ONCE_INIT};
+#undef MEMBER
+
+static void *open_cuda(const char *name, char *why) {
+    char local[128];
+    snprintf(local, sizeof local, "/usr/local/cuda/lib64/%s", name);
+    const char *const names[] = {name, local, NULL};
+    return bench_open_library(names, why);
+}
+
+/* The libraries of one version of CUDA. */
+typedef struct library_names {
+    const char *runtime, *nvrtc, *cublas;
+} library_names;
+
+/* Of the version that Tandem has opened already, else the newest that is there. */
+static void *open_runtime(const library_names **found) {
+    static const library_names versions[] = {
+#define ROW(major, runtime, nvrtc, cublaslt, cublas) {runtime, nvrtc, cublas},
+        TDMI_CUDA_VERSIONS(ROW)};
+#undef ROW
+    const size_t count = sizeof versions / sizeof *versions;
+    void *library = NULL;
+    for (size_t i = 0; i < 2 * count && !library; i++) {
+        *found = &versions[i % count];
+        library = i < count ? dlopen((*found)->runtime, RTLD_NOW | RTLD_NOLOAD)
+                            : open_cuda((*found)->runtime, cu.why);
+    }
+    return library;
+}
+
+static void load(void) {
+    const library_names *found = NULL;
+    void *library = open_runtime(&found);
+#define RESOLVE(name) &&bench_resolve(library, #name, &cu.name, cu.why)
+    cu.usable = library RUNTIME_FUNCTIONS(RESOLVE);
+#undef RESOLVE
+    library = cu.usable ? open_cuda(found->cublas, cu.blas_why) : NULL;
+#define RESOLVE(name) &&bench_resolve(library, #name, &cu.name, cu.blas_why)
+    cu.blas_usable = library BLAS_FUNCTIONS(RESOLVE);
+#undef RESOLVE
+    library = cu.usable ? open_cuda(found->nvrtc, cu.rtc_why) : NULL;
+    void *driver = library ? open_cuda("libcuda.so.1", cu.rtc_why) : NULL;
+#define RESOLVE(name) &&bench_resolve(library, #name, &cu.name, cu.rtc_why)
+#define RESOLVE_DRIVER(name) &&bench_resolve(driver, #name, &cu.name, cu.rtc_why)
+    cu.rtc_usable = driver RTC_FUNCTIONS(RESOLVE) DRIVER_FUNCTIONS(RESOLVE_DRIVER);
+#undef RESOLVE_DRIVER
+#undef RESOLVE
+}
+
+typedef struct raw {
+    cudaStream_t stream;
+    cublasHandle_t blas;
+    CUmodule module;
+    CUfunction kernel;
+    char *memory[BENCH_MAX_OPERANDS]; /* all sets */
+    size_t bytes[BENCH_MAX_OPERANDS]; /* of one set */
+    char *host;                       /* pinned, all sets */
+    bench_baseline_kind kind;
+    /* gemm */
+    cudaDataType_t type;
+    int m, n, k, batch;
+    bool transpose_b;
+    /* kernel */
+    void *arguments[BENCH_MAX_OPERANDS + 1];
+    int cols;
+    unsigned groups;
+} raw;
+
+static void destroy(void *state) {
+    raw *r = state;
+    if (r->stream) cu.cudaStreamSynchronize(r->stream);
+    if (r->blas) cu.cublasDestroy_v2(r->blas);
+    if (r->module) cu.cuModuleUnload(r->module);
+    for (int i = 0; i < BENCH_MAX_OPERANDS; i++) {
+        if (r->memory[i]) cu.cudaFree(r->memory[i]);
+    }
+    if (r->host) cu.cudaFreeHost(r->host);
+    if (r->stream) cu.cudaStreamDestroy(r->stream);
+    free(r);
+}
+
+static bool finish(void *state) {
+    const raw *r = state;
+    return cu.cudaStreamSynchronize(r->stream) == cudaSuccess;
+}
+
+static bool make_buffer(raw *r, int i, size_t size, unsigned sets, const void *data) {
+    void *memory;
+    r->bytes[i] = size;
+    if (cu.cudaMalloc(&memory, size * sets) != cudaSuccess) return false;
+    r->memory[i] = memory;
+    if (!data) return cu.cudaMemset(memory, 0, size * sets) == cudaSuccess;
+    for (unsigned set = 0; set < sets; set++) {
+        if (cu.cudaMemcpy(r->memory[i] + set * size, data, size, cudaMemcpyHostToDevice) !=
+            cudaSuccess)
+            return false;
+    }
+    return true;
+}
+
+/* Row-major C = A B is column-major Cᵀ = Bᵀ Aᵀ. */
+static bool call_gemm(void *state, unsigned set) {
+    const raw *r = state;
+    const double one_f64 = 1.0, zero_f64 = 0.0;
+    const float one_f32 = 1.0f, zero_f32 = 0.0f;
+    const bool is_double = r->type == CUDA_R_64F;
+    const void *one = is_double ? (const void *)&one_f64 : (const void *)&one_f32;
+    const void *zero = is_double ? (const void *)&zero_f64 : (const void *)&zero_f32;
+    const cublasComputeType_t compute = is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
+    const cublasOperation_t tb = r->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const int ldb = r->transpose_b ? r->k : r->n;
+    const void *a = r->memory[0] + set * r->bytes[0], *b = r->memory[1] + set * r->bytes[1];
+    void *c = r->memory[2] + set * r->bytes[2];
+    if (r->batch == 1)
+        return cu.cublasGemmEx(r->blas, tb, CUBLAS_OP_N, r->n, r->m, r->k, one, b, r->type, ldb, a,
+                               r->type, r->k, zero, c, r->type, r->n, compute,
+                               CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_SUCCESS;
+    return cu.cublasGemmStridedBatchedEx(r->blas, tb, CUBLAS_OP_N, r->n, r->m, r->k, one, b,
+                                         r->type, ldb, (long long)r->k * r->n, a, r->type, r->k,
+                                         (long long)r->m * r->k, zero, c, r->type, r->n,
+                                         (long long)r->m * r->n, r->batch, compute,
+                                         CUBLAS_GEMM_DEFAULT) == CUBLAS_STATUS_SUCCESS;
+}
+
+static cudaDataType_t type_of(tdm_dtype dtype) {
+    switch (dtype) {
+    case TDM_F64:
+        return CUDA_R_64F;
+    case TDM_F16:
+        return CUDA_R_16F;
+    case TDM_BF16:
+        return CUDA_R_16BF;
+    default:
+        return CUDA_R_32F;
+    }
+}
+
+static bool create_gemm(raw *r, const bench_request *request, bench_baseline *baseline, char *why) {
+    const bench_shape *shape = &request->shape;
+    if (!cu.blas_usable) {
+        snprintf(why, BENCH_WHY_SIZE, "%s", cu.blas_why);
+        return false;
+    }
+    r->type = type_of(request->dtype);
+    r->batch = (int)shape->batch;
+    r->m = (int)shape->extent[0];
+    r->n = (int)shape->extent[1];
+    r->k = (int)shape->extent[2];
+    r->transpose_b = request->transpose_b;
+    for (int i = 0; i < 3; i++) {
+        if (!make_buffer(r, i, request->bytes[i], request->sets, request->input[i])) return false;
+    }
+    if (cu.cublasCreate_v2(&r->blas) != CUBLAS_STATUS_SUCCESS ||
+        cu.cublasSetStream_v2(r->blas, r->stream) != CUBLAS_STATUS_SUCCESS)
+        return false;
+    baseline->call = call_gemm;
+    snprintf(baseline->name, sizeof baseline->name, "cublasGemm%sEx",
+             shape->batch > 1 ? "StridedBatched" : "");
+    return true;
+}
+
+static bool call_copy(void *state, unsigned set) {
+    const raw *r = state;
+    const size_t bytes = r->bytes[0];
+    char *first = r->memory[0] + set * bytes;
+    cudaError_t status;
+    if (r->kind == BENCH_BASELINE_H2D)
+        status = cu.cudaMemcpyAsync(first, r->host + set * bytes, bytes, cudaMemcpyHostToDevice,
+                                    r->stream);
+    else if (r->kind == BENCH_BASELINE_D2H)
+        status = cu.cudaMemcpyAsync(r->host + set * bytes, first, bytes, cudaMemcpyDeviceToHost,
+                                    r->stream);
+    else
+        status = cu.cudaMemcpyAsync(r->memory[1] + set * bytes, first, bytes,
+                                    cudaMemcpyDeviceToDevice, r->stream);
+    return status == cudaSuccess;
+}
+
+/* Copies of the API, and the stand-in for memory-bound work: half its bytes in and half out. */
+static bool create_copy(raw *r, const bench_request *request, bench_baseline *baseline) {
+    const size_t all = (request->bytes_in + request->bytes_out) / 2;
+    const size_t bytes = all ? all : 1;
+    const bool on_device = r->kind == BENCH_BASELINE_D2D || r->kind == BENCH_BASELINE_MOVE;
+    if (!make_buffer(r, 0, bytes, request->sets, NULL)) return false;
+    if (on_device && !make_buffer(r, 1, bytes, request->sets, NULL)) return false;
+    if (!on_device) {
+        void *host;
+        if (cu.cudaMallocHost(&host, bytes * request->sets) != cudaSuccess) return false;
+        r->host = host;
+        memset(host, 0, bytes * request->sets);
+    }
+    baseline->call = call_copy;
+    snprintf(baseline->name, sizeof baseline->name, "cudaMemcpyAsync %s",
+             on_device                       ? "device to device"
+             : r->kind == BENCH_BASELINE_H2D ? "host to device"
+                                             : "device to host");
+    return true;
+}
+
+static const char kernels[] =
+    "extern \"C\" __global__ void store_one(float *y) { y[0] = 0.375f; }\n"
+    "extern \"C\" __global__ void layer_norm(const float *x, const float *weight,\n"
+    "                                      const float *bias, float *y, int cols) {\n"
+    "    x += (size_t)blockIdx.x * cols;\n"
+    "    y += (size_t)blockIdx.x * cols;\n"
+    "    const int i = threadIdx.x;\n"
+    "    const bool in = i < cols;\n"
+    "    float sum = in ? x[i] : 0.0f;\n"
+    "    for (int o = 16; o > 0; o /= 2) sum += __shfl_xor_sync(~0u, sum, o);\n"
+    "    const float centred = in ? x[i] - sum / cols : 0.0f;\n"
+    "    float squares = centred * centred;\n"
+    "    for (int o = 16; o > 0; o /= 2) squares += __shfl_xor_sync(~0u, squares, o);\n"
+    "    if (in) y[i] = centred * rsqrtf(squares / cols + 1e-5f) * weight[i] + bias[i];\n"
+    "}\n";
+
+static bool call_kernel(void *state, unsigned set) {
+    (void)set;
+    raw *r = state;
+    return cu.cuLaunchKernel(r->kernel, r->groups, 1, 1, 32, 1, 1, 0, r->stream, r->arguments,
+                             NULL) == CUDA_SUCCESS;
+}
+
+static bool call_kernel_finish(void *state, unsigned set) {
+    return call_kernel(state, set) && finish(state);
+}
+
+static bool build_kernel(raw *r, int capability, const char *name) {
+    char option[32];
+    snprintf(option, sizeof option, "-arch=sm_%d", capability);
+    const char *const options[] = {option};
+    nvrtcProgram program;
+    size_t size;
+    if (cu.nvrtcCreateProgram(&program, kernels, "baseline.cu", 0, NULL, NULL) != NVRTC_SUCCESS)
+        return false;
+    char *cubin = NULL;
+    bool good = cu.nvrtcCompileProgram(program, 1, options) == NVRTC_SUCCESS &&
+                cu.nvrtcGetCUBINSize(program, &size) == NVRTC_SUCCESS &&
+                (cubin = malloc(size)) != NULL &&
+                cu.nvrtcGetCUBIN(program, cubin) == NVRTC_SUCCESS &&
+                cu.cuModuleLoadData(&r->module, cubin) == CUDA_SUCCESS &&
+                cu.cuModuleGetFunction(&r->kernel, r->module, name) == CUDA_SUCCESS;
+    free(cubin);
+    cu.nvrtcDestroyProgram(&program);
+    return good;
+}
+
+static bool create_kernel(raw *r, const bench_request *request, bench_baseline *baseline,
+                          char *why) {
+    const bool norm = r->kind == BENCH_BASELINE_LAYER_NORM;
+    if (!cu.rtc_usable) {
+        snprintf(why, BENCH_WHY_SIZE, "%s", cu.rtc_why);
+        return false;
+    }
+    snprintf(why, BENCH_WHY_SIZE, "the baseline's kernel cannot be built");
+    if (!build_kernel(r, request->device->compute_capability, norm ? "layer_norm" : "store_one"))
+        return false;
+    const int buffers = request->operands;
+    for (int i = 0; i < buffers; i++) {
+        if (!make_buffer(r, i, request->bytes[i], 1, request->input[i])) return false;
+        r->arguments[i] = &r->memory[i];
+    }
+    r->cols = (int)request->shape.extent[1];
+    r->arguments[buffers] = &r->cols;
+    r->groups = norm ? (unsigned)request->shape.extent[0] : 1;
+    baseline->call = r->kind == BENCH_BASELINE_EMPTY_FINISH ? call_kernel_finish : call_kernel;
+    snprintf(baseline->name, sizeof baseline->name, "raw launch%s",
+             r->kind == BENCH_BASELINE_EMPTY_FINISH ? " + synchronise" : "");
+    return true;
+}
+
+static bool create_raw(raw *r, const bench_request *request, bench_baseline *baseline, char *why) {
+    snprintf(why, BENCH_WHY_SIZE, "no memory or no stream for the baseline");
+    if (cu.cudaSetDevice(request->device->index) != cudaSuccess ||
+        cu.cudaStreamCreateWithFlags(&r->stream, cudaStreamNonBlocking) != cudaSuccess)
+        return false;
+    switch (r->kind) {
+    case BENCH_BASELINE_GEMM:
+        return create_gemm(r, request, baseline, why);
+    case BENCH_BASELINE_EMPTY:
+    case BENCH_BASELINE_EMPTY_FINISH:
+    case BENCH_BASELINE_LAYER_NORM:
+        return create_kernel(r, request, baseline, why);
+    default:
+        return create_copy(r, request, baseline);
+    }
+}
+
+static bool create(const bench_request *request, bench_baseline *baseline, char *why) {
+    pthread_once(&cu.once, load);
+    if (!cu.usable) {
+        snprintf(why, BENCH_WHY_SIZE, "%s", cu.why);
+        return false;
+    }
+    raw *r = calloc(1, sizeof *r);
+    if (!r) return false;
+    r->kind = request->kind;
+    bench_baseline made = {.state = r, .finish = finish, .destroy = destroy};
+    if (!create_raw(r, request, &made, why)) {
+        destroy(r);
+        return false;
+    }
+    *baseline = made;
+    return true;
+}
+
+static void describe(json_t *libraries) {
+    pthread_once(&cu.once, load);
+    int version = 0, major = 0, minor = 0;
+    if (!cu.usable || cu.cudaRuntimeGetVersion(&version) != cudaSuccess) {
+        json_object_set_new(libraries, "cuda", json_string(cu.why));
+        return;
+    }
+    json_object_set_new(libraries, "cuda",
+                        json_sprintf("%d.%d", version / 1000, version % 1000 / 10));
+    if (cu.blas_usable && cu.cublasGetProperty(MAJOR_VERSION, &major) == CUBLAS_STATUS_SUCCESS &&
+        cu.cublasGetProperty(MINOR_VERSION, &minor) == CUBLAS_STATUS_SUCCESS)
+        json_object_set_new(libraries, "cublas", json_sprintf("%d.%d", major, minor));
+    else
+        json_object_set_new(libraries, "cublas", json_string(cu.blas_why));
+}
+
+extern const bench_vendor bench_vendor_cuda;
+const bench_vendor bench_vendor_cuda = {TDM_CUDA, create, describe};

@@ -1,0 +1,15 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The vendors' libraries, opened at run time. */
+#ifndef BENCH_LIBRARY_H
+#define BENCH_LIBRARY_H
+
+#include <stdbool.h>
+
+/* Opens the first library of a NULL-terminated list that can be opened; NULL and why (of
+ * BENCH_WHY_SIZE bytes) otherwise. */
+void *bench_open_library(const char *const *names, char *why);
+
+/* Resolves a symbol into a function pointer; false and why when it is missing. */
+bool bench_resolve(void *library, const char *symbol, void *function, char *why);
+
+#endif

@@ -1,0 +1,244 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The one table of cases, and the choice among them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases/case.h"
+#include "cases/selection.h"
+
+/* Each line is every op with every shape in every dtype. The quick profile takes the lines marked
+ * QUICK, the full profile these and those marked FULL, the lesson its own; a case that comes twice
+ * runs once. */
+typedef enum line_profile { QUICK, FULL, LESSON } line_profile;
+
+static const struct {
+    line_profile profile;
+    const char *ops, *shapes, *dtypes;
+} table[] = {
+    /* the cost of a call */
+    {QUICK, "empty empty+finish", "1", "f32"},
+    {QUICK, "layer_norm", "8x8", "f32"},
+
+    /* matmul: squares, many small ones, then the layers of real networks */
+    {QUICK, "matmul", "64x64x64 256x256x256 512x512x512 1024x1024x1024", "f32"},
+    {QUICK, "matmul", "512x512x512", "f64 bf16"},
+    {QUICK, "matmul matmul+norm_l2", "1000*100x100x100", "f32"},
+    {FULL, "matmul",
+     "64x64x64 128x128x128 256x256x256 512x512x512 1024x1024x1024 2048x2048x2048 4096x4096x4096",
+     "f32 f64"},
+    {FULL, "matmul", "64x64x64 256x256x256 512x512x512 1024x1024x1024", "f16 bf16"},
+    {FULL, "matmul matmul+norm_l2", "1000*100x100x100", "f32 f64"},
+    {FULL, "matmul", "1000*100x100x100", "f16"},
+    /* BERT-base, 512 tokens: projections, feed-forward, attention of 12 heads */
+    {QUICK, "matmul", "512x3072x768", "f32"},
+    {FULL, "matmul", "512x768x768 512x3072x768 512x768x3072 12*512x512x64 12*512x64x512",
+     "f32 f64"},
+    {FULL, "matmul+transpose_b", "512x3072x768 12*512x512x64", "f32"},
+    {FULL, "matmul+bias_gelu", "512x3072x768", "f32 f64 bf16"},
+    /* GPT-2, 1024 tokens: QKV, projection, feed-forward, and the head for one token */
+    {FULL, "matmul", "1024x2304x768 1024x768x768 1024x3072x768 1024x768x3072 1x50257x768", "f32"},
+    {FULL, "matmul+transpose_b", "1x50257x768", "f32"},
+    /* Llama-2-7B: 512 tokens of a prompt, then one token at a time */
+    {FULL, "matmul", "512x4096x4096 512x11008x4096 512x4096x11008", "f32"},
+    {FULL, "matmul", "1x4096x4096 1x11008x4096 1x4096x11008 1x32000x4096", "f32"},
+    {FULL, "matmul+transpose_b", "1x11008x4096", "f32"},
+
+    /* bias-add, normalisations, norms: as many elements in rows of 64 to 64k columns, then one row
+     */
+    {QUICK, "bias_add bias_add+gelu layer_norm rms_norm softmax norm_l2", "8192x4096", "f32"},
+    {QUICK, "layer_norm", "524288x64 512x65536 1x4096", "f32"},
+    {FULL,
+     "bias_add bias_add+relu bias_add+gelu bias_add+gelu_tanh bias_add+silu bias_add+sigmoid "
+     "bias_add+tanh bias_add+gelu_residual layer_norm rms_norm rms_norm+residual batch_norm "
+     "l2_normalize softmax norm_l1 norm_l2 norm_inf",
+     "524288x64 65536x512 8192x4096 512x65536 1x64 1x4096 1x65536", "f32"},
+    {FULL, "bias_add+gelu layer_norm rms_norm softmax l2_normalize norm_l2",
+     "131072x256 32768x1024 2048x16384 4096x1024", "f32"},
+    {FULL, "norm_l1+whole norm_l2+whole norm_inf+whole", "8192x4096 1x65536", "f32"},
+    {FULL, "batch_norm", "64x128x4096 1024x512x64", "f32"},
+    {FULL,
+     "bias_add bias_add+relu bias_add+gelu bias_add+gelu_tanh bias_add+silu bias_add+sigmoid "
+     "bias_add+tanh layer_norm rms_norm batch_norm l2_normalize softmax norm_l1 norm_l2 norm_inf",
+     "8192x4096", "f64 f16 bf16"},
+
+    /* elementwise, cast, fill */
+    {QUICK, "add cast+bf16 fill", "8192x4096", "f32"},
+    {FULL, "add sub mul scale axpy fill", "8192x4096 1048576 4096", "f32"},
+    {FULL, "add sub mul scale axpy fill", "8192x4096", "f64 f16 bf16"},
+    {FULL, "cast+f64 cast+f16 cast+bf16", "8192x4096", "f32"},
+    {FULL, "cast+f32", "8192x4096", "f64 f16 bf16"},
+
+    /* copies: 4 KiB, 1 MiB, 16 MiB, 128 MiB */
+    {QUICK, "copy_h2d copy_d2h copy_d2d", "33554432", "f32"},
+    {FULL, "copy_h2d copy_d2h copy_d2d", "1024 262144 4194304 33554432", "f32"},
+
+    /* The exercises of the lesson on GPUs in Dive into Deep Learning (Zhang et al.). A large
+     * product and a small one, and sizes between */
+    {LESSON, "matmul",
+     "50x50x100 64x64x64 128x128x128 256x256x256 512x512x512 1024x1024x1024 2048x2048x2048 "
+     "5000x5000x10000",
+     "f32"},
+    /* many products and their norms: logged one by one, or kept on the device and read once */
+    {LESSON, "matmul+norm_l2_logged matmul+norm_l2_kept", "1000*100x100x100 100*500x500x500",
+     "f32"},
+    /* two products on two devices at once */
+    {LESSON, "two_devices", "512x512x512 1024x1024x1024 2048x2048x2048", "f32"},
+    /* a layer's parameters in and out: 64 KiB to 256 MiB */
+    {LESSON, "copy_h2d copy_d2h file_save file_load",
+     "16384 65536 262144 1048576 4194304 16777216 67108864", "f32"},
+    /* a tensor to another device and back, and to where it is; 2^26 random numbers */
+    {LESSON, "to_device to_device+back to_device+same fill_uniform", "67108864", "f32"},
+};
+
+const char *bench_profile_name(bench_profile profile) {
+    static const char *const names[] = {"quick", "full", "lesson"};
+    return names[profile];
+}
+
+static bool has_line(bench_profile profile, size_t line) {
+    switch (table[line].profile) {
+    case QUICK:
+        return profile != BENCH_LESSON;
+    case FULL:
+        return profile == BENCH_FULL;
+    default:
+        return profile == BENCH_LESSON;
+    }
+}
+
+static const struct {
+    const bench_op *ops;
+    const size_t *count;
+} families[] = {
+    {bench_ops_matmul, &bench_ops_matmul_count},     {bench_ops_rows, &bench_ops_rows_count},
+    {bench_ops_elements, &bench_ops_elements_count}, {bench_ops_copies, &bench_ops_copies_count},
+    {bench_ops_random, &bench_ops_random_count},     {bench_ops_tasks, &bench_ops_tasks_count},
+};
+enum { FAMILIES = sizeof families / sizeof *families, MAX_OPS = 128 };
+
+const char *const *bench_op_names(void) {
+    /* cast has variants only; its bare name selects them all */
+    static const char *names[MAX_OPS + 2] = {"cast"};
+    size_t count = 1;
+    for (int f = 0; f < FAMILIES; f++) {
+        for (size_t i = 0; i < *families[f].count && count < MAX_OPS; i++)
+            names[count++] = families[f].ops[i].name;
+    }
+    return names;
+}
+
+static const bench_op *find_op(const char *name) {
+    for (int f = 0; f < FAMILIES; f++) {
+        for (size_t i = 0; i < *families[f].count; i++) {
+            if (strcmp(families[f].ops[i].name, name) == 0) return &families[f].ops[i];
+        }
+    }
+    return NULL;
+}
+
+static bool find_dtype(const char *name, tdm_dtype *dtype) {
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+        if (strcmp(tdm_dtype_name((tdm_dtype)d), name) != 0) continue;
+        *dtype = (tdm_dtype)d;
+        return true;
+    }
+    return false;
+}
+
+bool bench_make_case(const char *op, tdm_dtype dtype, const char *shape, bench_case *c) {
+    *c = (bench_case){.op = find_op(op), .dtype = dtype, .shape = bench_parse_shape(shape)};
+    return c->op != NULL;
+}
+
+static bool selects(const bench_words *words, const char *name, bool with_variants) {
+    if (words->count == 0) return true;
+    for (size_t i = 0; i < words->count; i++) {
+        size_t length = strlen(words->word[i]);
+        if (strncmp(words->word[i], name, length) != 0) continue;
+        if (!name[length] || (with_variants && name[length] == '+')) return true;
+    }
+    return false;
+}
+
+/* The next word of a list of words between blanks; false at its end. */
+static bool next_word(const char **list, char *word, size_t size) {
+    *list += strspn(*list, " ");
+    size_t length = strcspn(*list, " ");
+    if (length == 0 || length >= size) return false;
+    memcpy(word, *list, length);
+    word[length] = '\0';
+    *list += length;
+    return true;
+}
+
+typedef struct case_list {
+    bench_case *cases;
+    size_t count, capacity;
+} case_list;
+
+static bool append(case_list *list, const bench_case *c) {
+    for (size_t i = 0; i < list->count; i++) {
+        const bench_case *other = &list->cases[i];
+        if (other->op == c->op && other->dtype == c->dtype &&
+            strcmp(other->shape.text, c->shape.text) == 0)
+            return true;
+    }
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 64;
+        bench_case *cases = realloc(list->cases, capacity * sizeof *cases);
+        if (!cases) return false;
+        list->cases = cases;
+        list->capacity = capacity;
+    }
+    list->cases[list->count++] = *c;
+    return true;
+}
+
+static bool expand(const bench_selection *selection, size_t line, case_list *list) {
+    char op[48], shape[48], dtype[8];
+    bench_case c = {0};
+    for (const char *ops = table[line].ops; next_word(&ops, op, sizeof op);) {
+        c.op = find_op(op);
+        if (!c.op || !selects(&selection->ops, op, true)) continue;
+        for (const char *shapes = table[line].shapes; next_word(&shapes, shape, sizeof shape);) {
+            if (!selects(&selection->shapes, shape, false)) continue;
+            c.shape = bench_parse_shape(shape);
+            for (const char *dtypes = table[line].dtypes;
+                 next_word(&dtypes, dtype, sizeof dtype);) {
+                if (!selects(&selection->dtypes, dtype, false) || !find_dtype(dtype, &c.dtype))
+                    continue;
+                if (!append(list, &c)) return false;
+            }
+        }
+    }
+    return true;
+}
+
+bench_case *bench_select_cases(const bench_selection *selection, size_t *count) {
+    case_list list = {0};
+    for (size_t line = 0; line < sizeof table / sizeof *table; line++) {
+        if (has_line(selection->profile, line) && !expand(selection, line, &list)) {
+            free(list.cases);
+            return NULL;
+        }
+    }
+    *count = list.count;
+    return list.cases ? list.cases : calloc(1, sizeof *list.cases);
+}
+
+void bench_list(const bench_selection *selection) {
+    size_t count;
+    bench_case *cases = bench_select_cases(selection, &count);
+    for (size_t i = 0; cases && i < count; i++)
+        printf("%-24s %-5s %s\n", cases[i].op->name, tdm_dtype_name(cases[i].dtype),
+               cases[i].shape.text);
+    free(cases);
+}
+
+bool bench_selects(const bench_selection *selection) {
+    size_t count = 0;
+    bench_case *cases = bench_select_cases(selection, &count);
+    free(cases);
+    return !cases || count > 0;
+}

@@ -1,0 +1,194 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Operations on rows: norms and normalisations. */
+#include "cases/segment.h"
+#include "reference/ops.h"
+
+static const double epsilon = 1e-5;
+
+enum { X, Y = 1 }; /* of the operations with two operands */
+
+static int add_matrix(const bench_case *c, bench_plan *plan, bool is_input, bool is_output) {
+    return bench_add_operand(plan, c->dtype, c->shape.extents, c->shape.extent, is_input, is_output,
+                             -4.0, 4.0);
+}
+
+static int add_row(const bench_case *c, bench_plan *plan, int64_t count, double low, double high) {
+    return bench_add_operand(plan, c->dtype, 1, &count, true, false, low, high);
+}
+
+static void plan_rows(const bench_case *c, bench_plan *plan) {
+    plan->row_count = bench_rows(c);
+    plan->row_length = bench_cols(c);
+    plan->row_cost = 2;
+    plan->whole_rows = true;
+}
+
+/* layer_norm: x weight bias y */
+static void plan_layer_norm(const bench_case *c, bench_plan *plan) {
+    add_matrix(c, plan, true, false);
+    add_row(c, plan, bench_cols(c), 0.5, 1.5);
+    add_row(c, plan, bench_cols(c), -1.0, 1.0);
+    add_matrix(c, plan, false, true);
+    plan_rows(c, plan);
+}
+
+static tdm_status call_layer_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    (void)c;
+    tdm_tensor *t = set->tensor;
+    return tdm_layer_norm(queue, &t[0], &t[1], &t[2], epsilon, &t[3]);
+}
+
+static bool reference_layer_norm(bench_segment *s) {
+    const double *x = bench_same(s, X), *weight = bench_columns(s, 1), *bias = bench_columns(s, 2);
+    if (!x || !weight || !bias) return false;
+    ref_layer_norm(s->c->dtype, 1, s->count, x, weight, bias, epsilon, s->y, s->bound);
+    return true;
+}
+
+/* rms_norm: x weight y, or x weight y residual sum */
+enum { RMS_X, RMS_WEIGHT, RMS_Y, RMS_RESIDUAL, RMS_SUM };
+
+static void plan_rms_norm(const bench_case *c, bench_plan *plan) {
+    add_matrix(c, plan, true, false);
+    add_row(c, plan, bench_cols(c), 0.5, 1.5);
+    add_matrix(c, plan, false, true);
+    if (c->op->variant) {
+        add_matrix(c, plan, true, false);
+        add_matrix(c, plan, false, true);
+    }
+    plan_rows(c, plan);
+}
+
+static tdm_status call_rms_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    tdm_tensor *t = set->tensor;
+    if (!c->op->variant)
+        return tdm_rms_norm(queue, &t[RMS_X], NULL, &t[RMS_WEIGHT], epsilon, NULL, &t[RMS_Y]);
+    return tdm_rms_norm(queue, &t[RMS_X], &t[RMS_RESIDUAL], &t[RMS_WEIGHT], epsilon, &t[RMS_SUM],
+                        &t[RMS_Y]);
+}
+
+static bool reference_rms_norm(bench_segment *s) {
+    const bool has_residual = s->c->op->variant != 0;
+    const double *x = bench_same(s, RMS_X), *weight = bench_columns(s, RMS_WEIGHT);
+    const double *residual = has_residual ? bench_same(s, RMS_RESIDUAL) : NULL;
+    double *other = bench_numbers(s, s->count);
+    if (!x || !weight || (has_residual && !residual) || !other) return false;
+    const bool is_sum = s->output == RMS_SUM;
+    ref_rms_norm(s->c->dtype, 1, s->count, x, residual, weight, epsilon, is_sum ? s->y : other,
+                 is_sum ? other : s->y, s->bound);
+    /* the sum is one addition, rounded once */
+    for (int64_t i = 0; is_sum && i < s->count; i++)
+        s->bound[i] = 0.0;
+    return true;
+}
+
+/* batch_norm: x mean variance weight bias y; x is N x C, or N x C x S */
+static void plan_batch_norm(const bench_case *c, bench_plan *plan) {
+    const int64_t channels = c->shape.extents == 3 ? c->shape.extent[1] : bench_cols(c);
+    add_matrix(c, plan, true, false);
+    add_row(c, plan, channels, -1.0, 1.0);
+    add_row(c, plan, channels, 0.5, 1.5);
+    add_row(c, plan, channels, 0.5, 1.5);
+    add_row(c, plan, channels, -1.0, 1.0);
+    add_matrix(c, plan, false, true);
+    plan_rows(c, plan);
+    if (c->shape.extents == 3) plan->row_count = c->shape.extent[0] * c->shape.extent[1];
+}
+
+static tdm_status call_batch_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    (void)c;
+    tdm_tensor *t = set->tensor;
+    return tdm_batch_norm(queue, &t[0], &t[1], &t[2], &t[3], &t[4], epsilon, &t[5]);
+}
+
+static bool reference_batch_norm(bench_segment *s) {
+    enum { MEAN = 1, VARIANCE, WEIGHT, BIAS };
+    const bool whole = s->c->shape.extents == 3; /* the segment is of one channel */
+    const int64_t channels = whole ? 1 : s->count;
+    const int64_t first = whole ? s->row % s->c->shape.extent[1] : s->first;
+    const double *x = bench_same(s, X), *of[BIAS + 1];
+    for (int i = MEAN; i <= BIAS; i++) {
+        of[i] = bench_matrix(s, i, first, 1, 0, channels);
+        if (!of[i]) return false;
+    }
+    if (!x) return false;
+    const ref_channels all = {of[MEAN], of[VARIANCE], of[WEIGHT], of[BIAS], epsilon};
+    ref_batch_norm(s->c->dtype, 1, channels, s->count / channels, x, &all, s->y, s->bound);
+    return true;
+}
+
+static void plan_two(const bench_case *c, bench_plan *plan) {
+    add_matrix(c, plan, true, false);
+    add_matrix(c, plan, false, true);
+    plan_rows(c, plan);
+}
+
+static tdm_status call_l2_normalize(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    (void)c;
+    return tdm_l2_normalize(queue, &set->tensor[X], epsilon, &set->tensor[Y]);
+}
+
+static bool reference_l2_normalize(bench_segment *s) {
+    const double *x = bench_same(s, X);
+    if (x) ref_l2_normalize(s->c->dtype, 1, s->count, x, epsilon, s->y, s->bound);
+    return x != NULL;
+}
+
+static tdm_status call_softmax(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    (void)c;
+    return tdm_softmax(queue, &set->tensor[X], &set->tensor[Y]);
+}
+
+static bool reference_softmax(bench_segment *s) {
+    const double *x = bench_same(s, X);
+    if (x) ref_softmax(s->c->dtype, 1, s->count, x, s->y, s->bound);
+    return x != NULL;
+}
+
+/* norm: x out; the variant is the kind, and WHOLE when all of x has one norm */
+enum { WHOLE = 16 };
+
+static void plan_norm(const bench_case *c, bench_plan *plan) {
+    const bool half = c->dtype == TDM_F16 || c->dtype == TDM_BF16;
+    const int64_t norms = c->op->variant & WHOLE ? 1 : bench_rows(c);
+    add_matrix(c, plan, true, false);
+    bench_add_operand(plan, half ? TDM_F32 : c->dtype, 1, &norms, false, true, 0.0, 0.0);
+    plan->row_count = norms;
+    plan->row_length = 1;
+    plan->row_cost = bench_rows(c) * bench_cols(c) / norms;
+}
+
+static tdm_status call_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    const tdm_norm_kind kind = (tdm_norm_kind)(c->op->variant & ~WHOLE);
+    if (c->op->variant & WHOLE) return tdm_norm(queue, kind, &set->tensor[X], &set->tensor[Y]);
+    return tdm_row_norm(queue, kind, &set->tensor[X], &set->tensor[Y]);
+}
+
+static bool reference_norm(bench_segment *s) {
+    const int64_t length = s->plan->row_cost;
+    const double *x = bench_matrix(s, X, s->row * length, 1, 0, length);
+    if (!x) return false;
+    s->y[0] = ref_norm(s->c->dtype, s->plan->operand[Y].tensor.dtype,
+                       (tdm_norm_kind)(s->c->op->variant & ~WHOLE), length, x, s->bound);
+    return true;
+}
+
+#define ROWS(name, variant, what)                                                                  \
+    { name, variant, BENCH_BASELINE_MOVE, plan_##what, call_##what, reference_##what, NULL }
+
+const bench_op bench_ops_rows[] = {
+    ROWS("layer_norm", 0, layer_norm),
+    ROWS("rms_norm", 0, rms_norm),
+    ROWS("rms_norm+residual", 1, rms_norm),
+    ROWS("batch_norm", 0, batch_norm),
+    {"l2_normalize", 0, BENCH_BASELINE_MOVE, plan_two, call_l2_normalize, reference_l2_normalize,
+     NULL},
+    {"softmax", 0, BENCH_BASELINE_MOVE, plan_two, call_softmax, reference_softmax, NULL},
+    ROWS("norm_l1", TDM_NORM_L1, norm),
+    ROWS("norm_l2", TDM_NORM_L2, norm),
+    ROWS("norm_inf", TDM_NORM_INF, norm),
+    ROWS("norm_l1+whole", TDM_NORM_L1 | WHOLE, norm),
+    ROWS("norm_l2+whole", TDM_NORM_L2 | WHOLE, norm),
+    ROWS("norm_inf+whole", TDM_NORM_INF | WHOLE, norm),
+};
+const size_t bench_ops_rows_count = sizeof bench_ops_rows / sizeof *bench_ops_rows;

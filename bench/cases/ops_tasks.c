@@ -1,0 +1,16 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The operations that are tasks: two devices at once, files, tensors on their way. */
+#include "cases/task.h"
+
+#define TASK(name, baseline, task)                                                                 \
+    { name, 0, baseline, NULL, NULL, NULL, &bench_task_##task }
+
+const bench_op bench_ops_tasks[] = {
+    TASK("two_devices", BENCH_BASELINE_GEMM, two_devices),
+    TASK("file_save", BENCH_BASELINE_MOVE, save),
+    TASK("file_load", BENCH_BASELINE_MOVE, load),
+    TASK("to_device", BENCH_BASELINE_MOVE, to_there),
+    TASK("to_device+back", BENCH_BASELINE_MOVE, to_back),
+    TASK("to_device+same", BENCH_BASELINE_MOVE, to_same),
+};
+const size_t bench_ops_tasks_count = sizeof bench_ops_tasks / sizeof *bench_ops_tasks;

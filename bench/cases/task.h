@@ -1,0 +1,47 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The second kind of operation: a case that needs more than the buffers and the queue of one device
+ * makes, checks and compares what it works on itself; the samples are taken as for the first kind.
+ */
+#ifndef BENCH_TASK_H
+#define BENCH_TASK_H
+
+#include "baselines/baseline.h"
+#include "cases/case.h"
+#include "cases/verify.h"
+#include "rows/row.h"
+
+/* One case at work. */
+typedef struct bench_task_run {
+    const bench_devices *on;
+    uint64_t seed; /* of the inputs and of what is verified */
+    const bench_case *c;
+    bench_row *row;          /* prepare sets flops or bytes, and a note */
+    bench_baseline baseline; /* prepare fills it in, or says in row->problem why there is none */
+    double bound_seconds;    /* instead of a baseline: what a call may take at most; else 0 */
+    const char *failure;     /* what a failed call said on another thread; else NULL */
+    bool skipped;            /* prepare failed because the case cannot run here */
+    void *state;             /* the task's own: state_size bytes, zero before prepare */
+} bench_task_run;
+
+struct bench_task {
+    bool two_devices; /* on->second is there */
+    size_t state_size;
+    /* False with row->problem where it fails; destroy is called then too. */
+    bool (*prepare)(bench_task_run *run);
+    /* The work once, waited for. What failed is run->failure, else tdm_last_error. */
+    tdm_status (*call)(bench_task_run *run);
+    /* Compares what the last call left. */
+    void (*check)(bench_task_run *run, bench_verdict *verdict);
+    void (*destroy)(bench_task_run *run);
+};
+
+/* Their definitions are in tasks_*.c. */
+extern const bench_task bench_task_two_devices, bench_task_save, bench_task_load,
+    bench_task_to_there, bench_task_to_back, bench_task_to_same;
+
+/* Says why prepare gave up: the first for a failure of Tandem, the second for a case that cannot
+ * run here. Both return false. */
+bool bench_task_failed(bench_task_run *run, const char *what);
+bool bench_task_skip(bench_task_run *run, const char *why);
+
+#endif

@@ -1,0 +1,187 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Tasks of files: a layer's parameters from a device to a file and back, beside plain write() and
+ * read() of as many bytes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tandem/state_dict.h>
+
+#include "cases/task.h"
+#include "machine/machine.h"
+#include "reference/random.h"
+
+enum { FOLDER_SIZE = 256, PATH_SIZE = FOLDER_SIZE + 32 };
+
+static const char name[] = "weight";
+
+typedef struct parameters {
+    tdm_tensor tensor;
+    size_t size;
+    char folder[FOLDER_SIZE]; /* "" before it is made */
+    char file[PATH_SIZE], plain[PATH_SIZE], beside[PATH_SIZE];
+    void *values;        /* what the tensor holds */
+    void *copy;          /* what was read, by the baseline and by a check */
+    tdm_state_dict *own; /* with the tensor */
+    tdm_state_dict *loaded;
+} parameters;
+
+/* In the page cache where the system's temporary files are; the same folder for both sides. */
+static bool make_folder(bench_task_run *run) {
+    parameters *p = run->state;
+    const char *temporary = getenv("TMPDIR");
+    if (!temporary || !*temporary) temporary = "/tmp";
+    if (snprintf(p->folder, FOLDER_SIZE, "%s/tandem-bench-XXXXXX", temporary) >= FOLDER_SIZE)
+        errno = ENAMETOOLONG;
+    else if (mkdtemp(p->folder)) {
+        snprintf(p->file, PATH_SIZE, "%s/tandem.safetensors", p->folder);
+        snprintf(p->plain, PATH_SIZE, "%s/plain", p->folder);
+        snprintf(p->beside, PATH_SIZE, "%s/plain.tmp", p->folder);
+        return true;
+    }
+    p->folder[0] = '\0';
+    return bench_row_fail(run->row, temporary, strerror(errno));
+}
+
+static bool make_parameters(bench_task_run *run) {
+    parameters *p = run->state;
+    const int64_t count = run->c->shape.extent[0];
+    const tdm_device_info *info = run->row->device;
+    p->size = (size_t)count * tdm_dtype_size(run->c->dtype);
+    run->row->bytes = 2.0 * (double)p->size;
+    if (p->size > info->max_allocation ||
+        (info->memory_total != TDM_UNKNOWN && 2 * p->size > info->memory_total / 2))
+        return bench_task_skip(run, "the device has not enough memory");
+    p->values = bench_alloc(p->size);
+    p->copy = bench_alloc(p->size);
+    if (!p->values || !p->copy ||
+        !random_fill(run->seed, run->c->dtype, count, -1.0, 1.0, p->values))
+        return bench_row_fail(run->row, "inputs", "out of memory");
+    tdm_buffer *buffer;
+    if (tdm_buffer_create(run->on->device, p->size, &buffer) != TDM_OK)
+        return bench_task_failed(run, "buffer");
+    p->tensor = tdm_tensor_1d(buffer, run->c->dtype, count);
+    if (tdm_buffer_write(run->on->queue, buffer, 0, p->values, p->size) != TDM_OK)
+        return bench_task_failed(run, "write");
+    if (tdm_state_dict_create(&p->own) != TDM_OK ||
+        tdm_state_dict_set(p->own, name, &p->tensor) != TDM_OK)
+        return bench_task_failed(run, "state dict");
+    return make_folder(run);
+}
+
+static bool write_all(int file, const char *bytes, size_t size) {
+    while (size > 0) {
+        const ssize_t written = write(file, bytes, size);
+        if (written <= 0) return false;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+/* Written beside, synced and renamed, which is what tdm_save promises too. */
+static bool write_plain(void *state, unsigned set) {
+    const parameters *p = state;
+    (void)set;
+    const int file = open(p->beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) return false;
+    const bool good = write_all(file, p->values, p->size) && fsync(file) == 0;
+    return close(file) == 0 && good && rename(p->beside, p->plain) == 0;
+}
+
+static bool read_all(const char *path, off_t first, void *bytes, size_t size) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    size_t done = 0;
+    for (ssize_t got = 1; got > 0 && done<size; done += got> 0 ? (size_t)got : 0)
+        got = pread(file, (char *)bytes + done, size - done, first + (off_t)done);
+    close(file);
+    return done == size;
+}
+
+static bool read_plain(void *state, unsigned set) {
+    const parameters *p = state;
+    (void)set;
+    return read_all(p->plain, 0, p->copy, p->size);
+}
+
+static tdm_status save(bench_task_run *run) {
+    const parameters *p = run->state;
+    return tdm_save(run->on->queue, p->own, p->file, NULL);
+}
+
+static bool prepare_save(bench_task_run *run) {
+    if (!make_parameters(run)) return false;
+    run->baseline =
+        (bench_baseline){.name = "write, fsync, rename", .state = run->state, .call = write_plain};
+    return true;
+}
+
+static bool prepare_load(bench_task_run *run) {
+    if (!make_parameters(run)) return false;
+    const tdm_status status = save(run);
+    if (status == TDM_ERROR_UNSUPPORTED) return bench_task_skip(run, tdm_last_error());
+    if (status != TDM_OK) return bench_task_failed(run, "save");
+    if (!write_plain(run->state, 0)) return bench_row_fail(run->row, "file", strerror(errno));
+    run->baseline = (bench_baseline){.name = "read, warm", .state = run->state, .call = read_plain};
+    return true;
+}
+
+static tdm_status load(bench_task_run *run) {
+    parameters *p = run->state;
+    tdm_state_dict_destroy(p->loaded);
+    return tdm_load(run->on->queue, p->file, NULL, &p->loaded);
+}
+
+static void compare(const parameters *p, bool read, bench_verdict *verdict) {
+    verdict->verified = read && memcmp(p->copy, p->values, p->size) == 0;
+    if (!verdict->verified)
+        snprintf(verdict->problem, sizeof verdict->problem, "%s",
+                 read ? "the bytes differ" : "it cannot be read back");
+}
+
+/* The tensor's bytes are the last of the file. */
+static void check_saved(bench_task_run *run, bench_verdict *verdict) {
+    const parameters *p = run->state;
+    struct stat facts;
+    memset(p->copy, 0xff, p->size);
+    const bool read = stat(p->file, &facts) == 0 && (size_t)facts.st_size > p->size &&
+                      read_all(p->file, facts.st_size - (off_t)p->size, p->copy, p->size);
+    compare(p, read, verdict);
+}
+
+static void check_loaded(bench_task_run *run, bench_verdict *verdict) {
+    const parameters *p = run->state;
+    tdm_tensor tensor;
+    memset(p->copy, 0xff, p->size);
+    const bool read = tdm_state_dict_get(p->loaded, name, &tensor) == TDM_OK &&
+                      tensor.dtype == p->tensor.dtype &&
+                      tdm_tensor_count(&tensor) == tdm_tensor_count(&p->tensor) &&
+                      tdm_buffer_read(run->on->queue, tensor.buffer,
+                                      (size_t)tensor.offset * tdm_dtype_size(tensor.dtype), p->copy,
+                                      p->size) == TDM_OK;
+    compare(p, read, verdict);
+}
+
+static void destroy(bench_task_run *run) {
+    parameters *p = run->state;
+    tdm_state_dict_destroy(p->loaded);
+    tdm_state_dict_destroy(p->own);
+    tdm_buffer_release(p->tensor.buffer);
+    bench_free(p->values, p->size);
+    bench_free(p->copy, p->size);
+    if (!p->folder[0]) return;
+    unlink(p->file);
+    unlink(p->plain);
+    unlink(p->beside);
+    rmdir(p->folder);
+}
+
+const bench_task bench_task_save = {false, sizeof(parameters), prepare_save,
+                                    save,  check_saved,        destroy};
+const bench_task bench_task_load = {false, sizeof(parameters), prepare_load,
+                                    load,  check_loaded,       destroy};

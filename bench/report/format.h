@@ -1,0 +1,21 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What a run may be asked to write. */
+#ifndef BENCH_FORMAT_H
+#define BENCH_FORMAT_H
+
+#include <stdbool.h>
+
+/* How the rows are printed to stdout. */
+typedef enum bench_format {
+    BENCH_TABLE,
+    BENCH_MD, /* a table of Markdown */
+    BENCH_CSV,
+    BENCH_JSON,
+    BENCH_JSONL /* a row a line, as it is measured */
+} bench_format;
+
+/* Can a page be written to this path later? Leaves no file behind. When not, why (of at least 256
+ * bytes) says what is wrong. */
+bool bench_can_write_html(const char *path, char *why);
+
+#endif

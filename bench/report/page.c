@@ -1,0 +1,294 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The page: one file without scripts that fetches nothing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/format.h"
+#include "report/html.h"
+#include "report/plots.h"
+
+/* page.css, embedded by the build. */
+extern const char bench_report_style[];
+
+enum { PATH_SIZE = 4096 };
+
+/* Makes an empty file beside `path`. */
+static FILE *open_beside(const char *path, char *beside, char *why) {
+    int file = -1;
+    errno = ENAMETOOLONG;
+    for (int i = 0; i < 100 && file < 0; i++) {
+        if (snprintf(beside, PATH_SIZE, "%s.%ld-%d.tmp", path, (long)getpid(), i) >= PATH_SIZE)
+            break;
+        file = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file < 0 && errno != EEXIST) break;
+    }
+    FILE *page = file < 0 ? NULL : fdopen(file, "w");
+    if (page) return page;
+    snprintf(why, 256, "%s", strerror(errno));
+    if (file >= 0) {
+        close(file);
+        unlink(beside);
+    }
+    return NULL;
+}
+
+bool bench_can_write_html(const char *path, char *why) {
+    char beside[PATH_SIZE];
+    struct stat facts;
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
+        snprintf(why, 256, "it is not a regular file");
+        return false;
+    }
+    FILE *page = open_beside(path, beside, why);
+    if (!page) return false;
+    fclose(page);
+    unlink(beside);
+    return true;
+}
+
+static const char *get(const json_t *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static void write_fact(FILE *page, const char *name, const char *value) {
+    if (!*value) return;
+    fputs("<dt>", page);
+    bench_html_text(page, name);
+    fputs("</dt><dd>", page);
+    bench_html_text(page, value);
+    fputs("</dd>\n", page);
+}
+
+static double get_mib(const json_t *machine, const char *key) {
+    return (double)json_integer_value(json_object_get(machine, key)) / (double)(1 << 20);
+}
+
+static void write_machine(FILE *page, const json_t *machine) {
+    char text[256];
+    const char *name;
+    json_t *value;
+    size_t i;
+    fputs("<section><h2>The machine</h2>\n<dl>\n", page);
+    write_fact(page, "Processor", get(machine, "cpu"));
+    snprintf(text, sizeof text, "%lld",
+             (long long)json_integer_value(json_object_get(machine, "cores")));
+    write_fact(page, "Cores", text);
+    snprintf(text, sizeof text, "%.1f GiB; last-level cache %.0f MiB",
+             get_mib(machine, "memory_bytes") / 1024.0, get_mib(machine, "last_level_cache_bytes"));
+    write_fact(page, "Memory", text);
+    snprintf(text, sizeof text, "%s, kernel %s, %s", get(machine, "os"), get(machine, "kernel"),
+             get(machine, "architecture"));
+    write_fact(page, "System", text);
+    json_object_foreach(json_object_get(machine, "libraries"), name, value)
+        write_fact(page, name, json_string_value(value) ? json_string_value(value) : "");
+    json_array_foreach(json_object_get(machine, "devices"), i, value) {
+        snprintf(text, sizeof text, "%s%s%s%s%s", get(value, "name"),
+                 *get(value, "api_version") ? "; " : "", get(value, "api_version"),
+                 *get(value, "driver_version") ? "; driver " : "", get(value, "driver_version"));
+        write_fact(page, get(value, "id"), text);
+    }
+    fputs("</dl></section>\n", page);
+}
+
+static void write_cell(FILE *page, const char *class, const char *text) {
+    fprintf(page, "<td%s%s%s>", *class ? " class=\"" : "", class, *class ? "\"" : "");
+    bench_html_text(page, text);
+    fputs("</td>", page);
+}
+
+/* A table for each device. */
+static void write_peaks(FILE *page, const bench_peak *peaks, size_t count) {
+    const tdm_device_info *device = NULL;
+    if (count == 0) return;
+    fputs("<section class=\"peaks\"><h2>What the devices can do at best</h2>\n<div>\n", page);
+    for (size_t i = 0; i < count; i++) {
+        char name[32], figure[32], text[256];
+        const char *whose;
+        const double seconds = bench_peak_seconds(&peaks[i], &whose);
+        if (peaks[i].row.device != device) {
+            if (device) fputs("</tbody></table>\n", page);
+            device = peaks[i].row.device;
+            fputs("<table><caption>", page);
+            snprintf(text, sizeof text, "%s: %s", device->id, device->name);
+            bench_html_text(page, text);
+            fputs("</caption><tbody>\n", page);
+        }
+        if (!(seconds > 0.0)) continue;
+        fputs("<tr>", page);
+        write_cell(page, "", bench_peak_name(&peaks[i], name));
+        write_cell(page, "n", bench_format_peak(&peaks[i], seconds, figure));
+        snprintf(text, sizeof text, peaks[i].kind == BENCH_PEAK_PRODUCTS ? "%s, %s" : "%s", whose,
+                 peaks[i].row.shape.text);
+        write_cell(page, "by", text);
+        fputs("</tr>\n", page);
+    }
+    fputs("</tbody></table>\n</div></section>\n", page);
+}
+
+static const char method[] =
+    "<section><h2>How to read this</h2>\n"
+    "<p><strong>Ratio</strong> is the baseline's time over Tandem's, both medians of one run in "
+    "which samples of the two take turns: 1 is as fast as the baseline, more is faster. The "
+    "baseline of a product is the raw call to the vendor's BLAS, that of memory-bound work is the "
+    "fastest way in which the machine moves as many bytes, that of the smallest operations is a "
+    "raw call or enqueue, that of files is plain read() and write(), and that of two devices at "
+    "once is the same work on the first of them; the table names it in each row.</p>\n"
+    "<p><strong>Verified</strong> means that the result was compared with a float64 reference, "
+    "after the first call and again after the timing, and every error lay within the bound. "
+    "<strong>Spread</strong> is the interquartile range of the samples, relative to their median. "
+    "<strong>Rate</strong> counts 2&middot;M&middot;N&middot;K operations of a product, and each "
+    "byte that has to be read or written once; GB are 10<sup>9</sup> bytes. <strong>First</strong> "
+    "is the first call, with what it loads and compiles.</p></section>\n";
+
+static int compare_doubles(const void *left, const void *right) {
+    const double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* One line for each device: how many rows, how many verified, the median of the ratios. */
+static void write_summary(const bench_figures *figures) {
+    FILE *page = figures->page;
+    const bench_labels devices = bench_device_labels(figures);
+    double *ratios = calloc(figures->count + 1, sizeof *ratios);
+    fputs("<ul class=\"summary\">\n", page);
+    for (int d = 0; ratios && d < devices.count; d++) {
+        char name[80];
+        size_t count = 0, rows = 0, verified = 0;
+        for (size_t i = 0; i < figures->count; i++) {
+            const bench_row *row = &figures->rows[i];
+            if (strcmp(bench_row_devices(row, name), devices.text[d]) != 0) continue;
+            rows++;
+            verified += row->verified;
+            if (isfinite(row->ratio)) ratios[count++] = row->ratio;
+        }
+        qsort(ratios, count, sizeof *ratios, compare_doubles);
+        fprintf(page, "<li class=\"%s\"><b>", bench_series_class(d));
+        bench_html_text(page, devices.text[d]);
+        fprintf(page, "</b><span>%zu of %zu rows verified</span>", verified, rows);
+        if (count > 0) fprintf(page, "<span>median ratio %.2f</span>", ratios[count / 2]);
+        fputs("</li>\n", page);
+    }
+    fputs("</ul>\n", page);
+    free(ratios);
+}
+
+static void write_ratio(FILE *page, double ratio) {
+    if (isnan(ratio)) {
+        write_cell(page, "n", "-");
+        return;
+    }
+    /* the bar is full at 1.5 */
+    fprintf(page, "<td class=\"n ratio\" style=\"--fill:%.0f%%\">%.2f</td>",
+            fmin(ratio / 1.5, 1.0) * 100.0, ratio);
+}
+
+static void write_row(FILE *page, const bench_row *row, bool with_pytorch) {
+    char text[96];
+    fprintf(page, "<tr%s>", row->verified ? "" : " class=\"bad\"");
+    write_cell(page, "", bench_row_devices(row, text));
+    write_cell(page, "", row->op);
+    write_cell(page, "", tdm_dtype_name(row->dtype));
+    write_cell(page, "", row->shape.text);
+    write_cell(page, row->verified ? "yes" : "no", row->verified ? "yes" : "NO");
+    write_cell(page, "n", bench_format_seconds(row->seconds.median, text));
+    snprintf(text, sizeof text, "-");
+    if (row->seconds.median > 0.0)
+        snprintf(text, sizeof text, "%.0f %%", 100.0 * row->seconds.iqr / row->seconds.median);
+    write_cell(page, "n", text);
+    write_cell(page, "n", bench_format_rate(row, text));
+    write_ratio(page, row->ratio);
+    write_cell(page, "", row->baseline[0] ? row->baseline : "none");
+    write_cell(page, "n", bench_format_seconds(row->baseline_seconds, text));
+    if (with_pytorch) write_cell(page, "n", bench_format_seconds(row->pytorch_seconds, text));
+    write_cell(page, "n", bench_format_seconds(row->first_call_seconds, text));
+    snprintf(text, sizeof text, "-");
+    if (!isnan(row->max_error))
+        snprintf(text, sizeof text, "%.1e / %.1e", row->max_error, row->error_bound);
+    write_cell(page, "n", text);
+    fputs("<td class=\"note\">", page);
+    bench_html_text(page, row->note);
+    if (row->note[0] && row->problem[0]) fputs("; ", page);
+    bench_html_text(page, row->problem);
+    fputs("</td></tr>\n", page);
+}
+
+static void write_table(const bench_figures *figures) {
+    FILE *page = figures->page;
+    bool with_pytorch = false;
+    for (size_t i = 0; i < figures->count; i++)
+        with_pytorch = with_pytorch || !isnan(figures->rows[i].pytorch_seconds);
+    fprintf(page,
+            "<section class=\"rows\"><h2>Every row</h2>\n<div class=\"scroll\"><table>\n<thead><tr>"
+            "<th>device</th><th>operation</th><th>dtype</th><th>shape</th><th>verified</th>"
+            "<th class=\"n\">median</th><th class=\"n\">spread</th><th class=\"n\">rate</th>"
+            "<th class=\"n\">ratio</th><th>baseline</th><th class=\"n\">its median</th>%s"
+            "<th class=\"n\">first</th><th class=\"n\">error / bound</th><th>note</th></tr>"
+            "</thead>\n<tbody>\n",
+            with_pytorch ? "<th class=\"n\">PyTorch</th>" : "");
+    for (size_t i = 0; i < figures->count; i++)
+        write_row(page, &figures->rows[i], with_pytorch);
+    fputs("</tbody></table></div></section>\n", page);
+}
+
+static bool write_page(const bench_figures *figures, const bench_results *results) {
+    FILE *page = figures->page;
+    const json_t *machine = results->machine;
+    fprintf(
+        page,
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" "
+        "href=\"data:,\">\n<title>Tandem benchmark</title>\n<style>\n%s</style></head>\n<body>\n"
+        "<header><h1>Tandem benchmark</h1>\n<p>",
+        bench_report_style);
+    char text[256];
+    snprintf(text, sizeof text, "Profile %s, Tandem %s, %s, seed %lld", get(machine, "profile"),
+             get(machine, "tandem"), get(machine, "time"),
+             (long long)json_integer_value(json_object_get(machine, "seed")));
+    bench_html_text(page, text);
+    fputs("</p>\n", page);
+    if (figures->count > 0) write_summary(figures);
+    fputs("</header>\n<main>\n", page);
+    write_machine(page, machine);
+    write_peaks(page, results->peaks, results->peak_count);
+    bool good = true;
+    if (figures->count > 0) {
+        fputs(method, page);
+        fputs("<section class=\"plots\"><h2>Plots</h2>\n<div class=\"figures\">\n", page);
+        good = bench_plot_ratios(figures) && bench_plot_norms(figures) &&
+               bench_plot_pairs(figures) && bench_plot_sizes(figures);
+        fputs("</div></section>\n", page);
+        write_table(figures);
+    }
+    fputs("</main>\n</body></html>\n", page);
+    return good;
+}
+
+bool bench_write_html(const char *path, const bench_results *results) {
+    char beside[PATH_SIZE], why[256];
+    FILE *page = open_beside(path, beside, why);
+    if (!page) {
+        fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path, why);
+        return false;
+    }
+    const bench_figures figures = {.page = page, .rows = results->rows, .count = results->count};
+    bool good = write_page(&figures, results);
+    if (!good) fputs("tdm bench: the page cannot be made: out of memory\n", stderr);
+    /* a full disk may show only now */
+    const bool written = !ferror(page) && fflush(page) == 0;
+    const int error = errno;
+    const bool closed = fclose(page) == 0;
+    if (good && (!written || !closed || rename(beside, path) != 0)) {
+        fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path,
+                strerror(written ? errno : error));
+        good = false;
+    }
+    if (!good) unlink(beside);
+    return good;
+}

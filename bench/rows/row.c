@@ -1,0 +1,79 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Rows: how one begins and fails, and how its figures are written. */
+#include "rows/row.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void bench_row_init(bench_row *row, const tdm_device_info *device, const tdm_device_info *second,
+                    const char *op, tdm_dtype dtype, const bench_shape *shape) {
+    const double unknown = (double)NAN;
+    *row = (bench_row){.device = device,
+                       .second = second,
+                       .op = op,
+                       .dtype = dtype,
+                       .shape = *shape,
+                       .seconds = {unknown, unknown, unknown},
+                       .gflops = unknown,
+                       .gbytes_per_s = unknown,
+                       .baseline_seconds = unknown,
+                       .ratio = unknown,
+                       .pytorch_seconds = unknown,
+                       .first_call_seconds = unknown,
+                       .max_error = unknown,
+                       .error_bound = unknown};
+}
+
+bool bench_row_fail(bench_row *row, const char *what, const char *why) {
+    row->verified = false;
+    snprintf(row->problem, sizeof row->problem, "%s: %s", what, why);
+    return false;
+}
+
+bool bench_row_skip(bench_row *row, const char *why) {
+    snprintf(row->problem, sizeof row->problem, "skipped: %s", why);
+    return false;
+}
+
+bool bench_row_not_applicable(bench_row *row, const char *why) {
+    row->not_applicable = true;
+    snprintf(row->problem, sizeof row->problem, "not applicable: %s", why);
+    return false;
+}
+
+bool bench_row_is_like(const bench_row *row, const bench_row *other) {
+    return row->dtype == other->dtype && strcmp(row->op, other->op) == 0;
+}
+
+bool bench_is_host(const tdm_device_info *info) { return info->type == TDM_DEVICE_CPU; }
+
+const char *bench_row_devices(const bench_row *row, char text[80]) {
+    snprintf(text, 80, "%s%s%s", row->device->id, row->second ? "+" : "",
+             row->second ? row->second->id : "");
+    return text;
+}
+
+const char *bench_format_seconds(double seconds, char text[16]) {
+    static const struct {
+        double scale;
+        const char *unit;
+    } units[] = {{1e9, "ns"}, {1e6, "us"}, {1e3, "ms"}, {1.0, "s"}};
+    if (isnan(seconds)) return strcpy(text, "-");
+    int u = 0;
+    while (u < 3 && seconds * units[u].scale >= 1000.0)
+        u++;
+    double value = seconds * units[u].scale;
+    snprintf(text, 16, "%.*f %s", value < 10.0 ? 2 : value < 100.0 ? 1 : 0, value, units[u].unit);
+    return text;
+}
+
+const char *bench_format_rate(const bench_row *row, char text[24]) {
+    if (!isnan(row->gflops))
+        snprintf(text, 24, "%.1f GFLOP/s", row->gflops);
+    else if (!isnan(row->gbytes_per_s))
+        snprintf(text, 24, "%.2f GB/s", row->gbytes_per_s);
+    else
+        strcpy(text, "-");
+    return text;
+}

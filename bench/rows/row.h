@@ -1,0 +1,68 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* A row of the benchmark: what was measured, in words and figures. */
+#ifndef BENCH_ROW_H
+#define BENCH_ROW_H
+
+#include <stdbool.h>
+
+#include <tandem/tandem.h>
+
+#include "rows/shape.h"
+#include "rows/timing.h"
+
+/* Numbers that were not measured are NaN, and null in JSON. */
+typedef struct bench_row {
+    const tdm_device_info *device;
+    const tdm_device_info *second; /* the other device of a case of two; else NULL */
+    const char *op;                /* "bias_add+gelu" */
+    tdm_dtype dtype;
+    bench_shape shape;
+    bench_stats seconds; /* of one call */
+    int sample_count;    /* in the order in which they were taken, seconds of one call: */
+    double samples[BENCH_MAX_SAMPLES];
+    double baseline_samples[BENCH_MAX_SAMPLES]; /* NaN without a baseline */
+    double flops, bytes;                        /* of one call; flops is 0 for memory-bound work */
+    double gflops;                              /* NaN for memory-bound work, */
+    double gbytes_per_s;     /* which has this instead: 1e9 bytes read and written */
+    char baseline[48];       /* "" without one */
+    double baseline_seconds; /* median */
+    double ratio;            /* baseline_seconds / seconds.median */
+    double pytorch_seconds;  /* of the same work, where it was asked for and has a PyTorch form */
+    double first_call_seconds;
+    double max_error, error_bound;
+    bool verified;
+    char note[96];       /* what to know about the figure; "" mostly */
+    bool not_applicable; /* there is no such work for the device */
+    char problem[320];   /* why it is not verified, or why there is no baseline */
+} bench_row;
+
+/* A row of which no figure is known yet. */
+void bench_row_init(bench_row *row, const tdm_device_info *device, const tdm_device_info *second,
+                    const char *op, tdm_dtype dtype, const bench_shape *shape);
+
+/* Not verified, and why: "WHAT: WHY". Returns false. */
+bool bench_row_fail(bench_row *row, const char *what, const char *why);
+
+/* Tells why a case cannot run where it is: "skipped: WHY". Returns false. */
+bool bench_row_skip(bench_row *row, const char *why);
+
+/* Tells why there is no such work for the device at all, which is nobody's failure: "not
+ * applicable: WHY". Returns false. */
+bool bench_row_not_applicable(bench_row *row, const char *why);
+
+/* Do two rows tell of the same operation in the same dtype? */
+bool bench_row_is_like(const bench_row *row, const bench_row *other);
+
+/* A device whose memory is the host's own. */
+bool bench_is_host(const tdm_device_info *info);
+
+/* "opencl:0", or "opencl:0+cpu:0" for two devices. Returns `text`. */
+const char *bench_row_devices(const bench_row *row, char text[80]);
+
+/* "12.3 us": four significant digits at most, the unit that fits; "-" for NaN. Returns `text`. */
+const char *bench_format_seconds(double seconds, char text[16]);
+
+/* "187.1 GFLOP/s" or "34.50 GB/s"; "-" where neither is known. Returns `text`. */
+const char *bench_format_rate(const bench_row *row, char text[24]);
+
+#endif
