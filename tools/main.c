@@ -29,10 +29,12 @@ static const option_spec options[] = {{"version", OPTION_VERSION, NULL,
                                        false, false},
                                       {0}};
 
+#define NAME_AND_COMMA(NAME, name, value) name ","
+#define BACKENDS TDM_BACKEND_LIST(NAME_AND_COMMA)
+
 static const option_spec variables[] = {
     {"TANDEM_BACKEND", 0, "LIST",
-     "auto, which is cuda,opencl,cpu, or such a list: the first that lists a device has the "
-     "default "
+     "auto, which is " BACKENDS " or such a list: the first that lists a device has the default "
      "device",
      NULL, false, false},
     {"TANDEM_DEVICE", 0, "NAME",

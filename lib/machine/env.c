@@ -25,6 +25,8 @@ static const char *const built[] = {
 #undef X
 };
 enum { BUILT = sizeof built / sizeof *built };
+_Static_assert((int)BUILT <= (int)TDM_BACKEND_COUNT,
+               "a backend is built that TDM_BACKEND_LIST lacks");
 
 volatile int tdmi_forked;
 
@@ -51,8 +53,11 @@ static void use_all_backends(void) {
 
 /* A word of TANDEM_BACKEND that names no backend of this build. */
 static void refuse_backend(const char *text, const char *word) {
-    static const char *const known[] = {"cuda", "opencl", "cpu"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+#define NAME_OF(NAME, name, value) name,
+#define AND_NAME(NAME, name, value) ", " name
+    static const char *const known[] = {TDM_BACKEND_LIST(NAME_OF)};
+    static const char allowed[] = TDM_BACKEND_LIST(AND_NAME);
+    for (size_t i = 0; i < TDM_BACKEND_COUNT; i++) {
         if (strcmp(word, known[i]) == 0) {
             REFUSE("TANDEM_BACKEND is \"%s\": this library was built without the %s backend", text,
                    word);
@@ -63,9 +68,8 @@ static void refuse_backend(const char *text, const char *word) {
     memcpy(names, built, sizeof built);
     names[BUILT] = "auto";
     REFUSE("TANDEM_BACKEND is \"%s\": \"%s\" is not a backend; did you mean \"%s\"? (allowed: "
-           "auto, or "
-           "a list of cuda, opencl, cpu)",
-           text, word, tdmi_nearest_word(word, names, BUILT + 1));
+           "auto, or a list of %s)",
+           text, word, tdmi_nearest_word(word, names, BUILT + 1), allowed + 2);
 }
 
 static void parse_backends(const char *name, const char *text) {

@@ -34,14 +34,12 @@ const tdmi_backend *tdmi_registry_backend(size_t i) {
     return tdmi_backends[at];
 }
 
-enum { BACKENDS = 8 };
-
 typedef struct device_list {
     tdmi_listed_device *devices;
     size_t count;
-    bool settled[BACKENDS];          /* by place in the selection: all is known */
-    char unavailable[BACKENDS][768]; /* why a backend could not be loaded, or "" */
-    struct device_list *before;      /* borrowed for good as well */
+    bool settled[TDM_BACKEND_COUNT];          /* by place in the selection: all is known */
+    char unavailable[TDM_BACKEND_COUNT][768]; /* why a backend could not be loaded, or "" */
+    struct device_list *before;               /* borrowed for good as well */
 } device_list;
 
 static _Atomic(device_list *) newest; /* NULL: none yet */
@@ -203,7 +201,7 @@ static tdm_status not_found(const char *name) {
     const device_list *list = atomic_load(&newest);
     const tdmi_listed_device *devices = list->devices;
     const size_t device_count = list->count;
-    const char **names = tdmi_calloc(device_count + 8, sizeof *names);
+    const char **names = tdmi_calloc(device_count + TDM_BACKEND_COUNT, sizeof *names);
     if (!names) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     size_t count = 0;
     for (size_t i = 0; i < device_count; i++)

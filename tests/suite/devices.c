@@ -188,16 +188,19 @@ Test(devices, copies_between_devices) {
 
 /* The counts are those of the list; a card that two backends list counts once. */
 Test(devices, counts) {
-    static const tdm_backend backends[] = {TDM_CPU, TDM_CUDA, TDM_OPENCL};
+#define BACKEND(NAME, name, value) TDM_##NAME,
+    static const tdm_backend backends[] = {TDM_BACKEND_LIST(BACKEND)};
     size_t count = 0, sum = 0, gpus = 0, index = 0;
     if (!OK(tdm_get_device_count(&count)) || !OK(tdm_get_gpu_count(&gpus))) return;
-    for (int b = 0; b < 3; b++) {
+    for (int b = 0; b < TDM_BACKEND_COUNT; b++) {
         size_t listed = 0, told = SIZE_MAX;
         check_case("%s", tdm_backend_name(backends[b]));
         for (size_t i = 0; i < count; i++) {
             const tdm_device_info *info = NULL;
             if (!OK(tdm_get_listed_device(i, &info))) return;
             listed += info->backend == backends[b];
+            const char *name = tdm_backend_name(info->backend);
+            CHECK(strncmp(info->id, name, strlen(name)) == 0, "%s is of %s", info->id, name);
         }
         OK(tdm_get_backend_device_count(backends[b], &told));
         CHECK(told == listed, "%zu devices, but %zu are listed", told, listed);
