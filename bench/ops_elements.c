@@ -146,7 +146,7 @@ static tdm_status call_bias_add(const bench_case *c, tdm_queue *queue, bench_set
                         c->op->variant & RESIDUAL ? &t[RESIDUAL_OPERAND] : NULL, &t[Y]);
 }
 
-static double activate(int activation, double x) {
+static double activate(tdm_activation activation, double x) {
     switch (activation) {
     case TDM_ACTIVATION_RELU:
         return x > 0.0 ? x : 0.0;
@@ -160,9 +160,11 @@ static double activate(int activation, double x) {
         return 1.0 / (1.0 + exp(-x));
     case TDM_ACTIVATION_TANH:
         return tanh(x);
-    default:
-        return x;
+    case TDM_ACTIVATION_NONE:
+    case TDM_ACTIVATION_COUNT:
+        break;
     }
+    return x;
 }
 
 static void reference_bias_add(const bench_segment *s) {
@@ -173,7 +175,7 @@ static void reference_bias_add(const bench_segment *s) {
         double residual = 0.0;
         if (s->c->op->variant & RESIDUAL)
             residual = bench_value(s->input[RESIDUAL_OPERAND], s->c->dtype, at);
-        s->y[i] = activate(s->c->op->variant & ~RESIDUAL, x + bias) + residual;
+        s->y[i] = activate((tdm_activation)(s->c->op->variant & ~RESIDUAL), x + bias) + residual;
         s->scale[i] = fmax(fabs(s->y[i]), fabs(x) + fabs(bias) + fabs(residual));
     }
 }
@@ -191,6 +193,7 @@ static void reference_bias_add(const bench_segment *s) {
             reference_bias_add, NULL                                                               \
     }
 
+_Static_assert(TDM_ACTIVATION_COUNT == 7, "each activation has a row here, and one in bench_cases");
 const bench_op bench_ops_elements[] = {
     BIAS_ADD("bias_add", TDM_ACTIVATION_NONE, 2.0),
     BIAS_ADD("bias_add+relu", TDM_ACTIVATION_RELU, 2.0),

@@ -269,41 +269,59 @@ INLINE float tdm_gelu_f32(float x)
     return (x < 0.0f ? 0.0f : x) - (0.5f * a) * (q4 * q4);
 }
 
-/* The values of tdm_activation. */
-#define TDM_ACT_RELU 1
-#define TDM_ACT_GELU 2
-#define TDM_ACT_GELU_TANH 3
-#define TDM_ACT_SILU 4
-#define TDM_ACT_SIGMOID 5
-#define TDM_ACT_TANH 6
+INLINE float tdm_act_f32_NONE(float x)
+{
+    return x;
+}
 
-/* gelu_tanh is x / (1 + exp(-2u)), which equals x (1 + tanh u) / 2 and loses no digits. Arguments are
+INLINE float tdm_act_f32_RELU(float x)
+{
+    return x < 0.0f ? 0.0f : x;
+}
+
+INLINE float tdm_act_f32_GELU(float x)
+{
+    return tdm_gelu_f32(x);
+}
+
+/* x / (1 + exp(-2u)), which equals x (1 + tanh u) / 2 and loses no digits. Here and below arguments are
  * held where the result is 0, so that -Inf gives that and not NaN, and above where it is x or 1. */
+INLINE float tdm_act_f32_GELU_TANH(float x)
+{
+    /* 2u / ln 2 = c (k0 + k1 c^2) */
+    float c = x < -10.915f ? -10.915f : x;
+    c = c > 7.5f ? 7.5f : c;
+    c = c * tdm_logistic2_f32(c * (2.302208198f + 0.1029432397f * (c * c))) * TDM_TAIL;
+    return x > 7.5f ? x : c;
+}
+
+INLINE float tdm_act_f32_SILU(float x)
+{
+    float c = x < -110.2f ? -110.2f : x;
+    c = c > 43.0f ? 43.0f : c;
+    c = c * tdm_logistic_f32(c) * TDM_TAIL;
+    return x > 43.0f ? x : c;
+}
+
+INLINE float tdm_act_f32_SIGMOID(float x)
+{
+    float c = x < -110.2f ? -110.2f : x;
+    c = tdm_logistic_f32(c > 43.0f ? 43.0f : c) * TDM_TAIL;
+    return c > 1.0f ? 1.0f : c;
+}
+
+INLINE float tdm_act_f32_TANH(float x)
+{
+    return tdm_tanh_f32(x);
+}
+
+#define TDM_ACT_CASE_F32(NAME)                                                                     \
+    case TDM_ACT_##NAME:                                                                           \
+        return tdm_act_f32_##NAME(x);
 INLINE float tdm_activate_f32(const tdm_u32 id, float x)
 {
-    float c;
     switch (id) {
-    case TDM_ACT_RELU:
-        return x < 0.0f ? 0.0f : x;
-    case TDM_ACT_GELU:
-        return tdm_gelu_f32(x);
-    case TDM_ACT_GELU_TANH:
-        /* 2u / ln 2 = c (k0 + k1 c^2) */
-        c = x < -10.915f ? -10.915f : x;
-        c = c > 7.5f ? 7.5f : c;
-        c = c * tdm_logistic2_f32(c * (2.302208198f + 0.1029432397f * (c * c))) * TDM_TAIL;
-        return x > 7.5f ? x : c;
-    case TDM_ACT_SILU:
-        c = x < -110.2f ? -110.2f : x;
-        c = c > 43.0f ? 43.0f : c;
-        c = c * tdm_logistic_f32(c) * TDM_TAIL;
-        return x > 43.0f ? x : c;
-    case TDM_ACT_SIGMOID:
-        c = x < -110.2f ? -110.2f : x;
-        c = tdm_logistic_f32(c > 43.0f ? 43.0f : c) * TDM_TAIL;
-        return c > 1.0f ? 1.0f : c;
-    case TDM_ACT_TANH:
-        return tdm_tanh_f32(x);
+        TDM_ACT_LIST(TDM_ACT_CASE_F32)
     default:
         return x;
     }
@@ -471,23 +489,50 @@ INLINE double tdm_gated_f64(double x, double u)
     return (u < 0.0 ? x * root * root : x) / (1.0 + root * root);
 }
 
+INLINE double tdm_act_f64_NONE(double x)
+{
+    return x;
+}
+
+INLINE double tdm_act_f64_RELU(double x)
+{
+    return x < 0.0 ? 0.0 : x;
+}
+
+INLINE double tdm_act_f64_GELU(double x)
+{
+    return tdm_gelu_f64(x);
+}
+
+INLINE double tdm_act_f64_GELU_TANH(double x)
+{
+    const double c = x < -30.0 ? -30.0 : x;
+    return tdm_gated_f64(c, c * (1.5957691216057307118 + 7.1354816272600254e-2 * (c * c)));
+}
+
+INLINE double tdm_act_f64_SILU(double x)
+{
+    const double c = x < -800.0 ? -800.0 : x;
+    return tdm_gated_f64(c, c);
+}
+
+INLINE double tdm_act_f64_SIGMOID(double x)
+{
+    return tdm_gated_f64(1.0, x);
+}
+
+INLINE double tdm_act_f64_TANH(double x)
+{
+    return tdm_tanh_f64(x);
+}
+
+#define TDM_ACT_CASE_F64(NAME)                                                                     \
+    case TDM_ACT_##NAME:                                                                           \
+        return tdm_act_f64_##NAME(x);
 INLINE double tdm_activate_f64(const tdm_u32 id, double x)
 {
     switch (id) {
-    case TDM_ACT_RELU:
-        return x < 0.0 ? 0.0 : x;
-    case TDM_ACT_GELU:
-        return tdm_gelu_f64(x);
-    case TDM_ACT_GELU_TANH:
-        x = x < -30.0 ? -30.0 : x;
-        return tdm_gated_f64(x, x * (1.5957691216057307118 + 7.1354816272600254e-2 * (x * x)));
-    case TDM_ACT_SILU:
-        x = x < -800.0 ? -800.0 : x;
-        return tdm_gated_f64(x, x);
-    case TDM_ACT_SIGMOID:
-        return tdm_gated_f64(1.0, x);
-    case TDM_ACT_TANH:
-        return tdm_tanh_f64(x);
+        TDM_ACT_LIST(TDM_ACT_CASE_F64)
     default:
         return x;
     }
