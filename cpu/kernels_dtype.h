@@ -4,6 +4,8 @@
 #include "numeric.h"
 #include "reduce.h"
 
+#include "activation.h"
+
 #define U_ID T_ID
 #include "batch_norm.cl"
 #include "bias_add.cl"

@@ -37,7 +37,7 @@ typedef struct tdm_scalar {
 #define TDM_ID_I64 5
 #define TDM_ID_U8 6
 
-/* The activations, as tdm_activation has them: the host compares the two lists. numeric.h has a function
+/* The activations, as tdm_activation has them: the host compares the two lists. activation.h has a function
  * of each, tdm_act_f32_<NAME>, and one of f64. */
 #define TDM_ACT_LIST(X) X(NONE) X(RELU) X(GELU) X(GELU_TANH) X(SILU) X(SIGMOID) X(TANH)
 #define TDM_ACT_VALUE(NAME) TDM_ACT_##NAME,

@@ -111,8 +111,8 @@ static bool find_file(const char *folder, const char *entry, char *name, size_t 
 }
 
 static bool read_kernels(const char *folder) {
-    static const char *const common[] = {"dialect_cuda.h", "args.h", "numeric.h", "reduce.h",
-                                         "random.h"};
+    static const char *const common[] = {"dialect_cuda.h", "args.h",   "numeric.h",
+                                         "activation.h",   "reduce.h", "random.h"};
     for (int e = 0; e < ENTRIES; e++) {
         char name[sizeof files->name];
         bool found = find_file(folder, entries[e], name, sizeof name);
