@@ -1,12 +1,14 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products on the cpu backend: the machine's CBLAS. */
+/* Matrix products on the cpu backend: the BLAS libraries of the host. */
 #include "cpu.h"
 
-static tdm_status attach(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) {
-    (void)device;
-    (void)queue;
-    (void)state;
-    return tdmi_cblas_open();
+typedef struct host_state {
+    const tdmi_host_blas *blas;
+} host_state;
+
+static tdm_status attach(const tdmi_host_blas *blas, void *state) {
+    ((host_state *)state)->blas = blas;
+    return blas->open();
 }
 
 static void detach(void *state) { (void)state; }
@@ -16,25 +18,31 @@ static void *element(const tdmi_mem *mem, int64_t offset, tdm_dtype dtype) {
 }
 
 static bool supports(void *state, const tdmi_gemm *gemm) {
-    (void)state;
-    return tdmi_cblas_takes(gemm);
+    return ((const host_state *)state)->blas->supports(gemm);
 }
 
 static tdm_status run(void *state, const tdmi_gemm *gemm) {
-    (void)state;
     tdmi_host_gemm host = tdmi_host_gemm_of(gemm);
     host.a = element(gemm->a, gemm->a_offset, gemm->dtype);
     host.b = element(gemm->b, gemm->b_offset, gemm->dtype);
     host.c = element(gemm->c, gemm->c_offset, gemm->dtype);
-    tdmi_cblas_gemm(&host);
+    ((const host_state *)state)->blas->gemm(&host);
     return TDM_OK;
 }
 
-const tdmi_blas tdmi_cpu_blas_cblas = {
-    .name = "cblas",
-    .state_size = 1,
-    .attach = attach,
-    .detach = detach,
-    .supports = supports,
-    .gemm = run,
-};
+#define PROVIDER(name)                                                                             \
+    static tdm_status attach_##name(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) {       \
+        (void)device;                                                                              \
+        (void)queue;                                                                               \
+        return attach(&tdmi_host_blas_##name, state);                                              \
+    }                                                                                              \
+    static const tdmi_blas provider_##name = {.id = TDMI_BLAS_##name,                              \
+                                              .state_size = sizeof(host_state),                    \
+                                              .attach = attach_##name,                             \
+                                              .detach = detach,                                    \
+                                              .supports = supports,                                \
+                                              .gemm = run};
+TDMI_HOST_BLAS_LIST(PROVIDER)
+
+#define ADDRESS(name) &provider_##name,
+const tdmi_blas *const tdmi_cpu_blas[] = {TDMI_HOST_BLAS_LIST(ADDRESS) NULL};

@@ -80,7 +80,7 @@ tdmi_cpu_entry tdmi_cpu_copy_kernel(void);
 /* The name of the instruction set whose kernels are used: "baseline", "avx2" or "avx512". */
 const char *tdmi_cpu_isa(void);
 
-/* blas_cblas.c */
-extern const tdmi_blas tdmi_cpu_blas_cblas;
+/* blas_host.c. NULL-terminated. */
+extern const tdmi_blas *const tdmi_cpu_blas[];
 
 #endif

@@ -111,9 +111,8 @@ static uint64_t device_free_memory(tdmi_bdevice *device) {
 }
 
 static const tdmi_blas *const *blas(tdmi_bdevice *device) {
-    static const tdmi_blas *const providers[] = {&tdmi_cpu_blas_cblas, NULL};
     (void)device;
-    return providers;
+    return tdmi_cpu_blas;
 }
 
 const tdmi_backend tdmi_backend_cpu = {
@@ -127,7 +126,7 @@ const tdmi_backend tdmi_backend_cpu = {
     .load = load,
     .count = count,
     .info = info,
-    .diagnose = tdmi_cblas_diagnose,
+    .diagnose = tdmi_host_blas_diagnose,
     .device_init = device_init,
     .device_deinit = device_deinit,
     .device_free_memory = device_free_memory,

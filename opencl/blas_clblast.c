@@ -185,7 +185,7 @@ void tdmi_clblast_forget(tdmi_bdevice *device) {
 void tdmi_clblast_diagnose(void) { tdmi_library_diagnose(&library, symbols, CLBLAST_COUNT); }
 
 const tdmi_blas tdmi_cl_blas_clblast = {
-    .name = "clblast",
+    .id = TDMI_BLAS_clblast,
     .state_size = sizeof(clblast_state),
     .attach = attach,
     .detach = detach,

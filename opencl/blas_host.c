@@ -1,14 +1,22 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Products through the machine's CBLAS, on OpenCL devices that are the machine's CPU: a native
+/* Products through the BLAS libraries of the host, on OpenCL devices that are the machine's CPU: a native
  * kernel runs in queue order and sees the buffers' host memory, so nothing is copied. */
-
 #include "opencl.h"
 
-typedef struct cblas_state {
+typedef struct host_state {
+    const tdmi_host_blas *blas;
     tdmi_bqueue *queue;
-} cblas_state;
+} host_state;
 
-static void CL_CALLBACK run_native(void *argument) { tdmi_cblas_gemm(argument); }
+typedef struct native_product {
+    const tdmi_host_blas *blas;
+    tdmi_host_gemm gemm;
+} native_product;
+
+static void CL_CALLBACK run_native(void *argument) {
+    const native_product *product = argument;
+    product->blas->gemm(&product->gemm);
+}
 
 /* What a native kernel gets when it asks where it sees a buffer. The driver copies this and puts
  * the address into base. */
@@ -53,38 +61,46 @@ static tdm_status check_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue)
     return TDM_OK;
 }
 
-static tdm_status attach(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) {
-    ((cblas_state *)state)->queue = queue;
-    TDMI_TRY(tdmi_cblas_open());
+static tdm_status attach(const tdmi_host_blas *blas, tdmi_bdevice *device, tdmi_bqueue *queue,
+                         void *state) {
+    *(host_state *)state = (host_state){blas, queue};
+    TDMI_TRY(blas->open());
     return check_in_place(device, queue);
 }
 
 static void detach(void *state) { (void)state; }
 
 static bool supports(void *state, const tdmi_gemm *gemm) {
-    (void)state;
-    return tdmi_cblas_takes(gemm);
+    return ((const host_state *)state)->blas->supports(gemm);
 }
 
 static tdm_status gemm_native(void *state, const tdmi_gemm *gemm) {
-    const cblas_state *self = state;
+    const host_state *self = state;
     const int64_t bytes = (int64_t)tdm_dtype_size(gemm->dtype);
-    tdmi_host_gemm host = tdmi_host_gemm_of(gemm);
-    host.a = (const unsigned char *)gemm->a->host + gemm->a_offset * bytes;
-    host.b = (const unsigned char *)gemm->b->host + gemm->b_offset * bytes;
-    host.c = (unsigned char *)gemm->c->host + gemm->c_offset * bytes;
-    host.next = TDMI_NEXT_OTHERS;
-    TDMI_CL_TRY(tdmi_cl.clEnqueueNativeKernel(self->queue->queue, run_native, &host, sizeof host, 0,
-                                              NULL, NULL, 0, NULL, NULL),
+    native_product product = {self->blas, tdmi_host_gemm_of(gemm)};
+    product.gemm.a = (const unsigned char *)gemm->a->host + gemm->a_offset * bytes;
+    product.gemm.b = (const unsigned char *)gemm->b->host + gemm->b_offset * bytes;
+    product.gemm.c = (unsigned char *)gemm->c->host + gemm->c_offset * bytes;
+    product.gemm.next = TDMI_NEXT_OTHERS;
+    TDMI_CL_TRY(tdmi_cl.clEnqueueNativeKernel(self->queue->queue, run_native, &product,
+                                              sizeof product, 0, NULL, NULL, 0, NULL, NULL),
                 "clEnqueueNativeKernel");
     return TDM_OK;
 }
 
-const tdmi_blas tdmi_cl_blas_cblas = {
-    .name = "cblas",
-    .state_size = sizeof(cblas_state),
-    .attach = attach,
-    .detach = detach,
-    .supports = supports,
-    .gemm = gemm_native,
-};
+#define PROVIDER(name)                                                                             \
+    static tdm_status attach_##name(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) {       \
+        return attach(&tdmi_host_blas_##name, device, queue, state);                               \
+    }                                                                                              \
+    static const tdmi_blas provider_##name = {.id = TDMI_BLAS_##name,                              \
+                                              .state_size = sizeof(host_state),                    \
+                                              .attach = attach_##name,                             \
+                                              .detach = detach,                                    \
+                                              .supports = supports,                                \
+                                              .gemm = gemm_native};
+TDMI_HOST_BLAS_LIST(PROVIDER)
+
+#define ADDRESS(provider) &provider,
+#define HOST_ADDRESS(name) ADDRESS(provider_##name)
+const tdmi_blas *const tdmi_cl_blas_of_cpu[] = {TDMI_HOST_BLAS_LIST(HOST_ADDRESS)
+                                                    ADDRESS(tdmi_cl_blas_clblast) NULL};

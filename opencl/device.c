@@ -312,9 +312,8 @@ static uint64_t device_free_memory(tdmi_bdevice *device) {
 }
 
 static const tdmi_blas *const *blas(tdmi_bdevice *device) {
-    static const tdmi_blas *const gpu[] = {&tdmi_cl_blas_clblast, NULL};
-    static const tdmi_blas *const cpu[] = {&tdmi_cl_blas_cblas, &tdmi_cl_blas_clblast, NULL};
-    return device->entry->native_kernels ? cpu : gpu;
+    static const tdmi_blas *const others[] = {&tdmi_cl_blas_clblast, NULL};
+    return device->entry->native_kernels ? tdmi_cl_blas_of_cpu : others;
 }
 
 const tdmi_backend tdmi_backend_opencl = {

@@ -232,9 +232,10 @@ tdm_status tdmi_cl_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_
 void tdmi_cl_kernel_deinit(tdmi_bkernel *kernel);
 tdm_status tdmi_cl_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
 
-/* The BLAS providers, and what the device has to do for CLBlast before its context goes: CLBlast
- * keeps kernels of that context in a cache of its own. */
-extern const tdmi_blas tdmi_cl_blas_cblas;
+/* The BLAS providers; of devices that are the host's CPU and run native kernels there is a list,
+ * NULL-terminated. What the device has to do for CLBlast before its context goes: CLBlast keeps
+ * kernels of that context in a cache of its own. */
+extern const tdmi_blas *const tdmi_cl_blas_of_cpu[];
 extern const tdmi_blas tdmi_cl_blas_clblast;
 void tdmi_clblast_forget(tdmi_bdevice *device);
 void tdmi_clblast_diagnose(void);

@@ -115,7 +115,13 @@ static const char *parse_word(const char *name, const char *text, const char *co
                               size_t count) {
     for (size_t i = 0; i < count; i++)
         if (strcmp(text, words[i]) == 0) return words[i];
-    REFUSE("%s is \"%s\": did you mean \"%s\"?", name, text, tdmi_nearest_word(text, words, count));
+    char allowed[256] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < count && length < sizeof allowed; i++)
+        length += (size_t)snprintf(allowed + length, sizeof allowed - length, "%s%s", i ? ", " : "",
+                                   words[i]);
+    REFUSE("%s is \"%s\": did you mean \"%s\"? (allowed: %s)", name, text,
+           tdmi_nearest_word(text, words, count), allowed);
     return NULL;
 }
 
@@ -156,7 +162,8 @@ static void parse_cpu_threads(const char *name, const char *text) {
 }
 
 static void parse_blas(const char *name, const char *text) {
-    static const char *const words[] = {"cblas", "clblast", "cublas", "builtin"};
+#define BLAS_NAME(name) #name,
+    static const char *const words[] = {TDMI_BLAS_LIST(BLAS_NAME) "builtin"};
     values.blas = parse_word(name, text, words, sizeof words / sizeof *words);
 }
 

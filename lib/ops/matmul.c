@@ -342,6 +342,6 @@ tdm_status tdm_matmul_provider(tdm_queue *queue, const tdm_matmul_options *optio
         TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
         if (!choice.provider) TDMI_TRY(count_tiles(&gemm, &groups));
     }
-    *provider = choice.provider ? choice.provider->blas->name : "builtin";
+    *provider = tdmi_blas_name(&choice);
     return TDM_OK;
 }
