@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products on the cpu backend: the BLAS libraries of the host. */
-#include "cpu.h"
+#include "cpu_backend.h"
 
 typedef struct host_state {
     const tdmi_host_blas *blas;

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Products through CLBlast, on any OpenCL device. f16 is left to the built-in kernel: CLBlast
  * accumulates it in f16, and Tandem promises sums in f32. bf16 it does not have. */
-#include "opencl.h"
+#include "opencl_backend.h"
 
 #include <clblast_c.h>
 

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Products through the BLAS libraries of the host, on OpenCL devices that are the machine's CPU: a native
  * kernel runs in queue order and sees the buffers' host memory, so nothing is copied. */
-#include "opencl.h"
+#include "opencl_backend.h"
 
 typedef struct host_state {
     const tdmi_host_blas *blas;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl.h"
+#include "opencl_backend.h"
 
 /* Told by the platform's name, the type of the device and the driver's version; the first that
  * fits. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "machine/hash.h"
-#include "opencl.h"
+#include "opencl_backend.h"
 
 /* Attributes of vendors' extensions that the common headers lack. */
 #define DEVICE_PCI_BUS_ID_NV 0x4008

@@ -112,6 +112,17 @@ Test(layers, rooms) {
             "part[1]) print part[1], from[part[2]] } }' | tsort 2>&1 >/dev/null");
 }
 
+/* One subject has one file name, so that two backends can be read side by side. */
+Test(layers, backends) {
+    nothing("a backend lacks a file that all have",
+            "for b in $backends; do for f in backend.c device.c discover.c facts.c memory.c "
+            "program.c queue.c ${b}_backend.h; do [ -f $b/$f ] || echo $b/$f; done; done");
+    nothing("of what opens a vendor's library a backend has all four files or none",
+            "for b in $backends; do n=$(ls $b/api.c $b/api.h $b/error.c $b/load.c 2>/dev/null | wc "
+            "-l); "
+            "[ $n = 0 ] || [ $n = 4 ] || echo $b; done");
+}
+
 /* Whatever locks, opens or calls a driver cannot be cancelled halfway. Without it are functions
  * that only look at their arguments. */
 Test(layers, cancellation) {
