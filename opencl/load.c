@@ -89,7 +89,7 @@ static void diagnose_icd_file(const char *path) {
     }
     /* Opened and kept open, as the ICD loader does. */
     void *handle = dlopen(line, RTLD_LAZY | RTLD_LOCAL);
-    if (handle && dlsym(handle, "clGetExtensionFunctionAddress") != NULL) {
+    if (handle && dlsym(handle, "clGetExtensionFunctionAddress")) {
         snprintf(detail, sizeof detail, "names %s, which opens", line);
         tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, true, path, detail, "");
         return;

@@ -50,7 +50,7 @@ static const tdm_backend backends[TDM_BACKEND_COUNT] = {
 static bool is_in(const char *list, tdm_backend backend) {
     char wanted[32];
     snprintf(wanted, sizeof wanted, ",%s,", tdm_backend_name(backend));
-    return strstr(list, wanted) != NULL;
+    return strstr(list, wanted);
 }
 
 /* Is the backend built and in TANDEM_BACKEND? A TANDEM_BACKEND that is refused selects nothing, so
@@ -139,7 +139,7 @@ static void judge(const driver *one, finding *out, char *detail, size_t size) {
     for (size_t i = 0; i < alone->item_count && n < size; i++) {
         const finding *item = &alone->items[i];
         if (item->kind != TDM_DIAGNOSTIC_DRIVER) continue;
-        bool is_file = strstr(item->subject, "/000.icd") != NULL;
+        bool is_file = strstr(item->subject, "/000.icd");
         if (item->state == FINDING_OK && is_file) continue;
         if (item->state != FINDING_OK) {
             out->state = FINDING_BROKEN;

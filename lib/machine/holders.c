@@ -173,7 +173,7 @@ static void each_name(int folder, void (*visit)(int folder, const char *name, vo
         close(folder);
         return;
     }
-    while ((found = readdir(names)) != NULL)
+    while ((found = readdir(names)))
         visit(folder, found->d_name, data);
     closedir(names);
 }

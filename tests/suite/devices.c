@@ -54,7 +54,7 @@ Test(devices, facts) {
     CHECK(seen, "the device under test is not listed");
     const tdm_device_info *none = tdm_device_get_info(device);
     REFUSED(tdm_get_listed_device(count, &none), TDM_ERROR_OUT_OF_RANGE, NULL);
-    CHECK(none == NULL, "a failed get_device_info left a pointer");
+    CHECK(!none, "a failed get_device_info left a pointer");
     REFUSED(tdm_get_listed_device(SIZE_MAX, &none), TDM_ERROR_OUT_OF_RANGE, NULL);
     REFUSED(tdm_get_listed_device(0, NULL), TDM_ERROR_INVALID_ARGUMENT, "info");
     REFUSED(tdm_get_device_count(NULL), TDM_ERROR_INVALID_ARGUMENT, "count");
@@ -83,7 +83,7 @@ static tdm_device *second_device(size_t start, size_t *found) {
 Test(devices, mismatch_is_refused) {
     size_t index = 0;
     tdm_device *other = second_device(0, &index);
-    CHECK(other != NULL, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
+    CHECK(other, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
     if (!other) return;
     char words[128];
     snprintf(words, sizeof words, "%s|%s|tdm_to", tdm_device_get_info(device)->id,
@@ -172,7 +172,7 @@ Test(devices, copies_between_devices) {
     static const size_t sizes[] = {1, 5, 4096, 100003, 5000011};
     size_t index = 0;
     int others = 0;
-    for (tdm_device *other; (other = second_device(index, &index)) != NULL; index++) {
+    for (tdm_device *other; (other = second_device(index, &index)); index++) {
         others++;
         for (int s = 0; s < (small ? 3 : 5); s++) {
             for (int async = 0; async < 2; async++) {
@@ -278,7 +278,7 @@ Test(devices, usage) {
     tdm_buffer *buffer = NULL;
     OK(tdm_device_trim(device));
     const tdm_process *self = look(&now);
-    CHECK(self != NULL, "this process has the device open and is not told");
+    CHECK(self, "this process has the device open and is not told");
     if (!self) return;
     uint64_t before = self->tandem_reserved;
     CHECK(self->name[0], "no name");
