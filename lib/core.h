@@ -88,8 +88,8 @@ struct tdm_queue {
     tdmi_block *scratch;
     atomic_bool doubtful;    /* the last wait failed: what it may use is kept (wait.c) */
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
-    struct tdmi_kept *kept;  /* likewise */
-    tdm_queue *next;         /* of the device */
+    struct tdmi_deferred *deferred; /* likewise */
+    tdm_queue *next;                /* of the device */
 };
 
 struct tdm_event {

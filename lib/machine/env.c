@@ -11,7 +11,8 @@
 #include <sys/auxv.h>
 
 #include "backend.h"
-#include "machine/words.h"
+#include "machine/spelling.h"
+#include "machine/text.h"
 #include "threads.h"
 
 #include <tandem/setup.h>
@@ -222,7 +223,7 @@ static const char *nearest_variable(const char *name) {
 static bool is_near_miss(const char *name) {
     const char *nearest = nearest_variable(name);
     const size_t length = strlen(nearest) - strlen("TANDEM_");
-    return tdmi_word_distance(name, nearest) <= (length > 4 ? 2 : 1);
+    return tdmi_edit_distance(name, nearest) <= (length > 4 ? 2 : 1);
 }
 
 static void parse_variable(const struct variable *variable, const char *text) {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "machine/disk_cache.h"
-#include "machine/words.h"
+#include "machine/text.h"
 
 enum {
     DEVICES = 64,

@@ -175,6 +175,7 @@ static char *program_text(const compile_job *job) {
         append(&at, text + size,
                "#undef T_ID\n#undef U_ID\n#undef OP\n#undef LANES\n#undef STREAM\n"
                "#undef TDMI_KERNEL_ARGS_H\n#undef TDMI_KERNEL_NUMERIC_H\n"
+               "#undef TDMI_KERNEL_ACTIVATION_H\n"
                "#undef TDMI_KERNEL_REDUCE_H\n#undef TDMI_KERNEL_RANDOM_H\n");
     }
     return text;
