@@ -6,6 +6,8 @@
 /* behind numeric.h */
 #include "reduce.h"
 
+#include "activation.h"
+
 #define U_ID T_ID
 #include "batch_norm.cl"
 #include "bias_add.cl"

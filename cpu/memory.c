@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "args.h"
-#include "cpu.h"
+#include "cpu_backend.h"
 
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "args.h"
-#include "cpu.h"
+#include "cpu_backend.h"
 
 typedef struct instruction_set {
     const char *name;

@@ -241,7 +241,7 @@ static void detach(void *opaque) {
 }
 
 const tdmi_blas tdmi_cuda_blas_cublas = {
-    .name = "cublas",
+    .id = TDMI_BLAS_cublas,
     .state_size = sizeof(tdmi_cublas_state),
     .attach = attach,
     .detach = detach,

@@ -46,9 +46,14 @@ int tdmi_cublas_epilogue(const tdmi_gemm *gemm) {
     case TDM_ACTIVATION_GELU_TANH:
         if (gemm->dtype != TDM_F16 && gemm->dtype != TDM_BF16) return -1;
         return gemm->bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
-    default:
-        return -1;
+    case TDM_ACTIVATION_GELU:
+    case TDM_ACTIVATION_SILU:
+    case TDM_ACTIVATION_SIGMOID:
+    case TDM_ACTIVATION_TANH:
+    case TDM_ACTIVATION_COUNT:
+        break;
     }
+    return -1;
 }
 
 char *tdmi_cublas_address(const tdmi_mem *mem, int64_t offset, tdm_dtype dtype) {

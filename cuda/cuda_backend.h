@@ -95,18 +95,41 @@ static inline bool tdmi_cuda_succeeds(cudaError_t error) {
 tdm_status tdmi_cuda_enter(const tdmi_bdevice *device, bool *pushed) TDM_MUST_USE;
 void tdmi_cuda_leave(bool pushed);
 
+/* A device as discovery found it: what is known without a context. */
+typedef struct tdmi_cuda_entry {
+    int ordinal;
+    char name[256];
+    CUuuid uuid; /* zeros where the driver cannot tell */
+    size_t memory;
+    int pci_domain, pci_bus, pci_device;
+    int major, minor; /* the compute capability */
+    int multiprocessors, most_lanes, cache_bytes, integrated;
+} tdmi_cuda_entry;
+
 /* Discovery (discover.c). */
 tdm_status tdmi_cuda_load(bool *again);
 size_t tdmi_cuda_count(void);
 tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts);
 void tdmi_cuda_diagnose(void);
-int tdmi_cuda_ordinal(size_t index);
-int tdmi_cuda_capability(size_t index);
+const tdmi_cuda_entry *tdmi_cuda_entry_at(size_t index);
 
-/* Memory (memory.c). */
+/* What a device tells (facts.c). describe asks the runtime's device of that number. Versions are 1000 *
+ * major + 10 * minor: of the newest CUDA that the driver supports, and of the runtime. The text is that
+ * of the driver's own version and of this. */
+cudaError_t tdmi_cuda_describe(int ordinal, tdmi_cuda_entry *record);
+void tdmi_cuda_fill_facts(const tdmi_cuda_entry *record, int driver_version, int runtime_version,
+                          tdmi_device_facts *facts);
+void tdmi_cuda_driver_text(int driver_version, char *text, size_t size);
+static inline int tdmi_cuda_capability(const tdmi_cuda_entry *record) {
+    return 10 * record->major + record->minor;
+}
+
+/* Contexts (device.c). */
 tdm_status tdmi_cuda_device_init(tdmi_bdevice *device, size_t index) TDM_MUST_USE;
 void tdmi_cuda_device_deinit(tdmi_bdevice *device);
 uint64_t tdmi_cuda_device_free_memory(tdmi_bdevice *device);
+
+/* Memory (memory.c). */
 tdm_status tdmi_cuda_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
 void tdmi_cuda_mem_free(tdmi_bdevice *device, tdmi_mem *mem);
 tdm_status tdmi_cuda_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);

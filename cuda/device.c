@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Contexts, and the table of the cuda backend.
+/* Contexts of devices.
  *
  * The current device of a thread belongs to the caller, who may use CUDA himself, and cudaSetDevice
  * makes a context on the device it names: putting back "device 0" would make one there although
@@ -34,7 +34,8 @@ static tdm_status check_context(const tdmi_bdevice *device) {
 }
 
 tdm_status tdmi_cuda_device_init(tdmi_bdevice *device, size_t index) {
-    int ordinal = tdmi_cuda_ordinal(index);
+    const tdmi_cuda_entry *entry = tdmi_cuda_entry_at(index);
+    const int ordinal = entry->ordinal;
     if (ordinal >= TDMI_CUDA_MAX_DEVICES)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "CUDA device %d: only %d devices are supported",
                          ordinal, TDMI_CUDA_MAX_DEVICES);
@@ -45,7 +46,7 @@ tdm_status tdmi_cuda_device_init(tdmi_bdevice *device, size_t index) {
     pthread_mutex_unlock(&lock);
     if (status != TDM_OK) return status;
     device->ordinal = ordinal;
-    device->capability = tdmi_cuda_capability(index);
+    device->capability = tdmi_cuda_capability(entry);
     device->context = context;
     return check_context(device);
 }
@@ -71,4 +72,13 @@ tdm_status tdmi_cuda_enter(const tdmi_bdevice *device, bool *pushed) {
 void tdmi_cuda_leave(bool pushed) {
     CUcontext context = NULL;
     if (pushed) (void)tdmi_cudrv.cuCtxPopCurrent_v2(&context);
+}
+
+uint64_t tdmi_cuda_device_free_memory(tdmi_bdevice *device) {
+    bool pushed;
+    if (tdmi_cuda_enter(device, &pushed) != TDM_OK) return TDM_UNKNOWN;
+    size_t available = 0, total = 0;
+    bool known = tdmi_cuda_succeeds(tdmi_cudart.cudaMemGetInfo(&available, &total));
+    tdmi_cuda_leave(pushed);
+    return known ? available : TDM_UNKNOWN;
 }

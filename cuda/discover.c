@@ -1,31 +1,13 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Finding the devices, and their facts, without making a context. */
+/* Finding the devices, without making a context. */
 #include "cuda_backend.h"
-#include "machine/hash.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    GROUPS_PER_MULTIPROCESSOR =
-        16,         /* 8 groups of 256 lanes fill one; twice that evens out the end */
-    ALIGNMENT = 256 /* cudaMalloc's promise */
-};
-
-/* One listed device. */
-typedef struct listed_device {
-    int ordinal;
-    char name[256];
-    CUuuid uuid; /* zeros where the driver cannot tell */
-    size_t memory;
-    int pci_domain, pci_bus, pci_device;
-    int major, minor; /* the compute capability */
-    int multiprocessors, most_lanes, cache_bytes, integrated;
-} listed_device;
-
-static listed_device *records; /* room for all that there are; each stays where it is */
+static tdmi_cuda_entry *records; /* room for all that there are; each stays where it is */
 static size_t record_count;
 static int driver_version;  /* 1000 * major + 10 * minor of the newest CUDA the driver supports */
 static int runtime_version; /* likewise */
@@ -89,41 +71,11 @@ static tdm_status find_devices(int *count, cudaError_t *error) {
     return *error == cudaSuccess ? TDM_OK : no_device(*error);
 }
 
-/* What is asked one by one, because the struct of all properties is another in each version of CUDA. */
-static cudaError_t ask(int ordinal, listed_device *record) {
-    const struct {
-        enum cudaDeviceAttr attribute;
-        int *value;
-    } numbers[] = {{cudaDevAttrPciDomainId, &record->pci_domain},
-                   {cudaDevAttrPciBusId, &record->pci_bus},
-                   {cudaDevAttrPciDeviceId, &record->pci_device},
-                   {cudaDevAttrComputeCapabilityMajor, &record->major},
-                   {cudaDevAttrComputeCapabilityMinor, &record->minor},
-                   {cudaDevAttrMultiProcessorCount, &record->multiprocessors},
-                   {cudaDevAttrMaxThreadsPerBlock, &record->most_lanes},
-                   {cudaDevAttrL2CacheSize, &record->cache_bytes},
-                   {cudaDevAttrIntegrated, &record->integrated}};
-    record->ordinal = ordinal;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        cudaError_t error =
-            tdmi_cudart.cudaDeviceGetAttribute(numbers[i].value, numbers[i].attribute, ordinal);
-        if (error != cudaSuccess) return error;
-    }
-    CUdevice device = 0;
-    CUresult result = tdmi_cudrv.cuDeviceGet(&device, ordinal);
-    if (result == CUDA_SUCCESS)
-        result = tdmi_cudrv.cuDeviceGetName(record->name, (int)sizeof record->name, device);
-    if (result == CUDA_SUCCESS && tdmi_cudrv.cuDeviceGetUuid_v2)
-        result = tdmi_cudrv.cuDeviceGetUuid_v2(&record->uuid, device);
-    if (result == CUDA_SUCCESS) result = tdmi_cudrv.cuDeviceTotalMem_v2(&record->memory, device);
-    return (cudaError_t)result;
-}
-
 /* One device that cannot be described must not hide the others. */
 static void describe(int ordinal) {
-    listed_device *record = &records[record_count];
+    tdmi_cuda_entry *record = &records[record_count];
     cudaError_t error;
-    TDMI_CUDA_TWICE(error, ask(ordinal, record));
+    TDMI_CUDA_TWICE(error, tdmi_cuda_describe(ordinal, record));
     if (error == cudaSuccess) {
         record_count++;
         asked[ordinal].described = true;
@@ -196,76 +148,10 @@ tdm_status tdmi_cuda_load(bool *again) {
 
 size_t tdmi_cuda_count(void) { return record_count; }
 
-int tdmi_cuda_ordinal(size_t index) { return records[index].ordinal; }
-
-int tdmi_cuda_capability(size_t index) { return 10 * records[index].major + records[index].minor; }
-
-/* CUDA does not tell the function, which of NVIDIA's GPUs is 0. */
-static void copy_card(const listed_device *record, tdmi_device_facts *facts) {
-    uint8_t uuid[16];
-    memcpy(uuid, record->uuid.bytes, sizeof uuid);
-    tdmi_set_uuid(facts, uuid);
-    tdmi_set_pci(&facts->info, (uint32_t)record->pci_domain, (uint32_t)record->pci_bus,
-                 (uint32_t)record->pci_device, 0);
-}
-
-/* The kernel module tells the driver's own version; CUDA only the API version it supports. */
-static void copy_driver_version(char *text, size_t size) {
-    char module[32] = "";
-    FILE *file = fopen("/sys/module/nvidia/version", "re");
-    if (file) {
-        if (!fgets(module, sizeof module, file)) module[0] = '\0';
-        fclose(file);
-    }
-    module[strcspn(module, "\r\n")] = '\0';
-    snprintf(text, size, "%s%sCUDA %d.%d%s", module, *module ? " (" : "", driver_version / 1000,
-             driver_version % 1000 / 10, *module ? ")" : "");
-}
-
-/* The core's key has the kernel's text and options; what this folder adds to them comes here. */
-static void copy_cache_key(tdmi_device_facts *facts) {
-    const tdm_device_info *info = &facts->info;
-    int major = 0, minor = 0;
-    if (tdmi_nvrtc_open() == TDM_OK) tdmi_nvrtc_version(&major, &minor);
-    snprintf(facts->cache_key, sizeof facts->cache_key,
-             "cuda %s sm_%d driver %s runtime %s nvrtc %d.%d dialect %016llx", info->name,
-             info->compute_capability, info->driver_version, info->api_version, major, minor,
-             (unsigned long long)tdmi_hash(TDMI_HASH_START, tdmi_dialect_cuda,
-                                           strlen(tdmi_dialect_cuda)));
-}
+const tdmi_cuda_entry *tdmi_cuda_entry_at(size_t index) { return &records[index]; }
 
 tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts) {
-    const listed_device *record = &records[index];
-    memset(facts, 0, sizeof *facts);
-    tdm_device_info *info = &facts->info;
-    snprintf(info->name, sizeof info->name, "%.*s", (int)sizeof info->name - 1, record->name);
-    snprintf(info->vendor, sizeof info->vendor, "NVIDIA Corporation");
-    snprintf(info->api_version, sizeof info->api_version, "CUDA %d.%d", runtime_version / 1000,
-             runtime_version % 1000 / 10);
-    copy_driver_version(info->driver_version, sizeof info->driver_version);
-    info->backend = TDM_CUDA;
-    info->type = TDM_DEVICE_GPU;
-    copy_card(record, facts);
-    info->compute_units = record->multiprocessors;
-    info->compute_capability = tdmi_cuda_capability(index);
-    info->memory_total = record->memory;
-    info->memory_free = TDM_UNKNOWN; /* only a context could tell */
-    info->max_allocation = record->memory;
-    info->max_group_size = (uint64_t)record->most_lanes;
-    info->has_f64 = true;
-    info->has_f16 = info->compute_capability >= 53;
-    info->unified_memory = record->integrated != 0;
-
-    facts->streaming_stores = true;
-    facts->min_lanes = TDMI_CUDA_LEAST_LANES;
-    facts->max_lanes = TDMI_CUDA_LEAST_LANES;
-    while (facts->max_lanes * 2 <= (uint32_t)record->most_lanes &&
-           facts->max_lanes < TDMI_CUDA_MOST_LANES)
-        facts->max_lanes *= 2;
-    facts->max_groups = (uint32_t)record->multiprocessors * GROUPS_PER_MULTIPROCESSOR;
-    facts->cache_bytes = record->cache_bytes > 0 ? (uint64_t)record->cache_bytes : 0;
-    facts->alignment = ALIGNMENT;
-    copy_cache_key(facts);
+    tdmi_cuda_fill_facts(&records[index], driver_version, runtime_version, facts);
     return TDM_OK;
 }
 
@@ -291,7 +177,7 @@ void tdmi_cuda_diagnose(void) {
         /* Entries from the first bad one on are passed over in silence: the variable is shown. */
         const char *visible = getenv("CUDA_VISIBLE_DEVICES");
         char detail[512], version[64];
-        copy_driver_version(version, sizeof version);
+        tdmi_cuda_driver_text(driver_version, version, sizeof version);
         snprintf(detail, sizeof detail, "version %s, %d device(s)%s%.256s%s", version, count,
                  visible ? "; CUDA_VISIBLE_DEVICES is \"" : "", visible ? visible : "",
                  visible ? "\"" : "");

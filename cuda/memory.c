@@ -7,15 +7,6 @@
 
 enum { PAGE = 4096 };
 
-uint64_t tdmi_cuda_device_free_memory(tdmi_bdevice *device) {
-    bool pushed;
-    if (tdmi_cuda_enter(device, &pushed) != TDM_OK) return TDM_UNKNOWN;
-    size_t available = 0, total = 0;
-    bool known = tdmi_cuda_succeeds(tdmi_cudart.cudaMemGetInfo(&available, &total));
-    tdmi_cuda_leave(pushed);
-    return known ? available : TDM_UNKNOWN;
-}
-
 static tdm_status alloc_status(cudaError_t error, const char *call, size_t size) {
     if (error == cudaSuccess) return TDM_OK;
     char what[64];

@@ -52,10 +52,11 @@ static void look_at_the_card(void) {
 
 /* 2. cpu(), gpu(i), how many, and code that runs with and without a GPU. */
 static void choose_devices(void) {
-    static const tdm_backend backends[] = {TDM_CUDA, TDM_OPENCL, TDM_CPU};
+#define BACKEND(NAME, name, value) TDM_##NAME,
+    static const tdm_backend backends[] = {TDM_BACKEND_LIST(BACKEND)};
     size_t gpus, opened;
     printf("\n2. Choosing\n");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < TDM_BACKEND_COUNT; i++) {
         size_t count;
         CHECK(tdm_get_backend_device_count(backends[i], &count));
         printf("%s devices: %zu\n", tdm_backend_name(backends[i]), count);

@@ -28,6 +28,12 @@ typedef struct tdm_scalar {
     tdm_i32 reserved;
 } tdm_scalar;
 
+/* The activations, as tdm_activation has them: the host compares the two lists. activation.h has a function
+ * of each, tdm_act_f32_<NAME>, and one of f64. */
+#define TDM_ACT_LIST(X) X(NONE) X(RELU) X(GELU) X(GELU_TANH) X(SILU) X(SIGMOID) X(TANH)
+#define TDM_ACT_VALUE(NAME) TDM_ACT_##NAME,
+enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
+
 /* Values of OP. */
 #define TDM_OP_ADD 0 /* elementwise: y = a + b */
 #define TDM_OP_SUB 1

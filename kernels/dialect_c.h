@@ -144,8 +144,9 @@ typedef uint64_t tdm_u64;
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
 
-/* Fetching ahead: what, and whether it is wanted near, in the first cache. A row that is wanted only
- * after this one would drive this one out of it; of short rows it is a later one. */
+/* Fetching ahead. Each of the three stands for two arguments: what, and whether it is wanted near, in the
+ * first cache. A row that is wanted only after this one would drive this one out of it; of short rows it
+ * is a later one. Macros that hand on an `ahead` have parameters `row, near` where it arrives. */
 #define TDM_LINE 64
 #define TDM_DISTANCE (2048 / (tdm_i32)sizeof(T))
 #define AHEAD(row) ((row) + TDM_DISTANCE), 1
@@ -175,7 +176,8 @@ INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, t
 #define TDM_WINDOWS(p, n, row, near)                                                               \
     for (tdm_window tdm_w = tdm_first_window(STREAM, p, n, (tdm_i32)sizeof(T), row, near);         \
          tdm_w.begin < (n); tdm_next_window(STREAM, &tdm_w, n, (tdm_i32)sizeof(T), row, near))
-#define TDM_TARGET(k, p)                                                                           \
+/* A loop of one step, for its variables alone: with the line of output k, stored at its end. */
+#define TDM_WITH_LINE(k, p)                                                                           \
     for (__attribute__((aligned(TDM_LINE)))                                                        \
          T tdm_line##k[TDM_SPAN], *const tdm_row##k = (p),                                         \
            *const tdm_out##k = STREAM ? tdm_line##k : tdm_row##k + tdm_w.begin,                    \
@@ -184,9 +186,9 @@ INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, t
          tdm_flush(STREAM, tdm_row##k + tdm_w.begin, tdm_line##k), tdm_once##k = 0)
 #define TDM_WINDOW(j) FOR_LANES(j, tdm_w.begin, STREAM ? tdm_w.begin + TDM_SPAN : tdm_w.end)
 #define FOR_LANES_WRITE(p, j, n, ahead)                                                            \
-    TDM_WINDOWS(p, n, ahead) TDM_TARGET(0, p) TDM_WINDOW(j)
+    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) TDM_WINDOW(j)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead)                                                        \
-    TDM_WINDOWS(p, n, ahead) TDM_TARGET(0, p) TDM_TARGET(1, q) TDM_WINDOW(j)
+    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) TDM_WITH_LINE(1, q) TDM_WINDOW(j)
 #define WRITE(p, j, v) (tdm_out0[(j)-tdm_w.begin] = (T)TO_T(v))
 #define WRITE2(p, j, v) (tdm_out1[(j)-tdm_w.begin] = (T)TO_T(v))
 #define WRITE_RAW(p, j, v) (tdm_out0[(j)-tdm_w.begin] = (T)(v))

@@ -49,6 +49,7 @@ typedef unsigned long long tdm_u64;
     _Pragma("unroll 1") for (tdm_i64 j = LANE; j < (n); j += LANES)
 #define FOR_LANES_WRITE(p, j, n, ahead) FOR_LANES(j, 0, n)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead) FOR_LANES(j, 0, n)
+/* nothing is fetched, so one argument will do, which is dropped */
 #define AHEAD(row) 0
 #define ROW_AHEAD(row, stride) 0
 #define NOTHING_AHEAD 0

@@ -187,7 +187,7 @@ TDM_GROUP_REDUCE(tdm_group_max_f64, long, sub_group_reduce_max, a > b ? a : b)
 
 #endif
 
-/* Fetching ahead, on a CPU; see the C dialect. */
+/* Fetching ahead, on a CPU: each of the three stands for two arguments, see the C dialect. */
 #define TDM_LINE 64
 #define TDM_DISTANCE (2048 / (int)sizeof(T))
 #define AHEAD(row) ((row) + TDM_DISTANCE), 1
@@ -224,7 +224,8 @@ INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int s
          tdm_begin < (n);                                                                          \
          tdm_begin = tdm_next_window(tdm_begin, TDM_SPAN, tdm_skew, n),                            \
              tdm_fetch(row, near, tdm_begin, TDM_SPAN, (int)sizeof(T)))
-#define TDM_TARGET(k, p)                                                                           \
+/* A loop of one step, for its variables alone: with the line of output k, stored at its end. */
+#define TDM_WITH_LINE(k, p)                                                                           \
     for (T tdm_out##k[TDM_SPAN] __attribute__((aligned(TDM_LINE))), *tdm_once##k = tdm_out##k;     \
          tdm_once##k;                                                                              \
          tdm_flush((p) + tdm_begin, tdm_out##k), tdm_once##k = 0)
@@ -234,9 +235,9 @@ INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int s
     TDM_ONE_STEP(TDM_SPAN)                                                                         \
     for (int tdm_k = 0, j = tdm_begin; tdm_k < TDM_SPAN; tdm_k++, j++)
 #define FOR_LANES_WRITE(p, j, n, ahead)                                                            \
-    TDM_WINDOWS(p, n, ahead) TDM_TARGET(0, p) TDM_WINDOW(j)
+    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) TDM_WINDOW(j)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead)                                                        \
-    TDM_WINDOWS(p, n, ahead) TDM_TARGET(0, p) TDM_TARGET(1, q) TDM_WINDOW(j)
+    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) TDM_WITH_LINE(1, q) TDM_WINDOW(j)
 #define WRITE(p, j, v) (tdm_out0[tdm_k] = TO_T(v))
 #define WRITE2(p, j, v) (tdm_out1[tdm_k] = TO_T(v))
 #define WRITE_RAW(p, j, v) (tdm_out0[tdm_k] = (T)(v))

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Numbers, the same in all three languages: functions on ACC, the arithmetic of T, with our own exp,
- * tanh and gelu for f32. Compiled after dtypes.h, before the kernel.
+/* Numbers, the same in all three languages: functions on ACC, the arithmetic of T, with our own exp
+ * for f32. Compiled after dtypes.h, before the kernel.
  *
  * Everything here is branch-free, so that it vectorises where a group has one lane, and uses only
  * IEEE operations in the order written: it must not be compiled with fast-math options. Largest
@@ -14,7 +14,6 @@
 #define ABS(v) TDM_BY_ACC(tdm_abs_)(v)
 #define EXP_NEGATIVE(v) TDM_BY_ACC(tdm_exp_negative_)(v) /* for v <= 0, or 60 at most */
 #define FMA(a, b, c) TDM_BY_ACC(tdm_fma_)(a, b, c)
-#define ACTIVATE(id, v) TDM_BY_ACC(tdm_activate_)(id, v)
 #define SCALAR(s) TDM_BY_ACC(tdm_scalar_)(s)
 #define tdm_exp_negative_f64(v) tdm_exp_f64(v)
 #define tdm_scalar_f32(s) ((s).f32)
@@ -85,15 +84,6 @@ INLINE float tdm_exp_poly(float r)
     return ((8.290313161e-03f * r2 + middle) * r2 + low) * r + 1.0f;
 }
 
-/* 2^f for |f| <= 1/2: the same polynomial of f ln 2 */
-INLINE float tdm_exp2_poly(float f)
-{
-    const float f2 = f * f;
-    const float low = 2.4022241e-1f * f + 6.9314694e-1f;
-    const float middle = 9.671698e-3f * f + 5.5507686e-2f;
-    return ((1.3256731e-3f * f2 + middle) * f2 + low) * f + 1.0f;
-}
-
 /* exp of x <= 60: within 2.4 ulp, subnormal results within 1 unit. n ln 2 is taken away in two parts,
  * the first exact for |n| < 2^15. */
 INLINE float tdm_exp_negative_f32(float x)
@@ -103,124 +93,6 @@ INLINE float tdm_exp_negative_f32(float x)
     const float n = t - TDM_RAISER;
     const float p = tdm_exp_poly((c - n * 0.693359375f) + n * 2.12194440e-4f);
     return p * TDM_RAISED(t) * TDM_TAIL;
-}
-
-/* n / d for finite n and 1 <= d <= 2^126: a first guess of 1 / d from the bits (within 5.1 %), one
- * step of third order (Halley), and what is still missing from the quotient (Markstein). Within
- * 3 ulp, in about a third of the time that CPUs take for a vector of divisions. NaN gives
- * NaN. */
-INLINE float tdm_quotient_f32(float n, float d)
-{
-    float y = tdm_as_f32(0x7ef311c7 - tdm_as_i32(d));
-    const float e = 1.0f - d * y;
-    y = y * (e * e + e) + y;
-    const float q = n * y;
-    return (n - d * q) * y + q;
-}
-
-/* 2^32 / (1 + exp(-x)) for -110.2 <= x <= 60; with exp(x) on top, as that has the small results. n ln 2
- * is taken away in one part: within 5 ulp for x >= -5, and below within 1.4 |x| ulp, hardly more than
- * an x rounded to f32 costs there anyway. */
-INLINE float tdm_logistic_f32(float x)
-{
-    const float t = x * 1.44269504f + TDM_RAISER;
-    const float power = tdm_exp_poly(x - 0.693147182f * (t - TDM_RAISER)) * TDM_RAISED(t);
-    return tdm_quotient_f32(power, power * TDM_TAIL + 1.0f);
-}
-
-/* 2^32 / (1 + 2^-v) for -159.4 <= v <= 90 */
-INLINE float tdm_logistic2_f32(float v)
-{
-    const float t = v + TDM_RAISER;
-    const float power = tdm_exp2_poly(v - (t - TDM_RAISER)) * TDM_RAISED(t);
-    return tdm_quotient_f32(power, power * TDM_TAIL + 1.0f);
-}
-
-INLINE tdm_i32 tdm_least_i32(tdm_i32 a, tdm_i32 b)
-{
-    return a < b ? a : b;
-}
-
-INLINE tdm_i32 tdm_most_i32(tdm_i32 a, tdm_i32 b)
-{
-    return a > b ? a : b;
-}
-
-/* tanh: a P(a^2) / Q(a^2) of degrees 4 and 4, fitted for a = |x| up to 8.6; at 9.4, where a is held,
- * it is above 1, where the result is held. Numbers that are not negative are compared as integers,
- * in one instruction. Within 6.2 ulp. */
-INLINE float tdm_tanh_f32(float x)
-{
-    const float a = tdm_as_f32(tdm_least_i32(tdm_magnitude_key_f32(x), 0x41166666)); /* 9.4 */
-    const float u = a * a, u2 = u * u;
-    const float p01 = 1.34068750e-01f * u + 9.99999987e-01f;
-    const float p23 = 2.11223790e-05f * u + 3.52640127e-03f;
-    const float q01 = 4.67401965e-01f * u + 1.0f;
-    const float q23 = 3.33626985e-04f * u + 2.59938986e-02f;
-    const float p = (1.40824730e-08f * u2 + p23) * u2 + p01;
-    const float q = (8.07063646e-07f * u2 + q23) * u2 + q01;
-    const tdm_i32 y = tdm_least_i32(tdm_as_i32(tdm_quotient_f32(a * p, q)), 0x3f800000);
-    const float result = tdm_as_f32(y | (tdm_as_i32(x) & (-0x7fffffff - 1)));
-    return x == x ? result : x;
-}
-
-/* gelu(x) = x Φ(x) = max(x, 0) - |x| Φ(-|x|), which holds as Φ(x) = 1 - Φ(-x), where Φ(x) is (1 +
- * erf(x / √2)) / 2. The second form needs only the tail Φ(-a) = q(a)^8 / 2, and keeps its digits,
- * which 1 + erf would lose: q is of degree 8, fitted to the relative error of Φ for small a and to
- * its absolute error further out, and is 0 from 8.66 on, so that gelu(-Inf) is 0, not NaN. Within 8.4 ulp for x >= -1; below, the error is at most 1.3e-7 absolute,
- * 1.2e-8 from -3 on. */
-INLINE float tdm_gelu_f32(float x)
-{
-    const float a = tdm_as_f32(tdm_least_i32(tdm_magnitude_key_f32(x), 0x41100000)); /* 9 */
-    const float a2 = a * a;
-    const float q12 = -3.481602296e-02f * a + -9.973547608e-02f;
-    const float q34 = 1.643829164e-03f * a + -7.360755117e-04f;
-    const float q56 = -6.509028753e-05f * a + 3.549858957e-05f;
-    const float q78 = -3.151631631e-07f * a + 8.049543794e-06f;
-    float q = ((q78 * a2 + q56) * (a2 * a2) + (q34 * a2 + q12)) * a + 1.0f;
-    q = tdm_as_f32(tdm_most_i32(tdm_as_i32(q), 0));
-    const float q2 = q * q, q4 = q2 * q2;
-    return (x < 0.0f ? 0.0f : x) - (0.5f * a) * (q4 * q4);
-}
-
-/* The values of tdm_activation. */
-#define TDM_ACT_RELU 1
-#define TDM_ACT_GELU 2
-#define TDM_ACT_GELU_TANH 3
-#define TDM_ACT_SILU 4
-#define TDM_ACT_SIGMOID 5
-#define TDM_ACT_TANH 6
-
-/* gelu_tanh is x / (1 + exp(-2u)), which equals x (1 + tanh u) / 2 and loses no digits. Arguments are
- * held where the result is 0, so that -Inf gives that and not NaN, and above where it is x or 1. */
-INLINE float tdm_activate_f32(const tdm_u32 id, float x)
-{
-    float c;
-    switch (id) {
-    case TDM_ACT_RELU:
-        return x < 0.0f ? 0.0f : x;
-    case TDM_ACT_GELU:
-        return tdm_gelu_f32(x);
-    case TDM_ACT_GELU_TANH:
-        /* 2u / ln 2 = c (k0 + k1 c^2) */
-        c = x < -10.915f ? -10.915f : x;
-        c = c > 7.5f ? 7.5f : c;
-        c = c * tdm_logistic2_f32(c * (2.302208198f + 0.1029432397f * (c * c))) * TDM_TAIL;
-        return x > 7.5f ? x : c;
-    case TDM_ACT_SILU:
-        c = x < -110.2f ? -110.2f : x;
-        c = c > 43.0f ? 43.0f : c;
-        c = c * tdm_logistic_f32(c) * TDM_TAIL;
-        return x > 43.0f ? x : c;
-    case TDM_ACT_SIGMOID:
-        c = x < -110.2f ? -110.2f : x;
-        c = tdm_logistic_f32(c > 43.0f ? 43.0f : c) * TDM_TAIL;
-        return c > 1.0f ? 1.0f : c;
-    case TDM_ACT_TANH:
-        return tdm_tanh_f32(x);
-    default:
-        return x;
-    }
 }
 
 #if TDM_HAS_F64
@@ -238,42 +110,6 @@ INLINE tdm_i64 tdm_order_key_f64(double v)
 INLINE double tdm_order_value_f64(tdm_i64 key)
 {
     return tdm_as_f64(key ^ ((key >> 63) & ~((tdm_i64)((tdm_u64)1 << 63))));
-}
-
-INLINE double tdm_gelu_f64(double x)
-{
-    const double magnitude = tdm_abs_f64(x);
-    const double a = magnitude > 40.0 ? 40.0 : magnitude; /* where erfc is 0 */
-    return (x > 0.0 ? x : 0.0) - 0.5 * a * tdm_erfc_f64(a * 0.70710678118654752440);
-}
-
-/* x / (1 + exp(-u)); exp(u) as a square, so that a subnormal result is rounded once */
-INLINE double tdm_gated_f64(double x, double u)
-{
-    const double root = tdm_exp_f64(-0.5 * tdm_abs_f64(u));
-    return (u < 0.0 ? x * root * root : x) / (1.0 + root * root);
-}
-
-INLINE double tdm_activate_f64(const tdm_u32 id, double x)
-{
-    switch (id) {
-    case TDM_ACT_RELU:
-        return x < 0.0 ? 0.0 : x;
-    case TDM_ACT_GELU:
-        return tdm_gelu_f64(x);
-    case TDM_ACT_GELU_TANH:
-        x = x < -30.0 ? -30.0 : x;
-        return tdm_gated_f64(x, x * (1.5957691216057307118 + 7.1354816272600254e-2 * (x * x)));
-    case TDM_ACT_SILU:
-        x = x < -800.0 ? -800.0 : x;
-        return tdm_gated_f64(x, x);
-    case TDM_ACT_SIGMOID:
-        return tdm_gated_f64(1.0, x);
-    case TDM_ACT_TANH:
-        return tdm_tanh_f64(x);
-    default:
-        return x;
-    }
 }
 #endif
 

@@ -23,6 +23,7 @@
 
 #include "fail.h"
 #include "host/host.h"
+#include "machine/blas_list.h"
 #include "machine/loader.h"
 #include "memory.h"
 
@@ -123,13 +124,29 @@ typedef struct tdmi_gemm {
 /* The same product on host memory, with c, a and b to be filled in by the caller. */
 tdmi_host_gemm tdmi_host_gemm_of(const tdmi_gemm *gemm);
 
-/* Whether CBLAS runs this product as it stands: no epilogue, a dtype and sizes that it takes. */
-bool tdmi_cblas_takes(const tdmi_gemm *gemm);
+/* A BLAS library of the host. Every device that is the host's CPU has it as a provider. Any thread. */
+typedef struct tdmi_host_blas {
+    /* Opens the library if not yet tried; TDM_ERROR_UNAVAILABLE says what to install. */
+    tdm_status (*open)(void);
+    /* Adds the diagnostic item of the library. */
+    void (*diagnose)(void);
+    /* Does it run this product as it stands? */
+    bool (*supports)(const tdmi_gemm *gemm);
+    /* Runs it, after open succeeded and supports said true, and returns when it is done. */
+    void (*gemm)(const tdmi_host_gemm *gemm);
+} tdmi_host_blas;
+
+#define TDMI_DECLARE(name) extern const tdmi_host_blas tdmi_host_blas_##name;
+TDMI_HOST_BLAS_LIST(TDMI_DECLARE)
+#undef TDMI_DECLARE
+
+/* Adds the diagnostic items of all of them. */
+void tdmi_host_blas_diagnose(void);
 
 /* A BLAS provider of a backend. Its state belongs to one queue: the core allocates state_size
  * zeroed bytes at the first product and calls attach; detach before the queue goes. */
 typedef struct tdmi_blas {
-    const char *name; /* "cblas", "clblast", "cublas" */
+    tdmi_blas_id id; /* a device's list has each once */
     size_t state_size;
     /* Opens the library. TDM_ERROR_UNAVAILABLE: the next provider is asked. */
     tdm_status (*attach)(tdmi_bdevice *device, tdmi_bqueue *queue, void *state);

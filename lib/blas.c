@@ -5,6 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char *const names[TDMI_BLAS_COUNT] = {
+#define NAME(name) #name,
+    TDMI_BLAS_LIST(NAME)};
+
+const char *tdmi_blas_name(const tdmi_blas_choice *choice) {
+    return choice->provider ? names[choice->provider->blas->id] : "builtin";
+}
+
 static tdm_status attach(tdm_queue *queue, tdmi_attached_blas *slot, const tdmi_blas *blas) {
     if (!slot->tried) {
         slot->tried = true;
@@ -37,7 +45,7 @@ static bool ask(const tdmi_attached_blas *slot, const tdmi_gemm *gemm, bool may_
 /* Give the product to provider i of the list, if it is installed and supports it. */
 static tdm_status offer(tdm_queue *queue, const tdmi_blas *blas, int i, const tdmi_gemm *gemm,
                         bool may_fuse, tdmi_blas_choice *choice) {
-    tdmi_attached_blas *slot = &queue->blas[i];
+    tdmi_attached_blas *slot = &queue->blas[blas->id];
     TDMI_TRY(attach(queue, slot, blas));
     if (!ask(slot, gemm, may_fuse, &choice->fused)) return TDM_OK;
     choice->provider = slot;
@@ -47,15 +55,19 @@ static tdm_status offer(tdm_queue *queue, const tdmi_blas *blas, int i, const td
 
 static tdm_status find_forced(tdm_queue *queue, const char *forced, const tdmi_blas *const *list,
                               int *index) {
-    int i = 0;
-    while (i < TDMI_BLAS_LIMIT && list[i] && strcmp(forced, list[i]->name) != 0)
-        i++;
-    *index = i;
-    if (i < TDMI_BLAS_LIMIT && list[i]) return TDM_OK;
+    char has[16 * (TDMI_BLAS_COUNT + 1)] = "";
+    size_t length = 0;
+    for (int i = 0; list[i]; i++) {
+        const char *name = names[list[i]->id];
+        *index = i;
+        if (strcmp(forced, name) == 0) return TDM_OK;
+        if (length < sizeof has)
+            length += (size_t)snprintf(has + length, sizeof has - length, "%s, ", name);
+    }
     return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                     "TANDEM_BLAS is \"%s\", which %s does not have; unset it, or use "
-                     "another device",
-                     forced, queue->device->facts->info.id);
+                     "TANDEM_BLAS is \"%s\", which %s does not have; it has %sbuiltin: use one of "
+                     "them or another device, or unset it",
+                     forced, queue->device->facts->info.id, has);
 }
 
 /* From the first-th provider on; those from the fuse-th on may do the epilogue. */
@@ -74,7 +86,7 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
         if (status != TDM_OK) return tdmi_fail_in(status, "TANDEM_BLAS is \"%s\"", forced);
     }
     /* One that is not installed is passed over, unless it is the one asked for. */
-    for (int i = 0; i < TDMI_BLAS_LIMIT && list[i] && !choice->provider; i++)
+    for (int i = 0; list[i] && !choice->provider; i++)
         if (i >= first) (void)offer(queue, list[i], i, gemm, i >= fuse, choice);
     return TDM_OK;
 }
@@ -90,7 +102,7 @@ tdm_status tdmi_blas_choose_next(tdm_queue *queue, const tdmi_gemm *gemm,
 }
 
 void tdmi_queue_detach_blas(tdm_queue *queue) {
-    for (int i = 0; i < TDMI_BLAS_LIMIT; i++) {
+    for (int i = 0; i < TDMI_BLAS_COUNT; i++) {
         if (!queue->blas[i].state) continue;
         queue->blas[i].blas->detach(queue->blas[i].state);
         tdmi_free(queue->blas[i].state);

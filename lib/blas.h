@@ -13,6 +13,9 @@ typedef struct tdmi_blas_choice {
     bool fused; /* there is an epilogue, and it does that too */
 } tdmi_blas_choice;
 
+/* Its name, as TANDEM_BLAS takes it. */
+const char *tdmi_blas_name(const tdmi_blas_choice *choice);
+
 /* The first provider of the queue's device that supports the product, in its order, or the one that
  * TANDEM_BLAS forces: what that one lacks, such as a dtype, goes on to the others, but a device
  * that has no such provider gives TDM_ERROR_UNSUPPORTED. */

@@ -38,17 +38,17 @@ tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffe
 /* The last buffers that were released for good are kept for a while, with no references, so that
  * using one again is told instead of touching memory that may be somebody else's. AddressSanitizer
  * does that better, and says where. */
-enum { KEPT = 256 };
+enum { REMEMBERED = 256 };
 
 static void end(tdm_buffer *buffer) {
 #if !defined(__SANITIZE_ADDRESS__)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static tdm_buffer *kept[KEPT];
+    static tdm_buffer *released[REMEMBERED];
     static size_t next;
     pthread_mutex_lock(&lock);
-    tdm_buffer *oldest = kept[next];
-    kept[next] = buffer;
-    next = (next + 1) % KEPT;
+    tdm_buffer *oldest = released[next];
+    released[next] = buffer;
+    next = (next + 1) % REMEMBERED;
     pthread_mutex_unlock(&lock);
     buffer = oldest;
 #endif

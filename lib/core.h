@@ -68,8 +68,6 @@ typedef struct tdmi_kernel_slot {
     tdmi_bkernel *kernel;
 } tdmi_kernel_slot;
 
-enum { TDMI_BLAS_LIMIT = 4 };
-
 /* A BLAS provider attached to a queue, or why it could not be. */
 typedef struct tdmi_attached_blas {
     const tdmi_blas *blas;
@@ -86,12 +84,12 @@ struct tdm_queue {
     atomic_uint_fast64_t first_pending; /* sequence of the first work since a finish; 0: none */
     tdmi_kernel_slot *slots;            /* hash table, a power of two long */
     size_t slot_count, slot_used;
-    tdmi_attached_blas blas[TDMI_BLAS_LIMIT];
+    tdmi_attached_blas blas[TDMI_BLAS_COUNT]; /* by tdmi_blas_id */
     tdmi_block *scratch;
     atomic_bool doubtful;    /* the last wait failed: what it may use is kept (wait.c) */
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
-    struct tdmi_kept *kept;  /* likewise */
-    tdm_queue *next;         /* of the device */
+    struct tdmi_deferred *deferred; /* likewise */
+    tdm_queue *next;                /* of the device */
 };
 
 struct tdm_event {

@@ -10,16 +10,26 @@ static tdm_device **opened;
 static size_t opened_room;
 static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static const struct {
+    tdm_backend id;
+    const char *name;
+} backends[] = {
+#define BACKEND(NAME, name, value) {TDM_##NAME, name},
+    TDM_BACKEND_LIST(BACKEND)};
+
+#define ALLOWED(NAME, name, value) ", TDM_" #NAME
+static const char allowed_backends[] = TDM_BACKEND_LIST(ALLOWED);
+
 const char *tdm_backend_name(tdm_backend backend) {
-    switch (backend) {
-    case TDM_CPU:
-        return "cpu";
-    case TDM_CUDA:
-        return "cuda";
-    case TDM_OPENCL:
-        return "opencl";
-    }
+    for (size_t i = 0; i < TDM_BACKEND_COUNT; i++)
+        if (backends[i].id == backend) return backends[i].name;
     return "unknown";
+}
+
+static bool is_backend(tdm_backend backend) {
+    for (size_t i = 0; i < TDM_BACKEND_COUNT; i++)
+        if (backends[i].id == backend) return true;
+    return false;
 }
 
 tdm_status tdm_get_device_count(size_t *count) {
@@ -59,11 +69,10 @@ tdm_status tdm_get_backend_device_count(tdm_backend backend, size_t *count) {
     if (!count)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_backend_device_count: count is NULL");
     *count = 0;
-    if (backend != TDM_CPU && backend != TDM_CUDA && backend != TDM_OPENCL)
+    if (!is_backend(backend))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "tdm_get_backend_device_count: backend is %d; allowed are TDM_CPU, "
-                         "TDM_CUDA and TDM_OPENCL",
-                         (int)backend);
+                         "tdm_get_backend_device_count: backend is %d; allowed are %s",
+                         (int)backend, allowed_backends + 2);
     const tdmi_listed_device *devices;
     size_t all;
     TDMI_TRY(tdmi_registry_get(&devices, &all));

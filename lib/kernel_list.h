@@ -13,7 +13,7 @@ typedef enum tdmi_kernel_id {
         TDMI_KERNEL_COUNT
 } tdmi_kernel_id;
 
-/* A source file as the build embedded it; the list ends with file == NULL. */
+/* A source file as the build embedded it; the list ends where file is NULL. */
 typedef struct tdmi_embedded_text {
     const char *file;
     const char *text;

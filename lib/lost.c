@@ -19,6 +19,6 @@ tdm_status tdmi_device_result(tdm_device *device, tdm_status status) {
     atomic_store(&device->lost, true);
     /* A driver's message does not say which device, and a program may use several. */
     const char *id = device->facts->info.id, *named = strstr(tdm_last_error(), id);
-    bool told = named && !isdigit((unsigned char)named[strlen(id)]);
-    return told ? status : tdmi_fail_in(status, "%s is lost", id);
+    bool is_named = named && !isdigit((unsigned char)named[strlen(id)]);
+    return is_named ? status : tdmi_fail_in(status, "%s is lost", id);
 }

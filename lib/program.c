@@ -46,10 +46,10 @@ static void kernel_file(const char *name, char *file, size_t size) {
 static const char *needed_header(const char *file) {
     static const struct {
         const char *file, *header;
-    } needs[] = {{"l2_normalize.cl", "reduce.h"}, {"layer_norm.cl", "reduce.h"},
+    } needs[] = {{"bias_add.cl", "activation.h"}, {"cast.cl", "convert.h"},
+                 {"l2_normalize.cl", "reduce.h"}, {"layer_norm.cl", "reduce.h"},
                  {"norm.cl", "reduce.h"},         {"rms_norm.cl", "reduce.h"},
-                 {"softmax.cl", "reduce.h"},      {"random.cl", "random.h"},
-                 {"cast.cl", "convert.h"}};
+                 {"softmax.cl", "reduce.h"},      {"random.cl", "random.h"}};
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (strcmp(needs[i].file, file) == 0) return needs[i].header;
     return NULL;

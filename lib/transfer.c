@@ -123,10 +123,10 @@ tdm_status tdm_buffer_fill(tdm_queue *queue, tdm_buffer *buffer, size_t offset, 
 static tdm_status copy_between(tdm_queue *queue, const tdm_buffer *source, size_t source_offset,
                                const tdm_buffer *destination, size_t destination_offset,
                                size_t size) {
-    tdmi_way way;
-    TDMI_TRY(tdmi_way_open(&way, queue, source->device, destination->device, NULL));
-    return tdmi_way_close(
-        &way, tdmi_way_copy(&way, source, source_offset, destination, destination_offset, size));
+    tdmi_route route;
+    TDMI_TRY(tdmi_route_open(&route, queue, source->device, destination->device, NULL));
+    return tdmi_route_close(&route, tdmi_route_copy(&route, source, source_offset, destination,
+                                                    destination_offset, size));
 }
 
 static tdm_status copy_async(const char *function, tdm_queue *queue, const tdm_buffer *source,

@@ -12,11 +12,11 @@
 #include "log.h"
 
 /* Something that a queue in doubt may still use. */
-typedef struct tdmi_kept {
+typedef struct tdmi_deferred {
     void (*release)(void *thing);
     void *thing;
-    struct tdmi_kept *next;
-} tdmi_kept;
+    struct tdmi_deferred *next;
+} tdmi_deferred;
 
 static tdm_status wait_again(tdm_queue *queue, tdm_status status, bool *over) {
     tdm_device *device = queue->device;
@@ -52,15 +52,15 @@ bool tdmi_queue_doubt(tdm_queue *queue) {
 void tdmi_queue_settle(tdm_queue *queue) {
     tdm_device *device = queue->device;
     pthread_mutex_lock(&device->lock);
-    tdmi_kept *kept = queue->kept;
-    queue->kept = NULL;
+    tdmi_deferred *deferred = queue->deferred;
+    queue->deferred = NULL;
     if (atomic_exchange(&queue->doubtful, false)) atomic_fetch_sub(&device->doubtful, 1);
     pthread_mutex_unlock(&device->lock);
-    while (kept) {
-        tdmi_kept *next = kept->next;
-        kept->release(kept->thing);
-        tdmi_free(kept);
-        kept = next;
+    while (deferred) {
+        tdmi_deferred *next = deferred->next;
+        deferred->release(deferred->thing);
+        tdmi_free(deferred);
+        deferred = next;
     }
 }
 
@@ -68,19 +68,19 @@ void tdmi_queue_settle(tdm_queue *queue) {
  * that there is no memory to remember by is never released, which is the safe side. */
 static bool keep(tdm_device *device, tdm_queue *queue, void (*release)(void *), void *thing) {
     if (atomic_load(&device->doubtful) == 0) return false;
-    tdmi_kept *kept = tdmi_malloc(sizeof *kept);
+    tdmi_deferred *deferred = tdmi_malloc(sizeof *deferred);
     pthread_mutex_lock(&device->lock);
     if (!queue)
         for (queue = device->queues; queue && !atomic_load(&queue->doubtful);)
             queue = queue->next;
     bool doubtful = queue && atomic_load(&queue->doubtful);
-    if (doubtful && kept) {
-        *kept = (tdmi_kept){release, thing, queue->kept};
-        queue->kept = kept;
-        kept = NULL;
+    if (doubtful && deferred) {
+        *deferred = (tdmi_deferred){release, thing, queue->deferred};
+        queue->deferred = deferred;
+        deferred = NULL;
     }
     pthread_mutex_unlock(&device->lock);
-    tdmi_free(kept);
+    tdmi_free(deferred);
     return doubtful;
 }
 

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Products through CLBlast, on any OpenCL device. f16 is left to the built-in kernel: CLBlast
  * accumulates it in f16, and Tandem promises sums in f32. bf16 it does not have. */
-#include "opencl.h"
+#include "opencl_backend.h"
 
 #include <clblast_c.h>
 
@@ -185,7 +185,7 @@ void tdmi_clblast_forget(tdmi_bdevice *device) {
 void tdmi_clblast_diagnose(void) { tdmi_library_diagnose(&library, symbols, CLBLAST_COUNT); }
 
 const tdmi_blas tdmi_cl_blas_clblast = {
-    .name = "clblast",
+    .id = TDMI_BLAS_clblast,
     .state_size = sizeof(clblast_state),
     .attach = attach,
     .detach = detach,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl.h"
+#include "opencl_backend.h"
 
 /* Told by the platform's name, the type of the device and the driver's version; the first that
  * fits. */
@@ -55,7 +55,7 @@ static const driver drivers[] = {
 
 bool tdmi_cl_has_extension(const char *extensions, const char *name) {
     size_t length = strlen(name);
-    for (const char *at = extensions; (at = strstr(at, name)) != NULL; at += length) {
+    for (const char *at = extensions; (at = strstr(at, name)); at += length) {
         bool starts = at == extensions || at[-1] == ' ';
         bool ends = at[length] == ' ' || at[length] == '\0';
         if (starts && ends) return true;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* OpenCL error codes: their names, and what they amount to. */
-#include "opencl.h"
+#include "opencl_backend.h"
 
 /* CL_PLATFORM_NOT_FOUND_KHR belongs to the ICD loader, the last one to NVIDIA's driver: a kernel
  * read or wrote outside its buffers. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "machine/hash.h"
-#include "opencl.h"
+#include "opencl_backend.h"
 
 /* Attributes of vendors' extensions that the common headers lack. */
 #define DEVICE_PCI_BUS_ID_NV 0x4008
@@ -116,7 +116,7 @@ static char *query_text(cl_device_id id, cl_device_info what) {
 static void copy_trimmed(char *target, size_t size, const char *text) {
     text += strspn(text, " \t");
     size_t length = strlen(text);
-    while (length > 0 && strchr(" \t\r\n", text[length - 1]) != NULL)
+    while (length > 0 && strchr(" \t\r\n", text[length - 1]))
         length--;
     if (length >= size) length = size - 1;
     memcpy(target, text, length);

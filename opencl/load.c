@@ -10,11 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "opencl.h"
+#include "opencl_backend.h"
 
 #define VENDORS "/etc/OpenCL/vendors"
-
-tdmi_cl_functions tdmi_cl;
 
 enum {
 #define FUNCTION_INDEX(name) INDEX_##name,
@@ -40,7 +38,7 @@ static tdmi_library library = {
               "(for the CPU: pocl-opencl-icd)",
 };
 
-tdm_status tdmi_cl_load(void) {
+tdm_status tdmi_cl_open(void) {
     TDMI_TRY(tdmi_library_open(&library, symbols, FUNCTION_COUNT));
 #define FUNCTION_ASSIGN(name) tdmi_cl.name = (__typeof__(tdmi_cl.name))addresses[INDEX_##name];
     TDMI_CL_FUNCTIONS(FUNCTION_ASSIGN)
@@ -91,7 +89,7 @@ static void diagnose_icd_file(const char *path) {
     }
     /* Opened and kept open, as the ICD loader does. */
     void *handle = dlopen(line, RTLD_LAZY | RTLD_LOCAL);
-    if (handle && dlsym(handle, "clGetExtensionFunctionAddress") != NULL) {
+    if (handle && dlsym(handle, "clGetExtensionFunctionAddress")) {
         snprintf(detail, sizeof detail, "names %s, which opens", line);
         tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, true, path, detail, "");
         return;
@@ -159,7 +157,7 @@ static void diagnose_vendors_folder(const char *folder) {
     free(items);
 }
 
-void tdmi_cl_diagnose(void) {
+void tdmi_cl_diagnose_drivers(void) {
     tdmi_library_diagnose(&library, symbols, FUNCTION_COUNT);
     if (tdmi_env_privileged()) return; /* drivers stay closed as well */
     const char *vendors = vendors_path();

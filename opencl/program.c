@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "machine/hash.h"
-#include "opencl.h"
+#include "opencl_backend.h"
 
 /* OpenCL C 1.2 is what every driver has. Nothing that trades accuracy for speed: backends agree. */
 #define STANDARD_OPTION "-cl-std=CL1.2 -w" /* -w: some drivers print warnings to stderr */

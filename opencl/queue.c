@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* In-order queues, transfers and events. */
-#include "opencl.h"
+#include "opencl_backend.h"
 
 tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
     queue->device = device;
@@ -53,59 +53,6 @@ tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue) {
         code == CL_SUCCESS ? outcome(marker) : tdmi_cl_fail(code, "waiting for the queue");
     (void)tdmi_cl.clReleaseEvent(marker);
     return status;
-}
-
-tdm_status tdmi_cl_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, const void *source,
-                         size_t size) {
-    TDMI_CL_TRY(tdmi_cl.clEnqueueWriteBuffer(queue->queue, mem->handle, CL_FALSE, offset, size,
-                                             source, 0, NULL, NULL),
-                "clEnqueueWriteBuffer");
-    return TDM_OK;
-}
-
-tdm_status tdmi_cl_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
-                        size_t size) {
-    TDMI_CL_TRY(tdmi_cl.clEnqueueReadBuffer(queue->queue, mem->handle, CL_FALSE, offset, size,
-                                            destination, 0, NULL, NULL),
-                "clEnqueueReadBuffer");
-    return TDM_OK;
-}
-
-tdm_status tdmi_cl_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
-                        const tdmi_mem *destination, size_t destination_offset, size_t size) {
-    TDMI_CL_TRY(tdmi_cl.clEnqueueCopyBuffer(queue->queue, source->handle, destination->handle,
-                                            source_offset, destination_offset, size, 0, NULL, NULL),
-                "clEnqueueCopyBuffer");
-    return TDM_OK;
-}
-
-tdm_status tdmi_cl_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
-                        const void *pattern, size_t pattern_size) {
-    TDMI_CL_TRY(tdmi_cl.clEnqueueFillBuffer(queue->queue, mem->handle, pattern, pattern_size,
-                                            offset, size, 0, NULL, NULL),
-                "clEnqueueFillBuffer");
-    return TDM_OK;
-}
-
-tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
-                       unsigned access, void **pointer) {
-    cl_map_flags flags = 0;
-    if ((access & TDM_MAP_READ) != 0) flags |= CL_MAP_READ;
-    if ((access & TDM_MAP_WRITE) != 0) flags |= CL_MAP_WRITE;
-    /* Without READ nobody needs the old content: the driver need not fetch it. */
-    if (flags == CL_MAP_WRITE) flags = CL_MAP_WRITE_INVALIDATE_REGION;
-    cl_int code;
-    void *mapped = tdmi_cl.clEnqueueMapBuffer(queue->queue, mem->handle, CL_FALSE, flags, offset,
-                                              size, 0, NULL, NULL, &code);
-    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clEnqueueMapBuffer");
-    *pointer = mapped;
-    return TDM_OK;
-}
-
-tdm_status tdmi_cl_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer) {
-    TDMI_CL_TRY(tdmi_cl.clEnqueueUnmapMemObject(queue->queue, mem->handle, pointer, 0, NULL, NULL),
-                "clEnqueueUnmapMemObject");
-    return TDM_OK;
 }
 
 tdm_status tdmi_cl_event_init(tdmi_bdevice *device, tdmi_bevent *event) {

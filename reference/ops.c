@@ -40,9 +40,11 @@ double ref_activation(tdm_activation activation, double x) {
         return (double)(1.0L / (1.0L + expl(-u)));
     case TDM_ACTIVATION_TANH:
         return (double)tanhl(u);
-    default:
-        return x;
+    case TDM_ACTIVATION_NONE:
+    case TDM_ACTIVATION_COUNT:
+        break;
     }
+    return x;
 }
 
 double ref_activation_bound(tdm_activation activation, double x, double dx, double eps) {
@@ -58,9 +60,11 @@ double ref_activation_bound(tdm_activation activation, double x, double dx, doub
         return 1.13 * dx + 4.0 * eps * (fabs(x) + y);
     case TDM_ACTIVATION_SIGMOID:
         return 0.25 * dx + 8.0 * eps * y * (1.0 + fmin(fabs(x), 1e4) * (1.0 - y));
-    default:
-        return dx + 8.0 * eps * y;
+    case TDM_ACTIVATION_TANH:
+    case TDM_ACTIVATION_COUNT:
+        break;
     }
+    return dx + 8.0 * eps * y;
 }
 
 /* Columns of a product that are summed at the same time. */

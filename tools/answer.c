@@ -138,7 +138,7 @@ static void read_answer(answer *out) {
     const char *step = "";
     bool started = false, ended = false;
     char how[128], *line = out->child.answer;
-    for (char *end; line && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    for (char *end; line && (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
         bool good = !ended;
         if (!started)

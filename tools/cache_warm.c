@@ -72,7 +72,7 @@ static int warm_device(const char *name, const dtype_list *list) {
     int result = EXIT_OK;
     if (status != TDM_OK)
         result = report_failure("cache warm");
-    else if (info->backend == TDM_CPU)
+    else if (kernels == 0)
         printf("%-10s its kernels are part of the library\n", info->id);
     else
         printf("%-10s %zu kernels are ready, after %.1f s\n", info->id, kernels, seconds);

@@ -73,7 +73,8 @@ typedef struct devices_options {
     devices_query query; /* count 0: all there is to know */
 } devices_options;
 
-const tdm_backend device_backends[BACKENDS] = {TDM_CUDA, TDM_OPENCL, TDM_CPU};
+#define BACKEND(NAME, name, value) TDM_##NAME,
+const tdm_backend device_backends[TDM_BACKEND_COUNT] = {TDM_BACKEND_LIST(BACKEND)};
 
 const char *device_type_name(tdm_device_type type) {
     switch (type) {
@@ -118,7 +119,7 @@ static bool fill_row(size_t index, device_row *row) {
 static int list_devices(device_snapshot *snapshot) {
     memset(snapshot, 0, sizeof *snapshot);
     tdm_status status = TDM_OK;
-    for (int b = 0; b < BACKENDS && status == TDM_OK; b++)
+    for (int b = 0; b < TDM_BACKEND_COUNT && status == TDM_OK; b++)
         status = tdm_get_backend_device_count(device_backends[b], &snapshot->backend_counts[b]);
     guard_listed();
     if (status != TDM_OK || tdm_get_gpu_count(&snapshot->gpu_count) != TDM_OK ||

@@ -16,18 +16,17 @@ typedef struct device_row {
     bool is_default;
 } device_row;
 
-enum { BACKENDS = 3 };
-
 /* The devices at one moment. */
 typedef struct device_snapshot {
     time_t time;
-    size_t backend_counts[BACKENDS]; /* in the order of device_backends */
+    size_t backend_counts[TDM_BACKEND_COUNT]; /* in the order of device_backends */
     size_t gpu_count;
     size_t count;
     device_row *rows;
 } device_snapshot;
 
-extern const tdm_backend device_backends[BACKENDS];
+/* Every backend, in the order in which `auto` takes them. */
+extern const tdm_backend device_backends[TDM_BACKEND_COUNT];
 
 /* "cpu", "gpu" or "accelerator". */
 const char *device_type_name(tdm_device_type type);

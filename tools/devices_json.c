@@ -88,7 +88,7 @@ void print_devices_json(const device_snapshot *snapshot, bool compact) {
     if (localtime_r(&snapshot->time, &local))
         strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%S%z", &local);
     json_t *root = json_object(), *counts = json_object(), *devices = json_array();
-    for (int b = 0; b < BACKENDS; b++)
+    for (int b = 0; b < TDM_BACKEND_COUNT; b++)
         json_object_set_new(counts, tdm_backend_name(device_backends[b]),
                             json_integer((json_int_t)snapshot->backend_counts[b]));
     for (size_t i = 0; i < snapshot->count; i++)

@@ -133,10 +133,10 @@ static void print_header(const device_snapshot *snapshot, int width) {
     if (localtime_r(&snapshot->time, &local))
         strftime(now, sizeof now, "%Y-%m-%d %H:%M:%S", &local);
     int length = snprintf(text, sizeof text, "%s  Tandem %s  ", now, tdm_version());
-    for (int b = 0; b < BACKENDS; b++)
+    for (int b = 0; b < TDM_BACKEND_COUNT; b++)
         length += snprintf(text + length, sizeof text - (size_t)length, "%s %zu%s",
                            tdm_backend_name(device_backends[b]), snapshot->backend_counts[b],
-                           b + 1 < BACKENDS ? ", " : "");
+                           b + 1 < TDM_BACKEND_COUNT ? ", " : "");
     snprintf(text + length, sizeof text - (size_t)length, "; physical GPUs %zu",
              snapshot->gpu_count);
     fit(fitted, width, text);

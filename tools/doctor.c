@@ -155,7 +155,7 @@ static void print_mark(finding_state state, bool has_colours) {
 
 /* Lines after the first are indented like the first. */
 static void print_indented(const char *text, int indent) {
-    for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1)
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1)
         printf("%*s%.*s\n", indent, "", (int)(end - text), text);
     if (*text) printf("%*s%s\n", indent, "", text);
 }

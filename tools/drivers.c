@@ -42,32 +42,49 @@ void drivers_free(drivers *all) {
 
 /* --- which there are -------------------------------------------------------------------------- */
 
+static const tdm_backend backends[TDM_BACKEND_COUNT] = {
+#define BACKEND(NAME, name, value) TDM_##NAME,
+    TDM_BACKEND_LIST(BACKEND)};
+
+/* Is the backend in a list with commas before, between and behind? */
+static bool is_in(const char *list, tdm_backend backend) {
+    char wanted[32];
+    snprintf(wanted, sizeof wanted, ",%s,", tdm_backend_name(backend));
+    return strstr(list, wanted);
+}
+
 /* Is the backend built and in TANDEM_BACKEND? A TANDEM_BACKEND that is refused selects nothing, so
  * that nothing is left out. */
-static bool is_selected(const char *backend) {
-    static const char built[] = "," TANDEM_BUILT_BACKENDS ",";
-    char wanted[16], list[128];
+static bool is_selected(tdm_backend backend) {
+    char list[128];
     const char *set = getenv("TANDEM_BACKEND");
-    snprintf(wanted, sizeof wanted, ",%s,", backend);
     snprintf(list, sizeof list, ",%.120s,", set ? set : "auto");
-    bool all = !strstr(list, ",cuda,") && !strstr(list, ",opencl,") && !strstr(list, ",cpu,");
-    return strstr(built, wanted) && (all || strstr(list, wanted));
+    bool all = true;
+    for (int b = 0; b < TDM_BACKEND_COUNT; b++)
+        all = all && !is_in(list, backends[b]);
+    return is_in("," TANDEM_BUILT_BACKENDS ",", backend) && (all || is_in(list, backend));
 }
 
 static bool find_drivers(drivers *all) {
-    all->opencl = is_selected("opencl");
-    all->cuda = is_selected("cuda");
-    if (all->opencl && !icd_read(&all->icds)) return false;
-    all->items = calloc(all->icds.count + 1, sizeof *all->items);
+    if (is_selected(TDM_OPENCL) && !icd_read(&all->icds)) return false;
+    all->items = calloc(all->icds.count + TDM_BACKEND_COUNT, sizeof *all->items);
     if (!all->items) return false;
     for (size_t i = 0; i < all->icds.count; i++) {
         driver *made = &all->items[all->count++];
         const icd *found = &all->icds.items[i];
         made->icd = found;
+        made->backend = TDM_OPENCL;
         snprintf(made->label, sizeof made->label, "%s%s%s%s", found->file,
                  found->library[0] ? " (" : "", found->library, found->library[0] ? ")" : "");
     }
-    if (all->cuda) snprintf(all->items[all->count++].label, 64, "the cuda backend");
+    for (int b = 0; b < TDM_BACKEND_COUNT; b++) {
+        /* the cpu backend calls no driver */
+        if (backends[b] == TDM_CPU || backends[b] == TDM_OPENCL || !is_selected(backends[b]))
+            continue;
+        driver *made = &all->items[all->count++];
+        made->backend = backends[b];
+        snprintf(made->label, sizeof made->label, "the %s backend", tdm_backend_name(backends[b]));
+    }
     return true;
 }
 
@@ -82,7 +99,7 @@ static void ask_alone(const drivers *all, driver *one, double seconds) {
     static const char *const list[] = {".child", "list", NULL};
     char vendors[DRIVER_PATH + 64], libraries[4096];
     const char *path = getenv("TANDEM_LIBRARY_PATH"), *cache = getenv("TANDEM_CACHE_DIR");
-    char caches[4096];
+    char caches[4096], backend[64];
     const char *changes[10] = {"TANDEM_*", NULL};
     size_t n = 1;
     if (path) {
@@ -93,7 +110,8 @@ static void ask_alone(const drivers *all, driver *one, double seconds) {
         snprintf(caches, sizeof caches, "TANDEM_CACHE_DIR=%s", cache);
         changes[n++] = caches;
     }
-    changes[n++] = one->icd ? "TANDEM_BACKEND=opencl" : "TANDEM_BACKEND=cuda";
+    snprintf(backend, sizeof backend, "TANDEM_BACKEND=%s", tdm_backend_name(one->backend));
+    changes[n++] = backend;
     if (one->icd) {
         snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=%s/only-%zu", all->folder,
                  (size_t)(one - all->items));
@@ -121,7 +139,7 @@ static void judge(const driver *one, finding *out, char *detail, size_t size) {
     for (size_t i = 0; i < alone->item_count && n < size; i++) {
         const finding *item = &alone->items[i];
         if (item->kind != TDM_DIAGNOSTIC_DRIVER) continue;
-        bool is_file = strstr(item->subject, "/000.icd") != NULL;
+        bool is_file = strstr(item->subject, "/000.icd");
         if (item->state == FINDING_OK && is_file) continue;
         if (item->state != FINDING_OK) {
             out->state = FINDING_BROKEN;
@@ -140,7 +158,7 @@ static void judge(const driver *one, finding *out, char *detail, size_t size) {
 }
 
 static void tell_driver(driver *one, findings *list) {
-    char detail[2048];
+    char detail[2048], advice[192];
     finding found = {TDM_DIAGNOSTIC_DRIVER, FINDING_BROKEN, one->icd ? one->icd->file : one->label,
                      detail, broken_advice};
     if (one->icd && one->icd->fault[0]) {
@@ -148,9 +166,13 @@ static void tell_driver(driver *one, findings *list) {
     } else if (!one->alone.whole) {
         snprintf(detail, sizeof detail, "%s%s%s%s", one->icd ? "names " : "",
                  one->icd ? one->icd->library : "", one->icd ? ", which " : "", one->alone.why);
-        if (!one->icd)
-            found.advice = "reinstall NVIDIA's driver and the CUDA runtime; TANDEM_BACKEND without "
-                           "cuda leaves them out";
+        if (!one->icd) {
+            snprintf(advice, sizeof advice,
+                     "reinstall the driver and the libraries of this backend; TANDEM_BACKEND "
+                     "without %s leaves them out",
+                     tdm_backend_name(one->backend));
+            found.advice = advice;
+        }
     } else {
         one->good = true;
         if (!one->icd) return; /* the library's own items tell */
@@ -182,8 +204,25 @@ bool drivers_are_good(const drivers *all) {
 
 /* --- without the broken ones ------------------------------------------------------------------ */
 
+static bool is_good(const drivers *all, tdm_backend backend) {
+    for (size_t i = 0; i < all->count; i++)
+        if (!all->items[i].icd && all->items[i].backend == backend) return all->items[i].good;
+    return backend == TDM_CPU || is_selected(backend);
+}
+
+/* TANDEM_BACKEND with those of the selection that are good, and the cpu. */
+static void name_good_backends(const drivers *all, char *text, size_t size) {
+    size_t n = (size_t)snprintf(text, size, "TANDEM_BACKEND");
+    char separator = '=';
+    for (int b = 0; b < TDM_BACKEND_COUNT && n < size; b++) {
+        if (!is_good(all, backends[b])) continue;
+        n += (size_t)snprintf(text + n, size - n, "%c%s", separator, tdm_backend_name(backends[b]));
+        separator = ',';
+    }
+}
+
 bool drivers_leave_out(const drivers *all, driver_changes *changes) {
-    bool cuda = true;
+    bool leaves_backends_out = false;
     size_t n = 0;
     snprintf(changes->vendors, sizeof changes->vendors, "OCL_ICD_VENDORS=%s/good", all->folder);
     const char *folder = strchr(changes->vendors, '=') + 1;
@@ -191,13 +230,12 @@ bool drivers_leave_out(const drivers *all, driver_changes *changes) {
     for (size_t i = 0; i < all->count; i++) {
         const driver *one = &all->items[i];
         if (one->icd && one->good && !icd_link(one->icd, folder, i)) return false;
-        if (!one->icd) cuda = one->good;
+        leaves_backends_out = leaves_backends_out || (!one->icd && !one->good);
     }
     changes->changes[n++] = changes->vendors;
     changes->changes[n++] = "OCL_ICD_FILENAMES";
-    if (!cuda) {
-        snprintf(changes->backends, sizeof changes->backends, "TANDEM_BACKEND=%scpu",
-                 all->opencl ? "opencl," : "");
+    if (leaves_backends_out) {
+        name_good_backends(all, changes->backends, sizeof changes->backends);
         changes->changes[n++] = changes->backends;
     }
     changes->changes[n] = NULL;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Whatever lists devices and may be broken: each OpenCL driver, and the cuda backend. Each is tried
- * alone, in a child, so that a broken one is told from the others. */
+/* Whatever lists devices and may be broken: each OpenCL driver, and each other backend that calls one.
+ * Each is tried alone, in a child, so that a broken one is told from the others. */
 #ifndef DRIVERS_H
 #define DRIVERS_H
 
@@ -11,7 +11,8 @@
 enum { DRIVER_PATH = 1024 };
 
 typedef struct driver {
-    const icd *icd;   /* NULL for a backend */
+    const icd *icd; /* NULL for a backend */
+    tdm_backend backend;
     char label[1600]; /* "/etc/OpenCL/vendors/pocl.icd (libpocl.so.2.9.0)", "the cuda backend" */
     answer alone;     /* what it lists when nothing else does */
     bool asked, good;
@@ -22,12 +23,11 @@ typedef struct drivers {
     size_t count;
     icd_list icds;
     char folder[DRIVER_PATH]; /* of this process alone; "" when none could be made */
-    bool opencl, cuda;        /* is the backend built, and in TANDEM_BACKEND? */
 } drivers;
 
 /* The environment that leaves broken drivers out, for child_run. */
 typedef struct driver_changes {
-    char vendors[DRIVER_PATH + 64], backends[64];
+    char vendors[DRIVER_PATH + 64], backends[128];
     const char *changes[8];
 } driver_changes;
 

@@ -5,6 +5,7 @@
 
 #include <tandem/tandem.h>
 
+#include "machine/blas_list.h"
 #include "options.h"
 #include "tools.h"
 
@@ -29,10 +30,14 @@ static const option_spec options[] = {{"version", OPTION_VERSION, NULL,
                                        false, false},
                                       {0}};
 
+#define NAME_AND_COMMA(NAME, name, value) name ","
+#define BLAS_NAME(name) #name ", "
+#define BLAS_NAMES TDMI_BLAS_LIST(BLAS_NAME)
+#define BACKENDS TDM_BACKEND_LIST(NAME_AND_COMMA)
+
 static const option_spec variables[] = {
     {"TANDEM_BACKEND", 0, "LIST",
-     "auto, which is cuda,opencl,cpu, or such a list: the first that lists a device has the "
-     "default "
+     "auto, which is " BACKENDS " or such a list: the first that lists a device has the default "
      "device",
      NULL, false, false},
     {"TANDEM_DEVICE", 0, "NAME",
@@ -40,9 +45,8 @@ static const option_spec variables[] = {
      false, false},
     {"TANDEM_CPU_DEVICES", 0, "NUMBER", "how many cpu devices to list", NULL, false, false},
     {"TANDEM_CPU_THREADS", 0, "NUMBER", "threads of the cpu backend", NULL, false, false},
-    {"TANDEM_BLAS", 0, "NAME",
-     "cblas, clblast, cublas or builtin: computes matrix products wherever it can", NULL, false,
-     false},
+    {"TANDEM_BLAS", 0, "NAME", BLAS_NAMES "or builtin: computes matrix products wherever it can",
+     NULL, false, false},
     {"TANDEM_MATH", 0, "WORD", "ieee, or tf32 to allow TF32 in f32 products", NULL, false, false},
     {"TANDEM_CACHE_DIR", 0, "FOLDER",
      "of compiled kernels; else $XDG_CACHE_HOME/tandem, else ~/.cache/tandem", NULL, false, false},

@@ -2,7 +2,7 @@
 /* Words, options and messages that the commands share. */
 #include "tools.h"
 
-#include "machine/words.h"
+#include "machine/spelling.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ const char *nearest_word(const char *word, const char *const *words) {
     const char *nearest = NULL;
     size_t smallest = strlen(word) / 2 + 2;
     for (; *words; words++) {
-        size_t distance = tdmi_word_distance(word, *words);
+        size_t distance = tdmi_edit_distance(word, *words);
         if (distance < smallest) {
             smallest = distance;
             nearest = *words;

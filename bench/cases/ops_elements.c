@@ -140,6 +140,7 @@ static bool reference_bias_add(bench_segment *s) {
 #define BIAS_ADD(name, variant)                                                                    \
     { name, variant, BENCH_BASELINE_MOVE, plan_bias_add, call_bias_add, reference_bias_add, NULL }
 
+_Static_assert(TDM_ACTIVATION_COUNT == 7, "each activation has a row here, and one in bench_cases");
 const bench_op bench_ops_elements[] = {
     BIAS_ADD("bias_add", TDM_ACTIVATION_NONE),
     BIAS_ADD("bias_add+relu", TDM_ACTIVATION_RELU),

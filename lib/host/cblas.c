@@ -59,31 +59,12 @@ __attribute__((destructor)) static void hold_products(void) {
     (void)pthread_rwlock_timedwrlock(&thread_setting, &until);
 }
 
-tdm_status tdmi_cblas_open(void) { return tdmi_library_open(&library, symbols, SYMBOL_COUNT); }
+static tdm_status open_library(void) { return tdmi_library_open(&library, symbols, SYMBOL_COUNT); }
 
-void tdmi_cblas_diagnose(void) { tdmi_library_diagnose(&library, symbols, SYMBOL_COUNT); }
+static void diagnose(void) { tdmi_library_diagnose(&library, symbols, SYMBOL_COUNT); }
 
-tdmi_host_gemm tdmi_host_gemm_of(const tdmi_gemm *gemm) {
-    return (tdmi_host_gemm){
-        .dtype = gemm->dtype,
-        .transpose_a = gemm->transpose_a,
-        .transpose_b = gemm->transpose_b,
-        .m = gemm->m,
-        .n = gemm->n,
-        .k = gemm->k,
-        .batch = gemm->batch,
-        .alpha = gemm->alpha,
-        .beta = gemm->beta,
-        .lda = gemm->lda,
-        .ldb = gemm->ldb,
-        .ldc = gemm->ldc,
-        .a_stride = gemm->a_stride,
-        .b_stride = gemm->b_stride,
-        .c_stride = gemm->c_stride,
-    };
-}
-
-bool tdmi_cblas_takes(const tdmi_gemm *gemm) {
+/* No epilogue, and a dtype and sizes that CBLAS has. */
+static bool supports(const tdmi_gemm *gemm) {
     return !gemm->bias && gemm->activation == TDM_ACTIVATION_NONE &&
            (gemm->dtype == TDM_F32 || gemm->dtype == TDM_F64) && gemm->m <= INT_MAX &&
            gemm->n <= INT_MAX && gemm->k <= INT_MAX && gemm->lda <= INT_MAX &&
@@ -144,8 +125,12 @@ static void multiply(const tdmi_host_gemm *gemm) {
     if (locked) pthread_rwlock_unlock(&thread_setting);
 }
 
-void tdmi_cblas_gemm(const tdmi_host_gemm *gemm) {
+/* One product with CBLAS's own threads, a batch of small ones with a thread per product. */
+static void run(const tdmi_host_gemm *gemm) {
     in_product = true;
     multiply(gemm);
     in_product = false;
 }
+
+const tdmi_host_blas tdmi_host_blas_cblas = {
+    .open = open_library, .diagnose = diagnose, .supports = supports, .gemm = run};

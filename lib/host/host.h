@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What runs on the host's own cores: worker threads, and the machine's CBLAS. Used by the cpu
- * backend, and by the opencl backend inside native kernels. */
+/* What runs on the host's own cores: worker threads, and matrix products of BLAS libraries. Used by the
+ * cpu backend, and by the opencl backend inside native kernels. */
 #ifndef TDMI_HOST_H
 #define TDMI_HOST_H
 
@@ -43,15 +43,5 @@ typedef struct tdmi_host_gemm {
     int64_t a_stride, b_stride, c_stride;
     tdmi_next next; /* for tdmi_parallel; TDMI_NEXT_LOOP when not set */
 } tdmi_host_gemm;
-
-/* Opens CBLAS if not yet tried; TDM_ERROR_UNAVAILABLE says what to install. */
-tdm_status tdmi_cblas_open(void) TDM_MUST_USE;
-
-/* Adds the diagnostic item of the CBLAS library. */
-void tdmi_cblas_diagnose(void);
-
-/* Runs it: one product with CBLAS's own threads, a batch of small ones with a thread per product.
- * tdmi_cblas_open succeeded and tdmi_cblas_takes (backend.h) said true. Any thread. */
-void tdmi_cblas_gemm(const tdmi_host_gemm *gemm);
 
 #endif

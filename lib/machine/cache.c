@@ -114,7 +114,7 @@ struct tdm_cache_listing {
 
 static tdm_status list_folder(DIR *folder, tdm_cache_listing *listing) {
     size_t room = 0;
-    for (struct dirent *e; (e = readdir(folder)) != NULL;) {
+    for (struct dirent *e; (e = readdir(folder));) {
         if (listing->count == room) {
             room = room ? 2 * room : 32;
             tdm_cache_entry *grown = tdmi_realloc(listing->entries, room * sizeof *grown);

@@ -11,7 +11,8 @@
 #include <sys/auxv.h>
 
 #include "backend.h"
-#include "machine/words.h"
+#include "machine/spelling.h"
+#include "machine/text.h"
 #include "threads.h"
 
 #include <tandem/setup.h>
@@ -25,6 +26,8 @@ static const char *const built[] = {
 #undef X
 };
 enum { BUILT = sizeof built / sizeof *built };
+_Static_assert((int)BUILT <= (int)TDM_BACKEND_COUNT,
+               "a backend is built that TDM_BACKEND_LIST lacks");
 
 volatile int tdmi_forked;
 
@@ -51,8 +54,11 @@ static void use_all_backends(void) {
 
 /* A word of TANDEM_BACKEND that names no backend of this build. */
 static void refuse_backend(const char *text, const char *word) {
-    static const char *const known[] = {"cuda", "opencl", "cpu"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+#define NAME_OF(NAME, name, value) name,
+#define AND_NAME(NAME, name, value) ", " name
+    static const char *const known[] = {TDM_BACKEND_LIST(NAME_OF)};
+    static const char allowed[] = TDM_BACKEND_LIST(AND_NAME);
+    for (size_t i = 0; i < TDM_BACKEND_COUNT; i++) {
         if (strcmp(word, known[i]) == 0) {
             REFUSE("TANDEM_BACKEND is \"%s\": this library was built without the %s backend", text,
                    word);
@@ -63,9 +69,8 @@ static void refuse_backend(const char *text, const char *word) {
     memcpy(names, built, sizeof built);
     names[BUILT] = "auto";
     REFUSE("TANDEM_BACKEND is \"%s\": \"%s\" is not a backend; did you mean \"%s\"? (allowed: "
-           "auto, or "
-           "a list of cuda, opencl, cpu)",
-           text, word, tdmi_nearest_word(word, names, BUILT + 1));
+           "auto, or a list of %s)",
+           text, word, tdmi_nearest_word(word, names, BUILT + 1), allowed + 2);
 }
 
 static void parse_backends(const char *name, const char *text) {
@@ -111,7 +116,13 @@ static const char *parse_word(const char *name, const char *text, const char *co
                               size_t count) {
     for (size_t i = 0; i < count; i++)
         if (strcmp(text, words[i]) == 0) return words[i];
-    REFUSE("%s is \"%s\": did you mean \"%s\"?", name, text, tdmi_nearest_word(text, words, count));
+    char allowed[256] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < count && length < sizeof allowed; i++)
+        length += (size_t)snprintf(allowed + length, sizeof allowed - length, "%s%s", i ? ", " : "",
+                                   words[i]);
+    REFUSE("%s is \"%s\": did you mean \"%s\"? (allowed: %s)", name, text,
+           tdmi_nearest_word(text, words, count), allowed);
     return NULL;
 }
 
@@ -152,7 +163,8 @@ static void parse_cpu_threads(const char *name, const char *text) {
 }
 
 static void parse_blas(const char *name, const char *text) {
-    static const char *const words[] = {"cblas", "clblast", "cublas", "builtin"};
+#define BLAS_NAME(name) #name,
+    static const char *const words[] = {TDMI_BLAS_LIST(BLAS_NAME) "builtin"};
     values.blas = parse_word(name, text, words, sizeof words / sizeof *words);
 }
 
@@ -211,7 +223,7 @@ static const char *nearest_variable(const char *name) {
 static bool is_near_miss(const char *name) {
     const char *nearest = nearest_variable(name);
     const size_t length = strlen(nearest) - strlen("TANDEM_");
-    return tdmi_word_distance(name, nearest) <= (length > 4 ? 2 : 1);
+    return tdmi_edit_distance(name, nearest) <= (length > 4 ? 2 : 1);
 }
 
 static void parse_variable(const struct variable *variable, const char *text) {

@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <tandem/status.h>
+#include <tandem/device.h>
 
 #include "fail.h"
 
 typedef struct tdmi_env {
     /* backends in the order of the selection */
-    const char *backends[8]; /* names */
+    const char *backends[TDM_BACKEND_COUNT]; /* names */
     size_t backend_count;
     bool backend_given; /* TANDEM_BACKEND is set and is not "auto" */
     const char *device; /* TANDEM_DEVICE, or NULL */

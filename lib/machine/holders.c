@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "machine/disk_cache.h"
-#include "machine/words.h"
+#include "machine/text.h"
 
 enum {
     DEVICES = 64,
@@ -173,7 +173,7 @@ static void each_name(int folder, void (*visit)(int folder, const char *name, vo
         close(folder);
         return;
     }
-    while ((found = readdir(names)) != NULL)
+    while ((found = readdir(names)))
         visit(folder, found->d_name, data);
     closedir(names);
 }

@@ -29,7 +29,7 @@ static bool is_accident(const char *why) {
     static const int errors[] = {ENOMEM, EMFILE, ENFILE, EAGAIN, EINTR, EIO};
     bool found = !why || strcmp(why, "out of memory") == 0;
     for (size_t i = 0; !found && i < sizeof errors / sizeof *errors; i++)
-        found = strstr(why, strerror(errors[i])) != NULL;
+        found = strstr(why, strerror(errors[i]));
     return found;
 }
 

@@ -11,9 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "machine/card.h"
 #include "machine/env.h"
-#include "machine/words.h"
+#include "machine/identity.h"
+#include "machine/spelling.h"
+#include "machine/text.h"
 
 #define X(backend) extern const tdmi_backend tdmi_backend_##backend;
 TDMI_BACKEND_LIST
@@ -34,14 +35,12 @@ const tdmi_backend *tdmi_registry_backend(size_t i) {
     return tdmi_backends[at];
 }
 
-enum { BACKENDS = 8 };
-
 typedef struct device_list {
     tdmi_listed_device *devices;
     size_t count;
-    bool settled[BACKENDS];          /* by place in the selection: all is known */
-    char unavailable[BACKENDS][768]; /* why a backend could not be loaded, or "" */
-    struct device_list *before;      /* borrowed for good as well */
+    bool settled[TDM_BACKEND_COUNT];          /* by place in the selection: all is known */
+    char unavailable[TDM_BACKEND_COUNT][768]; /* why a backend could not be loaded, or "" */
+    struct device_list *before;               /* borrowed for good as well */
 } device_list;
 
 static _Atomic(device_list *) newest; /* NULL: none yet */
@@ -53,7 +52,7 @@ static void link_same_cards(device_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         tdm_device_info *info = &devices[i].facts.info;
         for (size_t j = 0; j < list->count && !info->same_as[0]; j++)
-            if (tdmi_card_is_same(devices, list->count, i, j))
+            if (tdmi_is_same_device(devices, list->count, i, j))
                 snprintf(info->same_as, sizeof info->same_as, "%s", devices[j].facts.info.id);
     }
 }
@@ -189,7 +188,7 @@ bool tdmi_registry_gpu(size_t wanted, size_t *index, size_t *seen) {
         for (size_t j = 0; j < i; j++)
             /* a card that another API lists as an accelerator has not been counted */
             earlier = earlier || (devices[j].facts.info.type == TDM_DEVICE_GPU &&
-                                  tdmi_card_is_same(devices, device_count, i, j));
+                                  tdmi_is_same_device(devices, device_count, i, j));
         if (earlier) continue;
         if ((*seen)++ == wanted) {
             *index = i;
@@ -203,7 +202,7 @@ static tdm_status not_found(const char *name) {
     const device_list *list = atomic_load(&newest);
     const tdmi_listed_device *devices = list->devices;
     const size_t device_count = list->count;
-    const char **names = tdmi_calloc(device_count + 8, sizeof *names);
+    const char **names = tdmi_calloc(device_count + TDM_BACKEND_COUNT, sizeof *names);
     if (!names) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     size_t count = 0;
     for (size_t i = 0; i < device_count; i++)
@@ -249,7 +248,7 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
         for (size_t i = 0; i < device_count; i++) {
             const tdm_device_info *info = &devices[i].facts.info;
             if (strcmp(devices[i].backend->name, backend) == 0 &&
-                (by_uuid ? tdmi_card_has_uuid(info, which + 5)
+                (by_uuid ? tdmi_has_uuid(info, which + 5)
                          : info->pci[0] && strcasecmp(info->pci, which + 4) == 0)) {
                 *index = i;
                 return TDM_OK;

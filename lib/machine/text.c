@@ -53,3 +53,16 @@ void tdmi_clean_text(char *text, bool lines) {
         text += bytes > 0 ? bytes : 1;
     }
 }
+
+bool tdmi_parse_index(const char *text, unsigned long max, unsigned long *value) {
+    if (text[0] == '\0' || (text[0] == '0' && text[1] != '\0')) return false;
+    unsigned long result = 0;
+    for (const char *c = text; *c; c++) {
+        if (*c < '0' || *c > '9') return false;
+        unsigned long digit = (unsigned long)(*c - '0');
+        if (result > (max - digit) / 10) return false;
+        result = result * 10 + digit;
+    }
+    *value = result;
+    return true;
+}

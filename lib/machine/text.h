@@ -4,6 +4,7 @@
 #define TDMI_TEXT_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* snprintf and vsnprintf with a point in numbers, whatever locale the program has set. */
@@ -11,5 +12,8 @@ int tdmi_print(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int tdmi_print_list(char *text, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
+
+/* Parses the whole text as a decimal number without sign, blank or leading zero, at most max. */
+bool tdmi_parse_index(const char *text, unsigned long max, unsigned long *value);
 
 #endif

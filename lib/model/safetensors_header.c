@@ -401,7 +401,7 @@ static char *build_text(const json_t *root, size_t *size) {
 tdm_status tdmi_header_build(const tdm_state_dict *dict, const tdmi_placed *placed, char **text,
                              size_t *size) {
     json_t *root = json_object();
-    bool good = root != NULL;
+    bool good = root;
     if (good && dict->metadata.count > 0)
         good = json_object_set_new(root, "__metadata__", metadata_of(dict)) == 0;
     for (size_t i = 0; good && i < tdm_state_dict_count(dict); i++)

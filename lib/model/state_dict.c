@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "machine/words.h"
+#include "machine/spelling.h"
 #include "memory.h"
 #include "threads.h"
 

@@ -9,6 +9,21 @@ const char *tdm_activation_name(tdm_activation activation) {
     return (unsigned)activation < TDM_ACTIVATION_COUNT ? names[activation] : "unknown";
 }
 
+#define SAME_VALUE(NAME, name)                                                                     \
+    _Static_assert((int)TDM_ACT_##NAME == (int)TDM_ACTIVATION_##NAME, "TDM_ACT_LIST");
+TDM_ACTIVATION_LIST(SAME_VALUE)
+_Static_assert((int)TDM_ACT_COUNT == (int)TDM_ACTIVATION_COUNT, "TDM_ACT_LIST");
+_Static_assert((int)TDM_ACT_COUNT <= TDM_OP_ACTIVATION + 1, "OP has no room for more activations");
+
+tdm_status tdmi_check_activation(const char *function, tdm_activation activation) {
+#define AND_NAME(NAME, name) ", _" #NAME
+    static const char allowed[] = TDM_ACTIVATION_LIST(AND_NAME);
+    if ((unsigned)activation < TDM_ACTIVATION_COUNT) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                     "%s: activation is %d, allowed are TDM_ACTIVATION%s", function,
+                     (int)activation, allowed + 2);
+}
+
 /* Without a bias, rows that follow each other without gaps are one long row. */
 static void join_rows(tdm_bias_add_args *args) {
     int64_t cols = args->cols;
@@ -41,10 +56,7 @@ tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
                              {"residual", residual, TDMI_ARG_OPTIONAL, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 1u << 0 | 1u << 2}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 4));
-    if ((unsigned)activation >= TDM_ACTIVATION_COUNT)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: activation is %d, allowed are TDM_ACTIVATION_NONE to _TANH", function,
-                         (int)activation);
+    TDMI_TRY(tdmi_check_activation(function, activation));
     TDMI_TRY(tdmi_check_same_shape(function, "x", x, "y", y));
     if (residual) TDMI_TRY(tdmi_check_same_shape(function, "x", x, "residual", residual));
     tdmi_rows xr, rr, yr;

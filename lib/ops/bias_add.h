@@ -11,4 +11,7 @@
 tdm_status tdmi_run_bias_add(tdm_queue *queue, tdmi_variant variant, bool in_place,
                              const tdmi_mem *const mems[4], tdm_bias_add_args *args) TDM_MUST_USE;
 
+/* Refuses what is no activation. */
+tdm_status tdmi_check_activation(const char *function, tdm_activation activation) TDM_MUST_USE;
+
 #endif

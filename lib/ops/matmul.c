@@ -100,10 +100,7 @@ static tdm_status check_shapes(const tdm_matmul_options *o, const tdm_tensor *a,
 }
 
 static tdm_status check_options(const tdm_matmul_options *o, const tdm_tensor *c) {
-    if ((unsigned)o->activation >= TDM_ACTIVATION_COUNT)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: activation is %d, allowed are TDM_ACTIVATION_NONE to _TANH", function,
-                         (int)o->activation);
+    TDMI_TRY(tdmi_check_activation(function, o->activation));
     if ((unsigned)o->math > TDM_MATH_TF32)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: math is %d, allowed are TDM_MATH_DEFAULT, _IEEE and _TF32", function,
@@ -345,6 +342,6 @@ tdm_status tdm_matmul_provider(tdm_queue *queue, const tdm_matmul_options *optio
         TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
         if (!choice.provider) TDMI_TRY(count_tiles(&gemm, &groups));
     }
-    *provider = choice.provider ? choice.provider->blas->name : "builtin";
+    *provider = tdmi_blas_name(&choice);
     return TDM_OK;
 }

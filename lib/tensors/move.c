@@ -35,12 +35,12 @@ static tdm_status prepare(tdm_queue *queue, const tdm_tensor *x, tdm_device *dev
     return status;
 }
 
-static tdm_status carry(tdmi_way *way, const tdm_tensor *packed, const tdm_tensor *y) {
+static tdm_status carry(tdmi_route *route, const tdm_tensor *packed, const tdm_tensor *y) {
     size_t size = tdmi_bytes_of(y);
     if (size == 0) return TDM_OK;
-    return tdmi_way_copy(way, packed->buffer,
-                         (size_t)packed->offset * tdm_dtype_size(packed->dtype), y->buffer, 0,
-                         size);
+    return tdmi_route_copy(route, packed->buffer,
+                           (size_t)packed->offset * tdm_dtype_size(packed->dtype), y->buffer, 0,
+                           size);
 }
 
 tdm_status tdmi_move(const char *function, tdm_queue *queue, size_t count, const tdm_tensor *x,
@@ -54,13 +54,13 @@ tdm_status tdmi_move(const char *function, tdm_queue *queue, size_t count, const
     tdm_tensor *packed = tdmi_calloc(count, sizeof *packed);
     if (!packed && count)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
-    tdmi_way way;
-    tdm_status status = tdmi_way_open(&way, queue, queue->device, device, NULL);
+    tdmi_route route;
+    tdm_status status = tdmi_route_open(&route, queue, queue->device, device, NULL);
     for (size_t i = 0; status == TDM_OK && i < count; i++) {
         status = prepare(queue, &x[i], device, &packed[i], &y[i]);
-        if (status == TDM_OK) status = carry(&way, &packed[i], &y[i]);
+        if (status == TDM_OK) status = carry(&route, &packed[i], &y[i]);
     }
-    status = tdmi_way_close(&way, status);
+    status = tdmi_route_close(&route, status);
     /* Only now: a copy may be made by a queue that their device's pool knows nothing of. */
     for (size_t i = 0; packed && i < count; i++)
         tdm_tensor_release(&packed[i]);
@@ -95,9 +95,9 @@ struct tdm_transfer {
 static tdm_status run(tdm_transfer *transfer) {
     tdm_device *source = transfer->from.buffer->device, *destination = transfer->to.buffer->device;
     if (transfer->ready) TDMI_TRY(tdm_event_wait(transfer->ready));
-    tdmi_way way;
-    TDMI_TRY(tdmi_way_open(&way, NULL, source, destination, &transfer->done));
-    return tdmi_way_close(&way, carry(&way, &transfer->from, &transfer->to));
+    tdmi_route route;
+    TDMI_TRY(tdmi_route_open(&route, NULL, source, destination, &transfer->done));
+    return tdmi_route_close(&route, carry(&route, &transfer->from, &transfer->to));
 }
 
 static void *transfer_thread(void *context) {

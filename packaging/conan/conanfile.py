@@ -51,8 +51,10 @@ class TandemConan(ConanFile):
         root = os.path.join(self.recipe_folder, "..", "..")
         for pattern in ("CMakeLists.txt", "LICENSE", "README.md"):
             copy(self, pattern, src=root, dst=self.export_sources_folder)
-        for folder in ("bench", "cmake", "cpu", "cuda", "docs", "examples", "kernels", "lib", "opencl", "reference",
-                       "tools"):
+        header = load(self, os.path.join(root, "lib", "include", "tandem", "device.h"))
+        backends = re.findall(r'X\([A-Z0-9]+, "([a-z0-9]+)", \d+\)', header)
+        for folder in ("bench", "cmake", "docs", "examples", "kernels", "lib", "reference", "tools",
+                       *backends):
             copy(self, f"{folder}/*", src=root, dst=self.export_sources_folder)
 
     def validate(self):

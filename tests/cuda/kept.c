@@ -125,7 +125,7 @@ static void change_file(const char *path, change make) {
 static unsigned long change_all(change make) {
     unsigned long count = 0;
     DIR *listing = opendir(folder);
-    for (struct dirent *entry; listing && (entry = readdir(listing)) != NULL;) {
+    for (struct dirent *entry; listing && (entry = readdir(listing));) {
         char path[1024];
         if (!strstr(entry->d_name, ".bin")) continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);

@@ -77,8 +77,8 @@ static bool takes_dtypes(const family *f, int t, int u) {
 
 static bool takes_op(const family *f, int t, int op, int stream) {
     if (!is_float(t) && op >= f->float_ops) return false;
-    /* the largest mask is no activation */
-    if (strcmp(f->entry, "bias_add") == 0 && (op & TDM_OP_ACTIVATION) == TDM_OP_ACTIVATION)
+    /* the mask has room for more activations than there are */
+    if (strcmp(f->entry, "bias_add") == 0 && (op & TDM_OP_ACTIVATION) >= TDM_ACT_COUNT)
         return false;
     /* y is an input, and such an output is never streamed */
     return strcmp(f->entry, "elementwise") != 0 || op != TDM_OP_AXPY || !stream;

@@ -183,7 +183,7 @@ static bool read_architecture(const char *name, target *aim) {
     for (int i = 0; i < machine->architecture_count; i++) {
         if (machine->architectures[i] != number) continue;
         aim->architecture = number;
-        aim->real = sm != NULL;
+        aim->real = sm;
         return true;
     }
     return false;

@@ -18,7 +18,7 @@
 
 #include "args.h"
 #include "kernels_c.h"
-#include "opencl.h"
+#include "opencl_backend.h"
 
 enum { ROWS = 5, GAP = 3, SHIFT = 1, MAX_COLS = 1000, MAX_SIZE = ROWS * (MAX_COLS + GAP) + 64 };
 enum { CACHE_LINE = 64 };

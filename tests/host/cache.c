@@ -59,7 +59,7 @@ static json_t *list(void) {
     json_error_t error;
     tdm("list --json", 0);
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
-    CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
+    CHECK(root, "no JSON: %s in %s", error.text, r.output);
     return root;
 }
 
@@ -235,7 +235,7 @@ Test(cache, functions) {
     REFUSED(tdm_cache_listing_item(listing, 0, NULL), TDM_ERROR_INVALID_ARGUMENT, "entry|NULL");
     REFUSED(tdm_cache_listing_item(NULL, 0, &none), TDM_ERROR_INVALID_ARGUMENT, "listing|NULL");
     REFUSED(tdm_cache_listing_item(listing, 0, &none), TDM_ERROR_OUT_OF_RANGE, "0|entries");
-    CHECK(none == NULL, "set on failure");
+    CHECK(!none, "set on failure");
     tdm_cache_listing_destroy(listing);
     tdm_cache_listing_destroy(NULL);
     static const char *const names[] = {"../0123456789abcdef0123456789abcdef.bin",

@@ -269,7 +269,7 @@ Test(cuda, nvidias_nvrtc) {
 Test(cuda, fork_after_use) {
     probe_with("delay=500", "", NULL, "fork", "cuda:0");
     int forked = 0;
-    for (const char *at = r.output; (at = strstr(at, "TDM_ERROR_FORKED\n")) != NULL; at++)
+    for (const char *at = r.output; (at = strstr(at, "TDM_ERROR_FORKED\n")); at++)
         forked++;
     CHECK(forked == 10, "%d of 10 calls said so: %s", forked, r.output);
     CHECK(strstr(r.output, "child ends\nparent:\nTDM_OK"), "%s", r.output);

@@ -82,9 +82,9 @@ Test(devices, query_watched) {
           "--format csv",
           0);
     int heads = 0, lines = 0;
-    for (const char *at = r.output; (at = strstr(at, "id,")) != NULL; at++)
+    for (const char *at = r.output; (at = strstr(at, "id,")); at++)
         heads++;
-    for (const char *at = r.output; (at = strstr(at, "\ncpu:0,")) != NULL; at++)
+    for (const char *at = r.output; (at = strstr(at, "\ncpu:0,")); at++)
         lines++;
     CHECK(heads == 1 && lines >= 2, "%s", r.output);
     shell("TANDEM_BACKEND=cpu timeout --preserve-status -s INT 2 $T devices --watch .2 --query id "

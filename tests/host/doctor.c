@@ -75,7 +75,7 @@ static void examine(const char *behaviour) {
 /* Does one line, with those that are indented below it, hold all the words? */
 static bool has_item(const char *mark, const char *words) {
     static char item[sizeof r.output];
-    for (const char *at = r.output; (at = strstr(at, mark)) != NULL; at++) {
+    for (const char *at = r.output; (at = strstr(at, mark)); at++) {
         const char *end = strchr(at, '\n');
         while (end && strncmp(end, "\n       ", 8) == 0)
             end = strchr(end + 1, '\n');
@@ -179,7 +179,7 @@ Test(doctor, control_bytes) {
         if (!strstr(commands[i], "json")) continue;
         json_error_t error;
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
-        CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
+        CHECK(root, "no JSON: %s in %s", error.text, r.output);
         json_decref(root);
     }
     const char *changes[] = {vendors, cache, NULL};
@@ -237,7 +237,7 @@ Test(doctor, files_that_are_no_drivers) {
     }
     /* One that cannot be read, where the test is not root's, who can read everything. */
     shell("cd $D/icd && rm -rf * && : > x.icd && chmod 0 x.icd && cat x.icd && echo readable");
-    bool readable = strstr(r.output, "readable") != NULL;
+    bool readable = strstr(r.output, "readable");
     tdm("doctor", 1);
     CHECK(has_item("[!!]", readable ? "x.icd|is empty" : "x.icd|cannot be read|denied"), "%s",
           r.output);
@@ -281,7 +281,7 @@ Test(doctor, other_commands_name_the_culprit) {
         CHECK(contains_words(r.output, words), "%s", r.output);
         tdm("devices --json " LIMIT " 2>/dev/null", 1);
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, NULL);
-        CHECK(root != NULL, "no JSON: %s", r.output);
+        CHECK(root, "no JSON: %s", r.output);
         json_decref(root);
     }
     check_case("bench");
@@ -306,7 +306,7 @@ Test(doctor, all_good) {
         tdm("doctor --json 2>/dev/null", 0);
         json_error_t error;
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
-        CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
+        CHECK(root, "no JSON: %s in %s", error.text, r.output);
         CHECK(json_is_true(json_object_get(root, "ok")), "%s", r.output);
         json_t *item = NULL;
         size_t index = 0;

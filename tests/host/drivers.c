@@ -85,13 +85,13 @@ Test(drivers, fork_after_use) {
         const char *changes[] = {ICD_POCL, CACHE, NULL};
         probe(changes, "fork", devices[i]);
         int forked = 0;
-        for (const char *at = r.output; (at = strstr(at, "TDM_ERROR_FORKED\n")) != NULL; at++) {
+        for (const char *at = r.output; (at = strstr(at, "TDM_ERROR_FORKED\n")); at++) {
             forked++;
         }
         CHECK(forked == 10, "%d of 10 calls said so: %s", forked, r.output);
         CHECK(contains_words(r.output, "child ends|parent:"), "%s", r.output);
         const char *parent = strstr(r.output, "parent:\nTDM_OK");
-        CHECK(parent != NULL, "the parent was harmed: %s", r.output);
+        CHECK(parent, "the parent was harmed: %s", r.output);
     }
     const char *changes[] = {ICD_NONE, CACHE, NULL};
     probe(changes, "fork-first", NULL);
@@ -126,7 +126,7 @@ static const char *cache_folder = FOLDER;
 static int each_entry(void (*f)(const char *path)) {
     int count = 0;
     DIR *folder = opendir(cache_folder);
-    for (struct dirent *e; folder && (e = readdir(folder)) != NULL;) {
+    for (struct dirent *e; folder && (e = readdir(folder));) {
         char path[1024];
         if (!strstr(e->d_name, ".bin")) continue; /* the folder of what processes hold */
         snprintf(path, sizeof path, "%s/%s", cache_folder, e->d_name);
@@ -254,7 +254,7 @@ Test(drivers, two_processes_one_cache) {
                   " work opencl:0 & p=\"$p $!\"; done; for i in $p; do wait $i || exit 1; done",
                   240, &r);
         int right = 0;
-        for (const char *at = r.output; (at = strstr(at, "TDM_OK\n")) != NULL; at++) {
+        for (const char *at = r.output; (at = strstr(at, "TDM_OK\n")); at++) {
             right++;
         }
         CHECK(r.exit_status == 0 && right == 3, "%d of 3: %s", right, r.output);

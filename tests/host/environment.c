@@ -69,7 +69,7 @@ Test(environment, refused_values) {
         {"TANDEM_CPU_DEVICES=99999999999999999999", "TANDEM_CPU_DEVICES"},
         {"TANDEM_CPU_THREADS=0", "TANDEM_CPU_THREADS|0"},
         {"TANDEM_CPU_THREADS=1.5", "TANDEM_CPU_THREADS|1.5"},
-        {"TANDEM_BLAS=openblas", "TANDEM_BLAS|openblas|cblas"},
+        {"TANDEM_BLAS=openblas", "TANDEM_BLAS|openblas|allowed: cblas, clblast, cublas, builtin"},
         {"TANDEM_BLAS=CBLAS", "TANDEM_BLAS|cblas"},
         {"TANDEM_BLAS=0", "TANDEM_BLAS"},
         {"TANDEM_MATH=tf23", "TANDEM_MATH|tf23|tf32"},
@@ -114,7 +114,8 @@ Test(environment, long_values) {
 
 /* A provider that the device does not have is refused by the product, not replaced. */
 Test(environment, blas_of_another_device) {
-    probe("TANDEM_BLAS=cublas", OPEN("cpu"), "TDM_ERROR_UNSUPPORTED", "TANDEM_BLAS|cublas|cpu:0");
+    probe("TANDEM_BLAS=cublas", OPEN("cpu"), "TDM_ERROR_UNSUPPORTED",
+          "TANDEM_BLAS|cublas|cpu:0 does not have; it has cblas, builtin");
 }
 
 /* Values that are allowed. */

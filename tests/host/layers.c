@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
+#include <tandem/device.h>
 
 #include "paths.h"
 #include "support/check.h"
@@ -13,10 +14,18 @@ TestSuite(layers, .init = random_start);
 
 static run_result r;
 
-/* Prints what breaks a rule: the command must print nothing. */
+#define AND_NAME(NAME, name, value) " " name
+#define BACKENDS TDM_BACKEND_LIST(AND_NAME)
+
+/* Prints what breaks a rule: the command must print nothing. $backends are the folders of all backends,
+ * $any_backend an expression for one of them. */
 static void nothing(const char *rule, const char *command) {
     char line[2048];
-    snprintf(line, sizeof line, "cd '%s' && { %s; } ; true", TEST_SOURCE, command);
+    snprintf(line, sizeof line,
+             "cd '%s' && backends='" BACKENDS
+             "' && any_backend=\"($(echo $backends | tr ' ' '|'))\" "
+             "&& { %s; } ; true",
+             TEST_SOURCE, command);
     run_shell(NULL, line, 60, &r);
     check_case("%s", rule);
     CHECK(r.exit_status == 0 && !r.output[0], "broken by:\n%s", r.output);
@@ -29,8 +38,7 @@ static void nothing(const char *rule, const char *command) {
 
 Test(layers, licence) {
     nothing("every source file says its licence",
-            "find CMakeLists.txt bench cmake cpu cuda docs examples kernels lib opencl reference "
-            "scripts "
+            "find CMakeLists.txt bench cmake $backends docs examples kernels lib reference scripts "
             "tests tools -type f "
             "-regextype posix-extended -regex "
             "'.*(\\.(c|h|cl|cmake|css|in|map|py|sh|supp)|CMakeLists.txt)' "
@@ -43,26 +51,21 @@ Test(layers, includes) {
     nothing("lib/ includes no vendor's header",
             INCLUDES("-r lib") " | grep -iE ' [<\"](CL/|clblast|cblas|cuda|cublas|nvrtc|nvml)'");
     nothing("lib/ includes no backend",
-            INCLUDES("-r lib") " | grep -E '\"(\\.\\./)*(cpu|opencl|cuda)/'");
+            INCLUDES("-r lib") " | grep -E \"\\\"(\\.\\./)*$any_backend/\"");
     nothing("a backend includes backend.h, its own headers and the kernels', nothing of the core",
-            "for b in cpu opencl cuda; do " INCLUDES(
+            "for b in $backends; do " INCLUDES(
                 "$b/*.[ch]") " | grep '\"$' | while read -r f h; do "
                              "n=$(echo $h | tr -d '\"'); case $n in "
                              "backend.h|fail.h|host/host.h|machine/hash.h|machine/"
                              "host_memory.h|machine/loader.h|"
                              "machine/monitor.h) ;; "
-                             "*.cl|dialect_*.h|args.h|dtypes.h|numeric.h|convert.h|reduce.h|random."
-                             "h) ;; "
+                             "*.cl|dialect_*.h|args.h|dtypes.h|numeric.h|activation.h|convert.h|"
+                             "reduce.h|random.h) ;; "
                              "*) [ -f $b/$n ] || echo $f $h ;; esac; done; done");
-    nothing(
-        "a backend includes no other backend's vendor header",
-        INCLUDES("cpu/*.[ch]") " | grep -iE '<(CL/|clblast|cuda|cublas|nvrtc)'; " INCLUDES(
-            "opencl/*.[ch]") " | grep -iE '<(cuda|cublas|nvrtc)'; " INCLUDES("cuda/*.[ch]") " | "
-                                                                                            "grep "
-                                                                                            "-iE "
-                                                                                            "'<(CL/"
-                                                                                            "|clbla"
-                                                                                            "st)'");
+    nothing("a backend includes no other backend's vendor header",
+            "for b in $backends; do case $b in opencl) vendors='cuda|cublas|nvrtc' ;; "
+            "cuda) vendors='CL/|clblast' ;; *) vendors='CL/|clblast|cuda|cublas|nvrtc' ;; "
+            "esac; " INCLUDES("$b/*.[ch]") " | grep -iE \"<($vendors)\"; done");
     nothing(
         "tools, bench and examples include of the library only <tandem/...>",
         INCLUDES(
@@ -75,16 +78,16 @@ Test(layers, includes) {
                                            "'<(tandem/"
                                            "[a-z_]+|std(bool|def|int))\\.h>|<initializer_list>'");
     nothing("lib/ops never asks which backend it runs on",
-            "grep -nE 'TDM_(CPU|CUDA|OPENCL)\\b|->id\\b|backend *==|info\\.backend' lib/ops/*.c");
+            "grep -niE \"TDM_$any_backend\\b|->id\\b|backend *==|info\\.backend\" lib/ops/*.c");
     nothing("a kernel never asks which language it is in",
             "grep -nE '__OPENCL|__CUDA|__CUDACC|_RTC__|__GNUC__|__STDC' kernels/*.cl");
     nothing("no list of backends in #ifdef",
             "grep -nE '#.*if.*(HAVE|WITH|ENABLE)_(CUDA|OPENCL)' -r "
-            "lib cpu opencl cuda tools bench examples");
+            "lib $backends tools bench examples");
     nothing(
         "the library never prints, aborts or exits",
         "grep -nwE 'printf|fprintf|puts|perror|abort|exit|_exit|assert\\(0\\)' lib/*.c lib/*/*.c "
-        "cpu/*.c opencl/*.c cuda/*.c | grep -vE '^[^:]*:[0-9]+: "
+        "$(printf '%s/*.c ' $backends) | grep -vE '^[^:]*:[0-9]+: "
         "*(/?\\*|//)|snprintf|format\\(printf'");
 }
 
@@ -144,6 +147,17 @@ Test(layers, reference) {
     no_circle(TEST_REFERENCE_OBJECTS);
 }
 
+/* One subject has one file name, so that two backends can be read side by side. */
+Test(layers, backends) {
+    nothing("a backend lacks a file that all have",
+            "for b in $backends; do for f in backend.c device.c discover.c facts.c memory.c "
+            "program.c queue.c ${b}_backend.h; do [ -f $b/$f ] || echo $b/$f; done; done");
+    nothing("of what opens a vendor's library a backend has all four files or none",
+            "for b in $backends; do n=$(ls $b/api.c $b/api.h $b/error.c $b/load.c 2>/dev/null | wc "
+            "-l); "
+            "[ $n = 0 ] || [ $n = 4 ] || echo $b; done");
+}
+
 /* Whatever locks, opens or calls a driver cannot be cancelled halfway. Without it are functions
  * that only look at their arguments. */
 Test(layers, cancellation) {
@@ -160,10 +174,18 @@ Test(layers, cancellation) {
         "item)))$'");
 }
 
+/* One manner of asking for a null pointer. */
+Test(layers, null_pointers) {
+    nothing(
+        "a pointer is compared with NULL: the house writes p and !p",
+        "grep -rnE '[!=]= *NULL|NULL *[!=]=' --include='*.[ch]' lib $backends tools tests examples "
+        "| grep -vE '^tests/host/layers.c|m_kernelInvocation'");
+}
+
 /* Sizes: files under 500 lines, so that a file has one subject. */
 Test(layers, file_sizes) {
     nothing("a file of more than 500 lines",
-            "find lib cpu opencl cuda kernels reference bench tools examples tests -name "
+            "find lib $backends kernels reference bench tools examples tests -name "
             "'*.[chl]*' -type f | "
             "LC_ALL=C xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
 }

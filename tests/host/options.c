@@ -111,7 +111,7 @@ Test(options, values) {
           "--json; timeout -s INT 2 $T devices --json --watch; true",
           0);
     int documents = 0;
-    for (const char *at = r.output; (at = strstr(at, "\"device_counts\"")) != NULL; at++)
+    for (const char *at = r.output; (at = strstr(at, "\"device_counts\"")); at++)
         documents++;
     CHECK(documents >= 5, "%d documents", documents);
 }

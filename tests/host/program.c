@@ -34,7 +34,7 @@ Test(program, devices) {
         tdm(icds[i], "devices --json 2>/dev/null", 0);
         json_error_t error;
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
-        CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
+        CHECK(root, "no JSON: %s in %s", error.text, r.output);
         json_t *list = json_is_array(root) ? root : json_object_get(root, "devices");
         CHECK(json_array_size(list) >= (size_t)(i > 0 && TEST_HAS_OPENCL ? 2 : 1), "%s", r.output);
         json_t *device = NULL;
@@ -77,7 +77,7 @@ Test(program, devices_and_their_usage) {
     tdm(ICD_NONE, "devices --json", 0);
     json_error_t error;
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
-    CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
+    CHECK(root, "no JSON: %s in %s", error.text, r.output);
     CHECK(json_is_string(json_object_get(root, "time")), "%s", r.output);
     CHECK(json_integer_value(json_object_get(json_object_get(root, "device_counts"), "cpu")) == 1,
           "%s", r.output);
@@ -98,7 +98,7 @@ Test(program, devices_watched) {
              TEST_PROGRAM);
     run_shell(changes, command, 60, &r);
     int tables = 0;
-    for (const char *at = r.output; (at = strstr(at, "physical GPUs")) != NULL; at++)
+    for (const char *at = r.output; (at = strstr(at, "physical GPUs")); at++)
         tables++;
     CHECK(tables >= 3, "%d tables in 2 seconds: %s", tables, r.output);
     CHECK(contains_words(r.output, "status 0"), "%s", r.output);
@@ -109,11 +109,11 @@ Test(program, devices_watched) {
     run_shell(changes, command, 60, &r);
     CHECK(r.exit_status == 0, "exit status %d", r.exit_status);
     int documents = 0;
-    for (char *line = r.output, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    for (char *line = r.output, *end; (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
         json_error_t error;
         json_t *root = json_loads(line, JSON_REJECT_DUPLICATES, &error);
-        CHECK(root != NULL, "no JSON: %s in %s", error.text, line);
+        CHECK(root, "no JSON: %s in %s", error.text, line);
         json_decref(root);
         documents++;
     }
@@ -131,7 +131,7 @@ Test(program, doctor) {
     tdm(ICD_POCL, "doctor --json 2>/dev/null", 0);
     json_error_t error;
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
-    CHECK(root != NULL, "no JSON: %s in %s", error.text, r.output);
+    CHECK(root, "no JSON: %s in %s", error.text, r.output);
     json_decref(root);
     /* A bad environment is an item of the diagnosis. */
     tdm("TANDEM_BACKEND=opncl", "doctor", 1);
@@ -217,7 +217,7 @@ Test(program, benchmark) {
         0);
     json_error_t error;
     json_t *root = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
-    CHECK(root != NULL, "no JSON: %s", error.text);
+    CHECK(root, "no JSON: %s", error.text);
     CHECK(json_is_object(json_object_get(root, "machine")), "no machine");
     json_t *rows = json_object_get(root, "rows"), *row = NULL;
     CHECK(json_array_size(rows) > 0, "no rows");
@@ -265,7 +265,7 @@ Test(program, benchmark_devices) {
         run_shell(changes, command, 100, &r);
         CHECK(r.exit_status == cases[i].status, "exit status %d: %s", r.exit_status, r.output);
         CHECK(contains_words(r.output, cases[i].words), "%s", r.output);
-        CHECK((strstr(r.output, "rows,") != NULL) == (cases[i].status == 0), "%s", r.output);
+        CHECK(!strstr(r.output, "rows,") == (cases[i].status != 0), "%s", r.output);
     }
 }
 
@@ -292,8 +292,7 @@ Test(program, benchmark_table) {
         CHECK(contains_words(r.output, pages[i].words), "%s", r.output);
         for (const char *line = r.output; *line; line += strcspn(line, "\n") + 1)
             CHECK(strcspn(line, "\n") <= pages[i].width, "%zu: %s", strcspn(line, "\n"), line);
-        CHECK((strstr(r.output, "error / bound") != NULL) == (pages[i].width > 250), "%s",
-              r.output);
+        CHECK(!strstr(r.output, "error / bound") == (pages[i].width <= 250), "%s", r.output);
     }
 }
 
@@ -312,7 +311,7 @@ Test(program, benchmark_formats) {
              rows, check, check);
     tdm(ICD_NONE, arguments, 0);
     json_t *root = json_load_file(TEST_SCRATCH "/printed.json", JSON_REJECT_DUPLICATES, &error);
-    CHECK(root != NULL, "no JSON: %s", error.text);
+    CHECK(root, "no JSON: %s", error.text);
     CHECK(json_integer_value(json_object_get(root, "schema")) == 1, "schema");
     const json_t *row = json_array_get(json_object_get(root, "rows"), 0);
     CHECK(json_array_size(json_object_get(root, "rows")) == 3, "not three rows");
@@ -330,7 +329,7 @@ Test(program, benchmark_formats) {
     snprintf(arguments, sizeof arguments, "%sjsonl 2>/dev/null", rows);
     tdm(ICD_NONE, arguments, 0);
     int lines = 0;
-    for (char *line = r.output, *end; (end = strchr(line, '\n')) != NULL; line = end + 1, lines++) {
+    for (char *line = r.output, *end; (end = strchr(line, '\n')); line = end + 1, lines++) {
         *end = '\0';
         root = json_loads(line, JSON_REJECT_DUPLICATES, &error);
         CHECK(json_is_string(json_object_get(root, "op")) &&

@@ -45,7 +45,7 @@ static void check_nesting(const char *page) {
     int depth = 0;
     for (const char *at = strchr(page, '<'); at; at = strchr(at + 1, '<')) {
         const char *end = strchr(at, '>');
-        CHECK(end != NULL, "a tag is not closed: %.40s", at);
+        CHECK(end, "a tag is not closed: %.40s", at);
         if (!end || at[1] == '!') continue;
         char name[32] = "";
         const bool closes = at[1] == '/';
@@ -161,7 +161,7 @@ Test(report, page) {
              folder_path("page.html"), folder_path("rows.json"));
     bench("", arguments, 0);
     char *page = (char *)file_read(folder_path("page.html"), &size);
-    CHECK(page != NULL && strlen(page) == size, "no page, or a NUL in it");
+    CHECK(page && strlen(page) == size, "no page, or a NUL in it");
     if (!page) return;
     CHECK(strncmp(page, "<!DOCTYPE html>", 15) == 0, "%.40s", page);
     CHECK(size > 8 && strcmp(page + size - 8, "</html>\n") == 0, "it has no end");

@@ -210,7 +210,7 @@ static bool is_known(const thread_list *list, const char *name) {
 static int each_new_thread(thread_list *list, void (*f)(const char *thread)) {
     int count = 0;
     DIR *folder = opendir("/proc/self/task");
-    for (struct dirent *e; folder && (e = readdir(folder)) != NULL;) {
+    for (struct dirent *e; folder && (e = readdir(folder));) {
         if (e->d_name[0] == '.' || is_known(list, e->d_name) || list->count == 256) continue;
         snprintf(list->names[list->count++], sizeof list->names[0], "%.15s", e->d_name);
         count++;

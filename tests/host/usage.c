@@ -109,7 +109,7 @@ Test(usage, nvml_diagnosis) {
         run_program(changes, argv, 60, &r);
         check_case("%s (%s)", cases[i].sim, cases[i].mode);
         const char *line = strstr(r.output, "libnvidia-ml.so.1 (");
-        CHECK(line != NULL, "not told: %s", r.output);
+        CHECK(line, "not told: %s", r.output);
         CHECK(line && strncmp(line - 3, i == 0 ? "ok|" : "no|", 3) == 0, "%s", r.output);
         CHECK(contains_words(r.output, cases[i].words), "%s", r.output);
     }

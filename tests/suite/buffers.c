@@ -86,13 +86,13 @@ Test(buffers, nothing) {
         OK(tdm_buffer_fill_async(queue, buffer, 0, 0, &x, 1));
         void *pointer = &x;
         OK(tdm_buffer_map(queue, buffer, 0, 0, TDM_MAP_READ, &pointer));
-        CHECK(pointer == NULL, "mapping nothing gave a pointer");
+        CHECK(!pointer, "mapping nothing gave a pointer");
         CHECK(x == 9, "something was read");
         tdm_buffer_release(buffer);
         tdm_buffer_release(other);
     }
     tdm_buffer_release(NULL);
-    CHECK(tdm_buffer_retain(NULL) == NULL, "retain(NULL)");
+    CHECK(!tdm_buffer_retain(NULL), "retain(NULL)");
 }
 
 /* Ranges outside a buffer, overflowing sums, NULLs: refused, and nothing changes. */
@@ -115,7 +115,7 @@ Test(buffers, refused_ranges) {
         REFUSED(tdm_buffer_copy(queue, buffer, at, buffer, 0, n), range, "source|100");
         REFUSED(tdm_buffer_copy(queue, buffer, 0, buffer, at, n), range, "100");
         REFUSED(tdm_buffer_map(queue, buffer, at, n, TDM_MAP_READ, &pointer), range, "100");
-        CHECK(pointer == NULL, "a failed map left a pointer");
+        CHECK(!pointer, "a failed map left a pointer");
         REFUSED(tdm_buffer_write_async(queue, buffer, at, other, n), range, "100");
         REFUSED(tdm_buffer_read_async(queue, buffer, at, other, n), range, "100");
         REFUSED(tdm_buffer_fill_async(queue, buffer, at, n, other, 1), range, "100");
@@ -125,7 +125,7 @@ Test(buffers, refused_ranges) {
     const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
     tdm_buffer *none = buffer;
     REFUSED(tdm_buffer_create(NULL, 8, &none), invalid, "device");
-    CHECK(none == NULL, "the failed create left a pointer");
+    CHECK(!none, "the failed create left a pointer");
     REFUSED(tdm_buffer_create(device, 8, NULL), invalid, "buffer");
     REFUSED(tdm_buffer_write(NULL, buffer, 0, other, 1), invalid, "queue");
     REFUSED(tdm_buffer_write(queue, NULL, 0, other, 1), invalid, "buffer");
@@ -264,7 +264,7 @@ Test(buffers, mappings) {
     check_case("refused");
     void *pointer = image;
     REFUSED(tdm_buffer_map(queue, buffer, 0, 8, 0, &pointer), TDM_ERROR_INVALID_ARGUMENT, "access");
-    CHECK(pointer == NULL, "a failed map left a pointer");
+    CHECK(!pointer, "a failed map left a pointer");
     REFUSED(tdm_buffer_map(queue, buffer, 0, 8, 4, &pointer), TDM_ERROR_INVALID_ARGUMENT, "access");
     REFUSED(tdm_buffer_unmap(queue, buffer, image), TDM_ERROR_INVALID_ARGUMENT, "pointer");
     REFUSED(tdm_buffer_unmap(queue, buffer, low), TDM_ERROR_INVALID_ARGUMENT, "pointer");
@@ -298,7 +298,7 @@ Test(buffers, pinned) {
     tdm_host_free(device, NULL);
     void *pointer = &pointer;
     REFUSED(tdm_host_alloc(NULL, 8, &pointer), TDM_ERROR_INVALID_ARGUMENT, "device");
-    CHECK(pointer == NULL, "a failed host_alloc left a pointer");
+    CHECK(!pointer, "a failed host_alloc left a pointer");
 }
 
 /* A frozen buffer is read for ever and written never: transfers, maps and outputs are refused. */

@@ -96,7 +96,7 @@ Test(create, random_goes_on) {
     CHECK(a.next == 305, "next is %llu", (unsigned long long)a.next);
     REFUSED(tdm_randn(queue, &a, TDM_I64, TDM_SHAPE(5), &x), TDM_ERROR_INVALID_DTYPE,
             "tdm_randn|i64");
-    CHECK(x.buffer == NULL, "a tensor is left after a failure");
+    CHECK(!x.buffer, "a tensor is left after a failure");
 }
 
 /* Host arrays in and out, whole and through views of any strides. */
@@ -334,13 +334,13 @@ Test(create, refusals) {
     REFUSED(tdm_arange(queue, 0, INFINITY, 1, TDM_F32, &t), argument, "end|inf");
     REFUSED(tdm_arange(queue, 0, 1e300, 1, TDM_F32, &t), TDM_ERROR_OUT_OF_RANGE, "1e+300");
     REFUSED(tdm_rand(queue, NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "tdm_rand|generator");
-    CHECK(t.buffer == NULL, "a tensor is left after a failure");
+    CHECK(!t.buffer, "a tensor is left after a failure");
     OK(tdm_from_host(queue, data, TDM_F32, TDM_SHAPE(4), &t));
     REFUSED(tdm_to_host(queue, &t, NULL), argument, "data is NULL");
     REFUSED(tdm_to_host(queue, NULL, data), argument, "x is NULL");
     REFUSED(tdm_format(queue, &t, NULL, 5, NULL), argument, "text is NULL");
     REFUSED(tdm_format(queue, NULL, NULL, 0, NULL), argument, "x is NULL");
-    CHECK(tdm_tensor_get_device(NULL) == NULL, "a device of NULL");
+    CHECK(!tdm_tensor_get_device(NULL), "a device of NULL");
     tdm_tensor_release(&t);
     tdm_tensor_release(&t);
 }

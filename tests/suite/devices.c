@@ -54,7 +54,7 @@ Test(devices, facts) {
     CHECK(seen, "the device under test is not listed");
     const tdm_device_info *none = tdm_device_get_info(device);
     REFUSED(tdm_get_listed_device(count, &none), TDM_ERROR_OUT_OF_RANGE, NULL);
-    CHECK(none == NULL, "a failed get_device_info left a pointer");
+    CHECK(!none, "a failed get_device_info left a pointer");
     REFUSED(tdm_get_listed_device(SIZE_MAX, &none), TDM_ERROR_OUT_OF_RANGE, NULL);
     REFUSED(tdm_get_listed_device(0, NULL), TDM_ERROR_INVALID_ARGUMENT, "info");
     REFUSED(tdm_get_device_count(NULL), TDM_ERROR_INVALID_ARGUMENT, "count");
@@ -83,7 +83,7 @@ static tdm_device *second_device(size_t start, size_t *found) {
 Test(devices, mismatch_is_refused) {
     size_t index = 0;
     tdm_device *other = second_device(0, &index);
-    CHECK(other != NULL, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
+    CHECK(other, "this test needs a second device: set TANDEM_CPU_DEVICES=2");
     if (!other) return;
     char words[128];
     snprintf(words, sizeof words, "%s|%s|tdm_to", tdm_device_get_info(device)->id,
@@ -172,7 +172,7 @@ Test(devices, copies_between_devices) {
     static const size_t sizes[] = {1, 5, 4096, 100003, 5000011};
     size_t index = 0;
     int others = 0;
-    for (tdm_device *other; (other = second_device(index, &index)) != NULL; index++) {
+    for (tdm_device *other; (other = second_device(index, &index)); index++) {
         others++;
         for (int s = 0; s < (small ? 3 : 5); s++) {
             for (int async = 0; async < 2; async++) {
@@ -188,16 +188,19 @@ Test(devices, copies_between_devices) {
 
 /* The counts are those of the list; a card that two backends list counts once. */
 Test(devices, counts) {
-    static const tdm_backend backends[] = {TDM_CPU, TDM_CUDA, TDM_OPENCL};
+#define BACKEND(NAME, name, value) TDM_##NAME,
+    static const tdm_backend backends[] = {TDM_BACKEND_LIST(BACKEND)};
     size_t count = 0, sum = 0, gpus = 0, index = 0;
     if (!OK(tdm_get_device_count(&count)) || !OK(tdm_get_gpu_count(&gpus))) return;
-    for (int b = 0; b < 3; b++) {
+    for (int b = 0; b < TDM_BACKEND_COUNT; b++) {
         size_t listed = 0, told = SIZE_MAX;
         check_case("%s", tdm_backend_name(backends[b]));
         for (size_t i = 0; i < count; i++) {
             const tdm_device_info *info = NULL;
             if (!OK(tdm_get_listed_device(i, &info))) return;
             listed += info->backend == backends[b];
+            const char *name = tdm_backend_name(info->backend);
+            CHECK(strncmp(info->id, name, strlen(name)) == 0, "%s is of %s", info->id, name);
         }
         OK(tdm_get_backend_device_count(backends[b], &told));
         CHECK(told == listed, "%zu devices, but %zu are listed", told, listed);
@@ -275,7 +278,7 @@ Test(devices, usage) {
     tdm_buffer *buffer = NULL;
     OK(tdm_device_trim(device));
     const tdm_process *self = look(&now);
-    CHECK(self != NULL, "this process has the device open and is not told");
+    CHECK(self, "this process has the device open and is not told");
     if (!self) return;
     uint64_t before = self->tandem_reserved;
     CHECK(self->name[0], "no name");

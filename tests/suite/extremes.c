@@ -282,9 +282,8 @@ Test(extremes, subnormal_results) {
 /* Activations that tend to 0 keep their digits on the way, subnormal ones included, and are what
  * they tend to at the infinities, in every dtype. */
 Test(extremes, activations_near_zero) {
-    static const tdm_activation ids[] = {TDM_ACTIVATION_GELU, TDM_ACTIVATION_GELU_TANH,
-                                         TDM_ACTIVATION_SILU, TDM_ACTIVATION_SIGMOID,
-                                         TDM_ACTIVATION_TANH};
+#define ACTIVATION(NAME, name) TDM_ACTIVATION_##NAME,
+    static const tdm_activation ids[] = {TDM_ACTIVATION_LIST(ACTIVATION)};
     enum { N = 600 };
     for (int d = 0; d < float_dtype_count; d++) {
         const tdm_dtype dtype = float_dtypes[d];

@@ -163,7 +163,7 @@ static void store_and_copy(const array *x, array *y) {
         CHECK(turned_values[i] == x->v[i % 4 * 4 + i / 4], "element %d of the transposed", i);
     check_case("as text");
     OK(tdm_format(queue, &t, text, sizeof text, NULL));
-    CHECK(strstr(text, "dtype=f64") != NULL, "printed %s", text);
+    CHECK(strstr(text, "dtype=f64"), "printed %s", text);
     check_case("a copy of the buffer");
     OK(tdm_buffer_copy(queue, t.buffer, 0, y->t.buffer, (size_t)y->t.offset * size, 16 * size));
     tdm_tensor_release(&t);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/machine/blas_list.h"
 #include "reference/ops.h"
 #include "support/array.h"
 
@@ -400,7 +401,8 @@ Test(matmul, buffers_in_reverse_order) {
 /* A provider is named for every dtype: the forced one where that can run it. 16-bit products with
  * sums in f32 only cuBLAS and the builtin kernel have. */
 Test(matmul, provider) {
-    static const char *const names[] = {"cblas", "clblast", "cublas", "builtin"};
+#define NAME(name) #name,
+    static const char *const names[] = {TDMI_BLAS_LIST(NAME) "builtin"};
     const char *forced = getenv("TANDEM_BLAS");
     for (int d = 0; d < float_dtype_count; d++) {
         array *a = array_2d(float_dtypes[d], 8, 8, 8), *c = array_2d(float_dtypes[d], 8, 8, 8);
@@ -408,7 +410,7 @@ Test(matmul, provider) {
         check_case("%s", tdm_dtype_name(float_dtypes[d]));
         if (!OK(tdm_matmul_provider(queue, NULL, &a->t, &a->t, &c->t, &provider))) return;
         bool known = false;
-        for (int i = 0; i < 4; i++) {
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
             known = known || strcmp(provider, names[i]) == 0;
         }
         CHECK(known, "provider '%s'", provider);

@@ -171,7 +171,7 @@ Test(move, to_own_device) {
     if (!OK(tdm_to(queue, &x->t, device, &y))) return;
     CHECK(memcmp(&y, &x->t, sizeof y) == 0, "another view");
     tdm_tensor_release(&y);
-    CHECK(y.buffer == NULL, "released, yet it has a buffer");
+    CHECK(!y.buffer, "released, yet it has a buffer");
     OK(tdm_to_async(queue, &x->t, device, &y, &transfer));
     bool done = false;
     OK(tdm_transfer_query(transfer, &done));
@@ -228,7 +228,7 @@ Test(move, refusals) {
     const tdm_status argument = TDM_ERROR_INVALID_ARGUMENT;
     memset(&y, 1, sizeof y);
     REFUSED(tdm_to(queue, NULL, others[0], &y), argument, "tdm_to|x is NULL");
-    CHECK(y.buffer == NULL, "y is not zero after a failure");
+    CHECK(!y.buffer, "y is not zero after a failure");
     REFUSED(tdm_to(NULL, &x->t, others[0], &y), argument, "queue is NULL");
     REFUSED(tdm_to(queue, &x->t, NULL, &y), argument, "device is NULL");
     REFUSED(tdm_to(queue, &x->t, others[0], NULL), argument, "y is NULL");
@@ -238,7 +238,7 @@ Test(move, refusals) {
     REFUSED(tdm_to(queue, &far, others[0], &y), TDM_ERROR_OUT_OF_RANGE, "x");
     REFUSED(tdm_to_async(queue, &x->t, others[0], &y, NULL), argument, "transfer is NULL");
     REFUSED(tdm_to_async(queue, &x->t, NULL, &y, &transfer), argument, "device is NULL");
-    CHECK(transfer == NULL, "the transfer is not NULL after a failure");
+    CHECK(!transfer, "the transfer is not NULL after a failure");
     REFUSED(tdm_transfer_wait(NULL), argument, "transfer is NULL");
     tdm_transfer_destroy(NULL);
     tdm_tensor_release(NULL);

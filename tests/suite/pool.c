@@ -138,7 +138,7 @@ Test(pool, too_much) {
         snprintf(number, sizeof number, "%zu", sizes[i]);
         tdm_buffer *buffer = (tdm_buffer *)(void *)&before;
         REFUSED(tdm_buffer_create(device, sizes[i], &buffer), TDM_ERROR_OUT_OF_MEMORY, number);
-        CHECK(buffer == NULL, "the failed create left a pointer");
+        CHECK(!buffer, "the failed create left a pointer");
     }
     check_case("after the refusals");
     CHECK(stats_now().in_use == before.in_use, "a refused buffer is counted");
@@ -149,5 +149,5 @@ Test(pool, too_much) {
     }
     void *pointer = &before;
     REFUSED(tdm_host_alloc(device, SIZE_MAX, &pointer), TDM_ERROR_OUT_OF_MEMORY, NULL);
-    CHECK(pointer == NULL, "the failed host_alloc left a pointer");
+    CHECK(!pointer, "the failed host_alloc left a pointer");
 }

@@ -75,7 +75,7 @@ Test(queues, events) {
     check_case("NULL");
     tdm_event *none = event;
     REFUSED(tdm_event_create(NULL, &none), invalid, "device");
-    CHECK(none == NULL, "a failed create left a pointer");
+    CHECK(!none, "a failed create left a pointer");
     REFUSED(tdm_queue_record_event(queue, NULL), invalid, "event");
     REFUSED(tdm_queue_record_event(NULL, event), invalid, "queue");
     REFUSED(tdm_event_wait(NULL), invalid, "event");
@@ -86,7 +86,7 @@ Test(queues, events) {
     REFUSED(tdm_queue_flush(NULL), invalid, "queue");
     tdm_queue *no_queue = queue;
     REFUSED(tdm_queue_create(NULL, 0, &no_queue), invalid, "device");
-    CHECK(no_queue == NULL, "a failed create left a pointer");
+    CHECK(!no_queue, "a failed create left a pointer");
     REFUSED(tdm_queue_create(device, 0x80u, &no_queue), invalid, "flags");
     OK(tdm_queue_finish(timed));
     tdm_event_destroy(event);
@@ -194,7 +194,7 @@ Test(queues, device_references) {
     CHECK(tdm_device_retain(again) == again, "retain");
     tdm_device_release(again);
     tdm_device_release(again);
-    CHECK(tdm_device_retain(NULL) == NULL, "retain(NULL)");
+    CHECK(!tdm_device_retain(NULL), "retain(NULL)");
     tdm_device_release(NULL);
     check_case("released while a queue and a buffer remain");
     tdm_buffer *buffer = NULL;

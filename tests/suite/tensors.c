@@ -24,7 +24,7 @@ Test(tensors, dtypes) {
     for (int i = 0; i < TDM_DTYPE_COUNT; i++) {
         CHECK(tdm_dtype_size((tdm_dtype)i) == sizes[i], "size of dtype %d", i);
         CHECK(strcmp(tdm_dtype_name((tdm_dtype)i), names[i]) == 0, "name of dtype %d", i);
-        CHECK(tdm_dtype_is_float((tdm_dtype)i) == (strchr(names[i], 'f') != NULL), "%s", names[i]);
+        CHECK(!tdm_dtype_is_float((tdm_dtype)i) == !strchr(names[i], 'f'), "%s", names[i]);
     }
     CHECK(tdm_dtype_size((tdm_dtype)99) == 0, "size of dtype 99");
     CHECK(!tdm_dtype_is_float((tdm_dtype)99), "dtype 99");

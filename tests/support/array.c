@@ -38,8 +38,8 @@ bool computes_with(tdm_dtype dtype) {
 void device_open(void) {
     random_start();
     const char *name = getenv("TDM_TEST_DEVICE");
-    small = getenv("TDM_TEST_SMALL") != NULL;
-    simulator = getenv("TDM_TEST_SIMULATOR") != NULL;
+    small = getenv("TDM_TEST_SMALL");
+    simulator = getenv("TDM_TEST_SIMULATOR");
     check_device(name ? name : "(default)");
     fprintf(stderr, "TDM_TEST_SEED=%llu\n", (unsigned long long)random_seed());
     /* A device that is required but missing fails here: never a skip. */

@@ -27,7 +27,7 @@ typedef struct library {
 static int find(library *l, const char *name, void *function) {
     void *symbol = dlsym(l->handle, name);
     memcpy(function, &symbol, sizeof symbol);
-    return symbol != NULL;
+    return symbol ? 1 : 0;
 }
 
 static int load(library *l, const char *path) {

@@ -49,8 +49,26 @@
 extern "C" {
 #endif
 
-/** The numbers are DLPack's DLDeviceType. */
-typedef enum tdm_backend { TDM_CPU = 1, TDM_CUDA = 2, TDM_OPENCL = 4 } tdm_backend;
+/** The one list of backends: X(NAME, name, value), in the order in which "auto" looks for the default
+ * device. The values are DLPack's DLDeviceType. A build may leave backends out. */
+#define TDM_BACKEND_LIST(X)                                                                        \
+    X(CUDA, "cuda", 2)                                                                             \
+    X(OPENCL, "opencl", 4)                                                                         \
+    X(CPU, "cpu", 1)
+
+/** The API that a device is reached through: TDM_ and a name of the list. */
+typedef enum tdm_backend {
+#define TDM_BACKEND_ENUM(NAME, name, value) TDM_##NAME = value,
+    TDM_BACKEND_LIST(TDM_BACKEND_ENUM)
+#undef TDM_BACKEND_ENUM
+} tdm_backend;
+
+/** How many backends the list has. */
+enum {
+#define TDM_BACKEND_COUNT_ENUM(NAME, name, value) +1
+    TDM_BACKEND_COUNT = 0 TDM_BACKEND_LIST(TDM_BACKEND_COUNT_ENUM)
+#undef TDM_BACKEND_COUNT_ENUM
+};
 
 /** What a device is, whatever API it is reached through. */
 typedef enum tdm_device_type {
@@ -236,7 +254,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_get_diagnostic_count(size_t *count);
  * library and valid until the process ends. TDM_ERROR_OUT_OF_RANGE past the end. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_diagnostic(size_t index, const tdm_diagnostic **item);
 
-/** "cpu", "cuda" or "opencl"; "unknown" for any other number. Static storage. */
+/** "cpu", "cuda" …; "unknown" for any other number. Static storage. */
 TDM_API const char *tdm_backend_name(tdm_backend backend);
 
 #if defined(__cplusplus)

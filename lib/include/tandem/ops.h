@@ -28,8 +28,8 @@
 extern "C" {
 #endif
 
-/** X(NAME, name). gelu is x·Φ(x) with the error function (Hendrycks & Gimpel 2016), gelu_tanh its
- * tanh form 0.5x(1 + tanh(√(2/π)(x + 0.044715x³))), silu x·sigmoid(x).
+/** The one list of activations: X(NAME, name). gelu is x·Φ(x) with the error function (Hendrycks & Gimpel
+ * 2016), gelu_tanh its tanh form 0.5x(1 + tanh(√(2/π)(x + 0.044715x³))), silu x·sigmoid(x).
  *
  * At -Inf relu, gelu, gelu_tanh, silu and sigmoid are 0 (of either sign) and tanh is -1; at Inf
  * sigmoid and tanh are 1 and the others Inf; NaN gives NaN; on every device and in every dtype. On

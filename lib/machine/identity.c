@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What identifies a card, written in one form whatever API told it, and compared. */
-#include "machine/card.h"
+#include "machine/identity.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static bool is_slice(const tdmi_listed_device *devices, size_t count, size_t ind
 
 /* By UUID, or, where one of them has none, by address. Two entries of one backend never are: to
  * list a card twice is a smaller fault than to lose one. */
-bool tdmi_card_is_same(const tdmi_listed_device *devices, size_t count, size_t a, size_t b) {
+bool tdmi_is_same_device(const tdmi_listed_device *devices, size_t count, size_t a, size_t b) {
     const tdmi_device_facts *left = &devices[a].facts, *right = &devices[b].facts;
     if (devices[a].backend == devices[b].backend) return false;
     if (left->has_uuid && right->has_uuid) return same_uuid(left, right);
@@ -71,7 +71,7 @@ bool tdmi_card_is_same(const tdmi_listed_device *devices, size_t count, size_t a
            !is_slice(devices, count, b);
 }
 
-bool tdmi_card_has_uuid(const tdm_device_info *info, const char *text) {
+bool tdmi_has_uuid(const tdm_device_info *info, const char *text) {
     if (!info->uuid[0]) return false;
     /* The same slice may be a "GPU-" to an API that does not say that it is one. */
     if (strncasecmp(text, "GPU-", PREFIX) == 0 || strncasecmp(text, "MIG-", PREFIX) == 0 ||

@@ -1,81 +1,17 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The opencl backend's own header: its structs, the functions of the OpenCL library (loaded at run
- * time, so that nothing is linked), and the helpers its files share.
+/* The opencl backend's own structs and helpers, shared by the files of this folder.
  *
  * An OpenCL device is reached through the ICD loader (libOpenCL.so.1). Every opened device has one
  * context of its own. Handles: tdmi_mem.handle is the cl_mem. */
-#ifndef TDMI_OPENCL_H
-#define TDMI_OPENCL_H
-
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <CL/cl_ext.h>
+#ifndef TDMI_OPENCL_BACKEND_H
+#define TDMI_OPENCL_BACKEND_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "backend.h"
 
-/* The functions of libOpenCL.so.1 that this backend calls, all of OpenCL 1.2. */
-#define TDMI_CL_FUNCTIONS(X)                                                                       \
-    X(clGetPlatformIDs)                                                                            \
-    X(clGetPlatformInfo)                                                                           \
-    X(clGetDeviceIDs)                                                                              \
-    X(clGetDeviceInfo)                                                                             \
-    X(clCreateContext)                                                                             \
-    X(clReleaseContext)                                                                            \
-    X(clCreateCommandQueue)                                                                        \
-    X(clReleaseCommandQueue)                                                                       \
-    X(clFlush)                                                                                     \
-    X(clFinish)                                                                                    \
-    X(clCreateBuffer)                                                                              \
-    X(clSetMemObjectDestructorCallback)                                                            \
-    X(clReleaseMemObject)                                                                          \
-    X(clEnqueueMigrateMemObjects)                                                                  \
-    X(clEnqueueReadBuffer)                                                                         \
-    X(clEnqueueWriteBuffer)                                                                        \
-    X(clEnqueueCopyBuffer)                                                                         \
-    X(clEnqueueFillBuffer)                                                                         \
-    X(clEnqueueMapBuffer)                                                                          \
-    X(clEnqueueUnmapMemObject)                                                                     \
-    X(clEnqueueMarkerWithWaitList)                                                                 \
-    X(clEnqueueBarrierWithWaitList)                                                                \
-    X(clEnqueueNDRangeKernel)                                                                      \
-    X(clEnqueueNativeKernel)                                                                       \
-    X(clWaitForEvents)                                                                             \
-    X(clGetEventInfo)                                                                              \
-    X(clGetEventProfilingInfo)                                                                     \
-    X(clRetainEvent)                                                                               \
-    X(clReleaseEvent)                                                                              \
-    X(clCreateProgramWithSource)                                                                   \
-    X(clCreateProgramWithBinary)                                                                   \
-    X(clBuildProgram)                                                                              \
-    X(clGetProgramInfo)                                                                            \
-    X(clGetProgramBuildInfo)                                                                       \
-    X(clReleaseProgram)                                                                            \
-    X(clCreateKernel)                                                                              \
-    X(clReleaseKernel)                                                                             \
-    X(clSetKernelArg)                                                                              \
-    X(clGetKernelWorkGroupInfo)
-
-/* The loaded functions: tdmi_cl.clFinish(queue). Valid after tdmi_cl_load succeeded. */
-typedef struct tdmi_cl_functions {
-#define TDMI_CL_MEMBER(name) __typeof__(&name) name;
-    TDMI_CL_FUNCTIONS(TDMI_CL_MEMBER)
-#undef TDMI_CL_MEMBER
-} tdmi_cl_functions;
-
-extern tdmi_cl_functions tdmi_cl;
-
-/* Opens libOpenCL.so.1 and fills in tdmi_cl, before any other thread uses tdmi_cl; called until it
- * succeeds. TDM_ERROR_UNAVAILABLE is final. */
-tdm_status tdmi_cl_load(void) TDM_MUST_USE;
-
-/* Refuses what the ICD loader would hang on: to be asked before its first call. */
-tdm_status tdmi_cl_check_vendors(void) TDM_MUST_USE;
-
-/* Adds the diagnostic items of the ICD loader and of every ICD file of the vendors folder. */
-void tdmi_cl_diagnose(void);
+#include "api.h"
 
 /* compiler.c. What a driver's compiler can take beyond plain OpenCL C 1.2, and how many lanes suit
  * the code that it makes for a CPU. */
@@ -185,7 +121,10 @@ tdm_status tdmi_cl_fail(cl_int code, const char *what) TDM_MUST_USE;
  * question that had to be answered was not: nothing is known then. */
 tdm_status tdmi_cl_describe(tdmi_cl_entry *entry, const char **refused) TDM_MUST_USE;
 
-/* A platform's text; always terminated, "" when the platform does not tell. The code of a failure,
+/* discover.c. A listed device, for good. */
+const tdmi_cl_entry *tdmi_cl_entry_at(size_t index);
+
+/* facts.c. A platform's text; always terminated, "" when the platform does not tell. The code of a failure,
  * or CL_SUCCESS, also for a text that the platform does not have. */
 cl_int tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, char *text,
                              size_t size);
@@ -193,17 +132,20 @@ cl_int tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, cha
 /* Bytes free on the device, or TDM_UNKNOWN. */
 uint64_t tdmi_cl_free_memory(const tdmi_cl_entry *entry);
 
-/* The memory, queue, event and program functions of the table, by file. */
+/* The functions of the table, by file. */
+tdm_status tdmi_cl_load(bool *again);
+size_t tdmi_cl_count(void);
+tdm_status tdmi_cl_info(size_t index, tdmi_device_facts *facts);
+void tdmi_cl_diagnose(void);
+
+tdm_status tdmi_cl_device_init(tdmi_bdevice *device, size_t index);
+void tdmi_cl_device_deinit(tdmi_bdevice *device);
+uint64_t tdmi_cl_device_free_memory(tdmi_bdevice *device);
+
 tdm_status tdmi_cl_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
 void tdmi_cl_mem_free(tdmi_bdevice *device, tdmi_mem *mem);
 tdm_status tdmi_cl_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
 void tdmi_cl_host_free(tdmi_bdevice *device, tdmi_mem *mem);
-
-tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
-void tdmi_cl_queue_deinit(tdmi_bqueue *queue);
-tdm_status tdmi_cl_queue_flush(tdmi_bqueue *queue);
-tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue);
-tdm_status tdmi_cl_queue_drain(tdmi_bqueue *queue);
 tdm_status tdmi_cl_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, const void *source,
                          size_t size);
 tdm_status tdmi_cl_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
@@ -216,6 +158,11 @@ tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, s
                        unsigned access, void **pointer);
 tdm_status tdmi_cl_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer);
 
+tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
+void tdmi_cl_queue_deinit(tdmi_bqueue *queue);
+tdm_status tdmi_cl_queue_flush(tdmi_bqueue *queue);
+tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue);
+tdm_status tdmi_cl_queue_drain(tdmi_bqueue *queue);
 tdm_status tdmi_cl_event_init(tdmi_bdevice *device, tdmi_bevent *event);
 void tdmi_cl_event_deinit(tdmi_bevent *event);
 tdm_status tdmi_cl_event_record(tdmi_bevent *event, tdmi_bqueue *queue);
@@ -232,9 +179,10 @@ tdm_status tdmi_cl_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_
 void tdmi_cl_kernel_deinit(tdmi_bkernel *kernel);
 tdm_status tdmi_cl_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
 
-/* The BLAS providers, and what the device has to do for CLBlast before its context goes: CLBlast
- * keeps kernels of that context in a cache of its own. */
-extern const tdmi_blas tdmi_cl_blas_cblas;
+/* The BLAS providers; of devices that are the host's CPU and run native kernels there is a list,
+ * NULL-terminated. What the device has to do for CLBlast before its context goes: CLBlast keeps
+ * kernels of that context in a cache of its own. */
+extern const tdmi_blas *const tdmi_cl_blas_of_cpu[];
 extern const tdmi_blas tdmi_cl_blas_clblast;
 void tdmi_clblast_forget(tdmi_bdevice *device);
 void tdmi_clblast_diagnose(void);

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The cpu backend: host memory, the calling thread and the worker threads. Synchronous. */
-#ifndef TDMI_CPU_H
-#define TDMI_CPU_H
+#ifndef TDMI_CPU_BACKEND_H
+#define TDMI_CPU_BACKEND_H
 
 #include <stdatomic.h>
 
@@ -34,6 +34,18 @@ struct tdmi_bprogram {
 struct tdmi_bkernel {
     const tdmi_bprogram *program;
 };
+
+/* discover.c */
+tdm_status tdmi_cpu_load(bool *again);
+size_t tdmi_cpu_count(void);
+
+/* facts.c */
+tdm_status tdmi_cpu_info(size_t index, tdmi_device_facts *facts);
+
+/* device.c */
+tdm_status tdmi_cpu_device_init(tdmi_bdevice *device, size_t index);
+void tdmi_cpu_device_deinit(tdmi_bdevice *device);
+uint64_t tdmi_cpu_device_free_memory(tdmi_bdevice *device);
 
 /* memory.c */
 tdm_status tdmi_cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
@@ -80,7 +92,7 @@ tdmi_cpu_entry tdmi_cpu_copy_kernel(void);
 /* The name of the instruction set whose kernels are used: "baseline", "avx2" or "avx512". */
 const char *tdmi_cpu_isa(void);
 
-/* blas_cblas.c */
-extern const tdmi_blas tdmi_cpu_blas_cblas;
+/* blas_host.c. NULL-terminated. */
+extern const tdmi_blas *const tdmi_cpu_blas[];
 
 #endif

@@ -1,14 +1,15 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Words that people type: comparing, and guessing what was meant. */
-#include "machine/words.h"
+/* Guessing what a misspelt word was meant to be. */
+#include "machine/spelling.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { LONGEST = 63 };
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
-size_t tdmi_word_distance(const char *a, const char *b) {
+size_t tdmi_edit_distance(const char *a, const char *b) {
     size_t la = strnlen(a, LONGEST), lb = strnlen(b, LONGEST);
     size_t row[LONGEST + 1];
     for (size_t j = 0; j <= lb; j++)
@@ -33,24 +34,11 @@ const char *tdmi_nearest_word(const char *word, const char *const *candidates, s
     const char *nearest = NULL;
     size_t least = (size_t)-1;
     for (size_t i = 0; i < count; i++) {
-        size_t distance = tdmi_word_distance(word, candidates[i]);
+        size_t distance = tdmi_edit_distance(word, candidates[i]);
         if (distance < least) {
             least = distance;
             nearest = candidates[i];
         }
     }
     return nearest;
-}
-
-bool tdmi_parse_index(const char *text, unsigned long max, unsigned long *value) {
-    if (text[0] == '\0' || (text[0] == '0' && text[1] != '\0')) return false;
-    unsigned long result = 0;
-    for (const char *c = text; *c; c++) {
-        if (*c < '0' || *c > '9') return false;
-        unsigned long digit = (unsigned long)(*c - '0');
-        if (result > (max - digit) / 10) return false;
-        result = result * 10 + digit;
-    }
-    *value = result;
-    return true;
 }

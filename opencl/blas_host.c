@@ -1,0 +1,106 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Products through the BLAS libraries of the host, on OpenCL devices that are the machine's CPU: a native
+ * kernel runs in queue order and sees the buffers' host memory, so nothing is copied. */
+#include "opencl_backend.h"
+
+typedef struct host_state {
+    const tdmi_host_blas *blas;
+    tdmi_bqueue *queue;
+} host_state;
+
+typedef struct native_product {
+    const tdmi_host_blas *blas;
+    tdmi_host_gemm gemm;
+} native_product;
+
+static void CL_CALLBACK run_native(void *argument) {
+    const native_product *product = argument;
+    product->blas->gemm(&product->gemm);
+}
+
+/* What a native kernel gets when it asks where it sees a buffer. The driver copies this and puts
+ * the address into base. */
+typedef struct probe_block {
+    void *base;
+    void **seen;
+} probe_block;
+
+static void CL_CALLBACK run_probe(void *argument) {
+    const probe_block *block = argument;
+    *block->seen = block->base;
+}
+
+/* Fails unless native kernels see buffers in the memory that we gave them. Then no call has to list
+ * its buffers: that would only cost time, and PoCL 3.1 sorts the list by age, so that the addresses
+ * end in the wrong places. */
+static tdm_status check_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue) {
+    tdmi_mem mem = {0};
+    void **seen = tdmi_calloc(1, sizeof *seen);
+    if (!seen) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    tdm_status status = tdmi_cl_mem_alloc(device, 1, &mem);
+    if (status != TDM_OK) {
+        tdmi_free(seen);
+        return status;
+    }
+    probe_block block = {NULL, seen};
+    const void *location = &block.base;
+    const cl_mem handle = mem.handle;
+    cl_int code = tdmi_cl.clEnqueueNativeKernel(queue->queue, run_probe, &block, sizeof block, 1,
+                                                &handle, &location, 0, NULL, NULL);
+    bool over = code != CL_SUCCESS;
+    if (!over) {
+        code = tdmi_cl.clFinish(queue->queue);
+        over = code == CL_SUCCESS || tdmi_cl.clFinish(queue->queue) == CL_SUCCESS;
+    }
+    const bool same = code == CL_SUCCESS && *seen && *seen == mem.host;
+    tdmi_cl_mem_free(device, &mem); /* the driver holds it for as long as the kernel needs it */
+    if (over) tdmi_free(seen);      /* else the kernel may write there yet: never freed */
+    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clEnqueueNativeKernel");
+    if (!same)
+        return tdmi_fail(TDM_ERROR_UNAVAILABLE, "this driver keeps buffers away from the host");
+    return TDM_OK;
+}
+
+static tdm_status attach(const tdmi_host_blas *blas, tdmi_bdevice *device, tdmi_bqueue *queue,
+                         void *state) {
+    *(host_state *)state = (host_state){blas, queue};
+    TDMI_TRY(blas->open());
+    return check_in_place(device, queue);
+}
+
+static void detach(void *state) { (void)state; }
+
+static bool supports(void *state, const tdmi_gemm *gemm) {
+    return ((const host_state *)state)->blas->supports(gemm);
+}
+
+static tdm_status gemm_native(void *state, const tdmi_gemm *gemm) {
+    const host_state *self = state;
+    const int64_t bytes = (int64_t)tdm_dtype_size(gemm->dtype);
+    native_product product = {self->blas, tdmi_host_gemm_of(gemm)};
+    product.gemm.a = (const unsigned char *)gemm->a->host + gemm->a_offset * bytes;
+    product.gemm.b = (const unsigned char *)gemm->b->host + gemm->b_offset * bytes;
+    product.gemm.c = (unsigned char *)gemm->c->host + gemm->c_offset * bytes;
+    product.gemm.next = TDMI_NEXT_OTHERS;
+    TDMI_CL_TRY(tdmi_cl.clEnqueueNativeKernel(self->queue->queue, run_native, &product,
+                                              sizeof product, 0, NULL, NULL, 0, NULL, NULL),
+                "clEnqueueNativeKernel");
+    return TDM_OK;
+}
+
+#define PROVIDER(name)                                                                             \
+    static tdm_status attach_##name(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) {       \
+        return attach(&tdmi_host_blas_##name, device, queue, state);                               \
+    }                                                                                              \
+    static const tdmi_blas provider_##name = {.id = TDMI_BLAS_##name,                              \
+                                              .state_size = sizeof(host_state),                    \
+                                              .attach = attach_##name,                             \
+                                              .detach = detach,                                    \
+                                              .supports = supports,                                \
+                                              .gemm = gemm_native};
+TDMI_HOST_BLAS_LIST(PROVIDER)
+
+#define ADDRESS(provider) &provider,
+#define HOST_ADDRESS(name) ADDRESS(provider_##name)
+const tdmi_blas *const tdmi_cl_blas_of_cpu[] = {TDMI_HOST_BLAS_LIST(HOST_ADDRESS)
+                                                    ADDRESS(tdmi_cl_blas_clblast) NULL};
