@@ -188,7 +188,7 @@ static bool run_devices(session *s, const tdm_device_info *info, const tdm_devic
     bench_runner runner;
     const bool good = open_runner(s, info, second, &runner);
     for (size_t i = 0; good && i < s->case_count; i++) {
-        if (bench_needs_two_devices(&s->cases[i]) == (second != NULL))
+        if (bench_needs_two_devices(&s->cases[i]) == (bool)second)
             run_one(s, &runner, &s->cases[i]);
     }
     close_runner(&runner);

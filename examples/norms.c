@@ -23,7 +23,7 @@ static double mean_of(const float *row, double around, int power) {
     double sum = 0;
     for (int j = 0; j < COLS; j++)
         sum += pow((double)row[j] - around, power);
-    return sum / COLS;
+    return sum / (double)COLS;
 }
 
 static double worst; /* the largest error so far */

@@ -72,7 +72,8 @@ int main(void) {
 
     tdm_queue_destroy(queue);
     tdm_device_release(device);
-    return sum == 1.0 * COUNT * COUNT && refused && stats.in_use == 2 * part && after.in_use == 0
+    return sum == (double)COUNT * (double)COUNT && refused && stats.in_use == 2 * part &&
+                   after.in_use == 0
                ? 0
                : 1;
 }

@@ -69,9 +69,9 @@ int main(void) {
     check(tdm_to_host(queue, &z, numbers));
     double mean = 0, variance = 0;
     for (int i = 0; i < COUNT; i++)
-        mean += (double)numbers[i] / COUNT;
+        mean += (double)numbers[i] / (double)COUNT;
     for (int i = 0; i < COUNT; i++)
-        variance += pow((double)numbers[i] - mean, 2) / COUNT;
+        variance += pow((double)numbers[i] - mean, 2) / (double)COUNT;
     printf("normal: mean %.2f, deviation %.2f\n", mean, sqrt(variance));
     tdm_tensor_release(&z);
     tdm_queue_destroy(queue);

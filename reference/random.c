@@ -44,7 +44,8 @@ static bool draw(random_stream *stream, tdm_dtype dtype, int64_t count, double l
     unsigned char *table = malloc(VALUES * size);
     if (!table) return false;
     for (int i = 0; i < VALUES; i++) {
-        encode(dtype, (long double)(low + (high - low) * i / VALUES), table + (size_t)i * size);
+        encode(dtype, (long double)(low + (high - low) * i / (double)VALUES),
+               table + (size_t)i * size);
     }
     uint64_t bits = 0;
     for (int64_t i = 0; i < count; i++) {

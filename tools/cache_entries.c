@@ -192,7 +192,7 @@ static bool choose(const tdm_cache_entry *const *entries, size_t count,
     for (size_t i = 0; i < count; i++) {
         bool current;
         if (tdm_cache_is_current(entries[i], &current) != TDM_OK) return false;
-        bool old = options->days >= 0.0 && (double)entries[i]->age > options->days * DAY;
+        bool old = options->days >= 0.0 && (double)entries[i]->age > options->days * (double)DAY;
         goes[i] = !current || old;
         if (!goes[i]) left += entries[i]->size;
     }

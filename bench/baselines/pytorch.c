@@ -17,7 +17,7 @@ bool bench_has_pytorch(const char *python, char *why) {
     const char *const arguments[] = {python, "-", NULL};
     char *output = bench_run_child(arguments, script, sizeof script - 1, why, NULL);
     free(output);
-    return output != NULL;
+    return output;
 }
 
 /* Timed anew for each row: a figure taken minutes ago would meet other disturbances. */

@@ -148,7 +148,7 @@ static bool find_dtype(const char *name, tdm_dtype *dtype) {
 
 bool bench_make_case(const char *op, tdm_dtype dtype, const char *shape, bench_case *c) {
     *c = (bench_case){.op = find_op(op), .dtype = dtype, .shape = bench_parse_shape(shape)};
-    return c->op != NULL;
+    return c->op;
 }
 
 static bool selects(const bench_words *words, const char *name, bool with_variants) {

@@ -75,7 +75,7 @@ static bool reference_cast(bench_segment *s) {
     const double *x = bench_same(s, 0);
     for (int64_t i = 0; x && i < s->count; i++)
         s->y[i] = rounded((tdm_dtype)s->c->op->variant, x[i]);
-    return x != NULL;
+    return x;
 }
 
 static void plan_fill(const bench_case *c, bench_plan *plan) {

@@ -131,7 +131,7 @@ static tdm_status call_l2_normalize(const bench_case *c, tdm_queue *queue, bench
 static bool reference_l2_normalize(bench_segment *s) {
     const double *x = bench_same(s, X);
     if (x) ref_l2_normalize(s->c->dtype, 1, s->count, x, epsilon, s->y, s->bound);
-    return x != NULL;
+    return x;
 }
 
 static tdm_status call_softmax(const bench_case *c, tdm_queue *queue, bench_set *set) {
@@ -142,7 +142,7 @@ static tdm_status call_softmax(const bench_case *c, tdm_queue *queue, bench_set 
 static bool reference_softmax(bench_segment *s) {
     const double *x = bench_same(s, X);
     if (x) ref_softmax(s->c->dtype, 1, s->count, x, s->y, s->bound);
-    return x != NULL;
+    return x;
 }
 
 /* norm: x out; the variant is the kind, and WHOLE when all of x has one norm */

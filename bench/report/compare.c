@@ -111,7 +111,7 @@ static const measured *find(const run_file *file, const measured *row) {
 
 static bool compare(const bench_comparison *wanted, pair *pairs, size_t count) {
     double *probabilities = malloc((count + 1) * sizeof *probabilities);
-    bool good = probabilities != NULL;
+    bool good = probabilities;
     for (size_t i = 0; good && i < count; i++) {
         const measured *a = pairs[i].before, *b = pairs[i].after;
         pairs[i].ratio = bench_summarise(b->samples, b->count).median /

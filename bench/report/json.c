@@ -106,7 +106,7 @@ void bench_print_json(FILE *stream, const bench_results *results) {
 bool bench_write_json(const char *path, const bench_results *results) {
     errno = 0;
     FILE *stream = fopen(path, "w");
-    bool good = stream != NULL;
+    bool good = stream;
     if (good) {
         bench_print_json(stream, results);
         good = !ferror(stream);

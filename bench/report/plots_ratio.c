@@ -15,7 +15,7 @@ static void draw_grid(FILE *page, const bench_scale *x, const bench_labels *ops)
     const bench_ticks ticks = bench_round_ticks(x, 42.0);
     char text[16];
     for (int i = 0; i < ops->count; i++) {
-        const double y = TOP + LINE * (i + 0.5);
+        const double y = (double)TOP + (double)LINE * (i + 0.5);
         bench_svg_line(page, x->from, y, x->to, y, "grid");
         bench_svg_text(page, x->from - 8.0, y + 4.0, BENCH_END, "", ops->text[i]);
     }
@@ -44,8 +44,9 @@ static void draw_points(const bench_figures *figures, const bench_scale *x, benc
                  row->verified ? "" : ", not verified");
         fprintf(figures->page, "<g class=\"%s\">",
                 row->verified ? bench_series_class(device) : "bad");
-        bench_svg_point(figures->page, bench_place(x, row->ratio), TOP + LINE * (op + 0.5 + shift),
-                        row->verified ? 3.0 : 4.5, text);
+        bench_svg_point(figures->page, bench_place(x, row->ratio),
+                        (double)TOP + (double)LINE * (op + 0.5 + shift), row->verified ? 3.0 : 4.5,
+                        text);
         fputs("</g>\n", figures->page);
     }
 }

@@ -44,8 +44,8 @@ class TandemConan(ConanFile):
         return self.options.safetensors or self.options.tools
 
     def set_version(self):
-        text = load(self, os.path.join(self.recipe_folder, "..", "..", "CMakeLists.txt"))
-        self.version = re.search(r"project\(tandem VERSION ([0-9.]+)", text).group(1)
+        text = load(self, os.path.join(self.recipe_folder, "..", "..", "lib", "include", "tandem", "tandem.h"))
+        self.version = ".".join(re.findall(r"#define TDM_VERSION_(?:MAJOR|MINOR|PATCH) ([0-9]+)", text))
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..")

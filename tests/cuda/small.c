@@ -31,7 +31,7 @@ void small_close(small *s) {
 tdm_status small_work(small *s, int turn, bool *right) {
     float got[SMALL_N * SMALL_N];
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
-    float value = (float)(turn % 7 + 1), wanted = 2 * value * value * SMALL_N;
+    float value = (float)(turn % 7 + 1), wanted = 2 * value * value * (float)SMALL_N;
     *right = false;
     TRY(tdm_fill(s->queue, (double)value, &s->x));
     TRY(tdm_matmul(s->queue, &options, &s->x, &s->x, &s->y));

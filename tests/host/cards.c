@@ -80,15 +80,16 @@ static void tell(const machine *m, const char *command, const char *name, const 
 Test(cards, one_card) {
     static const char both[] = "cuda:0=opencl:0 opencl:0=cuda:0";
     static const char reverse[] = "opencl:0=cuda:0 cuda:0=opencl:0";
-    static const char *const cuda[] = {"devices=1 uuid0=" U " pci0=" P,
-                                       "devices=1 uuid0=" U " pci0=none",
-                                       "devices=1 uuid0=none pci0=" P};
+    /* in parentheses, so that clang takes no comma to be missing */
+    static const char *const cuda[] = {("devices=1 uuid0=" U " pci0=" P),
+                                       ("devices=1 uuid0=" U " pci0=none"),
+                                       ("devices=1 uuid0=none pci0=" P)};
     static const char *const opencl[][4] = {
-        {"devices=1 uuid0=" U " pci0=" P, "devices=1 uuid0=" U, "devices=1 pci0=" P,
-         "devices=1 uuid0=" U " pci0=" Q},
-        {"devices=1 uuid0=" U " pci0=" P, "devices=1 uuid0=" U},
-        {"devices=1 uuid0=" U " pci0=" P, "devices=1 pci0=" P,
-         "devices=1 uuid0=00000000000000000000000000000000 pci0=" P}};
+        {("devices=1 uuid0=" U " pci0=" P), ("devices=1 uuid0=" U), ("devices=1 pci0=" P),
+         ("devices=1 uuid0=" U " pci0=" Q)},
+        {("devices=1 uuid0=" U " pci0=" P), ("devices=1 uuid0=" U)},
+        {("devices=1 uuid0=" U " pci0=" P), ("devices=1 pci0=" P),
+         ("devices=1 uuid0=00000000000000000000000000000000 pci0=" P)}};
     for (int c = 0; c < 3; c++)
         for (int o = 0; o < 4 && opencl[c][o]; o++) {
             check_machine(&(machine){"cuda,opencl", cuda[c], opencl[c][o], both, "cuda:0"}, NULL);

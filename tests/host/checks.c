@@ -161,7 +161,8 @@ Test(checks, inputs) {
             sum += x[i];
         }
         CHECK(least >= 2.0 && most <= 90.0 && least < 4.0 && most > 88.0, "%g to %g", least, most);
-        CHECK(fabs(sum / COUNT - 46.0) < 5.0, "the mean is %g", sum / COUNT);
+        const double mean = sum / (double)COUNT;
+        CHECK(fabs(mean - 46.0) < 5.0, "the mean is %g", mean);
         if (!dtype_is_float(dtype)) continue;
         encode(dtype, (long double)NAN, elements + dtype_size(dtype) * (COUNT - 1));
         CHECK(!all_finite(dtype, elements, COUNT) && all_finite(dtype, elements, COUNT - 1),
