@@ -20,7 +20,7 @@ TDM_DTYPE_LIST(AGREE)
 /* The entries of kernels with one dtype, declared, and as a row of the table. */
 #define FLOATS(X, kernel) X(kernel, 0) X(kernel, 1) X(kernel, 2) X(kernel, 3)
 #define UNSIGNED(X, kernel) X(kernel, 6) X(kernel, 9) X(kernel, 10) X(kernel, 11)
-#define BOOL(X, kernel) X(kernel, 12)
+#define STORED(X, kernel) FLOATS(X, kernel) UNSIGNED(X, kernel) X(kernel, 12)
 #define DECLARE(kernel, t) tdmi_cpu_kernel ENTRY(tdmi_##kernel##_##t##_##t);
 #define AT(kernel, t) [t] = ENTRY(tdmi_##kernel##_##t##_##t),
 #define ROW_OF_FLOATS(kernel)                                                                      \
@@ -38,9 +38,8 @@ FLOATS(DECLARE, batch_norm_cols)
 FLOATS(DECLARE, l2_normalize)
 FLOATS(DECLARE, softmax)
 FLOATS(DECLARE, matmul)
-FLOATS(DECLARE, range)
-UNSIGNED(DECLARE, range) BOOL(DECLARE, range) FLOATS(DECLARE, random) UNSIGNED(DECLARE, random)
-    BOOL(DECLARE, random)
+STORED(DECLARE, range)
+STORED(DECLARE, random)
 
 /* Norms of 16-bit rows go to the row's own dtype or to f32. */
 #define NORM_TO(kernel, t)                                                                         \
@@ -51,7 +50,10 @@ UNSIGNED(DECLARE, range) BOOL(DECLARE, range) FLOATS(DECLARE, random) UNSIGNED(D
         else                                                                                       \
             ENTRY(tdmi_##kernel##_##t##_##t)(group, buffers, args);                                \
     }
-        NORM_TO(norm, 2) NORM_TO(norm, 3) NORM_TO(norm_combine, 2) NORM_TO(norm_combine, 3)
+NORM_TO(norm, 2)
+NORM_TO(norm, 3)
+NORM_TO(norm_combine, 2)
+NORM_TO(norm_combine, 3)
 #define ROW_OF_NORMS(kernel)                                                                       \
     { AT(kernel, 0) AT(kernel, 1)[2] = kernel##_2, [3] = kernel##_3 }
 
@@ -59,7 +61,7 @@ UNSIGNED(DECLARE, range) BOOL(DECLARE, range) FLOATS(DECLARE, random) UNSIGNED(D
 #define CAST_TO(NAME) ENTRY(TDM_CAT(tdmi_cast_, TDM_ID_##NAME))
 #define DECLARE_CAST(NAME, name, bytes, kind) tdmi_cpu_kernel CAST_TO(NAME);
 #define AT_CAST(NAME, name, bytes, kind) [TDM_##NAME] = CAST_TO(NAME),
-            TDM_DTYPE_LIST(DECLARE_CAST)
+TDM_DTYPE_LIST(DECLARE_CAST)
 
 /* One row for each kernel of TDM_KERNEL_LIST, which also gives their order: a kernel without a row
  * here does not compile. */
@@ -79,9 +81,9 @@ UNSIGNED(DECLARE, range) BOOL(DECLARE, range) FLOATS(DECLARE, random) UNSIGNED(D
 #define ROW_SOFTMAX ROW_OF_FLOATS(softmax)
 #define ROW_MATMUL ROW_OF_FLOATS(matmul)
 #define ROW_RANGE                                                                                  \
-    { FLOATS(AT, range) UNSIGNED(AT, range) BOOL(AT, range) }
+    { STORED(AT, range) }
 #define ROW_RANDOM                                                                                 \
-    { FLOATS(AT, random) UNSIGNED(AT, random) BOOL(AT, random) }
+    { STORED(AT, random) }
 #define ROW(ID, entry, buffers, args) ROW_##ID,
 
-                tdmi_cpu_table TDM_CAT(tdmi_cpu_kernels_, TDMI_ISA) = {TDM_KERNEL_LIST(ROW)};
+tdmi_cpu_table TDM_CAT(tdmi_cpu_kernels_, TDMI_ISA) = {TDM_KERNEL_LIST(ROW)};

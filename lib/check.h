@@ -20,7 +20,7 @@ tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, con
 
 enum {
     TDMI_ARG_OUTPUT = 1u,    /* written */
-    TDMI_ARG_ANY_DTYPE = 2u, /* need not have the operation's dtype; else a float, like the others */
+    TDMI_ARG_ANY_DTYPE = 2u, /* not that of the operation; the others are floats, all the same */
     TDMI_ARG_OPTIONAL = 4u,  /* may be NULL */
     TDMI_ARG_MOVED = 8u      /* any dtype, and only its bytes are moved: needs no arithmetic */
 };

@@ -292,8 +292,7 @@ static bool build_kernel(raw *r, int capability, const char *name) {
         return false;
     char *cubin = NULL;
     bool good = cu.nvrtcCompileProgram(program, 1, options) == NVRTC_SUCCESS &&
-                cu.nvrtcGetCUBINSize(program, &size) == NVRTC_SUCCESS &&
-                (cubin = malloc(size)) &&
+                cu.nvrtcGetCUBINSize(program, &size) == NVRTC_SUCCESS && (cubin = malloc(size)) &&
                 cu.nvrtcGetCUBIN(program, cubin) == NVRTC_SUCCESS &&
                 cu.cuModuleLoadData(&r->module, cubin) == CUDA_SUCCESS &&
                 cu.cuModuleGetFunction(&r->kernel, r->module, name) == CUDA_SUCCESS;

@@ -160,6 +160,7 @@ Test(checks, inputs) {
             most = fmax(most, x[i]);
             sum += x[i];
         }
+        if (dtype == TDM_BOOL) continue; /* true, as no input is 0 */
         CHECK(least >= 2.0 && most <= 90.0 && least < 4.0 && most > 88.0, "%g to %g", least, most);
         const double mean = sum / (double)COUNT;
         CHECK(fabs(mean - 46.0) < 5.0, "the mean is %g", mean);

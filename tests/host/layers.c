@@ -167,7 +167,7 @@ Test(layers, cancellation) {
         "{ name = substr($0, RSTART + 1, RLENGTH - 2); head = 1 } "
         "head && /\\{$/ { head = 0; getline; if ($0 !~ /TDMI_UNCANCELLED/) print FILENAME, name } "
         "head && /[;}]$/ { head = 0 }' lib/*.c lib/*/*.c | "
-        "grep -vE '^lib/(tensor|view|status|model/safetensors_none).c ' | "
+        "grep -vE '^lib/(dtype|tensor|view|status|model/safetensors_none).c ' | "
         "grep -vE '_(name|init|retain|freeze|transfer_query|file_(item|find)|get_[a-z]+)$' | "
         "grep -vE "
         "'tdm_(cache_listing_(count|item)|state_dict_(create|get|item|set_metadata|metadata_(count|"

@@ -87,9 +87,9 @@ TDM_API tdm_device *tdm_tensor_get_device(const tdm_tensor *tensor);
  *     tensor([[1., 1., 1.],
  *             [1., 1., 1.]], shape=[2, 3], dtype=f32, device=cpu:0)
  *
- * A bool is True or False. Numbers have a point whatever locale the program has set. As snprintf: at most `capacity` bytes
- * with the final 0 go to `text` (NULL when capacity is 0), and *length, which may be NULL, is what
- * all of it takes without that 0. Waits for the queue. */
+ * A bool is True or False. Numbers have a point whatever locale the program has set. As snprintf:
+ * at most `capacity` bytes with the final 0 go to `text` (NULL when capacity is 0), and *length,
+ * which may be NULL, is what all of it takes without that 0. Waits for the queue. */
 TDM_API TDM_MUST_USE tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text,
                                            size_t capacity, size_t *length);
 
