@@ -29,7 +29,7 @@ int cache_command(int argc, char **argv) {
         return EXIT_USAGE;
     }
     const command_spec *spec = options_subcommand(&cache_spec, argv[1]);
-    if (spec == &cache_warm_spec) return cache_warm_command(argc - 1, argv + 1);
+    if (spec == &cache_warm_spec) return cache_warm_command(argc, argv);
     if (spec) return cache_entries_command(argc, argv);
     options_read(&cache_spec, argc, argv, options_take_none, NULL, NULL, &status);
     return status;

@@ -7,6 +7,7 @@
 
 #include <tandem/tandem.h>
 
+#include "guard.h"
 #include "options.h"
 #include "tools.h"
 
@@ -29,20 +30,18 @@ const command_spec cache_warm_spec = {
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
 
-enum { MOST_DTYPES = 4 };
-
 typedef struct dtype_list {
-    tdm_dtype dtypes[MOST_DTYPES];
+    tdm_dtype dtypes[TDM_DTYPE_COUNT];
     size_t count;
 } dtype_list;
 
-static void add_dtype(dtype_list *list, const char *word) {
-    static const tdm_dtype known[MOST_DTYPES] = {TDM_F32, TDM_F64, TDM_F16, TDM_BF16};
-    for (int i = 0; i < MOST_DTYPES; i++) {
-        if (strcmp(word, tdm_dtype_name(known[i])) != 0) continue;
+static void add_dtype(dtype_list *list, const char *word, size_t length) {
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+        const char *name = tdm_dtype_name((tdm_dtype)d);
+        if (strlen(name) != length || memcmp(word, name, length) != 0) continue;
         for (size_t k = 0; k < list->count; k++)
-            if (list->dtypes[k] == known[i]) return;
-        list->dtypes[list->count++] = known[i];
+            if ((int)list->dtypes[k] == d) return;
+        list->dtypes[list->count++] = (tdm_dtype)d;
     }
 }
 
@@ -50,8 +49,11 @@ static int take(void *context, int id, char *value) {
     dtype_list *list = context;
     (void)id;
     list->count = 0;
-    for (char *word = strtok(value, ","); word; word = strtok(NULL, ","))
-        add_dtype(list, word);
+    for (const char *word = value; *word;) {
+        size_t length = strcspn(word, ",");
+        add_dtype(list, word, length);
+        word += length + (word[length] == ',');
+    }
     return EXIT_OK;
 }
 
@@ -80,9 +82,7 @@ static int warm_device(const char *name, const dtype_list *list) {
     return result;
 }
 
-static int warm_listed(const dtype_list *list) {
-    size_t count;
-    if (tdm_get_device_count(&count) != TDM_OK) return report_failure("cache warm");
+static int warm_listed(size_t count, const dtype_list *list) {
     int result = EXIT_OK;
     for (size_t i = 0; i < count; i++) {
         const tdm_device_info *info;
@@ -95,9 +95,14 @@ static int warm_listed(const dtype_list *list) {
 int cache_warm_command(int argc, char **argv) {
     dtype_list list = {{TDM_F32}, 1};
     operand_list devices;
+    size_t count;
     int status;
-    if (!options_read(&cache_warm_spec, argc, argv, take, &list, &devices, &status)) return status;
-    if (devices.count == 0) return warm_listed(&list);
+    if (!options_read(&cache_warm_spec, argc - 1, argv + 1, take, &list, &devices, &status))
+        return status;
+    if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
+    if (tdm_get_device_count(&count) != TDM_OK) return report_failure("cache warm");
+    guard_listed();
+    if (devices.count == 0) return warm_listed(count, &list);
     for (int i = 0; i < devices.count; i++)
         if (warm_device(devices.word[i], &list) != EXIT_OK) status = EXIT_FAILED;
     return status;

@@ -49,7 +49,12 @@ int take_seconds(const char *command, const char *option, const char *text, doub
 }
 
 const char *const *dtype_words(void) {
-    static const char *const words[] = {"f32", "f64", "f16", "bf16", NULL};
+#define WORD_FLOAT(name) name,
+#define WORD_SIGNED(name)
+#define WORD_UNSIGNED(name)
+#define WORD_BOOL(name)
+#define WORD(NAME, name, bytes, kind) WORD_##kind(name)
+    static const char *const words[] = {TDM_DTYPE_LIST(WORD) NULL};
     return words;
 }
 

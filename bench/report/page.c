@@ -134,7 +134,7 @@ static void write_peaks(FILE *page, const bench_peak *peaks, size_t count) {
 static const char method[] =
     "<section><h2>How to read this</h2>\n"
     "<p><strong>Ratio</strong> is the baseline's time over Tandem's, both medians of one run in "
-    "which samples of the two take turns: 1 is as fast as the baseline, more is faster. The "
+    "which samples of the two take turns: 1 is as fast as the baseline, 2 takes half its time. The "
     "baseline of a product is the raw call to the vendor's BLAS, that of memory-bound work is the "
     "fastest way in which the machine moves as many bytes, that of the smallest operations is a "
     "raw call or enqueue, that of files is plain read() and write(), and that of two devices at "

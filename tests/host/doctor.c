@@ -288,6 +288,10 @@ Test(doctor, other_commands_name_the_culprit) {
     install_sim("list_segv");
     tdm("bench --op fill --dtype f32 --device cpu", 1);
     CHECK(contains_words(r.output, "tdm bench|SIGSEGV|/sim.icd|liblist_segv.so"), "%s", r.output);
+    check_case("cache warm");
+    tdm("cache warm cpu", 1);
+    CHECK(contains_words(r.output, "tdm cache|SIGSEGV|/sim.icd|liblist_segv.so"), "%s", r.output);
+    check_case("bench, in a kernel");
     install_sim("build_abort");
     /* AddressSanitizer would make an exit status of the signal */
     const char *set = getenv("ASAN_OPTIONS");
