@@ -49,7 +49,7 @@ struct tdm_device {
     const tdmi_backend *backend;
     const tdmi_device_facts *facts;
     tdmi_bdevice *impl;
-    tdmi_held *held; /* what other processes see of pool.stats.reserved; NULL: nothing */
+    tdmi_holding *holding; /* what other processes see of pool.stats.reserved; NULL: nothing */
     atomic_bool lost;
     atomic_uint_fast64_t sequence;   /* counts submissions, for the pool */
     atomic_uint doubtful, abandoned; /* how many of its queues are; see wait.c */

@@ -118,7 +118,7 @@ static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
     made->backend = listed->backend;
     made->facts = &listed->facts;
     made->impl = impl;
-    made->held = tdmi_held_open(devices, index);
+    made->holding = tdmi_holding_open(devices, index);
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->program_lock, NULL);
     pthread_cond_init(&made->program_built, NULL);
@@ -233,7 +233,7 @@ static void destroy_device(tdm_device *device) {
         tdmi_free(mapping);
     }
     device->backend->device_deinit(device->impl);
-    tdmi_held_close(device->listed);
+    tdmi_holding_close(device->listed);
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->program_lock);
     pthread_cond_destroy(&device->program_built);

@@ -84,12 +84,12 @@ static tdmi_block *find_cached(tdm_device *device, size_t size, uint64_t pending
  * of together. */
 static void add_reserved(tdm_device *device, uint64_t size) {
     device->pool.stats.reserved += size;
-    tdmi_held_add(device->held, size);
+    tdmi_holding_add(device->holding, size);
 }
 
 static void subtract_reserved(tdm_device *device, uint64_t size) {
     device->pool.stats.reserved -= size;
-    tdmi_held_add(device->held, 0 - size);
+    tdmi_holding_add(device->holding, 0 - size);
 }
 
 static tdm_status allocate(tdm_device *device, size_t size, tdmi_block **block) {

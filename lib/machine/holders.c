@@ -26,29 +26,29 @@ enum {
     SWEPT = 32   /* files that are looked at when one is made: opening a device stays cheap */
 };
 
-typedef struct tdmi_held {
+typedef struct tdmi_holding {
     char id[32]; /* in that process, for people */
     char key[KEY];
     uint64_t open; /* how often it is open; the texts are good when it is not 0 */
     uint64_t bytes;
-} held_entry;
+} holder_entry;
 
 /* The whole file. */
-typedef struct held_file {
+typedef struct holder_file {
     char magic[8];
     uint64_t size; /* of this struct, so that another layout is not taken for ours */
     uint64_t pid;
     uint64_t start;   /* of the process, in clock ticks since boot */
     char machine[96]; /* boot and pid namespace, within which pids mean something */
     uint64_t stack;   /* where the process has its stack: elsewhere after an exec */
-    held_entry entries[DEVICES];
-} held_file;
+    holder_entry entries[DEVICES];
+} holder_file;
 
 static const char MAGIC[8] = {'T', 'D', 'M', 'H', 'E', 'L', 'D', '2'};
 
 /* All under the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static held_file own; /* the truth; the file is a copy of it */
+static holder_file own; /* the truth; the file is a copy of it */
 static unsigned open_count;
 static char own_name[32];       /* of the file; "" without one */
 static int own_descriptor = -1; /* for writing */
@@ -122,7 +122,7 @@ static bool parse_name(const char *name, unsigned long *pid) {
 }
 
 /* Whole, and named after the process it tells of. */
-static bool read_whole(int descriptor, uint64_t pid, held_file *file) {
+static bool read_whole(int descriptor, uint64_t pid, holder_file *file) {
     return read(descriptor, file, sizeof *file) == (ssize_t)sizeof *file &&
            memcmp(file->magic, MAGIC, sizeof MAGIC) == 0 && file->size == sizeof *file &&
            file->pid == pid && memchr(file->machine, '\0', sizeof file->machine);
@@ -134,7 +134,7 @@ static bool is_same(uint64_t told, uint64_t found) {
 
 /* A process of ours answers; one of another user has taken over a pid that is free. One that ended
  * and was not waited for answers too, but holds nothing. */
-static bool is_alive(const held_file *file) {
+static bool is_alive(const holder_file *file) {
     if (kill((pid_t)file->pid, 0) != 0) return false;
     life found = look_up(file->pid);
     return found.state != 'Z' && found.state != 'X' && is_same(file->start, found.start) &&
@@ -151,7 +151,7 @@ static void remove_stale(int folder, const char *name, const struct stat *read) 
 
 /* Reads a file that is named after a process. True: that process lives, on this machine. If it has
  * ended the file is removed; one that nobody here can judge, after a month. */
-static bool read_living(int folder, const char *name, const char *machine, held_file *file) {
+static bool read_living(int folder, const char *name, const char *machine, holder_file *file) {
     unsigned long pid;
     struct stat status;
     if (!parse_name(name, &pid)) return false;
@@ -199,7 +199,7 @@ static void choose(int folder, const char *name, void *data) {
 }
 
 /* Removes files of ended processes: all of them unless there are many. */
-static void sweep_some(int folder, held_file *scratch) {
+static void sweep_some(int folder, holder_file *scratch) {
     sweep s = {.random = own.pid ^ own.start};
     int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (again < 0) return;
@@ -237,7 +237,7 @@ static bool make_file(int folder, const char *name) {
 
 /* A name may be taken by an earlier process with our pid, whose file goes; by another copy of the
  * library in this process; or by a process of another container with the same directory. */
-static void make_some_file(int folder, held_file *scratch) {
+static void make_some_file(int folder, holder_file *scratch) {
     for (int copy = 0; copy < COPIES; copy++) {
         char name[sizeof own_name];
         int length = snprintf(name, sizeof name, "%llu", (unsigned long long)own.pid);
@@ -257,8 +257,9 @@ static void start_telling(void) {
     own.start = found.start;
     own.stack = found.stack;
     name_machine(own.machine, sizeof own.machine);
-    held_file *scratch = tdmi_malloc(sizeof *scratch);
-    int folder = scratch && tdmi_cache_may_write(sizeof own) ? tdmi_cache_open("held", true) : -1;
+    holder_file *scratch = tdmi_malloc(sizeof *scratch);
+    int folder =
+        scratch && tdmi_cache_may_write(sizeof own) ? tdmi_cache_open("holders", true) : -1;
     if (folder >= 0) {
         sweep_some(folder, scratch);
         make_some_file(folder, scratch);
@@ -281,7 +282,7 @@ static bool have_descriptor(void) {
 }
 
 static void reopen(void) {
-    int folder = tdmi_cache_open("held", false);
+    int folder = tdmi_cache_open("holders", false);
     if (folder < 0) return;
     int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     own_descriptor = move_up(openat(folder, own_name, flags));
@@ -302,7 +303,7 @@ static void tell(const void *part, size_t size) {
 }
 
 static void stop_telling(void) {
-    int folder = own_name[0] ? tdmi_cache_open("held", false) : -1;
+    int folder = own_name[0] ? tdmi_cache_open("holders", false) : -1;
     struct stat status;
     if (folder >= 0) {
         if (fstatat(folder, own_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && is_own(&status))
@@ -314,34 +315,34 @@ static void stop_telling(void) {
     own_name[0] = '\0';
 }
 
-tdmi_held *tdmi_held_open(const tdmi_listed_device *devices, size_t index) {
+tdmi_holding *tdmi_holding_open(const tdmi_listed_device *devices, size_t index) {
     if (index >= DEVICES) return NULL;
     pthread_mutex_lock(&lock);
     if (open_count++ == 0) start_telling();
-    tdmi_held *entry = &own.entries[index];
+    tdmi_holding *entry = &own.entries[index];
     /* A device that is still being closed while it is opened anew has the same texts. */
     if (entry->open++ == 0) {
         snprintf(entry->id, sizeof entry->id, "%s", devices[index].facts.info.id);
         make_key(devices, index, entry->key);
-        tell(entry, offsetof(held_entry, open));
+        tell(entry, offsetof(holder_entry, open));
     }
     tell(&entry->open, sizeof entry->open);
     pthread_mutex_unlock(&lock);
     return entry;
 }
 
-void tdmi_held_add(tdmi_held *held, uint64_t bytes) {
-    if (!held) return;
+void tdmi_holding_add(tdmi_holding *holding, uint64_t bytes) {
+    if (!holding) return;
     pthread_mutex_lock(&lock);
-    held->bytes += bytes;
-    tell(&held->bytes, sizeof held->bytes);
+    holding->bytes += bytes;
+    tell(&holding->bytes, sizeof holding->bytes);
     pthread_mutex_unlock(&lock);
 }
 
-void tdmi_held_close(size_t index) {
+void tdmi_holding_close(size_t index) {
     if (index >= DEVICES) return;
     pthread_mutex_lock(&lock);
-    tdmi_held *entry = &own.entries[index];
+    tdmi_holding *entry = &own.entries[index];
     entry->open--;
     tell(&entry->open, sizeof entry->open);
     if (--open_count == 0) stop_telling();
@@ -356,13 +357,13 @@ typedef struct holder_list {
     size_t count, room;
     const char *key;
     char own_name[sizeof own_name];
-    char machine[sizeof((held_file *)0)->machine];
-    held_file file;
+    char machine[sizeof((holder_file *)0)->machine];
+    holder_file file;
 } holder_list;
 
 /* The copies of the library in one process are one holder. */
-static void add_holder(holder_list *list, const held_file *file) {
-    const held_entry *entry = file->entries, *end = file->entries + DEVICES;
+static void add_holder(holder_list *list, const holder_file *file) {
+    const holder_entry *entry = file->entries, *end = file->entries + DEVICES;
     while (entry < end && (entry->open == 0 || strncmp(entry->key, list->key, KEY) != 0))
         entry++;
     if (entry == end) return;
@@ -398,7 +399,7 @@ size_t tdmi_holders_list(const tdmi_listed_device *devices, size_t index, tdmi_h
     if (open_count > 0) add_holder(list, &own);
     memcpy(list->own_name, own_name, sizeof own_name);
     pthread_mutex_unlock(&lock);
-    int folder = tdmi_cache_open("held", false);
+    int folder = tdmi_cache_open("holders", false);
     if (folder >= 0) each_name(folder, add_living, list);
     size_t count = list->count;
     *holders = list->items;

@@ -2,7 +2,7 @@
 /* What Tandem holds on the devices, told by each process to the others of the same user, so that
  * `tdm devices` can show what every process holds.
  *
- * A process that has a device open keeps a file <cache directory>/held/<pid>: who it is (pid, start
+ * A process that has a device open keeps a file <cache directory>/holders/<pid>: who it is (pid, start
  * time, boot and pid namespace), and for each of its first 64 listed devices the bytes its pool has
  * taken from the driver. A second copy of the library in the process has <pid>.1, and so on. The
  * pool tells them when it talks to the driver, which takes longer than the write; nothing is
@@ -18,13 +18,13 @@
  * the same of these it is ("opencl|GPU-8e2a…|0", "cpu|Intel …|1").
  *
  * Any thread. Nothing here is called in a forked child. */
-#ifndef TDMI_HELD_H
-#define TDMI_HELD_H
+#ifndef TDMI_HOLDERS_H
+#define TDMI_HOLDERS_H
 
 #include "machine/registry.h"
 
 /* What this process holds on one device. */
-typedef struct tdmi_held tdmi_held;
+typedef struct tdmi_holding tdmi_holding;
 
 /* A process that has the device open, and what it holds there. */
 typedef struct tdmi_holder {
@@ -33,14 +33,14 @@ typedef struct tdmi_holder {
 
 /* Tells that this process opens the index-th listed device. NULL past the 64th device: what is
  * opened there is not told. */
-tdmi_held *tdmi_held_open(const tdmi_listed_device *devices, size_t index);
+tdmi_holding *tdmi_holding_open(const tdmi_listed_device *devices, size_t index);
 
 /* Tells that so many more bytes are held, or fewer: the negative number modulo 2^64. NULL is
  * allowed and tells nothing. Devices that are open twice (one of them being closed) add up. */
-void tdmi_held_add(tdmi_held *held, uint64_t bytes);
+void tdmi_holding_add(tdmi_holding *holding, uint64_t bytes);
 
 /* Tells that it has closed it: once for each open, when nothing is held any more. */
-void tdmi_held_close(size_t index);
+void tdmi_holding_close(size_t index);
 
 /* Every process that has the index-th device open, this one among them, in no order. *holders is
  * the caller's to free, NULL for none. */

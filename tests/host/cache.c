@@ -176,7 +176,7 @@ Test(cache, prune) {
     CHECK(contains_words(r.output, arguments), "%s, not %s", r.output, arguments);
     tdm("clear", 0);
     CHECK(count_kernels() == 0, "%s", r.output);
-    shell("ls -A $D/kernels | grep -v '^held$'");
+    shell("ls -A $D/kernels | grep -v '^holders$'");
     CHECK(!r.output[0], "left: %s", r.output);
     /* and all is compiled again */
     shell(WORK);
@@ -239,7 +239,7 @@ Test(cache, functions) {
     tdm_cache_listing_destroy(NULL);
     static const char *const names[] = {"../0123456789abcdef0123456789abcdef.bin",
                                         "",
-                                        "held",
+                                        "holders",
                                         "0123456789abcdef0123456789abcdef.bin/x",
                                         "0123456789ABCDEF0123456789abcdef.bin",
                                         "0123456789abcdef0123456789abcdef.bin./../../x"};

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What devices are doing: the figures of NVIDIA's library, from a stand-in. What the processes hold
- * is in held.c. */
+ * is in holders.c. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>

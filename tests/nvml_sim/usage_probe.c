@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
     }
     if (strcmp(argv[3], "-") != 0)
         snprintf(facts->info.pci, sizeof facts->info.pci, "%.15s", argv[3]);
-    if (argc > 4) tdmi_held_add(tdmi_held_open(&device, 0), strtoull(argv[4], NULL, 10));
+    if (argc > 4) tdmi_holding_add(tdmi_holding_open(&device, 0), strtoull(argv[4], NULL, 10));
     for (int i = 0; tdmi_monitors[i]; i++) {
         printf(
             "monitor %s known: %d\n", tdmi_monitors[i]->name,
@@ -72,6 +72,6 @@ int main(int argc, char **argv) {
     }
     tdmi_usage_of(&device, 0, &usage);
     print_usage(&usage);
-    if (argc > 4) tdmi_held_close(0);
+    if (argc > 4) tdmi_holding_close(0);
     return 0;
 }

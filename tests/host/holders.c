@@ -13,7 +13,7 @@
 #include "support/random.h"
 #include "support/run.h"
 
-TestSuite(held, .init = random_start);
+TestSuite(holders, .init = random_start);
 
 static run_result r;
 
@@ -22,21 +22,22 @@ enum { HOLD = 64 << 20, PID_OFFSET = 16, MACHINE_OFFSET = 32 };
 
 /* Each test has a cache directory of its own: they run at once. */
 static char cache[512], cache_variable[600];
-static const char *const held_changes[] = {ICD_NONE, cache_variable, "TANDEM_CPU_DEVICES=2", NULL};
+static const char *const holder_changes[] = {ICD_NONE, cache_variable, "TANDEM_CPU_DEVICES=2",
+                                             NULL};
 
 static void use_cache(const char *name) {
     char command[600];
     umask(077); /* what the test makes is to be believed, whoever runs it */
-    snprintf(cache, sizeof cache, "%s/held-%s", TEST_SCRATCH, name);
+    snprintf(cache, sizeof cache, "%s/holders-%s", TEST_SCRATCH, name);
     snprintf(cache_variable, sizeof cache_variable, "TANDEM_CACHE_DIR=%s", cache);
     snprintf(command, sizeof command, "rm -rf '%s'", cache);
     run_shell(NULL, command, 30, &r);
 }
 
 /* A shell command in the folder of the files. */
-static void in_held(const char *command) {
+static void in_holders(const char *command) {
     char line[2048];
-    snprintf(line, sizeof line, "cd '%s/held' && { %s; }", cache, command);
+    snprintf(line, sizeof line, "cd '%s/holders' && { %s; }", cache, command);
     run_shell(NULL, line, 30, &r);
 }
 
@@ -48,7 +49,7 @@ static long start_holder(const char *how) {
              "for i in $(seq 900); do grep -q TDM_ $f && break; sleep 0.05; done; "
              "grep -q TDM_OK $f && echo $p",
              TEST_PROBE, how, HOLD);
-    run_shell(held_changes, command, 60, &r);
+    run_shell(holder_changes, command, 60, &r);
     long pid = strtol(r.output, NULL, 10);
     CHECK(pid > 1, "the holder did not start: %s", r.output);
     return pid;
@@ -66,20 +67,20 @@ static void stop_holder(long pid, const char *signal) {
 /* What this process hears of cpu:1 in another's environment: `probe usage` prints it. */
 static void ask(const char *device) {
     const char *argv[] = {TEST_PROBE, "usage", device, NULL};
-    run_program(held_changes, argv, 60, &r);
+    run_program(holder_changes, argv, 60, &r);
     CHECK(r.exit_status == 0 && contains_words(r.output, "TDM_OK"), "%s", r.output);
 }
 
 static bool exists(const char *name) {
     char path[700];
     struct stat status;
-    snprintf(path, sizeof path, "%s/held/%s", cache, name);
+    snprintf(path, sizeof path, "%s/holders/%s", cache, name);
     return lstat(path, &status) == 0;
 }
 
 /* A process that holds memory is seen by others, on its device alone; when it is killed nothing of
  * it is left after the next look. */
-Test(held, by_another_process) {
+Test(holders, by_another_process) {
     char line[128], file[32];
     use_cache("another");
     long pid = start_holder("hold");
@@ -91,10 +92,10 @@ Test(held, by_another_process) {
     CHECK(exists(file), "no file for %ld", pid);
     ask("cpu:0");
     CHECK(contains_words(r.output, "tandem_reserved=0;|process_count=0;"), "%s", r.output);
-    in_held("stat -c %a .");
+    in_holders("stat -c %a .");
     CHECK(strcmp(r.output, "700\n") == 0, "mode %s", r.output);
 #ifdef TEST_PROGRAM
-    run_shell(held_changes, "'" TEST_PROGRAM "' devices", 60, &r);
+    run_shell(holder_changes, "'" TEST_PROGRAM "' devices", 60, &r);
     snprintf(line, sizeof line, "%ld | probe |64.0 MiB", pid);
     CHECK(contains_words(r.output, line), "%s", r.output);
 #endif
@@ -105,7 +106,7 @@ Test(held, by_another_process) {
 }
 
 /* A child of a fork does not touch its parent's file, nor does its end. */
-Test(held, after_fork) {
+Test(holders, after_fork) {
     char line[128];
     use_cache("forked");
     long pid = start_holder("hold-fork");
@@ -116,12 +117,12 @@ Test(held, after_fork) {
 }
 
 /* The file goes with the last device, not before. */
-Test(held, until_released) {
+Test(holders, until_released) {
     use_cache("released");
     const char *argv[] = {TEST_PROBE, "work", "cpu:0", NULL};
-    run_program(held_changes, argv, 60, &r);
+    run_program(holder_changes, argv, 60, &r);
     CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
-    in_held("ls -A");
+    in_holders("ls -A");
     CHECK(r.exit_status == 0 && !r.output[0], "left behind: %s", r.output);
 }
 
@@ -129,7 +130,7 @@ Test(held, until_released) {
 static void forge(long from, long to, size_t offset, const void *bytes, size_t size) {
     static char content[1 << 16];
     char path[700];
-    snprintf(path, sizeof path, "%s/held/%ld", cache, from);
+    snprintf(path, sizeof path, "%s/holders/%ld", cache, from);
     FILE *file = fopen(path, "rb");
     size_t length = file ? fread(content, 1, sizeof content, file) : 0;
     if (file) fclose(file);
@@ -137,7 +138,7 @@ static void forge(long from, long to, size_t offset, const void *bytes, size_t s
     uint64_t pid = (uint64_t)to;
     memcpy(content + PID_OFFSET, &pid, sizeof pid);
     if (size > 0) memcpy(content + offset, bytes, size);
-    snprintf(path, sizeof path, "%s/held/%ld", cache, to);
+    snprintf(path, sizeof path, "%s/holders/%ld", cache, to);
     file = fopen(path, "wb");
     CHECK(file && fwrite(content, 1, length, file) == length, "cannot write %s", path);
     if (file) fclose(file);
@@ -145,7 +146,7 @@ static void forge(long from, long to, size_t offset, const void *bytes, size_t s
 
 /* What is no file of a living process of ours is ignored, and only what was left by a process that
  * ended is removed. */
-Test(held, files_that_are_not_good) {
+Test(holders, files_that_are_not_good) {
     use_cache("damaged");
     long pid = start_holder("hold");
     char own[32], command[1024];
@@ -160,7 +161,7 @@ Test(held, files_that_are_not_good) {
              "mkfifo $(f 17) && mkdir $(f 18) && cp %ld notes && cp %ld 019 && "
              "cp %ld $(f 19).0 && cp %ld $(f 20).99 && cp %ld $(f 21).1 && chmod 666 $(f 21).1",
              pid, pid, pid, pid, pid, pid, pid, pid, pid);
-    in_held(command);
+    in_holders(command);
     CHECK(r.exit_status == 0, "%s", r.output);
     ask("cpu:1");
     CHECK(contains_words(r.output, "tandem_reserved=67108864;|process_count=1;"), "%s", r.output);
@@ -174,7 +175,7 @@ Test(held, files_that_are_not_good) {
     CHECK(exists("notes") && exists("019"), "what is named otherwise was removed");
 
     check_case("one that nobody can judge goes after a month");
-    in_held("touch -d '32 days ago' 2000000011 2000000013; touch -d '25 days ago' 2000000012");
+    in_holders("touch -d '32 days ago' 2000000011 2000000013; touch -d '25 days ago' 2000000012");
     ask("cpu:1");
     CHECK(!exists("2000000011") && !exists("2000000013"), "an old damaged file was left");
     CHECK(exists("2000000012"), "a damaged file of last week was removed");
@@ -194,14 +195,14 @@ Test(held, files_that_are_not_good) {
 }
 
 /* Without a place for the file, everything else works, and a process still knows its own. */
-Test(held, without_a_directory) {
+Test(holders, without_a_directory) {
     static const char *const bad[] = {"TANDEM_CACHE_DIR=/proc/nothing/here",
                                       "TANDEM_CACHE_DIR=/dev/null",
-                                      "TANDEM_CACHE_DIR=" TEST_SCRATCH "/held-open",
-                                      "TANDEM_CACHE_DIR=" TEST_SCRATCH "/held-file"};
+                                      "TANDEM_CACHE_DIR=" TEST_SCRATCH "/holders-open",
+                                      "TANDEM_CACHE_DIR=" TEST_SCRATCH "/holders-file"};
     run_shell(NULL,
-              "cd " TEST_SCRATCH " && mkdir -p held-open && chmod 777 held-open && "
-              "mkdir -p held-file && chmod 700 held-file && : > held-file/held",
+              "cd " TEST_SCRATCH " && mkdir -p holders-open && chmod 777 holders-open && "
+              "mkdir -p holders-file && chmod 700 holders-file && : > holders-file/holders",
               30, &r);
     for (int i = 0; i < 4; i++) {
         const char *changes[] = {ICD_NONE, bad[i], NULL};
@@ -215,13 +216,13 @@ Test(held, without_a_directory) {
         CHECK(r.exit_status == 0 && contains_words(r.output, "cpu:0"), "%s", r.output);
 #endif
     }
-    run_shell(NULL, "ls -A " TEST_SCRATCH "/held-open", 30, &r);
+    run_shell(NULL, "ls -A " TEST_SCRATCH "/holders-open", 30, &r);
     CHECK(!r.output[0], "kept in a folder that others may write: %s", r.output);
 }
 
 /* A file that somebody cuts short under its process, or removes, does that process no harm: mapped,
  * the next allocation would be a signal. */
-Test(held, cut_short) {
+Test(holders, cut_short) {
     static const char *const harms[] = {": > %ld", "truncate -s 10 %ld", "rm %ld",
                                         "rm %ld && mkfifo %ld"};
     use_cache("cut");
@@ -233,11 +234,11 @@ Test(held, cut_short) {
         /* It allocates every 10 ms and says so: three more times afterwards. */
         snprintf(
             command, sizeof command,
-            "%s; o=../../held-cut.out; n=$(grep -c again $o); "
+            "%s; o=../../holders-cut.out; n=$(grep -c again $o); "
             "for i in $(seq 500); do [ $(grep -c again $o) -ge $((n + 3)) ] && break; "
             "sleep 0.02; done; [ $(grep -c again $o) -ge $((n + 3)) ] && echo lives; rm -f %ld",
             harm, pid);
-        in_held(command);
+        in_holders(command);
         CHECK(contains_words(r.output, "lives"), "no sign of life: %s", r.output);
         stop_holder(pid, "KILL");
     }
@@ -245,7 +246,7 @@ Test(held, cut_short) {
 
 /* Files of ended processes go when a device is opened, too; those of other machines stay. However
  * many there are, few are looked at each time, so some openings later all are gone. */
-Test(held, old_files_go_when_a_device_is_opened) {
+Test(holders, old_files_go_when_a_device_is_opened) {
     enum { ENDED = 100, ELSEWHERE = 100, FIRST = 2000000000 };
     char line[128];
     const char *argv[] = {TEST_PROBE, "work", "cpu:0", NULL};
@@ -258,9 +259,9 @@ Test(held, old_files_go_when_a_device_is_opened) {
     int left = ENDED + ELSEWHERE, openings = 0;
     while (left > ELSEWHERE && openings < 100) {
         int before = left;
-        run_program(held_changes, argv, 60, &r);
+        run_program(holder_changes, argv, 60, &r);
         CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
-        in_held("ls | grep -c '^20000'");
+        in_holders("ls | grep -c '^20000'");
         left = (int)strtol(r.output, NULL, 10);
         openings++;
         CHECK(before - left <= 32, "%d files were read when a device was opened", before - left);
@@ -272,14 +273,14 @@ Test(held, old_files_go_when_a_device_is_opened) {
 }
 
 /* Two copies of the library in one process: each has a file, and they are one process. */
-Test(held, two_copies_in_one_process) {
+Test(holders, two_copies_in_one_process) {
     char command[1024];
     use_cache("copies");
     snprintf(command, sizeof command,
              "mkdir -p $TANDEM_CACHE_DIR && cp '%s' $TANDEM_CACHE_DIR/copy.so && "
              "'%s' '%s' $TANDEM_CACHE_DIR/copy.so cpu:1",
              TEST_LIBRARY, TEST_TWO_COPIES, TEST_LIBRARY);
-    run_shell(held_changes, command, 60, &r);
+    run_shell(holder_changes, command, 60, &r);
     CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
     CHECK(contains_words(r.output, "both: first 96 second 96 processes 1;|"
                                    "the second closed: first 64 second 64 processes 1;|"
@@ -287,12 +288,12 @@ Test(held, two_copies_in_one_process) {
                                    "the first closed: first 1 second 1 processes 1;|"
                                    "all closed: first 0 second 0 processes 0;"),
           "%s", r.output);
-    in_held("ls -A");
+    in_holders("ls -A");
     CHECK(!r.output[0], "left behind: %s", r.output);
 }
 
 /* A program that replaces itself holds nothing any more of what it held. */
-Test(held, after_exec) {
+Test(holders, after_exec) {
     char line[64];
     use_cache("exec");
     long pid = start_holder("hold-exec");
@@ -301,42 +302,43 @@ Test(held, after_exec) {
     CHECK(contains_words(r.output, line), "'%s' lacks one of '%s'", r.output, line);
     stop_holder(pid, "KILL");
     ask("cpu:1");
-    in_held("ls -A");
+    in_holders("ls -A");
     CHECK(!r.output[0], "left behind: %s", r.output);
 }
 
 /* A program that closes every descriptor and opens a file of its own finds nothing of ours in it,
  * and is told of all the same. */
-Test(held, after_descriptors_were_closed) {
+Test(holders, after_descriptors_were_closed) {
     char line[64];
     use_cache("closed");
     long pid = start_holder("hold-closed");
     ask("cpu:1");
     snprintf(line, sizeof line, "tandem_reserved=%d;|process_count=1;", 2 * HOLD);
     CHECK(contains_words(r.output, line), "'%s' lacks one of '%s'", r.output, line);
-    in_held("cat ../../held-closed.out; find ../foreign -size +0");
+    in_holders("cat ../../holders-closed.out; find ../foreign -size +0");
     CHECK(contains_words(r.output, "foreign: 0 bytes"), "%s", r.output);
     stop_holder(pid, "KILL");
 }
 
 /* A file that has our name but tells of nobody here stays; ours gets another name. */
-Test(held, a_name_that_is_taken) {
+Test(holders, a_name_that_is_taken) {
     use_cache("taken");
-    run_shell(held_changes,
-              "mkdir -p -m 700 $TANDEM_CACHE_DIR/held && echo x > $TANDEM_CACHE_DIR/held/$$ && "
-              "cat $TANDEM_CACHE_DIR/held/$$ && exec '" TEST_PROBE "' hold-and-ask cpu:1 1048576",
-              60, &r);
+    run_shell(
+        holder_changes,
+        "mkdir -p -m 700 $TANDEM_CACHE_DIR/holders && echo x > $TANDEM_CACHE_DIR/holders/$$ && "
+        "cat $TANDEM_CACHE_DIR/holders/$$ && exec '" TEST_PROBE "' hold-and-ask cpu:1 1048576",
+        60, &r);
     CHECK(contains_words(r.output, "TDM_OK|tandem_reserved=1048576;|process_count=1;"), "%s",
           r.output);
-    in_held("cat *");
+    in_holders("cat *");
     CHECK(strncmp(r.output, "x\n", 2) == 0, "%s", r.output);
 }
 
 /* A limit on the size of files is no reason to be ended by a signal. (Where executed lines are
  * counted the counts are not to be written, which would be one.) */
-Test(held, without_room_for_a_file) {
+Test(holders, without_room_for_a_file) {
     use_cache("limit");
-    run_shell(held_changes,
+    run_shell(holder_changes,
               "ulimit -f 0; GCOV_PREFIX=/dev/null exec '" TEST_PROBE "' hold-and-ask cpu:1 1048576",
               60, &r);
     CHECK(r.exit_status == 0 && contains_words(r.output, "TDM_OK|tandem_reserved=1048576;"), "%s",
