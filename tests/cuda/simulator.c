@@ -158,7 +158,7 @@ static const char source[] =
 
 static CUmodule load(CUfunction *kernel) {
     static const char *const options[] = {
-        "--gpu-architecture=sm_90", "-DT_ID=0", "-DU_ID=6", "-DOP=0", "-DLANES=64", "-DSTREAM=0"};
+        "--gpu-architecture=sm_90", "-DT_ID=10", "-DU_ID=10", "-DOP=0", "-DLANES=64", "-DSTREAM=0"};
     nvrtcProgram program;
     size_t size = 0;
     CUmodule module = NULL;
@@ -181,7 +181,7 @@ static const tdm_elementwise_args sixteen_threes = {.rows = 1,
                                                     .chunks = 1,
                                                     .unit_stride = 1,
                                                     .inner_stride = {1, 1, 1},
-                                                    .alpha = {.f32 = 3}};
+                                                    .bits = 0x40400000}; /* 3, in f32 */
 
 static CUresult launch(CUfunction kernel, unsigned blocks, unsigned lanes, void **arguments) {
     return cuLaunchKernel(kernel, blocks, 1, 1, lanes, 1, 1, 0, stream, arguments, NULL);
