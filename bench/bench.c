@@ -31,9 +31,8 @@ typedef struct session {
 } session;
 
 static bool is_same_card_as_earlier(const session *s, const tdm_device_info *info) {
-    for (size_t i = 0; i < s->device_count; i++) {
+    for (size_t i = 0; i < s->device_count; i++)
         if (info->same_as[0] && strcmp(s->devices[i]->id, info->same_as) == 0) return true;
-    }
     return false;
 }
 
@@ -187,10 +186,9 @@ static bool run_peaks(session *s) {
 static bool run_devices(session *s, const tdm_device_info *info, const tdm_device_info *second) {
     bench_runner runner;
     const bool good = open_runner(s, info, second, &runner);
-    for (size_t i = 0; good && i < s->case_count; i++) {
+    for (size_t i = 0; good && i < s->case_count; i++)
         if (bench_needs_two_devices(&s->cases[i]) == (bool)second)
             run_one(s, &runner, &s->cases[i]);
-    }
     close_runner(&runner);
     return good;
 }
@@ -206,10 +204,9 @@ static size_t count_cases_of_two(const session *s) {
 static bool run_pairs(session *s) {
     bool good = true;
     const size_t end = s->options->devices.count ? s->device_count : 2;
-    for (size_t i = 0; i < end && i < s->device_count; i++) {
+    for (size_t i = 0; i < end && i < s->device_count; i++)
         for (size_t j = i + 1; j < end && j < s->device_count; j++)
             good = run_devices(s, s->devices[i], s->devices[j]) && good;
-    }
     for (size_t i = 0; s->device_count < 2 && i < s->case_count; i++) {
         if (!bench_needs_two_devices(&s->cases[i])) continue;
         fprintf(stderr, "%s %s %s: skipped: needs two devices (TANDEM_CPU_DEVICES=2 lists two)\n",

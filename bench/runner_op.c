@@ -174,9 +174,8 @@ static bool measure(run *r, const bench_baseline *b) {
 
 /* An operation in place has another input after each call: only its first result can be checked. */
 static bool repeats(const bench_plan *plan) {
-    for (int i = 0; i < plan->operands; i++) {
+    for (int i = 0; i < plan->operands; i++)
         if (plan->operand[i].is_input && plan->operand[i].is_output) return false;
-    }
     return true;
 }
 
@@ -184,9 +183,8 @@ static bool run_case(run *r) {
     if (!make_inputs(r)) return false;
     r->sets = calloc(r->set_count, sizeof *r->sets);
     if (!r->sets) return bench_row_fail(r->row, "sets", "out of memory");
-    for (unsigned s = 0; s < r->set_count; s++) {
+    for (unsigned s = 0; s < r->set_count; s++)
         if (!make_set(r, &r->sets[s])) return false;
-    }
     if (!first_call(r)) return false;
     bench_baseline baseline = {.name = ""};
     char why[BENCH_WHY_SIZE] = "";

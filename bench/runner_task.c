@@ -62,9 +62,8 @@ bool bench_measure_task(const bench_runner *runner, const bench_case *c, bench_r
     if (run.baseline.destroy) run.baseline.destroy(run.baseline.state);
     free(run.state);
     tdm_device *devices[2] = {runner->on.device, task->two_devices ? runner->on.second : NULL};
-    for (int i = 0; i < 2 && devices[i]; i++) {
+    for (int i = 0; i < 2 && devices[i]; i++)
         if (tdm_device_trim(devices[i]) != TDM_OK)
             fprintf(stderr, "tdm bench: %s\n", tdm_last_error());
-    }
     return !run.skipped;
 }

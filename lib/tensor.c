@@ -37,9 +37,8 @@ tdm_tensor tdm_tensor_3d(tdm_buffer *buffer, tdm_dtype dtype, int64_t batch, int
 
 bool tdm_tensor_is_contiguous(const tdm_tensor *tensor) {
     int64_t stride = 1;
-    for (int i = tensor->ndim - 1; i >= 0; i--) {
+    for (int i = tensor->ndim - 1; i >= 0; i--)
         if (tensor->shape[i] == 0) return true;
-    }
     for (int i = tensor->ndim - 1; i >= 0; i--) {
         if (tensor->shape[i] != 1 && tensor->strides[i] != stride) return false;
         stride *= tensor->shape[i];

@@ -164,9 +164,8 @@ void tdmi_cl_diagnose_drivers(void) {
     struct stat status;
     if (strcmp(vendors, VENDORS) != 0)
         tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, true, "OCL_ICD_VENDORS", vendors, "");
-    if (stat(vendors, &status) == 0 && !S_ISDIR(status.st_mode)) {
+    if (stat(vendors, &status) == 0 && !S_ISDIR(status.st_mode))
         diagnose_icd_file(vendors);
-    } else {
+    else
         diagnose_vendors_folder(vendors);
-    }
 }

@@ -51,9 +51,8 @@ static tdm_status build_failure(tdmi_bdevice *device, const tdmi_program_source 
         (void)tdmi_cl.clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
     const char *text = log ? log + strspn(log, " \r\n") : "";
     int length = 0;
-    for (int lines = 0; text[length] != '\0' && length < 1500; length++) {
+    for (int lines = 0; text[length] != '\0' && length < 1500; length++)
         if (text[length] == '\n' && ++lines == 12) break;
-    }
     status = tdmi_fail(TDM_ERROR_COMPILE, "%s: %s did not compile on %s: %s (%d)%s%.*s",
                        source->file, source->entry, device->entry->facts.info.name,
                        tdmi_cl_error_name(code), code, length > 0 ? "\n" : "", length, text);

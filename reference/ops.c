@@ -115,9 +115,8 @@ static void matmul_columns(const ref_gemm *g, int64_t first, int64_t count, doub
 }
 
 void ref_matmul(const ref_gemm *g, double *result, double *bound) {
-    for (int64_t j = 0; j < g->n; j += COLUMNS) {
+    for (int64_t j = 0; j < g->n; j += COLUMNS)
         matmul_columns(g, j, g->n - j < COLUMNS ? g->n - j : COLUMNS, result, bound);
-    }
 }
 
 void ref_arithmetic(ref_arithmetic_kind kind, tdm_dtype dtype, int64_t count, double alpha,
@@ -246,9 +245,8 @@ void ref_l2_normalize(tdm_dtype dtype, int64_t rows, int64_t cols, const double 
                       double *y, double *bound) {
     for (int64_t r = 0; r < rows; r++) {
         long double squares = 0.0L;
-        for (int64_t i = r * cols; i < (r + 1) * cols; i++) {
+        for (int64_t i = r * cols; i < (r + 1) * cols; i++)
             squares += (long double)x[i] * (long double)x[i];
-        }
         long double norm = sqrtl(squares);
         long double divisor =
             norm > (long double)epsilon || isnan(norm) ? norm : (long double)epsilon;
@@ -270,9 +268,8 @@ void ref_softmax(tdm_dtype dtype, int64_t rows, int64_t cols, const double *x, d
             if (isnan(row[c]) || row[c] > most) most = row[c];
             if (isnan(most)) break;
         }
-        for (int64_t c = 0; c < cols; c++) {
+        for (int64_t c = 0; c < cols; c++)
             sum += expl((long double)row[c] - (long double)most);
-        }
         for (int64_t c = 0; c < cols; c++) {
             int64_t i = r * cols + c;
             y[i] = (double)(expl((long double)row[c] - (long double)most) / sum);

@@ -17,9 +17,8 @@ static uint64_t rotate(uint64_t x, int by) { return (x << by) | (x >> (64 - by))
 
 random_stream random_stream_start(uint64_t seed) {
     random_stream stream;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         stream.state[i] = splitmix(&seed);
-    }
     return stream;
 }
 
@@ -64,13 +63,12 @@ bool random_fill(uint64_t seed, tdm_dtype dtype, int64_t count, double low, doub
     const double step = (high - low) * 0x1p-53;
     for (int64_t i = 0; i < count; i++) {
         const double x = low + step * (double)(random_stream_next(&stream) >> 11);
-        if (dtype == TDM_F32) {
+        if (dtype == TDM_F32)
             ((float *)elements)[i] = (float)x;
-        } else if (dtype == TDM_F64) {
+        else if (dtype == TDM_F64)
             ((double *)elements)[i] = x;
-        } else {
+        else
             encode(dtype, (long double)x, (unsigned char *)elements + (size_t)i * size);
-        }
     }
     return true;
 }

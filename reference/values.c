@@ -84,13 +84,12 @@ static long double widen(format f, uint16_t bits) {
     int mantissa = bits & ((1 << fraction) - 1);
     int biased = (bits & 0x7fff) >> fraction;
     long double x = 0;
-    if (biased == 2 * f.most + 1) {
+    if (biased == 2 * f.most + 1)
         x = mantissa ? (long double)NAN : (long double)INFINITY;
-    } else if (biased == 0) {
+    else if (biased == 0)
         x = ldexpl((long double)mantissa, f.least - fraction);
-    } else {
+    else
         x = ldexpl((long double)(mantissa + (1 << fraction)), biased - 1 + f.least - fraction);
-    }
     return bits & 0x8000 ? -x : x;
 }
 
@@ -190,9 +189,8 @@ void decode_rows(tdm_dtype dtype, const void *bytes, int64_t first, int64_t rows
     for (int64_t r = 0; r < rows; r++) {
         const unsigned char *row =
             (const unsigned char *)bytes + (size_t)(first + r * stride) * size;
-        for (int64_t c = 0; c < cols; c++) {
+        for (int64_t c = 0; c < cols; c++)
             *out++ = (double)decode(dtype, row + (size_t)c * size);
-        }
     }
 }
 

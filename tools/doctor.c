@@ -185,9 +185,8 @@ static void print_text(const examination *e) {
 }
 
 static const char *kind_key(tdm_diagnostic_kind kind) {
-    for (int s = 0; s < SECTIONS; s++) {
+    for (int s = 0; s < SECTIONS; s++)
         if (sections[s].kind == kind) return sections[s].key;
-    }
     return "unknown";
 }
 

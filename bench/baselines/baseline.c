@@ -15,10 +15,9 @@ static const bench_vendor *const vendors[] = {BENCH_BACKEND_LIST};
 enum { VENDORS = sizeof vendors / sizeof *vendors };
 
 bool bench_baseline_create(const bench_request *request, bench_baseline *baseline, char *why) {
-    for (int i = 0; i < VENDORS; i++) {
+    for (int i = 0; i < VENDORS; i++)
         if (vendors[i]->backend == request->device->backend)
             return vendors[i]->create(request, baseline, why);
-    }
     snprintf(why, BENCH_WHY_SIZE, "no baseline is built for this backend");
     return false;
 }

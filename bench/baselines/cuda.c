@@ -129,9 +129,8 @@ static void destroy(void *state) {
     if (r->stream) cu.cudaStreamSynchronize(r->stream);
     if (r->blas) cu.cublasDestroy_v2(r->blas);
     if (r->module) cu.cuModuleUnload(r->module);
-    for (int i = 0; i < BENCH_MAX_OPERANDS; i++) {
+    for (int i = 0; i < BENCH_MAX_OPERANDS; i++)
         if (r->memory[i]) cu.cudaFree(r->memory[i]);
-    }
     if (r->host) cu.cudaFreeHost(r->host);
     if (r->stream) cu.cudaStreamDestroy(r->stream);
     free(r);
@@ -148,11 +147,10 @@ static bool make_buffer(raw *r, int i, size_t size, unsigned sets, const void *d
     if (cu.cudaMalloc(&memory, size * sets) != cudaSuccess) return false;
     r->memory[i] = memory;
     if (!data) return cu.cudaMemset(memory, 0, size * sets) == cudaSuccess;
-    for (unsigned set = 0; set < sets; set++) {
+    for (unsigned set = 0; set < sets; set++)
         if (cu.cudaMemcpy(r->memory[i] + set * size, data, size, cudaMemcpyHostToDevice) !=
             cudaSuccess)
             return false;
-    }
     return true;
 }
 
@@ -205,9 +203,8 @@ static bool create_gemm(raw *r, const bench_request *request, bench_baseline *ba
     r->n = (int)shape->extent[1];
     r->k = (int)shape->extent[2];
     r->transpose_b = request->transpose_b;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         if (!make_buffer(r, i, request->bytes[i], request->sets, request->input[i])) return false;
-    }
     if (cu.cublasCreate_v2(&r->blas) != CUBLAS_STATUS_SUCCESS ||
         cu.cublasSetStream_v2(r->blas, r->stream) != CUBLAS_STATUS_SUCCESS)
         return false;

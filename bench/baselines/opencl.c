@@ -120,9 +120,8 @@ static void destroy(void *state) {
     if (r->queue) cl.clFinish(r->queue);
     if (r->kernel) cl.clReleaseKernel(r->kernel);
     if (r->program) cl.clReleaseProgram(r->program);
-    for (unsigned i = 0; r->memory && i < r->sets * r->per_set; i++) {
+    for (unsigned i = 0; r->memory && i < r->sets * r->per_set; i++)
         if (r->memory[i]) cl.clReleaseMemObject(r->memory[i]);
-    }
     if (r->pinned) cl.clReleaseMemObject(r->pinned);
     if (r->queue) cl.clReleaseCommandQueue(r->queue);
     if (r->context) cl.clReleaseContext(r->context);
@@ -294,10 +293,9 @@ static bool create_kernel(raw *r, const bench_request *request, bench_baseline *
     r->kernel = cl.clCreateKernel(r->program, norm ? "layer_norm" : "store_one", &status);
     if (!r->kernel) return false;
     const cl_int cols = (cl_int)request->shape.extent[1];
-    for (unsigned i = 0; i < buffers; i++) {
+    for (unsigned i = 0; i < buffers; i++)
         if (cl.clSetKernelArg(r->kernel, i, sizeof(cl_mem), &r->memory[i]) != CL_SUCCESS)
             return false;
-    }
     if (norm && cl.clSetKernelArg(r->kernel, buffers, sizeof cols, &cols) != CL_SUCCESS)
         return false;
     r->m = norm ? (size_t)request->shape.extent[0] : 1;

@@ -121,18 +121,16 @@ const char *const *bench_op_names(void) {
     /* cast has variants only; its bare name selects them all */
     static const char *names[MAX_OPS + 2] = {"cast"};
     size_t count = 1;
-    for (int f = 0; f < FAMILIES; f++) {
+    for (int f = 0; f < FAMILIES; f++)
         for (size_t i = 0; i < *families[f].count && count < MAX_OPS; i++)
             names[count++] = families[f].ops[i].name;
-    }
     return names;
 }
 
 static const bench_op *find_op(const char *name) {
     for (int f = 0; f < FAMILIES; f++) {
-        for (size_t i = 0; i < *families[f].count; i++) {
+        for (size_t i = 0; i < *families[f].count; i++)
             if (strcmp(families[f].ops[i].name, name) == 0) return &families[f].ops[i];
-        }
     }
     return NULL;
 }

@@ -33,9 +33,8 @@ static bool start(const char *const *arguments, FILE *const *stream, pid_t *chil
 
 static bool wait_for(pid_t child) {
     int status;
-    while (waitpid(child, &status, 0) < 0) {
+    while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return false;
-    }
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
@@ -89,8 +88,7 @@ char *bench_run_child(const char *const *arguments, const char *input, size_t in
         good = false;
     }
     if (good) output = read_all(stream[1]);
-    for (int i = 0; i < STREAMS; i++) {
+    for (int i = 0; i < STREAMS; i++)
         if (stream[i]) fclose(stream[i]);
-    }
     return output;
 }

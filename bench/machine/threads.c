@@ -28,9 +28,8 @@ static const double spin_seconds = 50e-6;
 
 static void wait_for_work(unsigned seen) {
     const double end = bench_now() + spin_seconds;
-    while (bench_now() < end) {
+    while (bench_now() < end)
         if (atomic_load(&pool.generation) != seen) return;
-    }
     pthread_mutex_lock(&pool.lock);
     while (atomic_load(&pool.generation) == seen)
         pthread_cond_wait(&pool.wake, &pool.lock);

@@ -30,9 +30,8 @@ void bench_figure_end(FILE *page, const char *caption) {
 }
 
 int bench_label(bench_labels *labels, const char *text) {
-    for (int i = 0; i < labels->count; i++) {
+    for (int i = 0; i < labels->count; i++)
         if (strcmp(labels->text[i], text) == 0) return i;
-    }
     if (labels->count == BENCH_MAX_LABELS) return -1;
     snprintf(labels->text[labels->count], sizeof labels->text[0], "%s", text);
     return labels->count++;

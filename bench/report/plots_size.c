@@ -228,9 +228,8 @@ static bool plot_like(const bench_figures *figures, const bench_row *row, quanti
 
 /* The first row of its operation and dtype? */
 static bool is_first(const bench_figures *figures, size_t index) {
-    for (size_t i = 0; i < index; i++) {
+    for (size_t i = 0; i < index; i++)
         if (bench_row_is_like(&figures->rows[i], &figures->rows[index])) return false;
-    }
     return true;
 }
 

@@ -17,9 +17,8 @@ static void add_tick(bench_ticks *ticks, const bench_scale *scale, double value,
     const double slack = 1e-9 * fabs(scale->high);
     if (value < scale->low - slack || value > scale->high + slack) return;
     if (ticks->count == BENCH_MAX_TICKS) return;
-    for (int i = 0; i < ticks->count; i++) {
+    for (int i = 0; i < ticks->count; i++)
         if (fabs(bench_place(scale, ticks->at[i]) - bench_place(scale, value)) < spacing) return;
-    }
     ticks->at[ticks->count++] = value;
 }
 
@@ -29,10 +28,9 @@ bench_ticks bench_round_ticks(const bench_scale *scale, double spacing) {
     bench_ticks ticks = {.count = 0};
     if (scale->log) {
         const int first = (int)floor(log10(scale->low)), last = (int)ceil(log10(scale->high));
-        for (int r = 0; r < 6; r++) {
+        for (int r = 0; r < 6; r++)
             for (int power = first; power <= last; power++)
                 add_tick(&ticks, scale, rounds[r] * pow(10.0, power), spacing);
-        }
         return ticks;
     }
     const double most = fmax(fabs(scale->to - scale->from) / spacing, 1.0);

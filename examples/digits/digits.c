@@ -71,9 +71,8 @@ static double seconds_now(void) {
 
 static int largest_index(int64_t count, const double *values) {
     int best = 0;
-    for (int i = 1; i < count; i++) {
+    for (int i = 1; i < count; i++)
         if (values[i] > values[best]) best = i;
-    }
     return best;
 }
 

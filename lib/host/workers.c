@@ -151,12 +151,11 @@ void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), 
     inside = true;
     start_loop(&(loop){body, context, count}, next);
     run_items();
-    for (unsigned spins = 0; atomic_load_explicit(&done, memory_order_acquire) != count; spins++) {
+    for (unsigned spins = 0; atomic_load_explicit(&done, memory_order_acquire) != count; spins++)
         if (spins < 4096)
             cpu_relax();
         else
             sched_yield(); /* a worker has lost its core in the middle of an item */
-    }
     inside = false;
     pthread_mutex_unlock(&owner);
 }

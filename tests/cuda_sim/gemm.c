@@ -149,13 +149,12 @@ static void load_run(cudaDataType type, const char *from, int count, void *to) {
 
 /* A line becomes row number `row` of a block of `rows` rows. */
 static void spread(bool f64, const void *line, int count, void *out, int row, int rows) {
-    if (f64) {
+    if (f64)
         for (int j = 0; j < count; j++)
             ((double *)out)[row + j * rows] = ((const double *)line)[j];
-    } else {
+    else
         for (int j = 0; j < count; j++)
             ((float *)out)[row + j * rows] = ((const float *)line)[j];
-    }
 }
 
 /* Copies a block of op(X) to scratch, column by column. */

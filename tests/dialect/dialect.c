@@ -267,10 +267,9 @@ static void compare(const test_run *run, const char *what, const void *array, in
 
 static void test(backend *self, test_run *run, bool in_place) {
     const int stride = run->cols + GAP;
-    for (int i = 0; i < MAX_SIZE; i++) {
+    for (int i = 0; i < MAX_SIZE; i++)
         for (int b = 0; b < 3; b++)
             put(run->buffers[b], run->dtype, i, b == 2 && run->kernel == TEST_share ? 0 : -7);
-    }
     for (int row = 0; row < ROWS; row++)
         for (int j = 0; j < run->cols; j++)
             put(run->buffers[0], run->dtype, SHIFT + row * stride + j, input(row, j));

@@ -85,9 +85,8 @@ Test(drivers, fork_after_use) {
         const char *changes[] = {ICD_POCL, CACHE, NULL};
         probe(changes, "fork", devices[i]);
         int forked = 0;
-        for (const char *at = r.output; (at = strstr(at, "TDM_ERROR_FORKED\n")); at++) {
+        for (const char *at = r.output; (at = strstr(at, "TDM_ERROR_FORKED\n")); at++)
             forked++;
-        }
         CHECK(forked == 10, "%d of 10 calls said so: %s", forked, r.output);
         CHECK(contains_words(r.output, "child ends|parent:"), "%s", r.output);
         const char *parent = strstr(r.output, "parent:\nTDM_OK");
@@ -254,9 +253,8 @@ Test(drivers, two_processes_one_cache) {
                   " work opencl:0 & p=\"$p $!\"; done; for i in $p; do wait $i || exit 1; done",
                   240, &r);
         int right = 0;
-        for (const char *at = r.output; (at = strstr(at, "TDM_OK\n")); at++) {
+        for (const char *at = r.output; (at = strstr(at, "TDM_OK\n")); at++)
             right++;
-        }
         CHECK(r.exit_status == 0 && right == 3, "%d of 3: %s", right, r.output);
     }
     run_shell(changes, "ls " FOLDER "2 | grep -vE '\\.bin$|^holders$'", 30, &r);

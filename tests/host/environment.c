@@ -181,9 +181,8 @@ Test(environment, device_names) {
         char line[128];
         snprintf(line, sizeof line, "TANDEM_DEVICE=%s", bad[i].name);
         const char *const arguments[][2] = {{"find", bad[i].name}, {"work", bad[i].name}};
-        for (int k = 0; k < 2; k++) {
+        for (int k = 0; k < 2; k++)
             probe(NULL, arguments[k], "TDM_ERROR_NOT_FOUND", bad[i].words);
-        }
         /* Through the environment: an error too, whichever of the two, and never cpu:0. */
         const char *argv[] = {TEST_PROBE, "work", "-", NULL};
         const char *changes[] = {ICD_NONE, CACHE, line, NULL};

@@ -113,10 +113,9 @@ static void check_peaks(const char *page, const char *file) {
         char line[96], figure[32] = "";
         snprintf(line, sizeof line, "<tr><td>%s products</td>",
                  json_string_value(json_object_get(peak, "dtype")));
-        for (int k = 0; k < 4; k++) {
+        for (int k = 0; k < 4; k++)
             if (strcmp(kind, kinds[k][0]) == 0)
                 snprintf(line, sizeof line, "<tr><td>%s</td>", kinds[k][1]);
-        }
         if (strcmp(kind, "products") == 0)
             snprintf(figure, sizeof figure, "%.1f GFLOP/s", 1e-9 * value);
         if (strcmp(kind, "copy") == 0) snprintf(figure, sizeof figure, "%.2f GB/s", 1e-9 * value);

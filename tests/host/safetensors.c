@@ -59,9 +59,8 @@ enum { HONEST = -2 };
 static tdm_file *try(uint64_t stated, const char *header, size_t data) {
     size_t size = 0;
     unsigned char *bytes = safetensors_bytes(header, NULL, data, &size);
-    for (int i = 0; i < 8 && stated != (uint64_t)HONEST; i++) {
+    for (int i = 0; i < 8 && stated != (uint64_t)HONEST; i++)
         bytes[i] = (unsigned char)(stated >> (8 * i));
-    }
     fill(bytes, size);
     free(bytes);
     return open_filled();
@@ -270,9 +269,8 @@ Test(safetensors, truncated_and_damaged) {
     int accepted = 0;
     for (int i = 0; i < 20000; i++) {
         memcpy(copy, bytes, size);
-        for (int k = (int)random_integer(1, 3); k > 0; k--) {
+        for (int k = (int)random_integer(1, 3); k > 0; k--)
             copy[random_integer(0, (int64_t)size - 1)] = (unsigned char)random_bits();
-        }
         check_case("damage %d", i);
         fill(copy, size);
         tdm_file *file = open_filled();

@@ -25,9 +25,8 @@ static void expect_bytes(const tdm_buffer *buffer, const unsigned char *want, si
     memset(got, 0x77, size);
     OK(tdm_buffer_read(queue, buffer, 0, got, size));
     size_t at = 0;
-    while (at < size && got[at] == want[at]) {
+    while (at < size && got[at] == want[at])
         at++;
-    }
     CHECK(at == size, "byte %zu of %zu is 0x%02x, not 0x%02x", at, size, got[at], want[at]);
     free(got);
 }
@@ -193,9 +192,8 @@ Test(buffers, fills) {
             size_t n = width * (size_t)random_integer(0, (int64_t)((SIZE - at) / width));
             check_case("pattern of %zu bytes, %zu at %zu", width, n, at);
             random_bytes(pattern, sizeof pattern);
-            for (size_t b = 0; b < n; b++) {
+            for (size_t b = 0; b < n; b++)
                 image[at + b] = pattern[b % width];
-            }
             if (i % 2) {
                 OK(tdm_buffer_fill(queue, buffer, at, n, pattern, width));
             } else {
@@ -239,9 +237,8 @@ Test(buffers, mappings) {
         } else {
             if (!OK(tdm_buffer_map(queue, buffer, at, n, access, &pointer))) return;
         }
-        if (access & TDM_MAP_READ) {
+        if (access & TDM_MAP_READ)
             CHECK(memcmp(pointer, image + at, n) == 0, "the mapping shows other bytes");
-        }
         if (access & TDM_MAP_WRITE) {
             random_bytes(image + at, n);
             memcpy(pointer, image + at, n);
@@ -279,9 +276,8 @@ Test(buffers, pinned) {
         size_t size = sizes[s];
         check_case("%zu bytes of pinned memory", size);
         void *out = NULL, *in = NULL;
-        if (!OK(tdm_host_alloc(device, size, &out)) || !OK(tdm_host_alloc(device, size, &in))) {
+        if (!OK(tdm_host_alloc(device, size, &out)) || !OK(tdm_host_alloc(device, size, &in)))
             return;
-        }
         CHECK((uintptr_t)out % 4096 == 0, "%p is not page-aligned", out);
         random_bytes(out, size);
         memset(in, 0, size);
@@ -351,8 +347,7 @@ Test(buffers, read_only) {
     }
     OK(tdm_add(queue, &y->t, &y->t, &x->t));
     double *want = numbers(N);
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < N; i++)
         want[i] = 2.0 * y->v[i];
-    }
     ARRAY_CHECK(x, want, NULL);
 }

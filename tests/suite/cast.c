@@ -13,13 +13,12 @@ TestSuite(cast, .init = device_open, .fini = device_close);
 /* What the element at `from` should become, at `to`. */
 static void convert(tdm_dtype source, const unsigned char *from, tdm_dtype target,
                     unsigned char *to) {
-    if (source == target) {
+    if (source == target)
         memcpy(to, from, tdm_dtype_size(target)); /* a copy, of any bits */
-    } else if (dtype_is_float(source) || dtype_is_float(target)) {
+    else if (dtype_is_float(source) || dtype_is_float(target))
         encode(target, decode(source, from), to);
-    } else {
+    else
         encode_integer(target, decode_integer(source, from), to);
-    }
 }
 
 static bool same_element(tdm_dtype dtype, const unsigned char *a, const unsigned char *b) {
@@ -133,9 +132,8 @@ static int64_t edge_values(tdm_dtype dtype, array *x) {
         }
     }
     long double special[] = {(long double)NAN, (long double)INFINITY, -(long double)INFINITY};
-    for (int i = 0; i < 3 && n < x->count; i++) {
+    for (int i = 0; i < 3 && n < x->count; i++)
         encode(dtype, special[i], x->image + element_offset(&x->t, n++));
-    }
     static const int64_t integers[] = {INT64_MIN,
                                        INT64_MAX,
                                        INT64_MAX - 511,
@@ -171,11 +169,10 @@ Test(cast, all_pairs) {
             array *x = array_1d(source, n), *y = array_1d(target, n);
             for (int64_t i = 0; i < n; i++) {
                 unsigned char *at = x->image + element_offset(&x->t, i);
-                if (i % 2) {
+                if (i % 2)
                     random_bytes(at, tdm_dtype_size(source));
-                } else {
+                else
                     encode(source, (long double)random_uniform(-300.0, 300.0), at);
-                }
             }
             edge_values(source, x);
             cast_and_check(x, y);

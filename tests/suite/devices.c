@@ -36,9 +36,8 @@ Test(devices, facts) {
         CHECK(info->max_group_size >= 1 && info->max_group_size <= (1u << 30), "max_group_size");
         CHECK(info->has_f64 || info->backend == TDM_OPENCL, "no f64");
         CHECK(info->type >= TDM_DEVICE_CPU && info->type <= TDM_DEVICE_ACCELERATOR, "type");
-        if (info->backend == TDM_CPU) {
+        if (info->backend == TDM_CPU)
             CHECK(info->type == TDM_DEVICE_CPU && info->unified_memory, "a cpu that is none");
-        }
         size_t index = count;
         OK(tdm_find_device(info->id, &index));
         CHECK(index == i, "%s was found at %zu", info->id, index);
@@ -212,11 +211,10 @@ Test(devices, counts) {
         char name[32];
         const tdm_device_info *info = NULL;
         snprintf(name, sizeof name, "gpu:%zu", i);
-        if (i == gpus) {
+        if (i == gpus)
             REFUSED(tdm_find_device(name, &index), TDM_ERROR_NOT_FOUND, name);
-        } else if (OK(tdm_find_device(name, &index)) && OK(tdm_get_listed_device(index, &info))) {
+        else if (OK(tdm_find_device(name, &index)) && OK(tdm_get_listed_device(index, &info)))
             CHECK(info->type == TDM_DEVICE_GPU, "%s is no GPU", info->id);
-        }
     }
     check_case("refusals");
     REFUSED(tdm_get_backend_device_count((tdm_backend)3, &sum), TDM_ERROR_INVALID_ARGUMENT, "3");

@@ -38,9 +38,8 @@ static void reference(ref_arithmetic_kind op, double alpha, const array *a, cons
 static array *layout(tdm_dtype dtype, int ndim, const int64_t *shape, bool may_repeat) {
     int order[TDM_MAX_DIMS];
     int64_t strides[TDM_MAX_DIMS], next = 1;
-    for (int i = 0; i < ndim; i++) {
+    for (int i = 0; i < ndim; i++)
         order[i] = i;
-    }
     bool shuffle = random_bits() & 1, gaps = random_bits() & 1;
     for (int i = ndim - 1; shuffle && i > 0; i--) {
         int j = (int)random_integer(0, i), old = order[i];
@@ -65,9 +64,8 @@ Test(elementwise, any_layout) {
             ref_arithmetic_kind op = (ref_arithmetic_kind)(i % REF_ARITHMETIC_KINDS);
             int ndim = (int)random_integer(1, 6);
             int64_t shape[TDM_MAX_DIMS], most = ndim == 1 ? 3000 : ndim == 2 ? 70 : 7;
-            for (int k = 0; k < ndim; k++) {
+            for (int k = 0; k < ndim; k++)
                 shape[k] = random_integer(1, most);
-            }
             array *a = layout(float_dtypes[d], ndim, shape, true);
             array *b = layout(float_dtypes[d], ndim, shape, true);
             array *y = layout(float_dtypes[d], ndim, shape, false);
@@ -118,9 +116,8 @@ Test(elementwise, in_place_and_lengths) {
     array *y = array_1d(TDM_F32, 100);
     array_integers(y, -50, 50);
     double *want = numbers(100);
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; i++)
         want[i] = 2.0 * y->v[i];
-    }
     OK(tdm_add(queue, &y->t, &y->t, &y->t));
     ARRAY_CHECK(y, want, NULL);
 }
@@ -166,9 +163,8 @@ Test(elementwise, fills) {
             array *y = layout(dtype, ndim, shape, false);
             check_case("fill of %s with %g", tdm_dtype_name(dtype), value);
             double *want = numbers(y->count), one = rounded(dtype, value);
-            for (int64_t k = 0; k < y->count; k++) {
+            for (int64_t k = 0; k < y->count; k++)
                 want[k] = one;
-            }
             OK(tdm_fill(queue, value, &y->t));
             ARRAY_CHECK(y, want, NULL);
             array_free_all();

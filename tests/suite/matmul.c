@@ -36,11 +36,10 @@ static array *matrix(const gemm_case *g, bool one, int64_t rows, int64_t cols, b
 }
 
 static void fill_input(const gemm_case *g, array *a) {
-    if (g->integers) {
+    if (g->integers)
         array_integers(a, -g->integers, g->integers);
-    } else {
+    else
         array_uniform(a, -1.0, 1.0);
-    }
 }
 
 static bool run_case(const gemm_case *g) {
@@ -353,21 +352,18 @@ Test(matmul, no_tf32_unless_asked) {
     array_constant(a, 1.0 + 0x1p-13);
     array_constant(b, 1.0);
     double *want = numbers(N * N);
-    for (int i = 0; i < N * N; i++) {
+    for (int i = 0; i < N * N; i++)
         want[i] = (double)N * (1.0 + 0x1p-13);
-    }
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
     double *tight = numbers(N * N);
-    for (int i = 0; i < N * N; i++) {
+    for (int i = 0; i < N * N; i++)
         tight[i] = 16.0 * (double)N * 0x1p-23;
-    }
     ARRAY_CHECK(c, want, tight);
     options.math = TDM_MATH_TF32;
     OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
-    for (int i = 0; i < N * N; i++) {
+    for (int i = 0; i < N * N; i++)
         tight[i] = (double)N * 0x1p-9;
-    }
     ARRAY_CHECK(c, want, tight);
 }
 
@@ -410,9 +406,8 @@ Test(matmul, provider) {
         check_case("%s", tdm_dtype_name(float_dtypes[d]));
         if (!OK(tdm_matmul_provider(queue, NULL, &a->t, &a->t, &c->t, &provider))) return;
         bool known = false;
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
             known = known || strcmp(provider, names[i]) == 0;
-        }
         CHECK(known, "provider '%s'", provider);
         bool wide = float_dtypes[d] == TDM_F32 || float_dtypes[d] == TDM_F64;
         if (forced && wide) {

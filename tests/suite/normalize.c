@@ -92,9 +92,8 @@ Test(normalize, layer_norm_large_mean) {
         array_constant(x, 1024.0);
         array_uniform(bias, -1.0, 1.0);
         double *want = numbers(1024);
-        for (int i = 0; i < 1024; i++) {
+        for (int i = 0; i < 1024; i++)
             want[i] = bias->v[i % 512];
-        }
         OK(tdm_layer_norm(queue, &x->t, NULL, &bias->t, 1e-5, &x->t));
         ARRAY_CHECK(x, want, NULL);
         array_free_all();
@@ -126,9 +125,8 @@ Test(normalize, layer_norm_outliers) {
             check_case("%s layer_norm of rows with outliers, %lld columns",
                        tdm_dtype_name(wide_dtypes[d]), (long long)cols);
             double *v = numbers(4 * cols);
-            for (int64_t i = 0; i < 4 * cols; i++) {
+            for (int64_t i = 0; i < 4 * cols; i++)
                 v[i] = i < 3 * cols ? random_uniform(-1.0, 1.0) : (double)(i - 3 * cols);
-            }
             v[0] = 1e4;
             v[cols + cols / 2] = -1e4;
             v[3 * cols - 1] = 1e4;
@@ -260,9 +258,8 @@ Test(normalize, l2_normalize) {
                            tdm_dtype_name(dtype), (long long)rows, (long long)cols, scale, epsilon);
                 array *x = array_2d(dtype, rows, cols, cols + shapes[i][2]);
                 array *y = output(x, k % 2);
-                for (int64_t j = 0; j < x->count; j++) {
+                for (int64_t j = 0; j < x->count; j++)
                     x->v[j] = scale * random_uniform(0.5, 1.0) * (random_bits() & 1 ? 1.0 : -1.0);
-                }
                 array_set(x, x->v);
                 double *want = numbers(x->count), *bound = numbers(x->count);
                 ref_l2_normalize(dtype, rows, cols, x->v, epsilon, want, bound);
@@ -313,9 +310,8 @@ Test(normalize, nan_and_infinity) {
             tdm_dtype dtype = float_dtypes[d];
             int64_t cols = lengths[l], count = 4 * cols;
             array *x = array_2d(dtype, 4, cols, cols), *y = array_2d(dtype, 4, cols, cols);
-            for (int64_t i = 0; i < count; i++) {
+            for (int64_t i = 0; i < count; i++)
                 x->v[i] = random_uniform(-2.0, 2.0);
-            }
             x->v[cols + random_integer(0, cols - 1)] = (double)NAN;
             x->v[3 * cols - 1] = (double)INFINITY;
             array_set(x, x->v);

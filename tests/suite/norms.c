@@ -21,9 +21,8 @@ static bool norms_of(array *x, int64_t rows, int64_t cols) {
         tdm_norm_kind k = (tdm_norm_kind)kind;
         array *row = array_1d(out, rows), *all = array_1d(out, 1);
         double *want = numbers(rows + 1), *bound = numbers(rows + 1);
-        for (int64_t r = 0; r < rows; r++) {
+        for (int64_t r = 0; r < rows; r++)
             want[r] = ref_norm(x->t.dtype, out, k, cols, x->v + r * cols, &bound[r]);
-        }
         want[rows] = ref_norm(x->t.dtype, out, k, x->count, x->v, &bound[rows]);
         check_case("%s row_norm %s of %lldx%lld stride %lld", tdm_dtype_name(x->t.dtype),
                    kind_names[kind], (long long)rows, (long long)cols, (long long)x->t.strides[0]);
@@ -95,9 +94,8 @@ Test(norms, nan_and_infinity) {
             array *x = array_2d(float_dtypes[d], ROWS, cols, cols);
             array *row = array_1d(out_dtype(float_dtypes[d]), ROWS);
             double *v = numbers(ROWS * cols);
-            for (int64_t i = 0; i < ROWS * cols; i++) {
+            for (int64_t i = 0; i < ROWS * cols; i++)
                 v[i] = i < cols ? 0.0 : random_uniform(-1.0, 1.0);
-            }
             v[cols + random_integer(0, cols - 1)] = (double)NAN;
             v[2 * cols + random_integer(0, cols - 1)] = -(double)INFINITY;
             v[3 * cols] = (double)INFINITY;

@@ -101,9 +101,8 @@ Test(pool, no_reuse_before_the_work_is_done) {
     array_integers(x, -100, 100);
     float *noise = malloc(N * sizeof *noise);
     if (!noise) abort();
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < N; i++)
         noise[i] = -1e30f;
-    }
     for (int round = 0; round < (small ? 5 : ROUNDS); round++) {
         check_case("round %d", round);
         tdm_buffer *between = NULL, *next = NULL;
@@ -115,9 +114,8 @@ Test(pool, no_reuse_before_the_work_is_done) {
         if (!OK(tdm_buffer_create(device, N * sizeof(float), &next))) return;
         OK(tdm_buffer_write(other, next, 0, noise, N * sizeof(float)));
         double *want = numbers(N);
-        for (int i = 0; i < N; i++) {
+        for (int i = 0; i < N; i++)
             want[i] = (round + 2) * x->v[i];
-        }
         bool right = ARRAY_CHECK(y, want, NULL);
         tdm_buffer_release(next);
         if (!right) break;

@@ -19,13 +19,11 @@ Test(queues, in_order) {
     array *x = array_1d(TDM_F32, N), *one = array_1d(TDM_F32, N);
     array_constant(one, 1.0);
     OK(tdm_fill(queue, 0.0, &x->t));
-    for (int i = 0; i < steps; i++) {
+    for (int i = 0; i < steps; i++)
         OK(tdm_add(queue, &x->t, &one->t, &x->t));
-    }
     double *want = numbers(N);
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < N; i++)
         want[i] = steps;
-    }
     ARRAY_CHECK(x, want, NULL);
     OK(tdm_queue_flush(queue));
     OK(tdm_queue_finish(queue));
@@ -38,9 +36,8 @@ Test(queues, events) {
     tdm_event *event = NULL, *later = NULL;
     tdm_queue *timed = NULL;
     if (!OK(tdm_event_create(device, &event)) || !OK(tdm_event_create(device, &later)) ||
-        !OK(tdm_queue_create(device, TDM_QUEUE_TIMING, &timed))) {
+        !OK(tdm_queue_create(device, TDM_QUEUE_TIMING, &timed)))
         return;
-    }
     bool done = false;
     double seconds = -1.0;
     const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
@@ -61,9 +58,8 @@ Test(queues, events) {
     OK(tdm_fill(timed, 1.0, &x->t));
     for (int round = 0; round < 3; round++) {
         OK(tdm_queue_record_event(timed, event));
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 5; i++)
             OK(tdm_scale(timed, 1.0, &x->t, &x->t));
-        }
         OK(tdm_queue_record_event(timed, later));
         OK(tdm_event_elapsed(event, later, &seconds));
         CHECK(seconds > 1e-7 && seconds < 120.0, "five passes took %g s", seconds);
@@ -108,17 +104,15 @@ Test(queues, wait_for_another_queue) {
         tdm_event *event = NULL;
         if (!OK(tdm_event_create(device, &event))) return;
         array_constant(x, 1.0);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i++)
             OK(tdm_scale(queue, 2.0, &x->t, &x->t));
-        }
         OK(tdm_queue_record_event(queue, event));
         OK(tdm_queue_wait_event(other, event));
         tdm_event_destroy(event);
         OK(tdm_scale(other, round, &x->t, &y->t));
         OK(tdm_queue_finish(other));
-        for (int i = 0; i < N; i++) {
+        for (int i = 0; i < N; i++)
             want[i] = 16.0 * round;
-        }
         if (!ARRAY_CHECK(y, want, NULL)) break;
     }
     tdm_queue_destroy(other);
@@ -264,9 +258,8 @@ static void *worker_run(void *argument) {
     /* All threads make their first product at the same moment (CLBlast < 1.6.1 breaks there). */
     pthread_barrier_wait(w->start);
     bool ok = tdm_queue_create(device, 0, &q) == TDM_OK;
-    for (int i = 0; i < 4 && ok; i++) {
+    for (int i = 0; i < 4 && ok; i++)
         ok = tdm_buffer_create(device, 48 * 48 * sizeof(float), &buffers[i]) == TDM_OK;
-    }
     if (!ok) snprintf(w->failure, sizeof w->failure, "%s", tdm_last_error());
     for (int round = 0; round < w->rounds && ok; round++) {
         ok = worker_step(w, q, buffers, round);
@@ -275,9 +268,8 @@ static void *worker_run(void *argument) {
             tdm_device_release(device);
         }
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         tdm_buffer_release(buffers[i]);
-    }
     tdm_queue_destroy(q);
     return NULL;
 }
@@ -300,13 +292,11 @@ Test(queues, threads) {
         workers[i].rounds = small ? 2 : 60;
         if (pthread_create(&workers[i].thread, NULL, worker_run, &workers[i]) != 0) abort();
     }
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         pthread_join(workers[i].thread, NULL);
-    }
     pthread_barrier_destroy(&start);
-    for (int i = 0; i < THREADS; i++) {
+    for (int i = 0; i < THREADS; i++)
         CHECK(!workers[i].failure[0], "thread %d: %s", i, workers[i].failure);
-    }
 }
 
 static void *fail_elsewhere(void *unused) {

@@ -208,11 +208,10 @@ Test(refusals, overlaps) {
         OK(operations[i].call(&left, &right));
         REFUSED(operations[i].call(&left, &middle), no, "y");
         check_case("%s in place", operations[i].name);
-        if (operations[i].in_place) {
+        if (operations[i].in_place)
             OK(operations[i].call(&x->t, &x->t));
-        } else {
+        else
             REFUSED(operations[i].call(&x->t, &x->t), no, "y");
-        }
         array_free_all();
     }
     check_case("matmul");

@@ -36,9 +36,8 @@ static bool item_is(const tdm_state_dict *dict, size_t index, const char *name,
 /* Set, get, replace; the order; the references. */
 Test(state_dict, tensors) {
     tdm_buffer *buffers[3] = {NULL};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         if (!OK(tdm_buffer_create(device, 96, &buffers[i]))) return;
-    }
     uint64_t held = in_use();
     tdm_state_dict *dict = NULL;
     if (!OK(tdm_state_dict_create(&dict))) return;
@@ -61,9 +60,8 @@ Test(state_dict, tensors) {
           "not in the order of insertion");
 
     check_case("references");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         tdm_buffer_release(buffers[i]);
-    }
     CHECK(in_use() == held, "the dict let a buffer go");
     OK(tdm_state_dict_set(dict, "fc.weight", &c));
     CHECK(in_use() == held - 96, "the replaced tensor is still held");
@@ -188,15 +186,13 @@ Test(state_dict, refused) {
                                         "\xff",
                                         "\xc3(",
                                         "\xe2\x82("};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         REFUSED(tdm_state_dict_set(dict, names[i], &t), invalid, "name|UTF-8|byte");
-    }
     static const char *const good[] = {"\xc2\x80",        "\xdf\xbf",     "\xe0\xa0\x80",
                                        "\xed\x9f\xbf",    "\xef\xbf\xbf", "\xf0\x90\x80\x80",
                                        "\xf4\x8f\xbf\xbf"};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         OK(tdm_state_dict_set(dict, good[i], &t));
-    }
     CHECK(tdm_state_dict_count(dict) == 2 + sizeof good / sizeof *good, "a refused name is there");
     tdm_state_dict_destroy(dict);
     tdm_buffer_release(buffer);

@@ -28,9 +28,8 @@ enum { SMALL_BUDGET = 64 << 10 };
 static array *array_of_bits(tdm_dtype dtype, int ndim, const int64_t *shape,
                             const int64_t *strides) {
     array *a = array_new(dtype, ndim, shape, strides);
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count; i++)
         random_bytes(a->image + element_offset(&a->t, i), tdm_dtype_size(dtype));
-    }
     OK(tdm_buffer_write(queue, a->t.buffer, 0, a->image, a->bytes));
     return a;
 }
@@ -40,9 +39,8 @@ static unsigned char *packed(const array *a) {
     size_t size = tdm_dtype_size(a->t.dtype);
     unsigned char *bytes = malloc((size_t)a->count * size + 1);
     if (!bytes) abort();
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count; i++)
         memcpy(bytes + (size_t)i * size, a->image + element_offset(&a->t, i), size);
-    }
     return bytes;
 }
 
@@ -116,10 +114,9 @@ static void check_file(const char *path, const char *name, const unsigned char *
     if (!OK(tdm_file_open(path, &file)) || !OK(tdm_file_find(file, name, &entry))) return;
     unsigned char *bytes = file_read(path, &whole);
     size_t element = tdm_dtype_size(entry->dtype), same = 0;
-    if ((size_t)entry->count * element == size && entry->offset + size <= whole) {
+    if ((size_t)entry->count * element == size && entry->offset + size <= whole)
         while (same < size && bytes[entry->offset + same] == in_file(want, same, element))
             same++;
-    }
     CHECK(same == size, "the file has other bytes for '%s'", name);
     free(bytes);
     tdm_file_destroy(file);
@@ -364,9 +361,8 @@ Test(tensor_files, queue_order) {
     OK(tdm_fill(queue, 5.0, &y->t));
     OK(tdm_file_read(queue, file, entry, 0, count, NULL, &y->t));
     double *want = numbers(count);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++)
         want[i] = 3.0;
-    }
     ARRAY_CHECK(y, want, NULL);
     tdm_file_destroy(file);
     tdm_state_dict_destroy(dict);

@@ -25,9 +25,8 @@ static void far_write(const tdm_tensor *t, const double *values) {
     unsigned char row[COLS * 8];
     size_t size = tdm_dtype_size(t->dtype);
     for (int r = 0; r < ROWS; r++) {
-        for (int c = 0; c < COLS; c++) {
+        for (int c = 0; c < COLS; c++)
             encode(t->dtype, (long double)values[r * COLS + c], row + (size_t)c * size);
-        }
         OK(tdm_buffer_write(queue, t->buffer, element_offset(t, r * COLS), row, COLS * size));
     }
 }
@@ -39,9 +38,8 @@ static void far_check(const char *what, const tdm_tensor *t, const double *want,
     size_t size = tdm_dtype_size(t->dtype);
     for (int r = 0; r < ROWS; r++) {
         OK(tdm_buffer_read(queue, t->buffer, element_offset(t, r * COLS), row, COLS * size));
-        for (int c = 0; c < COLS; c++) {
+        for (int c = 0; c < COLS; c++)
             got[r * COLS + c] = (double)decode(t->dtype, row + (size_t)c * size);
-        }
     }
     int64_t bad = first_difference(got, want, bound, ROWS * COLS);
     CHECK(bad < 0, "%s: element %lld is %g, not %g", what, (long long)bad, got[bad], want[bad]);
@@ -62,9 +60,8 @@ Test(wide, strides_past_32_bits) {
     if (!OK(tdm_buffer_create(device, bytes, &buffer))) return;
     tdm_tensor x = far_rows(buffer, dtype, 0), y = far_rows(buffer, dtype, COLS + 1);
     double v[ROWS * COLS], want[ROWS * COLS], bound[ROWS * COLS], sum[ROWS * COLS];
-    for (int i = 0; i < ROWS * COLS; i++) {
+    for (int i = 0; i < ROWS * COLS; i++)
         v[i] = rounded(dtype, random_uniform(-2.0, 2.0));
-    }
     far_write(&x, v);
     ref_layer_norm(dtype, ROWS, COLS, v, NULL, NULL, 1e-5, want, bound);
     OK(tdm_layer_norm(queue, &x, NULL, NULL, 1e-5, &y));
@@ -94,9 +91,8 @@ Test(wide, strides_past_32_bits) {
     far_check("add", &y, want, bound);
     array *norms = array_1d(TDM_F32, ROWS);
     double norm[ROWS], norm_bound[ROWS];
-    for (int r = 0; r < ROWS; r++) {
+    for (int r = 0; r < ROWS; r++)
         norm[r] = ref_norm(dtype, TDM_F32, TDM_NORM_L2, COLS, v + r * COLS, &norm_bound[r]);
-    }
     OK(tdm_row_norm(queue, TDM_NORM_L2, &x, &norms->t));
     ARRAY_CHECK(norms, norm, norm_bound);
     tdm_buffer_release(buffer);
@@ -121,9 +117,8 @@ Test(wide, leading_dimensions_past_32_bits) {
     tdm_tensor a = far_rows(buffer, dtype, 0), c = far_rows(buffer, dtype, COLS + 1);
     array *b = array_2d(dtype, COLS, COLS, COLS);
     double v[ROWS * COLS], want[ROWS * COLS], bound[ROWS * COLS];
-    for (int i = 0; i < ROWS * COLS; i++) {
+    for (int i = 0; i < ROWS * COLS; i++)
         v[i] = (double)random_integer(-3, 3);
-    }
     array_integers(b, -3, 3);
     far_write(&a, v);
     ref_gemm r = {
@@ -150,9 +145,8 @@ Test(wide, more_than_2_to_the_31_elements) {
     tdm_tensor t = tdm_tensor_1d(buffer, TDM_U8, n);
     OK(tdm_fill(queue, 7.0, &t));
     OK(tdm_buffer_read(queue, buffer, (size_t)n - 4100, tail, sizeof tail));
-    for (size_t i = 0; i < 4100; i++) {
+    for (size_t i = 0; i < 4100; i++)
         CHECK(tail[i] == 7, "byte %zu of the tail is %d", i, tail[i]);
-    }
     CHECK(memcmp(tail + 4100, mark, sizeof mark) == 0, "fill wrote past the end");
     OK(tdm_buffer_read(queue, buffer, 0, tail, 4100));
     CHECK(tail[0] == 7 && tail[4099] == 7, "the head was not filled");
@@ -174,9 +168,8 @@ Test(wide, results_repeat) {
         array_uniform(x, -2, 2);
         array_uniform(w, -2, 2);
         array_uniform(square, -2, 2);
-        for (int i = 0; i < 8; i++) {
+        for (int i = 0; i < 8; i++)
             y[i] = array_2d(dtype, rows, cols, cols);
-        }
         for (int i = 0; i < 2; i++) {
             tdm_tensor part;
             c[i] = array_2d(dtype, rows, 64, 64);

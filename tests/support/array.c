@@ -80,9 +80,8 @@ void array_free_all(void) {
         free(arrays[i]);
     }
     array_count = 0;
-    for (int i = 0; i < block_count; i++) {
+    for (int i = 0; i < block_count; i++)
         free(blocks[i]);
-    }
     block_count = 0;
 }
 
@@ -117,19 +116,15 @@ array *array_new(tdm_dtype dtype, int ndim, const int64_t *shape, const int64_t 
     a->bytes = (size_t)(before + last + 1 + behind) * size;
     a->image = need(malloc(a->bytes));
     a->v = need(calloc((size_t)(a->count ? a->count : 1), sizeof(double)));
-    for (size_t i = 0; i < a->bytes; i += size) {
-        if (dtype_is_float(dtype)) {
+    for (size_t i = 0; i < a->bytes; i += size)
+        if (dtype_is_float(dtype))
             encode(dtype, (long double)NAN, a->image + i);
-        } else {
+        else
             memset(a->image + i, 0xa5, size);
-        }
-    }
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count; i++)
         a->v[i] = dtype_is_float(dtype) ? (double)NAN : (double)decode(dtype, a->image);
-    }
-    if (OK(tdm_buffer_create(device, a->bytes, &a->t.buffer))) {
+    if (OK(tdm_buffer_create(device, a->bytes, &a->t.buffer)))
         OK(tdm_buffer_write(queue, a->t.buffer, 0, a->image, a->bytes));
-    }
     return a;
 }
 
@@ -141,31 +136,27 @@ array *array_1d(tdm_dtype dtype, int64_t n) { return array_new(dtype, 1, &n, NUL
 
 /* v into the image, and back, so that v has what a dtype, or a repeated element, made of it. */
 static void store(array *a) {
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count; i++)
         encode(a->t.dtype, (long double)a->v[i], a->image + element_offset(&a->t, i));
-    }
     array_decode(a, a->image, a->v);
     if (a->count) OK(tdm_buffer_write(queue, a->t.buffer, 0, a->image, a->bytes));
 }
 
 void array_uniform(array *a, double lo, double hi) {
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count; i++)
         a->v[i] = random_uniform(lo, hi);
-    }
     store(a);
 }
 
 void array_integers(array *a, int64_t lo, int64_t hi) {
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count; i++)
         a->v[i] = (double)random_integer(lo, hi);
-    }
     store(a);
 }
 
 void array_constant(array *a, double x) {
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count; i++)
         a->v[i] = x;
-    }
     store(a);
 }
 
@@ -180,9 +171,8 @@ void array_download(const array *a, unsigned char *now) {
 }
 
 void array_decode(const array *a, const unsigned char *now, double *out) {
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count; i++)
         out[i] = (double)decode(a->t.dtype, now + element_offset(&a->t, i));
-    }
 }
 
 /* First byte that changed outside the elements of the view, or the number of bytes. */
@@ -194,9 +184,8 @@ static size_t first_stray(const array *a, unsigned char *now) {
     }
     if (memcmp(now, a->image, a->bytes) == 0) return a->bytes;
     size_t at = 0;
-    while (at < a->bytes && now[at] == a->image[at]) {
+    while (at < a->bytes && now[at] == a->image[at])
         at++;
-    }
     return at;
 }
 

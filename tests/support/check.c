@@ -40,11 +40,10 @@ void check_fail(const char *file, int line, const char *format, ...) {
     snprintf(whole, sizeof whole, "%s:%d: %s\n    case: %s\n    device: %s, TDM_TEST_SEED=%llu",
              slash ? slash + 1 : file, line, text, case_text, device_text,
              (unsigned long long)random_seed());
-    if (failures < FAILURES_SHOWN) {
+    if (failures < FAILURES_SHOWN)
         cr_expect_fail("%s", whole);
-    } else {
+    else
         cr_assert_fail("%s\n    (five failures: the test ends here)", whole);
-    }
 }
 
 static void (*before_skip)(void);
@@ -69,9 +68,8 @@ bool contains_words(const char *text, const char *words) {
     for (char *word = strtok_r(copy, "|", &rest); word; word = strtok_r(NULL, "|", &rest)) {
         size_t length = strlen(word);
         bool found = false;
-        for (const char *at = text; *at && !found; at++) {
+        for (const char *at = text; *at && !found; at++)
             found = strncasecmp(at, word, length) == 0;
-        }
         if (!found) return false;
     }
     return true;

@@ -94,12 +94,10 @@ unsigned char *safetensors_bytes(const char *header, const void *data, size_t da
     *size = 8 + length + data_size;
     unsigned char *bytes = malloc(*size);
     if (!bytes) end_test("out of host memory");
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 8; i++)
         bytes[i] = (unsigned char)((uint64_t)length >> (8 * i));
-    }
     memcpy(bytes + 8, header, length);
-    for (size_t i = 0; i < data_size; i++) {
+    for (size_t i = 0; i < data_size; i++)
         bytes[8 + length + i] = data ? ((const unsigned char *)data)[i] : (unsigned char)i;
-    }
     return bytes;
 }

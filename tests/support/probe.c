@@ -105,9 +105,8 @@ static tdm_status compute(tdm_device *device, tdm_queue *queue, float *out) {
         x[i] = i % 2 ? -1.0f : 1.0f;
         ones[i] = (float)(i % N + 1);
     }
-    for (int i = 0; i < 3 && status == TDM_OK; i++) {
+    for (int i = 0; i < 3 && status == TDM_OK; i++)
         status = tdm_buffer_create(device, sizeof x, &buffers[i]);
-    }
     if (status == TDM_OK) status = tdm_buffer_write(queue, buffers[0], 0, x, sizeof x);
     if (status == TDM_OK) status = tdm_buffer_write(queue, buffers[1], 0, ones, sizeof ones);
     if (status == TDM_OK) {
@@ -120,9 +119,8 @@ static tdm_status compute(tdm_device *device, tdm_queue *queue, float *out) {
         if (status == TDM_OK) status = tdm_matmul(queue, &options, &a, &b, &c);
     }
     if (status == TDM_OK) status = tdm_buffer_read(queue, buffers[2], 0, out, N * N * sizeof *out);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         tdm_buffer_release(buffers[i]);
-    }
     return status;
 }
 
@@ -172,9 +170,8 @@ static int use_after_fork(const char *name) {
     tdm_buffer *buffer = NULL;
     float out[N * N];
     if (tdm_device_open(name, &device) != TDM_OK || tdm_queue_create(device, 0, &queue) != TDM_OK ||
-        tdm_buffer_create(device, 64, &buffer) != TDM_OK || compute(device, queue, out) != TDM_OK) {
+        tdm_buffer_create(device, 64, &buffer) != TDM_OK || compute(device, queue, out) != TDM_OK)
         return tell(TDM_ERROR_BACKEND) + 3;
-    }
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
@@ -219,9 +216,8 @@ static int fork_first(void) {
 }
 
 static void *work_in_thread(void *name) {
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 50; i++)
         work(name, 1);
-    }
     return NULL;
 }
 
@@ -344,9 +340,8 @@ static int hold(const char *how, char *name, char *bytes, char *self) {
         fflush(stdout);
         usleep(10000);
     }
-    for (;;) {
+    for (;;)
         pause();
-    }
 }
 
 int main(int argc, char **argv) {

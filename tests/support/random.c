@@ -37,7 +37,6 @@ int64_t random_integer(int64_t lo, int64_t hi) {
 
 void random_bytes(void *bytes, uint64_t size) {
     unsigned char *out = bytes;
-    for (uint64_t i = 0; i < size; i++) {
+    for (uint64_t i = 0; i < size; i++)
         out[i] = (unsigned char)(random_bits() >> 32);
-    }
 }

@@ -27,9 +27,8 @@ static void build_environment(const char *const *changes, char **out) {
         }
         if (!changed) out[n++] = *e;
     }
-    for (const char *const *c = changes; c && *c && n < VARIABLES - 1; c++) {
+    for (const char *const *c = changes; c && *c && n < VARIABLES - 1; c++)
         if (strchr(*c, '=')) out[n++] = (char *)(void *)*c;
-    }
     out[n] = NULL;
 }
 
