@@ -84,12 +84,17 @@ static bool takes_op(const family *f, int t, int op, int stream) {
     return strcmp(f->entry, "elementwise") != 0 || op != TDM_OP_AXPY || !stream;
 }
 
+/* Casts with an integer are many and simple: what a lane of the largest group has registers for, one
+ * of a smaller group has, too. */
+static bool is_simple(const family *f, int t, int u) {
+    return f->u == CASTS && !(is_float(t) && is_float(u));
+}
+
 /* bias_add without a bias of the columns is what it is with one, less a load and an addition: it is
- * compiled like a smaller group, on one of the architectures. So are casts with an integer. */
+ * compiled like a smaller group, on one of the architectures. So is what is simple. */
 static int size_of(const family *f, int t, int u, int op, int size) {
     bool lesser = strcmp(f->entry, "bias_add") == 0 && (op & TDM_OP_COLS_BIAS) == 0;
-    bool plain = f->u == CASTS && !(is_float(t) && is_float(u));
-    return size == 0 && (lesser || plain) ? 1 : size;
+    return size == 0 && (lesser || is_simple(f, t, u)) ? 1 : size;
 }
 
 static void of_one_size(const family *f, int lanes, int size,
@@ -97,11 +102,13 @@ static void of_one_size(const family *f, int lanes, int size,
     int number = 0;
     for (int t = 0; t < TDM_DTYPE_COUNT; t++)
         for (int u = 0; u < TDM_DTYPE_COUNT; u++)
-            for (int op = 0; takes_dtypes(f, t, u) && op < f->ops; op++)
+            for (int op = 0; takes_dtypes(f, t, u) && op < f->ops; op++) {
+                if (size > 0 && is_simple(f, t, u)) break;
                 for (int stream = 0; stream <= (int)f->streams; stream++)
                     if (takes_op(f, t, op, stream))
                         found(context, &(variant){t, u, op, lanes, stream}, number++,
                               size_of(f, t, u, op, size));
+            }
 }
 
 void for_variants(const char *entry, void (*found)(void *, const variant *, int, int),
