@@ -85,10 +85,12 @@ system_musl() {
                 -DJANSSON_EXAMPLES=OFF -DJANSSON_WITHOUT_TESTS=ON
             cmake --build build --target install
             ln -s /usr/include/CL /usr/include/clblast*.h include/
-            printf "%s\n" /opt/musl/lib /usr/lib/x86_64-linux-musl /lib /usr/lib >/etc/ld-musl-x86_64.path
             touch complete' >"$log" 2>&1 ||
             { row "Debian 13, musl" "build of jansson" 0 1 0 "$(why 1 "$log")"; return 1; }
     fi
+    # where musl's loader looks; Debian's file names its own folders alone
+    within cross sh -c 'printf "%s\n" /opt/musl/lib /lib/x86_64-linux-musl /usr/lib/x86_64-linux-musl \
+        >/etc/ld-musl-x86_64.path'
     build_and_test "Debian 13, musl $(version_of cross musl-dev)" '' /opt/musl/lib/pkgconfig \
         -DCMAKE_C_COMPILER=musl-gcc -DTANDEM_CL_INCLUDE=/opt/musl/include \
         -DTANDEM_CLBLAST_INCLUDE=/opt/musl/include
