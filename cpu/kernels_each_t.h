@@ -40,3 +40,4 @@
 #define T_ID 12
 #include EACH_T
 #undef T_ID
+_Static_assert(TDM_DTYPE_COUNT == 13, "a dtype has no lines above");

@@ -40,3 +40,4 @@
 #define U_ID 12
 #include EACH_U
 #undef U_ID
+_Static_assert(TDM_DTYPE_COUNT == 13, "a dtype has no lines above");
