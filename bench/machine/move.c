@@ -44,6 +44,12 @@ static uint64_t read_any(const char *source, size_t size) {
 
 #if defined(__x86_64__)
 
+/* In registers: with GCC 14 and AddressSanitizer an array to store them in is not where it should be. */
+__attribute__((target("avx2"))) static uint64_t fold(__m256i a) {
+    const __m128i b = _mm_xor_si128(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    return (uint64_t)_mm_cvtsi128_si64(b) ^ (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(b, b));
+}
+
 /* Line by line where lines are fetched ahead: several loads at once then take longer. */
 __attribute__((target("avx512f"))) static uint64_t read_avx512(const char *source, size_t size,
                                                                size_t ahead) {
@@ -60,9 +66,7 @@ __attribute__((target("avx512f"))) static uint64_t read_avx512(const char *sourc
         d = _mm512_xor_si512(d, _mm512_loadu_si512(source + i + 192));
     }
     a = _mm512_xor_si512(_mm512_xor_si512(a, b), _mm512_xor_si512(c, d));
-    uint64_t words[8];
-    _mm512_storeu_si512(words, a);
-    return words[0] ^ words[1] ^ words[2] ^ words[3] ^ words[4] ^ words[5] ^ words[6] ^ words[7] ^
+    return fold(_mm256_xor_si256(_mm512_castsi512_si256(a), _mm512_extracti64x4_epi64(a, 1))) ^
            read_any(source + i, size - i);
 }
 
@@ -95,10 +99,7 @@ __attribute__((target("avx2"))) static uint64_t read_avx2(const char *source, si
         b = _mm256_xor_si256(b,
                              _mm256_loadu_si256((const __m256i *)(const void *)(source + i + 32)));
     }
-    a = _mm256_xor_si256(a, b);
-    uint64_t words[4];
-    _mm256_storeu_si256((__m256i *)(void *)words, a);
-    return words[0] ^ words[1] ^ words[2] ^ words[3] ^ read_any(source + i, size - i);
+    return fold(_mm256_xor_si256(a, b)) ^ read_any(source + i, size - i);
 }
 
 static void copy_sse2(char *target, const char *source, size_t size, size_t ahead) {
