@@ -46,7 +46,8 @@ double bench_peak_value(const bench_peak *peak, double seconds, const char **uni
         return seconds;
     case BENCH_PEAK_LAUNCHES:
         *unit = "1/s";
-        return 1.0 / seconds;
+        return round(1.0 /
+                     seconds); /* more digits than JSON keeps would round to another number there */
     default:
         *unit = "flop/s";
         return peak->row.flops / seconds;
