@@ -8,26 +8,24 @@ typedef struct host_state {
 
 static tdm_status attach(const tdmi_host_blas *blas, void *state) {
     ((host_state *)state)->blas = blas;
-    return blas->open();
+    return tdmi_host_blas_open(blas);
 }
 
 static void detach(void *state) { (void)state; }
 
-static void *element(const tdmi_mem *mem, int64_t offset, tdm_dtype dtype) {
-    return (char *)mem->handle + (size_t)offset * tdm_dtype_size(dtype);
+static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
+    return tdmi_host_job_supports(((const host_state *)state)->blas, gemm);
 }
 
-static bool supports(void *state, const tdmi_gemm *gemm) {
-    return ((const host_state *)state)->blas->supports(gemm);
-}
+static void *memory_of(const tdmi_mem *mem) { return mem ? mem->handle : NULL; }
 
 static tdm_status run(void *state, const tdmi_gemm *gemm) {
-    tdmi_host_gemm host = tdmi_host_gemm_of(gemm);
-    host.a = element(gemm->a, gemm->a_offset, gemm->dtype);
-    host.b = element(gemm->b, gemm->b_offset, gemm->dtype);
-    host.c = element(gemm->c, gemm->c_offset, gemm->dtype);
-    ((const host_state *)state)->blas->gemm(&host);
-    return TDM_OK;
+    const tdmi_host_operands operands = {memory_of(gemm->a), memory_of(gemm->b),
+                                         memory_of(gemm->bias), memory_of(gemm->c)};
+    tdmi_host_job job;
+    TDMI_TRY(tdmi_host_job_init(&job, ((const host_state *)state)->blas, gemm, &operands));
+    const tdm_status status = tdmi_host_job_run(&job);
+    return status == TDM_OK ? TDM_OK : tdmi_fail(status, "out of host memory for a product");
 }
 
 #define PROVIDER(name)                                                                             \

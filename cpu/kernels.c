@@ -38,6 +38,7 @@ FLOATS(DECLARE, batch_norm_cols)
 FLOATS(DECLARE, l2_normalize)
 FLOATS(DECLARE, softmax)
 FLOATS(DECLARE, matmul)
+FLOATS(DECLARE, matmul_narrow)
 STORED(DECLARE, range)
 STORED(DECLARE, random)
 
@@ -80,6 +81,7 @@ TDM_DTYPE_LIST(DECLARE_CAST)
 #define ROW_L2_NORMALIZE ROW_OF_FLOATS(l2_normalize)
 #define ROW_SOFTMAX ROW_OF_FLOATS(softmax)
 #define ROW_MATMUL ROW_OF_FLOATS(matmul)
+#define ROW_MATMUL_NARROW ROW_OF_FLOATS(matmul_narrow)
 #define ROW_RANGE                                                                                  \
     { STORED(AT, range) }
 #define ROW_RANDOM                                                                                 \

@@ -15,6 +15,7 @@
 #include "l2_normalize.cl"
 #include "layer_norm.cl"
 #include "matmul.cl"
+#include "matmul_narrow.cl"
 #include "norm.cl"
 #include "rms_norm.cl"
 #include "softmax.cl"

@@ -72,6 +72,10 @@ tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_sourc
 
 void tdmi_cpu_program_deinit(tdmi_bprogram *program) { (void)program; }
 
+static bool wants_scratch(const tdmi_variant *variant) {
+    return variant->kernel == KERNEL_MATMUL || variant->kernel == KERNEL_MATMUL_NARROW;
+}
+
 /* A product's blocks are too large for a thread with a small stack. */
 static tdm_status make_scratch(tdmi_bqueue *queue) {
     size_t size = (size_t)tdmi_worker_count() * TDMI_CPU_SCRATCH;
@@ -85,8 +89,7 @@ static tdm_status make_scratch(tdmi_bqueue *queue) {
 
 tdm_status tdmi_cpu_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel) {
     kernel->program = program;
-    bool wants = program->variant.kernel == KERNEL_MATMUL;
-    return wants && !queue->scratch ? make_scratch(queue) : TDM_OK;
+    return wants_scratch(&program->variant) && !queue->scratch ? make_scratch(queue) : TDM_OK;
 }
 
 void tdmi_cpu_kernel_deinit(tdmi_bkernel *kernel) { (void)kernel; }
@@ -108,6 +111,17 @@ static void run_group(void *context, uint32_t index) {
     if (run->scratch)
         group.scratch = run->scratch + (size_t)tdmi_worker_number() * TDMI_CPU_SCRATCH;
     run->function(&group, run->buffers, run->args);
+}
+
+bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void *args) {
+    tdm_group group = {.count = 1, .op = variant->op, .stream = variant->stream, .u = variant->u};
+    if (wants_scratch(variant)) {
+        group.scratch = aligned_alloc(64, TDMI_CPU_SCRATCH);
+        if (!group.scratch) return false;
+    }
+    (*best_instruction_set().kernels)[variant->kernel][variant->t](&group, buffers, args);
+    free(group.scratch);
+    return true;
 }
 
 tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch) {

@@ -111,20 +111,20 @@ static bool piece_supported(tdmi_cublas_state *state, const tdmi_gemm *piece) {
     return tdmi_lt_find_plan(state, piece) || plain_takes(state, piece);
 }
 
-static bool supports(void *opaque, const tdmi_gemm *gemm) {
+static tdmi_blas_support supports(void *opaque, const tdmi_gemm *gemm) {
     tdmi_cublas_state *state = opaque;
     tdmi_gemm arranged;
-    if (!is_float(gemm->dtype) || !arrange(gemm, &arranged)) return false;
-    if (tdmi_cublas_epilogue(&arranged) < 0) return false;
+    if (!is_float(gemm->dtype) || !arrange(gemm, &arranged)) return TDMI_BLAS_NO;
+    if (tdmi_cublas_epilogue(&arranged) < 0) return TDMI_BLAS_NO;
     bool pushed;
-    if (tdmi_cuda_enter(state->device, &pushed) != TDM_OK) return false;
+    if (tdmi_cuda_enter(state->device, &pushed) != TDM_OK) return TDMI_BLAS_NO;
     /* All pieces but the last have one plan. */
     tdmi_gemm first = piece_of(&arranged, 0);
     tdmi_gemm last =
         piece_of(&arranged, (arranged.batch - 1) / TDMI_CUBLAS_MAX_BATCH * TDMI_CUBLAS_MAX_BATCH);
-    bool supported = piece_supported(state, &first) && piece_supported(state, &last);
+    const bool supported = piece_supported(state, &first) && piece_supported(state, &last);
     tdmi_cuda_leave(pushed);
-    return supported;
+    return supported ? TDMI_BLAS_YES : TDMI_BLAS_NO;
 }
 
 static tdm_status run_lt(tdmi_cublas_state *state, tdmi_lt_plan *plan, const tdmi_gemm *gemm) {

@@ -63,6 +63,9 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_TRANSPOSE_B 2
 #define TDM_OP_MATMUL_COUNT 4
 
+#define TDM_OP_NARROW_COLS 1 /* matmul_narrow */
+#define TDM_OP_NARROW_COUNT 2
+
 #define TDM_OP_RANDOM_NORMAL 1 /* random: flags; without NORMAL uniform in [0, 1) … */
 #define TDM_OP_RANDOM_SCALED 2 /* … and with SCALED low + v scale */
 #define TDM_OP_RANDOM_COUNT 4
@@ -182,12 +185,28 @@ typedef struct tdm_matmul_args {
     tdm_i32 read_c; /* beta != 0 */
 } tdm_matmul_args;
 
+/* The same product when C has TDM_NARROW rows or fewer, or so few columns: matmul_narrow.cl says how the
+ * small matrix lies. Result (i, j), of `small` times `large`, is at i c_small + j c_large. Work for groups:
+ * batch * large results. */
+#define TDM_NARROW 16
+#define TDM_NARROW_STEP 16
+typedef struct tdm_matmul_narrow_args {
+    tdm_i64 batch, large;
+    tdm_i64 s_row, s_stride;
+    tdm_i64 large_offset, large_ld, large_stride;
+    tdm_i64 c_offset, c_small, c_large, c_stride;
+    tdm_scalar alpha, beta;
+    tdm_u32 small, k;
+    tdm_i32 read_c; /* beta != 0 */
+    tdm_i32 reserved;
+} tdm_matmul_narrow_args;
+
 /* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that
  * norm_combine is in norm.cl and batch_norm_cols in batch_norm.cl. Buffers in order:
  *   elementwise y a b | cast y a | fill y | bias_add x bias residual y | norm x partial out |
  *   norm_combine partial out | layer_norm x weight bias y | rms_norm x residual weight sum y |
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x y | softmax x y |
- *   matmul a b c | range y | random y */
+ *   matmul a b c | matmul_narrow small large c | range y | random y */
 #define TDM_KERNEL_LIST(X)                                                                         \
     X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
     X(CAST, cast, 2, tdm_elementwise_args)                                                         \
@@ -202,6 +221,7 @@ typedef struct tdm_matmul_args {
     X(L2_NORMALIZE, l2_normalize, 2, tdm_rows_args)                                                \
     X(SOFTMAX, softmax, 2, tdm_rows_args)                                                          \
     X(MATMUL, matmul, 3, tdm_matmul_args)                                                          \
+    X(MATMUL_NARROW, matmul_narrow, 3, tdm_matmul_narrow_args)                                     \
     X(RANGE, range, 1, tdm_range_args)                                                             \
     X(RANDOM, random, 1, tdm_random_args)
 

@@ -153,6 +153,7 @@ typedef uint64_t tdm_u64;
 #define ROW_AHEAD(row, stride) ((row) + MAX(stride, (tdm_i64)2 * TDM_DISTANCE)), 0
 #define NOTHING_AHEAD 0, 0
 #define FETCH(row, n) tdm_fetch(AHEAD(row), 0, n, (tdm_i32)sizeof(T))
+#define FETCH_ROW(row, n) tdm_fetch(row, 1, 0, n, (tdm_i32)sizeof(T))
 INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, tdm_i32 size)
 {
     if (!row) return;

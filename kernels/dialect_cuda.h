@@ -54,6 +54,7 @@ typedef unsigned long long tdm_u64;
 #define ROW_AHEAD(row, stride) 0
 #define NOTHING_AHEAD 0
 #define FETCH(row, n) ((void)0)
+#define FETCH_ROW(row, n) ((void)0)
 #if STREAM
 #define WRITE(p, j, v) __stcs((p) + (j), (T)TO_T(v))
 #define WRITE_RAW(p, j, v) __stcs((p) + (j), (T)(v))

@@ -194,6 +194,7 @@ TDM_GROUP_REDUCE(tdm_group_max_f64, long, sub_group_reduce_max, a > b ? a : b)
 #define ROW_AHEAD(row, stride) ((row) + MAX(stride, (long)2 * TDM_DISTANCE)), 0
 #define NOTHING_AHEAD 0, 0
 #define FETCH(row, n) (void)tdm_fetch(AHEAD(row), 0, n, (int)sizeof(T))
+#define FETCH_ROW(row, n) (void)tdm_fetch(row, 1, 0, n, (int)sizeof(T))
 
 /* A CPU has one address space; the compiler's builtin wants a pointer of its default one. */
 INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int size)

@@ -15,6 +15,7 @@
 #ifndef TDMI_BACKEND_H
 #define TDMI_BACKEND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -121,20 +122,78 @@ typedef struct tdmi_gemm {
     tdm_activation activation; /* after bias */
 } tdmi_gemm;
 
-/* The same product on host memory, with c, a and b to be filled in by the caller. */
-tdmi_host_gemm tdmi_host_gemm_of(const tdmi_gemm *gemm);
+/* How a provider has a product. By way of a wider dtype it takes time to read the matrices first, which a
+ * kernel that reads them as they are may do without. */
+typedef enum tdmi_blas_support {
+    TDMI_BLAS_NO,
+    TDMI_BLAS_CONVERTS,
+    TDMI_BLAS_YES
+} tdmi_blas_support;
 
-/* A BLAS library of the host. Every device that is the host's CPU has it as a provider. Any thread. */
+/* A BLAS library of the host. Every device that is the host's CPU has it as a provider. The threads are
+ * Tandem's workers: each has the library compute a part of the product, alone. Any thread. */
 typedef struct tdmi_host_blas {
+    tdmi_blas_id id;
     /* Opens the library if not yet tried; TDM_ERROR_UNAVAILABLE says what to install. */
     tdm_status (*open)(void);
     /* Adds the diagnostic item of the library. */
     void (*diagnose)(void);
-    /* Does it run this product as it stands? */
+    /* Does it run this product, which has no epilogue, as it stands? */
     bool (*supports)(const tdmi_gemm *gemm);
-    /* Runs it, after open succeeded and supports said true, and returns when it is done. */
-    void (*gemm)(const tdmi_host_gemm *gemm);
+    /* Where a library compiles something for each shape: makes that for a part of a product, or finds what
+     * was made before; release gives it back. TDM_ERROR_UNSUPPORTED: not this shape. Both NULL elsewhere. */
+    tdm_status (*prepare)(const tdmi_host_gemm *part, void **plan);
+    void (*release)(void *plan);
+    /* Around all parts of a product, on the thread that hands them out: a library whose number of threads
+     * is one for the whole process is held to one in between. NULL where each thread has its own. */
+    void (*begin)(void);
+    void (*end)(void);
+    /* Computes a part on the calling thread, and starts no other. False: there was not the memory for it. */
+    bool (*product)(const tdmi_host_gemm *part, void *plan);
 } tdmi_host_blas;
+
+/* A product on the host's cores, cut into parts: each matrix of C into rectangles, of which those at the
+ * ends are smaller. */
+typedef struct tdmi_host_job {
+    const tdmi_host_blas *blas;
+    tdmi_host_gemm whole; /* of the first matrices */
+    int64_t batch, a_stride, b_stride, c_stride;
+    int64_t rows, cols; /* of a rectangle */
+    bool widened;       /* 16-bit matrices, converted for a library that has f32 alone */
+    const void *bias;   /* of the columns, or NULL */
+    tdm_activation activation;
+    int64_t parts_m, parts_n;
+    uint32_t items; /* for the workers; each has some of the batch * parts_m * parts_n rectangles */
+    tdmi_next next;
+    void *plans[4]; /* for the rectangles inside, at the right, at the bottom and in the corner */
+    atomic_bool failed;
+} tdmi_host_job;
+
+/* Beyond what the library does by itself there are epilogues, which the cpu backend's kernels do part by
+ * part, and 16-bit products by way of f32. */
+tdmi_blas_support tdmi_host_job_supports(const tdmi_host_blas *blas, const tdmi_gemm *gemm);
+
+/* Where an operand's memory begins. */
+typedef struct tdmi_host_operands {
+    const void *a, *b, *bias;
+    void *c;
+} tdmi_host_operands;
+
+/* Opens the library. When the process is ending it does not, and jobs run without it. */
+tdm_status tdmi_host_blas_open(const tdmi_host_blas *blas) TDM_MUST_USE;
+
+/* Prepares a product that is supported, after the library was opened. TDM_ERROR_UNSUPPORTED, as of a
+ * provider. Then it is either run once, on any thread, and is done when that returns, or dropped. Running it
+ * sets no message: it succeeds, or is TDM_ERROR_OUT_OF_MEMORY. */
+tdm_status tdmi_host_job_init(tdmi_host_job *job, const tdmi_host_blas *blas, const tdmi_gemm *gemm,
+                              const tdmi_host_operands *operands) TDM_MUST_USE;
+tdm_status tdmi_host_job_run(tdmi_host_job *job) TDM_MUST_USE;
+void tdmi_host_job_drop(tdmi_host_job *job);
+
+/* Of the cpu backend, and NULL in a library that was built without it: runs a kernel of a CPU's variant
+ * (kernel_list.h) on the calling thread. False: there was not the memory for it. */
+extern bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void *args)
+    __attribute__((weak));
 
 #define TDMI_DECLARE(name) extern const tdmi_host_blas tdmi_host_blas_##name;
 TDMI_HOST_BLAS_LIST(TDMI_DECLARE)
@@ -153,7 +212,7 @@ typedef struct tdmi_blas {
     void (*detach)(void *state);
     /* Can this product, epilogue included, be run? When not, the core asks again without the
      * epilogue, then asks the next provider. */
-    bool (*supports)(void *state, const tdmi_gemm *gemm);
+    tdmi_blas_support (*supports)(void *state, const tdmi_gemm *gemm);
     /* TDM_ERROR_UNSUPPORTED: nothing of it was run, and another provider is to. */
     tdm_status (*gemm)(void *state, const tdmi_gemm *gemm);
 } tdmi_blas;

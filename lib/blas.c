@@ -2,6 +2,8 @@
 /* Choosing the BLAS provider of a product; attaching providers to queues. */
 #include "blas.h"
 
+#include "blas_table.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -13,82 +15,113 @@ const char *tdmi_blas_name(const tdmi_blas_choice *choice) {
     return choice->provider ? names[choice->provider->blas->id] : "builtin";
 }
 
-static tdm_status attach(tdm_queue *queue, tdmi_attached_blas *slot, const tdmi_blas *blas) {
-    if (!slot->tried) {
-        slot->tried = true;
-        slot->blas = blas;
-        slot->state = tdmi_calloc(1, blas->state_size ? blas->state_size : 1);
-        slot->status = slot->state ? blas->attach(queue->device->impl, queue->impl, slot->state)
-                                   : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-        if (slot->status != TDM_OK) {
-            snprintf(slot->why, sizeof slot->why, "%s", tdm_last_error());
-            tdmi_free(slot->state);
-            slot->state = NULL;
-        }
+/* The provider, attached to the queue if it can be: see its status. */
+static tdmi_attached_blas *attach(tdm_queue *queue, const tdmi_blas *blas) {
+    tdmi_attached_blas *slot = &queue->blas[blas->id];
+    if (slot->tried) return slot;
+    slot->tried = true;
+    slot->blas = blas;
+    slot->state = tdmi_calloc(1, blas->state_size ? blas->state_size : 1);
+    slot->status = slot->state ? blas->attach(queue->device->impl, queue->impl, slot->state)
+                               : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (slot->status != TDM_OK) {
+        snprintf(slot->why, sizeof slot->why, "%s", tdm_last_error());
+        tdmi_free(slot->state);
+        slot->state = NULL;
     }
-    return slot->status == TDM_OK ? TDM_OK : tdmi_fail(slot->status, "%s", slot->why);
+    return slot;
 }
 
 /* With the epilogue if that is wanted and the provider takes it, else without. */
-static bool ask(const tdmi_attached_blas *slot, const tdmi_gemm *gemm, bool may_fuse, bool *fused) {
+static tdmi_blas_support ask(const tdmi_attached_blas *slot, const tdmi_gemm *gemm, bool may_fuse,
+                             bool *fused) {
     *fused = false;
     if (!gemm->bias && gemm->activation == TDM_ACTIVATION_NONE)
         return slot->blas->supports(slot->state, gemm);
-    *fused = may_fuse && slot->blas->supports(slot->state, gemm);
-    if (*fused) return true;
+    const tdmi_blas_support whole =
+        may_fuse ? slot->blas->supports(slot->state, gemm) : TDMI_BLAS_NO;
+    *fused = whole != TDMI_BLAS_NO;
+    if (*fused) return whole;
     tdmi_gemm plain = *gemm;
     plain.bias = NULL;
     plain.activation = TDM_ACTIVATION_NONE;
     return slot->blas->supports(slot->state, &plain);
 }
 
-/* Give the product to provider i of the list, if it is installed and supports it. */
-static tdm_status offer(tdm_queue *queue, const tdmi_blas *blas, int i, const tdmi_gemm *gemm,
-                        bool may_fuse, tdmi_blas_choice *choice) {
-    tdmi_attached_blas *slot = &queue->blas[blas->id];
-    TDMI_TRY(attach(queue, slot, blas));
-    if (!ask(slot, gemm, may_fuse, &choice->fused)) return TDM_OK;
-    choice->provider = slot;
-    choice->index = i;
-    return TDM_OK;
+/* The providers of a queue's device in the order in which a product is offered to them, and behind them
+ * the builtin kernels, which take any. */
+typedef struct order {
+    const tdmi_blas *blas[TDMI_BLAS_COUNT];
+    int count, named; /* those that TANDEM_BLAS names come first */
+} order;
+
+static void add(order *o, const tdmi_blas *blas) {
+    for (int i = 0; i < o->count; i++)
+        if (o->blas[i] == blas) return;
+    o->blas[o->count++] = blas;
 }
 
-static tdm_status find_forced(tdm_queue *queue, const char *forced, const tdmi_blas *const *list,
-                              int *index) {
-    char has[16 * (TDMI_BLAS_COUNT + 1)] = "";
+/* TANDEM_BLAS names none that the device has. */
+static tdm_status refuse_names(const tdm_queue *queue, const order *o) {
+    char has[16 * TDMI_BLAS_COUNT] = "";
     size_t length = 0;
-    for (int i = 0; list[i]; i++) {
-        const char *name = names[list[i]->id];
-        *index = i;
-        if (strcmp(forced, name) == 0) return TDM_OK;
-        if (length < sizeof has)
-            length += (size_t)snprintf(has + length, sizeof has - length, "%s, ", name);
-    }
+    for (int i = 0; i < o->count && length < sizeof has; i++)
+        length +=
+            (size_t)snprintf(has + length, sizeof has - length, "%s, ", names[o->blas[i]->id]);
     return tdmi_fail(TDM_ERROR_UNSUPPORTED,
                      "TANDEM_BLAS is \"%s\", which %s does not have; it has %sbuiltin: use one of "
                      "them or another device, or unset it",
-                     forced, queue->device->facts->info.id, has);
+                     tdmi_env_values()->blas_text, queue->device->facts->info.id, has);
 }
 
-/* From the first-th provider on; those from the fuse-th on may do the epilogue. */
+static tdm_status make_order(const tdm_queue *queue, order *o) {
+    const tdmi_env *env = tdmi_env_values();
+    const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
+    o->count = 0;
+    for (size_t i = 0; i < env->blas_count; i++) {
+        if (env->blas[i] == TDMI_BLAS_builtin) {
+            o->named = o->count;
+            return TDM_OK;
+        }
+        for (int j = 0; list[j]; j++)
+            if (list[j]->id == env->blas[i]) add(o, list[j]);
+    }
+    o->named = o->count;
+    for (int j = 0; list[j]; j++)
+        add(o, list[j]);
+    return env->blas_count > 0 && o->named == 0 ? refuse_names(queue, o) : TDM_OK;
+}
+
+/* From the first-th provider on; those from the fuse-th on may do the epilogue. One that is not
+ * installed is passed over, unless TANDEM_BLAS names it and none that is. */
 static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first, int fuse,
                               tdmi_blas_choice *choice) {
-    const char *forced = tdmi_env_values()->blas;
+    order o;
     *choice = (tdmi_blas_choice){NULL, 0, false};
-    if (forced && strcmp(forced, "builtin") == 0) return TDM_OK;
-    const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
-    int wanted = 0;
-    if (forced) {
-        TDMI_TRY(find_forced(queue, forced, list, &wanted));
-        tdm_status status = TDM_OK;
-        if (wanted >= first)
-            status = offer(queue, list[wanted], wanted, gemm, wanted >= fuse, choice);
-        if (status != TDM_OK) return tdmi_fail_in(status, "TANDEM_BLAS is \"%s\"", forced);
+    TDMI_TRY(make_order(queue, &o));
+    const tdmi_attached_blas *missing = NULL; /* named, and not to be had */
+    bool installed = o.named == 0;            /* one of those named, if any is */
+    const bool narrow = tdmi_is_narrow(gemm);
+    if (o.named == 0 && o.count > 0 && (int)o.blas[0]->id < (int)TDMI_HOST_BLAS_COUNT &&
+        tdmi_builtin_first(gemm))
+        return TDM_OK;
+    for (int i = first; i < o.count && (i < o.named || installed || !missing); i++) {
+        tdmi_attached_blas *slot = attach(queue, o.blas[i]);
+        if (slot->status != TDM_OK) {
+            if (i < o.named && !missing) missing = slot;
+            continue;
+        }
+        installed = installed || i < o.named;
+        const tdmi_blas_support support = ask(slot, gemm, i >= fuse, &choice->fused);
+        if (support == TDMI_BLAS_NO || (support == TDMI_BLAS_CONVERTS && narrow && i >= o.named))
+            continue;
+        choice->provider = slot;
+        choice->index = i;
+        return TDM_OK;
     }
-    /* One that is not installed is passed over, unless it is the one asked for. */
-    for (int i = 0; list[i] && !choice->provider; i++)
-        if (i >= first) (void)offer(queue, list[i], i, gemm, i >= fuse, choice);
-    return TDM_OK;
+    if (installed || !missing) return TDM_OK;
+    return tdmi_fail(missing->status, "TANDEM_BLAS is \"%s\": %s", tdmi_env_values()->blas_text,
+                     missing->why);
 }
 
 tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *choice) {
@@ -97,7 +130,7 @@ tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_c
 
 tdm_status tdmi_blas_choose_next(tdm_queue *queue, const tdmi_gemm *gemm,
                                  tdmi_blas_choice *choice) {
-    int after = choice->index + 1;
+    const int after = choice->index + 1;
     return choose_from(queue, gemm, choice->fused ? choice->index : after, after, choice);
 }
 

@@ -3,6 +3,8 @@
 #ifndef TDMI_KERNEL_LIST_H
 #define TDMI_KERNEL_LIST_H
 
+#include <string.h>
+
 #include "args.h"
 #include "backend.h"
 
@@ -12,6 +14,13 @@ typedef enum tdmi_kernel_id {
 #undef TDMI_KERNEL_ENUM
         TDMI_KERNEL_COUNT
 } tdmi_kernel_id;
+
+/* A host f64 in the two forms that kernels take. */
+static inline tdm_scalar tdmi_scalar(double value) {
+    tdm_scalar scalar = {.f32 = (float)value};
+    memcpy(&scalar.f64_bits, &value, sizeof value);
+    return scalar;
+}
 
 /* A source file as the build embedded it; the list ends where file is NULL. */
 typedef struct tdmi_embedded_text {

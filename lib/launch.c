@@ -3,7 +3,6 @@
 #include "launch.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MIN_CHUNK = 4096, ELEMENTS_PER_LANE = 4 };
 
@@ -77,12 +76,6 @@ tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t ite
 
 const tdmi_mem *tdmi_mem_of(const tdm_tensor *tensor) {
     return tensor && tensor->buffer->block ? &tensor->buffer->block->mem : NULL;
-}
-
-tdm_scalar tdmi_scalar(double value) {
-    tdm_scalar scalar = {.f32 = (float)value};
-    memcpy(&scalar.f64_bits, &value, sizeof value);
-    return scalar;
 }
 
 tdmi_variant tdmi_cast_variant(tdm_dtype to, tdm_dtype from) {

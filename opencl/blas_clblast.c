@@ -104,11 +104,12 @@ static bool fits_int(const tdmi_gemm *gemm) {
     return copies <= (double)INT32_MAX;
 }
 
-static bool supports(void *state, const tdmi_gemm *gemm) {
+static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
     const clblast_state *self = state;
-    if (gemm->bias || gemm->activation != TDM_ACTIVATION_NONE) return false;
-    if (gemm->dtype == TDM_F64 && !self->device->entry->facts.info.has_f64) return false;
-    return (gemm->dtype == TDM_F32 || gemm->dtype == TDM_F64) && fits_int(gemm);
+    if (gemm->bias || gemm->activation != TDM_ACTIVATION_NONE) return TDMI_BLAS_NO;
+    if (gemm->dtype == TDM_F64 && !self->device->entry->facts.info.has_f64) return TDMI_BLAS_NO;
+    const bool has = gemm->dtype == TDM_F32 || gemm->dtype == TDM_F64;
+    return has && fits_int(gemm) ? TDMI_BLAS_YES : TDMI_BLAS_NO;
 }
 
 static const char *code_name(CLBlastStatusCode code) {

@@ -9,13 +9,14 @@ typedef struct host_state {
 } host_state;
 
 typedef struct native_product {
-    const tdmi_host_blas *blas;
-    tdmi_host_gemm gemm;
+    tdmi_host_job job;
+    tdmi_bqueue *queue;
 } native_product;
 
 static void CL_CALLBACK run_native(void *argument) {
-    const native_product *product = argument;
-    product->blas->gemm(&product->gemm);
+    native_product *product = argument;
+    const tdm_status status = tdmi_host_job_run(&product->job);
+    if (status != TDM_OK) atomic_store(&product->queue->product, (int)status);
 }
 
 /* What a native kernel gets when it asks where it sees a buffer. The driver copies this and puts
@@ -64,28 +65,28 @@ static tdm_status check_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue)
 static tdm_status attach(const tdmi_host_blas *blas, tdmi_bdevice *device, tdmi_bqueue *queue,
                          void *state) {
     *(host_state *)state = (host_state){blas, queue};
-    TDMI_TRY(blas->open());
+    TDMI_TRY(tdmi_host_blas_open(blas));
     return check_in_place(device, queue);
 }
 
 static void detach(void *state) { (void)state; }
 
-static bool supports(void *state, const tdmi_gemm *gemm) {
-    return ((const host_state *)state)->blas->supports(gemm);
+static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
+    return tdmi_host_job_supports(((const host_state *)state)->blas, gemm);
 }
 
 static tdm_status gemm_native(void *state, const tdmi_gemm *gemm) {
     const host_state *self = state;
-    const int64_t bytes = (int64_t)tdm_dtype_size(gemm->dtype);
-    native_product product = {self->blas, tdmi_host_gemm_of(gemm)};
-    product.gemm.a = (const unsigned char *)gemm->a->host + gemm->a_offset * bytes;
-    product.gemm.b = (const unsigned char *)gemm->b->host + gemm->b_offset * bytes;
-    product.gemm.c = (unsigned char *)gemm->c->host + gemm->c_offset * bytes;
-    product.gemm.next = TDMI_NEXT_OTHERS;
-    TDMI_CL_TRY(tdmi_cl.clEnqueueNativeKernel(self->queue->queue, run_native, &product,
-                                              sizeof product, 0, NULL, NULL, 0, NULL, NULL),
-                "clEnqueueNativeKernel");
-    return TDM_OK;
+    native_product product = {.queue = self->queue};
+    const tdmi_host_operands operands = {gemm->a->host, gemm->b->host,
+                                         gemm->bias ? gemm->bias->host : NULL, gemm->c->host};
+    TDMI_TRY(tdmi_host_job_init(&product.job, self->blas, gemm, &operands));
+    product.job.next = TDMI_NEXT_OTHERS;
+    const cl_int code = tdmi_cl.clEnqueueNativeKernel(self->queue->queue, run_native, &product,
+                                                      sizeof product, 0, NULL, NULL, 0, NULL, NULL);
+    if (code == CL_SUCCESS) return TDM_OK;
+    tdmi_host_job_drop(&product.job);
+    return tdmi_cl_fail(code, "clEnqueueNativeKernel");
 }
 
 #define PROVIDER(name)                                                                             \

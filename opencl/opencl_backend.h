@@ -58,6 +58,8 @@ struct tdmi_bqueue {
     tdmi_bdevice *device;
     cl_command_queue queue;
     bool timing; /* made with TDM_QUEUE_TIMING */
+    atomic_int
+        product; /* tdm_status of products on the host's cores, which the next finish tells */
 };
 
 struct tdmi_bevent {

@@ -5,6 +5,7 @@
 tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
     queue->device = device;
     queue->timing = (flags & TDM_QUEUE_TIMING) != 0;
+    atomic_init(&queue->product, TDM_OK);
     cl_command_queue_properties properties = queue->timing ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_int code;
     queue->queue =
@@ -42,7 +43,12 @@ tdm_status tdmi_cl_queue_drain(tdmi_bqueue *queue) {
 tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue) {
     /* On a CPU work fails by a signal or not at all, so a marker would only cost time (PoCL: a
      * fifth of a launch with a finish). */
-    if (tdmi_cl_is_cpu(queue->device)) return tdmi_cl_queue_drain(queue);
+    if (tdmi_cl_is_cpu(queue->device)) {
+        TDMI_TRY(tdmi_cl_queue_drain(queue));
+        const tdm_status status = (tdm_status)atomic_exchange(&queue->product, TDM_OK);
+        if (status == TDM_OK) return TDM_OK;
+        return tdmi_fail(status, "out of host memory for a product queued earlier");
+    }
     /* clFinish tells only about itself; a marker at the end of an in-order queue inherits the
      * failure of what came before. */
     cl_event marker;

@@ -9,10 +9,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-headers
-          pocl-opencl-icd libclblast-dev libopenblas-dev libjansson-dev)
+          pocl-opencl-icd libclblast-dev libopenblas-dev libdnnl-dev libjansson-dev)
 case "${1:-}" in
 run) ;;
-test) packages+=(libcriterion-dev oclgrind python3-venv locales
+test) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv locales
                  clang-format clang-tidy doxygen abigail-tools groff-base) ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 *)
@@ -32,9 +32,12 @@ install() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
         --no-install-recommends "${missing[@]}"
 }
-# Oclgrind left Debian with its version 13.
-# shellcheck source=/dev/null
-no_oclgrind="$(. /etc/os-release && echo "$PRETTY_NAME") has no package oclgrind"
+# Oclgrind left Debian with its version 13; oneDNN is not there for each processor.
+optional=" oclgrind libdnnl-dev "
+no_package() { # NAME: the sentence
+    # shellcheck source=/dev/null
+    echo "$(. /etc/os-release && echo "$PRETTY_NAME") has no package $1"
+}
 # From PyPI, as no Debian package has them: safetensors, which the tests compare files with, and Intel's
 # OpenCL runtime for CPUs.
 install_python() { # FOLDER PACKAGE==VERSION...: an environment of its own
@@ -70,8 +73,8 @@ for package in "${packages[@]}"; do
     state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
     if [ "$state" = installed ]; then
         rm -f "build/lacking/$package"
-    elif [ "$package" = oclgrind ] && [ "$(cat build/lacking/oclgrind 2>/dev/null)" = "$no_oclgrind" ]; then
-        lacks oclgrind "$no_oclgrind"
+    elif [ "$(cat "build/lacking/$package" 2>/dev/null)" = "$(no_package "$package")" ]; then
+        lacks "$package" "$(no_package "$package")"
     else
         missing+=("$package")
     fi
@@ -88,11 +91,16 @@ if [ ${#missing[@]} -gt 0 ]; then
         echo "setup: apt-get could not update its lists of packages" >&2
         exit 1
     fi
-    if [[ " ${missing[*]} " == *" oclgrind "* ]] && ! apt-cache show oclgrind >/dev/null 2>&1; then
-        lacks oclgrind "$no_oclgrind"
-        mapfile -t missing < <(printf '%s\n' "${missing[@]}" | grep -vx oclgrind)
-    fi
-    if ! install >"$log" 2>&1; then
+    found=()
+    for package in "${missing[@]}"; do
+        if [[ $optional == *" $package "* ]] && ! apt-cache show "$package" >/dev/null 2>&1; then
+            lacks "$package" "$(no_package "$package")"
+        else
+            found+=("$package")
+        fi
+    done
+    missing=("${found[@]}")
+    if [ ${#missing[@]} -gt 0 ] && ! install >"$log" 2>&1; then
         cat "$log" >&2
         echo "setup: apt-get could not install ${missing[*]}" >&2
         exit 1

@@ -5,6 +5,7 @@
 #define TDMI_HOST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tandem/ops.h>
@@ -30,18 +31,20 @@ typedef enum tdmi_next { TDMI_NEXT_LOOP, TDMI_NEXT_OTHERS } tdmi_next;
 void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), void *context,
                    tdmi_next next);
 
-/* A row-major matrix product on host memory: C = alpha op(A) op(B) + beta C, `batch` times with the
- * strides between matrices in elements (0 repeats). Only f32 and f64. */
+/* One row-major matrix product on host memory: C = alpha op(A) op(B) + beta C. */
 typedef struct tdmi_host_gemm {
     tdm_dtype dtype;
     bool transpose_a, transpose_b;
-    int64_t m, n, k, batch;
+    int64_t m, n, k;
     double alpha, beta;
     const void *a, *b;
     void *c;
     int64_t lda, ldb, ldc;
-    int64_t a_stride, b_stride, c_stride;
-    tdmi_next next; /* for tdmi_parallel; TDMI_NEXT_LOOP when not set */
 } tdmi_host_gemm;
+
+/* Memory for the calling thread's work on a part of a product: at least `size` bytes, aligned to 64, with
+ * the room that there is; NULL when there is none. What is given back is kept for the next one. */
+void *tdmi_host_scratch_take(size_t size, size_t *room);
+void tdmi_host_scratch_give(void *scratch, size_t room);
 
 #endif

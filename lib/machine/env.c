@@ -73,34 +73,44 @@ static void refuse_backend(const char *text, const char *word) {
            text, word, tdmi_nearest_word(word, names, BUILT + 1), allowed + 2);
 }
 
+/* Cuts the next word off a list with commas; false at its end. A word that is too long is cut, and then
+ * none that is known. */
+typedef struct word_list {
+    const char *rest; /* NULL: the list has ended */
+    char word[64];
+} word_list;
+
+static bool next_word(word_list *list) {
+    if (!list->rest) return false;
+    const size_t length = strcspn(list->rest, ",");
+    snprintf(list->word, sizeof list->word, "%.*s", (int)(length < 63 ? length : 63), list->rest);
+    list->rest = list->rest[length] ? list->rest + length + 1 : NULL;
+    return true;
+}
+
+static bool add_backend(const char *text, const char *word) {
+    const char *found = NULL;
+    for (size_t i = 0; i < BUILT; i++)
+        if (strcmp(built[i], word) == 0) found = built[i];
+    if (!found) refuse_backend(text, word);
+    for (size_t i = 0; found && i < values.backend_count; i++) {
+        if (values.backends[i] != found) continue;
+        REFUSE("TANDEM_BACKEND is \"%s\": \"%s\" is listed twice", text, word);
+        found = NULL;
+    }
+    if (found) values.backends[values.backend_count++] = found;
+    return found;
+}
+
 static void parse_backends(const char *name, const char *text) {
     (void)name;
     if (strcmp(text, "auto") == 0) return;
     values.backend_given = true;
     values.backend_count = 0;
-    const char *start = text;
-    for (;;) {
-        size_t length = strcspn(start, ",");
-        char word[64];
-        snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), start);
-        const char *found = NULL;
-        for (size_t i = 0; i < BUILT; i++)
-            if (strcmp(built[i], word) == 0) found = built[i];
-        if (!found) {
-            refuse_backend(text, word);
-            break;
-        }
-        for (size_t i = 0; i < values.backend_count; i++)
-            if (values.backends[i] == found) {
-                REFUSE("TANDEM_BACKEND is \"%s\": \"%s\" is listed twice", text, word);
-                break;
-            }
-        if (status != TDM_OK) break;
-        values.backends[values.backend_count++] = found;
-        if (start[length] == '\0') return;
-        start += length + 1;
-    }
-    use_all_backends();
+    bool right = true;
+    for (word_list list = {.rest = text}; right && next_word(&list);)
+        right = add_backend(text, list.word);
+    if (!right) use_all_backends();
 }
 
 static int parse_number(const char *name, const char *text, unsigned long max, int unset) {
@@ -112,18 +122,22 @@ static int parse_number(const char *name, const char *text, unsigned long max, i
     return (int)value;
 }
 
-static const char *parse_word(const char *name, const char *text, const char *const *words,
-                              size_t count) {
+/* The number of a word among those that are allowed; `count` when it is none. `word` is the whole of
+ * the variable's text, or of a list's. */
+static size_t parse_word(const char *name, const char *text, const char *word,
+                         const char *const *words, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(text, words[i]) == 0) return words[i];
+        if (strcmp(word, words[i]) == 0) return i;
     char allowed[256] = "";
     size_t length = 0;
     for (size_t i = 0; i < count && length < sizeof allowed; i++)
         length += (size_t)snprintf(allowed + length, sizeof allowed - length, "%s%s", i ? ", " : "",
                                    words[i]);
-    REFUSE("%s is \"%s\": did you mean \"%s\"? (allowed: %s)", name, text,
-           tdmi_nearest_word(text, words, count), allowed);
-    return NULL;
+    const bool whole = word == text;
+    REFUSE("%s is \"%s\": %s%s%sdid you mean \"%s\"? (allowed: %s%s)", name, text,
+           whole ? "" : "\"", whole ? "" : word, whole ? "" : "\" is no provider; ",
+           tdmi_nearest_word(word, words, count), whole ? "" : "a list of ", allowed);
+    return count;
 }
 
 /* An entry that is relative, or empty, would have libraries opened from the working directory. */
@@ -162,16 +176,31 @@ static void parse_cpu_threads(const char *name, const char *text) {
     values.cpu_threads = parse_number(name, text, 1024, 0);
 }
 
+static void add_blas(uint8_t id) {
+    for (size_t i = 0; i < values.blas_count; i++)
+        if (values.blas[i] == id) return;
+    values.blas[values.blas_count++] = id;
+}
+
 static void parse_blas(const char *name, const char *text) {
 #define BLAS_NAME(name) #name,
+#define BLAS_ID(name) TDMI_BLAS_##name,
     static const char *const words[] = {TDMI_BLAS_LIST(BLAS_NAME) "builtin"};
-    values.blas = parse_word(name, text, words, sizeof words / sizeof *words);
+    static const uint8_t cblas[] = {TDMI_CBLAS_LIST(BLAS_ID)};
+    enum { WORDS = sizeof words / sizeof *words };
+    values.blas_text = text;
+    for (word_list list = {.rest = text}; next_word(&list);) {
+        const char *word = strchr(text, ',') ? list.word : text;
+        const size_t id = parse_word(name, text, word, words, WORDS);
+        for (size_t i = 0; id == TDMI_BLAS_cblas && i < sizeof cblas; i++)
+            add_blas(cblas[i]);
+        if (id < WORDS) add_blas((uint8_t)id);
+    }
 }
 
 static void parse_math(const char *name, const char *text) {
     static const char *const words[] = {"ieee", "tf32"};
-    const char *word = parse_word(name, text, words, sizeof words / sizeof *words);
-    values.tf32 = word && strcmp(word, "tf32") == 0;
+    values.tf32 = parse_word(name, text, text, words, 2) == 1;
 }
 
 static void parse_cache_dir(const char *name, const char *text) {

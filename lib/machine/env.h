@@ -5,10 +5,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <tandem/device.h>
 
 #include "fail.h"
+#include "machine/blas_list.h"
 
 typedef struct tdmi_env {
     /* backends in the order of the selection */
@@ -17,8 +19,10 @@ typedef struct tdmi_env {
     bool backend_given; /* TANDEM_BACKEND is set and is not "auto" */
     const char *device; /* TANDEM_DEVICE, or NULL */
     int cpu_devices;
-    int cpu_threads;  /* 0: not set */
-    const char *blas; /* a provider's name, or NULL */
+    int cpu_threads;                   /* 0: not set */
+    const char *blas_text;             /* TANDEM_BLAS, or NULL */
+    uint8_t blas[TDMI_BLAS_COUNT + 1]; /* the providers that it names, in its order */
+    size_t blas_count;
     bool tf32;
     /* where the cache directory is, and the variable that says so; NULL and "" without one */
     const char *cache_dir, *cache_variable;

@@ -1,7 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* matmul: the checks, the shape of the product, and its run on a BLAS or the builtin kernel. */
+/* matmul: the checks, the shape of the product, and its run on a BLAS or by kernels of our own. */
 #include "bias_add.h"
 #include "blas.h"
+#include "matmul_builtin.h"
 #include "sized.h"
 
 #include <math.h>
@@ -188,50 +189,6 @@ static bool empty(const tdmi_gemm *gemm) {
     return gemm->m == 0 || gemm->n == 0 || gemm->batch == 0;
 }
 
-/* The groups of the builtin kernel, or why it cannot run the product. */
-static tdm_status count_tiles(const tdmi_gemm *gemm, int64_t *groups) {
-    int64_t tiles_m = (gemm->m + TDM_TILE_M - 1) / TDM_TILE_M;
-    int64_t tiles_n = (gemm->n + TDM_TILE_N - 1) / TDM_TILE_N;
-    if (gemm->m > INT32_MAX || gemm->n > INT32_MAX || gemm->k > INT32_MAX ||
-        __builtin_mul_overflow(tiles_m * tiles_n, gemm->batch, groups) || *groups > INT32_MAX)
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                         "%s: a product of %lldx%lldx%lld, %lld times, is too large for the "
-                         "builtin kernel",
-                         function, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k,
-                         (long long)gemm->batch);
-    return TDM_OK;
-}
-
-static tdm_status run_builtin(tdm_queue *queue, const tdmi_gemm *gemm) {
-    int64_t groups = 0;
-    TDMI_TRY(count_tiles(gemm, &groups));
-    tdm_matmul_args args = {
-        .batch = gemm->batch,
-        .a_offset = gemm->a_offset,
-        .b_offset = gemm->b_offset,
-        .c_offset = gemm->c_offset,
-        .lda = gemm->lda,
-        .ldb = gemm->ldb,
-        .ldc = gemm->ldc,
-        .a_stride = gemm->a_stride,
-        .b_stride = gemm->b_stride,
-        .c_stride = gemm->c_stride,
-        .alpha = tdmi_scalar(gemm->alpha),
-        .beta = tdmi_scalar(gemm->beta),
-        .m = (tdm_u32)gemm->m,
-        .n = (tdm_u32)gemm->n,
-        .k = (tdm_u32)gemm->k,
-        .read_c = gemm->beta != 0,
-    };
-    tdmi_variant variant = {.kernel = TDMI_KERNEL_MATMUL,
-                            .t = (uint8_t)gemm->dtype,
-                            .u = (uint8_t)gemm->dtype,
-                            .op = (uint8_t)((gemm->transpose_a ? TDM_OP_TRANSPOSE_A : 0u) |
-                                            (gemm->transpose_b ? TDM_OP_TRANSPOSE_B : 0u))};
-    const tdmi_mem *mems[] = {gemm->a, gemm->b, gemm->c};
-    return tdmi_launch_groups(queue, variant, groups, TDM_TILE_M * TDM_TILE_N, mems, &args);
-}
-
 /* C = beta C, for alpha 0 or K 0; A and B are not read. */
 static tdm_status scale_c(tdm_queue *queue, const tdmi_gemm *gemm, tdm_tensor *c) {
     if (gemm->beta == 0) return tdm_fill(queue, 0, c);
@@ -240,7 +197,7 @@ static tdm_status scale_c(tdm_queue *queue, const tdmi_gemm *gemm, tdm_tensor *c
 
 static tdm_status run_chosen(tdm_queue *queue, const tdmi_gemm *gemm,
                              const tdmi_blas_choice *choice) {
-    if (!choice->provider) return run_builtin(queue, gemm);
+    if (!choice->provider) return tdmi_run_builtin(queue, function, gemm);
     const tdmi_gemm run = choice->fused ? *gemm : without_epilogue(gemm);
     return tdmi_queue_submitted(queue, choice->provider->blas->gemm(choice->provider->state, &run));
 }
@@ -338,9 +295,8 @@ tdm_status tdm_matmul_provider(tdm_queue *queue, const tdm_matmul_options *optio
     tdmi_blas_choice choice = {NULL, 0, false};
     if (!empty(&p.gemm) && multiplies(&p.gemm)) {
         const tdmi_gemm gemm = offered(&p);
-        int64_t groups;
         TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
-        if (!choice.provider) TDMI_TRY(count_tiles(&gemm, &groups));
+        if (!choice.provider) TDMI_TRY(tdmi_check_builtin(function, &gemm));
     }
     *provider = tdmi_blas_name(&choice);
     return TDM_OK;

@@ -44,7 +44,7 @@ use_packages() { # SYSTEM
         apt-get install -y -qq --no-install-recommends ocl-icd-libopencl1 libclblast1 libopenblas0 \
             pocl-opencl-icd
         TANDEM_DEVICE=cpu ./matmul | tee out
-        grep -qx "cpu:0 multiplies by cblas" out
+        grep -qx "cpu:0 multiplies by openblas" out
         TANDEM_DEVICE=opencl:0 ./quickstart | tee out
         grep -q " / 6.0000 6.0000$" out
         "$program" devices | tee out

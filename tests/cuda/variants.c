@@ -41,6 +41,7 @@ static const family families[] = {
     {"softmax", 1, 0, FLOATS, SAME, true, false},
     /* a tile has work for more lanes than any group has */
     {"matmul", TDM_OP_MATMUL_COUNT, 0, FLOATS, SAME, false, true},
+    {"matmul_narrow", TDM_OP_NARROW_COUNT, 0, FLOATS, SAME, false, false},
     {"range", 1, 1, STORED, SAME, true, false},
     {"random", TDM_OP_RANDOM_COUNT, 1, STORED, SAME, true, false},
 };

@@ -69,8 +69,13 @@ Test(environment, refused_values) {
         {"TANDEM_CPU_DEVICES=99999999999999999999", "TANDEM_CPU_DEVICES"},
         {"TANDEM_CPU_THREADS=0", "TANDEM_CPU_THREADS|0"},
         {"TANDEM_CPU_THREADS=1.5", "TANDEM_CPU_THREADS|1.5"},
-        {"TANDEM_BLAS=openblas", "TANDEM_BLAS|openblas|allowed: cblas, clblast, cublas, builtin"},
+        {"TANDEM_BLAS=atlas",
+         "TANDEM_BLAS|atlas|allowed: onednn, openblas, mkl, blis, cblas, clblast"},
         {"TANDEM_BLAS=CBLAS", "TANDEM_BLAS|cblas"},
+        {"TANDEM_BLAS=onednn,openbals", "\"openbals\"|did you mean \"openblas\"|a list of onednn"},
+        {"TANDEM_BLAS=onednn,", "TANDEM_BLAS|\"\" is no provider"},
+        {"TANDEM_BLAS=,onednn", "TANDEM_BLAS|\"\" is no provider"},
+        {"TANDEM_BLAS=onednn, blis", "TANDEM_BLAS|\" blis\""},
         {"TANDEM_BLAS=0", "TANDEM_BLAS"},
         {"TANDEM_MATH=tf23", "TANDEM_MATH|tf23|tf32"},
         {"TANDEM_MATH=1", "TANDEM_MATH"},
@@ -115,7 +120,10 @@ Test(environment, long_values) {
 /* A provider that the device does not have is refused by the product, not replaced. */
 Test(environment, blas_of_another_device) {
     probe("TANDEM_BLAS=cublas", OPEN("cpu"), "TDM_ERROR_UNSUPPORTED",
-          "TANDEM_BLAS|cublas|cpu:0 does not have; it has cblas, builtin");
+          "TANDEM_BLAS|cublas|cpu:0 does not have; it has onednn, openblas, mkl, blis, cblas, "
+          "builtin");
+    probe("TANDEM_BLAS=clblast,cublas", OPEN("cpu"), "TDM_ERROR_UNSUPPORTED",
+          "TANDEM_BLAS|clblast,cublas|cpu:0 does not have");
 }
 
 /* Values that are allowed. */
@@ -130,6 +138,8 @@ Test(environment, accepted_values) {
     probe("TANDEM_DEVICE=cpu:0", OPEN("-"), "TDM_OK", "cpu:0");
     probe("TANDEM_BLAS=builtin", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_BLAS=cblas", OPEN("cpu"), "TDM_OK", "cpu:0");
+    probe("TANDEM_BLAS=clblast,onednn,cblas", OPEN("cpu"), "TDM_OK", "cpu:0");
+    probe("TANDEM_BLAS=cublas,builtin", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_MATH=tf32", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_MATH=ieee", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_CPU_THREADS=1", OPEN("cpu"), "TDM_OK", "cpu:0");

@@ -27,7 +27,7 @@ static void make_trap(const char *name) {
     snprintf(
         command, sizeof command,
         "rm -rf '%s' && mkdir -p '%s/home' '%s/lib' && cd '%s' && chmod -R 777 . && "
-        "for i in libOpenCL.so.1 libcudart.so.%d libopenblas.so.0 libclblast.so.1 "
+        "for i in libOpenCL.so.1 libcudart.so.%d libopenblas.so.0 libdnnl.so.2 libclblast.so.1 "
         "libnvidia-ml.so.1; do cp '%s' lib/$i; done && echo '%s/lib/libOpenCL.so.1' > evil.icd",
         folder, folder, folder, folder, CUDA, TEST_EVIL, folder);
     run_shell(NULL, command, 30, &r);

@@ -16,11 +16,14 @@
  *                       and in which order the default device is looked for
  *   TANDEM_DEVICE       the name of the default device
  *   TANDEM_CPU_DEVICES  how many devices the cpu backend lists (1..64, default 1)
- *   TANDEM_CPU_THREADS  how many threads the cpu backend uses (default: all cores)
- *   TANDEM_BLAS         use only this BLAS provider: cblas, clblast, cublas or builtin. A dtype that it
- *                       does not support goes to the next provider that does (see
- *                       tdm_matmul_provider); on a device without that provider a product is
- *                       TDM_ERROR_UNSUPPORTED
+ *   TANDEM_CPU_THREADS  how many threads the cpu backend, and products on the host's cores, use
+ *                       (default: all cores)
+ *   TANDEM_BLAS         the BLAS providers to use, one or an ordered list: onednn, openblas, mkl, blis,
+ *                       cblas (any of these three, or what the system calls its CBLAS), clblast, cublas,
+ *                       builtin. What they do not support, such as a dtype, goes to the others that
+ *                       the device has (see tdm_matmul_provider). A product is TDM_ERROR_UNSUPPORTED
+ *                       on a device that has none of them, and TDM_ERROR_UNAVAILABLE where none of
+ *                       them is installed
  *   TANDEM_MATH         "ieee" (default) or "tf32": allow TF32 in f32 matmul
  *   TANDEM_CACHE_DIR    where compiled kernels are kept, and what each process holds is told: an
  *                       absolute path, of this user's and writable for nobody else; when it is not

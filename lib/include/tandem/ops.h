@@ -91,13 +91,14 @@ TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
  * have one common stride. In each matrix one of the two strides is 1 (transposed views are fine).
  * options NULL means TDM_MATMUL_OPTIONS_DEFAULTS. beta 0: C is not read. alpha 0 or K 0: A and B
  * are not read. bias and activation go with every C. C overlaps neither A, B nor bias. Runs on the
- * vendor's BLAS, see TANDEM_BLAS. */
+ * vendor's BLAS, see TANDEM_BLAS. f16 and bf16 are multiplied and summed in f32 and rounded once, before
+ * bias and activation. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options,
                                            const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *c);
 
-/** The name of the BLAS provider that would run this matmul on the queue's device: "cblas",
- * "clblast", "cublas" or "builtin", which is also what a product that reads neither A nor B is
- * said to run on. Same checks as tdm_matmul. Static storage. */
+/** The name of the BLAS provider that would run this matmul on the queue's device: "onednn",
+ * "openblas", "mkl", "blis", "cblas", "clblast", "cublas" or "builtin", which is also what a product
+ * that reads neither A nor B is said to run on. Same checks as tdm_matmul. Static storage. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul_provider(tdm_queue *queue,
                                                     const tdm_matmul_options *options,
                                                     const tdm_tensor *a, const tdm_tensor *b,

@@ -1,0 +1,50 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Which products our own kernels are faster with than the libraries for the host's cores: a table, as it
+ * was measured. */
+#include "blas_table.h"
+
+#include "args.h"
+
+/* With less to read than this, a call of a library is over before two kernels are launched. */
+enum { LEAST_ELEMENTS = 64 << 10 };
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+bool tdmi_is_narrow(const tdmi_gemm *gemm) {
+    const int64_t large = gemm->m < gemm->n ? gemm->n : gemm->m;
+    return least(gemm->m, gemm->n) <= TDM_NARROW && large >= LEAST_ELEMENTS / gemm->k;
+}
+
+/* What C has few of; and how the large matrix is stored. */
+typedef enum side { ROWS, COLS } side;
+typedef enum storage { BY_ROWS, BY_COLS, ANYHOW } storage;
+
+/* Narrow products with `from` to `to` rows or columns. Measured with k and the other side 4096 on two
+ * cores of a Zen 5, with oneDNN 2.6.3 (f32, bf16), OpenBLAS 0.3.21, BLIS 0.9 and MKL 2026 (f64): f64 takes
+ * 0.6 to 0.8 of the best library's time. bf16 of one row oneDNN reads at the speed of memory, and from
+ * about 12 on its dot products of 16 bits are faster. f32 is oneDNN's but where it reads the rows of a
+ * linear layer's weights, 0.65 to 0.8. */
+static const struct {
+    tdm_dtype dtype;
+    side side;
+    storage storage;
+    int from, to;
+} table[] = {
+    {TDM_F64, ROWS, ANYHOW, 1, 16}, {TDM_F64, COLS, ANYHOW, 1, 16},  {TDM_BF16, ROWS, ANYHOW, 2, 8},
+    {TDM_BF16, COLS, ANYHOW, 1, 8}, {TDM_F32, ROWS, BY_COLS, 3, 16}, {TDM_F32, COLS, BY_ROWS, 2, 4},
+};
+
+bool tdmi_builtin_first(const tdmi_gemm *gemm) {
+    if (!tdmi_is_narrow(gemm)) return false;
+    const side few = gemm->m <= gemm->n ? ROWS : COLS;
+    const int64_t count = least(gemm->m, gemm->n);
+    const bool transposed = few == ROWS ? gemm->transpose_b : gemm->transpose_a;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const bool stored =
+            table[i].storage == ANYHOW || (table[i].storage == BY_COLS) == transposed;
+        if (table[i].dtype == gemm->dtype && table[i].side == few && stored &&
+            count >= table[i].from && count <= table[i].to)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,361 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Products by oneDNN (libdnnl), opened at run time: f32 by its dnnl_sgemm, 16-bit dtypes by its matmul
+ * primitives, which it compiles for each shape and which are kept. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+#include "machine/hash.h"
+#include "memory.h"
+
+#include "host/one_thread.h"
+
+/* What is used of oneDNN's C interface. Of its versions 2 and 3 only the way to describe a matrix and
+ * a product differs: in version 2 a description is a struct of the caller's, here some bytes. */
+typedef int64_t dnnl_dim;
+typedef int dnnl_status;
+typedef void *dnnl_object; /* an engine, a stream, an attribute, a primitive, a memory object */
+typedef struct dnnl_exec_arg {
+    int arg;
+    dnnl_object memory;
+} dnnl_exec_arg;
+typedef struct dnnl_version_info {
+    int major, minor, patch;
+    const char *hash;
+    unsigned cpu_runtime, gpu_runtime;
+} dnnl_version_info;
+enum {
+    DNNL_SUCCESS = 0,
+    DNNL_OUT_OF_MEMORY = 1,
+    DNNL_UNIMPLEMENTED = 3,
+    DNNL_RUNTIME_SEQUENTIAL = 1,
+    DNNL_RUNTIME_OPENMP = 2,
+    DNNL_CPU = 1,
+    DNNL_F16 = 1,
+    DNNL_BF16 = 2,
+    DNNL_SCRATCHPAD_USER = 1,
+    DNNL_STREAM_DEFAULT = 1,
+    DNNL_QUERY_IMPLEMENTATION = 8,
+    DNNL_QUERY_SCRATCHPAD = 136,
+    DNNL_ARG_SRC = 1,
+    DNNL_ARG_DST = 17,
+    DNNL_ARG_WEIGHTS = 33,
+    DNNL_ARG_SCRATCHPAD = 80,
+    DNNL_DIMS = 12,
+    DNNL2_MEMORY_BYTES = 1024, /* more than sizeof(dnnl_memory_desc_t) */
+    DNNL2_PRODUCT_BYTES = 8192 /* more than sizeof(dnnl_matmul_desc_t) */
+};
+
+static struct {
+    const dnnl_version_info *(*version)(void);
+    dnnl_status (*sgemm)(char, char, dnnl_dim, dnnl_dim, dnnl_dim, float, const float *, dnnl_dim,
+                         const float *, dnnl_dim, float, float *, dnnl_dim);
+    dnnl_status (*engine_create)(dnnl_object *, int kind, size_t index);
+    dnnl_status (*stream_create)(dnnl_object *, dnnl_object engine, unsigned flags);
+    dnnl_status (*stream_destroy)(dnnl_object);
+    dnnl_status (*attr_create)(dnnl_object *);
+    dnnl_status (*attr_set_scratchpad)(dnnl_object, int mode);
+    dnnl_status (*attr_destroy)(dnnl_object);
+    dnnl_status (*primitive_create)(dnnl_object *, dnnl_object desc);
+    dnnl_status (*primitive_destroy)(dnnl_object);
+    dnnl_status (*primitive_execute)(dnnl_object, dnnl_object stream, int count,
+                                     const dnnl_exec_arg *);
+    dnnl_status (*desc_query)(dnnl_object desc, int what, int index, void *result);
+    const void *(*desc_query_md)(dnnl_object desc, int what, int index);
+    size_t (*md_get_size)(const void *md);
+    dnnl_status (*desc_destroy)(dnnl_object desc);
+    dnnl_status (*memory_create)(dnnl_object *, const void *md, dnnl_object engine, void *address);
+    dnnl_status (*memory_destroy)(dnnl_object);
+    /* version 2 */
+    dnnl_status (*md_init)(void *md, int ndims, const dnnl_dim *dims, int type,
+                           const dnnl_dim *strides);
+    dnnl_status (*matmul_init)(void *product, const void *a, const void *b, const void *bias,
+                               const void *c);
+    dnnl_status (*desc_create)(dnnl_object *, const void *product, dnnl_object attr,
+                               dnnl_object engine, dnnl_object hint);
+    /* version 3 */
+    dnnl_status (*md_create)(void **md, int ndims, const dnnl_dim *dims, int type,
+                             const dnnl_dim *strides);
+    dnnl_status (*md_destroy)(void *md);
+    dnnl_status (*matmul_create)(dnnl_object *, dnnl_object engine, const void *a, const void *b,
+                                 const void *bias, const void *c, dnnl_object attr);
+} dnnl;
+static tdmi_one_thread threads;
+
+static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.2", NULL};
+static tdmi_library library = {
+    .title = "oneDNN", .names = names, .advice = "install oneDNN (Debian: libdnnl-dev)"};
+#define SYMBOL(name, field, optional)                                                              \
+    { name, (void (**)(void)) & dnnl.field, optional }
+static const tdmi_symbol symbols[] = {
+    SYMBOL("dnnl_version", version, false),
+    SYMBOL("dnnl_sgemm", sgemm, false),
+    SYMBOL("dnnl_engine_create", engine_create, false),
+    SYMBOL("dnnl_stream_create", stream_create, false),
+    SYMBOL("dnnl_stream_destroy", stream_destroy, false),
+    SYMBOL("dnnl_primitive_attr_create", attr_create, false),
+    SYMBOL("dnnl_primitive_attr_set_scratchpad_mode", attr_set_scratchpad, false),
+    SYMBOL("dnnl_primitive_attr_destroy", attr_destroy, false),
+    SYMBOL("dnnl_primitive_create", primitive_create, false),
+    SYMBOL("dnnl_primitive_destroy", primitive_destroy, false),
+    SYMBOL("dnnl_primitive_execute", primitive_execute, false),
+    SYMBOL("dnnl_primitive_desc_query", desc_query, false),
+    SYMBOL("dnnl_primitive_desc_query_md", desc_query_md, false),
+    SYMBOL("dnnl_primitive_desc_destroy", desc_destroy, false),
+    SYMBOL("dnnl_memory_desc_get_size", md_get_size, false),
+    SYMBOL("dnnl_memory_create", memory_create, false),
+    SYMBOL("dnnl_memory_destroy", memory_destroy, false),
+    SYMBOL("dnnl_memory_desc_init_by_strides", md_init, true),
+    SYMBOL("dnnl_matmul_desc_init", matmul_init, true),
+    SYMBOL("dnnl_primitive_desc_create", desc_create, true),
+    SYMBOL("dnnl_memory_desc_create_with_strides", md_create, true),
+    SYMBOL("dnnl_memory_desc_destroy", md_destroy, true),
+    SYMBOL("dnnl_matmul_primitive_desc_create", matmul_create, true),
+    {"omp_get_max_threads", (void (**)(void)) & threads.get, true},
+    {"omp_set_num_threads", (void (**)(void)) & threads.set, true},
+};
+enum { SYMBOL_COUNT = sizeof symbols / sizeof *symbols };
+
+/* What a part looks like; two alike have one primitive. */
+typedef struct part_shape {
+    int64_t m, n, k, lda, ldb, ldc;
+    int64_t dtype;
+    int64_t transposes;
+} part_shape;
+
+/* A primitive with all that its executions share. The descriptions are handles in version 3, and lie in
+ * `bytes` in version 2. */
+typedef struct plan {
+    atomic_int references;
+    part_shape shape;
+    dnnl_object desc, primitive;
+    void *a, *b, *c;
+    const void *scratchpad; /* of desc */
+    bool handles;
+    unsigned char bytes[];
+} plan;
+
+/* Plans that were made, each set of them the most recent first. */
+enum { SETS = 64, WAYS = 8 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static plan *plans[SETS][WAYS];
+static dnnl_object engine;        /* lasts as long as the process */
+static bool usable[TDM_BF16 + 1]; /* dtypes with primitives that are no reference implementation */
+
+static tdm_status failed(dnnl_status status) {
+    return status == DNNL_OUT_OF_MEMORY
+               ? tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a product of oneDNN's")
+               : tdmi_fail(TDM_ERROR_UNSUPPORTED, "oneDNN does not have this product");
+}
+
+static void release(void *pointer) {
+    plan *p = pointer;
+    if (atomic_fetch_sub(&p->references, 1) != 1) return;
+    if (p->primitive) (void)dnnl.primitive_destroy(p->primitive);
+    if (p->desc) (void)dnnl.desc_destroy(p->desc);
+    void *const mds[] = {p->a, p->b, p->c};
+    for (int i = 0; p->handles && i < 3; i++)
+        if (mds[i]) (void)dnnl.md_destroy(mds[i]);
+    tdmi_free(p);
+}
+
+/* A matrix of rows x cols, `ld` from one stored row to the next. */
+static dnnl_status describe(plan *p, void **md, int number, int64_t rows, int64_t cols,
+                            bool transposed, int64_t ld) {
+    const dnnl_dim dims[DNNL_DIMS] = {rows, cols};
+    const dnnl_dim strides[DNNL_DIMS] = {transposed ? 1 : ld, transposed ? ld : 1};
+    const int type = p->shape.dtype == TDM_F16 ? DNNL_F16 : DNNL_BF16;
+    if (p->handles) return dnnl.md_create(md, 2, dims, type, strides);
+    *md = p->bytes + (size_t)number * DNNL2_MEMORY_BYTES;
+    return dnnl.md_init(*md, 2, dims, type, strides);
+}
+
+static dnnl_status describe_product(plan *p, dnnl_object attr) {
+    if (p->handles) return dnnl.matmul_create(&p->desc, engine, p->a, p->b, NULL, p->c, attr);
+    void *product = tdmi_calloc(1, DNNL2_PRODUCT_BYTES);
+    if (!product) return DNNL_OUT_OF_MEMORY;
+    dnnl_status status = dnnl.matmul_init(product, p->a, p->b, NULL, p->c);
+    if (status == DNNL_SUCCESS) status = dnnl.desc_create(&p->desc, product, attr, engine, NULL);
+    tdmi_free(product);
+    return status;
+}
+
+/* The reference implementation is slower than anything else. */
+static bool is_reference(dnnl_object desc) {
+    const char *name = NULL;
+    return dnnl.desc_query(desc, DNNL_QUERY_IMPLEMENTATION, 0, (void *)&name) != DNNL_SUCCESS ||
+           !name || strncmp(name, "ref", 3) == 0;
+}
+
+/* How many threads it will have is settled here, too. */
+static dnnl_status compile(plan *p) {
+    const part_shape *s = &p->shape;
+    dnnl_object attr = NULL;
+    const int before = tdmi_one_thread_begin(&threads);
+    dnnl_status status = describe(p, &p->a, 0, s->m, s->k, s->transposes & 1, s->lda);
+    if (status == DNNL_SUCCESS)
+        status = describe(p, &p->b, 1, s->k, s->n, s->transposes & 2, s->ldb);
+    if (status == DNNL_SUCCESS) status = describe(p, &p->c, 2, s->m, s->n, false, s->ldc);
+    if (status == DNNL_SUCCESS) status = dnnl.attr_create(&attr);
+    if (status == DNNL_SUCCESS) status = dnnl.attr_set_scratchpad(attr, DNNL_SCRATCHPAD_USER);
+    if (status == DNNL_SUCCESS) status = describe_product(p, attr);
+    if (status == DNNL_SUCCESS && is_reference(p->desc)) status = DNNL_UNIMPLEMENTED;
+    if (status == DNNL_SUCCESS) status = dnnl.primitive_create(&p->primitive, p->desc);
+    if (status == DNNL_SUCCESS)
+        p->scratchpad = dnnl.desc_query_md(p->desc, DNNL_QUERY_SCRATCHPAD, 0);
+    if (attr) (void)dnnl.attr_destroy(attr);
+    tdmi_one_thread_end(&threads, before);
+    return status;
+}
+
+static tdm_status make_plan(const part_shape *shape, plan **made) {
+    const bool handles = dnnl.md_create;
+    plan *p = tdmi_calloc(1, sizeof *p + (handles ? 0 : 3 * (size_t)DNNL2_MEMORY_BYTES));
+    if (!p) return failed(DNNL_OUT_OF_MEMORY);
+    atomic_init(&p->references, 1);
+    p->shape = *shape;
+    p->handles = handles;
+    const dnnl_status status = compile(p);
+    if (status != DNNL_SUCCESS) {
+        release(p);
+        return failed(status);
+    }
+    *made = p;
+    return TDM_OK;
+}
+
+/* Puts a plan first in its set, before those that were at 0 to `last`. */
+static void put_first(plan **set, int last, plan *p) {
+    memmove(set + 1, set, (size_t)last * sizeof *set);
+    set[0] = p;
+}
+
+static plan **set_of(const part_shape *shape) {
+    return plans[tdmi_hash(TDMI_HASH_START, shape, sizeof *shape) % SETS];
+}
+
+static plan *find_plan(const part_shape *shape) {
+    plan **set = set_of(shape), *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < WAYS && set[i] && !found; i++) {
+        if (memcmp(&set[i]->shape, shape, sizeof *shape) != 0) continue;
+        found = set[i];
+        atomic_fetch_add(&found->references, 1);
+        put_first(set, i, found);
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+/* Two threads may make the same; both are kept until they are the oldest. */
+static void keep_plan(plan *p) {
+    plan **set = set_of(&p->shape);
+    atomic_fetch_add(&p->references, 1);
+    pthread_mutex_lock(&lock);
+    plan *oldest = set[WAYS - 1];
+    put_first(set, WAYS - 1, p);
+    pthread_mutex_unlock(&lock);
+    if (oldest) release(oldest);
+}
+
+static tdm_status prepare(const tdmi_host_gemm *part, void **result) {
+    if (part->dtype == TDM_F32) return TDM_OK;
+    const part_shape shape = {
+        part->m,     part->n,
+        part->k,     part->lda,
+        part->ldb,   part->ldc,
+        part->dtype, (part->transpose_a ? 1 : 0) | (part->transpose_b ? 2 : 0)};
+    plan *p = find_plan(&shape);
+    if (!p) {
+        TDMI_TRY(make_plan(&shape, &p));
+        keep_plan(p);
+    }
+    *result = p;
+    return TDM_OK;
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Which dtypes this version has on this processor is seen by asking for a product. */
+static void look_at_dtypes(void) {
+    static const tdm_dtype dtypes[] = {TDM_F16, TDM_BF16};
+    const bool complete = (dnnl.md_init && dnnl.matmul_init && dnnl.desc_create) ||
+                          (dnnl.md_create && dnnl.md_destroy && dnnl.matmul_create);
+    if (!complete || dnnl.engine_create(&engine, DNNL_CPU, 0) != DNNL_SUCCESS) return;
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        const part_shape probe = {64, 64, 64, 64, 64, 64, dtypes[i], 0};
+        plan *p;
+        usable[dtypes[i]] = make_plan(&probe, &p) == TDM_OK;
+        if (usable[dtypes[i]]) release(p);
+    }
+}
+
+/* With threads of another kind it would start its own beside the workers. */
+static tdm_status open_library(void) {
+    TDMI_TRY(tdmi_library_open(&library, symbols, SYMBOL_COUNT));
+    const unsigned runtime = dnnl.version()->cpu_runtime;
+    if (runtime != DNNL_RUNTIME_SEQUENTIAL && (runtime != DNNL_RUNTIME_OPENMP || !threads.set))
+        return tdmi_fail(TDM_ERROR_UNAVAILABLE,
+                         "%s is not used: it was built for threads other than OpenMP's",
+                         library.found);
+    pthread_once(&once, look_at_dtypes);
+    return TDM_OK;
+}
+
+static void diagnose(void) { tdmi_library_diagnose(&library, symbols, SYMBOL_COUNT); }
+
+/* Products in 16 bits as they are: a factor or a sum would be rounded twice. */
+static bool supports(const tdmi_gemm *gemm) {
+    if (gemm->bias || gemm->activation != TDM_ACTIVATION_NONE) return false;
+    if (gemm->dtype == TDM_F32) return true;
+    return gemm->dtype <= TDM_BF16 && usable[gemm->dtype] && gemm->alpha == 1 && gemm->beta == 0;
+}
+
+static bool execute(const plan *p, const tdmi_host_gemm *gemm) {
+    const size_t size = p->scratchpad ? dnnl.md_get_size(p->scratchpad) : 0;
+    size_t room = 0;
+    void *scratch = size ? tdmi_host_scratch_take(size, &room) : NULL;
+    const void *mds[] = {p->a, p->b, p->c, p->scratchpad};
+    void *const addresses[] = {(void *)gemm->a, (void *)gemm->b, gemm->c, scratch};
+    dnnl_exec_arg args[] = {{DNNL_ARG_SRC, NULL},
+                            {DNNL_ARG_WEIGHTS, NULL},
+                            {DNNL_ARG_DST, NULL},
+                            {DNNL_ARG_SCRATCHPAD, NULL}};
+    const int count = size ? 4 : 3;
+    dnnl_object stream = NULL;
+    dnnl_status status = size && !scratch
+                             ? DNNL_OUT_OF_MEMORY
+                             : dnnl.stream_create(&stream, engine, DNNL_STREAM_DEFAULT);
+    for (int i = 0; i < count && status == DNNL_SUCCESS; i++)
+        status = dnnl.memory_create(&args[i].memory, mds[i], engine, addresses[i]);
+    if (status == DNNL_SUCCESS) (void)dnnl.primitive_execute(p->primitive, stream, count, args);
+    for (int i = 0; i < count; i++)
+        if (args[i].memory) (void)dnnl.memory_destroy(args[i].memory);
+    if (stream) (void)dnnl.stream_destroy(stream);
+    if (scratch) tdmi_host_scratch_give(scratch, room);
+    return status == DNNL_SUCCESS;
+}
+
+static bool multiply(const tdmi_host_gemm *gemm) {
+    return dnnl.sgemm(gemm->transpose_a ? 'T' : 'N', gemm->transpose_b ? 'T' : 'N', gemm->m,
+                      gemm->n, gemm->k, (float)gemm->alpha, gemm->a, gemm->lda, gemm->b, gemm->ldb,
+                      (float)gemm->beta, gemm->c, gemm->ldc) == DNNL_SUCCESS;
+}
+
+static bool product(const tdmi_host_gemm *gemm, void *prepared) {
+    const int before = tdmi_one_thread_begin(&threads);
+    const bool done = prepared ? execute(prepared, gemm) : multiply(gemm);
+    tdmi_one_thread_end(&threads, before);
+    return done;
+}
+
+const tdmi_host_blas tdmi_host_blas_onednn = {.id = TDMI_BLAS_onednn,
+                                              .open = open_library,
+                                              .diagnose = diagnose,
+                                              .supports = supports,
+                                              .prepare = prepare,
+                                              .release = release,
+                                              .product = product};

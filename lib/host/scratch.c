@@ -1,0 +1,46 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Memory that parts of products use while they run, kept from one to the next: to get it from the system
+ * each time costs a page fault for every 4 KiB. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "host/host.h"
+
+enum { KEPT = 64, ALIGNMENT = 64, STEP = 64 << 10 };
+
+typedef struct piece {
+    void *memory;
+    size_t room;
+} piece;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static piece kept[KEPT];
+static int count;
+
+void *tdmi_host_scratch_take(size_t size, size_t *room) {
+    piece found = {NULL, 0};
+    pthread_mutex_lock(&lock);
+    for (int i = count - 1; i >= 0; i--) {
+        if (kept[i].room < size && i > 0) continue;
+        found = kept[i];
+        kept[i] = kept[--count];
+        break;
+    }
+    pthread_mutex_unlock(&lock);
+    if (found.room < size) { /* a larger one takes its place */
+        free(found.memory);
+        found.room = (size + STEP - 1) / STEP * STEP;
+        found.memory = aligned_alloc(ALIGNMENT, found.room);
+    }
+    *room = found.room;
+    return found.memory;
+}
+
+void tdmi_host_scratch_give(void *scratch, size_t room) {
+    pthread_mutex_lock(&lock);
+    const int at = count < KEPT ? count++ : -1;
+    if (at >= 0) kept[at] = (piece){scratch, room};
+    pthread_mutex_unlock(&lock);
+    if (at < 0) free(scratch);
+}
