@@ -14,6 +14,7 @@ bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, const benc
                        .finish = b->finish,
                        .enter = b->enter,
                        .leave = b->leave,
+                       .sample = b->sample,
                        .sets = baseline_sets};
     bench_times times = {.baseline = {unknown, unknown, unknown}};
     switch (bench_time(pace, tandem, &raw, &times)) {
@@ -32,7 +33,7 @@ bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, const benc
         row->gflops = 1e-9 * row->flops / row->seconds.median;
     else if (row->bytes > 0.0)
         row->gbytes_per_s = 1e-9 * row->bytes / row->seconds.median;
-    if (!b->call) return true;
+    if (!b->call && !b->sample) return true;
     row->baseline_seconds = times.baseline.median;
     row->ratio = row->baseline_seconds / row->seconds.median;
     snprintf(row->baseline, sizeof row->baseline, "%s", b->name);

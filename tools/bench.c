@@ -82,7 +82,8 @@ const command_spec bench_spec = {
     .summary = "benchmark the devices beside the vendors' own calls",
     .description =
         "Verifies and times each operation on each device, beside a baseline in the same run: the "
-        "raw call to cblas, CLBlast or cuBLAS for matmul, the machine's own copy of as many bytes "
+        "raw call to the fastest BLAS library (oneDNN, OpenBLAS, MKL, BLIS, CLBlast, cuBLAS) for "
+        "matmul, the machine's own copy of as many bytes "
         "for memory-bound work, the raw enqueue for empty operations. ratio = baseline / Tandem: "
         "higher is better.",
     .options = option_table,

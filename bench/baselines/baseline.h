@@ -28,10 +28,12 @@ typedef enum bench_baseline_kind {
 typedef struct bench_baseline {
     char name[48];
     void *state;
-    bool (*call)(void *state, unsigned set); /* queues the work once */
+    bool (*call)(void *state, unsigned set); /* queues the work once; NULL where sample is not */
     bool (*finish)(void *state);             /* waits for it; NULL: call has waited */
     void (*enter)(void *state);              /* before and after a sample; NULL: nothing to do */
     void (*leave)(void *state);
+    /* instead of all these: seconds of a call, over so many; negative on failure */
+    double (*sample)(void *state, int calls);
     void (*destroy)(void *state);
 } bench_baseline;
 
@@ -68,7 +70,8 @@ bool bench_baseline_create(const bench_request *request, bench_baseline *baselin
 /* Versions of the vendors' libraries, by name. */
 json_t *bench_describe_libraries(void);
 
-/* On the host, for devices that are the host's own cores: the raw CBLAS call, and moving bytes. */
+/* On the host, for devices that are the host's own cores: the raw call to the fastest BLAS library there
+ * is, in a process of its own; and moving bytes. */
 bool bench_host_gemm_create(const bench_request *request, bench_baseline *baseline, char *why);
 bool bench_host_move_create(const bench_request *request, bench_baseline *baseline, char *why);
 void bench_host_describe(json_t *libraries);

@@ -10,7 +10,13 @@
 
 enum { MAX_THREADS = 256 };
 
-static struct {
+#define START                                                                                      \
+    {                                                                                              \
+        .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER,                              \
+        .wake = PTHREAD_COND_INITIALIZER                                                           \
+    }
+
+static struct pool {
     pthread_once_t once;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -19,8 +25,9 @@ static struct {
     void *context;
     atomic_uint generation;
     atomic_int running;
-} pool = {
-    .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+} pool = START;
+
+void bench_threads_forked(void) { pool = (struct pool)START; }
 
 /* A thread spins for as long as calls follow each other closely, then sleeps, so that it does not
  * disturb what is measured next. */

@@ -16,6 +16,7 @@ enum { MAX_CALLS = 1000000 };
 
 /* Seconds of a call, over `calls` of them and one finish; negative on failure. */
 static double sample(bench_timed *timed, int calls) {
+    if (timed->sample) return timed->sample(timed->state, calls);
     bool good = true;
     if (timed->enter) timed->enter(timed->state);
     const double start = bench_now();
@@ -54,7 +55,8 @@ bench_outcome bench_time(const bench_pace *pace, bench_timed *tandem, bench_time
     double *seconds = times->samples, *baseline_seconds = times->baseline_samples;
     const int calls = calibrate(tandem);
     if (calls == 0) return BENCH_TANDEM_FAILED;
-    const int baseline_calls = baseline->call ? calibrate(baseline) : 1;
+    const bool compared = baseline->call || baseline->sample;
+    const int baseline_calls = compared ? calibrate(baseline) : 1;
     if (baseline_calls == 0) return BENCH_BASELINE_FAILED;
     int pairs = 0;
     const double start = bench_now();
@@ -64,7 +66,7 @@ bench_outcome bench_time(const bench_pace *pace, bench_timed *tandem, bench_time
         if (pairs >= FEWEST_PAIRS && elapsed > 4.0 * pace->seconds) break;
         seconds[pairs] = sample(tandem, calls);
         if (seconds[pairs] < 0.0) return BENCH_TANDEM_FAILED;
-        if (baseline->call) {
+        if (compared) {
             baseline_seconds[pairs] = sample(baseline, baseline_calls);
             if (baseline_seconds[pairs] < 0.0) return BENCH_BASELINE_FAILED;
         } else {
@@ -74,6 +76,6 @@ bench_outcome bench_time(const bench_pace *pace, bench_timed *tandem, bench_time
     }
     times->count = pairs;
     times->tandem = bench_summarise(seconds, pairs);
-    if (baseline->call) times->baseline = bench_summarise(baseline_seconds, pairs);
+    if (compared) times->baseline = bench_summarise(baseline_seconds, pairs);
     return BENCH_TIMED;
 }

@@ -15,6 +15,8 @@ typedef struct bench_timed {
     bool (*finish)(void *state); /* waits for it; NULL: call has waited */
     void (*enter)(void *state);  /* before and after a sample; NULL: nothing to do */
     void (*leave)(void *state);
+    /* instead of all these: seconds of a call, over so many; negative on failure */
+    double (*sample)(void *state, int calls);
     unsigned sets, next_set;
 } bench_timed;
 

@@ -1,0 +1,127 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The BLAS libraries for the host's cores, called as they are, with threads of their own. */
+#include "baselines/blas.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "baselines/baseline.h"
+#include "baselines/library.h"
+#include "machine/machine.h"
+
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
+
+typedef struct dnnl_version_info {
+    int major, minor, patch;
+} dnnl_version_info;
+
+/* CBLAS with 32-bit integers, as the distributions build it; how many threads a product has; versions. */
+typedef struct functions {
+    int (*dnnl_sgemm)(char ta, char tb, int64_t m, int64_t n, int64_t k, float alpha,
+                      const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                      float *c, int64_t ldc);
+    void (*sgemm)(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a,
+                  int lda, const float *b, int ldb, float beta, float *c, int ldc);
+    void (*dgemm)(int order, int ta, int tb, int m, int n, int k, double alpha, const double *a,
+                  int lda, const double *b, int ldb, double beta, double *c, int ldc);
+    void (*set_threads)(
+        int); /* of OpenBLAS and MKL; of oneDNN, which has OpenMP's: the calling thread's */
+    void (*blis_set_threads)(int64_t);
+    const dnnl_version_info *(*dnnl_version)(void);
+    const char *(*openblas_version)(void);
+    const char *(*blis_version)(void);
+    void (*mkl_version)(char *text, int size);
+} functions;
+
+static struct blas {
+    const char *name;
+    const char *files[3];
+    bool tried, usable;
+    char why[BENCH_WHY_SIZE];
+    functions f;
+} blas[BENCH_BLAS_COUNT] = {
+    {.name = "oneDNN", .files = {"libdnnl.so.3", "libdnnl.so.2"}},
+    {.name = "OpenBLAS", .files = {"libopenblas.so.0"}},
+    {.name = "MKL", .files = {"libmkl_rt.so.3", "libmkl_rt.so.2"}},
+    {.name = "BLIS", .files = {"libblis.so.4"}},
+    {.name = "CBLAS", .files = {"libcblas.so.3", "libblas.so.3"}},
+};
+
+static void find(void *library, const char *symbol, void *function) {
+    char ignored[BENCH_WHY_SIZE];
+    (void)bench_resolve(library, symbol, function, ignored);
+}
+
+static void load(struct blas *b) {
+    b->tried = true;
+    void *library = bench_open_library(b->files, b->why);
+    if (!library) return;
+    find(library, "dnnl_sgemm", &b->f.dnnl_sgemm);
+    find(library, "dnnl_version", &b->f.dnnl_version);
+    find(library, "cblas_sgemm", &b->f.sgemm);
+    find(library, "cblas_dgemm", &b->f.dgemm);
+    find(library, "omp_set_num_threads", &b->f.set_threads);
+    find(library, "openblas_set_num_threads", &b->f.set_threads);
+    find(library, "MKL_Set_Num_Threads", &b->f.set_threads);
+    find(library, "bli_thread_set_num_threads", &b->f.blis_set_threads);
+    find(library, "openblas_get_config", &b->f.openblas_version);
+    find(library, "bli_info_get_version_str", &b->f.blis_version);
+    find(library, "MKL_Get_Version_String", &b->f.mkl_version);
+    b->usable = b->f.dnnl_sgemm || (b->f.sgemm && b->f.dgemm);
+    if (!b->usable) snprintf(b->why, sizeof b->why, "%s has no products", b->files[0]);
+    /* BLIS has one thread unless it is told otherwise */
+    if (b->f.blis_set_threads) b->f.blis_set_threads(bench_threads());
+}
+
+bool bench_blas_open(int library, bool is_double, char *why) {
+    struct blas *b = &blas[library];
+    if (!b->tried) load(b);
+    if (!b->usable)
+        snprintf(why, BENCH_WHY_SIZE, "%s", b->why);
+    else if (is_double && !b->f.dgemm)
+        snprintf(why, BENCH_WHY_SIZE, "%s has no products in f64", b->name);
+    return b->usable && (!is_double || b->f.dgemm);
+}
+
+const char *bench_blas_name(int library, bool is_double, char *text, size_t size) {
+    const char *call = blas[library].f.dnnl_sgemm ? "dnnl_sgemm" : is_double ? "dgemm" : "sgemm";
+    snprintf(text, size, "%s %s", blas[library].name, call);
+    return text;
+}
+
+const char *bench_blas_library(int library) { return blas[library].name; }
+
+void bench_blas_version(int library, char *text, size_t size) {
+    const functions *f = &blas[library].f;
+    snprintf(text, size, "of unknown version");
+    if (f->dnnl_version) {
+        const dnnl_version_info *version = f->dnnl_version();
+        snprintf(text, size, "%d.%d.%d", version->major, version->minor, version->patch);
+    } else if (f->openblas_version) {
+        snprintf(text, size, "%s", f->openblas_version());
+    } else if (f->blis_version) {
+        snprintf(text, size, "%s", f->blis_version());
+    } else if (f->mkl_version) {
+        f->mkl_version(text, (int)size);
+    }
+}
+
+void bench_blas_multiply(int library, const bench_product *p) {
+    const functions *f = &blas[library].f;
+    const int tb = p->transpose_b ? TRANSPOSE : NO_TRANSPOSE, ldb = p->transpose_b ? p->k : p->n;
+    if (p->is_double)
+        f->dgemm(ROW_MAJOR, NO_TRANSPOSE, tb, p->m, p->n, p->k, 1.0, p->a, p->k, p->b, ldb, 0.0,
+                 p->c, p->n);
+    else if (f->dnnl_sgemm)
+        (void)f->dnnl_sgemm('N', p->transpose_b ? 'T' : 'N', p->m, p->n, p->k, 1.0f, p->a, p->k,
+                            p->b, ldb, 0.0f, p->c, p->n);
+    else
+        f->sgemm(ROW_MAJOR, NO_TRANSPOSE, tb, p->m, p->n, p->k, 1.0f, p->a, p->k, p->b, ldb, 0.0f,
+                 p->c, p->n);
+}
+
+void bench_blas_use_one_thread(int library) {
+    const functions *f = &blas[library].f;
+    if (f->set_threads) f->set_threads(1);
+    if (f->blis_set_threads) f->blis_set_threads(1);
+}

@@ -1,0 +1,243 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The baseline of a product on the host's cores: the fastest of the BLAS libraries that are installed, with
+ * its own threads. Each runs in a process of its own, which is stopped while Tandem is measured: idle threads
+ * of a second pool spin for milliseconds, and would be in the way. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "baselines/baseline.h"
+#include "baselines/blas.h"
+#include "machine/clock.h"
+#include "machine/machine.h"
+#include "reference/values.h"
+
+typedef struct host_gemm {
+    bench_product product; /* of the first set */
+    int64_t batch;
+    size_t bytes[3]; /* of A, B and C in one set */
+    char *memory[3]; /* all sets */
+    unsigned sets, next_set;
+    int library;
+    pid_t child;
+    int to_child, from_child; /* pipes: how many calls, and the seconds of each */
+} host_gemm;
+
+/* --- in the child ------------------------------------------------------------------------------- */
+
+static void run_products(const host_gemm *g, unsigned set, int64_t first, int64_t end) {
+    bench_product p = g->product;
+    for (int64_t i = first; i < end; i++) {
+        char *at[3];
+        for (int j = 0; j < 3; j++)
+            at[j] = g->memory[j] + set * g->bytes[j] + (size_t)i * (g->bytes[j] / (size_t)g->batch);
+        p.a = at[0];
+        p.b = at[1];
+        p.c = at[2];
+        bench_blas_multiply(g->library, &p);
+    }
+}
+
+typedef struct batch_job {
+    const host_gemm *g;
+    unsigned set;
+} batch_job;
+
+static void run_share(void *context, int thread) {
+    const batch_job *job = context;
+    const int64_t threads = bench_threads(), batch = job->g->batch;
+    bench_blas_use_one_thread(job->g->library);
+    run_products(job->g, job->set, batch * thread / threads, batch * (thread + 1) / threads);
+}
+
+/* Seconds of a call. Batches have a thread per product: the library's own would be in the way. */
+static double run_calls(host_gemm *g, int calls) {
+    const double start = bench_now();
+    for (int i = 0; i < calls; i++) {
+        const unsigned set = g->next_set < g->sets ? g->next_set : 0;
+        g->next_set = set + 1;
+        if (g->batch == 1)
+            run_products(g, set, 0, 1);
+        else
+            bench_parallel(run_share, &(batch_job){g, set});
+    }
+    return (bench_now() - start) / calls;
+}
+
+/* Ends with the parent, whose memory it has as it was. */
+static void serve(host_gemm *g, int input, int output) {
+    char why[BENCH_WHY_SIZE];
+    int calls;
+    bench_threads_forked();
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+        !bench_blas_open(g->library, g->product.is_double, why))
+        _exit(1);
+    while (read(input, &calls, sizeof calls) == (ssize_t)sizeof calls) {
+        const double seconds = run_calls(g, calls);
+        if (write(output, &seconds, sizeof seconds) != (ssize_t)sizeof seconds) break;
+    }
+    _exit(0);
+}
+
+/* --- in the benchmark --------------------------------------------------------------------------- */
+
+static bool start_child(host_gemm *g, int library) {
+    int down[2], up[2];
+    g->library = library;
+    if (pipe(down) != 0) return false;
+    if (pipe(up) != 0) {
+        close(down[0]);
+        close(down[1]);
+        return false;
+    }
+    g->child = fork();
+    if (g->child == 0) {
+        close(down[1]);
+        close(up[0]);
+        serve(g, down[0], up[1]);
+    }
+    close(down[0]);
+    close(up[1]);
+    g->to_child = down[1];
+    g->from_child = up[0];
+    return g->child > 0;
+}
+
+static void end_child(host_gemm *g) {
+    close(g->to_child);
+    close(g->from_child);
+    if (g->child <= 0) return;
+    (void)kill(g->child, SIGKILL);
+    while (waitpid(g->child, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* Seconds of a call; negative when the child has gone. */
+static double sample(void *state, int calls) {
+    const host_gemm *g = state;
+    double seconds = -1.0;
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    (void)kill(g->child, SIGCONT);
+    if (write(g->to_child, &calls, sizeof calls) != (ssize_t)sizeof calls ||
+        read(g->from_child, &seconds, sizeof seconds) != (ssize_t)sizeof seconds)
+        seconds = -1.0;
+    (void)kill(g->child, SIGSTOP);
+    (void)signal(SIGPIPE, before);
+    return seconds;
+}
+
+/* The least of some calls' seconds, after what the first one sets up. */
+static double try_library(host_gemm *g) {
+    double fastest = sample(g, 1), spent = fastest;
+    for (int i = 0, calls = 1; i < 20 && spent < 0.2 && fastest >= 0.0; i++) {
+        const double seconds = sample(g, calls);
+        if (seconds < 0.0) return -1.0;
+        spent += seconds * calls;
+        if (seconds < fastest) fastest = seconds;
+        while (calls < 10000 && calls * fastest < 2e-3)
+            calls *= 2;
+    }
+    return fastest;
+}
+
+static void destroy_gemm(void *state) {
+    host_gemm *g = state;
+    end_child(g);
+    free(g);
+}
+
+static void free_operands(const host_gemm *g) {
+    for (int j = 0; j < 3; j++)
+        bench_free(g->memory[j], g->bytes[j] * g->sets);
+}
+
+/* The inputs of the case; for 16-bit types the same values as f32. */
+static bool fill_operands(host_gemm *g, const bench_request *request) {
+    for (int j = 0; j < 3; j++) {
+        g->memory[j] = bench_alloc(g->bytes[j] * g->sets);
+        if (!g->memory[j]) return false;
+        if (j == 2) continue;
+        const tdm_dtype dtype = request->dtype;
+        const int64_t count = (int64_t)(request->bytes[j] / tdm_dtype_size(dtype));
+        const char *input = request->input[j];
+        for (int64_t i = 0; dtype != TDM_F32 && dtype != TDM_F64 && i < count; i++)
+            ((float *)(void *)g->memory[j])[i] =
+                (float)decode(dtype, input + (size_t)i * tdm_dtype_size(dtype));
+        if (dtype == TDM_F32 || dtype == TDM_F64)
+            memcpy(g->memory[j], request->input[j], g->bytes[j]);
+        for (unsigned set = 1; set < g->sets; set++)
+            memcpy(g->memory[j] + set * g->bytes[j], g->memory[j], g->bytes[j]);
+    }
+    return true;
+}
+
+/* The child of the fastest library goes on; the others have ended. */
+static bool choose_library(host_gemm *g, char *why) {
+    double fastest = -1.0;
+    host_gemm best = *g;
+    snprintf(why, BENCH_WHY_SIZE, "no BLAS library is installed");
+    for (int library = 0; library < BENCH_BLAS_COUNT; library++) {
+        host_gemm tried = *g;
+        char reason[BENCH_WHY_SIZE];
+        if (!bench_blas_open(library, g->product.is_double, reason)) continue;
+        const double seconds = start_child(&tried, library) ? try_library(&tried) : -1.0;
+        if (seconds < 0.0 || (fastest >= 0.0 && seconds >= fastest)) {
+            if (seconds < 0.0)
+                snprintf(why, BENCH_WHY_SIZE, "the process of %s ended",
+                         bench_blas_library(library));
+            end_child(&tried);
+            continue;
+        }
+        if (fastest >= 0.0) end_child(&best);
+        fastest = seconds;
+        best = tried;
+    }
+    *g = best;
+    return fastest >= 0.0;
+}
+
+bool bench_host_gemm_create(const bench_request *request, bench_baseline *baseline, char *why) {
+    const bench_shape *shape = &request->shape;
+    host_gemm *g = calloc(1, sizeof *g);
+    if (g) {
+        const bool is_double = request->dtype == TDM_F64;
+        *g = (host_gemm){.product = {.is_double = is_double,
+                                     .transpose_b = request->transpose_b,
+                                     .m = (int)shape->extent[0],
+                                     .n = (int)shape->extent[1],
+                                     .k = (int)shape->extent[2]},
+                         .batch = shape->batch,
+                         .sets = request->sets};
+        for (int j = 0; j < 3; j++)
+            g->bytes[j] = request->bytes[j] / tdm_dtype_size(request->dtype) *
+                          (is_double ? sizeof(double) : sizeof(float));
+    }
+    bool good = g && fill_operands(g, request);
+    if (!good) snprintf(why, BENCH_WHY_SIZE, "no memory for the baseline");
+    good = good && choose_library(g, why);
+    if (g) free_operands(g); /* the child has its own */
+    if (!good) {
+        free(g);
+        return false;
+    }
+    char name[32];
+    *baseline = (bench_baseline){.state = g, .sample = sample, .destroy = destroy_gemm};
+    snprintf(baseline->name, sizeof baseline->name, "%s%s%s",
+             bench_blas_name(g->library, g->product.is_double, name, sizeof name),
+             request->dtype == TDM_F32 || request->dtype == TDM_F64 ? "" : " in f32",
+             shape->batch > 1 ? ", thread per product" : "");
+    return true;
+}
+
+void bench_host_describe(json_t *libraries) {
+    for (int library = 0; library < BENCH_BLAS_COUNT; library++) {
+        char text[BENCH_WHY_SIZE];
+        if (bench_blas_open(library, false, text)) bench_blas_version(library, text, sizeof text);
+        json_object_set_new(libraries, bench_blas_library(library), json_string(text));
+    }
+}
