@@ -119,10 +119,10 @@ static tdmi_blas_support supports(void *opaque, const tdmi_gemm *gemm) {
     bool pushed;
     if (tdmi_cuda_enter(state->device, &pushed) != TDM_OK) return TDMI_BLAS_NO;
     /* All pieces but the last have one plan. */
-    tdmi_gemm first = piece_of(&arranged, 0);
-    tdmi_gemm last =
-        piece_of(&arranged, (arranged.batch - 1) / TDMI_CUBLAS_MAX_BATCH * TDMI_CUBLAS_MAX_BATCH);
-    const bool supported = piece_supported(state, &first) && piece_supported(state, &last);
+    const int64_t rest = (arranged.batch - 1) / TDMI_CUBLAS_MAX_BATCH * TDMI_CUBLAS_MAX_BATCH;
+    const tdmi_gemm first = piece_of(&arranged, 0), last = piece_of(&arranged, rest);
+    const bool supported =
+        piece_supported(state, &first) && (rest == 0 || piece_supported(state, &last));
     tdmi_cuda_leave(pushed);
     return supported ? TDMI_BLAS_YES : TDMI_BLAS_NO;
 }

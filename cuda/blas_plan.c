@@ -254,16 +254,21 @@ tdmi_lt_plan *tdmi_lt_find_plan(tdmi_cublas_state *state, const tdmi_gemm *gemm)
     if (epilogue < 0 || !tdmi_cublas_fits_32(gemm)) return NULL;
     tdmi_lt_key key = key_of(gemm, epilogue);
     if (gemm->bias && key.bias_alignment < BIAS_ALIGNMENT) return NULL;
-    uint32_t start = hash_of(&key);
-    tdmi_lt_plan *place = NULL;
+    tdmi_lt_plan *place = state->recent;
+    if (place && memcmp(&place->key, &key, sizeof key) == 0) return place->usable ? place : NULL;
+    place = NULL;
+    const uint32_t start = hash_of(&key);
     for (uint32_t way = 0; way < WAYS; way++) {
         tdmi_lt_plan *plan = &state->plans[(start + way) % TDMI_LT_PLANS];
-        if (plan->used && memcmp(&plan->key, &key, sizeof key) == 0)
+        if (plan->used && memcmp(&plan->key, &key, sizeof key) == 0) {
+            state->recent = plan;
             return plan->usable ? plan : NULL;
+        }
         if (!plan->used && !place) place = plan;
     }
     if (!place) place = &state->plans[(start + state->next_victim++ % WAYS) % TDMI_LT_PLANS];
     tdmi_lt_drop_plan(place);
     make_plan(state, gemm, &key, place);
+    state->recent = place->used ? place : NULL;
     return place->usable ? place : NULL;
 }

@@ -40,6 +40,7 @@ typedef struct tdmi_cublas_state {
     void *workspace;
     size_t workspace_size; /* 0 when memory was short: fewer algorithms then qualify */
     uint32_t next_victim;
+    tdmi_lt_plan *recent; /* the plan that was found last: most often the next one, too */
     tdmi_lt_plan plans[TDMI_LT_PLANS];
 } tdmi_cublas_state;
 

@@ -22,12 +22,17 @@ static const struct {
 
     /* matmul: squares, many small ones, then the layers of real networks */
     {QUICK, "matmul", "64x64x64 256x256x256 512x512x512 1024x1024x1024", "f32"},
-    {QUICK, "matmul", "512x512x512", "f64 bf16"},
+    {QUICK, "matmul", "512x512x512", "f64 f16 bf16"},
+    {QUICK, "matmul", "1x4096x4096", "f32 f64 f16 bf16"},
     {QUICK, "matmul matmul+norm_l2", "1000*100x100x100", "f32"},
     {FULL, "matmul",
      "64x64x64 128x128x128 256x256x256 512x512x512 1024x1024x1024 2048x2048x2048 4096x4096x4096",
      "f32 f64"},
-    {FULL, "matmul", "64x64x64 256x256x256 512x512x512 1024x1024x1024", "f16 bf16"},
+    {FULL, "matmul", "64x64x64 256x256x256 512x512x512 1024x1024x1024 2048x2048x2048", "f16 bf16"},
+    /* few rows or columns, which take as long as reading the large matrix; and tall ones */
+    {FULL, "matmul", "1x4096x4096 4096x1x4096 8x4096x4096 4096x8x4096 32x4096x4096 4096x64x64",
+     "f32 f64 f16 bf16"},
+    {FULL, "matmul+transpose_b", "1x4096x4096 8x4096x4096 32x4096x4096", "f32 f64 f16 bf16"},
     {FULL, "matmul matmul+norm_l2", "1000*100x100x100", "f32 f64"},
     {FULL, "matmul", "1000*100x100x100", "f16"},
     /* BERT-base, 512 tokens: projections, feed-forward, attention of 12 heads */
@@ -35,13 +40,18 @@ static const struct {
     {FULL, "matmul", "512x768x768 512x3072x768 512x768x3072 12*512x512x64 12*512x64x512",
      "f32 f64"},
     {FULL, "matmul+transpose_b", "512x3072x768 12*512x512x64", "f32"},
-    {FULL, "matmul+bias_gelu", "512x3072x768", "f32 f64 bf16"},
+    {FULL, "matmul+transpose_b", "1x3072x768 32x3072x768 1x768x3072 32x768x3072", "f32 bf16"},
+    {FULL, "matmul+bias_gelu", "512x3072x768 1024x1024x1024", "f32 f64 f16 bf16"},
+    /* MiniLM: the feed-forward of 1, 32, 128 and 512 tokens */
+    {FULL, "matmul+transpose_b",
+     "1x1536x384 32x1536x384 128x1536x384 512x1536x384 128x384x1536 512x384x1536", "f32"},
+    {FULL, "matmul", "96*128x128x32 96*128x32x128 1000*64x64x64 100*128x128x128", "f32"},
     /* GPT-2, 1024 tokens: QKV, projection, feed-forward, and the head for one token */
     {FULL, "matmul", "1024x2304x768 1024x768x768 1024x3072x768 1024x768x3072 1x50257x768", "f32"},
     {FULL, "matmul+transpose_b", "1x50257x768", "f32"},
     /* Llama-2-7B: 512 tokens of a prompt, then one token at a time */
     {FULL, "matmul", "512x4096x4096 512x11008x4096 512x4096x11008", "f32"},
-    {FULL, "matmul", "1x4096x4096 1x11008x4096 1x4096x11008 1x32000x4096", "f32"},
+    {FULL, "matmul", "1x11008x4096 1x4096x11008 1x32000x4096", "f32"},
     {FULL, "matmul+transpose_b", "1x11008x4096", "f32"},
 
     /* bias-add, normalisations, norms: as many elements in rows of 64 to 64k columns, then one row

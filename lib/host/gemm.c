@@ -36,7 +36,7 @@ static int64_t common_divisor(int64_t a, int64_t b) {
 /* The extent of a part when `extent` is cut into `parts`. */
 static int64_t part_of(int64_t extent, int64_t parts) {
     const int64_t part = divide_up(extent, parts);
-    return part >= 8 * STEP ? divide_up(part, STEP) * STEP : part;
+    return part >= 24 * STEP ? divide_up(part, STEP) * STEP : part;
 }
 
 /* Into so many rectangles, or fewer, that together read the least of A and B. */
