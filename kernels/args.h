@@ -186,10 +186,11 @@ typedef struct tdm_matmul_args {
 } tdm_matmul_args;
 
 /* The same product when C has TDM_NARROW rows or fewer, or so few columns: matmul_narrow.cl says how the
- * small matrix lies. Result (i, j), of `small` times `large`, is at i c_small + j c_large. Work for groups:
- * batch * large results. */
+ * small matrix lies. Result (i, j), of `small` times `large`, is at i c_small + j c_large. A group takes
+ * some of the large matrix's rows or, with one lane, `step` of its columns. */
 #define TDM_NARROW 16
 #define TDM_NARROW_STEP 16
+#define TDM_NARROW_COLS 512
 typedef struct tdm_matmul_narrow_args {
     tdm_i64 batch, large;
     tdm_i64 s_row, s_stride;
@@ -198,7 +199,7 @@ typedef struct tdm_matmul_narrow_args {
     tdm_scalar alpha, beta;
     tdm_u32 small, k;
     tdm_i32 read_c; /* beta != 0 */
-    tdm_i32 reserved;
+    tdm_u32 step;   /* columns, TDM_NARROW_COLS at most and a multiple of TDM_NARROW_STEP */
 } tdm_matmul_narrow_args;
 
 /* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that

@@ -100,7 +100,8 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
     *choice = (tdmi_blas_choice){NULL, 0, false};
     TDMI_TRY(make_order(queue, &o));
     const tdmi_attached_blas *missing = NULL; /* named, and not to be had */
-    bool installed = o.named == 0;            /* one of those named, if any is */
+    /* one of those named, if any is; one that was chosen before is */
+    bool installed = o.named == 0 || first > 0;
     const bool narrow = tdmi_is_narrow(gemm);
     if (o.named == 0 && o.count > 0 && (int)o.blas[0]->id < (int)TDMI_HOST_BLAS_COUNT &&
         tdmi_builtin_first(gemm))
@@ -112,9 +113,11 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
             continue;
         }
         installed = installed || i < o.named;
-        const tdmi_blas_support support = ask(slot, gemm, i >= fuse, &choice->fused);
+        bool fused;
+        const tdmi_blas_support support = ask(slot, gemm, i >= fuse, &fused);
         if (support == TDMI_BLAS_NO || (support == TDMI_BLAS_CONVERTS && narrow && i >= o.named))
             continue;
+        choice->fused = fused;
         choice->provider = slot;
         choice->index = i;
         return TDM_OK;

@@ -20,18 +20,20 @@ typedef enum side { ROWS, COLS } side;
 typedef enum storage { BY_ROWS, BY_COLS, ANYHOW } storage;
 
 /* Narrow products with `from` to `to` rows or columns. Measured with k and the other side 4096 on two
- * cores of a Zen 5, with oneDNN 2.6.3 (f32, bf16), OpenBLAS 0.3.21, BLIS 0.9 and MKL 2026 (f64): f64 takes
- * 0.6 to 0.8 of the best library's time. bf16 of one row oneDNN reads at the speed of memory, and from
- * about 12 on its dot products of 16 bits are faster. f32 is oneDNN's but where it reads the rows of a
- * linear layer's weights, 0.65 to 0.8. */
+ * cores of a Zen 5, with oneDNN 2.6.3 (f32, bf16), OpenBLAS 0.3.21, BLIS 0.9 and MKL 2026 (f64). f64 takes
+ * 0.5 to 0.7 of the best library's time. For bf16 oneDNN is faster from 16 rows on, as fast with 8, and
+ * faster with one row and the weights of a linear layer. For f32 it is faster, except with more rows and
+ * such weights, where the kernel takes 0.65 to 0.8 of its time. */
 static const struct {
     tdm_dtype dtype;
     side side;
     storage storage;
     int from, to;
 } table[] = {
-    {TDM_F64, ROWS, ANYHOW, 1, 16}, {TDM_F64, COLS, ANYHOW, 1, 16},  {TDM_BF16, ROWS, ANYHOW, 2, 8},
-    {TDM_BF16, COLS, ANYHOW, 1, 8}, {TDM_F32, ROWS, BY_COLS, 3, 16}, {TDM_F32, COLS, BY_ROWS, 2, 4},
+    {TDM_F64, ROWS, ANYHOW, 1, 16}, {TDM_F64, COLS, ANYHOW, 1, 16},
+    {TDM_BF16, ROWS, ANYHOW, 2, 8}, {TDM_BF16, ROWS, BY_ROWS, 1, 1},
+    {TDM_BF16, COLS, ANYHOW, 1, 8}, {TDM_F32, ROWS, BY_COLS, 3, 16},
+    {TDM_F32, COLS, BY_ROWS, 2, 4},
 };
 
 bool tdmi_builtin_first(const tdmi_gemm *gemm) {

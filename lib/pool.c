@@ -44,11 +44,10 @@ static void wait_for_queues(tdm_device *device) {
         bool over;
         if (first == 0) continue;
         /* Reset before the wait: work is marked after it was queued (tdmi_queue_submitted), so what
-         * another thread queues meanwhile is either waited for here or marked again. An error of
-         * the work is kept by the device when it is lost; otherwise the memory is free all the
-         * same. */
+         * another thread queues meanwhile is either waited for here or marked again. What failed of
+         * the work is for the user's own wait to tell; the memory is free all the same. */
         atomic_store(&queue->first_pending, 0);
-        (void)!tdmi_queue_wait(queue, &over);
+        over = tdmi_device_result(device, device->backend->queue_drain(queue->impl)) == TDM_OK;
         if (over) continue;
         mark_pending(queue, first);
         tdmi_queue_doubt_locked(queue);

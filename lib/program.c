@@ -49,7 +49,8 @@ static const char *needed_header(const char *file) {
     } needs[] = {{"bias_add.cl", "activation.h"}, {"cast.cl", "convert.h"},
                  {"l2_normalize.cl", "reduce.h"}, {"layer_norm.cl", "reduce.h"},
                  {"norm.cl", "reduce.h"},         {"rms_norm.cl", "reduce.h"},
-                 {"softmax.cl", "reduce.h"},      {"random.cl", "random.h"}};
+                 {"softmax.cl", "reduce.h"},      {"random.cl", "random.h"},
+                 {"matmul_narrow.cl", "reduce.h"}};
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (strcmp(needs[i].file, file) == 0) return needs[i].header;
     return NULL;

@@ -10,13 +10,13 @@ typedef struct host_state {
 
 typedef struct native_product {
     tdmi_host_job job;
-    tdmi_bqueue *queue;
+    tdmi_bdevice *device;
 } native_product;
 
 static void CL_CALLBACK run_native(void *argument) {
     native_product *product = argument;
     const tdm_status status = tdmi_host_job_run(&product->job);
-    if (status != TDM_OK) atomic_store(&product->queue->product, (int)status);
+    if (status != TDM_OK) atomic_store(&product->device->product, (int)status);
 }
 
 /* What a native kernel gets when it asks where it sees a buffer. The driver copies this and puts
@@ -77,7 +77,7 @@ static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
 
 static tdm_status gemm_native(void *state, const tdmi_gemm *gemm) {
     const host_state *self = state;
-    native_product product = {.queue = self->queue};
+    native_product product = {.device = self->queue->device};
     const tdmi_host_operands operands = {gemm->a->host, gemm->b->host,
                                          gemm->bias ? gemm->bias->host : NULL, gemm->c->host};
     TDMI_TRY(tdmi_host_job_init(&product.job, self->blas, gemm, &operands));

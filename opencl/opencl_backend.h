@@ -47,6 +47,8 @@ struct tdmi_bdevice {
     cl_command_queue internal; /* for host memory and for making allocations real; made at need */
     atomic_uint_least64_t generation; /* counts mem_free: see the kernel's `generation` */
     atomic_bool used_clblast;
+    atomic_int
+        product; /* tdm_status of products on the host's cores: the next wait for work tells */
 };
 
 /* Is the device the host itself? Its memory is then host memory. */

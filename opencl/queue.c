@@ -5,7 +5,6 @@
 tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
     queue->device = device;
     queue->timing = (flags & TDM_QUEUE_TIMING) != 0;
-    atomic_init(&queue->product, TDM_OK);
     cl_command_queue_properties properties = queue->timing ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_int code;
     queue->queue =
@@ -40,14 +39,19 @@ tdm_status tdmi_cl_queue_drain(tdmi_bqueue *queue) {
     return TDM_OK;
 }
 
+/* What became of products that ran on the host's cores, where no event knows of it. */
+static tdm_status products_of(tdmi_bdevice *device) {
+    const tdm_status status = (tdm_status)atomic_exchange(&device->product, TDM_OK);
+    if (status == TDM_OK) return TDM_OK;
+    return tdmi_fail(status, "out of host memory for a product queued earlier");
+}
+
 tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue) {
     /* On a CPU work fails by a signal or not at all, so a marker would only cost time (PoCL: a
      * fifth of a launch with a finish). */
     if (tdmi_cl_is_cpu(queue->device)) {
         TDMI_TRY(tdmi_cl_queue_drain(queue));
-        const tdm_status status = (tdm_status)atomic_exchange(&queue->product, TDM_OK);
-        if (status == TDM_OK) return TDM_OK;
-        return tdmi_fail(status, "out of host memory for a product queued earlier");
+        return products_of(queue->device);
     }
     /* clFinish tells only about itself; a marker at the end of an in-order queue inherits the
      * failure of what came before. */

@@ -69,7 +69,8 @@ static double run_calls(host_gemm *g, int calls) {
     return (bench_now() - start) / calls;
 }
 
-/* Ends with the parent, whose memory it has as it was. */
+/* Ends with the parent, whose inputs it has; a C of its own, as writing to memory that is shared with the
+ * parent would copy each page at the first call. */
 static void serve(host_gemm *g, int input, int output) {
     char why[BENCH_WHY_SIZE];
     int calls;
@@ -77,6 +78,8 @@ static void serve(host_gemm *g, int input, int output) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
         !bench_blas_open(g->library, g->product.is_double, why))
         _exit(1);
+    g->memory[2] = bench_alloc(g->bytes[2] * g->sets);
+    if (!g->memory[2]) _exit(1);
     while (read(input, &calls, sizeof calls) == (ssize_t)sizeof calls) {
         const double seconds = run_calls(g, calls);
         if (write(output, &seconds, sizeof seconds) != (ssize_t)sizeof seconds) break;
@@ -109,6 +112,7 @@ static bool start_child(host_gemm *g, int library) {
 }
 
 static void end_child(host_gemm *g) {
+    if (g->to_child < 0) return;
     close(g->to_child);
     close(g->from_child);
     if (g->child <= 0) return;
@@ -188,7 +192,7 @@ static bool choose_library(host_gemm *g, char *why) {
         const double seconds = start_child(&tried, library) ? try_library(&tried) : -1.0;
         if (seconds < 0.0 || (fastest >= 0.0 && seconds >= fastest)) {
             if (seconds < 0.0)
-                snprintf(why, BENCH_WHY_SIZE, "the process of %s ended",
+                snprintf(why, BENCH_WHY_SIZE, "no process for %s could be made, or it ended",
                          bench_blas_library(library));
             end_child(&tried);
             continue;
@@ -212,7 +216,9 @@ bool bench_host_gemm_create(const bench_request *request, bench_baseline *baseli
                                      .n = (int)shape->extent[1],
                                      .k = (int)shape->extent[2]},
                          .batch = shape->batch,
-                         .sets = request->sets};
+                         .sets = request->sets,
+                         .to_child = -1,
+                         .from_child = -1};
         for (int j = 0; j < 3; j++)
             g->bytes[j] = request->bytes[j] / tdm_dtype_size(request->dtype) *
                           (is_double ? sizeof(double) : sizeof(float));

@@ -51,11 +51,14 @@ static int threads_of_process(const cblas_library *c) {
     return c->blis_get && c->blis_set ? (int)c->blis_get() : 1;
 }
 
+/* OpenBLAS with OpenMP's threads sets those of the calling thread, too, which are the program's. */
 static void set_threads_of_process(const cblas_library *c, int threads) {
+    const int of_thread = c->threads.get && c->threads.set ? c->threads.get() : 0;
     if (c->openblas_set)
         c->openblas_set(threads);
     else
         c->blis_set(threads);
+    if (of_thread > 0) c->threads.set(of_thread);
 }
 
 static void begin(cblas_library *c) {

@@ -19,20 +19,25 @@ static pthread_rwlock_t running = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER
 static pthread_rwlock_t running = PTHREAD_RWLOCK_INITIALIZER;
 #endif
 
-static atomic_bool ending;
+static atomic_bool ending, gave_up;
 static _Atomic uint64_t
     kinds[TDMI_HOST_BLAS_COUNT]; /* of uses that there have been, a bit for each */
 static _Thread_local bool in_use;
 
-/* From here on libraries are not used. Uses that there are end first, within reason. A thread that ends the
- * process from inside one, in a signal handler, waits for nobody. */
+/* From here on libraries are not used. Waits a few seconds for uses in progress, once. A thread that ends
+ * the process from inside one, in a signal handler, waits for nobody. */
 static void wait_for_uses(void) {
     enum { SECONDS = 5 };
     struct timespec until;
     atomic_store(&ending, true);
-    if (tdmi_forked || in_use || clock_gettime(CLOCK_REALTIME, &until) != 0) return;
+    if (tdmi_forked || in_use || atomic_load(&gave_up) ||
+        clock_gettime(CLOCK_REALTIME, &until) != 0)
+        return;
     until.tv_sec += SECONDS;
-    if (pthread_rwlock_timedwrlock(&running, &until) == 0) pthread_rwlock_unlock(&running);
+    if (pthread_rwlock_timedwrlock(&running, &until) == 0)
+        pthread_rwlock_unlock(&running);
+    else
+        atomic_store(&gave_up, true);
 }
 
 /* For libraries that end by destructors: this comes before those of libraries opened later. */

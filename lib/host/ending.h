@@ -7,8 +7,8 @@
 
 #include "machine/blas_list.h"
 
-/* What is done with a library: products, which are kinds of their own by what the library has the same code
- * for, from 0 to TDMI_PRODUCT_KINDS, or one of these. */
+/* What is done with a library: a product, of which each code path that a library may have is a kind, below
+ * TDMI_PRODUCT_KINDS; or one of these. */
 enum { TDMI_PRODUCT_KINDS = 32, TDMI_KIND_OPEN = TDMI_PRODUCT_KINDS, TDMI_KIND_PREPARE };
 
 /* Around whatever calls a library. False: the process is ending, and the library must not be called any

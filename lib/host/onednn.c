@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,7 +136,7 @@ typedef struct plan {
     void *a, *b, *c;
     const void *scratchpad; /* of desc */
     bool handles;
-    unsigned char bytes[];
+    _Alignas(max_align_t) unsigned char bytes[];
 } plan;
 
 /* Plans that were made, each set of them the most recent first. */
@@ -277,20 +278,38 @@ static tdm_status prepare(const tdmi_host_gemm *part, void **result) {
     return TDM_OK;
 }
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool looked; /* under the lock */
 
-/* Which dtypes this version has on this processor is seen by asking for a product. */
-static void look_at_dtypes(void) {
+/* Which dtypes this version has on this processor is seen by asking for a product. What memory was short
+ * for is asked again. */
+static tdm_status look_at_dtypes(void) {
     static const tdm_dtype dtypes[] = {TDM_F16, TDM_BF16};
     const bool complete = (dnnl.md_init && dnnl.matmul_init && dnnl.desc_create) ||
                           (dnnl.md_create && dnnl.md_destroy && dnnl.matmul_create);
-    if (!complete || dnnl.engine_create(&engine, DNNL_CPU, 0) != DNNL_SUCCESS) return;
+    if (!complete) return TDM_OK;
+    if (!engine) {
+        const dnnl_status made = dnnl.engine_create(&engine, DNNL_CPU, 0);
+        if (made != DNNL_SUCCESS) engine = NULL;
+        if (made == DNNL_OUT_OF_MEMORY) return failed(made);
+        if (made != DNNL_SUCCESS) return TDM_OK;
+    }
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
         const part_shape probe = {64, 64, 64, 64, 64, 64, dtypes[i], 0};
         plan *p;
-        usable[dtypes[i]] = make_plan(&probe, &p) == TDM_OK;
+        const tdm_status status = make_plan(&probe, &p);
+        if (status == TDM_ERROR_OUT_OF_MEMORY) return status;
+        usable[dtypes[i]] = status == TDM_OK;
         if (usable[dtypes[i]]) release(p);
     }
+    return TDM_OK;
+}
+
+static tdm_status look_once(void) {
+    pthread_mutex_lock(&lock);
+    const tdm_status status = looked ? TDM_OK : look_at_dtypes();
+    looked = status == TDM_OK;
+    pthread_mutex_unlock(&lock);
+    return status;
 }
 
 /* With threads of another kind it would start its own beside the workers. */
@@ -301,8 +320,7 @@ static tdm_status open_library(void) {
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
                          "%s is not used: it was built for threads other than OpenMP's",
                          library.found);
-    pthread_once(&once, look_at_dtypes);
-    return TDM_OK;
+    return look_once();
 }
 
 static void diagnose(void) { tdmi_library_diagnose(&library, symbols, SYMBOL_COUNT); }
@@ -331,7 +349,7 @@ static bool execute(const plan *p, const tdmi_host_gemm *gemm) {
                              : dnnl.stream_create(&stream, engine, DNNL_STREAM_DEFAULT);
     for (int i = 0; i < count && status == DNNL_SUCCESS; i++)
         status = dnnl.memory_create(&args[i].memory, mds[i], engine, addresses[i]);
-    if (status == DNNL_SUCCESS) (void)dnnl.primitive_execute(p->primitive, stream, count, args);
+    if (status == DNNL_SUCCESS) status = dnnl.primitive_execute(p->primitive, stream, count, args);
     for (int i = 0; i < count; i++)
         if (args[i].memory) (void)dnnl.memory_destroy(args[i].memory);
     if (stream) (void)dnnl.stream_destroy(stream);

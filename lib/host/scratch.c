@@ -9,6 +9,9 @@
 
 enum { KEPT = 64, ALIGNMENT = 64, STEP = 64 << 10 };
 
+/* More than this is given back to the system. */
+static const size_t most_kept = (size_t)256 << 20;
+
 typedef struct piece {
     void *memory;
     size_t room;
@@ -17,6 +20,7 @@ typedef struct piece {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static piece kept[KEPT];
 static int count;
+static size_t bytes_kept;
 
 void *tdmi_host_scratch_take(size_t size, size_t *room) {
     piece found = {NULL, 0};
@@ -25,6 +29,7 @@ void *tdmi_host_scratch_take(size_t size, size_t *room) {
         if (kept[i].room < size && i > 0) continue;
         found = kept[i];
         kept[i] = kept[--count];
+        bytes_kept -= found.room;
         break;
     }
     pthread_mutex_unlock(&lock);
@@ -39,8 +44,11 @@ void *tdmi_host_scratch_take(size_t size, size_t *room) {
 
 void tdmi_host_scratch_give(void *scratch, size_t room) {
     pthread_mutex_lock(&lock);
-    const int at = count < KEPT ? count++ : -1;
-    if (at >= 0) kept[at] = (piece){scratch, room};
+    const bool keep = count < KEPT && room <= most_kept - bytes_kept;
+    if (keep) {
+        kept[count++] = (piece){scratch, room};
+        bytes_kept += room;
+    }
     pthread_mutex_unlock(&lock);
-    if (at < 0) free(scratch);
+    if (!keep) free(scratch);
 }

@@ -33,7 +33,7 @@ typedef struct tdmi_env {
     bool privileged;
 } tdmi_env;
 
-/* The environment as it was at the first call. *env is usable (defaults for what was refused) even
+/* The environment as it was at the first call. *env is usable (without what was refused) even
  * when the result is TDM_ERROR_ENVIRONMENT, whose message is set anew at each call. */
 tdm_status tdmi_env_get(const tdmi_env **env) TDM_MUST_USE;
 

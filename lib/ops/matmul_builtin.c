@@ -61,6 +61,9 @@ typedef struct narrow {
 /* A copy of the small matrix, as the kernel wants it, has at most so many bytes. */
 enum { MOST_SCRATCH = 64 << 20 };
 
+/* With a large matrix of fewer elements the copy takes longer than multiplying. */
+enum { FEWEST_ELEMENTS = 1024 };
+
 static narrow describe_narrow(const tdmi_gemm *g) {
     const bool of_rows = g->m <= g->n; /* C has few of them, so that A is the small matrix */
     narrow p = {
@@ -135,31 +138,51 @@ static tdm_status copy_small(tdm_queue *queue, const narrow *p, tdm_dtype dtype,
     return tdmi_launch_items(queue, variant, args.rows * pieces.chunks, pieces.chunk, mems, &args);
 }
 
-/* Rows of the large matrix, or columns, for which another group is worth its while. */
-enum { ROWS_OF_GROUP = 4, COLS_OF_GROUP = 128 };
+/* Rows of the large matrix with one lane, which a group takes together; columns for which a group is worth
+ * its while; and on a GPU columns to a group, each for a lane. */
+enum { ROWS_TOGETHER = 4, FEWEST_COLS = 64, COLS_OF_LANES = 64 };
 
-static tdm_status run_narrow(tdm_queue *queue, tdm_dtype dtype, const narrow *p, int64_t bytes) {
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* The groups, and with it the columns of a step. */
+static int64_t count_groups(const tdmi_device_facts *facts, narrow *p, size_t element) {
+    int64_t most = facts->max_groups, blocks = p->args.large;
+    if (facts->min_group_bytes > 0) {
+        const double bytes = (double)p->args.large * (double)p->args.k * (double)p->args.batch *
+                             (double)element / (double)facts->min_group_bytes;
+        if (bytes < (double)most) most = bytes < 1 ? 1 : (int64_t)bytes;
+    }
+    const int64_t cols = divide_up(p->args.large, divide_up(most, p->args.batch));
+    const int64_t step = divide_up(cols, FEWEST_COLS) * FEWEST_COLS;
+    p->args.step = (tdm_u32)(step > TDM_NARROW_COLS ? TDM_NARROW_COLS : step);
+    if (facts->max_lanes == 1)
+        blocks = divide_up(blocks, p->cols ? p->args.step : ROWS_TOGETHER);
+    else if (p->cols)
+        blocks = divide_up(blocks, COLS_OF_LANES);
+    return blocks > most / p->args.batch ? most : blocks * p->args.batch;
+}
+
+static tdm_status run_narrow(tdm_queue *queue, tdm_dtype dtype, narrow *p, int64_t bytes) {
     const tdmi_mem *scratch;
     TDMI_TRY(tdmi_queue_scratch(queue, (size_t)bytes, &scratch));
     TDMI_TRY(copy_small(queue, p, dtype, bytes, scratch));
-    const int64_t step = p->cols ? COLS_OF_GROUP : ROWS_OF_GROUP;
-    int64_t groups = (p->args.large + step - 1) / step;
-    const int64_t most = queue->device->facts->max_groups;
-    groups = groups > most / p->args.batch ? most : groups * p->args.batch;
+    const int64_t groups = count_groups(queue->device->facts, p, tdm_dtype_size(dtype));
     const tdmi_variant variant = {.kernel = TDMI_KERNEL_MATMUL_NARROW,
                                   .t = (uint8_t)dtype,
                                   .u = (uint8_t)dtype,
                                   .op = p->cols ? TDM_OP_NARROW_COLS : 0};
     const tdmi_mem *mems[] = {scratch, p->large, p->c};
-    return tdmi_launch_groups(queue, variant, groups, p->cols ? COLS_OF_GROUP : p->args.k, mems,
+    /* a lane to each column: the choice of lanes gives four to one */
+    return tdmi_launch_groups(queue, variant, groups, p->cols ? 4 * COLS_OF_LANES : p->args.k, mems,
                               &p->args);
 }
 
 tdm_status tdmi_run_builtin(tdm_queue *queue, const char *function, const tdmi_gemm *gemm) {
     int64_t groups = 0, bytes;
     TDMI_TRY(count_tiles(function, gemm, &groups));
-    if (gemm->m <= TDM_NARROW || gemm->n <= TDM_NARROW) {
-        const narrow p = describe_narrow(gemm);
+    const int64_t large = gemm->m > gemm->n ? gemm->m : gemm->n;
+    if ((gemm->m <= TDM_NARROW || gemm->n <= TDM_NARROW) && large >= FEWEST_ELEMENTS / gemm->k) {
+        narrow p = describe_narrow(gemm);
         if (narrow_scratch(&p, gemm->dtype, &bytes))
             return run_narrow(queue, gemm->dtype, &p, bytes);
     }

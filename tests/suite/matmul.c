@@ -401,17 +401,19 @@ Test(matmul, narrow) {
         for (int64_t side = 1; side <= 17; side += small ? 5 : 1) {
             gemm_case g = plain;
             g.dtype = float_dtypes[d];
-            const int64_t large = random_integer(1, small ? 60 : 700);
+            const int64_t large = random_integer(small ? 20 : 100, small ? 60 : 700);
             const bool rows = random_integer(0, 1) == 0;
             g.m = rows ? side : large;
             g.n = rows ? large : side;
-            g.k = random_integer(1, small ? 60 : 1100);
+            g.k = random_integer(small ? 60 : 200, small ? 100 : 1100);
             g.transpose_a = random_integer(0, 1);
             g.transpose_b = random_integer(0, 1);
             g.view_c = random_integer(0, 3) == 0;
             g.pad = random_integer(0, 1) * random_integer(1, 9);
             g.beta = random_integer(0, 2) == 0 ? -0.7 : 0.0;
             g.alpha = random_integer(0, 2) == 0 ? 1.25 : 1.0;
+            g.bias = random_integer(0, 2) == 0;
+            if (random_integer(0, 3) == 0) g.activation = TDM_ACTIVATION_RELU;
             if (random_integer(0, 2) == 0) {
                 g.batch = random_integer(1, 4);
                 g.one_a = random_integer(0, 2) == 0;

@@ -91,8 +91,8 @@ TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
  * have one common stride. In each matrix one of the two strides is 1 (transposed views are fine).
  * options NULL means TDM_MATMUL_OPTIONS_DEFAULTS. beta 0: C is not read. alpha 0 or K 0: A and B
  * are not read. bias and activation go with every C. C overlaps neither A, B nor bias. Runs on the
- * vendor's BLAS, see TANDEM_BLAS. f16 and bf16 are multiplied and summed in f32 and rounded once, before
- * bias and activation. */
+ * vendor's BLAS, see TANDEM_BLAS. f16 and bf16 are multiplied and summed in f32, and
+ * rounded before bias and activation or after. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options,
                                            const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *c);
 
