@@ -3,7 +3,8 @@
  * child.h.
  *
  *   .child list            lists the devices and looks for libraries, and answers with all of it
- *   .child try NAME        opens a device, compiles a kernel, runs it and verifies the result
+ *   .child try NAME        opens a device, compiles a kernel, runs it and verifies the result, and asks
+ *                          which libraries multiply matrices
  *   .child devices …       the command itself, which tells where it is: see guard.h
  *   .child bench …         the same
  *   .child cache …         the same */
@@ -125,6 +126,28 @@ static bool find_wrong(const trial *t, int *row, int *column, double *wanted) {
     return false;
 }
 
+/* Adds which library multiplies matrices of each dtype; a device without f64 has no product of that. */
+static void add_providers(const trial *t, char *text, size_t size) {
+    enum { N = 512 };
+    static const tdm_dtype dtypes[] = {TDM_F32, TDM_F64, TDM_F16, TDM_BF16};
+    const char *before = "; products by ";
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        const size_t length = strlen(text);
+        const char *provider;
+        tdm_tensor a, c;
+        if (tdm_empty(t->device, dtypes[i], TDM_SHAPE(N, N), &a) != TDM_OK) continue;
+        if (tdm_empty(t->device, dtypes[i], TDM_SHAPE(N, N), &c) == TDM_OK) {
+            if (tdm_matmul_provider(t->queue, NULL, &a, &a, &c, &provider) == TDM_OK) {
+                snprintf(text + length, size - length, "%s%s (%s)", before, provider,
+                         tdm_dtype_name(dtypes[i]));
+                before = ", ";
+            }
+            tdm_tensor_release(&c);
+        }
+        tdm_tensor_release(&a);
+    }
+}
+
 static int try_device(const char *name) {
     static trial t;
     char text[512];
@@ -148,6 +171,8 @@ static int try_device(const char *name) {
     } else {
         snprintf(text, sizeof text, "a kernel was ready in %.2f s and its results are right",
                  t.seconds);
+        answer_step("asking who multiplies matrices");
+        add_providers(&t, text, sizeof text);
     }
     answer_line("result", texts);
     answer_step("closing the device");
