@@ -35,12 +35,12 @@ typedef struct functions {
 
 static struct blas {
     const char *name;
-    const char *files[3];
+    const char *files[5];
     bool tried, usable;
     char why[BENCH_WHY_SIZE];
     functions f;
 } blas[BENCH_BLAS_COUNT] = {
-    {.name = "oneDNN", .files = {"libdnnl.so.3", "libdnnl.so.2"}},
+    {.name = "oneDNN", .files = {"libdnnl.so.3", "libdnnl.so.3.6", "libdnnl.so.2", "libdnnl.so"}},
     {.name = "OpenBLAS", .files = {"libopenblas.so.0"}},
     {.name = "MKL", .files = {"libmkl_rt.so.3", "libmkl_rt.so.2"}},
     {.name = "BLIS", .files = {"libblis.so.4"}},

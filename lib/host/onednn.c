@@ -86,7 +86,9 @@ static struct {
 } dnnl;
 static tdmi_one_thread threads;
 
-static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.2", NULL};
+/* Debian 13's has a number of its own. What is found by the name without one says its version. */
+static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.3.6", "libdnnl.so.2", "libdnnl.so",
+                                    NULL};
 static tdmi_library library = {
     .title = "oneDNN", .names = names, .advice = "install oneDNN (Debian: libdnnl-dev)"};
 #define SYMBOL(name, field, optional)                                                              \
@@ -315,6 +317,10 @@ static tdm_status look_once(void) {
 /* With threads of another kind it would start its own beside the workers. */
 static tdm_status open_library(void) {
     TDMI_TRY(tdmi_library_open(&library, symbols, SYMBOL_COUNT));
+    const int major = dnnl.version()->major;
+    if (major != 2 && major != 3)
+        return tdmi_fail(TDM_ERROR_UNAVAILABLE, "%s is not used: it is oneDNN %d, not 2 or 3",
+                         library.found, major);
     const unsigned runtime = dnnl.version()->cpu_runtime;
     if (runtime != DNNL_RUNTIME_SEQUENTIAL && (runtime != DNNL_RUNTIME_OPENMP || !threads.set))
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
