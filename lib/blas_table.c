@@ -10,9 +10,16 @@ enum { LEAST_ELEMENTS = 64 << 10 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* The builtin kernels have 32 bits for extents and groups. */
+static bool fits_builtin(const tdmi_gemm *gemm, int64_t large) {
+    return large <= INT32_MAX && gemm->k <= INT32_MAX &&
+           gemm->batch <= INT32_MAX / (large / 64 + 1);
+}
+
 bool tdmi_is_narrow(const tdmi_gemm *gemm) {
     const int64_t large = gemm->m < gemm->n ? gemm->n : gemm->m;
-    return least(gemm->m, gemm->n) <= TDM_NARROW && large >= LEAST_ELEMENTS / gemm->k;
+    return least(gemm->m, gemm->n) <= TDM_NARROW && large >= LEAST_ELEMENTS / gemm->k &&
+           fits_builtin(gemm, large);
 }
 
 /* What C has few of; and how the large matrix is stored. */
