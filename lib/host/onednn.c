@@ -264,11 +264,18 @@ static void keep_plan(plan *p) {
     if (oldest) release(oldest);
 }
 
-/* oneDNN 3.7 (Debian 13) writes a C of one column as if its rows followed each other without a gap: bf16
- * 17x1x15 with rows of C four elements apart wrote element 1 where the gap is. */
+/* oneDNN 3.7 (Debian 13) takes a vector as if its elements followed each other without a gap: bf16 17x1x15
+ * with rows of C four elements apart wrote element 1 where the gap is, and 1x10x4 with such a column of A read
+ * what lies in the gaps. */
+static bool has_gaps(const tdmi_host_gemm *part) {
+    const bool a = part->m == 1 && part->transpose_a && part->lda != 1;
+    const bool b = part->n == 1 && !part->transpose_b && part->ldb != 1;
+    return a || b || (part->n == 1 && part->ldc != 1);
+}
+
 static tdm_status prepare(const tdmi_host_gemm *part, void **result) {
     if (part->dtype == TDM_F32) return TDM_OK;
-    if (part->n == 1 && part->ldc != 1) return failed(DNNL_UNIMPLEMENTED);
+    if (has_gaps(part)) return failed(DNNL_UNIMPLEMENTED);
     const part_shape shape = {
         part->m,     part->n,
         part->k,     part->lda,
