@@ -61,7 +61,7 @@ typedef struct narrow {
 /* A copy of the small matrix, as the kernel wants it, has at most so many bytes. */
 enum { MOST_SCRATCH = 64 << 20 };
 
-/* With a large matrix of fewer elements the copy takes longer than multiplying. */
+/* A product with fewer elements in the large matrix is not worth a copy of the small one: an estimate. */
 enum { FEWEST_ELEMENTS = 1024 };
 
 static narrow describe_narrow(const tdmi_gemm *g) {

@@ -19,7 +19,7 @@
  *   TANDEM_CPU_THREADS  how many threads the cpu backend, and products on the host's cores, use
  *                       (default: all cores)
  *   TANDEM_BLAS         the BLAS providers to use, one or an ordered list: onednn, openblas, mkl, blis,
- *                       cblas (any of these three, or what the system calls its CBLAS), clblast, cublas,
+ *                       cblas (any of the last three, or the system's own), clblast, cublas,
  *                       builtin. What they do not support, such as a dtype, goes to the others that
  *                       the device has (see tdm_matmul_provider). A product is TDM_ERROR_UNSUPPORTED
  *                       on a device that has none of them, and TDM_ERROR_UNAVAILABLE where none of
