@@ -82,10 +82,28 @@ static void add_pytorch(const char *python, const bench_case *c, bench_row *row)
     char why[256];
     const bench_norms_form form = bench_case_norms_form(c);
     if (form == BENCH_NORMS_NONE || c->dtype != TDM_F32) return;
-    row->pytorch_seconds =
+    row->peer_seconds[BENCH_PYTORCH] =
         bench_time_pytorch(python, form == BENCH_NORMS_KEPT ? "kept" : "logged", &c->shape, why);
-    if (isnan(row->pytorch_seconds) && !row->problem[0])
+    if (isnan(row->peer_seconds[BENCH_PYTORCH]) && !row->problem[0])
         snprintf(row->problem, sizeof row->problem, "no PyTorch: %s", why);
+}
+
+/* The same product in the other libraries. */
+static void add_peers(const session *s, const bench_case *c, bench_row *row) {
+    bench_plan plan = {0};
+    char why[256];
+    if (!bench_case_is_product(c)) return;
+    c->op->plan(c, &plan);
+    bench_request request = bench_case_request(c, &plan);
+    request.device = row->device;
+    for (int i = 0; i < BENCH_PEERS; i++) {
+        if (!s->options->has_peer[i]) continue;
+        row->peer_seconds[i] = bench_time_peer(s->options->peers, (bench_peer)i, &request,
+                                               bench_case_has_epilogue(c), why);
+        if (isnan(row->peer_seconds[i]) && why[0] && !row->problem[0])
+            snprintf(row->problem, sizeof row->problem, "no %s: %.200s",
+                     bench_peer_title((bench_peer)i), why);
+    }
 }
 
 /* Measures the case of a row that was begun, and says what is wrong with it. */
@@ -97,6 +115,7 @@ static bool measure_row(session *s, const bench_runner *runner, const bench_case
     const bool ran =
         c->op->task ? bench_measure_task(runner, c, row) : bench_measure_op(runner, c, row);
     if (ran && s->options->pytorch) add_pytorch(s->options->pytorch, c, row);
+    if (ran && s->options->peers) add_peers(s, c, row);
     clear_progress(s);
     if (row->problem[0])
         fprintf(stderr, "%s %s %s %s: %s\n", devices, row->op, tdm_dtype_name(row->dtype),

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "baselines/peers.h"
 #include "baselines/pytorch.h"
 #include "cases/selection.h"
 #include "report/compare.h"
@@ -23,6 +24,8 @@ typedef struct bench_options {
     const char *json_path; /* or NULL */
     const char *html_path; /* or NULL */
     const char *pytorch;   /* a Python that has PyTorch, to time beside; or NULL */
+    const char *peers;     /* a Python, to time products in its libraries; or NULL */
+    bool has_peer[BENCH_PEERS];
 } bench_options;
 
 /* Runs the selected cases on the selected devices: the table to stdout, progress and failures to

@@ -21,6 +21,7 @@ enum {
     OPTION_JSON,
     OPTION_REPORT,
     OPTION_PYTORCH,
+    OPTION_PEERS,
     OPTION_SEED,
     OPTION_LIST,
     OPTION_FORMAT,
@@ -70,6 +71,11 @@ static const option_spec option_table[] = {
     {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too", NULL, false, false},
     {"pytorch", OPTION_PYTORCH, "PYTHON",
      "a Python with PyTorch, to time the norms of the lesson beside", NULL, false, false},
+    {"peers", OPTION_PEERS, "PYTHON",
+     "a Python with any of PyTorch, NumPy, ONNX Runtime and pygpu (libgpuarray), to time products "
+     "beside, "
+     "each in a process of its own",
+     NULL, false, false},
     {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false,
      false},
     {"list", OPTION_LIST, NULL, "print the selected cases and run nothing", NULL, false, false},
@@ -185,6 +191,9 @@ static int take(void *context, int id, char *value) {
     case OPTION_PYTORCH:
         options->pytorch = value;
         return EXIT_OK;
+    case OPTION_PEERS:
+        options->peers = value;
+        return EXIT_OK;
     case OPTION_SEED:
         return parse_seed(value, &options->seed);
     default:
@@ -215,10 +224,14 @@ static int check_devices(bench_options *options) {
 }
 
 /* A program that the run will need, told before it starts. */
-static int check_pytorch(const bench_options *options) {
+static int check_python(bench_options *options) {
     char why[256];
     if (options->pytorch && !bench_has_pytorch(options->pytorch, why)) {
         fprintf(stderr, "tdm bench: --pytorch: %s\n", why);
+        return EXIT_USAGE;
+    }
+    if (options->peers && !bench_find_peers(options->peers, options->has_peer, why)) {
+        fprintf(stderr, "tdm bench: --peers: %s\n", why);
         return EXIT_USAGE;
     }
     return EXIT_OK;
@@ -247,7 +260,7 @@ int bench_command(int argc, char **argv) {
     request.options.peaks = options->peaks || !selects;
     request.options.width = request.wide ? 0 : output_width();
     status = check_devices(&request.options);
-    if (status == EXIT_OK) status = check_pytorch(options);
+    if (status == EXIT_OK) status = check_python(&request.options);
     if (status != EXIT_OK) return status;
     return bench_run(options) ? EXIT_OK : EXIT_FAILED;
 }

@@ -7,6 +7,7 @@
 
 #include "baselines/baseline.h"
 #include "baselines/library.h"
+#include "baselines/onednn.h"
 #include "machine/machine.h"
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
@@ -37,6 +38,7 @@ static struct blas {
     const char *name;
     const char *files[5];
     bool tried, usable;
+    bool has_primitives; /* of oneDNN: products in 16 bits */
     char why[BENCH_WHY_SIZE];
     functions f;
 } blas[BENCH_BLAS_COUNT] = {
@@ -69,22 +71,39 @@ static void load(struct blas *b) {
     find(library, "MKL_Get_Version_String", &b->f.mkl_version);
     b->usable = b->f.dnnl_sgemm || (b->f.sgemm && b->f.dgemm);
     if (!b->usable) snprintf(b->why, sizeof b->why, "%s has no products", b->files[0]);
+    char ignored[BENCH_WHY_SIZE];
+    b->has_primitives = b->f.dnnl_sgemm && bench_onednn_load(library, ignored);
     /* BLIS has one thread unless it is told otherwise */
     if (b->f.blis_set_threads) b->f.blis_set_threads(bench_threads());
 }
 
-bool bench_blas_open(int library, bool is_double, char *why) {
-    struct blas *b = &blas[library];
-    if (!b->tried) load(b);
-    if (!b->usable)
-        snprintf(why, BENCH_WHY_SIZE, "%s", b->why);
-    else if (is_double && !b->f.dgemm)
-        snprintf(why, BENCH_WHY_SIZE, "%s has no products in f64", b->name);
-    return b->usable && (!is_double || b->f.dgemm);
+static bool has(const struct blas *b, tdm_dtype dtype) {
+    switch (dtype) {
+    case TDM_F32:
+        return true;
+    case TDM_F64:
+        return b->f.dgemm;
+    default:
+        return b->has_primitives && bench_onednn_has(dtype);
+    }
 }
 
-const char *bench_blas_name(int library, bool is_double, char *text, size_t size) {
-    const char *call = blas[library].f.dnnl_sgemm ? "dnnl_sgemm" : is_double ? "dgemm" : "sgemm";
+bool bench_blas_open(int library, tdm_dtype dtype, char *why) {
+    struct blas *b = &blas[library];
+    if (!b->tried) load(b);
+    const bool good = b->usable && has(b, dtype);
+    if (!b->usable)
+        snprintf(why, BENCH_WHY_SIZE, "%s", b->why);
+    else if (!good)
+        snprintf(why, BENCH_WHY_SIZE, "%s has no products in %s", b->name, tdm_dtype_name(dtype));
+    return good;
+}
+
+const char *bench_blas_name(int library, tdm_dtype dtype, char *text, size_t size) {
+    const char *call = dtype == TDM_F64             ? "dgemm"
+                       : dtype != TDM_F32           ? "matmul"
+                       : blas[library].f.dnnl_sgemm ? "dnnl_sgemm"
+                                                    : "sgemm";
     snprintf(text, size, "%s %s", blas[library].name, call);
     return text;
 }
@@ -106,18 +125,20 @@ void bench_blas_version(int library, char *text, size_t size) {
     }
 }
 
-void bench_blas_multiply(int library, const bench_product *p) {
+bool bench_blas_multiply(int library, const bench_product *p) {
     const functions *f = &blas[library].f;
     const int tb = p->transpose_b ? TRANSPOSE : NO_TRANSPOSE, ldb = p->transpose_b ? p->k : p->n;
-    if (p->is_double)
+    if (p->dtype == TDM_F16 || p->dtype == TDM_BF16) return bench_onednn_multiply(p);
+    if (p->dtype == TDM_F32 && f->dnnl_sgemm)
+        return f->dnnl_sgemm('N', p->transpose_b ? 'T' : 'N', p->m, p->n, p->k, 1.0f, p->a, p->k,
+                             p->b, ldb, 0.0f, p->c, p->n) == 0;
+    if (p->dtype == TDM_F64)
         f->dgemm(ROW_MAJOR, NO_TRANSPOSE, tb, p->m, p->n, p->k, 1.0, p->a, p->k, p->b, ldb, 0.0,
                  p->c, p->n);
-    else if (f->dnnl_sgemm)
-        (void)f->dnnl_sgemm('N', p->transpose_b ? 'T' : 'N', p->m, p->n, p->k, 1.0f, p->a, p->k,
-                            p->b, ldb, 0.0f, p->c, p->n);
     else
         f->sgemm(ROW_MAJOR, NO_TRANSPOSE, tb, p->m, p->n, p->k, 1.0f, p->a, p->k, p->b, ldb, 0.0f,
                  p->c, p->n);
+    return true;
 }
 
 void bench_blas_use_one_thread(int library) {

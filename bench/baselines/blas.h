@@ -6,9 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <tandem/tensor.h>
+
 /* A row-major product of contiguous matrices, C = A B or A Bᵀ. */
 typedef struct bench_product {
-    bool is_double, transpose_b;
+    tdm_dtype dtype;
+    bool transpose_b;
     int m, n, k;
     const void *a, *b;
     void *c;
@@ -18,16 +21,17 @@ typedef struct bench_product {
 enum { BENCH_BLAS_COUNT = 5 };
 
 /* Opens a library, in this process; false, and why, when it is not installed or lacks the dtype. */
-bool bench_blas_open(int library, bool is_double, char *why);
+bool bench_blas_open(int library, tdm_dtype dtype, char *why);
 
 /* "oneDNN", and what is called: "oneDNN dnnl_sgemm". */
 const char *bench_blas_library(int library);
-const char *bench_blas_name(int library, bool is_double, char *text, size_t size);
+const char *bench_blas_name(int library, tdm_dtype dtype, char *text, size_t size);
 
 /* Its version, of an opened library. */
 void bench_blas_version(int library, char *text, size_t size);
 
-void bench_blas_multiply(int library, const bench_product *product);
+/* False when the library refuses it. */
+bool bench_blas_multiply(int library, const bench_product *product);
 
 /* For a thread per product, called by each of these threads: the library starts none of its own. */
 void bench_blas_use_one_thread(int library);

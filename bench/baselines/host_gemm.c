@@ -39,7 +39,7 @@ static void run_products(const host_gemm *g, unsigned set, int64_t first, int64_
         p.a = at[0];
         p.b = at[1];
         p.c = at[2];
-        bench_blas_multiply(g->library, &p);
+        if (!bench_blas_multiply(g->library, &p)) _exit(1);
     }
 }
 
@@ -76,7 +76,7 @@ static void serve(host_gemm *g, int input, int output) {
     int calls;
     bench_threads_forked();
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
-        !bench_blas_open(g->library, g->product.is_double, why))
+        !bench_blas_open(g->library, g->product.dtype, why))
         _exit(1);
     g->memory[2] = bench_alloc(g->bytes[2] * g->sets);
     if (!g->memory[2]) _exit(1);
@@ -121,16 +121,27 @@ static void end_child(host_gemm *g) {
         ;
 }
 
+/* Until it has stopped, and its cores are idle: a thread that is woken before is put onto the core of the one
+ * that wakes it, and waits there for milliseconds. */
+static void stop_child(host_gemm *g) {
+    int status = 0;
+    if (kill(g->child, SIGSTOP) != 0) return;
+    while (waitpid(g->child, &status, WUNTRACED) < 0 && errno == EINTR)
+        ;
+    if (!WIFSTOPPED(status)) g->child = 0; /* it has ended, and its number may be another's */
+}
+
 /* Seconds of a call; negative when the child has gone. */
 static double sample(void *state, int calls) {
-    const host_gemm *g = state;
+    host_gemm *g = state;
     double seconds = -1.0;
+    if (g->child <= 0) return seconds;
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     (void)kill(g->child, SIGCONT);
     if (write(g->to_child, &calls, sizeof calls) != (ssize_t)sizeof calls ||
         read(g->from_child, &seconds, sizeof seconds) != (ssize_t)sizeof seconds)
         seconds = -1.0;
-    (void)kill(g->child, SIGSTOP);
+    stop_child(g);
     (void)signal(SIGPIPE, before);
     return seconds;
 }
@@ -160,35 +171,34 @@ static void free_operands(const host_gemm *g) {
         bench_free(g->memory[j], g->bytes[j] * g->sets);
 }
 
-/* The inputs of the case; for 16-bit types the same values as f32. */
+/* The inputs of the case in the product's dtype, which for 16-bit ones may be f32. */
 static bool fill_operands(host_gemm *g, const bench_request *request) {
+    const size_t size = tdm_dtype_size(request->dtype);
     for (int j = 0; j < 3; j++) {
         g->memory[j] = bench_alloc(g->bytes[j] * g->sets);
         if (!g->memory[j]) return false;
         if (j == 2) continue;
-        const tdm_dtype dtype = request->dtype;
-        const int64_t count = (int64_t)(request->bytes[j] / tdm_dtype_size(dtype));
+        const int64_t count = (int64_t)(request->bytes[j] / size);
         const char *input = request->input[j];
-        for (int64_t i = 0; dtype != TDM_F32 && dtype != TDM_F64 && i < count; i++)
+        for (int64_t i = 0; g->product.dtype != request->dtype && i < count; i++)
             ((float *)(void *)g->memory[j])[i] =
-                (float)decode(dtype, input + (size_t)i * tdm_dtype_size(dtype));
-        if (dtype == TDM_F32 || dtype == TDM_F64)
-            memcpy(g->memory[j], request->input[j], g->bytes[j]);
+                (float)decode(request->dtype, input + (size_t)i * size);
+        if (g->product.dtype == request->dtype) memcpy(g->memory[j], input, g->bytes[j]);
         for (unsigned set = 1; set < g->sets; set++)
             memcpy(g->memory[j] + set * g->bytes[j], g->memory[j], g->bytes[j]);
     }
     return true;
 }
 
-/* The child of the fastest library goes on; the others have ended. */
-static bool choose_library(host_gemm *g, char *why) {
+/* Of the libraries that have the product in its dtype. The child of the fastest goes on; the others have ended.
+ * Its seconds, or below 0. */
+static double choose_library(host_gemm *g, char *why) {
     double fastest = -1.0;
     host_gemm best = *g;
-    snprintf(why, BENCH_WHY_SIZE, "no BLAS library is installed");
     for (int library = 0; library < BENCH_BLAS_COUNT; library++) {
         host_gemm tried = *g;
         char reason[BENCH_WHY_SIZE];
-        if (!bench_blas_open(library, g->product.is_double, reason)) continue;
+        if (!bench_blas_open(library, g->product.dtype, reason)) continue;
         const double seconds = start_child(&tried, library) ? try_library(&tried) : -1.0;
         if (seconds < 0.0 || (fastest >= 0.0 && seconds >= fastest)) {
             if (seconds < 0.0)
@@ -202,48 +212,65 @@ static bool choose_library(host_gemm *g, char *why) {
         best = tried;
     }
     *g = best;
-    return fastest >= 0.0;
+    return fastest;
+}
+
+/* The product in a dtype by the fastest library that has it so; its seconds, or below 0. */
+static double begin(host_gemm *g, const bench_request *request, tdm_dtype dtype, char *why) {
+    const bench_shape *shape = &request->shape;
+    *g = (host_gemm){.product = {.dtype = dtype,
+                                 .transpose_b = request->transpose_b,
+                                 .m = (int)shape->extent[0],
+                                 .n = (int)shape->extent[1],
+                                 .k = (int)shape->extent[2]},
+                     .batch = shape->batch,
+                     .sets = request->sets,
+                     .to_child = -1,
+                     .from_child = -1};
+    for (int j = 0; j < 3; j++)
+        g->bytes[j] = request->bytes[j] / tdm_dtype_size(request->dtype) * tdm_dtype_size(dtype);
+    double seconds = -1.0;
+    if (fill_operands(g, request))
+        seconds = choose_library(g, why);
+    else
+        snprintf(why, BENCH_WHY_SIZE, "no memory for the baseline");
+    free_operands(g); /* the child has its own */
+    return seconds;
 }
 
 bool bench_host_gemm_create(const bench_request *request, bench_baseline *baseline, char *why) {
-    const bench_shape *shape = &request->shape;
-    host_gemm *g = calloc(1, sizeof *g);
-    if (g) {
-        const bool is_double = request->dtype == TDM_F64;
-        *g = (host_gemm){.product = {.is_double = is_double,
-                                     .transpose_b = request->transpose_b,
-                                     .m = (int)shape->extent[0],
-                                     .n = (int)shape->extent[1],
-                                     .k = (int)shape->extent[2]},
-                         .batch = shape->batch,
-                         .sets = request->sets,
-                         .to_child = -1,
-                         .from_child = -1};
-        for (int j = 0; j < 3; j++)
-            g->bytes[j] = request->bytes[j] / tdm_dtype_size(request->dtype) *
-                          (is_double ? sizeof(double) : sizeof(float));
+    const bool narrow = request->dtype == TDM_F16 || request->dtype == TDM_BF16;
+    host_gemm *g = calloc(1, sizeof *g), wide;
+    snprintf(why, BENCH_WHY_SIZE,
+             g ? "no BLAS library is installed" : "no memory for the baseline");
+    if (!g) return false;
+    double seconds = begin(g, request, request->dtype, why);
+    if (narrow) { /* or the same in f32, if that is faster or all there is */
+        const double others = begin(&wide, request, TDM_F32, why);
+        const bool better = others >= 0.0 && (seconds < 0.0 || others < seconds);
+        end_child(better ? g : &wide);
+        if (better) {
+            *g = wide;
+            seconds = others;
+        }
     }
-    bool good = g && fill_operands(g, request);
-    if (!good) snprintf(why, BENCH_WHY_SIZE, "no memory for the baseline");
-    good = good && choose_library(g, why);
-    if (g) free_operands(g); /* the child has its own */
-    if (!good) {
+    if (seconds < 0.0) {
         free(g);
         return false;
     }
     char name[32];
     *baseline = (bench_baseline){.state = g, .sample = sample, .destroy = destroy_gemm};
     snprintf(baseline->name, sizeof baseline->name, "%s%s%s",
-             bench_blas_name(g->library, g->product.is_double, name, sizeof name),
-             request->dtype == TDM_F32 || request->dtype == TDM_F64 ? "" : " in f32",
-             shape->batch > 1 ? ", thread per product" : "");
+             bench_blas_name(g->library, g->product.dtype, name, sizeof name),
+             g->product.dtype == request->dtype ? "" : " in f32",
+             g->batch > 1 ? ", thread per product" : "");
     return true;
 }
 
 void bench_host_describe(json_t *libraries) {
     for (int library = 0; library < BENCH_BLAS_COUNT; library++) {
         char text[BENCH_WHY_SIZE];
-        if (bench_blas_open(library, false, text)) bench_blas_version(library, text, sizeof text);
+        if (bench_blas_open(library, TDM_F32, text)) bench_blas_version(library, text, sizeof text);
         json_object_set_new(libraries, bench_blas_library(library), json_string(text));
     }
 }

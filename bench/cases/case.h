@@ -102,6 +102,10 @@ typedef enum bench_norms_form {
 } bench_norms_form;
 bench_norms_form bench_case_norms_form(const bench_case *c);
 
+/* Is it a product and nothing else, but for bias and GELU? */
+bool bench_case_is_product(const bench_case *c);
+bool bench_case_has_epilogue(const bench_case *c);
+
 /* The product without anything to it. */
 const bench_op *bench_plain_matmul(void);
 

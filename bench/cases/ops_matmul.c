@@ -47,6 +47,14 @@ static void plan_matmul(const bench_case *c, bench_plan *plan) {
 
 const bench_op *bench_plain_matmul(void) { return &bench_ops_matmul[0]; }
 
+bool bench_case_is_product(const bench_case *c) {
+    return c->op->plan == plan_matmul && c->op->variant <= BIAS_GELU;
+}
+
+bool bench_case_has_epilogue(const bench_case *c) {
+    return c->op->plan == plan_matmul && c->op->variant == BIAS_GELU;
+}
+
 bench_norms_form bench_case_norms_form(const bench_case *c) {
     if (c->op->plan != plan_matmul) return BENCH_NORMS_NONE;
     return c->op->variant == NORM_L2_KEPT     ? BENCH_NORMS_KEPT

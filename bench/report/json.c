@@ -46,8 +46,9 @@ static json_t *json_figures(const bench_row *row) {
                         row->baseline[0] ? json_string(row->baseline) : json_null());
     set_number(object, "baseline_seconds_median", row->baseline_seconds);
     set_number(object, "ratio", row->ratio);
-    if (!isnan(row->pytorch_seconds))
-        set_number(object, "pytorch_seconds_median", row->pytorch_seconds);
+    for (int i = 0; i < BENCH_PEERS; i++)
+        if (!isnan(row->peer_seconds[i]))
+            set_number(object, bench_peer_key((bench_peer)i), row->peer_seconds[i]);
     set_number(object, "first_call_seconds", row->first_call_seconds);
     set_number(object, "max_error", row->max_error);
     set_number(object, "error_bound", row->error_bound);
@@ -175,7 +176,8 @@ void bench_print_csv_row(FILE *stream, const bench_row *row) {
                                        "error_bound",
                                        "verified",
                                        "note",
-                                       NULL};
+#define PEER_KEY(NAME, key, module, title) key,
+                                       BENCH_LATER_PEER_LIST(PEER_KEY) NULL};
     json_t *object = row ? json_figures(row) : NULL;
     print_csv(stream, keys, object);
     json_decref(object);

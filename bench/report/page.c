@@ -188,7 +188,7 @@ static void write_ratio(FILE *page, double ratio) {
             fmin(ratio / 1.5, 1.0) * 100.0, ratio);
 }
 
-static void write_row(FILE *page, const bench_row *row, bool with_pytorch) {
+static void write_row(FILE *page, const bench_row *row, const bool with[BENCH_PEERS]) {
     char text[96];
     fprintf(page, "<tr%s>", row->verified ? "" : " class=\"bad\"");
     write_cell(page, "", bench_row_devices(row, text));
@@ -205,7 +205,8 @@ static void write_row(FILE *page, const bench_row *row, bool with_pytorch) {
     write_ratio(page, row->ratio);
     write_cell(page, "", row->baseline[0] ? row->baseline : "none");
     write_cell(page, "n", bench_format_seconds(row->baseline_seconds, text));
-    if (with_pytorch) write_cell(page, "n", bench_format_seconds(row->pytorch_seconds, text));
+    for (int i = 0; i < BENCH_PEERS; i++)
+        if (with[i]) write_cell(page, "n", bench_format_seconds(row->peer_seconds[i], text));
     write_cell(page, "n", bench_format_seconds(row->first_call_seconds, text));
     snprintf(text, sizeof text, "-");
     if (!isnan(row->max_error))
@@ -220,19 +221,22 @@ static void write_row(FILE *page, const bench_row *row, bool with_pytorch) {
 
 static void write_table(const bench_figures *figures) {
     FILE *page = figures->page;
-    bool with_pytorch = false;
+    bool with[BENCH_PEERS] = {false};
     for (size_t i = 0; i < figures->count; i++)
-        with_pytorch = with_pytorch || !isnan(figures->rows[i].pytorch_seconds);
+        for (int j = 0; j < BENCH_PEERS; j++)
+            with[j] = with[j] || !isnan(figures->rows[i].peer_seconds[j]);
     fprintf(page,
             "<section class=\"rows\"><h2>Every row</h2>\n<div class=\"scroll\"><table>\n<thead><tr>"
             "<th>device</th><th>operation</th><th>dtype</th><th>shape</th><th>verified</th>"
             "<th class=\"n\">median</th><th class=\"n\">spread</th><th class=\"n\">rate</th>"
-            "<th class=\"n\">ratio</th><th>baseline</th><th class=\"n\">its median</th>%s"
-            "<th class=\"n\">first</th><th class=\"n\">error / bound</th><th>note</th></tr>"
-            "</thead>\n<tbody>\n",
-            with_pytorch ? "<th class=\"n\">PyTorch</th>" : "");
+            "<th class=\"n\">ratio</th><th>baseline</th><th class=\"n\">its median</th>");
+    for (int i = 0; i < BENCH_PEERS; i++)
+        if (with[i]) fprintf(page, "<th class=\"n\">%s</th>", bench_peer_title((bench_peer)i));
+    fputs("<th class=\"n\">first</th><th class=\"n\">error / bound</th><th>note</th></tr>"
+          "</thead>\n<tbody>\n",
+          page);
     for (size_t i = 0; i < figures->count; i++)
-        write_row(page, &figures->rows[i], with_pytorch);
+        write_row(page, &figures->rows[i], with);
     fputs("</tbody></table></div></section>\n", page);
 }
 

@@ -73,9 +73,9 @@ static void plot_norms_of(const bench_figures *figures, const bench_row *like) {
         add(&b, row->seconds.median, is_kept ? "s0" : "s1", bench_row_devices(row, name),
             is_kept ? "kept on the device, read once" : "logged one by one");
     }
-    if (logged) add(&b, logged->pytorch_seconds, "s2", "PyTorch", "logged one by one");
+    if (logged) add(&b, logged->peer_seconds[BENCH_PYTORCH], "s2", "PyTorch", "logged one by one");
     if (kept) {
-        add(&b, kept->pytorch_seconds, "s2", "PyTorch", "batched, read once");
+        add(&b, kept->peer_seconds[BENCH_PYTORCH], "s2", "PyTorch", "batched, read once");
         add(&b, kept->baseline_seconds, "muted", kept->baseline, "products alone");
     }
     snprintf(title, sizeof title, "Products and their Frobenius norms, %s %s", like->shape.text,

@@ -7,6 +7,7 @@
 #include "report/wrap.h"
 
 typedef char cell[96];
+enum { BENCH_REMARKS = 448 };
 
 static void format_devices(const bench_row *row, cell text) { bench_row_devices(row, text); }
 
@@ -141,20 +142,28 @@ static void print_line(const bench_output *output, const bench_row *row) {
     fputs(" --- |", stdout);
 }
 
+static size_t add_remark(char text[BENCH_REMARKS], size_t length, const char *remark) {
+    if (!remark[0] || length >= BENCH_REMARKS) return length;
+    return length + (size_t)snprintf(text + length, BENCH_REMARKS - length, "%s%s",
+                                     length ? "; " : "", remark);
+}
+
 /* What a column has no place for. */
-static void format_remarks(const bench_row *row, char text[320]) {
-    char pytorch[64] = "", seconds[16];
-    if (!isnan(row->pytorch_seconds))
-        snprintf(pytorch, sizeof pytorch, "PyTorch %s, ratio %.2f",
-                 bench_format_seconds(row->pytorch_seconds, seconds),
-                 row->pytorch_seconds / row->seconds.median);
-    const char *first = row->verified ? "" : "NOT VERIFIED";
-    snprintf(text, 320, "%s%s%s%s%s", first, first[0] && pytorch[0] ? "; " : "", pytorch,
-             (first[0] || pytorch[0]) && row->note[0] ? "; " : "", row->note);
+static void format_remarks(const bench_row *row, char text[BENCH_REMARKS]) {
+    size_t length = add_remark(text, 0, row->verified ? "" : "NOT VERIFIED");
+    for (int i = 0; i < BENCH_PEERS; i++) {
+        char peer[64], seconds[16];
+        if (isnan(row->peer_seconds[i])) continue;
+        snprintf(peer, sizeof peer, "%s %s, ratio %.2f", bench_peer_title((bench_peer)i),
+                 bench_format_seconds(row->peer_seconds[i], seconds),
+                 row->peer_seconds[i] / row->seconds.median);
+        length = add_remark(text, length, peer);
+    }
+    (void)add_remark(text, length, row->note);
 }
 
 void bench_table_row(const bench_output *output, const bench_row *row) {
-    char remarks[320] = "";
+    char remarks[BENCH_REMARKS] = "";
     print_line(output, row);
     if (row) format_remarks(row, remarks);
     if (output->format == BENCH_MD) {

@@ -19,10 +19,25 @@ void bench_row_init(bench_row *row, const tdm_device_info *device, const tdm_dev
                        .gbytes_per_s = unknown,
                        .baseline_seconds = unknown,
                        .ratio = unknown,
-                       .pytorch_seconds = unknown,
                        .first_call_seconds = unknown,
                        .max_error = unknown,
                        .error_bound = unknown};
+    for (int i = 0; i < BENCH_PEERS; i++)
+        row->peer_seconds[i] = unknown;
+}
+
+const char *bench_peer_title(bench_peer peer) {
+    static const char *const titles[] = {
+#define TITLE(NAME, key, module, title) title,
+        BENCH_PEER_LIST(TITLE)};
+    return titles[peer];
+}
+
+const char *bench_peer_key(bench_peer peer) {
+    static const char *const keys[] = {
+#define KEY(NAME, key, module, title) key,
+        BENCH_PEER_LIST(KEY)};
+    return keys[peer];
 }
 
 bool bench_row_fail(bench_row *row, const char *what, const char *why) {

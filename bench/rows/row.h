@@ -7,6 +7,7 @@
 
 #include <tandem/tandem.h>
 
+#include "rows/peer_list.h"
 #include "rows/shape.h"
 #include "rows/timing.h"
 
@@ -27,7 +28,8 @@ typedef struct bench_row {
     char baseline[48];       /* "" without one */
     double baseline_seconds; /* median */
     double ratio;            /* baseline_seconds / seconds.median */
-    double pytorch_seconds;  /* of the same work, where it was asked for and has a PyTorch form */
+    /* of the same work in other libraries, where these were asked for and have it */
+    double peer_seconds[BENCH_PEERS];
     double first_call_seconds;
     double max_error, error_bound;
     bool verified;
@@ -58,6 +60,10 @@ bool bench_is_host(const tdm_device_info *info);
 
 /* "opencl:0", or "opencl:0+cpu:0" for two devices. Returns `text`. */
 const char *bench_row_devices(const bench_row *row, char text[80]);
+
+/* "PyTorch", and the key of the peer's figure in JSON and CSV. */
+const char *bench_peer_title(bench_peer peer);
+const char *bench_peer_key(bench_peer peer);
 
 /* "12.3 us": four significant digits at most, the unit that fits; "-" for NaN. Returns `text`. */
 const char *bench_format_seconds(double seconds, char text[16]);

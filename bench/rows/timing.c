@@ -37,10 +37,23 @@ static int next_calls(int calls, double seconds) {
     return wanted > calls ? (int)wanted + 1 : calls;
 }
 
+/* A call with each set of buffers, which are then where they stay: pages that a process shares with the one of
+ * a baseline, as they are after fork, are copied when they are first written to. False on failure. */
+static bool touch(bench_timed *timed) {
+    double spent = 0.0;
+    for (unsigned i = 0; i < timed->sets && spent < long_call; i++) {
+        const double seconds = sample(timed, 1);
+        if (seconds < 0.0) return false;
+        spent += seconds;
+    }
+    return true;
+}
+
 /* Finds how many calls fill a sample; this is the warm-up too, of two samples at least where calls
  * are short. 0 on failure. */
 static int calibrate(bench_timed *timed) {
     int calls = 1;
+    if (!touch(timed)) return 0;
     for (int i = 0, before = 0; i < WARM_UPS && calls != before; i++) {
         const double seconds = sample(timed, calls);
         if (seconds < 0.0) return 0;

@@ -1,0 +1,194 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
+"""A matrix product by another library that Python has: prints the median seconds of one.
+
+Usage: python3 peers.py LIBRARY DEVICE DTYPE BATCH M N K TRANSPOSE_B BIAS_GELU THREADS
+       python3 peers.py list
+
+LIBRARY is torch, numpy, onnxruntime or pygpu; DEVICE that of the row beside, such as cuda:0; DTYPE f32, f64,
+f16 or bf16; the flags are 0 or 1; THREADS 0 for as many as there are cores. Prints "lacks" where the library has no such product. `list` prints the
+libraries that are installed and their versions, one a line."""
+import os
+import statistics
+import sys
+import time
+
+LIBRARIES = ("torch", "numpy", "onnxruntime", "pygpu")
+
+
+class Lacks(Exception):
+    """The library has no such product."""
+
+
+def matrices(numpy, dtype, p):
+    names = {"f32": "float32", "f64": "float64", "f16": "float16"}
+    if dtype not in names:
+        raise Lacks
+    random = numpy.random.default_rng(12)
+    batch = () if p["batch"] == 1 else (p["batch"],)
+    b_shape = (p["n"], p["k"]) if p["transpose_b"] else (p["k"], p["n"])
+    return [random.uniform(-1, 1, s).astype(names[dtype])
+            for s in (batch + (p["m"], p["k"]), batch + b_shape, (p["n"],))]
+
+
+def torch_product(dtype, p):
+    import torch
+    torch.set_num_threads(p["threads"])
+    torch.set_grad_enabled(False)
+    kind = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}[dtype]
+    batch = () if p["batch"] == 1 else (p["batch"],)
+    b_shape = (p["n"], p["k"]) if p["transpose_b"] else (p["k"], p["n"])
+    on_gpu = p["backend"] == "cuda"
+    place = p["device"] if on_gpu else "cpu"
+    a = torch.rand(batch + (p["m"], p["k"]), device=place).sub(0.5).to(kind)
+    b = torch.rand(batch + b_shape, device=place).sub(0.5).to(kind)
+    bias = torch.rand(p["n"], device=place).to(kind)
+    right = b.transpose(-1, -2) if p["transpose_b"] else b
+
+    def product():
+        if p["bias_gelu"] and p["transpose_b"] and p["batch"] == 1:
+            torch.nn.functional.gelu(torch.nn.functional.linear(a, b, bias))
+        elif p["bias_gelu"]:
+            torch.nn.functional.gelu(torch.matmul(a, right) + bias)
+        else:
+            torch.matmul(a, right)
+    return product, (lambda: torch.cuda.synchronize(place)) if on_gpu else nothing
+
+
+def numpy_product(dtype, p):
+    import numpy
+    # f16 it computes element by element, and it has no GELU
+    if dtype == "f16" or p["bias_gelu"] or p["backend"] == "cuda":
+        raise Lacks
+    a, b, _ = matrices(numpy, dtype, p)
+    right = b.swapaxes(-1, -2) if p["transpose_b"] else b
+    c = numpy.matmul(a, right)
+    return lambda: numpy.matmul(a, right, out=c), nothing
+
+
+def pygpu_product(dtype, p):
+    import numpy
+    import pygpu
+    from pygpu import blas
+    if p["batch"] > 1 or dtype not in ("f32", "f64") or p["bias_gelu"] or p["backend"] == "cpu":
+        raise Lacks
+    number = p["device"].partition(":")[2]
+    context = pygpu.init("cuda" + number if p["backend"] == "cuda" else "opencl0:" + number)
+    a, b, _ = (pygpu.array(x, context=context) for x in matrices(numpy, dtype, p))
+    c = blas.gemm(1.0, a, b, trans_b=bool(p["transpose_b"]))
+
+    def product():
+        blas.gemm(1.0, a, b, 0.0, c, trans_b=bool(p["transpose_b"]), overwrite_c=True)
+    return product, c.sync
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number, value):
+    """One field of a protocol buffer: an integer, or bytes."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def onnx_model(kind, shapes, transpose_b):
+    """A model in ONNX's format (onnx.proto): y = a b, or the transpose of b."""
+    def value(name, shape):
+        dims = b"".join(field(1, field(1, extent)) for extent in shape)
+        return field(1, name) + field(2, field(1, field(1, kind) + field(2, dims)))
+    nodes = b""
+    right = "b"
+    if transpose_b:
+        order = list(range(len(shapes[1])))
+        order[-1], order[-2] = order[-2], order[-1]
+        perm = field(1, "perm") + b"".join(field(8, i) for i in order) + field(20, 7)
+        nodes += field(1, field(1, "b") + field(2, "t") + field(4, "Transpose") + field(5, perm))
+        right = "t"
+    nodes += field(1, field(1, "a") + field(1, right) + field(2, "y") + field(4, "MatMul"))
+    graph = nodes + field(2, "g") + field(11, value("a", shapes[0])) + field(11, value("b", shapes[1]))
+    graph += field(12, value("y", shapes[2]))
+    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+
+
+def onnxruntime_product(dtype, p):
+    import numpy
+    import onnxruntime
+    kinds = {"f32": 1, "f64": 11}
+    if dtype not in kinds or p["bias_gelu"] or p["backend"] == "cuda":
+        raise Lacks
+    a, b, _ = matrices(numpy, dtype, p)
+    c = numpy.empty(a.shape[:-1] + (p["n"],), a.dtype)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = p["threads"]
+    session = onnxruntime.InferenceSession(
+        onnx_model(kinds[dtype], (a.shape, b.shape, c.shape), p["transpose_b"]), options,
+        providers=["CPUExecutionProvider"])
+    binding = session.io_binding()
+    binding.bind_cpu_input("a", a)
+    binding.bind_cpu_input("b", b)
+    binding.bind_ortvalue_output("y", onnxruntime.OrtValue.ortvalue_from_numpy(c))
+    return lambda: session.run_with_iobinding(binding), nothing
+
+
+def nothing():
+    """For what has waited already."""
+
+
+def median_of(product, finish):
+    """As Tandem is timed: some calls, then one wait."""
+    for _ in range(2):
+        start = time.perf_counter()
+        product()
+        finish()
+        once = time.perf_counter() - start
+        if once > 2.0:
+            return once
+    runs = max(1, min(1000, int(10e-3 / max(once, 1e-7))))
+    samples = []
+    end = time.perf_counter() + 0.6
+    while len(samples) < 5 or (len(samples) < 301 and time.perf_counter() < end):
+        start = time.perf_counter()
+        for _ in range(runs):
+            product()
+        finish()
+        samples.append((time.perf_counter() - start) / runs)
+    return statistics.median(samples)
+
+
+def installed():
+    import importlib
+    for name in LIBRARIES:
+        try:
+            print(name, importlib.import_module(name).__version__)
+        except Exception:  # pylint: disable=broad-except # an import may fail in any way
+            pass
+
+
+def main(arguments):
+    if arguments == ["list"]:
+        installed()
+        return 0
+    library, device, dtype = arguments[:3]
+    names = ("batch", "m", "n", "k", "transpose_b", "bias_gelu", "threads")
+    p = dict(zip(names, map(int, arguments[3:])), device=device, backend=device.partition(":")[0])
+    p["threads"] = p["threads"] or len(os.sched_getaffinity(0))
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = str(p["threads"])
+    products = {"torch": torch_product, "numpy": numpy_product, "onnxruntime": onnxruntime_product,
+                "pygpu": pygpu_product}
+    try:
+        product, finish = products[library](dtype, p)
+    except Lacks:
+        print("lacks")
+        return 0
+    print(f"{median_of(product, finish):.9g}")
+    return 0
+
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,97 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* `tdm bench --peers`: products in the libraries that a Python has, each started anew. */
+#ifdef TEST_PROGRAM
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/folder.h"
+#include "support/random.h"
+#include "support/run.h"
+
+static void start(void) {
+    random_start();
+    folder_make();
+}
+
+TestSuite(peers, .init = start, .fini = folder_remove);
+
+static run_result r;
+
+static void bench(const char *arguments, int status) {
+    char command[2048];
+    const char *changes[] = {ICD_NONE, CACHE, NULL};
+    snprintf(command, sizeof command, TEST_PROGRAM " bench --device cpu %s", arguments);
+    check_case("%s", command);
+    run_shell(changes, command, 120, &r);
+    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+}
+
+/* A Python in which `answer`, of a shell, is what the script for a product would print. */
+static const char *make_python(const char *answer) {
+    char script[512];
+    const int length = snprintf(script, sizeof script,
+                                "#!/bin/sh\nif [ $2 = list ]; then echo numpy 1; echo torch 2; "
+                                "exit 0; fi\necho \"$@\" >>%s\n%s\n",
+                                folder_path("calls"), answer);
+    file_write(folder_path("python"), script, (size_t)length);
+    CHECK(chmod(folder_path("python"), 0755) == 0, "chmod");
+    return folder_path("python");
+}
+
+static void bench_with(const char *answer, const char *more) {
+    char arguments[1024];
+    snprintf(
+        arguments, sizeof arguments,
+        "--op matmul+transpose_b --dtype f32 --profile full --shape 512x3072x768 --peers %s %s",
+        make_python(answer), more);
+    bench(arguments, 0);
+}
+
+Test(peers, figures) {
+    char more[400];
+    snprintf(more, sizeof more, "--json %s", folder_path("rows.json"));
+    bench_with("case $2 in torch) echo 12.5;; *) echo lacks;; esac", more);
+    CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio"), "%s", r.output);
+    CHECK(!strstr(r.output, "NumPy"), "%s", r.output);
+    json_t *root = json_load_file(folder_path("rows.json"), 0, NULL);
+    json_t *row = json_array_get(json_object_get(root, "rows"), 0);
+    CHECK(json_real_value(json_object_get(row, "pytorch_seconds_median")) == 12.5, "%s", r.output);
+    CHECK(!json_object_get(row, "numpy_seconds_median"), "of a library that lacks the product");
+    json_decref(root);
+    size_t size;
+    char *calls = (char *)file_read(folder_path("calls"), &size);
+    CHECK(calls && strstr(calls, "- torch cpu:0 f32 1 512 3072 768 1 0 "), "%s", calls);
+    free(calls);
+}
+
+Test(peers, in_csv_and_on_the_page) {
+    char more[400];
+    snprintf(more, sizeof more, "--format csv --report %s", folder_path("page.html"));
+    bench_with("echo 0.25", more);
+    CHECK(contains_words(r.output,
+                         ",note,numpy_seconds_median,onnxruntime_seconds_median|,true,,0.25,,"),
+          "%s", r.output);
+    size_t size;
+    char *page = (char *)file_read(folder_path("page.html"), &size);
+    CHECK(page && strstr(page, ">NumPy</th>") && !strstr(page, ">ONNX Runtime</th>"), "columns");
+    free(page);
+}
+
+/* The row is what it is without the peer. */
+Test(peers, that_fail) {
+    bench_with("echo 'no <memory>' >&2; exit 1", "");
+    CHECK(contains_words(r.output, "no PyTorch: |no <memory>|0 not verified"), "%s", r.output);
+    bench_with("echo soon", "");
+    CHECK(contains_words(r.output, "did not answer with a time"), "%s", r.output);
+    bench("--op matmul --peers /nonexistent/python3", 2);
+    CHECK(contains_words(r.output, "--peers|/nonexistent/python3"), "%s", r.output);
+    bench("--op matmul --peers true", 2);
+    CHECK(contains_words(r.output, "true has none of PyTorch, NumPy"), "%s", r.output);
+}
+#endif
