@@ -13,6 +13,10 @@ static tdm_status attach(const tdmi_host_blas *blas, void *state) {
 
 static void detach(void *state) { (void)state; }
 
+static const tdmi_library *library_of(const void *state) {
+    return ((const host_state *)state)->blas->library;
+}
+
 static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
     return tdmi_host_job_supports(((const host_state *)state)->blas, gemm);
 }
@@ -39,7 +43,8 @@ static tdm_status run(void *state, const tdmi_gemm *gemm) {
                                               .attach = attach_##name,                             \
                                               .detach = detach,                                    \
                                               .supports = supports,                                \
-                                              .gemm = run};
+                                              .gemm = run,                                         \
+                                              .library = library_of};
 TDMI_HOST_BLAS_LIST(PROVIDER)
 
 #define ADDRESS(name) &provider_##name,

@@ -147,6 +147,7 @@ tdm_status tdmi_nvrtc_open(void) TDM_MUST_USE;
 /* Of NVRTC, once tdmi_nvrtc_open resolved it; zeros when it does not tell. */
 void tdmi_nvrtc_version(int *major, int *minor);
 tdm_status tdmi_cublaslt_open(void) TDM_MUST_USE;
+const struct tdmi_library *tdmi_cublaslt_library(void);
 tdm_status tdmi_cublas_open(void) TDM_MUST_USE;
 
 /* NVRTC looks for its library of builtins where the system looks, and not beside itself. One that

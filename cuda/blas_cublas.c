@@ -127,6 +127,23 @@ static tdmi_blas_support supports(void *opaque, const tdmi_gemm *gemm) {
     return supported ? TDMI_BLAS_YES : TDMI_BLAS_NO;
 }
 
+static int algorithms(void *opaque, const tdmi_gemm *gemm) {
+    tdmi_cublas_state *state = opaque;
+    tdmi_gemm arranged;
+    bool pushed;
+    if (!arrange(gemm, &arranged) || arranged.batch > TDMI_CUBLAS_MAX_BATCH) return 1;
+    if (tdmi_cuda_enter(state->device, &pushed) != TDM_OK) return 1;
+    const tdmi_lt_plan *plan = tdmi_lt_find_plan(state, &arranged);
+    const int count = plan ? plan->algorithms : 1;
+    tdmi_cuda_leave(pushed);
+    return count;
+}
+
+static const tdmi_library *library_of(const void *opaque) {
+    (void)opaque;
+    return tdmi_cublaslt_library();
+}
+
 static tdm_status run_lt(tdmi_cublas_state *state, tdmi_lt_plan *plan, const tdmi_gemm *gemm) {
     factor alpha = factor_of(gemm->dtype, gemm->alpha), beta = factor_of(gemm->dtype, gemm->beta);
     if (gemm->bias) {
@@ -247,4 +264,6 @@ const tdmi_blas tdmi_cuda_blas_cublas = {
     .detach = detach,
     .supports = supports,
     .gemm = gemm,
+    .library = library_of,
+    .algorithms = algorithms,
 };

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "machine/hash.h"
+
 enum {
     WAYS = 4,       /* places in which a plan may be */
     CANDIDATES = 8, /* algorithms that the heuristic is asked for */
@@ -102,18 +104,10 @@ static tdmi_lt_key key_of(const tdmi_gemm *gemm, int epilogue) {
     key.transpose_a = gemm->transpose_a;
     key.transpose_b = gemm->transpose_b;
     key.tf32 = gemm->tf32 && dtype == TDM_F32;
+    key.algorithm = (uint8_t)gemm->algorithm;
     return key;
 }
 
-/* FNV-1a by words; the struct has no padding that memset did not clear. */
-static uint32_t hash_of(const tdmi_lt_key *key) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    uint64_t words[sizeof *key / sizeof(uint64_t)];
-    memcpy(words, key, sizeof words);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        hash = (hash ^ words[i]) * 0x100000001b3u;
-    return (uint32_t)(hash >> 32) ^ (uint32_t)hash;
-}
 _Static_assert(sizeof(tdmi_lt_key) % sizeof(uint64_t) == 0, "the key is hashed by whole words");
 
 void tdmi_lt_drop_plan(tdmi_lt_plan *plan) {
@@ -218,10 +212,11 @@ static void choose_algorithm(const tdmi_cublas_state *state, tdmi_lt_plan *plan)
                                                              CANDIDATES, results, &count);
     if (preference) (void)tdmi_cublaslt.cublasLtMatmulPreferenceDestroy(preference);
     if (error != CUBLAS_STATUS_SUCCESS) return;
-    for (int i = 0; i < count && !plan->usable; i++) {
+    for (int i = 0; i < count; i++) {
         if (results[i].state != CUBLAS_STATUS_SUCCESS ||
             results[i].workspaceSize > state->workspace_size)
             continue;
+        if (plan->algorithms++ != plan->key.algorithm) continue;
         plan->algorithm = results[i].algo;
         plan->usable = true;
     }
@@ -248,8 +243,7 @@ static void make_plan(const tdmi_cublas_state *state, const tdmi_gemm *gemm, con
         tdmi_lt_drop_plan(plan); /* no memory, perhaps: the next request tries again */
 }
 
-/* The plan of an arranged product; NULL when cuBLASLt cannot run it. */
-tdmi_lt_plan *tdmi_lt_find_plan(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
+static tdmi_lt_plan *find_plan(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
     int epilogue = tdmi_cublas_epilogue(gemm);
     if (epilogue < 0 || !tdmi_cublas_fits_32(gemm)) return NULL;
     tdmi_lt_key key = key_of(gemm, epilogue);
@@ -257,7 +251,7 @@ tdmi_lt_plan *tdmi_lt_find_plan(tdmi_cublas_state *state, const tdmi_gemm *gemm)
     tdmi_lt_plan *place = state->recent;
     if (place && memcmp(&place->key, &key, sizeof key) == 0) return place->usable ? place : NULL;
     place = NULL;
-    const uint32_t start = hash_of(&key);
+    const uint32_t start = (uint32_t)tdmi_hash_words(&key, sizeof key);
     for (uint32_t way = 0; way < WAYS; way++) {
         tdmi_lt_plan *plan = &state->plans[(start + way) % TDMI_LT_PLANS];
         if (plan->used && memcmp(&plan->key, &key, sizeof key) == 0) {
@@ -271,4 +265,14 @@ tdmi_lt_plan *tdmi_lt_find_plan(tdmi_cublas_state *state, const tdmi_gemm *gemm)
     make_plan(state, gemm, &key, place);
     state->recent = place->used ? place : NULL;
     return place->usable ? place : NULL;
+}
+
+/* The plan of an arranged product; NULL when cuBLASLt cannot run it. The heuristic may have fewer algorithms
+ * than when one was chosen: for other leading dimensions, or with less workspace. */
+tdmi_lt_plan *tdmi_lt_find_plan(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
+    tdmi_lt_plan *plan = find_plan(state, gemm);
+    if (plan || gemm->algorithm == 0) return plan;
+    tdmi_gemm preferred = *gemm;
+    preferred.algorithm = 0;
+    return find_plan(state, &preferred);
 }

@@ -19,7 +19,8 @@ typedef struct tdmi_lt_key {
     int32_t epilogue;
     uint16_t a_alignment, b_alignment, c_alignment, bias_alignment; /* bytes */
     uint8_t dtype, transpose_a, transpose_b, tf32;
-    uint8_t reserved[4]; /* no padding: the bytes are compared */
+    uint8_t algorithm;   /* which of the heuristic's */
+    uint8_t reserved[3]; /* no padding: the bytes are compared */
 } tdmi_lt_key;
 
 typedef struct tdmi_lt_plan {
@@ -29,6 +30,7 @@ typedef struct tdmi_lt_plan {
     cublasLtMatmulDesc_t operation;
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t algorithm;
+    int algorithms; /* how many the heuristic has for this product */
 } tdmi_lt_plan;
 
 typedef struct tdmi_cublas_state {

@@ -150,6 +150,8 @@ void tdmi_nvrtc_open_builtins(void) {
     pthread_once(&builtins_once, open_builtins);
 }
 
+const tdmi_library *tdmi_cublaslt_library(void) { return &cublaslt_library; }
+
 tdm_status tdmi_cublaslt_open(void) {
     TDMI_TRY(open_other(&cublaslt_library, cublaslt_symbols, COUNT(cublaslt_symbols)));
     return check_major(&cublaslt_library, (int)(tdmi_cublaslt.cublasLtGetVersion() / 10000));

@@ -120,6 +120,7 @@ typedef struct tdmi_gemm {
     const tdmi_mem *bias; /* [n], NULL for none */
     int64_t bias_offset;
     tdm_activation activation; /* after bias */
+    int algorithm;             /* of the provider's, 0 for the one that it prefers */
 } tdmi_gemm;
 
 /* How a provider has a product. By way of a wider dtype it takes time to read the matrices first, which a
@@ -134,6 +135,7 @@ typedef enum tdmi_blas_support {
  * Tandem's workers: each has the library compute a part of the product, alone. Any thread. */
 typedef struct tdmi_host_blas {
     tdmi_blas_id id;
+    const tdmi_library *library; /* that open() opens */
     /* Opens the library if not yet tried; TDM_ERROR_UNAVAILABLE says what to install. */
     tdm_status (*open)(void);
     /* Adds the diagnostic item of the library. */
@@ -202,6 +204,16 @@ TDMI_HOST_BLAS_LIST(TDMI_DECLARE)
 /* Adds the diagnostic items of all of them. */
 void tdmi_host_blas_diagnose(void);
 
+/* What a provider is given to try its settings with. */
+typedef struct tdmi_trial {
+    /* Runs the product and says how long it takes; below 0 when it fails or its result is wrong. */
+    double (*seconds)(void *context);
+    bool (*time_is_up)(void *context);
+    /* Keeps a text of `settings`, at once: a driver may not survive what is tried next. */
+    void (*keep)(void *context, const char *name, const char *text);
+    void *context;
+} tdmi_trial;
+
 /* A BLAS provider of a backend. Its state belongs to one queue: the core allocates state_size
  * zeroed bytes at the first product and calls attach; detach before the queue goes. */
 typedef struct tdmi_blas {
@@ -215,6 +227,19 @@ typedef struct tdmi_blas {
     tdmi_blas_support (*supports)(void *state, const tdmi_gemm *gemm);
     /* TDM_ERROR_UNSUPPORTED: nothing of it was run, and another provider is to. */
     tdm_status (*gemm)(void *state, const tdmi_gemm *gemm);
+    /* The library that attach opened. */
+    const tdmi_library *(*library)(const void *state);
+    /* How many algorithms there are for a product that is supported, from which tdmi_gemm.algorithm
+     * chooses; NULL: one. */
+    int (*algorithms)(void *state, const tdmi_gemm *gemm);
+    /* Of a library whose kernels have settings for a device; else all three are NULL. settings: the names of
+     * the texts in which they are kept, NULL-terminated. configure takes such a text, or NULL where none is
+     * kept, before the first product: the first text of a process counts. search tries settings of the
+     * kernel that runs this product, unless it has come to its end before, keeps the fastest and leaves them
+     * in use. */
+    const char *const *settings;
+    void (*configure)(void *state, const char *name, const char *text);
+    void (*search)(void *state, const tdmi_gemm *gemm, const tdmi_trial *trial);
 } tdmi_blas;
 
 typedef struct tdmi_backend {

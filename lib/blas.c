@@ -3,6 +3,7 @@
 #include "blas.h"
 
 #include "blas_table.h"
+#include "machine/hash.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +12,24 @@ static const char *const names[TDMI_BLAS_COUNT] = {
 #define NAME(name) #name,
     TDMI_BLAS_LIST(NAME)};
 
+const char *tdmi_blas_name_of(int id) { return id < TDMI_BLAS_COUNT ? names[id] : "builtin"; }
+
+int tdmi_blas_id_of(const tdmi_blas_choice *choice) {
+    return choice->provider ? (int)choice->provider->blas->id : (int)TDMI_BLAS_builtin;
+}
+
 const char *tdmi_blas_name(const tdmi_blas_choice *choice) {
-    return choice->provider ? names[choice->provider->blas->id] : "builtin";
+    return tdmi_blas_name_of(tdmi_blas_id_of(choice));
+}
+
+/* The library's settings for the device that were kept, or that none were. */
+static void configure(const tdm_queue *queue, const tdmi_attached_blas *slot) {
+    for (const char *const *name = slot->blas->settings; name && *name; name++) {
+        char *text = tdmi_tuned_read_settings(queue->device->backend->name, queue->device->facts,
+                                              *name, slot->library);
+        slot->blas->configure(slot->state, *name, text);
+        tdmi_free(text);
+    }
 }
 
 /* The provider, attached to the queue if it can be: see its status. */
@@ -28,8 +45,18 @@ static tdmi_attached_blas *attach(tdm_queue *queue, const tdmi_blas *blas) {
         snprintf(slot->why, sizeof slot->why, "%s", tdm_last_error());
         tdmi_free(slot->state);
         slot->state = NULL;
+        return slot;
     }
+    slot->library = tdmi_library_identity(slot->blas->library(slot->state));
+    configure(queue, slot);
     return slot;
+}
+
+static tdmi_gemm without_epilogue(const tdmi_gemm *gemm) {
+    tdmi_gemm plain = *gemm;
+    plain.bias = NULL;
+    plain.activation = TDM_ACTIVATION_NONE;
+    return plain;
 }
 
 /* With the epilogue if that is wanted and the provider takes it, else without. */
@@ -42,9 +69,7 @@ static tdmi_blas_support ask(const tdmi_attached_blas *slot, const tdmi_gemm *ge
         may_fuse ? slot->blas->supports(slot->state, gemm) : TDMI_BLAS_NO;
     *fused = whole != TDMI_BLAS_NO;
     if (*fused) return whole;
-    tdmi_gemm plain = *gemm;
-    plain.bias = NULL;
-    plain.activation = TDM_ACTIVATION_NONE;
+    const tdmi_gemm plain = without_epilogue(gemm);
     return slot->blas->supports(slot->state, &plain);
 }
 
@@ -92,20 +117,35 @@ static tdm_status make_order(const tdm_queue *queue, order *o) {
     return env->blas_count > 0 && o->named == 0 ? refuse_names(queue, o) : TDM_OK;
 }
 
+static tdmi_blas_choice choice_of(tdmi_attached_blas *provider, tdmi_blas_why why) {
+    return (tdmi_blas_choice){.provider = provider, .index = -1, .why = why};
+}
+
+/* Does the environment name providers, and is this one of them? */
+static bool names_some(void) { return tdmi_env_values()->blas_count > 0; }
+static bool is_named(int id) {
+    const tdmi_env *env = tdmi_env_values();
+    for (size_t i = 0; i < env->blas_count; i++)
+        if (env->blas[i] == id) return true;
+    return false;
+}
+
 /* From the first-th provider on; those from the fuse-th on may do the epilogue. One that is not
  * installed is passed over, unless TANDEM_BLAS names it and none that is. */
 static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first, int fuse,
                               tdmi_blas_choice *choice) {
     order o;
-    *choice = (tdmi_blas_choice){NULL, 0, false};
+    *choice = choice_of(NULL, is_named(TDMI_BLAS_builtin) ? TDMI_WHY_NAMED : TDMI_WHY_LAST);
     TDMI_TRY(make_order(queue, &o));
     const tdmi_attached_blas *missing = NULL; /* named, and not to be had */
     /* one of those named, if any is; one that was chosen before is */
     bool installed = o.named == 0 || first > 0;
     const bool narrow = tdmi_is_narrow(gemm);
     if (o.named == 0 && o.count > 0 && (int)o.blas[0]->id < (int)TDMI_HOST_BLAS_COUNT &&
-        tdmi_builtin_first(gemm))
+        tdmi_builtin_first(gemm)) {
+        choice->why = TDMI_WHY_TABLE;
         return TDM_OK;
+    }
     for (int i = first; i < o.count && (i < o.named || installed || !missing); i++) {
         tdmi_attached_blas *slot = attach(queue, o.blas[i]);
         if (slot->status != TDM_OK) {
@@ -117,8 +157,8 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
         const tdmi_blas_support support = ask(slot, gemm, i >= fuse, &fused);
         if (support == TDMI_BLAS_NO || (support == TDMI_BLAS_CONVERTS && narrow && i >= o.named))
             continue;
+        *choice = choice_of(slot, i < o.named ? TDMI_WHY_NAMED : TDMI_WHY_FIRST);
         choice->fused = fused;
-        choice->provider = slot;
         choice->index = i;
         return TDM_OK;
     }
@@ -127,14 +167,101 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
                      missing->why);
 }
 
-tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *choice) {
+/* What was measured on the device for this product, or for one near it. */
+static const tdmi_tuned *find_tuned(tdm_queue *queue, const tdmi_gemm *gemm, bool *exact) {
+    if (!queue->tuned_known) {
+        queue->tuned_known = true;
+        queue->tuned = tdmi_tuned_of(queue->device->backend->name, queue->device->facts);
+        if (queue->tuned)
+            queue->tuned_slots = tdmi_calloc(TDMI_TUNED_SLOTS, sizeof *queue->tuned_slots);
+    }
+    if (!queue->tuned) return NULL;
+    if (!queue->tuned_slots) return tdmi_tuned_find(queue->tuned, gemm, exact);
+    const tdmi_tuned_product product = tdmi_tuned_product_of(gemm);
+    const uint64_t hash = tdmi_hash_words(&product, sizeof product);
+    tdmi_tuned_slot *slot = &queue->tuned_slots[hash % TDMI_TUNED_SLOTS];
+    if (memcmp(&slot->product, &product, sizeof product) != 0) {
+        slot->product = product;
+        slot->found = tdmi_tuned_find(queue->tuned, gemm, &slot->exact);
+    }
+    *exact = slot->exact;
+    return slot->found;
+}
+
+/* May a narrow product go to a provider that converts it first? Only as it was measured, with beta 0. */
+static bool converts_as_measured(const tdmi_attached_blas *slot, const tdmi_gemm *gemm) {
+    tdmi_gemm measured = *gemm;
+    bool fused;
+    measured.beta = 0;
+    return ask(slot, &measured, true, &fused) == TDMI_BLAS_CONVERTS;
+}
+
+/* False when nothing was measured, or its provider is not what it was. */
+static bool choose_tuned(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *choice) {
+    bool exact = false, fused = false;
+    const tdmi_tuned *tuned = find_tuned(queue, gemm, &exact);
+    if (!tuned) return false;
+    tdmi_attached_blas *slot = NULL;
+    tdmi_gemm asked = *gemm;
+    asked.algorithm = exact ? tuned->algorithm : 0;
+    if (tuned->provider != TDMI_BLAS_builtin) {
+        const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
+        while (*list && (*list)->id != tuned->provider)
+            list++;
+        if (!*list) return false;
+        slot = attach(queue, *list);
+        if (slot->status != TDM_OK || slot->library != tuned->library) return false;
+        const tdmi_blas_support support = ask(slot, &asked, true, &fused);
+        if (support == TDMI_BLAS_NO || (support == TDMI_BLAS_CONVERTS && tdmi_is_narrow(gemm) &&
+                                        !converts_as_measured(slot, gemm)))
+            return false;
+    }
+    *choice = choice_of(slot, TDMI_WHY_TUNED);
+    choice->algorithm = asked.algorithm;
+    choice->fused = fused;
+    choice->tuned = tuned;
+    return true;
+}
+
+tdm_status tdmi_blas_choose_usual(tdm_queue *queue, const tdmi_gemm *gemm,
+                                  tdmi_blas_choice *choice) {
     return choose_from(queue, gemm, 0, 0, choice);
+}
+
+tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *choice) {
+    if (choose_tuned(queue, gemm, choice)) return TDM_OK;
+    return tdmi_blas_choose_usual(queue, gemm, choice);
 }
 
 tdm_status tdmi_blas_choose_next(tdm_queue *queue, const tdmi_gemm *gemm,
                                  tdmi_blas_choice *choice) {
+    if (choice->index < 0) return tdmi_blas_choose_usual(queue, gemm, choice);
     const int after = choice->index + 1;
     return choose_from(queue, gemm, choice->fused ? choice->index : after, after, choice);
+}
+
+tdm_status tdmi_blas_candidates(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *list,
+                                int room, int *count) {
+    order o;
+    *count = 0;
+    TDMI_TRY(make_order(queue, &o));
+    for (int i = 0; i < (names_some() ? o.named : o.count); i++) {
+        tdmi_attached_blas *slot = attach(queue, o.blas[i]);
+        bool fused;
+        if (slot->status != TDM_OK || ask(slot, gemm, true, &fused) == TDMI_BLAS_NO) continue;
+        const tdmi_gemm run = fused ? *gemm : without_epilogue(gemm);
+        const int algorithms =
+            slot->blas->algorithms ? slot->blas->algorithms(slot->state, &run) : 1;
+        for (int j = 0; j < algorithms && *count < room; j++) {
+            list[*count] = choice_of(slot, TDMI_WHY_TUNED);
+            list[*count].fused = fused;
+            list[(*count)++].algorithm = j;
+        }
+    }
+    if (*count < room && (!names_some() || is_named(TDMI_BLAS_builtin)))
+        list[(*count)++] = choice_of(NULL, TDMI_WHY_TUNED);
+    /* those that are named lack it: what it goes on to is all there is */
+    return *count > 0 ? TDM_OK : tdmi_blas_choose_usual(queue, gemm, &list[(*count)++]);
 }
 
 void tdmi_queue_detach_blas(tdm_queue *queue) {
@@ -143,4 +270,5 @@ void tdmi_queue_detach_blas(tdm_queue *queue) {
         queue->blas[i].blas->detach(queue->blas[i].state);
         tdmi_free(queue->blas[i].state);
     }
+    tdmi_free(queue->tuned_slots);
 }

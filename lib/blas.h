@@ -5,26 +5,52 @@
 
 #include "core.h"
 
+/* Why a product runs where it does. */
+typedef enum tdmi_blas_why {
+    TDMI_WHY_LAST,  /* no provider has the product, so it is left to the builtin kernel */
+    TDMI_WHY_FIRST, /* the first of the device's providers that has it */
+    TDMI_WHY_NAMED, /* TANDEM_BLAS names it */
+    TDMI_WHY_TABLE, /* the table of products that are the builtin kernel's (blas_table.h) */
+    TDMI_WHY_TUNED  /* it was measured on this machine, see `tuned` */
+} tdmi_blas_why;
+
 /* A provider that is attached to the queue, and whether it takes the epilogue too. provider NULL:
  * the builtin kernel. */
 typedef struct tdmi_blas_choice {
     tdmi_attached_blas *provider;
-    int index;  /* of the provider in the device's list */
-    bool fused; /* there is an epilogue, and it does that too */
+    int index;     /* of the provider in the device's list; -1 when it was not chosen from that */
+    int algorithm; /* of the provider's */
+    bool fused;    /* there is an epilogue, and it does that too */
+    tdmi_blas_why why;
+    const tdmi_tuned *tuned; /* what was measured, or NULL */
 } tdmi_blas_choice;
 
 /* Its name, as TANDEM_BLAS takes it. */
 const char *tdmi_blas_name(const tdmi_blas_choice *choice);
+const char *tdmi_blas_name_of(int id);
+
+/* Its tdmi_blas_id, or TDMI_BLAS_builtin. */
+int tdmi_blas_id_of(const tdmi_blas_choice *choice);
+
+/* What was measured as the fastest for this product, or one near it, unless TANDEM_BLAS names others; else
+ * tdmi_blas_choose_usual. */
+tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm,
+                            tdmi_blas_choice *choice) TDM_MUST_USE;
 
 /* The first provider of the queue's device that supports the product, in its order, or the one that
  * TANDEM_BLAS forces: what that one lacks, such as a dtype, goes on to the others, but a device
  * that has no such provider gives TDM_ERROR_UNSUPPORTED. */
-tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm,
-                            tdmi_blas_choice *choice) TDM_MUST_USE;
+tdm_status tdmi_blas_choose_usual(tdm_queue *queue, const tdmi_gemm *gemm,
+                                  tdmi_blas_choice *choice) TDM_MUST_USE;
 
 /* After the choice, as it ran the product, found that it cannot: the next one, which is the same
  * provider without the epilogue, if it was to do that too, or a later provider. */
 tdm_status tdmi_blas_choose_next(tdm_queue *queue, const tdmi_gemm *gemm,
                                  tdmi_blas_choice *choice) TDM_MUST_USE;
+
+/* Every way to run the product, at most `room`: of each provider that has it its algorithms, and the
+ * builtin kernel. With TANDEM_BLAS those that it names alone, or if none of them has it, what it goes on to. */
+tdm_status tdmi_blas_candidates(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *list,
+                                int room, int *count) TDM_MUST_USE;
 
 #endif

@@ -11,6 +11,7 @@
 #include "machine/holders.h"
 #include "machine/registry.h"
 #include "threads.h"
+#include "tuned.h"
 
 /* A block of memory from the driver, in use by a buffer or cached by the pool. */
 typedef struct tdmi_block {
@@ -74,8 +75,17 @@ typedef struct tdmi_attached_blas {
     void *state;
     bool tried;
     tdm_status status;
+    uint64_t library; /* its identity, once attached */
     char why[512];
 } tdmi_attached_blas;
+
+/* What was measured for a product, as it was last looked up. */
+typedef struct tdmi_tuned_slot {
+    tdmi_tuned_product product; /* m is 0 where nothing was looked up yet */
+    const tdmi_tuned *found;    /* or NULL */
+    bool exact;
+} tdmi_tuned_slot;
+enum { TDMI_TUNED_SLOTS = 128 };
 
 struct tdm_queue {
     tdm_device *device;
@@ -85,6 +95,9 @@ struct tdm_queue {
     tdmi_kernel_slot *slots;            /* hash table, a power of two long */
     size_t slot_count, slot_used;
     tdmi_attached_blas blas[TDMI_BLAS_COUNT]; /* by tdmi_blas_id */
+    bool tuned_known;
+    const tdmi_tuned_table *tuned; /* once it is known; NULL: nothing was measured */
+    tdmi_tuned_slot *tuned_slots;  /* TDMI_TUNED_SLOTS, when there is a table */
     tdmi_block *scratch;
     atomic_bool doubtful;    /* the last wait failed: what it may use is kept (wait.c) */
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */

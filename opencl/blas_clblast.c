@@ -1,49 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Products through CLBlast, on any OpenCL device. f16 is left to the built-in kernel: CLBlast
  * accumulates it in f16, and Tandem promises sums in f32. bf16 it does not have. */
-#include "opencl_backend.h"
-
-#include <clblast_c.h>
-
-#define CLBLAST_FUNCTIONS(X)                                                                       \
-    X(CLBlastSgemm)                                                                                \
-    X(CLBlastDgemm)                                                                                \
-    X(CLBlastSgemmStridedBatched)                                                                  \
-    X(CLBlastDgemmStridedBatched)                                                                  \
-    X(CLBlastClearCache)
-
-static struct {
-#define CLBLAST_MEMBER(name) __typeof__(&name) name;
-    CLBLAST_FUNCTIONS(CLBLAST_MEMBER)
-#undef CLBLAST_MEMBER
-} clblast;
-
-enum {
-#define CLBLAST_INDEX(name) INDEX_##name,
-    CLBLAST_FUNCTIONS(CLBLAST_INDEX)
-#undef CLBLAST_INDEX
-        CLBLAST_COUNT
-};
-
-static void (*addresses[CLBLAST_COUNT])(void);
-
-static const tdmi_symbol symbols[CLBLAST_COUNT] = {
-#define CLBLAST_SYMBOL(name) {#name, &addresses[INDEX_##name], false},
-    CLBLAST_FUNCTIONS(CLBLAST_SYMBOL)
-#undef CLBLAST_SYMBOL
-};
-
-static const char *const names[] = {"libclblast.so.1", NULL};
-
-static tdmi_library library = {
-    .title = "CLBlast",
-    .names = names,
-    .advice = "install CLBlast (Debian, Ubuntu: libclblast1)",
-};
-
-/* Around every call into CLBlast: before 1.6.1, two threads whose first products come at once break
- * its cache. A call only queues work, so little is lost. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+#include "clblast.h"
 
 typedef struct clblast_state {
     tdmi_bdevice *device;
@@ -54,18 +12,15 @@ static tdm_status attach(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) 
     clblast_state *self = state;
     self->device = device;
     self->queue = queue;
-    pthread_mutex_lock(&lock);
-    tdm_status status = tdmi_library_open(&library, symbols, CLBLAST_COUNT);
-    if (status == TDM_OK) {
-#define CLBLAST_ASSIGN(name) clblast.name = (__typeof__(clblast.name))addresses[INDEX_##name];
-        CLBLAST_FUNCTIONS(CLBLAST_ASSIGN)
-#undef CLBLAST_ASSIGN
-    }
-    pthread_mutex_unlock(&lock);
-    return status;
+    return tdmi_clblast_open();
 }
 
 static void detach(void *state) { (void)state; }
+
+static const tdmi_library *library_of(const void *state) {
+    (void)state;
+    return tdmi_clblast_library();
+}
 
 /* One past the last element of a batch of matrices, or INT64_MAX when that overflows. */
 static int64_t extent(int64_t offset, int64_t rows, int64_t cols, int64_t ld, int64_t batch,
@@ -102,6 +57,14 @@ static bool fits_int(const tdmi_gemm *gemm) {
     const double copies = ((double)m * (double)k + (double)k * (double)n + (double)m * (double)n) *
                           (double)gemm->batch;
     return copies <= (double)INT32_MAX;
+}
+
+static void configure(void *state, const char *name, const char *text) {
+    tdmi_clblast_configure(((clblast_state *)state)->device, name, text);
+}
+
+static void search(void *state, const tdmi_gemm *gemm, const tdmi_trial *trial) {
+    tdmi_clblast_tune(((clblast_state *)state)->device, gemm, trial);
 }
 
 static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
@@ -143,16 +106,15 @@ static const char *code_name(CLBlastStatusCode code) {
 
 #define RUN(PREFIX, type)                                                                          \
     (gemm->batch == 1                                                                              \
-         ? clblast.PREFIX##gemm(CLBlastLayoutRowMajor, ta, tb, m, n, k, (type)gemm->alpha, a,      \
-                                a_offset, lda, b, b_offset, ldb, (type)gemm->beta, c, c_offset,    \
-                                ldc, queue, NULL)                                                  \
-         : clblast.PREFIX##gemmStridedBatched(                                                     \
+         ? tdmi_clblast.PREFIX##gemm(CLBlastLayoutRowMajor, ta, tb, m, n, k, (type)gemm->alpha, a, \
+                                     a_offset, lda, b, b_offset, ldb, (type)gemm->beta, c,         \
+                                     c_offset, ldc, queue, NULL)                                   \
+         : tdmi_clblast.PREFIX##gemmStridedBatched(                                                \
                CLBlastLayoutRowMajor, ta, tb, m, n, k, (type)gemm->alpha, a, a_offset, lda,        \
                (size_t)gemm->a_stride, b, b_offset, ldb, (size_t)gemm->b_stride, (type)gemm->beta, \
                c, c_offset, ldc, (size_t)gemm->c_stride, (size_t)gemm->batch, queue, NULL))
 
-static tdm_status gemm_clblast(void *state, const tdmi_gemm *gemm) {
-    clblast_state *self = state;
+static tdm_status run(const clblast_state *self, const tdmi_gemm *gemm) {
     cl_command_queue *queue = &self->queue->queue;
     const CLBlastTranspose ta = gemm->transpose_a ? CLBlastTransposeYes : CLBlastTransposeNo;
     const CLBlastTranspose tb = gemm->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo;
@@ -162,14 +124,53 @@ static tdm_status gemm_clblast(void *state, const tdmi_gemm *gemm) {
                  c_offset = (size_t)gemm->c_offset;
     cl_mem a = gemm->a->handle, b = gemm->b->handle, c = gemm->c->handle;
 
-    pthread_mutex_lock(&lock);
+    tdmi_clblast_enter();
     atomic_store(&self->device->used_clblast, true);
     CLBlastStatusCode code = gemm->dtype == TDM_F64 ? RUN(CLBlastD, double) : RUN(CLBlastS, float);
-    pthread_mutex_unlock(&lock);
+    tdmi_clblast_leave();
     if (code != CLBlastSuccess)
         return tdmi_fail(tdmi_cl_status((cl_int)code),
                          "CLBlast failed with %s (%d) for m = %zu, n = %zu, k = %zu, batch = %lld",
                          code_name(code), (int)code, m, n, k, (long long)gemm->batch);
+    return TDM_OK;
+}
+
+/* Does a matrix of a batch lie as CLBlast takes it to where it needs no padded copy: from the buffer's start,
+ * each behind the other? */
+static bool is_packed(int64_t offset, int64_t elements, int64_t stride) {
+    return offset == 0 && stride == elements;
+}
+
+/* CLBlast 1.5.3 to 1.6.3 forgets offset and stride of a batch's matrices that need no padded copy: whose rows
+ * have no gaps, and whose extents are multiples of its tiles, which are at least 8 wide. */
+static bool loses_offsets(const tdmi_gemm *gemm) {
+    const int64_t m = gemm->m, n = gemm->n, k = gemm->k;
+    if (gemm->batch == 1) return false;
+    const bool a = gemm->lda == (gemm->transpose_a ? m : k) && m % 8 == 0 && k % 8 == 0;
+    const bool b = gemm->ldb == (gemm->transpose_b ? k : n) && n % 8 == 0 && k % 8 == 0;
+    const bool c = gemm->ldc == n && m % 8 == 0 && n % 8 == 0;
+    return (a && !is_packed(gemm->a_offset, m * k, gemm->a_stride)) ||
+           (b && !is_packed(gemm->b_offset, k * n, gemm->b_stride)) ||
+           (c && !is_packed(gemm->c_offset, m * n, gemm->c_stride));
+}
+
+static tdm_status gemm_clblast(void *state, const tdmi_gemm *gemm) {
+    const clblast_state *self = state;
+    if (!tdmi_clblast_usable(self->device, gemm->dtype))
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "CLBlast's parameters are being searched");
+    if (!loses_offsets(gemm)) return run(self, gemm);
+    tdmi_gemm one = *gemm;
+    one.batch = 1;
+    for (int64_t i = 0; i < gemm->batch; i++) {
+        one.a_offset = gemm->a_offset + i * gemm->a_stride;
+        one.b_offset = gemm->b_offset + i * gemm->b_stride;
+        one.c_offset = gemm->c_offset + i * gemm->c_stride;
+        const tdm_status status = run(self, &one);
+        /* What has run is not to be run again by another provider. */
+        if (status == TDM_ERROR_UNSUPPORTED && i > 0)
+            return tdmi_fail(TDM_ERROR_BACKEND, "%s", tdm_last_error());
+        if (status != TDM_OK) return status;
+    }
     return TDM_OK;
 }
 
@@ -178,12 +179,10 @@ void tdmi_clblast_forget(tdmi_bdevice *device) {
      * would release its kernels after the context's driver has gone. It can only be cleared as a
      * whole: other devices' kernels are built anew when they are next wanted. */
     if (!atomic_load(&device->used_clblast)) return;
-    pthread_mutex_lock(&lock);
-    (void)clblast.CLBlastClearCache();
-    pthread_mutex_unlock(&lock);
+    tdmi_clblast_enter();
+    (void)tdmi_clblast.CLBlastClearCache();
+    tdmi_clblast_leave();
 }
-
-void tdmi_clblast_diagnose(void) { tdmi_library_diagnose(&library, symbols, CLBLAST_COUNT); }
 
 const tdmi_blas tdmi_cl_blas_clblast = {
     .id = TDMI_BLAS_clblast,
@@ -192,4 +191,8 @@ const tdmi_blas tdmi_cl_blas_clblast = {
     .detach = detach,
     .supports = supports,
     .gemm = gemm_clblast,
+    .library = library_of,
+    .settings = tdmi_clblast_setting_names,
+    .configure = configure,
+    .search = search,
 };

@@ -71,6 +71,10 @@ static tdm_status attach(const tdmi_host_blas *blas, tdmi_bdevice *device, tdmi_
 
 static void detach(void *state) { (void)state; }
 
+static const tdmi_library *library_of(const void *state) {
+    return ((const host_state *)state)->blas->library;
+}
+
 static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
     return tdmi_host_job_supports(((const host_state *)state)->blas, gemm);
 }
@@ -98,7 +102,8 @@ static tdm_status gemm_native(void *state, const tdmi_gemm *gemm) {
                                               .attach = attach_##name,                             \
                                               .detach = detach,                                    \
                                               .supports = supports,                                \
-                                              .gemm = gemm_native};
+                                              .gemm = gemm_native,                                 \
+                                              .library = library_of};
 TDMI_HOST_BLAS_LIST(PROVIDER)
 
 #define ADDRESS(provider) &provider,

@@ -15,8 +15,9 @@ const command_spec cache_spec = {
     .summary = "list, verify, prune, clear or warm the compiled kernels that are kept",
     .description =
         "The folder of compiled kernels (TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else "
-        "~/.cache/tandem). Nothing in it has to be kept: a kernel that is missing is compiled "
-        "again.",
+        "~/.cache/tandem), with what 'tdm tune' measured. Nothing in it has to be kept: a kernel "
+        "that "
+        "is missing is compiled again.",
     .subcommands = subcommands,
     .is_group = true,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",

@@ -23,9 +23,10 @@ static const option_spec show_options[] = {
 
 const command_spec cache_list_spec = {
     .name = "cache list",
-    .summary = "every kernel: size, age, kernel, device and driver",
-    .description = "Lists every kernel that is kept, the oldest first: size, age, kernel, device "
-                   "and driver.",
+    .summary = "every entry: size, age, kernel, device and driver",
+    .description =
+        "Lists every entry that is kept, the oldest first: size, age, what it is, device "
+        "and driver. Those that are no kernels have what 'tdm tune' measured.",
     .options = show_options,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
@@ -33,10 +34,9 @@ const command_spec cache_list_spec = {
 const command_spec cache_verify_spec = {
     .name = "cache verify",
     .summary = "read all of them and name those that will not be used",
-    .description =
-        "Reads every kernel that is kept and names those that will not be used, and why.",
+    .description = "Reads every entry that is kept and names those that will not be used, and why.",
     .options = show_options,
-    .exit_status = "0 every kernel can be used, 1 one cannot, 2 wrong arguments.",
+    .exit_status = "0 every entry can be used, 1 one cannot, 2 wrong arguments.",
 };
 
 static const option_spec prune_options[] = {
@@ -51,7 +51,7 @@ static const option_spec prune_options[] = {
 const command_spec cache_prune_spec = {
     .name = "cache prune",
     .summary = "remove what is of no use",
-    .description = "Removes the kernels that are of no use: faulty ones, those of another Tandem, "
+    .description = "Removes the entries that are of no use: faulty ones, those of another Tandem, "
                    "or of a device or driver that is not listed now. 'tdm cache verify' names the "
                    "faulty ones.",
     .options = prune_options,
@@ -61,7 +61,7 @@ const command_spec cache_prune_spec = {
 const command_spec cache_clear_spec = {
     .name = "cache clear",
     .summary = "remove them all",
-    .description = "Removes every kernel that is kept.",
+    .description = "Removes every entry that is kept: the kernels, and what 'tdm tune' measured.",
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
 
@@ -149,7 +149,7 @@ static void print_text(const tdm_cache_entry *const *entries, size_t count, bool
         bytes += entries[i]->size;
         if (bad || !faulty_alone) print_entry(entries[i]);
     }
-    printf("%zu kernel%s, %s; %zu will not be used\n", count, count == 1 ? "" : "s",
+    printf("%zu entr%s, %s; %zu will not be used\n", count, count == 1 ? "y" : "ies",
            format_bytes(bytes, size), faulty);
 }
 
@@ -220,7 +220,7 @@ static int remove_entries(const tdm_cache_entry *const *entries, size_t count, c
         removed++;
         bytes += entries[i]->size;
     }
-    printf("%zu of %zu kernel%s %s, %s\n", removed, count, count == 1 ? "" : "s",
+    printf("%zu of %zu entr%s %s, %s\n", removed, count, count == 1 ? "y" : "ies",
            dry_run ? "would be removed" : "removed", format_bytes(bytes, size));
     return status;
 }

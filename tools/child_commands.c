@@ -126,7 +126,8 @@ static bool find_wrong(const trial *t, int *row, int *column, double *wanted) {
     return false;
 }
 
-/* Adds which library multiplies matrices of each dtype; a device without f64 has no product of that. */
+/* Adds which library multiplies matrices of each dtype, and whether that was measured; a device without f64
+ * has no product of that. */
 static void add_providers(const trial *t, char *text, size_t size) {
     enum { N = 512 };
     static const tdm_dtype dtypes[] = {TDM_F32, TDM_F64, TDM_F16, TDM_BF16};
@@ -134,12 +135,14 @@ static void add_providers(const trial *t, char *text, size_t size) {
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
         const size_t length = strlen(text);
         const char *provider;
+        char why[256];
         tdm_tensor a, c;
         if (tdm_empty(t->device, dtypes[i], TDM_SHAPE(N, N), &a) != TDM_OK) continue;
         if (tdm_empty(t->device, dtypes[i], TDM_SHAPE(N, N), &c) == TDM_OK) {
-            if (tdm_matmul_provider(t->queue, NULL, &a, &a, &c, &provider) == TDM_OK) {
-                snprintf(text + length, size - length, "%s%s (%s)", before, provider,
-                         tdm_dtype_name(dtypes[i]));
+            if (tdm_matmul_provider(t->queue, NULL, &a, &a, &c, &provider) == TDM_OK &&
+                tdm_matmul_explain(t->queue, NULL, &a, &a, &c, why, sizeof why) == TDM_OK) {
+                snprintf(text + length, size - length, "%s%s (%s%s)", before, provider,
+                         tdm_dtype_name(dtypes[i]), strstr(why, " measured ") ? ", measured" : "");
                 before = ", ";
             }
             tdm_tensor_release(&c);
@@ -202,6 +205,7 @@ int child_command(int argc, char **argv) {
     guard_enter();
     if (strcmp(argv[1], "devices") == 0) return guard_end(devices_command(argc - 1, argv + 1));
     if (strcmp(argv[1], "bench") == 0) return guard_end(bench_command(argc - 1, argv + 1));
+    if (strcmp(argv[1], "tune") == 0) return guard_end(tune_command(argc - 1, argv + 1));
     if (strcmp(argv[1], "cache") == 0) return guard_end(cache_command(argc - 1, argv + 1));
     setrlimit(RLIMIT_CORE, &no_core);
     answer_begin();

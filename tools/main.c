@@ -13,15 +13,13 @@ static const struct {
     const command_spec *spec;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {&devices_spec, devices_command},
-    {&doctor_spec, doctor_command},
-    {&cache_spec, cache_command},
-    {&bench_spec, bench_command},
+    {&devices_spec, devices_command}, {&doctor_spec, doctor_command}, {&tune_spec, tune_command},
+    {&cache_spec, cache_command},     {&bench_spec, bench_command},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static const command_spec *const specs[] = {&devices_spec, &doctor_spec, &cache_spec, &bench_spec,
-                                            NULL};
+static const command_spec *const specs[] = {&devices_spec, &doctor_spec, &tune_spec,
+                                            &cache_spec,   &bench_spec,  NULL};
 
 enum { OPTION_VERSION };
 
@@ -52,6 +50,9 @@ static const option_spec variables[] = {
      "of compiled kernels; else $XDG_CACHE_HOME/tandem, else ~/.cache/tandem", NULL, false, false},
     {"TANDEM_LIBRARY_PATH", 0, "LIST",
      "absolute paths, separated by colons, where vendors' libraries are looked for first", NULL,
+     false, false},
+    {"TANDEM_TRACE", 0, "FILE",
+     "where a program's matrix products are written, each once, for 'tdm tune --shapes FILE'", NULL,
      false, false},
     {"NO_COLOR", 0, "ANYTHING", "no colours, also on a terminal", NULL, false, false},
     {0}};

@@ -17,6 +17,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 int devices_command(int argc, char **argv);
 int doctor_command(int argc, char **argv);
 int bench_command(int argc, char **argv);
+int tune_command(int argc, char **argv);
 int bench_compare_command(int argc, char **argv); /* of bench */
 int cache_command(int argc, char **argv);
 int cache_warm_command(int argc, char **argv);    /* of cache */

@@ -121,6 +121,7 @@ static void product(const cblas_library *c, const tdmi_host_gemm *gemm) {
         return true;                                                                               \
     }                                                                                              \
     const tdmi_host_blas tdmi_host_blas_##name = {.id = TDMI_BLAS_##name,                          \
+                                                  .library = &name.library,                        \
                                                   .open = name##_open,                             \
                                                   .diagnose = name##_diagnose,                     \
                                                   .supports = supports,                            \

@@ -12,8 +12,12 @@ void tdmi_host_blas_diagnose(void) {
     TDMI_HOST_BLAS_LIST(DIAGNOSE)
 }
 
-/* A product of less is not worth waking a thread, nor is such a part of one. */
-static const double LEAST_PART = 250e3; /* floating-point operations */
+/* A product of less is not worth waking a thread, nor is such a part of one: floating-point operations, of
+ * which there are more to a second in 16 bits. */
+static double least_part(const tdmi_host_job *job) {
+    const bool narrow = job->whole.dtype == TDM_F16 || job->whole.dtype == TDM_BF16;
+    return narrow && !job->widened ? 500e3 : 250e3;
+}
 
 /* Parts begin at multiples of this many rows and columns, where they have many. */
 enum { STEP = 16 };
@@ -58,11 +62,12 @@ static void cut(tdmi_host_job *job) {
     const tdmi_host_gemm *g = &job->whole;
     const double one = 2.0 * (double)g->m * (double)g->n * (double)g->k;
     const int64_t batch = job->batch, workers = tdmi_worker_count();
-    double worth = one * (double)batch / LEAST_PART;
+    const double part = least_part(job);
+    double worth = one * (double)batch / part;
     const bool shared = workers > 1 && worth >= 2;
     if (shared && batch < PRODUCTS_PER_WORKER * workers) {
         int64_t parts = workers / common_divisor(workers, batch);
-        if (one / LEAST_PART < (double)parts) parts = (int64_t)(one / LEAST_PART);
+        if (one / part < (double)parts) parts = (int64_t)(one / part);
         if (parts > 1) cut_matrix(job, parts);
     }
     job->parts_m = divide_up(g->m, job->rows);

@@ -69,6 +69,7 @@ static struct {
     size_t (*md_get_size)(const void *md);
     dnnl_status (*desc_destroy)(dnnl_object desc);
     dnnl_status (*memory_create)(dnnl_object *, const void *md, dnnl_object engine, void *address);
+    dnnl_status (*memory_set_address)(dnnl_object, void *address);
     dnnl_status (*memory_destroy)(dnnl_object);
     /* version 2 */
     dnnl_status (*md_init)(void *md, int ndims, const dnnl_dim *dims, int type,
@@ -110,6 +111,7 @@ static const tdmi_symbol symbols[] = {
     SYMBOL("dnnl_primitive_desc_destroy", desc_destroy, false),
     SYMBOL("dnnl_memory_desc_get_size", md_get_size, false),
     SYMBOL("dnnl_memory_create", memory_create, false),
+    SYMBOL("dnnl_memory_set_data_handle", memory_set_address, false),
     SYMBOL("dnnl_memory_destroy", memory_destroy, false),
     SYMBOL("dnnl_memory_desc_init_by_strides", md_init, true),
     SYMBOL("dnnl_matmul_desc_init", matmul_init, true),
@@ -129,6 +131,16 @@ typedef struct part_shape {
     int64_t transposes;
 } part_shape;
 
+/* What an execution has to itself. The last argument is the scratchpad, where there is one. */
+enum { ARGUMENTS = 4 };
+typedef struct execution {
+    dnnl_object stream;
+    dnnl_exec_arg args[ARGUMENTS];
+} execution;
+
+/* As many threads at once find one that was made before. */
+enum { KEPT_EXECUTIONS = 8 };
+
 /* A primitive with all that its executions share. The descriptions are handles in version 3, and lie in
  * `bytes` in version 2. */
 typedef struct plan {
@@ -137,6 +149,8 @@ typedef struct plan {
     dnnl_object desc, primitive;
     void *a, *b, *c;
     const void *scratchpad; /* of desc */
+    size_t scratchpad_size;
+    _Atomic(execution *) kept[KEPT_EXECUTIONS]; /* that nobody uses now */
     bool handles;
     _Alignas(max_align_t) unsigned char bytes[];
 } plan;
@@ -154,9 +168,19 @@ static tdm_status failed(dnnl_status status) {
                : tdmi_fail(TDM_ERROR_UNSUPPORTED, "oneDNN does not have this product");
 }
 
+static void free_execution(execution *e) {
+    if (!e) return;
+    for (int i = 0; i < ARGUMENTS; i++)
+        if (e->args[i].memory) (void)dnnl.memory_destroy(e->args[i].memory);
+    if (e->stream) (void)dnnl.stream_destroy(e->stream);
+    tdmi_free(e);
+}
+
 static void release(void *pointer) {
     plan *p = pointer;
     if (atomic_fetch_sub(&p->references, 1) != 1) return;
+    for (int i = 0; i < KEPT_EXECUTIONS; i++)
+        free_execution(atomic_load(&p->kept[i]));
     if (p->primitive) (void)dnnl.primitive_destroy(p->primitive);
     if (p->desc) (void)dnnl.desc_destroy(p->desc);
     void *const mds[] = {p->a, p->b, p->c};
@@ -207,8 +231,10 @@ static dnnl_status compile(plan *p) {
     if (status == DNNL_SUCCESS) status = describe_product(p, attr);
     if (status == DNNL_SUCCESS && is_reference(p->desc)) status = DNNL_UNIMPLEMENTED;
     if (status == DNNL_SUCCESS) status = dnnl.primitive_create(&p->primitive, p->desc);
-    if (status == DNNL_SUCCESS)
+    if (status == DNNL_SUCCESS) {
         p->scratchpad = dnnl.desc_query_md(p->desc, DNNL_QUERY_SCRATCHPAD, 0);
+        p->scratchpad_size = p->scratchpad ? dnnl.md_get_size(p->scratchpad) : 0;
+    }
     if (attr) (void)dnnl.attr_destroy(attr);
     tdmi_one_thread_end(&threads, before);
     return status;
@@ -237,7 +263,7 @@ static void put_first(plan **set, int last, plan *p) {
 }
 
 static plan **set_of(const part_shape *shape) {
-    return plans[tdmi_hash(TDMI_HASH_START, shape, sizeof *shape) % SETS];
+    return plans[tdmi_hash_words(shape, sizeof *shape) % SETS];
 }
 
 static plan *find_plan(const part_shape *shape) {
@@ -348,27 +374,51 @@ static bool supports(const tdmi_gemm *gemm) {
     return gemm->dtype <= TDM_BF16 && usable[gemm->dtype] && gemm->alpha == 1 && gemm->beta == 0;
 }
 
-static bool execute(const plan *p, const tdmi_host_gemm *gemm) {
-    const size_t size = p->scratchpad ? dnnl.md_get_size(p->scratchpad) : 0;
+/* NULL when there is not the memory for it. */
+static execution *make_execution(const plan *p) {
+    static const int numbers[ARGUMENTS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST,
+                                           DNNL_ARG_SCRATCHPAD};
+    const void *const mds[ARGUMENTS] = {p->a, p->b, p->c, p->scratchpad};
+    execution *e = tdmi_calloc(1, sizeof *e);
+    if (!e) return NULL;
+    dnnl_status status = dnnl.stream_create(&e->stream, engine, DNNL_STREAM_DEFAULT);
+    for (int i = 0; i < (p->scratchpad_size ? 4 : 3) && status == DNNL_SUCCESS; i++) {
+        e->args[i].arg = numbers[i];
+        status = dnnl.memory_create(&e->args[i].memory, mds[i], engine, NULL);
+    }
+    if (status == DNNL_SUCCESS) return e;
+    free_execution(e);
+    return NULL;
+}
+
+static execution *take_execution(plan *p) {
+    for (int i = 0; i < KEPT_EXECUTIONS; i++) {
+        execution *e = atomic_exchange(&p->kept[i], NULL);
+        if (e) return e;
+    }
+    return make_execution(p);
+}
+
+static void give_execution(plan *p, execution *e) {
+    for (int i = 0; i < KEPT_EXECUTIONS; i++) {
+        execution *none = NULL;
+        if (atomic_compare_exchange_strong(&p->kept[i], &none, e)) return;
+    }
+    free_execution(e);
+}
+
+static bool execute(plan *p, const tdmi_host_gemm *gemm) {
     size_t room = 0;
-    void *scratch = size ? tdmi_host_scratch_take(size, &room) : NULL;
-    const void *mds[] = {p->a, p->b, p->c, p->scratchpad};
-    void *const addresses[] = {(void *)gemm->a, (void *)gemm->b, gemm->c, scratch};
-    dnnl_exec_arg args[] = {{DNNL_ARG_SRC, NULL},
-                            {DNNL_ARG_WEIGHTS, NULL},
-                            {DNNL_ARG_DST, NULL},
-                            {DNNL_ARG_SCRATCHPAD, NULL}};
-    const int count = size ? 4 : 3;
-    dnnl_object stream = NULL;
-    dnnl_status status = size && !scratch
-                             ? DNNL_OUT_OF_MEMORY
-                             : dnnl.stream_create(&stream, engine, DNNL_STREAM_DEFAULT);
+    void *scratch = p->scratchpad_size ? tdmi_host_scratch_take(p->scratchpad_size, &room) : NULL;
+    void *const addresses[ARGUMENTS] = {(void *)gemm->a, (void *)gemm->b, gemm->c, scratch};
+    const int count = p->scratchpad_size ? 4 : 3;
+    execution *e = p->scratchpad_size && !scratch ? NULL : take_execution(p);
+    dnnl_status status = e ? DNNL_SUCCESS : DNNL_OUT_OF_MEMORY;
     for (int i = 0; i < count && status == DNNL_SUCCESS; i++)
-        status = dnnl.memory_create(&args[i].memory, mds[i], engine, addresses[i]);
-    if (status == DNNL_SUCCESS) status = dnnl.primitive_execute(p->primitive, stream, count, args);
-    for (int i = 0; i < count; i++)
-        if (args[i].memory) (void)dnnl.memory_destroy(args[i].memory);
-    if (stream) (void)dnnl.stream_destroy(stream);
+        status = dnnl.memory_set_address(e->args[i].memory, addresses[i]);
+    if (status == DNNL_SUCCESS)
+        status = dnnl.primitive_execute(p->primitive, e->stream, count, e->args);
+    if (e) give_execution(p, e);
     if (scratch) tdmi_host_scratch_give(scratch, room);
     return status == DNNL_SUCCESS;
 }
@@ -387,6 +437,7 @@ static bool product(const tdmi_host_gemm *gemm, void *prepared) {
 }
 
 const tdmi_host_blas tdmi_host_blas_onednn = {.id = TDMI_BLAS_onednn,
+                                              .library = &library,
                                               .open = open_library,
                                               .diagnose = diagnose,
                                               .supports = supports,

@@ -16,6 +16,14 @@ typedef struct about_end {
 
 static const char MAGIC[8] = {'T', 'D', 'M', 'A', 'B', 'O', 'U', 'T'};
 
+void tdmi_cache_device(const tdmi_device_facts *facts, char text[TDMI_CACHE_DEVICE]) {
+    if (facts->cache_key[0])
+        snprintf(text, TDMI_CACHE_DEVICE, "%s", facts->cache_key);
+    else
+        snprintf(text, TDMI_CACHE_DEVICE, "%.200s|%.200s", facts->info.name,
+                 facts->info.api_version);
+}
+
 /* The lines, each ended by a NUL; their size. */
 static size_t write_lines(const tdmi_cache_about *about, char *text) {
     const char *const lines[] = {tdm_version(), about->backend, about->device,

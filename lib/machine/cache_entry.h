@@ -5,8 +5,12 @@
 
 #include "machine/disk_cache.h"
 
+/* How entries name a device: its cache_key, or name and API where it has none, as it compiles nothing. */
+enum { TDMI_CACHE_DEVICE = 512 };
+void tdmi_cache_device(const tdmi_device_facts *facts, char text[TDMI_CACHE_DEVICE]);
+
 typedef struct tdmi_cache_about {
-    const char *backend, *device; /* the backend's name, the device's cache_key */
+    const char *backend, *device; /* the backend's name, and the device's */
     const tdmi_program_source *source;
 } tdmi_cache_about;
 

@@ -147,7 +147,8 @@ bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
     }
     /* What is corrupt is rebuilt; what could not be trusted is replaced then, too. */
     if (descriptor >= 0 && !good) {
-        tdmi_log(TDM_LOG_WARNING, "the kept kernel %s is damaged and is compiled again", name);
+        tdmi_log(TDM_LOG_WARNING,
+                 "the kept entry %s is damaged, so it is made again or done without", name);
         (void)unlinkat(folder, name, 0);
     }
     close(folder);

@@ -212,6 +212,11 @@ static void parse_cache_dir(const char *name, const char *text) {
     values.cache_variable = name;
 }
 
+static void parse_trace(const char *name, const char *text) {
+    (void)name;
+    values.trace = text;
+}
+
 static const struct variable {
     const char *name;
     void (*parse)(const char *name, const char *text);
@@ -225,6 +230,7 @@ static const struct variable {
     {"TANDEM_MATH", parse_math, false},
     {"TANDEM_CACHE_DIR", parse_cache_dir, true},
     {"TANDEM_LIBRARY_PATH", parse_library_path, true},
+    {"TANDEM_TRACE", parse_trace, true},
 };
 enum { VARIABLES = sizeof variables / sizeof *variables };
 

@@ -1,12 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The hash of the project: FNV-1a of 64 bits, by Fowler, Noll and Vo (draft-eastlake-fnv). It finds damage
- * and tells things apart; it does not protect against anybody. cuda/blas_plan.c takes whole words with it,
- * as each product waits for that. */
+ * and tells things apart; it does not protect against anybody. */
 #ifndef TDMI_HASH_H
 #define TDMI_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define TDMI_HASH_START UINT64_C(0xcbf29ce484222325)
 
@@ -16,6 +16,17 @@ static inline uint64_t tdmi_hash(uint64_t hash, const void *data, size_t size) {
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
     return hash;
+}
+
+/* Of a struct without padding, by whole words: for what each call waits for. */
+static inline uint64_t tdmi_hash_words(const void *data, size_t size) {
+    uint64_t hash = TDMI_HASH_START;
+    for (size_t i = 0; i < size / sizeof(uint64_t); i++) {
+        uint64_t word;
+        memcpy(&word, (const char *)data + i * sizeof word, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x100000001b3);
+    }
+    return hash ^ hash >> 32;
 }
 
 #endif

@@ -1,19 +1,22 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Shared libraries opened at run time, never closed. */
+#define _GNU_SOURCE
 #include "machine/loader.h"
 
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend.h"
 #include "log.h"
 #include "machine/env.h"
+#include "machine/hash.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -144,6 +147,20 @@ tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols, 
         return tdmi_fail(status, "%s is not opened: %s", library->title, library->found);
     return tdmi_fail(status, "%s was not found: %s%s", library->title, library->found,
                      library->advice);
+}
+
+uint64_t tdmi_library_identity(const tdmi_library *library) {
+    struct stat status;
+    if (library->status != TDM_OK || !library->handle || stat(library->found, &status) != 0)
+        return 0;
+    char *path = realpath(library->found, NULL); /* libdnnl.so.2 leads to libdnnl.so.2.6 */
+    const char *name = path ? path : library->found;
+    const int64_t facts[] = {(int64_t)status.st_size, (int64_t)status.st_mtim.tv_sec,
+                             (int64_t)status.st_mtim.tv_nsec};
+    const uint64_t hash =
+        tdmi_hash(tdmi_hash(TDMI_HASH_START, name, strlen(name)), facts, sizeof facts);
+    free(path);
+    return hash ? hash : 1;
 }
 
 void tdmi_library_diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t count) {

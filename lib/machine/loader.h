@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <tandem/status.h>
 
@@ -40,6 +41,10 @@ typedef struct tdmi_symbol {
  * TDM_ERROR_IO. In a privileged program (env.h) nothing is opened. Any thread. */
 tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols,
                              size_t count) TDM_MUST_USE;
+
+/* A number that changes when another file takes the place of the opened library's: of the file's name
+ * behind all links, its size and its time. 0 for one that is not open. */
+uint64_t tdmi_library_identity(const tdmi_library *library);
 
 /* Opens the library as tdmi_library_open does and adds a TDM_DIAGNOSTIC_LIBRARY item for it. */
 void tdmi_library_diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t count);

@@ -1,8 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* matmul: the checks, the shape of the product, and its run on a BLAS or by kernels of our own. */
+#include "matmul.h"
 #include "bias_add.h"
-#include "blas.h"
 #include "matmul_builtin.h"
+#include "matmul_trace.h"
 #include "sized.h"
 
 #include <math.h>
@@ -110,13 +111,6 @@ static tdm_status check_options(const tdm_matmul_options *o, const tdm_tensor *c
     return TDM_OK;
 }
 
-/* A product as it is stored, and whether its bias has an element to each stored row instead of each
- * column: then no provider is asked to fuse the epilogue. */
-typedef struct product {
-    tdmi_gemm gemm;
-    bool bias_of_rows;
-} product;
-
 static bool has_epilogue(const tdmi_gemm *gemm) {
     return gemm->bias || gemm->activation != TDM_ACTIVATION_NONE;
 }
@@ -131,7 +125,7 @@ static tdmi_gemm without_epilogue(const tdmi_gemm *gemm) {
 /* All checks, and the product. C stored transposed is computed as Cᵀ = op(B)ᵀ op(A)ᵀ, and a bias
  * lies along the other dimension then. */
 static tdm_status describe(tdm_queue *queue, const tdm_matmul_options *o, const tdm_tensor *a,
-                           const tdm_tensor *b, const tdm_tensor *c, product *p) {
+                           const tdm_tensor *b, const tdm_tensor *c, tdmi_product *p) {
     const tdmi_arg args[] = {{"a", a, 0, 0},
                              {"b", b, 0, 0},
                              {"bias", o->bias, TDMI_ARG_OPTIONAL, 0},
@@ -195,39 +189,25 @@ static tdm_status scale_c(tdm_queue *queue, const tdmi_gemm *gemm, tdm_tensor *c
     return gemm->beta == 1 ? TDM_OK : tdm_scale(queue, gemm->beta, c, c);
 }
 
+/* The product itself, with its epilogue where the choice does that too. */
 static tdm_status run_chosen(tdm_queue *queue, const tdmi_gemm *gemm,
                              const tdmi_blas_choice *choice) {
     if (!choice->provider) return tdmi_run_builtin(queue, function, gemm);
-    const tdmi_gemm run = choice->fused ? *gemm : without_epilogue(gemm);
+    tdmi_gemm run = choice->fused ? *gemm : without_epilogue(gemm);
+    run.algorithm = choice->algorithm;
     return tdmi_queue_submitted(queue, choice->provider->blas->gemm(choice->provider->state, &run));
 }
 
-/* Whether there is anything but beta C to compute: else A and B are not read. */
-static bool multiplies(const tdmi_gemm *gemm) { return gemm->alpha != 0 && gemm->k != 0; }
+bool tdmi_product_multiplies(const tdmi_product *p) {
+    return p->gemm.alpha != 0 && p->gemm.k != 0 && !empty(&p->gemm);
+}
 
-/* What providers are asked for. */
-static tdmi_gemm offered(const product *p) {
+tdmi_gemm tdmi_product_offered(const tdmi_product *p) {
     return p->bias_of_rows ? without_epilogue(&p->gemm) : p->gemm;
 }
 
-/* A provider may find out only as it runs a product that it cannot. */
-static tdm_status run_product(tdm_queue *queue, const product *p, tdm_tensor *c, bool *fused) {
-    *fused = false;
-    const tdmi_gemm gemm = offered(p);
-    if (!multiplies(&gemm)) return scale_c(queue, &gemm, c);
-    tdmi_blas_choice choice;
-    TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
-    tdm_status status = run_chosen(queue, &gemm, &choice);
-    while (status == TDM_ERROR_UNSUPPORTED && choice.provider) {
-        TDMI_TRY(tdmi_blas_choose_next(queue, &gemm, &choice));
-        status = run_chosen(queue, &gemm, &choice);
-    }
-    *fused = choice.fused;
-    return status;
-}
-
 /* Bias and activation in place, over the stored rows of all matrices. */
-static tdm_status run_epilogue(tdm_queue *queue, const product *p) {
+static tdm_status run_epilogue(tdm_queue *queue, const tdmi_product *p) {
     const tdmi_gemm *gemm = &p->gemm;
     tdm_bias_add_args args = {
         .rows = gemm->m * gemm->batch,
@@ -249,6 +229,27 @@ static tdm_status run_epilogue(tdm_queue *queue, const product *p) {
     return tdmi_run_bias_add(queue, variant, true, mems, &args);
 }
 
+tdm_status tdmi_run_product(tdm_queue *queue, const tdmi_product *p,
+                            const tdmi_blas_choice *choice) {
+    const tdmi_gemm gemm = tdmi_product_offered(p);
+    TDMI_TRY(run_chosen(queue, &gemm, choice));
+    return choice->fused || !has_epilogue(&p->gemm) ? TDM_OK : run_epilogue(queue, p);
+}
+
+/* A provider may find out only as it runs a product that it cannot. */
+static tdm_status run_somewhere(tdm_queue *queue, const tdmi_product *p) {
+    const tdmi_gemm gemm = tdmi_product_offered(p);
+    tdmi_blas_choice choice;
+    tdmi_trace_product(&gemm);
+    TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
+    tdm_status status = tdmi_run_product(queue, p, &choice);
+    while (status == TDM_ERROR_UNSUPPORTED && choice.provider) {
+        TDMI_TRY(tdmi_blas_choose_next(queue, &gemm, &choice));
+        status = tdmi_run_product(queue, p, &choice);
+    }
+    return status;
+}
+
 static const tdmi_sized options_type = {
     .type = "tdm_matmul_options",
     .initialiser = "TDM_MATMUL_OPTIONS_DEFAULTS",
@@ -261,43 +262,21 @@ void tdm_matmul_options_init(tdm_matmul_options *options, size_t size) {
     tdmi_sized_init(&options_type, &defaults, options, size);
 }
 
-/* The caller's options, or the defaults. */
-static tdm_status read_options(const char *caller, const tdm_matmul_options *given,
-                               tdm_matmul_options *options) {
-    *options = defaults;
-    return given ? tdmi_sized_read(caller, "options", &options_type, given, options) : TDM_OK;
+tdm_status tdmi_describe_product(const char *caller, tdm_queue *queue,
+                                 const tdm_matmul_options *options, const tdm_tensor *a,
+                                 const tdm_tensor *b, const tdm_tensor *c, tdmi_product *p) {
+    tdm_matmul_options o = defaults;
+    if (options) TDMI_TRY(tdmi_sized_read(caller, "options", &options_type, options, &o));
+    return describe(queue, &o, a, b, c, p);
 }
 
 tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const tdm_tensor *a,
                       const tdm_tensor *b, tdm_tensor *c) {
     TDMI_UNCANCELLED();
-    tdm_matmul_options o;
-    product p;
-    TDMI_TRY(read_options("tdm_matmul", options, &o));
-    TDMI_TRY(describe(queue, &o, a, b, c, &p));
+    tdmi_product p;
+    TDMI_TRY(tdmi_describe_product(function, queue, options, a, b, c, &p));
+    if (tdmi_product_multiplies(&p)) return run_somewhere(queue, &p);
     if (empty(&p.gemm)) return TDM_OK;
-    bool fused;
-    TDMI_TRY(run_product(queue, &p, c, &fused));
-    return fused || !has_epilogue(&p.gemm) ? TDM_OK : run_epilogue(queue, &p);
-}
-
-tdm_status tdm_matmul_provider(tdm_queue *queue, const tdm_matmul_options *options,
-                               const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *c,
-                               const char **provider) {
-    TDMI_UNCANCELLED();
-    if (!provider)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_matmul_provider: provider is NULL");
-    *provider = NULL;
-    tdm_matmul_options o;
-    product p;
-    TDMI_TRY(read_options("tdm_matmul_provider", options, &o));
-    TDMI_TRY(describe(queue, &o, a, b, c, &p));
-    tdmi_blas_choice choice = {NULL, 0, false};
-    if (!empty(&p.gemm) && multiplies(&p.gemm)) {
-        const tdmi_gemm gemm = offered(&p);
-        TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
-        if (!choice.provider) TDMI_TRY(tdmi_check_builtin(function, &gemm));
-    }
-    *provider = tdmi_blas_name(&choice);
-    return TDM_OK;
+    TDMI_TRY(scale_c(queue, &p.gemm, c));
+    return has_epilogue(&p.gemm) ? run_epilogue(queue, &p) : TDM_OK;
 }

@@ -84,6 +84,24 @@ static void products(tdm_queue *queue) {
     tdm_tensor_release(&c);
 }
 
+static void tuning(tdm_device *device, tdm_queue *queue) {
+    tdm_tensor a, c;
+    GUARDED(tdm_matmul_tuning) tuning = {.value = TDM_MATMUL_TUNING_DEFAULTS};
+    GUARD(tuning);
+    OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(N, N), &a));
+    OK(tdm_empty(device, TDM_F32, TDM_SHAPE(N, N), &c));
+    OK(tdm_matmul_tune(queue, NULL, &a, &a, &c, 0.0, &tuning.value));
+    CHECK(tuning.value.size == sizeof tuning.value && tuning.value.candidates > 0, "no candidates");
+    tdm_matmul_tuning by_hand = {0};
+    REFUSED(tdm_matmul_tune(queue, NULL, &a, &a, &c, 0.0, &by_hand), TDM_ERROR_INVALID_ARGUMENT,
+            "TDM_MATMUL_TUNING_DEFAULTS");
+    tdm_matmul_tuning_init(&tuning.value, sizeof tuning.value);
+    OK(tdm_matmul_tune(queue, NULL, &a, &a, &c, 0.0, &tuning.value));
+    CHECK_GUARD(tuning);
+    tdm_tensor_release(&a);
+    tdm_tensor_release(&c);
+}
+
 static void statistics(tdm_device *device) {
     GUARDED(tdm_memory_stats) stats = {.value = TDM_MEMORY_STATS_DEFAULTS};
     GUARD(stats);
@@ -193,6 +211,7 @@ int main(int argc, char **argv) {
     if (failures) return 1;
     products(queue);
     statistics(device);
+    tuning(device, queue);
     files(queue);
     lists();
 #if GROWN

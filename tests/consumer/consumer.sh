@@ -61,7 +61,7 @@ esac
 if [ -x "$prefix/bin/tdm" ]; then
     "$prefix/bin/tdm" devices >"$work/log" || { cat "$work/log"; exit 1; }
     grep -q 'cpu:0' "$work/log"
-    for page in tdm tdm-devices tdm-doctor tdm-cache tdm-bench; do
+    for page in tdm tdm-devices tdm-doctor tdm-tune tdm-cache tdm-bench; do
         grep -q '^\.SH NAME' "$prefix/share/man/man1/$page.1" || { echo "no man page $page"; exit 1; }
     done
     grep -q '^complete .* tdm$' "$prefix/share/bash-completion/completions/tdm"

@@ -142,6 +142,29 @@ Test(traps, pinned_memory_runs_out) {
     small_close(&s);
 }
 
+/* cuBLASLt is asked for an algorithm once a shape, whatever order the products come in. */
+Test(traps, a_plan_is_found_once_a_shape) {
+    static const int64_t sizes[] = {32, 32, 48, 32, 48, 48, 32};
+    small s;
+    OK(small_open(&s, "cuda:0"));
+    cuda_sim_heal();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        tdm_tensor a, c;
+        OK(tdm_ones(s.queue, TDM_F32, TDM_SHAPE(sizes[i], sizes[i]), &a));
+        OK(tdm_empty(s.device, TDM_F32, TDM_SHAPE(sizes[i], sizes[i]), &c));
+        OK(tdm_matmul(s.queue, NULL, &a, &a, &c));
+        tdm_tensor_release(&a);
+        tdm_tensor_release(&c);
+    }
+    OK(tdm_queue_finish(s.queue));
+    CHECK(cuda_sim_calls("cublasLtMatmulAlgoGetHeuristic") == 2, "%lu heuristics for two shapes",
+          cuda_sim_calls("cublasLtMatmulAlgoGetHeuristic"));
+    CHECK(cuda_sim_calls("cublasLtMatmulDescCreate") == 2, "%lu descriptions for two shapes",
+          cuda_sim_calls("cublasLtMatmulDescCreate"));
+    CHECK(cuda_sim_calls("cublasLtMatmul") == 7, "%lu products", cuda_sim_calls("cublasLtMatmul"));
+    small_close(&s);
+}
+
 /* One long row's norm is found in pieces, which need scratch memory of the queue's own. */
 Test(traps, scratch_runs_out) {
     small s;

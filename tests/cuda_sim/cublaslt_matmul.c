@@ -18,6 +18,8 @@
  * was promised then: others are reported. */
 #include "cublaslt.h"
 
+#include <unistd.h>
+
 enum { WORKSPACE = 1 << 20, BIAS_ALIGNMENT = 16 };
 #define ALGORITHM_MARK UINT64_C(0x6d6c612064757363)
 
@@ -29,6 +31,7 @@ typedef struct algorithm {
     uint32_t alignment[OPERANDS];
     uint32_t bias_alignment;
     uint32_t failed; /* found with a state other than SUCCESS */
+    uint64_t pause;  /* microseconds that it takes besides */
     uint64_t check;  /* a hash of the above */
 } algorithm;
 _Static_assert(sizeof(algorithm) <= sizeof(cublasLtMatmulAlgo_t), "an algorithm is kept in theirs");
@@ -180,12 +183,14 @@ static uint32_t alignment_of(const void *address) {
 }
 
 static cublasLtMatmulHeuristicResult_t candidate(const request *r, const preference *p,
-                                                 uint64_t workspace, cublasStatus_t state) {
+                                                 uint64_t workspace, cublasStatus_t state,
+                                                 uint64_t pause) {
     algorithm a = {.mark = ALGORITHM_MARK,
                    .request = hash_request(r),
                    .workspace = workspace,
                    .bias_alignment = alignment_of(r->operation->bias),
-                   .failed = state != CUBLAS_STATUS_SUCCESS};
+                   .failed = state != CUBLAS_STATUS_SUCCESS,
+                   .pause = pause};
     memcpy(a.alignment, p->alignment, sizeof a.alignment);
     a.check = hash_algorithm(&a);
     cublasLtMatmulHeuristicResult_t result = {
@@ -222,10 +227,14 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
     cublasLtMatmulHeuristicResult_t found[3];
     int last = 0;
     if (r.k == 21 || r.k == 23)
-        found[last++] = candidate(&r, p, workspace, CUBLAS_STATUS_NOT_SUPPORTED);
+        found[last++] = candidate(&r, p, workspace, CUBLAS_STATUS_NOT_SUPPORTED, 0);
     if (r.k == 22 || r.k == 23)
-        found[last++] = candidate(&r, p, p->workspace + WORKSPACE, CUBLAS_STATUS_SUCCESS);
-    if (r.k != 9 && r.k != 23) found[last++] = candidate(&r, p, workspace, CUBLAS_STATUS_SUCCESS);
+        found[last++] = candidate(&r, p, p->workspace + WORKSPACE, CUBLAS_STATUS_SUCCESS, 0);
+    /* of these the second is the fastest, which the heuristic does not know */
+    if (r.k == 25) found[last++] = candidate(&r, p, workspace, CUBLAS_STATUS_SUCCESS, 4000);
+    if (r.k != 9 && r.k != 23)
+        found[last++] = candidate(&r, p, workspace, CUBLAS_STATUS_SUCCESS, 0);
+    if (r.k == 25) found[last++] = candidate(&r, p, workspace, CUBLAS_STATUS_SUCCESS, 3000);
     *count = last < requested ? last : requested;
     memcpy(results, found, (size_t)*count * sizeof *found);
     return CUBLAS_STATUS_SUCCESS;
@@ -321,5 +330,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     if (r.n == 13) return CUBLAS_STATUS_NOT_SUPPORTED;
     product.workspace = workspace;
     product.workspace_size = workspace_size;
+    if (chosen.pause > 0) usleep((useconds_t)chosen.pause);
     return blas_enqueue(stream, product, function);
 }

@@ -93,7 +93,7 @@ Test(cache, list) {
     /* no folder is an empty one */
     snprintf(kernels, sizeof kernels, "TANDEM_CACHE_DIR=%s/none", folder + 2);
     tdm("list", 0);
-    CHECK(contains_words(r.output, "0 kernels"), "%s", r.output);
+    CHECK(contains_words(r.output, "0 entries"), "%s", r.output);
     tdm("verify", 0);
     tdm("clear", 0);
     shell("test ! -e $D/none");
@@ -172,7 +172,7 @@ Test(cache, prune) {
     shell("rm -rf $D/kernels; cp -a $D/good $D/kernels; " TEST_PROGRAM
           " cache list >/dev/null; OCL_ICD_VENDORS=" TEST_ICD_NONE " " TEST_PROGRAM
           " cache prune --dry-run | tail -1");
-    snprintf(arguments, sizeof arguments, "%d of %d kernels would be removed", count, count);
+    snprintf(arguments, sizeof arguments, "%d of %d entries would be removed", count, count);
     CHECK(contains_words(r.output, arguments), "%s, not %s", r.output, arguments);
     tdm("clear", 0);
     CHECK(count_kernels() == 0, "%s", r.output);

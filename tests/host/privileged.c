@@ -39,8 +39,9 @@ static void run_trapped(const char *program, const char *arguments) {
     static char line[8192];
     snprintf(line, sizeof line,
              "cd %s/home && TANDEM_LIBRARY_PATH=%s/lib TANDEM_CACHE_DIR=%s/made/cache "
-             "XDG_CACHE_HOME=%s/xdg HOME=%s/home OCL_ICD_VENDORS=%s/evil.icd %s %s",
-             folder, folder, folder, folder, folder, folder, program, arguments);
+             "TANDEM_TRACE=%s/home/trace XDG_CACHE_HOME=%s/xdg HOME=%s/home "
+             "OCL_ICD_VENDORS=%s/evil.icd %s %s",
+             folder, folder, folder, folder, folder, folder, folder, program, arguments);
     run_shell(NULL, line, 60, &r);
     check_case("%s", line);
 }
@@ -57,7 +58,7 @@ static void expect_no_trap(const char *program) {
             "TDM_OK|cpu:0",
             "TDM_OK|default: cpu:0",
             TEST_HAS_OPENCL ? "TDM_ERROR_UNAVAILABLE|more rights than its caller" : "TDM_ERROR_",
-            "TANDEM_CACHE_DIR|TANDEM_LIBRARY_PATH|ignored: this "
+            "TANDEM_CACHE_DIR|TANDEM_LIBRARY_PATH|TANDEM_TRACE|ignored: this "
             "program has more rights than its caller|cache "
             "directory|none, because|opens no libraries",
             "TDM_OK|tandem_reserved=4096;"};
@@ -76,7 +77,7 @@ Test(privileged, an_ordinary_program_is_trapped) {
     run_trapped(TEST_PROBE, "work cpu:0");
     CHECK(contains_words(r.output, "EVIL"), "not opened: %s", r.output);
     char command[1200];
-    snprintf(command, sizeof command, "ls -d '%s/made/cache'", folder);
+    snprintf(command, sizeof command, "ls -d '%s/made/cache' '%s/home/trace'", folder, folder);
     run_shell(NULL, command, 30, &r);
     CHECK(r.exit_status == 0, "not made: %s", r.output);
 }

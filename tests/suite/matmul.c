@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/machine/blas_list.h"
 #include "reference/ops.h"
 #include "support/array.h"
 
@@ -440,45 +439,5 @@ Test(matmul, blocks) {
             g.activation = i == 0 ? TDM_ACTIVATION_SILU : TDM_ACTIVATION_NONE;
             if (!run_case(&g)) break;
         }
-    }
-}
-
-/* A provider is named for every dtype: the forced one where that can run it. CLBlast sums 16-bit
- * products in 16 bits, and oneDNN has no f64. */
-Test(matmul, provider) {
-#define NAME(name) #name,
-#define CBLAS_NAME(name) " " #name
-    static const char *const names[] = {TDMI_BLAS_LIST(NAME) "builtin"};
-    static const char cblas[] = TDMI_CBLAS_LIST(CBLAS_NAME);
-    const char *forced = getenv("TANDEM_BLAS");
-    for (int d = 0; d < float_dtype_count; d++) {
-        array *a = array_2d(float_dtypes[d], 8, 8, 8), *c = array_2d(float_dtypes[d], 8, 8, 8);
-        const char *provider = NULL;
-        check_case("%s", tdm_dtype_name(float_dtypes[d]));
-        if (!OK(tdm_matmul_provider(queue, NULL, &a->t, &a->t, &c->t, &provider))) return;
-        bool known = false;
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-            known = known || strcmp(provider, names[i]) == 0;
-        CHECK(known, "provider '%s'", provider);
-        const bool wide = float_dtypes[d] == TDM_F32 || float_dtypes[d] == TDM_F64;
-        const bool lacking =
-            (strcmp(forced ? forced : "", "onednn") == 0 && float_dtypes[d] == TDM_F64) ||
-            (strcmp(forced ? forced : "", "clblast") == 0 && !wide);
-        if (forced && !lacking) {
-            const bool right = strcmp(forced, "cblas") == 0 ? (bool)strstr(cblas, provider)
-                                                            : strcmp(provider, forced) == 0;
-            CHECK(right, "TANDEM_BLAS=%s, but '%s' runs it", forced, provider);
-        }
-        CHECK(wide || strcmp(provider, "clblast") != 0,
-              "'%s' has no such products with sums in f32", provider);
-        tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
-        options.alpha = 0;
-        if (OK(tdm_matmul_provider(queue, &options, &a->t, &a->t, &c->t, &provider)))
-            CHECK(strcmp(provider, "builtin") == 0, "with alpha 0 '%s' has nothing to do",
-                  provider);
-        ARRAY_SAME(c);
-        REFUSED(tdm_matmul_provider(queue, NULL, &a->t, &a->t, &c->t, NULL),
-                TDM_ERROR_INVALID_ARGUMENT, "provider");
-        array_free_all();
     }
 }

@@ -13,6 +13,7 @@
  *   probe join NAME        the same, and a function of atexit() joins the second thread
  *   probe secure           whether it has more rights than its caller
  *   probe text NAME        in the environment's locale: its own number, then texts of the library
+ *   probe explain NAME DTYPE M N K   runs such a product, and says who ran it and why
  *   probe usage NAME       what a device is doing, one figure or process a line
  *   probe hold NAME N      takes N bytes on a device and waits to be killed, at most a minute
  *   probe hold-fork NAME N the same after a child has been forked, given everything back, and ended
@@ -344,6 +345,42 @@ static int hold(const char *how, char *name, char *bytes, char *self) {
         pause();
 }
 
+/* Of ones, so that each element is K. */
+static int explain(const char *name, const char *type, const char *const *extents) {
+    enum { BYTES = 1 << 20 };
+    static unsigned char got[BYTES];
+    tdm_device *device;
+    tdm_queue *queue;
+    tdm_dtype dtype = TDM_F32;
+    tdm_tensor a, b, c;
+    int64_t size[3]; /* M, N, K */
+    char why[512];
+    for (int i = 0; i < 3; i++)
+        size[i] = strtoll(extents[i], NULL, 10);
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++)
+        if (strcmp(tdm_dtype_name((tdm_dtype)d), type) == 0) dtype = (tdm_dtype)d;
+    tdm_status status = tdm_device_open(name, &device);
+    if (status == TDM_OK) status = tdm_queue_create(device, 0, &queue);
+    if (status == TDM_OK) status = tdm_ones(queue, dtype, TDM_SHAPE(size[0], size[2]), &a);
+    if (status == TDM_OK) status = tdm_ones(queue, dtype, TDM_SHAPE(size[2], size[1]), &b);
+    if (status == TDM_OK) status = tdm_empty(device, dtype, TDM_SHAPE(size[0], size[1]), &c);
+    if (status == TDM_OK) status = tdm_matmul(queue, NULL, &a, &b, &c);
+    if (status == TDM_OK) status = tdm_matmul(queue, NULL, &a, &b, &c);
+    if (status == TDM_OK && (size_t)tdm_tensor_count(&c) * tdm_dtype_size(dtype) <= BYTES)
+        status = tdm_to_host(queue, &c, got);
+    if (status == TDM_OK) status = tdm_matmul_explain(queue, NULL, &a, &b, &c, why, sizeof why);
+    if (!tell(status)) return 0;
+    printf("%s\n", why);
+    float first;
+    memcpy(&first, got, sizeof first);
+    tdm_tensor_release(&a);
+    tdm_tensor_release(&b);
+    tdm_tensor_release(&c);
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+    return dtype == TDM_F32 && first != (float)size[2] ? 3 : 0;
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     char *name = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
@@ -356,6 +393,8 @@ int main(int argc, char **argv) {
     if (strcmp(what, "secure") == 0) return printf("secure: %lu\n", getauxval(AT_SECURE)) < 0;
     if (strcmp(what, "text") == 0) return text(name);
     if (strcmp(what, "usage") == 0) return usage(name);
+    if (strcmp(what, "explain") == 0 && argc > 6)
+        return explain(name, argv[3], (const char *const *)argv + 4);
     if (strncmp(what, "hold", 4) == 0 && argc > 3) return hold(what, name, argv[3], argv[0]);
     if (strcmp(what, "fork") == 0) return use_after_fork(name);
     if (strcmp(what, "fork-first") == 0) return fork_first();

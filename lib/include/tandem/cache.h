@@ -1,7 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * The folder of compiled kernels: TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else
- * ~/.cache/tandem. No program needs this: kernels are kept and found again without it, what is
+ * ~/.cache/tandem. What tdm_matmul_tune measured is there, too, one entry to a device, "tuned products",
+ * and one to a library's settings. No program needs this: kernels are kept and found again without it, what is
  * corrupt is rebuilt, and nothing is ever removed for its age. It is for those who want to see what
  * is there, and to tidy up.
  *
@@ -20,7 +21,7 @@
 extern "C" {
 #endif
 
-/** A file of the folder that holds a kernel, or should. Texts are "" where the file does not tell.
+/** A file of the folder that holds a kernel or what was measured, or should. Texts are "" where the file does not tell.
  */
 typedef struct tdm_cache_entry {
     char file[80];     /**< its name in the folder */
@@ -28,7 +29,7 @@ typedef struct tdm_cache_entry {
     char version[32];  /**< of the Tandem that kept it */
     char backend[16];  /**< "opencl", "cuda" */
     char device[512];  /**< the device, its driver and what else the kernel depends on */
-    char kernel[64];   /**< "tdm_layer_norm" */
+    char kernel[64];   /**< "tdm_layer_norm"; "tuned products" */
     char options[192]; /**< of its compilation: dtype, lanes, activation */
     uint64_t size;     /**< bytes of the file */
     uint64_t age;      /**< seconds since it was written */

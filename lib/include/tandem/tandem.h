@@ -10,6 +10,7 @@
  * state_dict.h  named tensors and safetensors files
  * layers.h  a linear layer; one function on several devices
  * setup.h   settings by call, the log, the allocator: before anything else
+ * tune.h    which library multiplies: measured, and explained
  * cache.h   the folder of compiled kernels: what is in it, and tidying up
  *
  * Every function that can fail returns a tdm_status; tdm_last_error() then says what was wrong.
@@ -32,6 +33,7 @@
 #include <tandem/state_dict.h>
 #include <tandem/status.h>
 #include <tandem/tensor.h>
+#include <tandem/tune.h>
 
 #define TDM_VERSION_MAJOR 0 /**< the version of this header; tdm_version tells the library's */
 #define TDM_VERSION_MINOR 2 /**< see docs/stability.md */

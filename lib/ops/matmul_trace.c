@@ -1,0 +1,84 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* TANDEM_TRACE: the products of a program, one to a line, each once. */
+#define _GNU_SOURCE
+#include "matmul_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "machine/disk_cache.h"
+#include "machine/env.h"
+#include "machine/hash.h"
+#include "tuned.h"
+
+const char *tdmi_gemm_text(const tdmi_gemm *gemm, char text[TDMI_PRODUCT_TEXT]) {
+    const tdmi_product_words words = {.dtype = gemm->dtype,
+                                      .batch = gemm->batch,
+                                      .m = gemm->m,
+                                      .n = gemm->n,
+                                      .k = gemm->k,
+                                      .transpose_a = gemm->transpose_a,
+                                      .transpose_b = gemm->transpose_b,
+                                      .tf32 = gemm->dtype == TDM_F32 && gemm->tf32,
+                                      .bias = gemm->bias,
+                                      .activation = gemm->activation};
+    return tdmi_product_text(&words, text);
+}
+
+enum { MOST = 1024 }; /* products of a process: a program with more has no usual ones */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t seen[2 * MOST]; /* hashes, by open addressing; 0: free */
+static int count;
+
+static bool is_new(const tdmi_gemm *gemm) {
+    const tdmi_tuned_product product = tdmi_tuned_product_of(gemm);
+    const uint64_t hash = tdmi_hash_words(&product, sizeof product) | 1;
+    size_t at = (size_t)(hash >> 1) % (2 * MOST);
+    while (seen[at] && seen[at] != hash)
+        at = (at + 1) % (2 * MOST);
+    if (seen[at] || count == MOST) return false;
+    seen[at] = hash;
+    count++;
+    return true;
+}
+
+/* At its end, in one piece, so that processes may share the file. Never waits, in case it is a pipe. */
+static bool append(const char *path, const char *line, size_t length) {
+    struct stat status;
+    const int file =
+        open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    if (file < 0) return false;
+    errno = EINVAL;
+    bool written = fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+                   tdmi_cache_may_write((uint64_t)status.st_size + length) &&
+                   write(file, line, length) == (ssize_t)length;
+    const int error = errno;
+    close(file);
+    errno = error;
+    return written;
+}
+
+void tdmi_trace_product(const tdmi_gemm *gemm) {
+    const char *path = tdmi_env_values()->trace;
+    static bool warned;
+    char line[TDMI_PRODUCT_TEXT + 1];
+    if (!path) return;
+    pthread_mutex_lock(&lock);
+    if (is_new(gemm)) {
+        tdmi_gemm_text(gemm, line);
+        strcat(line, "\n");
+        if (!append(path, line, strlen(line)) && !warned) {
+            warned = true;
+            tdmi_log(TDM_LOG_WARNING, "TANDEM_TRACE: nothing can be written to %s: %s", path,
+                     strerror(errno));
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,262 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What tdm_matmul_tune has measured on a device, kept in the cache directory: one entry with its products,
+ * and one for the settings of each library that has any. */
+#define _GNU_SOURCE
+#include "tuned.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas_table.h"
+#include "machine/cache_entry.h"
+#include "machine/env.h"
+#include "machine/hash.h"
+
+static const char PRODUCTS[] = "tuned products";
+enum { MOST_RECORDS = 4096 };
+
+/* --- entries of the cache ----------------------------------------------------------------------- */
+
+/* The instructions that the processor has: machines that share a home may differ in them alone. */
+static uint64_t hash_processor(uint64_t hash) {
+    static const char *const lines[] = {"model name", "flags", "Features", "isa", "features"};
+    char piece[512]; /* of a line, which may be some thousand bytes long */
+    bool begins = true, wanted = false;
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    if (!file) return hash;
+    while (fgets(piece, sizeof piece, file) && !(begins && piece[0] == '\n')) {
+        for (size_t i = 0; begins && i < sizeof lines / sizeof *lines; i++)
+            wanted = wanted || strncmp(piece, lines[i], strlen(lines[i])) == 0;
+        if (wanted) hash = tdmi_hash(hash, piece, strlen(piece));
+        begins = strchr(piece, '\n');
+        wanted = wanted && !begins;
+    }
+    fclose(file);
+    return hash;
+}
+
+/* Variables by which libraries are told to do with other instructions. */
+static uint64_t hash_variables(uint64_t hash) {
+    static const char *const names[] = {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
+                                        "OPENBLAS_CORETYPE", "MKL_ENABLE_INSTRUCTIONS",
+                                        "BLIS_ARCH_TYPE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = secure_getenv(names[i]);
+        if (value)
+            hash = tdmi_hash(tdmi_hash(hash, names[i], strlen(names[i])), value, strlen(value) + 1);
+    }
+    return hash;
+}
+
+static pthread_once_t machine_once = PTHREAD_ONCE_INIT;
+static uint64_t machine_hash;
+
+static void hash_machine(void) { machine_hash = hash_variables(hash_processor(TDMI_HASH_START)); }
+
+/* `about`: what else an entry depends on. */
+static tdmi_cache_key key_of(const char *backend, const tdmi_device_facts *facts, const char *name,
+                             const char *about) {
+    char text[TDMI_CACHE_DEVICE], machine[64];
+    tdmi_cache_device(facts, text);
+    pthread_once(&machine_once, hash_machine);
+    snprintf(machine, sizeof machine, "%016llx, %d threads", (unsigned long long)machine_hash,
+             tdmi_worker_count());
+    tdmi_cache_key key = tdmi_cache_key_start();
+    key = tdmi_cache_key_add(key, name);
+    key = tdmi_cache_key_add(key, backend);
+    key = tdmi_cache_key_add(key, text);
+    key = tdmi_cache_key_add(key, about);
+    return tdmi_cache_key_add(key, machine);
+}
+
+static bool read_entry(const char *backend, const tdmi_device_facts *facts, const char *name,
+                       const char *about, tdmi_blob *blob) {
+    return tdmi_cache_read_kernel(key_of(backend, facts, name, about), blob);
+}
+
+static bool write_entry(const char *backend, const tdmi_device_facts *facts, const char *name,
+                        const char *about, const tdmi_blob *blob) {
+    char device[TDMI_CACHE_DEVICE];
+    static const char *const options[] = {NULL};
+    const tdmi_program_source source = {.entry = name, .options = options};
+    tdmi_cache_device(facts, device);
+    const tdmi_cache_about of = {backend, device, &source};
+    const tdmi_cache_key key = key_of(backend, facts, name, about);
+    tdmi_blob kept;
+    tdmi_cache_write_kernel(key, blob, &of);
+    const bool same = tdmi_cache_read_kernel(key, &kept) && kept.size == blob->size &&
+                      memcmp(kept.data, blob->data, blob->size) == 0;
+    tdmi_free(kept.data);
+    return same;
+}
+
+/* --- products ----------------------------------------------------------------------------------- */
+
+tdmi_tuned_product tdmi_tuned_product_of(const tdmi_gemm *gemm) {
+    return (tdmi_tuned_product){.m = gemm->m,
+                                .n = gemm->n,
+                                .k = gemm->k,
+                                .batch = gemm->batch,
+                                .dtype = (uint8_t)gemm->dtype,
+                                .transpose_a = gemm->transpose_a,
+                                .transpose_b = gemm->transpose_b,
+                                .tf32 = gemm->dtype == TDM_F32 && gemm->tf32,
+                                .bias = gemm->bias ? 1 : 0,
+                                .activation = (uint8_t)gemm->activation};
+}
+
+/* The file is ours alone and has a checksum, and yet nothing in it is used as an index unseen. */
+static bool is_sound(const tdmi_tuned *r) {
+    const tdmi_tuned_product *p = &r->product;
+    return p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && r->provider <= TDMI_BLAS_builtin &&
+           r->usual <= TDMI_BLAS_builtin;
+}
+
+/* Of the layout of records, and of the names in TANDEM_BLAS: what was measured among these is for programs
+ * that have the same ones. */
+static const char *about_products(char text[256]) {
+    const char *names = tdmi_env_values()->blas_text;
+    snprintf(text, 256, "layout 1|%.200s", names ? names : "");
+    return text;
+}
+
+static bool read_table(const char *backend, const tdmi_device_facts *facts,
+                       tdmi_tuned_table *table) {
+    tdmi_blob blob;
+    char about[256];
+    *table = (tdmi_tuned_table){NULL, 0};
+    if (!read_entry(backend, facts, PRODUCTS, about_products(about), &blob)) return false;
+    bool good =
+        blob.size % sizeof(tdmi_tuned) == 0 && blob.size / sizeof(tdmi_tuned) <= MOST_RECORDS;
+    tdmi_tuned *records = blob.data; /* malloc'ed, so aligned */
+    for (size_t i = 0; good && i < blob.size / sizeof *records; i++)
+        good = is_sound(&records[i]);
+    if (good)
+        *table = (tdmi_tuned_table){records, blob.size / sizeof *records};
+    else
+        tdmi_free(blob.data);
+    return good;
+}
+
+/* The tables that were asked for, each for good. */
+typedef struct loaded {
+    const tdmi_device_facts *facts;
+    tdmi_tuned_table table;
+    struct loaded *next;
+} loaded;
+
+static loaded *tables;
+static bool given_up; /* memory was short once: nothing is loaded later, where choices were made */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+const tdmi_tuned_table *tdmi_tuned_of(const char *backend, const tdmi_device_facts *facts) {
+    pthread_mutex_lock(&lock);
+    loaded *found = tables;
+    while (found && found->facts != facts)
+        found = found->next;
+    if (!found && !given_up) {
+        found = tdmi_calloc(1, sizeof *found);
+        given_up = !found;
+        if (found) {
+            found->facts = facts;
+            (void)read_table(backend, facts, &found->table);
+            found->next = tables;
+            tables = found;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return found && found->table.count > 0 ? &found->table : NULL;
+}
+
+/* How many times as large the one is as the other, as a logarithm. */
+static double apart(int64_t a, int64_t b) { return fabs(log2((double)a / (double)b)); }
+
+/* Below 0: the one says nothing of the other. 0: they are the same. Each extent may be twice as large, or
+ * half, and the batch eight times, but a vector is no matrix, one matrix no batch, and nothing else than a
+ * narrow product runs as one. */
+static double distance(const tdmi_tuned_product *r, const tdmi_tuned_product *product,
+                       bool narrow) {
+    if (r->dtype != product->dtype || r->tf32 != product->tf32 ||
+        r->transpose_a != product->transpose_a || r->transpose_b != product->transpose_b ||
+        (r->m == 1) != (product->m == 1) || (r->n == 1) != (product->n == 1) ||
+        (r->batch == 1) != (product->batch == 1))
+        return -1.0;
+    const tdmi_gemm gemm = {.m = r->m, .n = r->n, .k = r->k, .batch = r->batch};
+    if (tdmi_is_narrow(&gemm) != narrow) return -1.0;
+    const double m = apart(r->m, product->m), n = apart(r->n, product->n),
+                 k = apart(r->k, product->k), batch = apart(r->batch, product->batch);
+    if (m > 1.0 || n > 1.0 || k > 1.0 || batch > 3.0) return -1.0;
+    const bool other_end = r->bias != product->bias || r->activation != product->activation;
+    return m + n + k + 0.25 * batch + (other_end ? 0.125 : 0.0);
+}
+
+const tdmi_tuned *tdmi_tuned_find(const tdmi_tuned_table *table, const tdmi_gemm *gemm,
+                                  bool *exact) {
+    const tdmi_tuned_product product = tdmi_tuned_product_of(gemm);
+    const tdmi_tuned *nearest = NULL;
+    const bool narrow = tdmi_is_narrow(gemm);
+    double least = 0.0;
+    for (size_t i = 0; i < table->count; i++) {
+        const double d = distance(&table->records[i].product, &product, narrow);
+        if (d < 0.0 || (nearest && d >= least)) continue;
+        nearest = &table->records[i];
+        least = d;
+    }
+    *exact = nearest && least == 0.0;
+    return nearest;
+}
+
+static bool same_product(const tdmi_tuned *a, const tdmi_tuned *b) {
+    return memcmp(&a->product, &b->product, sizeof a->product) == 0;
+}
+
+bool tdmi_tuned_keep(const char *backend, const tdmi_device_facts *facts,
+                     const tdmi_tuned *record) {
+    tdmi_tuned_table old;
+    char about[256];
+    pthread_mutex_lock(&lock); /* the threads of this process; another one's record may be lost */
+    (void)read_table(backend, facts, &old);
+    tdmi_tuned *records = tdmi_malloc((old.count + 1) * sizeof *records);
+    size_t count = 0;
+    bool kept = false;
+    if (records) {
+        for (size_t i = 0; i < old.count; i++)
+            if (!same_product(&old.records[i], record)) records[count++] = old.records[i];
+        if (count >= MOST_RECORDS) memmove(records, records + 1, --count * sizeof *records);
+        records[count++] = *record;
+        const tdmi_blob blob = {records, count * sizeof *records};
+        kept = write_entry(backend, facts, PRODUCTS, about_products(about), &blob);
+    }
+    tdmi_free(records);
+    tdmi_free(old.records);
+    pthread_mutex_unlock(&lock);
+    return kept;
+}
+
+/* --- settings ----------------------------------------------------------------------------------- */
+
+static const char *about_library(uint64_t library, char text[32]) {
+    snprintf(text, 32, "%016llx", (unsigned long long)library);
+    return text;
+}
+
+char *tdmi_tuned_read_settings(const char *backend, const tdmi_device_facts *facts,
+                               const char *name, uint64_t library) {
+    tdmi_blob blob;
+    char about[32];
+    if (!read_entry(backend, facts, name, about_library(library, about), &blob)) return NULL;
+    char *text = blob.data;
+    if (text[blob.size - 1] == '\0') return text;
+    tdmi_free(text);
+    return NULL;
+}
+
+bool tdmi_tuned_write_settings(const char *backend, const tdmi_device_facts *facts,
+                               const char *name, uint64_t library, const char *text) {
+    char about[32];
+    const tdmi_blob blob = {(void *)text, strlen(text) + 1};
+    return write_entry(backend, facts, name, about_library(library, about), &blob);
+}

@@ -1,0 +1,207 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* `tdm tune`, tdm_matmul_tune and TANDEM_TRACE: what one process measures the next one uses, as long as it
+ * is whole and the library is the one that was measured. */
+#ifdef TEST_PROGRAM
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/run.h"
+
+static run_result r;
+static char folder[300], cache[340];
+
+#define TUNE TEST_PROGRAM " tune --device cpu --budget 1 --shapes $D/list"
+#define EXPLAIN TEST_PROBE " explain cpu "
+
+/* $D is a folder of this test, $D/cache the cache. */
+static void shell(const char *command) {
+    const char *changes[] = {ICD_NONE, folder, cache, NULL};
+    run_shell(changes, command, 200, &r);
+}
+
+static void start(void) {
+    random_start();
+    snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/tune-%d", (int)getpid());
+    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/cache", folder + 2);
+    shell("rm -rf $D; mkdir -p $D");
+}
+
+static void stop(void) { shell("rm -rf $D"); }
+
+TestSuite(tune, .init = start, .fini = stop);
+
+/* Runs the command and wants these words in what it prints. */
+static void gives(const char *command, int status, const char *words) {
+    check_case("%s", command);
+    shell(command);
+    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+    CHECK(contains_words(r.output, words), "no \"%s\" in: %s", words, r.output);
+}
+
+#define MEASURED "which was measured as the fastest for"
+
+/* The product runs, and nothing that was measured tells where. */
+static void not_measured(const char *command) {
+    gives(command, 0, "TDM_OK");
+    CHECK(!contains_words(r.output, "measured"), "%s", r.output);
+}
+
+/* With TANDEM_BLAS it is known which library is kept: the one that it names. */
+Test(tune, next_process_uses_it) {
+    gives("echo f32 96x96x96 >$D/list; TANDEM_BLAS=builtin " TUNE, 0,
+          "1 product measured on cpu:0");
+    gives("TANDEM_BLAS=builtin " EXPLAIN "f32 96 96 96", 0, "builtin, " MEASURED " f32 96x96x96: ");
+    gives("TANDEM_BLAS=builtin " EXPLAIN "f32 100 90 120", 0,
+          MEASURED " the nearest product, f32 96x96x96: ");
+    /* too far, another dtype, and what is no matrix */
+    not_measured("TANDEM_BLAS=builtin " EXPLAIN "f32 400 96 96");
+    not_measured("TANDEM_BLAS=builtin " EXPLAIN "f64 96 96 96");
+    not_measured("TANDEM_BLAS=builtin " EXPLAIN "f32 96 1 96");
+    /* what was measured among some names is for those alone */
+    not_measured(EXPLAIN "f32 96 96 96");
+    gives("TANDEM_BLAS=cblas " EXPLAIN "f32 96 96 96", 0, "because TANDEM_BLAS is \"cblas\"");
+    gives(TEST_PROGRAM " cache list", 0, "tuned products");
+    gives(TEST_PROGRAM " cache prune", 0, "0 of 1 entry removed");
+    gives(TUNE, 0, "1 product measured");
+    gives(EXPLAIN "f32 90 100 96", 0, MEASURED " the nearest product, f32 96x96x96: ");
+    gives(TEST_PROGRAM " cache clear", 0, "2 of 2 entries removed");
+    not_measured(EXPLAIN "f32 96 96 96");
+}
+
+Test(tune, more_products_are_added) {
+    gives("echo f32 96x96x96 >$D/list; TANDEM_BLAS=builtin " TUNE, 0, "1 product measured");
+    gives("echo f64 8*64x64x64 transpose_b bias gelu >$D/list; TANDEM_BLAS=builtin " TUNE, 0,
+          "f64 8*64x64x64 transpose_b bias gelu");
+    gives("echo f32 96x96x96 >$D/list; TANDEM_BLAS=builtin " TUNE, 0, "1 product measured");
+    gives("TANDEM_BLAS=builtin " EXPLAIN "f32 96 96 96", 0, MEASURED);
+    gives("ls $D/cache | grep -c bin", 0, "1");
+}
+
+/* Every byte of the file matters, and none that is wrong does harm. */
+Test(tune, a_corrupted_file_is_ignored) {
+    static const char damage[] =
+        "F=$(echo $D/cache/*.bin); S=$(stat -c %%s $F); A=$((S * %d / 100)); "
+        "B=$(od -An -tu1 -j $A -N 1 $F); printf \"\\\\$(printf %%03o $((B ^ %d)))\" >$D/byte; "
+        "dd if=$D/byte of=$F bs=1 seek=$A conv=notrunc 2>$D/dd; cmp -s $F $D/whole || echo damaged";
+    shell("echo f32 96x96x96 >$D/list");
+    for (int percent = 0; percent < 100; percent += 15) {
+        char command[2048];
+        gives(TUNE " && cp $D/cache/*.bin $D/whole", 0, "1 product measured");
+        snprintf(command, sizeof command, damage, percent, (int)random_integer(1, 255));
+        gives(command, 0, "damaged");
+        not_measured(EXPLAIN "f32 96 96 96");
+    }
+    gives(TUNE " && truncate -s 100 $D/cache/*.bin", 0, "1 product measured");
+    not_measured(EXPLAIN "f32 96 96 96");
+    gives(TUNE " && chmod 666 $D/cache/*.bin", 0, "1 product measured");
+    not_measured(EXPLAIN "f32 96 96 96");
+    gives("chmod 777 $D/cache; " TUNE, 1, "nothing could be kept in the cache directory");
+}
+
+/* A copy of the CBLAS that the system has, which is then another one, and then gone. */
+Test(tune, a_library_that_has_gone_since) {
+    static const char copy[] = "echo f32 96x96x96 >$D/list; mkdir $D/lib; L=$(ldconfig -p | sed -n "
+                               "'s,.*libopenblas\\.so\\.0.* => ,,p' | head -1); test -e \"$L\" && "
+                               "cp -L $L $D/lib/libopenblas.so.0";
+    gives(copy, 0, "");
+    gives("TANDEM_LIBRARY_PATH=$D/lib TANDEM_BLAS=openblas " TUNE, 0, "1 product measured");
+    gives("TANDEM_BLAS=openblas TANDEM_LIBRARY_PATH=$D/lib " EXPLAIN "f32 96 96 96", 0,
+          "openblas, " MEASURED);
+    not_measured("touch -d 2001-01-01 $D/lib/libopenblas.so.0; TANDEM_BLAS=openblas "
+                 "TANDEM_LIBRARY_PATH=$D/lib " EXPLAIN "f32 96 96 96");
+    not_measured(
+        "rm $D/lib/libopenblas.so.0; TANDEM_BLAS=openblas TANDEM_LIBRARY_PATH=$D/lib " EXPLAIN
+        "f32 96 96 96");
+}
+
+Test(tune, a_wrong_library_is_never_chosen) {
+    gives("echo f32 96x96x96 >$D/list; TANDEM_LIBRARY_PATH=" TEST_WRONG_BLAS " " TUNE, 0, "1 of ");
+    CHECK(contains_words(r.output, "ways failed or were wrong"), "%s", r.output);
+    CHECK(!contains_words(r.output, "blis"), "chosen: %s", r.output);
+    gives("TANDEM_BLAS=blis TANDEM_LIBRARY_PATH=" TEST_WRONG_BLAS " " TUNE, 1,
+          "no library gives the result that the builtin kernel gives");
+}
+
+Test(tune, trace_of_a_program) {
+    gives("TANDEM_TRACE=$D/list " EXPLAIN "f32 40 50 60 && TANDEM_TRACE=$D/list " EXPLAIN
+          "f64 7 8 9 && cat $D/list",
+          0, "f32 40x50x60\nf64 7x8x9\n");
+    gives("grep -c f32 $D/list; " TUNE, 0, "1\n");
+    CHECK(contains_words(r.output, "2 products measured"), "%s", r.output);
+    /* what cannot be written is no failure of the program */
+    gives("mkfifo $D/pipe; TANDEM_TRACE=$D/pipe " EXPLAIN "f32 40 50 60", 0, "TDM_OK");
+    gives("TANDEM_TRACE=$D/no/such/file " EXPLAIN "f32 40 50 60", 0, "TDM_OK");
+}
+
+Test(tune, lists_that_are_wrong) {
+    static const struct {
+        const char *line, *words;
+    } wrong[] = {
+        {"f31 2x2x2", "line 1: it begins with a dtype"},
+        {"i32 2x2x2", "line 1: it begins with a dtype"},
+        {"f32", "the sizes come second"},
+        {"f32 2x2", "the sizes come second"},
+        {"f32 2x0x2", "the sizes come second"},
+        {"f32 2x-1x2", "the sizes come second"},
+        {"f32 2x2x2x2", "the sizes come second"},
+        {"f32 9999999999999999999x2x2", "the sizes come second"},
+        {"f32 2x2x2 gelo", "behind the sizes there may be"},
+        {"# nothing", "has no product"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char command[400];
+        snprintf(command, sizeof command, "echo '%s' >$D/list; " TUNE, wrong[i].line);
+        gives(command, wrong[i].line[0] == '#' ? 1 : 2, wrong[i].words);
+    }
+    gives("rm $D/list; " TUNE, 1, "cannot be read: No such file");
+    gives(TEST_PROGRAM " tune --budget 0", 2, "a number of seconds greater than 0");
+    gives("echo f32 9000000x9000000x1 >$D/list; " TUNE, 1, "f32 9000000x9000000x1: ");
+}
+
+#if TEST_HAS_OCLGRIND
+#define CLBLAST "OCL_ICD_VENDORS=" TEST_ICD_OCLGRIND " TANDEM_BLAS=clblast "
+#define LARGE_LOCAL_MEMORY "OCLGRIND_LOCAL_MEM_SIZE=65536 "
+#define SEARCH TEST_PROGRAM " tune --device opencl:0 --budget 1 --shapes $D/list 2>&1"
+
+/* The parameters that are found are kept and used by the next process, whose products are right. However
+ * short the time is, some are tried. */
+Test(tune, parameters_of_clblast) {
+    shell("echo f32 64x64x64 >$D/list");
+    gives(LARGE_LOCAL_MEMORY CLBLAST SEARCH, 0, "times as fast as clblast before");
+    gives(TEST_PROGRAM " cache list", 0, "CLBlast f32");
+    gives(LARGE_LOCAL_MEMORY CLBLAST TEST_PROBE " explain opencl:0 f32 64 64 64", 0,
+          "clblast, " MEASURED " f32 64x64x64: ");
+    gives(LARGE_LOCAL_MEMORY CLBLAST TEST_PROBE " explain opencl:0 f32 77 130 61", 0, "TDM_OK");
+}
+
+/* Here CLBlast's own kernel for large products runs only as long as the other one has its own parameters
+ * too. */
+Test(tune, parameters_that_fail_together) {
+    shell("echo f32 64x64x64 >$D/list");
+    gives(CLBLAST SEARCH, 1, "no library gives the result that the builtin kernel gives");
+    gives(CLBLAST TEST_PROBE " explain opencl:0 f32 64 64 64", 0, "TDM_OK");
+}
+#endif
+
+#if TEST_HAS_CUDA
+/* Of cuBLASLt's algorithms for a product the simulated machine's second is the fastest. */
+Test(tune, algorithms_of_cublaslt) {
+    static const char path[] = "TANDEM_LIBRARY_PATH=" TEST_CUDA_SIM " ";
+    char command[2048];
+    snprintf(command, sizeof command,
+             "echo f32 24x40x25 >$D/list; %s" TEST_PROGRAM " tune --device cuda:0 --shapes $D/list",
+             path);
+    gives(command, 0, "cublas (algorithm 1)");
+    snprintf(command, sizeof command, "%s" TEST_PROBE " explain cuda:0 f32 24 40 25", path);
+    gives(command, 0, "cublas with its algorithm 1, " MEASURED " f32 24x40x25");
+    /* a near product has other algorithms */
+    snprintf(command, sizeof command, "%s" TEST_PROBE " explain cuda:0 f32 24 40 26", path);
+    gives(command, 0, "cublas, " MEASURED " the nearest product");
+}
+#endif
+#endif

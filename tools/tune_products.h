@@ -1,0 +1,30 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The products that `tdm tune` measures: a list of its own, or a file. */
+#ifndef TUNE_PRODUCTS_H
+#define TUNE_PRODUCTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <tandem/tandem.h>
+
+#include "machine/product_text.h"
+
+typedef tdmi_product_words tune_product;
+
+typedef struct tune_list {
+    tune_product *products;
+    size_t count;
+} tune_list;
+
+/* The products that most programs have, in each of the dtypes, those that matter most first. False when
+ * memory is short. */
+bool tune_list_usual(tune_list *list, const tdm_dtype *dtypes, size_t count);
+
+/* Those of a file as TANDEM_TRACE writes it, each once; empty lines and those that begin with '#' are passed
+ * over. Else says what is wrong, where, and returns what to exit with. */
+int tune_list_read(tune_list *list, const char *path);
+
+void tune_list_free(tune_list *list);
+
+#endif
