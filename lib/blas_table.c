@@ -27,19 +27,19 @@ typedef enum side { ROWS, COLS } side;
 typedef enum storage { BY_ROWS, BY_COLS, ANYHOW } storage;
 
 /* Narrow products with `from` to `to` rows or columns. Measured with k and the other side 4096 on two
- * cores of a Zen 5, with oneDNN 2.6.3 (f32, bf16), OpenBLAS 0.3.21, BLIS 0.9 and MKL 2026 (f64). f64 takes
- * 0.5 to 0.75 of the best library's time. For bf16 oneDNN is faster from 16 rows on, as fast with 8, and
- * faster with one row and the weights of a linear layer. For f32 it is faster, except with more rows and
- * such weights, where the kernel takes 0.65 to 0.8 of its time, and with two to four columns, 0.75 to 0.95. */
+ * cores of a Zen 5, with oneDNN 2.6.3 (f32, bf16), OpenBLAS 0.3.21, BLIS 0.9 and MKL 2026 (f64); bf16 on a
+ * Zen 4, too. f64 takes 0.5 to 0.75 of the best library's time. For bf16 oneDNN is faster with the weights of
+ * a linear layer, and as fast with 8 rows of others. For f32 it is faster, except with more rows and such weights,
+ * where the kernel takes 0.65 to 0.8 of its time, and with two to four columns, 0.75 to 0.95. */
 static const struct {
     tdm_dtype dtype;
     side side;
     storage storage;
     int from, to;
 } table[] = {
-    {TDM_F64, ROWS, ANYHOW, 1, 16}, {TDM_F64, COLS, ANYHOW, 1, 16},
-    {TDM_BF16, ROWS, ANYHOW, 2, 8}, {TDM_BF16, ROWS, BY_ROWS, 1, 1},
-    {TDM_BF16, COLS, ANYHOW, 1, 8}, {TDM_F32, ROWS, BY_COLS, 3, 16},
+    {TDM_F64, ROWS, ANYHOW, 1, 16},   {TDM_F64, COLS, ANYHOW, 1, 16},
+    {TDM_BF16, ROWS, BY_ROWS, 1, 6},  {TDM_BF16, COLS, BY_ROWS, 1, 6},
+    {TDM_BF16, COLS, BY_COLS, 1, 12}, {TDM_F32, ROWS, BY_COLS, 3, 16},
     {TDM_F32, COLS, BY_ROWS, 2, 4},
 };
 

@@ -43,11 +43,11 @@ static int64_t part_of(int64_t extent, int64_t parts) {
     return part >= 24 * STEP ? divide_up(part, STEP) * STEP : part;
 }
 
-/* Into so many rectangles, or fewer, that together read the least of A and B. */
+/* Into so many rectangles, or fewer, that together read the least of A and B, rather of whole rows. */
 static void cut_matrix(tdmi_host_job *job, int64_t parts) {
     const int64_t m = job->whole.m, n = job->whole.n;
     double fewest = 0;
-    for (int64_t pm = 1; pm <= parts; pm++) {
+    for (int64_t pm = parts; pm > 0; pm--) {
         const int64_t pn = parts / pm;
         if (pm * pn != parts || pm > m || pn > n) continue;
         const double reads = (double)m * (double)pn + (double)n * (double)pm;

@@ -299,14 +299,27 @@ static bool has_gaps(const tdmi_host_gemm *part) {
     return a || b || (part->n == 1 && part->ldc != 1);
 }
 
+/* Its fast implementation (brgemm) takes no matrix whose rows have gaps, as those of a part of C have: where
+ * the others have none, C is computed without and copied, as long as there is little of it for the work. */
+static bool is_copied(const tdmi_host_gemm *part) {
+    enum { LEAST_K = 512 };
+    const bool dense_a = part->lda == (part->transpose_a ? part->m : part->k);
+    const bool dense_b = part->ldb == (part->transpose_b ? part->k : part->n);
+    return part->ldc != part->n && part->k >= LEAST_K && dense_a && dense_b;
+}
+
 static tdm_status prepare(const tdmi_host_gemm *part, void **result) {
     if (part->dtype == TDM_F32) return TDM_OK;
     if (has_gaps(part)) return failed(DNNL_UNIMPLEMENTED);
-    const part_shape shape = {
-        part->m,     part->n,
-        part->k,     part->lda,
-        part->ldb,   part->ldc,
-        part->dtype, (part->transpose_a ? 1 : 0) | (part->transpose_b ? 2 : 0)};
+    const part_shape shape = {.m = part->m,
+                              .n = part->n,
+                              .k = part->k,
+                              .lda = part->lda,
+                              .ldb = part->ldb,
+                              .ldc = is_copied(part) ? part->n : part->ldc,
+                              .dtype = part->dtype,
+                              .transposes =
+                                  (part->transpose_a ? 1 : 0) | (part->transpose_b ? 2 : 0)};
     plan *p = find_plan(&shape);
     if (!p) {
         TDMI_TRY(make_plan(&shape, &p));
@@ -407,20 +420,36 @@ static void give_execution(plan *p, execution *e) {
     free_execution(e);
 }
 
-static bool execute(plan *p, const tdmi_host_gemm *gemm) {
-    size_t room = 0;
-    void *scratch = p->scratchpad_size ? tdmi_host_scratch_take(p->scratchpad_size, &room) : NULL;
-    void *const addresses[ARGUMENTS] = {(void *)gemm->a, (void *)gemm->b, gemm->c, scratch};
+static bool run_primitive(plan *p, const tdmi_host_gemm *gemm, void *c, void *scratchpad) {
+    void *const addresses[ARGUMENTS] = {(void *)gemm->a, (void *)gemm->b, c, scratchpad};
     const int count = p->scratchpad_size ? 4 : 3;
-    execution *e = p->scratchpad_size && !scratch ? NULL : take_execution(p);
+    execution *e = take_execution(p);
     dnnl_status status = e ? DNNL_SUCCESS : DNNL_OUT_OF_MEMORY;
     for (int i = 0; i < count && status == DNNL_SUCCESS; i++)
         status = dnnl.memory_set_address(e->args[i].memory, addresses[i]);
     if (status == DNNL_SUCCESS)
         status = dnnl.primitive_execute(p->primitive, e->stream, count, e->args);
     if (e) give_execution(p, e);
-    if (scratch) tdmi_host_scratch_give(scratch, room);
     return status == DNNL_SUCCESS;
+}
+
+/* Behind the scratchpad lies C, where that is copied. */
+static bool execute(plan *p, const tdmi_host_gemm *gemm) {
+    enum { LINE = 64 };
+    const bool copied = gemm->ldc != p->shape.ldc;
+    const size_t row = (size_t)gemm->n * tdm_dtype_size(gemm->dtype);
+    const size_t before = (p->scratchpad_size + LINE - 1) / LINE * LINE;
+    const size_t size = before + (copied ? (size_t)gemm->m * row : 0);
+    size_t room = 0;
+    char *scratch = size ? tdmi_host_scratch_take(size, &room) : NULL;
+    if (size && !scratch) return false;
+    char *const c = copied ? scratch + before : gemm->c;
+    const bool done = run_primitive(p, gemm, c, scratch);
+    for (int64_t i = 0; copied && done && i < gemm->m; i++)
+        memcpy((char *)gemm->c + (size_t)(i * gemm->ldc) * tdm_dtype_size(gemm->dtype),
+               c + (size_t)i * row, row);
+    if (scratch) tdmi_host_scratch_give(scratch, room);
+    return done;
 }
 
 static bool multiply(const tdmi_host_gemm *gemm) {

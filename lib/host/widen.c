@@ -6,7 +6,7 @@
 
 /* The largest blocks. So few of k, that what was converted is in the cache yet when the library packs it;
  * so many rows and columns, that packing is little beside multiplying. */
-enum { MOST_ROWS = 1536, MOST_COLS = 1536, MOST_OF_K = 384 };
+enum { MOST_ROWS = 768, MOST_COLS = 768, MOST_OF_K = 384 };
 
 bool tdmi_host_widens(const tdmi_host_blas *blas, const tdmi_gemm *gemm) {
     tdmi_gemm wide = *gemm;

@@ -423,7 +423,8 @@ Test(matmul, narrow) {
     }
 }
 
-/* Larger than what is converted at once where a library has 16-bit products by way of f32. */
+/* Larger than what is converted at once where a library has 16-bit products by way of f32; the last one cut
+ * into halves of columns, whose C is computed elsewhere for oneDNN. */
 Test(matmul, blocks) {
     if (small) return;
     static const int64_t shapes[][3] = {{1030, 35, 70}, {40, 1050, 33}, {36, 50, 2100}};
@@ -433,11 +434,29 @@ Test(matmul, blocks) {
             g.dtype = float_dtypes[d];
             g.m = shapes[i][0], g.n = shapes[i][1], g.k = shapes[i][2];
             g.transpose_a = i == 1, g.transpose_b = i != 1;
-            g.alpha = -0.5;
+            g.alpha = i == 2 ? 1.0 : -0.5;
             g.beta = i == 2 ? 0.0 : 0.75;
             g.bias = i != 1;
             g.activation = i == 0 ? TDM_ACTIVATION_SILU : TDM_ACTIVATION_NONE;
             if (!run_case(&g)) break;
         }
     }
+}
+
+/* Each f16 there is times numbers that round it, reach its subnormals, and overflow. */
+Test(matmul, every_f16) {
+    enum { ALL = 1 << 16, COLS = 19 };
+    const int64_t step = small ? 13 : 1, rows = (ALL + step - 1) / step;
+    array *a = array_2d(TDM_F16, rows, 1, 1), *b = array_2d(TDM_F16, 1, COLS, COLS);
+    array *c = array_2d(TDM_F16, rows, COLS, COLS);
+    double *v = numbers(rows), *want = numbers(rows * COLS);
+    for (int64_t i = 0; i < rows; i++)
+        v[i] = (double)decode(TDM_F16, &(uint16_t){(uint16_t)(i * step)});
+    array_set(a, v);
+    array_uniform(b, -2.0, 2.0);
+    for (int64_t i = 0; i < rows * COLS; i++)
+        want[i] = rounded(TDM_F16, v[i / COLS] * b->v[i % COLS]);
+    OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t));
+    ARRAY_CHECK(c, want, NULL);
+    array_free_all();
 }
