@@ -274,8 +274,11 @@ INLINE void tdm_fence(void)
 #endif
 typedef float tdm_vec_f32 __attribute__((vector_size(TDM_VEC_BYTES), may_alias));
 typedef double tdm_vec_f64 __attribute__((vector_size(TDM_VEC_BYTES), may_alias));
+typedef float tdm_loose_f32 __attribute__((vector_size(TDM_VEC_BYTES), may_alias, aligned(4)));
+typedef double tdm_loose_f64 __attribute__((vector_size(TDM_VEC_BYTES), may_alias, aligned(4)));
 #define VEC TDM_BY_ACC(tdm_vec_)
 #define VEC_LEN ((tdm_i32)(TDM_VEC_BYTES / sizeof(ACC)))
+#define LOAD_VEC(p) (*(const TDM_BY_ACC(tdm_loose_) *)(p))
 
 /* Words for Philox: WORDS_LEN 64-bit elements; WORDS_FROM(v) is v, v + 1, …; MUL_WORDS(a, b) the
  * products of their low halves and the constant b, for which compilers do not find the instruction;

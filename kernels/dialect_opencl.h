@@ -276,6 +276,17 @@ INLINE __attribute__((min_vector_width(512))) void tdm_flush(__global void *to, 
 #define tdm_vec_f64 double8
 #define VEC TDM_BY_ACC(tdm_vec_)
 #define VEC_LEN ((int)(64 / sizeof(ACC)))
+#if TDM_CLANG_CPU
+typedef float16 tdm_loose_f32 __attribute__((may_alias, aligned(4)));
+#if TDM_HAS_F64
+typedef double8 tdm_loose_f64 __attribute__((may_alias, aligned(4)));
+#endif
+#define LOAD_VEC(p) (*(GLOBAL const TDM_BY_ACC(tdm_loose_) *)(p))
+#else
+#define tdm_load_f32(p) vload16(0, p)
+#define tdm_load_f64(p) vload8(0, p)
+#define LOAD_VEC(p) TDM_BY_ACC(tdm_load_)(p)
+#endif
 
 /* Words for Philox; see the C dialect. */
 #if LANES == 1

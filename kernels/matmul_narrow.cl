@@ -20,6 +20,43 @@ OPS(matmul_narrow, TDM_OP_NARROW_COUNT, 0)
 #define COLS TDM_NARROW_COLS
 #define DEPTH 8   /* rows that are added to these at once */
 
+/* Row r of a slice at j: as it lies in the matrix, or converted. */
+#define IN_PLACE(r) LOAD_VEC(l + (r)*args.large_ld + j)
+#define IN_LINES(r) (*(const VEC *)(lines + (r)*SLICE + j))
+
+/* Adds the products of a slice to the sums, two rows of the small matrix at a time. */
+#define MULTIPLY_PAIRS(ROW)                                                                        \
+    for (tdm_i32 i = 0; i < pairs; i += 2) {                                                       \
+        GLOBAL const ACC *const p = sm + i * args.s_row + start;                                   \
+        GLOBAL const ACC *const q = p + args.s_row;                                                \
+        ACC *const line = sums + i * ROWS * VEC_LEN;                                               \
+        VEC p0 = *(VEC *)(line + 0 * VEC_LEN), p1 = *(VEC *)(line + 1 * VEC_LEN);                  \
+        VEC p2 = *(VEC *)(line + 2 * VEC_LEN), p3 = *(VEC *)(line + 3 * VEC_LEN);                  \
+        VEC q0 = *(VEC *)(line + 4 * VEC_LEN), q1 = *(VEC *)(line + 5 * VEC_LEN);                  \
+        VEC q2 = *(VEC *)(line + 6 * VEC_LEN), q3 = *(VEC *)(line + 7 * VEC_LEN);                  \
+        for (tdm_i32 j = 0; j < depth; j += VEC_LEN) {                                             \
+            const VEC a = *(GLOBAL const VEC *)(p + j);                                            \
+            const VEC b = *(GLOBAL const VEC *)(q + j);                                            \
+            const VEC l0 = ROW(0), l1 = ROW(1), l2 = ROW(2), l3 = ROW(3);                          \
+            p0 += a * l0;                                                                          \
+            p1 += a * l1;                                                                          \
+            p2 += a * l2;                                                                          \
+            p3 += a * l3;                                                                          \
+            q0 += b * l0;                                                                          \
+            q1 += b * l1;                                                                          \
+            q2 += b * l2;                                                                          \
+            q3 += b * l3;                                                                          \
+        }                                                                                          \
+        *(VEC *)(line + 0 * VEC_LEN) = p0;                                                         \
+        *(VEC *)(line + 1 * VEC_LEN) = p1;                                                         \
+        *(VEC *)(line + 2 * VEC_LEN) = p2;                                                         \
+        *(VEC *)(line + 3 * VEC_LEN) = p3;                                                         \
+        *(VEC *)(line + 4 * VEC_LEN) = q0;                                                         \
+        *(VEC *)(line + 5 * VEC_LEN) = q1;                                                         \
+        *(VEC *)(line + 6 * VEC_LEN) = q2;                                                         \
+        *(VEC *)(line + 7 * VEC_LEN) = q3;                                                         \
+    }
+
 KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, c)
 {
     /* slices of ROWS rows or DEPTH pieces of rows, as ACC; sums of lines [i][row][VEC_LEN] or [i][col] */
@@ -41,24 +78,29 @@ KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, 
             for (tdm_i32 i = 0; i < small * COLS; i++)
                 sums[i] = 0;
             tdm_i64 start = 0;
-            for (; small == 1 && start + DEPTH <= (tdm_i64)args.k; start += DEPTH) {
+            /* what is converted is kept below, for the rows after the first */
+            for (; (small == 1 || T_SIZE > 2) && start + DEPTH <= (tdm_i64)args.k;
+                 start += DEPTH) {
                 GLOBAL const T *const l0 = lm + start * args.large_ld + first;
                 GLOBAL const T *const l1 = l0 + args.large_ld, *const l2 = l1 + args.large_ld;
                 GLOBAL const T *const l3 = l2 + args.large_ld, *const l4 = l3 + args.large_ld;
                 GLOBAL const T *const l5 = l4 + args.large_ld, *const l6 = l5 + args.large_ld;
                 GLOBAL const T *const l7 = l6 + args.large_ld;
-                GLOBAL const ACC *const q = sm + start;
-                const ACC q0 = q[0], q1 = q[1], q2 = q[2], q3 = q[3];
-                const ACC q4 = q[4], q5 = q[5], q6 = q[6], q7 = q[7];
                 for (tdm_i32 r = DEPTH; r < 2 * DEPTH; r++)
                     FETCH_ROW(l0 + r * args.large_ld, n);
-                FOR_LANES(j, 0, n)
-                {
-                    const ACC even = q0 * LOAD(l0, j) + q2 * LOAD(l2, j) + q4 * LOAD(l4, j) +
-                                     q6 * LOAD(l6, j);
-                    const ACC odd = q1 * LOAD(l1, j) + q3 * LOAD(l3, j) + q5 * LOAD(l5, j) +
-                                    q7 * LOAD(l7, j);
-                    sums[j] += even + odd;
+                for (tdm_i32 i = 0; i < small; i++) {
+                    ACC *const sum = sums + i * COLS;
+                    GLOBAL const ACC *const q = sm + i * args.s_row + start;
+                    const ACC q0 = q[0], q1 = q[1], q2 = q[2], q3 = q[3];
+                    const ACC q4 = q[4], q5 = q[5], q6 = q[6], q7 = q[7];
+                    FOR_LANES(j, 0, n)
+                    {
+                        const ACC even = q0 * LOAD(l0, j) + q2 * LOAD(l2, j) + q4 * LOAD(l4, j) +
+                                         q6 * LOAD(l6, j);
+                        const ACC odd = q1 * LOAD(l1, j) + q3 * LOAD(l3, j) + q5 * LOAD(l5, j) +
+                                        q7 * LOAD(l7, j);
+                        sum[j] += even + odd;
+                    }
                 }
             }
             for (; start < (tdm_i64)args.k; start += DEPTH) {
@@ -121,8 +163,17 @@ KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, 
                 lines[i] = 0;
             for (tdm_i64 start = 0; start < (tdm_i64)args.k; start += SLICE) {
                 const tdm_i32 depth = (tdm_i32)MIN((tdm_i64)SLICE, (tdm_i64)args.k - start);
+                GLOBAL const T *const l = lm + first * args.large_ld + start;
+#if T_SIZE > 2
+                if (n == ROWS && depth % VEC_LEN == 0) {
+                    for (tdm_i32 r = 0; r < ROWS; r++)
+                        FETCH(l + r * args.large_ld, depth);
+                    MULTIPLY_PAIRS(IN_PLACE)
+                    continue;
+                }
+#endif
                 for (tdm_i32 r = 0; r < n; r++) {
-                    GLOBAL const T *const lr = lm + (first + r) * args.large_ld + start;
+                    GLOBAL const T *const lr = l + r * args.large_ld;
                     ACC *const line = lines + r * SLICE;
                     FETCH(lr, depth);
                     FOR_LANES(j, 0, depth)
@@ -132,39 +183,7 @@ KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, 
                     for (tdm_i32 j = depth; j % VEC_LEN != 0; j++)
                         line[j] = 0;
                 }
-                for (tdm_i32 i = 0; i < pairs; i += 2) {
-                    GLOBAL const ACC *const p = sm + i * args.s_row + start;
-                    GLOBAL const ACC *const q = p + args.s_row;
-                    ACC *const line = sums + i * ROWS * VEC_LEN;
-                    VEC p0 = *(VEC *)(line + 0 * VEC_LEN), p1 = *(VEC *)(line + 1 * VEC_LEN);
-                    VEC p2 = *(VEC *)(line + 2 * VEC_LEN), p3 = *(VEC *)(line + 3 * VEC_LEN);
-                    VEC q0 = *(VEC *)(line + 4 * VEC_LEN), q1 = *(VEC *)(line + 5 * VEC_LEN);
-                    VEC q2 = *(VEC *)(line + 6 * VEC_LEN), q3 = *(VEC *)(line + 7 * VEC_LEN);
-                    for (tdm_i32 j = 0; j < depth; j += VEC_LEN) {
-                        const VEC a = *(GLOBAL const VEC *)(p + j);
-                        const VEC b = *(GLOBAL const VEC *)(q + j);
-                        const VEC l0 = *(const VEC *)(lines + 0 * SLICE + j);
-                        const VEC l1 = *(const VEC *)(lines + 1 * SLICE + j);
-                        const VEC l2 = *(const VEC *)(lines + 2 * SLICE + j);
-                        const VEC l3 = *(const VEC *)(lines + 3 * SLICE + j);
-                        p0 += a * l0;
-                        p1 += a * l1;
-                        p2 += a * l2;
-                        p3 += a * l3;
-                        q0 += b * l0;
-                        q1 += b * l1;
-                        q2 += b * l2;
-                        q3 += b * l3;
-                    }
-                    *(VEC *)(line + 0 * VEC_LEN) = p0;
-                    *(VEC *)(line + 1 * VEC_LEN) = p1;
-                    *(VEC *)(line + 2 * VEC_LEN) = p2;
-                    *(VEC *)(line + 3 * VEC_LEN) = p3;
-                    *(VEC *)(line + 4 * VEC_LEN) = q0;
-                    *(VEC *)(line + 5 * VEC_LEN) = q1;
-                    *(VEC *)(line + 6 * VEC_LEN) = q2;
-                    *(VEC *)(line + 7 * VEC_LEN) = q3;
-                }
+                MULTIPLY_PAIRS(IN_LINES)
             }
             for (tdm_i32 i = 0; i < small; i++) {
                 for (tdm_i32 r = 0; r < n; r++) {
@@ -183,6 +202,9 @@ KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, 
 #undef SLICE
 #undef COLS
 #undef DEPTH
+#undef IN_PLACE
+#undef IN_LINES
+#undef MULTIPLY_PAIRS
 
 #else
 

@@ -99,6 +99,22 @@ static tdm_status refuse_names(const tdm_queue *queue, const order *o) {
                      tdmi_env_values()->blas_text, queue->device->facts->info.id, has);
 }
 
+/* Only on the host's cores has the table something to say, and where nobody is named. */
+static int table_first(const order *o, const tdmi_gemm *gemm) {
+    const bool host = o->count > 0 && (int)o->blas[0]->id < (int)TDMI_HOST_BLAS_COUNT;
+    return host && o->named == 0 ? tdmi_table_first(gemm) : TDMI_NOBODY;
+}
+
+static void put_first(order *o, int id) {
+    int at = 0;
+    while (at < o->count && (int)o->blas[at]->id != id)
+        at++;
+    if (at == o->count) return;
+    const tdmi_blas *blas = o->blas[at];
+    memmove(o->blas + 1, o->blas, (size_t)at * sizeof *o->blas);
+    o->blas[0] = blas;
+}
+
 static tdm_status make_order(const tdm_queue *queue, order *o) {
     const tdmi_env *env = tdmi_env_values();
     const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
@@ -141,11 +157,12 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
     /* one of those named, if any is; one that was chosen before is */
     bool installed = o.named == 0 || first > 0;
     const bool narrow = tdmi_is_narrow(gemm);
-    if (o.named == 0 && o.count > 0 && (int)o.blas[0]->id < (int)TDMI_HOST_BLAS_COUNT &&
-        tdmi_builtin_first(gemm)) {
+    const int best = table_first(&o, gemm);
+    if (best == TDMI_BLAS_builtin) {
         choice->why = TDMI_WHY_TABLE;
         return TDM_OK;
     }
+    put_first(&o, best);
     for (int i = first; i < o.count && (i < o.named || installed || !missing); i++) {
         tdmi_attached_blas *slot = attach(queue, o.blas[i]);
         if (slot->status != TDM_OK) {
@@ -158,6 +175,7 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
         if (support == TDMI_BLAS_NO || (support == TDMI_BLAS_CONVERTS && narrow && i >= o.named))
             continue;
         *choice = choice_of(slot, i < o.named ? TDMI_WHY_NAMED : TDMI_WHY_FIRST);
+        if ((int)slot->blas->id == best) choice->why = TDMI_WHY_TABLE;
         choice->fused = fused;
         choice->index = i;
         return TDM_OK;

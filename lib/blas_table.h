@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Which products our own kernels are faster with than the libraries for the host's cores. */
+/* Who is usually the fastest with a product on the host's cores, where nothing was measured. */
 #ifndef TDMI_BLAS_TABLE_H
 #define TDMI_BLAS_TABLE_H
 
@@ -8,7 +8,8 @@
 /* A C of few rows or columns, so that all that takes time is reading the large matrix once. */
 bool tdmi_is_narrow(const tdmi_gemm *gemm);
 
-/* Such a product that the builtin kernel is faster with than a library that has it, on the host's cores. */
-bool tdmi_builtin_first(const tdmi_gemm *gemm);
+/* A provider or TDMI_BLAS_builtin; TDMI_NOBODY where the device's order holds. */
+enum { TDMI_NOBODY = -1 };
+int tdmi_table_first(const tdmi_gemm *gemm);
 
 #endif

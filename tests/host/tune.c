@@ -73,6 +73,15 @@ Test(tune, next_process_uses_it) {
     not_measured(EXPLAIN "f32 96 96 96");
 }
 
+/* Where nothing was measured. */
+Test(tune, usual_choice) {
+    gives(EXPLAIN "f32 4 4 4", 0, "openblas, which is usually the fastest for so small a product");
+    gives(EXPLAIN "f32 400 400 400", 0, ", the first of the device's libraries that");
+    gives(EXPLAIN "f64 2 4096 4096", 0,
+          "builtin, which is usually the fastest for so few rows or columns");
+    gives("TANDEM_BLAS=blis " EXPLAIN "f32 4 4 4", 0, "blis, because TANDEM_BLAS");
+}
+
 Test(tune, more_products_are_added) {
     gives("echo f32 96x96x96 >$D/list; TANDEM_BLAS=builtin " TUNE, 0, "1 product measured");
     gives("echo f64 8*64x64x64 transpose_b bias gelu >$D/list; TANDEM_BLAS=builtin " TUNE, 0,

@@ -2,8 +2,8 @@
 /** @file
  * Which library multiplies matrices: measured on this machine, and explained.
  *
- * No program needs this: without it, a product goes to the first library of the device that has it, or
- * where a table says that Tandem's own kernels are faster. `tdm tune` does it for a list of products; a
+ * No program needs this: without it, a product goes to the first library of the device that has it, or, if
+ * it is narrow or small, to whom a table names as usually the fastest. `tdm tune` does it for a list of products; a
  * program that knows its own may do it once, when it is installed say.
  *
  * What was measured is kept in the cache directory (cache.h) by device, instructions of the processor,
