@@ -365,7 +365,6 @@ INLINE double tdm_as_f64(int64_t bits)
 #define tdm_fma_f64 __builtin_fma
 #define tdm_exp_f64 __builtin_exp
 #define tdm_tanh_f64 __builtin_tanh
-#define tdm_erfc_f64 __builtin_erfc
 
 #define LOAD_F16(p, j) tdm_f16_to_f32((p)[j])
 #define STORE_F16(p, j, v) ((p)[j] = tdm_f32_to_f16(v))

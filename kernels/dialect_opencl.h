@@ -31,7 +31,6 @@ TDM_DECLARED(float, fma)(float, float, float);
 TDM_DECLARED(double, fma)(double, double, double);
 TDM_DECLARED(double, exp)(double);
 TDM_DECLARED(double, tanh)(double);
-TDM_DECLARED(double, erfc)(double);
 #endif
 #endif
 
@@ -332,7 +331,6 @@ typedef ulong WORDS;
 #endif
 #define tdm_exp_f64(v) exp(v)
 #define tdm_tanh_f64(v) tanh(v)
-#define tdm_erfc_f64(v) erfc(v)
 
 #if LANES == 1
 /* by integers, which vectorise, also where the CPU has no instruction for it */

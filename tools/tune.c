@@ -42,9 +42,10 @@ const command_spec tune_spec = {
         "Runs matrix products on every library that the device has for them, compares the results "
         "with those of Tandem's own kernels, and keeps the fastest in the cache directory. "
         "Programs that start from then on use it; what was not measured goes by the nearest "
-        "product "
-        "that was, and without any by Tandem's own table.\n\nNothing else should run meanwhile. "
-        "'tdm cache clear' forgets it all.",
+        "product that was, and without any by Tandem's own table.\n\nOn OpenCL it searches the "
+        "parameters of CLBlast's kernels, too. A driver may take half a minute to compile one "
+        "choice of them (pocl does), and one is tried however short the budget is.\n\nNothing else "
+        "should run meanwhile. 'tdm cache clear' forgets it all.",
     .options = option_table,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
     .examples = examples,
