@@ -99,7 +99,7 @@ static tdm_status refuse_names(const tdm_queue *queue, const order *o) {
                      tdmi_env_values()->blas_text, queue->device->facts->info.id, has);
 }
 
-/* Only on the host's cores has the table something to say, and where nobody is named. */
+/* The table is for the host's cores, and for where TANDEM_BLAS names nobody. */
 static int table_first(const order *o, const tdmi_gemm *gemm) {
     const bool host = o->count > 0 && (int)o->blas[0]->id < (int)TDMI_HOST_BLAS_COUNT;
     return host && o->named == 0 ? tdmi_table_first(gemm) : TDMI_NOBODY;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Who is usually the fastest with a product on the host's cores: tables, as it was measured. Else that is the
- * first library in the device's order. */
+/* Who is usually the fastest with a product on the host's cores, as measured. Else that is the first library in
+ * the device's order. */
 #include "blas_table.h"
 
 #include "args.h"
@@ -29,7 +29,8 @@ typedef enum storage { BY_ROWS, BY_COLS, ANYHOW } storage;
 /* Narrow products with `from` to `to` rows or columns. Measured with k and the other side 4096 on two
  * cores of a Zen 5, with oneDNN 2.6.3 (f32, bf16), OpenBLAS 0.3.21, BLIS 0.9 and MKL 2026 (f64); bf16 on a
  * Zen 4, too. f64 takes 0.5 to 0.75 of the best library's time. For bf16 oneDNN is faster with the weights of
- * a linear layer, and as fast with 8 rows of others. For f32 it is faster, except with more rows and such weights,
+ * a linear layer, and as fast with 8 rows of others; with few columns and A transposed the kernel takes
+ * half its time. For f32 it is faster, except with more rows and such weights,
  * where the kernel takes 0.65 to 0.8 of its time, and with two to four columns, 0.75 to 0.95. */
 static const struct {
     tdm_dtype dtype;
@@ -60,8 +61,9 @@ static bool is_builtins(const tdmi_gemm *gemm) {
 
 /* OpenBLAS has kernels without packing for small matrices where there is AVX-512. Measured with 0.3.21 beside
  * oneDNN 2.6.3 on two cores of a Zen 4, f32, alone and in batches: 4x4x4 0.1 of oneDNN's time, 16x16x16 0.25,
- * 32x32x32 0.4 to 0.8, 48x48x48 0.7 to 1; masked as AVX2 4x4x4 0.3 to 0.5, 16x16x16 0.6 to 1.8. */
-enum { SMALL_AVX512 = 48, SMALL = 8 };
+ * 32x32x32 0.4 to 0.8, 48x48x48 0.7 to 1; masked as AVX2 4x4x4 0.3 to 0.5, 16x16x16 0.6 to 1.8. Long ones, as
+ * 1x300x300, 4x10x1000 and 100x100x10, take 0.6 to 1. */
+enum { SMALL_AVX512 = 48, SMALL = 8, LONGEST = 1000 };
 
 static bool is_small(const tdmi_gemm *gemm) {
     int64_t most = SMALL;
@@ -69,7 +71,8 @@ static bool is_small(const tdmi_gemm *gemm) {
     if (__builtin_cpu_supports("avx512f")) most = SMALL_AVX512;
 #endif
     const double products = (double)gemm->m * (double)gemm->n * (double)gemm->k;
-    return products <= (double)(most * most * most);
+    return products <= (double)(most * most * most) && gemm->m <= LONGEST && gemm->n <= LONGEST &&
+           gemm->k <= LONGEST;
 }
 
 int tdmi_table_first(const tdmi_gemm *gemm) {

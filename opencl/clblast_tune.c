@@ -155,9 +155,9 @@ static double time_kernel(const attempt *a, tdmi_clblast_kernel kernel) {
     return a->trial->seconds(a->trial->context);
 }
 
-/* Looks for better parameters of the kernel; how long the product takes with those that are then in force,
- * below 0 when no result is right. CLBlast does not tell which it had, so what was slower than those, but is
- * the best of what was tried, stays until the process ends. */
+/* Looks for better parameters of the kernel; how long the product takes with the best, those that it had
+ * included, below 0 when no result is right with any that were tried. CLBlast does not tell which it had, so the
+ * best of what was tried stays in force until the process ends, also where that is slower. */
 static double improve(attempt *a, tdmi_clblast_kernel kernel) {
     const tdmi_clblast_search way = {time_choice, is_time_up, remember, a,
                                      limits_of(a->device, a->index)};
@@ -167,7 +167,7 @@ static double improve(attempt *a, tdmi_clblast_kernel kernel) {
     a->settings->searched[kernel] = tdmi_clblast_find(&way, kernel, first);
     if (a->best < 0.0 || !use_choice(a->device, a->index, kernel, a->choice)) return -1.0;
     if (a->settings->searched[kernel]) keep(a);
-    return a->best;
+    return a->before >= 0.0 && a->before < a->best ? a->before : a->best;
 }
 
 /* Which kernel was the faster one for a product of this size, where that is no matter of noise. */
@@ -184,28 +184,31 @@ static void note(const attempt *a, int size, double direct, double indirect) {
     keep(a);
 }
 
-/* Alone each kernel was right, and together they are not: with Oclgrind 21.10 the local memory of one counts
- * for the other too. */
-static void forget(const attempt *a) {
-    memset(a->settings, 0, sizeof *a->settings);
+/* Keeps again what was kept before. */
+static void give_up(const attempt *a, const tdmi_clblast_settings *before) {
+    *a->settings = *before;
     keep(a);
+    use(a->device, a->index, before);
 }
 
-static void search(in_use *found, attempt *a, const tdmi_gemm *gemm) {
+/* False when parameters are in force that give wrong results or none. What is right alone need not be
+ * together: with Oclgrind 21.10 the local memory of one kernel counts for the other, too. */
+static bool search(attempt *a, const tdmi_gemm *gemm) {
     enum { LARGE = 400 };
     const int size = (int)cbrt((double)gemm->m * (double)gemm->n * (double)gemm->k);
     const tdmi_clblast_kernel kernel = size < LARGE ? TDMI_CLBLAST_DIRECT : TDMI_CLBLAST_INDIRECT;
-    const tdmi_clblast_settings *s = a->settings;
+    const tdmi_clblast_settings *s = a->settings, before = *s;
     const bool between = size > s->direct_wins && (!s->indirect_wins || size < s->indirect_wins);
-    if (s->searched[kernel] && !between) return;
+    if (s->searched[kernel] && !between) return true;
     double seconds[TDMI_CLBLAST_KERNELS];
     const tdmi_clblast_kernel other = (tdmi_clblast_kernel)!kernel;
     seconds[other] = time_kernel(a, other);
     seconds[kernel] = s->searched[kernel] ? time_kernel(a, kernel) : improve(a, kernel);
     note(a, size, seconds[TDMI_CLBLAST_DIRECT], seconds[TDMI_CLBLAST_INDIRECT]);
     (void)use_threshold(a->device, a->index, tdmi_clblast_size_of(s));
-    found->refused[a->index] = a->trial->seconds(a->trial->context) < 0.0;
-    if (found->refused[a->index]) forget(a);
+    const bool right = seconds[kernel] >= 0.0 && a->trial->seconds(a->trial->context) >= 0.0;
+    if (!right) give_up(a, &before);
+    return right;
 }
 
 void tdmi_clblast_tune(tdmi_bdevice *device, const tdmi_gemm *gemm, const tdmi_trial *trial) {
@@ -213,7 +216,7 @@ void tdmi_clblast_tune(tdmi_bdevice *device, const tdmi_gemm *gemm, const tdmi_t
     if (gemm->batch > 1) return; /* these have kernels of their own, with the same parameters */
     pthread_mutex_lock(&lock);
     in_use *found = find(device);
-    const bool mine = found && !found->searching;
+    const bool mine = found && !found->searching && !found->refused[index];
     if (mine) {
         found->configured[index] = true;
         found->searching = true;
@@ -223,8 +226,9 @@ void tdmi_clblast_tune(tdmi_bdevice *device, const tdmi_gemm *gemm, const tdmi_t
     if (!mine) return;
     attempt a = {
         .device = device, .index = index, .trial = trial, .settings = &found->settings[index]};
-    search(found, &a, gemm);
+    const bool right = search(&a, gemm);
     pthread_mutex_lock(&lock);
+    found->refused[index] = !right;
     found->searching = false;
     pthread_mutex_unlock(&lock);
 }

@@ -43,8 +43,8 @@ static int64_t part_of(int64_t extent, int64_t parts) {
     return part >= 24 * STEP ? divide_up(part, STEP) * STEP : part;
 }
 
-/* Into so many rectangles, or fewer, that together read the least of A and B; of whole rows where that is the
- * same. */
+/* Into so many rectangles, or fewer, that together read the least of A and B; of two ways that read the same, the
+ * one with more cuts between rows. */
 static void cut_matrix(tdmi_host_job *job, int64_t parts) {
     const int64_t m = job->whole.m, n = job->whole.n;
     double fewest = 0;

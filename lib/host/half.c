@@ -3,16 +3,27 @@
 #include "host/half.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
+#include <pthread.h>
 #include <string.h>
 
-/* Every processor with AVX2 has F16C. */
 #define USES_F16C __attribute__((target("avx2,f16c")))
 enum { LANES = 8 };
 
+static bool has_f16c;
+
+/* AVX2 by the compiler's own function, as that asks the system, too; for F16C not all compilers have a name. */
+static void look(void) {
+    unsigned a, b, c, d;
+    has_f16c =
+        __builtin_cpu_supports("avx2") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+}
+
 bool tdmi_half_has(tdm_dtype from, tdm_dtype to) {
-    return __builtin_cpu_supports("avx2") &&
-           ((from == TDM_F16 && to == TDM_F32) || (from == TDM_F32 && to == TDM_F16));
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const bool both = (from == TDM_F16 && to == TDM_F32) || (from == TDM_F32 && to == TDM_F16);
+    return both && pthread_once(&once, look) == 0 && has_f16c;
 }
 
 USES_F16C static void widen(int64_t n, const uint16_t *from, float *to) {

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the cpu backend, run by the calling thread alone on a part of a product. */
+/* What the calling thread does alone on a part of a product, most of it by kernels of the cpu backend. */
 #include "host/kernels.h"
 
 #include "host/half.h"

@@ -299,13 +299,15 @@ static bool has_gaps(const tdmi_host_gemm *part) {
     return a || b || (part->n == 1 && part->ldc != 1);
 }
 
-/* Its fast implementation (brgemm) takes no matrix whose rows have gaps, as those of a part of C have: where
- * the others have none, C is computed without and copied, as long as there is little of it for the work. */
+/* The fast implementation (brgemm, as of 2.6.3) takes no matrix whose rows have gaps, as those of a part of C
+ * have. Where A and B have none, C is computed without gaps and then copied, if k is large enough to pay for that
+ * and C small enough to be in a cache yet. */
 static bool is_copied(const tdmi_host_gemm *part) {
-    enum { LEAST_K = 512 };
+    enum { LEAST_K = 512, MOST_ELEMENTS = 1 << 20 };
     const bool dense_a = part->lda == (part->transpose_a ? part->m : part->k);
     const bool dense_b = part->ldb == (part->transpose_b ? part->k : part->n);
-    return part->ldc != part->n && part->k >= LEAST_K && dense_a && dense_b;
+    return part->ldc != part->n && part->k >= LEAST_K && part->n <= MOST_ELEMENTS / part->m &&
+           dense_a && dense_b;
 }
 
 static tdm_status prepare(const tdmi_host_gemm *part, void **result) {
@@ -316,7 +318,7 @@ static tdm_status prepare(const tdmi_host_gemm *part, void **result) {
                               .k = part->k,
                               .lda = part->lda,
                               .ldb = part->ldb,
-                              .ldc = is_copied(part) ? part->n : part->ldc,
+                              .ldc = part->m == 1 || is_copied(part) ? part->n : part->ldc,
                               .dtype = part->dtype,
                               .transposes =
                                   (part->transpose_a ? 1 : 0) | (part->transpose_b ? 2 : 0)};
@@ -436,7 +438,7 @@ static bool run_primitive(plan *p, const tdmi_host_gemm *gemm, void *c, void *sc
 /* Behind the scratchpad lies C, where that is copied. */
 static bool execute(plan *p, const tdmi_host_gemm *gemm) {
     enum { LINE = 64 };
-    const bool copied = gemm->ldc != p->shape.ldc;
+    const bool copied = gemm->m > 1 && gemm->ldc != p->shape.ldc;
     const size_t row = (size_t)gemm->n * tdm_dtype_size(gemm->dtype);
     const size_t before = (p->scratchpad_size + LINE - 1) / LINE * LINE;
     const size_t size = before + (copied ? (size_t)gemm->m * row : 0);

@@ -423,19 +423,20 @@ Test(matmul, narrow) {
     }
 }
 
-/* Larger than what is converted at once where a library has 16-bit products by way of f32; the last one cut
- * into halves of columns, whose C is computed elsewhere for oneDNN. */
+/* Larger than what is converted at once where a library has 16-bit products by way of f32; the last one is as
+ * large and needs no conversion where the library has the dtype. */
 Test(matmul, blocks) {
     if (small) return;
-    static const int64_t shapes[][3] = {{1030, 35, 70}, {40, 1050, 33}, {36, 50, 2100}};
+    static const int64_t shapes[][3] = {
+        {1030, 35, 70}, {40, 1050, 33}, {36, 50, 2100}, {36, 50, 2100}};
     for (int d = 0; d < float_dtype_count; d++) {
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 4; i++) {
             gemm_case g = plain;
             g.dtype = float_dtypes[d];
             g.m = shapes[i][0], g.n = shapes[i][1], g.k = shapes[i][2];
             g.transpose_a = i == 1, g.transpose_b = i != 1;
-            g.alpha = i == 2 ? 1.0 : -0.5;
-            g.beta = i == 2 ? 0.0 : 0.75;
+            g.alpha = i == 3 ? 1.0 : -0.5;
+            g.beta = i == 3 ? 0.0 : 0.75;
             g.bias = i != 1;
             g.activation = i == 0 ? TDM_ACTIVATION_SILU : TDM_ACTIVATION_NONE;
             if (!run_case(&g)) break;
@@ -443,7 +444,7 @@ Test(matmul, blocks) {
     }
 }
 
-/* Each f16 there is times numbers that round it, reach its subnormals, and overflow. */
+/* Every f16, multiplied by numbers that make it round, become subnormal or overflow. */
 Test(matmul, every_f16) {
     enum { ALL = 1 << 16, COLS = 19 };
     const int64_t step = small ? 13 : 1, rows = (ALL + step - 1) / step;
@@ -459,4 +460,29 @@ Test(matmul, every_f16) {
     OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t));
     ARRAY_CHECK(c, want, NULL);
     array_free_all();
+}
+
+/* A and B without gaps, and a C whose rows have some, as oneDNN's 16-bit products want it copied: cut or not. */
+Test(matmul, gaps_in_the_result) {
+    for (int d = 0; d < float_dtype_count; d++) {
+        for (int64_t m = 1; m <= 33; m += 16) {
+            const int64_t n = random_integer(17, 60), k = random_integer(512, small ? 520 : 1500);
+            check_case("%s %lldx%lldx%lld", tdm_dtype_name(float_dtypes[d]), (long long)m,
+                       (long long)n, (long long)k);
+            array *a = array_2d(float_dtypes[d], m, k, k), *b = array_2d(float_dtypes[d], n, k, k);
+            array *c = array_2d(float_dtypes[d], m, n, n + 5);
+            array_uniform(a, -1.0, 1.0);
+            array_uniform(b, -1.0, 1.0);
+            ref_gemm r = {
+                float_dtypes[d],    m, n, k, false, true, 1.0, 0.0, a->v, b->v, NULL, NULL,
+                TDM_ACTIVATION_NONE};
+            double *want = numbers(c->count), *bound = numbers(c->count);
+            ref_matmul(&r, want, bound);
+            tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
+            options.transpose_b = true;
+            OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
+            ARRAY_CHECK(c, want, bound);
+            array_free_all();
+        }
+    }
 }

@@ -3,8 +3,8 @@
  * Which library multiplies matrices: measured on this machine, and explained.
  *
  * No program needs this: without it, a product goes to the first library of the device that has it, or, if
- * it is narrow or small, to whom a table names as usually the fastest. `tdm tune` does it for a list of products; a
- * program that knows its own may do it once, when it is installed say.
+ * it is narrow or small, to the one that a table names as usually the fastest. `tdm tune` does it for a list
+ * of products; a program that knows its own may do it once, when it is installed say.
  *
  * What was measured is kept in the cache directory (cache.h) by device, instructions of the processor,
  * number of threads and version of Tandem, and is used by processes that start from then on: within a
