@@ -141,9 +141,8 @@ typedef struct walk {
     double seconds; /* of the best; infinite while there is none */
 } walk;
 
-/* However short the time is, one choice is tried. */
 static bool is_over(const walk *w) {
-    return w->count == MOST_TRIED || (w->count > 0 && w->search->time_is_up(w->search->context));
+    return w->count == MOST_TRIED || w->search->time_is_up(w->search->context);
 }
 
 /* True when it is the best so far. */

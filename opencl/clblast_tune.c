@@ -163,6 +163,7 @@ static double improve(attempt *a, tdmi_clblast_kernel kernel) {
                                      limits_of(a->device, a->index)};
     const int *first = a->settings->found[kernel] ? a->settings->choice[kernel] : NULL;
     a->before = time_kernel(a, kernel);
+    if (is_time_up(a)) return a->before;
     a->best = -1.0;
     a->settings->searched[kernel] = tdmi_clblast_find(&way, kernel, first);
     if (a->best < 0.0 || !use_choice(a->device, a->index, kernel, a->choice)) return -1.0;
@@ -199,7 +200,7 @@ static bool search(attempt *a, const tdmi_gemm *gemm) {
     const tdmi_clblast_kernel kernel = size < LARGE ? TDMI_CLBLAST_DIRECT : TDMI_CLBLAST_INDIRECT;
     const tdmi_clblast_settings *s = a->settings, before = *s;
     const bool between = size > s->direct_wins && (!s->indirect_wins || size < s->indirect_wins);
-    if (s->searched[kernel] && !between) return true;
+    if ((s->searched[kernel] && !between) || is_time_up(a)) return true;
     double seconds[TDMI_CLBLAST_KERNELS];
     const tdmi_clblast_kernel other = (tdmi_clblast_kernel)!kernel;
     seconds[other] = time_kernel(a, other);
