@@ -191,9 +191,9 @@ Test(tune, parameters_of_clblast) {
 #endif
 
 #if TEST_HAS_CUDA
-/* Of cuBLASLt's algorithms for a product the simulated machine's second is the fastest. */
+/* Of cuBLASLt's algorithms for a product the simulated machine's second is the fastest, by milliseconds. */
 Test(tune, algorithms_of_cublaslt) {
-    static const char path[] = "TANDEM_LIBRARY_PATH=" TEST_CUDA_SIM " ";
+    static const char path[] = "TANDEM_BLAS=cublas TANDEM_LIBRARY_PATH=" TEST_CUDA_SIM " ";
     char command[2048];
     snprintf(command, sizeof command,
              "echo f32 24x40x25 >$D/list; %s" TEST_PROGRAM " tune --device cuda:0 --shapes $D/list",
