@@ -28,10 +28,10 @@ typedef enum storage { BY_ROWS, BY_COLS, ANYHOW } storage;
 
 /* Narrow products with `from` to `to` rows or columns. Measured with k and the other side 4096 on two
  * cores of a Zen 5, with oneDNN 2.6.3 (f32, bf16), OpenBLAS 0.3.21, BLIS 0.9 and MKL 2026 (f64); bf16 on a
- * Zen 4, too. f64 takes 0.5 to 0.75 of the best library's time. For bf16 oneDNN is faster with the weights of
- * a linear layer, and as fast with 8 rows of others; with few columns and A transposed the kernel takes
- * half its time. For f32 it is faster, except with more rows and such weights,
- * where the kernel takes 0.65 to 0.8 of its time, and with two to four columns, 0.75 to 0.95. */
+ * Zen 4, too. In f64 the kernel takes 0.5 to 0.75 of the best library's time. In bf16 oneDNN is faster with the
+ * weights of a linear layer, and as fast with 8 rows of others; with few columns and A transposed the kernel
+ * takes half of oneDNN's time. In f32 oneDNN is faster, except with more rows and such weights, where the
+ * kernel takes 0.65 to 0.8 of its time, and with two to four columns, 0.75 to 0.95. */
 static const struct {
     tdm_dtype dtype;
     side side;
