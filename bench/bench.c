@@ -88,11 +88,11 @@ static void add_pytorch(const char *python, const bench_case *c, bench_row *row)
         snprintf(row->problem, sizeof row->problem, "no PyTorch: %s", why);
 }
 
-/* The same product in the other libraries. */
+/* The same products in the other libraries. */
 static void add_peers(const session *s, const bench_case *c, bench_row *row) {
     bench_plan plan = {0};
     char why[256];
-    if (!bench_case_is_product(c)) return;
+    if (!bench_case_is_product(c) && !bench_case_is_feed_forward(c)) return;
     c->op->plan(c, &plan);
     bench_request request = bench_case_request(c, &plan);
     request.device = row->device;

@@ -9,13 +9,7 @@
 bool bench_measure_times(const bench_pace *pace, bench_timed *tandem, const bench_baseline *b,
                          unsigned baseline_sets, bench_row *row) {
     const double unknown = (double)NAN;
-    bench_timed raw = {.state = b->state,
-                       .call = b->call,
-                       .finish = b->finish,
-                       .enter = b->enter,
-                       .leave = b->leave,
-                       .sample = b->sample,
-                       .sets = baseline_sets};
+    bench_timed raw = bench_baseline_timed(b, baseline_sets);
     bench_times times = {.baseline = {unknown, unknown, unknown}};
     switch (bench_time(pace, tandem, &raw, &times)) {
     case BENCH_TANDEM_FAILED:

@@ -12,10 +12,13 @@
 #include <tandem/tandem.h>
 
 #include "rows/shape.h"
+#include "rows/timing.h"
 
 /* What a row's ratio is taken against. */
 typedef enum bench_baseline_kind {
     BENCH_BASELINE_GEMM, /* the raw call to the vendor's BLAS */
+    /* two such calls, each with B transposed; operands 0 to 2 are the first A, and both B */
+    BENCH_BASELINE_TWO_GEMMS,
     BENCH_BASELINE_MOVE, /* as many bytes in and out, the fastest that the machine does */
     BENCH_BASELINE_H2D,  /* the raw copy of the API */
     BENCH_BASELINE_D2H,
@@ -37,7 +40,7 @@ typedef struct bench_baseline {
     void (*destroy)(void *state);
 } bench_baseline;
 
-#define BENCH_MAX_OPERANDS 6
+#define BENCH_MAX_OPERANDS 10
 
 /* The work of a case, without the case. */
 typedef struct bench_request {
@@ -66,6 +69,12 @@ typedef struct bench_vendor {
 
 /* The baseline of a request. */
 bool bench_baseline_create(const bench_request *request, bench_baseline *baseline, char *why);
+
+/* As the samples see it. */
+bench_timed bench_baseline_timed(const bench_baseline *baseline, unsigned sets);
+
+/* Of BENCH_BASELINE_TWO_GEMMS, on any device. */
+bool bench_two_gemms_create(const bench_request *request, bench_baseline *baseline, char *why);
 
 /* Versions of the vendors' libraries, by name. */
 json_t *bench_describe_libraries(void);

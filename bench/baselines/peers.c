@@ -36,21 +36,24 @@ bool bench_find_peers(const char *python, bool has[BENCH_PEERS], char *why) {
 
 double bench_time_peer(const char *python, bench_peer peer, const bench_request *request,
                        bool bias_gelu, char *why) {
+    const char *work = request->kind == BENCH_BASELINE_TWO_GEMMS ? "feed_forward"
+                       : bias_gelu                               ? "bias_gelu"
+                                                                 : "matmul";
     const long long size[] = {
         request->shape.batch,
         request->shape.extent[0],
         request->shape.extent[1],
         request->shape.extent[2],
         request->transpose_b,
-        bias_gelu,
         request->device->type == TDM_DEVICE_CPU ? request->device->compute_units : 0};
     enum { NUMBERS = sizeof size / sizeof *size };
     char number[NUMBERS][24];
-    const char *arguments[6 + NUMBERS] = {python, "-", modules[peer], request->device->id,
-                                          tdm_dtype_name(request->dtype)};
+    enum { WORDS = 6 };
+    const char *arguments[WORDS + NUMBERS + 1] = {
+        python, "-", modules[peer], request->device->id, tdm_dtype_name(request->dtype), work};
     for (int i = 0; i < NUMBERS; i++) {
         snprintf(number[i], sizeof number[i], "%lld", size[i]);
-        arguments[5 + i] = number[i];
+        arguments[WORDS + i] = number[i];
     }
     char *output =
         bench_run_child(arguments, bench_peers_script, strlen(bench_peers_script), why, NULL);

@@ -11,8 +11,8 @@
 /* Which of them this Python has. None: why (of 256 bytes) says what it answered. */
 bool bench_find_peers(const char *python, bool has[BENCH_PEERS], char *why);
 
-/* Seconds of the product in a process of its own, with as many threads as there are cores. NaN with a
- * why of "" where the library has no such product, else with why it failed. */
+/* Seconds of the product, or of the block of two, in a process of its own, with as many threads as there are
+ * cores. NaN with a why of "" where the library has no such product, else with why it failed. */
 double bench_time_peer(const char *python, bench_peer peer, const bench_request *request,
                        bool bias_gelu, char *why);
 

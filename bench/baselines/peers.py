@@ -1,12 +1,14 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-"""A matrix product by another library that Python has: prints the median seconds of one.
+"""A matrix product, or a block of two linear layers, by another library that Python has: prints the median
+seconds of one.
 
-Usage: python3 peers.py LIBRARY DEVICE DTYPE BATCH M N K TRANSPOSE_B BIAS_GELU THREADS
+Usage: python3 peers.py LIBRARY DEVICE DTYPE WORK BATCH M N K TRANSPOSE_B THREADS
        python3 peers.py list
 
 LIBRARY is torch, numpy, onnxruntime or pygpu; DEVICE that of the row beside, such as cuda:0; DTYPE f32, f64,
-f16 or bf16; the flags are 0 or 1; THREADS 0 for as many as there are cores. Prints "lacks" where the library has no such product. `list` prints the
-libraries that are installed and their versions, one a line."""
+f16 or bf16; WORK matmul, bias_gelu (matmul with both) or feed_forward (M rows, width N, inner width K);
+TRANSPOSE_B 0 or 1; THREADS 0 for as many as there are cores. Prints "lacks" where the library has no such
+work. `list` prints the libraries that are installed and their versions, one a line."""
 import os
 import statistics
 import sys
@@ -30,6 +32,21 @@ def matrices(numpy, dtype, p):
             for s in (batch + (p["m"], p["k"]), batch + b_shape, (p["n"],))]
 
 
+def torch_feed_forward(torch, place, kind, p):
+    rows, width, inner = p["m"], p["n"], p["k"]
+
+    def random(*shape):
+        return torch.rand(shape, device=place).sub(0.5).to(kind)
+    x, w1, w2 = random(rows, width), random(inner, width), random(width, inner)
+    b1, b2, gain, shift = random(inner), random(width), random(width), random(width)
+    functions = torch.nn.functional
+
+    def block():
+        hidden = functions.gelu(functions.linear(x, w1, b1))
+        functions.layer_norm(x + functions.linear(hidden, w2, b2), (width,), gain, shift)
+    return block
+
+
 def torch_product(dtype, p):
     import torch
     torch.set_num_threads(p["threads"])
@@ -39,25 +56,28 @@ def torch_product(dtype, p):
     b_shape = (p["n"], p["k"]) if p["transpose_b"] else (p["k"], p["n"])
     on_gpu = p["backend"] == "cuda"
     place = p["device"] if on_gpu else "cpu"
+    finish = (lambda: torch.cuda.synchronize(place)) if on_gpu else nothing
+    if p["work"] == "feed_forward":
+        return torch_feed_forward(torch, place, kind, p), finish
     a = torch.rand(batch + (p["m"], p["k"]), device=place).sub(0.5).to(kind)
     b = torch.rand(batch + b_shape, device=place).sub(0.5).to(kind)
     bias = torch.rand(p["n"], device=place).to(kind)
     right = b.transpose(-1, -2) if p["transpose_b"] else b
 
     def product():
-        if p["bias_gelu"] and p["transpose_b"] and p["batch"] == 1:
+        if p["work"] == "bias_gelu" and p["transpose_b"] and p["batch"] == 1:
             torch.nn.functional.gelu(torch.nn.functional.linear(a, b, bias))
-        elif p["bias_gelu"]:
+        elif p["work"] == "bias_gelu":
             torch.nn.functional.gelu(torch.matmul(a, right) + bias)
         else:
             torch.matmul(a, right)
-    return product, (lambda: torch.cuda.synchronize(place)) if on_gpu else nothing
+    return product, finish
 
 
 def numpy_product(dtype, p):
     import numpy
     # f16 it computes element by element, and it has no GELU
-    if dtype == "f16" or p["bias_gelu"] or p["backend"] == "cuda":
+    if dtype == "f16" or p["work"] != "matmul" or p["backend"] == "cuda":
         raise Lacks
     a, b, _ = matrices(numpy, dtype, p)
     right = b.swapaxes(-1, -2) if p["transpose_b"] else b
@@ -69,7 +89,7 @@ def pygpu_product(dtype, p):
     import numpy
     import pygpu
     from pygpu import blas
-    if p["batch"] > 1 or dtype not in ("f32", "f64") or p["bias_gelu"] or p["backend"] == "cpu":
+    if p["batch"] > 1 or dtype not in ("f32", "f64") or p["work"] != "matmul" or p["backend"] == "cpu":
         raise Lacks
     number = p["device"].partition(":")[2]
     context = pygpu.init("cuda" + number if p["backend"] == "cuda" else "opencl0:" + number)
@@ -120,7 +140,7 @@ def onnxruntime_product(dtype, p):
     import numpy
     import onnxruntime
     kinds = {"f32": 1, "f64": 11}
-    if dtype not in kinds or p["bias_gelu"] or p["backend"] == "cuda":
+    if dtype not in kinds or p["work"] != "matmul" or p["backend"] == "cuda":
         raise Lacks
     a, b, _ = matrices(numpy, dtype, p)
     c = numpy.empty(a.shape[:-1] + (p["n"],), a.dtype)
@@ -174,9 +194,10 @@ def main(arguments):
     if arguments == ["list"]:
         installed()
         return 0
-    library, device, dtype = arguments[:3]
-    names = ("batch", "m", "n", "k", "transpose_b", "bias_gelu", "threads")
-    p = dict(zip(names, map(int, arguments[3:])), device=device, backend=device.partition(":")[0])
+    library, device, dtype, work = arguments[:4]
+    names = ("batch", "m", "n", "k", "transpose_b", "threads")
+    p = dict(zip(names, map(int, arguments[4:])), device=device, work=work,
+             backend=device.partition(":")[0])
     p["threads"] = p["threads"] or len(os.sched_getaffinity(0))
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = str(p["threads"])

@@ -71,10 +71,10 @@ struct bench_op {
     const bench_task *task; /* NULL, or the second kind: the three members before it are unused */
 };
 
-extern const bench_op bench_ops_matmul[], bench_ops_rows[], bench_ops_elements[],
-    bench_ops_copies[], bench_ops_random[], bench_ops_tasks[];
-extern const size_t bench_ops_matmul_count, bench_ops_rows_count, bench_ops_elements_count,
-    bench_ops_copies_count, bench_ops_random_count, bench_ops_tasks_count;
+extern const bench_op bench_ops_matmul[], bench_ops_feed_forward[], bench_ops_rows[],
+    bench_ops_elements[], bench_ops_copies[], bench_ops_random[], bench_ops_tasks[];
+extern const size_t bench_ops_matmul_count, bench_ops_feed_forward_count, bench_ops_rows_count,
+    bench_ops_elements_count, bench_ops_copies_count, bench_ops_random_count, bench_ops_tasks_count;
 
 /* The cases that a selection has, in the order of the table, without repeats; malloc'ed, the caller
  * frees. NULL when memory is short. */
@@ -105,6 +105,9 @@ bench_norms_form bench_case_norms_form(const bench_case *c);
 /* Is it a product and nothing else, but for bias and GELU? */
 bool bench_case_is_product(const bench_case *c);
 bool bench_case_has_epilogue(const bench_case *c);
+
+/* Is it the block of two linear layers? */
+bool bench_case_is_feed_forward(const bench_case *c);
 
 /* The product without anything to it. */
 const bench_op *bench_plain_matmul(void);

@@ -45,6 +45,7 @@ static const struct {
     /* MiniLM: the feed-forward of 1, 32, 128 and 512 tokens */
     {FULL, "matmul+transpose_b",
      "1x1536x384 32x1536x384 128x1536x384 512x1536x384 128x384x1536 512x384x1536", "f32"},
+    {FULL, "feed_forward", "128x384x1536", "f32 bf16"},
     {FULL, "matmul", "96*128x128x32 96*128x32x128 1000*64x64x64 100*128x128x128", "f32"},
     /* GPT-2, 1024 tokens: QKV, projection, feed-forward, and the head for one token */
     {FULL, "matmul", "1024x2304x768 1024x768x768 1024x3072x768 1024x768x3072 1x50257x768", "f32"},
@@ -121,9 +122,13 @@ static const struct {
     const bench_op *ops;
     const size_t *count;
 } families[] = {
-    {bench_ops_matmul, &bench_ops_matmul_count},     {bench_ops_rows, &bench_ops_rows_count},
-    {bench_ops_elements, &bench_ops_elements_count}, {bench_ops_copies, &bench_ops_copies_count},
-    {bench_ops_random, &bench_ops_random_count},     {bench_ops_tasks, &bench_ops_tasks_count},
+    {bench_ops_matmul, &bench_ops_matmul_count},
+    {bench_ops_feed_forward, &bench_ops_feed_forward_count},
+    {bench_ops_rows, &bench_ops_rows_count},
+    {bench_ops_elements, &bench_ops_elements_count},
+    {bench_ops_copies, &bench_ops_copies_count},
+    {bench_ops_random, &bench_ops_random_count},
+    {bench_ops_tasks, &bench_ops_tasks_count},
 };
 enum { FAMILIES = sizeof families / sizeof *families, MAX_OPS = 128 };
 

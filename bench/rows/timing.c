@@ -14,8 +14,7 @@ static const double long_call = 0.5;
 enum { MIN_PAIRS = 5, FEWEST_PAIRS = 3, WARM_UPS = 8 };
 enum { MAX_CALLS = 1000000 };
 
-/* Seconds of a call, over `calls` of them and one finish; negative on failure. */
-static double sample(bench_timed *timed, int calls) {
+double bench_sample(bench_timed *timed, int calls) {
     if (timed->sample) return timed->sample(timed->state, calls);
     bool good = true;
     if (timed->enter) timed->enter(timed->state);
@@ -42,7 +41,7 @@ static int next_calls(int calls, double seconds) {
 static bool touch(bench_timed *timed) {
     double spent = 0.0;
     for (unsigned i = 0; i < timed->sets && spent < long_call; i++) {
-        const double seconds = sample(timed, 1);
+        const double seconds = bench_sample(timed, 1);
         if (seconds < 0.0) return false;
         spent += seconds;
     }
@@ -55,7 +54,7 @@ static int calibrate(bench_timed *timed) {
     int calls = 1;
     if (!touch(timed)) return 0;
     for (int i = 0, before = 0; i < WARM_UPS && calls != before; i++) {
-        const double seconds = sample(timed, calls);
+        const double seconds = bench_sample(timed, calls);
         if (seconds < 0.0) return 0;
         before = i > 0 || seconds > long_call ? calls : 0;
         calls = next_calls(calls, seconds);
@@ -77,10 +76,10 @@ bench_outcome bench_time(const bench_pace *pace, bench_timed *tandem, bench_time
         const double elapsed = bench_now() - start;
         if (pairs >= MIN_PAIRS && elapsed > pace->seconds) break;
         if (pairs >= FEWEST_PAIRS && elapsed > 4.0 * pace->seconds) break;
-        seconds[pairs] = sample(tandem, calls);
+        seconds[pairs] = bench_sample(tandem, calls);
         if (seconds[pairs] < 0.0) return BENCH_TANDEM_FAILED;
         if (compared) {
-            baseline_seconds[pairs] = sample(baseline, baseline_calls);
+            baseline_seconds[pairs] = bench_sample(baseline, baseline_calls);
             if (baseline_seconds[pairs] < 0.0) return BENCH_BASELINE_FAILED;
         } else {
             baseline_seconds[pairs] = (double)NAN;

@@ -40,6 +40,9 @@ typedef enum bench_outcome {
     BENCH_BASELINE_FAILED
 } bench_outcome;
 
+/* Seconds of a call, over `calls` of them and one finish; negative on failure. */
+double bench_sample(bench_timed *timed, int calls);
+
 /* Warms both up, finds how many calls fill a sample, then takes samples in turn. Without a
  * baseline's call times->baseline is untouched and its samples are NaN. */
 bench_outcome bench_time(const bench_pace *pace, bench_timed *tandem, bench_timed *baseline,

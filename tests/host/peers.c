@@ -66,7 +66,19 @@ Test(peers, figures) {
     json_decref(root);
     size_t size;
     char *calls = (char *)file_read(folder_path("calls"), &size);
-    CHECK(calls && strstr(calls, "- torch cpu:0 f32 1 512 3072 768 1 0 "), "%s", calls);
+    CHECK(calls && strstr(calls, "- torch cpu:0 f32 matmul 1 512 3072 768 1 "), "%s", calls);
+    free(calls);
+}
+
+Test(peers, of_a_block) {
+    char arguments[1024];
+    snprintf(arguments, sizeof arguments, "--op feed_forward --dtype f32 --profile full --peers %s",
+             make_python("case $2 in torch) echo 12.5;; *) echo lacks;; esac"));
+    bench(arguments, 0);
+    CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio|0 not verified"), "%s", r.output);
+    size_t size;
+    char *calls = (char *)file_read(folder_path("calls"), &size);
+    CHECK(calls && strstr(calls, "- torch cpu:0 f32 feed_forward 1 128 384 1536 1 "), "%s", calls);
     free(calls);
 }
 
