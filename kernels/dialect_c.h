@@ -278,7 +278,39 @@ typedef float tdm_loose_f32 __attribute__((vector_size(TDM_VEC_BYTES), may_alias
 typedef double tdm_loose_f64 __attribute__((vector_size(TDM_VEC_BYTES), may_alias, aligned(4)));
 #define VEC TDM_BY_ACC(tdm_vec_)
 #define VEC_LEN ((tdm_i32)(TDM_VEC_BYTES / sizeof(ACC)))
-#define LOAD_VEC(p) (*(const TDM_BY_ACC(tdm_loose_) *)(p))
+#define tdm_load_vec_0(p) (*(const tdm_loose_f32 *)(p))
+#define tdm_load_vec_1(p) (*(const tdm_loose_f64 *)(p))
+#define tdm_load_vec_2(p) tdm_load_f16(p)
+#define tdm_load_vec_3(p) tdm_load_bf16(p)
+#define LOAD_VEC(p) TDM_CAT(tdm_load_vec_, T_ID)(p)
+typedef tdm_u16 tdm_loose_16 __attribute__((vector_size(TDM_VEC_BYTES / 2), may_alias, aligned(2)));
+typedef tdm_i32 tdm_vec_i32 __attribute__((vector_size(TDM_VEC_BYTES)));
+INLINE tdm_vec_f32 tdm_load_bf16(const tdm_u16 *p)
+{
+    return (tdm_vec_f32)(__builtin_convertvector(*(const tdm_loose_16 *)p, tdm_vec_i32) << 16);
+}
+
+/* Compilers do not find the instruction: GCC 12 converts one by one, or in integers. */
+INLINE tdm_vec_f32 tdm_load_f16(const tdm_u16 *p)
+{
+#if defined(__AVX512F__)
+    return (tdm_vec_f32)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)p));
+#elif defined(__AVX__) && defined(__F16C__)
+    return (tdm_vec_f32)_mm256_cvtph_ps(_mm_loadu_si128((const void *)p));
+#else
+    /* as tdm_f16_to_f32 */
+    const tdm_vec_i32 stored = __builtin_convertvector(*(const tdm_loose_16 *)p, tdm_vec_i32);
+    const tdm_vec_i32 magnitude = stored & 0x7fff;
+    const tdm_vec_i32 normal = (magnitude << 13) + (112 << 23);
+    const tdm_vec_i32 special = (magnitude << 13) | 0x7f800000;
+    const tdm_vec_i32 small =
+        (tdm_vec_i32)(__builtin_convertvector(magnitude, tdm_vec_f32) * 5.9604644775390625e-8f);
+    const tdm_vec_i32 is_small = magnitude < 0x400, is_special = magnitude >= 0x7c00;
+    const tdm_vec_i32 finite = (small & is_small) | (normal & ~is_small);
+    const tdm_vec_i32 bits = (special & is_special) | (finite & ~is_special);
+    return (tdm_vec_f32)(bits | (stored & 0x8000) << 16);
+#endif
+}
 
 /* Words for Philox: WORDS_LEN 64-bit elements; WORDS_FROM(v) is v, v + 1, …; MUL_WORDS(a, b) the
  * products of their low halves and the constant b, for which compilers do not find the instruction;

@@ -280,12 +280,29 @@ typedef float16 tdm_loose_f32 __attribute__((may_alias, aligned(4)));
 #if TDM_HAS_F64
 typedef double8 tdm_loose_f64 __attribute__((may_alias, aligned(4)));
 #endif
-#define LOAD_VEC(p) (*(GLOBAL const TDM_BY_ACC(tdm_loose_) *)(p))
+typedef ushort16 tdm_loose_16 __attribute__((may_alias, aligned(2)));
+#define tdm_load_16(p) __builtin_convertvector(*(GLOBAL const tdm_loose_16 *)(p), uint16)
+/* as tdm_f16_to_f32 */
+INLINE float16 tdm_f16_to_vec(uint16 stored)
+{
+    const uint16 magnitude = stored & 0x7fffu;
+    const uint16 normal = (magnitude << 13) + (112u << 23), special = (magnitude << 13) | 0x7f800000u;
+    const uint16 small =
+        as_uint16(__builtin_convertvector(as_int16(magnitude), float16) * 5.9604644775390625e-8f);
+    const uint16 finite = magnitude < 0x400u ? small : normal;
+    return as_float16((magnitude >= 0x7c00u ? special : finite) | ((stored & 0x8000u) << 16));
+}
+#define tdm_load_vec_0(p) (*(GLOBAL const tdm_loose_f32 *)(p))
+#define tdm_load_vec_1(p) (*(GLOBAL const tdm_loose_f64 *)(p))
+#define tdm_load_vec_2(p) tdm_f16_to_vec(tdm_load_16(p))
 #else
-#define tdm_load_f32(p) vload16(0, p)
-#define tdm_load_f64(p) vload8(0, p)
-#define LOAD_VEC(p) TDM_BY_ACC(tdm_load_)(p)
+#define tdm_load_16(p) convert_uint16(vload16(0, p))
+#define tdm_load_vec_0(p) vload16(0, p)
+#define tdm_load_vec_1(p) vload8(0, p)
+#define tdm_load_vec_2(p) vload_half16(0, (const __global half *)(p))
 #endif
+#define tdm_load_vec_3(p) as_float16(tdm_load_16(p) << 16)
+#define LOAD_VEC(p) TDM_CAT(tdm_load_vec_, T_ID)(p)
 
 /* Words for Philox; see the C dialect. */
 #if LANES == 1

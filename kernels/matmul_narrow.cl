@@ -23,6 +23,17 @@ OPS(matmul_narrow, TDM_OP_NARROW_COUNT, 0)
 /* Row r of a slice at j: as it lies in the matrix, or converted. */
 #define IN_PLACE(r) LOAD_VEC(l + (r)*args.large_ld + j)
 #define IN_LINES(r) (*(const VEC *)(lines + (r)*SLICE + j))
+#define IN_COLS(r) (*(const VEC *)(lines + (r)*COLS + j))
+
+/* n elements of a row as ACC. */
+#define CONVERT_ROW(line, row, n)                                                                  \
+    do {                                                                                           \
+        tdm_i32 j = 0;                                                                             \
+        for (; j + VEC_LEN <= (n); j += VEC_LEN)                                                   \
+            *(VEC *)((line) + j) = LOAD_VEC((row) + j);                                            \
+        for (; j < (n); j++)                                                                       \
+            (line)[j] = LOAD(row, j);                                                              \
+    } while (0)
 
 /* Adds the products of a slice to the sums, two rows of the small matrix at a time. */
 #define MULTIPLY_PAIRS(ROW)                                                                        \
@@ -57,6 +68,26 @@ OPS(matmul_narrow, TDM_OP_NARROW_COUNT, 0)
         *(VEC *)(line + 7 * VEC_LEN) = q3;                                                         \
     }
 
+/* Adds the products of DEPTH pieces of rows to the sums, for two rows of the small matrix at a time. */
+#define MULTIPLY_PIECES(ROW)                                                                       \
+    for (tdm_i32 i = 0; i < pairs; i += 2) {                                                       \
+        ACC *const p = sums + i * COLS, *const q = p + COLS;                                       \
+        GLOBAL const ACC *const a = sm + i * args.s_row + start;                                   \
+        GLOBAL const ACC *const b = a + args.s_row;                                                \
+        const ACC a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];                                      \
+        const ACC a4 = a[4], a5 = a[5], a6 = a[6], a7 = a[7];                                      \
+        const ACC b0 = b[0], b1 = b[1], b2 = b[2], b3 = b[3];                                      \
+        const ACC b4 = b[4], b5 = b[5], b6 = b[6], b7 = b[7];                                      \
+        for (tdm_i32 j = 0; j < n; j += VEC_LEN) {                                                 \
+            const VEC l0 = ROW(0), l1 = ROW(1), l2 = ROW(2), l3 = ROW(3);                          \
+            const VEC l4 = ROW(4), l5 = ROW(5), l6 = ROW(6), l7 = ROW(7);                          \
+            *(VEC *)(p + j) += ((a0 * l0 + a1 * l1) + (a2 * l2 + a3 * l3)) +                       \
+                               ((a4 * l4 + a5 * l5) + (a6 * l6 + a7 * l7));                        \
+            *(VEC *)(q + j) += ((b0 * l0 + b1 * l1) + (b2 * l2 + b3 * l3)) +                       \
+                               ((b4 * l4 + b5 * l5) + (b6 * l6 + b7 * l7));                        \
+        }                                                                                          \
+    }
+
 KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, c)
 {
     /* slices of ROWS rows or DEPTH pieces of rows, as ACC; sums of lines [i][row][VEC_LEN] or [i][col] */
@@ -71,81 +102,41 @@ KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, 
     {
         const tdm_i64 matrix = item / blocks, first = item % blocks * step;
         const tdm_i32 n = (tdm_i32)MIN(step, args.large - first);
-        const tdm_i32 small = (tdm_i32)args.small;
+        const tdm_i32 small = (tdm_i32)args.small, pairs = (small + 1) / 2 * 2;
         GLOBAL const ACC *const sm = s + matrix * args.s_stride;
         GLOBAL const T *const lm = large + (args.large_offset + matrix * args.large_stride);
         if ((OP & TDM_OP_NARROW_COLS) != 0) {
-            for (tdm_i32 i = 0; i < small * COLS; i++)
+            for (tdm_i32 i = 0; i < pairs * COLS; i++)
                 sums[i] = 0;
-            tdm_i64 start = 0;
-            /* what is converted is kept below, for the rows after the first */
-            for (; (small == 1 || T_SIZE > 2) && start + DEPTH <= (tdm_i64)args.k;
-                 start += DEPTH) {
-                GLOBAL const T *const l0 = lm + start * args.large_ld + first;
-                GLOBAL const T *const l1 = l0 + args.large_ld, *const l2 = l1 + args.large_ld;
-                GLOBAL const T *const l3 = l2 + args.large_ld, *const l4 = l3 + args.large_ld;
-                GLOBAL const T *const l5 = l4 + args.large_ld, *const l6 = l5 + args.large_ld;
-                GLOBAL const T *const l7 = l6 + args.large_ld;
-                for (tdm_i32 r = DEPTH; r < 2 * DEPTH; r++)
-                    FETCH_ROW(l0 + r * args.large_ld, n);
-                for (tdm_i32 i = 0; i < small; i++) {
-                    ACC *const sum = sums + i * COLS;
-                    GLOBAL const ACC *const q = sm + i * args.s_row + start;
-                    const ACC q0 = q[0], q1 = q[1], q2 = q[2], q3 = q[3];
-                    const ACC q4 = q[4], q5 = q[5], q6 = q[6], q7 = q[7];
-                    FOR_LANES(j, 0, n)
-                    {
-                        const ACC even = q0 * LOAD(l0, j) + q2 * LOAD(l2, j) + q4 * LOAD(l4, j) +
-                                         q6 * LOAD(l6, j);
-                        const ACC odd = q1 * LOAD(l1, j) + q3 * LOAD(l3, j) + q5 * LOAD(l5, j) +
-                                        q7 * LOAD(l7, j);
-                        sum[j] += even + odd;
-                    }
-                }
-            }
-            for (; start < (tdm_i64)args.k; start += DEPTH) {
+            /* of more rows than two it is better kept what is converted */
+            const tdm_i32 in_place = n % VEC_LEN == 0 && (small <= 2 || T_SIZE > 2);
+            for (tdm_i64 start = 0; start < (tdm_i64)args.k; start += DEPTH) {
                 const tdm_i32 depth = (tdm_i32)MIN((tdm_i64)DEPTH, (tdm_i64)args.k - start);
+                GLOBAL const T *const l = lm + start * args.large_ld + first;
+                for (tdm_i32 r = DEPTH; r < 2 * DEPTH; r++)
+                    FETCH_ROW(l + r * args.large_ld, n);
+                if (in_place && depth == DEPTH) {
+                    MULTIPLY_PIECES(IN_PLACE)
+                    continue;
+                }
                 for (tdm_i32 r = 0; r < DEPTH; r++) {
-                    /* beyond k there are zeros, as zero times Inf would be NaN */
-                    GLOBAL const T *const lr = lm + (start + r) * args.large_ld + first;
                     ACC *const line = lines + r * COLS;
-                    FETCH_ROW(lr + DEPTH * args.large_ld, n);
                     if (r < depth) {
-                        FOR_LANES(j, 0, n)
-                        {
-                            line[j] = LOAD(lr, j);
-                        }
-                    } else {
+                        CONVERT_ROW(line, l + r * args.large_ld, n);
+                    } else { /* beyond k there are zeros, as zero times Inf would be NaN */
                         FOR_LANES(j, 0, n)
                         {
                             line[j] = 0;
                         }
                     }
                 }
-                for (tdm_i32 i = 0; i < small; i++) {
-                    GLOBAL const ACC *const q = sm + i * args.s_row + start;
-                    const ACC q0 = q[0], q1 = q[1], q2 = q[2], q3 = q[3];
-                    const ACC q4 = q[4], q5 = q[5], q6 = q[6], q7 = q[7];
-                    for (tdm_i32 j = 0; j < n; j += VEC_LEN) {
-                        const ACC *const p = lines + j;
-                        VEC v = *(VEC *)(sums + i * COLS + j);
-                        v += q0 * *(const VEC *)(p + 0 * COLS);
-                        v += q1 * *(const VEC *)(p + 1 * COLS);
-                        v += q2 * *(const VEC *)(p + 2 * COLS);
-                        v += q3 * *(const VEC *)(p + 3 * COLS);
-                        v += q4 * *(const VEC *)(p + 4 * COLS);
-                        v += q5 * *(const VEC *)(p + 5 * COLS);
-                        v += q6 * *(const VEC *)(p + 6 * COLS);
-                        v += q7 * *(const VEC *)(p + 7 * COLS);
-                        *(VEC *)(sums + i * COLS + j) = v;
-                    }
-                }
+                MULTIPLY_PIECES(IN_COLS)
             }
             for (tdm_i32 i = 0; i < small; i++)
                 for (tdm_i32 j = 0; j < n; j++)
                     PUT(i, first + j, sums[i * COLS + j]);
         } else if (T_SIZE > 2 && small == 1) {
-            /* rows of 16 bits are converted faster in longer pieces, as below */
+            /* rows of 16 bits are read faster by vectors, as below */
             for (tdm_i32 r = 0; r < n; r += 2) {
                 GLOBAL const T *const l0 = lm + (first + r) * args.large_ld;
                 GLOBAL const T *const l1 = r + 1 < n ? l0 + args.large_ld : l0;
@@ -156,7 +147,6 @@ KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, 
                 if (r + 1 < n) PUT(0, first + r + 1, b);
             }
         } else {
-            const tdm_i32 pairs = (small + 1) / 2 * 2;
             for (tdm_i32 i = 0; i < pairs * ROWS * VEC_LEN; i++)
                 sums[i] = 0;
             for (tdm_i32 i = n * SLICE; i < ROWS * SLICE; i++)
@@ -164,22 +154,17 @@ KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, 
             for (tdm_i64 start = 0; start < (tdm_i64)args.k; start += SLICE) {
                 const tdm_i32 depth = (tdm_i32)MIN((tdm_i64)SLICE, (tdm_i64)args.k - start);
                 GLOBAL const T *const l = lm + first * args.large_ld + start;
-#if T_SIZE > 2
-                if (n == ROWS && depth % VEC_LEN == 0) {
+                if (n == ROWS && depth % VEC_LEN == 0 && (T_SIZE > 2 || small <= 4)) {
                     for (tdm_i32 r = 0; r < ROWS; r++)
                         FETCH(l + r * args.large_ld, depth);
                     MULTIPLY_PAIRS(IN_PLACE)
                     continue;
                 }
-#endif
                 for (tdm_i32 r = 0; r < n; r++) {
                     GLOBAL const T *const lr = l + r * args.large_ld;
                     ACC *const line = lines + r * SLICE;
                     FETCH(lr, depth);
-                    FOR_LANES(j, 0, depth)
-                    {
-                        line[j] = LOAD(lr, j);
-                    }
+                    CONVERT_ROW(line, lr, depth);
                     for (tdm_i32 j = depth; j % VEC_LEN != 0; j++)
                         line[j] = 0;
                 }
@@ -202,6 +187,9 @@ KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, 
 #undef SLICE
 #undef COLS
 #undef DEPTH
+#undef IN_COLS
+#undef MULTIPLY_PIECES
+#undef CONVERT_ROW
 #undef IN_PLACE
 #undef IN_LINES
 #undef MULTIPLY_PAIRS

@@ -201,6 +201,10 @@ extern bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, cons
 TDMI_HOST_BLAS_LIST(TDMI_DECLARE)
 #undef TDMI_DECLARE
 
+/* Do f32 products of the host's libraries use AVX-512? oneDNN is asked, which may have been told not to
+ * (ONEDNN_MAX_CPU_ISA) and is opened for it; without it, whether the processor has AVX-512. */
+bool tdmi_host_has_avx512(void);
+
 /* Adds the diagnostic items of all of them. */
 void tdmi_host_blas_diagnose(void);
 

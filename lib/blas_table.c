@@ -10,6 +10,10 @@ enum { LEAST_ELEMENTS = 64 << 10 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+static double products_of(const tdmi_gemm *gemm) {
+    return (double)gemm->m * (double)gemm->n * (double)gemm->k;
+}
+
 /* The builtin kernels have 32 bits for extents and groups. */
 static bool fits_builtin(const tdmi_gemm *gemm, int64_t large) {
     return large <= INT32_MAX && gemm->k <= INT32_MAX &&
@@ -27,21 +31,23 @@ typedef enum side { ROWS, COLS } side;
 typedef enum storage { BY_ROWS, BY_COLS, ANYHOW } storage;
 
 /* Narrow products with `from` to `to` rows or columns. Measured with k and the other side 4096 on two
- * cores of a Zen 5, with oneDNN 2.6.3 (f32, bf16), OpenBLAS 0.3.21, BLIS 0.9 and MKL 2026 (f64); bf16 on a
- * Zen 4, too. In f64 the kernel takes 0.5 to 0.75 of the best library's time. In bf16 oneDNN is faster with the
- * weights of a linear layer, and as fast with 8 rows of others; with few columns and A transposed the kernel
- * takes half of oneDNN's time. In f32 oneDNN is faster, except with more rows and such weights, where the
- * kernel takes 0.65 to 0.8 of its time, and with two to four columns, 0.75 to 0.95. */
+ * cores of a Zen 5, with oneDNN 2.6.3 (f32, bf16), OpenBLAS 0.3.21, BLIS 0.9 and MKL 2026 (f64), and on a
+ * Zen 4 without MKL. In f64 the kernel takes 0.5 to 0.75 of the best library's time, and with 8 to 16 rows of a
+ * matrix that is not transposed 1.1 to 1.5. In bf16 oneDNN is faster with the weights of a linear layer, and as
+ * fast with 8 rows of others; with few columns and A transposed the kernel takes half of oneDNN's time. In f32
+ * oneDNN is faster with one row; with more and weights of a linear layer the kernel takes 0.6 to 0.8 of its time,
+ * with others up to 8 0.85 to 0.95, with two to eight columns 0.65 to 0.85. */
 static const struct {
     tdm_dtype dtype;
     side side;
     storage storage;
     int from, to;
 } table[] = {
-    {TDM_F64, ROWS, ANYHOW, 1, 16},   {TDM_F64, COLS, ANYHOW, 1, 16},
-    {TDM_BF16, ROWS, BY_ROWS, 1, 6},  {TDM_BF16, COLS, BY_ROWS, 1, 6},
-    {TDM_BF16, COLS, BY_COLS, 1, 12}, {TDM_F32, ROWS, BY_COLS, 3, 16},
-    {TDM_F32, COLS, BY_ROWS, 2, 4},
+    {TDM_F64, ROWS, BY_ROWS, 1, 6},  {TDM_F64, ROWS, BY_COLS, 1, 16},
+    {TDM_F64, COLS, ANYHOW, 1, 16},  {TDM_BF16, ROWS, BY_ROWS, 1, 6},
+    {TDM_BF16, COLS, BY_ROWS, 1, 6}, {TDM_BF16, COLS, BY_COLS, 1, 12},
+    {TDM_F32, ROWS, BY_ROWS, 2, 8},  {TDM_F32, ROWS, BY_COLS, 3, 16},
+    {TDM_F32, COLS, BY_ROWS, 2, 8},
 };
 
 static bool is_builtins(const tdmi_gemm *gemm) {
@@ -66,16 +72,24 @@ static bool is_builtins(const tdmi_gemm *gemm) {
 enum { SMALL_AVX512 = 48, SMALL = 8, LONGEST = 1000 };
 
 static bool is_small(const tdmi_gemm *gemm) {
-    int64_t most = SMALL;
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) most = SMALL_AVX512;
-#endif
-    const double products = (double)gemm->m * (double)gemm->n * (double)gemm->k;
-    return products <= (double)(most * most * most) && gemm->m <= LONGEST && gemm->n <= LONGEST &&
-           gemm->k <= LONGEST;
+    const int64_t most = tdmi_host_has_avx512() ? SMALL_AVX512 : SMALL;
+    return products_of(gemm) <= (double)(most * most * most) && gemm->m <= LONGEST &&
+           gemm->n <= LONGEST && gemm->k <= LONGEST;
+}
+
+/* With AVX2 oneDNN's dnnl_sgemm is slow at packing wide matrices that are not transposed. Measured with the
+ * versions above, masked as AVX2: 512x512x512 OpenBLAS takes 0.7 of oneDNN's time, 32 to 128x4096x4096 0.55,
+ * 8x4096x4096 0.8, 768x768x768 1, 1024 and more 0.9 to 0.95; transposed 512x3072x768 and 1024 0.9, less 1.1 to 2. */
+enum { WIDE_COLS = 512, WIDE_ROWS = 4 };
+static const double large_product = 1e9;
+
+static bool is_wide(const tdmi_gemm *gemm) {
+    return gemm->n >= WIDE_COLS && gemm->m >= WIDE_ROWS && !tdmi_host_has_avx512() &&
+           (!gemm->transpose_b || products_of(gemm) >= large_product);
 }
 
 int tdmi_table_first(const tdmi_gemm *gemm) {
     if (is_builtins(gemm)) return TDMI_BLAS_builtin;
-    return gemm->dtype == TDM_F32 && is_small(gemm) ? (int)TDMI_BLAS_openblas : TDMI_NOBODY;
+    if (gemm->dtype != TDM_F32) return TDMI_NOBODY;
+    return is_small(gemm) || is_wide(gemm) ? (int)TDMI_BLAS_openblas : TDMI_NOBODY;
 }

@@ -45,6 +45,7 @@ enum {
     DNNL_ARG_DST = 17,
     DNNL_ARG_WEIGHTS = 33,
     DNNL_ARG_SCRATCHPAD = 80,
+    DNNL_ISA_AVX512_CORE = 0x20, /* the bit that tells its sets of instructions from those below */
     DNNL_DIMS = 12,
     DNNL2_MEMORY_BYTES = 1024, /* more than sizeof(dnnl_memory_desc_t) */
     DNNL2_PRODUCT_BYTES = 8192 /* more than sizeof(dnnl_matmul_desc_t) */
@@ -52,6 +53,7 @@ enum {
 
 static struct {
     const dnnl_version_info *(*version)(void);
+    unsigned (*effective_isa)(void);
     dnnl_status (*sgemm)(char, char, dnnl_dim, dnnl_dim, dnnl_dim, float, const float *, dnnl_dim,
                          const float *, dnnl_dim, float, float *, dnnl_dim);
     dnnl_status (*engine_create)(dnnl_object *, int kind, size_t index);
@@ -97,6 +99,7 @@ static tdmi_library library = {
 static const tdmi_symbol symbols[] = {
     SYMBOL("dnnl_version", version, false),
     SYMBOL("dnnl_sgemm", sgemm, false),
+    SYMBOL("dnnl_get_effective_cpu_isa", effective_isa, true),
     SYMBOL("dnnl_engine_create", engine_create, false),
     SYMBOL("dnnl_stream_create", stream_create, false),
     SYMBOL("dnnl_stream_destroy", stream_destroy, false),
@@ -378,6 +381,21 @@ static tdm_status open_library(void) {
                          "%s is not used: it was built for threads other than OpenMP's",
                          library.found);
     return look_once();
+}
+
+static bool has_avx512;
+static void ask_for_avx512(void) {
+#if defined(__x86_64__)
+    has_avx512 = __builtin_cpu_supports("avx512f");
+#endif
+    if (tdmi_host_blas_open(&tdmi_host_blas_onednn) == TDM_OK && dnnl.effective_isa)
+        has_avx512 = (dnnl.effective_isa() & DNNL_ISA_AVX512_CORE) != 0;
+}
+
+bool tdmi_host_has_avx512(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, ask_for_avx512);
+    return has_avx512;
 }
 
 static void diagnose(void) { tdmi_library_diagnose(&library, symbols, SYMBOL_COUNT); }

@@ -72,8 +72,8 @@ static void explain(const tdmi_gemm *gemm, const tdmi_blas_choice *choice, char 
                  tdmi_env_values()->blas_text);
         return;
     case TDMI_WHY_TABLE:
-        snprintf(text, size, "%s, which is usually the fastest for so %s", name,
-                 choice->provider ? "small a product" : "few rows or columns");
+        snprintf(text, size, "%s, which is usually the fastest for %s", name,
+                 choice->provider ? "products of this size" : "so few rows or columns");
         return;
     case TDMI_WHY_FIRST:
         snprintf(text, size, "%s, the first of the device's libraries that has this product", name);
