@@ -179,6 +179,12 @@ static bool repeats(const bench_plan *plan) {
     return true;
 }
 
+static bool create_baseline(const bench_request *request, bench_baseline *baseline, char *why) {
+    if (request->kind == BENCH_BASELINE_TWO_GEMMS)
+        return bench_two_gemms_create(request, baseline, why);
+    return bench_baseline_create(request, baseline, why);
+}
+
 static bool run_case(run *r) {
     if (!make_inputs(r)) return false;
     r->sets = calloc(r->set_count, sizeof *r->sets);
@@ -188,7 +194,7 @@ static bool run_case(run *r) {
     if (!first_call(r)) return false;
     bench_baseline baseline = {.name = ""};
     char why[BENCH_WHY_SIZE] = "";
-    if (!bench_baseline_create(&r->request, &baseline, why))
+    if (!create_baseline(&r->request, &baseline, why))
         snprintf(r->row->problem, sizeof r->row->problem, "no baseline: %s", why);
     bool good = measure(r, &baseline);
     if (baseline.destroy) baseline.destroy(baseline.state);

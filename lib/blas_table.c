@@ -79,7 +79,8 @@ static bool is_small(const tdmi_gemm *gemm) {
 
 /* With AVX2 oneDNN's dnnl_sgemm is slow at packing wide matrices that are not transposed. Measured with the
  * versions above, masked as AVX2: 512x512x512 OpenBLAS takes 0.7 of oneDNN's time, 32 to 128x4096x4096 0.55,
- * 8x4096x4096 0.8, 768x768x768 1, 1024 and more 0.9 to 0.95; transposed 512x3072x768 and 1024 0.9, less 1.1 to 2. */
+ * 8x4096x4096 0.8, 768x768x768 1, 1024 and more 0.9 to 0.95; transposed 512x3072x768 and 1024 0.9, less 1.1 to 2.
+ * 16-bit products are f32's there. */
 enum { WIDE_COLS = 512, WIDE_ROWS = 4 };
 static const double large_product = 1e9;
 
@@ -90,6 +91,7 @@ static bool is_wide(const tdmi_gemm *gemm) {
 
 int tdmi_table_first(const tdmi_gemm *gemm) {
     if (is_builtins(gemm)) return TDMI_BLAS_builtin;
-    if (gemm->dtype != TDM_F32) return TDMI_NOBODY;
-    return is_small(gemm) || is_wide(gemm) ? (int)TDMI_BLAS_openblas : TDMI_NOBODY;
+    if (gemm->dtype == TDM_F64) return TDMI_NOBODY;
+    const bool first = is_wide(gemm) || (gemm->dtype == TDM_F32 && is_small(gemm));
+    return first ? (int)TDMI_BLAS_openblas : TDMI_NOBODY;
 }

@@ -15,8 +15,6 @@ static const bench_vendor *const vendors[] = {BENCH_BACKEND_LIST};
 enum { VENDORS = sizeof vendors / sizeof *vendors };
 
 bool bench_baseline_create(const bench_request *request, bench_baseline *baseline, char *why) {
-    if (request->kind == BENCH_BASELINE_TWO_GEMMS)
-        return bench_two_gemms_create(request, baseline, why);
     for (int i = 0; i < VENDORS; i++)
         if (vendors[i]->backend == request->device->backend)
             return vendors[i]->create(request, baseline, why);

@@ -67,7 +67,7 @@ typedef struct bench_vendor {
     void (*describe)(json_t *libraries); /* adds name: version of what it has loaded */
 } bench_vendor;
 
-/* The baseline of a request. */
+/* The baseline of a request of any kind but the one below. */
 bool bench_baseline_create(const bench_request *request, bench_baseline *baseline, char *why);
 
 /* As the samples see it. */

@@ -12,6 +12,7 @@
 #include "machine/hash.h"
 #include "memory.h"
 
+#include "host/ending.h"
 #include "host/one_thread.h"
 
 /* What is used of oneDNN's C interface. Of its versions 2 and 3 only the way to describe a matrix and
@@ -388,8 +389,10 @@ static void ask_for_avx512(void) {
 #if defined(__x86_64__)
     has_avx512 = __builtin_cpu_supports("avx512f");
 #endif
-    if (tdmi_host_blas_open(&tdmi_host_blas_onednn) == TDM_OK && dnnl.effective_isa)
+    if (!tdmi_use_begin()) return;
+    if (open_library() == TDM_OK && dnnl.effective_isa)
         has_avx512 = (dnnl.effective_isa() & DNNL_ISA_AVX512_CORE) != 0;
+    tdmi_use_end(TDMI_BLAS_onednn, TDMI_KIND_OPEN);
 }
 
 bool tdmi_host_has_avx512(void) {
