@@ -22,9 +22,9 @@ TDM_DTYPE_LIST(AGREE)
 #define UNSIGNED(X, kernel) X(kernel, 6) X(kernel, 9) X(kernel, 10) X(kernel, 11)
 #define STORED(X, kernel) FLOATS(X, kernel) UNSIGNED(X, kernel) X(kernel, 12)
 #define DECLARE(kernel, t) tdmi_cpu_kernel ENTRY(tdmi_##kernel##_##t##_##t);
-#define AT(kernel, t) [t] = ENTRY(tdmi_##kernel##_##t##_##t),
+#define SLOT(kernel, t) [t] = ENTRY(tdmi_##kernel##_##t##_##t),
 #define ROW_OF_FLOATS(kernel)                                                                      \
-    { FLOATS(AT, kernel) }
+    { FLOATS(SLOT, kernel) }
 
 FLOATS(DECLARE, elementwise)
 UNSIGNED(DECLARE, fill)
@@ -56,7 +56,7 @@ NORM_TO(norm, 3)
 NORM_TO(norm_combine, 2)
 NORM_TO(norm_combine, 3)
 #define ROW_OF_NORMS(kernel)                                                                       \
-    { AT(kernel, 0) AT(kernel, 1)[2] = kernel##_2, [3] = kernel##_3 }
+    { SLOT(kernel, 0) SLOT(kernel, 1)[2] = kernel##_2, [3] = kernel##_3 }
 
 /* Those to each dtype, which choose by the other. */
 #define CAST_TO(NAME) ENTRY(TDM_CAT(tdmi_cast_, TDM_ID_##NAME))
@@ -70,7 +70,7 @@ TDM_DTYPE_LIST(DECLARE_CAST)
 #define ROW_CAST                                                                                   \
     { TDM_DTYPE_LIST(AT_CAST) }
 #define ROW_FILL                                                                                   \
-    { UNSIGNED(AT, fill) }
+    { UNSIGNED(SLOT, fill) }
 #define ROW_BIAS_ADD ROW_OF_FLOATS(bias_add)
 #define ROW_NORM ROW_OF_NORMS(norm)
 #define ROW_NORM_COMBINE ROW_OF_NORMS(norm_combine)
@@ -83,9 +83,9 @@ TDM_DTYPE_LIST(DECLARE_CAST)
 #define ROW_MATMUL ROW_OF_FLOATS(matmul)
 #define ROW_MATMUL_NARROW ROW_OF_FLOATS(matmul_narrow)
 #define ROW_RANGE                                                                                  \
-    { STORED(AT, range) }
+    { STORED(SLOT, range) }
 #define ROW_RANDOM                                                                                 \
-    { STORED(AT, random) }
+    { STORED(SLOT, random) }
 #define ROW(ID, entry, buffers, args) ROW_##ID,
 
 tdmi_cpu_table TDM_CAT(tdmi_cpu_kernels_, TDMI_ISA) = {TDM_KERNEL_LIST(ROW)};

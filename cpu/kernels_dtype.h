@@ -2,6 +2,8 @@
 /* The kernels of one dtype, T_ID, as C. Included once by each of kernels_<dtype>.c. */
 #include "dialect_c.h"
 #include "dtypes.h"
+/* behind dtypes.h */
+#include "lines.h"
 #include "numeric.h"
 /* behind numeric.h */
 #include "reduce.h"

@@ -23,9 +23,9 @@ KERNEL6(batch_norm, tdm_batch_norm_args, const T, x, const T, mean, const T, var
         if ((OP & TDM_OP_WEIGHT) != 0) scale *= LOAD(weight, args.weight_offset + channel);
         const ACC shift =
             (OP & TDM_OP_BIAS) != 0 ? LOAD(bias, args.bias_offset + channel) : (ACC)0;
-        FOR_LANES_WRITE(yr, j, n, AHEAD(xr))
+        FOR_LANES_WRITE(yr, j, n, AHEAD(xr), READ(xr))
         {
-            WRITE(yr, j, (LOAD(xr, j) - centre) * scale + shift);
+            WRITE(yr, j, (AT(xr, j) - centre) * scale + shift);
         }
     }
 }
@@ -47,12 +47,14 @@ KERNEL6(batch_norm_cols, tdm_batch_norm_args, const T, x, const T, mean, const T
             (OP & TDM_OP_WEIGHT) != 0 ? weight + (args.weight_offset + first) : mr;
         GLOBAL const T *const br = (OP & TDM_OP_BIAS) != 0 ? bias + (args.bias_offset + first) : mr;
         GLOBAL T *const yr = y + (args.y_offset + at);
-        FOR_LANES_WRITE(yr, j, n, AHEAD(xr))
+        FOR_LANES_WRITE(yr, j, n, AHEAD(xr),
+                        READ(xr) READ(mr) READ(vr) READ_IF((OP & TDM_OP_WEIGHT) != 0, wr)
+                            READ_IF((OP & TDM_OP_BIAS) != 0, br))
         {
-            ACC scale = (ACC)1 / SQRT(LOAD(vr, j) + epsilon);
-            if ((OP & TDM_OP_WEIGHT) != 0) scale *= LOAD(wr, j);
-            const ACC v = (LOAD(xr, j) - LOAD(mr, j)) * scale;
-            WRITE(yr, j, (OP & TDM_OP_BIAS) != 0 ? v + LOAD(br, j) : v);
+            ACC scale = (ACC)1 / SQRT(AT(vr, j) + epsilon);
+            if ((OP & TDM_OP_WEIGHT) != 0) scale *= AT(wr, j);
+            const ACC v = (AT(xr, j) - AT(mr, j)) * scale;
+            WRITE(yr, j, (OP & TDM_OP_BIAS) != 0 ? v + AT(br, j) : v);
         }
     }
 }

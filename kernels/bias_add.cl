@@ -25,11 +25,13 @@ KERNEL4(bias_add, tdm_bias_add_args, const T, x, const T, bias, const T, residua
         const ACC shift = (OP & TDM_OP_COLS_BIAS) == 0 && args.bias_kind == TDM_BIAS_OF_ROWS
                               ? LOAD(bias, args.bias_offset + row % args.matrix)
                               : -(ACC)0;
-        FOR_LANES_WRITE(yr, j, n, AHEAD(xr))
+        FOR_LANES_WRITE(yr, j, n, AHEAD(xr),
+                        READ(xr) READ_IF((OP & TDM_OP_COLS_BIAS) != 0, br)
+                            READ_IF((OP & TDM_OP_RESIDUAL) != 0, rr))
         {
-            const ACC sum = LOAD(xr, j) + ((OP & TDM_OP_COLS_BIAS) != 0 ? LOAD(br, j) : shift);
+            const ACC sum = AT(xr, j) + ((OP & TDM_OP_COLS_BIAS) != 0 ? AT(br, j) : shift);
             const ACC v = ACTIVATE(OP & TDM_OP_ACTIVATION, sum);
-            WRITE(yr, j, (OP & TDM_OP_RESIDUAL) != 0 ? v + LOAD(rr, j) : v);
+            WRITE(yr, j, (OP & TDM_OP_RESIDUAL) != 0 ? v + AT(rr, j) : v);
         }
     }
 }

@@ -2,6 +2,14 @@
 /* y = a converted from U to T, both of any stride. */
 OPS(cast, 1, 1)
 
+#if T_IS_FLOAT
+#define PUT(p, j, v) WRITE(p, j, v)
+#define STORED(v) TO_T(v)
+#else
+#define PUT(p, j, v) WRITE_RAW(p, j, v)
+#define STORED(v) (v)
+#endif
+
 KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
 {
     FOR_ROWS(item, args.rows * args.chunks)
@@ -22,17 +30,20 @@ KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
         GLOBAL T *const yr = y + y_at;
         GLOBAL const U *const ar = a + a_at;
         if (STREAM || args.unit_stride) {
-            FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD)
+            FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD, READ_U(ar))
             {
-                const SOURCE v = LOAD_U(ar, j);
-                WRITE_RAW(yr, j, CONVERT(v));
+                const SOURCE v = U_AT(ar, j);
+                PUT(yr, j, CONVERT(v));
             }
         } else {
             FOR_LANES(j, 0, n)
             {
                 const SOURCE v = LOAD_U(ar, j * args.inner_stride[1]);
-                yr[j * args.inner_stride[0]] = CONVERT(v);
+                yr[j * args.inner_stride[0]] = (T)STORED(CONVERT(v));
             }
         }
     }
 }
+
+#undef PUT
+#undef STORED

@@ -18,7 +18,8 @@
      : U_KIND == TDM_KIND_SIGNED    ? U_SIZE < T_SIZE                                              \
                                     : 1)
 
-/* SOURCE is what LOAD_U gives. CONVERT(v) makes a T of one; v is a variable. */
+/* SOURCE is what LOAD_U gives. CONVERT(v) makes of one, a variable, what WRITE takes: a T, or of a 16-bit
+ * float an ACC that rounds to it. */
 #define tdm_source_f32 float
 #define tdm_source_f64 double
 #define tdm_source_i32 tdm_i32
@@ -28,8 +29,8 @@
 #define TDM_SOURCE(id) TDM_CAT(tdm_source_, TDM_CAT(tdm_value_, id))
 #define SOURCE TDM_SOURCE(U_ID)
 #define CONVERT(v)                                                                                 \
-    ((T)TDM_CAT(TDM_CAT(tdm_from_, TDM_CAT(tdm_value_, U_ID)),                                     \
-                TDM_CAT(_to_, TDM_CAT(tdm_form_, T_ID)))(v))
+    (TDM_CAT(TDM_CAT(tdm_from_, TDM_CAT(tdm_value_, U_ID)),                                        \
+             TDM_CAT(_to_, TDM_CAT(tdm_form_, T_ID)))(v))
 
 /* The f32 nearest to zero from a double given by its bits, with the last bit set when that lost
  * something: rounding it once more to a 16-bit type gives what rounding the double at once would. */
@@ -84,21 +85,21 @@ INLINE float tdm_sticky_i64(tdm_i64 v)
 #define tdm_from_u64_to_f64(v) ((double)(v))
 
 /* To f16: an integer is first held at what is far past the largest f16, and exact in f32. */
-#define tdm_from_f32_to_f16(v) tdm_f32_to_f16(v)
-#define tdm_from_f64_to_f16(v) tdm_f32_to_f16(tdm_round_to_odd(tdm_as_i64(v)))
+#define tdm_from_f32_to_f16(v) (v)
+#define tdm_from_f64_to_f16(v) tdm_round_to_odd(tdm_as_i64(v))
 #define tdm_from_i32_to_f16(v) tdm_from_i64_to_f16((tdm_i64)(v))
-#define tdm_from_u32_to_f16(v) tdm_f32_to_f16((float)(tdm_i32)MIN(v, 1048576u))
+#define tdm_from_u32_to_f16(v) ((float)(tdm_i32)MIN(v, 1048576u))
 #define tdm_from_i64_to_f16(v)                                                                     \
-    tdm_f32_to_f16((float)(tdm_i32)MAX(MIN(v, (tdm_i64)1048576), -(tdm_i64)1048576))
-#define tdm_from_u64_to_f16(v) tdm_f32_to_f16((float)(tdm_i32)MIN(v, (tdm_u64)1048576))
+    ((float)(tdm_i32)MAX(MIN(v, (tdm_i64)1048576), -(tdm_i64)1048576))
+#define tdm_from_u64_to_f16(v) ((float)(tdm_i32)MIN(v, (tdm_u64)1048576))
 
 /* To bf16 */
-#define tdm_from_f32_to_bf16(v) tdm_f32_to_bf16(v)
-#define tdm_from_f64_to_bf16(v) tdm_f32_to_bf16(tdm_round_to_odd(tdm_as_i64(v)))
-#define tdm_from_i32_to_bf16(v) tdm_f32_to_bf16(tdm_sticky_i64((tdm_i64)(v)))
-#define tdm_from_u32_to_bf16(v) tdm_f32_to_bf16(tdm_sticky_u64((tdm_u64)(v), 1.0f))
-#define tdm_from_i64_to_bf16(v) tdm_f32_to_bf16(tdm_sticky_i64(v))
-#define tdm_from_u64_to_bf16(v) tdm_f32_to_bf16(tdm_sticky_u64(v, 1.0f))
+#define tdm_from_f32_to_bf16(v) (v)
+#define tdm_from_f64_to_bf16(v) tdm_round_to_odd(tdm_as_i64(v))
+#define tdm_from_i32_to_bf16(v) tdm_sticky_i64((tdm_i64)(v))
+#define tdm_from_u32_to_bf16(v) tdm_sticky_u64((tdm_u64)(v), 1.0f)
+#define tdm_from_i64_to_bf16(v) tdm_sticky_i64(v)
+#define tdm_from_u64_to_bf16(v) tdm_sticky_u64(v, 1.0f)
 
 /* To integers */
 #define tdm_from_i32_to_narrow(v) (v)

@@ -27,6 +27,13 @@ typedef uint64_t tdm_u64;
 #define GLOBAL
 #define LOCAL
 #define INLINE static inline __attribute__((always_inline))
+/* A file of a 16-bit dtype alone says so before it includes this one: then what is read and written goes
+ * through lines of ACC, see below. */
+#if defined(T_ID)
+#define TDM_LINES (T_ID == 2 || T_ID == 3)
+#else
+#define TDM_LINES 0
+#endif
 #define LOCAL_ARRAY(type, name, n) __attribute__((unused, aligned(64))) type name[n]
 #define PRIVATE_ARRAY(type, name, n) __attribute__((aligned(64))) type name[n]
 #define SCRATCH_ARRAY(type, name, n, before)                                                       \
@@ -91,7 +98,10 @@ typedef uint64_t tdm_u64;
     void TDM_ENTRY(name)(const tdm_group *tdm_work, void *const *tdm_buffers,                      \
                          const void *tdm_args)                                                     \
     {                                                                                              \
-        if (TDM_FUNCTION(name, _streams) && tdm_work->stream) {                                    \
+        if (TDM_LINES) { /* it is the same but for one store to a line: no body of its own */       \
+            TDM_CASES(tdm_work->stream, name, ARGS, __VA_ARGS__)                                   \
+            if (tdm_work->stream) tdm_fence();                                                     \
+        } else if (TDM_FUNCTION(name, _streams) && tdm_work->stream) {                             \
             TDM_CASES(1, name, ARGS, __VA_ARGS__)                                                  \
             tdm_fence();                                                                           \
         } else {                                                                                   \
@@ -171,13 +181,53 @@ INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, t
  * those of the (first) output; the first and the last window of a row are moved inside it where
  * lines stick out, so that elements in the overlap are written twice, alike. That is right as
  * outputs are no inputs then, and needs rows of a line at least: STREAM promises both. Where
- * something is fetched ahead, that too is done window by window. */
+ * something is fetched ahead, that too is done window by window.
+ *
+ * Nor does it find the instructions that convert f16. So 16-bit dtypes have windows of one line
+ * always, which is read into lines of ACC, computed from these, and converted as a whole at the
+ * end; in a shorter last window the other elements are zeros, and not stored. */
 #define TDM_FETCH_BYTES 512
 #define TDM_SPAN ((tdm_i32)(TDM_LINE / sizeof(T)))
 #define TDM_WINDOWS(p, n, row, near)                                                               \
     for (tdm_window tdm_w = tdm_first_window(STREAM, p, n, (tdm_i32)sizeof(T), row, near);         \
          tdm_w.begin < (n); tdm_next_window(STREAM, &tdm_w, n, (tdm_i32)sizeof(T), row, near))
-/* A loop of one step, for its variables alone: with the line of output k, stored at its end. */
+/* Loops of one step, for their variables alone. */
+#if TDM_LINES
+#define TDM_LINE_LENGTH 32
+#define READ_IF(c, p)                                                                              \
+    for (__attribute__((aligned(TDM_LINE))) ACC tdm_in_##p[TDM_LINE_LENGTH],                       \
+         *tdm_once_##p = (c) ? tdm_read_line(tdm_in_##p, (p) + tdm_w.begin,                        \
+                                             tdm_w.end - tdm_w.begin, tdm_w.span)                  \
+                             : tdm_in_##p;                                                         \
+         tdm_once_##p; tdm_once_##p = 0)
+#define AT(p, j) tdm_in_##p[(j)-tdm_w.begin]
+/* a window for what is read in a step of a reduction, if any */
+#define TDM_STEP(from, count, length)                                                              \
+    for (tdm_window tdm_w = {from, (from) + (count), 0, length},                                   \
+                    *tdm_step = (count) > 0 ? &tdm_w : 0;                                          \
+         tdm_step; tdm_step = 0)
+/* with the line of output k, stored at its end */
+#define TDM_WITH_LINE(k, p)                                                                        \
+    for (__attribute__((aligned(TDM_LINE)))                                                        \
+         ACC tdm_line##k[TDM_LINE_LENGTH], *tdm_once##k = tdm_line##k;                             \
+         tdm_once##k;                                                                              \
+         tdm_write_line(STREAM, (p) + tdm_w.begin, tdm_line##k, tdm_w.end - tdm_w.begin),          \
+         tdm_once##k = 0)
+#define TDM_WINDOW(j) FOR_LANES(j, tdm_w.begin, tdm_w.begin + TDM_LINE_LENGTH)
+#define WRITE(p, j, v) (tdm_line0[(j)-tdm_w.begin] = (v))
+#define WRITE2(p, j, v) (tdm_line1[(j)-tdm_w.begin] = (v))
+#define READ_U(p)                                                                                  \
+    for (__attribute__((aligned(TDM_LINE))) U tdm_rest_##p[TDM_LINE_LENGTH],                       \
+         *tdm_in_##p = tdm_part(tdm_rest_##p, (p) + tdm_w.begin, tdm_w.end - tdm_w.begin,          \
+                                (tdm_i32)sizeof(U)),                                               \
+         *tdm_once_##p = tdm_in_##p;                                                               \
+         tdm_once_##p; tdm_once_##p = 0)
+#define U_AT(p, j) LOAD_U(tdm_in_##p, (j)-tdm_w.begin)
+/* no kernel that fills rows is in such a file, but for those of the tests */
+#define FOR_LANES_FILL(p, j, n) FOR_LANES(j, 0, n)
+#define FILL(p, j, v) ((p)[j] = (T)(v))
+#else
+/* with the line of output k, stored at its end */
 #define TDM_WITH_LINE(k, p)                                                                           \
     for (__attribute__((aligned(TDM_LINE)))                                                        \
          T tdm_line##k[TDM_SPAN], *const tdm_row##k = (p),                                         \
@@ -186,31 +236,36 @@ INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, t
          tdm_once##k;                                                                              \
          tdm_flush(STREAM, tdm_row##k + tdm_w.begin, tdm_line##k), tdm_once##k = 0)
 #define TDM_WINDOW(j) FOR_LANES(j, tdm_w.begin, STREAM ? tdm_w.begin + TDM_SPAN : tdm_w.end)
-#define FOR_LANES_WRITE(p, j, n, ahead)                                                            \
-    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) TDM_WINDOW(j)
-#define FOR_LANES_WRITE2(p, q, j, n, ahead)                                                        \
-    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) TDM_WITH_LINE(1, q) TDM_WINDOW(j)
 #define WRITE(p, j, v) (tdm_out0[(j)-tdm_w.begin] = (T)TO_T(v))
 #define WRITE2(p, j, v) (tdm_out1[(j)-tdm_w.begin] = (T)TO_T(v))
 #define WRITE_RAW(p, j, v) (tdm_out0[(j)-tdm_w.begin] = (T)(v))
+#define FOR_LANES_FILL(p, j, n) TDM_WINDOWS(p, n, 0, 0) TDM_WITH_LINE(0, p) TDM_WINDOW(j)
+#define FILL(p, j, v) WRITE_RAW(p, j, v)
+#endif
+#define FOR_LANES_WRITE(p, j, n, ahead, reads)                                                     \
+    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) reads TDM_WINDOW(j)
+#define FOR_LANES_WRITE2(p, q, j, n, ahead, reads)                                                 \
+    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) TDM_WITH_LINE(1, q) reads TDM_WINDOW(j)
 
 typedef struct tdm_window {
     tdm_i32 begin, end; /* elements of the row */
     tdm_i32 skew;       /* elements from a line's begin to the row's */
+    tdm_i32 span;       /* elements that are read, with zeros behind the end */
 } tdm_window;
 
 INLINE tdm_i32 tdm_window_end(tdm_u32 stream, tdm_i32 begin, tdm_i32 n, tdm_i32 size,
                               const void *ahead)
 {
-    const tdm_i32 most = stream ? TDM_LINE / size : TDM_FETCH_BYTES / size;
-    return (stream || ahead) && n - begin > most ? begin + most : n;
+    const tdm_i32 lines = TDM_LINES || stream;
+    const tdm_i32 most = lines ? TDM_LINE / size : TDM_FETCH_BYTES / size;
+    return (lines || ahead) && n - begin > most ? begin + most : n;
 }
 
 INLINE tdm_window tdm_first_window(tdm_u32 stream, const void *row, tdm_i32 n, tdm_i32 size,
                                    const void *ahead, tdm_i32 near)
 {
     const tdm_i32 skew = (tdm_i32)((uintptr_t)row & (TDM_LINE - 1)) / size;
-    const tdm_window w = {0, tdm_window_end(stream, 0, n, size, ahead), skew};
+    const tdm_window w = {0, tdm_window_end(stream, 0, n, size, ahead), skew, TDM_LINE / size};
     tdm_fetch(ahead, near, 0, w.end, size);
     return w;
 }
@@ -233,10 +288,14 @@ INLINE void tdm_next_window(tdm_u32 stream, tdm_window *w, tdm_i32 n, tdm_i32 si
     tdm_fetch(ahead, near, w->begin, w->end - w->begin, size);
 }
 
-/* Out with one line, past the cache where it is one of the destination's too. */
+/* Out with one line, past the cache where it is one of the destination's too. Without STREAM it lies
+ * there already, but for lines of ACC, which are rounded first. */
 INLINE void tdm_flush(tdm_u32 stream, void *destination, const void *line)
 {
-    if (!stream) return;
+    if (!stream) {
+        if (TDM_LINES) memcpy(destination, line, TDM_LINE);
+        return;
+    }
 #if defined(__SSE2__)
     char *const to = destination;
     const char *const from = line;
@@ -280,37 +339,65 @@ typedef double tdm_loose_f64 __attribute__((vector_size(TDM_VEC_BYTES), may_alia
 #define VEC_LEN ((tdm_i32)(TDM_VEC_BYTES / sizeof(ACC)))
 #define tdm_load_vec_0(p) (*(const tdm_loose_f32 *)(p))
 #define tdm_load_vec_1(p) (*(const tdm_loose_f64 *)(p))
-#define tdm_load_vec_2(p) tdm_load_f16(p)
-#define tdm_load_vec_3(p) tdm_load_bf16(p)
+#define tdm_load_vec_2(p) tdm_widen(p) /* lines.h */
+#define tdm_load_vec_3(p) tdm_widen(p)
 #define LOAD_VEC(p) TDM_CAT(tdm_load_vec_, T_ID)(p)
+
+/* What lines.h needs. */
 typedef tdm_u16 tdm_loose_16 __attribute__((vector_size(TDM_VEC_BYTES / 2), may_alias, aligned(2)));
 typedef tdm_i32 tdm_vec_i32 __attribute__((vector_size(TDM_VEC_BYTES)));
-INLINE tdm_vec_f32 tdm_load_bf16(const tdm_u16 *p)
+#define TDM_AS_VEC_F32(v) ((tdm_vec_f32)(v))
+#define TDM_AS_VEC_I32(v) ((tdm_vec_i32)(v))
+#define TDM_LINE_SIMD TDM_SIMD
+typedef tdm_u16 tdm_pair_16 __attribute__((vector_size(TDM_VEC_BYTES), may_alias));
+/* the upper halves of a's elements, then of b's */
+#define TDM_ODD_16 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define TDM_ODD_32                                                                                 \
+    TDM_ODD_16, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63
+#if defined(__AVX512BW__)
+#define TDM_ODD TDM_ODD_32
+#elif defined(__AVX2__)
+#define TDM_ODD TDM_ODD_16
+#endif
+#if defined(TDM_ODD) && defined(__clang__)
+#define TDM_HIGH_HALVES(a, b) __builtin_shufflevector((tdm_pair_16)(a), (tdm_pair_16)(b), TDM_ODD)
+#elif defined(TDM_ODD)
+#define TDM_HIGH_HALVES(a, b)                                                                      \
+    __builtin_shuffle((tdm_pair_16)(a), (tdm_pair_16)(b), (tdm_pair_16){TDM_ODD})
+#endif
+#if defined(__AVX512F__)
+#define TDM_F16C 1
+/* whose instruction GCC 12 does not find for whole registers */
+#define TDM_WIDEN(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(p)))
+INLINE tdm_vec_f32 tdm_widen_f16(const tdm_u16 *p)
 {
-    return (tdm_vec_f32)(__builtin_convertvector(*(const tdm_loose_16 *)p, tdm_vec_i32) << 16);
+    return (tdm_vec_f32)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)p));
 }
 
-/* Compilers do not find the instruction: GCC 12 converts one by one, or in integers. */
-INLINE tdm_vec_f32 tdm_load_f16(const tdm_u16 *p)
+INLINE void tdm_round_f16(tdm_u16 *to, tdm_vec_f32 a, tdm_vec_f32 b)
 {
-#if defined(__AVX512F__)
-    return (tdm_vec_f32)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)p));
-#elif defined(__AVX__) && defined(__F16C__)
-    return (tdm_vec_f32)_mm256_cvtph_ps(_mm_loadu_si128((const void *)p));
-#else
-    /* as tdm_f16_to_f32 */
-    const tdm_vec_i32 stored = __builtin_convertvector(*(const tdm_loose_16 *)p, tdm_vec_i32);
-    const tdm_vec_i32 magnitude = stored & 0x7fff;
-    const tdm_vec_i32 normal = (magnitude << 13) + (112 << 23);
-    const tdm_vec_i32 special = (magnitude << 13) | 0x7f800000;
-    const tdm_vec_i32 small =
-        (tdm_vec_i32)(__builtin_convertvector(magnitude, tdm_vec_f32) * 5.9604644775390625e-8f);
-    const tdm_vec_i32 is_small = magnitude < 0x400, is_special = magnitude >= 0x7c00;
-    const tdm_vec_i32 finite = (small & is_small) | (normal & ~is_small);
-    const tdm_vec_i32 bits = (special & is_special) | (finite & ~is_special);
-    return (tdm_vec_f32)(bits | (stored & 0x8000) << 16);
-#endif
+    const __m256i low = _mm512_cvtps_ph((__m512)a, _MM_FROUND_TO_NEAREST_INT);
+    const __m256i high = _mm512_cvtps_ph((__m512)b, _MM_FROUND_TO_NEAREST_INT);
+    _mm512_store_si512((void *)to, _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
 }
+#elif defined(__AVX2__) && defined(__F16C__)
+#define TDM_F16C 1
+#define TDM_WIDEN(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(p)))
+INLINE tdm_vec_f32 tdm_widen_f16(const tdm_u16 *p)
+{
+    return (tdm_vec_f32)_mm256_cvtph_ps(_mm_loadu_si128((const void *)p));
+}
+
+INLINE void tdm_round_f16(tdm_u16 *to, tdm_vec_f32 a, tdm_vec_f32 b)
+{
+    const __m128i low = _mm256_cvtps_ph((__m256)a, _MM_FROUND_TO_NEAREST_INT);
+    const __m128i high = _mm256_cvtps_ph((__m256)b, _MM_FROUND_TO_NEAREST_INT);
+    _mm256_store_si256((void *)to, _mm256_set_m128i(high, low));
+}
+#else
+#define TDM_F16C 0
+#define TDM_WIDEN(p) __builtin_convertvector(*(const tdm_loose_16 *)(p), tdm_vec_i32)
+#endif
 
 /* Words for Philox: WORDS_LEN 64-bit elements; WORDS_FROM(v) is v, v + 1, …; MUL_WORDS(a, b) the
  * products of their low halves and the constant b, for which compilers do not find the instruction;

@@ -47,8 +47,10 @@ typedef unsigned long long tdm_u64;
 /* Unrolled, large bodies make NVRTC 11.8 fail where registers are short ("unsupported operation"). */
 #define FOR_LANES_ROLLED(j, n)                                                                     \
     _Pragma("unroll 1") for (tdm_i64 j = LANE; j < (n); j += LANES)
-#define FOR_LANES_WRITE(p, j, n, ahead) FOR_LANES(j, 0, n)
-#define FOR_LANES_WRITE2(p, q, j, n, ahead) FOR_LANES(j, 0, n)
+#define FOR_LANES_WRITE(p, j, n, ahead, reads) FOR_LANES(j, 0, n)
+#define FOR_LANES_WRITE2(p, q, j, n, ahead, reads) FOR_LANES(j, 0, n)
+#define FOR_LANES_FILL(p, j, n) FOR_LANES(j, 0, n)
+#define FILL(p, j, v) WRITE_RAW(p, j, v)
 /* nothing is fetched, so one argument will do, which is dropped */
 #define AHEAD(row) 0
 #define ROW_AHEAD(row, stride) 0

@@ -210,66 +210,6 @@ INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int s
     return begin;
 }
 
-/* Writing rows. On a CPU with STREAM line by line, in windows as in the C dialect; see there. */
-#if LANES == 1 && STREAM && TDM_CLANG_CPU
-/* elements in a line: a literal, as a pragma takes no sizeof */
-#define TDM_SPAN TDM_CAT(tdm_span_, T_SIZE)
-#define tdm_span_1 64
-#define tdm_span_2 32
-#define tdm_span_4 16
-#define tdm_span_8 8
-#define TDM_WINDOWS(p, n, row, near)                                                               \
-    for (int tdm_skew = ((int)(uintptr_t)(p) & (TDM_LINE - 1)) / (int)sizeof(T),                   \
-             tdm_begin = tdm_fetch(row, near, 0, TDM_SPAN, (int)sizeof(T));                        \
-         tdm_begin < (n);                                                                          \
-         tdm_begin = tdm_next_window(tdm_begin, TDM_SPAN, tdm_skew, n),                            \
-             tdm_fetch(row, near, tdm_begin, TDM_SPAN, (int)sizeof(T)))
-/* A loop of one step, for its variables alone: with the line of output k, stored at its end. */
-#define TDM_WITH_LINE(k, p)                                                                           \
-    for (T tdm_out##k[TDM_SPAN] __attribute__((aligned(TDM_LINE))), *tdm_once##k = tdm_out##k;     \
-         tdm_once##k;                                                                              \
-         tdm_flush((p) + tdm_begin, tdm_out##k), tdm_once##k = 0)
-/* Counted from 0, so that the compiler sees the length. A line that is read back from memory would
- * wait for the streaming stores before it. */
-#define TDM_WINDOW(j)                                                                              \
-    TDM_ONE_STEP(TDM_SPAN)                                                                         \
-    for (int tdm_k = 0, j = tdm_begin; tdm_k < TDM_SPAN; tdm_k++, j++)
-#define FOR_LANES_WRITE(p, j, n, ahead)                                                            \
-    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) TDM_WINDOW(j)
-#define FOR_LANES_WRITE2(p, q, j, n, ahead)                                                        \
-    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) TDM_WITH_LINE(1, q) TDM_WINDOW(j)
-#define WRITE(p, j, v) (tdm_out0[tdm_k] = TO_T(v))
-#define WRITE2(p, j, v) (tdm_out1[tdm_k] = TO_T(v))
-#define WRITE_RAW(p, j, v) (tdm_out0[tdm_k] = (T)(v))
-
-typedef ulong8 tdm_line __attribute__((may_alias));
-typedef ulong8 tdm_loose_line __attribute__((may_alias, aligned(1)));
-
-/* Where the window after the one at `begin` begins; n when that was the last. */
-INLINE int tdm_next_window(int begin, int span, int skew, int n)
-{
-    const int done = begin + span; /* in its line at (done + skew) % span */
-    const int next = done - (int)(((uint)done + (uint)skew) & (uint)(span - 1));
-    const int last = n - span;
-    return done == n ? n : next < last ? next : last;
-}
-
-/* with 512-bit registers where the CPU has them: whole lines leave a core at once */
-INLINE __attribute__((min_vector_width(512))) void tdm_flush(__global void *to, const void *line)
-{
-    if (((uintptr_t)to & (TDM_LINE - 1)) == 0)
-        __builtin_nontemporal_store(*(const tdm_line *)line, (__global tdm_line *)to);
-    else
-        *(__global tdm_loose_line *)to = *(const tdm_line *)line;
-}
-#else
-#define FOR_LANES_WRITE(p, j, n, ahead) FOR_LANES(j, 0, n)
-#define FOR_LANES_WRITE2(p, q, j, n, ahead) FOR_LANES(j, 0, n)
-#define WRITE(p, j, v) STORE(p, j, v)
-#define WRITE2(p, j, v) STORE(p, j, v)
-#define WRITE_RAW(p, j, v) ((p)[j] = (T)(v))
-#endif
-
 /* Vectors for the one-lane matmul. */
 #define tdm_vec_f32 float16
 #define tdm_vec_f64 double8
@@ -280,29 +220,165 @@ typedef float16 tdm_loose_f32 __attribute__((may_alias, aligned(4)));
 #if TDM_HAS_F64
 typedef double8 tdm_loose_f64 __attribute__((may_alias, aligned(4)));
 #endif
-typedef ushort16 tdm_loose_16 __attribute__((may_alias, aligned(2)));
-#define tdm_load_16(p) __builtin_convertvector(*(GLOBAL const tdm_loose_16 *)(p), uint16)
-/* as tdm_f16_to_f32 */
-INLINE float16 tdm_f16_to_vec(uint16 stored)
-{
-    const uint16 magnitude = stored & 0x7fffu;
-    const uint16 normal = (magnitude << 13) + (112u << 23), special = (magnitude << 13) | 0x7f800000u;
-    const uint16 small =
-        as_uint16(__builtin_convertvector(as_int16(magnitude), float16) * 5.9604644775390625e-8f);
-    const uint16 finite = magnitude < 0x400u ? small : normal;
-    return as_float16((magnitude >= 0x7c00u ? special : finite) | ((stored & 0x8000u) << 16));
-}
 #define tdm_load_vec_0(p) (*(GLOBAL const tdm_loose_f32 *)(p))
 #define tdm_load_vec_1(p) (*(GLOBAL const tdm_loose_f64 *)(p))
-#define tdm_load_vec_2(p) tdm_f16_to_vec(tdm_load_16(p))
+#define tdm_load_vec_2(p) tdm_widen((const tdm_u16 *)(uintptr_t)(p)) /* lines.h */
+#define tdm_load_vec_3(p) tdm_widen((const tdm_u16 *)(uintptr_t)(p))
 #else
-#define tdm_load_16(p) convert_uint16(vload16(0, p))
 #define tdm_load_vec_0(p) vload16(0, p)
 #define tdm_load_vec_1(p) vload8(0, p)
 #define tdm_load_vec_2(p) vload_half16(0, (const __global half *)(p))
+#define tdm_load_vec_3(p) as_float16(convert_uint16(vload16(0, p)) << 16)
 #endif
-#define tdm_load_vec_3(p) as_float16(tdm_load_16(p) << 16)
 #define LOAD_VEC(p) TDM_CAT(tdm_load_vec_, T_ID)(p)
+
+/* Writing rows. On a CPU with STREAM line by line, and 16-bit dtypes by way of lines of ACC, in windows as
+ * in the C dialect; see there. */
+#define TDM_LINES (LANES == 1 && TDM_CLANG_CPU && (T_ID == 2 || T_ID == 3))
+#if TDM_LINES || (LANES == 1 && STREAM && TDM_CLANG_CPU)
+/* elements in a line: a literal, as a pragma takes no sizeof */
+#define TDM_SPAN TDM_CAT(tdm_span_, T_SIZE)
+#define tdm_span_1 64
+#define tdm_span_2 32
+#define tdm_span_4 16
+#define tdm_span_8 8
+#define TDM_WINDOWS(p, n, row, near)                                                               \
+    for (int tdm_skew = ((int)(uintptr_t)(p) & (TDM_LINE - 1)) / (int)sizeof(T),                   \
+             tdm_span = TDM_SPAN,                                                                  \
+             tdm_begin = tdm_fetch(row, near, 0, TDM_SPAN, (int)sizeof(T));                        \
+         tdm_begin < (n);                                                                          \
+         tdm_begin = tdm_next_window(tdm_begin, TDM_SPAN, tdm_skew, n),                            \
+             tdm_fetch(row, near, tdm_begin, TDM_SPAN, (int)sizeof(T)))                            \
+        for (int tdm_count = MIN((n)-tdm_begin, tdm_span), tdm_once = 1; tdm_once; tdm_once = 0)
+/* Counted from 0, so that the compiler sees the length. A line that is read back from memory would
+ * wait for the streaming stores before it. */
+#define TDM_WINDOW(j)                                                                              \
+    TDM_ONE_STEP(TDM_SPAN)                                                                         \
+    for (int tdm_k = 0, j = tdm_begin; tdm_k < TDM_SPAN; tdm_k++, j++)
+/* Loops of one step, for their variables alone. */
+#if TDM_LINES
+#define READ_IF(c, p)                                                                              \
+    for (float tdm_in_##p[TDM_SPAN] __attribute__((aligned(TDM_LINE))),                            \
+         *tdm_once_##p = (c) ? tdm_read_line(tdm_in_##p, (p) + tdm_begin, tdm_count, tdm_span)     \
+                             : tdm_in_##p;                                                         \
+         tdm_once_##p; tdm_once_##p = 0)
+#define AT(p, j) tdm_in_##p[(j)-tdm_begin]
+#define TDM_STEP(from, count, length)                                                              \
+    for (int tdm_begin = (from), tdm_count = (count), tdm_span = (length), tdm_once = tdm_count > 0; \
+         tdm_once; tdm_once = 0)
+#define TDM_WITH_LINE(k, p)                                                                        \
+    for (float tdm_out##k[TDM_SPAN] __attribute__((aligned(TDM_LINE))),                            \
+         *tdm_once##k = tdm_out##k;                                                                \
+         tdm_once##k;                                                                              \
+         tdm_write_line(STREAM, (p) + tdm_begin, tdm_out##k, tdm_count), tdm_once##k = 0)
+#define WRITE(p, j, v) (tdm_out0[tdm_k] = (v))
+#define WRITE2(p, j, v) (tdm_out1[tdm_k] = (v))
+#define READ_U(p)                                                                                  \
+    for (U tdm_rest_##p[TDM_SPAN] __attribute__((aligned(TDM_LINE))),                              \
+         *tdm_in_##p = tdm_part(tdm_rest_##p, (p) + tdm_begin, tdm_count, (int)sizeof(U)),         \
+         *tdm_once_##p = tdm_in_##p;                                                               \
+         tdm_once_##p; tdm_once_##p = 0)
+#define U_AT(p, j) LOAD_U(tdm_in_##p, tdm_k)
+#else
+#define TDM_WITH_LINE(k, p)                                                                        \
+    for (T tdm_out##k[TDM_SPAN] __attribute__((aligned(TDM_LINE))), *tdm_once##k = tdm_out##k;     \
+         tdm_once##k; tdm_flush(STREAM, (p) + tdm_begin, tdm_out##k), tdm_once##k = 0)
+#define WRITE(p, j, v) (tdm_out0[tdm_k] = TO_T(v))
+#define WRITE2(p, j, v) (tdm_out1[tdm_k] = TO_T(v))
+#define WRITE_RAW(p, j, v) (tdm_out0[tdm_k] = (T)(v))
+#endif
+#if STREAM
+#define FOR_LANES_FILL(p, j, n) TDM_WINDOWS(p, n, 0, 0) TDM_WITH_FILLED(p) TDM_WINDOW(j)
+#define TDM_WITH_FILLED(p)                                                                         \
+    for (T tdm_filled[TDM_SPAN] __attribute__((aligned(TDM_LINE))), *tdm_once_filled = tdm_filled; \
+         tdm_once_filled; tdm_flush(STREAM, (p) + tdm_begin, tdm_filled), tdm_once_filled = 0)
+#define FILL(p, j, v) (tdm_filled[tdm_k] = (T)(v))
+#endif
+#define FOR_LANES_WRITE(p, j, n, ahead, reads)                                                     \
+    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) reads TDM_WINDOW(j)
+#define FOR_LANES_WRITE2(p, q, j, n, ahead, reads)                                                 \
+    TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) TDM_WITH_LINE(1, q) reads TDM_WINDOW(j)
+
+typedef ulong8 tdm_line __attribute__((may_alias));
+typedef ulong8 tdm_loose_line __attribute__((may_alias, aligned(1)));
+
+/* Where the window after the one at `begin` begins; n when that was the last. */
+INLINE int tdm_next_window(int begin, int span, int skew, int n)
+{
+    const int done = begin + span; /* in its line at (done + skew) % span */
+    if (!STREAM) return n - begin > span ? done : n;
+    const int next = done - (int)(((uint)done + (uint)skew) & (uint)(span - 1));
+    const int last = n - span;
+    return done == n ? n : next < last ? next : last;
+}
+
+/* with 512-bit registers where the CPU has them: whole lines leave a core at once */
+INLINE __attribute__((min_vector_width(512))) void tdm_flush(uint stream, __global void *to,
+                                                             const void *line)
+{
+    if (stream && ((uintptr_t)to & (TDM_LINE - 1)) == 0)
+        __builtin_nontemporal_store(*(const tdm_line *)line, (__global tdm_line *)to);
+    else
+        *(__global tdm_loose_line *)to = *(const tdm_line *)line;
+}
+
+/* What lines.h needs. */
+#if TDM_LINES
+#define TDM_LINE_LENGTH 32
+typedef ushort16 tdm_loose_16 __attribute__((may_alias, aligned(2)));
+typedef int16 tdm_vec_i32;
+#define TDM_AS_VEC_F32(v) as_float16(v)
+#define TDM_AS_VEC_I32(v) as_int16(v)
+#define TDM_LINE_SIMD TDM_ONE_STEP(32)
+#define TDM_WIDEN(p) __builtin_convertvector(*(const tdm_loose_16 *)(p), int16)
+typedef ushort tdm_pair_16 __attribute__((ext_vector_type(32), may_alias));
+#define TDM_ALL_32                                                                                 \
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,  \
+        26, 27, 28, 29, 30, 31
+/* the upper halves of a's elements, then of b's */
+#define TDM_ODD_32                                                                                 \
+    1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, \
+        51, 53, 55, 57, 59, 61, 63
+#if defined(__x86_64__)
+#define TDM_HIGH_HALVES(a, b)                                                                      \
+    __builtin_shufflevector(__builtin_astype(a, tdm_pair_16), __builtin_astype(b, tdm_pair_16),    \
+                            TDM_ODD_32)
+#endif
+#if T_ID == 2 && defined(__F16C__)
+#define TDM_F16C 1
+typedef short tdm_half8 __attribute__((__vector_size__(16), aligned(2), may_alias));
+typedef float tdm_float8 __attribute__((__vector_size__(32)));
+#define TDM_AS_HALVES(v)                                                                           \
+    __builtin_astype(__builtin_ia32_vcvtps2ph256(__builtin_astype(v, tdm_float8), 0), ushort8)
+INLINE float16 tdm_widen_f16(const ushort *p)
+{
+    float16 v;
+    v.lo = __builtin_astype(__builtin_ia32_vcvtph2ps256(*(const tdm_half8 *)p), float8);
+    v.hi = __builtin_astype(__builtin_ia32_vcvtph2ps256(*(const tdm_half8 *)(p + 8)), float8);
+    return v;
+}
+
+INLINE void tdm_round_f16(ushort *to, float16 a, float16 b)
+{
+    const ushort8 a0 = TDM_AS_HALVES(a.lo), a1 = TDM_AS_HALVES(a.hi);
+    const ushort8 b0 = TDM_AS_HALVES(b.lo), b1 = TDM_AS_HALVES(b.hi);
+    *(tdm_pair_16 *)to = __builtin_shufflevector((ushort16)(a0, a1), (ushort16)(b0, b1), TDM_ALL_32);
+}
+#else
+#define TDM_F16C 0
+#endif
+#endif
+#else
+#define FOR_LANES_WRITE(p, j, n, ahead, reads) FOR_LANES(j, 0, n)
+#define FOR_LANES_WRITE2(p, q, j, n, ahead, reads) FOR_LANES(j, 0, n)
+#define WRITE(p, j, v) STORE(p, j, v)
+#define WRITE2(p, j, v) STORE(p, j, v)
+#define WRITE_RAW(p, j, v) ((p)[j] = (T)(v))
+#endif
+#if !defined(FILL)
+#define FOR_LANES_FILL(p, j, n) FOR_LANES(j, 0, n)
+#define FILL(p, j, v) ((p)[j] = (T)(v))
+#endif
 
 /* Words for Philox; see the C dialect. */
 #if LANES == 1

@@ -207,6 +207,18 @@
 #define STORE(p, j, v) TDM_CAT(tdm_store_, T_ID)(p, j, v)
 #define LOAD_U(p, j) TDM_CAT(tdm_load_, U_ID)(p, j)
 #define STORE_U(p, j, v) TDM_CAT(tdm_store_, U_ID)(p, j, v)
+
+/* Rows that a loop names by READ are read where they are used, unless the dialect reads them in lines. */
+#if !defined(READ_IF)
+#define READ_IF(c, p)
+#define AT(p, j) LOAD(p, j)
+#define READ_U(p)
+#define U_AT(p, j) LOAD_U(p, j)
+#define TDM_STEP(from, count, length)
+#endif
+#define READ(p) READ_IF(1, p)
+#define NOTHING_READ
+
 #define TO_T(v) TDM_CAT(tdm_put_, T_ID)(v) /* ACC to the stored form */
 #define ROUND(v) TDM_CAT(tdm_get_, T_ID)(TO_T(v)) /* ACC as a T would hold it */
 

@@ -10,7 +10,7 @@ OPS(elementwise, TDM_OP_COUNT, 1)
      : OP == TDM_OP_SCALE ? alpha * (a)                                                            \
                           : alpha * (a) + (b))
 /* SCALE has no b */
-#define LOAD_B(p, j) (OP == TDM_OP_SCALE ? (ACC)0 : LOAD(p, j))
+#define OF_B(v) (OP == TDM_OP_SCALE ? (ACC)0 : (v))
 
 KERNEL3(elementwise, tdm_elementwise_args, T, y, const T, a, const T, b)
 {
@@ -36,15 +36,15 @@ KERNEL3(elementwise, tdm_elementwise_args, T, y, const T, a, const T, b)
         GLOBAL const T *const ar = a + a_at;
         GLOBAL const T *const br = OP == TDM_OP_SCALE ? ar : b + b_at;
         if (STREAM || args.unit_stride) {
-            FOR_LANES_WRITE(yr, j, n, AHEAD(ar))
+            FOR_LANES_WRITE(yr, j, n, AHEAD(ar), READ(ar) READ_IF(OP != TDM_OP_SCALE, br))
             {
-                WRITE(yr, j, COMBINE(LOAD(ar, j), LOAD_B(br, j)));
+                WRITE(yr, j, COMBINE(AT(ar, j), OF_B(AT(br, j))));
             }
         } else {
             FOR_LANES(j, 0, n)
             {
                 const ACC va = LOAD(ar, j * args.inner_stride[1]);
-                const ACC vb = LOAD_B(br, j * args.inner_stride[2]);
+                const ACC vb = OF_B(LOAD(br, j * args.inner_stride[2]));
                 STORE(yr, j * args.inner_stride[0], COMBINE(va, vb));
             }
         }
@@ -52,4 +52,4 @@ KERNEL3(elementwise, tdm_elementwise_args, T, y, const T, a, const T, b)
 }
 
 #undef COMBINE
-#undef LOAD_B
+#undef OF_B

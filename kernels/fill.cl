@@ -19,9 +19,9 @@ KERNEL1(fill, tdm_elementwise_args, T, y)
         }
         GLOBAL T *const yr = y + y_at;
         if (STREAM || args.unit_stride) {
-            FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD)
+            FOR_LANES_FILL(yr, j, n)
             {
-                WRITE_RAW(yr, j, value);
+                FILL(yr, j, value);
             }
         } else {
             FOR_LANES(j, 0, n)

@@ -19,23 +19,23 @@ KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
             FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
             {
                 ACC a = 0;
-                SUM(a, j, begin, end, SQUARE(LOAD(xr, j) * factor), AHEAD(xr));
+                SUM(a, j, begin, end, READ(xr), SQUARE(AT(xr, j) * factor), AHEAD(xr));
                 sum += a;
             }
             sum = GROUP_SUM(scratch, sum);
             if (turn == 0 && !SAFE_SQUARES(sum)) {
                 /* the squares overflow or vanish: those of the row times a power of two do not */
                 KEY key = MAGNITUDE_KEY(epsilon);
-                LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), NOTHING_AHEAD);
+                LARGEST(key, j, 0, cols, READ(xr), MAGNITUDE_KEY(AT(xr, j)), NOTHING_AHEAD);
                 factor = RESCALE(GROUP_MAX(key_scratch, key));
                 turns = 2;
             }
         }
         const ACC norm = SQRT(sum), least = epsilon * factor;
         const ACC scale = (ACC)1 / (norm < least ? least : norm);
-        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
+        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride), READ(xr))
         {
-            WRITE(yr, j, LOAD(xr, j) * factor * scale);
+            WRITE(yr, j, AT(xr, j) * factor * scale);
         }
     }
 }

@@ -141,8 +141,8 @@ KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, 
                 GLOBAL const T *const l0 = lm + (first + r) * args.large_ld;
                 GLOBAL const T *const l1 = r + 1 < n ? l0 + args.large_ld : l0;
                 ACC a = 0, b = 0;
-                SUM2(a, b, j, 0, (tdm_i32)args.k, const ACC q = sm[j], LOAD(l0, j) * q,
-                     LOAD(l1, j) * q, AHEAD(l0));
+                SUM2(a, b, j, 0, (tdm_i32)args.k, READ(l0) READ(l1), const ACC q = sm[j],
+                     AT(l0, j) * q, AT(l1, j) * q, AHEAD(l0));
                 PUT(0, first + r, a);
                 if (r + 1 < n) PUT(0, first + r + 1, b);
             }

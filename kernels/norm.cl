@@ -26,9 +26,8 @@ KERNEL3(norm, tdm_norm_args, const T, x, ACC, partial, U, out)
             FOR_BLOCKS(begin, end, n, SUM_BLOCK)
             {
                 ACC a = 0;
-                SUM(a, j, begin, end,
-                    OP == TDM_OP_NORM_L1 ? ABS(LOAD(xr, j)) : SQUARE(LOAD(xr, j)),
-                    AHEAD(xr));
+                SUM(a, j, begin, end, READ(xr),
+                    OP == TDM_OP_NORM_L1 ? ABS(AT(xr, j)) : SQUARE(AT(xr, j)), AHEAD(xr));
                 sum += a;
             }
             sum = GROUP_SUM(scratch, sum);
@@ -36,7 +35,7 @@ KERNEL3(norm, tdm_norm_args, const T, x, ACC, partial, U, out)
         const tdm_i32 unsafe = OP == TDM_OP_NORM_L2 ? !SAFE_SQUARES(sum) : 0;
         if (OP == TDM_OP_NORM_INF ? 1 : unsafe) {
             KEY largest = 0;
-            LARGEST(largest, j, 0, n, MAGNITUDE_KEY(LOAD(xr, j)), AHEAD(xr));
+            LARGEST(largest, j, 0, n, READ(xr), MAGNITUDE_KEY(AT(xr, j)), AHEAD(xr));
             scale = MAGNITUDE_OF(GROUP_MAX(key_scratch, largest));
         }
         if (unsafe) {
@@ -46,7 +45,7 @@ KERNEL3(norm, tdm_norm_args, const T, x, ACC, partial, U, out)
                 FOR_BLOCKS(begin, end, n, SUM_BLOCK)
                 {
                     ACC a = 0;
-                    SUM(a, j, begin, end, SQUARE(LOAD(xr, j) / scale), NOTHING_AHEAD);
+                    SUM(a, j, begin, end, READ(xr), SQUARE(AT(xr, j) / scale), NOTHING_AHEAD);
                     sum += a;
                 }
                 sum = GROUP_SUM(scratch, sum);
@@ -76,18 +75,19 @@ KERNEL2(norm_combine, tdm_norm_args, const ACC, partial, U, out)
         GLOBAL const ACC *const pr = partial + 2 * row * (tdm_i64)args.chunks;
         ACC result = 0;
         if (OP == TDM_OP_NORM_L1) {
-            SUM(result, j, 0, n, pr[2 * j], NOTHING_AHEAD);
+            SUM(result, j, 0, n, NOTHING_READ, pr[2 * j], NOTHING_AHEAD);
             result = GROUP_SUM(scratch, result);
         } else {
             KEY largest = 0;
-            LARGEST(largest, j, 0, n,
+            LARGEST(largest, j, 0, n, NOTHING_READ,
                     MAGNITUDE_KEY(OP == TDM_OP_NORM_L2 ? pr[2 * j] * SQRT(pr[2 * j + 1]) : pr[2 * j]),
                     NOTHING_AHEAD);
             result = MAGNITUDE_OF(GROUP_MAX(key_scratch, largest));
         }
         if (OP == TDM_OP_NORM_L2 && result > 0 && IS_FINITE(result)) {
             ACC sum = 0;
-            SUM(sum, j, 0, n, SQUARE(pr[2 * j] * SQRT(pr[2 * j + 1]) / result), NOTHING_AHEAD);
+            SUM(sum, j, 0, n, NOTHING_READ, SQUARE(pr[2 * j] * SQRT(pr[2 * j + 1]) / result),
+                NOTHING_AHEAD);
             result *= SQRT(GROUP_SUM(scratch, sum));
         }
         if (LANE == 0) STORE_U(out, args.out_offset + row, result);

@@ -82,16 +82,16 @@ KERNEL1(random, tdm_random_args, T, y)
                     normals[2 * k + 1] = TDM_BY_ACC(tdm_wave_)(radius, words[2 * k + 1], 1);
                 }
                 BARRIER;
-                FOR_LANES_WRITE(out, j, to - from, NOTHING_AHEAD)
+                FOR_LANES_FILL(out, j, to - from)
                 {
-                    WRITE(out, j, SCALED(normals[from - at + j]));
+                    FILL(out, j, TO_T(SCALED(normals[from - at + j])));
                 }
             } else
 #endif
             {
-                FOR_LANES_WRITE(out, j, to - from, NOTHING_AHEAD)
+                FOR_LANES_FILL(out, j, to - from)
                 {
-                    WRITE_RAW(out, j, UNIFORM(from - at + j));
+                    FILL(out, j, UNIFORM(from - at + j));
                 }
             }
             BARRIER;

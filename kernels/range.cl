@@ -23,9 +23,9 @@ KERNEL1(range, tdm_range_args, T, y)
         const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + first);
         const tdm_i64 number = args.first + row * args.cols + first;
-        FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD)
+        FOR_LANES_FILL(yr, j, n)
         {
-            WRITE_RAW(yr, j, VALUE(number + j));
+            FILL(yr, j, VALUE(number + j));
         }
     }
 }

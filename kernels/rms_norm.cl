@@ -4,8 +4,8 @@
  * Where the squares overflow or vanish, s is multiplied by a power of two. */
 OPS(rms_norm, TDM_OP_RMS_COUNT, 1)
 
-#define LOAD_S(j)                                                                                  \
-    ((OP & TDM_OP_RMS_RESIDUAL) != 0 ? ROUND(LOAD(xr, j) + LOAD(rr, j)) : LOAD(xr, j))
+#define READ_S READ(xr) READ_IF((OP & TDM_OP_RMS_RESIDUAL) != 0, rr)
+#define S_AT(j) ((OP & TDM_OP_RMS_RESIDUAL) != 0 ? ROUND(AT(xr, j) + AT(rr, j)) : AT(xr, j))
 
 KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, weight, T, sum, T, y)
 {
@@ -29,14 +29,14 @@ KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
             FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
             {
                 ACC a = 0;
-                SUM(a, j, begin, end, SQUARE(LOAD_S(j) * factor), AHEAD(xr));
+                SUM(a, j, begin, end, READ_S, SQUARE(S_AT(j) * factor), AHEAD(xr));
                 squares += a;
             }
             squares = GROUP_SUM(scratch, squares) * inverse + least;
             if (turn == 0 && !SAFE_SQUARES(squares)) {
                 const ACC root = SQRT(epsilon);
                 KEY key = MAGNITUDE_KEY(root);
-                LARGEST(key, j, 0, cols, MAGNITUDE_KEY(LOAD_S(j)), NOTHING_AHEAD);
+                LARGEST(key, j, 0, cols, READ_S, MAGNITUDE_KEY(S_AT(j)), NOTHING_AHEAD);
                 factor = RESCALE(GROUP_MAX(key_scratch, key));
                 least = SQUARE(root * factor);
                 turns = 2;
@@ -45,21 +45,24 @@ KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
         const ACC scale = (ACC)1 / SQRT(squares);
         if ((OP & TDM_OP_RMS_SUM) != 0) {
             GLOBAL T *const sr = sum + (args.sum_offset + row * args.sum_stride);
-            FOR_LANES_WRITE2(yr, sr, j, cols, ROW_AHEAD(xr, args.x_stride))
+            FOR_LANES_WRITE2(yr, sr, j, cols, ROW_AHEAD(xr, args.x_stride),
+                            READ_S READ_IF((OP & TDM_OP_WEIGHT) != 0, wr))
             {
-                const ACC s = LOAD_S(j);
+                const ACC s = S_AT(j);
                 const ACC v = s * factor * scale;
                 WRITE2(sr, j, s);
-                WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * LOAD(wr, j) : v);
+                WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * AT(wr, j) : v);
             }
         } else {
-            FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
+            FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride),
+                            READ_S READ_IF((OP & TDM_OP_WEIGHT) != 0, wr))
             {
-                const ACC v = LOAD_S(j) * factor * scale;
-                WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * LOAD(wr, j) : v);
+                const ACC v = S_AT(j) * factor * scale;
+                WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * AT(wr, j) : v);
             }
         }
     }
 }
 
-#undef LOAD_S
+#undef READ_S
+#undef S_AT

@@ -13,19 +13,19 @@ KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
         KEY key = LOWEST_KEY;
-        LARGEST(key, j, 0, cols, ORDER_KEY(LOAD(xr, j)), AHEAD(xr));
+        LARGEST(key, j, 0, cols, READ(xr), ORDER_KEY(AT(xr, j)), AHEAD(xr));
         const ACC largest = VALUE_OF(GROUP_MAX(key_scratch, key));
         ACC sum = 0;
         FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
         {
             ACC a = 0;
-            SUM(a, j, begin, end, EXP_NEGATIVE(LOAD(xr, j) - largest), NOTHING_AHEAD);
+            SUM(a, j, begin, end, READ(xr), EXP_NEGATIVE(AT(xr, j) - largest), NOTHING_AHEAD);
             sum += a;
         }
         const ACC scale = (ACC)1 / GROUP_SUM(scratch, sum);
-        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
+        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride), READ(xr))
         {
-            WRITE(yr, j, EXP_NEGATIVE(LOAD(xr, j) - largest) * scale);
+            WRITE(yr, j, EXP_NEGATIVE(AT(xr, j) - largest) * scale);
         }
     }
 }

@@ -42,7 +42,7 @@ static void kernel_file(const char *name, char *file, size_t size) {
     } while (length > 0);
 }
 
-/* What a kernel's text needs beside args.h, dtypes.h and numeric.h: a compiler reads no more. */
+/* What a kernel's text needs beside args.h, dtypes.h, numeric.h and lines.h: a compiler reads no more. */
 static const char *needed_header(const char *file) {
     static const struct {
         const char *file, *header;
@@ -78,8 +78,10 @@ static tdm_status make_source(tdmi_variant variant, source_parts *parts) {
         parts->options[i] = parts->option_text[i];
     }
     parts->options[OPTION_COUNT] = NULL;
-    const char *const files[] = {"args.h", "dtypes.h", "numeric.h", needed_header(parts->file),
-                                 parts->file};
+    const bool lines = variant.t == TDM_F16 || variant.t == TDM_BF16;
+    const char *const files[] = {
+        "args.h",   "dtypes.h", "numeric.h", lines ? "lines.h" : NULL, needed_header(parts->file),
+        parts->file};
     enum { FILE_COUNT = sizeof files / sizeof files[0], LINE_DIRECTIVE = 128 };
     size_t size = 1, used = 0;
     for (int i = 0; i < FILE_COUNT; i++)

@@ -129,8 +129,8 @@ static bool build(backend *self, const test_run *run) {
     static const char *const files[] = {
         TEST_KERNELS_DIR "/dialect_opencl.h", TEST_KERNELS_DIR "/args.h",
         TEST_KERNELS_DIR "/dtypes.h",         TEST_KERNELS_DIR "/numeric.h",
-        TEST_KERNELS_DIR "/reduce.h",         TEST_KERNELS_DIR "/random.h",
-        TEST_SOURCE_DIR "/macros.cl"};
+        TEST_KERNELS_DIR "/lines.h",          TEST_KERNELS_DIR "/reduce.h",
+        TEST_KERNELS_DIR "/random.h",         TEST_SOURCE_DIR "/macros.cl"};
     if (self->program && self->dtype == run->dtype && self->lanes == run->lanes &&
         self->stream == run->stream && self->op == run->op)
         return true;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The test kernels in C, for the four float dtypes. */
+/* The test kernels in C: the table, and f32 and f64. */
 #define TDMI_ISA test
 #include "dialect_c.h"
 #include "dtypes.h"
@@ -16,12 +16,9 @@
 #undef T_ID
 #define T_ID 1
 #include "macros.cl"
-#undef T_ID
-#define T_ID 2
-#include "macros.cl"
-#undef T_ID
-#define T_ID 3
-#include "macros.cl"
+
+#define DECLARE(name) tdmi_cpu_kernel tdmi_##name##_2_2_test, tdmi_##name##_3_3_test;
+TEST_KERNEL_LIST(DECLARE)
 
 #define ROW(name)                                                                                  \
     {                                                                                              \

@@ -77,7 +77,7 @@ KERNEL3(far, tdm_rows_args, const T, x, T, y, T, z)
             STORE(y, at, LOAD(y, at) + (ACC)1);
         }
         ACC count = 0;
-        SUM(count, j, first, last, j < first ? (ACC)-1 : (ACC)1, NOTHING_AHEAD);
+        SUM(count, j, first, last, NOTHING_READ, j < first ? (ACC)-1 : (ACC)1, NOTHING_AHEAD);
         count = GROUP_SUM(scratch, count);
         tdm_i32 blocks = 0, length = 0;
         FOR_BLOCKS(begin, end, last, 1 << 30)
@@ -106,8 +106,9 @@ KERNEL3(sum, tdm_rows_args, const T, x, T, y, T, z)
         FOR_BLOCKS(begin, end, cols, 100)
         {
             ACC a = 0, b = 0, c = 0;
-            SUM(a, j, begin, end, LOAD(xr, j), AHEAD(xr));
-            SUM2(b, c, j, begin, end, const ACC v = LOAD(xr, j), SQUARE(v), (ACC)1, NOTHING_AHEAD);
+            SUM(a, j, begin, end, READ(xr), AT(xr, j), AHEAD(xr));
+            SUM2(b, c, j, begin, end, READ(xr), const ACC v = AT(xr, j), SQUARE(v), (ACC)1,
+                 NOTHING_AHEAD);
             first += a;
             squares += b;
             ones += c;
@@ -147,8 +148,8 @@ KERNEL3(largest, tdm_rows_args, const T, x, T, y, T, z)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
         KEY a = 0, b = LOWEST_KEY;
-        LARGEST(a, j, 0, cols, MAGNITUDE_KEY(LOAD(xr, j)), AHEAD(xr));
-        LARGEST(b, j, 0, cols, ORDER_KEY(LOAD(xr, j)), AHEAD(xr));
+        LARGEST(a, j, 0, cols, READ(xr), MAGNITUDE_KEY(AT(xr, j)), AHEAD(xr));
+        LARGEST(b, j, 0, cols, READ(xr), ORDER_KEY(AT(xr, j)), AHEAD(xr));
         const ACC magnitude = MAGNITUDE_OF(GROUP_MAX(scratch, a));
         const ACC value = VALUE_OF(GROUP_MAX(scratch, b));
         FOR_LANES(j, 0, cols)
@@ -159,7 +160,7 @@ KERNEL3(largest, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* FOR_LANES_WRITE, WRITE, ROW_AHEAD, NOTHING_AHEAD; y may be x. */
+/* FOR_LANES_WRITE, READ, AT, WRITE, ROW_AHEAD, FOR_LANES_FILL, FILL; y may be x. */
 KERNEL3(write, tdm_rows_args, const T, x, T, y, T, z)
 {
     const tdm_i32 cols = (tdm_i32)args.cols;
@@ -168,13 +169,13 @@ KERNEL3(write, tdm_rows_args, const T, x, T, y, T, z)
         GLOBAL const T *const xr = x + row * args.x_stride;
         GLOBAL T *const yr = y + row * args.y_stride;
         GLOBAL T *const zr = z + row * args.y_stride;
-        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride))
+        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride), READ(xr))
         {
-            WRITE(yr, j, LOAD(xr, j) * (ACC)2);
+            WRITE(yr, j, AT(xr, j) * (ACC)2);
         }
-        FOR_LANES_WRITE(zr, j, cols, NOTHING_AHEAD)
+        FOR_LANES_FILL(zr, j, cols)
         {
-            WRITE_RAW(zr, j, TO_T((ACC)3));
+            FILL(zr, j, TO_T((ACC)3));
         }
     }
 }
@@ -187,9 +188,9 @@ KERNEL3(write2, tdm_rows_args, const T, x, T, y, T, z)
         GLOBAL const T *const xr = x + row * args.x_stride;
         GLOBAL T *const yr = y + row * args.y_stride;
         GLOBAL T *const zr = z + row * args.y_stride;
-        FOR_LANES_WRITE2(yr, zr, j, (tdm_i32)args.cols, AHEAD(xr))
+        FOR_LANES_WRITE2(yr, zr, j, (tdm_i32)args.cols, AHEAD(xr), READ(xr))
         {
-            const ACC v = ROUND(LOAD(xr, j) * (ACC)1.0625f);
+            const ACC v = ROUND(AT(xr, j) * (ACC)1.0625f);
             WRITE(yr, j, v);
             WRITE2(zr, j, -v);
         }
