@@ -15,18 +15,18 @@
 #define tdm_sum_lanes_f32 16
 #define tdm_sum_lanes_f64 8
 #define SUM_LANES TDM_BY_ACC(tdm_sum_lanes_)
-#define SUM(a, j, begin, end, reads, v, ahead)                                                            \
+#define SUM(a, j, begin, end, reads, v, ahead)                                                     \
     do {                                                                                           \
         PRIVATE_ARRAY(ACC, tdm_as, SUM_LANES) = {0};                                               \
-        TDM_REDUCE_LOOP(j, begin, end, reads, tdm_as[tdm_k] += (v);, (a) += (v);, ahead)                  \
+        TDM_REDUCE_LOOP(j, begin, end, reads, tdm_as[tdm_k] += (v);, (a) += (v);, ahead)           \
         (a) += TDM_BY_ACC(tdm_total_)(tdm_as);                                                     \
     } while (0)
-#define SUM2(a, b, j, begin, end, reads, d, v, w, ahead)                                                  \
+#define SUM2(a, b, j, begin, end, reads, d, v, w, ahead)                                           \
     do {                                                                                           \
         PRIVATE_ARRAY(ACC, tdm_as, SUM_LANES) = {0};                                               \
         PRIVATE_ARRAY(ACC, tdm_bs, SUM_LANES) = {0};                                               \
         TDM_REDUCE_LOOP(                                                                           \
-            j, begin, end, reads, d; tdm_as[tdm_k] += (v); tdm_bs[tdm_k] += (w);                          \
+            j, begin, end, reads, d; tdm_as[tdm_k] += (v); tdm_bs[tdm_k] += (w);                   \
             , d; (a) += (v); (b) += (w);, ahead)                                                   \
         (a) += TDM_BY_ACC(tdm_total_)(tdm_as);                                                     \
         (b) += TDM_BY_ACC(tdm_total_)(tdm_bs);                                                     \
@@ -48,7 +48,7 @@
         in_rest                                                                                    \
     }
 
-#define LARGEST(a, j, begin, end, reads, key, ahead)                                                      \
+#define LARGEST(a, j, begin, end, reads, key, ahead)                                               \
     do {                                                                                           \
         PRIVATE_ARRAY(KEY, tdm_ks, SUM_LANES);                                                     \
         for (tdm_i32 tdm_k = 0; tdm_k < SUM_LANES; tdm_k++) tdm_ks[tdm_k] = (a);                   \
@@ -90,14 +90,14 @@ INLINE tdm_i64 tdm_top_f64(tdm_i64 *parts)
 #endif
 #else
 #define SUM_LANES LANES
-#define SUM(a, j, begin, end, reads, v, ahead)                                                            \
+#define SUM(a, j, begin, end, reads, v, ahead)                                                     \
     do {                                                                                           \
         FOR_LANES(j, begin, end)                                                                   \
         {                                                                                          \
             (a) += (v);                                                                            \
         }                                                                                          \
     } while (0)
-#define SUM2(a, b, j, begin, end, reads, d, v, w, ahead)                                                  \
+#define SUM2(a, b, j, begin, end, reads, d, v, w, ahead)                                           \
     do {                                                                                           \
         FOR_LANES(j, begin, end)                                                                   \
         {                                                                                          \
@@ -106,7 +106,7 @@ INLINE tdm_i64 tdm_top_f64(tdm_i64 *parts)
             (b) += (w);                                                                            \
         }                                                                                          \
     } while (0)
-#define LARGEST(a, j, begin, end, reads, key, ahead)                                                      \
+#define LARGEST(a, j, begin, end, reads, key, ahead)                                               \
     do {                                                                                           \
         FOR_LANES(j, begin, end)                                                                   \
         {                                                                                          \

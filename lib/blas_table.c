@@ -71,12 +71,13 @@ static bool is_builtins(const tdmi_gemm *gemm) {
  * 0.6 to 1.8. Long ones, as 1x300x300, 4x10x1000 and 100x100x10, take 0.6 to 1. */
 enum { SMALL_AVX512 = 48, SMALL_OF_BATCH = 64, SMALL = 8, LONGEST = 1000 };
 
+/* The last question opens a library, so it is asked where it matters alone. */
 static bool is_small(const tdmi_gemm *gemm) {
-    const int64_t most = !tdmi_host_has_avx512() ? SMALL
-                         : gemm->batch > 1       ? SMALL_OF_BATCH
-                                                 : SMALL_AVX512;
-    return products_of(gemm) <= (double)(most * most * most) && gemm->m <= LONGEST &&
-           gemm->n <= LONGEST && gemm->k <= LONGEST;
+    const double products = products_of(gemm);
+    const double most = gemm->batch > 1 ? SMALL_OF_BATCH : SMALL_AVX512, least_most = SMALL;
+    if (gemm->m > LONGEST || gemm->n > LONGEST || gemm->k > LONGEST) return false;
+    if (products <= least_most * least_most * least_most) return true;
+    return products <= most * most * most && tdmi_host_has_avx512();
 }
 
 /* With AVX2 oneDNN's dnnl_sgemm is slow at packing wide matrices that are not transposed. Measured with the
