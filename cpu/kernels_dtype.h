@@ -12,6 +12,7 @@
 
 #define U_ID T_ID
 #include "batch_norm.cl"
+#include "batch_norm_cols.cl"
 #include "bias_add.cl"
 #include "elementwise.cl"
 #include "l2_normalize.cl"

@@ -39,7 +39,7 @@ struct tdmi_bprogram {
     CUmodule module;
     CUfunction function;
     int buffers;
-    uint32_t lanes;
+    uint32_t lanes; /* of a group, all its teams together */
 };
 
 enum { TDMI_CUDA_MAX_BUFFERS = 8 };
@@ -47,7 +47,7 @@ enum { TDMI_CUDA_MAX_BUFFERS = 8 };
 /* Lanes of a group: a warp at least. Of 1024 lanes with more than 32 registers, as most kernels have,
  * only one group fits on a multiprocessor, which idles at each of its barriers; and 1024 leave a
  * third of those for 1536 lanes idle always. */
-enum { TDMI_CUDA_LEAST_LANES = 32, TDMI_CUDA_MOST_LANES = 512 };
+enum { TDMI_CUDA_LEAST_LANES = 32, TDMI_CUDA_MOST_LANES = 512, TDMI_CUDA_LEAST_TEAM = 8 };
 
 struct tdmi_bkernel {
     CUfunction function;

@@ -100,6 +100,7 @@ void tdmi_cuda_fill_facts(const tdmi_cuda_entry *record, int driver_version, int
 
     facts->streaming_stores = true;
     facts->min_lanes = TDMI_CUDA_LEAST_LANES;
+    facts->min_team = TDMI_CUDA_LEAST_TEAM;
     facts->max_lanes = TDMI_CUDA_LEAST_LANES;
     while (facts->max_lanes * 2 <= (uint32_t)record->most_lanes &&
            facts->max_lanes < TDMI_CUDA_MOST_LANES)

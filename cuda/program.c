@@ -170,10 +170,10 @@ static tdm_status load_image(const tdmi_program_source *source, const tdmi_blob 
             tdmi_cudrv.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
     tdm_status status = tdmi_cuda_check((cudaError_t)error, source->entry);
     if (status == TDM_OK) status = check_struct(source, function);
-    if (status == TDM_OK && most < (int)source->variant.lanes)
+    if (status == TDM_OK && most < (int)source->group_lanes)
         status = tdmi_fail(TDM_ERROR_UNSUPPORTED,
                            "%s: %d lanes asked for, but its registers allow %d on this device",
-                           source->entry, (int)source->variant.lanes, most);
+                           source->entry, (int)source->group_lanes, most);
     if (status != TDM_OK) {
         (void)tdmi_cudrv.cuModuleUnload(module);
         return status;
@@ -181,7 +181,7 @@ static tdm_status load_image(const tdmi_program_source *source, const tdmi_blob 
     program->module = module;
     program->function = function;
     program->buffers = source->buffers;
-    program->lanes = source->variant.lanes;
+    program->lanes = source->group_lanes;
     return TDM_OK;
 }
 

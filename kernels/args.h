@@ -203,7 +203,7 @@ typedef struct tdm_matmul_narrow_args {
 } tdm_matmul_narrow_args;
 
 /* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that
- * norm_combine is in norm.cl and batch_norm_cols in batch_norm.cl. Buffers in order:
+ * norm_combine is in norm.cl. Buffers in order:
  *   elementwise y a b | cast y a | fill y | bias_add x bias residual y | norm x partial out |
  *   norm_combine partial out | layer_norm x weight bias y | rms_norm x residual weight sum y |
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x y | softmax x y |

@@ -1,9 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Batch normalisation at inference. batch_norm: a row is one channel of one sample. batch_norm_cols:
- * each sample is one row, and a column is a channel. Both in chunks of rows. OP: TDM_OP_WEIGHT, TDM_OP_BIAS.
- * y may be x. */
+/* Batch normalisation at inference, where a row is one channel of one sample, in chunks. OP: TDM_OP_WEIGHT,
+ * TDM_OP_BIAS. y may be x. */
 OPS(batch_norm, TDM_OP_AFFINE_COUNT, 1)
-OPS(batch_norm_cols, TDM_OP_AFFINE_COUNT, 1)
 
 KERNEL6(batch_norm, tdm_batch_norm_args, const T, x, const T, mean, const T, variance, const T, weight,
         const T, bias, T, y)
@@ -26,35 +24,6 @@ KERNEL6(batch_norm, tdm_batch_norm_args, const T, x, const T, mean, const T, var
         FOR_LANES_WRITE(yr, j, n, AHEAD(xr), READ(xr))
         {
             WRITE(yr, j, (AT(xr, j) - centre) * scale + shift);
-        }
-    }
-}
-
-KERNEL6(batch_norm_cols, tdm_batch_norm_args, const T, x, const T, mean, const T, variance, const T,
-        weight, const T, bias, T, y)
-{
-    const ACC epsilon = SCALAR(args.epsilon);
-    FOR_ROWS(item, args.rows * args.chunks)
-    {
-        const tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
-        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
-        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
-        const tdm_i64 at = row * (tdm_i64)args.cols + first;
-        GLOBAL const T *const xr = x + (args.x_offset + at);
-        GLOBAL const T *const mr = mean + (args.mean_offset + first);
-        GLOBAL const T *const vr = variance + (args.variance_offset + first);
-        GLOBAL const T *const wr =
-            (OP & TDM_OP_WEIGHT) != 0 ? weight + (args.weight_offset + first) : mr;
-        GLOBAL const T *const br = (OP & TDM_OP_BIAS) != 0 ? bias + (args.bias_offset + first) : mr;
-        GLOBAL T *const yr = y + (args.y_offset + at);
-        FOR_LANES_WRITE(yr, j, n, AHEAD(xr),
-                        READ(xr) READ(mr) READ(vr) READ_IF((OP & TDM_OP_WEIGHT) != 0, wr)
-                            READ_IF((OP & TDM_OP_BIAS) != 0, br))
-        {
-            ACC scale = (ACC)1 / SQRT(AT(vr, j) + epsilon);
-            if ((OP & TDM_OP_WEIGHT) != 0) scale *= AT(wr, j);
-            const ACC v = (AT(xr, j) - AT(mr, j)) * scale;
-            WRITE(yr, j, (OP & TDM_OP_BIAS) != 0 ? v + AT(br, j) : v);
         }
     }
 }

@@ -29,7 +29,7 @@ KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
         }
         GLOBAL T *const yr = y + y_at;
         GLOBAL const U *const ar = a + a_at;
-        if (STREAM || args.unit_stride) {
+        if (STREAM || VECTORS || args.unit_stride) {
             FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD, READ_U(ar))
             {
                 const SOURCE v = U_AT(ar, j);

@@ -24,6 +24,10 @@ typedef uint64_t tdm_u64;
 #define TDM_HAS_F64 1
 #define LANES 1
 #define LANE 0
+#define VECTORS 0
+#define HOLDS 0
+#define TEAMS 1
+#define TDM_SHARES_ROWS 0
 #define GLOBAL
 #define LOCAL
 #define INLINE static inline __attribute__((always_inline))
@@ -151,6 +155,7 @@ typedef uint64_t tdm_u64;
 #define TDM_SUM_SIMD TDM_SIMD
 #define FOR_LANES(j, begin, end) TDM_SIMD for (tdm_i32 j = (begin); j < (end); j++)
 #define FOR_LANES_ROLLED(j, n) FOR_LANES(j, 0, n)
+#define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, 1)
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
 
@@ -485,7 +490,7 @@ INLINE double tdm_as_f64(int64_t bits)
 #define tdm_exp_f64 __builtin_exp
 #define tdm_tanh_f64 __builtin_tanh
 
-#define LOAD_F16(p, j) tdm_f16_to_f32((p)[j])
-#define STORE_F16(p, j, v) ((p)[j] = tdm_f32_to_f16(v))
+#define GET_F16(v) tdm_f16_to_f32(v)
+#define PUT_F16(v) tdm_f32_to_f16(v)
 
 #endif

@@ -17,13 +17,19 @@ typedef unsigned long long tdm_u64;
 #define PRIVATE_ARRAY(type, name, n) __align__(16) type name[n]
 #define SCRATCH_ARRAY(type, name, n, before) PRIVATE_ARRAY(type, name, n)
 #define BARRIER __syncthreads()
-#define LANE ((int)threadIdx.x)
+/* Where a row has few lanes, a group is TEAMS of so many, each with a row of its own. A kernel that reads
+ * its rows in vectors has no memory of the group but for GROUP_SUM and GROUP_MAX, which need none then. */
+#define LANE ((int)threadIdx.x % LANES)
 
 /* Entries */
 #define OPS(name, n, streams)
-/* At least one group on a multiprocessor. Without that number ptxas gives lanes few registers, so
- * that more groups fit, and saves what then lacks room to memory. */
-#define TDM_KERNEL(name) extern "C" __global__ void __launch_bounds__(LANES, 1) tdm_##name
+/* So many groups on a multiprocessor at least that 32 KiB are on their way to it, which cover the time that
+ * memory takes; one where a lane computes 16 elements at once, or rows are not read in vectors. Without that number
+ * ptxas gives lanes few registers, so that more groups fit, and saves what then lacks room to memory. */
+#define TDM_RESIDENT (VECTORS == 0 || T_SIZE == 1 ? 0 : VECTORS < 4 ? 1024 : 512)
+#define TDM_GROUPS (TDM_RESIDENT > LANES * TEAMS ? TDM_RESIDENT / (LANES * TEAMS) : 1)
+#define TDM_KERNEL(name)                                                                           \
+    extern "C" __global__ void __launch_bounds__(LANES *TEAMS, TDM_GROUPS) tdm_##name
 #define KERNEL1(name, ARGS, t0, p0) TDM_KERNEL(name)(t0 * p0, const ARGS args)
 #define KERNEL2(name, ARGS, t0, p0, t1, p1) TDM_KERNEL(name)(t0 * p0, t1 * p1, const ARGS args)
 #define KERNEL3(name, ARGS, t0, p0, t1, p1, t2, p2)                                                \
@@ -36,7 +42,9 @@ typedef unsigned long long tdm_u64;
     TDM_KERNEL(name)(t0 * p0, t1 * p1, t2 * p2, t3 * p3, t4 * p4, t5 * p5, const ARGS args)
 
 /* Loops */
-#define FOR_ROWS(item, n) for (tdm_i64 item = blockIdx.x; item < (n); item += gridDim.x)
+#define FOR_ROWS(item, n)                                                                          \
+    for (tdm_i64 item = (tdm_i64)blockIdx.x * TEAMS + threadIdx.x / LANES; item < (n);             \
+         item += (tdm_i64)gridDim.x * TEAMS)
 #define FOR_DIMS(d, n) for (tdm_i32 d = (n)-1; d >= 0; d--)
 #define FOR_BLOCKS(begin, end, n, size)                                                            \
     for (int begin = 0, end = MIN(size, n); begin < (n);                                           \
@@ -47,27 +55,30 @@ typedef unsigned long long tdm_u64;
 /* Unrolled, large bodies make NVRTC 11.8 fail where registers are short ("unsupported operation"). */
 #define FOR_LANES_ROLLED(j, n)                                                                     \
     _Pragma("unroll 1") for (tdm_i64 j = LANE; j < (n); j += LANES)
-#define FOR_LANES_WRITE(p, j, n, ahead, reads) FOR_LANES(j, 0, n)
-#define FOR_LANES_WRITE2(p, q, j, n, ahead, reads) FOR_LANES(j, 0, n)
-#define FOR_LANES_FILL(p, j, n) FOR_LANES(j, 0, n)
-#define FILL(p, j, v) WRITE_RAW(p, j, v)
 /* nothing is fetched, so one argument will do, which is dropped */
 #define AHEAD(row) 0
 #define ROW_AHEAD(row, stride) 0
 #define NOTHING_AHEAD 0
 #define FETCH(row, n) ((void)0)
 #define FETCH_ROW(row, n) ((void)0)
+/* Rows are read and written as vectors.h says. */
+#define TDM_SHARES_ROWS 1
+#define TDM_UNROLL _Pragma("unroll")
+#define TDM_ALIGNED_16 __align__(16)
+typedef uint4 tdm_16;
 #if STREAM
-#define WRITE(p, j, v) __stcs((p) + (j), (T)TO_T(v))
-#define WRITE_RAW(p, j, v) __stcs((p) + (j), (T)(v))
+#define TDM_STORE(p, v) __stcs(p, v)
+#define TDM_STORE_16(p, v) __stcs(p, v)
 #else
-#define WRITE(p, j, v) STORE(p, j, v)
-#define WRITE_RAW(p, j, v) ((p)[j] = (T)(v))
+#define TDM_STORE(p, v) (*(p) = (v))
+/* as one instruction, which the compiler would take apart to share the first element's with other code */
+#define TDM_STORE_16(p, v) __stwb(p, v)
 #endif
-#define WRITE2(p, j, v) WRITE(p, j, v)
 
-/* Reductions: by shuffles inside a warp, then over the warps' results in shared memory, which every
- * lane adds up in the same order. The last barrier lets the next reduction reuse the scratch. */
+/* Reductions: by shuffles inside a warp, among the lanes of a team, then over the warps' results in shared
+ * memory, which every lane adds up in the same order. The last barrier lets the next reduction reuse the
+ * scratch. */
+#define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, LANES > 32 ? LANES / 32 : 1)
 #define GROUP_SUM(scratch, v) tdm_group_reduce<0>(scratch, v)
 #define GROUP_MAX(scratch, v) tdm_group_reduce<1>(scratch, v)
 template <int MAXIMUM, typename V> INLINE V tdm_combine(V a, V b)
@@ -77,9 +88,9 @@ template <int MAXIMUM, typename V> INLINE V tdm_combine(V a, V b)
 template <int MAXIMUM, typename V> INLINE V tdm_group_reduce(V *scratch, V v)
 {
     const int width = LANES < 32 ? LANES : 32;
+    const unsigned team = LANES < 32 ? ((1u << LANES % 32) - 1u) << threadIdx.x % 32 / LANES * LANES : ~0u;
     for (int distance = width / 2; distance > 0; distance /= 2)
-        v = tdm_combine<MAXIMUM>(
-            v, __shfl_xor_sync(LANES < 32 ? (1u << LANES % 32) - 1u : ~0u, v, distance));
+        v = tdm_combine<MAXIMUM>(v, __shfl_xor_sync(team, v, distance));
     if (LANES > 32) {
         if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
         __syncthreads();
@@ -130,5 +141,5 @@ INLINE tdm_u16 tdm_float_to_half(float v)
     return stored;
 }
 
-#define LOAD_F16(p, j) tdm_half_to_float((p)[j])
-#define STORE_F16(p, j, v) ((p)[j] = tdm_float_to_half(v))
+#define GET_F16(v) tdm_half_to_float(v)
+#define PUT_F16(v) tdm_float_to_half(v)

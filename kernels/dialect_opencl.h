@@ -12,6 +12,13 @@
 #if !defined(TDM_SIMD_LANES)
 #define TDM_SIMD_LANES 0
 #endif
+/* On other devices lanes share rows by vectors. */
+#define TDM_SHARES_ROWS (LANES > 1 && !TDM_SIMD_LANES)
+#define TDM_UNROLL _Pragma("unroll")
+#define TDM_ALIGNED_16 __attribute__((aligned(16)))
+typedef uint4 tdm_16;
+#define TDM_STORE(p, v) (*(p) = (v))
+#define TDM_STORE_16(p, v) TDM_STORE(p, v)
 #if defined(cl_khr_fp64) && (T_ID == 1 || U_ID == 1)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define TDM_HAS_F64 1
@@ -46,7 +53,7 @@ typedef ulong tdm_u64;
 #define LOCAL_ARRAY(type, name, n) __local type name[n] __attribute__((aligned(64)))
 #define PRIVATE_ARRAY(type, name, n) type name[n] __attribute__((aligned(64)))
 #define SCRATCH_ARRAY(type, name, n, before) PRIVATE_ARRAY(type, name, n)
-/* of both memories: a row is read before a reduction and written after it, by other lanes */
+/* of both memories */
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 /* Entries */
@@ -103,6 +110,7 @@ typedef ulong tdm_u64;
          item < tdm_last; item++)
 #define FOR_DIMS(d, n) for (int d = (n)-1; d >= 0; d--)
 #define FOR_LANES(j, begin, end) TDM_SIMD for (int j = (begin); j < (end); j++)
+#define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, 1)
 #define GROUP_SUM(scratch, v) (v)
 #define GROUP_MAX(scratch, v) (v)
 
@@ -131,7 +139,6 @@ INLINE long tdm_groups(void)
  * lane is asked whether it has work, and a rest. Unrolled, these are two loops; their indices have 32
  * bits, as with 64 sums take twice the time and more. A group's rows adjoin, and what is the same for all
  * lanes must be seen to be: no private array is read at a place that is only known at run time. */
-#define TDM_UNROLL _Pragma("unroll")
 #define FOR_ROWS(item, n)                                                                          \
     for (long tdm_count = (long)get_num_groups(0), item = (n) * (long)get_group_id(0) / tdm_count, \
               tdm_last = (n) * ((long)get_group_id(0) + 1) / tdm_count;                            \
@@ -148,6 +155,7 @@ INLINE long tdm_groups(void)
                  tdm_once && (!tdm_rest || LANE < tdm_left); tdm_once = 0)
 
 /* The group is one sub-group: no memory, no barrier. */
+#define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, 1)
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #define TDM_GROUP_REDUCE(name, type, function, combined)                                           \
     INLINE type name(__local type *scratch, type v) { return function(v); }
@@ -158,23 +166,32 @@ INLINE long tdm_groups(void)
 /* 64 bits: adding LANES to an int near the largest one would overflow, and an address is as wide */
 #define FOR_LANES(j, begin, end) for (long j = (long)(begin) + LANE; j < (end); j += LANES)
 
-/* Tree over local memory. The last barrier lets the next reduction reuse the scratch. */
+/* Over local memory: a few lanes combine what all left there, each some of it, then every lane combines
+ * theirs. So two barriers are enough, where a tree has one for each of its levels: their results lie
+ * behind those of all, and are written when every lane has passed the first one of the next reduction. */
+#define TDM_FEW (LANES < 16 ? LANES : 16)
+#define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, LANES + TDM_FEW)
 #define TDM_GROUP_REDUCE(name, type, function, combined)                                           \
     INLINE type name(__local type *scratch, type v)                                                \
     {                                                                                              \
         const int lane = LANE;                                                                     \
         scratch[lane] = v;                                                                         \
-        BARRIER;                                                                                   \
-        for (int half_way = LANES / 2; half_way > 0; half_way /= 2) {                              \
-            if (lane < half_way) {                                                                 \
-                const type a = scratch[lane], b = scratch[lane + half_way];                        \
-                scratch[lane] = combined;                                                          \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+        if (lane < TDM_FEW) {                                                                      \
+            type a = scratch[lane];                                                                \
+            for (int i = lane + TDM_FEW; i < LANES; i += TDM_FEW) {                                \
+                const type b = scratch[i];                                                         \
+                a = combined;                                                                      \
             }                                                                                      \
-            BARRIER;                                                                               \
+            scratch[LANES + lane] = a;                                                             \
         }                                                                                          \
-        const type result = scratch[0];                                                            \
-        BARRIER;                                                                                   \
-        return result;                                                                             \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+        type a = scratch[LANES];                                                                   \
+        for (int i = 1; i < TDM_FEW; i++) {                                                        \
+            const type b = scratch[LANES + i];                                                     \
+            a = combined;                                                                          \
+        }                                                                                          \
+        return a;                                                                                  \
     }
 #endif
 TDM_GROUP_REDUCE(tdm_group_sum_f32, float, sub_group_reduce_add, a + b)
@@ -368,6 +385,8 @@ INLINE void tdm_round_f16(ushort *to, float16 a, float16 b)
 #define TDM_F16C 0
 #endif
 #endif
+#elif TDM_SHARES_ROWS
+/* in vectors.h */
 #else
 #define FOR_LANES_WRITE(p, j, n, ahead, reads) FOR_LANES(j, 0, n)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead, reads) FOR_LANES(j, 0, n)
@@ -375,7 +394,7 @@ INLINE void tdm_round_f16(ushort *to, float16 a, float16 b)
 #define WRITE2(p, j, v) STORE(p, j, v)
 #define WRITE_RAW(p, j, v) ((p)[j] = (T)(v))
 #endif
-#if !defined(FILL)
+#if !defined(FILL) && !TDM_SHARES_ROWS
 #define FOR_LANES_FILL(p, j, n) FOR_LANES(j, 0, n)
 #define FILL(p, j, v) ((p)[j] = (T)(v))
 #endif
@@ -427,9 +446,21 @@ typedef ulong WORDS;
 
 #if LANES == 1
 /* by integers, which vectorise, also where the CPU has no instruction for it */
-#define LOAD_F16(p, j) tdm_f16_to_f32((p)[j])
-#define STORE_F16(p, j, v) ((p)[j] = tdm_f32_to_f16(v))
+#define GET_F16(v) tdm_f16_to_f32(v)
+#define PUT_F16(v) tdm_f32_to_f16(v)
 #else
-#define LOAD_F16(p, j) vload_half((size_t)(j), (const __global half *)(p))
-#define STORE_F16(p, j, v) vstore_half_rte(v, (size_t)(j), (__global half *)(p))
+INLINE float tdm_get_f16(ushort stored)
+{
+    return vload_half(0, (const __private half *)&stored);
+}
+
+INLINE ushort tdm_put_f16(float v)
+{
+    ushort stored;
+    vstore_half_rte(v, 0, (__private half *)&stored);
+    return stored;
+}
+
+#define GET_F16(v) tdm_get_f16(v)
+#define PUT_F16(v) tdm_put_f16(v)
 #endif

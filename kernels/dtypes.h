@@ -44,7 +44,7 @@
 #define tdm_load_1(p, j) ((p)[j])
 #define tdm_store_1(p, j, v) ((p)[j] = (v))
 
-/* f16 is read and written by the dialect, as some devices have instructions for it. */
+/* f16 is converted by the dialect, as some devices have instructions for it. */
 #define TDM_ID_F16 2
 #define tdm_type_2 tdm_u16
 #define tdm_size_2 2
@@ -53,10 +53,10 @@
 #define tdm_form_2 f16
 #define tdm_acc_2 f32
 #define tdm_digits_2 11 /* of the significand */
-#define tdm_get_2(v) tdm_f16_to_f32(v)
-#define tdm_put_2(v) tdm_f32_to_f16(v)
-#define tdm_load_2(p, j) LOAD_F16(p, j)
-#define tdm_store_2(p, j, v) STORE_F16(p, j, v)
+#define tdm_get_2(v) GET_F16(v)
+#define tdm_put_2(v) PUT_F16(v)
+#define tdm_load_2(p, j) GET_F16((p)[j])
+#define tdm_store_2(p, j, v) ((p)[j] = PUT_F16(v))
 
 #define TDM_ID_BF16 3
 #define tdm_type_3 tdm_u16
@@ -208,16 +208,30 @@
 #define LOAD_U(p, j) TDM_CAT(tdm_load_, U_ID)(p, j)
 #define STORE_U(p, j, v) TDM_CAT(tdm_store_, U_ID)(p, j, v)
 
-/* Rows that a loop names by READ are read where they are used, unless the dialect reads them in lines. */
-#if !defined(READ_IF)
+/* Rows that a loop names by READ are read where they are used, unless they are read in lines (lines.h, with
+ * the dialect) or in vectors (vectors.h). */
+#if !defined(READ_IF) && !TDM_SHARES_ROWS
 #define READ_IF(c, p)
 #define AT(p, j) LOAD(p, j)
 #define READ_U(p)
 #define U_AT(p, j) LOAD_U(p, j)
 #define TDM_STEP(from, count, length)
+#define TDM_SHARE(j, begin, end, reads) FOR_LANES(j, begin, end)
+#define TDM_INSIDE(j, v, otherwise) (v)
+#endif
+#if !TDM_SHARES_ROWS
+#define KEEP_BLOCK SUM_BLOCK
+#define KEEP(p, row, begin, n) GLOBAL const T *const p = (row) + (begin)
+#define KEPT(p) READ(p)
 #endif
 #define READ(p) READ_IF(1, p)
 #define NOTHING_READ
+#if !HOLDS
+#define HOLD_IF(c, p, n) ((void)0)
+#define HELD_IF(c, p) READ_IF(c, p)
+#endif
+#define HOLD(p, n) HOLD_IF(1, p, n)
+#define HELD(p) HELD_IF(1, p)
 
 #define TO_T(v) TDM_CAT(tdm_put_, T_ID)(v) /* ACC to the stored form */
 #define ROUND(v) TDM_CAT(tdm_get_, T_ID)(TO_T(v)) /* ACC as a T would hold it */

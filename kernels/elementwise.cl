@@ -35,7 +35,7 @@ KERNEL3(elementwise, tdm_elementwise_args, T, y, const T, a, const T, b)
         GLOBAL T *const yr = y + y_at;
         GLOBAL const T *const ar = a + a_at;
         GLOBAL const T *const br = OP == TDM_OP_SCALE ? ar : b + b_at;
-        if (STREAM || args.unit_stride) {
+        if (STREAM || VECTORS || args.unit_stride) {
             FOR_LANES_WRITE(yr, j, n, AHEAD(ar), READ(ar) READ_IF(OP != TDM_OP_SCALE, br))
             {
                 WRITE(yr, j, COMBINE(AT(ar, j), OF_B(AT(br, j))));

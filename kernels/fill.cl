@@ -18,7 +18,7 @@ KERNEL1(fill, tdm_elementwise_args, T, y)
             row = next;
         }
         GLOBAL T *const yr = y + y_at;
-        if (STREAM || args.unit_stride) {
+        if (STREAM || VECTORS || args.unit_stride) {
             FOR_LANES_FILL(yr, j, n)
             {
                 FILL(yr, j, value);

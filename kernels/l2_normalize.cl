@@ -5,35 +5,36 @@ OPS(l2_normalize, 1, 1)
 
 KERNEL2(l2_normalize, tdm_rows_args, const T, x, T, y)
 {
-    LOCAL_ARRAY(ACC, scratch, LANES);
-    LOCAL_ARRAY(KEY, key_scratch, LANES);
+    GROUP_ARRAY(ACC, scratch);
+    GROUP_ARRAY(KEY, key_scratch);
     const tdm_i32 cols = (tdm_i32)args.cols;
     const ACC epsilon = SCALAR(args.epsilon);
     FOR_ROWS(row, args.rows)
     {
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
+        HOLD(xr, cols);
         ACC factor = (ACC)1, sum = 0;
         for (tdm_i32 turn = 0, turns = 1; turn < turns; turn++) {
             sum = 0;
             FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
             {
                 ACC a = 0;
-                SUM(a, j, begin, end, READ(xr), SQUARE(AT(xr, j) * factor), AHEAD(xr));
+                SUM(a, j, begin, end, HELD(xr), SQUARE(AT(xr, j) * factor), AHEAD(xr));
                 sum += a;
             }
             sum = GROUP_SUM(scratch, sum);
             if (turn == 0 && !SAFE_SQUARES(sum)) {
                 /* the squares overflow or vanish: those of the row times a power of two do not */
                 KEY key = MAGNITUDE_KEY(epsilon);
-                LARGEST(key, j, 0, cols, READ(xr), MAGNITUDE_KEY(AT(xr, j)), NOTHING_AHEAD);
+                LARGEST(key, j, 0, cols, HELD(xr), MAGNITUDE_KEY(AT(xr, j)), NOTHING_AHEAD);
                 factor = RESCALE(GROUP_MAX(key_scratch, key));
                 turns = 2;
             }
         }
         const ACC norm = SQRT(sum), least = epsilon * factor;
         const ACC scale = (ACC)1 / (norm < least ? least : norm);
-        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride), READ(xr))
+        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride), HELD(xr))
         {
             WRITE(yr, j, AT(xr, j) * factor * scale);
         }

@@ -201,7 +201,7 @@ KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, 
 /* A group has a row of the large matrix, or LANES columns of it. */
 KERNEL3(matmul_narrow, tdm_matmul_narrow_args, const ACC, s, const T, large, T, c)
 {
-    LOCAL_ARRAY(ACC, scratch, LANES);
+    GROUP_ARRAY(ACC, scratch);
     const ACC alpha = SCALAR(args.alpha), beta = SCALAR(args.beta);
     const tdm_i64 step = (OP & TDM_OP_NARROW_COLS) != 0 ? LANES : 1;
     const tdm_i64 blocks = (args.large + step - 1) / step;

@@ -11,8 +11,8 @@ OPS(norm_combine, TDM_OP_NORM_COUNT, 0)
 
 KERNEL3(norm, tdm_norm_args, const T, x, ACC, partial, U, out)
 {
-    LOCAL_ARRAY(ACC, scratch, LANES);
-    LOCAL_ARRAY(KEY, key_scratch, LANES);
+    GROUP_ARRAY(ACC, scratch);
+    GROUP_ARRAY(KEY, key_scratch);
     const tdm_u32 chunks = args.chunks;
     FOR_ROWS(item, args.rows * chunks)
     {
@@ -67,8 +67,8 @@ KERNEL3(norm, tdm_norm_args, const T, x, ACC, partial, U, out)
 
 KERNEL2(norm_combine, tdm_norm_args, const ACC, partial, U, out)
 {
-    LOCAL_ARRAY(ACC, scratch, LANES);
-    LOCAL_ARRAY(KEY, key_scratch, LANES);
+    GROUP_ARRAY(ACC, scratch);
+    GROUP_ARRAY(KEY, key_scratch);
     const tdm_i32 n = (tdm_i32)args.chunks;
     FOR_ROWS(row, args.rows)
     {

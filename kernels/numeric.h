@@ -32,7 +32,8 @@
 #define tdm_lowest_key_f64 (-((tdm_i64)1 << 62) - ((tdm_i64)1 << 62))
 
 /* Is v finite? By its bits, so that no compiler option can remove it. */
-#define IS_FINITE(v) (MAGNITUDE_KEY(v) < TDM_BY_ACC(tdm_infinity_key_))
+#define IS_FINITE(v) (MAGNITUDE_KEY(v) < INFINITY_KEY)
+#define INFINITY_KEY TDM_BY_ACC(tdm_infinity_key_) /* ~ makes that of -Inf in order of values */
 #define tdm_infinity_key_f32 0x7f800000
 #define tdm_infinity_key_f64 ((tdm_i64)0x7ff << 52)
 

@@ -92,25 +92,28 @@ INLINE tdm_i64 tdm_top_f64(tdm_i64 *parts)
 #define SUM_LANES LANES
 #define SUM(a, j, begin, end, reads, v, ahead)                                                     \
     do {                                                                                           \
-        FOR_LANES(j, begin, end)                                                                   \
+        TDM_SHARE(j, begin, end, reads)                                                            \
         {                                                                                          \
-            (a) += (v);                                                                            \
+            const ACC tdm_v = (v);                                                                 \
+            (a) += TDM_INSIDE(j, tdm_v, 0);                                                        \
         }                                                                                          \
     } while (0)
 #define SUM2(a, b, j, begin, end, reads, d, v, w, ahead)                                           \
     do {                                                                                           \
-        FOR_LANES(j, begin, end)                                                                   \
+        TDM_SHARE(j, begin, end, reads)                                                            \
         {                                                                                          \
             d;                                                                                     \
-            (a) += (v);                                                                            \
-            (b) += (w);                                                                            \
+            const ACC tdm_v = (v), tdm_w = (w);                                                    \
+            (a) += TDM_INSIDE(j, tdm_v, 0);                                                        \
+            (b) += TDM_INSIDE(j, tdm_w, 0);                                                        \
         }                                                                                          \
     } while (0)
 #define LARGEST(a, j, begin, end, reads, key, ahead)                                               \
     do {                                                                                           \
-        FOR_LANES(j, begin, end)                                                                   \
+        TDM_SHARE(j, begin, end, reads)                                                            \
         {                                                                                          \
-            TDM_RAISE(a, key)                                                                      \
+            const KEY tdm_k_of_j = (key);                                                          \
+            TDM_RAISE(a, TDM_INSIDE(j, tdm_k_of_j, a))                                             \
         }                                                                                          \
     } while (0)
 #endif

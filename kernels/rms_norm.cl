@@ -1,16 +1,16 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* RMSNorm of s = x + residual, s rounded to T. OP: TDM_OP_WEIGHT, TDM_OP_RMS_RESIDUAL, TDM_OP_RMS_SUM.
- * s is computed twice, not kept, and sum is written with y, so that y and sum may be x or residual.
+ * s is computed twice, not kept; sum is written with y, so that y and sum may be x or residual.
  * Where the squares overflow or vanish, s is multiplied by a power of two. */
 OPS(rms_norm, TDM_OP_RMS_COUNT, 1)
 
-#define READ_S READ(xr) READ_IF((OP & TDM_OP_RMS_RESIDUAL) != 0, rr)
+#define READ_S HELD(xr) HELD_IF((OP & TDM_OP_RMS_RESIDUAL) != 0, rr)
 #define S_AT(j) ((OP & TDM_OP_RMS_RESIDUAL) != 0 ? ROUND(AT(xr, j) + AT(rr, j)) : AT(xr, j))
 
 KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, weight, T, sum, T, y)
 {
-    LOCAL_ARRAY(ACC, scratch, LANES);
-    LOCAL_ARRAY(KEY, key_scratch, LANES);
+    GROUP_ARRAY(ACC, scratch);
+    GROUP_ARRAY(KEY, key_scratch);
     const tdm_i32 cols = (tdm_i32)args.cols;
     const ACC inverse = (ACC)1 / (ACC)cols;
     const ACC epsilon = SCALAR(args.epsilon);
@@ -23,6 +23,8 @@ KERNEL5(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
                 ? residual + (args.residual_offset + row * args.residual_stride)
                 : xr;
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
+        HOLD(xr, cols);
+        HOLD_IF((OP & TDM_OP_RMS_RESIDUAL) != 0, rr, cols);
         ACC factor = (ACC)1, least = epsilon, squares = 0;
         for (tdm_i32 turn = 0, turns = 1; turn < turns; turn++) {
             squares = 0;

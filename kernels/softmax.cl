@@ -1,31 +1,45 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Softmax of each row. exp is computed twice rather than kept: a 16-bit y could not hold it, and the
- * second time is cheaper than memory. NaN and +Inf reach the sum, and so the whole row. y may be x. */
+/* Softmax of each row, in two passes over it: a lane sums up exp(x - base), where its base is the largest
+ * element so far, and what it summed up before is multiplied where that rises (Milakov and Gimelshein,
+ * arXiv:1805.02867). exp is then computed again rather than kept: a 16-bit y could not hold it, and it is
+ * cheaper than memory. -Inf is no base, as -Inf - -Inf is NaN. NaN and +Inf reach the sum, and so the whole
+ * row. y may be x. */
 OPS(softmax, 1, 1)
+
+#define BASE_OF(key) ((key) > ~INFINITY_KEY ? VALUE_OF(key) : (ACC)0)
 
 KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
 {
-    LOCAL_ARRAY(ACC, scratch, LANES);
-    LOCAL_ARRAY(KEY, key_scratch, LANES);
+    GROUP_ARRAY(ACC, scratch);
+    GROUP_ARRAY(KEY, key_scratch);
     const tdm_i32 cols = (tdm_i32)args.cols;
     FOR_ROWS(row, args.rows)
     {
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
+        HOLD(xr, cols);
         KEY key = LOWEST_KEY;
-        LARGEST(key, j, 0, cols, READ(xr), ORDER_KEY(AT(xr, j)), AHEAD(xr));
-        const ACC largest = VALUE_OF(GROUP_MAX(key_scratch, key));
-        ACC sum = 0;
-        FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
+        ACC base = 0, sum = 0;
+        FOR_BLOCKS(begin, end, cols, KEEP_BLOCK)
         {
+            const tdm_i32 n = end - begin;
+            KEEP(block, xr, begin, n);
+            LARGEST(key, j, 0, n, KEPT(block), ORDER_KEY(AT(block, j)), AHEAD(block));
+            const ACC higher = BASE_OF(key);
+            if (sum > 0) sum *= EXP_NEGATIVE(base - higher);
+            base = higher;
             ACC a = 0;
-            SUM(a, j, begin, end, READ(xr), EXP_NEGATIVE(AT(xr, j) - largest), NOTHING_AHEAD);
+            SUM(a, j, 0, n, KEPT(block), EXP_NEGATIVE(AT(block, j) - base), NOTHING_AHEAD);
             sum += a;
         }
+        const ACC largest = VALUE_OF(GROUP_MAX(key_scratch, key));
+        if (sum > 0) sum *= EXP_NEGATIVE(base - largest);
         const ACC scale = (ACC)1 / GROUP_SUM(scratch, sum);
-        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride), READ(xr))
+        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride), HELD(xr))
         {
             WRITE(yr, j, EXP_NEGATIVE(AT(xr, j) - largest) * scale);
         }
     }
 }
+
+#undef BASE_OF

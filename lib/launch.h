@@ -22,14 +22,32 @@ tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, si
  * that no output is an input too. */
 bool tdmi_streams(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size);
 
+/* Whether elements at these places, offsets and strides that are joined by |, begin at multiples of 16
+ * bytes: a kernel's variant.vectors, when it holds of all its rows. */
+static inline bool tdmi_is_aligned(int64_t places, size_t element_size) {
+    return (uint64_t)places * element_size % 16 == 0;
+}
+
+/* The stride of rows, as far as it matters: of one row it does not. */
+static inline int64_t tdmi_row_step(int64_t rows, int64_t stride) { return rows > 1 ? stride : 0; }
+
 /* One kernel over `items` items (rows or pieces of rows) of `cols` columns each. variant.lanes is
- * chosen here; mems in the kernel's order. */
+ * chosen here, and, where variant.vectors is not 0, how many vectors; mems in the kernel's order. */
 tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t items, int64_t cols,
                              const tdmi_mem *const *mems, const void *args) TDM_MUST_USE;
 
 /* The same with a given number of groups, each of `cols` columns' worth of lanes. */
 tdm_status tdmi_launch_groups(tdm_queue *queue, tdmi_variant variant, int64_t groups, int64_t cols,
                               const tdmi_mem *const *mems, const void *args) TDM_MUST_USE;
+
+/* The variant that these launch. */
+tdmi_variant tdmi_variant_for(const tdmi_device_facts *facts, tdmi_variant variant, int64_t cols);
+
+/* How many rows a group of the variant has at once. */
+uint32_t tdmi_teams(const tdmi_device_facts *facts, tdmi_variant variant);
+
+/* The vectors of a variant that holds rows, when each lane has twice as much of them. */
+uint8_t tdmi_fewer_lanes_hold(uint8_t vectors);
 
 /* The memory of a tensor; NULL for NULL and for an empty buffer. */
 const tdmi_mem *tdmi_mem_of(const tdm_tensor *tensor);

@@ -5,6 +5,7 @@
 
 #include "core.h"
 #include "kernel_list.h"
+#include "launch.h"
 #include "log.h"
 #include "machine/cache_entry.h"
 
@@ -42,7 +43,8 @@ static void kernel_file(const char *name, char *file, size_t size) {
     } while (length > 0);
 }
 
-/* What a kernel's text needs beside args.h, dtypes.h, numeric.h and lines.h: a compiler reads no more. */
+/* What a kernel's text needs beside args.h, dtypes.h, numeric.h and how it reads rows: a compiler reads no
+ * more. */
 static const char *needed_header(const char *file) {
     static const struct {
         const char *file, *header;
@@ -56,7 +58,7 @@ static const char *needed_header(const char *file) {
     return NULL;
 }
 
-enum { OPTION_COUNT = 5 };
+enum { OPTION_COUNT = 8 };
 
 typedef struct source_parts {
     tdmi_program_source source;
@@ -66,11 +68,17 @@ typedef struct source_parts {
     char *text;
 } source_parts;
 
-static tdm_status make_source(tdmi_variant variant, source_parts *parts) {
+static tdm_status make_source(const tdmi_device_facts *facts, tdmi_variant variant,
+                              source_parts *parts) {
     const char *entry = kernels[variant.kernel].entry;
-    const int values[OPTION_COUNT] = {variant.t, variant.u, variant.op, variant.lanes,
-                                      variant.stream};
-    static const char *const names[OPTION_COUNT] = {"T_ID", "U_ID", "OP", "LANES", "STREAM"};
+    const int values[OPTION_COUNT] = {
+        variant.t,      variant.u,
+        variant.op,     variant.lanes,
+        variant.stream, variant.vectors & TDMI_VECTOR_COUNT,
+        variant.vectors & TDMI_HOLDS ? 1 : 0,
+        (int)tdmi_teams(facts, variant)};
+    static const char *const names[OPTION_COUNT] = {"T_ID",   "U_ID",    "OP",    "LANES",
+                                                    "STREAM", "VECTORS", "HOLDS", "TEAMS"};
     kernel_file(entry + strlen("tdm_"), parts->file, sizeof parts->file);
     for (int i = 0; i < OPTION_COUNT; i++) {
         snprintf(parts->option_text[i], sizeof parts->option_text[i], "-D%s=%d", names[i],
@@ -79,9 +87,9 @@ static tdm_status make_source(tdmi_variant variant, source_parts *parts) {
     }
     parts->options[OPTION_COUNT] = NULL;
     const bool lines = variant.t == TDM_F16 || variant.t == TDM_BF16;
+    const char *const rows = variant.lanes > 1 ? "vectors.h" : lines ? "lines.h" : NULL;
     const char *const files[] = {
-        "args.h",   "dtypes.h", "numeric.h", lines ? "lines.h" : NULL, needed_header(parts->file),
-        parts->file};
+        "args.h", "dtypes.h", "numeric.h", rows, needed_header(parts->file), parts->file};
     enum { FILE_COUNT = sizeof files / sizeof files[0], LINE_DIRECTIVE = 128 };
     size_t size = 1, used = 0;
     for (int i = 0; i < FILE_COUNT; i++)
@@ -98,6 +106,7 @@ static tdm_status make_source(tdmi_variant variant, source_parts *parts) {
                                           .file = parts->file,
                                           .text = parts->text,
                                           .options = parts->options,
+                                          .group_lanes = variant.lanes * tdmi_teams(facts, variant),
                                           .buffers = kernels[variant.kernel].buffers,
                                           .args_size = kernels[variant.kernel].args_size};
     return TDM_OK;
@@ -133,15 +142,26 @@ static tdm_status build(tdm_device *device, const tdmi_program_source *source,
     return status;
 }
 
-/* With half as many lanes, and half again, where the device has not the registers for so many. */
+/* The same kernel with half as many lanes, or, of a group of several teams, with one. */
+static tdmi_variant smaller(const tdmi_device_facts *facts, tdmi_variant variant) {
+    if (tdmi_teams(facts, variant) > 1) {
+        variant.vectors = 0;
+        return variant;
+    }
+    variant.lanes /= 2;
+    if (variant.vectors & TDMI_HOLDS) variant.vectors = tdmi_fewer_lanes_hold(variant.vectors);
+    return variant;
+}
+
+/* With fewer lanes, and fewer again, where the device has not the registers for so many. */
 static tdm_status build_variant(tdm_device *device, tdmi_variant variant, tdmi_bprogram *impl) {
     tdm_status status;
     do {
         source_parts parts;
-        TDMI_TRY(make_source(variant, &parts));
+        TDMI_TRY(make_source(device->facts, variant, &parts));
         status = build(device, &parts.source, impl);
         tdmi_free(parts.text);
-        variant.lanes /= 2;
+        variant = smaller(device->facts, variant);
     } while (status == TDM_ERROR_UNSUPPORTED && variant.lanes > 0);
     return status;
 }

@@ -60,21 +60,29 @@ static tdm_status add(variant_list *list, tdmi_variant variant) {
     return TDM_OK;
 }
 
-/* Every operation, size of group and kind of stores that the kernel has for these dtypes. */
+/* Every operation, size of group and kind of stores that the kernel has for these dtypes; rows are taken to
+ * be aligned. */
 static tdm_status add_dtypes(variant_list *list, const tdmi_device_facts *facts,
                              const usual_kernel *kernel, tdm_dtype t, tdm_dtype u) {
+    enum { LONG_ROW = 1 << 18 }; /* with more columns nothing changes */
     bool streams = kernel->streams && facts->streaming_stores;
-    uint32_t least = kernel->one_size ? facts->max_lanes : facts->min_lanes;
     for (unsigned op = 0; kernel->ops >> op; op++) {
         if (!(kernel->ops >> op & 1)) continue;
-        for (unsigned stream = 0; stream <= (unsigned)streams; stream++)
-            for (uint32_t lanes = least; lanes <= facts->max_lanes; lanes *= 2)
-                TDMI_TRY(add(list, (tdmi_variant){.kernel = (uint8_t)kernel->kernel,
-                                                  .t = (uint8_t)t,
-                                                  .u = (uint8_t)u,
-                                                  .op = (uint8_t)op,
-                                                  .stream = (uint8_t)stream,
-                                                  .lanes = (uint16_t)lanes}));
+        for (unsigned stream = 0; stream <= (unsigned)streams; stream++) {
+            tdmi_variant last = {.lanes = 0};
+            for (int cols = kernel->one_size ? LONG_ROW : 1; cols <= LONG_ROW; cols *= 2) {
+                const tdmi_variant variant = {.kernel = (uint8_t)kernel->kernel,
+                                              .t = (uint8_t)t,
+                                              .u = (uint8_t)u,
+                                              .op = (uint8_t)op,
+                                              .stream = (uint8_t)stream,
+                                              .vectors = 1};
+                const tdmi_variant next = tdmi_variant_for(facts, variant, cols);
+                if (next.lanes != last.lanes || next.vectors != last.vectors)
+                    TDMI_TRY(add(list, next));
+                last = next;
+            }
+        }
     }
     return TDM_OK;
 }

@@ -218,6 +218,7 @@ static void find_groups(const tdmi_cl_entry *entry, const char *extensions,
         together = query_uint(id, DEVICE_WAVEFRONT_WIDTH_AMD) == 32 ? 32 : 64;
     facts->max_lanes = largest < MOST_LANES ? largest : MOST_LANES;
     facts->min_lanes = together < facts->max_lanes ? together : facts->max_lanes;
+    if (facts->min_lanes > 1 && facts->alignment % 16 == 0) facts->min_team = facts->min_lanes;
     facts->max_groups = units * 16;
 }
 
@@ -303,7 +304,6 @@ static const char *describe(tdmi_cl_entry *entry) {
     fill_info(entry, extensions, &facts->info);
     find_uuid(id, extensions, facts);
     entry->compiler = tdmi_cl_compiler_of(&facts->info, extensions);
-    find_groups(entry, extensions, facts);
     bool cpu = facts->info.type == TDM_DEVICE_CPU;
     facts->host_memory = false;
     facts->synchronous = false;
@@ -311,6 +311,7 @@ static const char *describe(tdmi_cl_entry *entry) {
     facts->cache_bytes = query_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     facts->alignment = query_uint(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
     if (facts->alignment == 0) facts->alignment = 128;
+    find_groups(entry, extensions, facts);
     entry->native_kernels =
         cpu && (query_ulong(id, CL_DEVICE_EXECUTION_CAPABILITIES) & CL_EXEC_NATIVE_KERNEL) != 0;
     entry->local_memory = query_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE);

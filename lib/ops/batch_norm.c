@@ -74,6 +74,11 @@ tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
         .op = (uint8_t)((weight ? TDM_OP_WEIGHT : 0u) | (bias ? TDM_OP_BIAS : 0u)),
         .stream = x->buffer != y->buffer && tdmi_streams(queue, rows, cols, size),
     };
+    int64_t places = x->offset | y->offset | tdmi_row_step(rows, cols);
+    if (by_column)
+        places |= kernel_args.mean_offset | kernel_args.variance_offset |
+                  kernel_args.weight_offset | kernel_args.bias_offset;
+    variant.vectors = tdmi_is_aligned(places, size);
     const tdmi_mem *mems[] = {tdmi_mem_of(x),      tdmi_mem_of(mean), tdmi_mem_of(variance),
                               tdmi_mem_of(weight), tdmi_mem_of(bias), tdmi_mem_of(y)};
     return tdmi_launch_items(queue, variant, rows * pieces.chunks, pieces.chunk, mems,

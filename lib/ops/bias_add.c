@@ -44,6 +44,11 @@ tdm_status tdmi_run_bias_add(tdm_queue *queue, tdmi_variant variant, bool in_pla
     variant.u = variant.t;
     if (args->bias_kind == TDM_BIAS_OF_COLS) variant.op |= TDM_OP_COLS_BIAS;
     variant.stream = !in_place && tdmi_streams(queue, args->rows, args->cols, size);
+    variant.vectors = tdmi_is_aligned(
+        args->x_offset | args->y_offset | args->residual_offset | args->gap |
+            (args->bias_kind == TDM_BIAS_OF_COLS ? args->bias_offset : 0) |
+            tdmi_row_step(args->rows, args->x_stride | args->y_stride | args->residual_stride),
+        size);
     return tdmi_launch_items(queue, variant, args->rows * pieces.chunks, pieces.chunk, mems, args);
 }
 

@@ -20,13 +20,16 @@ static tdm_status rows_of_both(const char *function, const tdm_tensor *x, const 
     return tdmi_rows_of(function, "y", y, yr);
 }
 
+/* `places`: where rows are read and written, see tdmi_is_aligned. */
 static tdmi_variant variant_of(const tdm_queue *queue, tdmi_kernel_id kernel, unsigned op,
-                               const tdm_tensor *x, const tdm_tensor *y, const tdmi_rows *rows) {
+                               const tdm_tensor *x, const tdm_tensor *y, const tdmi_rows *rows,
+                               int64_t places) {
     size_t size = tdm_dtype_size(x->dtype);
     return (tdmi_variant){.kernel = (uint8_t)kernel,
                           .t = (uint8_t)x->dtype,
                           .u = (uint8_t)x->dtype,
                           .op = (uint8_t)op,
+                          .vectors = tdmi_is_aligned(places, size),
                           .stream = x->buffer != y->buffer &&
                                     tdmi_streams(queue, rows->rows, rows->cols, size)};
 }
@@ -60,7 +63,11 @@ tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
     unsigned op = (weight ? TDM_OP_WEIGHT : 0u) | (bias ? TDM_OP_BIAS : 0u);
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(weight), tdmi_mem_of(bias),
                               tdmi_mem_of(y)};
-    return tdmi_launch_items(queue, variant_of(queue, TDMI_KERNEL_LAYER_NORM, op, x, y, &xr),
+    const int64_t places = x->offset | y->offset | kernel_args.weight_offset |
+                           kernel_args.bias_offset |
+                           tdmi_row_step(xr.rows, xr.stride | yr.stride);
+    return tdmi_launch_items(queue,
+                             variant_of(queue, TDMI_KERNEL_LAYER_NORM, op, x, y, &xr, places),
                              xr.rows, xr.cols, mems, &kernel_args);
 }
 
@@ -107,7 +114,11 @@ tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
     };
     unsigned op = (weight ? TDM_OP_WEIGHT : 0u) | (residual ? TDM_OP_RMS_RESIDUAL : 0u) |
                   (sum ? TDM_OP_RMS_SUM : 0u);
-    tdmi_variant variant = variant_of(queue, TDMI_KERNEL_RMS_NORM, op, x, y, &xr);
+    const int64_t places =
+        x->offset | y->offset | kernel_args.residual_offset | kernel_args.weight_offset |
+        kernel_args.sum_offset |
+        tdmi_row_step(xr.rows, xr.stride | yr.stride | rr.stride | sr.stride);
+    tdmi_variant variant = variant_of(queue, TDMI_KERNEL_RMS_NORM, op, x, y, &xr, places);
     if (residual && (residual->buffer == y->buffer ||
                      (sum && (sum->buffer == residual->buffer || sum->buffer == x->buffer))))
         variant.stream = 0;
@@ -134,8 +145,10 @@ static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id
         .cols = (tdm_u32)xr.cols,
     };
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(y)};
-    return tdmi_launch_items(queue, variant_of(queue, kernel, 0, x, y, &xr), xr.rows, xr.cols, mems,
-                             &kernel_args);
+    const int64_t places =
+        x->offset | y->offset | tdmi_row_step(xr.rows, xr.stride | yr.stride);
+    return tdmi_launch_items(queue, variant_of(queue, kernel, 0, x, y, &xr, places), xr.rows,
+                             xr.cols, mems, &kernel_args);
 }
 
 tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilon, tdm_tensor *y) {

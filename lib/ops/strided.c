@@ -77,6 +77,18 @@ static void describe(const dims *d, const tdm_tensor *const operands[3],
     }
 }
 
+/* Do all rows of all operands begin at multiples of 16 bytes? */
+static bool is_aligned(const dims *d, const tdm_tensor *const operands[3]) {
+    for (int k = 0; k < 3; k++) {
+        if (!operands[k]) continue;
+        int64_t places = operands[k]->offset;
+        for (int i = 0; i < d->count - 1; i++)
+            places |= d->strides[k][i];
+        if (!tdmi_is_aligned(places, tdm_dtype_size(operands[k]->dtype))) return false;
+    }
+    return true;
+}
+
 tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
                             const tdm_tensor *const operands[3], tdm_elementwise_args *args) {
     const tdm_tensor *y = operands[0];
@@ -95,6 +107,7 @@ tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
         tdmi_pieces pieces = tdmi_cut_rows(queue, args->rows, part, size);
         variant.stream =
             !in_place && args->unit_stride && tdmi_streams(queue, args->rows, part, size);
+        variant.vectors = args->unit_stride && is_aligned(&d, operands);
         args->cols = (tdm_u32)part;
         args->chunk = pieces.chunk;
         args->chunks = pieces.chunks;

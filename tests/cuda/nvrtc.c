@@ -84,6 +84,14 @@ static void take_cubin(nvrtcProgram program, compiled *c) {
               memcmp(c->cubin, ELFMAG, SELFMAG) == 0 && c->cubin[EI_CLASS] == ELFCLASS64;
 }
 
+static void take_ptx(nvrtcProgram program, compiled *c) {
+    size_t size = 0;
+    if (nvrtc.nvrtcGetPTXSize(program, &size) != NVRTC_SUCCESS) size = 0;
+    c->ptx = calloc(size + 1, 1);
+    if (!c->ptx) abort();
+    if (size && nvrtc.nvrtcGetPTX(program, c->ptx) != NVRTC_SUCCESS) c->ptx[0] = '\0';
+}
+
 enum { MOST_OPTIONS = 16 };
 
 compiled nvrtc_compile(const char *text, const char *header, int architecture,
@@ -105,7 +113,10 @@ compiled nvrtc_compile(const char *text, const char *header, int architecture,
     if (result == NVRTC_SUCCESS) {
         result = nvrtc.nvrtcCompileProgram(program, count, options);
         c.log = take_log(program);
-        if (result == NVRTC_SUCCESS) take_cubin(program, &c);
+        if (result == NVRTC_SUCCESS) {
+            take_cubin(program, &c);
+            take_ptx(program, &c);
+        }
         (void)nvrtc.nvrtcDestroyProgram(&program);
     } else {
         c.log = strdup(nvrtc.nvrtcGetErrorString(result));
@@ -117,6 +128,7 @@ compiled nvrtc_compile(const char *text, const char *header, int architecture,
 void compiled_free(compiled *c) {
     free(c->log);
     free(c->cubin);
+    free(c->ptx);
     *c = (compiled){0};
 }
 

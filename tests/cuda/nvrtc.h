@@ -18,6 +18,7 @@ typedef struct compiled {
     char *log;   /* NVRTC's and ptxas's; freed by compiled_free */
     char *cubin; /* an ELF file, NULL where nothing was made */
     size_t cubin_size;
+    char *ptx; /* a text, NULL where nothing was made */
 } compiled;
 
 /* Compiles a text for one architecture with the backend's options and `defines`, NULL-terminated;

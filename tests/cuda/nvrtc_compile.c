@@ -12,8 +12,15 @@
  *
  * Covered: every kernel, dtype, OP and STREAM that a launch may ask for (variants.c). With the
  * largest groups, whose lanes have the fewest registers, each is compiled for Turing, Hopper and
- * the newer Blackwell and for some of the other architectures, which take turns; with smaller
- * groups for one of all architectures, in turn. "full" is all sizes on all of them. TDM_TEST_NVRTC
+ * the newer Blackwell and for some of the other architectures, which take turns; of those with smaller
+ * groups, and of rows that are not aligned, every fourth for one of all architectures, in turn. "full" is
+ * all sizes on all of them.
+ *
+ * Rows that are aligned must move by accesses of 128 bits, as the PTX shows (ptx.h), and what ptxas and PTX
+ * say of registers and loads must have 32 KiB on their way to a multiprocessor of sm_80, sm_90 and sm_100,
+ * which covers the time that their memory takes: bandwidth x latency is 16 KiB of it on an H100.
+ *
+ * TDM_TEST_NVRTC
  * names the NVRTC to take, such as one of CUDA 11.8. Exit status: 0 all is well, 1 something is not,
  * 77 there is no NVRTC. */
 #include <pthread.h>
@@ -23,8 +30,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tandem/tensor.h>
+
 #include "args.h"
 #include "nvrtc.h"
+#include "ptx.h"
 #include "ptxas_log.h"
 #include "variants.h"
 
@@ -44,6 +54,7 @@ static int file_count;
 typedef struct maxima {
     int variants;
     ptxas_report most;
+    int flight; /* the fewest bytes on their way to a multiprocessor, of rows in vectors; 0: none */
 } maxima;
 
 typedef struct compile_job {
@@ -111,8 +122,9 @@ static bool find_file(const char *folder, const char *entry, char *name, size_t 
 }
 
 static bool read_kernels(const char *folder) {
-    static const char *const common[] = {"dialect_cuda.h", "args.h",    "dtypes.h", "numeric.h",
-                                         "activation.h",   "convert.h", "reduce.h", "random.h"};
+    static const char *const common[] = {"dialect_cuda.h", "args.h",       "dtypes.h",
+                                         "numeric.h",      "vectors.h",    "activation.h",
+                                         "convert.h",      "reduce.h",     "random.h"};
     for (int e = 0; e < ENTRIES; e++) {
         char name[sizeof files->name];
         bool found = find_file(folder, entries[e], name, sizeof name);
@@ -163,8 +175,8 @@ static char *program_text(const compile_job *job) {
         const variant *v = &job->variants[i];
         append(&at, text + size,
                "#define T_ID %d\n#define U_ID %d\n#define OP %d\n#define LANES %d\n"
-               "#define STREAM %d\n",
-               v->t, v->u, v->op, v->lanes, v->stream);
+               "#define STREAM %d\n#define VECTORS %d\n#define HOLDS %d\n#define TEAMS %d\n",
+               v->t, v->u, v->op, v->lanes, v->stream, v->vectors, v->holds, v->teams);
         for (int e = 0; e < job->file->entry_count; e++) {
             name_of(name, job->file->entries[e], i);
             append(&at, text + size, "#define tdm_%s %s\n", entries[job->file->entries[e]], name);
@@ -174,6 +186,7 @@ static char *program_text(const compile_job *job) {
             append(&at, text + size, "#undef tdm_%s\n", entries[job->file->entries[e]]);
         append(&at, text + size,
                "#undef T_ID\n#undef U_ID\n#undef OP\n#undef LANES\n#undef STREAM\n"
+               "#undef VECTORS\n#undef HOLDS\n#undef TEAMS\n#undef TDMI_KERNEL_VECTORS_H\n"
                "#undef TDMI_KERNEL_ARGS_H\n#undef TDMI_KERNEL_DTYPES_H\n"
                "#undef TDMI_KERNEL_NUMERIC_H\n#undef TDMI_KERNEL_ACTIVATION_H\n"
                "#undef TDMI_KERNEL_CONVERT_H\n"
@@ -193,9 +206,12 @@ typedef struct collector {
 
 /* Whether a variant is compiled for this architecture. */
 static bool is_covered(const collector *c, int number, int size) {
+    enum { OF_SMALLER = 4 };
     const int architecture = architectures[c->architecture];
     const bool all = architecture == 75 || architecture == 90 || architecture == 120;
-    return c->full || (size == 0 && all) || (number + size) % ARCHITECTURES == c->architecture;
+    if (c->full || (size == 0 && all)) return true;
+    const bool taken = size == 0 || (number + size) % OF_SMALLER == 0;
+    return taken && (number + size) % ARCHITECTURES == c->architecture;
 }
 
 static void collect(void *context, const variant *v, int number, int size) {
@@ -225,13 +241,70 @@ static void add_jobs(bool full) {
 }
 
 static void describe(char text[160], const compile_job *job, int entry, const variant *v) {
-    static const char *const dtypes[] = {"f32", "f64", "f16", "bf16", "i32", "i64", "u8"};
-    snprintf(text, 160, "%s sm_%d T=%s U=%s OP=%d LANES=%d STREAM=%d", entries[entry],
-             architectures[job->architecture], dtypes[v->t], dtypes[v->u], v->op, v->lanes,
-             v->stream);
+    static const char *const dtypes[] = {
+#define NAME(NAME, name, bytes, kind) #name,
+        TDM_DTYPE_LIST(NAME)
+#undef NAME
+    };
+    snprintf(text, 160, "%s sm_%d T=%s U=%s OP=%d LANES=%d STREAM=%d VECTORS=%d HOLDS=%d",
+             entries[entry], architectures[job->architecture], dtypes[v->t], dtypes[v->u], v->op,
+             v->lanes, v->stream, v->vectors, v->holds);
 }
 
-static void take_report(const compile_job *job, const char *log, int entry, int i) {
+/* Of the data centres' GPUs: all of them have so much on a multiprocessor. */
+static bool covers_latency(int architecture) {
+    return architecture == 80 || architecture == 90 || architecture == 100;
+}
+
+/* The bytes on their way to a multiprocessor when as many groups are there as fit. */
+static int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report *accesses) {
+    enum { LANES = 2048, GROUPS = 32, REGISTERS = 65536, SHARED = 160 << 10, WARP = 32 };
+    const int size = v->lanes * v->teams;
+    const int registers = (used->registers + 7) / 8 * 8; /* they are given out by eights */
+    int groups = LANES / size < GROUPS ? LANES / size : GROUPS;
+    const int of_registers = REGISTERS / (registers * ((size + WARP - 1) / WARP * WARP));
+    if (groups > of_registers) groups = of_registers;
+    if (used->shared > 0 && groups > SHARED / used->shared) groups = SHARED / used->shared;
+    return groups * size * accesses->in_flight * 16;
+}
+
+/* Rows in vectors move by 128 bits, and what is narrower are their ends, each vector's by element, of
+ * which a compiler may make copies; other rows move by elements. A kernel that writes more than it reads
+ * waits for less. */
+static void check_accesses(const char *text, const variant *v, int entry, int architecture,
+                           const ptxas_report *used, const ptx_report *accesses) {
+    enum { ENOUGH = 32 << 10, COPIES = 4, PARAMETERS = 4 };
+    const bool combines = strcmp(entries[entry], "norm_combine") == 0; /* reads no rows */
+    const bool reads = strcmp(entries[entry], "fill") != 0 && strcmp(entries[entry], "range") != 0;
+    const bool writes = strcmp(entries[entry], "norm") != 0;
+    const bool casts = strcmp(entries[entry], "cast") == 0;
+    const int t = dtype_bytes(v->t), u = casts ? dtype_bytes(v->u) : t;
+    if (combines) return;
+    if (v->vectors == 0) {
+        if (accesses->wide_loads || accesses->wide_stores)
+            fail("%s: %d wide loads and %d wide stores", text, accesses->wide_loads,
+                 accesses->wide_stores);
+        return;
+    }
+    if ((reads && accesses->wide_loads < v->vectors) ||
+        (writes && accesses->wide_stores < v->vectors) ||
+        accesses->loads > accesses->wide_loads * 16 / u * COPIES + PARAMETERS ||
+        accesses->stores > accesses->wide_stores * 16 / t * COPIES + (writes ? 0 : PARAMETERS))
+        fail("%s: %d wide loads and %d narrow ones, %d wide stores and %d narrow ones", text,
+             accesses->wide_loads, accesses->loads, accesses->wide_stores, accesses->stores);
+    if (!reads || !covers_latency(architectures[architecture])) return;
+    const int flight = bytes_in_flight(v, used, accesses);
+    if (flight < (u < t ? ENOUGH / t * u : ENOUGH))
+        fail("%s: %d bytes on their way to a multiprocessor, with %d registers", text, flight,
+             used->registers);
+    pthread_mutex_lock(&lock);
+    maxima *m = &table[entry][architecture];
+    if (m->flight == 0 || flight < m->flight) m->flight = flight;
+    pthread_mutex_unlock(&lock);
+}
+
+static void take_report(const compile_job *job, const compiled *together, int entry, int i) {
+    const char *log = together->log;
     char name[96], text[160];
     ptxas_report report;
     name_of(name, entry, i);
@@ -240,6 +313,11 @@ static void take_report(const compile_job *job, const char *log, int entry, int 
         fail("%s: ptxas's report was not found", text);
         return;
     }
+    ptx_report accesses;
+    if (!ptx_report_of(together->ptx, name, &accesses))
+        fail("%s: its PTX was not found", text);
+    else
+        check_accesses(text, &job->variants[i], entry, job->architecture, &report, &accesses);
     if (report.local)
         fail("%s: %d bytes of local memory, %d registers", text, report.local, report.registers);
     pthread_mutex_lock(&lock);
@@ -255,11 +333,14 @@ static void take_report(const compile_job *job, const char *log, int entry, int 
 static void compare_alone(const compile_job *job, const compiled *together) {
     const int i = job->count / 2;
     const variant *v = &job->variants[i];
-    const int values[] = {v->t, v->u, v->op, v->lanes, v->stream};
-    static const char *const names[] = {"T_ID", "U_ID", "OP", "LANES", "STREAM"};
-    char text[5][32], name[96], what[160];
-    const char *defines[6] = {NULL};
-    for (int d = 0; d < 5; d++) {
+    const int values[] = {v->t,      v->u,       v->op,    v->lanes,
+                          v->stream, v->vectors, v->holds, v->teams};
+    static const char *const names[] = {"T_ID",   "U_ID",    "OP",    "LANES",
+                                        "STREAM", "VECTORS", "HOLDS", "TEAMS"};
+    enum { DEFINES = sizeof values / sizeof *values };
+    char text[DEFINES][32], name[96], what[160];
+    const char *defines[DEFINES + 1] = {NULL};
+    for (int d = 0; d < DEFINES; d++) {
         snprintf(text[d], sizeof text[d], "-D%s=%d", names[d], values[d]);
         defines[d] = text[d];
     }
@@ -291,7 +372,7 @@ static void run_job(const compile_job *job) {
     if (together.good) {
         for (int i = 0; i < job->count; i++)
             for (int e = 0; e < job->file->entry_count; e++)
-                take_report(job, together.log, job->file->entries[e], i);
+                take_report(job, &together, job->file->entries[e], i);
         if (job->compare) compare_alone(job, &together);
     } else {
         fail("%s for sm_%d:\n%.2000s", job->file->name, architectures[job->architecture],
@@ -361,6 +442,18 @@ static void print_table(void) {
         printf("%-16s %8d %7d %6d ", entries[e], all.variants, all.most.shared, all.most.local);
         for (int a = 0; a < ARCHITECTURES; a++)
             printf(" %6d", table[e][a].most.registers);
+        printf("\n");
+    }
+    printf("\n%-16s  KiB on their way to a multiprocessor, of rows in vectors, at least, on\n%-16s ",
+           "", "");
+    for (int a = 0; a < ARCHITECTURES; a++)
+        if (covers_latency(architectures[a])) printf(" sm_%-3d", architectures[a]);
+    printf("\n");
+    for (int e = 0; e < ENTRIES; e++) {
+        if (table[e][4].flight == 0) continue; /* sm_90 */
+        printf("%-16s ", entries[e]);
+        for (int a = 0; a < ARCHITECTURES; a++)
+            if (covers_latency(architectures[a])) printf(" %6d", table[e][a].flight / 1024);
         printf("\n");
     }
     printf("\n");

@@ -25,25 +25,30 @@ typedef struct family {
     second_dtype u;
     bool streams;
     bool one_size; /* only with the largest groups */
+    int vectors;   /* of a row at once, 0: its rows are not read in vectors; of f64 4 for 2 */
+    bool holds;    /* rows */
 } family;
 
-/* norm_combine and batch_norm_cols come with norm and batch_norm: same file, same choices. */
+enum { LANES_OF_TEAMS = 128, ROW_VECTORS = 4 };
+
+/* norm_combine comes with norm: same file, same choices. */
 static const family families[] = {
-    {"elementwise", TDM_OP_COUNT, 0, FLOATS, SAME, true, false},
-    {"cast", 1, 1, ALL, CASTS, true, false},
-    {"fill", 1, 1, BITS, SAME, true, false},
-    {"bias_add", TDM_OP_BIAS_ADD_COUNT, 0, FLOATS, SAME, true, false},
-    {"norm", TDM_OP_NORM_COUNT, 0, FLOATS, OR_F32, false, false},
-    {"layer_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false},
-    {"rms_norm", TDM_OP_RMS_COUNT, 0, FLOATS, SAME, true, false},
-    {"batch_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false},
-    {"l2_normalize", 1, 0, FLOATS, SAME, true, false},
-    {"softmax", 1, 0, FLOATS, SAME, true, false},
+    {"elementwise", TDM_OP_COUNT, 0, FLOATS, SAME, true, false, 2, false},
+    {"cast", 1, 1, ALL, CASTS, true, false, 2, false},
+    {"fill", 1, 1, BITS, SAME, true, false, 1, false},
+    {"bias_add", TDM_OP_BIAS_ADD_COUNT, 0, FLOATS, SAME, true, false, 2, false},
+    {"norm", TDM_OP_NORM_COUNT, 0, FLOATS, OR_F32, false, false, 4, false},
+    {"layer_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 4, true},
+    {"rms_norm", TDM_OP_RMS_COUNT, 0, FLOATS, SAME, true, false, 4, true},
+    {"batch_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 2, false},
+    {"batch_norm_cols", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 1, false},
+    {"l2_normalize", 1, 0, FLOATS, SAME, true, false, 4, true},
+    {"softmax", 1, 0, FLOATS, SAME, true, false, 4, true},
     /* a tile has work for more lanes than any group has */
-    {"matmul", TDM_OP_MATMUL_COUNT, 0, FLOATS, SAME, false, true},
-    {"matmul_narrow", TDM_OP_NARROW_COUNT, 0, FLOATS, SAME, false, false},
-    {"range", 1, 1, STORED, SAME, true, false},
-    {"random", TDM_OP_RANDOM_COUNT, 1, STORED, SAME, true, false},
+    {"matmul", TDM_OP_MATMUL_COUNT, 0, FLOATS, SAME, false, true, 0, false},
+    {"matmul_narrow", TDM_OP_NARROW_COUNT, 0, FLOATS, SAME, false, false, 0, false},
+    {"range", 1, 1, STORED, SAME, true, false, 1, false},
+    {"random", TDM_OP_RANDOM_COUNT, 1, STORED, SAME, true, false, 0, false},
 };
 
 typedef enum kind { FLOAT, SIGNED, UNSIGNED, BOOL } kind;
@@ -81,6 +86,8 @@ static bool takes_op(const family *f, int t, int op, int stream) {
     /* the mask has room for more activations than there are */
     if (strcmp(f->entry, "bias_add") == 0 && (op & TDM_OP_ACTIVATION) >= TDM_ACT_COUNT)
         return false;
+    if (strcmp(f->entry, "rms_norm") == 0 && (op & TDM_OP_RMS_SUM) && !(op & TDM_OP_RMS_RESIDUAL))
+        return false;
     /* y is an input, and such an output is never streamed */
     return strcmp(f->entry, "elementwise") != 0 || op != TDM_OP_AXPY || !stream;
 }
@@ -98,29 +105,52 @@ static int size_of(const family *f, int t, int u, int op, int size) {
     return size == 0 && (lesser || is_simple(f, t, u)) ? 1 : size;
 }
 
-static void of_one_size(const family *f, int lanes, int size,
+/* Vectors of a row that a lane has at once: a cast between sizes has more bytes in each. */
+static int vectors_of(const family *f, int t, int u) {
+    if (f->u == CASTS && dtypes[t].size != dtypes[u].size) return 1;
+    return f->vectors == 2 && f->u != CASTS && dtypes[t].size == 8 ? ROW_VECTORS : f->vectors;
+}
+
+/* How rows are taken: in vectors, held or not, or, where they are not aligned, element by element. */
+typedef enum form { HELD, IN_VECTORS, IN_ELEMENTS } form;
+
+static void of_one_size(const family *f, int lanes, form how, int size,
                         void (*found)(void *, const variant *, int, int), void *context) {
     int number = 0;
     for (int t = 0; t < TDM_DTYPE_COUNT; t++)
         for (int u = 0; u < TDM_DTYPE_COUNT; u++)
             for (int op = 0; takes_dtypes(f, t, u) && op < f->ops; op++) {
                 if (size > 0 && is_simple(f, t, u)) break;
-                for (int stream = 0; stream <= (int)f->streams; stream++)
+                for (int stream = 0; stream <= (int)f->streams; stream++) {
+                    variant v = {.t = t, .u = u, .op = op, .lanes = lanes, .stream = stream};
+                    v.vectors = how == IN_ELEMENTS ? 0 : vectors_of(f, t, u);
+                    v.holds = how == HELD;
+                    const bool few = v.vectors > 0 && lanes <= TDMI_CUDA_LEAST_LANES;
+                    v.teams = few ? LANES_OF_TEAMS / lanes : 1;
                     if (takes_op(f, t, op, stream))
-                        found(context, &(variant){t, u, op, lanes, stream}, number++,
-                              size_of(f, t, u, op, size));
+                        found(context, &v, number++, size_of(f, t, u, op, size));
+                }
             }
 }
 
+/* Rows that are held are read again by the largest groups alone. */
 void for_variants(const char *entry, void (*found)(void *, const variant *, int, int),
                   void *context) {
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         const family *f = &families[i];
         if (strcmp(f->entry, entry) != 0) continue;
         int size = 0;
+        for (int lanes = TDMI_CUDA_MOST_LANES; f->vectors && lanes >= TDMI_CUDA_LEAST_TEAM;
+             lanes /= 2) {
+            if (f->holds) of_one_size(f, lanes, HELD, size, found, context);
+            if (!f->holds || size == 0) of_one_size(f, lanes, IN_VECTORS, size, found, context);
+            size++;
+        }
         for (int lanes = TDMI_CUDA_MOST_LANES; lanes >= TDMI_CUDA_LEAST_LANES; lanes /= 2) {
-            of_one_size(f, lanes, size++, found, context);
+            of_one_size(f, lanes, IN_ELEMENTS, size++, found, context);
             if (f->one_size) break;
         }
     }
 }
+
+int dtype_bytes(int dtype) { return dtypes[dtype].size; }

@@ -16,15 +16,19 @@ typedef struct kernel_file {
     char *text; /* dialect, args.h, the common headers and the file's own, as the backend has it */
 } kernel_file;
 
-/* What the backend gives NVRTC as -DT_ID … -DSTREAM. */
+/* What the backend gives NVRTC as -DT_ID … -DTEAMS. */
 typedef struct variant {
-    int t, u, op, lanes, stream;
+    int t, u, op, lanes, stream, vectors, holds, teams;
 } variant;
 
 /* Calls `found` for each variant of the entry's file. `number` counts the variants of one group
- * size; `size` says which one of those of this entry, 0 being the largest. */
+ * size; `size` says which one of those of this entry, 0 being the largest: with vectors first, then those
+ * of rows that are not aligned. */
 void for_variants(const char *entry,
                   void (*found)(void *context, const variant *v, int number, int size),
                   void *context);
+
+/* Bytes of an element of a dtype. */
+int dtype_bytes(int dtype);
 
 #endif

@@ -23,8 +23,9 @@ struct _nvrtcProgram {
 };
 
 /* What a program must have told by options of the form -DNAME=NUMBER. */
-enum { T_ID, U_ID, OP, LANES, STREAM, MACROS };
-static const char *const macro_names[MACROS] = {"T_ID", "U_ID", "OP", "LANES", "STREAM"};
+enum { T_ID, U_ID, OP, LANES, STREAM, VECTORS, HOLDS, TEAMS, MACROS };
+static const char *const macro_names[MACROS] = {"T_ID",   "U_ID",    "OP",   "LANES",
+                                                "STREAM", "VECTORS", "HOLDS", "TEAMS"};
 
 typedef struct target {
     int architecture;
@@ -281,7 +282,7 @@ static nvrtcResult make_image(nvrtcProgram program, const target *aim) {
     image->t = aim->values[T_ID];
     image->u = aim->values[U_ID];
     image->op = aim->values[OP];
-    image->lanes = aim->values[LANES];
+    image->lanes = aim->values[LANES] * aim->values[TEAMS];
     image->stream = aim->values[STREAM];
     for (const char *line = program->text; line; line = line_after(line))
         if (!add_entry(image, line))

@@ -20,8 +20,8 @@
 #include "kernels_c.h"
 #include "opencl_backend.h"
 
-enum { ROWS = 5, GAP = 3, SHIFT = 1, MAX_COLS = 1000, MAX_SIZE = ROWS * (MAX_COLS + GAP) + 64 };
-enum { CACHE_LINE = 64 };
+enum { ROWS = 5, GAP = 3, ALIGNED = 16, MAX_COLS = 1000 };
+enum { CACHE_LINE = 64, MAX_SIZE = ROWS * (MAX_COLS + GAP + ALIGNED) + CACHE_LINE };
 
 static const char *const names[TEST_KERNELS] = {
 #define TEST_NAME(name) #name,
@@ -31,9 +31,12 @@ static const double epsilons[TEST_DTYPES] = {0x1p-23, 0x1p-52, 0x1p-10, 0x1p-7};
 static const size_t sizes[TEST_DTYPES] = {4, 8, 2, 2};
 static int failures;
 
-/* One run: buffers as stored, whose first SHIFT elements lie before the arrays. */
+/* One run: buffers as stored, whose first element, or with vectors so many as keep rows aligned, lie before
+ * the arrays. */
 typedef struct test_run {
     int kernel, dtype, cols, lanes, stream, op, groups;
+    int vectors; /* for VECTORS */
+    bool holds;  /* for HOLDS */
     tdm_rows_args args;
     void *buffers[3]; /* x y z */
 } test_run;
@@ -45,8 +48,10 @@ typedef struct backend {
     cl_command_queue queue;
     const char *driver; /* build options for it */
     cl_program program; /* of the variant below */
-    int dtype, lanes, stream, op;
+    test_run built; /* its variant */
 } backend;
+
+static int shift_of(const test_run *run) { return run->vectors ? ALIGNED : 1; }
 
 static float float_of(uint32_t bits) {
     float v;
@@ -100,7 +105,7 @@ static bool launch_c(backend *self, const test_run *run) {
     static _Alignas(64) char scratch[TDMI_CPU_SCRATCH];
     void *at[3];
     for (int i = 0; i < 3; i++)
-        at[i] = (char *)run->buffers[i] + SHIFT * sizes[run->dtype];
+        at[i] = (char *)run->buffers[i] + (size_t)shift_of(run) * sizes[run->dtype];
     for (int g = 0; g < run->groups; g++) {
         const tdm_group group = {.index = (uint32_t)g,
                                  .count = (uint32_t)run->groups,
@@ -129,10 +134,12 @@ static bool build(backend *self, const test_run *run) {
     static const char *const files[] = {
         TEST_KERNELS_DIR "/dialect_opencl.h", TEST_KERNELS_DIR "/args.h",
         TEST_KERNELS_DIR "/dtypes.h",         TEST_KERNELS_DIR "/numeric.h",
-        TEST_KERNELS_DIR "/lines.h",          TEST_KERNELS_DIR "/reduce.h",
+        TEST_KERNELS_DIR "/lines.h",          TEST_KERNELS_DIR "/vectors.h", TEST_KERNELS_DIR "/reduce.h",
         TEST_KERNELS_DIR "/random.h",         TEST_SOURCE_DIR "/macros.cl"};
-    if (self->program && self->dtype == run->dtype && self->lanes == run->lanes &&
-        self->stream == run->stream && self->op == run->op)
+    const test_run *built = &self->built;
+    if (self->program && built->dtype == run->dtype && built->lanes == run->lanes &&
+        built->stream == run->stream && built->op == run->op && built->vectors == run->vectors &&
+        built->holds == run->holds)
         return true;
     if (self->program) clReleaseProgram(self->program);
     enum { FILES = sizeof files / sizeof files[0] };
@@ -146,13 +153,12 @@ static bool build(backend *self, const test_run *run) {
         free(texts[i]);
     char options[256];
     snprintf(options, sizeof options,
-             "-cl-std=CL1.2 -DT_ID=%d -DU_ID=%d -DOP=%d -DLANES=%d -DSTREAM=%d%s", run->dtype,
-             run->dtype, run->op, run->lanes, run->stream, self->driver);
+             "-cl-std=CL1.2 -DT_ID=%d -DU_ID=%d -DOP=%d -DLANES=%d -DSTREAM=%d -DVECTORS=%d "
+             "-DHOLDS=%d -DTEAMS=1%s",
+             run->dtype, run->dtype, run->op, run->lanes, run->stream, run->vectors, run->holds,
+             self->driver);
     status = clBuildProgram(self->program, 1, &self->device, options, NULL, NULL);
-    self->dtype = run->dtype;
-    self->lanes = run->lanes;
-    self->stream = run->stream;
-    self->op = run->op;
+    self->built = *run;
     if (status == CL_SUCCESS) return true;
     char log[8192] = "";
     clGetProgramBuildInfo(self->program, self->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log,
@@ -169,8 +175,8 @@ static bool launch_opencl(backend *self, const test_run *run) {
     cl_kernel kernel = clCreateKernel(self->program, entry, &status);
     if (status != CL_SUCCESS) return false;
     /* the kernels take no offsets: the arrays begin with the buffers */
-    const size_t bytes = (MAX_SIZE - SHIFT) * sizes[run->dtype];
-    const size_t skip = SHIFT * sizes[run->dtype];
+    const size_t skip = (size_t)shift_of(run) * sizes[run->dtype];
+    const size_t bytes = MAX_SIZE * sizes[run->dtype] - skip;
     cl_mem mems[3];
     for (int i = 0; i < 3; i++) {
         const bool alias = i > 0 && run->buffers[i] == run->buffers[0];
@@ -245,6 +251,10 @@ static void expect(const test_run *run, int row, int j, double *y, double *z) {
         *y = sqrt(fabs(v)) * exp(-fabs(v)) + 0.25;
         *z = 1;
         break;
+    case TEST_hold:
+        *y = v + sum;
+        *z = v + 3 * sum;
+        break;
     case TEST_words:
         *y = *z = j == 0 ? 1 : NAN;
         break;
@@ -255,24 +265,26 @@ static void expect(const test_run *run, int row, int j, double *y, double *z) {
 
 static void compare(const test_run *run, const char *what, const void *array, int row, int j,
                     double want, double untouched) {
-    const int i = SHIFT + row * (int)run->args.y_stride + j;
+    const int i = shift_of(run) + row * (int)run->args.y_stride + j;
     const double got = get(array, run->dtype, i);
     if (isnan(want)) want = untouched;
     if (fabs(got - want) <= 2 * epsilons[run->dtype] * fabs(want)) return;
     if (++failures < 20)
-        fprintf(stderr, "%s: dtype %d, %d lanes, stream %d, cols %d: %s[%d][%d] is %g, not %g\n",
-                names[run->kernel], run->dtype, run->lanes, run->stream, run->cols, what, row, j,
-                got, want);
+        fprintf(stderr,
+                "%s: dtype %d, %d lanes, stream %d, %d vectors%s, cols %d: %s[%d][%d] is %g, not %g\n",
+                names[run->kernel], run->dtype, run->lanes, run->stream, run->vectors,
+                run->holds ? " held" : "", run->cols, what, row, j, got, want);
 }
 
 static void test(backend *self, test_run *run, bool in_place) {
-    const int stride = run->cols + GAP;
+    const int padded = (run->cols + GAP + ALIGNED - 1) / ALIGNED * ALIGNED;
+    const int stride = run->vectors ? padded : run->cols + GAP;
     for (int i = 0; i < MAX_SIZE; i++)
         for (int b = 0; b < 3; b++)
             put(run->buffers[b], run->dtype, i, b == 2 && run->kernel == TEST_share ? 0 : -7);
     for (int row = 0; row < ROWS; row++)
         for (int j = 0; j < run->cols; j++)
-            put(run->buffers[0], run->dtype, SHIFT + row * stride + j, input(row, j));
+            put(run->buffers[0], run->dtype, shift_of(run) + row * stride + j, input(row, j));
     run->args = (tdm_rows_args){.rows = ROWS,
                                 .x_stride = stride,
                                 .y_stride = stride,
@@ -293,7 +305,7 @@ static void test(backend *self, test_run *run, bool in_place) {
     }
     const double blank = run->kernel == TEST_share ? 0 : -7;
     for (int row = 0; row < ROWS; row++) {
-        for (int j = 0; j < run->cols + GAP; j++) { /* the gap must be untouched */
+        for (int j = 0; j < stride; j++) { /* the gap must be untouched */
             double want_y = NAN, want_z = NAN;
             if (j < run->cols) expect(run, row, j, &want_y, &want_z);
             compare(run, "y", result, row, j, want_y, -7);
@@ -302,8 +314,21 @@ static void test(backend *self, test_run *run, bool in_place) {
     }
 }
 
-static void test_all(backend *self, int lanes, int stream) {
-    test_run run = {.lanes = lanes, .stream = stream};
+/* Vectors change the loops over rows alone. */
+static bool is_of_rows(int kernel) {
+    return kernel == TEST_sum || kernel == TEST_largest || kernel == TEST_write ||
+           kernel == TEST_write2 || kernel == TEST_hold;
+}
+
+/* What the launch promises: STREAM rows of a cache line at least, HOLDS rows that the lanes hold. */
+static bool is_promised(const test_run *run) {
+    const int size = (int)sizes[run->dtype];
+    if (run->holds && run->cols * size > run->lanes * run->vectors * 16) return false;
+    return !run->stream || run->cols * size >= CACHE_LINE;
+}
+
+static void test_all(backend *self, int lanes, int stream, int vectors, bool holds) {
+    test_run run = {.lanes = lanes, .stream = stream, .vectors = vectors, .holds = holds};
     for (int b = 0; b < 3; b++) {
         /* lines of 64 bytes, so that the shift misaligns every row */
         run.buffers[b] =
@@ -314,15 +339,15 @@ static void test_all(backend *self, int lanes, int stream) {
         for (run.op = 0; run.op < 3; run.op++) {
             for (run.kernel = 0; run.kernel < TEST_KERNELS; run.kernel++) {
                 if ((run.kernel == TEST_variant) != (run.op != 0)) continue;
+                if (vectors && !is_of_rows(run.kernel)) continue;
                 for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++) {
                     run.cols = columns[c];
                     run.groups = 1 + (int)c % 7;
-                    /* STREAM promises rows of a cache line at least, and outputs that are no inputs
-                     */
-                    if (stream && (size_t)run.cols * sizes[run.dtype] < CACHE_LINE) continue;
+                    if (!is_promised(&run)) continue;
                     test(self, &run, false);
-                    if (!stream && (run.kernel == TEST_lanes || run.kernel == TEST_write))
-                        test(self, &run, true);
+                    const bool in_place = run.kernel == TEST_lanes || run.kernel == TEST_write ||
+                                          run.kernel == TEST_hold;
+                    if (!stream && in_place) test(self, &run, true);
                 }
             }
         }
@@ -360,12 +385,16 @@ static void test_opencl(bool plain) {
     if (type & CL_DEVICE_TYPE_CPU && !(type & CL_DEVICE_TYPE_GPU)) {
         const tdmi_cl_compiler compiler = compiler_of(platform, self.device, plain);
         self.driver = compiler.options;
-        test_all(&self, (int)compiler.lanes, 0);
-        test_all(&self, (int)compiler.lanes, 1);
+        test_all(&self, (int)compiler.lanes, 0, 0, false);
+        test_all(&self, (int)compiler.lanes, 1, 0, false);
     } else {
-        test_all(&self, 32, 0);
-        test_all(&self, 64, 1);
-        test_all(&self, 256, 0);
+        test_all(&self, 32, 0, 0, false);
+        test_all(&self, 64, 1, 0, false);
+        test_all(&self, 256, 0, 0, false);
+        test_all(&self, 32, 0, 2, false);
+        test_all(&self, 64, 0, 4, false);
+        test_all(&self, 32, 0, 4, true);
+        test_all(&self, 64, 0, 8, true);
     }
     if (self.program) clReleaseProgram(self.program);
     clReleaseCommandQueue(self.queue);
@@ -375,8 +404,8 @@ static void test_opencl(bool plain) {
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "c") == 0) {
         backend self = {.launch = launch_c};
-        test_all(&self, 1, 0);
-        test_all(&self, 1, 1);
+        test_all(&self, 1, 0, 0, false);
+        test_all(&self, 1, 1, 0, false);
     } else if (argc == 2 && (strcmp(argv[1], "opencl") == 0 || strcmp(argv[1], "plain") == 0)) {
         test_opencl(strcmp(argv[1], "plain") == 0);
     } else {

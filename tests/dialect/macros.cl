@@ -14,6 +14,7 @@ OPS(write2, 1, 1)
 OPS(local, 1, 1)
 OPS(number, 1, 1)
 OPS(words, 1, 1)
+OPS(hold, 1, 1)
 OPS(variant, 3, 1)
 
 /* FOR_ROWS, LANE: y[row] = row, once each, and z counts. */
@@ -62,7 +63,7 @@ KERNEL3(lanes, tdm_rows_args, const T, x, T, y, T, z)
  * how many SUM met. */
 KERNEL3(far, tdm_rows_args, const T, x, T, y, T, z)
 {
-    LOCAL_ARRAY(ACC, scratch, LANES);
+    GROUP_ARRAY(ACC, scratch);
     const tdm_i32 last = 0x7fffffff, first = last - (tdm_i32)args.cols;
     FOR_ROWS(row, args.rows)
     {
@@ -97,13 +98,13 @@ KERNEL3(far, tdm_rows_args, const T, x, T, y, T, z)
  * z gets Σx² + Σx + Σ1 in every element, so a lane that is too early or too late shows. */
 KERNEL3(sum, tdm_rows_args, const T, x, T, y, T, z)
 {
-    LOCAL_ARRAY(ACC, scratch, LANES);
+    GROUP_ARRAY(ACC, scratch);
     const tdm_i32 cols = (tdm_i32)args.cols;
     FOR_ROWS(row, args.rows)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
         ACC first = 0, squares = 0, ones = 0;
-        FOR_BLOCKS(begin, end, cols, 100)
+        FOR_BLOCKS(begin, end, cols, 112)
         {
             ACC a = 0, b = 0, c = 0;
             SUM(a, j, begin, end, READ(xr), AT(xr, j), AHEAD(xr));
@@ -142,7 +143,7 @@ KERNEL3(carry, tdm_rows_args, const T, x, T, y, T, z)
 /* LARGEST, MAX, GROUP_MAX and the keys: y gets max|x|, z gets max x. */
 KERNEL3(largest, tdm_rows_args, const T, x, T, y, T, z)
 {
-    LOCAL_ARRAY(KEY, scratch, LANES);
+    GROUP_ARRAY(KEY, scratch);
     const tdm_i32 cols = (tdm_i32)args.cols;
     FOR_ROWS(row, args.rows)
     {
@@ -207,7 +208,7 @@ INLINE tdm_i32 TDM_CAT(next_lane_, T_ID)(tdm_i32 lane)
 KERNEL3(local, tdm_rows_args, const T, x, T, y, T, z)
 {
     LOCAL_ARRAY(tdm_i32, numbers, LANES);
-    LOCAL_ARRAY(ACC, scratch, LANES);
+    GROUP_ARRAY(ACC, scratch);
     PRIVATE_ARRAY(ACC, own, 4);
     SCRATCH_ARRAY(ACC, first, 16, 0);
     SCRATCH_ARRAY(ACC, second, 4, 16);
@@ -251,7 +252,7 @@ KERNEL3(words, tdm_rows_args, const T, x, T, y, T, z)
     LOCAL_ARRAY(tdm_u64, products, LANES * WORDS_LEN);
     LOCAL_ARRAY(tdm_u64, zipped, 2 * LANES * WORDS_LEN);
     LOCAL_ARRAY(tdm_u32, halves, 2 * LANES * WORDS_LEN);
-    LOCAL_ARRAY(ACC, scratch, LANES);
+    GROUP_ARRAY(ACC, scratch);
     const ACC big = (ACC)8388608 * (sizeof(ACC) == 8 ? (ACC)536870912 : (ACC)1), eps = 1 / big;
     FOR_ROWS(row, args.rows)
     {
@@ -284,6 +285,46 @@ KERNEL3(words, tdm_rows_args, const T, x, T, y, T, z)
             const ACC a = (ACC)1 + eps, b = -((ACC)1 + 2 * eps);
             STORE(y, row * args.y_stride, FMA(a, a, b) * big * big);
             STORE(z, row * args.y_stride, right / (ACC)(LANES * WORDS_LEN));
+        }
+    }
+}
+
+/* HOLD, HOLD_IF, HELD, KEEP, KEPT, KEEP_BLOCK: y = x + Σx and z = x + 3 Σx, of a row that is held and of blocks
+ * that are kept; y may be x. */
+KERNEL3(hold, tdm_rows_args, const T, x, T, y, T, z)
+{
+    GROUP_ARRAY(ACC, scratch);
+    const tdm_i32 cols = (tdm_i32)args.cols;
+    FOR_ROWS(row, args.rows)
+    {
+        GLOBAL const T *const xr = x + row * args.x_stride;
+        GLOBAL T *const yr = y + row * args.y_stride;
+        GLOBAL T *const zr = z + row * args.y_stride;
+        HOLD(xr, cols);
+        HOLD_IF(0, yr, cols);
+        ACC sum = 0, of_blocks = 0;
+        FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
+        {
+            ACC a = 0;
+            SUM(a, j, begin, end, HELD(xr), AT(xr, j), AHEAD(xr));
+            sum += a;
+        }
+        FOR_BLOCKS(begin, end, cols, KEEP_BLOCK)
+        {
+            const tdm_i32 n = end - begin;
+            ACC a = 0, b = 0;
+            KEEP(block, xr, begin, n);
+            SUM(a, j, 0, n, KEPT(block), AT(block, j), AHEAD(block));
+            SUM(b, j, 0, n, KEPT(block), 2 * AT(block, j), NOTHING_AHEAD);
+            of_blocks += a + b;
+        }
+        sum = GROUP_SUM(scratch, sum);
+        of_blocks = GROUP_SUM(scratch, of_blocks);
+        FOR_LANES_WRITE2(yr, zr, j, cols, ROW_AHEAD(xr, args.x_stride), HELD(xr) HELD_IF(0, yr))
+        {
+            const ACC v = AT(xr, j);
+            WRITE(yr, j, v + sum);
+            WRITE2(zr, j, v + of_blocks);
         }
     }
 }

@@ -1,0 +1,140 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Rows in vectors of 16 bytes, for lanes that share a row: the largest access that a GPU's lane makes, so
+ * that few instructions keep many bytes on their way. In CUDA and in OpenCL C. Compiled after dtypes.h.
+ *
+ * A vector has TDM_WIDTH elements, and lane l has vectors l, l + LANES, …; with ROWS of 0, where the rows'
+ * alignment is not known, a vector is one element. A loop takes TDM_ONCE vectors of each row in a step:
+ * all are read, then all are computed, then all are written. Of a vector that sticks out of the row the
+ * elements inside are moved one by one, and the others are zeros. With HOLDS a row has VECTORS vectors to
+ * a lane at most, so that HOLD has it read once, into registers. */
+#ifndef TDMI_KERNEL_VECTORS_H
+#define TDMI_KERNEL_VECTORS_H
+#if TDM_SHARES_ROWS
+
+#define TDM_WIDTH (VECTORS ? 16 / MIN(T_SIZE, U_SIZE) : 1)
+#define TDM_ONCE (HOLDS ? 2 : VECTORS ? VECTORS : 4)
+#define TDM_PART (TDM_ONCE * TDM_WIDTH)
+/* from one vector of a lane to its next */
+#define TDM_PITCH (LANES * TDM_WIDTH)
+/* Of an element, and so without a sign that a step past the largest int has room. */
+typedef tdm_u32 tdm_index;
+
+/* The vector that begins at element `at` of a row that has `end` of them. */
+#define TDM_VECTOR_FUNCTIONS(type, of_type)                                                        \
+    INLINE void TDM_CAT(tdm_read_vector_, of_type)(type * to, GLOBAL const type *row, tdm_index at, \
+                                                   tdm_index end)                                  \
+    {                                                                                              \
+        if (VECTORS && at + TDM_WIDTH <= end) {                                                    \
+            TDM_UNROLL for (tdm_i32 i = 0; i < TDM_WIDTH * (tdm_i32)sizeof(type) / 16; i++)        \
+                ((tdm_16 *)to)[i] = ((GLOBAL const tdm_16 *)(row + at))[i];                        \
+        } else {                                                                                   \
+            TDM_UNROLL for (tdm_index i = 0; i < TDM_WIDTH; i++) to[i] =                           \
+                at + i < end ? row[at + i] : 0;                                                    \
+        }                                                                                          \
+    }                                                                                              \
+    /* vectors of one row, the first of which begins at element `from` */                          \
+    INLINE type *TDM_CAT(tdm_read_part_, of_type)(type * to, GLOBAL const type *row,               \
+                                                  tdm_index from, tdm_index end, tdm_i32 vectors)  \
+    {                                                                                              \
+        TDM_UNROLL for (tdm_i32 i = 0; i < vectors; i++, from += TDM_PITCH)                        \
+            TDM_CAT(tdm_read_vector_, of_type)(to + i * TDM_WIDTH, row, from, end);                \
+        return to;                                                                                 \
+    }
+TDM_VECTOR_FUNCTIONS(T, t)
+TDM_VECTOR_FUNCTIONS(U, u)
+
+INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T *part)
+{
+    TDM_UNROLL for (tdm_i32 i = 0; i < TDM_ONCE; i++, from += TDM_PITCH)
+    {
+        if (VECTORS && from + TDM_WIDTH <= end) {
+            TDM_UNROLL for (tdm_i32 k = 0; k < TDM_WIDTH * (tdm_i32)sizeof(T) / 16; k++)
+                TDM_STORE_16((GLOBAL tdm_16 *)(row + from) + k,
+                             ((const tdm_16 *)(part + i * TDM_WIDTH))[k]);
+        } else {
+            TDM_UNROLL for (tdm_index k = 0; k < TDM_WIDTH; k++) if (from + k < end)
+                TDM_STORE(row + from + k, part[i * TDM_WIDTH + k]);
+        }
+    }
+}
+
+/* A lane's steps over [begin, end), and the elements of one. Loops of one step are for their variables
+ * alone. */
+#if HOLDS
+#define TDM_STEP_NUMBER tdm_step
+#define TDM_STEPS(begin, n)                                                                        \
+    TDM_UNROLL for (tdm_i32 tdm_step = 0; tdm_step < VECTORS / TDM_ONCE; tdm_step++)               \
+        for (tdm_index tdm_end = (n), tdm_from = (begin) + LANE * TDM_WIDTH +                              \
+                                  tdm_step * TDM_ONCE * TDM_PITCH,                                 \
+                       tdm_once = tdm_from < tdm_end;                                              \
+             tdm_once; tdm_once = 0)
+#else
+#define TDM_STEP_NUMBER 0
+#define TDM_STEPS(begin, n)                                                                        \
+    for (tdm_index tdm_end = (n), tdm_from = (tdm_index)(begin) + LANE * TDM_WIDTH;                \
+         tdm_from < tdm_end; tdm_from += TDM_ONCE * TDM_PITCH)
+#endif
+#define TDM_ELEMENTS(j)                                                                            \
+    TDM_UNROLL for (tdm_i32 tdm_k = 0; tdm_k < TDM_PART; tdm_k++)                                  \
+        for (tdm_index j = tdm_from + tdm_k / TDM_WIDTH * TDM_PITCH + tdm_k % TDM_WIDTH,           \
+                       tdm_one = 1;                                                                \
+             tdm_one; tdm_one = 0)
+/* The elements of a reduction. Those behind the end are computed of zeros, too, as branches take longer;
+ * but where rows are not aligned, a kernel may read other memory than rows. */
+#if VECTORS
+#define TDM_SHARE(j, begin, end, reads) TDM_STEPS(begin, end) reads TDM_ELEMENTS(j)
+#define TDM_INSIDE(j, v, otherwise) (j < tdm_end ? (v) : (otherwise))
+#else
+#define TDM_SHARE(j, begin, end, reads) TDM_STEPS(begin, end) reads TDM_ELEMENTS(j) if (j < tdm_end)
+#define TDM_INSIDE(j, v, otherwise) (v)
+#endif
+
+#define TDM_REGISTERS(type, name, n) type name[n] TDM_ALIGNED_16
+#define READ_IF(c, p)                                                                              \
+    for (TDM_REGISTERS(T, tdm_in_##p, TDM_PART),                                                   \
+         *tdm_once_##p = (c) ? tdm_read_part_t(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE)         \
+                             : tdm_in_##p;                                                         \
+         tdm_once_##p; tdm_once_##p = 0)
+#define AT(p, j) LOAD(tdm_in_##p, tdm_k)
+#define READ_U(p)                                                                                  \
+    for (TDM_REGISTERS(U, tdm_in_##p, TDM_PART),                                                   \
+         *tdm_once_##p = tdm_read_part_u(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE);              \
+         tdm_once_##p; tdm_once_##p = 0)
+#define U_AT(p, j) LOAD_U(tdm_in_##p, tdm_k)
+/* Of a block, one step of each lane, or the row that is held. */
+#define KEEP_BLOCK (LANES * TDM_WIDTH * (HOLDS ? VECTORS : TDM_ONCE))
+#define KEPT(p)                                                                                    \
+    for (const T *tdm_in_##p = tdm_kept_##p + TDM_STEP_NUMBER * TDM_PART; tdm_in_##p; tdm_in_##p = 0)
+#if HOLDS
+#define KEEP(p, row, begin, n)                                                                     \
+    GLOBAL const T *const p = row;                                                                 \
+    const T *const tdm_kept_##p = tdm_held_##row
+#define HOLD_IF(c, p, n)                                                                           \
+    TDM_REGISTERS(T, tdm_held_##p, VECTORS * TDM_WIDTH);                                           \
+    if (c) tdm_read_part_t(tdm_held_##p, p, LANE * TDM_WIDTH, n, VECTORS)
+#define HELD_IF(c, p)                                                                              \
+    for (const T *tdm_in_##p = tdm_held_##p + tdm_step * TDM_PART; tdm_in_##p; tdm_in_##p = 0)
+#else
+#define KEEP(p, row, begin, n)                                                                     \
+    GLOBAL const T *const p = (row) + (begin);                                                     \
+    TDM_REGISTERS(T, tdm_kept_##p, TDM_PART);                                                      \
+    tdm_read_part_t(tdm_kept_##p, p, LANE * TDM_WIDTH, n, TDM_ONCE)
+#endif
+
+#define TDM_WITH_PART(k, p)                                                                        \
+    for (TDM_REGISTERS(T, tdm_out##k, TDM_PART), *tdm_once##k = tdm_out##k; tdm_once##k;           \
+         tdm_write_part(p, tdm_from, tdm_end, tdm_out##k), tdm_once##k = 0)
+#define FOR_LANES_WRITE(p, j, n, ahead, reads)                                                     \
+    TDM_STEPS(0, n) TDM_WITH_PART(0, p) reads TDM_ELEMENTS(j)
+#define FOR_LANES_WRITE2(p, q, j, n, ahead, reads)                                                 \
+    TDM_STEPS(0, n) TDM_WITH_PART(0, p) TDM_WITH_PART(1, q) reads TDM_ELEMENTS(j)
+#define WRITE(p, j, v) (tdm_out0[tdm_k] = (T)TO_T(v))
+#define WRITE2(p, j, v) (tdm_out1[tdm_k] = (T)TO_T(v))
+#define WRITE_RAW(p, j, v) (tdm_out0[tdm_k] = (T)(v))
+/* no value is made of what is behind the end */
+#define FOR_LANES_FILL(p, j, n)                                                                    \
+    TDM_STEPS(0, n) TDM_WITH_PART(0, p) TDM_ELEMENTS(j) if (j < tdm_end)
+#define FILL(p, j, v) WRITE_RAW(p, j, v)
+
+#endif
+#endif

@@ -1,0 +1,18 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* How a kernel accesses global memory, read in its PTX. */
+#ifndef TDM_TEST_CUDA_PTX_H
+#define TDM_TEST_CUDA_PTX_H
+
+#include <stdbool.h>
+
+typedef struct ptx_report {
+    int wide_loads, wide_stores; /* of 128 bits */
+    int loads, stores;           /* of less */
+    int in_flight; /* the most wide loads that a lane begins before it has to wait for one: before it
+                      stores, meets others or begins its loop again */
+} ptx_report;
+
+/* False when the entry is not in the text once, or not understood. */
+bool ptx_report_of(const char *ptx, const char *entry, ptx_report *report);
+
+#endif
