@@ -125,21 +125,11 @@ INLINE float tdm_activate_f32(const tdm_u32 id, float x) {
 }
 
 #if TDM_HAS_F64
-/* exp(v + w) for -700 <= v <= 0 and a w that is next to nothing; v has 52 bits at most. Vectorises, which calls
- * of exp do not. */
+/* exp(v + w) for -700 <= v <= 0 and a w that is next to nothing; v has 52 bits at most. */
 INLINE double tdm_exp_sum_f64(double v, double w) {
-    const double t = v * 1.4426950408889634 + 6755399441055744.0; /* 1.5 * 2^52 */
-    const double n = t - 6755399441055744.0;
-    const double r =
-        (v - n * 0.6931471805598903) - (n * 5.497923018708371e-14 - w); /* ln 2 in two */
-    const double r2 = r * r;
-    const double e01 = r + 1.0, e23 = 0.1666666666666668 * r + 0.5000000000000019;
-    const double e45 = 0.008333333333319594 * r + 0.041666666666488016;
-    const double e67 = 0.00019841269890064013 * r + 0.0013888888952336752;
-    const double e89 = 2.7557240900489243e-06 * r + 2.4801485458804143e-05;
-    const double eab = 2.5110044299265805e-08 * r + 2.763264834320469e-07;
-    const double p = ((((eab * r2 + e89) * r2 + e67) * r2 + e45) * r2 + e23) * r2 + e01;
-    return tdm_as_f64(tdm_as_i64(p) + (tdm_i64)((tdm_u64)tdm_as_i64(t) << 52));
+    const double t = v * 1.4426950408889634 + TDM_RAISER_F64, n = t - TDM_RAISER_F64;
+    const double r = (v - n * TDM_LN2_HIGH) - (n * TDM_LN2_LOW - w);
+    return (tdm_expm1_poly_f64(r) + 1.0) * tdm_power_f64(t, 0);
 }
 
 /* x Φ(x) = max(x, 0) - |x| Φ(-|x|), as for f32. The tail a Φ(-a) is a / (1 + a) exp(-a²/2) P(y), where y is (a - 6) /
@@ -179,7 +169,7 @@ INLINE double tdm_gelu_f64(double x) {
 
 /* x / (1 + exp(-u)); exp(u) as a square, so that a subnormal result is rounded once */
 INLINE double tdm_gated_f64(double x, double u) {
-    const double root = tdm_exp_f64(-0.5 * tdm_abs_f64(u));
+    const double root = tdm_exp_negative_f64(-0.5 * tdm_abs_f64(u));
     return (u < 0.0 ? x * root * root : x) / (1.0 + root * root);
 }
 
@@ -201,7 +191,16 @@ INLINE double tdm_act_f64_SILU(double x) {
 
 INLINE double tdm_act_f64_SIGMOID(double x) { return tdm_gated_f64(1.0, x); }
 
-INLINE double tdm_act_f64_TANH(double x) { return tdm_tanh_f64(x); }
+/* Within 3 ulp: tanh |x| = e / (e + 2) with e = exp(2|x|) - 1, which is 2^n (exp(r) - 1) + (2^n - 1); 1 from 19.1 on */
+INLINE double tdm_act_f64_TANH(double x) {
+    const double magnitude = tdm_abs_f64(x), a = magnitude > 22.0 ? 44.0 : 2.0 * magnitude;
+    const double t = a * 1.4426950408889634 + TDM_RAISER_F64, n = t - TDM_RAISER_F64;
+    const double power = tdm_power_f64(t, 0);
+    const double e =
+        power * tdm_expm1_poly_f64((a - n * TDM_LN2_HIGH) - n * TDM_LN2_LOW) + (power - 1.0);
+    const tdm_i64 sign = (tdm_i64)((tdm_u64)tdm_as_i64(x) & ((tdm_u64)1 << 63));
+    return tdm_as_f64(tdm_as_i64(e / (e + 2.0)) | sign);
+}
 
 #define TDM_ACT_CASE_F64(NAME)                                                                     \
     case TDM_ACT_##NAME:                                                                           \

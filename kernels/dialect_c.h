@@ -487,8 +487,6 @@ INLINE double tdm_as_f64(int64_t bits)
 /* rounded once on every CPU: where there is no instruction for it the C library does it */
 #define tdm_fma_f32 __builtin_fmaf
 #define tdm_fma_f64 __builtin_fma
-#define tdm_exp_f64 __builtin_exp
-#define tdm_tanh_f64 __builtin_tanh
 
 #define GET_F16(v) tdm_f16_to_f32(v)
 #define PUT_F16(v) tdm_f32_to_f16(v)

@@ -123,8 +123,6 @@ typedef tdm_u64 WORDS;
 #define tdm_abs_f64(v) fabs(v)
 #define tdm_fma_f32(a, b, c) __fmaf_rn(a, b, c)
 #define tdm_fma_f64(a, b, c) __fma_rn(a, b, c)
-#define tdm_exp_f64(v) exp(v)
-#define tdm_tanh_f64(v) tanh(v)
 
 /* f16 by the instructions that every device has; they round to nearest even. */
 INLINE float tdm_half_to_float(tdm_u16 stored)

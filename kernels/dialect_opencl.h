@@ -36,8 +36,6 @@ __attribute__((overloadable, convergent)) void barrier(uint);
 TDM_DECLARED(float, fma)(float, float, float);
 #if TDM_HAS_F64
 TDM_DECLARED(double, fma)(double, double, double);
-TDM_DECLARED(double, exp)(double);
-TDM_DECLARED(double, tanh)(double);
 #endif
 #endif
 
@@ -441,8 +439,6 @@ typedef ulong WORDS;
 #define tdm_fma_f32(a, b, c) fma(a, b, c)
 #define tdm_fma_f64(a, b, c) fma(a, b, c)
 #endif
-#define tdm_exp_f64(v) exp(v)
-#define tdm_tanh_f64(v) tanh(v)
 
 #if LANES == 1
 /* by integers, which vectorise, also where the CPU has no instruction for it */

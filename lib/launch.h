@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* How an operation's work is cut into groups, lanes and pieces of rows, and its launch. Everything
+/* How an operation's work is cut into groups and pieces of rows, and its launch. Everything
  * that differs between devices here is data (tdmi_device_facts). */
 #ifndef TDMI_LAUNCH_H
 #define TDMI_LAUNCH_H
@@ -31,23 +31,14 @@ static inline bool tdmi_is_aligned(int64_t places, size_t element_size) {
 /* The stride of rows, as far as it matters: of one row it does not. */
 static inline int64_t tdmi_row_step(int64_t rows, int64_t stride) { return rows > 1 ? stride : 0; }
 
-/* One kernel over `items` items (rows or pieces of rows) of `cols` columns each. variant.lanes is
- * chosen here, and, where variant.vectors is not 0, how many vectors; mems in the kernel's order. */
+/* One kernel over `items` items (rows or pieces of rows) of `cols` columns each. The variant
+ * is completed here (shape.h); mems in the kernel's order. */
 tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t items, int64_t cols,
                              const tdmi_mem *const *mems, const void *args) TDM_MUST_USE;
 
 /* The same with a given number of groups, each of `cols` columns' worth of lanes. */
 tdm_status tdmi_launch_groups(tdm_queue *queue, tdmi_variant variant, int64_t groups, int64_t cols,
                               const tdmi_mem *const *mems, const void *args) TDM_MUST_USE;
-
-/* The variant that these launch. */
-tdmi_variant tdmi_variant_for(const tdmi_device_facts *facts, tdmi_variant variant, int64_t cols);
-
-/* How many rows a group of the variant has at once. */
-uint32_t tdmi_teams(const tdmi_device_facts *facts, tdmi_variant variant);
-
-/* The vectors of a variant that holds rows, when each lane has twice as much of them. */
-uint8_t tdmi_fewer_lanes_hold(uint8_t vectors);
 
 /* The memory of a tensor; NULL for NULL and for an empty buffer. */
 const tdmi_mem *tdmi_mem_of(const tdm_tensor *tensor);

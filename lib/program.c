@@ -5,9 +5,9 @@
 
 #include "core.h"
 #include "kernel_list.h"
-#include "launch.h"
 #include "log.h"
 #include "machine/cache_entry.h"
+#include "shape.h"
 
 struct tdmi_program {
     uint64_t key;
@@ -71,12 +71,14 @@ typedef struct source_parts {
 static tdm_status make_source(const tdmi_device_facts *facts, tdmi_variant variant,
                               source_parts *parts) {
     const char *entry = kernels[variant.kernel].entry;
-    const int values[OPTION_COUNT] = {
-        variant.t,      variant.u,
-        variant.op,     variant.lanes,
-        variant.stream, variant.vectors & TDMI_VECTOR_COUNT,
-        variant.vectors & TDMI_HOLDS ? 1 : 0,
-        (int)tdmi_teams(facts, variant)};
+    const int values[OPTION_COUNT] = {variant.t,
+                                      variant.u,
+                                      variant.op,
+                                      variant.lanes,
+                                      variant.stream,
+                                      variant.vectors & TDMI_VECTOR_COUNT,
+                                      variant.vectors & TDMI_HOLDS ? 1 : 0,
+                                      (int)tdmi_teams(facts, variant)};
     static const char *const names[OPTION_COUNT] = {"T_ID",   "U_ID",    "OP",    "LANES",
                                                     "STREAM", "VECTORS", "HOLDS", "TEAMS"};
     kernel_file(entry + strlen("tdm_"), parts->file, sizeof parts->file);
@@ -142,17 +144,6 @@ static tdm_status build(tdm_device *device, const tdmi_program_source *source,
     return status;
 }
 
-/* The same kernel with half as many lanes, or, of a group of several teams, with one. */
-static tdmi_variant smaller(const tdmi_device_facts *facts, tdmi_variant variant) {
-    if (tdmi_teams(facts, variant) > 1) {
-        variant.vectors = 0;
-        return variant;
-    }
-    variant.lanes /= 2;
-    if (variant.vectors & TDMI_HOLDS) variant.vectors = tdmi_fewer_lanes_hold(variant.vectors);
-    return variant;
-}
-
 /* With fewer lanes, and fewer again, where the device has not the registers for so many. */
 static tdm_status build_variant(tdm_device *device, tdmi_variant variant, tdmi_bprogram *impl) {
     tdm_status status;
@@ -161,7 +152,7 @@ static tdm_status build_variant(tdm_device *device, tdmi_variant variant, tdmi_b
         TDMI_TRY(make_source(device->facts, variant, &parts));
         status = build(device, &parts.source, impl);
         tdmi_free(parts.text);
-        variant = smaller(device->facts, variant);
+        variant = tdmi_smaller_variant(device->facts, variant);
     } while (status == TDM_ERROR_UNSUPPORTED && variant.lanes > 0);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "dtype.h"
 #include "kernel_list.h"
 #include "launch.h"
+#include "shape.h"
 #include "threads.h"
 
 /* The second dtype: the first one, or f32 too where that has 16 bits; casts are from and to f32, and

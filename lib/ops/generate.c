@@ -45,9 +45,8 @@ static tdm_status launch(tdm_queue *queue, const tdm_tensor *y, const part *p, t
                          tdmi_pieces pieces, const void *args) {
     variant.t = variant.u = (uint8_t)tdmi_dtype_stored(y->dtype);
     variant.stream = tdmi_streams(queue, p->rows.rows, p->rows.cols, tdm_dtype_size(y->dtype));
-    variant.vectors =
-        tdmi_is_aligned(p->offset | tdmi_row_step(p->rows.rows, p->rows.stride),
-                        tdm_dtype_size(y->dtype));
+    variant.vectors = tdmi_is_aligned(p->offset | tdmi_row_step(p->rows.rows, p->rows.stride),
+                                      tdm_dtype_size(y->dtype));
     const tdmi_mem *mems[] = {tdmi_mem_of(y)};
     return tdmi_launch_items(queue, variant, p->rows.rows * pieces.chunks, pieces.chunk, mems,
                              args);

@@ -42,9 +42,9 @@ static tdm_status norm_rows(tdm_queue *queue, tdm_norm_kind kind, const tdm_tens
                             .t = (uint8_t)x->dtype,
                             .u = (uint8_t)out->dtype,
                             .op = (uint8_t)kind,
-                            .vectors = tdmi_is_aligned(
-                                x->offset | tdmi_row_step(rows.rows, rows.stride),
-                                tdm_dtype_size(x->dtype))};
+                            .vectors =
+                                tdmi_is_aligned(x->offset | tdmi_row_step(rows.rows, rows.stride),
+                                                tdm_dtype_size(x->dtype))};
     const tdmi_mem *partial = NULL;
     int64_t items = rows.rows * pieces.chunks;
     if (pieces.chunks > 1)

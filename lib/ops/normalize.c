@@ -64,8 +64,7 @@ tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(weight), tdmi_mem_of(bias),
                               tdmi_mem_of(y)};
     const int64_t places = x->offset | y->offset | kernel_args.weight_offset |
-                           kernel_args.bias_offset |
-                           tdmi_row_step(xr.rows, xr.stride | yr.stride);
+                           kernel_args.bias_offset | tdmi_row_step(xr.rows, xr.stride | yr.stride);
     return tdmi_launch_items(queue,
                              variant_of(queue, TDMI_KERNEL_LAYER_NORM, op, x, y, &xr, places),
                              xr.rows, xr.cols, mems, &kernel_args);
@@ -114,10 +113,9 @@ tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
     };
     unsigned op = (weight ? TDM_OP_WEIGHT : 0u) | (residual ? TDM_OP_RMS_RESIDUAL : 0u) |
                   (sum ? TDM_OP_RMS_SUM : 0u);
-    const int64_t places =
-        x->offset | y->offset | kernel_args.residual_offset | kernel_args.weight_offset |
-        kernel_args.sum_offset |
-        tdmi_row_step(xr.rows, xr.stride | yr.stride | rr.stride | sr.stride);
+    const int64_t places = x->offset | y->offset | kernel_args.residual_offset |
+                           kernel_args.weight_offset | kernel_args.sum_offset |
+                           tdmi_row_step(xr.rows, xr.stride | yr.stride | rr.stride | sr.stride);
     tdmi_variant variant = variant_of(queue, TDMI_KERNEL_RMS_NORM, op, x, y, &xr, places);
     if (residual && (residual->buffer == y->buffer ||
                      (sum && (sum->buffer == residual->buffer || sum->buffer == x->buffer))))
@@ -145,8 +143,7 @@ static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id
         .cols = (tdm_u32)xr.cols,
     };
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(y)};
-    const int64_t places =
-        x->offset | y->offset | tdmi_row_step(xr.rows, xr.stride | yr.stride);
+    const int64_t places = x->offset | y->offset | tdmi_row_step(xr.rows, xr.stride | yr.stride);
     return tdmi_launch_items(queue, variant_of(queue, kernel, 0, x, y, &xr, places), xr.rows,
                              xr.cols, mems, &kernel_args);
 }

@@ -122,9 +122,9 @@ static bool find_file(const char *folder, const char *entry, char *name, size_t 
 }
 
 static bool read_kernels(const char *folder) {
-    static const char *const common[] = {"dialect_cuda.h", "args.h",       "dtypes.h",
-                                         "numeric.h",      "vectors.h",    "activation.h",
-                                         "convert.h",      "reduce.h",     "random.h"};
+    static const char *const common[] = {"dialect_cuda.h", "args.h",    "dtypes.h",
+                                         "numeric.h",      "vectors.h", "activation.h",
+                                         "convert.h",      "reduce.h",  "random.h"};
     for (int e = 0; e < ENTRIES; e++) {
         char name[sizeof files->name];
         bool found = find_file(folder, entries[e], name, sizeof name);
@@ -333,8 +333,7 @@ static void take_report(const compile_job *job, const compiled *together, int en
 static void compare_alone(const compile_job *job, const compiled *together) {
     const int i = job->count / 2;
     const variant *v = &job->variants[i];
-    const int values[] = {v->t,      v->u,       v->op,    v->lanes,
-                          v->stream, v->vectors, v->holds, v->teams};
+    const int values[] = {v->t, v->u, v->op, v->lanes, v->stream, v->vectors, v->holds, v->teams};
     static const char *const names[] = {"T_ID",   "U_ID",    "OP",    "LANES",
                                         "STREAM", "VECTORS", "HOLDS", "TEAMS"};
     enum { DEFINES = sizeof values / sizeof *values };
@@ -444,8 +443,9 @@ static void print_table(void) {
             printf(" %6d", table[e][a].most.registers);
         printf("\n");
     }
-    printf("\n%-16s  KiB on their way to a multiprocessor, of rows in vectors, at least, on\n%-16s ",
-           "", "");
+    printf(
+        "\n%-16s  KiB on their way to a multiprocessor, of rows in vectors, at least, on\n%-16s ",
+        "", "");
     for (int a = 0; a < ARCHITECTURES; a++)
         if (covers_latency(architectures[a])) printf(" sm_%-3d", architectures[a]);
     printf("\n");

@@ -157,9 +157,15 @@ static const char source[] =
     "typedef struct tdm_scalar __syncthreads\nKERNEL1(fill, tdm_elementwise_args, T, y)\n";
 
 static CUmodule load(CUfunction *kernel) {
-    static const char *const options[] = {
-        "--gpu-architecture=sm_90", "-DT_ID=10",   "-DU_ID=10",   "-DOP=0",   "-DLANES=64",
-        "-DSTREAM=0",               "-DVECTORS=0", "-DHOLDS=0", "-DTEAMS=1"};
+    static const char *const options[] = {"--gpu-architecture=sm_90",
+                                          "-DT_ID=10",
+                                          "-DU_ID=10",
+                                          "-DOP=0",
+                                          "-DLANES=64",
+                                          "-DSTREAM=0",
+                                          "-DVECTORS=0",
+                                          "-DHOLDS=0",
+                                          "-DTEAMS=1"};
     nvrtcProgram program;
     size_t size = 0;
     CUmodule module = NULL;

@@ -48,7 +48,7 @@ typedef struct backend {
     cl_command_queue queue;
     const char *driver; /* build options for it */
     cl_program program; /* of the variant below */
-    test_run built; /* its variant */
+    test_run built;     /* its variant */
 } backend;
 
 static int shift_of(const test_run *run) { return run->vectors ? ALIGNED : 1; }
@@ -134,8 +134,9 @@ static bool build(backend *self, const test_run *run) {
     static const char *const files[] = {
         TEST_KERNELS_DIR "/dialect_opencl.h", TEST_KERNELS_DIR "/args.h",
         TEST_KERNELS_DIR "/dtypes.h",         TEST_KERNELS_DIR "/numeric.h",
-        TEST_KERNELS_DIR "/lines.h",          TEST_KERNELS_DIR "/vectors.h", TEST_KERNELS_DIR "/reduce.h",
-        TEST_KERNELS_DIR "/random.h",         TEST_SOURCE_DIR "/macros.cl"};
+        TEST_KERNELS_DIR "/lines.h",          TEST_KERNELS_DIR "/vectors.h",
+        TEST_KERNELS_DIR "/reduce.h",         TEST_KERNELS_DIR "/random.h",
+        TEST_SOURCE_DIR "/macros.cl"};
     const test_run *built = &self->built;
     if (self->program && built->dtype == run->dtype && built->lanes == run->lanes &&
         built->stream == run->stream && built->op == run->op && built->vectors == run->vectors &&
@@ -270,10 +271,11 @@ static void compare(const test_run *run, const char *what, const void *array, in
     if (isnan(want)) want = untouched;
     if (fabs(got - want) <= 2 * epsilons[run->dtype] * fabs(want)) return;
     if (++failures < 20)
-        fprintf(stderr,
-                "%s: dtype %d, %d lanes, stream %d, %d vectors%s, cols %d: %s[%d][%d] is %g, not %g\n",
-                names[run->kernel], run->dtype, run->lanes, run->stream, run->vectors,
-                run->holds ? " held" : "", run->cols, what, row, j, got, want);
+        fprintf(
+            stderr,
+            "%s: dtype %d, %d lanes, stream %d, %d vectors%s, cols %d: %s[%d][%d] is %g, not %g\n",
+            names[run->kernel], run->dtype, run->lanes, run->stream, run->vectors,
+            run->holds ? " held" : "", run->cols, what, row, j, got, want);
 }
 
 static void test(backend *self, test_run *run, bool in_place) {

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Runs each operation on rows, once, and says before what its kernels have to load and store at least:
- * "== NAME LOADS STORES", in bytes; without a name what follows does not count. traffic.sh compares that with what Oclgrind counts. */
+ * "== NAME LOADS STORES", in bytes; without a name what follows does not count. traffic.sh compares that
+ * with what Oclgrind counts. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,0 +1,98 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The lanes of a group, and how they take rows. */
+#include "shape.h"
+
+#include "dtype.h"
+#include "kernel_list.h"
+
+/* Vectors of a row that a lane has at once. They are a compromise: enough bytes on their way while
+ * others wait, and registers enough for all lanes of a multiprocessor. More than MOST to hold a row
+ * leave registers for few lanes. */
+enum { VECTOR_BYTES = 16, MOST_HELD = 8, ROW_VECTORS = 4 };
+
+/* Whether a kernel reads its rows in vectors, and how many at once; with TDMI_HOLDS where a lane that
+ * holds its part of a row spares the kernel reading it again. */
+static uint8_t vectors_of(tdmi_variant variant) {
+    const size_t t = tdm_dtype_size((tdm_dtype)variant.t), u = tdm_dtype_size((tdm_dtype)variant.u);
+    switch ((tdmi_kernel_id)variant.kernel) {
+    case TDMI_KERNEL_LAYER_NORM:
+    case TDMI_KERNEL_RMS_NORM:
+    case TDMI_KERNEL_L2_NORMALIZE:
+    case TDMI_KERNEL_SOFTMAX:
+        return TDMI_HOLDS | ROW_VECTORS;
+    case TDMI_KERNEL_NORM:
+        return ROW_VECTORS;
+    case TDMI_KERNEL_BATCH_NORM_COLS: /* reads five rows */
+    case TDMI_KERNEL_FILL:
+    case TDMI_KERNEL_RANGE: /* read none */
+        return 1;
+    case TDMI_KERNEL_CAST: /* of the smaller dtype */
+        return t == u ? 2 : 1;
+    case TDMI_KERNEL_ELEMENTWISE:
+    case TDMI_KERNEL_BIAS_ADD:
+    case TDMI_KERNEL_BATCH_NORM:
+        return t == sizeof(double) ? 4 : 2;
+    default:
+        return 0;
+    }
+}
+
+/* The vectors of a lane that holds its part of a row, when it has twice as much of it. */
+static uint8_t twice_as_many(uint8_t vectors) {
+    const unsigned held = vectors & TDMI_VECTOR_COUNT;
+    return (uint8_t)(held < MOST_HELD ? TDMI_HOLDS | held * 2 : ROW_VECTORS);
+}
+
+/* Lanes for a row of so many columns that is read in vectors, and their vectors. */
+static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_variant *variant) {
+    const size_t t = tdm_dtype_size((tdm_dtype)variant->t),
+                 u = tdm_dtype_size((tdm_dtype)variant->u);
+    const int64_t vectors = (cols * (int64_t)(t < u ? t : u) + VECTOR_BYTES - 1) / VECTOR_BYTES;
+    const uint8_t wanted = vectors_of(*variant);
+    int64_t count = wanted & TDMI_VECTOR_COUNT;
+    uint32_t lanes = facts->min_team;
+    while (lanes * 2 <= facts->max_lanes && lanes * count < vectors)
+        lanes *= 2;
+    variant->lanes = (uint16_t)lanes;
+    variant->vectors = wanted;
+    while ((variant->vectors & TDMI_HOLDS) && lanes * count < vectors) {
+        variant->vectors = twice_as_many(variant->vectors);
+        count *= 2;
+    }
+}
+
+/* A multiprocessor takes so many groups, and no more, that of few lanes they would not fill it. */
+uint32_t tdmi_teams(const tdmi_device_facts *facts, tdmi_variant variant) {
+    enum { LANES_OF_TEAMS = 128 };
+    const bool few = facts->min_team < facts->min_lanes && variant.lanes <= facts->min_lanes;
+    return variant.vectors && few ? LANES_OF_TEAMS / variant.lanes : 1;
+}
+
+enum { ELEMENTS_PER_LANE = 4 };
+
+static uint32_t choose_lanes(const tdmi_device_facts *facts, int64_t cols) {
+    uint32_t lanes = facts->min_lanes;
+    while (lanes * 2 <= facts->max_lanes && (int64_t)lanes * ELEMENTS_PER_LANE < cols)
+        lanes *= 2;
+    return lanes;
+}
+
+tdmi_variant tdmi_variant_for(const tdmi_device_facts *facts, tdmi_variant variant, int64_t cols) {
+    if (variant.vectors && facts->min_team > 0 && vectors_of(variant) > 0) {
+        choose_vectors(facts, cols, &variant);
+    } else {
+        variant.vectors = 0;
+        variant.lanes = (uint16_t)choose_lanes(facts, cols);
+    }
+    return variant;
+}
+
+tdmi_variant tdmi_smaller_variant(const tdmi_device_facts *facts, tdmi_variant variant) {
+    if (tdmi_teams(facts, variant) > 1) { /* one team, then */
+        variant.vectors = 0;
+        return variant;
+    }
+    variant.lanes /= 2;
+    if (variant.vectors & TDMI_HOLDS) variant.vectors = twice_as_many(variant.vectors);
+    return variant;
+}

@@ -1,0 +1,18 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The lanes of a group, and how they take rows: arithmetic on the facts of a device. */
+#ifndef TDMI_SHAPE_H
+#define TDMI_SHAPE_H
+
+#include "backend.h"
+
+/* The variant for rows of so many columns: chooses its lanes and, where variant.vectors is not 0, which says
+ * that all rows are aligned, how many vectors. */
+tdmi_variant tdmi_variant_for(const tdmi_device_facts *facts, tdmi_variant variant, int64_t cols);
+
+/* How many rows a group of the variant has at once. */
+uint32_t tdmi_teams(const tdmi_device_facts *facts, tdmi_variant variant);
+
+/* The same kernel with fewer lanes in a group; with none when there was one. */
+tdmi_variant tdmi_smaller_variant(const tdmi_device_facts *facts, tdmi_variant variant);
+
+#endif
