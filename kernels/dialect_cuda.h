@@ -24,8 +24,9 @@ typedef unsigned long long tdm_u64;
 /* Entries */
 #define OPS(name, n, streams)
 /* So many groups on a multiprocessor at least that 32 KiB are on their way to it, which cover the time that
- * memory takes; one where a lane computes 16 elements at once, or rows are not read in vectors. Without that number
- * ptxas gives lanes few registers, so that more groups fit, and saves what then lacks room to memory. */
+ * memory takes; one where elements have one byte, as a lane then computes 16 at once, or where rows are not
+ * read in vectors. Without that number ptxas gives lanes few registers, so that more groups fit, and saves
+ * what then lacks room to memory. */
 #define TDM_RESIDENT (VECTORS == 0 || T_SIZE == 1 ? 0 : VECTORS < 4 ? 1024 : 512)
 #define TDM_GROUPS (TDM_RESIDENT > LANES * TEAMS ? TDM_RESIDENT / (LANES * TEAMS) : 1)
 #define TDM_KERNEL(name)                                                                           \

@@ -4,7 +4,8 @@
  *
  * Everything here is branch-free, so that it vectorises where a group has one lane, and uses only
  * IEEE operations in the order written: it must not be compiled with fast-math options. Largest
- * errors are measured against float64 over every 13th f32 number, with and without FMA. */
+ * errors of f32 are measured against float64 over every 13th f32 number, of f64 against quadruple precision
+ * over millions of random ones, with and without FMA. */
 #ifndef TDMI_KERNEL_NUMERIC_H
 #define TDMI_KERNEL_NUMERIC_H
 
@@ -135,7 +136,7 @@ INLINE double tdm_power_f64(double t, tdm_i64 bias)
     return tdm_as_f64((tdm_i64)(((tdm_u64)tdm_as_i64(t) + (tdm_u64)(1023 + bias)) << 52));
 }
 
-/* exp of x <= 60: as for f32, 2^200 times as large at first, so that a subnormal result is rounded once. A
+/* exp of x <= 60, within 1.1 ulp: as for f32, 2^200 times as large at first, so that a subnormal result is rounded once. A
  * compiler vectorises it, which it does not with calls of exp. */
 INLINE double tdm_exp_negative_f64(double x)
 {

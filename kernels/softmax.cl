@@ -1,11 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Softmax of each row, in two passes over it: a lane sums up exp(x - base), where its base is the largest
- * element so far, and what it summed up before is multiplied where that rises (Milakov and Gimelshein,
- * arXiv:1805.02867). exp is then computed again rather than kept: a 16-bit y could not hold it, and it is
+ * element so far, or is so near that no sum overflows, and what it summed up before is multiplied where the
+ * base rises (Milakov and Gimelshein, arXiv:1805.02867). To rise at each block would round each time. exp is then computed again rather than kept: a 16-bit y could not hold it, and it is
  * cheaper than memory. -Inf is no base, as -Inf - -Inf is NaN. NaN and +Inf reach the sum, and so the whole
  * row. y may be x. */
 OPS(softmax, 1, 1)
 
+#define NEAR (ACC)20
 #define BASE_OF(key) ((key) > ~INFINITY_KEY ? VALUE_OF(key) : (ACC)0)
 
 KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
@@ -26,8 +27,10 @@ KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
             KEEP(block, xr, begin, n);
             LARGEST(key, j, 0, n, KEPT(block), ORDER_KEY(AT(block, j)), AHEAD(block));
             const ACC higher = BASE_OF(key);
-            if (sum > 0) sum *= EXP_NEGATIVE(base - higher);
-            base = higher;
+            if (!(sum > 0) || !(higher - base <= NEAR)) {
+                if (sum > 0) sum *= EXP_NEGATIVE(base - higher);
+                base = higher;
+            }
             ACC a = 0;
             SUM(a, j, 0, n, KEPT(block), EXP_NEGATIVE(AT(block, j) - base), NOTHING_AHEAD);
             sum += a;
@@ -42,4 +45,5 @@ KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
     }
 }
 
+#undef NEAR
 #undef BASE_OF

@@ -2,7 +2,7 @@
 /* Rows in vectors of 16 bytes, for lanes that share a row: the largest access that a GPU's lane makes, so
  * that few instructions keep many bytes on their way. In CUDA and in OpenCL C. Compiled after dtypes.h.
  *
- * A vector has TDM_WIDTH elements, and lane l has vectors l, l + LANES, …; with ROWS of 0, where the rows'
+ * A vector has TDM_WIDTH elements, and lane l has vectors l, l + LANES, …; with VECTORS of 0, where the rows'
  * alignment is not known, a vector is one element. A loop takes TDM_ONCE vectors of each row in a step:
  * all are read, then all are computed, then all are written. Of a vector that sticks out of the row the
  * elements inside are moved one by one, and the others are zeros. With HOLDS a row has VECTORS vectors to
@@ -10,6 +10,11 @@
 #ifndef TDMI_KERNEL_VECTORS_H
 #define TDMI_KERNEL_VECTORS_H
 #if TDM_SHARES_ROWS
+
+/* a sum over a row that is held takes no steps of blocks */
+#if HOLDS && VECTORS * 16 / T_SIZE > 64
+#error "a lane holds more of a row than a SUM_BLOCK has for it"
+#endif
 
 #define TDM_WIDTH (VECTORS ? 16 / MIN(T_SIZE, U_SIZE) : 1)
 #define TDM_ONCE (HOLDS ? 2 : VECTORS ? VECTORS : 4)

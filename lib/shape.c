@@ -6,9 +6,9 @@
 #include "kernel_list.h"
 
 /* Vectors of a row that a lane has at once. They are a compromise: enough bytes on their way while
- * others wait, and registers enough for all lanes of a multiprocessor. More than MOST to hold a row
- * leave registers for few lanes. */
-enum { VECTOR_BYTES = 16, MOST_HELD = 8, ROW_VECTORS = 4 };
+ * others wait, and registers enough for all lanes of a multiprocessor, for which a row that is held may
+ * have MOST_BYTES. With more than MOST_HELD vectors a lane's part would be more than one SUM_BLOCK. */
+enum { VECTOR_BYTES = 16, ROW_VECTORS = 4, MOST_HELD = 8, MOST_BYTES = 32 << 10 };
 
 /* Whether a kernel reads its rows in vectors, and how many at once; with TDMI_HOLDS where a lane that
  * holds its part of a row spares the kernel reading it again. */
@@ -56,8 +56,9 @@ static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_va
     variant->lanes = (uint16_t)lanes;
     variant->vectors = wanted;
     while ((variant->vectors & TDMI_HOLDS) && lanes * count < vectors) {
-        variant->vectors = twice_as_many(variant->vectors);
         count *= 2;
+        const bool fits = lanes * count * VECTOR_BYTES <= MOST_BYTES;
+        variant->vectors = fits ? twice_as_many(variant->vectors) : ROW_VECTORS;
     }
 }
 
@@ -94,5 +95,6 @@ tdmi_variant tdmi_smaller_variant(const tdmi_device_facts *facts, tdmi_variant v
     }
     variant.lanes /= 2;
     if (variant.vectors & TDMI_HOLDS) variant.vectors = twice_as_many(variant.vectors);
+    if (tdmi_teams(facts, variant) > 1) variant.vectors = 0;
     return variant;
 }

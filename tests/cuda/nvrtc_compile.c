@@ -18,11 +18,10 @@
  *
  * Rows that are aligned must move by accesses of 128 bits, as the PTX shows (ptx.h), and what ptxas and PTX
  * say of registers and loads must have 32 KiB on their way to a multiprocessor of sm_80, sm_90 and sm_100,
- * which covers the time that their memory takes: bandwidth x latency is 16 KiB of it on an H100.
+ * which covers the time that their memory takes: on an H100, bandwidth times latency is 16 KiB for each.
  *
- * TDM_TEST_NVRTC
- * names the NVRTC to take, such as one of CUDA 11.8. Exit status: 0 all is well, 1 something is not,
- * 77 there is no NVRTC. */
+ * TDM_TEST_NVRTC names the NVRTC to take, such as one of CUDA 11.8. Exit status: 0 all is well, 1
+ * something is not, 77 there is no NVRTC. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,11 +31,9 @@
 
 #include <tandem/tensor.h>
 
+#include "accesses.h"
 #include "args.h"
 #include "nvrtc.h"
-#include "ptx.h"
-#include "ptxas_log.h"
-#include "variants.h"
 
 enum { SKIPPED = 77, MAX_THREADS = 8, BATCH = 24, MAX_FILES = 32, MAX_JOBS = 4096 };
 
@@ -210,8 +207,9 @@ static bool is_covered(const collector *c, int number, int size) {
     const int architecture = architectures[c->architecture];
     const bool all = architecture == 75 || architecture == 90 || architecture == 120;
     if (c->full || (size == 0 && all)) return true;
-    const bool taken = size == 0 || (number + size) % OF_SMALLER == 0;
-    return taken && (number + size) % ARCHITECTURES == c->architecture;
+    const int turn = number + (size == LESSER ? 1 : size);
+    const bool taken = size <= 0 || turn % OF_SMALLER == 0;
+    return taken && turn % ARCHITECTURES == c->architecture;
 }
 
 static void collect(void *context, const variant *v, int number, int size) {
@@ -256,45 +254,15 @@ static bool covers_latency(int architecture) {
     return architecture == 80 || architecture == 90 || architecture == 100;
 }
 
-/* The bytes on their way to a multiprocessor when as many groups are there as fit. */
-static int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report *accesses) {
-    enum { LANES = 2048, GROUPS = 32, REGISTERS = 65536, SHARED = 160 << 10, WARP = 32 };
-    const int size = v->lanes * v->teams;
-    const int registers = (used->registers + 7) / 8 * 8; /* they are given out by eights */
-    int groups = LANES / size < GROUPS ? LANES / size : GROUPS;
-    const int of_registers = REGISTERS / (registers * ((size + WARP - 1) / WARP * WARP));
-    if (groups > of_registers) groups = of_registers;
-    if (used->shared > 0 && groups > SHARED / used->shared) groups = SHARED / used->shared;
-    return groups * size * accesses->in_flight * 16;
-}
-
-/* Rows in vectors move by 128 bits, and what is narrower are their ends, each vector's by element, of
- * which a compiler may make copies; other rows move by elements. A kernel that writes more than it reads
- * waits for less. */
 static void check_accesses(const char *text, const variant *v, int entry, int architecture,
                            const ptxas_report *used, const ptx_report *accesses) {
-    enum { ENOUGH = 32 << 10, COPIES = 4, PARAMETERS = 4 };
-    const bool combines = strcmp(entries[entry], "norm_combine") == 0; /* reads no rows */
-    const bool reads = strcmp(entries[entry], "fill") != 0 && strcmp(entries[entry], "range") != 0;
-    const bool writes = strcmp(entries[entry], "norm") != 0;
-    const bool casts = strcmp(entries[entry], "cast") == 0;
-    const int t = dtype_bytes(v->t), u = casts ? dtype_bytes(v->u) : t;
-    if (combines) return;
-    if (v->vectors == 0) {
-        if (accesses->wide_loads || accesses->wide_stores)
-            fail("%s: %d wide loads and %d wide stores", text, accesses->wide_loads,
-                 accesses->wide_stores);
-        return;
-    }
-    if ((reads && accesses->wide_loads < v->vectors) ||
-        (writes && accesses->wide_stores < v->vectors) ||
-        accesses->loads > accesses->wide_loads * 16 / u * COPIES + PARAMETERS ||
-        accesses->stores > accesses->wide_stores * 16 / t * COPIES + (writes ? 0 : PARAMETERS))
+    if (!accesses_are_right(entries[entry], v, accesses))
         fail("%s: %d wide loads and %d narrow ones, %d wide stores and %d narrow ones", text,
              accesses->wide_loads, accesses->loads, accesses->wide_stores, accesses->stores);
-    if (!reads || !covers_latency(architectures[architecture])) return;
+    const int enough = enough_in_flight(entries[entry], v);
+    if (!enough || !covers_latency(architectures[architecture])) return;
     const int flight = bytes_in_flight(v, used, accesses);
-    if (flight < (u < t ? ENOUGH / t * u : ENOUGH))
+    if (flight < enough)
         fail("%s: %d bytes on their way to a multiprocessor, with %d registers", text, flight,
              used->registers);
     pthread_mutex_lock(&lock);
@@ -404,7 +372,7 @@ static void run_jobs(void) {
 /* ---- the check itself, and what it found ---- */
 
 /* A kernel with an array that has to be in memory must be found out, one without must not, and one
- * that is not there must not pass. */
+ * that is not there must not pass; and accesses must be told by their width. */
 static bool check_the_check(void) {
     static const char text[] =
         "extern \"C\" __global__ void tdm_plain(int *p) { p[threadIdx.x] += 1; }\n"
@@ -413,15 +381,27 @@ static bool check_the_check(void) {
         "    for (int i = 0; i < 64; i++) a[i] = p[i];\n"
         "    for (int i = 0; i < n; i++) a[p[i] & 63] += i;\n"
         "    p[threadIdx.x] = a[n & 63];\n"
+        "}\n"
+        "extern \"C\" __global__ void tdm_wide(uint4 *p, short *r) {\n"
+        "    const uint4 v = p[threadIdx.x], w = p[threadIdx.x + 32];\n"
+        "    p[threadIdx.x] = make_uint4(v.x + w.x, v.y + w.y, v.z + w.z, v.w + w.w);\n"
+        "    r[threadIdx.x] = r[threadIdx.x + 1];\n"
         "}\n";
     ptxas_report plain, array, missing;
+    ptx_report wide, scalar, none;
     compiled c = nvrtc_compile(text, NULL, architectures[0], NULL);
     bool good = c.good && ptxas_report_of(c.log, "tdm_plain", &plain) && plain.local == 0 &&
                 ptxas_report_of(c.log, "tdm_array", &array) && array.local >= 256 &&
                 !ptxas_report_of(c.log, "tdm_arr", &missing);
     if (!good) fail("this program does not find an array in local memory:\n%.2000s", c.log);
+    bool told = c.good && ptx_report_of(c.ptx, "tdm_wide", &wide) && wide.wide_loads == 2 &&
+                wide.loads == 1 && wide.wide_stores == 1 && wide.stores == 1 &&
+                wide.in_flight == 2 && ptx_report_of(c.ptx, "tdm_plain", &scalar) &&
+                scalar.loads == 1 && scalar.stores == 1 && scalar.wide_loads == 0 &&
+                scalar.in_flight == 0 && !ptx_report_of(c.ptx, "tdm_wid", &none);
+    if (!told) fail("this program does not tell wide accesses:\n%.4000s", c.ptx);
     compiled_free(&c);
-    return good;
+    return good && told;
 }
 
 static void print_table(void) {
@@ -450,7 +430,10 @@ static void print_table(void) {
         if (covers_latency(architectures[a])) printf(" sm_%-3d", architectures[a]);
     printf("\n");
     for (int e = 0; e < ENTRIES; e++) {
-        if (table[e][4].flight == 0) continue; /* sm_90 */
+        int most = 0;
+        for (int a = 0; a < ARCHITECTURES; a++)
+            if (table[e][a].flight > most) most = table[e][a].flight;
+        if (most == 0) continue;
         printf("%-16s ", entries[e]);
         for (int a = 0; a < ARCHITECTURES; a++)
             if (covers_latency(architectures[a])) printf(" %6d", table[e][a].flight / 1024);

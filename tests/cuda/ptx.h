@@ -8,8 +8,9 @@
 typedef struct ptx_report {
     int wide_loads, wide_stores; /* of 128 bits */
     int loads, stores;           /* of less */
-    int in_flight; /* the most wide loads that a lane begins before it has to wait for one: before it
-                      stores, meets others or begins its loop again */
+    int in_flight; /* the most wide loads, in the order of the text, that a lane begins before it stores,
+                      meets others or begins its loop again: so many may be on their way together, where
+                      none is used before the last of them begins */
 } ptx_report;
 
 /* False when the entry is not in the text once, or not understood. */

@@ -98,11 +98,10 @@ static bool is_simple(const family *f, int t, int u) {
     return f->u == CASTS && !(is_float(t) && is_float(u));
 }
 
-/* bias_add without a bias of the columns is what it is with one, less a load and an addition: it is
- * compiled like a smaller group, on one of the architectures. So is what is simple. */
+/* bias_add without a bias of the columns is what it is with one, less a load and an addition. */
 static int size_of(const family *f, int t, int u, int op, int size) {
     bool lesser = strcmp(f->entry, "bias_add") == 0 && (op & TDM_OP_COLS_BIAS) == 0;
-    return size == 0 && (lesser || is_simple(f, t, u)) ? 1 : size;
+    return size == 0 && (lesser || is_simple(f, t, u)) ? LESSER : size;
 }
 
 /* Vectors of a row that a lane has at once: a cast between sizes has more bytes in each. */
@@ -120,7 +119,7 @@ static void of_one_size(const family *f, int lanes, form how, int size,
     for (int t = 0; t < TDM_DTYPE_COUNT; t++)
         for (int u = 0; u < TDM_DTYPE_COUNT; u++)
             for (int op = 0; takes_dtypes(f, t, u) && op < f->ops; op++) {
-                if (size > 0 && is_simple(f, t, u)) break;
+                if (lanes < TDMI_CUDA_MOST_LANES && is_simple(f, t, u)) break;
                 for (int stream = 0; stream <= (int)f->streams; stream++) {
                     variant v = {.t = t, .u = u, .op = op, .lanes = lanes, .stream = stream};
                     v.vectors = how == IN_ELEMENTS ? 0 : vectors_of(f, t, u);

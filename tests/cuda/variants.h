@@ -21,9 +21,11 @@ typedef struct variant {
     int t, u, op, lanes, stream, vectors, holds, teams;
 } variant;
 
+enum { LESSER = -1 };
+
 /* Calls `found` for each variant of the entry's file. `number` counts the variants of one group
  * size; `size` says which one of those of this entry, 0 being the largest: with vectors first, then those
- * of rows that are not aligned. */
+ * of rows that are not aligned. LESSER stands for 0 where one architecture is enough. */
 void for_variants(const char *entry,
                   void (*found)(void *context, const variant *v, int number, int size),
                   void *context);

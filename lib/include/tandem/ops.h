@@ -10,8 +10,9 @@
  * filling, copying, moving and files take it all the same. All arguments are checked before anything
  * is launched, and a refused call changes nothing. A dimension of 0 is a no-op that succeeds. An
  * output may overlap an input only where "in place" is allowed, and then only as exactly the same
- * view. NaN propagates. On one device results repeat bit for bit. Tensors may be released as soon
- * as the call has returned (tensor.h).
+ * view. NaN propagates. On one device a call on tensors of the same shapes, strides and offsets
+ * repeats its result bit for bit. Tensors may be released as soon as the call has returned
+ * (tensor.h).
  *
  * "Rows": the last dimension is a row of `cols` elements, the other dimensions are a batch of rows
  * of any shape. Elements of a row are adjacent (stride 1); the rows must have one common stride
@@ -223,14 +224,15 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator
 TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator,
                                                 double mean, double deviation, tdm_tensor *y);
 
-/** Compiles the kernels that programs usually need for tensors of the given floating dtypes, several
- * at a time in threads of its own, which have ended when it returns. The cache directory keeps
- * them, as does the driver's own cache where it has one, so that later programs start without a
- * compiler. *kernels (NULL is allowed) is how many are ready: 0 on cpu, whose kernels are compiled
- * with the library. Takes seconds to minutes where nothing was kept. Any thread, also while others
- * use the device. TDM_ERROR_INVALID_ARGUMENT for a dtype that is not floating,
- * TDM_ERROR_UNSUPPORTED for f64 on a device without it; else the first failure of a kernel, and
- * those that were ready by then are kept. */
+/** Compiles the kernels that programs usually need for tensors of the given floating dtypes,
+ * several at a time in threads of its own, which have ended when it returns. The cache directory
+ * keeps them, as does the driver's own cache where it has one, so that later programs start
+ * without a compiler. *kernels (NULL is allowed) is how many are ready: 0 on cpu, whose kernels
+ * are compiled with the library. On a GPU they are for rows that begin at multiples of 16 bytes;
+ * those of other rows are compiled when they are needed. Takes seconds to minutes where nothing
+ * was kept. Any thread, also while others use the device. TDM_ERROR_INVALID_ARGUMENT for a dtype
+ * that is not floating, TDM_ERROR_UNSUPPORTED for f64 on a device without it; else the first
+ * failure of a kernel, and those that were ready by then are kept. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes,
                                                 size_t dtype_count, size_t *kernels);
 

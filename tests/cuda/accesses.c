@@ -1,0 +1,69 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+#include "accesses.h"
+
+#include <string.h>
+
+#include "args.h"
+
+/* Rows that a kernel reads and writes in its main loop, in vectors of each; the OPs are flags but for
+ * elementwise. */
+typedef struct row_counts {
+    int reads, writes;
+} row_counts;
+
+static bool is(const char *entry, const char *name) { return strcmp(entry, name) == 0; }
+
+static int flags(int op, int of) { return __builtin_popcount((unsigned)(op & of)); }
+
+static row_counts rows_of(const char *entry, const variant *v) {
+    const int op = v->op, t = dtype_bytes(v->t), u = dtype_bytes(v->u);
+    if (is(entry, "fill") || is(entry, "range")) return (row_counts){0, 1};
+    if (is(entry, "norm")) return (row_counts){1, 0};
+    if (is(entry, "elementwise")) return (row_counts){op == TDM_OP_SCALE ? 1 : 2, 1};
+    if (is(entry, "cast")) return (row_counts){u > t ? u / t : 1, t > u ? t / u : 1};
+    if (is(entry, "bias_add"))
+        return (row_counts){1 + flags(op, TDM_OP_RESIDUAL | TDM_OP_COLS_BIAS), 1};
+    if (is(entry, "layer_norm")) return (row_counts){1 + flags(op, TDM_OP_WEIGHT | TDM_OP_BIAS), 1};
+    if (is(entry, "batch_norm_cols"))
+        return (row_counts){3 + flags(op, TDM_OP_WEIGHT | TDM_OP_BIAS), 1};
+    if (is(entry, "rms_norm"))
+        return (row_counts){1 + flags(op, TDM_OP_WEIGHT | TDM_OP_RMS_RESIDUAL),
+                            1 + flags(op, TDM_OP_RMS_SUM)};
+    return (row_counts){1, 1};
+}
+
+/* norm's file, compiled for rows in vectors, has its second kernel, too, which is never launched so. */
+static bool is_without_rows(const char *entry) { return is(entry, "norm_combine"); }
+
+bool accesses_are_right(const char *entry, const variant *v, const ptx_report *accesses) {
+    enum {
+        COPIES = 4,
+        PARAMETERS = 4
+    }; /* a compiler makes copies of the ends; some scalars are read */
+    const row_counts rows = rows_of(entry, v);
+    const int t = dtype_bytes(v->t), u = is(entry, "cast") ? dtype_bytes(v->u) : t;
+    if (is_without_rows(entry)) return true;
+    if (v->vectors == 0) return accesses->wide_loads == 0 && accesses->wide_stores == 0;
+    return accesses->wide_loads >= v->vectors * rows.reads &&
+           accesses->wide_stores >= v->vectors * rows.writes &&
+           accesses->loads <= accesses->wide_loads * 16 / u * COPIES + PARAMETERS &&
+           accesses->stores <= accesses->wide_stores * 16 / t * COPIES + PARAMETERS;
+}
+
+int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report *accesses) {
+    enum { LANES = 2048, GROUPS = 32, REGISTERS = 65536, SHARED = 160 << 10, WARP = 32 };
+    const int size = v->lanes * v->teams;
+    const int registers = (used->registers + 7) / 8 * 8; /* they are given out by eights */
+    int groups = LANES / size < GROUPS ? LANES / size : GROUPS;
+    const int of_registers = REGISTERS / (registers * ((size + WARP - 1) / WARP * WARP));
+    if (groups > of_registers) groups = of_registers;
+    if (used->shared > 0 && groups > SHARED / used->shared) groups = SHARED / used->shared;
+    return groups * size * accesses->in_flight * 16;
+}
+
+int enough_in_flight(const char *entry, const variant *v) {
+    enum { ENOUGH = 32 << 10 };
+    const row_counts rows = rows_of(entry, v);
+    if (v->vectors == 0 || rows.reads == 0 || is_without_rows(entry)) return 0;
+    return is(entry, "cast") ? ENOUGH / rows.writes : ENOUGH;
+}

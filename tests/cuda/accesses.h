@@ -1,0 +1,21 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What a variant's accesses of memory have to be like. */
+#ifndef TDM_TEST_CUDA_ACCESSES_H
+#define TDM_TEST_CUDA_ACCESSES_H
+
+#include "ptx.h"
+#include "ptxas_log.h"
+#include "variants.h"
+
+/* Rows in vectors move by 128 bits, each of them, and what is narrower are the ends of these; other rows
+ * move by elements. */
+bool accesses_are_right(const char *entry, const variant *v, const ptx_report *accesses);
+
+/* The bytes on their way to a multiprocessor when as many groups are there as fit. */
+int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report *accesses);
+
+/* What is wanted of them; 0: nothing, as the kernel reads no rows in vectors. A kernel that writes more than
+ * it reads waits for less. */
+int enough_in_flight(const char *entry, const variant *v);
+
+#endif

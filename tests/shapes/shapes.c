@@ -1,0 +1,75 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What lib/shape.c chooses, for every kernel, dtype and number of columns, and with fewer and fewer lanes: a
+ * row that is held has room in its lanes, vectors are for aligned rows alone, and a group of fewer lanes is
+ * a smaller one. */
+#include <stdio.h>
+
+#include <tandem/tandem.h>
+
+#include "kernel_list.h"
+#include "shape.h"
+
+static int failures, held, vectors, elements;
+
+static void check(bool right, const char *what, tdmi_variant v, long cols) {
+    if (right) return;
+    if (++failures < 20)
+        printf("FAILED: %s: kernel %d, dtypes %d and %d, %ld columns: %d lanes, vectors %#x\n",
+               what, v.kernel, v.t, v.u, cols, v.lanes, v.vectors);
+}
+
+static void check_variant(const tdmi_device_facts *facts, tdmi_variant v, long cols) {
+    const size_t t = tdm_dtype_size((tdm_dtype)v.t), u = tdm_dtype_size((tdm_dtype)v.u);
+    const long bytes = cols * (long)(t < u ? t : u), count = v.vectors & TDMI_VECTOR_COUNT;
+    const bool holds = (v.vectors & TDMI_HOLDS) != 0;
+    held += holds;
+    vectors += count > 0;
+    elements += count == 0;
+    check((v.lanes & (v.lanes - 1)) == 0, "lanes are a power of two", v, cols);
+    check(!holds || v.lanes * count * 16 >= bytes, "the lanes hold the row", v, cols);
+    check(!holds || (count <= 8 && v.lanes * count * 16 <= 32 << 10), "not too much", v, cols);
+    check(!holds || count % 2 == 0, "whole steps", v, cols);
+    check(count == 0 || facts->min_team > 0, "the device reads vectors", v, cols);
+    const uint32_t teams = tdmi_teams(facts, v);
+    check(teams == 1 || (v.vectors && v.lanes <= 32 && v.lanes * teams == 128), "teams", v, cols);
+}
+
+static void check_all(const tdmi_device_facts *facts, tdmi_variant wanted, long cols) {
+    tdmi_variant v = tdmi_variant_for(facts, wanted, cols);
+    const uint32_t least = v.vectors ? facts->min_team : facts->min_lanes;
+    check(v.lanes >= least && v.lanes <= facts->max_lanes, "as many as the device has", v, cols);
+    check(wanted.vectors || !v.vectors, "rows that are not aligned", v, cols);
+    while (v.lanes > 0) {
+        check_variant(facts, v, cols);
+        const uint32_t lanes = v.lanes * tdmi_teams(facts, v);
+        v = tdmi_smaller_variant(facts, v);
+        check(v.lanes * tdmi_teams(facts, v) < lanes, "fewer lanes", v, cols);
+    }
+}
+
+int main(void) {
+    const tdmi_device_facts devices[] = {
+        {.min_lanes = 32, .max_lanes = 512, .min_team = 8},  /* CUDA */
+        {.min_lanes = 32, .max_lanes = 256, .min_team = 32}, /* OpenCL */
+        {.min_lanes = 64, .max_lanes = 64, .min_team = 64},  /* a small one */
+        {.min_lanes = 16, .max_lanes = 16},
+        {.min_lanes = 1, .max_lanes = 1}};
+    for (size_t d = 0; d < sizeof devices / sizeof *devices; d++)
+        for (int kernel = 0; kernel < TDMI_KERNEL_COUNT; kernel++)
+            for (int t = 0; t < TDM_DTYPE_COUNT; t++)
+                for (long cols = 1; cols < 1L << 31; cols += 1 + cols / 3) {
+                    const int us[] = {t, kernel == TDMI_KERNEL_CAST ? TDM_F64 : t,
+                                      kernel == TDMI_KERNEL_CAST ? TDM_U8 : t};
+                    for (int i = 0; i < 6; i++)
+                        check_all(&devices[d],
+                                  (tdmi_variant){.kernel = (uint8_t)kernel,
+                                                 .t = (uint8_t)t,
+                                                 .u = (uint8_t)us[i / 2],
+                                                 .vectors = (uint8_t)(i % 2)},
+                                  cols);
+                }
+    if (!held || !vectors || !elements) failures++;
+    printf("%d variants hold rows, %d read vectors, %d elements; %d failures\n", held, vectors,
+           elements, failures);
+    return failures != 0;
+}
