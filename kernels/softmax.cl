@@ -1,9 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Softmax of each row, in two passes over it: a lane sums up exp(x - base), where its base is the largest
  * element so far, or is so near that no sum overflows, and what it summed up before is multiplied where the
- * base rises (Milakov and Gimelshein, arXiv:1805.02867). To rise at each block would round each time. exp is then computed again rather than kept: a 16-bit y could not hold it, and it is
- * cheaper than memory. -Inf is no base, as -Inf - -Inf is NaN. NaN and +Inf reach the sum, and so the whole
- * row. y may be x. */
+ * base rises (Milakov and Gimelshein, arXiv:1805.02867). To rise at each block would round each time. exp is
+ * then computed again rather than kept: a 16-bit y could not hold it, and it is cheaper than memory. -Inf is
+ * no base, as -Inf - -Inf is NaN. NaN and +Inf reach the sum, and so the whole row. y may be x. */
 OPS(softmax, 1, 1)
 
 #define NEAR (ACC)20
@@ -20,7 +20,7 @@ KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
         HOLD(xr, cols);
         KEY key = LOWEST_KEY;
-        ACC base = 0, sum = 0;
+        ACC base = 0, sum = 0, lost = 0;
         FOR_BLOCKS(begin, end, cols, KEEP_BLOCK)
         {
             const tdm_i32 n = end - begin;
@@ -28,12 +28,17 @@ KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
             LARGEST(key, j, 0, n, KEPT(block), ORDER_KEY(AT(block, j)), AHEAD(block));
             const ACC higher = BASE_OF(key);
             if (!(sum > 0) || !(higher - base <= NEAR)) {
-                if (sum > 0) sum *= EXP_NEGATIVE(base - higher);
+                const ACC risen = sum > 0 ? EXP_NEGATIVE(base - higher) : (ACC)1;
+                sum *= risen;
+                lost *= risen;
                 base = higher;
             }
             ACC a = 0;
             SUM(a, j, 0, n, KEPT(block), EXP_NEGATIVE(AT(block, j) - base), NOTHING_AHEAD);
-            sum += a;
+            if (LANES == 1)
+                ADD_BLOCK(sum, lost, a);
+            else
+                sum += a; /* of many lanes each has few blocks */
         }
         const ACC largest = VALUE_OF(GROUP_MAX(key_scratch, key));
         if (sum > 0) sum *= EXP_NEGATIVE(base - largest);

@@ -301,6 +301,28 @@ Test(normalize, softmax) {
     }
 }
 
+/* Rows that rise all the way, so that each element is the largest so far: so slowly that exp of a step is 1,
+ * as many steps are not, and so fast that what came before is next to nothing. */
+Test(normalize, softmax_of_rising_rows) {
+    int64_t cols = small ? 20000 : 1 << 20;
+    for (int d = 0; d < float_dtype_count; d++) {
+        tdm_dtype dtype = float_dtypes[d];
+        const double steps[] = {dtype == TDM_F64 ? 0x1p-64 : 0x1p-35, 0x1p-12, 0.5};
+        for (int k = dtype_eps(dtype) > 1e-6 ? 1 : 0; k < 3; k++) {
+            check_case("%s softmax of a row that rises by %g", tdm_dtype_name(dtype), steps[k]);
+            array *x = array_1d(dtype, cols), *y = array_1d(dtype, cols);
+            for (int64_t j = 0; j < cols; j++)
+                x->v[j] = fmin(steps[k] * (double)j, 60000.0);
+            array_set(x, x->v);
+            double *want = numbers(cols), *bound = numbers(cols);
+            ref_softmax(dtype, 1, cols, x->v, want, bound);
+            OK(tdm_softmax(queue, &x->t, &y->t));
+            ARRAY_CHECK(y, want, bound);
+            array_free_all();
+        }
+    }
+}
+
 /* NaN and Inf in one row: that row is NaN as the formula says, on every device alike, and the rows
  * beside it are untouched by it. */
 Test(normalize, nan_and_infinity) {
