@@ -35,10 +35,7 @@ KERNEL2(softmax, tdm_rows_args, const T, x, T, y)
             }
             ACC a = 0;
             SUM(a, j, 0, n, KEPT(block), EXP_NEGATIVE(AT(block, j) - base), NOTHING_AHEAD);
-            if (LANES == 1)
-                ADD_BLOCK(sum, lost, a);
-            else
-                sum += a; /* of many lanes each has few blocks */
+            ADD_BLOCK(sum, lost, a);
         }
         const ACC largest = VALUE_OF(GROUP_MAX(key_scratch, key));
         if (sum > 0) sum *= EXP_NEGATIVE(base - largest);

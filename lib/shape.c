@@ -66,7 +66,7 @@ static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_va
 uint32_t tdmi_teams(const tdmi_device_facts *facts, tdmi_variant variant) {
     enum { LANES_OF_TEAMS = 128 };
     const bool few = facts->min_team < facts->min_lanes && variant.lanes <= facts->min_lanes;
-    return variant.vectors && few ? LANES_OF_TEAMS / variant.lanes : 1;
+    return variant.vectors && few ? (uint32_t)LANES_OF_TEAMS / variant.lanes : 1;
 }
 
 enum { ELEMENTS_PER_LANE = 4 };
