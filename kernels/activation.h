@@ -191,7 +191,8 @@ INLINE double tdm_act_f64_SILU(double x) {
 
 INLINE double tdm_act_f64_SIGMOID(double x) { return tdm_gated_f64(1.0, x); }
 
-/* Within 3 ulp: tanh |x| = e / (e + 2) with e = exp(2|x|) - 1, which is 2^n (exp(r) - 1) + (2^n - 1); 1 from 19.1 on */
+/* Within 3 ulp: tanh |x| = e / (e + 2) with e = exp(2|x|) - 1, which is 2^n (exp(r) - 1) + (2^n - 1); for
+ * large |x| it is 1. */
 INLINE double tdm_act_f64_TANH(double x) {
     const double magnitude = tdm_abs_f64(x), a = magnitude > 22.0 ? 44.0 : 2.0 * magnitude;
     const double t = a * 1.4426950408889634 + TDM_RAISER_F64, n = t - TDM_RAISER_F64;

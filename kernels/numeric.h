@@ -136,8 +136,8 @@ INLINE double tdm_power_f64(double t, tdm_i64 bias)
     return tdm_as_f64((tdm_i64)(((tdm_u64)tdm_as_i64(t) + (tdm_u64)(1023 + bias)) << 52));
 }
 
-/* exp of x <= 60, within 1.1 ulp: as for f32, 2^200 times as large at first, so that a subnormal result is rounded once. A
- * compiler vectorises it, which it does not with calls of exp. */
+/* exp of x <= 60, within 1.1 ulp: as for f32, 2^200 times as large at first, so that a subnormal result is
+ * rounded once. A compiler vectorises it, which it does not with calls of exp. */
 INLINE double tdm_exp_negative_f64(double x)
 {
     const double c = x < -746.0 ? -746.0 : x;

@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Rows in vectors of 16 bytes, for lanes that share a row: the largest access that a GPU's lane makes, so
- * that few instructions keep many bytes on their way. In CUDA and in OpenCL C. Compiled after dtypes.h.
+/* Rows in vectors of 16 bytes, for lanes that share a row, so that few instructions keep many bytes on
+ * their way. In CUDA and in OpenCL C. Compiled after dtypes.h.
  *
- * A vector has TDM_WIDTH elements, and lane l has vectors l, l + LANES, …; with VECTORS of 0, where the rows'
+ * A vector has TDM_WIDTH elements, 16 bytes of the smaller of T and U, and lane l has vectors l, l + LANES, …; with VECTORS of 0, where the rows'
  * alignment is not known, a vector is one element. A loop takes TDM_ONCE vectors of each row in a step:
  * all are read, then all are computed, then all are written. Of a vector that sticks out of the row the
  * elements inside are moved one by one, and the others are zeros. With HOLDS a row has VECTORS vectors to
@@ -69,7 +69,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 #define TDM_STEP_NUMBER tdm_step
 #define TDM_STEPS(begin, n)                                                                        \
     TDM_UNROLL for (tdm_i32 tdm_step = 0; tdm_step < VECTORS / TDM_ONCE; tdm_step++)               \
-        for (tdm_index tdm_end = (n), tdm_from = (begin) + LANE * TDM_WIDTH +                              \
+        for (tdm_index tdm_end = (n), tdm_from = (begin) + LANE * TDM_WIDTH +                      \
                                   tdm_step * TDM_ONCE * TDM_PITCH,                                 \
                        tdm_once = tdm_from < tdm_end;                                              \
              tdm_once; tdm_once = 0)

@@ -45,8 +45,8 @@ typedef struct tdmi_device_facts {
     bool synchronous;      /* work is done when a queue function returns */
     uint32_t min_lanes;    /* a group has a power of two of lanes within these, unless a kernel */
     uint32_t max_lanes;    /* allows fewer; one lane (CPUs): a row is an ordinary loop */
-    uint32_t min_team; /* the same of rows that lanes read in vectors (tdmi_variant.vectors); below
-                              min_lanes, several rows share a group (TEAMS). 0: in vectors are none */
+    uint32_t min_team; /* the least lanes of a row that is read in vectors; below min_lanes, several
+                              rows share a group (TEAMS). 0: no row is */
     uint32_t max_groups; /* groups worth launching for row-wise work: enough to fill the device */
     uint32_t min_group_bytes; /* with less to do another group costs more than it brings */
     uint64_t cache_bytes;     /* last-level cache, 0 if unknown */
@@ -73,18 +73,18 @@ typedef struct tdmi_mem {
 
 /* One kernel variant: what is compiled, and for which constants. Plain data, compared by bytes. */
 typedef struct tdmi_variant {
-    uint8_t kernel; /* tdmi_kernel_id, see kernels/args.h */
-    uint8_t t;      /* tdm_dtype of the main tensors: T */
-    uint8_t u;      /* tdm_dtype of the second kind of tensor (cast source, norm output): U */
-    uint8_t op;     /* the kernel's own choice: activation, binary operator, norm kind … : OP */
-    uint8_t stream; /* streaming stores for the outputs: STREAM */
-    uint8_t
-        vectors;    /* of 16 bytes, that a lane takes of a row at once: VECTORS, and with TDMI_HOLDS
-                        all of the row: HOLDS; 0: rows need not be aligned to 16 bytes */
-    uint16_t lanes; /* lanes of a group, 1 on CPUs: LANES */
+    uint8_t kernel;  /* tdmi_kernel_id, see kernels/args.h */
+    uint8_t t;       /* tdm_dtype of the main tensors: T */
+    uint8_t u;       /* tdm_dtype of the second kind of tensor (cast source, norm output): U */
+    uint8_t op;      /* the kernel's own choice: activation, binary operator, norm kind … : OP */
+    uint8_t stream;  /* streaming stores for the outputs: STREAM */
+    uint8_t vectors; /* how lanes take rows, see below: VECTORS and HOLDS */
+    uint16_t lanes;  /* lanes of a group, 1 on CPUs: LANES */
 } tdmi_variant;
 
-enum { TDMI_VECTOR_COUNT = 127, TDMI_HOLDS = 128 }; /* the two parts of tdmi_variant.vectors */
+/* The parts of tdmi_variant.vectors: how many vectors of 16 bytes a lane takes of a row at once, 0 where
+ * rows need not begin at multiples of 16 bytes; and whether these are all that it has of the row. */
+enum { TDMI_VECTOR_COUNT = 127, TDMI_HOLDS = 128 };
 
 /* What a backend needs to build a variant. cpu looks the variant up in its own tables. */
 typedef struct tdmi_program_source {
