@@ -25,6 +25,8 @@ typedef struct tdm_group {
     uint32_t index, count;
     uint32_t op;     /* the variant's op, in range for the kernel */
     uint32_t stream; /* 1: streaming stores for the outputs; rows of a cache line at least */
+    uint32_t ahead;  /* 1: the data is larger than the cache: fetched ahead */
+    uint32_t bf16;   /* 1: the processor has AVX512_BF16 */
     uint32_t u;      /* the variant's u, a tdm_dtype */
     void *scratch;   /* TDMI_CPU_SCRATCH bytes of this thread's, 64-byte aligned; NULL where the
                       * kernel has no SCRATCH_ARRAY */

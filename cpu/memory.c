@@ -61,7 +61,7 @@ static void transfer_part(void *context, uint32_t part) {
                                        .chunk = STREAM_CHUNK,
                                        .chunks = (tdm_u32)(whole / STREAM_CHUNK),
                                        .unit_stride = 1};
-    const tdm_group group = {.count = 1, .stream = 1, .u = TDM_U8};
+    const tdm_group group = {.count = 1, .stream = 1, .ahead = 1, .u = TDM_U8};
     void *const buffers[] = {all->to + begin, (void *)(uintptr_t)(all->from + begin)};
     all->stream(&group, buffers, &args);
     memcpy(all->to + begin + whole, all->from + begin + whole, size - whole);

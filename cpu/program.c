@@ -113,8 +113,26 @@ static void run_group(void *context, uint32_t index) {
     run->function(&group, run->buffers, run->args);
 }
 
+/* Whether it rounds to bf16 by an instruction. */
+static bool has_bf16(void) {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
+}
+
+static tdm_group group_of(const tdmi_variant *variant, uint32_t count) {
+    return (tdm_group){.count = count,
+                       .op = variant->op,
+                       .stream = variant->stream == TDMI_LARGE,
+                       .ahead = variant->stream != TDMI_IN_CACHE,
+                       .bf16 = has_bf16(),
+                       .u = variant->u};
+}
+
 bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void *args) {
-    tdm_group group = {.count = 1, .op = variant->op, .stream = variant->stream, .u = variant->u};
+    tdm_group group = group_of(variant, 1);
     if (wants_scratch(variant)) {
         group.scratch = aligned_alloc(64, TDMI_CPU_SCRATCH);
         if (!group.scratch) return false;
@@ -127,10 +145,7 @@ bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void 
 tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch) {
     const tdmi_bprogram *program = kernel->program;
     group_run run = {.function = program->function,
-                     .group = {.count = launch->groups,
-                               .op = program->variant.op,
-                               .stream = program->variant.stream,
-                               .u = program->variant.u},
+                     .group = group_of(&program->variant, launch->groups),
                      .args = launch->args,
                      .scratch = queue->scratch};
     for (int i = 0; i < program->buffers; i++)

@@ -58,11 +58,18 @@
     X(cuModuleUnload)                                                                              \
     X(cuModuleGetFunction)                                                                         \
     X(cuFuncGetAttribute)                                                                          \
-    X(cuLaunchKernel)
+    X(cuLaunchKernel)                                                                              \
+    X(cuStreamBeginCapture_v2)                                                                     \
+    X(cuStreamEndCapture)                                                                          \
+    X(cuGraphLaunch)                                                                               \
+    X(cuGraphExecDestroy)                                                                          \
+    X(cuGraphDestroy)
 
-/* NULL where the driver is older: of CUDA 11.4 and 12.4. */
+/* NULL where the driver is older: of CUDA 11.4, and of 12.0 and 12.4. */
 #define TDMI_CUDRV_NEWER_LIST(X)                                                                   \
     X(cuDeviceGetUuid_v2)                                                                          \
+    X(cuGraphInstantiateWithFlags)                                                                 \
+    X(cuGraphExecUpdate_v2)                                                                        \
     X(cuFuncGetParamInfo)
 
 #define TDMI_NVRTC_LIST(X)                                                                         \

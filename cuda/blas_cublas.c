@@ -65,14 +65,9 @@ static bool has_plain(tdmi_cublas_state *state) {
     if (tdmi_cublas_open() != TDM_OK) return false;
     cublasHandle_t handle = NULL;
     if (tdmi_cublas.cublasCreate_v2(&handle) != CUBLAS_STATUS_SUCCESS) return false;
-    /* Setting a stream resets the workspace, so the stream comes first. */
-    cublasStatus_t error = tdmi_cublas.cublasSetStream_v2(handle, state->queue->stream);
-    if (error == CUBLAS_STATUS_SUCCESS && state->workspace)
-        error = tdmi_cublas.cublasSetWorkspace_v2(handle, state->workspace, state->workspace_size);
-    if (error == CUBLAS_STATUS_SUCCESS)
-        error = tdmi_cublas.cublasSetMathMode(
-            handle,
-            (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+    const cublasStatus_t error = tdmi_cublas.cublasSetMathMode(
+        handle,
+        (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     if (error != CUBLAS_STATUS_SUCCESS) {
         (void)tdmi_cublas.cublasDestroy_v2(handle);
         return false;
@@ -162,6 +157,18 @@ static tdm_status run_lt(tdmi_cublas_state *state, tdmi_lt_plan *plan, const tdm
                                           : blas_fail(state, error, "cublasLtMatmul", gemm);
 }
 
+/* The plain handle works in a stream that it is told once. Setting it resets the workspace, so the stream
+ * comes first. */
+static cublasStatus_t use_stream(tdmi_cublas_state *state) {
+    if (state->plain_stream == state->queue->stream) return CUBLAS_STATUS_SUCCESS;
+    cublasStatus_t error = tdmi_cublas.cublasSetStream_v2(state->plain, state->queue->stream);
+    if (error == CUBLAS_STATUS_SUCCESS && state->workspace)
+        error = tdmi_cublas.cublasSetWorkspace_v2(state->plain, state->workspace,
+                                                  state->workspace_size);
+    state->plain_stream = error == CUBLAS_STATUS_SUCCESS ? state->queue->stream : NULL;
+    return error;
+}
+
 static tdm_status run_plain(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
     factor alpha = factor_of(gemm->dtype, gemm->alpha), beta = factor_of(gemm->dtype, gemm->beta);
     cudaDataType_t type = tdmi_cublas_data_type(gemm->dtype);
@@ -171,7 +178,8 @@ static tdm_status run_plain(tdmi_cublas_state *state, const tdmi_gemm *gemm) {
     const void *a = tdmi_cublas_address(gemm->a, gemm->a_offset, gemm->dtype);
     void *c = tdmi_cublas_address(gemm->c, gemm->c_offset, gemm->dtype);
     cublasComputeType_t compute = tdmi_cublas_compute_type(gemm);
-    cublasStatus_t error;
+    cublasStatus_t error = use_stream(state);
+    if (error != CUBLAS_STATUS_SUCCESS) return blas_fail(state, error, "cublasSetStream", gemm);
     if (tdmi_cublas.cublasGemmStridedBatchedEx_64)
         error = tdmi_cublas.cublasGemmStridedBatchedEx_64(
             state->plain, first, second, gemm->n, gemm->m, gemm->k, &alpha, b, type, gemm->ldb,

@@ -39,6 +39,7 @@ typedef struct tdmi_cublas_state {
     cublasLtHandle_t lt;
     cublasHandle_t plain; /* NULL until needed */
     bool plain_refused;
+    cudaStream_t plain_stream; /* that it works in */
     void *workspace;
     size_t workspace_size; /* 0 when memory was short: fewer algorithms then qualify */
     uint32_t next_victim;

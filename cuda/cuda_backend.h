@@ -21,8 +21,15 @@ struct tdmi_bdevice {
 
 struct tdmi_bqueue {
     tdmi_bdevice *device;
-    cudaStream_t stream;
-    bool timing; /* made with TDM_QUEUE_TIMING */
+    cudaStream_t own;       /* for other threads, too */
+    cudaStream_t stream;    /* where work goes: own, or while it is captured, capturing */
+    cudaStream_t capturing; /* NULL until something is */
+    bool timing;            /* made with TDM_QUEUE_TIMING */
+};
+
+struct tdmi_bcapture {
+    tdmi_bdevice *device;
+    CUgraphExec graph; /* NULL until something was captured */
 };
 
 /* An event with a time costs more to record, and only the queue tells which kind is wanted: each
@@ -167,5 +174,11 @@ void tdmi_cuda_program_deinit(tdmi_bprogram *program);
 tdm_status tdmi_cuda_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
 void tdmi_cuda_kernel_deinit(tdmi_bkernel *kernel);
 tdm_status tdmi_cuda_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
+
+/* Graphs (capture.c). */
+tdm_status tdmi_cuda_capture_begin(tdmi_bqueue *queue);
+tdm_status tdmi_cuda_capture_end(tdmi_bqueue *queue, tdmi_bcapture *capture);
+tdm_status tdmi_cuda_capture_run(tdmi_bqueue *queue, tdmi_bcapture *capture);
+void tdmi_cuda_capture_deinit(tdmi_bcapture *capture);
 
 #endif

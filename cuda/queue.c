@@ -12,7 +12,7 @@ tdm_status tdmi_cuda_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueu
     tdmi_cuda_leave(pushed);
     if (status != TDM_OK) return status;
     queue->device = device;
-    queue->stream = stream;
+    queue->own = queue->stream = stream;
     queue->timing = (flags & TDM_QUEUE_TIMING) != 0;
     return TDM_OK;
 }
@@ -20,10 +20,12 @@ tdm_status tdmi_cuda_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueu
 void tdmi_cuda_queue_deinit(tdmi_bqueue *queue) {
     bool pushed;
     if (tdmi_cuda_enter(queue->device, &pushed) == TDM_OK) {
-        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->stream));
+        if (queue->capturing)
+            (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->capturing));
+        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->own));
         tdmi_cuda_leave(pushed);
     }
-    queue->stream = NULL;
+    queue->own = queue->stream = queue->capturing = NULL;
 }
 
 /* CUDA starts work as it is given. */
@@ -36,7 +38,7 @@ tdm_status tdmi_cuda_queue_finish(tdmi_bqueue *queue) {
     bool pushed;
     TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
     tdm_status status =
-        tdmi_cuda_check(tdmi_cudart.cudaStreamSynchronize(queue->stream), "cudaStreamSynchronize");
+        tdmi_cuda_check(tdmi_cudart.cudaStreamSynchronize(queue->own), "cudaStreamSynchronize");
     tdmi_cuda_leave(pushed);
     return status;
 }
@@ -78,7 +80,7 @@ static tdm_status record(tdmi_bevent *event, tdmi_bqueue *queue) {
                                  "cudaEventCreateWithFlags"));
         *kind = made;
     }
-    TDMI_TRY(tdmi_cuda_check(tdmi_cudart.cudaEventRecord(*kind, queue->stream), "cudaEventRecord"));
+    TDMI_TRY(tdmi_cuda_check(tdmi_cudart.cudaEventRecord(*kind, queue->own), "cudaEventRecord"));
     event->current = *kind;
     return TDM_OK;
 }

@@ -140,15 +140,21 @@ typedef struct tdm_batch_norm_args {
     tdm_i32 reserved;
 } tdm_batch_norm_args;
 
-/* l2_normalize and softmax. */
+/* l2_normalize and softmax. A softmax of few long rows is two launches over their chunks: chunk c of row r
+ * leaves two ACC at partial[2 * (r * chunks + c)], its largest element and the sum of exp(x - that); the second
+ * launch writes the chunks. */
 typedef struct tdm_rows_args {
     tdm_i64 rows;
     tdm_i64 x_offset, x_stride;
     tdm_i64 y_offset, y_stride;
     tdm_scalar epsilon;
-    tdm_u32 cols;
+    tdm_u32 cols, chunk, chunks;
     tdm_i32 reserved;
 } tdm_rows_args;
+#define TDM_OP_SOFTMAX_WHOLE 0 /* of rows that are not cut */
+#define TDM_OP_SOFTMAX_SUMS 1
+#define TDM_OP_SOFTMAX_WRITES 2
+#define TDM_OP_SOFTMAX_COUNT 3
 
 /* y[row, col] = start + i step, i = first + row * cols + col; rows cut into chunks. Integer dtypes
  * take start_i64 and step_i64, and wrap. */
@@ -206,7 +212,8 @@ typedef struct tdm_matmul_narrow_args {
  * norm_combine is in norm.cl. Buffers in order:
  *   elementwise y a b | cast y a | fill y | bias_add x bias residual y | norm x partial out |
  *   norm_combine partial out | layer_norm x weight bias y | rms_norm x residual weight sum y |
- *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x y | softmax x y |
+ *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x y |
+ *   softmax x partial y |
  *   matmul a b c | matmul_narrow small large c | range y | random y */
 #define TDM_KERNEL_LIST(X)                                                                         \
     X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
@@ -220,7 +227,7 @@ typedef struct tdm_matmul_narrow_args {
     X(BATCH_NORM, batch_norm, 6, tdm_batch_norm_args)                                              \
     X(BATCH_NORM_COLS, batch_norm_cols, 6, tdm_batch_norm_args)                                    \
     X(L2_NORMALIZE, l2_normalize, 2, tdm_rows_args)                                                \
-    X(SOFTMAX, softmax, 2, tdm_rows_args)                                                          \
+    X(SOFTMAX, softmax, 3, tdm_rows_args)                                                          \
     X(MATMUL, matmul, 3, tdm_matmul_args)                                                          \
     X(MATMUL_NARROW, matmul_narrow, 3, tdm_matmul_narrow_args)                                     \
     X(RANGE, range, 1, tdm_range_args)                                                             \

@@ -82,6 +82,7 @@ typedef ulong tdm_u64;
      __global t5 *p5, const ARGS args)
 
 #define FOR_LANES_ROLLED(j, n) FOR_LANES(j, 0, n)
+#define FOR_LANES_SINGLY(j, n) for (int j = LANE; j < (n); j += LANES)
 #define FOR_BLOCKS(begin, end, n, size)                                                            \
     for (int begin = 0, end = MIN(size, n); begin < (n);                                           \
          begin = end, end = (n)-end > (size) ? end + (size) : (n))
@@ -285,7 +286,7 @@ typedef double8 tdm_loose_f64 __attribute__((may_alias, aligned(4)));
     for (float tdm_out##k[TDM_SPAN] __attribute__((aligned(TDM_LINE))),                            \
          *tdm_once##k = tdm_out##k;                                                                \
          tdm_once##k;                                                                              \
-         tdm_write_line(STREAM, (p) + tdm_begin, tdm_out##k, tdm_count), tdm_once##k = 0)
+         tdm_write_line(STREAM, 0, (p) + tdm_begin, tdm_out##k, tdm_count), tdm_once##k = 0)
 #define WRITE(p, j, v) (tdm_out0[tdm_k] = (v))
 #define WRITE2(p, j, v) (tdm_out1[tdm_k] = (v))
 #define READ_U(p)                                                                                  \
@@ -347,6 +348,7 @@ typedef int16 tdm_vec_i32;
 #define TDM_LINE_SIMD TDM_ONE_STEP(32)
 #define TDM_WIDEN(p) __builtin_convertvector(*(const tdm_loose_16 *)(p), int16)
 typedef ushort tdm_pair_16 __attribute__((ext_vector_type(32), may_alias));
+typedef ushort tdm_loose_pair_16 __attribute__((ext_vector_type(32), may_alias, aligned(2)));
 #define TDM_ALL_32                                                                                 \
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,  \
         26, 27, 28, 29, 30, 31
@@ -377,7 +379,8 @@ INLINE void tdm_round_f16(ushort *to, float16 a, float16 b)
 {
     const ushort8 a0 = TDM_AS_HALVES(a.lo), a1 = TDM_AS_HALVES(a.hi);
     const ushort8 b0 = TDM_AS_HALVES(b.lo), b1 = TDM_AS_HALVES(b.hi);
-    *(tdm_pair_16 *)to = __builtin_shufflevector((ushort16)(a0, a1), (ushort16)(b0, b1), TDM_ALL_32);
+    *(tdm_loose_pair_16 *)to =
+        __builtin_shufflevector((ushort16)(a0, a1), (ushort16)(b0, b1), TDM_ALL_32);
 }
 #else
 #define TDM_F16C 0

@@ -39,13 +39,19 @@ INLINE tdm_vec_i32 tdm_round_high(tdm_vec_f32 v)
 }
 #endif
 
-/* Two registers rounded to elements; in one store, as a line that is in two cannot be read back at once. */
-INLINE void tdm_round(tdm_u16 *to, tdm_vec_f32 a, tdm_vec_f32 b)
+/* Two registers rounded to elements, wherever they are to go; in one store, as a line that is in two cannot be
+ * read back at once. With `bf16` by the processor's instruction, where there is one. */
+INLINE void tdm_round(tdm_u32 bf16, tdm_u16 *to, tdm_vec_f32 a, tdm_vec_f32 b)
 {
+#if T_ID == 3 && defined(TDM_ROUND_BF16)
+    if (bf16 && TDM_ROUND_BF16(to, a, b)) return;
+#else
+    (void)bf16;
+#endif
 #if T_ID == 2 && TDM_F16C
     tdm_round_f16(to, a, b);
 #elif T_ID == 3 && defined(TDM_HIGH_HALVES)
-    *(tdm_pair_16 *)to = TDM_HIGH_HALVES(tdm_round_high(a), tdm_round_high(b));
+    *(tdm_loose_pair_16 *)to = TDM_HIGH_HALVES(tdm_round_high(a), tdm_round_high(b));
 #elif T_ID == 3
     *(tdm_loose_16 *)to = __builtin_convertvector(tdm_round_high(a) >> 16, tdm_loose_16);
     *(tdm_loose_16 *)(to + TDM_REGISTER) =
@@ -82,13 +88,18 @@ INLINE void *tdm_part(void *rest, GLOBAL const void *row, tdm_i32 count, tdm_i32
     return rest;
 }
 
-INLINE void tdm_write_line(tdm_u32 stream, GLOBAL tdm_u16 *row, const float *line, tdm_i32 count)
+INLINE void tdm_write_line(tdm_u32 stream, tdm_u32 bf16, GLOBAL tdm_u16 *row, const float *line,
+                           tdm_i32 count)
 {
     PRIVATE_ARRAY(tdm_u16, rounded, TDM_LINE_LENGTH);
+    /* to where it belongs, if it can go there as it is */
+    const tdm_i32 whole = count == TDM_LINE_LENGTH;
+    tdm_u16 *const to = whole && !stream ? (tdm_u16 *)(uintptr_t)row : rounded;
     for (tdm_i32 i = 0; i < TDM_LINE_LENGTH; i += 2 * TDM_REGISTER)
-        tdm_round(rounded + i, *(const tdm_vec_f32 *)(line + i),
+        tdm_round(bf16, to + i, *(const tdm_vec_f32 *)(line + i),
                   *(const tdm_vec_f32 *)(line + i + TDM_REGISTER));
-    if (count == TDM_LINE_LENGTH)
+    if (to != rounded) return;
+    if (whole)
         tdm_flush(stream, row, rounded);
     else
         for (tdm_i32 i = 0; i < count; i++)

@@ -5,8 +5,8 @@
  * Who checks what: the core has checked every argument (ranges, dtypes, same device, sizes > 0);
  * a backend asserts at most. Who locks what: device functions, memory functions and program
  * functions may be called from several threads at once and must be safe for that; calls on one
- * queue (and on kernels, which belong to a queue) are serialised by the user, except queue_finish
- * and queue_drain, which may come from another thread. Who frees what: the core allocates the five
+ * queue (and on kernels, which belong to a queue) are serialised by the user, except queue_finish,
+ * queue_drain and event_record, which may come from another thread. Who frees what: the core allocates the
  * structs below, zeroed, of the sizes the table gives, calls X_init once, and X_deinit once if and
  * only if X_init succeeded; an X_init that fails has cleaned up after itself.
  *
@@ -28,12 +28,13 @@
 #include "machine/loader.h"
 #include "memory.h"
 
-/* Each backend defines these five for itself; the core only passes them on. */
+/* Each backend defines these for itself; the core only passes them on. */
 typedef struct tdmi_bdevice tdmi_bdevice;
 typedef struct tdmi_bqueue tdmi_bqueue;
 typedef struct tdmi_bevent tdmi_bevent;
 typedef struct tdmi_bprogram tdmi_bprogram;
 typedef struct tdmi_bkernel tdmi_bkernel;
+typedef struct tdmi_bcapture tdmi_bcapture;
 
 /* Facts of a device beyond the public ones, told by info() without making a context. */
 typedef struct tdmi_device_facts {
@@ -77,10 +78,14 @@ typedef struct tdmi_variant {
     uint8_t t;       /* tdm_dtype of the main tensors: T */
     uint8_t u;       /* tdm_dtype of the second kind of tensor (cast source, norm output): U */
     uint8_t op;      /* the kernel's own choice: activation, binary operator, norm kind … : OP */
-    uint8_t stream;  /* streaming stores for the outputs: STREAM */
+    uint8_t stream;  /* a tdmi_size_kind; TDMI_LARGE: streaming stores for the outputs: STREAM */
     uint8_t vectors; /* how lanes take rows, see below: VECTORS and HOLDS */
     uint16_t lanes;  /* lanes of a group, 1 on CPUs: LANES */
 } tdmi_variant;
+
+/* What the work is beside the device's cache. Of work that is larger a CPU fetches ahead, and its outputs bypass the
+ * cache unless they are inputs, too, or so few that it does not matter. */
+typedef enum tdmi_size_kind { TDMI_IN_CACHE, TDMI_LARGE, TDMI_LARGE_KEPT } tdmi_size_kind;
 
 /* The parts of tdmi_variant.vectors: how many vectors of 16 bytes a lane takes of a row at once, 0 where
  * rows need not begin at multiples of 16 bytes; and whether these are all that it has of the row. */
@@ -317,8 +322,10 @@ typedef struct tdmi_backend {
     tdm_status (*event_wait)(tdmi_bevent *event);
     tdm_status (*event_query)(tdmi_bevent *event, bool *done);
     tdm_status (*event_elapsed)(tdmi_bevent *start, tdmi_bevent *end, double *seconds);
-    /* Same device only; the core waits on the host between devices. */
+    /* The event is of the same device or, where orders_devices says so, of another of this backend's; else
+     * the core waits on the host. */
     tdm_status (*queue_wait_event)(tdmi_bqueue *queue, tdmi_bevent *event);
+    bool orders_devices;
 
     /* Programs and kernels. program_build: from `binary` when not NULL (TDM_ERROR_COMPILE when it
      * does not fit: the core builds anew from source), else from source; *result, when result is
@@ -332,6 +339,16 @@ typedef struct tdmi_backend {
     tdm_status (*kernel_init)(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
     void (*kernel_deinit)(tdmi_bkernel *kernel);
     tdm_status (*launch)(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
+
+    /* Graphs of the driver's; all NULL where it has none. Between capture_begin and capture_end the driver
+     * keeps what the queue is given, which is launches, products, fills and copies, and runs nothing; products
+     * may then be called from this queue alone. capture_end puts that in place of what the capture had, which
+     * was zeroed at first; with NULL it forgets it. TDM_ERROR_UNSUPPORTED: this driver has no graphs. */
+    size_t capture_size;
+    tdm_status (*capture_begin)(tdmi_bqueue *queue);
+    tdm_status (*capture_end)(tdmi_bqueue *queue, tdmi_bcapture *capture);
+    tdm_status (*capture_run)(tdmi_bqueue *queue, tdmi_bcapture *capture);
+    void (*capture_deinit)(tdmi_bcapture *capture);
 
     /* BLAS providers of a device in order of preference, NULL-terminated. */
     const tdmi_blas *const *(*blas)(tdmi_bdevice *device);

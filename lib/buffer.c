@@ -115,14 +115,11 @@ tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer) {
     if (size == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_host_alloc: size is 0, at least 1 byte");
     TDMI_TRY(tdmi_device_usable(device));
-    tdmi_host_block *block = tdmi_calloc(1, sizeof *block);
-    if (!block) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-    tdm_status status = device->backend->host_alloc(device->impl, size, &block->mem);
-    if (status != TDM_OK) {
-        tdmi_free(block);
+    tdmi_host_block *block;
+    tdm_status status = tdmi_pinned_take(device, size, &block);
+    if (status != TDM_OK)
         return tdmi_device_result(device,
                                   tdmi_fail_in(status, "tdm_host_alloc: size is %zu bytes", size));
-    }
     block->device = tdm_device_retain(device);
     pthread_mutex_lock(&device->lock);
     block->next = device->host_blocks;
@@ -136,8 +133,7 @@ static void free_host_block(void *context) {
     tdmi_host_block *block = context;
     tdm_device *device = block->device;
     if (tdmi_device_keeps(device, free_host_block, block)) return;
-    device->backend->host_free(device->impl, &block->mem);
-    tdmi_free(block);
+    tdmi_pinned_give(device, block);
     tdm_device_release(device);
 }
 

@@ -232,7 +232,7 @@ tdm_status tdmi_check_computes(const char *function, const tdm_device *device, c
                      name, device->facts->info.id);
 }
 
-tdm_status tdmi_check_args(const char *function, const tdm_queue *queue, const tdmi_arg *args,
+tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_arg *args,
                            int count) {
     if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
     TDMI_TRY(tdmi_device_usable(queue->device));
@@ -247,6 +247,11 @@ tdm_status tdmi_check_args(const char *function, const tdm_queue *queue, const t
     for (int i = 0; i < count; i++)
         if (args[i].tensor && (args[i].flags & TDMI_ARG_OUTPUT))
             TDMI_TRY(check_output(function, args, count, i));
+    if (queue->recording) tdmi_graph_begin_operation(queue->recording);
+    for (int i = 0; i < count; i++)
+        if (args[i].tensor)
+            TDMI_TRY(
+                tdmi_order(queue, args[i].tensor->buffer, (args[i].flags & TDMI_ARG_OUTPUT) != 0));
     return TDM_OK;
 }
 

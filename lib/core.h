@@ -5,6 +5,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
+
+#include <tandem/graph.h>
 
 #include "backend.h"
 #include "machine/env.h"
@@ -18,18 +21,24 @@ typedef struct tdmi_block {
     tdmi_mem mem;
     size_t size;       /* as allocated */
     uint64_t released; /* device->sequence when it was released */
+    /* The number of the queue that has used it since it was taken from the pool, TDMI_SEVERAL of more
+     * than one, 0 of none; and who used it before it was released, 0 where that work is over. See order.c. */
+    atomic_uint_fast64_t user, former;
     struct tdmi_block *next;
 } tdmi_block;
+
+#define TDMI_SEVERAL UINT64_MAX
 
 typedef struct tdmi_pool {
     tdmi_block *cached;
     tdm_memory_stats stats; /* but its size */
 } tdmi_pool;
 
-/* Host memory that tdm_host_alloc gave out. */
+/* Host memory that tdm_host_alloc gave out, or that is kept for it. */
 typedef struct tdmi_host_block {
-    tdm_device *device;
+    tdm_device *device; /* a reference, while it is given out */
     tdmi_mem mem;
+    size_t size;
     struct tdmi_host_block *next;
 } tdmi_host_block;
 
@@ -52,17 +61,25 @@ struct tdm_device {
     tdmi_bdevice *impl;
     tdmi_holding *holding; /* what other processes see of pool.stats.reserved; NULL: nothing */
     atomic_bool lost;
-    atomic_uint_fast64_t sequence;   /* counts submissions, for the pool */
+    atomic_uint_fast64_t sequence; /* counts submissions, for the pool */
+    tdmi_bevent *order; /* records what one queue waits for of another; NULL: not yet made */
     atomic_uint doubtful, abandoned; /* how many of its queues are; see wait.c */
     pthread_mutex_t lock;            /* all below */
     tdmi_pool pool;
     tdm_queue *queues;
-    tdmi_host_block *host_blocks;
+    tdmi_host_block *host_blocks, *kept_blocks; /* given out; freed, the latest first */
     tdmi_mapping *mappings;
     pthread_mutex_t program_lock; /* of the list, which is not held while a program is built */
     pthread_cond_t program_built;
     tdmi_program *programs;
 };
+
+static inline uint64_t tdmi_variant_key(tdmi_variant variant) {
+    uint64_t key;
+    _Static_assert(sizeof variant == sizeof key, "a variant is a hash key");
+    memcpy(&key, &variant, sizeof key);
+    return key;
+}
 
 typedef struct tdmi_kernel_slot {
     uint64_t key; /* the bytes of the variant */
@@ -90,6 +107,7 @@ enum { TDMI_TUNED_SLOTS = 128 };
 struct tdm_queue {
     tdm_device *device;
     tdmi_bqueue *impl;
+    uint64_t number; /* its own, of all that ever were */
     unsigned flags;
     atomic_uint_fast64_t first_pending; /* sequence of the first work since a finish; 0: none */
     tdmi_kernel_slot *slots;            /* hash table, a power of two long */
@@ -99,7 +117,10 @@ struct tdm_queue {
     const tdmi_tuned_table *tuned; /* once it is known; NULL: nothing was measured */
     tdmi_tuned_slot *tuned_slots;  /* TDMI_TUNED_SLOTS, when there is a table */
     tdmi_block *scratch;
-    atomic_bool doubtful;    /* the last wait failed: what it may use is kept (wait.c) */
+    tdm_graph *graphs;    /* that were made for it */
+    tdm_graph *recording; /* of these, the one that is given what the queue is given; or NULL */
+    tdm_graph *lender;    /* the one that is recorded or replayed: scratch memory is its own then */
+    atomic_bool doubtful; /* the last wait failed: what it may use is kept (wait.c) */
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
     struct tdmi_deferred *deferred; /* likewise */
     tdm_queue *next;                /* of the device */
@@ -145,11 +166,14 @@ bool tdmi_device_keeps(tdm_device *device, void (*release)(void *thing), void *t
 /* queue_end.c: ends queues that were destroyed in doubt and whose work is over by now. */
 void tdmi_device_end_abandoned(tdm_device *device);
 
-/* queue.c: the end of every call that gives work to the queue, after it was given: marks the queue
+/* order.c: the end of every call that gives work to the queue, after it was given: marks the queue
  * as pending, passes the status on and remembers a lost device. */
 tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) TDM_MUST_USE;
 
-/* queue.c: at least `size` bytes of device memory for work on this queue alone. The next caller
+/* order.c: the number of the queue that this thread gave work to last, 0 for none. */
+uint64_t tdmi_last_queue(void);
+
+/* pool.c: at least `size` bytes of device memory for work on this queue alone. The next caller
  * gets the same memory: work on a queue runs in order. */
 tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) TDM_MUST_USE;
 
@@ -160,10 +184,62 @@ tdm_status tdmi_pool_take(tdm_device *device, size_t size, size_t in_use,
 void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use);
 void tdmi_pool_trim(tdm_device *device);
 
+/* pinned.c: host memory as the backend gives it, or as it was kept; keeping it, or freeing it where that is
+ * no gain; giving back to the driver what is kept: whether there was anything. */
+tdm_status tdmi_pinned_take(tdm_device *device, size_t size, tdmi_host_block **block) TDM_MUST_USE;
+void tdmi_pinned_give(tdm_device *device, tdmi_host_block *block);
+bool tdmi_pinned_trim(tdm_device *device);
+
+/* order.c: the oldest pending submission of all queues; UINT64_MAX when nothing is pending. With
+ * device->lock held, as the next. */
+uint64_t tdmi_oldest_pending(const tdm_device *device);
+
+/* order.c: the queue whose work may still use a released block, or a taken one that was released before; NULL
+ * when there is none. Not of TDMI_SEVERAL. */
+tdm_queue *tdmi_former_user(const tdm_device *device, const tdmi_block *block);
+
+/* order.c: called of each piece of memory that work is about to be given to the queue for. Where another
+ * queue's work may still use it, from before it was released, the queue waits for that. */
+tdm_status tdmi_order_block(tdm_queue *queue, tdmi_block *block) TDM_MUST_USE;
+
+/* record.c: another operation is about to name its buffers to the graph that the queue records, if any. */
+void tdmi_graph_begin_operation(tdm_graph *graph);
+
+/* record.c: the operation names a buffer, which the graph holds. */
+tdm_status tdmi_graph_hold(tdm_queue *queue, const tdm_buffer *buffer, bool written) TDM_MUST_USE;
+
+/* The same of a buffer that work on the queue reads, or also writes. */
+static inline TDM_MUST_USE tdm_status tdmi_order(tdm_queue *queue, const tdm_buffer *buffer,
+                                                 bool written) {
+    tdmi_block *block = buffer->block;
+    if (queue->recording) return tdmi_graph_hold(queue, buffer, written);
+    if (!block || queue->device->facts->synchronous) return TDM_OK;
+    const uint64_t user = atomic_load_explicit(&block->user, memory_order_relaxed);
+    if (user == queue->number) return TDM_OK;
+    if (user == TDMI_SEVERAL && atomic_load(&block->former) == 0) return TDM_OK;
+    return tdmi_order_block(queue, block);
+}
+
+/* order.c: the same for work on another device's queue: waits here until the memory is free. */
+tdm_status tdmi_order_foreign(const tdm_buffer *buffer) TDM_MUST_USE;
+
 /* program.c: the kernel of a variant, built or fetched at first use; then one look-up, no lock. */
 tdm_status tdmi_queue_kernel(tdm_queue *queue, tdmi_variant variant,
                              tdmi_bkernel **kernel) TDM_MUST_USE;
 void tdmi_queue_free_kernels(tdm_queue *queue);
+
+/* program.c: another instance of that kernel, for the caller to give back; and what the kernel of a number
+ * takes. */
+tdm_status tdmi_queue_own_kernel(tdm_queue *queue, tdmi_variant variant,
+                                 tdmi_bkernel **kernel) TDM_MUST_USE;
+void tdmi_give_back_kernel(tdm_device *device, tdmi_bkernel *kernel);
+void tdmi_kernel_takes(uint8_t kernel, int *buffers, size_t *args_size);
+
+/* record.c: fails when the queue records a graph, in the words of a call that cannot be recorded. */
+tdm_status tdmi_check_not_recording(const char *function, const tdm_queue *queue) TDM_MUST_USE;
+
+/* record.c: frees all that the queue's graphs have of it, and leaves them without a queue. */
+void tdmi_queue_leave_graphs(tdm_queue *queue);
 void tdmi_device_free_programs(tdm_device *device);
 
 /* blas.c */

@@ -221,6 +221,9 @@ tdm_device *tdm_device_retain(tdm_device *device) {
 static void destroy_device(tdm_device *device) {
     tdmi_device_free_programs(device);
     tdmi_pool_trim(device);
+    (void)tdmi_pinned_trim(device);
+    if (device->order) device->backend->event_deinit(device->order);
+    tdmi_free(device->order);
     while (device->host_blocks) {
         tdmi_host_block *block = device->host_blocks;
         device->host_blocks = block->next;

@@ -170,6 +170,9 @@ tdm_status tdmi_route_copy(tdmi_route *route, const tdm_buffer *source, size_t s
     const tdmi_mem *from = &source->block->mem, *to = &destination->block->mem;
     TDMI_TRY(load_cargo(route->cargo, source));
     TDMI_TRY(load_cargo(route->cargo, destination));
+    if (route->from) TDMI_TRY(tdmi_order(route->from, source, false));
+    TDMI_TRY(route->to ? tdmi_order(route->to, destination, true)
+                       : tdmi_order_foreign(destination));
     bool staged = route->from && route->to && !(from->host && to->host);
     if (staged) return copy_staged(route, from, source_offset, to, destination_offset, size);
     if (!route->done)

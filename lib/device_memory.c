@@ -39,5 +39,6 @@ tdm_status tdm_device_trim(tdm_device *device) {
     pthread_mutex_lock(&device->lock);
     tdmi_pool_trim(device);
     pthread_mutex_unlock(&device->lock);
+    (void)tdmi_pinned_trim(device);
     return TDM_OK;
 }

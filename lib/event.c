@@ -47,6 +47,7 @@ tdm_status tdm_queue_record_event(tdm_queue *queue, tdm_event *event) {
                          "tdm_queue_record_event: event is of %s, but queue is of %s",
                          event->device->facts->info.id, queue->device->facts->info.id);
     TDMI_TRY(tdmi_device_usable(event->device));
+    TDMI_TRY(tdmi_check_not_recording("tdm_queue_record_event", queue));
     TDMI_TRY(tdmi_queue_submitted(queue,
                                   event->device->backend->event_record(event->impl, queue->impl)));
     atomic_store(&event->timed, (queue->flags & TDM_QUEUE_TIMING) != 0);
@@ -109,7 +110,10 @@ tdm_status tdm_queue_wait_event(tdm_queue *queue, tdm_event *event) {
     if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_wait_event: queue is NULL");
     TDMI_TRY(tdmi_device_usable(queue->device));
     TDMI_TRY(check_recorded(event, "tdm_queue_wait_event", "event"));
-    if (event->device != queue->device) return tdm_event_wait(event);
-    return tdmi_queue_submitted(queue,
-                                event->device->backend->queue_wait_event(queue->impl, event->impl));
+    TDMI_TRY(tdmi_check_not_recording("tdm_queue_wait_event", queue));
+    const tdmi_backend *backend = queue->device->backend;
+    if (event->device != queue->device &&
+        (event->device->backend != backend || !backend->orders_devices))
+        return tdm_event_wait(event);
+    return tdmi_queue_submitted(queue, backend->queue_wait_event(queue->impl, event->impl));
 }

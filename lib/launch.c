@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "shape.h"
+#include "submit.h"
 
 enum { MIN_CHUNK = 4096 };
 
@@ -42,26 +43,25 @@ tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, si
     return pieces;
 }
 
-bool tdmi_streams(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size) {
+uint8_t tdmi_stores(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size,
+                    bool kept) {
     const tdmi_device_facts *facts = queue->device->facts;
     uint64_t cache = (uint64_t)facts->info.compute_units * CACHE_PER_UNIT;
     if (cache > facts->cache_bytes) cache = facts->cache_bytes;
-    return facts->streaming_stores && cache && cols * (int64_t)element_size >= CACHE_LINE &&
-           (uint64_t)(rows * cols) * element_size > cache / 2;
+    if (!facts->streaming_stores || !cache || (uint64_t)(rows * cols) * element_size <= cache / 2)
+        return TDMI_IN_CACHE;
+    if (!kept && cols * (int64_t)element_size >= CACHE_LINE) return TDMI_LARGE;
+    return facts->host_memory ? TDMI_LARGE_KEPT : TDMI_IN_CACHE; /* else it makes no difference */
 }
 
-static tdm_status launch(tdm_queue *queue, tdmi_variant variant, int64_t groups,
-                         const tdmi_mem *const *mems, const void *args) {
-    tdmi_bkernel *kernel;
-    TDMI_TRY(tdmi_queue_kernel(queue, variant, &kernel));
-    tdmi_launch launch = {.groups = (uint32_t)groups, .mems = mems, .args = args};
-    return tdmi_queue_submitted(queue,
-                                queue->device->backend->launch(queue->impl, kernel, &launch));
+bool tdmi_reads_rows_once(const tdm_queue *queue, tdmi_variant variant, int64_t cols) {
+    return (tdmi_variant_for(queue->device->facts, variant, cols).vectors & TDMI_HOLDS) != 0;
 }
 
 tdm_status tdmi_launch_groups(tdm_queue *queue, tdmi_variant variant, int64_t groups, int64_t cols,
                               const tdmi_mem *const *mems, const void *args) {
-    return launch(queue, tdmi_variant_for(queue->device->facts, variant, cols), groups, mems, args);
+    variant = tdmi_variant_for(queue->device->facts, variant, cols);
+    return tdmi_submit_launch(queue, variant, (uint32_t)groups, mems, args);
 }
 
 tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t items, int64_t cols,
@@ -80,7 +80,7 @@ tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t ite
         int64_t worth = bytes / facts->min_group_bytes;
         if (groups > worth) groups = worth;
     }
-    return launch(queue, variant, groups > 0 ? groups : 1, mems, args);
+    return tdmi_submit_launch(queue, variant, groups > 0 ? (uint32_t)groups : 1, mems, args);
 }
 
 const tdmi_mem *tdmi_mem_of(const tdm_tensor *tensor) {

@@ -17,10 +17,11 @@ typedef struct tdmi_pieces {
 
 tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size);
 
-/* Whether an output of so many rows should bypass the cache: it is much larger than the cache, and
- * its rows, and so the pieces of tdmi_cut_rows, have a cache line at least. The caller sees to it
- * that no output is an input too. */
-bool tdmi_streams(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size);
+/* variant.stream for so many rows: whether they are much larger than the cache. Then outputs of as many bypass the
+ * cache, if their rows, and so the pieces of tdmi_cut_rows, have a cache line at least; with `kept` they do not,
+ * as where an output is an input too. */
+uint8_t tdmi_stores(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size,
+                    bool kept);
 
 /* Whether elements at these places, offsets and strides that are joined by |, begin at multiples of 16
  * bytes: a kernel's variant.vectors, when it holds of all its rows. */
@@ -30,6 +31,9 @@ static inline bool tdmi_is_aligned(int64_t places, size_t element_size) {
 
 /* The stride of rows, as far as it matters: of one row it does not. */
 static inline int64_t tdmi_row_step(int64_t rows, int64_t stride) { return rows > 1 ? stride : 0; }
+
+/* Whether a group reads a row of so many columns only once, however often its kernel needs it. */
+bool tdmi_reads_rows_once(const tdm_queue *queue, tdmi_variant variant, int64_t cols);
 
 /* One kernel over `items` items (rows or pieces of rows) of `cols` columns each. The variant
  * is completed here (shape.h); mems in the kernel's order. */

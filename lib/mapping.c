@@ -54,6 +54,7 @@ static tdm_status map_async(const char *function, tdm_queue *queue, tdm_buffer *
                             size_t offset, size_t size, unsigned access, void **pointer) {
     if (!pointer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: pointer is NULL", function);
     *pointer = NULL;
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, offset, size));
     if (access == 0 || access > (TDM_MAP_READ | TDM_MAP_WRITE))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
@@ -110,6 +111,7 @@ tdm_status tdm_buffer_map(tdm_queue *queue, tdm_buffer *buffer, size_t offset, s
 
 static tdm_status unmap_async(const char *function, tdm_queue *queue, tdm_buffer *buffer,
                               void *pointer) {
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, 0, 0));
     if (!pointer && buffer->size == 0) return TDM_OK;
     tdmi_mapping *mapping = forget(queue->device, buffer, pointer);

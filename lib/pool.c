@@ -1,11 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The memory pool of a device: released blocks are kept for buffers of like size.
  *
- * A released block may still be used by work that is queued. Every submission has a number, and a
- * block remembers the number at its release: it is handed out again once no queue has work pending
- * that is as old. Nothing is tracked per buffer, and a synchronous device never waits. */
+ * A released block may still be used by work that is queued. One that a single queue has used is handed out
+ * at once, and whoever uses it next comes behind that queue's work (order.c). One that several have used is
+ * handed out once no queue has work pending that is as old as its release: every submission has a number, and
+ * a block remembers that at its release. On a synchronous device nothing is ever pending. */
 
-#include "core.h"
+#include "record.h"
 
 enum {
     SMALL_STEP = 512,     /* sizes are rounded up to this … */
@@ -18,16 +19,6 @@ enum {
 static size_t round_up(size_t size) {
     size_t step = size < LARGE ? SMALL_STEP : LARGE_STEP;
     return size > SIZE_MAX - step ? size : (size + step - 1) / step * step;
-}
-
-/* The oldest pending submission of all queues; UINT64_MAX when nothing is pending. */
-static uint64_t oldest_pending(const tdm_device *device) {
-    uint64_t oldest = UINT64_MAX;
-    for (const tdm_queue *queue = device->queues; queue; queue = queue->next) {
-        uint64_t first = atomic_load(&queue->first_pending);
-        if (first != 0 && first < oldest) oldest = first;
-    }
-    return oldest;
 }
 
 /* Puts back the mark of work that may still be running. */
@@ -54,27 +45,49 @@ static void wait_for_queues(tdm_device *device) {
     }
 }
 
-/* The best cached block that is not pending. *crowded: much is pending, waiting would pay. */
-static tdmi_block *find_cached(tdm_device *device, size_t size, uint64_t pending, bool *crowded) {
+/* How soon a cached block can be used, best first. */
+typedef enum tdmi_readiness { READY, BEHIND_ANOTHER, NOT_YET } tdmi_readiness;
+
+/* `next`: the number of the queue that will use it, as far as that can be guessed. */
+static tdmi_readiness readiness(const tdm_device *device, tdmi_block *block, uint64_t pending,
+                                uint64_t next) {
+    if (block->released < pending) return READY;
+    if (atomic_load(&block->former) == TDMI_SEVERAL) return NOT_YET;
+    const tdm_queue *former = tdmi_former_user(device, block);
+    if (!former) return READY;
+    if (atomic_load(&former->doubtful)) return NOT_YET;
+    return former->number == next ? READY : BEHIND_ANOTHER;
+}
+
+/* The best cached block. *crowded: much cannot be used yet, waiting would pay. */
+static tdmi_block *find_cached(tdm_device *device, size_t size, bool *crowded) {
+    const uint64_t pending = tdmi_oldest_pending(device), next = tdmi_last_queue();
     tdmi_block **best = NULL;
+    tdmi_readiness how_best = NOT_YET;
     uint64_t waiting = 0, blocks = 0;
     for (tdmi_block **at = &device->pool.cached; *at; at = &(*at)->next) {
         tdmi_block *block = *at;
-        if (block->released >= pending) {
+        const tdmi_readiness how = readiness(device, block, pending, next);
+        if (how == NOT_YET) {
             waiting += block->size;
             blocks++;
             continue;
         }
         /* A block may be up to a quarter larger than asked for. */
         if (block->size < size || block->size - size > size / 4) continue;
-        if (!best || block->size < (*best)->size) best = at;
-        if (block->size == size)
+        if (!best || block->size < (*best)->size ||
+            (block->size == (*best)->size && how < how_best)) {
+            best = at;
+            how_best = how;
+        }
+        if (block->size == size && how == READY)
             break; /* none is better: thousands of like size are no long search */
     }
     *crowded = waiting > PENDING_BYTES || blocks > PENDING_BLOCKS;
     if (!best) return NULL;
     tdmi_block *block = *best;
     *best = block->next;
+    if (block->released < pending) atomic_store(&block->former, 0);
     device->pool.stats.cached -= block->size;
     return block;
 }
@@ -114,10 +127,10 @@ tdm_status tdmi_pool_take(tdm_device *device, size_t size, size_t in_use, tdmi_b
     size_t rounded = round_up(size ? size : 1);
     if (rounded > device->facts->info.max_allocation) rounded = size;
     bool crowded;
-    *block = find_cached(device, rounded, oldest_pending(device), &crowded);
+    *block = find_cached(device, rounded, &crowded);
     if (!*block && crowded) {
         wait_for_queues(device);
-        *block = find_cached(device, rounded, oldest_pending(device), &crowded);
+        *block = find_cached(device, rounded, &crowded);
     }
     if (!*block) TDMI_TRY(allocate(device, rounded, block));
     tdm_memory_stats *stats = &device->pool.stats;
@@ -130,13 +143,16 @@ void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use) {
     device->pool.stats.in_use -= in_use;
     device->pool.stats.cached += block->size;
     block->released = atomic_load(&device->sequence);
+    const uint64_t user = atomic_exchange(&block->user, 0);
+    if (user != 0)
+        atomic_store(&block->former, user); /* what was before, came before this user's work */
     block->next = device->pool.cached;
     device->pool.cached = block;
 }
 
 void tdmi_pool_trim(tdm_device *device) {
     wait_for_queues(device);
-    uint64_t pending = oldest_pending(device);
+    uint64_t pending = tdmi_oldest_pending(device);
     for (tdmi_block **at = &device->pool.cached; *at;) {
         tdmi_block *block = *at;
         if (block->released >= pending) { /* of a queue that could not be waited for */
@@ -149,4 +165,34 @@ void tdmi_pool_trim(tdm_device *device) {
         device->backend->mem_free(device->impl, &block->mem);
         tdmi_free(block);
     }
+}
+
+tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) {
+    tdm_device *device = queue->device;
+    tdm_status status = TDM_OK;
+    /* What a graph has recorded goes on using a smaller block, too. */
+    tdmi_block **scratch = queue->lender ? &queue->lender->scratch : &queue->scratch;
+    tdmi_block *before = *scratch;
+    if (!before || before->size < size) {
+        pthread_mutex_lock(&device->lock);
+        if (before && !queue->lender) {
+            *scratch = NULL;
+            tdmi_pool_give(device, before, 0);
+            before = NULL;
+        }
+        /* Scratch is not the user's: it counts as reserved, not as in use. */
+        tdmi_block *taken = NULL;
+        status = tdmi_pool_take(device, size, 0, &taken);
+        if (status == TDM_OK) {
+            taken->next = before;
+            *scratch = taken;
+        }
+        pthread_mutex_unlock(&device->lock);
+        if (status == TDM_OK) status = tdmi_order_block(queue, *scratch);
+    }
+    if (status == TDM_OK)
+        *mem = &(*scratch)->mem;
+    else if (queue->recording) /* of an operation, part may be recorded */
+        tdmi_outcome_add(&queue->recording->outcome, status);
+    return status;
 }

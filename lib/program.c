@@ -24,8 +24,6 @@ static const struct {
 #define KERNEL_ROW(ID, entry, buffers, args) {"tdm_" #entry, buffers, sizeof(args)},
     TDM_KERNEL_LIST(KERNEL_ROW)};
 
-_Static_assert(sizeof(tdmi_variant) == sizeof(uint64_t), "a variant is a hash key");
-
 static const char *embedded(const char *file) {
     for (const tdmi_embedded_text *entry = tdmi_embedded_texts; entry->file; entry++)
         if (strcmp(entry->file, file) == 0) return entry->text;
@@ -232,11 +230,9 @@ static tdm_status grow_slots(tdm_queue *queue) {
     return TDM_OK;
 }
 
-static tdm_status make_kernel(tdm_queue *queue, tdmi_variant variant, uint64_t key,
-                              tdmi_bkernel **kernel) {
-    if (queue->slot_used * 2 >= queue->slot_count) TDMI_TRY(grow_slots(queue));
+tdm_status tdmi_queue_own_kernel(tdm_queue *queue, tdmi_variant variant, tdmi_bkernel **kernel) {
     tdmi_program *program;
-    TDMI_TRY(device_program(queue->device, variant, key, &program));
+    TDMI_TRY(device_program(queue->device, variant, tdmi_variant_key(variant), &program));
     tdmi_bkernel *made = tdmi_calloc(1, queue->device->backend->kernel_size);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     tdm_status status = queue->device->backend->kernel_init(program->impl, queue->impl, made);
@@ -244,28 +240,41 @@ static tdm_status make_kernel(tdm_queue *queue, tdmi_variant variant, uint64_t k
         tdmi_free(made);
         return tdmi_device_result(queue->device, status);
     }
-    *find_slot(queue, key) = (tdmi_kernel_slot){key, made};
-    queue->slot_used++;
     *kernel = made;
     return TDM_OK;
 }
 
+void tdmi_give_back_kernel(tdm_device *device, tdmi_bkernel *kernel) {
+    if (!kernel) return;
+    device->backend->kernel_deinit(kernel);
+    tdmi_free(kernel);
+}
+
+void tdmi_kernel_takes(uint8_t kernel, int *buffers, size_t *args_size) {
+    *buffers = kernels[kernel].buffers;
+    *args_size = kernels[kernel].args_size;
+}
+
+static tdm_status make_kernel(tdm_queue *queue, tdmi_variant variant, tdmi_bkernel **kernel) {
+    const uint64_t key = tdmi_variant_key(variant);
+    if (queue->slot_used * 2 >= queue->slot_count) TDMI_TRY(grow_slots(queue));
+    TDMI_TRY(tdmi_queue_own_kernel(queue, variant, kernel));
+    *find_slot(queue, key) = (tdmi_kernel_slot){key, *kernel};
+    queue->slot_used++;
+    return TDM_OK;
+}
+
 tdm_status tdmi_queue_kernel(tdm_queue *queue, tdmi_variant variant, tdmi_bkernel **kernel) {
-    uint64_t key;
-    memcpy(&key, &variant, sizeof key);
     if (queue->slot_count) {
-        *kernel = find_slot(queue, key)->kernel;
+        *kernel = find_slot(queue, tdmi_variant_key(variant))->kernel;
         if (*kernel) return TDM_OK;
     }
-    return make_kernel(queue, variant, key, kernel);
+    return make_kernel(queue, variant, kernel);
 }
 
 void tdmi_queue_free_kernels(tdm_queue *queue) {
-    for (size_t i = 0; i < queue->slot_count; i++) {
-        if (!queue->slots[i].kernel) continue;
-        queue->device->backend->kernel_deinit(queue->slots[i].kernel);
-        tdmi_free(queue->slots[i].kernel);
-    }
+    for (size_t i = 0; i < queue->slot_count; i++)
+        tdmi_give_back_kernel(queue->device, queue->slots[i].kernel);
     tdmi_free(queue->slots);
 }
 

@@ -30,8 +30,10 @@ tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queu
         tdmi_free(impl);
         return tdmi_device_result(device, status);
     }
+    static atomic_uint_fast64_t queues;
     made->device = tdm_device_retain(device);
     made->impl = impl;
+    made->number = atomic_fetch_add(&queues, 1) + 1;
     made->flags = flags;
     atomic_init(&made->first_pending, 0);
     atomic_init(&made->doubtful, false);
@@ -46,6 +48,7 @@ tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queu
 tdm_status tdm_queue_finish(tdm_queue *queue) {
     TDMI_UNCANCELLED();
     QUEUE_CHECK(queue, "tdm_queue_finish");
+    TDMI_TRY(tdmi_check_not_recording("tdm_queue_finish", queue));
     bool over;
     tdm_status status = tdmi_queue_wait(queue, &over);
     if (!over) {
@@ -66,28 +69,3 @@ tdm_status tdm_queue_flush(tdm_queue *queue) {
 }
 
 tdm_device *tdm_queue_get_device(const tdm_queue *queue) { return queue ? queue->device : NULL; }
-
-tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) {
-    tdm_device *device = queue->device;
-    if (!device->facts->synchronous) {
-        uint64_t number = atomic_fetch_add_explicit(&device->sequence, 1, memory_order_relaxed) + 1;
-        uint64_t none = 0;
-        atomic_compare_exchange_strong(&queue->first_pending, &none, number);
-    }
-    return tdmi_device_result(device, status);
-}
-
-tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) {
-    tdm_device *device = queue->device;
-    tdm_status status = TDM_OK;
-    if (!queue->scratch || queue->scratch->size < size) {
-        pthread_mutex_lock(&device->lock);
-        if (queue->scratch) tdmi_pool_give(device, queue->scratch, 0);
-        queue->scratch = NULL;
-        /* Scratch is not the user's: it counts as reserved, not as in use. */
-        status = tdmi_pool_take(device, size, 0, &queue->scratch);
-        pthread_mutex_unlock(&device->lock);
-    }
-    if (status == TDM_OK) *mem = &queue->scratch->mem;
-    return status;
-}

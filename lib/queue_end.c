@@ -68,6 +68,7 @@ void tdm_queue_destroy(tdm_queue *queue) {
     if (!queue || tdmi_forked) return;
     tdm_device *device = queue->device;
     bool over = true;
+    tdmi_queue_leave_graphs(queue);
     tdmi_device_end_abandoned(device);
     if (!atomic_load(&device->lost)) (void)!tdmi_queue_wait(queue, &over);
     if (over || !abandon(queue)) free_queue(queue);

@@ -3,6 +3,7 @@
 #include "transfer.h"
 
 #include "device_copy.h"
+#include "submit.h"
 
 /* What every transfer checks: objects, their devices, and the range inside the buffer. */
 static tdm_status check_range(const char *function, const char *name, const tdm_buffer *buffer,
@@ -20,8 +21,8 @@ static tdm_status check_queue(const char *function, const tdm_queue *queue) {
     return tdmi_device_usable(queue->device);
 }
 
-tdm_status tdmi_check_on_queue(const char *function, const tdm_queue *queue,
-                               const tdm_buffer *buffer, size_t offset, size_t size) {
+tdm_status tdmi_check_on_queue(const char *function, tdm_queue *queue, const tdm_buffer *buffer,
+                               size_t offset, size_t size) {
     TDMI_TRY(check_queue(function, queue));
     TDMI_TRY(check_range(function, "buffer", buffer, offset, size));
     if (buffer->device != queue->device)
@@ -29,7 +30,8 @@ tdm_status tdmi_check_on_queue(const char *function, const tdm_queue *queue,
                          "%s: buffer is on %s, but queue is of %s; tdm_buffer_copy moves bytes "
                          "between devices",
                          function, buffer->device->facts->info.id, queue->device->facts->info.id);
-    return TDM_OK;
+    if (queue->recording) tdmi_graph_begin_operation(queue->recording);
+    return tdmi_order(queue, buffer, false);
 }
 
 tdm_status tdmi_check_writable(const char *function, const char *name, const tdm_buffer *buffer) {
@@ -41,6 +43,7 @@ tdm_status tdmi_check_writable(const char *function, const char *name, const tdm
 
 static tdm_status write_async(const char *function, tdm_queue *queue, tdm_buffer *buffer,
                               size_t offset, const void *source, size_t size) {
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, offset, size));
     TDMI_TRY(tdmi_check_writable(function, "buffer", buffer));
     if (size == 0) return TDM_OK;
@@ -64,6 +67,7 @@ tdm_status tdm_buffer_write(tdm_queue *queue, tdm_buffer *buffer, size_t offset,
 
 static tdm_status read_async(const char *function, tdm_queue *queue, const tdm_buffer *buffer,
                              size_t offset, void *destination, size_t size) {
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, offset, size));
     if (size == 0) return TDM_OK;
     if (!destination)
@@ -100,9 +104,8 @@ static tdm_status fill_async(const char *function, tdm_queue *queue, tdm_buffer 
                          "%s: offset %zu and size %zu must be multiples of pattern_size %zu",
                          function, offset, size, pattern_size);
     if (size == 0) return TDM_OK;
-    return tdmi_queue_submitted(queue,
-                                queue->device->backend->fill(queue->impl, &buffer->block->mem,
-                                                             offset, size, pattern, pattern_size));
+    TDMI_TRY(tdmi_order(queue, buffer, true));
+    return tdmi_submit_fill(queue, &buffer->block->mem, offset, size, pattern, pattern_size);
 }
 
 tdm_status tdm_buffer_fill_async(tdm_queue *queue, tdm_buffer *buffer, size_t offset, size_t size,
@@ -114,6 +117,7 @@ tdm_status tdm_buffer_fill_async(tdm_queue *queue, tdm_buffer *buffer, size_t of
 tdm_status tdm_buffer_fill(tdm_queue *queue, tdm_buffer *buffer, size_t offset, size_t size,
                            const void *pattern, size_t pattern_size) {
     TDMI_UNCANCELLED();
+    TDMI_TRY(tdmi_check_not_recording("tdm_buffer_fill", queue));
     TDMI_TRY(fill_async("tdm_buffer_fill", queue, buffer, offset, size, pattern, pattern_size));
     return tdm_queue_finish(queue);
 }
@@ -150,10 +154,14 @@ static tdm_status copy_async(const char *function, tdm_queue *queue, const tdm_b
                          "%s: source [%zu, %zu) and destination [%zu, %zu) of one buffer overlap",
                          function, source_offset, source_offset + size, destination_offset,
                          destination_offset + size);
-    if (source->device == destination->device)
-        return tdmi_queue_submitted(queue, queue->device->backend->copy(
-                                               queue->impl, &source->block->mem, source_offset,
-                                               &destination->block->mem, destination_offset, size));
+    if (source->device == destination->device) {
+        if (queue->recording) tdmi_graph_begin_operation(queue->recording);
+        TDMI_TRY(tdmi_order(queue, source, false));
+        TDMI_TRY(tdmi_order(queue, destination, true));
+        return tdmi_submit_copy(queue, &source->block->mem, source_offset, &destination->block->mem,
+                                destination_offset, size);
+    }
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
     return copy_between(queue, source, source_offset, destination, destination_offset, size);
 }
 
@@ -167,6 +175,7 @@ tdm_status tdm_buffer_copy_async(tdm_queue *queue, const tdm_buffer *source, siz
 tdm_status tdm_buffer_copy(tdm_queue *queue, const tdm_buffer *source, size_t source_offset,
                            tdm_buffer *destination, size_t destination_offset, size_t size) {
     TDMI_UNCANCELLED();
+    TDMI_TRY(tdmi_check_not_recording("tdm_buffer_copy", queue));
     TDMI_TRY(copy_async("tdm_buffer_copy", queue, source, source_offset, destination,
                         destination_offset, size));
     return tdm_queue_finish(queue);

@@ -19,6 +19,8 @@ static const struct {
     /* the cost of a call */
     {QUICK, "empty empty+finish", "1", "f32"},
     {QUICK, "layer_norm", "8x8", "f32"},
+    {QUICK, "graph", "8x8", "f32"},
+    {FULL, "graph", "8x64", "f32"},
 
     /* matmul: squares, many small ones, then the layers of real networks */
     {QUICK, "matmul", "64x64x64 256x256x256 512x512x512 1024x1024x1024", "f32"},

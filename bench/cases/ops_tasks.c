@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The operations that are tasks: two devices at once, files, tensors on their way. */
+/* The operations that are tasks: two devices at once, files, tensors on their way, graphs. */
 #include "cases/task.h"
 
 #define TASK(name, baseline, task)                                                                 \
@@ -12,5 +12,6 @@ const bench_op bench_ops_tasks[] = {
     TASK("to_device", BENCH_BASELINE_MOVE, to_there),
     TASK("to_device+back", BENCH_BASELINE_MOVE, to_back),
     TASK("to_device+same", BENCH_BASELINE_MOVE, to_same),
+    TASK("graph", BENCH_BASELINE_EMPTY_FINISH, graph),
 };
 const size_t bench_ops_tasks_count = sizeof bench_ops_tasks / sizeof *bench_ops_tasks;

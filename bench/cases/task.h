@@ -37,7 +37,7 @@ struct bench_task {
 
 /* Their definitions are in tasks_*.c. */
 extern const bench_task bench_task_two_devices, bench_task_save, bench_task_load,
-    bench_task_to_there, bench_task_to_back, bench_task_to_same;
+    bench_task_to_there, bench_task_to_back, bench_task_to_same, bench_task_graph;
 
 /* Says why prepare gave up: the first for a failure of Tandem, the second for a case that cannot
  * run here. Both return false. */

@@ -20,6 +20,7 @@ tdm_status tdmi_file_job_check(const char *function, const tdm_queue *queue, con
             TDM_ERROR_INVALID_ARGUMENT,
             "%s: options->budget is %zu bytes; it must be at least %d, or 0 for the default",
             function, own->budget, LEAST_BUDGET);
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
     return tdmi_device_usable(queue->device);
 }
 

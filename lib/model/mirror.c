@@ -105,7 +105,7 @@ static tdm_tensor rows_of(const tdm_tensor *x, int64_t first, int64_t count) {
     return part;
 }
 
-static tdm_status check_batch(const char *function, const tdm_queue *queue, size_t input_count,
+static tdm_status check_batch(const char *function, tdm_queue *queue, size_t input_count,
                               const tdm_tensor *inputs, const tdm_tensor *output) {
     tdmi_arg result = {"output", output, TDMI_ARG_OUTPUT | TDMI_ARG_MOVED, 0};
     TDMI_TRY(tdmi_check_args(function, queue, &result, 1));

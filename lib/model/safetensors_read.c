@@ -321,7 +321,7 @@ const char *tdm_file_get_metadata(const tdm_file *file, const char *key) {
 
 static tdm_status check_read(const char *function, const tdm_file *file,
                              const tdm_file_entry *entry, int64_t first, int64_t count,
-                             const tdm_queue *queue, const tdm_tensor *y) {
+                             tdm_queue *queue, const tdm_tensor *y) {
     const tdmi_header *header = &file->header;
     if (!entry || entry < header->entries || entry >= header->entries + header->count)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: entry does not belong to %s", function,

@@ -154,7 +154,7 @@ static tdm_status write_file(saving *all, const tdm_state_dict *dict) {
     return status;
 }
 
-static tdm_status check_devices(const char *function, const tdm_queue *queue,
+static tdm_status check_devices(const char *function, tdm_queue *queue,
                                 const tdm_state_dict *dict) {
     for (size_t i = 0; i < tdm_state_dict_count(dict); i++) {
         const tdmi_dict_item *item = tdmi_state_dict_at(dict, i);

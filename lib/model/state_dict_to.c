@@ -6,8 +6,8 @@
 #include "state_dict.h"
 #include "tensors/move.h"
 
-static tdm_status check_items(const char *function, const tdm_queue *queue,
-                              const tdm_state_dict *dict) {
+static tdm_status check_items(const char *function, tdm_queue *queue, const tdm_state_dict *dict) {
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
     for (size_t i = 0; i < tdm_state_dict_count(dict); i++) {
         const tdmi_dict_item *item = tdmi_state_dict_at(dict, i);
         tdmi_arg arg = {item->name, &item->tensor, TDMI_ARG_MOVED, 0};

@@ -72,7 +72,7 @@ tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
         .t = (uint8_t)x->dtype,
         .u = (uint8_t)x->dtype,
         .op = (uint8_t)((weight ? TDM_OP_WEIGHT : 0u) | (bias ? TDM_OP_BIAS : 0u)),
-        .stream = x->buffer != y->buffer && tdmi_streams(queue, rows, cols, size),
+        .stream = tdmi_stores(queue, rows, cols, size, x->buffer == y->buffer),
     };
     int64_t places = x->offset | y->offset | tdmi_row_step(rows, cols);
     if (by_column)

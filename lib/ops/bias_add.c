@@ -43,7 +43,7 @@ tdm_status tdmi_run_bias_add(tdm_queue *queue, tdmi_variant variant, bool in_pla
     variant.kernel = TDMI_KERNEL_BIAS_ADD;
     variant.u = variant.t;
     if (args->bias_kind == TDM_BIAS_OF_COLS) variant.op |= TDM_OP_COLS_BIAS;
-    variant.stream = !in_place && tdmi_streams(queue, args->rows, args->cols, size);
+    variant.stream = tdmi_stores(queue, args->rows, args->cols, size, in_place);
     variant.vectors = tdmi_is_aligned(
         args->x_offset | args->y_offset | args->residual_offset | args->gap |
             (args->bias_kind == TDM_BIAS_OF_COLS ? args->bias_offset : 0) |

@@ -44,7 +44,8 @@ static tdm_status for_parts(const char *function, tdm_queue *queue, const tdm_te
 static tdm_status launch(tdm_queue *queue, const tdm_tensor *y, const part *p, tdmi_variant variant,
                          tdmi_pieces pieces, const void *args) {
     variant.t = variant.u = (uint8_t)tdmi_dtype_stored(y->dtype);
-    variant.stream = tdmi_streams(queue, p->rows.rows, p->rows.cols, tdm_dtype_size(y->dtype));
+    variant.stream =
+        tdmi_stores(queue, p->rows.rows, p->rows.cols, tdm_dtype_size(y->dtype), false);
     variant.vectors = tdmi_is_aligned(p->offset | tdmi_row_step(p->rows.rows, p->rows.stride),
                                       tdm_dtype_size(y->dtype));
     const tdmi_mem *mems[] = {tdmi_mem_of(y)};
@@ -127,7 +128,7 @@ static tdm_status fill_random(const char *function, tdm_queue *queue, tdm_genera
     return TDM_OK;
 }
 
-static tdm_status check_random(const char *function, const tdm_queue *queue,
+static tdm_status check_random(const char *function, tdm_queue *queue,
                                const tdm_generator *generator, const tdm_tensor *y,
                                unsigned flags) {
     const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | flags, 0}};

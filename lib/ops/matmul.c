@@ -4,6 +4,7 @@
 #include "bias_add.h"
 #include "matmul_builtin.h"
 #include "matmul_trace.h"
+#include "record.h"
 #include "sized.h"
 
 #include <math.h>
@@ -237,17 +238,47 @@ tdm_status tdmi_run_product(tdm_queue *queue, const tdmi_product *p,
 }
 
 /* A provider may find out only as it runs a product that it cannot. */
-static tdm_status run_somewhere(tdm_queue *queue, const tdmi_product *p) {
+static tdm_status run_somewhere(tdm_queue *queue, const tdmi_product *p, tdmi_blas_choice *choice) {
+    tdm_status status = tdmi_run_product(queue, p, choice);
+    while (status == TDM_ERROR_UNSUPPORTED && choice->provider) {
+        const tdmi_gemm gemm = tdmi_product_offered(p);
+        TDMI_TRY(tdmi_blas_choose_next(queue, &gemm, choice));
+        status = tdmi_run_product(queue, p, choice);
+    }
+    return status;
+}
+
+/* A product in a graph. */
+typedef struct product_work {
+    tdmi_product product;
+    tdmi_blas_choice choice;
+} product_work;
+
+static tdm_status run_recorded(tdm_queue *queue, void *context) {
+    product_work *self = context;
+    return run_somewhere(queue, &self->product, &self->choice);
+}
+
+static tdm_status record(tdm_queue *queue, const tdmi_product *p, const tdmi_blas_choice *choice) {
+    tdmi_work *work = tdmi_record(queue, run_recorded, sizeof(product_work), NULL);
+    if (!work) return tdmi_outcome_end(&queue->recording->outcome);
+    product_work *self = (product_work *)(void *)work->context;
+    *self = (product_work){*p, *choice};
+    tdmi_record_place(queue->recording, work, &self->product.gemm.a);
+    tdmi_record_place(queue->recording, work, &self->product.gemm.b);
+    tdmi_record_place(queue->recording, work, &self->product.gemm.c);
+    tdmi_record_place(queue->recording, work, &self->product.gemm.bias);
+    return TDM_OK;
+}
+
+/* Of a library. The builtin kernels' launches are recorded one by one. */
+static tdm_status run_or_record(tdm_queue *queue, const tdmi_product *p) {
     const tdmi_gemm gemm = tdmi_product_offered(p);
     tdmi_blas_choice choice;
     tdmi_trace_product(&gemm);
     TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
-    tdm_status status = tdmi_run_product(queue, p, &choice);
-    while (status == TDM_ERROR_UNSUPPORTED && choice.provider) {
-        TDMI_TRY(tdmi_blas_choose_next(queue, &gemm, &choice));
-        status = tdmi_run_product(queue, p, &choice);
-    }
-    return status;
+    if (queue->recording && choice.provider) return record(queue, p, &choice);
+    return run_somewhere(queue, p, &choice);
 }
 
 static const tdmi_sized options_type = {
@@ -275,7 +306,7 @@ tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const
     TDMI_UNCANCELLED();
     tdmi_product p;
     TDMI_TRY(tdmi_describe_product(function, queue, options, a, b, c, &p));
-    if (tdmi_product_multiplies(&p)) return run_somewhere(queue, &p);
+    if (tdmi_product_multiplies(&p)) return run_or_record(queue, &p);
     if (empty(&p.gemm)) return TDM_OK;
     TDMI_TRY(scale_c(queue, &p.gemm, c));
     return has_epilogue(&p.gemm) ? run_epilogue(queue, &p) : TDM_OK;

@@ -2,6 +2,8 @@
 /* Matrix products by kernels of our own: of tiles, and of a narrow C. */
 #include "matmul_builtin.h"
 
+#include "submit.h"
+
 /* The groups of the kernel of tiles. */
 static tdm_status count_tiles(const char *function, const tdmi_gemm *gemm, int64_t *groups) {
     const int64_t tiles_m = (gemm->m + TDM_TILE_M - 1) / TDM_TILE_M;
@@ -116,9 +118,7 @@ static tdm_status copy_small(tdm_queue *queue, const narrow *p, tdm_dtype dtype,
     static const uint32_t zero = 0;
     const int64_t matrices = p->stride != 0 ? p->args.batch : 1;
     if (p->args.s_row != p->args.k || p->rows % 2 != 0)
-        TDMI_TRY(tdmi_queue_submitted(queue, queue->device->backend->fill(queue->impl, scratch, 0,
-                                                                          (size_t)bytes, &zero,
-                                                                          sizeof zero)));
+        TDMI_TRY(tdmi_submit_fill(queue, scratch, 0, (size_t)bytes, &zero, sizeof zero));
     tdm_elementwise_args args = {
         .rows = matrices * p->rows,
         .offset = {0, p->offset},
@@ -170,7 +170,9 @@ static tdm_status run_narrow(tdm_queue *queue, tdm_dtype dtype, narrow *p, int64
     const tdmi_variant variant = {.kernel = TDMI_KERNEL_MATMUL_NARROW,
                                   .t = (uint8_t)dtype,
                                   .u = (uint8_t)dtype,
-                                  .op = p->cols ? TDM_OP_NARROW_COLS : 0};
+                                  .op = p->cols ? TDM_OP_NARROW_COLS : 0,
+                                  .stream = tdmi_stores(queue, p->args.large * p->args.batch,
+                                                        p->args.k, tdm_dtype_size(dtype), true)};
     const tdmi_mem *mems[] = {scratch, p->large, p->c};
     /* a lane to each column: the choice of lanes gives four to one */
     return tdmi_launch_groups(queue, variant, groups, p->cols ? 4 * COLS_OF_LANES : p->args.k, mems,

@@ -334,6 +334,7 @@ tdm_status tdm_matmul_tune(tdm_queue *queue, const tdm_matmul_options *options, 
     if (!(seconds >= 0.0 && seconds <= 86400.0))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: seconds is %g, allowed are 0 to 86400",
                          function, seconds);
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_describe_product(function, queue, options, a, b, c, &product));
     product.gemm.beta = 0.0;
     if (!tdmi_product_multiplies(&product))

@@ -38,13 +38,14 @@ static tdm_status norm_rows(tdm_queue *queue, tdm_norm_kind kind, const tdm_tens
         .chunk = pieces.chunk,
         .chunks = pieces.chunks,
     };
-    tdmi_variant variant = {.kernel = TDMI_KERNEL_NORM,
-                            .t = (uint8_t)x->dtype,
-                            .u = (uint8_t)out->dtype,
-                            .op = (uint8_t)kind,
-                            .vectors =
-                                tdmi_is_aligned(x->offset | tdmi_row_step(rows.rows, rows.stride),
-                                                tdm_dtype_size(x->dtype))};
+    tdmi_variant variant = {
+        .kernel = TDMI_KERNEL_NORM,
+        .t = (uint8_t)x->dtype,
+        .u = (uint8_t)out->dtype,
+        .op = (uint8_t)kind,
+        .stream = tdmi_stores(queue, rows.rows, rows.cols, tdm_dtype_size(x->dtype), true),
+        .vectors = tdmi_is_aligned(x->offset | tdmi_row_step(rows.rows, rows.stride),
+                                   tdm_dtype_size(x->dtype))};
     const tdmi_mem *partial = NULL;
     int64_t items = rows.rows * pieces.chunks;
     if (pieces.chunks > 1)

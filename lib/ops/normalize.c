@@ -25,13 +25,13 @@ static tdmi_variant variant_of(const tdm_queue *queue, tdmi_kernel_id kernel, un
                                const tdm_tensor *x, const tdm_tensor *y, const tdmi_rows *rows,
                                int64_t places) {
     size_t size = tdm_dtype_size(x->dtype);
-    return (tdmi_variant){.kernel = (uint8_t)kernel,
-                          .t = (uint8_t)x->dtype,
-                          .u = (uint8_t)x->dtype,
-                          .op = (uint8_t)op,
-                          .vectors = tdmi_is_aligned(places, size),
-                          .stream = x->buffer != y->buffer &&
-                                    tdmi_streams(queue, rows->rows, rows->cols, size)};
+    return (tdmi_variant){
+        .kernel = (uint8_t)kernel,
+        .t = (uint8_t)x->dtype,
+        .u = (uint8_t)x->dtype,
+        .op = (uint8_t)op,
+        .vectors = tdmi_is_aligned(places, size),
+        .stream = tdmi_stores(queue, rows->rows, rows->cols, size, x->buffer == y->buffer)};
 }
 
 tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
@@ -119,10 +119,33 @@ tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
     tdmi_variant variant = variant_of(queue, TDMI_KERNEL_RMS_NORM, op, x, y, &xr, places);
     if (residual && (residual->buffer == y->buffer ||
                      (sum && (sum->buffer == residual->buffer || sum->buffer == x->buffer))))
-        variant.stream = 0;
+        variant.stream = tdmi_stores(queue, xr.rows, xr.cols, tdm_dtype_size(x->dtype), true);
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(residual), tdmi_mem_of(weight),
                               tdmi_mem_of(sum), tdmi_mem_of(y)};
     return tdmi_launch_items(queue, variant, xr.rows, xr.cols, mems, &kernel_args);
+}
+
+/* Few long rows, whose groups could not hold them anyway, are cut, so that all the device works on them. */
+static tdm_status run_softmax(tdm_queue *queue, tdmi_variant variant, const tdm_tensor *x,
+                              const tdm_tensor *y, tdm_rows_args *args) {
+    const size_t size = tdm_dtype_size(x->dtype);
+    tdmi_pieces pieces = {args->cols, 1};
+    if (!tdmi_reads_rows_once(queue, variant, args->cols))
+        pieces = tdmi_cut_rows(queue, args->rows, args->cols, size);
+    args->chunk = pieces.chunk;
+    args->chunks = pieces.chunks;
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), NULL, tdmi_mem_of(y)};
+    if (pieces.chunks == 1)
+        return tdmi_launch_items(queue, variant, args->rows, args->cols, mems, args);
+    const int64_t items = args->rows * pieces.chunks;
+    tdmi_variant sums = variant;
+    sums.op = TDM_OP_SOFTMAX_SUMS;
+    sums.stream = tdmi_stores(queue, args->rows, args->cols, size, true);
+    variant.op = TDM_OP_SOFTMAX_WRITES;
+    const size_t accumulator = x->dtype == TDM_F64 ? sizeof(double) : sizeof(float);
+    TDMI_TRY(tdmi_queue_scratch(queue, (size_t)items * 2 * accumulator, &mems[1]));
+    TDMI_TRY(tdmi_launch_items(queue, sums, items, pieces.chunk, mems, args));
+    return tdmi_launch_items(queue, variant, items, pieces.chunk, mems, args);
 }
 
 static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id kernel,
@@ -142,10 +165,11 @@ static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id
         .epsilon = tdmi_scalar(epsilon),
         .cols = (tdm_u32)xr.cols,
     };
-    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(y)};
     const int64_t places = x->offset | y->offset | tdmi_row_step(xr.rows, xr.stride | yr.stride);
-    return tdmi_launch_items(queue, variant_of(queue, kernel, 0, x, y, &xr, places), xr.rows,
-                             xr.cols, mems, &kernel_args);
+    const tdmi_variant variant = variant_of(queue, kernel, 0, x, y, &xr, places);
+    if (kernel == TDMI_KERNEL_SOFTMAX) return run_softmax(queue, variant, x, y, &kernel_args);
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(y)};
+    return tdmi_launch_items(queue, variant, xr.rows, xr.cols, mems, &kernel_args);
 }
 
 tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilon, tdm_tensor *y) {

@@ -105,8 +105,7 @@ tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
     for (int64_t begin = 0; begin < cols; begin += MAX_COLS) {
         int64_t part = cols - begin < MAX_COLS ? cols - begin : MAX_COLS;
         tdmi_pieces pieces = tdmi_cut_rows(queue, args->rows, part, size);
-        variant.stream =
-            !in_place && args->unit_stride && tdmi_streams(queue, args->rows, part, size);
+        variant.stream = tdmi_stores(queue, args->rows, part, size, in_place || !args->unit_stride);
         variant.vectors = args->unit_stride && is_aligned(&d, operands);
         args->cols = (tdm_u32)part;
         args->chunk = pieces.chunk;

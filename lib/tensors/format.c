@@ -266,6 +266,7 @@ tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t 
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL, but capacity is %zu",
                          function, capacity);
     if (capacity > 0) text[0] = '\0';
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
     excerpt e = {.x = x};
     builder whole = {0};

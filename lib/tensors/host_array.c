@@ -1,13 +1,14 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A tensor's content in a host array. */
 #include "check.h"
+#include "core.h"
 #include "create.h"
-#include "threads.h"
 
 tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_to_host";
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
     size_t size = tdm_dtype_size(x->dtype), bytes = tdmi_bytes_of(x);
     if (!data && bytes > 0)

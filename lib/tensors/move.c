@@ -8,7 +8,7 @@
 #include "create.h"
 #include "device_copy.h"
 
-static tdm_status check(const char *function, const tdm_queue *queue, const tdm_tensor *x,
+static tdm_status check(const char *function, tdm_queue *queue, const tdm_tensor *x,
                         const tdm_device *device, tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
     if (!y) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: y is NULL", function);
@@ -16,6 +16,7 @@ static tdm_status check(const char *function, const tdm_queue *queue, const tdm_
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: y is x itself", function);
     memset(y, 0, sizeof *y);
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
     return tdmi_device_usable(device);
 }

@@ -21,6 +21,7 @@ typedef struct workplace {
     tdm_queue *queue, *timed;
     tdm_event *event, *start, *end;
     tdm_buffer *buffers[BUFFERS], *elsewhere;
+    tdm_graph *graph;
     void *pinned;
     float host[CELLS];
 } workplace;
@@ -124,9 +125,9 @@ static tdm_status run_kernels(workplace *w) {
     return TDM_OK;
 }
 
-/* A matrix of ones times one of twos, plus a bias of -200: k 2 - 200, or 0 after RELU. */
-static tdm_status multiply(workplace *w, int64_t m, int64_t n, int64_t k, int64_t batch,
-                           bool bias) {
+/* A matrix of ones times one of twos, plus a bias of -200. */
+static tdm_status queue_product(workplace *w, int64_t m, int64_t n, int64_t k, int64_t batch,
+                                bool bias) {
     tdm_tensor a = tdm_tensor_3d(w->buffers[0], TDM_F32, batch, m, k);
     tdm_tensor b = tdm_tensor_3d(w->buffers[1], TDM_F32, batch, k, n);
     tdm_tensor c = tdm_tensor_3d(w->buffers[2], TDM_F32, batch, m, n);
@@ -138,13 +139,39 @@ static tdm_status multiply(workplace *w, int64_t m, int64_t n, int64_t k, int64_
     TRY(tdm_fill(w->queue, 2.0, &b));
     TRY(tdm_fill(w->queue, NAN, &c));
     TRY(tdm_fill(w->queue, -200.0, &added));
-    TRY(tdm_matmul(w->queue, &options, &a, &b, &c));
+    return tdm_matmul(w->queue, &options, &a, &b, &c);
+}
+
+/* It is k 2 - 200, or 0 after RELU. */
+static tdm_status check_product(workplace *w, int64_t m, int64_t n, int64_t k, int64_t batch,
+                                bool bias) {
     TRY(tdm_buffer_read(w->queue, w->buffers[2], 0, w->host,
                         (size_t)(batch * m * n) * sizeof(float)));
     float wanted = (float)(2 * k);
     if (bias) wanted = wanted > 200 ? wanted - 200 : 0;
     for (int i = 0; i < (int)(batch * m * n); i++)
         expect(w->host[i] == wanted, "a product");
+    return TDM_OK;
+}
+
+static tdm_status multiply(workplace *w, int64_t m, int64_t n, int64_t k, int64_t batch,
+                           bool bias) {
+    TRY(queue_product(w, m, n, k, batch, bias));
+    return check_product(w, m, n, k, batch, bias);
+}
+
+/* The third replay runs what the second one captured. */
+static tdm_status replay(workplace *w, int64_t m, int64_t n, int64_t k, bool bias) {
+    if (!w->graph) TRY(tdm_graph_create(w->queue, &w->graph));
+    TRY(tdm_graph_begin(w->graph));
+    const tdm_status queued = queue_product(w, m, n, k, 1, bias);
+    const tdm_status ended = tdm_graph_end(w->graph);
+    if (queued != TDM_OK || ended != TDM_OK) return queued != TDM_OK ? queued : ended;
+    for (int turn = 0; turn < 3; turn++) {
+        TRY(tdm_buffer_fill(w->queue, w->buffers[2], 0, BYTES, "\xff", 1));
+        TRY(tdm_graph_replay(w->graph));
+        TRY(check_product(w, m, n, k, 1, bias));
+    }
     return TDM_OK;
 }
 
@@ -163,12 +190,17 @@ static tdm_status steps(workplace *w) {
     TRY(multiply(w, 13, 16, 24, 1, false));
     TRY(multiply(w, 13, 16, 24, 1, true));
     TRY(multiply(w, 8, 11, 24, 1, true));
+    TRY(replay(w, N, N, N, true));
+    TRY(replay(w, 13, 16, 24, false));
+    for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++)
+        TRY(replay(w, 8, 16, troubles[i], true));
     TRY(tdm_device_trim(w->devices[0]));
     return tdm_queue_finish(w->queue);
 }
 
 /* The queues first: what they were given uses the rest. */
 static void clean_up(workplace *w) {
+    tdm_graph_destroy(w->graph);
     tdm_queue_destroy(w->queue);
     tdm_queue_destroy(w->timed);
     tdm_event_destroy(w->event);

@@ -16,7 +16,6 @@
  *   skew=BYTES                                    structs of arguments seem so much larger to it
  *   delay=MICROSECONDS                            work is held up for so long, now and then
  *   lazy=1                                        a stream works only while somebody waits for it
- *                                                 (events must not be waited for then)
  *   fail=FUNCTION:N[+]:ERROR                      the Nth call (and all after it) gives that error
  *   reports=count                                 reports are counted, and do not end the process
  *   leaks=1                                       whatever is alive at exit is reported
@@ -43,6 +42,8 @@ typedef enum cuda_sim_kind {
     CUDA_SIM_LT_LAYOUT,
     CUDA_SIM_LT_PREFERENCE,
     CUDA_SIM_CUBLAS_HANDLE,
+    CUDA_SIM_GRAPH,
+    CUDA_SIM_GRAPH_EXEC,
     CUDA_SIM_KINDS
 } cuda_sim_kind;
 

@@ -9,6 +9,7 @@ struct cublasContext {
     cudaStream_t stream;
     void *workspace;
     size_t workspace_size;
+    bool had_workspace;
 };
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle) {
@@ -50,8 +51,6 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
     static const char function[] = "cublasSetStream";
     BLAS_TRY(enter(handle, function));
     BLAS_TRY(check_stream(handle, stream, function));
-    if (handle->workspace)
-        sim_report("%s: the workspace at %p, set before, is lost", function, handle->workspace);
     handle->stream = stream;
     handle->workspace = NULL;
     handle->workspace_size = 0;
@@ -68,6 +67,7 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, siz
         return CUBLAS_STATUS_INVALID_VALUE;
     handle->workspace = workspace;
     handle->workspace_size = size;
+    handle->had_workspace = true;
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -112,6 +112,8 @@ static cublasStatus_t multiply(const char *function, cublasHandle_t handle,
                            function, (int)transpose_a, (int)transpose_b, (int)a_type, (int)b_type,
                            (int)c_type, (int)algorithm);
     BLAS_TRY(blas_check_types(c_type, compute, function));
+    if (handle->had_workspace && !handle->workspace)
+        return BLAS_DEFECT("%s: the workspace that was set is lost with the stream", function);
     blas_product product = {.gemm = {.type = c_type,
                                      .transpose_a = transpose_a == CUBLAS_OP_T,
                                      .transpose_b = transpose_b == CUBLAS_OP_T,

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for libcuda: devices, contexts and fills. Modules and launches are in program.c. */
+/* The stand-in for libcuda: devices, contexts, fills and graphs. Modules and launches are in program.c. */
 #include <string.h>
 
 #include "call.h"
@@ -116,3 +116,48 @@ CUresult cuMemsetD2D32Async(CUdeviceptr start, size_t pitch, unsigned value, siz
     sim_fill fill = {.pitch = pitch, .count = width, .rows = height, .width = 4, .value = value};
     return (CUresult)sim_enqueue_fill("cuMemsetD2D32Async", stream, (uintptr_t)start, fill);
 }
+
+/* --- graphs -------------------------------------------------------------------------------------
+ */
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode) {
+    BEGIN_DRIVER("cuStreamBeginCapture");
+    if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) sim_report("a capture that forbids other threads");
+    error = sim_stream_check(stream, "cuStreamBeginCapture");
+    return (CUresult)(error ? error : sim_stream_begin_capture(stream));
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+    BEGIN_DRIVER("cuStreamEndCapture");
+    error = sim_stream_check(stream, "cuStreamEndCapture");
+    return (CUresult)(error ? error : sim_stream_end_capture(stream, graph));
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+    BEGIN_DRIVER("cuGraphDestroy");
+    return (CUresult)sim_graph_destroy(graph);
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec graph) {
+    BEGIN_DRIVER("cuGraphExecDestroy");
+    return (CUresult)sim_graph_exec_destroy(graph);
+}
+
+CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
+    BEGIN_DRIVER("cuGraphLaunch");
+    return (CUresult)sim_graph_launch(graph, stream);
+}
+
+#ifndef SIM_OLD_DRIVER
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *made, CUgraph graph, unsigned long long flags) {
+    BEGIN_DRIVER("cuGraphInstantiate");
+    if (flags) sim_report("cuGraphInstantiate: flags %llu are not simulated", flags);
+    return (CUresult)sim_graph_instantiate(graph, made);
+}
+
+CUresult cuGraphExecUpdate_v2(CUgraphExec graph, CUgraph newer, CUgraphExecUpdateResultInfo *info) {
+    BEGIN_DRIVER("cuGraphExecUpdate");
+    memset(info, 0, sizeof *info);
+    return (CUresult)sim_graph_update(graph, newer);
+}
+#endif

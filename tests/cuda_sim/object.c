@@ -24,6 +24,8 @@ static const char *const kind_names[CUDA_SIM_KINDS] = {
     "cuBLASLt layout",
     "cuBLASLt preference",
     "cuBLAS handle",
+    "graph",
+    "executable graph",
 };
 
 static size_t place_of(sim_object *const *in, size_t size, const void *object) {

@@ -2,7 +2,7 @@
 /* The simulated CUDA machine, shared by the stand-ins for libcudart, libcuda, cuBLAS, cuBLASLt and
  * NVRTC. It
  * is libcuda_sim.so: machine.c (devices, contexts), memory.c, fill.c, stream.c (streams and events),
- * object.c (handles), report.c (defects, faults).
+ * graph.c, object.c (handles), report.c (defects, faults).
  *
  * A device address is a number in a range of the device's own that nothing is mapped to, so a host
  * that reads through it crashes; what the address stands for is an ordinary allocation elsewhere,
@@ -201,6 +201,10 @@ int sim_stream_check(cudaStream_t stream, const char *function);
 /* Puts work on a checked stream; the error, or 0. */
 int sim_enqueue(cudaStream_t stream, const sim_work *work);
 
+/* Between begin and end the stream keeps what it is given, in a graph, and runs nothing. */
+int sim_stream_begin_capture(cudaStream_t stream);
+int sim_stream_end_capture(cudaStream_t stream, CUgraph *graph);
+
 int sim_event_create(CUcontext context, unsigned flags, cudaEvent_t *event);
 int sim_event_destroy(cudaEvent_t event);
 int sim_event_record(cudaEvent_t event, cudaStream_t stream);
@@ -208,6 +212,21 @@ int sim_event_finish(cudaEvent_t event);
 int sim_event_query(cudaEvent_t event);
 int sim_event_elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
 int sim_event_wait(cudaStream_t stream, cudaEvent_t event);
+
+/* --- graph.c ------------------------------------------------------------------------------------
+ */
+
+CUgraph sim_graph_create(void);
+
+/* Appends a copy of the work. The functions here give an error, or 0. */
+int sim_graph_add(CUgraph graph, const sim_work *work);
+int sim_graph_destroy(CUgraph graph);
+
+/* One that can be launched; its work replaced by that of a graph of the same shape. */
+int sim_graph_instantiate(CUgraph graph, CUgraphExec *made);
+int sim_graph_update(CUgraphExec exec, CUgraph newer);
+int sim_graph_launch(CUgraphExec exec, cudaStream_t stream);
+int sim_graph_exec_destroy(CUgraphExec exec);
 
 /* --- fill.c -------------------------------------------------------------------------------------
  */

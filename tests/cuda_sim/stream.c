@@ -26,6 +26,7 @@ struct CUstream_st {
     unsigned long submitted, done;
     unsigned waiters; /* a lazy stream works for them alone */
     bool ending;
+    CUgraph capture; /* what it is given goes there; or NULL */
 };
 
 /* What a recording leaves: events and those who wait for it share it. */
@@ -35,6 +36,7 @@ typedef struct mark {
     bool done;
     double time; /* seconds */
     unsigned holders;
+    cudaStream_t stream; /* which reaches it */
 } mark;
 
 struct CUevent_st {
@@ -131,6 +133,7 @@ int sim_stream_destroy(cudaStream_t stream) {
     if (!sim_check(stream, CUDA_SIM_STREAM, "cudaStreamDestroy"))
         return cudaErrorInvalidResourceHandle;
     sim_end(stream);
+    if (stream->capture) (void)sim_graph_destroy(stream->capture);
     pthread_mutex_lock(&stream->lock);
     stream->ending = true;
     pthread_cond_broadcast(&stream->changed);
@@ -148,7 +151,30 @@ int sim_stream_check(cudaStream_t stream, const char *function) {
     return sim_sticky(stream->context);
 }
 
+int sim_stream_begin_capture(cudaStream_t stream) {
+    if (stream->capture) {
+        sim_report("cuStreamBeginCapture: the stream is captured already");
+        return cudaErrorInvalidValue;
+    }
+    stream->capture = sim_graph_create();
+    return stream->capture ? 0 : cudaErrorMemoryAllocation;
+}
+
+int sim_stream_end_capture(cudaStream_t stream, CUgraph *graph) {
+    if (!stream->capture) {
+        sim_report("cuStreamEndCapture: the stream is not captured");
+        return cudaErrorInvalidValue;
+    }
+    *graph = stream->capture;
+    stream->capture = NULL;
+    return 0;
+}
+
 int sim_stream_finish(cudaStream_t stream) {
+    if (stream->capture) {
+        sim_report("a wait for a stream that is captured");
+        return cudaErrorInvalidValue;
+    }
     pthread_mutex_lock(&stream->lock);
     stream->waiters++;
     while (stream->done != stream->submitted)
@@ -171,6 +197,11 @@ int sim_stream_query(cudaStream_t stream) {
 sim_device *sim_stream_device(cudaStream_t stream) { return stream->context->device; }
 
 int sim_enqueue(cudaStream_t stream, const sim_work *wanted) {
+    if (stream->capture && wanted->always) {
+        sim_report("an event in a stream that is captured is not simulated");
+        return cudaErrorNotSupported;
+    }
+    if (stream->capture) return sim_graph_add(stream->capture, wanted);
     piece *added = calloc(1, sizeof *added + wanted->size);
     if (!added) return cudaErrorMemoryAllocation;
     added->run = wanted->run;
@@ -195,12 +226,13 @@ int sim_enqueue(cudaStream_t stream, const sim_work *wanted) {
 /* --- events -------------------------------------------------------------------------------------
  */
 
-static mark *make_mark(unsigned holders) {
+static mark *make_mark(cudaStream_t stream, unsigned holders) {
     mark *made = calloc(1, sizeof *made);
     if (!made) return NULL;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
     made->holders = holders;
+    made->stream = stream;
     return made;
 }
 
@@ -226,11 +258,19 @@ static void reach_mark(void *payload) {
     drop_mark(reached);
 }
 
+static void add_waiter(cudaStream_t stream, unsigned number) {
+    pthread_mutex_lock(&stream->lock);
+    stream->waiters += number;
+    pthread_mutex_unlock(&stream->lock);
+}
+
 static void wait_for_mark(mark *awaited) {
+    add_waiter(awaited->stream, 1);
     pthread_mutex_lock(&awaited->lock);
     while (!awaited->done)
         pthread_cond_wait(&awaited->changed, &awaited->lock);
     pthread_mutex_unlock(&awaited->lock);
+    add_waiter(awaited->stream, 0u - 1u);
 }
 
 static void run_wait(void *payload) {
@@ -278,7 +318,7 @@ int sim_event_record(cudaEvent_t event, cudaStream_t stream) {
         sim_report("cudaEventRecord: event and stream are of two devices");
         return cudaErrorInvalidResourceHandle;
     }
-    mark *made = make_mark(2);
+    mark *made = make_mark(stream, 2);
     if (!made) return cudaErrorMemoryAllocation;
     sim_work reaching = {.run = reach_mark, .payload = &made, .size = sizeof made, .always = true};
     int error = sim_enqueue(stream, &reaching);

@@ -100,6 +100,17 @@ static void put(void *array, int dtype, int i, double v) {
 /* Small multiples of 1/8, exact in every dtype; sums of 1000 of them are exact in f32. */
 static double input(int row, int j) { return (double)((row * 7 + j * 5) % 31 - 15) / 8; }
 
+/* The instruction, where this processor has it, in half of the runs. */
+static bool has_bf16(void) {
+#if defined(__x86_64__)
+    static bool wanted;
+    wanted = !wanted;
+    return wanted && __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
+}
+
 static bool launch_c(backend *self, const test_run *run) {
     (void)self;
     static _Alignas(64) char scratch[TDMI_CPU_SCRATCH];
@@ -111,6 +122,8 @@ static bool launch_c(backend *self, const test_run *run) {
                                  .count = (uint32_t)run->groups,
                                  .op = (uint32_t)run->op,
                                  .stream = (uint32_t)run->stream,
+                                 .ahead = (uint32_t)run->stream,
+                                 .bf16 = has_bf16(),
                                  .u = (uint32_t)run->dtype,
                                  .scratch = scratch};
         test_kernels_c[run->kernel][run->dtype](&group, at, &run->args);

@@ -301,6 +301,36 @@ Test(normalize, softmax) {
     }
 }
 
+/* Rows that a device cuts into chunks: chunks of -Inf alone, the largest element in any of them, rows with gaps,
+ * and in place. */
+Test(normalize, softmax_of_few_long_rows) {
+    static const int64_t extents[][2] = {{1, 17000}, {2, 20003}, {1, 140000}, {3, 66666}};
+    for (int d = 0; d < float_dtype_count; d++) {
+        const tdm_dtype dtype = float_dtypes[d];
+        for (int i = 0; i < (small ? 2 : 4); i++) {
+            const int64_t rows = extents[i][0], cols = extents[i][1];
+            for (int k = 0; k < 4; k++) {
+                check_case("%s softmax %lldx%lld kind %d", tdm_dtype_name(dtype), (long long)rows,
+                           (long long)cols, k);
+                array *x = array_2d(dtype, rows, cols, cols + (k == 1 ? 8 : 0));
+                array *y = output(x, k == 2);
+                for (int64_t j = 0; j < x->count; j++) {
+                    const bool masked = k == 3 && (j % cols < cols / 2 || j % cols > cols * 3 / 4);
+                    x->v[j] = masked ? -(double)INFINITY : random_uniform(-20, 20);
+                }
+                if (k < 3) x->v[random_integer(0, x->count - 1)] = 100;
+                array_set(x, x->v);
+                double *want = numbers(x->count), *bound = numbers(x->count);
+                ref_softmax(dtype, rows, cols, x->v, want, bound);
+                OK(tdm_softmax(queue, &x->t, &y->t));
+                const bool right = ARRAY_CHECK(y, want, bound);
+                array_free_all();
+                if (!right) return;
+            }
+        }
+    }
+}
+
 /* Rows that rise all the way, so that each element is the largest so far: so slowly that exp of a step is 1,
  * as many steps are not, and so fast that what came before is next to nothing. */
 Test(normalize, softmax_of_rising_rows) {

@@ -124,6 +124,50 @@ Test(pool, no_reuse_before_the_work_is_done) {
     tdm_queue_destroy(other);
 }
 
+/* Queues that take turns at random make sums by way of temporaries, which they release at once. Where one
+ * reads what another made, an event is between them. */
+Test(pool, queues_share_temporaries) {
+    enum { N = 5000, QUEUES = 3, MOST = 600 };
+    tdm_queue *queues[QUEUES] = {NULL};
+    tdm_event *event = NULL;
+    array *x = array_1d(TDM_F32, N), *sums[QUEUES];
+    double total[QUEUES] = {0};
+    const int rounds = small ? 30 : MOST;
+    array_integers(x, -50, 50);
+    OK(tdm_event_create(device, &event));
+    for (int q = 0; q < QUEUES; q++) {
+        if (!OK(tdm_queue_create(device, 0, &queues[q]))) return;
+        sums[q] = array_1d(TDM_F32, N);
+        OK(tdm_fill(queues[q], 0.0, &sums[q]->t));
+    }
+    OK(tdm_queue_finish(queue));
+    for (int round = 0; round < rounds; round++) {
+        const int q = (int)(random_bits() % QUEUES), other = (int)(random_bits() % QUEUES);
+        const double factor = (double)(random_bits() % 5) - 2;
+        tdm_buffer *made = NULL;
+        if (!OK(tdm_buffer_create(device, N * sizeof(float), &made))) break;
+        tdm_tensor t = tdm_tensor_1d(made, TDM_F32, N);
+        OK(tdm_scale(queues[q], factor, &x->t, &t));
+        if (other != q) {
+            OK(tdm_queue_record_event(queues[q], event));
+            OK(tdm_queue_wait_event(queues[other], event));
+        }
+        OK(tdm_add(queues[other], &t, &sums[other]->t, &sums[other]->t));
+        total[other] += factor;
+        tdm_buffer_release(made);
+    }
+    for (int q = 0; q < QUEUES; q++) {
+        check_case("queue %d", q);
+        OK(tdm_queue_finish(queues[q]));
+        double *want = numbers(N);
+        for (int i = 0; i < N; i++)
+            want[i] = total[q] * x->v[i];
+        (void)ARRAY_CHECK(sums[q], want, NULL);
+        tdm_queue_destroy(queues[q]);
+    }
+    tdm_event_destroy(event);
+}
+
 /* More than the device has, or can give in one piece, is refused with the numbers; what was there
  * stays usable. */
 Test(pool, too_much) {

@@ -117,7 +117,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_unmap_async(tdm_queue *queue, tdm_buf
 TDM_API TDM_MUST_USE tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer);
 
 /** Frees what tdm_host_alloc gave for this device. The queues that use it have been waited for;
- * where a wait failed it is kept until one succeeds. NULL is allowed. */
+ * where a wait failed it is kept until one succeeds. The device's driver has it back later: as pinning memory
+ * takes long, up to 64 MiB of what was freed, and the last piece of any size, serve the next requests, until
+ * tdm_device_trim or the device's end. NULL is allowed. */
 TDM_API void tdm_host_free(tdm_device *device, void *pointer);
 
 #if defined(__cplusplus)

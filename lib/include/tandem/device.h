@@ -184,7 +184,8 @@ TDM_API void tdm_memory_stats_init(tdm_memory_stats *stats, size_t size);
 TDM_API TDM_MUST_USE tdm_status tdm_device_get_memory_stats(tdm_device *device,
                                                             tdm_memory_stats *stats);
 
-/** Gives the pool's cached memory back to the driver. Waits for queues whose work may still use it. */
+/** Gives the pool's cached memory, and pinned host memory that was freed, back to the driver. Waits for
+ * queues whose work may still use it. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_trim(tdm_device *device);
 
 /** A process that uses a device. Its layout is frozen. */

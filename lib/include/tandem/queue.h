@@ -68,8 +68,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_event_query(tdm_event *event, bool *done);
 TDM_API TDM_MUST_USE tdm_status tdm_event_elapsed(tdm_event *start, tdm_event *end,
                                                   double *seconds);
 
-/** Later work of the queue runs after the event, which may be of any device of any backend (between
- * backends, and on cpu queues, the calling thread waits). */
+/** Later work of the queue runs after the event, which may be of any device of any backend. The devices wait
+ * for each other where both are CUDA's, or the same; else, and on cpu queues, the calling thread waits. */
 TDM_API TDM_MUST_USE tdm_status tdm_queue_wait_event(tdm_queue *queue, tdm_event *event);
 
 #if defined(__cplusplus)

@@ -4,6 +4,7 @@
  *
  * device.h  list, choose and open devices      queue.h  in-order queues and events
  * buffer.h  device memory and transfers        tensor.h typed, strided views of buffers
+ * graph.h   operations recorded once, and replayed with one call
  * ops.h     matmul, norms, bias-add, elementwise, casts, random numbers
  * create.h  making tensors, to and from host arrays, as text
  * move.h    tensors from device to device
@@ -25,6 +26,7 @@
 #include <tandem/cache.h>
 #include <tandem/create.h>
 #include <tandem/device.h>
+#include <tandem/graph.h>
 #include <tandem/layers.h>
 #include <tandem/move.h>
 #include <tandem/ops.h>

@@ -1,0 +1,129 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Graphs: what a stream was given while it was captured, and that given to a stream as a whole. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+
+/* A piece of work, and where the memory is that it uses: a graph holds none of it. */
+typedef struct node {
+    struct node *next;
+    sim_work work;
+    uintptr_t addresses[SIM_MAX_USES];
+    max_align_t payload[];
+} node;
+
+typedef struct node_list {
+    node *first, **last;
+} node_list;
+
+struct CUgraph_st {
+    sim_object object;
+    node_list nodes;
+};
+
+struct CUgraphExec_st {
+    sim_object object;
+    node_list nodes;
+};
+
+static int add(node_list *list, const sim_work *work) {
+    node *made = calloc(1, sizeof *made + work->size);
+    if (!made) return cudaErrorMemoryAllocation;
+    made->work = *work;
+    if (work->size) memcpy(made->payload, work->payload, work->size);
+    made->work.payload = made->payload;
+    for (int i = 0; i < SIM_MAX_USES; i++)
+        if (work->uses[i]) made->addresses[i] = work->uses[i]->address;
+    if (!list->first) list->last = &list->first;
+    *list->last = made;
+    list->last = &made->next;
+    return 0;
+}
+
+static void clear(node_list *list) {
+    while (list->first) {
+        node *next = list->first->next;
+        free(list->first);
+        list->first = next;
+    }
+}
+
+static int copy(node_list *to, const node_list *from) {
+    int error = 0;
+    for (const node *n = from->first; n && !error; n = n->next)
+        error = add(to, &n->work);
+    return error;
+}
+
+static bool same_shape(const node_list *a, const node_list *b) {
+    const node *n = a->first, *m = b->first;
+    while (n && m && n->work.run == m->work.run && n->work.size == m->work.size) {
+        n = n->next;
+        m = m->next;
+    }
+    return !n && !m;
+}
+
+CUgraph sim_graph_create(void) { return sim_create(CUDA_SIM_GRAPH, sizeof(struct CUgraph_st)); }
+
+int sim_graph_add(CUgraph graph, const sim_work *work) { return add(&graph->nodes, work); }
+
+int sim_graph_destroy(CUgraph graph) {
+    if (!sim_check(graph, CUDA_SIM_GRAPH, "cuGraphDestroy")) return CUDA_ERROR_INVALID_HANDLE;
+    clear(&graph->nodes);
+    sim_end(graph);
+    return 0;
+}
+
+int sim_graph_instantiate(CUgraph graph, CUgraphExec *made) {
+    if (!sim_check(graph, CUDA_SIM_GRAPH, "cuGraphInstantiate")) return CUDA_ERROR_INVALID_HANDLE;
+    CUgraphExec exec = sim_create(CUDA_SIM_GRAPH_EXEC, sizeof *exec);
+    if (!exec) return CUDA_ERROR_OUT_OF_MEMORY;
+    *made = exec;
+    return copy(&exec->nodes, &graph->nodes);
+}
+
+int sim_graph_update(CUgraphExec exec, CUgraph newer) {
+    if (!sim_check(exec, CUDA_SIM_GRAPH_EXEC, "cuGraphExecUpdate") ||
+        !sim_check(newer, CUDA_SIM_GRAPH, "cuGraphExecUpdate"))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!same_shape(&exec->nodes, &newer->nodes)) return CUDA_ERROR_INVALID_VALUE;
+    clear(&exec->nodes);
+    return copy(&exec->nodes, &newer->nodes);
+}
+
+int sim_graph_exec_destroy(CUgraphExec exec) {
+    if (!sim_check(exec, CUDA_SIM_GRAPH_EXEC, "cuGraphExecDestroy"))
+        return CUDA_ERROR_INVALID_HANDLE;
+    clear(&exec->nodes);
+    sim_end(exec);
+    return 0;
+}
+
+/* The work uses memory that is where it was when it was captured. */
+static bool still_there(const sim_device *device, node *n) {
+    for (int i = 0; i < SIM_MAX_USES; i++) {
+        const uintptr_t address = n->addresses[i];
+        if (!address) continue;
+        union {
+            uintptr_t number;
+            const void *pointer;
+        } at = {address};
+        if (sim_find(device, at.pointer, 1, "cuGraphLaunch") != n->work.uses[i]) return false;
+    }
+    return true;
+}
+
+int sim_graph_launch(CUgraphExec exec, cudaStream_t stream) {
+    if (!sim_check(exec, CUDA_SIM_GRAPH_EXEC, "cuGraphLaunch")) return CUDA_ERROR_INVALID_HANDLE;
+    int error = sim_stream_check(stream, "cuGraphLaunch");
+    for (node *n = exec->nodes.first; n && !error; n = n->next) {
+        if (!still_there(sim_stream_device(stream), n)) {
+            sim_report("cuGraphLaunch: memory that the graph uses was freed");
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        error = sim_enqueue(stream, &n->work);
+    }
+    return error;
+}

@@ -1,0 +1,336 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Graphs: a replay gives, bit for bit, what the same calls give. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/array.h"
+
+TestSuite(graphs, .init = device_open, .fini = device_close);
+
+enum {
+    ROWS = 24,
+    COLS = 96,
+    WIDE = COLS * COLS,
+    BUFFERS = 6,
+    BYTES = ROWS * COLS * (int)sizeof(float)
+};
+
+/* The tensors of a small network, and one long row whose norm takes scratch memory. */
+typedef struct network {
+    tdm_buffer *buffers[BUFFERS];
+    tdm_tensor x, weight, bias, y, norms, row;
+    double alpha;
+} network;
+
+static bool network_open(network *n) {
+    static const size_t sizes[BUFFERS] = {BYTES, COLS * COLS * sizeof(float), COLS * sizeof(float),
+                                          BYTES, ROWS * sizeof(float),        WIDE * sizeof(float)};
+    *n = (network){.alpha = 0.5};
+    for (int i = 0; i < BUFFERS; i++)
+        if (!OK(tdm_buffer_create(device, sizes[i], &n->buffers[i]))) return false;
+    n->x = tdm_tensor_2d(n->buffers[0], TDM_F32, ROWS, COLS);
+    n->weight = tdm_tensor_2d(n->buffers[1], TDM_F32, COLS, COLS);
+    n->bias = tdm_tensor_1d(n->buffers[2], TDM_F32, COLS);
+    n->y = tdm_tensor_2d(n->buffers[3], TDM_F32, ROWS, COLS);
+    n->norms = tdm_tensor_1d(n->buffers[4], TDM_F32, ROWS);
+    n->row = tdm_tensor_1d(n->buffers[5], TDM_F32, WIDE);
+    return true;
+}
+
+static void network_close(network *n) {
+    for (int i = 0; i < BUFFERS; i++)
+        tdm_buffer_release(n->buffers[i]);
+}
+
+static void randomise(const tdm_tensor *t) {
+    float values[WIDE];
+    const int64_t count = tdm_tensor_count(t);
+    for (int64_t i = 0; i < count; i++)
+        values[i] = (float)random_uniform(-1, 1);
+    OK(tdm_buffer_write(queue, t->buffer, 0, values, (size_t)count * sizeof(float)));
+}
+
+static void randomise_inputs(const network *n) {
+    randomise(&n->x);
+    randomise(&n->weight);
+    randomise(&n->bias);
+    randomise(&n->row);
+}
+
+/* Every kind of work that can be recorded. */
+static bool network_run(network *n) {
+    static const float pattern = 0.25f;
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
+    tdm_buffer *made = NULL;
+    if (!OK(tdm_buffer_create(device, BYTES, &made))) return false;
+    tdm_tensor hidden = tdm_tensor_2d(made, TDM_F32, ROWS, COLS);
+    tdm_tensor whole = tdm_tensor_1d(n->buffers[4], TDM_F32, 1);
+    tdm_tensor wide = tdm_tensor_2d(n->buffers[5], TDM_F32, 1, WIDE);
+    options.bias = &n->bias;
+    options.activation = TDM_ACTIVATION_GELU;
+    bool fine = OK(tdm_buffer_fill_async(queue, n->buffers[4], 0, ROWS * sizeof(float), &pattern,
+                                         sizeof pattern)) &&
+                OK(tdm_matmul(queue, &options, &n->x, &n->weight, &hidden)) &&
+                OK(tdm_layer_norm(queue, &hidden, &n->bias, NULL, 1e-5, &hidden)) &&
+                OK(tdm_bias_add(queue, &hidden, &n->bias, TDM_ACTIVATION_SILU, &n->x, &n->y)) &&
+                OK(tdm_buffer_copy_async(queue, n->buffers[3], 0, made, 0, BYTES / 2)) &&
+                OK(tdm_axpy(queue, n->alpha, &hidden, &n->y)) &&
+                OK(tdm_softmax(queue, &n->y, &n->y)) &&
+                OK(tdm_row_norm(queue, TDM_NORM_L2, &n->y, &n->norms)) &&
+                OK(tdm_row_norm(queue, TDM_NORM_L1, &wide, &whole));
+    tdm_buffer_release(made);
+    return fine;
+}
+
+typedef struct results {
+    float y[ROWS * COLS], norms[ROWS];
+} results;
+
+static results *read_results(const network *n) {
+    results *r = calloc(1, sizeof *r);
+    if (!r) abort();
+    OK(tdm_buffer_read(queue, n->y.buffer, 0, r->y, sizeof r->y));
+    OK(tdm_buffer_read(queue, n->norms.buffer, 0, r->norms, sizeof r->norms));
+    return r;
+}
+
+static void spoil(const network *n) {
+    static const unsigned char nan = 0xff;
+    OK(tdm_buffer_fill(queue, n->y.buffer, 0, BYTES, &nan, 1));
+    OK(tdm_buffer_fill(queue, n->norms.buffer, 0, ROWS * sizeof(float), &nan, 1));
+}
+
+/* A replay does as the calls do, now, which are made first. */
+static void compare(network *n, tdm_graph *graph) {
+    if (!network_run(n)) return;
+    results *want = read_results(n);
+    CHECK(want->y[0] == want->y[0] && want->norms[0] > 0, "the calls give NaN");
+    spoil(n);
+    OK(tdm_graph_replay(graph));
+    results *got = read_results(n);
+    CHECK(memcmp(got, want, sizeof *got) == 0, "a replay gives something else than the calls");
+    free(got);
+    free(want);
+}
+
+static bool record(network *n, tdm_graph *graph) {
+    return OK(tdm_graph_begin(graph)) && network_run(n) && OK(tdm_graph_end(graph));
+}
+
+Test(graphs, replays) {
+    network n;
+    tdm_graph *graph = NULL;
+    if (!network_open(&n) || !OK(tdm_graph_create(queue, &graph))) return;
+    CHECK(tdm_graph_get_length(graph) == 0, "an empty graph has a length");
+    OK(tdm_graph_replay(graph));
+    spoil(&n);
+    randomise_inputs(&n);
+    results *before = read_results(&n);
+    if (!record(&n, graph)) return;
+    results *after = read_results(&n);
+    CHECK(memcmp(before, after, sizeof *before) == 0, "recording ran something");
+    free(before);
+    free(after);
+    CHECK(tdm_graph_get_length(graph) >= 9, "%zu pieces of work", tdm_graph_get_length(graph));
+    for (int turn = 0; turn < 4; turn++) {
+        check_case("turn %d", turn);
+        randomise_inputs(&n);
+        compare(&n, graph);
+    }
+    check_case("the same again, after larger scratch memory was used");
+    array *row = array_1d(TDM_F32, 1 << 20);
+    array_integers(row, -1, 1);
+    tdm_tensor whole = tdm_tensor_1d(n.buffers[4], TDM_F32, 1);
+    OK(tdm_row_norm(queue, TDM_NORM_L1, &row->t, &whole));
+    compare(&n, graph);
+
+    check_case("recorded again, with another scalar");
+    const size_t length = tdm_graph_get_length(graph);
+    n.alpha = -2.0;
+    if (!record(&n, graph)) return;
+    CHECK(tdm_graph_get_length(graph) == length, "another length");
+    for (int turn = 0; turn < 3; turn++)
+        compare(&n, graph);
+
+    check_case("recorded again, other work");
+    OK(tdm_graph_begin(graph));
+    OK(tdm_fill(queue, 3.0, &n.y));
+    OK(tdm_graph_end(graph));
+    CHECK(tdm_graph_get_length(graph) == 1, "%zu pieces", tdm_graph_get_length(graph));
+    for (int turn = 0; turn < 3; turn++) {
+        spoil(&n);
+        OK(tdm_graph_replay(graph));
+        results *r = read_results(&n);
+        CHECK(r->y[0] == 3.0f && r->y[ROWS * COLS - 1] == 3.0f, "the old work ran");
+        free(r);
+    }
+    tdm_graph_destroy(graph);
+    network_close(&n);
+}
+
+/* Buffers in place of others, also twice, and what is refused. */
+Test(graphs, exchanged_buffers) {
+    network n;
+    tdm_graph *graph = NULL;
+    tdm_buffer *x = NULL, *y = NULL, *little = NULL;
+    if (!network_open(&n) || !OK(tdm_graph_create(queue, &graph))) return;
+    OK(tdm_buffer_create(device, BYTES, &x));
+    OK(tdm_buffer_create(device, BYTES + 64, &y));
+    OK(tdm_buffer_create(device, BYTES - 4, &little));
+    randomise_inputs(&n);
+    if (!record(&n, graph)) return;
+    for (int turn = 0; turn < 3; turn++)
+        compare(&n, graph);
+    for (int turn = 0; turn < 2; turn++) {
+        tdm_buffer *old_x = n.x.buffer, *old_y = n.y.buffer;
+        check_case("exchange %d", turn);
+        OK(tdm_graph_set_buffer(graph, old_x, x));
+        OK(tdm_graph_set_buffer(graph, old_y, y));
+        n.x.buffer = n.buffers[0] = x;
+        n.y.buffer = n.buffers[3] = y;
+        randomise_inputs(&n);
+        for (int again = 0; again < 3; again++)
+            compare(&n, graph);
+        x = old_x;
+        y = old_y;
+        if (turn == 0) { /* back, but for y, which is smaller now */
+            tdm_buffer *larger = NULL;
+            OK(tdm_buffer_create(device, BYTES + 64, &larger));
+            tdm_buffer_release(y);
+            y = larger;
+        }
+    }
+    check_case("refused");
+    REFUSED(tdm_graph_set_buffer(graph, x, y), TDM_ERROR_INVALID_ARGUMENT, "does not use");
+    REFUSED(tdm_graph_set_buffer(graph, n.x.buffer, n.y.buffer), TDM_ERROR_OVERLAP, "already");
+    REFUSED(tdm_graph_set_buffer(graph, n.x.buffer, little), TDM_ERROR_OUT_OF_RANGE, "9212|9216");
+    REFUSED(tdm_graph_set_buffer(graph, NULL, x), TDM_ERROR_INVALID_ARGUMENT, "buffer is NULL");
+    REFUSED(tdm_graph_set_buffer(graph, x, NULL), TDM_ERROR_INVALID_ARGUMENT, "replacement");
+    REFUSED(tdm_graph_set_buffer(NULL, x, y), TDM_ERROR_INVALID_ARGUMENT, "graph is NULL");
+    tdm_buffer_freeze(y);
+    REFUSED(tdm_graph_set_buffer(graph, n.y.buffer, y), TDM_ERROR_READ_ONLY, "freeze");
+    tdm_buffer_freeze(n.x.buffer);
+    OK(tdm_graph_replay(graph));
+    tdm_buffer_freeze(n.y.buffer);
+    REFUSED(tdm_graph_replay(graph), TDM_ERROR_READ_ONLY, "freeze");
+    tdm_graph_destroy(graph);
+    tdm_buffer_release(x);
+    tdm_buffer_release(y);
+    tdm_buffer_release(little);
+    network_close(&n);
+}
+
+/* What cannot be recorded is refused, leaves nothing in the graph, and the queue is as before. */
+Test(graphs, refused_while_recording) {
+    const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
+    network n;
+    tdm_graph *graph = NULL, *other = NULL;
+    tdm_event *event = NULL;
+    float values[ROWS];
+    void *mapped = NULL;
+    char text[64];
+    if (!network_open(&n) || !OK(tdm_graph_create(queue, &graph)) ||
+        !OK(tdm_graph_create(queue, &other)) || !OK(tdm_event_create(device, &event)))
+        return;
+    tdm_buffer *buffer = n.buffers[4];
+    randomise_inputs(&n);
+    OK(tdm_queue_record_event(queue, event));
+    REFUSED(tdm_graph_end(graph), invalid, "not being recorded");
+    OK(tdm_graph_begin(graph));
+    REFUSED(tdm_graph_begin(graph), invalid, "the graph is being recorded");
+    REFUSED(tdm_graph_begin(other), invalid, "another graph");
+    REFUSED(tdm_graph_end(other), invalid, "not being recorded");
+    REFUSED(tdm_graph_replay(graph), invalid, "recording a graph");
+    REFUSED(tdm_graph_replay(other), invalid, "recording a graph");
+    REFUSED(tdm_queue_finish(queue), invalid, "tdm_queue_finish|tdm_graph_end");
+    REFUSED(tdm_queue_record_event(queue, event), invalid, "recording a graph");
+    REFUSED(tdm_queue_wait_event(queue, event), invalid, "recording a graph");
+    REFUSED(tdm_buffer_write(queue, buffer, 0, values, 4), invalid, "recording a graph");
+    REFUSED(tdm_buffer_write_async(queue, buffer, 0, values, 4), invalid, "recording a graph");
+    REFUSED(tdm_buffer_read(queue, buffer, 0, values, 4), invalid, "recording a graph");
+    REFUSED(tdm_buffer_fill(queue, buffer, 0, 4, values, 4), invalid, "recording a graph");
+    REFUSED(tdm_buffer_copy(queue, buffer, 0, n.x.buffer, 0, 4), invalid, "recording a graph");
+    REFUSED(tdm_buffer_map(queue, buffer, 0, 4, TDM_MAP_READ, &mapped), invalid, "recording a");
+    REFUSED(tdm_to_host(queue, &n.norms, values), invalid, "recording a graph");
+    REFUSED(tdm_format(queue, &n.norms, text, sizeof text, NULL), invalid, "recording a graph");
+    REFUSED(tdm_softmax(queue, &n.x, &n.norms), TDM_ERROR_INVALID_SHAPE, "shape");
+    REFUSED(tdm_graph_set_buffer(graph, buffer, buffer), invalid, "recording a graph");
+    CHECK(tdm_graph_get_length(graph) == 0, "%zu pieces of refused calls",
+          tdm_graph_get_length(graph));
+    /* the buffers of refused calls are not the graph's, nor is one written that such a call would have written */
+    tdm_buffer *unused = NULL;
+    OK(tdm_buffer_create(device, BYTES, &unused));
+    tdm_tensor wrong = tdm_tensor_1d(unused, TDM_F32, COLS);
+    REFUSED(tdm_softmax(queue, &n.x, &wrong), TDM_ERROR_INVALID_SHAPE, "shape");
+    REFUSED(tdm_softmax(queue, &wrong, &n.x), TDM_ERROR_INVALID_SHAPE, "shape");
+    bool fine = network_run(&n);
+    OK(tdm_graph_end(graph));
+    if (fine) compare(&n, graph);
+    REFUSED(tdm_graph_set_buffer(graph, unused, buffer), invalid, "does not use");
+    tdm_buffer_freeze(n.x.buffer);
+    OK(tdm_graph_replay(graph));
+    OK(tdm_graph_set_buffer(graph, n.x.buffer, unused));
+    tdm_buffer_release(unused);
+    tdm_graph_destroy(other);
+    tdm_graph_destroy(graph);
+
+    check_case("no graph");
+    REFUSED(tdm_graph_create(queue, NULL), invalid, "graph is NULL");
+    REFUSED(tdm_graph_create(NULL, &graph), invalid, "queue is NULL");
+    CHECK(!graph, "a pointer to no graph");
+    REFUSED(tdm_graph_begin(NULL), invalid, "graph is NULL");
+    REFUSED(tdm_graph_end(NULL), invalid, "graph is NULL");
+    REFUSED(tdm_graph_replay(NULL), invalid, "graph is NULL");
+    CHECK(tdm_graph_get_length(NULL) == 0, "NULL has a length");
+    tdm_graph_destroy(NULL);
+    tdm_event_destroy(event);
+    network_close(&n);
+}
+
+/* A graph keeps its buffers; it may outlive its queue, and go while it is recorded. */
+Test(graphs, lifetimes) {
+    network n;
+    tdm_queue *own = NULL, *usual = queue;
+    tdm_graph *graph = NULL, *unfinished = NULL;
+    if (!OK(tdm_queue_create(device, 0, &own)) || !network_open(&n)) return;
+    randomise_inputs(&n);
+    if (!network_run(&n)) return;
+    results *want = read_results(&n);
+    queue = own;
+    OK(tdm_graph_create(queue, &graph));
+    if (!record(&n, graph)) return;
+    OK(tdm_graph_replay(graph));
+    results *got = read_results(&n);
+    CHECK(memcmp(got, want, sizeof *got) == 0, "a replay gives something else");
+    tdm_tensor y = n.y;
+    tdm_buffer_retain(y.buffer);
+    for (int i = 0; i < 2; i++) { /* its memory is nobody else's */
+        tdm_buffer *noise = NULL;
+        if (i == 0) network_close(&n);
+        OK(tdm_buffer_create(device, BYTES, &noise));
+        OK(tdm_buffer_fill(usual, noise, 0, BYTES, "\xff", 1));
+        OK(tdm_graph_replay(graph));
+        tdm_buffer_release(noise);
+    }
+    OK(tdm_buffer_read(queue, y.buffer, 0, got->y, sizeof got->y));
+    CHECK(memcmp(got->y, want->y, sizeof got->y) == 0, "the graph's memory was used by others");
+    free(got);
+    free(want);
+
+    OK(tdm_graph_create(queue, &unfinished));
+    OK(tdm_graph_begin(unfinished));
+    OK(tdm_fill(queue, 1.0, &y));
+    tdm_graph_destroy(unfinished);
+    OK(tdm_queue_finish(queue));
+    OK(tdm_graph_create(queue, &unfinished));
+    OK(tdm_graph_begin(unfinished));
+    OK(tdm_fill(queue, 1.0, &y));
+    tdm_buffer_release(y.buffer);
+    queue = usual;
+    tdm_queue_destroy(own);
+    REFUSED(tdm_graph_replay(graph), TDM_ERROR_INVALID_ARGUMENT, "queue was destroyed");
+    REFUSED(tdm_graph_end(unfinished), TDM_ERROR_INVALID_ARGUMENT, "queue was destroyed");
+    tdm_graph_destroy(graph);
+    tdm_graph_destroy(unfinished);
+}
