@@ -28,6 +28,7 @@ TDM_DTYPE_LIST(AGREE)
 
 FLOATS(DECLARE, elementwise)
 UNSIGNED(DECLARE, fill)
+UNSIGNED(DECLARE, transpose)
 FLOATS(DECLARE, bias_add)
 FLOATS(DECLARE, norm)
 FLOATS(DECLARE, norm_combine)
@@ -86,6 +87,8 @@ TDM_DTYPE_LIST(DECLARE_CAST)
     { STORED(SLOT, range) }
 #define ROW_RANDOM                                                                                 \
     { STORED(SLOT, random) }
+#define ROW_TRANSPOSE                                                                              \
+    { UNSIGNED(SLOT, transpose) }
 #define ROW(ID, entry, buffers, args) ROW_##ID,
 
 tdmi_cpu_table TDM_CAT(tdmi_cpu_kernels_, TDMI_ISA) = {TDM_KERNEL_LIST(ROW)};

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Fill, ranges and random numbers, compiled once per instruction set. */
+/* Fill, ranges, random numbers and transposed copies, compiled once per instruction set. */
 #include "dialect_c.h"
 #include "dtypes.h"
 #include "numeric.h"

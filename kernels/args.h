@@ -89,6 +89,23 @@ typedef struct tdm_elementwise_args {
     tdm_i32 reserved;
 } tdm_elementwise_args;
 
+/* transpose: matrices of y with rows of `cols` elements that lie side by side, where in a those of a column do:
+ * element (i, j) is at i y_step + j of y and at j a_step + i of a. The matrices are found as the rows of
+ * elementwise work are. A group takes a tile of so many rows and columns at a time, in terms of the lanes and
+ * of an element's size in bytes; in local memory its columns are TDM_TILE_STEP elements apart. */
+#define TDM_TILE_SIDE(lanes, size) ((lanes) == 1 ? 128 : (size) < 8 ? 64 : 32)
+#define TDM_TILE_STEP(lanes, size) (TDM_TILE_SIDE(lanes, size) + ((size) < 4 ? 4 / (size) : 1))
+#define TDM_TILE_LANES 128
+typedef struct tdm_transpose_args {
+    tdm_i64 matrices, rows, cols;
+    tdm_i64 y_offset, y_step;
+    tdm_i64 a_offset, a_step;
+    tdm_i64 outer_shape[TDM_MAX_OUTER];
+    tdm_i64 outer_stride[2][TDM_MAX_OUTER];
+    tdm_i32 outer_ndim;
+    tdm_i32 reserved;
+} tdm_transpose_args;
+
 /* y = activation(x + bias) + residual; rows cut into chunks as above. Rows of x and y may come in
  * matrices of so many rows each, with `gap` more than the stride between two of them. */
 typedef struct tdm_bias_add_args {
@@ -214,7 +231,7 @@ typedef struct tdm_matmul_narrow_args {
  *   norm_combine partial out | layer_norm x weight bias y | rms_norm x residual weight sum y |
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x y |
  *   softmax x partial y |
- *   matmul a b c | matmul_narrow small large c | range y | random y */
+ *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a */
 #define TDM_KERNEL_LIST(X)                                                                         \
     X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
     X(CAST, cast, 2, tdm_elementwise_args)                                                         \
@@ -231,6 +248,7 @@ typedef struct tdm_matmul_narrow_args {
     X(MATMUL, matmul, 3, tdm_matmul_args)                                                          \
     X(MATMUL_NARROW, matmul_narrow, 3, tdm_matmul_narrow_args)                                     \
     X(RANGE, range, 1, tdm_range_args)                                                             \
-    X(RANDOM, random, 1, tdm_random_args)
+    X(RANDOM, random, 1, tdm_random_args)                                                          \
+    X(TRANSPOSE, transpose, 2, tdm_transpose_args)
 
 #endif

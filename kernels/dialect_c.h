@@ -44,6 +44,11 @@ typedef uint64_t tdm_u64;
     _Static_assert(((before) + (n)) * sizeof(type) <= TDMI_CPU_SCRATCH, "more than a thread has"); \
     type *const restrict name =                                                                    \
         __builtin_assume_aligned((type *)tdm_work->scratch + (before), 64)
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#endif
 #define OP tdm_op
 #define STREAM tdm_stream
 #define BARRIER ((void)0)

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The dialect in C: whole registers of a CPU, for products, for lines of 16-bit elements (lines.h) and for
- * random words, and the instructions that compilers do not find for them. Part of dialect_c.h. */
+/* The dialect in C: whole registers of a CPU, for products, for lines of 16-bit elements (lines.h), for
+ * squares that are transposed and for random words, and the instructions that compilers do not find for them. Part of dialect_c.h. */
 #ifndef TDMI_DIALECT_C_REGISTERS_H
 #define TDMI_DIALECT_C_REGISTERS_H
 
@@ -96,22 +96,84 @@ INLINE void tdm_round_f16(tdm_u16 *to, tdm_vec_f32 a, tdm_vec_f32 b)
 #define TDM_WIDEN(p) __builtin_convertvector(*(const tdm_loose_16 *)(p), tdm_vec_i32)
 #endif
 
+/* Vectors of unsigned integers of 1 to 8 bytes, of as many elements as a register has and 16 at most, and the
+ * two halves of a0, b0, a1, b1, … */
+#if defined(__AVX512F__)
+#define TDM_ROW_BYTES(most) (most)
+#define tdm_row_length_2 16
+#define tdm_row_length_4 16
+#define tdm_row_length_8 8
+#elif defined(__AVX2__)
+#define TDM_ROW_BYTES(most) ((most) < 32 ? (most) : 32)
+#define tdm_row_length_2 16
+#define tdm_row_length_4 8
+#define tdm_row_length_8 4
+#else
+#define TDM_ROW_BYTES(most) 16
+#define tdm_row_length_2 8
+#define tdm_row_length_4 4
+#define tdm_row_length_8 2
+#endif
+#define tdm_row_length_1 16
+#define TDM_FIRST_2(m, n) m(n, 0), m(n, 1)
+#define TDM_FIRST_4(m, n) TDM_FIRST_2(m, n), m(n, 2), m(n, 3)
+#define TDM_FIRST_8(m, n) TDM_FIRST_4(m, n), m(n, 4), m(n, 5), m(n, 6), m(n, 7)
+#define TDM_FIRST_16(m, n)                                                                         \
+    TDM_FIRST_8(m, n), m(n, 8), m(n, 9), m(n, 10), m(n, 11), m(n, 12), m(n, 13), m(n, 14), m(n, 15)
+#define TDM_FIRST_(m, n) TDM_FIRST_##n(m, n)
+#define TDM_FIRST(m, n) TDM_FIRST_(m, n)
+#define TDM_SAME(n, k) k
+#define TDM_LOW(n, k) (k % 2 * n + k / 2)
+#define TDM_HIGH(n, k) (k % 2 * n + n / 2 + k / 2)
+#if defined(__clang__)
+#define TDM_CHOOSE(type, a, b, from) __builtin_shufflevector(a, b, from)
+#else
+#define TDM_CHOOSE(type, a, b, from) __builtin_shuffle(a, b, (type){from})
+#endif
+#define TDM_ROWS(element, size, most)                                                              \
+    typedef element tdm_row_##size __attribute__((vector_size(TDM_ROW_BYTES(most)), may_alias));   \
+    typedef element tdm_loose_row_##size                                                           \
+        __attribute__((vector_size(TDM_ROW_BYTES(most)), may_alias, aligned(size)));               \
+    INLINE tdm_row_##size tdm_zip_low_##size(tdm_row_##size a, tdm_row_##size b)                   \
+    {                                                                                              \
+        return TDM_CHOOSE(tdm_row_##size, a, b, TDM_LIST(TDM_FIRST(TDM_LOW, tdm_row_length_##size))); \
+    }                                                                                              \
+    INLINE tdm_row_##size tdm_zip_high_##size(tdm_row_##size a, tdm_row_##size b)                  \
+    {                                                                                              \
+        return TDM_CHOOSE(tdm_row_##size, a, b, TDM_LIST(TDM_FIRST(TDM_HIGH, tdm_row_length_##size))); \
+    }
+#define TDM_LIST(...) __VA_ARGS__
+TDM_ROWS(tdm_u8, 1, 16)
+TDM_ROWS(tdm_u16, 2, 32)
+TDM_ROWS(tdm_u32, 4, 64)
+TDM_ROWS(tdm_u64, 8, 64)
+
+/* Squares of elements: each row is such a vector. */
+#define SQUARE_ROW TDM_CAT(tdm_row_, T_SIZE)
+#define SQUARE_LEN TDM_CAT(tdm_row_length_, T_SIZE)
+#define LOAD_SQUARE_ROW(p) (*(const TDM_CAT(tdm_loose_row_, T_SIZE) *)(p))
+#define STORE_SQUARE_ROW(p, v)                                                                     \
+    do {                                                                                           \
+        const SQUARE_ROW tdm_v = (v);                                                              \
+        if (STREAM && sizeof tdm_v == TDM_LINE)                                                    \
+            tdm_flush(1, p, &tdm_v);                                                               \
+        else                                                                                       \
+            *(TDM_CAT(tdm_loose_row_, T_SIZE) *)(p) = tdm_v;                                       \
+    } while (0)
+#define ZIP_LOW(a, b) TDM_CAT(tdm_zip_low_, T_SIZE)(a, b)
+#define ZIP_HIGH(a, b) TDM_CAT(tdm_zip_high_, T_SIZE)(a, b)
+
 /* Words for Philox: WORDS_LEN 64-bit elements; WORDS_FROM(v) is v, v + 1, …; MUL_WORDS(a, b) the
  * products of their low halves and the constant b, for which compilers do not find the instruction;
  * the two halves of a0, b0, a1, b1, … */
+typedef tdm_row_8 WORDS;
 #if defined(__AVX512F__)
-typedef tdm_u64 WORDS __attribute__((vector_size(64), may_alias));
-#define TDM_WORDS(m) {m(0), m(1), m(2), m(3), m(4), m(5), m(6), m(7)}
 #define MUL_WORDS(a, b) ((WORDS)_mm512_mul_epu32((__m512i)(a), _mm512_set1_epi64(b)))
 #define HIGH_WORDS(a) ((WORDS)_mm512_shuffle_epi32((__m512i)(a), 0xf5))
 #elif defined(__AVX2__)
-typedef tdm_u64 WORDS __attribute__((vector_size(32), may_alias));
-#define TDM_WORDS(m) {m(0), m(1), m(2), m(3)}
 #define MUL_WORDS(a, b) ((WORDS)_mm256_mul_epu32((__m256i)(a), _mm256_set1_epi64x(b)))
 #define HIGH_WORDS(a) ((a) >> 32)
 #else
-typedef tdm_u64 WORDS __attribute__((vector_size(16), may_alias));
-#define TDM_WORDS(m) {m(0), m(1)}
 #define HIGH_WORDS(a) ((a) >> 32)
 #if defined(__SSE2__)
 #define MUL_WORDS(a, b) ((WORDS)_mm_mul_epu32((__m128i)(a), _mm_set1_epi64x(b)))
@@ -120,23 +182,9 @@ typedef tdm_u64 WORDS __attribute__((vector_size(16), may_alias));
 #endif
 #endif
 #define WORDS_LEN ((tdm_i32)(sizeof(WORDS) / sizeof(tdm_u64)))
-#define WORDS_FROM(v) ((v) + (WORDS)TDM_WORDS(TDM_SAME))
-#define TDM_SAME(k) k
-#define TDM_ZIP_LOW(k) (k % 2 * WORDS_LEN + k / 2)
-#define TDM_ZIP_HIGH(k) (k % 2 * WORDS_LEN + WORDS_LEN / 2 + k / 2)
-#if defined(__clang__)
-INLINE WORDS tdm_zip(WORDS a, WORDS b, WORDS from)
-{
-    WORDS zipped;
-    for (tdm_i32 k = 0; k < WORDS_LEN; k++)
-        zipped[k] = from[k] < (tdm_u64)WORDS_LEN ? a[from[k]] : b[from[k] - (tdm_u64)WORDS_LEN];
-    return zipped;
-}
-#else
-#define tdm_zip __builtin_shuffle
-#endif
-#define WORDS_ZIP_LOW(a, b) tdm_zip(a, b, (WORDS)TDM_WORDS(TDM_ZIP_LOW))
-#define WORDS_ZIP_HIGH(a, b) tdm_zip(a, b, (WORDS)TDM_WORDS(TDM_ZIP_HIGH))
+#define WORDS_FROM(v) ((v) + (WORDS){TDM_FIRST(TDM_SAME, tdm_row_length_8)})
+#define WORDS_ZIP_LOW(a, b) tdm_zip_low_8(a, b)
+#define WORDS_ZIP_HIGH(a, b) tdm_zip_high_8(a, b)
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define WORDS_AS_HALVES(a) (a)
 #else

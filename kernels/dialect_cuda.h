@@ -66,7 +66,7 @@ typedef unsigned long long tdm_u64;
 #define FETCH_ROW(row, n) ((void)0)
 /* Rows are read and written as vectors.h says. */
 #define TDM_SHARES_ROWS 1
-#define TDM_UNROLL _Pragma("unroll")
+#define UNROLL _Pragma("unroll")
 #define TDM_ALIGNED_16 __align__(16)
 typedef uint4 tdm_16;
 #if STREAM

@@ -14,7 +14,7 @@
 #endif
 /* On other devices lanes share rows by vectors. */
 #define TDM_SHARES_ROWS (LANES > 1 && !TDM_SIMD_LANES)
-#define TDM_UNROLL _Pragma("unroll")
+#define UNROLL _Pragma("unroll")
 #define TDM_ALIGNED_16 __attribute__((aligned(16)))
 typedef uint4 tdm_16;
 #define TDM_STORE(p, v) (*(p) = (v))
@@ -143,9 +143,9 @@ INLINE long tdm_groups(void)
               tdm_last = (n) * ((long)get_group_id(0) + 1) / tdm_count;                            \
          item < tdm_last; item++)
 #define FOR_DIMS(d, n)                                                                             \
-    TDM_UNROLL for (int d = TDM_MAX_OUTER - 1; d >= 0; d--) if (d < (n))
+    UNROLL for (int d = TDM_MAX_OUTER - 1; d >= 0; d--) if (d < (n))
 #define FOR_LANES(j, begin, end)                                                                   \
-    TDM_UNROLL for (int tdm_rest = 0; tdm_rest < 2; tdm_rest++)                                    \
+    UNROLL for (int tdm_rest = 0; tdm_rest < 2; tdm_rest++)                                    \
         for (int tdm_left = ((end) - (begin)) % LANES,                                             \
                  tdm_steps = tdm_rest ? tdm_left > 0 : ((end) - (begin)) / LANES,                  \
                  tdm_at = tdm_rest ? (end)-tdm_left : (begin);                                     \
@@ -247,6 +247,55 @@ typedef double8 tdm_loose_f64 __attribute__((may_alias, aligned(4)));
 #define tdm_load_vec_3(p) as_float16(convert_uint16(vload16(0, p)) << 16)
 #endif
 #define LOAD_VEC(p) TDM_CAT(tdm_load_vec_, T_ID)(p)
+
+/* Squares of elements; see the C dialect. */
+#define SQUARE_LEN (T_SIZE == 8 ? 8 : 16)
+#define SQUARE_ROW TDM_CAT(tdm_row_, T_SIZE)
+#define LOAD_SQUARE_ROW(p) TDM_CAT(tdm_load_row_, T_SIZE)(p)
+#define STORE_SQUARE_ROW(p, v) TDM_CAT(tdm_store_row_, T_SIZE)(p, v)
+#define ZIP_LOW(a, b) TDM_CAT(tdm_zip_low_, T_SIZE)(a, b)
+#define ZIP_HIGH(a, b) TDM_CAT(tdm_zip_high_, T_SIZE)(a, b)
+#if TDM_CLANG_CPU
+#define TDM_LOOSE_ROW(size, length, element)                                                       \
+    typedef element##length tdm_loose_row_##size __attribute__((may_alias, aligned(size)));        \
+    INLINE element##length tdm_load_row_##size(GLOBAL const element *p)                            \
+    {                                                                                              \
+        return *(GLOBAL const tdm_loose_row_##size *)p;                                            \
+    }                                                                                              \
+    INLINE void tdm_store_row_##size(GLOBAL element *p, element##length v)                         \
+    {                                                                                              \
+        *(GLOBAL tdm_loose_row_##size *)p = v;                                                     \
+    }
+#else
+#define TDM_LOOSE_ROW(size, length, element)                                                       \
+    INLINE element##length tdm_load_row_##size(GLOBAL const element *p)                            \
+    {                                                                                              \
+        return vload##length(0, p);                                                                \
+    }                                                                                              \
+    INLINE void tdm_store_row_##size(GLOBAL element *p, element##length v)                         \
+    {                                                                                              \
+        vstore##length(v, 0, p);                                                                   \
+    }
+#endif
+#define TDM_ZIP(name, type, half)                                                                  \
+    INLINE type name(type a, type b)                                                               \
+    {                                                                                              \
+        type v;                                                                                    \
+        v.even = a.half;                                                                           \
+        v.odd = b.half;                                                                            \
+        return v;                                                                                  \
+    }
+#define TDM_ROWS(size, length, element)                                                            \
+    typedef element##length tdm_row_##size;                                                        \
+    TDM_LOOSE_ROW(size, length, element)                                                           \
+    TDM_ZIP(tdm_zip_low_##size, element##length, lo)                                               \
+    TDM_ZIP(tdm_zip_high_##size, element##length, hi)
+#if LANES == 1
+TDM_ROWS(1, 16, uchar)
+TDM_ROWS(2, 16, ushort)
+TDM_ROWS(4, 16, uint)
+TDM_ROWS(8, 8, ulong)
+#endif
 
 /* Writing rows. On a CPU with STREAM line by line, and 16-bit dtypes by way of lines of ACC, in windows as
  * in the C dialect; see there. */
@@ -405,10 +454,8 @@ INLINE void tdm_round_f16(ushort *to, float16 a, float16 b)
 typedef ulong8 WORDS;
 #define WORDS_LEN 8
 #define WORDS_FROM(v) ((ulong8)(v) + (ulong8)(0, 1, 2, 3, 4, 5, 6, 7))
-#define WORDS_ZIP_LOW(a, b)                                                                        \
-    ((ulong8)((a).s0, (b).s0, (a).s1, (b).s1, (a).s2, (b).s2, (a).s3, (b).s3))
-#define WORDS_ZIP_HIGH(a, b)                                                                       \
-    ((ulong8)((a).s4, (b).s4, (a).s5, (b).s5, (a).s6, (b).s6, (a).s7, (b).s7))
+#define WORDS_ZIP_LOW(a, b) tdm_zip_low_8(a, b)
+#define WORDS_ZIP_HIGH(a, b) tdm_zip_high_8(a, b)
 #define WORDS_AS_HALVES(a) (a)
 #else
 typedef ulong WORDS;

@@ -30,10 +30,10 @@ typedef tdm_u32 tdm_index;
                                                    tdm_index end)                                  \
     {                                                                                              \
         if (VECTORS && at + TDM_WIDTH <= end) {                                                    \
-            TDM_UNROLL for (tdm_i32 i = 0; i < TDM_WIDTH * (tdm_i32)sizeof(type) / 16; i++)        \
+            UNROLL for (tdm_i32 i = 0; i < TDM_WIDTH * (tdm_i32)sizeof(type) / 16; i++)        \
                 ((tdm_16 *)to)[i] = ((GLOBAL const tdm_16 *)(row + at))[i];                        \
         } else {                                                                                   \
-            TDM_UNROLL for (tdm_index i = 0; i < TDM_WIDTH; i++) to[i] =                           \
+            UNROLL for (tdm_index i = 0; i < TDM_WIDTH; i++) to[i] =                           \
                 at + i < end ? row[at + i] : 0;                                                    \
         }                                                                                          \
     }                                                                                              \
@@ -41,7 +41,7 @@ typedef tdm_u32 tdm_index;
     INLINE type *TDM_CAT(tdm_read_part_, of_type)(type * to, GLOBAL const type *row,               \
                                                   tdm_index from, tdm_index end, tdm_i32 vectors)  \
     {                                                                                              \
-        TDM_UNROLL for (tdm_i32 i = 0; i < vectors; i++, from += TDM_PITCH)                        \
+        UNROLL for (tdm_i32 i = 0; i < vectors; i++, from += TDM_PITCH)                        \
             TDM_CAT(tdm_read_vector_, of_type)(to + i * TDM_WIDTH, row, from, end);                \
         return to;                                                                                 \
     }
@@ -50,14 +50,14 @@ TDM_VECTOR_FUNCTIONS(U, u)
 
 INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T *part)
 {
-    TDM_UNROLL for (tdm_i32 i = 0; i < TDM_ONCE; i++, from += TDM_PITCH)
+    UNROLL for (tdm_i32 i = 0; i < TDM_ONCE; i++, from += TDM_PITCH)
     {
         if (VECTORS && from + TDM_WIDTH <= end) {
-            TDM_UNROLL for (tdm_i32 k = 0; k < TDM_WIDTH * (tdm_i32)sizeof(T) / 16; k++)
+            UNROLL for (tdm_i32 k = 0; k < TDM_WIDTH * (tdm_i32)sizeof(T) / 16; k++)
                 TDM_STORE_16((GLOBAL tdm_16 *)(row + from) + k,
                              ((const tdm_16 *)(part + i * TDM_WIDTH))[k]);
         } else {
-            TDM_UNROLL for (tdm_index k = 0; k < TDM_WIDTH; k++) if (from + k < end)
+            UNROLL for (tdm_index k = 0; k < TDM_WIDTH; k++) if (from + k < end)
                 TDM_STORE(row + from + k, part[i * TDM_WIDTH + k]);
         }
     }
@@ -68,7 +68,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 #if HOLDS
 #define TDM_STEP_NUMBER tdm_step
 #define TDM_STEPS(begin, n)                                                                        \
-    TDM_UNROLL for (tdm_i32 tdm_step = 0; tdm_step < VECTORS / TDM_ONCE; tdm_step++)               \
+    UNROLL for (tdm_i32 tdm_step = 0; tdm_step < VECTORS / TDM_ONCE; tdm_step++)               \
         for (tdm_index tdm_end = (n), tdm_from = (begin) + LANE * TDM_WIDTH +                      \
                                   tdm_step * TDM_ONCE * TDM_PITCH,                                 \
                        tdm_once = tdm_from < tdm_end;                                              \
@@ -80,7 +80,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
          tdm_from < tdm_end; tdm_from += TDM_ONCE * TDM_PITCH)
 #endif
 #define TDM_ELEMENTS(j)                                                                            \
-    TDM_UNROLL for (tdm_i32 tdm_k = 0; tdm_k < TDM_PART; tdm_k++)                                  \
+    UNROLL for (tdm_i32 tdm_k = 0; tdm_k < TDM_PART; tdm_k++)                                  \
         for (tdm_index j = tdm_from + tdm_k / TDM_WIDTH * TDM_PITCH + tdm_k % TDM_WIDTH,           \
                        tdm_one = 1;                                                                \
              tdm_one; tdm_one = 0)

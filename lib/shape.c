@@ -83,8 +83,10 @@ tdmi_variant tdmi_variant_for(const tdmi_device_facts *facts, tdmi_variant varia
     if (variant.vectors && facts->min_team > 0 && vectors_of(variant) > 0) {
         choose_vectors(facts, cols, &variant);
     } else {
+        const bool tile = variant.kernel == TDMI_KERNEL_TRANSPOSE;
         variant.vectors = 0;
-        variant.lanes = (uint16_t)choose_lanes(facts, cols);
+        variant.lanes =
+            (uint16_t)choose_lanes(facts, tile ? TDM_TILE_LANES * ELEMENTS_PER_LANE : cols);
     }
     return variant;
 }

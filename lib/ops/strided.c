@@ -89,12 +89,55 @@ static bool is_aligned(const dims *d, const tdm_tensor *const operands[3]) {
     return true;
 }
 
+/* Fewer elements to a row or a column are as fast without tiles. */
+enum { LEAST_TILE_BYTES = 32 };
+
+/* Is y, in rows that lie along memory, a copy of columns of a that do? Then `row` is y's dimension of these. */
+static bool is_transposed(const dims *d, tdmi_variant variant, int *row) {
+    const int last = d->count - 1;
+    const int64_t least = LEAST_TILE_BYTES / (int64_t)tdm_dtype_size((tdm_dtype)variant.t);
+    if (variant.kernel != TDMI_KERNEL_CAST || variant.t != variant.u || last < 1) return false;
+    for (int i = 0; i < last; i++)
+        if (d->strides[1][i] == 1) *row = i;
+    return d->strides[0][last] == 1 && d->strides[1][last] != 1 && *row >= 0 &&
+           d->shape[last] >= least && d->shape[*row] >= least;
+}
+
+static tdm_status run_transposed(tdm_queue *queue, tdmi_variant variant, const dims *d, int row,
+                                 const tdm_tensor *const operands[3]) {
+    const int last = d->count - 1;
+    tdm_transpose_args args = {.matrices = 1,
+                               .rows = d->shape[row],
+                               .cols = d->shape[last],
+                               .y_offset = operands[0]->offset,
+                               .y_step = d->strides[0][row],
+                               .a_offset = operands[1]->offset,
+                               .a_step = d->strides[1][last]};
+    for (int i = 0; i < last; i++) {
+        if (i == row) continue;
+        args.matrices *= d->shape[i];
+        args.outer_shape[args.outer_ndim] = d->shape[i];
+        for (int k = 0; k < 2; k++)
+            args.outer_stride[k][args.outer_ndim] = d->strides[k][i];
+        args.outer_ndim++;
+    }
+    const int64_t size = (int64_t)tdm_dtype_size((tdm_dtype)variant.t);
+    const int64_t side = TDM_TILE_SIDE(queue->device->facts->max_lanes, size);
+    variant.kernel = TDMI_KERNEL_TRANSPOSE;
+    variant.stream = tdmi_stores(queue, args.matrices * args.rows, args.cols, (size_t)size, false);
+    const int64_t tiles = (args.rows + side - 1) / side * ((args.cols + side - 1) / side);
+    const tdmi_mem *mems[] = {tdmi_mem_of(operands[0]), tdmi_mem_of(operands[1])};
+    return tdmi_launch_items(queue, variant, args.matrices * tiles, side * side, mems, &args);
+}
+
 tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
                             const tdm_tensor *const operands[3], tdm_elementwise_args *args) {
     const tdm_tensor *y = operands[0];
     if (tdm_tensor_count(y) == 0) return TDM_OK;
     dims d = sorted_dims(operands);
     merge_dims(&d, operands);
+    int row = -1;
+    if (is_transposed(&d, variant, &row)) return run_transposed(queue, variant, &d, row, operands);
     describe(&d, operands, args);
     int64_t cols = d.count > 0 ? d.shape[d.count - 1] : 1;
     size_t size = tdm_dtype_size(y->dtype);

@@ -59,12 +59,17 @@ int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report
     const int of_registers = REGISTERS / (registers * ((size + WARP - 1) / WARP * WARP));
     if (groups > of_registers) groups = of_registers;
     if (used->shared > 0 && groups > SHARED / used->shared) groups = SHARED / used->shared;
-    return groups * size * accesses->in_flight * 16;
+    const int bytes =
+        v->vectors ? accesses->in_flight * 16 : accesses->elements_in_flight * dtype_bytes(v->t);
+    return groups * size * bytes;
 }
 
 int enough_in_flight(const char *entry, const variant *v) {
     enum { ENOUGH = 32 << 10 };
     const row_counts rows = rows_of(entry, v);
+    /* a lane would need twice as many registers for single bytes as it has */
+    if (is(entry, "transpose") && v->lanes == TDM_TILE_LANES)
+        return dtype_bytes(v->t) == 1 ? ENOUGH / 2 : ENOUGH;
     if (v->vectors == 0 || rows.reads == 0 || is_without_rows(entry)) return 0;
     return is(entry, "cast") ? ENOUGH / rows.writes : ENOUGH;
 }

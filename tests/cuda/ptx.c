@@ -24,7 +24,8 @@ typedef struct label {
 
 typedef struct reader {
     ptx_report *report;
-    int waiting; /* wide loads since the lane last had to wait */
+    int waiting;          /* wide loads since the lane last had to wait */
+    int elements_waiting; /* others; storing to shared memory waits for them, too */
     label labels[MOST_LABELS];
     int label_count;
 } reader;
@@ -70,15 +71,19 @@ static bool read_line(reader *r, const char *line) {
         const bool wide = is_wide(at);
         *(wide ? &r->report->wide_loads : &r->report->loads) += 1;
         if (wide && ++r->waiting > r->report->in_flight) r->report->in_flight = r->waiting;
+        if (!wide && ++r->elements_waiting > r->report->elements_in_flight)
+            r->report->elements_in_flight = r->elements_waiting;
     } else if (begins(at, "st.global")) {
         *(is_wide(at) ? &r->report->wide_stores : &r->report->stores) += 1;
-        r->waiting = 0;
+        r->waiting = r->elements_waiting = 0;
+    } else if (begins(at, "st.shared")) {
+        r->elements_waiting = 0;
     } else if (begins(at, "bar.") || begins(at, "barrier.") || begins(at, "shfl.")) {
-        r->waiting = 0;
+        r->waiting = r->elements_waiting = 0;
     } else if (begins(at, "bra")) {
         at += strcspn(at, " \t\n");
         at += strspn(at, " \t");
-        if (is_seen(r, at, strcspn(at, " \t\n;"))) r->waiting = 0;
+        if (is_seen(r, at, strcspn(at, " \t\n;"))) r->waiting = r->elements_waiting = 0;
     }
     return true;
 }

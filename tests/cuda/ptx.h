@@ -8,6 +8,7 @@
 typedef struct ptx_report {
     int wide_loads, wide_stores; /* of 128 bits */
     int loads, stores;           /* of less */
+    int elements_in_flight;      /* as below, of the other loads */
     int in_flight; /* the most wide loads, in the order of the text, that a lane begins before it stores,
                       meets others or begins its loop again: so many may be on their way together, where
                       none is used before the last of them begins */

@@ -49,6 +49,7 @@ static const family families[] = {
     {"matmul_narrow", TDM_OP_NARROW_COUNT, 0, FLOATS, SAME, false, false, 0, false},
     {"range", 1, 1, STORED, SAME, true, false, 1, false},
     {"random", TDM_OP_RANDOM_COUNT, 1, STORED, SAME, true, false, 0, false},
+    {"transpose", 1, 1, BITS, SAME, true, false, 0, false},
 };
 
 typedef enum kind { FLOAT, SIGNED, UNSIGNED, BOOL } kind;
@@ -154,7 +155,10 @@ void for_variants(const char *entry, void (*found)(void *, const variant *, int,
             of_one_size(f, lanes, IN_VECTORS, size, found, context);
             size++;
         }
-        for (int lanes = TDMI_CUDA_MOST_LANES; lanes >= TDMI_CUDA_LEAST_LANES; lanes /= 2) {
+        /* a tile has as many lanes as its struct says, or half of that where the driver wants fewer */
+        const bool tiles = strcmp(entry, "transpose") == 0;
+        for (int lanes = tiles ? TDM_TILE_LANES : TDMI_CUDA_MOST_LANES;
+             lanes >= TDMI_CUDA_LEAST_LANES; lanes /= 2) {
             of_one_size(f, lanes, IN_ELEMENTS, size++, found, context);
             if (f->one_size) break;
         }

@@ -269,6 +269,9 @@ static void expect(const test_run *run, int row, int j, double *y, double *z) {
         *y = v + sum;
         *z = v + 3 * sum;
         break;
+    case TEST_square:
+        *y = j == 0 ? 1 : NAN;
+        break;
     case TEST_words:
         *y = *z = j == 0 ? 1 : NAN;
         break;

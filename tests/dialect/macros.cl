@@ -15,6 +15,7 @@ OPS(local, 1, 1)
 OPS(number, 1, 1)
 OPS(words, 1, 1)
 OPS(hold, 1, 1)
+OPS(square, 1, 1)
 OPS(variant, 3, 1)
 
 /* FOR_ROWS, LANE: y[row] = row, once each, and z counts. */
@@ -326,6 +327,34 @@ KERNEL3(hold, tdm_rows_args, const T, x, T, y, T, z)
             WRITE(yr, j, v + sum);
             WRITE2(zr, j, v + of_blocks);
         }
+    }
+}
+
+/* UNROLL, SQUARE_ROW, SQUARE_LEN, LOAD_SQUARE_ROW, STORE_SQUARE_ROW, ZIP_LOW, ZIP_HIGH, which there are where
+ * LANES == 1: y = 1 when the halves of two parts of x's row, put into z for a while, lie there as they should. */
+KERNEL3(square, tdm_rows_args, const T, x, T, y, T, z)
+{
+    FOR_ROWS(row, args.rows)
+    {
+        tdm_i32 wrong = 0;
+#if LANES == 1 && T_SIZE == 4
+        if ((tdm_i32)args.cols >= 2 * SQUARE_LEN) {
+            GLOBAL const T *const xr = x + row * args.x_stride;
+            GLOBAL T *const zr = z + row * args.y_stride;
+            GLOBAL const tdm_u32 *const from = (GLOBAL const tdm_u32 *)xr;
+            GLOBAL tdm_u32 *const to = (GLOBAL tdm_u32 *)zr;
+            const SQUARE_ROW a = LOAD_SQUARE_ROW(from), b = LOAD_SQUARE_ROW(from + SQUARE_LEN);
+            const ACC before = LOAD(zr, 0);
+            STORE_SQUARE_ROW(to, ZIP_LOW(a, b));
+            STORE_SQUARE_ROW(to + SQUARE_LEN, ZIP_HIGH(a, b));
+            UNROLL for (tdm_i32 k = 0; k < 2 * SQUARE_LEN; k++)
+            {
+                wrong += LOAD(zr, k) != LOAD(xr, k % 2 * SQUARE_LEN + k / 2);
+                STORE(zr, k, before);
+            }
+        }
+#endif
+        if (LANE == 0) STORE(y, row * args.y_stride, wrong == 0 ? (ACC)1 : (ACC)0);
     }
 }
 

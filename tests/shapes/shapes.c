@@ -1,8 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What lib/shape.c chooses, for every kernel, dtype and number of columns, and with fewer and fewer lanes: a
  * row that is held has room in its lanes, vectors are for aligned rows alone, and a group of fewer lanes is
- * a smaller one. */
+ * a smaller one. And the tiles of transposed copies have no bank conflicts. */
 #include <stdio.h>
+#include <string.h>
 
 #include <tandem/tandem.h>
 
@@ -47,6 +48,31 @@ static void check_all(const tdmi_device_facts *facts, tdmi_variant wanted, long 
     }
 }
 
+/* Lanes that write a column of a tile to local memory, and lanes that read a row of it, which are neighbours,
+ * meet in no bank: of 32 lanes none has another word of the same one. */
+static void check_tiles(void) {
+    enum { BANKS = 32, WORD = 4 };
+    for (int size = 1; size <= 8; size *= 2) {
+        const int side = TDM_TILE_SIDE(TDM_TILE_LANES, size);
+        const int step = TDM_TILE_STEP(TDM_TILE_LANES, size);
+        const int strides[] = {1, step}, together = size == 8 ? BANKS / 2 : BANKS;
+        for (int k = 0; k < 2; k++) {
+            int word_of[BANKS], conflicts = 0;
+            memset(word_of, -1, sizeof word_of);
+            for (int byte = 0; byte < together * size; byte++) {
+                const int lane = byte / size, at = lane * strides[k] * size + byte % size;
+                int *const word = &word_of[at / WORD % BANKS];
+                conflicts += *word >= 0 && *word != at / WORD;
+                *word = at / WORD;
+            }
+            if (conflicts == 0 && side >= together && side * step * size <= 32 << 10) continue;
+            failures++;
+            printf("FAILED: a tile of elements of %d bytes: %d conflicts at a stride of %d\n", size,
+                   conflicts, strides[k]);
+        }
+    }
+}
+
 int main(void) {
     const tdmi_device_facts devices[] = {
         {.min_lanes = 32, .max_lanes = 512, .min_team = 8},  /* CUDA */
@@ -68,6 +94,7 @@ int main(void) {
                                                  .vectors = (uint8_t)(i % 2)},
                                   cols);
                 }
+    check_tiles();
     if (!held || !vectors || !elements) failures++;
     printf("%d variants hold rows, %d read vectors, %d elements; %d failures\n", held, vectors,
            elements, failures);

@@ -232,6 +232,29 @@ Test(cast, fill) {
     }
 }
 
+/* Copies of transposed matrices, in tiles: with other dimensions around, with gaps, of sizes around those of a
+ * tile and of the squares in it. */
+Test(cast, transposed_copies) {
+    static const int64_t sizes[] = {4, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    for (int i = 0; i < (small ? 12 : 200); i++) {
+        const tdm_dtype dtype = dtypes[random_integer(0, dtype_count - 1)];
+        const int64_t m = sizes[random_integer(0, SIZES - 1)],
+                      n = sizes[random_integer(0, SIZES - 1)];
+        const int64_t a = random_integer(1, 3), b = random_integer(1, 3);
+        const int64_t row = m + random_integer(0, 3), gap = n + 64 / (1 + random_integer(0, 15));
+        check_case("%s, %lldx%lld times %lldx%lld", tdm_dtype_name(dtype), (long long)m,
+                   (long long)n, (long long)a, (long long)b);
+        const int64_t shape[4] = {a, m, b, n};
+        const int64_t source[4] = {b * n * row, 1, n * row, row};
+        const int64_t target[4] = {m * b * gap, b * gap, gap, 1};
+        array *x = array_new(dtype, 4, shape, source), *y = array_new(dtype, 4, shape, target);
+        random_bytes(x->image, x->bytes);
+        cast_and_check(x, y);
+        array_free_all();
+    }
+}
+
 /* cast copies any strided view: transposed, with gaps, repeated, six dimensions. */
 Test(cast, layouts) {
     for (int i = 0; i < (small ? 20 : 150); i++) {

@@ -94,6 +94,23 @@ static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
         tdm_tensor_release(made[i]);
 }
 
+/* A transposed copy, in tiles that the matrix does not fill. */
+static void run_transposed(tdm_dtype dtype) {
+    enum { N = 100, M = 150 };
+    const int64_t all = (int64_t)N * M * (int64_t)tdm_dtype_size(dtype);
+    printf("==\n");
+    tdm_tensor x, y;
+    check(tdm_empty(device, dtype, TDM_SHAPE(N, M), &x));
+    check(tdm_empty(device, dtype, TDM_SHAPE(M, N), &y));
+    finish(tdm_fill(queue, 1, &x));
+    tdm_tensor turned;
+    check(tdm_tensor_transpose(&x, 0, 1, &turned));
+    announce("transposed", dtype, N, all, all);
+    finish(tdm_cast(queue, &turned, &y));
+    tdm_tensor_release(&x);
+    tdm_tensor_release(&y);
+}
+
 int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     check(tdm_device_open("opencl", &device));
@@ -106,6 +123,9 @@ int main(void) {
     run_rows(TDM_F16, 16384, true);
     run_rows(TDM_BF16, 16384, true);
     run_rows(TDM_BF16, 20000, false);
+    const tdm_dtype moved[] = {TDM_U8, TDM_F16, TDM_F32, TDM_F64};
+    for (size_t i = 0; i < sizeof moved / sizeof *moved; i++)
+        run_transposed(moved[i]);
     tdm_queue_destroy(queue);
     tdm_device_release(device);
     return 0;
