@@ -12,6 +12,19 @@
 #if !defined(TDM_SIMD_LANES)
 #define TDM_SIMD_LANES 0
 #endif
+/* Where the driver was seen to list sub-groups, of Intel's extension or of Khronos's (opencl/compiler.c); its
+ * compiler has to know them, too. */
+#if defined(TDM_WANTS_SUB_GROUPS) && defined(cl_intel_subgroups)
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
+#define TDM_SUB_GROUPS 1
+#elif defined(TDM_WANTS_SUB_GROUPS) && defined(__opencl_c_subgroups)
+#define TDM_SUB_GROUPS 1
+#elif defined(TDM_WANTS_SUB_GROUPS) && defined(cl_khr_subgroups)
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#define TDM_SUB_GROUPS 1
+#else
+#define TDM_SUB_GROUPS 0
+#endif
 /* On other devices lanes share rows by vectors. */
 #define TDM_SHARES_ROWS (LANES > 1 && !TDM_SIMD_LANES)
 #define UNROLL _Pragma("unroll")
@@ -165,6 +178,27 @@ INLINE long tdm_groups(void)
 /* 64 bits: adding LANES to an int near the largest one would overflow, and an address is as wide */
 #define FOR_LANES(j, begin, end) for (long j = (long)(begin) + LANE; j < (end); j += LANES)
 
+#if TDM_SUB_GROUPS
+/* In a sub-group by the driver's function, then over the sub-groups' results in local memory, which every lane
+ * combines in the same order. The last barrier lets the next reduction use the memory again. */
+#define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, LANES)
+#define TDM_GROUP_REDUCE(name, type, function, combined)                                           \
+    INLINE type name(__local type *scratch, type v)                                                \
+    {                                                                                              \
+        const int groups = (int)get_num_sub_groups();                                              \
+        type a = function(v);                                                                      \
+        if (groups == 1) return a;                                                                 \
+        if (get_sub_group_local_id() == 0) scratch[get_sub_group_id()] = a;                        \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+        a = scratch[0];                                                                            \
+        for (int i = 1; i < groups; i++) {                                                         \
+            const type b = scratch[i];                                                             \
+            a = combined;                                                                          \
+        }                                                                                          \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+        return a;                                                                                  \
+    }
+#else
 /* Over local memory: a few lanes combine what all left there, each some of it, then every lane combines
  * theirs. So two barriers are enough, where a tree has one for each of its levels: their results lie
  * behind those of all, and are written when every lane has passed the first one of the next reduction. */
@@ -192,6 +226,7 @@ INLINE long tdm_groups(void)
         }                                                                                          \
         return a;                                                                                  \
     }
+#endif
 #endif
 TDM_GROUP_REDUCE(tdm_group_sum_f32, float, sub_group_reduce_add, a + b)
 TDM_GROUP_REDUCE(tdm_group_max_f32, int, sub_group_reduce_max, a > b ? a : b)

@@ -63,7 +63,24 @@ bool tdmi_cl_has_extension(const char *extensions, const char *name) {
     return false;
 }
 
-tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *extensions) {
+/* Of a driver that is not in the list. Where it has sub-groups, which need no more than that the extension is
+ * what Khronos or Intel say, a group's lanes reduce by them: Intel's come with OpenCL C 1.2, Khronos's with 2.0
+ * and, as a feature that a compiler may lack, with 3.0. Both were seen to work with Intel's CPU runtime taken for
+ * a GPU. */
+static tdmi_cl_compiler unknown_compiler(const tdm_device_info *info, const char *version,
+                                         const char *extensions) {
+    const tdmi_cl_compiler plain = {.lanes = 1, .options = ""};
+    tdmi_cl_compiler sub_groups = {.lanes = 1, .options = " -DTDM_WANTS_SUB_GROUPS=1"};
+    if (info->type == TDM_DEVICE_CPU) return plain;
+    if (tdmi_cl_has_extension(extensions, "cl_intel_subgroups")) return sub_groups;
+    const bool is_2 = strncmp(version, "OpenCL 2.", 9) == 0;
+    sub_groups.standard = is_2 ? "CL2.0" : "CL3.0";
+    const bool known = is_2 || strncmp(version, "OpenCL 3.", 9) == 0;
+    return known && tdmi_cl_has_extension(extensions, "cl_khr_subgroups") ? sub_groups : plain;
+}
+
+tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *version,
+                                     const char *extensions) {
     for (size_t i = 0; i < sizeof drivers / sizeof drivers[0]; i++) {
         const driver *known = &drivers[i];
         bool same = known->type == info->type && strcmp(known->platform, info->platform) == 0;
@@ -75,5 +92,5 @@ tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *ex
             same = !known->needs[k] || tdmi_cl_has_extension(extensions, known->needs[k]);
         if (same) return known->compiler;
     }
-    return (tdmi_cl_compiler){.lanes = 1, .options = ""};
+    return unknown_compiler(info, version, extensions);
 }

@@ -238,6 +238,7 @@ static void make_cache_key(const tdmi_cl_entry *entry, tdmi_device_facts *facts)
     hash = hash_text(hash_text(hash, facts->info.platform), version);
     hash = hash_text(hash, tdmi_dialect_opencl);
     hash = hash_text(hash, entry->compiler.options);
+    if (entry->compiler.standard) hash = hash_text(hash, entry->compiler.standard);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char *text = query_text(entry->id, parts[i]);
         hash = hash_text(hash, text ? text : "");
@@ -303,7 +304,9 @@ static const char *describe(tdmi_cl_entry *entry) {
     entry->free_memory = tdmi_cl_has_extension(extensions, "cl_amd_device_attribute_query");
     fill_info(entry, extensions, &facts->info);
     find_uuid(id, extensions, facts);
-    entry->compiler = tdmi_cl_compiler_of(&facts->info, extensions);
+    char version[256];
+    query_short_text(id, CL_DEVICE_VERSION, version, sizeof version);
+    entry->compiler = tdmi_cl_compiler_of(&facts->info, version, extensions);
     bool cpu = facts->info.type == TDM_DEVICE_CPU;
     facts->host_memory = false;
     facts->synchronous = false;

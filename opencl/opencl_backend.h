@@ -17,6 +17,7 @@
  * the code that it makes for a CPU. */
 typedef struct tdmi_cl_compiler {
     uint32_t lanes;        /* of a group on a CPU; 1: a row is an ordinary loop */
+    const char *standard;  /* of OpenCL C, for -cl-std; NULL: 1.2, which every driver has */
     const char *options;   /* build options, each after a blank: what dialect_opencl.h may use */
     bool streaming_stores; /* it makes them of what the dialect asks for */
 } tdmi_cl_compiler;
@@ -25,7 +26,8 @@ typedef struct tdmi_cl_compiler {
 bool tdmi_cl_has_extension(const char *extensions, const char *name);
 
 /* Of a device whose type, platform and driver are set. */
-tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *extensions);
+tdmi_cl_compiler tdmi_cl_compiler_of(const tdm_device_info *info, const char *version,
+                                     const char *extensions);
 
 /* A device as discovery found it: what is known without a context. */
 typedef struct tdmi_cl_entry {

@@ -6,8 +6,9 @@
 #include "machine/hash.h"
 #include "opencl_backend.h"
 
-/* OpenCL C 1.2 is what every driver has. Nothing that trades accuracy for speed: backends agree. */
-#define STANDARD_OPTION "-cl-std=CL1.2 -w" /* -w: some drivers print warnings to stderr */
+/* Nothing that trades accuracy for speed: backends agree. */
+#define STANDARD_OPTION "-w -cl-std=" /* -w: some drivers print warnings to stderr */
+#define USUAL_STANDARD "CL1.2"
 #define EXACT_DIVISION_OPTION " -cl-fp32-correctly-rounded-divide-sqrt"
 
 /* What stands before a driver's binary. Some drivers abort on a damaged one, so it is checked
@@ -23,13 +24,16 @@ static const char binary_magic[8] = {'T', 'D', 'M', 'C', 'L', 'B', '0', '1'};
 /* All options in one allocated text; NULL when memory is short. */
 static char *join_options(const tdmi_bdevice *device, const char *const *options) {
     const char *exact = device->entry->exact_division ? EXACT_DIVISION_OPTION : "";
-    const char *driver = device->entry->compiler.options;
-    size_t size = sizeof STANDARD_OPTION + strlen(exact) + strlen(driver);
+    const tdmi_cl_compiler *compiler = &device->entry->compiler;
+    const char *standard = compiler->standard ? compiler->standard : USUAL_STANDARD;
+    const char *driver = compiler->options;
+    size_t size = sizeof STANDARD_OPTION + strlen(standard) + strlen(exact) + strlen(driver);
     for (const char *const *option = options; *option; option++)
         size += strlen(*option) + 1;
     char *text = tdmi_malloc(size);
     if (!text) return NULL;
-    size_t length = (size_t)snprintf(text, size, "%s%s%s", STANDARD_OPTION, exact, driver);
+    size_t length =
+        (size_t)snprintf(text, size, "%s%s%s%s", STANDARD_OPTION, standard, exact, driver);
     for (const char *const *option = options; *option; option++)
         length += (size_t)snprintf(text + length, size - length, " %s", *option);
     return text;

@@ -11,14 +11,15 @@
  * for byte.
  *
  * Covered: every kernel, dtype, OP and STREAM that a launch may ask for (variants.c). With the
- * largest groups, whose lanes have the fewest registers, each is compiled for Turing, Hopper and
- * the newer Blackwell and for some of the other architectures, which take turns; of those with smaller
- * groups, and of rows that are not aligned, every fourth for one of all architectures, in turn. "full" is
- * all sizes on all of them.
+ * largest groups, whose lanes have the fewest registers, each is compiled for sm_80, sm_90 and sm_100, which
+ * the table below is about, and with streaming stores, which change nothing else, for one of all
+ * architectures, in turn; so is every fourth of those with smaller groups, and of rows that are not aligned.
+ * "full" is all sizes on all of them.
  *
  * Rows that are aligned must move by accesses of 128 bits, as the PTX shows (ptx.h), and what ptxas and PTX
  * say of registers and loads must have 32 KiB on their way to a multiprocessor of sm_80, sm_90 and sm_100,
  * which covers the time that their memory takes: on an H100, bandwidth times latency is 16 KiB for each.
+ * Where nvdisasm is found (sass.h), the widths are read in the machine code, too.
  *
  * TDM_TEST_NVRTC names the NVRTC to take, such as one of CUDA 11.8. Exit status: 0 all is well, 1
  * something is not, 77 there is no NVRTC. */
@@ -34,6 +35,7 @@
 #include "accesses.h"
 #include "args.h"
 #include "nvrtc.h"
+#include "sass.h"
 
 enum { SKIPPED = 77, MAX_THREADS = 8, BATCH = 24, MAX_FILES = 32, MAX_JOBS = 4096 };
 
@@ -66,7 +68,8 @@ static compile_job jobs[MAX_JOBS];
 static int job_count, program_count;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int next_job, failed, compared;
+static int next_job, failed, compared, disassembled;
+static bool has_disassembler;
 static maxima table[ENTRIES][ARCHITECTURES];
 
 __attribute__((format(printf, 1, 2))) static void fail(const char *format, ...) {
@@ -201,12 +204,16 @@ typedef struct collector {
     compile_job *open; /* of this file and architecture, with room for more; or NULL */
 } collector;
 
+/* Of the data centres' GPUs: all of them have so much on a multiprocessor. */
+static bool covers_latency(int architecture) {
+    return architecture == 80 || architecture == 90 || architecture == 100;
+}
+
 /* Whether a variant is compiled for this architecture. */
-static bool is_covered(const collector *c, int number, int size) {
+static bool is_covered(const collector *c, const variant *v, int number, int size) {
     enum { OF_SMALLER = 4 };
-    const int architecture = architectures[c->architecture];
-    const bool all = architecture == 75 || architecture == 90 || architecture == 120;
-    if (c->full || (size == 0 && all)) return true;
+    const bool always = size == 0 && !v->stream && covers_latency(architectures[c->architecture]);
+    if (c->full || always) return true;
     const int turn = number + (size == LESSER ? 1 : size);
     const bool taken = size <= 0 || turn % OF_SMALLER == 0;
     return taken && turn % ARCHITECTURES == c->architecture;
@@ -214,7 +221,7 @@ static bool is_covered(const collector *c, int number, int size) {
 
 static void collect(void *context, const variant *v, int number, int size) {
     collector *c = context;
-    if (!is_covered(c, number, size)) return;
+    if (!is_covered(c, v, number, size)) return;
     if (!c->open || c->open->count == BATCH) {
         if (job_count == MAX_JOBS) abort();
         bool first = !c->open;
@@ -249,11 +256,6 @@ static void describe(char text[160], const compile_job *job, int entry, const va
              v->lanes, v->stream, v->vectors, v->holds);
 }
 
-/* Of the data centres' GPUs: all of them have so much on a multiprocessor. */
-static bool covers_latency(int architecture) {
-    return architecture == 80 || architecture == 90 || architecture == 100;
-}
-
 static void check_accesses(const char *text, const variant *v, int entry, int architecture,
                            const ptxas_report *used, const ptx_report *accesses) {
     if (!accesses_are_right(entries[entry], v, accesses))
@@ -271,7 +273,22 @@ static void check_accesses(const char *text, const variant *v, int entry, int ar
     pthread_mutex_unlock(&lock);
 }
 
-static void take_report(const compile_job *job, const compiled *together, int entry, int i) {
+/* ptxas may split what PTX has, or join it: the machine code decides, where it can be read. */
+static void check_machine_code(const char *text, const variant *v, int entry, const char *name,
+                               const char *sass) {
+    ptx_report accesses;
+    if (!sass_report_of(sass, name, &accesses))
+        fail("%s: its machine code was not found", text);
+    else if (!accesses_are_right(entries[entry], v, &accesses))
+        fail("%s: machine code of %d wide loads and %d narrow ones, %d wide stores and %d narrow",
+             text, accesses.wide_loads, accesses.loads, accesses.wide_stores, accesses.stores);
+    pthread_mutex_lock(&lock);
+    disassembled++;
+    pthread_mutex_unlock(&lock);
+}
+
+static void take_report(const compile_job *job, const compiled *together, const char *sass,
+                        int entry, int i) {
     const char *log = together->log;
     char name[96], text[160];
     ptxas_report report;
@@ -286,6 +303,7 @@ static void take_report(const compile_job *job, const compiled *together, int en
         fail("%s: its PTX was not found", text);
     else
         check_accesses(text, &job->variants[i], entry, job->architecture, &report, &accesses);
+    if (sass) check_machine_code(text, &job->variants[i], entry, name, sass);
     if (report.local)
         fail("%s: %d bytes of local memory, %d registers", text, report.local, report.registers);
     pthread_mutex_lock(&lock);
@@ -337,9 +355,12 @@ static void run_job(const compile_job *job) {
         nvrtc_compile(text, job->file->text, architectures[job->architecture], NULL);
     free(text);
     if (together.good) {
+        char *sass = has_disassembler ? sass_of(together.cubin, together.cubin_size) : NULL;
+        if (has_disassembler && !sass) fail("%s: nvdisasm failed", job->file->name);
         for (int i = 0; i < job->count; i++)
             for (int e = 0; e < job->file->entry_count; e++)
-                take_report(job, &together, job->file->entries[e], i);
+                take_report(job, &together, sass, job->file->entries[e], i);
+        free(sass);
         if (job->compare) compare_alone(job, &together);
     } else {
         fail("%s for sm_%d:\n%.2000s", job->file->name, architectures[job->architecture],
@@ -449,6 +470,7 @@ int main(int argc, char **argv) {
     }
     int major = 0, minor = 0;
     if (!nvrtc_open(&major, &minor)) return SKIPPED;
+    has_disassembler = sass_is_there();
     if (check_the_check() && read_kernels(argv[1])) {
         add_jobs(argc == 3);
         printf("NVRTC %d.%d, %d variants in %d programs\n", major, minor, program_count, job_count);
@@ -459,6 +481,10 @@ int main(int argc, char **argv) {
     for (int f = 0; f < file_count; f++)
         free(files[f].text);
     printf("%d compared with themselves compiled alone\n", compared);
+    if (has_disassembler)
+        printf("%d had their machine code read\n", disassembled);
+    else
+        printf("no machine code was read, as there is no nvdisasm\n");
     printf("%d failed\n", failed);
     return failed ? 1 : 0;
 }

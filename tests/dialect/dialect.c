@@ -3,8 +3,10 @@
  *
  *   dialect c         the C dialect, without and with streaming stores
  *   dialect opencl    the first OpenCL device that the ICD loader lists: with the lanes and options
- * that opencl/compiler.c has for its driver if it is a CPU, else 32, 64 and 256 lanes dialect plain
- * the same as the CPU of an unknown driver
+ *                     that opencl/compiler.c has for its driver if it is a CPU, else 32, 64 and 256 lanes
+ *   dialect plain     the same as the CPU of an unknown driver
+ *   dialect intel     the same as the GPU of an unknown driver that has Intel's sub-groups
+ *   dialect khronos   … or those of Khronos, in OpenCL 3.0
  *
  * Exit status 0: all right; 1: a failure, or no device. Built with -DTEST_KERNELS_DIR (kernels/)
  * and -DTEST_SOURCE_DIR (this folder), and with the kernels' compile flags for kernels_c.c. */
@@ -46,9 +48,9 @@ typedef struct backend {
     cl_device_id device;
     cl_context context;
     cl_command_queue queue;
-    const char *driver; /* build options for it */
-    cl_program program; /* of the variant below */
-    test_run built;     /* its variant */
+    tdmi_cl_compiler compiler; /* build options for it */
+    cl_program program;        /* of the variant below */
+    test_run built;            /* its variant */
 } backend;
 
 static int shift_of(const test_run *run) { return run->vectors ? ALIGNED : 1; }
@@ -167,10 +169,10 @@ static bool build(backend *self, const test_run *run) {
         free(texts[i]);
     char options[256];
     snprintf(options, sizeof options,
-             "-cl-std=CL1.2 -DT_ID=%d -DU_ID=%d -DOP=%d -DLANES=%d -DSTREAM=%d -DVECTORS=%d "
+             "-cl-std=%s -DT_ID=%d -DU_ID=%d -DOP=%d -DLANES=%d -DSTREAM=%d -DVECTORS=%d "
              "-DHOLDS=%d -DTEAMS=1%s",
-             run->dtype, run->dtype, run->op, run->lanes, run->stream, run->vectors, run->holds,
-             self->driver);
+             self->compiler.standard ? self->compiler.standard : "CL1.2", run->dtype, run->dtype,
+             run->op, run->lanes, run->stream, run->vectors, run->holds, self->compiler.options);
     status = clBuildProgram(self->program, 1, &self->device, options, NULL, NULL);
     self->built = *run;
     if (status == CL_SUCCESS) return true;
@@ -374,21 +376,38 @@ static void test_all(backend *self, int lanes, int stream, int vectors, bool hol
         free(run.buffers[b]);
 }
 
-/* What the library would take for a CPU; for one of an unknown driver when `plain`. */
-static tdmi_cl_compiler compiler_of(cl_platform_id platform, cl_device_id device, bool plain) {
-    tdm_device_info info = {.type = TDM_DEVICE_CPU};
-    static char extensions[16384];
-    if (!plain)
+/* What the device is taken for. */
+typedef struct role {
+    const char *name;
+    bool known; /* by its driver */
+    bool gpu;
+    const char *version, *extensions; /* of a GPU */
+} role;
+
+static const role roles[] = {
+    {"opencl", true, false, NULL, NULL},
+    {"plain", false, false, NULL, NULL},
+    {"intel", false, true, "OpenCL 1.2 ", "cl_intel_subgroups"},
+    {"khronos", false, true, "OpenCL 3.0 ", "cl_khr_subgroups"},
+};
+
+/* What the library would take for it. */
+static tdmi_cl_compiler compiler_of(cl_platform_id platform, cl_device_id device, const role *as) {
+    tdm_device_info info = {.type = as->gpu ? TDM_DEVICE_GPU : TDM_DEVICE_CPU};
+    if (as->gpu) return tdmi_cl_compiler_of(&info, as->version, as->extensions);
+    static char extensions[16384], version[256];
+    if (as->known)
         clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof info.platform - 1, info.platform,
                           NULL);
     clGetDeviceInfo(device, CL_DRIVER_VERSION, sizeof info.driver_version - 1, info.driver_version,
                     NULL);
+    clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof version - 1, version, NULL);
     clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
-    return tdmi_cl_compiler_of(&info, extensions);
+    return tdmi_cl_compiler_of(&info, version, extensions);
 }
 
-static void test_opencl(bool plain) {
-    backend self = {.launch = launch_opencl, .driver = ""};
+static void test_opencl(const role *as) {
+    backend self = {.launch = launch_opencl, .compiler = {.options = ""}};
     cl_platform_id platform;
     cl_device_type type = 0;
     cl_int status;
@@ -400,11 +419,16 @@ static void test_opencl(bool plain) {
     clGetDeviceInfo(self.device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     self.context = clCreateContext(NULL, 1, &self.device, NULL, NULL, &status);
     self.queue = clCreateCommandQueue(self.context, self.device, 0, &status);
-    if (type & CL_DEVICE_TYPE_CPU && !(type & CL_DEVICE_TYPE_GPU)) {
-        const tdmi_cl_compiler compiler = compiler_of(platform, self.device, plain);
-        self.driver = compiler.options;
-        test_all(&self, (int)compiler.lanes, 0, 0, false);
-        test_all(&self, (int)compiler.lanes, 1, 0, false);
+    const bool cpu = type & CL_DEVICE_TYPE_CPU && !(type & CL_DEVICE_TYPE_GPU);
+    if (cpu) self.compiler = compiler_of(platform, self.device, as);
+    if (cpu && !as->gpu) {
+        const int lanes = (int)self.compiler.lanes;
+        test_all(&self, lanes, 0, 0, false);
+        test_all(&self, lanes, 1, 0, false);
+    } else if (as->gpu) { /* of one sub-group, and of several; a compiler for CPUs takes long */
+        if (!strstr(self.compiler.options, "SUB_GROUPS")) failures++;
+        test_all(&self, 16, 0, 0, false);
+        test_all(&self, 128, 0, 0, false);
     } else {
         test_all(&self, 32, 0, 0, false);
         test_all(&self, 64, 1, 0, false);
@@ -420,16 +444,20 @@ static void test_opencl(bool plain) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "c") == 0) {
+    const char *name = argc == 2 ? argv[1] : "";
+    const role *as = NULL;
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (strcmp(name, roles[i].name) == 0) as = &roles[i];
+    if (strcmp(name, "c") == 0) {
         backend self = {.launch = launch_c};
         test_all(&self, 1, 0, 0, false);
         test_all(&self, 1, 1, 0, false);
-    } else if (argc == 2 && (strcmp(argv[1], "opencl") == 0 || strcmp(argv[1], "plain") == 0)) {
-        test_opencl(strcmp(argv[1], "plain") == 0);
+    } else if (as) {
+        test_opencl(as);
     } else {
-        fprintf(stderr, "usage: dialect c|opencl|plain\n");
+        fprintf(stderr, "usage: dialect c|opencl|plain|intel|khronos\n");
         return 2;
     }
-    printf("dialect %s: %d failures\n", argv[1], failures);
+    printf("dialect %s: %d failures\n", name, failures);
     return failures != 0;
 }

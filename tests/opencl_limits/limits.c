@@ -3,7 +3,8 @@
  * a small device of a driver that nobody knows: groups of 256 lanes at most, and of 64 for some
  * kernels, allocations of 64 MiB, 16 KiB of local memory, OpenCL 1.2, neither f64 nor f16 nor
  * images nor native kernels. What it says it lacks it refuses. With TDM_LIMITS_TYPE=cpu it is a
- * CPU, else a GPU. */
+ * CPU, else a GPU, which has Intel's sub-groups with TDM_LIMITS_SUB_GROUPS=intel and Khronos's with
+ * TDM_LIMITS_SUB_GROUPS=khronos. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -49,6 +50,13 @@ static cl_device_type type(void) {
     return word && strcmp(word, "cpu") == 0 ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
 }
 
+static bool has_sub_groups(const char *whose) {
+    const char *word = getenv("TDM_LIMITS_SUB_GROUPS");
+    return word && strcmp(word, whose) == 0;
+}
+
+#define EXTENSIONS "cl_khr_byte_addressable_store cl_khr_global_int32_base_atomics"
+
 cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, size_t size, void *out,
                          size_t *got) {
     if (what == CL_PLATFORM_NAME) GIVE_TEXT("Nobody's OpenCL");
@@ -64,13 +72,16 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     case CL_DEVICE_NAME:
         GIVE_TEXT("small device");
     case CL_DEVICE_VERSION:
+        if (has_sub_groups("khronos")) GIVE_TEXT("OpenCL 3.0 small");
         GIVE_TEXT("OpenCL 1.2 small");
     case CL_DEVICE_OPENCL_C_VERSION:
         GIVE_TEXT("OpenCL C 1.2 small");
     case CL_DRIVER_VERSION:
         GIVE_TEXT("1");
     case CL_DEVICE_EXTENSIONS:
-        GIVE_TEXT("cl_khr_byte_addressable_store cl_khr_global_int32_base_atomics");
+        if (has_sub_groups("intel")) GIVE_TEXT(EXTENSIONS " cl_intel_subgroups");
+        if (has_sub_groups("khronos")) GIVE_TEXT(EXTENSIONS " cl_khr_subgroups");
+        GIVE_TEXT(EXTENSIONS);
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
         GIVE(size_t, MOST_LANES);
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
@@ -127,7 +138,10 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
                       const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
                       void *data) {
     const char *lanes = options ? strstr(options, "-DLANES=") : NULL;
+    const bool wants_sub_groups = options && strstr(options, "TDM_WANTS_SUB_GROUPS");
     if (options && strstr(options, "TDM_CLANG_CPU")) return CL_INVALID_BUILD_OPTIONS;
+    if (wants_sub_groups != (getenv("TDM_LIMITS_SUB_GROUPS") != NULL))
+        return CL_INVALID_BUILD_OPTIONS;
     if (lanes && atoi(lanes + strlen("-DLANES=")) > MOST_LANES) return CL_BUILD_PROGRAM_FAILURE;
     return REAL(clBuildProgram)(program, count, devices, options, notify, data);
 }
