@@ -234,7 +234,6 @@
 #define HELD(p) HELD_IF(1, p)
 
 #define TO_T(v) TDM_CAT(tdm_put_, T_ID)(v) /* ACC to the stored form */
-#define ROUND(v) TDM_CAT(tdm_get_, T_ID)(TO_T(v)) /* ACC as a T would hold it */
 
 INLINE float tdm_f16_to_f32(tdm_u32 stored)
 {

@@ -31,6 +31,41 @@
 #define tdm_lowest_key_f32 (-0x7fffffff - 1)
 #define tdm_lowest_key_f64 (-((tdm_i64)1 << 62) - ((tdm_i64)1 << 62))
 
+/* ACC as a T would hold it */
+#define ROUND(v) TDM_CAT(tdm_round_, T_ID)(v)
+#define tdm_round_0(v) (v)
+#define tdm_round_1(v) (v)
+#if LANES == 1
+/* without a detour by 16 bits, for which a CPU's registers are taken apart */
+#define tdm_round_2(v) tdm_f32_as_f16(v)
+#define tdm_round_3(v) tdm_f32_as_bf16(v)
+#else
+#define tdm_round_2(v) tdm_get_2(tdm_put_2(v))
+#define tdm_round_3(v) tdm_get_3(tdm_put_3(v))
+#endif
+
+/* What f16 would make of it: to a number 1.5 2^13 times its power of two, whose last place is that of f16, it is
+ * added and taken away again, which rounds it. */
+INLINE float tdm_f32_as_f16(float v)
+{
+    const tdm_u32 bits = (tdm_u32)tdm_as_i32(v), magnitude = bits & 0x7fffffffu;
+    const tdm_u32 power = MAX(magnitude & 0x7f800000u, 113u << 23); /* subnormals have the last place of 2^-14 */
+    const float large = tdm_as_f32((tdm_i32)(power + (13u << 23) + 0x400000u));
+    const float rounded = (tdm_as_f32((tdm_i32)magnitude) + large) - large;
+    const tdm_u32 result = magnitude >= 0x477ff000u /* 65520, the least that is rounded to infinity */
+                               ? MAX(magnitude, 0x7f800000u)
+                               : (tdm_u32)tdm_as_i32(rounded);
+    return tdm_as_f32((tdm_i32)(result | (bits & 0x80000000u)));
+}
+
+INLINE float tdm_f32_as_bf16(float v)
+{
+    const tdm_u32 bits = (tdm_u32)tdm_as_i32(v);
+    const tdm_u32 rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+    const tdm_u32 result = (bits & 0x7fffffffu) > 0x7f800000u ? bits | 0x400000u : rounded;
+    return tdm_as_f32((tdm_i32)(result & 0xffff0000u));
+}
+
 /* Is v finite? By its bits, so that no compiler option can remove it. */
 #define IS_FINITE(v) (MAGNITUDE_KEY(v) < INFINITY_KEY)
 #define INFINITY_KEY TDM_BY_ACC(tdm_infinity_key_) /* ~ makes that of -Inf in order of values */

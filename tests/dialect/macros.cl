@@ -228,7 +228,8 @@ KERNEL3(local, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* SQRT, ABS, EXP_NEGATIVE, SCALAR, MIN, IS_FINITE: y = √|x| exp(-|x|) + epsilon, z = x is finite. */
+/* SQRT, ABS, EXP_NEGATIVE, SCALAR, MIN, IS_FINITE, ROUND: y = √|x| exp(-|x|) + epsilon, z = x is finite, and of any
+ * number ROUND is what comes back from memory. */
 KERNEL3(number, tdm_rows_args, const T, x, T, y, T, z)
 {
     const ACC epsilon = SCALAR(args.epsilon);
@@ -239,7 +240,12 @@ KERNEL3(number, tdm_rows_args, const T, x, T, y, T, z)
         {
             const ACC v = ABS(LOAD(xr, j));
             STORE(y, row * args.y_stride + j, SQRT(v) * EXP_NEGATIVE(-v) + MIN(epsilon, (ACC)1));
-            STORE(z, row * args.y_stride + j, IS_FINITE(v) ? (ACC)1 : (ACC)0);
+            const tdm_u32 bits = (tdm_u32)(row * (tdm_i64)args.cols + j + 1) * 2654435761u;
+            const ACC any = (ACC)tdm_as_f32((tdm_i32)bits);
+            STORE(z, row * args.y_stride + j, any);
+            const ACC rounded = ROUND(any), stored = LOAD(z, row * args.y_stride + j);
+            const tdm_i32 right = rounded == stored || (rounded != rounded && stored != stored);
+            STORE(z, row * args.y_stride + j, IS_FINITE(v) && right ? (ACC)1 : (ACC)0);
         }
     }
 }
