@@ -30,7 +30,7 @@ enum {
 };
 
 static const char *const *profile_words(void) {
-    static const char *const words[] = {"quick", "full", "lesson", NULL};
+    static const char *const words[] = {"quick", "full", "lesson", "rows", NULL};
     return words;
 }
 
@@ -54,7 +54,8 @@ static const option_spec option_table[] = {
     {"profile", OPTION_PROFILE, "WORD",
      "quick: a representative set, a minute or two (default); full: every case of the operations; "
      "lesson: the exercises of a lesson on GPUs, that is products small and large, norms logged or "
-     "kept, two devices at once, parameters in and out; some minutes",
+     "kept, two devices at once, parameters in and out; some minutes; rows: what reads and writes "
+     "rows once, in every dtype, in the cache and beyond it; some minutes",
      profile_words, false, false},
     {"format", OPTION_FORMAT, "WORD",
      "of what is printed: table (default), md (a table of Markdown), csv, json, or jsonl (a row a "

@@ -8,9 +8,12 @@
 #include "cases/selection.h"
 
 /* Each line is every op with every shape in every dtype. The quick profile takes the lines marked
- * QUICK, the full profile these and those marked FULL, the lesson its own; a case that comes twice
+ * QUICK, the full profile these and those marked FULL, the lesson and the rows their own; a case that comes twice
  * runs once. */
-typedef enum line_profile { QUICK, FULL, LESSON } line_profile;
+typedef enum line_profile { QUICK, FULL, LESSON, ROWS } line_profile;
+
+/* From what a core's own cache holds to what none does; then short rows and long ones. */
+#define ROW_SHAPES "64x768 512x768 2048x768 8192x4096 524288x64 512x65536"
 
 static const struct {
     line_profile profile;
@@ -102,21 +105,32 @@ static const struct {
      "16384 65536 262144 1048576 4194304 16777216 67108864", "f32"},
     /* a tensor to another device and back, and to where it is; 2^26 random numbers */
     {LESSON, "to_device to_device+back to_device+same fill_uniform", "67108864", "f32"},
+
+    /* What reads and writes rows once, in every dtype */
+    {ROWS,
+     "bias_add bias_add+relu bias_add+gelu bias_add+gelu_tanh bias_add+silu bias_add+sigmoid "
+     "bias_add+tanh add scale layer_norm rms_norm rms_norm+residual softmax norm_l1 norm_l2 "
+     "norm_inf",
+     ROW_SHAPES, "f32 f16 bf16 f64"},
+    {ROWS, "cast+f32", ROW_SHAPES, "f16 bf16 f64"},
+    {ROWS, "cast+f16 cast+bf16 cast+f64", ROW_SHAPES, "f32"},
 };
 
 const char *bench_profile_name(bench_profile profile) {
-    static const char *const names[] = {"quick", "full", "lesson"};
+    static const char *const names[] = {"quick", "full", "lesson", "rows"};
     return names[profile];
 }
 
 static bool has_line(bench_profile profile, size_t line) {
     switch (table[line].profile) {
     case QUICK:
-        return profile != BENCH_LESSON;
+        return profile == BENCH_QUICK || profile == BENCH_FULL;
     case FULL:
         return profile == BENCH_FULL;
-    default:
+    case LESSON:
         return profile == BENCH_LESSON;
+    default:
+        return profile == BENCH_ROWS;
     }
 }
 

@@ -14,7 +14,7 @@ typedef struct bench_words {
     size_t count;
 } bench_words;
 
-typedef enum bench_profile { BENCH_QUICK, BENCH_FULL, BENCH_LESSON } bench_profile;
+typedef enum bench_profile { BENCH_QUICK, BENCH_FULL, BENCH_LESSON, BENCH_ROWS } bench_profile;
 
 typedef struct bench_selection {
     bench_profile profile;
