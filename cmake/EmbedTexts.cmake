@@ -1,5 +1,6 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Writes OUTPUT: the texts of FILES as C arrays of bytes (a string literal would be too long for C11).
+# Writes OUTPUT: the texts of FILES as C arrays of bytes (a string literal would be too long for C11). The parts of a
+# dialect, dialect_<language>.h and then dialect_<language>_<part>.h, are one text.
 set(code "/* Made by EmbedTexts.cmake from the files of kernels/. */\n#include \"kernel_list.h\"\n\n")
 set(rows "")
 set(dialects "")
@@ -11,13 +12,21 @@ foreach(file IN LISTS FILES)
   # Beyond ASCII there are only comments, which kernel compilers do not read.
   string(REGEX REPLACE "0x[89a-f]." "0x3f" bytes "${bytes}")
   string(REGEX REPLACE "((0x..,){20})" "\\1\n" bytes "${bytes}")
-  if(name MATCHES "^dialect_(.*)\\.h$")
-    set(symbol tdmi_dialect_${CMAKE_MATCH_1})
-    string(APPEND code "extern const char ${symbol}[];\nconst char ${symbol}[] = {\n${bytes}0};\n")
+  if(name MATCHES "^dialect_([a-z]+)(_[a-z]+)?\\.h$")
+    set(language ${CMAKE_MATCH_1})
+    string(HEX "#line 1 \"${name}\"\n" line)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," line "${line}")
+    list(APPEND dialects ${language})
+    string(APPEND dialect_${language} "${line}\n${bytes}")
   else()
     string(APPEND code "static const char ${symbol}[] = {\n${bytes}0};\n")
     string(APPEND rows "    {\"${name}\", ${symbol}},\n")
   endif()
+endforeach()
+list(REMOVE_DUPLICATES dialects)
+foreach(language IN LISTS dialects)
+  set(symbol tdmi_dialect_${language})
+  string(APPEND code "extern const char ${symbol}[];\nconst char ${symbol}[] = {\n${dialect_${language}}0};\n")
 endforeach()
 string(APPEND code "\nconst tdmi_embedded_text tdmi_embedded_texts[] = {\n${rows}    {0, 0},\n};\n")
 file(WRITE ${OUTPUT} "${code}")

@@ -254,13 +254,25 @@ INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, t
            *const tdm_out##k = STREAM ? tdm_line##k : tdm_row##k + tdm_w.begin,                    \
            *tdm_once##k = tdm_line##k;                                                             \
          tdm_once##k;                                                                              \
-         tdm_flush(STREAM, tdm_row##k + tdm_w.begin, tdm_line##k), tdm_once##k = 0)
+         TDM_FLUSH(STREAM, tdm_row##k + tdm_w.begin, tdm_line##k), tdm_once##k = 0)
 #define TDM_WINDOW(j) FOR_LANES(j, tdm_w.begin, STREAM ? tdm_w.begin + TDM_SPAN : tdm_w.end)
 #define WRITE(p, j, v) (tdm_out0[(j)-tdm_w.begin] = (T)TO_T(v))
 #define WRITE2(p, j, v) (tdm_out1[(j)-tdm_w.begin] = (T)TO_T(v))
 #define WRITE_RAW(p, j, v) (tdm_out0[(j)-tdm_w.begin] = (T)(v))
 #define FOR_LANES_FILL(p, j, n) TDM_WINDOWS(p, n, 0, 0) TDM_WITH_LINE(0, p) TDM_WINDOW(j)
 #define FILL(p, j, v) WRITE_RAW(p, j, v)
+/* A line of f32 that is made of a 16-bit float, by instructions that the compiler does not find. In the cache, what
+ * it finds is as fast. */
+#define TDM_WIDENS (T_ID == 0 && (U_ID == 3 || (U_ID == 2 && TDM_F16C)))
+#define READ_U(p)                                                                                  \
+    for (__attribute__((aligned(TDM_LINE)))                                                        \
+         float tdm_in_##p[TDM_LINE / sizeof(float)],                                               \
+         *tdm_once_##p = TDM_WIDENS && STREAM ? tdm_widen_line(U_ID, tdm_in_##p, (p) + tdm_w.begin) \
+                                              : tdm_in_##p;                                        \
+         tdm_once_##p; tdm_once_##p = 0)
+#define U_AT(p, j)                                                                                 \
+    __builtin_choose_expr(                                                                         \
+        TDM_WIDENS, STREAM ? tdm_in_##p[(j)-tdm_w.begin] : (float)LOAD_U(p, j), LOAD_U(p, j))
 #endif
 #define FOR_LANES_WRITE(p, j, n, ahead, reads)                                                     \
     TDM_WINDOWS(p, n, ahead) TDM_WITH_LINE(0, p) reads TDM_WINDOW(j)
@@ -308,29 +320,50 @@ INLINE void tdm_next_window(tdm_u32 stream, tdm_window *w, tdm_i32 n, tdm_i32 si
     tdm_fetch(ahead, near, w->begin, w->end - w->begin, size);
 }
 
-/* Out with one line, past the cache where it is one of the destination's too. Without STREAM it lies
- * there already. */
-INLINE void tdm_flush(tdm_u32 stream, void *destination, const void *line)
+/* A line in parts: see TDM_FLUSH. */
+INLINE void tdm_flush_parts(tdm_u32 stream, void *destination, const void *line)
 {
     if (!stream) return;
 #if defined(__SSE2__)
     char *const to = destination;
     const char *const from = line;
     if (((uintptr_t)to & (TDM_LINE - 1)) == 0) {
-#if defined(__AVX512F__)
-        _mm512_stream_si512((void *)to, _mm512_load_si512((const void *)from));
-#elif defined(__AVX__)
-        _mm256_stream_si256((void *)to, _mm256_load_si256((const void *)from));
-        _mm256_stream_si256((void *)(to + 32), _mm256_load_si256((const void *)(from + 32)));
-#else
         for (int i = 0; i < TDM_LINE; i += 16)
             _mm_stream_si128((void *)(to + i), _mm_load_si128((const void *)(from + i)));
-#endif
         return;
     }
 #endif
     memcpy(destination, line, TDM_LINE);
 }
+
+/* Out with one line, past the cache where it is one of the destination's too. Without STREAM it lies
+ * there already. */
+INLINE void tdm_flush(tdm_u32 stream, void *destination, const void *line)
+{
+#if defined(__AVX__)
+    if (!stream) return;
+    char *const to = destination;
+    const char *const from = line;
+    if (((uintptr_t)to & (TDM_LINE - 1)) != 0) {
+        memcpy(to, from, TDM_LINE);
+        return;
+    }
+#if defined(__AVX512F__)
+    _mm512_stream_si512((void *)to, _mm512_load_si512((const void *)from));
+#else
+    _mm256_stream_si256((void *)to, _mm256_load_si256((const void *)from));
+    _mm256_stream_si256((void *)(to + 32), _mm256_load_si256((const void *)(from + 32)));
+#endif
+#else
+    tdm_flush_parts(stream, destination, line);
+#endif
+}
+
+/* Elements that are made of narrower ones are made in parts of a register and so come to the line: read back
+ * as a whole, it would wait for the last of them to arrive there. */
+#define TDM_FLUSH(stream, destination, line)                                                       \
+    (sizeof(U) < sizeof(T) && !TDM_WIDENS ? tdm_flush_parts(stream, destination, line)             \
+                                          : tdm_flush(stream, destination, line))
 
 /* Streaming stores are not ordered with the others. */
 INLINE void tdm_fence(void)

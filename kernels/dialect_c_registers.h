@@ -96,6 +96,21 @@ INLINE void tdm_round_f16(tdm_u16 *to, tdm_vec_f32 a, tdm_vec_f32 b)
 #define TDM_WIDEN(p) __builtin_convertvector(*(const tdm_loose_16 *)(p), tdm_vec_i32)
 #endif
 
+/* A line of f32 made of 16-bit floats, of dtype number u. */
+INLINE float *tdm_widen_line(tdm_i32 u, float *to, const void *from)
+{
+    enum { LENGTH = 64 / sizeof(float), REGISTER = TDM_VEC_BYTES / sizeof(float) };
+    const tdm_u16 *const row = from;
+    for (tdm_i32 i = 0; i < LENGTH; i += REGISTER) {
+#if TDM_F16C
+        if (u == 2) *(tdm_vec_f32 *)(to + i) = tdm_widen_f16(row + i);
+#endif
+        if (u == 3)
+            *(tdm_vec_f32 *)(to + i) = TDM_AS_VEC_F32((tdm_vec_i32)TDM_WIDEN(row + i) << 16);
+    }
+    return to;
+}
+
 /* Vectors of unsigned integers of 1 to 8 bytes, of as many elements as a register has and 16 at most, and the
  * two halves of a0, b0, a1, b1, … */
 #if defined(__AVX512F__)

@@ -261,77 +261,6 @@ INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int s
     return begin;
 }
 
-/* Vectors for the one-lane matmul. */
-#define tdm_vec_f32 float16
-#define tdm_vec_f64 double8
-#define VEC TDM_BY_ACC(tdm_vec_)
-#define VEC_LEN ((int)(64 / sizeof(ACC)))
-#if TDM_CLANG_CPU
-typedef float16 tdm_loose_f32 __attribute__((may_alias, aligned(4)));
-#if TDM_HAS_F64
-typedef double8 tdm_loose_f64 __attribute__((may_alias, aligned(4)));
-#endif
-#define tdm_load_vec_0(p) (*(GLOBAL const tdm_loose_f32 *)(p))
-#define tdm_load_vec_1(p) (*(GLOBAL const tdm_loose_f64 *)(p))
-#define tdm_load_vec_2(p) tdm_widen((const tdm_u16 *)(uintptr_t)(p)) /* lines.h */
-#define tdm_load_vec_3(p) tdm_widen((const tdm_u16 *)(uintptr_t)(p))
-#else
-#define tdm_load_vec_0(p) vload16(0, p)
-#define tdm_load_vec_1(p) vload8(0, p)
-#define tdm_load_vec_2(p) vload_half16(0, (const __global half *)(p))
-#define tdm_load_vec_3(p) as_float16(convert_uint16(vload16(0, p)) << 16)
-#endif
-#define LOAD_VEC(p) TDM_CAT(tdm_load_vec_, T_ID)(p)
-
-/* Squares of elements; see the C dialect. */
-#define SQUARE_LEN (T_SIZE == 8 ? 8 : 16)
-#define SQUARE_ROW TDM_CAT(tdm_row_, T_SIZE)
-#define LOAD_SQUARE_ROW(p) TDM_CAT(tdm_load_row_, T_SIZE)(p)
-#define STORE_SQUARE_ROW(p, v) TDM_CAT(tdm_store_row_, T_SIZE)(p, v)
-#define ZIP_LOW(a, b) TDM_CAT(tdm_zip_low_, T_SIZE)(a, b)
-#define ZIP_HIGH(a, b) TDM_CAT(tdm_zip_high_, T_SIZE)(a, b)
-#if TDM_CLANG_CPU
-#define TDM_LOOSE_ROW(size, length, element)                                                       \
-    typedef element##length tdm_loose_row_##size __attribute__((may_alias, aligned(size)));        \
-    INLINE element##length tdm_load_row_##size(GLOBAL const element *p)                            \
-    {                                                                                              \
-        return *(GLOBAL const tdm_loose_row_##size *)p;                                            \
-    }                                                                                              \
-    INLINE void tdm_store_row_##size(GLOBAL element *p, element##length v)                         \
-    {                                                                                              \
-        *(GLOBAL tdm_loose_row_##size *)p = v;                                                     \
-    }
-#else
-#define TDM_LOOSE_ROW(size, length, element)                                                       \
-    INLINE element##length tdm_load_row_##size(GLOBAL const element *p)                            \
-    {                                                                                              \
-        return vload##length(0, p);                                                                \
-    }                                                                                              \
-    INLINE void tdm_store_row_##size(GLOBAL element *p, element##length v)                         \
-    {                                                                                              \
-        vstore##length(v, 0, p);                                                                   \
-    }
-#endif
-#define TDM_ZIP(name, type, half)                                                                  \
-    INLINE type name(type a, type b)                                                               \
-    {                                                                                              \
-        type v;                                                                                    \
-        v.even = a.half;                                                                           \
-        v.odd = b.half;                                                                            \
-        return v;                                                                                  \
-    }
-#define TDM_ROWS(size, length, element)                                                            \
-    typedef element##length tdm_row_##size;                                                        \
-    TDM_LOOSE_ROW(size, length, element)                                                           \
-    TDM_ZIP(tdm_zip_low_##size, element##length, lo)                                               \
-    TDM_ZIP(tdm_zip_high_##size, element##length, hi)
-#if LANES == 1
-TDM_ROWS(1, 16, uchar)
-TDM_ROWS(2, 16, ushort)
-TDM_ROWS(4, 16, uint)
-TDM_ROWS(8, 8, ulong)
-#endif
-
 /* Writing rows. On a CPU with STREAM line by line, and 16-bit dtypes by way of lines of ACC, in windows as
  * in the C dialect; see there. */
 #define TDM_LINES (LANES == 1 && TDM_CLANG_CPU && (T_ID == 2 || T_ID == 3))
@@ -483,22 +412,6 @@ INLINE void tdm_round_f16(ushort *to, float16 a, float16 b)
 #define FOR_LANES_FILL(p, j, n) FOR_LANES(j, 0, n)
 #define FILL(p, j, v) ((p)[j] = (T)(v))
 #endif
-
-/* Words for Philox; see the C dialect. */
-#if LANES == 1
-typedef ulong8 WORDS;
-#define WORDS_LEN 8
-#define WORDS_FROM(v) ((ulong8)(v) + (ulong8)(0, 1, 2, 3, 4, 5, 6, 7))
-#define WORDS_ZIP_LOW(a, b) tdm_zip_low_8(a, b)
-#define WORDS_ZIP_HIGH(a, b) tdm_zip_high_8(a, b)
-#define WORDS_AS_HALVES(a) (a)
-#else
-typedef ulong WORDS;
-#define WORDS_LEN 1
-#define WORDS_FROM(v) (v)
-#endif
-#define MUL_WORDS(a, b) (((a)&0xffffffffUL) * (ulong)(b))
-#define HIGH_WORDS(a) ((a) >> 32)
 
 /* Numbers */
 #define tdm_as_i32(v) as_int(v)

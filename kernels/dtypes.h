@@ -213,8 +213,10 @@
 #if !defined(READ_IF) && !TDM_SHARES_ROWS
 #define READ_IF(c, p)
 #define AT(p, j) LOAD(p, j)
+#if !defined(READ_U)
 #define READ_U(p)
 #define U_AT(p, j) LOAD_U(p, j)
+#endif
 #define TDM_STEP(from, count, length)
 #define TDM_SHARE(j, begin, end, reads) FOR_LANES(j, begin, end)
 #define TDM_INSIDE(j, v, otherwise) (v)

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Machine code as nvdisasm writes it: a section for each entry, a line for each instruction, with its place in a comment,
- * for which "0150" stands here.
+/* Machine code as nvdisasm writes it: a section for each entry, a line for each instruction, with its place in a
+ * comment, for which "0150" stands here.
  *
  *           .section    .text.tdm_softmax,"ax",@progbits
  *   .text.tdm_softmax:

@@ -147,11 +147,11 @@ static char *read_text(const char *path) {
 
 static bool build(backend *self, const test_run *run) {
     static const char *const files[] = {
-        TEST_KERNELS_DIR "/dialect_opencl.h", TEST_KERNELS_DIR "/args.h",
-        TEST_KERNELS_DIR "/dtypes.h",         TEST_KERNELS_DIR "/numeric.h",
-        TEST_KERNELS_DIR "/lines.h",          TEST_KERNELS_DIR "/vectors.h",
-        TEST_KERNELS_DIR "/reduce.h",         TEST_KERNELS_DIR "/random.h",
-        TEST_SOURCE_DIR "/macros.cl"};
+        TEST_KERNELS_DIR "/dialect_opencl.h", TEST_KERNELS_DIR "/dialect_opencl_registers.h",
+        TEST_KERNELS_DIR "/args.h",           TEST_KERNELS_DIR "/dtypes.h",
+        TEST_KERNELS_DIR "/numeric.h",        TEST_KERNELS_DIR "/lines.h",
+        TEST_KERNELS_DIR "/vectors.h",        TEST_KERNELS_DIR "/reduce.h",
+        TEST_KERNELS_DIR "/random.h",         TEST_SOURCE_DIR "/macros.cl"};
     const test_run *built = &self->built;
     if (self->program && built->dtype == run->dtype && built->lanes == run->lanes &&
         built->stream == run->stream && built->op == run->op && built->vectors == run->vectors &&

@@ -11,8 +11,7 @@
     X(lanes)                                                                                       \
     X(far)                                                                                         \
     X(sum)                                                                                         \
-    X(carry) X(largest) X(write) X(write2) X(local) X(number) X(words) X(hold) X(square)           \
-        X(variant)
+    X(carry) X(largest) X(write) X(write2) X(local) X(number) X(words) X(hold) X(square) X(variant)
 
 enum {
 #define TEST_KERNEL_ENUM(name) TEST_##name,

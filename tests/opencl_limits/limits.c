@@ -138,10 +138,10 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
                       const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
                       void *data) {
     const char *lanes = options ? strstr(options, "-DLANES=") : NULL;
-    const bool wants_sub_groups = options && strstr(options, "TDM_WANTS_SUB_GROUPS");
+    const bool wanted = options && strstr(options, "TDM_WANTS_SUB_GROUPS");
+    const char *const whose = getenv("TDM_LIMITS_SUB_GROUPS");
     if (options && strstr(options, "TDM_CLANG_CPU")) return CL_INVALID_BUILD_OPTIONS;
-    if (wants_sub_groups != (getenv("TDM_LIMITS_SUB_GROUPS") != NULL))
-        return CL_INVALID_BUILD_OPTIONS;
+    if (wanted != !!whose) return CL_INVALID_BUILD_OPTIONS;
     if (lanes && atoi(lanes + strlen("-DLANES=")) > MOST_LANES) return CL_BUILD_PROGRAM_FAILURE;
     return REAL(clBuildProgram)(program, count, devices, options, notify, data);
 }
