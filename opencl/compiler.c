@@ -63,10 +63,9 @@ bool tdmi_cl_has_extension(const char *extensions, const char *name) {
     return false;
 }
 
-/* Of a driver that is not in the list. Where it has sub-groups, which need no more than that the extension is
- * what Khronos or Intel say, a group's lanes reduce by them: Intel's come with OpenCL C 1.2, Khronos's with 2.0
- * and, as a feature that a compiler may lack, with 3.0. Both were seen to work with Intel's CPU runtime taken for
- * a GPU. */
+/* Of a driver that is not in the list. Where a GPU's driver lists sub-groups, the lanes of a group reduce by
+ * them: Intel's come with OpenCL C 1.2, Khronos's with 2.0 and, as a feature that a compiler may lack, with
+ * 3.0. They were seen to work with Intel's CPU runtime taken for a GPU, and with no other driver. */
 static tdmi_cl_compiler unknown_compiler(const tdm_device_info *info, const char *version,
                                          const char *extensions) {
     const tdmi_cl_compiler plain = {.lanes = 1, .options = ""};

@@ -52,7 +52,9 @@ static char *disassemble(const char *path) {
 }
 
 char *sass_of(const void *cubin, size_t size) {
-    char path[] = "/tmp/tandem-sass-XXXXXX";
+    char path[1100];
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/tandem-sass-XXXXXX", folder ? folder : "/tmp");
     const int file = mkstemp(path);
     if (file < 0) return NULL;
     const bool written = write(file, cubin, size) == (ssize_t)size;
