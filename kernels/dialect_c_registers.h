@@ -24,6 +24,22 @@ typedef double tdm_loose_f64 __attribute__((vector_size(TDM_VEC_BYTES), may_alia
 #define tdm_load_vec_3(p) tdm_widen(p)
 #define LOAD_VEC(p) TDM_CAT(tdm_load_vec_, T_ID)(p)
 
+/* What reduce.h needs: 16 partial results of a kind, their halves of n, and the larger ones of two vectors. */
+#define TDM_PARTS(type, name)                                                                      \
+    typedef type tdm_parts_##name##_4 __attribute__((vector_size(4 * sizeof(type)), may_alias));   \
+    typedef type tdm_parts_##name##_8 __attribute__((vector_size(8 * sizeof(type)), may_alias));   \
+    typedef type tdm_parts_##name##_16                                                             \
+        __attribute__((vector_size(16 * sizeof(type)), may_alias, aligned(64)));
+TDM_PARTS(float, f32)
+TDM_PARTS(double, f64)
+TDM_PARTS(tdm_i32, i32)
+TDM_PARTS(tdm_i64, i64)
+#define TDM_PARTS_16(name, parts, k) (((const tdm_parts_##name##_16 *)(parts))[k])
+#define TDM_LOWER(name, n, v) (((const tdm_parts_##name##_##n *)&(v))[0])
+#define TDM_UPPER(name, n, v) (((const tdm_parts_##name##_##n *)&(v))[1])
+#define TDM_PART(v, k) (v)[k]
+#define TDM_LARGER(a, b) (((a) & ((a) > (b))) | ((b) & ~((a) > (b))))
+
 /* What lines.h needs. */
 typedef tdm_u16 tdm_loose_16 __attribute__((vector_size(TDM_VEC_BYTES / 2), may_alias, aligned(2)));
 typedef tdm_i32 tdm_vec_i32 __attribute__((vector_size(TDM_VEC_BYTES)));

@@ -26,6 +26,27 @@ typedef double8 tdm_loose_f64 __attribute__((may_alias, aligned(4)));
 #endif
 #define LOAD_VEC(p) TDM_CAT(tdm_load_vec_, T_ID)(p)
 
+/* Partial results and their halves; see the C dialect. */
+#define TDM_PARTS(type, name)                                                                      \
+    typedef type##4 tdm_parts_##name##_4;                                                          \
+    typedef type##8 tdm_parts_##name##_8;                                                          \
+    typedef type##16 tdm_parts_##name##_16;
+TDM_PARTS(float, f32)
+TDM_PARTS(int, i32)
+TDM_PARTS(long, i64)
+#if TDM_HAS_F64
+TDM_PARTS(double, f64)
+#endif
+#if TDM_CLANG_CPU
+#define TDM_PARTS_16(name, parts, k) (((const tdm_parts_##name##_16 *)(parts))[k])
+#else
+#define TDM_PARTS_16(name, parts, k) vload16(k, parts)
+#endif
+#define TDM_LOWER(name, n, v) (v).lo
+#define TDM_UPPER(name, n, v) (v).hi
+#define TDM_PART(v, k) (v).s##k
+#define TDM_LARGER(a, b) ((a) > (b) ? (a) : (b))
+
 /* Squares of elements; see the C dialect. */
 #define SQUARE_LEN (T_SIZE == 8 ? 8 : 16)
 #define SQUARE_ROW TDM_CAT(tdm_row_, T_SIZE)

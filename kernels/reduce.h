@@ -10,10 +10,11 @@
 #ifndef TDMI_KERNEL_REDUCE_H
 #define TDMI_KERNEL_REDUCE_H
 
-/* Partial sums of one lane: 64 bytes of ACC. Literals, as a pragma takes no sizeof. */
+/* Partial sums of one lane: 128 bytes of ACC, two of the widest registers, so that additions do not wait for
+ * each other. Literals, as a pragma takes no sizeof. */
 #if LANES == 1
-#define tdm_sum_lanes_f32 16
-#define tdm_sum_lanes_f64 8
+#define tdm_sum_lanes_f32 32
+#define tdm_sum_lanes_f64 16
 #define SUM_LANES TDM_BY_ACC(tdm_sum_lanes_)
 #define SUM(a, j, begin, end, reads, v, ahead)                                                     \
     do {                                                                                           \
@@ -43,7 +44,7 @@
             in_lines                                                                               \
         }                                                                                          \
     }                                                                                              \
-    TDM_STEP(tdm_from, (end)-tdm_from, SUM_LANES)                                                  \
+    if (tdm_from < (end)) TDM_STEP(tdm_from, (end)-tdm_from, SUM_LANES)                            \
     reads for (tdm_i32 j = tdm_from; j < (end); j++) {                                             \
         in_rest                                                                                    \
     }
@@ -57,35 +58,36 @@
         TDM_RAISE(a, TDM_BY_ACC(tdm_top_)(tdm_ks))                                                 \
     } while (0)
 
-/* Half of the parts onto the other half, again and again; loops of constant length vectorise. */
-#define TDM_HALVE(type, half, combined)                                                            \
-    for (tdm_i32 i = 0; i < half; i++) {                                                           \
-        const type a = parts[i], b = parts[i + half];                                              \
-        parts[i] = combined;                                                                       \
-    }
-#define TDM_REDUCE_8(type, combined)                                                               \
-    TDM_HALVE(type, 4, combined)                                                                   \
-    TDM_HALVE(type, 2, combined)                                                                   \
-    TDM_HALVE(type, 1, combined)                                                                   \
-    return parts[0];
-INLINE float tdm_total_f32(float *parts)
+/* One half of the parts onto the other, again and again, in whole registers: a loop of constant length some
+ * compilers take element by element. */
+#define TDM_OF_16(name, v, combine, scalar)                                                        \
+    const tdm_parts_##name##_8 tdm_8 = combine(TDM_LOWER(name, 8, v), TDM_UPPER(name, 8, v));         \
+    const tdm_parts_##name##_4 tdm_4 = combine(TDM_LOWER(name, 4, tdm_8), TDM_UPPER(name, 4, tdm_8)); \
+    return scalar(scalar(TDM_PART(tdm_4, 0), TDM_PART(tdm_4, 2)),                                  \
+                  scalar(TDM_PART(tdm_4, 1), TDM_PART(tdm_4, 3)));
+#define TDM_OF_32(name, combine, scalar)                                                           \
+    const tdm_parts_##name##_16 tdm_16 =                                                           \
+        combine(TDM_PARTS_16(name, parts, 0), TDM_PARTS_16(name, parts, 1));                       \
+    TDM_OF_16(name, tdm_16, combine, scalar)
+#define TDM_ADDED(a, b) ((a) + (b))
+INLINE float tdm_total_f32(const float *parts)
 {
-    TDM_HALVE(float, 8, a + b)
-    TDM_REDUCE_8(float, a + b)
+    TDM_OF_32(f32, TDM_ADDED, TDM_ADDED)
 }
-INLINE tdm_i32 tdm_top_f32(tdm_i32 *parts)
+INLINE tdm_i32 tdm_top_f32(const tdm_i32 *parts)
 {
-    TDM_HALVE(tdm_i32, 8, MAX(a, b))
-    TDM_REDUCE_8(tdm_i32, MAX(a, b))
+    TDM_OF_32(i32, TDM_LARGER, MAX)
 }
 #if TDM_HAS_F64
-INLINE double tdm_total_f64(double *parts)
+INLINE double tdm_total_f64(const double *parts)
 {
-    TDM_REDUCE_8(double, a + b)
+    const tdm_parts_f64_16 tdm_16 = TDM_PARTS_16(f64, parts, 0);
+    TDM_OF_16(f64, tdm_16, TDM_ADDED, TDM_ADDED)
 }
-INLINE tdm_i64 tdm_top_f64(tdm_i64 *parts)
+INLINE tdm_i64 tdm_top_f64(const tdm_i64 *parts)
 {
-    TDM_REDUCE_8(tdm_i64, MAX(a, b))
+    const tdm_parts_i64_16 tdm_16 = TDM_PARTS_16(i64, parts, 0);
+    TDM_OF_16(i64, tdm_16, TDM_LARGER, MAX)
 }
 #endif
 #else
