@@ -68,14 +68,14 @@ typedef unsigned long long tdm_u64;
 #define TDM_SHARES_ROWS 1
 #define UNROLL _Pragma("unroll")
 #define TDM_ALIGNED_16 __align__(16)
-typedef uint4 tdm_16;
+typedef uint4 tdm_vector_16;
 #if STREAM
 #define TDM_STORE(p, v) __stcs(p, v)
-#define TDM_STORE_16(p, v) __stcs(p, v)
+#define TDM_STORE_VECTOR(p, v) __stcs(p, v)
 #else
 #define TDM_STORE(p, v) (*(p) = (v))
 /* as one instruction, which the compiler would take apart to share the first element's with other code */
-#define TDM_STORE_16(p, v) __stwb(p, v)
+#define TDM_STORE_VECTOR(p, v) __stwb(p, v)
 #endif
 
 /* Reductions: by shuffles inside a warp, among the lanes of a team, then over the warps' results in shared

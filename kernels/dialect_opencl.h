@@ -29,9 +29,11 @@
 #define TDM_SHARES_ROWS (LANES > 1 && !TDM_SIMD_LANES)
 #define UNROLL _Pragma("unroll")
 #define TDM_ALIGNED_16 __attribute__((aligned(16)))
-typedef uint4 tdm_16;
+typedef uchar4 tdm_vector_4; /* a vector, as these may be elements of any kind */
+typedef uint2 tdm_vector_8;
+typedef uint4 tdm_vector_16;
 #define TDM_STORE(p, v) (*(p) = (v))
-#define TDM_STORE_16(p, v) TDM_STORE(p, v)
+#define TDM_STORE_VECTOR(p, v) TDM_STORE(p, v)
 #if defined(cl_khr_fp64) && (T_ID == 1 || U_ID == 1)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define TDM_HAS_F64 1

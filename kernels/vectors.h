@@ -1,9 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Rows in vectors of 16 bytes, for lanes that share a row, so that few instructions keep many bytes on
+/* Rows in vectors of VECTOR_BYTES, for lanes that share a row, so that few instructions keep many bytes on
  * their way. In CUDA and in OpenCL C. Compiled after dtypes.h.
  *
- * A vector has TDM_WIDTH elements, 16 bytes of the smaller of T and U, and lane l has vectors l, l + LANES, …; with VECTORS of 0, where the rows'
- * alignment is not known, a vector is one element. A loop takes TDM_ONCE vectors of each row in a step:
+ * A vector has TDM_WIDTH elements, VECTOR_BYTES of the smaller of T and U, and lane l has vectors l, l + LANES, …;
+ * with VECTORS of 0, where the rows' alignment is not known, a vector is one element. A loop takes TDM_ONCE vectors of each row in a step:
  * all are read, then all are computed, then all are written. Of a vector that sticks out of the row the
  * elements inside are moved one by one, and the others are zeros. With HOLDS a row has VECTORS vectors to
  * a lane at most, so that HOLD has it read once, into registers. */
@@ -12,11 +12,12 @@
 #if TDM_SHARES_ROWS
 
 /* a sum over a row that is held takes no steps of blocks */
-#if HOLDS && VECTORS * 16 / T_SIZE > 64
+#if HOLDS && VECTORS * VECTOR_BYTES / T_SIZE > 64
 #error "a lane holds more of a row than a SUM_BLOCK has for it"
 #endif
 
-#define TDM_WIDTH (VECTORS ? 16 / MIN(T_SIZE, U_SIZE) : 1)
+#define tdm_vector TDM_CAT(tdm_vector_, VECTOR_BYTES)
+#define TDM_WIDTH (VECTORS ? VECTOR_BYTES / MIN(T_SIZE, U_SIZE) : 1)
 #define TDM_ONCE (HOLDS ? 2 : VECTORS ? VECTORS : 4)
 #define TDM_PART (TDM_ONCE * TDM_WIDTH)
 /* from one vector of a lane to its next */
@@ -30,8 +31,8 @@ typedef tdm_u32 tdm_index;
                                                    tdm_index end)                                  \
     {                                                                                              \
         if (VECTORS && at + TDM_WIDTH <= end) {                                                    \
-            UNROLL for (tdm_i32 i = 0; i < TDM_WIDTH * (tdm_i32)sizeof(type) / 16; i++)        \
-                ((tdm_16 *)to)[i] = ((GLOBAL const tdm_16 *)(row + at))[i];                        \
+            UNROLL for (tdm_i32 i = 0; i < TDM_WIDTH * (tdm_i32)sizeof(type) / VECTOR_BYTES; i++)  \
+                ((tdm_vector *)to)[i] = ((GLOBAL const tdm_vector *)(row + at))[i];                \
         } else {                                                                                   \
             UNROLL for (tdm_index i = 0; i < TDM_WIDTH; i++) to[i] =                           \
                 at + i < end ? row[at + i] : 0;                                                    \
@@ -53,9 +54,9 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
     UNROLL for (tdm_i32 i = 0; i < TDM_ONCE; i++, from += TDM_PITCH)
     {
         if (VECTORS && from + TDM_WIDTH <= end) {
-            UNROLL for (tdm_i32 k = 0; k < TDM_WIDTH * (tdm_i32)sizeof(T) / 16; k++)
-                TDM_STORE_16((GLOBAL tdm_16 *)(row + from) + k,
-                             ((const tdm_16 *)(part + i * TDM_WIDTH))[k]);
+            UNROLL for (tdm_i32 k = 0; k < TDM_WIDTH * (tdm_i32)sizeof(T) / VECTOR_BYTES; k++)
+                TDM_STORE_VECTOR((GLOBAL tdm_vector *)(row + from) + k,
+                                 ((const tdm_vector *)(part + i * TDM_WIDTH))[k]);
         } else {
             UNROLL for (tdm_index k = 0; k < TDM_WIDTH; k++) if (from + k < end)
                 TDM_STORE(row + from + k, part[i * TDM_WIDTH + k]);

@@ -56,7 +56,7 @@ static const char *needed_header(const char *file) {
     return NULL;
 }
 
-enum { OPTION_COUNT = 8 };
+enum { OPTION_COUNT = 9 };
 
 typedef struct source_parts {
     tdmi_program_source source;
@@ -75,10 +75,11 @@ static tdm_status make_source(const tdmi_device_facts *facts, tdmi_variant varia
                                       variant.lanes,
                                       variant.stream,
                                       variant.vectors & TDMI_VECTOR_COUNT,
+                                      tdmi_vector_bytes(variant.vectors),
                                       variant.vectors & TDMI_HOLDS ? 1 : 0,
                                       (int)tdmi_teams(facts, variant)};
-    static const char *const names[OPTION_COUNT] = {"T_ID",   "U_ID",    "OP",    "LANES",
-                                                    "STREAM", "VECTORS", "HOLDS", "TEAMS"};
+    static const char *const names[OPTION_COUNT] = {
+        "T_ID", "U_ID", "OP", "LANES", "STREAM", "VECTORS", "VECTOR_BYTES", "HOLDS", "TEAMS"};
     kernel_file(entry + strlen("tdm_"), parts->file, sizeof parts->file);
     for (int i = 0; i < OPTION_COUNT; i++) {
         snprintf(parts->option_text[i], sizeof parts->option_text[i], "-D%s=%d", names[i],

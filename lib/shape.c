@@ -40,16 +40,29 @@ static uint8_t vectors_of(tdmi_variant variant) {
 
 /* The vectors of a lane that holds its part of a row, when it has twice as much of it. */
 static uint8_t twice_as_many(uint8_t vectors) {
-    const unsigned held = vectors & TDMI_VECTOR_COUNT;
-    return (uint8_t)(held < MOST_HELD ? TDMI_HOLDS | held * 2 : ROW_VECTORS);
+    const unsigned held = vectors & TDMI_VECTOR_COUNT, kept = vectors & TDMI_HALVINGS;
+    return (uint8_t)(kept | (held < MOST_HELD ? TDMI_HOLDS | held * 2 : ROW_VECTORS));
+}
+
+/* Where a group has one row at a time its vectors are halved until there is one for each lane. */
+static uint8_t halved(const tdmi_device_facts *facts, uint8_t vectors, int64_t row_bytes,
+                      size_t element) {
+    enum { LEAST_BYTES = 4 };
+    if (facts->min_team < facts->min_lanes) return vectors;
+    for (int size = VECTOR_BYTES; row_bytes < (int64_t)size * facts->min_lanes; size /= 2) {
+        if (size == LEAST_BYTES || (size_t)size == element) break;
+        vectors += TDMI_HALVED_VECTORS;
+    }
+    return vectors;
 }
 
 /* Lanes for a row of so many columns that is read in vectors, and their vectors. */
 static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_variant *variant) {
     const size_t t = tdm_dtype_size((tdm_dtype)variant->t),
                  u = tdm_dtype_size((tdm_dtype)variant->u);
-    const int64_t vectors = (cols * (int64_t)(t < u ? t : u) + VECTOR_BYTES - 1) / VECTOR_BYTES;
-    const uint8_t wanted = vectors_of(*variant);
+    const int64_t bytes = cols * (int64_t)(t < u ? t : u);
+    const uint8_t wanted = halved(facts, vectors_of(*variant), bytes, t > u ? t : u);
+    const int64_t size = tdmi_vector_bytes(wanted), vectors = (bytes + size - 1) / size;
     int64_t count = wanted & TDMI_VECTOR_COUNT;
     uint32_t lanes = facts->min_team;
     while (lanes * 2 <= facts->max_lanes && lanes * count < vectors)
@@ -58,7 +71,7 @@ static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_va
     variant->vectors = wanted;
     while ((variant->vectors & TDMI_HOLDS) && lanes * count < vectors) {
         count *= 2;
-        const bool fits = lanes * count * VECTOR_BYTES <= MOST_BYTES;
+        const bool fits = lanes * count * size <= MOST_BYTES;
         variant->vectors = fits ? twice_as_many(variant->vectors) : ROW_VECTORS;
     }
 }

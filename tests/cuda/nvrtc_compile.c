@@ -175,7 +175,8 @@ static char *program_text(const compile_job *job) {
         const variant *v = &job->variants[i];
         append(&at, text + size,
                "#define T_ID %d\n#define U_ID %d\n#define OP %d\n#define LANES %d\n"
-               "#define STREAM %d\n#define VECTORS %d\n#define HOLDS %d\n#define TEAMS %d\n",
+               "#define STREAM %d\n#define VECTORS %d\n#define VECTOR_BYTES 16\n"
+               "#define HOLDS %d\n#define TEAMS %d\n",
                v->t, v->u, v->op, v->lanes, v->stream, v->vectors, v->holds, v->teams);
         for (int e = 0; e < job->file->entry_count; e++) {
             name_of(name, job->file->entries[e], i);
@@ -186,7 +187,8 @@ static char *program_text(const compile_job *job) {
             append(&at, text + size, "#undef tdm_%s\n", entries[job->file->entries[e]]);
         append(&at, text + size,
                "#undef T_ID\n#undef U_ID\n#undef OP\n#undef LANES\n#undef STREAM\n"
-               "#undef VECTORS\n#undef HOLDS\n#undef TEAMS\n#undef TDMI_KERNEL_VECTORS_H\n"
+               "#undef VECTORS\n#undef VECTOR_BYTES\n#undef HOLDS\n#undef TEAMS\n#undef "
+               "TDMI_KERNEL_VECTORS_H\n"
                "#undef TDMI_KERNEL_ARGS_H\n#undef TDMI_KERNEL_DTYPES_H\n"
                "#undef TDMI_KERNEL_NUMERIC_H\n#undef TDMI_KERNEL_ACTIVATION_H\n"
                "#undef TDMI_KERNEL_CONVERT_H\n"
@@ -319,9 +321,10 @@ static void take_report(const compile_job *job, const compiled *together, const 
 static void compare_alone(const compile_job *job, const compiled *together) {
     const int i = job->count / 2;
     const variant *v = &job->variants[i];
-    const int values[] = {v->t, v->u, v->op, v->lanes, v->stream, v->vectors, v->holds, v->teams};
-    static const char *const names[] = {"T_ID",   "U_ID",    "OP",    "LANES",
-                                        "STREAM", "VECTORS", "HOLDS", "TEAMS"};
+    const int values[] = {v->t,       v->u, v->op,    v->lanes, v->stream,
+                          v->vectors, 16,   v->holds, v->teams};
+    static const char *const names[] = {"T_ID",    "U_ID",         "OP",    "LANES", "STREAM",
+                                        "VECTORS", "VECTOR_BYTES", "HOLDS", "TEAMS"};
     enum { DEFINES = sizeof values / sizeof *values };
     char text[DEFINES][32], name[96], what[160];
     const char *defines[DEFINES + 1] = {NULL};

@@ -164,6 +164,7 @@ static CUmodule load(CUfunction *kernel) {
                                           "-DLANES=64",
                                           "-DSTREAM=0",
                                           "-DVECTORS=0",
+                                          "-DVECTOR_BYTES=16",
                                           "-DHOLDS=0",
                                           "-DTEAMS=1"};
     nvrtcProgram program;

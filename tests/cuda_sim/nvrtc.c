@@ -23,9 +23,9 @@ struct _nvrtcProgram {
 };
 
 /* What a program must have told by options of the form -DNAME=NUMBER. */
-enum { T_ID, U_ID, OP, LANES, STREAM, VECTORS, HOLDS, TEAMS, MACROS };
-static const char *const macro_names[MACROS] = {"T_ID",   "U_ID",    "OP",    "LANES",
-                                                "STREAM", "VECTORS", "HOLDS", "TEAMS"};
+enum { T_ID, U_ID, OP, LANES, STREAM, VECTORS, VECTOR_BYTES, HOLDS, TEAMS, MACROS };
+static const char *const macro_names[MACROS] = {
+    "T_ID", "U_ID", "OP", "LANES", "STREAM", "VECTORS", "VECTOR_BYTES", "HOLDS", "TEAMS"};
 
 typedef struct target {
     int architecture;

@@ -37,8 +37,8 @@ static int failures;
  * the arrays. */
 typedef struct test_run {
     int kernel, dtype, cols, lanes, stream, op, groups;
-    int vectors; /* for VECTORS */
-    bool holds;  /* for HOLDS */
+    int vectors, bytes; /* for VECTORS, VECTOR_BYTES */
+    bool holds;         /* for HOLDS */
     tdm_rows_args args;
     void *buffers[3]; /* x y z */
 } test_run;
@@ -155,7 +155,7 @@ static bool build(backend *self, const test_run *run) {
     const test_run *built = &self->built;
     if (self->program && built->dtype == run->dtype && built->lanes == run->lanes &&
         built->stream == run->stream && built->op == run->op && built->vectors == run->vectors &&
-        built->holds == run->holds)
+        built->bytes == run->bytes && built->holds == run->holds)
         return true;
     if (self->program) clReleaseProgram(self->program);
     enum { FILES = sizeof files / sizeof files[0] };
@@ -170,9 +170,10 @@ static bool build(backend *self, const test_run *run) {
     char options[256];
     snprintf(options, sizeof options,
              "-cl-std=%s -DT_ID=%d -DU_ID=%d -DOP=%d -DLANES=%d -DSTREAM=%d -DVECTORS=%d "
-             "-DHOLDS=%d -DTEAMS=1%s",
+             "-DVECTOR_BYTES=%d -DHOLDS=%d -DTEAMS=1%s",
              self->compiler.standard ? self->compiler.standard : "CL1.2", run->dtype, run->dtype,
-             run->op, run->lanes, run->stream, run->vectors, run->holds, self->compiler.options);
+             run->op, run->lanes, run->stream, run->vectors, run->bytes, run->holds,
+             self->compiler.options);
     status = clBuildProgram(self->program, 1, &self->device, options, NULL, NULL);
     self->built = *run;
     if (status == CL_SUCCESS) return true;
@@ -289,11 +290,11 @@ static void compare(const test_run *run, const char *what, const void *array, in
     if (isnan(want)) want = untouched;
     if (fabs(got - want) <= 2 * epsilons[run->dtype] * fabs(want)) return;
     if (++failures < 20)
-        fprintf(
-            stderr,
-            "%s: dtype %d, %d lanes, stream %d, %d vectors%s, cols %d: %s[%d][%d] is %g, not %g\n",
-            names[run->kernel], run->dtype, run->lanes, run->stream, run->vectors,
-            run->holds ? " held" : "", run->cols, what, row, j, got, want);
+        fprintf(stderr,
+                "%s: dtype %d, %d lanes, stream %d, %d vectors of %d%s, cols %d: %s[%d][%d] is %g, "
+                "not %g\n",
+                names[run->kernel], run->dtype, run->lanes, run->stream, run->vectors, run->bytes,
+                run->holds ? " held" : "", run->cols, what, row, j, got, want);
 }
 
 static void test(backend *self, test_run *run, bool in_place) {
@@ -340,15 +341,18 @@ static bool is_of_rows(int kernel) {
            kernel == TEST_write2 || kernel == TEST_hold;
 }
 
-/* What the launch promises: STREAM rows of a cache line at least, HOLDS rows that the lanes hold. */
+/* What the launch promises: STREAM rows of a cache line at least, HOLDS rows that the lanes hold, and vectors of
+ * whole elements. */
 static bool is_promised(const test_run *run) {
     const int size = (int)sizes[run->dtype];
-    if (run->holds && run->cols * size > run->lanes * run->vectors * 16) return false;
+    if (run->holds && run->cols * size > run->lanes * run->vectors * run->bytes) return false;
+    if (run->bytes < size) return false;
     return !run->stream || run->cols * size >= CACHE_LINE;
 }
 
-static void test_all(backend *self, int lanes, int stream, int vectors, bool holds) {
-    test_run run = {.lanes = lanes, .stream = stream, .vectors = vectors, .holds = holds};
+static void test_all(backend *self, int lanes, int stream, int vectors, int bytes, bool holds) {
+    test_run run = {
+        .lanes = lanes, .stream = stream, .vectors = vectors, .bytes = bytes, .holds = holds};
     for (int b = 0; b < 3; b++) {
         /* lines of 64 bytes, so that the shift misaligns every row */
         run.buffers[b] =
@@ -423,20 +427,23 @@ static void test_opencl(const role *as) {
     if (cpu) self.compiler = compiler_of(platform, self.device, as);
     if (cpu && !as->gpu) {
         const int lanes = (int)self.compiler.lanes;
-        test_all(&self, lanes, 0, 0, false);
-        test_all(&self, lanes, 1, 0, false);
+        test_all(&self, lanes, 0, 0, 16, false);
+        test_all(&self, lanes, 1, 0, 16, false);
     } else if (as->gpu) { /* of one sub-group, and of several; a compiler for CPUs takes long */
         if (!strstr(self.compiler.options, "SUB_GROUPS")) failures++;
-        test_all(&self, 16, 0, 0, false);
-        test_all(&self, 128, 0, 0, false);
+        test_all(&self, 16, 0, 0, 16, false);
+        test_all(&self, 128, 0, 0, 16, false);
     } else {
-        test_all(&self, 32, 0, 0, false);
-        test_all(&self, 64, 1, 0, false);
-        test_all(&self, 256, 0, 0, false);
-        test_all(&self, 32, 0, 2, false);
-        test_all(&self, 64, 0, 4, false);
-        test_all(&self, 32, 0, 4, true);
-        test_all(&self, 64, 0, 8, true);
+        test_all(&self, 32, 0, 0, 16, false);
+        test_all(&self, 64, 1, 0, 16, false);
+        test_all(&self, 256, 0, 0, 16, false);
+        test_all(&self, 32, 0, 2, 16, false);
+        test_all(&self, 64, 0, 4, 16, false);
+        test_all(&self, 32, 0, 4, 16, true);
+        test_all(&self, 64, 0, 8, 16, true);
+        test_all(&self, 32, 0, 4, 8, true);
+        test_all(&self, 32, 0, 4, 4, true);
+        test_all(&self, 64, 0, 4, 4, false);
     }
     if (self.program) clReleaseProgram(self.program);
     clReleaseCommandQueue(self.queue);
@@ -450,8 +457,8 @@ int main(int argc, char **argv) {
         if (strcmp(name, roles[i].name) == 0) as = &roles[i];
     if (strcmp(name, "c") == 0) {
         backend self = {.launch = launch_c};
-        test_all(&self, 1, 0, 0, false);
-        test_all(&self, 1, 1, 0, false);
+        test_all(&self, 1, 0, 0, 16, false);
+        test_all(&self, 1, 1, 0, 16, false);
     } else if (as) {
         test_opencl(as);
     } else {

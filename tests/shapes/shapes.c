@@ -22,15 +22,17 @@ static void check(bool right, const char *what, tdmi_variant v, long cols) {
 static void check_variant(const tdmi_device_facts *facts, tdmi_variant v, long cols) {
     const size_t t = tdm_dtype_size((tdm_dtype)v.t), u = tdm_dtype_size((tdm_dtype)v.u);
     const long bytes = cols * (long)(t < u ? t : u), count = v.vectors & TDMI_VECTOR_COUNT;
+    const long size = tdmi_vector_bytes(v.vectors), most = (long)(t > u ? t : u);
     const bool holds = (v.vectors & TDMI_HOLDS) != 0;
     held += holds;
     vectors += count > 0;
     elements += count == 0;
     check((v.lanes & (v.lanes - 1)) == 0, "lanes are a power of two", v, cols);
-    check(!holds || v.lanes * count * 16 >= bytes, "the lanes hold the row", v, cols);
-    check(!holds || (count <= 8 && v.lanes * count * 16 <= 32 << 10), "not too much", v, cols);
+    check(!holds || v.lanes * count * size >= bytes, "the lanes hold the row", v, cols);
+    check(!holds || (count <= 8 && v.lanes * count * size <= 32 << 10), "not too much", v, cols);
     check(!holds || count % 2 == 0, "whole steps", v, cols);
     check(count == 0 || facts->min_team > 0, "the device reads vectors", v, cols);
+    check(size >= 4 && size >= most, "vectors of whole elements", v, cols);
     const uint32_t teams = tdmi_teams(facts, v);
     check(teams == 1 || (v.vectors && v.lanes <= 32 && v.lanes * teams == 128), "teams", v, cols);
 }
@@ -40,6 +42,12 @@ static void check_all(const tdmi_device_facts *facts, tdmi_variant wanted, long 
     const uint32_t least = v.vectors ? facts->min_team : facts->min_lanes;
     check(v.lanes >= least && v.lanes <= facts->max_lanes, "as many as the device has", v, cols);
     check(wanted.vectors || !v.vectors, "rows that are not aligned", v, cols);
+    /* every lane has a part of a row that is long enough for them, alone or with the rows beside it */
+    const long size = tdmi_vector_bytes(v.vectors), teams = tdmi_teams(facts, v);
+    const long t = (long)tdm_dtype_size((tdm_dtype)v.t), u = (long)tdm_dtype_size((tdm_dtype)v.u);
+    check(!v.vectors || teams > 1 || cols * (t < u ? t : u) >= v.lanes * size || size <= 4 ||
+              size <= (t > u ? t : u) || v.lanes > least,
+          "no lane without a vector", v, cols);
     while (v.lanes > 0) {
         check_variant(facts, v, cols);
         const uint32_t lanes = v.lanes * tdmi_teams(facts, v);
