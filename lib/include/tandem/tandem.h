@@ -13,6 +13,7 @@
  * setup.h   settings by call, the log, the allocator: before anything else
  * tune.h    which library multiplies: measured, and explained
  * cache.h   the folder of compiled kernels: what is in it, and tidying up
+ * tandem.hpp    all of this for C++17: objects that free themselves, exceptions
  *
  * Every function that can fail returns a tdm_status; tdm_last_error() then says what was wrong.
  *
