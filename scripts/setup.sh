@@ -12,7 +12,7 @@ packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl
           pocl-opencl-icd libclblast-dev libopenblas-dev libdnnl-dev libjansson-dev)
 case "${1:-}" in
 run) ;;
-test) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv locales
+test) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
                  clang-format clang-tidy doxygen abigail-tools groff-base) ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 *)
