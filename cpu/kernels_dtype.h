@@ -7,6 +7,8 @@
 #include "numeric.h"
 /* behind numeric.h */
 #include "reduce.h"
+/* behind reduce.h */
+#include "chunks.h"
 
 #include "activation.h"
 

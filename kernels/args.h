@@ -134,6 +134,19 @@ typedef struct tdm_norm_args {
     tdm_i32 reserved;
 } tdm_norm_args;
 
+/* Of the kernels that normalise rows, layer_norm, rms_norm, l2_normalize and softmax: rows are whole, with
+ * chunks == 1, or few and long. Those are cut into chunks, the last of which may be shorter, and come to two
+ * launches, of which the first leaves some ACC for each chunk in `partial`, and the second puts a row's together
+ * and writes the chunks. Those of chunk c of row r begin at n * (r * chunks + c), for n of
+ *   layer_norm    {factor, mean, what rounding that lost, variance}, of the elements times the factor
+ *   rms_norm      {factor, sum of the squares of the elements times the factor, divided by the row's columns}
+ *   l2_normalize  {factor, sum of the squares of the elements times the factor}
+ *   softmax       {largest element, sum of exp(x - that)}
+ * The factor is a power of two, 1 unless squares overflow or vanish without. */
+#define TDM_ROWS_WHOLE 0
+#define TDM_ROWS_SUMS 1
+#define TDM_ROWS_WRITES 2
+
 /* layer_norm and rms_norm; the operands that OP leaves out are not touched. */
 typedef struct tdm_normalize_args {
     tdm_i64 rows;
@@ -143,8 +156,8 @@ typedef struct tdm_normalize_args {
     tdm_i64 sum_offset, sum_stride;
     tdm_i64 y_offset, y_stride;
     tdm_scalar epsilon;
-    tdm_u32 cols;
-    tdm_i32 reserved;
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 phase; /* TDM_ROWS_... */
 } tdm_normalize_args;
 
 /* x [N, C, S] contiguous, rows cut into chunks. S > 1: rows = N * C of cols = S, channel = row %
@@ -157,21 +170,15 @@ typedef struct tdm_batch_norm_args {
     tdm_i32 reserved;
 } tdm_batch_norm_args;
 
-/* l2_normalize and softmax. A softmax of few long rows is two launches over their chunks: chunk c of row r
- * leaves two ACC at partial[2 * (r * chunks + c)], its largest element and the sum of exp(x - that); the second
- * launch writes the chunks. */
+/* l2_normalize and softmax. */
 typedef struct tdm_rows_args {
     tdm_i64 rows;
     tdm_i64 x_offset, x_stride;
     tdm_i64 y_offset, y_stride;
     tdm_scalar epsilon;
     tdm_u32 cols, chunk, chunks;
-    tdm_i32 reserved;
+    tdm_i32 phase; /* TDM_ROWS_... */
 } tdm_rows_args;
-#define TDM_OP_SOFTMAX_WHOLE 0 /* of rows that are not cut */
-#define TDM_OP_SOFTMAX_SUMS 1
-#define TDM_OP_SOFTMAX_WRITES 2
-#define TDM_OP_SOFTMAX_COUNT 3
 
 /* y[row, col] = start + i step, i = first + row * cols + col; rows cut into chunks. Integer dtypes
  * take start_i64 and step_i64, and wrap. */
@@ -228,9 +235,9 @@ typedef struct tdm_matmul_narrow_args {
 /* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that
  * norm_combine is in norm.cl. Buffers in order:
  *   elementwise y a b | cast y a | fill y | bias_add x bias residual y | norm x partial out |
- *   norm_combine partial out | layer_norm x weight bias y | rms_norm x residual weight sum y |
- *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x y |
- *   softmax x partial y |
+ *   norm_combine partial out | layer_norm x weight bias partial y |
+ *   rms_norm x residual weight partial sum y |
+ *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x partial y |
  *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a */
 #define TDM_KERNEL_LIST(X)                                                                         \
     X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
@@ -239,11 +246,11 @@ typedef struct tdm_matmul_narrow_args {
     X(BIAS_ADD, bias_add, 4, tdm_bias_add_args)                                                    \
     X(NORM, norm, 3, tdm_norm_args)                                                                \
     X(NORM_COMBINE, norm_combine, 2, tdm_norm_args)                                                \
-    X(LAYER_NORM, layer_norm, 4, tdm_normalize_args)                                               \
-    X(RMS_NORM, rms_norm, 5, tdm_normalize_args)                                                   \
+    X(LAYER_NORM, layer_norm, 5, tdm_normalize_args)                                               \
+    X(RMS_NORM, rms_norm, 6, tdm_normalize_args)                                                   \
     X(BATCH_NORM, batch_norm, 6, tdm_batch_norm_args)                                              \
     X(BATCH_NORM_COLS, batch_norm_cols, 6, tdm_batch_norm_args)                                    \
-    X(L2_NORMALIZE, l2_normalize, 2, tdm_rows_args)                                                \
+    X(L2_NORMALIZE, l2_normalize, 3, tdm_rows_args)                                                \
     X(SOFTMAX, softmax, 3, tdm_rows_args)                                                          \
     X(MATMUL, matmul, 3, tdm_matmul_args)                                                          \
     X(MATMUL_NARROW, matmul_narrow, 3, tdm_matmul_narrow_args)                                     \

@@ -31,6 +31,7 @@ typedef uint64_t tdm_u64;
 #define GLOBAL
 #define LOCAL
 #define INLINE static inline __attribute__((always_inline))
+#define APART static __attribute__((noinline, cold, unused))
 /* A file of a 16-bit dtype alone says so before it includes this one: then what is read and written goes
  * through lines of ACC, see below. */
 #if defined(T_ID)
@@ -153,9 +154,10 @@ typedef uint64_t tdm_u64;
 
 /* Loops. A group takes one contiguous share of the rows. */
 #define FOR_ROWS(item, n)                                                                          \
-    for (tdm_i64 item = (tdm_i64)(n)*tdm_work->index / tdm_work->count,                            \
+    for (tdm_i64 item = FIRST_ROW(n),                                                              \
                  tdm_last = (tdm_i64)(n) * ((tdm_i64)tdm_work->index + 1) / tdm_work->count;       \
          item < tdm_last; item++)
+#define FIRST_ROW(n) ((tdm_i64)(n)*tdm_work->index / tdm_work->count)
 #define FOR_DIMS(d, n) for (tdm_i32 d = (n)-1; d >= 0; d--)
 #define FOR_BLOCKS(begin, end, n, size)                                                            \
     for (tdm_i32 begin = 0, end = MIN(size, n); begin < (n);                                       \
@@ -166,8 +168,8 @@ typedef uint64_t tdm_u64;
 #define FOR_LANES_ROLLED(j, n) FOR_LANES(j, 0, n)
 #define FOR_LANES_SINGLY(j, n) for (tdm_i32 j = 0; j < (n); j++)
 #define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, 1)
-#define GROUP_SUM(scratch, v) (v)
-#define GROUP_MAX(scratch, v) (v)
+#define GROUP_SUM(scratch, v) ((void)(scratch), (v))
+#define GROUP_MAX(scratch, v) ((void)(scratch), (v))
 
 /* Fetching ahead. Each of the three stands for two arguments: what, and whether it is wanted near, in the
  * first cache. A row that is wanted only after this one would drive this one out of it; of short rows it

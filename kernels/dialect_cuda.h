@@ -13,6 +13,7 @@ typedef unsigned long long tdm_u64;
 #define GLOBAL
 #define LOCAL
 #define INLINE static __device__ __forceinline__
+#define APART INLINE
 #define LOCAL_ARRAY(type, name, n) __shared__ type name[n]
 #define PRIVATE_ARRAY(type, name, n) __align__(16) type name[n]
 #define SCRATCH_ARRAY(type, name, n, before) PRIVATE_ARRAY(type, name, n)
@@ -43,8 +44,9 @@ typedef unsigned long long tdm_u64;
     TDM_KERNEL(name)(t0 * p0, t1 * p1, t2 * p2, t3 * p3, t4 * p4, t5 * p5, const ARGS args)
 
 /* Loops */
+#define FIRST_ROW(n) ((tdm_i64)blockIdx.x * TEAMS + threadIdx.x / LANES)
 #define FOR_ROWS(item, n)                                                                          \
-    for (tdm_i64 item = (tdm_i64)blockIdx.x * TEAMS + threadIdx.x / LANES; item < (n);             \
+    for (tdm_i64 item = FIRST_ROW(n); item < (n);                                                  \
          item += (tdm_i64)gridDim.x * TEAMS)
 #define FOR_DIMS(d, n) for (tdm_i32 d = (n)-1; d >= 0; d--)
 #define FOR_BLOCKS(begin, end, n, size)                                                            \

@@ -63,6 +63,7 @@ typedef ulong tdm_u64;
 #define GLOBAL __global
 #define LOCAL __local
 #define INLINE static inline
+#define APART INLINE
 #define LOCAL_ARRAY(type, name, n) __local type name[n] __attribute__((aligned(64)))
 #define PRIVATE_ARRAY(type, name, n) type name[n] __attribute__((aligned(64)))
 #define SCRATCH_ARRAY(type, name, n, before) PRIVATE_ARRAY(type, name, n)
@@ -118,6 +119,7 @@ typedef ulong tdm_u64;
 #define TDM_ONE_STEP(n)
 #endif
 #define TDM_SUM_SIMD TDM_ONE_STEP(SUM_LANES)
+#define FIRST_ROW(n) ((n) * (long)get_group_id(0) / (long)get_num_groups(0))
 #define FOR_ROWS(item, n)                                                                          \
     for (long tdm_count = tdm_groups(), item = (n) * (long)get_group_id(0) / tdm_count,            \
               tdm_last = (n) * ((long)get_group_id(0) + 1) / tdm_count;                            \
@@ -153,6 +155,7 @@ INLINE long tdm_groups(void)
  * lane is asked whether it has work, and a rest. Unrolled, these are two loops; their indices have 32
  * bits, as with 64 sums take twice the time and more. A group's rows adjoin, and what is the same for all
  * lanes must be seen to be: no private array is read at a place that is only known at run time. */
+#define FIRST_ROW(n) ((n) * (long)get_group_id(0) / (long)get_num_groups(0))
 #define FOR_ROWS(item, n)                                                                          \
     for (long tdm_count = (long)get_num_groups(0), item = (n) * (long)get_group_id(0) / tdm_count, \
               tdm_last = (n) * ((long)get_group_id(0) + 1) / tdm_count;                            \
@@ -174,8 +177,9 @@ INLINE long tdm_groups(void)
 #define TDM_GROUP_REDUCE(name, type, function, combined)                                           \
     INLINE type name(__local type *scratch, type v) { return function(v); }
 #else
+#define FIRST_ROW(n) ((long)get_group_id(0))
 #define FOR_ROWS(item, n)                                                                          \
-    for (long item = (long)get_group_id(0); item < (n); item += (long)get_num_groups(0))
+    for (long item = FIRST_ROW(n); item < (n); item += (long)get_num_groups(0))
 #define FOR_DIMS(d, n) for (int d = (n)-1; d >= 0; d--)
 /* 64 bits: adding LANES to an int near the largest one would overflow, and an address is as wide */
 #define FOR_LANES(j, begin, end) for (long j = (long)(begin) + LANE; j < (end); j += LANES)

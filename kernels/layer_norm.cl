@@ -6,72 +6,100 @@
  * mean is far from the pivot in terms of the deviation, which loses digits, it is around the mean found so
  * far. As the mean may not be representable, pivot + shift + low is kept as a rounded sum and what that
  * lost: a rounding of the mean is much to elements that are near it. OP: TDM_OP_WEIGHT, TDM_OP_BIAS. y may
- * be x. */
+ * be x. Rows are whole or cut, see args.h. */
 OPS(layer_norm, TDM_OP_AFFINE_COUNT, 1)
 
-KERNEL4(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bias, T, y)
+KERNEL5(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bias, ACC, partial, T, y)
 {
     GROUP_ARRAY(ACC, scratch);
     GROUP_ARRAY(KEY, key_scratch);
-    const tdm_i32 cols = (tdm_i32)args.cols;
-    const ACC inverse = (ACC)1 / (ACC)cols;
+    CUT
     const ACC epsilon = SCALAR(args.epsilon);
-    GLOBAL const T *const wr = weight + args.weight_offset;
-    GLOBAL const T *const br = bias + args.bias_offset;
-    FOR_ROWS(row, args.rows)
+    FOR_ROWS(item, args.rows * CHUNKS)
     {
-        GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride);
-        GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride);
+        PART(item, row, start, cols);
+        const ACC inverse = (ACC)1 / (ACC)cols;
+        GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride + start);
+        GLOBAL const T *const wr =
+            (OP & TDM_OP_WEIGHT) != 0 ? weight + (args.weight_offset + start) : xr;
+        GLOBAL const T *const br =
+            (OP & TDM_OP_BIAS) != 0 ? bias + (args.bias_offset + start) : xr;
+        GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + start);
         HOLD(xr, cols);
-        ACC pivot = 0;
-        if (LANE == 0) {
-            const ACC x0 = LOAD(xr, cols / 8), x1 = LOAD(xr, cols / 8 * 3);
-            const ACC x2 = LOAD(xr, cols / 8 * 5);
-            pivot = MAX(MIN(x0, x1), MIN(MAX(x0, x1), x2));
+        tdm_moments all;
+        all.factor = (ACC)1;
+        ACC least = epsilon;
+        if (PHASE == TDM_ROWS_WRITES) {
+            const ACC root = SQRT(epsilon);
+            all = tdm_moments_of_chunks(partial + 4 * row * CHUNKS, CHUNKS, args.chunk, args.cols, root,
+                                        scratch, key_scratch);
+            if (all.factor != (ACC)1) least = SQUARE(root * all.factor);
+        } else {
+            ACC pivot = 0;
+            if (LANE == 0) {
+                const ACC x0 = LOAD(xr, cols / 8), x1 = LOAD(xr, cols / 8 * 3);
+                const ACC x2 = LOAD(xr, cols / 8 * 5);
+                pivot = MAX(MIN(x0, x1), MIN(MAX(x0, x1), x2));
+            }
+            pivot = GROUP_SUM(scratch, pivot);
+            ACC shift = 0, low = 0, variance = 0;
+            for (tdm_i32 tries = 0; tries < 3;) {
+                const ACC factor = all.factor;
+                ACC first = 0, second = 0, lost = 0;
+                FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
+                {
+                    ACC a = 0, b = 0;
+                    SUM2(a, b, j, begin, end, HELD(xr), const ACC d = AT(xr, j) * factor - pivot, d,
+                         d * d, AHEAD(xr));
+                    ADD_BLOCK(first, lost, a);
+                    second += b;
+                }
+                first = GROUP_SUM(scratch, first);
+                shift = first * inverse;
+                /* what the quotient lost, and the sum where one lane has all of it */
+                low = (FMA(-shift, (ACC)cols, first) - (LANES == 1 ? lost : (ACC)0)) * inverse;
+                second = GROUP_SUM(scratch, second) * inverse;
+                variance = second - shift * shift;
+                if (tries == 0 && !SAFE_SQUARES(second + epsilon)) {
+                    const ACC root = SQRT(epsilon);
+                    KEY key = PHASE == TDM_ROWS_SUMS ? 0 : MAGNITUDE_KEY(root);
+                    LARGEST(key, j, 0, cols, HELD(xr), MAGNITUDE_KEY(AT(xr, j)), NOTHING_AHEAD);
+                    all.factor = RESCALE(GROUP_MAX(key_scratch, key));
+                    least = SQUARE(root * all.factor);
+                    pivot *= all.factor;
+                    tries = 1;
+                } else if (tries < 2 && !(shift * shift <= (ACC)4 * variance)) {
+                    pivot += shift;
+                    tries = 2;
+                } else {
+                    tries = 3;
+                }
+            }
+            all.mean = pivot + shift;
+            const ACC added = all.mean - pivot;
+            all.rest = (pivot - (all.mean - added)) + ((shift - added) + low);
+            all.variance = variance;
         }
-        pivot = GROUP_SUM(scratch, pivot);
-        ACC factor = (ACC)1, least = epsilon, shift = 0, low = 0, variance = 0;
-        for (tdm_i32 tries = 0; tries < 3;) {
-            ACC first = 0, second = 0, lost = 0;
-            FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
+        if (PHASE == TDM_ROWS_SUMS) {
+            if (LANE == 0) {
+                GLOBAL ACC *const left = partial + 4 * item;
+                left[0] = all.factor;
+                left[1] = all.mean;
+                left[2] = all.rest;
+                left[3] = all.variance;
+            }
+        } else {
+            const ACC factor = all.factor, mean = all.mean, rest = all.rest;
+            const ACC scale = (ACC)1 / SQRT(all.variance + least);
+            FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride),
+                            HELD(xr) READ_IF((OP & TDM_OP_WEIGHT) != 0, wr)
+                                READ_IF((OP & TDM_OP_BIAS) != 0, br))
             {
-                ACC a = 0, b = 0;
-                SUM2(a, b, j, begin, end, HELD(xr), const ACC d = AT(xr, j) * factor - pivot, d,
-                     d * d, AHEAD(xr));
-                ADD_BLOCK(first, lost, a);
-                second += b;
+                ACC v = ((AT(xr, j) * factor - mean) - rest) * scale;
+                if ((OP & TDM_OP_WEIGHT) != 0) v *= AT(wr, j);
+                if ((OP & TDM_OP_BIAS) != 0) v += AT(br, j);
+                WRITE(yr, j, v);
             }
-            first = GROUP_SUM(scratch, first);
-            shift = first * inverse;
-            /* what the quotient lost, and the sum where one lane has all of it */
-            low = (FMA(-shift, (ACC)cols, first) - (LANES == 1 ? lost : (ACC)0)) * inverse;
-            second = GROUP_SUM(scratch, second) * inverse;
-            variance = second - shift * shift;
-            if (tries == 0 && !SAFE_SQUARES(second + epsilon)) {
-                const ACC root = SQRT(epsilon);
-                KEY key = MAGNITUDE_KEY(root);
-                LARGEST(key, j, 0, cols, HELD(xr), MAGNITUDE_KEY(AT(xr, j)), NOTHING_AHEAD);
-                factor = RESCALE(GROUP_MAX(key_scratch, key));
-                least = SQUARE(root * factor);
-                pivot *= factor;
-                tries = 1;
-            } else if (tries < 2 && !(shift * shift <= (ACC)4 * variance)) {
-                pivot += shift;
-                tries = 2;
-            } else {
-                tries = 3;
-            }
-        }
-        const ACC mean = pivot + shift, added = mean - pivot;
-        const ACC rest = (pivot - (mean - added)) + ((shift - added) + low);
-        const ACC scale = (ACC)1 / SQRT(variance + least);
-        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride),
-                        HELD(xr) READ_IF((OP & TDM_OP_WEIGHT) != 0, wr) READ_IF((OP & TDM_OP_BIAS) != 0, br))
-        {
-            ACC v = ((AT(xr, j) * factor - mean) - rest) * scale;
-            if ((OP & TDM_OP_WEIGHT) != 0) v *= AT(wr, j);
-            if ((OP & TDM_OP_BIAS) != 0) v += AT(br, j);
-            WRITE(yr, j, v);
         }
     }
 }

@@ -4,8 +4,8 @@
  * base rises (Milakov and Gimelshein, arXiv:1805.02867). To rise at each block would round each time. exp is
  * then computed again rather than kept: a 16-bit y could not hold it, and it is cheaper than memory. -Inf is
  * no base, as -Inf - -Inf is NaN. NaN and +Inf reach the sum, and so the whole row. y may be
- * x. OP: TDM_OP_SOFTMAX_..., of whole rows or of chunks of them. */
-OPS(softmax, TDM_OP_SOFTMAX_COUNT, 1)
+ * x. Rows are whole or cut, see args.h. */
+OPS(softmax, 1, 1)
 
 #define NEAR (ACC)20
 #define BASE_OF(key) ((key) > ~INFINITY_KEY ? VALUE_OF(key) : (ACC)0)
@@ -14,24 +14,18 @@ KERNEL3(softmax, tdm_rows_args, const T, x, ACC, partial, T, y)
 {
     GROUP_ARRAY(ACC, scratch);
     GROUP_ARRAY(KEY, key_scratch);
-    const tdm_i32 chunks = OP == TDM_OP_SOFTMAX_WHOLE ? 1 : (tdm_i32)args.chunks;
-    FOR_ROWS(item, args.rows * chunks)
+    CUT
+    FOR_ROWS(item, args.rows * CHUNKS)
     {
-        const tdm_i64 row = OP == TDM_OP_SOFTMAX_WHOLE ? item : item / chunks;
-        const tdm_i64 first = OP == TDM_OP_SOFTMAX_WHOLE ? 0 : (item - row * chunks) * args.chunk;
-        const tdm_i32 cols = OP == TDM_OP_SOFTMAX_WHOLE
-                                 ? (tdm_i32)args.cols
-                                 : (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
-        GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride + first);
-        GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + first);
-        /* of whole rows it is null, and stays it */
-        GLOBAL const ACC *const pr =
-            partial + (OP == TDM_OP_SOFTMAX_WRITES ? 2 * row * chunks : 0);
+        PART(item, row, start, cols);
+        GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride + start);
+        GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + start);
+        GLOBAL const ACC *const pr = PHASE == TDM_ROWS_WRITES ? partial + 2 * row * CHUNKS : partial;
         HOLD(xr, cols);
         KEY key = LOWEST_KEY;
         ACC base = 0, sum = 0, lost = 0;
-        if (OP == TDM_OP_SOFTMAX_WRITES) {
-            FOR_LANES_SINGLY(j, chunks) TDM_RAISE(key, ORDER_KEY(pr[2 * j]))
+        if (PHASE == TDM_ROWS_WRITES) {
+            FOR_LANES_SINGLY(j, CHUNKS) TDM_RAISE(key, ORDER_KEY(pr[2 * j]))
         } else {
             FOR_BLOCKS(begin, end, cols, KEEP_BLOCK)
             {
@@ -51,14 +45,14 @@ KERNEL3(softmax, tdm_rows_args, const T, x, ACC, partial, T, y)
             }
         }
         const ACC largest = VALUE_OF(GROUP_MAX(key_scratch, key));
-        if (OP == TDM_OP_SOFTMAX_WRITES) {
-            FOR_LANES_SINGLY(j, chunks)
+        if (PHASE == TDM_ROWS_WRITES) {
+            FOR_LANES_SINGLY(j, CHUNKS)
                 sum += EXP_NEGATIVE(pr[2 * j] - largest) * pr[2 * j + 1];
         } else if (sum > 0) {
             sum *= EXP_NEGATIVE(base - largest);
         }
         const ACC total = GROUP_SUM(scratch, sum);
-        if (OP == TDM_OP_SOFTMAX_SUMS) {
+        if (PHASE == TDM_ROWS_SUMS) {
             if (LANE == 0) {
                 partial[2 * item] = largest;
                 partial[2 * item + 1] = total;

@@ -43,17 +43,22 @@ static void kernel_file(const char *name, char *file, size_t size) {
 
 /* What a kernel's text needs beside args.h, dtypes.h, numeric.h and how it reads rows: a compiler reads no
  * more. */
-static const char *needed_header(const char *file) {
+static void needed_headers(const char *file, const char *headers[2]) {
     static const struct {
-        const char *file, *header;
-    } needs[] = {{"bias_add.cl", "activation.h"}, {"cast.cl", "convert.h"},
-                 {"l2_normalize.cl", "reduce.h"}, {"layer_norm.cl", "reduce.h"},
-                 {"norm.cl", "reduce.h"},         {"rms_norm.cl", "reduce.h"},
-                 {"softmax.cl", "reduce.h"},      {"random.cl", "random.h"},
-                 {"matmul_narrow.cl", "reduce.h"}};
+        const char *file, *headers[2];
+    } needs[] = {{"bias_add.cl", {"activation.h"}},
+                 {"cast.cl", {"convert.h"}},
+                 {"l2_normalize.cl", {"reduce.h", "chunks.h"}},
+                 {"layer_norm.cl", {"reduce.h", "chunks.h"}},
+                 {"norm.cl", {"reduce.h"}},
+                 {"rms_norm.cl", {"reduce.h", "chunks.h"}},
+                 {"softmax.cl", {"reduce.h", "chunks.h"}},
+                 {"random.cl", {"random.h"}},
+                 {"matmul_narrow.cl", {"reduce.h"}}};
+    headers[0] = headers[1] = NULL;
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
-        if (strcmp(needs[i].file, file) == 0) return needs[i].header;
-    return NULL;
+        if (strcmp(needs[i].file, file) == 0)
+            memcpy(headers, needs[i].headers, sizeof needs[i].headers);
 }
 
 enum { OPTION_COUNT = 9 };
@@ -89,8 +94,10 @@ static tdm_status make_source(const tdmi_device_facts *facts, tdmi_variant varia
     parts->options[OPTION_COUNT] = NULL;
     const bool lines = variant.t == TDM_F16 || variant.t == TDM_BF16;
     const char *const rows = variant.lanes > 1 ? "vectors.h" : lines ? "lines.h" : NULL;
-    const char *const files[] = {
-        "args.h", "dtypes.h", "numeric.h", rows, needed_header(parts->file), parts->file};
+    const char *needed[2];
+    needed_headers(parts->file, needed);
+    const char *const files[] = {"args.h",  "dtypes.h", "numeric.h", rows,
+                                 needed[0], needed[1],  parts->file};
     enum { FILE_COUNT = sizeof files / sizeof files[0], LINE_DIRECTIVE = 128 };
     size_t size = 1, used = 0;
     for (int i = 0; i < FILE_COUNT; i++)

@@ -18,9 +18,8 @@ static uint8_t vectors_of(tdmi_variant variant) {
     case TDMI_KERNEL_LAYER_NORM:
     case TDMI_KERNEL_RMS_NORM:
     case TDMI_KERNEL_L2_NORMALIZE:
+    case TDMI_KERNEL_SOFTMAX:
         return TDMI_HOLDS | ROW_VECTORS;
-    case TDMI_KERNEL_SOFTMAX: /* a chunk is written as it is read */
-        return variant.op == TDM_OP_SOFTMAX_WRITES ? ROW_VECTORS : TDMI_HOLDS | ROW_VECTORS;
     case TDMI_KERNEL_NORM:
         return ROW_VECTORS;
     case TDMI_KERNEL_BATCH_NORM_COLS: /* reads five rows */

@@ -34,6 +34,35 @@ static tdmi_variant variant_of(const tdm_queue *queue, tdmi_kernel_id kernel, un
         .stream = tdmi_stores(queue, rows->rows, rows->cols, size, x->buffer == y->buffer)};
 }
 
+/* The members of an args struct that say how rows are cut. */
+typedef struct cut_args {
+    tdm_u32 *chunk, *chunks;
+    tdm_i32 *phase;
+} cut_args;
+
+/* One launch over whole rows or, of few long rows, which their groups could not hold anyway, two over their
+ * chunks, so that all the device works on them: then each chunk has a group of its own, as CUT in kernels/chunks.h
+ * takes for granted. mems[partial] is for what a chunk leaves, `parts` numbers. */
+static tdm_status launch_rows(tdm_queue *queue, tdmi_variant variant, int64_t rows, int64_t cols,
+                              const tdmi_mem **mems, int partial, size_t parts, const void *args,
+                              cut_args cut) {
+    const tdm_dtype dtype = (tdm_dtype)variant.t;
+    tdmi_pieces pieces = {(uint32_t)cols, 1};
+    if (!tdmi_reads_rows_once(queue, variant, cols))
+        pieces = tdmi_cut_rows(queue, rows, cols, tdm_dtype_size(dtype));
+    *cut.chunk = pieces.chunk;
+    *cut.chunks = pieces.chunks;
+    *cut.phase = TDM_ROWS_WHOLE;
+    if (pieces.chunks == 1) return tdmi_launch_items(queue, variant, rows, cols, mems, args);
+    const int64_t items = rows * pieces.chunks;
+    const size_t accumulator = dtype == TDM_F64 ? sizeof(double) : sizeof(float);
+    TDMI_TRY(tdmi_queue_scratch(queue, (size_t)items * parts * accumulator, &mems[partial]));
+    *cut.phase = TDM_ROWS_SUMS;
+    TDMI_TRY(tdmi_launch_groups(queue, variant, items, cols, mems, args));
+    *cut.phase = TDM_ROWS_WRITES;
+    return tdmi_launch_groups(queue, variant, items, cols, mems, args);
+}
+
 tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
                           const tdm_tensor *bias, double epsilon, tdm_tensor *y) {
     TDMI_UNCANCELLED();
@@ -61,13 +90,13 @@ tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
         .cols = (tdm_u32)xr.cols,
     };
     unsigned op = (weight ? TDM_OP_WEIGHT : 0u) | (bias ? TDM_OP_BIAS : 0u);
-    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(weight), tdmi_mem_of(bias),
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(weight), tdmi_mem_of(bias), NULL,
                               tdmi_mem_of(y)};
     const int64_t places = x->offset | y->offset | kernel_args.weight_offset |
                            kernel_args.bias_offset | tdmi_row_step(xr.rows, xr.stride | yr.stride);
-    return tdmi_launch_items(queue,
-                             variant_of(queue, TDMI_KERNEL_LAYER_NORM, op, x, y, &xr, places),
-                             xr.rows, xr.cols, mems, &kernel_args);
+    return launch_rows(queue, variant_of(queue, TDMI_KERNEL_LAYER_NORM, op, x, y, &xr, places),
+                       xr.rows, xr.cols, mems, 3, 4, &kernel_args,
+                       (cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
 }
 
 tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *residual,
@@ -121,35 +150,14 @@ tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
                      (sum && (sum->buffer == residual->buffer || sum->buffer == x->buffer))))
         variant.stream = tdmi_stores(queue, xr.rows, xr.cols, tdm_dtype_size(x->dtype), true);
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(residual), tdmi_mem_of(weight),
-                              tdmi_mem_of(sum), tdmi_mem_of(y)};
-    return tdmi_launch_items(queue, variant, xr.rows, xr.cols, mems, &kernel_args);
+                              NULL,           tdmi_mem_of(sum),      tdmi_mem_of(y)};
+    return launch_rows(queue, variant, xr.rows, xr.cols, mems, 3, 2, &kernel_args,
+                       (cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
 }
 
-/* Few long rows, whose groups could not hold them anyway, are cut, so that all the device works on them. */
-static tdm_status run_softmax(tdm_queue *queue, tdmi_variant variant, const tdm_tensor *x,
-                              const tdm_tensor *y, tdm_rows_args *args) {
-    const size_t size = tdm_dtype_size(x->dtype);
-    tdmi_pieces pieces = {args->cols, 1};
-    if (!tdmi_reads_rows_once(queue, variant, args->cols))
-        pieces = tdmi_cut_rows(queue, args->rows, args->cols, size);
-    args->chunk = pieces.chunk;
-    args->chunks = pieces.chunks;
-    const tdmi_mem *mems[] = {tdmi_mem_of(x), NULL, tdmi_mem_of(y)};
-    if (pieces.chunks == 1)
-        return tdmi_launch_items(queue, variant, args->rows, args->cols, mems, args);
-    const int64_t items = args->rows * pieces.chunks;
-    tdmi_variant sums = variant;
-    sums.op = TDM_OP_SOFTMAX_SUMS;
-    sums.stream = tdmi_stores(queue, args->rows, args->cols, size, true);
-    variant.op = TDM_OP_SOFTMAX_WRITES;
-    const size_t accumulator = x->dtype == TDM_F64 ? sizeof(double) : sizeof(float);
-    TDMI_TRY(tdmi_queue_scratch(queue, (size_t)items * 2 * accumulator, &mems[1]));
-    TDMI_TRY(tdmi_launch_items(queue, sums, items, pieces.chunk, mems, args));
-    return tdmi_launch_items(queue, variant, items, pieces.chunk, mems, args);
-}
-
+/* `parts` as in launch_rows; 0 for a kernel that takes whole rows alone, and has no buffer in between. */
 static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id kernel,
-                          const tdm_tensor *x, double epsilon, const tdm_tensor *y) {
+                          size_t parts, const tdm_tensor *x, double epsilon, const tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
     TDMI_TRY(check_epsilon(function, epsilon));
@@ -167,17 +175,19 @@ static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id
     };
     const int64_t places = x->offset | y->offset | tdmi_row_step(xr.rows, xr.stride | yr.stride);
     const tdmi_variant variant = variant_of(queue, kernel, 0, x, y, &xr, places);
-    if (kernel == TDMI_KERNEL_SOFTMAX) return run_softmax(queue, variant, x, y, &kernel_args);
-    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(y)};
-    return tdmi_launch_items(queue, variant, xr.rows, xr.cols, mems, &kernel_args);
+    const tdmi_mem *whole[] = {tdmi_mem_of(x), tdmi_mem_of(y)},
+                   *mems[] = {whole[0], NULL, whole[1]};
+    if (parts == 0) return tdmi_launch_items(queue, variant, xr.rows, xr.cols, whole, &kernel_args);
+    return launch_rows(queue, variant, xr.rows, xr.cols, mems, 1, parts, &kernel_args,
+                       (cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
 }
 
 tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilon, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    return by_rows("tdm_l2_normalize", queue, TDMI_KERNEL_L2_NORMALIZE, x, epsilon, y);
+    return by_rows("tdm_l2_normalize", queue, TDMI_KERNEL_L2_NORMALIZE, 2, x, epsilon, y);
 }
 
 tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    return by_rows("tdm_softmax", queue, TDMI_KERNEL_SOFTMAX, x, 0, y);
+    return by_rows("tdm_softmax", queue, TDMI_KERNEL_SOFTMAX, 2, x, 0, y);
 }

@@ -29,7 +29,6 @@ static row_counts rows_of(const char *entry, const variant *v) {
     if (is(entry, "rms_norm"))
         return (row_counts){1 + flags(op, TDM_OP_WEIGHT | TDM_OP_RMS_RESIDUAL),
                             1 + flags(op, TDM_OP_RMS_SUM)};
-    if (is(entry, "softmax")) return (row_counts){1, op != TDM_OP_SOFTMAX_SUMS};
     return (row_counts){1, 1};
 }
 

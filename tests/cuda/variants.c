@@ -43,7 +43,7 @@ static const family families[] = {
     {"batch_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 2, false},
     {"batch_norm_cols", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 1, false},
     {"l2_normalize", 1, 0, FLOATS, SAME, true, false, 4, true},
-    {"softmax", TDM_OP_SOFTMAX_COUNT, 0, FLOATS, SAME, true, false, 4, true},
+    {"softmax", 1, 0, FLOATS, SAME, true, false, 4, true},
     /* a tile has work for more lanes than any group has */
     {"matmul", TDM_OP_MATMUL_COUNT, 0, FLOATS, SAME, false, true, 0, false},
     {"matmul_narrow", TDM_OP_NARROW_COUNT, 0, FLOATS, SAME, false, false, 0, false},
@@ -89,8 +89,6 @@ static bool takes_op(const family *f, int t, int op, int stream) {
         return false;
     if (strcmp(f->entry, "rms_norm") == 0 && (op & TDM_OP_RMS_SUM) && !(op & TDM_OP_RMS_RESIDUAL))
         return false;
-    /* sums are few, and not streamed */
-    if (strcmp(f->entry, "softmax") == 0 && op == TDM_OP_SOFTMAX_SUMS && stream) return false;
     /* y is an input, and such an output is never streamed */
     return strcmp(f->entry, "elementwise") != 0 || op != TDM_OP_AXPY || !stream;
 }
@@ -116,11 +114,9 @@ static int vectors_of(const family *f, int t, int u) {
 /* How rows are taken: in vectors, held or not, or, where they are not aligned, element by element. */
 typedef enum form { HELD, IN_VECTORS, IN_ELEMENTS } form;
 
-/* Chunks of a softmax are written as they are read: with nothing held, by groups of any size. */
-static bool takes_form(const family *f, int op, form how, int lanes) {
-    const bool writes = strcmp(f->entry, "softmax") == 0 && op == TDM_OP_SOFTMAX_WRITES;
-    if (how == HELD) return !writes;
-    return how != IN_VECTORS || !f->holds || writes || lanes == TDMI_CUDA_MOST_LANES;
+/* Rows that could be held and are read again have the largest groups. */
+static bool takes_form(const family *f, form how, int lanes) {
+    return how != IN_VECTORS || !f->holds || lanes == TDMI_CUDA_MOST_LANES;
 }
 
 static void of_one_size(const family *f, int lanes, form how, int size,
@@ -136,7 +132,7 @@ static void of_one_size(const family *f, int lanes, form how, int size,
                     v.holds = how == HELD;
                     const bool few = v.vectors > 0 && lanes <= TDMI_CUDA_LEAST_LANES;
                     v.teams = few ? LANES_OF_TEAMS / lanes : 1;
-                    if (takes_op(f, t, op, stream) && takes_form(f, op, how, lanes))
+                    if (takes_op(f, t, op, stream) && takes_form(f, how, lanes))
                         found(context, &v, number++, size_of(f, t, u, op, size));
                 }
             }

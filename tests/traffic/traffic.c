@@ -1,13 +1,14 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Runs each operation on rows, once, and says before what its kernels have to load and store at least:
- * "== NAME LOADS STORES", in bytes; without a name what follows does not count. traffic.sh compares that
- * with what Oclgrind counts. */
+ * "== NAME LOADS STORES LAUNCHES", the first two in bytes; without a name what follows does not count. traffic.sh
+ * compares that with what Oclgrind counts. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <tandem/tandem.h>
 
-enum { ROWS = 3, MOST_COLS = 20000 };
+/* Of LONG columns on a norm is cut. */
+enum { ROWS = 3, MOST_COLS = 20000, LONG = 8192 };
 
 static tdm_device *device;
 static tdm_queue *queue;
@@ -37,9 +38,9 @@ static tdm_tensor make(tdm_dtype dtype, int64_t rows, int64_t cols) {
 }
 
 static void announce(const char *operation, tdm_dtype dtype, int64_t cols, int64_t loads,
-                     int64_t stores) {
-    printf("== %s,%s,%lld %lld %lld\n", operation, tdm_dtype_name(dtype), (long long)cols,
-           (long long)loads, (long long)stores);
+                     int64_t stores, int64_t launches) {
+    printf("== %s,%s,%lld %lld %lld %lld\n", operation, tdm_dtype_name(dtype), (long long)cols,
+           (long long)loads, (long long)stores, (long long)launches);
 }
 
 static void finish(tdm_status status) {
@@ -47,7 +48,8 @@ static void finish(tdm_status status) {
     check(tdm_queue_finish(queue));
 }
 
-/* Rows of so many columns that are read once, or, when they are too long to be held, twice. */
+/* Rows of so many columns that are read once, or, when they are too long to be held, twice: then they are cut,
+ * and each of two launches reads them. */
 static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
     const int64_t size = (int64_t)tdm_dtype_size(dtype), row = cols * size, all = ROWS * row;
     const int64_t passes = held ? 1 : 2;
@@ -61,32 +63,33 @@ static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
     tdm_tensor norm = tdm_tensor_1d(norms.buffer, TDM_F32, ROWS);
     tdm_tensor f32 = make(TDM_F32, ROWS, cols);
 
-    /* three elements of a row more, the pivot's */
-    announce("layer_norm", dtype, cols, passes * all + 2 * all + ROWS * 3 * size, all);
+    /* three elements of a row or of each of its two chunks more, the pivot's */
+    announce("layer_norm", dtype, cols, passes * all + 2 * all + passes * ROWS * 3 * size, all,
+             passes);
     finish(tdm_layer_norm(queue, &x, &weight, &bias, 1e-5, &y));
-    announce("rms_norm", dtype, cols, passes * all + all, all);
+    announce("rms_norm", dtype, cols, passes * all + all, all, passes);
     finish(tdm_rms_norm(queue, &x, NULL, &weight, 1e-5, NULL, &y));
-    announce("rms_norm_of_sum", dtype, cols, 2 * passes * all + all, 2 * all);
+    announce("rms_norm_of_sum", dtype, cols, 2 * passes * all + all, 2 * all, passes);
     finish(tdm_rms_norm(queue, &x, &residual, &weight, 1e-5, &sum, &y));
-    announce("softmax", dtype, cols, passes * all, all);
+    announce("softmax", dtype, cols, passes * all, all, passes);
     finish(tdm_softmax(queue, &x, &y));
-    announce("l2_normalize", dtype, cols, passes * all, all);
+    announce("l2_normalize", dtype, cols, passes * all, all, passes);
     finish(tdm_l2_normalize(queue, &x, 1e-12, &y));
-    announce("row_norm", dtype, cols, all, ROWS * (int64_t)sizeof(float));
+    announce("row_norm", dtype, cols, all, ROWS * (int64_t)sizeof(float), cols < LONG ? 1 : 2);
     finish(tdm_row_norm(queue, TDM_NORM_L2, &x, &norm));
-    announce("bias_add", dtype, cols, 2 * all, all);
+    announce("bias_add", dtype, cols, 2 * all, all, 1);
     finish(tdm_bias_add(queue, &x, &bias, TDM_ACTIVATION_GELU, NULL, &y));
-    announce("add", dtype, cols, 2 * all, all);
+    announce("add", dtype, cols, 2 * all, all, 1);
     finish(tdm_add(queue, &x, &residual, &y));
-    announce("scale", dtype, cols, all, all);
+    announce("scale", dtype, cols, all, all, 1);
     finish(tdm_scale(queue, 0.5, &x, &y));
-    announce("fill", dtype, cols, 0, all);
+    announce("fill", dtype, cols, 0, all, 1);
     finish(tdm_fill(queue, 1, &y));
     if (dtype != TDM_F32) {
         const int64_t wide = ROWS * cols * (int64_t)sizeof(float);
-        announce("cast_to_f32", dtype, cols, all, wide);
+        announce("cast_to_f32", dtype, cols, all, wide, 1);
         finish(tdm_cast(queue, &x, &f32));
-        announce("cast_from_f32", dtype, cols, wide, all);
+        announce("cast_from_f32", dtype, cols, wide, all, 1);
         finish(tdm_cast(queue, &f32, &y));
     }
     tdm_tensor *const made[] = {&x, &y, &residual, &sum, &weight_row, &bias_row, &norms, &f32};
@@ -105,7 +108,7 @@ static void run_transposed(tdm_dtype dtype) {
     finish(tdm_fill(queue, 1, &x));
     tdm_tensor turned;
     check(tdm_tensor_transpose(&x, 0, 1, &turned));
-    announce("transposed", dtype, N, all, all);
+    announce("transposed", dtype, N, all, all, 1);
     finish(tdm_cast(queue, &turned, &y));
     tdm_tensor_release(&x);
     tdm_tensor_release(&y);
