@@ -28,6 +28,7 @@ struct tdmi_bevent {
 struct tdmi_bprogram {
     tdmi_cpu_entry function;
     tdmi_variant variant;
+    const tdmi_blocks *blocks; /* NULL but for a user's kernel */
     int buffers;
 };
 
@@ -50,6 +51,9 @@ uint64_t tdmi_cpu_device_free_memory(tdmi_bdevice *device);
 /* memory.c */
 tdm_status tdmi_cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
 void tdmi_cpu_mem_free(tdmi_bdevice *device, tdmi_mem *mem);
+tdm_status tdmi_cpu_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
+                              bool *read_only);
+void tdmi_cpu_mem_disown(tdmi_bdevice *device, tdmi_mem *mem);
 tdm_status tdmi_cpu_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
                           const void *source, size_t size);
 tdm_status tdmi_cpu_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
@@ -85,6 +89,24 @@ void tdmi_cpu_program_deinit(tdmi_bprogram *program);
 tdm_status tdmi_cpu_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
 void tdmi_cpu_kernel_deinit(tdmi_bkernel *kernel);
 tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
+
+/* isa.c: numbers of kernels; those of the best instruction set that the processor has. */
+enum {
+#define TDMI_CPU_NUMBER(ID, entry, buffers, args) TDMI_CPU_##ID,
+    TDM_KERNEL_LIST(TDMI_CPU_NUMBER)
+#undef TDMI_CPU_NUMBER
+};
+tdmi_cpu_entry tdmi_cpu_kernel_of(uint8_t kernel, uint8_t t);
+
+/* The kernels that cast to a dtype, by the group's u; a function of expressions on a type; whether its values have
+ * 8 bytes. */
+tdmi_cpu_entry tdmi_cpu_cast_kernel(tdm_dtype to);
+tdmi_cpu_function *tdmi_cpu_function_of(uint8_t function, uint8_t type);
+bool tdmi_cpu_is_wide(uint8_t type);
+
+/* blocks.c: a group of a user's kernel; how much scratch memory it needs. */
+void tdmi_cpu_run_blocks(const tdm_group *group, void *const *buffers, const void *args);
+size_t tdmi_cpu_blocks_scratch(const tdmi_blocks *blocks);
 
 /* The cast of bytes to bytes, which copies past the cache: its u is TDM_U8. */
 tdmi_cpu_entry tdmi_cpu_copy_kernel(void);

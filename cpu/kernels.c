@@ -29,6 +29,11 @@ TDM_DTYPE_LIST(AGREE)
 FLOATS(DECLARE, elementwise)
 UNSIGNED(DECLARE, fill)
 UNSIGNED(DECLARE, transpose)
+UNSIGNED(DECLARE, gather_rows)
+UNSIGNED(DECLARE, one_hot)
+UNSIGNED(DECLARE, sort_keys)
+DECLARE(sort_merge, 11)
+UNSIGNED(DECLARE, sort_take)
 FLOATS(DECLARE, bias_add)
 FLOATS(DECLARE, norm)
 FLOATS(DECLARE, norm_combine)
@@ -40,6 +45,7 @@ FLOATS(DECLARE, l2_normalize)
 FLOATS(DECLARE, softmax)
 FLOATS(DECLARE, matmul)
 FLOATS(DECLARE, matmul_narrow)
+FLOATS(DECLARE, scatter_add_rows)
 STORED(DECLARE, range)
 STORED(DECLARE, random)
 
@@ -83,12 +89,23 @@ TDM_DTYPE_LIST(DECLARE_CAST)
 #define ROW_SOFTMAX ROW_OF_FLOATS(softmax)
 #define ROW_MATMUL ROW_OF_FLOATS(matmul)
 #define ROW_MATMUL_NARROW ROW_OF_FLOATS(matmul_narrow)
+#define ROW_SCATTER_ADD_ROWS ROW_OF_FLOATS(scatter_add_rows)
 #define ROW_RANGE                                                                                  \
     { STORED(SLOT, range) }
 #define ROW_RANDOM                                                                                 \
     { STORED(SLOT, random) }
 #define ROW_TRANSPOSE                                                                              \
     { UNSIGNED(SLOT, transpose) }
+#define ROW_GATHER_ROWS                                                                            \
+    { UNSIGNED(SLOT, gather_rows) }
+#define ROW_ONE_HOT                                                                                \
+    { UNSIGNED(SLOT, one_hot) }
+#define ROW_SORT_KEYS                                                                              \
+    { UNSIGNED(SLOT, sort_keys) }
+#define ROW_SORT_MERGE                                                                             \
+    { SLOT(sort_merge, 11) }
+#define ROW_SORT_TAKE                                                                              \
+    { UNSIGNED(SLOT, sort_take) }
 #define ROW(ID, entry, buffers, args) ROW_##ID,
 
 tdmi_cpu_table TDM_CAT(tdmi_cpu_kernels_, TDMI_ISA) = {TDM_KERNEL_LIST(ROW)};

@@ -19,17 +19,19 @@
 #include <tandem/tensor.h>
 
 #include "args.h"
+#include "function_list.h"
 
 /* One group of a launch: group `index` of `count`, with the run-time parts of its variant. */
 typedef struct tdm_group {
     uint32_t index, count;
-    uint32_t op;     /* the variant's op, in range for the kernel */
-    uint32_t stream; /* 1: streaming stores for the outputs; rows of a cache line at least */
-    uint32_t ahead;  /* 1: the data is larger than the cache: fetched ahead */
-    uint32_t bf16;   /* 1: the processor has AVX512_BF16 */
-    uint32_t u;      /* the variant's u, a tdm_dtype */
-    void *scratch;   /* TDMI_CPU_SCRATCH bytes of this thread's, 64-byte aligned; NULL where the
+    uint32_t op;        /* the variant's op, in range for the kernel */
+    uint32_t stream;    /* 1: streaming stores for the outputs; rows of a cache line at least */
+    uint32_t ahead;     /* 1: the data is larger than the cache: fetched ahead */
+    uint32_t bf16;      /* 1: the processor has AVX512_BF16 */
+    uint32_t u;         /* the variant's u, a tdm_dtype */
+    void *scratch;      /* TDMI_CPU_SCRATCH bytes of this thread's, 64-byte aligned; NULL where the
                       * kernel has no SCRATCH_ARRAY */
+    const void *blocks; /* of a user's kernel: its tdmi_blocks, which blocks.c runs */
 } tdm_group;
 enum { TDMI_CPU_SCRATCH = 160 << 10 };
 
@@ -45,5 +47,12 @@ enum { TDMI_CPU_KERNELS = TDM_KERNEL_LIST(TDMI_CPU_COUNT_ONE) };
  * Only those that the build compiles are defined. */
 typedef const tdmi_cpu_entry tdmi_cpu_table[TDMI_CPU_KERNELS][TDM_DTYPE_COUNT];
 extern tdmi_cpu_table tdmi_cpu_kernels_baseline, tdmi_cpu_kernels_avx2, tdmi_cpu_kernels_avx512;
+
+/* A function of function_list.h for n elements, of whose operands each lies in a block of its own or where y does.
+ * [function][TDM_TYPE_… of the operands]; NULL where there is no such function. */
+typedef void tdmi_cpu_function(void *y, const void *const *operands, uint32_t n);
+typedef tdmi_cpu_function *const tdmi_cpu_functions[TDM_FUNCTION_COUNT][TDM_TYPE_COUNT];
+extern tdmi_cpu_functions tdmi_cpu_functions_baseline, tdmi_cpu_functions_avx2,
+    tdmi_cpu_functions_avx512;
 
 #endif

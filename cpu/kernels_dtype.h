@@ -23,6 +23,7 @@
 #include "matmul_narrow.cl"
 #include "norm.cl"
 #include "rms_norm.cl"
+#include "scatter_add_rows.cl"
 #include "softmax.cl"
 
 #if T_SIZE == 2

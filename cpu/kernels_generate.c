@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Fill, ranges, random numbers and transposed copies, compiled once per instruction set. */
+/* What makes elements (fill, ranges, random numbers) and what moves them (transposed copies, rows that indices
+ * name, sorts), compiled once per instruction set. */
 #include "dialect_c.h"
 #include "dtypes.h"
 #include "numeric.h"

@@ -3,7 +3,14 @@
  * each dtype. */
 #if T_KIND == TDM_KIND_UNSIGNED
 #include "fill.cl"
+#include "gather_rows.cl"
+#include "one_hot.cl"
+#include "sort_keys.cl"
+#include "sort_take.cl"
 #include "transpose.cl"
+#endif
+#if T_ID == TDM_ID_U64
+#include "sort_merge.cl"
 #endif
 #if T_KIND != TDM_KIND_SIGNED
 #include "random.cl"

@@ -29,6 +29,26 @@ void tdmi_cpu_mem_free(tdmi_bdevice *device, tdmi_mem *mem) {
     free(mem->handle);
 }
 
+enum { ADOPTED_ALIGNMENT = 16 }; /* as on the other backends */
+
+tdm_status tdmi_cpu_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
+                              bool *read_only) {
+    (void)device;
+    if ((uintptr_t)handle % ADOPTED_ALIGNMENT != 0 || size > UINTPTR_MAX - (uintptr_t)handle)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "memory of %zu bytes begins at %p, which is no multiple of %d: begin "
+                         "further ahead, and let tensors have an offset",
+                         size, handle, ADOPTED_ALIGNMENT);
+    mem->handle = mem->host = handle;
+    *read_only = false;
+    return TDM_OK;
+}
+
+void tdmi_cpu_mem_disown(tdmi_bdevice *device, tdmi_mem *mem) {
+    (void)device;
+    mem->handle = mem->host = NULL;
+}
+
 /* ---- transfers ---- */
 
 /* Bytes worth handing to another thread; bytes from which a copy goes past the cache, which would

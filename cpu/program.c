@@ -1,58 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of the cpu backend: compiled with the library for several instruction sets, chosen once.
- */
+/* Programs, kernels and launches. */
 #include <stdlib.h>
 
 #include "args.h"
 #include "cpu_backend.h"
-
-typedef struct instruction_set {
-    const char *name;
-    bool (*present)(void);
-    tdmi_cpu_table *kernels;
-} instruction_set;
-
-/* Whether the machine has what the kernels of a set use; a build may leave sets out. */
-#if defined(__x86_64__)
-__attribute__((unused)) static bool present_avx512(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-}
-
-__attribute__((unused)) static bool present_avx2(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-}
-#endif
-
-__attribute__((unused)) static bool present_baseline(void) { return true; }
-
-/* Those that were built, the best first. */
-static const instruction_set instruction_sets[] = {
-#define X(isa) {#isa, present_##isa, &tdmi_cpu_kernels_##isa},
-    TDMI_ISA_LIST
-#undef X
-};
-
-static instruction_set best_instruction_set(void) {
-    size_t i = 0;
-    while (!instruction_sets[i].present())
-        i++;
-    return instruction_sets[i];
-}
-
-const char *tdmi_cpu_isa(void) { return best_instruction_set().name; }
-
-enum {
-#define KERNEL_NUMBER(ID, entry, buffers, args) KERNEL_##ID,
-    TDM_KERNEL_LIST(KERNEL_NUMBER)
-#undef KERNEL_NUMBER
-};
-
-tdmi_cpu_entry tdmi_cpu_copy_kernel(void) {
-    return (*best_instruction_set().kernels)[KERNEL_CAST][TDM_U8];
-}
 
 tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
                                   const tdmi_blob *binary, tdmi_bprogram *program,
@@ -60,10 +11,15 @@ tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_sourc
     (void)device;
     (void)binary;
     (void)result;
-    tdmi_cpu_table *kernels = best_instruction_set().kernels;
-    program->function = (*kernels)[source->variant.kernel][source->variant.t];
     program->variant = source->variant;
     program->buffers = source->buffers;
+    program->blocks = source->blocks;
+    if (source->blocks && tdmi_cpu_blocks_scratch(source->blocks) > TDMI_CPU_SCRATCH)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: it has more values than fit %d bytes",
+                         source->file, (int)TDMI_CPU_SCRATCH);
+    program->function = source->blocks
+                            ? tdmi_cpu_run_blocks
+                            : tdmi_cpu_kernel_of(source->variant.kernel, source->variant.t);
     if (!program->function)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "the cpu backend has no kernel %s for %s",
                          source->entry, tdm_dtype_name((tdm_dtype)source->variant.t));
@@ -73,7 +29,7 @@ tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_sourc
 void tdmi_cpu_program_deinit(tdmi_bprogram *program) { (void)program; }
 
 static bool wants_scratch(const tdmi_variant *variant) {
-    return variant->kernel == KERNEL_MATMUL || variant->kernel == KERNEL_MATMUL_NARROW;
+    return variant->kernel == TDMI_CPU_MATMUL || variant->kernel == TDMI_CPU_MATMUL_NARROW;
 }
 
 /* A product's blocks are too large for a thread with a small stack. */
@@ -89,12 +45,13 @@ static tdm_status make_scratch(tdmi_bqueue *queue) {
 
 tdm_status tdmi_cpu_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel) {
     kernel->program = program;
-    return wants_scratch(&program->variant) && !queue->scratch ? make_scratch(queue) : TDM_OK;
+    const bool wants = program->blocks || wants_scratch(&program->variant);
+    return wants && !queue->scratch ? make_scratch(queue) : TDM_OK;
 }
 
 void tdmi_cpu_kernel_deinit(tdmi_bkernel *kernel) { (void)kernel; }
 
-enum { MAX_BUFFERS = 8 };
+enum { MAX_BUFFERS = 12 };
 
 typedef struct group_run {
     tdmi_cpu_entry function;
@@ -137,7 +94,7 @@ bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void 
         group.scratch = aligned_alloc(64, TDMI_CPU_SCRATCH);
         if (!group.scratch) return false;
     }
-    (*best_instruction_set().kernels)[variant->kernel][variant->t](&group, buffers, args);
+    tdmi_cpu_kernel_of(variant->kernel, variant->t)(&group, buffers, args);
     free(group.scratch);
     return true;
 }
@@ -148,6 +105,7 @@ tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_
                      .group = group_of(&program->variant, launch->groups),
                      .args = launch->args,
                      .scratch = queue->scratch};
+    run.group.blocks = program->blocks;
     for (int i = 0; i < program->buffers; i++)
         run.buffers[i] = launch->mems[i] ? launch->mems[i]->handle : NULL;
     if (launch->groups == 1)

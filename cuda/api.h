@@ -51,6 +51,8 @@
     X(cuCtxSetCurrent)                                                                             \
     X(cuCtxPushCurrent_v2)                                                                         \
     X(cuCtxPopCurrent_v2)                                                                          \
+    X(cuPointerGetAttribute)                                                                       \
+    X(cuStreamGetCtx)                                                                              \
     X(cuMemsetD16Async)                                                                            \
     X(cuMemsetD32Async)                                                                            \
     X(cuMemsetD2D32Async)                                                                          \

@@ -25,6 +25,7 @@ struct tdmi_bqueue {
     cudaStream_t stream;    /* where work goes: own, or while it is captured, capturing */
     cudaStream_t capturing; /* NULL until something is */
     bool timing;            /* made with TDM_QUEUE_TIMING */
+    bool adopted;           /* own is the program's, and stays when the queue goes */
 };
 
 struct tdmi_bcapture {
@@ -49,7 +50,7 @@ struct tdmi_bprogram {
     uint32_t lanes; /* of a group, all its teams together */
 };
 
-enum { TDMI_CUDA_MAX_BUFFERS = 8 };
+enum { TDMI_CUDA_MAX_BUFFERS = 12 };
 
 /* Lanes of a group: a warp at least. Of 1024 lanes with more than 32 registers, as most kernels have,
  * only one group fits on a multiprocessor, which idles at each of its barriers; and 1024 leave a
@@ -152,6 +153,17 @@ tdm_status tdmi_cuda_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t sou
                           const tdmi_mem *destination, size_t destination_offset, size_t size);
 tdm_status tdmi_cuda_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
                           const void *pattern, size_t pattern_size);
+
+/* What the program has, too (handles.c). */
+tdm_status tdmi_cuda_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
+                               bool *read_only);
+void tdmi_cuda_mem_disown(tdmi_bdevice *device, tdmi_mem *mem);
+void tdmi_cuda_device_handles(const tdmi_bdevice *device, void **context, void **id);
+void *tdmi_cuda_queue_handle(const tdmi_bqueue *queue);
+tdm_status tdmi_cuda_queue_wait_handle(tdmi_bqueue *queue, void *event);
+tdm_status tdmi_cuda_queue_record_handle(tdmi_bqueue *queue, void **event);
+tdm_status tdmi_cuda_queue_adopt(tdmi_bdevice *device, void *handle, unsigned *flags,
+                                 tdmi_bqueue *queue);
 
 /* Queues and events (queue.c). */
 tdm_status tdmi_cuda_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);

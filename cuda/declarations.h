@@ -126,6 +126,14 @@ typedef enum CUfunction_attribute_enum {
     CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0
 } CUfunction_attribute;
 
+typedef enum CUpointer_attribute_enum {
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+    CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
+} CUpointer_attribute;
+
+typedef enum CUmemorytype_enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 } CUmemorytype;
+
 /* Flags of calls; macros in NVIDIA's headers. */
 enum {
     cudaHostAllocPortable = 1,
@@ -325,6 +333,7 @@ CUresult cuCtxGetCurrent(CUcontext *context);
 CUresult cuCtxSetCurrent(CUcontext context);
 CUresult cuCtxPushCurrent_v2(CUcontext context);
 CUresult cuCtxPopCurrent_v2(CUcontext *context);
+CUresult cuPointerGetAttribute(void *answer, CUpointer_attribute attribute, CUdeviceptr address);
 CUresult cuMemsetD16Async(CUdeviceptr start, unsigned short value, size_t count, CUstream stream);
 CUresult cuMemsetD32Async(CUdeviceptr start, unsigned value, size_t count, CUstream stream);
 CUresult cuMemsetD2D32Async(CUdeviceptr start, size_t pitch, unsigned value, size_t width,
@@ -336,6 +345,7 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                         CUstream stream, void **arguments, void **extra);
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *context);
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode);
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph);
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream);

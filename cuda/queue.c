@@ -22,7 +22,7 @@ void tdmi_cuda_queue_deinit(tdmi_bqueue *queue) {
     if (tdmi_cuda_enter(queue->device, &pushed) == TDM_OK) {
         if (queue->capturing)
             (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->capturing));
-        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->own));
+        if (!queue->adopted) (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->own));
         tdmi_cuda_leave(pushed);
     }
     queue->own = queue->stream = queue->capturing = NULL;

@@ -59,6 +59,9 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_NORM_INF 2
 #define TDM_OP_NORM_COUNT 3
 
+#define TDM_OP_SOFTMAX_SCALED 1 /* softmax: of scores, which have a factor and may have a mask */
+#define TDM_OP_SOFTMAX_COUNT 2
+
 #define TDM_OP_TRANSPOSE_A 1 /* matmul: flags */
 #define TDM_OP_TRANSPOSE_B 2
 #define TDM_OP_MATMUL_COUNT 4
@@ -170,7 +173,7 @@ typedef struct tdm_batch_norm_args {
     tdm_i32 reserved;
 } tdm_batch_norm_args;
 
-/* l2_normalize and softmax. */
+/* l2_normalize. */
 typedef struct tdm_rows_args {
     tdm_i64 rows;
     tdm_i64 x_offset, x_stride;
@@ -179,6 +182,23 @@ typedef struct tdm_rows_args {
     tdm_u32 cols, chunk, chunks;
     tdm_i32 phase; /* TDM_ROWS_... */
 } tdm_rows_args;
+
+/* softmax; without TDM_OP_SOFTMAX_SCALED what follows y_stride is not looked at. A row's mask is found as rows of
+ * elementwise work are. Of matrices of causal_rows rows, row i counts its columns up to number
+ * i + cols - causal_rows; with 0 every row counts all. */
+typedef struct tdm_softmax_args {
+    tdm_i64 rows;
+    tdm_i64 x_offset, x_stride;
+    tdm_i64 y_offset, y_stride;
+    tdm_i64 mask_offset;
+    tdm_i64 mask_shape[TDM_MAX_OUTER];
+    tdm_i64 mask_stride[TDM_MAX_OUTER];
+    tdm_i64 causal_rows;
+    tdm_scalar scale;
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 phase; /* TDM_ROWS_... */
+    tdm_i32 has_mask, mask_ndim;
+} tdm_softmax_args;
 
 /* y[row, col] = start + i step, i = first + row * cols + col; rows cut into chunks. Integer dtypes
  * take start_i64 and step_i64, and wrap. */
@@ -232,13 +252,73 @@ typedef struct tdm_matmul_narrow_args {
     tdm_u32 step;   /* columns, TDM_NARROW_COLS at most and a multiple of TDM_NARROW_STEP */
 } tdm_matmul_narrow_args;
 
+/* Users' expressions: elementwise work as above, on tensors in the order of the kernel's buffers. The number of
+ * an element is index + row * index_stride + column, counted row-major in the shape of the outputs, the last
+ * dimension of which is `extent`. Scalars are as their types have them, in the low bytes. */
+#define TDM_EXPRESSION_TENSORS 12
+#define TDM_EXPRESSION_SCALARS 12
+typedef struct tdm_expression_args {
+    tdm_i64 rows;
+    tdm_i64 index, index_stride, extent;
+    tdm_i64 outer_shape[TDM_MAX_OUTER];
+    tdm_i64 offset[TDM_EXPRESSION_TENSORS];
+    tdm_i64 inner_stride[TDM_EXPRESSION_TENSORS];
+    tdm_i64 outer_stride[TDM_EXPRESSION_TENSORS][TDM_MAX_OUTER];
+    tdm_i64 scalars[TDM_EXPRESSION_SCALARS];
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 outer_ndim; /* 0: one row */
+} tdm_expression_args;
+
+/* Rows of y, cut into chunks as above, and an index for each. gather_rows: of rows of a table, `bits` (as stored, in
+ * its low bytes) where the index is none of theirs. one_hot: of the column that is `bits`; no table. */
+typedef struct tdm_gather_args {
+    tdm_i64 rows;
+    tdm_i64 table_rows, table_offset, table_stride;
+    tdm_i64 index_offset, index_stride;
+    tdm_i64 y_offset, y_stride;
+    tdm_i64 bits;
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 wide; /* indices are i64, else i32 */
+} tdm_gather_args;
+
+/* scatter_add_rows: rows of y, cut into chunks as above; `count` words, from number `words` on. */
+typedef struct tdm_scatter_args {
+    tdm_i64 rows, count, words;
+    tdm_i64 source_offset, source_stride;
+    tdm_i64 y_offset, y_stride;
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 reserved;
+} tdm_scatter_args;
+
+/* sort_keys makes words of rows of x at `to`, those of row r from r cols on, sort_merge makes longer runs at `to`
+ * of those at `from`, sort_take reads the sorted ones there. All offsets but x's and the results' are in words.
+ * Of 64-bit elements the words of the first time are at `order` the `second` time. With a limit x has indices, of
+ * which those that are not below it are taken for the largest. A lane of sort_merge, and a group of sort_take, has a
+ * piece of a result at a time. */
+#define TDM_SORT_RUN 16
+typedef struct tdm_sort_args {
+    tdm_i64 rows;
+    tdm_i64 x_offset, x_stride, x_step;
+    tdm_i64 to, from, order;
+    tdm_i64 indices_offset, indices_stride;
+    tdm_i64 values_offset, values_stride;
+    tdm_i64 infinity; /* as the dtype stores it */
+    tdm_i64 limit;
+    tdm_u32 cols, run, keep, piece;
+    tdm_i32 kind; /* TDM_KIND_..., of x */
+    tdm_i32 descending, second;
+    tdm_i32 wide, has_values, has_indices; /* wide: the indices are i64 */
+} tdm_sort_args;
+
 /* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that
  * norm_combine is in norm.cl. Buffers in order:
  *   elementwise y a b | cast y a | fill y | bias_add x bias residual y | norm x partial out |
  *   norm_combine partial out | layer_norm x weight bias partial y |
  *   rms_norm x residual weight partial sum y |
- *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x partial y |
- *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a */
+ *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x mask partial y |
+ *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a |
+ *   gather_rows y table indices | one_hot y indices | sort_keys words x |
+ *   sort_merge words | sort_take indices values x words | scatter_add_rows y source words */
 #define TDM_KERNEL_LIST(X)                                                                         \
     X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
     X(CAST, cast, 2, tdm_elementwise_args)                                                         \
@@ -251,11 +331,17 @@ typedef struct tdm_matmul_narrow_args {
     X(BATCH_NORM, batch_norm, 6, tdm_batch_norm_args)                                              \
     X(BATCH_NORM_COLS, batch_norm_cols, 6, tdm_batch_norm_args)                                    \
     X(L2_NORMALIZE, l2_normalize, 3, tdm_rows_args)                                                \
-    X(SOFTMAX, softmax, 3, tdm_rows_args)                                                          \
+    X(SOFTMAX, softmax, 4, tdm_softmax_args)                                                       \
     X(MATMUL, matmul, 3, tdm_matmul_args)                                                          \
     X(MATMUL_NARROW, matmul_narrow, 3, tdm_matmul_narrow_args)                                     \
     X(RANGE, range, 1, tdm_range_args)                                                             \
     X(RANDOM, random, 1, tdm_random_args)                                                          \
-    X(TRANSPOSE, transpose, 2, tdm_transpose_args)
+    X(TRANSPOSE, transpose, 2, tdm_transpose_args)                                                 \
+    X(GATHER_ROWS, gather_rows, 3, tdm_gather_args)                                                \
+    X(ONE_HOT, one_hot, 2, tdm_gather_args)                                                        \
+    X(SORT_KEYS, sort_keys, 2, tdm_sort_args)                                                      \
+    X(SORT_MERGE, sort_merge, 1, tdm_sort_args)                                                    \
+    X(SORT_TAKE, sort_take, 4, tdm_sort_args)                                                      \
+    X(SCATTER_ADD_ROWS, scatter_add_rows, 3, tdm_scatter_args)
 
 #endif

@@ -61,47 +61,47 @@ typedef uint64_t tdm_u64;
     TDM_CAT(TDM_CAT(TDM_CAT(name, _), TDM_CAT(T_ID, _)), TDM_CAT(U_ID, suffix))
 #define OPS(name, n, streams)                                                                      \
     enum { TDM_FUNCTION(name, _ops) = n, TDM_FUNCTION(name, _streams) = streams };
-#define TDM_CASE(n, stream, name, ARGS, ...)                                                       \
+#define TDM_CASE(n, of, stream, name, ARGS, ...)                                                   \
     case n:                                                                                        \
-        if (n < (int)TDM_FUNCTION(name, _ops))                                                     \
+        if (n < (int)TDM_FUNCTION(name, of))                                                       \
             TDM_FUNCTION(name, _body)                                                              \
             (tdm_work, n, stream, tdm_work->ahead, tdm_work->bf16, *(const ARGS *)tdm_args,        \
              __VA_ARGS__);                                                                         \
         break;
-#define TDM_CASES(stream, name, ARGS, ...)                                                         \
+#define TDM_CASES(of, stream, name, ARGS, ...)                                                     \
     switch (tdm_work->op) {                                                                        \
-        TDM_CASE(0, stream, name, ARGS, __VA_ARGS__)                                               \
-        TDM_CASE(1, stream, name, ARGS, __VA_ARGS__)                                               \
-        TDM_CASE(2, stream, name, ARGS, __VA_ARGS__)                                               \
-        TDM_CASE(3, stream, name, ARGS, __VA_ARGS__)                                               \
-        TDM_CASE(4, stream, name, ARGS, __VA_ARGS__)                                               \
-        TDM_CASE(5, stream, name, ARGS, __VA_ARGS__)                                               \
-        TDM_CASE(6, stream, name, ARGS, __VA_ARGS__)                                               \
-        TDM_CASE(7, stream, name, ARGS, __VA_ARGS__)                                               \
-        TDM_CASE(8, stream, name, ARGS, __VA_ARGS__)                                               \
-        TDM_CASE(9, stream, name, ARGS, __VA_ARGS__)                                               \
-        TDM_CASE(10, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(11, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(12, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(13, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(14, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(15, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(16, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(17, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(18, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(19, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(20, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(21, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(22, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(23, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(24, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(25, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(26, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(27, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(28, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(29, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(30, stream, name, ARGS, __VA_ARGS__)                                              \
-        TDM_CASE(31, stream, name, ARGS, __VA_ARGS__)                                              \
+        TDM_CASE(0, of, stream, name, ARGS, __VA_ARGS__)                                           \
+        TDM_CASE(1, of, stream, name, ARGS, __VA_ARGS__)                                           \
+        TDM_CASE(2, of, stream, name, ARGS, __VA_ARGS__)                                           \
+        TDM_CASE(3, of, stream, name, ARGS, __VA_ARGS__)                                           \
+        TDM_CASE(4, of, stream, name, ARGS, __VA_ARGS__)                                           \
+        TDM_CASE(5, of, stream, name, ARGS, __VA_ARGS__)                                           \
+        TDM_CASE(6, of, stream, name, ARGS, __VA_ARGS__)                                           \
+        TDM_CASE(7, of, stream, name, ARGS, __VA_ARGS__)                                           \
+        TDM_CASE(8, of, stream, name, ARGS, __VA_ARGS__)                                           \
+        TDM_CASE(9, of, stream, name, ARGS, __VA_ARGS__)                                           \
+        TDM_CASE(10, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(11, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(12, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(13, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(14, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(15, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(16, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(17, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(18, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(19, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(20, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(21, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(22, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(23, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(24, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(25, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(26, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(27, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(28, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(29, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(30, of, stream, name, ARGS, __VA_ARGS__)                                          \
+        TDM_CASE(31, of, stream, name, ARGS, __VA_ARGS__)                                          \
     }
 #define TDM_KERNEL(name, ARGS, parameters, ...)                                                    \
     INLINE void TDM_FUNCTION(name, _body) parameters;                                              \
@@ -110,14 +110,14 @@ typedef uint64_t tdm_u64;
     void TDM_ENTRY(name)(const tdm_group *tdm_work, void *const *tdm_buffers,                      \
                          const void *tdm_args)                                                     \
     {                                                                                              \
-        if (TDM_LINES) { /* it is the same but for one store to a line: no body of its own */       \
-            TDM_CASES(tdm_work->stream, name, ARGS, __VA_ARGS__)                                   \
+        if (TDM_LINES) { /* it is the same but for one store to a line: no body of its own */      \
+            TDM_CASES(_ops, tdm_work->stream, name, ARGS, __VA_ARGS__)                             \
             if (tdm_work->stream) tdm_fence();                                                     \
-        } else if (TDM_FUNCTION(name, _streams) && tdm_work->stream) {                             \
-            TDM_CASES(1, name, ARGS, __VA_ARGS__)                                                  \
+        } else if (tdm_work->stream && (int)tdm_work->op < TDM_FUNCTION(name, _streams)) {         \
+            TDM_CASES(_streams, 1, name, ARGS, __VA_ARGS__)                                        \
             tdm_fence();                                                                           \
         } else {                                                                                   \
-            TDM_CASES(0, name, ARGS, __VA_ARGS__)                                                  \
+            TDM_CASES(_ops, 0, name, ARGS, __VA_ARGS__)                                            \
         }                                                                                          \
     }                                                                                              \
     INLINE void TDM_FUNCTION(name, _body) parameters
@@ -151,6 +151,13 @@ typedef uint64_t tdm_u64;
                               TDM_P(t4, p4), TDM_P(t5, p5)),                                       \
                tdm_buffers[0], tdm_buffers[1], tdm_buffers[2], tdm_buffers[3], tdm_buffers[4],     \
                tdm_buffers[5])
+
+/* a list may be of any length, but not empty as macros' arguments are: something stands before it */
+#define KERNEL_OF(name, ARGS, LIST)                                                                \
+    TDM_KERNEL(name, ARGS, TDM_PARAMETERS(ARGS, TDM_P(void, tdm_none) LIST(TDM_LISTED)),           \
+               NULL LIST(TDM_LISTED_BUFFER))
+#define TDM_LISTED(i, t, p) , TDM_P(t, p)
+#define TDM_LISTED_BUFFER(i, t, p) , tdm_buffers[i]
 
 /* Loops. A group takes one contiguous share of the rows. */
 #define FOR_ROWS(item, n)                                                                          \
@@ -406,6 +413,9 @@ INLINE double tdm_as_f64(int64_t bits)
     return v;
 }
 
+/* a function of the C library */
+#define TDM_LIBRARY_F32(name) __builtin_##name##f
+#define TDM_LIBRARY_F64(name) __builtin_##name
 #define tdm_sqrt_f32 __builtin_sqrtf
 #define tdm_sqrt_f64 __builtin_sqrt
 #define tdm_abs_f32 __builtin_fabsf

@@ -43,6 +43,9 @@ typedef unsigned long long tdm_u64;
 #define KERNEL6(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5)                        \
     TDM_KERNEL(name)(t0 * p0, t1 * p1, t2 * p2, t3 * p3, t4 * p4, t5 * p5, const ARGS args)
 
+#define KERNEL_OF(name, ARGS, LIST) TDM_KERNEL(name)(LIST(TDM_LISTED) const ARGS args)
+#define TDM_LISTED(i, t, p) t *p,
+
 /* Loops */
 #define FIRST_ROW(n) ((tdm_i64)blockIdx.x * TEAMS + threadIdx.x / LANES)
 #define FOR_ROWS(item, n)                                                                          \
@@ -122,6 +125,8 @@ typedef tdm_u64 WORDS;
 #define tdm_as_f32(v) __int_as_float(v)
 #define tdm_as_i64(v) __double_as_longlong(v)
 #define tdm_as_f64(v) __longlong_as_double(v)
+#define TDM_LIBRARY_F32(name) name##f
+#define TDM_LIBRARY_F64(name) name
 #define tdm_sqrt_f32(v) sqrtf(v)
 #define tdm_sqrt_f64(v) sqrt(v)
 #define tdm_abs_f32(v) fabsf(v)

@@ -48,9 +48,22 @@ typedef uint4 tdm_vector_16;
 TDM_DECLARED(size_t, get_group_id)(uint);
 TDM_DECLARED(size_t, get_num_groups)(uint);
 __attribute__((overloadable, convergent)) void barrier(uint);
-TDM_DECLARED(float, fma)(float, float, float);
+#define TDM_DECLARED_FLOATS(V)                                                                     \
+    TDM_DECLARED(V, fma)(V, V, V);                                                                 \
+    TDM_DECLARED(V, pow)(V, V);                                                                    \
+    TDM_DECLARED(V, fmod)(V, V);                                                                   \
+    TDM_DECLARED(V, atan2)(V, V);                                                                  \
+    TDM_DECLARED_1(V, exp2) TDM_DECLARED_1(V, expm1) TDM_DECLARED_1(V, log2)                       \
+    TDM_DECLARED_1(V, log10) TDM_DECLARED_1(V, log1p) TDM_DECLARED_1(V, sin)                       \
+    TDM_DECLARED_1(V, cos) TDM_DECLARED_1(V, tan) TDM_DECLARED_1(V, asin)                          \
+    TDM_DECLARED_1(V, acos) TDM_DECLARED_1(V, atan) TDM_DECLARED_1(V, sinh)                        \
+    TDM_DECLARED_1(V, cosh) TDM_DECLARED_1(V, erf) TDM_DECLARED_1(V, erfc)                         \
+    TDM_DECLARED_1(V, floor) TDM_DECLARED_1(V, ceil) TDM_DECLARED_1(V, rint)                       \
+    TDM_DECLARED_1(V, trunc)
+#define TDM_DECLARED_1(V, name) TDM_DECLARED(V, name)(V);
+TDM_DECLARED_FLOATS(float)
 #if TDM_HAS_F64
-TDM_DECLARED(double, fma)(double, double, double);
+TDM_DECLARED_FLOATS(double)
 #endif
 #endif
 
@@ -96,6 +109,9 @@ typedef ulong tdm_u64;
     TDM_KERNEL(name)                                                                               \
     (__global t0 *p0, __global t1 *p1, __global t2 *p2, __global t3 *p3, __global t4 *p4,          \
      __global t5 *p5, const ARGS args)
+
+#define KERNEL_OF(name, ARGS, LIST) TDM_KERNEL(name)(LIST(TDM_LISTED) const ARGS args)
+#define TDM_LISTED(i, t, p) __global t *p,
 
 #define FOR_LANES_ROLLED(j, n) FOR_LANES(j, 0, n)
 #define FOR_LANES_SINGLY(j, n) for (int j = LANE; j < (n); j += LANES)
@@ -424,6 +440,8 @@ INLINE void tdm_round_f16(ushort *to, float16 a, float16 b)
 #define tdm_as_f32(v) as_float(v)
 #define tdm_as_i64(v) as_long(v)
 #define tdm_as_f64(v) as_double(v)
+#define TDM_LIBRARY_F32(name) name
+#define TDM_LIBRARY_F64(name) name
 #if LANES == 1 && TDM_CLANG_CPU
 /* as builtins of the compiler they vectorise; the library's functions need not */
 #define tdm_sqrt_f32(v) __builtin_sqrtf(v)

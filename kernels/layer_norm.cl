@@ -7,7 +7,7 @@
  * far. As the mean may not be representable, pivot + shift + low is kept as a rounded sum and what that
  * lost: a rounding of the mean is much to elements that are near it. OP: TDM_OP_WEIGHT, TDM_OP_BIAS. y may
  * be x. Rows are whole or cut, see args.h. */
-OPS(layer_norm, TDM_OP_AFFINE_COUNT, 1)
+OPS(layer_norm, TDM_OP_AFFINE_COUNT, TDM_OP_AFFINE_COUNT)
 
 KERNEL5(layer_norm, tdm_normalize_args, const T, x, const T, weight, const T, bias, ACC, partial, T, y)
 {

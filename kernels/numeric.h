@@ -19,10 +19,17 @@
 #define tdm_scalar_f32(s) ((s).f32)
 #define tdm_scalar_f64(s) tdm_as_f64((s).f64_bits)
 
+/* Index i of an array of i64 where it is `wide`, else of i32, as whose pointer it comes. */
+#define INDEX_AT(p, i, wide)                                                                       \
+    ((wide) ? ((GLOBAL const tdm_i64 *)(p))[i] : (tdm_i64)((GLOBAL const tdm_i32 *)(p))[i])
+
 /* Order-preserving integer keys of ACC, for maxima that vectorise. MAGNITUDE_KEY orders |v| with
  * NaN above infinity, so a NaN wins; ORDER_KEY orders signed values. */
 #define MAGNITUDE_KEY(v) TDM_BY_ACC(tdm_magnitude_key_)(v)
 #define MAGNITUDE_OF(key) TDM_BY_ACC(tdm_as_)(key)
+#define BITS_KEY(v) TDM_BY_ACC(tdm_bits_key_)(v) /* as it is stored */
+#define tdm_bits_key_f32(v) tdm_as_i32(v)
+#define tdm_bits_key_f64(v) tdm_as_i64(v)
 #define ORDER_KEY(v) TDM_BY_ACC(tdm_order_key_)(v)
 #define VALUE_OF(key) TDM_BY_ACC(tdm_order_value_)(key)
 #define LOWEST_KEY TDM_BY_ACC(tdm_lowest_key_)

@@ -2,7 +2,7 @@
 /* RMSNorm of s = x + residual, s rounded to T. OP: TDM_OP_WEIGHT, TDM_OP_RMS_RESIDUAL, TDM_OP_RMS_SUM.
  * s is computed twice, not kept; sum is written with y, so that y and sum may be x or residual.
  * Where the squares overflow or vanish, s is multiplied by a power of two. Rows are whole or cut, see args.h. */
-OPS(rms_norm, TDM_OP_RMS_COUNT, 1)
+OPS(rms_norm, TDM_OP_RMS_COUNT, TDM_OP_RMS_COUNT)
 
 #define READ_S HELD(xr) HELD_IF((OP & TDM_OP_RMS_RESIDUAL) != 0, rr)
 #define S_AT(j) ((OP & TDM_OP_RMS_RESIDUAL) != 0 ? ROUND(AT(xr, j) + AT(rr, j)) : AT(xr, j))

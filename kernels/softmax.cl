@@ -4,34 +4,69 @@
  * base rises (Milakov and Gimelshein, arXiv:1805.02867). To rise at each block would round each time. exp is
  * then computed again rather than kept: a 16-bit y could not hold it, and it is cheaper than memory. -Inf is
  * no base, as -Inf - -Inf is NaN. NaN and +Inf reach the sum, and so the whole row. y may be
- * x. Rows are whole or cut, see args.h. */
-OPS(softmax, 1, 1)
+ * x. Rows are whole or cut, see args.h.
+ *
+ * With OP it is that of x scale + mask, of which a causal row counts its first columns alone. The others are 0,
+ * or NaN where the row's sum is NaN or there is none, as if they had been -Inf. */
+OPS(softmax, TDM_OP_SOFTMAX_COUNT, 1)
 
 #define NEAR (ACC)20
+#define MASKED (OP && args.has_mask)
+#if LANES == 1
+/* one loop for rows with a mask and without, where it is read and taken for zeros */
+#define READ_MASK(m) READ_IF(OP, m)
+#define MASK(m, j) MAGNITUDE_OF(BITS_KEY(AT(m, j)) & mask_bits)
+#else
+#define READ_MASK(m) READ_IF(MASKED, m)
+#define MASK(m, j) (MASKED ? AT(m, j) : (ACC)0)
+#endif
+#define SCORE(p, m, j) (OP ? AT(p, j) * scale + MASK(m, j) : AT(p, j))
 #define BASE_OF(key) ((key) > ~INFINITY_KEY ? VALUE_OF(key) : (ACC)0)
 
-KERNEL3(softmax, tdm_rows_args, const T, x, ACC, partial, T, y)
+KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, ACC, partial, T, y)
 {
     GROUP_ARRAY(ACC, scratch);
     GROUP_ARRAY(KEY, key_scratch);
     CUT
+#if LANES == 1
+    const KEY mask_bits = MASKED ? ~(KEY)0 : (KEY)0;
+#endif
+    const ACC scale = OP ? SCALAR(args.scale) : (ACC)1;
     FOR_ROWS(item, args.rows * CHUNKS)
     {
         PART(item, row, start, cols);
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride + start);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + start);
+        GLOBAL const T *mr = xr;
+        if (MASKED) {
+            tdm_i64 at = args.mask_offset + start, rest = row;
+            FOR_DIMS(d, args.mask_ndim)
+            {
+                const tdm_i64 next = rest / args.mask_shape[d];
+                at += (rest - next * args.mask_shape[d]) * args.mask_stride[d];
+                rest = next;
+            }
+            mr = mask + at;
+        }
+        tdm_i32 counted = cols;
+        if (OP && args.causal_rows > 0) {
+            const tdm_i64 end = row % args.causal_rows + 1 + args.cols - args.causal_rows - start;
+            counted = (tdm_i32)MAX((tdm_i64)0, MIN(end, (tdm_i64)cols));
+        }
         GLOBAL const ACC *const pr = PHASE == TDM_ROWS_WRITES ? partial + 2 * row * CHUNKS : partial;
-        HOLD(xr, cols);
-        KEY key = LOWEST_KEY;
+        HOLD(xr, counted);
+        KEY key = OP ? ~INFINITY_KEY : LOWEST_KEY;
         ACC base = 0, sum = 0, lost = 0;
         if (PHASE == TDM_ROWS_WRITES) {
             FOR_LANES_SINGLY(j, CHUNKS) TDM_RAISE(key, ORDER_KEY(pr[2 * j]))
         } else {
-            FOR_BLOCKS(begin, end, cols, KEEP_BLOCK)
+            FOR_BLOCKS(begin, end, counted, KEEP_BLOCK)
             {
                 const tdm_i32 n = end - begin;
                 KEEP(block, xr, begin, n);
-                LARGEST(key, j, 0, n, KEPT(block), ORDER_KEY(AT(block, j)), AHEAD(block));
+                GLOBAL const T *const mb = mr + begin;
+                LARGEST(key, j, 0, n, KEPT(block) READ_MASK(mb),
+                        ORDER_KEY(SCORE(block, mb, j)), AHEAD(block));
                 const ACC higher = BASE_OF(key);
                 if (!(sum > 0) || !(higher - base <= NEAR)) {
                     const ACC risen = sum > 0 ? EXP_NEGATIVE(base - higher) : (ACC)1;
@@ -40,7 +75,8 @@ KERNEL3(softmax, tdm_rows_args, const T, x, ACC, partial, T, y)
                     base = higher;
                 }
                 ACC a = 0;
-                SUM(a, j, 0, n, KEPT(block), EXP_NEGATIVE(AT(block, j) - base), NOTHING_AHEAD);
+                SUM(a, j, 0, n, KEPT(block) READ_MASK(mb),
+                    EXP_NEGATIVE(SCORE(block, mb, j) - base), NOTHING_AHEAD);
                 ADD_BLOCK(sum, lost, a);
             }
         }
@@ -58,14 +94,21 @@ KERNEL3(softmax, tdm_rows_args, const T, x, ACC, partial, T, y)
                 partial[2 * item + 1] = total;
             }
         } else {
-            const ACC scale = (ACC)1 / total;
-            FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride), HELD(xr))
+            const ACC share = (ACC)1 / total;
+            const ACC none = (ACC)0 * share;
+            FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride),
+                            HELD(xr) READ_MASK(mr))
             {
-                WRITE(yr, j, EXP_NEGATIVE(AT(xr, j) - largest) * scale);
+                const ACC v = EXP_NEGATIVE(SCORE(xr, mr, j) - largest) * share;
+                WRITE(yr, j, OP && (tdm_i32)j >= counted ? none : v);
             }
         }
     }
 }
 
 #undef NEAR
+#undef MASKED
+#undef READ_MASK
+#undef MASK
+#undef SCORE
 #undef BASE_OF

@@ -22,6 +22,7 @@
 
 #include <tandem/tandem.h>
 
+#include "blocks.h"
 #include "fail.h"
 #include "host/host.h"
 #include "machine/blas_list.h"
@@ -72,7 +73,7 @@ typedef struct tdmi_mem {
                      cpu backend is it there to be used: elsewhere a mapping gives it */
 } tdmi_mem;
 
-/* One kernel variant: what is compiled, and for which constants. Plain data, compared by bytes. */
+/* One kernel variant: what is compiled, and for which constants. */
 typedef struct tdmi_variant {
     uint8_t kernel;  /* tdmi_kernel_id, see kernels/args.h */
     uint8_t t;       /* tdm_dtype of the main tensors: T */
@@ -81,6 +82,8 @@ typedef struct tdmi_variant {
     uint8_t stream;  /* a tdmi_size_kind; TDMI_LARGE: streaming stores for the outputs: STREAM */
     uint8_t vectors; /* how lanes take rows, see below: VECTORS and HOLDS */
     uint16_t lanes;  /* lanes of a group, 1 on CPUs: LANES */
+    uint32_t
+        user; /* the number of a user's kernel (user_kernels.h), of which t is u and op its vectors; else 0 */
 } tdmi_variant;
 
 /* What the work is beside the device's cache. Of work that is larger a CPU fetches ahead, and its outputs bypass the
@@ -96,16 +99,18 @@ static inline int tdmi_vector_bytes(uint8_t vectors) {
     return 16 >> (vectors & TDMI_HALVINGS) / TDMI_HALVED_VECTORS;
 }
 
-/* What a backend needs to build a variant. cpu looks the variant up in its own tables. */
+/* What a backend needs to build a variant. cpu looks the variant up in its own tables, or runs the blocks. */
 typedef struct tdmi_program_source {
     tdmi_variant variant;
     const char *entry;          /* name of the kernel function */
     const char *file;           /* for messages: "layer_norm.cl" */
     const char *text;           /* whole source without the dialect header: args.h to the kernel */
     const char *const *options; /* "-DT=0" …, NULL-terminated; the same for OpenCL and NVRTC */
-    uint32_t group_lanes;       /* lanes of a group: variant.lanes of each of its teams */
-    int buffers;                /* how many buffer arguments come before the struct */
-    size_t args_size;           /* size of that struct */
+    const tdmi_blocks
+        *blocks;          /* of a user's kernel: the same, as steps; lives as long as the device */
+    uint32_t group_lanes; /* lanes of a group: variant.lanes of each of its teams */
+    int buffers;          /* how many buffer arguments come before the struct */
+    size_t args_size;     /* size of that struct */
 } tdmi_program_source;
 
 /* A piece of malloc'ed memory handed to the caller, who frees data. */
@@ -292,6 +297,32 @@ typedef struct tdmi_backend {
     void (*mem_free)(tdmi_bdevice *device, tdmi_mem *mem);
     tdm_status (*host_alloc)(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
     void (*host_free)(tdmi_bdevice *device, tdmi_mem *mem);
+
+    /* Memory that the program owns, used like that of mem_alloc. `handle` is what tdmi_mem.handle would be. mem_adopt
+     * takes a reference where the driver counts them, which mem_disown gives back; that is all that we ever do
+     * to its life. It fails, in words that begin with "memory", for what is not at least `size` bytes of this
+     * device that begin at a multiple of 16. *read_only: kernels must not write there. */
+    tdm_status (*mem_adopt)(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
+                            bool *read_only);
+    void (*mem_disown)(tdmi_bdevice *device, tdmi_mem *mem);
+
+    /* The driver's own objects, for programs that call the driver themselves; all NULL where there is no
+     * driver. What is asked for stays ours. queue_wait_handle: later work of the queue runs after an event of
+     * the program's; fails in words that begin with "event". queue_record_handle: marks this point of the queue by an
+     * event that is the program's: OpenCL's is made here, CUDA's is given in *event. */
+    void (*device_handles)(const tdmi_bdevice *device, void **context, void **id);
+    void *(*queue_handle)(const tdmi_bqueue *queue);
+    tdm_status (*queue_wait_handle)(tdmi_bqueue *queue, void *event);
+    tdm_status (*queue_record_handle)(tdmi_bqueue *queue, void **event);
+
+    /* The same the other way round: device_init in a context of the program's, and queue_init over a queue of its,
+     * which deinit then leaves as they were. device_find: the index of a device by the driver's name for it. Both are
+     * NULL where a device has one context for all. They fail in words that begin with "context" and "queue". *flags are
+     * those of tdm_queue_create; OpenCL's are found out. */
+    bool (*device_find)(const void *id, size_t *index);
+    tdm_status (*device_adopt)(tdmi_bdevice *device, size_t index, void *context);
+    tdm_status (*queue_adopt)(tdmi_bdevice *device, void *handle, unsigned *flags,
+                              tdmi_bqueue *queue);
 
     /* In-order queues. All asynchronous as far as the backend can; finish reports what failed, of
      * the work or of the wait; drain fails only when nobody can tell whether the work is over. */

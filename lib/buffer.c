@@ -10,6 +10,7 @@ tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffe
     *buffer = NULL;
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_buffer_create: device is NULL");
     TDMI_TRY(tdmi_device_usable(device));
+    tdmi_device_let_leave(device, false);
     const tdm_device_info *info = &device->facts->info;
     if (size > info->max_allocation)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY,
@@ -88,10 +89,13 @@ void tdm_buffer_release(tdm_buffer *buffer) {
     }
     if (before > 1) return;
     tdm_device *device = buffer->device;
-    if (buffer->block) {
+    if (buffer->block && buffer->block->adopted) {
+        tdmi_adopted_give(device, buffer->block);
+    } else if (buffer->block) {
         pthread_mutex_lock(&device->lock);
         tdmi_pool_give(device, buffer->block, buffer->size);
         pthread_mutex_unlock(&device->lock);
+        tdmi_device_let_leave(device, false);
     }
     end(buffer);
     tdm_device_release(device);

@@ -24,6 +24,7 @@ typedef struct tdmi_block {
     /* The number of the queue that has used it since it was taken from the pool, TDMI_SEVERAL of more
      * than one, 0 of none; and who used it before it was released, 0 where that work is over. See order.c. */
     atomic_uint_fast64_t user, former;
+    struct tdmi_adopted *adopted; /* what it is a part of (adopted.c); NULL: it is the pool's */
     struct tdmi_block *next;
 } tdmi_block;
 
@@ -55,7 +56,9 @@ typedef struct tdmi_program tdmi_program; /* program.c */
 
 struct tdm_device {
     atomic_uint references;
-    size_t listed; /* index in the registry */
+    size_t listed;            /* index in the registry */
+    void *context;            /* that it was made in, if that is the program's; else NULL */
+    tdm_device *next_adopted; /* of those with a context */
     const tdmi_backend *backend;
     const tdmi_device_facts *facts;
     tdmi_bdevice *impl;
@@ -64,25 +67,32 @@ struct tdm_device {
     atomic_uint_fast64_t sequence; /* counts submissions, for the pool */
     tdmi_bevent *order; /* records what one queue waits for of another; NULL: not yet made */
     atomic_uint doubtful, abandoned; /* how many of its queues are; see wait.c */
+    atomic_uint leaving_count;       /* of `leaving` */
     pthread_mutex_t lock;            /* all below */
     tdmi_pool pool;
     tdm_queue *queues;
+    struct tdmi_adopted *leaving,
+        *leaving_last; /* released, and work may still use it (adopted.c) */
     tdmi_host_block *host_blocks, *kept_blocks; /* given out; freed, the latest first */
     tdmi_mapping *mappings;
     pthread_mutex_t program_lock; /* of the list, which is not held while a program is built */
     pthread_cond_t program_built;
     tdmi_program *programs;
+    pthread_mutex_t user_lock; /* of the list, which may be looked at under program_lock */
+    struct tdmi_user_kernel *user_kernels; /* the latest first */
 };
 
+/* A variant as one number: lanes are a power of two, and of a user's kernel u and op say nothing more. */
 static inline uint64_t tdmi_variant_key(tdmi_variant variant) {
-    uint64_t key;
-    _Static_assert(sizeof variant == sizeof key, "a variant is a hash key");
-    memcpy(&key, &variant, sizeof key);
-    return key;
+    const uint64_t which = variant.user ? variant.user : variant.u | (uint64_t)variant.op << 8;
+    return variant.kernel | (uint64_t)(variant.t & 15u) << 8 |
+           (uint64_t)(variant.stream & 3u) << 12 |
+           (uint64_t)(__builtin_ctz(variant.lanes | 1u << 15) & 15) << 14 |
+           (uint64_t)variant.vectors << 18 | which << 26;
 }
 
 typedef struct tdmi_kernel_slot {
-    uint64_t key; /* the bytes of the variant */
+    uint64_t key; /* of the variant */
     tdmi_bkernel *kernel;
 } tdmi_kernel_slot;
 
@@ -144,6 +154,27 @@ struct tdm_buffer {
  * which remembers a lost device. */
 tdm_status tdmi_device_usable(const tdm_device *device) TDM_MUST_USE;
 tdm_status tdmi_device_result(tdm_device *device, tdm_status status) TDM_MUST_USE;
+
+/* device.c: the device that the driver calls `id`, of a backend, in a context of the program's. */
+tdm_status tdmi_device_adopt(const char *function, tdm_backend backend, void *context,
+                             const void *id, tdm_device **device) TDM_MUST_USE;
+
+/* queue.c: makes a queue, over the driver's `handle` where that is not NULL. */
+tdm_status tdmi_queue_make(tdm_device *device, unsigned flags, void *handle,
+                           tdm_queue **queue) TDM_MUST_USE;
+
+/* adopted.c: a buffer over memory that somebody else owns, for a public function. `handle` is of the kind that the
+ * backend's mem_adopt takes. On failure nothing was taken, and release is not called. */
+tdm_status tdmi_adopt_memory(const char *function, tdm_device *device, void *handle, size_t size,
+                             void (*release)(void *context), void *context,
+                             tdm_buffer **buffer) TDM_MUST_USE;
+
+/* adopted.c: a block's last buffer is gone: it leaves now, or when the work that uses it is over. */
+void tdmi_adopted_give(tdm_device *device, tdmi_block *block);
+
+/* adopted.c: lets go of what work no longer uses, and tells the owners: of `all` there is, or of the oldest up to the
+ * first that is still used, which takes no time worth mentioning. Called without locks. */
+void tdmi_device_let_leave(tdm_device *device, bool all);
 
 /* wait.c: waits for the queue. *over tells whether its work has ended, however it did; when not,
  * what it may use must be kept. */
@@ -228,12 +259,16 @@ tdm_status tdmi_queue_kernel(tdm_queue *queue, tdmi_variant variant,
                              tdmi_bkernel **kernel) TDM_MUST_USE;
 void tdmi_queue_free_kernels(tdm_queue *queue);
 
+/* program.c: whether a kernel needs no compiler any more: it is there, or kept on disk, or has none. */
+tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant variant,
+                            bool *is_compiled) TDM_MUST_USE;
+
 /* program.c: another instance of that kernel, for the caller to give back; and what the kernel of a number
  * takes. */
 tdm_status tdmi_queue_own_kernel(tdm_queue *queue, tdmi_variant variant,
                                  tdmi_bkernel **kernel) TDM_MUST_USE;
 void tdmi_give_back_kernel(tdm_device *device, tdmi_bkernel *kernel);
-void tdmi_kernel_takes(uint8_t kernel, int *buffers, size_t *args_size);
+void tdmi_kernel_takes(tdm_device *device, tdmi_variant variant, int *buffers, size_t *args_size);
 
 /* record.c: fails when the queue records a graph, in the words of a call that cannot be recorded. */
 tdm_status tdmi_check_not_recording(const char *function, const tdm_queue *queue) TDM_MUST_USE;

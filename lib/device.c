@@ -5,8 +5,10 @@
 #include "core.h"
 #include "log.h"
 
-/* The opened devices by index in the registry; at most one object each. */
+/* The opened devices by index in the registry; at most one object each. Those in contexts of the program's are
+ * others: at most one for each context. */
 static tdm_device **opened;
+static tdm_device *adopted;
 static size_t opened_room;
 static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -93,7 +95,8 @@ tdm_status tdm_get_gpu_count(size_t *count) {
     return TDM_OK;
 }
 
-static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
+/* `context`: the program's, or NULL for one of our own. */
+static tdm_status create_device(const tdmi_listed_device *devices, size_t index, void *context,
                                 tdm_device **device) {
     const tdmi_listed_device *listed = &devices[index];
     tdm_device *made = tdmi_calloc(1, sizeof *made);
@@ -103,7 +106,9 @@ static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
         tdmi_free(impl);
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a device");
     }
-    tdm_status status = listed->backend->device_init(impl, listed->index);
+    const tdmi_backend *backend = listed->backend;
+    tdm_status status = context ? backend->device_adopt(impl, listed->index, context)
+                                : backend->device_init(impl, listed->index);
     if (status != TDM_OK) {
         tdmi_free(made);
         tdmi_free(impl);
@@ -115,12 +120,14 @@ static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
     atomic_init(&made->doubtful, 0);
     atomic_init(&made->abandoned, 0);
     made->listed = index;
-    made->backend = listed->backend;
+    made->context = context;
+    made->backend = backend;
     made->facts = &listed->facts;
     made->impl = impl;
     made->holding = tdmi_holding_open(devices, index);
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->program_lock, NULL);
+    pthread_mutex_init(&made->user_lock, NULL);
     pthread_cond_init(&made->program_built, NULL);
     tdmi_log(TDM_LOG_INFO, "opened %s (%s)", made->facts->info.id, made->facts->info.name);
     *device = made;
@@ -151,11 +158,60 @@ static tdm_status open_listed(size_t index, tdm_device **device) {
         status = tdmi_device_usable(opened[index]);
         if (status == TDM_OK) *device = tdm_device_retain(opened[index]);
     } else {
-        status = create_device(devices, index, device);
+        status = create_device(devices, index, NULL, device);
         if (status == TDM_OK) opened[index] = *device;
     }
     pthread_mutex_unlock(&opened_lock);
     return status;
+}
+
+static bool has_context(const tdm_device *device, const void *wanted) {
+    void *context, *id;
+    device->backend->device_handles(device->impl, &context, &id);
+    return context == wanted;
+}
+
+/* Also of the one that has a context of its own, which the program may have been given. */
+static tdm_device *find_adopted(size_t index, const void *context) {
+    if (index < opened_room && opened[index] && has_context(opened[index], context))
+        return opened[index];
+    tdm_device *device = adopted;
+    while (device && (device->listed != index || device->context != context))
+        device = device->next_adopted;
+    return device;
+}
+
+static tdm_status adopt_listed(const tdmi_listed_device *devices, size_t index, void *context,
+                               tdm_device **device) {
+    pthread_mutex_lock(&opened_lock);
+    tdm_device *found = find_adopted(index, context);
+    tdm_status status =
+        found ? tdmi_device_usable(found) : create_device(devices, index, context, device);
+    if (status == TDM_OK && found) *device = tdm_device_retain(found);
+    if (status == TDM_OK && !found) {
+        (*device)->next_adopted = adopted;
+        adopted = *device;
+    }
+    pthread_mutex_unlock(&opened_lock);
+    return status;
+}
+
+tdm_status tdmi_device_adopt(const char *function, tdm_backend backend, void *context,
+                             const void *id, tdm_device **device) {
+    const tdmi_listed_device *devices;
+    size_t count, index;
+    TDMI_TRY(tdmi_enter());
+    TDMI_TRY(tdmi_registry_get(&devices, &count));
+    for (size_t i = 0; i < count; i++) {
+        const tdmi_listed_device *listed = &devices[i];
+        if (listed->facts.info.backend != backend || !listed->backend->device_find(id, &index) ||
+            index != listed->index)
+            continue;
+        tdm_status status = adopt_listed(devices, i, context, device);
+        return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+    }
+    return tdmi_fail(TDM_ERROR_NOT_FOUND,
+                     "%s: id is of no device that Tandem lists; `tdm doctor` says why", function);
 }
 
 tdm_status tdm_device_open(const char *name, tdm_device **device) {
@@ -239,9 +295,19 @@ static void destroy_device(tdm_device *device) {
     tdmi_holding_close(device->listed);
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->program_lock);
+    pthread_mutex_destroy(&device->user_lock);
     pthread_cond_destroy(&device->program_built);
     tdmi_free(device->impl);
     tdmi_free(device);
+}
+
+static void forget(tdm_device *device) {
+    if (!device->context) opened[device->listed] = NULL;
+    for (tdm_device **at = &adopted; *at; at = &(*at)->next_adopted) {
+        if (*at != device) continue;
+        *at = device->next_adopted;
+        return;
+    }
 }
 
 void tdm_device_release(tdm_device *device) {
@@ -254,7 +320,7 @@ void tdm_device_release(tdm_device *device) {
         if (atomic_compare_exchange_weak(&device->references, &references, references - 1)) return;
     pthread_mutex_lock(&opened_lock);
     bool last = atomic_fetch_sub(&device->references, 1) == 1;
-    if (last) opened[device->listed] = NULL;
+    if (last) forget(device);
     pthread_mutex_unlock(&opened_lock);
     if (last) destroy_device(device);
 }

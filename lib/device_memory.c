@@ -40,5 +40,6 @@ tdm_status tdm_device_trim(tdm_device *device) {
     tdmi_pool_trim(device);
     pthread_mutex_unlock(&device->lock);
     (void)tdmi_pinned_trim(device);
+    tdmi_device_let_leave(device, true);
     return TDM_OK;
 }

@@ -12,7 +12,8 @@ typedef enum tdmi_kernel_id {
 #define TDMI_KERNEL_ENUM(ID, entry, buffers, args) TDMI_KERNEL_##ID,
     TDM_KERNEL_LIST(TDMI_KERNEL_ENUM)
 #undef TDMI_KERNEL_ENUM
-        TDMI_KERNEL_COUNT
+        TDMI_KERNEL_COUNT,
+    TDMI_KERNEL_USER = TDMI_KERNEL_COUNT /* a user's: tdmi_variant.user says which */
 } tdmi_kernel_id;
 
 /* A host f64 in the two forms that kernels take. */

@@ -58,6 +58,10 @@ bool tdmi_reads_rows_once(const tdm_queue *queue, tdmi_variant variant, int64_t 
     return (tdmi_variant_for(queue->device->facts, variant, cols).vectors & TDMI_HOLDS) != 0;
 }
 
+tdmi_variant tdmi_complete_variant(const tdm_queue *queue, tdmi_variant variant, int64_t cols) {
+    return tdmi_variant_for(queue->device->facts, variant, cols);
+}
+
 tdm_status tdmi_launch_groups(tdm_queue *queue, tdmi_variant variant, int64_t groups, int64_t cols,
                               const tdmi_mem *const *mems, const void *args) {
     variant = tdmi_variant_for(queue->device->facts, variant, cols);

@@ -40,6 +40,9 @@ bool tdmi_reads_rows_once(const tdm_queue *queue, tdmi_variant variant, int64_t 
 tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t items, int64_t cols,
                              const tdmi_mem *const *mems, const void *args) TDM_MUST_USE;
 
+/* The variant that these launch. */
+tdmi_variant tdmi_complete_variant(const tdm_queue *queue, tdmi_variant variant, int64_t cols);
+
 /* The same with a given number of groups, each of `cols` columns' worth of lanes. */
 tdm_status tdmi_launch_groups(tdm_queue *queue, tdmi_variant variant, int64_t groups, int64_t cols,
                               const tdmi_mem *const *mems, const void *args) TDM_MUST_USE;

@@ -8,6 +8,7 @@
 #include "log.h"
 #include "machine/cache_entry.h"
 #include "shape.h"
+#include "user_kernels.h"
 
 struct tdmi_program {
     uint64_t key;
@@ -63,6 +64,9 @@ static void needed_headers(const char *file, const char *headers[2]) {
 
 enum { OPTION_COUNT = 9 };
 
+/* A user's kernel stands behind these. */
+static const char *const user_headers[] = {"activation.h", "convert.h", "functions.h"};
+
 typedef struct source_parts {
     tdmi_program_source source;
     char file[64];
@@ -71,12 +75,53 @@ typedef struct source_parts {
     char *text;
 } source_parts;
 
-static tdm_status make_source(const tdmi_device_facts *facts, tdmi_variant variant,
-                              source_parts *parts) {
-    const char *entry = kernels[variant.kernel].entry;
+/* Texts that become one, each with its file's name for messages. */
+typedef struct joined_text {
+    const char *file, *text;
+} joined_text;
+
+static char *join(const joined_text *parts, int count) {
+    enum { LINE_DIRECTIVE = 128 };
+    size_t size = 1, used = 0;
+    for (int i = 0; i < count; i++)
+        size += strlen(parts[i].text) + LINE_DIRECTIVE;
+    char *text = tdmi_malloc(size);
+    for (int i = 0; text && i < count; i++)
+        used += (size_t)snprintf(text + used, size - used, "#line 1 \"%s\"\n%s\n", parts[i].file,
+                                 parts[i].text);
+    return text;
+}
+
+enum { MOST_TEXTS = 8 };
+
+/* The texts of a variant, in order; how many. */
+static int list_texts(tdmi_variant variant, const tdmi_user_kernel *user, const char *file,
+                      joined_text texts[MOST_TEXTS]) {
+    const bool lines = variant.t == TDM_F16 || variant.t == TDM_BF16;
+    const char *const rows = variant.lanes > 1 ? "vectors.h" : lines ? "lines.h" : NULL;
+    const char *const *needed = user_headers, *own[2];
+    int needed_count = sizeof user_headers / sizeof *user_headers, count = 0;
+    if (!user) {
+        needed_headers(file, own);
+        needed = own;
+        needed_count = 2;
+    }
+    const char *const first[] = {"args.h", "dtypes.h", "numeric.h", rows};
+    for (int i = 0; i < 4; i++)
+        if (first[i]) texts[count++] = (joined_text){first[i], embedded(first[i])};
+    for (int i = 0; i < needed_count; i++)
+        if (needed[i]) texts[count++] = (joined_text){needed[i], embedded(needed[i])};
+    texts[count++] = (joined_text){file, user ? user->text : embedded(file)};
+    return count;
+}
+
+static tdm_status make_source(tdm_device *device, tdmi_variant variant, source_parts *parts) {
+    const tdmi_device_facts *facts = device->facts;
+    const tdmi_user_kernel *user = tdmi_user_kernel_of(device, variant.user);
+    const char *entry = user ? user->entry : kernels[variant.kernel].entry;
     const int values[OPTION_COUNT] = {variant.t,
                                       variant.u,
-                                      variant.op,
+                                      user ? 0 : variant.op,
                                       variant.lanes,
                                       variant.stream,
                                       variant.vectors & TDMI_VECTOR_COUNT,
@@ -85,39 +130,40 @@ static tdm_status make_source(const tdmi_device_facts *facts, tdmi_variant varia
                                       (int)tdmi_teams(facts, variant)};
     static const char *const names[OPTION_COUNT] = {
         "T_ID", "U_ID", "OP", "LANES", "STREAM", "VECTORS", "VECTOR_BYTES", "HOLDS", "TEAMS"};
-    kernel_file(entry + strlen("tdm_"), parts->file, sizeof parts->file);
+    if (user)
+        snprintf(parts->file, sizeof parts->file, "%s", user->file);
+    else
+        kernel_file(entry + strlen("tdm_"), parts->file, sizeof parts->file);
     for (int i = 0; i < OPTION_COUNT; i++) {
         snprintf(parts->option_text[i], sizeof parts->option_text[i], "-D%s=%d", names[i],
                  values[i]);
         parts->options[i] = parts->option_text[i];
     }
     parts->options[OPTION_COUNT] = NULL;
-    const bool lines = variant.t == TDM_F16 || variant.t == TDM_BF16;
-    const char *const rows = variant.lanes > 1 ? "vectors.h" : lines ? "lines.h" : NULL;
-    const char *needed[2];
-    needed_headers(parts->file, needed);
-    const char *const files[] = {"args.h",  "dtypes.h", "numeric.h", rows,
-                                 needed[0], needed[1],  parts->file};
-    enum { FILE_COUNT = sizeof files / sizeof files[0], LINE_DIRECTIVE = 128 };
-    size_t size = 1, used = 0;
-    for (int i = 0; i < FILE_COUNT; i++)
-        if (files[i]) size += strlen(embedded(files[i])) + LINE_DIRECTIVE;
-    parts->text = tdmi_malloc(size);
+    joined_text texts[MOST_TEXTS];
+    parts->text = join(texts, list_texts(variant, user, parts->file, texts));
     if (!parts->text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-    for (int i = 0; i < FILE_COUNT; i++) {
-        if (!files[i]) continue;
-        used += (size_t)snprintf(parts->text + used, size - used, "#line 1 \"%s\"\n%s\n", files[i],
-                                 embedded(files[i]));
-    }
-    parts->source = (tdmi_program_source){.variant = variant,
-                                          .entry = entry,
-                                          .file = parts->file,
-                                          .text = parts->text,
-                                          .options = parts->options,
-                                          .group_lanes = variant.lanes * tdmi_teams(facts, variant),
-                                          .buffers = kernels[variant.kernel].buffers,
-                                          .args_size = kernels[variant.kernel].args_size};
+    parts->source =
+        (tdmi_program_source){.variant = variant,
+                              .entry = entry,
+                              .file = parts->file,
+                              .text = parts->text,
+                              .options = parts->options,
+                              .blocks = user ? user->blocks : NULL,
+                              .group_lanes = variant.lanes * tdmi_teams(facts, variant)};
+    tdmi_kernel_takes(device, variant, &parts->source.buffers, &parts->source.args_size);
     return TDM_OK;
+}
+
+static tdmi_cache_key key_of(const tdm_device *device, const tdmi_program_source *source) {
+    tdmi_cache_key key = tdmi_cache_key_start();
+    key = tdmi_cache_key_add(key, device->backend->name);
+    key = tdmi_cache_key_add(key, device->facts->cache_key);
+    key = tdmi_cache_key_add(key, source->entry);
+    key = tdmi_cache_key_add(key, source->text);
+    for (const char *const *option = source->options; *option; option++)
+        key = tdmi_cache_key_add(key, *option);
+    return key;
 }
 
 static tdm_status build(tdm_device *device, const tdmi_program_source *source,
@@ -125,13 +171,7 @@ static tdm_status build(tdm_device *device, const tdmi_program_source *source,
     const tdmi_backend *backend = device->backend;
     if (!device->facts->cache_key[0])
         return backend->program_build(device->impl, source, NULL, program, NULL);
-    tdmi_cache_key key = tdmi_cache_key_start();
-    key = tdmi_cache_key_add(key, backend->name);
-    key = tdmi_cache_key_add(key, device->facts->cache_key);
-    key = tdmi_cache_key_add(key, source->entry);
-    key = tdmi_cache_key_add(key, source->text);
-    for (const char *const *option = source->options; *option; option++)
-        key = tdmi_cache_key_add(key, *option);
+    const tdmi_cache_key key = key_of(device, source);
     tdmi_blob binary;
     if (tdmi_cache_read_kernel(key, &binary)) {
         tdm_status status = backend->program_build(device->impl, source, &binary, program, NULL);
@@ -155,7 +195,7 @@ static tdm_status build_variant(tdm_device *device, tdmi_variant variant, tdmi_b
     tdm_status status;
     do {
         source_parts parts;
-        TDMI_TRY(make_source(device->facts, variant, &parts));
+        TDMI_TRY(make_source(device, variant, &parts));
         status = build(device, &parts.source, impl);
         tdmi_free(parts.text);
         variant = tdmi_smaller_variant(device->facts, variant);
@@ -203,7 +243,9 @@ static tdm_status make_program(tdm_device *device, tdmi_variant variant, uint64_
     remove_program(device, made);
     tdmi_free(made);
     tdmi_free(impl);
-    return tdmi_fail_in(status, "building %s for %s", kernels[variant.kernel].entry,
+    return tdmi_fail_in(status, "building %s for %s",
+                        variant.user ? "a kernel of the program's own"
+                                     : kernels[variant.kernel].entry,
                         device->facts->info.id);
 }
 
@@ -216,6 +258,21 @@ static tdm_status device_program(tdm_device *device, tdmi_variant variant, uint6
     if (!*program) status = make_program(device, variant, key, program);
     pthread_mutex_unlock(&device->program_lock);
     return tdmi_device_result(device, status);
+}
+
+tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant variant, bool *is_compiled) {
+    pthread_mutex_lock(&device->program_lock);
+    const tdmi_program *program = find_program(device, tdmi_variant_key(variant));
+    *is_compiled = (program && !program->building) || !device->facts->cache_key[0];
+    pthread_mutex_unlock(&device->program_lock);
+    if (*is_compiled) return TDM_OK;
+    source_parts parts;
+    tdmi_blob binary;
+    TDMI_TRY(make_source(device, variant, &parts));
+    *is_compiled = tdmi_cache_read_kernel(key_of(device, &parts.source), &binary);
+    if (*is_compiled) tdmi_free(binary.data);
+    tdmi_free(parts.text);
+    return TDM_OK;
 }
 
 static tdmi_kernel_slot *find_slot(tdm_queue *queue, uint64_t key) {
@@ -258,9 +315,10 @@ void tdmi_give_back_kernel(tdm_device *device, tdmi_bkernel *kernel) {
     tdmi_free(kernel);
 }
 
-void tdmi_kernel_takes(uint8_t kernel, int *buffers, size_t *args_size) {
-    *buffers = kernels[kernel].buffers;
-    *args_size = kernels[kernel].args_size;
+void tdmi_kernel_takes(tdm_device *device, tdmi_variant variant, int *buffers, size_t *args_size) {
+    const tdmi_user_kernel *user = tdmi_user_kernel_of(device, variant.user);
+    *buffers = user ? user->buffers : kernels[variant.kernel].buffers;
+    *args_size = user ? user->args_size : kernels[variant.kernel].args_size;
 }
 
 static tdm_status make_kernel(tdm_queue *queue, tdmi_variant variant, tdmi_bkernel **kernel) {
@@ -294,4 +352,5 @@ void tdmi_device_free_programs(tdm_device *device) {
         tdmi_free(program->impl);
         tdmi_free(program);
     }
+    tdmi_device_free_user_kernels(device);
 }

@@ -19,11 +19,21 @@ tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queu
                          "tdm_queue_create: flags is %#x, only TDM_QUEUE_TIMING (%#x) is allowed",
                          flags, TDM_QUEUE_TIMING);
     TDMI_TRY(tdmi_device_usable(device));
+    return tdmi_queue_make(device, flags, NULL, queue);
+}
+
+static tdm_status begin(tdm_device *device, unsigned *flags, void *handle, tdmi_bqueue *impl) {
+    const tdmi_backend *backend = device->backend;
+    return handle ? backend->queue_adopt(device->impl, handle, flags, impl)
+                  : backend->queue_init(device->impl, *flags, impl);
+}
+
+tdm_status tdmi_queue_make(tdm_device *device, unsigned flags, void *handle, tdm_queue **queue) {
     tdmi_device_end_abandoned(device);
     tdm_queue *made = tdmi_calloc(1, sizeof *made);
     tdmi_bqueue *impl = tdmi_calloc(1, device->backend->queue_size);
     tdm_status status = made && impl
-                            ? device->backend->queue_init(device->impl, flags, impl)
+                            ? begin(device, &flags, handle, impl)
                             : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a queue");
     if (status != TDM_OK) {
         tdmi_free(made);
@@ -59,6 +69,7 @@ tdm_status tdm_queue_finish(tdm_queue *queue) {
      * else gives this queue work meanwhile. */
     atomic_store(&queue->first_pending, 0);
     if (atomic_load(&queue->doubtful)) tdmi_queue_settle(queue);
+    tdmi_device_let_leave(queue->device, true);
     return status;
 }
 

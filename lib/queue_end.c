@@ -21,6 +21,7 @@ static void free_queue(tdm_queue *queue) {
     device->backend->queue_deinit(queue->impl);
     tdmi_free(queue->impl);
     tdmi_free(queue);
+    tdmi_device_let_leave(device, true);
     tdm_device_release(device);
 }
 

@@ -6,7 +6,7 @@
 
 #include "core.h"
 
-enum { TDMI_MOST_PLACES = 8 };
+enum { TDMI_MOST_PLACES = 12 };
 
 typedef struct tdmi_work {
     tdm_status (*run)(tdm_queue *queue, void *context);

@@ -24,10 +24,14 @@ static uint8_t vectors_of(tdmi_variant variant) {
         return ROW_VECTORS;
     case TDMI_KERNEL_BATCH_NORM_COLS: /* reads five rows */
     case TDMI_KERNEL_FILL:
+    case TDMI_KERNEL_ONE_HOT:
     case TDMI_KERNEL_RANGE: /* read none */
         return 1;
+    case TDMI_KERNEL_GATHER_ROWS:
     case TDMI_KERNEL_CAST: /* of the smaller dtype */
         return t == u ? 2 : 1;
+    case TDMI_KERNEL_USER:
+        return variant.op;
     case TDMI_KERNEL_ELEMENTWISE:
     case TDMI_KERNEL_BIAS_ADD:
     case TDMI_KERNEL_BATCH_NORM:
@@ -37,10 +41,19 @@ static uint8_t vectors_of(tdmi_variant variant) {
     }
 }
 
+/* Of a row that is too long to be held. Where a mask is read beside it, there are not the registers for the
+ * elements of several vectors that have two bytes each. */
+static uint8_t vectors_of_long_rows(tdmi_variant variant) {
+    const bool masked = variant.kernel == TDMI_KERNEL_SOFTMAX && variant.op != 0;
+    return masked && tdm_dtype_size((tdm_dtype)variant.t) == 2 ? 1 : ROW_VECTORS;
+}
+
 /* The vectors of a lane that holds its part of a row, when it has twice as much of it. */
-static uint8_t twice_as_many(uint8_t vectors) {
-    const unsigned held = vectors & TDMI_VECTOR_COUNT, kept = vectors & TDMI_HALVINGS;
-    return (uint8_t)(kept | (held < MOST_HELD ? TDMI_HOLDS | held * 2 : ROW_VECTORS));
+static uint8_t twice_as_many(tdmi_variant variant) {
+    const unsigned held = variant.vectors & TDMI_VECTOR_COUNT;
+    const unsigned kept = variant.vectors & TDMI_HALVINGS;
+    if (held >= MOST_HELD) return (uint8_t)(kept | vectors_of_long_rows(variant));
+    return (uint8_t)(kept | TDMI_HOLDS | held * 2);
 }
 
 /* Where a group has one row at a time its vectors are halved until there is one for each lane. */
@@ -71,7 +84,7 @@ static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_va
     while ((variant->vectors & TDMI_HOLDS) && lanes * count < vectors) {
         count *= 2;
         const bool fits = lanes * count * size <= MOST_BYTES;
-        variant->vectors = fits ? twice_as_many(variant->vectors) : ROW_VECTORS;
+        variant->vectors = fits ? twice_as_many(*variant) : vectors_of_long_rows(*variant);
     }
 }
 
@@ -109,7 +122,7 @@ tdmi_variant tdmi_smaller_variant(const tdmi_device_facts *facts, tdmi_variant v
         return variant;
     }
     variant.lanes /= 2;
-    if (variant.vectors & TDMI_HOLDS) variant.vectors = twice_as_many(variant.vectors);
+    if (variant.vectors & TDMI_HOLDS) variant.vectors = twice_as_many(variant);
     if (tdmi_teams(facts, variant) > 1) variant.vectors = 0;
     return variant;
 }

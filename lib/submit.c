@@ -28,7 +28,7 @@ static tdm_status record_launch(tdm_queue *queue, tdmi_variant variant, uint32_t
                                 const tdmi_mem *const *mems, const void *args) {
     int buffers;
     size_t args_size;
-    tdmi_kernel_takes(variant.kernel, &buffers, &args_size);
+    tdmi_kernel_takes(queue->device, variant, &buffers, &args_size);
     tdmi_work *work = tdmi_record(queue, run_launch, sizeof(launch_work) + args_size, &variant);
     if (!work) return not_recorded(queue);
     launch_work *self = (launch_work *)(void *)work->context;

@@ -16,13 +16,19 @@
     X(clGetDeviceIDs)                                                                              \
     X(clGetDeviceInfo)                                                                             \
     X(clCreateContext)                                                                             \
+    X(clGetContextInfo)                                                                            \
+    X(clRetainContext)                                                                             \
     X(clReleaseContext)                                                                            \
     X(clCreateCommandQueue)                                                                        \
+    X(clGetCommandQueueInfo)                                                                       \
+    X(clRetainCommandQueue)                                                                        \
     X(clReleaseCommandQueue)                                                                       \
     X(clFlush)                                                                                     \
     X(clFinish)                                                                                    \
     X(clCreateBuffer)                                                                              \
     X(clSetMemObjectDestructorCallback)                                                            \
+    X(clGetMemObjectInfo)                                                                          \
+    X(clRetainMemObject)                                                                           \
     X(clReleaseMemObject)                                                                          \
     X(clEnqueueMigrateMemObjects)                                                                  \
     X(clEnqueueReadBuffer)                                                                         \

@@ -82,6 +82,9 @@ static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
 static tdm_status gemm_native(void *state, const tdmi_gemm *gemm) {
     const host_state *self = state;
     native_product product = {.device = self->queue->device};
+    /* Memory of the program's may be where only the driver finds it. */
+    if (!gemm->a->host || !gemm->b->host || !gemm->c->host || (gemm->bias && !gemm->bias->host))
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "a matrix is not in host memory");
     const tdmi_host_operands operands = {gemm->a->host, gemm->b->host,
                                          gemm->bias ? gemm->bias->host : NULL, gemm->c->host};
     TDMI_TRY(tdmi_host_job_init(&product.job, self->blas, gemm, &operands));

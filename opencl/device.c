@@ -2,16 +2,56 @@
 /* Contexts of devices. */
 #include "opencl_backend.h"
 
-tdm_status tdmi_cl_device_init(tdmi_bdevice *device, size_t index) {
-    const tdmi_cl_entry *entry = tdmi_cl_entry_at(index);
-    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
-                                                (cl_context_properties)entry->platform, 0};
-    device->entry = entry;
+static tdm_status begin(tdmi_bdevice *device, size_t index) {
+    device->entry = tdmi_cl_entry_at(index);
     device->internal = NULL;
     atomic_init(&device->generation, 0);
     atomic_init(&device->used_clblast, false);
     if (pthread_mutex_init(&device->lock, NULL) != 0)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of a device");
+    return TDM_OK;
+}
+
+static tdm_status no_such_context(cl_int code) {
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "context is no cl_context: %s (%d)",
+                     tdmi_cl_error_name(code), code);
+}
+
+/* The context of the program's has this device. */
+static tdm_status check_devices(cl_context context, cl_device_id id) {
+    size_t size = 0;
+    cl_int code = tdmi_cl.clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size);
+    if (code != CL_SUCCESS) return no_such_context(code);
+    cl_device_id *ids = tdmi_malloc(size ? size : 1);
+    if (!ids) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "context: out of host memory");
+    code = tdmi_cl.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, ids, NULL);
+    size_t at = 0, count = code == CL_SUCCESS ? size / sizeof *ids : 0;
+    while (at < count && ids[at] != id)
+        at++;
+    tdmi_free(ids);
+    if (code != CL_SUCCESS) return no_such_context(code);
+    if (at < count) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "context has %zu device%s, and not this one",
+                     count, count == 1 ? "" : "s");
+}
+
+tdm_status tdmi_cl_device_adopt(tdmi_bdevice *device, size_t index, void *context) {
+    TDMI_TRY(check_devices(context, tdmi_cl_entry_at(index)->id));
+    TDMI_TRY(begin(device, index));
+    cl_int code = tdmi_cl.clRetainContext(context);
+    if (code != CL_SUCCESS) {
+        pthread_mutex_destroy(&device->lock);
+        return no_such_context(code);
+    }
+    device->context = context;
+    return TDM_OK;
+}
+
+tdm_status tdmi_cl_device_init(tdmi_bdevice *device, size_t index) {
+    TDMI_TRY(begin(device, index));
+    const tdmi_cl_entry *entry = device->entry;
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)entry->platform, 0};
     cl_int code;
     device->context = tdmi_cl.clCreateContext(properties, 1, &entry->id, NULL, NULL, &code);
     if (code != CL_SUCCESS) {

@@ -255,6 +255,17 @@ const tdmi_cl_entry *tdmi_cl_entry_at(size_t index) {
     return entry;
 }
 
+bool tdmi_cl_device_find(const void *id, size_t *index) {
+    pthread_mutex_lock(&lock);
+    size_t at = 0;
+    while (at < counted && (const void *)entries[at]->id != id)
+        at++;
+    *index = at;
+    bool found = at < counted;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 tdm_status tdmi_cl_info(size_t index, tdmi_device_facts *facts) {
     *facts = tdmi_cl_entry_at(index)->facts;
     return TDM_OK;

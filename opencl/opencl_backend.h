@@ -2,7 +2,8 @@
 /* The opencl backend's own structs and helpers, shared by the files of this folder.
  *
  * An OpenCL device is reached through the ICD loader (libOpenCL.so.1). Every opened device has one
- * context of its own. Handles: tdmi_mem.handle is the cl_mem. */
+ * context, of its own unless it was adopted: then other devices may be in it, too. Handles: tdmi_mem.handle is the
+ * cl_mem. */
 #ifndef TDMI_OPENCL_BACKEND_H
 #define TDMI_OPENCL_BACKEND_H
 
@@ -72,8 +73,8 @@ struct tdmi_bevent {
     bool timing;          /* recorded in a queue with timing */
 };
 
-#define TDMI_CL_MAX_BUFFERS 8
-#define TDMI_CL_MAX_ARGS 512
+#define TDMI_CL_MAX_BUFFERS 12
+#define TDMI_CL_MAX_ARGS 896
 
 struct tdmi_bprogram {
     cl_program program;
@@ -138,6 +139,9 @@ cl_int tdmi_cl_platform_text(cl_platform_id platform, cl_platform_info what, cha
 /* Bytes free on the device, or TDM_UNKNOWN. */
 uint64_t tdmi_cl_free_memory(const tdmi_cl_entry *entry);
 
+/* queue.c. A new event at this point of the queue, which is flushed. */
+tdm_status tdmi_cl_marker(tdmi_bqueue *queue, cl_event *marker);
+
 /* The functions of the table, by file. */
 tdm_status tdmi_cl_load(bool *again);
 size_t tdmi_cl_count(void);
@@ -163,6 +167,17 @@ tdm_status tdmi_cl_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, 
 tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
                        unsigned access, void **pointer);
 tdm_status tdmi_cl_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer);
+
+tdm_status tdmi_cl_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
+                             bool *read_only);
+void tdmi_cl_device_handles(const tdmi_bdevice *device, void **context, void **id);
+void *tdmi_cl_queue_handle(const tdmi_bqueue *queue);
+tdm_status tdmi_cl_queue_wait_handle(tdmi_bqueue *queue, void *event);
+tdm_status tdmi_cl_queue_record_handle(tdmi_bqueue *queue, void **event);
+bool tdmi_cl_device_find(const void *id, size_t *index);
+tdm_status tdmi_cl_device_adopt(tdmi_bdevice *device, size_t index, void *context);
+tdm_status tdmi_cl_queue_adopt(tdmi_bdevice *device, void *handle, unsigned *flags,
+                               tdmi_bqueue *queue);
 
 tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
 void tdmi_cl_queue_deinit(tdmi_bqueue *queue);

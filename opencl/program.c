@@ -99,19 +99,40 @@ static tdm_status from_source(tdmi_bdevice *device, const tdmi_program_source *s
     return TDM_OK;
 }
 
+enum { MOST_DEVICES = 64 };
+
+/* The place of a device among those of a program, which are those of its context; -1: nobody knows. */
+static int place_of(const tdmi_bdevice *device, cl_program program, cl_uint *count) {
+    cl_device_id ids[MOST_DEVICES];
+    if (tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof *count, count, NULL) !=
+            CL_SUCCESS ||
+        *count > MOST_DEVICES ||
+        tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_DEVICES, *count * sizeof *ids, ids, NULL) !=
+            CL_SUCCESS)
+        return -1;
+    for (cl_uint i = 0; i < *count; i++)
+        if (ids[i] == device->entry->id) return (int)i;
+    return -1;
+}
+
 /* The driver's binary behind our header. A driver that gives none, or memory that is short, leaves
  * the result empty: that costs time at the next start, nothing else. */
-static void keep_binary(cl_program program, tdmi_blob *result) {
-    size_t size = 0;
-    if (tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) !=
-            CL_SUCCESS ||
-        size == 0)
+static void keep_binary(const tdmi_bdevice *device, cl_program program, tdmi_blob *result) {
+    size_t sizes[MOST_DEVICES] = {0};
+    unsigned char *contents[MOST_DEVICES] = {NULL}; /* those of the other devices are passed over */
+    cl_uint count;
+    const int place = place_of(device, program, &count);
+    if (place < 0 ||
+        tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof *sizes, sizes,
+                                 NULL) != CL_SUCCESS ||
+        sizes[place] == 0)
         return;
+    const size_t size = sizes[place];
     unsigned char *data = tdmi_malloc(sizeof(binary_header) + size);
     if (!data) return;
-    unsigned char *content = data + sizeof(binary_header);
-    if (tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof content, &content, NULL) !=
-        CL_SUCCESS) {
+    unsigned char *content = contents[place] = data + sizeof(binary_header);
+    if (tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof *contents, contents,
+                                 NULL) != CL_SUCCESS) {
         tdmi_free(data);
         return;
     }
@@ -173,7 +194,7 @@ tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source
         (void)tdmi_cl.clReleaseProgram(built);
         return status;
     }
-    if (result && !binary) keep_binary(built, result);
+    if (result && !binary) keep_binary(device, built, result);
     status = check_limits(device, source, built);
     if (status != TDM_OK) {
         (void)tdmi_cl.clReleaseProgram(built);

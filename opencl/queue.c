@@ -79,17 +79,20 @@ void tdmi_cl_event_deinit(tdmi_bevent *event) {
     pthread_mutex_destroy(&event->lock);
 }
 
-tdm_status tdmi_cl_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
-    cl_event marker;
-    TDMI_CL_TRY(tdmi_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &marker),
+tdm_status tdmi_cl_marker(tdmi_bqueue *queue, cl_event *marker) {
+    TDMI_CL_TRY(tdmi_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, marker),
                 "recording an event");
     /* Another queue, or a thread that only asks, may wait for the event: neither hands this queue's
      * work to the device. */
     cl_int code = tdmi_cl.clFlush(queue->queue);
-    if (code != CL_SUCCESS) {
-        (void)tdmi_cl.clReleaseEvent(marker);
-        return tdmi_cl_fail(code, "clFlush");
-    }
+    if (code == CL_SUCCESS) return TDM_OK;
+    (void)tdmi_cl.clReleaseEvent(*marker);
+    return tdmi_cl_fail(code, "clFlush");
+}
+
+tdm_status tdmi_cl_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
+    cl_event marker;
+    TDMI_TRY(tdmi_cl_marker(queue, &marker));
     pthread_mutex_lock(&event->lock);
     cl_event old = event->event;
     event->event = marker;

@@ -278,3 +278,35 @@ void ref_softmax(tdm_dtype dtype, int64_t rows, int64_t cols, const double *x, d
         }
     }
 }
+
+/* How many columns of a row count. */
+static int64_t counted(int64_t row, int64_t cols, int64_t causal_rows) {
+    if (causal_rows == 0) return cols;
+    int64_t n = row % causal_rows + 1 + cols - causal_rows;
+    return n < 0 ? 0 : n;
+}
+
+void ref_softmax_scaled(tdm_dtype dtype, int64_t rows, int64_t cols, double scale, const double *x,
+                        const double *mask, int64_t causal_rows, double *y, double *bound) {
+    double eps = compute_eps(dtype);
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t n = counted(r, cols, causal_rows), first = r * cols;
+        long double most = -(long double)INFINITY, sum = 0.0L, size = 0.0L;
+        for (int64_t i = first; i < first + n; i++) {
+            const long double product = (long double)x[i] * scale, m = mask ? mask[i] : 0.0;
+            if (isnan(product + m) || product + m > most) most = product + m;
+            if (isnan(most)) break;
+            if (isfinite(m)) size = fmaxl(size, fabsl(product) + fabsl(m));
+        }
+        for (int64_t i = first; i < first + n; i++)
+            sum += expl((long double)x[i] * scale + (mask ? mask[i] : 0.0) - most);
+        for (int64_t i = first; i < first + cols; i++) {
+            const long double score = (long double)x[i] * scale + (mask ? mask[i] : 0.0);
+            y[i] = i - first < n ? (double)(expl(score - most) / sum) : isnan(sum) ? NAN : 0.0;
+            if (n == 0) y[i] = NAN;
+            const double far = fmin((double)fabsl(score - most), 800.0);
+            const double error = eps * (sum_factor(cols) + far + 4.0 * (double)size) * y[i];
+            bound[i] = stored(dtype, y[i], isfinite(error) ? error : 0.0);
+        }
+    }
+}

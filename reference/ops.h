@@ -74,4 +74,9 @@ void ref_l2_normalize(tdm_dtype dtype, int64_t rows, int64_t cols, const double 
 void ref_softmax(tdm_dtype dtype, int64_t rows, int64_t cols, const double *x, double *y,
                  double *bound);
 
+/* Of x scale + mask, of which row i of each matrix of causal_rows rows counts the columns up to i + cols -
+ * causal_rows (0: all). mask: rows x cols, or NULL. */
+void ref_softmax_scaled(tdm_dtype dtype, int64_t rows, int64_t cols, double scale, const double *x,
+                        const double *mask, int64_t causal_rows, double *y, double *bound);
+
 #endif

@@ -78,6 +78,14 @@ static const struct {
      "bias_add+tanh layer_norm rms_norm batch_norm l2_normalize softmax norm_l1 norm_l2 norm_inf",
      "8192x4096", "f64 f16 bf16"},
 
+    /* what keeps data on the device between products */
+    {QUICK, "scaled_softmax scaled_softmax+causal gather_rows", "4096x4096", "f32"},
+    {FULL, "scatter_add_rows", "32768x64 4096x1024", "f32 f16"},
+    {FULL, "argsort", "4096x4096 256x16384", "f32"},
+    {FULL, "top_k", "64x50257", "f32 f16"},
+    {FULL, "gather_rows one_hot concat flip", "524288x64 32768x1024", "f32 f64 f16 bf16"},
+    {FULL, "scaled_softmax scaled_softmax+causal", "4096x4096 512x65536", "f64 f16 bf16"},
+
     /* elementwise, cast, fill */
     {QUICK, "add cast+bf16 fill", "8192x4096", "f32"},
     {FULL, "add sub mul scale axpy fill", "8192x4096 1048576 4096", "f32"},
@@ -141,6 +149,7 @@ static const struct {
     {bench_ops_matmul, &bench_ops_matmul_count},
     {bench_ops_feed_forward, &bench_ops_feed_forward_count},
     {bench_ops_rows, &bench_ops_rows_count},
+    {bench_ops_arrays, &bench_ops_arrays_count},
     {bench_ops_elements, &bench_ops_elements_count},
     {bench_ops_copies, &bench_ops_copies_count},
     {bench_ops_random, &bench_ops_random_count},

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "backend.h"
 
@@ -28,6 +29,16 @@ int tdmi_print(char *text, size_t size, const char *format, ...) {
     int length = tdmi_print_list(text, size, format, arguments);
     va_end(arguments);
     return length;
+}
+
+double tdmi_read_number(const char *text, const char **end) {
+    char *behind;
+    pthread_once(&plain_once, make_plain);
+    const locale_t before = uselocale(plain);
+    const double number = strtod(text, &behind);
+    uselocale(before);
+    *end = behind;
+    return number;
 }
 
 /* Bytes of the character that begins here; 0 when it is none, or a control character. */

@@ -9,10 +9,11 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 static const char function[] = "tdm_matmul";
 
-/* A tensor as a batch of row-major matrices, possibly stored transposed. */
+/* A tensor as a batch of row-major matrices of one common stride, possibly stored transposed. */
 typedef struct matrices {
     int64_t rows, cols; /* of one matrix, as the tensor shows it */
     int64_t ld;         /* distance of stored rows */
@@ -56,16 +57,36 @@ static tdm_status matrix_of(const char *name, const tdm_tensor *t, matrices *m) 
     m->stride = 0;
     for (int i = last - 2; i >= 0; i--) {
         if (t->shape[i] == 1) continue;
-        if (m->batch == 1)
-            m->stride = t->strides[i];
-        else if (m->batch != 0 && t->strides[i] != m->stride * m->batch)
-            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                             "%s: the matrices of %s have no common stride (dimension %d); "
-                             "tdm_cast copies it into a contiguous tensor",
-                             function, name, i);
+        if (m->batch == 1) m->stride = t->strides[i];
         m->batch *= t->shape[i];
     }
     return TDM_OK;
+}
+
+/* How many of the first batch dimensions do not collapse with the others. */
+static int apart_of(const tdm_tensor *t) {
+    int64_t count = 1, stride = 0;
+    if (tdm_tensor_count(t) == 0) return 0;
+    for (int i = t->ndim - 3; i >= 0; i--) {
+        if (t->shape[i] == 1) continue;
+        if (count == 1)
+            stride = t->strides[i];
+        else if (t->strides[i] != stride * count)
+            return i + 1;
+        count *= t->shape[i];
+    }
+    return 0;
+}
+
+/* The tensor's first matrices, and the strides to the others; of what is repeated, 0. */
+static tdm_tensor first_of(const tdm_tensor *t, const tdm_tensor *c, int apart, int64_t *strides) {
+    tdm_tensor first = *t;
+    for (int i = 0; i < apart; i++) {
+        const bool has = t->ndim == c->ndim && t->shape[i] > 1;
+        strides[i] = has ? t->strides[i] : 0;
+        if (has) first.shape[i] = 1;
+    }
+    return first;
 }
 
 /* The batch dimensions of an input are those of C, or missing. */
@@ -98,8 +119,7 @@ static tdm_status check_shapes(const tdm_matmul_options *o, const tdm_tensor *a,
                          tdmi_shape_text(c, ct), (long long)m, (long long)ka, (long long)kb,
                          (long long)n, (long long)m, (long long)n);
     }
-    TDMI_TRY(check_batch("a", a, c));
-    return check_batch("b", b, c);
+    return TDM_OK;
 }
 
 static tdm_status check_options(const tdm_matmul_options *o, const tdm_tensor *c) {
@@ -132,10 +152,23 @@ static tdm_status describe(tdm_queue *queue, const tdm_matmul_options *o, const 
                              {"bias", o->bias, TDMI_ARG_OPTIONAL, 0},
                              {"c", c, TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 4));
+    TDMI_TRY(check_batch("a", a, c));
+    TDMI_TRY(check_batch("b", b, c));
+    const int of_a = apart_of(a), of_b = apart_of(b), of_c = apart_of(c);
+    *p = (tdmi_product){.apart = of_a > of_b ? of_a : of_b};
+    if (p->apart < of_c) p->apart = of_c;
+    int64_t strides[3][TDM_MAX_DIMS];
+    const tdm_tensor a_first = first_of(a, c, p->apart, strides[0]);
+    const tdm_tensor b_first = first_of(b, c, p->apart, strides[1]);
+    const tdm_tensor c_first = first_of(c, c, p->apart, strides[2]);
+    memcpy(p->apart_shape, c->shape, sizeof p->apart_shape);
     matrices am, bm, cm;
-    TDMI_TRY(matrix_of("a", a, &am));
-    TDMI_TRY(matrix_of("b", b, &bm));
-    TDMI_TRY(matrix_of("c", c, &cm));
+    TDMI_TRY(matrix_of("a", &a_first, &am));
+    TDMI_TRY(matrix_of("b", &b_first, &bm));
+    TDMI_TRY(matrix_of("c", &c_first, &cm));
+    memcpy(p->apart_stride[0], strides[cm.transposed ? 1 : 0], sizeof strides[0]);
+    memcpy(p->apart_stride[1], strides[cm.transposed ? 0 : 1], sizeof strides[0]);
+    memcpy(p->apart_stride[2], strides[2], sizeof strides[0]);
     TDMI_TRY(check_shapes(o, a, b, c, &am, &bm, &cm));
     TDMI_TRY(check_options(o, c));
     const tdm_tensor *left = cm.transposed ? b : a, *right = cm.transposed ? a : b;
@@ -272,13 +305,33 @@ static tdm_status record(tdm_queue *queue, const tdmi_product *p, const tdmi_bla
 }
 
 /* Of a library. The builtin kernels' launches are recorded one by one. */
-static tdm_status run_or_record(tdm_queue *queue, const tdmi_product *p) {
+static tdm_status run_one(tdm_queue *queue, const tdmi_product *p) {
     const tdmi_gemm gemm = tdmi_product_offered(p);
     tdmi_blas_choice choice;
     tdmi_trace_product(&gemm);
     TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
     if (queue->recording && choice.provider) return record(queue, p, &choice);
     return run_somewhere(queue, p, &choice);
+}
+
+/* Each of the products. */
+static tdm_status run_each(tdm_queue *queue, const tdmi_product *p,
+                           tdm_status (*run)(tdm_queue *queue, const tdmi_product *p)) {
+    int64_t count = 1;
+    for (int i = 0; i < p->apart; i++)
+        count *= p->apart_shape[i];
+    for (int64_t number = 0; number < count; number++) {
+        tdmi_product one = *p;
+        int64_t *const offsets[] = {&one.gemm.a_offset, &one.gemm.b_offset, &one.gemm.c_offset};
+        int64_t rest = number;
+        for (int i = p->apart - 1; i >= 0; i--) {
+            for (int k = 0; k < 3; k++)
+                *offsets[k] += rest % p->apart_shape[i] * p->apart_stride[k][i];
+            rest /= p->apart_shape[i];
+        }
+        TDMI_TRY(run(queue, &one));
+    }
+    return TDM_OK;
 }
 
 static const tdmi_sized options_type = {
@@ -306,8 +359,8 @@ tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const
     TDMI_UNCANCELLED();
     tdmi_product p;
     TDMI_TRY(tdmi_describe_product(function, queue, options, a, b, c, &p));
-    if (tdmi_product_multiplies(&p)) return run_or_record(queue, &p);
+    if (tdmi_product_multiplies(&p)) return run_each(queue, &p, run_one);
     if (empty(&p.gemm)) return TDM_OK;
     TDMI_TRY(scale_c(queue, &p.gemm, c));
-    return has_epilogue(&p.gemm) ? run_epilogue(queue, &p) : TDM_OK;
+    return has_epilogue(&p.gemm) ? run_each(queue, &p, run_epilogue) : TDM_OK;
 }

@@ -10,6 +10,11 @@
 typedef struct tdmi_product {
     tdmi_gemm gemm;
     bool bias_of_rows;
+    /* Where the matrices of a tensor have no common stride there are several products, of which `gemm` is the first:
+     * one for each index of the first batch dimensions. */
+    int apart; /* how many dimensions */
+    int64_t apart_shape[TDM_MAX_DIMS];
+    int64_t apart_stride[3][TDM_MAX_DIMS]; /* of gemm.a, b and c */
 } tdmi_product;
 
 /* All checks of tdm_matmul, and the product. C stored transposed is computed as Cᵀ = op(B)ᵀ op(A)ᵀ, and a

@@ -1,9 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* layer_norm, rms_norm, l2_normalize and softmax: each row by itself, one pass over its statistics
- * and one over its output. */
-#include <math.h>
+/* layer_norm, rms_norm and l2_normalize: each row by itself, one pass over its statistics and one over its
+ * output. */
+#include "normalize.h"
 
-#include "launch.h"
+#include <math.h>
 
 static tdm_status check_epsilon(const char *function, double epsilon) {
     if (!(epsilon >= 0) || isinf(epsilon))
@@ -12,16 +12,14 @@ static tdm_status check_epsilon(const char *function, double epsilon) {
     return TDM_OK;
 }
 
-/* Rows of x and y, which have one shape. */
-static tdm_status rows_of_both(const char *function, const tdm_tensor *x, const tdm_tensor *y,
-                               tdmi_rows *xr, tdmi_rows *yr) {
+tdm_status tdmi_rows_of_both(const char *function, const tdm_tensor *x, const tdm_tensor *y,
+                             tdmi_rows *xr, tdmi_rows *yr) {
     TDMI_TRY(tdmi_check_same_shape(function, "x", x, "y", y));
     TDMI_TRY(tdmi_rows_of(function, "x", x, xr));
     return tdmi_rows_of(function, "y", y, yr);
 }
 
-/* `places`: where rows are read and written, see tdmi_is_aligned. */
-static tdmi_variant variant_of(const tdm_queue *queue, tdmi_kernel_id kernel, unsigned op,
+tdmi_variant tdmi_rows_variant(const tdm_queue *queue, tdmi_kernel_id kernel, unsigned op,
                                const tdm_tensor *x, const tdm_tensor *y, const tdmi_rows *rows,
                                int64_t places) {
     size_t size = tdm_dtype_size(x->dtype);
@@ -34,18 +32,9 @@ static tdmi_variant variant_of(const tdm_queue *queue, tdmi_kernel_id kernel, un
         .stream = tdmi_stores(queue, rows->rows, rows->cols, size, x->buffer == y->buffer)};
 }
 
-/* The members of an args struct that say how rows are cut. */
-typedef struct cut_args {
-    tdm_u32 *chunk, *chunks;
-    tdm_i32 *phase;
-} cut_args;
-
-/* One launch over whole rows or, of few long rows, which their groups could not hold anyway, two over their
- * chunks, so that all the device works on them: then each chunk has a group of its own, as CUT in kernels/chunks.h
- * takes for granted. mems[partial] is for what a chunk leaves, `parts` numbers. */
-static tdm_status launch_rows(tdm_queue *queue, tdmi_variant variant, int64_t rows, int64_t cols,
-                              const tdmi_mem **mems, int partial, size_t parts, const void *args,
-                              cut_args cut) {
+tdm_status tdmi_launch_rows(tdm_queue *queue, tdmi_variant variant, int64_t rows, int64_t cols,
+                            const tdmi_mem **mems, int partial, size_t parts, const void *args,
+                            tdmi_cut_args cut) {
     const tdm_dtype dtype = (tdm_dtype)variant.t;
     tdmi_pieces pieces = {(uint32_t)cols, 1};
     if (!tdmi_reads_rows_once(queue, variant, cols))
@@ -74,7 +63,7 @@ tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
     TDMI_TRY(tdmi_check_args(function, queue, args, 4));
     TDMI_TRY(check_epsilon(function, epsilon));
     tdmi_rows xr, yr;
-    TDMI_TRY(rows_of_both(function, x, y, &xr, &yr));
+    TDMI_TRY(tdmi_rows_of_both(function, x, y, &xr, &yr));
     if (weight) TDMI_TRY(tdmi_check_vector(function, "weight", weight, xr.cols));
     if (bias) TDMI_TRY(tdmi_check_vector(function, "bias", bias, xr.cols));
     if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
@@ -94,9 +83,10 @@ tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
                               tdmi_mem_of(y)};
     const int64_t places = x->offset | y->offset | kernel_args.weight_offset |
                            kernel_args.bias_offset | tdmi_row_step(xr.rows, xr.stride | yr.stride);
-    return launch_rows(queue, variant_of(queue, TDMI_KERNEL_LAYER_NORM, op, x, y, &xr, places),
-                       xr.rows, xr.cols, mems, 3, 4, &kernel_args,
-                       (cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
+    return tdmi_launch_rows(
+        queue, tdmi_rows_variant(queue, TDMI_KERNEL_LAYER_NORM, op, x, y, &xr, places), xr.rows,
+        xr.cols, mems, 3, 4, &kernel_args,
+        (tdmi_cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
 }
 
 tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *residual,
@@ -114,7 +104,7 @@ tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: sum is given, but residual is NULL",
                          function);
     tdmi_rows xr, yr, rr, sr;
-    TDMI_TRY(rows_of_both(function, x, y, &xr, &yr));
+    TDMI_TRY(tdmi_rows_of_both(function, x, y, &xr, &yr));
     rr = sr = xr;
     if (residual) {
         TDMI_TRY(tdmi_check_same_shape(function, "x", x, "residual", residual));
@@ -145,24 +135,25 @@ tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
     const int64_t places = x->offset | y->offset | kernel_args.residual_offset |
                            kernel_args.weight_offset | kernel_args.sum_offset |
                            tdmi_row_step(xr.rows, xr.stride | yr.stride | rr.stride | sr.stride);
-    tdmi_variant variant = variant_of(queue, TDMI_KERNEL_RMS_NORM, op, x, y, &xr, places);
+    tdmi_variant variant = tdmi_rows_variant(queue, TDMI_KERNEL_RMS_NORM, op, x, y, &xr, places);
     if (residual && (residual->buffer == y->buffer ||
                      (sum && (sum->buffer == residual->buffer || sum->buffer == x->buffer))))
         variant.stream = tdmi_stores(queue, xr.rows, xr.cols, tdm_dtype_size(x->dtype), true);
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(residual), tdmi_mem_of(weight),
                               NULL,           tdmi_mem_of(sum),      tdmi_mem_of(y)};
-    return launch_rows(queue, variant, xr.rows, xr.cols, mems, 3, 2, &kernel_args,
-                       (cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
+    return tdmi_launch_rows(
+        queue, variant, xr.rows, xr.cols, mems, 3, 2, &kernel_args,
+        (tdmi_cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
 }
 
-/* `parts` as in launch_rows; 0 for a kernel that takes whole rows alone, and has no buffer in between. */
+/* `parts` as in tdmi_launch_rows; 0 for a kernel that takes whole rows alone, and has no buffer in between. */
 static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id kernel,
                           size_t parts, const tdm_tensor *x, double epsilon, const tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
     TDMI_TRY(check_epsilon(function, epsilon));
     tdmi_rows xr, yr;
-    TDMI_TRY(rows_of_both(function, x, y, &xr, &yr));
+    TDMI_TRY(tdmi_rows_of_both(function, x, y, &xr, &yr));
     if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
     tdm_rows_args kernel_args = {
         .rows = xr.rows,
@@ -174,20 +165,16 @@ static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id
         .cols = (tdm_u32)xr.cols,
     };
     const int64_t places = x->offset | y->offset | tdmi_row_step(xr.rows, xr.stride | yr.stride);
-    const tdmi_variant variant = variant_of(queue, kernel, 0, x, y, &xr, places);
+    const tdmi_variant variant = tdmi_rows_variant(queue, kernel, 0, x, y, &xr, places);
     const tdmi_mem *whole[] = {tdmi_mem_of(x), tdmi_mem_of(y)},
                    *mems[] = {whole[0], NULL, whole[1]};
     if (parts == 0) return tdmi_launch_items(queue, variant, xr.rows, xr.cols, whole, &kernel_args);
-    return launch_rows(queue, variant, xr.rows, xr.cols, mems, 1, parts, &kernel_args,
-                       (cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
+    return tdmi_launch_rows(
+        queue, variant, xr.rows, xr.cols, mems, 1, parts, &kernel_args,
+        (tdmi_cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
 }
 
 tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilon, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     return by_rows("tdm_l2_normalize", queue, TDMI_KERNEL_L2_NORMALIZE, 2, x, epsilon, y);
-}
-
-tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
-    TDMI_UNCANCELLED();
-    return by_rows("tdm_softmax", queue, TDMI_KERNEL_SOFTMAX, 2, x, 0, y);
 }

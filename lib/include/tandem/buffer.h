@@ -31,11 +31,27 @@ typedef struct tdm_buffer tdm_buffer;
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_create(tdm_device *device, size_t size,
                                                   tdm_buffer **buffer);
 
+/** What an owner of memory is told by, see tdm_buffer_adopt_host: any thread may call it, once. */
+typedef void (*tdm_release_function)(void *user);
+
+/** Makes a buffer of a cpu device over host memory of the program's, without a copy: `size` bytes from
+ * `pointer`, which is a multiple of 16 (what malloc gives is). size is not 0. Other devices refuse it with
+ * TDM_ERROR_UNSUPPORTED; opencl.h and cuda.h have the like for theirs.
+ *
+ * release(user), if not NULL, is called once, when the last reference of the buffer is gone; work on a cpu
+ * device is over by then. It may call the library. The bytes do not count in tdm_memory_stats.
+ *
+ * *buffer is NULL on failure; release is not called then. Any thread. */
+TDM_API TDM_MUST_USE tdm_status tdm_buffer_adopt_host(tdm_device *device, void *pointer,
+                                                      size_t size, tdm_release_function release,
+                                                      void *user, tdm_buffer **buffer);
+
 /** One more reference; returns its argument. NULL is allowed. */
 TDM_API tdm_buffer *tdm_buffer_retain(tdm_buffer *buffer);
 
 /** One reference less; the last one returns the memory to the pool, which hands it out again only
- * after the work queued on the device at that moment is done. NULL is allowed. */
+ * after the work queued on the device at that moment is done. Memory that somebody else owns goes back to its
+ * owner then. NULL is allowed. */
 TDM_API void tdm_buffer_release(tdm_buffer *buffer);
 
 /** The buffer's device, borrowed. */

@@ -88,8 +88,10 @@ typedef struct tdm_matmul_options {
 TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
 
 /** C = activation(alpha · op(A) · op(B) + beta · C + bias). op(A) is [..., M, K], op(B) [..., K, N],
- * C [..., M, N]; batch dimensions are equal or missing (a missing one repeats the matrix), and must
- * have one common stride. In each matrix one of the two strides is 1 (transposed views are fine).
+ * C [..., M, N]; batch dimensions are equal or missing (a missing one repeats the matrix). Those that
+ * have one common stride are one product; of others, as the heads of attention that are views of rows of all
+ * heads, there is one for each index of the first dimensions. In each matrix one of the two strides is 1
+ * (transposed views are fine).
  * options NULL means TDM_MATMUL_OPTIONS_DEFAULTS. beta 0: C is not read. alpha 0 or K 0: A and B
  * are not read. bias and activation go with every C. C overlaps neither A, B nor bias. Runs on the
  * vendor's BLAS, see TANDEM_BLAS. f16 and bf16 are multiplied and summed in f32, and

@@ -5,13 +5,17 @@
  * device.h  list, choose and open devices      queue.h  in-order queues and events
  * buffer.h  device memory and transfers        tensor.h typed, strided views of buffers
  * graph.h   operations recorded once, and replayed with one call
+ * kernel.h  kernels of one's own, from expressions
  * ops.h     matmul, norms, bias-add, elementwise, casts, random numbers
+ * arrays.h  softmax with masks, rows by indices, concat, stack, flip, sorting
  * create.h  making tensors, to and from host arrays, as text
  * move.h    tensors from device to device
  * state_dict.h  named tensors and safetensors files
  * layers.h  a linear layer; one function on several devices
  * setup.h   settings by call, the log, the allocator: before anything else
  * tune.h    which library multiplies: measured, and explained
+ * dlpack.h  tensors shared with NumPy, PyTorch and others
+ * opencl.h, cuda.h  the driver's own objects, for programs that call it themselves
  * cache.h   the folder of compiled kernels: what is in it, and tidying up
  * tandem.hpp    all of this for C++17: objects that free themselves, exceptions
  *
@@ -23,13 +27,18 @@
 #ifndef TANDEM_TANDEM_H
 #define TANDEM_TANDEM_H
 
+#include <tandem/arrays.h>
 #include <tandem/buffer.h>
 #include <tandem/cache.h>
 #include <tandem/create.h>
+#include <tandem/cuda.h>
 #include <tandem/device.h>
+#include <tandem/dlpack.h>
 #include <tandem/graph.h>
+#include <tandem/kernel.h>
 #include <tandem/layers.h>
 #include <tandem/move.h>
+#include <tandem/opencl.h>
 #include <tandem/ops.h>
 #include <tandem/queue.h>
 #include <tandem/setup.h>

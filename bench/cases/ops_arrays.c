@@ -1,0 +1,260 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Operations that keep data on the device between products: arrays.h. */
+#include "cases/segment.h"
+#include "reference/ops.h"
+#include "reference/values.h"
+
+enum { X, Y };
+
+static void plan_rows(const bench_case *c, bench_plan *plan) {
+    plan->row_count = bench_rows(c);
+    plan->row_length = bench_cols(c);
+    plan->row_cost = 2;
+}
+
+static void plan_two(const bench_case *c, bench_plan *plan) {
+    bench_add_operand(plan, c->dtype, c->shape.extents, c->shape.extent, true, false, -4.0, 4.0);
+    bench_add_operand(plan, c->dtype, c->shape.extents, c->shape.extent, false, true, 0.0, 0.0);
+    plan_rows(c, plan);
+}
+
+/* softmax of scores: x y, and a mask of the columns; the variant says which */
+enum { CAUSAL, MASKED, MASK_OPERAND = 2 };
+
+static const double scale = 0.125;
+
+static void plan_softmax(const bench_case *c, bench_plan *plan) {
+    const int64_t cols = bench_cols(c);
+    plan_two(c, plan);
+    if (c->op->variant == MASKED)
+        bench_add_operand(plan, c->dtype, 1, &cols, true, false, -9.0, 0.0);
+    plan->whole_rows = true;
+}
+
+static tdm_status call_softmax(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    tdm_softmax_options options = TDM_SOFTMAX_OPTIONS_DEFAULTS;
+    options.scale = scale;
+    options.causal = c->op->variant == CAUSAL;
+    options.mask = options.causal ? NULL : &set->tensor[MASK_OPERAND];
+    return tdm_softmax_scaled(queue, &options, &set->tensor[X], &set->tensor[Y]);
+}
+
+static bool reference_softmax(bench_segment *s) {
+    const bool causal = s->c->op->variant == CAUSAL;
+    const int64_t cols = s->count, left = bench_rows(s->c) - 1 - s->row;
+    const int64_t counted = causal ? cols - left : cols;
+    const double *x = bench_same(s, X), *mask = causal ? NULL : bench_columns(s, MASK_OPERAND);
+    if (!x || (!causal && !mask)) return false;
+    ref_softmax_scaled(s->c->dtype, 1, counted, scale, x, mask, 0, s->y, s->bound);
+    for (int64_t i = counted; i < cols; i++)
+        s->y[i] = 0.0;
+    return true;
+}
+
+/* gather_rows: table indices y, as many indices as rows; one_hot: indices y */
+enum { TABLE, INDICES, GATHERED };
+
+static int add_indices(const bench_case *c, bench_plan *plan, int64_t below) {
+    const int64_t rows = bench_rows(c);
+    return bench_add_operand(plan, TDM_I32, 1, &rows, true, false, 0.0, (double)below);
+}
+
+static void plan_gather(const bench_case *c, bench_plan *plan) {
+    const int64_t shape[] = {bench_rows(c), bench_cols(c)};
+    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
+    add_indices(c, plan, shape[0]);
+    bench_add_operand(plan, c->dtype, 2, shape, false, true, 0.0, 0.0);
+    plan_rows(c, plan);
+}
+
+static tdm_status call_gather(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    (void)c;
+    tdm_tensor *t = set->tensor;
+    return tdm_gather_rows(queue, &t[TABLE], &t[INDICES], &t[GATHERED]);
+}
+
+static int64_t index_of(const bench_segment *s, int operand) {
+    return (int64_t)decode(TDM_I32, (const char *)s->input[operand] + 4 * s->row);
+}
+
+static bool reference_gather(bench_segment *s) {
+    const int64_t first = index_of(s, INDICES) * s->plan->row_length + s->first;
+    const double *row = bench_matrix(s, TABLE, first, 1, 0, s->count);
+    for (int64_t i = 0; row && i < s->count; i++)
+        s->y[i] = row[i];
+    return row;
+}
+
+static void plan_one_hot(const bench_case *c, bench_plan *plan) {
+    const int64_t shape[] = {bench_rows(c), bench_cols(c)};
+    add_indices(c, plan, shape[1]);
+    bench_add_operand(plan, c->dtype, 2, shape, false, true, 0.0, 0.0);
+    plan_rows(c, plan);
+}
+
+static tdm_status call_one_hot(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    (void)c;
+    return tdm_one_hot(queue, &set->tensor[0], &set->tensor[1]);
+}
+
+static bool reference_one_hot(bench_segment *s) {
+    const int64_t hot = index_of(s, 0) - s->first;
+    for (int64_t i = 0; i < s->count; i++)
+        s->y[i] = i == hot;
+    return true;
+}
+
+/* concat: two inputs side by side */
+static void plan_concat(const bench_case *c, bench_plan *plan) {
+    const int64_t rows = bench_rows(c), cols = bench_cols(c);
+    const int64_t shape[] = {rows, cols}, both[] = {rows, 2 * cols};
+    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
+    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
+    bench_add_operand(plan, c->dtype, 2, both, false, true, 0.0, 0.0);
+    plan->row_count = rows;
+    plan->row_length = 2 * cols;
+    plan->row_cost = 1;
+}
+
+static tdm_status call_concat(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    (void)c;
+    const tdm_tensor *const tensors[] = {&set->tensor[0], &set->tensor[1]};
+    return tdm_concat(queue, tensors, 2, 1, &set->tensor[2]);
+}
+
+static bool reference_concat(bench_segment *s) {
+    const int64_t cols = s->plan->row_length / 2;
+    const double *half[2];
+    for (int i = 0; i < 2; i++) {
+        half[i] = bench_matrix(s, i, s->row * cols, 1, 0, cols);
+        if (!half[i]) return false;
+    }
+    for (int64_t i = 0; i < s->count; i++) {
+        const int64_t at = s->first + i;
+        s->y[i] = half[at >= cols][at % cols];
+    }
+    return true;
+}
+
+static tdm_status call_flip(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    const int last[] = {c->shape.extents - 1};
+    return tdm_flip(queue, &set->tensor[X], last, 1, &set->tensor[Y]);
+}
+
+static bool reference_flip(bench_segment *s) {
+    const int64_t end = (s->row + 1) * s->plan->row_length - s->first;
+    const double *x = bench_matrix(s, X, end - s->count, 1, 0, s->count);
+    for (int64_t i = 0; x && i < s->count; i++)
+        s->y[i] = x[s->count - 1 - i];
+    return x;
+}
+
+/* scatter_add_rows: source indices y, as many rows of each */
+static void plan_scatter(const bench_case *c, bench_plan *plan) {
+    const int64_t shape[] = {bench_rows(c), bench_cols(c)};
+    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
+    add_indices(c, plan, shape[0]);
+    bench_add_operand(plan, c->dtype, 2, shape, true, true, -4.0, 4.0);
+    plan_rows(c, plan);
+    plan->row_cost = 64;
+}
+
+static tdm_status call_scatter(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    (void)c;
+    tdm_tensor *t = set->tensor;
+    return tdm_scatter_add_rows(queue, &t[TABLE], &t[INDICES], &t[GATHERED]);
+}
+
+static bool reference_scatter(bench_segment *s) {
+    const int64_t length = s->plan->row_length, rows = bench_rows(s->c);
+    const double *y = bench_same(s, GATHERED);
+    double *row = bench_numbers(s, s->count);
+    if (!y || !row) return false;
+    for (int64_t j = 0; j < s->count; j++)
+        s->y[j] = y[j];
+    for (int64_t i = 0; i < rows; i++) {
+        const char *const indices = s->input[INDICES];
+        if ((int64_t)decode(TDM_I32, indices + 4 * i) != s->row) continue;
+        decode_rows(s->c->dtype, s->input[TABLE], i * length + s->first, 1, 0, s->count, row);
+        for (int64_t j = 0; j < s->count; j++)
+            s->y[j] += row[j];
+    }
+    /* at most some tens of terms of 4 at most */
+    for (int64_t j = 0; j < s->count; j++)
+        s->bound[j] = half_ulp(s->c->dtype, s->y[j]) + 1024.0 * compute_eps(s->c->dtype);
+    return true;
+}
+
+/* argsort, whose order is checked by counting, and top_k, of which the values are */
+static void plan_argsort(const bench_case *c, bench_plan *plan) {
+    const int64_t shape[] = {bench_rows(c), bench_cols(c)};
+    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
+    bench_add_operand(plan, TDM_I32, 2, shape, false, true, 0.0, 0.0);
+    plan_rows(c, plan);
+    plan->row_cost = shape[1];
+    plan->whole_rows = true;
+}
+
+static tdm_status call_argsort(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    (void)c;
+    return tdm_argsort(queue, &set->tensor[X], false, &set->tensor[Y]);
+}
+
+/* Element i comes behind all smaller ones, and equal ones before it. */
+static bool reference_argsort(bench_segment *s) {
+    const double *x = bench_same(s, X);
+    for (int64_t i = 0; x && i < s->count; i++) {
+        int64_t place = 0;
+        for (int64_t j = 0; j < s->count; j++)
+            place += x[j] < x[i] || (x[j] == x[i] && j < i);
+        s->y[place] = (double)i;
+    }
+    return x;
+}
+
+enum { TOP = 40 };
+
+static void plan_top_k(const bench_case *c, bench_plan *plan) {
+    const int64_t shape[] = {bench_rows(c), bench_cols(c)}, kept[] = {shape[0], TOP};
+    bench_add_operand(plan, c->dtype, 2, shape, true, false, -4.0, 4.0);
+    bench_add_operand(plan, c->dtype, 2, kept, false, true, 0.0, 0.0);
+    plan->row_count = shape[0];
+    plan->row_length = TOP;
+    plan->row_cost = shape[1];
+    plan->whole_rows = true;
+}
+
+static tdm_status call_top_k(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    (void)c;
+    return tdm_top_k(queue, &set->tensor[X], &set->tensor[Y], NULL);
+}
+
+static bool reference_top_k(bench_segment *s) {
+    const int64_t cols = bench_cols(s->c);
+    const double *x = bench_matrix(s, X, s->row * cols, 1, 0, cols);
+    int64_t kept = 0;
+    for (int64_t i = 0; x && i < cols; i++) {
+        if (kept == TOP && !(x[i] > s->y[TOP - 1])) continue;
+        int64_t j = kept < TOP ? kept++ : TOP - 1;
+        for (; j > 0 && s->y[j - 1] < x[i]; j--)
+            s->y[j] = s->y[j - 1];
+        s->y[j] = x[i];
+    }
+    return x;
+}
+
+#define MOVES(name, variant, what)                                                                 \
+    { name, variant, BENCH_BASELINE_MOVE, plan_##what, call_##what, reference_##what, NULL }
+
+const bench_op bench_ops_arrays[] = {
+    MOVES("scaled_softmax", MASKED, softmax),
+    MOVES("scaled_softmax+causal", CAUSAL, softmax),
+    MOVES("gather_rows", 0, gather),
+    MOVES("one_hot", 0, one_hot),
+    MOVES("concat", 0, concat),
+    MOVES("scatter_add_rows", 0, scatter),
+    MOVES("argsort", 0, argsort),
+    MOVES("top_k", 0, top_k),
+    {"flip", 0, BENCH_BASELINE_MOVE, plan_two, call_flip, reference_flip, NULL},
+};
+const size_t bench_ops_arrays_count = sizeof bench_ops_arrays / sizeof *bench_ops_arrays;

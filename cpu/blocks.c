@@ -1,0 +1,214 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Users' expressions, step by step on blocks of elements that stay in the first cache. Elements that are stored as
+ * they are computed with are read and written where they lie; others are converted by the kernel that casts. */
+#include <string.h>
+
+#include "args.h"
+#include "cpu_backend.h"
+
+enum {
+    LINE = 64,
+    PADDING = 128
+}; /* bytes; blocks a page apart would be in each other's way in the cache */
+
+/* One group's run. It lies in the thread's scratch memory, and the blocks behind it. */
+typedef struct block_run {
+    const tdmi_blocks *blocks;
+    const tdm_group *group;
+    const tdm_expression_args *args;
+    char *rows[TDM_EXPRESSION_TENSORS]; /* the first element of each tensor's row */
+    int64_t index;                      /* of the row's first element */
+    int direct; /* the step that computes what is stored, as it is stored; or -1 */
+    const void *values[TDMI_MOST_BLOCKS];
+    tdm_elementwise_args cast;
+} block_run;
+
+static size_t block_size(const tdmi_blocks *blocks) {
+    return (size_t)blocks->length * (size_t)blocks->value_size + PADDING;
+}
+
+static void *block(block_run *self, int which) {
+    const size_t head = (sizeof *self + LINE - 1) / LINE * LINE;
+    return (char *)self + head + (size_t)which * block_size(self->blocks);
+}
+
+size_t tdmi_cpu_blocks_scratch(const tdmi_blocks *blocks) {
+    return sizeof(block_run) + LINE + (size_t)blocks->block_count * block_size(blocks);
+}
+
+/* n elements from x to y, by the kernel of step's dtypes. */
+static void cast(block_run *self, const tdmi_step *step, void *y, int64_t y_stride, const void *x,
+                 int64_t x_stride, uint32_t n, bool is_output) {
+    tdm_elementwise_args *args = &self->cast;
+    tdm_group group = *self->group;
+    void *const buffers[3] = {y, (void *)(uintptr_t)x, NULL};
+    const bool adjacent = y_stride == 1 && x_stride == 1;
+    const bool lines = n * tdm_dtype_size((tdm_dtype)step->t) >= LINE;
+    group.index = 0;
+    group.count = 1;
+    group.op = 0;
+    group.u = step->u;
+    group.stream = group.stream && is_output && adjacent && lines;
+    group.ahead = 0;
+    args->inner_stride[0] = y_stride;
+    args->inner_stride[1] = x_stride;
+    args->unit_stride = adjacent;
+    args->cols = args->chunk = n;
+    tdmi_cpu_cast_kernel((tdm_dtype)step->t)(&group, buffers, args);
+}
+
+static void fill(block_run *self, const tdmi_step *step, uint64_t bits) {
+    const uint32_t n = (uint32_t)self->blocks->length;
+    void *to = block(self, step->to);
+    if (tdmi_cpu_is_wide(step->of))
+        for (uint32_t j = 0; j < n; j++)
+            ((uint64_t *)to)[j] = bits;
+    else
+        for (uint32_t j = 0; j < n; j++)
+            ((uint32_t *)to)[j] = (uint32_t)bits;
+    self->values[step->to] = to;
+}
+
+/* Values that are the same everywhere. */
+static void begin_group(block_run *self) {
+    for (int i = 0; i < self->blocks->step_count; i++) {
+        const tdmi_step *step = &self->blocks->steps[i];
+        if (step->kind == TDMI_STEP_CONSTANT) fill(self, step, step->bits);
+        if (step->kind == TDMI_STEP_SCALAR)
+            fill(self, step, (uint64_t)self->args->scalars[step->number]);
+        if (step->kind == TDMI_STEP_EXTENT) fill(self, step, (uint64_t)self->args->extent);
+        if (step->kind == TDMI_STEP_FUNCTION) self->values[step->to] = block(self, step->to);
+    }
+}
+
+/* Elements that are the same in a whole row. */
+static void begin_row(block_run *self) {
+    for (int i = 0; i < self->blocks->step_count; i++) {
+        const tdmi_step *step = &self->blocks->steps[i];
+        if (step->kind != TDMI_STEP_LOAD || self->args->inner_stride[step->number] != 0) continue;
+        void *to = block(self, step->to);
+        cast(self, step, to, 1, self->rows[step->number], 0, (uint32_t)self->blocks->length, false);
+        self->values[step->to] = to;
+    }
+}
+
+/* What the next block will read of a row, where the data is larger than the cache. */
+static void fetch(const block_run *self, const char *from, uint32_t bytes) {
+    const char *next = from + bytes;
+    for (uint32_t at = 0; self->group->ahead && at < bytes; at += LINE)
+        __builtin_prefetch(next + at, 0, 3);
+}
+
+static void load(block_run *self, const tdmi_step *step, int64_t begin, uint32_t n) {
+    const int64_t stride = self->args->inner_stride[step->number];
+    const char *from =
+        self->rows[step->number] + begin * stride * self->blocks->sizes[step->number];
+    if (stride == 0) return;
+    if (stride == 1) fetch(self, from, n * self->blocks->sizes[step->number]);
+    if (stride == 1 && step->t == step->u) {
+        self->values[step->to] = from;
+        return;
+    }
+    void *to = block(self, step->to);
+    cast(self, step, to, 1, from, stride, n, false);
+    self->values[step->to] = to;
+}
+
+static void count(block_run *self, const tdmi_step *step, int64_t begin, uint32_t n) {
+    int64_t *to = block(self, step->to);
+    for (uint32_t j = 0; j < n; j++)
+        to[j] = self->index + begin + (int64_t)j;
+    self->values[step->to] = to;
+}
+
+static char *output_at(const block_run *self, int tensor, int64_t begin) {
+    return self->rows[tensor] +
+           begin * self->args->inner_stride[tensor] * self->blocks->sizes[tensor];
+}
+
+static void compute(block_run *self, const tdmi_step *step, void *to, uint32_t n) {
+    const void *const operands[3] = {self->values[step->from[0]], self->values[step->from[1]],
+                                     self->values[step->from[2]]};
+    tdmi_cpu_function_of(step->number, step->of)(to, operands, n);
+}
+
+static void run_block(block_run *self, int64_t begin, uint32_t n) {
+    const tdmi_blocks *blocks = self->blocks;
+    for (int i = 0; i < blocks->step_count; i++) {
+        const tdmi_step *step = &blocks->steps[i];
+        switch ((tdmi_step_kind)step->kind) {
+        case TDMI_STEP_LOAD:
+            load(self, step, begin, n);
+            break;
+        case TDMI_STEP_INDEX:
+            count(self, step, begin, n);
+            break;
+        case TDMI_STEP_FUNCTION:
+            if (i == self->direct) {
+                compute(self, step, output_at(self, blocks->steps[i + 1].number, begin), n);
+                return;
+            }
+            compute(self, step, block(self, step->to), n);
+            break;
+        case TDMI_STEP_STORE:
+            cast(self, step, output_at(self, step->number, begin),
+                 self->args->inner_stride[step->number], self->values[step->from[0]], 1, n, true);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* The last step but one, if it may write what the last one would store: the only output, of its values as they
+ * are, along memory and not past the cache. */
+static int find_direct(const block_run *self) {
+    const tdmi_blocks *blocks = self->blocks;
+    const int last = blocks->step_count - 1;
+    if (last < 1 || self->group->stream) return -1;
+    const tdmi_step *store = &blocks->steps[last], *step = &blocks->steps[last - 1];
+    const bool as_it_is = step->kind == TDMI_STEP_FUNCTION && step->to == store->from[0] &&
+                          store->t == store->u && self->args->inner_stride[store->number] == 1;
+    return as_it_is ? last - 1 : -1;
+}
+
+static void find_rows(block_run *self, void *const *buffers, int64_t row, int64_t first) {
+    const tdm_expression_args *args = self->args;
+    int64_t at[TDM_EXPRESSION_TENSORS];
+    self->index = args->index + row * args->index_stride + first;
+    for (int i = 0; i < self->blocks->tensor_count; i++)
+        at[i] = args->offset[i] + first * args->inner_stride[i];
+    for (int d = args->outer_ndim - 1; d >= 0; d--) {
+        const int64_t next = row / args->outer_shape[d], place = row - next * args->outer_shape[d];
+        for (int i = 0; i < self->blocks->tensor_count; i++)
+            at[i] += place * args->outer_stride[i][d];
+        row = next;
+    }
+    for (int i = 0; i < self->blocks->tensor_count; i++)
+        self->rows[i] = (char *)buffers[i] + at[i] * self->blocks->sizes[i];
+}
+
+void tdmi_cpu_run_blocks(const tdm_group *group, void *const *buffers, const void *arguments) {
+    const tdm_expression_args *args = arguments;
+    block_run *self = group->scratch;
+    const int64_t items = args->rows * args->chunks;
+    const int64_t last = items * ((int64_t)group->index + 1) / group->count;
+    memset(self, 0, sizeof *self);
+    self->blocks = group->blocks;
+    self->group = group;
+    self->args = args;
+    self->cast = (tdm_elementwise_args){.rows = 1, .chunks = 1};
+    self->direct = find_direct(self);
+    begin_group(self);
+    for (int64_t item = items * group->index / group->count; item < last; item++) {
+        const int64_t row = item / args->chunks, first = item % args->chunks * args->chunk;
+        const int64_t left = (int64_t)args->cols - first;
+        const int64_t n = left < args->chunk ? left : args->chunk;
+        find_rows(self, buffers, row, first);
+        begin_row(self);
+        for (int64_t begin = 0; begin < n; begin += self->blocks->length) {
+            const int64_t length = self->blocks->length;
+            run_block(self, begin, (uint32_t)(n - begin < length ? n - begin : length));
+        }
+    }
+}

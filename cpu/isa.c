@@ -1,0 +1,61 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The kernels that were compiled with the library for several instruction sets: which of them are used. */
+#include "args.h"
+#include "cpu_backend.h"
+
+typedef struct instruction_set {
+    const char *name;
+    bool (*present)(void);
+    tdmi_cpu_table *kernels;
+    tdmi_cpu_functions *functions;
+} instruction_set;
+
+/* Whether the machine has what the kernels of a set use; a build may leave sets out. */
+#if defined(__x86_64__)
+__attribute__((unused)) static bool present_avx512(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+
+__attribute__((unused)) static bool present_avx2(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+#endif
+
+__attribute__((unused)) static bool present_baseline(void) { return true; }
+
+/* Those that were built, the best first. */
+static const instruction_set instruction_sets[] = {
+#define X(isa) {#isa, present_##isa, &tdmi_cpu_kernels_##isa, &tdmi_cpu_functions_##isa},
+    TDMI_ISA_LIST
+#undef X
+};
+
+static instruction_set best_instruction_set(void) {
+    size_t i = 0;
+    while (!instruction_sets[i].present())
+        i++;
+    return instruction_sets[i];
+}
+
+const char *tdmi_cpu_isa(void) { return best_instruction_set().name; }
+
+tdmi_cpu_entry tdmi_cpu_kernel_of(uint8_t kernel, uint8_t t) {
+    return (*best_instruction_set().kernels)[kernel][t];
+}
+
+tdmi_cpu_entry tdmi_cpu_cast_kernel(tdm_dtype to) {
+    return tdmi_cpu_kernel_of(TDMI_CPU_CAST, (uint8_t)to);
+}
+
+tdmi_cpu_function *tdmi_cpu_function_of(uint8_t function, uint8_t type) {
+    return (*best_instruction_set().functions)[function][type];
+}
+
+bool tdmi_cpu_is_wide(uint8_t type) {
+    return type == TDM_TYPE_I64 || type == TDM_TYPE_U64 || type == TDM_TYPE_F64;
+}
+
+tdmi_cpu_entry tdmi_cpu_copy_kernel(void) { return tdmi_cpu_cast_kernel(TDM_U8); }

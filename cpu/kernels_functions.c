@@ -1,0 +1,64 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The functions of expressions for blocks of elements. Compiled once per instruction set. */
+#include "dialect_c.h"
+#include "dtypes.h"
+#include "numeric.h"
+/* behind numeric.h */
+#include "activation.h"
+#include "convert.h"
+/* behind these */
+#include "functions.h"
+
+/* name(type): what it gives, from the type of its operands */
+#define RESULT_SAME(type) tdm_element_##type
+#define RESULT_BOOL(type) tdm_i32
+#define RESULT_I32(type) tdm_i32
+#define RESULT_U32(type) tdm_u32
+#define RESULT_I64(type) tdm_i64
+#define RESULT_U64(type) tdm_u64
+#define RESULT_F32(type) float
+#define RESULT_F64(type) double
+
+/* The loop of a function, by the number of its operands; where's first is a bool. */
+#define BLOCK(name, type, RESULT, call)                                                            \
+    static void name##_##type(void *y, const void *const *operands, uint32_t n) {                  \
+        RESULT(type) *const to = y;                                                                \
+        const tdm_element_##type *const a = operands[0], *const b = operands[1],                   \
+                                        *const c = operands[2];                                    \
+        (void)a, (void)b, (void)c;                                                                 \
+        TDM_SIMD for (uint32_t j = 0; j < n; j++) to[j] = call;                                    \
+    }
+#define BLOCK_1(name, type, RESULT) BLOCK(name, type, RESULT, tdm_fn_##name##_##type(a[j]))
+#define BLOCK_2(name, type, RESULT) BLOCK(name, type, RESULT, tdm_fn_##name##_##type(a[j], b[j]))
+#define BLOCK_3(name, type, RESULT)                                                                \
+    BLOCK(name, type, RESULT, tdm_fn_##name##_##type(FIRST_##name, b[j], c[j]))
+#define FIRST_fma a[j]
+#define FIRST_mul_add a[j]
+#define FIRST_mul_sub a[j]
+#define FIRST_sub_mul a[j]
+#define FIRST_where ((const tdm_i32 *)operands[0])[j]
+
+#define BLOCKS(NAME, name, arity, class, result) TDM_TYPES_##class(BLOCKS_##arity##_##result, name)
+#define BLOCKS_1_SAME(name, type) BLOCK_1(name, type, RESULT_SAME)
+#define BLOCKS_1_BOOL(name, type) BLOCK_1(name, type, RESULT_BOOL)
+#define BLOCKS_1_I32(name, type) BLOCK_1(name, type, RESULT_I32)
+#define BLOCKS_1_U32(name, type) BLOCK_1(name, type, RESULT_U32)
+#define BLOCKS_1_I64(name, type) BLOCK_1(name, type, RESULT_I64)
+#define BLOCKS_1_U64(name, type) BLOCK_1(name, type, RESULT_U64)
+#define BLOCKS_1_F32(name, type) BLOCK_1(name, type, RESULT_F32)
+#define BLOCKS_1_F64(name, type) BLOCK_1(name, type, RESULT_F64)
+#define BLOCKS_2_SAME(name, type) BLOCK_2(name, type, RESULT_SAME)
+#define BLOCKS_2_BOOL(name, type) BLOCK_2(name, type, RESULT_BOOL)
+#define BLOCKS_3_SAME(name, type) BLOCK_3(name, type, RESULT_SAME)
+TDM_FUNCTION_LIST(BLOCKS)
+
+#define PLACE_truth TDM_TYPE_BOOL
+#define PLACE_i32 TDM_TYPE_I32
+#define PLACE_u32 TDM_TYPE_U32
+#define PLACE_i64 TDM_TYPE_I64
+#define PLACE_u64 TDM_TYPE_U64
+#define PLACE_f32 TDM_TYPE_F32
+#define PLACE_f64 TDM_TYPE_F64
+#define SLOT(name, type) [PLACE_##type] = name##_##type,
+#define ROW(NAME, name, arity, class, result) {TDM_TYPES_##class(SLOT, name)},
+tdmi_cpu_functions TDM_CAT(tdmi_cpu_functions_, TDMI_ISA) = {TDM_FUNCTION_LIST(ROW)};

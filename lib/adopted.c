@@ -1,0 +1,191 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Memory that somebody else owns: a buffer is made over it, and the owner is told, once, when nothing of the
+ * library's uses it any more.
+ *
+ * Such a block never goes through the pool. When its last buffer is released while work is pending on it, an event is
+ * recorded in each queue that may use it, and the block waits in the device's list `leaving`, the oldest first. Nobody
+ * waits on the host for that: whoever makes or releases a buffer next looks whether the events of the oldest have
+ * completed, and whoever waits for a queue looks at all of them. At the latest a queue's last wait, which its end is,
+ * lets go of what only that queue has used. */
+
+#include "core.h"
+
+/* What a queue has been given by the time of the release. */
+typedef struct tdmi_mark {
+    uint64_t queue;     /* its number */
+    tdmi_bevent *event; /* NULL: there was none to be had, and only a wait for the queue tells */
+} tdmi_mark;
+
+typedef struct tdmi_adopted {
+    tdmi_block block;
+    tdm_device *device; /* a reference, from the release on */
+    void (*release)(void *context);
+    void *context;
+    tdmi_mark *marks;
+    size_t mark_count;
+    bool unmarked; /* there was no memory for marks: over when nothing that old is pending */
+    struct tdmi_adopted *next;
+} tdmi_adopted;
+
+/* ---- making ---- */
+
+static tdm_status adopt(const char *function, tdm_device *device, void *handle, tdm_buffer *buffer,
+                        tdmi_adopted *adopted) {
+    tdmi_block *block = &adopted->block;
+    bool read_only = false;
+    block->adopted = adopted;
+    block->size = buffer->size;
+    /* Of nothing there may be no handle either. */
+    if (buffer->size > 0) {
+        tdm_status status = tdmi_device_result(
+            device, device->backend->mem_adopt(device->impl, handle, buffer->size, &block->mem,
+                                               &read_only));
+        if (status != TDM_OK)
+            return tdmi_fail_in(status, "%s: on %s", function, device->facts->info.id);
+    }
+    atomic_init(&buffer->references, 1);
+    atomic_init(&buffer->read_only, read_only);
+    buffer->device = tdm_device_retain(device);
+    buffer->block = block;
+    return TDM_OK;
+}
+
+tdm_status tdmi_adopt_memory(const char *function, tdm_device *device, void *handle, size_t size,
+                             void (*release)(void *context), void *context, tdm_buffer **buffer) {
+    tdmi_device_let_leave(device, false);
+    tdm_buffer *made = tdmi_calloc(1, sizeof *made);
+    tdmi_adopted *adopted = tdmi_calloc(1, sizeof *adopted);
+    tdm_status status = TDM_OK;
+    if (made && adopted) {
+        made->size = size;
+        adopted->release = release;
+        adopted->context = context;
+        status = adopt(function, device, handle, made, adopted);
+    } else {
+        status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a buffer");
+    }
+    if (status != TDM_OK) {
+        tdmi_free(made);
+        tdmi_free(adopted);
+        return status;
+    }
+    *buffer = made;
+    return TDM_OK;
+}
+
+/* ---- marking what is pending ---- */
+
+static bool is_pending(const tdm_queue *queue, uint64_t released) {
+    const uint64_t first = atomic_load(&queue->first_pending);
+    return first != 0 && first <= released;
+}
+
+static bool may_use(const tdm_queue *queue, const tdmi_block *block) {
+    const uint64_t former = atomic_load(&block->former);
+    return (former == TDMI_SEVERAL || former == queue->number) &&
+           is_pending(queue, block->released);
+}
+
+static tdmi_bevent *record(tdm_device *device, tdm_queue *queue) {
+    const tdmi_backend *backend = device->backend;
+    tdmi_bevent *event = tdmi_calloc(1, backend->event_size);
+    if (!event) return NULL;
+    if (tdmi_device_result(device, backend->event_init(device->impl, event)) != TDM_OK) {
+        tdmi_free(event);
+        return NULL;
+    }
+    if (tdmi_device_result(device, backend->event_record(event, queue->impl)) == TDM_OK)
+        return event;
+    backend->event_deinit(event);
+    tdmi_free(event);
+    return NULL;
+}
+
+static void mark_pending(tdm_device *device, tdmi_adopted *gone) {
+    size_t count = 0;
+    for (tdm_queue *queue = device->queues; queue; queue = queue->next)
+        count += may_use(queue, &gone->block);
+    if (count == 0) return;
+    gone->marks = tdmi_calloc(count, sizeof *gone->marks);
+    gone->unmarked = !gone->marks;
+    for (tdm_queue *queue = device->queues; queue && gone->mark_count < count; queue = queue->next)
+        if (gone->marks && may_use(queue, &gone->block))
+            gone->marks[gone->mark_count++] = (tdmi_mark){queue->number, record(device, queue)};
+}
+
+/* ---- leaving ---- */
+
+static bool mark_is_over(tdm_device *device, const tdmi_adopted *gone, const tdmi_mark *mark) {
+    tdm_queue *queue = device->queues;
+    while (queue && queue->number != mark->queue)
+        queue = queue->next;
+    if (!queue || !is_pending(queue, gone->block.released)) return true;
+    bool done = false;
+    if (!mark->event) return false;
+    return tdmi_device_result(device, device->backend->event_query(mark->event, &done)) == TDM_OK &&
+           done;
+}
+
+static bool is_over(tdm_device *device, const tdmi_adopted *gone) {
+    bool over = !gone->unmarked || gone->block.released < tdmi_oldest_pending(device);
+    for (size_t i = 0; over && i < gone->mark_count; i++)
+        over = mark_is_over(device, gone, &gone->marks[i]);
+    return over || atomic_load(&device->lost); /* which runs nothing any more */
+}
+
+static void leave(tdmi_adopted *gone) {
+    tdm_device *device = gone->device;
+    for (size_t i = 0; i < gone->mark_count; i++) {
+        if (gone->marks[i].event) device->backend->event_deinit(gone->marks[i].event);
+        tdmi_free(gone->marks[i].event);
+    }
+    if (gone->block.size > 0) device->backend->mem_disown(device->impl, &gone->block.mem);
+    if (gone->release) gone->release(gone->context);
+    tdmi_free(gone->marks);
+    tdmi_free(gone);
+    tdm_device_release(device);
+}
+
+void tdmi_device_let_leave(tdm_device *device, bool all) {
+    tdmi_adopted *over = NULL, *kept = NULL;
+    if (atomic_load(&device->leaving_count) == 0) return;
+    pthread_mutex_lock(&device->lock);
+    for (tdmi_adopted *gone = device->leaving, *next; gone; gone = next) {
+        next = gone->next;
+        if (!is_over(device, gone)) {
+            if (!all) break;
+            kept = gone;
+            continue;
+        }
+        *(kept ? &kept->next : &device->leaving) = next;
+        if (!next) device->leaving_last = kept;
+        gone->next = over;
+        over = gone;
+        atomic_fetch_sub(&device->leaving_count, 1);
+    }
+    pthread_mutex_unlock(&device->lock);
+    /* Without the lock: the owners may call the library. */
+    while (over) {
+        tdmi_adopted *next = over->next;
+        leave(over);
+        over = next;
+    }
+}
+
+void tdmi_adopted_give(tdm_device *device, tdmi_block *block) {
+    tdmi_adopted *gone = block->adopted;
+    gone->device = tdm_device_retain(device);
+    pthread_mutex_lock(&device->lock);
+    block->released = atomic_load(&device->sequence);
+    atomic_store(&block->former, atomic_exchange(&block->user, 0));
+    if (!atomic_load(&device->lost)) mark_pending(device, gone);
+    const bool over = is_over(device, gone);
+    if (!over) {
+        *(device->leaving ? &device->leaving_last->next : &device->leaving) = gone;
+        device->leaving_last = gone;
+        atomic_fetch_add(&device->leaving_count, 1);
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (over) leave(gone);
+    tdmi_device_let_leave(device, false);
+}

@@ -1,0 +1,38 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* An expression as it runs where there is no compiler: steps, of which each computes one operation for a block of
+ * elements. Part of the contract with the backends (backend.h); lib/kernels/lower.c makes them. */
+#ifndef TDMI_BLOCKS_H
+#define TDMI_BLOCKS_H
+
+#include <stdint.h>
+
+enum { TDMI_LEAST_BLOCK = 64, TDMI_MOST_BLOCK = 1024, TDMI_MOST_BLOCKS = 256 };
+
+typedef enum tdmi_step_kind {
+    TDMI_STEP_CONSTANT, /* `bits`; this and the next two have a block of their own for good */
+    TDMI_STEP_SCALAR,   /* scalar `number` of the arguments */
+    TDMI_STEP_EXTENT,   /* of the last dimension */
+    TDMI_STEP_LOAD, /* tensor `number`, converted from dtype u to dtype t; a block of its own, too */
+    TDMI_STEP_INDEX,    /* of the elements */
+    TDMI_STEP_FUNCTION, /* `number` of function_list.h on values of type `of` */
+    TDMI_STEP_STORE     /* tensor `number`, converted from dtype u to dtype t; behind all others */
+} tdmi_step_kind;
+
+/* `to` and `from` are numbers of blocks. */
+typedef struct tdmi_step {
+    uint8_t kind, number;
+    uint8_t of;   /* the type of the operands; of what is not computed: that of the value */
+    uint8_t t, u; /* a cast's, as tdmi_cast_variant has them; t == u: the bits stay */
+    uint8_t to, from[3];
+    uint64_t bits;
+} tdmi_step;
+
+typedef struct tdmi_blocks {
+    int tensor_count, step_count, block_count;
+    int length;        /* elements of a block: a power of two between the limits above */
+    int value_size;    /* bytes of the widest value */
+    uint8_t sizes[12]; /* bytes of an element of each tensor */
+    tdmi_step steps[];
+} tdmi_blocks;
+
+#endif

@@ -1,0 +1,271 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The drivers' own objects, given out and taken in: tandem/opencl.h and tandem/cuda.h, and host memory for cpu
+ * devices. What differs between drivers is in the backends; here are the names and the checks. */
+
+#include <tandem/cuda.h>
+#include <tandem/opencl.h>
+
+#include "core.h"
+
+static tdm_status is_null(const char *function, const char *name) {
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, name);
+}
+
+/* The device of the argument called `name`, whose backend is to be `wanted`. */
+static tdm_status check_backend(const char *function, const char *name, const tdm_device *device,
+                                tdm_backend wanted) {
+    if (!device) return is_null(function, name);
+    const tdm_device_info *info = &device->facts->info;
+    if (info->backend != wanted)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: %s is of %s, only devices of the backend %s have this", function,
+                         name, info->id, tdm_backend_name(wanted));
+    return tdmi_device_usable(device);
+}
+
+static tdm_status get_of_device(const char *function, const tdm_device *device, tdm_backend wanted,
+                                void **context, void **id) {
+    TDMI_TRY(check_backend(function, "device", device, wanted));
+    device->backend->device_handles(device->impl, context, id);
+    return TDM_OK;
+}
+
+static tdm_status get_of_queue(const char *function, const tdm_queue *queue, tdm_backend wanted,
+                               void **handle) {
+    TDMI_TRY(check_backend(function, "queue", queue ? queue->device : NULL, wanted));
+    *handle = queue->device->backend->queue_handle(queue->impl);
+    return TDM_OK;
+}
+
+static tdm_status get_of_buffer(const char *function, const tdm_buffer *buffer, tdm_backend wanted,
+                                void **handle) {
+    TDMI_TRY(check_backend(function, "buffer", buffer ? buffer->device : NULL, wanted));
+    /* The program's own work does not come behind a former user of the memory, as the library's does. */
+    TDMI_TRY(tdmi_order_foreign(buffer));
+    *handle = buffer->block ? buffer->block->mem.handle : NULL;
+    return TDM_OK;
+}
+
+static tdm_status adopt(const char *function, tdm_device *device, tdm_backend wanted,
+                        const char *name, void *handle, size_t size, tdm_release_function release,
+                        void *user, tdm_buffer **buffer) {
+    if (!buffer) return is_null(function, "buffer");
+    *buffer = NULL;
+    TDMI_TRY(check_backend(function, "device", device, wanted));
+    if (!handle) return is_null(function, name);
+    if (size == 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: size is 0, at least 1 byte", function);
+    return tdmi_adopt_memory(function, device, handle, size, release, user, buffer);
+}
+
+static tdm_status adopt_queue(const char *function, tdm_device *device, tdm_backend wanted,
+                              const char *name, void *handle, unsigned flags, tdm_queue **queue) {
+    if (!queue) return is_null(function, "queue");
+    *queue = NULL;
+    TDMI_TRY(check_backend(function, "device", device, wanted));
+    if (!handle) return is_null(function, name);
+    tdm_status status = tdmi_queue_make(device, flags, handle, queue);
+    if (status == TDM_OK) return TDM_OK;
+    return tdmi_fail_in(status, "%s: on %s", function, device->facts->info.id);
+}
+
+/* What waiting for an event of the program's and recording one have in common. */
+static tdm_status check_event(const char *function, const tdm_queue *queue, tdm_backend wanted,
+                              const void *event) {
+    TDMI_TRY(check_backend(function, "queue", queue ? queue->device : NULL, wanted));
+    if (!event) return is_null(function, "event");
+    return tdmi_check_not_recording(function, queue);
+}
+
+static tdm_status named(const char *function, const tdm_queue *queue, tdm_status status) {
+    if (status == TDM_OK) return TDM_OK;
+    return tdmi_fail_in(status, "%s: on %s", function, queue->device->facts->info.id);
+}
+
+static tdm_status wait(const char *function, tdm_queue *queue, tdm_backend wanted, void *event) {
+    TDMI_TRY(check_event(function, queue, wanted, event));
+    return named(
+        function, queue,
+        tdmi_queue_submitted(queue, queue->device->backend->queue_wait_handle(queue->impl, event)));
+}
+
+static tdm_status record(const char *function, tdm_queue *queue, void **event) {
+    return named(function, queue,
+                 tdmi_queue_submitted(
+                     queue, queue->device->backend->queue_record_handle(queue->impl, event)));
+}
+
+/* ---- the host ---- */
+
+tdm_status tdm_buffer_adopt_host(tdm_device *device, void *pointer, size_t size,
+                                 tdm_release_function release, void *user, tdm_buffer **buffer) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_buffer_adopt_host";
+    if (buffer) *buffer = NULL;
+    if (device && !device->facts->host_memory)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: %s does not work in host memory; only cpu devices do", function,
+                         device->facts->info.id);
+    return adopt(function, device, TDM_CPU, "pointer", pointer, size, release, user, buffer);
+}
+
+/* ---- OpenCL ---- */
+
+tdm_status tdm_opencl_get_context(const tdm_device *device, struct _cl_context **context) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_opencl_get_context";
+    void *found = NULL, *id;
+    if (!context) return is_null(function, "context");
+    *context = NULL;
+    TDMI_TRY(get_of_device(function, device, TDM_OPENCL, &found, &id));
+    *context = found;
+    return TDM_OK;
+}
+
+tdm_status tdm_opencl_get_device_id(const tdm_device *device, struct _cl_device_id **id) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_opencl_get_device_id";
+    void *context, *found = NULL;
+    if (!id) return is_null(function, "id");
+    *id = NULL;
+    TDMI_TRY(get_of_device(function, device, TDM_OPENCL, &context, &found));
+    *id = found;
+    return TDM_OK;
+}
+
+tdm_status tdm_opencl_get_queue(const tdm_queue *queue, struct _cl_command_queue **handle) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_opencl_get_queue";
+    void *found = NULL;
+    if (!handle) return is_null(function, "handle");
+    *handle = NULL;
+    TDMI_TRY(get_of_queue(function, queue, TDM_OPENCL, &found));
+    *handle = found;
+    return TDM_OK;
+}
+
+tdm_status tdm_opencl_get_memory(const tdm_buffer *buffer, struct _cl_mem **memory) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_opencl_get_memory";
+    void *found = NULL;
+    if (!memory) return is_null(function, "memory");
+    *memory = NULL;
+    TDMI_TRY(get_of_buffer(function, buffer, TDM_OPENCL, &found));
+    *memory = found;
+    return TDM_OK;
+}
+
+tdm_status tdm_opencl_adopt_memory(tdm_device *device, struct _cl_mem *memory, size_t size,
+                                   tdm_release_function release, void *user, tdm_buffer **buffer) {
+    TDMI_UNCANCELLED();
+    return adopt("tdm_opencl_adopt_memory", device, TDM_OPENCL, "memory", memory, size, release,
+                 user, buffer);
+}
+
+tdm_status tdm_opencl_adopt_device(struct _cl_context *context, struct _cl_device_id *id,
+                                   tdm_device **device) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_opencl_adopt_device";
+    if (!device) return is_null(function, "device");
+    *device = NULL;
+    if (!context) return is_null(function, "context");
+    if (!id) return is_null(function, "id");
+    return tdmi_device_adopt(function, TDM_OPENCL, context, id, device);
+}
+
+tdm_status tdm_opencl_adopt_queue(tdm_device *device, struct _cl_command_queue *handle,
+                                  tdm_queue **queue) {
+    TDMI_UNCANCELLED();
+    return adopt_queue("tdm_opencl_adopt_queue", device, TDM_OPENCL, "handle", handle, 0, queue);
+}
+
+tdm_status tdm_opencl_wait(tdm_queue *queue, struct _cl_event *event) {
+    TDMI_UNCANCELLED();
+    return wait("tdm_opencl_wait", queue, TDM_OPENCL, event);
+}
+
+tdm_status tdm_opencl_record(tdm_queue *queue, struct _cl_event **event) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_opencl_record";
+    void *made = NULL;
+    if (event) *event = NULL;
+    TDMI_TRY(check_event(function, queue, TDM_OPENCL, event));
+    TDMI_TRY(record(function, queue, &made));
+    *event = made;
+    return TDM_OK;
+}
+
+/* ---- CUDA ---- */
+
+tdm_status tdm_cuda_get_context(const tdm_device *device, struct CUctx_st **context) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_cuda_get_context";
+    void *found = NULL, *id;
+    if (!context) return is_null(function, "context");
+    *context = NULL;
+    TDMI_TRY(get_of_device(function, device, TDM_CUDA, &found, &id));
+    *context = found;
+    return TDM_OK;
+}
+
+tdm_status tdm_cuda_get_ordinal(const tdm_device *device, int *ordinal) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_cuda_get_ordinal";
+    void *context, *id = NULL;
+    if (!ordinal) return is_null(function, "ordinal");
+    *ordinal = -1;
+    TDMI_TRY(get_of_device(function, device, TDM_CUDA, &context, &id));
+    *ordinal = (int)(intptr_t)id;
+    return TDM_OK;
+}
+
+tdm_status tdm_cuda_get_stream(const tdm_queue *queue, struct CUstream_st **stream) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_cuda_get_stream";
+    void *found = NULL;
+    if (!stream) return is_null(function, "stream");
+    *stream = NULL;
+    TDMI_TRY(get_of_queue(function, queue, TDM_CUDA, &found));
+    *stream = found;
+    return TDM_OK;
+}
+
+tdm_status tdm_cuda_get_pointer(const tdm_buffer *buffer, void **pointer) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_cuda_get_pointer";
+    if (!pointer) return is_null(function, "pointer");
+    *pointer = NULL;
+    return get_of_buffer(function, buffer, TDM_CUDA, pointer);
+}
+
+tdm_status tdm_cuda_adopt_memory(tdm_device *device, void *pointer, size_t size,
+                                 tdm_release_function release, void *user, tdm_buffer **buffer) {
+    TDMI_UNCANCELLED();
+    return adopt("tdm_cuda_adopt_memory", device, TDM_CUDA, "pointer", pointer, size, release, user,
+                 buffer);
+}
+
+tdm_status tdm_cuda_adopt_stream(tdm_device *device, struct CUstream_st *stream, unsigned flags,
+                                 tdm_queue **queue) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_cuda_adopt_stream";
+    if (queue) *queue = NULL;
+    if (flags & ~(unsigned)TDM_QUEUE_TIMING)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: flags is %#x, only TDM_QUEUE_TIMING (%#x) is allowed", function,
+                         flags, TDM_QUEUE_TIMING);
+    return adopt_queue(function, device, TDM_CUDA, "stream", stream, flags, queue);
+}
+
+tdm_status tdm_cuda_wait(tdm_queue *queue, struct CUevent_st *event) {
+    TDMI_UNCANCELLED();
+    return wait("tdm_cuda_wait", queue, TDM_CUDA, event);
+}
+
+tdm_status tdm_cuda_record(tdm_queue *queue, struct CUevent_st *event) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_cuda_record";
+    void *given = event;
+    TDMI_TRY(check_event(function, queue, TDM_CUDA, event));
+    return record(function, queue, &given);
+}

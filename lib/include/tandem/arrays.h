@@ -1,0 +1,110 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Operations that keep the data between products on the device.
+ *
+ * What ops.h says of all operations, of rows and of threads holds here as well. */
+#ifndef TANDEM_ARRAYS_H
+#define TANDEM_ARRAYS_H
+
+#include <tandem/ops.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/** What a softmax is taken of. */
+typedef struct tdm_softmax_options {
+    size_t size;            /**< sizeof(tdm_softmax_options): see status.h */
+    double scale;           /**< factor of x, finite; rounded to f32 where the arithmetic is */
+    const tdm_tensor *mask; /**< added to x · scale; NULL for none. Borrowed for the call */
+    bool causal;            /**< whether row i counts the columns j ≤ i + cols - rows alone */
+} tdm_softmax_options;
+
+/** scale 1, nothing else: tdm_softmax_options o = TDM_SOFTMAX_OPTIONS_DEFAULTS; */
+/* clang-format off */
+#define TDM_SOFTMAX_OPTIONS_DEFAULTS                                                               \
+    { sizeof(tdm_softmax_options), 1.0, NULL, false }
+/* clang-format on */
+
+/** The same for languages without C's macros: writes the first `size` bytes, which are the struct's
+ * size in the caller's language. */
+TDM_API void tdm_softmax_options_init(tdm_softmax_options *options, size_t size);
+
+/** y = softmax(x · scale + mask) of each row, the weights of attention (Vaswani et al. 2017), in one pass more
+ * over the mask than tdm_softmax makes over x. x, y: rows. mask is of x's dtype and is broadcast to x's shape as in
+ * NumPy, but for its last dimension, which is x's, with stride 1 (else TDM_ERROR_UNSUPPORTED): [cols], [rows,
+ * cols] and [batch, 1, 1, cols] are. What is not to count is -Inf in it.
+ *
+ * causal: x is [..., rows, cols], and of row i the columns up to i + cols - rows count, so that the last row counts
+ * all; the elements behind them are not looked at, whatever they are, and are 0 in y.
+ *
+ * A row of which nothing counts is NaN, as is one with NaN or +Inf among what counts; torch.softmax gives the same.
+ * options NULL means TDM_SOFTMAX_OPTIONS_DEFAULTS, and tdm_softmax. In place: y may be x; y does not overlap the
+ * mask. */
+TDM_API TDM_MUST_USE tdm_status tdm_softmax_scaled(tdm_queue *queue,
+                                                   const tdm_softmax_options *options,
+                                                   const tdm_tensor *x, tdm_tensor *y);
+
+/** Rows of a table, as in looking up embeddings: y[i..., :] = table[indices[i...], :], bit by bit. table: [n, cols...],
+ * any dtype; indices: i32 or i64, any shape; y: [indices..., cols...], the table's dtype. A row's elements are
+ * adjacent, and the rows of y, the rows of the table and the indices each have one common stride, else
+ * TDM_ERROR_UNSUPPORTED. An index that is negative, or n or more, reads nothing: its row of y is NaN, of dtypes that
+ * are no floats 0. y overlaps neither of the others. Takes as long as copying y. */
+TDM_API TDM_MUST_USE tdm_status tdm_gather_rows(tdm_queue *queue, const tdm_tensor *table,
+                                                const tdm_tensor *indices, tdm_tensor *y);
+
+/** y[indices[i...], :] += source[i..., :], what gather_rows' gradient needs. y: [n, cols...]; indices: i32 or i64, any
+ * shape; source: [indices..., cols...], of y's dtype, a float. Strides as tdm_gather_rows. Rows with one index are
+ * added to that of y in the order in which they come in source, one by one, rounded to the dtype once: no atomic
+ * operations, so that results repeat bit for bit. Negative indices, and n or more, are left out. y overlaps neither
+ * of the others. The indices are sorted first (see below how, and with how much memory); then the time is that of
+ * reading source once, but where most indices are equal: a row of y is one group's work. Fewer than 2³¹ rows of y,
+ * and indices. */
+TDM_API TDM_MUST_USE tdm_status tdm_scatter_add_rows(tdm_queue *queue, const tdm_tensor *source,
+                                                     const tdm_tensor *indices, tdm_tensor *y);
+
+/** y[i..., j] = 1 where j is indices[i...], else 0; an index that is no column's number gives a row of zeros.
+ * indices: i32 or i64, any shape; y: [indices..., n], any dtype. Strides as tdm_gather_rows. Takes as long as filling
+ * y. */
+TDM_API TDM_MUST_USE tdm_status tdm_one_hot(tdm_queue *queue, const tdm_tensor *indices,
+                                            tdm_tensor *y);
+
+/* Copies, bit by bit: of any dtype, the same in all tensors, and of any strides. y overlaps no input. Each takes
+ * as long as copying y, and a launch for each tensor. */
+
+/** y = the tensors one behind the other along dimension `dim`, in which y has as much as all of them; the other
+ * dimensions are equal. count ≥ 1; a tensor may be empty, and may come several times. The array and the tensors
+ * are borrowed for the call. */
+TDM_API TDM_MUST_USE tdm_status tdm_concat(tdm_queue *queue, const tdm_tensor *const *tensors,
+                                           size_t count, int dim, tdm_tensor *y);
+
+/** y = the tensors, which have one shape, along a dimension `dim` of y that is new and as long as there are
+ * tensors. The rest as tdm_concat. */
+TDM_API TDM_MUST_USE tdm_status tdm_stack(tdm_queue *queue, const tdm_tensor *const *tensors,
+                                          size_t count, int dim, tdm_tensor *y);
+
+/** y = x, the last elements first along each of the `count` dimensions that `dims` names, none of them twice. y has x's
+ * shape. count 0: a copy. */
+TDM_API TDM_MUST_USE tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                                         size_t count, tdm_tensor *y);
+
+/* Sorting: rows of any dtype, compared as numbers on every device. NaN is above all numbers, and -0 equal to 0; of
+ * equal elements the one with the lower index comes first, whichever way they are sorted. By merging (Merge Path, Green
+ * et al. 2012), in log₂(cols / 16) launches, twice as many for elements of 64 bits; with memory of the queue's for 16
+ * bytes an element, 24 for those of 64 bits, of some rows at a time: 2²⁴ elements, if one row has no more. */
+
+/** The order of each row's elements: indices[..., i] is where the i-th of them is in x, the smallest one first or, with
+ * `descending`, the largest (NaN, that is). x: rows; indices: rows of x's shape, i32 or i64. */
+TDM_API TDM_MUST_USE tdm_status tdm_argsort(tdm_queue *queue, const tdm_tensor *x, bool descending,
+                                            tdm_tensor *indices);
+
+/** The k largest elements of each row, the largest (NaN, that is) first, and where they are in x. values, of x's
+ * dtype, and indices, i32 or i64, are rows of x's shape but for the last dimension, which is k, x's at most. One of
+ * them may be NULL. Of each pair of runs only k words are kept, so that few are left for the later launches. */
+TDM_API TDM_MUST_USE tdm_status tdm_top_k(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *values,
+                                          tdm_tensor *indices);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

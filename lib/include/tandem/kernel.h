@@ -1,0 +1,146 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Kernels of one's own: an expression, compiled for the device's backend.
+ *
+ *     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("b"), TDM_NUMBER("s"), TDM_TENSOR("y")};
+ *     tdm_kernel *kernel;
+ *     tdm_kernel_elementwise(device, "y = gelu(x) * s + where(x > 0, b, 0)", parameters, 4, &kernel);
+ *     const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &x), TDM_WITH_TENSOR("b", &b),
+ *                                       TDM_WITH_NUMBER("s", 0.5), TDM_WITH_TENSOR("y", &y)};
+ *     tdm_kernel_run(queue, kernel, arguments, 4);
+ *
+ * docs/expressions.md is the guide. In short:
+ *
+ * Statements, one a line or with `;` between them, give a value to a name: that of a tensor is an output, any
+ * other is a variable of the expression. Each name is given a value once. `//` begins a comment.
+ *
+ * Operators are C's, with C's precedence: + - * / % - ~ ! << >> < <= > >= == != & ^ | && || ?:. Functions:
+ * where(c, a, b), min, max, clamp(x, low, high), abs, sign, relu, sqrt, rsqrt, exp, exp2, expm1, log, log2,
+ * log10, log1p, pow, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, erf, erfc, floor, ceil, round
+ * (to nearest even), trunc, fma, gelu, gelu_tanh, silu, sigmoid, isnan, isinf, isfinite, and a conversion for
+ * each type: bool(x), i32, u32, i64, u64, f32, f64. Names of numbers: pi, inf, nan, true, false; `index`, the
+ * number of the element of the outputs, counted row-major, `column`, its place in the last dimension, and
+ * `row`, index divided by the extent of that; all three i64.
+ *
+ * Values have a type. f16, bf16 and f32 are read as f32, f64 as f64, integers of up to 16 bits and i32 as
+ * i32, u32, i64, u64 and bool as themselves. Of two types that meet: f64 goes before f32, a float before an
+ * integer, the wider integer before the narrower one; i32 and u32 meet in i64, and u64 meets no signed
+ * integer (TDM_ERROR_COMPILE). Numbers in the text, and the scalar parameters, take the type of what they
+ * meet; one with a point that meets an integer makes it a float. That, and what functions make of
+ * integers where they want floats, is f64 where the kernel has a tensor of f64, else f32. Outputs are
+ * converted as tdm_cast does, once; what an output's name means in a later statement is its value before that.
+ *
+ * Integers wrap; x / 0 and x % 0 are 0 for them; shifts take the low bits of their count. NaN propagates.
+ * exp, log, tanh, the activations and sqrt are the library's own or exact; the others are the C library's on
+ * cpu, and the driver's elsewhere.
+ *
+ * Threads: a kernel may be used by any threads at once; each queue by one (queue.h). Reference counts from any
+ * thread. */
+#ifndef TANDEM_KERNEL_H
+#define TANDEM_KERNEL_H
+
+#include <stdbool.h>
+
+#include <tandem/tensor.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/** A kernel of one's own. Counted: tdm_kernel_retain and tdm_kernel_release. */
+typedef struct tdm_kernel tdm_kernel;
+
+/** What a parameter is. */
+typedef enum tdm_parameter_kind {
+    TDM_PARAMETER_TENSOR,  /**< a tensor, which the text reads, or gives a value, or both */
+    TDM_PARAMETER_NUMBER,  /**< a double */
+    TDM_PARAMETER_INTEGER, /**< an int64_t */
+    TDM_PARAMETER_KIND_COUNT
+} tdm_parameter_kind;
+
+/** The dtype of a tensor parameter that may be any: that of its argument, in each call. */
+#define TDM_ANY_DTYPE (-1)
+
+#define TDM_KERNEL_MAX_TENSORS 12 /**< the most tensors that a kernel has */
+#define TDM_KERNEL_MAX_SCALARS                                                                     \
+    12 /**< the most numbers and integers, once for each type they are used as */
+
+/** A parameter of a kernel. Its layout is frozen. */
+typedef struct tdm_parameter {
+    const char
+        *name; /**< a letter or _, then letters, digits and _; no name of the language's own */
+    tdm_parameter_kind kind; /**< what it is */
+    int dtype;               /**< of a tensor: a tdm_dtype or TDM_ANY_DTYPE; else ignored */
+} tdm_parameter;
+
+/** An argument of a call: the parameter of that name is the tensor, or the number, or the integer. Its
+ * layout is frozen. */
+typedef struct tdm_argument {
+    const char *name;         /**< of the parameter */
+    const tdm_tensor *tensor; /**< for a tensor; else NULL */
+    double number;            /**< for a number */
+    int64_t integer;          /**< for an integer */
+} tdm_argument;
+
+/* clang-format off */
+/** A tensor of any dtype: const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_NUMBER("s")}; */
+#define TDM_TENSOR(name) {name, TDM_PARAMETER_TENSOR, TDM_ANY_DTYPE}
+/** A tensor of one dtype. */
+#define TDM_TENSOR_OF(name, dtype) {name, TDM_PARAMETER_TENSOR, dtype}
+/** A double. */
+#define TDM_NUMBER(name) {name, TDM_PARAMETER_NUMBER, TDM_ANY_DTYPE}
+/** An int64_t. */
+#define TDM_INTEGER(name) {name, TDM_PARAMETER_INTEGER, TDM_ANY_DTYPE}
+/** The argument of a tensor: const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &x)}; */
+#define TDM_WITH_TENSOR(name, tensor) {name, tensor, 0.0, 0}
+/** The argument of a number. */
+#define TDM_WITH_NUMBER(name, number) {name, NULL, number, 0}
+/** The argument of an integer. */
+#define TDM_WITH_INTEGER(name, integer) {name, NULL, 0.0, integer}
+/* clang-format on */
+
+/** Makes a kernel of an expression, for tensors that are broadcast to each other with any strides. The text is
+ * read at once: TDM_ERROR_COMPILE names the line and column of what is wrong, alike on every
+ * device. For OpenCL and CUDA devices it is compiled when it first runs with tensors of those dtypes, and
+ * kept on disk as every kernel is; on cpu there is no compiler. Text and parameters are copied. Every
+ * parameter is used in the text; at most 64 KiB of text and about 500 operations. Kernels of the same text and
+ * parameters on one device share what was compiled, which lives as long as the device. Takes a reference to
+ * the device. *kernel is NULL on failure. */
+TDM_API TDM_MUST_USE tdm_status tdm_kernel_elementwise(tdm_device *device, const char *text,
+                                                       const tdm_parameter *parameters,
+                                                       size_t parameter_count, tdm_kernel **kernel);
+
+/** Runs the kernel: an argument for each parameter, in any order. Outputs are of one shape, to which what is
+ * only read is broadcast as in NumPy. All is checked before anything is launched: names, kinds and dtypes, one
+ * device, shapes, outputs that are writable, whose elements are distinct, and that overlap nothing but, as
+ * exactly the same view, what is read. An empty output is a no-op that succeeds. f64 is refused on devices
+ * without it (TDM_ERROR_UNSUPPORTED). May be recorded (graph.h). */
+TDM_API TDM_MUST_USE tdm_status tdm_kernel_run(tdm_queue *queue, tdm_kernel *kernel,
+                                               const tdm_argument *arguments,
+                                               size_t argument_count);
+
+/** Compiles what tdm_kernel_run with these arguments would run, as far as that is not done, and runs nothing. Same
+ * checks. Other threads may use the device and the kernel meanwhile: none waits but who wants the same. */
+TDM_API TDM_MUST_USE tdm_status tdm_kernel_warm(tdm_queue *queue, tdm_kernel *kernel,
+                                                const tdm_argument *arguments,
+                                                size_t argument_count);
+
+/** Would tdm_kernel_run with these arguments start without a compiler? True where the kernel was compiled in this
+ * process or is kept on disk, and on cpu. Same checks; *is_cached is false on failure. */
+TDM_API TDM_MUST_USE tdm_status tdm_kernel_is_cached(tdm_queue *queue, tdm_kernel *kernel,
+                                                     const tdm_argument *arguments,
+                                                     size_t argument_count, bool *is_cached);
+
+/** One more reference; returns its argument. NULL is allowed. */
+TDM_API tdm_kernel *tdm_kernel_retain(tdm_kernel *kernel);
+
+/** One reference less. Work that was queued goes on. NULL is allowed. */
+TDM_API void tdm_kernel_release(tdm_kernel *kernel);
+
+/** The kernel's device, borrowed. */
+TDM_API tdm_device *tdm_kernel_get_device(const tdm_kernel *kernel);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,293 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Users' kernels: making and counting them, and what becomes of their text once dtypes and strides are known. */
+#include "kernels/kernel.h"
+
+#include "kernel_list.h"
+
+static bool computes_f64(const tdmi_expression *expression) {
+    for (int i = 0; i < expression->node_count; i++)
+        if (expression->nodes[i].type == TDM_TYPE_F64 || expression->nodes[i].of == TDM_TYPE_F64)
+            return true;
+    for (int i = 0; i < expression->tensor_count; i++)
+        if (expression->dtypes[i] == TDM_F64) return true;
+    return false;
+}
+
+static tdm_status read_typed(const tdm_kernel *kernel, const char *function, const uint8_t *dtypes,
+                             tdmi_typed_kernel **typed, bool *is_typing) {
+    tdmi_parameter parameters[TDMI_MOST_PARAMETERS];
+    tdmi_typed_kernel *made = tdmi_calloc(1, sizeof *made);
+    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    for (int i = 0, tensor = 0; i < kernel->parameter_count; i++) {
+        parameters[i] = kernel->parameters[i];
+        if (parameters[i].kind == TDM_PARAMETER_TENSOR) parameters[i].dtype = dtypes[tensor++];
+    }
+    const tdm_status status = tdmi_expression_read(
+        function, kernel->text, parameters, kernel->parameter_count, &made->expression, is_typing);
+    made->has_f64 = computes_f64(&made->expression);
+    if (status == TDM_OK)
+        *typed = made;
+    else
+        tdmi_free(made);
+    return status;
+}
+
+static tdmi_typed_kernel *find_typed(tdm_kernel *kernel, const uint8_t *dtypes) {
+    tdmi_typed_kernel *typed = atomic_load(&kernel->typed);
+    while (typed &&
+           memcmp(typed->expression.dtypes, dtypes, (size_t)typed->expression.tensor_count) != 0)
+        typed = typed->next;
+    return typed;
+}
+
+tdm_status tdmi_kernel_for_dtypes(tdm_kernel *kernel, const char *function, const uint8_t *dtypes,
+                                  tdmi_typed_kernel **typed) {
+    *typed = find_typed(kernel, dtypes);
+    if (*typed) return TDM_OK;
+    tdmi_typed_kernel *made;
+    bool is_typing;
+    TDMI_TRY(read_typed(kernel, function, dtypes, &made, &is_typing));
+    pthread_mutex_lock(&kernel->lock);
+    *typed = find_typed(kernel, dtypes);
+    if (!*typed) {
+        made->next = atomic_load(&kernel->typed);
+        atomic_store(&kernel->typed, made);
+        *typed = made;
+        made = NULL;
+    }
+    pthread_mutex_unlock(&kernel->lock);
+    tdmi_free(made);
+    return TDM_OK;
+}
+
+/* ---- programs ---- */
+
+/* All that a program depends on: the text, each parameter's name, kind and dtype, the kinds of rows. */
+static char *program_key(const tdm_kernel *kernel, const tdmi_expression *expression,
+                         const uint8_t *row_kinds, size_t *size) {
+    const size_t text = strlen(kernel->text) + 1, tensors = (size_t)expression->tensor_count;
+    const size_t parameter = sizeof kernel->parameters[0].name + 1;
+    *size = text + parameter * (size_t)kernel->parameter_count + 2 * tensors;
+    char *key = tdmi_calloc(1, *size), *at = key;
+    if (!key) return NULL;
+    memcpy(at, kernel->text, text);
+    at += text;
+    for (int i = 0; i < kernel->parameter_count; i++, at += parameter) {
+        memcpy(at, kernel->parameters[i].name, strlen(kernel->parameters[i].name));
+        at[parameter - 1] = (char)kernel->parameters[i].kind;
+    }
+    memcpy(at, expression->dtypes, tensors);
+    memcpy(at + tensors, row_kinds, tensors);
+    return key;
+}
+
+static tdm_status add_program(tdm_kernel *kernel, const tdmi_typed_kernel *typed, bool is_plain,
+                              const uint8_t *row_kinds, const void *key, size_t key_size,
+                              const tdmi_user_kernel **program) {
+    const tdmi_expression *e = &typed->expression;
+    const uint8_t other = typed->has_f64 ? TDM_F64 : TDM_F32;
+    tdmi_user_kernel made = {.t = is_plain ? e->dtypes[0] : other,
+                             .entry = "tdm_expression",
+                             .file = "expression",
+                             .buffers = e->tensor_count,
+                             .args_size = sizeof(tdm_expression_args)};
+    made.vectors = !is_plain ? 0 : tdm_dtype_size((tdm_dtype)made.t) == sizeof(double) ? 4 : 2;
+    TDMI_TRY(tdmi_lower_to_blocks(e, &made.blocks));
+    made.text = tdmi_lower_to_text(e, row_kinds);
+    if (!made.text) {
+        tdmi_free(made.blocks);
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel");
+    }
+    return tdmi_add_user_kernel(kernel->device, &made, key, key_size, program);
+}
+
+static tdm_status find_program(tdm_kernel *kernel, const tdmi_typed_kernel *typed, bool is_plain,
+                               const uint8_t *row_kinds, const tdmi_user_kernel **program) {
+    size_t size;
+    char *key = program_key(kernel, &typed->expression, row_kinds, &size);
+    if (!key) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel");
+    tdm_status status = TDM_OK;
+    *program = tdmi_find_user_kernel(kernel->device, key, size);
+    if (!*program) status = add_program(kernel, typed, is_plain, row_kinds, key, size, program);
+    tdmi_free(key);
+    return status;
+}
+
+tdm_status tdmi_kernel_for_rows(tdm_kernel *kernel, tdmi_typed_kernel *typed,
+                                const uint8_t *row_kinds, const tdmi_row_form **form) {
+    const size_t size = (size_t)typed->expression.tensor_count;
+    tdmi_row_form *known = atomic_load(&typed->forms);
+    while (known && memcmp(known->row_kinds, row_kinds, size) != 0)
+        known = known->next;
+    if (!known) {
+        /* another thread may be doing the same: then there are two forms of one program */
+        known = tdmi_calloc(1, sizeof *known);
+        if (!known) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel");
+        memcpy(known->row_kinds, row_kinds, size);
+        known->is_plain = tdmi_is_plain(&typed->expression, row_kinds);
+        const tdm_status status =
+            find_program(kernel, typed, known->is_plain, row_kinds, &known->program);
+        if (status != TDM_OK) {
+            tdmi_free(known);
+            return status;
+        }
+        pthread_mutex_lock(&kernel->lock);
+        known->next = atomic_load(&typed->forms);
+        atomic_store(&typed->forms, known);
+        pthread_mutex_unlock(&kernel->lock);
+    }
+    *form = known;
+    return TDM_OK;
+}
+
+/* ---- making and counting ---- */
+
+static tdm_status check_parameter(const char *function, const tdm_parameter *parameters, size_t i) {
+    const tdm_parameter *parameter = &parameters[i];
+    if (!parameter->name)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: the name of parameters[%zu] is NULL",
+                         function, i);
+    const char *fault = tdmi_name_fault(parameter->name);
+    if (fault)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: the name of parameters[%zu], \"%.80s\" %s", function, i,
+                         parameter->name, fault);
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(parameters[k].name, parameter->name) == 0)
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                             "%s: parameters[%zu] and parameters[%zu] are both named %s", function,
+                             k, i, parameter->name);
+    if ((unsigned)parameter->kind >= TDM_PARAMETER_KIND_COUNT)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: the kind of %s is %d, which is not a kind of parameter", function,
+                         parameter->name, (int)parameter->kind);
+    if (parameter->kind == TDM_PARAMETER_TENSOR && parameter->dtype != TDM_ANY_DTYPE &&
+        (unsigned)parameter->dtype >= TDM_DTYPE_COUNT)
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of %s is %d, which is not a dtype",
+                         function, parameter->name, parameter->dtype);
+    return TDM_OK;
+}
+
+static tdm_status check_parameters(const char *function, const tdm_parameter *parameters,
+                                   size_t count) {
+    size_t tensors = 0;
+    if (!parameters || count == 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: there are no parameters; at least the output is one", function);
+    for (size_t i = 0; i < count; i++) {
+        if (i == TDMI_MOST_PARAMETERS) break;
+        TDMI_TRY(check_parameter(function, parameters, i));
+        tensors += parameters[i].kind == TDM_PARAMETER_TENSOR;
+    }
+    if (tensors > TDM_KERNEL_MAX_TENSORS || count - tensors > TDM_KERNEL_MAX_SCALARS)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: there are %zu parameters, of which %zu are tensors; a kernel has at "
+                         "most %d tensors and %d scalars",
+                         function, count, tensors, TDM_KERNEL_MAX_TENSORS, TDM_KERNEL_MAX_SCALARS);
+    return TDM_OK;
+}
+
+/* Reads the text for dtypes as far as they are known. Where only a rule of types is broken, and some tensor may be of
+ * any dtype, the text may be right for others: those of each kind are tried. */
+static tdm_status read_at_first(tdm_kernel *kernel, const char *function) {
+    static const tdm_dtype tried[] = {TDM_F32, TDM_I32, TDM_BOOL};
+    tdmi_outcome outcome = {0};
+    bool is_generic = false;
+    for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
+        uint8_t dtypes[TDM_KERNEL_MAX_TENSORS];
+        bool is_typing;
+        tdmi_typed_kernel *typed;
+        for (int i = 0, tensor = 0; i < kernel->parameter_count; i++) {
+            if (kernel->parameters[i].kind != TDM_PARAMETER_TENSOR) continue;
+            const int dtype = kernel->parameters[i].dtype;
+            is_generic = is_generic || dtype == TDM_ANY_DTYPE;
+            dtypes[tensor++] = (uint8_t)(dtype == TDM_ANY_DTYPE ? (int)tried[k] : dtype);
+        }
+        const tdm_status status = read_typed(kernel, function, dtypes, &typed, &is_typing);
+        if (status == TDM_OK) {
+            kernel->typed = typed;
+            return TDM_OK;
+        }
+        tdmi_outcome_add(&outcome, status);
+        if (!is_typing || !is_generic) break;
+    }
+    return tdmi_outcome_end(&outcome);
+}
+
+static void free_kernel(tdm_kernel *kernel) {
+    for (tdmi_typed_kernel *typed = kernel->typed, *next; typed; typed = next) {
+        next = typed->next;
+        for (tdmi_row_form *form = typed->forms, *behind; form; form = behind) {
+            behind = form->next;
+            tdmi_free(form);
+        }
+        tdmi_free(typed);
+    }
+    pthread_mutex_destroy(&kernel->lock);
+    tdmi_free(kernel->text);
+    tdmi_free(kernel);
+}
+
+static tdm_kernel *make_kernel(const char *text, const tdm_parameter *parameters, size_t count) {
+    tdm_kernel *made = tdmi_calloc(1, sizeof *made);
+    char *copy = tdmi_malloc(strlen(text) + 1);
+    if (!made || !copy) {
+        tdmi_free(made);
+        tdmi_free(copy);
+        return NULL;
+    }
+    strcpy(copy, text);
+    made->text = copy;
+    atomic_init(&made->references, 1);
+    pthread_mutex_init(&made->lock, NULL);
+    made->parameter_count = (int)count;
+    for (size_t i = 0; i < count; i++) {
+        strcpy(made->parameters[i].name, parameters[i].name);
+        made->parameters[i].kind = parameters[i].kind;
+        made->parameters[i].dtype = parameters[i].dtype;
+    }
+    return made;
+}
+
+tdm_status tdm_kernel_elementwise(tdm_device *device, const char *text,
+                                  const tdm_parameter *parameters, size_t parameter_count,
+                                  tdm_kernel **kernel) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_kernel_elementwise";
+    if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
+    *kernel = NULL;
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    if (!text) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL", function);
+    TDMI_TRY(tdmi_device_usable(device));
+    TDMI_TRY(check_parameters(function, parameters, parameter_count));
+    if (strnlen(text, TDMI_MOST_TEXT + 1) > TDMI_MOST_TEXT)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: text is longer than %d bytes", function,
+                         (int)TDMI_MOST_TEXT);
+    tdm_kernel *made = make_kernel(text, parameters, parameter_count);
+    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    const tdm_status status = read_at_first(made, function);
+    if (status != TDM_OK) {
+        free_kernel(made);
+        return status;
+    }
+    made->device = tdm_device_retain(device);
+    *kernel = made;
+    return TDM_OK;
+}
+
+tdm_kernel *tdm_kernel_retain(tdm_kernel *kernel) {
+    if (kernel) atomic_fetch_add_explicit(&kernel->references, 1, memory_order_relaxed);
+    return kernel;
+}
+
+void tdm_kernel_release(tdm_kernel *kernel) {
+    TDMI_UNCANCELLED();
+    if (!kernel || tdmi_forked || atomic_fetch_sub(&kernel->references, 1) > 1) return;
+    tdm_device *device = kernel->device;
+    free_kernel(kernel);
+    tdm_device_release(device);
+}
+
+tdm_device *tdm_kernel_get_device(const tdm_kernel *kernel) {
+    return kernel ? kernel->device : NULL;
+}

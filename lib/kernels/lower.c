@@ -1,0 +1,216 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* An expression as steps on blocks. */
+#include "kernels/lower.h"
+
+#include "launch.h"
+
+void tdmi_mark_needed(const tdmi_expression *expression, bool needed[TDMI_MOST_NODES]) {
+    memset(needed, 0, TDMI_MOST_NODES * sizeof *needed);
+    for (int i = 0; i < expression->output_count; i++)
+        needed[expression->outputs[i].node] = true;
+    for (int i = expression->node_count - 1; i >= 0; i--) {
+        const tdmi_node *node = &expression->nodes[i];
+        if (!needed[i] || node->kind != TDMI_NODE_FUNCTION) continue;
+        for (int k = 0; k < tdmi_function_arity(node->number); k++)
+            needed[node->from[k]] = true;
+    }
+}
+
+typedef struct lowering {
+    const tdmi_expression *expression;
+    tdmi_blocks *to;
+    bool needed[TDMI_MOST_NODES];
+    int uses[TDMI_MOST_NODES];       /* how many values are made of it, and outputs */
+    int product_of[TDMI_MOST_NODES]; /* of a sum: the product that is computed with it; else -1 */
+    bool is_inside[TDMI_MOST_NODES]; /* of a product: it is computed with a sum */
+    int last_use[TDMI_MOST_NODES];   /* node_count: an output */
+    int block_of[TDMI_MOST_NODES];
+    bool is_taken[TDMI_MOST_BLOCKS];
+} lowering;
+
+/* What a step computes: a function of values. Returns how many. */
+static int operands_of(const lowering *self, int which, int from[3], uint8_t *function) {
+    const tdmi_node *node = &self->expression->nodes[which];
+    const int product = self->product_of[which];
+    if (node->kind != TDMI_NODE_FUNCTION) return 0;
+    *function = node->number;
+    for (int k = 0; k < 3; k++)
+        from[k] = node->from[k];
+    if (product < 0) return tdmi_function_arity(node->number);
+    const tdmi_node *factors = &self->expression->nodes[product];
+    const bool is_first = node->from[0] == product;
+    from[2] = node->from[is_first ? 1 : 0];
+    from[0] = factors->from[0];
+    from[1] = factors->from[1];
+    *function = node->number == TDM_FUNCTION_ADD ? TDM_FUNCTION_MUL_ADD
+                : is_first                       ? TDM_FUNCTION_MUL_SUB
+                                                 : TDM_FUNCTION_SUB_MUL;
+    return 3;
+}
+
+/* A product that one sum alone uses is computed with it, which spares a block. */
+static void find_products(lowering *self) {
+    const tdmi_expression *e = self->expression;
+    for (int i = 0; i < e->node_count; i++) {
+        const tdmi_node *node = &e->nodes[i];
+        self->product_of[i] = -1;
+        const bool is_sum =
+            node->kind == TDMI_NODE_FUNCTION &&
+            (node->number == TDM_FUNCTION_ADD || node->number == TDM_FUNCTION_SUB) &&
+            (node->of == TDM_TYPE_F32 || node->of == TDM_TYPE_F64);
+        for (int k = 0; k < 2 && is_sum && self->needed[i] && self->product_of[i] < 0; k++) {
+            const tdmi_node *factors = &e->nodes[node->from[k]];
+            if (factors->kind != TDMI_NODE_FUNCTION || factors->number != TDM_FUNCTION_MUL ||
+                self->uses[node->from[k]] != 1)
+                continue;
+            self->product_of[i] = node->from[k];
+            self->is_inside[node->from[k]] = true;
+        }
+    }
+}
+
+static void count_uses(lowering *self) {
+    const tdmi_expression *e = self->expression;
+    for (int i = 0; i < e->node_count; i++) {
+        const tdmi_node *node = &e->nodes[i];
+        if (!self->needed[i] || node->kind != TDMI_NODE_FUNCTION) continue;
+        for (int k = 0; k < tdmi_function_arity(node->number); k++)
+            self->uses[node->from[k]]++;
+    }
+    for (int i = 0; i < e->output_count; i++)
+        self->uses[e->outputs[i].node]++;
+}
+
+static void find_last_uses(lowering *self) {
+    const tdmi_expression *e = self->expression;
+    for (int i = 0; i < e->node_count; i++) {
+        int from[3];
+        uint8_t function;
+        if (!self->needed[i] || self->is_inside[i]) continue;
+        const int count = operands_of(self, i, from, &function);
+        for (int k = 0; k < count; k++)
+            self->last_use[from[k]] = i;
+    }
+    for (int i = 0; i < e->output_count; i++)
+        self->last_use[e->outputs[i].node] = e->node_count;
+}
+
+static bool take_block(lowering *self, int *block) {
+    for (*block = 0; *block < TDMI_MOST_BLOCKS; ++*block) {
+        if (self->is_taken[*block]) continue;
+        self->is_taken[*block] = true;
+        if (self->to->block_count <= *block) self->to->block_count = *block + 1;
+        return true;
+    }
+    return false;
+}
+
+static bool is_computed(const tdmi_node *node) {
+    return node->kind == TDMI_NODE_FUNCTION || node->kind == TDMI_NODE_INDEX;
+}
+
+/* The blocks of operands that are not used again may be taken by later steps; not by this one, whose values
+ * may be wider. */
+static void let_go(lowering *self, int which, const int *from, int count) {
+    for (int k = 0; k < count; k++)
+        if (is_computed(&self->expression->nodes[from[k]]) && self->last_use[from[k]] == which)
+            self->is_taken[self->block_of[from[k]]] = false;
+}
+
+static bool add_step(lowering *self, int which) {
+    static const uint8_t kinds[] = {
+        [TDMI_NODE_ELEMENT] = TDMI_STEP_LOAD,      [TDMI_NODE_SCALAR] = TDMI_STEP_SCALAR,
+        [TDMI_NODE_CONSTANT] = TDMI_STEP_CONSTANT, [TDMI_NODE_INDEX] = TDMI_STEP_INDEX,
+        [TDMI_NODE_EXTENT] = TDMI_STEP_EXTENT,     [TDMI_NODE_FUNCTION] = TDMI_STEP_FUNCTION};
+    const tdmi_node *node = &self->expression->nodes[which];
+    const bool is_function = node->kind == TDMI_NODE_FUNCTION;
+    int from[3];
+    uint8_t number = node->number;
+    const int count = operands_of(self, which, from, &number);
+    tdmi_step step = {.kind = kinds[node->kind],
+                      .number = number,
+                      .of = is_function ? node->of : node->type,
+                      .bits = node->bits};
+    if (!take_block(self, &self->block_of[which])) return false;
+    step.to = (uint8_t)self->block_of[which];
+    for (int k = 0; k < count; k++)
+        step.from[k] = (uint8_t)self->block_of[from[k]];
+    if (node->kind == TDMI_NODE_ELEMENT) {
+        const tdmi_variant cast = tdmi_cast_variant(
+            tdmi_type_dtype(node->type), (tdm_dtype)self->expression->dtypes[node->number]);
+        step.t = cast.t;
+        step.u = cast.u;
+    }
+    let_go(self, which, from, count);
+    if (tdm_dtype_size(tdmi_type_dtype(node->type)) == 8) self->to->value_size = 8;
+    self->to->steps[self->to->step_count++] = step;
+    return true;
+}
+
+static void add_store(lowering *self, const tdmi_output *output) {
+    const tdm_dtype dtype = (tdm_dtype)self->expression->dtypes[output->tensor];
+    const uint8_t type = self->expression->nodes[output->node].type;
+    const tdmi_variant cast = tdmi_cast_variant(dtype, tdmi_type_dtype(type));
+    self->to->steps[self->to->step_count++] =
+        (tdmi_step){.kind = TDMI_STEP_STORE,
+                    .number = output->tensor,
+                    .of = type,
+                    .t = cast.t,
+                    .u = cast.u,
+                    .from = {(uint8_t)self->block_of[output->node]}};
+}
+
+/* Blocks that are in the first cache together, as far as they may be. */
+static int choose_length(const tdmi_blocks *blocks) {
+    enum { CACHE = 24 << 10 };
+    int length = TDMI_MOST_BLOCK;
+    while (length > TDMI_LEAST_BLOCK && blocks->block_count * length * blocks->value_size > CACHE)
+        length /= 2;
+    return length;
+}
+
+static bool lower(lowering *self) {
+    const tdmi_expression *e = self->expression;
+    tdmi_mark_needed(e, self->needed);
+    count_uses(self);
+    find_products(self);
+    find_last_uses(self);
+    /* what has a block for good comes first, so that it takes none that others are done with */
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < e->node_count; i++)
+            if (self->needed[i] && !self->is_inside[i] &&
+                is_computed(&e->nodes[i]) == (pass == 1) && !add_step(self, i))
+                return false;
+    for (int i = 0; i < e->output_count; i++)
+        add_store(self, &e->outputs[i]);
+    self->to->length = choose_length(self->to);
+    return true;
+}
+
+tdm_status tdmi_lower_to_blocks(const tdmi_expression *expression, tdmi_blocks **blocks) {
+    const size_t steps = (size_t)(expression->node_count + expression->output_count);
+    lowering *self = tdmi_calloc(1, sizeof *self);
+    tdmi_blocks *to = tdmi_calloc(1, sizeof *to + steps * sizeof *to->steps);
+    tdm_status status = TDM_OK;
+    if (!self || !to) {
+        status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel");
+    } else {
+        to->tensor_count = expression->tensor_count;
+        to->value_size = 4;
+        for (int i = 0; i < expression->tensor_count; i++)
+            to->sizes[i] = (uint8_t)tdm_dtype_size((tdm_dtype)expression->dtypes[i]);
+        self->expression = expression;
+        self->to = to;
+        if (!lower(self))
+            status = tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                               "the text needs more than %d values at once; make two kernels of it",
+                               (int)TDMI_MOST_BLOCKS);
+    }
+    tdmi_free(self);
+    if (status != TDM_OK) {
+        tdmi_free(to);
+        to = NULL;
+    }
+    *blocks = to;
+    return status;
+}

@@ -1,0 +1,355 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Running a user's kernel: its arguments, and the rows that its tensors make. */
+#include "kernels/kernel.h"
+
+#include "launch.h"
+
+/* What is done with the kernel of a call. */
+typedef enum purpose { RUN, COMPILE, ASK } purpose;
+
+/* Longer rows are done in several launches: kernels index them with 32 bits. */
+static const int64_t MAX_COLS = (int64_t)1 << 30;
+
+/* ---- arguments ---- */
+
+static tdm_status check_kind(const char *function, const tdmi_parameter *parameter,
+                             const tdm_argument *argument) {
+    const bool wants_tensor = parameter->kind == TDM_PARAMETER_TENSOR;
+    if (wants_tensor && !argument->tensor)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: %s is a tensor of the kernel, but its argument has none", function,
+                         parameter->name);
+    if (!wants_tensor && argument->tensor)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: %s is %s of the kernel, but its argument is a tensor", function,
+                         parameter->name,
+                         parameter->kind == TDM_PARAMETER_NUMBER ? "a number" : "an integer");
+    return TDM_OK;
+}
+
+static int find_parameter(const tdm_kernel *kernel, const char *name) {
+    for (int i = 0; i < kernel->parameter_count; i++)
+        if (strcmp(kernel->parameters[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* The argument of each parameter. */
+static tdm_status sort_arguments(const char *function, const tdm_kernel *kernel,
+                                 const tdm_argument *arguments, size_t count,
+                                 const tdm_argument *sorted[TDMI_MOST_PARAMETERS]) {
+    memset(sorted, 0, TDMI_MOST_PARAMETERS * sizeof(void *));
+    if (!arguments) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: arguments is NULL", function);
+    for (size_t i = 0; i < count; i++) {
+        if (!arguments[i].name)
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: arguments[%zu] has no name", function,
+                             i);
+        const int which = find_parameter(kernel, arguments[i].name);
+        if (which < 0)
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                             "%s: the kernel has no parameter \"%.80s\"", function,
+                             arguments[i].name);
+        if (sorted[which])
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: there are two arguments named %s",
+                             function, arguments[i].name);
+        sorted[which] = &arguments[i];
+        TDMI_TRY(check_kind(function, &kernel->parameters[which], &arguments[i]));
+    }
+    for (int i = 0; i < kernel->parameter_count; i++)
+        if (!sorted[i])
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: there is no argument for %s",
+                             function, kernel->parameters[i].name);
+    return TDM_OK;
+}
+
+/* The tensors of a call, in the order of the kernel's. */
+typedef struct call {
+    const char *function;
+    purpose purpose;
+    bool *is_compiled; /* asked for */
+    tdm_queue *queue;
+    tdmi_typed_kernel *typed;
+    int count;
+    const char *names[TDM_KERNEL_MAX_TENSORS];
+    const tdm_tensor *tensors[TDM_KERNEL_MAX_TENSORS];
+    tdm_tensor views[TDM_KERNEL_MAX_TENSORS]; /* of the outputs' shape */
+} call;
+
+static tdm_status find_dtypes(tdm_kernel *kernel, const tdm_argument *const *sorted, call *self) {
+    const char *const function = self->function;
+    uint8_t dtypes[TDM_KERNEL_MAX_TENSORS];
+    for (int i = 0; i < kernel->parameter_count; i++) {
+        const tdmi_parameter *parameter = &kernel->parameters[i];
+        const tdm_tensor *tensor = sorted[i]->tensor;
+        if (!tensor) continue;
+        TDMI_TRY(tdmi_tensor_check(function, parameter->name, tensor));
+        if (parameter->dtype != TDM_ANY_DTYPE && parameter->dtype != (int)tensor->dtype)
+            return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                             "%s: the dtype of %s is %s, but the kernel was made for %s", function,
+                             parameter->name, tdm_dtype_name(tensor->dtype),
+                             tdm_dtype_name((tdm_dtype)parameter->dtype));
+        self->names[self->count] = parameter->name;
+        self->tensors[self->count] = tensor;
+        dtypes[self->count++] = (uint8_t)tensor->dtype;
+    }
+    return tdmi_kernel_for_dtypes(kernel, function, dtypes, &self->typed);
+}
+
+static tdm_status check_tensors(const call *self) {
+    const char *const function = self->function;
+    const tdmi_expression *e = &self->typed->expression;
+    tdmi_arg args[TDM_KERNEL_MAX_TENSORS];
+    unsigned read_only = 0;
+    for (int i = 0; i < self->count; i++)
+        if (!e->is_written[i]) read_only |= 1u << i;
+    for (int i = 0; i < self->count; i++)
+        args[i] = (tdmi_arg){self->names[i], self->tensors[i],
+                             TDMI_ARG_ANY_DTYPE | (e->is_written[i] ? TDMI_ARG_OUTPUT : 0u),
+                             e->is_written[i] ? read_only : 0u};
+    TDMI_TRY(tdmi_check_args(function, self->queue, args, self->count));
+    if (!self->typed->has_f64 || self->queue->device->facts->info.has_f64) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                     "%s: the kernel computes in f64, but %s has no f64 arithmetic", function,
+                     self->queue->device->facts->info.id);
+}
+
+static tdm_status find_views(call *self) {
+    const char *const function = self->function;
+    const tdmi_expression *e = &self->typed->expression;
+    const int first = e->outputs[0].tensor;
+    const tdm_tensor *y = self->tensors[first];
+    char text[128], y_text[128];
+    for (int i = 0; i < self->count; i++) {
+        if (e->is_written[i])
+            TDMI_TRY(tdmi_check_same_shape(function, self->names[first], y, self->names[i],
+                                           self->tensors[i]));
+        if (!tdmi_repeat(self->tensors[i], y->ndim, y->shape, &self->views[i]))
+            return tdmi_fail(
+                TDM_ERROR_INVALID_SHAPE,
+                "%s: the shape of %s is %s, which does not broadcast to that of %s, %s", function,
+                self->names[i], tdmi_shape_text(self->tensors[i], text), self->names[first],
+                tdmi_shape_text(y, y_text));
+    }
+    return TDM_OK;
+}
+
+static void set_scalars(const tdm_kernel *kernel, const tdmi_expression *e,
+                        const tdm_argument *const *sorted, tdm_expression_args *args) {
+    for (int i = 0; i < e->scalar_count; i++) {
+        const tdmi_scalar_use use = e->scalars[i];
+        const tdm_argument *argument = sorted[use.parameter];
+        const uint64_t bits = kernel->parameters[use.parameter].kind == TDM_PARAMETER_NUMBER
+                                  ? tdmi_number_bits(use.type, argument->number)
+                                  : tdmi_integer_bits(use.type, argument->integer);
+        args->scalars[i] = (int64_t)bits;
+    }
+}
+
+/* ---- rows ---- */
+
+typedef struct dims {
+    int count, operands;
+    int64_t shape[TDM_MAX_DIMS];
+    int64_t strides[TDM_KERNEL_MAX_TENSORS][TDM_MAX_DIMS];
+} dims;
+
+static void swap_dims(dims *d, int i, int j) {
+    const int64_t extent = d->shape[i];
+    d->shape[i] = d->shape[j];
+    d->shape[j] = extent;
+    for (int k = 0; k < d->operands; k++) {
+        const int64_t stride = d->strides[k][i];
+        d->strides[k][i] = d->strides[k][j];
+        d->strides[k][j] = stride;
+    }
+}
+
+static bool continues(const dims *d, int i) {
+    for (int k = 0; k < d->operands; k++)
+        if (d->strides[k][i] != d->strides[k][i + 1] * d->shape[i + 1]) return false;
+    return true;
+}
+
+/* Dimensions of extent above 1, merged where all operands allow it; unless elements have numbers, those with
+ * the largest stride in the first output first. */
+static dims find_dims(const call *self) {
+    const tdmi_expression *e = &self->typed->expression;
+    const int y = e->outputs[0].tensor;
+    dims d = {.operands = self->count};
+    for (int i = 0; i < self->views[y].ndim; i++) {
+        if (self->views[y].shape[i] == 1) continue;
+        d.shape[d.count] = self->views[y].shape[i];
+        for (int k = 0; k < self->count; k++)
+            d.strides[k][d.count] = self->views[k].strides[i];
+        d.count++;
+    }
+    for (int i = 1; i < d.count && !e->has_index; i++)
+        for (int j = i; j > 0 && d.strides[y][j - 1] < d.strides[y][j]; j--)
+            swap_dims(&d, j - 1, j);
+    for (int i = d.count - 2; i >= 0; i--) {
+        if (!continues(&d, i)) continue;
+        d.shape[i + 1] *= d.shape[i];
+        for (int j = i; j + 1 < d.count; j++)
+            swap_dims(&d, j, j + 1);
+        d.count--;
+    }
+    return d;
+}
+
+static int64_t inner_stride(const dims *d, int operand) {
+    return d->count > 0 ? d->strides[operand][d->count - 1] : 1;
+}
+
+static void describe(const call *self, const dims *d, tdm_expression_args *args) {
+    const tdm_tensor *y = self->tensors[self->typed->expression.outputs[0].tensor];
+    const int outer = d->count > 0 ? d->count - 1 : 0;
+    args->rows = 1;
+    args->outer_ndim = outer;
+    args->extent = y->shape[y->ndim - 1];
+    for (int i = 0; i < outer; i++) {
+        args->rows *= d->shape[i];
+        args->outer_shape[i] = d->shape[i];
+    }
+    for (int k = 0; k < self->count; k++) {
+        args->offset[k] = self->views[k].offset;
+        args->inner_stride[k] = inner_stride(d, k);
+        for (int i = 0; i < outer; i++)
+            args->outer_stride[k][i] = d->strides[k][i];
+    }
+}
+
+/* Does each row that is read or written element by element begin at a multiple of 16 bytes? */
+static bool is_aligned(const call *self, const dims *d) {
+    for (int k = 0; k < self->count; k++) {
+        int64_t places = self->views[k].offset;
+        if (inner_stride(d, k) == 0) continue;
+        for (int i = 0; i < d->count - 1; i++)
+            places |= d->strides[k][i];
+        if (!tdmi_is_aligned(places, tdm_dtype_size(self->views[k].dtype))) return false;
+    }
+    return true;
+}
+
+/* What is written is read again, or is not written along memory. */
+static bool keeps_outputs(const call *self, const dims *d) {
+    const tdmi_expression *e = &self->typed->expression;
+    for (int i = 0; i < self->count; i++) {
+        if (!e->is_written[i]) continue;
+        if (e->is_read[i] || inner_stride(d, i) != 1) return true;
+        for (int k = 0; k < self->count; k++)
+            if (k != i && self->views[k].buffer == self->views[i].buffer) return true;
+    }
+    return false;
+}
+
+static tdm_status launch_part(const call *self, tdmi_variant variant, int64_t items, int64_t cols,
+                              const tdmi_mem *const *mems, const tdm_expression_args *args) {
+    tdmi_bkernel *kernel;
+    bool is_compiled;
+    if (self->purpose == RUN)
+        return tdmi_launch_items(self->queue, variant, items, cols, mems, args);
+    variant = tdmi_complete_variant(self->queue, variant, cols);
+    if (self->purpose == COMPILE) return tdmi_queue_kernel(self->queue, variant, &kernel);
+    TDMI_TRY(tdmi_is_compiled(self->queue->device, variant, &is_compiled));
+    *self->is_compiled = *self->is_compiled && is_compiled;
+    return TDM_OK;
+}
+
+static tdm_status launch(const call *self, const dims *d, const tdmi_row_form *form,
+                         tdm_expression_args *args) {
+    const tdm_tensor *y = &self->views[self->typed->expression.outputs[0].tensor];
+    const int64_t cols = d->count > 0 ? d->shape[d->count - 1] : 1;
+    const size_t size = tdm_dtype_size(y->dtype);
+    const tdmi_user_kernel *program = form->program;
+    tdmi_variant variant = {.kernel = TDMI_KERNEL_USER,
+                            .t = program->t,
+                            .u = program->t,
+                            .op = program->vectors,
+                            .user = program->number};
+    const tdmi_mem *mems[TDM_KERNEL_MAX_TENSORS] = {NULL};
+    for (int k = 0; k < self->count; k++)
+        mems[k] = tdmi_mem_of(&self->views[k]);
+    args->index_stride = cols;
+    for (int64_t begin = 0; begin < cols; begin += MAX_COLS) {
+        const int64_t part = cols - begin < MAX_COLS ? cols - begin : MAX_COLS;
+        const tdmi_pieces pieces = tdmi_cut_rows(self->queue, args->rows, part, size);
+        variant.stream = tdmi_stores(self->queue, args->rows, part, size, keeps_outputs(self, d));
+        variant.vectors = form->is_plain && is_aligned(self, d);
+        args->index = begin;
+        args->cols = (tdm_u32)part;
+        args->chunk = pieces.chunk;
+        args->chunks = pieces.chunks;
+        TDMI_TRY(launch_part(self, variant, args->rows * pieces.chunks, pieces.chunk, mems, args));
+        for (int k = 0; k < self->count; k++)
+            args->offset[k] += part * args->inner_stride[k];
+    }
+    return TDM_OK;
+}
+
+static tdm_status run(tdm_kernel *kernel, const tdm_argument *const *sorted, call *self) {
+    uint8_t row_kinds[TDM_KERNEL_MAX_TENSORS] = {0};
+    tdm_expression_args args;
+    const tdmi_row_form *form;
+    const dims d = find_dims(self);
+    for (int k = 0; k < self->count; k++) {
+        const int64_t stride = inner_stride(&d, k);
+        row_kinds[k] = (uint8_t)(stride == 0   ? TDMI_ROW_REPEATED
+                                 : stride == 1 ? TDMI_ROW_ADJACENT
+                                               : TDMI_ROW_APART);
+    }
+    TDMI_TRY(tdmi_kernel_for_rows(kernel, self->typed, row_kinds, &form));
+    memset(&args, 0, sizeof args);
+    set_scalars(kernel, &self->typed->expression, sorted, &args);
+    describe(self, &d, &args);
+    return launch(self, &d, form, &args);
+}
+
+static tdm_status make_call(call *self, tdm_kernel *kernel, const tdm_argument *arguments,
+                            size_t argument_count) {
+    const tdm_argument *sorted[TDMI_MOST_PARAMETERS];
+    const char *const function = self->function;
+    if (!self->queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
+    TDMI_TRY(tdmi_device_usable(self->queue->device));
+    if (kernel->device != self->queue->device)
+        return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH, "%s: kernel is of %s, but queue is of %s",
+                         function, kernel->device->facts->info.id,
+                         self->queue->device->facts->info.id);
+    TDMI_TRY(sort_arguments(function, kernel, arguments, argument_count, sorted));
+    TDMI_TRY(find_dtypes(kernel, sorted, self));
+    TDMI_TRY(check_tensors(self));
+    TDMI_TRY(find_views(self));
+    if (tdm_tensor_count(self->tensors[self->typed->expression.outputs[0].tensor]) == 0)
+        return TDM_OK;
+    return run(kernel, sorted, self);
+}
+
+tdm_status tdm_kernel_run(tdm_queue *queue, tdm_kernel *kernel, const tdm_argument *arguments,
+                          size_t argument_count) {
+    TDMI_UNCANCELLED();
+    call self = {.function = "tdm_kernel_run", .purpose = RUN, .queue = queue};
+    return make_call(&self, kernel, arguments, argument_count);
+}
+
+tdm_status tdm_kernel_warm(tdm_queue *queue, tdm_kernel *kernel, const tdm_argument *arguments,
+                           size_t argument_count) {
+    TDMI_UNCANCELLED();
+    call self = {.function = "tdm_kernel_warm", .purpose = COMPILE, .queue = queue};
+    TDMI_TRY(tdmi_check_not_recording(self.function, queue));
+    return make_call(&self, kernel, arguments, argument_count);
+}
+
+tdm_status tdm_kernel_is_cached(tdm_queue *queue, tdm_kernel *kernel, const tdm_argument *arguments,
+                                size_t argument_count, bool *is_cached) {
+    TDMI_UNCANCELLED();
+    call self = {.function = "tdm_kernel_is_cached",
+                 .purpose = ASK,
+                 .is_compiled = is_cached,
+                 .queue = queue};
+    if (!is_cached)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: is_cached is NULL", self.function);
+    *is_cached = true;
+    TDMI_TRY(tdmi_check_not_recording(self.function, queue));
+    const tdm_status status = make_call(&self, kernel, arguments, argument_count);
+    if (status != TDM_OK) *is_cached = false;
+    return status;
+}

@@ -1,0 +1,140 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* concat, stack and flip: copies between views, bit by bit. */
+#include <stdio.h>
+
+#include <tandem/arrays.h>
+
+#include "strided.h"
+
+static tdm_status copy(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) {
+    tdm_elementwise_args args = {.alpha = tdmi_scalar(1)};
+    const tdm_tensor *operands[3] = {y, x, NULL};
+    return tdmi_run_strided(queue, tdmi_cast_variant(y->dtype, x->dtype), operands, &args);
+}
+
+static tdm_status check_same_dtype(const char *function, const char *name, const tdm_tensor *x,
+                                   const tdm_tensor *y) {
+    if (x->dtype == y->dtype) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                     "%s: the dtype of y is %s, but that of %s is %s; tdm_cast converts", function,
+                     tdm_dtype_name(y->dtype), name, tdm_dtype_name(x->dtype));
+}
+
+static tdm_status check_dim(const char *function, int dim, int ndim) {
+    if (dim >= 0 && dim < ndim) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dim is %d, allowed are 0 to %d", function,
+                     dim, ndim - 1);
+}
+
+/* An input of concat and stack, and the part of y that is its copy. */
+typedef struct joined {
+    const char *function;
+    const tdm_tensor *x;
+    const tdm_tensor *y;
+    int dim;
+    bool stacked; /* y has a dimension of its own for the inputs */
+    int64_t at;   /* where in that dimension */
+} joined;
+
+static tdm_tensor part_of(const joined *j) {
+    tdm_tensor part = *j->y;
+    const int64_t stride = part.strides[j->dim];
+    part.shape[j->dim] = j->stacked ? 1 : j->x->shape[j->dim];
+    if (tdm_tensor_count(&part) > 0) part.offset += j->at * stride;
+    if (!j->stacked) return part;
+    part.ndim--;
+    for (int i = j->dim; i < part.ndim; i++) {
+        part.shape[i] = part.shape[i + 1];
+        part.strides[i] = part.strides[i + 1];
+    }
+    return part;
+}
+
+static tdm_status check_input(tdm_queue *queue, const joined *j, size_t number) {
+    char name[40];
+    snprintf(name, sizeof name, "tensors[%zu]", number);
+    const tdmi_arg args[] = {{name, j->x, TDMI_ARG_MOVED, 0},
+                             {"y", j->y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_TRY(tdmi_check_args(j->function, queue, args, 2));
+    TDMI_TRY(check_same_dtype(j->function, name, j->x, j->y));
+    TDMI_TRY(check_dim(j->function, j->dim, j->y->ndim));
+    bool fits = j->x->ndim + (j->stacked ? 1 : 0) == j->y->ndim;
+    for (int i = 0; fits && i < j->y->ndim; i++) {
+        const int of_x = j->stacked && i > j->dim ? i - 1 : i;
+        if (i != j->dim) fits = j->x->shape[of_x] == j->y->shape[i];
+    }
+    if (fits) return TDM_OK;
+    char x_text[128], y_text[128];
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                     "%s: the shape of %s is %s, which is no part of y %s along dimension %d",
+                     j->function, name, tdmi_shape_text(j->x, x_text),
+                     tdmi_shape_text(j->y, y_text), j->dim);
+}
+
+/* All checks, then a copy of each. */
+static tdm_status join(const char *function, tdm_queue *queue, const tdm_tensor *const *tensors,
+                       size_t count, int dim, bool stacked, const tdm_tensor *y) {
+    if (!tensors || count == 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s", function,
+                         tensors ? "count is 0, at least 1" : "tensors is NULL");
+    joined j = {.function = function, .y = y, .dim = dim, .stacked = stacked};
+    for (size_t i = 0; i < count; i++) {
+        j.x = tensors[i];
+        TDMI_TRY(check_input(queue, &j, i));
+        if (__builtin_add_overflow(j.at, stacked ? 1 : j.x->shape[dim], &j.at)) j.at = INT64_MAX;
+    }
+    if (j.at != y->shape[dim])
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: dimension %d of y is %lld, but the tensors have %lld of it", function,
+                         dim, (long long)y->shape[dim], (long long)j.at);
+    j.at = 0;
+    for (size_t i = 0; i < count; i++) {
+        j.x = tensors[i];
+        const tdm_tensor part = part_of(&j);
+        TDMI_TRY(copy(queue, j.x, &part));
+        j.at += stacked ? 1 : j.x->shape[dim];
+    }
+    return TDM_OK;
+}
+
+tdm_status tdm_concat(tdm_queue *queue, const tdm_tensor *const *tensors, size_t count, int dim,
+                      tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    return join("tdm_concat", queue, tensors, count, dim, false, y);
+}
+
+tdm_status tdm_stack(tdm_queue *queue, const tdm_tensor *const *tensors, size_t count, int dim,
+                     tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    return join("tdm_stack", queue, tensors, count, dim, true, y);
+}
+
+tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
+                    tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_flip";
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
+                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
+    TDMI_TRY(check_same_dtype(function, "x", x, y));
+    TDMI_TRY(tdmi_check_same_shape(function, "x", x, "y", y));
+    if (count > 0 && !dims)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims is NULL, but count is %zu", function,
+                         count);
+    bool flipped[TDM_MAX_DIMS] = {false};
+    for (size_t i = 0; i < count; i++) {
+        TDMI_TRY(check_dim(function, dims[i], x->ndim));
+        if (flipped[dims[i]])
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dimension %d comes twice", function,
+                             dims[i]);
+        flipped[dims[i]] = true;
+    }
+    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    tdm_tensor view = *x; /* from its last elements back */
+    for (int i = 0; i < view.ndim; i++) {
+        if (!flipped[i]) continue;
+        view.offset += (view.shape[i] - 1) * view.strides[i];
+        view.strides[i] = -view.strides[i];
+    }
+    return copy(queue, &view, y);
+}

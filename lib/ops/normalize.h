@@ -1,0 +1,30 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What operations that normalise rows share. */
+#ifndef TDMI_NORMALIZE_H
+#define TDMI_NORMALIZE_H
+
+#include "launch.h"
+
+/* Rows of x and y, which have one shape. */
+tdm_status tdmi_rows_of_both(const char *function, const tdm_tensor *x, const tdm_tensor *y,
+                             tdmi_rows *xr, tdmi_rows *yr) TDM_MUST_USE;
+
+/* `places`: where rows are read and written, see tdmi_is_aligned. */
+tdmi_variant tdmi_rows_variant(const tdm_queue *queue, tdmi_kernel_id kernel, unsigned op,
+                               const tdm_tensor *x, const tdm_tensor *y, const tdmi_rows *rows,
+                               int64_t places);
+
+/* The members of an args struct that say how rows are cut. */
+typedef struct tdmi_cut_args {
+    tdm_u32 *chunk, *chunks;
+    tdm_i32 *phase;
+} tdmi_cut_args;
+
+/* One launch over whole rows or, of few long rows, which their groups could not hold anyway, two over their
+ * chunks, so that all the device works on them: then each chunk has a group of its own, as CUT in kernels/chunks.h
+ * takes for granted. mems[partial] is for what a chunk leaves, `parts` numbers. */
+tdm_status tdmi_launch_rows(tdm_queue *queue, tdmi_variant variant, int64_t rows, int64_t cols,
+                            const tdmi_mem **mems, int partial, size_t parts, const void *args,
+                            tdmi_cut_args cut) TDM_MUST_USE;
+
+#endif

@@ -1,0 +1,118 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* softmax, plain, and of scores that are scaled and masked. */
+#include <math.h>
+#include <stddef.h>
+
+#include <tandem/arrays.h>
+
+#include "normalize.h"
+#include "sized.h"
+
+static const tdmi_sized options_type = {
+    .type = "tdm_softmax_options",
+    .initialiser = "TDM_SOFTMAX_OPTIONS_DEFAULTS",
+    .first = offsetof(tdm_softmax_options, causal) + sizeof(bool),
+    .size = sizeof(tdm_softmax_options),
+};
+static const tdm_softmax_options defaults = TDM_SOFTMAX_OPTIONS_DEFAULTS;
+
+void tdm_softmax_options_init(tdm_softmax_options *options, size_t size) {
+    tdmi_sized_init(&options_type, &defaults, options, size);
+}
+
+/* The rows of the mask, repeated to x's shape, one for each row of x. */
+static tdm_status describe_mask(const char *function, const tdm_tensor *mask, const tdm_tensor *x,
+                                tdm_softmax_args *args) {
+    tdm_tensor view;
+    char text[128], x_text[128];
+    const int last = x->ndim - 1;
+    if (!tdmi_repeat(mask, x->ndim, x->shape, &view))
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: the shape of mask is %s, which does not broadcast to that of x, %s",
+                         function, tdmi_shape_text(mask, text), tdmi_shape_text(x, x_text));
+    if (x->shape[last] > 1 && view.strides[last] != 1)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: the last dimension of mask %s must be that of x %s, with stride 1",
+                         function, tdmi_shape_text(mask, text), tdmi_shape_text(x, x_text));
+    args->has_mask = 1;
+    args->mask_offset = view.offset;
+    for (int i = 0; i < last; i++) {
+        if (x->shape[i] == 1) continue;
+        const int n = args->mask_ndim;
+        if (n > 0 && args->mask_stride[n - 1] == x->shape[i] * view.strides[i]) {
+            args->mask_shape[n - 1] *= x->shape[i];
+            args->mask_stride[n - 1] = view.strides[i];
+        } else {
+            args->mask_shape[n] = x->shape[i];
+            args->mask_stride[n] = view.strides[i];
+            args->mask_ndim++;
+        }
+    }
+    return TDM_OK;
+}
+
+static tdm_status describe(const char *function, const tdm_softmax_options *o, const tdm_tensor *x,
+                           tdm_softmax_args *args) {
+    if (!isfinite(o->scale))
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: scale is %g, it must be finite", function,
+                         o->scale);
+    args->scale = tdmi_scalar(o->scale);
+    if (o->causal) {
+        if (x->ndim < 2)
+            return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                             "%s: x has one dimension, a causal softmax needs at least two",
+                             function);
+        args->causal_rows = x->shape[x->ndim - 2];
+    }
+    return o->mask ? describe_mask(function, o->mask, x, args) : TDM_OK;
+}
+
+static int64_t places_of_mask(const tdm_softmax_args *args) {
+    int64_t places = args->mask_offset;
+    for (int i = 0; i < args->mask_ndim; i++)
+        places |= args->mask_stride[i];
+    return places;
+}
+
+static tdm_status run(const char *function, tdm_queue *queue, const tdm_softmax_options *o,
+                      const tdm_tensor *x, const tdm_tensor *y) {
+    const tdmi_arg args[] = {{"x", x, 0, 0},
+                             {"mask", o->mask, TDMI_ARG_OPTIONAL, 0},
+                             {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 3));
+    tdmi_rows xr, yr;
+    tdm_softmax_args kernel_args = {0};
+    TDMI_TRY(tdmi_rows_of_both(function, x, y, &xr, &yr));
+    TDMI_TRY(describe(function, o, x, &kernel_args));
+    if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
+    kernel_args.rows = xr.rows;
+    kernel_args.x_offset = x->offset;
+    kernel_args.x_stride = xr.stride;
+    kernel_args.y_offset = y->offset;
+    kernel_args.y_stride = yr.stride;
+    kernel_args.cols = (tdm_u32)xr.cols;
+    const bool plain = !o->mask && !o->causal && o->scale == 1;
+    const unsigned op = plain ? 0 : TDM_OP_SOFTMAX_SCALED;
+    const int64_t places = x->offset | y->offset | tdmi_row_step(xr.rows, xr.stride | yr.stride) |
+                           places_of_mask(&kernel_args);
+    const tdmi_variant variant =
+        tdmi_rows_variant(queue, TDMI_KERNEL_SOFTMAX, op, x, y, &xr, places);
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(o->mask), NULL, tdmi_mem_of(y)};
+    return tdmi_launch_rows(
+        queue, variant, xr.rows, xr.cols, mems, 2, 2, &kernel_args,
+        (tdmi_cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
+}
+
+tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    return run("tdm_softmax", queue, &defaults, x, y);
+}
+
+tdm_status tdm_softmax_scaled(tdm_queue *queue, const tdm_softmax_options *options,
+                              const tdm_tensor *x, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_softmax_scaled";
+    tdm_softmax_options o = defaults;
+    if (options) TDMI_TRY(tdmi_sized_read(function, "options", &options_type, options, &o));
+    return run(function, queue, &o, x, y);
+}

@@ -1,0 +1,37 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Users' kernels as programs: what is compiled, or run in blocks, of one text for certain dtypes and strides. They
+ * live as long as their device, as all compiled programs do; the same key gives the same one, so that a kernel that
+ * is made again and again leaves one program. */
+#ifndef TDMI_USER_KERNELS_H
+#define TDMI_USER_KERNELS_H
+
+#include "core.h"
+
+typedef struct tdmi_user_kernel {
+    uint32_t number; /* tdmi_variant.user */
+    uint8_t t;       /* tdmi_variant.t and u */
+    uint8_t vectors; /* tdmi_variant.op: how many vectors of a row a lane takes, 0 for none */
+    const char *entry, *file;
+    char *text; /* behind the dialect's */
+    tdmi_blocks *blocks;
+    int buffers;
+    size_t args_size;
+    size_t key_size;
+    struct tdmi_user_kernel *next;
+    char key[]; /* what it was made of */
+} tdmi_user_kernel;
+
+/* The kernel of that key; NULL when there is none. */
+const tdmi_user_kernel *tdmi_find_user_kernel(tdm_device *device, const void *key, size_t key_size);
+
+/* Adds a kernel: text and blocks, allocated, become the device's, also on failure. Another thread may have added
+ * the same, which is then *added. */
+tdm_status tdmi_add_user_kernel(tdm_device *device, const tdmi_user_kernel *kernel, const void *key,
+                                size_t key_size, const tdmi_user_kernel **added) TDM_MUST_USE;
+
+/* The kernel of a number; NULL for 0. */
+const tdmi_user_kernel *tdmi_user_kernel_of(tdm_device *device, uint32_t number);
+
+void tdmi_device_free_user_kernels(tdm_device *device);
+
+#endif
