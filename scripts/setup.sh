@@ -13,7 +13,7 @@ packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl
 case "${1:-}" in
 run) ;;
 test) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
-                 clang-format clang-tidy doxygen abigail-tools groff-base) ;;
+                 clang-format clang-tidy doxygen abigail-tools groff-base libdlpack-dev) ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 *)
     echo "usage: scripts/setup.sh run|test|systems" >&2
@@ -32,14 +32,14 @@ install() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
         --no-install-recommends "${missing[@]}"
 }
-# Oclgrind left Debian with its version 13; oneDNN is not there for each processor.
-optional=" oclgrind libdnnl-dev "
+# Oclgrind left Debian with its version 13; oneDNN is not there for each processor, DLPack not on each system.
+optional=" oclgrind libdnnl-dev libdlpack-dev "
 no_package() { # NAME: the sentence
     # shellcheck source=/dev/null
     echo "$(. /etc/os-release && echo "$PRETTY_NAME") has no package $1"
 }
-# From PyPI, as no Debian package has them: safetensors, which the tests compare files with, and Intel's
-# OpenCL runtime for CPUs.
+# From PyPI, as no Debian package has them: safetensors, which the tests compare files with, a NumPy that knows
+# DLPack 1.0, and Intel's OpenCL runtime for CPUs.
 install_python() { # FOLDER PACKAGE==VERSION...: an environment of its own
     local have folder=$1
     shift
@@ -108,7 +108,8 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 if [ "$1" = test ]; then
-    install_python build/python safetensors==0.8.0 # another version may order the files' bytes otherwise
+    # Another version of the first may order the files' bytes otherwise.
+    install_python build/python safetensors==0.8.0 numpy==2.2.6
     if [ "$(uname -m)" = x86_64 ]; then
         # The second has mathematics that the first needs and does not ask for.
         install_python build/intel intel-opencl-rt==2026.2.0 intel-cmplr-lib-rt==2026.2.0

@@ -66,8 +66,9 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *m
 
 /* `y` and its like are there twice, so that an operation can be told another output. */
 typedef struct place {
-    tdm_tensor x, other, square, weight, bias, channels, row, wide;
-    tdm_tensor y[2], sum, norms[2], whole[2], wide_y[2], product[2], narrow[2];
+    tdm_tensor x, other, square, weight, bias, channels, row, wide, indices;
+    tdm_tensor y[2], sum, norms[2], whole[2], wide_y[2], tall[2], order[2], top[2], product[2],
+        narrow[2];
     tdm_generator generator;
 } place;
 
@@ -88,12 +89,16 @@ static place make_place(tdm_dtype dtype) {
                .row = make(dtype, TDM_SHAPE(1, LONG)),
                .wide = make(TDM_F32, TDM_SHAPE(ROWS, COLS)),
                .sum = make(dtype, TDM_SHAPE(ROWS, COLS)),
+               .indices = make(TDM_I32, TDM_SHAPE(ROWS)),
                .generator = {.seed = 1}};
     for (int i = 0; i < 2; i++) {
         p.y[i] = make(dtype, TDM_SHAPE(ROWS, COLS));
         p.norms[i] = make(TDM_F32, TDM_SHAPE(ROWS));
         p.whole[i] = make(TDM_F32, TDM_SHAPE(1));
         p.wide_y[i] = make(dtype == TDM_F32 ? TDM_BF16 : TDM_F32, TDM_SHAPE(ROWS, COLS));
+        p.tall[i] = make(dtype, TDM_SHAPE(2 * ROWS, COLS));
+        p.order[i] = make(TDM_I32, TDM_SHAPE(ROWS, COLS));
+        p.top[i] = make(TDM_I32, TDM_SHAPE(ROWS, 2));
         p.product[i] = make(dtype, TDM_SHAPE(COLS, COLS));
         p.narrow[i] = make(dtype, TDM_SHAPE(1, COLS));
     }
@@ -102,10 +107,11 @@ static place make_place(tdm_dtype dtype) {
 
 static void free_place(place *p) {
     tdm_tensor *const made[] = {
-        &p->x,          &p->other,     &p->square,   &p->weight,    &p->bias,      &p->channels,
-        &p->row,        &p->wide,      &p->sum,      &p->y[0],      &p->y[1],      &p->norms[0],
-        &p->norms[1],   &p->whole[0],  &p->whole[1], &p->wide_y[0], &p->wide_y[1], &p->product[0],
-        &p->product[1], &p->narrow[0], &p->narrow[1]};
+        &p->indices,    &p->order[0],   &p->order[1],  &p->top[0],   &p->top[1],    &p->tall[0],
+        &p->tall[1],    &p->x,          &p->other,     &p->square,   &p->weight,    &p->bias,
+        &p->channels,   &p->row,        &p->wide,      &p->sum,      &p->y[0],      &p->y[1],
+        &p->norms[0],   &p->norms[1],   &p->whole[0],  &p->whole[1], &p->wide_y[0], &p->wide_y[1],
+        &p->product[0], &p->product[1], &p->narrow[0], &p->narrow[1]};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         tdm_tensor_release(made[i]);
 }
@@ -120,6 +126,14 @@ static void free_place(place *p) {
     X(batch_norm, 1, 1, 1, 0,                                                                      \
       tdm_batch_norm(queue, &p->x, &p->channels, &p->weight, NULL, NULL, 1e-5, &p->y[to]))         \
     X(softmax, 1, 1, 1, 0, tdm_softmax(queue, &p->x, &p->y[to]))                                   \
+    X(softmax_scaled, 1, 1, 1, 0, softmax_scaled(p, to))                                           \
+    X(gather_rows, 1, 1, 1, 0, tdm_gather_rows(queue, &p->x, &p->indices, &p->y[to]))              \
+    X(one_hot, 1, 1, 1, 0, tdm_one_hot(queue, &p->indices, &p->y[to]))                             \
+    X(argsort, 6, 6, 4, 0, tdm_argsort(queue, &p->x, true, &p->order[to]))                         \
+    X(top_k, 6, 6, 4, 0, tdm_top_k(queue, &p->x, NULL, &p->top[to]))                               \
+    X(scatter_add_rows, 6, 6, 4, 0, tdm_scatter_add_rows(queue, &p->x, &p->indices, &p->y[to]))    \
+    X(flip, 1, 1, 1, 0, tdm_flip(queue, &p->x, (const int[]){0, 1}, 2, &p->y[to]))                 \
+    X(concat, 2, 2, 2, 0, concat(p, to))                                                           \
     X(l2_normalize, 1, 1, 1, 0, tdm_l2_normalize(queue, &p->x, 1e-12, &p->y[to]))                  \
     X(row_norm, 1, 1, 1, 0, tdm_row_norm(queue, TDM_NORM_L2, &p->x, &p->norms[to]))                \
     X(norm_of_a_long_row, 2, 2, 1, 0, tdm_norm(queue, TDM_NORM_L1, &p->row, &p->whole[to]))        \
@@ -142,6 +156,18 @@ static void free_place(place *p) {
       tdm_matmul(queue, NULL, &p->narrow[1 - to], &p->square, &p->narrow[to]))                     \
     X(linear, 2, 3, 1, 1,                                                                          \
       tdm_linear(queue, &p->x, &p->square, &p->bias, TDM_ACTIVATION_SILU, &p->y[to]))
+
+static tdm_status softmax_scaled(place *p, int to) {
+    tdm_softmax_options options = TDM_SOFTMAX_OPTIONS_DEFAULTS;
+    options.scale = 0.5;
+    options.mask = &p->bias;
+    return tdm_softmax_scaled(queue, &options, &p->x, &p->y[to]);
+}
+
+static tdm_status concat(place *p, int to) {
+    const tdm_tensor *const tensors[] = {&p->x, &p->other};
+    return tdm_concat(queue, tensors, 2, 0, &p->tall[to]);
+}
 
 /* Each call the same numbers. */
 static tdm_status uniform(place *p, int to) {

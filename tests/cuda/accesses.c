@@ -17,13 +17,14 @@ static int flags(int op, int of) { return __builtin_popcount((unsigned)(op & of)
 
 static row_counts rows_of(const char *entry, const variant *v) {
     const int op = v->op, t = dtype_bytes(v->t), u = dtype_bytes(v->u);
-    if (is(entry, "fill") || is(entry, "range")) return (row_counts){0, 1};
+    if (is(entry, "fill") || is(entry, "range") || is(entry, "one_hot")) return (row_counts){0, 1};
     if (is(entry, "norm")) return (row_counts){1, 0};
     if (is(entry, "elementwise")) return (row_counts){op == TDM_OP_SCALE ? 1 : 2, 1};
     if (is(entry, "cast")) return (row_counts){u > t ? u / t : 1, t > u ? t / u : 1};
     if (is(entry, "bias_add"))
         return (row_counts){1 + flags(op, TDM_OP_RESIDUAL | TDM_OP_COLS_BIAS), 1};
     if (is(entry, "layer_norm")) return (row_counts){1 + flags(op, TDM_OP_WEIGHT | TDM_OP_BIAS), 1};
+    if (is(entry, "softmax")) return (row_counts){1 + (op == TDM_OP_SOFTMAX_SCALED), 1};
     if (is(entry, "batch_norm_cols"))
         return (row_counts){3 + flags(op, TDM_OP_WEIGHT | TDM_OP_BIAS), 1};
     if (is(entry, "rms_norm"))
@@ -67,8 +68,9 @@ int enough_in_flight(const char *entry, const variant *v) {
     enum { ENOUGH = 32 << 10 };
     const row_counts rows = rows_of(entry, v);
     /* a lane would need twice as many registers for single bytes as it has */
-    if (is(entry, "transpose") && v->lanes == TDM_TILE_LANES)
-        return dtype_bytes(v->t) == 1 ? ENOUGH / 2 : ENOUGH;
+    const int of_bits = dtype_bytes(v->t) == 1 ? ENOUGH / 2 : ENOUGH;
+    if (is(entry, "transpose") && v->lanes == TDM_TILE_LANES) return of_bits;
+    if (is(entry, "gather_rows") && v->vectors > 0) return of_bits;
     if (v->vectors == 0 || rows.reads == 0 || is_without_rows(entry)) return 0;
     return is(entry, "cast") ? ENOUGH / rows.writes : ENOUGH;
 }

@@ -171,19 +171,19 @@ static size_t make_foreign_text(unsigned char *image, size_t size) {
 }
 
 static size_t set_architecture(unsigned char *image, size_t size) {
-    sim_image now;
-    memcpy(&now, image, sizeof now);
+    sim_image now = {0};
+    memcpy(&now, image, size);
     now.architecture = 80;
-    memcpy(image, &now, sizeof now);
+    memcpy(image, &now, size);
     return size;
 }
 
 static size_t rename_kernel(unsigned char *image, size_t size) {
-    sim_image now;
-    memcpy(&now, image, sizeof now);
+    sim_image now = {0};
+    memcpy(&now, image, size);
     for (int i = 0; i < SIM_MAX_ENTRIES; i++)
         now.entries[i].name[0] = 'X';
-    memcpy(image, &now, sizeof now);
+    memcpy(image, &now, size);
     return size;
 }
 

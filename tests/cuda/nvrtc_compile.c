@@ -203,7 +203,7 @@ static char *program_text(const compile_job *job) {
 typedef struct collector {
     const kernel_file *file;
     int architecture;
-    bool full;
+    bool full, known;  /* known: there are variants, for this architecture or for others */
     compile_job *open; /* of this file and architecture, with room for more; or NULL */
 } collector;
 
@@ -224,6 +224,7 @@ static bool is_covered(const collector *c, const variant *v, int number, int siz
 
 static void collect(void *context, const variant *v, int number, int size) {
     collector *c = context;
+    c->known = true;
     if (!is_covered(c, v, number, size)) return;
     if (!c->open || c->open->count == BATCH) {
         if (job_count == MAX_JOBS) abort();
@@ -243,7 +244,7 @@ static void add_jobs(bool full) {
         for (int f = 0; f < file_count && nvrtc_knows(architectures[a]); f++) {
             collector c = {.file = &files[f], .architecture = a, .full = full};
             for_variants(entries[files[f].entries[0]], collect, &c);
-            if (!c.open) fail("%s is not among the kernels of variants.c", files[f].name);
+            if (!c.known) fail("%s is not among the kernels of variants.c", files[f].name);
         }
     }
 }

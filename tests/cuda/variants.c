@@ -43,13 +43,19 @@ static const family families[] = {
     {"batch_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 2, false},
     {"batch_norm_cols", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 1, false},
     {"l2_normalize", 1, 0, FLOATS, SAME, true, false, 4, true},
-    {"softmax", 1, 0, FLOATS, SAME, true, false, 4, true},
+    {"softmax", TDM_OP_SOFTMAX_COUNT, 0, FLOATS, SAME, true, false, 4, true},
     /* a tile has work for more lanes than any group has */
     {"matmul", TDM_OP_MATMUL_COUNT, 0, FLOATS, SAME, false, true, 0, false},
     {"matmul_narrow", TDM_OP_NARROW_COUNT, 0, FLOATS, SAME, false, false, 0, false},
     {"range", 1, 1, STORED, SAME, true, false, 1, false},
     {"random", TDM_OP_RANDOM_COUNT, 1, STORED, SAME, true, false, 0, false},
     {"transpose", 1, 1, BITS, SAME, true, false, 0, false},
+    {"gather_rows", 1, 1, BITS, SAME, true, false, 2, false},
+    {"one_hot", 1, 1, BITS, SAME, true, false, 1, false},
+    {"scatter_add_rows", 1, 0, FLOATS, SAME, false, false, 0, false},
+    {"sort_keys", 1, 1, BITS, SAME, false, false, 0, false},
+    {"sort_merge", 1, 1, BITS, SAME, false, false, 0, false},
+    {"sort_take", 1, 1, BITS, SAME, false, false, 0, false},
 };
 
 typedef enum kind { FLOAT, SIGNED, UNSIGNED, BOOL } kind;
@@ -108,7 +114,8 @@ static int size_of(const family *f, int t, int u, int op, int size) {
 /* Vectors of a row that a lane has at once: a cast between sizes has more bytes in each. */
 static int vectors_of(const family *f, int t, int u) {
     if (f->u == CASTS && dtypes[t].size != dtypes[u].size) return 1;
-    return f->vectors == 2 && f->u != CASTS && dtypes[t].size == 8 ? ROW_VECTORS : f->vectors;
+    return f->vectors == 2 && f->u != CASTS && f->t != BITS && dtypes[t].size == 8 ? ROW_VECTORS
+                                                                                   : f->vectors;
 }
 
 /* How rows are taken: in vectors, held or not, or, where they are not aligned, element by element. */
@@ -129,6 +136,8 @@ static void of_one_size(const family *f, int lanes, form how, int size,
                 for (int stream = 0; stream <= (int)f->streams; stream++) {
                     variant v = {.t = t, .u = u, .op = op, .lanes = lanes, .stream = stream};
                     v.vectors = how == IN_ELEMENTS ? 0 : vectors_of(f, t, u);
+                    if (how == IN_VECTORS && op > 0 && strcmp(f->entry, "softmax") == 0)
+                        v.vectors = dtypes[t].size == 2 ? 1 : v.vectors; /* and the mask */
                     v.holds = how == HELD;
                     const bool few = v.vectors > 0 && lanes <= TDMI_CUDA_LEAST_LANES;
                     v.teams = few ? LANES_OF_TEAMS / lanes : 1;

@@ -18,9 +18,10 @@ enum { N = 64, CELLS = N * N, BYTES = CELLS * (int)sizeof(float), BUFFERS = 4 };
 
 typedef struct workplace {
     tdm_device *devices[2];
-    tdm_queue *queue, *timed;
+    tdm_queue *queue, *timed, *borrowed;
     tdm_event *event, *start, *end;
-    tdm_buffer *buffers[BUFFERS], *elsewhere;
+    tdm_buffer *buffers[BUFFERS], *elsewhere, *adopted;
+    int taken, told; /* how often the owner of adopted memory was to be told, and was */
     tdm_graph *graph;
     void *pinned;
     float host[CELLS];
@@ -88,6 +89,31 @@ static tdm_status fill(workplace *w) {
         for (size_t i = 0; i < BYTES; i++)
             expect(((unsigned char *)w->host)[i] == pattern[i % width], "a fill");
     }
+    return TDM_OK;
+}
+
+static void tell(void *told) { (*(int *)told)++; }
+
+/* Memory that is another buffer's, released while work is pending on it, and a stream that is another queue's. */
+static tdm_status adopt(workplace *w) {
+    void *pointer;
+    struct CUstream_st *stream;
+    const float value = 2.5f;
+    TRY(tdm_cuda_get_pointer(w->buffers[0], &pointer));
+    TRY(tdm_cuda_adopt_memory(w->devices[0], pointer, BYTES, tell, &w->told, &w->adopted));
+    w->taken++;
+    TRY(tdm_cuda_get_stream(w->queue, &stream));
+    TRY(tdm_cuda_adopt_stream(w->devices[0], stream, 0, &w->borrowed));
+    TRY(tdm_buffer_fill_async(w->queue, w->adopted, 0, BYTES, "?", 1));
+    TRY(tdm_buffer_fill_async(w->borrowed, w->adopted, 0, BYTES, &value, sizeof value));
+    tdm_queue_destroy(w->borrowed);
+    w->borrowed = NULL;
+    TRY(tdm_buffer_fill_async(w->queue, w->adopted, 0, 4, &value, sizeof value));
+    tdm_buffer_release(w->adopted);
+    w->adopted = NULL;
+    TRY(tdm_buffer_read(w->queue, w->buffers[0], 0, w->host, BYTES));
+    expect(w->told == 1, "the owner of adopted memory was not told once");
+    expect(all_are(w->host, value), "adopted memory");
     return TDM_OK;
 }
 
@@ -179,6 +205,7 @@ static tdm_status steps(workplace *w) {
     TRY(open_devices(w));
     TRY(transfer(w));
     TRY(fill(w));
+    TRY(adopt(w));
     TRY(record_events(w));
     TRY(run_kernels(w));
     TRY(multiply(w, N, N, N, 1, true));
@@ -201,6 +228,8 @@ static tdm_status steps(workplace *w) {
 /* The queues first: what they were given uses the rest. */
 static void clean_up(workplace *w) {
     tdm_graph_destroy(w->graph);
+    tdm_buffer_release(w->adopted);
+    tdm_queue_destroy(w->borrowed);
     tdm_queue_destroy(w->queue);
     tdm_queue_destroy(w->timed);
     tdm_event_destroy(w->event);
@@ -220,5 +249,6 @@ tdm_status workout(void) {
     wrong[0] = '\0';
     tdm_status status = steps(&place);
     clean_up(&place);
+    expect(place.told <= place.taken, "the owner of adopted memory was told twice");
     return status;
 }

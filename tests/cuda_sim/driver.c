@@ -95,6 +95,31 @@ CUresult cuCtxPopCurrent_v2(CUcontext *context) {
     return *context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+/* --- pointers -----------------------------------------------------------------------------------
+ */
+
+CUresult cuPointerGetAttribute(void *answer, CUpointer_attribute attribute, CUdeviceptr address) {
+    BEGIN_DRIVER("cuPointerGetAttribute");
+    int ordinal;
+    const sim_block *block = sim_known((const void *)(uintptr_t)address, &ordinal);
+    if (!block) return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+        *(unsigned *)answer = block->device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    else if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED)
+        *(int *)answer = 0;
+    else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+        *(int *)answer = ordinal;
+    else
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *context) {
+    BEGIN_DRIVER("cuStreamGetCtx");
+    *context = sim_stream_context(stream);
+    return *context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 /* --- fills --------------------------------------------------------------------------------------
  */
 

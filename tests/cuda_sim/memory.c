@@ -240,6 +240,18 @@ sim_block *sim_find(const sim_device *device, const void *address, size_t size,
     return NULL;
 }
 
+sim_block *sim_known(const void *address, int *ordinal) {
+    const sim_machine *machine = sim_get();
+    pthread_mutex_lock(&lock);
+    sim_block *block = holding((uintptr_t)address, 1);
+    pthread_mutex_unlock(&lock);
+    *ordinal = 0;
+    while (block && block->device && *ordinal < machine->device_count &&
+           machine->devices[*ordinal] != block->device)
+        (*ordinal)++;
+    return block;
+}
+
 sim_block *sim_find_pinned(const void *address, size_t size) {
     pthread_mutex_lock(&lock);
     sim_block *block = holding((uintptr_t)address, size);

@@ -257,13 +257,13 @@ static nvrtcResult check_text(nvrtcProgram program, const target *aim) {
     return NVRTC_SUCCESS;
 }
 
-/* Adds the kernel of a line "KERNELn(name, …"; a kernel that is written twice, for two ways to
+/* Adds the kernel of a line "KERNELn(name, …" or "KERNEL_OF(name, …"; a kernel that is written twice, for two ways to
  * compile it, is one. False when there is no room for it. */
 static bool add_entry(sim_image *image, const char *line) {
     enum { LENGTH = sizeof image->entries[0].name };
-    const char *rest = after(line, "KERNEL");
-    if (!rest || *rest < '1' || *rest > '6' || rest[1] != '(') return true;
-    const char *name = rest + 2;
+    const char *rest = after(line, "KERNEL"), *listed = after(line, "KERNEL_OF(");
+    if (!listed && (!rest || *rest < '1' || *rest > '6' || rest[1] != '(')) return true;
+    const char *name = listed ? listed : rest + 2;
     size_t length = strcspn(name, ", \n");
     if (!length || length >= LENGTH) return false;
     for (int32_t i = 0; i < image->entry_count; i++)
@@ -271,6 +271,16 @@ static bool add_entry(sim_image *image, const char *line) {
             return true;
     if (image->entry_count == SIM_MAX_ENTRIES) return false;
     memcpy(image->entries[image->entry_count++].name, name, length);
+    return true;
+}
+
+/* Keeps the text of a kernel of one's own: what follows the library's, which is known by its file's name. */
+static bool keep_own(const char *text, sim_image *image) {
+    const char *own = strstr(text, "#line 1 \"expression\"\n");
+    if (!own) return true;
+    const size_t length = strlen(own);
+    if (length >= sizeof image->own) return false;
+    memcpy(image->own, own, length);
     return true;
 }
 
@@ -290,6 +300,9 @@ static nvrtcResult make_image(nvrtcProgram program, const target *aim) {
                         program->name, line);
     if (!image->entry_count)
         return fail(program, NVRTC_ERROR_COMPILATION, "%s: error: no kernel\n", program->name);
+    if (!keep_own(program->text, image))
+        return fail(program, NVRTC_ERROR_COMPILATION,
+                    "%s: error: the text is too long to simulate\n", program->name);
     program->compiled = true;
     program->cubin = aim->real;
     return NVRTC_SUCCESS;
@@ -352,7 +365,7 @@ nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
 
 nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size) {
     NVRTC_TRY(enter(program, size, "nvrtcGetCUBINSize"));
-    *size = program->compiled && program->cubin ? sizeof program->image : 0;
+    *size = program->compiled && program->cubin ? sim_image_size(&program->image) : 0;
     return NVRTC_SUCCESS;
 }
 
@@ -365,16 +378,16 @@ nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
     sim_image image = program->image;
     /* Its table of segments, without entries, is at the end, so that a part of it is known as one.
      */
-    uint64_t end = sizeof image;
+    uint64_t end = sim_image_size(&image);
     memcpy(image.elf, elf_header, sizeof elf_header);
     memcpy(image.elf + 32, &end, sizeof end);
-    memcpy(cubin, &image, sizeof image);
+    memcpy(cubin, &image, end);
     return NVRTC_SUCCESS;
 }
 
 nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, size_t *size) {
     NVRTC_TRY(enter(program, size, "nvrtcGetPTXSize"));
-    *size = program->compiled ? strlen(SIM_PTX_MARK) + 2 * sizeof program->image + 1 : 1;
+    *size = program->compiled ? strlen(SIM_PTX_MARK) + 2 * sim_image_size(&program->image) + 1 : 1;
     return NVRTC_SUCCESS;
 }
 
@@ -386,11 +399,10 @@ nvrtcResult nvrtcGetPTX(nvrtcProgram program, char *ptx) {
         *ptx = '\0';
         return NVRTC_SUCCESS;
     }
-    unsigned char bytes[sizeof program->image];
-    memcpy(bytes, &program->image, sizeof bytes);
+    const unsigned char *bytes = (const unsigned char *)&program->image;
     memcpy(ptx, SIM_PTX_MARK, strlen(SIM_PTX_MARK));
     ptx += strlen(SIM_PTX_MARK);
-    for (size_t i = 0; i < sizeof bytes; i++) {
+    for (size_t i = 0; i < sim_image_size(&program->image); i++) {
         *ptx++ = digits[bytes[i] >> 4];
         *ptx++ = digits[bytes[i] & 15];
     }

@@ -3,12 +3,14 @@
  * C from the same source, for the types and options that the stand-in for NVRTC found in its image.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "args.h"
 #include "call.h"
 #include "kernels.h"
+#include "own_kernel.h"
 
 static const struct {
     const char *name;
@@ -17,20 +19,43 @@ static const struct {
 } kernel_list[] = {
 #define ROW(ID, entry, buffers, args) {#entry, buffers, sizeof(args)},
     TDM_KERNEL_LIST(ROW)};
-enum { KERNELS = sizeof kernel_list / sizeof *kernel_list, MAX_BUFFERS = 8, MAX_ARGS = 512 };
+enum { KERNELS = sizeof kernel_list / sizeof *kernel_list, MAX_BUFFERS = 12, MAX_ARGS = 1024 };
 
 typedef struct simulated_module {
     sim_object object;
     CUcontext context;
     sim_image image;
+    own_kernel own; /* of image.own */
     struct simulated_kernel *kernels[SIM_MAX_ENTRIES];
 } simulated_module;
 
 typedef struct simulated_kernel {
     sim_object object;
     simulated_module *module;
-    int number; /* in kernel_list */
+    int number; /* in kernel_list; OWN: the module's own */
 } simulated_kernel;
+
+enum { OWN = KERNELS };
+
+static const char *name_of(const simulated_kernel *kernel) {
+    return kernel->number == OWN ? "expression" : kernel_list[kernel->number].name;
+}
+
+static int buffers_of(const simulated_kernel *kernel) {
+    return kernel->number == OWN ? kernel->module->own.buffers
+                                 : kernel_list[kernel->number].buffers;
+}
+
+static size_t args_size_of(const simulated_kernel *kernel) {
+    return kernel->number == OWN ? sizeof(tdm_expression_args)
+                                 : kernel_list[kernel->number].args_size;
+}
+
+static tdmi_cpu_entry entry_of(const simulated_kernel *kernel) {
+    return kernel->number == OWN
+               ? kernel->module->own.entry
+               : tdmi_cpu_kernels_baseline[kernel->number][kernel->module->image.t];
+}
 
 /* --- modules ------------------------------------------------------------------------------------
  */
@@ -44,7 +69,10 @@ static bool read_ptx(const char *text, sim_image *image) {
     size_t mark = strlen(SIM_PTX_MARK);
     if (strncmp(text, SIM_PTX_MARK, mark) != 0) return false;
     unsigned char *bytes = (unsigned char *)image;
+    memset(image, 0, sizeof *image);
     for (size_t i = 0; i < sizeof *image; i++) {
+        if (i > offsetof(sim_image, own) && image->own[i - 1 - offsetof(sim_image, own)] == '\0')
+            break;
         int high = digit(text[mark + 2 * i]), low = high < 0 ? -1 : digit(text[mark + 2 * i + 1]);
         if (low < 0) return false;
         bytes[i] = (unsigned char)(16 * high + low);
@@ -56,10 +84,13 @@ static bool read_ptx(const char *text, sim_image *image) {
 static int read_image(const void *code, int capability, sim_image *image) {
     static const unsigned char elf[4] = {0x7f, 'E', 'L', 'F'};
     bool cubin = memcmp(code, elf, sizeof elf) == 0;
-    if (cubin)
-        memcpy(image, code, sizeof *image);
-    else if (!read_ptx(code, image))
+    if (cubin) {
+        memcpy(image, code, offsetof(sim_image, own));
+        snprintf(image->own, sizeof image->own, "%s",
+                 (const char *)code + offsetof(sim_image, own));
+    } else if (!read_ptx(code, image)) {
         return cudaErrorInvalidKernelImage;
+    }
     if (strcmp(image->mark, SIM_IMAGE_MARK) != 0) return cudaErrorInvalidKernelImage;
     if (image->architecture > capability) return cudaErrorNoKernelImageForDevice;
     if (cubin && image->architecture / 10 != capability / 10)
@@ -76,6 +107,10 @@ CUresult cuModuleLoadData(CUmodule *module, const void *code) {
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
     made->image = image;
     made->context = context;
+    if (image.own[0] && !own_kernel_open(&image, &made->own)) {
+        sim_end(made);
+        return (CUresult)cudaErrorInvalidKernelImage;
+    }
     *module = (CUmodule)made;
     return CUDA_SUCCESS;
 }
@@ -94,6 +129,7 @@ CUresult cuModuleUnload(CUmodule module) {
     if (!check_module(ending, "cuModuleUnload")) return CUDA_ERROR_INVALID_HANDLE;
     for (int i = 0; i < SIM_MAX_ENTRIES; i++)
         if (ending->kernels[i]) sim_end(ending->kernels[i]);
+    own_kernel_close(&ending->own);
     sim_end(ending);
     return (CUresult)sim_sticky(ending->context);
 }
@@ -105,8 +141,8 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     for (int i = 0; i < of->image.entry_count && i < SIM_MAX_ENTRIES; i++) {
         if (strncmp(name, "tdm_", 4) != 0 || strcmp(name + 4, of->image.entries[i].name) != 0)
             continue;
-        for (int k = 0; k < KERNELS && !of->kernels[i]; k++) {
-            if (strcmp(kernel_list[k].name, name + 4) != 0) continue;
+        for (int k = 0; k <= OWN && !of->kernels[i]; k++) {
+            if (k == OWN ? !of->own.entry : strcmp(kernel_list[k].name, name + 4) != 0) continue;
             of->kernels[i] = sim_create(CUDA_SIM_KERNEL, sizeof(simulated_kernel));
             if (!of->kernels[i]) return CUDA_ERROR_OUT_OF_MEMORY;
             of->kernels[i]->module = of;
@@ -137,11 +173,10 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, s
     BEGIN_DRIVER("cuFuncGetParamInfo");
     const simulated_kernel *kernel = (const simulated_kernel *)function;
     if (!sim_check(kernel, CUDA_SIM_KERNEL, "cuFuncGetParamInfo")) return CUDA_ERROR_INVALID_HANDLE;
-    size_t buffers = (size_t)kernel_list[kernel->number].buffers;
+    const size_t buffers = (size_t)buffers_of(kernel);
     if (index > buffers) return CUDA_ERROR_INVALID_VALUE;
     *offset = index * sizeof(void *);
-    *size = index < buffers ? sizeof(void *)
-                            : kernel_list[kernel->number].args_size + (size_t)sim_get()->skew;
+    *size = index < buffers ? sizeof(void *) : args_size_of(kernel) + (size_t)sim_get()->skew;
     return CUDA_SUCCESS;
 }
 #endif
@@ -198,16 +233,16 @@ static CUresult launch(const simulated_kernel *kernel, extent grid, extent block
     if (error) return (CUresult)error;
     if (!check_module(kernel->module, "cuLaunchKernel")) return CUDA_ERROR_INVALID_HANDLE;
     const sim_image *image = &kernel->module->image;
-    const char *name = kernel_list[kernel->number].name;
+    const char *name = name_of(kernel);
     if (!check_shape(image, name, grid, block, shared)) return CUDA_ERROR_INVALID_VALUE;
     atomic_store(&blocks, grid.x);
-    launch_job job = {.run = tdmi_cpu_kernels_baseline[kernel->number][image->t],
+    launch_job job = {.run = entry_of(kernel),
                       .group = {.count = grid.x,
                                 .op = (uint32_t)image->op,
                                 .stream = (uint32_t)image->stream,
                                 .u = (uint32_t)image->u}};
     sim_work work = {.run = run_launch, .payload = &job, .size = sizeof job, .is_kernel = true};
-    int buffers = kernel_list[kernel->number].buffers;
+    const int buffers = buffers_of(kernel);
     for (int i = 0; i < buffers; i++) {
         void *address;
         memcpy(&address, arguments[i], sizeof address);
@@ -216,7 +251,7 @@ static CUresult launch(const simulated_kernel *kernel, extent grid, extent block
         if (!work.uses[i]) return CUDA_ERROR_INVALID_VALUE;
         job.buffers[i] = sim_bytes(work.uses[i], address);
     }
-    memcpy(job.args.bytes, arguments[buffers], kernel_list[kernel->number].args_size);
+    memcpy(job.args.bytes, arguments[buffers], args_size_of(kernel));
     return (CUresult)sim_enqueue(stream, &work);
 }
 

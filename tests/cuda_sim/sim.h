@@ -14,7 +14,9 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "control.h"
 #include "cuda/declarations.h"
@@ -150,6 +152,9 @@ int sim_free_pinned(void *address, const char *function);
 sim_block *sim_find(const sim_device *device, const void *address, size_t size,
                     const char *function);
 
+/* The block that an address lies in, or NULL, and the ordinal of its device. */
+sim_block *sim_known(const void *address, int *ordinal);
+
 /* The pinned block that holds all of the range, or NULL. */
 sim_block *sim_find_pinned(const void *address, size_t size);
 
@@ -173,7 +178,7 @@ void sim_release(sim_block *block); /* it has run */
 /* --- stream.c -----------------------------------------------------------------------------------
  */
 
-enum { SIM_MAX_USES = 10 };
+enum { SIM_MAX_USES = 12 };
 
 /* A piece of work: run(payload) in the stream's thread, once what came before has run. Not run when
  * the device has been lost by then. */
@@ -194,6 +199,9 @@ int sim_stream_query(cudaStream_t stream);
 /* From now on no stream is lazy: for what waits without saying for which. */
 void sim_stream_wake_all(void);
 sim_device *sim_stream_device(cudaStream_t stream);
+
+/* NULL, after a report, for what is no stream. */
+CUcontext sim_stream_context(cudaStream_t stream);
 
 /* Checks the stream and the current context, as every call with a stream must; the error, or 0. */
 int sim_stream_check(cudaStream_t stream, const char *function);
@@ -270,6 +278,7 @@ size_t sim_matrix_extent(int64_t rows, int64_t cols, int64_t leading, int64_t st
 
 enum { SIM_MAX_ENTRIES = 4 };
 
+enum { SIM_MAX_OWN = 48 << 10 };
 typedef struct sim_image {
     unsigned char elf[64]; /* an ELF header without sections; all zero in the form of PTX */
     char mark[24];         /* SIM_IMAGE_MARK */
@@ -278,7 +287,14 @@ typedef struct sim_image {
     struct {
         char name[32]; /* without "tdm_" */
     } entries[SIM_MAX_ENTRIES];
+    char own
+        [SIM_MAX_OWN]; /* the text of a kernel that is not of the library, which is compiled as C; or "" */
 } sim_image;
+
+/* How much of an image there is of it as a file: its text ends it. */
+static inline size_t sim_image_size(const sim_image *image) {
+    return offsetof(sim_image, own) + strlen(image->own) + 1;
+}
 #define SIM_IMAGE_MARK "simulated cubin"
 
 /* As PTX an image is this text, then the struct in hexadecimal digits, then a NUL. */

@@ -194,6 +194,10 @@ int sim_stream_query(cudaStream_t stream) {
     return error ? error : idle ? 0 : cudaErrorNotReady;
 }
 
+CUcontext sim_stream_context(cudaStream_t stream) {
+    return sim_check(stream, CUDA_SIM_STREAM, "cuStreamGetCtx") ? stream->context : NULL;
+}
+
 sim_device *sim_stream_device(cudaStream_t stream) { return stream->context->device; }
 
 int sim_enqueue(cudaStream_t stream, const sim_work *wanted) {

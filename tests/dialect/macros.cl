@@ -16,7 +16,7 @@ OPS(number, 1, 1)
 OPS(words, 1, 1)
 OPS(hold, 1, 1)
 OPS(square, 1, 1)
-OPS(variant, 3, 1)
+OPS(variant, 3, 3)
 
 /* FOR_ROWS, LANE: y[row] = row, once each, and z counts. */
 KERNEL3(share, tdm_rows_args, const T, x, T, y, T, z)

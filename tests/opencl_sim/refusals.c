@@ -14,13 +14,19 @@ enum { CALLED = 87 };
     }
 
 /* clang-format off */
+REFUSE(clGetContextInfo)
+REFUSE(clRetainContext)
 REFUSE(clReleaseContext)
 REFUSE(clCreateCommandQueue)
+REFUSE(clGetCommandQueueInfo)
+REFUSE(clRetainCommandQueue)
 REFUSE(clReleaseCommandQueue)
 REFUSE(clFlush)
 REFUSE(clFinish)
 REFUSE(clCreateBuffer)
 REFUSE(clSetMemObjectDestructorCallback)
+REFUSE(clGetMemObjectInfo)
+REFUSE(clRetainMemObject)
 REFUSE(clReleaseMemObject)
 REFUSE(clEnqueueMigrateMemObjects)
 REFUSE(clEnqueueReadBuffer)

@@ -1,0 +1,389 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* A program that calls OpenCL itself, beside Tandem, on the same device: its memory, kernels and events with Tandem's,
+ * in a context of Tandem's. */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <criterion/criterion.h>
+#include <string.h>
+#include <time.h>
+
+#include <tandem/tandem.h>
+
+#include "support/check.h"
+
+enum { COUNT = 4096, BYTES = COUNT * (int)sizeof(float) };
+
+static tdm_device *device;
+static tdm_queue *queue;
+static cl_context context;
+static cl_device_id id;
+static cl_command_queue commands; /* the program's own, in the borrowed context */
+
+#define CL(call) CHECK((call) == CL_SUCCESS, "%s failed", #call)
+
+static void begin(void) {
+    cl_int code;
+    OK(tdm_device_open("opencl:0", &device));
+    OK(tdm_queue_create(device, 0, &queue));
+    OK(tdm_opencl_get_context(device, &context));
+    OK(tdm_opencl_get_device_id(device, &id));
+    commands = clCreateCommandQueue(context, id, 0, &code);
+    CHECK(code == CL_SUCCESS, "clCreateCommandQueue");
+}
+
+static void end(void) {
+    tdm_queue_destroy(queue);
+    CL(clReleaseCommandQueue(commands));
+    tdm_device_release(device);
+}
+
+TestSuite(handles, .init = begin, .fini = end);
+
+static void count(void *counter) { __atomic_add_fetch((int *)counter, 1, __ATOMIC_SEQ_CST); }
+
+static cl_mem memory_of(cl_context of, cl_mem_flags flags, size_t size, void *host) {
+    cl_int code;
+    cl_mem made = clCreateBuffer(of, flags, size, host, &code);
+    CHECK(code == CL_SUCCESS, "clCreateBuffer: %d", code);
+    return made;
+}
+
+static cl_uint references(cl_mem memory) {
+    cl_uint found = 0;
+    CL(clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof found, &found, NULL));
+    return found;
+}
+
+/* A driver lets go of a command that is done, and of its memory, in a thread of its own, a moment later. */
+static bool is_left_alone(cl_mem memory) {
+    const struct timespec moment = {0, 2000000};
+    for (int i = 0; i < 1000 && references(memory) != 1; i++)
+        nanosleep(&moment, NULL);
+    return references(memory) == 1;
+}
+
+/* A kernel of the program's: x = x * 2 + i. */
+static cl_kernel own_kernel(void) {
+    const char *text = "__kernel void own(__global float *x) {"
+                       "    size_t i = get_global_id(0);"
+                       "    x[i] = x[i] * 2.0f + (float)i;"
+                       "}";
+    cl_int code;
+    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
+    CL(clBuildProgram(program, 1, &id, "", NULL, NULL));
+    cl_kernel kernel = clCreateKernel(program, "own", &code);
+    CHECK(code == CL_SUCCESS, "clCreateKernel: %d", code);
+    CL(clReleaseProgram(program));
+    return kernel;
+}
+
+static void run_own(cl_command_queue where, cl_kernel kernel, cl_mem memory) {
+    const size_t items = COUNT;
+    CL(clSetKernelArg(kernel, 0, sizeof memory, &memory));
+    CL(clEnqueueNDRangeKernel(where, kernel, 1, NULL, &items, NULL, 0, NULL, NULL));
+}
+
+static float values[COUNT];
+
+/* x[i] is a * i + b */
+static void expect(float a, float b) {
+    int wrong = 0;
+    while (wrong < COUNT && values[wrong] == a * (float)wrong + b)
+        wrong++;
+    CHECK(wrong == COUNT, "element %d is %g", wrong, (double)values[wrong % COUNT]);
+}
+
+/* The program's kernels in Tandem's queue, on Tandem's buffer, between Tandem's operations. */
+Test(handles, borrowed_queue) {
+    cl_command_queue borrowed;
+    cl_context its;
+    cl_device_id on;
+    cl_mem memory;
+    tdm_buffer *buffer = NULL;
+    cl_kernel kernel = own_kernel();
+    OK(tdm_opencl_get_queue(queue, &borrowed));
+    CL(clGetCommandQueueInfo(borrowed, CL_QUEUE_CONTEXT, sizeof its, &its, NULL));
+    CL(clGetCommandQueueInfo(borrowed, CL_QUEUE_DEVICE, sizeof on, &on, NULL));
+    CHECK(its == context && on == id, "another context, or device");
+    OK(tdm_buffer_create(device, BYTES, &buffer));
+    OK(tdm_opencl_get_memory(buffer, &memory));
+    tdm_tensor x = tdm_tensor_1d(buffer, TDM_F32, COUNT);
+    OK(tdm_fill(queue, 3.0, &x));
+    run_own(borrowed, kernel, memory);
+    OK(tdm_add(queue, &x, &x, &x));
+    OK(tdm_buffer_read(queue, buffer, 0, values, BYTES));
+    expect(2.0f, 12.0f);
+    tdm_buffer_release(buffer);
+    CL(clReleaseKernel(kernel));
+}
+
+/* A buffer that a queue with pending work has left is not given to the program before that is over. */
+Test(handles, borrowed_memory_is_free) {
+    cl_mem first, second;
+    cl_int code;
+    tdm_buffer *one = NULL, *two = NULL;
+    OK(tdm_buffer_create(device, BYTES, &one));
+    OK(tdm_opencl_get_memory(one, &first));
+    tdm_tensor x = tdm_tensor_1d(one, TDM_F32, COUNT);
+    for (int i = 0; i < 200; i++)
+        OK(tdm_fill(queue, 1.0, &x));
+    tdm_buffer_release(one);
+    OK(tdm_buffer_create(device, BYTES, &two));
+    OK(tdm_opencl_get_memory(two, &second));
+    CHECK(first == second, "the pool did not hand out the block again: nothing was tested");
+    const float fifty = 50.0f;
+    code = clEnqueueFillBuffer(commands, second, &fifty, sizeof fifty, 0, BYTES, 0, NULL, NULL);
+    CHECK(code == CL_SUCCESS, "clEnqueueFillBuffer");
+    CL(clFinish(commands));
+    OK(tdm_queue_finish(queue));
+    CL(clEnqueueReadBuffer(commands, second, CL_TRUE, 0, BYTES, values, 0, NULL, NULL));
+    expect(0.0f, 50.0f);
+    tdm_buffer_release(two);
+}
+
+/* Memory of the program's, with order between its queue and ours, both ways. */
+Test(handles, events) {
+    int told = 0;
+    cl_event event;
+    tdm_buffer *buffer = NULL;
+    cl_kernel kernel = own_kernel();
+    cl_mem memory = memory_of(context, CL_MEM_READ_WRITE, BYTES, NULL);
+    const float one = 1.0f;
+    OK(tdm_opencl_adopt_memory(device, memory, BYTES, count, &told, &buffer));
+    CHECK(references(memory) == 2, "%u references", references(memory));
+    tdm_tensor x = tdm_tensor_1d(buffer, TDM_F32, COUNT);
+    for (int turn = 0; turn < 3; turn++) {
+        CL(clEnqueueFillBuffer(commands, memory, &one, sizeof one, 0, BYTES, 0, NULL, NULL));
+        run_own(commands, kernel, memory);
+        CL(clEnqueueMarkerWithWaitList(commands, 0, NULL, &event));
+        CL(clFlush(commands));
+        OK(tdm_opencl_wait(queue, event)); /* ours behind theirs */
+        CL(clReleaseEvent(event));
+        OK(tdm_add(queue, &x, &x, &x));
+        OK(tdm_opencl_record(queue, &event)); /* theirs behind ours */
+        CL(clEnqueueBarrierWithWaitList(commands, 1, &event, NULL));
+        CL(clReleaseEvent(event));
+        run_own(commands, kernel, memory);
+        CL(clEnqueueReadBuffer(commands, memory, CL_TRUE, 0, BYTES, values, 0, NULL, NULL));
+        expect(5.0f, 8.0f);
+    }
+    CL(clReleaseMemObject(memory)); /* the library holds it */
+    CHECK(told == 0, "told while the buffer lives");
+    OK(tdm_fill(queue, 2.0, &x));
+    OK(tdm_buffer_read(queue, buffer, 0, values, BYTES));
+    expect(0.0f, 2.0f);
+    CL(clRetainMemObject(memory));
+    tdm_buffer_release(buffer);
+    CHECK(told == 1 && is_left_alone(memory), "told %d times, %u references", told,
+          references(memory));
+    CL(clReleaseMemObject(memory));
+    CL(clReleaseKernel(kernel));
+}
+
+/* The owner is told when work is over that was pending at the release: by any later call, without a wait for the queue.
+ * Work is held up by an event of the program's. */
+Test(handles, told_when_over) {
+    int told = 0;
+    cl_int code;
+    cl_event gate = clCreateUserEvent(context, &code), event;
+    tdm_buffer *buffer = NULL, *other = NULL;
+    cl_mem memory = memory_of(context, CL_MEM_READ_WRITE, BYTES, NULL);
+    CHECK(code == CL_SUCCESS, "clCreateUserEvent");
+    OK(tdm_opencl_adopt_memory(device, memory, BYTES, count, &told, &buffer));
+    OK(tdm_opencl_wait(queue, gate));
+    OK(tdm_buffer_fill_async(queue, buffer, 0, BYTES, "abcd", 4));
+    tdm_buffer_release(buffer);
+    OK(tdm_buffer_create(device, 16, &other));
+    CHECK(told == 0, "told while work is pending");
+    OK(tdm_opencl_record(queue, &event));
+    CL(clSetUserEventStatus(gate, CL_COMPLETE));
+    CL(clWaitForEvents(1, &event));
+    tdm_buffer_release(other);
+    OK(tdm_buffer_create(device, 16, &other));
+    CHECK(told == 1 && is_left_alone(memory), "told %d times, %u references", told,
+          references(memory));
+    tdm_buffer_release(other);
+    OK(tdm_queue_finish(queue));
+    CHECK(told == 1, "told %d times", told);
+    CL(clReleaseEvent(event));
+    CL(clReleaseEvent(gate));
+    CL(clReleaseMemObject(memory));
+}
+
+/* Memory that a slow queue uses holds back no other: not what nobody uses, and not what a queue that is waited for has
+ * used. */
+Test(handles, slow_queue) {
+    int told[3] = {0};
+    cl_int code;
+    cl_event gate = clCreateUserEvent(context, &code);
+    tdm_queue *other = NULL;
+    tdm_buffer *buffers[3];
+    cl_mem memory[3];
+    CHECK(code == CL_SUCCESS, "clCreateUserEvent");
+    OK(tdm_queue_create(device, 0, &other));
+    for (int i = 0; i < 3; i++) {
+        memory[i] = memory_of(context, CL_MEM_READ_WRITE, BYTES, NULL);
+        OK(tdm_opencl_adopt_memory(device, memory[i], BYTES, count, &told[i], &buffers[i]));
+    }
+    OK(tdm_opencl_wait(queue, gate));
+    OK(tdm_buffer_fill_async(queue, buffers[0], 0, BYTES, "abcd", 4));
+    OK(tdm_buffer_fill_async(other, buffers[1], 0, BYTES, "abcd", 4));
+    for (int i = 0; i < 3; i++)
+        tdm_buffer_release(buffers[i]);
+    CHECK(told[2] == 1, "the owner of what nobody uses was not told at once");
+    OK(tdm_queue_finish(other));
+    CHECK(told[0] == 0 && told[1] == 1, "told %d and %d times", told[0], told[1]);
+    CL(clSetUserEventStatus(gate, CL_COMPLETE));
+    tdm_queue_destroy(other);
+    OK(tdm_queue_finish(queue));
+    CHECK(told[0] == 1 && told[1] == 1 && told[2] == 1, "told %d, %d and %d times", told[0],
+          told[1], told[2]);
+    for (int i = 0; i < 3; i++)
+        CL(clReleaseMemObject(memory[i]));
+    CL(clReleaseEvent(gate));
+}
+
+/* What a cl_mem's flags allow. */
+Test(handles, flags) {
+    const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
+    _Alignas(64) static float host[COUNT + 16];
+    tdm_buffer *buffer = NULL;
+    static const cl_mem_flags usual[] = {CL_MEM_READ_WRITE,      CL_MEM_ALLOC_HOST_PTR,
+                                         CL_MEM_USE_HOST_PTR,    CL_MEM_HOST_READ_ONLY,
+                                         CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_NO_ACCESS};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        check_case("flags %#lx", (unsigned long)usual[i]);
+        cl_mem memory =
+            memory_of(context, usual[i], BYTES, usual[i] & CL_MEM_USE_HOST_PTR ? host : NULL);
+        cl_mem plain = memory_of(context, CL_MEM_READ_WRITE, BYTES, NULL);
+        tdm_buffer *to = NULL;
+        OK(tdm_opencl_adopt_memory(device, memory, BYTES, NULL, NULL, &buffer));
+        OK(tdm_opencl_adopt_memory(device, plain, BYTES, NULL, NULL, &to));
+        tdm_tensor x = tdm_tensor_2d(buffer, TDM_F32, 64, 64),
+                   y = tdm_tensor_2d(to, TDM_F32, 64, 64);
+        OK(tdm_fill(queue, 0.5, &x));
+        OK(tdm_matmul(queue, NULL, &x, &x, &y));
+        OK(tdm_buffer_read(queue, to, 0, values, BYTES));
+        expect(0.0f, 16.0f);
+        tdm_buffer_release(buffer);
+        tdm_buffer_release(to);
+        CL(clReleaseMemObject(memory));
+        CL(clReleaseMemObject(plain));
+    }
+    check_case("kernels may not write");
+    cl_mem memory = memory_of(context, CL_MEM_READ_ONLY, BYTES, NULL);
+    OK(tdm_opencl_adopt_memory(device, memory, BYTES, NULL, NULL, &buffer));
+    tdm_tensor x = tdm_tensor_1d(buffer, TDM_F32, COUNT);
+    REFUSED(tdm_fill(queue, 0.0, &x), TDM_ERROR_READ_ONLY, "read-only");
+    tdm_buffer_release(buffer);
+    CL(clReleaseMemObject(memory));
+
+    check_case("kernels may not read");
+    memory = memory_of(context, CL_MEM_WRITE_ONLY, BYTES, NULL);
+    REFUSED(tdm_opencl_adopt_memory(device, memory, BYTES, NULL, NULL, &buffer), invalid,
+            "tdm_opencl_adopt_memory|CL_MEM_WRITE_ONLY");
+    CHECK(!buffer && references(memory) == 1, "a failure left something");
+    CL(clReleaseMemObject(memory));
+
+    check_case("the host's memory, not aligned");
+    memory = memory_of(context, CL_MEM_USE_HOST_PTR, BYTES, (char *)host + 4);
+    REFUSED(tdm_opencl_adopt_memory(device, memory, BYTES, NULL, NULL, &buffer), invalid,
+            "tdm_opencl_adopt_memory|multiple of 16");
+    CL(clReleaseMemObject(memory));
+}
+
+/* A part of a larger piece. */
+Test(handles, sub_buffer) {
+    cl_int code;
+    tdm_buffer *buffer = NULL;
+    cl_mem whole = memory_of(context, CL_MEM_READ_WRITE, BYTES, NULL);
+    const cl_buffer_region region = {1024, 2048};
+    cl_mem part =
+        clCreateSubBuffer(whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    const float one = 1.0f;
+    CHECK(code == CL_SUCCESS, "clCreateSubBuffer");
+    CL(clEnqueueFillBuffer(commands, whole, &one, sizeof one, 0, BYTES, 0, NULL, NULL));
+    CL(clFinish(commands));
+    REFUSED(tdm_opencl_adopt_memory(device, part, 2049, NULL, NULL, &buffer),
+            TDM_ERROR_OUT_OF_RANGE, "tdm_opencl_adopt_memory|2048|2049");
+    OK(tdm_opencl_adopt_memory(device, part, 2048, NULL, NULL, &buffer));
+    tdm_tensor x = tdm_tensor_1d(buffer, TDM_F32, 512);
+    OK(tdm_fill(queue, 7.0, &x));
+    OK(tdm_queue_finish(queue));
+    CL(clEnqueueReadBuffer(commands, whole, CL_TRUE, 0, BYTES, values, 0, NULL, NULL));
+    for (int i = 0; i < COUNT; i++)
+        CHECK(values[i] == (i >= 256 && i < 768 ? 7.0f : 1.0f), "element %d is %g", i,
+              (double)values[i]);
+    tdm_buffer_release(buffer);
+    CL(clReleaseMemObject(part));
+    CL(clReleaseMemObject(whole));
+}
+
+/* Objects of another context are refused, and the device is not taken for lost. */
+Test(handles, other_contexts) {
+    const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
+    cl_int code;
+    int told = 0;
+    tdm_buffer *buffer = NULL;
+    cl_context other = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
+    CHECK(code == CL_SUCCESS, "clCreateContext");
+    cl_mem memory = memory_of(other, CL_MEM_READ_WRITE, BYTES, NULL);
+    cl_event event = clCreateUserEvent(other, &code);
+    REFUSED(tdm_opencl_adopt_memory(device, memory, BYTES, count, &told, &buffer), invalid,
+            "tdm_opencl_adopt_memory|another context|opencl:0");
+    REFUSED(tdm_opencl_wait(queue, event), invalid, "tdm_opencl_wait|another context|opencl:0");
+    CHECK(!buffer && told == 0 && references(memory) == 1, "a failure left something");
+    CL(clSetUserEventStatus(event, CL_COMPLETE));
+
+    tdm_device *second = NULL;
+    cl_context of_second;
+    OK(tdm_device_open("opencl:1", &second));
+    OK(tdm_opencl_get_context(second, &of_second));
+    CHECK(of_second != context, "two devices have one context");
+    cl_mem elsewhere = memory_of(of_second, CL_MEM_READ_WRITE, BYTES, NULL);
+    REFUSED(tdm_opencl_adopt_memory(device, elsewhere, BYTES, count, &told, &buffer), invalid,
+            "another context");
+    OK(tdm_opencl_adopt_memory(second, elsewhere, BYTES, count, &told, &buffer));
+    tdm_buffer_release(buffer);
+    tdm_device_release(second);
+    CHECK(told == 1, "told %d times", told);
+    CL(clReleaseMemObject(elsewhere));
+
+    OK(tdm_buffer_create(device, BYTES, &buffer));
+    OK(tdm_buffer_fill(queue, buffer, 0, BYTES, "1", 1));
+    tdm_buffer_release(buffer);
+    CL(clReleaseEvent(event));
+    CL(clReleaseMemObject(memory));
+    CL(clReleaseContext(other));
+}
+
+/* What is no buffer: an image, where the device has them. */
+Test(handles, images) {
+    const cl_image_format format = {CL_RGBA, CL_FLOAT};
+    const cl_image_desc description = {
+        .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 16, .image_height = 16};
+    cl_int code;
+    tdm_buffer *buffer = NULL;
+    cl_mem image = clCreateImage(context, CL_MEM_READ_WRITE, &format, &description, NULL, &code);
+    if (!image) check_skip("this driver has no images");
+    REFUSED(tdm_opencl_adopt_memory(device, image, 16, NULL, NULL, &buffer),
+            TDM_ERROR_INVALID_ARGUMENT, "tdm_opencl_adopt_memory|image");
+    CL(clReleaseMemObject(image));
+}
+
+/* A graph takes the memory in, and waits and marks stay out of it. */
+Test(handles, recording) {
+    cl_event event = NULL, made;
+    cl_int code;
+    tdm_graph *graph = NULL;
+    event = clCreateUserEvent(context, &code);
+    OK(tdm_graph_create(queue, &graph));
+    OK(tdm_graph_begin(graph));
+    REFUSED(tdm_opencl_wait(queue, event), TDM_ERROR_INVALID_ARGUMENT, "tdm_opencl_wait|graph");
+    REFUSED(tdm_opencl_record(queue, &made), TDM_ERROR_INVALID_ARGUMENT, "tdm_opencl_record|graph");
+    CHECK(!made, "an event was made");
+    OK(tdm_graph_end(graph));
+    tdm_graph_destroy(graph);
+    CL(clSetUserEventStatus(event, CL_COMPLETE));
+    CL(clReleaseEvent(event));
+}

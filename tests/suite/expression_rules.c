@@ -1,0 +1,460 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Users' kernels of expressions: types, layouts, numbers of elements, and what is refused. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/expression_call.h"
+#include "support/array.h"
+
+TestSuite(expression_rules, .init = device_open, .fini = device_close);
+
+/* ---- integers ---- */
+
+typedef struct integer_case {
+    const char *text;
+    int64_t (*i32)(int32_t a, int32_t b);
+    int64_t (*i64)(int64_t a, int64_t b);
+    int64_t (*u32)(uint32_t a, uint32_t b);
+    int64_t (*u64)(uint64_t a, uint64_t b);
+} integer_case;
+
+/* Of signed types by way of unsigned ones, as they wrap. */
+#define OPERATOR(name, value)                                                                      \
+    static int64_t name##_i32(int32_t sa, int32_t sb) {                                            \
+        const uint32_t a = (uint32_t)sa, b = (uint32_t)sb;                                         \
+        (void)b;                                                                                   \
+        return (int32_t)(value);                                                                   \
+    }                                                                                              \
+    static int64_t name##_i64(int64_t sa, int64_t sb) {                                            \
+        const uint64_t a = (uint64_t)sa, b = (uint64_t)sb;                                         \
+        (void)b;                                                                                   \
+        return (int64_t)(value);                                                                   \
+    }                                                                                              \
+    static int64_t name##_u32(uint32_t a, uint32_t b) {                                            \
+        (void)b;                                                                                   \
+        return (int64_t)(uint32_t)(value);                                                         \
+    }                                                                                              \
+    static int64_t name##_u64(uint64_t a, uint64_t b) {                                            \
+        (void)b;                                                                                   \
+        return (int64_t)(uint64_t)(value);                                                         \
+    }
+/* Of values as they are. */
+#define VALUE(name, value)                                                                         \
+    static int64_t name##_i32(int32_t a, int32_t b) { return (int32_t)(value); }                   \
+    static int64_t name##_i64(int64_t a, int64_t b) { return (int64_t)(value); }                   \
+    static int64_t name##_u32(uint32_t a, uint32_t b) { return (int64_t)(uint32_t)(value); }       \
+    static int64_t name##_u64(uint64_t a, uint64_t b) { return (int64_t)(uint64_t)(value); }
+OPERATOR(add, a + b)
+OPERATOR(sub, a - b)
+OPERATOR(mul, a *b)
+OPERATOR(neg, 0 - a)
+OPERATOR(and, a &b)
+OPERATOR(xor, a ^ (~b | 12u))
+OPERATOR(shl, a << (b & (sizeof a * 8 - 1)))
+VALUE(shr, a >> ((uint64_t)b & (sizeof a * 8 - 1)))
+VALUE(less, a < b)
+VALUE(most, a > b ? a : b)
+/* it has room for the quotient that wraps */
+__extension__ typedef __int128 wide;
+VALUE(quotient, b == 0 ? 0 : (wide)a / b)
+VALUE(rest, b == 0 ? 0 : (wide)a % b)
+
+#define CASE(text, name)                                                                           \
+    { text, name##_i32, name##_i64, name##_u32, name##_u64 }
+static const integer_case integer_cases[] = {
+    CASE("y = a + b", add),      CASE("y = a - b", sub),      CASE("y = a * b", mul),
+    CASE("y = -a + 0 * b", neg), CASE("y = a & b", and),      CASE("y = a ^ (~b | 12)", xor),
+    CASE("y = a << b", shl),     CASE("y = a >> b", shr),     CASE("y = a < b", less),
+    CASE("y = max(a, b)", most), CASE("y = a / b", quotient), CASE("y = a % b", rest),
+};
+
+static void random_integers(tdm_dtype dtype, unsigned char *bytes, int count) {
+    static const int64_t edges[] = {0,         1,         -1,        2,         INT32_MIN,
+                                    INT32_MAX, INT64_MIN, INT64_MAX, UINT32_MAX};
+    for (int i = 0; i < count; i++) {
+        uint64_t value = random_bits() >> random_integer(0, 63);
+        if (random_integer(0, 3) == 0)
+            value = (uint64_t)edges[random_integer(0, sizeof edges / sizeof *edges - 1)];
+        encode_integer(dtype, value, bytes + (size_t)i * dtype_size(dtype));
+    }
+}
+
+static int64_t integer_result(const integer_case *tested, tdm_dtype dtype, const void *a,
+                              const void *b) {
+    const uint64_t va = decode_integer(dtype, a), vb = decode_integer(dtype, b);
+    switch (dtype) {
+    case TDM_I32:
+        return tested->i32((int32_t)va, (int32_t)vb);
+    case TDM_I64:
+        return tested->i64((int64_t)va, (int64_t)vb);
+    case TDM_U32:
+        return tested->u32((uint32_t)va, (uint32_t)vb);
+    default:
+        return tested->u64(va, vb);
+    }
+}
+
+enum { INTEGERS = 1111, TOGETHER = 6 };
+
+static void check_integers(const integer_case *tested, tdm_dtype dtype, const unsigned char *a,
+                           const unsigned char *b, array *y) {
+    const size_t size = dtype_size(dtype);
+    unsigned char got[INTEGERS * 8], want[8];
+    check_case("%s of %s", tested->text, tdm_dtype_name(dtype));
+    OK(tdm_to_host(queue, &y->t, got));
+    for (size_t at = 0; at < INTEGERS * size; at += size) {
+        const int64_t value = integer_result(tested, dtype, a + at, b + at);
+        encode_integer(dtype, (uint64_t)value, want);
+        const bool right = memcmp(want, got + at, size) == 0;
+        CHECK(right, "element %zu: %lld, %lld gave %lld, not %lld", at / size,
+              (long long)decode_integer(dtype, a + at), (long long)decode_integer(dtype, b + at),
+              (long long)decode_integer(dtype, got + at), (long long)value);
+        if (!right) break;
+    }
+}
+
+/* Integer arithmetic wraps, nothing traps, in each of the four types. */
+Test(expression_rules, integers) {
+    static const tdm_dtype dtypes_of[] = {TDM_I32, TDM_I64, TDM_U32, TDM_U64};
+    enum { CASES = sizeof integer_cases / sizeof *integer_cases };
+    static unsigned char a_bytes[INTEGERS * 8], b_bytes[INTEGERS * 8];
+    for (size_t first = 0; first < CASES; first += TOGETHER) {
+        for (int d = 0; d < 4; d++) {
+            const tdm_dtype dtype = dtypes_of[d];
+            const size_t bytes = INTEGERS * dtype_size(dtype);
+            char text[512] = "";
+            random_integers(dtype, a_bytes, INTEGERS);
+            random_integers(dtype, b_bytes, INTEGERS);
+            array *arrays[2 + TOGETHER] = {array_1d(dtype, INTEGERS), array_1d(dtype, INTEGERS)};
+            array *a = arrays[0], *b = arrays[1];
+            OK(tdm_buffer_write(queue, a->t.buffer, element_offset(&a->t, 0), a_bytes, bytes));
+            OK(tdm_buffer_write(queue, b->t.buffer, element_offset(&b->t, 0), b_bytes, bytes));
+            for (size_t i = 0; i < TOGETHER; i++) {
+                arrays[2 + i] = array_1d(dtype, INTEGERS);
+                snprintf(text + strlen(text), sizeof text - strlen(text), "%c%s; ", (int)('c' + i),
+                         integer_cases[first + i].text + 1);
+            }
+            check_case("%s", text);
+            if (run(text, arrays, "abcdefgh", NO_NUMBER, 0))
+                for (size_t i = 0; i < TOGETHER; i++)
+                    check_integers(&integer_cases[first + i], dtype, a_bytes, b_bytes,
+                                   arrays[2 + i]);
+            array_free_all();
+        }
+    }
+}
+
+/* ---- types ---- */
+
+/* "y = a" is a cast, of every dtype to every other; to several at once. */
+Test(expression_rules, every_dtype) {
+    enum { N = 300, MOST_OUTPUTS = 7 };
+    for (int from = 0; from < dtype_count; from += compiles() ? (small ? 5 : 3) : 1) {
+        for (int first = 0; first < dtype_count; first += MOST_OUTPUTS) {
+            const int count =
+                dtype_count - first < MOST_OUTPUTS ? dtype_count - first : MOST_OUTPUTS;
+            array *arrays[1 + MOST_OUTPUTS] = {array_1d(dtypes[from], N)}, *a = arrays[0];
+            char text[256] = "", names[] = "abcdefgh";
+            names[1 + count] = '\0';
+            array_uniform(a, dtypes[from] == TDM_BOOL ? 0 : -300,
+                          dtypes[from] == TDM_BOOL ? 2 : 300);
+            for (int i = 0; i < count; i++) {
+                arrays[1 + i] = array_1d(dtypes[first + i], N);
+                snprintf(text + strlen(text), 16, "%c = a\n", 'b' + i);
+            }
+            bool done = run(text, arrays, names, NO_NUMBER, 0);
+            for (int i = 0; i < count && done; i++) {
+                const tdm_dtype to = dtypes[first + i];
+                array *cast = array_1d(to, N);
+                unsigned char got[N * 8], want[N * 8];
+                check_case("%s to %s", tdm_dtype_name(dtypes[from]), tdm_dtype_name(to));
+                done = OK(tdm_cast(queue, &a->t, &cast->t)) &&
+                       OK(tdm_to_host(queue, &arrays[1 + i]->t, got)) &&
+                       OK(tdm_to_host(queue, &cast->t, want));
+                CHECK(done && memcmp(got, want, N * dtype_size(to)) == 0,
+                      "an element differs from what tdm_cast gives");
+            }
+            array_free_all();
+        }
+    }
+}
+
+/* Which type two meet in, seen in what they give. */
+Test(expression_rules, types_that_meet) {
+    static const struct {
+        const char *text;
+        tdm_dtype a, b, y;
+        double av, bv, want;
+    } cases[] = {
+        {"y = a / b", TDM_I32, TDM_I32, TDM_F32, 7, 2, 3},
+        {"y = a / f32(b)", TDM_I32, TDM_I32, TDM_F32, 7, 2, 3.5},
+        {"y = a / 2.0 + 0 * b", TDM_I32, TDM_I32, TDM_F32, 7, 2, 3.5},
+        {"y = a / b", TDM_I32, TDM_F32, TDM_F32, 7, 2, 3.5},
+        {"y = a + b", TDM_U8, TDM_U8, TDM_I32, 200, 100, 300},
+        {"y = a - b", TDM_U32, TDM_I32, TDM_I64, 1, 2, -1},
+        {"y = a - b", TDM_U32, TDM_U32, TDM_I64, 1, 2, 4294967295.0},
+        {"y = a + b", TDM_BOOL, TDM_BOOL, TDM_I32, 1, 1, 2},
+        {"y = a & b", TDM_BOOL, TDM_BOOL, TDM_I32, 1, 1, 1},
+        {"y = a == b", TDM_BOOL, TDM_U8, TDM_BOOL, 1, 1, 1},
+        {"y = sqrt(a) + 0 * b", TDM_I64, TDM_I32, TDM_F32, 9, 1, 3},
+        {"y = a * 0.5 * b", TDM_F16, TDM_BF16, TDM_F32, 3, 5, 7.5},
+        {"y = a + b + 3000000000", TDM_I64, TDM_I32, TDM_I64, 1, 2, 3000000003.0},
+        {"t = a * 2; u = t + b\ny = (u // a remark\n + t) / 2", TDM_F32, TDM_F32, TDM_F32, 3, 4, 8},
+        {"y = 0x10 + a + b", TDM_I16, TDM_I8, TDM_I32, 1, 2, 19},
+        {"y = where(a, 1, 2) + b", TDM_I32, TDM_I32, TDM_F32, 5, 0.0, 1},
+        {"y = a > 1 && !(b == 3) || b < 0", TDM_F32, TDM_I32, TDM_U8, 2, 4, 1},
+        {"y = 7 - 2 * 3 + (1 ? a : b)", TDM_F32, TDM_F32, TDM_F32, 2, 4, 3},
+        {"y = (a < b) + (b > a) * 2", TDM_F32, TDM_F32, TDM_I32, 2, 4, 3},
+        {"y = pi * a + b", TDM_F32, TDM_F32, TDM_F32, 1, 0.0, (double)(float)M_PI},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c += compiles() ? 2 : 1) {
+        check_case("%s", cases[c].text);
+        array *a = array_1d(cases[c].a, 9), *b = array_1d(cases[c].b, 9);
+        array *y = array_1d(cases[c].y, 9);
+        array_constant(a, cases[c].av);
+        array_constant(b, cases[c].bv);
+        double want[9];
+        for (int i = 0; i < 9; i++)
+            want[i] = cases[c].want;
+        array *const arrays[] = {a, b, y};
+        if (run(cases[c].text, arrays, "aby", NO_NUMBER, 0)) ARRAY_CHECK(y, want, NULL);
+        array_free_all();
+    }
+}
+
+/* ---- layouts ---- */
+
+static array *layout(tdm_dtype dtype, int ndim, const int64_t *shape, bool is_output) {
+    int64_t strides[TDM_MAX_DIMS], next = 1;
+    const int turn = (int)random_integer(0, ndim - 1);
+    const bool gaps = random_bits() & 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        const int d = (i + turn) % ndim;
+        if (gaps) next *= random_integer(1, 2);
+        strides[d] = next;
+        next *= shape[d];
+        if (!is_output && random_integer(0, 4) == 0) strides[d] = 0;
+    }
+    return array_new(dtype, ndim, shape, strides);
+}
+
+/* Strides of any kind, dtypes mixed, scalars, two outputs of which one is read, too. */
+Test(expression_rules, any_layout) {
+    const char *const text = "y = a * s + where(a > b, b, c) - k; c = c + y";
+    for (int i = 0; i < (compiles() ? 12 : small ? 25 : 400); i++) {
+        const int ndim = (int)random_integer(1, 6);
+        int64_t shape[TDM_MAX_DIMS], most = ndim == 1 ? 3000 : ndim == 2 ? 70 : 7;
+        for (int k = 0; k < ndim; k++)
+            shape[k] = random_integer(1, most);
+        const bool mixed = random_bits() & 1;
+        array *a = layout(mixed ? TDM_I8 : TDM_F32, ndim, shape, false);
+        array *b = layout(mixed ? TDM_F16 : TDM_F32, ndim, shape, false);
+        array *c = layout(TDM_F32, ndim, shape, true);
+        array *y = layout(TDM_F32, ndim, shape, true);
+        check_case("%d dimensions %lldx%lldx%lld, %s", ndim, (long long)shape[0],
+                   ndim > 1 ? (long long)shape[1] : 0, ndim > 2 ? (long long)shape[2] : 0,
+                   mixed ? "mixed" : "f32");
+        array_integers(a, -20, 20);
+        array_integers(b, -20, 20);
+        array_integers(c, -20, 20);
+        double *want = numbers(y->count), *sum = numbers(y->count);
+        for (int64_t e = 0; e < y->count; e++) {
+            want[e] = a->v[e] * 0.5 + (a->v[e] > b->v[e] ? b->v[e] : c->v[e]) - 3;
+            sum[e] = c->v[e] + want[e];
+        }
+        array *const arrays[] = {a, b, c, y};
+        bool right = run(text, arrays, "abcy", 0.5, 3) && ARRAY_CHECK(y, want, NULL) &&
+                     ARRAY_CHECK(c, sum, NULL) && ARRAY_SAME(a) && ARRAY_SAME(b);
+        array_free_all();
+        if (!right) break;
+    }
+}
+
+/* Shapes that are broadcast, as in NumPy. */
+Test(expression_rules, broadcasting) {
+    enum { B = 3, R = 5, C = 130 };
+    const int64_t whole[] = {B, R, C}, row[] = {C}, column[] = {R, 1}, one[] = {1};
+    array *a = array_new(TDM_F32, 1, row, NULL), *b = array_new(TDM_F32, 2, column, NULL);
+    array *c = array_new(TDM_F32, 1, one, NULL), *y = array_new(TDM_F32, 3, whole, NULL);
+    array_integers(a, -9, 9);
+    array_integers(b, -9, 9);
+    array_integers(c, -9, 9);
+    double want[B * R * C];
+    for (int i = 0; i < B * R * C; i++)
+        want[i] = a->v[i % C] * b->v[i / C % R] + c->v[0];
+    check_case("[130] by [5, 1] and [1] to [3, 5, 130]");
+    array *const arrays[] = {a, b, c, y};
+    if (run("y = a * b + c", arrays, "abcy", NO_NUMBER, 0)) ARRAY_CHECK(y, want, NULL);
+    array_free_all();
+}
+
+/* index, row and column count row-major in the outputs' shape, however they lie. */
+Test(expression_rules, numbers_of_elements) {
+    for (int i = 0; i < (compiles() ? 8 : 40); i++) {
+        const int ndim = (int)random_integer(1, 4);
+        int64_t shape[TDM_MAX_DIMS];
+        for (int k = 0; k < ndim; k++)
+            shape[k] = random_integer(1, ndim == 1 ? 9000 : 9);
+        array *y = layout(i & 1 ? TDM_I64 : TDM_F64, ndim, shape, true);
+        if (float_dtype_count < 4 && !(i & 1)) continue;
+        double *want = numbers(y->count);
+        for (int64_t e = 0; e < y->count; e++)
+            want[e] = (double)(e * 100 + e % shape[ndim - 1] * 10 + e / shape[ndim - 1]);
+        check_case("%d dimensions %lldx%lld", ndim, (long long)shape[0],
+                   ndim > 1 ? (long long)shape[1] : 0);
+        array *const arrays[] = {y};
+        if (run("y = index * 100 + column * 10 + row", arrays, "y", NO_NUMBER, 0))
+            ARRAY_CHECK(y, want, NULL);
+        array_free_all();
+    }
+}
+
+/* In place, at lengths with a tail, past the cache, and many steps. */
+Test(expression_rules, lengths_in_place) {
+    static const int64_t lengths[] = {1, 2, 15, 16, 17, 63, 1000, 1024, 1025, 65537, 3000001};
+    for (size_t l = 0; l < (small ? 9 : sizeof lengths / sizeof *lengths); l++) {
+        const int64_t n = lengths[l];
+        array *a = array_1d(TDM_F32, n), *b = array_1d(TDM_F32, n), *y = array_1d(TDM_F32, n);
+        array_integers(a, -30, 30);
+        array_integers(b, -30, 30);
+        double *want = numbers(n);
+        for (int64_t e = 0; e < n; e++)
+            want[e] =
+                ((a->v[e] + b->v[e]) * 2 - a->v[e] * b->v[e]) * (a->v[e] - 1) + b->v[e] * 0.25;
+        check_case("%lld elements", (long long)n);
+        array *const arrays[] = {a, b, y}, *const in_place[] = {a, b};
+        if (run("y = ((a + b) * 2 - a * b) * (a - 1) + b * 0.25", arrays, "aby", NO_NUMBER, 0) &&
+            ARRAY_CHECK(y, want, NULL) && ARRAY_SAME(a) &&
+            run("a = ((a + b) * 2 - a * b) * (a - 1) + b * 0.25", in_place, "ab", NO_NUMBER, 0))
+            ARRAY_CHECK(a, want, NULL);
+        array_free_all();
+    }
+}
+
+/* Views of one buffer, exactly the same, under two names. */
+Test(expression_rules, same_view_under_two_names) {
+    array *a = array_1d(TDM_F32, 1000);
+    array_integers(a, -9, 9);
+    double want[1000];
+    for (int i = 0; i < 1000; i++)
+        want[i] = a->v[i] * a->v[i] + 1;
+    check_case("y is a");
+    array *const arrays[] = {a, a};
+    if (run("y = a * a + 1", arrays, "ay", NO_NUMBER, 0)) ARRAY_CHECK(a, want, NULL);
+    array_free_all();
+}
+
+/* What was warmed needs no compiler; on cpu nothing does. */
+Test(expression_rules, warmed) {
+    array *a = array_1d(TDM_F32, 64), *y = array_1d(TDM_F32, 64);
+    const tdm_parameter parameters[] = {TDM_TENSOR("a"), TDM_INTEGER("k"), TDM_TENSOR("y")};
+    tdm_argument arguments[] = {TDM_WITH_TENSOR("a", &a->t), TDM_WITH_INTEGER("k", 3),
+                                TDM_WITH_TENSOR("y", &y->t)};
+    char text[64];
+    tdm_kernel *kernel;
+    bool is_cached;
+    /* no process has had this one before */
+    snprintf(text, sizeof text, "y = a * k + %llu", (unsigned long long)(random_bits() >> 2));
+    check_case("%s", text);
+    array_constant(y, 7);
+    if (!OK(tdm_kernel_elementwise(device, text, parameters, 3, &kernel))) return;
+    OK(tdm_kernel_is_cached(queue, kernel, arguments, 3, &is_cached));
+    CHECK(is_cached == !compiles(), "before, it is %s", is_cached ? "cached" : "not cached");
+    OK(tdm_kernel_warm(queue, kernel, arguments, 3));
+    OK(tdm_kernel_is_cached(queue, kernel, arguments, 3, &is_cached));
+    CHECK(is_cached, "warmed, it is not cached");
+    ARRAY_SAME(y);
+    REFUSED(tdm_kernel_is_cached(queue, kernel, arguments, 2, &is_cached),
+            TDM_ERROR_INVALID_ARGUMENT, "tdm_kernel_is_cached: there is no argument for y");
+    CHECK(!is_cached, "a refused call says yes");
+    tdm_kernel_release(kernel);
+    array_free_all();
+}
+
+/* One kernel, used by several threads at once, each with a queue and dtypes of its own. */
+enum { THREADS = 4, TURNS = 25, EACH = 500 };
+
+typedef struct turn {
+    tdm_kernel *kernel;
+    tdm_queue *queue;
+    array *a[2], *y[2];
+    tdm_status status;
+    char why[256];
+} turn;
+
+static void *take_turns(void *context) {
+    turn *self = context;
+    for (int i = 0; i < TURNS && self->status == TDM_OK; i++) {
+        const tdm_argument arguments[] = {TDM_WITH_TENSOR("a", &self->a[i % 2]->t),
+                                          TDM_WITH_TENSOR("y", &self->y[i % 2]->t)};
+        self->status = tdm_kernel_run(self->queue, self->kernel, arguments, 2);
+        if (self->status != TDM_OK) snprintf(self->why, sizeof self->why, "%s", tdm_last_error());
+    }
+    return NULL;
+}
+
+Test(expression_rules, several_threads) {
+    const tdm_parameter parameters[] = {TDM_TENSOR("a"), TDM_TENSOR("y")};
+    static const tdm_dtype several[] = {TDM_F32, TDM_I32, TDM_F16, TDM_U8, TDM_I64};
+    pthread_t threads[THREADS];
+    turn turns[THREADS] = {{0}};
+    tdm_kernel *kernel;
+    check_case("y = a * 2 + 1 in %d threads", THREADS);
+    if (!OK(tdm_kernel_elementwise(device, "y = a * 2 + 1", parameters, 2, &kernel))) return;
+    for (int t = 0; t < THREADS; t++) {
+        turns[t].kernel = tdm_kernel_retain(kernel);
+        OK(tdm_queue_create(device, 0, &turns[t].queue));
+        for (int k = 0; k < 2; k++) {
+            turns[t].a[k] = array_1d(several[(t + k) % 5], EACH);
+            turns[t].y[k] = array_1d(several[(t + 2 * k) % 5], EACH);
+            array_integers(turns[t].a[k], 0, 20);
+        }
+    }
+    OK(tdm_queue_finish(queue));
+    tdm_kernel_release(kernel);
+    /* Oclgrind's programs share one LLVM context without a lock, so there they go one by one. */
+    for (int t = 0; t < THREADS; t++) {
+        if (pthread_create(&threads[t], NULL, take_turns, &turns[t]) != 0) abort();
+        if (simulator) pthread_join(threads[t], NULL);
+    }
+    for (int t = 0; t < THREADS; t++) {
+        if (!simulator) pthread_join(threads[t], NULL);
+        CHECK(turns[t].status == TDM_OK, "thread %d: %s", t, turns[t].why);
+        OK(tdm_queue_finish(turns[t].queue));
+        for (int k = 0; k < 2; k++) {
+            double want[EACH];
+            for (int i = 0; i < EACH; i++)
+                want[i] = turns[t].a[k]->v[i] * 2 + 1;
+            ARRAY_CHECK(turns[t].y[k], want, NULL);
+        }
+        tdm_queue_destroy(turns[t].queue);
+        tdm_kernel_release(turns[t].kernel);
+    }
+    array_free_all();
+}
+
+/* A recorded kernel runs with each replay, also when it was released. */
+Test(expression_rules, recorded) {
+    enum { N = 100 };
+    array *a = array_1d(TDM_F32, N), *y = array_1d(TDM_F32, N);
+    array_integers(a, -9, 9);
+    array_constant(y, 0);
+    tdm_graph *graph;
+    double want[N];
+    check_case("y = y + a * s, three times");
+    OK(tdm_graph_create(queue, &graph));
+    OK(tdm_graph_begin(graph));
+    array *const arrays[] = {a, y};
+    run("y = y + a * s", arrays, "ay", 2, 0);
+    OK(tdm_graph_end(graph));
+    for (int i = 0; i < 3; i++)
+        OK(tdm_graph_replay(graph));
+    for (int i = 0; i < N; i++)
+        want[i] = a->v[i] * 6;
+    ARRAY_CHECK(y, want, NULL);
+    tdm_graph_destroy(graph);
+    array_free_all();
+}
