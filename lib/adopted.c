@@ -174,6 +174,7 @@ void tdmi_device_let_leave(tdm_device *device, bool all) {
 
 void tdmi_adopted_give(tdm_device *device, tdmi_block *block) {
     tdmi_adopted *gone = block->adopted;
+    tdmi_device_let_leave(device, false);
     gone->device = tdm_device_retain(device);
     pthread_mutex_lock(&device->lock);
     block->released = atomic_load(&device->sequence);
@@ -187,5 +188,4 @@ void tdmi_adopted_give(tdm_device *device, tdmi_block *block) {
     }
     pthread_mutex_unlock(&device->lock);
     if (over) leave(gone);
-    tdmi_device_let_leave(device, false);
 }
