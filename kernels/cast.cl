@@ -36,7 +36,7 @@ KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
                 PUT(yr, j, CONVERT(v));
             }
         } else {
-            FOR_LANES(j, 0, n)
+            FOR_LANES_APART(j, n)
             {
                 const SOURCE v = LOAD_U(ar, j * args.inner_stride[1]);
                 yr[j * args.inner_stride[0]] = (T)STORED(CONVERT(v));

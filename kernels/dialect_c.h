@@ -173,6 +173,7 @@ typedef uint64_t tdm_u64;
 #define TDM_SUM_SIMD TDM_SIMD
 #define FOR_LANES(j, begin, end) TDM_SIMD for (tdm_i32 j = (begin); j < (end); j++)
 #define FOR_LANES_ROLLED(j, n) FOR_LANES(j, 0, n)
+#define FOR_LANES_APART(j, n) for (tdm_i32 j = 0; j < (n); j++)
 #define FOR_LANES_SINGLY(j, n) for (tdm_i32 j = 0; j < (n); j++)
 #define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, 1)
 #define GROUP_SUM(scratch, v) ((void)(scratch), (v))
