@@ -29,7 +29,8 @@ tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_sourc
 void tdmi_cpu_program_deinit(tdmi_bprogram *program) { (void)program; }
 
 static bool wants_scratch(const tdmi_variant *variant) {
-    return variant->kernel == TDMI_CPU_MATMUL || variant->kernel == TDMI_CPU_MATMUL_NARROW;
+    return variant->kernel == TDMI_CPU_MATMUL || variant->kernel == TDMI_CPU_MATMUL_NARROW ||
+           variant->kernel == TDMI_CPU_SOFTMAX;
 }
 
 /* A product's blocks are too large for a thread with a small stack. */

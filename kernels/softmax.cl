@@ -1,9 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Softmax of each row, in two passes over it: a lane sums up exp(x - base), where its base is the largest
  * element so far, or is so near that no sum overflows, and what it summed up before is multiplied where the
- * base rises (Milakov and Gimelshein, arXiv:1805.02867). To rise at each block would round each time. exp is
- * then computed again rather than kept: a 16-bit y could not hold it, and it is cheaper than memory. -Inf is
- * no base, as -Inf - -Inf is NaN. NaN and +Inf reach the sum, and so the whole row. y may be
+ * base rises (Milakov and Gimelshein, arXiv:1805.02867). To rise at each block would round each time. A CPU keeps
+ * the exponentials of a row that fits its cache, unrounded; else they are computed again, which is cheaper than
+ * memory. -Inf is no base, as -Inf - -Inf is NaN. NaN and +Inf reach the sum, and so the whole row. y may be
  * x. Rows are whole or cut, see args.h.
  *
  * With OP it is that of x scale + mask, of which a causal row counts its first columns alone. The others are 0,
@@ -16,7 +16,18 @@ OPS(softmax, TDM_OP_SOFTMAX_COUNT, 1)
 /* one loop for rows with a mask and without, where it is read and taken for zeros */
 #define READ_MASK(m) READ_IF(OP, m)
 #define MASK(m, j) MAGNITUDE_OF(BITS_KEY(AT(m, j)) & mask_bits)
+/* of a row that is kept the next is fetched during the sum, which takes the longest */
+#define MOST_KEPT (tdm_i32)((128 << 10) / sizeof(ACC))
+#define KEEPS (PHASE == TDM_ROWS_WHOLE && cols <= MOST_KEPT)
+#define STRIP (KEEPS ? counted : SUM_BLOCK)
+#define NEXT_ROW ROW_AHEAD(block, args.x_stride)
+#define FOR_SUMS(begin, end, n) FOR_BLOCKS(begin, end, n, SUM_BLOCK)
+#define POWER(j, v) (powers[j] = (v))
 #else
+#define STRIP KEEP_BLOCK
+#define NEXT_ROW NOTHING_AHEAD
+#define FOR_SUMS(begin, end, n) for (tdm_i32 begin = 0, end = (n), once = 1; once; once = 0)
+#define POWER(j, v) (v)
 #define READ_MASK(m) READ_IF(MASKED, m)
 #define MASK(m, j) (MASKED ? AT(m, j) : (ACC)0)
 #endif
@@ -29,6 +40,8 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, ACC, partial, T, y
     GROUP_ARRAY(KEY, key_scratch);
     CUT
 #if LANES == 1
+    /* of the last strip; the elements behind it that a line has are not stored */
+    SCRATCH_ARRAY(ACC, powers, MOST_KEPT + SUM_LANES, 0);
     const KEY mask_bits = MASKED ? ~(KEY)0 : (KEY)0;
 #endif
     const ACC scale = OP ? SCALAR(args.scale) : (ACC)1;
@@ -60,7 +73,7 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, ACC, partial, T, y
         if (PHASE == TDM_ROWS_WRITES) {
             FOR_LANES_SINGLY(j, CHUNKS) TDM_RAISE(key, ORDER_KEY(pr[2 * j]))
         } else {
-            FOR_BLOCKS(begin, end, counted, KEEP_BLOCK)
+            FOR_BLOCKS(begin, end, counted, STRIP)
             {
                 const tdm_i32 n = end - begin;
                 KEEP(block, xr, begin, n);
@@ -74,10 +87,13 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, ACC, partial, T, y
                     lost *= risen;
                     base = higher;
                 }
-                ACC a = 0;
-                SUM(a, j, 0, n, KEPT(block) READ_MASK(mb),
-                    EXP_NEGATIVE(SCORE(block, mb, j) - base), NOTHING_AHEAD);
-                ADD_BLOCK(sum, lost, a);
+                FOR_SUMS(from, to, n)
+                {
+                    ACC a = 0;
+                    SUM(a, j, from, to, KEPT(block) READ_MASK(mb),
+                        POWER(j, EXP_NEGATIVE(SCORE(block, mb, j) - base)), NEXT_ROW);
+                    ADD_BLOCK(sum, lost, a);
+                }
             }
         }
         const ACC largest = VALUE_OF(GROUP_MAX(key_scratch, key));
@@ -96,6 +112,15 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, ACC, partial, T, y
         } else {
             const ACC share = (ACC)1 / total;
             const ACC none = (ACC)0 * share;
+#if LANES == 1
+            if (KEEPS)
+                FOR_LANES_WRITE(yr, j, cols, NOTHING_AHEAD, NOTHING_READ)
+                {
+                    const ACC v = powers[j] * share;
+                    WRITE(yr, j, OP && (tdm_i32)j >= counted ? none : v);
+                }
+            else
+#endif
             FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride),
                             HELD(xr) READ_MASK(mr))
             {
@@ -110,5 +135,11 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, ACC, partial, T, y
 #undef MASKED
 #undef READ_MASK
 #undef MASK
+#undef MOST_KEPT
+#undef KEEPS
+#undef STRIP
+#undef NEXT_ROW
+#undef FOR_SUMS
+#undef POWER
 #undef SCORE
 #undef BASE_OF

@@ -126,6 +126,16 @@ Test(softmax_scaled, few_long_rows) {
     }
 }
 
+/* Rows enough not to be cut, about as long as those whose exponentials a CPU keeps, and longer. */
+Test(softmax_scaled, many_long_rows) {
+    static const int64_t cols[] = {16384, 16385, 32768, 32769, 33000};
+    for (int d = 0; d < float_dtype_count; d++)
+        for (size_t i = 0; i < (small ? 2 : sizeof cols / sizeof *cols); i++) {
+            const int64_t shape[4] = {1, 1, small ? 8 : 40, cols[i]};
+            if (!scaled_case(float_dtypes[d], shape, OF_ROWS, i % 2, i % 3 != 1, false, 0)) return;
+        }
+}
+
 /* What a causal row does not count has no say, even NaN; NaN and Inf that it counts have. The plain form is
  * tdm_softmax's, bit for bit. */
 Test(softmax_scaled, what_does_not_count) {
