@@ -1,0 +1,230 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as the text of an expression: they are refused in words, or made a kernel that runs on cpu. Built with
+ * libFuzzer by scripts/fuzz.sh; without it main makes texts of the language's own words, at random.
+ *
+ *     fuzz_expressions [TEXTS [SEED]] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <tandem/tandem.h>
+
+enum { ROWS = 3, COLS = 7, TENSORS = 4, SCALARS = 2, LONGEST = 4096, TEXTS_OF_A_DEVICE = 2000 };
+
+static const char *const names[TENSORS + SCALARS] = {"x", "b", "y", "z", "s", "k"};
+
+static tdm_device *device;
+static tdm_queue *queue;
+static int texts;
+static long ran;
+
+static void fail(const char *what, const char *text) {
+    fprintf(stderr, "fuzz_expressions: %s: %s\nof the text:\n%s\n", what, tdm_last_error(), text);
+    abort();
+}
+
+/* A kernel's programs live as long as its device. */
+static void open_device(void) {
+    if (device && texts++ < TEXTS_OF_A_DEVICE) return;
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+    texts = 0;
+    if (tdm_device_open("cpu", &device) != TDM_OK || tdm_queue_create(device, 0, &queue) != TDM_OK)
+        fail("cpu was not opened", "");
+}
+
+static bool is_of_word(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Is it a word of the text? Parameters that are not are refused. */
+static bool is_used(const char *text, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)); at++)
+        if ((at == text || !is_of_word(at[-1])) && !is_of_word(at[length])) return true;
+    return false;
+}
+
+/* x is a matrix, b one row, the others may be either, by a bit of the input; of a dtype that a byte says. */
+static tdm_tensor tensor_of(int number, uint8_t byte, int dtype) {
+    const bool is_row = number == 1 || (number > 0 && byte & 0x40);
+    const int64_t shape[2] = {is_row ? 1 : ROWS, COLS};
+    tdm_tensor tensor;
+    if (tdm_zeros(queue, (tdm_dtype)dtype, 2, shape, &tensor) != TDM_OK)
+        fail("no memory", names[number]);
+    return tensor;
+}
+
+static void run(tdm_kernel *kernel, const uint8_t bytes[TENSORS], const tdm_parameter *parameters,
+                size_t count, const char *text) {
+    tdm_argument arguments[TENSORS + SCALARS] = {{0}};
+    tdm_tensor tensors[TENSORS];
+    int made = 0;
+    for (size_t i = 0; i < count; i++) {
+        arguments[i] = (tdm_argument){parameters[i].name, NULL, 0.75, -3};
+        if (parameters[i].kind != TDM_PARAMETER_TENSOR) continue;
+        int number = 0;
+        while (names[number] != parameters[i].name)
+            number++;
+        const int dtype = parameters[i].dtype == TDM_ANY_DTYPE
+                              ? bytes[number] / 14 % TDM_DTYPE_COUNT
+                              : parameters[i].dtype;
+        tensors[made] = tensor_of(number, bytes[number], dtype);
+        arguments[i].tensor = &tensors[made++];
+    }
+    const tdm_status status = tdm_kernel_run(queue, kernel, arguments, count);
+    if (status != TDM_OK && !tdm_last_error()[0]) fail("refused without a word", text);
+    if (tdm_queue_finish(queue) != TDM_OK) fail("it did not run", text);
+    ran += status == TDM_OK;
+    while (made > 0)
+        tdm_tensor_release(&tensors[--made]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    uint8_t bytes[TENSORS] = {0};
+    static char text[LONGEST];
+    tdm_parameter parameters[TENSORS + SCALARS];
+    size_t count = 0;
+    if (size < TENSORS || size - TENSORS >= LONGEST) return 0;
+    memcpy(bytes, data, TENSORS);
+    memcpy(text, data + TENSORS, size - TENSORS);
+    text[size - TENSORS] = 0;
+    open_device();
+    for (int i = 0; i < TENSORS + SCALARS; i++) {
+        if (!is_used(text, names[i])) continue;
+        parameters[count].name = names[i];
+        parameters[count].kind = i < TENSORS    ? TDM_PARAMETER_TENSOR
+                                 : i == TENSORS ? TDM_PARAMETER_NUMBER
+                                                : TDM_PARAMETER_INTEGER;
+        const int dtype = i < TENSORS ? bytes[i] % (TDM_DTYPE_COUNT + 1) : TDM_DTYPE_COUNT;
+        parameters[count++].dtype = dtype == TDM_DTYPE_COUNT ? TDM_ANY_DTYPE : dtype;
+    }
+    tdm_kernel *kernel;
+    const tdm_status status = tdm_kernel_elementwise(device, text, parameters, count, &kernel);
+    if (status == TDM_OK)
+        run(kernel, bytes, parameters, count, text);
+    else if (kernel || !tdm_last_error()[0])
+        fail("refused without a word, or with a kernel", text);
+    tdm_kernel_release(kernel);
+    return 0;
+}
+
+#if !defined(TDM_LIBFUZZER)
+static uint64_t state;
+
+static uint32_t random_below(uint32_t n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((state >> 33) % n);
+}
+
+static char written[LONGEST - TENSORS];
+static size_t length;
+
+static void add(const char *word) {
+    const size_t more = strlen(word);
+    if (length + more + 1 >= sizeof written) return;
+    memcpy(written + length, word, more + 1);
+    length += more;
+}
+
+static const char *add_one_of(const char *const *words, size_t count) {
+    const char *word = words[random_below((uint32_t)count)];
+    add(word);
+    return word;
+}
+#define ADD_ONE_OF(words) add_one_of(words, sizeof(words) / sizeof *(words))
+
+static void add_value(int depth) {
+    static const char *const values[] = {
+        "x",     "b",  "x",   "s",    "k",     "z",          "t",
+        "0",     "1",  "0.5", "1e-3", "0x1F",  "2147483648", "9999999999999999999",
+        "1e999", "pi", "nan", "inf",  "index", "row",        "column",
+        "true"};
+    static const char *const unary[] = {"-",      "~",     "!",    "exp(",   "sqrt(", "abs(",
+                                        "i32(",   "u64(",  "f64(", "bool(",  "tanh(", "gelu(",
+                                        "round(", "sign(", "u32(", "isnan(", "("};
+    static const char *const binary[] = {" + ",  " - ", " * ",  " / ",  " % ",  " << ",
+                                         " >> ", " < ", " <= ", " == ", " != ", " & ",
+                                         " ^ ",  " | ", " && ", " || "};
+    static const char *const calls[] = {"max(", "min(", "pow(", "atan2("};
+    static const char *const calls_of_three[] = {"where(", "clamp(", "fma("};
+    switch (depth > 0 ? random_below(8) : 0) {
+    case 0:
+    case 1:
+        ADD_ONE_OF(values);
+        return;
+    case 2:
+    case 3: {
+        const char *word = ADD_ONE_OF(unary);
+        add_value(depth - 1);
+        if (strchr(word, '(')) add(")");
+        return;
+    }
+    case 4:
+        add_value(depth - 1);
+        add(" ? ");
+        add_value(depth - 1);
+        add(" : ");
+        add_value(depth - 1);
+        return;
+    case 5: {
+        const bool three = random_below(2);
+        if (three)
+            ADD_ONE_OF(calls_of_three);
+        else
+            ADD_ONE_OF(calls);
+        for (int i = 0; i < (three ? 3 : 2); i++) {
+            if (i) add(", ");
+            add_value(depth - 1);
+        }
+        add(")");
+        return;
+    }
+    default:
+        add_value(depth - 1);
+        ADD_ONE_OF(binary);
+        add_value(depth - 1);
+        return;
+    }
+}
+
+/* A few statements, right but for types mostly, in half of which something is then changed. */
+static void make_text(void) {
+    static const char *const targets[] = {"y", "z", "t", "x"};
+    static const char *const others[] = {"(", ")",  ",", "=", ";", "\n", "//", "\xff", ".", "y",
+                                         "?", "::", "0", "e", "_", "+",  "1e", "0x",   "$", " "};
+    length = 0;
+    for (uint32_t i = 1 + random_below(3); i > 0; i--) {
+        ADD_ONE_OF(targets);
+        add(" = ");
+        add_value(1 + (int)random_below(6));
+        add(random_below(2) ? "; " : "\n");
+    }
+    if (random_below(2)) return;
+    for (uint32_t i = random_below(4); i > 0; i--) {
+        const char *other = others[random_below(sizeof others / sizeof *others)];
+        written[random_below((uint32_t)length)] = other[0];
+    }
+}
+
+int main(int argc, char **argv) {
+    const long count = argc > 1 ? strtol(argv[1], NULL, 10) : 20000;
+    state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 1000003u;
+    printf("%ld texts, seed %llu\n", count, (unsigned long long)state);
+    fflush(stdout);
+    for (long i = 0; i < count; i++) {
+        static char input[LONGEST];
+        for (int k = 0; k < TENSORS; k++)
+            input[k] = (char)random_below(256);
+        make_text();
+        memcpy(input + TENSORS, written, length);
+        LLVMFuzzerTestOneInput((const uint8_t *)input, TENSORS + length);
+    }
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+    printf("%ld ran\n", ran);
+    return ran > count / 100 ? 0 : 1; /* else the texts try the parser alone */
+}
+#endif
