@@ -88,18 +88,27 @@ static void add_pytorch(const char *python, const bench_case *c, bench_row *row)
         snprintf(row->problem, sizeof row->problem, "no PyTorch: %s", why);
 }
 
-/* The same products in the other libraries. */
+/* How a peer is asked for the work; NULL where none has it. */
+static const char *peers_work(const bench_case *c) {
+    if (bench_case_is_feed_forward(c)) return "feed_forward";
+    if (bench_case_is_product(c)) return bench_case_has_epilogue(c) ? "bias_gelu" : "matmul";
+    return !c->op->task && c->shape.extents == 2 ? c->op->name : NULL;
+}
+
+/* The same work in the other libraries. */
 static void add_peers(const session *s, const bench_case *c, bench_row *row) {
     bench_plan plan = {0};
     char why[256];
-    if (!bench_case_is_product(c) && !bench_case_is_feed_forward(c)) return;
+    const char *work = peers_work(c);
+    if (!work) return;
     c->op->plan(c, &plan);
     bench_request request = bench_case_request(c, &plan);
     request.device = row->device;
+    request.sets = row->sets;
     for (int i = 0; i < BENCH_PEERS; i++) {
         if (!s->options->has_peer[i]) continue;
-        row->peer_seconds[i] = bench_time_peer(s->options->peers, (bench_peer)i, &request,
-                                               bench_case_has_epilogue(c), why);
+        row->peer_seconds[i] =
+            bench_time_peer(s->options->peers, (bench_peer)i, &request, work, why);
         if (isnan(row->peer_seconds[i]) && why[0] && !row->problem[0])
             snprintf(row->problem, sizeof row->problem, "no %s: %.200s",
                      bench_peer_title((bench_peer)i), why);

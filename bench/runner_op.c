@@ -55,7 +55,7 @@ static bool can_run(run *r) {
     const uint64_t memory = info->memory_total == TDM_UNKNOWN ? bytes * 8 : info->memory_total;
     if (largest > info->max_allocation || bytes > memory / 2)
         return bench_row_skip(r->row, "the device has not enough memory");
-    r->set_count = r->request.sets = choose_set_count(bytes, memory);
+    r->set_count = r->request.sets = r->row->sets = choose_set_count(bytes, memory);
     return true;
 }
 

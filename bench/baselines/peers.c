@@ -35,17 +35,15 @@ bool bench_find_peers(const char *python, bool has[BENCH_PEERS], char *why) {
 }
 
 double bench_time_peer(const char *python, bench_peer peer, const bench_request *request,
-                       bool bias_gelu, char *why) {
-    const char *work = request->kind == BENCH_BASELINE_TWO_GEMMS ? "feed_forward"
-                       : bias_gelu                               ? "bias_gelu"
-                                                                 : "matmul";
+                       const char *work, char *why) {
     const long long size[] = {
         request->shape.batch,
         request->shape.extent[0],
         request->shape.extent[1],
         request->shape.extent[2],
         request->transpose_b,
-        request->device->type == TDM_DEVICE_CPU ? request->device->compute_units : 0};
+        request->device->type == TDM_DEVICE_CPU ? request->device->compute_units : 0,
+        request->sets};
     enum { NUMBERS = sizeof size / sizeof *size };
     char number[NUMBERS][24];
     enum { WORDS = 6 };

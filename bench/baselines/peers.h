@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Other libraries beside the rows of products, where a Python that has them was given. */
+/* Other libraries beside rows, where a Python that has them was given. */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
 
@@ -11,9 +11,9 @@
 /* Which of them this Python has. None: why (of 256 bytes) says what it answered. */
 bool bench_find_peers(const char *python, bool has[BENCH_PEERS], char *why);
 
-/* Seconds of the product, or of the block of two, in a process of its own, with as many threads as there are
- * cores. NaN with a why of "" where the library has no such product, else with why it failed. */
+/* Seconds of the work, as peers.py names it, in a process of its own, with as many threads as there are cores.
+ * NaN with a why of "" where the library has no such work, else with why it failed. */
 double bench_time_peer(const char *python, bench_peer peer, const bench_request *request,
-                       bool bias_gelu, char *why);
+                       const char *work, char *why);
 
 #endif

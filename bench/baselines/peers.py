@@ -1,20 +1,24 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-"""A matrix product, or a block of two linear layers, by another library that Python has: prints the median
-seconds of one.
+"""A matrix product, a block of two linear layers, or an operation on rows, by another library that Python has:
+prints the median seconds of one.
 
-Usage: python3 peers.py LIBRARY DEVICE DTYPE WORK BATCH M N K TRANSPOSE_B THREADS
+Usage: python3 peers.py LIBRARY DEVICE DTYPE WORK BATCH M N K TRANSPOSE_B THREADS SETS
        python3 peers.py list
 
 LIBRARY is torch, numpy, onnxruntime or pygpu; DEVICE that of the row beside, such as cuda:0; DTYPE f32, f64,
-f16 or bf16; WORK matmul, bias_gelu (matmul with both) or feed_forward (M rows, width N, inner width K);
-TRANSPOSE_B 0 or 1; THREADS 0 for as many as there are cores. Prints "lacks" where the library has no such
-work. `list` prints the libraries that are installed and their versions, one a line."""
+f16 or bf16; WORK matmul, bias_gelu (matmul with both), feed_forward (M rows, width N, inner width K), or what
+the benchmark calls an operation on M rows of N; TRANSPOSE_B 0 or 1; THREADS 0 for as many as there are cores;
+SETS how many arrays an operation on rows takes in turn, so that it finds them in the cache or does not. Prints
+"lacks" where the library has no such work. `list` prints the libraries that are installed and their versions, one
+a line."""
+import itertools
 import os
 import statistics
 import sys
 import time
 
 LIBRARIES = ("torch", "numpy", "onnxruntime", "pygpu")
+PRODUCTS = ("matmul", "bias_gelu", "feed_forward")
 
 
 class Lacks(Exception):
@@ -47,11 +51,46 @@ def torch_feed_forward(torch, place, kind, p):
     return block
 
 
+def torch_call(torch, kinds, p):
+    """What an operation on rows calls, of x, of a second array of its dtype, and of the array for the result."""
+    name, _, form = p["work"].partition("+")
+    native, functions = torch.ops.aten, torch.nn.functional
+    activations = {"relu": torch.relu_, "gelu": lambda y: native.gelu.out(y, out=y),
+                   "gelu_tanh": lambda y: native.gelu.out(y, approximate="tanh", out=y),
+                   "silu": lambda y: native.silu.out(y, out=y), "sigmoid": torch.sigmoid_, "tanh": torch.tanh_}
+    plain = {"bias_add": lambda x, z, y: torch.add(x, z[0], out=y),
+             "add": lambda x, z, y: torch.add(x, z, out=y),
+             "scale": lambda x, z, y: torch.mul(x, 0.5, out=y),
+             "softmax": lambda x, z, y: torch.softmax(x, 1, out=y),
+             "layer_norm": lambda x, z, y: functions.layer_norm(x, (p["n"],), z[0], z[-1]),
+             "rms_norm": lambda x, z, y: functions.rms_norm(x, (p["n"],), z[0]),
+             "norm_l1": lambda x, z, y: torch.linalg.vector_norm(x, 1),
+             "norm_l2": lambda x, z, y: torch.linalg.vector_norm(x, 2),
+             "norm_inf": lambda x, z, y: torch.linalg.vector_norm(x, float("inf"))}
+    if name == "cast" and form in kinds:
+        return lambda x, z, y: y.copy_(x)
+    if name == "bias_add" and form in activations:
+        return lambda x, z, y: activations[form](torch.add(x, z[0], out=y))
+    if form or name not in plain:
+        raise Lacks
+    return plain[name]
+
+
+def torch_rows(torch, place, kinds, dtype, p):
+    call, shape = torch_call(torch, kinds, p), (p["m"], p["n"])
+    target = kinds.get(p["work"].partition("+")[2], kinds[dtype])
+    turns = itertools.cycle([(torch.rand(shape, device=place).sub(0.5).to(kinds[dtype]),
+                              torch.rand(shape, device=place).to(kinds[dtype]),
+                              torch.empty(shape, dtype=target, device=place)) for _ in range(max(1, p["sets"]))])
+    return lambda: call(*next(turns))
+
+
 def torch_product(dtype, p):
     import torch
     torch.set_num_threads(p["threads"])
     torch.set_grad_enabled(False)
-    kind = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}[dtype]
+    kinds = {"f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16}
+    kind = kinds[dtype]
     batch = () if p["batch"] == 1 else (p["batch"],)
     b_shape = (p["n"], p["k"]) if p["transpose_b"] else (p["k"], p["n"])
     on_gpu = p["backend"] == "cuda"
@@ -59,6 +98,8 @@ def torch_product(dtype, p):
     finish = (lambda: torch.cuda.synchronize(place)) if on_gpu else nothing
     if p["work"] == "feed_forward":
         return torch_feed_forward(torch, place, kind, p), finish
+    if p["work"] not in PRODUCTS:
+        return torch_rows(torch, place, kinds, dtype, p), finish
     a = torch.rand(batch + (p["m"], p["k"]), device=place).sub(0.5).to(kind)
     b = torch.rand(batch + b_shape, device=place).sub(0.5).to(kind)
     bias = torch.rand(p["n"], device=place).to(kind)
@@ -195,12 +236,15 @@ def main(arguments):
         installed()
         return 0
     library, device, dtype, work = arguments[:4]
-    names = ("batch", "m", "n", "k", "transpose_b", "threads")
+    names = ("batch", "m", "n", "k", "transpose_b", "threads", "sets")
     p = dict(zip(names, map(int, arguments[4:])), device=device, work=work,
              backend=device.partition(":")[0])
     p["threads"] = p["threads"] or len(os.sched_getaffinity(0))
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = str(p["threads"])
+    if work not in PRODUCTS and library != "torch":
+        print("lacks")
+        return 0
     products = {"torch": torch_product, "numpy": numpy_product, "onnxruntime": onnxruntime_product,
                 "pygpu": pygpu_product}
     try:

@@ -25,6 +25,7 @@ typedef struct bench_row {
     double flops, bytes;                        /* of one call; flops is 0 for memory-bound work */
     double gflops;                              /* NaN for memory-bound work, */
     double gbytes_per_s;     /* which has this instead: 1e9 bytes read and written */
+    unsigned sets;           /* of buffers, which calls took in turn */
     char baseline[48];       /* "" without one */
     double baseline_seconds; /* median */
     double ratio;            /* baseline_seconds / seconds.median */

@@ -82,6 +82,19 @@ Test(peers, of_a_block) {
     free(calls);
 }
 
+Test(peers, of_rows) {
+    char arguments[1024];
+    snprintf(arguments, sizeof arguments,
+             "--profile rows --op softmax --dtype f16 --shape 64x768 --peers %s",
+             make_python("case $2 in torch) echo 12.5;; *) echo lacks;; esac"));
+    bench(arguments, 0);
+    CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio|0 not verified"), "%s", r.output);
+    size_t size;
+    char *calls = (char *)file_read(folder_path("calls"), &size);
+    CHECK(calls && strstr(calls, "- torch cpu:0 f16 softmax 1 64 768 0 0 "), "%s", calls);
+    free(calls);
+}
+
 Test(peers, in_csv_and_on_the_page) {
     char more[400];
     snprintf(more, sizeof more, "--format csv --report %s", folder_path("page.html"));
