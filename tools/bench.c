@@ -74,7 +74,7 @@ static const option_spec option_table[] = {
      "a Python with PyTorch, to time the norms of the lesson beside", NULL, false, false},
     {"peers", OPTION_PEERS, "PYTHON",
      "a Python with any of PyTorch, NumPy, ONNX Runtime and pygpu (libgpuarray), to time products "
-     "beside, each in a process of its own",
+     "beside, each in a process of its own; PyTorch's operations on rows, too",
      NULL, false, false},
     {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false,
      false},
