@@ -47,6 +47,7 @@ const tdmi_backend tdmi_backend_cpu = {
     .event_query = tdmi_cpu_event_query,
     .event_elapsed = tdmi_cpu_event_elapsed,
     .queue_wait_event = tdmi_cpu_queue_wait_event,
+    .compiler = tdmi_cpu_compiler,
     .program_build = tdmi_cpu_program_build,
     .program_deinit = tdmi_cpu_program_deinit,
     .kernel_init = tdmi_cpu_kernel_init,

@@ -28,7 +28,8 @@ struct tdmi_bevent {
 struct tdmi_bprogram {
     tdmi_cpu_entry function;
     tdmi_variant variant;
-    const tdmi_blocks *blocks; /* NULL but for a user's kernel */
+    const tdmi_blocks *blocks; /* NULL but for a user's expression */
+    void *library;             /* NULL but for a user's kernel that was compiled */
     int buffers;
 };
 
@@ -81,7 +82,11 @@ tdm_status tdmi_cpu_event_query(tdmi_bevent *event, bool *done);
 tdm_status tdmi_cpu_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds);
 tdm_status tdmi_cpu_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event);
 
+/* The dialect in C, as the build embedded it. */
+extern const char tdmi_dialect_c[];
+
 /* program.c */
+const char *tdmi_cpu_compiler(void);
 tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
                                   const tdmi_blob *binary, tdmi_bprogram *program,
                                   tdmi_blob *result);

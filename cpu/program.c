@@ -1,19 +1,89 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Programs, kernels and launches. */
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "args.h"
 #include "cpu_backend.h"
+#include "host/compiler.h"
+
+/* ---- users' kernels, by the machine's compiler ---- */
+
+/* Named one by one: what a compiler calls a level of instructions, older ones do not know. */
+#define AVX2 "-mavx2", "-mfma", "-mbmi", "-mbmi2", "-mf16c", "-mno-mmx"
+static const struct {
+    const char *isa, *options[16];
+} instructions[] = {{"avx512",
+                     {AVX2, "-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mavx512vl",
+                      "-mprefer-vector-width=512"}},
+                    {"avx2", {AVX2}},
+                    {"baseline", {NULL}}};
+
+static const char *const *compiler_options(void) {
+    size_t i = 0;
+    while (strcmp(instructions[i].isa, tdmi_cpu_isa()) != 0)
+        i++;
+    return instructions[i].options;
+}
+
+const char *tdmi_cpu_compiler(void) {
+    static _Thread_local char text[1300]; /* made anew each time: any thread may be the first */
+    const char *found = tdmi_host_compiler();
+    snprintf(text, sizeof text, "%s|%s", found, tdmi_cpu_isa());
+    return found[0] ? text : "";
+}
+
+static tdm_status compile(const tdmi_program_source *source, tdmi_blob *library) {
+    static const char begin[] = "#define TDM_ONE_TEXT 1\n#define TDMI_ISA own\n";
+    const size_t size = sizeof begin + strlen(tdmi_dialect_c) + strlen(source->text) + 64;
+    char *text = tdmi_malloc(size);
+    if (!text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%zu bytes of kernel source", size);
+    snprintf(text, size, "%s#define T_ID %d\n#define U_ID %d\n%s\n%s", begin,
+             (int)source->variant.t, (int)source->variant.u, tdmi_dialect_c, source->text);
+    const tdm_status status = tdmi_host_compile(text, source->file, compiler_options(), library);
+    tdmi_free(text);
+    return status;
+}
+
+static tdm_status load(const tdmi_program_source *source, const tdmi_blob *library,
+                       tdmi_bprogram *program) {
+    char entry[192]; /* as dialect_c.h names it */
+    snprintf(entry, sizeof entry, "tdmi_%s_%d_%d_own", source->entry + strlen("tdm_"),
+             (int)source->variant.t, (int)source->variant.u);
+    TDMI_TRY(tdmi_host_load(library, source->file, &program->library));
+    void *function = dlsym(program->library, entry);
+    memcpy(&program->function, &function, sizeof function);
+    if (function) return TDM_OK;
+    dlclose(program->library);
+    return tdmi_fail(TDM_ERROR_COMPILE, "%s: what the C compiler made has no %s", source->file,
+                     entry);
+}
+
+static tdm_status build_own(const tdmi_program_source *source, const tdmi_blob *binary,
+                            tdmi_bprogram *program, tdmi_blob *result) {
+    if (binary) return load(source, binary, program);
+    tdmi_blob library;
+    TDMI_TRY(compile(source, &library));
+    const tdm_status status = load(source, &library, program);
+    if (status == TDM_OK && result)
+        *result = library;
+    else
+        tdmi_free(library.data);
+    return status;
+}
+
+/* ---- programs ---- */
 
 tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
                                   const tdmi_blob *binary, tdmi_bprogram *program,
                                   tdmi_blob *result) {
     (void)device;
-    (void)binary;
-    (void)result;
     program->variant = source->variant;
     program->buffers = source->buffers;
     program->blocks = source->blocks;
+    if (source->variant.user && !source->blocks) return build_own(source, binary, program, result);
     if (source->blocks && tdmi_cpu_blocks_scratch(source->blocks) > TDMI_CPU_SCRATCH)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: it has more values than fit %d bytes",
                          source->file, (int)TDMI_CPU_SCRATCH);
@@ -26,7 +96,9 @@ tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_sourc
     return TDM_OK;
 }
 
-void tdmi_cpu_program_deinit(tdmi_bprogram *program) { (void)program; }
+void tdmi_cpu_program_deinit(tdmi_bprogram *program) {
+    if (program->library) dlclose(program->library);
+}
 
 static bool wants_scratch(const tdmi_variant *variant) {
     return variant->kernel == TDMI_CPU_MATMUL || variant->kernel == TDMI_CPU_MATMUL_NARROW ||

@@ -51,6 +51,7 @@ static tdm_status compile_failure(nvrtcProgram program, nvrtcResult result, cons
         log = tdmi_calloc(size + 1, 1);
     if (log && tdmi_nvrtc.nvrtcGetProgramLog(program, log) != NVRTC_SUCCESS) log[0] = '\0';
     const char *text = log ? log : "";
+    tdmi_keep_compile_log(text);
     const char *error = tdmi_nvrtc.nvrtcGetErrorString(result);
     tdm_status status;
     if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE || strstr(text, "nvrtc-builtins"))

@@ -269,6 +269,19 @@ typedef struct tdm_expression_args {
     tdm_i32 outer_ndim; /* 0: one row */
 } tdm_expression_args;
 
+/* Users' kernels in the dialect, whose struct is made of their parameters: `rows`, `cols`, `chunk` and `chunks` of
+ * tdm_source_launch, which says how the rows of the first tensor are shared out and cut, then a tdm_layout, a
+ * tdm_scalar or a tdm_i64 for each. A tensor has `rows` rows of `cols` elements; its extents are 1 behind its last. */
+#define TDM_DIALECT_VERSION 1
+#define TDM_SOURCE_BYTES 896
+typedef struct tdm_layout {
+    tdm_i64 offset, rows, cols, stride; /* stride: from row to row */
+    tdm_i64 shape[TDM_MAX_OUTER + 1];
+} tdm_layout;
+typedef struct tdm_source_launch {
+    tdm_i64 rows, cols, chunk, chunks;
+} tdm_source_launch;
+
 /* Rows of y, cut into chunks as above, and an index for each. gather_rows: of rows of a table, `bits` (as stored, in
  * its low bytes) where the index is none of theirs. one_hot: of the column that is `bits`; no table. */
 typedef struct tdm_gather_args {

@@ -12,8 +12,14 @@
 #include <immintrin.h>
 #endif
 
+#if defined(TDM_ONE_TEXT) /* as cpu/program.c gives it to a compiler: args.h comes behind it */
+typedef int64_t tdm_i64;
+typedef int32_t tdm_i32;
+typedef uint32_t tdm_u32;
+#else
 #include "args.h"
 #include "kernels.h"
+#endif
 
 typedef int8_t tdm_i8;
 typedef uint8_t tdm_u8;
@@ -383,7 +389,9 @@ INLINE void tdm_fence(void)
 #endif
 }
 
+#if !defined(TDM_ONE_TEXT) /* where it comes behind this one */
 #include "dialect_c_registers.h"
+#endif
 
 /* Numbers */
 INLINE tdm_i32 tdm_as_i32(float v)

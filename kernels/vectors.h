@@ -19,7 +19,7 @@
 #define tdm_vector TDM_CAT(tdm_vector_, VECTOR_BYTES)
 #define TDM_WIDTH (VECTORS ? VECTOR_BYTES / MIN(T_SIZE, U_SIZE) : 1)
 #define TDM_ONCE (HOLDS ? 2 : VECTORS ? VECTORS : 4)
-#define TDM_PART (TDM_ONCE * TDM_WIDTH)
+#define TDM_LANE_PART (TDM_ONCE * TDM_WIDTH)
 /* from one vector of a lane to its next */
 #define TDM_PITCH (LANES * TDM_WIDTH)
 /* Of an element, and so without a sign that a step past the largest int has room. */
@@ -81,7 +81,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
          tdm_from < tdm_end; tdm_from += TDM_ONCE * TDM_PITCH)
 #endif
 #define TDM_ELEMENTS(j)                                                                            \
-    UNROLL for (tdm_i32 tdm_k = 0; tdm_k < TDM_PART; tdm_k++)                                  \
+    UNROLL for (tdm_i32 tdm_k = 0; tdm_k < TDM_LANE_PART; tdm_k++)                                  \
         for (tdm_index j = tdm_from + tdm_k / TDM_WIDTH * TDM_PITCH + tdm_k % TDM_WIDTH,           \
                        tdm_one = 1;                                                                \
              tdm_one; tdm_one = 0)
@@ -97,20 +97,20 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 
 #define TDM_REGISTERS(type, name, n) type name[n] TDM_ALIGNED_16
 #define READ_IF(c, p)                                                                              \
-    for (TDM_REGISTERS(T, tdm_in_##p, TDM_PART),                                                   \
+    for (TDM_REGISTERS(T, tdm_in_##p, TDM_LANE_PART),                                                   \
          *tdm_once_##p = (c) ? tdm_read_part_t(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE)         \
                              : tdm_in_##p;                                                         \
          tdm_once_##p; tdm_once_##p = 0)
 #define AT(p, j) LOAD(tdm_in_##p, tdm_k)
 #define READ_U(p)                                                                                  \
-    for (TDM_REGISTERS(U, tdm_in_##p, TDM_PART),                                                   \
+    for (TDM_REGISTERS(U, tdm_in_##p, TDM_LANE_PART),                                                   \
          *tdm_once_##p = tdm_read_part_u(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE);              \
          tdm_once_##p; tdm_once_##p = 0)
 #define U_AT(p, j) LOAD_U(tdm_in_##p, tdm_k)
 /* Of a block, one step of each lane, or the row that is held. */
 #define KEEP_BLOCK (LANES * TDM_WIDTH * (HOLDS ? VECTORS : TDM_ONCE))
 #define KEPT(p)                                                                                    \
-    for (const T *tdm_in_##p = tdm_kept_##p + TDM_STEP_NUMBER * TDM_PART; tdm_in_##p; tdm_in_##p = 0)
+    for (const T *tdm_in_##p = tdm_kept_##p + TDM_STEP_NUMBER * TDM_LANE_PART; tdm_in_##p; tdm_in_##p = 0)
 #if HOLDS
 #define KEEP(p, row, begin, n)                                                                     \
     GLOBAL const T *const p = row;                                                                 \
@@ -119,16 +119,16 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
     TDM_REGISTERS(T, tdm_held_##p, VECTORS * TDM_WIDTH);                                           \
     if (c) tdm_read_part_t(tdm_held_##p, p, LANE * TDM_WIDTH, n, VECTORS)
 #define HELD_IF(c, p)                                                                              \
-    for (const T *tdm_in_##p = tdm_held_##p + tdm_step * TDM_PART; tdm_in_##p; tdm_in_##p = 0)
+    for (const T *tdm_in_##p = tdm_held_##p + tdm_step * TDM_LANE_PART; tdm_in_##p; tdm_in_##p = 0)
 #else
 #define KEEP(p, row, begin, n)                                                                     \
     GLOBAL const T *const p = (row) + (begin);                                                     \
-    TDM_REGISTERS(T, tdm_kept_##p, TDM_PART);                                                      \
+    TDM_REGISTERS(T, tdm_kept_##p, TDM_LANE_PART);                                                      \
     tdm_read_part_t(tdm_kept_##p, p, LANE * TDM_WIDTH, n, TDM_ONCE)
 #endif
 
 #define TDM_WITH_PART(k, p)                                                                        \
-    for (TDM_REGISTERS(T, tdm_out##k, TDM_PART), *tdm_once##k = tdm_out##k; tdm_once##k;           \
+    for (TDM_REGISTERS(T, tdm_out##k, TDM_LANE_PART), *tdm_once##k = tdm_out##k; tdm_once##k;           \
          tdm_write_part(p, tdm_from, tdm_end, tdm_out##k), tdm_once##k = 0)
 #define FOR_LANES_WRITE(p, j, n, ahead, reads)                                                     \
     TDM_STEPS(0, n) TDM_WITH_PART(0, p) reads TDM_ELEMENTS(j)

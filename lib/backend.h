@@ -83,7 +83,7 @@ typedef struct tdmi_variant {
     uint8_t vectors; /* how lanes take rows, see below: VECTORS and HOLDS */
     uint16_t lanes;  /* lanes of a group, 1 on CPUs: LANES */
     uint32_t
-        user; /* the number of a user's kernel (user_kernels.h), of which t is u and op its vectors; else 0 */
+        user; /* the number of a user's kernel (user_kernels.h), of which op is its vectors; else 0 */
 } tdmi_variant;
 
 /* What the work is beside the device's cache. Of work that is larger a CPU fetches ahead, and its outputs bypass the
@@ -99,7 +99,8 @@ static inline int tdmi_vector_bytes(uint8_t vectors) {
     return 16 >> (vectors & TDMI_HALVINGS) / TDMI_HALVED_VECTORS;
 }
 
-/* What a backend needs to build a variant. cpu looks the variant up in its own tables, or runs the blocks. */
+/* What a backend needs to build a variant. cpu looks the variant up in its own tables, runs the blocks, or has a user's
+ * kernel without blocks compiled. */
 typedef struct tdmi_program_source {
     tdmi_variant variant;
     const char *entry;          /* name of the kernel function */
@@ -107,7 +108,7 @@ typedef struct tdmi_program_source {
     const char *text;           /* whole source without the dialect header: args.h to the kernel */
     const char *const *options; /* "-DT=0" …, NULL-terminated; the same for OpenCL and NVRTC */
     const tdmi_blocks
-        *blocks;          /* of a user's kernel: the same, as steps; lives as long as the device */
+        *blocks; /* of a user's expression: the same, as steps; lives as long as the device */
     uint32_t group_lanes; /* lanes of a group: variant.lanes of each of its teams */
     int buffers;          /* how many buffer arguments come before the struct */
     size_t args_size;     /* size of that struct */
@@ -372,6 +373,9 @@ typedef struct tdmi_backend {
     tdm_status (*program_build)(tdmi_bdevice *device, const tdmi_program_source *source,
                                 const tdmi_blob *binary, tdmi_bprogram *program, tdmi_blob *result);
     void (*program_deinit)(tdmi_bprogram *program);
+    /* Where only users' kernels without blocks are compiled: all that the result depends on beside the source, in the
+     * place of the facts' cache_key; "" where there is no compiler. NULL elsewhere. */
+    const char *(*compiler)(void);
     tdm_status (*kernel_init)(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
     void (*kernel_deinit)(tdmi_bkernel *kernel);
     tdm_status (*launch)(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);

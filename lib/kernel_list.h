@@ -31,4 +31,7 @@ typedef struct tdmi_embedded_text {
 
 extern const tdmi_embedded_text tdmi_embedded_texts[];
 
+/* The dialect in C, which defines the macros that it has in every language. */
+extern const char tdmi_dialect_c[];
+
 #endif

@@ -64,8 +64,10 @@ static void needed_headers(const char *file, const char *headers[2]) {
 
 enum { OPTION_COUNT = 9 };
 
-/* A user's kernel stands behind these. */
-static const char *const user_headers[] = {"activation.h", "convert.h", "functions.h"};
+/* A user's kernel stands behind these; an expression needs the first ones. */
+static const char *const user_headers[] = {"activation.h", "convert.h", "functions.h", "reduce.h",
+                                           "source.h"};
+enum { EXPRESSION_HEADERS = 3, SOURCE_HEADERS = sizeof user_headers / sizeof *user_headers };
 
 typedef struct source_parts {
     tdmi_program_source source;
@@ -81,10 +83,10 @@ typedef struct joined_text {
 } joined_text;
 
 static char *join(const joined_text *parts, int count) {
-    enum { LINE_DIRECTIVE = 128 };
+    enum { LINE_DIRECTIVE = 64 };
     size_t size = 1, used = 0;
     for (int i = 0; i < count; i++)
-        size += strlen(parts[i].text) + LINE_DIRECTIVE;
+        size += strlen(parts[i].text) + strlen(parts[i].file) + LINE_DIRECTIVE;
     char *text = tdmi_malloc(size);
     for (int i = 0; text && i < count; i++)
         used += (size_t)snprintf(text + used, size - used, "#line 1 \"%s\"\n%s\n", parts[i].file,
@@ -92,7 +94,7 @@ static char *join(const joined_text *parts, int count) {
     return text;
 }
 
-enum { MOST_TEXTS = 8 };
+enum { MOST_TEXTS = 10 };
 
 /* The texts of a variant, in order; how many. */
 static int list_texts(tdmi_variant variant, const tdmi_user_kernel *user, const char *file,
@@ -100,7 +102,8 @@ static int list_texts(tdmi_variant variant, const tdmi_user_kernel *user, const 
     const bool lines = variant.t == TDM_F16 || variant.t == TDM_BF16;
     const char *const rows = variant.lanes > 1 ? "vectors.h" : lines ? "lines.h" : NULL;
     const char *const *needed = user_headers, *own[2];
-    int needed_count = sizeof user_headers / sizeof *user_headers, count = 0;
+    int needed_count = EXPRESSION_HEADERS, count = 0;
+    if (user && user->is_source) needed_count = SOURCE_HEADERS;
     if (!user) {
         needed_headers(file, own);
         needed = own;
@@ -130,10 +133,8 @@ static tdm_status make_source(tdm_device *device, tdmi_variant variant, source_p
                                       (int)tdmi_teams(facts, variant)};
     static const char *const names[OPTION_COUNT] = {
         "T_ID", "U_ID", "OP", "LANES", "STREAM", "VECTORS", "VECTOR_BYTES", "HOLDS", "TEAMS"};
-    if (user)
-        snprintf(parts->file, sizeof parts->file, "%s", user->file);
-    else
-        kernel_file(entry + strlen("tdm_"), parts->file, sizeof parts->file);
+    if (!user) kernel_file(entry + strlen("tdm_"), parts->file, sizeof parts->file);
+    const char *file = user ? user->file : parts->file;
     for (int i = 0; i < OPTION_COUNT; i++) {
         snprintf(parts->option_text[i], sizeof parts->option_text[i], "-D%s=%d", names[i],
                  values[i]);
@@ -141,12 +142,12 @@ static tdm_status make_source(tdm_device *device, tdmi_variant variant, source_p
     }
     parts->options[OPTION_COUNT] = NULL;
     joined_text texts[MOST_TEXTS];
-    parts->text = join(texts, list_texts(variant, user, parts->file, texts));
+    parts->text = join(texts, list_texts(variant, user, file, texts));
     if (!parts->text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     parts->source =
         (tdmi_program_source){.variant = variant,
                               .entry = entry,
-                              .file = parts->file,
+                              .file = file,
                               .text = parts->text,
                               .options = parts->options,
                               .blocks = user ? user->blocks : NULL,
@@ -155,10 +156,16 @@ static tdm_status make_source(tdm_device *device, tdmi_variant variant, source_p
     return TDM_OK;
 }
 
+/* What compiles it, in all that the result depends on; "" where nothing does, or nothing is kept. */
+static const char *compiler_of(const tdm_device *device, const tdmi_program_source *source) {
+    if (!device->backend->compiler) return device->facts->cache_key;
+    return source->variant.user && !source->blocks ? device->backend->compiler() : "";
+}
+
 static tdmi_cache_key key_of(const tdm_device *device, const tdmi_program_source *source) {
     tdmi_cache_key key = tdmi_cache_key_start();
     key = tdmi_cache_key_add(key, device->backend->name);
-    key = tdmi_cache_key_add(key, device->facts->cache_key);
+    key = tdmi_cache_key_add(key, compiler_of(device, source));
     key = tdmi_cache_key_add(key, source->entry);
     key = tdmi_cache_key_add(key, source->text);
     for (const char *const *option = source->options; *option; option++)
@@ -169,7 +176,7 @@ static tdmi_cache_key key_of(const tdm_device *device, const tdmi_program_source
 static tdm_status build(tdm_device *device, const tdmi_program_source *source,
                         tdmi_bprogram *program) {
     const tdmi_backend *backend = device->backend;
-    if (!device->facts->cache_key[0])
+    if (!compiler_of(device, source)[0])
         return backend->program_build(device->impl, source, NULL, program, NULL);
     const tdmi_cache_key key = key_of(device, source);
     tdmi_blob binary;
@@ -184,7 +191,9 @@ static tdm_status build(tdm_device *device, const tdmi_program_source *source,
     tdmi_blob result = {NULL, 0};
     tdm_status status = backend->program_build(device->impl, source, NULL, program, &result);
     /* kept also of a kernel that is too large for its lanes: the next process is told so sooner */
-    const tdmi_cache_about about = {backend->name, device->facts->cache_key, source};
+    char name[TDMI_CACHE_DEVICE];
+    tdmi_cache_device(device->facts, name);
+    const tdmi_cache_about about = {backend->name, name, source};
     tdmi_cache_write_kernel(key, &result, &about);
     tdmi_free(result.data);
     return status;
@@ -263,14 +272,18 @@ static tdm_status device_program(tdm_device *device, tdmi_variant variant, uint6
 tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant variant, bool *is_compiled) {
     pthread_mutex_lock(&device->program_lock);
     const tdmi_program *program = find_program(device, tdmi_variant_key(variant));
-    *is_compiled = (program && !program->building) || !device->facts->cache_key[0];
+    *is_compiled = program && !program->building;
     pthread_mutex_unlock(&device->program_lock);
     if (*is_compiled) return TDM_OK;
     source_parts parts;
     tdmi_blob binary;
     TDMI_TRY(make_source(device, variant, &parts));
-    *is_compiled = tdmi_cache_read_kernel(key_of(device, &parts.source), &binary);
-    if (*is_compiled) tdmi_free(binary.data);
+    if (!compiler_of(device, &parts.source)[0]) {
+        *is_compiled = !variant.user || parts.source.blocks;
+    } else if (tdmi_cache_read_kernel(key_of(device, &parts.source), &binary)) {
+        *is_compiled = true;
+        tdmi_free(binary.data);
+    }
     tdmi_free(parts.text);
     return TDM_OK;
 }

@@ -54,6 +54,7 @@ static tdm_status build_failure(tdmi_bdevice *device, const tdmi_program_source 
     if (log && size != 0)
         (void)tdmi_cl.clGetProgramBuildInfo(program, id, CL_PROGRAM_BUILD_LOG, size, log, NULL);
     const char *text = log ? log + strspn(log, " \r\n") : "";
+    tdmi_keep_compile_log(text);
     int length = 0;
     for (int lines = 0; text[length] != '\0' && length < 1500; length++)
         if (text[length] == '\n' && ++lines == 12) break;

@@ -87,6 +87,7 @@ static tdm_status add_program(tdm_kernel *kernel, const tdmi_typed_kernel *typed
     const tdmi_expression *e = &typed->expression;
     const uint8_t other = typed->has_f64 ? TDM_F64 : TDM_F32;
     tdmi_user_kernel made = {.t = is_plain ? e->dtypes[0] : other,
+                             .u = is_plain ? e->dtypes[0] : other,
                              .entry = "tdm_expression",
                              .file = "expression",
                              .buffers = e->tensor_count,
@@ -142,12 +143,27 @@ tdm_status tdmi_kernel_for_rows(tdm_kernel *kernel, tdmi_typed_kernel *typed,
 
 /* ---- making and counting ---- */
 
-static tdm_status check_parameter(const char *function, const tdm_parameter *parameters, size_t i) {
-    const tdm_parameter *parameter = &parameters[i];
+static tdm_status check_kind(const char *function, const tdm_parameter *parameter, bool outputs) {
+    if ((unsigned)parameter->kind >= TDM_PARAMETER_KIND_COUNT)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: the kind of %s is %d, which is not a kind of parameter", function,
+                         parameter->name, (int)parameter->kind);
+    if (parameter->kind == TDM_PARAMETER_OUTPUT && !outputs)
+        return tdmi_fail(
+            TDM_ERROR_INVALID_ARGUMENT,
+            "%s: the kind of %s is TDM_PARAMETER_OUTPUT; an expression says itself what "
+            "it writes: TDM_TENSOR",
+            function, parameter->name);
+    return TDM_OK;
+}
+
+static tdm_status check_parameter(const tdmi_kernel_wanted *wanted, size_t i) {
+    const char *const function = wanted->function;
+    const tdm_parameter *parameters = wanted->parameters, *parameter = &parameters[i];
     if (!parameter->name)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: the name of parameters[%zu] is NULL",
                          function, i);
-    const char *fault = tdmi_name_fault(parameter->name);
+    const char *fault = wanted->name_fault(parameter->name);
     if (fault)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: the name of parameters[%zu], \"%.80s\" %s", function, i,
@@ -157,27 +173,29 @@ static tdm_status check_parameter(const char *function, const tdm_parameter *par
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                              "%s: parameters[%zu] and parameters[%zu] are both named %s", function,
                              k, i, parameter->name);
-    if ((unsigned)parameter->kind >= TDM_PARAMETER_KIND_COUNT)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: the kind of %s is %d, which is not a kind of parameter", function,
-                         parameter->name, (int)parameter->kind);
-    if (parameter->kind == TDM_PARAMETER_TENSOR && parameter->dtype != TDM_ANY_DTYPE &&
+    TDMI_TRY(check_kind(function, parameter, wanted->outputs));
+    const bool tensor =
+        parameter->kind == TDM_PARAMETER_TENSOR || parameter->kind == TDM_PARAMETER_OUTPUT;
+    if (tensor && parameter->dtype != TDM_ANY_DTYPE &&
         (unsigned)parameter->dtype >= TDM_DTYPE_COUNT)
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of %s is %d, which is not a dtype",
                          function, parameter->name, parameter->dtype);
     return TDM_OK;
 }
 
-static tdm_status check_parameters(const char *function, const tdm_parameter *parameters,
-                                   size_t count) {
+static tdm_status check_parameters(const tdmi_kernel_wanted *wanted) {
+    const char *const function = wanted->function;
+    const tdm_parameter *parameters = wanted->parameters;
+    const size_t count = wanted->parameter_count;
     size_t tensors = 0;
     if (!parameters || count == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: there are no parameters; at least the output is one", function);
     for (size_t i = 0; i < count; i++) {
         if (i == TDMI_MOST_PARAMETERS) break;
-        TDMI_TRY(check_parameter(function, parameters, i));
-        tensors += parameters[i].kind == TDM_PARAMETER_TENSOR;
+        TDMI_TRY(check_parameter(wanted, i));
+        tensors += parameters[i].kind == TDM_PARAMETER_TENSOR ||
+                   parameters[i].kind == TDM_PARAMETER_OUTPUT;
     }
     if (tensors > TDM_KERNEL_MAX_TENSORS || count - tensors > TDM_KERNEL_MAX_SCALARS)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED,
@@ -214,7 +232,7 @@ static tdm_status read_at_first(tdm_kernel *kernel, const char *function) {
     return tdmi_outcome_end(&outcome);
 }
 
-static void free_kernel(tdm_kernel *kernel) {
+void tdmi_kernel_free(tdm_kernel *kernel) {
     for (tdmi_typed_kernel *typed = kernel->typed, *next; typed; typed = next) {
         next = typed->next;
         for (tdmi_row_form *form = typed->forms, *behind; form; form = behind) {
@@ -224,6 +242,7 @@ static void free_kernel(tdm_kernel *kernel) {
         tdmi_free(typed);
     }
     pthread_mutex_destroy(&kernel->lock);
+    tdmi_free(kernel->source);
     tdmi_free(kernel->text);
     tdmi_free(kernel);
 }
@@ -249,6 +268,21 @@ static tdm_kernel *make_kernel(const char *text, const tdm_parameter *parameters
     return made;
 }
 
+tdm_status tdmi_kernel_make(const tdmi_kernel_wanted *wanted, tdm_kernel **kernel) {
+    const char *const function = wanted->function;
+    if (!wanted->device)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    if (!wanted->text) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL", function);
+    TDMI_TRY(tdmi_device_usable(wanted->device));
+    TDMI_TRY(check_parameters(wanted));
+    if (strnlen(wanted->text, TDMI_MOST_TEXT + 1) > TDMI_MOST_TEXT)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: text is longer than %d bytes", function,
+                         (int)TDMI_MOST_TEXT);
+    *kernel = make_kernel(wanted->text, wanted->parameters, wanted->parameter_count);
+    if (*kernel) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+}
+
 tdm_status tdm_kernel_elementwise(tdm_device *device, const char *text,
                                   const tdm_parameter *parameters, size_t parameter_count,
                                   tdm_kernel **kernel) {
@@ -256,18 +290,13 @@ tdm_status tdm_kernel_elementwise(tdm_device *device, const char *text,
     static const char function[] = "tdm_kernel_elementwise";
     if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
     *kernel = NULL;
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
-    if (!text) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL", function);
-    TDMI_TRY(tdmi_device_usable(device));
-    TDMI_TRY(check_parameters(function, parameters, parameter_count));
-    if (strnlen(text, TDMI_MOST_TEXT + 1) > TDMI_MOST_TEXT)
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: text is longer than %d bytes", function,
-                         (int)TDMI_MOST_TEXT);
-    tdm_kernel *made = make_kernel(text, parameters, parameter_count);
-    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    const tdmi_kernel_wanted wanted = {function,        device,          text, parameters,
+                                       parameter_count, tdmi_name_fault, false};
+    tdm_kernel *made;
+    TDMI_TRY(tdmi_kernel_make(&wanted, &made));
     const tdm_status status = read_at_first(made, function);
     if (status != TDM_OK) {
-        free_kernel(made);
+        tdmi_kernel_free(made);
         return status;
     }
     made->device = tdm_device_retain(device);
@@ -284,7 +313,7 @@ void tdm_kernel_release(tdm_kernel *kernel) {
     TDMI_UNCANCELLED();
     if (!kernel || tdmi_forked || atomic_fetch_sub(&kernel->references, 1) > 1) return;
     tdm_device *device = kernel->device;
-    free_kernel(kernel);
+    tdmi_kernel_free(kernel);
     tdm_device_release(device);
 }
 

@@ -22,6 +22,12 @@ typedef struct tdmi_typed_kernel {
     tdmi_expression expression;
 } tdmi_typed_kernel;
 
+/* What tdm_kernel_source was given; a file's and an entry's name. */
+typedef struct tdmi_source {
+    _Atomic(const tdmi_user_kernel *) programs[TDM_DTYPE_COUNT]; /* by T, once it was made */
+    char *file, *entry;
+} tdmi_source;
+
 struct tdm_kernel {
     atomic_uint references;
     tdm_device *device;
@@ -30,7 +36,48 @@ struct tdm_kernel {
     int parameter_count;
     tdmi_parameter parameters[TDMI_MOST_PARAMETERS];
     char *text;
+    tdmi_source *
+        source; /* NULL of an expression, whose text is read; of which nothing else is used above */
 };
+
+static inline bool tdmi_is_tensor(const tdmi_parameter *parameter) {
+    return parameter->kind == TDM_PARAMETER_TENSOR || parameter->kind == TDM_PARAMETER_OUTPUT;
+}
+
+/* kernel.c: makes a kernel of parameters that are right. name_fault: whether a parameter may have a name; if not, why
+ * not. outputs: a parameter may be TDM_PARAMETER_OUTPUT. The caller fills in the device. */
+typedef struct tdmi_kernel_wanted {
+    const char *function;
+    tdm_device *device;
+    const char *text;
+    const tdm_parameter *parameters;
+    size_t parameter_count;
+    const char *(*name_fault)(const char *name);
+    bool outputs;
+} tdmi_kernel_wanted;
+tdm_status tdmi_kernel_make(const tdmi_kernel_wanted *wanted, tdm_kernel **kernel) TDM_MUST_USE;
+void tdmi_kernel_free(tdm_kernel *kernel);
+
+/* What is done with the kernel of a call. */
+typedef enum tdmi_purpose { TDMI_RUN, TDMI_COMPILE, TDMI_ASK } tdmi_purpose;
+
+typedef struct tdmi_kernel_call {
+    const char *function;
+    tdmi_purpose purpose;
+    bool *is_compiled; /* asked for */
+    tdm_queue *queue;
+} tdmi_kernel_call;
+
+/* run.c: compiles the variant, which is complete, or looks whether it is; of a call that does not run. */
+tdm_status tdmi_kernel_look_up(const tdmi_kernel_call *call, tdmi_variant variant) TDM_MUST_USE;
+
+/* source.c: the program of a kernel in the dialect, for a T and a U. */
+tdm_status tdmi_source_program(tdm_kernel *kernel, tdm_dtype t, tdm_dtype u,
+                               const tdmi_user_kernel **program) TDM_MUST_USE;
+
+/* source_run.c: a call of such a kernel, with an argument for each parameter. */
+tdm_status tdmi_source_call(const tdmi_kernel_call *call, tdm_kernel *kernel,
+                            const tdm_argument *const *arguments) TDM_MUST_USE;
 
 /* What is read for these dtypes, in the order of the tensors; and what runs for rows of these kinds. Any thread. */
 tdm_status tdmi_kernel_for_dtypes(tdm_kernel *kernel, const char *function, const uint8_t *dtypes,

@@ -4,9 +4,6 @@
 
 #include "launch.h"
 
-/* What is done with the kernel of a call. */
-typedef enum purpose { RUN, COMPILE, ASK } purpose;
-
 /* Longer rows are done in several launches: kernels index them with 32 bits. */
 static const int64_t MAX_COLS = (int64_t)1 << 30;
 
@@ -14,7 +11,7 @@ static const int64_t MAX_COLS = (int64_t)1 << 30;
 
 static tdm_status check_kind(const char *function, const tdmi_parameter *parameter,
                              const tdm_argument *argument) {
-    const bool wants_tensor = parameter->kind == TDM_PARAMETER_TENSOR;
+    const bool wants_tensor = tdmi_is_tensor(parameter);
     if (wants_tensor && !argument->tensor)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: %s is a tensor of the kernel, but its argument has none", function,
@@ -62,19 +59,19 @@ static tdm_status sort_arguments(const char *function, const tdm_kernel *kernel,
 }
 
 /* The tensors of a call, in the order of the kernel's. */
-typedef struct call {
+typedef struct expression_call {
     const char *function;
-    purpose purpose;
-    bool *is_compiled; /* asked for */
+    const tdmi_kernel_call *wanted;
     tdm_queue *queue;
     tdmi_typed_kernel *typed;
     int count;
     const char *names[TDM_KERNEL_MAX_TENSORS];
     const tdm_tensor *tensors[TDM_KERNEL_MAX_TENSORS];
     tdm_tensor views[TDM_KERNEL_MAX_TENSORS]; /* of the outputs' shape */
-} call;
+} expression_call;
 
-static tdm_status find_dtypes(tdm_kernel *kernel, const tdm_argument *const *sorted, call *self) {
+static tdm_status find_dtypes(tdm_kernel *kernel, const tdm_argument *const *sorted,
+                              expression_call *self) {
     const char *const function = self->function;
     uint8_t dtypes[TDM_KERNEL_MAX_TENSORS];
     for (int i = 0; i < kernel->parameter_count; i++) {
@@ -94,7 +91,7 @@ static tdm_status find_dtypes(tdm_kernel *kernel, const tdm_argument *const *sor
     return tdmi_kernel_for_dtypes(kernel, function, dtypes, &self->typed);
 }
 
-static tdm_status check_tensors(const call *self) {
+static tdm_status check_tensors(const expression_call *self) {
     const char *const function = self->function;
     const tdmi_expression *e = &self->typed->expression;
     tdmi_arg args[TDM_KERNEL_MAX_TENSORS];
@@ -112,7 +109,7 @@ static tdm_status check_tensors(const call *self) {
                      self->queue->device->facts->info.id);
 }
 
-static tdm_status find_views(call *self) {
+static tdm_status find_views(expression_call *self) {
     const char *const function = self->function;
     const tdmi_expression *e = &self->typed->expression;
     const int first = e->outputs[0].tensor;
@@ -171,7 +168,7 @@ static bool continues(const dims *d, int i) {
 
 /* Dimensions of extent above 1, merged where all operands allow it; unless elements have numbers, those with
  * the largest stride in the first output first. */
-static dims find_dims(const call *self) {
+static dims find_dims(const expression_call *self) {
     const tdmi_expression *e = &self->typed->expression;
     const int y = e->outputs[0].tensor;
     dims d = {.operands = self->count};
@@ -199,7 +196,7 @@ static int64_t inner_stride(const dims *d, int operand) {
     return d->count > 0 ? d->strides[operand][d->count - 1] : 1;
 }
 
-static void describe(const call *self, const dims *d, tdm_expression_args *args) {
+static void describe(const expression_call *self, const dims *d, tdm_expression_args *args) {
     const tdm_tensor *y = self->tensors[self->typed->expression.outputs[0].tensor];
     const int outer = d->count > 0 ? d->count - 1 : 0;
     args->rows = 1;
@@ -218,7 +215,7 @@ static void describe(const call *self, const dims *d, tdm_expression_args *args)
 }
 
 /* Does each row that is read or written element by element begin at a multiple of 16 bytes? */
-static bool is_aligned(const call *self, const dims *d) {
+static bool is_aligned(const expression_call *self, const dims *d) {
     for (int k = 0; k < self->count; k++) {
         int64_t places = self->views[k].offset;
         if (inner_stride(d, k) == 0) continue;
@@ -230,7 +227,7 @@ static bool is_aligned(const call *self, const dims *d) {
 }
 
 /* What is written is read again, or is not written along memory. */
-static bool keeps_outputs(const call *self, const dims *d) {
+static bool keeps_outputs(const expression_call *self, const dims *d) {
     const tdmi_expression *e = &self->typed->expression;
     for (int i = 0; i < self->count; i++) {
         if (!e->is_written[i]) continue;
@@ -241,20 +238,24 @@ static bool keeps_outputs(const call *self, const dims *d) {
     return false;
 }
 
-static tdm_status launch_part(const call *self, tdmi_variant variant, int64_t items, int64_t cols,
-                              const tdmi_mem *const *mems, const tdm_expression_args *args) {
+tdm_status tdmi_kernel_look_up(const tdmi_kernel_call *call, tdmi_variant variant) {
     tdmi_bkernel *kernel;
     bool is_compiled;
-    if (self->purpose == RUN)
-        return tdmi_launch_items(self->queue, variant, items, cols, mems, args);
-    variant = tdmi_complete_variant(self->queue, variant, cols);
-    if (self->purpose == COMPILE) return tdmi_queue_kernel(self->queue, variant, &kernel);
-    TDMI_TRY(tdmi_is_compiled(self->queue->device, variant, &is_compiled));
-    *self->is_compiled = *self->is_compiled && is_compiled;
+    if (call->purpose == TDMI_COMPILE) return tdmi_queue_kernel(call->queue, variant, &kernel);
+    TDMI_TRY(tdmi_is_compiled(call->queue->device, variant, &is_compiled));
+    *call->is_compiled = *call->is_compiled && is_compiled;
     return TDM_OK;
 }
 
-static tdm_status launch(const call *self, const dims *d, const tdmi_row_form *form,
+static tdm_status launch_part(const expression_call *self, tdmi_variant variant, int64_t items,
+                              int64_t cols, const tdmi_mem *const *mems,
+                              const tdm_expression_args *args) {
+    if (self->wanted->purpose == TDMI_RUN)
+        return tdmi_launch_items(self->queue, variant, items, cols, mems, args);
+    return tdmi_kernel_look_up(self->wanted, tdmi_complete_variant(self->queue, variant, cols));
+}
+
+static tdm_status launch(const expression_call *self, const dims *d, const tdmi_row_form *form,
                          tdm_expression_args *args) {
     const tdm_tensor *y = &self->views[self->typed->expression.outputs[0].tensor];
     const int64_t cols = d->count > 0 ? d->shape[d->count - 1] : 1;
@@ -262,7 +263,7 @@ static tdm_status launch(const call *self, const dims *d, const tdmi_row_form *f
     const tdmi_user_kernel *program = form->program;
     tdmi_variant variant = {.kernel = TDMI_KERNEL_USER,
                             .t = program->t,
-                            .u = program->t,
+                            .u = program->u,
                             .op = program->vectors,
                             .user = program->number};
     const tdmi_mem *mems[TDM_KERNEL_MAX_TENSORS] = {NULL};
@@ -285,7 +286,8 @@ static tdm_status launch(const call *self, const dims *d, const tdmi_row_form *f
     return TDM_OK;
 }
 
-static tdm_status run(tdm_kernel *kernel, const tdm_argument *const *sorted, call *self) {
+static tdm_status run(tdm_kernel *kernel, const tdm_argument *const *sorted,
+                      expression_call *self) {
     uint8_t row_kinds[TDM_KERNEL_MAX_TENSORS] = {0};
     tdm_expression_args args;
     const tdmi_row_form *form;
@@ -303,53 +305,58 @@ static tdm_status run(tdm_kernel *kernel, const tdm_argument *const *sorted, cal
     return launch(self, &d, form, &args);
 }
 
-static tdm_status make_call(call *self, tdm_kernel *kernel, const tdm_argument *arguments,
-                            size_t argument_count) {
-    const tdm_argument *sorted[TDMI_MOST_PARAMETERS];
-    const char *const function = self->function;
-    if (!self->queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
-    if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
-    TDMI_TRY(tdmi_device_usable(self->queue->device));
-    if (kernel->device != self->queue->device)
-        return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH, "%s: kernel is of %s, but queue is of %s",
-                         function, kernel->device->facts->info.id,
-                         self->queue->device->facts->info.id);
-    TDMI_TRY(sort_arguments(function, kernel, arguments, argument_count, sorted));
-    TDMI_TRY(find_dtypes(kernel, sorted, self));
-    TDMI_TRY(check_tensors(self));
-    TDMI_TRY(find_views(self));
-    if (tdm_tensor_count(self->tensors[self->typed->expression.outputs[0].tensor]) == 0)
+static tdm_status run_expression(const tdmi_kernel_call *wanted, tdm_kernel *kernel,
+                                 const tdm_argument *const *sorted) {
+    expression_call self = {.function = wanted->function, .wanted = wanted, .queue = wanted->queue};
+    TDMI_TRY(find_dtypes(kernel, sorted, &self));
+    TDMI_TRY(check_tensors(&self));
+    TDMI_TRY(find_views(&self));
+    if (tdm_tensor_count(self.tensors[self.typed->expression.outputs[0].tensor]) == 0)
         return TDM_OK;
-    return run(kernel, sorted, self);
+    return run(kernel, sorted, &self);
+}
+
+static tdm_status make_call(const tdmi_kernel_call *wanted, tdm_kernel *kernel,
+                            const tdm_argument *arguments, size_t argument_count) {
+    const tdm_argument *sorted[TDMI_MOST_PARAMETERS];
+    const char *const function = wanted->function;
+    const tdm_queue *queue = wanted->queue;
+    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
+    TDMI_TRY(tdmi_device_usable(queue->device));
+    if (kernel->device != queue->device)
+        return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH, "%s: kernel is of %s, but queue is of %s",
+                         function, kernel->device->facts->info.id, queue->device->facts->info.id);
+    TDMI_TRY(sort_arguments(function, kernel, arguments, argument_count, sorted));
+    return kernel->source ? tdmi_source_call(wanted, kernel, sorted)
+                          : run_expression(wanted, kernel, sorted);
 }
 
 tdm_status tdm_kernel_run(tdm_queue *queue, tdm_kernel *kernel, const tdm_argument *arguments,
                           size_t argument_count) {
     TDMI_UNCANCELLED();
-    call self = {.function = "tdm_kernel_run", .purpose = RUN, .queue = queue};
-    return make_call(&self, kernel, arguments, argument_count);
+    const tdmi_kernel_call call = {"tdm_kernel_run", TDMI_RUN, NULL, queue};
+    return make_call(&call, kernel, arguments, argument_count);
 }
 
 tdm_status tdm_kernel_warm(tdm_queue *queue, tdm_kernel *kernel, const tdm_argument *arguments,
                            size_t argument_count) {
     TDMI_UNCANCELLED();
-    call self = {.function = "tdm_kernel_warm", .purpose = COMPILE, .queue = queue};
-    TDMI_TRY(tdmi_check_not_recording(self.function, queue));
-    return make_call(&self, kernel, arguments, argument_count);
+    const tdmi_kernel_call call = {"tdm_kernel_warm", TDMI_COMPILE, NULL, queue};
+    TDMI_TRY(tdmi_check_not_recording(call.function, queue));
+    return make_call(&call, kernel, arguments, argument_count);
 }
 
 tdm_status tdm_kernel_is_cached(tdm_queue *queue, tdm_kernel *kernel, const tdm_argument *arguments,
                                 size_t argument_count, bool *is_cached) {
     TDMI_UNCANCELLED();
-    call self = {.function = "tdm_kernel_is_cached",
-                 .purpose = ASK,
-                 .is_compiled = is_cached,
-                 .queue = queue};
+    const tdmi_kernel_call call = {"tdm_kernel_is_cached", TDMI_ASK, is_cached, queue};
     if (!is_cached)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: is_cached is NULL", self.function);
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: is_cached is NULL", call.function);
+    *is_cached = false;
+    TDMI_TRY(tdmi_check_not_recording(call.function, queue));
     *is_cached = true;
-    TDMI_TRY(tdmi_check_not_recording(self.function, queue));
-    const tdm_status status = make_call(&self, kernel, arguments, argument_count);
+    const tdm_status status = make_call(&call, kernel, arguments, argument_count);
     if (status != TDM_OK) *is_cached = false;
     return status;
 }

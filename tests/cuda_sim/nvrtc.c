@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "own_kernel.h"
 #include "sim.h"
 
-enum { MAX_LOG = 1024 };
+enum { MAX_LOG = 8192 };
 
 struct _nvrtcProgram {
     sim_object object;
@@ -257,14 +258,15 @@ static nvrtcResult check_text(nvrtcProgram program, const target *aim) {
     return NVRTC_SUCCESS;
 }
 
-/* Adds the kernel of a line "KERNELn(name, …" or "KERNEL_OF(name, …"; a kernel that is written twice, for two ways to
+/* Adds the kernel of a line "KERNELn(name, …", "KERNEL_OF(name, …" or "KERNEL(name)"; a kernel that is written twice, for two ways to
  * compile it, is one. False when there is no room for it. */
 static bool add_entry(sim_image *image, const char *line) {
     enum { LENGTH = sizeof image->entries[0].name };
     const char *rest = after(line, "KERNEL"), *listed = after(line, "KERNEL_OF(");
+    if (!listed) listed = after(line, "KERNEL(");
     if (!listed && (!rest || *rest < '1' || *rest > '6' || rest[1] != '(')) return true;
     const char *name = listed ? listed : rest + 2;
-    size_t length = strcspn(name, ", \n");
+    size_t length = strcspn(name, ",) \n");
     if (!length || length >= LENGTH) return false;
     for (int32_t i = 0; i < image->entry_count; i++)
         if (strncmp(image->entries[i].name, name, length) == 0 && !image->entries[i].name[length])
@@ -276,7 +278,8 @@ static bool add_entry(sim_image *image, const char *line) {
 
 /* Keeps the text of a kernel of one's own: what follows the library's, which is known by its file's name. */
 static bool keep_own(const char *text, sim_image *image) {
-    const char *own = strstr(text, "#line 1 \"expression\"\n");
+    const char *own = strstr(text, OWN_EXPRESSION);
+    if (!own) own = strstr(text, OWN_SOURCE);
     if (!own) return true;
     const size_t length = strlen(own);
     if (length >= sizeof image->own) return false;
@@ -303,6 +306,7 @@ static nvrtcResult make_image(nvrtcProgram program, const target *aim) {
     if (!keep_own(program->text, image))
         return fail(program, NVRTC_ERROR_COMPILATION,
                     "%s: error: the text is too long to simulate\n", program->name);
+    if (!own_kernel_check(image, program->log, sizeof program->log)) return NVRTC_ERROR_COMPILATION;
     program->compiled = true;
     program->cubin = aim->real;
     return NVRTC_SUCCESS;

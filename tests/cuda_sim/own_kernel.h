@@ -11,10 +11,20 @@ typedef struct own_kernel {
     void *library;
     tdmi_cpu_entry entry;
     int buffers;
+    size_t args_size;
 } own_kernel;
 
-/* False when it does not compile, which is reported with the compiler's words on stderr. */
+/* What such a text begins with: an expression's, and that of a kernel in the dialect. */
+#define OWN_EXPRESSION "#line 1 \"expression\"\n"
+#define OWN_SOURCE "#line 1 \"parameters\"\n"
+
+/* Whether a text in the dialect compiles; if not, what the compiler says of it. */
+bool own_kernel_check(const sim_image *image, char *log, size_t size);
+
+/* False when it does not compile, which is reported with the compiler's words on stderr, or has no such entry, whose
+ * name is without "tdm_". */
 bool own_kernel_open(const sim_image *image, own_kernel *kernel);
+bool own_kernel_find(const sim_image *image, const char *entry, own_kernel *kernel);
 void own_kernel_close(own_kernel *kernel);
 
 #endif

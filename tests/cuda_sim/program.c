@@ -38,7 +38,8 @@ typedef struct simulated_kernel {
 enum { OWN = KERNELS };
 
 static const char *name_of(const simulated_kernel *kernel) {
-    return kernel->number == OWN ? "expression" : kernel_list[kernel->number].name;
+    return kernel->number == OWN ? "a kernel of the program's own"
+                                 : kernel_list[kernel->number].name;
 }
 
 static int buffers_of(const simulated_kernel *kernel) {
@@ -47,7 +48,7 @@ static int buffers_of(const simulated_kernel *kernel) {
 }
 
 static size_t args_size_of(const simulated_kernel *kernel) {
-    return kernel->number == OWN ? sizeof(tdm_expression_args)
+    return kernel->number == OWN ? kernel->module->own.args_size
                                  : kernel_list[kernel->number].args_size;
 }
 
@@ -141,8 +142,10 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     for (int i = 0; i < of->image.entry_count && i < SIM_MAX_ENTRIES; i++) {
         if (strncmp(name, "tdm_", 4) != 0 || strcmp(name + 4, of->image.entries[i].name) != 0)
             continue;
-        for (int k = 0; k <= OWN && !of->kernels[i]; k++) {
-            if (k == OWN ? !of->own.entry : strcmp(kernel_list[k].name, name + 4) != 0) continue;
+        for (int k = of->own.library ? OWN : 0; k <= OWN && !of->kernels[i]; k++) {
+            if (k == OWN ? !of->own.library || !own_kernel_find(&of->image, name + 4, &of->own)
+                         : strcmp(kernel_list[k].name, name + 4) != 0)
+                continue;
             of->kernels[i] = sim_create(CUDA_SIM_KERNEL, sizeof(simulated_kernel));
             if (!of->kernels[i]) return CUDA_ERROR_OUT_OF_MEMORY;
             of->kernels[i]->module = of;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Kernels of one's own: an expression, compiled for the device's backend.
+ * Kernels of one's own, compiled for the device's backend: an expression, or a text in the kernel dialect.
  *
  *     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("b"), TDM_NUMBER("s"), TDM_TENSOR("y")};
  *     tdm_kernel *kernel;
@@ -9,7 +9,7 @@
  *                                       TDM_WITH_NUMBER("s", 0.5), TDM_WITH_TENSOR("y", &y)};
  *     tdm_kernel_run(queue, kernel, arguments, 4);
  *
- * docs/expressions.md is the guide. In short:
+ * tdm_kernel_source takes the text of a whole kernel. docs/expressions.md is the guide to expressions. In short:
  *
  * Statements, one a line or with `;` between them, give a value to a name: that of a tensor is an output, any
  * other is a variable of the expression. Each name is given a value once. `//` begins a comment.
@@ -52,9 +52,11 @@ typedef struct tdm_kernel tdm_kernel;
 
 /** What a parameter is. */
 typedef enum tdm_parameter_kind {
-    TDM_PARAMETER_TENSOR,  /**< a tensor, which the text reads, or gives a value, or both */
+    TDM_PARAMETER_TENSOR, /**< a tensor, which an expression reads, or gives a value, or both; which a kernel
+                              of tdm_kernel_source only reads */
     TDM_PARAMETER_NUMBER,  /**< a double */
     TDM_PARAMETER_INTEGER, /**< an int64_t */
+    TDM_PARAMETER_OUTPUT, /**< a tensor that a kernel of tdm_kernel_source writes; of no expression */
     TDM_PARAMETER_KIND_COUNT
 } tdm_parameter_kind;
 
@@ -87,6 +89,10 @@ typedef struct tdm_argument {
 #define TDM_TENSOR(name) {name, TDM_PARAMETER_TENSOR, TDM_ANY_DTYPE}
 /** A tensor of one dtype. */
 #define TDM_TENSOR_OF(name, dtype) {name, TDM_PARAMETER_TENSOR, dtype}
+/** A tensor of any dtype that a kernel of tdm_kernel_source writes. */
+#define TDM_OUTPUT(name) {name, TDM_PARAMETER_OUTPUT, TDM_ANY_DTYPE}
+/** The same of one dtype. */
+#define TDM_OUTPUT_OF(name, dtype) {name, TDM_PARAMETER_OUTPUT, dtype}
 /** A double. */
 #define TDM_NUMBER(name) {name, TDM_PARAMETER_NUMBER, TDM_ANY_DTYPE}
 /** An int64_t. */
@@ -110,11 +116,58 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_elementwise(tdm_device *device, const
                                                        const tdm_parameter *parameters,
                                                        size_t parameter_count, tdm_kernel **kernel);
 
-/** Runs the kernel: an argument for each parameter, in any order. Outputs are of one shape, to which what is
- * only read is broadcast as in NumPy. All is checked before anything is launched: names, kinds and dtypes, one
- * device, shapes, outputs that are writable, whose elements are distinct, and that overlap nothing but, as
- * exactly the same view, what is read. An empty output is a no-op that succeeds. f64 is refused on devices
- * without it (TDM_ERROR_UNSUPPORTED). May be recorded (graph.h). */
+/** The version of the kernel dialect, which a text can ask for, too: #if TDM_DIALECT_VERSION >= 1. It grows when
+ * something is added; docs/stability.md says what is promised. */
+#define TDM_DIALECT_VERSION 1
+
+/** Makes a kernel of a text in the kernel dialect: docs/kernels.md is the guide. The text is one for all
+ * backends, is compiled as OpenCL C, as CUDA C++ or, on cpu, as C, and has KERNEL(entry) before the block that is
+ * the kernel:
+ *
+ *     KERNEL(scale)
+ *     {
+ *         FOR_PIECES(row, begin, end)
+ *         {
+ *             GLOBAL const T *const xr = ROW(x, row);
+ *             GLOBAL T *const yr = ROW(y, row);
+ *             FOR_LANES(j, begin, end)
+ *             {
+ *                 STORE(yr, j, LOAD(xr, j) * SCALAR(args.s));
+ *             }
+ *         }
+ *     }
+ *
+ * `file` is what messages of compilers call the text, with its lines as they are. A parameter x that is a tensor is a
+ * pointer x in the text; args.x.offset, .rows, .cols, .stride and .shape say how it lies. A number s is SCALAR(args.s),
+ * an integer n is args.n. The tensors of TDM_ANY_DTYPE are all of one dtype in a call, f32, f64, f16 or bf16, which
+ * is T; without such a tensor T is f64 where some tensor is, else f32. The first tensor among the parameters, read or
+ * written, is the one whose rows are shared out: ROWS and COLS are its.
+ *
+ * Compiled when it first runs with that T, or by tdm_kernel_warm: outside every lock, and kept on disk. On cpu that
+ * takes a C compiler, cc, gcc or clang in PATH, which is looked for once; without one tdm_kernel_run is
+ * TDM_ERROR_UNSUPPORTED. A text that does not compile is TDM_ERROR_COMPILE, with the compiler's first errors, by file
+ * and line, in tdm_last_error, and all of its words in tdm_last_compile_log. At most 64 KiB of text, 12 tensors and
+ * 896 bytes of arguments, of which each tensor takes 80, a number 16, an integer 8, and the launch 32. At least one parameter is an
+ * output. All texts are copied. Takes a reference to the device. *kernel is NULL on failure. */
+TDM_API TDM_MUST_USE tdm_status tdm_kernel_source(tdm_device *device, const char *text,
+                                                  const char *file, const char *entry,
+                                                  const tdm_parameter *parameters,
+                                                  size_t parameter_count, tdm_kernel **kernel);
+
+/** All that the compiler said of the kernel that this thread last failed to compile; "" when none failed. Of every
+ * backend. Owned by the library, valid until the next such failure of the same thread, or its end. */
+TDM_API const char *tdm_last_compile_log(void);
+
+/** Runs the kernel: an argument for each parameter, in any order. All is checked before anything is launched: names,
+ * kinds and dtypes, one device, shapes, outputs that are writable and whose elements are distinct. f64 is refused on
+ * devices without it (TDM_ERROR_UNSUPPORTED). May be recorded (graph.h).
+ *
+ * Of an expression: outputs are of one shape, to which what is only read is broadcast as in NumPy, and overlap
+ * nothing but, as exactly the same view, what is read. An empty output is a no-op that succeeds.
+ *
+ * Of tdm_kernel_source: tensors have any shapes, and rows that lie along memory with one stride from each to the
+ * next (TDM_ERROR_UNSUPPORTED). Outputs overlap nothing; a kernel may read what it writes. Nothing is launched where all outputs are
+ * empty. */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_run(tdm_queue *queue, tdm_kernel *kernel,
                                                const tdm_argument *arguments,
                                                size_t argument_count);
@@ -126,7 +179,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_warm(tdm_queue *queue, tdm_kernel *ke
                                                 size_t argument_count);
 
 /** Would tdm_kernel_run with these arguments start without a compiler? True where the kernel was compiled in this
- * process or is kept on disk, and on cpu. Same checks; *is_cached is false on failure. */
+ * process or is kept on disk, and for expressions on cpu. Same checks; *is_cached is false on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_is_cached(tdm_queue *queue, tdm_kernel *kernel,
                                                      const tdm_argument *arguments,
                                                      size_t argument_count, bool *is_cached);

@@ -1,0 +1,285 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The C compiler of the machine: finding and starting it, and opening what it makes. */
+#define _GNU_SOURCE
+#include "host/compiler.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "machine/disk_cache.h"
+#include "machine/env.h"
+
+extern char **environ;
+
+/* ---- finding it ---- */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char compiler[1024], identity[1200];
+
+static bool try_compiler(const char *folder, int length, const char *name) {
+    char path[sizeof compiler];
+    struct stat status;
+    const int size = snprintf(path, sizeof path, "%.*s/%s", length, folder, name);
+    if (size < 0 || (size_t)size >= sizeof path || access(path, X_OK) != 0 ||
+        stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    memcpy(compiler, path, sizeof path);
+    char *real = realpath(path, NULL);
+    snprintf(identity, sizeof identity, "%s %lld %lld.%09ld", real ? real : path,
+             (long long)status.st_size, (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+    free(real);
+    return true;
+}
+
+/* Entries of PATH that are relative, or empty, would be looked up in the working directory. */
+static void find_compiler(void) {
+    static const char *const names[] = {"cc", "gcc", "clang"};
+    const char *path = getenv("PATH");
+    if (tdmi_env_privileged() || !path) return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (const char *entry = path; entry; entry = strchr(entry, ':')) {
+            entry += *entry == ':';
+            if (*entry == '/' && try_compiler(entry, (int)strcspn(entry, ":"), names[i])) {
+                tdmi_log(TDM_LOG_INFO, "kernels of the program's own are compiled for cpu by %s",
+                         compiler);
+                return;
+            }
+        }
+}
+
+const char *tdmi_host_compiler(void) {
+    pthread_once(&once, find_compiler);
+    return identity;
+}
+
+/* ---- a folder of its own ---- */
+
+typedef struct folder {
+    char path[1100], source[1120], library[1120], log[1120];
+} folder; /* allocated: it is more than a small stack has room for */
+
+static bool try_folder(folder *self, const char *parent) {
+    const int size = snprintf(self->path, sizeof self->path, "%s/tandem-XXXXXX", parent);
+    if (size < 0 || (size_t)size >= sizeof self->path || !mkdtemp(self->path)) return false;
+    snprintf(self->source, sizeof self->source, "%s/kernel.c", self->path);
+    snprintf(self->library, sizeof self->library, "%s/kernel.so", self->path);
+    snprintf(self->log, sizeof self->log, "%s/log", self->path);
+    return true;
+}
+
+/* In the cache directory, if it is ours alone, as libraries may not be opened from every /tmp. */
+static tdm_status make_folder(folder **folder_made) {
+    bool exists;
+    folder *self = *folder_made = tdmi_malloc(sizeof *self);
+    if (!self) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    const int cache = tdmi_cache_open_directory(&exists);
+    const char *temporary = getenv("TMPDIR");
+    bool made = cache >= 0 && try_folder(self, tdmi_env_values()->cache_dir);
+    if (cache >= 0) close(cache);
+    made = made || (temporary && temporary[0] == '/' && try_folder(self, temporary)) ||
+           try_folder(self, "/tmp");
+    if (made) return TDM_OK;
+    tdmi_free(self);
+    return tdmi_fail(TDM_ERROR_IO, "no folder for a C compiler's files can be made in /tmp: %s",
+                     strerror(errno));
+}
+
+static void remove_folder(folder *self) {
+    unlink(self->source);
+    unlink(self->library);
+    unlink(self->log);
+    rmdir(self->path);
+    tdmi_free(self);
+}
+
+static bool write_file(const char *path, const void *bytes, size_t size) {
+    const int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
+    if (!file) {
+        if (descriptor >= 0) close(descriptor);
+        return false;
+    }
+    const bool written = tdmi_cache_may_write(size) && fwrite(bytes, 1, size, file) == size;
+    return fclose(file) == 0 && written;
+}
+
+/* The whole file, with a NUL behind it. */
+static bool read_file(const char *path, tdmi_blob *blob) {
+    struct stat status;
+    *blob = (tdmi_blob){0};
+    FILE *file = fopen(path, "rbe");
+    if (!file) return false;
+    if (fstat(fileno(file), &status) == 0 && (blob->data = tdmi_malloc((size_t)status.st_size + 1)))
+        blob->size = fread(blob->data, 1, (size_t)status.st_size, file);
+    fclose(file);
+    if (!blob->data) return false;
+    ((char *)blob->data)[blob->size] = '\0';
+    return true;
+}
+
+/* ---- starting it ---- */
+
+/* Our environment, with messages in English: allocated, for tdmi_free. */
+static char **make_environment(void) {
+    static char english[] = "LC_ALL=C";
+    size_t count = 0, kept = 0;
+    while (environ && environ[count])
+        count++;
+    char **made = tdmi_malloc((count + 2) * sizeof *made);
+    if (!made) return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environ[i], "LC_ALL=", 7) != 0 && strncmp(environ[i], "LANGUAGE=", 9) != 0)
+            made[kept++] = environ[i];
+    made[kept++] = english;
+    made[kept] = NULL;
+    return made;
+}
+
+/* Its input is empty, and what it says goes to a file. Signals are as in a new process: the program may block or ignore
+ * some. */
+static int spawn(const folder *self, char *const *arguments, char **environment, pid_t *child) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed) return failed;
+    failed = posix_spawnattr_init(&attributes);
+    if (failed) {
+        posix_spawn_file_actions_destroy(&actions);
+        return failed;
+    }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, self->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    failed = posix_spawn(child, compiler, &actions, &attributes, arguments, environment);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+/* Whether it ended well. Of a program that ignores its children's ends nobody can tell: then there is a library
+ * or not. */
+static bool ends_well(pid_t child) {
+    int status = 0;
+    pid_t waited;
+    do
+        waited = waitpid(child, &status, 0);
+    while (waited < 0 && errno == EINTR);
+    return waited < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* The same warnings, standard and rules of arithmetic as the library's own kernels have (cpu/kernels.h). */
+static tdm_status run_compiler(const folder *self, const char *const *options, bool *good) {
+    enum { MOST = 64 };
+    static const char *const own[] = {"-std=gnu11",
+                                      "-w",
+                                      "-O3",
+                                      "-ffp-contract=fast",
+                                      "-fno-math-errno",
+                                      "-fno-trapping-math",
+                                      "-fopenmp-simd",
+                                      "-fPIC",
+                                      "-shared"};
+    const char *arguments[MOST];
+    size_t count = 0;
+    arguments[count++] = compiler;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        arguments[count++] = own[i];
+    for (size_t i = 0; options[i] && count < MOST - 6; i++)
+        arguments[count++] = options[i];
+    arguments[count++] = "-o";
+    arguments[count++] = self->library;
+    arguments[count++] = self->source;
+    arguments[count++] = "-lm";
+    arguments[count] = NULL;
+    char **environment = make_environment(), *words[MOST];
+    if (!environment) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    memcpy(words, arguments, (count + 1) * sizeof *words); /* it does not write to them */
+    pid_t child;
+    const int failed = spawn(self, words, environment, &child);
+    tdmi_free(environment);
+    if (failed)
+        return tdmi_fail(TDM_ERROR_UNAVAILABLE, "%s cannot be started: %s", compiler,
+                         strerror(failed));
+    *good = ends_well(child);
+    return TDM_OK;
+}
+
+/* The message has the log from the first line on that names the file, which is the error, or that around it. */
+static tdm_status compile_failure(const folder *self, const char *file) {
+    enum { LINES = 12, BYTES = 1500 };
+    tdmi_blob log;
+    const char *text = read_file(self->log, &log) ? log.data : "";
+    int length = 0;
+    tdmi_keep_compile_log(text);
+    for (int lines = 0; text[length] != '\0' && length < BYTES; length++)
+        if (text[length] == '\n' && ++lines == LINES) break;
+    const tdm_status status = tdmi_fail(TDM_ERROR_COMPILE, "%s does not compile by %s:\n%.*s", file,
+                                        compiler, length, text);
+    tdmi_free(log.data);
+    return status;
+}
+
+static tdm_status compile_in(const folder *self, const char *text, const char *file,
+                             const char *const *options, tdmi_blob *library) {
+    bool good;
+    if (!write_file(self->source, text, strlen(text)))
+        return tdmi_fail(TDM_ERROR_IO, "%s cannot be written: %s", self->source, strerror(errno));
+    TDMI_TRY(run_compiler(self, options, &good));
+    if (good && read_file(self->library, library) && library->size > 0) return TDM_OK;
+    tdmi_free(library->data);
+    *library = (tdmi_blob){0};
+    return compile_failure(self, file);
+}
+
+tdm_status tdmi_host_compile(const char *text, const char *file, const char *const *options,
+                             tdmi_blob *library) {
+    folder *self;
+    *library = (tdmi_blob){0};
+    if (!tdmi_host_compiler()[0])
+        return tdmi_fail(
+            TDM_ERROR_UNSUPPORTED,
+            tdmi_env_privileged()
+                ? "%s: a program with more rights than its caller starts no compiler"
+                : "%s: on cpu this takes a C compiler, and neither cc nor gcc nor clang "
+                  "was found in PATH: install gcc or clang (Debian: apt install gcc "
+                  "libc6-dev)",
+            file);
+    TDMI_TRY(make_folder(&self));
+    const tdm_status status = compile_in(self, text, file, options, library);
+    remove_folder(self);
+    return status;
+}
+
+tdm_status tdmi_host_load(const tdmi_blob *library, const char *file, void **handle) {
+    folder *self;
+    TDMI_TRY(make_folder(&self));
+    *handle = NULL;
+    const char *why = "it cannot be written";
+    if (write_file(self->library, library->data, library->size)) {
+        *handle = dlopen(self->library, RTLD_NOW | RTLD_LOCAL);
+        why = *handle ? "" : dlerror();
+    }
+    const tdm_status status =
+        *handle ? TDM_OK
+                : tdmi_fail(TDM_ERROR_COMPILE, "%s: what the C compiler made does not open: %s",
+                            file, why ? why : "");
+    remove_folder(self);
+    return status;
+}

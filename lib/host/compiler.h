@@ -1,0 +1,21 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The C compiler of the machine, for users' kernels on the cpu backend: cc, gcc or clang in PATH, looked for once. It is
+ * started without a shell, in a folder of its own that is gone afterwards. Any thread. */
+#ifndef TDMI_HOST_COMPILER_H
+#define TDMI_HOST_COMPILER_H
+
+#include "backend.h"
+
+/* Which file it is, with its size and time; "" where there is none, or where this program may start none. */
+const char *tdmi_host_compiler(void);
+
+/* Compiles a text to a shared library with these options beside our own. TDM_ERROR_UNSUPPORTED without a compiler,
+ * TDM_ERROR_COMPILE with the first errors, by which `file` is meant, in the message and all in the thread's log.
+ * *library is allocated, for tdmi_free. */
+tdm_status tdmi_host_compile(const char *text, const char *file, const char *const *options,
+                             tdmi_blob *library) TDM_MUST_USE;
+
+/* Opens such a library, for dlclose. TDM_ERROR_COMPILE where the system does not take it. */
+tdm_status tdmi_host_load(const tdmi_blob *library, const char *file, void **handle) TDM_MUST_USE;
+
+#endif
