@@ -52,6 +52,7 @@ const tdmi_backend tdmi_backend_cuda = {
     .event_elapsed = tdmi_cuda_event_elapsed,
     .queue_wait_event = tdmi_cuda_queue_wait_event,
     .orders_devices = true,
+    .source_check = tdmi_cuda_source_check,
     .program_build = tdmi_cuda_program_build,
     .program_deinit = tdmi_cuda_program_deinit,
     .kernel_init = tdmi_cuda_kernel_init,

@@ -179,6 +179,7 @@ tdm_status tdmi_cuda_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double 
 tdm_status tdmi_cuda_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event);
 
 /* Programs and kernels (program.c). */
+tdm_status tdmi_cuda_source_check(const tdmi_program_source *source);
 tdm_status tdmi_cuda_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
                                    const tdmi_blob *binary, tdmi_bprogram *program,
                                    tdmi_blob *result);

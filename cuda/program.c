@@ -113,12 +113,11 @@ static tdm_status compile_text(const char *text, const tdmi_program_source *sour
     return status;
 }
 
-static tdm_status compile(tdmi_bdevice *device, const tdmi_program_source *source,
-                          tdmi_blob *image) {
+static tdm_status compile(int capability, const tdmi_program_source *source, tdmi_blob *image) {
     compile_target target;
     TDMI_TRY(tdmi_nvrtc_open());
     tdmi_nvrtc_open_builtins();
-    TDMI_TRY(choose_target(device->capability, &target));
+    TDMI_TRY(choose_target(capability, &target));
     size_t dialect = strlen(tdmi_dialect_cuda), kernel = strlen(source->text);
     char *text = tdmi_malloc(dialect + kernel + 2);
     if (!text)
@@ -129,6 +128,15 @@ static tdm_status compile(tdmi_bdevice *device, const tdmi_program_source *sourc
     memcpy(text + dialect + 1, source->text, kernel + 1);
     tdm_status status = compile_text(text, source, &target, image);
     tdmi_free(text);
+    return status;
+}
+
+/* For Ampere: what is newer compiles what that does. */
+tdm_status tdmi_cuda_source_check(const tdmi_program_source *source) {
+    enum { USUAL_CAPABILITY = 80 };
+    tdmi_blob image = {0};
+    const tdm_status status = compile(USUAL_CAPABILITY, source, &image);
+    tdmi_free(image.data);
     return status;
 }
 
@@ -223,7 +231,7 @@ static tdm_status build(tdmi_bdevice *device, const tdmi_program_source *source,
                         const tdmi_blob *binary, tdmi_bprogram *program, tdmi_blob *result) {
     if (binary) return load_binary(source, binary, program);
     tdmi_blob image = {0};
-    TDMI_TRY(compile(device, source, &image));
+    TDMI_TRY(compile(device->capability, source, &image));
     tdm_status status = load_image(source, &image, program);
     if ((status == TDM_OK || status == TDM_ERROR_UNSUPPORTED) && result)
         *result = image;

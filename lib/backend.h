@@ -376,6 +376,9 @@ typedef struct tdmi_backend {
     /* Where only users' kernels without blocks are compiled: all that the result depends on beside the source, in the
      * place of the facts' cache_key; "" where there is no compiler. NULL elsewhere. */
     const char *(*compiler)(void);
+    /* Compiles a source for devices of the usual kind, none of which has to be there, and keeps nothing; NULL where a
+     * device is needed. */
+    tdm_status (*source_check)(const tdmi_program_source *source);
     tdm_status (*kernel_init)(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
     void (*kernel_deinit)(tdmi_bkernel *kernel);
     tdm_status (*launch)(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);

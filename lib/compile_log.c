@@ -7,6 +7,7 @@
 
 #include "fail.h"
 #include "memory.h"
+#include "threads.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
@@ -25,6 +26,7 @@ void tdmi_keep_compile_log(const char *log) {
 }
 
 const char *tdm_last_compile_log(void) {
+    TDMI_UNCANCELLED();
     pthread_once(&once, make_key);
     const char *log = has_key ? pthread_getspecific(key) : NULL;
     return log ? log : "";

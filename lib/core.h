@@ -263,6 +263,9 @@ void tdmi_queue_free_kernels(tdm_queue *queue);
 tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant variant,
                             bool *is_compiled) TDM_MUST_USE;
 
+/* program.c: builds the program of a variant, which is complete, unless it is there. */
+tdm_status tdmi_device_compile(tdm_device *device, tdmi_variant variant) TDM_MUST_USE;
+
 /* program.c: another instance of that kernel, for the caller to give back; and what the kernel of a number
  * takes. */
 tdm_status tdmi_queue_own_kernel(tdm_queue *queue, tdmi_variant variant,

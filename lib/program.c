@@ -118,9 +118,8 @@ static int list_texts(tdmi_variant variant, const tdmi_user_kernel *user, const 
     return count;
 }
 
-static tdm_status make_source(tdm_device *device, tdmi_variant variant, source_parts *parts) {
-    const tdmi_device_facts *facts = device->facts;
-    const tdmi_user_kernel *user = tdmi_user_kernel_of(device, variant.user);
+static tdm_status make_parts(const tdmi_device_facts *facts, tdmi_variant variant,
+                             const tdmi_user_kernel *user, source_parts *parts) {
     const char *entry = user ? user->entry : kernels[variant.kernel].entry;
     const int values[OPTION_COUNT] = {variant.t,
                                       variant.u,
@@ -144,16 +143,21 @@ static tdm_status make_source(tdm_device *device, tdmi_variant variant, source_p
     joined_text texts[MOST_TEXTS];
     parts->text = join(texts, list_texts(variant, user, file, texts));
     if (!parts->text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-    parts->source =
-        (tdmi_program_source){.variant = variant,
-                              .entry = entry,
-                              .file = file,
-                              .text = parts->text,
-                              .options = parts->options,
-                              .blocks = user ? user->blocks : NULL,
-                              .group_lanes = variant.lanes * tdmi_teams(facts, variant)};
-    tdmi_kernel_takes(device, variant, &parts->source.buffers, &parts->source.args_size);
+    parts->source = (tdmi_program_source){
+        .variant = variant,
+        .entry = entry,
+        .file = file,
+        .text = parts->text,
+        .options = parts->options,
+        .blocks = user ? user->blocks : NULL,
+        .group_lanes = variant.lanes * tdmi_teams(facts, variant),
+        .buffers = user ? user->buffers : kernels[variant.kernel].buffers,
+        .args_size = user ? user->args_size : kernels[variant.kernel].args_size};
     return TDM_OK;
+}
+
+static tdm_status make_source(tdm_device *device, tdmi_variant variant, source_parts *parts) {
+    return make_parts(device->facts, variant, tdmi_user_kernel_of(device, variant.user), parts);
 }
 
 /* What compiles it, in all that the result depends on; "" where nothing does, or nothing is kept. */
@@ -286,6 +290,23 @@ tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant variant, bool *is_c
     }
     tdmi_free(parts.text);
     return TDM_OK;
+}
+
+tdm_status tdmi_device_compile(tdm_device *device, tdmi_variant variant) {
+    tdmi_program *program;
+    return device_program(device, variant, tdmi_variant_key(variant), &program);
+}
+
+tdm_status tdmi_check_source(const tdmi_backend *backend, const tdmi_user_kernel *user) {
+    enum { USUAL_LANES = 128 };
+    const tdmi_device_facts nobody = {0};
+    const tdmi_variant variant = {
+        .kernel = TDMI_KERNEL_USER, .t = user->t, .u = user->u, .lanes = USUAL_LANES};
+    source_parts parts;
+    TDMI_TRY(make_parts(&nobody, variant, user, &parts));
+    const tdm_status status = backend->source_check(&parts.source);
+    tdmi_free(parts.text);
+    return status;
 }
 
 static tdmi_kernel_slot *find_slot(tdm_queue *queue, uint64_t key) {

@@ -30,6 +30,10 @@ const tdmi_user_kernel *tdmi_find_user_kernel(tdm_device *device, const void *ke
 tdm_status tdmi_add_user_kernel(tdm_device *device, const tdmi_user_kernel *kernel, const void *key,
                                 size_t key_size, const tdmi_user_kernel **added) TDM_MUST_USE;
 
+/* program.c: compiles a kernel without a device, where the backend can, and drops it. */
+tdm_status tdmi_check_source(const tdmi_backend *backend,
+                             const tdmi_user_kernel *kernel) TDM_MUST_USE;
+
 /* The kernel of a number; NULL for 0. */
 const tdmi_user_kernel *tdmi_user_kernel_of(tdm_device *device, uint32_t number);
 

@@ -7,6 +7,7 @@
  *                          which libraries multiply matrices
  *   .child devices …       the command itself, which tells where it is: see guard.h
  *   .child bench …         the same
+ *   .child kernel …        the same
  *   .child cache …         the same */
 #include <fcntl.h>
 #include <math.h>
@@ -205,6 +206,7 @@ int child_command(int argc, char **argv) {
     guard_enter();
     if (strcmp(argv[1], "devices") == 0) return guard_end(devices_command(argc - 1, argv + 1));
     if (strcmp(argv[1], "bench") == 0) return guard_end(bench_command(argc - 1, argv + 1));
+    if (strcmp(argv[1], "kernel") == 0) return guard_end(kernel_command(argc - 1, argv + 1));
     if (strcmp(argv[1], "tune") == 0) return guard_end(tune_command(argc - 1, argv + 1));
     if (strcmp(argv[1], "cache") == 0) return guard_end(cache_command(argc - 1, argv + 1));
     setrlimit(RLIMIT_CORE, &no_core);

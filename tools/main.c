@@ -14,12 +14,12 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {&devices_spec, devices_command}, {&doctor_spec, doctor_command}, {&tune_spec, tune_command},
-    {&cache_spec, cache_command},     {&bench_spec, bench_command},
+    {&cache_spec, cache_command},     {&kernel_spec, kernel_command}, {&bench_spec, bench_command},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static const command_spec *const specs[] = {&devices_spec, &doctor_spec, &tune_spec,
-                                            &cache_spec,   &bench_spec,  NULL};
+static const command_spec *const specs[] = {&devices_spec, &doctor_spec, &tune_spec, &cache_spec,
+                                            &kernel_spec,  &bench_spec,  NULL};
 
 enum { OPTION_VERSION };
 

@@ -39,9 +39,10 @@ typedef struct command_spec {
     const example_spec *examples;
 } command_spec;
 
-extern const command_spec tdm_spec, devices_spec, doctor_spec, tune_spec, cache_spec, bench_spec;
+extern const command_spec tdm_spec, devices_spec, doctor_spec, tune_spec, cache_spec, kernel_spec,
+    bench_spec;
 extern const command_spec bench_compare_spec, cache_list_spec, cache_verify_spec, cache_prune_spec,
-    cache_clear_spec, cache_warm_spec;
+    cache_clear_spec, cache_warm_spec, kernel_check_spec;
 
 enum { OPTIONS_MOST_OPERANDS = 64 };
 

@@ -22,6 +22,7 @@ int bench_compare_command(int argc, char **argv); /* of bench */
 int cache_command(int argc, char **argv);
 int cache_warm_command(int argc, char **argv);    /* of cache */
 int cache_entries_command(int argc, char **argv); /* argv[1]: list, verify, prune or clear */
+int kernel_command(int argc, char **argv);
 int child_command(int argc, char **argv);
 
 /* The word with the smallest edit distance to `word`, or NULL when none is near enough to be meant.

@@ -184,17 +184,22 @@ static bool ends_well(pid_t child) {
     return waited < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* The same warnings, standard and rules of arithmetic as the library's own kernels have (cpu/kernels.h). */
+/* The same standard and rules of arithmetic as the library's own kernels have (cpu/kernels.h); what CUDA C++ would
+ * refuse is refused. */
 static tdm_status run_compiler(const folder *self, const char *const *options, bool *good) {
     enum { MOST = 64 };
     static const char *const own[] = {"-std=gnu11",
-                                      "-w",
+
                                       "-O3",
                                       "-ffp-contract=fast",
                                       "-fno-math-errno",
                                       "-fno-trapping-math",
                                       "-fopenmp-simd",
                                       "-fPIC",
+                                      "-Werror=implicit-function-declaration",
+                                      "-Werror=incompatible-pointer-types",
+                                      "-Werror=discarded-qualifiers",
+                                      "-Werror=int-conversion",
                                       "-shared"};
     const char *arguments[MOST];
     size_t count = 0;

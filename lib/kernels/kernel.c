@@ -141,6 +141,15 @@ tdm_status tdmi_kernel_for_rows(tdm_kernel *kernel, tdmi_typed_kernel *typed,
     return TDM_OK;
 }
 
+tdm_status tdmi_kernel_look_up(const tdmi_kernel_call *call, tdmi_variant variant) {
+    tdmi_bkernel *kernel;
+    bool is_compiled;
+    if (call->purpose == TDMI_COMPILE) return tdmi_queue_kernel(call->queue, variant, &kernel);
+    TDMI_TRY(tdmi_is_compiled(call->queue->device, variant, &is_compiled));
+    *call->is_compiled = *call->is_compiled && is_compiled;
+    return TDM_OK;
+}
+
 /* ---- making and counting ---- */
 
 static tdm_status check_kind(const char *function, const tdm_parameter *parameter, bool outputs) {
@@ -270,10 +279,7 @@ static tdm_kernel *make_kernel(const char *text, const tdm_parameter *parameters
 
 tdm_status tdmi_kernel_make(const tdmi_kernel_wanted *wanted, tdm_kernel **kernel) {
     const char *const function = wanted->function;
-    if (!wanted->device)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
     if (!wanted->text) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL", function);
-    TDMI_TRY(tdmi_device_usable(wanted->device));
     TDMI_TRY(check_parameters(wanted));
     if (strnlen(wanted->text, TDMI_MOST_TEXT + 1) > TDMI_MOST_TEXT)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: text is longer than %d bytes", function,
@@ -290,8 +296,10 @@ tdm_status tdm_kernel_elementwise(tdm_device *device, const char *text,
     static const char function[] = "tdm_kernel_elementwise";
     if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
     *kernel = NULL;
-    const tdmi_kernel_wanted wanted = {function,        device,          text, parameters,
-                                       parameter_count, tdmi_name_fault, false};
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    TDMI_TRY(tdmi_device_usable(device));
+    const tdmi_kernel_wanted wanted = {function,        text, parameters, parameter_count,
+                                       tdmi_name_fault, false};
     tdm_kernel *made;
     TDMI_TRY(tdmi_kernel_make(&wanted, &made));
     const tdm_status status = read_at_first(made, function);

@@ -47,9 +47,7 @@ static inline bool tdmi_is_tensor(const tdmi_parameter *parameter) {
 /* kernel.c: makes a kernel of parameters that are right. name_fault: whether a parameter may have a name; if not, why
  * not. outputs: a parameter may be TDM_PARAMETER_OUTPUT. The caller fills in the device. */
 typedef struct tdmi_kernel_wanted {
-    const char *function;
-    tdm_device *device;
-    const char *text;
+    const char *function, *text;
     const tdm_parameter *parameters;
     size_t parameter_count;
     const char *(*name_fault)(const char *name);
@@ -68,10 +66,18 @@ typedef struct tdmi_kernel_call {
     tdm_queue *queue;
 } tdmi_kernel_call;
 
-/* run.c: compiles the variant, which is complete, or looks whether it is; of a call that does not run. */
+/* kernel.c: compiles the variant, which is complete, or looks whether it is; of a call that does not run. */
 tdm_status tdmi_kernel_look_up(const tdmi_kernel_call *call, tdmi_variant variant) TDM_MUST_USE;
 
-/* source.c: the program of a kernel in the dialect, for a T and a U. */
+/* source.c: what tdm_kernel_source makes, for a public function, without a device. */
+tdm_status tdmi_source_make(const char *function, const char *text, const char *file,
+                            const char *entry, const tdm_parameter *parameters,
+                            size_t parameter_count, tdm_kernel **kernel) TDM_MUST_USE;
+
+/* source.c: the program of a kernel in the dialect, for a T and a U; and what becomes one, whose text is for
+ * tdmi_free. */
+tdm_status tdmi_source_lower(const tdm_kernel *kernel, tdm_dtype t, tdm_dtype u,
+                             tdmi_user_kernel *made) TDM_MUST_USE;
 tdm_status tdmi_source_program(tdm_kernel *kernel, tdm_dtype t, tdm_dtype u,
                                const tdmi_user_kernel **program) TDM_MUST_USE;
 

@@ -238,15 +238,6 @@ static bool keeps_outputs(const expression_call *self, const dims *d) {
     return false;
 }
 
-tdm_status tdmi_kernel_look_up(const tdmi_kernel_call *call, tdmi_variant variant) {
-    tdmi_bkernel *kernel;
-    bool is_compiled;
-    if (call->purpose == TDMI_COMPILE) return tdmi_queue_kernel(call->queue, variant, &kernel);
-    TDMI_TRY(tdmi_is_compiled(call->queue->device, variant, &is_compiled));
-    *call->is_compiled = *call->is_compiled && is_compiled;
-    return TDM_OK;
-}
-
 static tdm_status launch_part(const expression_call *self, tdmi_variant variant, int64_t items,
                               int64_t cols, const tdmi_mem *const *mems,
                               const tdm_expression_args *args) {

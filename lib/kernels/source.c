@@ -12,8 +12,6 @@
 
 enum { MOST_FILE = 127, MOST_ENTRY = 127 };
 
-static const char FUNCTION[] = "tdm_kernel_source";
-
 /* ---- names ---- */
 
 /* Words of one of the three languages, and the name of the kernel's struct. */
@@ -67,24 +65,24 @@ static const char *name_fault(const char *name) {
     return NULL;
 }
 
-static tdm_status check_names(const char *file, const char *entry) {
-    if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: file is NULL", FUNCTION);
-    if (!entry) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: entry is NULL", FUNCTION);
+static tdm_status check_names(const char *function, const char *file, const char *entry) {
+    if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: file is NULL", function);
+    if (!entry) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: entry is NULL", function);
     if (!file[0] || strnlen(file, MOST_FILE + 1) > MOST_FILE)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: the name of file has %zu bytes, allowed are 1 to %d", FUNCTION,
+                         "%s: the name of file has %zu bytes, allowed are 1 to %d", function,
                          strlen(file), (int)MOST_FILE);
     for (const char *at = file; *at; at++)
         if ((unsigned char)*at < ' ' || *at == '"' || *at == '\\' || *at == 127)
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                              "%s: the name of file has a quotation mark, a backslash or a control "
                              "character",
-                             FUNCTION);
+                             function);
     if (!is_name(entry) || strlen(entry) > MOST_ENTRY)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: entry is \"%.80s\", which is not a letter or _, then letters, digits "
                          "and _",
-                         FUNCTION, entry);
+                         function, entry);
     return TDM_OK;
 }
 
@@ -104,7 +102,7 @@ static bool has_entry(const char *text, const char *entry) {
     return false;
 }
 
-static tdm_status check_parameters(const tdm_kernel *kernel) {
+static tdm_status check_parameters(const char *function, const tdm_kernel *kernel) {
     size_t bytes = sizeof(tdm_source_launch);
     bool writes = false;
     for (int i = 0; i < kernel->parameter_count; i++) {
@@ -116,12 +114,12 @@ static tdm_status check_parameters(const tdm_kernel *kernel) {
     }
     if (!writes)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: none of the parameters is an output (TDM_OUTPUT)", FUNCTION);
+                         "%s: none of the parameters is an output (TDM_OUTPUT)", function);
     if (bytes > TDM_SOURCE_BYTES)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED,
                          "%s: the parameters take %zu bytes of arguments, allowed are %d: %zu for "
                          "each tensor, %zu for a number, %zu for an integer, and %zu",
-                         FUNCTION, bytes, TDM_SOURCE_BYTES, sizeof(tdm_layout), sizeof(tdm_scalar),
+                         function, bytes, TDM_SOURCE_BYTES, sizeof(tdm_layout), sizeof(tdm_scalar),
                          sizeof(int64_t), sizeof(tdm_source_launch));
     return TDM_OK;
 }
@@ -139,33 +137,43 @@ static tdmi_source *make_source(const char *file, const char *entry) {
     return made;
 }
 
-static tdm_status finish(tdm_kernel *made, const char *text, const char *file, const char *entry) {
-    TDMI_TRY(check_names(file, entry));
-    TDMI_TRY(check_parameters(made));
+static tdm_status finish(const char *function, tdm_kernel *made, const char *text, const char *file,
+                         const char *entry) {
+    TDMI_TRY(check_names(function, file, entry));
+    TDMI_TRY(check_parameters(function, made));
     if (!has_entry(text, entry))
-        return tdmi_fail(TDM_ERROR_COMPILE, "%s: %s has no KERNEL(%s)", FUNCTION, file, entry);
+        return tdmi_fail(TDM_ERROR_COMPILE, "%s: %s has no KERNEL(%s)", function, file, entry);
     made->source = make_source(file, entry);
     if (made->source) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", FUNCTION);
+    return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+}
+
+tdm_status tdmi_source_make(const char *function, const char *text, const char *file,
+                            const char *entry, const tdm_parameter *parameters,
+                            size_t parameter_count, tdm_kernel **kernel) {
+    const tdmi_kernel_wanted wanted = {function,        text,       parameters,
+                                       parameter_count, name_fault, true};
+    tdm_kernel *made;
+    TDMI_TRY(tdmi_kernel_make(&wanted, &made));
+    const tdm_status status = finish(function, made, text, file, entry);
+    if (status == TDM_OK)
+        *kernel = made;
+    else
+        tdmi_kernel_free(made);
+    return status;
 }
 
 tdm_status tdm_kernel_source(tdm_device *device, const char *text, const char *file,
                              const char *entry, const tdm_parameter *parameters,
                              size_t parameter_count, tdm_kernel **kernel) {
     TDMI_UNCANCELLED();
-    if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", FUNCTION);
+    static const char function[] = "tdm_kernel_source";
+    if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
     *kernel = NULL;
-    const tdmi_kernel_wanted wanted = {FUNCTION,        device,     text, parameters,
-                                       parameter_count, name_fault, true};
-    tdm_kernel *made;
-    TDMI_TRY(tdmi_kernel_make(&wanted, &made));
-    const tdm_status status = finish(made, text, file, entry);
-    if (status != TDM_OK) {
-        tdmi_kernel_free(made);
-        return status;
-    }
-    made->device = tdm_device_retain(device);
-    *kernel = made;
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    TDMI_TRY(tdmi_device_usable(device));
+    TDMI_TRY(tdmi_source_make(function, text, file, entry, parameters, parameter_count, kernel));
+    (*kernel)->device = tdm_device_retain(device);
     return TDM_OK;
 }
 
@@ -293,14 +301,21 @@ static tdm_status add_program(tdm_kernel *kernel, tdmi_user_kernel *made,
     return status;
 }
 
+tdm_status tdmi_source_lower(const tdm_kernel *kernel, tdm_dtype t, tdm_dtype u,
+                             tdmi_user_kernel *made) {
+    *made = (tdmi_user_kernel){.t = (uint8_t)t, .u = (uint8_t)u, .is_source = true};
+    made->args_size = args_size(kernel, &made->buffers);
+    made->text = make_text(kernel, &made->file, &made->entry);
+    if (made->text) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel");
+}
+
 tdm_status tdmi_source_program(tdm_kernel *kernel, tdm_dtype t, tdm_dtype u,
                                const tdmi_user_kernel **program) {
     *program = atomic_load(&kernel->source->programs[t]);
     if (*program) return TDM_OK;
-    tdmi_user_kernel made = {.t = (uint8_t)t, .u = (uint8_t)u, .is_source = true};
-    made.args_size = args_size(kernel, &made.buffers);
-    made.text = make_text(kernel, &made.file, &made.entry);
-    if (!made.text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel");
+    tdmi_user_kernel made;
+    TDMI_TRY(tdmi_source_lower(kernel, t, u, &made));
     TDMI_TRY(add_program(kernel, &made, program));
     atomic_store(&kernel->source->programs[t], *program);
     return TDM_OK;

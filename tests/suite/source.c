@@ -229,6 +229,23 @@ Test(source, long_log) {
     array_free_all();
 }
 
+/* Without a queue, and without a device of one's own. */
+Test(source, check) {
+    const tdm_backend backend = tdm_device_get_info(device)->backend;
+    const tdm_parameter two[] = {TDM_TENSOR("x"), TDM_OUTPUT("y")}, one[] = {TDM_OUTPUT("y")};
+    check_case("tdm_kernel_check");
+    for (int d = 0; d < float_dtype_count; d++)
+        OK(tdm_kernel_check(backend, float_dtypes[d], twice, "own.cl", "twice", two, 2));
+    REFUSED(tdm_kernel_check(backend, TDM_F32, faulty, "own.cl", "faulty", one, 1),
+            TDM_ERROR_COMPILE, "no_such_name");
+    REFUSED(tdm_kernel_check(backend, TDM_F32, twice, "own.cl", "once", two, 2), TDM_ERROR_COMPILE,
+            "tdm_kernel_check: own.cl has no KERNEL(once)");
+    REFUSED(tdm_kernel_check(backend, TDM_I32, twice, "own.cl", "twice", two, 2),
+            TDM_ERROR_INVALID_DTYPE, "dtype is 4");
+    REFUSED(tdm_kernel_check((tdm_backend)77, TDM_F32, twice, "own.cl", "twice", two, 2),
+            TDM_ERROR_NOT_FOUND, "no backend 77");
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 2, KERNELS = 3 };

@@ -154,6 +154,14 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_source(tdm_device *device, const char
                                                   const tdm_parameter *parameters,
                                                   size_t parameter_count, tdm_kernel **kernel);
 
+/** Compiles what tdm_kernel_source would make of this text for a backend, where T is `dtype`, and runs nothing: for its
+ * first device or, on TDM_CUDA without one, by NVRTC alone. TDM_ERROR_COMPILE as above; TDM_ERROR_UNAVAILABLE or
+ * TDM_ERROR_NOT_FOUND where there is neither device nor compiler. */
+TDM_API TDM_MUST_USE tdm_status tdm_kernel_check(tdm_backend backend, tdm_dtype dtype,
+                                                 const char *text, const char *file,
+                                                 const char *entry, const tdm_parameter *parameters,
+                                                 size_t parameter_count);
+
 /** All that the compiler said of the kernel that this thread last failed to compile; "" when none failed. Of every
  * backend. Owned by the library, valid until the next such failure of the same thread, or its end. */
 TDM_API const char *tdm_last_compile_log(void);

@@ -1,0 +1,92 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* `tdm kernel check`, and the C compiler of kernels on cpu: where there is none, and what is kept. */
+#ifdef TEST_PROGRAM
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/run.h"
+
+static run_result r;
+static char folder[300], cache[340];
+
+#define CHECK_KERNEL TEST_PROGRAM " kernel check $D/scale.cl"
+#define PARAMETERS " --tensor x --output y --number s"
+
+/* $D is a folder of this test, $D/cache the cache; only cpu is asked. */
+static void shell(const char *command) {
+    const char *changes[] = {ICD_NONE, folder, cache, "TANDEM_BACKEND=cpu", NULL};
+    run_shell(changes, command, 200, &r);
+}
+
+static void start(void) {
+    random_start();
+    snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/kernel-%d", (int)getpid());
+    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/cache", folder + 2);
+    shell("rm -rf $D; mkdir -p $D; printf 'KERNEL(scale)\\n{\\n    FOR_ROWS(row, ROWS)\\n"
+          "        STORE(ROW(y, row), 0, SCALAR(args.s) * LOAD(ROW(x, row), 0));\\n}\\n' "
+          ">$D/scale.cl");
+}
+
+static void stop(void) { shell("rm -rf $D"); }
+
+TestSuite(kernel, .init = start, .fini = stop);
+
+/* Runs the command and wants these words in what it prints. */
+static void gives(const char *command, int status, const char *words) {
+    check_case("%s", command);
+    shell(command);
+    CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
+    CHECK(contains_words(r.output, words), "no \"%s\" in: %s", words, r.output);
+}
+
+Test(kernel, check) {
+    gives(CHECK_KERNEL PARAMETERS " --dtype f32,bf16", 0,
+          "cpu     f32  compiles|cpu     bf16 compiles");
+    gives(CHECK_KERNEL PARAMETERS " --entry scale", 0, "cpu     f32  compiles");
+    gives(CHECK_KERNEL " --tensor x:f64 --output y:f64 --number s", 0, "cpu     f32  compiles");
+    gives("sed -i s/args.s/args.z/ $D/scale.cl; " CHECK_KERNEL PARAMETERS, 1,
+          "does not compile:|scale.cl:4:|'z'");
+}
+
+Test(kernel, refused) {
+    gives(CHECK_KERNEL PARAMETERS " --entry other", 1, "is refused|no KERNEL(other)");
+    gives(CHECK_KERNEL " --tensor x", 1, "is refused|none of the parameters is an output");
+    gives(CHECK_KERNEL " --tensor x:f31", 2, "'f31' is no dtype");
+    gives(CHECK_KERNEL PARAMETERS " --dtype i32", 2, "unknown word 'i32'");
+    gives(TEST_PROGRAM " kernel check", 2, "wants one FILE");
+    gives(TEST_PROGRAM " kernel", 2, "usage");
+    gives(TEST_PROGRAM " kernel chek", 2, "did you mean 'check'");
+    gives(TEST_PROGRAM " kernel check $D/none.cl" PARAMETERS, 1, "none.cl: No such file");
+}
+
+/* No compiler in PATH, whose relative entries do not count. */
+Test(kernel, no_compiler) {
+    gives("mkdir $D/bin; cp $D/scale.cl $D/bin/cc; chmod +x $D/bin/cc; cd $D; "
+          "PATH=bin::$D/none " CHECK_KERNEL PARAMETERS,
+          1, "cpu     f32  not checked|a C compiler|install gcc or clang");
+}
+
+/* What is compiled is kept, under the compiler's identity: another one compiles again. */
+Test(kernel, kept) {
+    static const char compiler[] =
+        "mkdir -p $D/bin; printf '#!/bin/sh\\necho run >>$D/runs\\nexec /usr/bin/cc \"$@\"\\n' "
+        ">$D/bin/cc; chmod +x $D/bin/cc; ";
+    char command[1024];
+    snprintf(command, sizeof command,
+             "%sfor i in 1 2 3; do PATH=$D/bin:$PATH %s >/dev/null || exit 1; done; wc -l <$D/runs",
+             compiler, CHECK_KERNEL PARAMETERS);
+    gives(command, 0, "1");
+    snprintf(command, sizeof command,
+             "echo '# newer' >>$D/bin/cc; PATH=$D/bin:$PATH %s >/dev/null; wc -l <$D/runs",
+             CHECK_KERNEL PARAMETERS);
+    gives(command, 0, "2");
+    gives("ls $D/cache", 0, ".bin");
+    CHECK(!contains_words(r.output, "tandem-"), "a folder of the compiler's was left: %s",
+          r.output);
+}
+#endif
