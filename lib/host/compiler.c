@@ -189,7 +189,6 @@ static bool ends_well(pid_t child) {
 static tdm_status run_compiler(const folder *self, const char *const *options, bool *good) {
     enum { MOST = 64 };
     static const char *const own[] = {"-std=gnu11",
-
                                       "-O3",
                                       "-ffp-contract=fast",
                                       "-fno-math-errno",
@@ -226,13 +225,23 @@ static tdm_status run_compiler(const folder *self, const char *const *options, b
     return TDM_OK;
 }
 
-/* The message has the log from the first line on that names the file, which is the error, or that around it. */
+/* The log from the first line on that begins with the file's name, which is about an error. */
+static const char *find_error(const char *log, const char *file) {
+    const size_t length = strlen(file);
+    for (const char *line = log; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, file, length) == 0) return line;
+    }
+    return log;
+}
+
 static tdm_status compile_failure(const folder *self, const char *file) {
     enum { LINES = 12, BYTES = 1500 };
     tdmi_blob log;
     const char *text = read_file(self->log, &log) ? log.data : "";
     int length = 0;
     tdmi_keep_compile_log(text);
+    text = find_error(text, file);
     for (int lines = 0; text[length] != '\0' && length < BYTES; length++)
         if (text[length] == '\n' && ++lines == LINES) break;
     const tdm_status status = tdmi_fail(TDM_ERROR_COMPILE, "%s does not compile by %s:\n%.*s", file,
@@ -247,10 +256,9 @@ static tdm_status compile_in(const folder *self, const char *text, const char *f
     if (!write_file(self->source, text, strlen(text)))
         return tdmi_fail(TDM_ERROR_IO, "%s cannot be written: %s", self->source, strerror(errno));
     TDMI_TRY(run_compiler(self, options, &good));
-    if (good && read_file(self->library, library) && library->size > 0) return TDM_OK;
-    tdmi_free(library->data);
-    *library = (tdmi_blob){0};
-    return compile_failure(self, file);
+    if (!good || access(self->library, F_OK) != 0) return compile_failure(self, file);
+    if (read_file(self->library, library)) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: no memory for what %s has made", file, compiler);
 }
 
 tdm_status tdmi_host_compile(const char *text, const char *file, const char *const *options,

@@ -208,6 +208,20 @@ Test(source, errors) {
     array_free_all();
 }
 
+/* An input is no output in any language. */
+Test(source, written_input) {
+    static const char text[] = "KERNEL(wrong)\n{\n    FOR_ROWS(row, ROWS)\n"
+                               "        STORE(ROW(x, row), 0, LOAD(ROW(y, row), 0));\n}\n";
+    array *x = array_1d(TDM_F32, 5), *y = array_1d(TDM_F32, 5);
+    const given all[] = {IN("x", x), OUT("y", y)};
+    tdm_kernel *kernel;
+    check_case("an input that is written");
+    if (!OK(make_source(text, "wrong", all, 2, &kernel))) return;
+    REFUSED(run_kernel(kernel, all, 2), TDM_ERROR_COMPILE, "own.cl");
+    tdm_kernel_release(kernel);
+    array_free_all();
+}
+
 /* All of the compiler's words: many errors are more than a message has room for. */
 Test(source, long_log) {
     static char text[1 << 15];

@@ -146,9 +146,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_elementwise(tdm_device *device, const
  * Compiled when it first runs with that T, or by tdm_kernel_warm: outside every lock, and kept on disk. On cpu that
  * takes a C compiler, cc, gcc or clang in PATH, which is looked for once; without one tdm_kernel_run is
  * TDM_ERROR_UNSUPPORTED. A text that does not compile is TDM_ERROR_COMPILE, with the compiler's first errors, by file
- * and line, in tdm_last_error, and all of its words in tdm_last_compile_log. At most 64 KiB of text, 12 tensors and
- * 896 bytes of arguments, of which each tensor takes 80, a number 16, an integer 8, and the launch 32. At least one parameter is an
- * output. All texts are copied. Takes a reference to the device. *kernel is NULL on failure. */
+ * and line, in tdm_last_error, and all of its words in tdm_last_compile_log. At least one parameter is an output. At
+ * most 64 KiB of text, 12 tensors and 896 bytes of arguments, of which each tensor takes 80, a number 16, an integer
+ * 8, and the launch 32. All texts are copied. Takes a reference to the device. *kernel is NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_source(tdm_device *device, const char *text,
                                                   const char *file, const char *entry,
                                                   const tdm_parameter *parameters,
@@ -174,8 +174,8 @@ TDM_API const char *tdm_last_compile_log(void);
  * nothing but, as exactly the same view, what is read. An empty output is a no-op that succeeds.
  *
  * Of tdm_kernel_source: tensors have any shapes, and rows that lie along memory with one stride from each to the
- * next (TDM_ERROR_UNSUPPORTED). Outputs overlap nothing; a kernel may read what it writes. Nothing is launched where all outputs are
- * empty. */
+ * next (TDM_ERROR_UNSUPPORTED). Outputs overlap nothing; a kernel may read what it writes. Nothing is launched where
+ * all outputs are empty. */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_run(tdm_queue *queue, tdm_kernel *kernel,
                                                const tdm_argument *arguments,
                                                size_t argument_count);
