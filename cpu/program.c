@@ -8,6 +8,7 @@
 #include "args.h"
 #include "cpu_backend.h"
 #include "host/compiler.h"
+#include "machine/hash.h"
 
 /* ---- users' kernels, by the machine's compiler ---- */
 
@@ -31,7 +32,9 @@ static const char *const *compiler_options(void) {
 const char *tdmi_cpu_compiler(void) {
     static _Thread_local char text[1300]; /* made anew each time: any thread may be the first */
     const char *found = tdmi_host_compiler();
-    snprintf(text, sizeof text, "%s|%s", found, tdmi_cpu_isa());
+    snprintf(
+        text, sizeof text, "%s|%s|%016llx", found, tdmi_cpu_isa(),
+        (unsigned long long)tdmi_hash(TDMI_HASH_START, tdmi_dialect_c, strlen(tdmi_dialect_c)));
     return found[0] ? text : "";
 }
 
@@ -57,6 +60,7 @@ static tdm_status load(const tdmi_program_source *source, const tdmi_blob *libra
     memcpy(&program->function, &function, sizeof function);
     if (function) return TDM_OK;
     dlclose(program->library);
+    program->library = NULL;
     return tdmi_fail(TDM_ERROR_COMPILE, "%s: what the C compiler made has no %s", source->file,
                      entry);
 }

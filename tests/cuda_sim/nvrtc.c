@@ -258,8 +258,8 @@ static nvrtcResult check_text(nvrtcProgram program, const target *aim) {
     return NVRTC_SUCCESS;
 }
 
-/* Adds the kernel of a line "KERNELn(name, …", "KERNEL_OF(name, …" or "KERNEL(name)"; a kernel that is written twice, for two ways to
- * compile it, is one. False when there is no room for it. */
+/* Adds the kernel of a line "KERNELn(name, …", "KERNEL_OF(name, …" or "KERNEL(name)"; a kernel that is written twice,
+ * for two ways to compile it, is one. False when there is no room for it. */
 static bool add_entry(sim_image *image, const char *line) {
     enum { LENGTH = sizeof image->entries[0].name };
     const char *rest = after(line, "KERNEL"), *listed = after(line, "KERNEL_OF(");

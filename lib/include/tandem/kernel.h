@@ -116,8 +116,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_elementwise(tdm_device *device, const
                                                        const tdm_parameter *parameters,
                                                        size_t parameter_count, tdm_kernel **kernel);
 
-/** The version of the kernel dialect, which a text can ask for, too: #if TDM_DIALECT_VERSION >= 1. It grows when
- * something is added; docs/stability.md says what is promised. */
+/** The version of the kernel dialect, which a text can ask for by this name, too. It grows when something is added;
+ * docs/stability.md says what is promised. */
 #define TDM_DIALECT_VERSION 1
 
 /** Makes a kernel of a text in the kernel dialect: docs/kernels.md is the guide. The text is one for all
