@@ -65,7 +65,9 @@ static void needed_headers(const char *file, const char *headers[2]) {
 enum { OPTION_COUNT = 9 };
 
 /* A user's kernel stands behind these. */
-static const char *const user_headers[] = {"activation.h", "convert.h", "functions.h"};
+static const char *const user_headers[] = {"activation.h", "convert.h", "functions.h", "reduce.h",
+                                           "fold.h"};
+enum { HEADERS_OF_ROWS = 2 }; /* the last of them: where rows are combined */
 
 typedef struct source_parts {
     tdmi_program_source source;
@@ -92,7 +94,7 @@ static char *join(const joined_text *parts, int count) {
     return text;
 }
 
-enum { MOST_TEXTS = 8 };
+enum { MOST_TEXTS = 10 };
 
 /* The texts of a variant, in order; how many. */
 static int list_texts(tdmi_variant variant, const tdmi_user_kernel *user, const char *file,
@@ -101,6 +103,7 @@ static int list_texts(tdmi_variant variant, const tdmi_user_kernel *user, const 
     const char *const rows = variant.lanes > 1 ? "vectors.h" : lines ? "lines.h" : NULL;
     const char *const *needed = user_headers, *own[2];
     int needed_count = sizeof user_headers / sizeof *user_headers, count = 0;
+    if (user && !user->has_rows) needed_count -= HEADERS_OF_ROWS;
     if (!user) {
         needed_headers(file, own);
         needed = own;

@@ -12,7 +12,8 @@ typedef struct tdmi_user_kernel {
     uint8_t t;       /* tdmi_variant.t and u */
     uint8_t vectors; /* tdmi_variant.op: how many vectors of a row a lane takes, 0 for none */
     const char *entry, *file;
-    char *text; /* behind the dialect's */
+    bool has_rows; /* which it combines */
+    char *text;    /* behind the dialect's */
     tdmi_blocks *blocks;
     int buffers;
     size_t args_size;

@@ -23,7 +23,7 @@ static bool write_source(const sim_image *image, const char *path) {
             "#define TDMI_ISA own\n#define T_ID %d\n#define U_ID %d\n"
             "#include \"dialect_c.h\"\n#include \"dtypes.h\"\n#include \"lines.h\"\n"
             "#include \"numeric.h\"\n#include \"activation.h\"\n#include \"convert.h\"\n"
-            "#include \"functions.h\"\n%s",
+            "#include \"functions.h\"\n#include \"reduce.h\"\n#include \"fold.h\"\n%s",
             image->t, image->u, image->own);
     return fclose(file) == 0;
 }
