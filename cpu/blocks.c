@@ -17,6 +17,7 @@ typedef struct block_run {
     const tdm_group *group;
     const tdm_expression_args *args;
     char *rows[TDM_EXPRESSION_TENSORS]; /* the first element of each tensor's row */
+    char *left;                         /* where chunks of rows that are cut leave their values */
     int64_t index;                      /* of the row's first element */
     int direct; /* the step that computes what is stored, as it is stored; or -1 */
     const void *values[TDMI_MOST_BLOCKS];
@@ -57,8 +58,7 @@ static void cast(block_run *self, const tdmi_step *step, void *y, int64_t y_stri
     tdmi_cpu_cast_kernel((tdm_dtype)step->t)(&group, buffers, args);
 }
 
-static void fill(block_run *self, const tdmi_step *step, uint64_t bits) {
-    const uint32_t n = (uint32_t)self->blocks->length;
+static void fill(block_run *self, const tdmi_step *step, uint64_t bits, uint32_t n) {
     void *to = block(self, step->to);
     if (tdmi_cpu_is_wide(step->of))
         for (uint32_t j = 0; j < n; j++)
@@ -69,25 +69,35 @@ static void fill(block_run *self, const tdmi_step *step, uint64_t bits) {
     self->values[step->to] = to;
 }
 
+static void compute(block_run *self, const tdmi_step *step, void *to, uint32_t n) {
+    const void *const operands[3] = {self->values[step->from[0]], self->values[step->from[1]],
+                                     self->values[step->from[2]]};
+    tdmi_cpu_function_of(step->number, step->of)(to, operands, n);
+}
+
 /* Values that are the same everywhere. */
 static void begin_group(block_run *self) {
-    for (int i = 0; i < self->blocks->step_count; i++) {
-        const tdmi_step *step = &self->blocks->steps[i];
-        if (step->kind == TDMI_STEP_CONSTANT) fill(self, step, step->bits);
+    const tdmi_blocks *blocks = self->blocks;
+    const uint32_t n = (uint32_t)blocks->length;
+    for (int i = 0; i < blocks->step_count; i++) {
+        const tdmi_step *step = &blocks->steps[i];
+        if (step->kind == TDMI_STEP_CONSTANT) fill(self, step, step->bits, n);
         if (step->kind == TDMI_STEP_SCALAR)
-            fill(self, step, (uint64_t)self->args->scalars[step->number]);
-        if (step->kind == TDMI_STEP_EXTENT) fill(self, step, (uint64_t)self->args->extent);
+            fill(self, step, (uint64_t)self->args->scalars[step->number], n);
+        if (step->kind == TDMI_STEP_EXTENT) fill(self, step, (uint64_t)self->args->extent, n);
         if (step->kind == TDMI_STEP_FUNCTION) self->values[step->to] = block(self, step->to);
+        if (step->kind == TDMI_STEP_FUNCTION && i < blocks->once)
+            compute(self, step, block(self, step->to), n);
     }
 }
 
-/* Elements that are the same in a whole row. */
-static void begin_row(block_run *self) {
-    for (int i = 0; i < self->blocks->step_count; i++) {
+/* Elements that are the same in a whole row, for blocks of n at most. */
+static void begin_row(block_run *self, uint32_t n) {
+    for (int i = self->blocks->once; i < self->blocks->mapped; i++) {
         const tdmi_step *step = &self->blocks->steps[i];
         if (step->kind != TDMI_STEP_LOAD || self->args->inner_stride[step->number] != 0) continue;
         void *to = block(self, step->to);
-        cast(self, step, to, 1, self->rows[step->number], 0, (uint32_t)self->blocks->length, false);
+        cast(self, step, to, 1, self->rows[step->number], 0, n, false);
         self->values[step->to] = to;
     }
 }
@@ -126,15 +136,10 @@ static char *output_at(const block_run *self, int tensor, int64_t begin) {
            begin * self->args->inner_stride[tensor] * self->blocks->sizes[tensor];
 }
 
-static void compute(block_run *self, const tdmi_step *step, void *to, uint32_t n) {
-    const void *const operands[3] = {self->values[step->from[0]], self->values[step->from[1]],
-                                     self->values[step->from[2]]};
-    tdmi_cpu_function_of(step->number, step->of)(to, operands, n);
-}
-
-static void run_block(block_run *self, int64_t begin, uint32_t n) {
+/* Steps [first, last) for elements [begin, begin + n) of a row. */
+static void run_steps(block_run *self, int first, int last, int64_t begin, uint32_t n) {
     const tdmi_blocks *blocks = self->blocks;
-    for (int i = 0; i < blocks->step_count; i++) {
+    for (int i = first; i < last; i++) {
         const tdmi_step *step = &blocks->steps[i];
         switch ((tdmi_step_kind)step->kind) {
         case TDMI_STEP_LOAD:
@@ -161,14 +166,15 @@ static void run_block(block_run *self, int64_t begin, uint32_t n) {
 }
 
 /* The last step but one, if it may write what the last one would store: the only output, of its values as they
- * are, along memory and not past the cache. */
+ * are, along memory, or of one element a row, and not past the cache. */
 static int find_direct(const block_run *self) {
     const tdmi_blocks *blocks = self->blocks;
     const int last = blocks->step_count - 1;
     if (last < 1 || self->group->stream) return -1;
     const tdmi_step *store = &blocks->steps[last], *step = &blocks->steps[last - 1];
-    const bool as_it_is = step->kind == TDMI_STEP_FUNCTION && step->to == store->from[0] &&
-                          store->t == store->u && self->args->inner_stride[store->number] == 1;
+    const bool as_it_is =
+        step->kind == TDMI_STEP_FUNCTION && step->to == store->from[0] && store->t == store->u &&
+        ((blocks->has_rows && !blocks->has_apply) || self->args->inner_stride[store->number] == 1);
     return as_it_is ? last - 1 : -1;
 }
 
@@ -188,27 +194,130 @@ static void find_rows(block_run *self, void *const *buffers, int64_t row, int64_
         self->rows[i] = (char *)buffers[i] + at[i] * self->blocks->sizes[i];
 }
 
+static uint32_t next_length(const block_run *self, int64_t begin, int64_t n) {
+    const int64_t length = self->blocks->length;
+    return (uint32_t)(n - begin < length ? n - begin : length);
+}
+
+static void run_item(block_run *self, void *const *buffers, int64_t item) {
+    const tdm_expression_args *args = self->args;
+    const int64_t row = item / args->chunks, first = item % args->chunks * args->chunk;
+    const int64_t left = (int64_t)args->cols - first;
+    const int64_t n = left < args->chunk ? left : args->chunk;
+    find_rows(self, buffers, row, first);
+    begin_row(self, next_length(self, 0, n));
+    for (int64_t begin = 0; begin < n; begin += self->blocks->length)
+        run_steps(self, self->blocks->once, self->blocks->step_count, begin,
+                  next_length(self, begin, n));
+}
+
+/* ---- rows that are combined ---- */
+
+/* A value of any type. */
+typedef union any_value {
+    uint64_t bits;
+    float f32;
+    double f64;
+} any_value;
+
+/* What was combined so far, and of a sum of floats what adding blocks has lost (kernels/fold.h). */
+typedef struct combining {
+    any_value value, lost;
+} combining;
+
+#define ADD_PART(all, type, part)                                                                  \
+    do {                                                                                           \
+        const __typeof__((all)->value.type) term = (part)->type - (all)->lost.type,                \
+                                            total = (all)->value.type + term;                      \
+        (all)->lost.type = total - total == 0 ? (total - (all)->value.type) - term : 0;            \
+        (all)->value.type = total;                                                                 \
+    } while (0)
+
+static void add_part(const tdmi_blocks *blocks, combining *all, const any_value *part) {
+    const void *const operands[3] = {&all->value, part, NULL};
+    if (blocks->combine == TDM_FUNCTION_ADD && blocks->type == TDM_TYPE_F32)
+        ADD_PART(all, f32, part);
+    else if (blocks->combine == TDM_FUNCTION_ADD && blocks->type == TDM_TYPE_F64)
+        ADD_PART(all, f64, part);
+    else
+        tdmi_cpu_function_of(blocks->combine, blocks->type)(&all->value, operands, 1);
+}
+
+/* n elements of a row. */
+static void combine_row(block_run *self, int64_t n, combining *all) {
+    const tdmi_blocks *blocks = self->blocks;
+    for (int64_t begin = 0; begin < n; begin += blocks->length) {
+        const uint32_t length = next_length(self, begin, n);
+        any_value part;
+        run_steps(self, blocks->once, blocks->mapped, begin, length);
+        tdmi_cpu_fold_of(blocks->combine, blocks->type)(&part, self->values[blocks->values],
+                                                        length);
+        add_part(blocks, all, &part);
+    }
+}
+
+/* What is made of a row's value: an element or, by apply, n. */
+static void end_row(block_run *self, int64_t n, const any_value *value) {
+    const tdmi_blocks *blocks = self->blocks;
+    const uint32_t copies = blocks->has_apply ? next_length(self, 0, n) : 1;
+    for (int i = blocks->mapped; i < blocks->ended; i++)
+        if (blocks->steps[i].kind == TDMI_STEP_COMBINED)
+            fill(self, &blocks->steps[i], value->bits, copies);
+    run_steps(self, blocks->mapped, blocks->ended, 0, copies);
+    for (int64_t begin = 0; blocks->has_apply && begin < n; begin += blocks->length) {
+        const uint32_t length = next_length(self, begin, n);
+        for (int i = blocks->once; i < blocks->mapped; i++)
+            if (blocks->steps[i].kind == TDMI_STEP_LOAD)
+                load(self, &blocks->steps[i], begin, length);
+        run_steps(self, blocks->ended, blocks->step_count, begin, length);
+    }
+}
+
+/* How many items there are to a row, in this launch. */
+static int64_t parts_of_rows(const tdmi_blocks *blocks, const tdm_expression_args *args) {
+    const bool whole = blocks->has_rows && !blocks->has_apply && args->phase == TDM_ROWS_WRITES;
+    return whole ? 1 : args->chunks;
+}
+
+static void combine_item(block_run *self, void *const *buffers, int64_t item) {
+    const tdmi_blocks *blocks = self->blocks;
+    const tdm_expression_args *args = self->args;
+    const int64_t parts = parts_of_rows(blocks, args);
+    const int64_t row = item / parts, first = item % parts * args->chunk;
+    const int64_t left = (int64_t)args->cols - first;
+    const int64_t n = left < args->chunk ? left : args->chunk;
+    const size_t size = tdmi_cpu_is_wide(blocks->type) ? 8 : 4;
+    combining all = {.value.bits = blocks->start};
+    find_rows(self, buffers, row, first);
+    if (n > 0) begin_row(self, next_length(self, 0, n));
+    if (args->phase == TDM_ROWS_WRITES)
+        tdmi_cpu_fold_of(blocks->combine, blocks->type)(
+            &all.value, self->left + (size_t)row * args->chunks * size, args->chunks);
+    else
+        combine_row(self, n, &all);
+    if (args->phase == TDM_ROWS_SUMS)
+        memcpy(self->left + (size_t)item * size, &all.value, size);
+    else
+        end_row(self, n, &all.value);
+}
+
 void tdmi_cpu_run_blocks(const tdm_group *group, void *const *buffers, const void *arguments) {
     const tdm_expression_args *args = arguments;
+    const tdmi_blocks *blocks = group->blocks;
     block_run *self = group->scratch;
-    const int64_t items = args->rows * args->chunks;
+    const int64_t items = args->rows * parts_of_rows(blocks, args);
     const int64_t last = items * ((int64_t)group->index + 1) / group->count;
     memset(self, 0, sizeof *self);
-    self->blocks = group->blocks;
+    self->blocks = blocks;
     self->group = group;
     self->args = args;
     self->cast = (tdm_elementwise_args){.rows = 1, .chunks = 1};
     self->direct = find_direct(self);
+    if (blocks->has_rows) self->left = buffers[blocks->tensor_count];
     begin_group(self);
-    for (int64_t item = items * group->index / group->count; item < last; item++) {
-        const int64_t row = item / args->chunks, first = item % args->chunks * args->chunk;
-        const int64_t left = (int64_t)args->cols - first;
-        const int64_t n = left < args->chunk ? left : args->chunk;
-        find_rows(self, buffers, row, first);
-        begin_row(self);
-        for (int64_t begin = 0; begin < n; begin += self->blocks->length) {
-            const int64_t length = self->blocks->length;
-            run_block(self, begin, (uint32_t)(n - begin < length ? n - begin : length));
-        }
-    }
+    for (int64_t item = items * group->index / group->count; item < last; item++)
+        if (blocks->has_rows)
+            combine_item(self, buffers, item);
+        else
+            run_item(self, buffers, item);
 }

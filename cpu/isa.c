@@ -8,6 +8,7 @@ typedef struct instruction_set {
     bool (*present)(void);
     tdmi_cpu_table *kernels;
     tdmi_cpu_functions *functions;
+    tdmi_cpu_folds *folds;
 } instruction_set;
 
 /* Whether the machine has what the kernels of a set use; a build may leave sets out. */
@@ -28,7 +29,9 @@ __attribute__((unused)) static bool present_baseline(void) { return true; }
 
 /* Those that were built, the best first. */
 static const instruction_set instruction_sets[] = {
-#define X(isa) {#isa, present_##isa, &tdmi_cpu_kernels_##isa, &tdmi_cpu_functions_##isa},
+#define X(isa)                                                                                     \
+    {#isa, present_##isa, &tdmi_cpu_kernels_##isa, &tdmi_cpu_functions_##isa,                      \
+     &tdmi_cpu_folds_##isa},
     TDMI_ISA_LIST
 #undef X
 };
@@ -52,6 +55,10 @@ tdmi_cpu_entry tdmi_cpu_cast_kernel(tdm_dtype to) {
 
 tdmi_cpu_function *tdmi_cpu_function_of(uint8_t function, uint8_t type) {
     return (*best_instruction_set().functions)[function][type];
+}
+
+tdmi_cpu_fold *tdmi_cpu_fold_of(uint8_t function, uint8_t type) {
+    return (*best_instruction_set().folds)[function][type];
 }
 
 bool tdmi_cpu_is_wide(uint8_t type) {

@@ -37,4 +37,9 @@ typedef tdmi_cpu_function *const tdmi_cpu_functions[TDM_FUNCTION_COUNT][TDM_TYPE
 extern tdmi_cpu_functions tdmi_cpu_functions_baseline, tdmi_cpu_functions_avx2,
     tdmi_cpu_functions_avx512;
 
+/* n values, one at least, combined by a function: ADD, MUL, MIN or MAX of numbers. */
+typedef void tdmi_cpu_fold(void *y, const void *values, uint32_t n);
+typedef tdmi_cpu_fold *const tdmi_cpu_folds[TDM_FUNCTION_MAX + 1][TDM_TYPE_COUNT];
+extern tdmi_cpu_folds tdmi_cpu_folds_baseline, tdmi_cpu_folds_avx2, tdmi_cpu_folds_avx512;
+
 #endif

@@ -254,7 +254,10 @@ typedef struct tdm_matmul_narrow_args {
 
 /* Users' expressions: elementwise work as above, on tensors in the order of the kernel's buffers. The number of
  * an element is index + row * index_stride + column, counted row-major in the shape of the outputs, the last
- * dimension of which is `extent`. Scalars are as their types have them, in the low bytes. */
+ * dimension of which is `extent`. Scalars are as their types have them, in the low bytes.
+ *
+ * Those that combine rows have one more buffer, in which each chunk of rows that are cut leaves its value: that of
+ * chunk c of row r is number r * chunks + c. */
 #define TDM_EXPRESSION_TENSORS 12
 #define TDM_EXPRESSION_SCALARS 12
 typedef struct tdm_expression_args {
@@ -267,6 +270,8 @@ typedef struct tdm_expression_args {
     tdm_i64 scalars[TDM_EXPRESSION_SCALARS];
     tdm_u32 cols, chunk, chunks;
     tdm_i32 outer_ndim; /* 0: one row */
+    tdm_i32 phase;      /* TDM_ROWS_..., where rows are combined */
+    tdm_i32 reserved;
 } tdm_expression_args;
 
 /* Users' kernels in the dialect, whose struct is made of their parameters: `rows`, `cols`, `chunk` and `chunks` of

@@ -184,6 +184,13 @@ typedef uint64_t tdm_u64;
 #define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, 1)
 #define GROUP_SUM(scratch, v) ((void)(scratch), (v))
 #define GROUP_MAX(scratch, v) ((void)(scratch), (v))
+#define TDM_GROUP_FOLD_ARRAY(type, name) LOCAL_ARRAY(type, name, 1)
+#define TDM_GROUP_FOLD(name, type, combined)                                                       \
+    INLINE type name(LOCAL type *scratch, type v)                                                  \
+    {                                                                                              \
+        (void)scratch;                                                                             \
+        return v;                                                                                  \
+    }
 
 /* Fetching ahead. Each of the three stands for two arguments: what, and whether it is wanted near, in the
  * first cache. A row that is wanted only after this one would drive this one out of it; of short rows it

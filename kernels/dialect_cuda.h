@@ -88,28 +88,36 @@ typedef uint4 tdm_vector_16;
  * memory, which every lane adds up in the same order. The last barrier lets the next reduction reuse the
  * scratch. */
 #define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, LANES > 32 ? LANES / 32 : 1)
-#define GROUP_SUM(scratch, v) tdm_group_reduce<0>(scratch, v)
-#define GROUP_MAX(scratch, v) tdm_group_reduce<1>(scratch, v)
-template <int MAXIMUM, typename V> INLINE V tdm_combine(V a, V b)
-{
-    return MAXIMUM ? (a > b ? a : b) : a + b;
-}
-template <int MAXIMUM, typename V> INLINE V tdm_group_reduce(V *scratch, V v)
-{
-    const int width = LANES < 32 ? LANES : 32;
-    const unsigned team = LANES < 32 ? ((1u << LANES % 32) - 1u) << threadIdx.x % 32 / LANES * LANES : ~0u;
-    for (int distance = width / 2; distance > 0; distance /= 2)
-        v = tdm_combine<MAXIMUM>(v, __shfl_xor_sync(team, v, distance));
-    if (LANES > 32) {
-        if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
-        __syncthreads();
-        v = scratch[0];
-        for (int warp = 1; warp < LANES / 32; warp++)
-            v = tdm_combine<MAXIMUM>(v, scratch[warp]);
-        __syncthreads();
+#define TDM_GROUP_FOLD_ARRAY(type, name) GROUP_ARRAY(type, name)
+#define GROUP_SUM(scratch, v) tdm_group_sum(scratch, v)
+#define GROUP_MAX(scratch, v) tdm_group_max(scratch, v)
+#define TDM_GROUP_FOLD(name, type, combined)                                                       \
+    INLINE type name(type *scratch, type v)                                                        \
+    {                                                                                              \
+        const int width = LANES < 32 ? LANES : 32;                                                 \
+        const unsigned team =                                                                      \
+            LANES < 32 ? ((1u << LANES % 32) - 1u) << threadIdx.x % 32 / LANES * LANES : ~0u;      \
+        type a = v;                                                                                \
+        for (int distance = width / 2; distance > 0; distance /= 2) {                              \
+            const type b = __shfl_xor_sync(team, a, distance);                                     \
+            a = combined;                                                                          \
+        }                                                                                          \
+        if (LANES > 32) {                                                                          \
+            if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = a;                              \
+            __syncthreads();                                                                       \
+            a = scratch[0];                                                                        \
+            for (int warp = 1; warp < LANES / 32; warp++) {                                        \
+                const type b = scratch[warp];                                                      \
+                a = combined;                                                                      \
+            }                                                                                      \
+            __syncthreads();                                                                       \
+        }                                                                                          \
+        return a;                                                                                  \
     }
-    return v;
-}
+TDM_GROUP_FOLD(tdm_group_sum, float, a + b)
+TDM_GROUP_FOLD(tdm_group_sum, double, a + b)
+TDM_GROUP_FOLD(tdm_group_max, int, a > b ? a : b)
+TDM_GROUP_FOLD(tdm_group_max, long long, a > b ? a : b)
 
 /* Vectors for a one-lane matmul, which no CUDA device runs. */
 #define VEC_LEN 1

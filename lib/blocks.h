@@ -4,6 +4,7 @@
 #ifndef TDMI_BLOCKS_H
 #define TDMI_BLOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { TDMI_LEAST_BLOCK = 64, TDMI_MOST_BLOCK = 1024, TDMI_MOST_BLOCKS = 256 };
@@ -14,6 +15,7 @@ typedef enum tdmi_step_kind {
     TDMI_STEP_EXTENT,   /* of the last dimension */
     TDMI_STEP_LOAD, /* tensor `number`, converted from dtype u to dtype t; a block of its own, too */
     TDMI_STEP_INDEX,    /* of the elements */
+    TDMI_STEP_COMBINED, /* of the row; a block for good */
     TDMI_STEP_FUNCTION, /* `number` of function_list.h on values of type `of` */
     TDMI_STEP_STORE     /* tensor `number`, converted from dtype u to dtype t; behind all others */
 } tdmi_step_kind;
@@ -27,11 +29,19 @@ typedef struct tdmi_step {
     uint64_t bits;
 } tdmi_step;
 
+/* Steps are done once for a group, up to `once`; then for each block, up to `mapped`, for rows to be combined, and
+ * from there up to `ended` for each row: without apply that is all. What is left is for each block, and alone where
+ * no rows are combined. */
 typedef struct tdmi_blocks {
     int tensor_count, step_count, block_count;
-    int length;        /* elements of a block: a power of two between the limits above */
-    int value_size;    /* bytes of the widest value */
-    uint8_t sizes[12]; /* bytes of an element of each tensor */
+    int once, mapped, ended;
+    bool has_rows, has_apply;
+    uint8_t combine, type; /* of rows: the function of function_list.h, and on what */
+    uint8_t values;        /* the block that is combined */
+    uint64_t start;        /* what combining begins with */
+    int length;            /* elements of a block: a power of two between the limits above */
+    int value_size;        /* bytes of the widest value */
+    uint8_t sizes[12];     /* bytes of an element of each tensor */
     tdmi_step steps[];
 } tdmi_blocks;
 

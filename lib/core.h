@@ -54,6 +54,8 @@ typedef struct tdmi_mapping {
 
 typedef struct tdmi_program tdmi_program; /* program.c */
 
+enum { TDMI_MOST_KEPT_KERNELS = 96 };
+
 struct tdm_device {
     atomic_uint references;
     size_t listed;            /* index in the registry */
@@ -80,6 +82,9 @@ struct tdm_device {
     tdmi_program *programs;
     pthread_mutex_t user_lock; /* of the list, which may be looked at under program_lock */
     struct tdmi_user_kernel *user_kernels; /* the latest first */
+    /* of functions that are kernels of expressions (ops/functions.c), each made at its first use */
+    _Atomic(struct tdm_kernel *) kept_kernels[TDMI_MOST_KEPT_KERNELS];
+    void (*_Atomic free_kernel)(struct tdm_kernel *kernel); /* NULL: there are none */
 };
 
 /* A variant as one number: lanes are a power of two, and of a user's kernel u and op say nothing more. */

@@ -275,6 +275,8 @@ tdm_device *tdm_device_retain(tdm_device *device) {
 }
 
 static void destroy_device(tdm_device *device) {
+    for (int i = 0; i < TDMI_MOST_KEPT_KERNELS; i++)
+        if (device->kept_kernels[i]) device->free_kernel(device->kept_kernels[i]);
     tdmi_device_free_programs(device);
     tdmi_pool_trim(device);
     (void)tdmi_pinned_trim(device);

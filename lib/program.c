@@ -64,10 +64,13 @@ static void needed_headers(const char *file, const char *headers[2]) {
 
 enum { OPTION_COUNT = 9 };
 
-/* A user's kernel stands behind these; an expression needs the first ones. */
-static const char *const user_headers[] = {"activation.h", "convert.h", "functions.h", "reduce.h",
-                                           "source.h"};
-enum { EXPRESSION_HEADERS = 3, SOURCE_HEADERS = sizeof user_headers / sizeof *user_headers };
+/* A user's kernel stands behind these: an expression needs the first ones, and fold.h where it combines rows. */
+static const char *const expression_headers[] = {"activation.h", "convert.h", "functions.h"};
+static const char *const row_headers[] = {"activation.h", "convert.h", "functions.h", "reduce.h",
+                                          "fold.h"};
+static const char *const source_headers[] = {"activation.h", "convert.h", "functions.h", "reduce.h",
+                                             "source.h"};
+enum { EXPRESSION_HEADERS = 3, ALL_HEADERS = 5 };
 
 typedef struct source_parts {
     tdmi_program_source source;
@@ -101,9 +104,14 @@ static int list_texts(tdmi_variant variant, const tdmi_user_kernel *user, const 
                       joined_text texts[MOST_TEXTS]) {
     const bool lines = variant.t == TDM_F16 || variant.t == TDM_BF16;
     const char *const rows = variant.lanes > 1 ? "vectors.h" : lines ? "lines.h" : NULL;
-    const char *const *needed = user_headers, *own[2];
-    int needed_count = EXPRESSION_HEADERS, count = 0;
-    if (user && user->is_source) needed_count = SOURCE_HEADERS;
+    const char *const *needed = !user             ? NULL
+                                : user->is_source ? source_headers
+                                : user->has_rows  ? row_headers
+                                                  : expression_headers;
+    const char *own[2];
+    int needed_count =
+        user && (user->is_source || user->has_rows) ? ALL_HEADERS : EXPRESSION_HEADERS;
+    int count = 0;
     if (!user) {
         needed_headers(file, own);
         needed = own;

@@ -72,6 +72,7 @@ static const struct {
     {FULL, "bias_add+gelu layer_norm rms_norm softmax l2_normalize norm_l2",
      "131072x256 32768x1024 2048x16384 4096x1024", "f32"},
     {FULL, "norm_l1+whole norm_l2+whole norm_inf+whole", "8192x4096 1x65536", "f32"},
+    {FULL, "norm_l2+own_kernel", "8192x4096 524288x64", "f32 f16"},
     {FULL, "batch_norm", "64x128x4096 1024x512x64", "f32"},
     {FULL,
      "bias_add bias_add+relu bias_add+gelu bias_add+gelu_tanh bias_add+silu bias_add+sigmoid "
@@ -88,8 +89,8 @@ static const struct {
 
     /* elementwise, cast, fill */
     {QUICK, "add cast+bf16 fill", "8192x4096", "f32"},
-    {FULL, "add sub mul scale axpy fill", "8192x4096 1048576 4096", "f32"},
-    {FULL, "add sub mul scale axpy fill", "8192x4096", "f64 f16 bf16"},
+    {FULL, "add sub mul scale axpy exp div fill", "8192x4096 1048576 4096", "f32"},
+    {FULL, "add sub mul scale axpy exp div fill", "8192x4096", "f64 f16 bf16"},
     {FULL, "cast+f64 cast+f16 cast+bf16", "8192x4096", "f32"},
     {FULL, "cast+f32", "8192x4096", "f64 f16 bf16"},
 

@@ -1,5 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise operations: arithmetic, cast, fill, and bias_add with its activations. */
+#include <math.h>
+
 #include "cases/segment.h"
 #include "reference/ops.h"
 #include "reference/values.h"
@@ -57,6 +59,36 @@ static bool reference_arithmetic(bench_segment *s) {
     ref_arithmetic((ref_arithmetic_kind)variant, s->c->dtype, s->count, alpha, a, b, s->y,
                    s->bound);
     return true;
+}
+
+/* exp and div, of functions.h */
+enum { EXP, DIV };
+
+static void plan_function(const bench_case *c, bench_plan *plan) {
+    for (int i = 0; i < (c->op->variant == DIV ? 3 : 2); i++) {
+        const bool is_output = i == (c->op->variant == DIV ? 2 : 1);
+        bench_add_operand(plan, c->dtype, c->shape.extents, c->shape.extent, !is_output, is_output,
+                          0.5, 4.0);
+    }
+    plan_rows(c, plan);
+}
+
+static tdm_status call_function(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    tdm_tensor *t = set->tensor;
+    return c->op->variant == DIV ? tdm_div(queue, &t[0], &t[1], &t[2])
+                                 : tdm_exp(queue, &t[0], &t[1]);
+}
+
+static bool reference_function(bench_segment *s) {
+    const bool divides = s->c->op->variant == DIV;
+    const tdm_dtype dtype = s->c->dtype;
+    const double *a = bench_same(s, 0), *b = divides ? bench_same(s, 1) : a;
+    for (int64_t i = 0; a && b && i < s->count; i++) {
+        s->y[i] = divides ? a[i] / b[i] : exp(a[i]);
+        s->bound[i] = 3 * compute_eps(dtype) * fabs(s->y[i]);
+        if (tdm_dtype_size(dtype) == 2) s->bound[i] += 1.001 * half_ulp(dtype, s->y[i]);
+    }
+    return a && b;
 }
 
 /* cast: the variant is the dtype of the result */
@@ -155,6 +187,8 @@ const bench_op bench_ops_elements[] = {
     ARITHMETIC("mul", REF_MUL),
     ARITHMETIC("scale", REF_SCALE),
     ARITHMETIC("axpy", REF_AXPY),
+    {"exp", EXP, BENCH_BASELINE_MOVE, plan_function, call_function, reference_function, NULL},
+    {"div", DIV, BENCH_BASELINE_MOVE, plan_function, call_function, reference_function, NULL},
     CAST("cast+f32", TDM_F32),
     CAST("cast+f64", TDM_F64),
     CAST("cast+f16", TDM_F16),

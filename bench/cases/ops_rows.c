@@ -145,8 +145,12 @@ static bool reference_softmax(bench_segment *s) {
     return x;
 }
 
-/* norm: x out; the variant is the kind, and WHOLE when all of x has one norm */
-enum { WHOLE = 16 };
+/* norm: x out; the variant is the kind, and WHOLE when all of x has one norm, or OWN_KERNEL */
+enum { WHOLE = 16, OWN_KERNEL = 32 | TDM_NORM_L2 };
+
+static tdm_norm_kind kind_of(const bench_case *c) {
+    return (tdm_norm_kind)(c->op->variant & (WHOLE - 1));
+}
 
 static void plan_norm(const bench_case *c, bench_plan *plan) {
     const bool half = c->dtype == TDM_F16 || c->dtype == TDM_BF16;
@@ -158,8 +162,23 @@ static void plan_norm(const bench_case *c, bench_plan *plan) {
     plan->row_cost = bench_rows(c) * bench_cols(c) / norms;
 }
 
+/* The L2 norm of each row by a kernel of one's own, made anew each time as a program may do it. */
+static tdm_status run_own_kernel(tdm_queue *queue, bench_set *set) {
+    const tdm_row_kernel texts = TDM_ROW_KERNEL(.map = "x * x", .finish = "sqrt(r)");
+    const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
+    const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &set->tensor[X]),
+                                      TDM_WITH_TENSOR("y", &set->tensor[Y])};
+    tdm_kernel *kernel;
+    tdm_status status =
+        tdm_kernel_rows(tdm_queue_get_device(queue), &texts, parameters, 2, &kernel);
+    if (status == TDM_OK) status = tdm_kernel_run(queue, kernel, arguments, 2);
+    tdm_kernel_release(kernel);
+    return status;
+}
+
 static tdm_status call_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
-    const tdm_norm_kind kind = (tdm_norm_kind)(c->op->variant & ~WHOLE);
+    const tdm_norm_kind kind = kind_of(c);
+    if (c->op->variant == OWN_KERNEL) return run_own_kernel(queue, set);
     if (c->op->variant & WHOLE) return tdm_norm(queue, kind, &set->tensor[X], &set->tensor[Y]);
     return tdm_row_norm(queue, kind, &set->tensor[X], &set->tensor[Y]);
 }
@@ -168,8 +187,8 @@ static bool reference_norm(bench_segment *s) {
     const int64_t length = s->plan->row_cost;
     const double *x = bench_matrix(s, X, s->row * length, 1, 0, length);
     if (!x) return false;
-    s->y[0] = ref_norm(s->c->dtype, s->plan->operand[Y].tensor.dtype,
-                       (tdm_norm_kind)(s->c->op->variant & ~WHOLE), length, x, s->bound);
+    s->y[0] =
+        ref_norm(s->c->dtype, s->plan->operand[Y].tensor.dtype, kind_of(s->c), length, x, s->bound);
     return true;
 }
 
@@ -187,6 +206,7 @@ const bench_op bench_ops_rows[] = {
     ROWS("norm_l1", TDM_NORM_L1, norm),
     ROWS("norm_l2", TDM_NORM_L2, norm),
     ROWS("norm_inf", TDM_NORM_INF, norm),
+    ROWS("norm_l2+own_kernel", OWN_KERNEL, norm),
     ROWS("norm_l1+whole", TDM_NORM_L1 | WHOLE, norm),
     ROWS("norm_l2+whole", TDM_NORM_L2 | WHOLE, norm),
     ROWS("norm_inf+whole", TDM_NORM_INF | WHOLE, norm),

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* An expression as a kernel in the dialect, whose rows are those of elementwise.cl. Values are v<node>; the buffer,
- * the place and the row of tensor i are p<i>, at<i> and r<i>. */
-#include "kernels/lower.h"
+/* An expression as a kernel in the dialect, whose rows are those of elementwise.cl. */
+#include "kernels/writer.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -11,20 +10,7 @@
 #include "dtype.h"
 #include "memory.h"
 
-typedef struct writer {
-    const tdmi_expression *e;
-    const uint8_t *row_kinds;
-    bool is_plain;
-    bool needed[TDMI_MOST_NODES];
-    bool is_outside[TDMI_MOST_NODES]; /* of the loop over a row: the same for all its elements */
-    char *text;
-    size_t size, used;
-    bool failed;
-} writer;
-
-static void print(writer *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void print(writer *self, const char *format, ...) {
+void tdmi_write(tdmi_writer *self, const char *format, ...) {
     enum { LONGEST = 512 };
     if (self->size - self->used < LONGEST) {
         char *grown = tdmi_realloc(self->text, self->size * 2 + 4096);
@@ -41,19 +27,40 @@ static void print(writer *self, const char *format, ...) {
     va_end(arguments);
 }
 
+uint8_t tdmi_plain_dtype(const tdmi_expression *e) {
+    int first = 0;
+    while (e->has_rows && !e->is_read[first])
+        first++;
+    return e->dtypes[first];
+}
+
+/* Is something computed, or stored, in f64? */
+static bool has_f64(const tdmi_expression *e) {
+    bool has = false;
+    for (int i = 0; i < e->node_count; i++)
+        has = has || e->nodes[i].type == TDM_TYPE_F64 || e->nodes[i].of == TDM_TYPE_F64;
+    for (int i = 0; i < e->tensor_count; i++)
+        has = has || e->dtypes[i] == TDM_F64;
+    return has;
+}
+
 bool tdmi_is_plain(const tdmi_expression *e, const uint8_t *row_kinds) {
+    const uint8_t dtype = tdmi_plain_dtype(e);
     bool reads_row = false, plain = e->output_count <= 2;
     for (int i = 0; i < e->tensor_count; i++) {
+        if (e->is_written[i] && e->has_rows && !e->has_apply) continue; /* one element a row */
         const bool adjacent = row_kinds[i] == TDMI_ROW_ADJACENT;
-        plain = plain && e->dtypes[i] == e->dtypes[0] &&
+        plain = plain && e->dtypes[i] == dtype &&
                 (adjacent || (row_kinds[i] == TDMI_ROW_REPEATED && !e->is_written[i]));
         reads_row = reads_row || (adjacent && e->is_read[i]);
     }
-    return plain && reads_row && tdm_dtype_is_float((tdm_dtype)e->dtypes[0]);
+    /* a kernel has f64 where T is that */
+    return plain && reads_row && tdm_dtype_is_float((tdm_dtype)dtype) &&
+           (dtype == TDM_F64 || !has_f64(e));
 }
 
 /* The name of a value's type in the dialect. */
-static const char *element_type(uint8_t type) {
+const char *tdmi_element_type(uint8_t type) {
     static const char *const names[] = {"tdm_i32", "tdm_i32", "tdm_u32", "tdm_i64",
                                         "tdm_u64", "float",   "double"};
     return names[type];
@@ -64,45 +71,36 @@ static const char *source_name(uint8_t type) {
     return tdmi_type_name(type == TDM_TYPE_BOOL ? TDM_TYPE_I32 : type);
 }
 
-static bool is_outside(const writer *self, const tdmi_node *node) {
-    bool outside = true;
-    switch ((tdmi_node_kind)node->kind) {
-    case TDMI_NODE_INDEX:
-        return false;
-    case TDMI_NODE_ELEMENT:
-        return self->row_kinds[node->number] == TDMI_ROW_REPEATED;
-    case TDMI_NODE_FUNCTION:
-        for (int k = 0; k < tdmi_function_arity(node->number); k++)
-            outside = outside && self->is_outside[node->from[k]];
-        return outside;
-    default:
-        return true;
-    }
-}
-
-static void print_bits(writer *self, uint8_t type, const char *bits) {
+void tdmi_write_bits(tdmi_writer *self, uint8_t type, const char *bits) {
     if (type == TDM_TYPE_F32)
-        print(self, "tdm_as_f32((tdm_i32)%s)", bits);
+        tdmi_write(self, "tdm_as_f32((tdm_i32)%s)", bits);
     else if (type == TDM_TYPE_F64)
-        print(self, "tdm_as_f64((tdm_i64)%s)", bits);
+        tdmi_write(self, "tdm_as_f64((tdm_i64)%s)", bits);
     else
-        print(self, "(%s)%s", element_type(type), bits);
+        tdmi_write(self, "(%s)%s", tdmi_element_type(type), bits);
 }
 
-static void print_element(writer *self, const tdmi_node *node) {
+void tdmi_write_constant(tdmi_writer *self, uint8_t type, uint64_t bits) {
+    char text[64];
+    snprintf(text, sizeof text, "0x%" PRIx64 "%s", bits,
+             tdm_dtype_size(tdmi_type_dtype(type)) == 8 ? "ul" : "u");
+    tdmi_write_bits(self, type, text);
+}
+
+static void print_element(tdmi_writer *self, const tdmi_node *node) {
     const int tensor = node->number;
     const char *at[] = {"0", "j", ""};
     if (self->is_plain && self->row_kinds[tensor] == TDMI_ROW_ADJACENT)
-        print(self, "AT(r%d, j)", tensor);
+        tdmi_write(self, "AT(r%d, j)", tensor);
     else if (self->row_kinds[tensor] == TDMI_ROW_APART)
-        print(self, "tdm_load_%d(r%d, j * args.inner_stride[%d])", self->e->dtypes[tensor], tensor,
-              tensor);
+        tdmi_write(self, "tdm_load_%d(r%d, j * args.inner_stride[%d])", self->e->dtypes[tensor],
+                   tensor, tensor);
     else
-        print(self, "tdm_load_%d(r%d, %s)", self->e->dtypes[tensor], tensor,
-              at[self->row_kinds[tensor]]);
+        tdmi_write(self, "tdm_load_%d(r%d, %s)", self->e->dtypes[tensor], tensor,
+                   at[self->row_kinds[tensor]]);
 }
 
-static void print_value(writer *self, const tdmi_node *node) {
+static void print_value(tdmi_writer *self, const tdmi_node *node) {
     char bits[64];
     switch ((tdmi_node_kind)node->kind) {
     case TDMI_NODE_ELEMENT:
@@ -110,42 +108,71 @@ static void print_value(writer *self, const tdmi_node *node) {
         return;
     case TDMI_NODE_SCALAR:
         snprintf(bits, sizeof bits, "args.scalars[%d]", node->number);
-        print_bits(self, node->type, bits);
+        tdmi_write_bits(self, node->type, bits);
         return;
     case TDMI_NODE_CONSTANT:
-        snprintf(bits, sizeof bits, "0x%" PRIx64 "%s", node->bits,
-                 tdm_dtype_size(tdmi_type_dtype(node->type)) == 8 ? "ul" : "u");
-        print_bits(self, node->type, bits);
+        tdmi_write_constant(self, node->type, node->bits);
         return;
     case TDMI_NODE_INDEX:
-        print(self, "index + (tdm_i64)j");
+        tdmi_write(self, "index + (tdm_i64)j");
         return;
     case TDMI_NODE_EXTENT:
-        print(self, "args.extent");
+        tdmi_write(self, "args.extent");
+        return;
+    case TDMI_NODE_COMBINED:
+        tdmi_write(self, "combined");
         return;
     case TDMI_NODE_FUNCTION:
-        print(self, "tdm_fn_%s_%s(", tdmi_function_name(node->number),
-              node->of == TDM_TYPE_BOOL ? "truth" : tdmi_type_name(node->of));
+        tdmi_write(self, "tdm_fn_%s_%s(", tdmi_function_name(node->number),
+                   node->of == TDM_TYPE_BOOL ? "truth" : tdmi_type_name(node->of));
         for (int k = 0; k < tdmi_function_arity(node->number); k++)
-            print(self, "%sv%d", k ? ", " : "", node->from[k]);
-        print(self, ")");
+            tdmi_write(self, "%sv%d", k ? ", " : "", node->from[k]);
+        tdmi_write(self, ")");
         return;
     }
 }
 
-static void print_values(writer *self, bool outside, const char *indent) {
+static bool is_wanted(const tdmi_writer *self, int node, tdmi_when when) {
+    const tdmi_places *places = &self->places;
+    const bool varies = places->varies[node], late = places->is_late[node];
+    switch (when) {
+    case TDMI_BEFORE:
+        return !varies && !late && (places->by_map[node] || places->by_output[node]);
+    case TDMI_MAPPED:
+        return varies && places->by_map[node];
+    case TDMI_AFTER:
+        return !varies && late && places->by_output[node];
+    default:
+        return varies && places->by_output[node];
+    }
+}
+
+void tdmi_write_values(tdmi_writer *self, tdmi_when when, const char *indent) {
     for (int i = 0; i < self->e->node_count; i++) {
         const tdmi_node *node = &self->e->nodes[i];
-        if (!self->needed[i] || self->is_outside[i] != outside) continue;
-        print(self, "%sconst %s v%d = ", indent, element_type(node->type), i);
+        if (!is_wanted(self, i, when)) continue;
+        tdmi_write(self, "%sconst %s v%d = ", indent, tdmi_element_type(node->type), i);
         print_value(self, node);
-        print(self, ";\n");
+        tdmi_write(self, ";\n");
     }
+}
+
+int tdmi_first_read(const tdmi_writer *self, tdmi_when when) {
+    for (int i = 0; i < self->e->node_count; i++)
+        if (self->e->nodes[i].kind == TDMI_NODE_ELEMENT && is_wanted(self, i, when))
+            return self->e->nodes[i].number;
+    return -1;
+}
+
+void tdmi_write_reads(tdmi_writer *self, tdmi_when when) {
+    for (int i = 0; i < self->e->node_count && self->is_plain; i++)
+        if (self->e->nodes[i].kind == TDMI_NODE_ELEMENT && is_wanted(self, i, when))
+            tdmi_write(self, " READ(r%d)", self->e->nodes[i].number);
 }
 
 /* tdm_out_<tensor>: a value as it is stored. What converts looks at T_ID. */
-static void print_conversions(writer *self) {
-    for (int i = 0; i < self->e->output_count && !self->is_plain; i++) {
+static void print_conversions(tdmi_writer *self) {
+    for (int i = 0; i < self->e->output_count; i++) {
         const int tensor = self->e->outputs[i].tensor, dtype = self->e->dtypes[tensor];
         const uint8_t type = self->e->nodes[self->e->outputs[i].node].type;
         static const char *const forms[TDM_DTYPE_COUNT] = {
@@ -153,98 +180,113 @@ static void print_conversions(writer *self) {
             [TDM_I32] = "wide",  [TDM_I64] = "wide",  [TDM_U32] = "wide",   [TDM_U64] = "wide",
             [TDM_U8] = "narrow", [TDM_I8] = "narrow", [TDM_I16] = "narrow", [TDM_U16] = "narrow",
             [TDM_BOOL] = "truth"};
-        print(self, "#undef T_ID\n#define T_ID %d\n", dtype);
-        print(self, "INLINE tdm_type_%d tdm_out_%d(%s v) { return ", dtype, tensor,
-              element_type(type));
+        tdmi_write(self, "#undef T_ID\n#define T_ID %d\n", dtype);
+        tdmi_write(self, "INLINE tdm_type_%d tdm_out_%d(%s v) { return ", dtype, tensor,
+                   tdmi_element_type(type));
         if (tdm_dtype_is_float((tdm_dtype)dtype))
-            print(self, "tdm_put_%d", dtype);
+            tdmi_write(self, "tdm_put_%d", dtype);
         else
-            print(self, "(tdm_type_%d)", dtype);
-        print(self, "(tdm_from_%s_to_%s(v)); }\n", source_name(type), forms[dtype]);
+            tdmi_write(self, "(tdm_type_%d)", dtype);
+        tdmi_write(self, "(tdm_from_%s_to_%s(v)); }\n", source_name(type), forms[dtype]);
     }
-    print(self, "#undef T_ID\n#define T_ID U_ID\n");
+    tdmi_write(self, "#undef T_ID\n#define T_ID U_ID\n");
 }
 
-static void print_head(writer *self) {
+void tdmi_write_kernel(tdmi_writer *self, const char *more) {
     const tdmi_expression *e = self->e;
-    print(self, "OPS(expression, 1, %d)\n#define TENSORS(X)", self->is_plain ? 1 : 0);
+    tdmi_write(self, "OPS(expression, 1, %d)\n#define TENSORS(X)",
+               self->is_plain && !e->has_rows ? 1 : 0);
     for (int i = 0; i < e->tensor_count; i++)
-        print(self, " X(%d, %stdm_type_%d, p%d)", i, e->is_written[i] ? "" : "const ", e->dtypes[i],
-              i);
-    print(self, "\nKERNEL_OF(expression, tdm_expression_args, TENSORS)\n{\n"
-                "    FOR_ROWS(item, args.rows * args.chunks)\n    {\n"
-                "        tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;\n"
-                "        const tdm_i64 first = (item - row * args.chunks) * args.chunk;\n"
-                "        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - "
-                "first);\n");
+        tdmi_write(self, " X(%d, %stdm_type_%d, p%d)", i, e->is_written[i] ? "" : "const ",
+                   e->dtypes[i], i);
+    tdmi_write(self, "%s\nKERNEL_OF(expression, tdm_expression_args, TENSORS)\n{\n", more);
+}
+
+void tdmi_write_places(tdmi_writer *self, const char *chunks) {
+    const tdmi_expression *e = self->e;
+    tdmi_write(self,
+               "        tdm_i64 row = %s == 1 ? item : item / %s;\n"
+               "        const tdm_i64 first = (item - row * %s) * args.chunk;\n"
+               "        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - "
+               "first);\n",
+               chunks, chunks, chunks);
     if (e->has_index)
-        print(self,
-              "        const tdm_i64 index = args.index + row * args.index_stride + first;\n");
+        tdmi_write(self,
+                   "        const tdm_i64 index = args.index + row * args.index_stride + first;\n");
     for (int i = 0; i < e->tensor_count; i++)
-        print(self, "        tdm_i64 at%d = args.offset[%d] + first * args.inner_stride[%d];\n", i,
-              i, i);
-    print(self, "        FOR_DIMS(d, args.outer_ndim)\n        {\n"
-                "            const tdm_i64 next = row / args.outer_shape[d];\n"
-                "            const tdm_i64 place = row - next * args.outer_shape[d];\n");
+        tdmi_write(self,
+                   "        tdm_i64 at%d = args.offset[%d] + first * args.inner_stride[%d];\n", i,
+                   i, i);
+    tdmi_write(self, "        FOR_DIMS(d, args.outer_ndim)\n        {\n"
+                     "            const tdm_i64 next = row / args.outer_shape[d];\n"
+                     "            const tdm_i64 place = row - next * args.outer_shape[d];\n");
     for (int i = 0; i < e->tensor_count; i++)
-        print(self, "            at%d += place * args.outer_stride[%d][d];\n", i, i);
-    print(self, "            row = next;\n        }\n");
+        tdmi_write(self, "            at%d += place * args.outer_stride[%d][d];\n", i, i);
+    tdmi_write(self, "            row = next;\n        }\n");
     for (int i = 0; i < e->tensor_count; i++)
-        print(self, "        GLOBAL %stdm_type_%d *const r%d = p%d + at%d;\n",
-              e->is_written[i] ? "" : "const ", e->dtypes[i], i, i, i);
+        tdmi_write(self, "        GLOBAL %stdm_type_%d *const r%d = p%d + at%d;\n",
+                   e->is_written[i] ? "" : "const ", e->dtypes[i], i, i, i);
 }
 
 /* The dialect's loop over rows of T, which it reads and writes in vectors, lines or past the cache. */
-static void print_plain_loop(writer *self) {
+static void print_plain_loop(tdmi_writer *self) {
     const tdmi_expression *e = self->e;
     const int y = e->outputs[0].tensor, z = e->output_count > 1 ? e->outputs[1].tensor : -1;
-    int ahead = -1;
-    for (int i = 0; i < e->tensor_count && ahead < 0; i++)
-        if (e->is_read[i] && self->row_kinds[i] == TDMI_ROW_ADJACENT) ahead = i;
+    const int ahead = tdmi_first_read(self, TDMI_WRITTEN);
     if (z < 0)
-        print(self, "        FOR_LANES_WRITE(r%d, j, n, AHEAD(r%d),", y, ahead);
+        tdmi_write(self, "        FOR_LANES_WRITE(r%d, j, n, AHEAD(r%d),", y, ahead);
     else
-        print(self, "        FOR_LANES_WRITE2(r%d, r%d, j, n, AHEAD(r%d),", y, z, ahead);
-    for (int i = 0; i < e->tensor_count; i++)
-        if (e->is_read[i] && self->row_kinds[i] == TDMI_ROW_ADJACENT) print(self, " READ(r%d)", i);
-    print(self, ")\n        {\n");
-    print_values(self, false, "            ");
-    print(self, "            WRITE(r%d, j, v%d);\n", y, e->outputs[0].node);
-    if (z >= 0) print(self, "            WRITE2(r%d, j, v%d);\n", z, e->outputs[1].node);
-    print(self, "        }\n");
+        tdmi_write(self, "        FOR_LANES_WRITE2(r%d, r%d, j, n, AHEAD(r%d),", y, z, ahead);
+    tdmi_write_reads(self, TDMI_WRITTEN);
+    tdmi_write(self, ")\n        {\n");
+    tdmi_write_values(self, TDMI_WRITTEN, "            ");
+    tdmi_write(self, "            WRITE(r%d, j, v%d);\n", y, e->outputs[0].node);
+    if (z >= 0) tdmi_write(self, "            WRITE2(r%d, j, v%d);\n", z, e->outputs[1].node);
+    tdmi_write(self, "        }\n");
 }
 
-static void print_loop(writer *self) {
+static void print_loop(tdmi_writer *self) {
     const tdmi_expression *e = self->e;
-    print(self, "        FOR_LANES(j, 0, n)\n        {\n");
-    print_values(self, false, "            ");
+    tdmi_write(self, "        FOR_LANES(j, 0, n)\n        {\n");
+    tdmi_write_values(self, TDMI_WRITTEN, "            ");
     for (int i = 0; i < e->output_count; i++) {
         const int tensor = e->outputs[i].tensor;
         const bool apart = self->row_kinds[tensor] == TDMI_ROW_APART;
-        print(self, "            r%d[j", tensor);
-        if (apart) print(self, " * args.inner_stride[%d]", tensor);
-        print(self, "] = tdm_out_%d(v%d);\n", tensor, e->outputs[i].node);
+        tdmi_write(self, "            r%d[j", tensor);
+        if (apart) tdmi_write(self, " * args.inner_stride[%d]", tensor);
+        tdmi_write(self, "] = tdm_out_%d(v%d);\n", tensor, e->outputs[i].node);
     }
-    print(self, "        }\n");
+    tdmi_write(self, "        }\n");
+}
+
+void tdmi_write_outputs(tdmi_writer *self) {
+    if (self->is_plain && tdmi_first_read(self, TDMI_WRITTEN) >= 0)
+        print_plain_loop(self);
+    else
+        print_loop(self);
+}
+
+static void write_elementwise(tdmi_writer *self) {
+    tdmi_write_kernel(self, "");
+    tdmi_write(self, "    FOR_ROWS(item, args.rows * args.chunks)\n    {\n");
+    tdmi_write_places(self, "args.chunks");
+    tdmi_write_values(self, TDMI_BEFORE, "        ");
+    tdmi_write_outputs(self);
+    tdmi_write(self, "    }\n}\n");
 }
 
 char *tdmi_lower_to_text(const tdmi_expression *expression, const uint8_t *row_kinds) {
-    writer *self = tdmi_calloc(1, sizeof *self);
+    tdmi_writer *self = tdmi_calloc(1, sizeof *self);
     if (!self) return NULL;
     self->e = expression;
     self->row_kinds = row_kinds;
     self->is_plain = tdmi_is_plain(expression, row_kinds);
-    tdmi_mark_needed(expression, self->needed);
-    for (int i = 0; i < expression->node_count; i++)
-        self->is_outside[i] = is_outside(self, &expression->nodes[i]);
+    tdmi_find_places(expression, row_kinds, &self->places);
     print_conversions(self);
-    print_head(self);
-    print_values(self, true, "        ");
-    if (self->is_plain)
-        print_plain_loop(self);
+    if (expression->has_rows)
+        tdmi_write_rows(self);
     else
-        print_loop(self);
-    print(self, "    }\n}\n");
+        write_elementwise(self);
     char *text = self->text;
     if (self->failed) {
         tdmi_free(text);

@@ -16,7 +16,8 @@ enum {
     TDMI_MOST_NODES = 512,
     TDMI_MOST_TEXT = 64 << 10,
     TDMI_MOST_NAME = 63, /* characters */
-    TDMI_MOST_PARAMETERS = TDM_KERNEL_MAX_TENSORS + TDM_KERNEL_MAX_SCALARS
+    TDMI_MOST_PARAMETERS = TDM_KERNEL_MAX_TENSORS + TDM_KERNEL_MAX_SCALARS,
+    TDMI_ROW_LENGTH = TDMI_MOST_PARAMETERS /* tdmi_scalar_use.parameter: not one, but n */
 };
 
 typedef enum tdmi_node_kind {
@@ -25,6 +26,7 @@ typedef enum tdmi_node_kind {
     TDMI_NODE_CONSTANT, /* `bits` */
     TDMI_NODE_INDEX,    /* of the element */
     TDMI_NODE_EXTENT,   /* of the last dimension */
+    TDMI_NODE_COMBINED, /* what was combined of the row */
     TDMI_NODE_FUNCTION  /* `number` of the list, of the nodes `from` */
 } tdmi_node_kind;
 
@@ -54,12 +56,23 @@ typedef struct tdmi_output {
     int16_t node;
 } tdmi_output;
 
+/* The texts of a kernel: statements or, of rows, a value for each element, for each row and, if any, for each
+ * element again. */
+typedef struct tdmi_texts {
+    const char *statements; /* NULL: of rows */
+    const char *map, *finish, *apply;
+    tdm_combine combine;
+} tdmi_texts;
+
 /* What was read. Tensors are numbered in the order of the parameters. */
 typedef struct tdmi_expression {
     int tensor_count, node_count, scalar_count, output_count;
     uint8_t dtypes[TDM_KERNEL_MAX_TENSORS];
     bool is_read[TDM_KERNEL_MAX_TENSORS], is_written[TDM_KERNEL_MAX_TENSORS];
     bool has_index; /* or row, or column */
+    bool has_rows, has_apply;
+    uint8_t combine; /* of rows: the function that combines two values */
+    int16_t mapped;  /* the node that is combined */
     uint8_t
         arithmetic; /* TDM_TYPE_F32 or TDM_TYPE_F64: what integers become where floats are wanted */
     tdmi_scalar_use scalars[TDM_KERNEL_MAX_SCALARS];
@@ -68,14 +81,14 @@ typedef struct tdmi_expression {
         [TDMI_MOST_NODES]; /* in an order in which each comes behind those that it is made of */
 } tdmi_expression;
 
-/* parse.c: reads the text for parameters whose dtypes are known. Fails with a sentence that begins with
+/* statements.c: reads the texts for parameters whose dtypes are known. Fails with a sentence that begins with
  * `function`; *is_typing then tells that only a rule of types was broken, which other dtypes may not do. */
-tdm_status tdmi_expression_read(const char *function, const char *text,
+tdm_status tdmi_expression_read(const char *function, const tdmi_texts *texts,
                                 const tdmi_parameter *parameters, int count,
                                 tdmi_expression *expression, bool *is_typing) TDM_MUST_USE;
 
-/* parse.c: whether a parameter may have this name; if not, why not. */
-const char *tdmi_name_fault(const char *name);
+/* tokens.c: whether a parameter may have this name; if not, why not. */
+const char *tdmi_name_fault(const char *name, bool of_rows);
 
 /* The type of an element of the dtype, the dtype as which a type is stored, the type's name, a function's name. */
 uint8_t tdmi_type_of(tdm_dtype dtype);
@@ -83,6 +96,9 @@ tdm_dtype tdmi_type_dtype(uint8_t type);
 const char *tdmi_type_name(uint8_t type);
 const char *tdmi_function_name(uint8_t function);
 int tdmi_function_arity(uint8_t function);
+
+/* The value that combining by the function, as `combine` above, begins with, in the low bytes. */
+uint64_t tdmi_combine_start(uint8_t function, uint8_t type);
 
 /* A number as a value of the type, in the low bytes, as a scalar argument or in the text. */
 uint64_t tdmi_number_bits(uint8_t type, double number);
@@ -119,6 +135,8 @@ bool tdmi_reading_fail(tdmi_reading *reading, bool is_typing, const char *format
 /* All return false when the reading has failed. */
 bool tdmi_element_value(tdmi_reading *reading, int tensor, tdmi_value *value);
 bool tdmi_index_value(tdmi_reading *reading, tdmi_node_kind kind, tdmi_value *value);
+bool tdmi_combined_value(tdmi_reading *reading, const tdmi_value *mapped, tdm_combine combine,
+                         tdmi_value *value);
 bool tdmi_call_value(tdmi_reading *reading, int function, const tdmi_value operands[3],
                      tdmi_value *value);
 /* The node of a value as a type, converted where it has another. */

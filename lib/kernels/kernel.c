@@ -3,6 +3,7 @@
 #include "kernels/kernel.h"
 
 #include "kernel_list.h"
+#include "sized.h"
 
 static bool computes_f64(const tdmi_expression *expression) {
     for (int i = 0; i < expression->node_count; i++)
@@ -22,8 +23,9 @@ static tdm_status read_typed(const tdm_kernel *kernel, const char *function, con
         parameters[i] = kernel->parameters[i];
         if (parameters[i].kind == TDM_PARAMETER_TENSOR) parameters[i].dtype = dtypes[tensor++];
     }
-    const tdm_status status = tdmi_expression_read(
-        function, kernel->text, parameters, kernel->parameter_count, &made->expression, is_typing);
+    const tdm_status status =
+        tdmi_expression_read(function, &kernel->texts, parameters, kernel->parameter_count,
+                             &made->expression, is_typing);
     made->has_f64 = computes_f64(&made->expression);
     if (status == TDM_OK)
         *typed = made;
@@ -62,15 +64,15 @@ tdm_status tdmi_kernel_for_dtypes(tdm_kernel *kernel, const char *function, cons
 
 /* ---- programs ---- */
 
-/* All that a program depends on: the text, each parameter's name, kind and dtype, the kinds of rows. */
+/* All that a program depends on: the texts, each parameter's name, kind and dtype, the kinds of rows. */
 static char *program_key(const tdm_kernel *kernel, const tdmi_expression *expression,
                          const uint8_t *row_kinds, size_t *size) {
-    const size_t text = strlen(kernel->text) + 1, tensors = (size_t)expression->tensor_count;
+    const size_t text = kernel->character_count, tensors = (size_t)expression->tensor_count;
     const size_t parameter = sizeof kernel->parameters[0].name + 1;
     *size = text + parameter * (size_t)kernel->parameter_count + 2 * tensors;
     char *key = tdmi_calloc(1, *size), *at = key;
     if (!key) return NULL;
-    memcpy(at, kernel->text, text);
+    memcpy(at, kernel->characters, text);
     at += text;
     for (int i = 0; i < kernel->parameter_count; i++, at += parameter) {
         memcpy(at, kernel->parameters[i].name, strlen(kernel->parameters[i].name));
@@ -86,11 +88,13 @@ static tdm_status add_program(tdm_kernel *kernel, const tdmi_typed_kernel *typed
                               const tdmi_user_kernel **program) {
     const tdmi_expression *e = &typed->expression;
     const uint8_t other = typed->has_f64 ? TDM_F64 : TDM_F32;
-    tdmi_user_kernel made = {.t = is_plain ? e->dtypes[0] : other,
-                             .u = is_plain ? e->dtypes[0] : other,
+    const uint8_t t = is_plain ? (uint8_t)tdmi_plain_dtype(e) : other;
+    tdmi_user_kernel made = {.t = t,
+                             .u = t,
                              .entry = "tdm_expression",
                              .file = "expression",
-                             .buffers = e->tensor_count,
+                             .has_rows = e->has_rows,
+                             .buffers = e->tensor_count + (e->has_rows ? 1 : 0),
                              .args_size = sizeof(tdm_expression_args)};
     made.vectors = !is_plain ? 0 : tdm_dtype_size((tdm_dtype)made.t) == sizeof(double) ? 4 : 2;
     TDMI_TRY(tdmi_lower_to_blocks(e, &made.blocks));
@@ -166,13 +170,15 @@ static tdm_status check_kind(const char *function, const tdm_parameter *paramete
     return TDM_OK;
 }
 
+static bool is_of_rows(const tdmi_kernel_wanted *wanted) { return !wanted->texts->statements; }
+
 static tdm_status check_parameter(const tdmi_kernel_wanted *wanted, size_t i) {
     const char *const function = wanted->function;
     const tdm_parameter *parameters = wanted->parameters, *parameter = &parameters[i];
     if (!parameter->name)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: the name of parameters[%zu] is NULL",
                          function, i);
-    const char *fault = wanted->name_fault(parameter->name);
+    const char *fault = wanted->name_fault(parameter->name, is_of_rows(wanted));
     if (fault)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: the name of parameters[%zu], \"%.80s\" %s", function, i,
@@ -196,6 +202,9 @@ static tdm_status check_parameters(const tdmi_kernel_wanted *wanted) {
     const char *const function = wanted->function;
     const tdm_parameter *parameters = wanted->parameters;
     const size_t count = wanted->parameter_count;
+    const bool of_rows = is_of_rows(wanted);
+    const size_t most =
+        TDM_KERNEL_MAX_TENSORS - (of_rows ? 1 : 0); /* chunks of rows need a buffer */
     size_t tensors = 0;
     if (!parameters || count == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
@@ -206,11 +215,12 @@ static tdm_status check_parameters(const tdmi_kernel_wanted *wanted) {
         tensors += parameters[i].kind == TDM_PARAMETER_TENSOR ||
                    parameters[i].kind == TDM_PARAMETER_OUTPUT;
     }
-    if (tensors > TDM_KERNEL_MAX_TENSORS || count - tensors > TDM_KERNEL_MAX_SCALARS)
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                         "%s: there are %zu parameters, of which %zu are tensors; a kernel has at "
-                         "most %d tensors and %d scalars",
-                         function, count, tensors, TDM_KERNEL_MAX_TENSORS, TDM_KERNEL_MAX_SCALARS);
+    if (tensors > most || count - tensors > TDM_KERNEL_MAX_SCALARS)
+        return tdmi_fail(
+            TDM_ERROR_UNSUPPORTED,
+            "%s: there are %zu parameters, of which %zu are tensors; a kernel%s has at "
+            "most %zu tensors and %d scalars",
+            function, count, tensors, of_rows ? " over rows" : "", most, TDM_KERNEL_MAX_SCALARS);
     return TDM_OK;
 }
 
@@ -252,20 +262,42 @@ void tdmi_kernel_free(tdm_kernel *kernel) {
     }
     pthread_mutex_destroy(&kernel->lock);
     tdmi_free(kernel->source);
-    tdmi_free(kernel->text);
+    tdmi_free(kernel->characters);
     tdmi_free(kernel);
 }
 
-static tdm_kernel *make_kernel(const char *text, const tdm_parameter *parameters, size_t count) {
+/* The texts one behind the other, each behind a character that no text has. */
+static void copy_texts(tdm_kernel *made, const tdmi_texts *texts) {
+    const char *const from[] = {texts->statements, texts->map, texts->finish, texts->apply};
+    const char **const to[] = {&made->texts.statements, &made->texts.map, &made->texts.finish,
+                               &made->texts.apply};
+    char *at = made->characters;
+    *at++ = (char)(texts->combine + 1);
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+        *at++ = from[i] ? '+' : '-';
+        if (!from[i]) continue;
+        *to[i] = strcpy(at, from[i]);
+        at += strlen(at) + 1;
+    }
+    made->character_count = (size_t)(at - made->characters);
+    made->texts.combine = texts->combine;
+}
+
+static tdm_kernel *make_kernel(const tdmi_texts *texts, const tdm_parameter *parameters,
+                               size_t count) {
+    const char *const each[] = {texts->statements, texts->map, texts->finish, texts->apply};
+    size_t size = 16;
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+        size += each[i] ? strlen(each[i]) + 1 : 0;
     tdm_kernel *made = tdmi_calloc(1, sizeof *made);
-    char *copy = tdmi_malloc(strlen(text) + 1);
-    if (!made || !copy) {
+    char *characters = tdmi_malloc(size);
+    if (!made || !characters) {
         tdmi_free(made);
-        tdmi_free(copy);
+        tdmi_free(characters);
         return NULL;
     }
-    strcpy(copy, text);
-    made->text = copy;
+    made->characters = characters;
+    copy_texts(made, texts);
     atomic_init(&made->references, 1);
     pthread_mutex_init(&made->lock, NULL);
     made->parameter_count = (int)count;
@@ -277,16 +309,49 @@ static tdm_kernel *make_kernel(const char *text, const tdm_parameter *parameters
     return made;
 }
 
+static tdm_status check_length(const char *function, const char *name, const char *text) {
+    if (!text || strnlen(text, TDMI_MOST_TEXT + 1) <= TDMI_MOST_TEXT) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: %s is longer than %d bytes", function, name,
+                     (int)TDMI_MOST_TEXT);
+}
+
 tdm_status tdmi_kernel_make(const tdmi_kernel_wanted *wanted, tdm_kernel **kernel) {
     const char *const function = wanted->function;
-    if (!wanted->text) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL", function);
+    const tdmi_texts *texts = wanted->texts;
     TDMI_TRY(check_parameters(wanted));
-    if (strnlen(wanted->text, TDMI_MOST_TEXT + 1) > TDMI_MOST_TEXT)
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: text is longer than %d bytes", function,
-                         (int)TDMI_MOST_TEXT);
-    *kernel = make_kernel(wanted->text, wanted->parameters, wanted->parameter_count);
+    TDMI_TRY(check_length(function, "text", texts->statements));
+    TDMI_TRY(check_length(function, "map", texts->map));
+    TDMI_TRY(check_length(function, "finish", texts->finish));
+    TDMI_TRY(check_length(function, "apply", texts->apply));
+    *kernel = make_kernel(texts, wanted->parameters, wanted->parameter_count);
     if (*kernel) return TDM_OK;
     return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+}
+
+tdm_status tdmi_expression_make(const char *function, tdm_device *device, const tdmi_texts *texts,
+                                const tdm_parameter *parameters, size_t parameter_count,
+                                tdm_kernel **kernel) {
+    const tdmi_kernel_wanted wanted = {function,        texts,           parameters,
+                                       parameter_count, tdmi_name_fault, false};
+    tdm_kernel *made;
+    TDMI_TRY(tdmi_device_usable(device));
+    TDMI_TRY(tdmi_kernel_make(&wanted, &made));
+    const tdm_status status = read_at_first(made, function);
+    if (status != TDM_OK) {
+        tdmi_kernel_free(made);
+        return status;
+    }
+    made->device = device;
+    *kernel = made;
+    return TDM_OK;
+}
+
+static tdm_status make(const char *function, tdm_device *device, const tdmi_texts *texts,
+                       const tdm_parameter *parameters, size_t parameter_count,
+                       tdm_kernel **kernel) {
+    TDMI_TRY(tdmi_expression_make(function, device, texts, parameters, parameter_count, kernel));
+    tdm_device_retain(device);
+    return TDM_OK;
 }
 
 tdm_status tdm_kernel_elementwise(tdm_device *device, const char *text,
@@ -297,19 +362,41 @@ tdm_status tdm_kernel_elementwise(tdm_device *device, const char *text,
     if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
     *kernel = NULL;
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
-    TDMI_TRY(tdmi_device_usable(device));
-    const tdmi_kernel_wanted wanted = {function,        text, parameters, parameter_count,
-                                       tdmi_name_fault, false};
-    tdm_kernel *made;
-    TDMI_TRY(tdmi_kernel_make(&wanted, &made));
-    const tdm_status status = read_at_first(made, function);
-    if (status != TDM_OK) {
-        tdmi_kernel_free(made);
-        return status;
-    }
-    made->device = tdm_device_retain(device);
-    *kernel = made;
-    return TDM_OK;
+    if (!text) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL", function);
+    return make(function, device, &(tdmi_texts){.statements = text}, parameters, parameter_count,
+                kernel);
+}
+
+static const tdmi_sized row_kernel_type = {
+    .type = "tdm_row_kernel",
+    .initialiser = "TDM_ROW_KERNEL_DEFAULTS",
+    .first = offsetof(tdm_row_kernel, apply) + sizeof(const char *),
+    .size = sizeof(tdm_row_kernel),
+};
+static const tdm_row_kernel row_kernel_defaults = TDM_ROW_KERNEL_DEFAULTS;
+
+void tdm_row_kernel_init(tdm_row_kernel *kernel, size_t size) {
+    tdmi_sized_init(&row_kernel_type, &row_kernel_defaults, kernel, size);
+}
+
+tdm_status tdm_kernel_rows(tdm_device *device, const tdm_row_kernel *texts,
+                           const tdm_parameter *parameters, size_t parameter_count,
+                           tdm_kernel **kernel) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_kernel_rows";
+    tdm_row_kernel own = row_kernel_defaults;
+    if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
+    *kernel = NULL;
+    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    TDMI_TRY(tdmi_sized_read(function, "texts", &row_kernel_type, texts, &own));
+    if (!own.map) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: map is NULL", function);
+    if ((unsigned)own.combine >= TDM_COMBINE_COUNT)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: combine is %d, allowed are TDM_SUM, TDM_PRODUCT, TDM_MAX and TDM_MIN",
+                         function, (int)own.combine);
+    const tdmi_texts given = {
+        .map = own.map, .finish = own.finish, .apply = own.apply, .combine = own.combine};
+    return make(function, device, &given, parameters, parameter_count, kernel);
 }
 
 tdm_kernel *tdm_kernel_retain(tdm_kernel *kernel) {

@@ -4,6 +4,7 @@
 #define TDMI_KERNEL_H
 
 #include "kernels/lower.h"
+#include "launch.h"
 #include "user_kernels.h"
 
 /* For rows of certain kinds. */
@@ -35,9 +36,11 @@ struct tdm_kernel {
     _Atomic(tdmi_typed_kernel *) typed;
     int parameter_count;
     tdmi_parameter parameters[TDMI_MOST_PARAMETERS];
-    char *text;
-    tdmi_source *
-        source; /* NULL of an expression, whose text is read; of which nothing else is used above */
+    tdmi_texts texts; /* their characters lie in `characters` */
+    char *characters;
+    size_t character_count;
+    tdmi_source
+        *source; /* NULL of an expression; else the text is its only statement, and is not read */
 };
 
 static inline bool tdmi_is_tensor(const tdmi_parameter *parameter) {
@@ -47,10 +50,11 @@ static inline bool tdmi_is_tensor(const tdmi_parameter *parameter) {
 /* kernel.c: makes a kernel of parameters that are right. name_fault: whether a parameter may have a name; if not, why
  * not. outputs: a parameter may be TDM_PARAMETER_OUTPUT. The caller fills in the device. */
 typedef struct tdmi_kernel_wanted {
-    const char *function, *text;
+    const char *function;
+    const tdmi_texts *texts;
     const tdm_parameter *parameters;
     size_t parameter_count;
-    const char *(*name_fault)(const char *name);
+    const char *(*name_fault)(const char *name, bool of_rows);
     bool outputs;
 } tdmi_kernel_wanted;
 tdm_status tdmi_kernel_make(const tdmi_kernel_wanted *wanted, tdm_kernel **kernel) TDM_MUST_USE;
@@ -69,6 +73,8 @@ typedef struct tdmi_kernel_call {
 /* kernel.c: compiles the variant, which is complete, or looks whether it is; of a call that does not run. */
 tdm_status tdmi_kernel_look_up(const tdmi_kernel_call *call, tdmi_variant variant) TDM_MUST_USE;
 
+/* ---- in the dialect ---- */
+
 /* source.c: what tdm_kernel_source makes, for a public function, without a device. */
 tdm_status tdmi_source_make(const char *function, const char *text, const char *file,
                             const char *entry, const tdm_parameter *parameters,
@@ -85,10 +91,52 @@ tdm_status tdmi_source_program(tdm_kernel *kernel, tdm_dtype t, tdm_dtype u,
 tdm_status tdmi_source_call(const tdmi_kernel_call *call, tdm_kernel *kernel,
                             const tdm_argument *const *arguments) TDM_MUST_USE;
 
+/* ---- expressions ---- */
+
+/* A kernel without a reference to its device, whose arguments are checked. */
+tdm_status tdmi_expression_make(const char *function, tdm_device *device, const tdmi_texts *texts,
+                                const tdm_parameter *parameters, size_t parameter_count,
+                                tdm_kernel **kernel) TDM_MUST_USE;
+
+/* Calls it, with an argument for each parameter, in their order. */
+tdm_status tdmi_expression_call(const tdmi_kernel_call *call, tdm_kernel *kernel,
+                                const tdm_argument *const *sorted) TDM_MUST_USE;
+
 /* What is read for these dtypes, in the order of the tensors; and what runs for rows of these kinds. Any thread. */
 tdm_status tdmi_kernel_for_dtypes(tdm_kernel *kernel, const char *function, const uint8_t *dtypes,
                                   tdmi_typed_kernel **typed) TDM_MUST_USE;
 tdm_status tdmi_kernel_for_rows(tdm_kernel *kernel, tdmi_typed_kernel *typed,
                                 const uint8_t *row_kinds, const tdmi_row_form **form) TDM_MUST_USE;
+
+/* A call, and its tensors in the order of the kernel's. */
+typedef struct tdmi_call {
+    const char *function;
+    const tdmi_kernel_call *wanted;
+    tdm_queue *queue;
+    tdmi_typed_kernel *typed;
+    int count;
+    const char *names[TDM_KERNEL_MAX_TENSORS];
+    const tdm_tensor *tensors[TDM_KERNEL_MAX_TENSORS];
+    tdm_tensor views[TDM_KERNEL_MAX_TENSORS]; /* of one shape: the outputs' or, of rows, these' */
+} tdmi_call;
+
+/* The dimensions of the views as rows: the last one is a row's elements. */
+typedef struct tdmi_dims {
+    int count, operands;
+    int64_t shape[TDM_MAX_DIMS];
+    int64_t strides[TDM_KERNEL_MAX_TENSORS][TDM_MAX_DIMS];
+} tdmi_dims;
+
+/* run.c: whether each row that is read or written element by element begins at a multiple of 16 bytes; one launch,
+ * as far as the call's purpose is to run. */
+bool tdmi_call_is_aligned(const tdmi_call *self, const tdmi_dims *d);
+tdm_status tdmi_call_launch(const tdmi_call *self, tdmi_variant variant, int64_t items,
+                            int64_t cols, const tdmi_mem *const *mems,
+                            const tdm_expression_args *args) TDM_MUST_USE;
+
+/* run_rows.c: the views of a kernel over rows; what is launched. */
+tdm_status tdmi_call_find_rows(tdmi_call *self) TDM_MUST_USE;
+tdm_status tdmi_call_combine(const tdmi_call *self, const tdmi_dims *d, const tdmi_row_form *form,
+                             tdm_expression_args *args) TDM_MUST_USE;
 
 #endif

@@ -4,21 +4,40 @@
 
 #include "launch.h"
 
-void tdmi_mark_needed(const tdmi_expression *expression, bool needed[TDMI_MOST_NODES]) {
-    memset(needed, 0, TDMI_MOST_NODES * sizeof *needed);
-    for (int i = 0; i < expression->output_count; i++)
-        needed[expression->outputs[i].node] = true;
-    for (int i = expression->node_count - 1; i >= 0; i--) {
-        const tdmi_node *node = &expression->nodes[i];
+static void add_operands(const tdmi_expression *e, bool needed[TDMI_MOST_NODES]) {
+    for (int i = e->node_count - 1; i >= 0; i--) {
+        const tdmi_node *node = &e->nodes[i];
         if (!needed[i] || node->kind != TDMI_NODE_FUNCTION) continue;
         for (int k = 0; k < tdmi_function_arity(node->number); k++)
             needed[node->from[k]] = true;
     }
 }
 
+void tdmi_find_places(const tdmi_expression *e, const uint8_t *row_kinds, tdmi_places *places) {
+    memset(places, 0, sizeof *places);
+    for (int i = 0; i < e->output_count; i++)
+        places->by_output[e->outputs[i].node] = true;
+    if (e->has_rows) places->by_map[e->mapped] = true;
+    add_operands(e, places->by_output);
+    add_operands(e, places->by_map);
+    for (int i = 0; i < e->node_count; i++) {
+        const tdmi_node *node = &e->nodes[i];
+        const bool is_function = node->kind == TDMI_NODE_FUNCTION;
+        places->varies[i] = node->kind == TDMI_NODE_INDEX ||
+                            (node->kind == TDMI_NODE_ELEMENT &&
+                             (!row_kinds || row_kinds[node->number] != TDMI_ROW_REPEATED));
+        places->is_late[i] = node->kind == TDMI_NODE_COMBINED;
+        for (int k = 0; is_function && k < tdmi_function_arity(node->number); k++) {
+            places->varies[i] = places->varies[i] || places->varies[node->from[k]];
+            places->is_late[i] = places->is_late[i] || places->is_late[node->from[k]];
+        }
+    }
+}
+
 typedef struct lowering {
     const tdmi_expression *expression;
     tdmi_blocks *to;
+    tdmi_places places;
     bool needed[TDMI_MOST_NODES];
     int uses[TDMI_MOST_NODES];       /* how many values are made of it, and outputs */
     int product_of[TDMI_MOST_NODES]; /* of a sum: the product that is computed with it; else -1 */
@@ -79,6 +98,7 @@ static void count_uses(lowering *self) {
     }
     for (int i = 0; i < e->output_count; i++)
         self->uses[e->outputs[i].node]++;
+    if (e->has_rows) self->uses[e->mapped]++;
 }
 
 static void find_last_uses(lowering *self) {
@@ -93,6 +113,7 @@ static void find_last_uses(lowering *self) {
     }
     for (int i = 0; i < e->output_count; i++)
         self->last_use[e->outputs[i].node] = e->node_count;
+    if (e->has_rows) self->last_use[e->mapped] = e->node_count;
 }
 
 static bool take_block(lowering *self, int *block) {
@@ -110,10 +131,11 @@ static bool is_computed(const tdmi_node *node) {
 }
 
 /* The blocks of operands that are not used again may be taken by later steps; not by this one, whose values
- * may be wider. */
+ * may be wider. What is the same for a row, or all, stays. */
 static void let_go(lowering *self, int which, const int *from, int count) {
     for (int k = 0; k < count; k++)
-        if (is_computed(&self->expression->nodes[from[k]]) && self->last_use[from[k]] == which)
+        if (is_computed(&self->expression->nodes[from[k]]) && self->places.varies[from[k]] &&
+            self->last_use[from[k]] == which)
             self->is_taken[self->block_of[from[k]]] = false;
 }
 
@@ -121,7 +143,8 @@ static bool add_step(lowering *self, int which) {
     static const uint8_t kinds[] = {
         [TDMI_NODE_ELEMENT] = TDMI_STEP_LOAD,      [TDMI_NODE_SCALAR] = TDMI_STEP_SCALAR,
         [TDMI_NODE_CONSTANT] = TDMI_STEP_CONSTANT, [TDMI_NODE_INDEX] = TDMI_STEP_INDEX,
-        [TDMI_NODE_EXTENT] = TDMI_STEP_EXTENT,     [TDMI_NODE_FUNCTION] = TDMI_STEP_FUNCTION};
+        [TDMI_NODE_EXTENT] = TDMI_STEP_EXTENT,     [TDMI_NODE_COMBINED] = TDMI_STEP_COMBINED,
+        [TDMI_NODE_FUNCTION] = TDMI_STEP_FUNCTION};
     const tdmi_node *node = &self->expression->nodes[which];
     const bool is_function = node->kind == TDMI_NODE_FUNCTION;
     int from[3];
@@ -169,26 +192,57 @@ static int choose_length(const tdmi_blocks *blocks) {
     return length;
 }
 
+/* Steps come in this order; what has a block for good comes before all that leaves its block to others. */
+typedef enum pass { UNCOMPUTED, ONCE, READ, MAPPED, ENDED, WRITTEN, PASS_COUNT } pass;
+
+static bool is_of_pass(const lowering *self, int which, pass now) {
+    const tdmi_node *node = &self->expression->nodes[which];
+    const bool varies = self->places.varies[which], late = self->places.is_late[which];
+    switch (now) {
+    case UNCOMPUTED:
+        return !is_computed(node) && !varies && !late;
+    case ONCE:
+        return is_computed(node) && !varies && !late;
+    case READ:
+        return node->kind == TDMI_NODE_ELEMENT;
+    case MAPPED:
+        return is_computed(node) && varies && self->places.by_map[which];
+    case ENDED:
+        return late && !varies;
+    default:
+        return is_computed(node) && varies && self->places.by_output[which];
+    }
+}
+
 static bool lower(lowering *self) {
     const tdmi_expression *e = self->expression;
-    tdmi_mark_needed(e, self->needed);
+    tdmi_blocks *to = self->to;
+    int *const ends[PASS_COUNT] = {
+        [ONCE] = &to->once, [MAPPED] = &to->mapped, [ENDED] = &to->ended};
+    tdmi_find_places(e, NULL, &self->places);
+    for (int i = 0; i < e->node_count; i++)
+        self->needed[i] = self->places.by_map[i] || self->places.by_output[i];
     count_uses(self);
     find_products(self);
     find_last_uses(self);
-    /* what has a block for good comes first, so that it takes none that others are done with */
-    for (int pass = 0; pass < 2; pass++)
+    for (pass now = 0; now < PASS_COUNT; now++) {
         for (int i = 0; i < e->node_count; i++)
-            if (self->needed[i] && !self->is_inside[i] &&
-                is_computed(&e->nodes[i]) == (pass == 1) && !add_step(self, i))
+            if (self->needed[i] && !self->is_inside[i] && is_of_pass(self, i, now) &&
+                !add_step(self, i))
                 return false;
-    for (int i = 0; i < e->output_count; i++)
-        add_store(self, &e->outputs[i]);
-    self->to->length = choose_length(self->to);
+        if (now == MAPPED && e->has_rows) to->values = (uint8_t)self->block_of[e->mapped];
+        if (now == (e->has_rows && !e->has_apply ? ENDED : WRITTEN))
+            for (int i = 0; i < e->output_count; i++)
+                add_store(self, &e->outputs[i]);
+        if (ends[now]) *ends[now] = to->step_count;
+    }
+    to->length = choose_length(to);
     return true;
 }
 
 tdm_status tdmi_lower_to_blocks(const tdmi_expression *expression, tdmi_blocks **blocks) {
-    const size_t steps = (size_t)(expression->node_count + expression->output_count);
+    /* what varies may be computed twice */
+    const size_t steps = (size_t)(2 * expression->node_count + expression->output_count);
     lowering *self = tdmi_calloc(1, sizeof *self);
     tdmi_blocks *to = tdmi_calloc(1, sizeof *to + steps * sizeof *to->steps);
     tdm_status status = TDM_OK;
@@ -197,6 +251,13 @@ tdm_status tdmi_lower_to_blocks(const tdmi_expression *expression, tdmi_blocks *
     } else {
         to->tensor_count = expression->tensor_count;
         to->value_size = 4;
+        to->has_rows = expression->has_rows;
+        to->has_apply = expression->has_apply;
+        if (expression->has_rows) {
+            to->combine = expression->combine;
+            to->type = expression->nodes[expression->mapped].type;
+            to->start = tdmi_combine_start(to->combine, to->type);
+        }
         for (int i = 0; i < expression->tensor_count; i++)
             to->sizes[i] = (uint8_t)tdm_dtype_size((tdm_dtype)expression->dtypes[i]);
         self->expression = expression;

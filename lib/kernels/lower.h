@@ -13,15 +13,27 @@ typedef enum tdmi_row_kind {
     TDMI_ROW_APART
 } tdmi_row_kind;
 
-/* Which nodes the outputs need. */
-void tdmi_mark_needed(const tdmi_expression *expression, bool needed[TDMI_MOST_NODES]);
+/* For each node, what needs it, and where it is computed: what varies is another value for each element of a row,
+ * and what is late is made of what was combined. */
+typedef struct tdmi_places {
+    bool by_map[TDMI_MOST_NODES], by_output[TDMI_MOST_NODES];
+    bool varies[TDMI_MOST_NODES], is_late[TDMI_MOST_NODES];
+} tdmi_places;
+
+/* row_kinds NULL: every element varies. */
+void tdmi_find_places(const tdmi_expression *expression, const uint8_t *row_kinds,
+                      tdmi_places *places);
 
 /* lower.c: allocated, for tdmi_free. */
 tdm_status tdmi_lower_to_blocks(const tdmi_expression *expression,
                                 tdmi_blocks **blocks) TDM_MUST_USE;
 
-/* Whether all tensors have one floating dtype and rows that the dialect's FOR_LANES_WRITE reads and writes. */
+/* Whether all tensors, but for an output of one element a row, have one floating dtype and rows that the dialect's
+ * loops over rows read and write. */
 bool tdmi_is_plain(const tdmi_expression *expression, const uint8_t *row_kinds);
+
+/* The dtype of an expression that is plain. */
+uint8_t tdmi_plain_dtype(const tdmi_expression *expression);
 
 /* dialect.c: the text of a kernel for rows of these kinds, allocated, for tdmi_free; NULL when memory is short. Its
  * entry is tdm_expression. */

@@ -2,8 +2,6 @@
 /* Running a user's kernel: its arguments, and the rows that its tensors make. */
 #include "kernels/kernel.h"
 
-#include "launch.h"
-
 /* Longer rows are done in several launches: kernels index them with 32 bits. */
 static const int64_t MAX_COLS = (int64_t)1 << 30;
 
@@ -58,26 +56,14 @@ static tdm_status sort_arguments(const char *function, const tdm_kernel *kernel,
     return TDM_OK;
 }
 
-/* The tensors of a call, in the order of the kernel's. */
-typedef struct expression_call {
-    const char *function;
-    const tdmi_kernel_call *wanted;
-    tdm_queue *queue;
-    tdmi_typed_kernel *typed;
-    int count;
-    const char *names[TDM_KERNEL_MAX_TENSORS];
-    const tdm_tensor *tensors[TDM_KERNEL_MAX_TENSORS];
-    tdm_tensor views[TDM_KERNEL_MAX_TENSORS]; /* of the outputs' shape */
-} expression_call;
-
 static tdm_status find_dtypes(tdm_kernel *kernel, const tdm_argument *const *sorted,
-                              expression_call *self) {
+                              tdmi_call *self) {
     const char *const function = self->function;
     uint8_t dtypes[TDM_KERNEL_MAX_TENSORS];
     for (int i = 0; i < kernel->parameter_count; i++) {
         const tdmi_parameter *parameter = &kernel->parameters[i];
         const tdm_tensor *tensor = sorted[i]->tensor;
-        if (!tensor) continue;
+        if (parameter->kind != TDM_PARAMETER_TENSOR) continue;
         TDMI_TRY(tdmi_tensor_check(function, parameter->name, tensor));
         if (parameter->dtype != TDM_ANY_DTYPE && parameter->dtype != (int)tensor->dtype)
             return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
@@ -91,7 +77,7 @@ static tdm_status find_dtypes(tdm_kernel *kernel, const tdm_argument *const *sor
     return tdmi_kernel_for_dtypes(kernel, function, dtypes, &self->typed);
 }
 
-static tdm_status check_tensors(const expression_call *self) {
+static tdm_status check_tensors(const tdmi_call *self) {
     const char *const function = self->function;
     const tdmi_expression *e = &self->typed->expression;
     tdmi_arg args[TDM_KERNEL_MAX_TENSORS];
@@ -109,7 +95,7 @@ static tdm_status check_tensors(const expression_call *self) {
                      self->queue->device->facts->info.id);
 }
 
-static tdm_status find_views(expression_call *self) {
+static tdm_status find_views(tdmi_call *self) {
     const char *const function = self->function;
     const tdmi_expression *e = &self->typed->expression;
     const int first = e->outputs[0].tensor;
@@ -133,6 +119,10 @@ static void set_scalars(const tdm_kernel *kernel, const tdmi_expression *e,
                         const tdm_argument *const *sorted, tdm_expression_args *args) {
     for (int i = 0; i < e->scalar_count; i++) {
         const tdmi_scalar_use use = e->scalars[i];
+        if (use.parameter == TDMI_ROW_LENGTH) {
+            args->scalars[i] = (int64_t)tdmi_integer_bits(use.type, args->cols);
+            continue;
+        }
         const tdm_argument *argument = sorted[use.parameter];
         const uint64_t bits = kernel->parameters[use.parameter].kind == TDM_PARAMETER_NUMBER
                                   ? tdmi_number_bits(use.type, argument->number)
@@ -143,13 +133,7 @@ static void set_scalars(const tdm_kernel *kernel, const tdmi_expression *e,
 
 /* ---- rows ---- */
 
-typedef struct dims {
-    int count, operands;
-    int64_t shape[TDM_MAX_DIMS];
-    int64_t strides[TDM_KERNEL_MAX_TENSORS][TDM_MAX_DIMS];
-} dims;
-
-static void swap_dims(dims *d, int i, int j) {
+static void swap_dims(tdmi_dims *d, int i, int j) {
     const int64_t extent = d->shape[i];
     d->shape[i] = d->shape[j];
     d->shape[j] = extent;
@@ -160,25 +144,27 @@ static void swap_dims(dims *d, int i, int j) {
     }
 }
 
-static bool continues(const dims *d, int i) {
+static bool continues(const tdmi_dims *d, int i) {
     for (int k = 0; k < d->operands; k++)
         if (d->strides[k][i] != d->strides[k][i + 1] * d->shape[i + 1]) return false;
     return true;
 }
 
+static void add_dim(const tdmi_call *self, tdmi_dims *d, int which) {
+    d->shape[d->count] = self->views[0].shape[which];
+    for (int k = 0; k < self->count; k++)
+        d->strides[k][d->count] = self->views[k].strides[which];
+    d->count++;
+}
+
 /* Dimensions of extent above 1, merged where all operands allow it; unless elements have numbers, those with
- * the largest stride in the first output first. */
-static dims find_dims(const expression_call *self) {
+ * the largest stride in the first output first. Of rows that are combined the last one stays as it is. */
+static tdmi_dims find_dims(const tdmi_call *self) {
     const tdmi_expression *e = &self->typed->expression;
-    const int y = e->outputs[0].tensor;
-    dims d = {.operands = self->count};
-    for (int i = 0; i < self->views[y].ndim; i++) {
-        if (self->views[y].shape[i] == 1) continue;
-        d.shape[d.count] = self->views[y].shape[i];
-        for (int k = 0; k < self->count; k++)
-            d.strides[k][d.count] = self->views[k].strides[i];
-        d.count++;
-    }
+    const int y = e->outputs[0].tensor, ndim = self->views[y].ndim;
+    tdmi_dims d = {.operands = self->count};
+    for (int i = 0; i < (e->has_rows ? ndim - 1 : ndim); i++)
+        if (self->views[y].shape[i] != 1) add_dim(self, &d, i);
     for (int i = 1; i < d.count && !e->has_index; i++)
         for (int j = i; j > 0 && d.strides[y][j - 1] < d.strides[y][j]; j--)
             swap_dims(&d, j - 1, j);
@@ -189,15 +175,16 @@ static dims find_dims(const expression_call *self) {
             swap_dims(&d, j, j + 1);
         d.count--;
     }
+    if (e->has_rows) add_dim(self, &d, ndim - 1);
     return d;
 }
 
-static int64_t inner_stride(const dims *d, int operand) {
+static int64_t inner_stride(const tdmi_dims *d, int operand) {
     return d->count > 0 ? d->strides[operand][d->count - 1] : 1;
 }
 
-static void describe(const expression_call *self, const dims *d, tdm_expression_args *args) {
-    const tdm_tensor *y = self->tensors[self->typed->expression.outputs[0].tensor];
+static void describe(const tdmi_call *self, const tdmi_dims *d, tdm_expression_args *args) {
+    const tdm_tensor *y = &self->views[self->typed->expression.outputs[0].tensor];
     const int outer = d->count > 0 ? d->count - 1 : 0;
     args->rows = 1;
     args->outer_ndim = outer;
@@ -215,7 +202,7 @@ static void describe(const expression_call *self, const dims *d, tdm_expression_
 }
 
 /* Does each row that is read or written element by element begin at a multiple of 16 bytes? */
-static bool is_aligned(const expression_call *self, const dims *d) {
+bool tdmi_call_is_aligned(const tdmi_call *self, const tdmi_dims *d) {
     for (int k = 0; k < self->count; k++) {
         int64_t places = self->views[k].offset;
         if (inner_stride(d, k) == 0) continue;
@@ -227,7 +214,7 @@ static bool is_aligned(const expression_call *self, const dims *d) {
 }
 
 /* What is written is read again, or is not written along memory. */
-static bool keeps_outputs(const expression_call *self, const dims *d) {
+static bool keeps_outputs(const tdmi_call *self, const tdmi_dims *d) {
     const tdmi_expression *e = &self->typed->expression;
     for (int i = 0; i < self->count; i++) {
         if (!e->is_written[i]) continue;
@@ -238,15 +225,15 @@ static bool keeps_outputs(const expression_call *self, const dims *d) {
     return false;
 }
 
-static tdm_status launch_part(const expression_call *self, tdmi_variant variant, int64_t items,
-                              int64_t cols, const tdmi_mem *const *mems,
-                              const tdm_expression_args *args) {
+tdm_status tdmi_call_launch(const tdmi_call *self, tdmi_variant variant, int64_t items,
+                            int64_t cols, const tdmi_mem *const *mems,
+                            const tdm_expression_args *args) {
     if (self->wanted->purpose == TDMI_RUN)
         return tdmi_launch_items(self->queue, variant, items, cols, mems, args);
     return tdmi_kernel_look_up(self->wanted, tdmi_complete_variant(self->queue, variant, cols));
 }
 
-static tdm_status launch(const expression_call *self, const dims *d, const tdmi_row_form *form,
+static tdm_status launch(const tdmi_call *self, const tdmi_dims *d, const tdmi_row_form *form,
                          tdm_expression_args *args) {
     const tdm_tensor *y = &self->views[self->typed->expression.outputs[0].tensor];
     const int64_t cols = d->count > 0 ? d->shape[d->count - 1] : 1;
@@ -265,25 +252,27 @@ static tdm_status launch(const expression_call *self, const dims *d, const tdmi_
         const int64_t part = cols - begin < MAX_COLS ? cols - begin : MAX_COLS;
         const tdmi_pieces pieces = tdmi_cut_rows(self->queue, args->rows, part, size);
         variant.stream = tdmi_stores(self->queue, args->rows, part, size, keeps_outputs(self, d));
-        variant.vectors = form->is_plain && is_aligned(self, d);
+        variant.vectors = form->is_plain && tdmi_call_is_aligned(self, d);
         args->index = begin;
         args->cols = (tdm_u32)part;
         args->chunk = pieces.chunk;
         args->chunks = pieces.chunks;
-        TDMI_TRY(launch_part(self, variant, args->rows * pieces.chunks, pieces.chunk, mems, args));
+        TDMI_TRY(
+            tdmi_call_launch(self, variant, args->rows * pieces.chunks, pieces.chunk, mems, args));
         for (int k = 0; k < self->count; k++)
             args->offset[k] += part * args->inner_stride[k];
     }
     return TDM_OK;
 }
 
-static tdm_status run(tdm_kernel *kernel, const tdm_argument *const *sorted,
-                      expression_call *self) {
+static tdm_status run(tdm_kernel *kernel, const tdm_argument *const *sorted, tdmi_call *self) {
     uint8_t row_kinds[TDM_KERNEL_MAX_TENSORS] = {0};
     tdm_expression_args args;
     const tdmi_row_form *form;
-    const dims d = find_dims(self);
+    const tdmi_expression *e = &self->typed->expression;
+    const tdmi_dims d = find_dims(self);
     for (int k = 0; k < self->count; k++) {
+        if (e->is_written[k] && e->has_rows && !e->has_apply) continue; /* one element a row */
         const int64_t stride = inner_stride(&d, k);
         row_kinds[k] = (uint8_t)(stride == 0   ? TDMI_ROW_REPEATED
                                  : stride == 1 ? TDMI_ROW_ADJACENT
@@ -291,27 +280,28 @@ static tdm_status run(tdm_kernel *kernel, const tdm_argument *const *sorted,
     }
     TDMI_TRY(tdmi_kernel_for_rows(kernel, self->typed, row_kinds, &form));
     memset(&args, 0, sizeof args);
-    set_scalars(kernel, &self->typed->expression, sorted, &args);
     describe(self, &d, &args);
-    return launch(self, &d, form, &args);
+    args.cols = (tdm_u32)(d.count > 0 ? d.shape[d.count - 1] : 1);
+    set_scalars(kernel, e, sorted, &args);
+    return e->has_rows ? tdmi_call_combine(self, &d, form, &args) : launch(self, &d, form, &args);
 }
 
-static tdm_status run_expression(const tdmi_kernel_call *wanted, tdm_kernel *kernel,
-                                 const tdm_argument *const *sorted) {
-    expression_call self = {.function = wanted->function, .wanted = wanted, .queue = wanted->queue};
+tdm_status tdmi_expression_call(const tdmi_kernel_call *call, tdm_kernel *kernel,
+                                const tdm_argument *const *sorted) {
+    tdmi_call self = {.function = call->function, .wanted = call, .queue = call->queue};
     TDMI_TRY(find_dtypes(kernel, sorted, &self));
     TDMI_TRY(check_tensors(&self));
-    TDMI_TRY(find_views(&self));
+    TDMI_TRY(self.typed->expression.has_rows ? tdmi_call_find_rows(&self) : find_views(&self));
     if (tdm_tensor_count(self.tensors[self.typed->expression.outputs[0].tensor]) == 0)
         return TDM_OK;
     return run(kernel, sorted, &self);
 }
 
-static tdm_status make_call(const tdmi_kernel_call *wanted, tdm_kernel *kernel,
+static tdm_status make_call(const tdmi_kernel_call *call, tdm_kernel *kernel,
                             const tdm_argument *arguments, size_t argument_count) {
     const tdm_argument *sorted[TDMI_MOST_PARAMETERS];
-    const char *const function = wanted->function;
-    const tdm_queue *queue = wanted->queue;
+    const char *const function = call->function;
+    const tdm_queue *queue = call->queue;
     if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
     if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
     TDMI_TRY(tdmi_device_usable(queue->device));
@@ -319,8 +309,8 @@ static tdm_status make_call(const tdmi_kernel_call *wanted, tdm_kernel *kernel,
         return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH, "%s: kernel is of %s, but queue is of %s",
                          function, kernel->device->facts->info.id, queue->device->facts->info.id);
     TDMI_TRY(sort_arguments(function, kernel, arguments, argument_count, sorted));
-    return kernel->source ? tdmi_source_call(wanted, kernel, sorted)
-                          : run_expression(wanted, kernel, sorted);
+    return kernel->source ? tdmi_source_call(call, kernel, sorted)
+                          : tdmi_expression_call(call, kernel, sorted);
 }
 
 tdm_status tdm_kernel_run(tdm_queue *queue, tdm_kernel *kernel, const tdm_argument *arguments,

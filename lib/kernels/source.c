@@ -55,7 +55,8 @@ static bool is_name(const char *name) {
     return length > 0 && !name[length] && !isdigit((unsigned char)name[0]);
 }
 
-static const char *name_fault(const char *name) {
+static const char *name_fault(const char *name, bool of_rows) {
+    (void)of_rows;
     if (!is_name(name)) return "is not a letter or _, then letters, digits and _";
     if (strlen(name) > TDMI_MOST_NAME) return "is longer than 63 characters";
     if (strncmp(name, "tdm", 3) == 0 || strncmp(name, "TDM", 3) == 0 || strncmp(name, "__", 2) == 0)
@@ -151,9 +152,11 @@ static tdm_status finish(const char *function, tdm_kernel *made, const char *tex
 tdm_status tdmi_source_make(const char *function, const char *text, const char *file,
                             const char *entry, const tdm_parameter *parameters,
                             size_t parameter_count, tdm_kernel **kernel) {
-    const tdmi_kernel_wanted wanted = {function,        text,       parameters,
+    const tdmi_texts texts = {.statements = text};
+    const tdmi_kernel_wanted wanted = {function,        &texts,     parameters,
                                        parameter_count, name_fault, true};
     tdm_kernel *made;
+    if (!text) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL", function);
     TDMI_TRY(tdmi_kernel_make(&wanted, &made));
     const tdm_status status = finish(function, made, text, file, entry);
     if (status == TDM_OK)
@@ -246,7 +249,7 @@ static void print_text(writer *self, const tdm_kernel *kernel) {
         print(self, " TDM_X(%d, %s%s, %s)", tensors++,
               parameter->kind == TDM_PARAMETER_OUTPUT ? "" : "const ", type, parameter->name);
     }
-    print(self, "\n#line 1 \"%s\"\n%s\n", kernel->source->file, kernel->text);
+    print(self, "\n#line 1 \"%s\"\n%s\n", kernel->source->file, kernel->texts.statements);
 }
 
 /* The text, and behind its end the file's name and the entry's as the dialect has it; NULL when memory is short. */
@@ -281,7 +284,7 @@ static size_t args_size(const tdm_kernel *kernel, int *tensors) {
     return size;
 }
 
-/* The text, which has all that is told by parameters, and T; no text of an expression has a first byte of 1. */
+/* The text, which has all that is told by parameters, and T; the key of an expression begins with another byte. */
 static tdm_status add_program(tdm_kernel *kernel, tdmi_user_kernel *made,
                               const tdmi_user_kernel **program) {
     const size_t text = strlen(made->text) + 1, entry = strlen(made->entry) + 1;
@@ -291,7 +294,7 @@ static tdm_status add_program(tdm_kernel *kernel, tdmi_user_kernel *made,
         tdmi_free(made->text);
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel");
     }
-    key[0] = 1;
+    key[0] = 0;
     key[1] = (char)made->t;
     key[2] = (char)made->u;
     memcpy(key + 3, made->text, text);

@@ -77,13 +77,15 @@ static size_t name_length(const char *text) {
     return length;
 }
 
-const char *tdmi_name_fault(const char *name) {
+const char *tdmi_name_fault(const char *name, bool of_rows) {
     int number;
     const tdmi_token token = {TDMI_TOKEN_NAME, name, name_length(name)};
     if (token.length == 0 || name[token.length])
         return "is no name: a letter or _, then letters, digits and _";
     if (token.length > TDMI_MOST_NAME) return "is longer than 63 characters";
     if (tdmi_find_own_name(&token, &number) >= 0) return "is a name of the language's own";
+    if (of_rows && token.length == 1 && (*name == 'r' || *name == 'n'))
+        return "is what kernels over rows call the combined value, r, and a row's length, n";
     return NULL;
 }
 

@@ -3,6 +3,7 @@
  * is computed twice is one node. */
 #include "kernels/expression.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +119,32 @@ bool tdmi_element_value(tdmi_reading *reading, int tensor, tdmi_value *value) {
                             .type = tdmi_type_of((tdm_dtype)reading->to->dtypes[tensor])};
     reading->to->is_read[tensor] = true;
     return node_value(reading, &node, value);
+}
+
+/* What combining begins with: it changes nothing. */
+uint64_t tdmi_combine_start(uint8_t function, uint8_t type) {
+    const bool largest = function == TDM_FUNCTION_MIN;
+    switch (function) {
+    case TDM_FUNCTION_ADD:
+        return tdmi_integer_bits(type, 0);
+    case TDM_FUNCTION_MUL:
+        return tdmi_integer_bits(type, 1);
+    default:
+        break;
+    }
+    switch (type) {
+    case F64:
+    case F32:
+        return tdmi_number_bits(type, largest ? INFINITY : -INFINITY);
+    case I64:
+        return (uint64_t)(largest ? INT64_MAX : INT64_MIN);
+    case U64:
+        return largest ? UINT64_MAX : 0;
+    case U32:
+        return largest ? UINT32_MAX : 0;
+    default:
+        return (uint32_t)(largest ? INT32_MAX : INT32_MIN);
+    }
 }
 
 bool tdmi_index_value(tdmi_reading *reading, tdmi_node_kind kind, tdmi_value *value) {
@@ -238,6 +265,22 @@ bool tdmi_value_as(tdmi_reading *reading, const tdmi_value *value, uint8_t type,
     const bool done = value->kind == TDMI_VALUE_LITERAL ? literal_as(reading, value, first, &own)
                                                         : parameter_as(reading, value, first, &own);
     return done && convert(reading, own, type, node);
+}
+
+bool tdmi_combined_value(tdmi_reading *reading, const tdmi_value *mapped, tdm_combine combine,
+                         tdmi_value *value) {
+    static const uint8_t by[] = {[TDM_SUM] = TDM_FUNCTION_ADD,
+                                 [TDM_PRODUCT] = TDM_FUNCTION_MUL,
+                                 [TDM_MAX] = TDM_FUNCTION_MAX,
+                                 [TDM_MIN] = TDM_FUNCTION_MIN};
+    _Static_assert(sizeof by == TDM_COMBINE_COUNT, "a function for each");
+    const uint8_t own = own_type(reading, mapped), type = own == BOOL ? I32 : own;
+    int node;
+    if (!tdmi_value_as(reading, mapped, type, &node)) return false;
+    reading->to->combine = by[combine];
+    reading->to->mapped = (int16_t)node;
+    const tdmi_node combined = {.kind = TDMI_NODE_COMBINED, .type = type, .of = type};
+    return node_value(reading, &combined, value);
 }
 
 bool tdmi_value_for(tdmi_reading *reading, const tdmi_value *value, tdm_dtype dtype, int *node) {

@@ -144,6 +144,10 @@ static void free_place(place *p) {
     X(scale, 1, 1, 1, 0, tdm_scale(queue, 0.5, &p->x, &p->y[to]))                                  \
     X(axpy, 1, 1, 2, 0, tdm_axpy(queue, 0.5, &p->x, &p->y[to]))                                    \
     X(cast, 1, 1, 1, 0, tdm_cast(queue, &p->x, &p->wide_y[to]))                                    \
+    X(exp, 1, 1, 1, 0, tdm_exp(queue, &p->x, &p->y[to]))                                           \
+    X(div_broadcast, 1, 1, 1, 0, tdm_div(queue, &p->x, &p->bias, &p->y[to]))                       \
+    X(clamp, 1, 1, 1, 0, tdm_clamp(queue, &p->x, 0, 1, &p->y[to]))                                 \
+    X(kernel_rows, 1, 1, 1, 0, kernel_rows(p, to))                                                 \
     X(fill, 1, 1, 1, 0, tdm_fill(queue, 2, &p->y[to]))                                             \
     X(fill_range, 1, 1, 1, 0, tdm_fill_range(queue, 0, 1, &p->y[to]))                              \
     X(fill_uniform, 1, 1, 1, 0, uniform(p, to))                                                    \
@@ -162,6 +166,14 @@ static tdm_status softmax_scaled(place *p, int to) {
     options.scale = 0.5;
     options.mask = &p->bias;
     return tdm_softmax_scaled(queue, &options, &p->x, &p->y[to]);
+}
+
+static tdm_kernel *own_kernel; /* over rows */
+
+static tdm_status kernel_rows(place *p, int to) {
+    const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &p->x),
+                                      TDM_WITH_TENSOR("y", &p->norms[to])};
+    return tdm_kernel_run(queue, own_kernel, arguments, 2);
 }
 
 static tdm_status concat(place *p, int to) {
@@ -271,8 +283,12 @@ int main(void) {
         printf("FAILED: what opening a device takes was not counted\n");
         failures++;
     }
+    const tdm_row_kernel texts = TDM_ROW_KERNEL(.map = "x * x", .finish = "sqrt(r / n)");
+    const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
+    check(tdm_kernel_rows(device, &texts, parameters, 2, &own_kernel), "tdm_kernel_rows");
     run_all(TDM_F32);
     run_all(TDM_BF16);
+    tdm_kernel_release(own_kernel);
     tdm_queue_destroy(queue);
     tdm_device_release(device);
     if (failures > 0) printf("%d failures\n", failures);

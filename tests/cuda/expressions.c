@@ -18,38 +18,64 @@ enum { MOST_TENSORS = 4, ARCHITECTURE = 90 };
 
 /* Tensors are named a, b, c …, and s is a number. */
 static const struct {
-    const char *text;
+    tdmi_texts texts;
     int tensors;
     int dtypes[MOST_TENSORS];
     uint8_t rows[MOST_TENSORS];
 } cases[] = {
-    {"c = gelu(a) * s + where(a > 0, b, 0)", 3, {TDM_F32, TDM_F32, TDM_F32}, {A, A, A}},
-    {"c = gelu(a) * s + where(a > 0, b, 0)", 3, {TDM_F16, TDM_F16, TDM_F16}, {A, R, A}},
-    {"c = a * s + b; b = c * 2", 3, {TDM_BF16, TDM_BF16, TDM_BF16}, {A, A, A}},
-    {"b = exp(a) * s", 2, {TDM_F64, TDM_F64}, {A, A}},
-    {"c = gelu(a) * s + where(a > 0, b, 0)", 3, {TDM_F32, TDM_F16, TDM_F64}, {S, A, A}},
-    {"d = (a & 15) << 2 ^ i32(b * s) % 7; c = d != 0",
+    {{.statements = "c = gelu(a) * s + where(a > 0, b, 0)"},
+     3,
+     {TDM_F32, TDM_F32, TDM_F32},
+     {A, A, A}},
+    {{.statements = "c = gelu(a) * s + where(a > 0, b, 0)"},
+     3,
+     {TDM_F16, TDM_F16, TDM_F16},
+     {A, R, A}},
+    {{.statements = "c = a * s + b; b = c * 2"}, 3, {TDM_BF16, TDM_BF16, TDM_BF16}, {A, A, A}},
+    {{.statements = "b = exp(a) * s"}, 2, {TDM_F64, TDM_F64}, {A, A}},
+    {{.statements = "c = gelu(a) * s + where(a > 0, b, 0)"},
+     3,
+     {TDM_F32, TDM_F16, TDM_F64},
+     {S, A, A}},
+    {{.statements = "d = (a & 15) << 2 ^ i32(b * s) % 7; c = d != 0"},
      4,
      {TDM_U8, TDM_F32, TDM_BOOL, TDM_I16},
      {A, R, A, S}},
-    {"b = a / 3 + u64(s)", 2, {TDM_U64, TDM_U64}, {A, A}},
-    {"b = index * 2 + row - column + i64(a * s)", 2, {TDM_F16, TDM_I64}, {A, A}},
-    {"b = sin(a) + cos(a) + tan(a) + asin(a) + acos(a) + atan(a) + atan2(a, s) + sinh(a) + cosh(a) "
-     "+ tanh(a)",
+    {{.statements = "b = a / 3 + u64(s)"}, 2, {TDM_U64, TDM_U64}, {A, A}},
+    {{.statements = "b = index * 2 + row - column + i64(a * s)"}, 2, {TDM_F16, TDM_I64}, {A, A}},
+    {{.statements = "b = sin(a) + cos(a) + tan(a) + asin(a) + acos(a) + atan(a) + atan2(a, s) + "
+                    "sinh(a) + cosh(a) "
+                    "+ tanh(a)"},
      2,
      {TDM_F32, TDM_F32},
      {A, A}},
-    {"b = exp2(a) + expm1(a) + log(a) + log2(a) + log10(a) + log1p(a) + pow(a, s) + sqrt(a) + "
-     "rsqrt(a) + erf(a)",
+    {{.statements =
+          "b = exp2(a) + expm1(a) + log(a) + log2(a) + log10(a) + log1p(a) + pow(a, s) + sqrt(a) + "
+          "rsqrt(a) + erf(a)"},
      2,
      {TDM_F64, TDM_F64},
      {A, A}},
-    {"b = erfc(a) + floor(a) + ceil(a) + round(a) + trunc(a) + fma(a, s, a) + silu(a) + sigmoid(a) "
-     "+ a % s",
+    {{.statements = "b = erfc(a) + floor(a) + ceil(a) + round(a) + trunc(a) + fma(a, s, a) + "
+                    "silu(a) + sigmoid(a) "
+                    "+ a % s"},
      2,
      {TDM_F32, TDM_F32},
      {A, A}},
-    {"b = isnan(a) || isinf(a) && !isfinite(a * s)", 2, {TDM_F32, TDM_BOOL}, {A, A}},
+    {{.map = "a * a", .finish = "sqrt(r / n) * s"}, 2, {TDM_F32, TDM_F32}, {A, R}},
+    {{.map = "abs(a - b)", .finish = "r * s", .combine = TDM_MAX},
+     3,
+     {TDM_F16, TDM_F16, TDM_F32},
+     {A, R, R}},
+    {{.map = "a * s", .combine = TDM_MIN}, 2, {TDM_F64, TDM_BF16}, {A, R}},
+    {{.map = "a", .finish = "r / n + i64(s)"}, 2, {TDM_U8, TDM_I64}, {A, R}},
+    {{.map = "a % 7 + u64(s)", .combine = TDM_PRODUCT}, 2, {TDM_U64, TDM_U64}, {S, R}},
+    {{.map = "a > s", .combine = TDM_MAX}, 2, {TDM_BF16, TDM_BOOL}, {A, R}},
+    {{.map = "a", .combine = TDM_MAX, .apply = "exp(a - r) * s"}, 2, {TDM_F32, TDM_F32}, {A, A}},
+    {{.map = "a", .finish = "s / r", .apply = "a * r"}, 2, {TDM_F16, TDM_F32}, {A, A}},
+    {{.statements = "b = isnan(a) || isinf(a) && !isfinite(a * s)"},
+     2,
+     {TDM_F32, TDM_BOOL},
+     {A, A}},
 };
 
 static char *append_file(char *text, const char *folder, const char *name) {
@@ -69,9 +95,9 @@ static char *append_file(char *text, const char *folder, const char *name) {
 }
 
 static char *with_headers(const char *folder, const char *own) {
-    static const char *const names[] = {"dialect_cuda.h", "args.h",     "dtypes.h",
-                                        "numeric.h",      "vectors.h",  "activation.h",
-                                        "convert.h",      "functions.h"};
+    static const char *const names[] = {
+        "dialect_cuda.h", "args.h",    "dtypes.h",    "numeric.h", "vectors.h",
+        "activation.h",   "convert.h", "functions.h", "reduce.h",  "fold.h"};
     char *text = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(text = append_file(text, folder, names[i]))) return NULL;
@@ -80,10 +106,16 @@ static char *with_headers(const char *folder, const char *own) {
     return strcat(whole, own);
 }
 
+static const char *text_of(const tdmi_texts *texts) {
+    return texts->statements ? texts->statements : texts->map;
+}
+
 static bool check(const char *folder, size_t which, int vectors, const tdmi_expression *e) {
     char own_t[16], own_u[16], own_vectors[24];
     const bool is_plain = tdmi_is_plain(e, cases[which].rows);
-    const int t = is_plain ? e->dtypes[0] : e->arithmetic == TDM_TYPE_F64 ? TDM_F64 : TDM_F32;
+    const int t = is_plain                        ? tdmi_plain_dtype(e)
+                  : e->arithmetic == TDM_TYPE_F64 ? TDM_F64
+                                                  : TDM_F32;
     snprintf(own_t, sizeof own_t, "-DT_ID=%d", t);
     snprintf(own_u, sizeof own_u, "-DU_ID=%d", t);
     snprintf(own_vectors, sizeof own_vectors, "-DVECTORS=%d", vectors);
@@ -96,11 +128,14 @@ static bool check(const char *folder, size_t which, int vectors, const tdmi_expr
     compiled c = nvrtc_compile(text, NULL, ARCHITECTURE, defines);
     ptx_report accesses;
     const bool compiles = c.good && c.ptx && ptx_report_of(c.ptx, "tdm_expression", &accesses);
-    const bool wide = compiles && accesses.wide_loads > 0 && accesses.wide_stores > 0;
-    if (!compiles) printf("FAILED: %s\n%s\n%s\n", cases[which].text, c.log ? c.log : "", own);
+    /* of rows that are combined an element is written, and what chunks left is read */
+    const bool writes = !e->has_rows || e->has_apply;
+    const bool wide = compiles && accesses.wide_loads > 0 && (accesses.wide_stores > 0 || !writes);
+    const char *const name = text_of(&cases[which].texts);
+    if (!compiles) printf("FAILED: %s\n%s\n%s\n", name, c.log ? c.log : "", own);
     if (compiles && wide != (vectors > 0))
-        printf("FAILED: %s: %d wide loads, %d wide stores\n", cases[which].text,
-               accesses.wide_loads, accesses.wide_stores);
+        printf("FAILED: %s: %d wide loads, %d wide stores\n", name, accesses.wide_loads,
+               accesses.wide_stores);
     const bool good = compiles && wide == (vectors > 0);
     compiled_free(&c);
     free(text);
@@ -122,9 +157,9 @@ int main(int count, char **arguments) {
             parameters[k].name[0] = (char)('a' + k);
         }
         parameters[cases[i].tensors] = (tdmi_parameter){"s", TDM_PARAMETER_NUMBER, TDM_ANY_DTYPE};
-        if (!e || tdmi_expression_read("expression", cases[i].text, parameters,
+        if (!e || tdmi_expression_read("expression", &cases[i].texts, parameters,
                                        cases[i].tensors + 1, e, &is_typing) != TDM_OK) {
-            printf("FAILED: %s: %s\n", cases[i].text, tdm_last_error());
+            printf("FAILED: %s: %s\n", text_of(&cases[i].texts), tdm_last_error());
             failed++;
         } else {
             const bool is_plain = tdmi_is_plain(e, cases[i].rows);

@@ -15,30 +15,56 @@ static inline bool compiles(void) { return tdm_device_get_info(device)->backend 
 
 /* A call: names of tensors are letters, in the order of `arrays`; s is a number unless it is NaN, and k an integer
  * unless it is 0. */
-static inline bool run(const char *text, array *const *arrays, const char *names, double s,
-                       int64_t k) {
+typedef struct expression_call {
     tdm_parameter parameters[MOST + 2];
     tdm_argument arguments[MOST + 2];
     char letters[MOST][2];
+    size_t count;
+} expression_call;
+
+static inline void describe_call(expression_call *call, array *const *arrays, const char *names,
+                                 double s, int64_t k) {
     size_t count = 0;
     for (; names[count]; count++) {
-        snprintf(letters[count], 2, "%c", names[count]);
-        parameters[count] = (tdm_parameter)TDM_TENSOR(letters[count]);
-        arguments[count] = (tdm_argument)TDM_WITH_TENSOR(letters[count], &arrays[count]->t);
+        snprintf(call->letters[count], 2, "%c", names[count]);
+        call->parameters[count] = (tdm_parameter)TDM_TENSOR(call->letters[count]);
+        call->arguments[count] =
+            (tdm_argument)TDM_WITH_TENSOR(call->letters[count], &arrays[count]->t);
     }
     if (s == s) {
-        parameters[count] = (tdm_parameter)TDM_NUMBER("s");
-        arguments[count++] = (tdm_argument)TDM_WITH_NUMBER("s", s);
+        call->parameters[count] = (tdm_parameter)TDM_NUMBER("s");
+        call->arguments[count++] = (tdm_argument)TDM_WITH_NUMBER("s", s);
     }
     if (k != 0) {
-        parameters[count] = (tdm_parameter)TDM_INTEGER("k");
-        arguments[count++] = (tdm_argument)TDM_WITH_INTEGER("k", k);
+        call->parameters[count] = (tdm_parameter)TDM_INTEGER("k");
+        call->arguments[count++] = (tdm_argument)TDM_WITH_INTEGER("k", k);
     }
-    tdm_kernel *kernel;
-    if (!OK(tdm_kernel_elementwise(device, text, parameters, count, &kernel))) return false;
-    const bool done = OK(tdm_kernel_run(queue, kernel, arguments, count));
+    call->count = count;
+}
+
+static inline bool run_call(expression_call *call, tdm_kernel *kernel) {
+    const bool done = OK(tdm_kernel_run(queue, kernel, call->arguments, call->count));
     tdm_kernel_release(kernel); /* before the work is done */
     return done;
+}
+
+static inline bool run(const char *text, array *const *arrays, const char *names, double s,
+                       int64_t k) {
+    expression_call call;
+    tdm_kernel *kernel;
+    describe_call(&call, arrays, names, s, k);
+    return OK(tdm_kernel_elementwise(device, text, call.parameters, call.count, &kernel)) &&
+           run_call(&call, kernel);
+}
+
+/* The same of a kernel over rows, none of whose tensors is named r or n. */
+static inline bool run_rows(const tdm_row_kernel *texts, array *const *arrays, const char *names,
+                            double s, int64_t k) {
+    expression_call call;
+    tdm_kernel *kernel;
+    describe_call(&call, arrays, names, s, k);
+    return OK(tdm_kernel_rows(device, texts, call.parameters, call.count, &kernel)) &&
+           run_call(&call, kernel);
 }
 
 #define NO_NUMBER ((double)NAN)

@@ -116,6 +116,61 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_elementwise(tdm_device *device, const
                                                        const tdm_parameter *parameters,
                                                        size_t parameter_count, tdm_kernel **kernel);
 
+/** What the elements of a row are combined by. */
+typedef enum tdm_combine {
+    TDM_SUM,
+    TDM_PRODUCT,
+    TDM_MAX, /**< NaN where an element is NaN */
+    TDM_MIN, /**< likewise */
+    TDM_COMBINE_COUNT
+} tdm_combine;
+
+/** A kernel over rows, the last dimension of what is read: three texts and what combines. Each text is a value,
+ * which statements that give values to variables may stand before. */
+typedef struct tdm_row_kernel {
+    size_t size;         /**< sizeof(tdm_row_kernel): see status.h */
+    const char *map;     /**< of each element: "x * x" */
+    tdm_combine combine; /**< the values of map over the row */
+    const char
+        *finish; /**< of each row: `r`, what combining gave, `n`, the row's length, and scalars;
+                              NULL: "r" */
+    const char
+        *apply; /**< NULL: each row gives one element, that of finish. Else it gives a row, of
+                              tensors, `n`, and `r`, which is what finish gave: "x / r" */
+} tdm_row_kernel;
+
+/* clang-format off */
+/** tdm_row_kernel rms = TDM_ROW_KERNEL_DEFAULTS; rms.map = "x * x"; rms.finish = "sqrt(r / n)"; */
+#define TDM_ROW_KERNEL_DEFAULTS { sizeof(tdm_row_kernel), NULL, TDM_SUM, NULL, NULL }
+/** In C the same at once: tdm_row_kernel rms = TDM_ROW_KERNEL(.map = "x * x", .finish = "sqrt(r / n)"); */
+#define TDM_ROW_KERNEL(...) { .size = sizeof(tdm_row_kernel), __VA_ARGS__ }
+/* clang-format on */
+
+/** The defaults for languages without C's macros: writes the first `size` bytes, which are the struct's size in
+ * the caller's language. */
+TDM_API void tdm_row_kernel_init(tdm_row_kernel *kernel, size_t size);
+
+/** Makes a kernel that combines the elements of rows, whose shape is what all tensors that are read broadcast to,
+ * as in NumPy: its last dimension is a row. One tensor is named in no text: the output. Without apply it has
+ * the rows' shape less the last dimension, or with a last dimension of 1, and [1] where there is one row of one
+ * dimension; with apply it has the shape of what it is made of, and the others are broadcast to it.
+ *
+ *     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
+ *     const tdm_row_kernel rms = TDM_ROW_KERNEL(.map = "x * x", .combine = TDM_SUM, .finish = "sqrt(r / n)");
+ *     tdm_kernel_rows(device, &rms, parameters, 2, &kernel);
+ *
+ * r has the type of map, for a bool i32; integers wrap. Sums of floats are taken in blocks that are added with
+ * compensation, so that their error hardly grows with the row; a result repeats bit for bit. Of no elements
+ * the sum is 0, the product 1, the largest -Inf or the least integer, and the smallest Inf or the largest. n is
+ * an integer that takes the type of what it meets. No parameter is named r or n. `index`, `row` and `column` are
+ * counted in the rows' shape; finish has none of them. A row has fewer than 2^31 elements.
+ *
+ * All else is as of tdm_kernel_elementwise, but that there are 11 tensors at most, and messages name the text:
+ * "map, line 1, column 3". */
+TDM_API TDM_MUST_USE tdm_status tdm_kernel_rows(tdm_device *device, const tdm_row_kernel *texts,
+                                                const tdm_parameter *parameters,
+                                                size_t parameter_count, tdm_kernel **kernel);
+
 /** The version of the kernel dialect, which a text can ask for by this name, too. It grows when something is added;
  * docs/stability.md says what is promised. */
 #define TDM_DIALECT_VERSION 1
@@ -170,8 +225,9 @@ TDM_API const char *tdm_last_compile_log(void);
  * kinds and dtypes, one device, shapes, outputs that are writable and whose elements are distinct. f64 is refused on
  * devices without it (TDM_ERROR_UNSUPPORTED). May be recorded (graph.h).
  *
- * Of an expression: outputs are of one shape, to which what is only read is broadcast as in NumPy, and overlap
- * nothing but, as exactly the same view, what is read. An empty output is a no-op that succeeds.
+ * Of an expression: outputs are of one shape, to which what is only read is broadcast as in NumPy (of a kernel over rows,
+ * tdm_kernel_rows says which), and overlap nothing but, as exactly the same view, what is read. An empty output is a
+ * no-op that succeeds.
  *
  * Of tdm_kernel_source: tensors have any shapes, and rows that lie along memory with one stride from each to the
  * next (TDM_ERROR_UNSUPPORTED). Outputs overlap nothing; a kernel may read what it writes. Nothing is launched where

@@ -8,6 +8,7 @@
  * kernel.h  kernels of one's own, from expressions
  * ops.h     matmul, norms, bias-add, elementwise, casts, random numbers
  * arrays.h  softmax with masks, rows by indices, concat, stack, flip, sorting
+ * functions.h  the functions of expressions under names of their own: div, pow, exp, where, comparisons …
  * create.h  making tensors, to and from host arrays, as text
  * move.h    tensors from device to device
  * state_dict.h  named tensors and safetensors files
@@ -34,6 +35,7 @@
 #include <tandem/cuda.h>
 #include <tandem/device.h>
 #include <tandem/dlpack.h>
+#include <tandem/functions.h>
 #include <tandem/graph.h>
 #include <tandem/kernel.h>
 #include <tandem/layers.h>

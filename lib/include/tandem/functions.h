@@ -1,0 +1,163 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * The functions of expressions under names of their own: an element of y for each element.
+ *
+ * Each computes what the expression of that name does, with the rules of kernel.h: tensors of any dtypes, which
+ * meet in a type as there; functions of floats take integers, too; y is of any dtype, to which the result is
+ * converted once, as tdm_cast does. Comparisons and tests give 1 or 0, for a y of bool or any other dtype. What is read
+ * is broadcast to y's shape as in NumPy, with strides of any kind. In place: y may be exactly the same view as what
+ * is read. An empty y is a no-op that succeeds. tdm_add, tdm_sub and tdm_mul of ops.h want floats of one dtype.
+ *
+ * The first call for certain dtypes and kinds of strides makes a kernel, which OpenCL and CUDA devices compile, or
+ * take from disk; later ones start it as any operation, in every queue. The kernels are the device's.
+ *
+ * Threads: as the queue. */
+#ifndef TANDEM_FUNCTIONS_H
+#define TANDEM_FUNCTIONS_H
+
+#include <tandem/tensor.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/** y = a / b. */
+TDM_API TDM_MUST_USE tdm_status tdm_div(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
+                                        tdm_tensor *y);
+/** y = a % b, of the sign of a. */
+TDM_API TDM_MUST_USE tdm_status tdm_rem(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
+                                        tdm_tensor *y);
+/** y = -x. */
+TDM_API TDM_MUST_USE tdm_status tdm_neg(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = a & b; of bools: and. */
+TDM_API TDM_MUST_USE tdm_status tdm_bitwise_and(tdm_queue *queue, const tdm_tensor *a,
+                                                const tdm_tensor *b, tdm_tensor *y);
+/** y = a | b. */
+TDM_API TDM_MUST_USE tdm_status tdm_bitwise_or(tdm_queue *queue, const tdm_tensor *a,
+                                               const tdm_tensor *b, tdm_tensor *y);
+/** y = a ^ b. */
+TDM_API TDM_MUST_USE tdm_status tdm_bitwise_xor(tdm_queue *queue, const tdm_tensor *a,
+                                                const tdm_tensor *b, tdm_tensor *y);
+/** y = ~x; of bools: not. */
+TDM_API TDM_MUST_USE tdm_status tdm_bitwise_not(tdm_queue *queue, const tdm_tensor *x,
+                                                tdm_tensor *y);
+/** y = a << b. */
+TDM_API TDM_MUST_USE tdm_status tdm_shift_left(tdm_queue *queue, const tdm_tensor *a,
+                                               const tdm_tensor *b, tdm_tensor *y);
+/** y = a >> b. */
+TDM_API TDM_MUST_USE tdm_status tdm_shift_right(tdm_queue *queue, const tdm_tensor *a,
+                                                const tdm_tensor *b, tdm_tensor *y);
+/** y = a == b. */
+TDM_API TDM_MUST_USE tdm_status tdm_equal(tdm_queue *queue, const tdm_tensor *a,
+                                          const tdm_tensor *b, tdm_tensor *y);
+/** y = a != b. */
+TDM_API TDM_MUST_USE tdm_status tdm_not_equal(tdm_queue *queue, const tdm_tensor *a,
+                                              const tdm_tensor *b, tdm_tensor *y);
+/** y = a < b. */
+TDM_API TDM_MUST_USE tdm_status tdm_less(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
+                                         tdm_tensor *y);
+/** y = a <= b. */
+TDM_API TDM_MUST_USE tdm_status tdm_less_equal(tdm_queue *queue, const tdm_tensor *a,
+                                               const tdm_tensor *b, tdm_tensor *y);
+/** y = a > b. */
+TDM_API TDM_MUST_USE tdm_status tdm_greater(tdm_queue *queue, const tdm_tensor *a,
+                                            const tdm_tensor *b, tdm_tensor *y);
+/** y = a >= b. */
+TDM_API TDM_MUST_USE tdm_status tdm_greater_equal(tdm_queue *queue, const tdm_tensor *a,
+                                                  const tdm_tensor *b, tdm_tensor *y);
+/** y = c ? a : b; of c, what is not 0 is true. */
+TDM_API TDM_MUST_USE tdm_status tdm_where(tdm_queue *queue, const tdm_tensor *c,
+                                          const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y);
+/** y = min(a, b). */
+TDM_API TDM_MUST_USE tdm_status tdm_minimum(tdm_queue *queue, const tdm_tensor *a,
+                                            const tdm_tensor *b, tdm_tensor *y);
+/** y = max(a, b). */
+TDM_API TDM_MUST_USE tdm_status tdm_maximum(tdm_queue *queue, const tdm_tensor *a,
+                                            const tdm_tensor *b, tdm_tensor *y);
+/** y = |x|. */
+TDM_API TDM_MUST_USE tdm_status tdm_abs(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = -1, 0 or 1. */
+TDM_API TDM_MUST_USE tdm_status tdm_sign(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = max(x, 0). */
+TDM_API TDM_MUST_USE tdm_status tdm_relu(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = √x. */
+TDM_API TDM_MUST_USE tdm_status tdm_sqrt(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = 1 / √x. */
+TDM_API TDM_MUST_USE tdm_status tdm_rsqrt(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = e^x. */
+TDM_API TDM_MUST_USE tdm_status tdm_exp(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = 2^x. */
+TDM_API TDM_MUST_USE tdm_status tdm_exp2(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = e^x - 1. */
+TDM_API TDM_MUST_USE tdm_status tdm_expm1(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = ln x. */
+TDM_API TDM_MUST_USE tdm_status tdm_log(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = the logarithm of x to base 2. */
+TDM_API TDM_MUST_USE tdm_status tdm_log2(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = the logarithm of x to base 10. */
+TDM_API TDM_MUST_USE tdm_status tdm_log10(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = ln(1 + x). */
+TDM_API TDM_MUST_USE tdm_status tdm_log1p(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = a^b. */
+TDM_API TDM_MUST_USE tdm_status tdm_pow(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
+                                        tdm_tensor *y);
+/** y = sin x. */
+TDM_API TDM_MUST_USE tdm_status tdm_sin(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = cos x. */
+TDM_API TDM_MUST_USE tdm_status tdm_cos(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = tan x. */
+TDM_API TDM_MUST_USE tdm_status tdm_tan(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = arcsin x. */
+TDM_API TDM_MUST_USE tdm_status tdm_asin(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = arccos x. */
+TDM_API TDM_MUST_USE tdm_status tdm_acos(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = arctan x. */
+TDM_API TDM_MUST_USE tdm_status tdm_atan(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = the angle of the point (b, a). */
+TDM_API TDM_MUST_USE tdm_status tdm_atan2(tdm_queue *queue, const tdm_tensor *a,
+                                          const tdm_tensor *b, tdm_tensor *y);
+/** y = sinh x. */
+TDM_API TDM_MUST_USE tdm_status tdm_sinh(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = cosh x. */
+TDM_API TDM_MUST_USE tdm_status tdm_cosh(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = tanh x. */
+TDM_API TDM_MUST_USE tdm_status tdm_tanh(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = erf x. */
+TDM_API TDM_MUST_USE tdm_status tdm_erf(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = 1 - erf x. */
+TDM_API TDM_MUST_USE tdm_status tdm_erfc(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = x, rounded down. */
+TDM_API TDM_MUST_USE tdm_status tdm_floor(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = x, rounded up. */
+TDM_API TDM_MUST_USE tdm_status tdm_ceil(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = x, rounded to the nearest integer, of two the even one. */
+TDM_API TDM_MUST_USE tdm_status tdm_round(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = x, rounded towards 0. */
+TDM_API TDM_MUST_USE tdm_status tdm_trunc(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = a b + c, rounded once. */
+TDM_API TDM_MUST_USE tdm_status tdm_fma(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
+                                        const tdm_tensor *c, tdm_tensor *y);
+/** y = gelu(x), the activation of ops.h. */
+TDM_API TDM_MUST_USE tdm_status tdm_gelu(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = gelu_tanh(x), likewise. */
+TDM_API TDM_MUST_USE tdm_status tdm_gelu_tanh(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = silu(x), likewise. */
+TDM_API TDM_MUST_USE tdm_status tdm_silu(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = 1 / (1 + e^-x). */
+TDM_API TDM_MUST_USE tdm_status tdm_sigmoid(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** Is x NaN?. */
+TDM_API TDM_MUST_USE tdm_status tdm_isnan(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** Is x Inf or -Inf?. */
+TDM_API TDM_MUST_USE tdm_status tdm_isinf(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** Is x neither NaN nor infinite?. */
+TDM_API TDM_MUST_USE tdm_status tdm_isfinite(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = x, but low where it is below that, and then high where it is above; NaN stays. An integer x is compared as the
+ * integer that expressions make of it, with the integers of that type between low and high. A limit of NaN is
+ * refused. */
+TDM_API TDM_MUST_USE tdm_status tdm_clamp(tdm_queue *queue, const tdm_tensor *x, double low,
+                                          double high, tdm_tensor *y);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,134 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Running a user's kernel over rows: the rows' shape, and rows that are cut, whose chunks' values a second launch
+ * puts together. */
+#include "dtype.h"
+#include "kernels/kernel.h"
+
+/* ---- shapes ---- */
+
+/* What all tensors that are read broadcast to. */
+static tdm_status find_shape(const tdmi_call *self, int *ndim, int64_t shape[TDM_MAX_DIMS]) {
+    const tdmi_expression *e = &self->typed->expression;
+    int owners[TDM_MAX_DIMS] = {0}; /* of the extents above 1 */
+    char text[128], other_text[128];
+    *ndim = 0;
+    for (int k = 0; k < self->count; k++)
+        if (e->is_read[k] && self->tensors[k]->ndim > *ndim) *ndim = self->tensors[k]->ndim;
+    for (int i = 0; i < *ndim; i++)
+        shape[i] = 1;
+    for (int k = 0; k < self->count; k++) {
+        const tdm_tensor *tensor = self->tensors[k];
+        for (int i = 0, to = *ndim - tensor->ndim; e->is_read[k] && i < tensor->ndim; i++, to++) {
+            if (tensor->shape[i] == 1 || tensor->shape[i] == shape[to]) continue;
+            if (shape[to] != 1)
+                return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                                 "%s: the shapes of %s and %s, %s and %s, do not broadcast",
+                                 self->function, self->names[owners[to]], self->names[k],
+                                 tdmi_shape_text(self->tensors[owners[to]], text),
+                                 tdmi_shape_text(tensor, other_text));
+            shape[to] = tensor->shape[i];
+            owners[to] = k;
+        }
+    }
+    return TDM_OK;
+}
+
+/* An element for each row: y as if its rows had elements, all in one place. */
+static tdm_status find_output(tdmi_call *self, int which, int ndim, const int64_t *shape) {
+    const tdm_tensor *y = self->tensors[which];
+    const int wanted = ndim > 1 ? ndim - 1 : 1;
+    const bool keeps = y->ndim == ndim && y->shape[ndim - 1] == 1;
+    bool fits = keeps || y->ndim == wanted;
+    for (int i = 0; fits && i < ndim - 1; i++)
+        fits = y->shape[i] == shape[i];
+    if (ndim == 1) fits = y->ndim == 1 && y->shape[0] == 1;
+    if (!fits) {
+        tdm_tensor rows = {.ndim = ndim};
+        char y_text[128], text[128];
+        memcpy(rows.shape, shape, (size_t)ndim * sizeof *shape);
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: the shape of %s is %s, but the rows' is %s: it must be that without "
+                         "the last dimension, or with a last dimension of 1",
+                         self->function, self->names[which], tdmi_shape_text(y, y_text),
+                         tdmi_shape_text(&rows, text));
+    }
+    tdm_tensor *view = &self->views[which];
+    *view = *y;
+    view->ndim = ndim;
+    memcpy(view->shape, shape, (size_t)ndim * sizeof *shape);
+    view->strides[ndim - 1] = 0;
+    return TDM_OK;
+}
+
+tdm_status tdmi_call_find_rows(tdmi_call *self) {
+    const tdmi_expression *e = &self->typed->expression;
+    const int y = e->outputs[0].tensor;
+    int ndim = self->tensors[y]->ndim;
+    int64_t shape[TDM_MAX_DIMS];
+    char text[128], y_text[128];
+    memcpy(shape, self->tensors[y]->shape, (size_t)ndim * sizeof *shape);
+    if (!e->has_apply) TDMI_TRY(find_shape(self, &ndim, shape));
+    if (shape[ndim - 1] > INT32_MAX)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: the rows have %lld elements, allowed are fewer than 2^31",
+                         self->function, (long long)shape[ndim - 1]);
+    for (int k = 0; k < self->count; k++) {
+        if (k == y && !e->has_apply)
+            TDMI_TRY(find_output(self, k, ndim, shape));
+        else if (!tdmi_repeat(self->tensors[k], ndim, shape, &self->views[k]))
+            return tdmi_fail(
+                TDM_ERROR_INVALID_SHAPE,
+                "%s: the shape of %s is %s, which does not broadcast to that of %s, %s",
+                self->function, self->names[k], tdmi_shape_text(self->tensors[k], text),
+                self->names[y], tdmi_shape_text(self->tensors[y], y_text));
+        /* of no elements none is the same for all */
+        if (shape[ndim - 1] == 0 && k != y) self->views[k].strides[ndim - 1] = 1;
+    }
+    return TDM_OK;
+}
+
+/* ---- launches ---- */
+
+/* The bytes of an element of what is read along rows, the largest of them. */
+static size_t element_size(const tdmi_call *self) {
+    size_t largest = 1;
+    for (int k = 0; k < self->count; k++) {
+        const size_t size = tdm_dtype_size(self->tensors[k]->dtype);
+        if (self->typed->expression.is_read[k] && size > largest) largest = size;
+    }
+    return largest;
+}
+
+tdm_status tdmi_call_combine(const tdmi_call *self, const tdmi_dims *d, const tdmi_row_form *form,
+                             tdm_expression_args *args) {
+    const tdmi_expression *e = &self->typed->expression;
+    const tdmi_user_kernel *program = form->program;
+    const int64_t cols = d->shape[d->count - 1];
+    const size_t size = element_size(self);
+    const size_t value = tdm_dtype_size(tdmi_type_dtype(e->nodes[e->mapped].type));
+    const tdmi_pieces pieces = tdmi_cut_rows(self->queue, args->rows, cols, size);
+    const int64_t items = args->rows * pieces.chunks;
+    const tdmi_mem *mems[TDM_KERNEL_MAX_TENSORS] = {NULL};
+    tdmi_variant variant = {
+        .kernel = TDMI_KERNEL_USER,
+        .t = program->t,
+        .u = program->t,
+        .op = program->vectors,
+        .user = program->number,
+        .stream = tdmi_stores(self->queue, args->rows, cols, size, true),
+        .vectors = form->is_plain && tdmi_call_is_aligned(self, d),
+    };
+    for (int k = 0; k < self->count; k++)
+        mems[k] = tdmi_mem_of(&self->views[k]);
+    args->index_stride = cols;
+    args->chunk = pieces.chunk;
+    args->chunks = pieces.chunks;
+    args->phase = pieces.chunks > 1 ? TDM_ROWS_SUMS : TDM_ROWS_WHOLE;
+    if (pieces.chunks > 1 && self->wanted->purpose == TDMI_RUN)
+        TDMI_TRY(tdmi_queue_scratch(self->queue, (size_t)items * value, &mems[self->count]));
+    TDMI_TRY(tdmi_call_launch(self, variant, items, pieces.chunk, mems, args));
+    if (pieces.chunks == 1) return TDM_OK;
+    args->phase = TDM_ROWS_WRITES;
+    return tdmi_call_launch(self, variant, e->has_apply ? items : args->rows, pieces.chunk, mems,
+                            args);
+}

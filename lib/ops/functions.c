@@ -1,0 +1,175 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The functions of expressions under names of their own. A device keeps the kernel of each; which functions there are
+ * says function_list.h: one that has no name here does not compile. */
+#include <tandem/functions.h>
+
+#include <math.h>
+
+#include "kernels/kernel.h"
+
+enum { CLAMP_NUMBERS = TDM_FUNCTION_COUNT, CLAMP_INTEGERS, KERNEL_COUNT };
+_Static_assert((int)KERNEL_COUNT <= (int)TDMI_MOST_KEPT_KERNELS, "a place for each kernel");
+
+/* The kernel, made by whichever thread comes first. It has no reference to the device, whose it is. */
+static tdm_status find_kernel(const char *function, tdm_device *device, int which, const char *text,
+                              const tdm_parameter *parameters, size_t count, tdm_kernel **kernel) {
+    tdm_kernel *made, *none = NULL;
+    *kernel = atomic_load(&device->kept_kernels[which]);
+    if (*kernel) return TDM_OK;
+    TDMI_TRY(tdmi_expression_make(function, device, &(tdmi_texts){.statements = text}, parameters,
+                                  count, &made));
+    atomic_store(&device->free_kernel, tdmi_kernel_free);
+    if (atomic_compare_exchange_strong(&device->kept_kernels[which], &none, made)) {
+        *kernel = made;
+    } else {
+        tdmi_kernel_free(made);
+        *kernel = none;
+    }
+    return TDM_OK;
+}
+
+static tdm_status call(const char *function, tdm_queue *queue, int which, const char *text,
+                       const tdm_argument *arguments, size_t count) {
+    tdm_parameter parameters[4];
+    const tdm_argument *sorted[4];
+    tdm_kernel *kernel;
+    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    TDMI_TRY(tdmi_device_usable(queue->device));
+    for (size_t i = 0; i < count; i++) {
+        /* clamp has two scalars behind its tensor */
+        const bool scalar = which >= CLAMP_NUMBERS && (i == 1 || i == 2);
+        const tdm_parameter_kind kind =
+            which == CLAMP_NUMBERS ? TDM_PARAMETER_NUMBER : TDM_PARAMETER_INTEGER;
+        parameters[i] =
+            (tdm_parameter){arguments[i].name, scalar ? kind : TDM_PARAMETER_TENSOR, TDM_ANY_DTYPE};
+        sorted[i] = &arguments[i];
+    }
+    TDMI_TRY(find_kernel(function, queue->device, which, text, parameters, count, &kernel));
+    const tdmi_kernel_call call = {function, TDMI_RUN, NULL, queue};
+    return tdmi_expression_call(&call, kernel, sorted);
+}
+
+#define DEFINE_1(name, NAME, text)                                                                 \
+    tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {                  \
+        TDMI_UNCANCELLED();                                                                        \
+        const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", x), TDM_WITH_TENSOR("y", y)};       \
+        return call("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, arguments, 2);                 \
+    }
+#define DEFINE_2(name, NAME, text)                                                                 \
+    tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,              \
+                          tdm_tensor *y) {                                                         \
+        TDMI_UNCANCELLED();                                                                        \
+        const tdm_argument arguments[] = {TDM_WITH_TENSOR("a", a), TDM_WITH_TENSOR("b", b),        \
+                                          TDM_WITH_TENSOR("y", y)};                                \
+        return call("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, arguments, 3);                 \
+    }
+#define DEFINE_OF_THREE(name, NAME, text, a, b, c)                                                 \
+    tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,              \
+                          const tdm_tensor *c, tdm_tensor *y) {                                    \
+        TDMI_UNCANCELLED();                                                                        \
+        const tdm_argument arguments[] = {TDM_WITH_TENSOR(#a, a), TDM_WITH_TENSOR(#b, b),          \
+                                          TDM_WITH_TENSOR(#c, c), TDM_WITH_TENSOR("y", y)};        \
+        return call("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, arguments, 4);                 \
+    }
+#define DEFINE_3(name, NAME, text) DEFINE_OF_THREE(name, NAME, text, a, b, c)
+#define DEFINE_WHERE(name, NAME, text) DEFINE_OF_THREE(name, NAME, text, c, a, b)
+
+/* Those without have one in ops.h, are tdm_cast, or are no functions of texts. */
+#define NAMED_ADD(DEFINE)
+#define NAMED_SUB(DEFINE)
+#define NAMED_MUL(DEFINE)
+#define NAMED_DIV(DEFINE) DEFINE_2(div, DIV, "y = a / b")
+#define NAMED_REM(DEFINE) DEFINE_2(rem, REM, "y = a % b")
+#define NAMED_NEG(DEFINE) DEFINE_1(neg, NEG, "y = -x")
+#define NAMED_AND(DEFINE) DEFINE_2(bitwise_and, AND, "y = a & b")
+#define NAMED_OR(DEFINE) DEFINE_2(bitwise_or, OR, "y = a | b")
+#define NAMED_XOR(DEFINE) DEFINE_2(bitwise_xor, XOR, "y = a ^ b")
+#define NAMED_NOT(DEFINE) DEFINE_1(bitwise_not, NOT, "y = ~x")
+#define NAMED_SHL(DEFINE) DEFINE_2(shift_left, SHL, "y = a << b")
+#define NAMED_SHR(DEFINE) DEFINE_2(shift_right, SHR, "y = a >> b")
+#define NAMED_EQ(DEFINE) DEFINE_2(equal, EQ, "y = a == b")
+#define NAMED_NE(DEFINE) DEFINE_2(not_equal, NE, "y = a != b")
+#define NAMED_LT(DEFINE) DEFINE_2(less, LT, "y = a < b")
+#define NAMED_LE(DEFINE) DEFINE_2(less_equal, LE, "y = a <= b")
+#define NAMED_GT(DEFINE) DEFINE_2(greater, GT, "y = a > b")
+#define NAMED_GE(DEFINE) DEFINE_2(greater_equal, GE, "y = a >= b")
+#define NAMED_WHERE(DEFINE) DEFINE_WHERE(where, WHERE, "y = where(c, a, b)")
+#define NAMED_MIN(DEFINE) DEFINE_2(minimum, MIN, "y = min(a, b)")
+#define NAMED_MAX(DEFINE) DEFINE_2(maximum, MAX, "y = max(a, b)")
+#define NAMED_ABS(DEFINE) DEFINE_1(abs, ABS, "y = abs(x)")
+#define NAMED_SIGN(DEFINE) DEFINE_1(sign, SIGN, "y = sign(x)")
+#define NAMED_RELU(DEFINE) DEFINE_1(relu, RELU, "y = relu(x)")
+#define NAMED_SQRT(DEFINE) DEFINE_1(sqrt, SQRT, "y = sqrt(x)")
+#define NAMED_RSQRT(DEFINE) DEFINE_1(rsqrt, RSQRT, "y = rsqrt(x)")
+#define NAMED_EXP(DEFINE) DEFINE_1(exp, EXP, "y = exp(x)")
+#define NAMED_EXP2(DEFINE) DEFINE_1(exp2, EXP2, "y = exp2(x)")
+#define NAMED_EXPM1(DEFINE) DEFINE_1(expm1, EXPM1, "y = expm1(x)")
+#define NAMED_LOG(DEFINE) DEFINE_1(log, LOG, "y = log(x)")
+#define NAMED_LOG2(DEFINE) DEFINE_1(log2, LOG2, "y = log2(x)")
+#define NAMED_LOG10(DEFINE) DEFINE_1(log10, LOG10, "y = log10(x)")
+#define NAMED_LOG1P(DEFINE) DEFINE_1(log1p, LOG1P, "y = log1p(x)")
+#define NAMED_POW(DEFINE) DEFINE_2(pow, POW, "y = pow(a, b)")
+#define NAMED_SIN(DEFINE) DEFINE_1(sin, SIN, "y = sin(x)")
+#define NAMED_COS(DEFINE) DEFINE_1(cos, COS, "y = cos(x)")
+#define NAMED_TAN(DEFINE) DEFINE_1(tan, TAN, "y = tan(x)")
+#define NAMED_ASIN(DEFINE) DEFINE_1(asin, ASIN, "y = asin(x)")
+#define NAMED_ACOS(DEFINE) DEFINE_1(acos, ACOS, "y = acos(x)")
+#define NAMED_ATAN(DEFINE) DEFINE_1(atan, ATAN, "y = atan(x)")
+#define NAMED_ATAN2(DEFINE) DEFINE_2(atan2, ATAN2, "y = atan2(a, b)")
+#define NAMED_SINH(DEFINE) DEFINE_1(sinh, SINH, "y = sinh(x)")
+#define NAMED_COSH(DEFINE) DEFINE_1(cosh, COSH, "y = cosh(x)")
+#define NAMED_TANH(DEFINE) DEFINE_1(tanh, TANH, "y = tanh(x)")
+#define NAMED_ERF(DEFINE) DEFINE_1(erf, ERF, "y = erf(x)")
+#define NAMED_ERFC(DEFINE) DEFINE_1(erfc, ERFC, "y = erfc(x)")
+#define NAMED_FLOOR(DEFINE) DEFINE_1(floor, FLOOR, "y = floor(x)")
+#define NAMED_CEIL(DEFINE) DEFINE_1(ceil, CEIL, "y = ceil(x)")
+#define NAMED_ROUND(DEFINE) DEFINE_1(round, ROUND, "y = round(x)")
+#define NAMED_TRUNC(DEFINE) DEFINE_1(trunc, TRUNC, "y = trunc(x)")
+#define NAMED_FMA(DEFINE) DEFINE_3(fma, FMA, "y = fma(a, b, c)")
+#define NAMED_GELU(DEFINE) DEFINE_1(gelu, GELU, "y = gelu(x)")
+#define NAMED_GELU_TANH(DEFINE) DEFINE_1(gelu_tanh, GELU_TANH, "y = gelu_tanh(x)")
+#define NAMED_SILU(DEFINE) DEFINE_1(silu, SILU, "y = silu(x)")
+#define NAMED_SIGMOID(DEFINE) DEFINE_1(sigmoid, SIGMOID, "y = sigmoid(x)")
+#define NAMED_ISNAN(DEFINE) DEFINE_1(isnan, ISNAN, "y = isnan(x)")
+#define NAMED_ISINF(DEFINE) DEFINE_1(isinf, ISINF, "y = isinf(x)")
+#define NAMED_ISFINITE(DEFINE) DEFINE_1(isfinite, ISFINITE, "y = isfinite(x)")
+#define NAMED_TO_BOOL(DEFINE)
+#define NAMED_TO_I32(DEFINE)
+#define NAMED_TO_U32(DEFINE)
+#define NAMED_TO_I64(DEFINE)
+#define NAMED_TO_U64(DEFINE)
+#define NAMED_TO_F32(DEFINE)
+#define NAMED_TO_F64(DEFINE)
+#define NAMED_MUL_ADD(DEFINE)
+#define NAMED_MUL_SUB(DEFINE)
+#define NAMED_SUB_MUL(DEFINE)
+
+#define NAMED(NAME, name, arity, class, result) NAMED_##NAME(DEFINE)
+TDM_FUNCTION_LIST(NAMED)
+
+/* The integer nearest to a limit, on the side of what it leaves, and as i64 has it. */
+static int64_t limit_of(double rounded) {
+    if (rounded >= 0x1p63) return INT64_MAX;
+    return rounded < -0x1p63 ? INT64_MIN : (int64_t)rounded;
+}
+
+tdm_status tdm_clamp(tdm_queue *queue, const tdm_tensor *x, double low, double high,
+                     tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_clamp", text[] = "y = clamp(x, low, high)";
+    if (isnan(low) || isnan(high))
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NaN, which is no limit", function,
+                         isnan(low) ? "low" : "high");
+    const bool floats = !x || (unsigned)x->dtype >= TDM_DTYPE_COUNT || tdm_dtype_is_float(x->dtype);
+    /* the range of the type in which x is compared: beyond it a limit would wrap */
+    const uint8_t type = floats ? TDM_TYPE_F32 : tdmi_type_of(x->dtype);
+    const bool is_unsigned = type == TDM_TYPE_U32 || type == TDM_TYPE_U64;
+    const bool is_wide = type == TDM_TYPE_I64 || type == TDM_TYPE_U64;
+    const double least = is_unsigned ? 0 : is_wide ? -0x1p63 : INT32_MIN;
+    const double most = is_wide ? 0x1p63 : is_unsigned ? UINT32_MAX : INT32_MAX;
+    tdm_argument arguments[] = {TDM_WITH_TENSOR("x", x), TDM_WITH_NUMBER("low", low),
+                                TDM_WITH_NUMBER("high", high), TDM_WITH_TENSOR("y", y)};
+    arguments[1].integer = limit_of(fmin(fmax(ceil(low), least), most));
+    arguments[2].integer = limit_of(fmin(fmax(floor(high), least), most));
+    return call(function, queue, floats ? CLAMP_NUMBERS : CLAMP_INTEGERS, text, arguments, 4);
+}

@@ -1,0 +1,304 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The functions of expressions under names of their own. That each has one is seen to by the compiler
+ * (lib/ops/functions.c). */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suite/expression_call.h"
+#include "support/array.h"
+
+TestSuite(functions, .init = device_open, .fini = device_close);
+
+enum { N = 1777 };
+
+typedef tdm_status unary_function(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+typedef tdm_status binary_function(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
+                                   tdm_tensor *y);
+
+static double eps_of(tdm_dtype dtype) { return dtype == TDM_F64 ? 0x1p-52 : 0x1p-23; }
+
+static double bound_of(tdm_dtype dtype, double want, double ulp) {
+    double bound = fabs(want) * ulp * eps_of(dtype);
+    if (dtype == TDM_F16 || dtype == TDM_BF16) bound += half_ulp(dtype, want) * 1.001;
+    return bound;
+}
+
+static bool is_tested(tdm_dtype dtype, size_t number) {
+    return dtype == TDM_F32 || number % (compiles() ? 8 : 1) == 0;
+}
+
+/* ---- one operand ---- */
+
+#define REFERENCE(name, value)                                                                     \
+    static long double of_##name(long double x) { return value; }
+REFERENCE(neg, -x)
+REFERENCE(sign, (x > 0) - (x < 0))
+REFERENCE(relu, x > 0 ? x : 0)
+REFERENCE(rsqrt, 1 / sqrtl(x))
+REFERENCE(gelu, x / 2 * erfcl(-x * M_SQRT1_2))
+REFERENCE(gelu_tanh, x / 2 * (1 + tanhl(0.797884560802865355879892L * (x + 0.044715L * x * x * x))))
+REFERENCE(silu, x / (1 + expl(-x)))
+REFERENCE(sigmoid, 1 / (1 + expl(-x)))
+REFERENCE(isnan, x != x)
+REFERENCE(isinf, isinf(x) != 0)
+REFERENCE(isfinite, isfinite(x) != 0)
+
+static const struct {
+    const char *name;
+    unary_function *function;
+    long double (*value)(long double x);
+    double low, high, ulp; /* as the test of expressions has them */
+} unary[] = {
+    {"neg", tdm_neg, of_neg, -10, 10, 0},
+    {"abs", tdm_abs, fabsl, -10, 10, 0},
+    {"sign", tdm_sign, of_sign, -10, 10, 0},
+    {"relu", tdm_relu, of_relu, -10, 10, 0},
+    {"sqrt", tdm_sqrt, sqrtl, 0, 1e4, 1},
+    {"rsqrt", tdm_rsqrt, of_rsqrt, 1e-3, 1e4, 3},
+    {"exp", tdm_exp, expl, -10, 11, 3},
+    {"exp2", tdm_exp2, exp2l, -10, 12, 4},
+    {"expm1", tdm_expm1, expm1l, -5, 5, 4},
+    {"log", tdm_log, logl, 1e-4, 2, 3},
+    {"log2", tdm_log2, log2l, 1e-4, 1e4, 4},
+    {"log10", tdm_log10, log10l, 1e-4, 1e4, 4},
+    {"log1p", tdm_log1p, log1pl, -0.9, 10, 4},
+    {"sin", tdm_sin, sinl, 0.1, 3, 5},
+    {"cos", tdm_cos, cosl, -1.5, 1.5, 5},
+    {"tan", tdm_tan, tanl, -1.5, 1.5, 6},
+    {"asin", tdm_asin, asinl, -1, 1, 5},
+    {"acos", tdm_acos, acosl, -1, 1, 5},
+    {"atan", tdm_atan, atanl, -50, 50, 6},
+    {"sinh", tdm_sinh, sinhl, -8, 8, 5},
+    {"cosh", tdm_cosh, coshl, -8, 8, 5},
+    {"tanh", tdm_tanh, tanhl, -10, 10, 7},
+    {"erf", tdm_erf, erfl, -4, 4, 17},
+    {"erfc", tdm_erfc, erfcl, -3, 2, 17},
+    {"floor", tdm_floor, floorl, -100, 100, 0},
+    {"ceil", tdm_ceil, ceill, -100, 100, 0},
+    {"round", tdm_round, rintl, -100, 100, 0},
+    {"trunc", tdm_trunc, truncl, -100, 100, 0},
+    {"gelu", tdm_gelu, of_gelu, 0, 8, 8},
+    {"gelu_tanh", tdm_gelu_tanh, of_gelu_tanh, 0, 8, 8},
+    {"silu", tdm_silu, of_silu, -5, 20, 7},
+    {"sigmoid", tdm_sigmoid, of_sigmoid, -5, 20, 6},
+    {"isnan", tdm_isnan, of_isnan, -1, 1, 0},
+    {"isinf", tdm_isinf, of_isinf, -1, 1, 0},
+    {"isfinite", tdm_isfinite, of_isfinite, -1, 1, 0},
+};
+
+Test(functions, of_one_operand) {
+    for (size_t f = 0; f < sizeof unary / sizeof *unary; f++) {
+        for (int d = 0; d < float_dtype_count; d++) {
+            const tdm_dtype dtype = float_dtypes[d];
+            if (!is_tested(dtype, f)) continue;
+            array *x = array_1d(dtype, N), *y = array_1d(dtype, N);
+            double *want = numbers(N), *bound = numbers(N);
+            array_uniform(x, unary[f].low, unary[f].high);
+            for (int i = 0; i < N; i++) {
+                want[i] = (double)unary[f].value((long double)x->v[i]);
+                /* near its zeros a function's error is that of its argument's reduction */
+                bound[i] = bound_of(dtype, want[i], unary[f].ulp) +
+                           (unary[f].value == sinl || unary[f].value == cosl ? eps_of(dtype) : 0);
+            }
+            check_case("%s of %s", unary[f].name, tdm_dtype_name(dtype));
+            if (OK(unary[f].function(queue, &x->t, &y->t)) && ARRAY_CHECK(y, want, bound))
+                ARRAY_SAME(x);
+            array_free_all();
+        }
+    }
+}
+
+/* ---- two ---- */
+
+#define REFERENCE_2(name, value)                                                                   \
+    static long double of_##name(long double a, long double b) { return value; }
+REFERENCE_2(div, a / b)
+REFERENCE_2(equal, a == b)
+REFERENCE_2(not_equal, a != b)
+REFERENCE_2(less, a < b)
+REFERENCE_2(less_equal, a <= b)
+REFERENCE_2(greater, a > b)
+REFERENCE_2(greater_equal, a >= b)
+REFERENCE_2(minimum, a < b ? a : b)
+REFERENCE_2(maximum, a > b ? a : b)
+
+static const struct {
+    const char *name;
+    binary_function *function;
+    long double (*value)(long double a, long double b);
+    double low, high, ulp;
+    bool whole; /* operands are whole numbers, so that some are equal */
+} binary[] = {
+    {"div", tdm_div, of_div, 1, 10, 3, false},
+    {"rem", tdm_rem, fmodl, 1, 10, 1, false},
+    {"pow", tdm_pow, powl, 0.1, 5, 17, false},
+    {"atan2", tdm_atan2, atan2l, -5, 5, 7, false},
+    {"minimum", tdm_minimum, of_minimum, -5, 5, 0, false},
+    {"maximum", tdm_maximum, of_maximum, -5, 5, 0, false},
+    {"equal", tdm_equal, of_equal, -3, 3, 0, true},
+    {"not_equal", tdm_not_equal, of_not_equal, -3, 3, 0, true},
+    {"less", tdm_less, of_less, -3, 3, 0, true},
+    {"less_equal", tdm_less_equal, of_less_equal, -3, 3, 0, true},
+    {"greater", tdm_greater, of_greater, -3, 3, 0, true},
+    {"greater_equal", tdm_greater_equal, of_greater_equal, -3, 3, 0, true},
+};
+
+/* Of rows and columns that are broadcast; comparisons to bool. */
+Test(functions, of_two_operands) {
+    enum { R = 5, C = 130 };
+    const int64_t row[] = {C}, column[] = {R, 1}, whole[] = {R, C};
+    for (size_t f = 0; f < sizeof binary / sizeof *binary; f++) {
+        for (int d = 0; d < float_dtype_count; d++) {
+            const tdm_dtype dtype = float_dtypes[d];
+            if (!is_tested(dtype, f)) continue;
+            array *a = array_new(dtype, 1, row, NULL), *b = array_new(dtype, 2, column, NULL);
+            array *y = array_new(binary[f].whole ? TDM_BOOL : dtype, 2, whole, NULL);
+            double *want = numbers(R * C), *bound = numbers(R * C);
+            if (binary[f].whole) {
+                array_integers(a, (int64_t)binary[f].low, (int64_t)binary[f].high);
+                array_integers(b, (int64_t)binary[f].low, (int64_t)binary[f].high);
+            } else {
+                array_uniform(a, binary[f].low, binary[f].high);
+                array_uniform(b, binary[f].low, binary[f].high);
+            }
+            for (int i = 0; i < R * C; i++) {
+                want[i] =
+                    (double)binary[f].value((long double)a->v[i % C], (long double)b->v[i / C]);
+                bound[i] = bound_of(dtype, want[i], binary[f].ulp);
+            }
+            check_case("%s of %s", binary[f].name, tdm_dtype_name(dtype));
+            if (OK(binary[f].function(queue, &a->t, &b->t, &y->t))) ARRAY_CHECK(y, want, bound);
+            array_free_all();
+        }
+    }
+}
+
+/* ---- integers, and bits ---- */
+
+Test(functions, of_integers) {
+    enum { FEW = 4 };
+    static const struct {
+        const char *name;
+        binary_function *function;
+        double want[FEW];
+    } cases[] = {{"div", tdm_div, {2, -3, 0, 100}},
+                 {"rem", tdm_rem, {1, -1, 0, 0}},
+                 {"bitwise_and", tdm_bitwise_and, {3, 0, 0, 0}},
+                 {"bitwise_or", tdm_bitwise_or, {7, -5, 5, 101}},
+                 {"bitwise_xor", tdm_bitwise_xor, {4, -5, 5, 101}},
+                 {"shift_left", tdm_shift_left, {56, -28, 5, 200}},
+                 {"shift_right", tdm_shift_right, {0, -2, 5, 50}},
+                 {"maximum", tdm_maximum, {7, 2, 5, 100}}};
+    const double a_values[FEW] = {7, -7, 5, 100}, b_values[FEW] = {3, 2, 0, 1};
+    static const tdm_dtype several[] = {TDM_I32, TDM_I8, TDM_I64, TDM_I16};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const tdm_dtype dtype = several[c % 4];
+        array *a = array_1d(dtype, FEW), *b = array_1d(TDM_I32, FEW), *y = array_1d(TDM_I32, FEW);
+        array_set(a, a_values);
+        array_set(b, b_values);
+        check_case("%s of %s", cases[c].name, tdm_dtype_name(dtype));
+        if (OK(cases[c].function(queue, &a->t, &b->t, &y->t))) ARRAY_CHECK(y, cases[c].want, NULL);
+        array_free_all();
+    }
+    array *x = array_1d(TDM_I32, FEW), *y = array_1d(TDM_I64, FEW);
+    const double inverted[FEW] = {-8, 6, -6, -101};
+    array_set(x, a_values);
+    check_case("bitwise_not");
+    if (OK(tdm_bitwise_not(queue, &x->t, &y->t))) ARRAY_CHECK(y, inverted, NULL);
+    array_free_all();
+}
+
+/* ---- three ---- */
+
+Test(functions, of_three_operands) {
+    array *c = array_1d(TDM_BOOL, N), *a = array_1d(TDM_F32, N), *b = array_1d(TDM_F32, 1);
+    array *y = array_1d(TDM_F32, N);
+    double *want = numbers(N);
+    array_integers(c, 0, 1);
+    array_integers(a, -9, 9);
+    array_constant(b, 5);
+    for (int i = 0; i < N; i++)
+        want[i] = c->v[i] != 0 ? a->v[i] : 5;
+    check_case("where");
+    if (OK(tdm_where(queue, &c->t, &a->t, &b->t, &y->t))) ARRAY_CHECK(y, want, NULL);
+    for (int i = 0; i < N; i++)
+        want[i] = a->v[i] * 5 + a->v[i];
+    check_case("fma");
+    if (OK(tdm_fma(queue, &a->t, &b->t, &a->t, &y->t))) ARRAY_CHECK(y, want, NULL);
+    array_free_all();
+}
+
+/* Limits of integers are integers, in their type. */
+Test(functions, clamp) {
+    enum { FEW = 5 };
+    static const struct {
+        tdm_dtype dtype;
+        double low, high, x[FEW], want[FEW];
+    } cases[] = {
+        {TDM_F32, -1.5, 2, {-3, 3, NAN, 0, INFINITY}, {-1.5, 2, NAN, 0, 2}},
+        {TDM_F16, -INFINITY, 2, {-3, 3, NAN, 0, -INFINITY}, {-3, 2, NAN, 0, -INFINITY}},
+        {TDM_I32, -1.5, 2.5, {-3, 3, -2, 0, 2147483647}, {-1, 2, -1, 0, 2}},
+        {TDM_I32, -1e12, 1e12, {-3, 3, -2, 0, 2147483647}, {-3, 3, -2, 0, 2147483647}},
+        {TDM_U32, -5, 3e9, {0, 3, 4e9, 7, 3000000001.0}, {0, 3, 3e9, 7, 3e9}},
+        {TDM_U64, -5, 1e30, {0, 3, 4e9, 7, 1e15}, {0, 3, 4e9, 7, 1e15}},
+        {TDM_I64, -1e30, 9e9, {-1e15, 3, 9e9, 7, 1e15}, {-1e15, 3, 9e9, 7, 9e9}},
+        {TDM_U8, 3, 200, {0, 3, 255, 7, 200}, {3, 3, 200, 7, 200}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        array *x = array_1d(cases[c].dtype, FEW), *y = array_1d(cases[c].dtype, FEW);
+        array_set(x, cases[c].x);
+        check_case("clamp(%s, %g, %g)", tdm_dtype_name(cases[c].dtype), cases[c].low,
+                   cases[c].high);
+        if (OK(tdm_clamp(queue, &x->t, cases[c].low, cases[c].high, &y->t)))
+            ARRAY_CHECK(y, cases[c].want, NULL);
+        array_free_all();
+    }
+}
+
+/* ---- rules ---- */
+
+/* In place, empty, of strides, of other dtypes, and again in another queue; what is refused. */
+Test(functions, rules) {
+    array *x = array_2d(TDM_I16, 7, 30, 41), *y = array_2d(TDM_F32, 7, 30, 33);
+    array *none = array_1d(TDM_F32, 0), *odd = array_1d(TDM_F32, 4);
+    double want[210], bound[210];
+    tdm_queue *other;
+    array_integers(x, 0, 99);
+    array_uniform(odd, 0, 1);
+    for (int i = 0; i < 210; i++) {
+        want[i] = sqrt(x->v[i]);
+        bound[i] = want[i] * 0x1p-23;
+    }
+    check_case("sqrt of i16");
+    if (OK(tdm_sqrt(queue, &x->t, &y->t))) ARRAY_CHECK(y, want, bound);
+    check_case("abs, in place and in another queue");
+    array_integers(y, -9, 9);
+    for (int i = 0; i < 210; i++)
+        want[i] = fabs(y->v[i]);
+    OK(tdm_queue_finish(queue));
+    OK(tdm_queue_create(device, 0, &other));
+    OK(tdm_abs(other, &y->t, &y->t));
+    OK(tdm_queue_finish(other));
+    tdm_queue_destroy(other);
+    ARRAY_CHECK(y, want, NULL);
+    check_case("refusals");
+    OK(tdm_exp(queue, &none->t, &none->t));
+    REFUSED(tdm_exp(NULL, &x->t, &y->t), TDM_ERROR_INVALID_ARGUMENT, "tdm_exp: queue is NULL");
+    REFUSED(tdm_exp(queue, NULL, &y->t), TDM_ERROR_INVALID_ARGUMENT, "tdm_exp: x is NULL");
+    REFUSED(tdm_div(queue, &y->t, &y->t, NULL), TDM_ERROR_INVALID_ARGUMENT, "tdm_div: y is NULL");
+    REFUSED(tdm_div(queue, &y->t, &odd->t, &y->t), TDM_ERROR_INVALID_SHAPE,
+            "tdm_div: the shape of b is [4]|broadcast to that of y, [7, 30]");
+    REFUSED(tdm_bitwise_and(queue, &y->t, &x->t, &y->t), TDM_ERROR_COMPILE,
+            "tdm_bitwise_and|& takes no f32");
+    REFUSED(tdm_clamp(queue, &y->t, (double)NAN, 1, &y->t), TDM_ERROR_INVALID_ARGUMENT,
+            "tdm_clamp: low is NaN");
+    tdm_tensor view = y->t;
+    view.shape[0] = 6;
+    tdm_tensor moved = view;
+    moved.offset += 33;
+    REFUSED(tdm_exp(queue, &view, &moved), TDM_ERROR_OVERLAP, "tdm_exp: y overlaps x");
+    ARRAY_CHECK(y, want, NULL);
+    array_free_all();
+}
