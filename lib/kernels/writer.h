@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Writing an expression as a kernel in the dialect: dialect.c has what all kernels have, dialect_rows.c those that
- * combine rows, text.c the whole. Values are v<node>; the buffer, the place and the row of tensor i are p<i>, at<i> and r<i>. */
+ * combine rows, text.c the whole. Values are v<node>; the buffer, the place and the row of tensor i are p<i>, at<i>
+ * and r<i>. */
 #ifndef TDMI_WRITER_H
 #define TDMI_WRITER_H
 

@@ -166,10 +166,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_rows(tdm_device *device, const tdm_ro
                                                 size_t parameter_count, tdm_kernel **kernel);
 
 /** Runs the kernel: an argument for each parameter, in any order. Outputs are of one shape, to which what is
- * only read is broadcast as in NumPy; of a kernel over rows, tdm_kernel_rows says which. All is checked before anything is launched: names, kinds and dtypes, one
- * device, shapes, outputs that are writable, whose elements are distinct, and that overlap nothing but, as
- * exactly the same view, what is read. An empty output is a no-op that succeeds. f64 is refused on devices
- * without it (TDM_ERROR_UNSUPPORTED). May be recorded (graph.h). */
+ * only read is broadcast as in NumPy; of a kernel over rows, tdm_kernel_rows says which. All is checked before
+ * anything is launched: names, kinds and dtypes, one device, shapes, outputs that are writable, whose elements are
+ * distinct, and that overlap nothing but, as exactly the same view, what is read. An empty output is a no-op that
+ * succeeds. f64 is refused on devices without it (TDM_ERROR_UNSUPPORTED). May be recorded (graph.h). */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_run(tdm_queue *queue, tdm_kernel *kernel,
                                                const tdm_argument *arguments,
                                                size_t argument_count);
