@@ -171,7 +171,7 @@ void tdmi_write_reads(tdmi_writer *self, tdmi_when when) {
 }
 
 /* tdm_out_<tensor>: a value as it is stored. What converts looks at T_ID. */
-static void print_conversions(tdmi_writer *self) {
+void tdmi_write_conversions(tdmi_writer *self) {
     for (int i = 0; i < self->e->output_count; i++) {
         const int tensor = self->e->outputs[i].tensor, dtype = self->e->dtypes[tensor];
         const uint8_t type = self->e->nodes[self->e->outputs[i].node].type;
@@ -264,34 +264,4 @@ void tdmi_write_outputs(tdmi_writer *self) {
         print_plain_loop(self);
     else
         print_loop(self);
-}
-
-static void write_elementwise(tdmi_writer *self) {
-    tdmi_write_kernel(self, "");
-    tdmi_write(self, "    FOR_ROWS(item, args.rows * args.chunks)\n    {\n");
-    tdmi_write_places(self, "args.chunks");
-    tdmi_write_values(self, TDMI_BEFORE, "        ");
-    tdmi_write_outputs(self);
-    tdmi_write(self, "    }\n}\n");
-}
-
-char *tdmi_lower_to_text(const tdmi_expression *expression, const uint8_t *row_kinds) {
-    tdmi_writer *self = tdmi_calloc(1, sizeof *self);
-    if (!self) return NULL;
-    self->e = expression;
-    self->row_kinds = row_kinds;
-    self->is_plain = tdmi_is_plain(expression, row_kinds);
-    tdmi_find_places(expression, row_kinds, &self->places);
-    print_conversions(self);
-    if (expression->has_rows)
-        tdmi_write_rows(self);
-    else
-        write_elementwise(self);
-    char *text = self->text;
-    if (self->failed) {
-        tdmi_free(text);
-        text = NULL;
-    }
-    tdmi_free(self);
-    return text;
 }

@@ -145,15 +145,6 @@ tdm_status tdmi_kernel_for_rows(tdm_kernel *kernel, tdmi_typed_kernel *typed,
     return TDM_OK;
 }
 
-tdm_status tdmi_kernel_look_up(const tdmi_kernel_call *call, tdmi_variant variant) {
-    tdmi_bkernel *kernel;
-    bool is_compiled;
-    if (call->purpose == TDMI_COMPILE) return tdmi_queue_kernel(call->queue, variant, &kernel);
-    TDMI_TRY(tdmi_is_compiled(call->queue->device, variant, &is_compiled));
-    *call->is_compiled = *call->is_compiled && is_compiled;
-    return TDM_OK;
-}
-
 /* ---- making and counting ---- */
 
 static tdm_status check_kind(const char *function, const tdm_parameter *parameter, bool outputs) {

@@ -70,7 +70,7 @@ typedef struct tdmi_kernel_call {
     tdm_queue *queue;
 } tdmi_kernel_call;
 
-/* kernel.c: compiles the variant, which is complete, or looks whether it is; of a call that does not run. */
+/* call.c: compiles the variant, which is complete, or looks whether it is; of a call that does not run. */
 tdm_status tdmi_kernel_look_up(const tdmi_kernel_call *call, tdmi_variant variant) TDM_MUST_USE;
 
 /* ---- in the dialect ---- */
@@ -127,8 +127,9 @@ typedef struct tdmi_dims {
     int64_t strides[TDM_KERNEL_MAX_TENSORS][TDM_MAX_DIMS];
 } tdmi_dims;
 
-/* run.c: whether each row that is read or written element by element begins at a multiple of 16 bytes; one launch,
- * as far as the call's purpose is to run. */
+/* call.c: from one element of an operand's row to the next; whether each row that is read or written element by
+ * element begins at a multiple of 16 bytes; one launch, as far as the call's purpose is to run. */
+int64_t tdmi_inner_stride(const tdmi_dims *d, int operand);
 bool tdmi_call_is_aligned(const tdmi_call *self, const tdmi_dims *d);
 tdm_status tdmi_call_launch(const tdmi_call *self, tdmi_variant variant, int64_t items,
                             int64_t cols, const tdmi_mem *const *mems,

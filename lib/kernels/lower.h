@@ -35,7 +35,7 @@ bool tdmi_is_plain(const tdmi_expression *expression, const uint8_t *row_kinds);
 /* The dtype of an expression that is plain. */
 uint8_t tdmi_plain_dtype(const tdmi_expression *expression);
 
-/* dialect.c: the text of a kernel for rows of these kinds, allocated, for tdmi_free; NULL when memory is short. Its
+/* text.c: the text of a kernel for rows of these kinds, allocated, for tdmi_free; NULL when memory is short. Its
  * entry is tdm_expression. */
 char *tdmi_lower_to_text(const tdmi_expression *expression, const uint8_t *row_kinds);
 

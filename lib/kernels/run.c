@@ -179,10 +179,6 @@ static tdmi_dims find_dims(const tdmi_call *self) {
     return d;
 }
 
-static int64_t inner_stride(const tdmi_dims *d, int operand) {
-    return d->count > 0 ? d->strides[operand][d->count - 1] : 1;
-}
-
 static void describe(const tdmi_call *self, const tdmi_dims *d, tdm_expression_args *args) {
     const tdm_tensor *y = &self->views[self->typed->expression.outputs[0].tensor];
     const int outer = d->count > 0 ? d->count - 1 : 0;
@@ -195,22 +191,10 @@ static void describe(const tdmi_call *self, const tdmi_dims *d, tdm_expression_a
     }
     for (int k = 0; k < self->count; k++) {
         args->offset[k] = self->views[k].offset;
-        args->inner_stride[k] = inner_stride(d, k);
+        args->inner_stride[k] = tdmi_inner_stride(d, k);
         for (int i = 0; i < outer; i++)
             args->outer_stride[k][i] = d->strides[k][i];
     }
-}
-
-/* Does each row that is read or written element by element begin at a multiple of 16 bytes? */
-bool tdmi_call_is_aligned(const tdmi_call *self, const tdmi_dims *d) {
-    for (int k = 0; k < self->count; k++) {
-        int64_t places = self->views[k].offset;
-        if (inner_stride(d, k) == 0) continue;
-        for (int i = 0; i < d->count - 1; i++)
-            places |= d->strides[k][i];
-        if (!tdmi_is_aligned(places, tdm_dtype_size(self->views[k].dtype))) return false;
-    }
-    return true;
 }
 
 /* What is written is read again, or is not written along memory. */
@@ -218,19 +202,11 @@ static bool keeps_outputs(const tdmi_call *self, const tdmi_dims *d) {
     const tdmi_expression *e = &self->typed->expression;
     for (int i = 0; i < self->count; i++) {
         if (!e->is_written[i]) continue;
-        if (e->is_read[i] || inner_stride(d, i) != 1) return true;
+        if (e->is_read[i] || tdmi_inner_stride(d, i) != 1) return true;
         for (int k = 0; k < self->count; k++)
             if (k != i && self->views[k].buffer == self->views[i].buffer) return true;
     }
     return false;
-}
-
-tdm_status tdmi_call_launch(const tdmi_call *self, tdmi_variant variant, int64_t items,
-                            int64_t cols, const tdmi_mem *const *mems,
-                            const tdm_expression_args *args) {
-    if (self->wanted->purpose == TDMI_RUN)
-        return tdmi_launch_items(self->queue, variant, items, cols, mems, args);
-    return tdmi_kernel_look_up(self->wanted, tdmi_complete_variant(self->queue, variant, cols));
 }
 
 static tdm_status launch(const tdmi_call *self, const tdmi_dims *d, const tdmi_row_form *form,
@@ -273,7 +249,7 @@ static tdm_status run(tdm_kernel *kernel, const tdm_argument *const *sorted, tdm
     const tdmi_dims d = find_dims(self);
     for (int k = 0; k < self->count; k++) {
         if (e->is_written[k] && e->has_rows && !e->has_apply) continue; /* one element a row */
-        const int64_t stride = inner_stride(&d, k);
+        const int64_t stride = tdmi_inner_stride(&d, k);
         row_kinds[k] = (uint8_t)(stride == 0   ? TDMI_ROW_REPEATED
                                  : stride == 1 ? TDMI_ROW_ADJACENT
                                                : TDMI_ROW_APART);

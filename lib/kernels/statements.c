@@ -133,7 +133,7 @@ static bool read_rows(tdmi_parser *self, const tdmi_texts *texts) {
     tdmi_value value;
     int tensor = 0, node, reads = 0;
     to->has_rows = true;
-    to->has_apply = texts->apply != NULL;
+    to->has_apply = texts->apply ? true : false;
     if (!read_text(self, TDMI_MAP, texts->map, &value)) return false;
     for (int i = 0; i < to->tensor_count; i++)
         reads += to->is_read[i];

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Writing an expression as a kernel in the dialect: dialect.c has what all kernels have, dialect_rows.c those that
- * combine rows. Values are v<node>; the buffer, the place and the row of tensor i are p<i>, at<i> and r<i>. */
+ * combine rows, text.c the whole. Values are v<node>; the buffer, the place and the row of tensor i are p<i>, at<i>
+ * and r<i>. */
 #ifndef TDMI_WRITER_H
 #define TDMI_WRITER_H
 
@@ -27,6 +28,9 @@ void tdmi_write_constant(tdmi_writer *self, uint8_t type, uint64_t bits);
  * for the outputs. */
 typedef enum tdmi_when { TDMI_BEFORE, TDMI_MAPPED, TDMI_AFTER, TDMI_WRITTEN } tdmi_when;
 void tdmi_write_values(tdmi_writer *self, tdmi_when when, const char *indent);
+
+/* tdm_out_<tensor>: a value as it is stored. */
+void tdmi_write_conversions(tdmi_writer *self);
 
 /* The kernel's head: its buffers, after those of the tensors `more`; and the places of an item's rows, of a row
  * that is cut into `chunks`. */

@@ -2,8 +2,6 @@
 /* Users' kernels over rows: what combines, dtypes, layouts, rows of no elements and of many. */
 #include <criterion/criterion.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "suite/expression_call.h"
