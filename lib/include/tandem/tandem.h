@@ -8,6 +8,7 @@
  * kernel.h  kernels of one's own, from expressions
  * ops.h     matmul, norms, bias-add, elementwise, casts, random numbers
  * arrays.h  softmax with masks, rows by indices, concat, stack, flip, sorting
+ * reduce.h  sums, means, extremes, norms and variances over any dimensions
  * create.h  making tensors, to and from host arrays, as text
  * move.h    tensors from device to device
  * state_dict.h  named tensors and safetensors files
@@ -41,6 +42,7 @@
 #include <tandem/opencl.h>
 #include <tandem/ops.h>
 #include <tandem/queue.h>
+#include <tandem/reduce.h>
 #include <tandem/setup.h>
 #include <tandem/state_dict.h>
 #include <tandem/status.h>
