@@ -9,7 +9,6 @@
 #include "reduce.h"
 /* behind reduce.h */
 #include "chunks.h"
-#include "groups.h"
 
 #include "activation.h"
 
@@ -23,7 +22,6 @@
 #include "matmul.cl"
 #include "matmul_narrow.cl"
 #include "norm.cl"
-#include "reduce.cl"
 #include "rms_norm.cl"
 #include "scatter_add_rows.cl"
 #include "softmax.cl"

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of integers, and those of any dtype that compare its bits, compiled once per instruction set. */
+/* The reductions but of 16-bit floats, compiled once per instruction set. */
 #include "dialect_c.h"
 #include "dtypes.h"
 #include "numeric.h"

@@ -67,17 +67,15 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_REDUCE_SUM 0
 #define TDM_OP_REDUCE_PRODUCT 2
 #define TDM_OP_REDUCE_INTEGERS 4 /* so many values of OP */
-#define TDM_OP_REDUCE_L1 4
-#define TDM_OP_REDUCE_L2 6
-#define TDM_OP_REDUCE_VARIANCE 8
-#define TDM_OP_REDUCE_DOT 10 /* along memory alone */
-#define TDM_OP_REDUCE_COUNT 11
+#define TDM_OP_REDUCE_NORM 4 /* L1, or with `squares` L2 */
+#define TDM_OP_REDUCE_VARIANCE 6
+#define TDM_OP_REDUCE_DOT 8 /* along memory alone */
+#define TDM_OP_REDUCE_COUNT 9
 #define TDM_OP_IN_COLUMNS 1
 
-#define TDM_OP_EXTREME_VALUE 0 /* extreme: likewise */
+#define TDM_OP_EXTREME_VALUE 0 /* extreme: likewise; or with `truth` whether there is one that is not 0 */
 #define TDM_OP_EXTREME_PLACE 2
-#define TDM_OP_EXTREME_TRUTH 4
-#define TDM_OP_EXTREME_COUNT 6
+#define TDM_OP_EXTREME_COUNT 4
 
 #define TDM_OP_TRANSPOSE_A 1 /* matmul: flags */
 #define TDM_OP_TRANSPOSE_B 2
@@ -351,7 +349,7 @@ typedef struct tdm_reduce_args {
     tdm_i32 partial; /* of a variance: its mean and its sum of squares are left */
     tdm_i32 wide;    /* places are i64, else i32 */
     tdm_i32 again;   /* extreme: of the places that parts left */
-    tdm_i32 reserved;
+    tdm_i32 squares, truth, reserved;
 } tdm_reduce_args;
 
 /* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that

@@ -1,8 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The largest element of each group, by OP its value, its place or whether any is not 0, by integer keys in the order of
+/* The largest element of each group, by OP its value or its place, by integer keys in the order of
  * the values (RANK in reduce.h), which may be turned, and in which NaN is the largest. T is an unsigned integer as wide
  * as the dtype. Groups of elements lie along memory, so that lanes share them, or in columns, as in reduce.cl. Of equal
- * elements the first one's place counts. With `again` it is looked for among the places that parts left. */
+ * elements the first one's place counts. With `again` it is looked for among the places that parts left, with
+ * `truth` the keys are whether elements are not 0. */
 OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
 
 #if T_SIZE == 8
@@ -21,12 +22,12 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
 /* -0 is 0 where places are compared */
 #define SAME_ZERO(w) (KIND == TDM_OP_EXTREME_PLACE && (w) == zero ? (KEY)0 : (w))
 #define NUMBER(v) RANK(SAME_ZERO(BITS(HELD_TO(v))), mask, fold, turn, above)
-#define PLACE_KEY(v) (KIND == TDM_OP_EXTREME_TRUTH ? TRUTH(v) : NUMBER(v))
+#define KEY_OF(v) (KIND == TDM_OP_EXTREME_VALUE && args.truth ? TRUTH(v) : NUMBER(v))
 
 #define WRITE_RESULT(at, key)                                                                      \
     do {                                                                                           \
         const KEY tdm_k = (key);                                                                   \
-        if (KIND == TDM_OP_EXTREME_TRUTH)                                                          \
+        if (args.truth)                                                          \
             ((GLOBAL tdm_u8 *)y)[at] = (tdm_u8)((tdm_k ^ turn) != 0);                              \
         else if (tdm_k == HIGHEST_KEY && above != HIGHEST_KEY)                                     \
             y[at] = (T)args.nan;                                                                   \
@@ -59,11 +60,11 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
             FOR_BLOCKS(begin, end, n, SUM_BLOCK)
             {
                 KEY top = LOWEST_KEY;
-                LARGEST(top, j, begin, end, READ(xr), PLACE_KEY(AT(xr, j)), AHEAD(xr));
+                LARGEST(top, j, begin, end, READ(xr), KEY_OF(AT(xr, j)), AHEAD(xr));
                 if (top > best) {
                     best = top;
                     at = begin;
-                    while (PLACE_KEY(LOAD(xr, at)) != top)
+                    while (KEY_OF(LOAD(xr, at)) != top)
                         at++;
                 }
             }
@@ -71,17 +72,17 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
             tdm_i32 at = LANE < n ? LANE : 0x7fffffff;
             FOR_LANES(j, 0, n)
             {
-                const KEY key = PLACE_KEY(LOAD(xr, j));
+                const KEY key = KEY_OF(LOAD(xr, j));
                 at = key > best ? (tdm_i32)j : at;
                 best = MAX(best, key);
             }
             keys[LANE] = best;
             numbers[LANE] = at;
             BARRIER;
-            for (tdm_i32 half = LANES / 2; half > 0; half /= 2) {
-                if (LANE < half) {
-                    const KEY key = keys[LANE + half];
-                    const tdm_i32 its = numbers[LANE + half];
+            for (tdm_i32 distance = LANES / 2; distance > 0; distance /= 2) {
+                if (LANE < distance) {
+                    const KEY key = keys[LANE + distance];
+                    const tdm_i32 its = numbers[LANE + distance];
                     const tdm_i32 is_first = key > keys[LANE] || (key == keys[LANE] && its < numbers[LANE]);
                     if (is_first) {
                         keys[LANE] = key;
@@ -98,7 +99,7 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
             KEY best = LOWEST_KEY;
             for (tdm_i64 line = first; line < last; line++) {
                 LINE(xr, line)
-                LARGEST(best, j, 0, n, READ(xr), PLACE_KEY(AT(xr, j)), AHEAD(xr));
+                LARGEST(best, j, 0, n, READ(xr), KEY_OF(AT(xr, j)), AHEAD(xr));
             }
             best = GROUP_MAX(key_scratch, best);
             if (LANE == 0) WRITE_RESULT(y_at, best);
@@ -116,7 +117,7 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
                     for (tdm_i64 line = first; line < last; line++) {
                         const tdm_i64 its =
                             places[(number * args.lines + line) * args.cols + column + j];
-                        const KEY key = PLACE_KEY(LOAD(x, x_at + its * args.line_stride[0] + j));
+                        const KEY key = KEY_OF(LOAD(x, x_at + its * args.line_stride[0] + j));
                         OF(place) = line == first || key > OF(best) ? (tdm_i32)its : OF(place);
                         OF(best) = MAX(OF(best), key);
                     }
@@ -126,7 +127,7 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
                     LINE(xr, line)
                     FOR_COLUMNS(j, columns)
                     {
-                        const KEY key = PLACE_KEY(LOAD(xr, j));
+                        const KEY key = KEY_OF(LOAD(xr, j));
                         if (KIND == TDM_OP_EXTREME_PLACE)
                             OF(place) = key > OF(best) ? (tdm_i32)line : OF(place);
                         OF(best) = MAX(OF(best), key);
@@ -151,6 +152,6 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
 #undef HELD_TO
 #undef SAME_ZERO
 #undef NUMBER
-#undef PLACE_KEY
+#undef KEY_OF
 #undef WRITE_RESULT
 #undef WRITE_PLACE

@@ -10,13 +10,13 @@
 #if T_IS_FLOAT
 OPS(reduce, TDM_OP_REDUCE_COUNT, 0)
 OPS(reduce_variance, 2, 0)
-#define VALUE(v, factor)                                                                           \
-    (KIND == TDM_OP_REDUCE_L1 ? ABS(v) : KIND == TDM_OP_REDUCE_L2 ? SQUARE((v) * (factor)) : (v))
+#define SIZE(v) ((squares ? (v) : (ACC)1) * (v))
+#define VALUE(v, factor) (KIND == TDM_OP_REDUCE_NORM ? SIZE(ABS((v) * (factor))) : (v))
 #define RESULT(v, factor)                                                                          \
-    (KIND == TDM_OP_REDUCE_L2    ? SQRT(v) / (factor)                                              \
+    (KIND == TDM_OP_REDUCE_NORM  ? (squares ? SQRT(v) : (v)) / (factor)                            \
      : KIND == TDM_OP_REDUCE_SUM ? (v) / divisor                                                   \
                                  : (v))
-#define IS_SAFE(sum) (KIND != TDM_OP_REDUCE_L2 || SAFE_SQUARES(sum))
+#define IS_SAFE(sum) (KIND != TDM_OP_REDUCE_NORM || !squares || SAFE_SQUARES(sum))
 #else
 OPS(reduce, TDM_OP_REDUCE_INTEGERS, 0)
 #define VALUE(v, factor) (((T_SIZE == 1 ? MIN((ACC)(v), limit) : (ACC)(v)) ^ sign) - sign)
@@ -34,6 +34,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
 #if T_IS_FLOAT
     GROUP_ARRAY(KEY, key_scratch);
     const ACC divisor = SCALAR(args.divisor);
+    const tdm_i32 squares = args.squares;
 #else
     const ACC sign = (ACC)args.sign, limit = (ACC)args.limit;
 #endif
@@ -51,7 +52,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
 #if T_IS_FLOAT
         } else if (OP == TDM_OP_REDUCE_VARIANCE) {
             const ACC pivot = LOAD(x, x_at);
-            ACC count = 0, mean = 0, squares = 0;
+            ACC count = 0, mean = 0, around = 0;
             for (tdm_i64 line = first; line < last; line++) {
                 LINE(xr, line)
                 FOR_BLOCKS(begin, end, n, SUM_BLOCK)
@@ -64,15 +65,15 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                     b = GROUP_SUM(scratch, b);
                     const ACC d = a - mean, share = of_block / (count + of_block);
                     mean += d * share;
-                    squares += b + d * d * (count * share);
+                    around += b + d * d * (count * share);
                     count += of_block;
                 }
             }
             if (LANE == 0 && args.partial) {
                 y[y_at] = mean;
-                y[y_at + 1] = squares;
+                y[y_at + 1] = around;
             } else if (LANE == 0) {
-                PUT_AS(y, y_at, squares / divisor, args.to);
+                PUT_AS(y, y_at, around / divisor, args.to);
             }
 #endif
         } else if (!IN_COLUMNS) {
@@ -283,6 +284,9 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
 #undef COUNT_OF
 #endif
 
+#if T_IS_FLOAT
+#undef SIZE
+#endif
 #undef VALUE
 #undef RESULT
 #undef IS_SAFE

@@ -146,8 +146,8 @@ INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
 {
     scratch[LANE] = v;
     BARRIER;
-    for (tdm_i32 half = LANES / 2; half > 0; half /= 2) {
-        if (LANE < half) scratch[LANE] *= scratch[LANE + half];
+    for (tdm_i32 distance = LANES / 2; distance > 0; distance /= 2) {
+        if (LANE < distance) scratch[LANE] *= scratch[LANE + distance];
         BARRIER;
     }
     const ACC product = scratch[0];
@@ -193,7 +193,7 @@ INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
 #define tdm_put_as_f64(p, at, v, to) ((p)[at] = (v))
 #define tdm_put_as_w32(p, at, v, to) ((p)[at] = (v))
 #define tdm_put_as_w64(p, at, v, to) ((p)[at] = (v))
-INLINE void tdm_put_as_f32(GLOBAL float *p, tdm_i64 at, float v, tdm_i32 to)
+APART void tdm_put_as_f32(GLOBAL float *p, tdm_i64 at, float v, tdm_i32 to)
 {
     if (to == TDM_ID_F16)
         ((GLOBAL tdm_u16 *)p)[at] = PUT_F16(v);

@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Largest and smallest elements, where they are, and whether there are elements that are not 0: of any dtype, by its bits. */
+/* Largest and smallest elements, where they are, and whether there are elements that are not 0: of any dtype, by
+ * its bits. */
 #include <math.h>
 
 #include "indexed.h"
@@ -9,6 +10,7 @@
 typedef struct extreme {
     const char *function;
     unsigned op;
+    bool truth;
     bool smallest;   /* or all */
     bool magnitudes; /* of floats without their sign */
 } extreme;
@@ -17,7 +19,7 @@ typedef struct extreme {
 static tdmi_reduction reduction_of(const extreme *e, tdm_dtype dtype) {
     const size_t size = tdm_dtype_size(dtype);
     const tdmi_dtype_kind kind = tdmi_dtype_kind_of(dtype);
-    const bool is_float = kind == TDMI_KIND_FLOAT, truth = e->op == TDM_OP_EXTREME_TRUTH;
+    const bool is_float = kind == TDMI_KIND_FLOAT, truth = e->truth;
     const int64_t highest = size == 8 ? INT64_MAX : INT32_MAX, lowest = -highest - 1;
     const unsigned shift = size < 4 ? 32 - 8 * (unsigned)size : 0;
     const tdm_dtype bits = tdmi_dtype_bits(dtype);
@@ -29,6 +31,7 @@ static tdmi_reduction reduction_of(const extreme *e, tdm_dtype dtype) {
                         .left = truth                           ? 1
                                 : e->op == TDM_OP_EXTREME_PLACE ? sizeof(int64_t)
                                                                 : size};
+    r.args.truth = truth;
     r.args.mask = is_float && (truth || e->magnitudes) ? highest : -1;
     r.args.turn = e->smallest ? -1 : 0;
     if (!truth && (kind == TDMI_KIND_UNSIGNED || kind == TDMI_KIND_BOOL)) r.args.turn ^= lowest;
@@ -63,7 +66,7 @@ static tdm_status find_values(const extreme *e, tdm_queue *queue, const tdm_tens
     TDMI_TRY(check_not_empty(e->function, &reduced));
     /* the largest of bools is whether any is true */
     extreme of_bools = *e;
-    of_bools.op = TDM_OP_EXTREME_TRUTH;
+    of_bools.truth = true;
     const tdmi_reduction r = reduction_of(x->dtype == TDM_BOOL ? &of_bools : e, x->dtype);
     return tdmi_run_reduction(e->function, queue, &r, x, &reduced, y);
 }
@@ -71,14 +74,14 @@ static tdm_status find_values(const extreme *e, tdm_queue *queue, const tdm_tens
 tdm_status tdm_max(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                    tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const extreme largest = {"tdm_max", TDM_OP_EXTREME_VALUE, false, false};
+    static const extreme largest = {"tdm_max", TDM_OP_EXTREME_VALUE, false, false, false};
     return find_values(&largest, queue, x, dims, count, y);
 }
 
 tdm_status tdm_min(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                    tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const extreme smallest = {"tdm_min", TDM_OP_EXTREME_VALUE, true, false};
+    static const extreme smallest = {"tdm_min", TDM_OP_EXTREME_VALUE, false, true, false};
     return find_values(&smallest, queue, x, dims, count, y);
 }
 
@@ -102,7 +105,7 @@ tdm_status tdmi_norm_inf(const char *function, tdm_queue *queue, const tdm_tenso
                          const int *dims, size_t count, tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    const extreme largest = {function, TDM_OP_EXTREME_VALUE, false, true};
+    const extreme largest = {function, TDM_OP_EXTREME_VALUE, false, false, true};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
     TDMI_TRY(tdmi_check_reduced_dtypes(function, queue, true, "x", x, y));
     tdmi_reduced reduced;
@@ -116,7 +119,7 @@ static tdm_status find_truth(const char *function, bool all, tdm_queue *queue, c
                              const int *dims, size_t count, tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    const extreme truth = {function, TDM_OP_EXTREME_TRUTH, all, false};
+    const extreme truth = {function, TDM_OP_EXTREME_VALUE, true, all, false};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
     if (y->dtype != TDM_BOOL)
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of y is %s, it must be bool",
@@ -145,7 +148,7 @@ static tdm_status find_places(const char *function, bool smallest, tdm_queue *qu
                               const tdm_tensor *x, int dim, tdm_tensor *indices) {
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"indices", indices, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    const extreme place = {function, TDM_OP_EXTREME_PLACE, smallest, false};
+    const extreme place = {function, TDM_OP_EXTREME_PLACE, false, smallest, false};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
     TDMI_TRY(tdmi_check_indices(function, "indices", indices));
     if (dim < 0 || dim >= x->ndim)

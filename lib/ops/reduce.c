@@ -65,6 +65,27 @@ tdm_status tdmi_check_reduced(const char *function, const tdm_tensor *x, const i
                      tdmi_shape_text(&without, without_text), tdmi_shape_text(&with, with_text));
 }
 
+static bool is_narrow_float(tdm_dtype dtype) {
+    return tdm_dtype_is_float(dtype) && tdm_dtype_size(dtype) == 2;
+}
+
+tdm_status tdmi_check_reduced_dtypes(const char *function, const tdm_queue *queue,
+                                     bool floats_alone, const char *name, const tdm_tensor *x,
+                                     const tdm_tensor *y) {
+    const bool is_float = tdm_dtype_is_float(x->dtype), narrow = is_narrow_float(x->dtype);
+    if (floats_alone && !is_float)
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                         "%s: the dtype of %s is %s, it must be one of %s; tdm_cast converts",
+                         function, name, tdm_dtype_name(x->dtype), tdmi_float_dtypes());
+    if (is_float) TDMI_TRY(tdmi_check_computes(function, queue->device, name, x->dtype));
+    if (!is_float && (y->dtype == TDM_I64 || y->dtype == TDM_U64)) return TDM_OK;
+    if (is_float && (y->dtype == x->dtype || (narrow && y->dtype == TDM_F32))) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                     "%s: the dtype of y is %s, for %s of %s it must be %s%s", function,
+                     tdm_dtype_name(y->dtype), name, tdm_dtype_name(x->dtype),
+                     is_float ? tdm_dtype_name(x->dtype) : "i64 or u64", narrow ? " or f32" : "");
+}
+
 /* ---- dimensions ---- */
 
 /* Dimensions are merged up to so many elements, as kernels index a line with 32 bits. */

@@ -38,7 +38,8 @@ tdm_status tdmi_run_reduction(const char *function, tdm_queue *queue,
 /* A contiguous copy, whose buffer the caller releases. */
 tdm_status tdmi_copy_of(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *copy) TDM_MUST_USE;
 
-/* y's dtype is that of x, or f32 where that is a float of 16 bits; of integers, which may be refused, it has 64 bits. */
+/* y's dtype is that of x, or f32 where that is a float of 16 bits; of integers, which may be refused, it has 64
+ * bits. */
 tdm_status tdmi_check_reduced_dtypes(const char *function, const tdm_queue *queue,
                                      bool floats_alone, const char *name, const tdm_tensor *x,
                                      const tdm_tensor *y) TDM_MUST_USE;

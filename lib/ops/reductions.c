@@ -9,27 +9,6 @@ static tdm_dtype accumulator_of(tdm_dtype dtype) {
     return dtype == TDM_F64 ? TDM_F64 : TDM_F32;
 }
 
-static bool is_narrow_float(tdm_dtype dtype) {
-    return tdm_dtype_is_float(dtype) && tdm_dtype_size(dtype) == 2;
-}
-
-tdm_status tdmi_check_reduced_dtypes(const char *function, const tdm_queue *queue,
-                                     bool floats_alone, const char *name, const tdm_tensor *x,
-                                     const tdm_tensor *y) {
-    const bool is_float = tdm_dtype_is_float(x->dtype), narrow = is_narrow_float(x->dtype);
-    if (floats_alone && !is_float)
-        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
-                         "%s: the dtype of %s is %s, it must be one of %s; tdm_cast converts",
-                         function, name, tdm_dtype_name(x->dtype), tdmi_float_dtypes());
-    if (is_float) TDMI_TRY(tdmi_check_computes(function, queue->device, name, x->dtype));
-    if (!is_float && (y->dtype == TDM_I64 || y->dtype == TDM_U64)) return TDM_OK;
-    if (is_float && (y->dtype == x->dtype || (narrow && y->dtype == TDM_F32))) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
-                     "%s: the dtype of y is %s, for %s of %s it must be %s%s", function,
-                     tdm_dtype_name(y->dtype), name, tdm_dtype_name(x->dtype),
-                     is_float ? tdm_dtype_name(x->dtype) : "i64 or u64", narrow ? " or f32" : "");
-}
-
 static tdm_status fill(tdm_queue *queue, double value, tdm_tensor *y) {
     return tdm_tensor_count(y) == 0 ? TDM_OK : tdm_fill(queue, value, y);
 }
@@ -41,12 +20,9 @@ static tdmi_reduction reduction_of(const tdm_tensor *x, const tdm_tensor *y, uns
     const bool is_bool = tdmi_dtype_kind_of(x->dtype) == TDMI_KIND_BOOL;
     const bool is_signed = tdmi_dtype_kind_of(x->dtype) == TDMI_KIND_SIGNED;
     const unsigned digits = 8 * (unsigned)tdm_dtype_size(x->dtype);
-    const bool squares = op == TDM_OP_REDUCE_L2;
     tdmi_reduction r = {.kernel = TDMI_KERNEL_REDUCE,
                         .op = op,
-                        .again = squares                       ? TDM_OP_REDUCE_L2
-                                 : op == TDM_OP_REDUCE_PRODUCT ? TDM_OP_REDUCE_PRODUCT
-                                                               : TDM_OP_REDUCE_SUM,
+                        .again = op == TDM_OP_REDUCE_PRODUCT ? op : TDM_OP_REDUCE_SUM,
                         .t = tdm_dtype_is_float(x->dtype) ? x->dtype : tdmi_dtype_bits(x->dtype),
                         .again_t = accumulator,
                         .left =
@@ -64,6 +40,7 @@ typedef struct operation {
     unsigned op;
     bool floats_alone;
     double of_nothing;
+    bool squares; /* of a norm */
 } operation;
 
 /* mean: the sum is divided by the number of elements; correction: of a variance */
@@ -81,35 +58,37 @@ static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor 
     if (reduced.elements == 0) return fill(queue, o->of_nothing, y);
     if (variance && !(left > 0)) return fill(queue, NAN, y);
     const double divisor = mean ? (double)reduced.elements : variance ? left : 1;
-    const tdmi_reduction r = reduction_of(x, y, o->op, divisor);
+    tdmi_reduction r = reduction_of(x, y, o->op, divisor);
+    r.args.squares = o->squares;
+    if (o->squares) r.again = o->op; /* the norm of norms */
     return tdmi_run_reduction(o->function, queue, &r, x, &reduced, y);
 }
 
 tdm_status tdm_sum(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                    tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation sum = {"tdm_sum", TDM_OP_REDUCE_SUM, false, 0};
+    static const operation sum = {"tdm_sum", TDM_OP_REDUCE_SUM, false, 0, false};
     return reduce(&sum, queue, x, dims, count, false, 0, y);
 }
 
 tdm_status tdm_mean(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                     tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation mean = {"tdm_mean", TDM_OP_REDUCE_SUM, true, NAN};
+    static const operation mean = {"tdm_mean", TDM_OP_REDUCE_SUM, true, NAN, false};
     return reduce(&mean, queue, x, dims, count, true, 0, y);
 }
 
 tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                     tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation product = {"tdm_prod", TDM_OP_REDUCE_PRODUCT, false, 1};
+    static const operation product = {"tdm_prod", TDM_OP_REDUCE_PRODUCT, false, 1, false};
     return reduce(&product, queue, x, dims, count, false, 0, y);
 }
 
 tdm_status tdm_variance(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                         double correction, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation variance = {"tdm_variance", TDM_OP_REDUCE_VARIANCE, true, NAN};
+    static const operation variance = {"tdm_variance", TDM_OP_REDUCE_VARIANCE, true, NAN, false};
     if (!(correction >= 0) || isinf(correction))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "tdm_variance: correction is %g, it must be finite and at least 0",
@@ -120,8 +99,8 @@ tdm_status tdm_variance(tdm_queue *queue, const tdm_tensor *x, const int *dims, 
 tdm_status tdm_norm_over(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x, const int *dims,
                          size_t count, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation l1 = {"tdm_norm_over", TDM_OP_REDUCE_L1, true, 0};
-    static const operation l2 = {"tdm_norm_over", TDM_OP_REDUCE_L2, true, 0};
+    static const operation l1 = {"tdm_norm_over", TDM_OP_REDUCE_NORM, true, 0, false};
+    static const operation l2 = {"tdm_norm_over", TDM_OP_REDUCE_NORM, true, 0, true};
     switch (kind) {
     case TDM_NORM_L1:
         return reduce(&l1, queue, x, dims, count, false, 0, y);
