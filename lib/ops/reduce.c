@@ -277,7 +277,7 @@ static tdm_status put_together(const plan *p, const tdmi_mem *scratch) {
     args.lines = args.line_shape[0] = p->in_columns ? parts : 1;
     args.line_stride[0] = args.cols;
     if (!p->in_columns) args.cols = (tdm_u32)parts;
-    const tdmi_mem *mems[] = {scratch, r->kernel == TDMI_KERNEL_EXTREME ? NULL : scratch, y};
+    const tdmi_mem *mems[] = {scratch, scratch, y};
     return launch(p, variant_of(p, r->again, r->again_t), mems, &args);
 }
 
@@ -306,7 +306,8 @@ static tdm_status run(plan *p) {
     args.partial = 1;
     args.wide = 1;
     args.to = r->again_t;
-    const tdmi_mem *mems[] = {x, other, scratch};
+    /* no other: what the second launch has in its place, as an argument that is the same is not handed over */
+    const tdmi_mem *mems[] = {x, other ? other : scratch, scratch};
     TDMI_TRY(launch(p, variant, mems, &args));
     return put_together(p, scratch);
 }

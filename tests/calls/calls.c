@@ -262,7 +262,7 @@ static void run_all(tdm_dtype dtype) {
                operation->name, tdm_dtype_name(dtype), same.work, same.arguments, other.arguments);
         const unsigned long pieces = operation->pieces[builtin];
         /* pieces of one operation may run one kernel, and change each other's arguments */
-        look(operation, "the same again", &same, pieces, pieces > 1 ? 4 : 0);
+        look(operation, "the same again", &same, pieces, pieces > 1 ? 6 : 0);
         look(operation, "another output", &other, pieces, pieces > 1 ? 6 : operation->arguments);
     }
     free_place(&p);
