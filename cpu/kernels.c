@@ -46,6 +46,10 @@ FLOATS(DECLARE, softmax)
 FLOATS(DECLARE, matmul)
 FLOATS(DECLARE, matmul_narrow)
 FLOATS(DECLARE, scatter_add_rows)
+FLOATS(DECLARE, reduce)
+UNSIGNED(DECLARE, reduce)
+FLOATS(DECLARE, reduce_variance)
+UNSIGNED(DECLARE, extreme)
 STORED(DECLARE, range)
 STORED(DECLARE, random)
 
@@ -90,6 +94,11 @@ TDM_DTYPE_LIST(DECLARE_CAST)
 #define ROW_MATMUL ROW_OF_FLOATS(matmul)
 #define ROW_MATMUL_NARROW ROW_OF_FLOATS(matmul_narrow)
 #define ROW_SCATTER_ADD_ROWS ROW_OF_FLOATS(scatter_add_rows)
+#define ROW_REDUCE                                                                                 \
+    { FLOATS(SLOT, reduce) UNSIGNED(SLOT, reduce) }
+#define ROW_REDUCE_VARIANCE ROW_OF_FLOATS(reduce_variance)
+#define ROW_EXTREME                                                                                \
+    { UNSIGNED(SLOT, extreme) }
 #define ROW_RANGE                                                                                  \
     { STORED(SLOT, range) }
 #define ROW_RANDOM                                                                                 \

@@ -62,6 +62,21 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_SOFTMAX_SCALED 1 /* softmax: of scores, which have a factor and may have a mask */
 #define TDM_OP_SOFTMAX_COUNT 2
 
+/* reduce: what it makes of the elements of each group, two values of OP for each: plus 0 where the elements that
+ * become one lie along memory, plus 1 where those of adjacent results do. Integers have the first two. */
+#define TDM_OP_REDUCE_SUM 0
+#define TDM_OP_REDUCE_PRODUCT 2
+#define TDM_OP_REDUCE_INTEGERS 4 /* so many values of OP */
+#define TDM_OP_REDUCE_NORM 4 /* L1, or with `squares` L2 */
+#define TDM_OP_REDUCE_VARIANCE 6
+#define TDM_OP_REDUCE_DOT 8 /* along memory alone */
+#define TDM_OP_REDUCE_COUNT 9
+#define TDM_OP_IN_COLUMNS 1
+
+#define TDM_OP_EXTREME_VALUE 0 /* extreme: likewise; or with `truth` whether there is one that is not 0 */
+#define TDM_OP_EXTREME_PLACE 2
+#define TDM_OP_EXTREME_COUNT 4
+
 #define TDM_OP_TRANSPOSE_A 1 /* matmul: flags */
 #define TDM_OP_TRANSPOSE_B 2
 #define TDM_OP_MATMUL_COUNT 4
@@ -328,15 +343,43 @@ typedef struct tdm_sort_args {
     tdm_i32 wide, has_values, has_indices; /* wide: the indices are i64 */
 } tdm_sort_args;
 
+/* reduce, extreme and reduce_variance. The elements that become one result are `lines` lines, found in x as rows of
+ * elementwise work are. Along memory a line is `cols` adjacent elements; in columns it has one element of each of
+ * `cols` adjacent results. Results, or rows of them, are found likewise, in x and in y. The lines of a result, or the
+ * elements of its one line, are cut into `chunks` parts of `chunk` each, the last of which may be shorter; what is
+ * found of part c is left `y_chunk` c elements behind that of the first. */
+#define TDM_REDUCE_WIDTH 2048 /* bytes of ACC: the columns that one lane alone has at a time */
+typedef struct tdm_reduce_args {
+    tdm_i64 rows, lines;
+    tdm_i64 x_offset, other_offset, y_offset;
+    tdm_i64 outer_shape[TDM_MAX_OUTER];
+    tdm_i64 x_stride[TDM_MAX_OUTER], y_stride[TDM_MAX_OUTER];
+    tdm_i64 line_shape[TDM_MAX_OUTER], line_stride[TDM_MAX_OUTER];
+    tdm_i64 y_step, y_chunk; /* y_step: from column to column */
+    tdm_scalar divisor;      /* of sums and variances */
+    tdm_i64 count;           /* reduce_variance: elements of a result */
+    tdm_i64 sign, limit;     /* integers: the sign's bit, or 0; the largest value of a byte */
+    /* extreme: see tdm_rank_w32; `nan` as the dtype has it */
+    tdm_i64 mask, fold, turn, above, zero, nan;
+    tdm_u32 cols, chunk, chunks;
+    tdm_i32 outer_ndim, line_ndim;
+    tdm_i32 to;      /* reduce: the number of y's dtype */
+    tdm_i32 partial; /* of a variance: its mean and its sum of squares are left */
+    tdm_i32 wide;    /* places are i64, else i32 */
+    tdm_i32 again;   /* extreme: of the places that parts left */
+    tdm_i32 squares, truth, reserved;
+} tdm_reduce_args;
+
 /* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that
- * norm_combine is in norm.cl. Buffers in order:
+ * norm_combine is in norm.cl and reduce_variance in reduce.cl. Buffers in order:
  *   elementwise y a b | cast y a | fill y | bias_add x bias residual y | norm x partial out |
  *   norm_combine partial out | layer_norm x weight bias partial y |
  *   rms_norm x residual weight partial sum y |
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x mask partial y |
  *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a |
  *   gather_rows y table indices | one_hot y indices | sort_keys words x |
- *   sort_merge words | sort_take indices values x words | scatter_add_rows y source words */
+ *   sort_merge words | sort_take indices values x words | scatter_add_rows y source words |
+ *   reduce x other y | reduce_variance partial y | extreme x places y */
 #define TDM_KERNEL_LIST(X)                                                                         \
     X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
     X(CAST, cast, 2, tdm_elementwise_args)                                                         \
@@ -360,6 +403,9 @@ typedef struct tdm_sort_args {
     X(SORT_KEYS, sort_keys, 2, tdm_sort_args)                                                      \
     X(SORT_MERGE, sort_merge, 1, tdm_sort_args)                                                    \
     X(SORT_TAKE, sort_take, 4, tdm_sort_args)                                                      \
-    X(SCATTER_ADD_ROWS, scatter_add_rows, 3, tdm_scatter_args)
+    X(SCATTER_ADD_ROWS, scatter_add_rows, 3, tdm_scatter_args)                                     \
+    X(REDUCE, reduce, 3, tdm_reduce_args)                                                          \
+    X(REDUCE_VARIANCE, reduce_variance, 2, tdm_reduce_args)                                        \
+    X(EXTREME, extreme, 3, tdm_reduce_args)
 
 #endif

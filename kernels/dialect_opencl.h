@@ -259,9 +259,13 @@ INLINE long tdm_groups(void)
 #endif
 TDM_GROUP_REDUCE(tdm_group_sum_f32, float, sub_group_reduce_add, a + b)
 TDM_GROUP_REDUCE(tdm_group_max_f32, int, sub_group_reduce_max, a > b ? a : b)
+TDM_GROUP_REDUCE(tdm_group_max_f64, long, sub_group_reduce_max, a > b ? a : b)
+TDM_GROUP_REDUCE(tdm_group_sum_w64, ulong, sub_group_reduce_add, a + b)
+#define tdm_group_max_w32 tdm_group_max_f32
+#define tdm_group_max_w64 tdm_group_max_f64
+#define tdm_group_sum_w32 tdm_group_sum_w64
 #if TDM_HAS_F64
 TDM_GROUP_REDUCE(tdm_group_sum_f64, double, sub_group_reduce_add, a + b)
-TDM_GROUP_REDUCE(tdm_group_max_f64, long, sub_group_reduce_max, a > b ? a : b)
 #endif
 
 #endif

@@ -8,7 +8,8 @@
  *   kind    as below
  *   value   what LOAD makes of it: f32, f64, i32, u32, i64 or u64
  *   form    what CONVERT makes it of (convert.h)
- *   acc     of floats: the arithmetic
+ *   acc     of floats: the arithmetic; of unsigned integers, which reductions take the others for: 64 bits, that wrap,
+ *           and keys of 32 bits, w32, or of 64, w64
  *   get     of floats: from the stored form to the arithmetic; put the other way */
 #ifndef TDMI_KERNEL_DTYPES_H
 #define TDMI_KERNEL_DTYPES_H
@@ -102,6 +103,7 @@
 #define tdm_kind_6 TDM_KIND_UNSIGNED
 #define tdm_value_6 i32
 #define tdm_form_6 narrow
+#define tdm_acc_6 w32
 #define tdm_load_6(p, j) ((tdm_i32)(p)[j])
 #define tdm_least_6 0
 #define tdm_most_6 255
@@ -138,6 +140,7 @@
 #define tdm_kind_9 TDM_KIND_UNSIGNED
 #define tdm_value_9 i32
 #define tdm_form_9 narrow
+#define tdm_acc_9 w32
 #define tdm_load_9(p, j) ((tdm_i32)(p)[j])
 #define tdm_least_9 0
 #define tdm_most_9 65535
@@ -150,6 +153,7 @@
 #define tdm_kind_10 TDM_KIND_UNSIGNED
 #define tdm_value_10 u32
 #define tdm_form_10 wide
+#define tdm_acc_10 w32
 #define tdm_load_10(p, j) ((p)[j])
 #define tdm_least_10 0u
 #define tdm_most_10 0xffffffffu
@@ -162,6 +166,7 @@
 #define tdm_kind_11 TDM_KIND_UNSIGNED
 #define tdm_value_11 u64
 #define tdm_form_11 wide
+#define tdm_acc_11 w64
 #define tdm_load_11(p, j) ((p)[j])
 #define tdm_least_11 ((tdm_u64)0)
 #define tdm_most_11 (~(tdm_u64)0)
@@ -197,6 +202,10 @@
 #define tdm_arithmetic_f64 double
 #define tdm_key_f32 tdm_i32
 #define tdm_key_f64 tdm_i64
+#define tdm_arithmetic_w32 tdm_u64
+#define tdm_arithmetic_w64 tdm_u64
+#define tdm_key_w32 tdm_i32
+#define tdm_key_w64 tdm_i64
 #define T TDM_CAT(tdm_type_, T_ID)
 #define U TDM_CAT(tdm_type_, U_ID)
 #define ACC TDM_BY_ACC(tdm_arithmetic_)

@@ -37,6 +37,8 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define tdm_lowest_key_f32 (-0x7fffffff - 1)
 #define tdm_lowest_key_f64 (-((tdm_i64)1 << 62) - ((tdm_i64)1 << 62))
+#define tdm_lowest_key_w32 tdm_lowest_key_f32
+#define tdm_lowest_key_w64 tdm_lowest_key_f64
 
 /* ACC as a T would hold it */
 #define ROUND(v) TDM_CAT(tdm_round_, T_ID)(v)

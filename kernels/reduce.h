@@ -1,8 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Sums and maxima of a row's elements, the same in all three languages. Compiled after numeric.h.
+/* Sums, products and maxima of a row's elements, the same in all three languages. Compiled after numeric.h.
  *
  * SUM: a += v over [begin, end), or over a lane's part of it on a GPU. SUM2: two of them, b += w as
- * well, of which `d` declares what they share. LARGEST: the largest of integer keys, and of a. With
+ * well, of which `d` declares what they share. PRODUCT: a *= v, with GROUP_PRODUCT to follow. LARGEST: the largest of
+ * integer keys, and of a. With
  * one lane there is a line of partial results, whatever the registers' width and whether or not the
  * compiler vectorises, so that a sum is the same on all CPUs but for fused multiply-adds. Where
  * `ahead` is given, each step fetches as many elements further on: a norm then reads memory in 0.85
@@ -15,6 +16,8 @@
 #if LANES == 1
 #define tdm_sum_lanes_f32 32
 #define tdm_sum_lanes_f64 16
+#define tdm_sum_lanes_w32 32
+#define tdm_sum_lanes_w64 16
 #define SUM_LANES TDM_BY_ACC(tdm_sum_lanes_)
 #define SUM(a, j, begin, end, reads, v, ahead)                                                     \
     do {                                                                                           \
@@ -32,6 +35,14 @@
         (a) += TDM_BY_ACC(tdm_total_)(tdm_as);                                                     \
         (b) += TDM_BY_ACC(tdm_total_)(tdm_bs);                                                     \
     } while (0)
+#define PRODUCT(a, j, begin, end, reads, v, ahead)                                                 \
+    do {                                                                                           \
+        PRIVATE_ARRAY(ACC, tdm_as, SUM_LANES);                                                     \
+        for (tdm_i32 tdm_k = 0; tdm_k < SUM_LANES; tdm_k++) tdm_as[tdm_k] = 1;                     \
+        TDM_REDUCE_LOOP(j, begin, end, reads, tdm_as[tdm_k] *= (v);, (a) *= (v);, ahead)           \
+        for (tdm_i32 tdm_k = 0; tdm_k < SUM_LANES; tdm_k++) (a) *= tdm_as[tdm_k];                  \
+    } while (0)
+#define GROUP_PRODUCT(scratch, v) ((void)(scratch), (v))
 /* The steps of a line, then what is left. `row` and `near` are what `ahead` stands for. */
 #define TDM_REDUCE_LOOP(j, begin, end, reads, in_lines, in_rest, row, near)                        \
     tdm_i32 tdm_from = (begin);                                                                    \
@@ -78,16 +89,27 @@ INLINE tdm_i32 tdm_top_f32(const tdm_i32 *parts)
 {
     TDM_OF_32(i32, TDM_LARGER, MAX)
 }
+INLINE tdm_i64 tdm_top_f64(const tdm_i64 *parts)
+{
+    const tdm_parts_i64_16 tdm_16 = TDM_PARTS_16(i64, parts, 0);
+    TDM_OF_16(i64, tdm_16, TDM_LARGER, MAX)
+}
+INLINE tdm_u64 tdm_total_of_words(const tdm_u64 *parts, tdm_i32 count)
+{
+    tdm_u64 total = 0;
+    for (tdm_i32 k = 0; k < count; k++)
+        total += parts[k];
+    return total;
+}
+#define tdm_total_w32(parts) tdm_total_of_words(parts, 32)
+#define tdm_total_w64(parts) tdm_total_of_words(parts, 16)
+#define tdm_top_w32 tdm_top_f32
+#define tdm_top_w64 tdm_top_f64
 #if TDM_HAS_F64
 INLINE double tdm_total_f64(const double *parts)
 {
     const tdm_parts_f64_16 tdm_16 = TDM_PARTS_16(f64, parts, 0);
     TDM_OF_16(f64, tdm_16, TDM_ADDED, TDM_ADDED)
-}
-INLINE tdm_i64 tdm_top_f64(const tdm_i64 *parts)
-{
-    const tdm_parts_i64_16 tdm_16 = TDM_PARTS_16(i64, parts, 0);
-    TDM_OF_16(i64, tdm_16, TDM_LARGER, MAX)
 }
 #endif
 #else
@@ -110,6 +132,28 @@ INLINE tdm_i64 tdm_top_f64(const tdm_i64 *parts)
             (b) += TDM_INSIDE(j, tdm_w, 0);                                                        \
         }                                                                                          \
     } while (0)
+#define PRODUCT(a, j, begin, end, reads, v, ahead)                                                 \
+    do {                                                                                           \
+        TDM_SHARE(j, begin, end, reads)                                                            \
+        {                                                                                          \
+            const ACC tdm_v = (v);                                                                 \
+            (a) *= TDM_INSIDE(j, tdm_v, 1);                                                        \
+        }                                                                                          \
+    } while (0)
+#define GROUP_PRODUCT(scratch, v) tdm_group_product(scratch, v)
+/* over all lanes, so of rows that are not read in vectors; scratch: an ACC for each */
+INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
+{
+    scratch[LANE] = v;
+    BARRIER;
+    for (tdm_i32 distance = LANES / 2; distance > 0; distance /= 2) {
+        if (LANE < distance) scratch[LANE] *= scratch[LANE + distance];
+        BARRIER;
+    }
+    const ACC product = scratch[0];
+    BARRIER;
+    return product;
+}
 #define LARGEST(a, j, begin, end, reads, key, ahead)                                               \
     do {                                                                                           \
         TDM_SHARE(j, begin, end, reads)                                                            \
@@ -130,11 +174,58 @@ INLINE tdm_i64 tdm_top_f64(const tdm_i64 *parts)
  * up to a half eps for each. ADD_BLOCK keeps what adding a block's sum loses (Kahan, CACM 8, 1965),
  * for sums in which that would show, however long they are. */
 #define SUM_BLOCK (64 * SUM_LANES)
+#define SUM_ROWS 64 /* of columns, likewise */
 #define ADD_BLOCK(sum, lost, v)                                                                    \
     do {                                                                                           \
         const ACC tdm_term = (v) - (lost), tdm_total = (sum) + tdm_term;                           \
         (lost) = (tdm_total - (sum)) - tdm_term;                                                   \
         (sum) = tdm_total;                                                                         \
     } while (0)
+/* What was lost; nothing, where that is no number, as of sums that are infinite. */
+#define LOST(v) TDM_BY_ACC(tdm_lost_)(v)
+#define tdm_lost_f32(v) (IS_FINITE(v) ? (v) : 0)
+#define tdm_lost_f64(v) (IS_FINITE(v) ? (v) : 0)
+#define tdm_lost_w32(v) (v)
+#define tdm_lost_w64(v) (v)
+
+/* An element of an array of results, whose dtype has this number: v, rounded to it. */
+#define PUT_AS(p, at, v, to) TDM_BY_ACC(tdm_put_as_)(p, at, v, to)
+#define tdm_put_as_f64(p, at, v, to) ((p)[at] = (v))
+#define tdm_put_as_w32(p, at, v, to) ((p)[at] = (v))
+#define tdm_put_as_w64(p, at, v, to) ((p)[at] = (v))
+APART void tdm_put_as_f32(GLOBAL float *p, tdm_i64 at, float v, tdm_i32 to)
+{
+    if (to == TDM_ID_F16)
+        ((GLOBAL tdm_u16 *)p)[at] = PUT_F16(v);
+    else if (to == TDM_ID_BF16)
+        ((GLOBAL tdm_u16 *)p)[at] = tdm_f32_to_bf16(v);
+    else
+        p[at] = v;
+}
+
+/* Elements as integers in the order of their values, from their bits at the top of a key. mask: all, or all but a
+ * float's sign. fold: all but the sign, of floats, whose negative ones come the other way round. turn: what turns the
+ * order of the others, or of unsigned integers, as their top bit is no sign. above: the bits of infinity, above which
+ * is NaN, the largest of all keys, whichever way they are turned; of integers the largest key, above which is nothing.
+ * VALUE_OF_RANK: what a rank was made of, unless it was NaN. */
+#define RANK(w, mask, fold, turn, above) TDM_BY_ACC(tdm_rank_)(w, mask, fold, turn, above)
+#define VALUE_OF_RANK(rank, fold, turn) TDM_BY_ACC(tdm_of_rank_)(rank, fold, turn)
+#define HIGHEST_KEY TDM_BY_ACC(tdm_highest_key_)
+#define tdm_highest_key_w32 0x7fffffff
+#define tdm_highest_key_w64 (~tdm_lowest_key_f64)
+#define TDM_RANKS(name, type)                                                                      \
+    INLINE type tdm_rank_##name(type w, type mask, type fold, type turn, type above)               \
+    {                                                                                              \
+        const type v = w & mask;                                                                   \
+        const type rank = v ^ ((v >> (8 * (tdm_i32)sizeof(type) - 1)) & fold) ^ turn;              \
+        return (v & tdm_highest_key_##name) > above ? tdm_highest_key_##name : rank;               \
+    }                                                                                              \
+    INLINE type tdm_of_rank_##name(type rank, type fold, type turn)                                \
+    {                                                                                              \
+        const type v = rank ^ turn;                                                                \
+        return v ^ ((v >> (8 * (tdm_i32)sizeof(type) - 1)) & fold);                                \
+    }
+TDM_RANKS(w32, tdm_i32)
+TDM_RANKS(w64, tdm_i64)
 
 #endif

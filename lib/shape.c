@@ -22,6 +22,12 @@ static uint8_t vectors_of(tdmi_variant variant) {
         return TDMI_HOLDS | ROW_VECTORS;
     case TDMI_KERNEL_NORM:
         return ROW_VECTORS;
+    case TDMI_KERNEL_REDUCE: /* products are over lanes of whole groups, and what is in columns is no row */
+        if (variant.op == TDM_OP_REDUCE_PRODUCT || (variant.op & TDM_OP_IN_COLUMNS) != 0) return 0;
+        return variant.op == TDM_OP_REDUCE_DOT || t < 4 ? 2 : ROW_VECTORS;
+    case TDMI_KERNEL_EXTREME:
+        if (variant.op == TDM_OP_EXTREME_PLACE || (variant.op & TDM_OP_IN_COLUMNS) != 0) return 0;
+        return t < 4 ? 2 : ROW_VECTORS;
     case TDMI_KERNEL_BATCH_NORM_COLS: /* reads five rows */
     case TDMI_KERNEL_FILL:
     case TDMI_KERNEL_ONE_HOT:

@@ -4,20 +4,8 @@
 
 #include <math.h>
 
+#include "reference/bounds.h"
 #include "reference/values.h"
-
-/* Error of a sum of n terms of one sign, relative to it, in eps: a plain loop stays below the root even
- * when its roundings lean to one side; ours, of blocks and lanes, below 64 at any length. */
-static double sum_factor(int64_t n) { return fmin(8.0 + sqrt((double)n), 64.0); }
-
-/* One rounding to the dtype, on top of the error of the arithmetic. */
-static double stored(tdm_dtype dtype, double y, double error) {
-    if (!isfinite(y)) return 0.0;
-    /* and of results below the normal numbers, where half a unit of f64 is no double */
-    return error +
-           (compute_eps(dtype) == dtype_eps(dtype) ? 0.0 : half_ulp(dtype, fabs(y) + error)) +
-           (dtype == TDM_F64 ? 0x1p-1073 : half_ulp(dtype, 0.0) * 2.0);
-}
 
 double ref_activation(tdm_activation activation, double x) {
     long double u = (long double)x;

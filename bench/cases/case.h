@@ -72,11 +72,11 @@ struct bench_op {
 };
 
 extern const bench_op bench_ops_matmul[], bench_ops_feed_forward[], bench_ops_rows[],
-    bench_ops_arrays[], bench_ops_elements[], bench_ops_copies[], bench_ops_random[],
-    bench_ops_tasks[];
+    bench_ops_arrays[], bench_ops_reduce[], bench_ops_elements[], bench_ops_copies[],
+    bench_ops_random[], bench_ops_tasks[];
 extern const size_t bench_ops_matmul_count, bench_ops_feed_forward_count, bench_ops_rows_count,
-    bench_ops_arrays_count, bench_ops_elements_count, bench_ops_copies_count,
-    bench_ops_random_count, bench_ops_tasks_count;
+    bench_ops_arrays_count, bench_ops_reduce_count, bench_ops_elements_count,
+    bench_ops_copies_count, bench_ops_random_count, bench_ops_tasks_count;
 
 /* The cases that a selection has, in the order of the table, without repeats; malloc'ed, the caller
  * frees. NULL when memory is short. */

@@ -87,6 +87,21 @@ static const struct {
     {FULL, "gather_rows one_hot concat flip", "524288x64 32768x1024", "f32 f64 f16 bf16"},
     {FULL, "scaled_softmax scaled_softmax+causal", "4096x4096 512x65536", "f64 f16 bf16"},
 
+    /* reductions of the last dimension, of the first, and of all */
+    {QUICK, "sum sum+columns max argmax variance", "8192x4096", "f32"},
+    {FULL, "sum mean prod variance norm_over max any argmax", "524288x64 8192x4096 512x65536",
+     "f32"},
+    {FULL, "sum mean prod variance norm_over max any argmax", "8192x4096", "f64 f16 bf16"},
+    {FULL,
+     "sum+columns mean+columns prod+columns variance+columns norm_over+columns max+columns "
+     "any+columns argmax+columns",
+     "524288x64 8192x4096 512x65536", "f32"},
+    {FULL,
+     "sum+columns mean+columns prod+columns variance+columns norm_over+columns max+columns "
+     "any+columns argmax+columns",
+     "8192x4096", "f64 f16 bf16"},
+    {FULL, "sum+whole variance+whole dot", "33554432", "f32 f64 f16 bf16"},
+
     /* elementwise, cast, fill */
     {QUICK, "add cast+bf16 fill", "8192x4096", "f32"},
     {FULL, "add sub mul scale axpy exp div fill", "8192x4096 1048576 4096", "f32"},
@@ -151,6 +166,7 @@ static const struct {
     {bench_ops_feed_forward, &bench_ops_feed_forward_count},
     {bench_ops_rows, &bench_ops_rows_count},
     {bench_ops_arrays, &bench_ops_arrays_count},
+    {bench_ops_reduce, &bench_ops_reduce_count},
     {bench_ops_elements, &bench_ops_elements_count},
     {bench_ops_copies, &bench_ops_copies_count},
     {bench_ops_random, &bench_ops_random_count},

@@ -112,7 +112,7 @@ tdm_status tdmi_call_combine(const tdmi_call *self, const tdmi_dims *d, const td
     tdmi_variant variant = {
         .kernel = TDMI_KERNEL_USER,
         .t = program->t,
-        .u = program->t,
+        .u = program->u,
         .op = program->vectors,
         .user = program->number,
         .stream = tdmi_stores(self->queue, args->rows, cols, size, true),

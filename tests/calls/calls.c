@@ -67,8 +67,8 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *m
 /* `y` and its like are there twice, so that an operation can be told another output. */
 typedef struct place {
     tdm_tensor x, other, square, weight, bias, channels, row, wide, indices;
-    tdm_tensor y[2], sum, norms[2], whole[2], wide_y[2], tall[2], order[2], top[2], product[2],
-        narrow[2];
+    tdm_tensor y[2], sum, norms[2], places[2], columns[2], whole[2], wide_y[2], tall[2], order[2],
+        top[2], product[2], narrow[2];
     tdm_generator generator;
 } place;
 
@@ -95,6 +95,8 @@ static place make_place(tdm_dtype dtype) {
         p.y[i] = make(dtype, TDM_SHAPE(ROWS, COLS));
         p.norms[i] = make(TDM_F32, TDM_SHAPE(ROWS));
         p.whole[i] = make(TDM_F32, TDM_SHAPE(1));
+        p.places[i] = make(TDM_I32, TDM_SHAPE(ROWS));
+        p.columns[i] = make(dtype, TDM_SHAPE(COLS));
         p.wide_y[i] = make(dtype == TDM_F32 ? TDM_BF16 : TDM_F32, TDM_SHAPE(ROWS, COLS));
         p.tall[i] = make(dtype, TDM_SHAPE(2 * ROWS, COLS));
         p.order[i] = make(TDM_I32, TDM_SHAPE(ROWS, COLS));
@@ -106,12 +108,14 @@ static place make_place(tdm_dtype dtype) {
 }
 
 static void free_place(place *p) {
-    tdm_tensor *const made[] = {
-        &p->indices,    &p->order[0],   &p->order[1],  &p->top[0],   &p->top[1],    &p->tall[0],
-        &p->tall[1],    &p->x,          &p->other,     &p->square,   &p->weight,    &p->bias,
-        &p->channels,   &p->row,        &p->wide,      &p->sum,      &p->y[0],      &p->y[1],
-        &p->norms[0],   &p->norms[1],   &p->whole[0],  &p->whole[1], &p->wide_y[0], &p->wide_y[1],
-        &p->product[0], &p->product[1], &p->narrow[0], &p->narrow[1]};
+    tdm_tensor *const made[] = {&p->indices,    &p->order[0],   &p->order[1],   &p->top[0],
+                                &p->top[1],     &p->tall[0],    &p->tall[1],    &p->x,
+                                &p->other,      &p->square,     &p->weight,     &p->bias,
+                                &p->channels,   &p->row,        &p->wide,       &p->sum,
+                                &p->y[0],       &p->y[1],       &p->norms[0],   &p->norms[1],
+                                &p->whole[0],   &p->whole[1],   &p->wide_y[0],  &p->wide_y[1],
+                                &p->places[0],  &p->places[1],  &p->columns[0], &p->columns[1],
+                                &p->product[0], &p->product[1], &p->narrow[0],  &p->narrow[1]};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         tdm_tensor_release(made[i]);
 }
@@ -137,6 +141,12 @@ static void free_place(place *p) {
     X(l2_normalize, 1, 1, 1, 0, tdm_l2_normalize(queue, &p->x, 1e-12, &p->y[to]))                  \
     X(row_norm, 1, 1, 1, 0, tdm_row_norm(queue, TDM_NORM_L2, &p->x, &p->norms[to]))                \
     X(norm_of_a_long_row, 2, 2, 1, 0, tdm_norm(queue, TDM_NORM_L1, &p->row, &p->whole[to]))        \
+    X(sum, 1, 1, 1, 0, tdm_sum(queue, &p->x, (const int[]){1}, 1, &p->norms[to]))                  \
+    X(variance_of_columns, 1, 1, 1, 0,                                                             \
+      tdm_variance(queue, &p->x, (const int[]){0}, 1, 1, &p->columns[to]))                         \
+    X(sum_of_a_long_row, 2, 2, 1, 0, tdm_sum(queue, &p->row, NULL, 0, &p->whole[to]))              \
+    X(max, 1, 1, 1, 0, tdm_max(queue, &p->x, (const int[]){0}, 1, &p->columns[to]))                \
+    X(argmax, 1, 1, 1, 0, tdm_argmax(queue, &p->x, 1, &p->places[to]))                             \
     X(bias_add, 1, 1, 1, 0,                                                                        \
       tdm_bias_add(queue, &p->x, &p->bias, TDM_ACTIVATION_GELU, &p->other, &p->y[to]))             \
     X(add, 1, 1, 1, 0, tdm_add(queue, &p->x, &p->other, &p->y[to]))                                \
@@ -264,7 +274,7 @@ static void run_all(tdm_dtype dtype) {
                operation->name, tdm_dtype_name(dtype), same.work, same.arguments, other.arguments);
         const unsigned long pieces = operation->pieces[builtin];
         /* pieces of one operation may run one kernel, and change each other's arguments */
-        look(operation, "the same again", &same, pieces, pieces > 1 ? 4 : 0);
+        look(operation, "the same again", &same, pieces, pieces > 1 ? 6 : 0);
         look(operation, "another output", &other, pieces, pieces > 1 ? 6 : operation->arguments);
     }
     free_place(&p);

@@ -13,8 +13,8 @@
 const int architectures[ARCHITECTURES] = {75, 80, 86, 89, 90, 100, 120};
 
 /* The dtypes of T: the floats; also unsigned integers and bool, as which what makes elements stores
- * integers; unsigned integers alone; all. */
-typedef enum first_dtype { FLOATS, STORED, BITS, ALL } first_dtype;
+ * integers; floats and unsigned integers, as which reductions read the others; unsigned integers alone; all. */
+typedef enum first_dtype { FLOATS, STORED, NUMBERS, BITS, ALL } first_dtype;
 typedef enum second_dtype { SAME, CASTS, OR_F32 } second_dtype;
 
 typedef struct family {
@@ -31,7 +31,7 @@ typedef struct family {
 
 enum { LANES_OF_TEAMS = 128, ROW_VECTORS = 4 };
 
-/* norm_combine comes with norm: same file, same choices. */
+/* norm_combine comes with norm, reduce_variance with reduce: same file, same choices. */
 static const family families[] = {
     {"elementwise", TDM_OP_COUNT, 0, FLOATS, SAME, true, false, 2, false},
     {"cast", 1, 1, ALL, CASTS, true, false, 2, false},
@@ -53,6 +53,8 @@ static const family families[] = {
     {"gather_rows", 1, 1, BITS, SAME, true, false, 2, false},
     {"one_hot", 1, 1, BITS, SAME, true, false, 1, false},
     {"scatter_add_rows", 1, 0, FLOATS, SAME, false, false, 0, false},
+    {"reduce", TDM_OP_REDUCE_COUNT, TDM_OP_REDUCE_INTEGERS, NUMBERS, SAME, false, false, 4, false},
+    {"extreme", TDM_OP_EXTREME_COUNT, TDM_OP_EXTREME_COUNT, BITS, SAME, false, false, 4, false},
     {"sort_keys", 1, 1, BITS, SAME, false, false, 0, false},
     {"sort_merge", 1, 1, BITS, SAME, false, false, 0, false},
     {"sort_take", 1, 1, BITS, SAME, false, false, 0, false},
@@ -118,6 +120,15 @@ static int vectors_of(const family *f, int t, int u) {
                                                                                    : f->vectors;
 }
 
+/* Of reductions, where products, places and what lies in columns are no rows that are read so: -1 of other kernels. */
+static int vectors_of_reduction(const family *f, int t, int op) {
+    const bool extreme = strcmp(f->entry, "extreme") == 0;
+    if (!extreme && strcmp(f->entry, "reduce") != 0) return -1;
+    const int by_elements = extreme ? TDM_OP_EXTREME_PLACE : TDM_OP_REDUCE_PRODUCT;
+    if (op == by_elements || (op & TDM_OP_IN_COLUMNS)) return 0;
+    return dtypes[t].size < 4 || (!extreme && op == TDM_OP_REDUCE_DOT) ? 2 : ROW_VECTORS;
+}
+
 /* How rows are taken: in vectors, held or not, or, where they are not aligned, element by element. */
 typedef enum form { HELD, IN_VECTORS, IN_ELEMENTS } form;
 
@@ -138,6 +149,9 @@ static void of_one_size(const family *f, int lanes, form how, int size,
                     v.vectors = how == IN_ELEMENTS ? 0 : vectors_of(f, t, u);
                     if (how == IN_VECTORS && op > 0 && strcmp(f->entry, "softmax") == 0)
                         v.vectors = dtypes[t].size == 2 ? 1 : v.vectors; /* and the mask */
+                    const int reduces = vectors_of_reduction(f, t, op);
+                    if (reduces == 0 && how != IN_ELEMENTS) continue;
+                    if (reduces > 0 && how != IN_ELEMENTS) v.vectors = reduces;
                     v.holds = how == HELD;
                     const bool few = v.vectors > 0 && lanes <= TDMI_CUDA_LEAST_LANES;
                     v.teams = few ? LANES_OF_TEAMS / lanes : 1;

@@ -5,10 +5,11 @@
  * device.h  list, choose and open devices      queue.h  in-order queues and events
  * buffer.h  device memory and transfers        tensor.h typed, strided views of buffers
  * graph.h   operations recorded once, and replayed with one call
- * kernel.h  kernels of one's own, from expressions
+ * kernel.h  kernels of one's own, from expressions, over rows, or whole ones
  * ops.h     matmul, norms, bias-add, elementwise, casts, random numbers
  * arrays.h  softmax with masks, rows by indices, concat, stack, flip, sorting
  * functions.h  the functions of expressions under names of their own: div, pow, exp, where, comparisons …
+ * reduce.h  sums, means, extremes, norms and variances over any dimensions
  * create.h  making tensors, to and from host arrays, as text
  * move.h    tensors from device to device
  * state_dict.h  named tensors and safetensors files
@@ -43,6 +44,7 @@
 #include <tandem/opencl.h>
 #include <tandem/ops.h>
 #include <tandem/queue.h>
+#include <tandem/reduce.h>
 #include <tandem/setup.h>
 #include <tandem/state_dict.h>
 #include <tandem/status.h>

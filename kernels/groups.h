@@ -1,0 +1,77 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Where the elements of a reduction lie (tdm_reduce_args), the same in all three languages. Compiled after reduce.h.
+ *
+ * The elements that become one result lie in lines along memory, of which a group's lanes have shares, or in columns,
+ * by OP: then each lane has results of its own and walks from line to line. A lane alone has a block of columns at a
+ * time, and what it finds in arrays, so that it reads along memory, too; there OF(name) is the one of column j. */
+#ifndef TDMI_KERNEL_GROUPS_H
+#define TDMI_KERNEL_GROUPS_H
+
+#define IN_COLUMNS ((OP & TDM_OP_IN_COLUMNS) != 0)
+#define KIND ((tdm_i32)OP & ~TDM_OP_IN_COLUMNS)
+
+#if LANES == 1
+#define COLUMN_BLOCK(type) (TDM_REDUCE_WIDTH / (tdm_i32)sizeof(type))
+#define COLUMNS(type, name) PRIVATE_ARRAY(type, name, TDM_REDUCE_WIDTH / (tdm_i32)sizeof(type))
+#define OF(name) name[j]
+#define FOR_COLUMNS(j, m) FOR_LANES(j, 0, m)
+#define FOR_COLUMNS_SINGLY(j, m) for (tdm_i32 j = 0; j < (m); j++)
+#else
+#define COLUMN_BLOCK(type) LANES
+#define COLUMNS(type, name) type name
+#define OF(name) name
+#define FOR_COLUMNS(j, m) for (tdm_i32 j = LANE; j < (m); j = (m))
+#define FOR_COLUMNS_SINGLY(j, m) FOR_COLUMNS(j, m)
+#endif
+
+/* The items of a launch: for each row of results the blocks of `width` columns, of one result one, and of each the
+ * parts of its lines. */
+#define BLOCKS(width) (IN_COLUMNS ? ((tdm_i64)args.cols + (width)-1) / (width) : 1)
+#define ITEMS(width) (args.rows * BLOCKS(width) * args.chunks)
+
+/* Declares for an item: `number`, that of its row; `column`, the first one, and how many there are in `columns`; where
+ * in x and y what it reads and writes begins, x_at and y_at; the lines from `first` to `last`, and of each the
+ * elements from `start` on, n in number. */
+#define PLACE(item, width)                                                                         \
+    const tdm_i64 tdm_part = args.chunks == 1 ? 0 : (item) % args.chunks;                          \
+    const tdm_i64 tdm_whole = args.chunks == 1 ? (item) : (item) / args.chunks;                    \
+    const tdm_i64 number = IN_COLUMNS ? tdm_whole / BLOCKS(width) : tdm_whole;                     \
+    const tdm_i64 column = IN_COLUMNS ? (tdm_whole - number * BLOCKS(width)) * (width) : 0;        \
+    const tdm_i32 columns = (tdm_i32)MIN((tdm_i64)(width), (tdm_i64)args.cols - column);           \
+    tdm_i64 x_at = args.x_offset + column;                                                         \
+    tdm_i64 y_at = args.y_offset + tdm_part * args.y_chunk + column * args.y_step;                 \
+    {                                                                                              \
+        tdm_i64 tdm_left = number;                                                                 \
+        FOR_DIMS(d, args.outer_ndim)                                                               \
+        {                                                                                          \
+            const tdm_i64 tdm_next = tdm_left / args.outer_shape[d];                               \
+            const tdm_i64 tdm_index = tdm_left - tdm_next * args.outer_shape[d];                   \
+            x_at += tdm_index * args.x_stride[d];                                                  \
+            y_at += tdm_index * args.y_stride[d];                                                  \
+            tdm_left = tdm_next;                                                                   \
+        }                                                                                          \
+    }                                                                                              \
+    const tdm_i32 tdm_by_lines = IN_COLUMNS || args.lines > 1;                                     \
+    const tdm_i64 tdm_all = tdm_by_lines ? args.lines : (tdm_i64)args.cols;                        \
+    const tdm_i64 tdm_begin = args.chunks == 1 ? 0 : tdm_part * args.chunk;                        \
+    const tdm_i64 tdm_end = args.chunks == 1 ? tdm_all : MIN(tdm_all, tdm_begin + args.chunk);     \
+    const tdm_i64 first = tdm_by_lines ? tdm_begin : 0, last = tdm_by_lines ? tdm_end : 1;         \
+    const tdm_i64 start = tdm_by_lines ? 0 : tdm_begin;                                            \
+    const tdm_i32 n = (tdm_i32)(tdm_by_lines ? (tdm_i64)args.cols : tdm_end - tdm_begin);          \
+    (void)columns, (void)start, (void)n
+
+/* Declares p, where line number `line` begins. */
+#define LINE(p, line)                                                                              \
+    GLOBAL const T *p;                                                                             \
+    {                                                                                              \
+        tdm_i64 tdm_at = x_at, tdm_left = (line);                                                  \
+        FOR_DIMS(d, args.line_ndim)                                                                \
+        {                                                                                          \
+            const tdm_i64 tdm_next = d > 0 ? tdm_left / args.line_shape[d] : 0;                    \
+            tdm_at += (tdm_left - tdm_next * args.line_shape[d]) * args.line_stride[d];            \
+            tdm_left = tdm_next;                                                                   \
+        }                                                                                          \
+        p = x + (tdm_at + start);                                                                  \
+    }
+
+#endif

@@ -1,0 +1,98 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Reductions over any dimensions: sums, means, extremes, norms, variances and where the extremes
+ * are.
+ *
+ * What ops.h says of all operations and of threads holds here as well. `dims` names the `count`
+ * dimensions of x that are reduced, in any order and none twice; NULL with count 0 means all of
+ * them. y has x's shape without these, or with extent 1 in their place: which, its number of
+ * dimensions says. When all are reduced it has one element, of any number of dimensions. x and y
+ * may have any strides; y overlaps no input.
+ *
+ * Reducing takes as long as reading x, in one pass over it; where no dimension of x has adjacent
+ * elements, or where the header of a function says so, x is copied first. A reduced dimension has
+ * fewer than 2³¹ elements.
+ *
+ * No atomic operations: a result depends on the device and on shapes, strides and offsets alone,
+ * and repeats bit for bit. */
+#ifndef TANDEM_REDUCE_H
+#define TANDEM_REDUCE_H
+
+#include <tandem/ops.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* Arithmetic. y is of x's dtype or, when x is f16 or bf16, f32 at will: these are computed in
+ * f32, and rounded once. */
+
+/** y = Σx; of nothing 0. Floats are added up in blocks, and the blocks with what each addition
+ * lost (Kahan 1965): the error is some tens of roundings of Σ|x|, at any length. x is of any
+ * dtype: of one that is no float y is i64 or u64, and the sum modulo 2⁶⁴; a bool counts 1 where
+ * it is true. */
+TDM_API TDM_MUST_USE tdm_status tdm_sum(tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                                        size_t count, tdm_tensor *y);
+
+/** y = Σx / n, of n elements each; of nothing NaN. x: a float; tdm_cast makes one of integers. */
+TDM_API TDM_MUST_USE tdm_status tdm_mean(tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                                         size_t count, tdm_tensor *y);
+
+/** y = Πx; of nothing 1. In no particular order, so what overflows in one may not in another. x
+ * and y as tdm_sum has them. */
+TDM_API TDM_MUST_USE tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                                         size_t count, tdm_tensor *y);
+
+/** y = Σ(x - mean)² / (n - correction), of n elements each: correction 0 gives the variance of
+ * what is there, 1 estimates that of what it was drawn from. Right however large the mean is, as
+ * each block of x is read twice, from the cache, the second time around its own mean (Chan, Golub
+ * & LeVeque 1982). NaN where n - correction is 0 or less. correction: finite, not negative. x: a
+ * float. */
+TDM_API TDM_MUST_USE tdm_status tdm_variance(tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                                             size_t count, double correction, tdm_tensor *y);
+
+/** y = the norm of x over the dimensions, as tdm_norm has it over all of them: L2 is right
+ * wherever it fits the dtype. Of nothing 0. x: a float. */
+TDM_API TDM_MUST_USE tdm_status tdm_norm_over(tdm_queue *queue, tdm_norm_kind kind,
+                                              const tdm_tensor *x, const int *dims, size_t count,
+                                              tdm_tensor *y);
+
+/** y = Σab, of tensors of one shape and dtype, a float; y has one element. Strides other than
+ * those of contiguous tensors take a copy. */
+TDM_API TDM_MUST_USE tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
+                                        tdm_tensor *y);
+
+/* Comparisons. x is of any dtype, f64 on every device. */
+
+/** y = the largest element, of x's dtype. NaN, where there is one, as in NumPy. An extent of 0
+ * among the reduced ones is refused with TDM_ERROR_INVALID_SHAPE unless y is empty, too: nothing
+ * has no largest element. */
+TDM_API TDM_MUST_USE tdm_status tdm_max(tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                                        size_t count, tdm_tensor *y);
+
+/** The same of the smallest. */
+TDM_API TDM_MUST_USE tdm_status tdm_min(tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                                        size_t count, tdm_tensor *y);
+
+/** y, a bool: whether any element is not 0; of nothing false. NaN is not 0. */
+TDM_API TDM_MUST_USE tdm_status tdm_any(tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                                        size_t count, tdm_tensor *y);
+
+/** y, a bool: whether all elements are not 0; of nothing true. */
+TDM_API TDM_MUST_USE tdm_status tdm_all(tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                                        size_t count, tdm_tensor *y);
+
+/** Where along dimension `dim` the largest element is: the first of equal ones, of which -0 and 0
+ * are; the first NaN, where there is one, as in NumPy. indices, i32 or i64, has the shape of y
+ * above. */
+TDM_API TDM_MUST_USE tdm_status tdm_argmax(tdm_queue *queue, const tdm_tensor *x, int dim,
+                                           tdm_tensor *indices);
+
+/** The same of the smallest. */
+TDM_API TDM_MUST_USE tdm_status tdm_argmin(tdm_queue *queue, const tdm_tensor *x, int dim,
+                                           tdm_tensor *indices);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,174 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Largest and smallest elements, where they are, and whether there are elements that are not 0: of any dtype, by
+ * its bits. */
+#include <math.h>
+
+#include "indexed.h"
+#include "reduce.h"
+
+/* What an extreme is of, beside its dtype. */
+typedef struct extreme {
+    const char *function;
+    unsigned op;
+    bool truth;
+    bool smallest;   /* or all */
+    bool magnitudes; /* of floats without their sign */
+} extreme;
+
+/* How the keys of kernels/extreme.cl are made. Those of up to 32 bits have 32. */
+static tdmi_reduction reduction_of(const extreme *e, tdm_dtype dtype) {
+    const size_t size = tdm_dtype_size(dtype);
+    const tdmi_dtype_kind kind = tdmi_dtype_kind_of(dtype);
+    const bool is_float = kind == TDMI_KIND_FLOAT, truth = e->truth;
+    const int64_t highest = size == 8 ? INT64_MAX : INT32_MAX, lowest = -highest - 1;
+    const unsigned shift = size < 4 ? 32 - 8 * (unsigned)size : 0;
+    const tdm_dtype bits = tdmi_dtype_bits(dtype);
+    tdmi_reduction r = {.kernel = TDMI_KERNEL_EXTREME,
+                        .op = e->op,
+                        .again = e->op,
+                        .t = bits,
+                        .again_t = truth ? TDM_U8 : bits,
+                        .left = truth                           ? 1
+                                : e->op == TDM_OP_EXTREME_PLACE ? sizeof(int64_t)
+                                                                : size};
+    r.args.truth = truth;
+    r.args.mask = is_float && (truth || e->magnitudes) ? highest : -1;
+    r.args.turn = e->smallest ? -1 : 0;
+    if (!truth && (kind == TDMI_KIND_UNSIGNED || kind == TDMI_KIND_BOOL)) r.args.turn ^= lowest;
+    r.args.fold = is_float ? highest : 0;
+    r.args.above = is_float ? (int64_t)(tdmi_element_bits(dtype, INFINITY) << shift) : highest;
+    r.args.zero = is_float ? lowest : 0;
+    r.args.nan = is_float ? (int64_t)tdmi_element_bits(dtype, NAN) : 0;
+    r.args.limit = kind == TDMI_KIND_BOOL ? 1 : 255;
+    return r;
+}
+
+static tdm_status check_not_empty(const char *function, const tdmi_reduced *reduced) {
+    if (reduced->elements > 0) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                     "%s: the dimensions of x that are reduced have no elements, of which there is "
+                     "no extreme",
+                     function);
+}
+
+static tdm_status find_values(const extreme *e, tdm_queue *queue, const tdm_tensor *x,
+                              const int *dims, size_t count, tdm_tensor *y) {
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
+                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_TRY(tdmi_check_args(e->function, queue, args, 2));
+    if (x->dtype != y->dtype)
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                         "%s: the dtype of y is %s, but that of x is %s; tdm_cast converts",
+                         e->function, tdm_dtype_name(y->dtype), tdm_dtype_name(x->dtype));
+    tdmi_reduced reduced;
+    TDMI_TRY(tdmi_check_reduced(e->function, x, dims, count, "y", y, &reduced));
+    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    TDMI_TRY(check_not_empty(e->function, &reduced));
+    /* the largest of bools is whether any is true */
+    extreme of_bools = *e;
+    of_bools.truth = true;
+    const tdmi_reduction r = reduction_of(x->dtype == TDM_BOOL ? &of_bools : e, x->dtype);
+    return tdmi_run_reduction(e->function, queue, &r, x, &reduced, y);
+}
+
+tdm_status tdm_max(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
+                   tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const extreme largest = {"tdm_max", TDM_OP_EXTREME_VALUE, false, false, false};
+    return find_values(&largest, queue, x, dims, count, y);
+}
+
+tdm_status tdm_min(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
+                   tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const extreme smallest = {"tdm_min", TDM_OP_EXTREME_VALUE, false, true, false};
+    return find_values(&smallest, queue, x, dims, count, y);
+}
+
+/* Into y, or, where that is f32 and x a narrower float, by way of a tensor of x's dtype. */
+static tdm_status find_magnitudes(const extreme *e, tdm_queue *queue, const tdm_tensor *x,
+                                  const tdmi_reduced *reduced, tdm_tensor *y) {
+    const tdmi_reduction r = reduction_of(e, x->dtype);
+    if (x->dtype == y->dtype) return tdmi_run_reduction(e->function, queue, &r, x, reduced, y);
+    tdm_buffer *buffer;
+    TDMI_TRY(tdm_buffer_create(queue->device,
+                               (size_t)tdm_tensor_count(y) * tdm_dtype_size(x->dtype), &buffer));
+    tdm_tensor narrow = tdmi_tensor_contiguous(buffer, x->dtype, y->ndim, y->shape);
+    tdm_status status = tdmi_order(queue, buffer, true);
+    if (status == TDM_OK) status = tdmi_run_reduction(e->function, queue, &r, x, reduced, &narrow);
+    if (status == TDM_OK) status = tdm_cast(queue, &narrow, y);
+    tdm_buffer_release(buffer);
+    return status;
+}
+
+tdm_status tdmi_norm_inf(const char *function, tdm_queue *queue, const tdm_tensor *x,
+                         const int *dims, size_t count, tdm_tensor *y) {
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
+                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    const extreme largest = {function, TDM_OP_EXTREME_VALUE, false, false, true};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
+    TDMI_TRY(tdmi_check_reduced_dtypes(function, queue, true, "x", x, y));
+    tdmi_reduced reduced;
+    TDMI_TRY(tdmi_check_reduced(function, x, dims, count, "y", y, &reduced));
+    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    if (reduced.elements == 0) return tdm_fill(queue, 0, y);
+    return find_magnitudes(&largest, queue, x, &reduced, y);
+}
+
+static tdm_status find_truth(const char *function, bool all, tdm_queue *queue, const tdm_tensor *x,
+                             const int *dims, size_t count, tdm_tensor *y) {
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
+                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    const extreme truth = {function, TDM_OP_EXTREME_VALUE, true, all, false};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
+    if (y->dtype != TDM_BOOL)
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of y is %s, it must be bool",
+                         function, tdm_dtype_name(y->dtype));
+    tdmi_reduced reduced;
+    TDMI_TRY(tdmi_check_reduced(function, x, dims, count, "y", y, &reduced));
+    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    if (reduced.elements == 0) return tdm_fill(queue, all, y);
+    const tdmi_reduction r = reduction_of(&truth, x->dtype);
+    return tdmi_run_reduction(function, queue, &r, x, &reduced, y);
+}
+
+tdm_status tdm_any(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
+                   tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    return find_truth("tdm_any", false, queue, x, dims, count, y);
+}
+
+tdm_status tdm_all(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
+                   tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    return find_truth("tdm_all", true, queue, x, dims, count, y);
+}
+
+static tdm_status find_places(const char *function, bool smallest, tdm_queue *queue,
+                              const tdm_tensor *x, int dim, tdm_tensor *indices) {
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
+                             {"indices", indices, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    const extreme place = {function, TDM_OP_EXTREME_PLACE, false, smallest, false};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
+    TDMI_TRY(tdmi_check_indices(function, "indices", indices));
+    if (dim < 0 || dim >= x->ndim)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dim is %d, allowed are 0 to %d", function,
+                         dim, x->ndim - 1);
+    tdmi_reduced reduced;
+    TDMI_TRY(tdmi_check_reduced(function, x, &dim, 1, "indices", indices, &reduced));
+    if (tdm_tensor_count(indices) == 0) return TDM_OK;
+    TDMI_TRY(check_not_empty(function, &reduced));
+    tdmi_reduction r = reduction_of(&place, x->dtype);
+    r.args.wide = indices->dtype == TDM_I64;
+    return tdmi_run_reduction(function, queue, &r, x, &reduced, indices);
+}
+
+tdm_status tdm_argmax(tdm_queue *queue, const tdm_tensor *x, int dim, tdm_tensor *indices) {
+    TDMI_UNCANCELLED();
+    return find_places("tdm_argmax", false, queue, x, dim, indices);
+}
+
+tdm_status tdm_argmin(tdm_queue *queue, const tdm_tensor *x, int dim, tdm_tensor *indices) {
+    TDMI_UNCANCELLED();
+    return find_places("tdm_argmin", true, queue, x, dim, indices);
+}

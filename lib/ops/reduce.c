@@ -1,0 +1,364 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The plan of a reduction: x's dimensions sorted and merged, so that what becomes one result lies in lines along memory
+ * or in columns, and long groups cut into parts, so that few of them are work for the whole device, too. */
+#include "reduce.h"
+
+#include "strided.h"
+
+/* ---- arguments ---- */
+
+static tdm_status read_dims(const char *function, const tdm_tensor *x, const int *dims,
+                            size_t count, tdmi_reduced *reduced) {
+    if (count > 0 && !dims)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims is NULL, but count is %zu", function,
+                         count);
+    if (count == 0 && dims)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: count is 0, but dims is not NULL; all dimensions are NULL and 0",
+                         function);
+    for (int i = 0; i < TDM_MAX_DIMS; i++)
+        reduced->dim[i] = count == 0;
+    for (size_t i = 0; i < count; i++) {
+        if (dims[i] < 0 || dims[i] >= x->ndim)
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims[%zu] is %d, allowed are 0 to %d",
+                             function, i, dims[i], x->ndim - 1);
+        if (reduced->dim[dims[i]])
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dimension %d comes twice in dims",
+                             function, dims[i]);
+        reduced->dim[dims[i]] = true;
+    }
+    return TDM_OK;
+}
+
+tdm_status tdmi_check_reduced(const char *function, const tdm_tensor *x, const int *dims,
+                              size_t count, const char *name, const tdm_tensor *y,
+                              tdmi_reduced *reduced) {
+    TDMI_TRY(read_dims(function, x, dims, count, reduced));
+    tdm_tensor without = {.ndim = 0}, with = *x;
+    reduced->elements = 1;
+    for (int i = 0; i < x->ndim; i++) {
+        reduced->of_y[i] = -1;
+        if (reduced->dim[i]) {
+            reduced->elements *= x->shape[i];
+            with.shape[i] = 1;
+        } else {
+            without.shape[without.ndim++] = x->shape[i];
+        }
+    }
+    const bool all = without.ndim == 0, kept = y->ndim == x->ndim;
+    bool fits = all ? tdm_tensor_count(y) == 1 : kept || y->ndim == without.ndim;
+    const tdm_tensor *wanted = kept ? &with : &without;
+    for (int i = 0; fits && !all && i < y->ndim; i++)
+        fits = y->shape[i] == wanted->shape[i];
+    if (fits) {
+        for (int i = 0, next = 0; i < x->ndim; i++)
+            if (!reduced->dim[i]) reduced->of_y[i] = kept ? i : next++;
+        return TDM_OK;
+    }
+    char text[128], with_text[128], without_text[128];
+    if (all)
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: the shape of %s is %s, it must have one element", function, name,
+                         tdmi_shape_text(y, text));
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of %s is %s, it must be %s or %s",
+                     function, name, tdmi_shape_text(y, text),
+                     tdmi_shape_text(&without, without_text), tdmi_shape_text(&with, with_text));
+}
+
+static bool is_narrow_float(tdm_dtype dtype) {
+    return tdm_dtype_is_float(dtype) && tdm_dtype_size(dtype) == 2;
+}
+
+tdm_status tdmi_check_reduced_dtypes(const char *function, const tdm_queue *queue,
+                                     bool floats_alone, const char *name, const tdm_tensor *x,
+                                     const tdm_tensor *y) {
+    const bool is_float = tdm_dtype_is_float(x->dtype), narrow = is_narrow_float(x->dtype);
+    if (floats_alone && !is_float)
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                         "%s: the dtype of %s is %s, it must be one of %s; tdm_cast converts",
+                         function, name, tdm_dtype_name(x->dtype), tdmi_float_dtypes());
+    if (is_float) TDMI_TRY(tdmi_check_computes(function, queue->device, name, x->dtype));
+    if (!is_float && (y->dtype == TDM_I64 || y->dtype == TDM_U64)) return TDM_OK;
+    if (is_float && (y->dtype == x->dtype || (narrow && y->dtype == TDM_F32))) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                     "%s: the dtype of y is %s, for %s of %s it must be %s%s", function,
+                     tdm_dtype_name(y->dtype), name, tdm_dtype_name(x->dtype),
+                     is_float ? tdm_dtype_name(x->dtype) : "i64 or u64", narrow ? " or f32" : "");
+}
+
+/* ---- dimensions ---- */
+
+/* Dimensions are merged up to so many elements, as kernels index a line with 32 bits. */
+static const int64_t MOST_MERGED = (int64_t)1 << 30;
+
+typedef struct dim {
+    int64_t shape, x, y; /* x, y: strides */
+    bool reduced;
+} dim;
+
+typedef struct dims {
+    int count;
+    dim dim[TDM_MAX_DIMS];
+} dims;
+
+/* Dimensions of extent above 1, those with the largest stride in x first. */
+static dims sorted_dims(const tdm_tensor *x, const tdmi_reduced *reduced, const tdm_tensor *y) {
+    dims d = {0};
+    for (int i = 0; i < x->ndim; i++) {
+        if (x->shape[i] == 1) continue;
+        int at = d.count++;
+        for (; at > 0 && d.dim[at - 1].x < x->strides[i]; at--)
+            d.dim[at] = d.dim[at - 1];
+        d.dim[at] = (dim){x->shape[i], x->strides[i],
+                          reduced->dim[i] ? 0 : y->strides[reduced->of_y[i]], reduced->dim[i]};
+    }
+    return d;
+}
+
+/* Is `outer` a dimension of which each element is `inner` as a whole? */
+static bool can_merge(const dim *outer, const dim *inner) {
+    return outer->reduced == inner->reduced && outer->x == inner->x * inner->shape &&
+           (outer->reduced || outer->y == inner->y * inner->shape) &&
+           outer->shape <= MOST_MERGED / inner->shape;
+}
+
+static void merge_dims(dims *d) {
+    for (int i = d->count - 2; i >= 0; i--) {
+        if (!can_merge(&d->dim[i], &d->dim[i + 1])) continue;
+        d->dim[i + 1].shape *= d->dim[i].shape;
+        d->count--;
+        for (int j = i; j < d->count; j++)
+            d->dim[j] = d->dim[j + 1];
+    }
+}
+
+/* All but the last dimension, as the args have them: those that are kept, and the lines. */
+static void describe(const dims *d, bool in_columns, tdm_reduce_args *args) {
+    const int last = d->count - 1;
+    args->rows = args->lines = 1;
+    args->outer_ndim = args->line_ndim = 0;
+    args->cols = last >= 0 ? (tdm_u32)d->dim[last].shape : 1;
+    args->y_step = last >= 0 && in_columns ? d->dim[last].y : 1;
+    for (int i = 0; i < last; i++) {
+        if (d->dim[i].reduced) {
+            args->line_shape[args->line_ndim] = d->dim[i].shape;
+            args->line_stride[args->line_ndim++] = d->dim[i].x;
+            args->lines *= d->dim[i].shape;
+        } else {
+            args->outer_shape[args->outer_ndim] = d->dim[i].shape;
+            args->x_stride[args->outer_ndim] = d->dim[i].x;
+            args->y_stride[args->outer_ndim++] = d->dim[i].y;
+            args->rows *= d->dim[i].shape;
+        }
+    }
+}
+
+/* ---- launches ---- */
+
+/* A reduction of tensors whose lines are known. */
+typedef struct plan {
+    tdm_queue *queue;
+    const tdmi_reduction *reduction;
+    const tdm_tensor *x, *y;
+    tdm_reduce_args args;
+    int64_t places; /* all offsets and strides of x, joined by | */
+    bool in_columns;
+} plan;
+
+static size_t size_of(tdm_dtype dtype) { return tdm_dtype_size(dtype); }
+
+static bool has_one_lane(const tdm_queue *queue) { return queue->device->facts->max_lanes == 1; }
+
+/* Of GPUs the columns of a group, which has as many lanes. */
+enum { COLUMNS_OF_MANY = 256, ELEMENTS_PER_LANE = 4 };
+
+static int64_t block_of(const plan *p) {
+    const int64_t block =
+        has_one_lane(p->queue) ? TDM_REDUCE_WIDTH / (int64_t)sizeof(double) : COLUMNS_OF_MANY;
+    return p->args.cols < block ? p->args.cols : block;
+}
+
+/* What are items if nothing is cut. */
+static int64_t items_of(const plan *p) {
+    const int64_t block = block_of(p);
+    return p->in_columns ? p->args.rows * ((p->args.cols + block - 1) / block) : p->args.rows;
+}
+
+/* Lines are cut so that parts are of whole SUM_ROWS. */
+static tdmi_pieces cut_lines(const plan *p) {
+    enum { STEP = 64, LEAST_BYTES = 16 << 10 };
+    const tdmi_device_facts *facts = p->queue->device->facts;
+    const int64_t items = items_of(p), lines = p->args.lines;
+    const int64_t width = p->in_columns ? block_of(p) : p->args.cols;
+    const int64_t bytes = width * (int64_t)size_of(p->reduction->t);
+    int64_t wanted = (facts->max_groups + items - 1) / items;
+    int64_t least = LEAST_BYTES / bytes;
+    if (facts->min_group_bytes > least * bytes) least = facts->min_group_bytes / bytes;
+    if (least < STEP) least = STEP;
+    if (wanted > lines / least) wanted = lines / least;
+    if (wanted < lines / MOST_MERGED + 1) wanted = lines / MOST_MERGED + 1;
+    const int64_t chunk = ((lines + wanted - 1) / wanted + STEP - 1) / STEP * STEP;
+    if (wanted == 1 || chunk >= lines) return (tdmi_pieces){0, 1};
+    return (tdmi_pieces){(uint32_t)chunk, (uint32_t)((lines + chunk - 1) / chunk)};
+}
+
+static void cut(plan *p) {
+    const bool by_lines = p->in_columns || p->args.lines > 1;
+    const tdmi_pieces pieces =
+        by_lines ? cut_lines(p)
+                 : tdmi_cut_rows(p->queue, p->args.rows, p->args.cols, size_of(p->reduction->t));
+    p->args.chunk = pieces.chunk;
+    p->args.chunks = pieces.chunks;
+}
+
+/* What the launch has of a group's elements at a time decides its lanes; on a CPU, where there is one, all that an
+ * item has decides whether it is worth a thread. */
+static tdm_status launch(const plan *p, tdmi_variant variant, const tdmi_mem *const *mems,
+                         const tdm_reduce_args *args) {
+    const bool in_columns = (variant.op & TDM_OP_IN_COLUMNS) != 0;
+    const int64_t chunks = args->chunks, cols = args->cols;
+    int64_t at_once = args->chunks > 1 && args->lines == 1 && !in_columns ? args->chunk : cols;
+    if (in_columns && cols > COLUMNS_OF_MANY) at_once = COLUMNS_OF_MANY;
+    if (in_columns) at_once *= ELEMENTS_PER_LANE;
+    const int64_t block = block_of(p);
+    const int64_t items = args->rows * (in_columns ? (cols + block - 1) / block : 1) * chunks;
+    if (has_one_lane(p->queue)) at_once = (args->rows * args->lines * cols + items - 1) / items;
+    const size_t size = size_of((tdm_dtype)variant.t);
+    variant.u = variant.t;
+    variant.stream = tdmi_stores(p->queue, args->rows * args->lines, cols, size, true);
+    return tdmi_launch_items(p->queue, variant, items, at_once, mems, args);
+}
+
+static tdmi_variant variant_of(const plan *p, unsigned op, tdm_dtype t) {
+    return (tdmi_variant){.kernel = (uint8_t)p->reduction->kernel,
+                          .t = (uint8_t)t,
+                          .op = (uint8_t)(op | (p->in_columns ? TDM_OP_IN_COLUMNS : 0))};
+}
+
+/* The strides of rows of so many elements each, one behind the other. */
+static void make_contiguous(int ndim, const int64_t *shape, int64_t elements, int64_t *strides) {
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[i] = elements;
+        elements *= shape[i];
+    }
+}
+
+/* Puts together what parts have left, whose first element is that of the scratch memory. */
+static tdm_status put_together(const plan *p, const tdmi_mem *scratch) {
+    const tdmi_reduction *r = p->reduction;
+    tdm_reduce_args args = p->args;
+    const tdmi_mem *x = tdmi_mem_of(p->x), *y = tdmi_mem_of(p->y);
+    if (r->op == TDM_OP_REDUCE_VARIANCE && r->kernel == TDMI_KERNEL_REDUCE) {
+        tdmi_variant variant = variant_of(p, 0, r->t);
+        variant.kernel = TDMI_KERNEL_REDUCE_VARIANCE;
+        const tdmi_mem *mems[] = {scratch, y};
+        args.partial = 0;
+        const int64_t items = args.rows * (p->in_columns ? args.cols : 1);
+        return tdmi_launch_items(p->queue, variant, items, args.chunks, mems, &args);
+    }
+    const tdm_i64 parts = args.chunks;
+    args.chunks = 1;
+    args.line_ndim = 1;
+    args.sign = 0; /* sums have theirs already */
+    if (r->kernel == TDMI_KERNEL_EXTREME && r->op == TDM_OP_EXTREME_PLACE) {
+        const tdmi_mem *mems[] = {x, scratch, y};
+        tdmi_variant variant = variant_of(p, r->op | TDM_OP_IN_COLUMNS, r->t);
+        args.again = 1;
+        args.lines = args.line_shape[0] = parts;
+        if (!p->in_columns) {
+            args.cols = 1;
+            args.line_stride[0] = 1;
+        }
+        return launch(p, variant, mems, &args);
+    }
+    const int64_t across = p->in_columns ? args.cols : 1;
+    args.x_offset = 0;
+    make_contiguous(args.outer_ndim, args.outer_shape, across * parts, args.x_stride);
+    args.lines = args.line_shape[0] = p->in_columns ? parts : 1;
+    args.line_stride[0] = args.cols;
+    if (!p->in_columns) args.cols = (tdm_u32)parts;
+    const tdmi_mem *mems[] = {scratch, scratch, y};
+    return launch(p, variant_of(p, r->again, r->again_t), mems, &args);
+}
+
+static tdm_status run(plan *p) {
+    const tdmi_reduction *r = p->reduction;
+    tdmi_variant variant = variant_of(p, r->op, r->t);
+    variant.vectors = !p->in_columns && tdmi_is_aligned(p->places, size_of(r->t));
+    cut(p);
+    const tdmi_mem *x = tdmi_mem_of(p->x);
+    const tdmi_mem *other = r->other ? tdmi_mem_of(r->other) : NULL;
+    if (p->args.chunks == 1) {
+        const tdmi_mem *mems[] = {x, other, tdmi_mem_of(p->y)};
+        return launch(p, variant, mems, &p->args);
+    }
+    tdm_reduce_args args = p->args;
+    const int64_t across = p->in_columns ? args.cols : 1;
+    const int64_t each = r->op == TDM_OP_REDUCE_VARIANCE && r->kernel == TDMI_KERNEL_REDUCE ? 2 : 1;
+    const tdmi_mem *scratch;
+    TDMI_TRY(tdmi_queue_scratch(p->queue, (size_t)(args.rows * across * args.chunks) * r->left,
+                                &scratch));
+    make_contiguous(args.outer_ndim, args.outer_shape, each * across * args.chunks, args.y_stride);
+    args.y_offset = 0;
+    args.y_step = each;
+    args.y_chunk = each * across;
+    args.divisor = tdmi_scalar(1);
+    args.partial = 1;
+    args.wide = 1;
+    args.to = r->again_t;
+    /* no other: what the second launch has in its place, as an argument that is the same is not handed over */
+    const tdmi_mem *mems[] = {x, other ? other : scratch, scratch};
+    TDMI_TRY(launch(p, variant, mems, &args));
+    return put_together(p, scratch);
+}
+
+tdm_status tdmi_copy_of(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *copy) {
+    tdm_buffer *buffer;
+    TDMI_TRY(tdm_buffer_create(queue->device,
+                               (size_t)tdm_tensor_count(x) * tdm_dtype_size(x->dtype), &buffer));
+    *copy = tdmi_tensor_contiguous(buffer, x->dtype, x->ndim, x->shape);
+    tdm_elementwise_args args = {.alpha = tdmi_scalar(1)};
+    const tdm_tensor *operands[3] = {copy, x, NULL};
+    tdm_status status = tdmi_order(queue, buffer, true);
+    if (status == TDM_OK)
+        status = tdmi_run_strided(queue, tdmi_cast_variant(x->dtype, x->dtype), operands, &args);
+    if (status != TDM_OK) tdm_buffer_release(buffer);
+    return status;
+}
+
+tdm_status tdmi_run_reduction(const char *function, tdm_queue *queue,
+                              const tdmi_reduction *reduction, const tdm_tensor *x,
+                              const tdmi_reduced *reduced, const tdm_tensor *y) {
+    dims d = sorted_dims(x, reduced, y);
+    merge_dims(&d);
+    for (int i = 0; i < d.count; i++)
+        if (d.dim[i].shape > INT32_MAX)
+            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                             "%s: a dimension of x has %lld elements, allowed are fewer than 2^31",
+                             function, (long long)d.dim[i].shape);
+    if (d.count > 0 && d.dim[d.count - 1].x != 1) {
+        tdm_tensor copy;
+        TDMI_TRY(tdmi_copy_of(queue, x, &copy));
+        tdm_status status = tdmi_run_reduction(function, queue, reduction, &copy, reduced, y);
+        tdm_buffer_release(copy.buffer);
+        return status;
+    }
+    plan p = {.queue = queue,
+              .reduction = reduction,
+              .x = x,
+              .y = y,
+              .args = reduction->args,
+              .in_columns = d.count > 0 && !d.dim[d.count - 1].reduced};
+    describe(&d, p.in_columns, &p.args);
+    p.args.x_offset = x->offset;
+    p.args.y_offset = y->offset;
+    p.args.count = reduced->elements;
+    p.places = x->offset;
+    for (int i = 0; i < d.count - 1; i++)
+        p.places |= d.dim[i].x;
+    if (reduction->other) {
+        p.args.other_offset = reduction->other->offset;
+        p.places |= reduction->other->offset;
+    }
+    return run(&p);
+}

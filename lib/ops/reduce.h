@@ -1,0 +1,51 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The plan of a reduction over any dimensions of strided tensors. */
+#ifndef TDMI_REDUCE_H
+#define TDMI_REDUCE_H
+
+#include <tandem/reduce.h>
+
+#include "launch.h"
+
+/* Which dimensions of x are reduced, and which of y each of the others is; -1 where y has none. */
+typedef struct tdmi_reduced {
+    bool dim[TDM_MAX_DIMS];
+    int of_y[TDM_MAX_DIMS];
+    int64_t elements; /* that become one */
+} tdmi_reduced;
+
+/* Reads dims, and checks that y, called `name`, has what is left of x's shape. */
+tdm_status tdmi_check_reduced(const char *function, const tdm_tensor *x, const int *dims,
+                              size_t count, const char *name, const tdm_tensor *y,
+                              tdmi_reduced *reduced) TDM_MUST_USE;
+
+/* A reduction: a kernel, and an operation of it without the form; x and y as the kernel takes them. */
+typedef struct tdmi_reduction {
+    tdmi_kernel_id kernel;
+    unsigned op;
+    unsigned again;          /* the operation that puts together what this one has left of parts */
+    tdm_dtype t, again_t;    /* of the kernel, and of that */
+    size_t left;             /* bytes of what is left of a part */
+    const tdm_tensor *other; /* of a dot product: like x, which is contiguous then; else NULL */
+    tdm_reduce_args args;    /* what says neither where elements lie nor how they are cut */
+} tdmi_reduction;
+
+/* Runs it on an x of at least one element, and on a y that is not empty. */
+tdm_status tdmi_run_reduction(const char *function, tdm_queue *queue,
+                              const tdmi_reduction *reduction, const tdm_tensor *x,
+                              const tdmi_reduced *reduced, const tdm_tensor *y) TDM_MUST_USE;
+
+/* A contiguous copy, whose buffer the caller releases. */
+tdm_status tdmi_copy_of(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *copy) TDM_MUST_USE;
+
+/* y's dtype is that of x, or f32 where that is a float of 16 bits; of integers, which may be refused, it has 64
+ * bits. */
+tdm_status tdmi_check_reduced_dtypes(const char *function, const tdm_queue *queue,
+                                     bool floats_alone, const char *name, const tdm_tensor *x,
+                                     const tdm_tensor *y) TDM_MUST_USE;
+
+/* The infinity norm, which is an extreme of the bits. */
+tdm_status tdmi_norm_inf(const char *function, tdm_queue *queue, const tdm_tensor *x,
+                         const int *dims, size_t count, tdm_tensor *y) TDM_MUST_USE;
+
+#endif

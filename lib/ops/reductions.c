@@ -1,0 +1,147 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Sums, means, products, variances, norms over dimensions and dot products. */
+#include <math.h>
+
+#include "reduce.h"
+
+static tdm_dtype accumulator_of(tdm_dtype dtype) {
+    if (!tdm_dtype_is_float(dtype)) return TDM_U64;
+    return dtype == TDM_F64 ? TDM_F64 : TDM_F32;
+}
+
+static tdm_status fill(tdm_queue *queue, double value, tdm_tensor *y) {
+    return tdm_tensor_count(y) == 0 ? TDM_OK : tdm_fill(queue, value, y);
+}
+
+/* What says the same of every operation of these dtypes. */
+static tdmi_reduction reduction_of(const tdm_tensor *x, const tdm_tensor *y, unsigned op,
+                                   double divisor) {
+    const tdm_dtype accumulator = accumulator_of(x->dtype);
+    const bool is_bool = tdmi_dtype_kind_of(x->dtype) == TDMI_KIND_BOOL;
+    const bool is_signed = tdmi_dtype_kind_of(x->dtype) == TDMI_KIND_SIGNED;
+    const unsigned digits = 8 * (unsigned)tdm_dtype_size(x->dtype);
+    tdmi_reduction r = {.kernel = TDMI_KERNEL_REDUCE,
+                        .op = op,
+                        .again = op == TDM_OP_REDUCE_PRODUCT ? op : TDM_OP_REDUCE_SUM,
+                        .t = tdm_dtype_is_float(x->dtype) ? x->dtype : tdmi_dtype_bits(x->dtype),
+                        .again_t = accumulator,
+                        .left =
+                            tdm_dtype_size(accumulator) * (op == TDM_OP_REDUCE_VARIANCE ? 2 : 1)};
+    r.args.divisor = tdmi_scalar(divisor);
+    r.args.to = y->dtype;
+    r.args.sign = is_signed ? (tdm_i64)(UINT64_C(1) << (digits - 1)) : 0;
+    r.args.limit = is_bool ? 1 : -1;
+    return r;
+}
+
+/* An operation and what it gives of nothing. */
+typedef struct operation {
+    const char *function;
+    unsigned op;
+    bool floats_alone;
+    double of_nothing;
+    bool squares; /* of a norm */
+} operation;
+
+/* mean: the sum is divided by the number of elements; correction: of a variance */
+static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                         size_t count, bool mean, double correction, tdm_tensor *y) {
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
+                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_TRY(tdmi_check_args(o->function, queue, args, 2));
+    TDMI_TRY(tdmi_check_reduced_dtypes(o->function, queue, o->floats_alone, "x", x, y));
+    tdmi_reduced reduced;
+    TDMI_TRY(tdmi_check_reduced(o->function, x, dims, count, "y", y, &reduced));
+    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    const bool variance = o->op == TDM_OP_REDUCE_VARIANCE;
+    const double left = (double)reduced.elements - correction;
+    if (reduced.elements == 0) return fill(queue, o->of_nothing, y);
+    if (variance && !(left > 0)) return fill(queue, NAN, y);
+    const double divisor = mean ? (double)reduced.elements : variance ? left : 1;
+    tdmi_reduction r = reduction_of(x, y, o->op, divisor);
+    r.args.squares = o->squares;
+    if (o->squares) r.again = o->op; /* the norm of norms */
+    return tdmi_run_reduction(o->function, queue, &r, x, &reduced, y);
+}
+
+tdm_status tdm_sum(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
+                   tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const operation sum = {"tdm_sum", TDM_OP_REDUCE_SUM, false, 0, false};
+    return reduce(&sum, queue, x, dims, count, false, 0, y);
+}
+
+tdm_status tdm_mean(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
+                    tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const operation mean = {"tdm_mean", TDM_OP_REDUCE_SUM, true, NAN, false};
+    return reduce(&mean, queue, x, dims, count, true, 0, y);
+}
+
+tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
+                    tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const operation product = {"tdm_prod", TDM_OP_REDUCE_PRODUCT, false, 1, false};
+    return reduce(&product, queue, x, dims, count, false, 0, y);
+}
+
+tdm_status tdm_variance(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
+                        double correction, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const operation variance = {"tdm_variance", TDM_OP_REDUCE_VARIANCE, true, NAN, false};
+    if (!(correction >= 0) || isinf(correction))
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "tdm_variance: correction is %g, it must be finite and at least 0",
+                         correction);
+    return reduce(&variance, queue, x, dims, count, false, correction, y);
+}
+
+tdm_status tdm_norm_over(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x, const int *dims,
+                         size_t count, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const operation l1 = {"tdm_norm_over", TDM_OP_REDUCE_NORM, true, 0, false};
+    static const operation l2 = {"tdm_norm_over", TDM_OP_REDUCE_NORM, true, 0, true};
+    switch (kind) {
+    case TDM_NORM_L1:
+        return reduce(&l1, queue, x, dims, count, false, 0, y);
+    case TDM_NORM_L2:
+        return reduce(&l2, queue, x, dims, count, false, 0, y);
+    case TDM_NORM_INF:
+        return tdmi_norm_inf(l1.function, queue, x, dims, count, y);
+    default:
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "tdm_norm_over: kind is %d, allowed are TDM_NORM_L1, TDM_NORM_L2 and "
+                         "TDM_NORM_INF",
+                         (int)kind);
+    }
+}
+
+tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_dot";
+    const tdmi_arg args[] = {
+        {"a", a, 0, 0}, {"b", b, 0, 0}, {"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 3));
+    TDMI_TRY(tdmi_check_reduced_dtypes(function, queue, true, "a", a, y));
+    TDMI_TRY(tdmi_check_same_shape(function, "a", a, "b", b));
+    tdmi_reduced reduced;
+    TDMI_TRY(tdmi_check_reduced(function, a, NULL, 0, "y", y, &reduced));
+    if (reduced.elements == 0) return fill(queue, 0, y);
+    tdm_tensor copies[2] = {*a, *b};
+    tdm_status status = TDM_OK;
+    for (int i = 0; i < 2 && status == TDM_OK; i++) {
+        copies[i].buffer = NULL;
+        if (tdm_tensor_is_contiguous(i ? b : a))
+            copies[i] = *(i ? b : a);
+        else
+            status = tdmi_copy_of(queue, i ? b : a, &copies[i]);
+    }
+    if (status == TDM_OK) {
+        tdmi_reduction r = reduction_of(a, y, TDM_OP_REDUCE_DOT, 1);
+        r.other = &copies[1];
+        status = tdmi_run_reduction(function, queue, &r, &copies[0], &reduced, y);
+    }
+    for (int i = 0; i < 2; i++)
+        if (copies[i].buffer != (i ? b : a)->buffer) tdm_buffer_release(copies[i].buffer);
+    return status;
+}

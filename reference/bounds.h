@@ -1,0 +1,23 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What bounds of errors are made of. */
+#ifndef REFERENCE_BOUNDS_H
+#define REFERENCE_BOUNDS_H
+
+#include <math.h>
+
+#include "reference/values.h"
+
+/* Error of a sum of n terms of one sign, relative to it, in eps: a plain loop stays below the root even
+ * when its roundings lean to one side; ours, of blocks and lanes, below 64 at any length. */
+static inline double sum_factor(int64_t n) { return fmin(8.0 + sqrt((double)n), 64.0); }
+
+/* One rounding to the dtype, on top of the error of the arithmetic. */
+static inline double stored(tdm_dtype dtype, double y, double error) {
+    if (!isfinite(y)) return 0.0;
+    /* and of results below the normal numbers, where half a unit of f64 is no double */
+    return error +
+           (compute_eps(dtype) == dtype_eps(dtype) ? 0.0 : half_ulp(dtype, fabs(y) + error)) +
+           (dtype == TDM_F64 ? 0x1p-1073 : half_ulp(dtype, 0.0) * 2.0);
+}
+
+#endif

@@ -1,0 +1,306 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Reductions over dimensions: sums, means, products, variances, norms, extremes and truths. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "support/reduced.h"
+
+TestSuite(reduce, .init = device_open, .fini = device_close);
+
+/* Elements of which products stay within every float, and some of which are 0 where that is the question. */
+static void set_elements(array *x, ref_reduction what) {
+    if (!dtype_is_float(x->t.dtype))
+        array_integers(x, what == REF_ALL ? 1 : 0, x->t.dtype == TDM_BOOL ? 1 : 9);
+    else if (what == REF_PRODUCT)
+        array_uniform(x, 0.98, 1.02);
+    else if (x->count > 50000 && x->t.dtype == TDM_F16) /* whose sums end at 65504 */
+        array_uniform(x, -0.02, 0.03);
+    else
+        array_uniform(x, -2.0, 3.0);
+    if (what != REF_ANY && what != REF_ALL) return;
+    for (int64_t i = 0; i < x->count; i++)
+        if (random_integer(0, 3) > 0) x->v[i] = what == REF_ALL;
+    array_set(x, x->v);
+}
+
+/* Every set of dimensions of a tensor of four, in every order of strides, with and without gaps. */
+Test(reduce, every_set_of_dimensions) {
+    static const int64_t shape[] = {3, 4, 1, 5, 6};
+    static const int64_t strides[][5] = {
+        {120, 30, 1, 6, 1}, {1, 3, 7, 72, 12}, {400, 8, 1, 70, 1}, {2, 6, 9, 24, 120}};
+    for (int d = 0; d < float_dtype_count; d++)
+        for (int what = 0; what < REF_REDUCTIONS; what++)
+            for (size_t s = 0; s < sizeof strides / sizeof *strides; s++)
+                for (unsigned dims = 1; dims < 32; dims += small ? 5 : 1) {
+                    const tdm_dtype dtype = float_dtypes[d];
+                    array *x = array_new(dtype, 5, shape, strides[s]);
+                    set_elements(x, (ref_reduction)what);
+                    const layout how = (layout)random_integer(WITHOUT_DIMS, WITH_GAPS);
+                    const bool right =
+                        reduce_case((ref_reduction)what, x, dims,
+                                    reduced_dtype((ref_reduction)what, dtype), how, 1.0);
+                    array_free_all();
+                    if (!right) return;
+                }
+}
+
+typedef struct extents {
+    int ndim;
+    int64_t shape[3];
+    unsigned dims;
+} extents;
+
+/* Long and short lines, few and many of them, along memory and in columns; what is cut, and what is not. */
+static const extents shapes[] = {
+    {1, {1}, 1},           {1, {5}, 1},          {1, {4097}, 1},      {2, {3, 64}, 2},
+    {2, {3, 65}, 1},       {2, {700, 33}, 2},    {2, {700, 33}, 1},   {2, {65, 1030}, 1},
+    {2, {4, 9000}, 2},     {3, {7, 50, 40}, 2},  {3, {7, 50, 40}, 5}, {3, {40, 3, 200}, 5},
+    {2, {9000, 5}, 1},     {2, {70000, 3}, 1},   {2, {70000, 3}, 2},  {1, {1000003}, 1},
+    {2, {3000, 700}, 1},   {2, {3000, 700}, 2},  {2, {2, 600000}, 2}, {2, {2, 600000}, 1},
+    {3, {2, 90000, 4}, 2}, {3, {300, 2, 900}, 5}};
+enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL_SHAPES = 13 };
+
+Test(reduce, shapes) {
+    for (int d = 0; d < float_dtype_count; d++)
+        for (int what = 0; what < REF_REDUCTIONS; what++)
+            for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++) {
+                const tdm_dtype dtype = float_dtypes[d];
+                if (what == REF_PRODUCT && s >= SMALL_SHAPES) continue;
+                array *x = array_new(dtype, shapes[s].ndim, shapes[s].shape, NULL);
+                set_elements(x, (ref_reduction)what);
+                const bool right = reduce_case((ref_reduction)what, x, shapes[s].dims,
+                                               reduced_dtype((ref_reduction)what, dtype),
+                                               s % 2 ? WITH_DIMS : WITH_GAPS, 0.0);
+                array_free_all();
+                if (!right) return;
+            }
+}
+
+/* f16 and bf16 into f32: no rounding to the narrow dtype. */
+Test(reduce, narrow_into_f32) {
+    static const tdm_dtype narrow[] = {TDM_F16, TDM_BF16};
+    for (int d = 0; d < 2; d++)
+        for (int what = REF_SUM; what <= REF_INF; what++)
+            for (int s = 0; s < SMALL_SHAPES; s++) {
+                array *x = array_new(narrow[d], shapes[s].ndim, shapes[s].shape, NULL);
+                set_elements(x, (ref_reduction)what);
+                const bool right =
+                    reduce_case((ref_reduction)what, x, shapes[s].dims, TDM_F32, WITHOUT_DIMS, 1.0);
+                array_free_all();
+                if (!right) return;
+            }
+}
+
+/* Integers and bools: sums and products, extremes, truths. */
+Test(reduce, integers) {
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++)
+        for (int what = 0; what < REF_REDUCTIONS; what++)
+            for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++) {
+                const tdm_dtype dtype = (tdm_dtype)d;
+                if (dtype_is_float(dtype) || !reduction_takes((ref_reduction)what, dtype)) continue;
+                if (what == REF_PRODUCT && s >= SMALL_SHAPES) continue;
+                array *x = array_new(dtype, shapes[s].ndim, shapes[s].shape, NULL);
+                set_elements(x, (ref_reduction)what);
+                /* products that a double has exactly */
+                for (int64_t i = 0; what == REF_PRODUCT && i < x->count; i++)
+                    x->v[i] = random_integer(0, 999) == 0 ? 2 : 1;
+                if (what == REF_PRODUCT) array_set(x, x->v);
+                const bool right = reduce_case((ref_reduction)what, x, shapes[s].dims,
+                                               reduced_dtype((ref_reduction)what, dtype),
+                                               s % 2 ? WITH_DIMS : WITH_GAPS, 0.0);
+                array_free_all();
+                if (!right) return;
+            }
+}
+
+/* The least and the most of each integer, negative ones, and sums that wrap. */
+Test(reduce, limits_of_integers) {
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+        const tdm_dtype dtype = (tdm_dtype)d;
+        if (dtype_is_float(dtype) || dtype == TDM_BOOL) continue;
+        enum { ROWS = 5, COLS = 77 };
+        const bool is_signed =
+            dtype == TDM_I8 || dtype == TDM_I16 || dtype == TDM_I32 || dtype == TDM_I64;
+        array *x = array_2d(dtype, ROWS, COLS, COLS);
+        array_integers(x, is_signed ? -100 : 0, 100);
+        const double most = dtype_max(dtype), least = is_signed ? -most - 1 : 0;
+        /* of 64 bits the largest double below the most */
+        x->v[COLS + 3] = dtype == TDM_I64 ? 0x1p63 - 1024 : dtype == TDM_U64 ? 0x1p64 - 2048 : most;
+        x->v[2 * COLS + 76] = least;
+        array_set(x, x->v);
+        for (unsigned dims = 1; dims < 4; dims++) {
+            reduce_case(REF_MAX, x, dims, dtype, WITHOUT_DIMS, 0);
+            reduce_case(REF_MIN, x, dims, dtype, WITHOUT_DIMS, 0);
+            if (tdm_dtype_size(dtype) < 8) reduce_case(REF_SUM, x, dims, TDM_I64, WITHOUT_DIMS, 0);
+        }
+        array_free_all();
+    }
+    check_case("a sum of u64 modulo 2^64");
+    array *x = array_1d(TDM_U64, 3), *y = array_1d(TDM_U64, 1);
+    array_set(x, (const double[]){0x1p63, 0x1p63, 5});
+    OK(tdm_sum(queue, &x->t, NULL, 0, &y->t));
+    ARRAY_CHECK(y, (const double[]){5}, NULL);
+    array_free_all();
+}
+
+/* NaN and infinities, in lines and in columns, in the first part, a middle one and the last. */
+Test(reduce, nan_and_infinity) {
+    static const int64_t lengths[] = {1, 7, 500, 20000};
+    for (int d = 0; d < float_dtype_count; d++)
+        for (int l = 0; l < (small ? 3 : 4); l++)
+            for (int in_columns = 0; in_columns < 2; in_columns++) {
+                enum { GROUPS = 7 };
+                const int64_t n = lengths[l];
+                array *x = in_columns ? array_2d(float_dtypes[d], n, GROUPS, GROUPS)
+                                      : array_2d(float_dtypes[d], GROUPS, n, n);
+                for (int64_t i = 0; i < x->count;
+                     i++) /* whose products are neither 0 nor infinite */
+                    x->v[i] = random_integer(0, 1) ? 1.0 : -1.0;
+                static const double special[GROUPS][2] = {{(double)NAN, 0},
+                                                          {(double)INFINITY, 0.5},
+                                                          {-(double)INFINITY, 0.5},
+                                                          {(double)INFINITY, -(double)INFINITY},
+                                                          {(double)INFINITY, (double)INFINITY},
+                                                          {(double)NAN, (double)INFINITY},
+                                                          {-(double)NAN, -0.0}};
+                for (int g = 0; g < GROUPS; g++)
+                    for (int k = 1; k >= 0; k--) {
+                        const int64_t at = random_integer(0, n - 1);
+                        x->v[in_columns ? at * GROUPS + g : g * n + at] = special[g][k];
+                    }
+                array_set(x, x->v);
+                for (int what = 0; what < REF_REDUCTIONS; what++)
+                    reduce_case((ref_reduction)what, x, in_columns ? 1 : 2,
+                                reduced_dtype((ref_reduction)what, float_dtypes[d]), WITHOUT_DIMS,
+                                0.0);
+                array_free_all();
+            }
+}
+
+/* What is reduced is empty: the neutral elements; nothing is left: nothing is written. */
+Test(reduce, empty) {
+    for (int d = 0; d < float_dtype_count; d++)
+        for (int what = 0; what < REF_REDUCTIONS; what++) {
+            const ref_reduction which = (ref_reduction)what;
+            const tdm_dtype dtype = float_dtypes[d], out = reduced_dtype(which, dtype);
+            const double nan = (double)NAN;
+            const double of_nothing[] = {0, nan, 1, nan, 0, 0, 0, 0, 0, 0, 1};
+            double want[4];
+            for (int i = 0; i < 4; i++)
+                want[i] = of_nothing[what];
+            check_case("%s of nothing", reduction_names[what]);
+            array *x = array_2d(dtype, 4, 0, 4), *y = array_1d(out, 4), *none = array_1d(out, 0);
+            if (which == REF_MAX || which == REF_MIN) {
+                REFUSED(reduce_call(which, &x->t, (const int[]){1}, 1, 0, &y->t),
+                        TDM_ERROR_INVALID_SHAPE, "no elements");
+                ARRAY_SAME(y);
+            } else {
+                OK(reduce_call(which, &x->t, (const int[]){1}, 1, 0, &y->t));
+                ARRAY_CHECK(y, want, NULL);
+            }
+            OK(reduce_call(which, &x->t, (const int[]){0}, 1, 0, &none->t));
+            ARRAY_SAME(none);
+            array_free_all();
+        }
+}
+
+/* Sums of what cancels keep what a double would have of it. */
+Test(reduce, sums_that_cancel) {
+    for (int d = 0; d < float_dtype_count; d++)
+        for (int in_columns = 0; in_columns < 2; in_columns++) {
+            const int64_t n = small ? 3000 : 300000;
+            array *x = in_columns ? array_2d(float_dtypes[d], n, 2, 2)
+                                  : array_2d(float_dtypes[d], 2, n, n);
+            array_uniform(x, 1.0, 2.0);
+            /* each element's negative follows half a row later */
+            for (int64_t g = 0; g < 2; g++)
+                for (int64_t i = 0; i < n / 2; i++) {
+                    const int64_t from = in_columns ? i * 2 + g : g * n + i;
+                    x->v[in_columns ? (i + n / 2) * 2 + g : g * n + i + n / 2] = -x->v[from];
+                }
+            array_set(x, x->v);
+            reduce_case(REF_SUM, x, in_columns ? 1 : 2, float_dtypes[d], WITHOUT_DIMS, 0);
+            array_free_all();
+        }
+}
+
+/* Long sums of ones, and of equal elements that are no binary fractions: errors must not add up. */
+Test(reduce, sums_are_accurate) {
+    const int64_t n = small ? 20000 : (int64_t)1 << 22;
+    array *x = array_1d(TDM_F32, n), *y = array_1d(TDM_F32, 1);
+    array_constant(x, 0.1);
+    const double want = x->v[0] * (double)n, bound = want * 0x1p-19;
+    check_case("%lld times a tenth", (long long)n);
+    OK(tdm_sum(queue, &x->t, NULL, 0, &y->t));
+    ARRAY_CHECK(y, &want, &bound);
+    tdm_tensor columns;
+    OK(tdm_tensor_reshape(&x->t, 2, (const int64_t[]){n / 2, 2}, &columns));
+    array *two = array_1d(TDM_F32, 2);
+    const double halves[] = {want / 2, want / 2}, bounds[] = {bound, bound};
+    OK(tdm_sum(queue, &columns, (const int[]){0}, 1, &two->t));
+    ARRAY_CHECK(two, halves, bounds);
+    array_free_all();
+}
+
+/* A variance does not depend on the mean, nor on an outlier in the first place; that of equal elements is 0. */
+Test(reduce, variance_of_a_large_mean) {
+    static const double means[] = {0.0, 1000.0, -100000.0};
+    static const int64_t lengths[] = {2, 100, 5000, 200000};
+    for (int d = 0; d < float_dtype_count; d++) {
+        const tdm_dtype dtype = float_dtypes[d];
+        if (tdm_dtype_size(dtype) == 2) continue;
+        for (int m = 0; m < 3; m++)
+            for (int l = 0; l < (small ? 3 : 4); l++)
+                for (int in_columns = 0; in_columns < 2; in_columns++) {
+                    const int64_t n = lengths[l];
+                    array *x = in_columns ? array_2d(dtype, n, 3, 3) : array_2d(dtype, 3, n, n);
+                    array_uniform(x, means[m] - 1.0, means[m] + 1.0);
+                    for (int64_t i = 0; i < n; i++)
+                        x->v[in_columns ? i * 3 + 1 : n + i] = 1.1 * means[m] + 0.3;
+                    x->v[in_columns ? 2 : 2 * n] = 1e6;
+                    array_set(x, x->v);
+                    const bool right =
+                        reduce_case(REF_VARIANCE, x, in_columns ? 1 : 2, dtype, WITHOUT_DIMS, 1.0);
+                    array_free_all();
+                    if (!right) return;
+                }
+    }
+}
+
+/* L2 norms whose squares overflow or vanish, in one group of several. */
+Test(reduce, norms_of_large_and_small) {
+    static const double scales[] = {1e30, 1e-30, 1e-40, 1.0, 0.0};
+    for (int in_columns = 0; in_columns < 2; in_columns++)
+        for (int l = 0; l < 2; l++) {
+            const int64_t n = l ? (small ? 3000 : 60000) : 50;
+            array *x = in_columns ? array_2d(TDM_F32, n, 5, 5) : array_2d(TDM_F32, 5, n, n);
+            array_uniform(x, 0.5, 1.0);
+            for (int64_t i = 0; i < x->count; i++)
+                x->v[i] *= scales[in_columns ? i % 5 : i / n];
+            array_set(x, x->v);
+            reduce_case(REF_L2, x, in_columns ? 1 : 2, TDM_F32, WITHOUT_DIMS, 0.0);
+            reduce_case(REF_INF, x, in_columns ? 1 : 2, TDM_F32, WITHOUT_DIMS, 0.0);
+            array_free_all();
+        }
+}
+
+/* The same call gives the same bits, whatever was in scratch memory before. */
+Test(reduce, repeats_bit_for_bit) {
+    array *x = array_2d(TDM_F32, 900, 700, 700), *first = array_1d(TDM_F32, 700);
+    array *second = array_1d(TDM_F32, 700);
+    float a[700], b[700];
+    array_uniform(x, -1.0, 1.0);
+    for (int what = 0; what <= REF_MIN; what++) {
+        check_case("%s twice", reduction_names[what]);
+        OK(reduce_call((ref_reduction)what, &x->t, (const int[]){0}, 1, 1, &first->t));
+        array *other = array_2d(TDM_F32, 90, 7000, 7000), *sums = array_1d(TDM_F32, 90);
+        array_uniform(other, -1.0, 1.0);
+        OK(tdm_sum(queue, &other->t, (const int[]){1}, 1, &sums->t));
+        OK(reduce_call((ref_reduction)what, &x->t, (const int[]){0}, 1, 1, &second->t));
+        OK(tdm_to_host(queue, &first->t, a));
+        OK(tdm_to_host(queue, &second->t, b));
+        CHECK(memcmp(a, b, sizeof a) == 0, "the results differ");
+    }
+    array_free_all();
+}

@@ -1,0 +1,176 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Where extremes are, dot products, and what reductions refuse. */
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "support/reduced.h"
+
+TestSuite(reduce_places, .init = device_open, .fini = device_close);
+
+/* Few values, so that the largest come several times. */
+static void set_with_ties(array *x) {
+    const bool is_bool = x->t.dtype == TDM_BOOL;
+    array_integers(x, 0, is_bool ? 1 : 6);
+}
+
+/* Every dtype, along memory and in columns, short and long, with both kinds of indices. */
+Test(reduce_places, shapes) {
+    static const int64_t shapes[][4] = {
+        {1, 1, 1, 0},     {3, 64, 5, 1},   {3, 64, 5, 2},    {3, 64, 5, 0},    {2, 1, 7, 1},
+        {65, 1030, 1, 0}, {1, 700, 33, 1}, {4, 20000, 1, 1}, {1, 60000, 3, 1}, {2, 2, 70000, 2}};
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes - (small ? 3 : 0); s++)
+            for (int smallest = 0; smallest < 2; smallest++) {
+                array *x = array_new((tdm_dtype)d, 3, shapes[s], NULL);
+                set_with_ties(x);
+                const tdm_dtype indices = random_integer(0, 1) ? TDM_I32 : TDM_I64;
+                const layout how = (layout)random_integer(WITHOUT_DIMS, WITH_GAPS);
+                const bool right = place_case(smallest, x, (int)shapes[s][3], indices, how);
+                array_free_all();
+                if (!right) return;
+            }
+}
+
+/* Along each dimension of tensors of any strides. */
+Test(reduce_places, strides) {
+    static const int64_t shape[] = {3, 4, 5, 6};
+    static const int64_t strides[][4] = {
+        {120, 30, 6, 1}, {1, 3, 72, 12}, {400, 8, 70, 1}, {2, 6, 24, 120}};
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++)
+        for (size_t s = 0; s < sizeof strides / sizeof *strides; s++)
+            for (int dim = 0; dim < 4; dim++) {
+                array *x = array_new((tdm_dtype)d, 4, shape, strides[s]);
+                set_with_ties(x);
+                const bool right = place_case(dim % 2, x, dim, TDM_I32, WITH_GAPS);
+                array_free_all();
+                if (!right) return;
+            }
+}
+
+/* The first NaN, whichever its sign is; -0 is 0; infinities; the same in each part of what is cut. */
+Test(reduce_places, nan_and_zero) {
+    static const int64_t lengths[] = {6, 200, 30000};
+    for (int d = 0; d < float_dtype_count; d++)
+        for (int l = 0; l < (small ? 2 : 3); l++)
+            for (int in_columns = 0; in_columns < 2; in_columns++) {
+                enum { GROUPS = 5 };
+                const int64_t n = lengths[l], first = n / 3, second = n - 2;
+                const int64_t step = in_columns ? GROUPS : 1;
+                array *x = in_columns ? array_2d(float_dtypes[d], n, GROUPS, GROUPS)
+                                      : array_2d(float_dtypes[d], GROUPS, n, n);
+                for (int g = 0; g < GROUPS; g++) {
+                    double *v = x->v + (in_columns ? g : g * n);
+                    for (int64_t i = 0; i < n; i++)
+                        v[i * step] = g == 2 ? (i % 2 ? 0.0 : -0.0) : random_uniform(-1.0, 1.0);
+                    if (g < 2) v[first * step] = g ? -(double)NAN : (double)NAN;
+                    if (g < 2) v[second * step] = g ? (double)NAN : (double)INFINITY;
+                    if (g == 3) v[first * step] = v[second * step] = (double)INFINITY;
+                    if (g == 4) v[first * step] = v[second * step] = -(double)INFINITY;
+                }
+                array_set(x, x->v);
+                place_case(false, x, in_columns ? 0 : 1, TDM_I32, WITHOUT_DIMS);
+                place_case(true, x, in_columns ? 0 : 1, TDM_I64, WITHOUT_DIMS);
+                array_free_all();
+            }
+}
+
+/* Rows of the least value that there is have a place, too. */
+Test(reduce_places, lowest_values) {
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+        const tdm_dtype dtype = (tdm_dtype)d;
+        array *x = array_2d(dtype, 40, 50, 50);
+        const bool is_float = dtype_is_float(dtype);
+        array_constant(x, is_float ? -(double)INFINITY : dtype == TDM_I64 ? -0x1p63 : -1e10);
+        place_case(false, x, 0, TDM_I32, WITHOUT_DIMS);
+        place_case(false, x, 1, TDM_I32, WITHOUT_DIMS);
+        array_constant(x, is_float ? (double)INFINITY : 0x1p64);
+        place_case(true, x, 0, TDM_I32, WITHOUT_DIMS);
+        place_case(true, x, 1, TDM_I32, WITHOUT_DIMS);
+        array_free_all();
+    }
+}
+
+Test(reduce_places, dot) {
+    static const int64_t lengths[] = {0, 1, 63, 1000, 4097, 300001};
+    for (int d = 0; d < float_dtype_count; d++)
+        for (int l = 0; l < (small ? 5 : 6); l++)
+            for (int gaps = 0; gaps < 3; gaps++) {
+                const tdm_dtype dtype = float_dtypes[d];
+                const tdm_dtype out = dtype != TDM_F64 && gaps == 2 ? TDM_F32 : dtype;
+                const int64_t n = lengths[l], one = 1, two = 2;
+                array *a = array_new(dtype, 1, &n, gaps == 1 ? &two : &one);
+                array *b = array_1d(dtype, n), *y = array_1d(out, 1);
+                const double size = n > 50000 && dtype == TDM_F16 ? 0.1 : 2.0;
+                array_uniform(a, -size, size);
+                array_uniform(b, -size, size);
+                double bound, want = ref_dot(dtype, out, n, a->v, b->v, &bound);
+                check_case("dot of %lld %s into %s, %s", (long long)n, tdm_dtype_name(dtype),
+                           tdm_dtype_name(out), gaps == 1 ? "with gaps" : "without");
+                bool right =
+                    OK(tdm_dot(queue, &a->t, &b->t, &y->t)) && ARRAY_CHECK(y, &want, &bound);
+                right = ARRAY_SAME(a) && right;
+                if (n > 0 && right) {
+                    want = ref_dot(dtype, out, n, a->v, a->v, &bound);
+                    OK(tdm_dot(queue, &a->t, &a->t, &y->t));
+                    right = ARRAY_CHECK(y, &want, &bound);
+                }
+                array_free_all();
+                if (!right) return;
+            }
+}
+
+Test(reduce_places, refusals) {
+    array *x = array_2d(TDM_F32, 3, 4, 4), *three = array_1d(TDM_F32, 3);
+    array *four = array_1d(TDM_F32, 4), *one = array_1d(TDM_F32, 1), *half = array_1d(TDM_F16, 3);
+    array *whole = array_2d(TDM_I32, 3, 4, 4), *sums = array_1d(TDM_I64, 3);
+    array *kept = array_2d(TDM_F32, 3, 1, 1), *truths = array_1d(TDM_BOOL, 3);
+    array *places = array_1d(TDM_I32, 3), *none = array_2d(TDM_F32, 3, 0, 1);
+    array_uniform(x, -1, 1);
+    array_constant(whole, 2);
+    const int last[] = {1}, outside[] = {2}, negative[] = {-1}, twice[] = {1, 1};
+    const tdm_status argument = TDM_ERROR_INVALID_ARGUMENT, dtype = TDM_ERROR_INVALID_DTYPE,
+                     shape = TDM_ERROR_INVALID_SHAPE;
+    check_case("dims");
+    REFUSED(tdm_sum(queue, &x->t, outside, 1, &three->t), argument, "tdm_sum|dims[0]|2|0 to 1");
+    REFUSED(tdm_sum(queue, &x->t, negative, 1, &three->t), argument, "dims[0]|-1");
+    REFUSED(tdm_sum(queue, &x->t, twice, 2, &three->t), argument, "dimension 1|twice");
+    REFUSED(tdm_sum(queue, &x->t, NULL, 1, &three->t), argument, "dims is NULL|1");
+    REFUSED(tdm_sum(queue, &x->t, last, 0, &one->t), argument, "count is 0|NULL");
+    REFUSED(tdm_argmax(queue, &x->t, 2, &places->t), argument, "tdm_argmax|dim is 2|0 to 1");
+    check_case("shapes");
+    REFUSED(tdm_sum(queue, &x->t, last, 1, &four->t), shape, "y|[4]|[3]|[3, 1]");
+    REFUSED(tdm_mean(queue, &x->t, NULL, 0, &three->t), shape, "y|[3]|one element");
+    REFUSED(tdm_argmin(queue, &x->t, 0, &places->t), shape, "indices|[3]|[4]");
+    REFUSED(tdm_argmin(queue, &none->t, 1, &places->t), shape, "no elements");
+    REFUSED(tdm_dot(queue, &x->t, &three->t, &one->t), shape, "a|b|[3, 4]|[3]");
+    check_case("dtypes");
+    REFUSED(tdm_sum(queue, &x->t, last, 1, &half->t), dtype, "y|f16|f32");
+    REFUSED(tdm_sum(queue, &whole->t, last, 1, &three->t), dtype, "y|f32|i32|i64 or u64");
+    REFUSED(tdm_mean(queue, &whole->t, last, 1, &sums->t), dtype, "tdm_mean|x|i32|f32");
+    REFUSED(tdm_variance(queue, &whole->t, last, 1, 1, &sums->t), dtype, "x|i32");
+    REFUSED(tdm_norm_over(queue, TDM_NORM_INF, &whole->t, last, 1, &sums->t), dtype, "x|i32");
+    REFUSED(tdm_max(queue, &x->t, last, 1, &half->t), dtype, "y|f16|f32");
+    REFUSED(tdm_any(queue, &x->t, last, 1, &three->t), dtype, "y|f32|bool");
+    REFUSED(tdm_argmax(queue, &x->t, 1, &three->t), dtype, "indices|f32|i32|i64");
+    REFUSED(tdm_dot(queue, &whole->t, &whole->t, &one->t), dtype, "a|i32");
+    check_case("the rest");
+    REFUSED(tdm_variance(queue, &x->t, last, 1, -1, &three->t), argument, "correction|-1");
+    REFUSED(tdm_variance(queue, &x->t, last, 1, (double)NAN, &three->t), argument, "correction");
+    REFUSED(tdm_norm_over(queue, (tdm_norm_kind)9, &x->t, last, 1, &three->t), argument, "kind|9");
+    REFUSED(tdm_sum(queue, NULL, last, 1, &three->t), argument, "x|NULL");
+    REFUSED(tdm_sum(NULL, &x->t, last, 1, &three->t), argument, "queue|NULL");
+    tdm_tensor inside = tdm_tensor_1d(x->t.buffer, TDM_F32, 3);
+    inside.offset = x->t.offset;
+    REFUSED(tdm_sum(queue, &x->t, last, 1, &inside), TDM_ERROR_OVERLAP, "y|x");
+    ARRAY_SAME(three);
+    ARRAY_SAME(places);
+    ARRAY_SAME(truths);
+    ARRAY_SAME(x);
+    check_case("a variance of as many as the correction");
+    array *row = array_2d(TDM_F32, 3, 1, 1);
+    array_constant(row, 1);
+    const double nan[] = {(double)NAN, (double)NAN, (double)NAN};
+    OK(tdm_variance(queue, &row->t, last, 1, 1, &kept->t));
+    ARRAY_CHECK(kept, nan, NULL);
+    array_free_all();
+}

@@ -1,0 +1,38 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Reductions of arrays over any dimensions, run and compared with the reference. */
+#ifndef TEST_REDUCED_H
+#define TEST_REDUCED_H
+
+#include "array.h"
+#include "reference/reduce.h"
+
+extern const char *const reduction_names[REF_REDUCTIONS];
+
+/* How a result is laid out. */
+typedef enum layout { WITHOUT_DIMS, WITH_DIMS, WITH_GAPS } layout;
+
+/* The dtype that a reduction of x gives, unless told another. */
+tdm_dtype reduced_dtype(ref_reduction what, tdm_dtype dtype);
+
+/* Does the library have it for this dtype? */
+bool reduction_takes(ref_reduction what, tdm_dtype dtype);
+
+/* The elements of x that become one result lie side by side in what this gives: results in the order of what is
+ * left of x's shape, `count` of them, of n elements each. dims: bit d set where dimension d is reduced. */
+double *gathered(const array *x, unsigned dims, int64_t *count, int64_t *n);
+
+/* An array of the shape that is left of x. */
+array *reduced_array(const array *x, unsigned dims, tdm_dtype dtype, layout how);
+
+/* The library's function for `what`. */
+tdm_status reduce_call(ref_reduction what, const tdm_tensor *x, const int *dims, size_t count,
+                       double correction, tdm_tensor *y);
+
+/* Reduces x over the dimensions into an array of dtype `out`, and compares. */
+bool reduce_case(ref_reduction what, const array *x, unsigned dims, tdm_dtype out, layout how,
+                 double correction);
+
+/* Likewise argmax or argmin. */
+bool place_case(bool smallest, const array *x, int dim, tdm_dtype indices, layout how);
+
+#endif
