@@ -225,6 +225,25 @@ Test(expression_rules, types_that_meet) {
     }
 }
 
+/* f64 inside of a kernel none of whose tensors has it. */
+Test(expression_rules, f64_between) {
+    if (!computes_with(TDM_F64)) return;
+    array *a = array_1d(TDM_F32, 100), *y = array_1d(TDM_F32, 100), *z = array_1d(TDM_F32, 1);
+    double want[100], sum = 0;
+    array_integers(a, -9, 9);
+    for (int i = 0; i < 100; i++) {
+        want[i] = a->v[i] + 1;
+        sum += a->v[i] * 2;
+    }
+    array *const arrays[] = {a, y}, *const of_row[] = {a, z};
+    const tdm_row_kernel doubled = TDM_ROW_KERNEL(.map = "f64(x) * 2");
+    check_case("f64(x)");
+    if (run("y = f32((f64(x) + 1e12) - 1e12 + 1)", arrays, "xy", NO_NUMBER, 0))
+        ARRAY_CHECK(y, want, NULL);
+    if (run_rows(&doubled, of_row, "xy", NO_NUMBER, 0)) ARRAY_CHECK(z, &sum, NULL);
+    array_free_all();
+}
+
 /* ---- layouts ---- */
 
 static array *layout(tdm_dtype dtype, int ndim, const int64_t *shape, bool is_output) {
