@@ -225,9 +225,9 @@ TDM_API const char *tdm_last_compile_log(void);
  * kinds and dtypes, one device, shapes, outputs that are writable and whose elements are distinct. f64 is refused on
  * devices without it (TDM_ERROR_UNSUPPORTED). May be recorded (graph.h).
  *
- * Of an expression: outputs are of one shape, to which what is only read is broadcast as in NumPy (of a kernel over rows,
- * tdm_kernel_rows says which), and overlap nothing but, as exactly the same view, what is read. An empty output is a
- * no-op that succeeds.
+ * Of an expression: outputs are of one shape, to which what is only read is broadcast as in NumPy (of a kernel over
+ * rows, tdm_kernel_rows says which), and overlap nothing but, as exactly the same view, what is read. An empty
+ * output is a no-op that succeeds.
  *
  * Of tdm_kernel_source: tensors have any shapes, and rows that lie along memory with one stride from each to the
  * next (TDM_ERROR_UNSUPPORTED). Outputs overlap nothing; a kernel may read what it writes. Nothing is launched where
