@@ -5,6 +5,7 @@
 
 #include "indexed.h"
 #include "reduce.h"
+#include "temporary.h"
 
 /* What an extreme is of, beside its dtype. */
 typedef struct extreme {
@@ -90,14 +91,11 @@ static tdm_status find_magnitudes(const extreme *e, tdm_queue *queue, const tdm_
                                   const tdmi_reduced *reduced, tdm_tensor *y) {
     const tdmi_reduction r = reduction_of(e, x->dtype);
     if (x->dtype == y->dtype) return tdmi_run_reduction(e->function, queue, &r, x, reduced, y);
-    tdm_buffer *buffer;
-    TDMI_TRY(tdm_buffer_create(queue->device,
-                               (size_t)tdm_tensor_count(y) * tdm_dtype_size(x->dtype), &buffer));
-    tdm_tensor narrow = tdmi_tensor_contiguous(buffer, x->dtype, y->ndim, y->shape);
-    tdm_status status = tdmi_order(queue, buffer, true);
-    if (status == TDM_OK) status = tdmi_run_reduction(e->function, queue, &r, x, reduced, &narrow);
+    tdm_tensor narrow;
+    TDMI_TRY(tdmi_temporary(queue, x->dtype, y->ndim, y->shape, &narrow));
+    tdm_status status = tdmi_run_reduction(e->function, queue, &r, x, reduced, &narrow);
     if (status == TDM_OK) status = tdm_cast(queue, &narrow, y);
-    tdm_buffer_release(buffer);
+    tdm_tensor_release(&narrow);
     return status;
 }
 

@@ -2,6 +2,7 @@
 /* Norms of tensors and of rows. Long rows are cut into pieces whose partial results are combined by
  * a second kernel. */
 #include "launch.h"
+#include "temporary.h"
 
 static tdm_status check_kind(const char *function, tdm_norm_kind kind) {
     if ((unsigned)kind >= TDM_NORM_COUNT)
@@ -90,28 +91,28 @@ tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *
 
 /* The norm of the norms: for L1 and L2 the norm of a vector of row norms is the norm of all, and so
  * it is for the infinity norm. Used when the rows of x do not lie end to end. */
+/* Of one row; to the dtype of a narrower x it is rounded once. */
+static tdm_status norm_of_row(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *row,
+                              const tdm_tensor *out) {
+    const tdmi_rows one = {1, row->shape[0], row->shape[0]};
+    if (out->dtype == row->dtype) return norm_rows(queue, kind, row, one, out);
+    const int64_t single = 1;
+    tdm_tensor result, flat_out = tdm_tensor_1d(out->buffer, out->dtype, 1);
+    flat_out.offset = out->offset;
+    TDMI_TRY(tdmi_temporary(queue, row->dtype, 1, &single, &result));
+    tdm_status status = norm_rows(queue, kind, row, one, &result);
+    if (status == TDM_OK) status = tdm_cast(queue, &result, &flat_out);
+    tdm_tensor_release(&result);
+    return status;
+}
+
 static tdm_status norm_of_row_norms(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
                                     tdmi_rows rows, const tdm_tensor *out) {
-    tdm_dtype middle = x->dtype == TDM_F64 ? TDM_F64 : TDM_F32;
-    tdm_buffer *buffer;
-    TDMI_TRY(tdm_buffer_create(queue->device, (size_t)rows.rows * tdm_dtype_size(middle), &buffer));
-    tdm_tensor norms = tdm_tensor_1d(buffer, middle, rows.rows);
+    tdm_tensor norms;
+    TDMI_TRY(tdmi_temporary(queue, x->dtype == TDM_F64 ? TDM_F64 : TDM_F32, 1, &rows.rows, &norms));
     tdm_status status = norm_rows(queue, kind, x, rows, &norms);
-    if (status == TDM_OK && out->dtype == middle) {
-        status = norm_rows(queue, kind, &norms, (tdmi_rows){1, rows.rows, rows.rows}, out);
-    } else if (status == TDM_OK) {
-        tdm_buffer *single;
-        status = tdm_buffer_create(queue->device, sizeof(double), &single);
-        if (status == TDM_OK) {
-            tdm_tensor result = tdm_tensor_1d(single, middle, 1);
-            tdm_tensor flat_out = tdm_tensor_1d(out->buffer, out->dtype, 1);
-            flat_out.offset = out->offset;
-            status = norm_rows(queue, kind, &norms, (tdmi_rows){1, rows.rows, rows.rows}, &result);
-            if (status == TDM_OK) status = tdm_cast(queue, &result, &flat_out);
-            tdm_buffer_release(single);
-        }
-    }
-    tdm_buffer_release(buffer);
+    if (status == TDM_OK) status = norm_of_row(queue, kind, &norms, out);
+    tdm_tensor_release(&norms);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include "reduce.h"
 
 #include "strided.h"
+#include "temporary.h"
 
 /* ---- arguments ---- */
 
@@ -313,16 +314,12 @@ static tdm_status run(plan *p) {
 }
 
 tdm_status tdmi_copy_of(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *copy) {
-    tdm_buffer *buffer;
-    TDMI_TRY(tdm_buffer_create(queue->device,
-                               (size_t)tdm_tensor_count(x) * tdm_dtype_size(x->dtype), &buffer));
-    *copy = tdmi_tensor_contiguous(buffer, x->dtype, x->ndim, x->shape);
+    TDMI_TRY(tdmi_temporary(queue, x->dtype, x->ndim, x->shape, copy));
     tdm_elementwise_args args = {.alpha = tdmi_scalar(1)};
     const tdm_tensor *operands[3] = {copy, x, NULL};
-    tdm_status status = tdmi_order(queue, buffer, true);
-    if (status == TDM_OK)
-        status = tdmi_run_strided(queue, tdmi_cast_variant(x->dtype, x->dtype), operands, &args);
-    if (status != TDM_OK) tdm_buffer_release(buffer);
+    const tdm_status status =
+        tdmi_run_strided(queue, tdmi_cast_variant(x->dtype, x->dtype), operands, &args);
+    if (status != TDM_OK) tdm_tensor_release(copy);
     return status;
 }
 

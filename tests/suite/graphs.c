@@ -334,3 +334,45 @@ Test(graphs, lifetimes) {
     tdm_graph_destroy(graph);
     tdm_graph_destroy(unfinished);
 }
+
+/* The norm of rows with gaps has a tensor of its own between its launches: the graph holds it, so that what is made
+ * after the recording is not overwritten. */
+Test(graphs, what_is_between_launches) {
+    enum { GAPS = 512 };
+    const int64_t shape[] = {GAPS, 4}, strides[] = {8, 1};
+    static float ones[GAPS * 8], kept[GAPS];
+    tdm_buffer *source, *result;
+    tdm_tensor x, out, later[8];
+    tdm_graph *graph;
+    for (int i = 0; i < GAPS * 8; i++)
+        ones[i] = 1;
+    OK(tdm_buffer_create(device, sizeof ones, &source));
+    OK(tdm_buffer_create(device, sizeof(float), &result));
+    OK(tdm_buffer_write(queue, source, 0, ones, sizeof ones));
+    const tdm_tensor whole = tdm_tensor_1d(source, TDM_F32, GAPS * 8);
+    OK(tdm_tensor_view(&whole, 2, shape, strides, 0, &x));
+    out = tdm_tensor_1d(result, TDM_F32, 1);
+    OK(tdm_norm(queue, TDM_NORM_L1, &x, &out)); /* compiled, and its memory back in the pool */
+    OK(tdm_queue_finish(queue));
+    OK(tdm_graph_create(queue, &graph));
+    OK(tdm_graph_begin(graph));
+    OK(tdm_norm(queue, TDM_NORM_L1, &x, &out));
+    OK(tdm_graph_end(graph));
+    for (int i = 0; i < 8; i++) {
+        OK(tdm_empty(device, TDM_F32, TDM_SHAPE(GAPS), &later[i]));
+        OK(tdm_fill(queue, 7, &later[i]));
+    }
+    OK(tdm_graph_replay(graph));
+    for (int i = 0; i < 8; i++) {
+        OK(tdm_to_host(queue, &later[i], kept));
+        for (int k = 0; k < GAPS; k++)
+            CHECK(kept[k] == 7, "element %d of tensor %d is %g, not 7", k, i, (double)kept[k]);
+        tdm_tensor_release(&later[i]);
+    }
+    float norm;
+    OK(tdm_to_host(queue, &out, &norm));
+    CHECK(norm == GAPS * 4, "the norm is %g", (double)norm);
+    tdm_graph_destroy(graph);
+    tdm_buffer_release(source);
+    tdm_buffer_release(result);
+}
