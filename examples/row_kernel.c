@@ -75,7 +75,7 @@ int main(void) {
     run(queue, &sum, &y, &of_rows);
     check(tdm_to_host(queue, &of_rows, sums));
     for (int i = 0; i < ROWS; i++)
-        worst = fmax(worst, fabs(sums[i] - 1));
+        worst = fmax(worst, fabs((double)sums[i] - 1));
     printf("the rows of the softmax sum to 1 within 1e-6: %s\n", worst <= 1e-6 ? "yes" : "no");
 
     tdm_tensor_release(&x);

@@ -141,6 +141,7 @@ INLINE double tdm_total_f64(const double *parts)
         }                                                                                          \
     } while (0)
 #define GROUP_PRODUCT(scratch, v) tdm_group_product(scratch, v)
+#if T_IS_FLOAT || T_KIND == TDM_KIND_UNSIGNED /* which have an ACC */
 /* over all lanes, so of rows that are not read in vectors; scratch: an ACC for each */
 INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
 {
@@ -154,6 +155,7 @@ INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
     BARRIER;
     return product;
 }
+#endif
 #define LARGEST(a, j, begin, end, reads, key, ahead)                                               \
     do {                                                                                           \
         TDM_SHARE(j, begin, end, reads)                                                            \

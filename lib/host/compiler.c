@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -173,6 +174,16 @@ static int spawn(const folder *self, char *const *arguments, char **environment,
     return failed;
 }
 
+/* A compiler wants a larger stack than a program may be content with: it gets what is allowed, before it starts
+ * programs of its own. */
+static void give_stack(pid_t child) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    if (prlimit(child, RLIMIT_STACK, &limit, NULL) != 0)
+        tdmi_log(TDM_LOG_DEBUG, "the C compiler's stack keeps its limit: %s", strerror(errno));
+}
+
 /* Whether it ended well. Of a program that ignores its children's ends nobody can tell: then there is a library
  * or not. */
 static bool ends_well(pid_t child) {
@@ -221,6 +232,7 @@ static tdm_status run_compiler(const folder *self, const char *const *options, b
     if (failed)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE, "%s cannot be started: %s", compiler,
                          strerror(failed));
+    give_stack(child);
     *good = ends_well(child);
     return TDM_OK;
 }

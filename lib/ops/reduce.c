@@ -306,7 +306,7 @@ static tdm_status run(plan *p) {
     args.divisor = tdmi_scalar(1);
     args.partial = 1;
     args.wide = 1;
-    args.to = r->again_t;
+    args.to = (tdm_i32)r->again_t;
     /* no other: what the second launch has in its place, as an argument that is the same is not handed over */
     const tdmi_mem *mems[] = {x, other ? other : scratch, scratch};
     TDMI_TRY(launch(p, variant, mems, &args));

@@ -28,7 +28,7 @@ static tdmi_reduction reduction_of(const tdm_tensor *x, const tdm_tensor *y, uns
                         .left =
                             tdm_dtype_size(accumulator) * (op == TDM_OP_REDUCE_VARIANCE ? 2 : 1)};
     r.args.divisor = tdmi_scalar(divisor);
-    r.args.to = y->dtype;
+    r.args.to = (tdm_i32)y->dtype;
     r.args.sign = is_signed ? (tdm_i64)(UINT64_C(1) << (digits - 1)) : 0;
     r.args.limit = is_bool ? 1 : -1;
     return r;
