@@ -116,6 +116,7 @@ typedef uint4 tdm_vector_16;
     }
 TDM_GROUP_FOLD(tdm_group_sum, float, a + b)
 TDM_GROUP_FOLD(tdm_group_sum, double, a + b)
+TDM_GROUP_FOLD(tdm_group_sum, tdm_u64, a + b)
 TDM_GROUP_FOLD(tdm_group_max, int, a > b ? a : b)
 TDM_GROUP_FOLD(tdm_group_max, long long, a > b ? a : b)
 

@@ -18,7 +18,8 @@ static int flags(int op, int of) { return __builtin_popcount((unsigned)(op & of)
 static row_counts rows_of(const char *entry, const variant *v) {
     const int op = v->op, t = dtype_bytes(v->t), u = dtype_bytes(v->u);
     if (is(entry, "fill") || is(entry, "range") || is(entry, "one_hot")) return (row_counts){0, 1};
-    if (is(entry, "norm")) return (row_counts){1, 0};
+    if (is(entry, "norm") || is(entry, "extreme")) return (row_counts){1, 0};
+    if (is(entry, "reduce")) return (row_counts){op == TDM_OP_REDUCE_DOT ? 2 : 1, 0};
     if (is(entry, "elementwise")) return (row_counts){op == TDM_OP_SCALE ? 1 : 2, 1};
     if (is(entry, "cast")) return (row_counts){u > t ? u / t : 1, t > u ? t / u : 1};
     if (is(entry, "bias_add"))
@@ -33,14 +34,18 @@ static row_counts rows_of(const char *entry, const variant *v) {
     return (row_counts){1, 1};
 }
 
-/* norm's file, compiled for rows in vectors, has its second kernel, too, which is never launched so. */
-static bool is_without_rows(const char *entry) { return is(entry, "norm_combine"); }
+/* The files of norm and reduce, compiled for rows in vectors, have their second kernels, too, which are never launched
+ * so. */
+static bool is_without_rows(const char *entry) {
+    return is(entry, "norm_combine") || is(entry, "reduce_variance");
+}
 
 bool accesses_are_right(const char *entry, const variant *v, const ptx_report *accesses) {
     enum {
         COPIES = 4,
-        PARAMETERS = 4
-    }; /* a compiler makes copies of the ends; some scalars are read */
+        PARAMETERS = 4,
+        RESULTS = 8
+    }; /* a compiler makes copies of the ends; some scalars are read; what writes no rows writes a few elements */
     const row_counts rows = rows_of(entry, v);
     const int t = dtype_bytes(v->t), u = is(entry, "cast") ? dtype_bytes(v->u) : t;
     if (is_without_rows(entry)) return true;
@@ -48,7 +53,8 @@ bool accesses_are_right(const char *entry, const variant *v, const ptx_report *a
     return accesses->wide_loads >= v->vectors * rows.reads &&
            accesses->wide_stores >= v->vectors * rows.writes &&
            accesses->loads <= accesses->wide_loads * 16 / u * COPIES + PARAMETERS &&
-           accesses->stores <= accesses->wide_stores * 16 / t * COPIES + PARAMETERS;
+           accesses->stores <=
+               accesses->wide_stores * 16 / t * COPIES + (rows.writes > 0 ? PARAMETERS : RESULTS);
 }
 
 int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report *accesses) {
@@ -70,7 +76,7 @@ int enough_in_flight(const char *entry, const variant *v) {
     /* a lane would need twice as many registers for single bytes as it has */
     const int of_bits = dtype_bytes(v->t) == 1 ? ENOUGH / 2 : ENOUGH;
     if (is(entry, "transpose") && v->lanes == TDM_TILE_LANES) return of_bits;
-    if (is(entry, "gather_rows") && v->vectors > 0) return of_bits;
+    if ((is(entry, "gather_rows") || is(entry, "reduce")) && v->vectors > 0) return of_bits;
     if (v->vectors == 0 || rows.reads == 0 || is_without_rows(entry)) return 0;
     return is(entry, "cast") ? ENOUGH / rows.writes : ENOUGH;
 }

@@ -184,4 +184,9 @@ void for_variants(const char *entry, void (*found)(void *, const variant *, int,
     }
 }
 
+/* Of integers there is no variance. */
+bool has_kernel(const char *entry, const variant *v) {
+    return is_float(v->t) || strcmp(entry, "reduce_variance") != 0;
+}
+
 int dtype_bytes(int dtype) { return dtypes[dtype].size; }

@@ -30,6 +30,9 @@ void for_variants(const char *entry,
                   void (*found)(void *context, const variant *v, int number, int size),
                   void *context);
 
+/* Does its file have the entry for this variant? */
+bool has_kernel(const char *entry, const variant *v);
+
 /* Bytes of an element of a dtype. */
 int dtype_bytes(int dtype);
 
