@@ -320,16 +320,6 @@ static void take_report(const compile_job *job, const compiled *together, const 
     pthread_mutex_unlock(&lock);
 }
 
-/* In kernels of 24 KiB and more ptxas was seen to choose other registers in 10 to 92 bytes. */
-enum { MOST_DIFFERENT = 200 };
-
-static size_t different_bytes(const char *a, const char *b, size_t size) {
-    size_t count = 0;
-    for (size_t i = 0; i < size; i++)
-        count += a[i] != b[i];
-    return count;
-}
-
 /* One of the variants alone, as the backend compiles it: the same code? */
 static void compare_alone(const compile_job *job, const compiled *together) {
     const int i = job->count / 2;
@@ -356,8 +346,7 @@ static void compare_alone(const compile_job *job, const compiled *together) {
         name_of(name, entry, i);
         const char *code_together = compiled_code(together, name, &size_together);
         describe(what, job, entry, v);
-        if (!code_alone || !code_together || size_alone != size_together ||
-            different_bytes(code_alone, code_together, size_alone) > size_alone / MOST_DIFFERENT)
+        if (!is_same_code(code_alone, size_alone, code_together, size_together))
             fail("%s: compiled alone it is other code", what);
     }
     compiled_free(&alone);
