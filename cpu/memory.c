@@ -13,7 +13,7 @@ enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
 tdm_status tdmi_cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
     (void)device;
-    bool huge = size >= 4 * (size_t)HUGE_PAGE;
+    bool huge = size >= HUGE_PAGE;
     void *pointer = NULL;
     if (posix_memalign(&pointer, huge ? HUGE_PAGE : PAGE, size) != 0)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "the host has no %zu bytes left", size);

@@ -27,15 +27,18 @@ KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
             a_at += index * args.outer_stride[1][d];
             row = next;
         }
-        GLOBAL T *const yr = y + y_at;
-        GLOBAL const U *const ar = a + a_at;
         if (STREAM || VECTORS || args.unit_stride) {
-            FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD, READ_U(ar))
+            const tdm_i32 done = WIDENED(y + y_at, a + a_at, n);
+            GLOBAL T *const yr = y + y_at + done;
+            GLOBAL const U *const ar = a + a_at + done;
+            FOR_LANES_WRITE(yr, j, n - done, NOTHING_AHEAD, READ_U(ar))
             {
                 const SOURCE v = U_AT(ar, j);
                 PUT(yr, j, CONVERT(v));
             }
         } else {
+            GLOBAL T *const yr = y + y_at;
+            GLOBAL const U *const ar = a + a_at;
             FOR_LANES_APART(j, n)
             {
                 const SOURCE v = LOAD_U(ar, j * args.inner_stride[1]);

@@ -284,8 +284,8 @@ INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, t
 #define WRITE_RAW(p, j, v) (tdm_out0[(j)-tdm_w.begin] = (T)(v))
 #define FOR_LANES_FILL(p, j, n) TDM_WINDOWS(p, n, 0, 0) TDM_WITH_LINE(0, p) TDM_WINDOW(j)
 #define FILL(p, j, v) WRITE_RAW(p, j, v)
-/* A line of f32 that is made of a 16-bit float, by instructions that the compiler does not find. In the cache, what
- * it finds is as fast. */
+/* A line of f32 that is made of a 16-bit float, by instructions that the compiler does not find. Where the line does
+ * not pass the cache by, what it finds for bf16 is as fast, and WIDENED makes the whole lines of f16. */
 #define TDM_WIDENS (T_ID == 0 && (U_ID == 3 || (U_ID == 2 && TDM_F16C)))
 #define READ_U(p)                                                                                  \
     for (__attribute__((aligned(TDM_LINE)))                                                        \

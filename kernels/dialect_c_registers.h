@@ -127,6 +127,22 @@ INLINE float *tdm_widen_line(tdm_i32 u, float *to, const void *from)
     return to;
 }
 
+/* How many of the first elements of a row of f32 have been made of f16, by whole registers; 0 where READ_U does
+ * so or where the compiler finds what is as fast. */
+#define WIDENED(to, from, n)                                                                       \
+    (!TDM_LINES && T_ID == 0 && U_ID == 2 && !STREAM ? tdm_widen_row((float *)(to), (const tdm_u16 *)(from), n) : 0)
+INLINE tdm_i32 tdm_widen_row(float *to, const tdm_u16 *from, tdm_i32 n)
+{
+    tdm_i32 done = 0;
+#if TDM_F16C
+    enum { REGISTER = TDM_VEC_BYTES / sizeof(float) };
+    for (; n - done >= REGISTER; done += REGISTER)
+        *(tdm_loose_f32 *)(to + done) = tdm_widen_f16(from + done);
+#endif
+    (void)to, (void)from, (void)n;
+    return done;
+}
+
 /* Vectors of unsigned integers of 1 to 8 bytes, of as many elements as a register has and 16 at most, and the
  * two halves of a0, b0, a1, b1, … */
 #if defined(__AVX512F__)

@@ -64,6 +64,7 @@ typedef unsigned long long tdm_u64;
 #define FOR_LANES_ROLLED(j, n)                                                                     \
     _Pragma("unroll 1") for (tdm_i64 j = LANE; j < (n); j += LANES)
 #define FOR_LANES_APART(j, n) FOR_LANES(j, 0, n)
+#define WIDENED(to, from, n) 0
 /* nothing is fetched, so one argument will do, which is dropped */
 #define AHEAD(row) 0
 #define ROW_AHEAD(row, stride) 0

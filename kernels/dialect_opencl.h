@@ -115,6 +115,7 @@ typedef ulong tdm_u64;
 
 #define FOR_LANES_ROLLED(j, n) FOR_LANES(j, 0, n)
 #define FOR_LANES_APART(j, n) FOR_LANES(j, 0, n)
+#define WIDENED(to, from, n) 0
 #define FOR_LANES_SINGLY(j, n) for (int j = LANE; j < (n); j += LANES)
 #define FOR_BLOCKS(begin, end, n, size)                                                            \
     for (int begin = 0, end = MIN(size, n); begin < (n);                                           \
