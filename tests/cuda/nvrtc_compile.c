@@ -11,10 +11,10 @@
  * for byte.
  *
  * Covered: every kernel, dtype, OP and STREAM that a launch may ask for (variants.c). With the
- * largest groups, whose lanes have the fewest registers, each is compiled for sm_80, sm_90 and sm_100, which
- * the table below is about, and with streaming stores, which change nothing else, for one of all
- * architectures, in turn; so is every fourth of those with smaller groups, and of rows that are not aligned.
- * "full" is all sizes on all of them.
+ * largest groups, whose lanes have the fewest registers, each is compiled for one of sm_80, sm_90 and sm_100, which
+ * the second table is about, in turn, and, as also with streaming stores, which change nothing else, for one of all
+ * architectures; so is every fourth of those with smaller groups, and of rows that are not aligned.
+ * "full" is all sizes on all of them: scripts/test.sh --systems nvrtc.
  *
  * Rows that are aligned must move by accesses of 128 bits, as the PTX shows (ptx.h), and what ptxas and PTX
  * say of registers and loads must have 32 KiB on their way to a multiprocessor of sm_80, sm_90 and sm_100,
@@ -213,11 +213,21 @@ static bool covers_latency(int architecture) {
     return architecture == 80 || architecture == 90 || architecture == 100;
 }
 
+/* Whether this is the architecture, among those that the second table is about, whose turn it is. */
+static bool has_turn(int architecture, int number) {
+    int before = 0, of = 0;
+    for (int a = 0; a < ARCHITECTURES; a++) {
+        if (!covers_latency(architectures[a])) continue;
+        before += a < architecture;
+        of++;
+    }
+    return covers_latency(architectures[architecture]) && number % of == before;
+}
+
 /* Whether a variant is compiled for this architecture. */
 static bool is_covered(const collector *c, const variant *v, int number, int size) {
     enum { OF_SMALLER = 4 };
-    const bool always = size == 0 && !v->stream && covers_latency(architectures[c->architecture]);
-    if (c->full || always) return true;
+    if (c->full || (size == 0 && !v->stream && has_turn(c->architecture, number))) return true;
     const int turn = number + (size == LESSER ? 1 : size);
     const bool taken = size <= 0 || turn % OF_SMALLER == 0;
     return taken && turn % ARCHITECTURES == c->architecture;
