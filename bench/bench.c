@@ -92,7 +92,7 @@ static void add_pytorch(const char *python, const bench_case *c, bench_row *row)
 static const char *peers_work(const bench_case *c) {
     if (bench_case_is_feed_forward(c)) return "feed_forward";
     if (bench_case_is_product(c)) return bench_case_has_epilogue(c) ? "bias_gelu" : "matmul";
-    return !c->op->task && c->shape.extents == 2 ? c->op->name : NULL;
+    return !c->op->task && c->shape.extents <= 2 ? c->op->name : NULL;
 }
 
 /* The same work in the other libraries. */

@@ -51,22 +51,52 @@ def torch_feed_forward(torch, place, kind, p):
     return block
 
 
-def torch_call(torch, kinds, p):
+def torch_reductions(torch):
+    """Of the last dimension, of the first or of all, by what `dim` is."""
+    def norm(order):
+        return lambda x, dim: torch.linalg.vector_norm(x, order, dim)
+    return {"norm_l1": norm(1), "norm_l2": norm(2), "norm_inf": norm(float("inf")), "norm_over": norm(2),
+            "sum": torch.sum, "mean": torch.mean, "max": torch.amax, "argmax": torch.argmax,
+            "prod": lambda x, dim: x.prod() if dim is None else x.prod(dim),
+            "variance": lambda x, dim: torch.var(x, dim, correction=0),
+            "any": lambda x, dim: x.any() if dim is None else x.any(dim)}
+
+
+def torch_call(torch, place, kinds, dtype, p):
     """What an operation on rows calls, of x, of a second array of its dtype, and of the array for the result."""
     name, _, form = p["work"].partition("+")
-    native, functions = torch.ops.aten, torch.nn.functional
+    m, n, native, functions = p["m"], p["n"], torch.ops.aten, torch.nn.functional
+    moments = [torch.empty(0, dtype=kinds[dtype], device=place) for _ in range(2)]  # of what shape, the first call says
     activations = {"relu": torch.relu_, "gelu": lambda y: native.gelu.out(y, out=y),
                    "gelu_tanh": lambda y: native.gelu.out(y, approximate="tanh", out=y),
                    "silu": lambda y: native.silu.out(y, out=y), "sigmoid": torch.sigmoid_, "tanh": torch.tanh_}
     plain = {"bias_add": lambda x, z, y: torch.add(x, z[0], out=y),
              "add": lambda x, z, y: torch.add(x, z, out=y),
+             "sub": lambda x, z, y: torch.sub(x, z, out=y),
+             "mul": lambda x, z, y: torch.mul(x, z, out=y),
+             "div": lambda x, z, y: torch.div(x, z, out=y),
+             "exp": lambda x, z, y: torch.exp(x, out=y),
+             "axpy": lambda x, z, y: z.add_(x, alpha=0.5),
+             "fill": lambda x, z, y: y.fill_(0.5),
              "scale": lambda x, z, y: torch.mul(x, 0.5, out=y),
              "softmax": lambda x, z, y: torch.softmax(x, 1, out=y),
-             "layer_norm": lambda x, z, y: functions.layer_norm(x, (p["n"],), z[0], z[-1]),
-             "rms_norm": lambda x, z, y: functions.rms_norm(x, (p["n"],), z[0]),
-             "norm_l1": lambda x, z, y: torch.linalg.vector_norm(x, 1),
-             "norm_l2": lambda x, z, y: torch.linalg.vector_norm(x, 2),
-             "norm_inf": lambda x, z, y: torch.linalg.vector_norm(x, float("inf"))}
+             "layer_norm": lambda x, z, y: native.native_layer_norm.out(x, (n,), z[0], z[-1], 1e-5, out0=y,
+                                                                        out1=moments[0], out2=moments[1]),
+             "rms_norm": lambda x, z, y: functions.rms_norm(x, (n,), z[0]),
+             "dot": lambda x, z, y: torch.dot(x.view(-1), z.view(-1)),
+             "flip": lambda x, z, y: torch.flip(x, (1,)),
+             "argsort": lambda x, z, y: torch.sort(x, dim=1, stable=True),
+             "top_k": lambda x, z, y: torch.topk(x, 40, dim=1),
+             "scaled_softmax": lambda x, z, y: torch.softmax(torch.add(z[0], x, alpha=0.125, out=y), 1, out=y)}
+    reductions = torch_reductions(torch)
+    if name in ("gather_rows", "scatter_add_rows"):
+        rows = torch.randint(0, m, (m,), device=place)
+        return {"gather_rows": lambda x, z, y: torch.index_select(x, 0, rows, out=y),
+                "scatter_add_rows": lambda x, z, y: y.index_add_(0, rows, x)}[name]
+    of_forms = {"": 1, "own_kernel": 1, "columns": 0, "whole": None}
+    if name in reductions and form in of_forms:
+        dim = of_forms[form]
+        return lambda x, z, y: reductions[name](x, dim=dim)
     if name == "cast" and form in kinds:
         return lambda x, z, y: y.copy_(x)
     if name == "bias_add" and form in activations:
@@ -77,11 +107,11 @@ def torch_call(torch, kinds, p):
 
 
 def torch_rows(torch, place, kinds, dtype, p):
-    call, shape = torch_call(torch, kinds, p), (p["m"], p["n"])
+    call, shape = torch_call(torch, place, kinds, dtype, p), (p["m"], max(1, p["n"]))
     target = kinds.get(p["work"].partition("+")[2], kinds[dtype])
     turns = itertools.cycle([(torch.rand(shape, device=place).sub(0.5).to(kinds[dtype]),
                               torch.rand(shape, device=place).to(kinds[dtype]),
-                              torch.empty(shape, dtype=target, device=place)) for _ in range(max(1, p["sets"]))])
+                              torch.zeros(shape, device=place, dtype=target)) for _ in range(max(1, p["sets"]))])
     return lambda: call(*next(turns))
 
 
