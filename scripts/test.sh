@@ -2,7 +2,8 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Sets up, builds and runs every test: the suite on every device, then the main part of it under
 # ASan + UBSan and under TSan. Shows what ptxas says of the kernels, and which lines of cuda/ were
-# executed. Usage: scripts/test.sh [PRESET ...]   (default: test asan tsan)
+# executed. Usage: scripts/test.sh [PRESET ...]   (default: test asan tsan;
+# "full" is test with every device's suite whole and each kernel for each architecture: hours)
 #                  scripts/test.sh --systems [NAME ...]   (other systems: see scripts/systems/run.sh)
 set -euo pipefail
 if [ "${1:-}" != --systems ]; then
@@ -26,15 +27,15 @@ for preset in "${presets[@]}"; do
     ctest --preset "$preset"
     if [ ! -d "build/$preset/lib/CMakeFiles/tandem_objects.dir/__/cuda" ]; then
         echo "== no cuda backend, as NVIDIA has no drivers for this processor"
-    elif [ "$preset" = test ]; then
+    elif [[ "$preset" = @(test|full) ]]; then
         echo "== cubins"
         sed -n '/^NVRTC .* variants/,/ failed$/p; /^skipped: there is no NVRTC/p' \
-            build/test/Testing/Temporary/LastTest.log
+            "build/$preset/Testing/Temporary/LastTest.log"
     elif [ "$preset" = asan ]; then
         echo "== coverage"
         scripts/coverage.sh build/asan cuda 95
     fi
-    if [ "$preset" = test ]; then
-        scripts/conditions.sh build/test nobody-in-a-pid-namespace german # the others: --systems
+    if [[ "$preset" = @(test|full) ]]; then
+        scripts/conditions.sh "build/$preset" nobody-in-a-pid-namespace german # the others: --systems
     fi
 done

@@ -14,7 +14,7 @@
  * largest groups, whose lanes have the fewest registers, each is compiled for one of sm_80, sm_90 and sm_100, which
  * the second table is about, in turn, and, as also with streaming stores, which change nothing else, for one of all
  * architectures; so is every fourth of those with smaller groups, and of rows that are not aligned.
- * "full" is all sizes on all of them: scripts/test.sh --systems nvrtc.
+ * "full" is all sizes on all of them: scripts/test.sh full.
  *
  * Rows that are aligned must move by accesses of 128 bits, as the PTX shows (ptx.h), and what ptxas and PTX
  * say of registers and loads must have 32 KiB on their way to a multiprocessor of sm_80, sm_90 and sm_100,
