@@ -201,7 +201,7 @@ static void check_all(one_case *check, int ways) {
     for (int d = 0; d < float_dtype_count; d++)
         for (content what = PLAIN; what < CONTENTS; what++) {
             const int first = turn;
-            if (simulator && (turn + d) % 2 == 0) { /* other dtypes have it, and the next run perhaps */
+            if (!in_turn(turn + d)) {
                 turn++;
                 continue;
             }

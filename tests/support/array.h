@@ -27,6 +27,9 @@ extern bool small;
  */
 extern bool simulator;
 
+/* Whether a test runs case `number`: on a simulator every third, as they take long there, else all. */
+bool in_turn(int number);
+
 /* Fixtures of every suite: they seed the generator, print seed and device, and fail the test when
  * the device is missing. */
 void device_open(void);
