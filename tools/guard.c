@@ -157,11 +157,11 @@ static int explain(const watched *w, int argc, char **argv, double seconds, bool
     return EXIT_FAILED;
 }
 
-int guard_run(int argc, char **argv, double seconds, bool again) {
+static int run(int argc, char **argv, const char *const *changes, double seconds, bool again) {
     watched w;
     fflush(stdout);
     child_catch_signals();
-    if (!start(&w, argc, argv, NULL)) {
+    if (!start(&w, argc, argv, changes)) {
         child_release_signals();
         fprintf(stderr, "tdm %s: cannot start a process: %s\n", argv[0], strerror(errno));
         return EXIT_FAILED;
@@ -181,4 +181,12 @@ int guard_run(int argc, char **argv, double seconds, bool again) {
     }
     child_release_signals();
     return status;
+}
+
+int guard_run(int argc, char **argv, double seconds, bool again) {
+    return run(argc, argv, NULL, seconds, again);
+}
+
+int guard_run_with(int argc, char **argv, const char *const *changes, double seconds) {
+    return run(argc, argv, changes, seconds, false);
 }

@@ -16,6 +16,9 @@ void guard_enter(void);
  * `again`: after a driver brought it down, once more without that one. */
 int guard_run(int argc, char **argv, double seconds, bool again);
 
+/* The same with changes to the child's environment (child.h), once. */
+int guard_run_with(int argc, char **argv, const char *const *changes, double seconds);
+
 /* The child's side: the devices have been listed, nothing is timed from here on; and the command
  * has come to its end with this status, which is returned. */
 void guard_listed(void);

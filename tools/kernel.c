@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tdm kernel check`: whether a text in the kernel dialect compiles for every backend. */
+/* `tdm kernel check`: whether a text in the kernel dialect compiles for every backend, and what Oclgrind finds when it
+ * runs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,28 +9,44 @@
 #include <tandem/tandem.h>
 
 #include "guard.h"
+#include "kernel.h"
 #include "options.h"
 #include "tools.h"
 
-enum { OPTION_ENTRY, OPTION_DTYPE, OPTION_TENSOR, OPTION_OUTPUT, OPTION_NUMBER, OPTION_INTEGER };
+enum {
+    OPTION_ENTRY,
+    OPTION_DTYPE,
+    OPTION_TENSOR,
+    OPTION_OUTPUT,
+    OPTION_NUMBER,
+    OPTION_INTEGER,
+    OPTION_RUN
+};
 
 static const option_spec option_table[] = {
     {"entry", OPTION_ENTRY, "NAME", "of the kernel; default: the file's name without its ending",
      NULL, false, false},
-    {"tensor", OPTION_TENSOR, "NAME[:TYPE]",
-     "a parameter that is a tensor of T or, with a TYPE as u8 or i64, of that", NULL, false, false},
-    {"output", OPTION_OUTPUT, "NAME[:TYPE]", "likewise, a tensor that the kernel writes", NULL,
-     false, false},
-    {"number", OPTION_NUMBER, "NAME", "a parameter that is a number", NULL, false, false},
-    {"integer", OPTION_INTEGER, "NAME", "a parameter that is an integer", NULL, false, false},
+    {"tensor", OPTION_TENSOR, "NAME[:TYPE[:SHAPE]]",
+     "a parameter that is a tensor of T or, with a TYPE as u8 or i64, of that; SHAPE is for --run",
+     NULL, false, false},
+    {"output", OPTION_OUTPUT, "NAME[:TYPE[:SHAPE]]", "likewise, a tensor that the kernel writes",
+     NULL, false, false},
+    {"number", OPTION_NUMBER, "NAME[=VALUE]",
+     "a parameter that is a number; VALUE (default: 1) is for --run", NULL, false, false},
+    {"integer", OPTION_INTEGER, "NAME[=VALUE]", "likewise, an integer", NULL, false, false},
     {"dtype", OPTION_DTYPE, "TYPE,...", "what T is: f32, f64, f16, bf16 (default: f32)",
      dtype_words, true, false},
+    {"run", OPTION_RUN, "SHAPE",
+     "where it compiles, run it on Oclgrind, too, with tensors of this shape, such as 64x257", NULL,
+     false, false},
     {0}};
 
 static const example_spec examples[] = {
     {"tdm kernel check scale.cl --tensor x --output y --number s", "the kernel scale, for f32"},
     {"tdm kernel check rows.cl --entry argmax --tensor x --output best:i64 --dtype f32,f16",
      "one of several kernels in a file, for two dtypes"},
+    {"tdm kernel check row_sum.cl --tensor x --output sums::64 --run 64x257",
+     "is anything read or written outside of tensors?"},
     {0}};
 
 const command_spec kernel_check_spec = {
@@ -40,11 +57,14 @@ const command_spec kernel_check_spec = {
         "Compiles a text in the kernel dialect, as tdm_kernel_source would with these parameters, "
         "in the order in which they are given: as OpenCL C by the driver of the first device, as "
         "CUDA C++ by NVRTC, which needs no GPU, and as C by the C compiler of the machine. "
-        "Nothing is run.\n\nA backend without a compiler here is not checked. What a compiler says "
-        "has the file's name and lines.",
+        "With --run the kernel also runs on Oclgrind, a simulator of a GPU, which finds reads and "
+        "writes outside of tensors and races between lanes. Floats are random there, integers 0."
+        "\n\nA backend without a compiler here is not checked. What a compiler says has the file's "
+        "name and lines.",
     .options = option_table,
-    .exit_status = "0 it compiles wherever there is a compiler, 1 it does not, or nothing could be "
-                   "checked, 2 wrong arguments.",
+    .exit_status =
+        "0 it compiles wherever there is a compiler, and runs, 1 it does not, or nothing "
+        "could be checked, 2 wrong arguments.",
     .examples = examples,
 };
 
@@ -59,17 +79,6 @@ const command_spec kernel_spec = {
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
 
-enum { MOST_PARAMETERS = TDM_KERNEL_MAX_TENSORS + TDM_KERNEL_MAX_SCALARS + 1, LONGEST_NAME = 80 };
-
-typedef struct request {
-    const char *entry;
-    char names[MOST_PARAMETERS][LONGEST_NAME]; /* arguments stay as they are for the child */
-    tdm_parameter parameters[MOST_PARAMETERS];
-    size_t parameter_count;
-    tdm_dtype dtypes[TDM_DTYPE_COUNT];
-    size_t dtype_count;
-} request;
-
 static bool find_dtype(const char *word, size_t length, tdm_dtype *dtype) {
     for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
         const char *name = tdm_dtype_name((tdm_dtype)d);
@@ -80,24 +89,56 @@ static bool find_dtype(const char *word, size_t length, tdm_dtype *dtype) {
     return false;
 }
 
-static int take_parameter(request *r, tdm_parameter_kind kind, const char *value) {
-    const bool is_tensor = kind == TDM_PARAMETER_TENSOR || kind == TDM_PARAMETER_OUTPUT;
-    const char *colon = is_tensor ? strchr(value, ':') : NULL;
+static int refuse(const char *value, const char *part, size_t length, const char *what) {
+    fprintf(stderr, "tdm kernel check: %s: '%.*s' is no %s\n", value, (int)length, part, what);
+    return EXIT_USAGE;
+}
+
+/* What stands behind a tensor's name: ":TYPE", ":TYPE:SHAPE" or "::SHAPE". */
+static int take_tensor(kernel_request *r, const char *value, const char *rest) {
+    const size_t place = r->parameter_count;
     tdm_dtype dtype = TDM_F32;
-    if (colon && !find_dtype(colon + 1, strlen(colon + 1), &dtype)) {
-        fprintf(stderr, "tdm kernel check: %s: '%s' is no dtype\n", value, colon + 1);
-        return EXIT_USAGE;
-    }
-    if (r->parameter_count == MOST_PARAMETERS) return EXIT_OK; /* which the library refuses */
-    char *name = r->names[r->parameter_count];
-    snprintf(name, LONGEST_NAME, "%.*s", (int)(colon ? (size_t)(colon - value) : strlen(value)),
-             value);
-    r->parameters[r->parameter_count++] =
-        (tdm_parameter){name, kind, colon ? (int)dtype : TDM_ANY_DTYPE};
+    if (*rest == '\0') return EXIT_OK;
+    const size_t length = strcspn(rest + 1, ":");
+    if (length > 0 && !find_dtype(rest + 1, length, &dtype))
+        return refuse(value, rest + 1, length, "dtype");
+    if (length > 0) r->parameters[place].dtype = (int)dtype;
+    rest += 1 + length;
+    if (*rest == '\0') return EXIT_OK;
+    const char *end = rest + strlen(rest);
+    if (rest + 1 == end || !kernel_read_shape(rest + 1, end, &r->shapes[place]))
+        return refuse(value, rest + 1, strlen(rest + 1), "shape");
     return EXIT_OK;
 }
 
-static int take_dtypes(request *r, const char *value) {
+static int take_value(kernel_request *r, const char *value, const char *rest, bool is_integer) {
+    char *end;
+    double *number = &r->values[r->parameter_count];
+    if (*rest == '\0') return EXIT_OK;
+    *number = strtod(rest + 1, &end);
+    const bool fits =
+        *number >= -0x1p53 && *number <= 0x1p53 && *number == (double)(int64_t)*number;
+    if (end == rest + 1 || *end != '\0' || (is_integer && !fits))
+        return refuse(value, rest + 1, strlen(rest + 1), is_integer ? "integer" : "number");
+    return EXIT_OK;
+}
+
+static int take_parameter(kernel_request *r, tdm_parameter_kind kind, const char *value) {
+    const bool is_tensor = kind == TDM_PARAMETER_TENSOR || kind == TDM_PARAMETER_OUTPUT;
+    const size_t place = r->parameter_count, length = strcspn(value, is_tensor ? ":" : "=");
+    if (place == MOST_PARAMETERS) return EXIT_OK; /* which the library refuses */
+    snprintf(r->names[place], LONGEST_NAME, "%.*s", (int)length, value);
+    r->parameters[place] = (tdm_parameter){r->names[place], kind, TDM_ANY_DTYPE};
+    r->shapes[place].ndim = -1;
+    r->values[place] = 1.0;
+    const int status = is_tensor
+                           ? take_tensor(r, value, value + length)
+                           : take_value(r, value, value + length, kind == TDM_PARAMETER_INTEGER);
+    r->parameter_count++;
+    return status;
+}
+
+static int take_dtypes(kernel_request *r, const char *value) {
     r->dtype_count = 0;
     for (const char *word = value; *word && r->dtype_count < TDM_DTYPE_COUNT;) {
         const size_t length = strcspn(word, ",");
@@ -112,8 +153,13 @@ static int take(void *context, int id, char *value) {
                                                [OPTION_OUTPUT] = TDM_PARAMETER_OUTPUT,
                                                [OPTION_NUMBER] = TDM_PARAMETER_NUMBER,
                                                [OPTION_INTEGER] = TDM_PARAMETER_INTEGER};
-    request *r = context;
+    kernel_request *r = context;
     if (id == OPTION_DTYPE) return take_dtypes(r, value);
+    if (id == OPTION_RUN) {
+        r->runs = true;
+        const bool good = *value && kernel_read_shape(value, value + strlen(value), &r->shape);
+        return good ? EXIT_OK : refuse("--run", value, strlen(value), "shape");
+    }
     if (id != OPTION_ENTRY) return take_parameter(r, kinds[id], value);
     r->entry = value;
     return EXIT_OK;
@@ -155,10 +201,9 @@ static void print_failure(tdm_status status) {
         printf("is refused: %s\n", tdm_last_error());
 }
 
-static void check_one(const request *r, tdm_backend backend, tdm_dtype dtype, const char *text,
-                      const char *file, outcome *all) {
-    const tdm_status status =
-        tdm_kernel_check(backend, dtype, text, file, r->entry, r->parameters, r->parameter_count);
+static void check_one(const kernel_request *r, tdm_backend backend, tdm_dtype dtype, outcome *all) {
+    const tdm_status status = tdm_kernel_check(backend, dtype, r->text, r->file, r->entry,
+                                               r->parameters, r->parameter_count);
     printf("%-7s %-4s ", tdm_backend_name(backend), tdm_dtype_name(dtype));
     switch (status) {
     case TDM_OK:
@@ -177,21 +222,28 @@ static void check_one(const request *r, tdm_backend backend, tdm_dtype dtype, co
     }
 }
 
-static int check_all(const request *r, const char *text, const char *file) {
+static int check_all(const kernel_request *r) {
 #define ONE_BACKEND(NAME, name, value) TDM_##NAME,
     static const tdm_backend backends[] = {TDM_BACKEND_LIST(ONE_BACKEND)};
     outcome all = {0, 0};
     for (size_t b = 0; b < sizeof backends / sizeof *backends; b++)
         for (size_t d = 0; d < r->dtype_count; d++)
-            check_one(r, backends[b], r->dtypes[d], text, file, &all);
+            check_one(r, backends[b], r->dtypes[d], &all);
     return all.checked > 0 && all.failed == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
+static int check_or_run(const kernel_request *r) {
+    size_t count;
+    if (kernel_is_on_oclgrind()) return kernel_run(r);
+    if (tdm_get_device_count(&count) != TDM_OK) return report_failure("kernel check");
+    guard_listed();
+    return check_all(r);
+}
+
 static int kernel_check(int argc, char **argv) {
-    request r = {.dtypes = {TDM_F32}, .dtype_count = 1};
+    kernel_request r = {.dtypes = {TDM_F32}, .dtype_count = 1};
     operand_list files;
     char entry[256];
-    size_t count;
     int status;
     if (!options_read(&kernel_check_spec, argc - 1, argv + 1, take, &r, &files, &status))
         return status;
@@ -200,19 +252,17 @@ static int kernel_check(int argc, char **argv) {
                 "tdm kernel check: it wants one FILE\n'tdm kernel check --help' tells more\n");
         return EXIT_USAGE;
     }
-    name_entry(files.word[0], entry, sizeof entry);
+    r.file = files.word[0];
+    name_entry(r.file, entry, sizeof entry);
     if (!r.entry) r.entry = entry;
-    char *text = read_text(files.word[0]);
+    char *text = read_text(r.file);
+    r.text = text;
     if (!text) return EXIT_FAILED;
-    if (!guard_is_child()) {
-        free(text);
-        return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
-    }
-    if (tdm_get_device_count(&count) != TDM_OK)
-        status = report_failure("kernel check");
-    else {
-        guard_listed();
-        status = check_all(&r, text, files.word[0]);
+    if (guard_is_child()) {
+        status = check_or_run(&r);
+    } else {
+        status = guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
+        if (status == EXIT_OK && r.runs) status = kernel_run_on_oclgrind(argc, argv);
     }
     free(text);
     return status;

@@ -64,6 +64,46 @@ Test(kernel, refused) {
     gives(TEST_PROGRAM " kernel check $D/none.cl" PARAMETERS, 1, "none.cl: No such file");
 }
 
+#if TEST_HAS_OCLGRIND
+/* Sums of rows, by a kernel that is edited with sed first. */
+static void sums(const char *edit, const char *options, int status, const char *words) {
+    static const char text[] =
+        "KERNEL(sums)\\n{\\n    GROUP_ARRAY(ACC, scratch);\\n    FOR_ROWS(row, ROWS)\\n    {\\n"
+        "        ACC sum = 0;\\n        FOR_LANES(j, 0, COLS)\\n            sum += LOAD(ROW(x, "
+        "row), j);\\n"
+        "        sum = GROUP_SUM(scratch, sum);\\n"
+        "        if (LANE == 0) STORE(ROW(y, 0), row, sum);\\n    }\\n}\\n";
+    char command[2048];
+    snprintf(command, sizeof command,
+             "printf '%s' >$D/sums.cl; sed -i '%s' $D/sums.cl; TMPDIR=$D " TEST_PROGRAM
+             " kernel check $D/sums.cl --tensor x --output y::6 --run 6x300 %s",
+             text, edit, options);
+    gives(command, status, words);
+}
+
+Test(kernel, on_oclgrind) {
+    sums("", "--dtype f32,f16", 0, "cpu     f32  compiles|oclgrind f32 runs|oclgrind f16 runs");
+    sums("s/0, COLS/0, COLS + 1/", "", 1, "oclgrind f32 is wrong:|Invalid read of size 4");
+    sums("s/row, sum/row + 1, sum/", "", 1, "oclgrind f32 is wrong:|Invalid write of size 4");
+    sums("s/if (LANE == 0) //; s/row, sum/row, sum + LANE/", "", 1,
+         "data race|line 10 (column|sums.cl");
+    sums("s/LANE ==/LAME ==/", "", 1, "does not compile");
+    CHECK(!contains_words(r.output, "oclgrind"), "what does not compile ran: %s", r.output);
+    sums("", "--integer n=2 --number s=0.5", 0, "oclgrind f32 runs");
+    gives("find $D -name '*oclgrind*' | wc -l", 0, "0");
+}
+#endif
+
+Test(kernel, values_for_a_run) {
+    gives(CHECK_KERNEL PARAMETERS " --run 64x", 2, "--run: '64x' is no shape");
+    gives(CHECK_KERNEL PARAMETERS " --run x64", 2, "is no shape");
+    gives(CHECK_KERNEL " --tensor x:f32: --run 4", 2, "x:f32:: '' is no shape");
+    gives(CHECK_KERNEL " --tensor x::4x-1 --run 4", 2, "'4x-1' is no shape");
+    gives(CHECK_KERNEL " --number s=", 2, "s=: '' is no number");
+    gives(CHECK_KERNEL " --integer n=1.5", 2, "n=1.5: '1.5' is no integer");
+    gives(CHECK_KERNEL " --integer n=1e300", 2, "is no integer");
+}
+
 /* No compiler in PATH, whose relative entries do not count. */
 Test(kernel, no_compiler) {
     gives("mkdir $D/bin; cp $D/scale.cl $D/bin/cc; chmod +x $D/bin/cc; cd $D; "

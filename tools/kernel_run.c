@@ -1,0 +1,185 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* A kernel of the user's on Oclgrind, which interprets it as a GPU would run it and finds reads and writes outside of
+ * tensors and races between lanes. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "guard.h"
+#include "kernel.h"
+#include "tools.h"
+
+/* Oclgrind writes what it finds into the file that this names. */
+#define LOG "OCLGRIND_LOG"
+static const char library[] = "liboclgrind-rt-icd.so";
+
+bool kernel_read_shape(const char *text, const char *end, kernel_shape *shape) {
+    shape->ndim = 0;
+    for (const char *c = text; c < end; c++) {
+        char *rest;
+        if (!isdigit((unsigned char)*c) || shape->ndim == TDM_MAX_DIMS) return false;
+        errno = 0;
+        shape->extent[shape->ndim++] = strtoll(c, &rest, 10);
+        if (errno != 0 || rest > end || (rest < end && (*rest != 'x' || rest + 1 == end)))
+            return false;
+        c = rest;
+    }
+    return true;
+}
+
+/* ---- the parent ---- */
+
+/* Beside the program `oclgrind` of PATH, or where distributions have it. */
+static bool find_library(char *path, size_t size) {
+    static const char *const folders[] = {"/usr/lib/oclgrind", "/usr/local/lib/oclgrind",
+                                          "/usr/local/lib"};
+    const char *search = getenv("PATH");
+    for (const char *c = search ? search : ""; *c;) {
+        const int length = (int)strcspn(c, ":");
+        for (int i = 0; *c == '/' && i < 2; i++) { /* relative entries do not count */
+            snprintf(path, size, "%.*s/../lib/%s%s", length, c, i ? "oclgrind/" : "", library);
+            if (access(path, R_OK) == 0) return true;
+        }
+        c += length + (c[length] == ':');
+    }
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, size, "%s/%s", folders[i], library);
+        if (access(path, R_OK) == 0) return true;
+    }
+    return false;
+}
+
+int kernel_run_on_oclgrind(int argc, char **argv) {
+    char path[4096], vendors[4200], filenames[4200], log[4096], log_variable[4200];
+    if (!find_library(path, sizeof path)) {
+        puts("oclgrind     not run: it was not found (install oclgrind)");
+        return EXIT_FAILED;
+    }
+    const char *folder = getenv("TMPDIR");
+    snprintf(log, sizeof log, "%s/tandem-oclgrind-XXXXXX", folder && *folder ? folder : "/tmp");
+    const int file = mkstemp(log);
+    if (file < 0) {
+        fprintf(stderr, "tdm kernel check: %s: %s\n", log, strerror(errno));
+        return EXIT_FAILED;
+    }
+    close(file);
+    snprintf(vendors, sizeof vendors, "OCL_ICD_VENDORS=%s", path);
+    snprintf(filenames, sizeof filenames, "OCL_ICD_FILENAMES=%s", path);
+    snprintf(log_variable, sizeof log_variable, LOG "=%s", log);
+    const char *const changes[] = {
+        vendors,         filenames, log_variable, "OCLGRIND_DATA_RACES=1", "TANDEM_BACKEND=opencl",
+        "TANDEM_DEVICE", NULL};
+    const int status = guard_run_with(argc, argv, changes, SECONDS_FOR_A_DRIVER);
+    unlink(log);
+    return status;
+}
+
+/* ---- the child ---- */
+
+bool kernel_is_on_oclgrind(void) { return guard_is_child() && getenv(LOG); }
+
+typedef struct run {
+    tdm_device *device;
+    tdm_queue *queue;
+    tdm_tensor tensors[MOST_PARAMETERS];
+    tdm_argument arguments[MOST_PARAMETERS];
+} run;
+
+/* The tensor lies at the end of its buffer, whose size is no larger than that: buffers are multiples of STEP. So what
+ * follows is none of the buffer's. */
+static tdm_status make_tensor(tdm_device *device, tdm_dtype dtype, const kernel_shape *shape,
+                              tdm_tensor *t) {
+    const int64_t step = (1 << 20) / (int64_t)tdm_dtype_size(dtype);
+    tdm_status status = tdm_empty(device, dtype, shape->ndim, shape->extent, t);
+    if (status != TDM_OK || tdm_tensor_count(t) == 0) return status;
+    const int64_t count = tdm_tensor_count(t), whole = (count + step - 1) / step * step;
+    tdm_tensor all = {NULL};
+    status = tdm_empty(device, dtype, 1, &whole, &all);
+    tdm_buffer_release(t->buffer);
+    t->buffer = all.buffer; /* or NULL */
+    t->offset = whole - count;
+    return status;
+}
+
+static tdm_status make_arguments(run *r, const kernel_request *q, tdm_dtype dtype) {
+    tdm_generator generator = {.seed = 1};
+    for (size_t i = 0; i < q->parameter_count; i++) {
+        const tdm_parameter *p = &q->parameters[i];
+        r->arguments[i] = (tdm_argument){p->name, NULL, q->values[i], (int64_t)q->values[i]};
+        if (p->kind != TDM_PARAMETER_TENSOR && p->kind != TDM_PARAMETER_OUTPUT) continue;
+        const kernel_shape *shape = q->shapes[i].ndim < 0 ? &q->shape : &q->shapes[i];
+        const tdm_dtype own = p->dtype == TDM_ANY_DTYPE ? dtype : (tdm_dtype)p->dtype;
+        tdm_tensor *t = &r->tensors[i];
+        tdm_status status = make_tensor(r->device, own, shape, t);
+        r->arguments[i] = (tdm_argument){p->name, t, 0.0, 0};
+        /* integers may be indices: of these 0 is one */
+        if (status == TDM_OK)
+            status = tdm_dtype_is_float(own) ? tdm_fill_uniform(r->queue, &generator, -1.0, 1.0, t)
+                                             : tdm_fill(r->queue, 0.0, t);
+        if (status != TDM_OK) return status;
+    }
+    return TDM_OK;
+}
+
+static tdm_status run_once(run *r, const kernel_request *q, tdm_dtype dtype) {
+    tdm_kernel *kernel = NULL;
+    tdm_status status = make_arguments(r, q, dtype);
+    if (status == TDM_OK)
+        status = tdm_kernel_source(r->device, q->text, q->file, q->entry, q->parameters,
+                                   q->parameter_count, &kernel);
+    if (status == TDM_OK)
+        status = tdm_kernel_run(r->queue, kernel, r->arguments, q->parameter_count);
+    if (status == TDM_OK) status = tdm_queue_finish(r->queue);
+    tdm_kernel_release(kernel);
+    return status;
+}
+
+/* Prints what has come to the log since the last time; whether there was anything. */
+static bool print_findings(FILE *log) {
+    bool any = false;
+    clearerr(log);
+    for (int c; (c = getc(log)) != EOF; any = true) {
+        if (!any) puts("is wrong:");
+        putchar(c);
+    }
+    return any;
+}
+
+int kernel_run(const kernel_request *request) {
+    run r = {NULL};
+    int status = EXIT_OK;
+    if (tdm_device_open("opencl:0", &r.device) != TDM_OK ||
+        tdm_queue_create(r.device, 0, &r.queue) != TDM_OK)
+        return report_failure("kernel check");
+    guard_listed();
+    /* Oclgrind has it open, too: whatever ends this process, no file is left */
+    FILE *log = fopen(getenv(LOG), "r");
+    if (!log) {
+        fprintf(stderr, "tdm kernel check: %s: %s\n", getenv(LOG), strerror(errno));
+        return EXIT_FAILED;
+    }
+    unlink(getenv(LOG));
+    for (size_t d = 0; d < request->dtype_count; d++) {
+        const tdm_dtype dtype = request->dtypes[d];
+        printf("oclgrind %-3s ", tdm_dtype_name(dtype));
+        fflush(stdout);
+        const tdm_status ran = run_once(&r, request, dtype);
+        if (print_findings(log))
+            status = EXIT_FAILED;
+        else if (ran == TDM_OK)
+            puts("runs");
+        if (ran != TDM_OK) {
+            printf("fails: %s\n", tdm_last_error());
+            status = EXIT_FAILED;
+        }
+        for (size_t i = 0; i < request->parameter_count; i++)
+            tdm_tensor_release(&r.tensors[i]);
+    }
+    fclose(log);
+    tdm_queue_destroy(r.queue);
+    tdm_device_release(r.device);
+    return status;
+}
