@@ -125,7 +125,17 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                     inside += LOAD(xr, j);
                     sums[j - begin] = WITH(sum, lost, inside);
                 }
+#if U_ID == T_ID
+                GLOBAL U *const yb = yr + begin;
+                for (; j < begin + SUM_ROWS; j++)
+                    sums[j - begin] = 0; /* a line is written as a whole */
+                FOR_LANES_WRITE(yb, k, end - begin, NOTHING_AHEAD, NOTHING_READ)
+                {
+                    WRITE(yb, k, sums[k]);
+                }
+#else
                 FOR_LANES(k, begin, end) PUT(yr, k, sums[k - begin]);
+#endif
                 ADD_TO(sum, lost, inside);
             }
 #else
