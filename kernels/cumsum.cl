@@ -14,6 +14,10 @@ OPS(cumsum, TDM_OP_CUMSUM_COUNT, 0)
 #define PUT(p, j, v) ((p)[j] = (v))
 #endif
 
+/* 16-bit floats on a CPU: lines are converted as a whole, see the dialect, and so sums are made of columns that are not
+ * there, too. */
+#define IN_LINES (LANES == 1 && U_ID == T_ID && T_SIZE == 2)
+
 /* Adds a block's sum to those before it. */
 #define ADD_TO(sum, lost, v)                                                                       \
     do {                                                                                           \
@@ -127,8 +131,8 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 }
 #if U_ID == T_ID
                 GLOBAL U *const yb = yr + begin;
-                for (; j < begin + SUM_ROWS; j++)
-                    sums[j - begin] = 0; /* a line is written as a whole */
+                for (tdm_i32 k = end - begin; k < SUM_ROWS; k++)
+                    sums[k] = 0; /* a line is converted as a whole */
                 FOR_LANES_WRITE(yb, k, end - begin, NOTHING_AHEAD, NOTHING_READ)
                 {
                     WRITE(yb, k, sums[k]);
@@ -148,10 +152,11 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
             COLUMNS(ACC, sum);
             COLUMNS(ACC, lost);
             COLUMNS(ACC, some);
-            FOR_COLUMNS(j, columns)
+            FOR_COLUMNS(j, IN_LINES ? COLUMN_BLOCK(ACC) : columns)
             {
                 OF(sum) = 0;
                 OF(lost) = 0;
+                OF(some) = 0;
             }
             for (tdm_i64 c = 0; c < part; c++) {
                 GLOBAL const ACC *const pr = partial + (first_part + c * across);
@@ -162,6 +167,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 tdm_i64 line = from;
                 GLOBAL U *yr = y + (y_at + (from - first) * args.y_line);
                 FOR_COLUMNS(j, columns) { OF(some) = 0; }
+#if !IN_LINES
                 for (; line + 4 <= to; line += 4, yr += 4 * args.y_line) {
                     LINE(x0, line)
                     LINE(x1, line + 1)
@@ -186,13 +192,22 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                         OF(some) = s3;
                     }
                 }
+#endif
                 for (; line < to; line++, yr += args.y_line) {
                     LINE(xr, line)
+#if IN_LINES
+                    FOR_LANES_WRITE(yr, j, columns, NOTHING_AHEAD, READ(xr))
+                    {
+                        OF(some) += AT(xr, j);
+                        WRITE(yr, j, WITH(OF(sum), OF(lost), OF(some)));
+                    }
+#else
                     FOR_COLUMNS(j, columns)
                     {
                         OF(some) += VALUE(LOAD(xr, j));
                         PUT(yr, j, WITH(OF(sum), OF(lost), OF(some)));
                     }
+#endif
                 }
                 FOR_COLUMNS(j, columns) { ADD_TO(OF(sum), OF(lost), OF(some)); }
             }
@@ -202,6 +217,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
 
 #undef VALUE
 #undef PUT
+#undef IN_LINES
 #undef ADD_TO
 #undef WITH
 #if LANES > 1
