@@ -196,6 +196,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 for (; line < to; line++, yr += args.y_line) {
                     LINE(xr, line)
 #if IN_LINES
+                    FETCH_ROW(xr + 4 * args.line_stride[0], columns);
                     FOR_LANES_WRITE(yr, j, columns, NOTHING_AHEAD, READ(xr))
                     {
                         OF(some) += AT(xr, j);
