@@ -50,11 +50,12 @@ FLOATS(DECLARE, reduce)
 UNSIGNED(DECLARE, reduce)
 FLOATS(DECLARE, reduce_variance)
 UNSIGNED(DECLARE, extreme)
+FLOATS(DECLARE, cumsum)
 STORED(DECLARE, range)
 STORED(DECLARE, random)
 
-/* Norms of 16-bit rows go to the row's own dtype or to f32. */
-#define NORM_TO(kernel, t)                                                                         \
+/* Norms and sums so far of 16-bit rows go to the row's own dtype or to f32. */
+#define OR_TO_F32(kernel, t)                                                                       \
     tdmi_cpu_kernel ENTRY(tdmi_##kernel##_##t##_0);                                                \
     static void kernel##_##t(const tdm_group *group, void *const *buffers, const void *args) {     \
         if (group->u == 0)                                                                         \
@@ -62,12 +63,20 @@ STORED(DECLARE, random)
         else                                                                                       \
             ENTRY(tdmi_##kernel##_##t##_##t)(group, buffers, args);                                \
     }
-NORM_TO(norm, 2)
-NORM_TO(norm, 3)
-NORM_TO(norm_combine, 2)
-NORM_TO(norm_combine, 3)
+OR_TO_F32(norm, 2)
+OR_TO_F32(norm, 3)
+OR_TO_F32(norm_combine, 2)
+OR_TO_F32(norm_combine, 3)
+OR_TO_F32(cumsum, 2)
+OR_TO_F32(cumsum, 3)
+#define SLOTS_OR_F32(kernel) SLOT(kernel, 0) SLOT(kernel, 1)[2] = kernel##_2, [3] = kernel##_3,
 #define ROW_OF_NORMS(kernel)                                                                       \
-    { SLOT(kernel, 0) SLOT(kernel, 1)[2] = kernel##_2, [3] = kernel##_3 }
+    { SLOTS_OR_F32(kernel) }
+
+/* Sums so far of integers are of 64 bits. */
+#define DECLARE_INTO_U64(kernel, t) tdmi_cpu_kernel ENTRY(tdmi_##kernel##_##t##_11);
+#define SLOT_INTO_U64(kernel, t) [t] = ENTRY(tdmi_##kernel##_##t##_11),
+UNSIGNED(DECLARE_INTO_U64, cumsum)
 
 /* Those to each dtype, which choose by the other. */
 #define CAST_TO(NAME) ENTRY(TDM_CAT(tdmi_cast_, TDM_ID_##NAME))
@@ -99,6 +108,8 @@ TDM_DTYPE_LIST(DECLARE_CAST)
 #define ROW_REDUCE_VARIANCE ROW_OF_FLOATS(reduce_variance)
 #define ROW_EXTREME                                                                                \
     { UNSIGNED(SLOT, extreme) }
+#define ROW_CUMSUM                                                                                 \
+    { SLOTS_OR_F32(cumsum) UNSIGNED(SLOT_INTO_U64, cumsum) }
 #define ROW_RANGE                                                                                  \
     { STORED(SLOT, range) }
 #define ROW_RANDOM                                                                                 \

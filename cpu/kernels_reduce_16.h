@@ -11,4 +11,10 @@
 #include "groups.h"
 
 #define U_ID T_ID
+#include "cumsum.cl"
 #include "reduce.cl"
+
+/* sums so far may go to f32 */
+#undef U_ID
+#define U_ID TDM_ID_F32
+#include "cumsum.cl"

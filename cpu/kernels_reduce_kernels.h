@@ -6,4 +6,13 @@
 #endif
 #if T_KIND == TDM_KIND_UNSIGNED || (T_IS_FLOAT && T_SIZE != 2)
 #include "reduce.cl"
+#undef U_ID
+#if T_IS_FLOAT
+#define U_ID T_ID
+#else
+#define U_ID TDM_ID_U64 /* what sums of integers are */
+#endif
+#include "cumsum.cl"
+#undef U_ID
+#define U_ID T_ID
 #endif

@@ -77,6 +77,8 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_EXTREME_PLACE 2
 #define TDM_OP_EXTREME_COUNT 4
 
+#define TDM_OP_CUMSUM_COUNT 2 /* cumsum: likewise, of one operation */
+
 #define TDM_OP_TRANSPOSE_A 1 /* matmul: flags */
 #define TDM_OP_TRANSPOSE_B 2
 #define TDM_OP_MATMUL_COUNT 4
@@ -343,11 +345,12 @@ typedef struct tdm_sort_args {
     tdm_i32 wide, has_values, has_indices; /* wide: the indices are i64 */
 } tdm_sort_args;
 
-/* reduce, extreme and reduce_variance. The elements that become one result are `lines` lines, found in x as rows of
+/* reduce, extreme, reduce_variance and cumsum. The elements that become one result are `lines` lines, found in x as rows of
  * elementwise work are. Along memory a line is `cols` adjacent elements; in columns it has one element of each of
  * `cols` adjacent results. Results, or rows of them, are found likewise, in x and in y. The lines of a result, or the
  * elements of its one line, are cut into `chunks` parts of `chunk` each, the last of which may be shorter; what is
- * found of part c is left `y_chunk` c elements behind that of the first. */
+ * found of part c is left `y_chunk` c elements behind that of the first. cumsum leaves as much as it reads, line by
+ * line. */
 #define TDM_REDUCE_WIDTH 2048 /* bytes of ACC: the columns that one lane alone has at a time */
 typedef struct tdm_reduce_args {
     tdm_i64 rows, lines;
@@ -356,6 +359,7 @@ typedef struct tdm_reduce_args {
     tdm_i64 x_stride[TDM_MAX_OUTER], y_stride[TDM_MAX_OUTER];
     tdm_i64 line_shape[TDM_MAX_OUTER], line_stride[TDM_MAX_OUTER];
     tdm_i64 y_step, y_chunk; /* y_step: from column to column */
+    tdm_i64 y_line;          /* cumsum: from line to line of columns */
     tdm_scalar divisor;      /* of sums and variances */
     tdm_i64 count;           /* reduce_variance: elements of a result */
     tdm_i64 sign, limit;     /* integers: the sign's bit, or 0; the largest value of a byte */
@@ -379,7 +383,7 @@ typedef struct tdm_reduce_args {
  *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a |
  *   gather_rows y table indices | one_hot y indices | sort_keys words x |
  *   sort_merge words | sort_take indices values x words | scatter_add_rows y source words |
- *   reduce x other y | reduce_variance partial y | extreme x places y */
+ *   reduce x other y | reduce_variance partial y | extreme x places y | cumsum x partial y */
 #define TDM_KERNEL_LIST(X)                                                                         \
     X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
     X(CAST, cast, 2, tdm_elementwise_args)                                                         \
@@ -406,6 +410,7 @@ typedef struct tdm_reduce_args {
     X(SCATTER_ADD_ROWS, scatter_add_rows, 3, tdm_scatter_args)                                     \
     X(REDUCE, reduce, 3, tdm_reduce_args)                                                          \
     X(REDUCE_VARIANCE, reduce_variance, 2, tdm_reduce_args)                                        \
-    X(EXTREME, extreme, 3, tdm_reduce_args)
+    X(EXTREME, extreme, 3, tdm_reduce_args)                                                        \
+    X(CUMSUM, cumsum, 3, tdm_reduce_args)
 
 #endif

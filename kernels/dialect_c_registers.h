@@ -7,10 +7,16 @@
 /* Vectors for the one-lane matmul: VEC_LEN values of ACC, as wide as a register. */
 #if defined(__AVX512F__)
 #define TDM_VEC_BYTES 64
+#define tdm_vec_length_f32 16
+#define tdm_vec_length_f64 8
 #elif defined(__AVX__)
 #define TDM_VEC_BYTES 32
+#define tdm_vec_length_f32 8
+#define tdm_vec_length_f64 4
 #else
 #define TDM_VEC_BYTES 16
+#define tdm_vec_length_f32 4
+#define tdm_vec_length_f64 2
 #endif
 typedef float tdm_vec_f32 __attribute__((vector_size(TDM_VEC_BYTES), may_alias));
 typedef double tdm_vec_f64 __attribute__((vector_size(TDM_VEC_BYTES), may_alias));
@@ -194,6 +200,35 @@ TDM_ROWS(tdm_u8, 1, 16)
 TDM_ROWS(tdm_u16, 2, 32)
 TDM_ROWS(tdm_u32, 4, 64)
 TDM_ROWS(tdm_u64, 8, 64)
+
+/* Sums of a register's elements so far: it is added to itself, shifted by 1, 2, … elements, with zeros behind. */
+typedef tdm_i64 tdm_vec_i64 __attribute__((vector_size(TDM_VEC_BYTES)));
+#define TDM_UP_1(n, k) (n - 1 + k)
+#define TDM_UP_2(n, k) (n - 2 + k)
+#define TDM_UP_4(n, k) (n - 4 + k)
+#define TDM_UP_8(n, k) (n - 8 + k)
+#define TDM_ADD_SHIFTED(from, n, by)                                                               \
+    v += TDM_CHOOSE(from, zeros, v, TDM_LIST(TDM_FIRST(TDM_UP_##by, n)));
+#define TDM_SCAN_2(from, n) TDM_ADD_SHIFTED(from, n, 1)
+#define TDM_SCAN_4(from, n) TDM_SCAN_2(from, n) TDM_ADD_SHIFTED(from, n, 2)
+#define TDM_SCAN_8(from, n) TDM_SCAN_4(from, n) TDM_ADD_SHIFTED(from, n, 4)
+#define TDM_SCAN_16(from, n) TDM_SCAN_8(from, n) TDM_ADD_SHIFTED(from, n, 8)
+#define TDM_SCAN_(from, n) TDM_SCAN_##n(from, n)
+#define TDM_SCAN(from, n) TDM_SCAN_(from, n)
+INLINE tdm_vec_f32 tdm_scan_f32(tdm_vec_f32 v)
+{
+    const tdm_vec_f32 zeros = {0};
+    TDM_SCAN(tdm_vec_i32, tdm_vec_length_f32)
+    return v;
+}
+INLINE tdm_vec_f64 tdm_scan_f64(tdm_vec_f64 v)
+{
+    const tdm_vec_f64 zeros = {0};
+    TDM_SCAN(tdm_vec_i64, tdm_vec_length_f64)
+    return v;
+}
+#define SCAN_VEC(v) TDM_BY_ACC(tdm_scan_)(v)
+#define LAST_OF_VEC(v) (v)[VEC_LEN - 1]
 
 /* Squares of elements: each row is such a vector. */
 #define SQUARE_ROW TDM_CAT(tdm_row_, T_SIZE)

@@ -26,6 +26,29 @@ typedef double8 tdm_loose_f64 __attribute__((may_alias, aligned(4)));
 #endif
 #define LOAD_VEC(p) TDM_CAT(tdm_load_vec_, T_ID)(p)
 
+/* Sums of a register's elements so far; see the C dialect. */
+INLINE float16 tdm_scan_f32(float16 v)
+{
+    v += (float16)(0, v.s01234567, v.s89ab, v.scd, v.se);
+    v += (float16)((float2)(0), v.s01234567, v.s89ab, v.scd);
+    v += (float16)((float4)(0), v.s01234567, v.s89ab);
+    v += (float16)((float8)(0), v.lo);
+    return v;
+}
+#define tdm_last_f32(v) (v).sf
+#if TDM_HAS_F64
+INLINE double8 tdm_scan_f64(double8 v)
+{
+    v += (double8)(0, v.s0123, v.s45, v.s6);
+    v += (double8)((double2)(0), v.s0123, v.s45);
+    v += (double8)((double4)(0), v.lo);
+    return v;
+}
+#define tdm_last_f64(v) (v).s7
+#endif
+#define SCAN_VEC(v) TDM_BY_ACC(tdm_scan_)(v)
+#define LAST_OF_VEC(v) TDM_BY_ACC(tdm_last_)(v)
+
 /* Partial results and their halves; see the C dialect. */
 #define TDM_PARTS(type, name)                                                                      \
     typedef type##4 tdm_parts_##name##_4;                                                          \

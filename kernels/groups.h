@@ -29,17 +29,17 @@
 #define BLOCKS(width) (IN_COLUMNS ? ((tdm_i64)args.cols + (width)-1) / (width) : 1)
 #define ITEMS(width) (args.rows * BLOCKS(width) * args.chunks)
 
-/* Declares for an item: `number`, that of its row; `column`, the first one, and how many there are in `columns`; where
- * in x and y what it reads and writes begins, x_at and y_at; the lines from `first` to `last`, and of each the
- * elements from `start` on, n in number. */
+/* Declares for an item: the numbers of its part and of its row, `part` and `number`; `column`, the first one, and how
+ * many there are in `columns`; where in x and y what it reads and writes begins, x_at and y_at; the lines from `first`
+ * to `last`, and of each the elements from `start` on, n in number. */
 #define PLACE(item, width)                                                                         \
-    const tdm_i64 tdm_part = args.chunks == 1 ? 0 : (item) % args.chunks;                          \
+    const tdm_i64 part = args.chunks == 1 ? 0 : (item) % args.chunks;                              \
     const tdm_i64 tdm_whole = args.chunks == 1 ? (item) : (item) / args.chunks;                    \
     const tdm_i64 number = IN_COLUMNS ? tdm_whole / BLOCKS(width) : tdm_whole;                     \
     const tdm_i64 column = IN_COLUMNS ? (tdm_whole - number * BLOCKS(width)) * (width) : 0;        \
     const tdm_i32 columns = (tdm_i32)MIN((tdm_i64)(width), (tdm_i64)args.cols - column);           \
     tdm_i64 x_at = args.x_offset + column;                                                         \
-    tdm_i64 y_at = args.y_offset + tdm_part * args.y_chunk + column * args.y_step;                 \
+    tdm_i64 y_at = args.y_offset + part * args.y_chunk + column * args.y_step;                     \
     {                                                                                              \
         tdm_i64 tdm_left = number;                                                                 \
         FOR_DIMS(d, args.outer_ndim)                                                               \
@@ -53,7 +53,7 @@
     }                                                                                              \
     const tdm_i32 tdm_by_lines = IN_COLUMNS || args.lines > 1;                                     \
     const tdm_i64 tdm_all = tdm_by_lines ? args.lines : (tdm_i64)args.cols;                        \
-    const tdm_i64 tdm_begin = args.chunks == 1 ? 0 : tdm_part * args.chunk;                        \
+    const tdm_i64 tdm_begin = args.chunks == 1 ? 0 : part * args.chunk;                            \
     const tdm_i64 tdm_end = args.chunks == 1 ? tdm_all : MIN(tdm_all, tdm_begin + args.chunk);     \
     const tdm_i64 first = tdm_by_lines ? tdm_begin : 0, last = tdm_by_lines ? tdm_end : 1;         \
     const tdm_i64 start = tdm_by_lines ? 0 : tdm_begin;                                            \
@@ -73,5 +73,9 @@
         }                                                                                          \
         p = x + (tdm_at + start);                                                                  \
     }
+
+/* An element of an integer dtype, that was read as an unsigned one. */
+#define INTEGER(v)                                                                                 \
+    (((T_SIZE == 1 ? MIN((ACC)(v), (ACC)args.limit) : (ACC)(v)) ^ (ACC)args.sign) - (ACC)args.sign)
 
 #endif

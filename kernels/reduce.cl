@@ -19,7 +19,7 @@ OPS(reduce_variance, 2, 0)
 #define IS_SAFE(sum) (KIND != TDM_OP_REDUCE_NORM || !squares || SAFE_SQUARES(sum))
 #else
 OPS(reduce, TDM_OP_REDUCE_INTEGERS, 0)
-#define VALUE(v, factor) (((T_SIZE == 1 ? MIN((ACC)(v), limit) : (ACC)(v)) ^ sign) - sign)
+#define VALUE(v, factor) INTEGER(v)
 #define RESULT(v, factor) (v)
 #define IS_SAFE(sum) 1
 #endif
@@ -35,8 +35,6 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
     GROUP_ARRAY(KEY, key_scratch);
     const ACC divisor = SCALAR(args.divisor);
     const tdm_i32 squares = args.squares;
-#else
-    const ACC sign = (ACC)args.sign, limit = (ACC)args.limit;
 #endif
     FOR_ROWS(item, ITEMS(COLUMN_BLOCK(ACC)))
     {

@@ -255,6 +255,12 @@ tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_ar
     return TDM_OK;
 }
 
+tdm_status tdmi_check_dim(const char *function, int dim, int ndim) {
+    if (dim >= 0 && dim < ndim) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dim is %d, allowed are 0 to %d", function,
+                     dim, ndim - 1);
+}
+
 tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
                                  const char *b_name, const tdm_tensor *b) {
     bool same = a->ndim == b->ndim;

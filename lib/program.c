@@ -57,6 +57,7 @@ static void needed_headers(const char *file, const char *headers[2]) {
                  {"random.cl", {"random.h"}},
                  {"reduce.cl", {"reduce.h", "groups.h"}},
                  {"extreme.cl", {"reduce.h", "groups.h"}},
+                 {"cumsum.cl", {"reduce.h", "groups.h"}},
                  {"matmul_narrow.cl", {"reduce.h"}}};
     headers[0] = headers[1] = NULL;
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)

@@ -91,6 +91,18 @@ int64_t ref_place(bool smallest, int64_t n, const double *x, int64_t stride) {
     return place;
 }
 
+void ref_cumsum(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x, int64_t stride,
+                double *y, double *bound) {
+    long double sum = 0.0L, sizes = 0.0L;
+    for (int64_t i = 0; i < n; i++) {
+        sum += (long double)x[i * stride];
+        sizes += fabsl((long double)x[i * stride]);
+        const double error = sum_factor(i + 1) * compute_eps(dtype) * (double)sizes;
+        y[i * stride] = (double)sum;
+        bound[i * stride] = dtype_is_float(dtype) ? stored(out, y[i * stride], error) : 0.0;
+    }
+}
+
 double ref_dot(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *a, const double *b,
                double *bound) {
     long double sum = 0.0L, sizes = 0.0L;

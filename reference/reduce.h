@@ -30,6 +30,10 @@ double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n,
 /* Where the largest of these is, or the smallest: the first one, or the first NaN. */
 int64_t ref_place(bool smallest, int64_t n, const double *x, int64_t stride);
 
+/* The sums of the first one, two, … n elements at x; x, y and bound `stride` apart. */
+void ref_cumsum(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x, int64_t stride,
+                double *y, double *bound);
+
 /* The sum of n products. */
 double ref_dot(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *a, const double *b,
                double *bound);

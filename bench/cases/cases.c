@@ -101,6 +101,9 @@ static const struct {
      "any+columns argmax+columns",
      "8192x4096", "f64 f16 bf16"},
     {FULL, "sum+whole variance+whole dot", "33554432", "f32 f64 f16 bf16"},
+    {FULL, "cumsum cumsum+columns", "524288x64 8192x4096 512x65536", "f32"},
+    {FULL, "cumsum", "8x4194304", "f32"},
+    {FULL, "cumsum cumsum+columns", "8192x4096", "f64 f16 bf16"},
 
     /* elementwise, cast, fill */
     {QUICK, "add cast+bf16 fill", "8192x4096", "f32"},

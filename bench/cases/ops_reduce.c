@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Reductions: reduce.h, of the last dimension, of the first, whose results lie side by side ("+columns"), and of all
- * ("+whole"). They take as long as reading x. */
+ * ("+whole"). They take as long as reading x. And cumsum, which also writes as much. */
 #include "cases/segment.h"
 #include "reference/reduce.h"
 
@@ -83,6 +83,36 @@ static bool reference_reduction(bench_segment *s) {
     return true;
 }
 
+/* Sums so far along rows, and along columns. */
+static void plan_cumsum(const bench_case *c, bench_plan *plan) {
+    const bool columns = form_of(c) == COLUMNS;
+    for (int y = 0; y < 2; y++)
+        bench_add_operand(plan, c->dtype, c->shape.extents, c->shape.extent, !y, y, -4.0, 4.0);
+    plan->row_count = bench_rows(c);
+    plan->row_length = bench_cols(c);
+    plan->row_cost = columns ? bench_rows(c) : 2;
+    plan->whole_rows = true;
+}
+
+static tdm_status call_cumsum(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    const int dim = form_of(c) == COLUMNS ? 0 : c->shape.extents - 1;
+    return tdm_cumsum(queue, &set->tensor[X], dim, &set->tensor[Y]);
+}
+
+/* Of columns the last sums, of all rows up to this one. */
+static bool reference_cumsum(bench_segment *s) {
+    const tdm_dtype dtype = s->c->dtype;
+    const int64_t cols = s->plan->row_length, above = form_of(s->c) == COLUMNS ? s->row : 0;
+    const double *x = bench_matrix(s, X, (s->row - above) * cols, above + 1, cols, cols);
+    if (!x) return false;
+    if (form_of(s->c) == ROWS) ref_cumsum(dtype, dtype, cols, x, 1, s->y, s->bound);
+    for (int64_t j = 0; form_of(s->c) == COLUMNS && j < cols; j++)
+        s->y[j] = ref_reduce(REF_SUM, dtype, dtype, above + 1, x + j, cols, 0, &s->bound[j]);
+    return true;
+}
+
+#define CUMSUM(name, form)                                                                         \
+    { name, form, BENCH_BASELINE_MOVE, plan_cumsum, call_cumsum, reference_cumsum, NULL }
 #define REDUCTION(name, what)                                                                      \
     { name, what, BENCH_BASELINE_MOVE, plan_reduction, call_reduction, reference_reduction, NULL }
 #define REDUCTIONS(name, what)                                                                     \
@@ -94,6 +124,7 @@ const bench_op bench_ops_reduce[] = {
     REDUCTIONS("variance", REF_VARIANCE), REDUCTION("variance+whole", REF_VARIANCE | WHOLE),
     REDUCTIONS("norm_over", REF_L2),      REDUCTIONS("max", REF_MAX),
     REDUCTIONS("any", REF_ANY),           REDUCTIONS("argmax", PLACE),
-    REDUCTION("dot", DOT | WHOLE),
+    REDUCTION("dot", DOT | WHOLE),        CUMSUM("cumsum", ROWS),
+    CUMSUM("cumsum+columns", COLUMNS),
 };
 const size_t bench_ops_reduce_count = sizeof bench_ops_reduce / sizeof *bench_ops_reduce;

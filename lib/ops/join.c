@@ -6,24 +6,12 @@
 
 #include "strided.h"
 
-static tdm_status copy(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) {
-    tdm_elementwise_args args = {.alpha = tdmi_scalar(1)};
-    const tdm_tensor *operands[3] = {y, x, NULL};
-    return tdmi_run_strided(queue, tdmi_cast_variant(y->dtype, x->dtype), operands, &args);
-}
-
 static tdm_status check_same_dtype(const char *function, const char *name, const tdm_tensor *x,
                                    const tdm_tensor *y) {
     if (x->dtype == y->dtype) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
                      "%s: the dtype of y is %s, but that of %s is %s; tdm_cast converts", function,
                      tdm_dtype_name(y->dtype), name, tdm_dtype_name(x->dtype));
-}
-
-static tdm_status check_dim(const char *function, int dim, int ndim) {
-    if (dim >= 0 && dim < ndim) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dim is %d, allowed are 0 to %d", function,
-                     dim, ndim - 1);
 }
 
 /* An input of concat and stack, and the part of y that is its copy. */
@@ -57,7 +45,7 @@ static tdm_status check_input(tdm_queue *queue, const joined *j, size_t number) 
                              {"y", j->y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(j->function, queue, args, 2));
     TDMI_TRY(check_same_dtype(j->function, name, j->x, j->y));
-    TDMI_TRY(check_dim(j->function, j->dim, j->y->ndim));
+    TDMI_TRY(tdmi_check_dim(j->function, j->dim, j->y->ndim));
     bool fits = j->x->ndim + (j->stacked ? 1 : 0) == j->y->ndim;
     for (int i = 0; fits && i < j->y->ndim; i++) {
         const int of_x = j->stacked && i > j->dim ? i - 1 : i;
@@ -91,7 +79,7 @@ static tdm_status join(const char *function, tdm_queue *queue, const tdm_tensor 
     for (size_t i = 0; i < count; i++) {
         j.x = tensors[i];
         const tdm_tensor part = part_of(&j);
-        TDMI_TRY(copy(queue, j.x, &part));
+        TDMI_TRY(tdmi_copy_into(queue, j.x, &part));
         j.at += stacked ? 1 : j.x->shape[dim];
     }
     return TDM_OK;
@@ -123,7 +111,7 @@ tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size
                          count);
     bool flipped[TDM_MAX_DIMS] = {false};
     for (size_t i = 0; i < count; i++) {
-        TDMI_TRY(check_dim(function, dims[i], x->ndim));
+        TDMI_TRY(tdmi_check_dim(function, dims[i], x->ndim));
         if (flipped[dims[i]])
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dimension %d comes twice", function,
                              dims[i]);
@@ -136,5 +124,5 @@ tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size
         view.offset += (view.shape[i] - 1) * view.strides[i];
         view.strides[i] = -view.strides[i];
     }
-    return copy(queue, &view, y);
+    return tdmi_copy_into(queue, &view, y);
 }

@@ -156,15 +156,7 @@ static void describe(const dims *d, bool in_columns, tdm_reduce_args *args) {
 
 /* ---- launches ---- */
 
-/* A reduction of tensors whose lines are known. */
-typedef struct plan {
-    tdm_queue *queue;
-    const tdmi_reduction *reduction;
-    const tdm_tensor *x, *y;
-    tdm_reduce_args args;
-    int64_t places; /* all offsets and strides of x, joined by | */
-    bool in_columns;
-} plan;
+typedef tdmi_reduction_plan plan;
 
 static size_t size_of(tdm_dtype dtype) { return tdm_dtype_size(dtype); }
 
@@ -179,8 +171,7 @@ static int64_t block_of(const plan *p) {
     return p->args.cols < block ? p->args.cols : block;
 }
 
-/* What are items if nothing is cut. */
-static int64_t items_of(const plan *p) {
+int64_t tdmi_items_uncut(const plan *p) {
     const int64_t block = block_of(p);
     return p->in_columns ? p->args.rows * ((p->args.cols + block - 1) / block) : p->args.rows;
 }
@@ -189,7 +180,7 @@ static int64_t items_of(const plan *p) {
 static tdmi_pieces cut_lines(const plan *p) {
     enum { STEP = 64, LEAST_BYTES = 16 << 10 };
     const tdmi_device_facts *facts = p->queue->device->facts;
-    const int64_t items = items_of(p), lines = p->args.lines;
+    const int64_t items = tdmi_items_uncut(p), lines = p->args.lines;
     const int64_t width = p->in_columns ? block_of(p) : p->args.cols;
     const int64_t bytes = width * (int64_t)size_of(p->reduction->t);
     int64_t wanted = (facts->max_groups + items - 1) / items;
@@ -203,7 +194,7 @@ static tdmi_pieces cut_lines(const plan *p) {
     return (tdmi_pieces){(uint32_t)chunk, (uint32_t)((lines + chunk - 1) / chunk)};
 }
 
-static void cut(plan *p) {
+void tdmi_cut_reduction(plan *p) {
     const bool by_lines = p->in_columns || p->args.lines > 1;
     const tdmi_pieces pieces =
         by_lines ? cut_lines(p)
@@ -214,8 +205,8 @@ static void cut(plan *p) {
 
 /* What the launch has of a group's elements at a time decides its lanes; on a CPU, where there is one, all that an
  * item has decides whether it is worth a thread. */
-static tdm_status launch(const plan *p, tdmi_variant variant, const tdmi_mem *const *mems,
-                         const tdm_reduce_args *args) {
+tdm_status tdmi_launch_reduction(const plan *p, tdmi_variant variant, const tdmi_mem *const *mems,
+                                 const tdm_reduce_args *args) {
     const bool in_columns = (variant.op & TDM_OP_IN_COLUMNS) != 0;
     const int64_t chunks = args->chunks, cols = args->cols;
     int64_t at_once = args->chunks > 1 && args->lines == 1 && !in_columns ? args->chunk : cols;
@@ -225,7 +216,6 @@ static tdm_status launch(const plan *p, tdmi_variant variant, const tdmi_mem *co
     const int64_t items = args->rows * (in_columns ? (cols + block - 1) / block : 1) * chunks;
     if (has_one_lane(p->queue)) at_once = (args->rows * args->lines * cols + items - 1) / items;
     const size_t size = size_of((tdm_dtype)variant.t);
-    variant.u = variant.t;
     variant.stream = tdmi_stores(p->queue, args->rows * args->lines, cols, size, true);
     return tdmi_launch_items(p->queue, variant, items, at_once, mems, args);
 }
@@ -233,6 +223,7 @@ static tdm_status launch(const plan *p, tdmi_variant variant, const tdmi_mem *co
 static tdmi_variant variant_of(const plan *p, unsigned op, tdm_dtype t) {
     return (tdmi_variant){.kernel = (uint8_t)p->reduction->kernel,
                           .t = (uint8_t)t,
+                          .u = (uint8_t)t,
                           .op = (uint8_t)(op | (p->in_columns ? TDM_OP_IN_COLUMNS : 0))};
 }
 
@@ -270,7 +261,7 @@ static tdm_status put_together(const plan *p, const tdmi_mem *scratch) {
             args.cols = 1;
             args.line_stride[0] = 1;
         }
-        return launch(p, variant, mems, &args);
+        return tdmi_launch_reduction(p, variant, mems, &args);
     }
     const int64_t across = p->in_columns ? args.cols : 1;
     args.x_offset = 0;
@@ -279,26 +270,23 @@ static tdm_status put_together(const plan *p, const tdmi_mem *scratch) {
     args.line_stride[0] = args.cols;
     if (!p->in_columns) args.cols = (tdm_u32)parts;
     const tdmi_mem *mems[] = {scratch, scratch, y};
-    return launch(p, variant_of(p, r->again, r->again_t), mems, &args);
+    return tdmi_launch_reduction(p, variant_of(p, r->again, r->again_t), mems, &args);
 }
 
-static tdm_status run(plan *p) {
+static tdmi_variant first_variant(const plan *p) {
     const tdmi_reduction *r = p->reduction;
     tdmi_variant variant = variant_of(p, r->op, r->t);
     variant.vectors = !p->in_columns && tdmi_is_aligned(p->places, size_of(r->t));
-    cut(p);
-    const tdmi_mem *x = tdmi_mem_of(p->x);
-    const tdmi_mem *other = r->other ? tdmi_mem_of(r->other) : NULL;
-    if (p->args.chunks == 1) {
-        const tdmi_mem *mems[] = {x, other, tdmi_mem_of(p->y)};
-        return launch(p, variant, mems, &p->args);
-    }
+    return variant;
+}
+
+tdm_status tdmi_leave_parts(const plan *p, const tdmi_mem **scratch) {
+    const tdmi_reduction *r = p->reduction;
     tdm_reduce_args args = p->args;
     const int64_t across = p->in_columns ? args.cols : 1;
     const int64_t each = r->op == TDM_OP_REDUCE_VARIANCE && r->kernel == TDMI_KERNEL_REDUCE ? 2 : 1;
-    const tdmi_mem *scratch;
     TDMI_TRY(tdmi_queue_scratch(p->queue, (size_t)(args.rows * across * args.chunks) * r->left,
-                                &scratch));
+                                scratch));
     make_contiguous(args.outer_ndim, args.outer_shape, each * across * args.chunks, args.y_stride);
     args.y_offset = 0;
     args.y_step = each;
@@ -308,24 +296,33 @@ static tdm_status run(plan *p) {
     args.wide = 1;
     args.to = (tdm_i32)r->again_t;
     /* no other: what the second launch has in its place, as an argument that is the same is not handed over */
-    const tdmi_mem *mems[] = {x, other ? other : scratch, scratch};
-    TDMI_TRY(launch(p, variant, mems, &args));
+    const tdmi_mem *other = r->other ? tdmi_mem_of(r->other) : *scratch;
+    const tdmi_mem *mems[] = {tdmi_mem_of(p->x), other, *scratch};
+    return tdmi_launch_reduction(p, first_variant(p), mems, &args);
+}
+
+static tdm_status run(plan *p) {
+    tdmi_cut_reduction(p);
+    if (p->args.chunks == 1) {
+        const tdmi_mem *other = p->reduction->other ? tdmi_mem_of(p->reduction->other) : NULL;
+        const tdmi_mem *mems[] = {tdmi_mem_of(p->x), other, tdmi_mem_of(p->y)};
+        return tdmi_launch_reduction(p, first_variant(p), mems, &p->args);
+    }
+    const tdmi_mem *scratch;
+    TDMI_TRY(tdmi_leave_parts(p, &scratch));
     return put_together(p, scratch);
 }
 
 tdm_status tdmi_copy_of(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *copy) {
     TDMI_TRY(tdmi_temporary(queue, x->dtype, x->ndim, x->shape, copy));
-    tdm_elementwise_args args = {.alpha = tdmi_scalar(1)};
-    const tdm_tensor *operands[3] = {copy, x, NULL};
-    const tdm_status status =
-        tdmi_run_strided(queue, tdmi_cast_variant(x->dtype, x->dtype), operands, &args);
+    const tdm_status status = tdmi_copy_into(queue, x, copy);
     if (status != TDM_OK) tdm_tensor_release(copy);
     return status;
 }
 
-tdm_status tdmi_run_reduction(const char *function, tdm_queue *queue,
-                              const tdmi_reduction *reduction, const tdm_tensor *x,
-                              const tdmi_reduced *reduced, const tdm_tensor *y) {
+tdm_status tdmi_plan_reduction(const char *function, tdm_queue *queue,
+                               const tdmi_reduction *reduction, const tdm_tensor *x,
+                               const tdmi_reduced *reduced, const tdm_tensor *y, plan *p) {
     dims d = sorted_dims(x, reduced, y);
     merge_dims(&d);
     for (int i = 0; i < d.count; i++)
@@ -333,29 +330,36 @@ tdm_status tdmi_run_reduction(const char *function, tdm_queue *queue,
             return tdmi_fail(TDM_ERROR_UNSUPPORTED,
                              "%s: a dimension of x has %lld elements, allowed are fewer than 2^31",
                              function, (long long)d.dim[i].shape);
-    if (d.count > 0 && d.dim[d.count - 1].x != 1) {
-        tdm_tensor copy;
-        TDMI_TRY(tdmi_copy_of(queue, x, &copy));
-        tdm_status status = tdmi_run_reduction(function, queue, reduction, &copy, reduced, y);
-        tdm_buffer_release(copy.buffer);
-        return status;
-    }
-    plan p = {.queue = queue,
-              .reduction = reduction,
-              .x = x,
-              .y = y,
-              .args = reduction->args,
-              .in_columns = d.count > 0 && !d.dim[d.count - 1].reduced};
-    describe(&d, p.in_columns, &p.args);
-    p.args.x_offset = x->offset;
-    p.args.y_offset = y->offset;
-    p.args.count = reduced->elements;
-    p.places = x->offset;
+    *p = (plan){.queue = queue,
+                .reduction = reduction,
+                .x = x,
+                .y = y,
+                .args = reduction->args,
+                .in_columns = d.count > 0 && !d.dim[d.count - 1].reduced,
+                .adjacent = d.count == 0 || d.dim[d.count - 1].x == 1};
+    describe(&d, p->in_columns, &p->args);
+    p->args.x_offset = x->offset;
+    p->args.y_offset = y->offset;
+    p->args.count = reduced->elements;
+    p->places = x->offset;
     for (int i = 0; i < d.count - 1; i++)
-        p.places |= d.dim[i].x;
+        p->places |= d.dim[i].x;
     if (reduction->other) {
-        p.args.other_offset = reduction->other->offset;
-        p.places |= reduction->other->offset;
+        p->args.other_offset = reduction->other->offset;
+        p->places |= reduction->other->offset;
     }
-    return run(&p);
+    return TDM_OK;
+}
+
+tdm_status tdmi_run_reduction(const char *function, tdm_queue *queue,
+                              const tdmi_reduction *reduction, const tdm_tensor *x,
+                              const tdmi_reduced *reduced, const tdm_tensor *y) {
+    plan p;
+    TDMI_TRY(tdmi_plan_reduction(function, queue, reduction, x, reduced, y, &p));
+    if (p.adjacent) return run(&p);
+    tdm_tensor copy;
+    TDMI_TRY(tdmi_copy_of(queue, x, &copy));
+    tdm_status status = tdmi_run_reduction(function, queue, reduction, &copy, reduced, y);
+    tdm_buffer_release(copy.buffer);
+    return status;
 }

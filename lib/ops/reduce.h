@@ -35,6 +35,35 @@ tdm_status tdmi_run_reduction(const char *function, tdm_queue *queue,
                               const tdmi_reduction *reduction, const tdm_tensor *x,
                               const tdmi_reduced *reduced, const tdm_tensor *y) TDM_MUST_USE;
 
+/* A reduction of tensors whose lines are known. */
+typedef struct tdmi_reduction_plan {
+    tdm_queue *queue;
+    const tdmi_reduction *reduction;
+    const tdm_tensor *x, *y;
+    tdm_reduce_args args;
+    int64_t places; /* all offsets and strides of x, joined by | */
+    bool in_columns;
+    bool adjacent; /* elements of lines, or columns, are: else the plan is of no use */
+} tdmi_reduction_plan;
+
+/* The steps of tdmi_run_reduction: the plan; for how many groups there is work if nothing is cut; how its lines are
+ * cut; of what is cut, the result of each part left in scratch memory, those of a row of results part by part; a launch
+ * of a kernel that has tdm_reduce_args. */
+tdm_status tdmi_plan_reduction(const char *function, tdm_queue *queue,
+                               const tdmi_reduction *reduction, const tdm_tensor *x,
+                               const tdmi_reduced *reduced, const tdm_tensor *y,
+                               tdmi_reduction_plan *plan) TDM_MUST_USE;
+int64_t tdmi_items_uncut(const tdmi_reduction_plan *plan);
+void tdmi_cut_reduction(tdmi_reduction_plan *plan);
+tdm_status tdmi_leave_parts(const tdmi_reduction_plan *plan, const tdmi_mem **scratch) TDM_MUST_USE;
+tdm_status tdmi_launch_reduction(const tdmi_reduction_plan *plan, tdmi_variant variant,
+                                 const tdmi_mem *const *mems,
+                                 const tdm_reduce_args *args) TDM_MUST_USE;
+
+/* What says the same of every sum, product, norm or variance of these dtypes; op: TDM_OP_REDUCE_… */
+tdmi_reduction tdmi_reduction_of(const tdm_tensor *x, const tdm_tensor *y, unsigned op,
+                                 double divisor);
+
 /* A contiguous copy, whose buffer the caller releases. */
 tdm_status tdmi_copy_of(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *copy) TDM_MUST_USE;
 

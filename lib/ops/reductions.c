@@ -13,9 +13,8 @@ static tdm_status fill(tdm_queue *queue, double value, tdm_tensor *y) {
     return tdm_tensor_count(y) == 0 ? TDM_OK : tdm_fill(queue, value, y);
 }
 
-/* What says the same of every operation of these dtypes. */
-static tdmi_reduction reduction_of(const tdm_tensor *x, const tdm_tensor *y, unsigned op,
-                                   double divisor) {
+tdmi_reduction tdmi_reduction_of(const tdm_tensor *x, const tdm_tensor *y, unsigned op,
+                                 double divisor) {
     const tdm_dtype accumulator = accumulator_of(x->dtype);
     const bool is_bool = tdmi_dtype_kind_of(x->dtype) == TDMI_KIND_BOOL;
     const bool is_signed = tdmi_dtype_kind_of(x->dtype) == TDMI_KIND_SIGNED;
@@ -58,7 +57,7 @@ static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor 
     if (reduced.elements == 0) return fill(queue, o->of_nothing, y);
     if (variance && !(left > 0)) return fill(queue, NAN, y);
     const double divisor = mean ? (double)reduced.elements : variance ? left : 1;
-    tdmi_reduction r = reduction_of(x, y, o->op, divisor);
+    tdmi_reduction r = tdmi_reduction_of(x, y, o->op, divisor);
     r.args.squares = o->squares;
     if (o->squares) r.again = o->op; /* the norm of norms */
     return tdmi_run_reduction(o->function, queue, &r, x, &reduced, y);
@@ -137,7 +136,7 @@ tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, t
             status = tdmi_copy_of(queue, i ? b : a, &copies[i]);
     }
     if (status == TDM_OK) {
-        tdmi_reduction r = reduction_of(a, y, TDM_OP_REDUCE_DOT, 1);
+        tdmi_reduction r = tdmi_reduction_of(a, y, TDM_OP_REDUCE_DOT, 1);
         r.other = &copies[1];
         status = tdmi_run_reduction(function, queue, &r, &copies[0], &reduced, y);
     }

@@ -160,3 +160,9 @@ tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
     }
     return TDM_OK;
 }
+
+tdm_status tdmi_copy_into(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) {
+    tdm_elementwise_args args = {.alpha = tdmi_scalar(1)};
+    const tdm_tensor *operands[3] = {y, x, NULL};
+    return tdmi_run_strided(queue, tdmi_cast_variant(y->dtype, x->dtype), operands, &args);
+}

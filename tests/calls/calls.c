@@ -68,7 +68,7 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *m
 typedef struct place {
     tdm_tensor x, other, square, weight, bias, channels, row, wide, indices;
     tdm_tensor y[2], sum, norms[2], places[2], columns[2], whole[2], wide_y[2], tall[2], order[2],
-        top[2], product[2], narrow[2];
+        top[2], product[2], narrow[2], long_y[2];
     tdm_generator generator;
 } place;
 
@@ -103,19 +103,20 @@ static place make_place(tdm_dtype dtype) {
         p.top[i] = make(TDM_I32, TDM_SHAPE(ROWS, 2));
         p.product[i] = make(dtype, TDM_SHAPE(COLS, COLS));
         p.narrow[i] = make(dtype, TDM_SHAPE(1, COLS));
+        p.long_y[i] = make(dtype, TDM_SHAPE(1, LONG));
     }
     return p;
 }
 
 static void free_place(place *p) {
-    tdm_tensor *const made[] = {&p->indices,    &p->order[0],   &p->order[1],   &p->top[0],
-                                &p->top[1],     &p->tall[0],    &p->tall[1],    &p->x,
-                                &p->other,      &p->square,     &p->weight,     &p->bias,
-                                &p->channels,   &p->row,        &p->wide,       &p->sum,
-                                &p->y[0],       &p->y[1],       &p->norms[0],   &p->norms[1],
-                                &p->whole[0],   &p->whole[1],   &p->wide_y[0],  &p->wide_y[1],
-                                &p->places[0],  &p->places[1],  &p->columns[0], &p->columns[1],
-                                &p->product[0], &p->product[1], &p->narrow[0],  &p->narrow[1]};
+    tdm_tensor *const made[] = {
+        &p->indices,   &p->order[0],   &p->order[1],   &p->top[0],     &p->top[1],
+        &p->tall[0],   &p->tall[1],    &p->x,          &p->other,      &p->square,
+        &p->weight,    &p->bias,       &p->channels,   &p->row,        &p->wide,
+        &p->sum,       &p->y[0],       &p->y[1],       &p->norms[0],   &p->norms[1],
+        &p->whole[0],  &p->whole[1],   &p->wide_y[0],  &p->wide_y[1],  &p->places[0],
+        &p->places[1], &p->columns[0], &p->columns[1], &p->product[0], &p->product[1],
+        &p->narrow[0], &p->narrow[1],  &p->long_y[0],  &p->long_y[1]};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         tdm_tensor_release(made[i]);
 }
@@ -145,6 +146,8 @@ static void free_place(place *p) {
     X(variance_of_columns, 1, 1, 1, 0,                                                             \
       tdm_variance(queue, &p->x, (const int[]){0}, 1, 1, &p->columns[to]))                         \
     X(sum_of_a_long_row, 2, 2, 1, 0, tdm_sum(queue, &p->row, NULL, 0, &p->whole[to]))              \
+    X(cumsum, 1, 1, 1, 0, tdm_cumsum(queue, &p->x, 1, &p->y[to]))                                  \
+    X(cumsum_of_a_long_row, 2, 2, 1, 0, tdm_cumsum(queue, &p->row, 1, &p->long_y[to]))             \
     X(max, 1, 1, 1, 0, tdm_max(queue, &p->x, (const int[]){0}, 1, &p->columns[to]))                \
     X(argmax, 1, 1, 1, 0, tdm_argmax(queue, &p->x, 1, &p->places[to]))                             \
     X(bias_add, 1, 1, 1, 0,                                                                        \

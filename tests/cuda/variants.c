@@ -15,7 +15,8 @@ const int architectures[ARCHITECTURES] = {75, 80, 86, 89, 90, 100, 120};
 /* The dtypes of T: the floats; also unsigned integers and bool, as which what makes elements stores
  * integers; floats and unsigned integers, as which reductions read the others; unsigned integers alone; all. */
 typedef enum first_dtype { FLOATS, STORED, NUMBERS, BITS, ALL } first_dtype;
-typedef enum second_dtype { SAME, CASTS, OR_F32 } second_dtype;
+/* SUMS: of floats as OR_F32, of the others of 64 bits */
+typedef enum second_dtype { SAME, CASTS, OR_F32, SUMS } second_dtype;
 
 typedef struct family {
     const char *entry;
@@ -55,6 +56,7 @@ static const family families[] = {
     {"scatter_add_rows", 1, 0, FLOATS, SAME, false, false, 0, false},
     {"reduce", TDM_OP_REDUCE_COUNT, TDM_OP_REDUCE_INTEGERS, NUMBERS, SAME, false, false, 4, false},
     {"extreme", TDM_OP_EXTREME_COUNT, TDM_OP_EXTREME_COUNT, BITS, SAME, false, false, 4, false},
+    {"cumsum", TDM_OP_CUMSUM_COUNT, TDM_OP_CUMSUM_COUNT, NUMBERS, SUMS, false, false, 0, false},
     {"sort_keys", 1, 1, BITS, SAME, false, false, 0, false},
     {"sort_merge", 1, 1, BITS, SAME, false, false, 0, false},
     {"sort_take", 1, 1, BITS, SAME, false, false, 0, false},
@@ -87,7 +89,8 @@ static bool takes_dtypes(const family *f, int t, int u) {
     if (f->u == CASTS) return is_cast(t, u);
     if (is_float(t) ? f->t == BITS : f->t == FLOATS) return false;
     if (dtypes[t].kind == SIGNED || (dtypes[t].kind == BOOL && f->t != STORED)) return false;
-    return t == u || (f->u == OR_F32 && dtypes[t].size == 2 && u == TDM_F32);
+    if (f->u == SUMS && !is_float(t)) return u == TDM_U64;
+    return t == u || ((f->u == OR_F32 || f->u == SUMS) && dtypes[t].size == 2 && u == TDM_F32);
 }
 
 static bool takes_op(const family *f, int t, int op, int stream) {

@@ -1,13 +1,14 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * Reductions over any dimensions: sums, means, extremes, norms, variances and where the extremes
- * are.
+ * are; and sums of the elements so far.
  *
  * What ops.h says of all operations and of threads holds here as well. `dims` names the `count`
  * dimensions of x that are reduced, in any order and none twice; NULL with count 0 means all of
  * them. y has x's shape without these, or with extent 1 in their place: which, its number of
  * dimensions says. When all are reduced it has one element, of any number of dimensions. x and y
- * may have any strides; y overlaps no input.
+ * may have any strides; y overlaps no input. tdm_cumsum, which reduces nothing, says for itself
+ * what shape y has and what it may overlap.
  *
  * Reducing takes as long as reading x, in one pass over it; where no dimension of x has adjacent
  * elements, or where the header of a function says so, x is copied first. A reduced dimension has
@@ -61,6 +62,16 @@ TDM_API TDM_MUST_USE tdm_status tdm_norm_over(tdm_queue *queue, tdm_norm_kind ki
  * those of contiguous tensors take a copy. */
 TDM_API TDM_MUST_USE tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                         tdm_tensor *y);
+
+/** y[.., i, ..] = Σ x[.., j, ..] over j ≤ i along dimension `dim`, of x's shape: the sums of the
+ * elements so far. x and y are of dtypes that tdm_sum has, and the error is as small, beside the
+ * Σ|x| so far, at any length. Adding takes no particular order inside a block of some elements,
+ * so what overflows in one may not in another; an element that is infinite or NaN stays in all
+ * sums from there on, and changes none before it. y may be x itself; it overlaps it in no other
+ * way. Where the elements of x and y are not adjacent in the same dimension, what is not
+ * contiguous is copied, x before or y behind. */
+TDM_API TDM_MUST_USE tdm_status tdm_cumsum(tdm_queue *queue, const tdm_tensor *x, int dim,
+                                           tdm_tensor *y);
 
 /* Comparisons. x is of any dtype, f64 on every device. */
 

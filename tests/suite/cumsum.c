@@ -1,0 +1,299 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Sums of the elements so far. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "reference/reduce.h"
+#include "support/array.h"
+
+TestSuite(cumsum, .init = device_open, .fini = device_close);
+
+static tdm_dtype sums_of(tdm_dtype dtype) {
+    if (dtype_is_float(dtype)) return dtype;
+    return dtype == TDM_U64 ? TDM_U64 : TDM_I64;
+}
+
+/* Sums x along the dimension into y, which may be x. */
+static bool cumsum_case(array *x, int dim, array *y) {
+    const int64_t n = x->t.shape[dim];
+    int64_t inner = 1;
+    char shape[160];
+    size_t length = 0;
+    for (int d = 0; d < x->t.ndim; d++) {
+        if (d > dim) inner *= x->t.shape[d];
+        length += (size_t)snprintf(shape + length, sizeof shape - length, " %lld%s(%lld, %lld)",
+                                   (long long)x->t.shape[d], d == dim ? "*" : "",
+                                   (long long)x->t.strides[d], (long long)y->t.strides[d]);
+    }
+    check_case("%s:%s to %s%s", tdm_dtype_name(x->t.dtype), shape, tdm_dtype_name(y->t.dtype),
+               x == y ? ", in place" : "");
+    double *want = numbers(x->count), *bound = numbers(x->count);
+    for (int64_t i = 0; n > 0 && i < x->count / n; i++) {
+        const int64_t at = i / inner * n * inner + i % inner;
+        ref_cumsum(x->t.dtype, y->t.dtype, n, x->v + at, inner, want + at, bound + at);
+    }
+    return OK(tdm_cumsum(queue, &x->t, dim, &y->t)) && ARRAY_CHECK(y, want, bound) &&
+           (x == y || ARRAY_SAME(x));
+}
+
+/* Elements whose sums stay within every float, and exact in a double where they are integers. */
+static void set_elements(array *x) {
+    if (!dtype_is_float(x->t.dtype))
+        array_integers(x, 0, x->t.dtype == TDM_BOOL ? 1 : 100);
+    else if (x->count > 5000 && x->t.dtype == TDM_F16) /* whose sums end at 65504 */
+        array_uniform(x, -0.02, 0.03);
+    else
+        array_uniform(x, -2.0, 3.0);
+}
+
+typedef struct extents {
+    int ndim;
+    int64_t shape[3];
+} extents;
+
+/* Rows of less than a register, of less than a block and more; many short ones, few long ones that are cut, along
+ * memory and in columns. */
+static const extents shapes[] = {
+    {1, {1}},           {1, {7}},          {1, {63}},        {1, {64}},        {1, {65}},
+    {1, {1000}},        {3, {3, 5, 7}},    {2, {40, 64}},    {2, {3, 1030}},   {2, {70, 300}},
+    {2, {1, 9}},        {2, {9, 1}},       {3, {2, 130, 5}}, {2, {4, 20000}},  {1, {100003}},
+    {2, {5000, 6}},     {2, {9000, 17}},   {2, {2, 600000}}, {2, {400000, 3}}, {2, {3000, 700}},
+    {3, {2, 70000, 4}}, {3, {500, 3, 400}}};
+enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL_SHAPES = 13 };
+
+Test(cumsum, shapes) {
+    for (int d = 0; d < dtype_count; d++)
+        for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++)
+            for (int dim = 0; dim < shapes[s].ndim; dim++) {
+                array *x = array_new(dtypes[d], shapes[s].ndim, shapes[s].shape, NULL);
+                array *y = array_new(sums_of(dtypes[d]), shapes[s].ndim, shapes[s].shape, NULL);
+                set_elements(x);
+                const bool right = cumsum_case(x, dim, y);
+                array_free_all();
+                if (!right) return;
+            }
+}
+
+/* Every dimension of x and y in every order of strides, with and without gaps: adjacent in the same dimension, in
+ * another one and in none. */
+Test(cumsum, strides) {
+    static const int64_t shape[] = {3, 70, 1, 6};
+    static const int64_t strides[][4] = {{420, 6, 1, 1},  {1, 3, 7, 210},   {500, 7, 1, 1},
+                                         {70, 1, 9, 210}, {2, 6, 1, 420},   {6, 18, 5, 1},
+                                         {1, 20, 4, 3},   {80, 1, 1, 1000}, {4, 12, 3, 900}};
+    enum { STRIDES = sizeof strides / sizeof *strides };
+    static const tdm_dtype some[] = {TDM_F32, TDM_BF16, TDM_I32, TDM_U8};
+    for (size_t d = 0; d < sizeof some / sizeof *some; d++)
+        for (int of_x = 0; of_x < STRIDES; of_x++)
+            for (int of_y = 0; of_y < STRIDES; of_y++)
+                for (int dim = 0; dim < 4; dim++) {
+                    if (small && (of_x + of_y + dim) % 5 > 0) continue;
+                    array *x = array_new(some[d], 4, shape, strides[of_x]);
+                    array *y = array_new(sums_of(some[d]), 4, shape, strides[of_y]);
+                    set_elements(x);
+                    const bool right = cumsum_case(x, dim, y);
+                    array_free_all();
+                    if (!right) return;
+                }
+}
+
+/* y is x, with gaps or without, adjacent in some dimension or in none. */
+Test(cumsum, in_place) {
+    const int64_t shape[] = {small ? 9 : 90, 130};
+    static const int64_t strides[][2] = {{130, 1}, {140, 1}, {1, 90}, {390, 3}};
+    for (int d = 0; d < float_dtype_count + 2; d++)
+        for (int s = 0; s < 4; s++)
+            for (int dim = 0; dim < 2; dim++) {
+                const tdm_dtype integers[] = {TDM_I64, TDM_U64};
+                const tdm_dtype dtype =
+                    d < float_dtype_count ? float_dtypes[d] : integers[d - float_dtype_count];
+                array *x = array_new(dtype, 2, shape, strides[s]);
+                set_elements(x);
+                const bool right = cumsum_case(x, dim, x);
+                array_free_all();
+                if (!right) return;
+            }
+    if (small) return;
+    for (int dim = 0; dim < 2; dim++) { /* what is cut */
+        array *x = dim ? array_2d(TDM_F32, 2, 300000, 300000) : array_2d(TDM_F32, 300000, 2, 2);
+        set_elements(x);
+        cumsum_case(x, dim, x);
+        array_free_all();
+    }
+}
+
+/* f16 and bf16 into f32: no rounding to the narrow dtype. */
+Test(cumsum, narrow_into_f32) {
+    static const tdm_dtype narrow[] = {TDM_F16, TDM_BF16};
+    for (int d = 0; d < 2; d++)
+        for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++)
+            for (int dim = 0; dim < shapes[s].ndim; dim++) {
+                array *x = array_new(narrow[d], shapes[s].ndim, shapes[s].shape, NULL);
+                array *y = array_new(TDM_F32, shapes[s].ndim, shapes[s].shape, NULL);
+                set_elements(x);
+                const bool right = cumsum_case(x, dim, y);
+                array_free_all();
+                if (!right) return;
+            }
+}
+
+/* Negative integers, the least and the most ones, any byte that is true, and sums that wrap. */
+Test(cumsum, limits_of_integers) {
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+        const tdm_dtype dtype = (tdm_dtype)d;
+        if (dtype_is_float(dtype) || dtype == TDM_BOOL || tdm_dtype_size(dtype) == 8) continue;
+        enum { ROWS = 5, COLS = 77 };
+        const bool is_signed = dtype == TDM_I8 || dtype == TDM_I16 || dtype == TDM_I32;
+        array *x = array_2d(dtype, ROWS, COLS, COLS);
+        array_integers(x, is_signed ? -100 : 0, 100);
+        x->v[COLS + 3] = dtype_max(dtype);
+        x->v[2 * COLS + 76] = is_signed ? -dtype_max(dtype) - 1 : 0;
+        array_set(x, x->v);
+        for (int dim = 0; dim < 2; dim++)
+            cumsum_case(x, dim, array_2d(TDM_I64, ROWS, COLS, COLS));
+        array_free_all();
+    }
+    check_case("bytes of bools");
+    array *bytes = array_1d(TDM_U8, 4), *count = array_1d(TDM_I64, 4);
+    static const double counted[] = {1, 1, 2, 3}, wrapped[] = {0x1p63, 0, 5},
+                        negative[] = {-0x1p63, 0, 5};
+    array_set(bytes, (const double[]){2, 0, 255, 1});
+    tdm_tensor bools = bytes->t;
+    bools.dtype = TDM_BOOL;
+    OK(tdm_cumsum(queue, &bools, 0, &count->t));
+    ARRAY_CHECK(count, counted, NULL);
+    check_case("sums modulo 2^64");
+    array *x = array_1d(TDM_U64, 3), *y = array_1d(TDM_U64, 3), *z = array_1d(TDM_I64, 3);
+    array_set(x, (const double[]){0x1p63, 0x1p63, 5});
+    OK(tdm_cumsum(queue, &x->t, 0, &y->t));
+    ARRAY_CHECK(y, wrapped, NULL);
+    OK(tdm_cumsum(queue, &x->t, 0, &z->t));
+    ARRAY_CHECK(z, negative, NULL);
+    array_free_all();
+}
+
+/* From a NaN or an infinity on all sums are, and none before it, in the first part, a middle one and the last. */
+Test(cumsum, nan_and_infinity) {
+    static const int64_t lengths[] = {1, 7, 500, 20000};
+    for (int d = 0; d < float_dtype_count; d++)
+        for (int l = 0; l < (small ? 3 : 4); l++)
+            for (int in_columns = 0; in_columns < 2; in_columns++) {
+                enum { GROUPS = 7 };
+                const int64_t n = lengths[l];
+                array *x = in_columns ? array_2d(float_dtypes[d], n, GROUPS, GROUPS)
+                                      : array_2d(float_dtypes[d], GROUPS, n, n);
+                array *y = array_new(float_dtypes[d], 2, x->t.shape, NULL);
+                array_uniform(x, -1, 1);
+                static const double special[GROUPS][2] = {{(double)NAN, 0},
+                                                          {(double)INFINITY, 0.5},
+                                                          {-(double)INFINITY, 0.5},
+                                                          {(double)INFINITY, -(double)INFINITY},
+                                                          {(double)INFINITY, (double)INFINITY},
+                                                          {(double)NAN, (double)INFINITY},
+                                                          {-(double)NAN, -0.0}};
+                for (int g = 0; g < GROUPS; g++)
+                    for (int k = 1; k >= 0; k--) {
+                        const int64_t at = random_integer(0, n - 1);
+                        x->v[in_columns ? at * GROUPS + g : g * n + at] = special[g][k];
+                    }
+                array_set(x, x->v);
+                cumsum_case(x, in_columns ? 0 : 1, y);
+                array_free_all();
+            }
+}
+
+/* Sums that rise and fall back to nothing keep what a double would have of them; sums of ones, and of equal elements
+ * that are no binary fractions: errors do not add up. */
+Test(cumsum, accurate_at_any_length) {
+    for (int d = 0; d < float_dtype_count; d++)
+        for (int in_columns = 0; in_columns < 2; in_columns++) {
+            const int64_t n = small ? 3000 : 300000;
+            array *x = in_columns ? array_2d(float_dtypes[d], n, 2, 2)
+                                  : array_2d(float_dtypes[d], 2, n, n);
+            array *y =
+                array_new(float_dtypes[d] == TDM_F64 ? TDM_F64 : TDM_F32, 2, x->t.shape, NULL);
+            array_uniform(x, 1.0, 2.0);
+            for (int64_t g = 0; g < 2; g++)
+                for (int64_t i = 0; i < n / 2; i++) {
+                    const int64_t from = in_columns ? i * 2 + g : g * n + i;
+                    x->v[in_columns ? (i + n / 2) * 2 + g : g * n + i + n / 2] = -x->v[from];
+                }
+            array_set(x, x->v);
+            cumsum_case(x, in_columns ? 0 : 1, y);
+            array_free_all();
+        }
+    const int64_t n = small ? 20000 : (int64_t)1 << 22;
+    array *x = array_1d(TDM_F32, n), *y = array_1d(TDM_F32, n);
+    array_constant(x, 0.1);
+    cumsum_case(x, 0, y);
+    array_constant(x, 1);
+    check_case("%lld ones", (long long)n);
+    double *want = numbers(n);
+    for (int64_t i = 0; i < n; i++)
+        want[i] = (double)(i + 1); /* below 2^24, and so exact */
+    OK(tdm_cumsum(queue, &x->t, 0, &y->t));
+    ARRAY_CHECK(y, want, NULL);
+    array_free_all();
+}
+
+Test(cumsum, empty) {
+    array *none = array_2d(TDM_F32, 4, 0, 4), *y = array_2d(TDM_F32, 4, 0, 4);
+    for (int dim = 0; dim < 2; dim++) {
+        check_case("nothing along dimension %d", dim);
+        OK(tdm_cumsum(queue, &none->t, dim, &y->t));
+        ARRAY_SAME(y);
+    }
+    array_free_all();
+}
+
+/* The same call gives the same bits, whatever was in scratch memory before. */
+Test(cumsum, repeats_bit_for_bit) {
+    enum { MOST = 200000 };
+    static float a[MOST], b[MOST];
+    const int64_t n = small ? 20000 : MOST;
+    array *x = array_1d(TDM_F32, n), *y = array_1d(TDM_F32, n);
+    array_uniform(x, -1.0, 1.0);
+    OK(tdm_cumsum(queue, &x->t, 0, &y->t));
+    OK(tdm_to_host(queue, &y->t, a));
+    array *other = array_2d(TDM_F32, n / 50, 30, 30), *sums = array_2d(TDM_F32, n / 50, 30, 30);
+    array_uniform(other, -1.0, 1.0);
+    OK(tdm_cumsum(queue, &other->t, 0, &sums->t));
+    OK(tdm_cumsum(queue, &x->t, 0, &y->t));
+    OK(tdm_to_host(queue, &y->t, b));
+    check_case("twice");
+    CHECK(memcmp(a, b, (size_t)n * sizeof *a) == 0, "the results differ");
+    array_free_all();
+}
+
+Test(cumsum, refusals) {
+    array *x = array_2d(TDM_F32, 3, 4, 4), *y = array_2d(TDM_F32, 3, 4, 4);
+    array *half = array_2d(TDM_F16, 3, 4, 4), *whole = array_2d(TDM_I32, 3, 4, 4);
+    array *turned = array_2d(TDM_F32, 4, 3, 3);
+    array_uniform(x, -1, 1);
+    array_constant(whole, 2);
+    const tdm_status argument = TDM_ERROR_INVALID_ARGUMENT, dtype = TDM_ERROR_INVALID_DTYPE;
+    check_case("refusals");
+    REFUSED(tdm_cumsum(NULL, &x->t, 0, &y->t), argument, "tdm_cumsum|queue|NULL");
+    REFUSED(tdm_cumsum(queue, NULL, 0, &y->t), argument, "x|NULL");
+    REFUSED(tdm_cumsum(queue, &x->t, 0, NULL), argument, "y|NULL");
+    REFUSED(tdm_cumsum(queue, &x->t, 2, &y->t), argument, "tdm_cumsum|dim is 2|0 to 1");
+    REFUSED(tdm_cumsum(queue, &x->t, -1, &y->t), argument, "dim is -1|0 to 1");
+    REFUSED(tdm_cumsum(queue, &x->t, 0, &half->t), dtype, "y|f16|f32");
+    REFUSED(tdm_cumsum(queue, &half->t, 0, &whole->t), dtype, "y|i32|f16|or f32");
+    REFUSED(tdm_cumsum(queue, &whole->t, 0, &whole->t), dtype, "y|i32|i64 or u64");
+    REFUSED(tdm_cumsum(queue, &x->t, 0, &turned->t), TDM_ERROR_INVALID_SHAPE, "[3, 4]|[4, 3]");
+    tdm_tensor scalar = x->t;
+    scalar.ndim = 0;
+    REFUSED(tdm_cumsum(queue, &scalar, 0, &scalar), TDM_ERROR_INVALID_SHAPE, "x has 0 dimensions");
+    tdm_tensor part = tdm_tensor_2d(x->t.buffer, TDM_F32, 2, 4), next = part;
+    part.offset = x->t.offset;
+    next.offset = x->t.offset + 4;
+    REFUSED(tdm_cumsum(queue, &part, 0, &next), TDM_ERROR_OVERLAP, "y|x|same view");
+    ARRAY_SAME(x);
+    ARRAY_SAME(y);
+    ARRAY_SAME(half);
+    ARRAY_SAME(whole);
+    array_free_all();
+}
