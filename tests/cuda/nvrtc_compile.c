@@ -208,22 +208,6 @@ typedef struct collector {
     compile_job *open; /* of this file and architecture, with room for more; or NULL */
 } collector;
 
-/* Of the data centres' GPUs: all of them have so much on a multiprocessor. */
-static bool covers_latency(int architecture) {
-    return architecture == 80 || architecture == 90 || architecture == 100;
-}
-
-/* Whether this is the architecture, among those that the second table is about, whose turn it is. */
-static bool has_turn(int architecture, int number) {
-    int before = 0, of = 0;
-    for (int a = 0; a < ARCHITECTURES; a++) {
-        if (!covers_latency(architectures[a])) continue;
-        before += a < architecture;
-        of++;
-    }
-    return covers_latency(architectures[architecture]) && number % of == before;
-}
-
 /* Whether a variant is compiled for this architecture. */
 static bool is_covered(const collector *c, const variant *v, int number, int size) {
     enum { OF_SMALLER = 4 };

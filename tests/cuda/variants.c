@@ -12,6 +12,20 @@
 
 const int architectures[ARCHITECTURES] = {75, 80, 86, 89, 90, 100, 120};
 
+bool covers_latency(int architecture) {
+    return architecture == 80 || architecture == 90 || architecture == 100;
+}
+
+bool has_turn(int place, int number) {
+    int before = 0, of = 0;
+    for (int a = 0; a < ARCHITECTURES; a++) {
+        if (!covers_latency(architectures[a])) continue;
+        before += a < place;
+        of++;
+    }
+    return covers_latency(architectures[place]) && number % of == before;
+}
+
 /* The dtypes of T: the floats; also unsigned integers and bool, as which what makes elements stores
  * integers; floats and unsigned integers, as which reductions read the others; unsigned integers alone; all. */
 typedef enum first_dtype { FLOATS, STORED, NUMBERS, BITS, ALL } first_dtype;

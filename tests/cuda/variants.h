@@ -8,6 +8,11 @@
 enum { ARCHITECTURES = 7, MOST_ENTRIES = 2 };
 extern const int architectures[ARCHITECTURES];
 
+/* Is it one of the data centres' GPUs? All of these must have enough on its way to a multiprocessor. */
+bool covers_latency(int architecture);
+/* Whether it is the turn of this place in `architectures`, among those: variant `number` is for one of them. */
+bool has_turn(int place, int number);
+
 /* A file of kernels. All its entries are compiled together, by the backend as here. */
 typedef struct kernel_file {
     char name[32];
