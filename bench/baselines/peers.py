@@ -63,6 +63,7 @@ def torch_call(torch, kinds, p):
              "scale": lambda x, z, y: torch.mul(x, 0.5, out=y),
              "softmax": lambda x, z, y: torch.softmax(x, 1, out=y),
              "layer_norm": lambda x, z, y: functions.layer_norm(x, (p["n"],), z[0], z[-1]),
+             "layer_norm+residual": lambda x, z, y: functions.layer_norm(x + z, (p["n"],), z[0], z[-1]),
              "rms_norm": lambda x, z, y: functions.rms_norm(x, (p["n"],), z[0]),
              "norm_l1": lambda x, z, y: torch.linalg.vector_norm(x, 1),
              "norm_l2": lambda x, z, y: torch.linalg.vector_norm(x, 2),
@@ -71,9 +72,9 @@ def torch_call(torch, kinds, p):
         return lambda x, z, y: y.copy_(x)
     if name == "bias_add" and form in activations:
         return lambda x, z, y: activations[form](torch.add(x, z[0], out=y))
-    if form or name not in plain:
+    if p["work"] not in plain:
         raise Lacks
-    return plain[name]
+    return plain[p["work"]]
 
 
 def torch_rows(torch, place, kinds, dtype, p):

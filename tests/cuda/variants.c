@@ -38,7 +38,7 @@ static const family families[] = {
     {"fill", 1, 1, BITS, SAME, true, false, 1, false},
     {"bias_add", TDM_OP_BIAS_ADD_COUNT, 0, FLOATS, SAME, true, false, 2, false},
     {"norm", TDM_OP_NORM_COUNT, 0, FLOATS, OR_F32, false, false, 4, false},
-    {"layer_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 4, true},
+    {"layer_norm", TDM_OP_LAYER_COUNT, 0, FLOATS, SAME, true, false, 4, true},
     {"rms_norm", TDM_OP_RMS_COUNT, 0, FLOATS, SAME, true, false, 4, true},
     {"batch_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 2, false},
     {"batch_norm_cols", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 1, false},
@@ -95,8 +95,8 @@ static bool takes_op(const family *f, int t, int op, int stream) {
     /* the mask has room for more activations than there are */
     if (strcmp(f->entry, "bias_add") == 0 && (op & TDM_OP_ACTIVATION) >= TDM_ACT_COUNT)
         return false;
-    if (strcmp(f->entry, "rms_norm") == 0 && (op & TDM_OP_RMS_SUM) && !(op & TDM_OP_RMS_RESIDUAL))
-        return false;
+    const bool of_sum = strcmp(f->entry, "layer_norm") == 0 || strcmp(f->entry, "rms_norm") == 0;
+    if (of_sum && (op & TDM_OP_ROW_SUM) && !(op & TDM_OP_ROW_RESIDUAL)) return false;
     /* y is an input, and such an output is never streamed */
     return strcmp(f->entry, "elementwise") != 0 || op != TDM_OP_AXPY || !stream;
 }
