@@ -28,8 +28,9 @@ static row_counts rows_of(const char *entry, const variant *v) {
     if (is(entry, "batch_norm_cols"))
         return (row_counts){3 + flags(op, TDM_OP_WEIGHT | TDM_OP_BIAS), 1};
     if (is(entry, "layer_norm") || is(entry, "rms_norm"))
-        return (row_counts){1 + flags(op, TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS | TDM_OP_ROW_RESIDUAL),
-                            1 + flags(op, TDM_OP_ROW_SUM)};
+        return (row_counts){
+            1 + flags(op, TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS | TDM_OP_ROW_RESIDUAL),
+            1 + flags(op, TDM_OP_ROW_SUM)};
     return (row_counts){1, 1};
 }
 
