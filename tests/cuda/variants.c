@@ -129,6 +129,12 @@ static int vectors_of_reduction(const family *f, int t, int op) {
     return dtypes[t].size < 4 || (!extreme && op == TDM_OP_REDUCE_DOT) ? 2 : ROW_VECTORS;
 }
 
+/* A mask beside the row, or all that LayerNorm can have. */
+static bool reads_more(const family *f, int op) {
+    if (strcmp(f->entry, "layer_norm") == 0) return op == TDM_OP_LAYER_COUNT - 1;
+    return op > 0 && strcmp(f->entry, "softmax") == 0;
+}
+
 /* How rows are taken: in vectors, held or not, or, where they are not aligned, element by element. */
 typedef enum form { HELD, IN_VECTORS, IN_ELEMENTS } form;
 
@@ -147,8 +153,8 @@ static void of_one_size(const family *f, int lanes, form how, int size,
                 for (int stream = 0; stream <= (int)f->streams; stream++) {
                     variant v = {.t = t, .u = u, .op = op, .lanes = lanes, .stream = stream};
                     v.vectors = how == IN_ELEMENTS ? 0 : vectors_of(f, t, u);
-                    if (how == IN_VECTORS && op > 0 && strcmp(f->entry, "softmax") == 0)
-                        v.vectors = dtypes[t].size == 2 ? 1 : v.vectors; /* and the mask */
+                    if (how == IN_VECTORS && reads_more(f, op))
+                        v.vectors = dtypes[t].size == 2 ? 1 : v.vectors;
                     const int reduces = vectors_of_reduction(f, t, op);
                     if (reduces == 0 && how != IN_ELEMENTS) continue;
                     if (reduces > 0 && how != IN_ELEMENTS) v.vectors = reduces;
