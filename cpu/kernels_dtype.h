@@ -9,6 +9,7 @@
 #include "reduce.h"
 /* behind reduce.h */
 #include "chunks.h"
+#include "residual.h"
 
 #include "activation.h"
 

@@ -47,12 +47,17 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_COLS_BIAS 16
 #define TDM_OP_BIAS_ADD_COUNT 32
 
-#define TDM_OP_WEIGHT 1 /* layer_norm, rms_norm, batch_norm: flags */
+#define TDM_OP_WEIGHT 1 /* batch_norm: flags */
 #define TDM_OP_BIAS 2
 #define TDM_OP_AFFINE_COUNT 4
-#define TDM_OP_RMS_RESIDUAL 2
-#define TDM_OP_RMS_SUM 4
+
+#define TDM_OP_ROW_RESIDUAL 1 /* layer_norm, rms_norm: flags; of x + residual … */
+#define TDM_OP_ROW_FORMS 2    /* on a CPU the others are TDM_FLAGS */
+#define TDM_OP_ROW_WEIGHT 2
+#define TDM_OP_ROW_SUM 4 /* … which is written, too */
 #define TDM_OP_RMS_COUNT 8
+#define TDM_OP_ROW_BIAS 8 /* layer_norm */
+#define TDM_OP_LAYER_COUNT 16
 
 #define TDM_OP_NORM_L1 0 /* norm, norm_combine: tdm_norm_kind */
 #define TDM_OP_NORM_L2 1
@@ -377,7 +382,7 @@ typedef struct tdm_reduce_args {
 /* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that
  * norm_combine is in norm.cl and reduce_variance in reduce.cl. Buffers in order:
  *   elementwise y a b | cast y a | fill y | bias_add x bias residual y | norm x partial out |
- *   norm_combine partial out | layer_norm x weight bias partial y |
+ *   norm_combine partial out | layer_norm x residual weight bias partial sum y |
  *   rms_norm x residual weight partial sum y |
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x mask partial y |
  *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a |
@@ -391,7 +396,7 @@ typedef struct tdm_reduce_args {
     X(BIAS_ADD, bias_add, 4, tdm_bias_add_args)                                                    \
     X(NORM, norm, 3, tdm_norm_args)                                                                \
     X(NORM_COMBINE, norm_combine, 2, tdm_norm_args)                                                \
-    X(LAYER_NORM, layer_norm, 5, tdm_normalize_args)                                               \
+    X(LAYER_NORM, layer_norm, 7, tdm_normalize_args)                                               \
     X(RMS_NORM, rms_norm, 6, tdm_normalize_args)                                                   \
     X(BATCH_NORM, batch_norm, 6, tdm_batch_norm_args)                                              \
     X(BATCH_NORM_COLS, batch_norm_cols, 6, tdm_batch_norm_args)                                    \

@@ -2,7 +2,8 @@
 /* The dialect in C, for the cpu backend: a group has one lane, so a row is an ordinary loop that
  * the compiler vectorises. The rules are in README.md. Each .cl file is included once per dtype
  * with T_ID and U_ID defined; OP and STREAM are run-time values of the group, and the entry
- * switches over them, so that each pair gets a body of its own, where they are constants. */
+ * switches over them, so that each pair gets a body of its own, where they are constants. Where OPS
+ * says fewer bodies than OP has values, what is left of it without them is in TDM_FLAGS alone. */
 #ifndef TDMI_DIALECT_C_H
 #define TDMI_DIALECT_C_H
 
@@ -57,6 +58,7 @@ typedef uint64_t tdm_u64;
 #define UNROLL _Pragma("GCC unroll 32")
 #endif
 #define OP tdm_op
+#define TDM_FLAGS tdm_work->op
 #define STREAM tdm_stream
 #define BARRIER ((void)0)
 
@@ -75,7 +77,7 @@ typedef uint64_t tdm_u64;
              __VA_ARGS__);                                                                         \
         break;
 #define TDM_CASES(of, stream, name, ARGS, ...)                                                     \
-    switch (tdm_work->op) {                                                                        \
+    switch (tdm_form) {                                                                            \
         TDM_CASE(0, of, stream, name, ARGS, __VA_ARGS__)                                           \
         TDM_CASE(1, of, stream, name, ARGS, __VA_ARGS__)                                           \
         TDM_CASE(2, of, stream, name, ARGS, __VA_ARGS__)                                           \
@@ -116,10 +118,11 @@ typedef uint64_t tdm_u64;
     void TDM_ENTRY(name)(const tdm_group *tdm_work, void *const *tdm_buffers,                      \
                          const void *tdm_args)                                                     \
     {                                                                                              \
+        const tdm_u32 tdm_form = tdm_work->op % (tdm_u32)TDM_FUNCTION(name, _ops);                 \
         if (TDM_LINES) { /* it is the same but for one store to a line: no body of its own */      \
             TDM_CASES(_ops, tdm_work->stream, name, ARGS, __VA_ARGS__)                             \
             if (tdm_work->stream) tdm_fence();                                                     \
-        } else if (tdm_work->stream && (int)tdm_work->op < TDM_FUNCTION(name, _streams)) {         \
+        } else if (tdm_work->stream && (int)tdm_form < TDM_FUNCTION(name, _streams)) {         \
             TDM_CASES(_streams, 1, name, ARGS, __VA_ARGS__)                                        \
             tdm_fence();                                                                           \
         } else {                                                                                   \

@@ -24,6 +24,7 @@ typedef unsigned long long tdm_u64;
 
 /* Entries */
 #define OPS(name, n, streams)
+#define TDM_FLAGS OP
 /* So many groups on a multiprocessor at least that 32 KiB are on their way to it, which cover the time that
  * memory takes; one where elements have one byte, as a lane then computes 16 at once, or where rows are not
  * read in vectors. Without that number ptxas gives lanes few registers, so that more groups fit, and saves

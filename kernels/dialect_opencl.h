@@ -85,6 +85,7 @@ typedef ulong tdm_u64;
 
 /* Entries */
 #define OPS(name, n, streams)
+#define TDM_FLAGS OP
 #if TDM_SIMD_LANES
 #define TDM_KERNEL(name)                                                                           \
     __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))                                    \

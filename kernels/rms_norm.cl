@@ -1,11 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* RMSNorm of s = x + residual, s rounded to T. OP: TDM_OP_WEIGHT, TDM_OP_RMS_RESIDUAL, TDM_OP_RMS_SUM.
- * s is computed twice, not kept; sum is written with y, so that y and sum may be x or residual.
+/* RMSNorm of s = x + residual, see residual.h. OP: TDM_OP_ROW_RESIDUAL, _WEIGHT, _SUM.
  * Where the squares overflow or vanish, s is multiplied by a power of two. Rows are whole or cut, see args.h. */
-OPS(rms_norm, TDM_OP_RMS_COUNT, TDM_OP_RMS_COUNT)
-
-#define READ_S HELD(xr) HELD_IF((OP & TDM_OP_RMS_RESIDUAL) != 0, rr)
-#define S_AT(j) ((OP & TDM_OP_RMS_RESIDUAL) != 0 ? ROUND(AT(xr, j) + AT(rr, j)) : AT(xr, j))
+OPS(rms_norm, TDM_OP_ROW_FORMS, TDM_OP_ROW_FORMS)
 
 KERNEL6(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, weight, ACC, partial, T, sum,
         T, y)
@@ -19,15 +15,9 @@ KERNEL6(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
     {
         PART(item, row, start, cols);
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride + start);
-        GLOBAL const T *const rr =
-            (OP & TDM_OP_RMS_RESIDUAL) != 0
-                ? residual + (args.residual_offset + row * args.residual_stride + start)
-                : xr;
-        GLOBAL const T *const wr =
-            (OP & TDM_OP_WEIGHT) != 0 ? weight + (args.weight_offset + start) : xr;
+        GLOBAL const T *const wr = HAS_WEIGHT ? weight + (args.weight_offset + start) : xr;
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + start);
-        HOLD(xr, cols);
-        HOLD_IF((OP & TDM_OP_RMS_RESIDUAL) != 0, rr, cols);
+        HOLD_S(xr, rr, row, start, cols);
         /* the mean of the squares, of a chunk its share in that of the row */
         ACC factor = (ACC)1, least = epsilon, mean = 0;
         if (PHASE == TDM_ROWS_WRITES) {
@@ -43,14 +33,16 @@ KERNEL6(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
                 FOR_BLOCKS(begin, end, cols, SUM_BLOCK)
                 {
                     ACC a = 0;
-                    SUM(a, j, begin, end, READ_S, SQUARE(S_AT(j) * factor), AHEAD(xr));
+                    SUM(a, j, begin, end, READ_S(xr, rr), SQUARE(S_AT(xr, rr, j) * factor),
+                        AHEAD(xr));
                     mean += a;
                 }
                 mean = GROUP_SUM(scratch, mean) * inverse;
                 if (turn == 0 && !SAFE_SQUARES(mean + least)) {
                     const ACC root = SQRT(epsilon);
                     KEY key = PHASE == TDM_ROWS_SUMS ? 0 : MAGNITUDE_KEY(root);
-                    LARGEST(key, j, 0, cols, READ_S, MAGNITUDE_KEY(S_AT(j)), NOTHING_AHEAD);
+                    LARGEST(key, j, 0, cols, READ_S(xr, rr), MAGNITUDE_KEY(S_AT(xr, rr, j)),
+                            NOTHING_AHEAD);
                     factor = RESCALE(GROUP_MAX(key_scratch, key));
                     least = SQUARE(root * factor);
                     turns = 2;
@@ -63,26 +55,11 @@ KERNEL6(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, we
                 partial[2 * item] = factor;
                 partial[2 * item + 1] = mean;
             }
-        } else if ((OP & TDM_OP_RMS_SUM) != 0) {
-            GLOBAL T *const sr = sum + (args.sum_offset + row * args.sum_stride + start);
-            FOR_LANES_WRITE2(yr, sr, j, cols, ROW_AHEAD(xr, args.x_stride),
-                            READ_S READ_IF((OP & TDM_OP_WEIGHT) != 0, wr))
-            {
-                const ACC s = S_AT(j);
-                const ACC v = s * factor * scale;
-                WRITE2(sr, j, s);
-                WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * AT(wr, j) : v);
-            }
+        } else if (HAS_WEIGHT) {
+            WRITE_OF_S(yr, xr, rr, row, start, cols, READ(wr), s, j,
+                       s * factor * scale * AT(wr, j));
         } else {
-            FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride),
-                            READ_S READ_IF((OP & TDM_OP_WEIGHT) != 0, wr))
-            {
-                const ACC v = S_AT(j) * factor * scale;
-                WRITE(yr, j, (OP & TDM_OP_WEIGHT) != 0 ? v * AT(wr, j) : v);
-            }
+            WRITE_OF_S(yr, xr, rr, row, start, cols, NOTHING_READ, s, j, s * factor * scale);
         }
     }
 }
-
-#undef READ_S
-#undef S_AT

@@ -42,24 +42,26 @@ static void kernel_file(const char *name, char *file, size_t size) {
     } while (length > 0);
 }
 
+enum { NEEDED_HEADERS = 3 };
+
 /* What a kernel's text needs beside args.h, dtypes.h, numeric.h and how it reads rows: a compiler reads no
  * more. */
-static void needed_headers(const char *file, const char *headers[2]) {
+static void needed_headers(const char *file, const char *headers[NEEDED_HEADERS]) {
     static const struct {
-        const char *file, *headers[2];
+        const char *file, *headers[NEEDED_HEADERS];
     } needs[] = {{"bias_add.cl", {"activation.h"}},
                  {"cast.cl", {"convert.h"}},
                  {"l2_normalize.cl", {"reduce.h", "chunks.h"}},
-                 {"layer_norm.cl", {"reduce.h", "chunks.h"}},
+                 {"layer_norm.cl", {"reduce.h", "chunks.h", "residual.h"}},
                  {"norm.cl", {"reduce.h"}},
-                 {"rms_norm.cl", {"reduce.h", "chunks.h"}},
+                 {"rms_norm.cl", {"reduce.h", "chunks.h", "residual.h"}},
                  {"softmax.cl", {"reduce.h", "chunks.h"}},
                  {"random.cl", {"random.h"}},
                  {"reduce.cl", {"reduce.h", "groups.h"}},
                  {"extreme.cl", {"reduce.h", "groups.h"}},
                  {"cumsum.cl", {"reduce.h", "groups.h"}},
                  {"matmul_narrow.cl", {"reduce.h"}}};
-    headers[0] = headers[1] = NULL;
+    memset(headers, 0, NEEDED_HEADERS * sizeof *headers);
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (strcmp(needs[i].file, file) == 0)
             memcpy(headers, needs[i].headers, sizeof needs[i].headers);
@@ -111,14 +113,14 @@ static int list_texts(tdmi_variant variant, const tdmi_user_kernel *user, const 
                                 : user->is_source ? source_headers
                                 : user->has_rows  ? row_headers
                                                   : expression_headers;
-    const char *own[2];
+    const char *own[NEEDED_HEADERS];
     int needed_count =
         user && (user->is_source || user->has_rows) ? ALL_HEADERS : EXPRESSION_HEADERS;
     int count = 0;
     if (!user) {
         needed_headers(file, own);
         needed = own;
-        needed_count = 2;
+        needed_count = NEEDED_HEADERS;
     }
     const char *const first[] = {"args.h", "dtypes.h", "numeric.h", rows};
     for (int i = 0; i < 4; i++)

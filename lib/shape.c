@@ -47,11 +47,13 @@ static uint8_t vectors_of(tdmi_variant variant) {
     }
 }
 
-/* Of a row that is too long to be held. Where a mask is read beside it, there are not the registers for the
- * elements of several vectors that have two bytes each. */
+/* Of a row that is too long to be held. Where a mask is read beside it, or LayerNorm reads four rows and writes two,
+ * there are not the registers for the elements of several vectors that have two bytes each. */
 static uint8_t vectors_of_long_rows(tdmi_variant variant) {
     const bool masked = variant.kernel == TDMI_KERNEL_SOFTMAX && variant.op != 0;
-    return masked && tdm_dtype_size((tdm_dtype)variant.t) == 2 ? 1 : ROW_VECTORS;
+    const bool all =
+        variant.kernel == TDMI_KERNEL_LAYER_NORM && variant.op == TDM_OP_LAYER_COUNT - 1;
+    return (masked || all) && tdm_dtype_size((tdm_dtype)variant.t) == 2 ? 1 : ROW_VECTORS;
 }
 
 /* The vectors of a lane that holds its part of a row, when it has twice as much of it. */

@@ -28,10 +28,13 @@ typedef struct usual_kernel {
 static const usual_kernel usual[] = {
     {TDMI_KERNEL_BIAS_ADD, ACTIVATIONS << TDM_OP_COLS_BIAS | (ACTIVATIONS & ~UINT32_C(1)), SAME,
      true, false},
-    {TDMI_KERNEL_LAYER_NORM, OP_BIT(TDM_OP_WEIGHT | TDM_OP_BIAS), SAME, true, false},
+    {TDMI_KERNEL_LAYER_NORM,
+     OP_BIT(TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS) |
+         OP_BIT(TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS | TDM_OP_ROW_RESIDUAL | TDM_OP_ROW_SUM),
+     SAME, true, false},
     {TDMI_KERNEL_RMS_NORM,
-     OP_BIT(TDM_OP_WEIGHT) | OP_BIT(TDM_OP_WEIGHT | TDM_OP_RMS_RESIDUAL | TDM_OP_RMS_SUM), SAME,
-     true, false},
+     OP_BIT(TDM_OP_ROW_WEIGHT) | OP_BIT(TDM_OP_ROW_WEIGHT | TDM_OP_ROW_RESIDUAL | TDM_OP_ROW_SUM),
+     SAME, true, false},
     {TDMI_KERNEL_SOFTMAX, OP_BIT(0), SAME, true, false},
     {TDMI_KERNEL_ELEMENTWISE, OP_BIT(TDM_OP_COUNT) - 1, SAME, true, false},
     {TDMI_KERNEL_FILL, OP_BIT(0), BITS, true, false},
@@ -121,10 +124,16 @@ typedef struct warming {
     atomic_bool failed;
 } warming;
 
+enum { MOST_BUFFERS = 7, MOST_ARGS = 1024 };
+#define FITS(ID, entry, buffers, args)                                                             \
+    _Static_assert((buffers) <= MOST_BUFFERS && sizeof(args) <= MOST_ARGS,                         \
+                   "an empty launch of " #entry " has no room for its arguments");
+TDM_KERNEL_LIST(FITS)
+#undef FITS
+
 /* Compiles one. Some drivers do so, or a second time, when a kernel is first launched: an empty
  * launch makes them, as all arguments are 0 and there are no rows. */
 static tdm_status make_ready(tdm_queue *queue, tdmi_variant variant) {
-    enum { MOST_BUFFERS = 6, MOST_ARGS = 1024 };
     static const tdmi_mem *const mems[MOST_BUFFERS];
     static const _Alignas(16) char args[MOST_ARGS];
     tdmi_bkernel *kernel;

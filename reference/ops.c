@@ -193,16 +193,21 @@ void ref_layer_norm(tdm_dtype dtype, int64_t rows, int64_t cols, const double *x
     }
 }
 
+void ref_residual_sum(tdm_dtype dtype, int64_t count, const double *x, const double *residual,
+                      double *sum) {
+    for (int64_t i = 0; i < count; i++)
+        sum[i] = residual ? rounded(dtype, x[i] + residual[i]) : x[i];
+}
+
 void ref_rms_norm(tdm_dtype dtype, int64_t rows, int64_t cols, const double *x,
                   const double *residual, const double *weight, double epsilon, double *sum,
                   double *y, double *bound) {
     double eps = compute_eps(dtype);
+    ref_residual_sum(dtype, rows * cols, x, residual, sum);
     for (int64_t r = 0; r < rows; r++) {
         long double squares = 0.0L;
-        for (int64_t i = r * cols; i < (r + 1) * cols; i++) {
-            sum[i] = residual ? rounded(dtype, x[i] + residual[i]) : x[i];
+        for (int64_t i = r * cols; i < (r + 1) * cols; i++)
             squares += (long double)sum[i] * (long double)sum[i];
-        }
         long double root = sqrtl(squares / (long double)cols + (long double)epsilon);
         for (int64_t c = 0; c < cols; c++) {
             int64_t i = r * cols + c;

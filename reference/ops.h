@@ -55,7 +55,11 @@ void ref_layer_norm(tdm_dtype dtype, int64_t rows, int64_t cols, const double *x
                     const double *weight, const double *bias, double epsilon, double *y,
                     double *bound);
 
-/* sum receives x + residual rounded to the dtype; residual and weight may be NULL. */
+/* x + residual, rounded to the dtype; x where residual is NULL. */
+void ref_residual_sum(tdm_dtype dtype, int64_t count, const double *x, const double *residual,
+                      double *sum);
+
+/* sum receives what ref_residual_sum gives; residual and weight may be NULL. */
 void ref_rms_norm(tdm_dtype dtype, int64_t rows, int64_t cols, const double *x,
                   const double *residual, const double *weight, double epsilon, double *sum,
                   double *y, double *bound);

@@ -82,6 +82,8 @@ def torch_call(torch, place, kinds, dtype, p):
              "softmax": lambda x, z, y: torch.softmax(x, 1, out=y),
              "layer_norm": lambda x, z, y: native.native_layer_norm.out(x, (n,), z[0], z[-1], 1e-5, out0=y,
                                                                         out1=moments[0], out2=moments[1]),
+             "layer_norm+residual": lambda x, z, y: native.native_layer_norm.out(
+                 torch.add(x, z), (n,), z[0], z[-1], 1e-5, out0=y, out1=moments[0], out2=moments[1]),
              "rms_norm": lambda x, z, y: functions.rms_norm(x, (n,), z[0]),
              "dot": lambda x, z, y: torch.dot(x.view(-1), z.view(-1)),
              "flip": lambda x, z, y: torch.flip(x, (1,)),
@@ -101,9 +103,9 @@ def torch_call(torch, place, kinds, dtype, p):
         return lambda x, z, y: y.copy_(x)
     if name == "bias_add" and form in activations:
         return lambda x, z, y: activations[form](torch.add(x, z[0], out=y))
-    if form or name not in plain:
+    if p["work"] not in plain:
         raise Lacks
-    return plain[name]
+    return plain[p["work"]]
 
 
 def torch_rows(torch, place, kinds, dtype, p):

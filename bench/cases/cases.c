@@ -66,8 +66,8 @@ static const struct {
     {QUICK, "layer_norm", "524288x64 512x65536 1x4096", "f32"},
     {FULL,
      "bias_add bias_add+relu bias_add+gelu bias_add+gelu_tanh bias_add+silu bias_add+sigmoid "
-     "bias_add+tanh bias_add+gelu_residual layer_norm rms_norm rms_norm+residual batch_norm "
-     "l2_normalize softmax norm_l1 norm_l2 norm_inf",
+     "bias_add+tanh bias_add+gelu_residual layer_norm layer_norm+residual rms_norm "
+     "rms_norm+residual batch_norm l2_normalize softmax norm_l1 norm_l2 norm_inf",
      "524288x64 65536x512 8192x4096 512x65536 1x64 1x4096 1x65536", "f32"},
     {FULL, "bias_add+gelu layer_norm rms_norm softmax l2_normalize norm_l2",
      "131072x256 32768x1024 2048x16384 4096x1024", "f32"},
@@ -136,8 +136,8 @@ static const struct {
     /* What reads and writes rows once, in every dtype */
     {ROWS,
      "bias_add bias_add+relu bias_add+gelu bias_add+gelu_tanh bias_add+silu bias_add+sigmoid "
-     "bias_add+tanh add scale layer_norm rms_norm rms_norm+residual softmax norm_l1 norm_l2 "
-     "norm_inf",
+     "bias_add+tanh add scale layer_norm layer_norm+residual rms_norm rms_norm+residual softmax "
+     "norm_l1 norm_l2 norm_inf",
      ROW_SHAPES, "f32 f16 bf16 f64"},
     {ROWS, "cast+f32", ROW_SHAPES, "f16 bf16 f64"},
     {ROWS, "cast+f16 cast+bf16 cast+f64", ROW_SHAPES, "f32"},

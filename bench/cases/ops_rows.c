@@ -23,34 +23,14 @@ static void plan_rows(const bench_case *c, bench_plan *plan) {
     plan->whole_rows = true;
 }
 
-/* layer_norm: x weight bias y */
-static void plan_layer_norm(const bench_case *c, bench_plan *plan) {
+/* layer_norm: x weight bias y, rms_norm: x weight y; behind them residual sum, where x + residual is normalised */
+enum { LAYER_WEIGHT = 1, LAYER_BIAS, LAYER_Y, LAYER_RESIDUAL, LAYER_SUM };
+enum { RMS_WEIGHT = 1, RMS_Y, RMS_RESIDUAL, RMS_SUM };
+
+static void plan_normalize(const bench_case *c, bench_plan *plan, bool has_bias) {
     add_matrix(c, plan, true, false);
     add_row(c, plan, bench_cols(c), 0.5, 1.5);
-    add_row(c, plan, bench_cols(c), -1.0, 1.0);
-    add_matrix(c, plan, false, true);
-    plan_rows(c, plan);
-}
-
-static tdm_status call_layer_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
-    (void)c;
-    tdm_tensor *t = set->tensor;
-    return tdm_layer_norm(queue, &t[0], &t[1], &t[2], epsilon, &t[3]);
-}
-
-static bool reference_layer_norm(bench_segment *s) {
-    const double *x = bench_same(s, X), *weight = bench_columns(s, 1), *bias = bench_columns(s, 2);
-    if (!x || !weight || !bias) return false;
-    ref_layer_norm(s->c->dtype, 1, s->count, x, weight, bias, epsilon, s->y, s->bound);
-    return true;
-}
-
-/* rms_norm: x weight y, or x weight y residual sum */
-enum { RMS_X, RMS_WEIGHT, RMS_Y, RMS_RESIDUAL, RMS_SUM };
-
-static void plan_rms_norm(const bench_case *c, bench_plan *plan) {
-    add_matrix(c, plan, true, false);
-    add_row(c, plan, bench_cols(c), 0.5, 1.5);
+    if (has_bias) add_row(c, plan, bench_cols(c), -1.0, 1.0);
     add_matrix(c, plan, false, true);
     if (c->op->variant) {
         add_matrix(c, plan, true, false);
@@ -59,26 +39,56 @@ static void plan_rms_norm(const bench_case *c, bench_plan *plan) {
     plan_rows(c, plan);
 }
 
+/* The sum that is normalised, or x; into s->y where it is the output at hand: it is one addition, rounded once. */
+static double *reference_sum(bench_segment *s, int residual) {
+    const bool is_sum = s->output == residual + 1;
+    const double *x = bench_same(s, X), *other = NULL;
+    double *sum = is_sum ? s->y : bench_numbers(s, s->count);
+    if (s->c->op->variant && !(other = bench_same(s, residual))) return NULL;
+    if (!x || !sum) return NULL;
+    ref_residual_sum(s->c->dtype, s->count, x, other, sum);
+    for (int64_t i = 0; is_sum && i < s->count; i++)
+        s->bound[i] = 0.0;
+    return sum;
+}
+
+static void plan_layer_norm(const bench_case *c, bench_plan *plan) {
+    plan_normalize(c, plan, true);
+}
+
+static tdm_status call_layer_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    tdm_tensor *t = set->tensor;
+    if (!c->op->variant)
+        return tdm_layer_norm(queue, &t[X], &t[LAYER_WEIGHT], &t[LAYER_BIAS], epsilon, &t[LAYER_Y]);
+    return tdm_layer_norm_residual(queue, &t[X], &t[LAYER_RESIDUAL], &t[LAYER_WEIGHT],
+                                   &t[LAYER_BIAS], epsilon, &t[LAYER_SUM], &t[LAYER_Y]);
+}
+
+static bool reference_layer_norm(bench_segment *s) {
+    const double *sum = reference_sum(s, LAYER_RESIDUAL);
+    const double *weight = bench_columns(s, LAYER_WEIGHT), *bias = bench_columns(s, LAYER_BIAS);
+    if (!sum || !weight || !bias) return false;
+    if (s->output == LAYER_Y)
+        ref_layer_norm(s->c->dtype, 1, s->count, sum, weight, bias, epsilon, s->y, s->bound);
+    return true;
+}
+
+static void plan_rms_norm(const bench_case *c, bench_plan *plan) { plan_normalize(c, plan, false); }
+
 static tdm_status call_rms_norm(const bench_case *c, tdm_queue *queue, bench_set *set) {
     tdm_tensor *t = set->tensor;
     if (!c->op->variant)
-        return tdm_rms_norm(queue, &t[RMS_X], NULL, &t[RMS_WEIGHT], epsilon, NULL, &t[RMS_Y]);
-    return tdm_rms_norm(queue, &t[RMS_X], &t[RMS_RESIDUAL], &t[RMS_WEIGHT], epsilon, &t[RMS_SUM],
+        return tdm_rms_norm(queue, &t[X], NULL, &t[RMS_WEIGHT], epsilon, NULL, &t[RMS_Y]);
+    return tdm_rms_norm(queue, &t[X], &t[RMS_RESIDUAL], &t[RMS_WEIGHT], epsilon, &t[RMS_SUM],
                         &t[RMS_Y]);
 }
 
 static bool reference_rms_norm(bench_segment *s) {
-    const bool has_residual = s->c->op->variant != 0;
-    const double *x = bench_same(s, RMS_X), *weight = bench_columns(s, RMS_WEIGHT);
-    const double *residual = has_residual ? bench_same(s, RMS_RESIDUAL) : NULL;
-    double *other = bench_numbers(s, s->count);
-    if (!x || !weight || (has_residual && !residual) || !other) return false;
-    const bool is_sum = s->output == RMS_SUM;
-    ref_rms_norm(s->c->dtype, 1, s->count, x, residual, weight, epsilon, is_sum ? s->y : other,
-                 is_sum ? other : s->y, s->bound);
-    /* the sum is one addition, rounded once */
-    for (int64_t i = 0; is_sum && i < s->count; i++)
-        s->bound[i] = 0.0;
+    double *sum = reference_sum(s, RMS_RESIDUAL);
+    const double *weight = bench_columns(s, RMS_WEIGHT);
+    if (!sum || !weight) return false;
+    if (s->output == RMS_Y)
+        ref_rms_norm(s->c->dtype, 1, s->count, sum, NULL, weight, epsilon, sum, s->y, s->bound);
     return true;
 }
 
@@ -197,6 +207,7 @@ static bool reference_norm(bench_segment *s) {
 
 const bench_op bench_ops_rows[] = {
     ROWS("layer_norm", 0, layer_norm),
+    ROWS("layer_norm+residual", 1, layer_norm),
     ROWS("rms_norm", 0, rms_norm),
     ROWS("rms_norm+residual", 1, rms_norm),
     ROWS("batch_norm", 0, batch_norm),

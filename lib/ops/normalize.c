@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* layer_norm, rms_norm and l2_normalize: each row by itself, one pass over its statistics and one over its
- * output. */
+/* layer_norm and rms_norm, also of a sum, and l2_normalize: each row by itself, one pass over its statistics
+ * and one over its output. */
 #include "normalize.h"
 
 #include <math.h>
@@ -52,98 +52,118 @@ tdm_status tdmi_launch_rows(tdm_queue *queue, tdmi_variant variant, int64_t rows
     return tdmi_launch_groups(queue, variant, items, cols, mems, args);
 }
 
+/* The operands of layer_norm and rms_norm; the latter has no bias. */
+typedef struct operands {
+    const tdm_tensor *x, *residual, *weight, *bias, *sum, *y;
+} operands;
+
+typedef struct operand_rows {
+    tdmi_rows x, residual, sum, y;
+} operand_rows;
+
+static tdm_status rows_of_operands(const char *function, const operands *o, operand_rows *rows) {
+    if (o->sum && !o->residual)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: sum is given, but residual is NULL",
+                         function);
+    TDMI_TRY(tdmi_rows_of_both(function, o->x, o->y, &rows->x, &rows->y));
+    rows->residual = rows->sum = rows->x;
+    if (o->residual) {
+        TDMI_TRY(tdmi_check_same_shape(function, "x", o->x, "residual", o->residual));
+        TDMI_TRY(tdmi_rows_of(function, "residual", o->residual, &rows->residual));
+    }
+    if (o->sum) {
+        TDMI_TRY(tdmi_check_same_shape(function, "x", o->x, "sum", o->sum));
+        TDMI_TRY(tdmi_rows_of(function, "sum", o->sum, &rows->sum));
+    }
+    if (o->weight) TDMI_TRY(tdmi_check_vector(function, "weight", o->weight, rows->x.cols));
+    if (o->bias) TDMI_TRY(tdmi_check_vector(function, "bias", o->bias, rows->x.cols));
+    return TDM_OK;
+}
+
+static int64_t offset_of(const tdm_tensor *tensor) { return tensor ? tensor->offset : 0; }
+
+/* Whether an output may be an input: then it does not pass the cache by. */
+static bool in_place(const operands *o) {
+    const tdm_tensor *const outputs[] = {o->y, o->sum};
+    for (int i = 0; i < 2; i++)
+        if (outputs[i] && (outputs[i]->buffer == o->x->buffer ||
+                           (o->residual && outputs[i]->buffer == o->residual->buffer)))
+            return true;
+    return false;
+}
+
+static tdm_status normalize(const char *function, tdm_queue *queue, tdmi_kernel_id kernel,
+                            const operands *o, double epsilon) {
+    enum { X = 1u << 0, RESIDUAL = 1u << 1 };
+    const tdmi_arg args[] = {{"x", o->x, 0, 0},
+                             {"residual", o->residual, TDMI_ARG_OPTIONAL, 0},
+                             {"weight", o->weight, TDMI_ARG_OPTIONAL, 0},
+                             {"bias", o->bias, TDMI_ARG_OPTIONAL, 0},
+                             {"sum", o->sum, TDMI_ARG_OPTIONAL | TDMI_ARG_OUTPUT, X | RESIDUAL},
+                             {"y", o->y, TDMI_ARG_OUTPUT, X | RESIDUAL}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 6));
+    TDMI_TRY(check_epsilon(function, epsilon));
+    operand_rows rows;
+    TDMI_TRY(rows_of_operands(function, o, &rows));
+    const int64_t count = rows.x.rows, cols = rows.x.cols;
+    if (count == 0 || cols == 0) return TDM_OK;
+    tdm_normalize_args kernel_args = {
+        .rows = count,
+        .x_offset = o->x->offset,
+        .x_stride = rows.x.stride,
+        .residual_offset = offset_of(o->residual),
+        .residual_stride = rows.residual.stride,
+        .weight_offset = offset_of(o->weight),
+        .bias_offset = offset_of(o->bias),
+        .sum_offset = offset_of(o->sum),
+        .sum_stride = rows.sum.stride,
+        .y_offset = o->y->offset,
+        .y_stride = rows.y.stride,
+        .epsilon = tdmi_scalar(epsilon),
+        .cols = (tdm_u32)cols,
+    };
+    const unsigned op = (o->weight ? TDM_OP_ROW_WEIGHT : 0u) | (o->bias ? TDM_OP_ROW_BIAS : 0u) |
+                        (o->residual ? TDM_OP_ROW_RESIDUAL : 0u) | (o->sum ? TDM_OP_ROW_SUM : 0u);
+    const int64_t strides = rows.x.stride | rows.residual.stride | rows.sum.stride | rows.y.stride;
+    const int64_t places = o->x->offset | kernel_args.residual_offset | kernel_args.weight_offset |
+                           kernel_args.bias_offset | kernel_args.sum_offset | o->y->offset |
+                           tdmi_row_step(count, strides);
+    tdmi_variant variant = tdmi_rows_variant(queue, kernel, op, o->x, o->y, &rows.x, places);
+    variant.stream = tdmi_stores(queue, count, cols, tdm_dtype_size(o->x->dtype), in_place(o));
+    /* in the order of the kernel's buffers */
+    const bool has_bias = kernel == TDMI_KERNEL_LAYER_NORM;
+    const tdmi_mem *mems[7] = {tdmi_mem_of(o->x), tdmi_mem_of(o->residual), tdmi_mem_of(o->weight)};
+    const int partial = has_bias ? 4 : 3;
+    const size_t parts = has_bias ? 4 : 2;
+    if (has_bias) mems[3] = tdmi_mem_of(o->bias);
+    mems[partial + 1] = tdmi_mem_of(o->sum);
+    mems[partial + 2] = tdmi_mem_of(o->y);
+    return tdmi_launch_rows(
+        queue, variant, count, cols, mems, partial, parts, &kernel_args,
+        (tdmi_cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
+}
+
 tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
                           const tdm_tensor *bias, double epsilon, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_layer_norm";
-    const tdmi_arg args[] = {{"x", x, 0, 0},
-                             {"weight", weight, TDMI_ARG_OPTIONAL, 0},
-                             {"bias", bias, TDMI_ARG_OPTIONAL, 0},
-                             {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 4));
-    TDMI_TRY(check_epsilon(function, epsilon));
-    tdmi_rows xr, yr;
-    TDMI_TRY(tdmi_rows_of_both(function, x, y, &xr, &yr));
-    if (weight) TDMI_TRY(tdmi_check_vector(function, "weight", weight, xr.cols));
-    if (bias) TDMI_TRY(tdmi_check_vector(function, "bias", bias, xr.cols));
-    if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
-    tdm_normalize_args kernel_args = {
-        .rows = xr.rows,
-        .x_offset = x->offset,
-        .x_stride = xr.stride,
-        .weight_offset = weight ? weight->offset : 0,
-        .bias_offset = bias ? bias->offset : 0,
-        .y_offset = y->offset,
-        .y_stride = yr.stride,
-        .epsilon = tdmi_scalar(epsilon),
-        .cols = (tdm_u32)xr.cols,
-    };
-    unsigned op = (weight ? TDM_OP_WEIGHT : 0u) | (bias ? TDM_OP_BIAS : 0u);
-    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(weight), tdmi_mem_of(bias), NULL,
-                              tdmi_mem_of(y)};
-    const int64_t places = x->offset | y->offset | kernel_args.weight_offset |
-                           kernel_args.bias_offset | tdmi_row_step(xr.rows, xr.stride | yr.stride);
-    return tdmi_launch_rows(
-        queue, tdmi_rows_variant(queue, TDMI_KERNEL_LAYER_NORM, op, x, y, &xr, places), xr.rows,
-        xr.cols, mems, 3, 4, &kernel_args,
-        (tdmi_cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
+    return normalize("tdm_layer_norm", queue, TDMI_KERNEL_LAYER_NORM,
+                     &(operands){.x = x, .weight = weight, .bias = bias, .y = y}, epsilon);
+}
+
+tdm_status tdm_layer_norm_residual(tdm_queue *queue, const tdm_tensor *x,
+                                   const tdm_tensor *residual, const tdm_tensor *weight,
+                                   const tdm_tensor *bias, double epsilon, tdm_tensor *sum,
+                                   tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    return normalize("tdm_layer_norm_residual", queue, TDMI_KERNEL_LAYER_NORM,
+                     &(operands){x, residual, weight, bias, sum, y}, epsilon);
 }
 
 tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *residual,
                         const tdm_tensor *weight, double epsilon, tdm_tensor *sum, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_rms_norm";
-    const tdmi_arg args[] = {{"x", x, 0, 0},
-                             {"residual", residual, TDMI_ARG_OPTIONAL, 0},
-                             {"weight", weight, TDMI_ARG_OPTIONAL, 0},
-                             {"sum", sum, TDMI_ARG_OPTIONAL | TDMI_ARG_OUTPUT, 1u << 0 | 1u << 1},
-                             {"y", y, TDMI_ARG_OUTPUT, 1u << 0 | 1u << 1}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 5));
-    TDMI_TRY(check_epsilon(function, epsilon));
-    if (sum && !residual)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: sum is given, but residual is NULL",
-                         function);
-    tdmi_rows xr, yr, rr, sr;
-    TDMI_TRY(tdmi_rows_of_both(function, x, y, &xr, &yr));
-    rr = sr = xr;
-    if (residual) {
-        TDMI_TRY(tdmi_check_same_shape(function, "x", x, "residual", residual));
-        TDMI_TRY(tdmi_rows_of(function, "residual", residual, &rr));
-    }
-    if (sum) {
-        TDMI_TRY(tdmi_check_same_shape(function, "x", x, "sum", sum));
-        TDMI_TRY(tdmi_rows_of(function, "sum", sum, &sr));
-    }
-    if (weight) TDMI_TRY(tdmi_check_vector(function, "weight", weight, xr.cols));
-    if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
-    tdm_normalize_args kernel_args = {
-        .rows = xr.rows,
-        .x_offset = x->offset,
-        .x_stride = xr.stride,
-        .residual_offset = residual ? residual->offset : 0,
-        .residual_stride = rr.stride,
-        .weight_offset = weight ? weight->offset : 0,
-        .sum_offset = sum ? sum->offset : 0,
-        .sum_stride = sr.stride,
-        .y_offset = y->offset,
-        .y_stride = yr.stride,
-        .epsilon = tdmi_scalar(epsilon),
-        .cols = (tdm_u32)xr.cols,
-    };
-    unsigned op = (weight ? TDM_OP_WEIGHT : 0u) | (residual ? TDM_OP_RMS_RESIDUAL : 0u) |
-                  (sum ? TDM_OP_RMS_SUM : 0u);
-    const int64_t places = x->offset | y->offset | kernel_args.residual_offset |
-                           kernel_args.weight_offset | kernel_args.sum_offset |
-                           tdmi_row_step(xr.rows, xr.stride | yr.stride | rr.stride | sr.stride);
-    tdmi_variant variant = tdmi_rows_variant(queue, TDMI_KERNEL_RMS_NORM, op, x, y, &xr, places);
-    if (residual && (residual->buffer == y->buffer ||
-                     (sum && (sum->buffer == residual->buffer || sum->buffer == x->buffer))))
-        variant.stream = tdmi_stores(queue, xr.rows, xr.cols, tdm_dtype_size(x->dtype), true);
-    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(residual), tdmi_mem_of(weight),
-                              NULL,           tdmi_mem_of(sum),      tdmi_mem_of(y)};
-    return tdmi_launch_rows(
-        queue, variant, xr.rows, xr.cols, mems, 3, 2, &kernel_args,
-        (tdmi_cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
+    return normalize("tdm_rms_norm", queue, TDMI_KERNEL_RMS_NORM,
+                     &(operands){x, residual, weight, NULL, sum, y}, epsilon);
 }
 
 /* `parts` as in tdmi_launch_rows; 0 for a kernel that takes whole rows alone, and has no buffer in between. */

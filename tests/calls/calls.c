@@ -125,6 +125,9 @@ static void free_place(place *p) {
  * CALL. A product of oneDNN's is looked up under a lock that nobody holds while it makes one. */
 #define OPERATIONS(X)                                                                              \
     X(layer_norm, 1, 1, 1, 0, tdm_layer_norm(queue, &p->x, &p->weight, &p->bias, 1e-5, &p->y[to])) \
+    X(layer_norm_of_sum, 1, 1, 1, 0,                                                               \
+      tdm_layer_norm_residual(queue, &p->x, &p->other, &p->weight, &p->bias, 1e-5, &p->sum,        \
+                              &p->y[to]))                                                          \
     X(rms_norm, 1, 1, 1, 0, tdm_rms_norm(queue, &p->x, NULL, &p->weight, 1e-5, NULL, &p->y[to]))   \
     X(rms_norm_of_sum, 1, 1, 1, 0,                                                                 \
       tdm_rms_norm(queue, &p->x, &p->other, &p->weight, 1e-5, &p->sum, &p->y[to]))                 \

@@ -24,13 +24,13 @@ static row_counts rows_of(const char *entry, const variant *v) {
     if (is(entry, "cast")) return (row_counts){u > t ? u / t : 1, t > u ? t / u : 1};
     if (is(entry, "bias_add"))
         return (row_counts){1 + flags(op, TDM_OP_RESIDUAL | TDM_OP_COLS_BIAS), 1};
-    if (is(entry, "layer_norm")) return (row_counts){1 + flags(op, TDM_OP_WEIGHT | TDM_OP_BIAS), 1};
     if (is(entry, "softmax")) return (row_counts){1 + (op == TDM_OP_SOFTMAX_SCALED), 1};
     if (is(entry, "batch_norm_cols"))
         return (row_counts){3 + flags(op, TDM_OP_WEIGHT | TDM_OP_BIAS), 1};
-    if (is(entry, "rms_norm"))
-        return (row_counts){1 + flags(op, TDM_OP_WEIGHT | TDM_OP_RMS_RESIDUAL),
-                            1 + flags(op, TDM_OP_RMS_SUM)};
+    if (is(entry, "layer_norm") || is(entry, "rms_norm"))
+        return (row_counts){
+            1 + flags(op, TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS | TDM_OP_ROW_RESIDUAL),
+            1 + flags(op, TDM_OP_ROW_SUM)};
     return (row_counts){1, 1};
 }
 

@@ -53,7 +53,7 @@ static const family families[] = {
     {"fill", 1, 1, BITS, SAME, true, false, 1, false},
     {"bias_add", TDM_OP_BIAS_ADD_COUNT, 0, FLOATS, SAME, true, false, 2, false},
     {"norm", TDM_OP_NORM_COUNT, 0, FLOATS, OR_F32, false, false, 4, false},
-    {"layer_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 4, true},
+    {"layer_norm", TDM_OP_LAYER_COUNT, 0, FLOATS, SAME, true, false, 4, true},
     {"rms_norm", TDM_OP_RMS_COUNT, 0, FLOATS, SAME, true, false, 4, true},
     {"batch_norm", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 2, false},
     {"batch_norm_cols", TDM_OP_AFFINE_COUNT, 0, FLOATS, SAME, true, false, 1, false},
@@ -112,8 +112,8 @@ static bool takes_op(const family *f, int t, int op, int stream) {
     /* the mask has room for more activations than there are */
     if (strcmp(f->entry, "bias_add") == 0 && (op & TDM_OP_ACTIVATION) >= TDM_ACT_COUNT)
         return false;
-    if (strcmp(f->entry, "rms_norm") == 0 && (op & TDM_OP_RMS_SUM) && !(op & TDM_OP_RMS_RESIDUAL))
-        return false;
+    const bool of_sum = strcmp(f->entry, "layer_norm") == 0 || strcmp(f->entry, "rms_norm") == 0;
+    if (of_sum && (op & TDM_OP_ROW_SUM) && !(op & TDM_OP_ROW_RESIDUAL)) return false;
     /* y is an input, and such an output is never streamed */
     return strcmp(f->entry, "elementwise") != 0 || op != TDM_OP_AXPY || !stream;
 }
@@ -146,6 +146,12 @@ static int vectors_of_reduction(const family *f, int t, int op) {
     return dtypes[t].size < 4 || (!extreme && op == TDM_OP_REDUCE_DOT) ? 2 : ROW_VECTORS;
 }
 
+/* A mask beside the row, or all that LayerNorm can have. */
+static bool reads_more(const family *f, int op) {
+    if (strcmp(f->entry, "layer_norm") == 0) return op == TDM_OP_LAYER_COUNT - 1;
+    return op > 0 && strcmp(f->entry, "softmax") == 0;
+}
+
 /* How rows are taken: in vectors, held or not, or, where they are not aligned, element by element. */
 typedef enum form { HELD, IN_VECTORS, IN_ELEMENTS } form;
 
@@ -164,8 +170,8 @@ static void of_one_size(const family *f, int lanes, form how, int size,
                 for (int stream = 0; stream <= (int)f->streams; stream++) {
                     variant v = {.t = t, .u = u, .op = op, .lanes = lanes, .stream = stream};
                     v.vectors = how == IN_ELEMENTS ? 0 : vectors_of(f, t, u);
-                    if (how == IN_VECTORS && op > 0 && strcmp(f->entry, "softmax") == 0)
-                        v.vectors = dtypes[t].size == 2 ? 1 : v.vectors; /* and the mask */
+                    if (how == IN_VECTORS && reads_more(f, op))
+                        v.vectors = dtypes[t].size == 2 ? 1 : v.vectors;
                     const int reduces = vectors_of_reduction(f, t, op);
                     if (reduces == 0 && how != IN_ELEMENTS) continue;
                     if (reduces > 0 && how != IN_ELEMENTS) v.vectors = reduces;

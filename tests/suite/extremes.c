@@ -196,13 +196,22 @@ static void want_layer_norm(tdm_dtype dtype, int64_t cols, const double *x, doub
 static tdm_status do_rms_norm(const array *x, double epsilon, array *y) {
     return tdm_rms_norm(queue, &x->t, NULL, NULL, epsilon, NULL, &y->t);
 }
-static tdm_status do_rms_norm_residual(const array *x, double epsilon, array *y) {
+/* of x + 0, which is kept */
+static tdm_status do_residual(const array *x, double epsilon, array *y, bool layer) {
     array *zero = array_2d(x->t.dtype, 2, x->t.shape[1], x->t.shape[1]);
     array *sum = array_2d(x->t.dtype, 2, x->t.shape[1], x->t.shape[1]);
     array_constant(zero, 0.0);
-    const tdm_status status = tdm_rms_norm(queue, &x->t, &zero->t, NULL, epsilon, &sum->t, &y->t);
+    const tdm_status status =
+        layer ? tdm_layer_norm_residual(queue, &x->t, &zero->t, NULL, NULL, epsilon, &sum->t, &y->t)
+              : tdm_rms_norm(queue, &x->t, &zero->t, NULL, epsilon, &sum->t, &y->t);
     ARRAY_CHECK(sum, x->v, NULL);
     return status;
+}
+static tdm_status do_layer_norm_residual(const array *x, double epsilon, array *y) {
+    return do_residual(x, epsilon, y, true);
+}
+static tdm_status do_rms_norm_residual(const array *x, double epsilon, array *y) {
+    return do_residual(x, epsilon, y, false);
 }
 static void want_rms_norm(tdm_dtype dtype, int64_t cols, const double *x, double epsilon, double *y,
                           double *bound) {
@@ -221,6 +230,7 @@ static const struct {
     normalize *call;
     reference *want;
 } operations[] = {{"layer_norm", do_layer_norm, want_layer_norm},
+                  {"layer_norm with a residual", do_layer_norm_residual, want_layer_norm},
                   {"rms_norm", do_rms_norm, want_rms_norm},
                   {"rms_norm with a residual", do_rms_norm_residual, want_rms_norm},
                   {"l2_normalize", do_l2_normalize, want_l2_normalize}};

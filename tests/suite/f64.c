@@ -30,6 +30,7 @@ static void refuse_rows(const tdm_tensor *x, tdm_tensor *w, tdm_tensor *y) {
     const tdm_activation relu = TDM_ACTIVATION_RELU;
     NO_F64(tdm_bias_add, "x", queue, x, w, relu, NULL, y);
     NO_F64(tdm_layer_norm, "x", queue, x, w, w, 1e-5, y);
+    NO_F64(tdm_layer_norm_residual, "x", queue, x, x, w, w, 1e-5, NULL, y);
     NO_F64(tdm_rms_norm, "x", queue, x, NULL, w, 1e-5, NULL, y);
     NO_F64(tdm_batch_norm, "x", queue, x, w, w, w, w, 1e-5, y);
     NO_F64(tdm_l2_normalize, "x", queue, x, 1e-5, y);

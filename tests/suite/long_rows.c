@@ -127,47 +127,59 @@ static double random_epsilon(tdm_dtype dtype, content what) {
     return dtype == TDM_F64 ? epsilon : (float)epsilon;
 }
 
+/* how: 0 and 1: y apart, without and with a weight (and a bias); 2: y on x; 3: with a residual and the sum; 4: y on
+ * the residual and the sum on x, with a weight. */
+static const char *const how_texts[] = {"", "", ", in place", ", with a residual",
+                                        ", in place of a residual"};
+
+/* Noise, or x itself, so that the sum has what x has. */
+static array *make_residual(const array *x, content what) {
+    const int64_t rows = x->t.shape[0], cols = x->t.shape[1];
+    array *residual = array_2d(x->t.dtype, rows, cols, cols);
+    for (int64_t j = 0; j < x->count; j++)
+        residual->v[j] = what == PLAIN || what == FAR_MEAN ? random_uniform(-1.0, 1.0) : x->v[j];
+    array_set(residual, residual->v);
+    return residual;
+}
+
 static bool layer_norm_case(tdm_dtype dtype, content what, int64_t rows, int64_t cols, int how) {
     const double epsilon = random_epsilon(dtype, what);
     array *x = make_rows(dtype, what, rows, cols, cols + (how == 1 ? 8 : 0));
-    array *y = how == 2 ? x : array_2d(dtype, rows, cols, x->t.strides[0]);
-    array *weight = how == 1 ? array_1d(dtype, cols) : NULL;
-    array *bias = how == 1 ? array_1d(dtype, cols) : NULL;
+    array *residual = how >= 3 ? make_residual(x, what) : NULL;
+    array *weight = how == 1 || how == 4 ? array_1d(dtype, cols) : NULL;
+    array *bias = how == 1 || how == 4 ? array_1d(dtype, cols) : NULL;
     if (weight) array_uniform(weight, -2.0, 2.0);
     if (bias) array_uniform(bias, -1.0, 1.0);
-    double *want = numbers(x->count), *bound = numbers(x->count);
-    describe("layer_norm", x, what, epsilon, how == 2 ? ", in place" : "");
-    ref_layer_norm(dtype, rows, cols, x->v, weight ? weight->v : NULL, bias ? bias->v : NULL,
+    array *y = how == 2 ? x : how == 4 ? residual : array_2d(dtype, rows, cols, x->t.strides[0]);
+    array *sum = how == 3 ? array_2d(dtype, rows, cols, cols) : how == 4 ? x : NULL;
+    double *want = numbers(x->count), *bound = numbers(x->count), *want_sum = numbers(x->count);
+    describe("layer_norm", x, what, epsilon, how_texts[how]);
+    ref_residual_sum(dtype, x->count, x->v, residual ? residual->v : NULL, want_sum);
+    ref_layer_norm(dtype, rows, cols, want_sum, weight ? weight->v : NULL, bias ? bias->v : NULL,
                    epsilon, want, bound);
     for (int64_t j = x->count - cols; what == CONSTANT && j < x->count; j++)
         bound[j] = 0.0;
-    bool right = OK(tdm_layer_norm(queue, &x->t, weight ? &weight->t : NULL, bias ? &bias->t : NULL,
-                                   epsilon, &y->t)) &&
+    const tdm_tensor *w = weight ? &weight->t : NULL, *b = bias ? &bias->t : NULL;
+    bool right = OK(residual ? tdm_layer_norm_residual(queue, &x->t, &residual->t, w, b, epsilon,
+                                                       sum ? &sum->t : NULL, &y->t)
+                             : tdm_layer_norm(queue, &x->t, w, b, epsilon, &y->t)) &&
                  ARRAY_CHECK(y, want, bound);
-    if (y != x) right = ARRAY_SAME(x) && right;
+    if (sum) right = ARRAY_CHECK(sum, want_sum, NULL) && right;
+    if (y != x && sum != x) right = ARRAY_SAME(x) && right;
     array_free_all();
     return right;
 }
 
-/* how: 0 and 1: y apart, without and with a weight; 2: y on x; 3: with a residual and the sum; 4: y on the
- * residual and the sum on x. */
 static bool rms_norm_case(tdm_dtype dtype, content what, int64_t rows, int64_t cols, int how) {
     const double epsilon = random_epsilon(dtype, what);
     array *x = make_rows(dtype, what, rows, cols, cols + (how == 1 ? 8 : 0));
-    array *residual = how >= 3 ? array_2d(dtype, rows, cols, cols) : NULL;
+    array *residual = how >= 3 ? make_residual(x, what) : NULL;
     array *weight = how == 1 || how == 4 ? array_1d(dtype, cols) : NULL;
     if (weight) array_uniform(weight, -2.0, 2.0);
-    for (int64_t j = 0; residual && j < x->count; j++)
-        residual->v[j] = what == PLAIN || what == FAR_MEAN ? random_uniform(-1.0, 1.0) : x->v[j];
-    if (residual) array_set(residual, residual->v);
     array *y = how == 2 ? x : how == 4 ? residual : array_2d(dtype, rows, cols, x->t.strides[0]);
     array *sum = how == 3 ? array_2d(dtype, rows, cols, cols) : how == 4 ? x : NULL;
     double *want = numbers(x->count), *bound = numbers(x->count), *want_sum = numbers(x->count);
-    describe("rms_norm", x, what, epsilon,
-             how == 2   ? ", in place"
-             : how == 3 ? ", with a residual"
-             : how == 4 ? ", in place of a residual"
-                        : "");
+    describe("rms_norm", x, what, epsilon, how_texts[how]);
     ref_rms_norm(dtype, rows, cols, x->v, residual ? residual->v : NULL, weight ? weight->v : NULL,
                  epsilon, want_sum, want, bound);
     bool right =
@@ -215,7 +227,7 @@ static void check_all(one_case *check, int ways) {
         }
 }
 
-Test(long_rows, layer_norm) { check_all(layer_norm_case, 3); }
+Test(long_rows, layer_norm) { check_all(layer_norm_case, 5); }
 
 Test(long_rows, rms_norm) { check_all(rms_norm_case, 5); }
 

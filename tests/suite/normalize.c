@@ -403,6 +403,7 @@ Test(normalize, zero_dimensions) {
             array *x = array_2d(float_dtypes[d], rows, cols, 4);
             array *w = array_1d(float_dtypes[d], cols);
             OK(tdm_layer_norm(queue, &x->t, &w->t, &w->t, 1e-5, &x->t));
+            OK(tdm_layer_norm_residual(queue, &x->t, &x->t, &w->t, &w->t, 1e-5, NULL, &x->t));
             OK(tdm_rms_norm(queue, &x->t, NULL, &w->t, 1e-5, NULL, &x->t));
             OK(tdm_batch_norm(queue, &x->t, &w->t, &w->t, NULL, NULL, 1e-5, &x->t));
             OK(tdm_l2_normalize(queue, &x->t, 1e-5, &x->t));

@@ -74,6 +74,12 @@ Test(refusals, dtypes) {
     REFUSED(tdm_bias_add(queue, &x->t, &w->t, TDM_ACTIVATION_NONE, NULL, &z->t), no, "bias|f64");
     REFUSED(tdm_layer_norm(queue, &x->t, &w->t, NULL, 1e-5, &z->t), no, "weight|f64");
     REFUSED(tdm_rms_norm(queue, &x->t, &y->t, NULL, 1e-5, NULL, &z->t), no, "residual|f16");
+    REFUSED(tdm_layer_norm_residual(queue, &x->t, &y->t, NULL, NULL, 1e-5, NULL, &z->t), no,
+            "tdm_layer_norm_residual|residual|f16");
+    REFUSED(tdm_layer_norm_residual(queue, &x->t, &x->t, NULL, &w->t, 1e-5, NULL, &z->t), no,
+            "bias|f64");
+    REFUSED(tdm_layer_norm_residual(queue, &x->t, &x->t, NULL, NULL, 1e-5, &y->t, &z->t), no,
+            "sum|f16");
     REFUSED(tdm_batch_norm(queue, &x->t, &w->t, &w->t, NULL, NULL, 1e-5, &z->t), no, "mean|f64");
     ARRAY_SAME(y);
     ARRAY_SAME(z);
@@ -119,6 +125,14 @@ Test(refusals, shapes_and_layouts) {
     REFUSED(tdm_layer_norm(queue, &x->t, NULL, &five->t, 1e-5, &good->t), shape, "bias|5|6");
     REFUSED(tdm_rms_norm(queue, &x->t, NULL, &five->t, 1e-5, NULL, &good->t), shape, "weight|5|6");
     REFUSED(tdm_rms_norm(queue, &x->t, &y->t, NULL, 1e-5, NULL, &good->t), shape, "residual");
+    REFUSED(tdm_layer_norm_residual(queue, &x->t, &y->t, NULL, NULL, 1e-5, NULL, &good->t), shape,
+            "residual");
+    REFUSED(tdm_layer_norm_residual(queue, &x->t, &x->t, NULL, NULL, 1e-5, &y->t, &good->t), shape,
+            "sum");
+    REFUSED(tdm_layer_norm_residual(queue, &x->t, &x->t, &five->t, NULL, 1e-5, NULL, &good->t),
+            shape, "weight|5|6");
+    REFUSED(tdm_layer_norm_residual(queue, &x->t, &x->t, NULL, &five->t, 1e-5, NULL, &good->t),
+            shape, "bias|5|6");
     REFUSED(tdm_batch_norm(queue, &x->t, &five->t, &five->t, NULL, NULL, 1e-5, &good->t), shape,
             "mean|5|6");
     REFUSED(tdm_add(queue, &x->t, &y->t, &good->t), shape, "b");
@@ -126,11 +140,17 @@ Test(refusals, shapes_and_layouts) {
     const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
     REFUSED(tdm_layer_norm(queue, &x->t, NULL, NULL, -1e-5, &good->t), invalid, "epsilon");
     REFUSED(tdm_layer_norm(queue, &x->t, NULL, NULL, (double)NAN, &good->t), invalid, "epsilon");
+    REFUSED(tdm_layer_norm_residual(queue, &x->t, &x->t, NULL, NULL, -1e-5, NULL, &good->t),
+            invalid, "epsilon");
     REFUSED(tdm_l2_normalize(queue, &x->t, -1.0, &good->t), invalid, "epsilon");
     check_case("sum without a residual, and sum on y");
     array *sum = array_2d(TDM_F32, 4, 6, 6);
     REFUSED(tdm_rms_norm(queue, &x->t, NULL, NULL, 1e-5, &sum->t, &good->t), invalid, "residual");
     CHECK(tdm_rms_norm(queue, &x->t, &x->t, NULL, 1e-5, &good->t, &good->t) != TDM_OK, "sum is y");
+    REFUSED(tdm_layer_norm_residual(queue, &x->t, NULL, NULL, NULL, 1e-5, &sum->t, &good->t),
+            invalid, "residual");
+    REFUSED(tdm_layer_norm_residual(queue, &x->t, &x->t, NULL, NULL, 1e-5, &good->t, &good->t),
+            TDM_ERROR_OVERLAP, "sum|y");
     check_case("rows that are not adjacent elements, or have no common stride");
     array *column = array_new(TDM_F32, 2, (int64_t[]){4, 6}, (int64_t[]){1, 4});
     array *uneven = array_new(TDM_F32, 3, (int64_t[]){2, 2, 6}, (int64_t[]){40, 6, 1});
@@ -247,5 +267,10 @@ Test(refusals, overlaps) {
     tdm_tensor m7 = m->t;
     m7.shape[0] = 7;
     REFUSED(tdm_rms_norm(queue, &m7, &m7, NULL, 1e-5, &r->t, &later), no, "sum|y");
+    REFUSED(tdm_layer_norm_residual(queue, &m7, &m7, NULL, NULL, 1e-5, &r->t, &later), no, "sum|y");
+    REFUSED(tdm_layer_norm_residual(queue, &m7, &later, NULL, NULL, 1e-5, NULL, &r->t), no,
+            "y|residual");
+    REFUSED(tdm_layer_norm_residual(queue, &m7, &later, NULL, NULL, 1e-5, &r->t, &m7), no,
+            "sum|residual");
     r->t.shape[0] = 8;
 }

@@ -66,6 +66,10 @@ Test(wide, strides_past_32_bits) {
     ref_layer_norm(dtype, ROWS, COLS, v, NULL, NULL, 1e-5, want, bound);
     OK(tdm_layer_norm(queue, &x, NULL, NULL, 1e-5, &y));
     far_check("layer_norm", &y, want, bound);
+    ref_residual_sum(dtype, ROWS * COLS, v, v, sum);
+    ref_layer_norm(dtype, ROWS, COLS, sum, NULL, NULL, 1e-5, want, bound);
+    OK(tdm_layer_norm_residual(queue, &x, &x, NULL, NULL, 1e-5, NULL, &y));
+    far_check("layer_norm_residual", &y, want, bound);
     ref_rms_norm(dtype, ROWS, COLS, v, NULL, NULL, 1e-5, sum, want, bound);
     OK(tdm_rms_norm(queue, &x, NULL, NULL, 1e-5, NULL, &y));
     far_check("rms_norm", &y, want, bound);

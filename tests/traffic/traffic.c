@@ -63,10 +63,13 @@ static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
     tdm_tensor norm = tdm_tensor_1d(norms.buffer, TDM_F32, ROWS);
     tdm_tensor f32 = make(TDM_F32, ROWS, cols);
 
-    /* three elements of a row or of each of its two chunks more, the pivot's */
+    /* three elements of a row or of each of its two chunks more, the pivot's, or of a sum six */
     announce("layer_norm", dtype, cols, passes * all + 2 * all + passes * ROWS * 3 * size, all,
              passes);
     finish(tdm_layer_norm(queue, &x, &weight, &bias, 1e-5, &y));
+    announce("layer_norm_of_sum", dtype, cols,
+             2 * passes * all + 2 * all + passes * ROWS * 6 * size, 2 * all, passes);
+    finish(tdm_layer_norm_residual(queue, &x, &residual, &weight, &bias, 1e-5, &sum, &y));
     announce("rms_norm", dtype, cols, passes * all + all, all, passes);
     finish(tdm_rms_norm(queue, &x, NULL, &weight, 1e-5, NULL, &y));
     announce("rms_norm_of_sum", dtype, cols, 2 * passes * all + all, 2 * all, passes);

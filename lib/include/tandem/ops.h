@@ -145,6 +145,17 @@ TDM_API TDM_MUST_USE tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tenso
                                                const tdm_tensor *weight, const tdm_tensor *bias,
                                                double epsilon, tdm_tensor *y);
 
+/** The same of s = x + residual, in one launch: y = (s - mean) / √(variance + epsilon) · weight + bias
+ * for each row, as after a residual connection (Vaswani et al. 2017). weight, bias [cols] and residual
+ * may be NULL; without a residual it is tdm_layer_norm. sum, when not NULL, receives s and needs a
+ * residual. s is rounded to the dtype, and y is computed from the rounded s, with or without sum. In
+ * place: y may be x or residual, sum may be x or residual; sum is not y. */
+TDM_API TDM_MUST_USE tdm_status tdm_layer_norm_residual(tdm_queue *queue, const tdm_tensor *x,
+                                                        const tdm_tensor *residual,
+                                                        const tdm_tensor *weight,
+                                                        const tdm_tensor *bias, double epsilon,
+                                                        tdm_tensor *sum, tdm_tensor *y);
+
 /** y = s / √(mean(s²) + epsilon) · weight, s = x + residual (Zhang & Sennrich 2019). weight [cols]
  * and residual may be NULL. sum, when not NULL, receives s (rounded to the dtype; y is computed
  * from the rounded s) and needs a residual. In place: y may be x or residual, sum may be x or
