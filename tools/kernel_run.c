@@ -96,7 +96,7 @@ static tdm_status make_tensor(tdm_device *device, tdm_dtype dtype, const kernel_
     tdm_status status = tdm_empty(device, dtype, shape->ndim, shape->extent, t);
     if (status != TDM_OK || tdm_tensor_count(t) == 0) return status;
     const int64_t count = tdm_tensor_count(t), whole = (count + step - 1) / step * step;
-    tdm_tensor all = {NULL};
+    tdm_tensor all = {.buffer = NULL};
     status = tdm_empty(device, dtype, 1, &whole, &all);
     tdm_buffer_release(t->buffer);
     t->buffer = all.buffer; /* or NULL */
@@ -149,7 +149,7 @@ static bool print_findings(FILE *log) {
 }
 
 int kernel_run(const kernel_request *request) {
-    run r = {NULL};
+    run r = {.device = NULL};
     int status = EXIT_OK;
     if (tdm_device_open("opencl:0", &r.device) != TDM_OK ||
         tdm_queue_create(r.device, 0, &r.queue) != TDM_OK)
