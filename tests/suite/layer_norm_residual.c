@@ -231,14 +231,16 @@ Test(layer_norm_residual, of_one_tensor) {
             check_rows(x, x, 1e-5);
             check_case("%s layer_norm_residual without a residual, %lld columns",
                        tdm_dtype_name(dtype), (long long)cols);
-            array *y = array_2d(dtype, 2, cols, cols), *same = array_2d(dtype, 2, cols, cols);
+            /* into one tensor, as how a row is read is a matter of offsets, too */
+            array *y = array_2d(dtype, 2, cols, cols);
             OK(tdm_layer_norm(queue, &x->t, &w->t, &w->t, 1e-5, &y->t));
-            OK(tdm_layer_norm_residual(queue, &x->t, NULL, &w->t, &w->t, 1e-5, NULL, &same->t));
             unsigned char *now = (unsigned char *)numbers((int64_t)(y->bytes / sizeof(double)) + 1);
             double *want = numbers(y->count);
             array_download(y, now);
             array_decode(y, now, want);
-            ARRAY_CHECK(same, want, NULL);
+            OK(tdm_buffer_write(queue, y->t.buffer, 0, y->image, y->bytes));
+            OK(tdm_layer_norm_residual(queue, &x->t, NULL, &w->t, &w->t, 1e-5, NULL, &y->t));
+            ARRAY_CHECK(y, want, NULL);
             ARRAY_SAME(x);
             array_free_all();
         }
