@@ -80,3 +80,19 @@ int enough_in_flight(const char *entry, const variant *v) {
     if (v->vectors == 0 || rows.reads == 0 || is_without_rows(entry)) return 0;
     return is(entry, "cast") ? ENOUGH / rows.writes : ENOUGH;
 }
+
+bool is_same_kernel(const compiled *a, const char *name_a, const compiled *b, const char *name_b) {
+    enum { TOGETHER = 8 };
+    size_t size_a = 0, size_b = 0;
+    ptxas_report used_a, used_b;
+    ptx_report accesses_a, accesses_b;
+    return compiled_code(a, name_a, &size_a) && compiled_code(b, name_b, &size_b) &&
+           size_a == size_b && ptxas_report_of(a->log, name_a, &used_a) &&
+           ptxas_report_of(b->log, name_b, &used_b) &&
+           (used_a.registers + TOGETHER - 1) / TOGETHER ==
+               (used_b.registers + TOGETHER - 1) / TOGETHER &&
+           used_a.shared == used_b.shared && used_a.local == used_b.local &&
+           ptx_report_of(a->ptx, name_a, &accesses_a) &&
+           ptx_report_of(b->ptx, name_b, &accesses_b) &&
+           memcmp(&accesses_a, &accesses_b, sizeof accesses_a) == 0;
+}

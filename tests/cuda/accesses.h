@@ -1,8 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a variant's accesses of memory have to be like. */
+/* What a variant's accesses of memory have to be like, and what makes two kernels the same. */
 #ifndef TDM_TEST_CUDA_ACCESSES_H
 #define TDM_TEST_CUDA_ACCESSES_H
 
+#include "nvrtc.h"
 #include "ptx.h"
 #include "ptxas_log.h"
 #include "variants.h"
@@ -17,5 +18,10 @@ int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report
 /* What is wanted of them; 0: nothing, as the kernel reads no rows in vectors. A kernel that writes more than
  * it reads waits for less. */
 int enough_in_flight(const char *entry, const variant *v);
+
+/* Are two kernels the same, as far as the size of their code, registers, memory and accesses tell? Not byte for byte:
+ * of 24 KiB and more ptxas was seen to choose other registers in up to 3 % of the bytes, and one more. A multiprocessor
+ * hands them out by eights. */
+bool is_same_kernel(const compiled *a, const char *name_a, const compiled *b, const char *name_b);
 
 #endif

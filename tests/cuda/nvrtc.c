@@ -151,12 +151,3 @@ const char *compiled_code(const compiled *c, const char *entry, size_t *size) {
     }
     return NULL;
 }
-
-bool is_same_code(const char *a, size_t a_size, const char *b, size_t b_size) {
-    enum { MOST_DIFFERENT = 200 };
-    size_t different = 0;
-    if (!a || !b || a_size != b_size) return false;
-    for (size_t i = 0; i < a_size; i++)
-        different += a[i] != b[i];
-    return different <= a_size / MOST_DIFFERENT;
-}

@@ -30,8 +30,4 @@ void compiled_free(compiled *c);
 /* The machine code of a kernel; NULL when the cubin has none. */
 const char *compiled_code(const compiled *c, const char *entry, size_t *size);
 
-/* Is the code of two kernels the same, but for a few bytes? Of kernels of 24 KiB and more ptxas was seen to choose
- * other registers in 10 to 92 bytes. */
-bool is_same_code(const char *a, size_t a_size, const char *b, size_t b_size);
-
 #endif

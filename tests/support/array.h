@@ -27,7 +27,8 @@ extern bool small;
  */
 extern bool simulator;
 
-/* Whether a test runs case `number`: on a simulator every third, as they take long there, else all. */
+/* Whether a test runs case `number`: on a simulator every fifth, which ones the seed says, as they take long there;
+ * else all. */
 bool in_turn(int number);
 
 /* Fixtures of every suite: they seed the generator, print seed and device, and fail the test when
