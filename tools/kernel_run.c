@@ -155,6 +155,14 @@ int kernel_run(const kernel_request *request) {
         tdm_queue_create(r.device, 0, &r.queue) != TDM_OK)
         return report_failure("kernel check");
     guard_listed();
+    /* a loader that heeds neither variable would have another driver run it */
+    if (!strstr(tdm_device_get_info(r.device)->name, "Oclgrind")) {
+        printf("oclgrind     not run: the OpenCL loader gives %s instead\n",
+               tdm_device_get_info(r.device)->name);
+        tdm_queue_destroy(r.queue);
+        tdm_device_release(r.device);
+        return EXIT_FAILED;
+    }
     /* Oclgrind has it open, too: whatever ends this process, no file is left */
     FILE *log = fopen(getenv(LOG), "r");
     if (!log) {

@@ -66,7 +66,8 @@ def torch_call(torch, place, kinds, dtype, p):
     """What an operation on rows calls, of x, of a second array of its dtype, and of the array for the result."""
     name, _, form = p["work"].partition("+")
     m, n, native, functions = p["m"], p["n"], torch.ops.aten, torch.nn.functional
-    moments = [torch.empty(0, dtype=kinds[dtype], device=place) for _ in range(2)]  # of what shape, the first call says
+    # of what shape these are, the first call says
+    *moments, kept = [torch.empty(0, dtype=kinds[dtype], device=place) for _ in range(3)]
     activations = {"relu": torch.relu_, "gelu": lambda y: native.gelu.out(y, out=y),
                    "gelu_tanh": lambda y: native.gelu.out(y, approximate="tanh", out=y),
                    "silu": lambda y: native.silu.out(y, out=y), "sigmoid": torch.sigmoid_, "tanh": torch.tanh_}
@@ -83,7 +84,7 @@ def torch_call(torch, place, kinds, dtype, p):
              "layer_norm": lambda x, z, y: native.native_layer_norm.out(x, (n,), z[0], z[-1], 1e-5, out0=y,
                                                                         out1=moments[0], out2=moments[1]),
              "layer_norm+residual": lambda x, z, y: native.native_layer_norm.out(
-                 torch.add(x, z), (n,), z[0], z[-1], 1e-5, out0=y, out1=moments[0], out2=moments[1]),
+                 torch.add(x, z, out=kept), (n,), z[0], z[-1], 1e-5, out0=y, out1=moments[0], out2=moments[1]),
              "rms_norm": lambda x, z, y: functions.rms_norm(x, (n,), z[0]),
              "dot": lambda x, z, y: torch.dot(x.view(-1), z.view(-1)),
              "flip": lambda x, z, y: torch.flip(x, (1,)),
@@ -96,6 +97,8 @@ def torch_call(torch, place, kinds, dtype, p):
         return {"gather_rows": lambda x, z, y: torch.index_select(x, 0, rows, out=y),
                 "scatter_add_rows": lambda x, z, y: y.index_add_(0, rows, x)}[name]
     of_forms = {"": 1, "own_kernel": 1, "columns": 0, "whole": None}
+    if name == "cumsum" and form in of_forms:
+        return lambda x, z, y: torch.cumsum(x, of_forms[form], out=y)
     if name in reductions and form in of_forms:
         dim = of_forms[form]
         return lambda x, z, y: reductions[name](x, dim=dim)
