@@ -3,7 +3,7 @@
 # Sets up, builds and runs every test: the suite on every device, then the main part of it under
 # ASan + UBSan and under TSan. Shows what ptxas says of the kernels, and which lines of cuda/ were
 # executed. Usage: scripts/test.sh [PRESET ...]   (default: test asan tsan;
-# "full" is test with every device's suite whole and each kernel for each architecture: hours)
+# "full" is test with every device's suite whole and each kernel for each architecture)
 #                  scripts/test.sh --systems [NAME ...]   (other systems: see scripts/systems/run.sh)
 set -euo pipefail
 if [ "${1:-}" != --systems ]; then
