@@ -39,22 +39,25 @@ typedef struct tdm_transport {
     /** Begins to send. `bytes` stay as they are until the message is done. to: any rank but one's own. */
     tdm_status (*send)(void *state, int to, int channel, const void *bytes, size_t size,
                        tdm_message *message);
-    /** Begins to receive at most `size` bytes. A message that is larger fails the receive, and writes nothing
-     * behind them. from: any rank but one's own. */
+    /** Begins to receive `size` bytes, at least 1. A message of another size, which only a rank that calls something
+     * else sends, fails the receive, or is told by *received, or the receive is never done. It writes nothing behind
+     * `size` bytes. from: any rank but one's own. */
     tdm_status (*receive)(void *state, int from, int channel, void *bytes, size_t size,
                           tdm_message *message);
     /** Makes progress, without waiting, and tells whether the message is done; of a receive, *received how large it
      * was. A message that is done, or whose test failed, is not tested again. *failed, -1 before, is the rank that is
      * known to have ended, if the transport can tell. */
-    tdm_status (*test)(void *state, tdm_message *message, bool *done, size_t *received, int *failed);
+    tdm_status (*test)(void *state, tdm_message *message, bool *done, size_t *received,
+                       int *failed);
     /** Gives up a message that is not done, after a fault. If the transport may still read or write its bytes
      * afterwards, *in_use is true, and the library keeps them for ever. */
     void (*abandon)(void *state, tdm_message *message, bool *in_use);
     /** Collective, as tdm_comm_split: *part is filled with a transport of its own. color is not negative: ranks that
      * take no part give -1, and get a part with ranks 0. */
     tdm_status (*split)(void *state, int color, int key, struct tdm_transport *part);
-    /** Frees the state. Not collective. */
-    void (*destroy)(void *state);
+    /** Frees the state. Not collective. broken: after a fault, so that messages may still be on their way to this rank,
+     * which must not become those of another communicator. */
+    void (*destroy)(void *state, bool broken);
 } tdm_transport;
 
 /** Sets what tdm_last_error returns, for a transport: one sentence, without a full stop. Returns status. */
