@@ -8,11 +8,12 @@
  *
  * Collective functions are called by all ranks in the same order, with the same dtype, operation and root, and with
  * shapes that fit together as each function says. What does not fit is found: the call then fails on every rank, with
- * a message that names the rank and what it asked for. Tensors are on the communicator's device, `queue` is one of its
- * queues, and earlier work of the queue is done before what it wrote is sent. A function may return before it is done:
- * later work of the queue sees its result, and so does the host after tdm_queue_finish, which reports what
- * failed. Tensors may have any strides; those with gaps are packed. Extents of 0 are right. Outputs overlap no
- * input but where a function says that they may be the same view.
+ * a message that names the rank and what it asked for, and the communicator is broken, as by a fault. Where all ranks
+ * refuse their own arguments, nothing was done, and it goes on. Tensors are on the communicator's device, `queue` is
+ * one of its queues, and earlier work of the queue is done before what it wrote is sent. A function may return before
+ * it is done: later work of the queue sees its result, and so does the host after tdm_queue_finish, which reports what
+ * failed. Tensors may have any strides; those with gaps are packed. Extents of 0 are right. Outputs overlap no input
+ * but where a function says that they may be the same view.
  *
  * Floats of 16 bits are added in f32 and rounded once. A result has the same bits on every rank, and again in
  * every run of as many ranks: the order of additions depends on shapes and ranks alone. Maxima and minima are NaN where

@@ -1,7 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Communicators over MPI, in the library libtandem-mpi (pkg-config tandem-mpi, CMake tandem::mpi). It is compiled
- * against one MPI, which the program must use, too. tandem.h does not include this header. */
+ * Communicators over MPI, in the library libtandem-mpi (pkg-config tandem-mpi; CMake tandem::mpi, by
+ * find_package(tandem COMPONENTS mpi)). It is compiled against one MPI, which the program must use, too. tandem.h does
+ * not include this header. */
 #ifndef TANDEM_MPI_H
 #define TANDEM_MPI_H
 
