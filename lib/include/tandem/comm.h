@@ -67,37 +67,42 @@ typedef enum tdm_comm_op {
 } tdm_comm_op;
 
 /** y = the ranks' x, combined, on every rank. x and y have one shape and dtype, the same on all ranks; y may be x. */
-TDM_API TDM_MUST_USE tdm_status tdm_comm_all_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op,
-                                                    const tdm_tensor *x, tdm_tensor *y);
+TDM_API TDM_MUST_USE tdm_status tdm_comm_all_reduce(tdm_comm *comm, tdm_queue *queue,
+                                                    tdm_comm_op op, const tdm_tensor *x,
+                                                    tdm_tensor *y);
 
 /** The same on one rank, `root`. On the others y is not looked at and may be NULL. */
-TDM_API TDM_MUST_USE tdm_status tdm_comm_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int root,
-                                                const tdm_tensor *x, tdm_tensor *y);
+TDM_API TDM_MUST_USE tdm_status tdm_comm_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op,
+                                                int root, const tdm_tensor *x, tdm_tensor *y);
 
 /** x of rank `root`, on all ranks. */
-TDM_API TDM_MUST_USE tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_tensor *x);
+TDM_API TDM_MUST_USE tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root,
+                                                   tdm_tensor *x);
 
 /** y = the ranks' x, one behind the other along the first dimension, on every rank. x has at least one dimension; the
  * other extents are the same on all ranks. `extents` are the `size` ranks' first extents, the same array on all
  * ranks; NULL where they are equal. y's first extent is their sum. x may be its own part of y, in place. */
-TDM_API TDM_MUST_USE tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
-                                                    const int64_t *extents, tdm_tensor *y);
+TDM_API TDM_MUST_USE tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue,
+                                                    const tdm_tensor *x, const int64_t *extents,
+                                                    tdm_tensor *y);
 
 /** y = this rank's part of the ranks' x, combined: the parts lie one behind the other along x's first
  * dimension, as in tdm_comm_all_gather. y may be its own part of x, in place: the other parts of x stay as they are. */
-TDM_API TDM_MUST_USE tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op,
-                                                        const tdm_tensor *x, const int64_t *extents,
-                                                        tdm_tensor *y);
+TDM_API TDM_MUST_USE tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue,
+                                                        tdm_comm_op op, const tdm_tensor *x,
+                                                        const int64_t *extents, tdm_tensor *y);
 
 /** Part i of y = part `rank` of rank i's x, for all ranks i: x and y are of one shape, the same on all ranks, whose
  * first extent is a multiple of size. */
-TDM_API TDM_MUST_USE tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
-                                                    tdm_tensor *y);
+TDM_API TDM_MUST_USE tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue,
+                                                    const tdm_tensor *x, tdm_tensor *y);
 
 /** Sends x to another rank, which calls tdm_comm_receive for a tensor of the same shape and dtype. What one
  * rank sends another arrives in the order it was sent. To one's own rank is refused. */
-TDM_API TDM_MUST_USE tdm_status tdm_comm_send(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tensor *x);
-TDM_API TDM_MUST_USE tdm_status tdm_comm_receive(tdm_comm *comm, tdm_queue *queue, int from, tdm_tensor *y);
+TDM_API TDM_MUST_USE tdm_status tdm_comm_send(tdm_comm *comm, tdm_queue *queue, int to,
+                                              const tdm_tensor *x);
+TDM_API TDM_MUST_USE tdm_status tdm_comm_receive(tdm_comm *comm, tdm_queue *queue, int from,
+                                                 tdm_tensor *y);
 
 /** Sends x to rank `to` while y is received from rank `from`: what a ring, or an exchange of borders, wants. Either
  * may be -1, for nothing; its tensor is then not looked at. */

@@ -64,7 +64,8 @@ typedef struct tdm_transport {
 TDM_API tdm_status tdm_transport_fail(tdm_status status, const char *sentence);
 
 /** A communicator over a transport, on a device, to which it takes a reference. Not collective. On success the
- * communicator owns transport->state and destroys it in the end; on failure the caller still does, and *comm is NULL. */
+ * communicator owns transport->state and destroys it in the end; on failure the caller still does, and *comm is
+ * NULL. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_create(const tdm_transport *transport, tdm_device *device,
                                                 tdm_comm **comm);
 
