@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Rank 1 ends in the middle, by a signal where there is an argument: each other rank says what its call gave. */
+/* Rank 1 ends in the middle, by a signal where the argument is "signal": each other rank says what its call gave. */
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
         tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x) != TDM_OK)
         return 1;
     if (tdm_comm_rank(comm) == 1) {
-        if (argc > 1) (void)raise(SIGKILL);
+        if (argc > 1 && argv[1][0] == 's') (void)raise(SIGKILL);
         _exit(0);
     }
     const time_t began = time(NULL);
