@@ -219,6 +219,9 @@ void tdmi_host_job_drop(tdmi_host_job *job);
  * (kernel_list.h) on the calling thread. False: there was not the memory for it. */
 extern bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void *args)
     __attribute__((weak));
+/* Likewise a function of function_list.h on n elements of a type: y may be an operand. */
+extern void tdmi_cpu_apply(uint8_t function, uint8_t type, void *y, const void *const *operands,
+                           uint32_t n) __attribute__((weak));
 
 #define TDMI_DECLARE(name) extern const tdmi_host_blas tdmi_host_blas_##name;
 TDMI_HOST_BLAS_LIST(TDMI_DECLARE)

@@ -13,7 +13,8 @@ packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl
 case "${1:-}" in
 run) ;;
 test) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
-                 clang-format clang-tidy doxygen abigail-tools groff-base libdlpack-dev) ;;
+                 clang-format clang-tidy doxygen abigail-tools groff-base libdlpack-dev
+                 libopenmpi-dev openmpi-bin libmpich-dev mpich) ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 *)
     echo "usage: scripts/setup.sh run|test|systems" >&2
@@ -33,7 +34,7 @@ install() {
         --no-install-recommends "${missing[@]}"
 }
 # Oclgrind left Debian with its version 13; oneDNN is not there for each processor, DLPack not on each system.
-optional=" oclgrind libdnnl-dev libdlpack-dev "
+optional=" oclgrind libdnnl-dev libdlpack-dev libopenmpi-dev openmpi-bin libmpich-dev mpich "
 no_package() { # NAME: the sentence
     # shellcheck source=/dev/null
     echo "$(. /etc/os-release && echo "$PRETTY_NAME") has no package $1"

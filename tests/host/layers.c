@@ -37,12 +37,13 @@ static void nothing(const char *rule, const char *command) {
     " 2>/dev/null | sed -E 's/^([^:]*):[^<\"]*/\\1 /'"
 
 Test(layers, licence) {
-    nothing("every source file says its licence",
-            "find CMakeLists.txt bench cmake $backends docs examples kernels lib reference scripts "
-            "tests tools -type f "
-            "-regextype posix-extended -regex "
-            "'.*(\\.(c|h|cl|cmake|css|in|map|py|sh|supp)|CMakeLists.txt)' "
-            "-exec grep -L 'SPDX-License-Identifier: Apache-2.0' {} +");
+    nothing(
+        "every source file says its licence",
+        "find CMakeLists.txt bench cmake $backends docs examples kernels lib mpi reference scripts "
+        "tests tools -type f "
+        "-regextype posix-extended -regex "
+        "'.*(\\.(c|h|cl|cmake|css|in|map|py|sh|supp)|CMakeLists.txt)' "
+        "-exec grep -L 'SPDX-License-Identifier: Apache-2.0' {} +");
 }
 
 /* Downward only: tools, bench, examples -> public header -> lib/ops -> lib -> lib/backend.h <-
@@ -122,8 +123,15 @@ Test(layers, rooms) {
     includes_only("lib/machine/*.[ch]", "machine/[a-z_]+|backend|fail|log|memory|sized|threads");
     includes_only("lib/host/*.[ch]",
                   "machine/[a-z_]+|host/[a-z_]+|backend|fail|kernel_list|log|memory|sized|threads");
-    nothing("lib/ itself includes nothing of lib/ops, lib/tensors and lib/model",
-            INCLUDES("lib/*.[ch]") " | grep -E '\"(\\.\\./|ops/|tensors/|model/)'");
+    nothing("lib/ itself includes nothing of lib/ops, lib/tensors, lib/model and lib/comm",
+            INCLUDES("lib/*.[ch]") " | grep -E '\"(\\.\\./|ops/|tensors/|model/|comm/)'");
+    nothing(
+        "operations and tensors include nothing of lib/comm",
+        INCLUDES(
+            "lib/ops/*.[ch] lib/kernels/*.[ch] lib/tensors/*.[ch] lib/model/*.[ch]") " | grep "
+                                                                                     "'\"comm/'");
+    nothing("mpi/ includes of the library only <tandem/...>",
+            INCLUDES("mpi/*.[ch]") " | grep '\"'");
     no_circle(TEST_OBJECTS);
 }
 
@@ -188,7 +196,7 @@ Test(layers, null_pointers) {
 /* Sizes: files under 500 lines, so that a file has one subject. */
 Test(layers, file_sizes) {
     nothing("a file of more than 500 lines",
-            "find lib $backends kernels reference bench tools examples tests -name "
+            "find lib mpi $backends kernels reference bench tools examples tests -name "
             "'*.[chl]*' -type f | "
             "LC_ALL=C xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
 }

@@ -53,7 +53,8 @@ extern "C" {
     X(ERROR_BACKEND, "the driver or vendor library reported a failure")                            \
     X(ERROR_DEVICE_LOST, "the device is lost; nothing more can be done with it")                   \
     X(ERROR_FORKED, "the library was used before fork(); it cannot be used in the child")          \
-    X(ERROR_IO, "a file could not be read or written")
+    X(ERROR_IO, "a file could not be read or written")                                             \
+    X(ERROR_RANK_LOST, "another rank of the communicator ended, failed or did not answer in time")
 
 /** How a call ended: TDM_OK, or TDM_ and a name of the list. */
 typedef enum tdm_status {

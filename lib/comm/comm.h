@@ -1,0 +1,195 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Communicators inside: the object, and what its files share. A call begins with its checks (call.c), which also have
+ * its header on its way to all ranks; moves data in groups of messages (wait.c); and ends. Collectives are made of
+ * nonblocking messages alone, because nothing else can be given a time limit and be told what went wrong. */
+#ifndef TDMI_COMM_H
+#define TDMI_COMM_H
+
+#include <tandem/transport.h>
+
+#include "check.h"
+#include "core.h"
+
+enum { TDMI_CHANNEL_CHECK, TDMI_CHANNEL_DATA, TDMI_CHANNEL_NOTES, TDMI_CHANNEL_PAIRS };
+
+/* What a header says was called. */
+typedef enum tdmi_comm_function {
+    TDMI_COMM_ALL_REDUCE,
+    TDMI_COMM_REDUCE,
+    TDMI_COMM_BROADCAST,
+    TDMI_COMM_ALL_GATHER,
+    TDMI_COMM_REDUCE_SCATTER,
+    TDMI_COMM_ALL_TO_ALL,
+    TDMI_COMM_BARRIER,
+    TDMI_COMM_SPLIT,
+    TDMI_COMM_SEND,
+    TDMI_COMM_RECEIVE,
+    TDMI_COMM_SEND_RECEIVE,
+    TDMI_COMM_FUNCTION_COUNT
+} tdmi_comm_function;
+
+/* What a rank calls, as the others see it: what has to be the same on all ranks. The first extent is -1 where
+ * ranks may differ in it. */
+typedef struct tdmi_comm_header {
+    uint32_t magic;
+    uint8_t function, op, dtype, refused; /* refused: this rank's arguments were wrong */
+    uint64_t call;                        /* how many of the communicator's came before */
+    uint64_t extents;                     /* hash of the ranks' extents, 0: none */
+    int32_t root, ndim;
+    int64_t shape[TDM_MAX_DIMS];
+} tdmi_comm_header;
+
+/* What one rank tells all others beside their calls. */
+typedef struct tdmi_note {
+    uint32_t magic;
+    int32_t kind, from, waits_for;
+    int32_t status;
+    char text[620];
+} tdmi_note;
+enum { TDMI_NOTE_FAULT = 1, TDMI_NOTE_WAITS };
+
+/* A message under way. */
+typedef struct tdmi_message {
+    tdm_message message;
+    size_t size; /* that is expected */
+    int peer;
+    bool active, receives;
+} tdmi_message;
+
+/* Messages that are waited for together. */
+typedef struct tdmi_group {
+    int count, room;
+    tdmi_message *messages;
+} tdmi_group;
+
+/* Two rounds of data may be under way, and for each its results. */
+enum { TDMI_GROUP_DATA, TDMI_GROUP_RESULTS = 2, TDMI_GROUP_CHECK = 4, TDMI_GROUP_COUNT };
+
+/* Why nothing works any more, shared with the communicators that were split from this one. */
+typedef struct tdmi_fault {
+    atomic_uint references;
+    struct tdmi_fault *of_parent; /* or NULL */
+    bool failed;
+    char text[620];
+} tdmi_fault;
+
+struct tdm_comm {
+    tdm_device *device; /* a reference */
+    tdm_transport transport;
+    int rank, ranks;
+    double timeout;
+    uint64_t calls; /* collective ones, begun */
+    const char *function;
+    tdmi_fault *fault;
+    tdmi_group groups[TDMI_GROUP_COUNT];
+    tdmi_group notes_in, notes_out; /* one from each rank; of faults to each, then of waiting */
+    tdmi_note *received;            /* one of each rank */
+    tdmi_note sent_fault, sent_wait;
+    int *waits;                         /* whom each rank said to wait for; -1: it said nothing */
+    bool told_wait;                     /* in this wait */
+    bool in_use;                        /* the transport kept memory of the call that failed */
+    tdmi_comm_header header;            /* of the call */
+    tdmi_comm_header *headers;          /* of the other ranks' */
+    tdmi_comm_header pair_in, pair_out; /* of tensors from one rank to another */
+    int64_t *starts;                    /* of the ranks' parts, in elements; and the end */
+    char met;
+    void *scratch;
+    size_t scratch_size;
+};
+
+/* ---- wait.c ---- */
+
+/* Begins a message of a group; size 0 is none at all. */
+tdm_status tdmi_comm_send(tdm_comm *comm, int group, int to, int channel, const void *bytes,
+                          size_t size) TDM_MUST_USE;
+tdm_status tdmi_comm_receive(tdm_comm *comm, int group, int from, int channel, void *bytes,
+                             size_t size) TDM_MUST_USE;
+/* Until a group's messages are done, or a fault is known. */
+tdm_status tdmi_comm_wait(tdm_comm *comm, int group) TDM_MUST_USE;
+/* Gives up all messages of a call that failed. */
+void tdmi_comm_abandon(tdm_comm *comm);
+
+/* ---- fault.c ---- */
+
+/* The fault that this communicator, or one that it was split from, has. */
+tdm_status tdmi_comm_usable(const tdm_comm *comm, const char *function) TDM_MUST_USE;
+/* Makes a fault, tells all ranks, and returns the status with the text as its message. */
+tdm_status tdmi_comm_fail(tdm_comm *comm, tdm_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4))) TDM_MUST_USE;
+/* Looks for notes of other ranks; fails when one is of a fault. */
+tdm_status tdmi_comm_look(tdm_comm *comm, int waits_for) TDM_MUST_USE;
+/* Nothing came for as long as the limit: asks who waits for whom, and fails naming who said nothing. */
+tdm_status tdmi_comm_late(tdm_comm *comm, int waits_for) TDM_MUST_USE;
+/* For a moment, until a note says more than this rank knows. */
+tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for) TDM_MUST_USE;
+tdm_status tdmi_comm_begin_notes(tdm_comm *comm) TDM_MUST_USE;
+double tdmi_comm_now(void);
+
+/* Seconds that others have to say whom they wait for, or what explains a message that is not as expected. */
+#define TDMI_GRACE 0.5
+
+/* ---- header.c ---- */
+
+/* Sets comm->header, for the next call. */
+void tdmi_comm_describe(tdm_comm *comm, tdmi_comm_function function, int op, int root,
+                        const tdm_tensor *tensor);
+/* A rank's header has come: fails where it is not the same as this rank's. */
+tdm_status tdmi_comm_compare(tdm_comm *comm, int rank) TDM_MUST_USE;
+
+/* ---- call.c ---- */
+
+/* A call, and the host's pointers to its tensors. */
+typedef struct tdmi_comm_side {
+    const tdm_tensor *tensor; /* or NULL */
+    tdm_tensor packed;        /* itself, or what stands for it */
+    void *bytes;
+    size_t size;
+    bool mapped, copied, owned;
+} tdmi_comm_side;
+
+/* The header goes to all ranks, and theirs come. refused: what checking the arguments gave. */
+tdm_status tdmi_comm_begin(tdm_comm *comm, tdm_status refused) TDM_MUST_USE;
+/* After the data: whether all ranks called the same. */
+tdm_status tdmi_comm_check(tdm_comm *comm) TDM_MUST_USE;
+/* Gives up what a call that failed has under way, and passes its failure on. */
+tdm_status tdmi_comm_end(tdm_comm *comm, tdm_status status) TDM_MUST_USE;
+/* ---- memory.c ---- */
+
+/* Host memory with what is in x; host memory that becomes y's content when it is given back. */
+tdm_status tdmi_comm_read(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) TDM_MUST_USE;
+tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
+                           tdmi_comm_side *side) TDM_MUST_USE;
+tdm_status tdmi_comm_give(tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side,
+                          tdm_status status) TDM_MUST_USE;
+/* As tdmi_comm_read, of what lies in memory that the call writes: a copy, but on a cpu device. */
+tdm_status tdmi_comm_read_aside(tdm_queue *queue, const tdm_tensor *x,
+                                tdmi_comm_side *side) TDM_MUST_USE;
+/* At least so many bytes, kept with the communicator; NULL when there are none. */
+void *tdmi_comm_scratch(tdm_comm *comm, size_t size);
+
+/* ---- arguments.c ---- */
+
+/* What every call begins with: the communicator is there and has no fault. */
+tdm_status tdmi_comm_enter(tdm_comm *comm, const char *function) TDM_MUST_USE;
+tdm_status tdmi_comm_check_args(const tdm_comm *comm, tdm_queue *queue, const tdmi_arg *args,
+                                int count) TDM_MUST_USE;
+tdm_status tdmi_comm_check_rank(const tdm_comm *comm, const char *name, int rank) TDM_MUST_USE;
+/* Of x and y one is whole, the other is this rank's part of it. Sets comm->starts. */
+tdm_status tdmi_comm_check_parts(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
+                                 const int64_t *extents, const tdm_tensor *y,
+                                 bool y_is_whole) TDM_MUST_USE;
+
+/* ---- move.c ---- */
+
+/* Returns when all ranks have come here, and checks that they called the same. */
+tdm_status tdmi_comm_meet(tdm_comm *comm) TDM_MUST_USE;
+
+/* ---- combine.c ---- */
+
+/* Bytes of scratch that the next needs. */
+enum { TDMI_COMBINE_BLOCK = 2048, TDMI_COMBINE_SCRATCH = 3 * TDMI_COMBINE_BLOCK * 8 };
+/* y = n elements of each row, combined in the rows' order. y may be one of the rows. */
+void tdmi_comm_combine(tdm_dtype dtype, tdm_comm_op op, size_t n, const void *const *rows,
+                       int count, void *y, void *scratch);
+
+#endif

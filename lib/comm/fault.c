@@ -1,0 +1,158 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Faults: how one rank's becomes known to all, and who is named when nothing comes. Each rank has one receive open
+ * from every other one, for notes that are looked at only while it waits. */
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "comm.h"
+#include "machine/text.h"
+
+#define NOTE_MAGIC 0x746e6474u
+
+double tdmi_comm_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static tdm_status broken(const tdmi_fault *fault, const char *function) {
+    for (; fault; fault = fault->of_parent)
+        if (fault->failed)
+            return tdmi_fail(TDM_ERROR_RANK_LOST,
+                             "%s: the communicator is broken since an earlier call: %s", function,
+                             fault->text);
+    return TDM_OK;
+}
+
+tdm_status tdmi_comm_usable(const tdm_comm *comm, const char *function) {
+    return broken(comm->fault, function);
+}
+
+static tdm_status listen(tdm_comm *comm, int rank) {
+    tdmi_message *message = &comm->notes_in.messages[rank];
+    *message = (tdmi_message){.size = sizeof(tdmi_note), .peer = rank, .receives = true};
+    TDMI_TRY(comm->transport.receive(comm->transport.state, rank, TDMI_CHANNEL_NOTES,
+                                     &comm->received[rank], sizeof(tdmi_note), &message->message));
+    message->active = true;
+    return TDM_OK;
+}
+
+tdm_status tdmi_comm_begin_notes(tdm_comm *comm) {
+    for (int rank = 0; rank < comm->ranks; rank++)
+        if (rank != comm->rank) TDMI_TRY(listen(comm, rank));
+    return TDM_OK;
+}
+
+static bool is_done(tdm_comm *comm, tdmi_message *message) {
+    size_t received;
+    int failed = -1;
+    bool done = false;
+    if (!message->active) return false;
+    if (comm->transport.test(comm->transport.state, &message->message, &done, &received, &failed) !=
+        TDM_OK) {
+        message->active = false;
+        return false;
+    }
+    if (done) message->active = false;
+    return done;
+}
+
+/* To all ranks that have taken the last one. That a note could not be sent changes nothing: its rank waits in vain
+ * for something else, too. */
+static void tell(tdm_comm *comm, int kind, int waits_for, tdm_status status, const char *text) {
+    for (int i = 0; i < 2 * comm->ranks; i++)
+        (void)is_done(comm, &comm->notes_out.messages[i]);
+    tdmi_note *note = kind == TDMI_NOTE_FAULT ? &comm->sent_fault : &comm->sent_wait;
+    *note = (tdmi_note){.magic = NOTE_MAGIC,
+                        .kind = kind,
+                        .from = comm->rank,
+                        .waits_for = waits_for,
+                        .status = (int32_t)status};
+    snprintf(note->text, sizeof note->text, "%s", text);
+    for (int rank = 0; rank < comm->ranks; rank++) {
+        tdmi_message *message =
+            &comm->notes_out.messages[(kind == TDMI_NOTE_FAULT ? 0 : comm->ranks) + rank];
+        if (rank == comm->rank || message->active) continue;
+        message->active = comm->transport.send(comm->transport.state, rank, TDMI_CHANNEL_NOTES,
+                                               note, sizeof *note, &message->message) == TDM_OK;
+    }
+}
+
+static tdm_status fault(tdm_comm *comm, tdm_status status, const char *text) {
+    comm->fault->failed = true;
+    snprintf(comm->fault->text, sizeof comm->fault->text, "%s", text);
+    return tdmi_fail(status, "%s: %s", comm->function, text);
+}
+
+tdm_status tdmi_comm_fail(tdm_comm *comm, tdm_status status, const char *format, ...) {
+    char text[600];
+    va_list list;
+    va_start(list, format);
+    tdmi_print_list(text, sizeof text, format, list);
+    va_end(list);
+    tell(comm, TDMI_NOTE_FAULT, -1, status, text);
+    return fault(comm, status, text);
+}
+
+/* One rank's notes: one that tells of a fault ends the call, of one that waits is answered. */
+static tdm_status hear(tdm_comm *comm, int rank, int waits_for) {
+    while (is_done(comm, &comm->notes_in.messages[rank])) {
+        tdmi_note note = comm->received[rank];
+        if (note.magic != NOTE_MAGIC) return TDM_OK;
+        note.text[sizeof note.text - 1] = '\0';
+        if (note.kind == TDMI_NOTE_FAULT)
+            return fault(comm,
+                         note.status > TDM_OK && note.status < TDM_STATUS_COUNT
+                             ? (tdm_status)note.status
+                             : TDM_ERROR_RANK_LOST,
+                         note.text);
+        comm->waits[rank] = note.waits_for;
+        if (!comm->told_wait && waits_for >= 0) {
+            comm->told_wait = true;
+            tell(comm, TDMI_NOTE_WAITS, waits_for, TDM_OK, "");
+        }
+        TDMI_TRY(listen(comm, rank));
+    }
+    return TDM_OK;
+}
+
+tdm_status tdmi_comm_look(tdm_comm *comm, int waits_for) {
+    for (int rank = 0; rank < comm->ranks; rank++)
+        if (rank != comm->rank) TDMI_TRY(hear(comm, rank, waits_for));
+    return TDM_OK;
+}
+
+static tdm_status look_for(tdm_comm *comm, double seconds, int waits_for) {
+    const double end = tdmi_comm_now() + seconds;
+    while (tdmi_comm_now() < end) {
+        TDMI_TRY(tdmi_comm_look(comm, waits_for));
+        (void)sched_yield();
+    }
+    return TDM_OK;
+}
+
+tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for) {
+    return look_for(comm, TDMI_GRACE, waits_for);
+}
+
+tdm_status tdmi_comm_late(tdm_comm *comm, int waits_for) {
+    for (int i = 0; i < comm->ranks; i++)
+        comm->waits[i] = -1;
+    comm->told_wait = true;
+    tell(comm, TDMI_NOTE_WAITS, waits_for, TDM_OK, "");
+    TDMI_TRY(look_for(comm, TDMI_GRACE, waits_for));
+    int silent = waits_for;
+    for (int steps = 0; steps <= comm->ranks; steps++) {
+        if (silent == comm->rank || steps == comm->ranks)
+            return tdmi_comm_fail(comm, TDM_ERROR_RANK_LOST,
+                                  "ranks wait for each other since %g s: rank %d for rank %d",
+                                  comm->timeout, comm->rank, waits_for);
+        if (comm->waits[silent] < 0 || comm->waits[silent] >= comm->ranks) break;
+        silent = comm->waits[silent];
+    }
+    return tdmi_comm_fail(comm, TDM_ERROR_RANK_LOST,
+                          "rank %d ended or did not answer within %g s, and rank %d waits for it",
+                          silent, comm->timeout, comm->rank);
+}

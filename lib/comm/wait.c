@@ -1,0 +1,146 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Messages under way, and waiting for them: until they are done, a fault is known, or nothing came for too long. */
+#include <sched.h>
+#include <stdio.h>
+
+#include "comm.h"
+
+enum { SPINS = 64 }; /* tests of all messages between two looks at the clock and the notes */
+
+static tdmi_message *next(tdmi_group *group, int peer, size_t size, bool receives) {
+    tdmi_message *message = &group->messages[group->count];
+    *message = (tdmi_message){.size = size, .peer = peer, .receives = receives};
+    return message;
+}
+
+static tdm_status begun(tdm_comm *comm, tdmi_group *group, tdm_status status) {
+    if (status != TDM_OK) return tdmi_comm_fail(comm, status, "%s", tdm_last_error());
+    group->messages[group->count++].active = true;
+    return TDM_OK;
+}
+
+tdm_status tdmi_comm_send(tdm_comm *comm, int group, int to, int channel, const void *bytes,
+                          size_t size) {
+    if (size == 0) return TDM_OK;
+    tdmi_group *of = &comm->groups[group];
+    tdmi_message *message = next(of, to, size, false);
+    return begun(
+        comm, of,
+        comm->transport.send(comm->transport.state, to, channel, bytes, size, &message->message));
+}
+
+tdm_status tdmi_comm_receive(tdm_comm *comm, int group, int from, int channel, void *bytes,
+                             size_t size) {
+    if (size == 0) return TDM_OK;
+    tdmi_group *of = &comm->groups[group];
+    tdmi_message *message = next(of, from, size, true);
+    return begun(comm, of,
+                 comm->transport.receive(comm->transport.state, from, channel, bytes, size,
+                                         &message->message));
+}
+
+/* Notes, and the headers of other ranks: what tells of faults. */
+static tdm_status look(tdm_comm *comm, int waits_for) {
+    tdmi_group *check = &comm->groups[TDMI_GROUP_CHECK];
+    for (int i = 0; i < check->count; i++) {
+        tdmi_message *message = &check->messages[i];
+        size_t received = 0;
+        int failed = -1;
+        bool done = false;
+        if (!message->active) continue;
+        if (comm->transport.test(comm->transport.state, &message->message, &done, &received,
+                                 &failed) != TDM_OK) {
+            message->active = false;
+            continue;
+        }
+        if (!done) continue;
+        message->active = false;
+        if (message->receives) TDMI_TRY(tdmi_comm_compare(comm, message->peer));
+    }
+    return tdmi_comm_look(comm, waits_for);
+}
+
+static tdm_status explain(tdm_comm *comm, int waits_for) {
+    const double end = tdmi_comm_now() + TDMI_GRACE;
+    while (tdmi_comm_now() < end) {
+        TDMI_TRY(look(comm, waits_for));
+        (void)sched_yield();
+    }
+    return TDM_OK;
+}
+
+/* One message. What failed, or is not as large as it should be, has a reason that a header or a note may tell. */
+static tdm_status test(tdm_comm *comm, tdmi_message *message, bool *done) {
+    size_t received = message->size;
+    int failed = -1;
+    tdm_status status =
+        comm->transport.test(comm->transport.state, &message->message, done, &received, &failed);
+    if (status == TDM_OK && *done) message->active = false;
+    if (status == TDM_OK && (!*done || !message->receives || received == message->size))
+        return TDM_OK;
+    char why[256];
+    if (status == TDM_OK)
+        snprintf(why, sizeof why, "rank %d sent %zu bytes where %zu were expected", message->peer,
+                 received, message->size);
+    else
+        snprintf(why, sizeof why, "%.200s", tdm_last_error());
+    message->active = false;
+    TDMI_TRY(explain(comm, message->peer));
+    if (status != TDM_OK && failed >= 0)
+        return tdmi_comm_fail(comm, TDM_ERROR_RANK_LOST, "rank %d ended: %s", failed, why);
+    return tdmi_comm_fail(comm, status == TDM_OK ? TDM_ERROR_INVALID_SHAPE : status, "%s", why);
+}
+
+/* All messages that are not done; *open is the rank that one of these waits for, -1: there is none. */
+static tdm_status test_all(tdm_comm *comm, tdmi_group *group, int *open, bool *moved) {
+    *open = -1;
+    for (int i = 0; i < group->count; i++) {
+        tdmi_message *message = &group->messages[i];
+        if (!message->active) continue;
+        bool done = false;
+        TDMI_TRY(test(comm, message, &done));
+        *moved = *moved || done;
+        if (!done && *open < 0) *open = message->peer;
+    }
+    return TDM_OK;
+}
+
+tdm_status tdmi_comm_wait(tdm_comm *comm, int group) {
+    tdmi_group *of = &comm->groups[group];
+    double since = 0;
+    comm->told_wait = false;
+    for (unsigned spins = 1;; spins++) {
+        bool moved = false;
+        int open;
+        TDMI_TRY(test_all(comm, of, &open, &moved));
+        if (open < 0) break;
+        if (moved) since = 0;
+        if (spins % SPINS != 0) continue;
+        TDMI_TRY(look(comm, open));
+        (void)sched_yield();
+        const double now = tdmi_comm_now();
+        if (since <= 0) since = now;
+        if (now - since > comm->timeout) return tdmi_comm_late(comm, open);
+    }
+    of->count = 0;
+    return TDM_OK;
+}
+
+static void give_up(tdm_comm *comm, tdmi_group *group) {
+    for (int i = 0; i < group->count; i++) {
+        if (!group->messages[i].active) continue;
+        bool in_use = false;
+        comm->transport.abandon(comm->transport.state, &group->messages[i].message, &in_use);
+        comm->in_use = comm->in_use || in_use;
+        group->messages[i].active = false;
+    }
+    group->count = 0;
+}
+
+void tdmi_comm_abandon(tdm_comm *comm) {
+    for (int i = 0; i < TDMI_GROUP_COUNT; i++)
+        give_up(comm, &comm->groups[i]);
+    if (!comm->in_use) return;
+    comm->scratch = NULL; /* nobody's any more */
+    comm->scratch_size = 0;
+}

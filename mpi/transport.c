@@ -1,0 +1,219 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Messages of a communicator over MPI. */
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tandem/mpi.h>
+#include <tandem/transport.h>
+
+/* What one message of MPI carries, whose counts are ints. */
+#define PIECE ((size_t)1 << 30)
+
+/* Of a message in pieces, those are under way at once. handle[0] of a tdm_message. */
+typedef struct request {
+    int count, done;
+    bool receives;
+    size_t received;
+    MPI_Request pieces[];
+} request;
+
+/* A rank's end of a communicator. */
+typedef struct mpi_link {
+    MPI_Comm comm;
+    size_t sizes; /* that tags can tell apart */
+} mpi_link;
+
+/* Of a channel and the size of a message: one of another size than is received is then never met. MPI would cut it
+ * off, which MPICH 4.0 reports to the error handler of another communicator, and that ends the program. */
+static int tag_of(const mpi_link *self, int channel, size_t size) {
+    return channel + TDM_TRANSPORT_CHANNELS * (int)(size % self->sizes);
+}
+
+static bool is_running(void) {
+    int initialized = 0, finalized = 0;
+    return MPI_Initialized(&initialized) == MPI_SUCCESS && initialized &&
+           MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized;
+}
+
+static tdm_status not_running(void) {
+    return tdm_transport_fail(TDM_ERROR_UNAVAILABLE,
+                              "MPI is not initialized, or was finalized before");
+}
+
+static tdm_status fail(const char *call, int code) {
+    char text[MPI_MAX_ERROR_STRING + 1] = "", sentence[MPI_MAX_ERROR_STRING + 64];
+    int length = 0;
+    (void)MPI_Error_string(code, text, &length);
+    text[length] = '\0';
+    snprintf(sentence, sizeof sentence, "%s: %s", call, text);
+    return tdm_transport_fail(TDM_ERROR_BACKEND, sentence);
+}
+
+/* Frees what is under way; whether MPI may still use its bytes. */
+static bool drop(request *made) {
+    bool in_use = false;
+    for (int i = 0; i < made->count; i++) {
+        MPI_Request *piece = &made->pieces[i];
+        int done = 0;
+        if (*piece == MPI_REQUEST_NULL) continue;
+        if (made->receives) (void)MPI_Cancel(piece);
+        for (int tries = 0; !done && tries < 100; tries++)
+            if (MPI_Test(piece, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+        if (done || *piece == MPI_REQUEST_NULL) continue;
+        (void)MPI_Request_free(piece);
+        in_use = true;
+    }
+    free(made);
+    return in_use;
+}
+
+static tdm_status begin(void *state, int rank, int channel, void *bytes, size_t size, bool receives,
+                        tdm_message *message) {
+    if (!is_running()) return not_running();
+    const mpi_link *self = state;
+    const int tag = tag_of(self, channel, size);
+    const size_t count = size ? (size - 1) / PIECE + 1 : 1;
+    request *made = malloc(sizeof *made + count * sizeof(MPI_Request));
+    if (!made || count > INT_MAX) {
+        free(made);
+        return tdm_transport_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    }
+    *made = (request){.receives = receives};
+    for (size_t i = 0; i < count; i++) {
+        char *piece = (char *)bytes + i * PIECE;
+        const int n = (int)(i + 1 < count ? PIECE : size - i * PIECE);
+        const int code =
+            receives ? MPI_Irecv(piece, n, MPI_BYTE, rank, tag, self->comm, &made->pieces[i])
+                     : MPI_Isend(piece, n, MPI_BYTE, rank, tag, self->comm, &made->pieces[i]);
+        if (code != MPI_SUCCESS) {
+            (void)drop(made);
+            return fail(receives ? "MPI_Irecv" : "MPI_Isend", code);
+        }
+        made->count++;
+    }
+    message->handle[0] = made;
+    return TDM_OK;
+}
+
+static tdm_status send(void *state, int to, int channel, const void *bytes, size_t size,
+                       tdm_message *message) {
+    return begin(state, to, channel, (void *)(uintptr_t)bytes, size, false, message);
+}
+
+static tdm_status receive(void *state, int from, int channel, void *bytes, size_t size,
+                          tdm_message *message) {
+    return begin(state, from, channel, bytes, size, true, message);
+}
+
+static tdm_status test(void *state, tdm_message *message, bool *done, size_t *received,
+                       int *failed) {
+    (void)state;
+    (void)failed; /* MPI does not tell which */
+    request *made = message->handle[0];
+    *done = false;
+    if (!is_running()) return not_running();
+    while (made->done < made->count) {
+        MPI_Status status;
+        int complete = 0, n = 0;
+        int code = MPI_Test(&made->pieces[made->done], &complete, &status);
+        if (code == MPI_SUCCESS && !complete) return TDM_OK;
+        if (code == MPI_SUCCESS && made->receives) code = MPI_Get_count(&status, MPI_BYTE, &n);
+        if (code != MPI_SUCCESS) {
+            const char *const what = made->receives ? "receiving" : "sending";
+            (void)drop(made);
+            return fail(what, code);
+        }
+        made->received += (size_t)n;
+        made->done++;
+    }
+    *received = made->received;
+    *done = true;
+    free(made);
+    return TDM_OK;
+}
+
+static void abandon(void *state, tdm_message *message, bool *in_use) {
+    (void)state;
+    *in_use = false;
+    if (is_running())
+        *in_use = drop(message->handle[0]);
+    else
+        free(message->handle[0]);
+}
+
+/* A collective call for MPI, too, but one that does not wait: "normally implemented to be local", says the standard. A
+ * communicator that broke is kept, because MPICH gives its number to the next one, which would get its messages. */
+static void destroy(void *state, bool broken) {
+    mpi_link *self = state;
+    if (is_running() && !broken) (void)MPI_Comm_free(&self->comm);
+    free(self);
+}
+
+static tdm_status split(void *state, int color, int key, tdm_transport *part);
+
+/* The transport over a communicator of its own, `of`. */
+static tdm_status fill(MPI_Comm of, tdm_transport *transport) {
+    mpi_link *self = malloc(sizeof *self);
+    int rank = 0, ranks = 0, level = MPI_THREAD_SINGLE;
+    if (!self) return tdm_transport_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    (void)MPI_Comm_set_errhandler(of, MPI_ERRORS_RETURN);
+    (void)MPI_Comm_rank(of, &rank);
+    (void)MPI_Comm_size(of, &ranks);
+    (void)MPI_Query_thread(&level);
+    int *most = NULL, found = 0; /* the largest tag */
+    (void)MPI_Comm_get_attr(of, MPI_TAG_UB, &most, &found);
+    *self = (mpi_link){.comm = of,
+                       .sizes = (size_t)(found && most ? *most : 32767) / TDM_TRANSPORT_CHANNELS};
+    *transport = (tdm_transport){.size = sizeof *transport,
+                                 .state = self,
+                                 .rank = rank,
+                                 .ranks = ranks,
+                                 .parallel = level == MPI_THREAD_MULTIPLE,
+                                 .send = send,
+                                 .receive = receive,
+                                 .test = test,
+                                 .abandon = abandon,
+                                 .split = split,
+                                 .destroy = destroy};
+    return TDM_OK;
+}
+
+static tdm_status split(void *state, int color, int key, tdm_transport *part) {
+    if (!is_running()) return not_running();
+    MPI_Comm made = MPI_COMM_NULL;
+    const int code =
+        MPI_Comm_split(((mpi_link *)state)->comm, color < 0 ? MPI_UNDEFINED : color, key, &made);
+    if (code != MPI_SUCCESS) return fail("MPI_Comm_split", code);
+    part->ranks = 0;
+    return made == MPI_COMM_NULL ? TDM_OK : fill(made, part);
+}
+
+tdm_status tdm_comm_from_mpi(MPI_Comm mpi, tdm_device *device, tdm_comm **comm) {
+    if (!comm)
+        return tdm_transport_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_comm_from_mpi: comm is NULL");
+    *comm = NULL;
+    if (!is_running()) return not_running();
+    if (mpi == MPI_COMM_NULL)
+        return tdm_transport_fail(TDM_ERROR_INVALID_ARGUMENT,
+                                  "tdm_comm_from_mpi: mpi is MPI_COMM_NULL");
+    int between = 0;
+    (void)MPI_Comm_test_inter(mpi, &between);
+    if (between)
+        return tdm_transport_fail(TDM_ERROR_INVALID_ARGUMENT,
+                                  "tdm_comm_from_mpi: mpi is an intercommunicator");
+    MPI_Comm own = MPI_COMM_NULL;
+    const int code = MPI_Comm_dup(mpi, &own);
+    if (code != MPI_SUCCESS) return fail("MPI_Comm_dup", code);
+    tdm_transport transport;
+    tdm_status status = fill(own, &transport);
+    if (status != TDM_OK) {
+        (void)MPI_Comm_free(&own);
+        return status;
+    }
+    status = tdm_comm_create(&transport, device, comm);
+    if (status != TDM_OK) destroy(transport.state, false); /* which sets no message */
+    return status;
+}

@@ -1,0 +1,89 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Ranks that call something else, wrongly, or not at all: every rank fails in time, and the communicator afterwards at
+ * once. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+enum { OTHER_SHAPE, OTHER_DTYPE, OTHER_OP, OTHER_FUNCTION, OTHER_ROOT, REFUSED, LATE, FAULTS };
+
+static tdm_status call(tdm_comm *broken, int fault, bool wrong, tdm_tensor *x, tdm_tensor *other) {
+    if (!wrong && fault == OTHER_ROOT) return tdm_comm_broadcast(broken, queue, 0, x);
+    if (!wrong) return tdm_comm_all_reduce(broken, queue, TDM_COMM_SUM, x, x);
+    if (fault == OTHER_OP) return tdm_comm_all_reduce(broken, queue, TDM_COMM_MAX, x, x);
+    if (fault == OTHER_FUNCTION) return tdm_comm_broadcast(broken, queue, 0, x);
+    if (fault == OTHER_ROOT) return tdm_comm_broadcast(broken, queue, 1, x);
+    if (fault == REFUSED) return tdm_comm_all_reduce(broken, queue, TDM_COMM_SUM, x, NULL);
+    return tdm_comm_all_reduce(broken, queue, TDM_COMM_SUM, other, other);
+}
+
+static void one(int fault, int64_t n) {
+    const int wrong_rank = ranks - 1;
+    const bool wrong = rank == wrong_rank;
+    const int64_t shape[] = {n}, other_shape[] = {fault == OTHER_SHAPE ? n + 3 : n};
+    tdm_tensor x = {0}, other = {0};
+    tdm_comm *broken = NULL;
+    char name[32];
+    OK(tdm_comm_from_mpi(MPI_COMM_WORLD, device, &broken));
+    OK(tdm_comm_set_timeout(broken, 1));
+    OK(tdm_zeros(queue, TDM_F32, 1, shape, &x));
+    OK(tdm_zeros(queue, fault == OTHER_DTYPE ? TDM_I32 : TDM_F32, 1, other_shape, &other));
+    OK(tdm_comm_all_reduce(broken, queue, TDM_COMM_SUM, &x, &x));
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double began = now();
+    if (fault == LATE && wrong) sleep(3);
+    const tdm_status status = call(broken, fault, wrong, &x, &other);
+    const double took = now() - began;
+    snprintf(name, sizeof name, "rank %d", wrong_rank);
+    const bool fails = fault != LATE || !wrong; /* who comes late may find all that it waits for */
+    CHECK(!fails || status != TDM_OK, "fault %d of %lld: it worked", fault, (long long)n);
+    CHECK(took < 5, "fault %d of %lld took %.1f s: %s", fault, (long long)n, took,
+          tdm_last_error());
+    CHECK(!fails || strstr(tdm_last_error(), name), "fault %d of %lld names no %s: %s", fault,
+          (long long)n, name, tdm_last_error());
+    if (fault == LATE && !wrong)
+        CHECK(status == TDM_ERROR_RANK_LOST, "status %s", tdm_status_name(status));
+    if (fault == OTHER_DTYPE)
+        CHECK(status == TDM_ERROR_INVALID_DTYPE, "status %s: %s", tdm_status_name(status),
+              tdm_last_error());
+    const double again = now();
+    CHECK(tdm_comm_barrier(broken, queue) == TDM_ERROR_RANK_LOST, "it works again");
+    CHECK(now() - again < 0.2, "the second failure took %g s", now() - again);
+    tdm_comm_destroy(broken);
+    tdm_tensor_release(&x);
+    tdm_tensor_release(&other);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* All ranks alike: each has its own failure, and nothing is broken. */
+static void wrong_alike(void) {
+    tdm_tensor x = {0};
+    const int64_t shape[] = {4};
+    OK(tdm_zeros(queue, TDM_F32, 1, shape, &x));
+    CHECK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, NULL) == TDM_ERROR_INVALID_ARGUMENT,
+          "y is NULL");
+    CHECK(tdm_comm_broadcast(comm, queue, ranks, &x) == TDM_ERROR_INVALID_ARGUMENT, "root");
+    CHECK(tdm_comm_send(comm, queue, rank, &x) == TDM_ERROR_INVALID_ARGUMENT, "to itself");
+    CHECK(tdm_comm_barrier(comm, NULL) == TDM_ERROR_INVALID_ARGUMENT, "no queue");
+    CHECK(tdm_comm_barrier(NULL, queue) == TDM_ERROR_INVALID_ARGUMENT, "no communicator");
+    OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x));
+    tdm_tensor_release(&x);
+}
+
+void test_faults(void) {
+    wrong_alike();
+    if (ranks == 1) return;
+    for (int fault = 0; fault < FAULTS; fault++) {
+        one(fault, 5);
+        if (fault != LATE) one(fault, 100000);
+    }
+}
