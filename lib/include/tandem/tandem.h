@@ -15,6 +15,7 @@
  * state_dict.h  named tensors and safetensors files
  * layers.h  a linear layer; one function on several devices
  * setup.h   settings by call, the log, the allocator: before anything else
+ * comm.h    communicators: tensors over several processes
  * tune.h    which library multiplies: measured, and explained
  * dlpack.h  tensors shared with NumPy, PyTorch and others
  * opencl.h, cuda.h  the driver's own objects, for programs that call it themselves
@@ -32,6 +33,7 @@
 #include <tandem/arrays.h>
 #include <tandem/buffer.h>
 #include <tandem/cache.h>
+#include <tandem/comm.h>
 #include <tandem/create.h>
 #include <tandem/cuda.h>
 #include <tandem/device.h>
