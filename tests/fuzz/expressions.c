@@ -3,14 +3,13 @@
  * libFuzzer by scripts/fuzz.sh; without it main makes texts of the language's own words, at random.
  *
  *     fuzz_expressions [TEXTS [SEED]] */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <tandem/tandem.h>
 
-enum { ROWS = 3, COLS = 7, TENSORS = 4, SCALARS = 2, LONGEST = 4096, TEXTS_OF_A_DEVICE = 2000 };
+#include "texts.h"
+
+enum { ROWS = 3, COLS = 7, TENSORS = 4, SCALARS = 2, TEXTS_OF_A_DEVICE = 2000 };
 
 static const char *const names[TENSORS + SCALARS] = {"x", "b", "y", "z", "s", "k"};
 
@@ -32,18 +31,6 @@ static void open_device(void) {
     texts = 0;
     if (tdm_device_open("cpu", &device) != TDM_OK || tdm_queue_create(device, 0, &queue) != TDM_OK)
         fail("cpu was not opened", "");
-}
-
-static bool is_of_word(char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* Is it a word of the text? Parameters that are not are refused. */
-static bool is_used(const char *text, const char *name) {
-    const size_t length = strlen(name);
-    for (const char *at = text; (at = strstr(at, name)); at++)
-        if ((at == text || !is_of_word(at[-1])) && !is_of_word(at[length])) return true;
-    return false;
 }
 
 /* x is a matrix, b one row, the others may be either, by a bit of the input; of a dtype that a byte says. */
@@ -112,84 +99,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #if !defined(TDM_LIBFUZZER)
-static uint64_t state;
-
-static uint32_t random_below(uint32_t n) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((state >> 33) % n);
-}
-
-static char written[LONGEST - TENSORS];
-static size_t length;
-
-static void add(const char *word) {
-    const size_t more = strlen(word);
-    if (length + more + 1 >= sizeof written) return;
-    memcpy(written + length, word, more + 1);
-    length += more;
-}
-
-static const char *add_one_of(const char *const *words, size_t count) {
-    const char *word = words[random_below((uint32_t)count)];
-    add(word);
-    return word;
-}
-#define ADD_ONE_OF(words) add_one_of(words, sizeof(words) / sizeof *(words))
-
-static void add_value(int depth) {
-    static const char *const values[] = {
-        "x",     "b",  "x",   "s",    "k",     "z",          "t",
-        "0",     "1",  "0.5", "1e-3", "0x1F",  "2147483648", "9999999999999999999",
-        "1e999", "pi", "nan", "inf",  "index", "row",        "column",
-        "true"};
-    static const char *const unary[] = {"-",      "~",     "!",    "exp(",   "sqrt(", "abs(",
-                                        "i32(",   "u64(",  "f64(", "bool(",  "tanh(", "gelu(",
-                                        "round(", "sign(", "u32(", "isnan(", "("};
-    static const char *const binary[] = {" + ",  " - ", " * ",  " / ",  " % ",  " << ",
-                                         " >> ", " < ", " <= ", " == ", " != ", " & ",
-                                         " ^ ",  " | ", " && ", " || "};
-    static const char *const calls[] = {"max(", "min(", "pow(", "atan2("};
-    static const char *const calls_of_three[] = {"where(", "clamp(", "fma("};
-    switch (depth > 0 ? random_below(8) : 0) {
-    case 0:
-    case 1:
-        ADD_ONE_OF(values);
-        return;
-    case 2:
-    case 3: {
-        const char *word = ADD_ONE_OF(unary);
-        add_value(depth - 1);
-        if (strchr(word, '(')) add(")");
-        return;
-    }
-    case 4:
-        add_value(depth - 1);
-        add(" ? ");
-        add_value(depth - 1);
-        add(" : ");
-        add_value(depth - 1);
-        return;
-    case 5: {
-        const bool three = random_below(2);
-        if (three)
-            ADD_ONE_OF(calls_of_three);
-        else
-            ADD_ONE_OF(calls);
-        for (int i = 0; i < (three ? 3 : 2); i++) {
-            if (i) add(", ");
-            add_value(depth - 1);
-        }
-        add(")");
-        return;
-    }
-    default:
-        add_value(depth - 1);
-        ADD_ONE_OF(binary);
-        add_value(depth - 1);
-        return;
-    }
-}
-
 /* A few statements, right but for types mostly, in half of which something is then changed. */
 static void make_text(void) {
     static const char *const targets[] = {"y", "z", "t", "x"};

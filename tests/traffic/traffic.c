@@ -7,7 +7,7 @@
 
 #include <tandem/tandem.h>
 
-/* Of LONG columns on a norm is cut. */
+/* Of LONG columns on a norm is cut, and a reduction. */
 enum { ROWS = 3, MOST_COLS = 20000, LONG = 8192 };
 
 static tdm_device *device;
@@ -61,6 +61,9 @@ static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
     tdm_tensor bias = tdm_tensor_1d(bias_row.buffer, dtype, cols);
     tdm_tensor norms = make(TDM_F32, 1, ROWS);
     tdm_tensor norm = tdm_tensor_1d(norms.buffer, TDM_F32, ROWS);
+    const int columns = 1;
+    tdm_tensor all_rows = make(dtype, 1, ROWS);
+    tdm_tensor of_rows = tdm_tensor_1d(all_rows.buffer, dtype, ROWS);
     tdm_tensor f32 = make(TDM_F32, ROWS, cols);
 
     /* three elements of a row or of each of its two chunks more, the pivot's, or of a sum six */
@@ -80,6 +83,10 @@ static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
     finish(tdm_l2_normalize(queue, &x, 1e-12, &y));
     announce("row_norm", dtype, cols, all, ROWS * (int64_t)sizeof(float), cols < LONG ? 1 : 2);
     finish(tdm_row_norm(queue, TDM_NORM_L2, &x, &norm));
+    announce("sum", dtype, cols, all, ROWS * size, cols < LONG ? 1 : 2);
+    finish(tdm_sum(queue, &x, &columns, 1, &of_rows));
+    announce("max", dtype, cols, all, ROWS * size, cols < LONG ? 1 : 2);
+    finish(tdm_max(queue, &x, &columns, 1, &of_rows));
     announce("bias_add", dtype, cols, 2 * all, all, 1);
     finish(tdm_bias_add(queue, &x, &bias, TDM_ACTIVATION_GELU, NULL, &y));
     announce("add", dtype, cols, 2 * all, all, 1);
@@ -95,7 +102,8 @@ static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
         announce("cast_from_f32", dtype, cols, wide, all, 1);
         finish(tdm_cast(queue, &f32, &y));
     }
-    tdm_tensor *const made[] = {&x, &y, &residual, &sum, &weight_row, &bias_row, &norms, &f32};
+    tdm_tensor *const made[] = {&x,        &y,     &residual, &sum, &weight_row,
+                                &bias_row, &norms, &all_rows, &f32};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         tdm_tensor_release(made[i]);
 }
