@@ -39,7 +39,8 @@ static void run_trapped(const char *program, const char *arguments) {
     static char line[8192];
     snprintf(line, sizeof line,
              "cd %s/home && TANDEM_LIBRARY_PATH=%s/lib TANDEM_CACHE_DIR=%s/made/cache "
-             "TANDEM_TRACE=%s/home/trace TANDEM_CPU_COMPILER=%s/home/cc XDG_CACHE_HOME=%s/xdg HOME=%s/home "
+             "TANDEM_TRACE=%s/home/trace TANDEM_CPU_COMPILER=%s/home/cc XDG_CACHE_HOME=%s/xdg "
+             "HOME=%s/home "
              "OCL_ICD_VENDORS=%s/evil.icd %s %s",
              folder, folder, folder, folder, folder, folder, folder, folder, program, arguments);
     run_shell(NULL, line, 60, &r);
