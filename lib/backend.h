@@ -109,6 +109,8 @@ typedef struct tdmi_program_source {
     const char *const *options; /* "-DT=0" …, NULL-terminated; the same for OpenCL and NVRTC */
     const tdmi_blocks
         *blocks; /* of a user's expression: the same, as steps; lives as long as the device */
+    bool
+        stays_in_blocks; /* where these run: a function of the library's own, which starts no compiler */
     uint32_t group_lanes; /* lanes of a group: variant.lanes of each of its teams */
     int buffers;          /* how many buffer arguments come before the struct */
     size_t args_size;     /* size of that struct */
@@ -125,6 +127,7 @@ typedef struct tdmi_launch {
     uint32_t groups;
     const tdmi_mem *const *mems; /* as many as the kernel has buffers; NULL binds a null pointer */
     const void *args;            /* the struct, copied before launch() returns */
+    uint8_t stream;              /* the variant's, where a program is for all of them: `compiler` */
 } tdmi_launch;
 
 /* One matrix product, row-major: op(A) is m x k, stored k x m when transposed; ld in elements is
@@ -376,8 +379,9 @@ typedef struct tdmi_backend {
     tdm_status (*program_build)(tdmi_bdevice *device, const tdmi_program_source *source,
                                 const tdmi_blob *binary, tdmi_bprogram *program, tdmi_blob *result);
     void (*program_deinit)(tdmi_bprogram *program);
-    /* Where only users' kernels without blocks are compiled: all that the result depends on beside the source, in the
-     * place of the facts' cache_key; "" where there is no compiler. NULL elsewhere. */
+    /* Where only users' kernels are compiled, each once for all of the variant's op, stream and vectors: all that the
+     * result depends on beside the source, in the place of the facts' cache_key; "" where there is no compiler, and
+     * then those with blocks run in these. So do those that do not compile. NULL elsewhere. */
     const char *(*compiler)(void);
     /* Compiles a source for devices of the usual kind, none of which has to be there, and keeps nothing; NULL where a
      * device is needed. */

@@ -69,7 +69,7 @@ static char *program_key(const tdm_kernel *kernel, const tdmi_expression *expres
                          const uint8_t *row_kinds, size_t *size) {
     const size_t text = kernel->character_count, tensors = (size_t)expression->tensor_count;
     const size_t parameter = sizeof kernel->parameters[0].name + 1;
-    *size = text + parameter * (size_t)kernel->parameter_count + 2 * tensors;
+    *size = text + parameter * (size_t)kernel->parameter_count + 2 * tensors + 1;
     char *key = tdmi_calloc(1, *size), *at = key;
     if (!key) return NULL;
     memcpy(at, kernel->characters, text);
@@ -80,6 +80,7 @@ static char *program_key(const tdm_kernel *kernel, const tdmi_expression *expres
     }
     memcpy(at, expression->dtypes, tensors);
     memcpy(at + tensors, row_kinds, tensors);
+    at[2 * tensors] = (char)kernel->is_function;
     return key;
 }
 
@@ -94,6 +95,7 @@ static tdm_status add_program(tdm_kernel *kernel, const tdmi_typed_kernel *typed
                              .entry = "tdm_expression",
                              .file = "expression",
                              .has_rows = e->has_rows,
+                             .is_function = kernel->is_function,
                              .buffers = e->tensor_count + (e->has_rows ? 1 : 0),
                              .args_size = sizeof(tdm_expression_args)};
     made.vectors = !is_plain ? 0 : tdm_dtype_size((tdm_dtype)made.t) == sizeof(double) ? 4 : 2;

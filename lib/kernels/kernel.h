@@ -39,6 +39,7 @@ struct tdm_kernel {
     tdmi_texts texts; /* their characters lie in `characters` */
     char *characters;
     size_t character_count;
+    bool is_function; /* of functions.h */
     tdmi_source
         *source; /* NULL of an expression; else the text is its only statement, and is not read */
 };

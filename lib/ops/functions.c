@@ -18,6 +18,7 @@ static tdm_status find_kernel(const char *function, tdm_device *device, int whic
     if (*kernel) return TDM_OK;
     TDMI_TRY(tdmi_expression_make(function, device, &(tdmi_texts){.statements = text}, parameters,
                                   count, &made));
+    made->is_function = true;
     atomic_store(&device->free_kernel, tdmi_kernel_free);
     if (atomic_compare_exchange_strong(&device->kept_kernels[which], &none, made)) {
         *kernel = made;

@@ -42,8 +42,10 @@ typedef struct tdm_comm tdm_comm;
  * is allowed. Communicators split from it live on. */
 TDM_API void tdm_comm_destroy(tdm_comm *comm);
 
-/** This process's rank, and the number of ranks; -1 for NULL. */
+/** This process's rank; -1 for NULL. */
 TDM_API int tdm_comm_rank(const tdm_comm *comm);
+
+/** The number of ranks; -1 for NULL. */
 TDM_API int tdm_comm_size(const tdm_comm *comm);
 
 /** This rank's device, borrowed. */
@@ -101,6 +103,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *q
  * rank sends another arrives in the order it was sent. To one's own rank is refused. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_send(tdm_comm *comm, tdm_queue *queue, int to,
                                               const tdm_tensor *x);
+
+/** Receives y from another rank: see tdm_comm_send. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_receive(tdm_comm *comm, tdm_queue *queue, int from,
                                                  tdm_tensor *y);
 

@@ -24,7 +24,7 @@ enum { TDM_TRANSPORT_CHANNELS = 4 };
 
 /** A send or receive under way. The library owns the struct, the transport what is in it. */
 typedef struct tdm_message {
-    void *handle[4];
+    void *handle[4]; /**< the transport's */
 } tdm_message;
 
 /** A transport, as seen by one rank. Every function but destroy returns TDM_OK or another status: the library
