@@ -24,6 +24,16 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
 #define NUMBER(v) RANK(SAME_ZERO(BITS(HELD_TO(v))), mask, fold, turn, above)
 #define KEY_OF(v) (KIND == TDM_OP_EXTREME_VALUE && args.truth ? TRUTH(v) : NUMBER(v))
 
+/* Element j of a line, compared with the best so far. */
+#define TAKE(best, place, p, line)                                                                 \
+    do {                                                                                           \
+        const KEY tdm_k = KEY_OF(LOAD(p, j));                                                      \
+        if (KIND == TDM_OP_EXTREME_PLACE) (place) = tdm_k > (best) ? (tdm_i32)(line) : (place);    \
+        (best) = MAX(best, tdm_k);                                                                 \
+    } while (0)
+/* elements of a row among which a place is looked for one by one */
+#define PLACE_BLOCK (8 * SUM_LANES)
+
 #define WRITE_RESULT(at, key)                                                                      \
     do {                                                                                           \
         const KEY tdm_k = (key);                                                                   \
@@ -56,18 +66,17 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
             GLOBAL const T *const xr = x + (x_at + start);
             KEY best = LOWEST_KEY;
 #if LANES == 1
+            /* in which block it is: that alone is then searched, element by element */
             tdm_i32 at = 0;
-            FOR_BLOCKS(begin, end, n, SUM_BLOCK)
+            FOR_BLOCKS(begin, end, n, PLACE_BLOCK)
             {
                 KEY top = LOWEST_KEY;
                 LARGEST(top, j, begin, end, READ(xr), KEY_OF(AT(xr, j)), AHEAD(xr));
-                if (top > best) {
-                    best = top;
-                    at = begin;
-                    while (KEY_OF(LOAD(xr, at)) != top)
-                        at++;
-                }
+                at = top > best ? begin : at;
+                best = MAX(best, top);
             }
+            while (KEY_OF(LOAD(xr, at)) != best)
+                at++;
 #else
             tdm_i32 at = LANE < n ? LANE : 0x7fffffff;
             FOR_LANES(j, 0, n)
@@ -123,15 +132,31 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
                     }
                 }
             } else {
-                for (tdm_i64 line = first; line < last; line++) {
-                    LINE(xr, line)
+                tdm_i64 line = first;
+                for (; line + 4 <= last; line += 4) {
+                    LINE(x0, line)
+                    LINE(x1, line + 1)
+                    LINE(x2, line + 2)
+                    LINE(x3, line + 3)
+                    FETCH_ROW(x0 + 4 * (x1 - x0), columns);
+                    FETCH_ROW(x1 + 4 * (x1 - x0), columns);
+                    FETCH_ROW(x2 + 4 * (x1 - x0), columns);
+                    FETCH_ROW(x3 + 4 * (x1 - x0), columns);
                     FOR_COLUMNS(j, columns)
                     {
-                        const KEY key = KEY_OF(LOAD(xr, j));
-                        if (KIND == TDM_OP_EXTREME_PLACE)
-                            OF(place) = key > OF(best) ? (tdm_i32)line : OF(place);
-                        OF(best) = MAX(OF(best), key);
+                        KEY top = OF(best);
+                        tdm_i32 at = OF(place);
+                        TAKE(top, at, x0, line);
+                        TAKE(top, at, x1, line + 1);
+                        TAKE(top, at, x2, line + 2);
+                        TAKE(top, at, x3, line + 3);
+                        OF(best) = top;
+                        OF(place) = at;
                     }
+                }
+                for (; line < last; line++) {
+                    LINE(xr, line)
+                    FOR_COLUMNS(j, columns) { TAKE(OF(best), OF(place), xr, line); }
                 }
             }
             FOR_COLUMNS_SINGLY(j, columns)
@@ -153,5 +178,7 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
 #undef SAME_ZERO
 #undef NUMBER
 #undef KEY_OF
+#undef TAKE
+#undef PLACE_BLOCK
 #undef WRITE_RESULT
 #undef WRITE_PLACE
