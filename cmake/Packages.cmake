@@ -36,7 +36,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libtandem${soversion})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 # Opened when a program first needs them.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "ocl-icd-libopencl1, libclblast1, libopenblas0")
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "libdnnl2 | libdnnl3.6")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "libdnnl2 | libdnnl3.6, gcc | clang, libc6-dev")
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "compute on CPUs, OpenCL and CUDA devices - shared library
 ${about}
 .

@@ -8,6 +8,7 @@
 #include "args.h"
 #include "cpu_backend.h"
 #include "host/compiler.h"
+#include "log.h"
 #include "machine/hash.h"
 
 /* ---- users' kernels, by the machine's compiler ---- */
@@ -78,6 +79,25 @@ static tdm_status build_own(const tdmi_program_source *source, const tdmi_blob *
     return status;
 }
 
+/* An expression is right when it comes here: that it does not compile is the machine's fault, and its blocks run
+ * everywhere. What was chosen stays, as the program does: the same call gives the same bits. */
+static tdm_status build_expression(const tdmi_program_source *source, const tdmi_blob *binary,
+                                   tdmi_bprogram *program, tdmi_blob *result) {
+    if (tdmi_cpu_compiler()[0]) {
+        const tdm_status status = build_own(source, binary, program, result);
+        if (status == TDM_OK || status == TDM_ERROR_OUT_OF_MEMORY) return status;
+        if (binary && status == TDM_ERROR_COMPILE) return status; /* the core compiles it anew */
+        tdmi_log(TDM_LOG_WARNING, "an expression runs in blocks, as it was not compiled: %s",
+                 tdm_last_error());
+    }
+    if (tdmi_cpu_blocks_scratch(source->blocks) > TDMI_CPU_SCRATCH)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: it has more values than fit %d bytes",
+                         source->file, (int)TDMI_CPU_SCRATCH);
+    program->blocks = source->blocks;
+    program->function = tdmi_cpu_run_blocks;
+    return TDM_OK;
+}
+
 /* ---- programs ---- */
 
 tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
@@ -86,14 +106,9 @@ tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_sourc
     (void)device;
     program->variant = source->variant;
     program->buffers = source->buffers;
-    program->blocks = source->blocks;
-    if (source->variant.user && !source->blocks) return build_own(source, binary, program, result);
-    if (source->blocks && tdmi_cpu_blocks_scratch(source->blocks) > TDMI_CPU_SCRATCH)
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: it has more values than fit %d bytes",
-                         source->file, (int)TDMI_CPU_SCRATCH);
-    program->function = source->blocks
-                            ? tdmi_cpu_run_blocks
-                            : tdmi_cpu_kernel_of(source->variant.kernel, source->variant.t);
+    if (source->blocks) return build_expression(source, binary, program, result);
+    if (source->variant.user) return build_own(source, binary, program, result);
+    program->function = tdmi_cpu_kernel_of(source->variant.kernel, source->variant.t);
     if (!program->function)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "the cpu backend has no kernel %s for %s",
                          source->entry, tdm_dtype_name((tdm_dtype)source->variant.t));
@@ -156,17 +171,17 @@ static bool has_bf16(void) {
 #endif
 }
 
-static tdm_group group_of(const tdmi_variant *variant, uint32_t count) {
+static tdm_group group_of(const tdmi_variant *variant, uint8_t stream, uint32_t count) {
     return (tdm_group){.count = count,
                        .op = variant->op,
-                       .stream = variant->stream == TDMI_LARGE,
-                       .ahead = variant->stream != TDMI_IN_CACHE,
+                       .stream = stream == TDMI_LARGE,
+                       .ahead = stream != TDMI_IN_CACHE,
                        .bf16 = has_bf16(),
                        .u = variant->u};
 }
 
 bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void *args) {
-    tdm_group group = group_of(variant, 1);
+    tdm_group group = group_of(variant, variant->stream, 1);
     if (wants_scratch(variant)) {
         group.scratch = aligned_alloc(64, TDMI_CPU_SCRATCH);
         if (!group.scratch) return false;
@@ -179,7 +194,7 @@ bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void 
 tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch) {
     const tdmi_bprogram *program = kernel->program;
     group_run run = {.function = program->function,
-                     .group = group_of(&program->variant, launch->groups),
+                     .group = group_of(&program->variant, launch->stream, launch->groups),
                      .args = launch->args,
                      .scratch = queue->scratch};
     run.group.blocks = program->blocks;

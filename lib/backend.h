@@ -125,6 +125,7 @@ typedef struct tdmi_launch {
     uint32_t groups;
     const tdmi_mem *const *mems; /* as many as the kernel has buffers; NULL binds a null pointer */
     const void *args;            /* the struct, copied before launch() returns */
+    uint8_t stream;              /* the variant's, where a program is for all of them: `compiler` */
 } tdmi_launch;
 
 /* One matrix product, row-major: op(A) is m x k, stored k x m when transposed; ld in elements is
@@ -376,8 +377,9 @@ typedef struct tdmi_backend {
     tdm_status (*program_build)(tdmi_bdevice *device, const tdmi_program_source *source,
                                 const tdmi_blob *binary, tdmi_bprogram *program, tdmi_blob *result);
     void (*program_deinit)(tdmi_bprogram *program);
-    /* Where only users' kernels without blocks are compiled: all that the result depends on beside the source, in the
-     * place of the facts' cache_key; "" where there is no compiler. NULL elsewhere. */
+    /* Where only users' kernels are compiled, each once for all of the variant's op, stream and vectors: all that the
+     * result depends on beside the source, in the place of the facts' cache_key; "" where there is no compiler, and
+     * then those with blocks run in these. So do those that do not compile. NULL elsewhere. */
     const char *(*compiler)(void);
     /* Compiles a source for devices of the usual kind, none of which has to be there, and keeps nothing; NULL where a
      * device is needed. */

@@ -176,7 +176,14 @@ static tdm_status make_source(tdm_device *device, tdmi_variant variant, source_p
 /* What compiles it, in all that the result depends on; "" where nothing does, or nothing is kept. */
 static const char *compiler_of(const tdm_device *device, const tdmi_program_source *source) {
     if (!device->backend->compiler) return device->facts->cache_key;
-    return source->variant.user && !source->blocks ? device->backend->compiler() : "";
+    return source->variant.user ? device->backend->compiler() : "";
+}
+
+/* What a program is built for: where there is one for all ways to store, they are the launch's. */
+static tdmi_variant built_variant(const tdm_device *device, tdmi_variant variant) {
+    if (device->backend->compiler && variant.user)
+        variant.op = variant.stream = variant.vectors = 0;
+    return variant;
 }
 
 static tdmi_cache_key key_of(const tdm_device *device, const tdmi_program_source *source) {
@@ -275,8 +282,9 @@ static tdm_status make_program(tdm_device *device, tdmi_variant variant, uint64_
                         device->facts->info.id);
 }
 
-static tdm_status device_program(tdm_device *device, tdmi_variant variant, uint64_t key,
-                                 tdmi_program **program) {
+static tdm_status device_program(tdm_device *device, tdmi_variant wanted, tdmi_program **program) {
+    const tdmi_variant variant = built_variant(device, wanted);
+    const uint64_t key = tdmi_variant_key(variant);
     tdm_status status = TDM_OK;
     pthread_mutex_lock(&device->program_lock);
     while ((*program = find_program(device, key)) && (*program)->building)
@@ -286,7 +294,8 @@ static tdm_status device_program(tdm_device *device, tdmi_variant variant, uint6
     return tdmi_device_result(device, status);
 }
 
-tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant variant, bool *is_compiled) {
+tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant wanted, bool *is_compiled) {
+    const tdmi_variant variant = built_variant(device, wanted);
     pthread_mutex_lock(&device->program_lock);
     const tdmi_program *program = find_program(device, tdmi_variant_key(variant));
     *is_compiled = program && !program->building;
@@ -307,7 +316,7 @@ tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant variant, bool *is_c
 
 tdm_status tdmi_device_compile(tdm_device *device, tdmi_variant variant) {
     tdmi_program *program;
-    return device_program(device, variant, tdmi_variant_key(variant), &program);
+    return device_program(device, variant, &program);
 }
 
 tdm_status tdmi_check_source(const tdmi_backend *backend, const tdmi_user_kernel *user) {
@@ -344,7 +353,7 @@ static tdm_status grow_slots(tdm_queue *queue) {
 
 tdm_status tdmi_queue_own_kernel(tdm_queue *queue, tdmi_variant variant, tdmi_bkernel **kernel) {
     tdmi_program *program;
-    TDMI_TRY(device_program(queue->device, variant, tdmi_variant_key(variant), &program));
+    TDMI_TRY(device_program(queue->device, variant, &program));
     tdmi_bkernel *made = tdmi_calloc(1, queue->device->backend->kernel_size);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     tdm_status status = queue->device->backend->kernel_init(program->impl, queue->impl, made);

@@ -33,7 +33,8 @@ static tdm_status record_launch(tdm_queue *queue, tdmi_variant variant, uint32_t
     if (!work) return not_recorded(queue);
     launch_work *self = (launch_work *)(void *)work->context;
     self->kernel = work->kernel;
-    self->launch = (tdmi_launch){.groups = groups, .mems = self->mems, .args = self->args};
+    self->launch = (tdmi_launch){
+        .groups = groups, .mems = self->mems, .args = self->args, .stream = variant.stream};
     memcpy(self->args, args, args_size);
     for (int i = 0; i < buffers; i++) {
         self->mems[i] = mems[i];
@@ -47,7 +48,8 @@ tdm_status tdmi_submit_launch(tdm_queue *queue, tdmi_variant variant, uint32_t g
     if (queue->recording) return record_launch(queue, variant, groups, mems, args);
     tdmi_bkernel *kernel;
     TDMI_TRY(tdmi_queue_kernel(queue, variant, &kernel));
-    const tdmi_launch launch = {.groups = groups, .mems = mems, .args = args};
+    const tdmi_launch launch = {
+        .groups = groups, .mems = mems, .args = args, .stream = variant.stream};
     return tdmi_queue_submitted(queue,
                                 queue->device->backend->launch(queue->impl, kernel, &launch));
 }

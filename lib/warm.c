@@ -138,7 +138,7 @@ static tdm_status make_ready(tdm_queue *queue, tdmi_variant variant) {
     static const _Alignas(16) char args[MOST_ARGS];
     tdmi_bkernel *kernel;
     TDMI_TRY(tdmi_queue_kernel(queue, variant, &kernel));
-    tdmi_launch launch = {.groups = 1, .mems = mems, .args = args};
+    tdmi_launch launch = {.groups = 1, .mems = mems, .args = args, .stream = variant.stream};
     TDMI_TRY(
         tdmi_queue_submitted(queue, queue->device->backend->launch(queue->impl, kernel, &launch)));
     return tdm_queue_finish(queue);

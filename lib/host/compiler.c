@@ -44,19 +44,44 @@ static bool try_compiler(const char *folder, int length, const char *name) {
 }
 
 /* Entries of PATH that are relative, or empty, would be looked up in the working directory. */
-static void find_compiler(void) {
+static bool search_path(void) {
     static const char *const names[] = {"cc", "gcc", "clang"};
     const char *path = getenv("PATH");
-    if (tdmi_env_privileged() || !path) return;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (const char *entry = path; entry; entry = strchr(entry, ':')) {
             entry += *entry == ':';
-            if (*entry == '/' && try_compiler(entry, (int)strcspn(entry, ":"), names[i])) {
-                tdmi_log(TDM_LOG_INFO, "kernels of the program's own are compiled for cpu by %s",
-                         compiler);
-                return;
-            }
+            if (*entry == '/' && try_compiler(entry, (int)strcspn(entry, ":"), names[i]))
+                return true;
         }
+    return false;
+}
+
+static void find_compiler(void) {
+    const char *given = tdmi_env_values()->cpu_compiler;
+    if (!tdmi_env_privileged()) {
+        const char *name = given ? strrchr(given, '/') : NULL; /* NULL of "none", too */
+        const bool found =
+            given ? name && try_compiler(given, (int)(name - given), name + 1) : search_path();
+        if (found) {
+            tdmi_log(TDM_LOG_INFO, "kernels of the program's own are compiled for cpu by %s",
+                     compiler);
+            return;
+        }
+        if (name) tdmi_log(TDM_LOG_WARNING, "TANDEM_CPU_COMPILER names no program: %s", given);
+    }
+    tdmi_log(TDM_LOG_INFO, "expressions run on cpu in blocks, as there is no C compiler");
+}
+
+/* Why there is none, for a message that begins with the kernel. */
+static const char *why_none(void) {
+    const char *given = tdmi_env_values()->cpu_compiler;
+    if (tdmi_env_privileged())
+        return "a program with more rights than its caller starts no compiler";
+    if (given && given[0] == '/')
+        return "on cpu this takes a C compiler, and TANDEM_CPU_COMPILER names no program";
+    if (given) return "on cpu this takes a C compiler, and TANDEM_CPU_COMPILER is none";
+    return "on cpu this takes a C compiler, and neither cc nor gcc nor clang was found in PATH: "
+           "install gcc or clang (Debian: apt install gcc libc6-dev)";
 }
 
 const char *tdmi_host_compiler(void) {
@@ -278,14 +303,7 @@ tdm_status tdmi_host_compile(const char *text, const char *file, const char *con
     folder *self;
     *library = (tdmi_blob){0};
     if (!tdmi_host_compiler()[0])
-        return tdmi_fail(
-            TDM_ERROR_UNSUPPORTED,
-            tdmi_env_privileged()
-                ? "%s: a program with more rights than its caller starts no compiler"
-                : "%s: on cpu this takes a C compiler, and neither cc nor gcc nor clang "
-                  "was found in PATH: install gcc or clang (Debian: apt install gcc "
-                  "libc6-dev)",
-            file);
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: %s", file, why_none());
     TDMI_TRY(make_folder(&self));
     const tdm_status status = compile_in(self, text, file, options, library);
     remove_folder(self);

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The C compiler of the machine, for users' kernels on the cpu backend: cc, gcc or clang in PATH, looked for once. It
- * is started without a shell, in a folder of its own that is gone afterwards. Any thread. */
+/* The C compiler of the machine, for users' kernels on the cpu backend: TANDEM_CPU_COMPILER or, without that,
+ * cc, gcc or clang in PATH, looked for once. It is started without a shell, in a folder of its own that is gone
+ * afterwards. Any thread. */
 #ifndef TDMI_HOST_COMPILER_H
 #define TDMI_HOST_COMPILER_H
 

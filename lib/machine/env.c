@@ -176,6 +176,14 @@ static void parse_cpu_threads(const char *name, const char *text) {
     values.cpu_threads = parse_number(name, text, 1024, 0);
 }
 
+/* Where a name without a folder would be looked up, another variable says. */
+static void parse_cpu_compiler(const char *name, const char *text) {
+    if (text[0] != '/' && strcmp(text, "none") != 0)
+        REFUSE("%s is \"%.200s\": it must be an absolute path, or none", name, text);
+    else
+        values.cpu_compiler = text;
+}
+
 static void add_blas(uint8_t id) {
     for (size_t i = 0; i < values.blas_count; i++)
         if (values.blas[i] == id) return;
@@ -226,6 +234,7 @@ static const struct variable {
     {"TANDEM_DEVICE", parse_device, false},
     {"TANDEM_CPU_DEVICES", parse_cpu_devices, false},
     {"TANDEM_CPU_THREADS", parse_cpu_threads, false},
+    {"TANDEM_CPU_COMPILER", parse_cpu_compiler, true},
     {"TANDEM_BLAS", parse_blas, false},
     {"TANDEM_MATH", parse_math, false},
     {"TANDEM_CACHE_DIR", parse_cache_dir, true},

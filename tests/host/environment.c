@@ -69,6 +69,11 @@ Test(environment, refused_values) {
         {"TANDEM_CPU_DEVICES=99999999999999999999", "TANDEM_CPU_DEVICES"},
         {"TANDEM_CPU_THREADS=0", "TANDEM_CPU_THREADS|0"},
         {"TANDEM_CPU_THREADS=1.5", "TANDEM_CPU_THREADS|1.5"},
+        {"TANDEM_CPU_COMPILER=", "TANDEM_CPU_COMPILER|empty"},
+        {"TANDEM_CPU_COMPILER=cc", "TANDEM_CPU_COMPILER|cc|absolute path, or none"},
+        {"TANDEM_CPU_COMPILER=bin/cc", "TANDEM_CPU_COMPILER|bin/cc|absolute path"},
+        {"TANDEM_CPU_COMPILER=None", "TANDEM_CPU_COMPILER|None|absolute path, or none"},
+        {"TANDEM_CPU_COMPILERS=none", "TANDEM_CPU_COMPILERS|TANDEM_CPU_COMPILER"},
         {"TANDEM_BLAS=atlas",
          "TANDEM_BLAS|atlas|allowed: onednn, openblas, mkl, blis, cblas, clblast"},
         {"TANDEM_BLAS=CBLAS", "TANDEM_BLAS|cblas"},
@@ -143,6 +148,8 @@ Test(environment, accepted_values) {
     probe("TANDEM_MATH=tf32", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_MATH=ieee", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_CPU_THREADS=1", OPEN("cpu"), "TDM_OK", "cpu:0");
+    probe("TANDEM_CPU_COMPILER=none", OPEN("cpu"), "TDM_OK", "cpu:0");
+    probe("TANDEM_CPU_COMPILER=/nonexistent/cc", OPEN("cpu"), "TDM_OK", "cpu:0");
     probe("TANDEM_LIBRARY_PATH=/nonexistent:/nowhere", OPEN("cpu"), "TDM_OK", "cpu:0");
     /* Variables of other programs, and those that Kubernetes makes for a service called tandem. */
     static const char *const foreign[] = {"TANDEMX=1",

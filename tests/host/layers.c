@@ -57,7 +57,8 @@ Test(layers, includes) {
             "for b in $backends; do " INCLUDES(
                 "$b/*.[ch]") " | grep '\"$' | while read -r f h; do "
                              "n=$(echo $h | tr -d '\"'); case $n in "
-                             "backend.h|fail.h|host/compiler.h|host/host.h|machine/hash.h|machine/"
+                             "backend.h|fail.h|host/compiler.h|host/host.h|log.h|machine/"
+                             "hash.h|machine/"
                              "host_memory.h|machine/loader.h|"
                              "machine/monitor.h) ;; "
                              "*.cl|dialect_*.h|args.h|dtypes.h|lines.h|numeric.h|activation.h|"

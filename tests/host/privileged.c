@@ -39,9 +39,10 @@ static void run_trapped(const char *program, const char *arguments) {
     static char line[8192];
     snprintf(line, sizeof line,
              "cd %s/home && TANDEM_LIBRARY_PATH=%s/lib TANDEM_CACHE_DIR=%s/made/cache "
-             "TANDEM_TRACE=%s/home/trace XDG_CACHE_HOME=%s/xdg HOME=%s/home "
+             "TANDEM_TRACE=%s/home/trace TANDEM_CPU_COMPILER=%s/home/cc XDG_CACHE_HOME=%s/xdg "
+             "HOME=%s/home "
              "OCL_ICD_VENDORS=%s/evil.icd %s %s",
-             folder, folder, folder, folder, folder, folder, folder, program, arguments);
+             folder, folder, folder, folder, folder, folder, folder, folder, program, arguments);
     run_shell(NULL, line, 60, &r);
     check_case("%s", line);
 }
@@ -58,7 +59,7 @@ static void expect_no_trap(const char *program) {
             "TDM_OK|cpu:0",
             "TDM_OK|default: cpu:0",
             TEST_HAS_OPENCL ? "TDM_ERROR_UNAVAILABLE|more rights than its caller" : "TDM_ERROR_",
-            "TANDEM_CACHE_DIR|TANDEM_LIBRARY_PATH|TANDEM_TRACE|ignored: this "
+            "TANDEM_CACHE_DIR|TANDEM_CPU_COMPILER|TANDEM_LIBRARY_PATH|TANDEM_TRACE|ignored: this "
             "program has more rights than its caller|cache "
             "directory|none, because|opens no libraries",
             "TDM_OK|tandem_reserved=4096;"};

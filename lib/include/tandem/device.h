@@ -18,6 +18,9 @@
  *   TANDEM_CPU_DEVICES  how many devices the cpu backend lists (1..64, default 1)
  *   TANDEM_CPU_THREADS  how many threads the cpu backend, and products on the host's cores, use
  *                       (default: all cores)
+ *   TANDEM_CPU_COMPILER the C compiler of a program's own kernels on cpu devices: an absolute path, or
+ *                       "none" (default: cc, gcc or clang in PATH). Without one expressions run
+ *                       all the same, and tdm_kernel_source is TDM_ERROR_UNSUPPORTED
  *   TANDEM_BLAS         the BLAS providers to use, one or an ordered list: onednn, openblas, mkl, blis,
  *                       cblas (any of the last three, or the system's own), clblast, cublas,
  *                       builtin. What they do not support, such as a dtype, goes to the others that
@@ -35,8 +38,8 @@
  * TANDEM_SERVICE_HOST for a service called tandem) and are ignored; the diagnostics list them.
  *
  * A program with more rights than its caller (setuid, setgid, file capabilities; AT_SECURE) ignores
- * what names files: the two last ones, XDG_CACHE_HOME and HOME. It keeps nothing and opens no
- * libraries, since drivers read variables of their own: only cpu devices are listed.
+ * what names files: TANDEM_CPU_COMPILER, TANDEM_CACHE_DIR, TANDEM_LIBRARY_PATH, TANDEM_TRACE,
+ * XDG_CACHE_HOME and HOME. It keeps nothing, starts no compiler and opens no libraries, since drivers read variables of their own: only cpu devices are listed.
  *
  * Threads: every function here may be called from any thread. */
 #ifndef TANDEM_DEVICE_H

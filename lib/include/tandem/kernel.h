@@ -108,7 +108,8 @@ typedef struct tdm_argument {
 /** Makes a kernel of an expression, for tensors that are broadcast to each other with any strides. The text is
  * read at once: TDM_ERROR_COMPILE names the line and column of what is wrong, alike on every
  * device. For OpenCL and CUDA devices it is compiled when it first runs with tensors of those dtypes, and
- * kept on disk as every kernel is; on cpu there is no compiler. Text and parameters are copied. Every
+ * kept on disk as every kernel is; on cpu by the C compiler of the machine, in a process of its own, and
+ * without one nothing is compiled. Text and parameters are copied. Every
  * parameter is used in the text; at most 64 KiB of text and about 500 operations. Kernels of the same text and
  * parameters on one device share what was compiled, which lives as long as the device. Takes a reference to
  * the device. *kernel is NULL on failure. */
@@ -243,7 +244,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_warm(tdm_queue *queue, tdm_kernel *ke
                                                 size_t argument_count);
 
 /** Would tdm_kernel_run with these arguments start without a compiler? True where the kernel was compiled in this
- * process or is kept on disk, and for expressions on cpu. Same checks; *is_cached is false on failure. */
+ * process or is kept on disk, and for expressions on cpu where there is no C compiler. Same checks; *is_cached is
+ * false on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_is_cached(tdm_queue *queue, tdm_kernel *kernel,
                                                      const tdm_argument *arguments,
                                                      size_t argument_count, bool *is_cached);

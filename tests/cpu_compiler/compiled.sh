@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
+# Expressions on cpu by a C compiler: that it is used, once for each kernel, that a second process takes what was kept,
+# and that without one, and with broken ones, blocks run. Usage: compiled.sh PROGRAM CC   (PROGRAM: expression.c)
+set -euo pipefail
+program=$1 cc=$(command -v "$2")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TANDEM_BACKEND=cpu TANDEM_CACHE_DIR=$work/cache
+
+fail() {
+    echo "compiled.sh: $*"
+    cat "$work/printed"
+    exit 1
+}
+compiler() { # NAME LINE: a script that counts its runs, and does this
+    printf '#!/bin/sh\necho run >>"%s"\n%s\n' "$work/$1.runs" "$2" >"$work/$1"
+    chmod +x "$work/$1"
+    : >"$work/$1.runs"
+}
+runs() { # NAME COUNT WORDS...: the program with this compiler, which is then started so often in all
+    local name=$1 count=$2 words
+    shift 2
+    TANDEM_CPU_COMPILER=$work/$name "$program" >"$work/printed" 2>&1 || fail "$name: the program failed"
+    [ "$(wc -l <"$work/$name.runs")" -eq "$count" ] || fail "$name: not started $count times"
+    for words; do
+        grep -q "$words" "$work/printed" || fail "$name: nothing of '$words'"
+    done
+}
+
+compiler good "exec '$cc' \"\$@\""
+runs good 2 'at first: not cached' 'warmed: cached' 'wrong: 0'
+runs good 2 'at first: cached' 'warmed: cached' 'wrong: 0' # of another process: nothing is compiled
+! grep -q '^log' "$work/printed" || fail "the log has a warning"
+
+compiler fails 'exit 1'
+runs fails 2 'at first: not cached' 'warmed: cached' 'wrong: 0' 'log 2: .*runs in blocks'
+# shellcheck disable=SC2016 # the script's
+compiler garbage 'while [ $# -gt 0 ]; do [ "$1" = -o ] && echo garbage >"$2"; shift; done'
+runs garbage 2 'at first: not cached' 'wrong: 0' 'log 2: .*runs in blocks'
+TANDEM_CPU_COMPILER=$work/absent "$program" >"$work/printed" || fail "no compiler: the program failed"
+grep -q 'at first: cached' "$work/printed" || fail "without a compiler nothing is to be compiled"
+grep -q 'names no program' "$work/printed" || fail "no warning of a compiler that is absent"
+
+mkdir "$work/path"
+compiler path/cc "exec '$cc' \"\$@\""
+TANDEM_CPU_COMPILER=none PATH=$work/path:$PATH "$program" >"$work/printed" || fail "none: the program failed"
+[ ! -s "$work/path/cc.runs" ] || fail "none: a compiler was started"
+grep -q 'at first: cached' "$work/printed" || fail "none: something would be compiled"
+echo "expressions on cpu are compiled, kept, and run in blocks where they cannot be"
