@@ -79,7 +79,7 @@ static tdm_status build_own(const tdmi_program_source *source, const tdmi_blob *
     return status;
 }
 
-/* A program's expression is right when it comes here: that it does not compile is the machine's fault, and its blocks run
+/* An expression is right when it comes here: that it does not compile is the machine's fault, and its blocks run
  * everywhere. What was chosen stays, as the program does: the same call gives the same bits. */
 static tdm_status build_expression(const tdmi_program_source *source, const tdmi_blob *binary,
                                    tdmi_bprogram *program, tdmi_blob *result) {

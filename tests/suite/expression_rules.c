@@ -366,7 +366,7 @@ Test(expression_rules, same_view_under_two_names) {
     array_free_all();
 }
 
-/* What was warmed needs no compiler; on cpu nothing does. */
+/* What was warmed needs no compiler; in blocks nothing does. */
 Test(expression_rules, warmed) {
     array *a = array_1d(TDM_F32, 64), *y = array_1d(TDM_F32, 64);
     const tdm_parameter parameters[] = {TDM_TENSOR("a"), TDM_INTEGER("k"), TDM_TENSOR("y")};
