@@ -17,22 +17,11 @@ OPS(reduce_variance, 2, 0)
      : KIND == TDM_OP_REDUCE_SUM ? (v) / divisor                                                   \
                                  : (v))
 #define IS_SAFE(sum) (KIND != TDM_OP_REDUCE_NORM || !squares || SAFE_SQUARES(sum))
-#define FOUR(factor, a, b, c, d)                                                                   \
-    ((VALUE(a, factor) + VALUE(b, factor)) + (VALUE(c, factor) + VALUE(d, factor)))
 #else
 OPS(reduce, TDM_OP_REDUCE_INTEGERS, 0)
 #define VALUE(v, factor) INTEGER(v)
 #define RESULT(v, factor) (v)
 #define IS_SAFE(sum) 1
-#if T_SIZE < 4
-/* a sum of a few narrow integers needs no 64 bits, of which a register has half as many */
-#define NARROW(v) (((T_SIZE == 1 ? MIN((v), (tdm_i32)args.limit) : (v)) ^ (tdm_i32)args.sign) - (tdm_i32)args.sign)
-#define FOUR(factor, a, b, c, d)                                                                   \
-    ((ACC)(tdm_i64)((NARROW(a) + NARROW(b)) + (NARROW(c) + NARROW(d))))
-#else
-#define FOUR(factor, a, b, c, d)                                                                   \
-    ((VALUE(a, factor) + VALUE(b, factor)) + (VALUE(c, factor) + VALUE(d, factor)))
-#endif
 #endif
 
 /* lines of columns between two passes over them: they fit a core's cache */
@@ -204,7 +193,8 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                             FETCH_ROW(x3 + 4 * (x1 - x0), columns);
                             FOR_COLUMNS(j, columns)
                             {
-                                OF(some) += FOUR(OF(factor), LOAD(x0, j), LOAD(x1, j), LOAD(x2, j), LOAD(x3, j));
+                                OF(some) += (VALUE(LOAD(x0, j), OF(factor)) + VALUE(LOAD(x1, j), OF(factor))) +
+                                            (VALUE(LOAD(x2, j), OF(factor)) + VALUE(LOAD(x3, j), OF(factor)));
                             }
                         }
                         for (; line < to; line++) {
@@ -301,8 +291,6 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
 #undef SIZE
 #endif
 #undef VALUE
-#undef FOUR
-#undef NARROW
 #undef RESULT
 #undef IS_SAFE
 #undef VARIANCE_ROWS
