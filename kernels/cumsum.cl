@@ -169,16 +169,9 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 FOR_COLUMNS(j, columns) { OF(some) = 0; }
 #if !IN_LINES
                 for (; line + 4 <= to; line += 4, yr += 4 * args.y_line) {
-                    LINE(x0, line)
-                    LINE(x1, line + 1)
-                    LINE(x2, line + 2)
-                    LINE(x3, line + 3)
+                    FOUR_LINES(line)
                     GLOBAL U *const y1 = yr + args.y_line, *const y2 = y1 + args.y_line;
                     GLOBAL U *const y3 = y2 + args.y_line;
-                    FETCH_ROW(x0 + 4 * (x1 - x0), columns);
-                    FETCH_ROW(x1 + 4 * (x1 - x0), columns);
-                    FETCH_ROW(x2 + 4 * (x1 - x0), columns);
-                    FETCH_ROW(x3 + 4 * (x1 - x0), columns);
                     FOR_COLUMNS(j, columns)
                     {
                         /* all are read before one is written, which may be another's place to a compiler */

@@ -134,14 +134,7 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
             } else {
                 tdm_i64 line = first;
                 for (; line + 4 <= last; line += 4) {
-                    LINE(x0, line)
-                    LINE(x1, line + 1)
-                    LINE(x2, line + 2)
-                    LINE(x3, line + 3)
-                    FETCH_ROW(x0 + 4 * (x1 - x0), columns);
-                    FETCH_ROW(x1 + 4 * (x1 - x0), columns);
-                    FETCH_ROW(x2 + 4 * (x1 - x0), columns);
-                    FETCH_ROW(x3 + 4 * (x1 - x0), columns);
+                    FOUR_LINES(line)
                     FOR_COLUMNS(j, columns)
                     {
                         KEY top = OF(best);

@@ -74,6 +74,18 @@
         p = x + (tdm_at + start);                                                                  \
     }
 
+/* Declares x0 to x3, four lines of columns, and fetches the next four as a rule: a CPU does not expect where lines
+ * begin. */
+#define FOUR_LINES(line)                                                                           \
+    LINE(x0, line)                                                                                 \
+    LINE(x1, (line) + 1)                                                                           \
+    LINE(x2, (line) + 2)                                                                           \
+    LINE(x3, (line) + 3)                                                                           \
+    FETCH_ROW(x0 + 4 * (x1 - x0), columns);                                                        \
+    FETCH_ROW(x1 + 4 * (x1 - x0), columns);                                                        \
+    FETCH_ROW(x2 + 4 * (x1 - x0), columns);                                                        \
+    FETCH_ROW(x3 + 4 * (x1 - x0), columns);
+
 /* An element of an integer dtype, that was read as an unsigned one. */
 #define INTEGER(v)                                                                                 \
     (((T_SIZE == 1 ? MIN((ACC)(v), (ACC)args.limit) : (ACC)(v)) ^ (ACC)args.sign) - (ACC)args.sign)

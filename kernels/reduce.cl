@@ -182,15 +182,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                         tdm_i64 line = from;
                         FOR_COLUMNS(j, columns) { OF(some) = 0; }
                         for (; line + 4 <= to; line += 4) {
-                            LINE(x0, line)
-                            LINE(x1, line + 1)
-                            LINE(x2, line + 2)
-                            LINE(x3, line + 3)
-                            /* the next four, as a rule: a CPU does not expect where lines begin */
-                            FETCH_ROW(x0 + 4 * (x1 - x0), columns);
-                            FETCH_ROW(x1 + 4 * (x1 - x0), columns);
-                            FETCH_ROW(x2 + 4 * (x1 - x0), columns);
-                            FETCH_ROW(x3 + 4 * (x1 - x0), columns);
+                            FOUR_LINES(line)
                             FOR_COLUMNS(j, columns)
                             {
                                 OF(some) += (VALUE(LOAD(x0, j), OF(factor)) + VALUE(LOAD(x1, j), OF(factor))) +

@@ -122,9 +122,8 @@ static tdm_status test(void *state, tdm_message *message, bool *done, size_t *re
         if (code == MPI_SUCCESS && !complete) return TDM_OK;
         if (code == MPI_SUCCESS && made->receives) code = MPI_Get_count(&status, MPI_BYTE, &n);
         if (code != MPI_SUCCESS) {
-            const char *const what = made->receives ? "receiving" : "sending";
-            (void)drop(made);
-            return fail(what, code);
+            made->pieces[made->done] = MPI_REQUEST_NULL;
+            return fail(made->receives ? "receiving" : "sending", code);
         }
         made->received += (size_t)n;
         made->done++;
@@ -157,12 +156,11 @@ static tdm_status split(void *state, int color, int key, tdm_transport *part);
 /* The transport over a communicator of its own, `of`. */
 static tdm_status fill(MPI_Comm of, tdm_transport *transport) {
     mpi_link *self = malloc(sizeof *self);
-    int rank = 0, ranks = 0, level = MPI_THREAD_SINGLE;
+    int rank = 0, ranks = 0;
     if (!self) return tdm_transport_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     (void)MPI_Comm_set_errhandler(of, MPI_ERRORS_RETURN);
     (void)MPI_Comm_rank(of, &rank);
     (void)MPI_Comm_size(of, &ranks);
-    (void)MPI_Query_thread(&level);
     int *most = NULL, found = 0; /* the largest tag */
     (void)MPI_Comm_get_attr(of, MPI_TAG_UB, &most, &found);
     *self = (mpi_link){.comm = of,
@@ -171,7 +169,6 @@ static tdm_status fill(MPI_Comm of, tdm_transport *transport) {
                                  .state = self,
                                  .rank = rank,
                                  .ranks = ranks,
-                                 .parallel = level == MPI_THREAD_MULTIPLE,
                                  .send = send,
                                  .receive = receive,
                                  .test = test,

@@ -56,14 +56,8 @@ static void free_comm(tdm_comm *comm) {
 /* Whether the transport keeps nothing of these. */
 static bool give_up(tdm_comm *comm, tdmi_group *group) {
     bool all = true;
-    for (int i = 0; i < group->room; i++) {
-        tdmi_message *message = &group->messages[i];
-        bool in_use = false;
-        if (!message->active) continue;
-        comm->transport.abandon(comm->transport.state, &message->message, &in_use);
-        message->active = false;
-        all = all && !in_use;
-    }
+    for (int i = 0; i < group->room; i++)
+        all = !tdmi_comm_drop(comm, &group->messages[i]) && all;
     return all;
 }
 

@@ -52,7 +52,7 @@ static bool is_done(tdm_comm *comm, tdmi_message *message) {
     if (!message->active) return false;
     if (comm->transport.test(comm->transport.state, &message->message, &done, &received, &failed) !=
         TDM_OK) {
-        message->active = false;
+        (void)tdmi_comm_drop(comm, message); /* a single piece, which has ended */
         return false;
     }
     if (done) message->active = false;

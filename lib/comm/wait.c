@@ -7,6 +7,13 @@
 
 enum { SPINS = 64 }; /* tests of all messages between two looks at the clock and the notes */
 
+bool tdmi_comm_drop(tdm_comm *comm, tdmi_message *message) {
+    bool in_use = false;
+    if (message->active) comm->transport.abandon(comm->transport.state, &message->message, &in_use);
+    message->active = false;
+    return in_use;
+}
+
 static tdmi_message *next(tdmi_group *group, int peer, size_t size, bool receives) {
     tdmi_message *message = &group->messages[group->count];
     *message = (tdmi_message){.size = size, .peer = peer, .receives = receives};
@@ -50,7 +57,7 @@ static tdm_status look(tdm_comm *comm, int waits_for) {
         if (!message->active) continue;
         if (comm->transport.test(comm->transport.state, &message->message, &done, &received,
                                  &failed) != TDM_OK) {
-            message->active = false;
+            comm->in_use = tdmi_comm_drop(comm, message) || comm->in_use;
             continue;
         }
         if (!done) continue;
@@ -84,7 +91,7 @@ static tdm_status test(tdm_comm *comm, tdmi_message *message, bool *done) {
                  received, message->size);
     else
         snprintf(why, sizeof why, "%.200s", tdm_last_error());
-    message->active = false;
+    /* what failed is given up with the call's other messages: the transport may still write into its memory */
     TDMI_TRY(explain(comm, message->peer));
     if (status != TDM_OK && failed >= 0)
         return tdmi_comm_fail(comm, TDM_ERROR_RANK_LOST, "rank %d ended: %s", failed, why);
@@ -127,13 +134,8 @@ tdm_status tdmi_comm_wait(tdm_comm *comm, int group) {
 }
 
 static void give_up(tdm_comm *comm, tdmi_group *group) {
-    for (int i = 0; i < group->count; i++) {
-        if (!group->messages[i].active) continue;
-        bool in_use = false;
-        comm->transport.abandon(comm->transport.state, &group->messages[i].message, &in_use);
-        comm->in_use = comm->in_use || in_use;
-        group->messages[i].active = false;
-    }
+    for (int i = 0; i < group->count; i++)
+        comm->in_use = tdmi_comm_drop(comm, &group->messages[i]) || comm->in_use;
     group->count = 0;
 }
 

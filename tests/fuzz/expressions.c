@@ -3,7 +3,6 @@
  * libFuzzer by scripts/fuzz.sh; without it main makes texts of the language's own words, at random.
  *
  *     fuzz_expressions [TEXTS [SEED]] */
-#include <time.h>
 
 #include <tandem/tandem.h>
 
@@ -119,10 +118,7 @@ static void make_text(void) {
 }
 
 int main(int argc, char **argv) {
-    const long count = argc > 1 ? strtol(argv[1], NULL, 10) : 20000;
-    state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 1000003u;
-    printf("%ld texts, seed %llu\n", count, (unsigned long long)state);
-    fflush(stdout);
+    const long count = begin_random(argc, argv);
     for (long i = 0; i < count; i++) {
         static char input[LONGEST];
         for (int k = 0; k < TENSORS; k++)

@@ -5,7 +5,6 @@
  * scripts/fuzz.sh; without it main makes texts of the language's own words, at random.
  *
  *     fuzz_kernels [TEXTS [SEED]] */
-#include <time.h>
 
 #include <tandem/tandem.h>
 
@@ -289,10 +288,7 @@ static void add_texts_of_source(void) {
 }
 
 int main(int argc, char **argv) {
-    const long count = argc > 1 ? strtol(argv[1], NULL, 10) : 20000;
-    state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 1000003u;
-    printf("%ld texts, seed %llu\n", count, (unsigned long long)state);
-    fflush(stdout);
+    const long count = begin_random(argc, argv);
     for (long i = 0; i < count; i++) {
         static const char *const wild[] = {"x",  "y",     "a b",  "",
                                            "_1", "while", "\xff", "a_long_name_that_is_none"};

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { LONGEST = 4096 };
 
@@ -29,6 +30,15 @@ static uint64_t state;
 static uint32_t random_below(uint32_t n) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)((state >> 33) % n);
+}
+
+/* Of a program's arguments, TEXTS and SEED. Returns how many texts to make. */
+static long begin_random(int argc, char **argv) {
+    const long count = argc > 1 ? strtol(argv[1], NULL, 10) : 20000;
+    state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 1000003u;
+    printf("%ld texts, seed %llu\n", count, (unsigned long long)state);
+    fflush(stdout);
+    return count;
 }
 
 static char written[LONGEST - 64];

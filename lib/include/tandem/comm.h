@@ -21,7 +21,8 @@
  *
  * Faults. A rank that ends, or does not answer within the time limit (tdm_comm_set_timeout), makes the others'
  * calls fail with TDM_ERROR_RANK_LOST and a message that names it. Afterwards each function of this communicator, and
- * of those split from it, fails so at once: no call hangs. Other communicators, and devices, go on.
+ * of those split from it, fails so at once. No call hangs, but
+ * for what tdm_comm_split and tdm_comm_from_mpi leave to the transport. Other communicators, and devices, go on.
  *
  * Threads: a communicator is used by one thread at a time; different ones in parallel where the transport can
  * (tdm_comm_from_mpi: with MPI_THREAD_MULTIPLE). */

@@ -10,7 +10,7 @@
  * received. Channels are independent, 0 to TDM_TRANSPORT_CHANNELS - 1. A send may wait for its receive.
  *
  * Threads: the library calls the functions of one communicator from one thread at a time, not always the
- * same. Different communicators of one transport are used in parallel only where parallel is true. */
+ * same. Whether different communicators may be used in parallel is the transport's to say to the program. */
 #ifndef TANDEM_TRANSPORT_H
 #define TANDEM_TRANSPORT_H
 
@@ -30,11 +30,10 @@ typedef struct tdm_message {
 /** A transport, as seen by one rank. Every function but destroy returns TDM_OK or another status: the library
  * then takes what tdm_transport_fail was given as the reason. Begins with its size: see status.h. */
 typedef struct tdm_transport {
-    size_t size;   /**< sizeof(tdm_transport) */
-    void *state;   /**< given to each function */
-    int rank;      /**< this process */
-    int ranks;     /**< how many there are, at least 1 */
-    bool parallel; /**< its communicators may be used by several threads at once */
+    size_t size; /**< sizeof(tdm_transport) */
+    void *state; /**< given to each function */
+    int rank;    /**< this process */
+    int ranks;   /**< how many there are, at least 1 */
 
     /** Begins to send. `bytes` stay as they are until the message is done. to: any rank but one's own. */
     tdm_status (*send)(void *state, int to, int channel, const void *bytes, size_t size,
@@ -45,12 +44,12 @@ typedef struct tdm_transport {
     tdm_status (*receive)(void *state, int from, int channel, void *bytes, size_t size,
                           tdm_message *message);
     /** Makes progress, without waiting, and tells whether the message is done; of a receive, *received how large it
-     * was. A message that is done, or whose test failed, is not tested again. *failed, -1 before, is the rank that is
-     * known to have ended, if the transport can tell. */
+     * was. A message that is done is not used again; one whose test failed is abandoned. *failed, -1 before, is the
+     * rank that is known to have ended, if the transport can tell. */
     tdm_status (*test)(void *state, tdm_message *message, bool *done, size_t *received,
                        int *failed);
-    /** Gives up a message that is not done, after a fault. If the transport may still read or write its bytes
-     * afterwards, *in_use is true, and the library keeps them for ever. */
+    /** Gives up a message that is not done: after a fault, or when its test failed. If the transport may still read or
+     * write its bytes afterwards, *in_use is true, and the library keeps them for ever. */
     void (*abandon)(void *state, tdm_message *message, bool *in_use);
     /** Collective, as tdm_comm_split: *part is filled with a transport of its own. color is not negative: ranks that
      * take no part give -1, and get a part with ranks 0. */
