@@ -97,6 +97,11 @@ struct tdm_comm {
     size_t scratch_size;
 };
 
+/* ---- message.c ---- */
+
+/* Gives up a message, if it is under way; whether the transport may still use its bytes. */
+bool tdmi_comm_drop(tdm_comm *comm, tdmi_message *message);
+
 /* ---- wait.c ---- */
 
 /* Begins a message of a group; size 0 is none at all. */
@@ -106,8 +111,6 @@ tdm_status tdmi_comm_receive(tdm_comm *comm, int group, int from, int channel, v
                              size_t size) TDM_MUST_USE;
 /* Until a group's messages are done, or a fault is known. */
 tdm_status tdmi_comm_wait(tdm_comm *comm, int group) TDM_MUST_USE;
-/* Gives up a message, if it is under way; whether the transport may still use its bytes. */
-bool tdmi_comm_drop(tdm_comm *comm, tdmi_message *message);
 /* Gives up all messages of a call that failed. */
 void tdmi_comm_abandon(tdm_comm *comm);
 

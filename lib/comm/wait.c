@@ -7,13 +7,6 @@
 
 enum { SPINS = 64 }; /* tests of all messages between two looks at the clock and the notes */
 
-bool tdmi_comm_drop(tdm_comm *comm, tdmi_message *message) {
-    bool in_use = false;
-    if (message->active) comm->transport.abandon(comm->transport.state, &message->message, &in_use);
-    message->active = false;
-    return in_use;
-}
-
 static tdmi_message *next(tdmi_group *group, int peer, size_t size, bool receives) {
     tdmi_message *message = &group->messages[group->count];
     *message = (tdmi_message){.size = size, .peer = peer, .receives = receives};
