@@ -191,7 +191,11 @@ Test(tune, lists_that_are_wrong) {
 Test(tune, parameters_of_clblast) {
     shell("echo f32 16x16x16 >$D/list");
     shell(SEARCH("20"));
-    if (!contains_words(r.output, FOUND)) gives(SEARCH("150"), 0, FOUND);
+    if (!contains_words(r.output, FOUND)) {
+        /* beside what the first one kept, nothing may be faster */
+        shell(TEST_PROGRAM " cache clear");
+        gives(SEARCH("150"), 0, FOUND);
+    }
     gives(TEST_PROGRAM " cache list", 0, "CLBlast f32");
     gives(LARGE_LOCAL_MEMORY CLBLAST TEST_PROBE " explain opencl:0 f32 16 16 16", 0,
           "clblast, " MEASURED " f32 16x16x16: ");

@@ -154,7 +154,7 @@ static void store_and_copy(const array *x, array *y) {
     const size_t size = sizeof(double);
     tdm_tensor t, turned;
     double turned_values[16];
-    char text[256];
+    char text[512]; /* small numbers are printed with exponents */
     check_case("from the host, and to it");
     if (!OK(tdm_from_host(queue, x->v, TDM_F64, TDM_SHAPE(4, 4), &t))) return;
     holds(queue, &t, x);
