@@ -46,3 +46,15 @@ tdm_status tdmi_comm_check(tdm_comm *comm) {
         if (rank != comm->rank) TDMI_TRY(tdmi_comm_compare(comm, rank));
     return TDM_OK;
 }
+
+tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) {
+    TDMI_TRY(tdmi_comm_begin(comm, refused));
+    return tdmi_comm_end(comm, tdmi_comm_check(comm));
+}
+
+tdm_status tdmi_comm_spoil(tdm_comm *comm, tdm_status status) {
+    if (status == TDM_OK || comm->fault->failed) return status;
+    tdmi_outcome why = {0};
+    tdmi_outcome_add(&why, status);
+    return tdmi_comm_fail(comm, status, "rank %d: %.500s", comm->rank, why.why);
+}

@@ -70,6 +70,7 @@ static tdm_status create(const char *function, const tdm_transport *transport, t
     comm->rank = transport->rank;
     comm->ranks = transport->ranks;
     comm->timeout = 300;
+    comm->overlaps = -1;
     comm->function = function;
     const size_t ranks = (size_t)comm->ranks;
     bool made = true;

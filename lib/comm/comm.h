@@ -25,6 +25,10 @@ typedef enum tdmi_comm_function {
     TDMI_COMM_SEND,
     TDMI_COMM_RECEIVE,
     TDMI_COMM_SEND_RECEIVE,
+    TDMI_COMM_COLUMN_PARALLEL, /* these are made of others, and op is a tdmi_comm_epilogue */
+    TDMI_COMM_ROW_PARALLEL,
+    TDMI_COMM_GRID_CREATE,
+    TDMI_COMM_GRID_MATMUL,
     TDMI_COMM_FUNCTION_COUNT
 } tdmi_comm_function;
 
@@ -38,6 +42,11 @@ typedef struct tdmi_comm_header {
     int32_t root, ndim;
     int64_t shape[TDM_MAX_DIMS];
 } tdmi_comm_header;
+
+/* What is done to a product behind its sum, as a header's op. */
+static inline int tdmi_comm_epilogue(tdm_activation activation, bool bias) {
+    return ((int)activation & 0x7f) | (bias ? 0x80 : 0);
+}
 
 /* What one rank tells all others beside their calls. */
 typedef struct tdmi_note {
@@ -93,6 +102,8 @@ struct tdm_comm {
     tdmi_comm_header pair_in, pair_out; /* of tensors from one rank to another */
     int64_t *starts;                    /* of the ranks' parts, in elements; and the end */
     char met;
+    signed char
+        overlaps; /* a rank's device computes while its host sends: 0 or 1, -1: not asked yet */
     void *scratch;
     size_t scratch_size;
 };
@@ -156,6 +167,10 @@ typedef struct tdmi_comm_side {
 tdm_status tdmi_comm_begin(tdm_comm *comm, tdm_status refused) TDM_MUST_USE;
 /* After the data: whether all ranks called the same. */
 tdm_status tdmi_comm_check(tdm_comm *comm) TDM_MUST_USE;
+/* Both at once, before the collectives that a call is made of. */
+tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) TDM_MUST_USE;
+/* Within such a call: what fails on this rank alone is told to the others, who would wait for it. */
+tdm_status tdmi_comm_spoil(tdm_comm *comm, tdm_status status) TDM_MUST_USE;
 /* Gives up what a call that failed has under way, and passes its failure on. */
 tdm_status tdmi_comm_end(tdm_comm *comm, tdm_status status) TDM_MUST_USE;
 /* ---- memory.c ---- */
@@ -185,6 +200,9 @@ tdm_status tdmi_comm_check_parts(tdm_comm *comm, tdm_queue *queue, const tdm_ten
                                  bool y_is_whole) TDM_MUST_USE;
 
 /* ---- move.c ---- */
+
+/* Whether any rank says so: the same on all. */
+tdm_status tdmi_comm_any(tdm_comm *comm, bool own, bool *any) TDM_MUST_USE;
 
 /* Returns when all ranks have come here, and checks that they called the same. */
 tdm_status tdmi_comm_meet(tdm_comm *comm) TDM_MUST_USE;

@@ -8,9 +8,11 @@
 #define CHECK_MAGIC 0x63646d74u
 
 static const char *const function_names[TDMI_COMM_FUNCTION_COUNT] = {
-    "tdm_comm_all_reduce",     "tdm_comm_reduce",     "tdm_comm_broadcast",   "tdm_comm_all_gather",
-    "tdm_comm_reduce_scatter", "tdm_comm_all_to_all", "tdm_comm_barrier",     "tdm_comm_split",
-    "tdm_comm_send",           "tdm_comm_receive",    "tdm_comm_send_receive"};
+    "tdm_comm_all_reduce",     "tdm_comm_reduce",         "tdm_comm_broadcast",
+    "tdm_comm_all_gather",     "tdm_comm_reduce_scatter", "tdm_comm_all_to_all",
+    "tdm_comm_barrier",        "tdm_comm_split",          "tdm_comm_send",
+    "tdm_comm_receive",        "tdm_comm_send_receive",   "tdm_linear_column_parallel",
+    "tdm_linear_row_parallel", "tdm_grid_create",         "tdm_grid_matmul"};
 static const char *const op_names[TDM_COMM_OP_COUNT] = {"sum", "mean", "max", "min"};
 
 static const char *function_name(int function) {
@@ -36,6 +38,10 @@ static void describe(const tdmi_comm_header *header, char text[256]) {
         header->function <= TDMI_COMM_REDUCE || header->function == TDMI_COMM_REDUCE_SCATTER;
     if (combines && header->op < TDM_COMM_OP_COUNT)
         at += snprintf(text + at, 256 - (size_t)at, " (%s)", op_names[header->op]);
+    if (header->function >= TDMI_COMM_COLUMN_PARALLEL && header->function != TDMI_COMM_GRID_CREATE)
+        at += snprintf(text + at, 256 - (size_t)at, " (activation %s, %s bias)",
+                       tdm_activation_name((tdm_activation)(header->op & 0x7f)),
+                       header->op & 0x80 ? "with a" : "no");
     if (header->ndim > 0 && header->ndim <= TDM_MAX_DIMS) {
         tdm_tensor tensor = {.ndim = header->ndim};
         char shape[128];

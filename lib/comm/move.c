@@ -177,6 +177,19 @@ tdm_status tdmi_comm_meet(tdm_comm *comm) {
     return tdmi_comm_check(comm);
 }
 
+tdm_status tdmi_comm_any(tdm_comm *comm, bool own, bool *any) {
+    char *all = tdmi_comm_scratch(comm, (size_t)comm->ranks);
+    if (!all)
+        return tdmi_comm_fail(comm, TDM_ERROR_OUT_OF_MEMORY, "rank %d is out of host memory",
+                              comm->rank);
+    all[comm->rank] = own;
+    for (int i = 0; i <= comm->ranks; i++)
+        comm->starts[i] = i;
+    TDMI_TRY(tdmi_comm_end(comm, spread(comm, all, 1, -1)));
+    *any = memchr(all, 1, (size_t)comm->ranks);
+    return TDM_OK;
+}
+
 tdm_status tdm_comm_barrier(tdm_comm *comm, tdm_queue *queue) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_barrier"));

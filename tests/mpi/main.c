@@ -39,6 +39,7 @@ int main(int argc, char **argv) {
     OK(tdm_comm_set_timeout(comm, 20));
     CHECK(tdm_comm_rank(comm) == rank && tdm_comm_size(comm) == ranks, "rank and size");
     test_values();
+    test_parallel();
     test_faults();
     tdm_comm_destroy(comm);
     CHECK(tdm_comm_from_mpi(MPI_COMM_NULL, device, &none) == TDM_ERROR_INVALID_ARGUMENT && !none,

@@ -22,5 +22,6 @@ void check(int line, bool ok, const char *format, ...) __attribute__((format(pri
 
 void test_values(void);
 void test_faults(void);
+void test_parallel(void);
 
 #endif

@@ -16,6 +16,7 @@
  * layers.h  a linear layer; one function on several devices
  * setup.h   settings by call, the log, the allocator: before anything else
  * comm.h    communicators: tensors over several processes
+ * parallel.h  layers and products that the ranks of a communicator share
  * tune.h    which library multiplies: measured, and explained
  * dlpack.h  tensors shared with NumPy, PyTorch and others
  * opencl.h, cuda.h  the driver's own objects, for programs that call it themselves
@@ -45,6 +46,7 @@
 #include <tandem/move.h>
 #include <tandem/opencl.h>
 #include <tandem/ops.h>
+#include <tandem/parallel.h>
 #include <tandem/queue.h>
 #include <tandem/reduce.h>
 #include <tandem/setup.h>

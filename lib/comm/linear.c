@@ -1,0 +1,226 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Linear layers whose weight the ranks share. Where a device computes while its host sends, the rows are cut: while
+ * the results of one piece are exchanged, on a queue of their own, the next is multiplied. */
+#include <tandem/parallel.h>
+
+#include "check.h"
+#include "comm.h"
+#include "model/linear.h"
+
+enum {
+    PIECE = 1 << 20, /* bytes of y that are worth a collective of their own */
+    MOST = 8         /* pieces */
+};
+
+/* A call: its operands as matrices, and where its pieces are exchanged. */
+typedef struct layer {
+    tdm_comm *comm;
+    tdm_queue *queue, *side; /* the same where there is one piece */
+    tdm_event *event[2];     /* of queue for side, of side for queue */
+    const tdm_tensor *weight, *bias;
+    tdm_activation activation;
+    tdm_tensor x, y;
+    int64_t rows; /* of a piece */
+    int pieces;
+    const int64_t *extents;    /* column parallel: the ranks' outputs; or NULL */
+    int64_t *shares;           /* their elements of a piece */
+    tdm_tensor part[2], whole; /* this rank's outputs and all, of a piece */
+} layer;
+
+static tdm_status slice(const tdm_tensor *matrix, const layer *l, int piece, tdm_tensor *view) {
+    const int64_t begin = piece * l->rows, rest = matrix->shape[0] - begin;
+    return tdm_tensor_slice(matrix, 0, begin, rest < l->rows ? rest : l->rows, 1, view);
+}
+
+/* How many pieces, alike on all ranks, and a second queue where there are several. */
+static tdm_status begin(layer *l) {
+    const double bytes =
+        (double)tdm_tensor_count(&l->y) * (double)tdm_dtype_size(l->y.dtype) / PIECE;
+    l->side = l->queue;
+    l->pieces = bytes < MOST ? (int)bytes : MOST;
+    if (l->pieces > l->y.shape[0]) l->pieces = (int)l->y.shape[0];
+    if (l->pieces >= 2 && l->comm->overlaps < 0) {
+        bool any;
+        TDMI_TRY(tdmi_comm_any(l->comm, !l->queue->device->facts->synchronous, &any));
+        l->comm->overlaps = any;
+    }
+    if (l->pieces < 2 || !l->comm->overlaps) l->pieces = 1;
+    l->rows = (l->y.shape[0] + l->pieces - 1) / l->pieces;
+    if (l->rows > 0) l->pieces = (int)((l->y.shape[0] + l->rows - 1) / l->rows);
+    if (l->pieces == 1) return TDM_OK;
+    l->side = NULL;
+    TDMI_TRY(tdm_event_create(l->queue->device, &l->event[0]));
+    TDMI_TRY(tdm_event_create(l->queue->device, &l->event[1]));
+    return tdm_queue_create(l->queue->device, 0, &l->side);
+}
+
+static void end(layer *l) {
+    if (l->side != l->queue) tdm_queue_destroy(l->side);
+    for (int i = 0; i < 2; i++) {
+        tdm_event_destroy(l->event[i]);
+        tdm_tensor_release(&l->part[i]);
+    }
+    tdm_tensor_release(&l->whole);
+    tdmi_free(l->shares);
+}
+
+/* `later` runs what it is given from now on behind the work of `earlier`. */
+static tdm_status behind(tdm_queue *earlier, tdm_event *event, tdm_queue *later) {
+    if (earlier == later) return TDM_OK;
+    TDMI_TRY(tdm_queue_record_event(earlier, event));
+    return tdm_queue_wait_event(later, event);
+}
+
+/* Multiplies piece after piece, and exchanges each while the next is multiplied. */
+static tdm_status run(layer *l, tdm_status (*multiply)(layer *l, int piece),
+                      tdm_status (*exchange)(layer *l, int piece)) {
+    TDMI_TRY(begin(l));
+    TDMI_TRY(multiply(l, 0));
+    for (int piece = 0; piece < l->pieces; piece++) {
+        TDMI_TRY(behind(l->queue, l->event[0], l->side));
+        if (piece + 1 < l->pieces) { /* into the memory of the piece before */
+            TDMI_TRY(behind(l->side, l->event[1], l->queue));
+            TDMI_TRY(multiply(l, piece + 1));
+            TDMI_TRY(tdm_queue_flush(l->queue));
+        }
+        TDMI_TRY(exchange(l, piece));
+    }
+    return behind(l->side, l->event[1], l->queue);
+}
+
+/* ---- row parallel: each rank's product is added to the others' ---- */
+
+static tdm_status multiply_rows(layer *l, int piece) {
+    tdm_tensor x, y;
+    TDMI_TRY(slice(&l->x, l, piece, &x));
+    TDMI_TRY(slice(&l->y, l, piece, &y));
+    return tdm_linear(l->queue, &x, l->weight, NULL, TDM_ACTIVATION_NONE, &y);
+}
+
+static tdm_status add_rows(layer *l, int piece) {
+    tdm_tensor y;
+    TDMI_TRY(slice(&l->y, l, piece, &y));
+    return tdm_comm_all_reduce(l->comm, l->side, TDM_COMM_SUM, &y, &y);
+}
+
+tdm_status tdm_linear_row_parallel(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
+                                   const tdm_tensor *weight, const tdm_tensor *bias,
+                                   tdm_activation activation, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_linear_row_parallel";
+    layer l = {.comm = comm, .queue = queue, .weight = weight};
+    TDMI_TRY(tdmi_comm_enter(comm, function));
+    tdm_status status = tdmi_comm_check_args(comm, queue, NULL, 0);
+    if (status == TDM_OK)
+        status = tdmi_check_linear(function, queue, x, weight, bias, activation, -1, y, &l.x, &l.y);
+    tdmi_comm_describe(comm, TDMI_COMM_ROW_PARALLEL, tdmi_comm_epilogue(activation, bias), -1,
+                       status == TDM_OK ? y : NULL);
+    TDMI_TRY(tdmi_comm_agree(comm, status));
+    status = run(&l, multiply_rows, add_rows);
+    if (status == TDM_OK && (bias || activation != TDM_ACTIVATION_NONE))
+        status = tdm_bias_add(queue, &l.y, bias, activation, NULL, &l.y);
+    status = tdmi_comm_spoil(comm, status);
+    end(&l);
+    return status;
+}
+
+/* ---- column parallel: each rank's outputs go to the others ---- */
+
+static int64_t extent_of(const layer *l, int rank) {
+    return l->extents ? l->extents[rank] : l->weight->shape[0];
+}
+
+static tdm_status multiply_columns(layer *l, int piece) {
+    tdm_tensor x, *part = &l->part[piece % 2];
+    TDMI_TRY(slice(&l->x, l, piece, &x));
+    if (l->comm->ranks == 1)
+        return tdm_linear(l->queue, &x, l->weight, l->bias, l->activation, &l->y);
+    if (!part->buffer)
+        TDMI_TRY(
+            tdm_empty(l->queue->device, l->y.dtype, TDM_SHAPE(l->rows, l->weight->shape[0]), part));
+    tdm_tensor own;
+    TDMI_TRY(tdm_tensor_slice(part, 0, 0, x.shape[0], 1, &own));
+    return tdm_linear(l->queue, &x, l->weight, l->bias, l->activation, &own);
+}
+
+/* `count` elements of a contiguous tensor, from `at` on, as they lie. */
+static tdm_status flat(const tdm_tensor *tensor, int64_t at, int64_t count, tdm_tensor *view) {
+    return tdm_tensor_view(tensor, 1, (const int64_t[]){count}, (const int64_t[]){1}, at, view);
+}
+
+/* The ranks' outputs come one behind the other, and are then put side by side. */
+static tdm_status gather_columns(layer *l, int piece) {
+    tdm_tensor y, own, all;
+    TDMI_TRY(slice(&l->y, l, piece, &y));
+    const int64_t rows = y.shape[0], columns = y.shape[1];
+    if (l->comm->ranks == 1) return TDM_OK;
+    for (int i = 0; i < l->comm->ranks; i++)
+        l->shares[i] = rows * extent_of(l, i);
+    if (!l->whole.buffer)
+        TDMI_TRY(tdm_empty(l->queue->device, y.dtype, TDM_SHAPE(l->rows * columns), &l->whole));
+    TDMI_TRY(flat(&l->part[piece % 2], 0, rows * l->weight->shape[0], &own));
+    TDMI_TRY(flat(&l->whole, 0, rows * columns, &all));
+    TDMI_TRY(tdm_comm_all_gather(l->comm, l->side, &own, l->shares, &all));
+    for (int64_t rank = 0, at = 0; rank < l->comm->ranks; rank++) {
+        const int64_t n = extent_of(l, (int)rank);
+        tdm_tensor from, to;
+        if (n == 0 || rows == 0) continue;
+        TDMI_TRY(tdm_tensor_view(&l->whole, 2, (const int64_t[]){rows, n}, (const int64_t[]){n, 1},
+                                 rows * at, &from));
+        TDMI_TRY(tdm_tensor_slice(&y, 1, at, n, 1, &to));
+        TDMI_TRY(tdm_cast(l->side, &from, &to));
+        at += n;
+    }
+    return TDM_OK;
+}
+
+/* Adds up the ranks' outputs, of which this rank's are the weight's rows; and a hash of them. */
+static tdm_status add_up(const tdm_comm *comm, const tdm_tensor *weight, const int64_t *extents,
+                         int64_t *out, uint64_t *hash) {
+    for (int i = 0; i < comm->ranks; i++) {
+        const int64_t extent = extents ? extents[i] : weight->shape[0];
+        if (extent < 0 || __builtin_add_overflow(*out, extent, out))
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: extents[%d] is %lld", comm->function,
+                             i, (long long)extent);
+        *hash = (*hash ^ (uint64_t)extent) * 0x100000001b3u + 1;
+    }
+    if (!extents || extents[comm->rank] == weight->shape[0]) return TDM_OK;
+    return tdmi_fail(
+        TDM_ERROR_INVALID_SHAPE, "%s: extents[%d] is %lld, but this rank's weight has %lld rows",
+        comm->function, comm->rank, (long long)extents[comm->rank], (long long)weight->shape[0]);
+}
+
+tdm_status tdm_linear_column_parallel(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
+                                      const tdm_tensor *weight, const tdm_tensor *bias,
+                                      const int64_t *extents, tdm_activation activation,
+                                      tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_linear_column_parallel";
+    layer l = {.comm = comm,
+               .queue = queue,
+               .weight = weight,
+               .bias = bias,
+               .activation = activation,
+               .extents = extents};
+    TDMI_TRY(tdmi_comm_enter(comm, function));
+    int64_t out = 0;
+    uint64_t hash = 0;
+    const tdmi_arg args[] = {{"weight", weight, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 0}};
+    tdm_status status = tdmi_comm_check_args(comm, queue, args, 2);
+    if (status == TDM_OK) status = add_up(comm, weight, extents, &out, &hash);
+    if (status == TDM_OK)
+        status =
+            tdmi_check_linear(function, queue, x, weight, bias, activation, out, y, &l.x, &l.y);
+    tdmi_comm_describe(comm, TDMI_COMM_COLUMN_PARALLEL, tdmi_comm_epilogue(activation, bias), -1,
+                       status == TDM_OK ? y : NULL);
+    comm->header.extents = hash;
+    if (status == TDM_OK) {
+        l.shares = tdmi_malloc((size_t)comm->ranks * sizeof *l.shares);
+        if (!l.shares)
+            status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    }
+    status = tdmi_comm_agree(comm, status);
+    if (status == TDM_OK) status = tdmi_comm_spoil(comm, run(&l, multiply_columns, gather_columns));
+    end(&l);
+    return status;
+}
