@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bench.h>
 #include <tandem/tandem.h>
@@ -30,7 +31,7 @@ enum {
 };
 
 static const char *const *profile_words(void) {
-    static const char *const words[] = {"quick", "full", "lesson", "rows", NULL};
+    static const char *const words[] = {"quick", "full", "lesson", "rows", "machines", NULL};
     return words;
 }
 
@@ -55,7 +56,9 @@ static const option_spec option_table[] = {
      "quick: a representative set, a minute or two (default); full: every case of the operations; "
      "lesson: the exercises of a lesson on GPUs, that is products small and large, norms logged or "
      "kept, two devices at once, parameters in and out; some minutes; rows: what reads and writes "
-     "rows once, in every dtype, in the cache and beyond it; some minutes",
+     "rows once, in every dtype, in the cache and beyond it; some minutes; machines: under mpirun, "
+     "collectives and "
+     "distributed products beside a plain MPI program, one process and ScaLAPACK",
      profile_words, false, false},
     {"format", OPTION_FORMAT, "WORD",
      "of what is printed: table (default), md (a table of Markdown), csv, json, or jsonl (a row a "
@@ -237,12 +240,45 @@ static int check_python(bench_options *options) {
     return EXIT_OK;
 }
 
+static bool wants_machines(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--profile=machines") == 0) return true;
+        if (i + 1 < argc && strcmp(argv[i], "--profile") == 0 &&
+            strcmp(argv[i + 1], "machines") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The profile of several ranks is a program of its own, which is linked to MPI, beside this one: in the build tree,
+ * or where it is installed. Does not return where it could be started. */
+static int run_machines(char **argv) {
+    static const char *const places[] = {"../bench/machines/tdm-machines",
+                                         "../" TANDEM_LIBEXECDIR "/tandem/tdm-machines"};
+    char own[4096], path[4224];
+    const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    own[length < 0 ? 0 : length] = '\0';
+    char *end = strrchr(own, '/');
+    if (end) *end = '\0';
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", own, places[i]);
+        argv[0] = path;
+        execv(path, argv);
+    }
+    fputs("tdm bench: --profile machines: this build has no tdm-machines; it is made where CMake "
+          "finds an MPI "
+          "(-DTANDEM_MPI=ON)\n",
+          stderr);
+    return EXIT_FAILED;
+}
+
 int bench_command(int argc, char **argv) {
     bench_arguments request = {.options.seed = 20240229};
     const bench_options *options = &request.options;
     int status;
     if (argc > 1 && options_subcommand(&bench_spec, argv[1]) == &bench_compare_spec)
         return bench_compare_command(argc - 1, argv + 1);
+    if (wants_machines(argc, argv)) return run_machines(argv);
     if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
     if (!options_read(&bench_spec, argc, argv, take, &request, NULL, &status)) return status;
     if (!bench_selects(&options->cases)) {

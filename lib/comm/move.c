@@ -4,10 +4,13 @@
 
 enum { SMALL = 64 << 10 /* bytes that a broadcast sends whole, down a tree */ };
 
-/* All parts of y go from their ranks to the others; those of `has` come from elsewhere. */
-static tdm_status spread(tdm_comm *comm, char *y, size_t element, int has_all) {
+/* All parts of y go from their ranks to the others, this rank's from where it is, `own`; it is copied into y on the way.
+ * The rank `has_all`, or -1, takes no part. */
+static tdm_status spread(tdm_comm *comm, const void *own, char *y, size_t element, int has_all) {
     const int ranks = comm->ranks;
     const int64_t *starts = comm->starts;
+    char *own_place = y + (size_t)starts[comm->rank] * element;
+    const size_t own_size = (size_t)(starts[comm->rank + 1] - starts[comm->rank]) * element;
     for (int i = 1; i < ranks; i++) {
         const int from = (comm->rank + ranks - i) % ranks;
         if (comm->rank == has_all || from == has_all) continue;
@@ -16,12 +19,11 @@ static tdm_status spread(tdm_comm *comm, char *y, size_t element, int has_all) {
                                    (size_t)(starts[from + 1] - starts[from]) * element));
     }
     for (int i = 1; i < ranks; i++) {
-        const int to = (comm->rank + i) % ranks, own = comm->rank;
-        if (own == has_all || to == has_all) continue;
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, to, TDMI_CHANNEL_DATA,
-                                y + (size_t)starts[own] * element,
-                                (size_t)(starts[own + 1] - starts[own]) * element));
+        const int to = (comm->rank + i) % ranks;
+        if (comm->rank == has_all || to == has_all) continue;
+        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, to, TDMI_CHANNEL_DATA, own, own_size));
     }
+    if (own_size && own != own_place) memcpy(own_place, own, own_size);
     return tdmi_comm_wait(comm, TDMI_GROUP_DATA);
 }
 
@@ -62,7 +64,7 @@ static tdm_status in_parts(tdm_comm *comm, int root, char *x, size_t size) {
             comm, TDMI_GROUP_DATA, root, TDMI_CHANNEL_DATA, x + comm->starts[comm->rank],
             (size_t)(comm->starts[comm->rank + 1] - comm->starts[comm->rank])));
     TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_DATA));
-    return spread(comm, x, 1, root);
+    return spread(comm, x + comm->starts[comm->rank], x, 1, root);
 }
 
 /* The end of each of these: the check, and the memory given back. */
@@ -110,15 +112,10 @@ tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
     tdmi_comm_side from = {0}, into = {0};
     status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read(queue, x, &from);
     if (status == TDM_OK) status = tdmi_comm_write(queue, y, false, &into);
-    if (status != TDM_OK) {
+    if (status != TDM_OK)
         status = no_memory(comm, status);
-    } else {
-        const size_t element = tdm_dtype_size(y->dtype);
-        if (from.size)
-            memmove((char *)into.bytes + (size_t)comm->starts[comm->rank] * element, from.bytes,
-                    from.size);
-        status = spread(comm, into.bytes, element, -1);
-    }
+    else
+        status = spread(comm, from.bytes, into.bytes, tdm_dtype_size(y->dtype), -1);
     return leave(comm, queue, status, &from, &into);
 }
 
@@ -185,7 +182,7 @@ tdm_status tdmi_comm_any(tdm_comm *comm, bool own, bool *any) {
     all[comm->rank] = own;
     for (int i = 0; i <= comm->ranks; i++)
         comm->starts[i] = i;
-    TDMI_TRY(tdmi_comm_end(comm, spread(comm, all, 1, -1)));
+    TDMI_TRY(tdmi_comm_end(comm, spread(comm, &all[comm->rank], all, 1, -1)));
     *any = memchr(all, 1, (size_t)comm->ranks);
     return TDM_OK;
 }

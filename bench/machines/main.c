@@ -1,0 +1,171 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* tdm-machines: the profile machines of `tdm bench`, on each rank. Rank 0 prints the rows and writes the reports. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+#include "machine/clock.h"
+#include "machine/machine.h"
+#include "report/output.h"
+
+static const machines_case cases[] = {
+#define SIZES(op)                                                                                  \
+    {op, "2", TDM_F32, &machines_collectives}, {op, "16384", TDM_F32, &machines_collectives},      \
+        {op, "262144", TDM_F32, &machines_collectives},                                            \
+        {op, "4194304", TDM_F32, &machines_collectives}, {                                         \
+        op, "16777216", TDM_F32, &machines_collectives                                             \
+    }
+    SIZES("all_reduce"),
+    SIZES("all_gather"),
+    SIZES("broadcast"),
+    SIZES("reduce"),
+    SIZES("reduce_scatter"),
+    SIZES("all_to_all"),
+    SIZES("send_receive"),
+    {"barrier", "1", TDM_F32, &machines_collectives},
+    {"grid_matmul", "1024x1024x1024", TDM_F32, &machines_products},
+    {"grid_matmul", "4096x4096x4096", TDM_F32, &machines_products},
+    {"grid_matmul", "4096x4096x4096", TDM_F64, &machines_products},
+    {"grid_matmul+scalapack", "4096x4096x4096", TDM_F32, &machines_products},
+    {"grid_matmul+scalapack", "4096x4096x4096", TDM_F64, &machines_products},
+#undef SIZES
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+typedef struct arguments {
+    const char *device, *ops, *dtypes, *shapes, *json, *html;
+    bench_format format;
+    bool list, wide;
+} arguments;
+
+/* Whether a word is among those between commas; no list has all. */
+static bool is_among(const char *list, const char *word) {
+    const size_t length = strlen(word);
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, word, length) == 0 && (at[length] == ',' || !at[length])) return true;
+    return !list;
+}
+
+static bool is_wanted(const arguments *a, const machines_case *c) {
+    char base[32];
+    snprintf(base, sizeof base, "%.*s", (int)strcspn(c->op, "+"), c->op);
+    return (is_among(a->ops, c->op) || is_among(a->ops, base)) &&
+           is_among(a->dtypes, tdm_dtype_name(c->dtype)) && is_among(a->shapes, c->shape);
+}
+
+/* The options of `tdm bench` that the profile has; 0 to go on. */
+static int read_arguments(int argc, char **argv, arguments *a) {
+    static const char *const formats[] = {"table", "md", "csv", "json", "jsonl"};
+    static const struct option options[] = {{"device", required_argument, NULL, 'd'},
+                                            {"op", required_argument, NULL, 'o'},
+                                            {"dtype", required_argument, NULL, 't'},
+                                            {"shape", required_argument, NULL, 's'},
+                                            {"format", required_argument, NULL, 'f'},
+                                            {"json", required_argument, NULL, 'j'},
+                                            {"report", required_argument, NULL, 'r'},
+                                            {"profile", required_argument, NULL, 'p'},
+                                            {"list", no_argument, NULL, 'l'},
+                                            {"wide", no_argument, NULL, 'w'},
+                                            {0}};
+    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) >= 0;) {
+        if (c == '?') {
+            fputs("tdm bench: the profile machines has --device, --op, --dtype, --shape, --format, "
+                  "--json, --report, --wide and --list\n",
+                  stderr);
+            return 2;
+        }
+        const char **const words[] = {['d'] = &a->device, ['o'] = &a->ops,  ['t'] = &a->dtypes,
+                                      ['s'] = &a->shapes, ['j'] = &a->json, ['r'] = &a->html};
+        if (c == 'l') a->list = true;
+        if (c == 'w') a->wide = true;
+        if (strchr("dotsjr", c)) *words[c] = optarg;
+        if (c != 'f') continue;
+        int format = 0;
+        while (format < 5 && strcmp(formats[format], optarg) != 0)
+            format++;
+        if (format == 5) {
+            fprintf(stderr, "tdm bench: --format '%s' is none of table, md, csv, json and jsonl\n",
+                    optarg);
+            return 2;
+        }
+        a->format = (bench_format)format;
+    }
+    return 0;
+}
+
+static int list(const arguments *a) {
+    for (int i = 0; i < CASES; i++)
+        if (is_wanted(a, &cases[i]))
+            printf("%-22s %-5s %s\n", cases[i].op, tdm_dtype_name(cases[i].dtype), cases[i].shape);
+    return 0;
+}
+
+/* One case on all ranks; false where it is not verified. */
+static bool run_case(group *g, const machines_case *c, bench_row *row) {
+    work w = {.op = c->op, .shape = c->shape, .dtype = c->dtype};
+    const bool ready = group_all(g, c->kind->prepare(g, c, &w));
+    const bool good = ready && group_measure(g, &w, row);
+    c->kind->destroy(&w);
+    if (tdm_device_trim(g->device) != TDM_OK) fprintf(stderr, "tdm bench: %s\n", tdm_last_error());
+    if (!ready && g->rank == 0)
+        fprintf(stderr, "tdm bench: %s %s: not prepared\n", c->op, c->shape);
+    if (ready && !good && g->rank == 0)
+        fprintf(stderr, "tdm bench: %s %s: %s\n", c->op, c->shape, row->problem);
+    return good;
+}
+
+static int run(group *g, const arguments *a) {
+    bench_output output = {0};
+    char machine[512], about[768], counts[96];
+    const bool leads = g->rank == 0;
+    const double start = bench_now();
+    bench_row *rows = calloc(CASES, sizeof *rows);
+    size_t count = 0, wrong = 0;
+    if (!group_all(g, rows)) return 1;
+    snprintf(about, sizeof about, "%s; Tandem %s, profile machines, %d ranks",
+             bench_machine_line(machine, sizeof machine), tdm_version(), g->size);
+    if (leads) {
+        bench_output_begin(&output, a->format, a->wide ? 0 : 120, about);
+        bench_output_head(&output, &(bench_longest){8, 21, 14});
+    }
+    for (int i = 0; i < CASES; i++) {
+        if (!is_wanted(a, &cases[i])) continue;
+        const bool good = run_case(g, &cases[i], &rows[count]);
+        wrong += !good;
+        if (!rows[count].device) continue; /* it was not prepared */
+        if (leads) bench_output_row(&output, &rows[count]);
+        fflush(stdout);
+        count++;
+    }
+    bool written = true;
+    if (leads) {
+        json_t *described = bench_describe_machine();
+        json_object_set_new(described, "profile", json_string("machines"));
+        json_object_set_new(described, "ranks", json_integer(g->size));
+        const bench_results results = {described, NULL, 0, rows, count};
+        snprintf(counts, sizeof counts, "%zu rows, %zu not verified, %.0f s", count, wrong,
+                 bench_now() - start);
+        bench_output_end(&output, counts, &results);
+        if (a->json) written = bench_write_json(a->json, &results);
+        if (a->html) written = bench_write_html(a->html, &results) && written;
+        json_decref(described);
+    }
+    free(rows);
+    return group_all(g, written) && wrong == 0 && count > 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    arguments a = {0};
+    group g;
+    if (argc > 1 && strcmp(argv[1], "--one-process") == 0)
+        return one_process_run(argc - 2, argv + 2);
+    int status = read_arguments(argc, argv, &a);
+    if (status != 0 || a.list) return status ? status : list(&a);
+    MPI_Init(&argc, &argv);
+    status = group_open(&g, a.device, argv[0]) ? run(&g, &a) : 1;
+    group_close(&g);
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,175 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* A product of matrices that lie over a grid of ranks, beside one process with as many cores, and beside
+ * ScaLAPACK's over the same ranks. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+#include "machine/clock.h"
+
+typedef struct state {
+    group *g;
+    tdm_dtype dtype;
+    bench_shape shape;
+    tdm_grid *grid;
+    tdm_tensor a, b, c;
+    int64_t first[2]; /* of this rank's block of C */
+    void *host[3];    /* ScaLAPACK's blocks */
+    scalapack *peer;
+} state;
+
+/* Element (i, j) of A, 0, or B, 1: between -1 and 1. */
+static double element(int which, int64_t i, int64_t j) {
+    uint64_t h = ((uint64_t)i << 32 ^ (uint64_t)j ^ (uint64_t)which << 60) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 29;
+    h *= 0xbf58476d1ce4e5b9u;
+    h ^= h >> 32;
+    return (double)(int64_t)(h & 0xffff) / 32768 - 1;
+}
+
+static void put(void *at, tdm_dtype dtype, int64_t i, double value) {
+    if (dtype == TDM_F64)
+        ((double *)at)[i] = value;
+    else
+        ((float *)at)[i] = (float)value;
+}
+
+static double get(const void *at, tdm_dtype dtype, int64_t i) {
+    return dtype == TDM_F64 ? ((const double *)at)[i] : (double)((const float *)at)[i];
+}
+
+/* A block in host memory: by columns, as Fortran has it, or by rows. */
+static void *fill(tdm_dtype dtype, int which, const int64_t first[2], const int64_t shape[2],
+                  bool by_columns) {
+    void *memory = malloc((size_t)(shape[0] * shape[1] + 1) * tdm_dtype_size(dtype));
+    if (!memory) return NULL;
+    for (int64_t i = 0; i < shape[0]; i++)
+        for (int64_t j = 0; j < shape[1]; j++)
+            put(memory, dtype, by_columns ? j * shape[0] + i : i * shape[1] + j,
+                which < 2 ? element(which, first[0] + i, first[1] + j) : (double)NAN);
+    return memory;
+}
+
+static bool make(state *s, int which, int64_t rows, int64_t columns, tdm_tensor *tensor) {
+    int64_t first[2], shape[2];
+    if (tdm_grid_block(s->grid, rows, columns, first, shape) != TDM_OK) return false;
+    void *memory = fill(s->dtype, which, first, shape, false);
+    const bool good =
+        memory && tdm_from_host(s->g->queue, memory, s->dtype, 2, shape, tensor) == TDM_OK;
+    free(memory);
+    if (s->peer) s->host[which] = fill(s->dtype, which, first, shape, true);
+    return good && (!s->peer || s->host[which]);
+}
+
+static tdm_status call(void *of) {
+    state *s = of;
+    return tdm_grid_matmul(s->grid, s->g->queue, NULL, s->shape.extent[2], &s->a, &s->b, &s->c);
+}
+
+/* Some elements of the block against sums in double. */
+static bool check(void *of, double *error, double *bound) {
+    state *s = of;
+    const int64_t rows = s->c.shape[0], columns = s->c.shape[1], k = s->shape.extent[2];
+    const double unit = s->dtype == TDM_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    void *memory = malloc((size_t)(rows * columns + 1) * tdm_dtype_size(s->dtype));
+    bool good = memory && tdm_to_host(s->g->queue, &s->c, memory) == TDM_OK;
+    for (int64_t n = 0; good && n < 512 && rows * columns > 0; n++) {
+        const int64_t at = (n * 1000003 + n * n) % (rows * columns), i = at / columns,
+                      j = at % columns;
+        double sum = 0, size = 0;
+        for (int64_t l = 0; l < k; l++) {
+            const double product = element(0, s->first[0] + i, l) * element(1, l, s->first[1] + j);
+            sum += product;
+            size += fabs(product);
+        }
+        const double off = fabs(get(memory, s->dtype, at) - sum),
+                     allowed = unit * sqrt((double)k) * size;
+        *error = fmax(*error, off);
+        *bound = fmax(*bound, allowed);
+        good = off <= allowed;
+    }
+    free(memory);
+    return good && tdm_fill(s->g->queue, (double)NAN, &s->c) == TDM_OK;
+}
+
+static bool plain(void *of) {
+    state *s = of;
+    return scalapack_multiply(s->peer, s->host[0], s->host[1], s->host[2]);
+}
+
+static double alone(void *of, int calls) {
+    const state *s = of;
+    const char *words[] = {tdm_dtype_name(s->dtype), s->shape.text};
+    return one_process_seconds(s->g, words, calls);
+}
+
+static bool prepare(group *g, const machines_case *c, work *w) {
+    state *s = calloc(1, sizeof *s);
+    if (!s) return false;
+    w->state = s;
+    *s = (state){.g = g, .dtype = c->dtype, .shape = bench_parse_shape(c->shape)};
+    const int64_t m = s->shape.extent[0], n = s->shape.extent[1], k = s->shape.extent[2];
+    int64_t of_c[2];
+    bool good = tdm_grid_create(g->comm, 0, 0, &s->grid) == TDM_OK;
+    const bool with_peer = strcmp(c->op, "grid_matmul+scalapack") == 0;
+    if (good && with_peer)
+        s->peer =
+            scalapack_open(g, tdm_grid_rows(s->grid), tdm_grid_columns(s->grid), c->dtype, m, n, k);
+    good = good && tdm_grid_block(s->grid, m, n, s->first, of_c) == TDM_OK &&
+           make(s, 0, m, k, &s->a) && make(s, 1, k, n, &s->b) && make(s, 2, m, n, &s->c);
+    if (!good) fprintf(stderr, "tdm bench: rank %d: %s\n", g->rank, tdm_last_error());
+    w->flops = 2.0 * (double)m * (double)n * (double)k;
+    w->call = call;
+    w->check = check;
+    if (!with_peer) {
+        w->plain_name = "one process";
+        w->alone = alone;
+    } else if (group_all(g, s->peer)) {
+        w->plain_name = c->dtype == TDM_F64 ? "ScaLAPACK pdgemm" : "ScaLAPACK psgemm";
+        w->plain = plain;
+    }
+    return good;
+}
+
+static void destroy(work *w) {
+    state *s = w->state;
+    if (!s) return;
+    tdm_tensor_release(&s->a);
+    tdm_tensor_release(&s->b);
+    tdm_tensor_release(&s->c);
+    for (int i = 0; i < 3; i++)
+        free(s->host[i]);
+    scalapack_close(s->peer);
+    tdm_grid_destroy(s->grid);
+    free(s);
+}
+
+const machines_kind machines_products = {prepare, destroy};
+
+double product_alone(tdm_queue *queue, tdm_dtype dtype, const char *shape_text, int calls) {
+    const bench_shape shape = bench_parse_shape(shape_text);
+    const int64_t m = shape.extent[0], n = shape.extent[1], k = shape.extent[2], zero[2] = {0, 0};
+    void *host_a = fill(dtype, 0, zero, (const int64_t[]){m, k}, false),
+         *host_b = fill(dtype, 1, zero, (const int64_t[]){k, n}, false);
+    tdm_tensor a = {0}, b = {0}, c = {0};
+    double seconds = -1, start = 0;
+    bool good = host_a && host_b &&
+                tdm_from_host(queue, host_a, dtype, TDM_SHAPE(m, k), &a) == TDM_OK &&
+                tdm_from_host(queue, host_b, dtype, TDM_SHAPE(k, n), &b) == TDM_OK &&
+                tdm_empty(tdm_queue_get_device(queue), dtype, TDM_SHAPE(m, n), &c) == TDM_OK;
+    for (int i = -1; good && i < calls; i++) { /* the first warms up */
+        if (i == 0) good = tdm_queue_finish(queue) == TDM_OK;
+        if (i == 0) start = bench_now();
+        good = good && tdm_matmul(queue, NULL, &a, &b, &c) == TDM_OK;
+    }
+    if (good && tdm_queue_finish(queue) == TDM_OK) seconds = (bench_now() - start) / calls;
+    tdm_tensor_release(&a);
+    tdm_tensor_release(&b);
+    tdm_tensor_release(&c);
+    free(host_a);
+    free(host_b);
+    return seconds;
+}
