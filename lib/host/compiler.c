@@ -72,21 +72,38 @@ static void find_compiler(void) {
     tdmi_log(TDM_LOG_INFO, "expressions run on cpu in blocks, as there is no C compiler");
 }
 
-/* Why there is none, for a message that begins with the kernel. */
-static const char *why_none(void) {
+/* Why there is none, and what to do about it, which is "" where that was somebody's wish. */
+static const char *why_none(const char **advice) {
     const char *given = tdmi_env_values()->cpu_compiler;
-    if (tdmi_env_privileged())
-        return "a program with more rights than its caller starts no compiler";
-    if (given && given[0] == '/')
-        return "on cpu this takes a C compiler, and TANDEM_CPU_COMPILER names no program";
-    if (given) return "on cpu this takes a C compiler, and TANDEM_CPU_COMPILER is none";
-    return "on cpu this takes a C compiler, and neither cc nor gcc nor clang was found in PATH: "
-           "install gcc or clang (Debian: apt install gcc libc6-dev)";
+    *advice = "";
+    if (tdmi_env_privileged()) return "a program with more rights than its caller starts none";
+    if (given && given[0] != '/') return "TANDEM_CPU_COMPILER is none";
+    *advice = given ? "correct or unset TANDEM_CPU_COMPILER"
+                    : "install gcc or clang (Debian: apt install gcc libc6-dev)";
+    return given ? "TANDEM_CPU_COMPILER names no program"
+                 : "neither cc nor gcc nor clang was found in PATH";
 }
 
 const char *tdmi_host_compiler(void) {
     pthread_once(&once, find_compiler);
     return identity;
+}
+
+void tdmi_host_compiler_diagnose(void) {
+    static const char subject[] = "C compiler (expressions and kernels on cpu)";
+    const char *advice;
+    char detail[256];
+    if (tdmi_host_compiler()[0]) {
+        tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, true, subject, compiler, "");
+        return;
+    }
+    snprintf(detail, sizeof detail,
+             "none: %s; on cpu expressions run in blocks, and kernels in the dialect do not run",
+             why_none(&advice));
+    if (tdmi_env_values()->cpu_compiler && advice[0]) /* it was to be there */
+        tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, false, subject, detail, advice);
+    else
+        tdmi_diagnose_missing(TDM_DIAGNOSTIC_LIBRARY, subject, detail, advice);
 }
 
 /* ---- a folder of its own ---- */
@@ -302,8 +319,11 @@ tdm_status tdmi_host_compile(const char *text, const char *file, const char *con
                              tdmi_blob *library) {
     folder *self;
     *library = (tdmi_blob){0};
-    if (!tdmi_host_compiler()[0])
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: %s", file, why_none());
+    if (!tdmi_host_compiler()[0]) {
+        const char *advice, *why = why_none(&advice);
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: on cpu this takes a C compiler, and %s%s%s",
+                         file, why, advice[0] ? ": " : "", advice);
+    }
     TDMI_TRY(make_folder(&self));
     const tdm_status status = compile_in(self, text, file, options, library);
     remove_folder(self);
