@@ -14,7 +14,8 @@ const char *tdmi_host_compiler(void);
 void tdmi_host_compiler_diagnose(void);
 
 /* Compiles a text to a shared library with these options beside our own. TDM_ERROR_UNSUPPORTED without a compiler,
- * TDM_ERROR_COMPILE with the first errors, by which `file` is meant, in the message and all in the thread's log.
+ * TDM_ERROR_COMPILE with the first errors, by which `file` is meant, in the message and all in the thread's log, or
+ * where it took longer than two minutes and was ended with all that it had started.
  * *library is allocated, for tdmi_free. */
 tdm_status tdmi_host_compile(const char *text, const char *file, const char *const *options,
                              tdmi_blob *library) TDM_MUST_USE;
