@@ -40,6 +40,7 @@ struct tdmi_bkernel {
 /* discover.c */
 tdm_status tdmi_cpu_load(bool *again);
 size_t tdmi_cpu_count(void);
+void tdmi_cpu_diagnose(void);
 
 /* facts.c */
 tdm_status tdmi_cpu_info(size_t index, tdmi_device_facts *facts);

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -72,21 +73,38 @@ static void find_compiler(void) {
     tdmi_log(TDM_LOG_INFO, "expressions run on cpu in blocks, as there is no C compiler");
 }
 
-/* Why there is none, for a message that begins with the kernel. */
-static const char *why_none(void) {
+/* Why there is none, and what to do about it, which is "" where that was somebody's wish. */
+static const char *why_none(const char **advice) {
     const char *given = tdmi_env_values()->cpu_compiler;
-    if (tdmi_env_privileged())
-        return "a program with more rights than its caller starts no compiler";
-    if (given && given[0] == '/')
-        return "on cpu this takes a C compiler, and TANDEM_CPU_COMPILER names no program";
-    if (given) return "on cpu this takes a C compiler, and TANDEM_CPU_COMPILER is none";
-    return "on cpu this takes a C compiler, and neither cc nor gcc nor clang was found in PATH: "
-           "install gcc or clang (Debian: apt install gcc libc6-dev)";
+    *advice = "";
+    if (tdmi_env_privileged()) return "a program with more rights than its caller starts none";
+    if (given && given[0] != '/') return "TANDEM_CPU_COMPILER is none";
+    *advice = given ? "correct or unset TANDEM_CPU_COMPILER"
+                    : "install gcc or clang (Debian: apt install gcc libc6-dev)";
+    return given ? "TANDEM_CPU_COMPILER names no program"
+                 : "neither cc nor gcc nor clang was found in PATH";
 }
 
 const char *tdmi_host_compiler(void) {
     pthread_once(&once, find_compiler);
     return identity;
+}
+
+void tdmi_host_compiler_diagnose(void) {
+    static const char subject[] = "C compiler (expressions and kernels on cpu)";
+    const char *advice;
+    char detail[256];
+    if (tdmi_host_compiler()[0]) {
+        tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, true, subject, compiler, "");
+        return;
+    }
+    snprintf(detail, sizeof detail,
+             "none: %s; on cpu expressions run in blocks, and kernels in the dialect do not run",
+             why_none(&advice));
+    if (tdmi_env_values()->cpu_compiler && advice[0]) /* it was to be there */
+        tdmi_diagnose(TDM_DIAGNOSTIC_LIBRARY, false, subject, detail, advice);
+    else
+        tdmi_diagnose_missing(TDM_DIAGNOSTIC_LIBRARY, subject, detail, advice);
 }
 
 /* ---- a folder of its own ---- */
@@ -173,7 +191,7 @@ static char **make_environment(void) {
 }
 
 /* Its input is empty, and what it says goes to a file. Signals are as in a new process: the program may block or ignore
- * some. */
+ * some. It has a process group of its own, with the programs that it starts. */
 static int spawn(const folder *self, char *const *arguments, char **environment, pid_t *child) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -192,7 +210,9 @@ static int spawn(const folder *self, char *const *arguments, char **environment,
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                              POSIX_SPAWN_SETPGROUP);
     failed = posix_spawn(child, compiler, &actions, &attributes, arguments, environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -209,20 +229,53 @@ static void give_stack(pid_t child) {
         tdmi_log(TDM_LOG_DEBUG, "the C compiler's stack keeps its limit: %s", strerror(errno));
 }
 
+/* How long it may take: far longer than any kernel does on a slow machine. */
+enum { SECONDS_LIMIT = 120 };
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Waits for its end, which is seen late by a small part of the time that it took, or for the limit, behind which it
+ * is ended with all that it has started. */
+static pid_t wait_for(pid_t child, int *status, bool *in_time) {
+    const double start = seconds_now();
+    pid_t waited;
+    *in_time = true;
+    for (;;) {
+        waited = waitpid(child, status, *in_time ? WNOHANG : 0);
+        if (waited > 0 || (waited < 0 && errno != EINTR)) return waited;
+        const double taken = seconds_now() - start;
+        if (taken > SECONDS_LIMIT) {
+            *in_time = false;
+            kill(-child, SIGKILL);
+        } else {
+            const double pause = taken < 0.03 ? 0.001 : taken < 1 ? taken / 32 : 0.03;
+            nanosleep(&(struct timespec){.tv_nsec = (long)(pause * 1e9)}, NULL);
+        }
+    }
+}
+
 /* Whether it ended well. Of a program that ignores its children's ends nobody can tell: then there is a library
  * or not. */
-static bool ends_well(pid_t child) {
+static tdm_status await_end(pid_t child, const char *file, bool *good) {
     int status = 0;
-    pid_t waited;
-    do
-        waited = waitpid(child, &status, 0);
-    while (waited < 0 && errno == EINTR);
-    return waited < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    bool in_time;
+    const pid_t waited = wait_for(child, &status, &in_time);
+    if (!in_time)
+        return tdmi_fail(TDM_ERROR_COMPILE,
+                         "%s: the C compiler %s was ended, as it took longer than %d seconds", file,
+                         compiler, (int)SECONDS_LIMIT);
+    *good = waited < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return TDM_OK;
 }
 
 /* The same standard and rules of arithmetic as the library's own kernels have (cpu/kernels.h); what CUDA C++ would
  * refuse is refused. */
-static tdm_status run_compiler(const folder *self, const char *const *options, bool *good) {
+static tdm_status run_compiler(const folder *self, const char *file, const char *const *options,
+                               bool *good) {
     enum { MOST = 64 };
     static const char *const own[] = {"-std=gnu11",
                                       "-O3",
@@ -258,8 +311,7 @@ static tdm_status run_compiler(const folder *self, const char *const *options, b
         return tdmi_fail(TDM_ERROR_UNAVAILABLE, "%s cannot be started: %s", compiler,
                          strerror(failed));
     give_stack(child);
-    *good = ends_well(child);
-    return TDM_OK;
+    return await_end(child, file, good);
 }
 
 /* The log from the first line on that begins with the file's name, which is about an error. */
@@ -292,7 +344,7 @@ static tdm_status compile_in(const folder *self, const char *text, const char *f
     bool good;
     if (!write_file(self->source, text, strlen(text)))
         return tdmi_fail(TDM_ERROR_IO, "%s cannot be written: %s", self->source, strerror(errno));
-    TDMI_TRY(run_compiler(self, options, &good));
+    TDMI_TRY(run_compiler(self, file, options, &good));
     if (!good || access(self->library, F_OK) != 0) return compile_failure(self, file);
     if (read_file(self->library, library)) return TDM_OK;
     return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: no memory for what %s has made", file, compiler);
@@ -302,8 +354,11 @@ tdm_status tdmi_host_compile(const char *text, const char *file, const char *con
                              tdmi_blob *library) {
     folder *self;
     *library = (tdmi_blob){0};
-    if (!tdmi_host_compiler()[0])
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: %s", file, why_none());
+    if (!tdmi_host_compiler()[0]) {
+        const char *advice, *why = why_none(&advice);
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: on cpu this takes a C compiler, and %s%s%s",
+                         file, why, advice[0] ? ": " : "", advice);
+    }
     TDMI_TRY(make_folder(&self));
     const tdm_status status = compile_in(self, text, file, options, library);
     remove_folder(self);

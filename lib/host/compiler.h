@@ -10,8 +10,12 @@
 /* Which file it is, with its size and time; "" where there is none, or where this program may start none. */
 const char *tdmi_host_compiler(void);
 
+/* Adds its diagnostic item: which one it is or, where there is none, why and what follows. */
+void tdmi_host_compiler_diagnose(void);
+
 /* Compiles a text to a shared library with these options beside our own. TDM_ERROR_UNSUPPORTED without a compiler,
- * TDM_ERROR_COMPILE with the first errors, by which `file` is meant, in the message and all in the thread's log.
+ * TDM_ERROR_COMPILE with the first errors, by which `file` is meant, in the message and all in the thread's log, or
+ * where it took longer than two minutes and was ended with all that it had started.
  * *library is allocated, for tdmi_free. */
 tdm_status tdmi_host_compile(const char *text, const char *file, const char *const *options,
                              tdmi_blob *library) TDM_MUST_USE;

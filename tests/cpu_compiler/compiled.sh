@@ -18,10 +18,11 @@ compiler() { # NAME LINE: a script that counts its runs, and does this
     chmod +x "$work/$1"
     : >"$work/$1.runs"
 }
+hurried=() # or an argument
 runs() { # NAME COUNT WORDS...: the program with this compiler, which is then started so often in all
     local name=$1 count=$2 words
     shift 2
-    TANDEM_CPU_COMPILER=$work/$name "$program" >"$work/printed" 2>&1 || fail "$name: the program failed"
+    TANDEM_CPU_COMPILER=$work/$name "$program" "${hurried[@]}" >"$work/printed" 2>&1 || fail "$name: the program failed"
     [ "$(wc -l <"$work/$name.runs")" -eq "$count" ] || fail "$name: not started $count times"
     for words; do
         grep -q "$words" "$work/printed" || fail "$name: nothing of '$words'"
@@ -38,6 +39,16 @@ runs fails 2 'at first: not cached' 'warmed: cached' 'wrong: 0' 'log 2: .*runs i
 # shellcheck disable=SC2016 # the script's
 compiler garbage 'while [ $# -gt 0 ]; do [ "$1" = -o ] && echo garbage >"$2"; shift; done'
 runs garbage 2 'at first: not cached' 'wrong: 0' 'log 2: .*runs in blocks'
+# One that hangs is ended, with what it has started, once two minutes have passed on a clock that runs faster.
+compiler hangs "sleep 300 & echo \$! >>'$work/sleepers'; wait"
+hurried=(hurried)
+runs hangs 2 'at first: not cached' 'wrong: 0' "log 2: .*runs in blocks.*$work/hangs.*120 seconds"
+hurried=()
+while read -r sleeper; do
+    ! grep -q sleep "/proc/$sleeper/cmdline" 2>/dev/null || fail "what the compiler started still runs"
+done <"$work/sleepers"
+[ "$(wc -l <"$work/sleepers")" -eq 2 ] || fail "the compiler that hangs did not start what hangs"
+
 TANDEM_CPU_COMPILER=$work/absent "$program" >"$work/printed" || fail "no compiler: the program failed"
 grep -q 'at first: cached' "$work/printed" || fail "without a compiler nothing is to be compiled"
 grep -q 'names no program' "$work/printed" || fail "no warning of a compiler that is absent"

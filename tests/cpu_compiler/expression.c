@@ -1,14 +1,36 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Runs expressions on cpu twice, compares them with double precision, and says what the log says and whether they were
- * kept: for compiled.sh. Exit status 0 if the results are right and the same twice. */
+ * kept: for compiled.sh. Exit status 0 if the results are right and the same twice. With an argument a second of this
+ * process's clock is 200, so that time limits of minutes are over soon. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <tandem/tandem.h>
 
 enum { ROWS = 7, COLS = 333, COUNT = ROWS * COLS };
+
+static bool is_hurried;
+
+/* The library's clock, too, which is linked into this program. */
+int clock_gettime(clockid_t id, struct timespec *time) {
+    static int (*of_library)(clockid_t, struct timespec *);
+    if (!of_library) {
+        void *found = dlsym(RTLD_NEXT, "clock_gettime");
+        memcpy(&of_library, &found, sizeof of_library);
+    }
+    const int result = of_library(id, time);
+    if (result == 0 && is_hurried) {
+        const int64_t faster = ((int64_t)time->tv_sec * 1000000000 + time->tv_nsec) * 200;
+        time->tv_sec = (time_t)(faster / 1000000000);
+        time->tv_nsec = (long)(faster % 1000000000);
+    }
+    return result;
+}
 
 static void check(tdm_status status) {
     if (status == TDM_OK) return;
@@ -38,7 +60,9 @@ static int compare(const float *y, const float *again, const float *r) {
     return wrong;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    (void)argv;
+    is_hurried = argc > 1;
     static float from[COUNT], y[COUNT], again[COUNT], r[ROWS];
     tdm_device *device;
     tdm_queue *queue;

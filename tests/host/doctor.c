@@ -22,6 +22,7 @@ static run_result r;
 
 /* Each test is a process of its own, and others run beside it: $D is the folder of this one. */
 static char folder[300], vendors[340], temporary[340], cache[340];
+static const char *changed; /* one more variable, or NULL */
 
 static void shell(const char *command) {
     const char *changes[] = {folder, NULL};
@@ -53,7 +54,7 @@ static void install_sim(const char *behaviour) {
 /* Runs the program with these drivers, without CUDA, and with a folder for temporary files that it
  * has to leave empty. */
 static void tdm(const char *arguments, int status) {
-    const char *changes[] = {vendors, "TANDEM_BACKEND=opencl,cpu", temporary, cache, NULL};
+    const char *changes[] = {vendors, "TANDEM_BACKEND=opencl,cpu", temporary, cache, changed, NULL};
     const char *look[] = {folder, NULL};
     static run_result left;
     char command[2048];
@@ -331,6 +332,47 @@ Test(doctor, all_good) {
     shell("rm -rf $D/icd/*");
     tdm("doctor", 0);
     CHECK(has_item("[--]", "/icd|no .icd file|install"), "%s", r.output);
+}
+
+/* The C compiler of the cpu backend, and what follows where there is none: a wish, or nothing that is installed, is no
+ * failure; a name of nothing is. */
+Test(doctor, c_compiler) {
+    static const struct {
+        const char *changed, *mark, *words, *advice; /* "" where there is none */
+        int status;
+    } cases[] = {
+        {"TANDEM_CPU_COMPILER=/bin/true", "[ok]", "/bin/true", "", 0},
+        {"TANDEM_CPU_COMPILER=none", "[--]", "TANDEM_CPU_COMPILER is none|in blocks|dialect", "",
+         0},
+        {"TANDEM_CPU_COMPILER=/nonexistent/cc", "[!!]", "names no program|in blocks|dialect",
+         "correct or unset TANDEM_CPU_COMPILER", 1},
+        {"PATH=/nonexistent", "[--]", "cc|gcc|clang|PATH|in blocks|dialect", "install gcc or clang",
+         0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char item[128];
+        check_case("%s", cases[i].changed);
+        changed = cases[i].changed;
+        tdm("doctor", cases[i].status);
+        snprintf(item, sizeof item, "%s C compiler", cases[i].mark);
+        CHECK(has_item(item, cases[i].words) && has_item(item, cases[i].advice), "%s", r.output);
+        CHECK(has_item(item, "advice") == (cases[i].advice[0] != 0), "%s", r.output);
+        tdm("doctor --json 2>/dev/null", cases[i].status);
+        json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, NULL), *one = NULL;
+        size_t index = 0, count = 0;
+        json_array_foreach(json_object_get(root, "diagnostics"), index, one) {
+            const char *subject = json_string_value(json_object_get(one, "subject"));
+            if (!subject || strncmp(subject, "C compiler", 10) != 0) continue;
+            count++;
+            CHECK(json_is_true(json_object_get(one, "ok")) == (strcmp(cases[i].mark, "[ok]") == 0),
+                  "%s", r.output);
+            CHECK(contains_words(json_string_value(json_object_get(one, "detail")), cases[i].words),
+                  "%s", r.output);
+        }
+        CHECK(count == 1, "the compiler is told %zu times: %s", count, r.output);
+        json_decref(root);
+    }
+    changed = NULL;
 }
 
 /* A library that a variable names, as ocl-icd allows, is a driver like one of a file. */

@@ -238,7 +238,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_get_listed_device_usage(size_t index, tdm_de
 /** What was looked for at start-up, found or not, and why: the stuff of `tdm doctor`. */
 typedef enum tdm_diagnostic_kind {
     TDM_DIAGNOSTIC_VARIABLE, /**< an environment variable that is set; the cache directory */
-    TDM_DIAGNOSTIC_LIBRARY,  /**< a shared library */
+    TDM_DIAGNOSTIC_LIBRARY,  /**< a shared library; the C compiler of cpu */
     TDM_DIAGNOSTIC_DRIVER,   /**< an OpenCL ICD or platform, the CUDA driver */
     TDM_DIAGNOSTIC_DEVICE,   /**< a device that was listed or refused */
     TDM_DIAGNOSTIC_SELECTION /**< how the default device was decided */
