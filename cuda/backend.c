@@ -64,4 +64,5 @@ const tdmi_backend tdmi_backend_cuda = {
     .capture_run = tdmi_cuda_capture_run,
     .capture_deinit = tdmi_cuda_capture_deinit,
     .blas = blas,
+    .collectives = &tdmi_cuda_collectives,
 };

@@ -54,6 +54,8 @@ static const option_spec variables[] = {
     {"TANDEM_LIBRARY_PATH", 0, "LIST",
      "absolute paths, separated by colons, where vendors' libraries are looked for first", NULL,
      false, false},
+    {"TANDEM_NCCL_LIBRARY", 0, "FILE", "NCCL, as an absolute path; else libnccl.so.2 is looked for",
+     NULL, false, false},
     {"TANDEM_TRACE", 0, "FILE",
      "where a program's matrix products are written, each once, for 'tdm tune --shapes FILE'", NULL,
      false, false},

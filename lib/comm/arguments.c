@@ -6,6 +6,9 @@ tdm_status tdmi_comm_enter(tdm_comm *comm, const char *function) {
     if (!comm) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: comm is NULL", function);
     TDMI_TRY(tdmi_comm_usable(comm, function));
     comm->function = function;
+    const char *why = NULL;
+    if (comm->team && tdmi_team_is_lost(comm->team, &why))
+        return tdmi_comm_fail(comm, TDM_ERROR_RANK_LOST, "%s", why);
     return TDM_OK;
 }
 

@@ -10,6 +10,7 @@ tdm_status tdmi_comm_end(tdm_comm *comm, tdm_status status) {
     tdmi_outcome outcome = {0};
     tdmi_outcome_add(&outcome, status);
     tdmi_comm_abandon(comm);
+    if (comm->team && comm->fault->failed) tdmi_team_give_up(comm->team, comm->fault->text);
     return tdmi_outcome_end(&outcome);
 }
 
@@ -19,7 +20,7 @@ tdm_status tdmi_comm_begin(tdm_comm *comm, tdm_status refused) {
     comm->header.refused = refused != TDM_OK;
     comm->header.call = comm->calls++;
     if (refused != TDM_OK) snprintf(why, sizeof why, "%.290s", tdm_last_error());
-    if (comm->ranks == 1) return refused;
+    if (comm->ranks == 1 || !tdmi_comm_has_transport(comm)) return refused;
     for (int i = 1; i < comm->ranks; i++) {
         const int from = (comm->rank + comm->ranks - i) % comm->ranks;
         TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_CHECK, from, TDMI_CHANNEL_CHECK,
@@ -40,7 +41,7 @@ tdm_status tdmi_comm_begin(tdm_comm *comm, tdm_status refused) {
 }
 
 tdm_status tdmi_comm_check(tdm_comm *comm) {
-    if (comm->ranks == 1) return TDM_OK;
+    if (comm->ranks == 1 || !tdmi_comm_has_transport(comm)) return TDM_OK;
     TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_CHECK));
     for (int rank = 0; rank < comm->ranks; rank++)
         if (rank != comm->rank) TDMI_TRY(tdmi_comm_compare(comm, rank));

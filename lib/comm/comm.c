@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The communicator: made, split, and given back. */
+/* The communicator: made and given back. */
 #include "comm.h"
 
 #include <math.h>
@@ -61,8 +61,8 @@ static bool give_up(tdm_comm *comm, tdmi_group *group) {
     return all;
 }
 
-static tdm_status create(const char *function, const tdm_transport *transport, tdm_device *device,
-                         tdmi_fault *parent, tdm_comm **result) {
+tdm_status tdmi_comm_make(const char *function, const tdm_transport *transport, tdm_device *device,
+                          tdmi_fault *parent, tdm_comm **result) {
     tdm_comm *comm = tdmi_calloc(1, sizeof *comm);
     if (!comm) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     comm->transport = *transport;
@@ -89,7 +89,7 @@ static tdm_status create(const char *function, const tdm_transport *transport, t
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     }
     tdmi_outcome outcome = {0};
-    tdmi_outcome_add(&outcome, tdmi_comm_begin_notes(comm));
+    if (tdmi_comm_has_transport(comm)) tdmi_outcome_add(&outcome, tdmi_comm_begin_notes(comm));
     if (outcome.status != TDM_OK) {
         if (give_up(comm, &comm->notes_in)) free_comm(comm);
         return tdmi_outcome_end(&outcome);
@@ -119,14 +119,17 @@ tdm_status tdm_comm_create(const tdm_transport *transport, tdm_device *device, t
             "%s: the library was built without the cpu backend, whose kernels add what "
             "ranks send",
             function);
-    return create(function, &own, device, NULL, comm);
+    return tdmi_comm_make(function, &own, device, NULL, comm);
 }
 
 void tdm_comm_destroy(tdm_comm *comm) {
     TDMI_UNCANCELLED();
     if (!comm) return;
+    if (comm->team && comm->fault->failed) tdmi_team_give_up(comm->team, comm->fault->text);
+    if (comm->team) tdmi_team_end(comm->team);
     const bool in = give_up(comm, &comm->notes_in), out = give_up(comm, &comm->notes_out);
-    comm->transport.destroy(comm->transport.state, comm->fault->failed);
+    if (tdmi_comm_has_transport(comm))
+        comm->transport.destroy(comm->transport.state, comm->fault->failed);
     tdm_device_release(comm->device);
     if (in && out) free_comm(comm); /* else the transport may write into it */
 }
@@ -151,34 +154,6 @@ tdm_status tdm_comm_set_timeout(tdm_comm *comm, double seconds) {
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: seconds is %g, must be more than 0",
                          function, seconds);
     comm->timeout = seconds;
+    if (comm->team) tdmi_team_set_timeout(comm->team, seconds);
     return TDM_OK;
-}
-
-static tdm_status split(tdm_comm *comm, int color, int key, tdm_comm **part) {
-    tdm_transport transport = {.size = sizeof transport};
-    TDMI_TRY(tdmi_comm_meet(comm)); /* the transport's own has no time limit */
-    tdm_status status =
-        comm->transport.split(comm->transport.state, color < 0 ? -1 : color, key, &transport);
-    if (status != TDM_OK) return tdmi_comm_fail(comm, status, "%s", tdm_last_error());
-    if (color < 0) return TDM_OK;
-    status = create(comm->function, &transport, comm->device, comm->fault, part);
-    if (status == TDM_OK) {
-        (*part)->timeout = comm->timeout;
-        return TDM_OK;
-    }
-    tdmi_outcome outcome = {0};
-    tdmi_outcome_add(&outcome, status);
-    transport.destroy(transport.state, false);
-    return tdmi_outcome_end(&outcome);
-}
-
-tdm_status tdm_comm_split(tdm_comm *comm, int color, int key, tdm_comm **part) {
-    TDMI_UNCANCELLED();
-    if (part) *part = NULL;
-    TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_split"));
-    tdmi_comm_describe(comm, TDMI_COMM_SPLIT, 0, -1, NULL);
-    tdm_status status =
-        part ? TDM_OK : tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: part is NULL", comm->function);
-    TDMI_TRY(tdmi_comm_begin(comm, status));
-    return tdmi_comm_end(comm, split(comm, color, key, part));
 }

@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "core.h"
+#include "team.h"
 
 enum { TDMI_CHANNEL_CHECK, TDMI_CHANNEL_DATA, TDMI_CHANNEL_NOTES, TDMI_CHANNEL_PAIRS };
 
@@ -25,6 +26,7 @@ typedef enum tdmi_comm_function {
     TDMI_COMM_SEND,
     TDMI_COMM_RECEIVE,
     TDMI_COMM_SEND_RECEIVE,
+    TDMI_COMM_USE_NCCL,
     TDMI_COMM_COLUMN_PARALLEL, /* these are made of others, and op is a tdmi_comm_epilogue */
     TDMI_COMM_ROW_PARALLEL,
     TDMI_COMM_GRID_CREATE,
@@ -83,8 +85,9 @@ typedef struct tdmi_fault {
 } tdmi_fault;
 
 struct tdm_comm {
-    tdm_device *device; /* a reference */
-    tdm_transport transport;
+    tdm_device *device;      /* a reference */
+    tdm_transport transport; /* without functions where there is a team alone */
+    tdmi_team *team;         /* that moves the tensors; or NULL */
     int rank, ranks;
     double timeout;
     uint64_t calls; /* collective ones, begun */
@@ -107,6 +110,21 @@ struct tdm_comm {
     void *scratch;
     size_t scratch_size;
 };
+
+/* ---- comm.c ---- */
+
+/* A communicator over a transport, which it then owns; part of `parent`'s faults, or NULL. Takes a reference to the
+ * device. */
+tdm_status tdmi_comm_make(const char *function, const tdm_transport *transport, tdm_device *device,
+                          tdmi_fault *parent, tdm_comm **result) TDM_MUST_USE;
+
+static inline bool tdmi_comm_has_transport(const tdm_comm *comm) { return comm->transport.send; }
+
+/* ---- nccl.c ---- */
+
+/* Collective, after headers were compared: the ranks agree on a team. On failure the communicator goes on without one,
+ * unless it has a fault. */
+tdm_status tdmi_comm_join(tdm_comm *comm) TDM_MUST_USE;
 
 /* ---- message.c ---- */
 

@@ -62,6 +62,7 @@ static bool is_done(tdm_comm *comm, tdmi_message *message) {
 /* To all ranks that have taken the last one. That a note could not be sent changes nothing: its rank waits in vain
  * for something else, too. */
 static void tell(tdm_comm *comm, int kind, int waits_for, tdm_status status, const char *text) {
+    if (!tdmi_comm_has_transport(comm)) return;
     for (int i = 0; i < 2 * comm->ranks; i++)
         (void)is_done(comm, &comm->notes_out.messages[i]);
     tdmi_note *note = kind == TDMI_NOTE_FAULT ? &comm->sent_fault : &comm->sent_wait;

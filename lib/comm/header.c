@@ -7,12 +7,22 @@
 
 #define CHECK_MAGIC 0x63646d74u
 
-static const char *const function_names[TDMI_COMM_FUNCTION_COUNT] = {
-    "tdm_comm_all_reduce",     "tdm_comm_reduce",         "tdm_comm_broadcast",
-    "tdm_comm_all_gather",     "tdm_comm_reduce_scatter", "tdm_comm_all_to_all",
-    "tdm_comm_barrier",        "tdm_comm_split",          "tdm_comm_send",
-    "tdm_comm_receive",        "tdm_comm_send_receive",   "tdm_linear_column_parallel",
-    "tdm_linear_row_parallel", "tdm_grid_create",         "tdm_grid_matmul"};
+static const char *const function_names[TDMI_COMM_FUNCTION_COUNT] = {"tdm_comm_all_reduce",
+                                                                     "tdm_comm_reduce",
+                                                                     "tdm_comm_broadcast",
+                                                                     "tdm_comm_all_gather",
+                                                                     "tdm_comm_reduce_scatter",
+                                                                     "tdm_comm_all_to_all",
+                                                                     "tdm_comm_barrier",
+                                                                     "tdm_comm_split",
+                                                                     "tdm_comm_send",
+                                                                     "tdm_comm_receive",
+                                                                     "tdm_comm_send_receive",
+                                                                     "tdm_comm_use_nccl",
+                                                                     "tdm_linear_column_parallel",
+                                                                     "tdm_linear_row_parallel",
+                                                                     "tdm_grid_create",
+                                                                     "tdm_grid_matmul"};
 static const char *const op_names[TDM_COMM_OP_COUNT] = {"sum", "mean", "max", "min"};
 
 static const char *function_name(int function) {

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* broadcast, all_gather, all_to_all and barrier: elements that move as they are. */
-#include "comm.h"
+#include "direct.h"
 
 enum { SMALL = 64 << 10 /* bytes that a broadcast sends whole, down a tree */ };
 
@@ -89,6 +89,7 @@ tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_te
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED | output, 0}};
     if (status == TDM_OK) status = tdmi_comm_check_args(comm, queue, args, 1);
     TDMI_TRY(tdmi_comm_begin(comm, status));
+    if (comm->team) return tdmi_direct_broadcast(comm, queue, root, x);
     tdmi_comm_side side = {0};
     status = comm->rank == root ? tdmi_comm_read(queue, x, &side)
                                 : tdmi_comm_write(queue, x, false, &side);
@@ -108,6 +109,7 @@ tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
     tdmi_comm_describe(comm, TDMI_COMM_ALL_GATHER, 0, -1, y);
     tdm_status status = tdmi_comm_check_parts(comm, queue, x, extents, y, true);
     TDMI_TRY(tdmi_comm_begin(comm, status));
+    if (comm->team) return tdmi_direct_all_gather(comm, queue, x, y);
     const bool inside = x->buffer == y->buffer;
     tdmi_comm_side from = {0}, into = {0};
     status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read(queue, x, &from);
@@ -136,6 +138,7 @@ tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
                            "%s: the first extent of x is %lld, which is no multiple of %d ranks",
                            comm->function, (long long)x->shape[0], comm->ranks);
     TDMI_TRY(tdmi_comm_begin(comm, status));
+    if (comm->team) return tdmi_direct_all_to_all(comm, queue, x, y);
     tdmi_comm_side from = {0}, into = {0};
     const bool inside = x->buffer == y->buffer;
     status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read(queue, x, &from);
@@ -194,5 +197,6 @@ tdm_status tdm_comm_barrier(tdm_comm *comm, tdm_queue *queue) {
     tdm_status status = tdmi_comm_check_args(comm, queue, NULL, 0);
     if (status == TDM_OK) status = tdm_queue_finish(queue);
     TDMI_TRY(tdmi_comm_begin(comm, status));
+    if (!tdmi_comm_has_transport(comm)) return tdmi_direct_barrier(comm, queue);
     return tdmi_comm_end(comm, tdmi_comm_meet(comm));
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "check.h"
-#include "comm.h"
+#include "direct.h"
 
 #define PAIR_MAGIC 0x70646d74u
 
@@ -51,6 +51,37 @@ static tdm_status exchange(tdm_comm *comm, int to, const tdmi_comm_side *x, int 
     return tdmi_comm_wait(comm, TDMI_GROUP_DATA);
 }
 
+/* Before a team moves the tensors, which cannot be taken back: the receiver has the sender's header, and answers it by
+ * the channel of data where it is as expected. */
+static tdm_status agree(tdm_comm *comm, int to, const tdm_tensor *x, int from,
+                        const tdm_tensor *y) {
+    static const char nothing = 0;
+    if (!tdmi_comm_has_transport(comm)) return TDM_OK;
+    if (from >= 0)
+        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_RESULTS, from, TDMI_CHANNEL_PAIRS,
+                                   &comm->pair_in, sizeof comm->pair_in));
+    if (to >= 0) {
+        comm->pair_out = header_of(x);
+        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_DATA, to, TDMI_CHANNEL_DATA, &comm->met, 1));
+        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, to, TDMI_CHANNEL_PAIRS, &comm->pair_out,
+                                sizeof comm->pair_out));
+    }
+    if (from >= 0) {
+        TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_RESULTS));
+        TDMI_TRY(compare(comm, from, y));
+        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, from, TDMI_CHANNEL_DATA, &nothing, 1));
+    }
+    return tdmi_comm_wait(comm, TDMI_GROUP_DATA);
+}
+
+static tdm_status pass_directly(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tensor *x,
+                                int from, tdm_tensor *y) {
+    comm->in_use = false;
+    tdm_status status = agree(comm, to, x, from, y);
+    if (status != TDM_OK) return tdmi_comm_end(comm, status);
+    return tdmi_direct_pass(comm, queue, to, x, from, y);
+}
+
 static tdm_status check_peer(const tdm_comm *comm, const char *name, int peer) {
     TDMI_TRY(tdmi_comm_check_rank(comm, name, peer));
     if (peer != comm->rank) return TDM_OK;
@@ -67,6 +98,7 @@ static tdm_status pass(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tenso
     if (to < 0 && from < 0) return tdmi_comm_check_args(comm, queue, NULL, 0);
     if (to >= 0) TDMI_TRY(tdmi_comm_check_args(comm, queue, args, from >= 0 ? 2 : 1));
     if (to < 0) TDMI_TRY(tdmi_comm_check_args(comm, queue, args + 1, 1));
+    if (comm->team) return pass_directly(comm, queue, to, x, from, y);
     tdmi_comm_side sent = {0}, got = {0};
     const bool inside = to >= 0 && from >= 0 && x->buffer == y->buffer;
     tdm_status status = TDM_OK;

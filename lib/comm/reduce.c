@@ -3,7 +3,7 @@
  * ranks, adds in their order, and sends the result to who wants it. Pieces are cut into rounds, so that one round
  * is added while the next is on its way. What is small goes to all ranks, and each adds everything. */
 #include "check.h"
-#include "comm.h"
+#include "direct.h"
 
 enum {
     SMALL = 4 << 10,   /* bytes of a tensor that goes to all ranks as it is */
@@ -11,7 +11,7 @@ enum {
     ALIGNED = 64       /* elements that pieces begin at multiples of */
 };
 
-enum { TO_ALL = -1, TO_NONE = -2 };
+enum { TO_ALL = TDMI_TO_ALL, TO_NONE = -2 };
 
 /* What is combined: `starts` has the first element of each rank's piece, and the end. y is whole where `whole`, else
  * this rank's piece alone. */
@@ -176,6 +176,7 @@ static void divide(int64_t n, int ranks, int64_t *starts) {
 
 static tdm_status reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int to,
                          const tdm_tensor *x, tdm_tensor *y) {
+    if (comm->team) return tdmi_direct_reduce(comm, queue, op, to, x, y);
     const bool whole = to == TO_ALL || to == comm->rank;
     const int64_t n = tdm_tensor_count(x);
     tdmi_comm_side from = {0}, into = {0};
@@ -243,6 +244,7 @@ tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op
     tdm_status status = check(comm, queue, op, x, NULL, 0);
     if (status == TDM_OK) status = tdmi_comm_check_parts(comm, queue, x, extents, y, false);
     TDMI_TRY(tdmi_comm_begin(comm, status));
+    if (comm->team) return tdmi_direct_reduce_scatter(comm, queue, op, x, y);
     tdmi_comm_side from = {0}, into = {0};
     const bool inside = x->buffer == y->buffer;
     status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read(queue, x, &from);

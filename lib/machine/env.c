@@ -220,6 +220,13 @@ static void parse_cache_dir(const char *name, const char *text) {
     values.cache_variable = name;
 }
 
+static void parse_nccl_library(const char *name, const char *text) {
+    if (text[0] != '/')
+        REFUSE("%s is \"%.200s\": it must be an absolute path", name, text);
+    else
+        values.nccl_library = text;
+}
+
 static void parse_trace(const char *name, const char *text) {
     (void)name;
     values.trace = text;
@@ -239,6 +246,7 @@ static const struct variable {
     {"TANDEM_MATH", parse_math, false},
     {"TANDEM_CACHE_DIR", parse_cache_dir, true},
     {"TANDEM_LIBRARY_PATH", parse_library_path, true},
+    {"TANDEM_NCCL_LIBRARY", parse_nccl_library, true},
     {"TANDEM_TRACE", parse_trace, true},
 };
 enum { VARIABLES = sizeof variables / sizeof *variables };
@@ -435,6 +443,8 @@ const tdmi_env *tdmi_env_values(void) {
 bool tdmi_env_privileged(void) { return tdmi_env_values()->privileged; }
 
 int tdmi_env_cpu_devices(void) { return tdmi_env_values()->cpu_devices; }
+
+const char *tdmi_env_nccl_library(void) { return tdmi_env_values()->nccl_library; }
 
 tdm_status tdmi_fail_forked(void) {
     return tdmi_fail(TDM_ERROR_FORKED,

@@ -73,6 +73,7 @@ Test(environment, refused_values) {
         {"TANDEM_CPU_COMPILER=cc", "TANDEM_CPU_COMPILER|cc|absolute path, or none"},
         {"TANDEM_CPU_COMPILER=bin/cc", "TANDEM_CPU_COMPILER|bin/cc|absolute path"},
         {"TANDEM_CPU_COMPILER=None", "TANDEM_CPU_COMPILER|None|absolute path, or none"},
+        {"TANDEM_NCCL_LIBRARY=libnccl.so.2", "TANDEM_NCCL_LIBRARY|libnccl.so.2|absolute path"},
         {"TANDEM_CPU_COMPILERS=none", "TANDEM_CPU_COMPILERS|TANDEM_CPU_COMPILER"},
         {"TANDEM_BLAS=atlas",
          "TANDEM_BLAS|atlas|allowed: onednn, openblas, mkl, blis, cblas, clblast"},

@@ -39,7 +39,8 @@ static void run_trapped(const char *program, const char *arguments) {
     static char line[8192];
     snprintf(line, sizeof line,
              "cd %s/home && TANDEM_LIBRARY_PATH=%s/lib TANDEM_CACHE_DIR=%s/made/cache "
-             "TANDEM_TRACE=%s/home/trace TANDEM_CPU_COMPILER=%s/home/cc XDG_CACHE_HOME=%s/xdg "
+             "TANDEM_TRACE=%s/home/trace TANDEM_NCCL_LIBRARY=/trap/nccl "
+             "TANDEM_CPU_COMPILER=%s/home/cc XDG_CACHE_HOME=%s/xdg "
              "HOME=%s/home "
              "OCL_ICD_VENDORS=%s/evil.icd %s %s",
              folder, folder, folder, folder, folder, folder, folder, folder, program, arguments);
@@ -59,7 +60,8 @@ static void expect_no_trap(const char *program) {
             "TDM_OK|cpu:0",
             "TDM_OK|default: cpu:0",
             TEST_HAS_OPENCL ? "TDM_ERROR_UNAVAILABLE|more rights than its caller" : "TDM_ERROR_",
-            "TANDEM_CACHE_DIR|TANDEM_CPU_COMPILER|TANDEM_LIBRARY_PATH|TANDEM_TRACE|ignored: this "
+            "TANDEM_CACHE_DIR|TANDEM_CPU_COMPILER|TANDEM_LIBRARY_PATH|TANDEM_NCCL_LIBRARY|TANDEM_"
+            "TRACE|ignored: this "
             "program has more rights than its caller|cache "
             "directory|none, because|opens no libraries",
             "TDM_OK|tandem_reserved=4096;"};

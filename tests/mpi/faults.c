@@ -2,6 +2,7 @@
 /* Ranks that call something else, wrongly, or not at all: every rank fails in time, and the communicator afterwards at
  * once. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ static void one(int fault, int64_t n) {
     tdm_tensor x = {0}, other = {0};
     tdm_comm *broken = NULL;
     char name[32];
-    OK(tdm_comm_from_mpi(MPI_COMM_WORLD, device, &broken));
+    OK(connect_ranks(&broken));
     OK(tdm_comm_set_timeout(broken, 1));
     OK(tdm_zeros(queue, TDM_F32, 1, shape, &x));
     OK(tdm_zeros(queue, fault == OTHER_DTYPE ? TDM_I32 : TDM_F32, 1, other_shape, &other));
@@ -57,7 +58,9 @@ static void one(int fault, int64_t n) {
               tdm_last_error());
     const double again = now();
     CHECK(tdm_comm_barrier(broken, queue) == TDM_ERROR_RANK_LOST, "it works again");
-    CHECK(now() - again < 0.2, "the second failure took %g s", now() - again);
+    /* by NCCL the late call may have begun what the others had given up */
+    CHECK(now() - again < (fails || !getenv("TDM_TEST_NCCL") ? 0.2 : 2),
+          "the second failure took %g s", now() - again);
     tdm_comm_destroy(broken);
     tdm_tensor_release(&x);
     tdm_tensor_release(&other);

@@ -1,28 +1,27 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Runs the tests as one rank of several. With TDM_TEST_MIXED odd ranks have an OpenCL device. */
-#include <stdarg.h>
+/* Runs the tests as one rank of several. With TDM_TEST_MIXED odd ranks have an OpenCL device; with
+ * TDM_TEST_NCCL tensors go by the simulated NCCL. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <tandem/nccl.h>
+
 #include "test.h"
 
-int rank, ranks;
-tdm_device *device;
-tdm_queue *queue;
-tdm_comm *comm;
-static long checks, failures;
+tdm_status connect_ranks(tdm_comm **made) {
+    tdm_status status = tdm_comm_from_mpi(MPI_COMM_WORLD, device, made);
+    if (status != TDM_OK || !getenv("TDM_TEST_NCCL")) return status;
+    return tdm_comm_use_nccl(*made);
+}
 
-void check(int line, bool ok, const char *format, ...) {
-    checks++;
-    if (ok) return;
-    if (failures++ > 20) return;
-    char text[1024];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    fprintf(stderr, "rank %d, line %d: %s\n", rank, line, text);
+/* TDM_TEST_CUDA: each rank has a simulated GPU of its own. */
+static const char *choose_device(void) {
+    static char name[16];
+    if (!getenv("TDM_TEST_CUDA"))
+        return getenv("TDM_TEST_MIXED") && rank % 2 ? "opencl:0" : "cpu:0";
+    snprintf(name, sizeof name, "cuda:%d", rank);
+    return name;
 }
 
 int main(int argc, char **argv) {
@@ -30,17 +29,18 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const bool mixed = getenv("TDM_TEST_MIXED") && rank % 2;
-    OK(tdm_device_open(mixed ? "opencl:0" : "cpu:0", &device));
+    OK(tdm_device_open(choose_device(), &device));
     if (!device) MPI_Abort(MPI_COMM_WORLD, 1);
     OK(tdm_queue_create(device, 0, &queue));
-    OK(tdm_comm_from_mpi(MPI_COMM_WORLD, device, &comm));
+    OK(connect_ranks(&comm));
     if (!comm) MPI_Abort(MPI_COMM_WORLD, 1);
     OK(tdm_comm_set_timeout(comm, 20));
     CHECK(tdm_comm_rank(comm) == rank && tdm_comm_size(comm) == ranks, "rank and size");
     test_values();
+    test_splits();
     test_parallel();
     test_faults();
+    if (getenv("TDM_TEST_NCCL")) test_nccl_refusals();
     tdm_comm_destroy(comm);
     CHECK(tdm_comm_from_mpi(MPI_COMM_NULL, device, &none) == TDM_ERROR_INVALID_ARGUMENT && !none,
           "MPI_COMM_NULL was taken");

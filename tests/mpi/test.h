@@ -1,27 +1,17 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of communicators share: one process of several, each of which counts what went wrong in it. */
+/* What the tests of communicators over MPI share beside. */
 #ifndef TESTS_MPI_TEST_H
 #define TESTS_MPI_TEST_H
 
 #include <tandem/mpi.h>
-#include <tandem/tandem.h>
 
-extern int rank, ranks;
-extern tdm_device *device;
-extern tdm_queue *queue;
-extern tdm_comm *comm;
+#include "ranks.h"
 
-/* Counts a check, and prints it where it fails. */
-void check(int line, bool ok, const char *format, ...) __attribute__((format(printf, 3, 4)));
-#define CHECK(...) check(__LINE__, __VA_ARGS__)
-#define OK(expression)                                                                             \
-    do {                                                                                           \
-        const tdm_status status_ = (expression);                                                   \
-        CHECK(status_ == TDM_OK, "%s: %s", #expression, tdm_last_error());                         \
-    } while (0)
+/* A communicator of all ranks, as this run has them. */
+tdm_status connect_ranks(tdm_comm **made);
 
-void test_values(void);
 void test_faults(void);
 void test_parallel(void);
+void test_nccl_refusals(void);
 
 #endif

@@ -33,13 +33,14 @@
  *                       set, $XDG_CACHE_HOME/tandem, else ~/.cache/tandem
  *   TANDEM_LIBRARY_PATH directories (absolute paths, ':' between) searched first for the vendors'
  *                       libraries
+ *   TANDEM_NCCL_LIBRARY the file of NCCL, an absolute path (default: libnccl.so.2; see nccl.h)
  * A value that is not allowed is TDM_ERROR_ENVIRONMENT, and so is a variable whose name is nearly one
  * of these. Other variables that begin with TANDEM_ are somebody else's (Kubernetes sets
  * TANDEM_SERVICE_HOST for a service called tandem) and are ignored; the diagnostics list them.
  *
  * A program with more rights than its caller (setuid, setgid, file capabilities; AT_SECURE) ignores
- * what names files: TANDEM_CPU_COMPILER, TANDEM_CACHE_DIR, TANDEM_LIBRARY_PATH, TANDEM_TRACE,
- * XDG_CACHE_HOME and HOME. It keeps nothing, starts no compiler and opens no libraries, since drivers
+ * what names files: TANDEM_CPU_COMPILER, TANDEM_CACHE_DIR, TANDEM_LIBRARY_PATH,
+ * TANDEM_NCCL_LIBRARY, TANDEM_TRACE, XDG_CACHE_HOME and HOME. It keeps nothing, starts no compiler and opens no libraries, since drivers
  * read variables of their own: only cpu devices are listed.
  *
  * Threads: every function here may be called from any thread. */

@@ -1,0 +1,27 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of communicators share: one process of several, each of which counts what went wrong in it. */
+#ifndef TESTS_MPI_RANKS_H
+#define TESTS_MPI_RANKS_H
+
+#include <tandem/tandem.h>
+
+extern int rank, ranks;
+extern tdm_device *device;
+extern tdm_queue *queue;
+extern tdm_comm *comm;
+extern long checks, failures;
+
+/* Counts a check, and prints it where it fails. */
+void check(int line, bool ok, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define CHECK(...) check(__LINE__, __VA_ARGS__)
+#define OK(expression)                                                                             \
+    do {                                                                                           \
+        const tdm_status status_ = (expression);                                                   \
+        CHECK(status_ == TDM_OK, "%s: %s", #expression, tdm_last_error());                         \
+    } while (0)
+
+/* Of `comm`, which goes on. */
+void test_values(void);
+void test_splits(void);
+
+#endif
