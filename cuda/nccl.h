@@ -38,7 +38,6 @@ typedef enum ncclDataType_t {
     ncclFloat64 = 8
 } ncclDataType_t;
 
-ncclResult_t ncclGetVersion(int *version);
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
 const char *ncclGetErrorString(ncclResult_t result);
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank);
@@ -63,7 +62,6 @@ ncclResult_t ncclRecv(void *y, size_t count, ncclDataType_t type, int from, nccl
                       cudaStream_t stream);
 
 #define TDMI_NCCL_LIST(X)                                                                          \
-    X(ncclGetVersion)                                                                              \
     X(ncclGetUniqueId)                                                                             \
     X(ncclGetErrorString)                                                                          \
     X(ncclCommInitRank)                                                                            \

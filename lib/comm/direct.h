@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Collectives by a team, from device to device: what a call does once its arguments are checked and its header is on its
- * way (call.c), where the communicator has a team. All compare the headers first, because what a team has begun
+/* Collectives by a team, from device to device: what a call does once its arguments are checked and its header is on
+ * its way (call.c), where the communicator has a team. All compare the headers first, because what a team has begun
  * cannot be taken back; and the tensors are checked. Where something fails on one rank alone, the communicator is
  * broken. */
 #ifndef TDMI_DIRECT_H

@@ -39,12 +39,13 @@ static tdm_status begin(layer *l) {
     l->side = l->queue;
     l->pieces = bytes < MOST ? (int)bytes : MOST;
     if (l->pieces > l->y.shape[0]) l->pieces = (int)l->y.shape[0];
+    if (l->comm->ranks == 1) l->pieces = 1;
     if (l->pieces >= 2 && l->comm->overlaps < 0) {
         bool any;
         TDMI_TRY(tdmi_comm_any(l->comm, !l->queue->device->facts->synchronous, &any));
         l->comm->overlaps = any;
     }
-    if (l->pieces < 2 || !l->comm->overlaps) l->pieces = 1;
+    if (l->pieces < 2 || l->comm->overlaps < 1) l->pieces = 1;
     l->rows = (l->y.shape[0] + l->pieces - 1) / l->pieces;
     if (l->rows > 0) l->pieces = (int)((l->y.shape[0] + l->rows - 1) / l->rows);
     if (l->pieces == 1) return TDM_OK;

@@ -15,6 +15,7 @@ trap 'rm -rf "$work"' EXIT
 {
     echo '#include <tandem/tandem.h>'
     echo '#include <tandem/transport.h>'
+    echo '#include <tandem/nccl.h>'
     cat "$headers"/tandem/*.h | tr '\n' ' ' | grep -oE 'TDM_API [^;#]*\);' | sed 's/;$/ { __builtin_trap(); }/'
 } >"$work/surface.c"
 functions=$(grep -c __builtin_trap "$work/surface.c")

@@ -40,8 +40,8 @@
  *
  * A program with more rights than its caller (setuid, setgid, file capabilities; AT_SECURE) ignores
  * what names files: TANDEM_CPU_COMPILER, TANDEM_CACHE_DIR, TANDEM_LIBRARY_PATH,
- * TANDEM_NCCL_LIBRARY, TANDEM_TRACE, XDG_CACHE_HOME and HOME. It keeps nothing, starts no compiler and opens no libraries, since drivers
- * read variables of their own: only cpu devices are listed.
+ * TANDEM_NCCL_LIBRARY, TANDEM_TRACE, XDG_CACHE_HOME and HOME. It keeps nothing, starts no compiler and
+ * opens no libraries, since drivers read variables of their own: only cpu devices are listed.
  *
  * Threads: every function here may be called from any thread. */
 #ifndef TANDEM_DEVICE_H

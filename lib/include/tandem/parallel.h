@@ -29,10 +29,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_part(int64_t extent, int parts, int index, i
  * [out_r] or NULL are this rank's. `extents` are the `size` ranks' out_r, the same array on all ranks; NULL where
  * they are equal. x [..., in] is the same on all ranks, and so is y [..., out], all outputs. Who needs no more than the
  * rank's own outputs, for instance because tdm_linear_row_parallel comes next, calls tdm_linear instead. */
-TDM_API TDM_MUST_USE tdm_status
-tdm_linear_column_parallel(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
-                           const tdm_tensor *weight, const tdm_tensor *bias,
-                           const int64_t *extents, tdm_activation activation, tdm_tensor *y);
+TDM_API TDM_MUST_USE tdm_status tdm_linear_column_parallel(
+    tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
+    const tdm_tensor *bias, const int64_t *extents, tdm_activation activation, tdm_tensor *y);
 
 /** y = activation(Σ x_r · weight_rᵀ + bias), of which each rank has its part of the inputs: x [..., in_r] and weight
  * [out, in_r] are this rank's; bias [out] or NULL, and y [..., out], are the same on all ranks. The ranks' products are

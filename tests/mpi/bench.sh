@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
+# tdm bench --profile machines: rows of two ranks that are verified, its JSON, and what it refuses.
+# Usage: bench.sh MPIRUN -n 2 TDM
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tdm=$4
+"$@" bench --profile machines --op all_reduce,all_gather,broadcast,reduce_scatter,all_to_all,send_receive,reduce,barrier \
+    --shape 1,2,16384 --json "$work/rows.json" >"$work/table"
+cat "$work/table"
+grep -q '15 rows, 0 not verified' "$work/table"
+[ "$(grep -c '"verified": true' "$work/rows.json")" = 15 ]
+"$@" bench --profile=machines --op grid_matmul --shape 1024x1024x1024 --dtype f32 --format csv >"$work/rows.csv"
+grep -q ',one process,.*,true,' "$work/rows.csv"
+! "$@" bench --profile machines --op nothing >"$work/none" 2>&1
+! "$tdm" bench --profile machines --format nothing >"$work/none" 2>&1
+grep -q "'nothing' is none of" "$work/none"
+! "$tdm" bench --profile machines --op barrier >"$work/one" 2>&1
+grep -q 'wants several ranks' "$work/one"
