@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The usual kernels of a device, compiled before they are needed. */
 #include <stdio.h>
+#include <string.h>
 
 #include "check.h"
 #include "core.h"
@@ -11,8 +12,9 @@
 #include "threads.h"
 
 /* The second dtype: the first one, or f32 too where that has 16 bits; casts are from and to f32, and
- * copies; what fills has bits alone. */
-typedef enum second_dtype { SAME, OR_F32, CASTS, BITS } second_dtype;
+ * copies; what fills, moves or compares has bits alone; of sorting there are words of 64 bits, and of what is sorted
+ * the bits, or those of indices. */
+typedef enum second_dtype { SAME, OR_F32, CASTS, BITS, WORDS, BITS_OR_INDICES } second_dtype;
 
 typedef struct usual_kernel {
     tdmi_kernel_id kernel;
@@ -35,10 +37,20 @@ static const usual_kernel usual[] = {
     {TDMI_KERNEL_RMS_NORM,
      OP_BIT(TDM_OP_ROW_WEIGHT) | OP_BIT(TDM_OP_ROW_WEIGHT | TDM_OP_ROW_RESIDUAL | TDM_OP_ROW_SUM),
      SAME, true, false},
-    {TDMI_KERNEL_SOFTMAX, OP_BIT(0), SAME, true, false},
+    {TDMI_KERNEL_SOFTMAX, OP_BIT(0) | OP_BIT(TDM_OP_SOFTMAX_SCALED), SAME, true, false},
     {TDMI_KERNEL_ELEMENTWISE, OP_BIT(TDM_OP_COUNT) - 1, SAME, true, false},
     {TDMI_KERNEL_FILL, OP_BIT(0), BITS, true, false},
     {TDMI_KERNEL_CAST, OP_BIT(0), CASTS, true, false},
+    {TDMI_KERNEL_GATHER_ROWS, OP_BIT(0), BITS, true, false},
+    {TDMI_KERNEL_ONE_HOT, OP_BIT(0), BITS, true, false},
+    {TDMI_KERNEL_SCATTER_ADD_ROWS, OP_BIT(0), SAME, false, false},
+    {TDMI_KERNEL_REDUCE, OP_BIT(TDM_OP_REDUCE_SUM) | OP_BIT(TDM_OP_REDUCE_SUM | TDM_OP_IN_COLUMNS),
+     SAME, false, false},
+    {TDMI_KERNEL_EXTREME, OP_BIT(TDM_OP_EXTREME_COUNT) - 1, BITS, false, false},
+    {TDMI_KERNEL_CUMSUM, OP_BIT(TDM_OP_CUMSUM_COUNT) - 1, SAME, false, false},
+    {TDMI_KERNEL_SORT_KEYS, OP_BIT(0), BITS_OR_INDICES, false, false},
+    {TDMI_KERNEL_SORT_MERGE, OP_BIT(0), WORDS, false, false},
+    {TDMI_KERNEL_SORT_TAKE, OP_BIT(0), BITS, false, false},
     {TDMI_KERNEL_RANDOM, OP_BIT(0) | OP_BIT(TDM_OP_RANDOM_NORMAL), SAME, true, false},
     {TDMI_KERNEL_L2_NORMALIZE, OP_BIT(0), SAME, true, false},
     {TDMI_KERNEL_NORM, OP_BIT(TDM_OP_NORM_L2), OR_F32, false, false},
@@ -52,7 +64,10 @@ typedef struct variant_list {
     size_t count, capacity;
 } variant_list;
 
+/* Each once: several dtypes may have the same bits. */
 static tdm_status add(variant_list *list, tdmi_variant variant) {
+    for (size_t i = 0; i < list->count; i++)
+        if (memcmp(&list->variants[i], &variant, sizeof variant) == 0) return TDM_OK;
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 128;
         tdmi_variant *grown = tdmi_realloc(list->variants, capacity * sizeof *grown);
@@ -105,13 +120,20 @@ static tdm_status add_casts(variant_list *list, const tdmi_device_facts *facts,
 static tdm_status add_usual(variant_list *list, const tdmi_device_facts *facts, tdm_dtype dtype) {
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         const usual_kernel *kernel = &usual[i];
-        const tdm_dtype t = kernel->u == BITS ? tdmi_dtype_bits(dtype) : dtype;
+        const bool has_bits = kernel->u == BITS || kernel->u == BITS_OR_INDICES;
+        const tdm_dtype t = kernel->u == WORDS ? TDM_U64
+                            : has_bits         ? tdmi_dtype_bits(dtype)
+                                               : dtype;
         if (kernel->u == CASTS)
             TDMI_TRY(add_casts(list, facts, kernel, dtype));
         else
             TDMI_TRY(add_dtypes(list, facts, kernel, t, t));
         if (kernel->u == OR_F32 && tdm_dtype_size(dtype) == 2)
             TDMI_TRY(add_dtypes(list, facts, kernel, dtype, TDM_F32));
+        if (kernel->u == BITS_OR_INDICES) {
+            TDMI_TRY(add_dtypes(list, facts, kernel, TDM_U32, TDM_U32));
+            TDMI_TRY(add_dtypes(list, facts, kernel, TDM_U64, TDM_U64));
+        }
     }
     return TDM_OK;
 }
@@ -132,13 +154,20 @@ TDM_KERNEL_LIST(FITS)
 #undef FITS
 
 /* Compiles one. Some drivers do so, or a second time, when a kernel is first launched: an empty
- * launch makes them, as all arguments are 0 and there are no rows. */
+ * launch makes them, as all arguments are 0, but those of sorting by which is divided, and there are no rows. */
 static tdm_status make_ready(tdm_queue *queue, tdmi_variant variant) {
+    static const tdm_sort_args sorting = {.run = 1, .piece = 1};
     static const tdmi_mem *const mems[MOST_BUFFERS];
     static const _Alignas(16) char args[MOST_ARGS];
     tdmi_bkernel *kernel;
     TDMI_TRY(tdmi_queue_kernel(queue, variant, &kernel));
-    tdmi_launch launch = {.groups = 1, .mems = mems, .args = args, .stream = variant.stream};
+    const bool sorts = variant.kernel == TDMI_KERNEL_SORT_KEYS ||
+                       variant.kernel == TDMI_KERNEL_SORT_MERGE ||
+                       variant.kernel == TDMI_KERNEL_SORT_TAKE;
+    tdmi_launch launch = {.groups = 1,
+                          .mems = mems,
+                          .args = sorts ? (const void *)&sorting : args,
+                          .stream = variant.stream};
     TDMI_TRY(
         tdmi_queue_submitted(queue, queue->device->backend->launch(queue->impl, kernel, &launch)));
     return tdm_queue_finish(queue);

@@ -1,0 +1,89 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* That what tdm_device_warm has compiled is what usual calls ask for: nothing is compiled behind it. No folder keeps
+ * kernels here, so that no other test has compiled them. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/array.h"
+
+static void open_without_cache(void) {
+    if (tdm_configure("TANDEM_CACHE_DIR", "/dev/null/tandem") == TDM_OK) device_open();
+}
+
+TestSuite(warm, .init = open_without_cache, .fini = device_close);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int compiled;
+static char last[256];
+
+static void count(tdm_log_level level, const char *line, void *user) {
+    (void)level, (void)user;
+    if (!strstr(line, "compiling ")) return;
+    pthread_mutex_lock(&lock);
+    compiled++;
+    snprintf(last, sizeof last, "%s", line);
+    pthread_mutex_unlock(&lock);
+}
+
+/* The call succeeds and compiles nothing. */
+#define IS_WARM(call)                                                                              \
+    do {                                                                                           \
+        compiled = 0;                                                                              \
+        OK(call);                                                                                  \
+        CHECK(compiled == 0, "%s: %d kernels, the last: %s", #call, compiled, last);               \
+    } while (0)
+
+enum { ROWS = 24, COLS = 192, TOP = 16 };
+
+static void use_rows(array *x, array *y) {
+    array *sum = array_2d(TDM_F32, ROWS, COLS, COLS);
+    array *rows = array_1d(TDM_F32, ROWS), *columns = array_1d(TDM_F32, COLS);
+    array *places = array_1d(TDM_I64, ROWS);
+    tdm_softmax_options options = TDM_SOFTMAX_OPTIONS_DEFAULTS;
+    options.scale = 0.5;
+    IS_WARM(tdm_softmax_scaled(queue, &options, &x->t, &y->t));
+    IS_WARM(tdm_layer_norm_residual(queue, &x->t, &y->t, &columns->t, &columns->t, 1e-5, &sum->t,
+                                    &y->t));
+    IS_WARM(tdm_sum(queue, &x->t, (const int[]){1}, 1, &rows->t));
+    IS_WARM(tdm_sum(queue, &x->t, (const int[]){0}, 1, &columns->t));
+    IS_WARM(tdm_mean(queue, &x->t, (const int[]){1}, 1, &rows->t));
+    IS_WARM(tdm_max(queue, &x->t, (const int[]){1}, 1, &rows->t));
+    IS_WARM(tdm_max(queue, &x->t, (const int[]){0}, 1, &columns->t));
+    IS_WARM(tdm_argmax(queue, &x->t, 1, &places->t));
+    IS_WARM(tdm_cumsum(queue, &x->t, 1, &y->t));
+    IS_WARM(tdm_cumsum(queue, &x->t, 0, &y->t));
+}
+
+static void use_indices(array *x, array *y) {
+    array *indices = array_1d(TDM_I32, ROWS), *wide = array_1d(TDM_I64, ROWS);
+    array *order = array_2d(TDM_I64, ROWS, COLS, COLS);
+    array *values = array_2d(TDM_F32, ROWS, TOP, TOP), *top = array_2d(TDM_I32, ROWS, TOP, TOP);
+    array_integers(indices, 0, ROWS - 1);
+    array_integers(wide, 0, ROWS - 1);
+    IS_WARM(tdm_gather_rows(queue, &x->t, &indices->t, &y->t));
+    IS_WARM(tdm_gather_rows(queue, &x->t, &wide->t, &y->t));
+    IS_WARM(tdm_one_hot(queue, &indices->t, &y->t));
+    IS_WARM(tdm_scatter_add_rows(queue, &x->t, &indices->t, &y->t));
+    IS_WARM(tdm_scatter_add_rows(queue, &x->t, &wide->t, &y->t));
+    IS_WARM(tdm_argsort(queue, &x->t, true, &order->t));
+    IS_WARM(tdm_top_k(queue, &x->t, &values->t, &top->t));
+}
+
+Test(warm, usual_calls) {
+    static const tdm_dtype f32 = TDM_F32;
+    size_t kernels = 0;
+    check_case("what is compiled behind a warm device");
+    if (tdm_device_get_info(device)->backend == TDM_OPENCL && small) return; /* takes too long */
+    array *x = array_2d(TDM_F32, ROWS, COLS, COLS), *y = array_2d(TDM_F32, ROWS, COLS, COLS);
+    array_uniform(x, -1, 1);
+    tdm_set_log(TDM_LOG_INFO, count, NULL);
+    OK(tdm_device_warm(device, &f32, 1, &kernels));
+    CHECK(compiled > 0 || tdm_device_get_info(device)->backend == TDM_CPU, "nothing was compiled");
+    use_rows(x, y);
+    use_indices(x, y);
+    OK(tdm_queue_finish(queue));
+    tdm_set_log(TDM_LOG_OFF, NULL, NULL);
+    array_free_all();
+}
