@@ -4,8 +4,8 @@
 
 enum { SMALL = 64 << 10 /* bytes that a broadcast sends whole, down a tree */ };
 
-/* All parts of y go from their ranks to the others, this rank's from where it is, `own`; it is copied into y on the way.
- * The rank `has_all`, or -1, takes no part. */
+/* All parts of y go from their ranks to the others, this rank's from where it is, `own`, which is copied into y on the
+ * way. The rank `has_all`, or -1, takes no part. */
 static tdm_status spread(tdm_comm *comm, const void *own, char *y, size_t element, int has_all) {
     const int ranks = comm->ranks;
     const int64_t *starts = comm->starts;
