@@ -168,8 +168,7 @@ void tdmi_nvrtc_open_builtins(void);
  * succeeded. Makes no context. Any thread. */
 tdm_status tdmi_cudrv_open(void) TDM_MUST_USE;
 
-/* Adds one diagnostic item for each of the four libraries, and with the runtime for NCCL, opening them. */
+/* Adds one diagnostic item for each of the four libraries, opening them. */
 void tdmi_cuda_diagnose_libraries(void);
-void tdmi_nccl_diagnose(void); /* nccl.c */
 
 #endif

@@ -197,5 +197,4 @@ void tdmi_cuda_diagnose_libraries(void) {
     diagnose(&nvrtc_library, nvrtc_symbols, COUNT(nvrtc_symbols), tdmi_nvrtc_open);
     diagnose(&cublaslt_library, cublaslt_symbols, COUNT(cublaslt_symbols), tdmi_cublaslt_open);
     diagnose(&cublas_library, cublas_symbols, COUNT(cublas_symbols), tdmi_cublas_open);
-    tdmi_nccl_diagnose();
 }

@@ -34,11 +34,6 @@ static tdm_status open_library(void) {
     return tdmi_library_open(&library, symbols, sizeof symbols / sizeof *symbols);
 }
 
-void tdmi_nccl_diagnose(void) {
-    (void)!open_library();
-    tdmi_library_diagnose(&library, symbols, sizeof symbols / sizeof *symbols);
-}
-
 /* A rank's end of a communicator of NCCL's. */
 struct tdmi_bteam {
     tdmi_bdevice *device;
