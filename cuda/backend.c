@@ -8,6 +8,12 @@ static const tdmi_blas *const *blas(tdmi_bdevice *device) {
     return providers;
 }
 
+/* NCCL is of use with CUDA alone. */
+static void diagnose(void) {
+    tdmi_cuda_diagnose();
+    if (tdmi_cudart_open() == TDM_OK) tdmi_nccl_diagnose();
+}
+
 const tdmi_backend tdmi_backend_cuda = {
     .name = "cuda",
     .id = TDM_CUDA,
@@ -19,7 +25,7 @@ const tdmi_backend tdmi_backend_cuda = {
     .load = tdmi_cuda_load,
     .count = tdmi_cuda_count,
     .info = tdmi_cuda_info,
-    .diagnose = tdmi_cuda_diagnose,
+    .diagnose = diagnose,
     .device_init = tdmi_cuda_device_init,
     .device_deinit = tdmi_cuda_device_deinit,
     .device_free_memory = tdmi_cuda_device_free_memory,

@@ -28,10 +28,16 @@ static void choose_file(void) {
     library.shared = true; /* this file and no other */
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 static tdm_status open_library(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, choose_file);
     return tdmi_library_open(&library, symbols, sizeof symbols / sizeof *symbols);
+}
+
+void tdmi_nccl_diagnose(void) {
+    pthread_once(&once, choose_file);
+    tdmi_library_diagnose(&library, symbols, sizeof symbols / sizeof *symbols);
 }
 
 /* A rank's end of a communicator of NCCL's. */

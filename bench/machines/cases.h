@@ -33,6 +33,9 @@ double product_alone(tdm_queue *queue, tdm_dtype dtype, const char *shape, int c
 typedef struct scalapack scalapack;
 scalapack *scalapack_open(const group *g, int rows, int columns, tdm_dtype dtype, int64_t m,
                           int64_t n, int64_t k);
+/* Collective: finds the size of blocks with which it is fastest, and says how many rows they have. */
+void scalapack_tune(scalapack *s, const group *g, const void *a, const void *b, void *c);
+int scalapack_block(const scalapack *s);
 bool scalapack_multiply(scalapack *s, const void *a, const void *b, void *c);
 void scalapack_close(scalapack *s);
 

@@ -75,10 +75,8 @@ static command next_command(const group *g, command own) {
     return own;
 }
 
-static bool call(const group *g, const work *w, int what) {
-    if (what == PLAIN) return w->plain(w->state);
-    (void)g;
-    return w->call(w->state) == TDM_OK;
+static bool call(const work *w, int what) {
+    return what == PLAIN ? w->plain(w->state) : w->call(w->state) == TDM_OK;
 }
 
 /* Seconds of a call of the slowest rank; negative where one failed. */
@@ -87,7 +85,7 @@ static double sample(const group *g, const work *w, command order) {
     MPI_Barrier(g->mpi);
     const double start = bench_now();
     for (int i = 0; good && i < order.calls; i++)
-        good = call(g, w, order.what);
+        good = call(w, order.what);
     if (good && order.what == TANDEM) good = tdm_queue_finish(g->queue) == TDM_OK;
     double own = good ? bench_now() - start : 1e300, slowest = 0;
     if (!good && order.what == TANDEM)

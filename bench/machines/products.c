@@ -19,6 +19,7 @@ typedef struct state {
     int64_t first[2]; /* of this rank's block of C */
     void *host[3];    /* ScaLAPACK's blocks */
     scalapack *peer;
+    char plain_name[48];
 } state;
 
 /* Element (i, j) of A, 0, or B, 1: between -1 and 1. */
@@ -115,7 +116,7 @@ static bool prepare(group *g, const machines_case *c, work *w) {
     int64_t of_c[2];
     bool good = tdm_grid_create(g->comm, 0, 0, &s->grid) == TDM_OK;
     const bool with_peer = strcmp(c->op, "grid_matmul+scalapack") == 0;
-    if (good && with_peer)
+    if (with_peer && group_all(g, good))
         s->peer =
             scalapack_open(g, tdm_grid_rows(s->grid), tdm_grid_columns(s->grid), c->dtype, m, n, k);
     good = good && tdm_grid_block(s->grid, m, n, s->first, of_c) == TDM_OK &&
@@ -127,8 +128,11 @@ static bool prepare(group *g, const machines_case *c, work *w) {
     if (!with_peer) {
         w->plain_name = "one process";
         w->alone = alone;
-    } else if (group_all(g, s->peer)) {
-        w->plain_name = c->dtype == TDM_F64 ? "ScaLAPACK pdgemm" : "ScaLAPACK psgemm";
+    } else if (group_all(g, good && s->peer)) {
+        scalapack_tune(s->peer, g, s->host[0], s->host[1], s->host[2]);
+        snprintf(s->plain_name, sizeof s->plain_name, "p%cgemm (block %d)",
+                 c->dtype == TDM_F64 ? 'd' : 's', scalapack_block(s->peer));
+        w->plain_name = s->plain_name;
         w->plain = plain;
     }
     return good;

@@ -1,12 +1,15 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* ScaLAPACK, opened at run time, of the MPI that this program was started by: p?gemm on blocks as large as a rank's
- * part, so that each rank has one block of each matrix. One thread of BLAS for each rank, as its cores are. */
+/* ScaLAPACK, opened at run time, of the MPI that this program was started by: p?gemm on blocks of the size with which
+ * it is fastest here, of those that are usual and one as large as a rank's part. The elements of a block-cyclic matrix
+ * lie in another order than Tandem's, which its time does not depend on. One thread of BLAS for each rank, as its cores
+ * are. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
+#include "machine/clock.h"
 
 typedef void gemm(const char *trans_a, const char *trans_b, const int *m, const int *n,
                   const int *k, const void *alpha, const void *a, const int *ia, const int *ja,
@@ -19,8 +22,12 @@ struct scalapack {
     void (*leave)(int context);
     int context, m, n, k;
     tdm_dtype dtype;
+    int rows, columns;             /* of the grid */
     int of_a[9], of_b[9], of_c[9]; /* descriptors */
 };
+
+static const int block_sizes[] = {64, 128, 256, 0}; /* 0: a rank's part */
+enum { BLOCK_SIZES = sizeof block_sizes / sizeof *block_sizes };
 
 static void *open_library(void) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -36,15 +43,19 @@ static void *open_library(void) {
     return library;
 }
 
-static bool describe(const int context, int rows, int columns, int at_row, int m, int n,
-                     int descriptor[9]) {
-    const int block_rows = (m + rows - 1) / rows, block_columns = (n + columns - 1) / columns;
-    const int begin = at_row * block_rows, left = m - begin;
-    const int local = left < block_rows ? left : block_rows;
+/* Whether each rank then has as many rows and columns as Tandem gives it. */
+static bool describe(const scalapack *s, int size, int m, int n, int descriptor[9]) {
+    const int rows = m / s->rows, columns = n / s->columns;
     const int values[9] = {
-        1, context, m, n, block_rows, block_columns, 0, 0, local < 1 ? 1 : local};
+        1, s->context, m, n, size ? size : rows, size ? size : columns, 0, 0, rows < 1 ? 1 : rows};
     memcpy(descriptor, values, sizeof values);
-    return m % rows == 0 && n % columns == 0; /* else Tandem's parts are others than ScaLAPACK's */
+    return m % s->rows == 0 && n % s->columns == 0 && rows % values[4] == 0 &&
+           columns % values[5] == 0;
+}
+
+static bool use_size(scalapack *s, int size) {
+    return describe(s, size, s->m, s->k, s->of_a) && describe(s, size, s->k, s->n, s->of_b) &&
+           describe(s, size, s->m, s->n, s->of_c);
 }
 
 scalapack *scalapack_open(const group *g, int rows, int columns, tdm_dtype dtype, int64_t m,
@@ -78,14 +89,32 @@ scalapack *scalapack_open(const group *g, int rows, int columns, tdm_dtype dtype
     s->k = (int)k;
     get(-1, 0, &s->context);
     init(&s->context, "Row", rows, columns);
-    const int row = g->rank / columns;
-    good = describe(s->context, rows, columns, row, s->m, s->k, s->of_a) &&
-           describe(s->context, rows, columns, row, s->k, s->n, s->of_b) &&
-           describe(s->context, rows, columns, row, s->m, s->n, s->of_c);
-    if (good) return s;
+    s->rows = rows;
+    s->columns = columns;
+    if (use_size(s, 0)) return s;
     scalapack_close(s);
     return NULL;
 }
+
+void scalapack_tune(scalapack *s, const group *g, const void *a, const void *b, void *c) {
+    int best = 0;
+    double shortest = 1e300;
+    for (int i = 0; i < 2 * BLOCK_SIZES; i++) { /* each twice, as the first call of all is slower */
+        double seconds = 0;
+        if (!use_size(s, block_sizes[i % BLOCK_SIZES])) continue;
+        MPI_Barrier(g->mpi);
+        const double start = bench_now();
+        (void)scalapack_multiply(s, a, b, c);
+        const double own = bench_now() - start;
+        MPI_Allreduce(&own, &seconds, 1, MPI_DOUBLE, MPI_MAX, g->mpi);
+        if (seconds >= shortest) continue;
+        shortest = seconds;
+        best = block_sizes[i % BLOCK_SIZES];
+    }
+    (void)use_size(s, best);
+}
+
+int scalapack_block(const scalapack *s) { return s->of_c[4]; }
 
 bool scalapack_multiply(scalapack *s, const void *a, const void *b, void *c) {
     const int one = 1;

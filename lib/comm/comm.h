@@ -106,7 +106,7 @@ struct tdm_comm {
     int64_t *starts;                    /* of the ranks' parts, in elements; and the end */
     char met;
     signed char
-        overlaps; /* a rank's device computes while its host sends: 0 or 1, -1: not asked yet */
+        overlaps; /* whether any rank's device computes while its host sends; -1: not asked */
     void *scratch;
     size_t scratch_size;
 };

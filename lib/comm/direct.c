@@ -114,7 +114,7 @@ tdm_status tdmi_direct_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, 
     tdm_status status = tdmi_comm_check(comm);
     if (status != TDM_OK) return tdmi_comm_end(comm, status);
     status = tdmi_pack(queue, x, &from);
-    if (status == TDM_OK && r.gets) status = tdmi_direct_take(queue, y, &into);
+    if (status == TDM_OK && r.gets) status = tdmi_pack_room(queue, y, &into);
     if (status == TDM_OK) status = combine(&r, &from, &into, tdm_tensor_count(x));
     tdm_tensor_release(&from);
     return tdmi_direct_leave(comm, tdmi_direct_give(queue, y, &into, status));
@@ -152,7 +152,7 @@ tdm_status tdmi_direct_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm
     tdm_status status = tdmi_comm_check(comm);
     if (status != TDM_OK) return tdmi_comm_end(comm, status);
     status = tdmi_pack(queue, x, &from);
-    if (status == TDM_OK) status = tdmi_direct_take(queue, y, &into);
+    if (status == TDM_OK) status = tdmi_pack_room(queue, y, &into);
     if (status == TDM_OK) status = scatter(comm, queue, op, &from, &into);
     tdm_tensor_release(&from);
     return tdmi_direct_leave(comm, tdmi_direct_give(queue, y, &into, status));

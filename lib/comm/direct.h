@@ -32,8 +32,7 @@ tdm_status tdmi_direct_barrier(tdm_comm *comm, tdm_queue *queue) TDM_MUST_USE;
 
 /* ---- direct_side.c ---- */
 
-/* Contiguous memory that becomes y's content when it is given back. */
-tdm_status tdmi_direct_take(tdm_queue *queue, const tdm_tensor *y, tdm_tensor *packed) TDM_MUST_USE;
+/* What tdmi_pack_room made becomes y's content, and is released. */
 tdm_status tdmi_direct_give(tdm_queue *queue, const tdm_tensor *y, tdm_tensor *packed,
                             tdm_status status) TDM_MUST_USE;
 /* The places of a piece: `x` from byte x_at on, and y, either of which may be NULL. The queue comes behind what may

@@ -10,7 +10,7 @@ tdm_status tdmi_direct_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm
     tdm_status status = tdmi_comm_check(comm);
     if (status != TDM_OK) return tdmi_comm_end(comm, status);
     const bool is_root = comm->rank == root;
-    status = is_root ? tdmi_pack(queue, x, &packed) : tdmi_direct_take(queue, x, &packed);
+    status = is_root ? tdmi_pack(queue, x, &packed) : tdmi_pack_room(queue, x, &packed);
     const tdmi_piece piece = {.kind = TDMI_TEAM_BROADCAST, .peer = root, .count = tdmi_bytes_of(x)};
     if (status == TDM_OK) status = tdmi_direct_run(comm, queue, piece, &packed, &packed);
     if (!is_root) status = tdmi_direct_give(queue, x, &packed, status);
@@ -50,18 +50,6 @@ static tdm_status gather(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
     return tdmi_direct_run(comm, queue, piece, x, y);
 }
 
-tdm_status tdmi_direct_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
-                                  tdm_tensor *y) {
-    tdm_tensor from = {0}, into = {0};
-    tdm_status status = tdmi_comm_check(comm);
-    if (status != TDM_OK) return tdmi_comm_end(comm, status);
-    status = tdmi_pack(queue, x, &from);
-    if (status == TDM_OK) status = tdmi_direct_take(queue, y, &into);
-    if (status == TDM_OK) status = gather(comm, queue, &from, &into);
-    tdm_tensor_release(&from);
-    return tdmi_direct_leave(comm, tdmi_direct_give(queue, y, &into, status));
-}
-
 /* A part to each rank, and one from each; the own one is copied. */
 static tdm_status transpose(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
                             const tdm_tensor *y) {
@@ -89,16 +77,28 @@ static tdm_status transpose(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *
     return status;
 }
 
-tdm_status tdmi_direct_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
-                                  tdm_tensor *y) {
+/* From x to y, both packed where they have gaps. */
+static tdm_status between(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y,
+                          tdm_status (*move)(tdm_comm *, tdm_queue *, const tdm_tensor *,
+                                             const tdm_tensor *)) {
     tdm_tensor from = {0}, into = {0};
     tdm_status status = tdmi_comm_check(comm);
     if (status != TDM_OK) return tdmi_comm_end(comm, status);
     status = tdmi_pack(queue, x, &from);
-    if (status == TDM_OK) status = tdmi_direct_take(queue, y, &into);
-    if (status == TDM_OK) status = transpose(comm, queue, &from, &into);
+    if (status == TDM_OK) status = tdmi_pack_room(queue, y, &into);
+    if (status == TDM_OK) status = move(comm, queue, &from, &into);
     tdm_tensor_release(&from);
     return tdmi_direct_leave(comm, tdmi_direct_give(queue, y, &into, status));
+}
+
+tdm_status tdmi_direct_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
+                                  tdm_tensor *y) {
+    return between(comm, queue, x, y, gather);
+}
+
+tdm_status tdmi_direct_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
+                                  tdm_tensor *y) {
+    return between(comm, queue, x, y, transpose);
 }
 
 static tdm_status exchange(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tensor *x, int from,
@@ -122,7 +122,7 @@ tdm_status tdmi_direct_pass(tdm_comm *comm, tdm_queue *queue, int to, const tdm_
     tdm_tensor sent = {0}, got = {0};
     tdm_status status = TDM_OK;
     if (to >= 0) status = tdmi_pack(queue, x, &sent);
-    if (status == TDM_OK && from >= 0) status = tdmi_direct_take(queue, y, &got);
+    if (status == TDM_OK && from >= 0) status = tdmi_pack_room(queue, y, &got);
     if (status == TDM_OK) status = exchange(comm, queue, to, &sent, from, &got);
     tdm_tensor_release(&sent);
     if (from >= 0) status = tdmi_direct_give(queue, y, &got, status);

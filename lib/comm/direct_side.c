@@ -3,14 +3,6 @@
 #include "direct.h"
 #include "tensors/create.h"
 
-tdm_status tdmi_direct_take(tdm_queue *queue, const tdm_tensor *y, tdm_tensor *packed) {
-    if (!tdm_tensor_is_contiguous(y))
-        return tdm_empty(queue->device, y->dtype, y->ndim, y->shape, packed);
-    *packed = *y;
-    (void)tdm_buffer_retain(y->buffer);
-    return TDM_OK;
-}
-
 tdm_status tdmi_direct_give(tdm_queue *queue, const tdm_tensor *y, tdm_tensor *packed,
                             tdm_status status) {
     if (!packed->buffer) return status;

@@ -19,9 +19,8 @@ tdm_status tdm_part(int64_t extent, int parts, int index, int64_t *begin, int64_
     if (index < 0 || index >= parts)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: index is %d, allowed are 0 to %d",
                          function, index, parts - 1);
-    const int64_t each = extent / parts, more = extent % parts;
-    *begin = each * index + (index < more ? index : more);
-    *count = each + (index < more);
+    *begin = tdmi_part(extent, parts, index);
+    *count = tdmi_part(extent, parts, (int64_t)index + 1) - *begin;
     return TDM_OK;
 }
 

@@ -10,4 +10,10 @@ struct tdm_grid {
     int rows, columns, at_row, at_column;
 };
 
+/* Part `index` of an extent, as tdm_part, of arguments that are right: where it begins; its length is to the next. */
+static inline int64_t tdmi_part(int64_t extent, int parts, int64_t index) {
+    const int64_t each = extent / parts, more = extent % parts;
+    return each * index + (index < more ? index : more);
+}
+
 #endif

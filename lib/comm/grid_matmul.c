@@ -26,8 +26,8 @@ typedef struct product {
 static int block_of(int64_t inner, int parts, int64_t at, int64_t *begin, int64_t *end) {
     const int64_t each = inner / parts, more = inner % parts, longer = more * (each + 1);
     const int64_t i = at < longer ? at / (each + 1) : more + (at - longer) / each;
-    *begin = each * i + (i < more ? i : more);
-    *end = *begin + each + (i < more);
+    *begin = tdmi_part(inner, parts, i);
+    *end = tdmi_part(inner, parts, i + 1);
     return (int)i;
 }
 
@@ -145,7 +145,10 @@ static tdm_status check(const product *p) {
     if (p->inner < 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: inner is %lld, at least 0", function,
                          (long long)p->inner);
-    if (p->c->ndim != 2) return check_block("c", p->c, -1, -1);
+    char text[128];
+    if (p->c->ndim != 2)
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of c is %s, it must be [m, n]",
+                         function, tdmi_shape_text(p->c, text));
     TDMI_TRY(tdm_part(p->inner, grid->columns, grid->at_column, &begin, &of_a));
     TDMI_TRY(tdm_part(p->inner, grid->rows, grid->at_row, &begin, &of_b));
     TDMI_TRY(check_block("a", p->a, p->c->shape[0], of_a));

@@ -41,8 +41,9 @@ static tdm_status begin(layer *l) {
     if (l->pieces > l->y.shape[0]) l->pieces = (int)l->y.shape[0];
     if (l->comm->ranks == 1) l->pieces = 1;
     if (l->pieces >= 2 && l->comm->overlaps < 0) {
-        bool any;
-        TDMI_TRY(tdmi_comm_any(l->comm, !l->queue->device->facts->synchronous, &any));
+        bool any = true; /* with a team, which may have no transport to ask by */
+        if (!l->comm->team)
+            TDMI_TRY(tdmi_comm_any(l->comm, !l->queue->device->facts->synchronous, &any));
         l->comm->overlaps = any;
     }
     if (l->pieces < 2 || l->comm->overlaps < 1) l->pieces = 1;

@@ -44,14 +44,7 @@ tdm_status tdmi_comm_read_aside(tdm_queue *queue, const tdm_tensor *x, tdmi_comm
 
 tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
                            tdmi_comm_side *side) {
-    if (keeps) {
-        TDMI_TRY(tdmi_pack(queue, y, &side->packed));
-    } else if (tdm_tensor_is_contiguous(y)) {
-        side->packed = *y;
-        (void)tdm_buffer_retain(y->buffer);
-    } else {
-        TDMI_TRY(tdm_empty(queue->device, y->dtype, y->ndim, y->shape, &side->packed));
-    }
+    TDMI_TRY(keeps ? tdmi_pack(queue, y, &side->packed) : tdmi_pack_room(queue, y, &side->packed));
     side->tensor = y;
     side->copied = !tdm_tensor_is_contiguous(y);
     tdm_status status = get(queue, true, keeps, side);

@@ -51,18 +51,6 @@ static tdm_tensor make(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t firs
     return tensor;
 }
 
-/* The tensor's elements as double; to be freed. */
-static double *values_of(const tdm_tensor *tensor) {
-    const size_t n = (size_t)tdm_tensor_count(tensor);
-    double *values = malloc((n + 1) * sizeof *values);
-    tdm_tensor wide = {0};
-    OK(tdm_empty(device, TDM_F64, tensor->ndim, tensor->shape, &wide));
-    OK(tdm_cast(queue, tensor, &wide));
-    OK(tdm_to_host(queue, &wide, values));
-    tdm_tensor_release(&wide);
-    return values;
-}
-
 /* Whether y, from element `first` of the whole on, has the combined values: sums of these inputs are exact, means are
  * rounded once. */
 static void expect(const char *what, tdm_comm_op op, const tdm_tensor *y, int64_t first) {

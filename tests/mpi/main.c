@@ -52,7 +52,8 @@ int main(int argc, char **argv) {
     CHECK(tdm_comm_rank(comm) == rank && tdm_comm_size(comm) == ranks, "rank and size");
     test_values();
     test_splits();
-    test_parallel();
+    test_layers();
+    test_grids();
     test_faults();
     if (getenv("TDM_TEST_NCCL") && !is_missing()) test_nccl_refusals();
     tdm_comm_destroy(comm);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "test.h"
+#include "ranks.h"
 
 /* Element (i, j) of matrix `which`: a multiple of 1/8, so that sums of products are exact in f32. */
 static double element(int which, int64_t i, int64_t j) {
@@ -188,7 +188,7 @@ static void multiply(tdm_grid *grid, tdm_dtype dtype, int64_t m, int64_t k, int6
     tdm_tensor_release(&bias);
 }
 
-static void grids(int rows, int columns) {
+static void grid_of(int rows, int columns) {
     tdm_grid *grid = NULL;
     OK(tdm_grid_create(comm, rows, columns, &grid));
     if (!grid) return;
@@ -213,11 +213,17 @@ static void mistakes(void) {
     CHECK(tdm_grid_create(comm, ranks + 1, 1, &grid) == TDM_ERROR_INVALID_ARGUMENT && !grid,
           "a grid of too many ranks: %s", tdm_last_error());
     OK(tdm_comm_split(comm, 0, rank, &own));
-    OK(tdm_comm_set_timeout(own, 20));
-    OK(tdm_grid_create(own, 1, 0 + ranks, &grid));
+    if (own) OK(tdm_comm_set_timeout(own, 20));
+    OK(tdm_grid_create(own, 1, ranks, &grid));
     tdm_tensor a = block(X, TDM_F32, 0, 4, 0, 2, false, &stores[0]);
     tdm_tensor b = block(W, TDM_F32, 0, 2 * ranks, 0, 3, false, &stores[1]);
     tdm_tensor c = block(-1, TDM_F32, 0, 4, 0, 3, false, &stores[2]);
+    tdm_tensor flat_c = c;
+    flat_c.ndim = 1;
+    CHECK(tdm_grid_matmul(grid, queue, NULL, 2 * ranks, &a, &b, &flat_c) ==
+                  TDM_ERROR_INVALID_SHAPE &&
+              strstr(tdm_last_error(), "must be [m, n]"),
+          "c of one dimension: %s", tdm_last_error());
     const int64_t inner = 2 * ranks + (rank == ranks - 1 ? ranks : 0);
     const tdm_status status = tdm_grid_matmul(grid, queue, NULL, inner, &a, &b, &c);
     CHECK(status != TDM_OK, "another inner extent on rank %d was taken", ranks - 1);
@@ -241,7 +247,7 @@ static void mistakes(void) {
         tdm_tensor_release(&stores[i]);
 }
 
-void test_parallel(void) {
+void test_layers(void) {
     static const tdm_dtype dtypes[] = {TDM_F32, TDM_F64, TDM_F16, TDM_BF16};
     parts();
     for (int i = 0; i < 4; i++) {
@@ -252,8 +258,11 @@ void test_parallel(void) {
     row_parallel(TDM_F32, 1, 4, 3, false);
     row_parallel(TDM_F32, 1501, 8, 400, true); /* in pieces */
     column_parallel(TDM_F32, 1501, 3, 400, false);
+}
+
+void test_grids(void) {
     for (int rows = 1; rows <= ranks; rows++)
-        if (ranks % rows == 0) grids(rows, ranks / rows);
-    grids(0, 0);
+        if (ranks % rows == 0) grid_of(rows, ranks / rows);
+    grid_of(0, 0);
     mistakes();
 }

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 int rank, ranks;
 tdm_device *device;
@@ -21,4 +22,15 @@ void check(int line, bool ok, const char *format, ...) {
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     fprintf(stderr, "rank %d, line %d: %s\n", rank, line, text);
+}
+
+double *values_of(const tdm_tensor *tensor) {
+    const size_t n = (size_t)tdm_tensor_count(tensor);
+    double *values = malloc((n + 1) * sizeof *values);
+    tdm_tensor wide = {0};
+    OK(tdm_empty(device, TDM_F64, tensor->ndim, tensor->shape, &wide));
+    OK(tdm_cast(queue, tensor, &wide));
+    OK(tdm_to_host(queue, &wide, values));
+    tdm_tensor_release(&wide);
+    return values;
 }

@@ -20,8 +20,13 @@ void check(int line, bool ok, const char *format, ...) __attribute__((format(pri
         CHECK(status_ == TDM_OK, "%s: %s", #expression, tdm_last_error());                         \
     } while (0)
 
-/* Of `comm`, which goes on. */
+/* The tensor's elements as double; to be freed. */
+double *values_of(const tdm_tensor *tensor);
+
+/* Of `comm`, which goes on: collectives, layers that ranks share, and what splits it. */
 void test_values(void);
+void test_layers(void);
 void test_splits(void);
+void test_grids(void);
 
 #endif

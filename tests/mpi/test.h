@@ -11,7 +11,6 @@
 tdm_status connect_ranks(tdm_comm **made);
 
 void test_faults(void);
-void test_parallel(void);
 void test_nccl_refusals(void);
 
 #endif

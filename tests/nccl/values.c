@@ -26,16 +26,6 @@ static tdm_tensor make(tdm_dtype dtype, int64_t rows, int64_t first, int of) {
     return tensor;
 }
 
-static double *values_of(const tdm_tensor *tensor) {
-    double *values = malloc(((size_t)tdm_tensor_count(tensor) + 1) * sizeof *values);
-    tdm_tensor wide = {0};
-    OK(tdm_empty(device, TDM_F64, tensor->ndim, tensor->shape, &wide));
-    OK(tdm_cast(queue, tensor, &wide));
-    OK(tdm_to_host(queue, &wide, values));
-    tdm_tensor_release(&wide);
-    return values;
-}
-
 static double sum_of(int64_t i) {
     double sum = 0;
     for (int r = 0; r < ranks; r++)
@@ -174,4 +164,8 @@ void run_values(void) {
     sixteen_bits();
     strided();
     test_values();
+    test_layers();
+    tdm_grid *grid = NULL;
+    CHECK(tdm_grid_create(comm, 1, ranks, &grid) == TDM_ERROR_UNSUPPORTED && !grid,
+          "a grid over NCCL alone: %s", tdm_last_error());
 }

@@ -71,7 +71,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_grid_block(const tdm_grid *grid, int64_t row
  * elements, the same in each column of the grid. options: as tdm_matmul, NULL for its defaults; the transposes are
  * false, but blocks may be transposed views. Collective. A panel of A goes along the rows of the grid and one of B
  * along its columns while the ranks multiply the panels before (SUMMA: van de Geijn and Watts 1997), so that beside
- * its blocks a rank needs memory for two panels of each, no wider than 1024. */
+ * its blocks a rank needs memory for two panels of each, no wider than 1024. C of 16 bits is rounded after each
+ * panel. */
 TDM_API TDM_MUST_USE tdm_status tdm_grid_matmul(tdm_grid *grid, tdm_queue *queue,
                                                 const tdm_matmul_options *options, int64_t inner,
                                                 const tdm_tensor *a, const tdm_tensor *b,
