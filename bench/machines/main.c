@@ -69,8 +69,10 @@ static int read_arguments(int argc, char **argv, arguments *a) {
                                             {"list", no_argument, NULL, 'l'},
                                             {"wide", no_argument, NULL, 'w'},
                                             {0}};
+    opterr = 0; /* the message is this program's */
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) >= 0;) {
         if (c == '?') {
+            fprintf(stderr, "tdm bench: '%s' is unknown, or lacks its value\n", argv[optind - 1]);
             fputs("tdm bench: the profile machines has --device, --op, --dtype, --shape, --format, "
                   "--json, --report, --wide and --list\n",
                   stderr);
@@ -95,11 +97,16 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     return 0;
 }
 
-static int list(const arguments *a) {
-    for (int i = 0; i < CASES; i++)
-        if (is_wanted(a, &cases[i]))
+/* Prints the cases where that was asked for; how many there are. */
+static int count_cases(const arguments *a) {
+    int count = 0;
+    for (int i = 0; i < CASES; i++) {
+        if (!is_wanted(a, &cases[i])) continue;
+        count++;
+        if (a->list)
             printf("%-22s %-5s %s\n", cases[i].op, tdm_dtype_name(cases[i].dtype), cases[i].shape);
-    return 0;
+    }
+    return count;
 }
 
 /* One case on all ranks; false where it is not verified. */
@@ -162,7 +169,13 @@ int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "--one-process") == 0)
         return one_process_run(argc - 2, argv + 2);
     int status = read_arguments(argc, argv, &a);
-    if (status != 0 || a.list) return status ? status : list(&a);
+    if (status == 0 && count_cases(&a) == 0) {
+        fputs(
+            "tdm bench: no case of the profile machines matches the selection; --list shows them\n",
+            stderr);
+        status = 2;
+    }
+    if (status != 0 || a.list) return status;
     MPI_Init(&argc, &argv);
     status = group_open(&g, a.device, argv[0]) ? run(&g, &a) : 1;
     group_close(&g);

@@ -13,7 +13,10 @@ grep -q '8 rows, 0 not verified' "$work/table"
 [ "$(grep -c '"verified": true' "$work/rows.json")" = 8 ]
 "$@" bench --profile=machines --op grid_matmul --shape 1024x1024x1024 --dtype f32 --format csv >"$work/rows.csv"
 grep -q ',one process,.*,true,' "$work/rows.csv"
-! "$@" bench --profile machines --op nothing >"$work/none" 2>&1
+! "$tdm" bench --profile machines --op nothing >"$work/none" 2>&1
+grep -q 'no case of the profile' "$work/none"
+! "$tdm" bench --profile machines --opp x >"$work/none" 2>&1
+grep -q "'--opp' is unknown" "$work/none"
 ! "$tdm" bench --profile machines --format nothing >"$work/none" 2>&1
 grep -q "'nothing' is none of" "$work/none"
 ! "$tdm" bench --profile machines --op barrier >"$work/one" 2>&1
