@@ -48,7 +48,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_linear_row_parallel(tdm_comm *comm, tdm_queu
 typedef struct tdm_grid tdm_grid;
 
 /** Collective. rows · columns is the communicator's size; both 0: as square as it can be, with no more rows
- * than columns. The grid has communicators of its own: `comm` may be destroyed. *grid is NULL on failure. */
+ * than columns. The grid has communicators of its own, split from `comm`, which may be destroyed then. *grid is NULL on
+ * failure: TDM_ERROR_UNSUPPORTED where `comm` is over NCCL alone (nccl.h), which cannot be split. */
 TDM_API TDM_MUST_USE tdm_status tdm_grid_create(tdm_comm *comm, int rows, int columns,
                                                 tdm_grid **grid);
 
