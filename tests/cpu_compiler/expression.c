@@ -3,12 +3,13 @@
  * kept: for compiled.sh. Exit status 0 if the results are right and the same twice. With an argument a second of this
  * process's clock is 200, so that time limits of minutes are over soon. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <tandem/tandem.h>
 
@@ -18,12 +19,7 @@ static bool is_hurried;
 
 /* The library's clock, too, which is linked into this program. */
 int clock_gettime(clockid_t id, struct timespec *time) {
-    static int (*of_library)(clockid_t, struct timespec *);
-    if (!of_library) {
-        void *found = dlsym(RTLD_NEXT, "clock_gettime");
-        memcpy(&of_library, &found, sizeof of_library);
-    }
-    const int result = of_library(id, time);
+    const int result = (int)syscall(SYS_clock_gettime, id, time);
     if (result == 0 && is_hurried && id == CLOCK_MONOTONIC) { /* since the machine started */
         const int64_t faster = ((int64_t)time->tv_sec * 1000000000 + time->tv_nsec) * 200;
         time->tv_sec = (time_t)(faster / 1000000000);
