@@ -29,7 +29,9 @@ struct ncclComm {
     sim_ends ends;
     CUcontext context;
     atomic_int pending; /* what was put on streams and has not ended */
+    ncclComm_t next;    /* of those that were aborted */
 };
+static _Atomic(ncclComm_t) aborted;
 
 /* What is collected between the start and the end of a group, or one piece. */
 enum { MOST_PIECES = 32 };
@@ -348,11 +350,16 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     return ncclSuccess;
 }
 
-/* What waits ends. The rest is kept: a stream may not be past it yet. */
+/* What waits ends. The rest is kept, in a list: a stream may not be past it yet. */
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
     (void)sim_fault("ncclCommAbort");
-    if (atomic_exchange(&comm->ends.aborted, true))
+    if (atomic_exchange(&comm->ends.aborted, true)) {
         sim_report("ncclCommAbort: for the second time");
+        return ncclSuccess;
+    }
+    comm->next = atomic_load(&aborted);
+    while (!atomic_compare_exchange_weak(&aborted, &comm->next, comm)) {
+    }
     return ncclSuccess;
 }
 
