@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Users' expressions, step by step on blocks of elements that stay in the first cache. Elements that are stored as
- * they are computed with are read and written where they lie; others are converted by the kernel that casts. */
+ * they are computed with are read and written where they lie; others are converted by the kernel that casts. An
+ * expression of one function of floats that lie side by side, as most of functions.h are, has a kernel instead. */
 #include <string.h>
 
 #include "args.h"
@@ -20,6 +21,8 @@ typedef struct block_run {
     char *left;                         /* where chunks of rows that are cut leave their values */
     int64_t index;                      /* of the row's first element */
     int direct; /* the step that computes what is stored, as it is stored; or -1 */
+    tdmi_cpu_entry applied; /* what does all steps for a row; or NULL */
+    uint8_t applied_op, applied_to[3]; /* its OP and the tensors of its buffers */
     const void *values[TDMI_MOST_BLOCKS];
     tdm_elementwise_args cast;
 } block_run;
@@ -178,6 +181,57 @@ static int find_direct(const block_run *self) {
     return as_it_is ? last - 1 : -1;
 }
 
+/* ---- one function of rows side by side ---- */
+
+/* The dtype of the floats that a step converts to or from the type of a function's operands; TDM_DTYPE_COUNT: no such. */
+static uint8_t float_dtype(uint8_t type, uint8_t value, uint8_t stored) {
+    if (type == TDM_TYPE_F32 && value == TDM_F32 && (stored == TDM_F16 || stored == TDM_BF16))
+        return stored;
+    if (value != stored || (type != TDM_TYPE_F32 && type != TDM_TYPE_F64)) return TDM_DTYPE_COUNT;
+    return type == TDM_TYPE_F32 ? TDM_F32 : TDM_F64;
+}
+
+/* Finds the kernel if loads, a function of them and the store of its result are all that is done. */
+static void find_applied(block_run *self) {
+    static const uint8_t numbers[TDM_FUNCTION_COUNT] = {
+#define X(NAME, name, arity) [TDM_FUNCTION_##NAME] = TDMI_APPLIED_##NAME + 1,
+        TDMI_APPLIED_LIST(X)
+#undef X
+    };
+    const tdmi_blocks *blocks = self->blocks;
+    const int loads = blocks->step_count - 2;
+    if (blocks->has_rows || blocks->once > 0 || loads < 1) return;
+    const tdmi_step *function = &blocks->steps[loads], *store = function + 1;
+    if (function->kind != TDMI_STEP_FUNCTION || !numbers[function->number]) return;
+    const uint8_t dtype = float_dtype(function->of, store->u, store->t);
+    bool same = dtype < TDM_DTYPE_COUNT && store->from[0] == function->to &&
+                self->args->inner_stride[store->number] == 1;
+    self->applied_to[0] = store->number;
+    for (int i = 0; i < loads; i++) {
+        const tdmi_step *load = &blocks->steps[i];
+        same = same && load->kind == TDMI_STEP_LOAD &&
+               float_dtype(function->of, load->t, load->u) == dtype &&
+               self->args->inner_stride[load->number] == 1;
+        for (int k = 0; k < 2; k++)
+            if (function->from[k] == load->to) self->applied_to[k + 1] = load->number;
+    }
+    if (!same) return;
+    self->applied_op = numbers[function->number] - 1;
+    self->applied = tdmi_cpu_applied_kernel(dtype);
+}
+
+static void apply(block_run *self, uint32_t n) {
+    void *const buffers[3] = {self->rows[self->applied_to[0]], self->rows[self->applied_to[1]],
+                              self->rows[self->applied_to[2]]};
+    tdm_group group = *self->group;
+    group.index = 0;
+    group.count = 1;
+    group.op = self->applied_op;
+    group.stream = group.stream && n * self->blocks->sizes[self->applied_to[0]] >= LINE;
+    self->cast.cols = n;
+    self->applied(&group, buffers, &self->cast);
+}
+
 static void find_rows(block_run *self, void *const *buffers, int64_t row, int64_t first) {
     const tdm_expression_args *args = self->args;
     int64_t at[TDM_EXPRESSION_TENSORS];
@@ -205,6 +259,10 @@ static void run_item(block_run *self, void *const *buffers, int64_t item) {
     const int64_t left = (int64_t)args->cols - first;
     const int64_t n = left < args->chunk ? left : args->chunk;
     find_rows(self, buffers, row, first);
+    if (self->applied) {
+        apply(self, (uint32_t)n);
+        return;
+    }
     begin_row(self, next_length(self, 0, n));
     for (int64_t begin = 0; begin < n; begin += self->blocks->length)
         run_steps(self, self->blocks->once, self->blocks->step_count, begin,
@@ -313,6 +371,7 @@ void tdmi_cpu_run_blocks(const tdm_group *group, void *const *buffers, const voi
     self->args = args;
     self->cast = (tdm_elementwise_args){.rows = 1, .chunks = 1};
     self->direct = find_direct(self);
+    find_applied(self);
     if (blocks->has_rows) self->left = buffers[blocks->tensor_count];
     begin_group(self);
     for (int64_t item = items * group->index / group->count; item < last; item++)

@@ -7,6 +7,7 @@ typedef struct instruction_set {
     const char *name;
     bool (*present)(void);
     tdmi_cpu_table *kernels;
+    tdmi_cpu_row *applied;
     tdmi_cpu_functions *functions;
     tdmi_cpu_folds *folds;
 } instruction_set;
@@ -30,7 +31,11 @@ __attribute__((unused)) static bool present_baseline(void) { return true; }
 /* Those that were built, the best first. */
 static const instruction_set instruction_sets[] = {
 #define X(isa)                                                                                     \
-    {#isa, present_##isa, &tdmi_cpu_kernels_##isa, &tdmi_cpu_functions_##isa,                      \
+    {#isa,                                                                                         \
+     present_##isa,                                                                                \
+     &tdmi_cpu_kernels_##isa,                                                                      \
+     &tdmi_cpu_applied_##isa,                                                                      \
+     &tdmi_cpu_functions_##isa,                                                                    \
      &tdmi_cpu_folds_##isa},
     TDMI_ISA_LIST
 #undef X
@@ -52,6 +57,8 @@ tdmi_cpu_entry tdmi_cpu_kernel_of(uint8_t kernel, uint8_t t) {
 tdmi_cpu_entry tdmi_cpu_cast_kernel(tdm_dtype to) {
     return tdmi_cpu_kernel_of(TDMI_CPU_CAST, (uint8_t)to);
 }
+
+tdmi_cpu_entry tdmi_cpu_applied_kernel(uint8_t t) { return (*best_instruction_set().applied)[t]; }
 
 tdmi_cpu_function *tdmi_cpu_function_of(uint8_t function, uint8_t type) {
     return (*best_instruction_set().functions)[function][type];

@@ -128,4 +128,7 @@ TDM_DTYPE_LIST(DECLARE_CAST)
     { UNSIGNED(SLOT, sort_take) }
 #define ROW(ID, entry, buffers, args) ROW_##ID,
 
+FLOATS(DECLARE, apply)
+tdmi_cpu_row TDM_CAT(tdmi_cpu_applied_, TDMI_ISA) = ROW_OF_FLOATS(apply);
+
 tdmi_cpu_table TDM_CAT(tdmi_cpu_kernels_, TDMI_ISA) = {TDM_KERNEL_LIST(ROW)};

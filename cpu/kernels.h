@@ -30,6 +30,30 @@ enum { TDMI_CPU_KERNELS = TDM_KERNEL_LIST(TDMI_CPU_COUNT_ONE) };
 typedef const tdmi_cpu_entry tdmi_cpu_table[TDMI_CPU_KERNELS][TDM_DTYPE_COUNT];
 extern tdmi_cpu_table tdmi_cpu_kernels_baseline, tdmi_cpu_kernels_avx2, tdmi_cpu_kernels_avx512;
 
+/* X(NAME, name, arity): the functions of function_list.h that are also applied to whole rows of each float dtype, by
+ * their number here: those that a compiler vectorises. */
+#define TDMI_APPLIED_LIST(X)                                                                       \
+    X(DIV, div, 2)                                                                                 \
+    X(MIN, min, 2)                                                                                 \
+    X(MAX, max, 2)                                                                                 \
+    X(NEG, neg, 1)                                                                                 \
+    X(ABS, abs, 1)                                                                                 \
+    X(SIGN, sign, 1)                                                                               \
+    X(RELU, relu, 1)                                                                               \
+    X(SQRT, sqrt, 1)                                                                               \
+    X(RSQRT, rsqrt, 1)                                                                             \
+    X(EXP, exp, 1)                                                                                 \
+    X(LOG, log, 1)                                                                                 \
+    X(TANH, tanh, 1)                                                                               \
+    X(GELU, gelu, 1)                                                                               \
+    X(GELU_TANH, gelu_tanh, 1)                                                                     \
+    X(SILU, silu, 1)                                                                               \
+    X(SIGMOID, sigmoid, 1)
+#define TDMI_APPLIED_NUMBER(NAME, name, arity) TDMI_APPLIED_##NAME,
+enum { TDMI_APPLIED_LIST(TDMI_APPLIED_NUMBER) TDMI_APPLIED_COUNT };
+typedef const tdmi_cpu_entry tdmi_cpu_row[TDM_DTYPE_COUNT];
+extern tdmi_cpu_row tdmi_cpu_applied_baseline, tdmi_cpu_applied_avx2, tdmi_cpu_applied_avx512;
+
 /* A function of function_list.h for n elements, of whose operands each lies in a block of its own or where y does.
  * [function][TDM_TYPE_… of the operands]; NULL where there is no such function. */
 typedef void tdmi_cpu_function(void *y, const void *const *operands, uint32_t n);

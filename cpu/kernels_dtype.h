@@ -12,12 +12,16 @@
 #include "residual.h"
 
 #include "activation.h"
+#include "convert.h"
+/* behind these */
+#include "functions.h"
 
 #define U_ID T_ID
 #include "batch_norm.cl"
 #include "batch_norm_cols.cl"
 #include "bias_add.cl"
 #include "elementwise.cl"
+#include "kernels_apply.h"
 #include "l2_normalize.cl"
 #include "layer_norm.cl"
 #include "matmul.cl"

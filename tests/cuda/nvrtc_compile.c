@@ -10,10 +10,10 @@
  * no difference: compiled alone, as the backend does it, it has to be the same machine code, but for
  * which registers it takes.
  *
- * Covered: every kernel, dtype, OP and STREAM that a launch may ask for (variants.c). With the
- * largest groups, whose lanes have the fewest registers, each is compiled for one of sm_80, sm_90 and sm_100, which
- * the second table is about, in turn, and, as also with streaming stores, which change nothing else, for one of all
- * architectures; so is every eighth of those with smaller groups, and of rows that are not aligned.
+ * Covered: every kernel, dtype and OP that a launch may ask for (variants.c). With the largest groups, whose lanes
+ * have the fewest registers, each is compiled for one of sm_80, sm_90 and sm_100, which the second table is about, in
+ * turn. Of those with streaming stores, which change nothing else, every fifth, and of those with smaller groups and of
+ * rows that are not aligned some are compiled, each for one of all architectures.
  * "full" is all sizes on all of them: scripts/test.sh full.
  *
  * Rows that are aligned must move by accesses of 128 bits, as the PTX shows (ptx.h), and what ptxas and PTX
@@ -210,11 +210,13 @@ typedef struct collector {
 
 /* Whether a variant is compiled for this architecture. */
 static bool is_covered(const collector *c, const variant *v, int number, int size) {
-    enum { OF_SMALLER = 8 };
-    if (c->full || (size == 0 && !v->stream && has_turn(c->architecture, number))) return true;
+    /* in step neither with the architectures nor with variants in twos, plain and streaming */
+    enum { OF_STREAMING = 5, OF_SMALLER = 13 };
+    if (c->full) return true;
+    if (size == 0 && !v->stream) return has_turn(c->architecture, number);
     const int turn = number + (size == LESSER ? 1 : size);
-    const bool taken = size <= 0 || turn % OF_SMALLER == 0;
-    return taken && turn % ARCHITECTURES == c->architecture;
+    return turn % (size <= 0 ? OF_STREAMING : OF_SMALLER) == 0 &&
+           turn % ARCHITECTURES == c->architecture;
 }
 
 static void collect(void *context, const variant *v, int number, int size) {
