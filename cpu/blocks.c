@@ -20,7 +20,7 @@ typedef struct block_run {
     char *rows[TDM_EXPRESSION_TENSORS]; /* the first element of each tensor's row */
     char *left;                         /* where chunks of rows that are cut leave their values */
     int64_t index;                      /* of the row's first element */
-    int direct; /* the step that computes what is stored, as it is stored; or -1 */
+    int direct;             /* the step that computes what is stored, as it is stored; or -1 */
     tdmi_cpu_entry applied; /* what does all steps for a row; or NULL */
     uint8_t applied_op, applied_to[3]; /* its OP and the tensors of its buffers */
     const void *values[TDMI_MOST_BLOCKS];

@@ -8,11 +8,9 @@ OPS(apply, TDMI_APPLIED_COUNT, TDMI_APPLIED_COUNT)
 #define APPLY(NAME, name, arity) OP == TDMI_APPLIED_##NAME ? APPLY_##arity(name, va, vb):
 #define TAKES_B(NAME, name, arity) || (arity == 2 && OP == TDMI_APPLIED_##NAME)
 
-KERNEL3(apply, tdm_elementwise_args, T, y, const T, a, const T, b)
-{
+KERNEL3(apply, tdm_elementwise_args, T, y, const T, a, const T, b) {
     const tdm_i32 n = (tdm_i32)args.cols, takes_b = 0 TDMI_APPLIED_LIST(TAKES_B);
-    FOR_LANES_WRITE(y, j, n, AHEAD(a), READ(a) READ_IF(takes_b, b))
-    {
+    FOR_LANES_WRITE(y, j, n, AHEAD(a), READ(a) READ_IF(takes_b, b)) {
         const ACC va = AT(a, j), vb = takes_b ? AT(b, j) : (ACC)0;
         WRITE(y, j, TDMI_APPLIED_LIST(APPLY) va);
     }

@@ -7,6 +7,11 @@
 #ifndef TDMI_DIALECT_C_H
 #define TDMI_DIALECT_C_H
 
+/* The build has these as options: cpu/kernels.h says why. */
+#if defined(TDM_ONE_TEXT) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-thread-jumps", "no-split-paths")
+#endif
+
 #include <stdint.h>
 #include <string.h>
 #if defined(__SSE2__)
