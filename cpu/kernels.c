@@ -32,6 +32,7 @@ UNSIGNED(DECLARE, transpose)
 UNSIGNED(DECLARE, gather_rows)
 UNSIGNED(DECLARE, one_hot)
 UNSIGNED(DECLARE, sort_keys)
+UNSIGNED(DECLARE, sort_select)
 DECLARE(sort_merge, 11)
 UNSIGNED(DECLARE, sort_take)
 FLOATS(DECLARE, bias_add)
@@ -122,6 +123,8 @@ TDM_DTYPE_LIST(DECLARE_CAST)
     { UNSIGNED(SLOT, one_hot) }
 #define ROW_SORT_KEYS                                                                              \
     { UNSIGNED(SLOT, sort_keys) }
+#define ROW_SORT_SELECT                                                                            \
+    { UNSIGNED(SLOT, sort_select) }
 #define ROW_SORT_MERGE                                                                             \
     { SLOT(sort_merge, 11) }
 #define ROW_SORT_TAKE                                                                              \

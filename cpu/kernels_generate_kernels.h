@@ -6,6 +6,7 @@
 #include "gather_rows.cl"
 #include "one_hot.cl"
 #include "sort_keys.cl"
+#include "sort_select.cl"
 #include "sort_take.cl"
 #include "transpose.cl"
 #endif

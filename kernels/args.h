@@ -350,6 +350,21 @@ typedef struct tdm_sort_args {
     tdm_i32 wide, has_values, has_indices; /* wide: the indices are i64 */
 } tdm_sort_args;
 
+/* sort_select: chunks of rows of x, of each of which the `keep` largest elements become `slot` words from `to` on, in
+ * runs of `run`. Behind `held` each chunk has `room` words in between, for `most` keys and numbers of elements. Keys are
+ * made as extreme makes them. A lane alone compares TDM_SELECT_BLOCK elements at a time; of chunks that lanes share the
+ * numbers have TDM_SELECT_BITS at most. */
+#define TDM_SELECT_BLOCK 64
+#define TDM_SELECT_BITS 21
+typedef struct tdm_select_args {
+    tdm_i64 rows;
+    tdm_i64 x_offset, x_stride;
+    tdm_i64 to, held;
+    tdm_i64 fold, turn, above, zero, limit;
+    tdm_u32 cols, chunk, chunks;
+    tdm_u32 keep, slot, run, room, most;
+} tdm_select_args;
+
 /* reduce, extreme, reduce_variance and cumsum. The elements that become one result are `lines` lines, found in x as rows of
  * elementwise work are. Along memory a line is `cols` adjacent elements; in columns it has one element of each of
  * `cols` adjacent results. Results, or rows of them, are found likewise, in x and in y. The lines of a result, or the
@@ -387,7 +402,7 @@ typedef struct tdm_reduce_args {
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x mask partial y |
  *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a |
  *   gather_rows y table indices | one_hot y indices | sort_keys words x |
- *   sort_merge words | sort_take indices values x words | scatter_add_rows y source words |
+ *   sort_select words x | sort_merge words | sort_take indices values x words | scatter_add_rows y source words |
  *   reduce x other y | reduce_variance partial y | extreme x places y | cumsum x partial y */
 #define TDM_KERNEL_LIST(X)                                                                         \
     X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
@@ -410,6 +425,7 @@ typedef struct tdm_reduce_args {
     X(GATHER_ROWS, gather_rows, 3, tdm_gather_args)                                                \
     X(ONE_HOT, one_hot, 2, tdm_gather_args)                                                        \
     X(SORT_KEYS, sort_keys, 2, tdm_sort_args)                                                      \
+    X(SORT_SELECT, sort_select, 2, tdm_select_args)                                                \
     X(SORT_MERGE, sort_merge, 1, tdm_sort_args)                                                    \
     X(SORT_TAKE, sort_take, 4, tdm_sort_args)                                                      \
     X(SCATTER_ADD_ROWS, scatter_add_rows, 3, tdm_scatter_args)                                     \

@@ -49,6 +49,7 @@ static const usual_kernel usual[] = {
     {TDMI_KERNEL_EXTREME, OP_BIT(TDM_OP_EXTREME_COUNT) - 1, BITS, false, false},
     {TDMI_KERNEL_CUMSUM, OP_BIT(TDM_OP_CUMSUM_COUNT) - 1, SAME, false, false},
     {TDMI_KERNEL_SORT_KEYS, OP_BIT(0), BITS_OR_INDICES, false, false},
+    {TDMI_KERNEL_SORT_SELECT, OP_BIT(0), BITS, false, false},
     {TDMI_KERNEL_SORT_MERGE, OP_BIT(0), WORDS, false, false},
     {TDMI_KERNEL_SORT_TAKE, OP_BIT(0), BITS, false, false},
     {TDMI_KERNEL_RANDOM, OP_BIT(0) | OP_BIT(TDM_OP_RANDOM_NORMAL), SAME, true, false},

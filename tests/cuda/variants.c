@@ -72,6 +72,7 @@ static const family families[] = {
     {"extreme", TDM_OP_EXTREME_COUNT, TDM_OP_EXTREME_COUNT, BITS, SAME, false, false, 4, false},
     {"cumsum", TDM_OP_CUMSUM_COUNT, TDM_OP_CUMSUM_COUNT, NUMBERS, SUMS, false, false, 0, false},
     {"sort_keys", 1, 1, BITS, SAME, false, false, 0, false},
+    {"sort_select", 1, 1, BITS, SAME, false, false, 0, false},
     {"sort_merge", 1, 1, BITS, SAME, false, false, 0, false},
     {"sort_take", 1, 1, BITS, SAME, false, false, 0, false},
 };
