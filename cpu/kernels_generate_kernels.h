@@ -10,6 +10,9 @@
 #include "sort_take.cl"
 #include "transpose.cl"
 #endif
+#if T_ID == TDM_ID_U32
+#include "scatter_order.cl"
+#endif
 #if T_ID == TDM_ID_U64
 #include "sort_merge.cl"
 #endif

@@ -67,6 +67,7 @@ static const family families[] = {
     {"transpose", 1, 1, BITS, SAME, true, false, 0, false},
     {"gather_rows", 1, 1, BITS, SAME, true, false, 2, false},
     {"one_hot", 1, 1, BITS, SAME, true, false, 1, false},
+    {"scatter_order", 1, 1, BITS, SAME, false, false, 0, false},
     {"scatter_add_rows", 1, 0, FLOATS, SAME, false, false, 0, false},
     {"reduce", TDM_OP_REDUCE_COUNT, TDM_OP_REDUCE_INTEGERS, NUMBERS, SAME, false, false, 4, false},
     {"extreme", TDM_OP_EXTREME_COUNT, TDM_OP_EXTREME_COUNT, BITS, SAME, false, false, 4, false},
