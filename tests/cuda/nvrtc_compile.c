@@ -195,7 +195,7 @@ static char *program_text(const compile_job *job) {
             "#undef TDMI_KERNEL_NUMERIC_H\n#undef TDMI_KERNEL_ACTIVATION_H\n"
             "#undef TDMI_KERNEL_CONVERT_H\n"
             "#undef TDMI_KERNEL_REDUCE_H\n#undef TDMI_KERNEL_CHUNKS_H\n"
-            "#undef TDMI_KERNEL_RANDOM_H\n");
+            "#undef TDMI_KERNEL_SELECT_H\n#undef TDMI_KERNEL_RANDOM_H\n");
     }
     return text;
 }
