@@ -32,7 +32,9 @@ UNSIGNED(DECLARE, transpose)
 UNSIGNED(DECLARE, gather_rows)
 UNSIGNED(DECLARE, one_hot)
 UNSIGNED(DECLARE, sort_keys)
+UNSIGNED(DECLARE, sort_select)
 DECLARE(sort_merge, 11)
+DECLARE(scatter_order, 10)
 UNSIGNED(DECLARE, sort_take)
 FLOATS(DECLARE, bias_add)
 FLOATS(DECLARE, norm)
@@ -122,8 +124,12 @@ TDM_DTYPE_LIST(DECLARE_CAST)
     { UNSIGNED(SLOT, one_hot) }
 #define ROW_SORT_KEYS                                                                              \
     { UNSIGNED(SLOT, sort_keys) }
+#define ROW_SORT_SELECT                                                                            \
+    { UNSIGNED(SLOT, sort_select) }
 #define ROW_SORT_MERGE                                                                             \
     { SLOT(sort_merge, 11) }
+#define ROW_SCATTER_ORDER                                                                          \
+    { SLOT(scatter_order, 10) }
 #define ROW_SORT_TAKE                                                                              \
     { UNSIGNED(SLOT, sort_take) }
 #define ROW(ID, entry, buffers, args) ROW_##ID,

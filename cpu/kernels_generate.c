@@ -6,6 +6,9 @@
 #include "numeric.h"
 /* behind numeric.h */
 #include "random.h"
+#include "reduce.h"
+/* behind reduce.h */
+#include "select.h"
 
 #define U_ID T_ID
 #define EACH_T "kernels_generate_kernels.h"

@@ -6,8 +6,12 @@
 #include "gather_rows.cl"
 #include "one_hot.cl"
 #include "sort_keys.cl"
+#include "sort_select.cl"
 #include "sort_take.cl"
 #include "transpose.cl"
+#endif
+#if T_ID == TDM_ID_U32
+#include "scatter_order.cl"
 #endif
 #if T_ID == TDM_ID_U64
 #include "sort_merge.cl"

@@ -321,7 +321,8 @@ typedef struct tdm_gather_args {
     tdm_i32 wide; /* indices are i64, else i32 */
 } tdm_gather_args;
 
-/* scatter_add_rows: rows of y, cut into chunks as above; `count` words, from number `words` on. */
+/* scatter_add_rows: rows of y, cut into chunks as above, and `count` indices, as sorted words from number `words` on
+ * or, with one lane, as scatter_order leaves them: where the list of each row ends, then the lists. */
 typedef struct tdm_scatter_args {
     tdm_i64 rows, count, words;
     tdm_i64 source_offset, source_stride;
@@ -329,6 +330,15 @@ typedef struct tdm_scatter_args {
     tdm_u32 cols, chunk, chunks;
     tdm_i32 reserved;
 } tdm_scatter_args;
+
+/* scatter_order: of `count` indices the lists of rows, in `parts` of `part` rows each, the last of which may have
+ * fewer. */
+typedef struct tdm_scatter_order_args {
+    tdm_i64 rows, count;
+    tdm_i64 parts, part;
+    tdm_i64 index_offset, index_stride;
+    tdm_i32 wide, reserved; /* wide: indices are i64, else i32 */
+} tdm_scatter_order_args;
 
 /* sort_keys makes words of rows of x at `to`, those of row r from r cols on, sort_merge makes longer runs at `to`
  * of those at `from`, sort_take reads the sorted ones there. All offsets but x's and the results' are in words.
@@ -349,6 +359,21 @@ typedef struct tdm_sort_args {
     tdm_i32 descending, second;
     tdm_i32 wide, has_values, has_indices; /* wide: the indices are i64 */
 } tdm_sort_args;
+
+/* sort_select: chunks of rows of x, of each of which the `keep` largest elements become `slot` words from `to` on, in
+ * runs of `run`. Behind `held` each chunk has `room` words in between, for `most` keys and numbers of elements. Keys
+ * are made as extreme makes them. A lane alone compares TDM_SELECT_BLOCK elements at a time; chunks that lanes share
+ * have fewer than 2^TDM_SELECT_BITS elements. */
+#define TDM_SELECT_BLOCK 64
+#define TDM_SELECT_BITS 21
+typedef struct tdm_select_args {
+    tdm_i64 rows;
+    tdm_i64 x_offset, x_stride;
+    tdm_i64 to, held;
+    tdm_i64 fold, turn, above, zero, limit;
+    tdm_u32 cols, chunk, chunks;
+    tdm_u32 keep, slot, run, room, most;
+} tdm_select_args;
 
 /* reduce, extreme, reduce_variance and cumsum. The elements that become one result are `lines` lines, found in x as rows of
  * elementwise work are. Along memory a line is `cols` adjacent elements; in columns it has one element of each of
@@ -387,7 +412,8 @@ typedef struct tdm_reduce_args {
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x mask partial y |
  *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a |
  *   gather_rows y table indices | one_hot y indices | sort_keys words x |
- *   sort_merge words | sort_take indices values x words | scatter_add_rows y source words |
+ *   sort_select words x | sort_merge words | sort_take indices values x words |
+ *   scatter_order order indices | scatter_add_rows y source words |
  *   reduce x other y | reduce_variance partial y | extreme x places y | cumsum x partial y */
 #define TDM_KERNEL_LIST(X)                                                                         \
     X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
@@ -410,8 +436,10 @@ typedef struct tdm_reduce_args {
     X(GATHER_ROWS, gather_rows, 3, tdm_gather_args)                                                \
     X(ONE_HOT, one_hot, 2, tdm_gather_args)                                                        \
     X(SORT_KEYS, sort_keys, 2, tdm_sort_args)                                                      \
+    X(SORT_SELECT, sort_select, 2, tdm_select_args)                                                \
     X(SORT_MERGE, sort_merge, 1, tdm_sort_args)                                                    \
     X(SORT_TAKE, sort_take, 4, tdm_sort_args)                                                      \
+    X(SCATTER_ORDER, scatter_order, 2, tdm_scatter_order_args)                                     \
     X(SCATTER_ADD_ROWS, scatter_add_rows, 3, tdm_scatter_args)                                     \
     X(REDUCE, reduce, 3, tdm_reduce_args)                                                          \
     X(REDUCE_VARIANCE, reduce_variance, 2, tdm_reduce_args)                                        \

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* y = a converted from U to T, both of any stride. */
+/* y = a converted from U to T, both of any stride. Copies of rows from their end back write as those of rows do. */
 OPS(cast, 1, 1)
 
 #if T_IS_FLOAT
@@ -27,6 +27,16 @@ KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
             a_at += index * args.outer_stride[1][d];
             row = next;
         }
+#if T_ID == U_ID
+        if (args.inner_stride[0] == 1 && args.inner_stride[1] == -1) {
+            GLOBAL T *const yr = y + y_at;
+            GLOBAL const U *const ar = a + a_at;
+            FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD, NOTHING_READ)
+            {
+                WRITE_RAW(yr, j, ar[-j]);
+            }
+        } else
+#endif
         if (STREAM || VECTORS || args.unit_stride) {
             const tdm_i32 done = WIDENED(y + y_at, a + a_at, n);
             GLOBAL T *const yr = y + y_at + done;

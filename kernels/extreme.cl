@@ -31,7 +31,7 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
         if (KIND == TDM_OP_EXTREME_PLACE) (place) = tdm_k > (best) ? (tdm_i32)(line) : (place);    \
         (best) = MAX(best, tdm_k);                                                                 \
     } while (0)
-/* elements of a row among which a place is looked for one by one */
+/* elements of a row among which a place is looked for again */
 #define PLACE_BLOCK (8 * SUM_LANES)
 
 #define WRITE_RESULT(at, key)                                                                      \
@@ -66,17 +66,19 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
             GLOBAL const T *const xr = x + (x_at + start);
             KEY best = LOWEST_KEY;
 #if LANES == 1
-            /* in which block it is: that alone is then searched, element by element */
-            tdm_i32 at = 0;
+            /* in which block it is: that alone is then searched, for the smallest number of an element like it */
+            tdm_i32 at = 0, until = 0;
             FOR_BLOCKS(begin, end, n, PLACE_BLOCK)
             {
                 KEY top = LOWEST_KEY;
                 LARGEST(top, j, begin, end, READ(xr), KEY_OF(AT(xr, j)), AHEAD(xr));
-                at = top > best ? begin : at;
+                at = top > best || begin == 0 ? begin : at;
+                until = top > best || begin == 0 ? end : until;
                 best = MAX(best, top);
             }
-            while (KEY_OF(LOAD(xr, at)) != best)
-                at++;
+            KEY found = LOWEST_KEY;
+            LARGEST(found, j, at, until, READ(xr), KEY_OF(AT(xr, j)) == best ? ~(KEY)j : LOWEST_KEY, NOTHING_AHEAD);
+            at = (tdm_i32)~found;
 #else
             tdm_i32 at = LANE < n ? LANE : 0x7fffffff;
             FOR_LANES(j, 0, n)

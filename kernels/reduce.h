@@ -40,7 +40,7 @@
         PRIVATE_ARRAY(ACC, tdm_as, SUM_LANES);                                                     \
         for (tdm_i32 tdm_k = 0; tdm_k < SUM_LANES; tdm_k++) tdm_as[tdm_k] = 1;                     \
         TDM_REDUCE_LOOP(j, begin, end, reads, tdm_as[tdm_k] *= (v);, (a) *= (v);, ahead)           \
-        for (tdm_i32 tdm_k = 0; tdm_k < SUM_LANES; tdm_k++) (a) *= tdm_as[tdm_k];                  \
+        (a) *= TDM_BY_ACC(tdm_product_)(tdm_as);                                                   \
     } while (0)
 #define GROUP_PRODUCT(scratch, v) ((void)(scratch), (v))
 /* The steps of a line, then what is left. `row` and `near` are what `ahead` stands for. */
@@ -85,6 +85,11 @@ INLINE float tdm_total_f32(const float *parts)
 {
     TDM_OF_32(f32, TDM_ADDED, TDM_ADDED)
 }
+#define TDM_MULTIPLIED(a, b) ((a) * (b))
+INLINE float tdm_product_f32(const float *parts)
+{
+    TDM_OF_32(f32, TDM_MULTIPLIED, TDM_MULTIPLIED)
+}
 INLINE tdm_i32 tdm_top_f32(const tdm_i32 *parts)
 {
     TDM_OF_32(i32, TDM_LARGER, MAX)
@@ -101,6 +106,15 @@ INLINE tdm_u64 tdm_total_of_words(const tdm_u64 *parts, tdm_i32 count)
         total += parts[k];
     return total;
 }
+INLINE tdm_u64 tdm_product_of_words(const tdm_u64 *parts, tdm_i32 count)
+{
+    tdm_u64 product = 1;
+    for (tdm_i32 k = 0; k < count; k++)
+        product *= parts[k];
+    return product;
+}
+#define tdm_product_w32(parts) tdm_product_of_words(parts, 32)
+#define tdm_product_w64(parts) tdm_product_of_words(parts, 16)
 #define tdm_total_w32(parts) tdm_total_of_words(parts, 32)
 #define tdm_total_w64(parts) tdm_total_of_words(parts, 16)
 #define tdm_top_w32 tdm_top_f32
@@ -110,6 +124,11 @@ INLINE double tdm_total_f64(const double *parts)
 {
     const tdm_parts_f64_16 tdm_16 = TDM_PARTS_16(f64, parts, 0);
     TDM_OF_16(f64, tdm_16, TDM_ADDED, TDM_ADDED)
+}
+INLINE double tdm_product_f64(const double *parts)
+{
+    const tdm_parts_f64_16 tdm_16 = TDM_PARTS_16(f64, parts, 0);
+    TDM_OF_16(f64, tdm_16, TDM_MULTIPLIED, TDM_MULTIPLIED)
 }
 #endif
 #else

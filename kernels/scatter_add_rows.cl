@@ -1,13 +1,23 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Row r of y += the rows of the source whose index is r, one after the other, in the order in which they come there, in
- * ACC, rounded once. The words are sorted (sort_keys.cl): index in the high half, row of the source in the low one. */
+ * ACC, rounded once. Where lanes share rows the words are sorted (sort_keys.cl): index in the high half, row of the
+ * source in the low one. A lane alone has lists of rows instead (scatter_order.cl). */
 OPS(scatter_add_rows, 1, 0)
 
-/* columns that one lane alone has at a time: two of the widest registers */
+#if LANES == 1
+/* columns that are added up at a time: two of the widest registers */
 #define WIDTH (128 / (tdm_i32)sizeof(ACC))
+#define SOURCE_ROW(k) (sr + numbers[k] * args.source_stride)
+#else
+#define SOURCE_ROW(k) (sr + (tdm_i64)(words[args.words + (k)] & (tdm_u64)0xffffffff) * args.source_stride)
+#endif
 
 KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64, words)
 {
+#if LANES == 1
+    GLOBAL const tdm_i32 *const ends = (GLOBAL const tdm_i32 *)words, *const numbers = ends + args.rows;
+    const tdm_i64 later = 1 + 2 * TDM_DISTANCE / (tdm_i64)args.cols;
+#endif
     FOR_ROWS(item, args.rows * args.chunks)
     {
         const tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
@@ -15,6 +25,46 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
         const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + first);
         GLOBAL const T *const sr = source + (args.source_offset + first);
+#if LANES == 1
+        const tdm_i64 begin = row > 0 ? ends[row - 1] : 0, end = ends[row];
+        /* rows lie anywhere: memory is asked for those that are soon to come */
+        for (tdm_i64 k = begin + later; k < end + later && k < args.count; k++)
+            FETCH_ROW(SOURCE_ROW(k), MIN(n, TDM_DISTANCE));
+        if (end - begin == 1) {
+            GLOBAL const T *const old = yr, *const a = SOURCE_ROW(begin);
+            FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD, READ(old) READ(a))
+            {
+                WRITE(yr, j, AT(old, j) + AT(a, j));
+            }
+        } else if (end - begin == 2) {
+            GLOBAL const T *const old = yr, *const a = SOURCE_ROW(begin), *const b = SOURCE_ROW(begin + 1);
+            FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD, READ(old) READ(a) READ(b))
+            {
+                WRITE(yr, j, AT(old, j) + AT(a, j) + AT(b, j));
+            }
+        } else {
+            for (tdm_i32 from = 0; from < n && begin < end; from += WIDTH) {
+                PRIVATE_ARRAY(ACC, sum, WIDTH);
+                const tdm_i32 m = MIN(WIDTH, n - from);
+                for (tdm_i32 j = 0; j < m; j++)
+                    sum[j] = LOAD(yr, from + j);
+                for (tdm_i64 k = begin; k < end; k++) {
+                    GLOBAL const T *const from_row = SOURCE_ROW(k) + from;
+                    if (m == WIDTH) {
+                        FOR_LANES(j, 0, WIDTH)
+                        {
+                            sum[j] += LOAD(from_row, j);
+                        }
+                    } else {
+                        for (tdm_i32 j = 0; j < m; j++)
+                            sum[j] += LOAD(from_row, j);
+                    }
+                }
+                for (tdm_i32 j = 0; j < m; j++)
+                    STORE(yr, from + j, sum[j]);
+            }
+        }
+#else
         const tdm_u64 wanted = (tdm_u64)row << 32;
         tdm_i64 begin = 0, most = args.count;
         while (begin < most) {
@@ -27,37 +77,12 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
         tdm_i64 end = begin;
         while (end < args.count && words[args.words + end] >> 32 == (tdm_u64)row)
             end++;
-#if LANES == 1
-        for (tdm_i32 from = 0; from < n && begin < end; from += WIDTH) {
-            PRIVATE_ARRAY(ACC, sum, WIDTH);
-            const tdm_i32 m = MIN(WIDTH, n - from);
-            for (tdm_i32 j = 0; j < m; j++)
-                sum[j] = LOAD(yr, from + j);
-            for (tdm_i64 k = begin; k < end; k++) {
-                const tdm_i64 number = (tdm_i64)(words[args.words + k] & (tdm_u64)0xffffffff);
-                GLOBAL const T *const from_row = sr + (number * args.source_stride + from);
-                if (m == WIDTH) {
-                    FOR_LANES(j, 0, WIDTH)
-                    {
-                        sum[j] += LOAD(from_row, j);
-                    }
-                } else {
-                    for (tdm_i32 j = 0; j < m; j++)
-                        sum[j] += LOAD(from_row, j);
-                }
-            }
-            for (tdm_i32 j = 0; j < m; j++)
-                STORE(yr, from + j, sum[j]);
-        }
-#else
         if (begin < end) {
             FOR_LANES_ROLLED(j, n)
             {
                 ACC sum = LOAD(yr, j);
-                for (tdm_i64 k = begin; k < end; k++) {
-                    const tdm_i64 number = (tdm_i64)(words[args.words + k] & (tdm_u64)0xffffffff);
-                    sum += LOAD(sr + number * args.source_stride, j);
-                }
+                for (tdm_i64 k = begin; k < end; k++)
+                    sum += LOAD(SOURCE_ROW(k), j);
                 STORE(yr, j, sum);
             }
         }
@@ -65,4 +90,7 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
     }
 }
 
+#if LANES == 1
 #undef WIDTH
+#endif
+#undef SOURCE_ROW

@@ -132,6 +132,21 @@ uint64_t tdmi_element_bits(tdm_dtype dtype, double value) {
     return float_bits(dtype, value);
 }
 
+tdmi_ranks tdmi_ranks_of(tdm_dtype dtype) {
+    const size_t size = tdm_dtype_size(dtype);
+    const tdmi_dtype_kind kind = tdmi_dtype_kind_of(dtype);
+    const bool is_float = kind == TDMI_KIND_FLOAT;
+    const int64_t highest = size == 8 ? INT64_MAX : INT32_MAX, lowest = -highest - 1;
+    const unsigned shift = size < 4 ? 32 - 8 * (unsigned)size : 0;
+    return (tdmi_ranks){
+        .fold = is_float ? highest : 0,
+        .turn = kind == TDMI_KIND_UNSIGNED || kind == TDMI_KIND_BOOL ? lowest : 0,
+        .above = is_float ? (int64_t)(tdmi_element_bits(dtype, INFINITY) << shift) : highest,
+        .zero = is_float ? lowest : 0,
+        .limit = kind == TDMI_KIND_BOOL ? 1 : 255,
+    };
+}
+
 double tdmi_element_float(tdm_dtype dtype, const void *element) {
     double f64;
     float f32;

@@ -31,6 +31,13 @@ int64_t tdmi_to_i64(double value);
 /* A number as an element, converted as tdm_cast does it from f64: in the low bytes. */
 uint64_t tdmi_element_bits(tdm_dtype dtype, double value);
 
+/* How kernels turn a dtype's bits, at the top of a key of 32 bits or, of 64-bit ones, of 64, into the order of its
+ * values (RANK in kernels/reduce.h). zero: the bits of -0, or 0; limit: the largest value of a byte. */
+typedef struct tdmi_ranks {
+    int64_t fold, turn, above, zero, limit;
+} tdmi_ranks;
+tdmi_ranks tdmi_ranks_of(tdm_dtype dtype);
+
 /* The number in an element of a floating dtype, and in one of the others: of u64 as its 64 bits. */
 double tdmi_element_float(tdm_dtype dtype, const void *element);
 int64_t tdmi_element_integer(tdm_dtype dtype, const void *element);

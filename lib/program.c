@@ -60,6 +60,7 @@ static void needed_headers(const char *file, const char *headers[NEEDED_HEADERS]
                  {"reduce.cl", {"reduce.h", "groups.h"}},
                  {"extreme.cl", {"reduce.h", "groups.h"}},
                  {"cumsum.cl", {"reduce.h", "groups.h"}},
+                 {"sort_select.cl", {"reduce.h", "select.h"}},
                  {"matmul_narrow.cl", {"reduce.h"}}};
     memset(headers, 0, NEEDED_HEADERS * sizeof *headers);
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)

@@ -13,8 +13,16 @@
 
 /* The second dtype: the first one, or f32 too where that has 16 bits; casts are from and to f32, and
  * copies; what fills, moves or compares has bits alone; of sorting there are words of 64 bits, and of what is sorted
- * the bits, or those of indices. */
-typedef enum second_dtype { SAME, OR_F32, CASTS, BITS, WORDS, BITS_OR_INDICES } second_dtype;
+ * the bits, or those of indices; of lists numbers of 32 bits. */
+typedef enum second_dtype {
+    SAME,
+    OR_F32,
+    CASTS,
+    BITS,
+    WORDS,
+    BITS_OR_INDICES,
+    NUMBERS
+} second_dtype;
 
 typedef struct usual_kernel {
     tdmi_kernel_id kernel;
@@ -44,11 +52,13 @@ static const usual_kernel usual[] = {
     {TDMI_KERNEL_GATHER_ROWS, OP_BIT(0), BITS, true, false},
     {TDMI_KERNEL_ONE_HOT, OP_BIT(0), BITS, true, false},
     {TDMI_KERNEL_SCATTER_ADD_ROWS, OP_BIT(0), SAME, false, false},
+    {TDMI_KERNEL_SCATTER_ORDER, OP_BIT(0), NUMBERS, false, false},
     {TDMI_KERNEL_REDUCE, OP_BIT(TDM_OP_REDUCE_SUM) | OP_BIT(TDM_OP_REDUCE_SUM | TDM_OP_IN_COLUMNS),
      SAME, false, false},
     {TDMI_KERNEL_EXTREME, OP_BIT(TDM_OP_EXTREME_COUNT) - 1, BITS, false, false},
     {TDMI_KERNEL_CUMSUM, OP_BIT(TDM_OP_CUMSUM_COUNT) - 1, SAME, false, false},
     {TDMI_KERNEL_SORT_KEYS, OP_BIT(0), BITS_OR_INDICES, false, false},
+    {TDMI_KERNEL_SORT_SELECT, OP_BIT(0), BITS, false, false},
     {TDMI_KERNEL_SORT_MERGE, OP_BIT(0), WORDS, false, false},
     {TDMI_KERNEL_SORT_TAKE, OP_BIT(0), BITS, false, false},
     {TDMI_KERNEL_RANDOM, OP_BIT(0) | OP_BIT(TDM_OP_RANDOM_NORMAL), SAME, true, false},
@@ -121,9 +131,10 @@ static tdm_status add_usual(variant_list *list, const tdmi_device_facts *facts, 
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         const usual_kernel *kernel = &usual[i];
         const bool has_bits = kernel->u == BITS || kernel->u == BITS_OR_INDICES;
-        const tdm_dtype t = kernel->u == WORDS ? TDM_U64
-                            : has_bits         ? tdmi_dtype_bits(dtype)
-                                               : dtype;
+        const tdm_dtype t = kernel->u == WORDS     ? TDM_U64
+                            : kernel->u == NUMBERS ? TDM_U32
+                            : has_bits             ? tdmi_dtype_bits(dtype)
+                                                   : dtype;
         if (kernel->u == CASTS)
             TDMI_TRY(add_casts(list, facts, kernel, dtype));
         else

@@ -19,10 +19,9 @@ typedef struct extreme {
 /* How the keys of kernels/extreme.cl are made. Those of up to 32 bits have 32. */
 static tdmi_reduction reduction_of(const extreme *e, tdm_dtype dtype) {
     const size_t size = tdm_dtype_size(dtype);
-    const tdmi_dtype_kind kind = tdmi_dtype_kind_of(dtype);
-    const bool is_float = kind == TDMI_KIND_FLOAT, truth = e->truth;
-    const int64_t highest = size == 8 ? INT64_MAX : INT32_MAX, lowest = -highest - 1;
-    const unsigned shift = size < 4 ? 32 - 8 * (unsigned)size : 0;
+    const bool is_float = tdm_dtype_is_float(dtype), truth = e->truth;
+    const int64_t highest = size == 8 ? INT64_MAX : INT32_MAX;
+    const tdmi_ranks ranks = tdmi_ranks_of(dtype);
     const tdm_dtype bits = tdmi_dtype_bits(dtype);
     tdmi_reduction r = {.kernel = TDMI_KERNEL_EXTREME,
                         .op = e->op,
@@ -34,13 +33,12 @@ static tdmi_reduction reduction_of(const extreme *e, tdm_dtype dtype) {
                                                                 : size};
     r.args.truth = truth;
     r.args.mask = is_float && (truth || e->magnitudes) ? highest : -1;
-    r.args.turn = e->smallest ? -1 : 0;
-    if (!truth && (kind == TDMI_KIND_UNSIGNED || kind == TDMI_KIND_BOOL)) r.args.turn ^= lowest;
-    r.args.fold = is_float ? highest : 0;
-    r.args.above = is_float ? (int64_t)(tdmi_element_bits(dtype, INFINITY) << shift) : highest;
-    r.args.zero = is_float ? lowest : 0;
+    r.args.turn = (e->smallest ? -1 : 0) ^ (truth ? 0 : ranks.turn);
+    r.args.fold = ranks.fold;
+    r.args.above = ranks.above;
+    r.args.zero = ranks.zero;
     r.args.nan = is_float ? (int64_t)tdmi_element_bits(dtype, NAN) : 0;
-    r.args.limit = kind == TDMI_KIND_BOOL ? 1 : 255;
+    r.args.limit = ranks.limit;
     return r;
 }
 

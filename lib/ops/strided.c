@@ -141,6 +141,10 @@ tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
     describe(&d, operands, args);
     int64_t cols = d.count > 0 ? d.shape[d.count - 1] : 1;
     size_t size = tdm_dtype_size(y->dtype);
+    /* rows that are copied from their end back are written as others are */
+    const bool in_rows =
+        args->unit_stride || (variant.kernel == TDMI_KERNEL_CAST && variant.t == variant.u &&
+                              args->inner_stride[0] == 1 && args->inner_stride[1] == -1);
     bool in_place = false;
     for (int k = 1; k < 3; k++)
         in_place = in_place || (operands[k] && operands[k]->buffer == y->buffer);
@@ -148,7 +152,7 @@ tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
     for (int64_t begin = 0; begin < cols; begin += MAX_COLS) {
         int64_t part = cols - begin < MAX_COLS ? cols - begin : MAX_COLS;
         tdmi_pieces pieces = tdmi_cut_rows(queue, args->rows, part, size);
-        variant.stream = tdmi_stores(queue, args->rows, part, size, in_place || !args->unit_stride);
+        variant.stream = tdmi_stores(queue, args->rows, part, size, in_place || !in_rows);
         variant.vectors = args->unit_stride && is_aligned(&d, operands);
         args->cols = (tdm_u32)part;
         args->chunk = pieces.chunk;

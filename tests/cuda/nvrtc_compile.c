@@ -124,7 +124,8 @@ static bool find_file(const char *folder, const char *entry, char *name, size_t 
 static bool read_kernels(const char *folder) {
     static const char *const common[] = {"dialect_cuda.h", "args.h",       "dtypes.h",  "numeric.h",
                                          "vectors.h",      "activation.h", "convert.h", "reduce.h",
-                                         "chunks.h",       "residual.h",   "groups.h",  "random.h"};
+                                         "chunks.h",       "residual.h",   "groups.h",  "select.h",
+                                         "random.h"};
     for (int e = 0; e < ENTRIES; e++) {
         char name[sizeof files->name];
         bool found = find_file(folder, entries[e], name, sizeof name);
@@ -194,7 +195,7 @@ static char *program_text(const compile_job *job) {
             "#undef TDMI_KERNEL_NUMERIC_H\n#undef TDMI_KERNEL_ACTIVATION_H\n"
             "#undef TDMI_KERNEL_CONVERT_H\n"
             "#undef TDMI_KERNEL_REDUCE_H\n#undef TDMI_KERNEL_CHUNKS_H\n"
-            "#undef TDMI_KERNEL_RANDOM_H\n");
+            "#undef TDMI_KERNEL_SELECT_H\n#undef TDMI_KERNEL_RANDOM_H\n");
     }
     return text;
 }

@@ -67,11 +67,13 @@ static const family families[] = {
     {"transpose", 1, 1, BITS, SAME, true, false, 0, false},
     {"gather_rows", 1, 1, BITS, SAME, true, false, 2, false},
     {"one_hot", 1, 1, BITS, SAME, true, false, 1, false},
+    {"scatter_order", 1, 1, BITS, SAME, false, false, 0, false},
     {"scatter_add_rows", 1, 0, FLOATS, SAME, false, false, 0, false},
     {"reduce", TDM_OP_REDUCE_COUNT, TDM_OP_REDUCE_INTEGERS, NUMBERS, SAME, false, false, 4, false},
     {"extreme", TDM_OP_EXTREME_COUNT, TDM_OP_EXTREME_COUNT, BITS, SAME, false, false, 4, false},
     {"cumsum", TDM_OP_CUMSUM_COUNT, TDM_OP_CUMSUM_COUNT, NUMBERS, SUMS, false, false, 0, false},
     {"sort_keys", 1, 1, BITS, SAME, false, false, 0, false},
+    {"sort_select", 1, 1, BITS, SAME, false, false, 0, false},
     {"sort_merge", 1, 1, BITS, SAME, false, false, 0, false},
     {"sort_take", 1, 1, BITS, SAME, false, false, 0, false},
 };

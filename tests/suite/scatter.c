@@ -67,12 +67,13 @@ static bool scatter_case(tdm_dtype dtype, tdm_dtype index_dtype, int64_t n, int6
 
 Test(scatter, rows) {
     static const int64_t extents[][4] = {/* rows of y, indices, columns, gap */
-                                         {1, 1, 1, 0},     {10, 33, 1, 0},     {7, 20, 5, 2},
-                                         {50, 90, 64, 0},  {9, 40, 257, 1},    {300, 1000, 33, 0},
-                                         {3, 5, 20000, 0}, {5000, 3000, 16, 0}};
+                                         {1, 1, 1, 0},        {10, 33, 1, 0},    {7, 20, 5, 2},
+                                         {50, 90, 64, 0},     {9, 40, 257, 1},   {300, 1000, 33, 0},
+                                         {40, 9000, 7, 1},    {70, 100, 131, 0}, {3, 5, 20000, 0},
+                                         {5000, 3000, 16, 0}, {5000, 9000, 3, 1}};
     for (int d = 0; d < float_dtype_count; d++)
         for (int k = 0; k < 4; k++)
-            for (size_t i = 0; i < sizeof extents / sizeof *extents - (small ? 2 : 0); i++)
+            for (size_t i = 0; i < sizeof extents / sizeof *extents - (small ? 3 : 0); i++)
                 if (!scatter_case(float_dtypes[d], k & 1 ? TDM_I64 : TDM_I32, extents[i][0],
                                   extents[i][1], extents[i][2], extents[i][3], k & 2))
                     return;
@@ -90,6 +91,36 @@ Test(scatter, order) {
     OK(tdm_scatter_add_rows(queue, &source->t, &indices->t, &y->t));
     ARRAY_CHECK(y, want, NULL);
     array_free_all();
+}
+
+/* One or two rows to each of y's, in the order of the source, and none: sums of up to three terms are rounded once, so
+ * that 16-bit ones are those of f32. */
+Test(scatter, few_to_each) {
+    const int64_t n = 600, cols = 45;
+    for (int d = 0; d < float_dtype_count; d++) {
+        const tdm_dtype dtype = float_dtypes[d];
+        check_case("%s of one or two rows to each", tdm_dtype_name(dtype));
+        array *source = array_2d(dtype, n, cols, cols), *y = array_2d(dtype, n, cols, cols + 3);
+        array *indices = array_1d(TDM_I32, n);
+        array_uniform(source, -2.0, 2.0);
+        array_uniform(y, -2.0, 2.0);
+        for (int64_t i = 0; i < n; i++)
+            indices->v[i] = (double)(i < 400 ? (n - 1 - i) : (n - 1) - (i - 400) * 2);
+        array_set(indices, indices->v);
+        double *want = numbers(y->count);
+        for (int64_t i = 0; i < y->count; i++)
+            want[i] = y->v[i];
+        for (int64_t i = 0; i < source->count; i++) {
+            const int64_t at = (int64_t)indices->v[i / cols] * cols + i % cols;
+            want[at] = dtype == TDM_F64 ? want[at] + source->v[i]
+                                        : (double)((float)want[at] + (float)source->v[i]);
+        }
+        for (int64_t i = 0; i < y->count; i++)
+            want[i] = rounded(dtype, want[i]);
+        OK(tdm_scatter_add_rows(queue, &source->t, &indices->t, &y->t));
+        ARRAY_CHECK(y, want, NULL);
+        array_free_all();
+    }
 }
 
 /* Indices of two dimensions that are far apart, rows of two. */

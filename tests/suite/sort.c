@@ -50,8 +50,8 @@ static bool sorted(const double *x, int64_t rows, int64_t cols, int64_t k, bool 
 }
 
 /* Numbers of the dtype's whole range, few different ones, rising or falling ones; of floats NaN, infinities and
- * both zeros. */
-enum { WIDE, FEW, RISING, FALLING, KINDS };
+ * both zeros. ALIKE: all the same, which of floats in every third row is NaN. */
+enum { WIDE, FEW, RISING, FALLING, KINDS, ALIKE = KINDS };
 
 static void set_values(array *x, int64_t cols, int kind) {
     const tdm_dtype dtype = x->t.dtype;
@@ -63,6 +63,7 @@ static void set_values(array *x, int64_t cols, int kind) {
         if (kind == FEW) v = (double)random_integer(is_signed ? -3 : 0, (int64_t)few);
         if (kind == RISING) v = (double)(i % cols % 120);
         if (kind == FALLING) v = (double)(120 - i % cols % 120);
+        if (kind == ALIKE) v = is_float && i / cols % 3 == 2 ? NAN : 1;
         if (is_float && kind <= FEW && random_integer(0, 3) == 0)
             v = specials[random_integer(0, 6)];
         x->v[i] = v;
@@ -135,6 +136,30 @@ Test(sort, top_k) {
             if (!top_case((tdm_dtype)d, extents[i][0], extents[i][1], extents[i][2],
                           (int)(i + (size_t)d) % KINDS, i % 3 == 0 ? 7 : 1 + (int)i % 3))
                 return;
+}
+
+/* Few of each row, which are selected: of rows that are whole or cut, fewer and more than one run has, ties where the
+ * last one is kept, the first and the last elements. */
+Test(sort, selected) {
+    static const int64_t extents[][3] = {/* rows, columns, k */
+                                         {70, 64, 4},     {3, 65, 16},    {5, 129, 1},
+                                         {2, 4100, 256},  {3, 2000, 257}, {1, 9000, 3},
+                                         {1, 40000, 700}, {2, 5000, 1100}};
+    const int count = (int)(sizeof extents / sizeof *extents);
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++)
+        for (int i = 0; i < count; i++)
+            for (int kind = small ? (i + d) % 3 : 0; kind <= ALIKE; kind += small ? 3 : 1)
+                if (!top_case((tdm_dtype)d, extents[i][0], extents[i][1], extents[i][2], kind,
+                              (i + kind) % 2 ? 3 : 7))
+                    return;
+}
+
+/* So many rows that they are selected some at a time, and a row that is longer than a chunk may be. */
+Test(sort, many_selected) {
+    if (small) return;
+    top_case(TDM_F32, 70000, 260, 60, WIDE, 3);
+    top_case(TDM_U16, 2, 2100000, 5, WIDE, 3);
+    top_case(TDM_F64, 1, 2100000, 5, FEW, 3);
 }
 
 /* Recorded once and replayed on other values: each launch finds the words of the one before it. */
