@@ -50,14 +50,15 @@ static inline int tdmi_comm_epilogue(tdm_activation activation, bool bias) {
     return ((int)activation & 0x7f) | (bias ? 0x80 : 0);
 }
 
-/* What one rank tells all others beside their calls. */
+/* What one rank tells others beside their calls: a fault; whom it waits for, as a question who else does, or as the
+ * answer to one. */
 typedef struct tdmi_note {
     uint32_t magic;
     int32_t kind, from, waits_for;
     int32_t status;
     char text[620];
 } tdmi_note;
-enum { TDMI_NOTE_FAULT = 1, TDMI_NOTE_WAITS };
+enum { TDMI_NOTE_FAULT, TDMI_NOTE_ASKS, TDMI_NOTE_ANSWERS, TDMI_NOTE_KINDS };
 
 /* A message under way. */
 typedef struct tdmi_message {
@@ -94,11 +95,10 @@ struct tdm_comm {
     const char *function;
     tdmi_fault *fault;
     tdmi_group groups[TDMI_GROUP_COUNT];
-    tdmi_group notes_in, notes_out; /* one from each rank; of faults to each, then of waiting */
+    tdmi_group notes_in, notes_out; /* one from each rank; one of each kind to each */
     tdmi_note *received;            /* one of each rank */
-    tdmi_note sent_fault, sent_wait;
+    tdmi_note sent[TDMI_NOTE_KINDS];
     int *waits;                         /* whom each rank said to wait for; -1: it said nothing */
-    bool told_wait;                     /* in this wait */
     bool in_use;                        /* the transport kept memory of the call that failed */
     tdmi_comm_header header;            /* of the call */
     tdmi_comm_header *headers;          /* of the other ranks' */

@@ -108,7 +108,6 @@ static tdm_status test_all(tdm_comm *comm, tdmi_group *group, int *open, bool *m
 tdm_status tdmi_comm_wait(tdm_comm *comm, int group) {
     tdmi_group *of = &comm->groups[group];
     double since = 0;
-    comm->told_wait = false;
     for (unsigned spins = 1;; spins++) {
         bool moved = false;
         int open;
