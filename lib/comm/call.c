@@ -55,8 +55,7 @@ tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) {
 
 tdm_status tdmi_comm_spoil(tdm_comm *comm, tdm_status status) {
     if (status == TDM_OK || comm->fault->failed) return status;
-    tdmi_outcome why = {0};
-    tdmi_outcome_add(&why, status);
-    return tdmi_comm_end(comm,
-                         tdmi_comm_fail(comm, status, "rank %d: %.500s", comm->rank, why.why));
+    char why[512];
+    snprintf(why, sizeof why, "%.500s", tdm_last_error());
+    return tdmi_comm_end(comm, tdmi_comm_fail(comm, status, "rank %d: %s", comm->rank, why));
 }
