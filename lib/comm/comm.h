@@ -188,7 +188,7 @@ typedef struct tdmi_comm_side {
 
 /* Headers begin to go from rank to rank. refused: what checking the arguments gave. */
 tdm_status tdmi_comm_begin(tdm_comm *comm, tdm_status refused) TDM_MUST_USE;
-/* After the data: whether all ranks called the same. */
+/* After the data: whether all ranks called the same. When it succeeds all have called. */
 tdm_status tdmi_comm_check(tdm_comm *comm) TDM_MUST_USE;
 /* Both at once, before the collectives that a call is made of. */
 tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) TDM_MUST_USE;
@@ -226,9 +226,6 @@ tdm_status tdmi_comm_check_parts(tdm_comm *comm, tdm_queue *queue, const tdm_ten
 
 /* Whether any rank says so: the same on all. */
 tdm_status tdmi_comm_any(tdm_comm *comm, bool own, bool *any) TDM_MUST_USE;
-
-/* Returns when all ranks have come here, and checks that they called the same. */
-tdm_status tdmi_comm_meet(tdm_comm *comm) TDM_MUST_USE;
 
 /* ---- combine.c ---- */
 
