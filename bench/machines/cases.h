@@ -12,22 +12,42 @@ typedef struct machines_case {
     const struct machines_kind *kind;
 } machines_case;
 
+/* What one process does in the place of the ranks. */
+typedef struct one_process_work {
+    const char *op, *shape;
+    tdm_dtype dtype;
+    int calls;
+} one_process_work;
+
 /* How a kind of case is prepared on each rank: w is filled in, and destroyed in any case. False with a message on
  * stderr. */
 typedef struct machines_kind {
+    const char *op; /* that `alone` is for, up to a '+'; NULL: none */
     bool (*prepare)(group *g, const machines_case *c, work *w);
     void (*destroy)(work *w);
+    /* Makes the operands, warms up and returns seconds of a call; negative on failure. */
+    double (*alone)(tdm_queue *queue, const one_process_work *of);
 } machines_kind;
 
-extern const machines_kind machines_collectives, machines_products;
+extern const machines_kind machines_collectives, machines_products, machines_layers;
 
-/* The same work of a case in one process, on all cores that the ranks of this machine have. In the process itself,
- * `run` is called with the words behind --one-process, and prints the seconds of a call. */
-double one_process_seconds(const group *g, const char *const *words, int calls);
+/* The work of a kind in one process: on all cores that the ranks of this machine have, or on the first of them. In the
+ * process itself, `run` is called with the words behind --one-process, and prints the seconds of a call. */
+double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, const char *shape,
+                           bool one_core, int calls);
 int one_process_run(int argc, char **argv);
 
-/* Makes the operands, warms up and returns seconds of a call; negative on failure. */
-double product_alone(tdm_queue *queue, tdm_dtype dtype, const char *shape, int calls);
+/* ---- elements.c ---- */
+
+/* Element (i, j) of matrix `which`, 0 to 15: between -1 and 1. */
+double machines_element(int which, int64_t i, int64_t j);
+/* A block of it in host memory, that the caller frees: by columns, as Fortran has it, or by rows. NaN for
+ * which < 0. */
+void *machines_fill(tdm_dtype dtype, int which, const int64_t first[2], const int64_t shape[2],
+                    bool by_columns);
+/* The same as a tensor. */
+bool machines_make(tdm_queue *queue, tdm_dtype dtype, int which, const int64_t first[2],
+                   const int64_t shape[2], tdm_tensor *tensor);
 
 /* ScaLAPACK of the MPI that this program runs on, where it is installed. */
 typedef struct scalapack scalapack;

@@ -186,4 +186,4 @@ static void destroy(work *w) {
     free(s);
 }
 
-const machines_kind machines_collectives = {prepare, destroy};
+const machines_kind machines_collectives = {NULL, prepare, destroy, NULL};

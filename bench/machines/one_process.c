@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The same work in one process, on as many cores: a process of its own, that knows nothing of MPI, for each sample. */
+/* The same work in one process, on as many cores or on one: a process of its own for each sample, that knows nothing of
+ * MPI. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,17 +9,24 @@
 #include "cases.h"
 #include "machine/child.h"
 
-enum { WORDS = 5 }; /* the program's: CORES DEVICE DTYPE SHAPE CALLS */
+enum { WORDS = 6 }; /* the program's: CORES DEVICE OP DTYPE SHAPE CALLS */
 
-double one_process_seconds(const group *g, const char *const *words, int calls) {
+static const machines_kind *const kinds[] = {&machines_products, &machines_layers};
+
+double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, const char *shape,
+                           bool one_core, int calls) {
     char cores[2 * CPU_SETSIZE / 8 + 1] = "", count[16], why[BENCH_CHILD_WHY_SIZE];
-    const unsigned char *bytes = (const unsigned char *)&g->cores;
+    cpu_set_t set = g->cores;
+    const unsigned char *bytes = (const unsigned char *)&set;
+    for (size_t i = 0, seen = 0; one_core && i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set) && seen++ > 0) CPU_CLR(i, &set);
     for (size_t i = 0; i < CPU_SETSIZE / 8; i++)
         snprintf(cores + 2 * i, 3, "%02x", bytes[i]);
     snprintf(count, sizeof count, "%d", calls);
     const char *arguments[] = {
-        g->program, "--one-process", cores, tdm_device_get_info(g->device)->id,
-        words[0],   words[1],        count, NULL};
+        g->program, "--one-process",       cores, tdm_device_get_info(g->device)->id,
+        op,         tdm_dtype_name(dtype), shape, count,
+        NULL};
     char *text = bench_run_child(arguments, "", 0, why, NULL);
     double seconds = -1;
     if (!text)
@@ -42,11 +50,16 @@ int one_process_run(int argc, char **argv) {
     setenv("TANDEM_CPU_THREADS", threads, 1);
     tdm_device *device = NULL;
     tdm_queue *queue = NULL;
-    const tdm_dtype dtype = strcmp(argv[2], "f64") == 0 ? TDM_F64 : TDM_F32;
+    const one_process_work of = {argv[2], argv[4], strcmp(argv[3], "f64") == 0 ? TDM_F64 : TDM_F32,
+                                 atoi(argv[5])};
+    const machines_kind *kind = NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(kinds[i]->op, of.op, strcspn(of.op, "+")) == 0) kind = kinds[i];
+    if (!kind) return 2;
     double seconds = -1;
     if (tdm_device_open(argv[1], &device) == TDM_OK &&
         tdm_queue_create(device, 0, &queue) == TDM_OK)
-        seconds = product_alone(queue, dtype, argv[3], atoi(argv[4]));
+        seconds = kind->alone(queue, &of);
     if (seconds > 0)
         printf("%.9g\n", seconds);
     else

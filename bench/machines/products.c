@@ -22,47 +22,18 @@ typedef struct state {
     char plain_name[48];
 } state;
 
-/* Element (i, j) of A, 0, or B, 1: between -1 and 1. */
-static double element(int which, int64_t i, int64_t j) {
-    uint64_t h = ((uint64_t)i << 32 ^ (uint64_t)j ^ (uint64_t)which << 60) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 29;
-    h *= 0xbf58476d1ce4e5b9u;
-    h ^= h >> 32;
-    return (double)(int64_t)(h & 0xffff) / 32768 - 1;
-}
-
-static void put(void *at, tdm_dtype dtype, int64_t i, double value) {
-    if (dtype == TDM_F64)
-        ((double *)at)[i] = value;
-    else
-        ((float *)at)[i] = (float)value;
-}
+enum { A, B, C = -1 }; /* as machines_element numbers them */
 
 static double get(const void *at, tdm_dtype dtype, int64_t i) {
     return dtype == TDM_F64 ? ((const double *)at)[i] : (double)((const float *)at)[i];
 }
 
-/* A block in host memory: by columns, as Fortran has it, or by rows. */
-static void *fill(tdm_dtype dtype, int which, const int64_t first[2], const int64_t shape[2],
-                  bool by_columns) {
-    void *memory = malloc((size_t)(shape[0] * shape[1] + 1) * tdm_dtype_size(dtype));
-    if (!memory) return NULL;
-    for (int64_t i = 0; i < shape[0]; i++)
-        for (int64_t j = 0; j < shape[1]; j++)
-            put(memory, dtype, by_columns ? j * shape[0] + i : i * shape[1] + j,
-                which < 2 ? element(which, first[0] + i, first[1] + j) : (double)NAN);
-    return memory;
-}
-
-static bool make(state *s, int which, int64_t rows, int64_t columns, tdm_tensor *tensor) {
+static bool make(state *s, int which, int64_t rows, int64_t columns, tdm_tensor *tensor,
+                 void **host) {
     int64_t first[2], shape[2];
     if (tdm_grid_block(s->grid, rows, columns, first, shape) != TDM_OK) return false;
-    void *memory = fill(s->dtype, which, first, shape, false);
-    const bool good =
-        memory && tdm_from_host(s->g->queue, memory, s->dtype, 2, shape, tensor) == TDM_OK;
-    free(memory);
-    if (s->peer) s->host[which] = fill(s->dtype, which, first, shape, true);
-    return good && (!s->peer || s->host[which]);
+    if (s->peer) *host = machines_fill(s->dtype, which, first, shape, true);
+    return machines_make(s->g->queue, s->dtype, which, first, shape, tensor) && (!s->peer || *host);
 }
 
 static tdm_status call(void *of) {
@@ -82,7 +53,8 @@ static bool check(void *of, double *error, double *bound) {
                       j = at % columns;
         double sum = 0, size = 0;
         for (int64_t l = 0; l < k; l++) {
-            const double product = element(0, s->first[0] + i, l) * element(1, l, s->first[1] + j);
+            const double product =
+                machines_element(A, s->first[0] + i, l) * machines_element(B, l, s->first[1] + j);
             sum += product;
             size += fabs(product);
         }
@@ -103,8 +75,7 @@ static bool plain(void *of) {
 
 static double alone(void *of, int calls) {
     const state *s = of;
-    const char *words[] = {tdm_dtype_name(s->dtype), s->shape.text};
-    return one_process_seconds(s->g, words, calls);
+    return one_process_seconds(s->g, "grid_matmul", s->dtype, s->shape.text, false, calls);
 }
 
 static bool prepare(group *g, const machines_case *c, work *w) {
@@ -120,7 +91,8 @@ static bool prepare(group *g, const machines_case *c, work *w) {
         s->peer =
             scalapack_open(g, tdm_grid_rows(s->grid), tdm_grid_columns(s->grid), c->dtype, m, n, k);
     good = good && tdm_grid_block(s->grid, m, n, s->first, of_c) == TDM_OK &&
-           make(s, 0, m, k, &s->a) && make(s, 1, k, n, &s->b) && make(s, 2, m, n, &s->c);
+           make(s, A, m, k, &s->a, &s->host[0]) && make(s, B, k, n, &s->b, &s->host[1]) &&
+           make(s, C, m, n, &s->c, &s->host[2]);
     if (!good) fprintf(stderr, "tdm bench: rank %d: %s\n", g->rank, tdm_last_error());
     w->flops = 2.0 * (double)m * (double)n * (double)k;
     w->call = call;
@@ -151,29 +123,25 @@ static void destroy(work *w) {
     free(s);
 }
 
-const machines_kind machines_products = {prepare, destroy};
-
-double product_alone(tdm_queue *queue, tdm_dtype dtype, const char *shape_text, int calls) {
-    const bench_shape shape = bench_parse_shape(shape_text);
+/* The same product in this process. */
+static double product_alone(tdm_queue *queue, const one_process_work *of) {
+    const bench_shape shape = bench_parse_shape(of->shape);
     const int64_t m = shape.extent[0], n = shape.extent[1], k = shape.extent[2], zero[2] = {0, 0};
-    void *host_a = fill(dtype, 0, zero, (const int64_t[]){m, k}, false),
-         *host_b = fill(dtype, 1, zero, (const int64_t[]){k, n}, false);
     tdm_tensor a = {0}, b = {0}, c = {0};
     double seconds = -1, start = 0;
-    bool good = host_a && host_b &&
-                tdm_from_host(queue, host_a, dtype, TDM_SHAPE(m, k), &a) == TDM_OK &&
-                tdm_from_host(queue, host_b, dtype, TDM_SHAPE(k, n), &b) == TDM_OK &&
-                tdm_empty(tdm_queue_get_device(queue), dtype, TDM_SHAPE(m, n), &c) == TDM_OK;
-    for (int i = -1; good && i < calls; i++) { /* the first warms up */
+    bool good = machines_make(queue, of->dtype, A, zero, (const int64_t[]){m, k}, &a) &&
+                machines_make(queue, of->dtype, B, zero, (const int64_t[]){k, n}, &b) &&
+                tdm_empty(tdm_queue_get_device(queue), of->dtype, TDM_SHAPE(m, n), &c) == TDM_OK;
+    for (int i = -1; good && i < of->calls; i++) { /* the first warms up */
         if (i == 0) good = tdm_queue_finish(queue) == TDM_OK;
         if (i == 0) start = bench_now();
         good = good && tdm_matmul(queue, NULL, &a, &b, &c) == TDM_OK;
     }
-    if (good && tdm_queue_finish(queue) == TDM_OK) seconds = (bench_now() - start) / calls;
+    if (good && tdm_queue_finish(queue) == TDM_OK) seconds = (bench_now() - start) / of->calls;
     tdm_tensor_release(&a);
     tdm_tensor_release(&b);
     tdm_tensor_release(&c);
-    free(host_a);
-    free(host_b);
     return seconds;
 }
+
+const machines_kind machines_products = {"grid_matmul", prepare, destroy, product_alone};

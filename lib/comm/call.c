@@ -1,6 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* How a collective call begins and ends. Its header goes to all ranks, so that each of them finds by itself who called
- * something else, whatever the call would have sent to whom. */
+/* How a collective call begins and ends. Headers tell who called something else, whatever the call would have sent to
+ * whom. They go round by dissemination: a rank sends its own to the rank that comes 1 behind it, then to those 2, 4, …
+ * behind, and each time receives the one of the rank as far before it, which it compares before it goes on. Who has
+ * received the last one knows that all ranks called the same: each that sends on has found the same all that reached
+ * it. What differs is found by a rank that it reaches, which tells all. */
 #include <stdio.h>
 
 #include "comm.h"
@@ -15,37 +18,25 @@ tdm_status tdmi_comm_end(tdm_comm *comm, tdm_status status) {
 }
 
 tdm_status tdmi_comm_begin(tdm_comm *comm, tdm_status refused) {
-    char why[300] = "";
     comm->in_use = false;
     comm->header.refused = refused != TDM_OK;
     comm->header.call = comm->calls++;
-    if (refused != TDM_OK) snprintf(why, sizeof why, "%.290s", tdm_last_error());
+    comm->refusal = refused;
+    if (refused != TDM_OK)
+        snprintf(comm->refusal_text, sizeof comm->refusal_text, "%.290s", tdm_last_error());
     if (comm->ranks == 1 || !tdmi_comm_has_transport(comm)) return refused;
-    for (int i = 1; i < comm->ranks; i++) {
-        const int from = (comm->rank + comm->ranks - i) % comm->ranks;
-        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_CHECK, from, TDMI_CHANNEL_CHECK,
-                                   &comm->headers[from], sizeof comm->header));
-    }
-    for (int i = 1; i < comm->ranks; i++)
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_CHECK, (comm->rank + i) % comm->ranks,
-                                TDMI_CHANNEL_CHECK, &comm->header, sizeof comm->header));
+    comm->heard = 0;
+    TDMI_TRY(tdmi_comm_exchange_headers(comm));
     if (refused == TDM_OK) return TDM_OK;
     /* Wrong on all ranks alike, the call has done nothing. Else the others must not wait for this one. */
     tdm_status status = tdmi_comm_wait(comm, TDMI_GROUP_CHECK);
-    for (int i = 0; status == TDM_OK && i < comm->ranks; i++)
-        if (i != comm->rank &&
-            (!comm->headers[i].refused || comm->headers[i].function != comm->header.function))
-            status = tdmi_comm_fail(comm, refused, "rank %d refused its call: %s", comm->rank, why);
     if (status != TDM_OK) return tdmi_comm_end(comm, status);
-    return tdmi_fail(refused, "%s", why);
+    return tdmi_fail(refused, "%s", comm->refusal_text);
 }
 
 tdm_status tdmi_comm_check(tdm_comm *comm) {
     if (comm->ranks == 1 || !tdmi_comm_has_transport(comm)) return TDM_OK;
-    TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_CHECK));
-    for (int rank = 0; rank < comm->ranks; rank++)
-        if (rank != comm->rank) TDMI_TRY(tdmi_comm_compare(comm, rank));
-    return TDM_OK;
+    return tdmi_comm_wait(comm, TDMI_GROUP_CHECK);
 }
 
 tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) {
@@ -55,8 +46,7 @@ tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) {
 
 tdm_status tdmi_comm_spoil(tdm_comm *comm, tdm_status status) {
     if (status == TDM_OK || comm->fault->failed) return status;
-    tdmi_outcome why = {0};
-    tdmi_outcome_add(&why, status);
-    return tdmi_comm_end(comm,
-                         tdmi_comm_fail(comm, status, "rank %d: %.500s", comm->rank, why.why));
+    char why[512];
+    snprintf(why, sizeof why, "%.500s", tdm_last_error());
+    return tdmi_comm_end(comm, tdmi_comm_fail(comm, status, "rank %d: %s", comm->rank, why));
 }

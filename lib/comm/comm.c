@@ -77,7 +77,7 @@ tdm_status tdmi_comm_make(const char *function, const tdm_transport *transport, 
     for (int i = 0; made && i < TDMI_GROUP_COUNT; i++)
         made = make_group(&comm->groups[i], 2 * comm->ranks + 4);
     made = made && make_group(&comm->notes_in, comm->ranks) &&
-           make_group(&comm->notes_out, 2 * comm->ranks);
+           make_group(&comm->notes_out, TDMI_NOTE_KINDS * comm->ranks);
     comm->received = tdmi_calloc(ranks, sizeof *comm->received);
     comm->waits = tdmi_calloc(ranks, sizeof *comm->waits);
     comm->headers = tdmi_calloc(ranks, sizeof *comm->headers);

@@ -50,21 +50,22 @@ static inline int tdmi_comm_epilogue(tdm_activation activation, bool bias) {
     return ((int)activation & 0x7f) | (bias ? 0x80 : 0);
 }
 
-/* What one rank tells all others beside their calls. */
+/* What one rank tells others beside their calls: a fault; whom it waits for, as a question who else does, or as the
+ * answer to one. */
 typedef struct tdmi_note {
     uint32_t magic;
     int32_t kind, from, waits_for;
     int32_t status;
     char text[620];
 } tdmi_note;
-enum { TDMI_NOTE_FAULT = 1, TDMI_NOTE_WAITS };
+enum { TDMI_NOTE_FAULT, TDMI_NOTE_ASKS, TDMI_NOTE_ANSWERS, TDMI_NOTE_KINDS };
 
 /* A message under way. */
 typedef struct tdmi_message {
     tdm_message message;
     size_t size; /* that is expected */
     int peer;
-    bool active, receives;
+    bool active, receives, done; /* done: it came to its end */
 } tdmi_message;
 
 /* Messages that are waited for together. */
@@ -94,13 +95,15 @@ struct tdm_comm {
     const char *function;
     tdmi_fault *fault;
     tdmi_group groups[TDMI_GROUP_COUNT];
-    tdmi_group notes_in, notes_out; /* one from each rank; of faults to each, then of waiting */
+    tdmi_group notes_in, notes_out; /* one from each rank; one of each kind to each */
     tdmi_note *received;            /* one of each rank */
-    tdmi_note sent_fault, sent_wait;
-    int *waits;                         /* whom each rank said to wait for; -1: it said nothing */
-    bool told_wait;                     /* in this wait */
-    bool in_use;                        /* the transport kept memory of the call that failed */
-    tdmi_comm_header header;            /* of the call */
+    tdmi_note sent[TDMI_NOTE_KINDS];
+    int *waits;              /* whom each rank said to wait for; -1: it said nothing */
+    bool in_use;             /* the transport kept memory of the call that failed */
+    tdmi_comm_header header; /* of the call */
+    int heard;               /* headers of the call, from other ranks */
+    tdm_status refusal;      /* of this call, where its header says so */
+    char refusal_text[300];
     tdmi_comm_header *headers;          /* of the other ranks' */
     tdmi_comm_header pair_in, pair_out; /* of tensors from one rank to another */
     int64_t *starts;                    /* of the ranks' parts, in elements; and the end */
@@ -138,6 +141,8 @@ tdm_status tdmi_comm_send(tdm_comm *comm, int group, int to, int channel, const 
                           size_t size) TDM_MUST_USE;
 tdm_status tdmi_comm_receive(tdm_comm *comm, int group, int from, int channel, void *bytes,
                              size_t size) TDM_MUST_USE;
+/* Begins to send this rank's header on, and to receive the next one: call.c says to whom. */
+tdm_status tdmi_comm_exchange_headers(tdm_comm *comm) TDM_MUST_USE;
 /* Until a group's messages are done, or a fault is known. */
 tdm_status tdmi_comm_wait(tdm_comm *comm, int group) TDM_MUST_USE;
 /* Gives up all messages of a call that failed. */
@@ -167,7 +172,7 @@ double tdmi_comm_now(void);
 /* Sets comm->header, for the next call. */
 void tdmi_comm_describe(tdm_comm *comm, tdmi_comm_function function, int op, int root,
                         const tdm_tensor *tensor);
-/* A rank's header has come: fails where it is not the same as this rank's. */
+/* A rank's header has come: fails where it is not the same as this rank's, or not refused alike. */
 tdm_status tdmi_comm_compare(tdm_comm *comm, int rank) TDM_MUST_USE;
 
 /* ---- call.c ---- */
@@ -181,9 +186,9 @@ typedef struct tdmi_comm_side {
     bool mapped, copied, owned;
 } tdmi_comm_side;
 
-/* The header goes to all ranks, and theirs come. refused: what checking the arguments gave. */
+/* Headers begin to go from rank to rank. refused: what checking the arguments gave. */
 tdm_status tdmi_comm_begin(tdm_comm *comm, tdm_status refused) TDM_MUST_USE;
-/* After the data: whether all ranks called the same. */
+/* After the data: whether all ranks called the same. When it succeeds all have called. */
 tdm_status tdmi_comm_check(tdm_comm *comm) TDM_MUST_USE;
 /* Both at once, before the collectives that a call is made of. */
 tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) TDM_MUST_USE;
@@ -221,9 +226,6 @@ tdm_status tdmi_comm_check_parts(tdm_comm *comm, tdm_queue *queue, const tdm_ten
 
 /* Whether any rank says so: the same on all. */
 tdm_status tdmi_comm_any(tdm_comm *comm, bool own, bool *any) TDM_MUST_USE;
-
-/* Returns when all ranks have come here, and checks that they called the same. */
-tdm_status tdmi_comm_meet(tdm_comm *comm) TDM_MUST_USE;
 
 /* ---- combine.c ---- */
 

@@ -59,26 +59,33 @@ static bool is_done(tdm_comm *comm, tdmi_message *message) {
     return done;
 }
 
-/* To all ranks that have taken the last one. That a note could not be sent changes nothing: its rank waits in vain
- * for something else, too. */
-static void tell(tdm_comm *comm, int kind, int waits_for, tdm_status status, const char *text) {
-    if (!tdmi_comm_has_transport(comm)) return;
-    for (int i = 0; i < 2 * comm->ranks; i++)
-        (void)is_done(comm, &comm->notes_out.messages[i]);
-    tdmi_note *note = kind == TDMI_NOTE_FAULT ? &comm->sent_fault : &comm->sent_wait;
+static tdmi_note *note_of(tdm_comm *comm, int kind, int waits_for, tdm_status status,
+                          const char *text) {
+    tdmi_note *note = &comm->sent[kind];
     *note = (tdmi_note){.magic = NOTE_MAGIC,
                         .kind = kind,
                         .from = comm->rank,
                         .waits_for = waits_for,
                         .status = (int32_t)status};
     snprintf(note->text, sizeof note->text, "%s", text);
-    for (int rank = 0; rank < comm->ranks; rank++) {
-        tdmi_message *message =
-            &comm->notes_out.messages[(kind == TDMI_NOTE_FAULT ? 0 : comm->ranks) + rank];
-        if (rank == comm->rank || message->active) continue;
-        message->active = comm->transport.send(comm->transport.state, rank, TDMI_CHANNEL_NOTES,
-                                               note, sizeof *note, &message->message) == TDM_OK;
-    }
+    return note;
+}
+
+/* To a rank that has taken the last one of the kind. That a note could not be sent changes nothing: its rank waits in
+ * vain for something else, too. */
+static void tell_one(tdm_comm *comm, const tdmi_note *note, int rank) {
+    tdmi_message *message = &comm->notes_out.messages[note->kind * comm->ranks + rank];
+    (void)is_done(comm, message);
+    if (message->active) return;
+    message->active = comm->transport.send(comm->transport.state, rank, TDMI_CHANNEL_NOTES, note,
+                                           sizeof *note, &message->message) == TDM_OK;
+}
+
+static void tell_all(tdm_comm *comm, int kind, int waits_for, tdm_status status, const char *text) {
+    if (!tdmi_comm_has_transport(comm)) return;
+    const tdmi_note *note = note_of(comm, kind, waits_for, status, text);
+    for (int rank = 0; rank < comm->ranks; rank++)
+        if (rank != comm->rank) tell_one(comm, note, rank);
 }
 
 static tdm_status fault(tdm_comm *comm, tdm_status status, const char *text) {
@@ -93,11 +100,11 @@ tdm_status tdmi_comm_fail(tdm_comm *comm, tdm_status status, const char *format,
     va_start(list, format);
     tdmi_print_list(text, sizeof text, format, list);
     va_end(list);
-    tell(comm, TDMI_NOTE_FAULT, -1, status, text);
+    tell_all(comm, TDMI_NOTE_FAULT, -1, status, text);
     return fault(comm, status, text);
 }
 
-/* One rank's notes: one that tells of a fault ends the call, of one that waits is answered. */
+/* One rank's notes: one that tells of a fault ends the call, one that asks is answered. */
 static tdm_status hear(tdm_comm *comm, int rank, int waits_for) {
     while (is_done(comm, &comm->notes_in.messages[rank])) {
         tdmi_note note = comm->received[rank];
@@ -110,10 +117,9 @@ static tdm_status hear(tdm_comm *comm, int rank, int waits_for) {
                              : TDM_ERROR_RANK_LOST,
                          note.text);
         comm->waits[rank] = note.waits_for;
-        if (!comm->told_wait && waits_for >= 0) {
-            comm->told_wait = true;
-            tell(comm, TDMI_NOTE_WAITS, waits_for, TDM_OK, "");
-        }
+        /* Each time it asks: it forgets what it knew before, which may be of another wait. */
+        if (note.kind == TDMI_NOTE_ASKS && waits_for >= 0)
+            tell_one(comm, note_of(comm, TDMI_NOTE_ANSWERS, waits_for, TDM_OK, ""), rank);
         TDMI_TRY(listen(comm, rank));
     }
     return TDM_OK;
@@ -141,8 +147,7 @@ tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for) {
 tdm_status tdmi_comm_late(tdm_comm *comm, int waits_for) {
     for (int i = 0; i < comm->ranks; i++)
         comm->waits[i] = -1;
-    comm->told_wait = true;
-    tell(comm, TDMI_NOTE_WAITS, waits_for, TDM_OK, "");
+    tell_all(comm, TDMI_NOTE_ASKS, waits_for, TDM_OK, "");
     TDMI_TRY(look_for(comm, TDMI_GRACE, waits_for));
     int silent = waits_for;
     for (int steps = 0; steps <= comm->ranks; steps++) {

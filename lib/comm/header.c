@@ -66,6 +66,10 @@ static void describe(const tdmi_comm_header *header, char text[256]) {
 
 tdm_status tdmi_comm_compare(tdm_comm *comm, int rank) {
     const tdmi_comm_header *own = &comm->header, *other = &comm->headers[rank];
+    if (own->refused && other->refused && own->function == other->function) return TDM_OK;
+    if (own->refused)
+        return tdmi_comm_fail(comm, comm->refusal, "rank %d refused its call: %s", comm->rank,
+                              comm->refusal_text);
     if (memcmp(own, other, sizeof *own) == 0) return TDM_OK;
     if (other->refused) TDMI_TRY(tdmi_comm_explain(comm, rank));
     char own_text[256], other_text[256];

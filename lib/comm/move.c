@@ -163,20 +163,6 @@ tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
     return leave(comm, queue, status, &from, &into);
 }
 
-/* Dissemination: after step k each rank knows of 2^k others that they came. */
-tdm_status tdmi_comm_meet(tdm_comm *comm) {
-    static const char nothing = 0;
-    for (int step = 1; step < comm->ranks; step *= 2) {
-        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_DATA,
-                                   (comm->rank + comm->ranks - step) % comm->ranks,
-                                   TDMI_CHANNEL_DATA, &comm->met, 1));
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, (comm->rank + step) % comm->ranks,
-                                TDMI_CHANNEL_DATA, &nothing, 1));
-        TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_DATA));
-    }
-    return tdmi_comm_check(comm);
-}
-
 tdm_status tdmi_comm_any(tdm_comm *comm, bool own, bool *any) {
     char *all = tdmi_comm_scratch(comm, (size_t)comm->ranks);
     if (!all)
@@ -198,5 +184,5 @@ tdm_status tdm_comm_barrier(tdm_comm *comm, tdm_queue *queue) {
     if (status == TDM_OK) status = tdm_queue_finish(queue);
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (!tdmi_comm_has_transport(comm)) return tdmi_direct_barrier(comm, queue);
-    return tdmi_comm_end(comm, tdmi_comm_meet(comm));
+    return tdmi_comm_end(comm, tdmi_comm_check(comm)); /* then all ranks have come */
 }

@@ -91,11 +91,16 @@ static tdm_status finish(reduction *r, int64_t round) {
     return TDM_OK;
 }
 
-static tdm_status in_rounds(reduction *r) {
-    int64_t longest = 0;
+/* The elements of the longest piece. */
+static int64_t longest(const reduction *r) {
+    int64_t most = 0;
     for (int i = 0; i < r->comm->ranks; i++)
-        if (r->starts[i + 1] - r->starts[i] > longest) longest = r->starts[i + 1] - r->starts[i];
-    const int64_t rounds = (longest + r->round - 1) / r->round;
+        if (r->starts[i + 1] - r->starts[i] > most) most = r->starts[i + 1] - r->starts[i];
+    return most;
+}
+
+static tdm_status in_rounds(reduction *r) {
+    const int64_t rounds = (longest(r) + r->round - 1) / r->round;
     for (int64_t round = 0; round <= rounds; round++) {
         if (round < rounds) TDMI_TRY(exchange(r, round));
         if (round > 0) TDMI_TRY(finish(r, round - 1));
@@ -131,7 +136,7 @@ static tdm_status run(reduction *r, size_t n) {
     if (n == 0) return TDM_OK;
     const bool small = r->to == TO_ALL && n * r->element <= SMALL;
     r->round = small ? (int64_t)n : ROUND / (int64_t)r->element;
-    if (!small && (uint64_t)r->round > n) r->round = (int64_t)n;
+    if (!small && r->round > longest(r)) r->round = longest(r);
     const size_t row = (size_t)r->round * r->element;
     const size_t rows = rounded(2 * (size_t)ranks * row), results = rounded(2 * row);
     char *scratch = tdmi_comm_scratch(r->comm, TDMI_COMBINE_SCRATCH + rows + results +

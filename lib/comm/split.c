@@ -4,7 +4,7 @@
 
 static tdm_status split(tdm_comm *comm, int color, int key, tdm_comm **part) {
     tdm_transport transport = {.size = sizeof transport};
-    TDMI_TRY(tdmi_comm_meet(comm)); /* the transport's own has no time limit */
+    TDMI_TRY(tdmi_comm_check(comm)); /* that all come: the transport's own has no time limit */
     tdm_status status =
         comm->transport.split(comm->transport.state, color < 0 ? -1 : color, key, &transport);
     if (status != TDM_OK) return tdmi_comm_fail(comm, status, "%s", tdm_last_error());

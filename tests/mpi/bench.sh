@@ -13,6 +13,9 @@ grep -q '8 rows, 0 not verified' "$work/table"
 [ "$(grep -c '"verified": true' "$work/rows.json")" = 8 ]
 "$@" bench --profile=machines --op grid_matmul --shape 1024x1024x1024 --dtype f32 --format csv >"$work/rows.csv"
 grep -q ',one process,.*,true,' "$work/rows.csv"
+"$@" bench --profile machines --op layers --shape 64x768x3072,512x768x3072 --format csv >"$work/rows.csv"
+[ "$(grep -c ',one process,.*,true,' "$work/rows.csv")" = 2 ]
+[ "$(grep -c ',"one process, one core",.*,true,' "$work/rows.csv")" = 2 ]
 ! "$tdm" bench --profile machines --op nothing >"$work/none" 2>&1
 grep -q 'no case of the profile' "$work/none"
 ! "$tdm" bench --profile machines --opp x >"$work/none" 2>&1

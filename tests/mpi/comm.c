@@ -74,6 +74,25 @@ static bool has(tdm_comm_op op, tdm_dtype dtype) {
     return op != TDM_COMM_SUM || dtype != TDM_BOOL;
 }
 
+/* Into this rank's own part of x; the other parts stay as they are. */
+static void scattered_in_place(tdm_comm_op op, const tdm_tensor *x, const int64_t *extents,
+                               int64_t first) {
+    const int64_t rows = x->shape[0], cols = x->shape[1];
+    tdm_tensor whole = make(x->dtype, rows, cols, 0, rank), part = {0};
+    OK(tdm_tensor_slice(&whole, 0, first, extents[rank], 1, &part));
+    OK(tdm_comm_reduce_scatter(comm, queue, op, &whole, extents, &part));
+    expect("reduce_scatter in place", op, &part, first * cols);
+    double *values = values_of(&whole);
+    bool same = true;
+    for (int64_t i = 0; i < rows * cols; i++) {
+        const bool own = i >= first * cols && i < (first + extents[rank]) * cols;
+        same = same && (own || values[i] == input(rank, i, x->dtype));
+    }
+    CHECK(same, "reduce_scatter in place of %s changed another part", tdm_dtype_name(x->dtype));
+    free(values);
+    tdm_tensor_release(&whole);
+}
+
 static void reductions(tdm_dtype dtype, tdm_comm_op op, int64_t rows, int64_t cols) {
     tdm_tensor x = make(dtype, rows, cols, 0, rank), y = make(dtype, rows, cols, 0, -1);
     OK(tdm_comm_all_reduce(comm, queue, op, &x, &y));
@@ -93,12 +112,37 @@ static void reductions(tdm_dtype dtype, tdm_comm_op op, int64_t rows, int64_t co
     OK(tdm_comm_reduce_scatter(comm, queue, op, &x, extents, &y));
     expect("reduce_scatter", op, &y, first * cols);
     tdm_tensor_release(&y);
+    scattered_in_place(op, &x, extents, first);
     OK(tdm_comm_all_reduce(comm, queue, op, &x, &x));
     expect("all_reduce in place", op, &x, 0);
     tdm_tensor_release(&x);
 }
 
+/* x is its own part of y, of unequal parts: rank r has r + 1 times `rows` rows, the last one none. */
+static void gathered_in_place(tdm_dtype dtype, int64_t rows, int64_t cols) {
+    int64_t extents[16], all = 0, first = 0;
+    for (int i = 0; i < ranks; i++) {
+        extents[i] = i < ranks - 1 || ranks == 1 ? (i + 1) * rows : 0;
+        if (i == rank) first = all;
+        all += extents[i];
+    }
+    /* its own part is right, what lies before and behind it is not */
+    tdm_tensor y = make(dtype, all, cols, -first * cols, rank), place = {0};
+    OK(tdm_tensor_slice(&y, 0, first, extents[rank], 1, &place));
+    OK(tdm_comm_all_gather(comm, queue, &place, extents, &y));
+    double *values = values_of(&y);
+    bool same = true;
+    for (int64_t r = 0, at = 0; r < ranks; r++)
+        for (int64_t i = 0; i < extents[r] * cols; i++, at++)
+            same = same && values[at] == input((int)r, i, dtype);
+    CHECK(same, "all_gather in place of %s [%lld, %lld]", tdm_dtype_name(dtype), (long long)rows,
+          (long long)cols);
+    free(values);
+    tdm_tensor_release(&y);
+}
+
 static void moves(tdm_dtype dtype, int64_t rows, int64_t cols) {
+    gathered_in_place(dtype, rows, cols);
     tdm_tensor x = make(dtype, rows, cols, 0, rank), y = make(dtype, rows * ranks, cols, 0, -1);
     OK(tdm_comm_all_gather(comm, queue, &x, NULL, &y));
     double *values = values_of(&y);

@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
     OK(tdm_comm_set_timeout(comm, 20));
     CHECK(tdm_comm_rank(comm) == rank && tdm_comm_size(comm) == ranks, "rank and size");
     test_values();
+    test_bits();
     test_splits();
     test_layers();
     test_grids();

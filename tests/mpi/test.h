@@ -10,6 +10,7 @@
 /* A communicator of all ranks, as this run has them. */
 tdm_status connect_ranks(tdm_comm **made);
 
+void test_bits(void);
 void test_faults(void);
 void test_nccl_refusals(void);
 
