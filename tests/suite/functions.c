@@ -110,6 +110,33 @@ Test(functions, of_one_operand) {
     }
 }
 
+/* Rows that begin anywhere in a line of the cache, and are more than it holds: into others, and in place. */
+Test(functions, long_rows) {
+    enum { ROWS = 3 };
+    const int cols = small ? 1003 : 3000007, n = ROWS * cols;
+    for (int d = 0; d < float_dtype_count; d++) {
+        const tdm_dtype dtype = float_dtypes[d];
+        array *x = array_2d(dtype, ROWS, cols, cols + 1), *b = array_2d(dtype, ROWS, cols, cols);
+        array *y = array_2d(dtype, ROWS, cols, cols + 2);
+        double *want = numbers(n), *bound = numbers(n);
+        array_uniform(x, -4, 4);
+        array_uniform(b, 1, 8);
+        for (int i = 0; i < n; i++) {
+            want[i] = exp(x->v[i]);
+            bound[i] = bound_of(dtype, want[i], 4);
+        }
+        check_case("exp of %s", tdm_dtype_name(dtype));
+        if (OK(tdm_exp(queue, &x->t, &y->t)) && ARRAY_CHECK(y, want, bound)) ARRAY_SAME(x);
+        for (int i = 0; i < n; i++) {
+            want[i] = x->v[i] / b->v[i];
+            bound[i] = bound_of(dtype, want[i], 3);
+        }
+        check_case("division of %s, in place", tdm_dtype_name(dtype));
+        if (OK(tdm_div(queue, &x->t, &b->t, &x->t)) && ARRAY_CHECK(x, want, bound)) ARRAY_SAME(b);
+        array_free_all();
+    }
+}
+
 /* ---- two ---- */
 
 #define REFERENCE_2(name, value)                                                                   \
