@@ -322,7 +322,7 @@ typedef struct tdm_gather_args {
 } tdm_gather_args;
 
 /* scatter_add_rows: rows of y, cut into chunks as above, and `count` indices, as sorted words from number `words` on
- * or, with one lane, as scatter_order leaves them: where the list of each row ends, then the lists. */
+ * or, where that is -1, as scatter_order leaves them: where the list of each row ends, then the lists. */
 typedef struct tdm_scatter_args {
     tdm_i64 rows, count, words;
     tdm_i64 source_offset, source_stride;

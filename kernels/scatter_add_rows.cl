@@ -1,22 +1,25 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Row r of y += the rows of the source whose index is r, one after the other, in the order in which they come there, in
- * ACC, rounded once. Where lanes share rows the words are sorted (sort_keys.cl): index in the high half, row of the
- * source in the low one. A lane alone has lists of rows instead (scatter_order.cl). */
+ * ACC, rounded once. The words are sorted (sort_keys.cl): index in the high half, row of the source in the low one. For
+ * a lane alone there may be lists of rows instead (scatter_order.cl). */
 OPS(scatter_add_rows, 1, 0)
 
+#define SORTED_ROW(k) ((tdm_i64)(words[args.words + (k)] & (tdm_u64)0xffffffff))
 #if LANES == 1
 /* columns that are added up at a time: two of the widest registers */
 #define WIDTH (128 / (tdm_i32)sizeof(ACC))
-#define SOURCE_ROW(k) (sr + numbers[k] * args.source_stride)
+#define LISTED (args.words < 0)
+#define SOURCE_ROW(k) (sr + (LISTED ? numbers[k] : SORTED_ROW(k)) * args.source_stride)
 #else
-#define SOURCE_ROW(k) (sr + (tdm_i64)(words[args.words + (k)] & (tdm_u64)0xffffffff) * args.source_stride)
+#define LISTED 0
+#define SOURCE_ROW(k) (sr + SORTED_ROW(k) * args.source_stride)
 #endif
 
 KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64, words)
 {
 #if LANES == 1
     GLOBAL const tdm_i32 *const ends = (GLOBAL const tdm_i32 *)words, *const numbers = ends + args.rows;
-    const tdm_i64 later = 1 + 2 * TDM_DISTANCE / (tdm_i64)args.cols;
+    const tdm_i64 later = 1 + 2 * TDM_DISTANCE / MAX((tdm_i64)args.cols, (tdm_i64)1);
 #endif
     FOR_ROWS(item, args.rows * args.chunks)
     {
@@ -25,10 +28,30 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
         const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + first);
         GLOBAL const T *const sr = source + (args.source_offset + first);
+        tdm_i64 begin = 0, end = 0;
 #if LANES == 1
-        const tdm_i64 begin = row > 0 ? ends[row - 1] : 0, end = ends[row];
+        if (LISTED) {
+            begin = row > 0 ? ends[row - 1] : 0;
+            end = ends[row];
+        }
+#endif
+        if (!LISTED) {
+            const tdm_u64 wanted = (tdm_u64)row << 32;
+            tdm_i64 most = args.count;
+            while (begin < most) {
+                const tdm_i64 middle = (begin + most) / 2;
+                if (words[args.words + middle] < wanted)
+                    begin = middle + 1;
+                else
+                    most = middle;
+            }
+            end = begin;
+            while (end < args.count && words[args.words + end] >> 32 == (tdm_u64)row)
+                end++;
+        }
+#if LANES == 1
         /* rows lie anywhere: memory is asked for those that are soon to come */
-        for (tdm_i64 k = begin + later; k < end + later && k < args.count; k++)
+        for (tdm_i64 k = begin + later; k < end + later && k < args.count && LISTED; k++)
             FETCH_ROW(SOURCE_ROW(k), MIN(n, TDM_DISTANCE));
         if (end - begin == 1) {
             GLOBAL const T *const old = yr, *const a = SOURCE_ROW(begin);
@@ -65,18 +88,6 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
             }
         }
 #else
-        const tdm_u64 wanted = (tdm_u64)row << 32;
-        tdm_i64 begin = 0, most = args.count;
-        while (begin < most) {
-            const tdm_i64 middle = (begin + most) / 2;
-            if (words[args.words + middle] < wanted)
-                begin = middle + 1;
-            else
-                most = middle;
-        }
-        tdm_i64 end = begin;
-        while (end < args.count && words[args.words + end] >> 32 == (tdm_u64)row)
-            end++;
         if (begin < end) {
             FOR_LANES_ROLLED(j, n)
             {
@@ -93,4 +104,6 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
 #if LANES == 1
 #undef WIDTH
 #endif
+#undef SORTED_ROW
+#undef LISTED
 #undef SOURCE_ROW

@@ -73,6 +73,7 @@ tdm_status tdm_scatter_add_rows(tdm_queue *queue, const tdm_tensor *source,
     tdm_scatter_args kernel_args = {
         .rows = y->shape[0],
         .count = of_indices.count,
+        .words = -1,
         .source_offset = source->offset,
         .source_stride = from.stride,
         .y_offset = y->offset,
