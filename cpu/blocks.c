@@ -183,7 +183,7 @@ static int find_direct(const block_run *self) {
 
 /* ---- one function of rows side by side ---- */
 
-/* The dtype of the floats that a step converts to or from the type of a function's operands; TDM_DTYPE_COUNT: no such. */
+/* The dtype of the floats that a step converts to or from what a function computes with; TDM_DTYPE_COUNT: no such. */
 static uint8_t float_dtype(uint8_t type, uint8_t value, uint8_t stored) {
     if (type == TDM_TYPE_F32 && value == TDM_F32 && (stored == TDM_F16 || stored == TDM_BF16))
         return stored;
