@@ -31,10 +31,14 @@ KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
         if (args.inner_stride[0] == 1 && args.inner_stride[1] == -1) {
             GLOBAL T *const yr = y + y_at;
             GLOBAL const U *const ar = a + a_at;
+#if LANES == 1
             FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD, NOTHING_READ)
             {
                 WRITE_RAW(yr, j, ar[-j]);
             }
+#else
+            FOR_LANES_APART(j, n) { yr[j] = ar[-j]; }
+#endif
         } else
 #endif
         if (STREAM || VECTORS || args.unit_stride) {
