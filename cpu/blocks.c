@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Users' expressions, step by step on blocks of elements that stay in the first cache. Elements that are stored as
- * they are computed with are read and written where they lie; others are converted by the kernel that casts. An
- * expression of one function of floats that lie side by side, as most of functions.h are, has a kernel instead. */
+ * they are computed with are read and written where they lie; others are converted by the kernel that casts. Where all
+ * that is done is one function of TDMI_APPLIED_LIST, of floats that lie side by side, its kernel is run instead. */
 #include <string.h>
 
 #include "args.h"

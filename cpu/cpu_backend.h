@@ -105,8 +105,8 @@ enum {
 tdmi_cpu_entry tdmi_cpu_kernel_of(uint8_t kernel, uint8_t t);
 
 /* The kernels that cast to a dtype, by the group's u; those that apply functions to rows of a float dtype, by its op
- * (kernels_apply.h); a function of expressions on a type, for blocks, and to
- * combine values; whether a type's values have 8 bytes. */
+ * (kernels_apply.h); a function of expressions on a type, for blocks, and to combine values; whether a type's values
+ * have 8 bytes. */
 tdmi_cpu_entry tdmi_cpu_cast_kernel(tdm_dtype to);
 tdmi_cpu_entry tdmi_cpu_applied_kernel(uint8_t t);
 tdmi_cpu_function *tdmi_cpu_function_of(uint8_t function, uint8_t type);

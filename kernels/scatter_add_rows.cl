@@ -20,6 +20,7 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
 #if LANES == 1
     GLOBAL const tdm_i32 *const ends = (GLOBAL const tdm_i32 *)words, *const numbers = ends + args.rows;
     const tdm_i64 later = 1 + 2 * TDM_DISTANCE / MAX((tdm_i64)args.cols, (tdm_i64)1);
+    const tdm_i64 listed = LISTED && args.rows > 0 ? ends[args.rows - 1] : 0;
 #endif
     FOR_ROWS(item, args.rows * args.chunks)
     {
@@ -51,7 +52,7 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
         }
 #if LANES == 1
         /* rows lie anywhere: memory is asked for those that are soon to come */
-        for (tdm_i64 k = begin + later; k < end + later && k < args.count && LISTED; k++)
+        for (tdm_i64 k = begin + later; k < end + later && k < listed; k++)
             FETCH_ROW(SOURCE_ROW(k), MIN(n, TDM_DISTANCE));
         if (end - begin == 1) {
             GLOBAL const T *const old = yr, *const a = SOURCE_ROW(begin);

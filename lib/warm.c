@@ -13,7 +13,7 @@
 
 /* The second dtype: the first one, or f32 too where that has 16 bits; casts are from and to f32, and
  * copies; what fills, moves or compares has bits alone; of sorting there are words of 64 bits, and of what is sorted
- * the bits, or those of indices; of lists numbers of 32 bits. */
+ * the bits, or those of indices; of lists, which are for groups of one lane alone, numbers of 32 bits. */
 typedef enum second_dtype {
     SAME,
     OR_F32,
@@ -130,6 +130,7 @@ static tdm_status add_casts(variant_list *list, const tdmi_device_facts *facts,
 static tdm_status add_usual(variant_list *list, const tdmi_device_facts *facts, tdm_dtype dtype) {
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         const usual_kernel *kernel = &usual[i];
+        if (kernel->u == NUMBERS && facts->max_lanes > 1) continue;
         const bool has_bits = kernel->u == BITS || kernel->u == BITS_OR_INDICES;
         const tdm_dtype t = kernel->u == WORDS     ? TDM_U64
                             : kernel->u == NUMBERS ? TDM_U32

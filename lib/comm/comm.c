@@ -45,6 +45,7 @@ static void free_comm(tdm_comm *comm) {
     tdmi_free(comm->notes_in.messages);
     tdmi_free(comm->notes_out.messages);
     tdmi_free(comm->received);
+    tdmi_free(comm->sent);
     tdmi_free(comm->waits);
     tdmi_free(comm->headers);
     tdmi_free(comm->starts);
@@ -79,12 +80,13 @@ tdm_status tdmi_comm_make(const char *function, const tdm_transport *transport, 
     made = made && make_group(&comm->notes_in, comm->ranks) &&
            make_group(&comm->notes_out, TDMI_NOTE_KINDS * comm->ranks);
     comm->received = tdmi_calloc(ranks, sizeof *comm->received);
+    comm->sent = tdmi_calloc(TDMI_NOTE_KINDS * ranks, sizeof *comm->sent);
     comm->waits = tdmi_calloc(ranks, sizeof *comm->waits);
     comm->headers = tdmi_calloc(ranks, sizeof *comm->headers);
     comm->starts = tdmi_calloc(ranks + 1, sizeof *comm->starts);
     comm->fault = make_fault(parent);
-    if (!made || !comm->received || !comm->headers || !comm->waits || !comm->starts ||
-        !comm->fault) {
+    if (!made || !comm->received || !comm->sent || !comm->headers || !comm->waits ||
+        !comm->starts || !comm->fault) {
         free_comm(comm);
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     }

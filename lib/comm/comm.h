@@ -96,13 +96,12 @@ struct tdm_comm {
     tdmi_fault *fault;
     tdmi_group groups[TDMI_GROUP_COUNT];
     tdmi_group notes_in, notes_out; /* one from each rank; one of each kind to each */
-    tdmi_note *received;            /* one of each rank */
-    tdmi_note sent[TDMI_NOTE_KINDS];
-    int *waits;              /* whom each rank said to wait for; -1: it said nothing */
-    bool in_use;             /* the transport kept memory of the call that failed */
-    tdmi_comm_header header; /* of the call */
-    int heard;               /* headers of the call, from other ranks */
-    tdm_status refusal;      /* of this call, where its header says so */
+    tdmi_note *received, *sent;     /* of notes_in and of notes_out */
+    int *waits;                     /* whom each rank said to wait for; -1: it said nothing */
+    bool in_use;                    /* the transport kept memory of the call that failed */
+    tdmi_comm_header header;        /* of the call */
+    int heard;                      /* headers of the call, from other ranks */
+    tdm_status refusal;             /* of this call, where its header says so */
     char refusal_text[300];
     tdmi_comm_header *headers;          /* of the other ranks' */
     tdmi_comm_header pair_in, pair_out; /* of tensors from one rank to another */

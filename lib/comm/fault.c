@@ -59,33 +59,29 @@ static bool is_done(tdm_comm *comm, tdmi_message *message) {
     return done;
 }
 
-static tdmi_note *note_of(tdm_comm *comm, int kind, int waits_for, tdm_status status,
-                          const char *text) {
-    tdmi_note *note = &comm->sent[kind];
+/* To a rank that has taken the last one of the kind: until then that is the transport's to read. That a note could not
+ * be sent changes nothing: its rank waits in vain for something else, too. */
+static void tell_one(tdm_comm *comm, int rank, int kind, int waits_for, tdm_status status,
+                     const char *text) {
+    const int place = kind * comm->ranks + rank;
+    tdmi_message *message = &comm->notes_out.messages[place];
+    tdmi_note *note = &comm->sent[place];
+    (void)is_done(comm, message);
+    if (message->active) return;
     *note = (tdmi_note){.magic = NOTE_MAGIC,
                         .kind = kind,
                         .from = comm->rank,
                         .waits_for = waits_for,
                         .status = (int32_t)status};
     snprintf(note->text, sizeof note->text, "%s", text);
-    return note;
-}
-
-/* To a rank that has taken the last one of the kind. That a note could not be sent changes nothing: its rank waits in
- * vain for something else, too. */
-static void tell_one(tdm_comm *comm, const tdmi_note *note, int rank) {
-    tdmi_message *message = &comm->notes_out.messages[note->kind * comm->ranks + rank];
-    (void)is_done(comm, message);
-    if (message->active) return;
     message->active = comm->transport.send(comm->transport.state, rank, TDMI_CHANNEL_NOTES, note,
                                            sizeof *note, &message->message) == TDM_OK;
 }
 
 static void tell_all(tdm_comm *comm, int kind, int waits_for, tdm_status status, const char *text) {
     if (!tdmi_comm_has_transport(comm)) return;
-    const tdmi_note *note = note_of(comm, kind, waits_for, status, text);
     for (int rank = 0; rank < comm->ranks; rank++)
-        if (rank != comm->rank) tell_one(comm, note, rank);
+        if (rank != comm->rank) tell_one(comm, rank, kind, waits_for, status, text);
 }
 
 static tdm_status fault(tdm_comm *comm, tdm_status status, const char *text) {
@@ -119,7 +115,7 @@ static tdm_status hear(tdm_comm *comm, int rank, int waits_for) {
         comm->waits[rank] = note.waits_for;
         /* Each time it asks: it forgets what it knew before, which may be of another wait. */
         if (note.kind == TDMI_NOTE_ASKS && waits_for >= 0)
-            tell_one(comm, note_of(comm, TDMI_NOTE_ANSWERS, waits_for, TDM_OK, ""), rank);
+            tell_one(comm, rank, TDMI_NOTE_ANSWERS, waits_for, TDM_OK, "");
         TDMI_TRY(listen(comm, rank));
     }
     return TDM_OK;
