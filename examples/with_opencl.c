@@ -2,7 +2,8 @@
 /* OpenCL of one's own beside Tandem: its context, command queue and memory are shared, so that its kernels and Tandem's
  * operations work on the same bytes, in one order, without a copy and without a wait in between.
  *
- *     cc -std=c11 with_opencl.c $(pkg-config --cflags --libs tandem) -lOpenCL -lm -o with_opencl */
+ *     cc -std=c11 with_opencl.c $(pkg-config --cflags --libs tandem) -lOpenCL -lm -o with_opencl
+ *     ./with_opencl       # or ./with_opencl 1, for the second device of the platform */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <math.h>
@@ -11,7 +12,7 @@
 
 #include <tandem/tandem.h>
 
-enum { ROWS = 256, COLS = 512, COUNT = ROWS * COLS };
+enum { ROWS = 256, COLS = 512, COUNT = ROWS * COLS, MOST_DEVICES = 16 };
 
 static void check(tdm_status status) {
     if (status == TDM_OK) return;
@@ -39,16 +40,25 @@ static const char text[] =
 /* Called when neither Tandem nor work that it was given uses the memory any more. */
 static void returned(void *context) { *(int *)context = 1; }
 
-int main(void) {
+int main(int argc, char **argv) {
     const size_t bytes = COUNT * sizeof(float), items = COUNT;
+    const unsigned long number = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
     const int cols = COLS;
     cl_int code;
 
     /* The program's own OpenCL. */
     cl_platform_id platform;
-    cl_device_id id;
+    cl_device_id ids[MOST_DEVICES];
+    cl_uint devices;
     check_cl(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    check_cl(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &id, NULL), "clGetDeviceIDs");
+    check_cl(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MOST_DEVICES, ids, &devices),
+             "clGetDeviceIDs");
+    if (number >= devices || number >= MOST_DEVICES) {
+        fprintf(stderr, "with_opencl: the platform has %u devices; their numbers begin with 0\n",
+                devices);
+        return 2;
+    }
+    cl_device_id id = ids[number];
     cl_context context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
     check_cl(code, "clCreateContext");
     cl_command_queue commands = clCreateCommandQueue(context, id, 0, &code);

@@ -152,6 +152,35 @@ static tdm_status run_kernels(workplace *w) {
     return TDM_OK;
 }
 
+/* Operations of several launches and memory of their own in between. Rows fall from 63 to 0, so that the order of their
+ * elements is 63 to 0 as well, and rows that are added where it says make the same again. */
+static tdm_status sort_and_add(workplace *w) {
+    enum { MOST = 3 };
+    static const int whole[] = {0, 1};
+    for (int i = 0; i < CELLS; i++)
+        w->host[i] = (float)(N - 1 - i % N);
+    tdm_tensor x = tdm_tensor_2d(w->buffers[0], TDM_F32, N, N);
+    tdm_tensor order = tdm_tensor_2d(w->buffers[1], TDM_I32, N, N);
+    const tdm_tensor first = tdm_tensor_1d(w->buffers[1], TDM_I32, N);
+    tdm_tensor y = tdm_tensor_2d(w->buffers[2], TDM_F32, N, N);
+    tdm_tensor largest = tdm_tensor_2d(w->buffers[3], TDM_F32, N, MOST);
+    tdm_tensor sum = tdm_tensor_1d(w->buffers[3], TDM_F32, 1);
+    TRY(tdm_buffer_write(w->queue, w->buffers[0], 0, w->host, BYTES));
+    TRY(tdm_argsort(w->queue, &x, false, &order));
+    TRY(tdm_fill(w->queue, 0.0, &y));
+    TRY(tdm_scatter_add_rows(w->queue, &x, &first, &y));
+    TRY(tdm_top_k(w->queue, &y, &largest, NULL));
+    TRY(tdm_buffer_read(w->queue, w->buffers[3], 0, w->host, N * MOST * sizeof(float)));
+    for (int i = 0; i < N * MOST; i++)
+        expect(w->host[i] == (float)(N - 1 - i % MOST), "the largest of rows that were added");
+    TRY(tdm_cumsum(w->queue, &y, 0, &x));
+    TRY(tdm_sum(w->queue, &x, whole, 2, &sum));
+    TRY(tdm_buffer_read(w->queue, w->buffers[3], 0, w->host, sizeof(float)));
+    /* rows are added 64, 63, … 1 times, and have 2016 in all */
+    expect(w->host[0] == 2016.0f * 2080.0f, "a sum of sums");
+    return TDM_OK;
+}
+
 /* A matrix of ones times one of twos, plus a bias of -200. */
 static tdm_status queue_product(workplace *w, int64_t m, int64_t n, int64_t k, int64_t batch,
                                 bool bias) {
@@ -209,6 +238,7 @@ static tdm_status steps(workplace *w) {
     TRY(adopt(w));
     TRY(record_events(w));
     TRY(run_kernels(w));
+    TRY(sort_and_add(w));
     TRY(multiply(w, N, N, N, 1, true));
     TRY(multiply(w, 8, 16, 24, 4, false));
     /* sizes with which the simulated cuBLASLt has trouble: see tests/cuda_sim/cublaslt_matmul.c */
