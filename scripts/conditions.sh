@@ -13,8 +13,8 @@ if [ $# -gt 0 ] && [ "$1" != list ]; then
     build=$(realpath "$1")
     shift
 fi
-all=(plain nobody pid-namespace nobody-in-a-pid-namespace one-core busy german time-zone no-home
-     unwritable-home empty-environment umask-077 umask-000)
+all=(plain nobody pid-namespace nobody-in-a-pid-namespace one-core busy german german-nobody-in-a-pid-namespace
+     time-zone no-home unwritable-home empty-environment umask-077 umask-000)
 if [ "${1:-}" = list ]; then
     printf '%s\n' "${all[@]}"
     exit
@@ -44,7 +44,7 @@ clean_up() {
 trap clean_up EXIT
 mkdir -p "${written[@]}"
 
-tests=(ctest --test-dir "$build" -R '^(host|suite:cpu)$' --output-on-failure)
+tests=(ctest --test-dir "$build" -R '^(host|suite:cpu)$' --output-on-failure --parallel 2)
 as_nobody=(setpriv --reuid "$nobody" --regid "$nobody" --clear-groups env "HOME=$work/home")
 alone=(unshare -p -f --mount-proc)
 
@@ -63,15 +63,15 @@ let_rest() {
 
 can() { # CONDITION: whether this machine and user can have it, or why not
     case $1 in
-    nobody*)
+    *nobody*)
         [ "$(id -u)" -eq 0 ] || { echo "only root can become nobody"; return 1; }
         "${as_nobody[@]}" test -x "$build/tests" -a -r "$build/tests/suite" ||
             { echo "nobody may not enter $build"; return 1; }
         ;;&
     *pid-namespace)
         "${alone[@]}" true 2>/dev/null || { echo "this user may not make a namespace"; return 1; }
-        ;;
-    german)
+        ;;&
+    german*)
         [ -d "$build/tests/locales/de_DE.UTF-8" ] || { echo "the build has no German locale"; return 1; }
         ;;
     esac
@@ -101,6 +101,9 @@ run() { # CONDITION
         "${tests[@]}" || result=$?
         let_rest
         return $result
+        ;;
+    german-nobody-in-a-pid-namespace)
+        LOCPATH=$build/tests/locales LC_ALL=de_DE.UTF-8 run nobody-in-a-pid-namespace
         ;;
     german) LOCPATH=$build/tests/locales LC_ALL=de_DE.UTF-8 "${tests[@]}" ;;
     time-zone) TZ=Asia/Kathmandu "${tests[@]}" ;;

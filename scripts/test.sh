@@ -36,6 +36,6 @@ for preset in "${presets[@]}"; do
         scripts/coverage.sh build/asan cuda 95
     fi
     if [[ "$preset" = @(test|full) ]]; then
-        scripts/conditions.sh "build/$preset" nobody-in-a-pid-namespace german # the others: --systems
+        scripts/conditions.sh "build/$preset" german-nobody-in-a-pid-namespace # the others: --systems
     fi
 done

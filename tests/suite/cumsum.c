@@ -67,6 +67,7 @@ Test(cumsum, shapes) {
     for (int d = 0; d < dtype_count; d++)
         for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++)
             for (int dim = 0; dim < shapes[s].ndim; dim++) {
+                if (!in_turn(d + s + dim)) continue;
                 array *x = array_new(dtypes[d], shapes[s].ndim, shapes[s].shape, NULL);
                 array *y = array_new(sums_of(dtypes[d]), shapes[s].ndim, shapes[s].shape, NULL);
                 set_elements(x);

@@ -89,6 +89,7 @@ Test(norms, nan_and_infinity) {
     for (int d = 0; d < float_dtype_count; d++) {
         int64_t lengths[] = {1, 5, 64, 1000, small ? 2000 : 200000};
         for (int l = 0; l < 5; l++) {
+            if (!in_turn(d + l)) continue;
             int64_t cols = lengths[l];
             enum { ROWS = 6 };
             array *x = array_2d(float_dtypes[d], ROWS, cols, cols);

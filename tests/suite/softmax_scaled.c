@@ -105,6 +105,7 @@ Test(softmax_scaled, few_long_rows) {
     for (int d = 0; d < float_dtype_count; d++) {
         const tdm_dtype dtype = float_dtypes[d];
         for (int k = 0; k < 3; k++) {
+            if (!in_turn(d + k)) continue;
             array *x = array_2d(dtype, 2, cols, cols), *y = array_2d(dtype, 2, cols, cols);
             check_case("%s rows that end early, %d", tdm_dtype_name(dtype), k);
             array_uniform(x, -5.0, 5.0);

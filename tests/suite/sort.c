@@ -96,7 +96,8 @@ Test(sort, argsort) {
     for (int d = 0; d < TDM_DTYPE_COUNT; d++)
         for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
             for (int k = (int)i % 2; k < KINDS; k += small ? 3 : 1)
-                if (!sort_case((tdm_dtype)d, extents[i][0], extents[i][1], extents[i][2], k,
+                if (in_turn(d + (int)i + k / 3) &&
+                    !sort_case((tdm_dtype)d, extents[i][0], extents[i][1], extents[i][2], k,
                                (k + (int)i) % 2 == 1, (d + k) % 2 == 1))
                     return;
 }
