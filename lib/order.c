@@ -5,7 +5,11 @@
  * buffer, that queue's work may still be pending: work that the same queue is given for the new buffer runs
  * behind it by itself, and another queue first waits, on the device, for what that queue has been given so
  * far. So nobody waits on the host. What several queues have used is rare, and left to the pool. How
- * queues that use one buffer at a time come behind each other is for the program to say, by events. */
+ * queues that use one buffer at a time come behind each other is for the program to say, by events.
+ *
+ * A gate (gate.c) has a queue's later work wait for a thread, whose own queue must wait for nobody then. It works with
+ * buffers in the place of the queue that has the gate, which is their user; and memory of its own it only takes where
+ * nobody's work is pending. */
 
 #include "core.h"
 
@@ -13,10 +17,12 @@ static _Thread_local uint64_t last_queue;
 
 uint64_t tdmi_last_queue(void) { return last_queue; }
 
+void tdmi_stay_alone(void) { last_queue = TDMI_ALONE; }
+
 tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) {
     tdm_device *device = queue->device;
     if (!device->facts->synchronous) {
-        last_queue = queue->number;
+        if (!queue->behind_gates) last_queue = queue->number;
         uint64_t number = atomic_fetch_add_explicit(&device->sequence, 1, memory_order_relaxed) + 1;
         uint64_t none = 0;
         atomic_compare_exchange_strong(&queue->first_pending, &none, number);
@@ -68,12 +74,17 @@ static tdm_status wait_out(tdm_device *device, const tdm_queue *former) {
 }
 
 static tdm_status order_locked(tdm_queue *queue, tdmi_block *block) {
-    const uint64_t user = atomic_load(&block->user);
+    uint64_t user = atomic_load(&block->user);
+    if (queue->behind_gates) {
+        if (user == 0) atomic_store(&block->user, queue->number);
+        return TDM_OK;
+    }
     const tdm_queue *former = tdmi_former_user(queue->device, block);
     if (former && former != queue) {
         /* For a second user there is nothing left to record: the first one's work is queued by now. */
-        TDMI_TRY(user == 0 ? wait_behind(queue, former) : wait_out(queue->device, former));
-        if (user != 0) former = NULL;
+        const bool here = user != 0 && !tdmi_device_is_gated(queue->device);
+        TDMI_TRY(here ? wait_out(queue->device, former) : wait_behind(queue, former));
+        if (here) former = NULL;
     }
     if (!former) atomic_store(&block->former, 0);
     atomic_store(&block->user, user == 0 ? queue->number : TDMI_SEVERAL);
@@ -93,6 +104,11 @@ tdm_status tdmi_order_foreign(const tdm_buffer *buffer) {
     tdm_status status = TDM_OK;
     if (!block || atomic_load(&block->former) == 0) return TDM_OK;
     pthread_mutex_lock(&device->lock);
+    while (tdmi_former_user(device, block) && tdmi_device_is_gated(device)) {
+        pthread_mutex_unlock(&device->lock);
+        if (!tdmi_device_await_gates(device)) return TDM_OK;
+        pthread_mutex_lock(&device->lock);
+    }
     const tdm_queue *former = tdmi_former_user(device, block);
     if (former) status = wait_out(device, former);
     if (status == TDM_OK) atomic_store(&block->former, 0);

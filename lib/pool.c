@@ -30,6 +30,7 @@ static void mark_pending(tdm_queue *queue, uint64_t first) {
 }
 
 static void wait_for_queues(tdm_device *device) {
+    if (tdmi_device_is_gated(device)) return;
     for (tdm_queue *queue = device->queues; queue; queue = queue->next) {
         uint64_t first = atomic_load(&queue->first_pending);
         bool over;
@@ -55,7 +56,7 @@ static tdmi_readiness readiness(const tdm_device *device, tdmi_block *block, uin
     if (atomic_load(&block->former) == TDMI_SEVERAL) return NOT_YET;
     const tdm_queue *former = tdmi_former_user(device, block);
     if (!former) return READY;
-    if (atomic_load(&former->doubtful)) return NOT_YET;
+    if (atomic_load(&former->doubtful) || next == TDMI_ALONE) return NOT_YET;
     return former->number == next ? READY : BEHIND_ANOTHER;
 }
 

@@ -98,6 +98,15 @@ static tdm_status pass(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tenso
     if (to < 0 && from < 0) return tdmi_comm_check_args(comm, queue, NULL, 0);
     if (to >= 0) TDMI_TRY(tdmi_comm_check_args(comm, queue, args, from >= 0 ? 2 : 1));
     if (to < 0) TDMI_TRY(tdmi_comm_check_args(comm, queue, args + 1, 1));
+    if (comm->behind)
+        return tdmi_comm_post(comm, queue, TDM_OK,
+                              &(tdmi_comm_call){to < 0     ? TDMI_COMM_RECEIVE
+                                                : from < 0 ? TDMI_COMM_SEND
+                                                           : TDMI_COMM_SEND_RECEIVE,
+                                                .peer = to,
+                                                .from = from,
+                                                .x = to < 0 ? NULL : x,
+                                                .y = from < 0 ? NULL : y});
     if (comm->team) return pass_directly(comm, queue, to, x, from, y);
     tdmi_comm_side sent = {0}, got = {0};
     const bool inside = to >= 0 && from >= 0 && x->buffer == y->buffer;

@@ -222,6 +222,9 @@ tdm_status tdm_comm_all_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op,
     if (status == TDM_OK && !y)
         status = tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: y is NULL", comm->function);
     if (status == TDM_OK) status = tdmi_check_same_shape(comm->function, "x", x, "y", y);
+    if (comm->behind)
+        return tdmi_comm_post(comm, queue, status,
+                              &(tdmi_comm_call){TDMI_COMM_ALL_REDUCE, .op = op, .x = x, .y = y});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     return reduce(comm, queue, op, TO_ALL, x, y);
 }
@@ -237,6 +240,11 @@ tdm_status tdm_comm_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int
     if (status == TDM_OK && is_root && !y)
         status = tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: y is NULL", comm->function);
     if (status == TDM_OK && is_root) status = tdmi_check_same_shape(comm->function, "x", x, "y", y);
+    if (comm->behind)
+        return tdmi_comm_post(
+            comm, queue, status,
+            &(tdmi_comm_call){
+                TDMI_COMM_REDUCE, .op = op, .peer = root, .x = x, .y = is_root ? y : NULL});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     return reduce(comm, queue, op, root, x, y);
 }
@@ -248,6 +256,11 @@ tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op
     tdmi_comm_describe(comm, TDMI_COMM_REDUCE_SCATTER, (int)op, -1, x);
     tdm_status status = check(comm, queue, op, x, NULL, 0);
     if (status == TDM_OK) status = tdmi_comm_check_parts(comm, queue, x, extents, y, false);
+    if (comm->behind)
+        return tdmi_comm_post(
+            comm, queue, status,
+            &(tdmi_comm_call){
+                TDMI_COMM_REDUCE_SCATTER, .op = op, .x = x, .y = y, .extents = extents});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_reduce_scatter(comm, queue, op, x, y);
     tdmi_comm_side from = {0}, into = {0};
