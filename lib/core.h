@@ -233,6 +233,8 @@ tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **me
 tdm_status tdmi_pool_take(tdm_device *device, size_t size, size_t in_use,
                           tdmi_block **block) TDM_MUST_USE;
 void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use);
+/* Other memory for a block that was taken and that nobody has used: such that nobody's work is pending on. */
+tdm_status tdmi_pool_renew(tdm_device *device, tdmi_block *block) TDM_MUST_USE;
 void tdmi_pool_trim(tdm_device *device);
 
 /* pinned.c: host memory as the backend gives it, or as it was kept; keeping it, or freeing it where that is

@@ -81,9 +81,13 @@ static tdm_status order_locked(tdm_queue *queue, tdmi_block *block) {
     }
     const tdm_queue *former = tdmi_former_user(queue->device, block);
     if (former && former != queue) {
-        /* For a second user there is nothing left to record: the first one's work is queued by now. */
-        const bool here = user != 0 && !tdmi_device_is_gated(queue->device);
-        TDMI_TRY(here ? wait_out(queue->device, former) : wait_behind(queue, former));
+        /* For a second user there is nothing left to record: the first one's work is queued by now. While there are
+         * gates nobody waits here, and the first comes behind nobody: it has other memory. */
+        const bool gated = tdmi_device_is_gated(queue->device), here = user != 0 && !gated;
+        if (here)
+            TDMI_TRY(wait_out(queue->device, former));
+        else if (user != 0 || !gated || tdmi_pool_renew(queue->device, block) != TDM_OK)
+            TDMI_TRY(wait_behind(queue, former));
         if (here) former = NULL;
     }
     if (!former) atomic_store(&block->former, 0);

@@ -34,7 +34,7 @@ void connect_threads(double seconds, bool asynchronous, tdm_comm **made) {
     meet();
     const tdm_transport transport = local_transport(shared.group, rank);
     OK(tdm_comm_create(&transport, device, made));
-    OK(tdm_comm_set_timeout(*made, 60)); /* under sanitizers, too */
+    OK(tdm_comm_set_timeout(*made, 10)); /* under sanitizers, too */
     if (asynchronous) OK(tdm_comm_set_asynchronous(*made, true));
 }
 
