@@ -22,7 +22,7 @@ typedef struct tdmi_block {
     size_t size;       /* as allocated */
     uint64_t released; /* device->sequence when it was released */
     /* The number of the queue that has used it since it was taken from the pool, TDMI_SEVERAL of more
-     * than one, 0 of none; and who used it before it was released, 0 where that work is over. See order.c. */
+     * than one, 0 of none; and who used it before it was released, 0 where that work is over. See order_block.c. */
     atomic_uint_fast64_t user, former;
     struct tdmi_adopted *adopted; /* what it is a part of (adopted.c); NULL: it is the pool's */
     struct tdmi_block *next;
@@ -72,8 +72,8 @@ struct tdm_device {
     atomic_uint doubtful, abandoned; /* how many of its queues are; see wait.c */
     /* How many gates of its queues were (gate.c); closed under the lock. */
     atomic_uint_fast64_t gates_closed, gates_opened;
-    atomic_uint leaving_count;       /* of `leaving` */
-    pthread_mutex_t lock;            /* all below */
+    atomic_uint leaving_count; /* of `leaving` */
+    pthread_mutex_t lock;      /* all below */
     tdmi_pool pool;
     tdm_queue *queues;
     struct tdmi_adopted *leaving,
@@ -140,7 +140,7 @@ struct tdm_queue {
     tdm_graph *lender;    /* the one that is recorded or replayed: scratch memory is its own then */
     atomic_bool doubtful; /* the last wait failed: what it may use is kept (wait.c) */
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
-    bool behind_gates;       /* a queue for what gates wait for: see order.c */
+    bool behind_gates;       /* a queue for what gates wait for: see order_block.c */
     struct tdmi_deferred *deferred;   /* likewise */
     _Atomic(struct tdmi_loss *) loss; /* NULL until something is watched over (loss.c) */
     tdm_queue *next;                  /* of the device */
@@ -224,7 +224,7 @@ tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) TDM_MUST_US
 uint64_t tdmi_last_queue(void);
 void tdmi_stay_alone(void);
 
-/* pool.c: at least `size` bytes of device memory for work on this queue alone. The next caller
+/* scratch.c: at least `size` bytes of device memory for work on this queue alone. The next caller
  * gets the same memory: work on a queue runs in order. */
 tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) TDM_MUST_USE;
 
@@ -259,7 +259,7 @@ uint64_t tdmi_oldest_pending(const tdm_device *device);
  * when there is none. Not of TDMI_SEVERAL. */
 tdm_queue *tdmi_former_user(const tdm_device *device, const tdmi_block *block);
 
-/* order.c: called of each piece of memory that work is about to be given to the queue for. Where another
+/* order_block.c: called of each piece of memory that work is about to be given to the queue for. Where another
  * queue's work may still use it, from before it was released, the queue waits for that. */
 tdm_status tdmi_order_block(tdm_queue *queue, tdmi_block *block) TDM_MUST_USE;
 
@@ -281,7 +281,7 @@ static inline TDM_MUST_USE tdm_status tdmi_order(tdm_queue *queue, const tdm_buf
     return tdmi_order_block(queue, block);
 }
 
-/* order.c: the same for work on another device's queue: waits here until the memory is free. */
+/* order_block.c: the same for work on another device's queue: waits here until the memory is free. */
 tdm_status tdmi_order_foreign(const tdm_buffer *buffer) TDM_MUST_USE;
 
 /* program.c: the kernel of a variant, built or fetched at first use; then one look-up, no lock. */

@@ -16,9 +16,7 @@ typedef struct tdmi_gate {
 } tdmi_gate;
 
 /* Whether a device's backend has gates. */
-static inline bool tdmi_has_gates(const tdm_device *device) {
-    return device->backend->gate_close;
-}
+static inline bool tdmi_has_gates(const tdm_device *device) { return device->backend->gate_close; }
 
 /* The queue is of the device, and what the work uses of its buffers has been ordered on it. *gate is all zero on
  * failure. */

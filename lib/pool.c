@@ -2,14 +2,14 @@
 /* The memory pool of a device: released blocks are kept for buffers of like size.
  *
  * A released block may still be used by work that is queued. One that a single queue has used is handed out
- * at once, and whoever uses it next comes behind that queue's work (order.c). One that several have used is
+ * at once, and whoever uses it next comes behind that queue's work (order_block.c). One that several have used is
  * handed out once no queue has work pending that is as old as its release: every submission has a number, and
  * a block remembers that at its release. On a synchronous device nothing is ever pending.
  *
  * While work of the device waits for a gate (gate.c), and so perhaps for another process, no queue comes behind another
  * for the sake of memory: that process might wait for what the queue does next. */
 
-#include "record.h"
+#include "core.h"
 
 enum {
     SMALL_STEP = 512,     /* sizes are rounded up to this … */
@@ -190,34 +190,4 @@ void tdmi_pool_trim(tdm_device *device) {
         device->backend->mem_free(device->impl, &block->mem);
         tdmi_free(block);
     }
-}
-
-tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **mem) {
-    tdm_device *device = queue->device;
-    tdm_status status = TDM_OK;
-    /* What a graph has recorded goes on using a smaller block, too. */
-    tdmi_block **scratch = queue->lender ? &queue->lender->scratch : &queue->scratch;
-    tdmi_block *before = *scratch;
-    if (!before || before->size < size) {
-        pthread_mutex_lock(&device->lock);
-        if (before && !queue->lender) {
-            *scratch = NULL;
-            tdmi_pool_give(device, before, 0);
-            before = NULL;
-        }
-        /* Scratch is not the user's: it counts as reserved, not as in use. */
-        tdmi_block *taken = NULL;
-        status = tdmi_pool_take(device, size, 0, &taken);
-        if (status == TDM_OK) {
-            taken->next = before;
-            *scratch = taken;
-        }
-        pthread_mutex_unlock(&device->lock);
-        if (status == TDM_OK) status = tdmi_order_block(queue, *scratch);
-    }
-    if (status == TDM_OK)
-        *mem = &(*scratch)->mem;
-    else if (queue->recording) /* of an operation, part may be recorded */
-        tdmi_outcome_add(&queue->recording->outcome, status);
-    return status;
 }

@@ -12,13 +12,6 @@ tdm_status tdmi_comm_enter(tdm_comm *comm, const char *function) {
     return TDM_OK;
 }
 
-tdm_status tdmi_comm_enter_alone(tdm_comm **comm, const char *function) {
-    TDMI_TRY(tdmi_comm_enter(*comm, function));
-    if (!(*comm)->behind) return TDM_OK;
-    *comm = tdmi_comm_settle(*comm);
-    return tdmi_comm_enter(*comm, function);
-}
-
 tdm_status tdmi_comm_check_args(const tdm_comm *comm, tdm_queue *queue, const tdmi_arg *args,
                                 int count) {
     if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", comm->function);

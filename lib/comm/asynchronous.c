@@ -33,31 +33,6 @@ static void free_work(work *of) {
 
 /* ---- the worker's thread ---- */
 
-static tdm_status call(tdm_comm *comm, tdm_queue *queue, work *of) {
-    const tdmi_comm_call *c = &of->call;
-    tdm_tensor x = of->x, y = of->y;
-    switch (c->function) {
-    case TDMI_COMM_ALL_REDUCE:
-        return tdm_comm_all_reduce(comm, queue, c->op, &x, &y);
-    case TDMI_COMM_REDUCE:
-        return tdm_comm_reduce(comm, queue, c->op, c->peer, &x, c->y ? &y : NULL);
-    case TDMI_COMM_BROADCAST:
-        return tdm_comm_broadcast(comm, queue, c->peer, &y);
-    case TDMI_COMM_ALL_GATHER:
-        return tdm_comm_all_gather(comm, queue, &x, c->extents, &y);
-    case TDMI_COMM_REDUCE_SCATTER:
-        return tdm_comm_reduce_scatter(comm, queue, c->op, &x, c->extents, &y);
-    case TDMI_COMM_ALL_TO_ALL:
-        return tdm_comm_all_to_all(comm, queue, &x, &y);
-    case TDMI_COMM_SEND:
-        return tdm_comm_send(comm, queue, c->peer, &x);
-    case TDMI_COMM_RECEIVE:
-        return tdm_comm_receive(comm, queue, c->from, &y);
-    default:
-        return tdm_comm_send_receive(comm, queue, c->peer, &x, c->from, &y);
-    }
-}
-
 /* The device failed: the others must not wait for this rank. */
 static tdm_status cannot(tdm_comm *comm, tdm_status status) {
     TDMI_TRY(tdmi_comm_enter(comm, "an asynchronous call")); /* which leaves the message as it is */
@@ -69,7 +44,7 @@ static void carry_out(worker *self, work *of) {
     tdmi_gate gate = of->gate;
     tdmi_outcome outcome = {0};
     tdm_status status = tdmi_gate_reach(&gate);
-    tdmi_outcome_add(&outcome, status == TDM_OK ? call(self->comm, self->queue, of)
+    tdmi_outcome_add(&outcome, status == TDM_OK ? of->call.run(self->comm, self->queue, &of->call)
                                                 : cannot(self->comm, status));
     tdmi_outcome_add(&outcome, tdm_queue_finish(self->queue));
     free_work(of);
@@ -111,14 +86,21 @@ static void push(worker *self, work *of) {
     pthread_mutex_unlock(&self->lock);
 }
 
-tdm_comm *tdmi_comm_settle(tdm_comm *comm) {
-    if (!comm->behind) return comm;
+/* Waits until the worker has nothing to do. */
+static tdm_comm *settle(tdm_comm *comm) {
     worker *self = comm->worker;
     pthread_mutex_lock(&self->lock);
     while (self->first || self->busy)
         pthread_cond_wait(&self->changed, &self->lock);
     pthread_mutex_unlock(&self->lock);
     return comm->behind;
+}
+
+tdm_status tdmi_comm_enter_alone(tdm_comm **comm, const char *function) {
+    TDMI_TRY(tdmi_comm_enter(*comm, function));
+    if (!(*comm)->behind) return TDM_OK;
+    *comm = settle(*comm);
+    return tdmi_comm_enter(*comm, function);
 }
 
 static work *make(const tdm_comm *comm, const tdmi_comm_call *call) {
@@ -128,22 +110,24 @@ static work *make(const tdm_comm *comm, const tdmi_comm_call *call) {
     made->call = *call;
     made->x = tdm_tensor_retain(call->x);
     made->y = tdm_tensor_retain(call->y);
+    made->call.x = call->x ? &made->x : NULL;
+    made->call.y = call->y ? &made->y : NULL;
     if (!extents) return made;
     memcpy(made->extents, call->extents, extents * sizeof *made->extents);
     made->call.extents = made->extents;
     return made;
 }
 
-/* From here on what is used is the queue's (order.c), in whose place the worker uses it. */
+/* From here on what is used is the queue's (order_block.c), in whose place the worker uses it. */
 static tdm_status order(tdm_queue *queue, const tdmi_comm_call *call) {
     if (call->x) TDMI_TRY(tdmi_order(queue, call->x->buffer, false));
     return call->y ? tdmi_order(queue, call->y->buffer, true) : TDM_OK;
 }
 
 /* As without a worker: the ranks' calls meet, and where all refuse nothing is broken. */
-static tdm_status refuse(tdm_comm *comm, tdmi_comm_function function, tdm_status refused) {
-    if (function > TDMI_COMM_ALL_TO_ALL) return refused;
-    tdm_comm *behind = tdmi_comm_settle(comm);
+static tdm_status refuse(tdm_comm *comm, bool paired, tdm_status refused) {
+    if (paired) return refused;
+    tdm_comm *behind = settle(comm);
     TDMI_TRY(tdmi_comm_enter(behind, comm->function)); /* leaves the message as it is */
     behind->header = comm->header;
     return tdmi_comm_begin(behind, refused);
@@ -151,7 +135,7 @@ static tdm_status refuse(tdm_comm *comm, tdmi_comm_function function, tdm_status
 
 tdm_status tdmi_comm_post(tdm_comm *comm, tdm_queue *queue, tdm_status refused,
                           const tdmi_comm_call *call) {
-    if (refused != TDM_OK) return refuse(comm, call->function, refused);
+    if (refused != TDM_OK) return refuse(comm, call->paired, refused);
     work *made = make(comm, call);
     tdm_status status =
         made ? order(queue, call)
@@ -159,7 +143,7 @@ tdm_status tdmi_comm_post(tdm_comm *comm, tdm_queue *queue, tdm_status refused,
     if (status == TDM_OK) status = tdmi_gate_close(queue, &made->gate);
     if (status != TDM_OK) {
         if (made) free_work(made);
-        return refuse(comm, call->function, status);
+        return refuse(comm, call->paired, status);
     }
     push(comm->worker, made);
     return TDM_OK;
@@ -202,8 +186,8 @@ static tdm_status begin_worker(tdm_comm *comm) {
         free_worker(made);
         tdmi_free(behind);
         tdmi_free(starts);
-        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY,
-                         "%s: out of host memory, or of threads or queues", comm->function);
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory, or of threads or queues",
+                         comm->function);
     }
     *comm = (tdm_comm){.device = behind->device,
                        .rank = behind->rank,

@@ -13,7 +13,8 @@ tdm_status tdmi_comm_end(tdm_comm *comm, tdm_status status) {
     tdmi_outcome outcome = {0};
     tdmi_outcome_add(&outcome, status);
     tdmi_comm_abandon(comm);
-    if (comm->team && atomic_load(&comm->fault->failed)) tdmi_team_give_up(comm->team, comm->fault->text);
+    if (comm->team && atomic_load(&comm->fault->failed))
+        tdmi_team_give_up(comm->team, comm->fault->text);
     return tdmi_outcome_end(&outcome);
 }
 

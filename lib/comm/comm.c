@@ -9,7 +9,7 @@
 #include "sized.h"
 
 static const tdmi_sized TRANSPORT = {"tdm_transport", "sizeof(tdm_transport)",
-                                     sizeof(tdm_transport), sizeof(tdm_transport)};
+                                     offsetof(tdm_transport, concurrent), sizeof(tdm_transport)};
 
 tdm_status tdm_transport_fail(tdm_status status, const char *sentence) {
     TDMI_UNCANCELLED();
@@ -128,7 +128,8 @@ void tdm_comm_destroy(tdm_comm *comm) {
     TDMI_UNCANCELLED();
     if (!comm || (comm->behind && tdmi_forked)) return;
     if (comm->behind) tdmi_comm_end_worker(comm);
-    if (comm->team && atomic_load(&comm->fault->failed)) tdmi_team_give_up(comm->team, comm->fault->text);
+    if (comm->team && atomic_load(&comm->fault->failed))
+        tdmi_team_give_up(comm->team, comm->fault->text);
     if (comm->team) tdmi_team_end(comm->team);
     const bool in = give_up(comm, &comm->notes_in), out = give_up(comm, &comm->notes_out);
     if (tdmi_comm_has_transport(comm))

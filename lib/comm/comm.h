@@ -81,7 +81,7 @@ enum { TDMI_GROUP_DATA, TDMI_GROUP_RESULTS = 2, TDMI_GROUP_CHECK = 4, TDMI_GROUP
 typedef struct tdmi_fault {
     atomic_uint references;
     struct tdmi_fault *of_parent; /* or NULL */
-    atomic_bool failed; /* set behind the text, which then stays */
+    atomic_bool failed;           /* set behind the text, which then stays */
     char text[620];
 } tdmi_fault;
 
@@ -111,7 +111,8 @@ struct tdm_comm {
         overlaps; /* whether any rank's device computes while its host sends; -1: not asked */
     void *scratch;
     size_t scratch_size;
-    bool naps; /* waits are a thread's of its own, which leaves the cores to others when nothing comes */
+    bool
+        naps; /* waits are a thread's of its own, which leaves the cores to others when nothing comes */
     /* Of an asynchronous communicator this one has what a program's thread needs to check a call. All else is in
      * `behind`, which belongs to the worker while it has calls to carry out (asynchronous.c). Else NULL. */
     tdm_comm *behind;
@@ -216,31 +217,30 @@ void *tdmi_comm_scratch(tdm_comm *comm, size_t size);
 
 /* ---- asynchronous.c ---- */
 
-/* What an asynchronous communicator is to carry out: one of the functions up to TDMI_COMM_ALL_TO_ALL, or a send, a
- * receive or both. */
+/* What an asynchronous communicator is to carry out: `run` makes the call that it stands for of another one, without a
+ * worker, and on the worker's queue. */
 typedef struct tdmi_comm_call {
-    tdmi_comm_function function;
+    tdm_status (*run)(tdm_comm *comm, tdm_queue *queue, const struct tdmi_comm_call *call);
     tdm_comm_op op;
-    int peer, from; /* the root, or who gets x; and who sends y */
+    int peer, from; /* the root, or who gets x; and who sends y; -1: nobody */
     const tdm_tensor *x;
     tdm_tensor *y; /* what is broadcast, too */
     const int64_t *extents;
+    bool paired; /* of two ranks: where it is refused, the others do not know of it */
 } tdmi_comm_call;
 /* Has the worker carry out a call whose arguments were checked, which gave `refused`. */
 tdm_status tdmi_comm_post(tdm_comm *comm, tdm_queue *queue, tdm_status refused,
                           const tdmi_comm_call *call) TDM_MUST_USE;
-/* Waits until the worker has nothing to do; the communicator that calls are made of meanwhile, itself if it is not
- * asynchronous. */
-tdm_comm *tdmi_comm_settle(tdm_comm *comm);
+/* What a call that is never asynchronous begins with: waits until the worker has nothing to do, and goes on with the
+ * communicator that *comm becomes. */
+tdm_status tdmi_comm_enter_alone(tdm_comm **comm, const char *function) TDM_MUST_USE;
 /* The end of being asynchronous. */
 void tdmi_comm_end_worker(tdm_comm *comm);
 
 /* ---- arguments.c ---- */
 
-/* What every call begins with: the communicator is there and has no fault. And a call that is never asynchronous, which
- * goes on with the communicator that *comm becomes. */
+/* What every call begins with: the communicator is there and has no fault. */
 tdm_status tdmi_comm_enter(tdm_comm *comm, const char *function) TDM_MUST_USE;
-tdm_status tdmi_comm_enter_alone(tdm_comm **comm, const char *function) TDM_MUST_USE;
 tdm_status tdmi_comm_check_args(const tdm_comm *comm, tdm_queue *queue, const tdmi_arg *args,
                                 int count) TDM_MUST_USE;
 tdm_status tdmi_comm_check_rank(const tdm_comm *comm, const char *name, int rank) TDM_MUST_USE;

@@ -80,6 +80,10 @@ static tdm_status no_memory(tdm_comm *comm, tdm_status status) {
     return tdmi_comm_fail(comm, status, "rank %d: %s", comm->rank, tdm_last_error());
 }
 
+static tdm_status run_broadcast(tdm_comm *comm, tdm_queue *queue, const tdmi_comm_call *c) {
+    return tdm_comm_broadcast(comm, queue, c->peer, c->y);
+}
+
 tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_tensor *x) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_broadcast"));
@@ -90,7 +94,7 @@ tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_te
     if (status == TDM_OK) status = tdmi_comm_check_args(comm, queue, args, 1);
     if (comm->behind)
         return tdmi_comm_post(comm, queue, status,
-                              &(tdmi_comm_call){TDMI_COMM_BROADCAST, .peer = root, .y = x});
+                              &(tdmi_comm_call){run_broadcast, .peer = root, .y = x});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_broadcast(comm, queue, root, x);
     tdmi_comm_side side = {0};
@@ -105,6 +109,10 @@ tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_te
     return leave(comm, queue, status, NULL, &side);
 }
 
+static tdm_status run_all_gather(tdm_comm *comm, tdm_queue *queue, const tdmi_comm_call *c) {
+    return tdm_comm_all_gather(comm, queue, c->x, c->extents, c->y);
+}
+
 tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
                                const int64_t *extents, tdm_tensor *y) {
     TDMI_UNCANCELLED();
@@ -114,7 +122,7 @@ tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
     if (comm->behind)
         return tdmi_comm_post(
             comm, queue, status,
-            &(tdmi_comm_call){TDMI_COMM_ALL_GATHER, .x = x, .y = y, .extents = extents});
+            &(tdmi_comm_call){run_all_gather, .x = x, .y = y, .extents = extents});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_all_gather(comm, queue, x, y);
     const bool inside = x->buffer == y->buffer;
@@ -126,6 +134,10 @@ tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
     else
         status = spread(comm, from.bytes, into.bytes, tdm_dtype_size(y->dtype), -1);
     return leave(comm, queue, status, &from, &into);
+}
+
+static tdm_status run_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdmi_comm_call *c) {
+    return tdm_comm_all_to_all(comm, queue, c->x, c->y);
 }
 
 tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
@@ -146,7 +158,7 @@ tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
                            comm->function, (long long)x->shape[0], comm->ranks);
     if (comm->behind)
         return tdmi_comm_post(comm, queue, status,
-                              &(tdmi_comm_call){TDMI_COMM_ALL_TO_ALL, .x = x, .y = y});
+                              &(tdmi_comm_call){run_all_to_all, .x = x, .y = y});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_all_to_all(comm, queue, x, y);
     tdmi_comm_side from = {0}, into = {0};
