@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Rank 1 ends in the middle, by a signal where the argument is "signal": each other rank says what its call gave, or with
- * TDM_TEST_ASYNCHRONOUS what its queue did. */
+/* Rank 1 ends in the middle, by a signal where the argument is "signal": each other rank says what its call gave, or
+ * with TDM_TEST_ASYNCHRONOUS what its queue did. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

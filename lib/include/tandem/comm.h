@@ -60,8 +60,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_comm_split(tdm_comm *comm, int color, int ke
  * rank has its own limit. What counts is the time in which nothing arrives, not the length of a call. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_set_timeout(tdm_comm *comm, double seconds);
 
-/** Whether calls return before the exchange over the transport is done; at first they wait for it. Not collective: ranks
- * may differ.
+/** Whether calls return before the exchange over the transport is done; at first they wait for it. Not collective:
+ * ranks may differ.
  *
  * An asynchronous call checks its arguments and returns. A thread of the communicator's carries the calls out, in their
  * order: it waits for the earlier work of the call's queue, exchanges, and lets the queue's later work go on. The
