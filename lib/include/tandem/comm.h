@@ -12,8 +12,8 @@
  * refuse their own arguments, nothing was done, and it goes on. Tensors are on the communicator's device, `queue` is
  * one of its queues, and earlier work of the queue is done before what it wrote is sent. A function may return before
  * it is done (tdm_comm_set_asynchronous, and with NCCL): later work of the queue sees its result, and so does the host
- * after tdm_queue_finish, which reports what failed. Tensors may have any strides; those with gaps are packed. Extents of 0 are right. Outputs overlap no input
- * but where a function says that they may be the same view.
+ * after tdm_queue_finish, which reports what failed. Tensors may have any strides; those with gaps are packed. Extents
+ * of 0 are right. Outputs overlap no input but where a function says that they may be the same view.
  *
  * Floats of 16 bits are added in f32 and rounded once. A result has the same bits on every rank, and again in
  * every run of as many ranks: the order of additions depends on shapes and ranks alone. Maxima and minima are NaN where
