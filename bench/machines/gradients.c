@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The gradients of the weights in a data parallel training step: of a shape rows x width, each rank multiplies its rows,
- * dw = dyᵀ · x of [width, width] for each of some layers, and all ranks get the mean. Asynchronously, one layer's
+/* The gradients of the weights in a data parallel training step: of a shape rows x width, each rank multiplies its
+ * rows, dw = dyᵀ · x of [width, width] for each of some layers, and all ranks get the mean. Asynchronously, one layer's
  * gradient is averaged while the next one's is multiplied; beside it the same calls by a communicator that waits. */
 #include <math.h>
 #include <stdio.h>
