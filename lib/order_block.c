@@ -73,7 +73,7 @@ tdm_status tdmi_order_foreign(const tdm_buffer *buffer) {
     pthread_mutex_lock(&device->lock);
     while (tdmi_former_user(device, block) && tdmi_device_is_gated(device)) {
         pthread_mutex_unlock(&device->lock);
-        if (!tdmi_device_await_gates(device)) return TDM_OK;
+        (void)tdmi_device_await_gates(device);
         pthread_mutex_lock(&device->lock);
     }
     const tdm_queue *former = tdmi_former_user(device, block);
