@@ -10,7 +10,8 @@ enum { NOTHING, BEING_WRITTEN, WRITTEN };
 struct tdmi_loss {
     atomic_uint references;
     atomic_int state;
-    char text[400];
+    tdm_status status;
+    char text[800];
 };
 
 void tdmi_loss_release(tdmi_loss *loss) {
@@ -29,9 +30,10 @@ tdmi_loss *tdmi_queue_loss(tdm_queue *queue) {
     return loss;
 }
 
-void tdmi_loss_tell(tdmi_loss *loss, const char *text) {
+void tdmi_loss_tell(tdmi_loss *loss, tdm_status status, const char *text) {
     int nothing = NOTHING;
     if (!atomic_compare_exchange_strong(&loss->state, &nothing, BEING_WRITTEN)) return;
+    loss->status = status;
     snprintf(loss->text, sizeof loss->text, "%s", text);
     atomic_store(&loss->state, WRITTEN);
 }
@@ -40,7 +42,7 @@ tdm_status tdmi_queue_tell_loss(tdm_queue *queue) {
     tdmi_loss *loss = atomic_load(&queue->loss);
     if (!loss || atomic_load(&loss->state) != WRITTEN) return TDM_OK;
     tdm_status status =
-        tdmi_fail(TDM_ERROR_RANK_LOST, "what the queue was given did not end: %s", loss->text);
+        tdmi_fail(loss->status, "what the queue was given did not end: %s", loss->text);
     atomic_store(&loss->state, NOTHING);
     return status;
 }

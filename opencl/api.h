@@ -42,6 +42,8 @@
     X(clEnqueueNDRangeKernel)                                                                      \
     X(clEnqueueNativeKernel)                                                                       \
     X(clWaitForEvents)                                                                             \
+    X(clCreateUserEvent)                                                                           \
+    X(clSetUserEventStatus)                                                                        \
     X(clGetEventInfo)                                                                              \
     X(clGetEventProfilingInfo)                                                                     \
     X(clRetainEvent)                                                                               \

@@ -13,7 +13,8 @@ tdm_status tdmi_comm_end(tdm_comm *comm, tdm_status status) {
     tdmi_outcome outcome = {0};
     tdmi_outcome_add(&outcome, status);
     tdmi_comm_abandon(comm);
-    if (comm->team && comm->fault->failed) tdmi_team_give_up(comm->team, comm->fault->text);
+    if (comm->team && atomic_load(&comm->fault->failed))
+        tdmi_team_give_up(comm->team, comm->fault->text);
     return tdmi_outcome_end(&outcome);
 }
 
@@ -45,7 +46,7 @@ tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) {
 }
 
 tdm_status tdmi_comm_spoil(tdm_comm *comm, tdm_status status) {
-    if (status == TDM_OK || comm->fault->failed) return status;
+    if (status == TDM_OK || atomic_load(&comm->fault->failed)) return status;
     char why[512];
     snprintf(why, sizeof why, "%.500s", tdm_last_error());
     return tdmi_comm_end(comm, tdmi_comm_fail(comm, status, "rank %d: %s", comm->rank, why));

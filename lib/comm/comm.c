@@ -9,7 +9,7 @@
 #include "sized.h"
 
 static const tdmi_sized TRANSPORT = {"tdm_transport", "sizeof(tdm_transport)",
-                                     sizeof(tdm_transport), sizeof(tdm_transport)};
+                                     offsetof(tdm_transport, concurrent), sizeof(tdm_transport)};
 
 tdm_status tdm_transport_fail(tdm_status status, const char *sentence) {
     TDMI_UNCANCELLED();
@@ -126,12 +126,14 @@ tdm_status tdm_comm_create(const tdm_transport *transport, tdm_device *device, t
 
 void tdm_comm_destroy(tdm_comm *comm) {
     TDMI_UNCANCELLED();
-    if (!comm) return;
-    if (comm->team && comm->fault->failed) tdmi_team_give_up(comm->team, comm->fault->text);
+    if (!comm || (comm->behind && tdmi_forked)) return;
+    if (comm->behind) tdmi_comm_end_worker(comm);
+    if (comm->team && atomic_load(&comm->fault->failed))
+        tdmi_team_give_up(comm->team, comm->fault->text);
     if (comm->team) tdmi_team_end(comm->team);
     const bool in = give_up(comm, &comm->notes_in), out = give_up(comm, &comm->notes_out);
     if (tdmi_comm_has_transport(comm))
-        comm->transport.destroy(comm->transport.state, comm->fault->failed);
+        comm->transport.destroy(comm->transport.state, atomic_load(&comm->fault->failed));
     tdm_device_release(comm->device);
     if (in && out) free_comm(comm); /* else the transport may write into it */
 }
@@ -155,7 +157,7 @@ tdm_status tdm_comm_set_timeout(tdm_comm *comm, double seconds) {
     if (!(seconds > 0))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: seconds is %g, must be more than 0",
                          function, seconds);
-    comm->timeout = seconds;
+    (comm->behind ? comm->behind : comm)->timeout = seconds;
     if (comm->team) tdmi_team_set_timeout(comm->team, seconds);
     return TDM_OK;
 }

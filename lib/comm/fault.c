@@ -19,7 +19,7 @@ double tdmi_comm_now(void) {
 
 static tdm_status broken(const tdmi_fault *fault, const char *function) {
     for (; fault; fault = fault->of_parent)
-        if (fault->failed)
+        if (atomic_load(&fault->failed))
             return tdmi_fail(TDM_ERROR_RANK_LOST,
                              "%s: the communicator is broken since an earlier call: %s", function,
                              fault->text);
@@ -85,8 +85,9 @@ static void tell_all(tdm_comm *comm, int kind, int waits_for, tdm_status status,
 }
 
 static tdm_status fault(tdm_comm *comm, tdm_status status, const char *text) {
-    comm->fault->failed = true;
-    snprintf(comm->fault->text, sizeof comm->fault->text, "%s", text);
+    if (!atomic_load(&comm->fault->failed))
+        snprintf(comm->fault->text, sizeof comm->fault->text, "%s", text);
+    atomic_store(&comm->fault->failed, true);
     return tdmi_fail(status, "%s: %s", comm->function, text);
 }
 

@@ -110,8 +110,8 @@ tdm_status tdm_linear_row_parallel(tdm_comm *comm, tdm_queue *queue, const tdm_t
                                    tdm_activation activation, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_linear_row_parallel";
+    TDMI_TRY(tdmi_comm_enter_alone(&comm, function));
     layer l = {.comm = comm, .queue = queue, .weight = weight};
-    TDMI_TRY(tdmi_comm_enter(comm, function));
     tdm_status status = tdmi_comm_check_args(comm, queue, NULL, 0);
     if (status == TDM_OK)
         status = tdmi_check_linear(function, queue, x, weight, bias, activation, -1, y, &l.x, &l.y);
@@ -198,13 +198,13 @@ tdm_status tdm_linear_column_parallel(tdm_comm *comm, tdm_queue *queue, const td
                                       tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_linear_column_parallel";
+    TDMI_TRY(tdmi_comm_enter_alone(&comm, function));
     layer l = {.comm = comm,
                .queue = queue,
                .weight = weight,
                .bias = bias,
                .activation = activation,
                .extents = extents};
-    TDMI_TRY(tdmi_comm_enter(comm, function));
     int64_t out = 0;
     uint64_t hash = 0;
     const tdmi_arg args[] = {{"weight", weight, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 0}};

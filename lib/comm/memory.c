@@ -12,6 +12,7 @@ static tdm_status get(tdm_queue *queue, bool writes, bool reads, tdmi_comm_side 
     side->size = tdmi_bytes_of(&side->packed);
     if (side->size == 0) return TDM_OK;
     if (queue->device->facts->host_memory) {
+        TDMI_TRY(queue->device->backend->queue_drain(queue->impl)); /* of a gate, if there is one */
         side->bytes = (char *)buffer->block->mem.handle + offset;
         return TDM_OK;
     }

@@ -73,7 +73,7 @@ static void give_up(tdmi_team *team, const char *why) {
     team->lost = true;
     snprintf(team->why, sizeof team->why, "%s", why);
     for (work *at = team->first; at; at = at->next)
-        tdmi_loss_tell(at->loss, team->why);
+        tdmi_loss_tell(at->loss, TDM_ERROR_RANK_LOST, team->why);
     pthread_cond_broadcast(&team->changed);
     pthread_mutex_unlock(&team->lock);
     team->of->give_up(team->impl);
@@ -281,7 +281,7 @@ tdm_status tdmi_team_run(tdmi_team *team, tdm_queue *queue, const tdmi_piece *pi
     pthread_mutex_lock(&team->lock);
     team->inside = 0;
     lost = team->lost;
-    if (lost) tdmi_loss_tell(around->loss, team->why);
+    if (lost) tdmi_loss_tell(around->loss, TDM_ERROR_RANK_LOST, team->why);
     const bool added = !lost && outcome.status == TDM_OK;
     if (added && team->last) team->last->next = around;
     if (added && !team->first) team->first = around;

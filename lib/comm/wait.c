@@ -2,10 +2,15 @@
 /* Messages under way, and waiting for them: until they are done, a fault is known, or nothing came for too long. */
 #include <sched.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "comm.h"
 
 enum { SPINS = 64 }; /* tests of all messages between two looks at the clock and the notes */
+
+/* A worker that nothing comes to naps after so long, and for so long each time. */
+enum { NAP_NS = 50000 };
+#define SPIN_SECONDS 100e-6
 
 static tdmi_message *next(tdmi_group *group, int peer, size_t size, bool receives) {
     tdmi_message *message = &group->messages[group->count];
@@ -145,6 +150,8 @@ tdm_status tdmi_comm_wait(tdm_comm *comm, int group) {
         (void)sched_yield();
         const double now = tdmi_comm_now();
         if (since <= 0) since = now;
+        if (comm->naps && now - since > SPIN_SECONDS)
+            (void)nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
         if (now - since > comm->timeout) return tdmi_comm_late(comm, open);
     }
     of->count = 0;

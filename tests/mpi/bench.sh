@@ -16,6 +16,8 @@ grep -q ',one process,.*,true,' "$work/rows.csv"
 "$@" bench --profile machines --op layers --shape 64x768x3072,512x768x3072 --format csv >"$work/rows.csv"
 [ "$(grep -c ',one process,.*,true,' "$work/rows.csv")" = 2 ]
 [ "$(grep -c ',"one process, one core",.*,true,' "$work/rows.csv")" = 2 ]
+"$@" bench --profile machines --op gradients --format csv >"$work/rows.csv"
+grep -q ',calls that wait,.*,true,' "$work/rows.csv"
 ! "$tdm" bench --profile machines --op nothing >"$work/none" 2>&1
 grep -q 'no case of the profile' "$work/none"
 ! "$tdm" bench --profile machines --opp x >"$work/none" 2>&1

@@ -17,7 +17,7 @@ static double now(void) {
 
 enum { OTHER_SHAPE, OTHER_DTYPE, OTHER_OP, OTHER_FUNCTION, OTHER_ROOT, REFUSED, LATE, FAULTS };
 
-static tdm_status call(tdm_comm *broken, int fault, bool wrong, tdm_tensor *x, tdm_tensor *other) {
+static tdm_status begin(tdm_comm *broken, int fault, bool wrong, tdm_tensor *x, tdm_tensor *other) {
     if (!wrong && fault == OTHER_ROOT) return tdm_comm_broadcast(broken, queue, 0, x);
     if (!wrong) return tdm_comm_all_reduce(broken, queue, TDM_COMM_SUM, x, x);
     if (fault == OTHER_OP) return tdm_comm_all_reduce(broken, queue, TDM_COMM_MAX, x, x);
@@ -25,6 +25,12 @@ static tdm_status call(tdm_comm *broken, int fault, bool wrong, tdm_tensor *x, t
     if (fault == OTHER_ROOT) return tdm_comm_broadcast(broken, queue, 1, x);
     if (fault == REFUSED) return tdm_comm_all_reduce(broken, queue, TDM_COMM_SUM, x, NULL);
     return tdm_comm_all_reduce(broken, queue, TDM_COMM_SUM, other, other);
+}
+
+/* And what an asynchronous call leaves to the queue to tell. */
+static tdm_status call(tdm_comm *broken, int fault, bool wrong, tdm_tensor *x, tdm_tensor *other) {
+    const tdm_status status = begin(broken, fault, wrong, x, other);
+    return status == TDM_OK ? tdm_queue_finish(queue) : status;
 }
 
 static void one(int fault, int64_t n) {

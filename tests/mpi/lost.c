@@ -1,7 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Rank 1 ends in the middle, by a signal where the argument is "signal": each other rank says what its call gave. */
+/* Rank 1 ends in the middle, by a signal where the argument is "signal": each other rank says what its call gave, or
+ * with TDM_TEST_ASYNCHRONOUS what its queue did. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,20 +16,24 @@ int main(int argc, char **argv) {
     tdm_device *device;
     tdm_queue *queue;
     tdm_tensor x;
-    MPI_Init(&argc, &argv);
+    int threads;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads);
     if (tdm_device_open("cpu:0", &device) != TDM_OK ||
         tdm_queue_create(device, 0, &queue) != TDM_OK ||
         tdm_comm_from_mpi(MPI_COMM_WORLD, device, &comm) != TDM_OK ||
         tdm_comm_set_timeout(comm, 1) != TDM_OK ||
+        tdm_comm_set_asynchronous(comm, getenv("TDM_TEST_ASYNCHRONOUS")) != TDM_OK ||
         tdm_zeros(queue, TDM_F32, 1, shape, &x) != TDM_OK ||
-        tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x) != TDM_OK)
+        tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x) != TDM_OK ||
+        tdm_queue_finish(queue) != TDM_OK)
         return 1;
     if (tdm_comm_rank(comm) == 1) {
         if (argc > 1 && argv[1][0] == 's') (void)raise(SIGKILL);
         _exit(0);
     }
     const time_t began = time(NULL);
-    const tdm_status status = tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x);
+    tdm_status status = tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x);
+    if (status == TDM_OK) status = tdm_queue_finish(queue);
     if (time(NULL) - began <= 4)
         printf("in time: %s: %s\n", tdm_status_name(status), tdm_last_error());
     fflush(stdout);

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int rank, ranks;
-tdm_device *device;
-tdm_queue *queue;
-tdm_comm *comm;
-long checks, failures;
+_Thread_local int rank, ranks;
+_Thread_local tdm_device *device;
+_Thread_local tdm_queue *queue;
+_Thread_local tdm_comm *comm;
+_Thread_local long checks, failures;
 
 void check(int line, bool ok, const char *format, ...) {
     checks++;

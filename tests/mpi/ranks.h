@@ -1,15 +1,16 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of communicators share: one process of several, each of which counts what went wrong in it. */
+/* What the tests of communicators share: one process, or thread, of several, each of which counts what went wrong in
+ * it. */
 #ifndef TESTS_MPI_RANKS_H
 #define TESTS_MPI_RANKS_H
 
 #include <tandem/tandem.h>
 
-extern int rank, ranks;
-extern tdm_device *device;
-extern tdm_queue *queue;
-extern tdm_comm *comm;
-extern long checks, failures;
+extern _Thread_local int rank, ranks;
+extern _Thread_local tdm_device *device;
+extern _Thread_local tdm_queue *queue;
+extern _Thread_local tdm_comm *comm;
+extern _Thread_local long checks, failures;
 
 /* Counts a check, and prints it where it fails. */
 void check(int line, bool ok, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -1,0 +1,23 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* A transport between threads of one process, each of which is a rank. */
+#ifndef TESTS_COMM_LOCAL_H
+#define TESTS_COMM_LOCAL_H
+
+#include <tandem/transport.h>
+
+/* What the ranks of a communicator share. */
+typedef struct local_group local_group;
+
+/* A group of so many; the seconds that each message of one byte or more than `small` takes. It lives until the last of
+ * its ranks' transports is destroyed. */
+local_group *local_group_make(int ranks, double seconds, size_t small);
+
+/* A rank's end, to be given to tdm_comm_create. */
+tdm_transport local_transport(local_group *group, int rank);
+
+/* As one for a single thread: not `concurrent`. */
+tdm_transport local_transport_of_one_thread(local_group *group, int rank);
+
+double local_now(void);
+
+#endif

@@ -1,0 +1,22 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of communicators between threads share. */
+#ifndef TESTS_COMM_TEST_H
+#define TESTS_COMM_TEST_H
+
+#include "local.h"
+#include "mpi/ranks.h"
+
+/* Collective: a communicator of all threads, whose messages of more than 1000 bytes take so many seconds; where it is
+ * asked for, asynchronous. */
+void connect_threads(double seconds, bool asynchronous, tdm_comm **made);
+
+/* Waits for all threads. */
+void meet(void);
+
+/* The parts. */
+void run_values(void);
+void run_order(void);
+void run_overlap(void);
+void run_faults(void);
+
+#endif
