@@ -4,7 +4,7 @@
  *
  * A sum is that of its block, in which no partial sum has more than 64 terms, and of the blocks before it with what
  * adding these up lost (reduce.h). Of what is cut into parts `partial` has the sum of each, as reduce.cl left it. */
-OPS(cumsum, TDM_OP_CUMSUM_COUNT, TDM_OP_CUMSUM_COUNT)
+OPS(cumsum, TDM_OP_CUMSUM_COUNT, IN_STRIPS * TDM_OP_CUMSUM_COUNT)
 
 #if T_IS_FLOAT
 #define VALUE(v) (v)
@@ -15,7 +15,6 @@ OPS(cumsum, TDM_OP_CUMSUM_COUNT, TDM_OP_CUMSUM_COUNT)
 #endif
 
 /* One lane alone has columns of floats in strips, see groups.h, but for the last ones, which are no strip. */
-#define IN_STRIPS (LANES == 1 && T_IS_FLOAT)
 #if IN_STRIPS
 #define IN_WHOLE_STRIPS (columns / STRIP * STRIP)
 #define STRIP_LENGTH (64 / T_SIZE)
@@ -259,7 +258,6 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
 #undef STRIP_LENGTH
 #undef PUT_STRIP
 #endif
-#undef IN_STRIPS
 #undef ADD_TO
 #undef WITH
 #if LANES > 1

@@ -24,17 +24,26 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
 #define NUMBER(v) RANK(SAME_ZERO(BITS(HELD_TO(v))), mask, fold, turn, above)
 #define KEY_OF(v) (KIND == TDM_OP_EXTREME_VALUE && args.truth ? TRUTH(v) : NUMBER(v))
 
-/* Keys of columns, where one lane has many of them: of 16 bits they have 16, so that a register has twice as many; these
- * are the upper halves of those of 32. */
-#if LANES == 1 && T_SIZE == 2
+/* Keys of columns, where one lane has many of them: of up to 16 bits they have 16, so that a register has twice as many;
+ * these are the upper halves of those of 32. */
+#define IN_NARROW (LANES == 1 && T_SIZE <= 2)
+#if IN_NARROW
 #define NARROW tdm_i16
 #define LOWEST_NARROW (-0x7fff - 1)
 #define NARROWED(v) ((tdm_i16)((v) >> 16))
-#define WIDENED_KEY(k) ((k) == 0x7fff ? HIGHEST_KEY : (KEY)((WORD)(k) << SHIFT))
+#define WIDENED_KEY(k) ((k) == 0x7fff ? HIGHEST_KEY : (KEY)((WORD)(k) << 16))
+#if T_SIZE == 1
+#define NARROW_BITS(v) ((tdm_i16)((tdm_u16)(v) << 8))
+#define NARROW_HELD(v) MIN((tdm_i16)(v), narrow_limit)
+#else
+#define NARROW_BITS(v) ((tdm_i16)(v))
+#define NARROW_HELD(v) (v)
+#endif
 #define NARROW_ZERO(w) (KIND == TDM_OP_EXTREME_PLACE && (w) == narrow_zero ? (tdm_i16)0 : (w))
 #define NARROW_NUMBER(v)                                                                           \
-    tdm_rank_16(NARROW_ZERO((tdm_i16)(v)), narrow_mask, narrow_fold, narrow_turn, narrow_above)
-#define NARROW_TRUTH(v) ((tdm_i16)((tdm_i16)(((tdm_i16)(v) & narrow_mask) != 0) ^ narrow_turn))
+    tdm_rank_16(NARROW_ZERO(NARROW_BITS(NARROW_HELD(v))), narrow_mask, narrow_fold, narrow_turn,   \
+                narrow_above)
+#define NARROW_TRUTH(v) ((tdm_i16)((tdm_i16)((NARROW_BITS(v) & narrow_mask) != 0) ^ narrow_turn))
 #else
 #define NARROW KEY
 #define LOWEST_NARROW LOWEST_KEY
@@ -52,39 +61,19 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
         if (KIND == TDM_OP_EXTREME_PLACE) where = (NARROW)(tdm_k > top ? (NARROW)(line) : where);  \
         top = (NARROW)MAX(top, tdm_k);                                                             \
     } while (0)
-#define TAKE_LINES(key)                                                                            \
+#define TAKE_LINE(key)                                                                             \
     do {                                                                                           \
-        tdm_i64 line = from;                                                                       \
-        for (; line + 8 <= to; line += 8) {                                                        \
-            EIGHT_LINES(line)                                                                      \
-            const tdm_i32 its = (tdm_i32)(line - from);                                            \
-            FOR_COLUMNS_OF_EIGHT(j, columns)                                                       \
-            {                                                                                      \
-                NARROW top = OF(best), where = OF(at);                                             \
-                TAKE(key, x0, its);                                                                \
-                TAKE(key, x1, its + 1);                                                            \
-                TAKE(key, x2, its + 2);                                                            \
-                TAKE(key, x3, its + 3);                                                            \
-                TAKE(key, x4, its + 4);                                                            \
-                TAKE(key, x5, its + 5);                                                            \
-                TAKE(key, x6, its + 6);                                                            \
-                TAKE(key, x7, its + 7);                                                            \
-                OF(best) = top;                                                                    \
-                if (KIND == TDM_OP_EXTREME_PLACE) OF(at) = where;                                  \
-            }                                                                                      \
-        }                                                                                          \
-        for (; line < to; line++) {                                                                \
-            LINE(xr, line)                                                                         \
-            const tdm_i32 its = (tdm_i32)(line - from);                                            \
-            FOR_COLUMNS(j, columns)                                                                \
-            {                                                                                      \
-                NARROW top = OF(best), where = OF(at);                                             \
-                TAKE(key, xr, its);                                                                \
-                OF(best) = top;                                                                    \
-                if (KIND == TDM_OP_EXTREME_PLACE) OF(at) = where;                                  \
-            }                                                                                      \
+        LINE(xr, line)                                                                             \
+        const tdm_i32 its = (tdm_i32)(line - from);                                                \
+        FOR_COLUMNS(j, columns)                                                                    \
+        {                                                                                          \
+            NARROW top = OF(best), where = OF(at);                                                 \
+            TAKE(key, xr, its);                                                                    \
+            OF(best) = top;                                                                        \
+            if (KIND == TDM_OP_EXTREME_PLACE) OF(at) = where;                                      \
         }                                                                                          \
     } while (0)
+
 /* elements of a row among which a place is looked for again */
 #define PLACE_BLOCK (8 * SUM_LANES)
 
@@ -187,11 +176,11 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
                 COLUMNS(NARROW, best, 0);
                 COLUMNS(NARROW, at, 1);
                 COLUMNS(tdm_i32, place, 2);
-#if LANES == 1 && T_SIZE == 2
+#if IN_NARROW
                 const tdm_i16 narrow_mask = NARROWED(mask), narrow_fold = NARROWED(fold);
                 const tdm_i16 narrow_turn = NARROWED(turn), narrow_above = NARROWED(above);
-                const tdm_i16 narrow_zero = NARROWED(zero);
-                (void)narrow_zero;
+                const tdm_i16 narrow_zero = NARROWED(zero), narrow_limit = (tdm_i16)args.limit;
+                (void)narrow_zero, (void)narrow_limit;
 #endif
                 FOR_COLUMNS(j, columns)
                 {
@@ -201,10 +190,30 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
                 }
                 for (tdm_i64 from = first; from < last; from += PLACE_LINES) {
                     const tdm_i64 to = MIN(last, from + PLACE_LINES);
-                    if (KIND == TDM_OP_EXTREME_VALUE && args.truth)
-                        TAKE_LINES(NARROW_TRUTH);
-                    else
-                        TAKE_LINES(NARROW_NUMBER);
+                    const tdm_i32 truth = KIND == TDM_OP_EXTREME_VALUE && args.truth;
+                    tdm_i64 line = from;
+                    for (; truth && line < to; line++)
+                        TAKE_LINE(NARROW_TRUTH);
+                    for (; line + 8 <= to; line += 8) {
+                        EIGHT_LINES(line)
+                        const tdm_i32 its = (tdm_i32)(line - from);
+                        FOR_COLUMNS_OF_EIGHT(j, columns)
+                        {
+                            NARROW top = OF(best), where = OF(at);
+                            TAKE(NARROW_NUMBER, x0, its);
+                            TAKE(NARROW_NUMBER, x1, its + 1);
+                            TAKE(NARROW_NUMBER, x2, its + 2);
+                            TAKE(NARROW_NUMBER, x3, its + 3);
+                            TAKE(NARROW_NUMBER, x4, its + 4);
+                            TAKE(NARROW_NUMBER, x5, its + 5);
+                            TAKE(NARROW_NUMBER, x6, its + 6);
+                            TAKE(NARROW_NUMBER, x7, its + 7);
+                            OF(best) = top;
+                            if (KIND == TDM_OP_EXTREME_PLACE) OF(at) = where;
+                        }
+                    }
+                    for (; line < to; line++)
+                        TAKE_LINE(NARROW_NUMBER);
                     if (KIND == TDM_OP_EXTREME_PLACE)
                         FOR_COLUMNS(j, columns)
                         {
@@ -234,17 +243,20 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
 #undef NUMBER
 #undef KEY_OF
 #undef TAKE
-#undef TAKE_LINES
+#undef TAKE_LINE
 #undef NARROW
 #undef LOWEST_NARROW
 #undef WIDENED_KEY
 #undef NARROW_NUMBER
 #undef NARROW_TRUTH
 #undef PLACE_LINES
-#if LANES == 1 && T_SIZE == 2
+#if IN_NARROW
 #undef NARROWED
+#undef NARROW_BITS
+#undef NARROW_HELD
 #undef NARROW_ZERO
 #endif
+#undef IN_NARROW
 #undef PLACE_BLOCK
 #undef WRITE_RESULT
 #undef WRITE_PLACE

@@ -113,12 +113,17 @@
  * line has, from each of eight lines, into registers of ACC. So what it has found is read and written once for eight
  * lines, and of 16 bits whole registers are converted, for which compilers do not find the instruction. `at` is where a
  * strip lies in a line, `j` where what is found of it lies; they differ in the last one, which is moved back so that it
- * ends with the line, and repeats columns of the one before. */
+ * ends with the line, and repeats columns of the one before. IN_STRIPS: #if compares it. */
+#if defined(TDMI_ISA) && defined(__x86_64__) && !defined(__AVX__)
+#define IN_STRIPS 0 /* for old processors in C: small rather than fast */
+#else
+#define IN_STRIPS (LANES == 1 && T_IS_FLOAT)
+#endif
 #define STRIP ((tdm_i32)(TDM_LINE / sizeof(T)))
 #define STRIPS (columns >= STRIP)
 #define FOR_STRIPS(j, at)                                                                          \
     for (tdm_i32 j = 0, at = 0; j < columns; j += STRIP, at = MIN(j, columns - STRIP))
-#define FOR_REGISTERS(i) UNROLL for (tdm_i32 i = 0; i < STRIP; i += VEC_LEN)
+#define FOR_REGISTERS(i) for (tdm_i32 i = 0; i < STRIP; i += VEC_LEN)
 #define VEC_OF(name, i) (*(VEC *)(name + (i)))
 #define SLOTS ((columns + STRIP - 1) / STRIP * STRIP) /* how many are found */
 #define SLOT_OF(j) ((j) < columns / STRIP * STRIP ? (j) : (j) + SLOTS - columns)

@@ -33,7 +33,7 @@ OPS(reduce, TDM_OP_REDUCE_INTEGERS, 0)
 /* lines of columns between two passes over them: they fit a core's cache */
 #define VARIANCE_ROWS 32
 
-#if T_IS_FLOAT && LANES == 1
+#if IN_STRIPS
 #define OF_EIGHT(term)                                                                             \
     (((term(x0 + at + i) + term(x1 + at + i)) + (term(x2 + at + i) + term(x3 + at + i))) +         \
      ((term(x4 + at + i) + term(x5 + at + i)) + (term(x6 + at + i) + term(x7 + at + i))))
@@ -199,7 +199,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
             COLUMNS(ACC, factor, 3);
             (void)factor;
             tdm_i32 tries = 0;
-#if T_IS_FLOAT && LANES == 1
+#if IN_STRIPS
             if (STRIPS && (KIND == TDM_OP_REDUCE_SUM || KIND == TDM_OP_REDUCE_NORM)) {
                 FOR_COLUMNS(j, SLOTS)
                 {
@@ -457,7 +457,7 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
 #undef RESULT
 #undef IS_SAFE
 #undef VARIANCE_ROWS
-#if T_IS_FLOAT && LANES == 1
+#if IN_STRIPS
 #undef OF_EIGHT
 #undef SQUARES
 #undef MAGNITUDES

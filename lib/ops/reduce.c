@@ -181,7 +181,8 @@ static void choose_width(plan *p) {
     const tdmi_reduction *r = p->reduction;
     const tdmi_device_facts *facts = p->queue->device->facts;
     const int64_t groups = r->seldom_cut ? (int64_t)facts->info.compute_units : facts->max_groups;
-    const int64_t parts = r->seldom_cut || p->args.lines < PART_STEP ? 1 : p->args.lines / PART_STEP;
+    const int64_t parts =
+        r->seldom_cut || p->args.lines < PART_STEP ? 1 : p->args.lines / PART_STEP;
     size_t size = sizeof(float); /* of what is kept of a column */
     if (size_of(r->t) > size) size = size_of(r->t);
     if (size_of(r->again_t) > size) size = size_of(r->again_t);
@@ -239,7 +240,8 @@ tdm_status tdmi_launch_reduction(const plan *p, tdmi_variant variant, const tdmi
     if (has_one_lane(p->queue)) at_once = (args->rows * args->lines * cols + items - 1) / items;
     const size_t size = size_of((tdm_dtype)variant.t);
     /* reductions write little */
-    const bool kept = !in_columns || variant.kernel != TDMI_KERNEL_CUMSUM || p->x->buffer == p->y->buffer;
+    const bool kept =
+        !in_columns || variant.kernel != TDMI_KERNEL_CUMSUM || p->x->buffer == p->y->buffer;
     variant.stream = tdmi_stores(p->queue, args->rows * args->lines, cols, size, kept);
     return tdmi_launch_items(p->queue, variant, items, at_once, mems, args);
 }

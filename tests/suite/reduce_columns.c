@@ -91,7 +91,8 @@ Test(reduce_columns, far_places) {
 
 /* NaN and infinities in some columns, and squares that overflow, leave the others as they are. */
 Test(reduce_columns, nan_and_infinity) {
-    static const double special[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, -(double)NAN};
+    static const double special[] = {(double)NAN, (double)INFINITY, -(double)INFINITY,
+                                     -(double)NAN};
     for (int d = 0; d < float_dtype_count; d++)
         for (int l = 0; l < LENGTHS; l++) {
             enum { COLUMNS = 101 };
