@@ -4,7 +4,8 @@
  *
  * A sum is that of its block, in which no partial sum has more than 64 terms, and of the blocks before it with what
  * adding these up lost (reduce.h). Of what is cut into parts `partial` has the sum of each, as reduce.cl left it. */
-OPS(cumsum, TDM_OP_CUMSUM_COUNT, IN_STRIPS * TDM_OP_CUMSUM_COUNT)
+#define STREAMS (T_SIZE < 8 ? IN_STRIPS * TDM_OP_CUMSUM_COUNT : 0) /* f64 would be as much code for little */
+OPS(cumsum, TDM_OP_CUMSUM_COUNT, STREAMS)
 
 #if T_IS_FLOAT
 #define VALUE(v) (v)
@@ -84,6 +85,9 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
         PLACE(item, COLUMN_BLOCK);
         const tdm_i64 across = IN_COLUMNS ? (tdm_i64)args.cols : 1;
         const tdm_i64 first_part = number * args.chunks * across + column;
+#if IN_STRIPS && !TDM_LINES
+        if (!IN_COLUMNS && STREAM) return; /* it is asked of columns alone */
+#endif
         if (!IN_COLUMNS) {
             LINE(xr, 0)
             GLOBAL U *const yr = y + y_at;
@@ -250,6 +254,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
     }
 }
 
+#undef STREAMS
 #undef VALUE
 #undef PUT
 #undef FOR_OTHER_COLUMNS
