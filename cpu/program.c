@@ -120,8 +120,18 @@ void tdmi_cpu_program_deinit(tdmi_bprogram *program) {
 }
 
 static bool wants_scratch(const tdmi_variant *variant) {
-    return variant->kernel == TDMI_CPU_MATMUL || variant->kernel == TDMI_CPU_MATMUL_NARROW ||
-           variant->kernel == TDMI_CPU_SOFTMAX;
+    switch (variant->kernel) {
+    case TDMI_CPU_MATMUL:
+    case TDMI_CPU_MATMUL_NARROW:
+    case TDMI_CPU_SOFTMAX:
+        return true;
+    case TDMI_CPU_REDUCE:
+    case TDMI_CPU_EXTREME:
+    case TDMI_CPU_CUMSUM:
+        return (variant->op & TDM_OP_IN_COLUMNS) != 0;
+    default:
+        return false;
+    }
 }
 
 /* A product's blocks are too large for a thread with a small stack. */

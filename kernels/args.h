@@ -381,7 +381,8 @@ typedef struct tdm_select_args {
  * elements of its one line, are cut into `chunks` parts of `chunk` each, the last of which may be shorter; what is
  * found of part c is left `y_chunk` c elements behind that of the first. cumsum leaves as much as it reads, line by
  * line. */
-#define TDM_REDUCE_WIDTH 2048 /* bytes of ACC: the columns that one lane alone has at a time */
+#define TDM_REDUCE_WIDTH 16384 /* bytes of ACC: the columns that one lane alone has at a time, at most */
+#define TDM_REDUCE_COLUMNS(type) (TDM_REDUCE_WIDTH / (tdm_i32)sizeof(type))
 typedef struct tdm_reduce_args {
     tdm_i64 rows, lines;
     tdm_i64 x_offset, other_offset, y_offset;
@@ -401,7 +402,8 @@ typedef struct tdm_reduce_args {
     tdm_i32 partial; /* of a variance: its mean and its sum of squares are left */
     tdm_i32 wide;    /* places are i64, else i32 */
     tdm_i32 again;   /* extreme: of the places that parts left */
-    tdm_i32 squares, truth, reserved;
+    tdm_i32 squares, truth;
+    tdm_i32 width; /* how many columns one lane alone has at a time */
 } tdm_reduce_args;
 
 /* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that

@@ -4,7 +4,8 @@
  *
  * A sum is that of its block, in which no partial sum has more than 64 terms, and of the blocks before it with what
  * adding these up lost (reduce.h). Of what is cut into parts `partial` has the sum of each, as reduce.cl left it. */
-OPS(cumsum, TDM_OP_CUMSUM_COUNT, 0)
+#define STREAMS (T_SIZE < 8 ? IN_STRIPS * TDM_OP_CUMSUM_COUNT : 0) /* f64 would be as much code for little */
+OPS(cumsum, TDM_OP_CUMSUM_COUNT, STREAMS)
 
 #if T_IS_FLOAT
 #define VALUE(v) (v)
@@ -14,9 +15,19 @@ OPS(cumsum, TDM_OP_CUMSUM_COUNT, 0)
 #define PUT(p, j, v) ((p)[j] = (v))
 #endif
 
-/* 16-bit floats on a CPU: lines are converted as a whole, see the dialect, and so sums are made of columns that are not
- * there, too. */
-#define IN_LINES (LANES == 1 && U_ID == T_ID && T_SIZE == 2)
+/* One lane alone has columns of floats in strips, see groups.h, but for the last ones, which are no strip. */
+#if IN_STRIPS
+#define IN_WHOLE_STRIPS (columns / STRIP * STRIP)
+#define STRIP_LENGTH (64 / T_SIZE)
+#define FOR_OTHER_COLUMNS(j, m) FOR_LANES(j, IN_WHOLE_STRIPS, m)
+#if TDM_LINES && U_ID == T_ID
+#define PUT_STRIP(p, sums) tdm_write_line(STREAM, ROUNDS_BF16, p, sums, STRIP)
+#else
+#define PUT_STRIP(p, sums) STORE_STRIP(p, sums, STRIP)
+#endif
+#else
+#define FOR_OTHER_COLUMNS(j, m) FOR_COLUMNS(j, m)
+#endif
 
 /* Adds a block's sum to those before it. */
 #define ADD_TO(sum, lost, v)                                                                       \
@@ -69,11 +80,14 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
     LOCAL_ARRAY(ACC, tile, TILE);
     LOCAL_ARRAY(ACC, totals, LANES + FEW);
 #endif
-    FOR_ROWS(item, ITEMS(COLUMN_BLOCK(ACC)))
+    FOR_ROWS(item, ITEMS(COLUMN_BLOCK))
     {
-        PLACE(item, COLUMN_BLOCK(ACC));
+        PLACE(item, COLUMN_BLOCK);
         const tdm_i64 across = IN_COLUMNS ? (tdm_i64)args.cols : 1;
         const tdm_i64 first_part = number * args.chunks * across + column;
+#if IN_STRIPS && !TDM_LINES
+        if (!IN_COLUMNS && STREAM) return; /* it is asked of columns alone */
+#endif
         if (!IN_COLUMNS) {
             LINE(xr, 0)
             GLOBAL U *const yr = y + y_at;
@@ -149,69 +163,106 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
             }
 #endif
         } else {
-            COLUMNS(ACC, sum);
-            COLUMNS(ACC, lost);
-            COLUMNS(ACC, some);
-            FOR_COLUMNS(j, IN_LINES ? COLUMN_BLOCK(ACC) : columns)
+            COLUMNS(ACC, sum, 0);
+            COLUMNS(ACC, some, 1); /* what its block adds, less what adding up the blocks has lost */
             {
-                OF(sum) = 0;
-                OF(lost) = 0;
-                OF(some) = 0;
-            }
-            for (tdm_i64 c = 0; c < part; c++) {
-                GLOBAL const ACC *const pr = partial + (first_part + c * across);
-                FOR_COLUMNS(j, columns) { ADD_TO(OF(sum), OF(lost), pr[j]); }
+                COLUMNS(ACC, lost, 2);
+                FOR_COLUMNS(j, columns)
+                {
+                    OF(sum) = 0;
+                    OF(lost) = 0;
+                }
+                for (tdm_i64 c = 0; c < part; c++) {
+                    GLOBAL const ACC *const pr = partial + (first_part + c * across);
+                    FOR_COLUMNS(j, columns) { ADD_TO(OF(sum), OF(lost), pr[j]); }
+                }
+                FOR_COLUMNS(j, columns) { OF(some) = -OF(lost); }
             }
             for (tdm_i64 from = first; from < last; from += SUM_ROWS) {
                 const tdm_i64 to = MIN(last, from + SUM_ROWS);
                 tdm_i64 line = from;
                 GLOBAL U *yr = y + (y_at + (from - first) * args.y_line);
-                FOR_COLUMNS(j, columns) { OF(some) = 0; }
-#if !IN_LINES
                 for (; line + 4 <= to; line += 4, yr += 4 * args.y_line) {
                     FOUR_LINES(line)
                     GLOBAL U *const y1 = yr + args.y_line, *const y2 = y1 + args.y_line;
                     GLOBAL U *const y3 = y2 + args.y_line;
-                    FOR_COLUMNS(j, columns)
+#if IN_STRIPS
+                    for (tdm_i32 j = 0; j < IN_WHOLE_STRIPS; j += STRIP) {
+                        PRIVATE_ARRAY(ACC, sums0, STRIP_LENGTH);
+                        PRIVATE_ARRAY(ACC, sums1, STRIP_LENGTH);
+                        PRIVATE_ARRAY(ACC, sums2, STRIP_LENGTH);
+                        PRIVATE_ARRAY(ACC, sums3, STRIP_LENGTH);
+                        FETCH_FOUR(j, STRIP);
+                        FOR_REGISTERS(i)
+                        {
+                            const VEC before = VEC_OF(sum, j + i);
+                            const VEC s0 = VEC_OF(some, j + i) + LOAD_VEC(x0 + j + i);
+                            const VEC s1 = s0 + LOAD_VEC(x1 + j + i), s2 = s1 + LOAD_VEC(x2 + j + i);
+                            const VEC s3 = s2 + LOAD_VEC(x3 + j + i);
+                            VEC_OF(sums0, i) = before + s0;
+                            VEC_OF(sums1, i) = before + s1;
+                            VEC_OF(sums2, i) = before + s2;
+                            VEC_OF(sums3, i) = before + s3;
+                            VEC_OF(some, j + i) = s3;
+                        }
+                        PUT_STRIP(yr + j, sums0);
+                        PUT_STRIP(y1 + j, sums1);
+                        PUT_STRIP(y2 + j, sums2);
+                        PUT_STRIP(y3 + j, sums3);
+                    }
+#endif
+                    FOR_OTHER_COLUMNS(j, columns)
                     {
                         /* all are read before one is written, which may be another's place to a compiler */
                         const ACC v0 = VALUE(LOAD(x0, j)), v1 = VALUE(LOAD(x1, j));
                         const ACC v2 = VALUE(LOAD(x2, j)), v3 = VALUE(LOAD(x3, j));
                         const ACC s0 = OF(some) + v0, s1 = s0 + v1, s2 = s1 + v2, s3 = s2 + v3;
-                        PUT(yr, j, WITH(OF(sum), OF(lost), s0));
-                        PUT(y1, j, WITH(OF(sum), OF(lost), s1));
-                        PUT(y2, j, WITH(OF(sum), OF(lost), s2));
-                        PUT(y3, j, WITH(OF(sum), OF(lost), s3));
+                        PUT(yr, j, OF(sum) + s0);
+                        PUT(y1, j, OF(sum) + s1);
+                        PUT(y2, j, OF(sum) + s2);
+                        PUT(y3, j, OF(sum) + s3);
                         OF(some) = s3;
                     }
                 }
-#endif
                 for (; line < to; line++, yr += args.y_line) {
                     LINE(xr, line)
-#if IN_LINES
-                    FETCH_ROW(xr + 4 * args.line_stride[0], columns);
-                    FOR_LANES_WRITE(yr, j, columns, NOTHING_AHEAD, READ(xr))
-                    {
-                        OF(some) += AT(xr, j);
-                        WRITE(yr, j, WITH(OF(sum), OF(lost), OF(some)));
-                    }
-#else
-                    FOR_COLUMNS(j, columns)
-                    {
-                        OF(some) += VALUE(LOAD(xr, j));
-                        PUT(yr, j, WITH(OF(sum), OF(lost), OF(some)));
+#if IN_STRIPS
+                    for (tdm_i32 j = 0; j < IN_WHOLE_STRIPS; j += STRIP) {
+                        PRIVATE_ARRAY(ACC, sums, STRIP_LENGTH);
+                        FOR_REGISTERS(i)
+                        {
+                            VEC_OF(some, j + i) += LOAD_VEC(xr + j + i);
+                            VEC_OF(sums, i) = VEC_OF(sum, j + i) + VEC_OF(some, j + i);
+                        }
+                        PUT_STRIP(yr + j, sums);
                     }
 #endif
+                    FOR_OTHER_COLUMNS(j, columns)
+                    {
+                        OF(some) += VALUE(LOAD(xr, j));
+                        PUT(yr, j, OF(sum) + OF(some));
+                    }
                 }
-                FOR_COLUMNS(j, columns) { ADD_TO(OF(sum), OF(lost), OF(some)); }
+                FOR_COLUMNS(j, columns)
+                {
+                    ACC lost = 0;
+                    ADD_TO(OF(sum), lost, OF(some));
+                    OF(some) = -lost;
+                }
             }
         }
     }
 }
 
+#undef STREAMS
 #undef VALUE
 #undef PUT
-#undef IN_LINES
+#undef FOR_OTHER_COLUMNS
+#if IN_STRIPS
+#undef IN_WHOLE_STRIPS
+#undef STRIP_LENGTH
+#undef PUT_STRIP
+#endif
 #undef ADD_TO
 #undef WITH
 #if LANES > 1

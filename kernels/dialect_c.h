@@ -211,6 +211,7 @@ typedef uint64_t tdm_u64;
 #define NOTHING_AHEAD 0, 0
 #define FETCH(row, n) tdm_fetch(AHEAD(row), 0, n, (tdm_i32)sizeof(T))
 #define FETCH_ROW(row, n) tdm_fetch(row, 1, 0, n, (tdm_i32)sizeof(T))
+#define FETCH_LATER(p, n) (void)tdm_fetch(p, 0, 0, n, (tdm_i32)sizeof(T))
 /* What is in the cache comes from there as fast without being asked for, and asking takes time. */
 INLINE const void *tdm_if_large(tdm_u32 large, const void *row) { return large ? row : 0; }
 

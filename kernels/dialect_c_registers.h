@@ -29,6 +29,23 @@ typedef double tdm_loose_f64 __attribute__((vector_size(TDM_VEC_BYTES), may_alia
 #define tdm_load_vec_2(p) tdm_widen(p) /* lines.h */
 #define tdm_load_vec_3(p) tdm_widen(p)
 #define LOAD_VEC(p) TDM_CAT(tdm_load_vec_, T_ID)(p)
+typedef tdm_i32 tdm_vec_i32 __attribute__((vector_size(TDM_VEC_BYTES)));
+typedef tdm_i64 tdm_vec_i64 __attribute__((vector_size(TDM_VEC_BYTES)));
+#define ABS_VEC(v) TDM_BY_ACC(tdm_abs_vec_)(v)
+#define tdm_abs_vec_f32(v) ((tdm_vec_f32)((tdm_vec_i32)(v)&0x7fffffff))
+#define tdm_abs_vec_f64(v) ((tdm_vec_f64)((tdm_vec_i64)(v)&0x7fffffffffffffff))
+
+/* n elements of ACC, whole cache lines of them, stored as they are, by STREAM past the cache. */
+#define STORE_STRIP(p, from, n) tdm_store_strip(STREAM, p, from, (n) * (tdm_i32)sizeof(ACC))
+#define ROUNDS_BF16 tdm_bf16 /* what tdm_write_line wants to know */
+INLINE void tdm_store_strip(tdm_u32 stream, void *to, const void *from, tdm_i32 bytes)
+{
+    if (stream)
+        UNROLL for (tdm_i32 b = 0; b < bytes; b += 64) tdm_flush(1, (char *)to + b, (const char *)from + b);
+    else
+        UNROLL for (tdm_i32 b = 0; b < bytes; b += TDM_VEC_BYTES)
+            *(tdm_loose_f32 *)((char *)to + b) = *(const tdm_vec_f32 *)((const char *)from + b);
+}
 
 /* What reduce.h needs: 16 partial results of a kind, their halves of n, and the larger ones of two vectors. */
 #define TDM_PARTS(type, name)                                                                      \
@@ -48,7 +65,6 @@ TDM_PARTS(tdm_i64, i64)
 
 /* What lines.h needs. */
 typedef tdm_u16 tdm_loose_16 __attribute__((vector_size(TDM_VEC_BYTES / 2), may_alias, aligned(2)));
-typedef tdm_i32 tdm_vec_i32 __attribute__((vector_size(TDM_VEC_BYTES)));
 #define TDM_AS_VEC_F32(v) ((tdm_vec_f32)(v))
 #define TDM_AS_VEC_I32(v) ((tdm_vec_i32)(v))
 #define TDM_LINE_SIMD TDM_SIMD
@@ -202,7 +218,6 @@ TDM_ROWS(tdm_u32, 4, 64)
 TDM_ROWS(tdm_u64, 8, 64)
 
 /* Sums of a register's elements so far: it is added to itself, shifted by 1, 2, … elements, with zeros behind. */
-typedef tdm_i64 tdm_vec_i64 __attribute__((vector_size(TDM_VEC_BYTES)));
 #define TDM_UP_1(n, k) (n - 1 + k)
 #define TDM_UP_2(n, k) (n - 2 + k)
 #define TDM_UP_4(n, k) (n - 4 + k)

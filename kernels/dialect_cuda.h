@@ -72,6 +72,7 @@ typedef unsigned long long tdm_u64;
 #define NOTHING_AHEAD 0
 #define FETCH(row, n) ((void)0)
 #define FETCH_ROW(row, n) ((void)0)
+#define FETCH_LATER(p, n) ((void)0)
 /* Rows are read and written as vectors.h says. */
 #define TDM_SHARES_ROWS 1
 #define UNROLL _Pragma("unroll")

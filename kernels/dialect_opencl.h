@@ -280,6 +280,7 @@ TDM_GROUP_REDUCE(tdm_group_sum_f64, double, sub_group_reduce_add, a + b)
 #define NOTHING_AHEAD 0, 0
 #define FETCH(row, n) (void)tdm_fetch(AHEAD(row), 0, n, (int)sizeof(T))
 #define FETCH_ROW(row, n) (void)tdm_fetch(row, 1, 0, n, (int)sizeof(T))
+#define FETCH_LATER(p, n) (void)tdm_fetch(p, 0, 0, n, (int)sizeof(T))
 
 /* A CPU has one address space; the compiler's builtin wants a pointer of its default one. */
 INLINE int tdm_fetch(const __global void *row, int near, int begin, int n, int size)

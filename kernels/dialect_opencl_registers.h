@@ -25,6 +25,24 @@ typedef double8 tdm_loose_f64 __attribute__((may_alias, aligned(4)));
 #define tdm_load_vec_3(p) as_float16(convert_uint16(vload16(0, p)) << 16)
 #endif
 #define LOAD_VEC(p) TDM_CAT(tdm_load_vec_, T_ID)(p)
+#define ABS_VEC(v) TDM_BY_ACC(tdm_abs_vec_)(v)
+#define tdm_abs_vec_f32(v) as_float16(as_int16(v) & 0x7fffffff)
+#define tdm_abs_vec_f64(v) as_double8(as_long8(v) & 0x7fffffffffffffff)
+
+/* n elements of ACC; see the C dialect. */
+#define ROUNDS_BF16 0
+#if !TDM_CLANG_CPU
+#define STORE_STRIP(p, from, n)                                                                    \
+    for (int tdm_i = 0; tdm_i < (n); tdm_i++) (p)[tdm_i] = (from)[tdm_i]
+#elif STREAM
+#define STORE_STRIP(p, from, n)                                                                    \
+    for (int tdm_i = 0; tdm_i < (n); tdm_i += VEC_LEN)                                             \
+    tdm_flush(STREAM, (p) + tdm_i, (from) + tdm_i)
+#else
+#define STORE_STRIP(p, from, n)                                                                    \
+    for (int tdm_i = 0; tdm_i < (n); tdm_i += VEC_LEN)                                             \
+    *(GLOBAL TDM_BY_ACC(tdm_loose_) *)((p) + tdm_i) = *(const VEC *)((from) + tdm_i)
+#endif
 
 /* Sums of a register's elements so far; see the C dialect. */
 INLINE float16 tdm_scan_f32(float16 v)

@@ -24,13 +24,56 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
 #define NUMBER(v) RANK(SAME_ZERO(BITS(HELD_TO(v))), mask, fold, turn, above)
 #define KEY_OF(v) (KIND == TDM_OP_EXTREME_VALUE && args.truth ? TRUTH(v) : NUMBER(v))
 
-/* Element j of a line, compared with the best so far. */
-#define TAKE(best, place, p, line)                                                                 \
+/* Keys of columns, where one lane has many of them: of up to 16 bits they have 16, so that a register has twice as many;
+ * these are the upper halves of those of 32. */
+#define IN_NARROW (LANES == 1 && T_SIZE <= 2)
+#if IN_NARROW
+#define NARROW tdm_i16
+#define LOWEST_NARROW (-0x7fff - 1)
+#define NARROWED(v) ((tdm_i16)((v) >> 16))
+#define WIDENED_KEY(k) ((k) == 0x7fff ? HIGHEST_KEY : (KEY)((WORD)(k) << 16))
+#if T_SIZE == 1
+#define NARROW_BITS(v) ((tdm_i16)((tdm_u16)(v) << 8))
+#define NARROW_HELD(v) MIN((tdm_i16)(v), narrow_limit)
+#else
+#define NARROW_BITS(v) ((tdm_i16)(v))
+#define NARROW_HELD(v) (v)
+#endif
+#define NARROW_ZERO(w) (KIND == TDM_OP_EXTREME_PLACE && (w) == narrow_zero ? (tdm_i16)0 : (w))
+#define NARROW_NUMBER(v)                                                                           \
+    tdm_rank_16(NARROW_ZERO(NARROW_BITS(NARROW_HELD(v))), narrow_mask, narrow_fold, narrow_turn,   \
+                narrow_above)
+#define NARROW_TRUTH(v) ((tdm_i16)((tdm_i16)((NARROW_BITS(v) & narrow_mask) != 0) ^ narrow_turn))
+#else
+#define NARROW KEY
+#define LOWEST_NARROW LOWEST_KEY
+#define WIDENED_KEY(k) (k)
+#define NARROW_NUMBER(v) NUMBER(v)
+#define NARROW_TRUTH(v) TRUTH(v)
+#endif
+/* of columns, among which a place has a number that is a key, too */
+#define PLACE_LINES 16384
+
+/* Element j of line number `line` of a block, compared with the best so far. */
+#define TAKE(key, p, line)                                                                         \
     do {                                                                                           \
-        const KEY tdm_k = KEY_OF(LOAD(p, j));                                                      \
-        if (KIND == TDM_OP_EXTREME_PLACE) (place) = tdm_k > (best) ? (tdm_i32)(line) : (place);    \
-        (best) = MAX(best, tdm_k);                                                                 \
+        const NARROW tdm_k = key(LOAD(p, j));                                                      \
+        if (KIND == TDM_OP_EXTREME_PLACE) where = (NARROW)(tdm_k > top ? (NARROW)(line) : where);  \
+        top = (NARROW)MAX(top, tdm_k);                                                             \
     } while (0)
+#define TAKE_LINE(key)                                                                             \
+    do {                                                                                           \
+        LINE(xr, line)                                                                             \
+        const tdm_i32 its = (tdm_i32)(line - from);                                                \
+        FOR_COLUMNS(j, columns)                                                                    \
+        {                                                                                          \
+            NARROW top = OF(best), where = OF(at);                                                 \
+            TAKE(key, xr, its);                                                                    \
+            OF(best) = top;                                                                        \
+            if (KIND == TDM_OP_EXTREME_PLACE) OF(at) = where;                                      \
+        }                                                                                          \
+    } while (0)
+
 /* elements of a row among which a place is looked for again */
 #define PLACE_BLOCK (8 * SUM_LANES)
 
@@ -59,9 +102,9 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
     LOCAL_ARRAY(tdm_i32, numbers, LANES);
     const KEY mask = (KEY)args.mask, fold = (KEY)args.fold, turn = (KEY)args.turn;
     const KEY above = (KEY)args.above, zero = (KEY)args.zero;
-    FOR_ROWS(item, ITEMS(COLUMN_BLOCK(KEY)))
+    FOR_ROWS(item, ITEMS(COLUMN_BLOCK))
     {
-        PLACE(item, COLUMN_BLOCK(KEY));
+        PLACE(item, COLUMN_BLOCK);
         if (OP == TDM_OP_EXTREME_PLACE) {
             GLOBAL const T *const xr = x + (x_at + start);
             KEY best = LOWEST_KEY;
@@ -115,51 +158,77 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
             best = GROUP_MAX(key_scratch, best);
             if (LANE == 0) WRITE_RESULT(y_at, best);
         } else {
-            COLUMNS(KEY, best);
-            COLUMNS(tdm_i32, place);
-            FOR_COLUMNS(j, columns)
-            {
-                OF(best) = LOWEST_KEY;
-                OF(place) = (tdm_i32)first;
-            }
             if (KIND == TDM_OP_EXTREME_PLACE && args.again) {
                 FOR_COLUMNS_SINGLY(j, columns)
                 {
+                    KEY best = LOWEST_KEY;
+                    tdm_i64 place = first;
                     for (tdm_i64 line = first; line < last; line++) {
                         const tdm_i64 its =
                             places[(number * args.lines + line) * args.cols + column + j];
                         const KEY key = KEY_OF(LOAD(x, x_at + its * args.line_stride[0] + j));
-                        OF(place) = line == first || key > OF(best) ? (tdm_i32)its : OF(place);
-                        OF(best) = MAX(OF(best), key);
+                        place = line == first || key > best ? its : place;
+                        best = MAX(best, key);
                     }
+                    WRITE_PLACE(y_at + j * args.y_step, place);
                 }
             } else {
-                tdm_i64 line = first;
-                for (; line + 4 <= last; line += 4) {
-                    FOUR_LINES(line)
-                    FOR_COLUMNS(j, columns)
-                    {
-                        KEY top = OF(best);
-                        tdm_i32 at = OF(place);
-                        TAKE(top, at, x0, line);
-                        TAKE(top, at, x1, line + 1);
-                        TAKE(top, at, x2, line + 2);
-                        TAKE(top, at, x3, line + 3);
-                        OF(best) = top;
-                        OF(place) = at;
+                COLUMNS(NARROW, best, 0);
+                COLUMNS(NARROW, at, 1);
+                COLUMNS(tdm_i32, place, 2);
+#if IN_NARROW
+                const tdm_i16 narrow_mask = NARROWED(mask), narrow_fold = NARROWED(fold);
+                const tdm_i16 narrow_turn = NARROWED(turn), narrow_above = NARROWED(above);
+                const tdm_i16 narrow_zero = NARROWED(zero), narrow_limit = (tdm_i16)args.limit;
+                (void)narrow_zero, (void)narrow_limit;
+#endif
+                FOR_COLUMNS(j, columns)
+                {
+                    OF(best) = LOWEST_NARROW;
+                    OF(at) = -1;
+                    OF(place) = (tdm_i32)first;
+                }
+                for (tdm_i64 from = first; from < last; from += PLACE_LINES) {
+                    const tdm_i64 to = MIN(last, from + PLACE_LINES);
+                    const tdm_i32 truth = KIND == TDM_OP_EXTREME_VALUE && args.truth;
+                    tdm_i64 line = from;
+                    for (; truth && line < to; line++)
+                        TAKE_LINE(NARROW_TRUTH);
+                    for (; line + 8 <= to; line += 8) {
+                        EIGHT_LINES(line)
+                        const tdm_i32 its = (tdm_i32)(line - from);
+                        FOR_COLUMNS_OF_EIGHT(j, columns)
+                        {
+                            NARROW top = OF(best), where = OF(at);
+                            TAKE(NARROW_NUMBER, x0, its);
+                            TAKE(NARROW_NUMBER, x1, its + 1);
+                            TAKE(NARROW_NUMBER, x2, its + 2);
+                            TAKE(NARROW_NUMBER, x3, its + 3);
+                            TAKE(NARROW_NUMBER, x4, its + 4);
+                            TAKE(NARROW_NUMBER, x5, its + 5);
+                            TAKE(NARROW_NUMBER, x6, its + 6);
+                            TAKE(NARROW_NUMBER, x7, its + 7);
+                            OF(best) = top;
+                            if (KIND == TDM_OP_EXTREME_PLACE) OF(at) = where;
+                        }
                     }
+                    for (; line < to; line++)
+                        TAKE_LINE(NARROW_NUMBER);
+                    if (KIND == TDM_OP_EXTREME_PLACE)
+                        FOR_COLUMNS(j, columns)
+                        {
+                            OF(place) = OF(at) < 0 ? OF(place) : (tdm_i32)(from + OF(at));
+                            OF(at) = -1;
+                        }
                 }
-                for (; line < last; line++) {
-                    LINE(xr, line)
-                    FOR_COLUMNS(j, columns) { TAKE(OF(best), OF(place), xr, line); }
+                FOR_COLUMNS_SINGLY(j, columns)
+                {
+                    if (KIND == TDM_OP_EXTREME_PLACE)
+                        WRITE_PLACE(y_at + j * args.y_step, (tdm_i64)OF(place));
+                    else
+                        WRITE_RESULT(y_at + j * args.y_step,
+                                     args.truth ? (KEY)OF(best) : WIDENED_KEY(OF(best)));
                 }
-            }
-            FOR_COLUMNS_SINGLY(j, columns)
-            {
-                if (KIND == TDM_OP_EXTREME_PLACE)
-                    WRITE_PLACE(y_at + j * args.y_step, (tdm_i64)OF(place));
-                else
-                    WRITE_RESULT(y_at + j * args.y_step, OF(best));
             }
         }
     }
@@ -174,6 +243,20 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
 #undef NUMBER
 #undef KEY_OF
 #undef TAKE
+#undef TAKE_LINE
+#undef NARROW
+#undef LOWEST_NARROW
+#undef WIDENED_KEY
+#undef NARROW_NUMBER
+#undef NARROW_TRUTH
+#undef PLACE_LINES
+#if IN_NARROW
+#undef NARROWED
+#undef NARROW_BITS
+#undef NARROW_HELD
+#undef NARROW_ZERO
+#endif
+#undef IN_NARROW
 #undef PLACE_BLOCK
 #undef WRITE_RESULT
 #undef WRITE_PLACE

@@ -3,7 +3,8 @@
  *
  * The elements that become one result lie in lines along memory, of which a group's lanes have shares, or in columns,
  * by OP: then each lane has results of its own and walks from line to line. A lane alone has a block of columns at a
- * time, and what it finds in arrays, so that it reads along memory, too; there OF(name) is the one of column j. */
+ * time, and what it finds in arrays, of which COLUMNS declares number k, so that it reads along memory, too; there
+ * OF(name) is the one of column j. */
 #ifndef TDMI_KERNEL_GROUPS_H
 #define TDMI_KERNEL_GROUPS_H
 
@@ -11,14 +12,15 @@
 #define KIND ((tdm_i32)OP & ~TDM_OP_IN_COLUMNS)
 
 #if LANES == 1
-#define COLUMN_BLOCK(type) (TDM_REDUCE_WIDTH / (tdm_i32)sizeof(type))
-#define COLUMNS(type, name) PRIVATE_ARRAY(type, name, TDM_REDUCE_WIDTH / (tdm_i32)sizeof(type))
+#define COLUMN_BLOCK args.width
+#define COLUMNS(type, name, k)                                                                     \
+    SCRATCH_ARRAY(type, name, TDM_REDUCE_COLUMNS(type), (k)*TDM_REDUCE_COLUMNS(type))
 #define OF(name) name[j]
 #define FOR_COLUMNS(j, m) FOR_LANES(j, 0, m)
 #define FOR_COLUMNS_SINGLY(j, m) for (tdm_i32 j = 0; j < (m); j++)
 #else
-#define COLUMN_BLOCK(type) LANES
-#define COLUMNS(type, name) type name
+#define COLUMN_BLOCK LANES
+#define COLUMNS(type, name, k) type name
 #define OF(name) name
 #define FOR_COLUMNS(j, m) for (tdm_i32 j = LANE; j < (m); j = (m))
 #define FOR_COLUMNS_SINGLY(j, m) FOR_COLUMNS(j, m)
@@ -74,17 +76,57 @@
         p = x + (tdm_at + start);                                                                  \
     }
 
-/* Declares x0 to x3, four lines of columns, and fetches the next four as a rule: a CPU does not expect where lines
- * begin. */
+/* Declares x0 to x3, four lines of columns, or to x7, eight of them. FETCH_EIGHT asks for n elements, from `at` on, of the
+ * next eight as a rule: a CPU does not expect where lines begin. It has them in its second cache, as the lines of a
+ * matrix of a power of two of columns have the same places in the first one and would drive each other out of it.
+ * FOR_COLUMNS_OF_EIGHT does so before each piece of FETCHED columns. */
 #define FOUR_LINES(line)                                                                           \
     LINE(x0, line)                                                                                 \
     LINE(x1, (line) + 1)                                                                           \
     LINE(x2, (line) + 2)                                                                           \
-    LINE(x3, (line) + 3)                                                                           \
-    FETCH_ROW(x0 + 4 * (x1 - x0), columns);                                                        \
-    FETCH_ROW(x1 + 4 * (x1 - x0), columns);                                                        \
-    FETCH_ROW(x2 + 4 * (x1 - x0), columns);                                                        \
-    FETCH_ROW(x3 + 4 * (x1 - x0), columns);
+    LINE(x3, (line) + 3)
+#define EIGHT_LINES(line)                                                                          \
+    FOUR_LINES(line)                                                                               \
+    LINE(x4, (line) + 4)                                                                           \
+    LINE(x5, (line) + 5)                                                                           \
+    LINE(x6, (line) + 6)                                                                           \
+    LINE(x7, (line) + 7)
+#define FETCH_FOUR(at, n)                                                                          \
+    (FETCH_LATER(x0 + ((at) + 4 * (x1 - x0)), n), FETCH_LATER(x1 + ((at) + 4 * (x1 - x0)), n),     \
+     FETCH_LATER(x2 + ((at) + 4 * (x1 - x0)), n), FETCH_LATER(x3 + ((at) + 4 * (x1 - x0)), n))
+#define FETCH_EIGHT(at, n)                                                                         \
+    (FETCH_LATER(x0 + ((at) + 8 * (x1 - x0)), n), FETCH_LATER(x1 + ((at) + 8 * (x1 - x0)), n),     \
+     FETCH_LATER(x2 + ((at) + 8 * (x1 - x0)), n), FETCH_LATER(x3 + ((at) + 8 * (x1 - x0)), n),     \
+     FETCH_LATER(x4 + ((at) + 8 * (x1 - x0)), n), FETCH_LATER(x5 + ((at) + 8 * (x1 - x0)), n),     \
+     FETCH_LATER(x6 + ((at) + 8 * (x1 - x0)), n), FETCH_LATER(x7 + ((at) + 8 * (x1 - x0)), n))
+#if LANES == 1
+#define FETCHED 128
+#define FOR_COLUMNS_OF_EIGHT(j, m)                                                                 \
+    for (tdm_i32 tdm_c = 0;                                                                        \
+         tdm_c < (m) && (FETCH_EIGHT(tdm_c, MIN((m)-tdm_c, FETCHED)), 1); tdm_c += FETCHED)        \
+    FOR_LANES(j, tdm_c, MIN(m, tdm_c + FETCHED))
+#else
+#define FOR_COLUMNS_OF_EIGHT(j, m) FOR_COLUMNS(j, m)
+#endif
+
+/* Where one lane has columns of floats, and a cache line of them at least, it takes STRIP of them at a time, what a cache
+ * line has, from each of eight lines, into registers of ACC. So what it has found is read and written once for eight
+ * lines, and of 16 bits whole registers are converted, for which compilers do not find the instruction. `at` is where a
+ * strip lies in a line, `j` where what is found of it lies; they differ in the last one, which is moved back so that it
+ * ends with the line, and repeats columns of the one before. IN_STRIPS: #if compares it. */
+#if defined(TDMI_ISA) && defined(__x86_64__) && !defined(__AVX__)
+#define IN_STRIPS 0 /* for old processors in C: small rather than fast */
+#else
+#define IN_STRIPS (LANES == 1 && T_IS_FLOAT)
+#endif
+#define STRIP ((tdm_i32)(TDM_LINE / sizeof(T)))
+#define STRIPS (columns >= STRIP)
+#define FOR_STRIPS(j, at)                                                                          \
+    for (tdm_i32 j = 0, at = 0; j < columns; j += STRIP, at = MIN(j, columns - STRIP))
+#define FOR_REGISTERS(i) for (tdm_i32 i = 0; i < STRIP; i += VEC_LEN)
+#define VEC_OF(name, i) (*(VEC *)(name + (i)))
+#define SLOTS ((columns + STRIP - 1) / STRIP * STRIP) /* how many are found */
+#define SLOT_OF(j) ((j) < columns / STRIP * STRIP ? (j) : (j) + SLOTS - columns)
 
 /* An element of an integer dtype, that was read as an unsigned one. */
 #define INTEGER(v)                                                                                 \

@@ -81,6 +81,11 @@ INLINE float tdm_f32_as_bf16(float v)
 #define tdm_infinity_key_f32 0x7f800000
 #define tdm_infinity_key_f64 ((tdm_i64)0x7ff << 52)
 
+/* the largest finite number */
+#define HIGHEST_FINITE TDM_BY_ACC(tdm_highest_)
+#define tdm_highest_f32 3.40282346638528859812e38f
+#define tdm_highest_f64 1.79769313486231570815e308
+
 /* Is a sum of squares so far from overflow and underflow that it lost nothing? */
 #define SAFE_SQUARES(sum) (IS_FINITE(sum) && (sum) >= TDM_BY_ACC(tdm_least_squares_))
 #define tdm_least_squares_f32 1e-20f

@@ -33,6 +33,75 @@ OPS(reduce, TDM_OP_REDUCE_INTEGERS, 0)
 /* lines of columns between two passes over them: they fit a core's cache */
 #define VARIANCE_ROWS 32
 
+#if IN_STRIPS
+#define OF_EIGHT(term)                                                                             \
+    (((term(x0 + at + i) + term(x1 + at + i)) + (term(x2 + at + i) + term(x3 + at + i))) +         \
+     ((term(x4 + at + i) + term(x5 + at + i)) + (term(x6 + at + i) + term(x7 + at + i))))
+#define SQUARES(p) SQUARE(LOAD_VEC(p))
+#define MAGNITUDES(p) ABS_VEC(LOAD_VEC(p))
+/* Adds the lines [from, to) to some: of each strip the sums of eight. */
+#define ADD_LINES(term)                                                                            \
+    do {                                                                                           \
+        tdm_i64 line = from;                                                                       \
+        for (; line + 8 <= to; line += 8) {                                                        \
+            EIGHT_LINES(line)                                                                      \
+            FOR_STRIPS(j, at)                                                                      \
+            {                                                                                      \
+                FETCH_EIGHT(at, STRIP);                                                                \
+                FOR_REGISTERS(i) VEC_OF(some, j + i) += OF_EIGHT(term);                            \
+            }                                                                                      \
+        }                                                                                          \
+        for (; line < to; line++) {                                                                \
+            LINE(xr, line)                                                                         \
+            FOR_STRIPS(j, at) FOR_REGISTERS(i) VEC_OF(some, j + i) += term(xr + at + i);           \
+        }                                                                                          \
+    } while (0)
+/* Of the lines [from, to) the differences from shift, added to some, and their squares, added to squared. */
+#define ADD_DIFFERENCE(p)                                                                          \
+    {                                                                                              \
+        const VEC d = LOAD_VEC((p) + at + i) - middle;                                             \
+        a += d;                                                                                    \
+        b += d * d;                                                                                \
+    }
+#define ADD_DIFFERENCES(from, to)                                                                  \
+    do {                                                                                           \
+        tdm_i64 line = from;                                                                       \
+        for (; line + 8 <= (to); line += 8) {                                                      \
+            EIGHT_LINES(line)                                                                      \
+            FOR_STRIPS(j, at)                                                                      \
+            {                                                                                      \
+                FETCH_EIGHT(at, STRIP);                                                                \
+                FOR_REGISTERS(i)                                                                   \
+                {                                                                                  \
+                    const VEC middle = VEC_OF(shift, j + i);                                       \
+                    VEC a = VEC_OF(some, j + i), b = VEC_OF(squared, j + i);                       \
+                    ADD_DIFFERENCE(x0)                                                             \
+                    ADD_DIFFERENCE(x1)                                                             \
+                    ADD_DIFFERENCE(x2)                                                             \
+                    ADD_DIFFERENCE(x3)                                                             \
+                    ADD_DIFFERENCE(x4)                                                             \
+                    ADD_DIFFERENCE(x5)                                                             \
+                    ADD_DIFFERENCE(x6)                                                             \
+                    ADD_DIFFERENCE(x7)                                                             \
+                    VEC_OF(some, j + i) = a;                                                       \
+                    VEC_OF(squared, j + i) = b;                                                    \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        for (; line < (to); line++) {                                                              \
+            LINE(xr, line)                                                                         \
+            FOR_STRIPS(j, at) FOR_REGISTERS(i)                                                     \
+            {                                                                                      \
+                const VEC middle = VEC_OF(shift, j + i);                                           \
+                VEC a = VEC_OF(some, j + i), b = VEC_OF(squared, j + i);                           \
+                ADD_DIFFERENCE(xr)                                                                 \
+                VEC_OF(some, j + i) = a;                                                           \
+                VEC_OF(squared, j + i) = b;                                                        \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+#endif
+
 KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
 {
     GROUP_ARRAY(ACC, scratch);
@@ -51,9 +120,9 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
         PUT_AS(y, args.y_offset + row * args.y_stride[0], product, args.to);
     }
 #endif
-    FOR_ROWS(item, IS_SHORT ? 0 : ITEMS(COLUMN_BLOCK(ACC)))
+    FOR_ROWS(item, IS_SHORT ? 0 : ITEMS(COLUMN_BLOCK))
     {
-        PLACE(item, COLUMN_BLOCK(ACC));
+        PLACE(item, COLUMN_BLOCK);
         if (OP == TDM_OP_REDUCE_PRODUCT) {
             ACC product = 1;
             for (tdm_i64 line = first; line < last; line++) {
@@ -78,7 +147,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                     b = GROUP_SUM(scratch, b);
                     const ACC d = a - mean, share = of_block / (count + of_block);
                     mean += d * share;
-                    around += b + d * d * (count * share);
+                    around += b + d * (d * (count * share)); /* 0 without any before, even where d d is infinite */
                     count += of_block;
                 }
             }
@@ -124,11 +193,100 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
             }
             if (LANE == 0) PUT_AS(y, y_at, RESULT(sum, factor), args.to);
         } else {
-            COLUMNS(ACC, sum);
-            COLUMNS(ACC, lost);
-            COLUMNS(ACC, some);
-            COLUMNS(ACC, factor);
+            COLUMNS(ACC, sum, 0);
+            COLUMNS(ACC, lost, 1);
+            COLUMNS(ACC, some, 2);
+            COLUMNS(ACC, factor, 3);
             (void)factor;
+            tdm_i32 tries = 0;
+#if IN_STRIPS
+            if (STRIPS && (KIND == TDM_OP_REDUCE_SUM || KIND == TDM_OP_REDUCE_NORM)) {
+                FOR_COLUMNS(j, SLOTS)
+                {
+                    OF(sum) = 0;
+                    OF(lost) = 0;
+                }
+                for (tdm_i64 from = first; from < last; from += SUM_ROWS) {
+                    const tdm_i64 to = MIN(last, from + SUM_ROWS);
+                    FOR_COLUMNS(j, SLOTS) { OF(some) = 0; }
+                    if (KIND == TDM_OP_REDUCE_SUM)
+                        ADD_LINES(LOAD_VEC);
+                    else if (squares)
+                        ADD_LINES(SQUARES);
+                    else
+                        ADD_LINES(MAGNITUDES);
+                    FOR_COLUMNS(j, SLOTS)
+                    {
+                        ADD_BLOCK(OF(sum), OF(lost), OF(some));
+                        OF(lost) = LOST(OF(lost));
+                    }
+                }
+                tdm_i32 unsafe = 0;
+                FOR_COLUMNS_SINGLY(j, SLOTS) { unsafe |= !IS_SAFE(OF(sum)); }
+                tries = unsafe ? 1 : 2;
+                FOR_COLUMNS_SINGLY(j, unsafe ? 0 : columns)
+                {
+                    const ACC v = sum[SLOT_OF(j)] - lost[SLOT_OF(j)];
+                    PUT_AS(y, y_at + j * args.y_step, RESULT(v, (ACC)1), args.to);
+                }
+            }
+            if (STRIPS && KIND == TDM_OP_REDUCE_VARIANCE) {
+                COLUMNS(ACC, squared, 3);
+                COLUMNS(ACC, pivot, 4);
+                COLUMNS(ACC, shift, 5);
+                /* Around a shift that is near the mean of the lines before the block: of them and the block together
+                 * the squares are more than what it costs that the block's mean is another. The first block's is the
+                 * mean of some of its lines. */
+                LINE(x_pivot, 0)
+                FOR_STRIPS(j, at) FOR_REGISTERS(i)
+                {
+                    VEC_OF(pivot, j + i) = LOAD_VEC(x_pivot + at + i);
+                    VEC_OF(shift, j + i) = VEC_OF(pivot, j + i);
+                }
+                FOR_COLUMNS(j, SLOTS)
+                {
+                    OF(some) = 0;
+                    OF(squared) = 0;
+                }
+                const tdm_i64 near = MIN(last - first, 8);
+                ADD_DIFFERENCES(first, first + near);
+                FOR_COLUMNS(j, SLOTS)
+                {
+                    OF(sum) = OF(some) / (ACC)near; /* the mean of the lines so far, less the pivot */
+                    OF(lost) = 0; /* the sum of squares around it */
+                }
+                for (tdm_i64 from = first; from < last; from += SUM_ROWS) {
+                    const tdm_i64 to = MIN(last, from + SUM_ROWS);
+                    const ACC count = (ACC)(from - first), of_block = (ACC)(to - from);
+                    const ACC share = of_block / (count + of_block);
+                    FOR_COLUMNS(j, SLOTS)
+                    {
+                        OF(shift) = OF(pivot) + OF(sum);
+                        OF(some) = 0;
+                        OF(squared) = 0;
+                    }
+                    ADD_DIFFERENCES(from, to);
+                    FOR_COLUMNS(j, SLOTS)
+                    {
+                        /* squares that overflow are infinite, and elements that are make NaN of all */
+                        const ACC a = OF(some) / of_block, no_number = OF(some) - OF(some);
+                        const ACC b = (OF(squared) - MIN(OF(some) * a, HIGHEST_FINITE)) + no_number;
+                        const ACC d = ((OF(shift) - OF(pivot)) - OF(sum)) + a;
+                        OF(sum) += d * share;
+                        OF(lost) += b + d * (d * (count * share));
+                    }
+                }
+                FOR_COLUMNS_SINGLY(j, columns)
+                {
+                    if (args.partial) {
+                        y[y_at + j * args.y_step] = sum[SLOT_OF(j)];
+                        y[y_at + j * args.y_step + 1] = lost[SLOT_OF(j)];
+                    } else {
+                        PUT_AS(y, y_at + j * args.y_step, lost[SLOT_OF(j)] / divisor, args.to);
+                    }
+                }
+            } else
+#endif
 #if T_IS_FLOAT
             if (KIND == TDM_OP_REDUCE_VARIANCE) {
                 LINE(pivot, 0)
@@ -163,7 +321,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                     {
                         const ACC d = OF(some) - OF(sum);
                         OF(sum) += d * share;
-                        OF(lost) += OF(factor) + d * d * (count * share);
+                        OF(lost) += OF(factor) + d * (d * (count * share));
                     }
                 }
                 FOR_COLUMNS_SINGLY(j, columns)
@@ -184,9 +342,24 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                     FOR_COLUMNS(j, columns) { OF(sum) *= VALUE(LOAD(xr, j), 1); }
                 }
                 FOR_COLUMNS_SINGLY(j, columns) { PUT_AS(y, y_at + j * args.y_step, OF(sum), args.to); }
-            } else {
-                FOR_COLUMNS(j, columns) { OF(factor) = 1; }
-                for (tdm_i32 tries = 0; tries < 2;) {
+            } else if (tries < 2) {
+                do {
+#if T_IS_FLOAT
+                    if (tries == 1) {
+                        COLUMNS(KEY, largest, 4);
+                        FOR_COLUMNS(j, columns) { OF(largest) = 0; }
+                        for (tdm_i64 line = first; line < last; line++) {
+                            LINE(xr, line)
+                            FOR_COLUMNS(j, columns)
+                            {
+                                const KEY key = MAGNITUDE_KEY(LOAD(xr, j));
+                                OF(largest) = MAX(OF(largest), key);
+                            }
+                        }
+                        FOR_COLUMNS(j, columns) { OF(factor) = RESCALE(OF(largest)); }
+                    } else
+#endif
+                    FOR_COLUMNS(j, columns) { OF(factor) = 1; }
                     FOR_COLUMNS(j, columns)
                     {
                         OF(sum) = 0;
@@ -198,6 +371,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                         FOR_COLUMNS(j, columns) { OF(some) = 0; }
                         for (; line + 4 <= to; line += 4) {
                             FOUR_LINES(line)
+                            FETCH_FOUR(0, columns);
                             FOR_COLUMNS(j, columns)
                             {
                                 OF(some) += (VALUE(LOAD(x0, j), OF(factor)) + VALUE(LOAD(x1, j), OF(factor))) +
@@ -214,29 +388,10 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                             OF(lost) = LOST(OF(lost));
                         }
                     }
-                    tries++;
-#if T_IS_FLOAT
                     tdm_i32 unsafe = 0;
                     FOR_COLUMNS_SINGLY(j, columns) { unsafe |= !IS_SAFE(OF(sum)); }
-                    if (unsafe == 0) {
-                        tries = 2;
-                    } else if (tries == 1) {
-                        COLUMNS(KEY, largest);
-                        FOR_COLUMNS(j, columns) { OF(largest) = 0; }
-                        for (tdm_i64 line = first; line < last; line++) {
-                            LINE(xr, line)
-                            FOR_COLUMNS(j, columns)
-                            {
-                                const KEY key = MAGNITUDE_KEY(LOAD(xr, j));
-                                OF(largest) = MAX(OF(largest), key);
-                            }
-                        }
-                        FOR_COLUMNS(j, columns) { OF(factor) = RESCALE(OF(largest)); }
-                    }
-#else
-                    tries = 2;
-#endif
-                }
+                    tries = unsafe ? tries + 1 : 2;
+                } while (tries < 2);
                 FOR_COLUMNS_SINGLY(j, columns)
                 {
                     PUT_AS(y, y_at + j * args.y_step, RESULT(OF(sum) - OF(lost), OF(factor)), args.to);
@@ -302,3 +457,11 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
 #undef RESULT
 #undef IS_SAFE
 #undef VARIANCE_ROWS
+#if IN_STRIPS
+#undef OF_EIGHT
+#undef SQUARES
+#undef MAGNITUDES
+#undef ADD_LINES
+#undef ADD_DIFFERENCE
+#undef ADD_DIFFERENCES
+#endif

@@ -248,5 +248,13 @@ APART void tdm_put_as_f32(GLOBAL float *p, tdm_i64 at, float v, tdm_i32 to)
     }
 TDM_RANKS(w32, tdm_i32)
 TDM_RANKS(w64, tdm_i64)
+/* the upper half of tdm_rank_w32's, of such halves; by a mask, as GCC 12 fails on what it makes of a condition */
+INLINE tdm_i16 tdm_rank_16(tdm_i16 w, tdm_i16 mask, tdm_i16 fold, tdm_i16 turn, tdm_i16 above)
+{
+    const tdm_i16 v = (tdm_i16)(w & mask);
+    const tdm_i16 rank = (tdm_i16)(v ^ ((v >> 15) & fold) ^ turn);
+    const tdm_i16 is_above = (tdm_i16)((tdm_i16)(above - (v & 0x7fff)) >> 15);
+    return (tdm_i16)((rank & ~is_above) | (0x7fff & is_above));
+}
 
 #endif

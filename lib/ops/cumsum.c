@@ -43,7 +43,8 @@ static tdm_status run(const char *function, tdm_queue *queue, const tdm_tensor *
         reduced.dim[i] = i == dim;
         reduced.of_y[i] = i;
     }
-    const tdmi_reduction sum = tdmi_reduction_of(x, y, TDM_OP_REDUCE_SUM, 1);
+    tdmi_reduction sum = tdmi_reduction_of(x, y, TDM_OP_REDUCE_SUM, 1);
+    sum.seldom_cut = true;
     tdmi_reduction_plan plan;
     TDMI_TRY(tdmi_plan_reduction(function, queue, &sum, x, &reduced, y, &plan));
     if (are_adjacent(&plan, dim)) return scan(&plan, dim);

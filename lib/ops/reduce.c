@@ -162,13 +162,36 @@ static size_t size_of(tdm_dtype dtype) { return tdm_dtype_size(dtype); }
 
 static bool has_one_lane(const tdm_queue *queue) { return queue->device->facts->max_lanes == 1; }
 
-/* Of GPUs the columns of a group, which has as many lanes. */
-enum { COLUMNS_OF_MANY = 256, ELEMENTS_PER_LANE = 4 };
+/* Of GPUs the columns of a group, which has as many lanes. Of one lane alone at least LEAST_COLUMNS, in whole cache
+ * lines of every dtype. */
+enum { COLUMNS_OF_MANY = 256, ELEMENTS_PER_LANE = 4, LEAST_COLUMNS = 256, COLUMNS_STEP = 64 };
 
 static int64_t block_of(const plan *p) {
-    const int64_t block =
-        has_one_lane(p->queue) ? TDM_REDUCE_WIDTH / (int64_t)sizeof(double) : COLUMNS_OF_MANY;
-    return p->args.cols < block ? p->args.cols : block;
+    const int64_t cols = p->args.cols, width = p->args.width;
+    return cols < width ? cols : width;
+}
+
+enum { PART_STEP = 64 }; /* SUM_ROWS of the kernels */
+
+/* One lane alone reads columns the faster the more of a line it has, so it has as many as leave work for the others,
+ * which may be parts of lines. */
+static void choose_width(plan *p) {
+    p->args.width = COLUMNS_OF_MANY;
+    if (!has_one_lane(p->queue)) return;
+    const tdmi_reduction *r = p->reduction;
+    const tdmi_device_facts *facts = p->queue->device->facts;
+    const int64_t groups = r->seldom_cut ? (int64_t)facts->info.compute_units : facts->max_groups;
+    const int64_t parts =
+        r->seldom_cut || p->args.lines < PART_STEP ? 1 : p->args.lines / PART_STEP;
+    size_t size = sizeof(float); /* of what is kept of a column */
+    if (size_of(r->t) > size) size = size_of(r->t);
+    if (size_of(r->again_t) > size) size = size_of(r->again_t);
+    const int64_t cols = p->args.cols, most = TDM_REDUCE_WIDTH / (int64_t)size;
+    int64_t blocks = (cols + most - 1) / most;
+    while (p->args.rows * blocks * parts < groups && cols / (2 * blocks) >= LEAST_COLUMNS)
+        blocks *= 2;
+    const int64_t width = (cols + blocks - 1) / blocks;
+    p->args.width = (tdm_i32)((width + COLUMNS_STEP - 1) / COLUMNS_STEP * COLUMNS_STEP);
 }
 
 int64_t tdmi_items_uncut(const plan *p) {
@@ -178,7 +201,7 @@ int64_t tdmi_items_uncut(const plan *p) {
 
 /* Lines are cut so that parts are of whole SUM_ROWS. */
 static tdmi_pieces cut_lines(const plan *p) {
-    enum { STEP = 64, LEAST_BYTES = 16 << 10 };
+    enum { LEAST_BYTES = 16 << 10 };
     const tdmi_device_facts *facts = p->queue->device->facts;
     const int64_t items = tdmi_items_uncut(p), lines = p->args.lines;
     const int64_t width = p->in_columns ? block_of(p) : p->args.cols;
@@ -186,10 +209,10 @@ static tdmi_pieces cut_lines(const plan *p) {
     int64_t wanted = (facts->max_groups + items - 1) / items;
     int64_t least = LEAST_BYTES / bytes;
     if (facts->min_group_bytes > least * bytes) least = facts->min_group_bytes / bytes;
-    if (least < STEP) least = STEP;
+    if (least < PART_STEP) least = PART_STEP;
     if (wanted > lines / least) wanted = lines / least;
     if (wanted < lines / MOST_MERGED + 1) wanted = lines / MOST_MERGED + 1;
-    const int64_t chunk = ((lines + wanted - 1) / wanted + STEP - 1) / STEP * STEP;
+    const int64_t chunk = ((lines + wanted - 1) / wanted + PART_STEP - 1) / PART_STEP * PART_STEP;
     if (wanted == 1 || chunk >= lines) return (tdmi_pieces){0, 1};
     return (tdmi_pieces){(uint32_t)chunk, (uint32_t)((lines + chunk - 1) / chunk)};
 }
@@ -216,7 +239,10 @@ tdm_status tdmi_launch_reduction(const plan *p, tdmi_variant variant, const tdmi
     const int64_t items = args->rows * (in_columns ? (cols + block - 1) / block : 1) * chunks;
     if (has_one_lane(p->queue)) at_once = (args->rows * args->lines * cols + items - 1) / items;
     const size_t size = size_of((tdm_dtype)variant.t);
-    variant.stream = tdmi_stores(p->queue, args->rows * args->lines, cols, size, true);
+    /* reductions write little */
+    const bool kept =
+        !in_columns || variant.kernel != TDMI_KERNEL_CUMSUM || p->x->buffer == p->y->buffer;
+    variant.stream = tdmi_stores(p->queue, args->rows * args->lines, cols, size, kept);
     return tdmi_launch_items(p->queue, variant, items, at_once, mems, args);
 }
 
@@ -338,6 +364,7 @@ tdm_status tdmi_plan_reduction(const char *function, tdm_queue *queue,
                 .in_columns = d.count > 0 && !d.dim[d.count - 1].reduced,
                 .adjacent = d.count == 0 || d.dim[d.count - 1].x == 1};
     describe(&d, p->in_columns, &p->args);
+    choose_width(p);
     p->args.x_offset = x->offset;
     p->args.y_offset = y->offset;
     p->args.count = reduced->elements;

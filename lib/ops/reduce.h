@@ -26,6 +26,7 @@ typedef struct tdmi_reduction {
     unsigned again;          /* the operation that puts together what this one has left of parts */
     tdm_dtype t, again_t;    /* of the kernel, and of that */
     size_t left;             /* bytes of what is left of a part */
+    bool seldom_cut;         /* a CPU cuts only what has no work for all its cores */
     const tdm_tensor *other; /* of a dot product: like x, which is contiguous then; else NULL */
     tdm_reduce_args args;    /* what says neither where elements lie nor how they are cut */
 } tdmi_reduction;
