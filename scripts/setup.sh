@@ -14,7 +14,7 @@ case "${1:-}" in
 run) ;;
 test) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
                  clang-format clang-tidy doxygen abigail-tools groff-base libdlpack-dev
-                 libopenmpi-dev openmpi-bin libmpich-dev mpich) ;;
+                 libopenmpi-dev openmpi-bin libmpich-dev mpich iproute2) ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 *)
     echo "usage: scripts/setup.sh run|test|systems" >&2
