@@ -29,7 +29,8 @@ typedef struct machines_kind {
     double (*alone)(tdm_queue *queue, const one_process_work *of);
 } machines_kind;
 
-extern const machines_kind machines_collectives, machines_products, machines_layers;
+extern const machines_kind machines_collectives, machines_products, machines_layers,
+    machines_training;
 
 /* The work of a kind in one process: on all cores that the ranks of this machine have, or on the first of them. In the
  * process itself, `run` is called with the words behind --one-process, and prints the seconds of a call. */

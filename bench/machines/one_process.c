@@ -11,7 +11,8 @@
 
 enum { WORDS = 6 }; /* the program's: CORES DEVICE OP DTYPE SHAPE CALLS */
 
-static const machines_kind *const kinds[] = {&machines_products, &machines_layers};
+static const machines_kind *const kinds[] = {&machines_products, &machines_layers,
+                                             &machines_training};
 
 double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, const char *shape,
                            bool one_core, int calls) {

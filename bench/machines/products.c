@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A product of matrices that lie over a grid of ranks, beside one process with as many cores, and beside
- * ScaLAPACK's over the same ranks. */
+ * ScaLAPACK's over the same ranks. +weak: each rank's block of C has the shape, beside one process that has it alone on
+ * one core. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,9 @@
 typedef struct state {
     group *g;
     tdm_dtype dtype;
-    bench_shape shape;
+    bench_shape shape; /* as the case has it */
+    int64_t k;
+    bool weak;
     tdm_grid *grid;
     tdm_tensor a, b, c;
     int64_t first[2]; /* of this rank's block of C */
@@ -38,13 +41,13 @@ static bool make(state *s, int which, int64_t rows, int64_t columns, tdm_tensor 
 
 static tdm_status call(void *of) {
     state *s = of;
-    return tdm_grid_matmul(s->grid, s->g->queue, NULL, s->shape.extent[2], &s->a, &s->b, &s->c);
+    return tdm_grid_matmul(s->grid, s->g->queue, NULL, s->k, &s->a, &s->b, &s->c);
 }
 
 /* Some elements of the block against sums in double. */
 static bool check(void *of, double *error, double *bound) {
     state *s = of;
-    const int64_t rows = s->c.shape[0], columns = s->c.shape[1], k = s->shape.extent[2];
+    const int64_t rows = s->c.shape[0], columns = s->c.shape[1], k = s->k;
     const double unit = s->dtype == TDM_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     void *memory = malloc((size_t)(rows * columns + 1) * tdm_dtype_size(s->dtype));
     bool good = memory && tdm_to_host(s->g->queue, &s->c, memory) == TDM_OK;
@@ -75,17 +78,23 @@ static bool plain(void *of) {
 
 static double alone(void *of, int calls) {
     const state *s = of;
-    return one_process_seconds(s->g, "grid_matmul", s->dtype, s->shape.text, false, calls);
+    return one_process_seconds(s->g, "grid_matmul", s->dtype, s->shape.text, s->weak, calls);
 }
 
 static bool prepare(group *g, const machines_case *c, work *w) {
     state *s = calloc(1, sizeof *s);
     if (!s) return false;
     w->state = s;
-    *s = (state){.g = g, .dtype = c->dtype, .shape = bench_parse_shape(c->shape)};
-    const int64_t m = s->shape.extent[0], n = s->shape.extent[1], k = s->shape.extent[2];
+    *s = (state){.g = g,
+                 .dtype = c->dtype,
+                 .shape = bench_parse_shape(c->shape),
+                 .weak = strstr(c->op, "+weak")};
     int64_t of_c[2];
     bool good = tdm_grid_create(g->comm, 0, 0, &s->grid) == TDM_OK;
+    const int64_t m = s->shape.extent[0] * (s->weak && good ? tdm_grid_rows(s->grid) : 1);
+    const int64_t n = s->shape.extent[1] * (s->weak && good ? tdm_grid_columns(s->grid) : 1);
+    const int64_t k = s->shape.extent[2];
+    s->k = k;
     const bool with_peer = strcmp(c->op, "grid_matmul+scalapack") == 0;
     if (with_peer && group_all(g, good))
         s->peer =
@@ -98,7 +107,7 @@ static bool prepare(group *g, const machines_case *c, work *w) {
     w->call = call;
     w->check = check;
     if (!with_peer) {
-        w->plain_name = "one process";
+        w->plain_name = s->weak ? "one process, one core" : "one process";
         w->alone = alone;
     } else if (group_all(g, good && s->peer)) {
         scalapack_tune(s->peer, g, s->host[0], s->host[1], s->host[2]);

@@ -13,6 +13,10 @@ grep -q '8 rows, 0 not verified' "$work/table"
 [ "$(grep -c '"verified": true' "$work/rows.json")" = 8 ]
 "$@" bench --profile=machines --op grid_matmul --shape 1024x1024x1024 --dtype f32 --format csv >"$work/rows.csv"
 grep -q ',one process,.*,true,' "$work/rows.csv"
+"$@" bench --profile machines --op training,grid_matmul+weak --shape 512x512x2048,2048x2048x2048 --dtype f32 --format csv \
+    >"$work/rows.csv"
+grep -q '^cpu:0,,cpu,training,.*,one process,.*,true,' "$work/rows.csv"
+grep -q '^cpu:0,,cpu,grid_matmul+weak,.*,"one process, one core",.*,true,' "$work/rows.csv"
 "$@" bench --profile machines --op layers --shape 64x768x3072,512x768x3072 --format csv >"$work/rows.csv"
 [ "$(grep -c ',one process,.*,true,' "$work/rows.csv")" = 2 ]
 [ "$(grep -c ',"one process, one core",.*,true,' "$work/rows.csv")" = 2 ]
