@@ -183,6 +183,22 @@ Test(compare, keys) {
           "%s", r.output);
 }
 
+/* Nor is work of two ranks compared with that of four. */
+Test(compare, ranks) {
+    static const char rows[] =
+        "{\"schema\": 1, \"rows\": [{\"device\": \"cpu:0\", \"op\": \"a\", \"dtype\": \"f32\", "
+        "\"shape\": \"1\", \"ranks\": 2, \"seconds\": [1, 2]}, {\"device\": \"cpu:0\", \"op\": "
+        "\"a\", \"dtype\": \"f32\", \"shape\": \"1\", \"ranks\": %d, \"seconds\": [3, 4, 5]}]}";
+    char text[512];
+    file_write(folder_path("a.json"), text, (size_t)snprintf(text, sizeof text, rows, 3));
+    file_write(folder_path("b.json"), text, (size_t)snprintf(text, sizeof text, rows, 4));
+    compare("--all a.json b.json", 0);
+    CHECK(contains_words(r.output,
+                         "1 rows: 0 slower|2 x cpu:0 a f32 1|1 rows only in the old file, 1 "
+                         "only in the new"),
+          "%s", r.output);
+}
+
 /* Wrong arguments and files: 2, and what is wrong with which. */
 Test(compare, refused) {
     make_file("good.json", "fill 1 15");
