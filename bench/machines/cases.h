@@ -37,6 +37,9 @@ extern const machines_kind machines_collectives, machines_products, machines_lay
 double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, const char *shape,
                            bool one_core, int calls);
 int one_process_run(int argc, char **argv);
+/* There: seconds of a call behind one that warms up; negative on failure. */
+double one_process_time(tdm_queue *queue, int calls,
+                        tdm_status (*call)(tdm_queue *queue, void *state), void *state);
 
 /* ---- elements.c ---- */
 

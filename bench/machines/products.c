@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "cases.h"
-#include "machine/clock.h"
 
 typedef struct state {
     group *g;
@@ -132,24 +131,27 @@ static void destroy(work *w) {
     free(s);
 }
 
+typedef struct whole {
+    tdm_tensor a, b, c;
+} whole;
+
+static tdm_status run_alone(tdm_queue *queue, void *of) {
+    whole *w = of;
+    return tdm_matmul(queue, NULL, &w->a, &w->b, &w->c);
+}
+
 /* The same product in this process. */
 static double product_alone(tdm_queue *queue, const one_process_work *of) {
     const bench_shape shape = bench_parse_shape(of->shape);
     const int64_t m = shape.extent[0], n = shape.extent[1], k = shape.extent[2], zero[2] = {0, 0};
-    tdm_tensor a = {0}, b = {0}, c = {0};
-    double seconds = -1, start = 0;
-    bool good = machines_make(queue, of->dtype, A, zero, (const int64_t[]){m, k}, &a) &&
-                machines_make(queue, of->dtype, B, zero, (const int64_t[]){k, n}, &b) &&
-                tdm_empty(tdm_queue_get_device(queue), of->dtype, TDM_SHAPE(m, n), &c) == TDM_OK;
-    for (int i = -1; good && i < of->calls; i++) { /* the first warms up */
-        if (i == 0) good = tdm_queue_finish(queue) == TDM_OK;
-        if (i == 0) start = bench_now();
-        good = good && tdm_matmul(queue, NULL, &a, &b, &c) == TDM_OK;
-    }
-    if (good && tdm_queue_finish(queue) == TDM_OK) seconds = (bench_now() - start) / of->calls;
-    tdm_tensor_release(&a);
-    tdm_tensor_release(&b);
-    tdm_tensor_release(&c);
+    whole w = {0};
+    bool good = machines_make(queue, of->dtype, A, zero, (const int64_t[]){m, k}, &w.a) &&
+                machines_make(queue, of->dtype, B, zero, (const int64_t[]){k, n}, &w.b) &&
+                tdm_empty(tdm_queue_get_device(queue), of->dtype, TDM_SHAPE(m, n), &w.c) == TDM_OK;
+    const double seconds = good ? one_process_time(queue, of->calls, run_alone, &w) : -1;
+    tdm_tensor_release(&w.a);
+    tdm_tensor_release(&w.b);
+    tdm_tensor_release(&w.c);
     return seconds;
 }
 

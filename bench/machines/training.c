@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "cases.h"
-#include "machine/clock.h"
 
 enum { X, W1, W2, NOTHING = -1 }; /* as machines_element numbers them */
 enum { CHECKED = 4 };             /* columns and rows of a gradient */
@@ -273,18 +272,14 @@ static void destroy(work *w) {
     free(s);
 }
 
+static tdm_status run_alone(tdm_queue *queue, void *of) { return run_layers(queue, of); }
+
 /* All rows in this process. */
 static double training_alone(tdm_queue *queue, const one_process_work *of) {
     const bench_shape shape = bench_parse_shape(of->shape);
     layers l = {shape.extent[0], shape.extent[1], shape.extent[2], .all_rows = shape.extent[0]};
-    double seconds = -1, start = 0;
     bool good = make_layers(queue, 0, &l);
-    for (int i = -1; good && i < of->calls; i++) { /* the first warms up */
-        if (i == 0) good = tdm_queue_finish(queue) == TDM_OK;
-        if (i == 0) start = bench_now();
-        good = good && run_layers(queue, &l) == TDM_OK;
-    }
-    if (good && tdm_queue_finish(queue) == TDM_OK) seconds = (bench_now() - start) / of->calls;
+    const double seconds = good ? one_process_time(queue, of->calls, run_alone, &l) : -1;
     release_layers(&l);
     return seconds;
 }
