@@ -57,9 +57,16 @@ for ((i = 0; i < ranks; i++)); do
     nsenter -t $pid --net --uts bash -c "hostname machine$i; ip address add ${hosts[i]}/24 dev eth0
         ip link set eth0 up; ip link set lo up"
 done
-for host in "${hosts[@]}"; do # which may take the kernel a second
-    until nsenter -t "$(cat "$work/$host")" --net ip -o link show eth0 | grep 'state UP' >/dev/null; do sleep 0.05; done
-done
+await_links() { # until the kernel has seen that they are up, which may take a second; before, no host is reached
+    local host
+    for host in "${hosts[@]}"; do
+        until nsenter -t "$(cat "$work/$host")" --net ip -o link show eth0 | grep 'state UP' >/dev/null; do
+            sleep 0.05
+        done
+        nsenter -t "$(cat "$work/$host")" --net ip neighbour flush dev eth0 # those that were out of reach
+    done
+}
+await_links
 link="netem"
 if tc qdisc add dev port0 root netem delay "${delay}ms" loss "$loss%" 2>/dev/null; then
     ip link add switch type bridge
@@ -156,4 +163,5 @@ for ((run = 0; run < runs; run++)); do
         done
     done
     ip link set "port$victim" up
+    await_links
 done
