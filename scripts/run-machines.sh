@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Sets up, builds Release and runs what several processes do, on this machine with Open MPI: 360 handwritten digits over
-# 1, 2 and 4 ranks, a product that is too large for one of 4 ranks, and the benchmark's profile of several ranks
-# with 2. Exits 0 only if everything it printed was verified.
+# Sets up, builds Release and runs what several processes do, on this machine with Open MPI, or with MPICH where
+# TANDEM_MACHINES_MPI is mpich: 360 handwritten digits over 1, 2 and 4 ranks, a product that is too large for one of 4
+# ranks, and the benchmark's profile of several ranks with 2. Exits 0 only if everything it printed was verified.
 #
 # Usage: scripts/run-machines.sh [OPTION...]    (the options of `tdm bench --profile machines`)
 set -euo pipefail
@@ -10,7 +10,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh run
-packages=(libopenmpi-dev openmpi-bin libscalapack-openmpi2.2)
+mpi=${TANDEM_MACHINES_MPI:-openmpi}
+case $mpi in
+openmpi) packages=(libopenmpi-dev openmpi-bin libscalapack-openmpi2.2) options=(--oversubscribe --bind-to none) ;;
+mpich) packages=(libmpich-dev mpich libscalapack-mpich2.2) options=(-bind-to none) ;;
+*)
+    echo "run-machines: TANDEM_MACHINES_MPI is '$mpi', and not openmpi or mpich" >&2
+    exit 2
+    ;;
+esac
 if ! dpkg-query -W "${packages[@]}" >/dev/null 2>&1; then
     as_root=()
     [ "$(id -u)" -eq 0 ] || as_root=(sudo)
@@ -20,30 +28,30 @@ if ! dpkg-query -W "${packages[@]}" >/dev/null 2>&1; then
         "${packages[@]}" >/dev/null
 fi
 
-build=build/machines
-cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DTANDEM_MPI=ON -DMPI_C_COMPILER=mpicc.openmpi \
-    -DMPIEXEC_EXECUTABLE="$(command -v mpirun.openmpi)" >/dev/null
-cmake --build $build
+build=build/machines-$mpi
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTANDEM_MPI=ON -DMPI_C_COMPILER="mpicc.$mpi" \
+    -DMPIEXEC_EXECUTABLE="$(command -v "mpirun.$mpi")" >/dev/null
+cmake --build "$build"
 
 # As a user would build them, beside the library in the build tree.
 flags=(-O2 -std=c11 -Ilib/include -Impi/include "-L$build/lib" "-Wl,-rpath,$PWD/$build/lib")
 link=(-ltandem-mpi -ltandem -lm)
-mpicc.openmpi "${flags[@]}" -DDIGITS_DATA_DIR='"examples/digits"' examples/machines.c "${link[@]}" -o $build/machines
-mpicc.openmpi "${flags[@]}" examples/large_product.c "${link[@]}" -o $build/large_product
+"mpicc.$mpi" "${flags[@]}" -DDIGITS_DATA_DIR='"examples/digits"' examples/machines.c "${link[@]}" -o "$build"/machines
+"mpicc.$mpi" "${flags[@]}" examples/large_product.c "${link[@]}" -o "$build"/large_product
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export TANDEM_BACKEND=${TANDEM_BACKEND:-cpu}
 ranks() { # N COMMAND...: one core's threads for each
-    TANDEM_CPU_THREADS=1 mpirun.openmpi --oversubscribe --bind-to none -n "$@"
+    TANDEM_CPU_THREADS=1 "mpirun.$mpi" "${options[@]}" -n "$@"
 }
 for n in 1 2 4; do
     echo
-    ranks $n $build/machines
+    ranks $n "$build"/machines
 done
 echo
 echo "One rank, which has not the memory:"
-! ranks 1 $build/large_product || exit 1
+! ranks 1 "$build"/large_product || exit 1
 echo
-ranks 4 $build/large_product
+ranks 4 "$build"/large_product
 echo
-mpirun.openmpi --oversubscribe --bind-to none -n 2 $build/tools/tdm bench --profile machines "$@"
+"mpirun.$mpi" "${options[@]}" -n 2 "$build"/tools/tdm bench --profile machines "$@"

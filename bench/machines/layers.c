@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "cases.h"
-#include "machine/clock.h"
 #include "reference/ops.h"
 
 enum { X, W1, B1, W2, B2, Y = -1 }; /* as machines_element numbers them */
@@ -221,24 +220,27 @@ static void destroy(work *w) {
     free(s);
 }
 
+typedef struct whole {
+    block all;
+    tdm_tensor y;
+} whole;
+
+static tdm_status run_alone(tdm_queue *queue, void *of) {
+    whole *w = of;
+    return run_block(queue, &w->all, &w->y);
+}
+
 /* All of a shape in this process. */
 static double layers_alone(tdm_queue *queue, const one_process_work *of) {
     const bench_shape shape = bench_parse_shape(of->shape);
     const int64_t zero[2] = {0, 0}, count[2] = {shape.extent[0], shape.extent[2]};
-    block b = {0};
-    tdm_tensor y = {0};
-    double seconds = -1, start = 0;
-    bool good = make_block(queue, shape.extent[1], zero, count, &b) &&
+    whole w = {0};
+    bool good = make_block(queue, shape.extent[1], zero, count, &w.all) &&
                 tdm_empty(tdm_queue_get_device(queue), TDM_F32,
-                          TDM_SHAPE(shape.extent[0], shape.extent[1]), &y) == TDM_OK;
-    for (int i = -1; good && i < of->calls; i++) { /* the first warms up */
-        if (i == 0) good = tdm_queue_finish(queue) == TDM_OK;
-        if (i == 0) start = bench_now();
-        good = good && run_block(queue, &b, &y) == TDM_OK;
-    }
-    if (good && tdm_queue_finish(queue) == TDM_OK) seconds = (bench_now() - start) / of->calls;
-    release_block(&b);
-    tdm_tensor_release(&y);
+                          TDM_SHAPE(shape.extent[0], shape.extent[1]), &w.y) == TDM_OK;
+    const double seconds = good ? one_process_time(queue, of->calls, run_alone, &w) : -1;
+    release_block(&w.all);
+    tdm_tensor_release(&w.y);
     return seconds;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "baselines/baseline.h"
 #include "cases.h"
 #include "machine/clock.h"
 #include "machine/machine.h"
@@ -32,17 +33,22 @@ static const machines_case cases[] = {
     {"layers+tensor", "1024x768x3072", TDM_F32, &machines_layers},
     {"layers+tensor+weak", "512x768x3072", TDM_F32, &machines_layers},
     {"gradients", "512x1024", TDM_F32, &machines_gradients},
+    {"training", "512x512x2048", TDM_F32, &machines_training},
+    {"training", "1024x768x3072", TDM_F32, &machines_training},
+    {"training+weak", "512x768x3072", TDM_F32, &machines_training},
     {"grid_matmul", "1024x1024x1024", TDM_F32, &machines_products},
     {"grid_matmul", "4096x4096x4096", TDM_F32, &machines_products},
     {"grid_matmul", "4096x4096x4096", TDM_F64, &machines_products},
+    {"grid_matmul+weak", "2048x2048x2048", TDM_F32, &machines_products},
+    {"grid_matmul+weak", "2048x2048x2048", TDM_F64, &machines_products},
     {"grid_matmul+scalapack", "4096x4096x4096", TDM_F32, &machines_products},
     {"grid_matmul+scalapack", "4096x4096x4096", TDM_F64, &machines_products},
 #undef SIZES
 };
-enum { CASES = sizeof cases / sizeof *cases };
+enum { CASES = sizeof cases / sizeof *cases, MOST_RANKS = 16 };
 
 typedef struct arguments {
-    const char *device, *ops, *dtypes, *shapes, *json, *html;
+    const char *device, *ops, *dtypes, *shapes, *ranks, *json, *html;
     bench_format format;
     bool list, wide;
 } arguments;
@@ -73,31 +79,28 @@ static bool wants_threads(const arguments *a) {
 /* The options of `tdm bench` that the profile has; 0 to go on. */
 static int read_arguments(int argc, char **argv, arguments *a) {
     static const char *const formats[] = {"table", "md", "csv", "json", "jsonl"};
-    static const struct option options[] = {{"device", required_argument, NULL, 'd'},
-                                            {"op", required_argument, NULL, 'o'},
-                                            {"dtype", required_argument, NULL, 't'},
-                                            {"shape", required_argument, NULL, 's'},
-                                            {"format", required_argument, NULL, 'f'},
-                                            {"json", required_argument, NULL, 'j'},
-                                            {"report", required_argument, NULL, 'r'},
-                                            {"profile", required_argument, NULL, 'p'},
-                                            {"list", no_argument, NULL, 'l'},
-                                            {"wide", no_argument, NULL, 'w'},
-                                            {0}};
+    static const struct option options[] = {
+        {"device", required_argument, NULL, 'd'},  {"op", required_argument, NULL, 'o'},
+        {"dtype", required_argument, NULL, 't'},   {"shape", required_argument, NULL, 's'},
+        {"ranks", required_argument, NULL, 'n'},   {"format", required_argument, NULL, 'f'},
+        {"json", required_argument, NULL, 'j'},    {"report", required_argument, NULL, 'r'},
+        {"profile", required_argument, NULL, 'p'}, {"list", no_argument, NULL, 'l'},
+        {"wide", no_argument, NULL, 'w'},          {0}};
     opterr = 0; /* the message is this program's */
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) >= 0;) {
         if (c == '?') {
             fprintf(stderr, "tdm bench: '%s' is unknown, or lacks its value\n", argv[optind - 1]);
-            fputs("tdm bench: the profile machines has --device, --op, --dtype, --shape, --format, "
-                  "--json, --report, --wide and --list\n",
+            fputs("tdm bench: the profile machines has --device, --op, --dtype, --shape, --ranks, "
+                  "--format, --json, --report, --wide and --list\n",
                   stderr);
             return 2;
         }
-        const char **const words[] = {['d'] = &a->device, ['o'] = &a->ops,  ['t'] = &a->dtypes,
-                                      ['s'] = &a->shapes, ['j'] = &a->json, ['r'] = &a->html};
+        const char **const words[] = {
+            ['d'] = &a->device, ['o'] = &a->ops,  ['t'] = &a->dtypes, ['s'] = &a->shapes,
+            ['j'] = &a->json,   ['r'] = &a->html, ['n'] = &a->ranks};
         if (c == 'l') a->list = true;
         if (c == 'w') a->wide = true;
-        if (strchr("dotsjr", c)) *words[c] = optarg;
+        if (strchr("dotsjrn", c)) *words[c] = optarg;
         if (c != 'f') continue;
         int format = 0;
         while (format < 5 && strcmp(formats[format], optarg) != 0)
@@ -138,44 +141,100 @@ static bool run_case(group *g, const machines_case *c, bench_row *row) {
     return good;
 }
 
-static int run(group *g, const arguments *a) {
-    bench_output output = {0};
-    char machine[512], about[768], counts[96];
-    const bool leads = g->rank == 0;
-    const double start = bench_now();
-    bench_row *rows = calloc(CASES, sizeof *rows);
-    size_t count = 0, wrong = 0;
-    if (!group_all(g, rows)) return 1;
-    snprintf(about, sizeof about, "%s; Tandem %s, profile machines, %d ranks",
-             bench_machine_line(machine, sizeof machine), tdm_version(), g->size);
-    if (leads) {
-        bench_output_begin(&output, a->format, a->wide ? 0 : 120, about);
-        bench_output_head(&output, &(bench_longest){8, 21, 14});
+/* The numbers of ranks with which each case runs, from words between commas; NULL is that of all. How many; 0 with a
+ * message on rank 0. */
+static int read_ranks(const group *g, const char *words, int ranks[MOST_RANKS]) {
+    int count = 0;
+    for (const char *at = words; at && *at && count < MOST_RANKS; at += strspn(at, ",")) {
+        char *end;
+        const long n = strtol(at, &end, 10);
+        if (n < 1 || n > g->size || (*end && *end != ',')) {
+            if (g->rank == 0)
+                fprintf(stderr, "tdm bench: --ranks '%s': these are 1 to %d, between commas\n",
+                        words, g->size);
+            return 0;
+        }
+        ranks[count++] = (int)n;
+        at = end;
     }
+    if (count == 0) ranks[count++] = g->size;
+    return count;
+}
+
+/* What the rows of a run are on rank 0. */
+typedef struct results {
+    bench_output output;
+    bench_row *rows;
+    size_t count, wrong;
+} results;
+
+/* The cases on the ranks of a group. */
+static void run_group(group *g, const arguments *a, results *r) {
     for (int i = 0; i < CASES; i++) {
         if (!is_wanted(a, &cases[i])) continue;
-        const bool good = run_case(g, &cases[i], &rows[count]);
-        wrong += !good;
-        if (!rows[count].device) continue; /* it was not prepared */
-        if (leads) bench_output_row(&output, &rows[count]);
+        if (g->size == 1 && cases[i].kind == &machines_collectives) continue;
+        bench_row *row = &r->rows[r->count];
+        const bool good = run_case(g, &cases[i], row);
+        r->wrong += !good;
+        if (!row->device) continue; /* it was not prepared */
+        if (g->rank == 0) bench_output_row(&r->output, row);
         fflush(stdout);
-        count++;
+        r->count++;
     }
-    bool written = true;
-    if (leads) {
-        json_t *described = bench_describe_machine();
-        json_object_set_new(described, "profile", json_string("machines"));
-        json_object_set_new(described, "ranks", json_integer(g->size));
-        const bench_results results = {described, NULL, 0, rows, count};
-        snprintf(counts, sizeof counts, "%zu rows, %zu not verified, %.0f s", count, wrong,
-                 bench_now() - start);
-        bench_output_end(&output, counts, &results);
-        if (a->json) written = bench_write_json(a->json, &results);
-        if (a->html) written = bench_write_html(a->html, &results) && written;
-        json_decref(described);
+}
+
+static void describe_mpi(json_t *described) {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    text[strcspn(text, ",\n")] = '\0';
+    for (char *tab = strchr(text, '\t'); tab; tab = strchr(tab, '\t'))
+        *tab = ' ';
+    json_object_set_new(described, "mpi", json_string(text));
+}
+
+static bool write_reports(const group *g, const arguments *a, const results *r, double start) {
+    char counts[96];
+    json_t *described = bench_describe_machine();
+    json_object_set_new(described, "profile", json_string("machines"));
+    json_object_set_new(described, "ranks", json_integer(g->size));
+    json_object_set_new(described, "libraries", bench_describe_libraries());
+    describe_mpi(described);
+    const bench_results all = {described, NULL, 0, r->rows, r->count};
+    snprintf(counts, sizeof counts, "%zu rows, %zu not verified, %.0f s", r->count, r->wrong,
+             bench_now() - start);
+    bench_output_end(&r->output, counts, &all);
+    bool written = !a->json || bench_write_json(a->json, &all);
+    if (a->html) written = bench_write_html(a->html, &all) && written;
+    json_decref(described);
+    return written;
+}
+
+static int run(group *g, const arguments *a) {
+    char machine[512], about[768];
+    int ranks[MOST_RANKS];
+    const double start = bench_now();
+    const int parts = read_ranks(g, a->ranks, ranks);
+    if (parts == 0) return 2;
+    results r = {.rows = calloc((size_t)(CASES * parts), sizeof *r.rows)};
+    if (!group_all(g, r.rows)) return 1;
+    snprintf(about, sizeof about, "%s; Tandem %s, profile machines, %d ranks",
+             bench_machine_line(machine, sizeof machine), tdm_version(), g->size);
+    if (g->rank == 0) {
+        bench_output_begin(&r.output, a->format, a->wide ? 0 : 120, about);
+        bench_output_head(&r.output, &(bench_longest){12, 21, 14});
     }
-    free(rows);
-    return group_all(g, written) && wrong == 0 && count > 0 ? 0 : 1;
+    bool good = true;
+    for (int i = 0; good && i < parts; i++) {
+        group part;
+        good = group_open_part(g, ranks[i], &part);
+        if (good && part.comm) run_group(&part, a, &r);
+        group_meet(g);
+        group_close_part(&part);
+    }
+    if (g->rank == 0) good = write_reports(g, a, &r, start) && good && r.wrong == 0 && r.count > 0;
+    free(r.rows);
+    return group_all(g, good) ? 0 : 1;
 }
 
 int main(int argc, char **argv) {

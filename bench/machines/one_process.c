@@ -8,10 +8,12 @@
 
 #include "cases.h"
 #include "machine/child.h"
+#include "machine/clock.h"
 
 enum { WORDS = 6 }; /* the program's: CORES DEVICE OP DTYPE SHAPE CALLS */
 
-static const machines_kind *const kinds[] = {&machines_products, &machines_layers};
+static const machines_kind *const kinds[] = {&machines_products, &machines_layers,
+                                             &machines_training};
 
 double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, const char *shape,
                            bool one_core, int calls) {
@@ -35,6 +37,17 @@ double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, cons
         seconds = strtod(text, NULL);
     free(text);
     return seconds > 0 ? seconds : -1;
+}
+
+double one_process_time(tdm_queue *queue, int calls,
+                        tdm_status (*call)(tdm_queue *queue, void *state), void *state) {
+    double start = 0;
+    for (int i = -1; i < calls; i++) {
+        if (i == 0 && tdm_queue_finish(queue) != TDM_OK) return -1;
+        if (i == 0) start = bench_now();
+        if (call(queue, state) != TDM_OK) return -1;
+    }
+    return tdm_queue_finish(queue) == TDM_OK ? (bench_now() - start) / calls : -1;
 }
 
 int one_process_run(int argc, char **argv) {

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A product of matrices that lie over a grid of ranks, beside one process with as many cores, and beside
- * ScaLAPACK's over the same ranks. */
+ * ScaLAPACK's over the same ranks. +weak: each rank's block of C has the shape, beside one process that has it alone on
+ * one core. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,12 +9,13 @@
 #include <string.h>
 
 #include "cases.h"
-#include "machine/clock.h"
 
 typedef struct state {
     group *g;
     tdm_dtype dtype;
-    bench_shape shape;
+    bench_shape shape; /* as the case has it */
+    int64_t k;
+    bool weak;
     tdm_grid *grid;
     tdm_tensor a, b, c;
     int64_t first[2]; /* of this rank's block of C */
@@ -38,13 +40,13 @@ static bool make(state *s, int which, int64_t rows, int64_t columns, tdm_tensor 
 
 static tdm_status call(void *of) {
     state *s = of;
-    return tdm_grid_matmul(s->grid, s->g->queue, NULL, s->shape.extent[2], &s->a, &s->b, &s->c);
+    return tdm_grid_matmul(s->grid, s->g->queue, NULL, s->k, &s->a, &s->b, &s->c);
 }
 
 /* Some elements of the block against sums in double. */
 static bool check(void *of, double *error, double *bound) {
     state *s = of;
-    const int64_t rows = s->c.shape[0], columns = s->c.shape[1], k = s->shape.extent[2];
+    const int64_t rows = s->c.shape[0], columns = s->c.shape[1], k = s->k;
     const double unit = s->dtype == TDM_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
     void *memory = malloc((size_t)(rows * columns + 1) * tdm_dtype_size(s->dtype));
     bool good = memory && tdm_to_host(s->g->queue, &s->c, memory) == TDM_OK;
@@ -75,17 +77,23 @@ static bool plain(void *of) {
 
 static double alone(void *of, int calls) {
     const state *s = of;
-    return one_process_seconds(s->g, "grid_matmul", s->dtype, s->shape.text, false, calls);
+    return one_process_seconds(s->g, "grid_matmul", s->dtype, s->shape.text, s->weak, calls);
 }
 
 static bool prepare(group *g, const machines_case *c, work *w) {
     state *s = calloc(1, sizeof *s);
     if (!s) return false;
     w->state = s;
-    *s = (state){.g = g, .dtype = c->dtype, .shape = bench_parse_shape(c->shape)};
-    const int64_t m = s->shape.extent[0], n = s->shape.extent[1], k = s->shape.extent[2];
+    *s = (state){.g = g,
+                 .dtype = c->dtype,
+                 .shape = bench_parse_shape(c->shape),
+                 .weak = strstr(c->op, "+weak")};
     int64_t of_c[2];
     bool good = tdm_grid_create(g->comm, 0, 0, &s->grid) == TDM_OK;
+    const int64_t m = s->shape.extent[0] * (s->weak && good ? tdm_grid_rows(s->grid) : 1);
+    const int64_t n = s->shape.extent[1] * (s->weak && good ? tdm_grid_columns(s->grid) : 1);
+    const int64_t k = s->shape.extent[2];
+    s->k = k;
     const bool with_peer = strcmp(c->op, "grid_matmul+scalapack") == 0;
     if (with_peer && group_all(g, good))
         s->peer =
@@ -98,7 +106,7 @@ static bool prepare(group *g, const machines_case *c, work *w) {
     w->call = call;
     w->check = check;
     if (!with_peer) {
-        w->plain_name = "one process";
+        w->plain_name = s->weak ? "one process, one core" : "one process";
         w->alone = alone;
     } else if (group_all(g, good && s->peer)) {
         scalapack_tune(s->peer, g, s->host[0], s->host[1], s->host[2]);
@@ -123,24 +131,27 @@ static void destroy(work *w) {
     free(s);
 }
 
+typedef struct whole {
+    tdm_tensor a, b, c;
+} whole;
+
+static tdm_status run_alone(tdm_queue *queue, void *of) {
+    whole *w = of;
+    return tdm_matmul(queue, NULL, &w->a, &w->b, &w->c);
+}
+
 /* The same product in this process. */
 static double product_alone(tdm_queue *queue, const one_process_work *of) {
     const bench_shape shape = bench_parse_shape(of->shape);
     const int64_t m = shape.extent[0], n = shape.extent[1], k = shape.extent[2], zero[2] = {0, 0};
-    tdm_tensor a = {0}, b = {0}, c = {0};
-    double seconds = -1, start = 0;
-    bool good = machines_make(queue, of->dtype, A, zero, (const int64_t[]){m, k}, &a) &&
-                machines_make(queue, of->dtype, B, zero, (const int64_t[]){k, n}, &b) &&
-                tdm_empty(tdm_queue_get_device(queue), of->dtype, TDM_SHAPE(m, n), &c) == TDM_OK;
-    for (int i = -1; good && i < of->calls; i++) { /* the first warms up */
-        if (i == 0) good = tdm_queue_finish(queue) == TDM_OK;
-        if (i == 0) start = bench_now();
-        good = good && tdm_matmul(queue, NULL, &a, &b, &c) == TDM_OK;
-    }
-    if (good && tdm_queue_finish(queue) == TDM_OK) seconds = (bench_now() - start) / of->calls;
-    tdm_tensor_release(&a);
-    tdm_tensor_release(&b);
-    tdm_tensor_release(&c);
+    whole w = {0};
+    bool good = machines_make(queue, of->dtype, A, zero, (const int64_t[]){m, k}, &w.a) &&
+                machines_make(queue, of->dtype, B, zero, (const int64_t[]){k, n}, &w.b) &&
+                tdm_empty(tdm_queue_get_device(queue), of->dtype, TDM_SHAPE(m, n), &w.c) == TDM_OK;
+    const double seconds = good ? one_process_time(queue, of->calls, run_alone, &w) : -1;
+    tdm_tensor_release(&w.a);
+    tdm_tensor_release(&w.b);
+    tdm_tensor_release(&w.c);
     return seconds;
 }
 

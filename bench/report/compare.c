@@ -17,6 +17,7 @@ static const char *const keys[KEYS] = {"device", "second_device", "op", "dtype",
 /* A row of a file; the texts are borrowed from its JSON. */
 typedef struct measured {
     const char *key[KEYS]; /* "" for what it lacks */
+    int ranks;             /* 0: none shared the work */
     double *samples;
     int count; /* 0: it was not measured */
 } measured;
@@ -62,6 +63,7 @@ static bool read_row(const json_t *row, measured *out) {
         /* only the second device may be missing */
         if (!out->key[k] || (!*out->key[k] && strcmp(keys[k], "second_device") != 0)) return false;
     }
+    out->ranks = (int)json_integer_value(json_object_get(row, "ranks"));
     return read_samples(row, out);
 }
 
@@ -104,7 +106,7 @@ static const measured *find(const run_file *file, const measured *row) {
         int same = 0;
         while (same < KEYS && strcmp(file->rows[i].key[same], row->key[same]) == 0)
             same++;
-        if (same == KEYS) return &file->rows[i];
+        if (same == KEYS && file->rows[i].ranks == row->ranks) return &file->rows[i];
     }
     return NULL;
 }
@@ -165,12 +167,13 @@ static void warn_of_machines(const run_file *before, const run_file *after) {
 }
 
 static void print_pair(const pair *p, verdict v, bool is_first) {
-    char before[16], after[16], where[80];
+    char before[16], after[16], ranks[16] = "", where[80];
     const double medians[] = {bench_summarise(p->before->samples, p->before->count).median,
                               bench_summarise(p->after->samples, p->after->count).median};
     if (is_first) printf("\n%7s %7s %6s %7s  %-6s  %s\n", "old", "new", "ratio", "p", "", "row");
-    snprintf(where, sizeof where, "%s%s%s", p->before->key[0], *p->before->key[1] ? "+" : "",
-             p->before->key[1]);
+    if (p->before->ranks) snprintf(ranks, sizeof ranks, "%d x ", p->before->ranks);
+    snprintf(where, sizeof where, "%s%s%s%s", ranks, p->before->key[0],
+             *p->before->key[1] ? "+" : "", p->before->key[1]);
     printf("%7s %7s %6.2f %7.1g  %-6s  %s %s %s %s%s\n", bench_format_seconds(medians[0], before),
            bench_format_seconds(medians[1], after), p->ratio, p->probability,
            v == SLOWER   ? "SLOWER"

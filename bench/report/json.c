@@ -53,6 +53,7 @@ static json_t *json_figures(const bench_row *row) {
     set_number(object, "max_error", row->max_error);
     set_number(object, "error_bound", row->error_bound);
     json_object_set_new(object, "verified", json_boolean(row->verified));
+    if (row->ranks) json_object_set_new(object, "ranks", json_integer(row->ranks));
     if (row->note[0]) json_object_set_new(object, "note", json_string(row->note));
     return object;
 }
@@ -177,7 +178,8 @@ void bench_print_csv_row(FILE *stream, const bench_row *row) {
                                        "verified",
                                        "note",
 #define PEER_KEY(NAME, key, module, title) key,
-                                       BENCH_LATER_PEER_LIST(PEER_KEY) NULL};
+                                       BENCH_LATER_PEER_LIST(PEER_KEY) "ranks",
+                                       NULL};
     json_t *object = row ? json_figures(row) : NULL;
     print_csv(stream, keys, object);
     json_decref(object);

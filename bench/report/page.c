@@ -85,6 +85,7 @@ static void write_machine(FILE *page, const json_t *machine) {
     snprintf(text, sizeof text, "%s, kernel %s, %s", get(machine, "os"), get(machine, "kernel"),
              get(machine, "architecture"));
     write_fact(page, "System", text);
+    write_fact(page, "MPI", get(machine, "mpi"));
     json_object_foreach(json_object_get(machine, "libraries"), name, value)
         write_fact(page, name, json_string_value(value) ? json_string_value(value) : "");
     json_array_foreach(json_object_get(machine, "devices"), i, value) {
@@ -137,13 +138,16 @@ static const char method[] =
     "which samples of the two take turns: 1 is as fast as the baseline, 2 takes half its time. The "
     "baseline of a product is the raw call to the vendor's BLAS, that of memory-bound work is the "
     "fastest way in which the machine moves as many bytes, that of the smallest operations is a "
-    "raw call or enqueue, that of files is plain read() and write(), and that of two devices at "
-    "once is the same work on the first of them; the table names it in each row.</p>\n"
+    "raw call or enqueue, that of files is plain read() and write(), that of two devices at "
+    "once is the same work on the first of them, that of a collective is MPI's own on the same "
+    "ranks, and that of other work of ranks is one process; the table names it in each row.</p>\n"
     "<p><strong>Verified</strong> means that the result was compared with a float64 reference, "
     "after the first call and again after the timing, and every error lay within the bound. "
     "<strong>Spread</strong> is the interquartile range of the samples, relative to their median. "
     "<strong>Rate</strong> counts 2&middot;M&middot;N&middot;K operations of a product, and each "
-    "byte that has to be read or written once; GB are 10<sup>9</sup> bytes. <strong>First</strong> "
+    "byte that has to be read or written once, or sent by a collective, as nccl-tests count its "
+    "bus "
+    "bandwidth; GB are 10<sup>9</sup> bytes. <strong>First</strong> "
     "is the first call, with what it loads and compiles.</p></section>\n";
 
 static int compare_doubles(const void *left, const void *right) {
@@ -252,9 +256,12 @@ static bool write_page(const bench_figures *figures, const bench_results *result
         "<header><h1>Tandem benchmark</h1>\n<p>",
         bench_report_style);
     char text[256];
-    snprintf(text, sizeof text, "Profile %s, Tandem %s, %s, seed %lld", get(machine, "profile"),
-             get(machine, "tandem"), get(machine, "time"),
-             (long long)json_integer_value(json_object_get(machine, "seed")));
+    int at = snprintf(text, sizeof text, "Profile %s, Tandem %s, %s", get(machine, "profile"),
+                      get(machine, "tandem"), get(machine, "time"));
+    const json_t *seed = json_object_get(machine, "seed");
+    if (seed)
+        snprintf(text + at, sizeof text - (size_t)at, ", seed %lld",
+                 (long long)json_integer_value(seed));
     bench_html_text(page, text);
     fputs("</p>\n", page);
     if (figures->count > 0) write_summary(figures);
@@ -266,7 +273,7 @@ static bool write_page(const bench_figures *figures, const bench_results *result
         fputs(method, page);
         fputs("<section class=\"plots\"><h2>Plots</h2>\n<div class=\"figures\">\n", page);
         good = bench_plot_ratios(figures) && bench_plot_norms(figures) &&
-               bench_plot_pairs(figures) && bench_plot_sizes(figures);
+               bench_plot_pairs(figures) && bench_plot_ranks(figures) && bench_plot_sizes(figures);
         fputs("</div></section>\n", page);
         write_table(figures);
     }

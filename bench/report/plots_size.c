@@ -34,11 +34,13 @@ static bool is_like_a_cube(const bench_shape *shape) {
     return shape->batch == 1 && high <= 4.0 * low;
 }
 
-/* A matmul's size is the side of the cube of as many multiplications, else the bytes of a call; 0
- * for a row that is in no plot. */
+/* A matmul's size is the side of the cube of as many multiplications, a collective's the bytes of its tensor, else the
+ * bytes of a call; 0 for a row that is in no plot. */
 static double size_of(const bench_row *row) {
     if (!(row->seconds.median > 0.0) || row->second) return 0.0;
     if (row->flops > 0.0) return is_like_a_cube(&row->shape) ? cbrt(row->flops / 2.0) : 0.0;
+    if (row->ranks && row->bytes > 0.0)
+        return (double)row->shape.extent[0] * (double)tdm_dtype_size(row->dtype);
     return row->bytes;
 }
 
@@ -133,8 +135,9 @@ static void draw_sizes(FILE *page, const bench_scale *x, const bench_scale *y, b
     }
 }
 
-static void draw_axes(FILE *page, const bench_scale *x, const bench_scale *y, bool gemm,
+static void draw_axes(FILE *page, const bench_scale *x, const bench_scale *y, const bench_row *row,
                       quantity what) {
+    const bool gemm = row->flops > 0.0;
     const bench_ticks ticks = bench_round_ticks(y, 26.0);
     char text[24];
     draw_sizes(page, x, y, !gemm);
@@ -147,7 +150,9 @@ static void draw_axes(FILE *page, const bench_scale *x, const bench_scale *y, bo
     bench_svg_line(page, x->from, y->from, x->to, y->from, "axis");
     bench_svg_line(page, x->from, y->from, x->from, y->to, "axis");
     bench_svg_text(page, (x->from + x->to) / 2.0, y->from + 32.0, BENCH_MIDDLE, "tick",
-                   gemm ? "side of a cube of as many multiplications" : "bytes read and written");
+                   gemm         ? "side of a cube of as many multiplications"
+                   : row->ranks ? "bytes of the tensor"
+                                : "bytes read and written");
     bench_svg_text(page, 0.0, 12.0, BENCH_START, "tick",
                    what == SECONDS ? "time of a call"
                    : gemm          ? "GFLOP/s"
@@ -190,7 +195,6 @@ static void plot(FILE *page, const bench_row *row, quantity what, const points *
                  const bench_labels *devices) {
     enum { HEIGHT = 236, LEFT = 48, RIGHT = 18, TOP = 22, BELOW = 40 };
     char title[128];
-    const bool gemm = row->flops > 0.0;
     const bench_scale x = {all->smallest / 1.15, all->largest * 1.15, true, LEFT,
                            BENCH_SVG_WIDTH - RIGHT};
     bench_scale y = {0.0, 1.1 * all->high, false, HEIGHT - BELOW, TOP};
@@ -206,15 +210,17 @@ static void plot(FILE *page, const bench_row *row, quantity what, const points *
         has[all->point[i].device] = true;
     bench_figure_begin(page, title, devices, has);
     bench_svg_begin(page, title, HEIGHT);
-    draw_axes(page, &x, &y, gemm, what);
+    draw_axes(page, &x, &y, row, what);
     for (int d = 0; d < devices->count; d++)
         draw_device(page, all, d, &x, &y);
     bench_svg_end(page);
-    bench_figure_end(page,
-                     all->any_baseline
-                         ? "Dashed: the baseline. Where shapes are of one size, the line goes "
-                           "through the middle one."
-                         : "Where shapes are of one size, the line goes through the middle one.");
+    char caption[200], dashed[64] = "";
+    if (all->any_baseline)
+        snprintf(dashed, sizeof dashed, "Dashed: %s. ",
+                 row->ranks && row->baseline[0] ? row->baseline : "the baseline");
+    snprintf(caption, sizeof caption,
+             "%sWhere shapes are of one size, the line goes through the middle one.", dashed);
+    bench_figure_end(page, caption);
 }
 
 static bool plot_like(const bench_figures *figures, const bench_row *row, quantity what) {

@@ -64,7 +64,9 @@ bool bench_row_is_like(const bench_row *row, const bench_row *other) {
 bool bench_is_host(const tdm_device_info *info) { return info->type == TDM_DEVICE_CPU; }
 
 const char *bench_row_devices(const bench_row *row, char text[80]) {
-    snprintf(text, 80, "%s%s%s", row->device->id, row->second ? "+" : "",
+    char ranks[16] = "";
+    if (row->ranks) snprintf(ranks, sizeof ranks, "%d x ", row->ranks);
+    snprintf(text, 80, "%s%s%s%s", ranks, row->device->id, row->second ? "+" : "",
              row->second ? row->second->id : "");
     return text;
 }

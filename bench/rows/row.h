@@ -15,7 +15,8 @@
 typedef struct bench_row {
     const tdm_device_info *device;
     const tdm_device_info *second; /* the other device of a case of two; else NULL */
-    const char *op;                /* "bias_add+gelu" */
+    int ranks;      /* processes that share the work, with a device each; 0: one alone */
+    const char *op; /* "bias_add+gelu" */
     tdm_dtype dtype;
     bench_shape shape;
     bench_stats seconds; /* of one call */
@@ -59,7 +60,7 @@ bool bench_row_is_like(const bench_row *row, const bench_row *other);
 /* A device whose memory is the host's own. */
 bool bench_is_host(const tdm_device_info *info);
 
-/* "opencl:0", or "opencl:0+cpu:0" for two devices. Returns `text`. */
+/* "opencl:0", "opencl:0+cpu:0" for two devices, or "2 x cpu:0" for two ranks. Returns `text`. */
 const char *bench_row_devices(const bench_row *row, char text[80]);
 
 /* "PyTorch", and the key of the peer's figure in JSON and CSV. */

@@ -45,18 +45,20 @@ tdm_status tdmi_comm_begin_notes(tdm_comm *comm) {
     return TDM_OK;
 }
 
-static bool is_done(tdm_comm *comm, tdmi_message *message) {
+/* *failed: the rank that is known to have ended, or as it was. */
+static bool is_done(tdm_comm *comm, tdmi_message *message, int *failed) {
     size_t received;
-    int failed = -1;
+    int which = -1;
     bool done = false;
     if (!message->active) return false;
-    if (comm->transport.test(comm->transport.state, &message->message, &done, &received, &failed) !=
+    if (comm->transport.test(comm->transport.state, &message->message, &done, &received, &which) !=
         TDM_OK) {
+        if (which >= 0) *failed = which;
         (void)tdmi_comm_drop(comm, message); /* a single piece, which has ended */
         return false;
     }
     if (done) message->active = false;
-    return done;
+    return done && (!message->receives || received == message->size);
 }
 
 /* To a rank that has taken the last one of the kind: until then that is the transport's to read. That a note could not
@@ -66,7 +68,8 @@ static void tell_one(tdm_comm *comm, int rank, int kind, int waits_for, tdm_stat
     const int place = kind * comm->ranks + rank;
     tdmi_message *message = &comm->notes_out.messages[place];
     tdmi_note *note = &comm->sent[place];
-    (void)is_done(comm, message);
+    int failed = -1;
+    (void)is_done(comm, message, &failed);
     if (message->active) return;
     *note = (tdmi_note){.magic = NOTE_MAGIC,
                         .kind = kind,
@@ -102,8 +105,8 @@ tdm_status tdmi_comm_fail(tdm_comm *comm, tdm_status status, const char *format,
 }
 
 /* One rank's notes: one that tells of a fault ends the call, one that asks is answered. */
-static tdm_status hear(tdm_comm *comm, int rank, int waits_for) {
-    while (is_done(comm, &comm->notes_in.messages[rank])) {
+static tdm_status hear(tdm_comm *comm, int rank, int waits_for, int *failed) {
+    while (is_done(comm, &comm->notes_in.messages[rank], failed)) {
         tdmi_note note = comm->received[rank];
         if (note.magic != NOTE_MAGIC) return TDM_OK;
         note.text[sizeof note.text - 1] = '\0';
@@ -123,9 +126,13 @@ static tdm_status hear(tdm_comm *comm, int rank, int waits_for) {
 }
 
 tdm_status tdmi_comm_look(tdm_comm *comm, int waits_for) {
+    int failed = -1;
     for (int rank = 0; rank < comm->ranks; rank++)
-        if (rank != comm->rank) TDMI_TRY(hear(comm, rank, waits_for));
-    return TDM_OK;
+        if (rank != comm->rank) TDMI_TRY(hear(comm, rank, waits_for, &failed));
+    if (failed < 0) return TDM_OK; /* else no note says more, which the rank may have sent before */
+    char why[256];
+    snprintf(why, sizeof why, "%.250s", tdm_last_error());
+    return tdmi_comm_fail(comm, TDM_ERROR_RANK_LOST, "rank %d ended: %s", failed, why);
 }
 
 static tdm_status look_for(tdm_comm *comm, double seconds, int waits_for) {

@@ -80,7 +80,7 @@ static tdm_status look(tdm_comm *comm, int waits_for) {
             continue;
         }
         message->active = !done;
-        message->done = done;
+        message->done = done && (!message->receives || received == message->size);
     }
     bool more;
     TDMI_TRY(pass_on(comm, &more));
@@ -96,23 +96,24 @@ static tdm_status explain(tdm_comm *comm, int waits_for) {
     return TDM_OK;
 }
 
-/* One message. What failed, or is not as large as it should be, has a reason that a header or a note may tell. */
+/* One message. What failed, or is not as large as it should be, has a reason that a header or a note may tell. It is
+ * given up before these are looked at, which would test it again, were it a header. */
 static tdm_status test(tdm_comm *comm, tdmi_message *message, bool *done) {
     size_t received = message->size;
     int failed = -1;
     tdm_status status =
         comm->transport.test(comm->transport.state, &message->message, done, &received, &failed);
-    message->done = status == TDM_OK && *done;
-    if (message->done) message->active = false;
-    if (status == TDM_OK && (!*done || !message->receives || received == message->size))
-        return TDM_OK;
+    const bool fits = !*done || !message->receives || received == message->size;
+    message->done = status == TDM_OK && *done && fits;
+    if (status == TDM_OK && *done) message->active = false;
+    if (status == TDM_OK && fits) return TDM_OK;
     char why[256];
     if (status == TDM_OK)
         snprintf(why, sizeof why, "rank %d sent %zu bytes where %zu were expected", message->peer,
                  received, message->size);
     else
         snprintf(why, sizeof why, "%.200s", tdm_last_error());
-    /* what failed is given up with the call's other messages: the transport may still write into its memory */
+    comm->in_use = tdmi_comm_drop(comm, message) || comm->in_use;
     TDMI_TRY(explain(comm, message->peer));
     if (status != TDM_OK && failed >= 0)
         return tdmi_comm_fail(comm, TDM_ERROR_RANK_LOST, "rank %d ended: %s", failed, why);
@@ -133,6 +134,13 @@ static tdm_status test_all(tdm_comm *comm, tdmi_group *group, int *open, bool *m
     return TDM_OK;
 }
 
+/* While something else was waited for, the receive failed. */
+static tdm_status no_header(tdm_comm *comm, int rank) {
+    TDMI_TRY(explain(comm, rank));
+    return tdmi_comm_fail(comm, TDM_ERROR_BACKEND, "the header of rank %d could not be received",
+                          rank);
+}
+
 tdm_status tdmi_comm_wait(tdm_comm *comm, int group) {
     tdmi_group *of = &comm->groups[group];
     double since = 0;
@@ -143,6 +151,8 @@ tdm_status tdmi_comm_wait(tdm_comm *comm, int group) {
         bool more = false;
         if (group == TDMI_GROUP_CHECK) TDMI_TRY(pass_on(comm, &more));
         if (more) continue;
+        if (open < 0 && group == TDMI_GROUP_CHECK && 1 << comm->heard < comm->ranks)
+            return no_header(comm, of->messages[2 * comm->heard].peer);
         if (open < 0) break;
         if (moved) since = 0;
         if (spins % SPINS != 0) continue;

@@ -166,21 +166,29 @@ Test(compare, few_samples) {
     CHECK(strstr(r.output, "fill f32 8x8 (too few samples)\n"), "%s", r.output);
 }
 
-/* A row of each place is compared with its own. */
-Test(compare, keys) {
-    static const char rows[] = "{\"schema\": 1, \"rows\": [{\"device\": \"cpu:%d\", \"op\": \"a\", "
-                               "\"dtype\": \"f32\", \"shape\": "
-                               "\"1\", \"seconds\": [1, 2]}, {\"device\": \"cpu:0\", "
-                               "\"second_device\": \"cpu:1\", \"op\": \"a\", "
-                               "\"dtype\": \"f32\", \"shape\": \"1\", \"seconds\": [3, 4, 5]}]}";
-    char text[512];
-    file_write(folder_path("a.json"), text, (size_t)snprintf(text, sizeof text, rows, 0));
-    file_write(folder_path("b.json"), text, (size_t)snprintf(text, sizeof text, rows, 1));
+/* Compares two files of these rows, where the format's number is one and then the other; one row is in both. */
+static void check_keys(const char *rows, int one, int other, const char *in_both) {
+    char text[512], line[96];
+    file_write(folder_path("a.json"), text, (size_t)snprintf(text, sizeof text, rows, one));
+    file_write(folder_path("b.json"), text, (size_t)snprintf(text, sizeof text, rows, other));
     compare("--all a.json b.json", 0);
-    CHECK(contains_words(r.output,
-                         "1 rows: 0 slower|cpu:0+cpu:1 a f32 1|1 rows only in the old file, 1 "
-                         "only in the new"),
-          "%s", r.output);
+    snprintf(line, sizeof line,
+             "1 rows: 0 slower|%s|1 rows only in the old file, 1 only in the new", in_both);
+    CHECK(contains_words(r.output, line), "%s", r.output);
+}
+
+/* A row of each place is compared with its own, and work of two ranks not with that of four. */
+Test(compare, keys) {
+    check_keys(
+        "{\"schema\": 1, \"rows\": [{\"device\": \"cpu:%d\", \"op\": \"a\", \"dtype\": \"f32\", "
+        "\"shape\": \"1\", \"seconds\": [1, 2]}, {\"device\": \"cpu:0\", \"second_device\": "
+        "\"cpu:1\", \"op\": \"a\", \"dtype\": \"f32\", \"shape\": \"1\", \"seconds\": [3, 4, 5]}]}",
+        0, 1, "cpu:0+cpu:1 a f32 1");
+    check_keys(
+        "{\"schema\": 1, \"rows\": [{\"device\": \"cpu:0\", \"op\": \"a\", \"dtype\": \"f32\", "
+        "\"shape\": \"1\", \"ranks\": 2, \"seconds\": [1, 2]}, {\"device\": \"cpu:0\", \"op\": "
+        "\"a\", \"dtype\": \"f32\", \"shape\": \"1\", \"ranks\": %d, \"seconds\": [3, 4, 5]}]}",
+        3, 4, "2 x cpu:0 a f32 1");
 }
 
 /* Wrong arguments and files: 2, and what is wrong with which. */

@@ -8,14 +8,14 @@
 
 #include "ranks.h"
 
-/* Element i of rank r's input: a small integer that every dtype has, or for floats a fraction, too. */
+/* Element i of rank r's input: an integer so small that i8 has the sum of all ranks', or for floats a fraction, too. */
 static double input(int r, int64_t i, tdm_dtype dtype) {
     uint64_t h = ((uint64_t)i * 31 + (uint64_t)r + 1) * 0x9e3779b97f4a7c15u;
     h ^= h >> 29;
     h *= 0xbf58476d1ce4e5b9u;
     h ^= h >> 32;
     if (dtype == TDM_BOOL) return (double)(h & 1);
-    const double value = (double)(h % 24);
+    const double value = (double)(h % (ranks > 5 ? 127u / (unsigned)ranks + 1 : 24));
     return tdm_dtype_is_float(dtype) ? value / 8 - 1.25 : value;
 }
 
