@@ -20,6 +20,7 @@ OPS(cumsum, TDM_OP_CUMSUM_COUNT, STREAMS)
 #define IN_WHOLE_STRIPS (columns / STRIP * STRIP)
 #define STRIP_LENGTH (64 / T_SIZE)
 #define FOR_OTHER_COLUMNS(j, m) FOR_LANES(j, IN_WHOLE_STRIPS, m)
+#define SCANNED 256 /* elements of a block along memory: sums have a term for each register of it */
 #if TDM_LINES && U_ID == T_ID
 #define PUT_STRIP(p, sums) tdm_write_line(STREAM, ROUNDS_BF16, p, sums, STRIP)
 #else
@@ -85,9 +86,6 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
         PLACE(item, COLUMN_BLOCK);
         const tdm_i64 across = IN_COLUMNS ? (tdm_i64)args.cols : 1;
         const tdm_i64 first_part = number * args.chunks * across + column;
-#if IN_STRIPS && !TDM_LINES
-        if (!IN_COLUMNS && STREAM) return; /* it is asked of columns alone */
-#endif
         if (!IN_COLUMNS) {
             LINE(xr, 0)
             GLOBAL U *const yr = y + y_at;
@@ -127,33 +125,40 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 }
                 ADD_TO(sum, lost, all);
             }
+#elif IN_STRIPS
+            /* register by register: in one, by shifting; sums of whole registers and of blocks are the only chains */
+            PRIVATE_ARRAY(ACC, ends, VEC_LEN);
+            FOR_BLOCKS(begin, end, n, SCANNED)
+            {
+                UNROLL for (tdm_i32 i = 0; i < VEC_LEN; i++) ends[i] = 0;
+                VEC before = VEC_OF(ends, 0);
+                tdm_i32 j = begin;
+                for (; j <= end - STRIP; j += STRIP) {
+                    PRIVATE_ARRAY(ACC, sums, STRIP_LENGTH);
+                    FOR_REGISTERS(i)
+                    {
+                        const VEC v = SCAN_VEC(LOAD_VEC(xr + j + i));
+                        VEC_OF(sums, i) = WITH(sum, lost, v + before);
+                        before += LAST_OF_VEC(v);
+                    }
+                    PUT_STRIP(yr + j, sums);
+                }
+                VEC_OF(ends, 0) = before;
+                ACC inside = ends[0];
+                for (; j < end; j++) {
+                    inside += LOAD(xr, j);
+                    PUT(yr, j, WITH(sum, lost, inside));
+                }
+                ADD_TO(sum, lost, inside);
+            }
 #elif T_IS_FLOAT
-            /* register by register: in one, by shifting; sums of whole registers are the only chain */
-            PRIVATE_ARRAY(ACC, sums, SUM_ROWS);
             FOR_BLOCKS(begin, end, n, SUM_ROWS)
             {
                 ACC inside = 0;
-                tdm_i32 j = begin;
-                for (; j <= end - VEC_LEN; j += VEC_LEN) {
-                    const VEC v = SCAN_VEC(LOAD_VEC(xr + j));
-                    *(VEC *)(sums + (j - begin)) = WITH(sum, lost, v + inside);
-                    inside += LAST_OF_VEC(v);
-                }
-                for (; j < end; j++) {
+                for (tdm_i32 j = begin; j < end; j++) {
                     inside += LOAD(xr, j);
-                    sums[j - begin] = WITH(sum, lost, inside);
+                    PUT(yr, j, WITH(sum, lost, inside));
                 }
-#if U_ID == T_ID
-                GLOBAL U *const yb = yr + begin;
-                for (tdm_i32 k = end - begin; k < SUM_ROWS; k++)
-                    sums[k] = 0; /* a line is converted as a whole */
-                FOR_LANES_WRITE(yb, k, end - begin, NOTHING_AHEAD, NOTHING_READ)
-                {
-                    WRITE(yb, k, sums[k]);
-                }
-#else
-                FOR_LANES(k, begin, end) PUT(yr, k, sums[k - begin]);
-#endif
                 ADD_TO(sum, lost, inside);
             }
 #else
@@ -262,6 +267,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
 #undef IN_WHOLE_STRIPS
 #undef STRIP_LENGTH
 #undef PUT_STRIP
+#undef SCANNED
 #endif
 #undef ADD_TO
 #undef WITH

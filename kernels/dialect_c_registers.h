@@ -243,7 +243,10 @@ INLINE tdm_vec_f64 tdm_scan_f64(tdm_vec_f64 v)
     return v;
 }
 #define SCAN_VEC(v) TDM_BY_ACC(tdm_scan_)(v)
-#define LAST_OF_VEC(v) (v)[VEC_LEN - 1]
+#define TDM_END(n, k) (n - 1)
+#define LAST_OF_VEC(v) TDM_BY_ACC(tdm_last_)(v)
+#define tdm_last_f32(v) TDM_CHOOSE(tdm_vec_i32, v, v, TDM_LIST(TDM_FIRST(TDM_END, tdm_vec_length_f32)))
+#define tdm_last_f64(v) TDM_CHOOSE(tdm_vec_i64, v, v, TDM_LIST(TDM_FIRST(TDM_END, tdm_vec_length_f64)))
 
 /* Squares of elements: each row is such a vector. */
 #define SQUARE_ROW TDM_CAT(tdm_row_, T_SIZE)

@@ -53,7 +53,7 @@ INLINE float16 tdm_scan_f32(float16 v)
     v += (float16)((float8)(0), v.lo);
     return v;
 }
-#define tdm_last_f32(v) (v).sf
+#define tdm_last_f32(v) ((float16)((v).sf))
 #if TDM_HAS_F64
 INLINE double8 tdm_scan_f64(double8 v)
 {
@@ -62,7 +62,7 @@ INLINE double8 tdm_scan_f64(double8 v)
     v += (double8)((double4)(0), v.lo);
     return v;
 }
-#define tdm_last_f64(v) (v).s7
+#define tdm_last_f64(v) ((double8)((v).s7))
 #endif
 #define SCAN_VEC(v) TDM_BY_ACC(tdm_scan_)(v)
 #define LAST_OF_VEC(v) TDM_BY_ACC(tdm_last_)(v)

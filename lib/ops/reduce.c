@@ -240,8 +240,7 @@ tdm_status tdmi_launch_reduction(const plan *p, tdmi_variant variant, const tdmi
     if (has_one_lane(p->queue)) at_once = (args->rows * args->lines * cols + items - 1) / items;
     const size_t size = size_of((tdm_dtype)variant.t);
     /* reductions write little */
-    const bool kept =
-        !in_columns || variant.kernel != TDMI_KERNEL_CUMSUM || p->x->buffer == p->y->buffer;
+    const bool kept = variant.kernel != TDMI_KERNEL_CUMSUM || p->x->buffer == p->y->buffer;
     variant.stream = tdmi_stores(p->queue, args->rows * args->lines, cols, size, kept);
     return tdmi_launch_items(p->queue, variant, items, at_once, mems, args);
 }
