@@ -47,7 +47,7 @@ OPS(reduce, TDM_OP_REDUCE_INTEGERS, 0)
             EIGHT_LINES(line)                                                                      \
             FOR_STRIPS(j, at)                                                                      \
             {                                                                                      \
-                FETCH_EIGHT(at, STRIP);                                                                \
+                FETCH_EIGHT(at, STRIP);                                                            \
                 FOR_REGISTERS(i) VEC_OF(some, j + i) += OF_EIGHT(term);                            \
             }                                                                                      \
         }                                                                                          \
@@ -70,7 +70,7 @@ OPS(reduce, TDM_OP_REDUCE_INTEGERS, 0)
             EIGHT_LINES(line)                                                                      \
             FOR_STRIPS(j, at)                                                                      \
             {                                                                                      \
-                FETCH_EIGHT(at, STRIP);                                                                \
+                FETCH_EIGHT(at, STRIP);                                                            \
                 FOR_REGISTERS(i)                                                                   \
                 {                                                                                  \
                     const VEC middle = VEC_OF(shift, j + i);                                       \
