@@ -80,12 +80,12 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
 #define WRITE_RESULT(at, key)                                                                      \
     do {                                                                                           \
         const KEY tdm_k = (key);                                                                   \
-        if (args.truth)                                                          \
+        if (args.truth)                                                                            \
             ((GLOBAL tdm_u8 *)y)[at] = (tdm_u8)((tdm_k ^ turn) != 0);                              \
         else if (tdm_k == HIGHEST_KEY && above != HIGHEST_KEY)                                     \
             y[at] = (T)args.nan;                                                                   \
         else                                                                                       \
-            y[at] = (T)((WORD)VALUE_OF_RANK(tdm_k, fold, turn) >> SHIFT);                       \
+            y[at] = (T)((WORD)VALUE_OF_RANK(tdm_k, fold, turn) >> SHIFT);                          \
     } while (0)
 #define WRITE_PLACE(at, place)                                                                     \
     do {                                                                                           \
