@@ -34,12 +34,12 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
 #define WIDENED_KEY(k) ((k) == 0x7fff ? HIGHEST_KEY : (KEY)((WORD)(k) << 16))
 #if T_SIZE == 1
 #define NARROW_BITS(v) ((tdm_i16)((tdm_u16)(v) << 8))
-#define NARROW_HELD(v) MIN((tdm_i16)(v), narrow_limit)
+#define NARROW_HELD(v) ((tdm_i16)MIN((tdm_i16)(v), narrow_limit))
 #else
 #define NARROW_BITS(v) ((tdm_i16)(v))
 #define NARROW_HELD(v) (v)
 #endif
-#define NARROW_ZERO(w) (KIND == TDM_OP_EXTREME_PLACE && (w) == narrow_zero ? (tdm_i16)0 : (w))
+#define NARROW_ZERO(w) ((tdm_i16)(KIND == TDM_OP_EXTREME_PLACE && (w) == narrow_zero ? 0 : (w)))
 #define NARROW_NUMBER(v)                                                                           \
     tdm_rank_16(NARROW_ZERO(NARROW_BITS(NARROW_HELD(v))), narrow_mask, narrow_fold, narrow_turn,   \
                 narrow_above)

@@ -165,21 +165,32 @@ enum { MOST_BUFFERS = 7, MOST_ARGS = 1024 };
 TDM_KERNEL_LIST(FITS)
 #undef FITS
 
-/* Compiles one. Some drivers do so, or a second time, when a kernel is first launched: an empty
- * launch makes them, as all arguments are 0, but those of sorting by which is divided, and there are no rows. */
-static tdm_status make_ready(tdm_queue *queue, tdmi_variant variant) {
+/* Of an empty launch all arguments are 0, and there are no rows, but for what is divided by. */
+static const void *empty_args(unsigned kernel) {
+    static const _Alignas(16) char zeros[MOST_ARGS];
     static const tdm_sort_args sorting = {.run = 1, .piece = 1};
+    static const tdm_reduce_args reducing = {.width = 1};
+    switch (kernel) {
+    case TDMI_KERNEL_SORT_KEYS:
+    case TDMI_KERNEL_SORT_MERGE:
+    case TDMI_KERNEL_SORT_TAKE:
+        return &sorting;
+    case TDMI_KERNEL_REDUCE:
+    case TDMI_KERNEL_EXTREME:
+    case TDMI_KERNEL_CUMSUM:
+        return &reducing;
+    default:
+        return zeros;
+    }
+}
+
+/* Compiles one. Some drivers do so, or a second time, when a kernel is first launched: an empty launch makes them. */
+static tdm_status make_ready(tdm_queue *queue, tdmi_variant variant) {
     static const tdmi_mem *const mems[MOST_BUFFERS];
-    static const _Alignas(16) char args[MOST_ARGS];
     tdmi_bkernel *kernel;
     TDMI_TRY(tdmi_queue_kernel(queue, variant, &kernel));
-    const bool sorts = variant.kernel == TDMI_KERNEL_SORT_KEYS ||
-                       variant.kernel == TDMI_KERNEL_SORT_MERGE ||
-                       variant.kernel == TDMI_KERNEL_SORT_TAKE;
-    tdmi_launch launch = {.groups = 1,
-                          .mems = mems,
-                          .args = sorts ? (const void *)&sorting : args,
-                          .stream = variant.stream};
+    const tdmi_launch launch = {
+        .groups = 1, .mems = mems, .args = empty_args(variant.kernel), .stream = variant.stream};
     TDMI_TRY(
         tdmi_queue_submitted(queue, queue->device->backend->launch(queue->impl, kernel, &launch)));
     return tdm_queue_finish(queue);
