@@ -2,9 +2,9 @@
 /* Sums of the elements so far, in lines along memory or in columns by OP, which lie as those of reductions do
  * (groups.h); T as there, U what the sums are stored as. y may be x.
  *
- * A sum is that of its block, in which no partial sum has more than 64 terms, and of the blocks before it with what
+ * A sum is that of its block, for which nothing is added more than 64 times, and of the blocks before it with what
  * adding these up lost (reduce.h). Of what is cut into parts `partial` has the sum of each, as reduce.cl left it. */
-#define STREAMS (T_SIZE < 8 ? IN_STRIPS * TDM_OP_CUMSUM_COUNT : 0) /* f64 would be as much code for little */
+#define STREAMS (T_SIZE < 8 ? IN_STRIPS * TDM_OP_CUMSUM_COUNT : 0) /* in f64 not, to save code */
 OPS(cumsum, TDM_OP_CUMSUM_COUNT, STREAMS)
 
 #if T_IS_FLOAT
@@ -20,7 +20,7 @@ OPS(cumsum, TDM_OP_CUMSUM_COUNT, STREAMS)
 #define IN_WHOLE_STRIPS (columns / STRIP * STRIP)
 #define STRIP_LENGTH (64 / T_SIZE)
 #define FOR_OTHER_COLUMNS(j, m) FOR_LANES(j, IN_WHOLE_STRIPS, m)
-#define SCANNED 256 /* elements of a block along memory: sums have a term for each register of it */
+#define SCANNED (16 * VEC_LEN) /* elements of a block along memory */
 #if TDM_LINES && U_ID == T_ID
 #define PUT_STRIP(p, sums) tdm_write_line(STREAM, ROUNDS_BF16, p, sums, STRIP)
 #else

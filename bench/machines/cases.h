@@ -32,6 +32,8 @@ typedef struct machines_kind {
 extern const machines_kind machines_collectives, machines_products, machines_layers,
     machines_gradients, machines_training;
 
+/* What the work of weak scaling, or of strong scaling, is beside, in the rows. */
+const char *one_process_name(bool weak);
 /* The work of a kind in one process: on all cores that the ranks of this machine have, or on the first of them. In the
  * process itself, `run` is called with the words behind --one-process, and prints the seconds of a call. */
 double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, const char *shape,

@@ -206,7 +206,7 @@ static bool prepare(group *g, const machines_case *c, work *w) {
     w->flops = 4.0 * (double)s->rows * (double)s->width * (double)s->inner;
     w->call = call;
     w->check = check;
-    w->plain_name = s->weak ? "one process, one core" : "one process";
+    w->plain_name = one_process_name(s->weak);
     w->alone = alone;
     return good;
 }

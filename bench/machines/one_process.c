@@ -15,6 +15,8 @@ enum { WORDS = 6 }; /* the program's: CORES DEVICE OP DTYPE SHAPE CALLS */
 static const machines_kind *const kinds[] = {&machines_products, &machines_layers,
                                              &machines_training};
 
+const char *one_process_name(bool weak) { return weak ? "one process, one core" : "one process"; }
+
 double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, const char *shape,
                            bool one_core, int calls) {
     char cores[2 * CPU_SETSIZE / 8 + 1] = "", count[16], why[BENCH_CHILD_WHY_SIZE];

@@ -106,7 +106,7 @@ static bool prepare(group *g, const machines_case *c, work *w) {
     w->call = call;
     w->check = check;
     if (!with_peer) {
-        w->plain_name = s->weak ? "one process, one core" : "one process";
+        w->plain_name = one_process_name(s->weak);
         w->alone = alone;
     } else if (group_all(g, good && s->peer)) {
         scalapack_tune(s->peer, g, s->host[0], s->host[1], s->host[2]);

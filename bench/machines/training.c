@@ -260,7 +260,7 @@ static bool prepare(group *g, const machines_case *c, work *w) {
     w->flops = 10.0 * (double)l->all_rows * (double)l->width * (double)l->inner;
     w->call = call;
     w->check = check;
-    w->plain_name = s->weak ? "one process, one core" : "one process";
+    w->plain_name = one_process_name(s->weak);
     w->alone = alone;
     return good;
 }
