@@ -12,8 +12,8 @@ struct tdmi_cpu_gate {
     int_least64_t opened; /* CLOCK_MONOTONIC when it was; 0: it is closed */
 };
 
-static pthread_mutex_t lock =
-    PTHREAD_MUTEX_INITIALIZER; /* of all gates, and of who refers to them */
+/* of all gates, and of who refers to them */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
 
 static int64_t now(void) {

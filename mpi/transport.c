@@ -24,8 +24,8 @@
 /* Of a message in pieces, those are under way at once. handle[0] of a tdm_message. */
 typedef struct request {
     int count, done;
-    int peer,
-        refused; /* refused: why MPI took no piece, as the peer has failed; else MPI_SUCCESS */
+    int peer;
+    int refused; /* why MPI took no piece, as the peer has failed; else MPI_SUCCESS */
     bool receives;
     size_t received;
     MPI_Request pieces[];

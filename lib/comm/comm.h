@@ -111,8 +111,7 @@ struct tdm_comm {
         overlaps; /* whether any rank's device computes while its host sends; -1: not asked */
     void *scratch;
     size_t scratch_size;
-    bool
-        naps; /* waits are a thread's of its own, which leaves the cores to others when nothing comes */
+    bool naps; /* it waits in a thread of its own, which leaves the cores to others meanwhile */
     /* Of an asynchronous communicator this one has what a program's thread needs to check a call. All else is in
      * `behind`, which belongs to the worker while it has calls to carry out (asynchronous.c). Else NULL. */
     tdm_comm *behind;
