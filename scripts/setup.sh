@@ -14,7 +14,8 @@ case "${1:-}" in
 run) ;;
 test | full) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
                  clang-format clang-tidy doxygen abigail-tools groff-base libdlpack-dev
-                 libopenmpi-dev openmpi-bin libmpich-dev mpich)
+                 libopenmpi-dev openmpi-bin libscalapack-openmpi2.2
+                 libmpich-dev mpich)
     [ "$1" = test ] || packages+=(iproute2) ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 *)
@@ -35,7 +36,7 @@ install() {
         --no-install-recommends "${missing[@]}"
 }
 # Oclgrind left Debian with its version 13; oneDNN is not there for each processor, DLPack not on each system.
-optional=" oclgrind libdnnl-dev libdlpack-dev libopenmpi-dev openmpi-bin libmpich-dev mpich "
+optional=" oclgrind libdnnl-dev libdlpack-dev libopenmpi-dev openmpi-bin libscalapack-openmpi2.2 libmpich-dev mpich "
 no_package() { # NAME: the sentence
     # shellcheck source=/dev/null
     echo "$(. /etc/os-release && echo "$PRETTY_NAME") has no package $1"

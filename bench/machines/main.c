@@ -41,6 +41,7 @@ static const machines_case cases[] = {
     {"grid_matmul", "4096x4096x4096", TDM_F64, &machines_products},
     {"grid_matmul+weak", "2048x2048x2048", TDM_F32, &machines_products},
     {"grid_matmul+weak", "2048x2048x2048", TDM_F64, &machines_products},
+    {"grid_matmul+scalapack", "1024x1024x1024", TDM_F32, &machines_products},
     {"grid_matmul+scalapack", "4096x4096x4096", TDM_F32, &machines_products},
     {"grid_matmul+scalapack", "4096x4096x4096", TDM_F64, &machines_products},
 #undef SIZES

@@ -19,7 +19,8 @@ typedef void gemm(const char *trans_a, const char *trans_b, const int *m, const 
 struct scalapack {
     void *library;
     gemm *multiply;
-    void (*leave)(int context);
+    void (*leave)(int context), (*forget)(int system);
+    int system; /* BLACS's number of the communicator, whose ranks alone may be asked to make a grid */
     int context, m, n, k;
     tdm_dtype dtype;
     int rows, columns;             /* of the grid */
@@ -63,17 +64,18 @@ scalapack *scalapack_open(const group *g, int rows, int columns, tdm_dtype dtype
     scalapack *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->library = open_library();
-    void (*get)(int, int, int *) = NULL, (*init)(int *, const char *, int, int) = NULL;
-    void (*set_threads)(int) = NULL;
+    int (*number)(MPI_Comm) = NULL;
+    void (*init)(int *, const char *, int, int) = NULL, (*set_threads)(int) = NULL;
     bool good = s->library;
     if (good) {
-        *(void **)&get = dlsym(s->library, "Cblacs_get");
+        *(void **)&number = dlsym(s->library, "Csys2blacs_handle");
+        *(void **)&s->forget = dlsym(s->library, "Cfree_blacs_system_handle");
         *(void **)&init = dlsym(s->library, "Cblacs_gridinit");
         *(void **)&s->leave = dlsym(s->library, "Cblacs_gridexit");
         *(void **)&s->multiply = dlsym(s->library, dtype == TDM_F64 ? "pdgemm_" : "psgemm_");
         *(void **)&set_threads = dlsym(s->library, "openblas_set_num_threads");
     }
-    good = good && get && init && s->leave && s->multiply;
+    good = good && number && s->forget && init && s->leave && s->multiply;
     if (!group_all(g, good)) {
         if (g->rank == 0)
             fputs("tdm bench: ScaLAPACK was not found (Debian: libscalapack-openmpi2.2 or "
@@ -87,7 +89,7 @@ scalapack *scalapack_open(const group *g, int rows, int columns, tdm_dtype dtype
     s->m = (int)m;
     s->n = (int)n;
     s->k = (int)k;
-    get(-1, 0, &s->context);
+    s->system = s->context = number(g->mpi);
     init(&s->context, "Row", rows, columns);
     s->rows = rows;
     s->columns = columns;
@@ -131,5 +133,6 @@ bool scalapack_multiply(scalapack *s, const void *a, const void *b, void *c) {
 void scalapack_close(scalapack *s) {
     if (!s) return;
     s->leave(s->context);
+    s->forget(s->system);
     free(s);
 }

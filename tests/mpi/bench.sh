@@ -32,6 +32,12 @@ python3 "$here/../python/check_schema.py" "$here/../../bench/report/schema.json"
 python3 "$here/../python/check_page.py" "$work/page.html" 3 '1 x cpu:0' '2 x cpu:0' 'layers over ranks' \
     'layers+tensor f32 64x768x3072' 'all_reduce f32: rate against size' 'bytes of the tensor' 'Dashed: MPI_Allreduce.'
 [ "$(grep -c '"ranks": 2, "seconds"' "$work/rows.json")" = 4 ]
+# ScaLAPACK's grid is made of a case's ranks alone, as the others are in another call of MPI.
+if [ ! -e "$here/../../build/lacking/libscalapack-openmpi2.2" ]; then
+    "$@" bench --profile machines --ranks 1,2 --op grid_matmul+scalapack --shape 1024x1024x1024 --format csv \
+        >"$work/rows.csv"
+    [ "$(grep -c ',psgemm (block [0-9]*),.*,true,' "$work/rows.csv")" = 2 ]
+fi
 ! "$@" bench --profile machines --ranks 1,3 --op all_reduce >"$work/none" 2>&1
 grep -q "'1,3': these are 1 to 2" "$work/none"
 ! "$tdm" bench --profile machines --op nothing >"$work/none" 2>&1
