@@ -12,17 +12,9 @@ typedef struct format {
     int digits, least, most;
 } format;
 
-static format format_of(tdm_dtype dtype) {
-    switch (dtype) {
-    case TDM_F64:
-        return (format){53, -1022, 1023};
-    case TDM_F16:
-        return (format){11, -14, 15};
-    case TDM_BF16:
-        return (format){8, -126, 127};
-    default:
-        return (format){24, -126, 127};
-    }
+static inline format format_of(tdm_dtype dtype) {
+    const format f64 = {53, -1022, 1023}, f16 = {11, -14, 15}, bf16 = {8, -126, 127}, f32 = {24, -126, 127};
+    return dtype == TDM_F64 ? f64 : dtype == TDM_F16 ? f16 : dtype == TDM_BF16 ? bf16 : f32;
 }
 
 size_t dtype_size(tdm_dtype dtype) {
@@ -58,39 +50,48 @@ double dtype_max(tdm_dtype dtype) {
     return ldexp(2.0 - ldexp(1.0, 1 - f.digits), f.most);
 }
 
-/* The 16-bit pattern of x, rounded to nearest, ties to even. */
-static uint16_t narrow(format f, long double x) {
-    int fraction = f.digits - 1;
-    unsigned sign = signbit(x) ? 0x8000u : 0u;
-    unsigned infinity = (2u * (unsigned)f.most + 1u) << fraction;
-    if (isnan(x)) return (uint16_t)(infinity | (1u << (fraction - 1)));
-    if (isinf(x)) return (uint16_t)(sign | infinity);
-    if (x == 0.0L) return (uint16_t)sign;
-    int exponent = 0;
-    frexpl(x, &exponent);
-    exponent -= 1;
-    if (exponent < f.least) exponent = f.least;
-    if (exponent > f.most) return (uint16_t)(sign | infinity);
-    long double steps = nearbyintl(ldexpl(fabsl(x), fraction - exponent));
-    unsigned mantissa = (unsigned)steps;
-    /* A subnormal has biased exponent 0 and no hidden bit; a carry moves into the exponent. */
-    unsigned biased = (unsigned)(exponent - f.least);
-    unsigned bits = (biased << fraction) + mantissa;
-    return (uint16_t)(sign | (bits > infinity ? infinity : bits));
+/* x as a double: its digits, and 1 as the last of them where some were lost, so that what is rounded once more is rounded as
+ * x itself is (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). */
+static uint64_t odd_bits(long double x) {
+    const double d = (double)x;
+    uint64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    if ((long double)d == x || isnan(x)) return bits;
+    if (fabsl((long double)d) > fabsl(x)) bits--;
+    return bits | 1;
 }
 
+/* The 16-bit pattern of a double, given by its bits, rounded to nearest, ties to even. */
+static uint16_t narrow(format f, uint64_t from) {
+    const int fraction = f.digits - 1;
+    const unsigned infinity = (2u * (unsigned)f.most + 1u) << fraction;
+    const uint64_t one = UINT64_C(1) << 52;
+    if ((from & ~(UINT64_C(1) << 63)) > UINT64_C(0x7ff) << 52) /* NaN */
+        return (uint16_t)(infinity | (1u << (fraction - 1)));
+    const unsigned sign = from >> 63 ? 0x8000u : 0u;
+    const int stored = (int)(from >> 52 & 0x7ff), exponent = stored - 1023;
+    if (exponent > f.most) return (uint16_t)(sign | infinity);
+    /* The fewer digits, the further below the normal numbers it is. */
+    const int lost = 52 - fraction + (exponent < f.least ? f.least - exponent : 0);
+    if (lost > 53 || stored == 0) return (uint16_t)sign; /* less than half of the smallest */
+    const uint64_t digits = (from & (one - 1)) | one, half = UINT64_C(1) << (lost - 1);
+    const uint64_t kept = digits >> lost, rest = digits & (2 * half - 1);
+    const bool up = rest > half || (rest == half && (kept & 1));
+    /* A subnormal has biased exponent 0 and no hidden bit; a carry moves into the exponent. */
+    const unsigned biased = exponent < f.least ? 0u : (unsigned)(exponent - f.least);
+    return (uint16_t)(sign | ((biased << fraction) + (unsigned)kept + up));
+}
+
+/* By f32, whose exponents are these times a power of two. */
 static long double widen(format f, uint16_t bits) {
-    int fraction = f.digits - 1;
-    int mantissa = bits & ((1 << fraction) - 1);
-    int biased = (bits & 0x7fff) >> fraction;
-    long double x = 0;
-    if (biased == 2 * f.most + 1)
-        x = mantissa ? (long double)NAN : (long double)INFINITY;
-    else if (biased == 0)
-        x = ldexpl((long double)mantissa, f.least - fraction);
-    else
-        x = ldexpl((long double)(mantissa + (1 << fraction)), biased - 1 + f.least - fraction);
-    return bits & 0x8000 ? -x : x;
+    const int fraction = f.digits - 1;
+    const uint32_t sign = (uint32_t)(bits & 0x8000) << 16;
+    const uint32_t magnitude = (uint32_t)(bits & 0x7fff) << (23 - fraction);
+    const bool special = (bits & 0x7fff) >> fraction == 2 * f.most + 1;
+    const uint32_t whole = sign | magnitude | (special ? 0x7f800000u : 0u);
+    float value;
+    memcpy(&value, &whole, sizeof value);
+    return f.most == 127 || special ? (long double)value : (long double)value * 0x1p112L;
 }
 
 /* Of the integers: their bits, and whether the first of them is a sign. */
@@ -183,14 +184,39 @@ long double decode(tdm_dtype dtype, const void *bytes) {
     return integer_of(dtype).is_signed ? (long double)(int64_t)bits : (long double)bits;
 }
 
+void decode_run(tdm_dtype dtype, const void *bytes, ptrdiff_t stride, int64_t count, double *out) {
+    const unsigned char *from = bytes;
+    const format f = format_of(dtype);
+#define EACH(type, value)                                                                          \
+    for (int64_t i = 0; i < count; i++, from += stride) {                                          \
+        type element;                                                                              \
+        memcpy(&element, from, sizeof element);                                                    \
+        out[i] = (double)(value);                                                                  \
+    }                                                                                              \
+    break
+    switch (dtype) {
+    case TDM_F32:
+        EACH(float, element);
+    case TDM_F64:
+        EACH(double, element);
+    case TDM_F16:
+    case TDM_BF16:
+        EACH(uint16_t, widen(f, element));
+    default:
+        for (int64_t i = 0; i < count; i++, from += stride)
+            out[i] = (double)decode(dtype, from);
+    }
+#undef EACH
+}
+
 void decode_rows(tdm_dtype dtype, const void *bytes, int64_t first, int64_t rows, int64_t stride,
                  int64_t cols, double *out) {
     const size_t size = dtype_size(dtype);
     for (int64_t r = 0; r < rows; r++) {
         const unsigned char *row =
             (const unsigned char *)bytes + (size_t)(first + r * stride) * size;
-        for (int64_t c = 0; c < cols; c++)
-            *out++ = (double)decode(dtype, row + (size_t)c * size);
+        decode_run(dtype, row, (ptrdiff_t)size, cols, out);
+        out += cols;
     }
 }
 
@@ -223,7 +249,7 @@ void encode_integer(tdm_dtype dtype, uint64_t x, void *bytes) {
 
 /* Truncated, and held within the integer's limits; NaN gives 0. */
 static uint64_t saturated(integer i, long double x) {
-    const long double half = ldexpl(1, i.bits - 1);
+    const long double half = (long double)(UINT64_C(1) << (i.bits - 1));
     const long double least = i.is_signed ? -half : 0, most = (i.is_signed ? half : 2 * half) - 1;
     if (isnan(x)) return 0;
     if (x < least) x = least;
@@ -239,13 +265,55 @@ void encode(tdm_dtype dtype, long double x, void *bytes) {
         double f64 = (double)x;
         memcpy(bytes, &f64, sizeof f64);
     } else if (dtype == TDM_F16 || dtype == TDM_BF16) {
-        uint16_t u16 = narrow(format_of(dtype), x);
+        uint16_t u16 = narrow(format_of(dtype), odd_bits(x));
         memcpy(bytes, &u16, sizeof u16);
     } else if (dtype == TDM_BOOL) {
         encode_integer(dtype, isnan(x) || x != 0, bytes);
     } else {
         encode_integer(dtype, saturated(integer_of(dtype), x), bytes);
     }
+}
+
+void encode_run(tdm_dtype dtype, const double *x, int64_t count, void *bytes, ptrdiff_t stride) {
+    unsigned char *to = bytes;
+    const format f = format_of(dtype);
+    const integer n = integer_of(dtype);
+    /* Between these truncating is all. */
+    const double most = ldexp(1, n.bits < 64 ? n.bits - n.is_signed : 62) - 1;
+    const double least = n.is_signed ? -most - 1 : 0;
+    uint64_t bits;
+#define WHOLE(v)                                                                                   \
+    ((v) >= least && (v) <= most ? (uint64_t)(int64_t)(v) : saturated(n, (long double)(v)))
+#define EACH(type, value)                                                                          \
+    for (int64_t i = 0; i < count; i++, to += stride) {                                            \
+        const type element = (type)(value);                                                        \
+        memcpy(to, &element, sizeof element);                                                      \
+    }                                                                                              \
+    break
+    switch (dtype) {
+    case TDM_F32:
+        EACH(float, x[i]);
+    case TDM_F64:
+        EACH(double, x[i]);
+    case TDM_F16:
+    case TDM_BF16:
+        EACH(uint16_t, (memcpy(&bits, &x[i], sizeof bits), narrow(f, bits)));
+    case TDM_BOOL:
+        EACH(uint8_t, isnan(x[i]) || x[i] != 0);
+    case TDM_I8:
+    case TDM_U8:
+        EACH(uint8_t, WHOLE(x[i]));
+    case TDM_I16:
+    case TDM_U16:
+        EACH(uint16_t, WHOLE(x[i]));
+    case TDM_I32:
+    case TDM_U32:
+        EACH(uint32_t, WHOLE(x[i]));
+    default:
+        EACH(uint64_t, WHOLE(x[i]));
+    }
+#undef WHOLE
+#undef EACH
 }
 
 double rounded(tdm_dtype dtype, double x) {

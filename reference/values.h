@@ -46,6 +46,10 @@ bool all_finite(tdm_dtype dtype, const void *bytes, int64_t count);
  * NaN as 0, and true for bool unless it is 0, as tdm_cast promises for a float source. */
 void encode(tdm_dtype dtype, long double x, void *bytes);
 
+/* Elements that are `stride` bytes apart, from doubles and to them: as one by one, in less time. */
+void encode_run(tdm_dtype dtype, const double *x, int64_t count, void *bytes, ptrdiff_t stride);
+void decode_run(tdm_dtype dtype, const void *bytes, ptrdiff_t stride, int64_t count, double *out);
+
 /* As encode, from an integer to a dtype that is no float: a narrower one keeps the low bits. */
 void encode_integer(tdm_dtype dtype, uint64_t x, void *bytes);
 

@@ -125,13 +125,13 @@ array *array_new(tdm_dtype dtype, int ndim, const int64_t *shape, const int64_t 
     a->bytes = (size_t)(before + last + 1 + behind) * size;
     a->image = need(malloc(a->bytes));
     a->v = need(calloc((size_t)(a->count ? a->count : 1), sizeof(double)));
-    for (size_t i = 0; i < a->bytes; i += size)
-        if (dtype_is_float(dtype))
-            encode(dtype, (long double)NAN, a->image + i);
-        else
-            memset(a->image + i, 0xa5, size);
+    memset(a->image, 0xa5, a->bytes);
+    if (dtype_is_float(dtype)) encode(dtype, (long double)NAN, a->image);
+    for (size_t done = size; done < a->bytes; done *= 2) /* its beginning is repeated */
+        memcpy(a->image + done, a->image, done < a->bytes - done ? done : a->bytes - done);
+    const double filled = (double)decode(dtype, a->image);
     for (int64_t i = 0; i < a->count; i++)
-        a->v[i] = dtype_is_float(dtype) ? (double)NAN : (double)decode(dtype, a->image);
+        a->v[i] = filled;
     if (OK(tdm_buffer_create(device, a->bytes, &a->t.buffer)))
         OK(tdm_buffer_write(queue, a->t.buffer, 0, a->image, a->bytes));
     return a;
@@ -143,10 +143,18 @@ array *array_2d(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t stride) {
 
 array *array_1d(tdm_dtype dtype, int64_t n) { return array_new(dtype, 1, &n, NULL); }
 
+/* Elements of the last dimension, which are as far apart as step() says, in bytes. */
+static int64_t run_length(const tdm_tensor *t) { return t->ndim ? t->shape[t->ndim - 1] : 1; }
+
+static ptrdiff_t step(const tdm_tensor *t) {
+    return t->ndim ? (ptrdiff_t)(t->strides[t->ndim - 1] * (int64_t)tdm_dtype_size(t->dtype)) : 0;
+}
+
 /* v into the image, and back, so that v has what a dtype, or a repeated element, made of it. */
 static void store(array *a) {
-    for (int64_t i = 0; i < a->count; i++)
-        encode(a->t.dtype, (long double)a->v[i], a->image + element_offset(&a->t, i));
+    const int64_t n = run_length(&a->t);
+    for (int64_t i = 0; i < a->count; i += n)
+        encode_run(a->t.dtype, a->v + i, n, a->image + element_offset(&a->t, i), step(&a->t));
     array_decode(a, a->image, a->v);
     if (a->count) OK(tdm_buffer_write(queue, a->t.buffer, 0, a->image, a->bytes));
 }
@@ -180,16 +188,24 @@ void array_download(const array *a, unsigned char *now) {
 }
 
 void array_decode(const array *a, const unsigned char *now, double *out) {
-    for (int64_t i = 0; i < a->count; i++)
-        out[i] = (double)decode(a->t.dtype, now + element_offset(&a->t, i));
+    const int64_t n = run_length(&a->t);
+    for (int64_t i = 0; i < a->count; i += n)
+        decode_run(a->t.dtype, now + element_offset(&a->t, i), step(&a->t), n, out + i);
 }
 
 /* First byte that changed outside the elements of the view, or the number of bytes. */
 static size_t first_stray(const array *a, unsigned char *now) {
-    size_t size = tdm_dtype_size(a->t.dtype);
-    for (int64_t i = 0; i < a->count; i++) {
-        size_t at = element_offset(&a->t, i);
-        memcpy(now + at, a->image + at, size);
+    const size_t size = tdm_dtype_size(a->t.dtype);
+    const int64_t n = run_length(&a->t);
+    for (int64_t i = 0; i < a->count; i += n) {
+        const unsigned char *from = a->image + element_offset(&a->t, i);
+        unsigned char *to = now + (from - a->image);
+        if (step(&a->t) == (ptrdiff_t)size) {
+            memcpy(to, from, (size_t)n * size);
+            continue;
+        }
+        for (int64_t j = 0; j < n; j++, from += step(&a->t), to += step(&a->t))
+            memcpy(to, from, size);
     }
     if (memcmp(now, a->image, a->bytes) == 0) return a->bytes;
     size_t at = 0;
