@@ -184,7 +184,7 @@ typedef uint64_t tdm_u64;
     for (tdm_i32 begin = 0, end = MIN(size, n); begin < (n);                                       \
          begin = end, end = (n)-end > (size) ? end + (size) : (n))
 #define TDM_SIMD _Pragma("omp simd")
-#define TDM_SUM_SIMD TDM_SIMD
+#define TDM_ONE_STEP(n) TDM_SIMD
 #define FOR_LANES(j, begin, end) TDM_SIMD for (tdm_i32 j = (begin); j < (end); j++)
 #define FOR_LANES_ROLLED(j, n) FOR_LANES(j, 0, n)
 #define FOR_LANES_APART(j, n) for (tdm_i32 j = 0; j < (n); j++)

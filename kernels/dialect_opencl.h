@@ -137,7 +137,6 @@ typedef ulong tdm_u64;
 #define TDM_SIMD
 #define TDM_ONE_STEP(n)
 #endif
-#define TDM_SUM_SIMD TDM_ONE_STEP(SUM_LANES)
 #define FIRST_ROW(n) ((n) * (long)get_group_id(0) / (long)get_num_groups(0))
 #define FOR_ROWS(item, n)                                                                          \
     for (long tdm_count = tdm_groups(), item = (n) * (long)get_group_id(0) / tdm_count,            \

@@ -22,10 +22,9 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
 /* -0 is 0 where places are compared */
 #define SAME_ZERO(w) (KIND == TDM_OP_EXTREME_PLACE && (w) == zero ? (KEY)0 : (w))
 #define NUMBER(v) RANK(SAME_ZERO(BITS(HELD_TO(v))), mask, fold, turn, above)
-#define KEY_OF(v) (KIND == TDM_OP_EXTREME_VALUE && args.truth ? TRUTH(v) : NUMBER(v))
 
-/* Keys of columns, where one lane has many of them: of up to 16 bits they have 16, so that a register has twice as many;
- * these are the upper halves of those of 32. */
+/* Where one lane has many keys, those of up to 16 bits have 16, so that a register has twice as many; these are the upper
+ * halves of those of 32. */
 #define IN_NARROW (LANES == 1 && T_SIZE <= 2)
 #if IN_NARROW
 #define NARROW tdm_i16
@@ -44,13 +43,40 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
     tdm_rank_16(NARROW_ZERO(NARROW_BITS(NARROW_HELD(v))), narrow_mask, narrow_fold, narrow_turn,   \
                 narrow_above)
 #define NARROW_TRUTH(v) ((tdm_i16)((tdm_i16)((NARROW_BITS(v) & narrow_mask) != 0) ^ narrow_turn))
+#define LARGEST_NARROW(a, j, begin, end, p, key)                                                   \
+    do {                                                                                           \
+        PRIVATE_ARRAY(NARROW, tdm_ns, 2 * SUM_LANES);                                              \
+        PRIVATE_ARRAY(KEY, tdm_ks, SUM_LANES);                                                     \
+        for (tdm_i32 tdm_k = 0; tdm_k < 2 * SUM_LANES; tdm_k++) tdm_ns[tdm_k] = (a);               \
+        tdm_i32 tdm_from = (begin);                                                                \
+        for (; tdm_from <= (end)-2 * SUM_LANES; tdm_from += 2 * SUM_LANES) {                       \
+            tdm_fetch(AHEAD(p), tdm_from, 2 * SUM_LANES, (tdm_i32)sizeof(T));                      \
+            TDM_ONE_STEP(2 * SUM_LANES)                                                            \
+            for (tdm_i32 tdm_k = 0; tdm_k < 2 * SUM_LANES; tdm_k++) {                              \
+                const tdm_i32 j = tdm_from + tdm_k;                                                \
+                const NARROW tdm_n = key(LOAD(p, j));                                              \
+                tdm_ns[tdm_k] = (NARROW)MAX(tdm_ns[tdm_k], tdm_n);                                 \
+            }                                                                                      \
+        }                                                                                          \
+        for (tdm_i32 j = tdm_from; j < (end); j++) {                                               \
+            const NARROW tdm_n = key(LOAD(p, j));                                                  \
+            (a) = (NARROW)MAX(a, tdm_n);                                                           \
+        }                                                                                          \
+        for (tdm_i32 tdm_k = 0; tdm_k < SUM_LANES; tdm_k++)                                        \
+            tdm_ks[tdm_k] = MAX(tdm_ns[tdm_k], tdm_ns[tdm_k + SUM_LANES]);                         \
+        const NARROW tdm_top = (NARROW)TDM_BY_ACC(tdm_top_)(tdm_ks);                               \
+        (a) = (NARROW)MAX(a, tdm_top);                                                             \
+    } while (0)
 #else
 #define NARROW KEY
 #define LOWEST_NARROW LOWEST_KEY
 #define WIDENED_KEY(k) (k)
 #define NARROW_NUMBER(v) NUMBER(v)
 #define NARROW_TRUTH(v) TRUTH(v)
+#define LARGEST_NARROW(a, j, begin, end, p, key)                                                   \
+    LARGEST(a, j, begin, end, READ(p), key(AT(p, j)), AHEAD(p))
 #endif
+#define NARROW_OF(v) (KIND == TDM_OP_EXTREME_VALUE && args.truth ? NARROW_TRUTH(v) : NARROW_NUMBER(v))
 /* of columns, among which a place has a number that is a key, too */
 #define PLACE_LINES 16384
 
@@ -102,31 +128,39 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
     LOCAL_ARRAY(tdm_i32, numbers, LANES);
     const KEY mask = (KEY)args.mask, fold = (KEY)args.fold, turn = (KEY)args.turn;
     const KEY above = (KEY)args.above, zero = (KEY)args.zero;
+#if IN_NARROW
+    const tdm_i16 narrow_mask = NARROWED(mask), narrow_fold = NARROWED(fold);
+    const tdm_i16 narrow_turn = NARROWED(turn), narrow_above = NARROWED(above);
+    const tdm_i16 narrow_zero = NARROWED(zero), narrow_limit = (tdm_i16)args.limit;
+    (void)narrow_zero, (void)narrow_limit;
+#endif
     FOR_ROWS(item, ITEMS(COLUMN_BLOCK))
     {
         PLACE(item, COLUMN_BLOCK);
         if (OP == TDM_OP_EXTREME_PLACE) {
             GLOBAL const T *const xr = x + (x_at + start);
-            KEY best = LOWEST_KEY;
 #if LANES == 1
+            NARROW best = LOWEST_NARROW;
             /* in which block it is: that alone is then searched, for the smallest number of an element like it */
             tdm_i32 at = 0, until = 0;
             FOR_BLOCKS(begin, end, n, PLACE_BLOCK)
             {
-                KEY top = LOWEST_KEY;
-                LARGEST(top, j, begin, end, READ(xr), KEY_OF(AT(xr, j)), AHEAD(xr));
+                NARROW top = LOWEST_NARROW;
+                LARGEST_NARROW(top, j, begin, end, xr, NARROW_NUMBER);
                 at = top > best || begin == 0 ? begin : at;
                 until = top > best || begin == 0 ? end : until;
-                best = MAX(best, top);
+                best = (NARROW)MAX(best, top);
             }
             KEY found = LOWEST_KEY;
-            LARGEST(found, j, at, until, READ(xr), KEY_OF(AT(xr, j)) == best ? ~(KEY)j : LOWEST_KEY, NOTHING_AHEAD);
+            LARGEST(found, j, at, until, READ(xr), NARROW_NUMBER(AT(xr, j)) == best ? ~(KEY)j : LOWEST_KEY,
+                    NOTHING_AHEAD);
             at = (tdm_i32)~found;
 #else
+            KEY best = LOWEST_KEY;
             tdm_i32 at = LANE < n ? LANE : 0x7fffffff;
             FOR_LANES(j, 0, n)
             {
-                const KEY key = KEY_OF(LOAD(xr, j));
+                const KEY key = NUMBER(LOAD(xr, j));
                 at = key > best ? (tdm_i32)j : at;
                 best = MAX(best, key);
             }
@@ -150,12 +184,12 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
 #endif
             if (LANE == 0) WRITE_PLACE(y_at, start + at);
         } else if (!IN_COLUMNS) {
-            KEY best = LOWEST_KEY;
+            NARROW some = LOWEST_NARROW;
             for (tdm_i64 line = first; line < last; line++) {
                 LINE(xr, line)
-                LARGEST(best, j, 0, n, READ(xr), KEY_OF(AT(xr, j)), AHEAD(xr));
+                LARGEST_NARROW(some, j, 0, n, xr, NARROW_OF);
             }
-            best = GROUP_MAX(key_scratch, best);
+            const KEY best = GROUP_MAX(key_scratch, args.truth ? (KEY)some : WIDENED_KEY(some));
             if (LANE == 0) WRITE_RESULT(y_at, best);
         } else {
             if (KIND == TDM_OP_EXTREME_PLACE && args.again) {
@@ -166,7 +200,7 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
                     for (tdm_i64 line = first; line < last; line++) {
                         const tdm_i64 its =
                             places[(number * args.lines + line) * args.cols + column + j];
-                        const KEY key = KEY_OF(LOAD(x, x_at + its * args.line_stride[0] + j));
+                        const KEY key = NUMBER(LOAD(x, x_at + its * args.line_stride[0] + j));
                         place = line == first || key > best ? its : place;
                         best = MAX(best, key);
                     }
@@ -176,12 +210,6 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
                 COLUMNS(NARROW, best, 0);
                 COLUMNS(NARROW, at, 1);
                 COLUMNS(tdm_i32, place, 2);
-#if IN_NARROW
-                const tdm_i16 narrow_mask = NARROWED(mask), narrow_fold = NARROWED(fold);
-                const tdm_i16 narrow_turn = NARROWED(turn), narrow_above = NARROWED(above);
-                const tdm_i16 narrow_zero = NARROWED(zero), narrow_limit = (tdm_i16)args.limit;
-                (void)narrow_zero, (void)narrow_limit;
-#endif
                 FOR_COLUMNS(j, columns)
                 {
                     OF(best) = LOWEST_NARROW;
@@ -241,7 +269,7 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
 #undef HELD_TO
 #undef SAME_ZERO
 #undef NUMBER
-#undef KEY_OF
+#undef NARROW_OF
 #undef TAKE
 #undef TAKE_LINE
 #undef NARROW
@@ -249,6 +277,7 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
 #undef WIDENED_KEY
 #undef NARROW_NUMBER
 #undef NARROW_TRUTH
+#undef LARGEST_NARROW
 #undef PLACE_LINES
 #if IN_NARROW
 #undef NARROWED

@@ -49,7 +49,7 @@
     for (; tdm_from <= (end) - SUM_LANES; tdm_from += SUM_LANES) {                                 \
         tdm_fetch(row, near, tdm_from, SUM_LANES, (tdm_i32)sizeof(T));                             \
         TDM_STEP(tdm_from, SUM_LANES, SUM_LANES)                                                   \
-        reads TDM_SUM_SIMD                                                                         \
+        reads TDM_ONE_STEP(SUM_LANES)                                                              \
         for (tdm_i32 tdm_k = 0; tdm_k < SUM_LANES; tdm_k++) {                                      \
             const tdm_i32 j = tdm_from + tdm_k;                                                    \
             in_lines                                                                               \
