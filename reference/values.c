@@ -13,7 +13,8 @@ typedef struct format {
 } format;
 
 static inline format format_of(tdm_dtype dtype) {
-    const format f64 = {53, -1022, 1023}, f16 = {11, -14, 15}, bf16 = {8, -126, 127}, f32 = {24, -126, 127};
+    const format f64 = {53, -1022, 1023}, f16 = {11, -14, 15}, bf16 = {8, -126, 127},
+                 f32 = {24, -126, 127};
     return dtype == TDM_F64 ? f64 : dtype == TDM_F16 ? f16 : dtype == TDM_BF16 ? bf16 : f32;
 }
 
@@ -50,8 +51,8 @@ double dtype_max(tdm_dtype dtype) {
     return ldexp(2.0 - ldexp(1.0, 1 - f.digits), f.most);
 }
 
-/* x as a double: its digits, and 1 as the last of them where some were lost, so that what is rounded once more is rounded as
- * x itself is (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). */
+/* x as a double: its digits, and 1 as the last of them where some were lost, so that what is rounded once more is
+ * rounded as x itself is (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). */
 static uint64_t odd_bits(long double x) {
     const double d = (double)x;
     uint64_t bits;
