@@ -44,6 +44,7 @@ typedef struct tdmi_device_facts {
     uint8_t uuid[16];     /* meaningful when has_uuid */
     bool has_uuid;
     bool host_memory;      /* a tdmi_mem.handle is a host pointer (the cpu backend) */
+    bool maps_in_place;    /* or, of the others, a mapping copies nothing */
     bool streaming_stores; /* streaming stores pay for outputs much larger than the cache */
     bool synchronous;      /* work is done when a queue function returns */
     uint32_t min_lanes;    /* a group has a power of two of lanes within these, unless a kernel */
@@ -72,6 +73,8 @@ typedef struct tdmi_mem {
     void *handle; /* cl_mem, device pointer or host pointer; NULL binds a null pointer */
     void *host;   /* address in host memory, where it has one from the start; else NULL. Only of the
                      cpu backend is it there to be used: elsewhere a mapping gives it */
+    /* host and device see there what the other wrote before, so mapping does nothing */
+    bool shared;
 } tdmi_mem;
 
 /* One kernel variant: what is compiled, and for which constants. */

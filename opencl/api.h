@@ -3,7 +3,8 @@
 #ifndef TDMI_OPENCL_API_H
 #define TDMI_OPENCL_API_H
 
-#define CL_TARGET_OPENCL_VERSION 120
+#define CL_TARGET_OPENCL_VERSION 200
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
@@ -59,10 +60,16 @@
     X(clSetKernelArg)                                                                              \
     X(clGetKernelWorkGroupInfo)
 
+/* Those of OpenCL 2.0: NULL where the library has not got them. */
+#define TDMI_CL_LATER_FUNCTIONS(X)                                                                 \
+    X(clSVMAlloc)                                                                                  \
+    X(clSVMFree)
+
 /* The loaded functions: tdmi_cl.clFinish(queue). Valid after tdmi_cl_open succeeded. */
 typedef struct tdmi_cl_functions {
 #define TDMI_CL_MEMBER(name) __typeof__(&name) name;
     TDMI_CL_FUNCTIONS(TDMI_CL_MEMBER)
+    TDMI_CL_LATER_FUNCTIONS(TDMI_CL_MEMBER)
 #undef TDMI_CL_MEMBER
 } tdmi_cl_functions;
 

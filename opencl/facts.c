@@ -309,6 +309,7 @@ static const char *describe(tdmi_cl_entry *entry) {
     entry->compiler = tdmi_cl_compiler_of(&facts->info, version, extensions);
     bool cpu = facts->info.type == TDM_DEVICE_CPU;
     facts->host_memory = false;
+    facts->maps_in_place = cpu;
     facts->synchronous = false;
     facts->streaming_stores = cpu && entry->compiler.streaming_stores;
     facts->cache_bytes = query_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
@@ -317,6 +318,8 @@ static const char *describe(tdmi_cl_entry *entry) {
     find_groups(entry, extensions, facts);
     entry->native_kernels =
         cpu && (query_ulong(id, CL_DEVICE_EXECUTION_CAPABILITIES) & CL_EXEC_NATIVE_KERNEL) != 0;
+    entry->shares_memory =
+        cpu && (query_ulong(id, CL_DEVICE_SVM_CAPABILITIES) & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     entry->local_memory = query_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE);
     entry->exact_division =
         (query_ulong(id, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;

@@ -16,7 +16,7 @@
 
 enum {
 #define FUNCTION_INDEX(name) INDEX_##name,
-    TDMI_CL_FUNCTIONS(FUNCTION_INDEX)
+    TDMI_CL_FUNCTIONS(FUNCTION_INDEX) TDMI_CL_LATER_FUNCTIONS(FUNCTION_INDEX)
 #undef FUNCTION_INDEX
         FUNCTION_COUNT
 };
@@ -26,6 +26,9 @@ static void (*addresses[FUNCTION_COUNT])(void);
 static const tdmi_symbol symbols[FUNCTION_COUNT] = {
 #define FUNCTION_SYMBOL(name) {#name, &addresses[INDEX_##name], false},
     TDMI_CL_FUNCTIONS(FUNCTION_SYMBOL)
+#undef FUNCTION_SYMBOL
+#define FUNCTION_SYMBOL(name) {#name, &addresses[INDEX_##name], true},
+        TDMI_CL_LATER_FUNCTIONS(FUNCTION_SYMBOL)
 #undef FUNCTION_SYMBOL
 };
 
@@ -42,6 +45,7 @@ tdm_status tdmi_cl_open(void) {
     TDMI_TRY(tdmi_library_open(&library, symbols, FUNCTION_COUNT));
 #define FUNCTION_ASSIGN(name) tdmi_cl.name = (__typeof__(tdmi_cl.name))addresses[INDEX_##name];
     TDMI_CL_FUNCTIONS(FUNCTION_ASSIGN)
+    TDMI_CL_LATER_FUNCTIONS(FUNCTION_ASSIGN)
 #undef FUNCTION_ASSIGN
     return TDM_OK;
 }

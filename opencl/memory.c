@@ -61,37 +61,69 @@ static void CL_CALLBACK free_storage(cl_mem mem, void *storage) {
     free(storage);
 }
 
-/* On a CPU device all memory is host memory, so the buffer gets memory of ours: taken now (PoCL
+/* What stands before shared memory. */
+typedef struct shared_block {
+    cl_context context;
+    void *base;
+} shared_block;
+
+static void CL_CALLBACK free_shared(cl_mem mem, void *storage) {
+    (void)mem;
+    const shared_block *block = (const shared_block *)storage - 1;
+    tdmi_cl.clSVMFree(block->context, block->base);
+}
+
+/* Memory that needs no mapping, which takes PoCL two switches between threads; NULL where there is none. */
+static void *shared_storage(tdmi_bdevice *device, size_t size, size_t alignment) {
+    const size_t more = alignment + sizeof(shared_block);
+    if (!device->entry->shares_memory || !tdmi_cl.clSVMAlloc || !tdmi_cl.clSVMFree ||
+        device->entry->facts.info.max_allocation - size < more)
+        return NULL;
+    unsigned char *base = tdmi_cl.clSVMAlloc(
+        device->context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, size + more, 0);
+    if (!base) return NULL;
+    unsigned char *storage = base + sizeof(shared_block);
+    const size_t past = (uintptr_t)storage % alignment;
+    if (past) storage += alignment - past;
+    ((shared_block *)(void *)storage)[-1] = (shared_block){device->context, base};
+    return storage;
+}
+
+/* On a CPU device all memory is host memory, so the buffer gets memory that it knows: taken now (PoCL
  * would take it at first use, and abort the process when there is none), and on huge pages when
  * large. */
 static tdm_status cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
     const size_t huge_page = (size_t)2 << 20;
     const bool huge = size >= 4 * huge_page;
-    void *storage = NULL;
+    const size_t alignment = huge ? huge_page : (size_t)sysconf(_SC_PAGESIZE);
     /* The driver would refuse it; asked first, so that nothing is taken from the host. */
     if (size > device->entry->facts.info.max_allocation)
         return out_of_memory(size, CL_INVALID_BUFFER_SIZE);
-    if (posix_memalign(&storage, huge ? huge_page : (size_t)sysconf(_SC_PAGESIZE), size) != 0)
+    void *storage = shared_storage(device, size, alignment);
+    const bool shared = storage;
+    if (!shared && posix_memalign(&storage, alignment, size) != 0)
         return out_of_memory(size, CL_OUT_OF_HOST_MEMORY);
     /* A wish, so its failure does not matter. */
     if (huge) (void)madvise(storage, size, MADV_HUGEPAGE);
     cl_int code;
     cl_mem handle = tdmi_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
                                            size, storage, &code);
+    void(CL_CALLBACK *const give_back)(cl_mem, void *) = shared ? free_shared : free_storage;
     if (code != CL_SUCCESS) {
-        free(storage);
+        give_back(NULL, storage);
         if (is_shortage(code)) return out_of_memory(size, code);
         return tdmi_cl_fail(code, "clCreateBuffer");
     }
     /* The driver may need the memory a little longer than we hold the buffer. */
-    code = tdmi_cl.clSetMemObjectDestructorCallback(handle, free_storage, storage);
+    code = tdmi_cl.clSetMemObjectDestructorCallback(handle, give_back, storage);
     if (code != CL_SUCCESS) {
         (void)tdmi_cl.clReleaseMemObject(handle);
-        free(storage);
+        give_back(NULL, storage);
         return tdmi_cl_fail(code, "clSetMemObjectDestructorCallback");
     }
     mem->handle = handle;
     mem->host = storage; /* for native kernels; everybody else goes through a mapping */
+    mem->shared = shared;
     return TDM_OK;
 }
 
@@ -110,6 +142,7 @@ tdm_status tdmi_cl_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
     }
     mem->handle = handle;
     mem->host = NULL;
+    mem->shared = false;
     return TDM_OK;
 }
 
@@ -224,6 +257,10 @@ tdm_status tdmi_cl_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, 
 
 tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
                        unsigned access, void **pointer) {
+    if (mem->shared) {
+        *pointer = (unsigned char *)mem->host + offset;
+        return TDM_OK;
+    }
     cl_map_flags flags = 0;
     if ((access & TDM_MAP_READ) != 0) flags |= CL_MAP_READ;
     if ((access & TDM_MAP_WRITE) != 0) flags |= CL_MAP_WRITE;
@@ -238,6 +275,7 @@ tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, s
 }
 
 tdm_status tdmi_cl_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer) {
+    if (mem->shared) return TDM_OK;
     TDMI_CL_TRY(tdmi_cl.clEnqueueUnmapMemObject(queue->queue, mem->handle, pointer, 0, NULL, NULL),
                 "clEnqueueUnmapMemObject");
     return TDM_OK;

@@ -36,6 +36,7 @@ typedef struct tdmi_cl_entry {
     cl_device_id id;
     int order;           /* place in the enumeration: the last key of the sort */
     bool native_kernels; /* a CPU that runs host functions in queue order */
+    bool shares_memory;  /* a CPU that can have memory which needs no mapping: fine-grained SVM */
     tdmi_cl_compiler compiler;
     cl_ulong local_memory; /* of a group, bytes */
     bool exact_division;   /* takes -cl-fp32-correctly-rounded-divide-sqrt */

@@ -286,6 +286,38 @@ static void run_all(tdm_dtype dtype) {
     free_place(&p);
 }
 
+/* A mapping, and that each side sees what the other wrote. */
+static void map(void) {
+    tdm_tensor x = make(TDM_F32, 1, (int64_t[]){COLS});
+    float *mapped, now[COLS];
+    unsigned long calls = 0, work = 0;
+    check(tdm_fill(queue, 3, &x), "tdm_fill");
+    check(tdm_queue_finish(queue), "tdm_queue_finish");
+    count_reset();
+    check(tdm_buffer_map(queue, x.buffer, 0, sizeof now, TDM_MAP_READ | TDM_MAP_WRITE,
+                         (void **)&mapped),
+          "tdm_buffer_map");
+    int wrong = 0;
+    for (int i = 0; i < COLS; i++) {
+        wrong += mapped[i] != 3;
+        mapped[i] = (float)i;
+    }
+    check(tdm_buffer_unmap(queue, x.buffer, mapped), "tdm_buffer_unmap");
+    const char *function;
+    for (size_t i = 0; (function = count_called(i, &calls)); i++)
+        work += count_is_work(function) ? calls : 0;
+    check(tdm_add(queue, &x, &x, &x), "tdm_add");
+    check(tdm_buffer_read(queue, x.buffer, 0, now, sizeof now), "tdm_buffer_read");
+    for (int i = 0; i < COLS; i++)
+        wrong += now[i] != (float)(2 * i);
+    printf("%-20s pieces of work %lu\n", "map and unmap", work);
+    if (work > count_mapping || wrong > 0) {
+        printf("FAILED: a mapping: %lu pieces of work, %d wrong elements\n", work, wrong);
+        failures++;
+    }
+    tdm_tensor_release(&x);
+}
+
 int main(void) {
     caller = pthread_self();
     const char *blas = getenv("TANDEM_BLAS");
@@ -304,6 +336,7 @@ int main(void) {
     check(tdm_kernel_rows(device, &texts, parameters, 2, &own_kernel), "tdm_kernel_rows");
     run_all(TDM_F32);
     run_all(TDM_BF16);
+    map();
     tdm_kernel_release(own_kernel);
     tdm_queue_destroy(queue);
     tdm_device_release(device);

@@ -9,6 +9,9 @@
 /* The name of the device to count on. */
 extern const char count_device[];
 
+/* Pieces of work that mapping a buffer and ending that are, at most: none where host and device share memory. */
+extern const unsigned long count_mapping;
+
 /* Of every function of the driver's, and of the libraries that multiply on it. */
 void count_reset(void);
 

@@ -6,6 +6,7 @@
 #include "count.h"
 
 const char count_device[] = "cuda:0";
+const unsigned long count_mapping = 2;
 
 void count_reset(void) { cuda_sim_heal(); }
 

@@ -8,6 +8,7 @@
 #include "count.h"
 
 const char count_device[] = "opencl:0";
+const unsigned long count_mapping = 0;
 
 /* The library has opened the stand-in by its path; it is one in the process. */
 static void *find(const char *name) {

@@ -2,7 +2,6 @@
 /* A stand-in for libOpenCL.so.1 that counts the calls of every function that the library uses, and passes
  * them on to the real one, with which it is linked. A function here adds one and jumps on with all its
  * arguments where they are, so that none has to be written out; for x86-64 alone. */
-#define CL_TARGET_OPENCL_VERSION 120
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@ typedef void any_function(void);
             "jmp *passed_on_" #name "(%rip)\n"                                                     \
             ".size " #name ", . - " #name "\n");
 TDMI_CL_FUNCTIONS(COUNTED)
+TDMI_CL_LATER_FUNCTIONS(COUNTED)
 
 static const struct {
     const char *name;
@@ -29,7 +29,7 @@ static const struct {
     any_function **real;
 } functions[] = {
 #define ENTRY(name) {#name, &counted_##name, &passed_on_##name},
-    TDMI_CL_FUNCTIONS(ENTRY)};
+    TDMI_CL_FUNCTIONS(ENTRY) TDMI_CL_LATER_FUNCTIONS(ENTRY)};
 
 enum { COUNT = sizeof functions / sizeof *functions };
 

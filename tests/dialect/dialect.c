@@ -10,8 +10,6 @@
  *
  * Exit status 0: all right; 1: a failure, or no device. Built with -DTEST_KERNELS_DIR (kernels/)
  * and -DTEST_SOURCE_DIR (this folder), and with the kernels' compile flags for kernels_c.c. */
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
