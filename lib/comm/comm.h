@@ -188,6 +188,9 @@ typedef struct tdmi_comm_side {
     void *bytes;
     size_t size;
     bool mapped, copied, owned;
+    tdm_queue *
+        staged; /* bytes are pinned memory, whose parts are fetched and stored by this queue; else NULL */
+    tdm_event *fetched[2]; /* of a staged one */
 } tdmi_comm_side;
 
 /* Headers begin to go from rank to rank. refused: what checking the arguments gave. */
@@ -208,6 +211,17 @@ tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
                            tdmi_comm_side *side) TDM_MUST_USE;
 tdm_status tdmi_comm_give(tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side,
                           tdm_status status) TDM_MUST_USE;
+/* The same for who says which parts are wanted: where a mapping would copy the tensor, parts move while others are
+ * exchanged. Parts that are fetched under a slot's number, 0 or 1, are there when that has been waited for. Elsewhere
+ * these three do nothing. A tensor that is `keeps` may be fetched and stored. */
+tdm_status tdmi_comm_read_parts(tdm_queue *queue, const tdm_tensor *x,
+                                tdmi_comm_side *side) TDM_MUST_USE;
+tdm_status tdmi_comm_write_parts(tdm_queue *queue, const tdm_tensor *y, bool keeps,
+                                 tdmi_comm_side *side) TDM_MUST_USE;
+tdm_status tdmi_comm_fetch(tdmi_comm_side *side, size_t at, size_t size) TDM_MUST_USE;
+tdm_status tdmi_comm_fetched_later(tdmi_comm_side *side, int slot) TDM_MUST_USE;
+tdm_status tdmi_comm_fetched(tdmi_comm_side *side, int slot) TDM_MUST_USE;
+tdm_status tdmi_comm_store(tdmi_comm_side *side, size_t at, size_t size) TDM_MUST_USE;
 /* As tdmi_comm_read, of what lies in memory that the call writes: a copy, but on a cpu device. */
 tdm_status tdmi_comm_read_aside(tdm_queue *queue, const tdm_tensor *x,
                                 tdmi_comm_side *side) TDM_MUST_USE;

@@ -1,19 +1,29 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The host's pointers to tensors. On a cpu device they are the tensors themselves; others are mapped, which is free
- * where host and device share memory, and elsewhere a copy of the whole tensor through pinned memory. */
+ * where host and device share memory. Elsewhere the tensor passes through pinned memory: as a whole, or in parts, some
+ * of which move while others are exchanged. */
 #include "comm.h"
 
 #include "tensors/create.h"
 
-static tdm_status get(tdm_queue *queue, bool writes, bool reads, tdmi_comm_side *side) {
+static tdm_status get(tdm_queue *queue, bool writes, bool reads, bool in_parts,
+                      tdmi_comm_side *side) {
     const size_t element = tdm_dtype_size(side->packed.dtype);
     const size_t offset = (size_t)side->packed.offset * element;
+    const tdm_device *device = queue->device;
     tdm_buffer *buffer = side->packed.buffer;
     side->size = tdmi_bytes_of(&side->packed);
     if (side->size == 0) return TDM_OK;
-    if (queue->device->facts->host_memory) {
-        TDMI_TRY(queue->device->backend->queue_drain(queue->impl)); /* of a gate, if there is one */
+    if (device->facts->host_memory) {
+        TDMI_TRY(device->backend->queue_drain(queue->impl)); /* of a gate, if there is one */
         side->bytes = (char *)buffer->block->mem.handle + offset;
+        return TDM_OK;
+    }
+    if (in_parts && !device->facts->maps_in_place) {
+        TDMI_TRY(tdm_host_alloc(queue->device, side->size, &side->bytes));
+        side->staged = queue;
+        for (int i = 0; reads && i < 2; i++)
+            TDMI_TRY(tdm_event_create(queue->device, &side->fetched[i]));
         return TDM_OK;
     }
     const unsigned access = (reads ? TDM_MAP_READ : 0u) | (writes ? TDM_MAP_WRITE : 0u);
@@ -22,12 +32,43 @@ static tdm_status get(tdm_queue *queue, bool writes, bool reads, tdmi_comm_side 
     return TDM_OK;
 }
 
-tdm_status tdmi_comm_read(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) {
+/* Gives back what a side has of the host; waits for what moves parts of it. */
+static tdm_status let_go(tdm_queue *queue, tdmi_comm_side *side) {
+    tdm_status status = TDM_OK;
+    if (side->mapped) status = tdm_buffer_unmap_async(queue, side->packed.buffer, side->bytes);
+    if (side->staged) {
+        status = tdm_queue_finish(queue);
+        for (int i = 0; i < 2; i++)
+            tdm_event_destroy(side->fetched[i]);
+        tdm_host_free(queue->device, side->bytes);
+    }
+    if (side->owned) tdmi_free(side->bytes);
+    side->mapped = side->owned = false;
+    side->staged = NULL;
+    return status;
+}
+
+static tdm_status got(tdm_queue *queue, tdmi_comm_side *side, tdm_status status) {
+    if (status == TDM_OK) return TDM_OK;
+    tdmi_outcome outcome = {0};
+    tdmi_outcome_add(&outcome, status);
+    tdmi_outcome_add(&outcome, let_go(queue, side));
+    tdm_tensor_release(&side->packed);
+    return tdmi_outcome_end(&outcome);
+}
+
+static tdm_status read(tdm_queue *queue, const tdm_tensor *x, bool in_parts, tdmi_comm_side *side) {
     TDMI_TRY(tdmi_pack(queue, x, &side->packed));
     side->tensor = x;
-    tdm_status status = get(queue, false, true, side);
-    if (status != TDM_OK) tdm_tensor_release(&side->packed);
-    return status;
+    return got(queue, side, get(queue, false, true, in_parts, side));
+}
+
+tdm_status tdmi_comm_read(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) {
+    return read(queue, x, false, side);
+}
+
+tdm_status tdmi_comm_read_parts(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) {
+    return read(queue, x, true, side);
 }
 
 tdm_status tdmi_comm_read_aside(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) {
@@ -43,14 +84,46 @@ tdm_status tdmi_comm_read_aside(tdm_queue *queue, const tdm_tensor *x, tdmi_comm
     return status;
 }
 
-tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
-                           tdmi_comm_side *side) {
+static tdm_status write(tdm_queue *queue, const tdm_tensor *y, bool keeps, bool in_parts,
+                        tdmi_comm_side *side) {
     TDMI_TRY(keeps ? tdmi_pack(queue, y, &side->packed) : tdmi_pack_room(queue, y, &side->packed));
     side->tensor = y;
     side->copied = !tdm_tensor_is_contiguous(y);
-    tdm_status status = get(queue, true, keeps, side);
-    if (status != TDM_OK) tdm_tensor_release(&side->packed);
-    return status;
+    return got(queue, side, get(queue, true, keeps, in_parts, side));
+}
+
+tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
+                           tdmi_comm_side *side) {
+    return write(queue, y, keeps, false, side);
+}
+
+tdm_status tdmi_comm_write_parts(tdm_queue *queue, const tdm_tensor *y, bool keeps,
+                                 tdmi_comm_side *side) {
+    return write(queue, y, keeps, true, side);
+}
+
+static size_t place(const tdmi_comm_side *side, size_t at) {
+    return (size_t)side->packed.offset * tdm_dtype_size(side->packed.dtype) + at;
+}
+
+tdm_status tdmi_comm_fetch(tdmi_comm_side *side, size_t at, size_t size) {
+    if (!side->staged || size == 0) return TDM_OK;
+    return tdm_buffer_read_async(side->staged, side->packed.buffer, place(side, at),
+                                 (char *)side->bytes + at, size);
+}
+
+tdm_status tdmi_comm_fetched_later(tdmi_comm_side *side, int slot) {
+    return side->staged ? tdm_queue_record_event(side->staged, side->fetched[slot]) : TDM_OK;
+}
+
+tdm_status tdmi_comm_fetched(tdmi_comm_side *side, int slot) {
+    return side->staged ? tdm_event_wait(side->fetched[slot]) : TDM_OK;
+}
+
+tdm_status tdmi_comm_store(tdmi_comm_side *side, size_t at, size_t size) {
+    if (!side->staged || size == 0) return TDM_OK;
+    return tdm_buffer_write_async(side->staged, side->packed.buffer, place(side, at),
+                                  (const char *)side->bytes + at, size);
 }
 
 tdm_status tdmi_comm_give(tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side,
@@ -60,13 +133,11 @@ tdm_status tdmi_comm_give(tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side
     tdmi_outcome_add(&outcome, status);
     /* What the transport may still write is nobody else's any more: its references stay. */
     if (comm->in_use) return tdmi_outcome_end(&outcome);
-    if (side->mapped)
-        tdmi_outcome_add(&outcome, tdm_buffer_unmap_async(queue, side->packed.buffer, side->bytes));
+    tdmi_outcome_add(&outcome, let_go(queue, side));
     if (side->copied && outcome.status == TDM_OK) {
         tdm_tensor y = *side->tensor;
         tdmi_outcome_add(&outcome, tdm_cast(queue, &side->packed, &y));
     }
-    if (side->owned) tdmi_free(side->bytes);
     tdm_tensor_release(&side->packed);
     return tdmi_outcome_end(&outcome);
 }

@@ -19,8 +19,9 @@ typedef struct reduction {
     tdm_comm *comm;
     tdm_dtype dtype;
     tdm_comm_op op;
-    size_t element; /* bytes */
-    int to;         /* a rank, or one of the above */
+    size_t element;              /* bytes */
+    int to;                      /* a rank, or one of the above */
+    tdmi_comm_side *from, *into; /* what x and y are of, perhaps the same */
     const char *x;
     char *y;
     bool whole;
@@ -30,6 +31,12 @@ typedef struct reduction {
     const void **sources;
 } reduction;
 
+/* What fails on this rank's device is told to the others. */
+static tdm_status device_work(const reduction *r, tdm_status status) {
+    if (status == TDM_OK) return TDM_OK;
+    return tdmi_comm_fail(r->comm, status, "rank %d: %s", r->comm->rank, tdm_last_error());
+}
+
 /* The part of a rank's piece that a round has. */
 static size_t part(const reduction *r, int rank, int64_t round, int64_t *start) {
     const int64_t begin = r->starts[rank] + round * r->round, end = r->starts[rank + 1];
@@ -38,7 +45,28 @@ static size_t part(const reduction *r, int rank, int64_t round, int64_t *start) 
     return (size_t)(end - begin < r->round ? end - begin : r->round);
 }
 
-static tdm_status exchange(reduction *r, int64_t round) {
+/* x of all parts of a round, on its way from the device. */
+static tdm_status fetch(reduction *r, int64_t round) {
+    for (int i = 0; i < r->comm->ranks; i++) {
+        int64_t start = 0;
+        const size_t n = part(r, i, round, &start);
+        TDMI_TRY(tdmi_comm_fetch(r->from, (size_t)start * r->element, n * r->element));
+    }
+    return tdmi_comm_fetched_later(r->from, (int)(round % 2));
+}
+
+/* The others' results of a round, which have come. */
+static tdm_status store(reduction *r, int64_t round) {
+    for (int i = 0; r->whole && i < r->comm->ranks; i++) {
+        int64_t start = 0;
+        if (i == r->comm->rank) continue;
+        const size_t n = part(r, i, round, &start);
+        TDMI_TRY(tdmi_comm_store(r->into, (size_t)start * r->element, n * r->element));
+    }
+    return TDM_OK;
+}
+
+static tdm_status exchange(reduction *r, int64_t round, bool last) {
     const int group = TDMI_GROUP_DATA + (int)(round % 2), ranks = r->comm->ranks;
     const size_t row = (size_t)r->round * r->element;
     char *rows = r->rows + (size_t)(round % 2) * (size_t)ranks * row;
@@ -49,6 +77,8 @@ static tdm_status exchange(reduction *r, int64_t round) {
         TDMI_TRY(tdmi_comm_receive(r->comm, group, from, TDMI_CHANNEL_DATA,
                                    rows + (size_t)from * row, own * r->element));
     }
+    TDMI_TRY(device_work(r, tdmi_comm_fetched(r->from, (int)(round % 2))));
+    if (!last) TDMI_TRY(device_work(r, fetch(r, round + 1)));
     for (int i = 1; i < ranks; i++) {
         const int to = (r->comm->rank + i) % ranks;
         const size_t n = part(r, to, round, &start);
@@ -65,6 +95,7 @@ static tdm_status finish(reduction *r, int64_t round) {
     const size_t row = (size_t)r->round * r->element;
     TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_DATA + slot));
     TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_RESULTS + slot));
+    if (round > 1) TDMI_TRY(device_work(r, store(r, round - 2)));
     int64_t start = 0;
     const size_t n = part(r, comm->rank, round, &start);
     char *result = r->results + (size_t)slot * row;
@@ -75,6 +106,8 @@ static tdm_status finish(reduction *r, int64_t round) {
                             ? (const void *)(r->x + (size_t)start * r->element)
                             : r->rows + ((size_t)slot * (size_t)ranks + (size_t)i) * row;
     if (n) tdmi_comm_combine(r->dtype, r->op, n, r->sources, ranks, result, r->blocks);
+    if (n && (r->whole || r->to == TO_NONE))
+        TDMI_TRY(device_work(r, tdmi_comm_store(r->into, (size_t)(result - r->y), n * r->element)));
     for (int i = 1; r->to != TO_NONE && i < ranks; i++) {
         const int from = (comm->rank + ranks - i) % ranks;
         if (r->to != TO_ALL && r->to != comm->rank) continue;
@@ -101,12 +134,15 @@ static int64_t longest(const reduction *r) {
 
 static tdm_status in_rounds(reduction *r) {
     const int64_t rounds = (longest(r) + r->round - 1) / r->round;
+    TDMI_TRY(device_work(r, fetch(r, 0)));
     for (int64_t round = 0; round <= rounds; round++) {
-        if (round < rounds) TDMI_TRY(exchange(r, round));
+        if (round < rounds) TDMI_TRY(exchange(r, round, round == rounds - 1));
         if (round > 0) TDMI_TRY(finish(r, round - 1));
     }
-    for (int slot = 0; slot < 2; slot++)
-        TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_GROUP_RESULTS + slot));
+    for (int64_t round = rounds > 1 ? rounds - 2 : 0; round < rounds; round++) {
+        TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_GROUP_RESULTS + (int)(round % 2)));
+        TDMI_TRY(device_work(r, store(r, round)));
+    }
     return TDM_OK;
 }
 
@@ -114,6 +150,10 @@ static tdm_status in_rounds(reduction *r) {
 static tdm_status at_once(reduction *r, size_t n) {
     tdm_comm *comm = r->comm;
     const size_t row = n * r->element;
+    tdm_status status = tdmi_comm_fetch(r->from, 0, row);
+    if (status == TDM_OK) status = tdmi_comm_fetched_later(r->from, 0);
+    if (status == TDM_OK) status = tdmi_comm_fetched(r->from, 0);
+    TDMI_TRY(device_work(r, status));
     for (int i = 1; i < comm->ranks; i++) {
         const int from = (comm->rank + comm->ranks - i) % comm->ranks;
         TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_DATA, from, TDMI_CHANNEL_DATA,
@@ -126,7 +166,7 @@ static tdm_status at_once(reduction *r, size_t n) {
     for (int i = 0; i < comm->ranks; i++)
         r->sources[i] = i == comm->rank ? r->x : r->rows + (size_t)i * row;
     tdmi_comm_combine(r->dtype, r->op, n, r->sources, comm->ranks, r->y, r->blocks);
-    return TDM_OK;
+    return device_work(r, tdmi_comm_store(r->into, 0, row));
 }
 
 static size_t rounded(size_t size) { return (size + 63) / 64 * 64; }
@@ -189,16 +229,18 @@ static tdm_status reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int t
     tdm_status status = TDM_OK;
     if (whole) {
         const bool same = y->buffer == x->buffer && y->offset == x->offset && n > 0;
-        status = tdmi_comm_write(queue, y, same, &into);
-        if (status == TDM_OK && !same) status = tdmi_comm_read(queue, x, &from);
+        status = tdmi_comm_write_parts(queue, y, same, &into);
+        if (status == TDM_OK && !same) status = tdmi_comm_read_parts(queue, x, &from);
     } else {
-        status = tdmi_comm_read(queue, x, &from);
+        status = tdmi_comm_read_parts(queue, x, &from);
     }
     reduction r = {.comm = comm,
                    .dtype = x->dtype,
                    .op = op,
                    .element = tdm_dtype_size(x->dtype),
                    .to = to,
+                   .from = from.bytes ? &from : &into,
+                   .into = &into,
                    .x = from.bytes ? from.bytes : into.bytes,
                    .y = into.bytes,
                    .whole = whole,
@@ -275,13 +317,15 @@ tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op
     if (comm->team) return tdmi_direct_reduce_scatter(comm, queue, op, x, y);
     tdmi_comm_side from = {0}, into = {0};
     const bool inside = x->buffer == y->buffer;
-    status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read(queue, x, &from);
-    if (status == TDM_OK) status = tdmi_comm_write(queue, y, false, &into);
+    status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read_parts(queue, x, &from);
+    if (status == TDM_OK) status = tdmi_comm_write_parts(queue, y, false, &into);
     reduction r = {.comm = comm,
                    .dtype = x->dtype,
                    .op = op,
                    .element = tdm_dtype_size(x->dtype),
                    .to = TO_NONE,
+                   .from = &from,
+                   .into = &into,
                    .x = from.bytes,
                    .y = into.bytes,
                    .starts = comm->starts};
