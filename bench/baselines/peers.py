@@ -80,6 +80,9 @@ def torch_call(torch, place, kinds, dtype, p):
              "axpy": lambda x, z, y: z.add_(x, alpha=0.5),
              "fill": lambda x, z, y: y.fill_(0.5),
              "scale": lambda x, z, y: torch.mul(x, 0.5, out=y),
+             "expression": lambda x, z, y: torch.mul(x, 2, out=y),
+             "expression+ten": lambda x, z, y: torch.mul(x, 0.5, out=y).add_(1).mul_(x).add_(0.25).mul_(x).add_(2)
+                                                    .mul_(x).add_(0.125).mul_(x).add_(0.75),
              "softmax": lambda x, z, y: torch.softmax(x, 1, out=y),
              "layer_norm": lambda x, z, y: native.native_layer_norm.out(x, (n,), z[0], z[-1], 1e-5, out0=y,
                                                                         out1=moments[0], out2=moments[1]),

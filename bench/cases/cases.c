@@ -109,6 +109,8 @@ static const struct {
     {QUICK, "add cast+bf16 fill", "8192x4096", "f32"},
     {FULL, "add sub mul scale axpy exp div fill", "8192x4096 1048576 4096", "f32"},
     {FULL, "add sub mul scale axpy exp div fill", "8192x4096", "f64 f16 bf16"},
+    /* by the machine's C compiler, where there is one, or in blocks: TANDEM_CPU_COMPILER=none */
+    {FULL, "expression expression+ten", "8192x4096", "f32 f16"},
     {FULL, "cast+f64 cast+f16 cast+bf16", "8192x4096", "f32"},
     {FULL, "cast+f32", "8192x4096", "f64 f16 bf16"},
 

@@ -91,6 +91,46 @@ static bool reference_function(bench_segment *s) {
     return a && b;
 }
 
+/* expression: one operation, or ten, which are a polynomial. */
+static const char *const expressions[] = {
+    "y = x * 2", "y = ((((x * 0.5 + 1) * x + 0.25) * x + 2) * x + 0.125) * x + 0.75"};
+static const double coefficients[2][6] = {{2, 0}, {0.5, 1, 0.25, 2, 0.125, 0.75}};
+
+static void plan_expression(const bench_case *c, bench_plan *plan) {
+    add_matrix(c, plan, c->dtype, true, false);
+    add_matrix(c, plan, c->dtype, false, true);
+    plan_rows(c, plan);
+}
+
+/* The kernel is made anew each time, as a program may do it. */
+static tdm_status call_expression(const bench_case *c, tdm_queue *queue, bench_set *set) {
+    const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
+    const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &set->tensor[0]),
+                                      TDM_WITH_TENSOR("y", &set->tensor[1])};
+    tdm_kernel *kernel;
+    tdm_status status = tdm_kernel_elementwise(tdm_queue_get_device(queue),
+                                               expressions[c->op->variant], parameters, 2, &kernel);
+    if (status == TDM_OK) status = tdm_kernel_run(queue, kernel, arguments, 2);
+    tdm_kernel_release(kernel);
+    return status;
+}
+
+static bool reference_expression(bench_segment *s) {
+    const double *x = bench_same(s, 0), *factors = coefficients[s->c->op->variant];
+    const int degree = s->c->op->variant ? 5 : 1;
+    for (int64_t i = 0; x && i < s->count; i++) {
+        double y = factors[0], most = factors[0];
+        for (int k = 1; k <= degree; k++) {
+            y = y * x[i] + factors[k];
+            most = most * fabs(x[i]) + factors[k];
+        }
+        s->y[i] = y;
+        s->bound[i] = 2 * degree * compute_eps(s->c->dtype) * most;
+        if (tdm_dtype_size(s->c->dtype) == 2) s->bound[i] += 1.001 * half_ulp(s->c->dtype, y);
+    }
+    return x;
+}
+
 /* cast: the variant is the dtype of the result */
 static void plan_cast(const bench_case *c, bench_plan *plan) {
     add_matrix(c, plan, c->dtype, true, false);
@@ -167,6 +207,11 @@ static bool reference_bias_add(bench_segment *s) {
         name, variant, BENCH_BASELINE_MOVE, plan_arithmetic, call_arithmetic,                      \
             reference_arithmetic, NULL                                                             \
     }
+#define EXPRESSION(name, variant)                                                                  \
+    {                                                                                              \
+        name, variant, BENCH_BASELINE_MOVE, plan_expression, call_expression,                      \
+            reference_expression, NULL                                                             \
+    }
 #define CAST(name, dtype)                                                                          \
     { name, dtype, BENCH_BASELINE_MOVE, plan_cast, call_cast, reference_cast, NULL }
 #define BIAS_ADD(name, variant)                                                                    \
@@ -189,6 +234,8 @@ const bench_op bench_ops_elements[] = {
     ARITHMETIC("axpy", REF_AXPY),
     {"exp", EXP, BENCH_BASELINE_MOVE, plan_function, call_function, reference_function, NULL},
     {"div", DIV, BENCH_BASELINE_MOVE, plan_function, call_function, reference_function, NULL},
+    EXPRESSION("expression", 0),
+    EXPRESSION("expression+ten", 1),
     CAST("cast+f32", TDM_F32),
     CAST("cast+f64", TDM_F64),
     CAST("cast+f16", TDM_F16),
