@@ -17,6 +17,8 @@ typedef struct block_run {
     const tdmi_blocks *blocks;
     const tdm_group *group;
     const tdm_expression_args *args;
+    const tdmi_cpu_blocks *ends;
+    tdmi_cpu_functions *functions;
     char *rows[TDM_EXPRESSION_TENSORS]; /* the first element of each tensor's row */
     char *left;                         /* where chunks of rows that are cut leave their values */
     int64_t index;                      /* of the row's first element */
@@ -75,7 +77,7 @@ static void fill(block_run *self, const tdmi_step *step, uint64_t bits, uint32_t
 static void compute(block_run *self, const tdmi_step *step, void *to, uint32_t n) {
     const void *const operands[3] = {self->values[step->from[0]], self->values[step->from[1]],
                                      self->values[step->from[2]]};
-    tdmi_cpu_function_of(step->number, step->of)(to, operands, n);
+    (*self->functions)[step->number][step->of](to, operands, n);
 }
 
 /* Values that are the same everywhere. */
@@ -105,26 +107,21 @@ static void begin_row(block_run *self, uint32_t n) {
     }
 }
 
-/* What the next block will read of a row, where the data is larger than the cache. */
-static void fetch(const block_run *self, const char *from, uint32_t bytes) {
-    const char *next = from + bytes;
-    for (uint32_t at = 0; self->group->ahead && at < bytes; at += LINE)
-        __builtin_prefetch(next + at, 0, 3);
-}
-
 static void load(block_run *self, const tdmi_step *step, int64_t begin, uint32_t n) {
     const int64_t stride = self->args->inner_stride[step->number];
     const char *from =
         self->rows[step->number] + begin * stride * self->blocks->sizes[step->number];
     if (stride == 0) return;
-    if (stride == 1) fetch(self, from, n * self->blocks->sizes[step->number]);
     if (stride == 1 && step->t == step->u) {
         self->values[step->to] = from;
         return;
     }
     void *to = block(self, step->to);
-    cast(self, step, to, 1, from, stride, n, false);
     self->values[step->to] = to;
+    if (stride == 1 && step->t == TDM_F32 && self->ends->load[step->u])
+        self->ends->load[step->u](to, from, n);
+    else
+        cast(self, step, to, 1, from, stride, n, false);
 }
 
 static void count(block_run *self, const tdmi_step *step, int64_t begin, uint32_t n) {
@@ -137,6 +134,21 @@ static void count(block_run *self, const tdmi_step *step, int64_t begin, uint32_
 static char *output_at(const block_run *self, int tensor, int64_t begin) {
     return self->rows[tensor] +
            begin * self->args->inner_stride[tensor] * self->blocks->sizes[tensor];
+}
+
+static void store(block_run *self, const tdmi_step *step, int64_t begin, uint32_t n) {
+    const int64_t stride = self->args->inner_stride[step->number];
+    const size_t bytes = (size_t)n * self->blocks->sizes[step->number];
+    const void *from = self->values[step->from[0]];
+    void *to = output_at(self, step->number, begin);
+    const bool is_block = from == block(self, step->from[0]); /* and not where a tensor lies */
+    const bool stream = self->group->stream && is_block && (uintptr_t)to % LINE == 0;
+    if (stride == 1 && step->t == step->u)
+        self->ends->copy(to, from, bytes, stream);
+    else if (stride == 1 && is_block && step->u == TDM_F32 && self->ends->store[step->t])
+        self->ends->store[step->t](to, from, n, stream, self->group->bf16);
+    else
+        cast(self, step, to, stride, from, 1, n, true);
 }
 
 /* Steps [first, last) for elements [begin, begin + n) of a row. */
@@ -159,8 +171,7 @@ static void run_steps(block_run *self, int first, int last, int64_t begin, uint3
             compute(self, step, block(self, step->to), n);
             break;
         case TDMI_STEP_STORE:
-            cast(self, step, output_at(self, step->number, begin),
-                 self->args->inner_stride[step->number], self->values[step->from[0]], 1, n, true);
+            store(self, step, begin, n);
             break;
         default:
             break;
@@ -369,6 +380,8 @@ void tdmi_cpu_run_blocks(const tdm_group *group, void *const *buffers, const voi
     self->blocks = blocks;
     self->group = group;
     self->args = args;
+    self->ends = tdmi_cpu_block_ends();
+    self->functions = tdmi_cpu_block_functions();
     self->cast = (tdm_elementwise_args){.rows = 1, .chunks = 1};
     self->direct = find_direct(self);
     find_applied(self);
@@ -379,4 +392,5 @@ void tdmi_cpu_run_blocks(const tdm_group *group, void *const *buffers, const voi
             combine_item(self, buffers, item);
         else
             run_item(self, buffers, item);
+    if (group->stream) self->ends->fence();
 }

@@ -124,10 +124,12 @@ enum {
 tdmi_cpu_entry tdmi_cpu_kernel_of(uint8_t kernel, uint8_t t);
 
 /* The kernels that cast to a dtype, by the group's u; those that apply functions to rows of a float dtype, by its op
- * (kernels_apply.h); a function of expressions on a type, for blocks, and to combine values; whether a type's values
- * have 8 bytes. */
+ * (kernels_apply.h); how blocks come and go; the functions of expressions for blocks, and one of them on a type; how
+ * values are combined; whether a type's values have 8 bytes. */
 tdmi_cpu_entry tdmi_cpu_cast_kernel(tdm_dtype to);
 tdmi_cpu_entry tdmi_cpu_applied_kernel(uint8_t t);
+const tdmi_cpu_blocks *tdmi_cpu_block_ends(void);
+tdmi_cpu_functions *tdmi_cpu_block_functions(void);
 tdmi_cpu_function *tdmi_cpu_function_of(uint8_t function, uint8_t type);
 tdmi_cpu_fold *tdmi_cpu_fold_of(uint8_t function, uint8_t type);
 bool tdmi_cpu_is_wide(uint8_t type);

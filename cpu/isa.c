@@ -8,6 +8,7 @@ typedef struct instruction_set {
     bool (*present)(void);
     tdmi_cpu_table *kernels;
     tdmi_cpu_row *applied;
+    const tdmi_cpu_blocks *blocks;
     tdmi_cpu_functions *functions;
     tdmi_cpu_folds *folds;
 } instruction_set;
@@ -35,33 +36,38 @@ static const instruction_set instruction_sets[] = {
      present_##isa,                                                                                \
      &tdmi_cpu_kernels_##isa,                                                                      \
      &tdmi_cpu_applied_##isa,                                                                      \
+     &tdmi_cpu_blocks_##isa,                                                                       \
      &tdmi_cpu_functions_##isa,                                                                    \
      &tdmi_cpu_folds_##isa},
     TDMI_ISA_LIST
 #undef X
 };
 
-static instruction_set best_instruction_set(void) {
+static const instruction_set *best_instruction_set(void) {
     size_t i = 0;
     while (!instruction_sets[i].present())
         i++;
-    return instruction_sets[i];
+    return &instruction_sets[i];
 }
 
-const char *tdmi_cpu_isa(void) { return best_instruction_set().name; }
+const char *tdmi_cpu_isa(void) { return best_instruction_set()->name; }
 
 tdmi_cpu_entry tdmi_cpu_kernel_of(uint8_t kernel, uint8_t t) {
-    return (*best_instruction_set().kernels)[kernel][t];
+    return (*best_instruction_set()->kernels)[kernel][t];
 }
 
 tdmi_cpu_entry tdmi_cpu_cast_kernel(tdm_dtype to) {
     return tdmi_cpu_kernel_of(TDMI_CPU_CAST, (uint8_t)to);
 }
 
-tdmi_cpu_entry tdmi_cpu_applied_kernel(uint8_t t) { return (*best_instruction_set().applied)[t]; }
+tdmi_cpu_entry tdmi_cpu_applied_kernel(uint8_t t) { return (*best_instruction_set()->applied)[t]; }
+
+const tdmi_cpu_blocks *tdmi_cpu_block_ends(void) { return best_instruction_set()->blocks; }
+
+tdmi_cpu_functions *tdmi_cpu_block_functions(void) { return best_instruction_set()->functions; }
 
 tdmi_cpu_function *tdmi_cpu_function_of(uint8_t function, uint8_t type) {
-    return (*best_instruction_set().functions)[function][type];
+    return (*tdmi_cpu_block_functions())[function][type];
 }
 
 void tdmi_cpu_apply(uint8_t function, uint8_t type, void *y, const void *const *operands,
@@ -70,7 +76,7 @@ void tdmi_cpu_apply(uint8_t function, uint8_t type, void *y, const void *const *
 }
 
 tdmi_cpu_fold *tdmi_cpu_fold_of(uint8_t function, uint8_t type) {
-    return (*best_instruction_set().folds)[function][type];
+    return (*best_instruction_set()->folds)[function][type];
 }
 
 bool tdmi_cpu_is_wide(uint8_t type) {

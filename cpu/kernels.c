@@ -137,4 +137,25 @@ TDM_DTYPE_LIST(DECLARE_CAST)
 FLOATS(DECLARE, apply)
 tdmi_cpu_row TDM_CAT(tdmi_cpu_applied_, TDMI_ISA) = ROW_OF_FLOATS(apply);
 
+/* What is in place already may be copied, too. */
+static void copy_block(void *row, const void *block, size_t bytes, bool stream) {
+    const size_t lines = stream ? bytes / TDM_LINE * TDM_LINE : 0;
+    for (size_t at = 0; at < lines; at += TDM_LINE)
+        tdm_flush(1, (char *)row + at, (const char *)block + at);
+    memmove((char *)row + lines, (const char *)block + lines, bytes - lines);
+}
+
+static void fence(void) { tdm_fence(); }
+
+#define DECLARE_BLOCKS(t)                                                                          \
+    tdmi_cpu_block_load ENTRY(tdmi_block_load_##t);                                                \
+    tdmi_cpu_block_store ENTRY(tdmi_block_store_##t);
+DECLARE_BLOCKS(2)
+DECLARE_BLOCKS(3)
+const tdmi_cpu_blocks TDM_CAT(tdmi_cpu_blocks_, TDMI_ISA) = {
+    .load = {[2] = ENTRY(tdmi_block_load_2), [3] = ENTRY(tdmi_block_load_3)},
+    .store = {[2] = ENTRY(tdmi_block_store_2), [3] = ENTRY(tdmi_block_store_3)},
+    .copy = copy_block,
+    .fence = fence};
+
 tdmi_cpu_table TDM_CAT(tdmi_cpu_kernels_, TDMI_ISA) = {TDM_KERNEL_LIST(ROW)};

@@ -14,6 +14,8 @@
 #ifndef TDMI_CPU_KERNELS_H
 #define TDMI_CPU_KERNELS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <tandem/tensor.h>
@@ -60,6 +62,21 @@ typedef void tdmi_cpu_function(void *y, const void *const *operands, uint32_t n)
 typedef tdmi_cpu_function *const tdmi_cpu_functions[TDM_FUNCTION_COUNT][TDM_TYPE_COUNT];
 extern tdmi_cpu_functions tdmi_cpu_functions_baseline, tdmi_cpu_functions_avx2,
     tdmi_cpu_functions_avx512;
+
+/* Elements that lie side by side, in memory and in a block that begins on a cache line and has room for whole lines of
+ * them. load and store: of 16-bit floats, by dtype, which are f32 in a block; others have none. copy: `bytes` as they
+ * are. stream: past the cache, where the row begins on a line, too; fence orders these with what comes behind. bf16:
+ * the processor has AVX512_BF16. */
+typedef void tdmi_cpu_block_load(float *block, const void *row, uint32_t n);
+typedef void tdmi_cpu_block_store(void *row, const float *block, uint32_t n, bool stream,
+                                  bool bf16);
+typedef struct tdmi_cpu_blocks {
+    tdmi_cpu_block_load *load[TDM_DTYPE_COUNT];
+    tdmi_cpu_block_store *store[TDM_DTYPE_COUNT];
+    void (*copy)(void *row, const void *block, size_t bytes, bool stream);
+    void (*fence)(void);
+} tdmi_cpu_blocks;
+extern const tdmi_cpu_blocks tdmi_cpu_blocks_baseline, tdmi_cpu_blocks_avx2, tdmi_cpu_blocks_avx512;
 
 /* n values, one at least, combined by a function: ADD, MUL, MIN or MAX of numbers. */
 typedef void tdmi_cpu_fold(void *y, const void *values, uint32_t n);

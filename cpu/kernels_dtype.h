@@ -32,6 +32,8 @@
 #include "softmax.cl"
 
 #if T_SIZE == 2
+#include "kernels_blocks.h"
+
 /* norms of 16-bit rows may go to f32 */
 #undef U_ID
 #define U_ID TDM_ID_F32
