@@ -137,7 +137,7 @@ TDM_DTYPE_LIST(DECLARE_CAST)
 FLOATS(DECLARE, apply)
 tdmi_cpu_row TDM_CAT(tdmi_cpu_applied_, TDMI_ISA) = ROW_OF_FLOATS(apply);
 
-/* What is in place already may be copied, too. */
+/* The block may be the row itself, where an output is an input as it is. */
 static void copy_block(void *row, const void *block, size_t bytes, bool stream) {
     const size_t lines = stream ? bytes / TDM_LINE * TDM_LINE : 0;
     for (size_t at = 0; at < lines; at += TDM_LINE)

@@ -188,8 +188,8 @@ typedef struct tdmi_comm_side {
     void *bytes;
     size_t size;
     bool mapped, copied, owned;
-    tdm_queue *
-        staged; /* bytes are pinned memory, whose parts are fetched and stored by this queue; else NULL */
+    /* bytes are pinned memory, whose parts this queue fetches and stores; else NULL */
+    tdm_queue *staged;
     tdm_event *fetched[2]; /* of a staged one */
 } tdmi_comm_side;
 
@@ -212,8 +212,8 @@ tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
 tdm_status tdmi_comm_give(tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side,
                           tdm_status status) TDM_MUST_USE;
 /* The same for who says which parts are wanted: where a mapping would copy the tensor, parts move while others are
- * exchanged. Parts that are fetched under a slot's number, 0 or 1, are there when that has been waited for. Elsewhere
- * these three do nothing. A tensor that is `keeps` may be fetched and stored. */
+ * exchanged, and elsewhere fetching and storing do nothing. fetched_later ends the parts of a slot, 0 or 1, which are
+ * there when `fetched` returns. With `keeps` parts may be fetched as well as stored. */
 tdm_status tdmi_comm_read_parts(tdm_queue *queue, const tdm_tensor *x,
                                 tdmi_comm_side *side) TDM_MUST_USE;
 tdm_status tdmi_comm_write_parts(tdm_queue *queue, const tdm_tensor *y, bool keeps,
