@@ -61,7 +61,14 @@ TDM_PARTS(tdm_i64, i64)
 #define TDM_LOWER(name, n, v) (((const tdm_parts_##name##_##n *)&(v))[0])
 #define TDM_UPPER(name, n, v) (((const tdm_parts_##name##_##n *)&(v))[1])
 #define TDM_PART(v, k) (v)[k]
-#define TDM_LARGER(a, b) (((a) & ((a) > (b))) | ((b) & ~((a) > (b))))
+/* By elements, which GCC makes the instruction of; of a comparison it makes a mask, and a selection by it. */
+#define TDM_LARGER(a, b)                                                                           \
+    __extension__({                                                                                \
+        __typeof__((a) + (b)) tdm_a = (a), tdm_b = (b);                                            \
+        for (unsigned tdm_i = 0; tdm_i < sizeof tdm_a / sizeof tdm_a[0]; tdm_i++)                  \
+            tdm_a[tdm_i] = MAX(tdm_a[tdm_i], tdm_b[tdm_i]);                                        \
+        tdm_a;                                                                                     \
+    })
 
 /* What lines.h needs. */
 typedef tdm_u16 tdm_loose_16 __attribute__((vector_size(TDM_VEC_BYTES / 2), may_alias, aligned(2)));
