@@ -76,7 +76,8 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
 #define LARGEST_NARROW(a, j, begin, end, p, key)                                                   \
     LARGEST(a, j, begin, end, READ(p), key(AT(p, j)), AHEAD(p))
 #endif
-#define NARROW_OF(v) (KIND == TDM_OP_EXTREME_VALUE && args.truth ? NARROW_TRUTH(v) : NARROW_NUMBER(v))
+#define NARROW_OF(v)                                                                               \
+    ((NARROW)(KIND == TDM_OP_EXTREME_VALUE && args.truth ? NARROW_TRUTH(v) : NARROW_NUMBER(v)))
 /* of columns, among which a place has a number that is a key, too */
 #define PLACE_LINES 16384
 
