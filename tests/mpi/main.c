@@ -33,6 +33,7 @@ tdm_status connect_ranks(tdm_comm **made) {
 /* TDM_TEST_CUDA: each rank has a simulated GPU of its own. */
 static const char *choose_device(void) {
     static char name[16];
+    if (getenv("TDM_TEST_DEVICE")) return getenv("TDM_TEST_DEVICE");
     if (!getenv("TDM_TEST_CUDA"))
         return getenv("TDM_TEST_MIXED") && rank % 2 ? "opencl:0" : "cpu:0";
     snprintf(name, sizeof name, "cuda:%d", rank);
