@@ -44,7 +44,6 @@ typedef struct tdmi_device_facts {
     uint8_t uuid[16];     /* meaningful when has_uuid */
     bool has_uuid;
     bool host_memory;      /* a tdmi_mem.handle is a host pointer (the cpu backend) */
-    bool maps_in_place;    /* or, of the others, a mapping copies nothing */
     bool streaming_stores; /* streaming stores pay for outputs much larger than the cache */
     bool synchronous;      /* work is done when a queue function returns */
     uint32_t min_lanes;    /* a group has a power of two of lanes within these, unless a kernel */

@@ -309,7 +309,6 @@ static const char *describe(tdmi_cl_entry *entry) {
     entry->compiler = tdmi_cl_compiler_of(&facts->info, version, extensions);
     bool cpu = facts->info.type == TDM_DEVICE_CPU;
     facts->host_memory = false;
-    facts->maps_in_place = cpu;
     facts->synchronous = false;
     facts->streaming_stores = cpu && entry->compiler.streaming_stores;
     facts->cache_bytes = query_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);

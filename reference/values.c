@@ -83,7 +83,7 @@ static uint16_t narrow(format f, uint64_t from) {
     return (uint16_t)(sign | ((biased << fraction) + (unsigned)kept + up));
 }
 
-/* By f32, whose exponents are these times a power of two. */
+/* Read as f32, which bf16 is the upper half of; f16, moved to its places, is too small by a power of two. */
 static long double widen(format f, uint16_t bits) {
     const int fraction = f.digits - 1;
     const uint32_t sign = (uint32_t)(bits & 0x8000) << 16;

@@ -19,7 +19,7 @@ static tdm_status get(tdm_queue *queue, bool writes, bool reads, bool in_parts,
         side->bytes = (char *)buffer->block->mem.handle + offset;
         return TDM_OK;
     }
-    if (in_parts && !device->facts->maps_in_place) {
+    if (in_parts && device->facts->info.type != TDM_DEVICE_CPU) { /* whose memory is the host's */
         TDMI_TRY(tdm_host_alloc(queue->device, side->size, &side->bytes));
         side->staged = queue;
         for (int i = 0; reads && i < 2; i++)

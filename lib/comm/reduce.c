@@ -21,8 +21,8 @@ typedef struct reduction {
     tdm_comm_op op;
     size_t element;              /* bytes */
     int to;                      /* a rank, or one of the above */
-    tdmi_comm_side *from, *into; /* what x and y are of, perhaps the same */
-    const char *x;
+    tdmi_comm_side *from, *into; /* perhaps the same */
+    const char *x;               /* their bytes */
     char *y;
     bool whole;
     const int64_t *starts;
@@ -174,6 +174,8 @@ static size_t rounded(size_t size) { return (size + 63) / 64 * 64; }
 static tdm_status run(reduction *r, size_t n) {
     const int ranks = r->comm->ranks;
     if (n == 0) return TDM_OK;
+    r->x = r->from->bytes;
+    r->y = r->into->bytes;
     const bool small = r->to == TO_ALL && n * r->element <= SMALL;
     r->round = small ? (int64_t)n : ROUND / (int64_t)r->element;
     if (!small && r->round > longest(r)) r->round = longest(r);
@@ -241,8 +243,6 @@ static tdm_status reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int t
                    .to = to,
                    .from = from.bytes ? &from : &into,
                    .into = &into,
-                   .x = from.bytes ? from.bytes : into.bytes,
-                   .y = into.bytes,
                    .whole = whole,
                    .starts = comm->starts};
     if (status != TDM_OK)
@@ -326,8 +326,6 @@ tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op
                    .to = TO_NONE,
                    .from = &from,
                    .into = &into,
-                   .x = from.bytes,
-                   .y = into.bytes,
                    .starts = comm->starts};
     if (status != TDM_OK)
         status = tdmi_comm_fail(comm, status, "rank %d: %s", comm->rank, tdm_last_error());

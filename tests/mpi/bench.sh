@@ -37,6 +37,8 @@ if [ ! -e "$here/../../build/lacking/libscalapack-openmpi2.2" ]; then
     "$@" bench --profile machines --ranks 1,2 --op grid_matmul+scalapack --shape 1024x1024x1024 --format csv \
         >"$work/rows.csv"
     [ "$(grep -c ',psgemm (block [0-9]*),.*,true,' "$work/rows.csv")" = 2 ]
+else
+    echo "without ScaLAPACK, as $(cat "$here/../../build/lacking/libscalapack-openmpi2.2")"
 fi
 ! "$@" bench --profile machines --ranks 1,3 --op all_reduce >"$work/none" 2>&1
 grep -q "'1,3': these are 1 to 2" "$work/none"
