@@ -126,19 +126,20 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 ADD_TO(sum, lost, all);
             }
 #elif IN_STRIPS
-            /* register by register: in one, by shifting; sums of whole registers and of blocks are the only chains */
+            /* register by register: in one, by shifting; sums of whole registers and of blocks are the only chains. What the
+             * blocks before have lost is in `before` from the start, so that no register takes it away for itself. */
             PRIVATE_ARRAY(ACC, ends, VEC_LEN);
             FOR_BLOCKS(begin, end, n, SCANNED)
             {
-                UNROLL for (tdm_i32 i = 0; i < VEC_LEN; i++) ends[i] = 0;
+                UNROLL for (tdm_i32 i = 0; i < VEC_LEN; i++) ends[i] = -lost;
                 VEC before = VEC_OF(ends, 0);
                 tdm_i32 j = begin;
                 for (; j <= end - STRIP; j += STRIP) {
                     PRIVATE_ARRAY(ACC, sums, STRIP_LENGTH);
-                    FOR_REGISTERS(i)
+                    UNROLL FOR_REGISTERS(i)
                     {
                         const VEC v = SCAN_VEC(LOAD_VEC(xr + j + i));
-                        VEC_OF(sums, i) = WITH(sum, lost, v + before);
+                        VEC_OF(sums, i) = sum + (v + before);
                         before += LAST_OF_VEC(v);
                     }
                     PUT_STRIP(yr + j, sums);
@@ -147,8 +148,9 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 ACC inside = ends[0];
                 for (; j < end; j++) {
                     inside += LOAD(xr, j);
-                    PUT(yr, j, WITH(sum, lost, inside));
+                    PUT(yr, j, sum + inside);
                 }
+                lost = 0;
                 ADD_TO(sum, lost, inside);
             }
 #elif T_IS_FLOAT
@@ -198,7 +200,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                         PRIVATE_ARRAY(ACC, sums2, STRIP_LENGTH);
                         PRIVATE_ARRAY(ACC, sums3, STRIP_LENGTH);
                         FETCH_FOUR(j, STRIP);
-                        FOR_REGISTERS(i)
+                        UNROLL FOR_REGISTERS(i)
                         {
                             const VEC before = VEC_OF(sum, j + i);
                             const VEC s0 = VEC_OF(some, j + i) + LOAD_VEC(x0 + j + i);
@@ -234,7 +236,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
 #if IN_STRIPS
                     for (tdm_i32 j = 0; j < IN_WHOLE_STRIPS; j += STRIP) {
                         PRIVATE_ARRAY(ACC, sums, STRIP_LENGTH);
-                        FOR_REGISTERS(i)
+                        UNROLL FOR_REGISTERS(i)
                         {
                             VEC_OF(some, j + i) += LOAD_VEC(xr + j + i);
                             VEC_OF(sums, i) = VEC_OF(sum, j + i) + VEC_OF(some, j + i);

@@ -44,22 +44,31 @@ typedef double8 tdm_loose_f64 __attribute__((may_alias, aligned(4)));
     *(GLOBAL TDM_BY_ACC(tdm_loose_) *)((p) + tdm_i) = *(const VEC *)((from) + tdm_i)
 #endif
 
-/* Sums of a register's elements so far; see the C dialect. */
+/* Sums of a register's elements so far; see the C dialect. Here within quarters first: for a shift of the whole
+ * register clang has an instruction that on Zen 4 waits for what was last in its destination, a longer chain than all
+ * of this. An index behind the last stands for 0. */
+#if TDM_CLANG_CPU
+#define TDM_SHIFTED(type, index, v, ...) __builtin_shufflevector(as_##type(v), (type)(0), __VA_ARGS__)
+#else
+#define TDM_SHIFTED(type, index, v, ...) shuffle2(as_##type(v), (type)(0), (index)(__VA_ARGS__))
+#endif
+#define TDM_ADD_SHIFTED_16(v, ...) v += as_float16(TDM_SHIFTED(int16, uint16, v, __VA_ARGS__))
 INLINE float16 tdm_scan_f32(float16 v)
 {
-    v += (float16)(0, v.s01234567, v.s89ab, v.scd, v.se);
-    v += (float16)((float2)(0), v.s01234567, v.s89ab, v.scd);
-    v += (float16)((float4)(0), v.s01234567, v.s89ab);
-    v += (float16)((float8)(0), v.lo);
+    TDM_ADD_SHIFTED_16(v, 16, 0, 1, 2, 16, 4, 5, 6, 16, 8, 9, 10, 16, 12, 13, 14);
+    TDM_ADD_SHIFTED_16(v, 16, 16, 0, 1, 16, 16, 4, 5, 16, 16, 8, 9, 16, 16, 12, 13);
+    TDM_ADD_SHIFTED_16(v, 16, 16, 16, 16, 3, 3, 3, 3, 16, 16, 16, 16, 11, 11, 11, 11);
+    TDM_ADD_SHIFTED_16(v, 16, 16, 16, 16, 16, 16, 16, 16, 7, 7, 7, 7, 7, 7, 7, 7);
     return v;
 }
 #define tdm_last_f32(v) ((float16)((v).sf))
 #if TDM_HAS_F64
+#define TDM_ADD_SHIFTED_8(v, ...) v += as_double8(TDM_SHIFTED(long8, ulong8, v, __VA_ARGS__))
 INLINE double8 tdm_scan_f64(double8 v)
 {
-    v += (double8)(0, v.s0123, v.s45, v.s6);
-    v += (double8)((double2)(0), v.s0123, v.s45);
-    v += (double8)((double4)(0), v.lo);
+    TDM_ADD_SHIFTED_8(v, 8, 0, 8, 2, 8, 4, 8, 6);
+    TDM_ADD_SHIFTED_8(v, 8, 8, 1, 1, 8, 8, 5, 5);
+    TDM_ADD_SHIFTED_8(v, 8, 8, 8, 8, 3, 3, 3, 3);
     return v;
 }
 #define tdm_last_f64(v) ((double8)((v).s7))

@@ -91,14 +91,16 @@
     LINE(x5, (line) + 5)                                                                           \
     LINE(x6, (line) + 6)                                                                           \
     LINE(x7, (line) + 7)
+#define FETCH_LINE(p, lines, at, n) FETCH_LATER((p) + ((at) + LINES_AHEAD(lines) * (x1 - x0)), n)
 #define FETCH_FOUR(at, n)                                                                          \
-    (FETCH_LATER(x0 + ((at) + 4 * (x1 - x0)), n), FETCH_LATER(x1 + ((at) + 4 * (x1 - x0)), n),     \
-     FETCH_LATER(x2 + ((at) + 4 * (x1 - x0)), n), FETCH_LATER(x3 + ((at) + 4 * (x1 - x0)), n))
+    (FETCH_LINE(x0, 4, at, n), FETCH_LINE(x1, 4, at, n), FETCH_LINE(x2, 4, at, n),                 \
+     FETCH_LINE(x3, 4, at, n))
 #define FETCH_EIGHT(at, n)                                                                         \
-    (FETCH_LATER(x0 + ((at) + 8 * (x1 - x0)), n), FETCH_LATER(x1 + ((at) + 8 * (x1 - x0)), n),     \
-     FETCH_LATER(x2 + ((at) + 8 * (x1 - x0)), n), FETCH_LATER(x3 + ((at) + 8 * (x1 - x0)), n),     \
-     FETCH_LATER(x4 + ((at) + 8 * (x1 - x0)), n), FETCH_LATER(x5 + ((at) + 8 * (x1 - x0)), n),     \
-     FETCH_LATER(x6 + ((at) + 8 * (x1 - x0)), n), FETCH_LATER(x7 + ((at) + 8 * (x1 - x0)), n))
+    (FETCH_LINE(x0, 8, at, n), FETCH_LINE(x1, 8, at, n), FETCH_LINE(x2, 8, at, n),                 \
+     FETCH_LINE(x3, 8, at, n), FETCH_LINE(x4, 8, at, n), FETCH_LINE(x5, 8, at, n),                 \
+     FETCH_LINE(x6, 8, at, n), FETCH_LINE(x7, 8, at, n))
+/* eight lines are read before memory answers, where they are short */
+#define LINES_AHEAD(lines) (columns * (tdm_i32)sizeof(T) < 1024 ? 8 * (lines) : (lines))
 #if LANES == 1
 #define FETCHED 128
 #define FOR_COLUMNS_OF_EIGHT(j, m)                                                                 \
