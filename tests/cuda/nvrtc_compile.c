@@ -12,7 +12,7 @@
  *
  * Covered: every kernel, dtype and OP that a launch may ask for (variants.c). With the largest groups, whose lanes
  * have the fewest registers, each is compiled for one of sm_80, sm_90 and sm_100, which the second table is about, in
- * turn. Of those with streaming stores, which change nothing else, every fifth, and of those with smaller groups and of
+ * turn, and of f16 and bf16 one. Of those with streaming stores, which change nothing else, every fifth, and of those with smaller groups and of
  * rows that are not aligned some are compiled, each for one of all architectures.
  * "full" is all sizes on all of them: scripts/test.sh full.
  *
@@ -214,6 +214,8 @@ static bool is_covered(const collector *c, const variant *v, int number, int siz
     /* in step neither with the architectures nor with variants in twos, plain and streaming */
     enum { OF_STREAMING = 5, OF_SMALLER = 13 };
     if (c->full) return true;
+    /* f16 and bf16 differ in how they are converted */
+    if ((v->t == TDM_F16 || v->t == TDM_BF16) && (v->op + (v->t == TDM_BF16)) % 2 == 1) return false;
     if (size == 0 && !v->stream) return has_turn(c->architecture, number);
     const int turn = number + (size == LESSER ? 1 : size);
     return turn % (size <= 0 ? OF_STREAMING : OF_SMALLER) == 0 &&

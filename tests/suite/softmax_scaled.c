@@ -97,8 +97,8 @@ Test(softmax_scaled, few_long_rows) {
     static const int64_t shapes[][4] = {{1, 1, 2, 20000}, {1, 2, 2, 70000}};
     for (int d = 0; d < float_dtype_count; d++)
         for (int k = 0; k < (small ? 2 : 8); k++)
-            if (!scaled_case(float_dtypes[d], shapes[small ? 0 : k % 2], k % MASKS, k % 4 != 3,
-                             k & 1, k & 2, k == 5 ? 1 : 0))
+            if (in_turn(d + k) && !scaled_case(float_dtypes[d], shapes[small ? 0 : k % 2],
+                                               k % MASKS, k % 4 != 3, k & 1, k & 2, k == 5 ? 1 : 0))
                 return;
     /* the mask leaves nothing of the last chunks, or of any */
     const int64_t cols = small ? 20000 : 90000;

@@ -151,8 +151,9 @@ Test(sort, selected) {
     for (int d = 0; d < TDM_DTYPE_COUNT; d++)
         for (int i = 0; i < count; i++)
             for (int kind = small ? (i + d) % 3 : 0; kind <= ALIKE; kind += small ? 3 : 1)
-                if (in_turn(d + i) && !top_case((tdm_dtype)d, extents[i][0], extents[i][1],
-                                                extents[i][2], kind, (i + kind) % 2 ? 3 : 7))
+                if (in_turn_of(d * count + i, 13) &&
+                    !top_case((tdm_dtype)d, extents[i][0], extents[i][1], extents[i][2], kind,
+                              (i + kind) % 2 ? 3 : 7))
                     return;
 }
 

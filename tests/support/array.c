@@ -35,10 +35,11 @@ bool computes_with(tdm_dtype dtype) {
     return dtype != TDM_F64 || tdm_device_get_info(device)->has_f64;
 }
 
-bool in_turn(int number) {
-    enum { OF = 5 };
-    return !simulator || (number + (int)(random_seed() % OF)) % OF == 0;
+bool in_turn_of(int number, int of) {
+    return !simulator || (number + (int)(random_seed() % (unsigned)of)) % of == 0;
 }
+
+bool in_turn(int number) { return in_turn_of(number, 5); }
 
 void device_open(void) {
     random_start();

@@ -27,8 +27,9 @@ extern bool small;
  */
 extern bool simulator;
 
-/* Whether a test runs case `number`: on a simulator every fifth, which ones the seed says, as they take long there;
- * else all. */
+/* Whether a test runs case `number`: on a simulator one of every `of`, which ones the seed says, as they take long
+ * there; else all. in_turn: one of five. */
+bool in_turn_of(int number, int of);
 bool in_turn(int number);
 
 /* Fixtures of every suite: they seed the generator, print seed and device, and fail the test when
