@@ -215,7 +215,8 @@ static bool is_covered(const collector *c, const variant *v, int number, int siz
     enum { OF_STREAMING = 5, OF_SMALLER = 13 };
     if (c->full) return true;
     /* f16 and bf16 differ in how they are converted */
-    if ((v->t == TDM_F16 || v->t == TDM_BF16) && (v->op + (v->t == TDM_BF16)) % 2 == 1) return false;
+    if ((v->t == TDM_F16 || v->t == TDM_BF16) && (v->op + (v->t == TDM_BF16)) % 2 == 1)
+        return false;
     if (size == 0 && !v->stream) return has_turn(c->architecture, number);
     const int turn = number + (size == LESSER ? 1 : size);
     return turn % (size <= 0 ? OF_STREAMING : OF_SMALLER) == 0 &&
