@@ -10,10 +10,10 @@
  * no difference: compiled alone, as the backend does it, it has to be the same machine code, but for
  * which registers it takes.
  *
- * Covered: every kernel, dtype and OP that a launch may ask for (variants.c). With the largest groups, whose lanes
- * have the fewest registers, each is compiled for one of sm_80, sm_90 and sm_100, which the second table is about, in
- * turn, and of f16 and bf16 one. Of those with streaming stores, which change nothing else, every fifth, and of those with smaller groups and of
- * rows that are not aligned some are compiled, each for one of all architectures.
+ * Covered: every kernel, dtype and OP that a launch may ask for (variants.c), f16 and bf16 in turn. With the largest
+ * groups, whose lanes have the fewest registers, each is compiled for one of sm_80, sm_90 and sm_100, which the second
+ * table is about, in turn. Of those with streaming stores, which change nothing else, every fifth, and of those with
+ * smaller groups and of rows that are not aligned some are compiled, each for one of all architectures.
  * "full" is all sizes on all of them: scripts/test.sh full.
  *
  * Rows that are aligned must move by accesses of 128 bits, as the PTX shows (ptx.h), and what ptxas and PTX
