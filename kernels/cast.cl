@@ -21,7 +21,7 @@ KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
         tdm_i64 a_at = args.offset[1] + first * args.inner_stride[1];
         FOR_DIMS(d, args.outer_ndim)
         {
-            const tdm_i64 next = row / args.outer_shape[d];
+            const tdm_i64 next = TDM_ABOVE(d, row, args.outer_shape[d]);
             const tdm_i64 index = row - next * args.outer_shape[d];
             y_at += index * args.outer_stride[0][d];
             a_at += index * args.outer_stride[1][d];

@@ -25,7 +25,7 @@ KERNEL3(elementwise, tdm_elementwise_args, T, y, const T, a, const T, b)
         tdm_i64 b_at = args.offset[2] + first * args.inner_stride[2];
         FOR_DIMS(d, args.outer_ndim)
         {
-            const tdm_i64 next = row / args.outer_shape[d];
+            const tdm_i64 next = TDM_ABOVE(d, row, args.outer_shape[d]);
             const tdm_i64 index = row - next * args.outer_shape[d];
             y_at += index * args.outer_stride[0][d];
             a_at += index * args.outer_stride[1][d];

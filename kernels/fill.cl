@@ -13,7 +13,7 @@ KERNEL1(fill, tdm_elementwise_args, T, y)
         tdm_i64 y_at = args.offset[0] + first * args.inner_stride[0];
         FOR_DIMS(d, args.outer_ndim)
         {
-            const tdm_i64 next = row / args.outer_shape[d];
+            const tdm_i64 next = TDM_ABOVE(d, row, args.outer_shape[d]);
             y_at += (row - next * args.outer_shape[d]) * args.outer_stride[0][d];
             row = next;
         }

@@ -46,7 +46,7 @@
         tdm_i64 tdm_left = number;                                                                 \
         FOR_DIMS(d, args.outer_ndim)                                                               \
         {                                                                                          \
-            const tdm_i64 tdm_next = tdm_left / args.outer_shape[d];                               \
+            const tdm_i64 tdm_next = TDM_ABOVE(d, tdm_left, args.outer_shape[d]);                  \
             const tdm_i64 tdm_index = tdm_left - tdm_next * args.outer_shape[d];                   \
             x_at += tdm_index * args.x_stride[d];                                                  \
             y_at += tdm_index * args.y_stride[d];                                                  \
@@ -69,7 +69,7 @@
         tdm_i64 tdm_at = x_at, tdm_left = (line);                                                  \
         FOR_DIMS(d, args.line_ndim)                                                                \
         {                                                                                          \
-            const tdm_i64 tdm_next = d > 0 ? tdm_left / args.line_shape[d] : 0;                    \
+            const tdm_i64 tdm_next = TDM_ABOVE(d, tdm_left, args.line_shape[d]);                   \
             tdm_at += (tdm_left - tdm_next * args.line_shape[d]) * args.line_stride[d];            \
             tdm_left = tdm_next;                                                                   \
         }                                                                                          \

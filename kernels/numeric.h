@@ -35,6 +35,9 @@
 #define LOWEST_KEY TDM_BY_ACC(tdm_lowest_key_)
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
+/* What FOR_DIMS leaves of a row's number for the dimensions before d, of which it is `extent`: nothing before the
+ * first, so that with one dimension nothing is divided. */
+#define TDM_ABOVE(d, number, extent) ((d) > 0 ? (number) / (extent) : 0)
 #define tdm_lowest_key_f32 (-0x7fffffff - 1)
 #define tdm_lowest_key_f64 (-((tdm_i64)1 << 62) - ((tdm_i64)1 << 62))
 #define tdm_lowest_key_w32 tdm_lowest_key_f32

@@ -422,7 +422,7 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
         tdm_i64 y_at = args.y_offset + column * args.y_step;
         FOR_DIMS(d, args.outer_ndim)
         {
-            const tdm_i64 next = row / args.outer_shape[d];
+            const tdm_i64 next = TDM_ABOVE(d, row, args.outer_shape[d]);
             y_at += (row - next * args.outer_shape[d]) * args.y_stride[d];
             row = next;
         }

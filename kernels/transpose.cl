@@ -38,7 +38,7 @@ KERNEL2(transpose, tdm_transpose_args, T, y, const T, a)
         tdm_i64 a_at = args.a_offset + col * args.a_step + row;
         FOR_DIMS(d, args.outer_ndim)
         {
-            const tdm_i64 next = matrix / args.outer_shape[d];
+            const tdm_i64 next = TDM_ABOVE(d, matrix, args.outer_shape[d]);
             const tdm_i64 index = matrix - next * args.outer_shape[d];
             y_at += index * args.outer_stride[0][d];
             a_at += index * args.outer_stride[1][d];
