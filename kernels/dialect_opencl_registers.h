@@ -46,29 +46,34 @@ typedef double8 tdm_loose_f64 __attribute__((may_alias, aligned(4)));
 
 /* Sums of a register's elements so far; see the C dialect. Here within quarters first: for a shift of the whole
  * register clang has an instruction that on Zen 4 waits for what was last in its destination, a longer chain than all
- * of this. An index behind the last stands for 0. */
+ * of this. `from` lists where each element comes from; behind the last one there are zeros. */
 #if TDM_CLANG_CPU
-#define TDM_SHIFTED(type, index, v, ...) __builtin_shufflevector(as_##type(v), (type)(0), __VA_ARGS__)
+#define TDM_SHIFTED(type, index, v, from) __builtin_shufflevector(as_##type(v), (type)(0), from)
 #else
-#define TDM_SHIFTED(type, index, v, ...) shuffle2(as_##type(v), (type)(0), (index)(__VA_ARGS__))
+#define TDM_SHIFTED(type, index, v, from) shuffle2(as_##type(v), (type)(0), (index)(from))
 #endif
-#define TDM_ADD_SHIFTED_16(v, ...) v += as_float16(TDM_SHIFTED(int16, uint16, v, __VA_ARGS__))
+#define TDM_UP_1 16, 0, 1, 2, 16, 4, 5, 6, 16, 8, 9, 10, 16, 12, 13, 14
+#define TDM_UP_2 16, 16, 0, 1, 16, 16, 4, 5, 16, 16, 8, 9, 16, 16, 12, 13
+#define TDM_UP_4 16, 16, 16, 16, 3, 3, 3, 3, 16, 16, 16, 16, 11, 11, 11, 11
+#define TDM_UP_8 16, 16, 16, 16, 16, 16, 16, 16, 7, 7, 7, 7, 7, 7, 7, 7
 INLINE float16 tdm_scan_f32(float16 v)
 {
-    TDM_ADD_SHIFTED_16(v, 16, 0, 1, 2, 16, 4, 5, 6, 16, 8, 9, 10, 16, 12, 13, 14);
-    TDM_ADD_SHIFTED_16(v, 16, 16, 0, 1, 16, 16, 4, 5, 16, 16, 8, 9, 16, 16, 12, 13);
-    TDM_ADD_SHIFTED_16(v, 16, 16, 16, 16, 3, 3, 3, 3, 16, 16, 16, 16, 11, 11, 11, 11);
-    TDM_ADD_SHIFTED_16(v, 16, 16, 16, 16, 16, 16, 16, 16, 7, 7, 7, 7, 7, 7, 7, 7);
+    v += as_float16(TDM_SHIFTED(int16, uint16, v, TDM_UP_1));
+    v += as_float16(TDM_SHIFTED(int16, uint16, v, TDM_UP_2));
+    v += as_float16(TDM_SHIFTED(int16, uint16, v, TDM_UP_4));
+    v += as_float16(TDM_SHIFTED(int16, uint16, v, TDM_UP_8));
     return v;
 }
 #define tdm_last_f32(v) ((float16)((v).sf))
 #if TDM_HAS_F64
-#define TDM_ADD_SHIFTED_8(v, ...) v += as_double8(TDM_SHIFTED(long8, ulong8, v, __VA_ARGS__))
+#define TDM_UP_1_F64 8, 0, 8, 2, 8, 4, 8, 6
+#define TDM_UP_2_F64 8, 8, 1, 1, 8, 8, 5, 5
+#define TDM_UP_4_F64 8, 8, 8, 8, 3, 3, 3, 3
 INLINE double8 tdm_scan_f64(double8 v)
 {
-    TDM_ADD_SHIFTED_8(v, 8, 0, 8, 2, 8, 4, 8, 6);
-    TDM_ADD_SHIFTED_8(v, 8, 8, 1, 1, 8, 8, 5, 5);
-    TDM_ADD_SHIFTED_8(v, 8, 8, 8, 8, 3, 3, 3, 3);
+    v += as_double8(TDM_SHIFTED(long8, ulong8, v, TDM_UP_1_F64));
+    v += as_double8(TDM_SHIFTED(long8, ulong8, v, TDM_UP_2_F64));
+    v += as_double8(TDM_SHIFTED(long8, ulong8, v, TDM_UP_4_F64));
     return v;
 }
 #define tdm_last_f64(v) ((double8)((v).s7))
