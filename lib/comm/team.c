@@ -67,19 +67,6 @@ static tdmi_bevent *make_event(const tdmi_team *team) {
 
 /* ---- the watch; all with the lock held ---- */
 
-/* The library's call is made without the lock: it may take as long as what it ends. */
-static void give_up(tdmi_team *team, const char *why) {
-    if (team->lost) return;
-    team->lost = true;
-    snprintf(team->why, sizeof team->why, "%s", why);
-    for (work *at = team->first; at; at = at->next)
-        tdmi_loss_tell(at->loss, TDM_ERROR_RANK_LOST, team->why);
-    pthread_cond_broadcast(&team->changed);
-    pthread_mutex_unlock(&team->lock);
-    team->of->give_up(team->impl);
-    pthread_mutex_lock(&team->lock);
-}
-
 static tdm_status is_over(const tdmi_team *team, tdmi_bevent *event, bool *over) {
     return team->device->backend->event_query(event, over);
 }
@@ -105,6 +92,21 @@ static tdm_status look(tdmi_team *team) {
         pthread_cond_broadcast(&team->changed);
     }
     return TDM_OK;
+}
+
+/* What has ended until now is not lost. The library's call is made without the lock: it may take as long as what it
+ * ends. */
+static void give_up(tdmi_team *team, const char *why) {
+    if (team->lost) return;
+    (void)look(team); /* where the device fails, all is lost */
+    team->lost = true;
+    snprintf(team->why, sizeof team->why, "%s", why);
+    for (work *at = team->first; at; at = at->next)
+        tdmi_loss_tell(at->loss, TDM_ERROR_RANK_LOST, team->why);
+    pthread_cond_broadcast(&team->changed);
+    pthread_mutex_unlock(&team->lock);
+    team->of->give_up(team->impl);
+    pthread_mutex_lock(&team->lock);
 }
 
 static void watch_over(tdmi_team *team) {
