@@ -180,7 +180,7 @@ static tdm_status begin_worker(tdm_comm *comm) {
     worker *made = behind && starts ? make_worker(comm->device, behind) : NULL;
     if (made) {
         *behind = *comm;
-        behind->naps = true;
+        behind->is_worker = true;
     }
     if (!made || !tdmi_thread_start(&made->thread, run, made)) {
         free_worker(made);
@@ -211,7 +211,7 @@ void tdmi_comm_end_worker(tdm_comm *comm) {
     free_worker(self);
     tdmi_free(comm->starts);
     *comm = *behind;
-    comm->naps = false;
+    comm->is_worker = false;
     tdmi_free(behind);
 }
 

@@ -111,7 +111,7 @@ struct tdm_comm {
         overlaps; /* whether any rank's device computes while its host sends; -1: not asked */
     void *scratch;
     size_t scratch_size;
-    bool naps; /* it waits in a thread of its own, which leaves the cores to others meanwhile */
+    bool is_worker; /* it waits in a thread of its own */
     /* Of an asynchronous communicator this one has what a program's thread needs to check a call. All else is in
      * `behind`, which belongs to the worker while it has calls to carry out (asynchronous.c). Else NULL. */
     tdm_comm *behind;
@@ -149,6 +149,8 @@ tdm_status tdmi_comm_receive(tdm_comm *comm, int group, int from, int channel, v
 tdm_status tdmi_comm_exchange_headers(tdm_comm *comm) TDM_MUST_USE;
 /* Until a group's messages are done, or a fault is known. */
 tdm_status tdmi_comm_wait(tdm_comm *comm, int group) TDM_MUST_USE;
+/* A moment in which who waits leaves its core to others. */
+void tdmi_comm_nap(void);
 /* Gives up all messages of a call that failed. */
 void tdmi_comm_abandon(tdm_comm *comm);
 

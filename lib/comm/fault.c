@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Faults: how one rank's becomes known to all, and who is named when nothing comes. Each rank has one receive open
  * from every other one, for notes that are looked at only while it waits. */
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
@@ -139,7 +138,7 @@ static tdm_status look_for(tdm_comm *comm, double seconds, int waits_for) {
     const double end = tdmi_comm_now() + seconds;
     while (tdmi_comm_now() < end) {
         TDMI_TRY(tdmi_comm_look(comm, waits_for));
-        (void)sched_yield();
+        tdmi_comm_nap();
     }
     return TDM_OK;
 }

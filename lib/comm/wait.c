@@ -8,9 +8,14 @@
 
 enum { SPINS = 64 }; /* tests of all messages between two looks at the clock and the notes */
 
-/* A worker that nothing comes to naps after so long, and for so long each time. */
+/* Who nothing comes to for so long leaves its core to others, and looks again after each nap: the rank that is waited
+ * for may have no other core, and where all of them are busy who only yields may be given none for seconds (Linux
+ * 6.18). A worker naps early, as its program computes meanwhile. */
 enum { NAP_NS = 50000 };
-#define SPIN_SECONDS 100e-6
+#define SPIN_SECONDS 1e-3
+#define WORKER_SPIN_SECONDS 100e-6
+
+void tdmi_comm_nap(void) { (void)nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL); }
 
 static tdmi_message *next(tdmi_group *group, int peer, size_t size, bool receives) {
     tdmi_message *message = &group->messages[group->count];
@@ -91,7 +96,7 @@ static tdm_status explain(tdm_comm *comm, int waits_for) {
     const double end = tdmi_comm_now() + TDMI_GRACE;
     while (tdmi_comm_now() < end) {
         TDMI_TRY(look(comm, waits_for));
-        (void)sched_yield();
+        tdmi_comm_nap();
     }
     return TDM_OK;
 }
@@ -160,8 +165,7 @@ tdm_status tdmi_comm_wait(tdm_comm *comm, int group) {
         (void)sched_yield();
         const double now = tdmi_comm_now();
         if (since <= 0) since = now;
-        if (comm->naps && now - since > SPIN_SECONDS)
-            (void)nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        if (now - since > (comm->is_worker ? WORKER_SPIN_SECONDS : SPIN_SECONDS)) tdmi_comm_nap();
         if (now - since > comm->timeout) return tdmi_comm_late(comm, open);
     }
     of->count = 0;
