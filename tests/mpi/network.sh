@@ -140,6 +140,7 @@ if [ "$how" = slow ]; then
     wait $job || status=$?
     cat "$work"/said.*
     [ $status = 0 ] || tell "mpirun ended with $status"
+    [ "$(said ' checks, 0 failed$')" = 1 ] || tell "checks failed" # which Open MPI's mpirun does not say
     exit
 fi
 for ((run = 0; run < runs; run++)); do
