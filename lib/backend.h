@@ -406,6 +406,11 @@ typedef struct tdmi_backend {
                       unsigned access, void **pointer);
     tdm_status (*unmap)(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer);
 
+    /* For libraries that are given addresses of the device's memory (mem.handle): makes the device the thread's current
+     * one, until `leave` is told what *entered became. NULL: its memory has no addresses. */
+    tdm_status (*enter)(const tdmi_bdevice *device, bool *entered);
+    void (*leave)(bool entered);
+
     /* Events. Recording twice replaces, also while other threads wait for the event or query it:
      * those have the recording that they found. elapsed: both have been waited for. */
     tdm_status (*event_init)(tdmi_bdevice *device, tdmi_bevent *event);

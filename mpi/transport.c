@@ -9,6 +9,12 @@
 #include <tandem/mpi.h>
 #include <tandem/transport.h>
 
+#if defined OPEN_MPI && defined __has_include
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+#endif
+
 /* What one message of MPI carries, whose counts are ints. */
 #define PIECE ((size_t)1 << 30)
 
@@ -181,6 +187,28 @@ static void destroy(void *state, bool broken) {
     free(self);
 }
 
+/* Whether MPI takes addresses in the memory of CUDA devices: since MPI 4.1 a communicator's info says which kinds of
+ * memory it knows, and Open MPI has a function of its own. */
+static bool takes_device_memory(MPI_Comm comm) {
+    MPI_Info info = MPI_INFO_NULL;
+    char kinds[MPI_MAX_INFO_VAL + 1] = "";
+    int found = 0;
+#if defined MPIX_CUDA_AWARE_SUPPORT && MPIX_CUDA_AWARE_SUPPORT
+    if (MPIX_Query_cuda_support()) return true;
+#endif
+    if (MPI_Comm_get_info(comm, &info) != MPI_SUCCESS) return false;
+    (void)MPI_Info_get(info, "mpi_memory_alloc_kinds", MPI_MAX_INFO_VAL, kinds, &found);
+    (void)MPI_Info_free(&info);
+    for (const char *kind = kinds; found && *kind; kind += *kind == ',') {
+        const size_t n = strcspn(kind, ",");
+        if ((n == 4 && memcmp(kind, "cuda", n) == 0) ||
+            (n == 11 && memcmp(kind, "cuda:device", n) == 0))
+            return true;
+        kind += n;
+    }
+    return false;
+}
+
 static tdm_status split(void *state, int color, int key, tdm_transport *part);
 
 /* The transport over a communicator of its own, `of`. */
@@ -207,7 +235,8 @@ static tdm_status fill(MPI_Comm of, tdm_transport *transport) {
                                  .abandon = abandon,
                                  .split = split,
                                  .destroy = destroy,
-                                 .concurrent = threads == MPI_THREAD_MULTIPLE};
+                                 .concurrent = threads == MPI_THREAD_MULTIPLE,
+                                 .device_memory = takes_device_memory(of)};
     return TDM_OK;
 }
 

@@ -47,7 +47,5 @@ tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) {
 
 tdm_status tdmi_comm_spoil(tdm_comm *comm, tdm_status status) {
     if (status == TDM_OK || atomic_load(&comm->fault->failed)) return status;
-    char why[512];
-    snprintf(why, sizeof why, "%.500s", tdm_last_error());
-    return tdmi_comm_end(comm, tdmi_comm_fail(comm, status, "rank %d: %s", comm->rank, why));
+    return tdmi_comm_end(comm, tdmi_comm_own_fault(comm, status));
 }

@@ -49,6 +49,7 @@ static void free_comm(tdm_comm *comm) {
     tdmi_free(comm->waits);
     tdmi_free(comm->headers);
     tdmi_free(comm->starts);
+    tdmi_free(comm->moves);
     tdmi_free(comm->scratch);
     release_fault(comm->fault);
     tdmi_free(comm);
@@ -84,9 +85,10 @@ tdm_status tdmi_comm_make(const char *function, const tdm_transport *transport, 
     comm->waits = tdmi_calloc(ranks, sizeof *comm->waits);
     comm->headers = tdmi_calloc(ranks, sizeof *comm->headers);
     comm->starts = tdmi_calloc(ranks + 1, sizeof *comm->starts);
+    comm->moves = tdmi_calloc(2 * ranks, sizeof *comm->moves);
     comm->fault = make_fault(parent);
     if (!made || !comm->received || !comm->sent || !comm->headers || !comm->waits ||
-        !comm->starts || !comm->fault) {
+        !comm->starts || !comm->moves || !comm->fault) {
         free_comm(comm);
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
     }

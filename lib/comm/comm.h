@@ -77,6 +77,22 @@ typedef struct tdmi_group {
 /* Two rounds of data may be under way, and for each its results. */
 enum { TDMI_GROUP_DATA, TDMI_GROUP_RESULTS = 2, TDMI_GROUP_CHECK = 4, TDMI_GROUP_COUNT };
 
+/* Bytes of one call that go from one rank to another as they are (rounds.c): `from` this place of what is read, or for
+ * what is forwarded of what is written, `into` that one of what is written. */
+typedef enum tdmi_move_kind {
+    TDMI_MOVE_SEND,
+    TDMI_MOVE_RECEIVE,
+    TDMI_MOVE_RELAY,   /* a receive of what is then forwarded */
+    TDMI_MOVE_FORWARD, /* a send of what has then come */
+    TDMI_MOVE_COPY     /* within this rank */
+} tdmi_move_kind;
+typedef struct tdmi_comm_move {
+    tdmi_move_kind kind;
+    int peer;
+    bool fetches; /* the first that reads these bytes */
+    size_t from, into, size;
+} tdmi_comm_move;
+
 /* Why nothing works any more, shared with the communicators that were split from this one. */
 typedef struct tdmi_fault {
     atomic_uint references;
@@ -106,6 +122,8 @@ struct tdm_comm {
     tdmi_comm_header *headers;          /* of the other ranks' */
     tdmi_comm_header pair_in, pair_out; /* of tensors from one rank to another */
     int64_t *starts;                    /* of the ranks' parts, in elements; and the end */
+    tdmi_comm_move *moves;              /* of the call; room for two with each rank */
+    int move_count;
     char met;
     signed char
         overlaps; /* whether any rank's device computes while its host sends; -1: not asked */
@@ -161,6 +179,8 @@ tdm_status tdmi_comm_usable(const tdm_comm *comm, const char *function) TDM_MUST
 /* Makes a fault, tells all ranks, and returns the status with the text as its message. */
 tdm_status tdmi_comm_fail(tdm_comm *comm, tdm_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4))) TDM_MUST_USE;
+/* The same of what failed on this rank alone, whose reason tdm_last_error has. TDM_OK stays. */
+tdm_status tdmi_comm_own_fault(tdm_comm *comm, tdm_status status) TDM_MUST_USE;
 /* Looks for notes of other ranks; fails when one is of a fault. */
 tdm_status tdmi_comm_look(tdm_comm *comm, int waits_for) TDM_MUST_USE;
 /* Nothing came for as long as the limit: asks who waits for whom, and fails naming who said nothing. */
@@ -190,8 +210,10 @@ typedef struct tdmi_comm_side {
     void *bytes;
     size_t size;
     bool mapped, copied, owned;
-    /* bytes are pinned memory, whose parts this queue fetches and stores; else NULL */
-    tdm_queue *staged;
+    bool staged;           /* bytes are pinned memory, whose parts the queue fetches and stores */
+    bool direct;           /* bytes are on the device; set before, where they may be */
+    bool entered;          /* of a direct one */
+    tdm_queue *queue;      /* of a staged or direct one */
     tdm_event *fetched[2]; /* of a staged one */
 } tdmi_comm_side;
 
@@ -207,24 +229,27 @@ tdm_status tdmi_comm_spoil(tdm_comm *comm, tdm_status status) TDM_MUST_USE;
 tdm_status tdmi_comm_end(tdm_comm *comm, tdm_status status) TDM_MUST_USE;
 /* ---- memory.c ---- */
 
-/* Host memory with what is in x; host memory that becomes y's content when it is given back. */
+/* What a call gives to the next two where it only moves elements, which the transport may take from the device. */
+static inline tdmi_comm_side tdmi_comm_moved_side(const tdm_comm *comm) {
+    return (tdmi_comm_side){.direct = comm->transport.device_memory};
+}
+/* Host memory for what is in x; host memory for what becomes y's content. It is used in parts, which are fetched before
+ * and stored after: where a mapping would copy the tensor, some of them move while others are exchanged, and elsewhere
+ * fetching and storing do nothing. fetched_later ends the parts of a slot, 0 or 1, which are there when `fetched`
+ * returns. With `keeps` parts may be fetched as well as stored. */
 tdm_status tdmi_comm_read(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) TDM_MUST_USE;
 tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
                            tdmi_comm_side *side) TDM_MUST_USE;
+/* Within the device, or within the host, from one side to another. */
+tdm_status tdmi_comm_copy(const tdmi_comm_side *from, size_t from_at, tdmi_comm_side *into,
+                          size_t into_at, size_t size) TDM_MUST_USE;
 tdm_status tdmi_comm_give(tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side,
                           tdm_status status) TDM_MUST_USE;
-/* The same for who says which parts are wanted: where a mapping would copy the tensor, parts move while others are
- * exchanged, and elsewhere fetching and storing do nothing. fetched_later ends the parts of a slot, 0 or 1, which are
- * there when `fetched` returns. With `keeps` parts may be fetched as well as stored. */
-tdm_status tdmi_comm_read_parts(tdm_queue *queue, const tdm_tensor *x,
-                                tdmi_comm_side *side) TDM_MUST_USE;
-tdm_status tdmi_comm_write_parts(tdm_queue *queue, const tdm_tensor *y, bool keeps,
-                                 tdmi_comm_side *side) TDM_MUST_USE;
 tdm_status tdmi_comm_fetch(tdmi_comm_side *side, size_t at, size_t size) TDM_MUST_USE;
 tdm_status tdmi_comm_fetched_later(tdmi_comm_side *side, int slot) TDM_MUST_USE;
 tdm_status tdmi_comm_fetched(tdmi_comm_side *side, int slot) TDM_MUST_USE;
 tdm_status tdmi_comm_store(tdmi_comm_side *side, size_t at, size_t size) TDM_MUST_USE;
-/* As tdmi_comm_read, of what lies in memory that the call writes: a copy, but on a cpu device. */
+/* As tdmi_comm_read, of what lies in memory that the call maps to write: a copy, where it would be mapped, too. */
 tdm_status tdmi_comm_read_aside(tdm_queue *queue, const tdm_tensor *x,
                                 tdmi_comm_side *side) TDM_MUST_USE;
 /* At least so many bytes, kept with the communicator; NULL when there are none. */
@@ -263,6 +288,12 @@ tdm_status tdmi_comm_check_rank(const tdm_comm *comm, const char *name, int rank
 tdm_status tdmi_comm_check_parts(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
                                  const int64_t *extents, const tdm_tensor *y,
                                  bool y_is_whole) TDM_MUST_USE;
+
+/* ---- rounds.c ---- */
+
+/* Carries out comm->moves, of which those that send read `from` and those that receive write `into`. */
+tdm_status tdmi_comm_run_moves(tdm_comm *comm, int channel, tdmi_comm_side *from,
+                               tdmi_comm_side *into) TDM_MUST_USE;
 
 /* ---- move.c ---- */
 

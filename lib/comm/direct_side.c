@@ -41,6 +41,6 @@ tdm_status tdmi_direct_run(tdm_comm *comm, tdm_queue *queue, tdmi_piece piece, c
 
 tdm_status tdmi_direct_leave(tdm_comm *comm, tdm_status status) {
     if (status != TDM_OK && comm->ranks > 1 && !atomic_load(&comm->fault->failed))
-        status = tdmi_comm_fail(comm, status, "rank %d: %s", comm->rank, tdm_last_error());
+        status = tdmi_comm_own_fault(comm, status);
     return tdmi_comm_end(comm, status);
 }

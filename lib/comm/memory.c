@@ -1,27 +1,36 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The host's pointers to tensors. On a cpu device they are the tensors themselves; others are mapped, which is free
- * where host and device share memory. Elsewhere the tensor passes through pinned memory: as a whole, or in parts, some
- * of which move while others are exchanged. */
+/* The transport's pointers to tensors. On a cpu device they are the tensors themselves. Others are mapped, where host
+ * and device share memory, or stay on the device, where the transport takes its addresses. Elsewhere a tensor passes
+ * through pinned memory, in parts, some of which move while others are exchanged. */
 #include "comm.h"
 
 #include "tensors/create.h"
 
-static tdm_status get(tdm_queue *queue, bool writes, bool reads, bool in_parts,
-                      tdmi_comm_side *side) {
+static tdm_status get(tdm_queue *queue, bool writes, bool reads, tdmi_comm_side *side) {
     const size_t element = tdm_dtype_size(side->packed.dtype);
     const size_t offset = (size_t)side->packed.offset * element;
     const tdm_device *device = queue->device;
     tdm_buffer *buffer = side->packed.buffer;
     side->size = tdmi_bytes_of(&side->packed);
+    side->direct = side->direct && device->backend->enter;
     if (side->size == 0) return TDM_OK;
     if (device->facts->host_memory) {
         TDMI_TRY(device->backend->queue_drain(queue->impl)); /* of a gate, if there is one */
         side->bytes = (char *)buffer->block->mem.handle + offset;
         return TDM_OK;
     }
-    if (in_parts && device->facts->info.type != TDM_DEVICE_CPU) { /* whose memory is the host's */
+    if (side->direct) { /* the transport is not in the queue's order */
+        TDMI_TRY(tdmi_order(queue, buffer, writes));
+        TDMI_TRY(tdm_queue_finish(queue));
+        TDMI_TRY(device->backend->enter(device->impl, &side->entered));
+        side->bytes = (char *)buffer->block->mem.handle + offset;
+        side->queue = queue;
+        return TDM_OK;
+    }
+    if (!device->backend->map || !device->facts->info.unified_memory) {
         TDMI_TRY(tdm_host_alloc(queue->device, side->size, &side->bytes));
-        side->staged = queue;
+        side->staged = true;
+        side->queue = queue;
         for (int i = 0; reads && i < 2; i++)
             TDMI_TRY(tdm_event_create(queue->device, &side->fetched[i]));
         return TDM_OK;
@@ -32,9 +41,15 @@ static tdm_status get(tdm_queue *queue, bool writes, bool reads, bool in_parts,
     return TDM_OK;
 }
 
+static void leave(tdm_queue *queue, tdmi_comm_side *side) {
+    if (side->entered) queue->device->backend->leave(true);
+    side->entered = false;
+}
+
 /* Gives back what a side has of the host; waits for what moves parts of it. */
 static tdm_status let_go(tdm_queue *queue, tdmi_comm_side *side) {
     tdm_status status = TDM_OK;
+    leave(queue, side);
     if (side->mapped) status = tdm_buffer_unmap_async(queue, side->packed.buffer, side->bytes);
     if (side->staged) {
         status = tdm_queue_finish(queue);
@@ -43,8 +58,7 @@ static tdm_status let_go(tdm_queue *queue, tdmi_comm_side *side) {
         tdm_host_free(queue->device, side->bytes);
     }
     if (side->owned) tdmi_free(side->bytes);
-    side->mapped = side->owned = false;
-    side->staged = NULL;
+    side->mapped = side->owned = side->staged = false;
     return status;
 }
 
@@ -57,18 +71,10 @@ static tdm_status got(tdm_queue *queue, tdmi_comm_side *side, tdm_status status)
     return tdmi_outcome_end(&outcome);
 }
 
-static tdm_status read(tdm_queue *queue, const tdm_tensor *x, bool in_parts, tdmi_comm_side *side) {
+tdm_status tdmi_comm_read(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) {
     TDMI_TRY(tdmi_pack(queue, x, &side->packed));
     side->tensor = x;
-    return got(queue, side, get(queue, false, true, in_parts, side));
-}
-
-tdm_status tdmi_comm_read(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) {
-    return read(queue, x, false, side);
-}
-
-tdm_status tdmi_comm_read_parts(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) {
-    return read(queue, x, true, side);
+    return got(queue, side, get(queue, false, true, side));
 }
 
 tdm_status tdmi_comm_read_aside(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) {
@@ -84,22 +90,12 @@ tdm_status tdmi_comm_read_aside(tdm_queue *queue, const tdm_tensor *x, tdmi_comm
     return status;
 }
 
-static tdm_status write(tdm_queue *queue, const tdm_tensor *y, bool keeps, bool in_parts,
-                        tdmi_comm_side *side) {
+tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
+                           tdmi_comm_side *side) {
     TDMI_TRY(keeps ? tdmi_pack(queue, y, &side->packed) : tdmi_pack_room(queue, y, &side->packed));
     side->tensor = y;
     side->copied = !tdm_tensor_is_contiguous(y);
-    return got(queue, side, get(queue, true, keeps, in_parts, side));
-}
-
-tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
-                           tdmi_comm_side *side) {
-    return write(queue, y, keeps, false, side);
-}
-
-tdm_status tdmi_comm_write_parts(tdm_queue *queue, const tdm_tensor *y, bool keeps,
-                                 tdmi_comm_side *side) {
-    return write(queue, y, keeps, true, side);
+    return got(queue, side, get(queue, true, keeps, side));
 }
 
 static size_t place(const tdmi_comm_side *side, size_t at) {
@@ -108,12 +104,12 @@ static size_t place(const tdmi_comm_side *side, size_t at) {
 
 tdm_status tdmi_comm_fetch(tdmi_comm_side *side, size_t at, size_t size) {
     if (!side->staged || size == 0) return TDM_OK;
-    return tdm_buffer_read_async(side->staged, side->packed.buffer, place(side, at),
+    return tdm_buffer_read_async(side->queue, side->packed.buffer, place(side, at),
                                  (char *)side->bytes + at, size);
 }
 
 tdm_status tdmi_comm_fetched_later(tdmi_comm_side *side, int slot) {
-    return side->staged ? tdm_queue_record_event(side->staged, side->fetched[slot]) : TDM_OK;
+    return side->staged ? tdm_queue_record_event(side->queue, side->fetched[slot]) : TDM_OK;
 }
 
 tdm_status tdmi_comm_fetched(tdmi_comm_side *side, int slot) {
@@ -122,13 +118,26 @@ tdm_status tdmi_comm_fetched(tdmi_comm_side *side, int slot) {
 
 tdm_status tdmi_comm_store(tdmi_comm_side *side, size_t at, size_t size) {
     if (!side->staged || size == 0) return TDM_OK;
-    return tdm_buffer_write_async(side->staged, side->packed.buffer, place(side, at),
+    return tdm_buffer_write_async(side->queue, side->packed.buffer, place(side, at),
                                   (const char *)side->bytes + at, size);
+}
+
+tdm_status tdmi_comm_copy(const tdmi_comm_side *from, size_t from_at, tdmi_comm_side *into,
+                          size_t into_at, size_t size) {
+    const char *source = (const char *)from->bytes + from_at;
+    char *destination = (char *)into->bytes + into_at;
+    if (size == 0 || source == destination) return TDM_OK;
+    if (into->direct)
+        return tdm_buffer_copy_async(into->queue, from->packed.buffer, place(from, from_at),
+                                     into->packed.buffer, place(into, into_at), size);
+    memcpy(destination, source, size);
+    return TDM_OK;
 }
 
 tdm_status tdmi_comm_give(tdm_comm *comm, tdm_queue *queue, tdmi_comm_side *side,
                           tdm_status status) {
     if (!side->packed.buffer) return status;
+    leave(queue, side);
     tdmi_outcome outcome = {0};
     tdmi_outcome_add(&outcome, status);
     /* What the transport may still write is nobody else's any more: its references stay. */

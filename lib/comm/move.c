@@ -4,67 +4,94 @@
 
 enum { SMALL = 64 << 10 /* bytes that a broadcast sends whole, down a tree */ };
 
-/* All parts of y go from their ranks to the others, this rank's from where it is, `own`, which is copied into y on the
- * way. The rank `has_all`, or -1, takes no part. */
-static tdm_status spread(tdm_comm *comm, const void *own, char *y, size_t element, int has_all) {
+static void add(tdm_comm *comm, tdmi_comm_move move) { comm->moves[comm->move_count++] = move; }
+
+/* This rank's part of y, which `from` is, and all others' go from each rank to all. */
+static void spread(tdm_comm *comm, size_t element) {
     const int ranks = comm->ranks;
     const int64_t *starts = comm->starts;
-    char *own_place = y + (size_t)starts[comm->rank] * element;
-    const size_t own_size = (size_t)(starts[comm->rank + 1] - starts[comm->rank]) * element;
+    const size_t own = (size_t)starts[comm->rank] * element,
+                 own_size = (size_t)starts[comm->rank + 1] * element - own;
+    comm->move_count = 0;
     for (int i = 1; i < ranks; i++) {
-        const int from = (comm->rank + ranks - i) % ranks;
-        if (comm->rank == has_all || from == has_all) continue;
-        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_DATA, from, TDMI_CHANNEL_DATA,
-                                   y + (size_t)starts[from] * element,
-                                   (size_t)(starts[from + 1] - starts[from]) * element));
+        const int peer = (comm->rank + ranks - i) % ranks;
+        const size_t at = (size_t)starts[peer] * element;
+        add(comm, (tdmi_comm_move){.kind = TDMI_MOVE_RECEIVE,
+                                   .peer = peer,
+                                   .into = at,
+                                   .size = (size_t)starts[peer + 1] * element - at});
     }
-    for (int i = 1; i < ranks; i++) {
-        const int to = (comm->rank + i) % ranks;
-        if (comm->rank == has_all || to == has_all) continue;
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, to, TDMI_CHANNEL_DATA, own, own_size));
-    }
-    if (own_size && own != own_place) memcpy(own_place, own, own_size);
-    return tdmi_comm_wait(comm, TDMI_GROUP_DATA);
+    for (int i = 1; i < ranks; i++)
+        add(comm, (tdmi_comm_move){
+                      .kind = TDMI_MOVE_SEND, .peer = (comm->rank + i) % ranks, .size = own_size});
+    add(comm,
+        (tdmi_comm_move){.kind = TDMI_MOVE_COPY, .fetches = true, .into = own, .size = own_size});
 }
 
-/* From the root down a binomial tree. */
-static tdm_status down_tree(tdm_comm *comm, int root, char *x, size_t size) {
+/* `size` bytes from the root down a binomial tree. */
+static void down_tree(tdm_comm *comm, int root, size_t size) {
     const int ranks = comm->ranks, place = (comm->rank - root + ranks) % ranks;
     int step = 1;
-    for (; step < ranks; step *= 2) {
-        if (!(place & step)) continue;
-        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_DATA, (place - step + root) % ranks,
-                                   TDMI_CHANNEL_DATA, x, size));
-        TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_DATA));
-        break;
-    }
+    comm->move_count = 0;
+    while (step < ranks && !(place & step))
+        step *= 2;
+    if (place > 0)
+        add(comm, (tdmi_comm_move){.kind = TDMI_MOVE_RELAY,
+                                   .peer = (place - step + root) % ranks,
+                                   .size = size});
     for (step /= 2; step > 0; step /= 2)
         if (place + step < ranks)
-            TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, (place + step + root) % ranks,
-                                    TDMI_CHANNEL_DATA, x, size));
-    return tdmi_comm_wait(comm, TDMI_GROUP_DATA);
+            add(comm, (tdmi_comm_move){.kind = place > 0 ? TDMI_MOVE_FORWARD : TDMI_MOVE_SEND,
+                                       .peer = (place + step + root) % ranks,
+                                       .fetches = comm->move_count == 0,
+                                       .size = size});
 }
 
-/* A part to each rank but the root, which pass them on to each other. */
-static tdm_status in_parts(tdm_comm *comm, int root, char *x, size_t size) {
-    const int ranks = comm->ranks;
-    const int64_t share = (int64_t)((size + (size_t)ranks - 2) / (size_t)(ranks - 1));
-    comm->starts[0] = 0;
+/* A part to each rank but the root, which passes it on to the others. */
+static void in_parts(tdm_comm *comm, int root, size_t size) {
+    const int ranks = comm->ranks, rank = comm->rank;
+    const size_t share = (size + (size_t)ranks - 2) / (size_t)(ranks - 1);
+    comm->move_count = 0;
     for (int i = 0; i < ranks; i++) {
-        const int64_t end = comm->starts[i] + (i == root ? 0 : share);
-        comm->starts[i + 1] = end < (int64_t)size ? end : (int64_t)size;
+        const size_t number = (size_t)(i < root ? i : i - 1), at = number * share;
+        if (i == root || at >= size) continue;
+        tdmi_comm_move move = {.kind = i == rank ? TDMI_MOVE_RELAY : TDMI_MOVE_RECEIVE,
+                               .peer = i == rank ? root : i,
+                               .from = at,
+                               .into = at,
+                               .size = size - at < share ? size - at : share};
+        if (rank == root) {
+            move.kind = TDMI_MOVE_SEND;
+            move.fetches = true;
+        }
+        add(comm, move);
+        move.kind = TDMI_MOVE_FORWARD;
+        for (int k = 1; i == rank && k < ranks; k++) {
+            move.peer = (rank + k) % ranks;
+            if (move.peer != root) add(comm, move);
+        }
     }
-    for (int i = 0; comm->rank == root && i < ranks; i++)
-        if (i != root)
-            TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, i, TDMI_CHANNEL_DATA,
-                                    x + comm->starts[i],
-                                    (size_t)(comm->starts[i + 1] - comm->starts[i])));
-    if (comm->rank != root)
-        TDMI_TRY(tdmi_comm_receive(
-            comm, TDMI_GROUP_DATA, root, TDMI_CHANNEL_DATA, x + comm->starts[comm->rank],
-            (size_t)(comm->starts[comm->rank + 1] - comm->starts[comm->rank])));
-    TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_DATA));
-    return spread(comm, x + comm->starts[comm->rank], x, 1, root);
+}
+
+/* A part of so many bytes to each rank, and one from each. */
+static void exchange(tdm_comm *comm, size_t part) {
+    const int ranks = comm->ranks;
+    comm->move_count = 0;
+    for (int i = 0; i < ranks; i++) {
+        const int to = (comm->rank + i) % ranks, from = (comm->rank + ranks - i) % ranks;
+        tdmi_comm_move move = {.kind = i == 0 ? TDMI_MOVE_COPY : TDMI_MOVE_SEND,
+                               .peer = to,
+                               .fetches = true,
+                               .from = (size_t)to * part,
+                               .into = (size_t)from * part,
+                               .size = part};
+        add(comm, move);
+        if (i == 0) continue;
+        move.kind = TDMI_MOVE_RECEIVE;
+        move.peer = from;
+        move.fetches = false;
+        add(comm, move);
+    }
 }
 
 /* The end of each of these: the check, and the memory given back. */
@@ -74,10 +101,6 @@ static tdm_status leave(tdm_comm *comm, tdm_queue *queue, tdm_status status, tdm
     status = tdmi_comm_end(comm, status);
     if (from) status = tdmi_comm_give(comm, queue, from, status);
     return tdmi_comm_give(comm, queue, into, status);
-}
-
-static tdm_status no_memory(tdm_comm *comm, tdm_status status) {
-    return tdmi_comm_fail(comm, status, "rank %d: %s", comm->rank, tdm_last_error());
 }
 
 static tdm_status run_broadcast(tdm_comm *comm, tdm_queue *queue, const tdmi_comm_call *c) {
@@ -97,15 +120,17 @@ tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_te
                               &(tdmi_comm_call){run_broadcast, .peer = root, .y = x});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_broadcast(comm, queue, root, x);
-    tdmi_comm_side side = {0};
-    status = comm->rank == root ? tdmi_comm_read(queue, x, &side)
-                                : tdmi_comm_write(queue, x, false, &side);
-    if (status != TDM_OK)
-        status = no_memory(comm, status);
-    else if (side.size <= SMALL || comm->ranks <= 2)
-        status = down_tree(comm, root, side.bytes, side.size);
+    tdmi_comm_side side = tdmi_comm_moved_side(comm), none = {0};
+    const bool is_root = comm->rank == root;
+    status = is_root ? tdmi_comm_read(queue, x, &side) : tdmi_comm_write(queue, x, false, &side);
+    status = tdmi_comm_own_fault(comm, status);
+    if (side.size <= SMALL || comm->ranks <= 2)
+        down_tree(comm, root, side.size);
     else
-        status = in_parts(comm, root, side.bytes, side.size);
+        in_parts(comm, root, side.size);
+    if (status == TDM_OK)
+        status = tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, is_root ? &side : &none,
+                                     is_root ? &none : &side);
     return leave(comm, queue, status, NULL, &side);
 }
 
@@ -126,13 +151,12 @@ tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_all_gather(comm, queue, x, y);
     const bool inside = x->buffer == y->buffer;
-    tdmi_comm_side from = {0}, into = {0};
+    tdmi_comm_side from = tdmi_comm_moved_side(comm), into = from;
     status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read(queue, x, &from);
     if (status == TDM_OK) status = tdmi_comm_write(queue, y, false, &into);
-    if (status != TDM_OK)
-        status = no_memory(comm, status);
-    else
-        status = spread(comm, from.bytes, into.bytes, tdm_dtype_size(y->dtype), -1);
+    status = tdmi_comm_own_fault(comm, status);
+    spread(comm, tdm_dtype_size(y->dtype));
+    if (status == TDM_OK) status = tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, &from, &into);
     return leave(comm, queue, status, &from, &into);
 }
 
@@ -161,27 +185,13 @@ tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
                               &(tdmi_comm_call){run_all_to_all, .x = x, .y = y});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_all_to_all(comm, queue, x, y);
-    tdmi_comm_side from = {0}, into = {0};
+    tdmi_comm_side from = tdmi_comm_moved_side(comm), into = from;
     const bool inside = x->buffer == y->buffer;
     status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read(queue, x, &from);
     if (status == TDM_OK) status = tdmi_comm_write(queue, y, false, &into);
-    if (status != TDM_OK) return leave(comm, queue, no_memory(comm, status), &from, &into);
-    const size_t part = from.size / (size_t)comm->ranks;
-    const char *x_bytes = from.bytes;
-    char *y_bytes = into.bytes;
-    for (int i = 1; status == TDM_OK && i < comm->ranks; i++) {
-        const int peer = (comm->rank + comm->ranks - i) % comm->ranks;
-        status = tdmi_comm_receive(comm, TDMI_GROUP_DATA, peer, TDMI_CHANNEL_DATA,
-                                   y_bytes + (size_t)peer * part, part);
-    }
-    for (int i = 1; status == TDM_OK && i < comm->ranks; i++) {
-        const int peer = (comm->rank + i) % comm->ranks;
-        status = tdmi_comm_send(comm, TDMI_GROUP_DATA, peer, TDMI_CHANNEL_DATA,
-                                x_bytes + (size_t)peer * part, part);
-    }
-    const size_t own = (size_t)comm->rank * part;
-    if (part) memcpy(y_bytes + own, x_bytes + own, part);
-    if (status == TDM_OK) status = tdmi_comm_wait(comm, TDMI_GROUP_DATA);
+    status = tdmi_comm_own_fault(comm, status);
+    exchange(comm, from.size / (size_t)comm->ranks);
+    if (status == TDM_OK) status = tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, &from, &into);
     return leave(comm, queue, status, &from, &into);
 }
 
@@ -193,7 +203,9 @@ tdm_status tdmi_comm_any(tdm_comm *comm, bool own, bool *any) {
     all[comm->rank] = own;
     for (int i = 0; i <= comm->ranks; i++)
         comm->starts[i] = i;
-    TDMI_TRY(tdmi_comm_end(comm, spread(comm, &all[comm->rank], all, 1, -1)));
+    spread(comm, 1);
+    tdmi_comm_side from = {.bytes = &all[comm->rank]}, into = {.bytes = all};
+    TDMI_TRY(tdmi_comm_end(comm, tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, &from, &into)));
     *any = memchr(all, 1, (size_t)comm->ranks);
     return TDM_OK;
 }

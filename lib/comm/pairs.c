@@ -31,24 +31,25 @@ static tdm_status compare(tdm_comm *comm, int from, const tdm_tensor *y) {
         comm->rank, tdm_dtype_name(y->dtype), tdmi_shape_text(y, y_text));
 }
 
-static tdm_status exchange(tdm_comm *comm, int to, const tdmi_comm_side *x, int from,
-                           const tdmi_comm_side *y) {
+static tdm_status exchange(tdm_comm *comm, int to, tdmi_comm_side *x, int from, tdmi_comm_side *y) {
+    comm->move_count = 0;
     if (from >= 0)
         TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_RESULTS, from, TDMI_CHANNEL_PAIRS,
                                    &comm->pair_in, sizeof comm->pair_in));
     if (to >= 0) {
         comm->pair_out = header_of(x->tensor);
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, to, TDMI_CHANNEL_PAIRS, &comm->pair_out,
+        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_RESULTS, to, TDMI_CHANNEL_PAIRS, &comm->pair_out,
                                 sizeof comm->pair_out));
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, to, TDMI_CHANNEL_PAIRS, x->bytes, x->size));
+        comm->moves[comm->move_count++] =
+            (tdmi_comm_move){.kind = TDMI_MOVE_SEND, .peer = to, .fetches = true, .size = x->size};
     }
+    TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_RESULTS));
     if (from >= 0) {
-        TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_RESULTS));
         TDMI_TRY(compare(comm, from, y->tensor));
-        TDMI_TRY(
-            tdmi_comm_receive(comm, TDMI_GROUP_DATA, from, TDMI_CHANNEL_PAIRS, y->bytes, y->size));
+        comm->moves[comm->move_count++] =
+            (tdmi_comm_move){.kind = TDMI_MOVE_RECEIVE, .peer = from, .size = y->size};
     }
-    return tdmi_comm_wait(comm, TDMI_GROUP_DATA);
+    return tdmi_comm_run_moves(comm, TDMI_CHANNEL_PAIRS, x, y);
 }
 
 /* Before a team moves the tensors, which cannot be taken back: the receiver has the sender's header, and answers it by
@@ -110,7 +111,7 @@ static tdm_status pass(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tenso
                                                 .x = to < 0 ? NULL : x, .y = from < 0 ? NULL : y,
                                                 .paired = true});
     if (comm->team) return pass_directly(comm, queue, to, x, from, y);
-    tdmi_comm_side sent = {0}, got = {0};
+    tdmi_comm_side sent = tdmi_comm_moved_side(comm), got = sent;
     const bool inside = to >= 0 && from >= 0 && x->buffer == y->buffer;
     tdm_status status = TDM_OK;
     comm->in_use = false;

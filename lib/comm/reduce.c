@@ -31,12 +31,6 @@ typedef struct reduction {
     const void **sources;
 } reduction;
 
-/* What fails on this rank's device is told to the others. */
-static tdm_status device_work(const reduction *r, tdm_status status) {
-    if (status == TDM_OK) return TDM_OK;
-    return tdmi_comm_fail(r->comm, status, "rank %d: %s", r->comm->rank, tdm_last_error());
-}
-
 /* The part of a rank's piece that a round has. */
 static size_t part(const reduction *r, int rank, int64_t round, int64_t *start) {
     const int64_t begin = r->starts[rank] + round * r->round, end = r->starts[rank + 1];
@@ -77,8 +71,8 @@ static tdm_status exchange(reduction *r, int64_t round, bool last) {
         TDMI_TRY(tdmi_comm_receive(r->comm, group, from, TDMI_CHANNEL_DATA,
                                    rows + (size_t)from * row, own * r->element));
     }
-    TDMI_TRY(device_work(r, tdmi_comm_fetched(r->from, (int)(round % 2))));
-    if (!last) TDMI_TRY(device_work(r, fetch(r, round + 1)));
+    TDMI_TRY(tdmi_comm_own_fault(r->comm, tdmi_comm_fetched(r->from, (int)(round % 2))));
+    if (!last) TDMI_TRY(tdmi_comm_own_fault(r->comm, fetch(r, round + 1)));
     for (int i = 1; i < ranks; i++) {
         const int to = (r->comm->rank + i) % ranks;
         const size_t n = part(r, to, round, &start);
@@ -95,7 +89,7 @@ static tdm_status finish(reduction *r, int64_t round) {
     const size_t row = (size_t)r->round * r->element;
     TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_DATA + slot));
     TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_RESULTS + slot));
-    if (round > 1) TDMI_TRY(device_work(r, store(r, round - 2)));
+    if (round > 1) TDMI_TRY(tdmi_comm_own_fault(r->comm, store(r, round - 2)));
     int64_t start = 0;
     const size_t n = part(r, comm->rank, round, &start);
     char *result = r->results + (size_t)slot * row;
@@ -107,7 +101,8 @@ static tdm_status finish(reduction *r, int64_t round) {
                             : r->rows + ((size_t)slot * (size_t)ranks + (size_t)i) * row;
     if (n) tdmi_comm_combine(r->dtype, r->op, n, r->sources, ranks, result, r->blocks);
     if (n && (r->whole || r->to == TO_NONE))
-        TDMI_TRY(device_work(r, tdmi_comm_store(r->into, (size_t)(result - r->y), n * r->element)));
+        TDMI_TRY(tdmi_comm_own_fault(
+            r->comm, tdmi_comm_store(r->into, (size_t)(result - r->y), n * r->element)));
     for (int i = 1; r->to != TO_NONE && i < ranks; i++) {
         const int from = (comm->rank + ranks - i) % ranks;
         if (r->to != TO_ALL && r->to != comm->rank) continue;
@@ -134,14 +129,14 @@ static int64_t longest(const reduction *r) {
 
 static tdm_status in_rounds(reduction *r) {
     const int64_t rounds = (longest(r) + r->round - 1) / r->round;
-    TDMI_TRY(device_work(r, fetch(r, 0)));
+    TDMI_TRY(tdmi_comm_own_fault(r->comm, fetch(r, 0)));
     for (int64_t round = 0; round <= rounds; round++) {
         if (round < rounds) TDMI_TRY(exchange(r, round, round == rounds - 1));
         if (round > 0) TDMI_TRY(finish(r, round - 1));
     }
     for (int64_t round = rounds > 1 ? rounds - 2 : 0; round < rounds; round++) {
         TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_GROUP_RESULTS + (int)(round % 2)));
-        TDMI_TRY(device_work(r, store(r, round)));
+        TDMI_TRY(tdmi_comm_own_fault(r->comm, store(r, round)));
     }
     return TDM_OK;
 }
@@ -153,7 +148,7 @@ static tdm_status at_once(reduction *r, size_t n) {
     tdm_status status = tdmi_comm_fetch(r->from, 0, row);
     if (status == TDM_OK) status = tdmi_comm_fetched_later(r->from, 0);
     if (status == TDM_OK) status = tdmi_comm_fetched(r->from, 0);
-    TDMI_TRY(device_work(r, status));
+    TDMI_TRY(tdmi_comm_own_fault(r->comm, status));
     for (int i = 1; i < comm->ranks; i++) {
         const int from = (comm->rank + comm->ranks - i) % comm->ranks;
         TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_DATA, from, TDMI_CHANNEL_DATA,
@@ -166,7 +161,7 @@ static tdm_status at_once(reduction *r, size_t n) {
     for (int i = 0; i < comm->ranks; i++)
         r->sources[i] = i == comm->rank ? r->x : r->rows + (size_t)i * row;
     tdmi_comm_combine(r->dtype, r->op, n, r->sources, comm->ranks, r->y, r->blocks);
-    return device_work(r, tdmi_comm_store(r->into, 0, row));
+    return tdmi_comm_own_fault(r->comm, tdmi_comm_store(r->into, 0, row));
 }
 
 static size_t rounded(size_t size) { return (size + 63) / 64 * 64; }
@@ -231,10 +226,10 @@ static tdm_status reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int t
     tdm_status status = TDM_OK;
     if (whole) {
         const bool same = y->buffer == x->buffer && y->offset == x->offset && n > 0;
-        status = tdmi_comm_write_parts(queue, y, same, &into);
-        if (status == TDM_OK && !same) status = tdmi_comm_read_parts(queue, x, &from);
+        status = tdmi_comm_write(queue, y, same, &into);
+        if (status == TDM_OK && !same) status = tdmi_comm_read(queue, x, &from);
     } else {
-        status = tdmi_comm_read_parts(queue, x, &from);
+        status = tdmi_comm_read(queue, x, &from);
     }
     reduction r = {.comm = comm,
                    .dtype = x->dtype,
@@ -245,10 +240,8 @@ static tdm_status reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int t
                    .into = &into,
                    .whole = whole,
                    .starts = comm->starts};
-    if (status != TDM_OK)
-        status = tdmi_comm_fail(comm, status, "%s", tdm_last_error());
-    else
-        status = run(&r, (size_t)n);
+    status = tdmi_comm_own_fault(comm, status);
+    if (status == TDM_OK) status = run(&r, (size_t)n);
     if (status == TDM_OK) status = tdmi_comm_check(comm);
     status = tdmi_comm_end(comm, status);
     status = tdmi_comm_give(comm, queue, &from, status);
@@ -317,8 +310,8 @@ tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op
     if (comm->team) return tdmi_direct_reduce_scatter(comm, queue, op, x, y);
     tdmi_comm_side from = {0}, into = {0};
     const bool inside = x->buffer == y->buffer;
-    status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read_parts(queue, x, &from);
-    if (status == TDM_OK) status = tdmi_comm_write_parts(queue, y, false, &into);
+    status = inside ? tdmi_comm_read_aside(queue, x, &from) : tdmi_comm_read(queue, x, &from);
+    if (status == TDM_OK) status = tdmi_comm_write(queue, y, false, &into);
     reduction r = {.comm = comm,
                    .dtype = x->dtype,
                    .op = op,
@@ -327,10 +320,8 @@ tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op
                    .from = &from,
                    .into = &into,
                    .starts = comm->starts};
-    if (status != TDM_OK)
-        status = tdmi_comm_fail(comm, status, "rank %d: %s", comm->rank, tdm_last_error());
-    else
-        status = run(&r, (size_t)tdm_tensor_count(x));
+    status = tdmi_comm_own_fault(comm, status);
+    if (status == TDM_OK) status = run(&r, (size_t)tdm_tensor_count(x));
     if (status == TDM_OK) status = tdmi_comm_check(comm);
     status = tdmi_comm_end(comm, status);
     status = tdmi_comm_give(comm, queue, &from, status);

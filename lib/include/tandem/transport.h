@@ -61,6 +61,9 @@ typedef struct tdm_transport {
     /** Whether a thread of the library's may call these functions at any time, whatever other threads of the program
      * do: tdm_comm_set_asynchronous needs that. */
     bool concurrent;
+    /** Whether send and receive also take addresses in the memory of CUDA devices. The device is then current in the
+     * calling thread, and nothing on it uses the bytes any more that are sent or received. */
+    bool device_memory;
 } tdm_transport;
 
 /** Sets what tdm_last_error returns, for a transport: one sentence, without a full stop. Returns status. */
