@@ -167,8 +167,6 @@ tdm_status tdmi_comm_receive(tdm_comm *comm, int group, int from, int channel, v
 tdm_status tdmi_comm_exchange_headers(tdm_comm *comm) TDM_MUST_USE;
 /* Until a group's messages are done, or a fault is known. */
 tdm_status tdmi_comm_wait(tdm_comm *comm, int group) TDM_MUST_USE;
-/* A moment in which who waits leaves its core to others. */
-void tdmi_comm_nap(void);
 /* Gives up all messages of a call that failed. */
 void tdmi_comm_abandon(tdm_comm *comm);
 
@@ -189,6 +187,8 @@ tdm_status tdmi_comm_late(tdm_comm *comm, int waits_for) TDM_MUST_USE;
 tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for) TDM_MUST_USE;
 tdm_status tdmi_comm_begin_notes(tdm_comm *comm) TDM_MUST_USE;
 double tdmi_comm_now(void);
+/* A moment in which who waits leaves its core to others. */
+void tdmi_comm_nap(void);
 
 /* Seconds that others have to say whom they wait for, or what explains a message that is not as expected. */
 #define TDMI_GRACE 0.5

@@ -16,6 +16,10 @@ double tdmi_comm_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* The rank that is waited for may have no other core; and where all cores are busy, who only yields his may be given
+ * none again for seconds (Linux 6.18). */
+void tdmi_comm_nap(void) { (void)nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL); }
+
 static tdm_status broken(const tdmi_fault *fault, const char *function) {
     for (; fault; fault = fault->of_parent)
         if (atomic_load(&fault->failed))

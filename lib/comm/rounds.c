@@ -19,84 +19,74 @@ static size_t part(const tdmi_comm_move *move, size_t round, size_t *at) {
     return move->size - *at < ROUND ? move->size - *at : ROUND;
 }
 
-static tdm_status fetch(const rounds *r, size_t round) {
-    tdm_comm *comm = r->comm;
-    for (int i = 0; i < comm->move_count; i++) {
-        const tdmi_comm_move *move = &comm->moves[i];
+/* What is done with n bytes of a move, from `at` on, in one of two rounds that may be under way. */
+typedef tdm_status step(const rounds *r, int slot, const tdmi_comm_move *move, size_t at, size_t n);
+
+static tdm_status each(const rounds *r, size_t round, tdmi_move_kind kind, step *what) {
+    for (int i = 0; i < r->comm->move_count; i++) {
+        const tdmi_comm_move *move = &r->comm->moves[i];
         size_t at;
         const size_t n = part(move, round, &at);
-        if (move->fetches) TDMI_TRY(tdmi_comm_fetch(r->from, move->from + at, n));
+        if (move->kind == kind && n > 0) TDMI_TRY(what(r, (int)(round % 2), move, at, n));
     }
-    return tdmi_comm_fetched_later(r->from, (int)(round % 2));
+    return TDM_OK;
 }
 
-/* To itself, a rank copies. */
-static tdm_status copy(const rounds *r, const tdmi_comm_move *move, size_t at, size_t n) {
-    tdm_status status = tdmi_comm_copy(r->from, move->from + at, r->into, move->into + at, n);
-    if (status == TDM_OK) status = tdmi_comm_store(r->into, move->into + at, n);
+static tdm_status fetch(const rounds *r, size_t round) {
+    tdm_status status = TDM_OK;
+    for (int i = 0; status == TDM_OK && i < r->comm->move_count; i++) {
+        const tdmi_comm_move *move = &r->comm->moves[i];
+        size_t at;
+        const size_t n = part(move, round, &at);
+        if (move->fetches) status = tdmi_comm_fetch(r->from, move->from + at, n);
+    }
+    if (status == TDM_OK) status = tdmi_comm_fetched_later(r->from, (int)(round % 2));
     return tdmi_comm_own_fault(r->comm, status);
 }
 
-static tdm_status send(const rounds *r, int group, const tdmi_comm_move *move,
-                       const tdmi_comm_side *side, size_t at, size_t n) {
-    return tdmi_comm_send(r->comm, group, move->peer, r->channel,
-                          (const char *)side->bytes + move->from + at, n);
+static tdm_status store(const rounds *r, int slot, const tdmi_comm_move *move, size_t at,
+                        size_t n) {
+    (void)slot;
+    return tdmi_comm_own_fault(r->comm, tdmi_comm_store(r->into, move->into + at, n));
 }
 
-static tdm_status receive(const rounds *r, int group, const tdmi_comm_move *move, size_t at,
+static tdm_status copy(const rounds *r, int slot, const tdmi_comm_move *move, size_t at, size_t n) {
+    TDMI_TRY(tdmi_comm_own_fault(
+        r->comm, tdmi_comm_copy(r->from, move->from + at, r->into, move->into + at, n)));
+    return store(r, slot, move, at, n);
+}
+
+static tdm_status send(const rounds *r, int slot, const tdmi_comm_move *move, size_t at, size_t n) {
+    const bool forwards = move->kind == TDMI_MOVE_FORWARD;
+    const char *bytes = forwards ? r->into->bytes : r->from->bytes;
+    return tdmi_comm_send(r->comm, (forwards ? TDMI_GROUP_RESULTS : TDMI_GROUP_DATA) + slot,
+                          move->peer, r->channel, bytes + move->from + at, n);
+}
+
+static tdm_status receive(const rounds *r, int slot, const tdmi_comm_move *move, size_t at,
                           size_t n) {
-    return tdmi_comm_receive(r->comm, group, move->peer, r->channel,
+    const int group = move->kind == TDMI_MOVE_RELAY ? TDMI_GROUP_DATA : TDMI_GROUP_RESULTS;
+    return tdmi_comm_receive(r->comm, group + slot, move->peer, r->channel,
                              (char *)r->into->bytes + move->into + at, n);
 }
 
 static tdm_status begin(const rounds *r, size_t round, bool last) {
-    tdm_comm *comm = r->comm;
-    const int slot = (int)(round % 2);
-    size_t at;
-    for (int i = 0; i < comm->move_count; i++) {
-        const tdmi_comm_move *move = &comm->moves[i];
-        const size_t n = part(move, round, &at);
-        if (move->kind == TDMI_MOVE_RECEIVE)
-            TDMI_TRY(receive(r, TDMI_GROUP_RESULTS + slot, move, at, n));
-        if (move->kind == TDMI_MOVE_RELAY)
-            TDMI_TRY(receive(r, TDMI_GROUP_DATA + slot, move, at, n));
-    }
-    TDMI_TRY(tdmi_comm_own_fault(comm, tdmi_comm_fetched(r->from, slot)));
-    if (!last) TDMI_TRY(tdmi_comm_own_fault(comm, fetch(r, round + 1)));
-    for (int i = 0; i < comm->move_count; i++) {
-        const tdmi_comm_move *move = &comm->moves[i];
-        const size_t n = part(move, round, &at);
-        if (move->kind == TDMI_MOVE_SEND)
-            TDMI_TRY(send(r, TDMI_GROUP_DATA + slot, move, r->from, at, n));
-    }
-    for (int i = 0; i < comm->move_count; i++) {
-        const tdmi_comm_move *move = &comm->moves[i];
-        const size_t n = part(move, round, &at);
-        if (move->kind == TDMI_MOVE_COPY && !r->into->direct) TDMI_TRY(copy(r, move, at, n));
-    }
-    return TDM_OK;
+    TDMI_TRY(each(r, round, TDMI_MOVE_RELAY, receive));
+    TDMI_TRY(each(r, round, TDMI_MOVE_RECEIVE, receive));
+    TDMI_TRY(tdmi_comm_own_fault(r->comm, tdmi_comm_fetched(r->from, (int)(round % 2))));
+    if (!last) TDMI_TRY(fetch(r, round + 1));
+    TDMI_TRY(each(r, round, TDMI_MOVE_SEND, send));
+    return r->into->direct ? TDM_OK : each(r, round, TDMI_MOVE_COPY, copy);
 }
 
 /* What is to be forwarded has come, and goes on; then the rest has come, too. */
 static tdm_status finish(const rounds *r, size_t round) {
-    tdm_comm *comm = r->comm;
     const int slot = (int)(round % 2);
-    size_t at;
-    TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_DATA + slot));
-    for (int i = 0; i < comm->move_count; i++) {
-        const tdmi_comm_move *move = &comm->moves[i];
-        const size_t n = part(move, round, &at);
-        if (move->kind == TDMI_MOVE_FORWARD)
-            TDMI_TRY(send(r, TDMI_GROUP_RESULTS + slot, move, r->into, at, n));
-    }
-    TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_RESULTS + slot));
-    for (int i = 0; i < comm->move_count; i++) {
-        const tdmi_comm_move *move = &comm->moves[i];
-        const size_t n = part(move, round, &at);
-        if (move->kind == TDMI_MOVE_RECEIVE || move->kind == TDMI_MOVE_RELAY)
-            TDMI_TRY(tdmi_comm_own_fault(comm, tdmi_comm_store(r->into, move->into + at, n)));
-    }
-    return TDM_OK;
+    TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_GROUP_DATA + slot));
+    TDMI_TRY(each(r, round, TDMI_MOVE_FORWARD, send));
+    TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_GROUP_RESULTS + slot));
+    TDMI_TRY(each(r, round, TDMI_MOVE_RELAY, store));
+    return each(r, round, TDMI_MOVE_RECEIVE, store);
 }
 
 tdm_status tdmi_comm_run_moves(tdm_comm *comm, int channel, tdmi_comm_side *from,
@@ -107,13 +97,13 @@ tdm_status tdmi_comm_run_moves(tdm_comm *comm, int channel, tdmi_comm_side *from
         if (comm->moves[i].size > most) most = comm->moves[i].size;
     const size_t count = most / ROUND + (most % ROUND > 0);
     if (count == 0) return TDM_OK;
-    TDMI_TRY(tdmi_comm_own_fault(comm, fetch(&r, 0)));
+    TDMI_TRY(fetch(&r, 0));
     for (size_t round = 0; round <= count; round++) {
         if (round < count) TDMI_TRY(begin(&r, round, round == count - 1));
         if (round > 0) TDMI_TRY(finish(&r, round - 1));
     }
-    for (int i = 0; i < comm->move_count; i++) /* what the device copies has no rounds */
-        if (comm->moves[i].kind == TDMI_MOVE_COPY && into->direct)
-            TDMI_TRY(copy(&r, &comm->moves[i], 0, comm->moves[i].size));
+    for (int i = 0; into->direct && i < comm->move_count; i++) /* the device copies all at once */
+        if (comm->moves[i].kind == TDMI_MOVE_COPY)
+            TDMI_TRY(copy(&r, 0, &comm->moves[i], 0, comm->moves[i].size));
     return TDM_OK;
 }

@@ -2,20 +2,15 @@
 /* Messages under way, and waiting for them: until they are done, a fault is known, or nothing came for too long. */
 #include <sched.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "comm.h"
 
 enum { SPINS = 64 }; /* tests of all messages between two looks at the clock and the notes */
 
-/* Who nothing comes to for so long leaves its core to others, and looks again after each nap: the rank that is waited
- * for may have no other core, and where all of them are busy who only yields may be given none for seconds (Linux
- * 6.18). A worker naps early, as its program computes meanwhile. */
-enum { NAP_NS = 50000 };
+/* Who nothing comes to for so long naps, and looks again after each nap. A worker does so early, as its program
+ * computes meanwhile. */
 #define SPIN_SECONDS 1e-3
 #define WORKER_SPIN_SECONDS 100e-6
-
-void tdmi_comm_nap(void) { (void)nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL); }
 
 static tdmi_message *next(tdmi_group *group, int peer, size_t size, bool receives) {
     tdmi_message *message = &group->messages[group->count];
