@@ -3,7 +3,7 @@
  * and what the one before brought is stored there and sent on. All ranks cut alike, whatever their devices. */
 #include "comm.h"
 
-enum { ROUND = 1 << 20 /* bytes of a move in one round */ };
+enum { ROUND = 4 << 20 /* bytes of a move in one round */ };
 
 /* What one call moves. */
 typedef struct rounds {
