@@ -118,6 +118,7 @@ static tdm_status pass(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tenso
     if (to >= 0)
         status = inside ? tdmi_comm_read_aside(queue, x, &sent) : tdmi_comm_read(queue, x, &sent);
     if (status == TDM_OK && from >= 0) status = tdmi_comm_write(queue, y, false, &got);
+    status = tdmi_comm_own_fault(comm, status);
     if (status == TDM_OK) status = exchange(comm, to, &sent, from, &got);
     status = tdmi_comm_end(comm, status);
     status = tdmi_comm_give(comm, queue, &sent, status);

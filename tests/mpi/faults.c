@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -78,6 +79,57 @@ static void one(int fault, int64_t n) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Little more memory than the process has; or, later, as much as before. */
+static void limit_memory(bool limited) {
+    static struct rlimit before;
+    char line[128];
+    unsigned long kib = 0;
+    if (!limited) {
+        CHECK(setrlimit(RLIMIT_DATA, &before) == 0, "the limit stays");
+        return;
+    }
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status) && sscanf(line, "VmData: %lu", &kib) != 1)
+        ;
+    if (status) fclose(status);
+    getrlimit(RLIMIT_DATA, &before);
+    const struct rlimit little = {(rlim_t)((kib + (16 << 10)) * 1024), before.rlim_max};
+    CHECK(kib > 0 && setrlimit(RLIMIT_DATA, &little) == 0, "no limit can be set");
+}
+
+static tdm_status call_for_memory(tdm_comm *broken, int which, tdm_tensor *x) {
+    if (which == 0) return tdm_comm_all_reduce(broken, queue, TDM_COMM_SUM, x, x);
+    if (which == 1) return tdm_comm_broadcast(broken, queue, 0, x);
+    if (rank == 0) return tdm_comm_receive(broken, queue, ranks - 1, x);
+    return rank == ranks - 1 ? tdm_comm_send(broken, queue, 0, x) : tdm_comm_barrier(broken, queue);
+}
+
+/* The last rank has no memory to pack a tensor with gaps: a sum, a broadcast, and one that it sends. */
+static void no_memory(int which) {
+    const int64_t shape[] = {4096, 4100};
+    char name[32];
+    tdm_tensor x = {0};
+    tdm_comm *broken = NULL;
+    OK(connect_ranks(&broken));
+    OK(tdm_zeros(queue, TDM_F32, 2, shape, &x));
+    x.shape[1] = 4096;
+    OK(tdm_device_trim(device));
+    if (rank == ranks - 1) limit_memory(true);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double began = now();
+    tdm_status status = call_for_memory(broken, which, &x);
+    if (status == TDM_OK) status = tdm_queue_finish(queue);
+    snprintf(name, sizeof name, "rank %d: ", ranks - 1);
+    CHECK(status == TDM_ERROR_OUT_OF_MEMORY && strstr(tdm_last_error(), name),
+          "call %d without memory: %s: %s", which, tdm_status_name(status), tdm_last_error());
+    CHECK(now() - began < 5 * slowness(), "call %d without memory took %.1f s", which,
+          now() - began);
+    if (rank == ranks - 1) limit_memory(false);
+    tdm_comm_destroy(broken);
+    tdm_tensor_release(&x);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* All ranks alike: each has its own failure, and nothing is broken. */
 static void wrong_alike(void) {
     tdm_tensor x = {0};
@@ -100,4 +152,6 @@ void test_faults(void) {
         one(fault, 5);
         if (fault != LATE) one(fault, 100000);
     }
+    for (int which = 0; which < 3; which++)
+        if (!getenv("TDM_TEST_DEVICE") && !getenv("TDM_TEST_CUDA")) no_memory(which);
 }
