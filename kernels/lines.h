@@ -31,11 +31,12 @@ INLINE tdm_vec_f32 tdm_widen(const tdm_u16 *p)
 }
 
 #if T_ID == 3
-/* As tdm_f32_to_bf16, but in the high halves. */
+/* As tdm_f32_to_bf16, but in the high halves: the low ones have anything. Nothing is added to a NaN, whose bits might
+ * overflow. */
 INLINE tdm_vec_i32 tdm_round_high(tdm_vec_f32 v)
 {
-    const tdm_vec_i32 bits = TDM_AS_VEC_I32(v), is_nan = v != v;
-    return ((bits | 0x400000) & is_nan) | ((bits + (0x7fff + ((bits >> 16) & 1))) & ~is_nan);
+    const tdm_vec_i32 bits = TDM_AS_VEC_I32(v), is_nan = v != v, number = bits & ~is_nan;
+    return ((bits | 0x400000) & is_nan) | (number + (0x7fff + ((number >> 16) & 1)));
 }
 #endif
 

@@ -235,3 +235,22 @@ Test(expressions, special_values) {
         }
     }
 }
+
+/* NaNs to whose bits nothing can be added, among numbers. */
+Test(expressions, nans_of_many_bits) {
+    enum { MANY = 70 };
+    const tdm_dtype narrow[] = {TDM_BF16, TDM_F16};
+    double given[MANY], want[MANY];
+    for (int i = 0; i < MANY; i++) {
+        given[i] = i % 2 ? (double)i : copysign(__builtin_nan("0xfffffffffffff"), i % 4 - 1);
+        want[i] = -given[i];
+    }
+    for (int d = 0; d < 2; d++) {
+        array *a = array_1d(TDM_F32, MANY), *y = array_1d(narrow[d], MANY);
+        array_set(a, given);
+        check_case("-a as %s", tdm_dtype_name(narrow[d]));
+        array *const arrays[] = {a, y};
+        if (run("y = -a", arrays, "ay", NO_NUMBER, 0)) ARRAY_CHECK(y, want, NULL);
+        array_free_all();
+    }
+}
