@@ -34,9 +34,11 @@ else
     build mpicc comm_ulfm "$@"
     build mpicc killed_ulfm killed.c "$source/mpi/transport.c"
 fi
-for ranks in 1 2 3 4; do # with ULFM, mpirun ends with 0 whatever a rank ended with
-    said=$("${run[@]}" "$ranks" "$work/comm_$how")
+for ranks in 1 2 3 4; do # what an mpirun that outlives its ranks ends with is not enough
+    status=0
+    said=$("${run[@]}" "$ranks" "$work/comm_$how") || status=$?
     echo "$said"
+    [ $status = 0 ]
     grep -q ' checks, 0 failed$' <<<"$said"
 done
 [ "$how" = abi ] || TDM_TEST_ULFM=1 ./killed.sh 30 "${run[@]}" "$work/killed_ulfm"
