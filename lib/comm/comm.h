@@ -236,8 +236,8 @@ static inline tdmi_comm_side tdmi_comm_moved_side(const tdm_comm *comm) {
 /* Memory from which the transport sends what is in x, and into which it receives what becomes y's content: the host's,
  * but for a direct side. It is used in parts, which are fetched before and stored after: where a mapping would copy the
  * tensor, some of them move while others are exchanged, and elsewhere fetching and storing do nothing. fetched_later
- * ends the parts of a slot, 0 or 1, which are there when `fetched` returns. With `keeps` parts may be fetched as well as
- * stored. */
+ * ends the parts of a slot, 0 or 1, which are there when `fetched` returns. With `keeps` parts may be fetched as well
+ * as stored. */
 tdm_status tdmi_comm_read(tdm_queue *queue, const tdm_tensor *x, tdmi_comm_side *side) TDM_MUST_USE;
 tdm_status tdmi_comm_write(tdm_queue *queue, const tdm_tensor *y, bool keeps,
                            tdmi_comm_side *side) TDM_MUST_USE;
