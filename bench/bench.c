@@ -2,6 +2,7 @@
 /* The run: devices times cases, progress, reports. */
 #include "bench.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@ typedef struct session {
     bench_peak *peaks; /* of each device in turn; NULL without them */
     size_t peak_count;
     bench_row *rows;
-    size_t row_count, to_do, done, skipped, not_applicable, failed;
+    size_t row_count, to_do, done, skipped, not_applicable, left_out, failed;
+    double start;
     bench_output output;
     bool tty; /* stderr is a terminal: progress is one line that is overwritten */
 } session;
@@ -210,13 +212,19 @@ static bool run_peaks(session *s) {
     return good;
 }
 
-/* The cases of one device, or, with a second one, those of two. */
-static bool run_devices(session *s, const tdm_device_info *info, const tdm_device_info *second) {
+/* The cases of one device, or, with a second one, those of two; none is begun after `end` seconds of the run,
+ * where there is a limit. */
+static bool run_devices(session *s, const tdm_device_info *info, const tdm_device_info *second,
+                        double end) {
     bench_runner runner;
     const bool good = open_runner(s, info, second, &runner);
-    for (size_t i = 0; good && i < s->case_count; i++)
-        if (bench_needs_two_devices(&s->cases[i]) == (bool)second)
+    for (size_t i = 0; good && i < s->case_count; i++) {
+        if (bench_needs_two_devices(&s->cases[i]) != (bool)second) continue;
+        if (s->options->seconds > 0.0 && bench_now() - s->start > end)
+            s->left_out++;
+        else
             run_one(s, &runner, &s->cases[i]);
+    }
     close_runner(&runner);
     return good;
 }
@@ -234,7 +242,7 @@ static bool run_pairs(session *s) {
     const size_t end = s->options->devices.count ? s->device_count : 2;
     for (size_t i = 0; i < end && i < s->device_count; i++)
         for (size_t j = i + 1; j < end && j < s->device_count; j++)
-            good = run_devices(s, s->devices[i], s->devices[j]) && good;
+            good = run_devices(s, s->devices[i], s->devices[j], s->options->seconds) && good;
     for (size_t i = 0; s->device_count < 2 && i < s->case_count; i++) {
         if (!bench_needs_two_devices(&s->cases[i])) continue;
         fprintf(stderr, "%s %s %s: skipped: needs two devices (TANDEM_CPU_DEVICES=2 lists two)\n",
@@ -271,25 +279,46 @@ static json_t *describe_run(const bench_options *options) {
     return machine;
 }
 
-static void begin_output(session *s) {
+/* False, with a message, when a file that rows go to cannot be opened. */
+static bool begin_output(session *s) {
     char machine[512], about[768];
     const bench_options *options = s->options;
     snprintf(about, sizeof about, "%s; Tandem %s, profile %s, seed %llu",
              bench_machine_line(machine, sizeof machine), tdm_version(),
              bench_profile_name(options->cases.profile), (unsigned long long)options->seed);
     bench_output_begin(&s->output, options->format, options->width, about);
+    if (!options->json_lines_path) return true;
+    s->output.lines = fopen(options->json_lines_path, "w");
+    if (!s->output.lines)
+        fprintf(stderr, "tdm bench: --json-lines %s cannot be written: %s\n",
+                options->json_lines_path, strerror(errno));
+    return s->output.lines;
+}
+
+/* Failures to write are known here at the latest: a disk that is full, for example. */
+static bool end_lines(session *s) {
+    FILE *lines = s->output.lines;
+    if (!lines) return true;
+    bool good = !ferror(lines);
+    good = fclose(lines) == 0 && good;
+    if (!good)
+        fprintf(stderr, "tdm bench: --json-lines %s could not be written in full\n",
+                s->options->json_lines_path);
+    return good;
 }
 
 static bool write_reports(const session *s, double seconds) {
     const bench_options *options = s->options;
-    char counts[160] = "";
+    char counts[192] = "", left_out[64] = "";
     json_t *machine = describe_run(options);
     const bench_results results = {machine, s->peaks, s->peak_count, s->rows, s->row_count};
     bool good = true;
+    if (s->left_out)
+        snprintf(left_out, sizeof left_out, ", %zu left out for want of time", s->left_out);
     if (!options->no_rows)
         snprintf(counts, sizeof counts,
-                 "%zu rows, %zu not verified, %zu skipped, %zu not applicable, %.0f s",
-                 s->row_count, s->failed, s->skipped, s->not_applicable, seconds);
+                 "%zu rows, %zu not verified, %zu skipped, %zu not applicable%s, %.0f s",
+                 s->row_count, s->failed, s->skipped, s->not_applicable, left_out, seconds);
     bench_output_end(&s->output, counts, &results);
     if (options->json_path) good = bench_write_json(options->json_path, &results);
     if (options->html_path) good = bench_write_html(options->html_path, &results) && good;
@@ -317,15 +346,18 @@ static bool run_session(session *s) {
         fputs("tdm bench: out of memory\n", stderr);
         return false;
     }
-    const double start = bench_now();
+    s->start = bench_now();
     const bench_longest longest = measure_texts(s);
-    begin_output(s);
+    if (!begin_output(s)) return false;
     bool good = !s->peaks || run_peaks(s);
     if (!s->options->no_rows) bench_output_head(&s->output, &longest);
+    /* each device has the same share of the time */
+    const double seconds = s->options->seconds, share = seconds / (double)(devices ? devices : 1);
     for (size_t i = 0; i < devices && of_two < s->case_count; i++)
-        good = run_devices(s, s->devices[i], NULL) && good;
+        good = run_devices(s, s->devices[i], NULL, (double)(i + 1) * share) && good;
     if (of_two > 0) good = run_pairs(s) && good;
-    good = write_reports(s, bench_now() - start) && good;
+    good = end_lines(s) && good;
+    good = write_reports(s, bench_now() - s->start) && good;
     const bool none_applies = s->options->no_rows || (s->skipped == 0 && s->not_applicable > 0);
     return good && s->failed == 0 && (s->row_count > 0 || none_applies);
 }

@@ -18,13 +18,15 @@ typedef struct bench_options {
     bench_selection cases;
     uint64_t seed; /* of the inputs and of the rows that are verified */
     bench_format format;
-    int width;             /* of BENCH_TABLE, in columns; 0: no limit */
-    bool peaks;            /* first what each device can do at best */
-    bool no_rows;          /* and nothing else */
-    const char *json_path; /* or NULL */
-    const char *html_path; /* or NULL */
-    const char *pytorch;   /* a Python that has PyTorch, to time beside; or NULL */
-    const char *peers;     /* a Python, to time products in its libraries; or NULL */
+    int width;                   /* of BENCH_TABLE, in columns; 0: no limit */
+    bool peaks;                  /* first what each device can do at best */
+    bool no_rows;                /* and nothing else */
+    double seconds;              /* to begin rows in; 0: no limit */
+    const char *json_path;       /* or NULL */
+    const char *json_lines_path; /* likewise, a line a row, as it is measured */
+    const char *html_path;       /* or NULL */
+    const char *pytorch;         /* a Python that has PyTorch, to time beside; or NULL */
+    const char *peers;           /* a Python, to time products in its libraries; or NULL */
     bool has_peer[BENCH_PEERS];
 } bench_options;
 

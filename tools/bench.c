@@ -19,7 +19,9 @@ enum {
     OPTION_DTYPE,
     OPTION_SHAPE,
     OPTION_PROFILE,
+    OPTION_SECONDS,
     OPTION_JSON,
+    OPTION_JSON_LINES,
     OPTION_REPORT,
     OPTION_PYTORCH,
     OPTION_PEERS,
@@ -71,7 +73,16 @@ static const option_spec option_table[] = {
      NULL, false, false},
     {"wide", OPTION_WIDE, NULL, "every column of the table, however narrow the page is", NULL,
      false, false},
+    {"seconds", OPTION_SECONDS, "N",
+     "begin no row after this time: each device has an equal share of it, and the last row is "
+     "finished",
+     NULL, false, false},
     {"json", OPTION_JSON, "FILE", "write the rows as JSON too", NULL, false, false},
+    {"json-lines", OPTION_JSON_LINES, "FILE",
+     "write each peak and each row as a line of JSON too, as it is measured: a run that is ended "
+     "early "
+     "has those it finished",
+     NULL, false, false},
     {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too", NULL, false, false},
     {"pytorch", OPTION_PYTORCH, "PYTHON",
      "a Python with PyTorch, to time the norms of the lesson beside", NULL, false, false},
@@ -128,14 +139,14 @@ static int parse_seed(const char *value, uint64_t *seed) {
 }
 
 /* Opened now, so that minutes of measuring are not lost to a wrong path. */
-static int set_json(const char *path, bench_options *options) {
+static int set_json(const char *option, const char *path, const char **place) {
     FILE *file = fopen(path, "a");
     if (!file) {
-        fprintf(stderr, "tdm bench: --json %s cannot be written: %s\n", path, strerror(errno));
+        fprintf(stderr, "tdm bench: %s %s cannot be written: %s\n", option, path, strerror(errno));
         return EXIT_USAGE;
     }
     fclose(file);
-    options->json_path = path;
+    *place = path;
     return EXIT_OK;
 }
 
@@ -188,7 +199,11 @@ static int take(void *context, int id, char *value) {
         request->wide = true;
         return EXIT_OK;
     case OPTION_JSON:
-        return set_json(value, options);
+        return set_json("--json", value, &options->json_path);
+    case OPTION_JSON_LINES:
+        return set_json("--json-lines", value, &options->json_lines_path);
+    case OPTION_SECONDS:
+        return take_seconds("bench", "--seconds", value, &options->seconds);
     case OPTION_REPORT:
         return set_report(value, options);
     case OPTION_PYTORCH:

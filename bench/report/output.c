@@ -19,6 +19,11 @@ void bench_output_begin(bench_output *output, bench_format format, int width, co
 void bench_output_peaks(const bench_output *output, const bench_peak *peaks, size_t count) {
     const tdm_device_info *device = peaks[0].row.device;
     const bool is_markdown = output->format == BENCH_MD;
+    if (output->lines) {
+        bench_print_jsonl_peaks(output->lines,
+                                &(bench_results){.peaks = peaks, .peak_count = count});
+        fflush(output->lines);
+    }
     if (!is_table(output)) return;
     if (is_markdown) {
         printf("| peaks of %s | | by |\n| --- | ---: | --- |\n", device->id);
@@ -55,6 +60,9 @@ void bench_output_row(const bench_output *output, const bench_row *row) {
     if (output->format == BENCH_CSV) bench_print_csv_row(stdout, row);
     if (output->format == BENCH_JSONL) bench_print_jsonl_row(stdout, row);
     fflush(stdout);
+    if (!output->lines) return;
+    bench_print_jsonl_row(output->lines, row);
+    fflush(output->lines);
 }
 
 void bench_output_end(const bench_output *output, const char *counts,

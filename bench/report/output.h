@@ -4,6 +4,8 @@
 #ifndef BENCH_OUTPUT_H
 #define BENCH_OUTPUT_H
 
+#include <stdio.h>
+
 #include "report/format.h"
 #include "report/report.h"
 
@@ -13,6 +15,7 @@ typedef struct bench_output {
     bench_format format;
     int width;                       /* columns of the page; 0: no limit */
     int widths[BENCH_TABLE_COLUMNS]; /* of the table; 0: not shown */
+    FILE *lines; /* gets peaks and rows as lines of JSON, each as it is measured; or NULL */
 } bench_output;
 
 /* The longest texts that the rows of a run will have. */
