@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "baselines/pytorch.h"
+#include "baselines/peers.h"
 #include "cases/case.h"
 #include "machine/clock.h"
 #include "machine/machine.h"
@@ -79,20 +79,10 @@ static void clear_progress(const session *s) {
     fflush(stderr);
 }
 
-/* The same work in PyTorch, for an operation that has a PyTorch form: the norms of many products. */
-static void add_pytorch(const char *python, const bench_case *c, bench_row *row) {
-    char why[256];
-    const bench_norms_form form = bench_case_norms_form(c);
-    if (form == BENCH_NORMS_NONE || c->dtype != TDM_F32) return;
-    row->peer_seconds[BENCH_PYTORCH] =
-        bench_time_pytorch(python, form == BENCH_NORMS_KEPT ? "kept" : "logged", &c->shape, why);
-    if (isnan(row->peer_seconds[BENCH_PYTORCH]) && !row->problem[0])
-        snprintf(row->problem, sizeof row->problem, "no PyTorch: %s", why);
-}
-
 /* How a peer is asked for the work; NULL where none has it. */
 static const char *peers_work(const bench_case *c) {
-    if (bench_case_is_feed_forward(c)) return "feed_forward";
+    if (bench_case_is_feed_forward(c) || bench_case_norms_form(c) != BENCH_NORMS_NONE)
+        return c->op->name;
     if (bench_case_is_product(c)) return bench_case_has_epilogue(c) ? "bias_gelu" : "matmul";
     return !c->op->task && c->shape.extents <= 2 ? c->op->name : NULL;
 }
@@ -125,7 +115,6 @@ static bool measure_row(session *s, const bench_runner *runner, const bench_case
     show_progress(s, devices, row);
     const bool ran =
         c->op->task ? bench_measure_task(runner, c, row) : bench_measure_op(runner, c, row);
-    if (ran && s->options->pytorch) add_pytorch(s->options->pytorch, c, row);
     if (ran && s->options->peers) add_peers(s, c, row);
     clear_progress(s);
     if (row->problem[0])
@@ -371,6 +360,7 @@ bool bench_run(const bench_options *options) {
         fprintf(stderr, "tdm bench: out of memory\n");
     else
         good = run_session(&s);
+    bench_end_peers();
     free(s.rows);
     free(s.peaks);
     free((void *)s.devices);

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "baselines/peers.h"
-#include "baselines/pytorch.h"
 #include "cases/selection.h"
 #include "report/compare.h"
 #include "report/format.h"
@@ -25,8 +24,7 @@ typedef struct bench_options {
     const char *json_path;       /* or NULL */
     const char *json_lines_path; /* likewise, a line a row, as it is measured */
     const char *html_path;       /* or NULL */
-    const char *pytorch;         /* a Python that has PyTorch, to time beside; or NULL */
-    const char *peers;           /* a Python, to time products in its libraries; or NULL */
+    const char *peers;           /* a Python, to time rows in its libraries; or NULL */
     bool has_peer[BENCH_PEERS];
 } bench_options;
 

@@ -85,10 +85,11 @@ static const option_spec option_table[] = {
      NULL, false, false},
     {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too", NULL, false, false},
     {"pytorch", OPTION_PYTORCH, "PYTHON",
-     "a Python with PyTorch, to time the norms of the lesson beside", NULL, false, false},
+     "a Python with PyTorch, to time rows beside: --peers without the others", NULL, false, false},
     {"peers", OPTION_PEERS, "PYTHON",
-     "a Python with any of PyTorch, NumPy, ONNX Runtime and pygpu (libgpuarray), to time products "
-     "beside, each in a process of its own; PyTorch's operations on rows, too",
+     "a Python with any of PyTorch, NumPy, ONNX Runtime, pygpu (libgpuarray) and Triton, to time "
+     "products and "
+     "operations on rows beside, each in a process of its own, on the GPU where the device is one",
      NULL, false, false},
     {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false,
      false},
@@ -171,7 +172,7 @@ static int find_word(const char *word, const char *const *words) {
 
 typedef struct bench_arguments {
     bench_options options;
-    bool list, wide;
+    bool list, wide, pytorch_alone;
 } bench_arguments;
 
 static int take(void *context, int id, char *value) {
@@ -207,9 +208,11 @@ static int take(void *context, int id, char *value) {
     case OPTION_REPORT:
         return set_report(value, options);
     case OPTION_PYTORCH:
-        options->pytorch = value;
+        request->pytorch_alone = true;
+        options->peers = value;
         return EXIT_OK;
     case OPTION_PEERS:
+        request->pytorch_alone = false;
         options->peers = value;
         return EXIT_OK;
     case OPTION_SEED:
@@ -242,17 +245,12 @@ static int check_devices(bench_options *options) {
 }
 
 /* A program that the run will need, told before it starts. */
-static int check_python(bench_options *options) {
+static int check_python(bench_options *options, bool pytorch_alone) {
     char why[256];
-    if (options->pytorch && !bench_has_pytorch(options->pytorch, why)) {
-        fprintf(stderr, "tdm bench: --pytorch: %s\n", why);
-        return EXIT_USAGE;
-    }
-    if (options->peers && !bench_find_peers(options->peers, options->has_peer, why)) {
-        fprintf(stderr, "tdm bench: --peers: %s\n", why);
-        return EXIT_USAGE;
-    }
-    return EXIT_OK;
+    if (!options->peers || bench_find_peers(options->peers, pytorch_alone, options->has_peer, why))
+        return EXIT_OK;
+    fprintf(stderr, "tdm bench: %s: %s\n", pytorch_alone ? "--pytorch" : "--peers", why);
+    return EXIT_USAGE;
 }
 
 static bool wants_machines(int argc, char **argv) {
@@ -311,7 +309,7 @@ int bench_command(int argc, char **argv) {
     request.options.peaks = options->peaks || !selects;
     request.options.width = request.wide ? 0 : output_width();
     status = check_devices(&request.options);
-    if (status == EXIT_OK) status = check_python(&request.options);
+    if (status == EXIT_OK) status = check_python(&request.options, request.pytorch_alone);
     if (status != EXIT_OK) return status;
     return bench_run(options) ? EXIT_OK : EXIT_FAILED;
 }

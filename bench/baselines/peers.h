@@ -8,12 +8,17 @@
 #include "baselines/baseline.h"
 #include "rows/peer_list.h"
 
-/* Which of them this Python has. None: why (of 256 bytes) says what it answered. */
-bool bench_find_peers(const char *python, bool has[BENCH_PEERS], char *why);
+/* Which of them this Python has, or of PyTorch alone whether it has that. None: why (of 256 bytes) says what it
+ * answered. */
+bool bench_find_peers(const char *python, bool pytorch_alone, bool has[BENCH_PEERS], char *why);
 
-/* Seconds of the work, as peers.py names it, in a process of its own, with as many threads as there are cores.
- * NaN with a why of "" where the library has no such work, else with why it failed. */
+/* Seconds of the work, as peers.py names it, with as many threads as the device has cores, or on the card that the
+ * device is. A process for each library has all rows. NaN with a why of "" where the library has no such work, else with
+ * why it failed. */
 double bench_time_peer(const char *python, bench_peer peer, const bench_request *request,
                        const char *work, char *why);
+
+/* Ends the processes. */
+void bench_end_peers(void);
 
 #endif

@@ -3,23 +3,28 @@
 #include "machine/child.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "machine/clock.h"
 
 extern char **environ;
 
 enum { STREAMS = 3, MAX_ARGUMENTS = 15 };
 
-static bool start(const char *const *arguments, FILE *const *stream, pid_t *child, int *error) {
+static bool start(const char *const *arguments, const int *stream, pid_t *child, int *error) {
     posix_spawn_file_actions_t actions;
     *error = posix_spawn_file_actions_init(&actions);
     if (*error) return false;
     for (int i = 0; i < STREAMS && !*error; i++)
-        *error = posix_spawn_file_actions_adddup2(&actions, fileno(stream[i]), i);
+        *error = posix_spawn_file_actions_adddup2(&actions, stream[i], i);
     if (!*error) {
         /* posix_spawnp takes the arguments as not const, and changes nothing */
         char *copy[MAX_ARGUMENTS + 1] = {0};
@@ -67,6 +72,7 @@ static void copy_last_line(FILE *stream, const char *program, char *why) {
 char *bench_run_child(const char *const *arguments, const char *input, size_t input_size, char *why,
                       bool *missing) {
     FILE *stream[STREAMS] = {tmpfile(), tmpfile(), tmpfile()};
+    int number[STREAMS];
     char *output = NULL;
     pid_t child;
     int error = 0;
@@ -78,7 +84,9 @@ char *bench_run_child(const char *const *arguments, const char *input, size_t in
         /* the child shares the offset of the file */
         good = good && lseek(fileno(stream[0]), 0, SEEK_SET) == 0;
     }
-    if (good && !start(arguments, stream, &child, &error)) {
+    for (int i = 0; good && i < STREAMS; i++)
+        number[i] = fileno(stream[i]);
+    if (good && !start(arguments, number, &child, &error)) {
         if (missing) *missing = error == ENOENT;
         snprintf(why, BENCH_CHILD_WHY_SIZE, "%s cannot be started: %s", arguments[0],
                  strerror(error));
@@ -91,4 +99,82 @@ char *bench_run_child(const char *const *arguments, const char *input, size_t in
     for (int i = 0; i < STREAMS; i++)
         if (stream[i]) fclose(stream[i]);
     return output;
+}
+
+bool bench_server_start(bench_server *server, const char *const *arguments, char *why) {
+    int ends[2], error = 0;
+    *server = (bench_server){.errors = tmpfile()};
+    if (!server->errors || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        snprintf(why, BENCH_CHILD_WHY_SIZE, "no socket or temporary file: %s", strerror(errno));
+        if (server->errors) fclose(server->errors);
+        *server = (bench_server){0};
+        return false;
+    }
+    server->line = ends[0];
+    const int number[STREAMS] = {ends[1], ends[1], fileno(server->errors)};
+    const bool good = start(arguments, number, &server->pid, &error);
+    close(ends[1]);
+    if (good) return true;
+    snprintf(why, BENCH_CHILD_WHY_SIZE, "%s cannot be started: %s", arguments[0], strerror(error));
+    close(server->line);
+    fclose(server->errors);
+    *server = (bench_server){0};
+    return false;
+}
+
+void bench_server_end(bench_server *server) {
+    if (!server->pid) return;
+    close(server->line);
+    kill(server->pid, SIGKILL);
+    wait_for(server->pid);
+    fclose(server->errors);
+    *server = (bench_server){0};
+}
+
+static bool send_all(int line, const char *text, size_t size) {
+    while (size > 0) {
+        /* one that has ended is an error, not a signal */
+        const ssize_t sent = send(line, text, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR) return false;
+        if (sent < 0) continue;
+        text += sent;
+        size -= (size_t)sent;
+    }
+    return true;
+}
+
+/* A line, within a time; false at its end, or after it. */
+static bool receive_line(int line, double seconds, char *text, size_t size) {
+    const double end = bench_now() + seconds;
+    for (size_t length = 0; length < size;) {
+        const double left = end - bench_now();
+        struct pollfd ready = {.fd = line, .events = POLLIN};
+        if (left <= 0.0) return false;
+        const int count = poll(&ready, 1, (int)(left * 1e3) + 1);
+        if (count < 0 && errno != EINTR) return false;
+        if (count <= 0) continue;
+        if (recv(line, text + length, 1, 0) != 1) return false;
+        if (text[length] == '\n') {
+            text[length] = '\0';
+            return true;
+        }
+        length++;
+    }
+    return false;
+}
+
+char *bench_server_ask(bench_server *server, const char *program, const char *request,
+                       double seconds, char *why) {
+    char text[1024];
+    const double begun = bench_now();
+    if (send_all(server->line, request, strlen(request)) &&
+        receive_line(server->line, seconds, text, sizeof text))
+        return strdup(text);
+    /* what has closed its end has said why */
+    if (bench_now() - begun < seconds)
+        copy_last_line(server->errors, program, why);
+    else
+        snprintf(why, BENCH_CHILD_WHY_SIZE, "%s did not answer within %.0f s", program, seconds);
+    bench_server_end(server);
+    return NULL;
 }

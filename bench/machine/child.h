@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+
+#include <sys/types.h>
 
 enum { BENCH_CHILD_WHY_SIZE = 256 };
 
@@ -15,5 +18,23 @@ enum { BENCH_CHILD_WHY_SIZE = 256 };
  * is no such program. */
 char *bench_run_child(const char *const *arguments, const char *input, size_t input_size, char *why,
                       bool *missing);
+
+/* A program that answers lines with lines, one after the other. Zero-initialised: it does not run. */
+typedef struct bench_server {
+    pid_t pid;
+    int line;     /* a socket: its standard input and output */
+    FILE *errors; /* its standard error */
+} bench_server;
+
+/* Starts it; false, and why (of BENCH_CHILD_WHY_SIZE bytes), where it cannot be. */
+bool bench_server_start(bench_server *server, const char *const *arguments, char *why);
+
+/* Its answer, without the newline, which the caller frees. NULL, and why, where it has ended or takes longer than
+ * `seconds`; then it does not run any more. */
+char *bench_server_ask(bench_server *server, const char *program, const char *request,
+                       double seconds, char *why);
+
+/* Ends one that runs. */
+void bench_server_end(bench_server *server);
 
 #endif

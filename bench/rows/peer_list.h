@@ -3,14 +3,16 @@
 #ifndef BENCH_PEER_LIST_H
 #define BENCH_PEER_LIST_H
 
-/* X(NAME, key, module, title): key is what JSON and CSV call its figure, module is Python's name. */
+/* X(NAME, key, module, title): key is what JSON and CSV call its figure, module is what peers.py calls it. */
 #define BENCH_PEER_LIST(X)                                                                         \
     X(PYTORCH, "pytorch_seconds_median", "torch", "PyTorch") BENCH_LATER_PEER_LIST(X)
 /* Those whose columns of CSV come behind all others. */
 #define BENCH_LATER_PEER_LIST(X)                                                                   \
     X(NUMPY, "numpy_seconds_median", "numpy", "NumPy")                                             \
     X(ONNXRUNTIME, "onnxruntime_seconds_median", "onnxruntime", "ONNX Runtime")                    \
-    X(LIBGPUARRAY, "libgpuarray_seconds_median", "pygpu", "libgpuarray")
+    X(LIBGPUARRAY, "libgpuarray_seconds_median", "pygpu", "libgpuarray")                           \
+    X(INDUCTOR, "inductor_seconds_median", "inductor", "torch.compile")                            \
+    X(TRITON, "triton_seconds_median", "triton", "Triton")
 
 typedef enum bench_peer {
 #define BENCH_PEER_ENUM(NAME, key, module, title) BENCH_##NAME,

@@ -130,7 +130,7 @@ Test(lesson, no_pytorch) {
 Test(lesson, broken_pytorch) {
     char arguments[1024];
     size_t size;
-    static const char script[] = "#!/bin/sh\n[ $# = 1 ] && exit 0\n"
+    static const char script[] = "#!/bin/sh\n[ $3 = list ] && echo torch 2 && exit 0\n"
                                  "echo '<b>no & \"torch\"' >&2\nexit 1\n";
     file_write(folder_path("python"), script, sizeof script - 1);
     CHECK(chmod(folder_path("python"), 0755) == 0, "chmod");

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tdm bench --peers`: products in the libraries that a Python has, each started anew. */
+/* `tdm bench --peers`: rows in the libraries that a Python has. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -32,16 +32,28 @@ static void bench(const char *arguments, int status) {
     CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
 }
 
-/* A Python in which `answer`, of a shell, is what the script for a product would print. */
+/* A Python in which `answer`, of a shell, is what the script does for a request to the library $4. */
 static const char *make_python(const char *answer) {
     char script[512];
     const int length = snprintf(script, sizeof script,
-                                "#!/bin/sh\nif [ $2 = list ]; then echo numpy 1; echo torch 2; "
-                                "exit 0; fi\necho \"$@\" >>%s\n%s\n",
-                                folder_path("calls"), answer);
+                                "#!/bin/sh\nif [ $3 = list ]; then echo numpy 1; echo torch 2; "
+                                "exit 0; fi\necho started $4 >>%s\n"
+                                "while read -r line; do echo $4 $line >>%s\n%s\ndone\n",
+                                folder_path("calls"), folder_path("calls"), answer);
     file_write(folder_path("python"), script, (size_t)length);
     CHECK(chmod(folder_path("python"), 0755) == 0, "chmod");
     return folder_path("python");
+}
+
+/* Did the stand-in note this, so often? */
+static void noted(const char *words, int times) {
+    size_t size;
+    int count = 0;
+    char *calls = (char *)file_read(folder_path("calls"), &size);
+    for (const char *at = calls; at && (at = strstr(at, words)); at++)
+        count++;
+    CHECK(count == times, "%d times '%s', not %d: %s", count, words, times, calls);
+    free(calls);
 }
 
 static void bench_with(const char *answer, const char *more) {
@@ -56,7 +68,7 @@ static void bench_with(const char *answer, const char *more) {
 Test(peers, figures) {
     char more[400];
     snprintf(more, sizeof more, "--json %s", folder_path("rows.json"));
-    bench_with("case $2 in torch) echo 12.5;; *) echo lacks;; esac", more);
+    bench_with("case $4 in torch) echo 12.5;; *) echo lacks;; esac", more);
     CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio"), "%s", r.output);
     CHECK(!strstr(r.output, "NumPy"), "%s", r.output);
     json_t *root = json_load_file(folder_path("rows.json"), 0, NULL);
@@ -64,35 +76,26 @@ Test(peers, figures) {
     CHECK(json_real_value(json_object_get(row, "pytorch_seconds_median")) == 12.5, "%s", r.output);
     CHECK(!json_object_get(row, "numpy_seconds_median"), "of a library that lacks the product");
     json_decref(root);
-    size_t size;
-    char *calls = (char *)file_read(folder_path("calls"), &size);
-    CHECK(calls && strstr(calls, "- torch cpu:0 f32 matmul 1 512 3072 768 1 "), "%s", calls);
-    free(calls);
+    noted("torch cpu:0 - f32 matmul 1 512 3072 768 1 ", 1);
 }
 
 Test(peers, of_a_block) {
     char arguments[1024];
     snprintf(arguments, sizeof arguments, "--op feed_forward --dtype f32 --profile full --peers %s",
-             make_python("case $2 in torch) echo 12.5;; *) echo lacks;; esac"));
+             make_python("case $4 in torch) echo 12.5;; *) echo lacks;; esac"));
     bench(arguments, 0);
     CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio|0 not verified"), "%s", r.output);
-    size_t size;
-    char *calls = (char *)file_read(folder_path("calls"), &size);
-    CHECK(calls && strstr(calls, "- torch cpu:0 f32 feed_forward 1 128 384 1536 1 "), "%s", calls);
-    free(calls);
+    noted("torch cpu:0 - f32 feed_forward 1 128 384 1536 1 ", 1);
 }
 
 Test(peers, of_rows) {
     char arguments[1024];
     snprintf(arguments, sizeof arguments,
              "--profile rows --op softmax --dtype f16 --shape 64x768 --peers %s",
-             make_python("case $2 in torch) echo 12.5;; *) echo lacks;; esac"));
+             make_python("case $4 in torch) echo 12.5;; *) echo lacks;; esac"));
     bench(arguments, 0);
     CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio|0 not verified"), "%s", r.output);
-    size_t size;
-    char *calls = (char *)file_read(folder_path("calls"), &size);
-    CHECK(calls && strstr(calls, "- torch cpu:0 f16 softmax 1 64 768 0 0 "), "%s", calls);
-    free(calls);
+    noted("torch cpu:0 - f16 softmax 1 64 768 0 0 ", 1);
 }
 
 Test(peers, in_csv_and_on_the_page) {
@@ -108,10 +111,42 @@ Test(peers, in_csv_and_on_the_page) {
     free(page);
 }
 
+/* One process of each library has all rows, and another one those after it has ended. */
+Test(peers, of_many_rows) {
+    char arguments[1024];
+    const char *python = make_python("[ -f $0.end ] && rm $0.end && exit 1; echo 0.25");
+    snprintf(arguments, sizeof arguments, "--profile rows --op softmax --shape 64x768 --peers %s",
+             python);
+    bench(arguments, 0);
+    noted("softmax", 8);
+    noted("started torch", 1);
+    noted("started numpy", 1);
+    file_write(folder_path("python.end"), "", 0);
+    bench(arguments, 0);
+    CHECK(contains_words(r.output, "python failed|4 rows, 0 not verified"), "%s", r.output);
+    noted("softmax", 16);
+    noted("started", 2 + 3);
+}
+
+/* --pytorch has PyTorch alone, also for the norms of many products. */
+Test(peers, of_pytorch_alone) {
+    char arguments[1024];
+    snprintf(arguments, sizeof arguments,
+             "--profile lesson --op matmul+norm_l2_kept --shape '1000*100x100x100' --pytorch %s",
+             make_python("echo 12.5"));
+    bench(arguments, 0);
+    CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio"), "%s", r.output);
+    noted("torch cpu:0 - f32 matmul+norm_l2_kept 1000 100 100 100 0 ", 1);
+    noted("numpy", 0);
+}
+
 /* The row is what it is without the peer. */
 Test(peers, that_fail) {
     bench_with("echo 'no <memory>' >&2; exit 1", "");
     CHECK(contains_words(r.output, "no PyTorch: |no <memory>|0 not verified"), "%s", r.output);
+    bench_with("echo failed OSError: it is lost", "");
+    CHECK(contains_words(r.output, "no PyTorch: |OSError: it is lost|0 not verified"), "%s",
+          r.output);
     bench_with("echo soon", "");
     CHECK(contains_words(r.output, "did not answer with a time"), "%s", r.output);
     bench("--op matmul --peers /nonexistent/python3", 2);
