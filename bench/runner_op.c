@@ -29,10 +29,13 @@ typedef struct run {
         if ((call) != TDM_OK) return bench_row_fail((r)->row, what, tdm_last_error());             \
     } while (0)
 
-/* Cases that do not fit well into the last-level cache rotate over buffers of twice its size in
+/* What a GPU's last-level cache has at most, which no API tells of all of them: an H100's has 50 MB. */
+static const uint64_t gpu_cache_bytes = (uint64_t)64 << 20;
+
+/* Cases that do not fit well into the device's last-level cache rotate over buffers of twice its size in
  * all; smaller ones keep one set, and are meant to run in cache. */
-static unsigned choose_set_count(uint64_t set_bytes, uint64_t memory) {
-    uint64_t cache = bench_cache_bytes();
+static unsigned choose_set_count(uint64_t set_bytes, uint64_t memory, bool is_host) {
+    uint64_t cache = is_host ? bench_cache_bytes() : gpu_cache_bytes;
     uint64_t sets = 1;
     if (set_bytes >= cache / 8) sets = (2 * cache + set_bytes - 1) / set_bytes;
     if (sets > MAX_SETS) sets = MAX_SETS;
@@ -55,7 +58,8 @@ static bool can_run(run *r) {
     const uint64_t memory = info->memory_total == TDM_UNKNOWN ? bytes * 8 : info->memory_total;
     if (largest > info->max_allocation || bytes > memory / 2)
         return bench_row_skip(r->row, "the device has not enough memory");
-    r->set_count = r->request.sets = r->row->sets = choose_set_count(bytes, memory);
+    r->set_count = r->request.sets = r->row->sets =
+        choose_set_count(bytes, memory, bench_is_host(info));
     return true;
 }
 

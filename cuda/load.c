@@ -17,9 +17,7 @@ static const struct {
 #define VERSION(major, cudart, nvrtc, cublaslt, cublas) {major, nvrtc, cublaslt, cublas},
     TDMI_CUDA_VERSIONS(VERSION)};
 
-static const char *const directories[] = {"/usr/local/cuda/lib64",    "/usr/local/cuda-13/lib64",
-                                          "/usr/local/cuda-12/lib64", "/usr/local/cuda-11/lib64",
-                                          "/opt/cuda/lib64",          NULL};
+static const char *const directories[] = {TDMI_CUDA_FOLDERS, NULL};
 
 #define RUNTIME_ADVICE                                                                             \
     "install the run-time libraries of CUDA 11.8, 12 or 13, or name their directory in "           \

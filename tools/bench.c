@@ -33,7 +33,7 @@ enum {
 };
 
 static const char *const *profile_words(void) {
-    static const char *const words[] = {"quick", "full", "lesson", "rows", "machines", NULL};
+    static const char *const words[] = {"quick", "full", "lesson", "rows", "gpu", "machines", NULL};
     return words;
 }
 
@@ -58,7 +58,10 @@ static const option_spec option_table[] = {
      "quick: a representative set, a minute or two (default); full: every case of the operations; "
      "lesson: the exercises of a lesson on GPUs, that is products small and large, norms logged or "
      "kept, two devices at once, parameters in and out; some minutes; rows: what reads and writes "
-     "rows once, in every dtype, in the cache and beyond it; some minutes; machines: under mpirun, "
+     "rows once, in every dtype, in the cache and beyond it; some minutes; gpu: rows, products, "
+     "launches, graphs "
+     "and transfers of a GPU, the most important first, of which --seconds takes what fits; "
+     "machines: under mpirun, "
      "collectives and "
      "distributed products beside a plain MPI program, one process and ScaLAPACK",
      profile_words, false, false},

@@ -25,6 +25,7 @@ typedef enum bench_baseline_kind {
     BENCH_BASELINE_D2D,
     BENCH_BASELINE_EMPTY, /* the raw call or enqueue of a kernel that stores one element */
     BENCH_BASELINE_EMPTY_FINISH,
+    BENCH_BASELINE_GRAPH, /* as many of these as the shape says, as a graph where the API has such, and the wait */
     BENCH_BASELINE_LAYER_NORM /* the raw call or enqueue of an equivalent small kernel */
 } bench_baseline_kind;
 

@@ -56,7 +56,7 @@ static void find(void *library, const char *symbol, void *function) {
 
 static void load(struct blas *b) {
     b->tried = true;
-    void *library = bench_open_library(b->files, b->why);
+    void *library = bench_open_library(b->files, NULL, b->why);
     if (!library) return;
     find(library, "dnnl_sgemm", &b->f.dnnl_sgemm);
     find(library, "dnnl_version", &b->f.dnnl_version);

@@ -13,7 +13,7 @@ enum { SMALL = 64 };
 typedef struct plain_call {
     void (*function)(struct plain_call *call);
     float x[SMALL], weight[SMALL], bias[SMALL], y[SMALL];
-    int rows, cols;
+    int rows, cols, times;
 } plain_call;
 
 static void store_one(plain_call *call) { call->y[0] = 0.375f; }
@@ -39,7 +39,8 @@ static bool call_plain(void *state, unsigned set) {
     (void)set;
     plain_call *call = state;
     void (*volatile function)(plain_call *) = call->function;
-    function(call);
+    for (int i = 0; i < call->times; i++)
+        function(call);
     return true;
 }
 
@@ -51,6 +52,7 @@ static bool create_plain(const bench_request *request, bench_baseline *baseline,
         return false;
     }
     call->function = norm ? layer_norm : store_one;
+    call->times = request->kind == BENCH_BASELINE_GRAPH ? (int)request->shape.extent[0] : 1;
     if (norm) {
         call->rows = (int)request->shape.extent[0];
         call->cols = (int)request->shape.extent[1];
@@ -59,7 +61,7 @@ static bool create_plain(const bench_request *request, bench_baseline *baseline,
         memcpy(call->bias, request->input[2], (size_t)call->cols * sizeof(float));
     }
     *baseline = (bench_baseline){.state = call, .call = call_plain, .destroy = free};
-    snprintf(baseline->name, sizeof baseline->name, "plain C call");
+    snprintf(baseline->name, sizeof baseline->name, "plain C call%s", call->times > 1 ? "s" : "");
     return true;
 }
 
@@ -69,6 +71,7 @@ static bool create(const bench_request *request, bench_baseline *baseline, char 
         return bench_host_gemm_create(request, baseline, why);
     case BENCH_BASELINE_EMPTY:
     case BENCH_BASELINE_EMPTY_FINISH:
+    case BENCH_BASELINE_GRAPH:
     case BENCH_BASELINE_LAYER_NORM:
         return create_plain(request, baseline, why);
     default:

@@ -17,11 +17,10 @@
     X(cudaStreamSynchronize)                                                                       \
     X(cudaMalloc)                                                                                  \
     X(cudaFree)                                                                                    \
-    X(cudaMallocHost)                                                                              \
+    X(cudaHostAlloc)                                                                               \
     X(cudaFreeHost)                                                                                \
-    X(cudaMemcpy)                                                                                  \
-    X(cudaMemset)                                                                                  \
     X(cudaMemcpyAsync)                                                                             \
+    X(cudaMemsetAsync)                                                                             \
     X(cudaRuntimeGetVersion)
 
 /* Modules and launches: the runtime has its own only since CUDA 12.8. */
@@ -29,7 +28,13 @@
     X(cuModuleLoadData)                                                                            \
     X(cuModuleGetFunction)                                                                         \
     X(cuModuleUnload)                                                                              \
-    X(cuLaunchKernel)
+    X(cuLaunchKernel)                                                                              \
+    X(cuStreamBeginCapture_v2)                                                                     \
+    X(cuStreamEndCapture)                                                                          \
+    X(cuGraphInstantiateWithFlags)                                                                 \
+    X(cuGraphLaunch)                                                                               \
+    X(cuGraphDestroy)                                                                              \
+    X(cuGraphExecDestroy)
 
 #define BLAS_FUNCTIONS(X)                                                                          \
     X(cublasCreate_v2)                                                                             \
@@ -59,10 +64,9 @@ static struct {
 #undef MEMBER
 
 static void *open_cuda(const char *name, char *why) {
-    char local[128];
-    snprintf(local, sizeof local, "/usr/local/cuda/lib64/%s", name);
-    const char *const names[] = {name, local, NULL};
-    return bench_open_library(names, why);
+    static const char *const folders[] = {TDMI_CUDA_FOLDERS, NULL};
+    const char *const names[] = {name, NULL};
+    return bench_open_library(names, folders, why);
 }
 
 /* The libraries of one version of CUDA. */
@@ -97,7 +101,9 @@ static void load(void) {
     cu.blas_usable = library BLAS_FUNCTIONS(RESOLVE);
 #undef RESOLVE
     library = cu.usable ? open_cuda(found->nvrtc, cu.rtc_why) : NULL;
-    void *driver = library ? open_cuda("libcuda.so.1", cu.rtc_why) : NULL;
+    /* by name alone: the runtime has opened it, and there must not be another */
+    void *driver = library ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (library && !driver) snprintf(cu.rtc_why, sizeof cu.rtc_why, "%s", dlerror());
 #define RESOLVE(name) &&bench_resolve(library, #name, &cu.name, cu.rtc_why)
 #define RESOLVE_DRIVER(name) &&bench_resolve(driver, #name, &cu.name, cu.rtc_why)
     cu.rtc_usable = driver RTC_FUNCTIONS(RESOLVE) DRIVER_FUNCTIONS(RESOLVE_DRIVER);
@@ -110,6 +116,7 @@ typedef struct raw {
     cublasHandle_t blas;
     CUmodule module;
     CUfunction kernel;
+    CUgraphExec graph;
     char *memory[BENCH_MAX_OPERANDS]; /* all sets */
     size_t bytes[BENCH_MAX_OPERANDS]; /* of one set */
     char *host;                       /* pinned, all sets */
@@ -117,7 +124,7 @@ typedef struct raw {
     /* gemm */
     cudaDataType_t type;
     int m, n, k, batch;
-    bool transpose_b;
+    bool transpose_b, tf32;
     /* kernel */
     void *arguments[BENCH_MAX_OPERANDS + 1];
     int cols;
@@ -128,6 +135,7 @@ static void destroy(void *state) {
     raw *r = state;
     if (r->stream) cu.cudaStreamSynchronize(r->stream);
     if (r->blas) cu.cublasDestroy_v2(r->blas);
+    if (r->graph) cu.cuGraphExecDestroy(r->graph);
     if (r->module) cu.cuModuleUnload(r->module);
     for (int i = 0; i < BENCH_MAX_OPERANDS; i++)
         if (r->memory[i]) cu.cudaFree(r->memory[i]);
@@ -146,12 +154,12 @@ static bool make_buffer(raw *r, int i, size_t size, unsigned sets, const void *d
     r->bytes[i] = size;
     if (cu.cudaMalloc(&memory, size * sets) != cudaSuccess) return false;
     r->memory[i] = memory;
-    if (!data) return cu.cudaMemset(memory, 0, size * sets) == cudaSuccess;
+    if (!data) return cu.cudaMemsetAsync(memory, 0, size * sets, r->stream) == cudaSuccess;
     for (unsigned set = 0; set < sets; set++)
-        if (cu.cudaMemcpy(r->memory[i] + set * size, data, size, cudaMemcpyHostToDevice) !=
-            cudaSuccess)
+        if (cu.cudaMemcpyAsync(r->memory[i] + set * size, data, size, cudaMemcpyHostToDevice,
+                               r->stream) != cudaSuccess)
             return false;
-    return true;
+    return finish(r);
 }
 
 /* Row-major C = A B is column-major Cᵀ = Bᵀ Aᵀ. */
@@ -162,7 +170,9 @@ static bool call_gemm(void *state, unsigned set) {
     const bool is_double = r->type == CUDA_R_64F;
     const void *one = is_double ? (const void *)&one_f64 : (const void *)&one_f32;
     const void *zero = is_double ? (const void *)&zero_f64 : (const void *)&zero_f32;
-    const cublasComputeType_t compute = is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
+    const cublasComputeType_t compute = is_double ? CUBLAS_COMPUTE_64F
+                                        : r->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                  : CUBLAS_COMPUTE_32F;
     const cublasOperation_t tb = r->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     const int ldb = r->transpose_b ? r->k : r->n;
     const void *a = r->memory[0] + set * r->bytes[0], *b = r->memory[1] + set * r->bytes[1];
@@ -203,14 +213,17 @@ static bool create_gemm(raw *r, const bench_request *request, bench_baseline *ba
     r->n = (int)shape->extent[1];
     r->k = (int)shape->extent[2];
     r->transpose_b = request->transpose_b;
+    const char *math = getenv("TANDEM_MATH");
+    r->tf32 = request->dtype == TDM_F32 && math && strcmp(math, "tf32") == 0;
     for (int i = 0; i < 3; i++)
         if (!make_buffer(r, i, request->bytes[i], request->sets, request->input[i])) return false;
+    snprintf(why, BENCH_WHY_SIZE, "cublasCreate or cublasSetStream failed");
     if (cu.cublasCreate_v2(&r->blas) != CUBLAS_STATUS_SUCCESS ||
         cu.cublasSetStream_v2(r->blas, r->stream) != CUBLAS_STATUS_SUCCESS)
         return false;
     baseline->call = call_gemm;
-    snprintf(baseline->name, sizeof baseline->name, "cublasGemm%sEx",
-             shape->batch > 1 ? "StridedBatched" : "");
+    snprintf(baseline->name, sizeof baseline->name, "cublasGemm%sEx%s",
+             shape->batch > 1 ? "StridedBatched" : "", r->tf32 ? " in TF32" : "");
     return true;
 }
 
@@ -240,7 +253,8 @@ static bool create_copy(raw *r, const bench_request *request, bench_baseline *ba
     if (on_device && !make_buffer(r, 1, bytes, request->sets, NULL)) return false;
     if (!on_device) {
         void *host;
-        if (cu.cudaMallocHost(&host, bytes * request->sets) != cudaSuccess) return false;
+        if (cu.cudaHostAlloc(&host, bytes * request->sets, cudaHostAllocPortable) != cudaSuccess)
+            return false;
         r->host = host;
         memset(host, 0, bytes * request->sets);
     }
@@ -279,9 +293,28 @@ static bool call_kernel_finish(void *state, unsigned set) {
     return call_kernel(state, set) && finish(state);
 }
 
+static bool call_graph(void *state, unsigned set) {
+    const raw *r = state;
+    (void)set;
+    return cu.cuGraphLaunch(r->graph, r->stream) == CUDA_SUCCESS && finish(state);
+}
+
+/* The launches of a stream that is captured. */
+static bool make_graph(raw *r, int64_t nodes) {
+    CUgraph graph = NULL;
+    bool good =
+        cu.cuStreamBeginCapture_v2(r->stream, CU_STREAM_CAPTURE_MODE_RELAXED) == CUDA_SUCCESS;
+    for (int64_t i = 0; i < nodes && good; i++)
+        good = call_kernel(r, 0);
+    good = cu.cuStreamEndCapture(r->stream, &graph) == CUDA_SUCCESS && good;
+    good = good && cu.cuGraphInstantiateWithFlags(&r->graph, graph, 0) == CUDA_SUCCESS;
+    if (graph) cu.cuGraphDestroy(graph);
+    return good;
+}
+
 static bool build_kernel(raw *r, int capability, const char *name) {
-    char option[32];
-    snprintf(option, sizeof option, "-arch=sm_%d", capability);
+    char option[48];
+    snprintf(option, sizeof option, "--gpu-architecture=sm_%d", capability);
     const char *const options[] = {option};
     nvrtcProgram program;
     size_t size;
@@ -319,7 +352,11 @@ static bool create_kernel(raw *r, const bench_request *request, bench_baseline *
     baseline->call = r->kind == BENCH_BASELINE_EMPTY_FINISH ? call_kernel_finish : call_kernel;
     snprintf(baseline->name, sizeof baseline->name, "raw launch%s",
              r->kind == BENCH_BASELINE_EMPTY_FINISH ? " + synchronise" : "");
-    return true;
+    if (r->kind != BENCH_BASELINE_GRAPH) return true;
+    baseline->call = call_graph;
+    snprintf(baseline->name, sizeof baseline->name, "raw graph + synchronise");
+    snprintf(why, BENCH_WHY_SIZE, "the baseline's graph cannot be made");
+    return finish(r) && make_graph(r, request->shape.extent[0]);
 }
 
 static bool create_raw(raw *r, const bench_request *request, bench_baseline *baseline, char *why) {
@@ -332,6 +369,7 @@ static bool create_raw(raw *r, const bench_request *request, bench_baseline *bas
         return create_gemm(r, request, baseline, why);
     case BENCH_BASELINE_EMPTY:
     case BENCH_BASELINE_EMPTY_FINISH:
+    case BENCH_BASELINE_GRAPH:
     case BENCH_BASELINE_LAYER_NORM:
         return create_kernel(r, request, baseline, why);
     default:

@@ -59,11 +59,11 @@ static struct {
 static void load(void) {
     static const char *const names[] = {"libOpenCL.so.1", NULL};
     static const char *const blas_names[] = {"libclblast.so.1", NULL};
-    void *library = bench_open_library(names, cl.why);
+    void *library = bench_open_library(names, NULL, cl.why);
 #define RESOLVE(name) &&bench_resolve(library, #name, &cl.name, cl.why)
     cl.usable = library CL_FUNCTIONS(RESOLVE);
 #undef RESOLVE
-    library = cl.usable ? bench_open_library(blas_names, cl.blas_why) : NULL;
+    library = cl.usable ? bench_open_library(blas_names, NULL, cl.blas_why) : NULL;
 #define RESOLVE(name) &&bench_resolve(library, #name, &cl.name, cl.blas_why)
     cl.blas_usable = library BLAS_FUNCTIONS(RESOLVE);
 #undef RESOLVE
@@ -275,6 +275,15 @@ static bool call_kernel_finish(void *state, unsigned set) {
     return call_kernel(state, set) && finish(state);
 }
 
+/* OpenCL itself has no graphs. */
+static bool call_kernels(void *state, unsigned set) {
+    const raw *r = state;
+    bool good = true;
+    for (size_t i = 0; i < r->n && good; i++)
+        good = call_kernel(state, set);
+    return good && finish(state);
+}
+
 static bool create_kernel(raw *r, const bench_request *request, bench_baseline *baseline,
                           cl_device_id device, char *why) {
     const bool norm = r->kind == BENCH_BASELINE_LAYER_NORM;
@@ -302,6 +311,10 @@ static bool create_kernel(raw *r, const bench_request *request, bench_baseline *
     baseline->call = r->kind == BENCH_BASELINE_EMPTY_FINISH ? call_kernel_finish : call_kernel;
     snprintf(baseline->name, sizeof baseline->name, "raw enqueue%s",
              r->kind == BENCH_BASELINE_EMPTY_FINISH ? " + finish" : "");
+    if (r->kind != BENCH_BASELINE_GRAPH) return true;
+    r->n = (size_t)request->shape.extent[0];
+    baseline->call = call_kernels;
+    snprintf(baseline->name, sizeof baseline->name, "raw enqueues + finish");
     return true;
 }
 
@@ -319,6 +332,7 @@ static bool create_raw(raw *r, const bench_request *request, bench_baseline *bas
         return create_gemm(r, request, baseline, why);
     case BENCH_BASELINE_EMPTY:
     case BENCH_BASELINE_EMPTY_FINISH:
+    case BENCH_BASELINE_GRAPH:
     case BENCH_BASELINE_LAYER_NORM:
         return create_kernel(r, request, baseline, device, why);
     default:

@@ -8,12 +8,18 @@
 #include "cases/selection.h"
 
 /* Each line is every op with every shape in every dtype. The quick profile takes the lines marked
- * QUICK, the full profile these and those marked FULL, the lesson and the rows their own; a case that comes twice
+ * QUICK, the full profile these and those marked FULL, the lesson, the rows and the GPU their own; a case that comes twice
  * runs once. */
-typedef enum line_profile { QUICK, FULL, LESSON, ROWS } line_profile;
+typedef enum line_profile { QUICK, FULL, LESSON, ROWS, GPU } line_profile;
 
 /* From what a core's own cache holds to what none does; then short rows and long ones. */
 #define ROW_SHAPES "64x768 512x768 2048x768 8192x4096 524288x64 512x65536"
+
+/* As many elements, 64 MiB in 16 bits, in rows of 64 to 262144 columns; and in rows that no vector divides. */
+#define GPU_SHAPES                                                                                 \
+    "524288x64 131072x256 43690x768 32768x1024 4096x8192 2048x16384 1024x32768 512x65536 "         \
+    "128x262144"
+#define GPU_ODD_SHAPES "33554x1000 100764x333 8190x4097 668x50257"
 
 static const struct {
     line_profile profile;
@@ -24,6 +30,7 @@ static const struct {
     {QUICK, "layer_norm", "8x8", "f32"},
     {QUICK, "graph", "8x8", "f32"},
     {FULL, "graph", "8x64", "f32"},
+    {FULL, "graph+nodes", "1000", "f32"},
 
     /* matmul: squares, many small ones, then the layers of real networks */
     {QUICK, "matmul", "64x64x64 256x256x256 512x512x512 1024x1024x1024", "f32"},
@@ -143,10 +150,38 @@ static const struct {
      ROW_SHAPES, "f32 f16 bf16 f64"},
     {ROWS, "cast+f32", ROW_SHAPES, "f16 bf16 f64"},
     {ROWS, "cast+f16 cast+bf16 cast+f64", ROW_SHAPES, "f32"},
+
+    /* Of a GPU, as far as time allows: what is most worth knowing of each kind first */
+    {GPU, "layer_norm softmax rms_norm add bias_add+gelu norm_l2 sum", "8192x4096", "f32 bf16 f16"},
+    {GPU, "cast+bf16 cast+f16", "8192x4096", "f32"},
+    {GPU, "matmul", "4096x4096x4096 8192x8192x8192", "bf16 f32 f16"},
+    {GPU, "empty empty+finish", "1", "f32"},
+    {GPU, "graph+nodes", "1000", "f32"},
+    {GPU, "layer_norm graph", "8x8", "f32"},
+    {GPU, "layer_norm softmax rms_norm add bias_add+gelu", "1x4096 64x768", "f32 bf16"},
+    {GPU, "copy_d2d copy_h2d copy_d2h", "33554432", "f32"},
+    {GPU, "matmul+norm_l2_kept matmul+norm_l2_logged", "1000*100x100x100", "f32"},
+    {GPU, "layer_norm softmax rms_norm", GPU_SHAPES, "f32 bf16 f16"},
+    {GPU, "matmul", "2048x2048x2048 1024x1024x1024 512x512x512 256x256x256", "f32 bf16 f16"},
+    {GPU, "matmul", "1000*100x100x100 12*512x512x64 12*512x64x512", "f32 bf16"},
+    {GPU, "matmul+bias_gelu", "512x3072x768 4096x4096x4096", "f32 bf16 f16"},
+    {GPU, "layer_norm softmax rms_norm add", GPU_ODD_SHAPES, "f32 bf16"},
+    {GPU, "add norm_l2 sum bias_add bias_add+gelu", GPU_SHAPES, "f32 bf16"},
+    {GPU, "cast+bf16 cast+f16", GPU_SHAPES, "f32"},
+    {GPU, "cast+f32", "8192x4096 524288x64 512x65536", "bf16 f16"},
+    {GPU, "matmul", "1024x1024x1024 2048x2048x2048 4096x4096x4096", "f64"},
+    {GPU, "copy_h2d copy_d2h copy_d2d", "1024 262144 4194304", "f32"},
+    {GPU,
+     "layer_norm+residual rms_norm+residual l2_normalize norm_l1 norm_inf bias_add+relu "
+     "bias_add+silu bias_add+tanh scale",
+     "8192x4096 524288x64 512x65536", "f32 bf16 f16"},
+    {GPU, "add norm_l2 sum bias_add bias_add+gelu", GPU_SHAPES, "f16"},
+    {GPU, "norm_l2 sum bias_add+gelu cast+f32", GPU_ODD_SHAPES, "bf16 f16"},
+    {GPU, "layer_norm softmax rms_norm add norm_l2", "8192x4096", "f64"},
 };
 
 const char *bench_profile_name(bench_profile profile) {
-    static const char *const names[] = {"quick", "full", "lesson", "rows"};
+    static const char *const names[] = {"quick", "full", "lesson", "rows", "gpu"};
     return names[profile];
 }
 
@@ -158,8 +193,10 @@ static bool has_line(bench_profile profile, size_t line) {
         return profile == BENCH_FULL;
     case LESSON:
         return profile == BENCH_LESSON;
-    default:
+    case ROWS:
         return profile == BENCH_ROWS;
+    default:
+        return profile == BENCH_GPU;
     }
 }
 

@@ -2,8 +2,11 @@
 /* matmul: plain, with B transposed (weights stored [out, in]), with an epilogue, and the batch with
  * the Frobenius norm of each product: norms that stay on the device, that are kept there and read
  * once, or that are read one by one, each as soon as its product is done, and written to a log. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cases/segment.h"
 #include "reference/ops.h"
@@ -125,6 +128,15 @@ static tdm_status call_matmul_norm_logged(const bench_case *c, tdm_queue *queue,
     return status;
 }
 
+/* Of the bound, which is 16 eps of f32 times the sum of the magnitudes: TF32 has 10 bits behind the first, and where
+ * it cuts an operand off there, two of them are 2 / 1024 off. */
+static const double tf32_factor = 1.0 + 2.0 / 1024.0 / (16.0 * FLT_EPSILON);
+
+static bool uses_tf32(const bench_case *c) {
+    const char *math = getenv("TANDEM_MATH");
+    return c->dtype == TDM_F32 && math && strcmp(math, "tf32") == 0;
+}
+
 /* Some rows and columns of a product of the batch. False when memory is short. */
 static bool multiply(bench_segment *s, int64_t matrix, int64_t row, int64_t rows, int64_t column,
                      int64_t cols, double *result, double *bound) {
@@ -142,6 +154,8 @@ static bool multiply(bench_segment *s, int64_t matrix, int64_t row, int64_t rows
     }
     if (!gemm.a || !gemm.b) return false;
     ref_matmul(&gemm, result, bound);
+    for (int64_t i = 0; i < rows * cols && uses_tf32(c); i++)
+        bound[i] *= tf32_factor;
     return true;
 }
 

@@ -13,5 +13,6 @@ const bench_op bench_ops_tasks[] = {
     TASK("to_device+back", BENCH_BASELINE_MOVE, to_back),
     TASK("to_device+same", BENCH_BASELINE_MOVE, to_same),
     TASK("graph", BENCH_BASELINE_EMPTY_FINISH, graph),
+    TASK("graph+nodes", BENCH_BASELINE_GRAPH, graph_nodes),
 };
 const size_t bench_ops_tasks_count = sizeof bench_ops_tasks / sizeof *bench_ops_tasks;

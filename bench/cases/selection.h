@@ -14,7 +14,13 @@ typedef struct bench_words {
     size_t count;
 } bench_words;
 
-typedef enum bench_profile { BENCH_QUICK, BENCH_FULL, BENCH_LESSON, BENCH_ROWS } bench_profile;
+typedef enum bench_profile {
+    BENCH_QUICK,
+    BENCH_FULL,
+    BENCH_LESSON,
+    BENCH_ROWS,
+    BENCH_GPU
+} bench_profile;
 
 typedef struct bench_selection {
     bench_profile profile;
@@ -23,7 +29,7 @@ typedef struct bench_selection {
     bench_words shapes;
 } bench_selection;
 
-/* "quick", "full", "lesson". */
+/* "quick", "full", "lesson", "rows", "gpu". */
 const char *bench_profile_name(bench_profile profile);
 
 /* Valid words of --op, NULL-terminated: every op, with and without its variant. */

@@ -13,7 +13,8 @@
 /* One case at work. */
 typedef struct bench_task_run {
     const bench_devices *on;
-    uint64_t seed; /* of the inputs and of what is verified */
+    uint64_t seed;   /* of the inputs and of what is verified */
+    int same_before; /* of a baseline's request */
     const bench_case *c;
     bench_row *row;          /* prepare sets flops or bytes, and a note */
     bench_baseline baseline; /* prepare fills it in, or says in row->problem why there is none */
@@ -37,7 +38,8 @@ struct bench_task {
 
 /* Their definitions are in tasks_*.c. */
 extern const bench_task bench_task_two_devices, bench_task_save, bench_task_load,
-    bench_task_to_there, bench_task_to_back, bench_task_to_same, bench_task_graph;
+    bench_task_to_there, bench_task_to_back, bench_task_to_same, bench_task_graph,
+    bench_task_graph_nodes;
 
 /* Says why prepare gave up: the first for a failure of Tandem, the second for a case that cannot
  * run here. Both return false. */

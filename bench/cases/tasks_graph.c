@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* graph: twelve layers of a transformer's smaller operations, recorded once and replayed, beside the same calls
+/* graph+nodes: as many fills of one element as the shape says, beside as many kernels in a graph of the API's own.
+ * graph: twelve layers of a transformer's smaller operations, recorded once and replayed, beside the same calls
  * one by one. Of each operation there is a case of its own, which verifies it; here the replay has to leave
  * the calls' bits. */
 #include <stdio.h>
@@ -12,13 +13,16 @@
 enum { X, WEIGHT, BIAS, HIDDEN, Y, OPERANDS };
 enum { LAYERS = 12, OPS = 5 };
 
-typedef struct network {
+typedef struct network network;
+struct network {
+    tdm_status (*run)(network *n, tdm_tensor *y); /* what is recorded */
+    int64_t nodes;
     tdm_queue *queue;
     tdm_graph *graph;
     tdm_tensor tensor[OPERANDS];
     tdm_tensor replayed; /* Y of the replay */
     size_t bytes;        /* of Y */
-} network;
+};
 
 static tdm_status run_layer(network *n, tdm_tensor *y) {
     tdm_tensor *const t = n->tensor, *const hidden = &t[HIDDEN];
@@ -39,11 +43,19 @@ static tdm_status run_layers(network *n, tdm_tensor *y) {
     return TDM_OK;
 }
 
-/* The baseline. */
+static tdm_status run_nodes(network *n, tdm_tensor *y) {
+    for (int64_t i = 0; i < n->nodes; i++) {
+        const tdm_status status = tdm_fill(n->queue, 0.375, y);
+        if (status != TDM_OK) return status;
+    }
+    return TDM_OK;
+}
+
+/* The baseline of layers. */
 static bool call_one_by_one(void *state, unsigned set) {
     network *n = state;
     (void)set;
-    return run_layers(n, &n->tensor[Y]) == TDM_OK && tdm_queue_finish(n->queue) == TDM_OK;
+    return n->run(n, &n->tensor[Y]) == TDM_OK && tdm_queue_finish(n->queue) == TDM_OK;
 }
 
 static bool make_tensor(bench_task_run *run, int64_t rows, int64_t cols, uint64_t seed,
@@ -68,7 +80,7 @@ static bool make_tensor(bench_task_run *run, int64_t rows, int64_t cols, uint64_
 
 static bool record(network *n) {
     return tdm_graph_create(n->queue, &n->graph) == TDM_OK && tdm_graph_begin(n->graph) == TDM_OK &&
-           run_layers(n, &n->replayed) == TDM_OK && tdm_graph_end(n->graph) == TDM_OK;
+           n->run(n, &n->replayed) == TDM_OK && tdm_graph_end(n->graph) == TDM_OK;
 }
 
 static bool prepare_graph(bench_task_run *run) {
@@ -78,6 +90,7 @@ static bool prepare_graph(bench_task_run *run) {
         int64_t rows, cols;
     } extents[OPERANDS] = {{rows, cols}, {cols, cols}, {1, cols}, {rows, cols}, {rows, cols}};
     n->queue = run->on->queue;
+    n->run = run_layers;
     if (rows < 2) return bench_row_fail(run->row, "shape", "graph wants two rows at least");
     for (int i = 0; i < OPERANDS; i++)
         if (!make_tensor(run, extents[i].rows, extents[i].cols, run->seed + (uint64_t)i,
@@ -90,6 +103,33 @@ static bool prepare_graph(bench_task_run *run) {
     run->baseline = (bench_baseline){.state = n, .call = call_one_by_one};
     snprintf(run->baseline.name, sizeof run->baseline.name, "%d calls", LAYERS * OPS);
     snprintf(run->row->note, sizeof run->row->note, "%d operations", LAYERS * OPS);
+    return true;
+}
+
+static bool prepare_nodes(bench_task_run *run) {
+    network *n = run->state;
+    char why[BENCH_WHY_SIZE] = "";
+    n->queue = run->on->queue;
+    n->run = run_nodes;
+    n->nodes = run->c->shape.extent[0];
+    if (!make_tensor(run, 1, 1, run->seed, &n->tensor[Y]) ||
+        !make_tensor(run, 1, 1, run->seed, &n->replayed))
+        return false;
+    n->bytes = tdm_dtype_size(run->c->dtype);
+    if (!record(n)) return bench_task_failed(run, "recording");
+    run->row->bytes = (double)n->bytes * (double)n->nodes;
+    snprintf(run->row->note, sizeof run->row->note, "%lld operations", (long long)n->nodes);
+    const bench_request request = {.kind = BENCH_BASELINE_GRAPH,
+                                   .device = run->row->device,
+                                   .same_before = run->same_before,
+                                   .dtype = run->c->dtype,
+                                   .shape = run->c->shape,
+                                   .operands = 1,
+                                   .bytes = {n->bytes},
+                                   .bytes_out = n->bytes,
+                                   .sets = 1};
+    if (!bench_baseline_create(&request, &run->baseline, why))
+        snprintf(run->row->problem, sizeof run->row->problem, "no baseline: %s", why);
     return true;
 }
 
@@ -125,3 +165,5 @@ static void destroy_graph(bench_task_run *run) {
 
 const bench_task bench_task_graph = {false,      sizeof(network), prepare_graph,
                                      call_graph, check_graph,     destroy_graph};
+const bench_task bench_task_graph_nodes = {false,      sizeof(network), prepare_nodes,
+                                           call_graph, check_graph,     destroy_graph};

@@ -142,6 +142,23 @@ static cublasStatus_t multiply(const char *function, cublasHandle_t handle,
     return blas_enqueue(handle->stream, product, function);
 }
 
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transpose_a,
+                            cublasOperation_t transpose_b, int m, int n, int k, const void *alpha,
+                            const void *a, cudaDataType a_type, int lda, const void *b,
+                            cudaDataType b_type, int ldb, const void *beta, void *c,
+                            cudaDataType c_type, int ldc, cublasComputeType_t compute,
+                            cublasGemmAlgo_t algorithm) {
+    return multiply("cublasGemmEx", handle, transpose_a, transpose_b, m, n, k, alpha, a, a_type,
+                    lda, 0, b, b_type, ldb, 0, beta, c, c_type, ldc, 0, 1, compute, algorithm);
+}
+
+cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value) {
+    BLAS_FAULT("cublasGetProperty");
+    if (!value) return CUBLAS_STATUS_INVALID_VALUE;
+    *value = type == MAJOR_VERSION ? SIM_VERSION / 1000 : 0;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transpose_a,
                                           cublasOperation_t transpose_b, int m, int n, int k,
                                           const void *alpha, const void *a, cudaDataType a_type,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "own_kernel.h"
+#include "raw_kernel.h"
 #include "sim.h"
 
 enum { MAX_LOG = 8192 };
@@ -258,15 +259,22 @@ static nvrtcResult check_text(nvrtcProgram program, const target *aim) {
     return NVRTC_SUCCESS;
 }
 
+/* A text without the dialect, which defines its kernels by itself. */
+static bool is_raw(nvrtcProgram program) {
+    return strstr(program->text, RAW_DEFINITION) &&
+           !strstr(program->text, "typedef struct tdm_scalar");
+}
+
 /* Adds the kernel of a line "KERNELn(name, …", "KERNEL_OF(name, …" or "KERNEL(name)"; a kernel that is written twice,
  * for two ways to compile it, is one. False when there is no room for it. */
 static bool add_entry(sim_image *image, const char *line) {
     enum { LENGTH = sizeof image->entries[0].name };
     const char *rest = after(line, "KERNEL"), *listed = after(line, "KERNEL_OF(");
     if (!listed) listed = after(line, "KERNEL(");
+    if (!listed && image->raw) listed = after(line, RAW_DEFINITION);
     if (!listed && (!rest || *rest < '1' || *rest > '6' || rest[1] != '(')) return true;
     const char *name = listed ? listed : rest + 2;
-    size_t length = strcspn(name, ",) \n");
+    size_t length = strcspn(name, ",() \n");
     if (!length || length >= LENGTH) return false;
     for (int32_t i = 0; i < image->entry_count; i++)
         if (strncmp(image->entries[i].name, name, length) == 0 && !image->entries[i].name[length])
@@ -295,7 +303,8 @@ static nvrtcResult make_image(nvrtcProgram program, const target *aim) {
     image->t = aim->values[T_ID];
     image->u = aim->values[U_ID];
     image->op = aim->values[OP];
-    image->lanes = aim->values[LANES] * aim->values[TEAMS];
+    image->raw = is_raw(program);
+    image->lanes = image->raw ? RAW_LANES : aim->values[LANES] * aim->values[TEAMS];
     image->stream = aim->values[STREAM];
     for (const char *line = program->text; line; line = line_after(line))
         if (!add_entry(image, line))
@@ -326,7 +335,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *con
                     "nvrtc: error: failed to open libnvrtc-builtins.so.%d.0.\n"
                     "  Make sure that libnvrtc-builtins.so.%d.0 is installed correctly.\n",
                     own_major(), own_major());
-    NVRTC_TRY(check_text(program, &aim));
+    if (!is_raw(program)) NVRTC_TRY(check_text(program, &aim));
     if (sim_get()->no_compile)
         return fail(program, NVRTC_ERROR_COMPILATION,
                     "%s(1): error: identifier \"simulated\" is undefined\n\n"

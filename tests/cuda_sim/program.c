@@ -11,6 +11,7 @@
 #include "call.h"
 #include "kernels.h"
 #include "own_kernel.h"
+#include "raw_kernel.h"
 
 static const struct {
     const char *name;
@@ -32,28 +33,33 @@ typedef struct simulated_module {
 typedef struct simulated_kernel {
     sim_object object;
     simulated_module *module;
-    int number; /* in kernel_list; OWN: the module's own */
+    int number;            /* in kernel_list; OWN: the module's own */
+    const raw_kernel *raw; /* instead of these; or NULL */
 } simulated_kernel;
 
 enum { OWN = KERNELS };
 
 static const char *name_of(const simulated_kernel *kernel) {
-    return kernel->number == OWN ? "a kernel of the program's own"
-                                 : kernel_list[kernel->number].name;
+    return kernel->raw             ? kernel->raw->name
+           : kernel->number == OWN ? "a kernel of the program's own"
+                                   : kernel_list[kernel->number].name;
 }
 
 static int buffers_of(const simulated_kernel *kernel) {
-    return kernel->number == OWN ? kernel->module->own.buffers
-                                 : kernel_list[kernel->number].buffers;
+    return kernel->raw             ? kernel->raw->buffers
+           : kernel->number == OWN ? kernel->module->own.buffers
+                                   : kernel_list[kernel->number].buffers;
 }
 
 static size_t args_size_of(const simulated_kernel *kernel) {
-    return kernel->number == OWN ? kernel->module->own.args_size
-                                 : kernel_list[kernel->number].args_size;
+    return kernel->raw             ? kernel->raw->args_size
+           : kernel->number == OWN ? kernel->module->own.args_size
+                                   : kernel_list[kernel->number].args_size;
 }
 
 static tdmi_cpu_entry entry_of(const simulated_kernel *kernel) {
-    return kernel->number == OWN
+    return kernel->raw ? kernel->raw->entry
+           : kernel->number == OWN
                ? kernel->module->own.entry
                : tdmi_cpu_kernels_baseline[kernel->number][kernel->module->image.t];
 }
@@ -135,11 +141,25 @@ CUresult cuModuleUnload(CUmodule module) {
     return (CUresult)sim_sticky(ending->context);
 }
 
+/* One of raw_kernel.h, which the module's text has under its own name. */
+static CUresult get_raw(simulated_module *of, int i, CUfunction *function) {
+    const char *name = of->image.entries[i].name;
+    if (!of->kernels[i]) of->kernels[i] = sim_create(CUDA_SIM_KERNEL, sizeof(simulated_kernel));
+    if (!of->kernels[i]) return CUDA_ERROR_OUT_OF_MEMORY;
+    of->kernels[i]->module = of;
+    of->kernels[i]->raw = raw_kernel_find(name, strlen(name));
+    if (!of->kernels[i]->raw) sim_report("cuModuleGetFunction: %s is not simulated", name);
+    *function = (CUfunction)of->kernels[i];
+    return of->kernels[i]->raw ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
     BEGIN_DRIVER_IN_CONTEXT("cuModuleGetFunction");
     simulated_module *of = (simulated_module *)module;
     if (!check_module(of, "cuModuleGetFunction")) return CUDA_ERROR_INVALID_HANDLE;
     for (int i = 0; i < of->image.entry_count && i < SIM_MAX_ENTRIES; i++) {
+        if (of->image.raw && strcmp(name, of->image.entries[i].name) == 0)
+            return get_raw(of, i, function);
         if (strncmp(name, "tdm_", 4) != 0 || strcmp(name + 4, of->image.entries[i].name) != 0)
             continue;
         for (int k = of->own.library ? OWN : 0; k <= OWN && !of->kernels[i]; k++) {
@@ -254,7 +274,7 @@ static CUresult launch(const simulated_kernel *kernel, extent grid, extent block
         if (!work.uses[i]) return CUDA_ERROR_INVALID_VALUE;
         job.buffers[i] = sim_bytes(work.uses[i], address);
     }
-    memcpy(job.args.bytes, arguments[buffers], args_size_of(kernel));
+    if (args_size_of(kernel)) memcpy(job.args.bytes, arguments[buffers], args_size_of(kernel));
     return (CUresult)sim_enqueue(stream, &work);
 }
 

@@ -283,9 +283,10 @@ typedef struct sim_image {
     unsigned char elf[64]; /* an ELF header without sections; all zero in the form of PTX */
     char mark[24];         /* SIM_IMAGE_MARK */
     int32_t architecture, t, u, op, lanes, stream;
+    int32_t raw; /* 1: of raw_kernel.h, not of the library's dialect */
     int32_t entry_count;
     struct {
-        char name[32]; /* without "tdm_" */
+        char name[32]; /* without "tdm_", but of raw ones */
     } entries[SIM_MAX_ENTRIES];
     char own
         [SIM_MAX_OWN]; /* the text of a kernel that is not of the library, which is compiled as C; or "" */

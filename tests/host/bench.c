@@ -80,12 +80,90 @@ Test(bench, seconds) {
     shell(NULL, "$T bench --device cpu --op empty --seconds 0.0001 2>&1", 1);
     CHECK(contains_words(r.output, "0 rows|2 left out for want of time"), "%s", r.output);
     shell(NULL,
-          "TANDEM_CPU_DEVICES=2 $T bench --device cpu:0,cpu:1 --profile full --op add,sub,mul "
-          "--dtype f32 --shape 4096,1048576 --seconds 1.2 2>&1",
+          "TANDEM_CPU_DEVICES=2 $T bench --device cpu:0,cpu:1 --profile full --op "
+          "add,sub,mul,scale,axpy,exp,div,fill --dtype f32 --shape 4096,1048576 --seconds 6",
           0);
     CHECK(contains_words(r.output, "\ncpu:0 |\ncpu:1 |0 not verified| left out for want of time"),
           "%s", r.output);
     shell(NULL, "$T bench --op empty --seconds 0", 2);
     CHECK(contains_words(r.output, "--seconds"), "%s", r.output);
+}
+
+#ifdef TEST_CUDA_SIM
+/* A GPU of the simulated machine. */
+static const char *const gpu[] = {"TANDEM_BACKEND=cuda", "TANDEM_LIBRARY_PATH=" TEST_CUDA_SIM,
+                                  "TDM_CUDA_SIM=leaks=1 delay=50", "TDM_TEST_SMALL=1", NULL};
+
+/* Each row has a baseline, NVIDIA's own call, which the simulated machine finds no fault with. */
+Test(bench, beside_cuda) {
+    shell(gpu,
+          "$T bench --device cuda:0 --profile full --dtype f32 --json $D/all --op "
+          "empty,layer_norm,graph+nodes,matmul,copy_h2d,copy_d2h,copy_d2d,add --shape "
+          "1,8x8,1000,64x64x64,1000*64x64x64,1024,4096 --wide",
+          0);
+    CHECK(contains_words(
+              r.output, "raw launch |raw launch + synchronise|raw graph + synchronise|"
+                        "cublasGemmEx |cublasGemmStridedBatchedEx|cudaMemcpyAsync device to device|"
+                        "cudaMemcpyAsync host to device|cudaMemcpyAsync device to host|"
+                        " 0 not verified, 0 skipped"),
+          "%s", r.output);
+    CHECK(!strstr(r.output, "no baseline") && !strstr(r.output, "cuda_sim:"), "%s", r.output);
+    json_t *root = json_load_file(folder_path("all"), 0, NULL);
+    const json_t *machine = json_object_get(root, "machine");
+    const json_t *libraries = json_object_get(machine, "libraries");
+    const char *cublas = json_string_value(json_object_get(libraries, "cublas"));
+    CHECK(cublas && strcmp(cublas, "13.0") == 0, "cuBLAS: %s", cublas);
+    json_decref(root);
+}
+
+Test(bench, in_tf32) {
+    shell(gpu,
+          "TANDEM_MATH=tf32 $T bench --device cuda:0 --op matmul --shape 64x64x64 --dtype f32 "
+          "--wide",
+          0);
+    CHECK(contains_words(r.output, "cublasGemmEx in TF32|e-02\n"), "%s", r.output);
+}
+
+/* Without a library its rows say so, and have no ratio. */
+Test(bench, without_cublas) {
+    const char *const changes[] = {"TANDEM_BACKEND=cuda", "TDM_CUDA_SIM=leaks=1 delay=50", NULL};
+    shell(changes,
+          "mkdir $D/lib && ln -s " TEST_CUDA_SIM "/lib* $D/lib && rm $D/lib/libcublas.so.13 && "
+          "TANDEM_LIBRARY_PATH=$D/lib $T bench --device cuda:0 --op matmul,empty --shape "
+          "64x64x64,1 --dtype f32 --wide",
+          0);
+    CHECK(contains_words(r.output, "matmul f32 64x64x64: no baseline: |cublas|raw launch"), "%s",
+          r.output);
+}
+
+/* What does not fit into a GPU's cache well is in several sets, whatever the processor's has; PyTorch is asked
+ * to work on the card, with as many. */
+Test(bench, sets_and_the_card) {
+    static const char python[] = "#!/bin/sh\n[ $3 = list ] && echo torch 2 && exit 0\n"
+                                 "while read -r line; do echo $line >>$0.calls; echo 1; done\n";
+    file_write(folder_path("python"), python, sizeof python - 1);
+    shell(gpu,
+          "chmod +x $D/python && $T bench --device cuda:0 --profile rows --op softmax --dtype f32 "
+          "--shape 64x768,2048x768 --peers $D/python >/dev/null && cat $D/python.calls",
+          0);
+    CHECK(contains_words(r.output, "cuda:0 cuda:0 f32 softmax 1 64 768 0 0 1\n|"
+                                   "cuda:0 cuda:0 f32 softmax 1 2048 768 0 0 11\n"),
+          "%s", r.output);
+}
+#endif
+
+/* Rows of 64 to 262144 columns in three dtypes, products, launches and graphs, the most important first. */
+Test(bench, profile_of_a_gpu) {
+    shell(NULL, "$T bench --profile gpu --list | tee $D/list | head -3; cat $D/list", 0);
+    const char *first = strstr(r.output, "layer_norm ");
+    CHECK(first == r.output, "%.80s", r.output);
+    static const char *const wanted[] = {"graph+nodes              f32   1000\n",
+                                         "layer_norm               bf16  524288x64\n",
+                                         "softmax                  f16   128x262144\n",
+                                         "matmul                   bf16  8192x8192x8192\n",
+                                         "sum                      bf16  43690x768\n",
+                                         "add                      f32   668x50257\n"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        CHECK(strstr(r.output, wanted[i]), "there is no %s", wanted[i]);
 }
 #endif
