@@ -13,8 +13,8 @@
 bool bench_find_peers(const char *python, bool pytorch_alone, bool has[BENCH_PEERS], char *why);
 
 /* Seconds of the work, as peers.py names it, with as many threads as the device has cores, or on the card that the
- * device is. A process for each library has all rows. NaN with a why of "" where the library has no such work, else with
- * why it failed. */
+ * device is. A process for each library has all rows. NaN with a why of "" where the library has no such work, else
+ * with why it failed. */
 double bench_time_peer(const char *python, bench_peer peer, const bench_request *request,
                        const char *work, char *why);
 

@@ -7,9 +7,9 @@
 #include "cases/case.h"
 #include "cases/selection.h"
 
-/* Each line is every op with every shape in every dtype. The quick profile takes the lines marked
- * QUICK, the full profile these and those marked FULL, the lesson, the rows and the GPU their own; a case that comes twice
- * runs once. */
+/* Each line is every op with every shape in every dtype. The quick profile takes the lines marked QUICK, the full
+ * profile these and those marked FULL, the lesson, the rows and the GPU their own; a case that comes twice runs
+ * once. */
 typedef enum line_profile { QUICK, FULL, LESSON, ROWS, GPU } line_profile;
 
 /* From what a core's own cache holds to what none does; then short rows and long ones. */

@@ -44,7 +44,7 @@ static int count_lines(const char *name, const char *key) {
         *end = '\0';
         json_t *object = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
         CHECK(json_is_object(object), "no JSON: %s", line);
-        count += json_object_get(object, key) != NULL;
+        if (json_object_get(object, key)) count++;
         json_decref(object);
     }
     free(text);
