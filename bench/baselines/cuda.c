@@ -8,6 +8,7 @@
 
 #include "../../cuda/declarations.h"
 #include "baselines/baseline.h"
+#include "baselines/cuda_lt.h"
 #include "baselines/library.h"
 
 #define RUNTIME_FUNCTIONS(X)                                                                       \
@@ -54,7 +55,7 @@
 #define MEMBER(name) __typeof__(name) *name;
 static struct {
     pthread_once_t once;
-    bool usable, blas_usable, rtc_usable;
+    bool usable, blas_usable, lt_usable, rtc_usable;
     char why[BENCH_WHY_SIZE], blas_why[BENCH_WHY_SIZE], rtc_why[BENCH_WHY_SIZE];
     RUNTIME_FUNCTIONS(MEMBER)
     DRIVER_FUNCTIONS(MEMBER)
@@ -71,13 +72,13 @@ static void *open_cuda(const char *name, char *why) {
 
 /* The libraries of one version of CUDA. */
 typedef struct library_names {
-    const char *runtime, *nvrtc, *cublas;
+    const char *runtime, *nvrtc, *cublaslt, *cublas;
 } library_names;
 
 /* Of the version that Tandem has opened already, else the newest that is there. */
 static void *open_runtime(const library_names **found) {
     static const library_names versions[] = {
-#define ROW(major, runtime, nvrtc, cublaslt, cublas) {runtime, nvrtc, cublas},
+#define ROW(major, runtime, nvrtc, cublaslt, cublas) {runtime, nvrtc, cublaslt, cublas},
         TDMI_CUDA_VERSIONS(ROW)};
 #undef ROW
     const size_t count = sizeof versions / sizeof *versions;
@@ -100,6 +101,8 @@ static void load(void) {
 #define RESOLVE(name) &&bench_resolve(library, #name, &cu.name, cu.blas_why)
     cu.blas_usable = library BLAS_FUNCTIONS(RESOLVE);
 #undef RESOLVE
+    char ignored[BENCH_WHY_SIZE];
+    cu.lt_usable = cu.blas_usable && bench_lt_load(open_cuda(found->cublaslt, ignored), ignored);
     library = cu.usable ? open_cuda(found->nvrtc, cu.rtc_why) : NULL;
     /* by name alone: the runtime has opened it, and there must not be another */
     void *driver = library ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -118,13 +121,16 @@ typedef struct raw {
     CUfunction kernel;
     CUgraphExec graph;
     char *memory[BENCH_MAX_OPERANDS]; /* all sets */
-    size_t bytes[BENCH_MAX_OPERANDS]; /* of one set */
+    size_t bytes[BENCH_MAX_OPERANDS]; /* from one set to the next */
+    size_t size;                      /* of a copy */
     char *host;                       /* pinned, all sets */
     bench_baseline_kind kind;
     /* gemm */
     cudaDataType_t type;
     int m, n, k, batch;
     bool transpose_b, tf32;
+    bench_lt lt;
+    int algorithm; /* of cuBLASLt; -1: cuBLAS's own choice */
     /* kernel */
     void *arguments[BENCH_MAX_OPERANDS + 1];
     int cols;
@@ -135,6 +141,7 @@ static void destroy(void *state) {
     raw *r = state;
     if (r->stream) cu.cudaStreamSynchronize(r->stream);
     if (r->blas) cu.cublasDestroy_v2(r->blas);
+    if (cu.lt_usable) bench_lt_end(&r->lt);
     if (r->graph) cu.cuGraphExecDestroy(r->graph);
     if (r->module) cu.cuModuleUnload(r->module);
     for (int i = 0; i < BENCH_MAX_OPERANDS; i++)
@@ -149,17 +156,28 @@ static bool finish(void *state) {
     return cu.cudaStreamSynchronize(r->stream) == cudaSuccess;
 }
 
+enum { ALIGNMENT = 256 };
+
 static bool make_buffer(raw *r, int i, size_t size, unsigned sets, const void *data) {
     void *memory;
-    r->bytes[i] = size;
-    if (cu.cudaMalloc(&memory, size * sets) != cudaSuccess) return false;
+    /* each set is as aligned as the first */
+    const size_t bytes = r->bytes[i] = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (cu.cudaMalloc(&memory, bytes * sets) != cudaSuccess) return false;
     r->memory[i] = memory;
-    if (!data) return cu.cudaMemsetAsync(memory, 0, size * sets, r->stream) == cudaSuccess;
+    if (!data) return cu.cudaMemsetAsync(memory, 0, bytes * sets, r->stream) == cudaSuccess;
     for (unsigned set = 0; set < sets; set++)
-        if (cu.cudaMemcpyAsync(r->memory[i] + set * size, data, size, cudaMemcpyHostToDevice,
+        if (cu.cudaMemcpyAsync(r->memory[i] + set * bytes, data, size, cudaMemcpyHostToDevice,
                                r->stream) != cudaSuccess)
             return false;
     return finish(r);
+}
+
+enum { WORKSPACE = 3 }; /* after A, B and C */
+
+static cublasComputeType_t compute_of(const raw *r) {
+    return r->type == CUDA_R_64F ? CUBLAS_COMPUTE_64F
+           : r->tf32             ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                 : CUBLAS_COMPUTE_32F;
 }
 
 /* Row-major C = A B is column-major Cᵀ = Bᵀ Aᵀ. */
@@ -170,13 +188,14 @@ static bool call_gemm(void *state, unsigned set) {
     const bool is_double = r->type == CUDA_R_64F;
     const void *one = is_double ? (const void *)&one_f64 : (const void *)&one_f32;
     const void *zero = is_double ? (const void *)&zero_f64 : (const void *)&zero_f32;
-    const cublasComputeType_t compute = is_double ? CUBLAS_COMPUTE_64F
-                                        : r->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                  : CUBLAS_COMPUTE_32F;
+    const cublasComputeType_t compute = compute_of(r);
     const cublasOperation_t tb = r->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     const int ldb = r->transpose_b ? r->k : r->n;
     const void *a = r->memory[0] + set * r->bytes[0], *b = r->memory[1] + set * r->bytes[1];
     void *c = r->memory[2] + set * r->bytes[2];
+    if (r->algorithm >= 0)
+        return bench_lt_multiply(&r->lt, r->algorithm, one, zero, a, b, c, r->memory[WORKSPACE],
+                                 r->stream);
     if (r->batch == 1)
         return cu.cublasGemmEx(r->blas, tb, CUBLAS_OP_N, r->n, r->m, r->k, one, b, r->type, ldb, a,
                                r->type, r->k, zero, c, r->type, r->n, compute,
@@ -201,6 +220,39 @@ static cudaDataType_t type_of(tdm_dtype dtype) {
     }
 }
 
+/* Seconds of a call, of some milliseconds of them; a great many where it fails. */
+static double try_gemm(raw *r, unsigned sets) {
+    bench_timed timed = {.state = r, .call = call_gemm, .finish = finish, .sets = sets};
+    double seconds = bench_sample(&timed, 1);
+    if (seconds >= 0.0) seconds = bench_sample(&timed, 1);
+    if (seconds >= 0.0 && seconds < 1e-3) seconds = bench_sample(&timed, (int)(2e-3 / seconds) + 1);
+    return seconds < 0.0 ? 1e9 : seconds;
+}
+
+/* The fastest of cuBLAS's own choice and of the algorithms that cuBLASLt's heuristic names. */
+static void choose_algorithm(raw *r, unsigned sets) {
+    const bench_lt_product product = {.type = r->type,
+                                      .compute = compute_of(r),
+                                      .m = r->m,
+                                      .n = r->n,
+                                      .k = r->k,
+                                      .batch = r->batch,
+                                      .transpose_b = r->transpose_b};
+    r->algorithm = -1;
+    if (!cu.lt_usable || !make_buffer(r, WORKSPACE, BENCH_LT_WORKSPACE, 1, NULL) ||
+        !bench_lt_begin(&r->lt, &product))
+        return;
+    double fastest = try_gemm(r, sets);
+    int best = -1;
+    for (r->algorithm = 0; r->algorithm < r->lt.count; r->algorithm++) {
+        const double seconds = try_gemm(r, sets);
+        if (seconds >= fastest) continue;
+        fastest = seconds;
+        best = r->algorithm;
+    }
+    r->algorithm = best;
+}
+
 static bool create_gemm(raw *r, const bench_request *request, bench_baseline *baseline, char *why) {
     const bench_shape *shape = &request->shape;
     if (!cu.blas_usable) {
@@ -221,16 +273,20 @@ static bool create_gemm(raw *r, const bench_request *request, bench_baseline *ba
     if (cu.cublasCreate_v2(&r->blas) != CUBLAS_STATUS_SUCCESS ||
         cu.cublasSetStream_v2(r->blas, r->stream) != CUBLAS_STATUS_SUCCESS)
         return false;
+    choose_algorithm(r, request->sets);
     baseline->call = call_gemm;
-    snprintf(baseline->name, sizeof baseline->name, "cublasGemm%sEx%s",
-             shape->batch > 1 ? "StridedBatched" : "", r->tf32 ? " in TF32" : "");
+    snprintf(baseline->name, sizeof baseline->name, "%s%s",
+             r->algorithm >= 0  ? "cublasLtMatmul"
+             : shape->batch > 1 ? "cublasGemmStridedBatchedEx"
+                                : "cublasGemmEx",
+             r->tf32 ? " in TF32" : "");
     return true;
 }
 
 static bool call_copy(void *state, unsigned set) {
     const raw *r = state;
-    const size_t bytes = r->bytes[0];
-    char *first = r->memory[0] + set * bytes;
+    const size_t bytes = r->size, stride = r->bytes[0];
+    char *first = r->memory[0] + set * stride;
     cudaError_t status;
     if (r->kind == BENCH_BASELINE_H2D)
         status = cu.cudaMemcpyAsync(first, r->host + set * bytes, bytes, cudaMemcpyHostToDevice,
@@ -239,7 +295,7 @@ static bool call_copy(void *state, unsigned set) {
         status = cu.cudaMemcpyAsync(r->host + set * bytes, first, bytes, cudaMemcpyDeviceToHost,
                                     r->stream);
     else
-        status = cu.cudaMemcpyAsync(r->memory[1] + set * bytes, first, bytes,
+        status = cu.cudaMemcpyAsync(r->memory[1] + set * stride, first, bytes,
                                     cudaMemcpyDeviceToDevice, r->stream);
     return status == cudaSuccess;
 }
@@ -249,6 +305,7 @@ static bool create_copy(raw *r, const bench_request *request, bench_baseline *ba
     const size_t all = (request->bytes_in + request->bytes_out) / 2;
     const size_t bytes = all ? all : 1;
     const bool on_device = r->kind == BENCH_BASELINE_D2D || r->kind == BENCH_BASELINE_MOVE;
+    r->size = bytes;
     if (!make_buffer(r, 0, bytes, request->sets, NULL)) return false;
     if (on_device && !make_buffer(r, 1, bytes, request->sets, NULL)) return false;
     if (!on_device) {
