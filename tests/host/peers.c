@@ -140,6 +140,39 @@ Test(peers, of_pytorch_alone) {
     noted("numpy", 0);
 }
 
+/* peers.py itself, with a PyTorch that only notes what it is asked for: work of a card is done there and timed by its
+ * events, 5 ms for what is between two; other work by the wall clock, on cores. */
+Test(peers, of_the_card) {
+    static const char torch[] =
+        "import atexit, sys\n"
+        "from unittest.mock import MagicMock\n"
+        "torch = sys.modules[__name__] = MagicMock(__version__='2')\n"
+        "torch.cuda.Event.return_value.elapsed_time.return_value = 5.0\n"
+        "atexit.register(lambda: print(torch.cuda.set_device.call_args_list,\n"
+        "                              {c.kwargs.get('device') for c in "
+        "torch.rand.call_args_list},\n"
+        "                              file=sys.stderr))\n";
+    char command[1024];
+    const char *changes[] = {NULL};
+    file_write(folder_path("torch.py"), torch, sizeof torch - 1);
+    snprintf(
+        command, sizeof command,
+        "cd %s && printf '%%s\\n' 'opencl:0 cuda:3 f32 add 1 64 64 0 0 2' "
+        "'cuda:3 cuda:3 bf16 matmul 1 64 64 64 1 2' 'cuda:3 cuda:3 f32 concat 1 64 64 0 0 2' | "
+        "PYTHONPATH=. python3 -c \"$(cat " TEST_SOURCE "/bench/baselines/peers.py)\" serve torch 1",
+        folder_path("."));
+    check_case("%s", command);
+    run_shell(changes, command, 60, &r);
+    CHECK(r.exit_status == 0 && strstr(r.output, "0.00125\n0.00125\nlacks\n"), "%s", r.output);
+    CHECK(contains_words(r.output, "call('cuda:3')|{'cuda:3'}"), "%s", r.output);
+    snprintf(command, sizeof command,
+             "cd %s && echo 'cpu:0 - f32 add 1 64 64 0 0 2' | PYTHONPATH=. python3 -c "
+             "\"$(cat " TEST_SOURCE "/bench/baselines/peers.py)\" serve torch 1",
+             folder_path("."));
+    run_shell(changes, command, 60, &r);
+    CHECK(r.exit_status == 0 && contains_words(r.output, "[] {'cpu'}"), "%s", r.output);
+}
+
 /* The row is what it is without the peer. */
 Test(peers, that_fail) {
     bench_with("echo 'no <memory>' >&2; exit 1", "");
