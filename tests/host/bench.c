@@ -153,7 +153,7 @@ Test(bench, sets_and_the_card) {
 
 /* Rows of 64 to 262144 columns in three dtypes, products, launches and graphs, the most important first. */
 Test(bench, profile_of_a_gpu) {
-    shell(NULL, "$T bench --profile gpu --list | tee $D/list | head -3; cat $D/list", 0);
+    shell(NULL, "$T bench --profile gpu --list", 0);
     const char *first = strstr(r.output, "layer_norm ");
     CHECK(first == r.output, "%.80s", r.output);
     static const char *const wanted[] = {"graph+nodes              f32   1000\n",
