@@ -2,7 +2,8 @@
 /* What a test may ask of the simulated CUDA machine, and do to it. The machine is described once,
  * by the variable TDM_CUDA_SIM, words of "key=value" (machine.c has the list):
  *
- *   devices=2 memory=BYTES capability=90          what the machine has
+ *   devices=2 memory=BYTES capability=90          what the machine has; the rest as an H100
+ *   multiprocessors=132 cache=52428800            of each device; the bytes of its L2 cache
  *   nameN= uuidN= pciN= capabilityN= memoryN=     of device N only; "uuid0=none", "pci0=none",
  *                                                 '_' in names for ' '
  *   peers=1                                       devices see each other's memory

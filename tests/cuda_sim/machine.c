@@ -97,20 +97,27 @@ static void set_architectures(const char *word, const char *value) {
     }
 }
 
-static void set_all(size_t memory, int capability) {
+/* What is said of all devices. False for other keys. */
+static bool describe_devices(const char *word, const char *key, const char *value) {
     for (int i = 0; i < SIM_MAX_DEVICES; i++) {
-        if (memory) machine.all[i].memory = memory;
-        if (capability) machine.all[i].capability = capability;
+        sim_device *device = &machine.all[i];
+        if (strcmp(key, "memory") == 0)
+            device->memory = (size_t)number_of(word, value);
+        else if (strcmp(key, "capability") == 0)
+            device->capability = (int)number_of(word, value);
+        else if (strcmp(key, "multiprocessors") == 0)
+            device->multiprocessors = (int)number_of(word, value);
+        else if (strcmp(key, "cache") == 0)
+            device->cache = (int)number_of(word, value);
+        else
+            return false;
     }
+    return true;
 }
 
 static void set(const char *word, const char *key, const char *value) {
     if (strcmp(key, "devices") == 0)
         machine.all_count = (int)number_of(word, value);
-    else if (strcmp(key, "memory") == 0)
-        set_all((size_t)number_of(word, value), 0);
-    else if (strcmp(key, "capability") == 0)
-        set_all(0, (int)number_of(word, value));
     else if (strcmp(key, "driver") == 0 && strcmp(value, "stub") == 0)
         machine.stub = true;
     else if (strcmp(key, "driver") == 0)
@@ -143,7 +150,7 @@ static void set(const char *word, const char *key, const char *value) {
         machine.lazy = number_of(word, value) != 0;
     else if (strcmp(key, "leaks") == 0)
         machine.leaks = number_of(word, value) != 0;
-    else if (!describe_device(word, key, value))
+    else if (!describe_devices(word, key, value) && !describe_device(word, key, value))
         give_up(word);
 }
 
@@ -169,6 +176,8 @@ static void set_defaults(void) {
         memset(device->uuid, 0xa0 + i, sizeof device->uuid);
         device->bus = 0x10u + (unsigned)i;
         device->capability = 90;
+        device->multiprocessors = 132; /* these as an H100 has them */
+        device->cache = 50 << 20;
         device->memory = (size_t)4 << 30;
         device->context.device = device;
     }

@@ -40,9 +40,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
                              {cudaDevAttrPciDeviceId, (int)device->slot},
                              {cudaDevAttrComputeCapabilityMajor, device->capability / 10},
                              {cudaDevAttrComputeCapabilityMinor, device->capability % 10},
-                             {cudaDevAttrMultiProcessorCount, 2},
+                             {cudaDevAttrMultiProcessorCount, device->multiprocessors},
                              {cudaDevAttrMaxThreadsPerBlock, 1024},
-                             {cudaDevAttrL2CacheSize, 1 << 20},
+                             {cudaDevAttrL2CacheSize, device->cache},
                              {cudaDevAttrIntegrated, 0}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         if (values[i][0] != (int)attribute) continue;
