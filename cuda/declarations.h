@@ -91,6 +91,10 @@ typedef enum cudaError {
     cudaErrorMpsMaxClientsReached = 808,
     cudaErrorMpsMaxConnectionsReached = 809,
     cudaErrorMpsClientTerminated = 810,
+    cudaErrorStreamCaptureUnsupported = 900,
+    cudaErrorStreamCaptureInvalidated = 901,
+    cudaErrorStreamCaptureIsolation = 905,
+    cudaErrorCapturedEvent = 907,
     cudaErrorExternalDevice = 911,
     cudaErrorUnknown = 999
 } cudaError_t;

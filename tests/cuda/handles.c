@@ -183,6 +183,7 @@ Test(handles, stream) {
     tdm_queue_destroy(queue);
     CHECK(told == 1, "told %d times", told);
     CUDA(cudaMemsetAsync(memory, 0, SMALL_BYTES, stream));
+    CUDA(cudaStreamSynchronize(stream));
     CUDA(cudaStreamDestroy(stream));
     expect(0.0f);
 }

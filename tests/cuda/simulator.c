@@ -145,9 +145,106 @@ Test(simulator, work_in_flight) {
     FINE(cudaMemsetAsync(large, 1, LARGE, stream));
     CHECK(cudaStreamQuery(stream) == cudaErrorNotReady, "64 MiB were set at once");
     TELLS((void)cudaFree(large), "in flight");
+    cudaStream_t busy;
+    (void)cudaStreamCreateWithFlags(&busy, cudaStreamNonBlocking);
+    (void)cudaMalloc((void **)&large, LARGE);
+    (void)cudaMemsetAsync(large, 1, LARGE, busy);
+    TELLS((void)cudaStreamDestroy(busy), "cudaStreamDestroy|in flight");
     CHECK(cudaStreamQuery(stream) == cudaSuccess ||
               (delay_a_little(), cudaStreamQuery(stream) == cudaSuccess),
           "the stream goes on");
+}
+
+/* --- captures -----------------------------------------------------------------------------------
+ */
+
+#define GIVES(wanted, call) CHECK((int)(call) == (int)(wanted), "%s does not give " #wanted, #call)
+
+static cudaEvent_t outside, inside;
+
+static void capture(void) {
+    GIVES(0, cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    GIVES(0, cudaMemsetAsync(memory, 1, SIZE, stream));
+    GIVES(0, cudaEventRecord(inside, stream));
+    GIVES(0, cudaStreamWaitEvent(stream, inside, 0));
+}
+
+/* What is given to the stream, and the end of the capture, fail from then on. */
+static void is_invalidated(void) {
+    CUgraph graph = NULL;
+    GIVES(cudaErrorStreamCaptureInvalidated, cudaMemsetAsync(memory, 1, SIZE, stream));
+    GIVES(cudaErrorStreamCaptureInvalidated, cuStreamEndCapture(stream, &graph));
+    GIVES(0, cudaMemsetAsync(memory, 1, SIZE, stream));
+    CHECK(!graph, "a graph");
+}
+
+Test(simulator, captures) {
+    float milliseconds;
+    cudaStream_t other;
+    cublasLtHandle_t lt;
+    cublasHandle_t plain;
+    GIVES(0, cuInit(0));
+    GIVES(0, cudaEventCreateWithFlags(&outside, cudaEventDefault));
+    GIVES(0, cudaEventCreateWithFlags(&inside, cudaEventDefault));
+    GIVES(0, cudaEventRecord(outside, stream));
+    GIVES(0, cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    GIVES(0, cublasLtCreate(&lt));
+    GIVES(0, cublasCreate_v2(&plain));
+#define INVALIDATES(wanted, call, words)                                                           \
+    do {                                                                                           \
+        check_case("%s", #call);                                                                   \
+        capture();                                                                                 \
+        TELLS(GIVES(wanted, call), words "|invalidated");                                          \
+        is_invalidated();                                                                          \
+    } while (0)
+    INVALIDATES(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(stream), "cudaStreamQuery");
+    INVALIDATES(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(stream), "a wait");
+    INVALIDATES(cudaErrorCapturedEvent, cudaEventQuery(inside), "cudaEventQuery");
+    INVALIDATES(cudaErrorCapturedEvent, cudaEventSynchronize(inside), "a wait");
+    INVALIDATES(cudaErrorCapturedEvent, cudaEventElapsedTime(&milliseconds, outside, inside),
+                "the time");
+    INVALIDATES(cudaErrorStreamCaptureIsolation, cudaStreamWaitEvent(stream, outside, 0),
+                "from outside");
+    INVALIDATES(cudaErrorNotSupported, cudaStreamWaitEvent(other, inside, 0), "joins");
+    INVALIDATES(cudaErrorStreamCaptureUnsupported,
+                cudaMemcpyAsync(memory, host, 8, cudaMemcpyHostToDevice, stream), "pageable");
+    INVALIDATES(cudaErrorStreamCaptureUnsupported,
+                cudaMemcpyAsync(host, memory, 8, cudaMemcpyDeviceToHost, stream), "pageable");
+    INVALIDATES(CUBLAS_STATUS_SUCCESS, cublasLtDestroy(lt), "cublasLtDestroy");
+    INVALIDATES(CUBLAS_STATUS_SUCCESS, cublasDestroy_v2(plain), "cublasDestroy");
+#undef INVALIDATES
+    check_case("what is allowed");
+    const unsigned long reports = cuda_sim_reports();
+    void *more;
+    CUgraph graph;
+    capture();
+    GIVES(0, cudaMalloc(&more, 8));
+    GIVES(0, cudaFree(more));
+    GIVES(0, cudaStreamQuery(other));
+    GIVES(0, cuStreamEndCapture(stream, &graph));
+    GIVES(0, cuGraphDestroy(graph));
+    GIVES(0, cudaEventRecord(inside, stream));
+    GIVES(0, cudaEventSynchronize(inside));
+    CHECK(cuda_sim_reports() == reports, "reported: %s", cuda_sim_last_report());
+}
+
+/* A call that may wait for the device does so where the machine is one on which it does. */
+static void begin_implicit(void) {
+    setenv("TDM_CUDA_SIM", "implicit=1 lazy=1", 1);
+    begin();
+}
+
+TestSuite(implicit, .init = begin_implicit, .fini = end);
+
+Test(implicit, waits) {
+    void *more;
+    FINE(cudaMemsetAsync(memory, 1, SIZE, stream));
+    CHECK(cudaStreamQuery(stream) == cudaErrorNotReady, "a lazy stream");
+    FINE(cudaMalloc(&more, 8));
+    FINE(cudaStreamQuery(stream));
+    FINE(cudaMemsetAsync(memory, 1, SIZE, stream));
+    FINE(cudaFree(more));
+    FINE(cudaStreamQuery(stream));
 }
 
 /* --- programs -----------------------------------------------------------------------------------

@@ -16,6 +16,9 @@
  *   kernel_threads=1024                           that a kernel can have in a block at most
  *   skew=BYTES                                    structs of arguments seem so much larger to it
  *   delay=MICROSECONDS                            work is held up for so long, now and then
+ *   implicit=1                                    calls that allocate, free or load memory or
+ *                                                 modules, and copies of pageable memory, wait for
+ *                                                 what the device was given before
  *   lazy=1                                        a stream works only while somebody waits for it
  *   fail=FUNCTION:N[+]:ERROR                      the Nth call (and all after it) gives that error
  *   reports=count                                 reports are counted, and do not end the process

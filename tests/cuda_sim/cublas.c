@@ -33,6 +33,7 @@ static cublasStatus_t enter(cublasHandle_t handle, const char *function) {
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
     BLAS_TRY(enter(handle, "cublasDestroy"));
+    sim_device_wait(handle->owner, "cublasDestroy");
     sim_end(handle);
     return CUBLAS_STATUS_SUCCESS;
 }

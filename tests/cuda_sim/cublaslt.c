@@ -28,6 +28,7 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
     BLAS_FAULT(function);
     if (!sim_check(handle, CUDA_SIM_LT_HANDLE, function)) return CUBLAS_STATUS_NOT_INITIALIZED;
     BLAS_TRY(blas_check_context(handle->owner, function));
+    sim_device_wait(handle->owner, function);
     sim_end(handle);
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -146,6 +146,8 @@ static void set(const char *word, const char *key, const char *value) {
         set_fault(word, value);
     else if (strcmp(key, "reports") == 0 && strcmp(value, "count") == 0)
         cuda_sim_count_reports();
+    else if (strcmp(key, "implicit") == 0)
+        machine.implicit = number_of(word, value) != 0;
     else if (strcmp(key, "lazy") == 0)
         machine.lazy = number_of(word, value) != 0;
     else if (strcmp(key, "leaks") == 0)

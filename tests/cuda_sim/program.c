@@ -108,6 +108,7 @@ static int read_image(const void *code, int capability, sim_image *image) {
 CUresult cuModuleLoadData(CUmodule *module, const void *code) {
     BEGIN_DRIVER_IN_CONTEXT("cuModuleLoadData");
     sim_image image;
+    sim_implicit_wait(context);
     error = read_image(code, context->device->capability, &image);
     if (error) return (CUresult)error;
     simulated_module *made = sim_create(CUDA_SIM_MODULE, sizeof *made);
@@ -134,6 +135,7 @@ CUresult cuModuleUnload(CUmodule module) {
     BEGIN_DRIVER("cuModuleUnload");
     simulated_module *ending = (simulated_module *)module;
     if (!check_module(ending, "cuModuleUnload")) return CUDA_ERROR_INVALID_HANDLE;
+    sim_implicit_wait(ending->context);
     for (int i = 0; i < SIM_MAX_ENTRIES; i++)
         if (ending->kernels[i]) sim_end(ending->kernels[i]);
     own_kernel_close(&ending->own);

@@ -95,6 +95,7 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
 
 cudaError_t cudaMalloc(void **pointer, size_t size) {
     BEGIN_IN_CONTEXT("cudaMalloc");
+    sim_implicit_wait(context);
     END(sim_allocate(context->device, size, pointer));
 }
 
@@ -103,6 +104,7 @@ cudaError_t cudaFree(void *pointer) {
     BEGIN("cudaFree");
     CUcontext context = sim_current() ? sim_current() : sim_context(&error);
     if (!context) END(error);
+    sim_implicit_wait(context);
     error = sim_free(context->device, pointer, "cudaFree");
     END(sim_sticky(context) ? sim_sticky(context) : error);
 }
@@ -111,13 +113,15 @@ cudaError_t cudaHostAlloc(void **pointer, size_t size, unsigned flags) {
     BEGIN_IN_CONTEXT("cudaHostAlloc");
     if (flags != cudaHostAllocPortable)
         sim_report("cudaHostAlloc: memory pinned for one context only");
+    sim_implicit_wait(context);
     END(sim_allocate_pinned(size, pointer));
 }
 
 cudaError_t cudaFreeHost(void *pointer) {
     BEGIN("cudaFreeHost");
-    error = sim_free_pinned(pointer, "cudaFreeHost");
     CUcontext context = sim_current();
+    sim_implicit_wait(context);
+    error = sim_free_pinned(pointer, "cudaFreeHost");
     END(context && sim_sticky(context) ? sim_sticky(context) : error);
 }
 

@@ -88,6 +88,7 @@ typedef struct sim_machine {
     bool stub;                                 /* the driver found is the toolkit's stub library */
     unsigned delay;                            /* microseconds that work may be held up for */
     bool lazy;                                 /* streams work only while they are waited for */
+    bool implicit;                             /* calls wait for the device that may do so */
     bool peers;                                /* devices see each other's memory */
     int skew;                                  /* bytes that structs of arguments seem larger */
     int kernel_threads;                        /* the most that a kernel may have in a block */
@@ -196,6 +197,16 @@ int sim_stream_create(CUcontext context, unsigned flags, cudaStream_t *stream);
 int sim_stream_destroy(cudaStream_t stream);
 int sim_stream_finish(cudaStream_t stream);
 int sim_stream_query(cudaStream_t stream);
+
+/* Calls that allocate, free or load may wait for all that the device was given; no program may rely
+ * on it. What does is an option of the machine. */
+void sim_implicit_wait(CUcontext context);
+
+/* A wait for the whole device, which no capture in any of its streams survives. */
+void sim_device_wait(CUcontext context, const char *function);
+
+/* Host memory that is not pinned is refused in a capture; the error, or 0. */
+int sim_stream_check_pageable(cudaStream_t stream);
 
 /* From now on no stream is lazy: for what waits without saying for which. */
 void sim_stream_wake_all(void);

@@ -26,8 +26,11 @@ struct CUstream_st {
     unsigned long submitted, done;
     unsigned waiters; /* a lazy stream works for them alone */
     bool ending;
-    CUgraph capture; /* what it is given goes there; or NULL */
+    CUgraph capture;  /* what it is given goes there; or NULL. Any thread may end the capture: */
+    bool invalidated; /* what it is given is refused until the end; both atomically */
+    struct CUstream_st *next; /* of all that there ever were */
 };
+static cudaStream_t all_streams;
 
 /* What a recording leaves: events and those who wait for it share it. */
 typedef struct mark {
@@ -44,7 +47,8 @@ struct CUevent_st {
     CUcontext context;
     bool timed;
     pthread_mutex_t lock;
-    mark *recorded; /* NULL before the first recording */
+    mark *recorded;        /* NULL before the first recording, and after one in a capture: */
+    cudaStream_t capturer; /* the stream that was captured then, or NULL */
 };
 
 static double now(void) {
@@ -125,6 +129,10 @@ int sim_stream_create(CUcontext context, unsigned flags, cudaStream_t *stream) {
         sim_end(made);
         return cudaErrorMemoryAllocation;
     }
+    made->next = __atomic_load_n(&all_streams, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&all_streams, &made->next, made, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+        continue;
     *stream = made;
     return 0;
 }
@@ -134,10 +142,13 @@ int sim_stream_destroy(cudaStream_t stream) {
         return cudaErrorInvalidResourceHandle;
     sim_end(stream);
     if (stream->capture) (void)sim_graph_destroy(stream->capture);
+    __atomic_store_n(&stream->capture, NULL, __ATOMIC_RELAXED);
     pthread_mutex_lock(&stream->lock);
+    bool busy = stream->done != stream->submitted && !sim_sticky(stream->context);
     stream->ending = true;
     pthread_cond_broadcast(&stream->changed);
     pthread_mutex_unlock(&stream->lock);
+    if (busy) sim_report("cudaStreamDestroy: work is in flight, which the call does not wait for");
     pthread_join(stream->thread, NULL);
     return sim_sticky(stream->context);
 }
@@ -151,47 +162,105 @@ int sim_stream_check(cudaStream_t stream, const char *function) {
     return sim_sticky(stream->context);
 }
 
+/* --- captures -----------------------------------------------------------------------------------
+ */
+
+static CUgraph capture_of(cudaStream_t stream) {
+    return __atomic_load_n(&stream->capture, __ATOMIC_RELAXED);
+}
+
+static bool is_invalidated(cudaStream_t stream) {
+    return __atomic_load_n(&stream->invalidated, __ATOMIC_RELAXED);
+}
+
+/* What a capture does not allow also ends it: all that the stream is given from then on, and the
+ * end of the capture, fail. */
+static int refuse(cudaStream_t stream, int error, const char *what) {
+    sim_report("%s: the capture is invalidated", what);
+    if (capture_of(stream)) __atomic_store_n(&stream->invalidated, true, __ATOMIC_RELAXED);
+    return error;
+}
+
 int sim_stream_begin_capture(cudaStream_t stream) {
-    if (stream->capture) {
+    if (capture_of(stream)) {
         sim_report("cuStreamBeginCapture: the stream is captured already");
         return cudaErrorInvalidValue;
     }
-    stream->capture = sim_graph_create();
-    return stream->capture ? 0 : cudaErrorMemoryAllocation;
+    CUgraph graph = sim_graph_create();
+    __atomic_store_n(&stream->invalidated, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&stream->capture, graph, __ATOMIC_RELAXED);
+    return graph ? 0 : cudaErrorMemoryAllocation;
 }
 
 int sim_stream_end_capture(cudaStream_t stream, CUgraph *graph) {
-    if (!stream->capture) {
+    *graph = capture_of(stream);
+    if (!*graph) {
         sim_report("cuStreamEndCapture: the stream is not captured");
         return cudaErrorInvalidValue;
     }
-    *graph = stream->capture;
-    stream->capture = NULL;
-    return 0;
+    __atomic_store_n(&stream->capture, NULL, __ATOMIC_RELAXED);
+    if (!is_invalidated(stream)) return 0;
+    (void)sim_graph_destroy(*graph);
+    *graph = NULL;
+    return cudaErrorStreamCaptureInvalidated;
 }
 
-int sim_stream_finish(cudaStream_t stream) {
-    if (stream->capture) {
-        sim_report("a wait for a stream that is captured");
-        return cudaErrorInvalidValue;
-    }
+int sim_stream_check_pageable(cudaStream_t stream) {
+    return capture_of(stream) ? refuse(stream, cudaErrorStreamCaptureUnsupported,
+                                       "a copy from or to pageable memory in a capture")
+                              : 0;
+}
+
+/* --- waits --------------------------------------------------------------------------------------
+ */
+
+/* For what has been submitted by now. */
+static void await_all(cudaStream_t stream) {
     pthread_mutex_lock(&stream->lock);
+    const unsigned long submitted = stream->submitted;
     stream->waiters++;
-    while (stream->done != stream->submitted)
+    while (stream->done < submitted)
         pthread_cond_wait(&stream->changed, &stream->lock);
     stream->waiters--;
     pthread_mutex_unlock(&stream->lock);
+}
+
+int sim_stream_finish(cudaStream_t stream) {
+    if (capture_of(stream))
+        return refuse(stream, cudaErrorStreamCaptureUnsupported,
+                      "a wait for a stream that is captured");
+    await_all(stream);
     return sim_sticky(stream->context);
 }
 
 int sim_stream_query(cudaStream_t stream) {
     int error = sim_sticky(stream->context);
     if (error) return error;
+    if (capture_of(stream))
+        return refuse(stream, cudaErrorStreamCaptureUnsupported,
+                      "cudaStreamQuery of a stream that is captured");
     pthread_mutex_lock(&stream->lock);
     bool idle = stream->done == stream->submitted;
     pthread_mutex_unlock(&stream->lock);
     error = sim_sticky(stream->context);
     return error ? error : idle ? 0 : cudaErrorNotReady;
+}
+
+void sim_implicit_wait(CUcontext context) {
+    if (!context || !sim_get()->implicit) return;
+    cudaStream_t stream = __atomic_load_n(&all_streams, __ATOMIC_ACQUIRE);
+    for (; stream; stream = stream->next)
+        if (stream->context == context) await_all(stream);
+}
+
+void sim_device_wait(CUcontext context, const char *function) {
+    cudaStream_t stream = __atomic_load_n(&all_streams, __ATOMIC_ACQUIRE);
+    for (; stream; stream = stream->next) {
+        if (stream->context != context || !capture_of(stream)) continue;
+        (void)refuse(stream, 0, function);
+        return;
+    }
+    sim_implicit_wait(context);
 }
 
 CUcontext sim_stream_context(cudaStream_t stream) {
@@ -201,11 +270,13 @@ CUcontext sim_stream_context(cudaStream_t stream) {
 sim_device *sim_stream_device(cudaStream_t stream) { return stream->context->device; }
 
 int sim_enqueue(cudaStream_t stream, const sim_work *wanted) {
-    if (stream->capture && wanted->always) {
-        sim_report("an event in a stream that is captured is not simulated");
+    CUgraph capture = capture_of(stream);
+    if (capture && is_invalidated(stream)) return cudaErrorStreamCaptureInvalidated;
+    if (capture && wanted->always) {
+        sim_report("what waits on the device for others is not simulated in a capture");
         return cudaErrorNotSupported;
     }
-    if (stream->capture) return sim_graph_add(stream->capture, wanted);
+    if (capture) return sim_graph_add(capture, wanted);
     piece *added = calloc(1, sizeof *added + wanted->size);
     if (!added) return cudaErrorMemoryAllocation;
     added->run = wanted->run;
@@ -297,6 +368,20 @@ static mark *hold_recorded(cudaEvent_t event) {
     return held;
 }
 
+/* The stream in whose capture the event was recorded last, or NULL. */
+static cudaStream_t capturer_of(cudaEvent_t event) {
+    pthread_mutex_lock(&event->lock);
+    cudaStream_t capturer = event->capturer;
+    pthread_mutex_unlock(&event->lock);
+    return capturer;
+}
+
+/* An event recorded in a capture stands for no work that is ever done. */
+static int check_not_captured(cudaEvent_t event, const char *what) {
+    cudaStream_t capturer = capturer_of(event);
+    return capturer ? refuse(capturer, cudaErrorCapturedEvent, what) : 0;
+}
+
 int sim_event_create(CUcontext context, unsigned flags, cudaEvent_t *event) {
     cudaEvent_t made = sim_create(CUDA_SIM_EVENT, sizeof *made);
     if (!made) return cudaErrorMemoryAllocation;
@@ -322,10 +407,12 @@ int sim_event_record(cudaEvent_t event, cudaStream_t stream) {
         sim_report("cudaEventRecord: event and stream are of two devices");
         return cudaErrorInvalidResourceHandle;
     }
-    mark *made = make_mark(stream, 2);
-    if (!made) return cudaErrorMemoryAllocation;
+    const bool captured = capture_of(stream);
+    if (captured && is_invalidated(stream)) return cudaErrorStreamCaptureInvalidated;
+    mark *made = captured ? NULL : make_mark(stream, 2);
+    if (!made && !captured) return cudaErrorMemoryAllocation;
     sim_work reaching = {.run = reach_mark, .payload = &made, .size = sizeof made, .always = true};
-    int error = sim_enqueue(stream, &reaching);
+    int error = captured ? 0 : sim_enqueue(stream, &reaching);
     if (error) {
         free(made);
         return error;
@@ -333,6 +420,7 @@ int sim_event_record(cudaEvent_t event, cudaStream_t stream) {
     pthread_mutex_lock(&event->lock);
     mark *before = event->recorded;
     event->recorded = made;
+    event->capturer = captured ? stream : NULL;
     pthread_mutex_unlock(&event->lock);
     drop_mark(before);
     return 0;
@@ -341,6 +429,8 @@ int sim_event_record(cudaEvent_t event, cudaStream_t stream) {
 int sim_event_finish(cudaEvent_t event) {
     if (!sim_check(event, CUDA_SIM_EVENT, "cudaEventSynchronize"))
         return cudaErrorInvalidResourceHandle;
+    int error = check_not_captured(event, "a wait for an event of a capture");
+    if (error) return error;
     mark *held = hold_recorded(event);
     if (held) wait_for_mark(held);
     drop_mark(held);
@@ -350,6 +440,7 @@ int sim_event_finish(cudaEvent_t event) {
 int sim_event_query(cudaEvent_t event) {
     if (!sim_check(event, CUDA_SIM_EVENT, "cudaEventQuery")) return cudaErrorInvalidResourceHandle;
     int error = sim_sticky(event->context);
+    if (!error) error = check_not_captured(event, "cudaEventQuery of an event of a capture");
     mark *held = error ? NULL : hold_recorded(event);
     if (!held) return error;
     pthread_mutex_lock(&held->lock);
@@ -366,6 +457,9 @@ int sim_event_elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
         return cudaErrorInvalidResourceHandle;
     if (!start->timed || !end->timed || start->context != end->context)
         return cudaErrorInvalidResourceHandle;
+    if (check_not_captured(start, "the time of an event of a capture") ||
+        check_not_captured(end, "the time of an event of a capture"))
+        return cudaErrorCapturedEvent;
     mark *from = hold_recorded(start), *to = hold_recorded(end);
     int error = from && to ? sim_sticky(start->context) : cudaErrorInvalidResourceHandle;
     if (!error && (sim_event_query(start) || sim_event_query(end))) error = cudaErrorNotReady;
@@ -378,8 +472,18 @@ int sim_event_elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
 int sim_event_wait(cudaStream_t stream, cudaEvent_t event) {
     if (!sim_check(event, CUDA_SIM_EVENT, "cudaStreamWaitEvent"))
         return cudaErrorInvalidResourceHandle;
+    cudaStream_t capturer = capturer_of(event);
+    if (capturer && capturer == stream) return 0; /* in order */
+    if (capturer)
+        return refuse(capturer, cudaErrorNotSupported,
+                      "a stream that joins another's capture is not simulated");
     mark *held = hold_recorded(event);
     if (!held) return 0;
+    if (capture_of(stream)) {
+        drop_mark(held);
+        return refuse(stream, cudaErrorStreamCaptureIsolation,
+                      "a wait in a capture for an event from outside");
+    }
     sim_work waiting = {.run = run_wait, .payload = &held, .size = sizeof held, .always = true};
     int error = sim_enqueue(stream, &waiting);
     if (error) drop_mark(held);

@@ -50,6 +50,9 @@ static int copy_in(cudaStream_t stream, void *to, const void *from, size_t size)
     if (!block || !is_host(from, function)) return cudaErrorInvalidValue;
     sim_block *pinned = sim_find_pinned(from, size);
     if (pinned) return enqueue_copy(stream, block, sim_bytes(block, to), pinned, from, size);
+    int error = sim_stream_check_pageable(stream);
+    if (error) return error;
+    if (sim_get()->implicit) (void)sim_stream_finish(stream);
     staged_copy *job = malloc(sizeof *job + size);
     if (!job) return cudaErrorMemoryAllocation;
     job->to = sim_bytes(block, to);
@@ -57,7 +60,7 @@ static int copy_in(cudaStream_t stream, void *to, const void *from, size_t size)
     memcpy(job->bytes, from, size);
     sim_work work = {
         .run = run_staged, .payload = job, .size = sizeof *job + size, .uses = {block}};
-    int error = sim_enqueue(stream, &work);
+    error = sim_enqueue(stream, &work);
     free(job);
     return error;
 }
@@ -68,7 +71,9 @@ static int copy_out(cudaStream_t stream, void *to, const void *from, size_t size
     sim_block *block = sim_find(sim_stream_device(stream), from, size, function);
     if (!block || !is_host(to, function)) return cudaErrorInvalidValue;
     sim_block *pinned = sim_find_pinned(to, size);
-    int error = enqueue_copy(stream, pinned, to, block, sim_bytes(block, from), size);
+    int error = pinned ? 0 : sim_stream_check_pageable(stream);
+    if (error) return error;
+    error = enqueue_copy(stream, pinned, to, block, sim_bytes(block, from), size);
     return error || pinned ? error : sim_stream_finish(stream);
 }
 
