@@ -22,14 +22,18 @@ static factor factor_of(tdm_dtype dtype, double value) {
 
 static tdm_status blas_fail(const tdmi_cublas_state *state, cublasStatus_t error, const char *call,
                             const tdmi_gemm *gemm) {
-    /* cuBLAS has no number for a lost device; the stream does. */
-    cudaError_t stream = tdmi_cudart.cudaStreamQuery(state->queue->stream);
-    if (stream != cudaSuccess && stream != cudaErrorNotReady) return tdmi_cuda_fail(stream, call);
-    (void)tdmi_cuda_succeeds(stream);
     tdm_status status = error == CUBLAS_STATUS_ALLOC_FAILED    ? TDM_ERROR_OUT_OF_MEMORY
                         : error == CUBLAS_STATUS_NOT_SUPPORTED ? TDM_ERROR_UNSUPPORTED
                         : error == CUBLAS_STATUS_ARCH_MISMATCH ? TDM_ERROR_UNSUPPORTED
                                                                : TDM_ERROR_BACKEND;
+    if (status != TDM_ERROR_UNSUPPORTED) {
+        /* cuBLAS has no number for a lost device; a stream does. One that is captured may not be asked, and would
+         * be captured no longer. */
+        cudaError_t stream = tdmi_cudart.cudaStreamQuery(state->queue->own);
+        if (stream != cudaSuccess && stream != cudaErrorNotReady)
+            return tdmi_cuda_fail(stream, call);
+        (void)tdmi_cuda_succeeds(stream);
+    }
     return tdmi_fail(status, "%s: cuBLAS status %d for %lld products of %lldx%lldx%lld %s", call,
                      (int)error, (long long)gemm->batch, (long long)gemm->m, (long long)gemm->n,
                      (long long)gemm->k, tdm_dtype_name(gemm->dtype));
@@ -57,10 +61,19 @@ static bool is_float(tdm_dtype dtype) {
     return dtype == TDM_F32 || dtype == TDM_F64 || dtype == TDM_F16 || dtype == TDM_BF16;
 }
 
-/* Makes the plain handle at its first use; false when cuBLAS is missing or refuses. */
+/* To end a handle is a wait for the whole device, which invalidates every capture on it. */
+static void end_handles(tdmi_bdevice *device, cublasHandle_t plain, cublasLtHandle_t lt) {
+    pthread_rwlock_wrlock(&device->captures);
+    if (plain) (void)tdmi_cublas.cublasDestroy_v2(plain);
+    if (lt) (void)tdmi_cublaslt.cublasLtDestroy(lt);
+    pthread_rwlock_unlock(&device->captures);
+}
+
+/* Makes the plain handle at its first use; false when cuBLAS is missing or refuses. Not while the queue's
+ * work is captured, as a handle that turns out useless is given back by a wait for the device. */
 static bool has_plain(tdmi_cublas_state *state) {
     if (state->plain) return true;
-    if (state->plain_refused) return false;
+    if (state->plain_refused || tdmi_cuda_is_captured(state->queue)) return false;
     state->plain_refused = true;
     if (tdmi_cublas_open() != TDM_OK) return false;
     cublasHandle_t handle = NULL;
@@ -69,7 +82,7 @@ static bool has_plain(tdmi_cublas_state *state) {
         handle,
         (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     if (error != CUBLAS_STATUS_SUCCESS) {
-        (void)tdmi_cublas.cublasDestroy_v2(handle);
+        end_handles(state->device, handle, NULL);
         return false;
     }
     state->plain = handle;
@@ -258,8 +271,7 @@ static void detach(void *opaque) {
     if (tdmi_cuda_enter(state->device, &pushed) != TDM_OK) return;
     for (size_t i = 0; i < TDMI_LT_PLANS; i++)
         tdmi_lt_drop_plan(&state->plans[i]);
-    if (state->plain) (void)tdmi_cublas.cublasDestroy_v2(state->plain);
-    if (state->lt) (void)tdmi_cublaslt.cublasLtDestroy(state->lt);
+    end_handles(state->device, state->plain, state->lt);
     if (state->workspace) (void)tdmi_cuda_succeeds(tdmi_cudart.cudaFree(state->workspace));
     tdmi_cuda_leave(pushed);
     memset(state, 0, sizeof *state);

@@ -25,7 +25,14 @@ tdm_status tdmi_cuda_capture_begin(tdmi_bqueue *queue) {
     if (!tdmi_cudrv.cuGraphInstantiateWithFlags)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "this driver is older than CUDA 11.4");
     TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
-    tdm_status status = begin(queue);
+    tdm_status status;
+    /* A wait for the device may take as long as another process does, and this thread must not. */
+    if (pthread_rwlock_tryrdlock(&queue->device->captures) != 0) {
+        status = tdmi_fail(TDM_ERROR_BACKEND, "a thread waits for the whole device");
+    } else {
+        status = begin(queue);
+        if (status != TDM_OK) pthread_rwlock_unlock(&queue->device->captures);
+    }
     tdmi_cuda_leave(pushed);
     return status;
 }
@@ -46,29 +53,33 @@ static tdm_status instantiate(tdmi_bcapture *capture, CUgraph graph) {
         "cuGraphInstantiate");
 }
 
-static tdm_status end(tdmi_bqueue *queue, tdmi_bcapture *capture) {
-    CUgraph graph = NULL;
-    const CUresult error = tdmi_cudrv.cuStreamEndCapture((CUstream)queue->stream, &graph);
-    queue->stream = queue->own;
-    tdm_status status = tdmi_cuda_check((cudaError_t)error, "cuStreamEndCapture");
-    if (status != TDM_OK) { /* the stream may still be captured: the next one gets another */
-        (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->capturing));
-        queue->capturing = NULL;
+/* The queue's work goes to its own stream again, whatever became of the capture. */
+static tdm_status end(tdmi_bqueue *queue, CUgraph *graph) {
+    bool pushed;
+    tdm_status status = tdmi_cuda_enter(queue->device, &pushed);
+    if (status == TDM_OK) {
+        status = tdmi_cuda_check(
+            (cudaError_t)tdmi_cudrv.cuStreamEndCapture((CUstream)queue->capturing, graph),
+            "cuStreamEndCapture");
+        if (status != TDM_OK) { /* the stream may still be captured: the next one gets another */
+            (void)tdmi_cuda_succeeds(tdmi_cudart.cudaStreamDestroy(queue->capturing));
+            queue->capturing = NULL;
+        }
+        tdmi_cuda_leave(pushed);
     }
-    if (capture) capture->device = queue->device;
-    if (status == TDM_OK && capture) status = instantiate(capture, graph);
-    if (graph) (void)tdmi_cudrv.cuGraphDestroy(graph);
+    queue->stream = queue->own;
+    pthread_rwlock_unlock(&queue->device->captures);
     return status;
 }
 
 tdm_status tdmi_cuda_capture_end(tdmi_bqueue *queue, tdmi_bcapture *capture) {
+    CUgraph graph = NULL;
     bool pushed;
-    tdm_status status = tdmi_cuda_enter(queue->device, &pushed);
-    if (status != TDM_OK) {
-        queue->stream = queue->own;
-        return status;
-    }
-    status = end(queue, capture);
+    TDMI_TRY(end(queue, &graph));
+    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    if (capture) capture->device = queue->device;
+    tdm_status status = capture ? instantiate(capture, graph) : TDM_OK;
+    (void)tdmi_cudrv.cuGraphDestroy(graph);
     tdmi_cuda_leave(pushed);
     return status;
 }

@@ -17,6 +17,8 @@ struct tdmi_bdevice {
     int capability;                           /* 10 * major + minor */
     CUcontext context;                        /* the primary context, kept until the process ends */
     atomic_bool peers[TDMI_CUDA_MAX_DEVICES]; /* [ordinal]: asked for access to its memory */
+    pthread_rwlock_t captures;                /* read: while a queue's work is captured; written:
+                                                 while something waits for the whole device */
 };
 
 struct tdmi_bqueue {
@@ -27,6 +29,10 @@ struct tdmi_bqueue {
     bool timing;            /* made with TDM_QUEUE_TIMING */
     bool adopted;           /* own is the program's, and stays when the queue goes */
 };
+
+static inline bool tdmi_cuda_is_captured(const tdmi_bqueue *queue) {
+    return queue->stream != queue->own;
+}
 
 struct tdmi_bcapture {
     tdmi_bdevice *device;

@@ -48,10 +48,16 @@ tdm_status tdmi_cuda_device_init(tdmi_bdevice *device, size_t index) {
     device->ordinal = ordinal;
     device->capability = tdmi_cuda_capability(entry);
     device->context = context;
-    return check_context(device);
+    TDMI_TRY(check_context(device));
+    if (pthread_rwlock_init(&device->captures, NULL) != 0)
+        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of a device");
+    return TDM_OK;
 }
 
-void tdmi_cuda_device_deinit(tdmi_bdevice *device) { device->context = NULL; }
+void tdmi_cuda_device_deinit(tdmi_bdevice *device) {
+    pthread_rwlock_destroy(&device->captures);
+    device->context = NULL;
+}
 
 tdm_status tdmi_cuda_enter(const tdmi_bdevice *device, bool *pushed) {
     CUcontext current = NULL;

@@ -69,8 +69,14 @@ void *tdmi_cuda_queue_handle(const tdmi_bqueue *queue) { return queue->own; }
 
 tdm_status tdmi_cuda_queue_adopt(tdmi_bdevice *device, void *handle, unsigned *flags,
                                  tdmi_bqueue *queue) {
+    enum { LEGACY = 1, PER_THREAD = 2 }; /* cudaStreamLegacy, cudaStreamPerThread */
     CUcontext context = NULL;
     bool pushed;
+    if ((uintptr_t)handle == LEGACY || (uintptr_t)handle == PER_THREAD)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "queue: the stream is a default stream (%p), which names another one in "
+                         "another context or thread",
+                         handle);
     TDMI_TRY(tdmi_cuda_enter(device, &pushed));
     CUresult error = tdmi_cudrv.cuStreamGetCtx(handle, &context);
     tdmi_cuda_leave(pushed);
@@ -92,7 +98,7 @@ tdm_status tdmi_cuda_queue_adopt(tdmi_bdevice *device, void *handle, unsigned *f
 tdm_status tdmi_cuda_queue_wait_handle(tdmi_bqueue *queue, void *event) {
     bool pushed;
     TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
-    tdm_status status = tdmi_cuda_check(tdmi_cudart.cudaStreamWaitEvent(queue->stream, event, 0),
+    tdm_status status = tdmi_cuda_check(tdmi_cudart.cudaStreamWaitEvent(queue->own, event, 0),
                                         "event: cudaStreamWaitEvent");
     tdmi_cuda_leave(pushed);
     return status;

@@ -131,8 +131,10 @@ tdm_status tdmi_cuda_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double 
 tdm_status tdmi_cuda_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event) {
     bool pushed;
     TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    /* Also while the queue is captured, as a capture waits for nothing outside: its graph will run in this
+     * stream. */
     tdm_status status = tdmi_cuda_check(
-        tdmi_cudart.cudaStreamWaitEvent(queue->stream, current(event), 0), "cudaStreamWaitEvent");
+        tdmi_cudart.cudaStreamWaitEvent(queue->own, current(event), 0), "cudaStreamWaitEvent");
     tdmi_cuda_leave(pushed);
     return status;
 }

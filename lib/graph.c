@@ -89,19 +89,30 @@ static tdm_status capture(tdm_graph *graph) {
     return tdmi_outcome_end(&outcome);
 }
 
+/* A capture that fails may have done so by accident: CUDA's ends when any thread waits for the whole device. */
+enum { MOST_FAILURES = 3 };
+
+static tdm_status try_capture(tdm_graph *graph) {
+    const tdm_status status = capture(graph);
+    if (status == TDM_OK) {
+        graph->state = TDMI_GRAPH_CAPTURED;
+        graph->failures = 0;
+        return TDM_OK;
+    }
+    if (status == TDM_ERROR_DEVICE_LOST) return status;
+    if (++graph->failures < MOST_FAILURES && status != TDM_ERROR_UNSUPPORTED) return TDM_OK;
+    graph->state = TDMI_GRAPH_LIST;
+    tdmi_log(TDM_LOG_INFO, "a graph of %s stays a list: %s", graph->device->facts->info.id,
+             tdm_last_error());
+    return TDM_OK;
+}
+
 /* The first replay runs the list: what is done at first use, such as loading a library's kernels, may not be
  * done while a driver captures. */
 static tdm_status replay(tdm_graph *graph) {
     tdm_queue *queue = graph->queue;
     const tdmi_backend *backend = queue->device->backend;
-    if (graph->state == TDMI_GRAPH_RAN && backend->capture_begin) {
-        const tdm_status status = capture(graph);
-        if (status == TDM_ERROR_DEVICE_LOST) return status;
-        graph->state = status == TDM_OK ? TDMI_GRAPH_CAPTURED : TDMI_GRAPH_LIST;
-        if (status != TDM_OK)
-            tdmi_log(TDM_LOG_INFO, "a graph of %s stays a list: %s", queue->device->facts->info.id,
-                     tdm_last_error());
-    }
+    if (graph->state == TDMI_GRAPH_RAN && backend->capture_begin) TDMI_TRY(try_capture(graph));
     if (graph->state == TDMI_GRAPH_CAPTURED)
         return tdmi_queue_submitted(queue, backend->capture_run(queue->impl, graph->capture));
     const tdm_status status = run_list(graph);

@@ -121,6 +121,7 @@ void tdmi_graph_retire(tdm_graph *graph) {
     graph->last = &graph->first;
     graph->length = 0;
     graph->state = TDMI_GRAPH_RECORDED;
+    graph->failures = 0;
     for (size_t i = 0; i < graph->held_count; i++)
         tdm_buffer_release(graph->held[i].buffer);
     graph->held_count = 0;

@@ -31,7 +31,7 @@ typedef enum tdmi_graph_state {
     TDMI_GRAPH_RECORDED,
     TDMI_GRAPH_RAN,      /* once, as a list: what is done at first use is done */
     TDMI_GRAPH_CAPTURED, /* by the driver */
-    TDMI_GRAPH_LIST      /* for good, as the driver would not have it */
+    TDMI_GRAPH_LIST      /* for good, as the driver would not have it several times */
 } tdmi_graph_state;
 
 struct tdm_graph {
@@ -46,6 +46,7 @@ struct tdm_graph {
     tdmi_block *scratch;  /* all that was taken; the first is the one in use */
     tdmi_outcome outcome; /* what failed while it was recorded */
     tdmi_graph_state state;
+    int failures;           /* captures that failed since it was recorded */
     tdmi_bcapture *capture; /* the driver's graph; NULL: none was made */
     tdm_graph *next;        /* of the queue */
 };

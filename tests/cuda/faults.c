@@ -66,7 +66,6 @@ static const struct {
     {"cudaFree", "nobody to tell", false},
     {"cudaFreeHost", "nobody to tell", false},
     {"cudaStreamSynchronize", "of a queue that is destroyed nobody to tell", true},
-    {"cudaStreamQuery", "asked only for better words about a product", true},
     {"cudaStreamDestroy", "nobody to tell", false},
     {"cudaEventCreateWithFlags", "an owner of memory is told after a wait, without it", true},
     {"cudaEventRecord", "likewise", true},

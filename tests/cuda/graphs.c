@@ -4,12 +4,15 @@
 #include "traps.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 
 #include "control.h"
 #include "small.h"
 #include "support/check.h"
 
-enum { UNKNOWN = 999, INVALID = 1 };
+enum { UNKNOWN = 999, INVALID = 1, INVALIDATED = 901, NOT_SUPPORTED = 15, EXECUTION_FAILED = 13 };
 
 TestSuite(graphs, .init = traps_begin, .fini = traps_end);
 
@@ -98,7 +101,7 @@ Test(graphs, one_launch) {
     small_close(&s);
 }
 
-/* What the driver refuses stays a list. */
+/* What the driver refuses again and again stays a list. */
 Test(graphs, stay_lists) {
     static const char *const functions[] = {"cuStreamBeginCapture", "cuStreamEndCapture",
                                             "cuGraphInstantiate"};
@@ -111,9 +114,10 @@ Test(graphs, stay_lists) {
         record(&s, graph);
         replay(&s, graph, 1);
         OK(tdm_fill(s.queue, 2.0, &s.x));
-        cuda_sim_fail(functions[i], 1, false, UNKNOWN);
-        OK(tdm_graph_replay(graph));
-        CHECK(cuda_sim_failures() == 1, "nothing failed");
+        cuda_sim_fail(functions[i], 1, true, UNKNOWN);
+        for (int turn = 0; turn < 5; turn++)
+            OK(tdm_graph_replay(graph));
+        CHECK(cuda_sim_failures() == 3, "%lu captures failed, not 3", cuda_sim_failures());
         for (int turn = 2; turn < 4; turn++) {
             replay(&s, graph, (float)turn);
             expect(1, 0, 0, 0);
@@ -139,6 +143,124 @@ Test(graphs, stay_lists) {
     cuda_sim_fail("cuGraphLaunch", 1, false, UNKNOWN);
     REFUSED(tdm_graph_replay(graph), TDM_ERROR_BACKEND, "cuGraphLaunch|999");
     replay(&s, graph, 1);
+    tdm_graph_destroy(graph);
+    small_close(&s);
+}
+
+/* A thread of the program's that waits for the device ends a capture: the next replay makes another. */
+Test(graphs, captured_later) {
+    small s;
+    tdm_graph *graph = NULL;
+    OK(small_open(&s, "cuda:0"));
+    OK(tdm_graph_create(s.queue, &graph));
+    record(&s, graph);
+    replay(&s, graph, 1);
+    OK(tdm_fill(s.queue, 2.0, &s.x));
+    cuda_sim_fail("cuStreamEndCapture", 1, false, INVALIDATED);
+    OK(tdm_graph_replay(graph));
+    CHECK(cuda_sim_failures() == 1, "nothing failed");
+    replay(&s, graph, 3);
+    expect(1, 1, 1, 0);
+    tdm_graph_destroy(graph);
+    small_close(&s);
+}
+
+/* What cuBLASLt cannot run after all goes to our own kernels, in the capture, too: which would not survive a
+ * question about its stream. So does another failure, whose cause the queue's own stream knows. Scratch memory
+ * that another queue's work still uses is waited for outside of it. */
+static void refuse_a_product(int failure) {
+    enum { ROWS = 1024, K = 64, COLS = 8, SCRATCH = COLS * K * 4 };
+    small s;
+    tdm_queue *other = NULL;
+    tdm_graph *graph = NULL;
+    tdm_buffer *buffers[3] = {NULL}, *between = NULL;
+    static float got[ROWS * COLS];
+    setenv("TDM_CUDA_SIM", "lazy=1", 1);
+    OK(small_open(&s, "cuda:0"));
+    OK(tdm_queue_create(s.device, 0, &other));
+    for (int i = 0; i < 3; i++)
+        OK(tdm_buffer_create(s.device, ROWS * K * sizeof(float), &buffers[i]));
+    tdm_tensor a = tdm_tensor_2d(buffers[0], TDM_F32, ROWS, K),
+               b = tdm_tensor_2d(buffers[1], TDM_F32, K, COLS),
+               c = tdm_tensor_2d(buffers[2], TDM_F32, ROWS, COLS);
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
+    OK(tdm_fill(s.queue, 1.0, &a));
+    OK(tdm_fill(s.queue, 2.0, &b));
+    OK(tdm_graph_create(s.queue, &graph));
+    OK(tdm_graph_begin(graph));
+    OK(tdm_matmul(s.queue, &options, &a, &b, &c));
+    OK(tdm_graph_end(graph));
+    OK(tdm_graph_replay(graph));
+    OK(tdm_buffer_create(s.device, SCRATCH, &between));
+    OK(tdm_buffer_fill_async(other, between, 0, SCRATCH, "x", 1));
+    tdm_buffer_release(between);
+    cuda_sim_heal();
+    cuda_sim_fail("cublasLtMatmul", 1, false, failure);
+    OK(tdm_graph_replay(graph));
+    CHECK(cuda_sim_failures() == 1, "no product was asked for");
+    const bool captured = failure == NOT_SUPPORTED;
+    CHECK(cuda_sim_calls("cuGraphLaunch") == captured, "%lu launches of graphs, not %d",
+          cuda_sim_calls("cuGraphLaunch"), captured);
+    CHECK(cuda_sim_calls("cudaStreamWaitEvent") == captured, "%lu waits, not %d",
+          cuda_sim_calls("cudaStreamWaitEvent"), captured);
+    OK(tdm_buffer_read(s.queue, buffers[2], 0, got, sizeof got));
+    CHECK(got[0] == 2 * K && got[ROWS * COLS - 1] == 2 * K, "%g", (double)got[0]);
+    tdm_graph_destroy(graph);
+    tdm_queue_destroy(other);
+    for (int i = 0; i < 3; i++)
+        tdm_buffer_release(buffers[i]);
+    small_close(&s);
+}
+
+Test(graphs, refused_products) { refuse_a_product(NOT_SUPPORTED); }
+
+Test(graphs, failing_products) { refuse_a_product(EXECUTION_FAILED); }
+
+/* The end of a queue that had products is a wait for the whole device, which would end the capture of another
+ * queue's graph. */
+static atomic_bool enough;
+
+static void *make_and_end_queues(void *device) {
+    while (!atomic_load(&enough)) {
+        small s = {.device = device};
+        bool right = false;
+        OK(tdm_queue_create(device, 0, &s.queue));
+        for (int i = 0; i < 2; i++)
+            OK(tdm_buffer_create(device, SMALL_BYTES, &s.buffers[i]));
+        s.x = tdm_tensor_2d(s.buffers[0], TDM_F32, SMALL_N, SMALL_N);
+        s.y = tdm_tensor_2d(s.buffers[1], TDM_F32, SMALL_N, SMALL_N);
+        OK(small_work(&s, 1, &right));
+        tdm_device_retain(device);
+        small_close(&s);
+    }
+    return NULL;
+}
+
+Test(graphs, queues_that_end_meanwhile) {
+    enum { SLOW_K = 25, TURNS = 20 }; /* a product that takes 4 ms to give */
+    small s;
+    pthread_t thread;
+    tdm_graph *graph = NULL;
+    OK(small_open(&s, "cuda:0"));
+    tdm_tensor a = tdm_tensor_2d(s.buffers[0], TDM_F32, 4, SLOW_K),
+               b = tdm_tensor_2d(s.buffers[0], TDM_F32, SLOW_K, 4),
+               c = tdm_tensor_2d(s.buffers[1], TDM_F32, 4, 4);
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
+    OK(tdm_buffer_fill(s.queue, s.buffers[0], 0, SMALL_BYTES, "", 1));
+    OK(tdm_graph_create(s.queue, &graph));
+    CHECK(pthread_create(&thread, NULL, make_and_end_queues, s.device) == 0, "a thread");
+    for (int turn = 0; turn < TURNS; turn++) {
+        OK(tdm_graph_begin(graph));
+        OK(tdm_matmul(s.queue, &options, &a, &b, &c));
+        OK(tdm_graph_end(graph));
+        OK(tdm_graph_replay(graph));
+        OK(tdm_graph_replay(graph));
+    }
+    atomic_store(&enough, true);
+    (void)pthread_join(thread, NULL);
+    /* the others found a queue just ending */
+    CHECK(cuda_sim_calls("cuGraphLaunch") > TURNS / 2, "%lu of %d captures succeeded",
+          cuda_sim_calls("cuGraphLaunch"), TURNS);
     tdm_graph_destroy(graph);
     small_close(&s);
 }

@@ -202,6 +202,9 @@ Test(handles, refused_streams) {
             "tdm_cuda_adopt_stream|cuda:0|another device");
     REFUSED(tdm_cuda_adopt_stream(s.device, NULL, 0, &queue), invalid,
             "tdm_cuda_adopt_stream|stream is NULL");
+    for (uintptr_t number = 1; number <= 2; number++) /* cudaStreamLegacy, cudaStreamPerThread */
+        REFUSED(tdm_cuda_adopt_stream(s.device, (cudaStream_t)number, 0, &queue), invalid,
+                "tdm_cuda_adopt_stream|cuda:0|a default stream");
     REFUSED(tdm_cuda_adopt_stream(NULL, stream, 0, &queue), invalid, "device is NULL");
     REFUSED(tdm_cuda_adopt_stream(s.device, stream, 0, NULL), invalid, "queue is NULL");
     REFUSED(tdm_cuda_adopt_stream(s.device, stream, 2, &queue), invalid, "flags is 0x2");

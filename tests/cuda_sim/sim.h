@@ -70,7 +70,7 @@ typedef struct sim_device {
     unsigned domain, bus, slot;
     int capability;
     int multiprocessors, cache; /* bytes */
-    size_t memory, used; /* bytes */
+    size_t memory, used;        /* bytes */
     struct CUctx_st context;
     /* addresses: [base, base + SIM_RANGE), given out from `next` on */
     uintptr_t base, next;

@@ -68,7 +68,8 @@ void run_lost(void) {
     OK(tdm_comm_set_timeout(comm, 1));
     if (rank == 1) _exit(0);
     OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x));
-    tdm_buffer *more = NULL; /* of a size that the pool has not: a driver may take its time over it */
+    tdm_buffer *more =
+        NULL; /* of a size that the pool has not: a driver may take its time over it */
     OK(tdm_buffer_create(device, 1 << 20, &more));
     tdm_buffer_release(more);
     OK(tdm_device_trim(device));

@@ -60,8 +60,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_cuda_adopt_memory(tdm_device *device, void *
 
 /** Makes a tdm_queue over a stream of the program's, which was made in the device's primary context. `flags` are those
  * of tdm_queue_create. The stream outlives the queue; tdm_queue_destroy waits for all that is in it, and leaves
- * it as it is. Program and library give it work in turn, on one thread at a time. The default stream (NULL) is
- * refused: order makes tdm_cuda_wait. *queue is NULL on failure. */
+ * it as it is. Program and library give it work in turn, on one thread at a time, and not while the program captures it
+ * for a CUDA graph: tdm_graph is for that. Default streams (NULL, cudaStreamLegacy, cudaStreamPerThread) are refused:
+ * order makes tdm_cuda_wait. *queue is NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_cuda_adopt_stream(tdm_device *device,
                                                       struct CUstream_st *stream, unsigned flags,
                                                       tdm_queue **queue);
