@@ -320,7 +320,8 @@ Test(matmul, zero_dimensions) {
     }
 }
 
-/* NaN and Inf of A and B do reach the result, those of a row or column only its own. */
+/* NaN and Inf of A and B do reach the result, those of a row or column only its own, and go through an activation
+ * that is fused as through one that is not. */
 Test(matmul, nan_and_infinity) {
     for (int d = 0; d < float_dtype_count; d++) {
         check_case("%s", tdm_dtype_name(float_dtypes[d]));
@@ -340,6 +341,13 @@ Test(matmul, nan_and_infinity) {
             want[8 * N + j] = -(double)INFINITY;
         }
         OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t));
+        ARRAY_CHECK(c, want, NULL);
+        check_case("%s with relu", tdm_dtype_name(float_dtypes[d]));
+        tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
+        options.activation = TDM_ACTIVATION_RELU;
+        for (int j = 0; j < N; j++)
+            want[8 * N + j] = 0;
+        OK(tdm_matmul(queue, &options, &a->t, &b->t, &c->t));
         ARRAY_CHECK(c, want, NULL);
         array_free_all();
     }

@@ -33,10 +33,11 @@ extern "C" {
  * 2016), gelu_tanh its tanh form 0.5x(1 + tanh(√(2/π)(x + 0.044715x³))), silu x·sigmoid(x).
  *
  * At -Inf relu, gelu, gelu_tanh, silu and sigmoid are 0 (of either sign) and tanh is -1; at Inf
- * sigmoid and tanh are 1 and the others Inf; NaN gives NaN; on every device and in every dtype. On
- * the way to 0 results keep their digits, and below the smallest normal number those that a
- * subnormal has, on devices with subnormals. Only gelu in f32 arithmetic (f32, f16, bf16) has an
- * absolute error there: at most 1.3e-7 below x = -1, 1.2e-8 below -3, and from -8.7 on it is 0. */
+ * sigmoid and tanh are 1 and the others Inf; NaN gives NaN; on every device and in every dtype. (At -Inf
+ * gelu_tanh may be NaN where cuBLASLt fuses it into a product of 16-bit floats.) On the way to 0 results keep
+ * their digits, and below the smallest normal number those that a subnormal has, on devices with
+ * subnormals. Only gelu in f32 arithmetic (f32, f16, bf16) has an absolute error there: at most
+ * 1.3e-7 below x = -1, 1.2e-8 below -3, and from -8.7 on it is 0. */
 #define TDM_ACTIVATION_LIST(X)                                                                     \
     X(NONE, "none")                                                                                \
     X(RELU, "relu")                                                                                \
