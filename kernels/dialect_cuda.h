@@ -89,7 +89,7 @@ typedef uint4 tdm_vector_16;
 
 /* Reductions: by shuffles inside a warp, among the lanes of a team, then over the warps' results in shared
  * memory, which every lane adds up in the same order. The last barrier lets the next reduction reuse the
- * scratch. */
+ * scratch, and a lane write what others have read before: shuffles alone order no accesses of memory. */
 #define GROUP_ARRAY(type, name) LOCAL_ARRAY(type, name, LANES > 32 ? LANES / 32 : 1)
 #define TDM_GROUP_FOLD_ARRAY(type, name) GROUP_ARRAY(type, name)
 #define GROUP_SUM(scratch, v) tdm_group_sum(scratch, v)
@@ -105,6 +105,7 @@ typedef uint4 tdm_vector_16;
             const type b = __shfl_xor_sync(team, a, distance);                                     \
             a = combined;                                                                          \
         }                                                                                          \
+        if (LANES <= 32) __syncwarp(team);                                                         \
         if (LANES > 32) {                                                                          \
             if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = a;                              \
             __syncthreads();                                                                       \
