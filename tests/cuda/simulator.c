@@ -10,26 +10,7 @@
 #include <time.h>
 
 #include "args.h"
-#include "control.h"
-#include "cuda/declarations.h"
-#include "support/check.h"
-
-/* One thing went wrong that the simulator names with these words. */
-#define TELLS(statement, words)                                                                    \
-    do {                                                                                           \
-        unsigned long before = cuda_sim_reports();                                                 \
-        statement;                                                                                 \
-        CHECK(cuda_sim_reports() == before + 1, "%s: %lu reports", #statement,                     \
-              cuda_sim_reports() - before);                                                        \
-        CHECK(contains_words(cuda_sim_last_report(), words), "%s: reported: %s", #statement,       \
-              cuda_sim_last_report());                                                             \
-    } while (0)
-#define FINE(call)                                                                                 \
-    do {                                                                                           \
-        int fine = (int)(call);                                                                    \
-        CHECK(fine == 0 && !cuda_sim_reports(), "%s gave %d; %s", #call, fine,                     \
-              cuda_sim_last_report());                                                             \
-    } while (0)
+#include "simulated.h"
 
 enum { SIZE = 1024 };
 static cudaStream_t stream;

@@ -19,6 +19,8 @@
  *   implicit=1                                    calls that allocate, free or load memory or
  *                                                 modules, and copies of pageable memory, wait for
  *                                                 what the device was given before
+ *   threads=SEED                                  kernels are run thread by thread, in orders that
+ *                                                 depend on the seed (threads.c); 0: as C
  *   lazy=1                                        a stream works only while somebody waits for it
  *   fail=FUNCTION:N[+]:ERROR                      the Nth call (and all after it) gives that error
  *   reports=count                                 reports are counted, and do not end the process

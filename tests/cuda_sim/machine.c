@@ -115,6 +115,13 @@ static bool describe_devices(const char *word, const char *key, const char *valu
     return true;
 }
 
+static void set_threads(const char *word, const char *value) {
+    machine.threads = (uint32_t)number_of(word, value);
+#ifndef SIM_THREADS
+    if (machine.threads) give_up(word);
+#endif
+}
+
 static void set(const char *word, const char *key, const char *value) {
     if (strcmp(key, "devices") == 0)
         machine.all_count = (int)number_of(word, value);
@@ -150,6 +157,8 @@ static void set(const char *word, const char *key, const char *value) {
         machine.implicit = number_of(word, value) != 0;
     else if (strcmp(key, "lazy") == 0)
         machine.lazy = number_of(word, value) != 0;
+    else if (strcmp(key, "threads") == 0)
+        set_threads(word, value);
     else if (strcmp(key, "leaks") == 0)
         machine.leaks = number_of(word, value) != 0;
     else if (!describe_devices(word, key, value) && !describe_device(word, key, value))

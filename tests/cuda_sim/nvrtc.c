@@ -12,6 +12,7 @@
 #include "own_kernel.h"
 #include "raw_kernel.h"
 #include "sim.h"
+#include "threads.h"
 
 enum { MAX_LOG = 8192 };
 
@@ -288,16 +289,39 @@ static bool add_entry(sim_image *image, const char *line) {
 static bool keep_own(const char *text, sim_image *image) {
     const char *own = strstr(text, OWN_EXPRESSION);
     if (!own) own = strstr(text, OWN_SOURCE);
+    image->own_size = 1;
     if (!own) return true;
     const size_t length = strlen(own);
     if (length >= sizeof image->own) return false;
-    memcpy(image->own, own, length);
+    memcpy(image->own, own, length + 1);
+    image->own_size = (int32_t)length + 1;
     return true;
 }
 
-static nvrtcResult make_image(nvrtcProgram program, const target *aim) {
+/* Makes the image's own of the text: a shared object, or the text of a kernel that is not of the library. */
+static nvrtcResult make_own(nvrtcProgram program, int count, const char *const *options) {
     sim_image *image = &program->image;
-    memset(image, 0, sizeof *image);
+#ifdef SIM_THREADS
+    if (sim_get()->threads)
+        return sim_text_compile(program->text, count, options, image, program->log,
+                                sizeof program->log)
+                   ? NVRTC_SUCCESS
+                   : NVRTC_ERROR_COMPILATION;
+#else
+    (void)count;
+    (void)options;
+#endif
+    if (!keep_own(program->text, image))
+        return fail(program, NVRTC_ERROR_COMPILATION,
+                    "%s: error: the text is too long to simulate\n", program->name);
+    return own_kernel_check(image, program->log, sizeof program->log) ? NVRTC_SUCCESS
+                                                                      : NVRTC_ERROR_COMPILATION;
+}
+
+static nvrtcResult make_image(nvrtcProgram program, const target *aim, int count,
+                              const char *const *options) {
+    sim_image *image = &program->image;
+    memset(image, 0, offsetof(sim_image, own));
     memcpy(image->mark, SIM_IMAGE_MARK, sizeof SIM_IMAGE_MARK);
     image->architecture = aim->architecture;
     image->t = aim->values[T_ID];
@@ -312,10 +336,7 @@ static nvrtcResult make_image(nvrtcProgram program, const target *aim) {
                         program->name, line);
     if (!image->entry_count)
         return fail(program, NVRTC_ERROR_COMPILATION, "%s: error: no kernel\n", program->name);
-    if (!keep_own(program->text, image))
-        return fail(program, NVRTC_ERROR_COMPILATION,
-                    "%s: error: the text is too long to simulate\n", program->name);
-    if (!own_kernel_check(image, program->log, sizeof program->log)) return NVRTC_ERROR_COMPILATION;
+    NVRTC_TRY(make_own(program, count, options));
     program->compiled = true;
     program->cubin = aim->real;
     return NVRTC_SUCCESS;
@@ -341,7 +362,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *con
                     "%s(1): error: identifier \"simulated\" is undefined\n\n"
                     "1 error detected in the compilation of \"%s\".\n",
                     program->name, program->name);
-    return make_image(program, &aim);
+    return make_image(program, &aim, count, options);
 }
 
 /* --- results ------------------------------------------------------------------------------------
@@ -388,13 +409,13 @@ nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
         sim_report("nvrtcGetCUBIN: %s has none", program->name);
         return NVRTC_SUCCESS; /* as the real one, which writes nothing */
     }
-    sim_image image = program->image;
+    sim_image *image = &program->image;
     /* Its table of segments, without entries, is at the end, so that a part of it is known as one.
      */
-    uint64_t end = sim_image_size(&image);
-    memcpy(image.elf, elf_header, sizeof elf_header);
-    memcpy(image.elf + 32, &end, sizeof end);
-    memcpy(cubin, &image, end);
+    uint64_t end = sim_image_size(image);
+    memcpy(cubin, image, end);
+    memcpy(cubin, elf_header, sizeof elf_header);
+    memcpy(cubin + 32, &end, sizeof end);
     return NVRTC_SUCCESS;
 }
 

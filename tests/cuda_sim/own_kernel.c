@@ -44,7 +44,7 @@ static bool compile(const char *source, const char *options, const char *result)
     return system(command) == 0;
 }
 
-static bool make_folder(char folder[512]) {
+bool sim_make_folder(char folder[512]) {
     const char *where = getenv("TMPDIR");
     snprintf(folder, 512, "%s/cuda-sim-XXXXXX", where ? where : "/tmp");
     return mkdtemp(folder);
@@ -53,7 +53,7 @@ static bool make_folder(char folder[512]) {
 bool own_kernel_check(const sim_image *image, char *log, size_t size) {
     char folder[512], source[576], words[576];
     if (!is_source(image)) return true;
-    if (!make_folder(folder)) abort();
+    if (!sim_make_folder(folder)) abort();
     snprintf(source, sizeof source, "%s/own.c", folder);
     snprintf(words, sizeof words, "%s/log", folder);
     const bool good = write_source(image, source) && compile(source, "-fsyntax-only 2>", words);
@@ -69,7 +69,7 @@ bool own_kernel_check(const sim_image *image, char *log, size_t size) {
 
 bool own_kernel_open(const sim_image *image, own_kernel *kernel) {
     char folder[512], source[576], library[576];
-    if (!make_folder(folder)) return false;
+    if (!sim_make_folder(folder)) return false;
     snprintf(source, sizeof source, "%s/own.c", folder);
     snprintf(library, sizeof library, "%s/own.so", folder);
     if (write_source(image, source) && compile(source, "-O1 -shared -fPIC -lm -o", library))

@@ -27,4 +27,7 @@ bool own_kernel_open(const sim_image *image, own_kernel *kernel);
 bool own_kernel_find(const sim_image *image, const char *entry, own_kernel *kernel);
 void own_kernel_close(own_kernel *kernel);
 
+/* A fresh folder for temporary files, in TMPDIR or /tmp. */
+bool sim_make_folder(char folder[512]);
+
 #endif

@@ -12,6 +12,7 @@
 #include "kernels.h"
 #include "own_kernel.h"
 #include "raw_kernel.h"
+#include "threads.h"
 
 static const struct {
     const char *name;
@@ -27,34 +28,33 @@ typedef struct simulated_module {
     CUcontext context;
     sim_image image;
     own_kernel own; /* of image.own */
+    sim_text text;  /* likewise, of a shared object */
     struct simulated_kernel *kernels[SIM_MAX_ENTRIES];
 } simulated_module;
 
 typedef struct simulated_kernel {
     sim_object object;
     simulated_module *module;
-    int number;            /* in kernel_list; OWN: the module's own */
+    int number;            /* in kernel_list; OWN: the module's own; TEXT: of its shared object */
     const raw_kernel *raw; /* instead of these; or NULL */
+    sim_text text;         /* of TEXT */
+    const char *name;
 } simulated_kernel;
 
-enum { OWN = KERNELS };
-
-static const char *name_of(const simulated_kernel *kernel) {
-    return kernel->raw             ? kernel->raw->name
-           : kernel->number == OWN ? "a kernel of the program's own"
-                                   : kernel_list[kernel->number].name;
-}
+enum { OWN = KERNELS, TEXT };
 
 static int buffers_of(const simulated_kernel *kernel) {
-    return kernel->raw             ? kernel->raw->buffers
-           : kernel->number == OWN ? kernel->module->own.buffers
-                                   : kernel_list[kernel->number].buffers;
+    return kernel->raw              ? kernel->raw->buffers
+           : kernel->number == TEXT ? kernel->text.kernel->buffers
+           : kernel->number == OWN  ? kernel->module->own.buffers
+                                    : kernel_list[kernel->number].buffers;
 }
 
 static size_t args_size_of(const simulated_kernel *kernel) {
-    return kernel->raw             ? kernel->raw->args_size
-           : kernel->number == OWN ? kernel->module->own.args_size
-                                   : kernel_list[kernel->number].args_size;
+    return kernel->raw              ? kernel->raw->args_size
+           : kernel->number == TEXT ? kernel->text.kernel->args_size
+           : kernel->number == OWN  ? kernel->module->own.args_size
+                                    : kernel_list[kernel->number].args_size;
 }
 
 static tdmi_cpu_entry entry_of(const simulated_kernel *kernel) {
@@ -77,14 +77,19 @@ static bool read_ptx(const char *text, sim_image *image) {
     if (strncmp(text, SIM_PTX_MARK, mark) != 0) return false;
     unsigned char *bytes = (unsigned char *)image;
     memset(image, 0, sizeof *image);
-    for (size_t i = 0; i < sizeof *image; i++) {
-        if (i > offsetof(sim_image, own) && image->own[i - 1 - offsetof(sim_image, own)] == '\0')
-            break;
+    for (size_t i = 0; i < offsetof(sim_image, own) || i < sim_image_size(image); i++) {
         int high = digit(text[mark + 2 * i]), low = high < 0 ? -1 : digit(text[mark + 2 * i + 1]);
         if (low < 0) return false;
         bytes[i] = (unsigned char)(16 * high + low);
     }
     return true;
+}
+
+static uint32_t own_stamp(void) {
+#ifdef SIM_THREADS
+    if (sim_get()->threads) return sim_text_stamp();
+#endif
+    return 0;
 }
 
 /* A cubin runs on devices of its own major version from its minor one on, PTX on all later ones. */
@@ -93,31 +98,38 @@ static int read_image(const void *code, int capability, sim_image *image) {
     bool cubin = memcmp(code, elf, sizeof elf) == 0;
     if (cubin) {
         memcpy(image, code, offsetof(sim_image, own));
-        snprintf(image->own, sizeof image->own, "%s",
-                 (const char *)code + offsetof(sim_image, own));
+        if (strcmp(image->mark, SIM_IMAGE_MARK) == 0)
+            memcpy(image->own, (const char *)code + offsetof(sim_image, own),
+                   (size_t)image->own_size);
     } else if (!read_ptx(code, image)) {
         return cudaErrorInvalidKernelImage;
     }
     if (strcmp(image->mark, SIM_IMAGE_MARK) != 0) return cudaErrorInvalidKernelImage;
+    if (image->stamp != own_stamp()) return cudaErrorInvalidKernelImage;
     if (image->architecture > capability) return cudaErrorNoKernelImageForDevice;
     if (cubin && image->architecture / 10 != capability / 10)
         return cudaErrorNoKernelImageForDevice;
     return 0;
 }
 
+static bool open_own(simulated_module *module) {
+#ifdef SIM_THREADS
+    if (module->image.stamp) return sim_text_open(&module->image, &module->text);
+#endif
+    return !module->image.own[0] || own_kernel_open(&module->image, &module->own);
+}
+
 CUresult cuModuleLoadData(CUmodule *module, const void *code) {
     BEGIN_DRIVER_IN_CONTEXT("cuModuleLoadData");
-    sim_image image;
     sim_implicit_wait(context);
-    error = read_image(code, context->device->capability, &image);
-    if (error) return (CUresult)error;
     simulated_module *made = sim_create(CUDA_SIM_MODULE, sizeof *made);
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
-    made->image = image;
     made->context = context;
-    if (image.own[0] && !own_kernel_open(&image, &made->own)) {
+    error = read_image(code, context->device->capability, &made->image);
+    if (!error && !open_own(made)) error = cudaErrorInvalidKernelImage;
+    if (error) {
         sim_end(made);
-        return (CUresult)cudaErrorInvalidKernelImage;
+        return (CUresult)error;
     }
     *module = (CUmodule)made;
     return CUDA_SUCCESS;
@@ -139,6 +151,9 @@ CUresult cuModuleUnload(CUmodule module) {
     for (int i = 0; i < SIM_MAX_ENTRIES; i++)
         if (ending->kernels[i]) sim_end(ending->kernels[i]);
     own_kernel_close(&ending->own);
+#ifdef SIM_THREADS
+    sim_text_close(&ending->text);
+#endif
     sim_end(ending);
     return (CUresult)sim_sticky(ending->context);
 }
@@ -149,10 +164,25 @@ static CUresult get_raw(simulated_module *of, int i, CUfunction *function) {
     if (!of->kernels[i]) of->kernels[i] = sim_create(CUDA_SIM_KERNEL, sizeof(simulated_kernel));
     if (!of->kernels[i]) return CUDA_ERROR_OUT_OF_MEMORY;
     of->kernels[i]->module = of;
+    of->kernels[i]->name = name;
     of->kernels[i]->raw = raw_kernel_find(name, strlen(name));
     if (!of->kernels[i]->raw) sim_report("cuModuleGetFunction: %s is not simulated", name);
     *function = (CUfunction)of->kernels[i];
     return of->kernels[i]->raw ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+/* The kernel of a name without "tdm_": its number, or -1. */
+static int find_kernel(simulated_module *module, const char *name, sim_text *text) {
+#ifdef SIM_THREADS
+    *text = module->text;
+    if (module->text.library) return sim_text_find(name, text) ? TEXT : -1;
+#else
+    (void)text;
+#endif
+    if (module->own.library) return own_kernel_find(&module->image, name, &module->own) ? OWN : -1;
+    for (int k = 0; k < KERNELS; k++)
+        if (strcmp(kernel_list[k].name, name) == 0) return k;
+    return -1;
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
@@ -164,17 +194,17 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
             return get_raw(of, i, function);
         if (strncmp(name, "tdm_", 4) != 0 || strcmp(name + 4, of->image.entries[i].name) != 0)
             continue;
-        for (int k = of->own.library ? OWN : 0; k <= OWN && !of->kernels[i]; k++) {
-            if (k == OWN ? !of->own.library || !own_kernel_find(&of->image, name + 4, &of->own)
-                         : strcmp(kernel_list[k].name, name + 4) != 0)
-                continue;
-            of->kernels[i] = sim_create(CUDA_SIM_KERNEL, sizeof(simulated_kernel));
-            if (!of->kernels[i]) return CUDA_ERROR_OUT_OF_MEMORY;
-            of->kernels[i]->module = of;
-            of->kernels[i]->number = k;
-        }
+        sim_text text = {0};
+        const int number = find_kernel(of, name + 4, &text);
+        if (number < 0) return CUDA_ERROR_NOT_FOUND;
+        if (!of->kernels[i]) of->kernels[i] = sim_create(CUDA_SIM_KERNEL, sizeof(simulated_kernel));
+        if (!of->kernels[i]) return CUDA_ERROR_OUT_OF_MEMORY;
+        of->kernels[i]->module = of;
+        of->kernels[i]->number = number;
+        of->kernels[i]->text = text;
+        of->kernels[i]->name = of->image.entries[i].name;
         *function = (CUfunction)of->kernels[i];
-        return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+        return CUDA_SUCCESS;
     }
     return CUDA_ERROR_NOT_FOUND;
 }
@@ -210,6 +240,9 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, s
  */
 
 typedef struct launch_job {
+    const simulated_kernel *kernel;
+    unsigned threads;
+    sim_block *uses[SIM_MAX_USES];
     tdmi_cpu_entry run;
     tdm_group group;
     void *buffers[MAX_BUFFERS];
@@ -219,8 +252,30 @@ typedef struct launch_job {
     } args;
 } launch_job;
 
+static void run_threads(launch_job *job) {
+#ifdef SIM_THREADS
+    void *arguments[MAX_BUFFERS + 1];
+    const int buffers = buffers_of(job->kernel);
+    for (int i = 0; i < buffers; i++)
+        arguments[i] = &job->buffers[i];
+    arguments[buffers] = job->args.bytes;
+    sim_thread_run(&(sim_thread_launch){.text = job->kernel->text,
+                                        .name = job->kernel->name,
+                                        .blocks = job->group.count,
+                                        .threads = job->threads,
+                                        .arguments = arguments,
+                                        .uses = job->uses});
+#else
+    (void)job;
+#endif
+}
+
 static void run_launch(void *payload) {
-    const launch_job *job = payload;
+    launch_job *job = payload;
+    if (job->kernel->number == TEXT) {
+        run_threads(job);
+        return;
+    }
     tdm_group group = job->group;
     char *scratch = aligned_alloc(64, TDMI_CPU_SCRATCH);
     if (!scratch) abort();
@@ -258,10 +313,12 @@ static CUresult launch(const simulated_kernel *kernel, extent grid, extent block
     if (error) return (CUresult)error;
     if (!check_module(kernel->module, "cuLaunchKernel")) return CUDA_ERROR_INVALID_HANDLE;
     const sim_image *image = &kernel->module->image;
-    const char *name = name_of(kernel);
+    const char *name = kernel->name;
     if (!check_shape(image, name, grid, block, shared)) return CUDA_ERROR_INVALID_VALUE;
     atomic_store(&blocks, grid.x);
-    launch_job job = {.run = entry_of(kernel),
+    launch_job job = {.kernel = kernel,
+                      .threads = block.x,
+                      .run = kernel->number == TEXT ? NULL : entry_of(kernel),
                       .group = {.count = grid.x,
                                 .op = (uint32_t)image->op,
                                 .stream = (uint32_t)image->stream,
@@ -276,6 +333,7 @@ static CUresult launch(const simulated_kernel *kernel, extent grid, extent block
         if (!work.uses[i]) return CUDA_ERROR_INVALID_VALUE;
         job.buffers[i] = sim_bytes(work.uses[i], address);
     }
+    memcpy(job.uses, work.uses, sizeof job.uses);
     if (args_size_of(kernel)) memcpy(job.args.bytes, arguments[buffers], args_size_of(kernel));
     return (CUresult)sim_enqueue(stream, &work);
 }

@@ -92,6 +92,7 @@ typedef struct sim_machine {
     bool peers;                                /* devices see each other's memory */
     int skew;                                  /* bytes that structs of arguments seem larger */
     int kernel_threads;                        /* the most that a kernel may have in a block */
+    uint32_t threads;                          /* that run one by one: their order's seed, or 0 */
     bool leaks;                                /* reported at exit */
     bool no_builtins;                          /* NVRTC finds no builtins library */
     bool no_compile;                           /* NVRTC finds an error in every program */
@@ -290,13 +291,15 @@ size_t sim_matrix_extent(int64_t rows, int64_t cols, int64_t leading, int64_t st
 
 enum { SIM_MAX_ENTRIES = 4 };
 
-enum { SIM_MAX_OWN = 48 << 10 };
+enum { SIM_MAX_OWN = 512 << 10 };
 typedef struct sim_image {
     unsigned char elf[64]; /* an ELF header without sections; all zero in the form of PTX */
     char mark[24];         /* SIM_IMAGE_MARK */
     int32_t architecture, t, u, op, lanes, stream;
     int32_t raw; /* 1: of raw_kernel.h, not of the library's dialect */
     int32_t entry_count;
+    int32_t own_size; /* bytes of own */
+    uint32_t stamp;   /* not 0: own is a shared object for threads.c, of this stamp */
     struct {
         char name[32]; /* without "tdm_", but of raw ones */
     } entries[SIM_MAX_ENTRIES];
@@ -304,9 +307,9 @@ typedef struct sim_image {
         [SIM_MAX_OWN]; /* the text of a kernel that is not of the library, which is compiled as C; or "" */
 } sim_image;
 
-/* How much of an image there is of it as a file: its text ends it. */
+/* How much of an image there is of it as a file. */
 static inline size_t sim_image_size(const sim_image *image) {
-    return offsetof(sim_image, own) + strlen(image->own) + 1;
+    return offsetof(sim_image, own) + (size_t)image->own_size;
 }
 #define SIM_IMAGE_MARK "simulated cubin"
 

@@ -1,0 +1,176 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Kernels run thread by thread on the simulated CUDA machine ("threads=1"): each defect that such a launch reports, in
+ * a kernel that has it on purpose, and a kernel without one. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulated.h"
+
+enum { FLOATS = 256, LANES = 64 };
+static cudaStream_t stream;
+static float *memory;
+
+static void begin(void) {
+    setenv("TDM_CUDA_SIM", "threads=1", 1);
+    cuda_sim_count_reports();
+    FINE(cudaSetDevice(0));
+    FINE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    FINE(cudaMalloc((void **)&memory, FLOATS * sizeof *memory));
+}
+
+static void end(void) {
+    (void)cudaFree(memory);
+    (void)cudaStreamDestroy(stream);
+}
+
+TestSuite(thread_defects, .init = begin, .fini = end);
+
+/* A kernel of y, i, the thread's number, and shared memory s, as NVRTC is given it; NULL: the log has the reason. */
+static CUmodule load(const char *body, CUfunction *kernel, char log[2048]) {
+    static const char *const options[] = {"--gpu-architecture=sm_90",
+                                          "-DT_ID=10",
+                                          "-DU_ID=10",
+                                          "-DOP=0",
+                                          "-DLANES=64",
+                                          "-DSTREAM=0",
+                                          "-DVECTORS=0",
+                                          "-DVECTOR_BYTES=16",
+                                          "-DHOLDS=0",
+                                          "-DTEAMS=1"};
+    static const char before[] = "typedef struct tdm_scalar { int n; } tdm_scalar;\n"
+                                 "#define KERNEL1(name, A, T, p) extern \"C\" __global__ void "
+                                 "tdm_##name(T *p, const A args)\n"
+                                 "#define BARRIER __syncthreads()\n"
+                                 "KERNEL1(wrong, tdm_scalar, float, y)\n{ __shared__ float s[64]; "
+                                 "const int i = threadIdx.x;\n";
+    char text[4096];
+    nvrtcProgram program;
+    size_t size = 0;
+    CUmodule module = NULL;
+    snprintf(text, sizeof text, "%s%s\n}\n", before, body);
+    CHECK(nvrtcCreateProgram(&program, text, "wrong.cu", 0, NULL, NULL) == NVRTC_SUCCESS, "create");
+    const int count = sizeof options / sizeof *options;
+    const bool compiled = nvrtcCompileProgram(program, count, options) == NVRTC_SUCCESS;
+    CHECK(nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size <= 65536, "%zu", size);
+    char *words = malloc(size);
+    (void)nvrtcGetProgramLog(program, words);
+    snprintf(log, 2048, "%s", words);
+    free(words);
+    if (compiled) {
+        CHECK(nvrtcGetCUBINSize(program, &size) == NVRTC_SUCCESS && size > 64, "size %zu", size);
+        char *image = malloc(size);
+        CHECK(nvrtcGetCUBIN(program, image) == NVRTC_SUCCESS, "image");
+        CHECK(cuModuleLoadData(&module, image) == CUDA_SUCCESS, "load");
+        CHECK(cuModuleGetFunction(kernel, module, "tdm_wrong") == CUDA_SUCCESS, "kernel");
+        free(image);
+    }
+    nvrtcDestroyProgram(&program);
+    return module;
+}
+
+static void run(const char *body, unsigned blocks) {
+    CUfunction kernel = NULL;
+    char log[2048];
+    struct {
+        int n;
+    } args = {FLOATS};
+    void *arguments[] = {&memory, &args};
+    CUmodule module = load(body, &kernel, log);
+    CHECK(module, "%s: %s", body, log);
+    if (!module) return;
+    (void)cuLaunchKernel(kernel, blocks, 1, 1, LANES, 1, 1, 0, stream, arguments, NULL);
+    (void)cudaStreamSynchronize(stream);
+    (void)cuModuleUnload(module);
+}
+
+#define RIGHT(body, blocks)                                                                        \
+    do {                                                                                           \
+        run(body, blocks);                                                                         \
+        CHECK(!cuda_sim_reports(), "%s: %s", body, cuda_sim_last_report());                        \
+    } while (0)
+
+/* A sum over lanes as the dialect has it, twice, so that the shared memory is used again. */
+Test(thread_defects, none) {
+    static const char sum[] = "for (int k = 0; k < 2; k++) {\n"
+                              "    float a = i;\n"
+                              "    for (int d = 16; d; d /= 2) a += __shfl_xor_sync(~0u, a, d);\n"
+                              "    if (i % 32 == 0) s[i / 32] = a;\n"
+                              "    BARRIER;\n"
+                              "    y[64 * blockIdx.x + i] = s[0] + s[1];\n"
+                              "    BARRIER;\n"
+                              "}\n";
+    float values[FLOATS];
+    RIGHT(sum, 4);
+    RIGHT("for (int j = 0; j < 4; j++) y[4 * i + j] = i; uint4 v = ((uint4 *)y)[i]; ((uint4 "
+          "*)y)[i] = v;",
+          1);
+    RIGHT("y[i] = i; __syncwarp(0xffu << i % 32 / 8 * 8); float a = y[i ^ 7]; __syncwarp(~0u); "
+          "y[i] = a;",
+          1);
+    RIGHT("float a = 0;\n"
+          "const unsigned team = 0xffu << i % 32 / 8 * 8;\n"
+          "if (i % 16 < 8) a = __shfl_xor_sync(team, (float)i, 7);\n"
+          "y[i] = a;",
+          1);
+    FINE(cudaMemcpyAsync(values, memory, sizeof values, cudaMemcpyDeviceToHost, stream));
+    FINE(cudaStreamSynchronize(stream));
+    CHECK(values[0] == 7 && values[7] == 0 && values[8] == 0 && values[16] == 23, "shuffled");
+    RIGHT(sum, 4);
+    FINE(cudaMemcpyAsync(values, memory, sizeof values, cudaMemcpyDeviceToHost, stream));
+    FINE(cudaStreamSynchronize(stream));
+    for (int i = 0; i < FLOATS; i++)
+        CHECK(values[i] == 63 * 64 / 2, "%d: %g", i, (double)values[i]);
+}
+
+Test(thread_defects, barriers) {
+    TELLS(run("s[i] = i; BARRIER; y[i] = s[63 - i]; s[i] = 0; y[i] += s[i];", 1),
+          "wrong|block 0|without a barrier in between");
+    TELLS(run("s[i] = i; y[i] = s[63 - i];", 1), "reads shared memory that");
+    TELLS(run("if (i < 32) BARRIER;\ny[i] = 0;", 1),
+          "no thread can go on|waits at the barrier|has ended");
+    TELLS(run("if (i < 32)\nBARRIER;\nelse\nBARRIER;", 1), "waits at the barrier of|at that of");
+    TELLS(run("for (int k = 0; k < 1 + (i == 7); k++) BARRIER;", 1),
+          "no thread can go on|has ended");
+}
+
+Test(thread_defects, shuffles) {
+    TELLS(run("y[i] = __shfl_xor_sync(0xffff0000u, 1.0f, 1);", 1),
+          "ffff0000, which has not its lane");
+    TELLS(run("if (i % 32 < 16) y[i] = __shfl_xor_sync(~0u, 1.0f, 1);", 1), "ended");
+    TELLS(run("if (i != 3) y[i] = __shfl_xor_sync(~0u, 1.0f, 1); BARRIER;", 1),
+          "no thread can go on|waits at the barrier|shuffles at dialect_cuda.h:6");
+    TELLS(run("y[i] = __shfl_xor_sync(~0u, 1.0f, i == 5 ? 2 : 1);", 1), "distance");
+    TELLS(run("y[i] = __shfl_xor_sync(i % 32 < 16 ? 0xffffu : ~0u, 1.0f, 1);", 1), "mask");
+    TELLS(run("y[i] = __shfl_xor_sync(0xffu << i % 32 / 8 * 8, 1.0f, 8);", 1), "not in its mask");
+}
+
+Test(thread_defects, accesses) {
+    TELLS(run("y[i] = s[i];", 1), "reads shared memory that nothing has written");
+    TELLS(run("y[i] = y[args.n - 63 + i];", 1),
+          "reads 4 bytes at byte 1024 of a buffer that has 1024");
+    TELLS(run("y[i - 1] = 0;", 1), "writes 4 bytes at byte -4");
+    TELLS(run("s[64 + 16 * i] = 0; y[i] = s[64 + 16 * i];", 1), "writes 4 bytes");
+    TELLS(run("*(uint4 *)(y + 4 * (i % 32) + 1) = *(uint4 *)(y + 4 * (i % 32) + 128);", 1),
+          "not aligned");
+    TELLS(run("y[i / 2] = 0;", 1), "writes memory that another thread writes");
+    TELLS(run("y[i] = y[i ^ 1];", 1), "memory that another thread");
+    TELLS(run("float a = y[i ^ 1]; a = __shfl_xor_sync(~0u, a, 1); y[i] = a;", 1),
+          "writes memory that another thread reads");
+    TELLS(run("y[i] = i; __syncwarp(0xffu << i % 32 / 8 * 8); float a = y[i ^ 8]; __syncwarp(~0u); "
+              "y[i] = a;",
+              1),
+          "memory that another thread");
+    TELLS(run("y[i] = 0;", 2), "block|writes memory that another thread writes");
+}
+
+Test(thread_defects, texts) {
+    CUfunction kernel;
+    char log[2048];
+    CHECK(!load("y[i] = none;", &kernel, log) && contains_words(log, "dialect_cuda.h:6|none"), "%s",
+          log);
+    CHECK(!load("asm(\"no.such %0, %1;\" : \"=f\"(y[i]) : \"f\"(y[i]));", &kernel, log) &&
+              contains_words(log, "sim_no_such"),
+          "%s", log);
+}
