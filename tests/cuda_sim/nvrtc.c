@@ -302,7 +302,7 @@ static bool keep_own(const char *text, sim_image *image) {
 static nvrtcResult make_own(nvrtcProgram program, int count, const char *const *options) {
     sim_image *image = &program->image;
 #ifdef SIM_THREADS
-    if (sim_get()->threads)
+    if (sim_get()->threads && !image->raw)
         return sim_text_compile(program->text, count, options, image, program->log,
                                 sizeof program->log)
                    ? NVRTC_SUCCESS
