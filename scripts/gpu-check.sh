@@ -1,41 +1,53 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# What only a machine with a GPU can tell: builds, and runs with the CUDA libraries that are there the whole
-# suite on every GPU device (cuda, and opencl where the driver brings it), compute-sanitizer's memcheck,
-# racecheck, initcheck and synccheck over the kernels, and the benchmark. A machine that lacks Criterion
-# and the like needs the folder that scripts/offline-bundle.sh makes, and no network. Under 8 minutes.
+# Tests and measures Tandem on a machine that is there for its GPU, for minutes, without a network. It takes
+# what scripts/gpu-pack.sh made in build/offline and was brought along; without that it builds.
 #
-# Usage: scripts/gpu-check.sh OUT [--only tests|sanitizer|bench]...
+#   scripts/gpu-pack.sh                               where there is a network; then bring the sources and build/offline
+#   scripts/gpu-check.sh OUT                          on the GPU machine: every part, in the order of their worth
+#   scripts/gpu-check.sh OUT --done results.txt       the next time: without what passed in the run that wrote that file
+#   scripts/gpu-check.sh OUT --only bench --only rows   these parts alone, in this order; --seconds 200: ends by then
 #
-# Into OUT go summary.txt (each part, its seconds and its result), log.txt (all that was printed),
-# versions.txt, tests-DEVICE.xml, bench.txt (the table), bench.json and, where python3 has PyTorch for
-# CUDA, bench-norms.json. Exit status: 0 all parts passed, 1 not (or there is no GPU), 2 wrong arguments.
-# A part that fails does not keep the others from running. TANDEM_ and TDM_ variables are not heeded,
-# but for TANDEM_LIBRARY_PATH.
+# Parts: smoke (devices, doctor, a program), tests-cuda (the suite), bench (the quick profile, cuda and opencl),
+# sanitizer (compute-sanitizer's four tools over the kernels), tests-opencl (the suite, where the driver has OpenCL),
+# examples (all, the lesson, tensors shared with PyTorch and CuPy), nccl (one rank), rows (the benchmark's profile)
+# and peers (the lesson's norms, then the quick profile, beside PyTorch and others).
 #
-# For rehearsals without a GPU, which the summary then says:
-#   GPU_CHECK_DEVICES="cpu:0 …"  these devices instead of the GPUs
-#   GPU_CHECK_BUILD=FOLDER       a build that is there; nothing is built
-# and for any run:
-#   GPU_CHECK_BUNDLE=FOLDER      what offline-bundle.sh made (default: build/offline); used even where
-#                                everything is installed
-#   GPU_CHECK_COMMIT=TEXT        what versions.txt calls the sources, where git cannot tell
+# OUT gets, each as it comes: results.txt (a line for each test, tool, example and measurement: PASS, FAIL, SKIP or
+# LATE, which did not end in time; its name, its seconds, and why), summary.txt (versions, a line for each part),
+# log.txt (what was printed; of tests only where they fail), the benchmark's bench.json and *.jsonl. At SIGTERM the
+# summary is ended. Exit status: 0 all passed, 1 not (or there is no GPU), 2 wrong arguments. TANDEM_ and TDM_
+# variables are not heeded, but for TANDEM_LIBRARY_PATH.
+#
+#   GPU_CHECK_BUILD=FOLDER    a build that is there: nothing is built
+#   GPU_CHECK_BUNDLE=FOLDER   in the place of build/offline
+#   GPU_CHECK_DEVICES="A B"   a rehearsal, which the summary says: A in the place of cuda:0, B in that of opencl:0
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 
+all=(smoke tests-cuda bench sanitizer tests-opencl examples nccl rows peers)
+declare -A limits=([smoke]=60 [tests-cuda]=200 [bench]=150 [sanitizer]=130 [tests-opencl]=150 [examples]=60
+    [nccl]=30 [rows]=150 [peers]=120)
 usage() {
-    echo "usage: scripts/gpu-check.sh OUT [--only tests|sanitizer|bench]..." >&2
+    echo "usage: scripts/gpu-check.sh OUT [--only PART]... [--done FILE] [--seconds N]   (parts: ${all[*]})" >&2
     exit 2
 }
-out=
-only=()
+out='' before=/dev/null seconds=560 parts=()
 while [ $# -gt 0 ]; do
     case "$1" in
     --only)
-        case "${2:-}" in
-        tests | sanitizer | bench) only+=("$2") ;;
-        *) usage ;;
-        esac
+        [ -n "${2:-}" ] && [ -n "${limits[$2]:-}" ] || usage
+        parts+=("$2")
+        shift
+        ;;
+    --done)
+        [ -r "${2:-}" ] || usage
+        before=$2
+        shift
+        ;;
+    --seconds)
+        [[ "${2:-}" =~ ^[1-9][0-9]*$ ]] || usage
+        seconds=$2
         shift
         ;;
     -* | "") usage ;;
@@ -47,340 +59,297 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ -n "$out" ] || usage
-[ ${#only[@]} -gt 0 ] || only=(tests sanitizer bench)
+[ ${#parts[@]} -gt 0 ] || parts=("${all[@]}")
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=$(realpath -m "${GPU_CHECK_BUILD:-$root/build/gpu}")
 bundle=$(realpath -m "${GPU_CHECK_BUNDLE:-$root/build/offline}")
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-cd "$root"
+work=$(mktemp -d)
+awk '$1 == "PASS" { print "PASS", $2, $3, "before" }' "$before" >"$work/results"
+rm -f "$out"/{summary,log}.txt "$out"/bench.json "$out"/{bench,rows,lesson,peers}.jsonl
+mv "$work/results" "$out/results.txt" # which may have been that file
 library_path=${TANDEM_LIBRARY_PATH:-}
 for variable in "${!TANDEM_@}" "${!TDM_@}"; do
     unset "$variable"
 done
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-rm -f "$out"/{summary,log,versions,bench}.txt "$out"/tests-*.xml "$out"/bench*.json
+cd "$root"
+. scripts/gpu-machine.sh
+exec > >(trap '' TERM INT && exec tee "$out/log.txt") 2>&1
+tee=$!
 
-# Seconds: all of it, and each part at most, so that one that hangs leaves time for the others.
-deadline=470
-build_limit=180 tests_limit=170 sanitizer_limit=150 bench_limit=120 norms_limit=60
-kernel_tests='@(norms|normalize|extremes|bias_add|elementwise|cast|generate|matmul)/*'
-jobs=$(nproc)
-suite_jobs=$((jobs < 8 ? jobs : 8)) # each has a context on the GPU
+# --- one thing, many at a time, a part ---------------------------------------------------------------
 
-# --- parts -------------------------------------------------------------------------------------
+workers=$(($(nproc) < 16 ? $(nproc) : 16)) # each has a context on the GPU
+end=$((EPOCHSECONDS + seconds)) part_end=$((EPOCHSECONDS + seconds))
 
-failed=0
-: >"$work/summary"
-: >"$work/facts"
-wanted() { [[ " ${only[*]} " == *" $1 "* ]]; }
-within() { # SECONDS, or fewer where the whole has fewer left
-    local left=$((deadline - SECONDS))
-    [ "$left" -ge 1 ] || left=1
-    echo $(($1 < left ? $1 : left))
+record() { # RESULT NAME SECONDS [WHY]
+    echo "$1 $2 $3${4:+ $4}" >>"$out/results.txt"
 }
-note() { # NAME SECONDS passed|FAILED WHY: a line of the summary
-    printf '%-28s %5s s   %s%s\n' "$1" "$2" "$3" "${4:+: $4}" >>"$work/summary"
-    echo "-- $1: $3${4:+: $4} ($2 s)"
-    [ "$3" = passed ] || failed=$((failed + 1))
-}
-judge() { # NAME SECONDS STATUS LIMIT FILE PATTERN...: passed if all is well and FILE has each pattern
-    local name=$1 seconds=$2 status=$3 limit=$4 file=$5 pattern last
-    last=$(grep -aoE 'Tested: .*|[A-Z]+ SUMMARY: .*|[0-9]+ rows, .*' "$file" | tail -n 1 |
-        sed 's/ *$//') || last=
-    shift 5
-    case "$status" in
-    0) ;;
-    124 | 137) note "$name" "$seconds" FAILED "ended at its limit of $limit s${last:+; $last}"; return ;;
-    *) note "$name" "$seconds" FAILED "status $status${last:+; $last}"; return ;;
-    esac
-    for pattern in "$@"; do
-        if ! grep -aqE "$pattern" "$file"; then
-            note "$name" "$seconds" FAILED "nothing in its output matches '$pattern'"
-            return
-        fi
-    done
-    note "$name" "$seconds" passed "$last"
-}
-part() { # NAME LIMIT FILE PATTERN COMMAND...: runs it; what it prints goes to FILE too
-    local name=$1 limit file=$3 pattern=$4 start=$SECONDS status=0
-    limit=$(within "$2")
-    shift 4
-    printf '\n== %s, at most %s s\n' "$name" "$limit"
-    timeout -k 5 "$limit" "$@" 2>&1 | tee "$file" || status=${PIPESTATUS[0]}
-    judge "$name" $((SECONDS - start)) "$status" "$limit" "$file" "$pattern"
-}
-
-# --- what is on this machine -------------------------------------------------------------------
-
-find_toolkit() { # the folder of the CUDA toolkit, or nothing
-    local nvcc folder
-    nvcc=$(command -v nvcc) && nvcc=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
-    for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" "$nvcc" /usr/local/cuda /usr/local/cuda-* /opt/cuda; do
-        if [ -n "$folder" ] && [ -x "$folder/bin/nvcc" ]; then
-            echo "$folder"
-            return
-        fi
-    done
-}
-find_driver() { # the folder of NVIDIA's driver libraries, or nothing
-    local folder folders
-    folders=$(ldconfig -p 2>/dev/null | sed -n 's|.*libcuda\.so\.1 .*64.* => \(.*\)/.*|\1|p')
-    IFS=: read -ra path <<<"${LD_LIBRARY_PATH:-}"
-    for folder in "${path[@]}" $folders /usr/local/nvidia/lib64 /usr/lib/x86_64-linux-gnu /usr/lib64 \
-        /usr/lib/wsl/lib; do
-        if [ -n "$folder" ] && [ -e "$folder/libcuda.so.1" ]; then
-            echo "$folder"
-            return
-        fi
-    done
-}
-# The toolkit's libraries, else those that Python packages bring (PyTorch's).
-find_toolkit_libraries() {
-    local folder
-    for folder in "$toolkit"/lib64 "$toolkit"/lib "$toolkit"/targets/*-linux/lib; do
-        if [ -n "$toolkit" ] && compgen -G "$folder/libcublasLt.so.*" >/dev/null; then
-            echo "$folder"
-            return
-        fi
-    done
-    python3 -c 'import glob, nvidia
-for folder in nvidia.__path__:
-    for lib in glob.glob(folder + "/*/lib"): print(lib)' 2>/dev/null || true
-}
-installed() { # is all that the build and the suite look for?
-    pkg-config --exists criterion 'jansson >= 2.8' 2>/dev/null &&
-        printf '#include <CL/cl.h>\n#include <clblast_c.h>\n' | cc -E -DCL_TARGET_OPENCL_VERSION=120 - \
-            >/dev/null 2>&1 &&
-        [ "$(ldconfig -p | grep -cE '\slib(OpenCL\.so\.1|clblast\.so\.1|openblas\.so\.0) .*64')" -ge 3 ]
-}
-use_bundle() { # sets what finds the bundle; says why where it is of no use
-    local missing
-    if [ ! -f "$bundle/contents.txt" ]; then
-        echo "gpu-check: Criterion, jansson, the OpenCL headers and loader, CLBlast or OpenBLAS are not"
-        echo "installed here, and $bundle is no bundle: make one with scripts/offline-bundle.sh"
-        echo "on a machine with a network, and bring it along"
-        return 1
-    fi
-    echo "libraries: those in $bundle: $(head -n 1 "$bundle/contents.txt")"
-    # ldd answers for each file what it cannot find, or which version of glibc it wants.
-    missing=$(LD_LIBRARY_PATH=$bundle/lib ldd "$bundle"/lib/*.so* "$bundle/bin/pkgconf" 2>&1 |
-        grep -E 'not found|not a dynamic' | sed -e 's/.*: version/version/' -e 's/ (required by.*//' |
-        sort -Vu) || true
-    if [ -n "$missing" ]; then
-        echo "gpu-check: the bundle's libraries do not load on this machine ($(uname -m), glibc" \
-            "$(getconf GNU_LIBC_VERSION | cut -d' ' -f2)); make one on a distribution that is no newer:"
-        echo "$missing"
-        return 1
-    fi
-    export PKG_CONFIG_PATH=$bundle/lib/pkgconfig
-    # RPATH, not RUNPATH or LD_LIBRARY_PATH: it is for these programs alone, and for what they open too.
-    local rpath="-Wl,--disable-new-dtags"
-    configure+=(-DCMAKE_PREFIX_PATH="$bundle" -DPKG_CONFIG_EXECUTABLE="$bundle/bin/pkg-config"
-        -DCMAKE_BUILD_RPATH="$bundle/lib" -DCMAKE_EXE_LINKER_FLAGS="$rpath"
-        -DCMAKE_SHARED_LINKER_FLAGS="$rpath")
-    library_path=$bundle/lib${library_path:+:$library_path}
-}
-# The OpenCL loader is told of the driver's OpenCL, which containers often leave unregistered.
-register_opencl() {
-    if [ -n "${OCL_ICD_VENDORS:-}" ]; then
-        echo "OpenCL drivers: those of OCL_ICD_VENDORS=$OCL_ICD_VENDORS"
-    elif [ -z "$driver" ]; then
-        echo "OpenCL drivers: those of /etc/OpenCL/vendors"
-    elif [ ! -e "$driver/libnvidia-opencl.so.1" ]; then
-        echo "OpenCL drivers: NVIDIA's has no libnvidia-opencl.so.1 in $driver, so cuda alone is tested"
-    else
-        mkdir "$work/icd"
-        cp /etc/OpenCL/vendors/*.icd "$work/icd/" 2>/dev/null || true
-        grep -lsi libnvidia-opencl "$work"/icd/*.icd | xargs -r rm
-        echo "$driver/libnvidia-opencl.so.1" >"$work/icd/nvidia.icd"
-        export OCL_ICD_VENDORS=$work/icd
-        echo "OpenCL drivers: $driver/libnvidia-opencl.so.1"
-        driver_opencl=yes
-    fi
-}
-tell_versions() {
-    echo "tandem: ${GPU_CHECK_COMMIT:-$(git describe --always --dirty --abbrev=40 2>/dev/null ||
-        echo 'unknown commit')}"
-    echo "kernel: $(uname -sr); glibc $(getconf GNU_LIBC_VERSION | cut -d' ' -f2); $jobs processors"
-    echo "compiler: $(cc --version 2>/dev/null | head -n 1)"
-    echo "CUDA toolkit: ${toolkit:-none}" \
-        "$([ -z "$toolkit" ] || "$toolkit/bin/nvcc" --version 2>/dev/null | grep -o 'release.*')"
-    echo "compute-sanitizer: ${sanitizer:-none}" \
-        "$([ -z "$sanitizer" ] || "$sanitizer" --version 2>/dev/null | grep -i version | head -n 1)"
-    echo "driver's libraries: ${driver:-none}"
-    if command -v nvidia-smi >/dev/null; then
-        nvidia-smi --query-gpu=name,driver_version,memory.total,pci.bus_id --format=csv 2>&1
-    else
-        echo "nvidia-smi: none"
-    fi
-}
-
-list_gpus() { # the ids of the devices of type gpu, one a line
-    "$build/tools/tdm" devices --json | awk -F'"' '/^      "id":/ { id = $4 }
-                                                       /^      "type":/ && $4 == "gpu" { print id }'
-}
-# What is in f64 does not apply to a device without it: suite and benchmark leave that out, and the
-# summary says so.
-tell_of_f64() {
-    local id
-    for id in $("$build/tools/tdm" devices --json |
-        awk -F'"' '/^      "id":/ { id = $4 } /^      "f64": false/ { print id }'); do
-        [[ " ${devices[*]} " != *" $id "* ]] ||
-            echo "$id has no f64 arithmetic: tests and benchmark rows in f64 do not apply to it." >>"$work/facts"
-    done
-}
-
-# --- the three parts ---------------------------------------------------------------------------
-
-run_tests() {
-    local id left=${#devices[@]} end=$((SECONDS + $(within "$tests_limit"))) limit
-    for id in "${devices[@]}"; do
-        limit=$(((end - SECONDS) / left))
-        left=$((left - 1))
-        # Two cpu devices: some tests move data to a second device.
-        part "tests $id" $((limit > 20 ? limit : 20)) "$work/part" 'Tested: [1-9]' \
-            env TDM_TEST_DEVICE="$id" TANDEM_CPU_DEVICES=2 \
-            "$build/tests/suite" --jobs "$suite_jobs" --timeout 60 --color=never --xml="$out/tests-${id//:/-}.xml"
-    done
-}
-
-# The kernels of this project alone, in small cases and in one process: the vendors' are not ours to
-# check, and to start a process for each test would take longer than the tests. The tools run side by
-# side, as none takes times, after a run without any that fills the cache of compiled kernels.
-run_sanitizer() {
-    local id=${devices[0]} tool limit start command
-    command=(env TDM_TEST_DEVICE="$id" TDM_TEST_SMALL=1 TANDEM_BLAS=builtin
-        "$build/tests/suite_plain" --together --filter "$kernel_tests")
-    for tool in "${devices[@]}"; do
-        if [[ "$tool" == cuda:* ]]; then
-            command[1]=TDM_TEST_DEVICE=$tool
-            id=$tool
-            break
-        fi
-    done
-    if [ -z "$sanitizer" ]; then
-        note sanitizer 0 FAILED "compute-sanitizer is neither on PATH nor in the toolkit"
+# Runs a command. It passes if it ends well within LIMIT seconds and something that it prints matches PATTERN. A
+# failure's output is shown; with LIMIT=+N that of a success, too.
+one() { # NAME LIMIT PATTERN COMMAND...
+    local name=$1 limit=${2#+} start=$EPOCHREALTIME status=0 result=FAIL why='' printed child ended=''
+    local left=$((part_end - EPOCHSECONDS)) took
+    if grep -qE "^PASS $name [0-9.]+ before\$" "$out/results.txt"; then
+        return
+    elif [ "$left" -le 0 ]; then
+        record LATE "$name" 0
         return
     fi
-    if [[ "$id" != cuda:* ]] && [ -z "$rehearsal" ]; then
-        note sanitizer 0 FAILED "no cuda device, and compute-sanitizer looks at no other"
-        return
-    fi
-    part "kernels without a tool" 90 "$work/part" 'Tested: [1-9]' "${command[@]}"
-
-    limit=$(within "$sanitizer_limit")
-    start=$SECONDS
-    printf '\n== compute-sanitizer on %s, four tools at a time, at most %s s\n' "$id" "$limit"
-    local tools=(memcheck racecheck initcheck synccheck)
-    for tool in "${tools[@]}"; do
-        local options=()
-        [ "$tool" != memcheck ] || options=(--leak-check full)
-        (
-            status=0
-            timeout -k 5 "$limit" "$sanitizer" --tool "$tool" "${options[@]}" --error-exitcode 1 \
-                --print-limit 50 "${command[@]}" >"$work/$tool" 2>&1 || status=$?
-            echo "$status $((SECONDS - start))" >"$work/$tool.status"
-        ) &
-    done
-    wait
-    for tool in "${tools[@]}"; do
-        local status seconds
-        read -r status seconds <"$work/$tool.status"
-        printf '\n-- %s\n' "$tool"
-        cat "$work/$tool"
-        judge "sanitizer $tool" "$seconds" "$status" "$limit" "$work/$tool" 'Tested: [1-9]' \
-            'SUMMARY: 0 (errors|hazards)'
-    done
-}
-
-run_bench() {
-    local ids norms=matmul+norm_l2_logged,matmul+norm_l2_kept
-    ids=$(IFS=, && echo "${devices[*]}")
-    part bench "$bench_limit" "$out/bench.txt" '[1-9][0-9]* rows, 0 not verified' \
-        "$build/tools/tdm" bench --device "$ids" --profile quick --wide --json "$out/bench.json"
-    if timeout 60 python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
-        part "bench beside PyTorch" "$norms_limit" "$work/norms" '[1-9][0-9]* rows, 0 not verified' \
-            "$build/tools/tdm" bench --device "${devices[0]}" --profile lesson --wide --op "$norms" \
-            --shape '1000*100x100x100' --pytorch "$(command -v python3)" --json "$out/bench-norms.json"
-        cat "$work/norms" >>"$out/bench.txt"
+    [ "$limit" -lt "$left" ] || limit=$left
+    printed=$(mktemp -p "$work")
+    timeout -k 5 "$limit" "${@:4}" >"$printed" 2>&1 &
+    child=$!
+    trap 'ended=yes; kill $child' TERM
+    wait "$child" || status=$?
+    took=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
+    if [ -n "$ended" ] || { [ "$limit" -eq "$left" ] && [ "$status" -eq 124 ]; }; then
+        result=LATE why="ended after $took s, with the part"
+    elif [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+        why="ended at its limit of $limit s"
+    elif [ "$status" -ne 0 ]; then
+        why="status $status"
+    elif grep -qa '^\[SKIP\]' "$printed"; then
+        result=SKIP
+    elif ! grep -qaE -- "$3" "$printed"; then
+        why="nothing in its output matches '$3'"
     else
-        echo "python3 has no PyTorch for CUDA: nothing is compared with it"
+        result=PASS
     fi
+    record "$result" "$name" "$took" "$why"
+    if [ -n "$why" ] || [[ "$2" == +* ]]; then
+        # In one piece, as others write at the same time.
+        { echo "-- $name: $result${why:+, $why}" && tail -n 60 "$printed"; } >"$printed.shown"
+        cat "$printed.shown"
+    fi
+    rm -f "$printed" "$printed.shown"
+}
+each() { # FUNCTION ARGUMENT...: the function for each line of the input, as its last argument, many at a time
+    xargs -r -d '\n' -P "$workers" -I{} bash -c '"$@"' "$1" "$@" {} || true
 }
 
-# --- all of it ---------------------------------------------------------------------------------
-
-main() {
-    local rehearsal=${GPU_CHECK_DEVICES:-} driver_opencl='' toolkit driver sanitizer
-    local devices=() folder
-    toolkit=$(find_toolkit)
-    driver=$(find_driver)
-    sanitizer=$(PATH=$PATH${toolkit:+:$toolkit/bin:$toolkit/compute-sanitizer} &&
-        command -v compute-sanitizer) || true
-    tell_versions 2>&1 | tee "$out/versions.txt"
-    register_opencl
-    while read -r folder; do
-        library_path=${library_path:+$library_path:}$folder
-    done < <(find_toolkit_libraries)
-    [ -z "$driver" ] || library_path=${library_path:+$library_path:}$driver
-
-    if [ -z "${GPU_CHECK_BUILD:-}" ]; then
-        if [ -z "${GPU_CHECK_BUNDLE:-}" ] && installed; then
-            echo "libraries: those that are installed"
-        elif ! use_bundle; then
-            note build 0 FAILED "the libraries that it needs are missing"
-            return
-        fi
-        part configure 60 "$work/part" . cmake --preset gpu
-        [ "$failed" -gt 0 ] ||
-            part build "$build_limit" "$work/part" . cmake --build --preset gpu -j "$jobs" \
-                --target tandem_program suite suite_plain
-        [ "$failed" -eq 0 ] || return 0
-    fi
-    export TANDEM_LIBRARY_PATH=$library_path TANDEM_CACHE_DIR=$build/cache
-    [ -n "$TANDEM_LIBRARY_PATH" ] || unset TANDEM_LIBRARY_PATH
-
-    echo
-    "$build/tools/tdm" devices || true
-    if [ -n "$rehearsal" ]; then
-        read -ra devices <<<"$rehearsal"
-    else
-        mapfile -t devices < <(list_gpus)
-        # What the driver has and Tandem does not list is a failure, not a shorter run.
-        if [ -n "$driver" ] && [[ " ${devices[*]}" != *" cuda:"* ]]; then
-            note "cuda device" 0 FAILED "NVIDIA's driver is in $driver, and no cuda device is listed"
-        fi
-        if [ -n "$driver_opencl" ] && [[ " ${devices[*]}" != *" opencl:"* ]]; then
-            note "opencl device" 0 FAILED "the driver has OpenCL, and no GPU of it is listed"
-        fi
-        if [ ${#devices[@]} -eq 0 ]; then
-            note "GPU devices" 0 FAILED "this machine has no GPU device: nothing was checked"
-        fi
-        [ "$failed" -eq 0 ] || "$build/tools/tdm" doctor || true
-        [ ${#devices[@]} -gt 0 ] || return 0
-    fi
-    tell_of_f64
-    ! wanted tests || run_tests
-    ! wanted sanitizer || run_sanitizer
-    ! wanted bench || run_bench
+bad=0 part='' group=''
+# A line of the summary, of what is named PART or PART:...; that nothing passed is no success.
+tell() { # PART SECONDS
+    local passed before failed skipped late names verdict=passed
+    read -r passed before failed skipped late names < <(awk -v part="$1" '
+        $2 == part || index($2, part ":") == 1 { n[$1]++
+                                                 if ($1 == "PASS" && $4 == "before") n["before"]++
+                                                 if ($1 == "FAIL" && n[$1] <= 8) names = names " " $2 }
+        END { print n["PASS"] + 0, n["before"] + 0, n["FAIL"] + 0, n["SKIP"] + 0, n["LATE"] + 0, names }
+        ' "$out/results.txt")
+    { [ "$late" -eq 0 ] && [ "$passed" -gt 0 ]; } || verdict="NOT WHOLE"
+    [ "$failed" -eq 0 ] || verdict=FAILED
+    [ "$verdict" = passed ] || bad=$((bad + 1))
+    printf '%-12s %4s s   %s: %s passed (%s before), %s failed, %s skipped, %s late%s\n' "$1" "$2" "$verdict" \
+        "$passed" "$before" "$failed" "$skipped" "$late" "${names:+: $names}" | tee -a "$out/summary.txt"
 }
-
-run() {
-    main
-    {
-        [ -z "${GPU_CHECK_DEVICES:-}" ] ||
-            echo "A rehearsal on $GPU_CHECK_DEVICES: no GPU was looked for, none was checked."
-        cat "$work/facts" "$work/summary"
-        printf '%-28s %5s s   %s\n' "all (${only[*]})" "$SECONDS" \
-            "$([ "$failed" -eq 0 ] && echo passed || echo "FAILED: $failed of $(grep -c . "$work/summary")")"
-    } >"$out/summary.txt"
+run_part() { # PART: within its limit and the time of all, in a process group that can be ended
+    local start=$SECONDS limit=${limits[$1]}
+    part=$1
+    [ "$seconds" -le 560 ] || limit=$((limit * seconds / 560))
+    part_end=$((EPOCHSECONDS + limit < end ? EPOCHSECONDS + limit : end))
+    printf '\n== %s, at most %s s\n' "$1" $((part_end - EPOCHSECONDS))
+    set -m
+    "part_${1//-/_}" </dev/null &
+    group=$!
+    set +m
+    wait "$group" || record FAIL "$1" 0 "the part ended with status $?"
+    part='' group=''
+    tell "$1" $((SECONDS - start))
+}
+finish() { # [WHY]
+    trap '' TERM INT
+    if [ -n "$group" ]; then
+        kill -TERM -- "-$group" 2>/dev/null || true
+        record LATE "$part" 0 "ended by a signal"
+        tell "$part" "$SECONDS"
+    fi
+    [ -z "${1:-}" ] || bad=$((bad + 1))
+    printf '%-12s %4s s   %s\n' all "$SECONDS" "$([ "$bad" -eq 0 ] && echo passed || echo "FAILED${1:+: $1}")" \
+        >>"$out/summary.txt"
     printf '\n== summary\n'
     cat "$out/summary.txt"
-    [ "$failed" -eq 0 ]
+    exec >&- 2>&-
+    for ((i = 0; i < 40; i++)); do
+        kill -0 "$tee" || break
+        sleep 0.05
+    done
+    rm -rf "$work"
+    exit $((bad > 0))
 }
-status=0
-run 2>&1 | tee "$out/log.txt" || status=${PIPESTATUS[0]}
-exit "$status"
+
+# --- the parts ---------------------------------------------------------------------------------------
+
+# What the driver has and Tandem does not list is a failure, not a shorter run.
+part_smoke() {
+    one smoke:devices +60 "\\b${cuda:-no cuda device, though the driver is in $driver}" "$tdm" devices
+    one smoke:doctor +60 . "$tdm" doctor
+    if [ -n "$driver_opencl" ]; then
+        one smoke:one-card 60 "\"same_as\": \"$cuda\"" "$tdm" devices --json
+    fi
+    example smoke "${cuda:-$opencl}" quickstart
+}
+
+a_test() { # PART DEVICE TEST
+    # Two cpu devices: some tests move data to a second device.
+    one "$1:$3" 150 'Tested: 1 ' env TDM_TEST_DEVICE="$2" TANDEM_CPU_DEVICES=2 \
+        "$build/tests/suite_plain" --together --filter "$3"
+}
+part_tests_cuda() { "$build/tests/suite_plain" --list | each a_test tests-cuda "$cuda"; }
+part_tests_opencl() { "$build/tests/suite_plain" --list | each a_test tests-opencl "$opencl"; }
+
+# The kernels of this project alone, in small cases, those of a group in one process: the vendors' are not ours to
+# check, and the tools take long to start. First without a tool, so that each kernel is in the cache.
+part_sanitizer() {
+    local tool options groups
+    groups=$("$build/tests/suite_plain" --list | cut -d/ -f1 | sort -u |
+        grep -xE 'norms|normalize|extremes|bias_add|elementwise|cast|generate|matmul|reduce|sort|cumsum|scatter')
+    each small none <<<"$groups"
+    if [ -z "$sanitizer" ]; then
+        record FAIL sanitizer:tools 0 "compute-sanitizer is neither on PATH nor in the toolkit"
+        return
+    fi
+    for tool in memcheck racecheck initcheck synccheck; do
+        options=(--error-exitcode 1 --print-limit 50)
+        [ "$tool" != memcheck ] || options+=(--leak-check full)
+        each small "$tool" "$sanitizer" --tool "$tool" "${options[@]}" <<<"$groups"
+    done
+}
+small() { # TOOL COMMAND... GROUP
+    local tests=${!#} pattern='SUMMARY: 0 (errors|hazards)'
+    [ "$1" != none ] || pattern='Tested: [1-9]'
+    one "sanitizer:$1:$tests" 120 "$pattern" env TDM_TEST_DEVICE="$cuda" TDM_TEST_SMALL=1 TANDEM_BLAS=builtin \
+        "${@:2:$#-2}" "$build/tests/suite_plain" --together --filter "$tests/*"
+}
+
+part_examples() {
+    local device names
+    names=$(basename -s .txt tests/examples/*.txt | grep -vxE 'cpp|choose_device|with_.*')
+    for device in $cuda $opencl; do
+        { echo "$names" && echo "with_${device%:*}"; } | each example examples "$device"
+    done
+    one examples:dlpack-python 120 '^0 failures, with .*(PyTorch|CuPy)' \
+        python3 tests/python/dlpack.py "$build/lib/libtandem.so" "$cuda"
+}
+example() { # PART DEVICE NAME
+    one "$1:$2:$3" 90 . env TANDEM_BACKEND="${2%:*},cpu" bash -euo pipefail -c 'run_example "$@"' example "$2" "$3"
+}
+run_example() { # DEVICE NAME
+    local source=examples/$2.c program=$work/${1/:/-}-$2 options=() arguments=() second=${1%:*}:1
+    [ -e "$source" ] || source=examples/$2/$2.c
+    case "$2" in
+    with_cuda) options=(${toolkit:+-I"$toolkit/include"} -Itests/examples/cuda "$(library libcudart.so.1)") ;;
+    with_opencl) options=(-I"$bundle/include" "$(library libOpenCL.so.1)") arguments=("${1#*:}") ;;
+    esac
+    compile "$program" -D_POSIX_C_SOURCE=200809L -DCL_TARGET_OPENCL_VERSION=120 \
+        -DDIGITS_DATA_DIR="\"$root/examples/digits\"" "$source" "${options[@]}"
+    if [ "$2" = use_a_gpu ]; then
+        "$tdm" devices --json | grep -q "\"id\": \"$second\"" || second=cpu:0
+        tests/lesson/lesson.sh "$program" "$1" "$second"
+    else
+        tests/examples/example.sh "$program" "$root/tests/examples/$2.txt" "$1" "${arguments[@]}"
+    fi
+}
+compile() { # PROGRAM OPTION...: finds at run time the libraries that Tandem finds
+    cc -std=c11 -Ilib/include "${@:2}" -L"$build/lib" -ltandem -lm -Wl,-rpath,"$build/lib:$TANDEM_LIBRARY_PATH" -o "$1"
+}
+library() { # NAME: the first file of that name in the folders of TANDEM_LIBRARY_PATH
+    local folder folders
+    IFS=: read -ra folders <<<"$TANDEM_LIBRARY_PATH"
+    for folder in "${folders[@]}"; do
+        ! compgen -G "$folder/$1*" || return 0
+    done | head -n 1
+}
+
+part_nccl() { one nccl +60 '^1 ranks, values: [1-9][0-9]* checks, 0 failed' bash -euc run_nccl; }
+run_nccl() {
+    compile "$work/nccl_test" -D_GNU_SOURCE -Itests -Wl,--defsym=run_lost=0,--defsym=run_refusals=0 \
+        tests/nccl/{main,values}.c tests/mpi/{comm,parallel,ranks}.c
+    "$work/nccl_test" 1 values
+}
+
+# While nothing else runs.
+bench() { # NAME FILE SECONDS OPTION...
+    one "$1" +600 '[1-9][0-9]* rows, 0 not verified' "$tdm" bench --wide --json-lines "$out/$2.jsonl" --seconds "$3" "${@:4}"
+}
+part_bench() { bench bench bench 130 --device "$cuda${opencl:+,$opencl}" --profile quick --json "$out/bench.json"; }
+part_rows() { bench rows rows 130 --device "$cuda" --profile rows; }
+part_peers() {
+    bench peers:lesson lesson 30 --device "$cuda" --profile lesson --shape '1000*100x100x100' \
+        --op matmul+norm_l2_logged,matmul+norm_l2_kept --peers python3
+    bench peers:quick peers 70 --device "$cuda" --profile quick --peers python3
+}
+
+# --- all of it -----------------------------------------------------------------------------------------
+
+find_build() { # sets `build`
+    local missing
+    build=${GPU_CHECK_BUILD:-}
+    [ -z "$build" ] || return 0
+    missing=$(missing_libraries | tr '\n' ' ')
+    if [ -n "$missing" ]; then
+        record FAIL build 0 "what is in $bundle does not run here: $missing"
+        return 1
+    elif [ -x "$bundle/tools/tdm" ]; then
+        build=$bundle
+    else
+        build=$root/build/gpu
+        one build:configure +60 . bash -euc configure_gpu
+        one build:compile +240 . cmake --build build/gpu -j "$workers" --target tandem_program suite_plain
+        tell build "$SECONDS"
+        [ "$bad" -eq 0 ]
+    fi
+}
+find_devices() { # sets `cuda` and `opencl`
+    local ids
+    if [ -n "${GPU_CHECK_DEVICES:-}" ]; then
+        read -r cuda opencl <<<"$GPU_CHECK_DEVICES"
+        return
+    fi
+    ids=$("$tdm" devices --json | awk -F'"' '/^      "id":/ { id = $4 } /^      "type":/ && $4 == "gpu" { print id }')
+    cuda=$(grep -m 1 '^cuda:' <<<"$ids") || true
+    opencl=$(grep -m 1 '^opencl:' <<<"$ids") || true
+}
+
+trap 'finish "ended by a signal"' TERM INT
+toolkit=$(find_toolkit)
+driver=$(find_driver)
+sanitizer=$(PATH=$PATH${toolkit:+:$toolkit/bin:$toolkit/compute-sanitizer} && command -v compute-sanitizer) || true
+{
+    [ -z "${GPU_CHECK_DEVICES:-}" ] ||
+        echo "A rehearsal on $GPU_CHECK_DEVICES: no GPU was looked for, none was checked."
+    tell_versions "$toolkit" "$sanitizer" "$driver"
+} 2>&1 | tee "$out/summary.txt"
+driver_opencl=''
+[ ! -e "${driver:-none}/libnvidia-opencl.so.1" ] || driver_opencl=yes
+register_opencl "$driver" "$work/icd"
+build='' tdm='' cuda='' opencl=''
+export root out work bundle part_end build tdm cuda opencl toolkit sanitizer
+export -f record one a_test small example run_example compile library run_nccl configure_gpu
+find_build || finish "there is no build that runs here"
+tdm=$build/tools/tdm
+TANDEM_LIBRARY_PATH=${library_path:+$library_path:}$(find_libraries "$toolkit" "$driver")
+[ -z "$TANDEM_LIBRARY_PATH" ] || export TANDEM_LIBRARY_PATH
+export TANDEM_CACHE_DIR=$root/build/gpu-run
+mkdir -p "$TANDEM_CACHE_DIR"
+chmod 700 "$TANDEM_CACHE_DIR"
+if [ -e "$bundle/kernels.tar.gz" ]; then
+    tar -C "$TANDEM_CACHE_DIR" --skip-old-files -xzf "$bundle/kernels.tar.gz"
+    echo "kernels: $(find "$TANDEM_CACHE_DIR" -type f | wc -l) files are in the cache"
+fi
+find_devices
+echo "devices: ${cuda:-no cuda device}, ${opencl:-no OpenCL device of type GPU}; $SECONDS s"
+if [ -z "$cuda$opencl" ]; then
+    "$tdm" doctor || true
+    finish "this machine has no GPU device: nothing was checked"
+fi
+for part in "${parts[@]}"; do
+    if [ "$part" = tests-opencl ] && [ -z "$opencl$driver_opencl" ]; then
+        echo "tests-opencl        the driver has no OpenCL" | tee -a "$out/summary.txt"
+    else
+        run_part "$part"
+    fi
+done
+finish

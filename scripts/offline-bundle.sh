@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Gathers what a GPU machine without a network lacks to build and test Tandem, from this machine's
-# Debian or Ubuntu packages: headers, shared libraries and pkg-config of Criterion, jansson, the OpenCL
-# ICD loader, CLBlast and OpenBLAS with what these need, in one folder that can be moved. Nothing is
-# installed and root is not needed; scripts/gpu-check.sh finds the folder.
+# Debian or Ubuntu packages: headers, shared libraries and pkg-config of jansson, the OpenCL ICD loader and
+# CLBlast with what these need, in one folder that can be moved. Nothing is installed and root is not needed;
+# scripts/gpu-pack.sh adds a build, and scripts/gpu-check.sh finds the folder.
 # Usage: scripts/offline-bundle.sh [FOLDER]   (default: build/offline)
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 export LC_ALL=C # what apt-get and others print is read
 
-most_mb=60
+most_mb=20
 # Their contents are taken: headers, and libraries with all that those need but the C and C++ runtimes.
-headers=(libcriterion-dev libjansson-dev opencl-c-headers libclblast-dev)
-libraries=(libcriterion.so libjansson.so libOpenCL.so.1 libclblast.so.1 libopenblas.so.0)
+headers=(libjansson-dev opencl-c-headers libclblast-dev)
+libraries=(libjansson.so libOpenCL.so.1 libclblast.so.1)
 # Only looked into for libraries: the packages of the headers name the packages of their libraries.
-packages=("${headers[@]}" ocl-icd-libopencl1 libopenblas0-pthread)
+packages=("${headers[@]}" ocl-icd-libopencl1)
 runtime='^(libc|libm|libdl|librt|libpthread|libresolv|libgcc_s|libstdc\+\+|ld-linux[a-z0-9_-]*)\.so\.'
 
 fail() {
@@ -105,16 +105,14 @@ add_library() { # the library under its SONAME, then what it needs
 for library in "${libraries[@]}"; do
     add_library "$library" ""
 done
-for name in criterion jansson; do
-    link=$bundle/lib/lib$name.so
-    ln -s "$(basename "$(echo "$link".[0-9]*)")" "$link"
-    source=$(find_library "$name.pc")
-    [ -n "$source" ] || fail "no package brought $name.pc"
-    # Relative to the file itself, and without what only static linking wants.
-    sed -e '/^\(Requires\|Libs\)\.private:/d' -e '/^exec_prefix=/d' \
-        -e "s|^prefix=.*|prefix=\${pcfiledir}/../..|" -e "s|^libdir=.*|libdir=\${prefix}/lib|" \
-        -e "s|^includedir=.*|includedir=\${prefix}/include|" "$source" >"$bundle/lib/pkgconfig/$name.pc"
-done
+link=$bundle/lib/libjansson.so
+ln -s "$(basename "$(echo "$link".[0-9]*)")" "$link"
+source=$(find_library jansson.pc)
+[ -n "$source" ] || fail "no package brought jansson.pc"
+# Relative to the file itself, and without what only static linking wants.
+sed -e '/^\(Requires\|Libs\)\.private:/d' -e '/^exec_prefix=/d' \
+    -e "s|^prefix=.*|prefix=\${pcfiledir}/../..|" -e "s|^libdir=.*|libdir=\${prefix}/lib|" \
+    -e "s|^includedir=.*|includedir=\${prefix}/include|" "$source" >"$bundle/lib/pkgconfig/jansson.pc"
 
 install "$(readlink -f "$work/unpacked/usr/bin/pkgconf")" "$bundle/bin/pkgconf"
 while read -r library; do

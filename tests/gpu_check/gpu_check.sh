@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Tests scripts/gpu-check.sh without a GPU: its arguments, that no GPU is a failure, and with stand-ins
-# for what it runs (stand_in.sh under their names) what it makes of their success and failure.
-# Usage: gpu_check.sh SCRIPT BUILD   (BUILD: a build of Tandem)
+# Tests scripts/gpu-check.sh without a GPU: its arguments, that no GPU is a failure, that it configures with the
+# bundle, and with stand-ins for what it runs (stand_in.sh under their names) what it makes of success, of failure
+# and of too little time. `scripts/test.sh --systems gpu-check` runs all of it.
+# Usage: gpu_check.sh SCRIPT BUILD SIMULATED CMAKE   (BUILD: of Tandem; SIMULATED: the folder of CUDA's stand-ins)
 set -euo pipefail
-script=$1 build=$2
+script=$1 build=$2 cmake=$4
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 out=$work/out
+export GPU_CHECK_BUNDLE=$work/bundle TMPDIR=$work STAND_IN_RAN=$work/ran
 
 fail() {
     echo "gpu_check: $*"
@@ -18,93 +20,117 @@ fail() {
 check() { # STATUS ARGUMENT...: runs the script
     local wanted=$1 status=0
     shift
+    : >"$STAND_IN_RAN"
     "$script" "$@" >"$work/printed" 2>&1 || status=$?
     [ "$status" -eq "$wanted" ] || fail "status $status, not $wanted, of: $*"
 }
-says() { grep -qE -- "$1" "$out/summary.txt" || fail "no line of the summary matches: $1"; }
-silent() { ! grep -qE -- "$1" "$out/summary.txt" || fail "a line of the summary matches: $1"; }
+says() { grep -qE -- "$1" "$out/${2:-summary}.txt" || fail "no line of ${2:-summary}.txt matches: $1"; }
+silent() { ! grep -qE -- "$1" "$out/${2:-summary}.txt" || fail "a line of ${2:-summary}.txt matches: $1"; }
 
 # Arguments are refused before anything is made.
-for arguments in "" "--only" "--only tests" "$out --only" "$out --only doctor" "$out more" "$out --helpme"; do
+for arguments in "" "--only" "--only smoke" "$out --only" "$out --only doctor" "$out more" "$out --helpme" \
+    "$out --done $work/none" "$out --seconds soon"; do
     # shellcheck disable=SC2086 # they are several words
     check 2 $arguments
     grep -q '^usage: scripts/gpu-check.sh OUT ' "$work/printed" || fail "no usage for: $arguments"
     [ ! -e "$out" ] || fail "$out was made for: $arguments"
 done
-
 check 0 "$out" --help
-grep -q '^Usage: scripts/gpu-check.sh OUT ' "$work/printed" || fail "--help does not say how it is used"
+grep -q 'scripts/gpu-check.sh OUT ' "$work/printed" || fail "--help does not say how it is used"
 [ ! -e "$out" ] || fail "$out was made for --help"
 
 # No GPU: the real program, which is shown no driver.
 export OCL_ICD_VENDORS=$work/no-drivers
 mkdir "$OCL_ICD_VENDORS"
 CUDA_VISIBLE_DEVICES='' GPU_CHECK_BUILD=$build check 1 "$out"
-says '^GPU devices .* FAILED: this machine has no GPU device: nothing was checked$'
-says '^all \(tests sanitizer bench\) .* FAILED: '
-for file in log.txt versions.txt; do
-    [ -s "$out/$file" ] || fail "$file was not written"
-done
+says '^all .* FAILED: this machine has no GPU device: nothing was checked$'
+says '^tandem: '
 
-# Two GPUs, in the words of the real program.
-mkdir -p "$work/build/tools" "$work/build/tests" "$work/bin"
+# Without a build it configures with the bundle; here of this system's headers.
+mkdir -p "$work/bundle/include" "$work/bundle/lib/pkgconfig" "$work/bundle/bin" "$work/bin"
+echo "Made for a test" >"$work/bundle/contents.txt"
+for header in CL clblast_c.h clblast_half.h jansson.h jansson_config.h; do
+    found=$(echo '#include <'"$([ "$header" = CL ] && echo CL/cl.h || echo "$header")"'>' |
+        cc -E -DCL_TARGET_OPENCL_VERSION=120 - | sed -n "s|^# 1 \"\(.*/$header\).*|\1|p" | head -n 1)
+    ln -s "$found" "$work/bundle/include/$header"
+done
+cp "$(pkg-config --variable=pcfiledir jansson)/jansson.pc" "$work/bundle/lib/pkgconfig/"
+ln -s "$(command -v pkg-config)" "$work/bundle/bin/pkg-config"
+ln -s "$here/stand_in.sh" "$work/bin/cmake"
+PATH=$work/bin:$PATH STAND_IN_CMAKE=$cmake STAND_IN_CONFIGURED=$work/configured check 1 "$out"
+says '^PASS build:configure ' results
+says '^FAIL build:compile .* status 1$' results
+says '^build .* FAILED: 1 passed .*: build:compile$'
+says '^all .* FAILED: there is no build that runs here$'
+for found in "TANDEM_CL_INCLUDE:PATH=$work/bundle/include" "TANDEM_CLBLAST_INCLUDE:PATH=$work/bundle/include" \
+    "PKG_CONFIG_EXECUTABLE:FILEPATH=$work/bundle/bin/pkg-config" TANDEM_TEST_PLAIN:BOOL=ON; do
+    grep -qxF "$found" "$work/configured/CMakeCache.txt" || fail "it was configured without $found"
+done
+rm -r "$work/bundle"
+
+# Two GPUs, in the words of the real program; programs that are compiled use its library, on simulated CUDA.
+mkdir -p "$work/build/tools" "$work/build/tests"
 TANDEM_CPU_DEVICES=2 TANDEM_BACKEND=cpu "$build/tools/tdm" devices --json |
     sed -e 's/"id": "cpu:0"/"id": "cuda:0"/' -e 's/"id": "cpu:1"/"id": "opencl:0"/' \
         -e 's/"type": "cpu"/"type": "gpu"/' >"$work/devices.json"
-for name in build/tools/tdm build/tests/suite build/tests/suite_plain bin/compute-sanitizer bin/python3; do
+for name in build/tools/tdm build/tests/suite_plain bin/compute-sanitizer; do
     ln -s "$here/stand_in.sh" "$work/$name"
 done
-export GPU_CHECK_BUILD=$work/build PATH=$work/bin:$PATH STAND_IN_DEVICES=$work/devices.json
+rm "$work/bin/cmake"
+ln -s "$build/lib" "$work/build/lib"
+export GPU_CHECK_BUILD=$work/build PATH=$work/bin:$PATH STAND_IN_DEVICES=$work/devices.json TANDEM_LIBRARY_PATH=$3
+parts=(--only smoke --only tests-cuda --only bench --only sanitizer --only tests-opencl --only rows --only peers)
 
-GPU_CHECK_COMMIT=1234abcd check 0 "$out"
-says '^tests cuda:0 .* passed: Tested: 7 '
-says '^tests opencl:0 .* passed'
-for tool in memcheck racecheck initcheck synccheck; do
-    says "^sanitizer $tool .* passed: .*SUMMARY: 0 "
-done
-says '^bench .* passed: 2 rows, 0 not verified'
-says '^bench beside PyTorch .* passed'
+check 0 "$out" "${parts[@]}"
+says '^smoke .* passed: 3 passed '
+says '^tests-cuda .* passed: 3 passed .* 1 skipped'
+says '^tests-opencl .* passed: 3 passed .* 1 skipped'
+says '^sanitizer .* passed: 10 passed ' # two groups, without and with four tools
+says '^bench .* passed: 1 passed'
+says '^peers .* passed: 2 passed'
 says '^all .* passed$'
+says '^PASS tests-cuda:norms/long [0-9.]+$' results
+says '^SKIP tests-cuda:queues/events ' results
+says '^PASS sanitizer:racecheck:norms ' results
+silent '^(FAIL|LATE)' results
 silent rehearsal
-silent 'f64'
-grep -qx 'tandem: 1234abcd' "$out/versions.txt" || fail "versions.txt does not name the sources"
-for file in tests-cuda-0.xml tests-opencl-0.xml bench.json bench-norms.json bench.txt; do
-    [ -s "$out/$file" ] || fail "$file was not written"
-done
+[ "$(find "$out" -type f | wc -l)" -le 8 ] || fail "there are more than eight files: $(ls "$out")"
 
-check 0 "$out" --only bench
-says '^bench '
-silent '^(tests|sanitizer) '
-[ ! -e "$out/tests-cuda-0.xml" ] || fail "a file of the run before is still there"
-GPU_CHECK_DEVICES=cpu:0 check 0 "$out" --only tests --only sanitizer
+# What passed is not repeated, and known in the next list, which may have the place of the first.
+STAND_IN_FAILS=cast/fill check 1 "$out" --only tests-cuda
+says '^tests-cuda .* FAILED: 2 passed \(0 before\), 1 failed, 1 skipped, 0 late: tests-cuda:cast/fill$'
+check 0 "$out" --only tests-cuda --done "$out/results.txt"
+says '^tests-cuda .* passed: 3 passed \(2 before\), 0 failed, 1 skipped, 0 late$'
+[ "$(sort "$STAND_IN_RAN" | paste -sd,)" = "cuda:0 cast/fill,cuda:0 queues/events" ] || fail "ran: $(cat "$STAND_IN_RAN")"
+says '^PASS tests-cuda:norms/shapes [0-9.]+ before$' results
+[ ! -e "$out/bench.jsonl" ] || fail "a file of the run before is still there"
+
+# Too little time, and a signal: what there was stays, and what is missing is said.
+STAND_IN_FAILS=slow check 1 "$out" --only tests-cuda --only bench --seconds 3
+says '^PASS tests-cuda:cast/fill ' results
+says '^LATE tests-cuda:norms/long ' results
+says '^LATE bench ' results
+says '^tests-cuda .* NOT WHOLE: 2 passed .* 1 late$'
+STAND_IN_FAILS=slow timeout 4 "$script" "$out" --only tests-cuda --only bench >"$work/printed" 2>&1 || true
+says '^PASS tests-cuda:cast/fill ' results
+says '^tests-cuda .* NOT WHOLE: 2 passed '
+says '^all .* FAILED: ended by a signal$'
+
+GPU_CHECK_DEVICES=cpu:0 check 0 "$out" --only tests-cuda
 says '^A rehearsal on cpu:0: no GPU was looked for, none was checked\.$'
-says '^tests cpu:0 .* passed'
-silent '^bench '
-
-# A device without f64: told, and no failure.
-sed '/"id": "opencl:0"/,/"f64"/ s/"f64": true/"f64": false/' "$work/devices.json" >"$work/no-f64.json"
-STAND_IN_DEVICES=$work/no-f64.json check 0 "$out"
-says '^opencl:0 has no f64 arithmetic: '
-silent '^cuda:0 has no f64'
-says '^all .* passed$'
-STAND_IN_DEVICES=$work/no-f64.json GPU_CHECK_DEVICES=cuda:0 check 0 "$out" --only bench
-silent 'f64'
+says '^tests-cuda .* passed'
+grep -q '^cpu:0 norms/long$' "$STAND_IN_RAN" || fail "ran: $(cat "$STAND_IN_RAN")"
 
 # What fails is told, and the rest goes on.
-STAND_IN_FAILS=suite check 1 "$out"
-says '^tests cuda:0 .* FAILED: status 1; Tested: 7 '
-says '^sanitizer memcheck .* passed'
+STAND_IN_FAILS=hazard check 1 "$out" --only sanitizer --only bench
+says '^sanitizer .* FAILED: 8 passed .* 2 failed'
+says '^FAIL sanitizer:racecheck:norms .* status 1$' results
 says '^bench .* passed'
-says '^all .* FAILED: 2 of 9$'
-STAND_IN_FAILS=hazard check 1 "$out" --only sanitizer
-says '^sanitizer racecheck .* FAILED: status 1; RACECHECK SUMMARY: 3 hazards'
-says '^sanitizer synccheck .* passed'
+says '^all .* FAILED$'
 STAND_IN_FAILS=bench check 1 "$out" --only bench
-says '^bench .* FAILED: status 1; 2 rows, 1 not verified'
+says '^bench .* FAILED: 0 passed'
 # Success of what did nothing is none.
-STAND_IN_FAILS=nothing check 1 "$out"
-says '^tests cuda:0 .* FAILED: nothing in its output matches'
-says '^sanitizer initcheck .* FAILED: nothing in its output matches'
-says '^bench .* FAILED: nothing in its output matches'
-STAND_IN_FAILS=late check 1 "$out" --only sanitizer
-says '^sanitizer memcheck .* FAILED: ended at its limit'
+STAND_IN_FAILS=nothing check 1 "$out" "${parts[@]}"
+says '^FAIL tests-cuda:norms/long .* nothing in its output matches' results
+says '^FAIL sanitizer:initcheck:norms .* nothing in its output matches' results
+says '^FAIL bench .* nothing in its output matches' results

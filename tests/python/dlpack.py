@@ -1,8 +1,8 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 """Tensors shared with NumPy, and with PyTorch where it is installed, through DLPack: both write, and see each other's
-bytes; nothing is copied and nothing is left behind.
+bytes; nothing is copied and nothing is left behind. On a CUDA device instead with PyTorch and CuPy.
 
-    dlpack.py LIBRARY
+    dlpack.py LIBRARY [cuda:0]
 """
 
 import ctypes
@@ -47,6 +47,9 @@ for function, arguments in {
         "tdm_queue_create": [c_void_p, c_uint, POINTER(c_void_p)],
         "tdm_zeros": [c_void_p, c_int, c_int, POINTER(c_int64), POINTER(Tensor)],
         "tdm_fill": [c_void_p, c_double, POINTER(Tensor)],
+        "tdm_queue_finish": [c_void_p],
+        "tdm_cuda_get_ordinal": [c_void_p, POINTER(c_int)],
+        "tdm_cuda_get_stream": [c_void_p, POINTER(c_void_p)],
         "tdm_device_get_memory_stats": [c_void_p, POINTER(Stats)],
         "tdm_tensor_transpose": [POINTER(Tensor), c_int, c_int, POINTER(Tensor)],
         "tdm_tensor_to_dlpack": [c_void_p, POINTER(Tensor), POINTER(c_void_p)],
@@ -86,7 +89,7 @@ class Producer:
         self.tensor = tensor
 
     def __dlpack_device__(self):
-        return 1, 0
+        return place
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         versioned = max_version is not None and max_version[0] >= 1
@@ -104,7 +107,7 @@ class Legacy(Producer):
 def take(array, versioned):
     """The array as a tensor of Tandem's."""
     name, used, suffix = NAMES[versioned]
-    capsule = array.__dlpack__(max_version=(1, 0)) if versioned else array.__dlpack__()
+    capsule = array.__dlpack__(**stream, **({"max_version": (1, 0)} if versioned else {}))
     tensor = Tensor()
     getattr(tandem, "tdm_tensor_from_dlpack" + suffix)(device, pointer_of(capsule, name),
                                                        byref(tensor))
@@ -121,6 +124,7 @@ def zeros(dtype, *shape):
 
 def fill(tensor, value):
     tandem.tdm_fill(queue, value, byref(tensor))
+    tandem.tdm_queue_finish(queue)  # what another library reads it
 
 
 def from_numpy(versioned):
@@ -225,30 +229,65 @@ def exchanges(from_dlpack, make, kind):
     tandem.tdm_tensor_release(byref(tensor))
 
 
-device, queue = c_void_p(), c_void_p()
-tandem.tdm_device_open(b"cpu", byref(device))
-tandem.tdm_queue_create(device, 0, byref(queue))
-for form in (False, True):
-    from_numpy(form)
-refused_from_numpy()
-read_only()
-for way in (Producer, Legacy):
-    to_library(numpy.from_dlpack, float, way)
-exchanges(numpy.from_dlpack, lambda: numpy.zeros((256, 1024), "float32"), Producer)
-tested = ["NumPy " + numpy.__version__]
-try:
+def from_library(library, versioned, **options):
+    """Arrays of PyTorch's or CuPy's, with gaps."""
+    for dtype in ("float32", "float64", "float16", "bfloat16", "int64", "uint8", "bool"):
+        if not hasattr(library, dtype):
+            continue
+        whole = library.zeros((4, 6), dtype=getattr(library, dtype), **options)
+        tensor = take(whole[1:, ::2], versioned)
+        fill(tensor, 1)
+        expect(bool((whole[1:, ::2] == 1).all()), dtype + ": what was written is not seen")
+        expect(float(whole.sum()) == 9, dtype + ": other elements were written")
+        tandem.tdm_tensor_release(byref(tensor))
+
+
+def with_numpy():
+    for form in (False, True):
+        from_numpy(form)
+    refused_from_numpy()
+    read_only()
+    for way in (Producer, Legacy):
+        to_library(numpy.from_dlpack, float, way)
+    exchanges(numpy.from_dlpack, lambda: numpy.zeros((256, 1024), "float32"), Producer)
+    return "NumPy " + numpy.__version__
+
+
+def with_pytorch(forms, where):
     import torch
-except ImportError:
-    pass
+    for form in forms:
+        from_library(torch, form is Producer, device=where)
+        to_library(torch.from_dlpack, float, form)
+    exchanges(torch.from_dlpack, lambda: torch.zeros(256, 1024, device=where), forms[-1])
+    return "PyTorch " + torch.__version__
+
+
+def with_cupy():
+    import cupy
+    for form in (Legacy, Producer):
+        from_library(cupy, form is Producer)
+        to_library(cupy.from_dlpack, float, form)
+    exchanges(cupy.from_dlpack, lambda: cupy.zeros((256, 1024), "float32"), Producer)
+    return "CuPy " + cupy.__version__
+
+
+name = sys.argv[2] if len(sys.argv) > 2 else "cpu"
+device, queue, place, stream, tested = c_void_p(), c_void_p(), (1, 0), {}, []
+tandem.tdm_device_open(name.encode(), byref(device))
+tandem.tdm_queue_create(device, 0, byref(queue))
+if name.startswith("cuda"):
+    ordinal, handle = c_int(), c_void_p()
+    tandem.tdm_cuda_get_ordinal(device, byref(ordinal))
+    tandem.tdm_cuda_get_stream(queue, byref(handle))
+    place, stream = (2, ordinal.value), {"stream": handle.value}
+    # PyTorch 2.9 and newer know DLPack 1.0.
+    ways = [lambda: with_pytorch((Legacy, Producer), "cuda:%d" % ordinal.value), with_cupy]
 else:
-    to_library(torch.from_dlpack, float, Legacy)
-    for number in ("float32", "bfloat16", "bool", "int64"):
-        shared = torch.zeros((4, 6), dtype=getattr(torch, number))[1:, ::2]
-        as_tensor = take(shared, False)
-        fill(as_tensor, 1)
-        expect(bool((shared == 1).all()), number + ": PyTorch does not see what was written")
-        tandem.tdm_tensor_release(byref(as_tensor))
-    exchanges(torch.from_dlpack, lambda: torch.zeros(256, 1024), Legacy)
-    tested.append("PyTorch " + torch.__version__)
-print("%d failures, with %s" % (failures, " and ".join(tested)))
+    ways = [with_numpy, lambda: with_pytorch((Legacy,), "cpu")]
+for way in ways:
+    try:
+        tested.append(way())
+    except ImportError:
+        pass
+print("%d failures, with %s" % (failures, " and ".join(tested)) if tested else "[SKIP] there is no PyTorch and no CuPy")
 sys.exit(failures > 0)

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The runner behind plain/criterion/criterion.h. --filter PATTERN is as in Criterion ("suite/test"
  * with * and @(a|b)); --together runs all tests in this process, for tools that take long to start;
- * other options are taken and ignored. */
+ * --list names the tests and runs none; other options are taken and ignored. */
 #include <criterion/criterion.h>
 
 #include <fnmatch.h>
@@ -22,7 +22,7 @@ enum { SKIPPED = 77 };
 
 static plain_test *tests;
 static int failed;
-static bool together;
+static bool together, list;
 static jmp_buf end_of_test;
 static int ended; /* how the test ended that did so from within */
 
@@ -103,12 +103,17 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc) filter = argv[i + 1];
         if (strcmp(argv[i], "--together") == 0) together = true;
+        if (strcmp(argv[i], "--list") == 0) list = true;
     }
     int tested = 0, passing = 0, failing = 0, crashing = 0, skipped = 0;
     for (const plain_test *test = tests; test; test = test->next) {
         char name[256];
         snprintf(name, sizeof name, "%s/%s", test->suite, test->name);
         if (fnmatch(filter, name, FNM_EXTMATCH) != 0) continue;
+        if (list) {
+            puts(name);
+            continue;
+        }
         int status = together ? run_here(test) : run(test);
         tested++;
         passing += status == 0;
@@ -121,6 +126,7 @@ int main(int argc, char **argv) {
                                                : "FAIL";
         if (status) fprintf(stderr, "[%s] %s::%s\n", word, test->suite, test->name);
     }
+    if (list) return 0;
     printf(
         "[====] Synthesis: Tested: %d | Passing: %d | Failing: %d | Crashing: %d | Skipped: %d\n",
         tested, passing, failing, crashing, skipped);

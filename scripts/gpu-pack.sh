@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
+# Makes all that a GPU machine without a network needs for scripts/gpu-check.sh, in build/offline: the bundle of
+# scripts/offline-bundle.sh, a build of the preset gpu that runs from any folder, stripped, and, from build/gpu-cache
+# where that is there, compiled kernels. Says what has to be brought and how large it is: at most 60 MB.
+# Usage: scripts/gpu-pack.sh
+set -euo pipefail
+[[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
+[ $# -eq 0 ] || { echo "usage: scripts/gpu-pack.sh" >&2; exit 2; }
+root=$(cd "$(dirname "$0")/.." && pwd)
+bundle=$root/build/offline
+most_mb=60
+cd "$root"
+. scripts/gpu-machine.sh
+
+[ -f "$bundle/contents.txt" ] || scripts/offline-bundle.sh "$bundle"
+configure_gpu >/dev/null
+cmake --build --preset gpu --target tandem_program suite_plain
+rm -rf "$bundle"/{tools,tests,kernels.tar.gz}
+install -D -s build/gpu/tools/tdm "$bundle/tools/tdm"
+install -D -s build/gpu/tests/suite_plain "$bundle/tests/suite_plain"
+for library in build/gpu/lib/libtandem.so*; do
+    if [ -L "$library" ]; then
+        cp -P "$library" "$bundle/lib/"
+    else
+        install -s "$library" "$bundle/lib/"
+    fi
+done
+describe_sources >"$bundle/commit.txt"
+missing=$(missing_libraries)
+[ -z "$missing" ] || { echo "gpu-pack: the programs do not find: $missing" >&2; exit 1; }
+if [ -d build/gpu-cache ]; then
+    tar -C build/gpu-cache -czf "$bundle/kernels.tar.gz" .
+else
+    echo "gpu-pack: there is no build/gpu-cache, so that kernels are compiled where they run"
+fi
+
+# All files that travel: those of git, those it does not ignore, and the folder.
+{
+    git ls-files -co --exclude-standard
+    find build/offline ! -type d
+} | xargs -d '\n' du --apparent-size -b 2>/dev/null | sort -rn >build/gpu/pack.txt
+mb=$(awk '{ bytes += $1 } END { print int(bytes / 1e6) + 1 }' build/gpu/pack.txt)
+if [ "$mb" -gt "$most_mb" ]; then
+    head -n 12 build/gpu/pack.txt >&2
+    echo "gpu-pack: the sources and build/offline take $mb MB, and are to stay under $most_mb MB" >&2
+    exit 1
+fi
+echo "gpu-pack: bring the sources and build/offline, $mb MB, and run there: scripts/gpu-check.sh OUT"
