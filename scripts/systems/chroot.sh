@@ -51,12 +51,12 @@ make_system() { # NAME SUITE [kept]
     fi
 }
 
-# Runs a command in a system, with processes and mounts of its own, as root, in /opt.
+# Runs a command in a system, with processes and mounts of its own, as root, in /opt; with isolated=--net without a network.
 within() { # NAME COMMAND...
     local root=$work/$1
     shift
     mkdir -p "$work/packages"
-    unshare --mount --pid --fork --kill-child -- bash -c '
+    unshare --mount --pid --fork --kill-child ${isolated:-} -- bash -c '
         set -e
         root=$1 packages=$2
         shift 2

@@ -10,6 +10,7 @@
 #   pocl-6 rusticl intel pocl-3      the suite, the digits and the benchmark on that OpenCL driver alone
 #   i386 musl arm64 riscv64 s390x    built for it, the suite on the cpu backend
 #   packages                         Debian packages, built in one system and used in another
+#   gpu-check                        scripts/gpu-check.sh without a network, on simulated CUDA
 #
 # It is the last commit that is tested. Exit status: 0 all passed, 1 not, 2 wrong arguments. Each part's
 # output is in build/systems/logs.
@@ -21,12 +22,12 @@ source=$PWD
 work=$source/build/systems
 logs=$work/logs
 rows=$work/rows
-for part in chroot results debian drivers cross packages; do
+for part in chroot results debian drivers cross packages gpu; do
     # shellcheck source=/dev/null
     . "scripts/systems/$part.sh"
 done
 all=(debian-12 debian-13 debian-12-clang debian-13-clang pocl-6 rusticl intel pocl-3
-    i386 musl arm64 riscv64 s390x packages)
+    i386 musl arm64 riscv64 s390x packages gpu-check)
 
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=("${all[@]}")
