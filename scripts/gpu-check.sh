@@ -69,6 +69,7 @@ work=$(mktemp -d)
 awk '$1 == "PASS" { print "PASS", $2, $3, "before" }' "$before" >"$work/results"
 rm -f "$out"/{summary,log}.txt "$out"/bench.json "$out"/{bench,rows,lesson,peers}.jsonl
 mv "$work/results" "$out/results.txt" # which may have been that file
+cut -d' ' -f2 "$out/results.txt" >"$work/done"
 library_path=${TANDEM_LIBRARY_PATH:-}
 for variable in "${!TANDEM_@}" "${!TDM_@}"; do
     unset "$variable"
@@ -91,7 +92,7 @@ record() { # RESULT NAME SECONDS [WHY]
 one() { # NAME LIMIT PATTERN COMMAND...
     local name=$1 limit=${2#+} start=$EPOCHREALTIME status=0 result=FAIL why='' printed child ended=''
     local left=$((part_end - EPOCHSECONDS)) took
-    if grep -qE "^PASS $name [0-9.]+ before\$" "$out/results.txt"; then
+    if grep -qxF -- "$name" "$work/done"; then
         return
     elif [ "$left" -le 0 ]; then
         record LATE "$name" 0
@@ -201,12 +202,13 @@ part_tests_cuda() { "$build/tests/suite_plain" --list | each a_test tests-cuda "
 part_tests_opencl() { "$build/tests/suite_plain" --list | each a_test tests-opencl "$opencl"; }
 
 # The kernels of this project alone, in small cases, those of a group in one process: the vendors' are not ours to
-# check, and the tools take long to start. First without a tool, so that each kernel is in the cache.
+# check, and the tools take long to start. First each test without a tool, so that all kernels are in the cache.
 part_sanitizer() {
-    local tool options groups
-    groups=$("$build/tests/suite_plain" --list | cut -d/ -f1 | sort -u |
-        grep -xE 'norms|normalize|extremes|bias_add|elementwise|cast|generate|matmul|reduce|sort|cumsum|scatter')
-    each small none <<<"$groups"
+    local tool options tests groups
+    tests=$("$build/tests/suite_plain" --list |
+        grep -E '^(norms|normalize|extremes|bias_add|elementwise|cast|generate|matmul|reduce|sort|cumsum|scatter)/')
+    groups=$(cut -d/ -f1 <<<"$tests" | sort -u | sed 's|$|/*|')
+    each small none <<<"$tests"
     if [ -z "$sanitizer" ]; then
         record FAIL sanitizer:tools 0 "compute-sanitizer is neither on PATH nor in the toolkit"
         return
@@ -217,11 +219,11 @@ part_sanitizer() {
         each small "$tool" "$sanitizer" --tool "$tool" "${options[@]}" <<<"$groups"
     done
 }
-small() { # TOOL COMMAND... GROUP
+small() { # TOOL COMMAND... TESTS
     local tests=${!#} pattern='SUMMARY: 0 (errors|hazards)'
     [ "$1" != none ] || pattern='Tested: [1-9]'
-    one "sanitizer:$1:$tests" 120 "$pattern" env TDM_TEST_DEVICE="$cuda" TDM_TEST_SMALL=1 TANDEM_BLAS=builtin \
-        "${@:2:$#-2}" "$build/tests/suite_plain" --together --filter "$tests/*"
+    one "sanitizer:$1:${tests%/\*}" 120 "$pattern" env TDM_TEST_DEVICE="$cuda" TDM_TEST_SMALL=1 TANDEM_BLAS=builtin \
+        "${@:2:$#-2}" "$build/tests/suite_plain" --together --filter "$tests"
 }
 
 part_examples() {
@@ -308,7 +310,7 @@ find_devices() { # sets `cuda` and `opencl`
         read -r cuda opencl <<<"$GPU_CHECK_DEVICES"
         return
     fi
-    ids=$("$tdm" devices --json | awk -F'"' '/^      "id":/ { id = $4 } /^      "type":/ && $4 == "gpu" { print id }')
+    ids=$(timeout 60 "$tdm" devices --json | awk -F'"' '/^      "id":/ { id = $4 } /^      "type":/ && $4 == "gpu" { print id }')
     cuda=$(grep -m 1 '^cuda:' <<<"$ids") || true
     opencl=$(grep -m 1 '^opencl:' <<<"$ids") || true
 }
@@ -332,13 +334,12 @@ find_build || finish "there is no build that runs here"
 tdm=$build/tools/tdm
 TANDEM_LIBRARY_PATH=${library_path:+$library_path:}$(find_libraries "$toolkit" "$driver")
 [ -z "$TANDEM_LIBRARY_PATH" ] || export TANDEM_LIBRARY_PATH
-export TANDEM_CACHE_DIR=$root/build/gpu-run
+export TANDEM_CACHE_DIR=$build/cache
 mkdir -p "$TANDEM_CACHE_DIR"
+[ ! -e "$bundle/kernels.tar.gz" ] ||
+    tar -C "$TANDEM_CACHE_DIR" --skip-old-files --no-same-owner -xzf "$bundle/kernels.tar.gz"
 chmod 700 "$TANDEM_CACHE_DIR"
-if [ -e "$bundle/kernels.tar.gz" ]; then
-    tar -C "$TANDEM_CACHE_DIR" --skip-old-files -xzf "$bundle/kernels.tar.gz"
-    echo "kernels: $(find "$TANDEM_CACHE_DIR" -type f | wc -l) files are in the cache"
-fi
+echo "kernels: $(find "$TANDEM_CACHE_DIR" -type f | wc -l) files are in the cache"
 find_devices
 echo "devices: ${cuda:-no cuda device}, ${opencl:-no OpenCL device of type GPU}; $SECONDS s"
 if [ -z "$cuda$opencl" ]; then

@@ -66,7 +66,7 @@ for found in "TANDEM_CL_INCLUDE:PATH=$work/bundle/include" "TANDEM_CLBLAST_INCLU
     "PKG_CONFIG_EXECUTABLE:FILEPATH=$work/bundle/bin/pkg-config" TANDEM_TEST_PLAIN:BOOL=ON; do
     grep -qxF "$found" "$work/configured/CMakeCache.txt" || fail "it was configured without $found"
 done
-rm -r "$work/bundle"
+rm -r "$work/bundle"/*
 
 # Two GPUs, in the words of the real program; programs that are compiled use its library, on simulated CUDA.
 mkdir -p "$work/build/tools" "$work/build/tests"
@@ -81,11 +81,17 @@ ln -s "$build/lib" "$work/build/lib"
 export GPU_CHECK_BUILD=$work/build PATH=$work/bin:$PATH STAND_IN_DEVICES=$work/devices.json TANDEM_LIBRARY_PATH=$3
 parts=(--only smoke --only tests-cuda --only bench --only sanitizer --only tests-opencl --only rows --only peers)
 
+# Compiled kernels that were brought are in the cache, and are not written where they lie.
+mkdir "$work/kernels"
+echo kept >"$work/kernels/entry"
+tar -C "$work/kernels" -czf "$work/bundle/kernels.tar.gz" .
+
 check 0 "$out" "${parts[@]}"
+[ "$(cat "$work/build/cache/entry")" = kept ] || fail "the kernels that were brought are not in the cache"
 says '^smoke .* passed: 3 passed '
 says '^tests-cuda .* passed: 3 passed .* 1 skipped'
 says '^tests-opencl .* passed: 3 passed .* 1 skipped'
-says '^sanitizer .* passed: 10 passed ' # two groups, without and with four tools
+says '^sanitizer .* passed: 11 passed ' # three tests without a tool, their two groups with four
 says '^bench .* passed: 1 passed'
 says '^peers .* passed: 2 passed'
 says '^all .* passed$'
@@ -123,7 +129,7 @@ grep -q '^cpu:0 norms/long$' "$STAND_IN_RAN" || fail "ran: $(cat "$STAND_IN_RAN"
 
 # What fails is told, and the rest goes on.
 STAND_IN_FAILS=hazard check 1 "$out" --only sanitizer --only bench
-says '^sanitizer .* FAILED: 8 passed .* 2 failed'
+says '^sanitizer .* FAILED: 9 passed .* 2 failed'
 says '^FAIL sanitizer:racecheck:norms .* status 1$' results
 says '^bench .* passed'
 says '^all .* FAILED$'
