@@ -27,7 +27,7 @@ set -euo pipefail
 
 all=(smoke tests-cuda bench sanitizer tests-opencl examples nccl rows peers)
 declare -A limits=([smoke]=60 [tests-cuda]=200 [bench]=150 [sanitizer]=130 [tests-opencl]=150 [examples]=60
-    [nccl]=30 [rows]=150 [peers]=120)
+    [nccl]=30 [rows]=150 [peers]=120 [build]=300)
 usage() {
     echo "usage: scripts/gpu-check.sh OUT [--only PART]... [--done FILE] [--seconds N]   (parts: ${all[*]})" >&2
     exit 2
@@ -36,7 +36,7 @@ out='' before=/dev/null seconds=560 parts=()
 while [ $# -gt 0 ]; do
     case "$1" in
     --only)
-        [ -n "${2:-}" ] && [ -n "${limits[$2]:-}" ] || usage
+        [[ -n "${2:-}" && " ${all[*]} " == *" $2 "* ]] || usage
         parts+=("$2")
         shift
         ;;
@@ -89,7 +89,7 @@ record() { # RESULT NAME SECONDS [WHY]
 }
 # Runs a command. It passes if it ends well within LIMIT seconds and something that it prints matches PATTERN. A
 # failure's output is shown; with LIMIT=+N that of a success, too.
-one() { # NAME LIMIT PATTERN COMMAND...
+one() ( # NAME LIMIT PATTERN COMMAND...
     local name=$1 limit=${2#+} start=$EPOCHREALTIME status=0 result=FAIL why='' printed child ended=''
     local left=$((part_end - EPOCHSECONDS)) took
     if grep -qxF -- "$name" "$work/done"; then
@@ -125,7 +125,7 @@ one() { # NAME LIMIT PATTERN COMMAND...
         cat "$printed.shown"
     fi
     rm -f "$printed" "$printed.shown"
-}
+)
 each() { # FUNCTION ARGUMENT...: the function for each line of the input, as its last argument, many at a time
     xargs -r -d '\n' -P "$workers" -I{} bash -c '"$@"' "$1" "$@" {} || true
 }
@@ -274,7 +274,8 @@ run_nccl() {
 
 # While nothing else runs.
 bench() { # NAME FILE SECONDS OPTION...
-    one "$1" +600 '[1-9][0-9]* rows, 0 not verified' "$tdm" bench --wide --json-lines "$out/$2.jsonl" --seconds "$3" "${@:4}"
+    one "$1" +600 '[1-9][0-9]* rows, 0 not verified' \
+        "$tdm" bench --wide --json-lines "$out/$2.jsonl" --seconds "$3" "${@:4}"
 }
 part_bench() { bench bench bench 130 --device "$cuda${opencl:+,$opencl}" --profile quick --json "$out/bench.json"; }
 part_rows() { bench rows rows 130 --device "$cuda" --profile rows; }
@@ -298,11 +299,13 @@ find_build() { # sets `build`
         build=$bundle
     else
         build=$root/build/gpu
-        one build:configure +60 . bash -euc configure_gpu
-        one build:compile +240 . cmake --build build/gpu -j "$workers" --target tandem_program suite_plain
-        tell build "$SECONDS"
+        run_part build
         [ "$bad" -eq 0 ]
     fi
+}
+part_build() {
+    one build:configure +60 . bash -euc configure_gpu
+    one build:compile +240 . cmake --build build/gpu -j "$workers" --target tandem_program suite_plain
 }
 find_devices() { # sets `cuda` and `opencl`
     local ids
@@ -310,7 +313,8 @@ find_devices() { # sets `cuda` and `opencl`
         read -r cuda opencl <<<"$GPU_CHECK_DEVICES"
         return
     fi
-    ids=$(timeout 60 "$tdm" devices --json | awk -F'"' '/^      "id":/ { id = $4 } /^      "type":/ && $4 == "gpu" { print id }')
+    ids=$(timeout 60 "$tdm" devices --json | awk -F'"' '/^      "id":/ { id = $4 }
+                                                        /^      "type":/ && $4 == "gpu" { print id }')
     cuda=$(grep -m 1 '^cuda:' <<<"$ids") || true
     opencl=$(grep -m 1 '^opencl:' <<<"$ids") || true
 }

@@ -9,7 +9,7 @@ system_gpu_check() {
     [ -e "$work/$subject/complete" ] ||
         install_in "$subject" gcc libc6-dev cmake ninja-build python3-numpy >>"$log" 2>&1 || return 1
     touch "$work/$subject/complete"
-    rm -rf "$work/$subject${there%/*}"
+    rm -rf "${work:?}/$subject${there%/*}"
     mkdir -p "$work/$subject$there"
     # What travels: as scripts/gpu-pack.sh says.
     (cd "$here" && { git ls-files -co --exclude-standard && echo build/offline; } | tar -cT -) |
@@ -19,7 +19,8 @@ system_gpu_check() {
     # A first run that ends too early, and a second one for the rest.
     gpu_check_within timeout 120 "$there/scripts/gpu-check.sh" /root/first >>"$log" 2>&1
     grep -q '^all .* ended by a signal' "$work/$subject/root/first/summary.txt" || return 1
-    gpu_check_within "$there/scripts/gpu-check.sh" /root/second --done /root/first/results.txt --seconds 3000 >"$log" 2>&1
+    gpu_check_within "$there/scripts/gpu-check.sh" /root/second --done /root/first/results.txt --seconds 3000 \
+        >"$log" 2>&1
     local status=$? results=$work/$subject/root/second/results.txt
     row "$(release_of "$subject")" "scripts/gpu-check.sh, CUDA simulated" "$(grep -c ^PASS "$results")" \
         $(($(grep -cE '^(FAIL|LATE)' "$results") + status > 0)) "$(grep -c ^SKIP "$results")" \
@@ -38,7 +39,8 @@ make_package() { # FOLDER
 
 # The driver in a folder of its own, a toolkit with tools that do nothing, NCCL as PyTorch's packages have it.
 simulate_cuda() { # LIBRARIES ROOT SOURCES
-    local driver=$2/usr/local/nvidia/lib64 toolkit=$2/usr/local/cuda nccl=$2/usr/local/lib/python3.13/dist-packages/nvidia/nccl/lib
+    local driver=$2/usr/local/nvidia/lib64 toolkit=$2/usr/local/cuda
+    local nccl=$2/usr/local/lib/python3.13/dist-packages/nvidia/nccl/lib
     mkdir -p "$driver" "$toolkit/bin" "$toolkit/lib64" "$nccl" "$2$3/lib"
     cp "$1"/cuda_sim/libcuda.so.1 "$1"/cuda_sim/libcuda_sim.so "$driver/"
     cp "$1"/cuda_sim/lib{cudart,nvrtc,cublas,cublasLt}.so.13 "$toolkit/lib64/"

@@ -107,7 +107,8 @@ STAND_IN_FAILS=cast/fill check 1 "$out" --only tests-cuda
 says '^tests-cuda .* FAILED: 2 passed \(0 before\), 1 failed, 1 skipped, 0 late: tests-cuda:cast/fill$'
 check 0 "$out" --only tests-cuda --done "$out/results.txt"
 says '^tests-cuda .* passed: 3 passed \(2 before\), 0 failed, 1 skipped, 0 late$'
-[ "$(sort "$STAND_IN_RAN" | paste -sd,)" = "cuda:0 cast/fill,cuda:0 queues/events" ] || fail "ran: $(cat "$STAND_IN_RAN")"
+[ "$(sort "$STAND_IN_RAN" | paste -sd,)" = "cuda:0 cast/fill,cuda:0 queues/events" ] ||
+    fail "ran: $(cat "$STAND_IN_RAN")"
 says '^PASS tests-cuda:norms/shapes [0-9.]+ before$' results
 [ ! -e "$out/bench.jsonl" ] || fail "a file of the run before is still there"
 
