@@ -3,10 +3,11 @@
 # Tests and measures Tandem on a machine that is there for its GPU, for minutes, without a network. It takes
 # what scripts/gpu-pack.sh made in build/offline and was brought along; without that it builds.
 #
-#   scripts/gpu-pack.sh                               where there is a network; then bring the sources and build/offline
-#   scripts/gpu-check.sh OUT                          on the GPU machine: every part, in the order of their worth
-#   scripts/gpu-check.sh OUT --done results.txt       the next time: without what passed in the run that wrote that file
-#   scripts/gpu-check.sh OUT --only bench --only rows   these parts alone, in this order; --seconds 200: ends by then
+#   scripts/gpu-pack.sh                                 where there is a network; then bring the sources and build/offline
+#   scripts/gpu-check.sh OUT                            on the GPU machine: every part, in the order of their worth
+#   scripts/gpu-check.sh OUT --done results.txt         the next time: without what passed in the run that wrote that file
+#   scripts/gpu-check.sh OUT --only bench --only rows   these parts alone, in this order; --seconds 200 ends it by then
+#                                                     (560 otherwise), and from 1120 on each limit is longer, too
 #
 # Parts: smoke (devices, doctor, a program), tests-cuda (the suite), bench (the quick profile, cuda and opencl),
 # sanitizer (compute-sanitizer's four tools over the kernels), tests-opencl (the suite, where the driver has OpenCL),
@@ -83,6 +84,7 @@ tee=$!
 
 workers=$(($(nproc) < 16 ? $(nproc) : 16)) # each has a context on the GPU
 end=$((EPOCHSECONDS + seconds)) part_end=$((EPOCHSECONDS + seconds))
+patience=$((seconds < 1120 ? 1 : seconds / 560)) # for slow machines: limits are so many times as long
 
 record() { # RESULT NAME SECONDS [WHY]
     echo "$1 $2 $3${4:+ $4}" >>"$out/results.txt"
@@ -98,6 +100,7 @@ one() ( # NAME LIMIT PATTERN COMMAND...
         record LATE "$name" 0
         return
     fi
+    limit=$((limit * patience))
     [ "$limit" -lt "$left" ] || limit=$left
     printed=$(mktemp -p "$work")
     timeout -k 5 "$limit" "${@:4}" >"$printed" 2>&1 &
@@ -147,9 +150,8 @@ tell() { # PART SECONDS
         "$passed" "$before" "$failed" "$skipped" "$late" "${names:+: $names}" | tee -a "$out/summary.txt"
 }
 run_part() { # PART: within its limit and the time of all, in a process group that can be ended
-    local start=$SECONDS limit=${limits[$1]}
+    local start=$SECONDS limit=$((limits[$1] * patience))
     part=$1
-    [ "$seconds" -le 560 ] || limit=$((limit * seconds / 560))
     part_end=$((EPOCHSECONDS + limit < end ? EPOCHSECONDS + limit : end))
     printf '\n== %s, at most %s s\n' "$1" $((part_end - EPOCHSECONDS))
     set -m
@@ -332,7 +334,7 @@ driver_opencl=''
 [ ! -e "${driver:-none}/libnvidia-opencl.so.1" ] || driver_opencl=yes
 register_opencl "$driver" "$work/icd"
 build='' tdm='' cuda='' opencl=''
-export root out work bundle part_end build tdm cuda opencl toolkit sanitizer
+export root out work bundle part_end patience build tdm cuda opencl toolkit sanitizer
 export -f record one a_test small example run_example compile library run_nccl configure_gpu
 find_build || finish "there is no build that runs here"
 tdm=$build/tools/tdm

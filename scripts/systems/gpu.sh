@@ -19,7 +19,7 @@ system_gpu_check() {
     # A first run that ends too early, and a second one for the rest.
     gpu_check_within timeout 120 "$there/scripts/gpu-check.sh" /root/first >>"$log" 2>&1
     grep -q '^all .* ended by a signal' "$work/$subject/root/first/summary.txt" || return 1
-    gpu_check_within "$there/scripts/gpu-check.sh" /root/second --done /root/first/results.txt --seconds 3000 \
+    gpu_check_within "$there/scripts/gpu-check.sh" /root/second --done /root/first/results.txt --seconds 5600 \
         >"$log" 2>&1
     local status=$? results=$work/$subject/root/second/results.txt
     row "$(release_of "$subject")" "scripts/gpu-check.sh, CUDA simulated" "$(grep -c ^PASS "$results")" \
