@@ -3,16 +3,16 @@
 # Tests and measures Tandem on a machine that is there for its GPU, for minutes, without a network. It takes
 # what scripts/gpu-pack.sh made in build/offline and was brought along; without that it builds.
 #
-#   scripts/gpu-pack.sh                                 where there is a network; then bring the sources and build/offline
+#   scripts/gpu-pack.sh                                 with a network; then bring the sources and build/offline
 #   scripts/gpu-check.sh OUT                            on the GPU machine: every part, in the order of their worth
-#   scripts/gpu-check.sh OUT --done results.txt         the next time: without what passed in the run that wrote that file
-#   scripts/gpu-check.sh OUT --only bench --only rows   these parts alone, in this order; --seconds 200 ends it by then
+#   scripts/gpu-check.sh OUT --done results.txt         the next time, without what passed in the run of that file
+#   scripts/gpu-check.sh OUT --only bench --only peers  these parts alone, in this order; --seconds 200 ends it by then
 #                                                     (560 otherwise), and from 1120 on each limit is longer, too
 #
-# Parts: smoke (devices, doctor, a program), tests-cuda (the suite), bench (the quick profile, cuda and opencl),
-# sanitizer (compute-sanitizer's four tools over the kernels), tests-opencl (the suite, where the driver has OpenCL),
-# examples (all, the lesson, tensors shared with PyTorch and CuPy), nccl (one rank), rows (the benchmark's profile)
-# and peers (the lesson's norms, then the quick profile, beside PyTorch and others).
+# Parts: smoke (devices, doctor, a program), tests-cuda (the suite), bench (the benchmark's profile gpu, as far as its
+# time goes), sanitizer (compute-sanitizer's four tools over the kernels), tests-opencl (the suite, where the driver has
+# OpenCL), examples (all, the lesson, tensors shared with PyTorch and CuPy), nccl (one rank), peers (the lesson's norms
+# and the profile gpu beside PyTorch and others) and bench-opencl.
 #
 # OUT gets, each as it comes: results.txt (a line for each test, tool, example and measurement: PASS, FAIL, SKIP or
 # LATE, which did not end in time; its name, its seconds, and why), summary.txt (versions, a line for each part),
@@ -26,9 +26,9 @@
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 
-all=(smoke tests-cuda bench sanitizer tests-opencl examples nccl rows peers)
+all=(smoke tests-cuda bench sanitizer tests-opencl examples nccl peers bench-opencl)
 declare -A limits=([smoke]=60 [tests-cuda]=200 [bench]=150 [sanitizer]=130 [tests-opencl]=150 [examples]=60
-    [nccl]=30 [rows]=150 [peers]=120 [build]=300)
+    [nccl]=30 [peers]=150 [bench-opencl]=120 [build]=300)
 usage() {
     echo "usage: scripts/gpu-check.sh OUT [--only PART]... [--done FILE] [--seconds N]   (parts: ${all[*]})" >&2
     exit 2
@@ -68,7 +68,7 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 work=$(mktemp -d)
 awk '$1 == "PASS" { print "PASS", $2, $3, "before" }' "$before" >"$work/results"
-rm -f "$out"/{summary,log}.txt "$out"/bench.json "$out"/{bench,rows,lesson,peers}.jsonl
+rm -f "$out"/{summary,log}.txt "$out"/bench.json "$out"/{bench,bench-opencl,lesson,peers}.jsonl
 mv "$work/results" "$out/results.txt" # which may have been that file
 cut -d' ' -f2 "$out/results.txt" >"$work/done"
 library_path=${TANDEM_LIBRARY_PATH:-}
@@ -277,14 +277,14 @@ run_nccl() {
 # While nothing else runs.
 bench() { # NAME FILE SECONDS OPTION...
     one "$1" +600 '[1-9][0-9]* rows, 0 not verified' \
-        "$tdm" bench --wide --json-lines "$out/$2.jsonl" --seconds "$3" "${@:4}"
+        "$tdm" bench --wide --json-lines "$out/$2.jsonl" --seconds $(($3 * patience)) "${@:4}"
 }
-part_bench() { bench bench bench 130 --device "$cuda${opencl:+,$opencl}" --profile quick --json "$out/bench.json"; }
-part_rows() { bench rows rows 130 --device "$cuda" --profile rows; }
+part_bench() { bench bench bench 130 --device "$cuda" --profile gpu --json "$out/bench.json"; }
+part_bench_opencl() { bench bench-opencl bench-opencl 100 --device "$opencl" --profile gpu; }
 part_peers() {
     bench peers:lesson lesson 30 --device "$cuda" --profile lesson --shape '1000*100x100x100' \
         --op matmul+norm_l2_logged,matmul+norm_l2_kept --peers python3
-    bench peers:quick peers 70 --device "$cuda" --profile quick --peers python3
+    bench peers:gpu peers 90 --device "$cuda" --profile gpu --peers python3
 }
 
 # --- all of it -----------------------------------------------------------------------------------------
@@ -340,7 +340,8 @@ find_build || finish "there is no build that runs here"
 tdm=$build/tools/tdm
 TANDEM_LIBRARY_PATH=${library_path:+$library_path:}$(find_libraries "$toolkit" "$driver")
 [ -z "$TANDEM_LIBRARY_PATH" ] || export TANDEM_LIBRARY_PATH
-export TANDEM_CACHE_DIR=$build/cache
+# The seed is that of scripts/gpu-kernels.sh: shapes are random, and kernels made for some of them.
+export TANDEM_CACHE_DIR=$build/cache TDM_TEST_SEED=1
 mkdir -p "$TANDEM_CACHE_DIR"
 [ ! -e "$bundle/kernels.tar.gz" ] ||
     tar -C "$TANDEM_CACHE_DIR" --skip-old-files --no-same-owner -xzf "$bundle/kernels.tar.gz"
@@ -353,8 +354,8 @@ if [ -z "$cuda$opencl" ]; then
     finish "this machine has no GPU device: nothing was checked"
 fi
 for part in "${parts[@]}"; do
-    if [ "$part" = tests-opencl ] && [ -z "$opencl$driver_opencl" ]; then
-        echo "tests-opencl        the driver has no OpenCL" | tee -a "$out/summary.txt"
+    if [[ "$part" == *-opencl ]] && [ -z "$opencl$driver_opencl" ]; then
+        printf '%-19s   the driver has no OpenCL\n' "$part" | tee -a "$out/summary.txt"
     else
         run_part "$part"
     fi

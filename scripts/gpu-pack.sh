@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Makes all that a GPU machine without a network needs for scripts/gpu-check.sh, in build/offline: the bundle of
-# scripts/offline-bundle.sh, a build of the preset gpu that runs from any folder, stripped, and, from build/gpu-cache
-# where that is there, compiled kernels. Says what has to be brought and how large it is: at most 60 MB.
+# scripts/offline-bundle.sh, a build of the preset gpu that runs from any folder, stripped, and where there is
+# build/gpu-cache, which scripts/gpu-kernels.sh makes, its compiled kernels. Says what has to be brought and how large it is: at most 60 MB.
 # Usage: scripts/gpu-pack.sh
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
@@ -32,7 +32,7 @@ missing=$(missing_libraries)
 if [ -d build/gpu-cache ]; then
     tar -C build/gpu-cache -czf "$bundle/kernels.tar.gz" .
 else
-    echo "gpu-pack: there is no build/gpu-cache, so that kernels are compiled where they run"
+    echo "gpu-pack: there is no build/gpu-cache (scripts/gpu-kernels.sh), so that kernels are compiled where they run"
 fi
 
 # All files that travel: those of git, those it does not ignore, and the folder.
