@@ -90,10 +90,11 @@ record() { # RESULT NAME SECONDS [WHY]
     echo "$1 $2 $3${4:+ $4}" >>"$out/results.txt"
 }
 # Runs a command. It passes if it ends well within LIMIT seconds and something that it prints matches PATTERN. A
-# failure's output is shown; with LIMIT=+N that of a success, too.
+# failure's last lines are shown; with LIMIT=+N all lines, and those of a success, too.
 one() ( # NAME LIMIT PATTERN COMMAND...
     local name=$1 limit=${2#+} start=$EPOCHREALTIME status=0 result=FAIL why='' printed child ended=''
-    local left=$((part_end - EPOCHSECONDS)) took
+    local left=$((part_end - EPOCHSECONDS)) took lines=60
+    [[ "$2" != +* ]] || lines=+1
     if grep -qxF -- "$name" "$work/done"; then
         return
     elif [ "$left" -le 0 ]; then
@@ -108,9 +109,9 @@ one() ( # NAME LIMIT PATTERN COMMAND...
     trap 'ended=yes; kill $child' TERM
     wait "$child" || status=$?
     took=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
-    if [ -n "$ended" ] || { [ "$limit" -eq "$left" ] && [ "$status" -eq 124 ]; }; then
+    if [ -n "$ended" ] || [[ "$limit $status" == "$left "@(124|137) ]]; then
         result=LATE why="ended after $took s, with the part"
-    elif [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+    elif [[ "$status" == @(124|137) ]]; then
         why="ended at its limit of $limit s"
     elif [ "$status" -ne 0 ]; then
         why="status $status"
@@ -124,7 +125,7 @@ one() ( # NAME LIMIT PATTERN COMMAND...
     record "$result" "$name" "$took" "$why"
     if [ -n "$why" ] || [[ "$2" == +* ]]; then
         # In one piece, as others write at the same time.
-        { echo "-- $name: $result${why:+, $why}" && tail -n 60 "$printed"; } >"$printed.shown"
+        { echo "-- $name: $result${why:+, $why}" && tail -n "$lines" "$printed"; } >"$printed.shown"
         cat "$printed.shown"
     fi
     rm -f "$printed" "$printed.shown"
