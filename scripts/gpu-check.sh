@@ -278,7 +278,7 @@ run_nccl() {
 # While nothing else runs.
 bench() { # NAME FILE SECONDS OPTION...
     one "$1" +600 '[1-9][0-9]* rows, 0 not verified' \
-        "$tdm" bench --wide --json-lines "$out/$2.jsonl" --seconds $(($3 * patience)) "${@:4}"
+        "$tdm" bench --wide --json-lines "$out/$2.jsonl" --seconds "$3" "${@:4}"
 }
 part_bench() { bench bench bench 130 --device "$cuda" --profile gpu --json "$out/bench.json"; }
 part_bench_opencl() { bench bench-opencl bench-opencl 100 --device "$opencl" --profile gpu; }
