@@ -245,7 +245,7 @@ run_example() { # DEVICE NAME
     local source=examples/$2.c program=$work/${1/:/-}-$2 options=() arguments=() second=${1%:*}:1
     [ -e "$source" ] || source=examples/$2/$2.c
     case "$2" in
-    with_cuda) options=(${toolkit:+-I"$toolkit/include"} -Itests/examples/cuda "$(library libcudart.so.1)") ;;
+    with_cuda) options=(${toolkit:+-I"$toolkit/include"} -Itests/examples/cuda -I. "$(library libcudart.so.1)") ;;
     with_opencl) options=(-I"$bundle/include" "$(library libOpenCL.so.1)") arguments=("${1#*:}") ;;
     esac
     compile "$program" -D_POSIX_C_SOURCE=200809L -DCL_TARGET_OPENCL_VERSION=120 \
