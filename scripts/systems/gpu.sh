@@ -9,7 +9,7 @@ system_gpu_check() {
     [ -e "$work/$subject/complete" ] ||
         install_in "$subject" gcc libc6-dev cmake ninja-build python3-numpy >>"$log" 2>&1 || return 1
     touch "$work/$subject/complete"
-    rm -rf "${work:?}/$subject${there%/*}"
+    rm -rf "${work:?}/$subject/root/"*
     mkdir -p "$work/$subject$there"
     # What travels: as scripts/gpu-pack.sh says.
     (cd "$here" && { git ls-files -co --exclude-standard && echo build/offline; } | tar -cT -) |
@@ -19,7 +19,7 @@ system_gpu_check() {
     # A first run that ends too early, and a second one for the rest; without the benchmark, whose products take the
     # simulator hours.
     local parts=(--only smoke --only nccl --only tests-cuda --only sanitizer --only examples)
-    gpu_check_within timeout 120 "$there/scripts/gpu-check.sh" /root/first "${parts[@]}" >>"$log" 2>&1
+    gpu_check_within timeout 30 "$there/scripts/gpu-check.sh" /root/first "${parts[@]}" >>"$log" 2>&1
     grep -q '^all .* ended by a signal' "$work/$subject/root/first/summary.txt" || return 1
     gpu_check_within "$there/scripts/gpu-check.sh" /root/second "${parts[@]}" --done /root/first/results.txt \
         --seconds 5600 >"$log" 2>&1
