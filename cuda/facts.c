@@ -64,14 +64,14 @@ void tdmi_cuda_driver_text(int driver_version, char *text, size_t size) {
              driver_version % 1000 / 10, *module ? ")" : "");
 }
 
-/* The core's key has the kernel's text and options; what this folder adds to them comes here. */
+/* The core's key has the kernel's text and options; what this folder adds to them comes here. The architecture and
+ * NVRTC's version say whether the result is a cubin or PTX. It runs on every card of the architecture, with every
+ * driver of CUDA's major version, so neither is part of the key: a cache can be made elsewhere. */
 static void copy_cache_key(tdmi_device_facts *facts) {
-    const tdm_device_info *info = &facts->info;
     int major = 0, minor = 0;
     if (tdmi_nvrtc_open() == TDM_OK) tdmi_nvrtc_version(&major, &minor);
-    snprintf(facts->cache_key, sizeof facts->cache_key,
-             "cuda %s sm_%d driver %s runtime %s nvrtc %d.%d dialect %016llx", info->name,
-             info->compute_capability, info->driver_version, info->api_version, major, minor,
+    snprintf(facts->cache_key, sizeof facts->cache_key, "cuda sm_%d nvrtc %d.%d dialect %016llx",
+             facts->info.compute_capability, major, minor,
              (unsigned long long)tdmi_hash(TDMI_HASH_START, tdmi_dialect_cuda,
                                            strlen(tdmi_dialect_cuda)));
 }

@@ -59,15 +59,17 @@ static void hash_machine(void) { machine_hash = hash_variables(hash_processor(TD
 /* `about`: what else an entry depends on. */
 static tdmi_cache_key key_of(const char *backend, const tdmi_device_facts *facts, const char *name,
                              const char *about) {
-    char text[TDMI_CACHE_DEVICE], machine[64];
-    tdmi_cache_device(facts, text);
+    char kernels[TDMI_CACHE_DEVICE], device[TDMI_CACHE_DEVICE], machine[64];
+    tdmi_cache_device(facts, kernels);
+    tdmi_cache_measured_device(facts, device);
     pthread_once(&machine_once, hash_machine);
     snprintf(machine, sizeof machine, "%016llx, %d threads", (unsigned long long)machine_hash,
              tdmi_worker_count());
     tdmi_cache_key key = tdmi_cache_key_start();
     key = tdmi_cache_key_add(key, name);
     key = tdmi_cache_key_add(key, backend);
-    key = tdmi_cache_key_add(key, text);
+    key = tdmi_cache_key_add(key, kernels);
+    key = tdmi_cache_key_add(key, device);
     key = tdmi_cache_key_add(key, about);
     return tdmi_cache_key_add(key, machine);
 }
@@ -82,7 +84,7 @@ static bool write_entry(const char *backend, const tdmi_device_facts *facts, con
     char device[TDMI_CACHE_DEVICE];
     static const char *const options[] = {NULL};
     const tdmi_program_source source = {.entry = name, .options = options};
-    tdmi_cache_device(facts, device);
+    tdmi_cache_measured_device(facts, device);
     const tdmi_cache_about of = {backend, device, &source};
     const tdmi_cache_key key = key_of(backend, facts, name, about);
     tdmi_blob kept;

@@ -26,7 +26,8 @@ const command_spec cache_list_spec = {
     .summary = "every entry: size, age, kernel, device and driver",
     .description =
         "Lists every entry that is kept, the oldest first: size, age, what it is, device "
-        "and driver. Those that are no kernels have what 'tdm tune' measured.",
+        "and driver; CUDA's kernels name their architecture and compiler instead, as they run with "
+        "every driver. Those that are no kernels have what 'tdm tune' measured.",
     .options = show_options,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };

@@ -197,11 +197,13 @@ tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current) {
     TDMI_TRY(tdmi_enter());
     TDMI_TRY(tdmi_registry_get(&devices, &count));
     for (size_t i = 0; i < count && !entry->fault[0]; i++) {
-        char device[TDMI_CACHE_DEVICE];
+        char device[TDMI_CACHE_DEVICE], measured[TDMI_CACHE_DEVICE];
         tdmi_cache_device(&devices[i].facts, device);
-        *current = *current || (strcmp(entry->version, tdm_version()) == 0 &&
-                                strcmp(entry->backend, devices[i].backend->name) == 0 &&
-                                strcmp(entry->device, device) == 0);
+        tdmi_cache_measured_device(&devices[i].facts, measured);
+        *current = *current ||
+                   (strcmp(entry->version, tdm_version()) == 0 &&
+                    strcmp(entry->backend, devices[i].backend->name) == 0 &&
+                    (strcmp(entry->device, device) == 0 || strcmp(entry->device, measured) == 0));
     }
     return TDM_OK;
 }

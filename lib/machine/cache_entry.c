@@ -24,6 +24,11 @@ void tdmi_cache_device(const tdmi_device_facts *facts, char text[TDMI_CACHE_DEVI
                  facts->info.api_version);
 }
 
+void tdmi_cache_measured_device(const tdmi_device_facts *facts, char text[TDMI_CACHE_DEVICE]) {
+    snprintf(text, TDMI_CACHE_DEVICE, "%.120s|%.120s|%.120s|%.100s", facts->info.platform,
+             facts->info.name, facts->info.driver_version, facts->info.api_version);
+}
+
 /* The lines, each ended by a NUL; their size. */
 static size_t write_lines(const tdmi_cache_about *about, char *text) {
     const char *const lines[] = {tdm_version(), about->backend, about->device,

@@ -5,9 +5,11 @@
 
 #include "machine/disk_cache.h"
 
-/* How entries name a device: its cache_key, or name and API where it has none, as it compiles nothing. */
+/* How entries name a device. Kernels: by its cache_key, or name and API where it has none, as it compiles nothing.
+ * What was measured: by the device and its driver, on which compiled kernels may not depend. */
 enum { TDMI_CACHE_DEVICE = 512 };
 void tdmi_cache_device(const tdmi_device_facts *facts, char text[TDMI_CACHE_DEVICE]);
+void tdmi_cache_measured_device(const tdmi_device_facts *facts, char text[TDMI_CACHE_DEVICE]);
 
 typedef struct tdmi_cache_about {
     const char *backend, *device; /* the backend's name, and the device's */

@@ -205,10 +205,13 @@ Test(kept, cubins) {
         CHECK(change_all(NULL) == programs, "change %zu: other files than before", i);
         succeeds("devices=2", 0);
     }
-    /* of another device, driver or compiler: not even looked at */
+    /* for another card of the architecture, and another driver */
+    succeeds("name0=Other driver=13010", 0);
+    /* of another architecture or compiler: not even looked at */
     succeeds("capability=80", programs);
-    succeeds("driver=13010", programs);
-    succeeds("name0=Other", programs);
+    succeeds("nvrtc=13.1", programs);
+    CHECK(change_all(NULL) == 3 * programs, "%lu files for three times %lu programs",
+          change_all(NULL), programs);
     succeeds("devices=2", 0);
 }
 

@@ -11,7 +11,7 @@
  *                                                 default the library's own); driver=0: none,
  *                                                 driver=stub: the toolkit's stub library
  *   cublas=13                                     its major version
- *   nvrtc=13 architectures=75,90 builtins=1       of the compiler
+ *   nvrtc=13[.0] architectures=75,90 builtins=1   of the compiler
  *   compiles=1                                    0: it finds an error in every program
  *   kernel_threads=1024                           that a kernel can have in a block at most
  *   skew=BYTES                                    structs of arguments seem so much larger to it

@@ -97,6 +97,14 @@ static void set_architectures(const char *word, const char *value) {
     }
 }
 
+static void set_compiler(const char *word, const char *value) {
+    char rest;
+    machine.nvrtc_minor = 0;
+    if (strspn(value, "0123456789.") != strlen(value) ||
+        sscanf(value, "%d.%d%c", &machine.nvrtc_major, &machine.nvrtc_minor, &rest) < 1)
+        give_up(word);
+}
+
 /* What is said of all devices. False for other keys. */
 static bool describe_devices(const char *word, const char *key, const char *value) {
     for (int i = 0; i < SIM_MAX_DEVICES; i++) {
@@ -132,7 +140,7 @@ static void set(const char *word, const char *key, const char *value) {
     else if (strcmp(key, "runtime") == 0)
         machine.runtime = (int)number_of(word, value);
     else if (strcmp(key, "nvrtc") == 0)
-        machine.nvrtc_major = (int)number_of(word, value);
+        set_compiler(word, value);
     else if (strcmp(key, "cublas") == 0)
         machine.blas_major = (int)number_of(word, value);
     else if (strcmp(key, "architectures") == 0)

@@ -60,7 +60,7 @@ nvrtcResult nvrtcVersion(int *major, int *minor) {
     NVRTC_FAULT("nvrtcVersion");
     if (!major || !minor) return NVRTC_ERROR_INVALID_INPUT;
     *major = own_major();
-    *minor = SIM_VERSION % 1000 / 10;
+    *minor = sim_get()->nvrtc_major ? sim_get()->nvrtc_minor : SIM_VERSION % 1000 / 10;
     return NVRTC_SUCCESS;
 }
 

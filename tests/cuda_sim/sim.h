@@ -98,6 +98,7 @@ typedef struct sim_machine {
     bool no_compile;                           /* NVRTC finds an error in every program */
     int architectures[16], architecture_count; /* of NVRTC */
     int nvrtc_major, blas_major;               /* 0: what the library was made as */
+    int nvrtc_minor;                           /* of a given major version */
 } sim_machine;
 
 /* The version that the stand-in for libcudart was made as: 1000 * major + 10 * minor. */

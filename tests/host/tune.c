@@ -216,6 +216,16 @@ Test(tune, algorithms_of_cublaslt) {
     gives(command, 0, "cublas (algorithm 1)");
     snprintf(command, sizeof command, "%s" TEST_PROBE " explain cuda:0 f32 24 40 25", path);
     gives(command, 0, "cublas with its algorithm 1, " MEASURED " f32 24x40x25");
+    /* a card of the same architecture or another driver, which share compiled kernels */
+    static const char *const others[] = {"name0=Other", "driver=13010"};
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(command, sizeof command,
+                 "TDM_CUDA_SIM=%s %s" TEST_PROBE " explain cuda:0 f32 24 40 25", others[i], path);
+        not_measured(command);
+        snprintf(command, sizeof command,
+                 "TDM_CUDA_SIM=%s %s" TEST_PROGRAM " cache prune --dry-run", others[i], path);
+        gives(command, 0, "tuned products|1 of ");
+    }
     /* a near product has other algorithms */
     snprintf(command, sizeof command, "%s" TEST_PROBE " explain cuda:0 f32 24 40 26", path);
     gives(command, 0, "cublas, " MEASURED " the nearest product");
