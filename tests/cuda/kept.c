@@ -45,7 +45,7 @@ static void work_and_tell(const char *machine) {
     small s;
     setenv("TDM_CUDA_SIM", machine, 1);
     setenv("TANDEM_CACHE_DIR", folder, 1);
-    alarm(30);
+    alarm(50);
     cuda_sim_count_reports();
     out->status = small_open(&s, "cuda:0");
     if (out->status == TDM_OK) out->status = small_work(&s, 3, &out->right);
@@ -214,6 +214,30 @@ Test(kept, cubins) {
           change_all(NULL), programs);
     succeeds("devices=2", 0);
 }
+
+#ifdef TEST_NVRTC
+static unsigned long real_cubins;
+
+static size_t count_real(unsigned char *image, size_t size) {
+    static const char section[] = ".text.tdm_";
+    enum { MACHINE = 18, EM_CUDA = 190 };
+    real_cubins += image[MACHINE] == EM_CUDA && memmem(image, size, section, sizeof section - 1);
+    return size;
+}
+
+/* A cache that is filled here by NVIDIA's own compiler is one for any card of the architecture. */
+Test(kept, cubins_of_nvidias_nvrtc) {
+    make_folder("real");
+    on_machine("nvrtc=" TEST_NVRTC);
+    unsigned long programs = out->compiled;
+    CHECK(out->status == TDM_OK && out->right && programs > 0, "%s", out->message);
+    CHECK(change_all(count_real) == programs && real_cubins == programs, "%lu of %lu are cubins",
+          real_cubins, programs);
+    succeeds("nvrtc=" TEST_NVRTC " name0=Other driver=13010", 0);
+    CHECK(out->loaded == programs, "%lu were loaded", out->loaded);
+    succeeds("nvrtc=" TEST_NVRTC " capability=80", programs);
+}
+#endif
 
 /* When the device is lost, or its memory has run out, building anew would not help. */
 Test(kept, a_load_that_fails_for_another_reason) {

@@ -12,7 +12,10 @@
  *                                                 driver=stub: the toolkit's stub library
  *   cublas=13                                     its major version
  *   nvrtc=13[.0] architectures=75,90 builtins=1   of the compiler
+ *   nvrtc=/usr/…/libnvrtc.so.13                   NVIDIA's own, which compiles every cubin too, by whose version
+ *                                                 and architectures the compiler goes (real_nvrtc.h)
  *   compiles=1                                    0: it finds an error in every program
+ *   work=1                                        0: kernels and products are launched and not run
  *   kernel_threads=1024                           that a kernel can have in a block at most
  *   skew=BYTES                                    structs of arguments seem so much larger to it
  *   delay=MICROSECONDS                            work is held up for so long, now and then

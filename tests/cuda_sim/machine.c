@@ -99,6 +99,10 @@ static void set_architectures(const char *word, const char *value) {
 
 static void set_compiler(const char *word, const char *value) {
     char rest;
+    if (value[0] == '/') {
+        snprintf(machine.nvrtc_path, sizeof machine.nvrtc_path, "%s", value);
+        return;
+    }
     machine.nvrtc_minor = 0;
     if (strspn(value, "0123456789.") != strlen(value) ||
         sscanf(value, "%d.%d%c", &machine.nvrtc_major, &machine.nvrtc_minor, &rest) < 1)
@@ -153,6 +157,8 @@ static void set(const char *word, const char *key, const char *value) {
         machine.peers = number_of(word, value) != 0;
     else if (strcmp(key, "kernel_threads") == 0)
         machine.kernel_threads = (int)number_of(word, value);
+    else if (strcmp(key, "work") == 0)
+        machine.no_work = number_of(word, value) == 0;
     else if (strcmp(key, "skew") == 0)
         machine.skew = (int)number_of(word, value);
     else if (strcmp(key, "delay") == 0)

@@ -2,6 +2,8 @@
 /* A stand-in for NVRTC. It compiles nothing: it checks the options, looks for the kernels in the
  * text, and makes an image that says which kernel is meant, for which types and options.
  *
+ * Where TDM_CUDA_SIM names NVIDIA's own, that compiles too (real_nvrtc.h).
+ *
  * A text with a line "#error simulated" does not compile. What is told of a program that did not
  * compile, and the words of the logs, are as of NVRTC 13.0. */
 #include <stdarg.h>
@@ -11,7 +13,7 @@
 
 #include "own_kernel.h"
 #include "raw_kernel.h"
-#include "sim.h"
+#include "real_nvrtc.h"
 #include "threads.h"
 
 enum { MAX_LOG = 8192 };
@@ -21,8 +23,9 @@ struct _nvrtcProgram {
     char *text, *name;
     char log[MAX_LOG];
     sim_image image;
-    bool compiled; /* the image is there … */
-    bool cubin;    /* … and is asked for as a cubin too */
+    bool compiled;   /* the image is there … */
+    bool cubin;      /* … and is asked for as a cubin too */
+    real_cubin real; /* goes before the image; without bytes where there is none */
 };
 
 /* What a program must have told by options of the form -DNAME=NUMBER. */
@@ -59,6 +62,7 @@ static int own_major(void) {
 nvrtcResult nvrtcVersion(int *major, int *minor) {
     NVRTC_FAULT("nvrtcVersion");
     if (!major || !minor) return NVRTC_ERROR_INVALID_INPUT;
+    if (real_nvrtc_get()) return real_nvrtc_version(real_nvrtc_get(), major, minor);
     *major = own_major();
     *minor = sim_get()->nvrtc_major ? sim_get()->nvrtc_minor : SIM_VERSION % 1000 / 10;
     return NVRTC_SUCCESS;
@@ -85,19 +89,29 @@ const char *nvrtcGetErrorString(nvrtcResult result) {
     }
 }
 
+enum { MOST_ARCHITECTURES = 64 };
+static int list_architectures(int architectures[MOST_ARCHITECTURES]) {
+    const sim_machine *machine = sim_get();
+    if (real_nvrtc_get())
+        return real_nvrtc_architectures(real_nvrtc_get(), architectures, MOST_ARCHITECTURES);
+    memcpy(architectures, machine->architectures,
+           (size_t)machine->architecture_count * sizeof *architectures);
+    return machine->architecture_count;
+}
+
 nvrtcResult nvrtcGetNumSupportedArchs(int *count) {
+    int architectures[MOST_ARCHITECTURES];
     NVRTC_FAULT("nvrtcGetNumSupportedArchs");
     if (!count) return NVRTC_ERROR_INVALID_INPUT;
-    *count = sim_get()->architecture_count;
+    *count = list_architectures(architectures);
     return NVRTC_SUCCESS;
 }
 
 nvrtcResult nvrtcGetSupportedArchs(int *architectures) {
-    const sim_machine *machine = sim_get();
+    int all[MOST_ARCHITECTURES];
     NVRTC_FAULT("nvrtcGetSupportedArchs");
     if (!architectures) return NVRTC_ERROR_INVALID_INPUT;
-    memcpy(architectures, machine->architectures,
-           (size_t)machine->architecture_count * sizeof *architectures);
+    memcpy(architectures, all, (size_t)list_architectures(all) * sizeof *architectures);
     return NVRTC_SUCCESS;
 }
 
@@ -107,7 +121,8 @@ nvrtcResult nvrtcGetSupportedArchs(int *architectures) {
 static void end_program(nvrtcProgram program) {
     free(program->text);
     free(program->name);
-    program->text = program->name = NULL;
+    free(program->real.bytes);
+    program->text = program->name = program->real.bytes = NULL;
     sim_end(program);
 }
 
@@ -180,12 +195,13 @@ static bool read_macro(const char *definition, target *aim) {
 }
 
 static bool read_architecture(const char *name, target *aim) {
-    const sim_machine *machine = sim_get();
     const char *sm = after(name, "sm_"), *compute = after(name, "compute_");
+    int known[MOST_ARCHITECTURES];
     int32_t number;
     if ((!sm && !compute) || !read_number(sm ? sm : compute, &number)) return false;
-    for (int i = 0; i < machine->architecture_count; i++) {
-        if (machine->architectures[i] != number) continue;
+    const int known_count = list_architectures(known);
+    for (int i = 0; i < known_count; i++) {
+        if (known[i] != number) continue;
         aim->architecture = number;
         aim->real = sm;
         return true;
@@ -342,6 +358,20 @@ static nvrtcResult make_image(nvrtcProgram program, const target *aim, int count
     return NVRTC_SUCCESS;
 }
 
+/* With a cubin of NVIDIA's own NVRTC before the image. */
+static nvrtcResult compile_really(nvrtcProgram program, int count, const char *const *options) {
+    const nvrtcResult result =
+        real_nvrtc_compile(real_nvrtc_get(), program->text, program->name, count, options,
+                           &program->real, program->log, sizeof program->log);
+    if (result != NVRTC_SUCCESS) program->compiled = false;
+    if (result == NVRTC_SUCCESS && sim_elf_size(program->real.bytes) != program->real.size) {
+        sim_report("%s: a cubin of %zu bytes, of which its headers know %zu", program->name,
+                   program->real.size, sim_elf_size(program->real.bytes));
+        return NVRTC_ERROR_INTERNAL_ERROR;
+    }
+    return result;
+}
+
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options) {
     NVRTC_FAULT("nvrtcCompileProgram");
     if (!sim_check(program, CUDA_SIM_PROGRAM, "nvrtcCompileProgram"))
@@ -362,7 +392,8 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *con
                     "%s(1): error: identifier \"simulated\" is undefined\n\n"
                     "1 error detected in the compilation of \"%s\".\n",
                     program->name, program->name);
-    return make_image(program, &aim, count, options);
+    NVRTC_TRY(make_image(program, &aim, count, options));
+    return aim.real && real_nvrtc_get() ? compile_really(program, count, options) : NVRTC_SUCCESS;
 }
 
 /* --- results ------------------------------------------------------------------------------------
@@ -399,7 +430,9 @@ nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *log) {
 
 nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, size_t *size) {
     NVRTC_TRY(enter(program, size, "nvrtcGetCUBINSize"));
-    *size = program->compiled && program->cubin ? sim_image_size(&program->image) : 0;
+    *size = program->compiled && program->cubin
+                ? program->real.size + sim_image_size(&program->image)
+                : 0;
     return NVRTC_SUCCESS;
 }
 
@@ -408,6 +441,11 @@ nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char *cubin) {
     if (!program->compiled || !program->cubin) {
         sim_report("nvrtcGetCUBIN: %s has none", program->name);
         return NVRTC_SUCCESS; /* as the real one, which writes nothing */
+    }
+    if (program->real.bytes) {
+        memcpy(cubin, program->real.bytes, program->real.size);
+        memcpy(cubin + program->real.size, &program->image, sim_image_size(&program->image));
+        return NVRTC_SUCCESS;
     }
     sim_image *image = &program->image;
     /* Its table of segments, without entries, is at the end, so that a part of it is known as one.

@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Handles: what they point to is never freed, so that a stale one is known. */
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,4 +105,21 @@ size_t cuda_sim_report_leaks(void) {
     }
     if (total) sim_report("leaked: %s", text + 2);
     return total;
+}
+
+size_t sim_elf_size(const void *file) {
+    Elf64_Ehdr header;
+    memcpy(&header, file, sizeof header);
+    size_t end = sizeof header;
+    const size_t sections = header.e_shoff + (size_t)header.e_shnum * sizeof(Elf64_Shdr);
+    const size_t segments = header.e_phoff + (size_t)header.e_phnum * sizeof(Elf64_Phdr);
+    if (sections > end) end = sections;
+    if (segments > end) end = segments;
+    for (size_t i = 0; i < header.e_shnum; i++) {
+        Elf64_Shdr section;
+        memcpy(&section, (const char *)file + header.e_shoff + i * sizeof section, sizeof section);
+        if (section.sh_type != SHT_NOBITS && section.sh_offset + section.sh_size > end)
+            end = section.sh_offset + section.sh_size;
+    }
+    return end;
 }

@@ -97,10 +97,13 @@ static int read_image(const void *code, int capability, sim_image *image) {
     static const unsigned char elf[4] = {0x7f, 'E', 'L', 'F'};
     bool cubin = memcmp(code, elf, sizeof elf) == 0;
     if (cubin) {
-        memcpy(image, code, offsetof(sim_image, own));
+        const char *at = code;
+        /* a real one, of NVIDIA's NVRTC: the image comes after it */
+        if (memcmp(at + offsetof(sim_image, mark), SIM_IMAGE_MARK, sizeof SIM_IMAGE_MARK) != 0)
+            at += sim_elf_size(code);
+        memcpy(image, at, offsetof(sim_image, own));
         if (strcmp(image->mark, SIM_IMAGE_MARK) == 0)
-            memcpy(image->own, (const char *)code + offsetof(sim_image, own),
-                   (size_t)image->own_size);
+            memcpy(image->own, at + offsetof(sim_image, own), (size_t)image->own_size);
     } else if (!read_ptx(code, image)) {
         return cudaErrorInvalidKernelImage;
     }

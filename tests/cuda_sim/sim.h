@@ -99,6 +99,8 @@ typedef struct sim_machine {
     int architectures[16], architecture_count; /* of NVRTC */
     int nvrtc_major, blas_major;               /* 0: what the library was made as */
     int nvrtc_minor;                           /* of a given major version */
+    char nvrtc_path[512];                      /* NVIDIA's own, which compiles too; or "" */
+    bool no_work;                              /* kernels and products are not run */
 } sim_machine;
 
 /* The version that the stand-in for libcudart was made as: 1000 * major + 10 * minor. */
@@ -313,6 +315,9 @@ static inline size_t sim_image_size(const sim_image *image) {
     return offsetof(sim_image, own) + (size_t)image->own_size;
 }
 #define SIM_IMAGE_MARK "simulated cubin"
+
+/* Bytes of an ELF file of 64 bits, by its headers (object.c). */
+size_t sim_elf_size(const void *file);
 
 /* As PTX an image is this text, then the struct in hexadecimal digits, then a NUL. */
 #define SIM_PTX_MARK "// simulated PTX "

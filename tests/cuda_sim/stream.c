@@ -73,7 +73,8 @@ static void run_piece(cudaStream_t stream, piece *work) {
         error = sim_fault("kernel");
         if (error) sim_lose_context(stream->context, error);
     }
-    if (!error || work->always) work->run(work->payload);
+    const bool runs = !work->is_kernel || !sim_get()->no_work;
+    if ((!error && runs) || work->always) work->run(work->payload);
     for (int i = 0; i < SIM_MAX_USES; i++)
         if (work->uses[i]) sim_release(work->uses[i]);
 }
