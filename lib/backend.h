@@ -54,7 +54,7 @@ typedef struct tdmi_device_facts {
     uint32_t min_group_bytes; /* with less to do another group costs more than it brings */
     uint64_t cache_bytes;     /* last-level cache, 0 if unknown */
     uint32_t alignment;       /* of allocations, bytes */
-    char cache_key[512];      /* all that a compiled kernel depends on beside its text and options */
+    char cache_key[512];      /* what a compiled kernel depends on, its text and options apart */
 } tdmi_device_facts;
 
 /* Fill in the UUID (not one of zeros) and the address on the bus (not 0000:00:00.0), in the form

@@ -53,7 +53,7 @@ bench() { # PROFILE
 examples() {
     local program status=0
     for program in "$build"/examples/*; do
-        [ -f "$program" ] && [ -x "$program" ] || continue
+        if [ ! -f "$program" ] || [ ! -x "$program" ]; then continue; fi
         (cd "$work" && TANDEM_BACKEND=cuda,cpu timeout 120 "$program") || { echo "$program: status $?"; status=1; }
     done
     return "$status"

@@ -28,7 +28,7 @@ typedef struct tdm_cache_entry {
     char fault[96];    /**< why it will not be used, "" for a good one */
     char version[32];  /**< of the Tandem that kept it */
     char backend[16];  /**< "opencl", "cuda" */
-    char device[512];  /**< what the kernel depends on: device and driver; of CUDA architecture and compiler */
+    char device[512];  /**< its device and driver; a kernel of CUDA: architecture and NVRTC */
     char kernel[64];   /**< "tdm_layer_norm"; "tuned products" */
     char options[192]; /**< of its compilation: dtype, lanes, activation */
     uint64_t size;     /**< bytes of the file */
