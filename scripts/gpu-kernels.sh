@@ -73,6 +73,6 @@ else
     done
 fi
 bytes=$(find "$folder" -name '*.bin' -printf '%s\n' | awk '{ sum += $1 } END { print sum + 0 }')
-packed=$(tar -C "$folder" -cz . | wc -c)
+packed=$(find "$folder" -name '*.bin' -printf '%P\n' | tar -C "$folder" -cz -T - | wc -c)
 echo "$(kernels) kernels in $folder: $((bytes / 1000000)) MB, $((packed / 1000000)) MB as .tar.gz"
 exit "$failed"
