@@ -8,6 +8,7 @@
 #   scripts/gpu-check.sh OUT --done results.txt         the next time, without what passed in the run of that file
 #   scripts/gpu-check.sh OUT --only bench --only peers  these parts alone, in this order; --seconds 200 ends it by then
 #                                                     (560 otherwise), and from 1120 on each limit is longer, too
+# Usage: scripts/gpu-check.sh OUT [--only PART]... [--done FILE] [--seconds N]
 #
 # Parts: smoke (devices, doctor, a program), tests-cuda (the suite), bench (the benchmark's profile gpu, as far as its
 # time goes), sanitizer (compute-sanitizer's four tools over the kernels), tests-opencl (the suite, where the driver has
@@ -76,7 +77,7 @@ for variable in "${!TANDEM_@}" "${!TDM_@}"; do
     unset "$variable"
 done
 cd "$root"
-. scripts/gpu-machine.sh
+. scripts/systems/gpu-machine.sh
 exec > >(trap '' TERM INT && exec tee "$out/log.txt") 2>&1
 tee=$!
 

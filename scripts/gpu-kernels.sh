@@ -3,7 +3,7 @@
 # Compiles on a machine without a GPU the kernels that the tests, the benchmark and the examples use on an H100: runs
 # them on the simulated CUDA machine, whose compiler is NVIDIA's own NVRTC, and keeps what it makes in FOLDER, which a
 # GPU's process takes as its TANDEM_CACHE_DIR. What FOLDER has is not compiled again. Some 15 minutes of a processor.
-# Usage: scripts/gpu-kernels.sh [FOLDER [PROFILE...]]   (default: build/gpu-cache quick, a profile of tdm bench)
+# Usage: scripts/gpu-kernels.sh [FOLDER [PROFILE...]]   (default: build/gpu-cache gpu, a profile of tdm bench)
 #
 #   GPU_KERNELS_NVRTC=FILE     NVRTC of the CUDA that the GPU machine has (default: that of /usr/local/cuda)
 #   GPU_KERNELS_MACHINE=TEXT   the GPU, as tests/cuda_sim/control.h describes one (default: an H100)
@@ -15,7 +15,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(realpath -m "${1:-build/gpu-cache}")
 profiles=("${@:2}")
-[ ${#profiles[@]} -gt 0 ] || profiles=(quick)
+[ ${#profiles[@]} -gt 0 ] || profiles=(gpu)
 build=$PWD/build/test
 nvrtc=$(realpath -e "${GPU_KERNELS_NVRTC:-/usr/local/cuda/lib64/libnvrtc.so.13}")
 h100="capability=90 multiprocessors=132 cache=52428800"

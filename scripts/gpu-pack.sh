@@ -11,7 +11,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 bundle=$root/build/offline
 most_mb=60
 cd "$root"
-. scripts/gpu-machine.sh
+. scripts/systems/gpu-machine.sh
 
 [ -f "$bundle/contents.txt" ] || scripts/offline-bundle.sh "$bundle"
 configure_gpu >/dev/null
@@ -30,7 +30,7 @@ describe_sources >"$bundle/commit.txt"
 missing=$(missing_libraries)
 [ -z "$missing" ] || { echo "gpu-pack: the programs do not find: $missing" >&2; exit 1; }
 if [ -d build/gpu-cache ]; then
-    tar -C build/gpu-cache -czf "$bundle/kernels.tar.gz" .
+    find build/gpu-cache -maxdepth 1 -name '*.bin' -printf '%P\n' | tar -C build/gpu-cache -czf "$bundle/kernels.tar.gz" -T -
 else
     echo "gpu-pack: there is no build/gpu-cache (scripts/gpu-kernels.sh), so that kernels are compiled where they run"
 fi
