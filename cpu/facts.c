@@ -80,6 +80,7 @@ tdm_status tdmi_cpu_info(size_t index, tdmi_device_facts *facts) {
     facts->host_memory = true;
     facts->streaming_stores = true;
     facts->synchronous = true;
+    facts->row_loops = true;
     facts->min_lanes = facts->max_lanes = 1;
     /* A few pieces per core, so that a core that is held up does not hold up the rest. */
     facts->max_groups = (uint32_t)tdmi_worker_count() * 4;

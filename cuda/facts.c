@@ -105,6 +105,7 @@ void tdmi_cuda_fill_facts(const tdmi_cuda_entry *record, int driver_version, int
     while (facts->max_lanes * 2 <= (uint32_t)record->most_lanes &&
            facts->max_lanes < TDMI_CUDA_MOST_LANES)
         facts->max_lanes *= 2;
+    facts->max_team = facts->max_lanes;
     facts->max_groups = (uint32_t)record->multiprocessors * GROUPS_PER_MULTIPROCESSOR;
     facts->cache_bytes = record->cache_bytes > 0 ? (uint64_t)record->cache_bytes : 0;
     facts->alignment = ALIGNMENT;

@@ -116,10 +116,10 @@ typedef struct tdm_elementwise_args {
 
 /* transpose: matrices of y with rows of `cols` elements that lie side by side, where in a those of a column do:
  * element (i, j) is at i y_step + j of y and at j a_step + i of a. The matrices are found as the rows of
- * elementwise work are. A group takes a tile of so many rows and columns at a time, in terms of the lanes and
+ * elementwise work are. A group takes a tile of so many rows and columns at a time, in terms of ROW_LOOPS and
  * of an element's size in bytes; in local memory its columns are TDM_TILE_STEP elements apart. */
-#define TDM_TILE_SIDE(lanes, size) ((lanes) == 1 ? 128 : (size) < 4 ? 64 : 32)
-#define TDM_TILE_STEP(lanes, size) (TDM_TILE_SIDE(lanes, size) + ((size) < 4 ? 4 / (size) : 1))
+#define TDM_TILE_SIDE(row_loops, size) ((row_loops) ? 128 : (size) < 4 ? 64 : 32)
+#define TDM_TILE_STEP(row_loops, size) (TDM_TILE_SIDE(row_loops, size) + ((size) < 4 ? 4 / (size) : 1))
 #define TDM_TILE_LANES 128
 typedef struct tdm_transpose_args {
     tdm_i64 matrices, rows, cols;

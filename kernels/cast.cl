@@ -31,7 +31,7 @@ KERNEL2(cast, tdm_elementwise_args, T, y, const U, a)
         if (args.inner_stride[0] == 1 && args.inner_stride[1] == -1) {
             GLOBAL T *const yr = y + y_at;
             GLOBAL const U *const ar = a + a_at;
-#if LANES == 1
+#if ROW_LOOPS
             FOR_LANES_WRITE(yr, j, n, NOTHING_AHEAD, NOTHING_READ)
             {
                 WRITE_RAW(yr, j, ar[-j]);

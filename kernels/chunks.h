@@ -14,7 +14,7 @@
  * and there a row that is held is whole. */
 #define CHUNKS (HOLDS ? 1 : (tdm_i32)args.chunks)
 #define PHASE (HOLDS ? TDM_ROWS_WHOLE : args.phase)
-#if LANES == 1
+#if ROW_LOOPS
 #define CUT                                                                                        \
     tdm_i64 tdm_more = 0, tdm_start = 0; /* more items before this one than rows */                \
     tdm_i32 tdm_cols = (tdm_i32)args.cols;                                                         \

@@ -39,7 +39,7 @@ OPS(cumsum, TDM_OP_CUMSUM_COUNT, STREAMS)
 /* A sum that is v in its block. */
 #define WITH(sum, lost, v) ((sum) + ((v) - (lost)))
 
-#if LANES > 1
+#if !ROW_LOOPS
 /* Along memory a lane has EACH adjacent elements of a block, which all lanes read and write side by side by way of a
  * tile; there a lane's elements have a place more than they need, so that lanes find theirs in different banks. */
 #define EACH 4
@@ -77,7 +77,7 @@ INLINE ACC tdm_sum_before(LOCAL ACC *scratch, ACC v, ACC *all)
 KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
 {
     GROUP_ARRAY(ACC, scratch);
-#if LANES > 1
+#if !ROW_LOOPS
     LOCAL_ARRAY(ACC, tile, TILE);
     LOCAL_ARRAY(ACC, totals, LANES + FEW);
 #endif
@@ -95,7 +95,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 sum = GROUP_SUM(scratch, sum - lost);
                 lost = 0;
             }
-#if LANES > 1
+#if !ROW_LOOPS
             FOR_BLOCKS(begin, end, n, LANES * EACH)
             {
                 GLOBAL const T *const xb = xr + begin;
@@ -273,7 +273,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
 #endif
 #undef ADD_TO
 #undef WITH
-#if LANES > 1
+#if !ROW_LOOPS
 #undef EACH
 #undef TILE
 #undef PLACE_OF

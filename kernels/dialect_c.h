@@ -39,7 +39,7 @@ typedef uint64_t tdm_u64;
 #define VECTORS 0
 #define HOLDS 0
 #define TEAMS 1
-#define TDM_SHARES_ROWS 0
+#define ROW_LOOPS 1
 #define GLOBAL
 #define LOCAL
 #define INLINE static inline __attribute__((always_inline))

@@ -74,7 +74,7 @@ typedef unsigned long long tdm_u64;
 #define FETCH_ROW(row, n) ((void)0)
 #define FETCH_LATER(p, n) ((void)0)
 /* Rows are read and written as vectors.h says. */
-#define TDM_SHARES_ROWS 1
+#define ROW_LOOPS 0
 #define UNROLL _Pragma("unroll")
 #define TDM_ALIGNED_16 __align__(16)
 typedef uint4 tdm_vector_16;
@@ -123,9 +123,6 @@ TDM_GROUP_FOLD(tdm_group_sum, double, a + b)
 TDM_GROUP_FOLD(tdm_group_sum, tdm_u64, a + b)
 TDM_GROUP_FOLD(tdm_group_max, int, a > b ? a : b)
 TDM_GROUP_FOLD(tdm_group_max, long long, a > b ? a : b)
-
-/* Vectors for a one-lane matmul, which no CUDA device runs. */
-#define VEC_LEN 1
 
 /* Words for Philox; see the C dialect. */
 typedef tdm_u64 WORDS;

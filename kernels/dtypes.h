@@ -219,7 +219,7 @@
 
 /* Rows that a loop names by READ are read where they are used, unless they are read in lines (lines.h, with
  * the dialect) or in vectors (vectors.h). */
-#if !defined(READ_IF) && !TDM_SHARES_ROWS
+#if !defined(READ_IF) && ROW_LOOPS
 #define READ_IF(c, p)
 #define AT(p, j) LOAD(p, j)
 #if !defined(READ_U)
@@ -230,7 +230,7 @@
 #define TDM_SHARE(j, begin, end, reads) FOR_LANES(j, begin, end)
 #define TDM_INSIDE(j, v, otherwise) (v)
 #endif
-#if !TDM_SHARES_ROWS
+#if ROW_LOOPS
 #define KEEP_BLOCK SUM_BLOCK
 #define KEEP(p, row, begin, n) GLOBAL const T *const p = (row) + (begin)
 #define KEPT(p) READ(p)

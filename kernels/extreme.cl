@@ -25,7 +25,7 @@ OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
 
 /* Where one lane has many keys, those of up to 16 bits have 16, so that a register has twice as many; these are the upper
  * halves of those of 32. */
-#define IN_NARROW (LANES == 1 && T_SIZE <= 2)
+#define IN_NARROW (ROW_LOOPS && T_SIZE <= 2)
 #if IN_NARROW
 #define NARROW tdm_i16
 #define LOWEST_NARROW (-0x7fff - 1)
@@ -140,7 +140,7 @@ KERNEL3(extreme, tdm_reduce_args, const T, x, const tdm_i64, places, T, y)
         PLACE(item, COLUMN_BLOCK);
         if (OP == TDM_OP_EXTREME_PLACE) {
             GLOBAL const T *const xr = x + (x_at + start);
-#if LANES == 1
+#if ROW_LOOPS
             NARROW best = LOWEST_NARROW;
             /* in which block it is: that alone is then searched, for the smallest number of an element like it */
             tdm_i32 at = 0, until = 0;

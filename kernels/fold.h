@@ -17,7 +17,7 @@
 #define GROUP_FOLD(scratch, a) tdm_group_fold(scratch, a)
 #define TDM_FOLD_PARTS(parts) tdm_fold_parts(parts)
 
-#if LANES == 1
+#if ROW_LOOPS
 #define FOLD_FUNCTIONS                                                                             \
     INLINE FOLDED tdm_fold_parts(FOLDED *parts)                                                    \
     {                                                                                              \

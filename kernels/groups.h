@@ -11,7 +11,7 @@
 #define IN_COLUMNS ((OP & TDM_OP_IN_COLUMNS) != 0)
 #define KIND ((tdm_i32)OP & ~TDM_OP_IN_COLUMNS)
 
-#if LANES == 1
+#if ROW_LOOPS
 #define COLUMN_BLOCK args.width
 #define COLUMNS(type, name, k)                                                                     \
     SCRATCH_ARRAY(type, name, TDM_REDUCE_COLUMNS(type), (k)*TDM_REDUCE_COLUMNS(type))
@@ -101,7 +101,7 @@
      FETCH_LINE(x6, 8, at, n), FETCH_LINE(x7, 8, at, n))
 /* eight lines are read before memory answers, where they are short */
 #define LINES_AHEAD(lines) (columns * (tdm_i32)sizeof(T) < 1024 ? 8 * (lines) : (lines))
-#if LANES == 1
+#if ROW_LOOPS
 #define FETCHED 128
 #define FOR_COLUMNS_OF_EIGHT(j, m)                                                                 \
     for (tdm_i32 tdm_c = 0;                                                                        \
@@ -119,7 +119,7 @@
 #if defined(TDMI_ISA) && defined(__x86_64__) && !defined(__AVX__)
 #define IN_STRIPS 0 /* for old processors in C: small rather than fast */
 #else
-#define IN_STRIPS (LANES == 1 && T_IS_FLOAT)
+#define IN_STRIPS (ROW_LOOPS && T_IS_FLOAT)
 #endif
 #define STRIP ((tdm_i32)(TDM_LINE / sizeof(T)))
 #define STRIPS (columns >= STRIP)

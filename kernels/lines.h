@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Lines of a 16-bit dtype, T_ID, as ACC: TDM_LINE_LENGTH elements, which are what a cache line has of it. For
- * one lane, in C and in OpenCL C for clang; see dialect_c.h. Compiled after dtypes.h. */
+ * one lane, in C; see dialect_c.h. Compiled after dtypes.h. */
 #ifndef TDMI_KERNEL_LINES_H
 #define TDMI_KERNEL_LINES_H
 #if TDM_LINES

@@ -11,7 +11,7 @@ OPS(matmul, TDM_OP_MATMUL_COUNT, 0)
 #define LOAD_BT(k, c)                                                                              \
     ((OP & TDM_OP_TRANSPOSE_B) != 0 ? LOAD(br, (c)*args.ldb + (k)) : LOAD(br, (k)*args.ldb + (c)))
 
-#if LANES == 1
+#if ROW_LOOPS
 
 #define SLICE 128 /* of k */
 #define STRIP 8   /* rows in registers */

@@ -13,7 +13,7 @@ OPS(matmul_narrow, TDM_OP_NARROW_COUNT, 0)
         STORE(c, OUT(i, j), alpha * (v) + tdm_old);                                                \
     } while (0)
 
-#if LANES == 1
+#if ROW_LOOPS
 
 #define ROWS 4    /* of the large matrix that are multiplied together */
 #define SLICE 512 /* of k */

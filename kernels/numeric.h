@@ -47,7 +47,7 @@
 #define ROUND(v) TDM_CAT(tdm_round_, T_ID)(v)
 #define tdm_round_0(v) (v)
 #define tdm_round_1(v) (v)
-#if LANES == 1
+#if ROW_LOOPS
 /* without a detour by 16 bits, for which a CPU's registers are taken apart */
 #define tdm_round_2(v) tdm_f32_as_f16(v)
 #define tdm_round_3(v) tdm_f32_as_bf16(v)

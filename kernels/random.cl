@@ -14,7 +14,7 @@ OPS(random, TDM_OP_RANDOM_COUNT, TDM_OP_RANDOM_COUNT)
 #define IN_MEMORY(v) WORDS_AS_HALVES(v)
 #endif
 #define PER_BLOCK (4 >> WIDE)
-#define TILE_BLOCKS (LANES == 1 ? 64 : LANES)
+#define TILE_BLOCKS (ROW_LOOPS ? 64 : LANES)
 #define TILE (TILE_BLOCKS * PER_BLOCK)
 
 /* Element j of the tile: as it is, or low + v scale. */
@@ -57,7 +57,7 @@ KERNEL1(random, tdm_random_args, T, y)
                                       (~(tdm_u64)0 / PER_BLOCK);
                 const tdm_block c = tdm_philox(counter, WIDE, args.seed_low, args.seed_high);
                 LOCAL WORD *const to = words + b * WORDS_LEN * PER_BLOCK;
-#if LANES == 1
+#if ROW_LOOPS
                 ((LOCAL WORDS *)to)[0] = IN_MEMORY(WORDS_ZIP_LOW(c.words01, c.words23));
                 ((LOCAL WORDS *)to)[1] = IN_MEMORY(WORDS_ZIP_HIGH(c.words01, c.words23));
 #elif WIDE

@@ -27,7 +27,7 @@ OPS(reduce, TDM_OP_REDUCE_INTEGERS, 0)
 /* A lane alone multiplies short rows one behind the other: what finds a row would take a third of the time. As one
  * condition, as of many a compiler takes what follows to be seldom. */
 #define IS_SHORT                                                                                   \
-    (LANES == 1 && OP == TDM_OP_REDUCE_PRODUCT &&                                                  \
+    (ROW_LOOPS && OP == TDM_OP_REDUCE_PRODUCT &&                                                  \
      ((args.outer_ndim <= 1) & (args.lines == 1) & (args.chunks == 1) & (args.cols <= SUM_BLOCK)))
 
 /* lines of columns between two passes over them: they fit a core's cache */
@@ -111,7 +111,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
     const ACC divisor = SCALAR(args.divisor);
     const tdm_i32 squares = args.squares;
 #endif
-#if LANES == 1
+#if ROW_LOOPS
     FOR_ROWS(row, IS_SHORT ? args.rows : 0)
     {
         GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride[0]);

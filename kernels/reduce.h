@@ -13,7 +13,7 @@
 
 /* Partial sums of one lane: 128 bytes of ACC, two of the widest registers, so that additions do not wait for
  * each other. Literals, as a pragma takes no sizeof. */
-#if LANES == 1
+#if ROW_LOOPS
 #define tdm_sum_lanes_f32 32
 #define tdm_sum_lanes_f64 16
 #define tdm_sum_lanes_w32 32

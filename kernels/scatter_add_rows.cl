@@ -5,7 +5,7 @@
 OPS(scatter_add_rows, 1, 0)
 
 #define SORTED_ROW(k) ((tdm_i64)(words[args.words + (k)] & (tdm_u64)0xffffffff))
-#if LANES == 1
+#if ROW_LOOPS
 /* columns that are added up at a time: two of the widest registers */
 #define WIDTH (128 / (tdm_i32)sizeof(ACC))
 #define LISTED (args.words < 0)
@@ -17,7 +17,7 @@ OPS(scatter_add_rows, 1, 0)
 
 KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64, words)
 {
-#if LANES == 1
+#if ROW_LOOPS
     GLOBAL const tdm_i32 *const ends = (GLOBAL const tdm_i32 *)words, *const numbers = ends + args.rows;
     const tdm_i64 later = 1 + 2 * TDM_DISTANCE / MAX((tdm_i64)args.cols, (tdm_i64)1);
     const tdm_i64 listed = LISTED && args.rows > 0 ? ends[args.rows - 1] : 0;
@@ -30,7 +30,7 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + first);
         GLOBAL const T *const sr = source + (args.source_offset + first);
         tdm_i64 begin = 0, end = 0;
-#if LANES == 1
+#if ROW_LOOPS
         if (LISTED) {
             begin = row > 0 ? ends[row - 1] : 0;
             end = ends[row];
@@ -50,7 +50,7 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
             while (end < args.count && words[args.words + end] >> 32 == (tdm_u64)row)
                 end++;
         }
-#if LANES == 1
+#if ROW_LOOPS
         /* rows lie anywhere: memory is asked for those that are soon to come */
         for (tdm_i64 k = begin + later; k < end + later && k < listed; k++)
             FETCH_ROW(SOURCE_ROW(k), MIN(n, TDM_DISTANCE));
@@ -102,7 +102,7 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
     }
 }
 
-#if LANES == 1
+#if ROW_LOOPS
 #undef WIDTH
 #endif
 #undef SORTED_ROW

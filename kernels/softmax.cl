@@ -12,7 +12,7 @@ OPS(softmax, TDM_OP_SOFTMAX_COUNT, 1)
 
 #define NEAR (ACC)20
 #define MASKED (OP && args.has_mask)
-#if LANES == 1
+#if ROW_LOOPS
 /* one loop for rows with a mask and without, where it is read and taken for zeros */
 #define READ_MASK(m) READ_IF(OP, m)
 #define MASK(m, j) MAGNITUDE_OF(BITS_KEY(AT(m, j)) & mask_bits)
@@ -39,7 +39,7 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, ACC, partial, T, y
     GROUP_ARRAY(ACC, scratch);
     GROUP_ARRAY(KEY, key_scratch);
     CUT
-#if LANES == 1
+#if ROW_LOOPS
     /* of the last strip; the elements behind it that a line has are not stored */
     SCRATCH_ARRAY(ACC, powers, MOST_KEPT + SUM_LANES, 0);
     const KEY mask_bits = MASKED ? ~(KEY)0 : (KEY)0;
@@ -112,7 +112,7 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, ACC, partial, T, y
         } else {
             const ACC share = (ACC)1 / total;
             const ACC none = (ACC)0 * share;
-#if LANES == 1
+#if ROW_LOOPS
             if (KEEPS)
                 FOR_LANES_WRITE(yr, j, cols, NOTHING_AHEAD, NOTHING_READ)
                 {

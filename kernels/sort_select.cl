@@ -37,7 +37,7 @@ KERNEL2(sort_select, tdm_select_args, tdm_u64, words, const T, x)
 {
     const KEY fold = (KEY)args.fold, turn = (KEY)args.turn;
     const KEY above = (KEY)args.above, zero = (KEY)args.zero;
-#if LANES > 1
+#if !ROW_LOOPS
     GROUP_ARRAY(ACC, scratch);
     LOCAL_ARRAY(tdm_i32, counts, LANES);
 #endif
@@ -52,7 +52,7 @@ KERNEL2(sort_select, tdm_select_args, tdm_u64, words, const T, x)
         GLOBAL tdm_u64 *const room = words + (args.held + item * args.room);
         GLOBAL KEY *const keys = (GLOBAL KEY *)room;
         GLOBAL tdm_i32 *const numbers = (GLOBAL tdm_i32 *)(keys + args.most);
-#if LANES == 1
+#if ROW_LOOPS
         KEY least = LEAST_KEY;
         tdm_i32 held = 0, is_full = 0;
         FOR_BLOCKS(begin, end, n, BLOCK)

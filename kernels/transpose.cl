@@ -4,17 +4,17 @@
  * or, where a lane is alone, in registers, square by square. */
 OPS(transpose, 1, 1)
 
-#define SIDE TDM_TILE_SIDE(LANES, T_SIZE)
+#define SIDE TDM_TILE_SIDE(ROW_LOOPS, T_SIZE)
 /* Lanes that have a column of the tile are in different banks, as this many words is odd. */
-#define STEP TDM_TILE_STEP(LANES, T_SIZE)
+#define STEP TDM_TILE_STEP(ROW_LOOPS, T_SIZE)
 
-#if TDM_SHARES_ROWS
+#if !ROW_LOOPS
 /* So many lanes lie side by side along memory, and so many columns are on their way at once, that a lane has
  * MOST elements of them at the most. */
 #define MOST 16
 #define WIDTH MIN(SIDE, LANES)
 #define TURNS (SIDE / WIDTH)
-#define COLUMNS MIN(SIDE, MOST * LANES / SIDE)
+#define COLUMNS MAX(1, MIN(SIDE, MOST * LANES / SIDE))
 #define PART (COLUMNS * SIDE / LANES)
 #define ALONG(k) (LANE % WIDTH + (k) % TURNS * WIDTH)
 #define ACROSS(k) (LANE / WIDTH + (k) / TURNS * (LANES / WIDTH))
@@ -22,7 +22,7 @@ OPS(transpose, 1, 1)
 
 KERNEL2(transpose, tdm_transpose_args, T, y, const T, a)
 {
-#if TDM_SHARES_ROWS
+#if !ROW_LOOPS
     LOCAL_ARRAY(T, tile, SIDE * STEP);
 #endif
     const tdm_i64 across = (args.cols + SIDE - 1) / SIDE;
@@ -46,7 +46,7 @@ KERNEL2(transpose, tdm_transpose_args, T, y, const T, a)
         }
         GLOBAL T *const yt = y + y_at;
         GLOBAL const T *const at = a + a_at;
-#if TDM_SHARES_ROWS
+#if !ROW_LOOPS
         for (tdm_i32 begin = 0; begin < SIDE && begin < n; begin += COLUMNS) {
             T part[PART];
             UNROLL for (tdm_i32 k = 0; k < PART; k++) part[k] =
@@ -60,13 +60,6 @@ KERNEL2(transpose, tdm_transpose_args, T, y, const T, a)
                 yt[(begin + ACROSS(k)) * args.y_step + ALONG(k)] =
                     tile[ALONG(k) * STEP + begin + ACROSS(k)];
         BARRIER;
-#elif LANES > 1
-        for (tdm_i32 i = 0; i < m; i++) {
-            FOR_LANES(j, 0, n)
-            {
-                yt[i * args.y_step + j] = at[j * args.a_step + i];
-            }
-        }
 #else
         for (tdm_i32 i = 0; i < m; i += SQUARE_LEN) {
             for (tdm_i32 j = 0; j < n; j += SQUARE_LEN) {
@@ -103,7 +96,7 @@ KERNEL2(transpose, tdm_transpose_args, T, y, const T, a)
 
 #undef SIDE
 #undef STEP
-#if TDM_SHARES_ROWS
+#if !ROW_LOOPS
 #undef MOST
 #undef WIDTH
 #undef TURNS

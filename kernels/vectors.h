@@ -9,7 +9,7 @@
  * a lane at most, so that HOLD has it read once, into registers. */
 #ifndef TDMI_KERNEL_VECTORS_H
 #define TDMI_KERNEL_VECTORS_H
-#if TDM_SHARES_ROWS
+#if !ROW_LOOPS
 
 /* a sum over a row that is held takes no steps of blocks */
 #if HOLDS && VECTORS * VECTOR_BYTES / T_SIZE > 64

@@ -46,10 +46,12 @@ typedef struct tdmi_device_facts {
     bool host_memory;      /* a tdmi_mem.handle is a host pointer (the cpu backend) */
     bool streaming_stores; /* streaming stores pay for outputs much larger than the cache */
     bool synchronous;      /* work is done when a queue function returns */
+    bool row_loops;        /* kernels are compiled as C, for one lane: ROW_LOOPS (the cpu backend) */
     uint32_t min_lanes;    /* a group has a power of two of lanes within these, unless a kernel */
-    uint32_t max_lanes;    /* allows fewer; one lane (CPUs): a row is an ordinary loop */
+    uint32_t max_lanes;    /* allows fewer */
     uint32_t min_team; /* the least lanes of a row that is read in vectors; below min_lanes, several
                               rows share a group (TEAMS). 0: no row is */
+    uint32_t max_team; /* the most, at most max_lanes: 1 on an OpenCL CPU, where barriers take long */
     uint32_t max_groups; /* groups worth launching for row-wise work: enough to fill the device */
     uint32_t min_group_bytes; /* with less to do another group costs more than it brings */
     uint64_t cache_bytes;     /* last-level cache, 0 if unknown */
@@ -84,7 +86,7 @@ typedef struct tdmi_variant {
     uint8_t op;      /* the kernel's own choice: activation, binary operator, norm kind … : OP */
     uint8_t stream;  /* a tdmi_size_kind; TDMI_LARGE: streaming stores for the outputs: STREAM */
     uint8_t vectors; /* how lanes take rows, see below: VECTORS and HOLDS */
-    uint16_t lanes;  /* lanes of a group, 1 on CPUs: LANES */
+    uint16_t lanes;  /* lanes of a group: LANES */
     uint32_t
         user; /* the number of a user's kernel (user_kernels.h), of which op is its vectors; else 0 */
 } tdmi_variant;

@@ -106,10 +106,10 @@ static char *join(const joined_text *parts, int count) {
 enum { MOST_TEXTS = 10 };
 
 /* The texts of a variant, in order; how many. */
-static int list_texts(tdmi_variant variant, const tdmi_user_kernel *user, const char *file,
-                      joined_text texts[MOST_TEXTS]) {
+static int list_texts(bool row_loops, tdmi_variant variant, const tdmi_user_kernel *user,
+                      const char *file, joined_text texts[MOST_TEXTS]) {
     const bool lines = variant.t == TDM_F16 || variant.t == TDM_BF16;
-    const char *const rows = variant.lanes > 1 ? "vectors.h" : lines ? "lines.h" : NULL;
+    const char *const rows = !row_loops ? "vectors.h" : lines ? "lines.h" : NULL;
     const char *const *needed = !user             ? NULL
                                 : user->is_source ? source_headers
                                 : user->has_rows  ? row_headers
@@ -155,7 +155,7 @@ static tdm_status make_parts(const tdmi_device_facts *facts, tdmi_variant varian
     }
     parts->options[OPTION_COUNT] = NULL;
     joined_text texts[MOST_TEXTS];
-    parts->text = join(texts, list_texts(variant, user, file, texts));
+    parts->text = join(texts, list_texts(facts->row_loops, variant, user, file, texts));
     if (!parts->text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     parts->source = (tdmi_program_source){
         .variant = variant,

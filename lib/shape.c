@@ -78,6 +78,12 @@ static uint8_t halved(const tdmi_device_facts *facts, uint8_t vectors, int64_t r
 
 /* Lanes for a row of so many columns that is read in vectors, and their vectors. */
 static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_variant *variant) {
+    if (facts->max_team ==
+        1) { /* a lane alone has cache enough: one form for rows of all lengths */
+        variant->lanes = 1;
+        variant->vectors = vectors_of(*variant) & TDMI_VECTOR_COUNT;
+        return;
+    }
     const size_t t = tdm_dtype_size((tdm_dtype)variant->t),
                  u = tdm_dtype_size((tdm_dtype)variant->u);
     const int64_t bytes = cols * (int64_t)(t < u ? t : u);
@@ -85,7 +91,7 @@ static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_va
     const int64_t size = tdmi_vector_bytes(wanted), vectors = (bytes + size - 1) / size;
     int64_t count = wanted & TDMI_VECTOR_COUNT;
     uint32_t lanes = facts->min_team;
-    while (lanes * 2 <= facts->max_lanes && lanes * count < vectors)
+    while (lanes * 2 <= facts->max_team && lanes * count < vectors)
         lanes *= 2;
     variant->lanes = (uint16_t)lanes;
     variant->vectors = wanted;
@@ -105,21 +111,23 @@ uint32_t tdmi_teams(const tdmi_device_facts *facts, tdmi_variant variant) {
 
 enum { ELEMENTS_PER_LANE = 4 };
 
-static uint32_t choose_lanes(const tdmi_device_facts *facts, int64_t cols) {
-    uint32_t lanes = facts->min_lanes;
-    while (lanes * 2 <= facts->max_lanes && (int64_t)lanes * ELEMENTS_PER_LANE < cols)
+static uint32_t choose_lanes(uint32_t least, uint32_t most, int64_t cols) {
+    uint32_t lanes = least;
+    while (lanes * 2 <= most && (int64_t)lanes * ELEMENTS_PER_LANE < cols)
         lanes *= 2;
     return lanes;
 }
 
 tdmi_variant tdmi_variant_for(const tdmi_device_facts *facts, tdmi_variant variant, int64_t cols) {
-    if (variant.vectors && facts->min_team > 0 && vectors_of(variant) > 0) {
+    const bool of_rows = vectors_of(variant) > 0;
+    if (variant.vectors && facts->min_team > 0 && of_rows) {
         choose_vectors(facts, cols, &variant);
     } else {
         const bool tile = variant.kernel == TDMI_KERNEL_TRANSPOSE;
+        const uint32_t most = of_rows && facts->min_team > 0 ? facts->max_team : facts->max_lanes;
         variant.vectors = 0;
-        variant.lanes =
-            (uint16_t)choose_lanes(facts, tile ? TDM_TILE_LANES * ELEMENTS_PER_LANE : cols);
+        variant.lanes = (uint16_t)choose_lanes(facts->min_lanes, most,
+                                               tile ? TDM_TILE_LANES * ELEMENTS_PER_LANE : cols);
     }
     return variant;
 }

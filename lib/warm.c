@@ -130,7 +130,7 @@ static tdm_status add_casts(variant_list *list, const tdmi_device_facts *facts,
 static tdm_status add_usual(variant_list *list, const tdmi_device_facts *facts, tdm_dtype dtype) {
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
         const usual_kernel *kernel = &usual[i];
-        if (kernel->u == NUMBERS && facts->max_lanes > 1) continue;
+        if (kernel->u == NUMBERS && !facts->row_loops) continue;
         const bool has_bits = kernel->u == BITS || kernel->u == BITS_OR_INDICES;
         const tdm_dtype t = kernel->u == WORDS     ? TDM_U64
                             : kernel->u == NUMBERS ? TDM_U32

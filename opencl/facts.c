@@ -206,8 +206,11 @@ static void find_groups(const tdmi_cl_entry *entry, const char *extensions,
     uint32_t units = facts->info.compute_units > 0 ? (uint32_t)facts->info.compute_units : 1;
     uint32_t largest = floor_power_of_two(facts->info.max_group_size);
     if (facts->info.type == TDM_DEVICE_CPU) {
-        uint32_t lanes = entry->compiler.lanes;
-        facts->min_lanes = facts->max_lanes = lanes < largest ? lanes : largest;
+        /* A barrier ends a loop over the lanes, so those of a row are few: one. */
+        enum { MOST_LANES_OF_CPU = 64 };
+        facts->min_lanes = 1;
+        facts->max_lanes = largest < MOST_LANES_OF_CPU ? largest : MOST_LANES_OF_CPU;
+        if (facts->alignment % 16 == 0) facts->min_team = facts->max_team = 1;
         facts->max_groups = units * 4;
         facts->min_group_bytes = TDMI_HOST_GROUP_BYTES;
         return;
@@ -218,7 +221,8 @@ static void find_groups(const tdmi_cl_entry *entry, const char *extensions,
         together = query_uint(id, DEVICE_WAVEFRONT_WIDTH_AMD) == 32 ? 32 : 64;
     facts->max_lanes = largest < MOST_LANES ? largest : MOST_LANES;
     facts->min_lanes = together < facts->max_lanes ? together : facts->max_lanes;
-    if (facts->min_lanes > 1 && facts->alignment % 16 == 0) facts->min_team = facts->min_lanes;
+    if (facts->alignment % 16 == 0) facts->min_team = facts->min_lanes;
+    facts->max_team = facts->max_lanes;
     facts->max_groups = units * 16;
 }
 
@@ -310,7 +314,7 @@ static const char *describe(tdmi_cl_entry *entry) {
     bool cpu = facts->info.type == TDM_DEVICE_CPU;
     facts->host_memory = false;
     facts->synchronous = false;
-    facts->streaming_stores = cpu && entry->compiler.streaming_stores;
+    facts->streaming_stores = false;
     facts->cache_bytes = query_ulong(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     facts->alignment = query_uint(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
     if (facts->alignment == 0) facts->alignment = 128;

@@ -14,13 +14,10 @@
 
 #include "api.h"
 
-/* compiler.c. What a driver's compiler can take beyond plain OpenCL C 1.2, and how many lanes suit
- * the code that it makes for a CPU. */
+/* compiler.c. What a driver's compiler can take beyond plain OpenCL C 1.2. */
 typedef struct tdmi_cl_compiler {
-    uint32_t lanes;        /* of a group on a CPU; 1: a row is an ordinary loop */
-    const char *standard;  /* of OpenCL C, for -cl-std; NULL: 1.2, which every driver has */
-    const char *options;   /* build options, each after a blank: what dialect_opencl.h may use */
-    bool streaming_stores; /* it makes them of what the dialect asks for */
+    const char *standard; /* of OpenCL C, for -cl-std; NULL: 1.2, which every driver has */
+    const char *options;  /* build options, each after a blank: what dialect_opencl.h may use */
 } tdmi_cl_compiler;
 
 /* Whether a device's list of extensions has this one. */

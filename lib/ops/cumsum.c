@@ -15,7 +15,7 @@ static bool are_adjacent(const tdmi_reduction_plan *p, int dim) {
 /* Cutting has x read twice, so a CPU cuts only what has no work for all its cores. */
 static void cut(tdmi_reduction_plan *p) {
     const tdmi_device_facts *facts = p->queue->device->facts;
-    if (facts->max_lanes > 1 || tdmi_items_uncut(p) < facts->info.compute_units)
+    if (!facts->row_loops || tdmi_items_uncut(p) < facts->info.compute_units)
         tdmi_cut_reduction(p);
     else
         p->args.chunks = 1;

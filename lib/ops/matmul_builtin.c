@@ -155,7 +155,7 @@ static int64_t count_groups(const tdmi_device_facts *facts, narrow *p, size_t el
     const int64_t cols = divide_up(p->args.large, divide_up(most, p->args.batch));
     const int64_t step = divide_up(cols, FEWEST_COLS) * FEWEST_COLS;
     p->args.step = (tdm_u32)(step > TDM_NARROW_COLS ? TDM_NARROW_COLS : step);
-    if (facts->max_lanes == 1)
+    if (facts->row_loops)
         blocks = divide_up(blocks, p->cols ? p->args.step : ROWS_TOGETHER);
     else if (p->cols)
         blocks = divide_up(blocks, COLS_OF_LANES);

@@ -160,7 +160,7 @@ typedef tdmi_reduction_plan plan;
 
 static size_t size_of(tdm_dtype dtype) { return tdm_dtype_size(dtype); }
 
-static bool has_one_lane(const tdm_queue *queue) { return queue->device->facts->max_lanes == 1; }
+static bool has_row_loops(const tdm_queue *queue) { return queue->device->facts->row_loops; }
 
 /* Of GPUs the columns of a group, which has as many lanes. Of one lane alone at least LEAST_COLUMNS, in whole cache
  * lines of every dtype. */
@@ -177,7 +177,7 @@ enum { PART_STEP = 64 }; /* SUM_ROWS of the kernels */
  * which may be parts of lines. */
 static void choose_width(plan *p) {
     p->args.width = COLUMNS_OF_MANY;
-    if (!has_one_lane(p->queue)) return;
+    if (!has_row_loops(p->queue)) return;
     const tdmi_reduction *r = p->reduction;
     const tdmi_device_facts *facts = p->queue->device->facts;
     const int64_t groups = r->seldom_cut ? (int64_t)facts->info.compute_units : facts->max_groups;
@@ -237,7 +237,7 @@ tdm_status tdmi_launch_reduction(const plan *p, tdmi_variant variant, const tdmi
     if (in_columns) at_once *= ELEMENTS_PER_LANE;
     const int64_t block = block_of(p);
     const int64_t items = args->rows * (in_columns ? (cols + block - 1) / block : 1) * chunks;
-    if (has_one_lane(p->queue)) at_once = (args->rows * args->lines * cols + items - 1) / items;
+    if (has_row_loops(p->queue)) at_once = (args->rows * args->lines * cols + items - 1) / items;
     const size_t size = size_of((tdm_dtype)variant.t);
     /* reductions write little */
     const bool kept = variant.kernel != TDMI_KERNEL_CUMSUM || p->x->buffer == p->y->buffer;

@@ -81,7 +81,7 @@ tdm_status tdm_scatter_add_rows(tdm_queue *queue, const tdm_tensor *source,
         .cols = (tdm_u32)cols,
     };
     const tdmi_mem *mems[] = {tdmi_mem_of(y), tdmi_mem_of(source), NULL};
-    if (queue->device->facts->max_lanes == 1)
+    if (queue->device->facts->row_loops)
         TDMI_TRY(list_indices(queue, indices, &of_indices, &mems[2], &kernel_args));
     else
         TDMI_TRY(sort_indices(queue, indices, &of_indices, &mems[2], &kernel_args));

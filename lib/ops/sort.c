@@ -10,7 +10,7 @@
 
 enum { PIECE_OF_ONE = 4096, PIECE_OF_MANY = 16, LANES = 256, ELEMENTS_PER_LANE = 4 };
 
-static bool has_one_lane(const tdm_queue *queue) { return queue->device->facts->max_lanes == 1; }
+static bool has_row_loops(const tdm_queue *queue) { return queue->device->facts->row_loops; }
 
 /* Work for lanes that each take a unit of it at a time. */
 static tdm_status launch_units(tdm_queue *queue, tdmi_kernel_id kernel, tdm_dtype t, int64_t units,
@@ -18,7 +18,7 @@ static tdm_status launch_units(tdm_queue *queue, tdmi_kernel_id kernel, tdm_dtyp
     const tdmi_variant variant = {.kernel = (uint8_t)kernel, .t = (uint8_t)t, .u = (uint8_t)t};
     const int64_t lanes =
         queue->device->facts->max_lanes < LANES ? queue->device->facts->max_lanes : LANES;
-    const int64_t cols = has_one_lane(queue) ? args->piece : LANES * ELEMENTS_PER_LANE;
+    const int64_t cols = has_row_loops(queue) ? args->piece : LANES * ELEMENTS_PER_LANE;
     return tdmi_launch_items(queue, variant, (units + lanes - 1) / lanes, cols, mems, args);
 }
 
@@ -36,7 +36,7 @@ tdm_status tdmi_merge_runs(tdm_queue *queue, const tdmi_mem *scratch, int64_t sp
     pass.from = args->to;
     pass.to = spare;
     pass.keep = (tdm_u32)keep;
-    pass.piece = has_one_lane(queue) ? PIECE_OF_ONE : PIECE_OF_MANY;
+    pass.piece = has_row_loops(queue) ? PIECE_OF_ONE : PIECE_OF_MANY;
     for (int64_t run = args->run; run < args->cols; run *= 2) {
         const int64_t pairs = (args->cols + 2 * run - 1) / (2 * run);
         const int64_t kept = 2 * run < keep ? 2 * run : keep;

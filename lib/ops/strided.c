@@ -122,7 +122,7 @@ static tdm_status run_transposed(tdm_queue *queue, tdmi_variant variant, const d
         args.outer_ndim++;
     }
     const int64_t size = (int64_t)tdm_dtype_size((tdm_dtype)variant.t);
-    const int64_t side = TDM_TILE_SIDE(queue->device->facts->max_lanes, size);
+    const int64_t side = TDM_TILE_SIDE(queue->device->facts->row_loops, size);
     variant.kernel = TDMI_KERNEL_TRANSPOSE;
     variant.stream = tdmi_stores(queue, args.matrices * args.rows, args.cols, (size_t)size, false);
     const int64_t tiles = (args.rows + side - 1) / side * ((args.cols + side - 1) / side);

@@ -18,7 +18,7 @@ static int64_t rounded_up(int64_t n, int64_t step) { return (n + step - 1) / ste
 
 static selection selection_of(const tdm_queue *queue, const tdmi_sorting *sorting) {
     const size_t size = tdm_dtype_size(sorting->x->dtype);
-    const bool one_lane = queue->device->facts->max_lanes == 1, wide = size == sizeof(uint64_t);
+    const bool one_lane = queue->device->facts->row_loops, wide = size == sizeof(uint64_t);
     const int64_t keep = sorting->keep, cols = sorting->cols;
     selection s = {.chunk = cols, .run = keep, .slot = keep};
     if (!wide) { /* words of those have no room for both halves of a key: they are never merged */

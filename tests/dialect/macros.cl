@@ -266,7 +266,7 @@ KERNEL3(words, tdm_rows_args, const T, x, T, y, T, z)
         const tdm_u64 start = ((tdm_u64)0xdeadbeefu << 32) + 0xfffffffeu + (tdm_u64)(row + LANE);
         const WORDS product = MUL_WORDS(WORDS_FROM(start), 0xd2511f53u);
         ((LOCAL WORDS *)products)[LANE] = product;
-#if LANES == 1
+#if ROW_LOOPS
         ((LOCAL WORDS *)zipped)[0] = WORDS_ZIP_LOW(product, HIGH_WORDS(product));
         ((LOCAL WORDS *)zipped)[1] = WORDS_ZIP_HIGH(product, HIGH_WORDS(product));
         ((LOCAL WORDS *)halves)[0] = WORDS_AS_HALVES(product);
@@ -337,13 +337,13 @@ KERNEL3(hold, tdm_rows_args, const T, x, T, y, T, z)
 }
 
 /* UNROLL, SQUARE_ROW, SQUARE_LEN, LOAD_SQUARE_ROW, STORE_SQUARE_ROW, ZIP_LOW, ZIP_HIGH, which there are where
- * LANES == 1: y = 1 when the halves of two parts of x's row, put into z for a while, lie there as they should. */
+ * ROW_LOOPS: y = 1 when the halves of two parts of x's row, put into z for a while, lie there as they should. */
 KERNEL3(square, tdm_rows_args, const T, x, T, y, T, z)
 {
     FOR_ROWS(row, args.rows)
     {
         tdm_i32 wrong = 0;
-#if LANES == 1 && T_SIZE == 4
+#if ROW_LOOPS && T_SIZE == 4
         if ((tdm_i32)args.cols >= 2 * SQUARE_LEN) {
             GLOBAL const T *const xr = x + row * args.x_stride;
             GLOBAL T *const zr = z + row * args.y_stride;

@@ -45,8 +45,9 @@ static void check_all(const tdmi_device_facts *facts, tdmi_variant wanted, long 
     /* every lane has a part of a row that is long enough for them, alone or with the rows beside it */
     const long size = tdmi_vector_bytes(v.vectors), teams = tdmi_teams(facts, v);
     const long t = (long)tdm_dtype_size((tdm_dtype)v.t), u = (long)tdm_dtype_size((tdm_dtype)v.u);
-    check(!v.vectors || teams > 1 || cols * (t < u ? t : u) >= v.lanes * size || size <= 4 ||
-              size <= (t > u ? t : u) || v.lanes > least,
+    check(!v.vectors || teams > 1 || facts->max_team == 1 ||
+              cols * (t < u ? t : u) >= v.lanes * size || size <= 4 || size <= (t > u ? t : u) ||
+              v.lanes > least,
           "no lane without a vector", v, cols);
     while (v.lanes > 0) {
         check_variant(facts, v, cols);
@@ -61,8 +62,8 @@ static void check_all(const tdmi_device_facts *facts, tdmi_variant wanted, long 
 static void check_tiles(void) {
     enum { BANKS = 32, WORD = 4 };
     for (int size = 1; size <= 8; size *= 2) {
-        const int side = TDM_TILE_SIDE(TDM_TILE_LANES, size);
-        const int step = TDM_TILE_STEP(TDM_TILE_LANES, size);
+        const int side = TDM_TILE_SIDE(0, size);
+        const int step = TDM_TILE_STEP(0, size);
         const int strides[] = {1, step}, together = size == 8 ? BANKS / 2 : BANKS;
         for (int k = 0; k < 2; k++) {
             int word_of[BANKS], conflicts = 0;
@@ -83,11 +84,11 @@ static void check_tiles(void) {
 
 int main(void) {
     const tdmi_device_facts devices[] = {
-        {.min_lanes = 32, .max_lanes = 512, .min_team = 8},  /* CUDA */
-        {.min_lanes = 32, .max_lanes = 256, .min_team = 32}, /* OpenCL */
-        {.min_lanes = 64, .max_lanes = 64, .min_team = 64},  /* a small one */
-        {.min_lanes = 16, .max_lanes = 16},
-        {.min_lanes = 1, .max_lanes = 1}};
+        {.min_lanes = 32, .max_lanes = 512, .min_team = 8, .max_team = 512},  /* CUDA */
+        {.min_lanes = 32, .max_lanes = 256, .min_team = 32, .max_team = 256}, /* OpenCL */
+        {.min_lanes = 64, .max_lanes = 64, .min_team = 64, .max_team = 64},   /* a small one */
+        {.min_lanes = 1, .max_lanes = 64, .min_team = 1, .max_team = 1},      /* OpenCL, a CPU */
+        {.row_loops = true, .min_lanes = 1, .max_lanes = 1}};                 /* cpu */
     for (size_t d = 0; d < sizeof devices / sizeof *devices; d++)
         for (int kernel = 0; kernel < TDMI_KERNEL_COUNT; kernel++)
             for (int t = 0; t < TDM_DTYPE_COUNT; t++)
