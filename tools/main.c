@@ -35,8 +35,9 @@ static const option_spec options[] = {{"version", OPTION_VERSION, NULL,
 
 static const option_spec variables[] = {
     {"TANDEM_BACKEND", 0, "LIST",
-     "auto, which is " BACKENDS " or such a list: the first that lists a device has the default "
-     "device",
+     BACKENDS
+     " or another such list: the first that lists a device has the default device; or auto, "
+     "which prefers cpu to a CPU through opencl",
      NULL, false, false},
     {"TANDEM_DEVICE", 0, "NAME",
      "the default device: cpu, cpu:1, cuda:0, opencl:2, gpu:0, cuda:uuid=..., opencl:pci=...", NULL,

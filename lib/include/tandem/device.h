@@ -12,8 +12,9 @@
  *
  * Environment, read once at the first call. tdm_configure (setup.h) sets the same by call and takes
  * precedence over it, and so does a call that names a device:
- *   TANDEM_BACKEND      "auto" or an ordered list, e.g. "cuda,opencl,cpu": which backends are used,
- *                       and in which order the default device is looked for
+ *   TANDEM_BACKEND      an ordered list, e.g. "cuda,opencl,cpu": which backends are used, and in which
+ *                       order the default device is looked for; or "auto" (default): every backend, and
+ *                       the default is the first GPU through cuda, then through opencl, else cpu
  *   TANDEM_DEVICE       the name of the default device
  *   TANDEM_CPU_DEVICES  how many devices the cpu backend lists (1..64, default 1)
  *   TANDEM_CPU_THREADS  how many threads the cpu backend, and products on the host's cores, use
@@ -57,8 +58,7 @@
 extern "C" {
 #endif
 
-/** The one list of backends: X(NAME, name, value), in the order in which "auto" looks for the default
- * device. The values are DLPack's DLDeviceType. A build may leave backends out. */
+/** The one list of backends: X(NAME, name, value), in the order in which "auto" lists devices. The values are DLPack's DLDeviceType. A build may leave backends out. */
 #define TDM_BACKEND_LIST(X)                                                                        \
     X(CUDA, "cuda", 2)                                                                             \
     X(OPENCL, "opencl", 4)                                                                         \
