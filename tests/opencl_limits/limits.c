@@ -1,35 +1,19 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for libOpenCL.so.1 that shows the devices of the real one, with which it is linked, as
- * a small device of a driver that nobody knows: groups of 256 lanes at most, and of 64 for some
- * kernels, allocations of 64 MiB, 16 KiB of local memory, OpenCL 1.2, neither f64 nor f16 nor
- * images nor native kernels. What it says it lacks it refuses. With TDM_LIMITS_TYPE=cpu it is a
- * CPU, else a GPU, which has Intel's sub-groups with TDM_LIMITS_SUB_GROUPS=intel and Khronos's with
- * TDM_LIMITS_SUB_GROUPS=khronos. */
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <CL/cl_ext.h>
-#include <dlfcn.h>
+ * those of an unknown driver with OpenCL 1.2 and without f16, images and native kernels. With
+ * TDM_LIMITS=large it is a GPU with groups of up to 1024 lanes, for which kernels compile without
+ * optimization, as pocl takes seconds for the many lanes of one otherwise. Else it is a small device: groups of 256
+ * lanes at most, and of 64 for some kernels, allocations of 64 MiB, 16 KiB of local memory, no f64. What it
+ * says it lacks it refuses. With TDM_LIMITS_TYPE=cpu it is a CPU, else a GPU, which has Intel's sub-groups with
+ * TDM_LIMITS_SUB_GROUPS=intel and Khronos's with TDM_LIMITS_SUB_GROUPS=khronos. */
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { MOST_LANES = 256, MOST_KERNEL_LANES = 64 };
+#include "quick.h"
+
+#include <CL/cl_ext.h>
+
+enum { MOST_LANES = 256, MOST_KERNEL_LANES = 64, MOST_LANES_OF_LARGE = 1024 };
 static const cl_ulong most_allocation = 64u << 20, local_memory = 16u << 10;
-
-typedef void any_function(void);
-
-static any_function *find(const char *name) {
-    any_function *function;
-    void *symbol = dlsym(RTLD_NEXT, name);
-    if (!symbol) {
-        fprintf(stderr, "limits: the OpenCL loader has no %s\n", name);
-        abort();
-    }
-    memcpy(&function, &symbol, sizeof function);
-    return function;
-}
-#define REAL(name) ((__typeof__(&name))find(#name))
 
 static cl_int give(const void *value, size_t bytes, size_t size, void *out, size_t *got) {
     if (got) *got = bytes;
@@ -48,6 +32,11 @@ static cl_int give(const void *value, size_t bytes, size_t size, void *out, size
 static cl_device_type type(void) {
     const char *word = getenv("TDM_LIMITS_TYPE");
     return word && strcmp(word, "cpu") == 0 ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU;
+}
+
+static bool is_large(void) {
+    const char *word = getenv("TDM_LIMITS");
+    return word && strcmp(word, "large") == 0;
 }
 
 static bool has_sub_groups(const char *whose) {
@@ -79,31 +68,38 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     case CL_DRIVER_VERSION:
         GIVE_TEXT("1");
     case CL_DEVICE_EXTENSIONS:
+        if (is_large()) GIVE_TEXT(EXTENSIONS " cl_khr_fp64");
         if (has_sub_groups("intel")) GIVE_TEXT(EXTENSIONS " cl_intel_subgroups");
         if (has_sub_groups("khronos")) GIVE_TEXT(EXTENSIONS " cl_khr_subgroups");
         GIVE_TEXT(EXTENSIONS);
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
-        GIVE(size_t, MOST_LANES);
+        GIVE(size_t, is_large() ? MOST_LANES_OF_LARGE : MOST_LANES);
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
+        if (is_large()) break;
         GIVE(cl_ulong, most_allocation);
     case CL_DEVICE_LOCAL_MEM_SIZE:
+        if (is_large()) break;
         GIVE(cl_ulong, local_memory);
     case CL_DEVICE_IMAGE_SUPPORT:
     case CL_DEVICE_HOST_UNIFIED_MEMORY:
         GIVE(cl_bool, CL_FALSE);
     case CL_DEVICE_DOUBLE_FP_CONFIG:
+        if (is_large()) break;
+        GIVE(cl_device_fp_config, 0);
     case CL_DEVICE_HALF_FP_CONFIG:
         GIVE(cl_device_fp_config, 0);
     case CL_DEVICE_EXECUTION_CAPABILITIES:
         GIVE(cl_device_exec_capabilities, CL_EXEC_KERNEL);
     default:
-        return REAL(clGetDeviceInfo)(device, what, size, out, got);
+        break;
     }
+    return REAL(clGetDeviceInfo)(device, what, size, out, got);
 }
 
 cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
                       cl_int *errcode) {
-    if (size <= most_allocation) return REAL(clCreateBuffer)(context, flags, size, host, errcode);
+    if (size <= most_allocation || is_large())
+        return REAL(clCreateBuffer)(context, flags, size, host, errcode);
     if (errcode) *errcode = CL_INVALID_BUFFER_SIZE;
     return NULL;
 }
@@ -120,18 +116,14 @@ cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)
 /* --- the compiler ------------------------------------------------------------------------------
  */
 
-/* Text before every program: whoever writes double does not compile. */
-static const char before[] = "#undef cl_khr_fp64\n#define double this_device_has_no_double\n";
+/* Text before every program of a small device, so that no text with double compiles. */
+static const char without_double[] =
+    "#undef cl_khr_fp64\n#define double this_device_has_no_double\n";
 
 cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts,
                                      const size_t *lengths, cl_int *errcode) {
-    const char *with[8] = {before};
-    if (count >= sizeof with / sizeof *with || lengths) {
-        if (errcode) *errcode = CL_OUT_OF_HOST_MEMORY;
-        return NULL;
-    }
-    memcpy(with + 1, texts, count * sizeof *texts);
-    return REAL(clCreateProgramWithSource)(context, count + 1, with, NULL, errcode);
+    const char *first = is_large() ? quick_declarations : without_double;
+    return program_of(first, context, count, texts, lengths, errcode);
 }
 
 cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
@@ -140,9 +132,10 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
     const char *lanes = options ? strstr(options, "-DLANES=") : NULL;
     const bool wanted = options && strstr(options, "TDM_WANTS_SUB_GROUPS");
     const char *const whose = getenv("TDM_LIMITS_SUB_GROUPS");
-    if (options && strstr(options, "TDM_CLANG_CPU")) return CL_INVALID_BUILD_OPTIONS;
     if (wanted != !!whose) return CL_INVALID_BUILD_OPTIONS;
-    if (lanes && atoi(lanes + strlen("-DLANES=")) > MOST_LANES) return CL_BUILD_PROGRAM_FAILURE;
+    const int most = is_large() ? MOST_LANES_OF_LARGE : MOST_LANES;
+    if (lanes && atoi(lanes + strlen("-DLANES=")) > most) return CL_BUILD_PROGRAM_FAILURE;
+    if (is_large()) return build_quickly(program, count, devices, options, notify, data);
     return REAL(clBuildProgram)(program, count, devices, options, notify, data);
 }
 
@@ -150,6 +143,7 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
  */
 
 static size_t most_lanes(cl_kernel kernel) {
+    if (is_large()) return MOST_LANES_OF_LARGE;
     char name[64] = "";
     (void)clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name - 1, name, NULL);
     bool small = strstr(name, "norm") || strstr(name, "matmul") || strstr(name, "softmax");
@@ -169,7 +163,8 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     cl_ulong used = 0;
     cl_device_id device;
     if (local && local[0] > most_lanes(kernel)) return CL_INVALID_WORK_GROUP_SIZE;
-    if (clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL) ==
+    if (!is_large() &&
+        clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL) ==
             CL_SUCCESS &&
         REAL(clGetKernelWorkGroupInfo)(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof used, &used,
                                        NULL) == CL_SUCCESS &&
