@@ -46,12 +46,12 @@ typedef struct tdmi_device_facts {
     bool host_memory;      /* a tdmi_mem.handle is a host pointer (the cpu backend) */
     bool streaming_stores; /* streaming stores pay for outputs much larger than the cache */
     bool synchronous;      /* work is done when a queue function returns */
-    bool row_loops;        /* kernels are compiled as C, for one lane: ROW_LOOPS (the cpu backend) */
+    bool row_loops;        /* kernels are compiled as C, for one lane: ROW_LOOPS */
     uint32_t min_lanes;    /* a group has a power of two of lanes within these, unless a kernel */
     uint32_t max_lanes;    /* allows fewer */
     uint32_t min_team; /* the least lanes of a row that is read in vectors; below min_lanes, several
                               rows share a group (TEAMS). 0: no row is */
-    uint32_t max_team; /* the most, at most max_lanes: 1 on an OpenCL CPU, where barriers take long */
+    uint32_t max_team; /* the most: 1 on an OpenCL CPU, whose barriers take long */
     uint32_t max_groups; /* groups worth launching for row-wise work: enough to fill the device */
     uint32_t min_group_bytes; /* with less to do another group costs more than it brings */
     uint64_t cache_bytes;     /* last-level cache, 0 if unknown */
