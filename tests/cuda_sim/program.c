@@ -98,9 +98,11 @@ static int read_image(const void *code, int capability, sim_image *image) {
     bool cubin = memcmp(code, elf, sizeof elf) == 0;
     if (cubin) {
         const char *at = code;
-        /* a real one, of NVIDIA's NVRTC: the image comes after it */
-        if (memcmp(at + offsetof(sim_image, mark), SIM_IMAGE_MARK, sizeof SIM_IMAGE_MARK) != 0)
+        if (memcmp(at + offsetof(sim_image, mark), SIM_IMAGE_MARK, sizeof SIM_IMAGE_MARK) != 0) {
+            /* a real one: where NVIDIA's NVRTC compiles as well, the image comes after it */
+            if (!sim_get()->nvrtc_path[0]) return cudaErrorInvalidKernelImage;
             at += sim_elf_size(code);
+        }
         memcpy(image, at, offsetof(sim_image, own));
         if (strcmp(image->mark, SIM_IMAGE_MARK) == 0)
             memcpy(image->own, at + offsetof(sim_image, own), (size_t)image->own_size);
