@@ -78,8 +78,8 @@ static uint8_t halved(const tdmi_device_facts *facts, uint8_t vectors, int64_t r
 
 /* Lanes for a row of so many columns that is read in vectors, and their vectors. */
 static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_variant *variant) {
-    if (facts->max_team ==
-        1) { /* a lane alone has cache enough: one form for rows of all lengths */
+    /* A lane alone has the cache for its row: one form for rows of all lengths. */
+    if (facts->max_team == 1) {
         variant->lanes = 1;
         variant->vectors = vectors_of(*variant) & TDMI_VECTOR_COUNT;
         return;

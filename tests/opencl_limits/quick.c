@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A stand-in for libOpenCL.so.1, with the real one behind it, that has pocl compile quickly and is the real one else. */
+/* A stand-in for libOpenCL.so.1 that has pocl compile quickly; everything else is the real one's. */
 #include "quick.h"
 
 cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts,

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* How pocl compiles the library's kernels in a fifth of the time: without optimization, and without the 18,000 lines of
- * clang's opencl-c.h, which it reads twice for every program and which are left out where the header's guard is defined. */
+/* How pocl compiles the library's kernels in a fifth of the time: without optimization, and without the 18,000
+ * lines of clang's opencl-c.h, which it reads twice for every program unless the header's guard is defined. */
 #ifndef TEST_OPENCL_QUICK_H
 #define TEST_OPENCL_QUICK_H
 

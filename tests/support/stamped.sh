@@ -20,4 +20,5 @@ if [ -z "${TDM_TEST_FULL:-}" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$now" ]; th
     exit 77
 fi
 "$@"
-[ "$(cat "$stamp" 2>/dev/null)" = "$now" ] || echo "$now" >"$stamp"
+[ "$(cat "$stamp" 2>/dev/null)" = "$now" ] || { echo "$now" >"$stamp"; } 2>/dev/null ||
+    echo "the stamp $stamp could not be written"

@@ -58,7 +58,8 @@
 extern "C" {
 #endif
 
-/** The one list of backends: X(NAME, name, value), in the order in which "auto" lists devices. The values are DLPack's DLDeviceType. A build may leave backends out. */
+/** The one list of backends: X(NAME, name, value), in the order in which "auto" lists devices. The values are
+ * DLPack's DLDeviceType. A build may leave backends out. */
 #define TDM_BACKEND_LIST(X)                                                                        \
     X(CUDA, "cuda", 2)                                                                             \
     X(OPENCL, "opencl", 4)                                                                         \
