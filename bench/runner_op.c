@@ -29,7 +29,7 @@ typedef struct run {
         if ((call) != TDM_OK) return bench_row_fail((r)->row, what, tdm_last_error());             \
     } while (0)
 
-/* What a GPU's last-level cache has at most, which no API tells of all of them: an H100's has 50 MB. */
+/* The largest last-level cache of a GPU (an H100's has 50 MB); no API reports it for every GPU. */
 static const uint64_t gpu_cache_bytes = (uint64_t)64 << 20;
 
 /* Cases that do not fit well into the device's last-level cache rotate over buffers of twice its size in

@@ -31,7 +31,7 @@ typedef enum tdmi_graph_state {
     TDMI_GRAPH_RECORDED,
     TDMI_GRAPH_RAN,      /* once, as a list: what is done at first use is done */
     TDMI_GRAPH_CAPTURED, /* by the driver */
-    TDMI_GRAPH_LIST      /* for good, as the driver would not have it several times */
+    TDMI_GRAPH_LIST      /* the driver refused it several times */
 } tdmi_graph_state;
 
 struct tdm_graph {

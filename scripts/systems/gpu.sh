@@ -4,12 +4,12 @@
 #   shellcheck shell=bash
 
 system_gpu_check() {
-    local here=$work/gpu-pack there=/root/elsewhere/tandem log=$logs/$subject
+    local here=$work/gpu-pack there=/srv/elsewhere/tandem log=$logs/$subject
     make_system "$subject" trixie kept && make_package "$here" >"$log" 2>&1 || return 1
     [ -e "$work/$subject/complete" ] ||
         install_in "$subject" gcc libc6-dev cmake ninja-build python3-numpy >>"$log" 2>&1 || return 1
     touch "$work/$subject/complete"
-    rm -rf "${work:?}/$subject/root/"*
+    rm -rf "${work:?}/$subject/srv/"*
     mkdir -p "$work/$subject$there"
     # What travels: as scripts/gpu-pack.sh says.
     (cd "$here" && { git ls-files -co --exclude-standard && echo build/offline; } | tar -cT -) |
@@ -19,11 +19,11 @@ system_gpu_check() {
     # A first run that ends too early, and a second one for the rest; without the benchmark, whose products take the
     # simulator hours.
     local parts=(--only smoke --only nccl --only tests-cuda --only sanitizer --only examples)
-    gpu_check_within timeout 30 "$there/scripts/gpu-check.sh" /root/first "${parts[@]}" >>"$log" 2>&1
-    grep -q '^all .* ended by a signal' "$work/$subject/root/first/summary.txt" || return 1
-    gpu_check_within "$there/scripts/gpu-check.sh" /root/second "${parts[@]}" --done /root/first/results.txt \
+    gpu_check_within timeout 30 "$there/scripts/gpu-check.sh" /srv/first "${parts[@]}" >>"$log" 2>&1
+    grep -q '^all .* ended by a signal' "$work/$subject/srv/first/summary.txt" || return 1
+    gpu_check_within "$there/scripts/gpu-check.sh" /srv/second "${parts[@]}" --done /srv/first/results.txt \
         --seconds 5600 >"$log" 2>&1
-    local status=$? results=$work/$subject/root/second/results.txt failed
+    local status=$? results=$work/$subject/srv/second/results.txt failed
     failed=$(grep -cE '^(FAIL|LATE)' "$results")
     [ "$failed" -gt 0 ] || failed=$status
     row "$(release_of "$subject")" "scripts/gpu-check.sh, CUDA simulated" "$(grep -c ^PASS "$results")" \
@@ -54,7 +54,7 @@ simulate_cuda() { # LIBRARIES ROOT SOURCES
     cp "$source/tests/gpu_check/stand_in.sh" "$toolkit/bin/compute-sanitizer"
     printf '#!/bin/sh\necho "release 13.0"\n' >"$toolkit/bin/nvcc"
     chmod 755 "$toolkit/bin/nvcc"
-    # The simulator compiles kernels of a program's own with these.
+    # The simulator compiles kernels of a user with these.
     cp -r "$3/kernels" "$3/cpu" "$2$3/"
     cp -r "$3/lib/include" "$2$3/lib/"
 }

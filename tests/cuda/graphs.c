@@ -197,7 +197,7 @@ static void refuse_a_product(int failure) {
     cuda_sim_heal();
     cuda_sim_fail("cublasLtMatmul", 1, false, failure);
     OK(tdm_graph_replay(graph));
-    CHECK(cuda_sim_failures() == 1, "no product was asked for");
+    CHECK(cuda_sim_failures() == 1, "the product was not called");
     const bool captured = failure == NOT_SUPPORTED;
     CHECK(cuda_sim_calls("cuGraphLaunch") == captured, "%lu launches of graphs, not %d",
           cuda_sim_calls("cuGraphLaunch"), captured);
