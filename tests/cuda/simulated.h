@@ -7,6 +7,18 @@
 #include "cuda/declarations.h"
 #include "support/check.h"
 
+/* The options of a kernel of u32 with 64 lanes. */
+static const char *const kernel_options[] = {"--gpu-architecture=sm_90",
+                                             "-DT_ID=10",
+                                             "-DU_ID=10",
+                                             "-DOP=0",
+                                             "-DLANES=64",
+                                             "-DSTREAM=0",
+                                             "-DVECTORS=0",
+                                             "-DVECTOR_BYTES=16",
+                                             "-DHOLDS=0",
+                                             "-DTEAMS=1"};
+
 /* One thing went wrong that the simulator names with these words. */
 #define TELLS(statement, words)                                                                    \
     do {                                                                                           \

@@ -235,23 +235,13 @@ static const char source[] =
     "typedef struct tdm_scalar __syncthreads\nKERNEL1(fill, tdm_elementwise_args, T, y)\n";
 
 static CUmodule load(CUfunction *kernel) {
-    static const char *const options[] = {"--gpu-architecture=sm_90",
-                                          "-DT_ID=10",
-                                          "-DU_ID=10",
-                                          "-DOP=0",
-                                          "-DLANES=64",
-                                          "-DSTREAM=0",
-                                          "-DVECTORS=0",
-                                          "-DVECTOR_BYTES=16",
-                                          "-DHOLDS=0",
-                                          "-DTEAMS=1"};
     nvrtcProgram program;
     size_t size = 0;
     CUmodule module = NULL;
     CHECK(nvrtcCreateProgram(&program, source, "fill.cl", 0, NULL, NULL) == NVRTC_SUCCESS,
           "create");
-    const int count = sizeof options / sizeof *options;
-    CHECK(nvrtcCompileProgram(program, count, options) == NVRTC_SUCCESS, "compile");
+    const int count = sizeof kernel_options / sizeof *kernel_options;
+    CHECK(nvrtcCompileProgram(program, count, kernel_options) == NVRTC_SUCCESS, "compile");
     CHECK(nvrtcGetCUBINSize(program, &size) == NVRTC_SUCCESS && size > 64, "size %zu", size);
     char *image = malloc(size);
     CHECK(nvrtcGetCUBIN(program, image) == NVRTC_SUCCESS, "image");

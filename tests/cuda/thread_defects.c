@@ -29,16 +29,6 @@ TestSuite(thread_defects, .init = begin, .fini = end);
 
 /* A kernel of y, i, the thread's number, and shared memory s, as NVRTC is given it; NULL: the log has the reason. */
 static CUmodule load(const char *body, CUfunction *kernel, char log[2048]) {
-    static const char *const options[] = {"--gpu-architecture=sm_90",
-                                          "-DT_ID=10",
-                                          "-DU_ID=10",
-                                          "-DOP=0",
-                                          "-DLANES=64",
-                                          "-DSTREAM=0",
-                                          "-DVECTORS=0",
-                                          "-DVECTOR_BYTES=16",
-                                          "-DHOLDS=0",
-                                          "-DTEAMS=1"};
     static const char before[] = "typedef struct tdm_scalar { int n; } tdm_scalar;\n"
                                  "#define KERNEL1(name, A, T, p) extern \"C\" __global__ void "
                                  "tdm_##name(T *p, const A args)\n"
@@ -51,8 +41,8 @@ static CUmodule load(const char *body, CUfunction *kernel, char log[2048]) {
     CUmodule module = NULL;
     snprintf(text, sizeof text, "%s%s\n}\n", before, body);
     CHECK(nvrtcCreateProgram(&program, text, "wrong.cu", 0, NULL, NULL) == NVRTC_SUCCESS, "create");
-    const int count = sizeof options / sizeof *options;
-    const bool compiled = nvrtcCompileProgram(program, count, options) == NVRTC_SUCCESS;
+    const int count = sizeof kernel_options / sizeof *kernel_options;
+    const bool compiled = nvrtcCompileProgram(program, count, kernel_options) == NVRTC_SUCCESS;
     CHECK(nvrtcGetProgramLogSize(program, &size) == NVRTC_SUCCESS && size <= 65536, "%zu", size);
     char *words = malloc(size);
     (void)nvrtcGetProgramLog(program, words);
