@@ -16,7 +16,6 @@ typedef unsigned long long tdm_u64;
 #define APART INLINE
 #define LOCAL_ARRAY(type, name, n) __shared__ type name[n]
 #define PRIVATE_ARRAY(type, name, n) __align__(16) type name[n]
-#define SCRATCH_ARRAY(type, name, n, before) PRIVATE_ARRAY(type, name, n)
 #define BARRIER __syncthreads()
 /* Where a row has few lanes, a group is TEAMS of so many, each with a row of its own. A kernel that reads
  * its rows in vectors has no memory of the group but for GROUP_SUM and GROUP_MAX, which need none then. */
@@ -64,15 +63,6 @@ typedef unsigned long long tdm_u64;
     _Pragma("unroll 1") for (tdm_i32 j = LANE; j < (n); j += LANES)
 #define FOR_LANES_ROLLED(j, n)                                                                     \
     _Pragma("unroll 1") for (tdm_i64 j = LANE; j < (n); j += LANES)
-#define FOR_LANES_APART(j, n) FOR_LANES(j, 0, n)
-#define WIDENED(to, from, n) 0
-/* nothing is fetched, so one argument will do, which is dropped */
-#define AHEAD(row) 0
-#define ROW_AHEAD(row, stride) 0
-#define NOTHING_AHEAD 0
-#define FETCH(row, n) ((void)0)
-#define FETCH_ROW(row, n) ((void)0)
-#define FETCH_LATER(p, n) ((void)0)
 /* Rows are read and written as vectors.h says. */
 #define ROW_LOOPS 0
 #define UNROLL _Pragma("unroll")
@@ -123,13 +113,6 @@ TDM_GROUP_FOLD(tdm_group_sum, double, a + b)
 TDM_GROUP_FOLD(tdm_group_sum, tdm_u64, a + b)
 TDM_GROUP_FOLD(tdm_group_max, int, a > b ? a : b)
 TDM_GROUP_FOLD(tdm_group_max, long long, a > b ? a : b)
-
-/* Words for Philox; see the C dialect. */
-typedef tdm_u64 WORDS;
-#define WORDS_LEN 1
-#define WORDS_FROM(v) (v)
-#define MUL_WORDS(a, b) ((tdm_u64)(tdm_u32)(a) * (tdm_u32)(b))
-#define HIGH_WORDS(a) ((a) >> 32)
 
 /* Numbers */
 #define tdm_as_i32(v) __float_as_int(v)

@@ -41,7 +41,6 @@ typedef ulong tdm_u64;
 #define APART INLINE
 #define LOCAL_ARRAY(type, name, n) __local type name[n] __attribute__((aligned(64)))
 #define PRIVATE_ARRAY(type, name, n) type name[n] __attribute__((aligned(64)))
-#define SCRATCH_ARRAY(type, name, n, before) PRIVATE_ARRAY(type, name, n)
 /* of both memories */
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
@@ -71,14 +70,12 @@ typedef ulong tdm_u64;
 #define TDM_LISTED(i, t, p) __global t *p,
 
 #define FOR_LANES_ROLLED(j, n) FOR_LANES(j, 0, n)
-#define FOR_LANES_APART(j, n) FOR_LANES(j, 0, n)
-#define WIDENED(to, from, n) 0
 #define FOR_LANES_SINGLY(j, n) for (int j = LANE; j < (n); j += LANES)
 #define FOR_BLOCKS(begin, end, n, size)                                                            \
     for (int begin = 0, end = MIN(size, n); begin < (n);                                           \
          begin = end, end = (n)-end > (size) ? end + (size) : (n))
 
-#define LANE ((int)get_local_id(0))
+#define LANE (LANES == 1 ? 0 : (int)get_local_id(0))
 #define GROUP_SUM(scratch, v) TDM_BY_ACC(tdm_group_sum_)(scratch, v)
 #define GROUP_MAX(scratch, v) TDM_BY_ACC(tdm_group_max_)(scratch, v)
 
@@ -152,20 +149,6 @@ TDM_GROUP_REDUCE(tdm_group_sum_w64, ulong, sub_group_reduce_add, a + b)
 TDM_GROUP_REDUCE(tdm_group_sum_f64, double, sub_group_reduce_add, a + b)
 #endif
 
-/* nothing is fetched, so one argument will do, which is dropped */
-#define AHEAD(row) 0
-#define ROW_AHEAD(row, stride) 0
-#define NOTHING_AHEAD 0
-#define FETCH(row, n) ((void)0)
-#define FETCH_ROW(row, n) ((void)0)
-#define FETCH_LATER(p, n) ((void)0)
-
-/* Words for Philox; see the C dialect. */
-typedef ulong WORDS;
-#define WORDS_LEN 1
-#define WORDS_FROM(v) (v)
-#define MUL_WORDS(a, b) (((a)&0xffffffffUL) * (ulong)(b))
-#define HIGH_WORDS(a) ((a) >> 32)
 
 /* Numbers */
 #define tdm_as_i32(v) as_int(v)

@@ -219,18 +219,20 @@
 
 /* Rows that a loop names by READ are read where they are used, unless they are read in lines (lines.h, with
  * the dialect) or in vectors (vectors.h). */
-#if !defined(READ_IF) && ROW_LOOPS
+#if !defined(READ_IF) && LANES == 1
 #define READ_IF(c, p)
 #define AT(p, j) LOAD(p, j)
 #if !defined(READ_U)
 #define READ_U(p)
 #define U_AT(p, j) LOAD_U(p, j)
 #endif
+#if ROW_LOOPS
 #define TDM_STEP(from, count, length)
 #define TDM_SHARE(j, begin, end, reads) FOR_LANES(j, begin, end)
 #define TDM_INSIDE(j, v, otherwise) (v)
 #endif
-#if ROW_LOOPS
+#endif
+#if LANES == 1
 #define KEEP_BLOCK SUM_BLOCK
 #define KEEP(p, row, begin, n) GLOBAL const T *const p = (row) + (begin)
 #define KEPT(p) READ(p)

@@ -132,24 +132,43 @@ INLINE double tdm_product_f64(const double *parts)
 }
 #endif
 #else
-#define SUM_LANES LANES
+#define SUM_LANES (LANES * TDM_PARTIALS)
+/* A lane's partial results, of which the first begins with what there is, and the others with what changes none. */
+#define TDM_PARTIAL_RESULTS(type, name, first, others)                                             \
+    PRIVATE_ARRAY(type, name, TDM_PARTIALS);                                                       \
+    name[0] = (first);                                                                             \
+    for (tdm_i32 tdm_p = 1; tdm_p < TDM_PARTIALS; tdm_p++) name[tdm_p] = (others)
+#define TDM_COMBINE(name, combined)                                                                \
+    for (tdm_i32 tdm_half = TDM_PARTIALS / 2; tdm_half > 0; tdm_half /= 2)                         \
+        for (tdm_i32 tdm_p = 0; tdm_p < tdm_half; tdm_p++)                                         \
+            name[tdm_p] = combined(name[tdm_p], name[tdm_p + tdm_half])
+#define TDM_ADDED(a, b) ((a) + (b))
 #define SUM(a, j, begin, end, reads, v, ahead)                                                     \
     do {                                                                                           \
+        TDM_PARTIAL_RESULTS(ACC, tdm_as, a, 0);                                                    \
         TDM_SHARE(j, begin, end, reads)                                                            \
         {                                                                                          \
             const ACC tdm_v = (v);                                                                 \
-            (a) += TDM_INSIDE(j, tdm_v, 0);                                                        \
+            tdm_as[TDM_PARTIAL] += TDM_INSIDE(j, tdm_v, 0);                                        \
         }                                                                                          \
+        TDM_COMBINE(tdm_as, TDM_ADDED);                                                            \
+        (a) = tdm_as[0];                                                                           \
     } while (0)
 #define SUM2(a, b, j, begin, end, reads, d, v, w, ahead)                                           \
     do {                                                                                           \
+        TDM_PARTIAL_RESULTS(ACC, tdm_as, a, 0);                                                    \
+        TDM_PARTIAL_RESULTS(ACC, tdm_bs, b, 0);                                                    \
         TDM_SHARE(j, begin, end, reads)                                                            \
         {                                                                                          \
             d;                                                                                     \
             const ACC tdm_v = (v), tdm_w = (w);                                                    \
-            (a) += TDM_INSIDE(j, tdm_v, 0);                                                        \
-            (b) += TDM_INSIDE(j, tdm_w, 0);                                                        \
+            tdm_as[TDM_PARTIAL] += TDM_INSIDE(j, tdm_v, 0);                                        \
+            tdm_bs[TDM_PARTIAL] += TDM_INSIDE(j, tdm_w, 0);                                        \
         }                                                                                          \
+        TDM_COMBINE(tdm_as, TDM_ADDED);                                                            \
+        TDM_COMBINE(tdm_bs, TDM_ADDED);                                                            \
+        (a) = tdm_as[0];                                                                           \
+        (b) = tdm_bs[0];                                                                           \
     } while (0)
 #define PRODUCT(a, j, begin, end, reads, v, ahead)                                                 \
     do {                                                                                           \
@@ -177,11 +196,14 @@ INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
 #endif
 #define LARGEST(a, j, begin, end, reads, key, ahead)                                               \
     do {                                                                                           \
+        TDM_PARTIAL_RESULTS(KEY, tdm_ks, a, a);                                                    \
         TDM_SHARE(j, begin, end, reads)                                                            \
         {                                                                                          \
             const KEY tdm_k_of_j = (key);                                                          \
-            TDM_RAISE(a, TDM_INSIDE(j, tdm_k_of_j, a))                                             \
+            TDM_RAISE(tdm_ks[TDM_PARTIAL], TDM_INSIDE(j, tdm_k_of_j, tdm_ks[TDM_PARTIAL]))         \
         }                                                                                          \
+        TDM_COMBINE(tdm_ks, MAX);                                                                  \
+        (a) = tdm_ks[0];                                                                           \
     } while (0)
 #endif
 #define TDM_RAISE(a, key)                                                                          \

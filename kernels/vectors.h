@@ -1,15 +1,66 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Rows in vectors of VECTOR_BYTES, for lanes that share a row, so that few instructions keep many bytes on
- * their way. In CUDA and in OpenCL C. Compiled after dtypes.h.
+/* How lanes take rows in CUDA and in OpenCL C; in C, ROW_LOOPS, the dialect says so. Compiled after dtypes.h.
  *
- * A vector has TDM_WIDTH elements, VECTOR_BYTES of the smaller of T and U, and lane l has vectors l, l + LANES, …;
- * with VECTORS of 0, where the rows' alignment is not known, a vector is one element. A loop takes TDM_ONCE vectors of each row in a step:
- * all are read, then all are computed, then all are written. Of a vector that sticks out of the row the
+ * Lanes that share a row take it in vectors of VECTOR_BYTES, so that few instructions keep many bytes on their way. A
+ * vector has TDM_WIDTH elements, VECTOR_BYTES of the smaller of T and U, and lane l has vectors l, l + LANES, …; with
+ * VECTORS of 0, where the rows' alignment is not known, a vector is one element. A loop takes TDM_ONCE vectors of each
+ * row in a step: all are read, then all are computed, then all are written. Of a vector that sticks out of the row the
  * elements inside are moved one by one, and the others are zeros. With HOLDS a row has VECTORS vectors to
  * a lane at most, so that HOLD has it read once, into registers. */
 #ifndef TDMI_KERNEL_VECTORS_H
 #define TDMI_KERNEL_VECTORS_H
 #if !ROW_LOOPS
+
+/* nothing is fetched, so one argument will do, which is dropped */
+#define AHEAD(row) 0
+#define ROW_AHEAD(row, stride) 0
+#define NOTHING_AHEAD 0
+#define FETCH(row, n) ((void)0)
+#define FETCH_ROW(row, n) ((void)0)
+#define FETCH_LATER(p, n) ((void)0)
+#define WIDENED(to, from, n) 0
+#define FOR_LANES_APART(j, n) FOR_LANES(j, 0, n)
+
+/* Words for Philox; see the C dialect. */
+typedef tdm_u64 WORDS;
+#define WORDS_LEN 1
+#define WORDS_FROM(v) (v)
+#define MUL_WORDS(a, b) ((tdm_u64)(tdm_u32)(a) * (tdm_u32)(b))
+#define HIGH_WORDS(a) ((a) >> 32)
+
+#if LANES == 1
+/* A lane alone, on a CPU, takes a row in steps, whose elements are a loop for its compiler to vectorise. So what it
+ * writes is kept until the end of the step, as it may be what it reads; and a reduction has a partial result for each
+ * element of a step, as one chain of sums would wait for each addition. */
+#define TDM_PARTIALS 64
+#define TDM_PARTIAL tdm_k
+#define TDM_STEPS(begin, end)                                                                      \
+    for (tdm_i32 tdm_from = (begin), tdm_n = MIN((end)-tdm_from, TDM_PARTIALS); tdm_n > 0;         \
+         tdm_from += tdm_n, tdm_n = MIN((end)-tdm_from, TDM_PARTIALS))
+#define TDM_ELEMENTS(j) for (tdm_i32 tdm_k = 0, j = tdm_from; tdm_k < tdm_n; tdm_k++, j++)
+#define TDM_SHARE(j, begin, end, reads) TDM_STEPS(begin, end) TDM_ELEMENTS(j)
+#define TDM_INSIDE(j, v, otherwise) (v)
+INLINE void tdm_write_step(GLOBAL T *to, const T *from, tdm_i32 n)
+{
+    if (n == TDM_PARTIALS)
+        for (tdm_i32 i = 0; i < TDM_PARTIALS; i++)
+            to[i] = from[i];
+    else
+        for (tdm_i32 i = 0; i < n; i++)
+            to[i] = from[i];
+}
+#define TDM_WITH_STEP(k, p)                                                                        \
+    for (T tdm_out##k[TDM_PARTIALS], *tdm_once##k = tdm_out##k; tdm_once##k;                       \
+         tdm_write_step((p) + tdm_from, tdm_out##k, tdm_n), tdm_once##k = 0)
+#define FOR_LANES_WRITE(p, j, n, ahead, reads) TDM_STEPS(0, n) TDM_WITH_STEP(0, p) TDM_ELEMENTS(j)
+#define FOR_LANES_WRITE2(p, q, j, n, ahead, reads)                                                 \
+    TDM_STEPS(0, n) TDM_WITH_STEP(0, p) TDM_WITH_STEP(1, q) TDM_ELEMENTS(j)
+#define WRITE(p, j, v) (tdm_out0[tdm_k] = (T)TO_T(v))
+#define WRITE2(p, j, v) (tdm_out1[tdm_k] = (T)TO_T(v))
+#define WRITE_RAW(p, j, v) (tdm_out0[tdm_k] = (T)(v))
+#define FOR_LANES_FILL(p, j, n) FOR_LANES_WRITE(p, j, n, NOTHING_AHEAD, )
+#define FILL(p, j, v) WRITE_RAW(p, j, v)
+#else
 
 /* a sum over a row that is held takes no steps of blocks */
 #if HOLDS && VECTORS * VECTOR_BYTES / T_SIZE > 64
@@ -19,6 +70,8 @@
 #define tdm_vector TDM_CAT(tdm_vector_, VECTOR_BYTES)
 #define TDM_WIDTH (VECTORS ? VECTOR_BYTES / MIN(T_SIZE, U_SIZE) : 1)
 #define TDM_ONCE (HOLDS ? 2 : VECTORS ? VECTORS : 4)
+#define TDM_PARTIALS 1
+#define TDM_PARTIAL 0
 #define TDM_LANE_PART (TDM_ONCE * TDM_WIDTH)
 /* from one vector of a lane to its next */
 #define TDM_PITCH (LANES * TDM_WIDTH)
@@ -142,5 +195,6 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
     TDM_STEPS(0, n) TDM_WITH_PART(0, p) TDM_ELEMENTS(j) if (j < tdm_end)
 #define FILL(p, j, v) WRITE_RAW(p, j, v)
 
+#endif
 #endif
 #endif

@@ -76,7 +76,7 @@ tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t ite
     if (variant.vectors) {
         const int64_t teams = tdmi_teams(facts, variant), size = variant.lanes * teams;
         groups = (items + teams - 1) / teams;
-        if (size < COUNTED_LANES && facts->max_team > 1) most = most * COUNTED_LANES / size;
+        if (size < COUNTED_LANES) most = most * COUNTED_LANES / size;
     }
     if (groups > most) groups = most;
     if (facts->min_group_bytes > 0) {

@@ -78,12 +78,6 @@ static uint8_t halved(const tdmi_device_facts *facts, uint8_t vectors, int64_t r
 
 /* Lanes for a row of so many columns that is read in vectors, and their vectors. */
 static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_variant *variant) {
-    /* A lane alone has the cache for its row: one form for rows of all lengths. */
-    if (facts->max_team == 1) {
-        variant->lanes = 1;
-        variant->vectors = vectors_of(*variant) & TDMI_VECTOR_COUNT;
-        return;
-    }
     const size_t t = tdm_dtype_size((tdm_dtype)variant->t),
                  u = tdm_dtype_size((tdm_dtype)variant->u);
     const int64_t bytes = cols * (int64_t)(t < u ? t : u);
@@ -124,7 +118,9 @@ tdmi_variant tdmi_variant_for(const tdmi_device_facts *facts, tdmi_variant varia
         choose_vectors(facts, cols, &variant);
     } else {
         const bool tile = variant.kernel == TDMI_KERNEL_TRANSPOSE;
-        const uint32_t most = of_rows && facts->min_team > 0 ? facts->max_team : facts->max_lanes;
+        const bool shares_rows = of_rows || variant.kernel == TDMI_KERNEL_USER;
+        const uint32_t most =
+            shares_rows && facts->max_team > 0 ? facts->max_team : facts->max_lanes;
         variant.vectors = 0;
         variant.lanes = (uint16_t)choose_lanes(facts->min_lanes, most,
                                                tile ? TDM_TILE_LANES * ELEMENTS_PER_LANE : cols);

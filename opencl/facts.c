@@ -210,7 +210,7 @@ static void find_groups(const tdmi_cl_entry *entry, const char *extensions,
         enum { MOST_LANES_OF_CPU = 64 };
         facts->min_lanes = 1;
         facts->max_lanes = largest < MOST_LANES_OF_CPU ? largest : MOST_LANES_OF_CPU;
-        if (facts->alignment % 16 == 0) facts->min_team = facts->max_team = 1;
+        facts->max_team = 1;
         facts->max_groups = units * 4;
         facts->min_group_bytes = TDMI_HOST_GROUP_BYTES;
         return;

@@ -211,8 +211,13 @@ KERNEL3(local, tdm_rows_args, const T, x, T, y, T, z)
     LOCAL_ARRAY(tdm_i32, numbers, LANES);
     GROUP_ARRAY(ACC, scratch);
     PRIVATE_ARRAY(ACC, own, 4);
+#if ROW_LOOPS
     SCRATCH_ARRAY(ACC, first, 16, 0);
     SCRATCH_ARRAY(ACC, second, 4, 16);
+#else
+    PRIVATE_ARRAY(ACC, first, 16);
+    PRIVATE_ARRAY(ACC, second, 4);
+#endif
     FOR_ROWS(row, args.rows)
     {
         LOCAL tdm_i32 *const all = numbers;
