@@ -266,9 +266,10 @@ static uint32_t next_length(const block_run *self, int64_t begin, int64_t n) {
 
 static void run_item(block_run *self, void *const *buffers, int64_t item) {
     const tdm_expression_args *args = self->args;
-    const int64_t row = item / args->chunks, first = item % args->chunks * args->chunk;
-    const int64_t left = (int64_t)args->cols - first;
-    const int64_t n = left < args->chunk ? left : args->chunk;
+    const tdm_cut *cut = &args->cut;
+    const int64_t row = item / cut->pieces, first = item % cut->pieces * cut->piece;
+    const int64_t left = (int64_t)cut->cols - first;
+    const int64_t n = left < cut->piece ? left : cut->piece;
     find_rows(self, buffers, row, first);
     if (self->applied) {
         apply(self, (uint32_t)n);
@@ -302,21 +303,25 @@ typedef struct combining {
         (all)->value.type = total;                                                                 \
     } while (0)
 
+static void combine_two(const tdmi_blocks *blocks, any_value *all, const any_value *part) {
+    const void *const operands[3] = {all, part, NULL};
+    tdmi_cpu_function_of(blocks->combine, blocks->type)(all, operands, 1);
+}
+
 static void add_part(const tdmi_blocks *blocks, combining *all, const any_value *part) {
-    const void *const operands[3] = {&all->value, part, NULL};
     if (blocks->combine == TDM_FUNCTION_ADD && blocks->type == TDM_TYPE_F32)
         ADD_PART(all, f32, part);
     else if (blocks->combine == TDM_FUNCTION_ADD && blocks->type == TDM_TYPE_F64)
         ADD_PART(all, f64, part);
     else
-        tdmi_cpu_function_of(blocks->combine, blocks->type)(&all->value, operands, 1);
+        combine_two(blocks, &all->value, part);
 }
 
-/* n elements of a row. */
-static void combine_row(block_run *self, int64_t n, combining *all) {
+/* A chunk of a row, elements [from, to) of the item's. */
+static void combine_chunk(block_run *self, int64_t from, int64_t to, combining *all) {
     const tdmi_blocks *blocks = self->blocks;
-    for (int64_t begin = 0; begin < n; begin += blocks->length) {
-        const uint32_t length = next_length(self, begin, n);
+    for (int64_t begin = from; begin < to; begin += blocks->length) {
+        const uint32_t length = next_length(self, begin, to);
         any_value part;
         run_steps(self, blocks->once, blocks->mapped, begin, length);
         tdmi_cpu_fold_of(blocks->combine, blocks->type)(&part, self->values[blocks->values],
@@ -342,39 +347,39 @@ static void end_row(block_run *self, int64_t n, const any_value *value) {
     }
 }
 
-/* How many items there are to a row, in this launch. */
-static int64_t parts_of_rows(const tdmi_blocks *blocks, const tdm_expression_args *args) {
-    const bool whole = blocks->has_rows && !blocks->has_apply && args->phase == TDM_ROWS_WRITES;
-    return whole ? 1 : args->chunks;
-}
-
 static void combine_item(block_run *self, void *const *buffers, int64_t item) {
     const tdmi_blocks *blocks = self->blocks;
-    const tdm_expression_args *args = self->args;
-    const int64_t parts = parts_of_rows(blocks, args);
-    const int64_t row = item / parts, first = item % parts * args->chunk;
-    const int64_t left = (int64_t)args->cols - first;
-    const int64_t n = left < args->chunk ? left : args->chunk;
+    const tdm_cut *cut = &self->args->cut;
+    const int64_t row = item / cut->pieces, first = item % cut->pieces * cut->piece;
+    const int64_t rest = (int64_t)cut->cols - first, n = rest < cut->piece ? rest : cut->piece;
     const size_t size = tdmi_cpu_is_wide(blocks->type) ? 8 : 4;
-    combining all = {.value.bits = blocks->start};
+    const bool was_left = cut->phase == TDM_ROWS_WRITES;
+    const int64_t columns = was_left ? cut->cols : n;
+    any_value value = {.bits = blocks->start};
+    char *left = self->left + (size_t)(row * cut->chunks) * size;
+    if (!was_left) left += (size_t)(first / cut->chunk) * size;
     find_rows(self, buffers, row, first);
     if (n > 0) begin_row(self, next_length(self, 0, n));
-    if (args->phase == TDM_ROWS_WRITES)
-        tdmi_cpu_fold_of(blocks->combine, blocks->type)(
-            &all.value, self->left + (size_t)row * args->chunks * size, args->chunks);
-    else
-        combine_row(self, n, &all);
-    if (args->phase == TDM_ROWS_SUMS)
-        memcpy(self->left + (size_t)item * size, &all.value, size);
-    else
-        end_row(self, n, &all.value);
+    for (int64_t from = 0; from < columns; from += cut->chunk, left += size) {
+        combining chunk = {.value.bits = blocks->start};
+        const int64_t to = columns - from < cut->chunk ? columns : from + cut->chunk;
+        if (was_left)
+            memcpy(&chunk.value, left, size);
+        else
+            combine_chunk(self, from, to, &chunk);
+        if (cut->phase == TDM_ROWS_SUMS)
+            memcpy(left, &chunk.value, size);
+        else
+            combine_two(blocks, &value, &chunk.value);
+    }
+    if (cut->phase != TDM_ROWS_SUMS) end_row(self, n, &value);
 }
 
 void tdmi_cpu_run_blocks(const tdm_group *group, void *const *buffers, const void *arguments) {
     const tdm_expression_args *args = arguments;
     const tdmi_blocks *blocks = group->blocks;
     block_run *self = group->scratch;
-    const int64_t items = args->rows * parts_of_rows(blocks, args);
+    const int64_t items = args->rows * args->cut.pieces;
     const int64_t last = items * ((int64_t)group->index + 1) / group->count;
     memset(self, 0, sizeof *self);
     self->blocks = blocks;

@@ -59,7 +59,7 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_ROW_BIAS 8 /* layer_norm */
 #define TDM_OP_LAYER_COUNT 16
 
-#define TDM_OP_NORM_L1 0 /* norm, norm_combine: tdm_norm_kind */
+#define TDM_OP_NORM_L1 0 /* norm: tdm_norm_kind */
 #define TDM_OP_NORM_L2 1
 #define TDM_OP_NORM_INF 2
 #define TDM_OP_NORM_COUNT 3
@@ -147,30 +147,28 @@ typedef struct tdm_bias_add_args {
 #define TDM_BIAS_OF_COLS 1 /* an element of the bias to each column */
 #define TDM_BIAS_OF_ROWS 2 /* … to each row of a matrix */
 
-/* Norm of each row. With chunks == 1 the result goes to out[out_offset + row], as a U; else chunk c
- * of row r leaves its partial result, two ACC, at partial[2 * (r * chunks + c)]: {scale, sum} for
- * L2 (the norm is scale * sqrt(sum)), {value, 0} for the others; norm_combine ends it. For the
- * infinity norm, value is an ACC too. */
+/* How kernels that reduce rows take them. A row has `chunks` chunks of `chunk` columns, the last of which may be
+ * shorter: their number is made of `cols` alone, and what is found of a chunk and how that of all is merged depends on
+ * nothing else, so that a row has the same bits in every batch. An item is a piece of a row, `piece` columns that are
+ * whole chunks. With pieces == 1 one launch takes whole rows; few long rows are cut into pieces and come to two: the
+ * first leaves the state of chunk c of row r in partial[r * chunks + c], and the second merges a row's and writes its
+ * pieces. */
+#define TDM_MOST_CHUNKS 128
+#define TDM_ROWS_WHOLE 0
+#define TDM_ROWS_SUMS 1
+#define TDM_ROWS_WRITES 2
+typedef struct tdm_cut {
+    tdm_u32 cols, chunk, chunks, piece, pieces;
+    tdm_i32 phase; /* TDM_ROWS_... */
+} tdm_cut;
+
+/* norm: of each row, to out[out_offset + row]. In the second launch an item is a row. */
 typedef struct tdm_norm_args {
     tdm_i64 rows;
     tdm_i64 x_offset, x_stride;
     tdm_i64 out_offset;
-    tdm_u32 cols, chunk, chunks;
-    tdm_i32 reserved;
+    tdm_cut cut;
 } tdm_norm_args;
-
-/* Of the kernels that normalise rows, layer_norm, rms_norm, l2_normalize and softmax: rows are whole, with
- * chunks == 1, or few and long. Those are cut into chunks, the last of which may be shorter, and come to two
- * launches, of which the first leaves some ACC for each chunk in `partial`, and the second puts a row's together
- * and writes the chunks. Those of chunk c of row r begin at n * (r * chunks + c), for n of
- *   layer_norm    {factor, mean, what rounding that lost, variance}, of the elements times the factor
- *   rms_norm      {factor, sum of the squares of the elements times the factor, divided by the row's columns}
- *   l2_normalize  {factor, sum of the squares of the elements times the factor}
- *   softmax       {largest element, sum of exp(x - that)}
- * The factor is a power of two, 1 unless squares overflow or vanish without. */
-#define TDM_ROWS_WHOLE 0
-#define TDM_ROWS_SUMS 1
-#define TDM_ROWS_WRITES 2
 
 /* layer_norm and rms_norm; the operands that OP leaves out are not touched. */
 typedef struct tdm_normalize_args {
@@ -181,8 +179,7 @@ typedef struct tdm_normalize_args {
     tdm_i64 sum_offset, sum_stride;
     tdm_i64 y_offset, y_stride;
     tdm_scalar epsilon;
-    tdm_u32 cols, chunk, chunks;
-    tdm_i32 phase; /* TDM_ROWS_... */
+    tdm_cut cut;
 } tdm_normalize_args;
 
 /* x [N, C, S] contiguous, rows cut into chunks. S > 1: rows = N * C of cols = S, channel = row %
@@ -201,8 +198,7 @@ typedef struct tdm_rows_args {
     tdm_i64 x_offset, x_stride;
     tdm_i64 y_offset, y_stride;
     tdm_scalar epsilon;
-    tdm_u32 cols, chunk, chunks;
-    tdm_i32 phase; /* TDM_ROWS_... */
+    tdm_cut cut;
 } tdm_rows_args;
 
 /* softmax; without TDM_OP_SOFTMAX_SCALED what follows y_stride is not looked at. A row's mask is found as rows of
@@ -217,8 +213,7 @@ typedef struct tdm_softmax_args {
     tdm_i64 mask_stride[TDM_MAX_OUTER];
     tdm_i64 causal_rows;
     tdm_scalar scale;
-    tdm_u32 cols, chunk, chunks;
-    tdm_i32 phase; /* TDM_ROWS_... */
+    tdm_cut cut;
     tdm_i32 has_mask, mask_ndim;
 } tdm_softmax_args;
 
@@ -278,8 +273,8 @@ typedef struct tdm_matmul_narrow_args {
  * an element is index + row * index_stride + column, counted row-major in the shape of the outputs, the last
  * dimension of which is `extent`. Scalars are as their types have them, in the low bytes.
  *
- * Those that combine rows have one more buffer, in which each chunk of rows that are cut leaves its value: that of
- * chunk c of row r is number r * chunks + c. */
+ * Rows are cut into pieces; chunks and phases are of those that combine rows, and have one more buffer, in which each
+ * chunk of rows that are cut leaves its value. */
 #define TDM_EXPRESSION_TENSORS 12
 #define TDM_EXPRESSION_SCALARS 12
 typedef struct tdm_expression_args {
@@ -290,9 +285,8 @@ typedef struct tdm_expression_args {
     tdm_i64 inner_stride[TDM_EXPRESSION_TENSORS];
     tdm_i64 outer_stride[TDM_EXPRESSION_TENSORS][TDM_MAX_OUTER];
     tdm_i64 scalars[TDM_EXPRESSION_SCALARS];
-    tdm_u32 cols, chunk, chunks;
+    tdm_cut cut;
     tdm_i32 outer_ndim; /* 0: one row */
-    tdm_i32 phase;      /* TDM_ROWS_..., where rows are combined */
     tdm_i32 reserved;
 } tdm_expression_args;
 
@@ -407,9 +401,9 @@ typedef struct tdm_reduce_args {
 } tdm_reduce_args;
 
 /* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that
- * norm_combine is in norm.cl and reduce_variance in reduce.cl. Buffers in order:
+ * reduce_variance is in reduce.cl. Buffers in order:
  *   elementwise y a b | cast y a | fill y | bias_add x bias residual y | norm x partial out |
- *   norm_combine partial out | layer_norm x residual weight bias partial sum y |
+ *   layer_norm x residual weight bias partial sum y |
  *   rms_norm x residual weight partial sum y |
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x mask partial y |
  *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a |
@@ -423,7 +417,6 @@ typedef struct tdm_reduce_args {
     X(FILL, fill, 1, tdm_elementwise_args)                                                         \
     X(BIAS_ADD, bias_add, 4, tdm_bias_add_args)                                                    \
     X(NORM, norm, 3, tdm_norm_args)                                                                \
-    X(NORM_COMBINE, norm_combine, 2, tdm_norm_args)                                                \
     X(LAYER_NORM, layer_norm, 7, tdm_normalize_args)                                               \
     X(RMS_NORM, rms_norm, 6, tdm_normalize_args)                                                   \
     X(BATCH_NORM, batch_norm, 6, tdm_batch_norm_args)                                              \

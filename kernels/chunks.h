@@ -1,43 +1,72 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Chunks of rows, and what they left, put together by each group that writes one. The same in all three
- * languages; compiled after reduce.h.
+/* Rows in pieces and chunks (tdm_cut), and the states that chunks leave and that merge: squares and moments. The
+ * same in all three languages; compiled after reduce.h.
  *
- * A chunk whose squares overflow or vanish was multiplied by a power of two, its factor, whatever the others
- * were, and what it left is in terms of that. The row's is the least of them, that of the largest elements,
- * beside which those of other chunks may vanish. The factor of a chunk of zeros is the largest there is. */
+ * A chunk whose squares overflow or vanish is multiplied by a power of two, its factor, whatever those of the
+ * others are, and its state is in terms of that. Two states merge in terms of the lesser factor, that of the larger
+ * elements, compared with which the others may vanish. */
 #ifndef TDMI_KERNEL_CHUNKS_H
 #define TDMI_KERNEL_CHUNKS_H
 
-/* Which part of which row an item is: rows are whole, or CHUNKS to a row. PART declares the row, where in it the
- * part begins, and its columns. CUT stands before the rows: on a CPU, where short rows are quick, it declares
- * what is the same for all, as where rows are cut each group has one item. A GPU would need registers for that;
- * and there a row that is held is whole. */
-#define CHUNKS (HOLDS ? 1 : (tdm_i32)args.chunks)
-#define PHASE (HOLDS ? TDM_ROWS_WHOLE : args.phase)
+/* PIECE declares an item's row, where in it the piece begins, its columns, and `tdm_first`, its first chunk. CUT stands
+ * before the rows: on a CPU, where short rows are quick, it declares what is the same for all, as where rows are cut
+ * each group has one item. A GPU would need registers for that; and there a row that is held is one chunk. */
+#define CHUNKS (HOLDS ? 1 : (tdm_i32)args.cut.chunks)
+#define PIECES (HOLDS ? 1 : (tdm_i32)args.cut.pieces)
+#define PHASE (HOLDS ? TDM_ROWS_WHOLE : args.cut.phase)
+#define TDM_PIECE_START(number) ((tdm_i64)(number) * args.cut.piece)
+#define TDM_PIECE_COLS(start) ((tdm_i32)MIN((tdm_i64)args.cut.piece, (tdm_i64)args.cut.cols - (start)))
 #if ROW_LOOPS
 #define CUT                                                                                        \
     tdm_i64 tdm_more = 0, tdm_start = 0; /* more items before this one than rows */                \
-    tdm_i32 tdm_cols = (tdm_i32)args.cols;                                                         \
-    if (CHUNKS > 1) {                                                                              \
-        const tdm_i64 tdm_item = FIRST_ROW(args.rows * CHUNKS);                                    \
-        tdm_more = tdm_item - tdm_item / CHUNKS;                                                   \
-        tdm_start = tdm_item % CHUNKS * args.chunk;                                                \
-        tdm_cols = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - tdm_start);              \
+    tdm_i32 tdm_cols = (tdm_i32)args.cut.cols, tdm_first = 0;                                      \
+    if (PIECES > 1) {                                                                              \
+        const tdm_i64 tdm_item = FIRST_ROW(args.rows * PIECES);                                    \
+        tdm_more = tdm_item - tdm_item / PIECES;                                                   \
+        tdm_start = TDM_PIECE_START(tdm_item % PIECES);                                            \
+        tdm_cols = TDM_PIECE_COLS(tdm_start);                                                      \
+        tdm_first = (tdm_i32)(tdm_start / args.cut.chunk);                                         \
     }
-#define PART(item, row, start, cols)                                                               \
+#define PIECE(item, row, start, cols)                                                              \
     const tdm_i64 row = item - tdm_more, start = tdm_start;                                        \
     const tdm_i32 cols = tdm_cols
 #else
 #define CUT
-#define PART(item, row, start, cols)                                                               \
+#define PIECE(item, row, start, cols)                                                              \
     tdm_i64 row = item, start = 0;                                                                 \
-    tdm_i32 cols = (tdm_i32)args.cols;                                                             \
-    if (CHUNKS > 1) {                                                                              \
-        row = item / CHUNKS;                                                                       \
-        start = (item - row * CHUNKS) * args.chunk;                                                \
-        cols = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - start);                      \
+    tdm_i32 cols = (tdm_i32)args.cut.cols, tdm_first = 0;                                          \
+    if (PIECES > 1) {                                                                              \
+        row = item / PIECES;                                                                       \
+        start = TDM_PIECE_START(item - row * PIECES);                                              \
+        cols = TDM_PIECE_COLS(start);                                                              \
+        tdm_first = (tdm_i32)(start / args.cut.chunk);                                             \
     }
 #endif
+
+/* The chunks of a piece of so many columns: chunk c of the row is [begin, end) of the piece. */
+#define FOR_CHUNKS(c, begin, end, cols) TDM_FOR_CHUNKS(c, begin, end, tdm_first, cols)
+#define TDM_FOR_CHUNKS(c, begin, end, first, cols)                                                 \
+    for (tdm_i32 c = first, begin = 0, end = TDM_CHUNK_END(0, cols); begin < (cols);               \
+         c++, begin = end, end = TDM_CHUNK_END(begin, cols))
+#define TDM_CHUNK_END(begin, cols)                                                                 \
+    (HOLDS || (cols) - (begin) <= (tdm_i32)args.cut.chunk ? (cols)                                 \
+                                                          : (begin) + (tdm_i32)args.cut.chunk)
+
+/* The chunks whose states an item needs: the row's, where they are LEFT. KEEP_STATE leaves one that was found, or
+ * merges it into `all`, by an expression for all but the first. One loop for all, and so one text that is compiled,
+ * as a multiplication and an addition may become one operation. */
+#define FOR_STATES(c, begin, end, cols)                                                            \
+    TDM_FOR_CHUNKS(c, begin, end, PHASE == TDM_ROWS_WRITES ? 0 : tdm_first,                        \
+                   PHASE == TDM_ROWS_WRITES ? (tdm_i32)args.cut.cols : (cols))
+#define LEFT(c) partial[row * CHUNKS + (c)]
+#define KEEP_STATE(all, c, s, merged)                                                              \
+    do {                                                                                           \
+        if (PHASE == TDM_ROWS_SUMS) {                                                              \
+            if (LANE == 0) LEFT(c) = s;                                                            \
+        } else {                                                                                   \
+            all = (c) == 0 ? s : merged;                                                           \
+        }                                                                                          \
+    } while (0)
 
 #if T_IS_FLOAT
 
@@ -48,90 +77,162 @@ INLINE ACC tdm_ratio(ACC a, ACC b)
     return MAGNITUDE_OF(MAX(quotient, (KEY)0));
 }
 
-/* The row's factor. Where it is above 1 it also leaves room for `least`, as that of a whole row does. */
-INLINE ACC tdm_factor_of_chunks(GLOBAL const ACC *partial, tdm_i32 parts, tdm_i32 chunks, ACC least,
-                                LOCAL KEY *key_scratch)
+/* The factor for elements [begin, end) of x + residual, or of x alone where that is NULL: the power of two that brings
+ * the largest of them, and `least`, near 2^40. */
+APART ACC tdm_safe_factor(GLOBAL const T *x, GLOBAL const T *residual, tdm_i32 begin, tdm_i32 end, ACC least,
+                          LOCAL KEY *key_scratch)
 {
-    KEY key = LOWEST_KEY;
-    FOR_LANES_SINGLY(j, chunks) TDM_RAISE(key, -MAGNITUDE_KEY(partial[j * parts]))
-    const ACC factor = MAGNITUDE_OF(-GROUP_MAX(key_scratch, key));
-    const ACC room = RESCALE(MAGNITUDE_KEY(least));
-    return factor > (ACC)1 ? MIN(factor, room) : factor;
+    KEY key = MAGNITUDE_KEY(least);
+    FOR_LANES_SINGLY(j, end - begin)
+    {
+        const ACC v = LOAD(x, begin + j);
+        TDM_RAISE(key, MAGNITUDE_KEY(residual ? ROUND(v + LOAD(residual, begin + j)) : v))
+    }
+    return RESCALE(GROUP_MAX(key_scratch, key));
 }
 
+/* The sum of squares of elements times the factor. Those of TDM_MOST_CHUNKS can be added. */
 typedef struct tdm_squares {
     ACC factor, sum;
 } tdm_squares;
+#define SAFE_SUM(sum, result) (IS_FINITE((sum) * (ACC)TDM_MOST_CHUNKS) && SAFE_SQUARES(result))
 
-/* Of chunks that left {factor, sum of squares}. */
-APART tdm_squares tdm_squares_of_chunks(GLOBAL const ACC *partial, tdm_i32 chunks, ACC least,
-                                        LOCAL ACC *scratch, LOCAL KEY *key_scratch)
+/* the middle one of three */
+INLINE ACC tdm_middle(ACC a, ACC b, ACC c)
 {
-    tdm_squares all;
-    all.factor = tdm_factor_of_chunks(partial, 2, chunks, least, key_scratch);
-    all.sum = 0;
-    FOR_LANES_SINGLY(j, chunks)
-    {
-        const ACC ratio = tdm_ratio(all.factor, partial[2 * j]);
-        all.sum += partial[2 * j + 1] * ratio * ratio;
-    }
-    all.sum = GROUP_SUM(scratch, all.sum);
-    return all;
+    return MAX(MIN(a, b), MIN(MAX(a, b), c));
 }
 
+INLINE tdm_squares tdm_squares_of(ACC factor, ACC sum)
+{
+    tdm_squares s;
+    s.factor = factor;
+    s.sum = sum;
+    return s;
+}
+
+INLINE tdm_squares tdm_squares_merged(tdm_squares a, tdm_squares b)
+{
+    const ACC factor = MIN(a.factor, b.factor);
+    return tdm_squares_of(factor, a.sum * SQUARE(tdm_ratio(factor, a.factor)) +
+                                      b.sum * SQUARE(tdm_ratio(factor, b.factor)));
+}
+
+/* Finds s, the squares of chunk [begin, end) of x + residual, or of x alone where that is NULL; v is element j, after
+ * `reads` have read it. Where least + sum inverse loses what squares have, they are those of elements
+ * times a factor that leaves the square of `root` above 0, too. */
+#define SQUARES(s, x, residual, j, begin, end, reads, v, inverse, least, root)                     \
+    do {                                                                                           \
+        ACC tdm_factor = 1, tdm_sum = 0;                                                           \
+        for (tdm_i32 tdm_turn = 0, tdm_turns = 1; tdm_turn < tdm_turns; tdm_turn++) {              \
+            tdm_sum = 0;                                                                           \
+            FOR_BLOCKS_OF(tdm_block, tdm_stop, begin, end)                                         \
+            {                                                                                      \
+                ACC tdm_a = 0;                                                                     \
+                SUM(tdm_a, j, tdm_block, tdm_stop, reads, SQUARE((v) * tdm_factor), AHEAD(x));     \
+                tdm_sum += tdm_a;                                                                  \
+            }                                                                                      \
+            tdm_sum = GROUP_SUM(scratch, tdm_sum);                                                 \
+            if (tdm_turn == 0 && !SAFE_SUM(tdm_sum, tdm_sum * (inverse) + (least))) {              \
+                tdm_factor = tdm_safe_factor(x, residual, begin, end, root, key_scratch);          \
+                tdm_turns = 2;                                                                     \
+            }                                                                                      \
+        }                                                                                          \
+        s = tdm_squares_of(tdm_factor, tdm_sum);                                                   \
+    } while (0)
+
+/* Of `count` elements times the factor: their mean, mean + rest, as a rounded sum and what that lost, and the mean of
+ * the squares of their differences from it. */
 typedef struct tdm_moments {
-    ACC factor, mean, rest, variance;
+    ACC factor, count, mean, rest, variance;
 } tdm_moments;
 
-/* Of chunks of `chunk` columns, the last of which may be shorter, that left their moments (Chan, Golub and
- * LeVeque, COMPSTAT 1982). The mean is found around the first chunk's, so that a constant row's is exact, and
- * again around what that gave, as that chunk may be far from all others. */
-APART tdm_moments tdm_moments_of_chunks(GLOBAL const ACC *partial, tdm_i32 chunks, tdm_u32 chunk,
-                                        tdm_u32 cols, ACC least, LOCAL ACC *scratch,
-                                        LOCAL KEY *key_scratch)
+/* From sums of elements' differences from a pivot, of which `lost` is what adding it lost, and of their squares. */
+INLINE tdm_moments tdm_moments_around(ACC factor, ACC pivot, tdm_i32 count, ACC sum, ACC lost, ACC squares)
 {
-    const ACC inverse = (ACC)1 / (ACC)cols;
+    tdm_moments m;
+    m.factor = factor;
+    m.count = (ACC)count;
+    const ACC inverse = (ACC)1 / m.count, shift = sum * inverse;
+    const ACC low = (FMA(-shift, m.count, sum) - lost) * inverse;
+    m.mean = pivot + shift;
+    const ACC added = m.mean - pivot;
+    m.rest = (pivot - (m.mean - added)) + ((shift - added) + low);
+    m.variance = squares * inverse - shift * shift;
+    return m;
+}
+
+/* Whether the squares overflowed, where differences of two states have a sixteenth of the range to themselves, or
+ * vanished. A constant row, whose sums are all 0, has lost nothing unless epsilon is 0, too. */
+INLINE tdm_i32 tdm_moments_are_lost(tdm_moments m, ACC sum, ACC squares, ACC epsilon)
+{
+    if (!IS_FINITE((squares + SQUARE(m.mean)) * (ACC)16)) return 1;
+    return !SAFE_SQUARES(squares) && (sum != 0 || squares != 0 || !(epsilon > 0));
+}
+
+/* Finds m, the moments of chunk [begin, end), as SQUARES does; `middle` is an element that is hardly an outlier:
+ * the middle one of three, as outliers lie where few patterns repeat. One pass takes them around that, the pivot.
+ * Around the mean itself more digits would be lost where few elements are far from all others, as each sum with one
+ * of these is rounded in their terms. Another pass follows where squares are lost, of the elements times a factor,
+ * and where the mean is far from the pivot in terms of the deviation, which loses digits, around the mean found so
+ * far. */
+#define MOMENTS(m, x, residual, middle, j, begin, end, reads, v, epsilon, root)                    \
+    do {                                                                                           \
+        ACC tdm_factor = 1, tdm_pivot = middle;                                                    \
+        for (tdm_i32 tdm_pass = 0; tdm_pass < 3; tdm_pass++) {                                     \
+            ACC tdm_summed = 0, tdm_lost = 0, tdm_squared = 0;                                     \
+            FOR_BLOCKS_OF(tdm_block, tdm_stop, begin, end)                                         \
+            {                                                                                      \
+                ACC tdm_a = 0, tdm_b = 0;                                                          \
+                SUM2(tdm_a, tdm_b, j, tdm_block, tdm_stop, reads,                                  \
+                     const ACC tdm_d = (v) * tdm_factor - tdm_pivot, tdm_d, tdm_d * tdm_d, AHEAD(x)); \
+                ADD_BLOCK(tdm_summed, tdm_lost, tdm_a);                                            \
+                tdm_squared += tdm_b;                                                              \
+            }                                                                                      \
+            tdm_summed = GROUP_SUM(scratch, tdm_summed);                                           \
+            tdm_squared = GROUP_SUM(scratch, tdm_squared);                                         \
+            m = tdm_moments_around(tdm_factor, tdm_pivot, (end) - (begin), tdm_summed,             \
+                                   LANES == 1 ? tdm_lost : 0, tdm_squared);                        \
+            if (tdm_pass == 0 && tdm_moments_are_lost(m, tdm_summed, tdm_squared, epsilon)) {      \
+                tdm_factor = tdm_safe_factor(x, residual, begin, end, root, key_scratch);          \
+                tdm_pivot *= tdm_factor;                                                           \
+            } else if (tdm_pass < 2 && !(SQUARE(m.mean - tdm_pivot) <= (ACC)4 * m.variance)) {     \
+                tdm_pivot = m.mean;                                                                \
+                tdm_pass = 1;                                                                      \
+            } else {                                                                               \
+                tdm_pass = 3;                                                                      \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+/* In terms of a lesser factor. */
+INLINE tdm_moments tdm_moments_scaled(tdm_moments m, ACC factor)
+{
+    const ACC ratio = tdm_ratio(factor, m.factor);
+    m.factor = factor;
+    m.mean *= ratio;
+    m.rest *= ratio;
+    m.variance *= ratio * ratio;
+    return m;
+}
+
+/* After Chan, Golub and LeVeque (COMPSTAT 1982). */
+INLINE tdm_moments tdm_moments_merged(tdm_moments a, tdm_moments b)
+{
+    if (a.factor != b.factor) {
+        const ACC factor = MIN(a.factor, b.factor);
+        a = tdm_moments_scaled(a, factor);
+        b = tdm_moments_scaled(b, factor);
+    }
     tdm_moments all;
-    all.factor = tdm_factor_of_chunks(partial, 4, chunks, least, key_scratch);
-    /* squares of what is between two means may overflow, though none does inside of a chunk */
-    KEY largest = 0;
-    FOR_LANES_SINGLY(j, chunks)
-    {
-        const ACC ratio = tdm_ratio(all.factor, partial[4 * j]);
-        TDM_RAISE(largest, MAGNITUDE_KEY(partial[4 * j + 1] * ratio))
-        TDM_RAISE(largest, MAGNITUDE_KEY(SQRT(ABS(partial[4 * j + 3])) * ratio))
-    }
-    largest = GROUP_MAX(key_scratch, largest);
-    if (!IS_FINITE(SQUARE(MAGNITUDE_OF(largest) * (ACC)16))) all.factor *= RESCALE(largest);
-    ACC pivot = LANE == 0 ? partial[1] * tdm_ratio(all.factor, partial[0]) : (ACC)0;
-    pivot = GROUP_SUM(scratch, pivot);
-    ACC shift = 0, low = 0;
-    for (tdm_i32 turn = 0; turn < 2; turn++) {
-        pivot += shift;
-        ACC sum = 0, lost = 0;
-        FOR_LANES_SINGLY(j, chunks)
-        {
-            const ACC n = (ACC)MIN(chunk, cols - (tdm_u32)j * chunk);
-            const ACC ratio = tdm_ratio(all.factor, partial[4 * j]);
-            ADD_BLOCK(sum, lost,
-                      ((partial[4 * j + 1] * ratio - pivot) + partial[4 * j + 2] * ratio) * n);
-        }
-        sum = GROUP_SUM(scratch, sum);
-        shift = sum * inverse;
-        low = (FMA(-shift, (ACC)cols, sum) - (LANES == 1 ? lost : (ACC)0)) * inverse;
-    }
-    all.mean = pivot + shift;
-    const ACC added = all.mean - pivot;
-    all.rest = (pivot - (all.mean - added)) + ((shift - added) + low);
-    ACC variance = 0;
-    FOR_LANES_SINGLY(j, chunks)
-    {
-        const ACC n = (ACC)MIN(chunk, cols - (tdm_u32)j * chunk);
-        const ACC ratio = tdm_ratio(all.factor, partial[4 * j]);
-        const ACC d = ((partial[4 * j + 1] * ratio - all.mean) - all.rest) + partial[4 * j + 2] * ratio;
-        variance += (partial[4 * j + 3] * ratio * ratio + d * d) * (n * inverse);
-    }
-    all.variance = GROUP_SUM(scratch, variance);
+    all.factor = a.factor;
+    all.count = a.count + b.count;
+    const ACC share = b.count / all.count;
+    const ACC d = (b.mean - a.mean) + (b.rest - a.rest), shift = d * share;
+    all.mean = a.mean + shift;
+    const ACC added = all.mean - a.mean;
+    all.rest = a.rest + ((a.mean - (all.mean - added)) + (shift - added));
+    all.variance = a.variance + (b.variance - a.variance) * share + shift * (d - shift);
     return all;
 }
 

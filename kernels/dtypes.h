@@ -232,11 +232,6 @@
 #define TDM_INSIDE(j, v, otherwise) (v)
 #endif
 #endif
-#if LANES == 1
-#define KEEP_BLOCK SUM_BLOCK
-#define KEEP(p, row, begin, n) GLOBAL const T *const p = (row) + (begin)
-#define KEPT(p) READ(p)
-#endif
 #define READ(p) READ_IF(1, p)
 #define NOTHING_READ
 #if !HOLDS
@@ -245,6 +240,10 @@
 #endif
 #define HOLD(p, n) HOLD_IF(1, p, n)
 #define HELD(p) HELD_IF(1, p)
+/* a part q of row p, which is all of it where p is held */
+#if !HOLDS
+#define HELD_AS(q, p) READ(q)
+#endif
 
 #define TO_T(v) TDM_CAT(tdm_put_, T_ID)(v) /* ACC to the stored form */
 

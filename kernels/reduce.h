@@ -217,6 +217,9 @@ INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
  * up to a half eps for each. ADD_BLOCK keeps what adding a block's sum loses (Kahan, CACM 8, 1965),
  * for sums in which that would show, however long they are. */
 #define SUM_BLOCK (64 * SUM_LANES)
+#define FOR_BLOCKS_OF(from, to, begin, end)                                                        \
+    for (tdm_i32 from = (begin), to = (end)-from > SUM_BLOCK ? from + SUM_BLOCK : (end);           \
+         from < (end); from = to, to = (end)-to > SUM_BLOCK ? to + SUM_BLOCK : (end))
 #define SUM_ROWS 64 /* of columns, likewise */
 #define ADD_BLOCK(sum, lost, v)                                                                    \
     do {                                                                                           \

@@ -21,6 +21,11 @@
 #define READ_S(xr, rr) HELD(xr) HELD_IF(HAS_RESIDUAL, rr)
 #define S_AT(xr, rr, j) (HAS_RESIDUAL ? ROUND(AT(xr, j) + AT(rr, j)) : AT(xr, j))
 #define LOAD_S(xr, rr, j) (HAS_RESIDUAL ? ROUND(LOAD(xr, j) + LOAD(rr, j)) : LOAD(xr, j))
+#define RESIDUAL_OR_NULL(rr) (HAS_RESIDUAL ? (rr) : (GLOBAL const T *)0)
+/* The middle one of three of n elements from `begin` on. */
+#define MIDDLE_S(xr, rr, begin, n)                                                                 \
+    tdm_middle(LOAD_S(xr, rr, (begin) + (n) / 8), LOAD_S(xr, rr, (begin) + (n) / 8 * 3),           \
+               LOAD_S(xr, rr, (begin) + (n) / 8 * 5))
 
 /* Writes y = v, an expression in s and j, and the sum where it is wanted; `reads` has what v reads beside s. */
 #define WRITE_OF_S(yr, xr, rr, row, start, n, reads, s, j, v)                                      \
@@ -41,6 +46,20 @@
                 WRITE(yr, j, v);                                                                   \
             }                                                                                      \
         }                                                                                          \
+    } while (0)
+
+/* The same of v weight + bias, as far as there are these. */
+#define WRITE_WEIGHTED_OF_S(yr, xr, rr, wr, br, row, start, n, s, j, v)                            \
+    do {                                                                                           \
+        if (HAS_WEIGHT && HAS_BIAS)                                                                \
+            WRITE_OF_S(yr, xr, rr, row, start, n, READ(wr) READ(br), s, j,                         \
+                       (v) * AT(wr, j) + AT(br, j));                                               \
+        else if (HAS_WEIGHT)                                                                       \
+            WRITE_OF_S(yr, xr, rr, row, start, n, READ(wr), s, j, (v) * AT(wr, j));                \
+        else if (HAS_BIAS)                                                                         \
+            WRITE_OF_S(yr, xr, rr, row, start, n, READ(br), s, j, (v) + AT(br, j));                \
+        else                                                                                       \
+            WRITE_OF_S(yr, xr, rr, row, start, n, NOTHING_READ, s, j, v);                          \
     } while (0)
 
 #endif

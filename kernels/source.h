@@ -31,6 +31,11 @@
 #define LOAD_OF(x, p, j) tdm_load_of_##x(p, j)
 #define STORE_OF(x, p, j, v) tdm_store_of_##x(p, j, v)
 
+/* A part of a row that is read more than once. */
+#define KEEP_BLOCK SUM_BLOCK
+#define KEEP(p, row, begin, n) GLOBAL const T *const p = (row) + (begin)
+#define KEPT(p) READ(p)
+
 /* A function of function_list.h on ACC: FN(exp)(v). */
 #define FN(name) TDM_BY_ACC(tdm_fn_##name##_)
 

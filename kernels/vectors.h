@@ -1,12 +1,13 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* How lanes take rows in CUDA and in OpenCL C; in C, ROW_LOOPS, the dialect says so. Compiled after dtypes.h.
  *
- * Lanes that share a row take it in vectors of VECTOR_BYTES, so that few instructions keep many bytes on their way. A
- * vector has TDM_WIDTH elements, VECTOR_BYTES of the smaller of T and U, and lane l has vectors l, l + LANES, …; with
- * VECTORS of 0, where the rows' alignment is not known, a vector is one element. A loop takes TDM_ONCE vectors of each
- * row in a step: all are read, then all are computed, then all are written. Of a vector that sticks out of the row the
- * elements inside are moved one by one, and the others are zeros. With HOLDS a row has VECTORS vectors to
- * a lane at most, so that HOLD has it read once, into registers. */
+ * Lanes that share a row take it in vectors of VECTOR_BYTES, so that few instructions keep many bytes on their way.
+ * A vector has TDM_WIDTH elements, VECTOR_BYTES of the smaller of T and U, and lane l has vectors l, l + LANES, …;
+ * with VECTORS of 0, where the rows' alignment is not known, a vector is one element. A loop takes TDM_ONCE vectors
+ * of each row in a step: all are read, then all are computed, then all are written. Of a vector that sticks out of
+ * the row the elements inside are moved one by one, and the others are zeros. With LOOSE rows may begin anywhere:
+ * elements are moved one by one, by the same lanes, so that a row has the same bits wherever it lies. With HOLDS a
+ * row has VECTORS vectors to a lane at most, so that HOLD has it read once, into registers. */
 #ifndef TDMI_KERNEL_VECTORS_H
 #define TDMI_KERNEL_VECTORS_H
 #if !ROW_LOOPS
@@ -68,6 +69,10 @@ INLINE void tdm_write_step(GLOBAL T *to, const T *from, tdm_i32 n)
 #endif
 
 #define tdm_vector TDM_CAT(tdm_vector_, VECTOR_BYTES)
+#if !defined(LOOSE)
+#define LOOSE 0
+#endif
+#define TDM_WHOLE (VECTORS && !LOOSE)
 #define TDM_WIDTH (VECTORS ? VECTOR_BYTES / MIN(T_SIZE, U_SIZE) : 1)
 #define TDM_ONCE (HOLDS ? 2 : VECTORS ? VECTORS : 4)
 #define TDM_PARTIALS 1
@@ -83,7 +88,7 @@ typedef tdm_u32 tdm_index;
     INLINE void TDM_CAT(tdm_read_vector_, of_type)(type * to, GLOBAL const type *row, tdm_index at, \
                                                    tdm_index end)                                  \
     {                                                                                              \
-        if (VECTORS && at + TDM_WIDTH <= end) {                                                    \
+        if (TDM_WHOLE && at + TDM_WIDTH <= end) {                                                    \
             UNROLL for (tdm_i32 i = 0; i < TDM_WIDTH * (tdm_i32)sizeof(type) / VECTOR_BYTES; i++)  \
                 ((tdm_vector *)to)[i] = ((GLOBAL const tdm_vector *)(row + at))[i];                \
         } else {                                                                                   \
@@ -106,7 +111,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 {
     UNROLL for (tdm_i32 i = 0; i < TDM_ONCE; i++, from += TDM_PITCH)
     {
-        if (VECTORS && from + TDM_WIDTH <= end) {
+        if (TDM_WHOLE && from + TDM_WIDTH <= end) {
             UNROLL for (tdm_i32 k = 0; k < TDM_WIDTH * (tdm_i32)sizeof(T) / VECTOR_BYTES; k++)
                 TDM_STORE_VECTOR((GLOBAL tdm_vector *)(row + from) + k,
                                  ((const tdm_vector *)(part + i * TDM_WIDTH))[k]);
@@ -120,7 +125,6 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 /* A lane's steps over [begin, end), and the elements of one. Loops of one step are for their variables
  * alone. */
 #if HOLDS
-#define TDM_STEP_NUMBER tdm_step
 #define TDM_STEPS(begin, n)                                                                        \
     UNROLL for (tdm_i32 tdm_step = 0; tdm_step < VECTORS / TDM_ONCE; tdm_step++)               \
         for (tdm_index tdm_end = (n), tdm_from = (begin) + LANE * TDM_WIDTH +                      \
@@ -128,7 +132,6 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
                        tdm_once = tdm_from < tdm_end;                                              \
              tdm_once; tdm_once = 0)
 #else
-#define TDM_STEP_NUMBER 0
 #define TDM_STEPS(begin, n)                                                                        \
     for (tdm_index tdm_end = (n), tdm_from = (tdm_index)(begin) + LANE * TDM_WIDTH;                \
          tdm_from < tdm_end; tdm_from += TDM_ONCE * TDM_PITCH)
@@ -160,24 +163,13 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
          *tdm_once_##p = tdm_read_part_u(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE);              \
          tdm_once_##p; tdm_once_##p = 0)
 #define U_AT(p, j) LOAD_U(tdm_in_##p, tdm_k)
-/* Of a block, one step of each lane, or the row that is held. */
-#define KEEP_BLOCK (LANES * TDM_WIDTH * (HOLDS ? VECTORS : TDM_ONCE))
-#define KEPT(p)                                                                                    \
-    for (const T *tdm_in_##p = tdm_kept_##p + TDM_STEP_NUMBER * TDM_LANE_PART; tdm_in_##p; tdm_in_##p = 0)
 #if HOLDS
-#define KEEP(p, row, begin, n)                                                                     \
-    GLOBAL const T *const p = row;                                                                 \
-    const T *const tdm_kept_##p = tdm_held_##row
 #define HOLD_IF(c, p, n)                                                                           \
     TDM_REGISTERS(T, tdm_held_##p, VECTORS * TDM_WIDTH);                                           \
     if (c) tdm_read_part_t(tdm_held_##p, p, LANE * TDM_WIDTH, n, VECTORS)
-#define HELD_IF(c, p)                                                                              \
-    for (const T *tdm_in_##p = tdm_held_##p + tdm_step * TDM_LANE_PART; tdm_in_##p; tdm_in_##p = 0)
-#else
-#define KEEP(p, row, begin, n)                                                                     \
-    GLOBAL const T *const p = (row) + (begin);                                                     \
-    TDM_REGISTERS(T, tdm_kept_##p, TDM_LANE_PART);                                                      \
-    tdm_read_part_t(tdm_kept_##p, p, LANE * TDM_WIDTH, n, TDM_ONCE)
+#define HELD_IF(c, p) HELD_AS(p, p)
+#define HELD_AS(q, p)                                                                              \
+    for (const T *tdm_in_##q = tdm_held_##p + tdm_step * TDM_LANE_PART; tdm_in_##q; tdm_in_##q = 0)
 #endif
 
 #define TDM_WITH_PART(k, p)                                                                        \

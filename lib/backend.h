@@ -95,10 +95,16 @@ typedef struct tdmi_variant {
  * cache unless they are inputs, too, or so few that it does not matter. */
 typedef enum tdmi_size_kind { TDMI_IN_CACHE, TDMI_LARGE, TDMI_LARGE_KEPT } tdmi_size_kind;
 
-/* The parts of tdmi_variant.vectors: how many vectors a lane takes of a row at once, 0 where rows need not begin
- * at multiples of 16 bytes; how often the 16 bytes of a vector are halved; and whether these vectors are all that
- * the lane has of the row. */
-enum { TDMI_VECTOR_COUNT = 15, TDMI_HALVED_VECTORS = 16, TDMI_HALVINGS = 48, TDMI_HOLDS = 128 };
+/* The parts of tdmi_variant.vectors: how many vectors a lane takes of a row at once, 0 where it takes elements; how
+ * often the 16 bytes of a vector are halved; whether rows need not begin at multiples of these, so that vectors are
+ * read element by element; and whether these vectors are all that the lane has of the row. */
+enum {
+    TDMI_VECTOR_COUNT = 15,
+    TDMI_HALVED_VECTORS = 16,
+    TDMI_HALVINGS = 48,
+    TDMI_LOOSE = 64,
+    TDMI_HOLDS = 128
+};
 
 static inline int tdmi_vector_bytes(uint8_t vectors) {
     return 16 >> (vectors & TDMI_HALVINGS) / TDMI_HALVED_VECTORS;

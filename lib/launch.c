@@ -21,6 +21,17 @@ enum { MAX_CHUNK = 1 << 30 };
  * where it has few of its cores. */
 enum { CACHE_PER_UNIT = 32 << 20 };
 
+/* The columns of each of so many chunks, `least` or more: whole cache lines, so that two groups never write one line, and no last
+ * chunk below that. */
+static int64_t chunk_of(int64_t cols, int64_t count, int64_t least) {
+    int64_t chunk = (cols + count - 1) / count;
+    if (chunk < least) chunk = least;
+    chunk = (chunk + PIECE_STEP - 1) / PIECE_STEP * PIECE_STEP;
+    while (cols % chunk != 0 && cols % chunk < PIECE_STEP)
+        chunk += PIECE_STEP;
+    return chunk;
+}
+
 tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size) {
     const tdmi_device_facts *facts = queue->device->facts;
     tdmi_pieces pieces = {(uint32_t)cols, 1};
@@ -34,13 +45,24 @@ tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, si
     if (wanted > most) wanted = most;
     if (wanted < (cols + MAX_CHUNK - 1) / MAX_CHUNK) wanted = (cols + MAX_CHUNK - 1) / MAX_CHUNK;
     if (wanted <= 1) return pieces;
-    /* whole cache lines, so that two groups never write one line, and no last piece below that */
-    int64_t chunk = ((cols + wanted - 1) / wanted + PIECE_STEP - 1) / PIECE_STEP * PIECE_STEP;
-    while (cols % chunk != 0 && cols % chunk < PIECE_STEP)
-        chunk += PIECE_STEP;
+    const int64_t chunk = chunk_of(cols, wanted, 0);
     pieces.chunk = (uint32_t)chunk;
     pieces.chunks = (uint32_t)((cols + chunk - 1) / chunk);
     return pieces;
+}
+
+tdm_cut tdmi_cut_chunks(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size) {
+    tdm_cut cut = {.cols = (tdm_u32)cols, .phase = TDM_ROWS_WHOLE};
+    const int64_t least = TDMI_MOST_HELD_BYTES / (int64_t)element_size;
+    const int64_t chunk = cols > least ? chunk_of(cols, TDM_MOST_CHUNKS, least) : least;
+    const int64_t chunks = cols > 0 ? (cols + chunk - 1) / chunk : 1;
+    const int64_t wanted = tdmi_cut_rows(queue, rows, cols, element_size).chunks;
+    const int64_t together = (chunks + wanted - 1) / wanted;
+    cut.chunk = (tdm_u32)chunk;
+    cut.chunks = (tdm_u32)chunks;
+    cut.piece = (tdm_u32)(together < chunks ? together * chunk : cols);
+    cut.pieces = (tdm_u32)((chunks + together - 1) / together);
+    return cut;
 }
 
 uint8_t tdmi_stores(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size,
@@ -52,10 +74,6 @@ uint8_t tdmi_stores(const tdm_queue *queue, int64_t rows, int64_t cols, size_t e
         return TDMI_IN_CACHE;
     if (!kept && cols * (int64_t)element_size >= CACHE_LINE) return TDMI_LARGE;
     return facts->host_memory ? TDMI_LARGE_KEPT : TDMI_IN_CACHE; /* else it makes no difference */
-}
-
-bool tdmi_reads_rows_once(const tdm_queue *queue, tdmi_variant variant, int64_t cols) {
-    return (tdmi_variant_for(queue->device->facts, variant, cols).vectors & TDMI_HOLDS) != 0;
 }
 
 tdmi_variant tdmi_complete_variant(const tdm_queue *queue, tdmi_variant variant, int64_t cols) {

@@ -17,6 +17,10 @@ typedef struct tdmi_pieces {
 
 tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size);
 
+/* Rows that are reduced: their chunks, which depend on `cols` and the size alone, and pieces of whole chunks, as
+ * tdmi_cut_rows would cut them; in one phase. */
+tdm_cut tdmi_cut_chunks(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size);
+
 /* variant.stream for so many rows: whether they are much larger than the cache. Then outputs of as many bypass the
  * cache, if their rows, and so the pieces of tdmi_cut_rows, have a cache line at least; with `kept` they do not,
  * as where an output is an input too. */
@@ -29,11 +33,13 @@ static inline bool tdmi_is_aligned(int64_t places, size_t element_size) {
     return (uint64_t)places * element_size % 16 == 0;
 }
 
+/* variant.vectors of a kernel that reduces rows, whose results do not depend on where they lie. */
+static inline uint8_t tdmi_reduced_vectors(int64_t places, size_t element_size) {
+    return tdmi_is_aligned(places, element_size) ? 1 : TDMI_LOOSE;
+}
+
 /* The stride of rows, as far as it matters: of one row it does not. */
 static inline int64_t tdmi_row_step(int64_t rows, int64_t stride) { return rows > 1 ? stride : 0; }
-
-/* Whether a group reads a row of so many columns only once, however often its kernel needs it. */
-bool tdmi_reads_rows_once(const tdm_queue *queue, tdmi_variant variant, int64_t cols);
 
 /* One kernel over `items` items (rows or pieces of rows) of `cols` columns each. The variant
  * is completed here (shape.h); mems in the kernel's order. */

@@ -31,7 +31,7 @@ static const char *embedded(const char *file) {
     return "";
 }
 
-/* "norm_combine" is in norm.cl: the file is the longest prefix that exists. */
+/* "reduce_variance" is in reduce.cl: the file is the longest prefix that exists. */
 static void kernel_file(const char *name, char *file, size_t size) {
     size_t length = strlen(name);
     do {
@@ -53,7 +53,7 @@ static void needed_headers(const char *file, const char *headers[NEEDED_HEADERS]
                  {"cast.cl", {"convert.h"}},
                  {"l2_normalize.cl", {"reduce.h", "chunks.h"}},
                  {"layer_norm.cl", {"reduce.h", "chunks.h", "residual.h"}},
-                 {"norm.cl", {"reduce.h"}},
+                 {"norm.cl", {"reduce.h", "chunks.h"}},
                  {"rms_norm.cl", {"reduce.h", "chunks.h", "residual.h"}},
                  {"softmax.cl", {"reduce.h", "chunks.h"}},
                  {"random.cl", {"random.h"}},
@@ -68,7 +68,7 @@ static void needed_headers(const char *file, const char *headers[NEEDED_HEADERS]
             memcpy(headers, needs[i].headers, sizeof needs[i].headers);
 }
 
-enum { OPTION_COUNT = 9 };
+enum { OPTION_COUNT = 10 };
 
 /* A user's kernel stands behind these: an expression needs the first ones, and fold.h where it combines rows. */
 static const char *const expression_headers[] = {"activation.h", "convert.h", "functions.h"};
@@ -142,10 +142,12 @@ static tdm_status make_parts(const tdmi_device_facts *facts, tdmi_variant varian
                                       variant.stream,
                                       variant.vectors & TDMI_VECTOR_COUNT,
                                       tdmi_vector_bytes(variant.vectors),
+                                      variant.vectors & TDMI_LOOSE ? 1 : 0,
                                       variant.vectors & TDMI_HOLDS ? 1 : 0,
                                       (int)tdmi_teams(facts, variant)};
-    static const char *const names[OPTION_COUNT] = {
-        "T_ID", "U_ID", "OP", "LANES", "STREAM", "VECTORS", "VECTOR_BYTES", "HOLDS", "TEAMS"};
+    static const char *const names[OPTION_COUNT] = {"T_ID",   "U_ID",    "OP",           "LANES",
+                                                    "STREAM", "VECTORS", "VECTOR_BYTES", "LOOSE",
+                                                    "HOLDS",  "TEAMS"};
     if (!user) kernel_file(entry + strlen("tdm_"), parts->file, sizeof parts->file);
     const char *file = user ? user->file : parts->file;
     for (int i = 0; i < OPTION_COUNT; i++) {

@@ -7,8 +7,8 @@
 
 /* Vectors of a row that a lane has at once. They are a compromise: enough bytes on their way while
  * others wait, and registers enough for all lanes of a multiprocessor, for which a row that is held may
- * have MOST_BYTES. With more than MOST_HELD vectors a lane's part would be more than one SUM_BLOCK. */
-enum { VECTOR_BYTES = 16, ROW_VECTORS = 4, MOST_HELD = 8, MOST_BYTES = 32 << 10 };
+ * have TDMI_MOST_HELD_BYTES. With more than MOST_HELD vectors a lane's part would be more than one SUM_BLOCK. */
+enum { VECTOR_BYTES = 16, ROW_VECTORS = 4, MOST_HELD = 8 };
 
 /* Whether a kernel reads its rows in vectors, and how many at once; with TDMI_HOLDS where a lane that
  * holds its part of a row spares the kernel reading it again. */
@@ -59,7 +59,7 @@ static uint8_t vectors_of_long_rows(tdmi_variant variant) {
 /* The vectors of a lane that holds its part of a row, when it has twice as much of it. */
 static uint8_t twice_as_many(tdmi_variant variant) {
     const unsigned held = variant.vectors & TDMI_VECTOR_COUNT;
-    const unsigned kept = variant.vectors & TDMI_HALVINGS;
+    const unsigned kept = variant.vectors & (TDMI_HALVINGS | TDMI_LOOSE);
     if (held >= MOST_HELD) return (uint8_t)(kept | vectors_of_long_rows(variant));
     return (uint8_t)(kept | TDMI_HOLDS | held * 2);
 }
@@ -84,6 +84,7 @@ static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_va
     const uint8_t wanted = halved(facts, vectors_of(*variant), bytes, t > u ? t : u);
     const int64_t size = tdmi_vector_bytes(wanted), vectors = (bytes + size - 1) / size;
     int64_t count = wanted & TDMI_VECTOR_COUNT;
+    const uint8_t loose = variant->vectors & TDMI_LOOSE;
     uint32_t lanes = facts->min_team;
     while (lanes * 2 <= facts->max_team && lanes * count < vectors)
         lanes *= 2;
@@ -91,9 +92,10 @@ static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_va
     variant->vectors = wanted;
     while ((variant->vectors & TDMI_HOLDS) && lanes * count < vectors) {
         count *= 2;
-        const bool fits = lanes * count * size <= MOST_BYTES;
+        const bool fits = lanes * count * size <= TDMI_MOST_HELD_BYTES;
         variant->vectors = fits ? twice_as_many(*variant) : vectors_of_long_rows(*variant);
     }
+    variant->vectors |= loose;
 }
 
 /* A multiprocessor takes so many groups, and no more, that of few lanes they would not fill it. */

@@ -64,7 +64,6 @@ static const usual_kernel usual[] = {
     {TDMI_KERNEL_RANDOM, OP_BIT(0) | OP_BIT(TDM_OP_RANDOM_NORMAL), SAME, true, false},
     {TDMI_KERNEL_L2_NORMALIZE, OP_BIT(0), SAME, true, false},
     {TDMI_KERNEL_NORM, OP_BIT(TDM_OP_NORM_L2), OR_F32, false, false},
-    {TDMI_KERNEL_NORM_COMBINE, OP_BIT(TDM_OP_NORM_L2), OR_F32, false, false},
     {TDMI_KERNEL_MATMUL, OP_BIT(TDM_OP_MATMUL_COUNT) - 1, SAME, false, true},
     {TDMI_KERNEL_MATMUL_NARROW, OP_BIT(TDM_OP_NARROW_COUNT) - 1, SAME, false, false},
 };

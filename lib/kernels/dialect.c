@@ -202,14 +202,14 @@ void tdmi_write_kernel(tdmi_writer *self, const char *more) {
     tdmi_write(self, "%s\nKERNEL_OF(expression, tdm_expression_args, TENSORS)\n{\n", more);
 }
 
-void tdmi_write_places(tdmi_writer *self, const char *chunks) {
+void tdmi_write_places(tdmi_writer *self, const char *pieces) {
     const tdmi_expression *e = self->e;
     tdmi_write(self,
                "        tdm_i64 row = %s == 1 ? item : item / %s;\n"
-               "        const tdm_i64 first = (item - row * %s) * args.chunk;\n"
-               "        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - "
-               "first);\n",
-               chunks, chunks, chunks);
+               "        const tdm_i64 first = (item - row * %s) * args.cut.piece;\n"
+               "        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.cut.piece, "
+               "(tdm_i64)args.cut.cols - first);\n",
+               pieces, pieces, pieces);
     if (e->has_index)
         tdmi_write(self,
                    "        const tdm_i64 index = args.index + row * args.index_stride + first;\n");

@@ -22,39 +22,36 @@ static void write_fold(tdmi_writer *self, uint8_t type) {
                adds && is_acc ? "TDM_BY_ACC(tdm_total_)" : "TDM_FOLD_PARTS");
 }
 
-/* The parts of a row, each combined from a row of values. */
+/* The value of a chunk, in blocks that are combined one by one. */
 static void write_map(tdmi_writer *self, bool compensates) {
     const int ahead = self->is_plain ? tdmi_first_read(self, TDMI_MAPPED) : -1;
-    tdmi_write(self, "            FOR_BLOCKS(begin, end, n, SUM_BLOCK)\n            {\n"
-                     "                FOLDED part = FOLD_START;\n"
-                     "                FOLD(part, j, begin, end,");
+    if (compensates) tdmi_write(self, "                FOLDED lost = FOLD_START;\n");
+    tdmi_write(self, "                FOR_BLOCKS_OF(begin, end, from, to)\n                {\n"
+                     "                    FOLDED part = FOLD_START;\n"
+                     "                    FOLD(part, j, begin, end,");
     tdmi_write_reads(self, TDMI_MAPPED);
     if (ahead < 0) tdmi_write(self, " NOTHING_READ");
     tdmi_write(self, ",\n");
-    tdmi_write_values(self, TDMI_MAPPED, "                    ");
-    tdmi_write(self, "                    , v%d, ", self->e->mapped);
+    tdmi_write_values(self, TDMI_MAPPED, "                        ");
+    tdmi_write(self, "                        , v%d, ", self->e->mapped);
     if (ahead < 0)
         tdmi_write(self, "NOTHING_AHEAD);\n");
     else
         tdmi_write(self, "AHEAD(r%d));\n", ahead);
-    tdmi_write(self, compensates ? "                FOLD_SUM(combined, lost, part);\n"
-                                 : "                combined = FOLD_PAIR(combined, part);\n");
-    tdmi_write(self, "            }\n");
+    tdmi_write(self, compensates ? "                    FOLD_SUM(chunk, lost, part);\n"
+                                 : "                    chunk = FOLD_PAIR(chunk, part);\n");
+    tdmi_write(self, "                }\n                chunk = GROUP_FOLD(scratch, chunk);\n");
 }
 
 /* What is made of a row's value. */
 static void write_end(tdmi_writer *self) {
     const tdmi_output *y = &self->e->outputs[0];
     if (self->e->has_apply) {
-        tdmi_write(self, "        if (args.phase == TDM_ROWS_SUMS) {\n"
-                         "            if (LANE == 0) left[item] = combined;\n"
-                         "        } else {\n");
+        tdmi_write(self, "        if (args.cut.phase != TDM_ROWS_SUMS) {\n");
         tdmi_write_values(self, TDMI_AFTER, "            ");
         tdmi_write_outputs(self);
     } else {
-        tdmi_write(self, "        if (args.phase == TDM_ROWS_SUMS) {\n"
-                         "            if (LANE == 0) left[item] = combined;\n"
-                         "        } else if (LANE == 0) {\n");
+        tdmi_write(self, "        if (args.cut.phase != TDM_ROWS_SUMS && LANE == 0) {\n");
         tdmi_write_values(self, TDMI_AFTER, "            ");
         tdmi_write(self, "            r%d[0] = tdm_out_%d(v%d);\n", y->tensor, y->tensor, y->node);
     }
@@ -70,22 +67,30 @@ void tdmi_write_rows(tdmi_writer *self) {
     write_fold(self, type);
     snprintf(left, sizeof left, " X(%d, FOLDED, left)", e->tensor_count);
     tdmi_write_kernel(self, left);
-    /* without apply what chunks left is for whole rows */
-    tdmi_write(self,
-               "    GROUP_FOLD_ARRAY(scratch);\n    const tdm_i64 parts = %s;\n"
-               "    FOR_ROWS(item, args.rows * parts)\n    {\n",
-               e->has_apply ? "args.chunks" : "args.phase == TDM_ROWS_WRITES ? 1 : args.chunks");
-    tdmi_write_places(self, "parts");
+    tdmi_write(self, "    GROUP_FOLD_ARRAY(scratch);\n    const tdm_i64 pieces = args.cut.pieces;\n"
+                     "    FOR_ROWS(item, args.rows * pieces)\n    {\n");
+    tdmi_write_places(self, "pieces");
     tdmi_write_values(self, TDMI_BEFORE, "        ");
+    /* chunk c of the row, elements [from, to) of the item's; those that were left are of the whole row */
     tdmi_write(self, "        FOLDED combined = FOLD_START;\n"
-                     "        if (args.phase == TDM_ROWS_WRITES) {\n"
-                     "            const tdm_i64 from = item / parts * args.chunks;\n"
-                     "            FOR_LANES_SINGLY(j, (tdm_i32)args.chunks) combined =\n"
-                     "                FOLD_PAIR(combined, left[from + j]);\n"
-                     "        } else {\n");
-    if (compensates) tdmi_write(self, "            FOLDED lost = FOLD_START;\n");
+                     "        const tdm_i32 was_left = args.cut.phase == TDM_ROWS_WRITES;\n"
+                     "        const tdm_i64 left_at = item / pieces * args.cut.chunks;\n"
+                     "        const tdm_i32 all = was_left ? (tdm_i32)args.cut.cols : n;\n"
+                     "        tdm_i64 c = was_left ? 0 : first / args.cut.chunk;\n");
+    tdmi_write(self, "        for (tdm_i32 from = 0, to; from < all; from = to, c++) {\n"
+                     "            FOLDED chunk = FOLD_START;\n"
+                     "            to = all - from > (tdm_i32)args.cut.chunk ? from + "
+                     "(tdm_i32)args.cut.chunk : all;\n"
+                     "            if (was_left) {\n"
+                     "                chunk = left[left_at + c];\n"
+                     "            } else {\n");
     write_map(self, compensates);
-    tdmi_write(self, "        }\n        combined = GROUP_FOLD(scratch, combined);\n");
+    tdmi_write(self, "            }\n"
+                     "            if (args.cut.phase == TDM_ROWS_SUMS) {\n"
+                     "                if (LANE == 0) left[left_at + c] = chunk;\n"
+                     "            } else {\n"
+                     "                combined = FOLD_PAIR(combined, chunk);\n"
+                     "            }\n        }\n");
     write_end(self);
     tdmi_write(self, "    }\n}\n");
 }

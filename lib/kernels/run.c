@@ -120,7 +120,7 @@ static void set_scalars(const tdm_kernel *kernel, const tdmi_expression *e,
     for (int i = 0; i < e->scalar_count; i++) {
         const tdmi_scalar_use use = e->scalars[i];
         if (use.parameter == TDMI_ROW_LENGTH) {
-            args->scalars[i] = (int64_t)tdmi_integer_bits(use.type, args->cols);
+            args->scalars[i] = (int64_t)tdmi_integer_bits(use.type, args->cut.cols);
             continue;
         }
         const tdm_argument *argument = sorted[use.parameter];
@@ -230,9 +230,9 @@ static tdm_status launch(const tdmi_call *self, const tdmi_dims *d, const tdmi_r
         variant.stream = tdmi_stores(self->queue, args->rows, part, size, keeps_outputs(self, d));
         variant.vectors = form->is_plain && tdmi_call_is_aligned(self, d);
         args->index = begin;
-        args->cols = (tdm_u32)part;
-        args->chunk = pieces.chunk;
-        args->chunks = pieces.chunks;
+        args->cut.cols = (tdm_u32)part;
+        args->cut.piece = pieces.chunk;
+        args->cut.pieces = pieces.chunks;
         TDMI_TRY(
             tdmi_call_launch(self, variant, args->rows * pieces.chunks, pieces.chunk, mems, args));
         for (int k = 0; k < self->count; k++)
@@ -257,7 +257,7 @@ static tdm_status run(tdm_kernel *kernel, const tdm_argument *const *sorted, tdm
     TDMI_TRY(tdmi_kernel_for_rows(kernel, self->typed, row_kinds, &form));
     memset(&args, 0, sizeof args);
     describe(self, &d, &args);
-    args.cols = (tdm_u32)(d.count > 0 ? d.shape[d.count - 1] : 1);
+    args.cut.cols = (tdm_u32)(d.count > 0 ? d.shape[d.count - 1] : 1);
     set_scalars(kernel, e, sorted, &args);
     return e->has_rows ? tdmi_call_combine(self, &d, form, &args) : launch(self, &d, form, &args);
 }

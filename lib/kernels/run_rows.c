@@ -106,8 +106,6 @@ tdm_status tdmi_call_combine(const tdmi_call *self, const tdmi_dims *d, const td
     const int64_t cols = d->shape[d->count - 1];
     const size_t size = element_size(self);
     const size_t value = tdm_dtype_size(tdmi_type_dtype(e->nodes[e->mapped].type));
-    const tdmi_pieces pieces = tdmi_cut_rows(self->queue, args->rows, cols, size);
-    const int64_t items = args->rows * pieces.chunks;
     const tdmi_mem *mems[TDM_KERNEL_MAX_TENSORS] = {NULL};
     tdmi_variant variant = {
         .kernel = TDMI_KERNEL_USER,
@@ -116,19 +114,22 @@ tdm_status tdmi_call_combine(const tdmi_call *self, const tdmi_dims *d, const td
         .op = program->vectors,
         .user = program->number,
         .stream = tdmi_stores(self->queue, args->rows, cols, size, true),
-        .vectors = form->is_plain && tdmi_call_is_aligned(self, d),
+        .vectors = !form->is_plain                 ? 0
+                   : tdmi_call_is_aligned(self, d) ? 1
+                                                   : TDMI_LOOSE,
     };
     for (int k = 0; k < self->count; k++)
         mems[k] = tdmi_mem_of(&self->views[k]);
     args->index_stride = cols;
-    args->chunk = pieces.chunk;
-    args->chunks = pieces.chunks;
-    args->phase = pieces.chunks > 1 ? TDM_ROWS_SUMS : TDM_ROWS_WHOLE;
-    if (pieces.chunks > 1 && self->wanted->purpose == TDMI_RUN)
-        TDMI_TRY(tdmi_queue_scratch(self->queue, (size_t)items * value, &mems[self->count]));
-    TDMI_TRY(tdmi_call_launch(self, variant, items, pieces.chunk, mems, args));
-    if (pieces.chunks == 1) return TDM_OK;
-    args->phase = TDM_ROWS_WRITES;
-    return tdmi_call_launch(self, variant, e->has_apply ? items : args->rows, pieces.chunk, mems,
-                            args);
+    args->cut = tdmi_cut_chunks(self->queue, args->rows, cols, size);
+    const int64_t items = args->rows * args->cut.pieces;
+    if (args->cut.pieces == 1) return tdmi_call_launch(self, variant, items, cols, mems, args);
+    if (self->wanted->purpose == TDMI_RUN)
+        TDMI_TRY(tdmi_queue_scratch(self->queue, (size_t)args->rows * args->cut.chunks * value,
+                                    &mems[self->count]));
+    args->cut.phase = TDM_ROWS_SUMS;
+    TDMI_TRY(tdmi_call_launch(self, variant, items, cols, mems, args));
+    args->cut.phase = TDM_ROWS_WRITES;
+    if (!e->has_apply) args->cut.pieces = 1;
+    return tdmi_call_launch(self, variant, args->rows * args->cut.pieces, cols, mems, args);
 }

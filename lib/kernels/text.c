@@ -5,8 +5,8 @@
 
 static void write_elementwise(tdmi_writer *self) {
     tdmi_write_kernel(self, "");
-    tdmi_write(self, "    FOR_ROWS(item, args.rows * args.chunks)\n    {\n");
-    tdmi_write_places(self, "args.chunks");
+    tdmi_write(self, "    FOR_ROWS(item, args.rows * args.cut.pieces)\n    {\n");
+    tdmi_write_places(self, "args.cut.pieces");
     tdmi_write_values(self, TDMI_BEFORE, "        ");
     tdmi_write_outputs(self);
     tdmi_write(self, "    }\n}\n");

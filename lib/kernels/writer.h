@@ -35,7 +35,7 @@ void tdmi_write_conversions(tdmi_writer *self);
 /* The kernel's head: its buffers, after those of the tensors `more`; and the places of an item's rows, of a row
  * that is cut into `chunks`. */
 void tdmi_write_kernel(tdmi_writer *self, const char *more);
-void tdmi_write_places(tdmi_writer *self, const char *chunks);
+void tdmi_write_places(tdmi_writer *self, const char *pieces);
 
 /* The names of the rows that a loop reads by READ: those of tensors that are needed there. */
 void tdmi_write_reads(tdmi_writer *self, tdmi_when when);

@@ -22,41 +22,36 @@ static tdm_status check_out_dtype(const char *function, const tdm_tensor *x,
                      narrow ? " or f32" : "");
 }
 
-static size_t accumulator_size(tdm_dtype dtype) {
-    return dtype == TDM_F64 ? sizeof(double) : sizeof(float);
-}
-
 /* Norms of `rows` rows into adjacent elements of out. */
 static tdm_status norm_rows(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
                             tdmi_rows rows, const tdm_tensor *out) {
-    tdmi_pieces pieces = tdmi_cut_rows(queue, rows.rows, rows.cols, tdm_dtype_size(x->dtype));
+    const size_t size = tdm_dtype_size(x->dtype);
     tdm_norm_args kernel_args = {
         .rows = rows.rows,
         .x_offset = x->offset,
         .x_stride = rows.stride,
         .out_offset = out->offset,
-        .cols = (tdm_u32)rows.cols,
-        .chunk = pieces.chunk,
-        .chunks = pieces.chunks,
+        .cut = tdmi_cut_chunks(queue, rows.rows, rows.cols, size),
     };
-    tdmi_variant variant = {
+    const tdmi_variant variant = {
         .kernel = TDMI_KERNEL_NORM,
         .t = (uint8_t)x->dtype,
         .u = (uint8_t)out->dtype,
         .op = (uint8_t)kind,
-        .stream = tdmi_stores(queue, rows.rows, rows.cols, tdm_dtype_size(x->dtype), true),
-        .vectors = tdmi_is_aligned(x->offset | tdmi_row_step(rows.rows, rows.stride),
-                                   tdm_dtype_size(x->dtype))};
-    const tdmi_mem *partial = NULL;
-    int64_t items = rows.rows * pieces.chunks;
-    if (pieces.chunks > 1)
-        TDMI_TRY(
-            tdmi_queue_scratch(queue, (size_t)items * 2 * accumulator_size(x->dtype), &partial));
-    const tdmi_mem *mems[] = {tdmi_mem_of(x), partial, tdmi_mem_of(out)};
-    TDMI_TRY(tdmi_launch_items(queue, variant, items, pieces.chunk, mems, &kernel_args));
-    if (pieces.chunks == 1) return TDM_OK;
-    variant.kernel = TDMI_KERNEL_NORM_COMBINE;
-    return tdmi_launch_items(queue, variant, rows.rows, pieces.chunks, mems + 1, &kernel_args);
+        .stream = tdmi_stores(queue, rows.rows, rows.cols, size, true),
+        .vectors = tdmi_reduced_vectors(x->offset | tdmi_row_step(rows.rows, rows.stride), size)};
+    tdm_cut *const cut = &kernel_args.cut;
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), NULL, tdmi_mem_of(out)};
+    if (cut->pieces == 1)
+        return tdmi_launch_items(queue, variant, rows.rows, rows.cols, mems, &kernel_args);
+    const size_t state = 2 * (x->dtype == TDM_F64 ? sizeof(double) : sizeof(float));
+    TDMI_TRY(tdmi_queue_scratch(queue, (size_t)rows.rows * cut->chunks * state, &mems[1]));
+    cut->phase = TDM_ROWS_SUMS;
+    TDMI_TRY(
+        tdmi_launch_groups(queue, variant, rows.rows * cut->pieces, rows.cols, mems, &kernel_args));
+    cut->phase = TDM_ROWS_WRITES;
+    cut->pieces = 1;
+    return tdmi_launch_items(queue, variant, rows.rows, rows.cols, mems, &kernel_args);
 }
 
 static tdm_status fill_zero(tdm_queue *queue, tdm_tensor *out) {

@@ -28,28 +28,22 @@ tdmi_variant tdmi_rows_variant(const tdm_queue *queue, tdmi_kernel_id kernel, un
         .t = (uint8_t)x->dtype,
         .u = (uint8_t)x->dtype,
         .op = (uint8_t)op,
-        .vectors = tdmi_is_aligned(places, size),
+        .vectors = tdmi_reduced_vectors(places, size),
         .stream = tdmi_stores(queue, rows->rows, rows->cols, size, x->buffer == y->buffer)};
 }
 
 tdm_status tdmi_launch_rows(tdm_queue *queue, tdmi_variant variant, int64_t rows, int64_t cols,
-                            const tdmi_mem **mems, int partial, size_t parts, const void *args,
-                            tdmi_cut_args cut) {
+                            const tdmi_mem **mems, int partial, size_t numbers, const void *args,
+                            tdm_cut *cut) {
     const tdm_dtype dtype = (tdm_dtype)variant.t;
-    tdmi_pieces pieces = {(uint32_t)cols, 1};
-    if (!tdmi_reads_rows_once(queue, variant, cols))
-        pieces = tdmi_cut_rows(queue, rows, cols, tdm_dtype_size(dtype));
-    *cut.chunk = pieces.chunk;
-    *cut.chunks = pieces.chunks;
-    *cut.phase = TDM_ROWS_WHOLE;
-    if (pieces.chunks == 1) return tdmi_launch_items(queue, variant, rows, cols, mems, args);
-    const int64_t items = rows * pieces.chunks;
-    const size_t accumulator = dtype == TDM_F64 ? sizeof(double) : sizeof(float);
-    TDMI_TRY(tdmi_queue_scratch(queue, (size_t)items * parts * accumulator, &mems[partial]));
-    *cut.phase = TDM_ROWS_SUMS;
-    TDMI_TRY(tdmi_launch_groups(queue, variant, items, cols, mems, args));
-    *cut.phase = TDM_ROWS_WRITES;
-    return tdmi_launch_groups(queue, variant, items, cols, mems, args);
+    *cut = tdmi_cut_chunks(queue, rows, cols, tdm_dtype_size(dtype));
+    if (cut->pieces == 1) return tdmi_launch_items(queue, variant, rows, cols, mems, args);
+    const size_t state = numbers * (dtype == TDM_F64 ? sizeof(double) : sizeof(float));
+    TDMI_TRY(tdmi_queue_scratch(queue, (size_t)rows * cut->chunks * state, &mems[partial]));
+    cut->phase = TDM_ROWS_SUMS;
+    TDMI_TRY(tdmi_launch_groups(queue, variant, rows * cut->pieces, cols, mems, args));
+    cut->phase = TDM_ROWS_WRITES;
+    return tdmi_launch_groups(queue, variant, rows * cut->pieces, cols, mems, args);
 }
 
 /* The operands of layer_norm and rms_norm; the latter has no bias. */
@@ -120,7 +114,6 @@ static tdm_status normalize(const char *function, tdm_queue *queue, tdmi_kernel_
         .y_offset = o->y->offset,
         .y_stride = rows.y.stride,
         .epsilon = tdmi_scalar(epsilon),
-        .cols = (tdm_u32)cols,
     };
     const unsigned op = (o->weight ? TDM_OP_ROW_WEIGHT : 0u) | (o->bias ? TDM_OP_ROW_BIAS : 0u) |
                         (o->residual ? TDM_OP_ROW_RESIDUAL : 0u) | (o->sum ? TDM_OP_ROW_SUM : 0u);
@@ -134,13 +127,12 @@ static tdm_status normalize(const char *function, tdm_queue *queue, tdmi_kernel_
     const bool has_bias = kernel == TDMI_KERNEL_LAYER_NORM;
     const tdmi_mem *mems[7] = {tdmi_mem_of(o->x), tdmi_mem_of(o->residual), tdmi_mem_of(o->weight)};
     const int partial = has_bias ? 4 : 3;
-    const size_t parts = has_bias ? 4 : 2;
+    const size_t numbers = has_bias ? 5 : 2; /* of tdm_moments, tdm_squares */
     if (has_bias) mems[3] = tdmi_mem_of(o->bias);
     mems[partial + 1] = tdmi_mem_of(o->sum);
     mems[partial + 2] = tdmi_mem_of(o->y);
-    return tdmi_launch_rows(
-        queue, variant, count, cols, mems, partial, parts, &kernel_args,
-        (tdmi_cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
+    return tdmi_launch_rows(queue, variant, count, cols, mems, partial, numbers, &kernel_args,
+                            &kernel_args.cut);
 }
 
 tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
@@ -166,9 +158,9 @@ tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
                      &(operands){x, residual, weight, NULL, sum, y}, epsilon);
 }
 
-/* `parts` as in tdmi_launch_rows; 0 for a kernel that takes whole rows alone, and has no buffer in between. */
-static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id kernel,
-                          size_t parts, const tdm_tensor *x, double epsilon, const tdm_tensor *y) {
+tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilon, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_l2_normalize";
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
     TDMI_TRY(check_epsilon(function, epsilon));
@@ -182,19 +174,11 @@ static tdm_status by_rows(const char *function, tdm_queue *queue, tdmi_kernel_id
         .y_offset = y->offset,
         .y_stride = yr.stride,
         .epsilon = tdmi_scalar(epsilon),
-        .cols = (tdm_u32)xr.cols,
     };
     const int64_t places = x->offset | y->offset | tdmi_row_step(xr.rows, xr.stride | yr.stride);
-    const tdmi_variant variant = tdmi_rows_variant(queue, kernel, 0, x, y, &xr, places);
-    const tdmi_mem *whole[] = {tdmi_mem_of(x), tdmi_mem_of(y)},
-                   *mems[] = {whole[0], NULL, whole[1]};
-    if (parts == 0) return tdmi_launch_items(queue, variant, xr.rows, xr.cols, whole, &kernel_args);
-    return tdmi_launch_rows(
-        queue, variant, xr.rows, xr.cols, mems, 1, parts, &kernel_args,
-        (tdmi_cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
-}
-
-tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilon, tdm_tensor *y) {
-    TDMI_UNCANCELLED();
-    return by_rows("tdm_l2_normalize", queue, TDMI_KERNEL_L2_NORMALIZE, 2, x, epsilon, y);
+    const tdmi_variant variant =
+        tdmi_rows_variant(queue, TDMI_KERNEL_L2_NORMALIZE, 0, x, y, &xr, places);
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), NULL, tdmi_mem_of(y)};
+    return tdmi_launch_rows(queue, variant, xr.rows, xr.cols, mems, 1, 2, &kernel_args,
+                            &kernel_args.cut);
 }

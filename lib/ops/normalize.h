@@ -14,17 +14,11 @@ tdmi_variant tdmi_rows_variant(const tdm_queue *queue, tdmi_kernel_id kernel, un
                                const tdm_tensor *x, const tdm_tensor *y, const tdmi_rows *rows,
                                int64_t places);
 
-/* The members of an args struct that say how rows are cut. */
-typedef struct tdmi_cut_args {
-    tdm_u32 *chunk, *chunks;
-    tdm_i32 *phase;
-} tdmi_cut_args;
-
-/* One launch over whole rows or, of few long rows, which their groups could not hold anyway, two over their
- * chunks, so that all the device works on them: then each chunk has a group of its own, as CUT in kernels/chunks.h
- * takes for granted. mems[partial] is for what a chunk leaves, `parts` numbers. */
+/* One launch over whole rows or, of few long rows, two over their pieces, so that all the device works on them: then each
+ * piece has a group to itself, as CUT in kernels/chunks.h takes for granted. `cut` is a member of `args`; mems[partial] is
+ * for the states that chunks leave, each of so many numbers. */
 tdm_status tdmi_launch_rows(tdm_queue *queue, tdmi_variant variant, int64_t rows, int64_t cols,
-                            const tdmi_mem **mems, int partial, size_t parts, const void *args,
-                            tdmi_cut_args cut) TDM_MUST_USE;
+                            const tdmi_mem **mems, int partial, size_t numbers, const void *args,
+                            tdm_cut *cut) TDM_MUST_USE;
 
 #endif

@@ -219,11 +219,18 @@ static tdmi_pieces cut_lines(const plan *p) {
 
 void tdmi_cut_reduction(plan *p) {
     const bool by_lines = p->in_columns || p->args.lines > 1;
-    const tdmi_pieces pieces =
-        by_lines ? cut_lines(p)
-                 : tdmi_cut_rows(p->queue, p->args.rows, p->args.cols, size_of(p->reduction->t));
-    p->args.chunk = pieces.chunk;
-    p->args.chunks = pieces.chunks;
+    if (by_lines || p->reduction->kernel == TDMI_KERNEL_CUMSUM) {
+        const tdmi_pieces pieces = by_lines ? cut_lines(p)
+                                            : tdmi_cut_rows(p->queue, p->args.rows, p->args.cols,
+                                                            size_of(p->reduction->t));
+        p->args.chunk = pieces.chunk;
+        p->args.chunks = pieces.chunks;
+    } else { /* the same for a row in every batch */
+        const tdm_cut cut =
+            tdmi_cut_chunks(p->queue, p->args.rows, p->args.cols, size_of(p->reduction->t));
+        p->args.chunk = cut.chunk;
+        p->args.chunks = cut.chunks;
+    }
 }
 
 /* What the launch has of a group's elements at a time decides its lanes; on a CPU, where there is one, all that an
@@ -301,7 +308,7 @@ static tdm_status put_together(const plan *p, const tdmi_mem *scratch) {
 static tdmi_variant first_variant(const plan *p) {
     const tdmi_reduction *r = p->reduction;
     tdmi_variant variant = variant_of(p, r->op, r->t);
-    variant.vectors = !p->in_columns && tdmi_is_aligned(p->places, size_of(r->t));
+    variant.vectors = p->in_columns ? 0 : tdmi_reduced_vectors(p->places, size_of(r->t));
     return variant;
 }
 

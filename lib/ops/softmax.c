@@ -90,7 +90,6 @@ static tdm_status run(const char *function, tdm_queue *queue, const tdm_softmax_
     kernel_args.x_stride = xr.stride;
     kernel_args.y_offset = y->offset;
     kernel_args.y_stride = yr.stride;
-    kernel_args.cols = (tdm_u32)xr.cols;
     const bool plain = !o->mask && !o->causal && o->scale == 1;
     const unsigned op = plain ? 0 : TDM_OP_SOFTMAX_SCALED;
     const int64_t places = x->offset | y->offset | tdmi_row_step(xr.rows, xr.stride | yr.stride) |
@@ -98,9 +97,8 @@ static tdm_status run(const char *function, tdm_queue *queue, const tdm_softmax_
     const tdmi_variant variant =
         tdmi_rows_variant(queue, TDMI_KERNEL_SOFTMAX, op, x, y, &xr, places);
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(o->mask), NULL, tdmi_mem_of(y)};
-    return tdmi_launch_rows(
-        queue, variant, xr.rows, xr.cols, mems, 2, 2, &kernel_args,
-        (tdmi_cut_args){&kernel_args.chunk, &kernel_args.chunks, &kernel_args.phase});
+    return tdmi_launch_rows(queue, variant, xr.rows, xr.cols, mems, 2, 2, &kernel_args,
+                            &kernel_args.cut);
 }
 
 tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {

@@ -34,11 +34,8 @@ static row_counts rows_of(const char *entry, const variant *v) {
     return (row_counts){1, 1};
 }
 
-/* The files of norm and reduce, compiled for rows in vectors, have their second kernels, too, which are never launched
- * so. */
-static bool is_without_rows(const char *entry) {
-    return is(entry, "norm_combine") || is(entry, "reduce_variance");
-}
+/* The file of reduce, compiled for rows in vectors, has its second kernel, too, which is never launched so. */
+static bool is_without_rows(const char *entry) { return is(entry, "reduce_variance"); }
 
 bool accesses_are_right(const char *entry, const variant *v, const ptx_report *accesses) {
     enum {
@@ -49,7 +46,7 @@ bool accesses_are_right(const char *entry, const variant *v, const ptx_report *a
     const row_counts rows = rows_of(entry, v);
     const int t = dtype_bytes(v->t), u = is(entry, "cast") ? dtype_bytes(v->u) : t;
     if (is_without_rows(entry)) return true;
-    if (v->vectors == 0) return accesses->wide_loads == 0 && accesses->wide_stores == 0;
+    if (v->vectors == 0 || v->loose) return accesses->wide_loads == 0 && accesses->wide_stores == 0;
     return accesses->wide_loads >= v->vectors * rows.reads &&
            accesses->wide_stores >= v->vectors * rows.writes &&
            accesses->loads <= accesses->wide_loads * 16 / u * COPIES + PARAMETERS &&
@@ -65,8 +62,8 @@ int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report
     const int of_registers = REGISTERS / (registers * ((size + WARP - 1) / WARP * WARP));
     if (groups > of_registers) groups = of_registers;
     if (used->shared > 0 && groups > SHARED / used->shared) groups = SHARED / used->shared;
-    const int bytes =
-        v->vectors ? accesses->in_flight * 16 : accesses->elements_in_flight * dtype_bytes(v->t);
+    const int bytes = v->vectors && !v->loose ? accesses->in_flight * 16
+                                              : accesses->elements_in_flight * dtype_bytes(v->t);
     return groups * size * bytes;
 }
 
@@ -76,8 +73,9 @@ int enough_in_flight(const char *entry, const variant *v) {
     /* a lane would need twice as many registers for single bytes as it has */
     const int of_bits = dtype_bytes(v->t) == 1 ? ENOUGH / 2 : ENOUGH;
     if (is(entry, "transpose") && v->lanes == TDM_TILE_LANES) return of_bits;
-    if ((is(entry, "gather_rows") || is(entry, "reduce")) && v->vectors > 0) return of_bits;
-    if (v->vectors == 0 || rows.reads == 0 || is_without_rows(entry)) return 0;
+    if ((is(entry, "gather_rows") || is(entry, "reduce")) && v->vectors > 0 && !v->loose)
+        return of_bits;
+    if (v->vectors == 0 || v->loose || rows.reads == 0 || is_without_rows(entry)) return 0;
     return is(entry, "cast") ? ENOUGH / rows.writes : ENOUGH;
 }
 

@@ -178,8 +178,8 @@ static char *program_text(const compile_job *job) {
         append(&at, text + size,
                "#define T_ID %d\n#define U_ID %d\n#define OP %d\n#define LANES %d\n"
                "#define STREAM %d\n#define VECTORS %d\n#define VECTOR_BYTES 16\n"
-               "#define HOLDS %d\n#define TEAMS %d\n",
-               v->t, v->u, v->op, v->lanes, v->stream, v->vectors, v->holds, v->teams);
+               "#define LOOSE %d\n#define HOLDS %d\n#define TEAMS %d\n",
+               v->t, v->u, v->op, v->lanes, v->stream, v->vectors, v->loose, v->holds, v->teams);
         for (int e = 0; e < job->file->entry_count; e++) {
             name_of(name, job->file->entries[e], i);
             append(&at, text + size, "#define tdm_%s %s\n", entries[job->file->entries[e]], name);
@@ -190,7 +190,7 @@ static char *program_text(const compile_job *job) {
         append(
             &at, text + size,
             "#undef T_ID\n#undef U_ID\n#undef OP\n#undef LANES\n#undef STREAM\n"
-            "#undef VECTORS\n#undef VECTOR_BYTES\n#undef HOLDS\n#undef TEAMS\n#undef "
+            "#undef VECTORS\n#undef VECTOR_BYTES\n#undef LOOSE\n#undef HOLDS\n#undef TEAMS\n#undef "
             "TDMI_KERNEL_VECTORS_H\n"
             "#undef TDMI_KERNEL_ARGS_H\n#undef TDMI_KERNEL_DTYPES_H\n#undef TDMI_KERNEL_GROUPS_H\n"
             "#undef TDMI_KERNEL_NUMERIC_H\n#undef TDMI_KERNEL_ACTIVATION_H\n"
@@ -257,9 +257,9 @@ static void describe(char text[160], const compile_job *job, int entry, const va
         TDM_DTYPE_LIST(NAME)
 #undef NAME
     };
-    snprintf(text, 160, "%s sm_%d T=%s U=%s OP=%d LANES=%d STREAM=%d VECTORS=%d HOLDS=%d",
+    snprintf(text, 160, "%s sm_%d T=%s U=%s OP=%d LANES=%d STREAM=%d VECTORS=%d LOOSE=%d HOLDS=%d",
              entries[entry], architectures[job->architecture], dtypes[v->t], dtypes[v->u], v->op,
-             v->lanes, v->stream, v->vectors, v->holds);
+             v->lanes, v->stream, v->vectors, v->loose, v->holds);
 }
 
 static void check_accesses(const char *text, const variant *v, int entry, int architecture,
@@ -326,9 +326,9 @@ static void compare_alone(const compile_job *job, const compiled *together) {
     const int i = job->count / 2;
     const variant *v = &job->variants[i];
     const int values[] = {v->t,       v->u, v->op,    v->lanes, v->stream,
-                          v->vectors, 16,   v->holds, v->teams};
+                          v->vectors, 16,   v->loose, v->holds, v->teams};
     static const char *const names[] = {"T_ID",    "U_ID",         "OP",    "LANES", "STREAM",
-                                        "VECTORS", "VECTOR_BYTES", "HOLDS", "TEAMS"};
+                                        "VECTORS", "VECTOR_BYTES", "LOOSE", "HOLDS", "TEAMS"};
     enum { DEFINES = sizeof values / sizeof *values };
     char text[DEFINES][32], name[96], name_alone[96], what[160];
     const char *defines[DEFINES + 1] = {NULL};

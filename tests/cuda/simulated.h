@@ -16,6 +16,7 @@ static const char *const kernel_options[] = {"--gpu-architecture=sm_90",
                                              "-DSTREAM=0",
                                              "-DVECTORS=0",
                                              "-DVECTOR_BYTES=16",
+                                             "-DLOOSE=0",
                                              "-DHOLDS=0",
                                              "-DTEAMS=1"};
 

@@ -46,7 +46,7 @@ typedef struct family {
 
 enum { LANES_OF_TEAMS = 128, ROW_VECTORS = 4 };
 
-/* norm_combine comes with norm, reduce_variance with reduce: same file, same choices. */
+/* reduce_variance comes with reduce: same file, same choices. */
 static const family families[] = {
     {"elementwise", TDM_OP_COUNT, 0, FLOATS, SAME, true, false, 2, false},
     {"cast", 1, 1, ALL, CASTS, true, false, 2, false},
@@ -154,8 +154,14 @@ static bool reads_more(const family *f, int op) {
     return op > 0 && strcmp(f->entry, "softmax") == 0;
 }
 
-/* How rows are taken: in vectors, held or not, or, where they are not aligned, element by element. */
+/* How rows are taken: in vectors, held or not, or, where they are not aligned, element by element, which of kernels
+ * that reduce rows the same lanes do. */
 typedef enum form { HELD, IN_VECTORS, IN_ELEMENTS } form;
+
+static bool is_loose(const family *f, int t, int op) {
+    return f->holds || strcmp(f->entry, "norm") == 0 ||
+           (strcmp(f->entry, "reduce") == 0 && vectors_of_reduction(f, t, op) > 0);
+}
 
 /* Rows that could be held and are read again have the largest groups. */
 static bool takes_form(const family *f, form how, int lanes) {
@@ -171,13 +177,14 @@ static void of_one_size(const family *f, int lanes, form how, int size,
                 if (lanes < TDMI_CUDA_MOST_LANES && is_simple(f, t, u)) break;
                 for (int stream = 0; stream <= (int)f->streams; stream++) {
                     variant v = {.t = t, .u = u, .op = op, .lanes = lanes, .stream = stream};
-                    v.vectors = how == IN_ELEMENTS ? 0 : vectors_of(f, t, u);
+                    v.loose = how == IN_ELEMENTS && is_loose(f, t, op);
+                    v.vectors = how == IN_ELEMENTS && !v.loose ? 0 : vectors_of(f, t, u);
                     if (how == IN_VECTORS && reads_more(f, op))
                         v.vectors = dtypes[t].size == 2 ? 1 : v.vectors;
                     const int reduces = vectors_of_reduction(f, t, op);
                     if (reduces == 0 && how != IN_ELEMENTS) continue;
-                    if (reduces > 0 && how != IN_ELEMENTS) v.vectors = reduces;
-                    v.holds = how == HELD;
+                    if (reduces > 0 && (how != IN_ELEMENTS || v.loose)) v.vectors = reduces;
+                    v.holds = how == HELD || (v.loose && f->holds);
                     const bool few = v.vectors > 0 && lanes <= TDMI_CUDA_LEAST_LANES;
                     v.teams = few ? LANES_OF_TEAMS / lanes : 1;
                     if (takes_op(f, t, op, stream) && takes_form(f, how, lanes))

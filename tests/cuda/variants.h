@@ -23,7 +23,7 @@ typedef struct kernel_file {
 
 /* What the backend gives NVRTC as -DT_ID … -DTEAMS. */
 typedef struct variant {
-    int t, u, op, lanes, stream, vectors, holds, teams;
+    int t, u, op, lanes, stream, vectors, loose, holds, teams;
 } variant;
 
 enum { LESSER = -1 };

@@ -29,9 +29,9 @@ struct _nvrtcProgram {
 };
 
 /* What a program must have told by options of the form -DNAME=NUMBER. */
-enum { T_ID, U_ID, OP, LANES, STREAM, VECTORS, VECTOR_BYTES, HOLDS, TEAMS, MACROS };
+enum { T_ID, U_ID, OP, LANES, STREAM, VECTORS, VECTOR_BYTES, LOOSE, HOLDS, TEAMS, MACROS };
 static const char *const macro_names[MACROS] = {
-    "T_ID", "U_ID", "OP", "LANES", "STREAM", "VECTORS", "VECTOR_BYTES", "HOLDS", "TEAMS"};
+    "T_ID", "U_ID", "OP", "LANES", "STREAM", "VECTORS", "VECTOR_BYTES", "LOOSE", "HOLDS", "TEAMS"};
 
 typedef struct target {
     int architecture;

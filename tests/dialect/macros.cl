@@ -52,8 +52,8 @@ KERNEL3(lanes, tdm_rows_args, const T, x, T, y, T, z)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
         GLOBAL T *const yr = y + row * args.y_stride;
-        FETCH(xr, (tdm_i32)args.cols);
-        FOR_LANES(j, 0, (tdm_i32)args.cols)
+        FETCH(xr, (tdm_i32)args.cut.cols);
+        FOR_LANES(j, 0, (tdm_i32)args.cut.cols)
         {
             STORE(yr, j, LOAD(xr, j) + (ACC)1);
         }
@@ -65,10 +65,10 @@ KERNEL3(lanes, tdm_rows_args, const T, x, T, y, T, z)
 KERNEL3(far, tdm_rows_args, const T, x, T, y, T, z)
 {
     GROUP_ARRAY(ACC, scratch);
-    const tdm_i32 last = 0x7fffffff, first = last - (tdm_i32)args.cols;
+    const tdm_i32 last = 0x7fffffff, first = last - (tdm_i32)args.cut.cols;
     FOR_ROWS(row, args.rows)
     {
-        FOR_LANES(j, 0, (tdm_i32)args.cols)
+        FOR_LANES(j, 0, (tdm_i32)args.cut.cols)
         {
             STORE(y, row * args.y_stride + j, (ACC)0);
         }
@@ -88,7 +88,7 @@ KERNEL3(far, tdm_rows_args, const T, x, T, y, T, z)
             length += end - begin;
         }
         if (blocks != 2 || length != last) count = 0;
-        FOR_LANES(j, 0, (tdm_i32)args.cols)
+        FOR_LANES(j, 0, (tdm_i32)args.cut.cols)
         {
             STORE(z, row * args.y_stride + j, count);
         }
@@ -100,7 +100,7 @@ KERNEL3(far, tdm_rows_args, const T, x, T, y, T, z)
 KERNEL3(sum, tdm_rows_args, const T, x, T, y, T, z)
 {
     GROUP_ARRAY(ACC, scratch);
-    const tdm_i32 cols = (tdm_i32)args.cols;
+    const tdm_i32 cols = (tdm_i32)args.cut.cols;
     FOR_ROWS(row, args.rows)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
@@ -145,7 +145,7 @@ KERNEL3(carry, tdm_rows_args, const T, x, T, y, T, z)
 KERNEL3(largest, tdm_rows_args, const T, x, T, y, T, z)
 {
     GROUP_ARRAY(KEY, scratch);
-    const tdm_i32 cols = (tdm_i32)args.cols;
+    const tdm_i32 cols = (tdm_i32)args.cut.cols;
     FOR_ROWS(row, args.rows)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
@@ -165,7 +165,7 @@ KERNEL3(largest, tdm_rows_args, const T, x, T, y, T, z)
 /* FOR_LANES_WRITE, READ, AT, WRITE, ROW_AHEAD, FOR_LANES_FILL, FILL; y may be x. */
 KERNEL3(write, tdm_rows_args, const T, x, T, y, T, z)
 {
-    const tdm_i32 cols = (tdm_i32)args.cols;
+    const tdm_i32 cols = (tdm_i32)args.cut.cols;
     FOR_ROWS(row, args.rows)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
@@ -190,7 +190,7 @@ KERNEL3(write2, tdm_rows_args, const T, x, T, y, T, z)
         GLOBAL const T *const xr = x + row * args.x_stride;
         GLOBAL T *const yr = y + row * args.y_stride;
         GLOBAL T *const zr = z + row * args.y_stride;
-        FOR_LANES_WRITE2(yr, zr, j, (tdm_i32)args.cols, AHEAD(xr), READ(xr))
+        FOR_LANES_WRITE2(yr, zr, j, (tdm_i32)args.cut.cols, AHEAD(xr), READ(xr))
         {
             const ACC v = ROUND(AT(xr, j) * (ACC)1.0625f);
             WRITE(yr, j, v);
@@ -241,11 +241,11 @@ KERNEL3(number, tdm_rows_args, const T, x, T, y, T, z)
     FOR_ROWS(row, args.rows)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
-        FOR_LANES(j, 0, (tdm_i32)args.cols)
+        FOR_LANES(j, 0, (tdm_i32)args.cut.cols)
         {
             const ACC v = ABS(LOAD(xr, j));
             STORE(y, row * args.y_stride + j, SQRT(v) * EXP_NEGATIVE(-v) + MIN(epsilon, (ACC)1));
-            const tdm_u32 bits = (tdm_u32)(row * (tdm_i64)args.cols + j + 1) * 2654435761u;
+            const tdm_u32 bits = (tdm_u32)(row * (tdm_i64)args.cut.cols + j + 1) * 2654435761u;
             const ACC any = (ACC)tdm_as_f32((tdm_i32)bits);
             STORE(z, row * args.y_stride + j, any);
             const ACC rounded = ROUND(any), stored = LOAD(z, row * args.y_stride + j);
@@ -301,12 +301,11 @@ KERNEL3(words, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* HOLD, HOLD_IF, HELD, KEEP, KEPT, KEEP_BLOCK: y = x + Σx and z = x + 3 Σx, of a row that is held and of blocks
- * that are kept; y may be x. */
+/* HOLD, HOLD_IF, HELD, HELD_AS, FOR_BLOCKS_OF: y = x + Σx and z = x + 3 Σx, of a row that is held; y may be x. */
 KERNEL3(hold, tdm_rows_args, const T, x, T, y, T, z)
 {
     GROUP_ARRAY(ACC, scratch);
-    const tdm_i32 cols = (tdm_i32)args.cols;
+    const tdm_i32 cols = (tdm_i32)args.cut.cols;
     FOR_ROWS(row, args.rows)
     {
         GLOBAL const T *const xr = x + row * args.x_stride;
@@ -321,20 +320,18 @@ KERNEL3(hold, tdm_rows_args, const T, x, T, y, T, z)
             SUM(a, j, begin, end, HELD(xr), AT(xr, j), AHEAD(xr));
             sum += a;
         }
-        FOR_BLOCKS(begin, end, cols, KEEP_BLOCK)
+        FOR_BLOCKS_OF(begin, end, 0, cols)
         {
-            const tdm_i32 n = end - begin;
-            ACC a = 0, b = 0;
-            KEEP(block, xr, begin, n);
-            SUM(a, j, 0, n, KEPT(block), AT(block, j), AHEAD(block));
-            SUM(b, j, 0, n, KEPT(block), 2 * AT(block, j), NOTHING_AHEAD);
-            of_blocks += a + b;
+            ACC a = 0;
+            SUM(a, j, begin, end, HELD(xr), 3 * AT(xr, j), NOTHING_AHEAD);
+            of_blocks += a;
         }
         sum = GROUP_SUM(scratch, sum);
         of_blocks = GROUP_SUM(scratch, of_blocks);
-        FOR_LANES_WRITE2(yr, zr, j, cols, ROW_AHEAD(xr, args.x_stride), HELD(xr) HELD_IF(0, yr))
+        GLOBAL const T *const same = xr;
+        FOR_LANES_WRITE2(yr, zr, j, cols, ROW_AHEAD(xr, args.x_stride), HELD_AS(same, xr) HELD_IF(0, yr))
         {
-            const ACC v = AT(xr, j);
+            const ACC v = AT(same, j);
             WRITE(yr, j, v + sum);
             WRITE2(zr, j, v + of_blocks);
         }
@@ -349,7 +346,7 @@ KERNEL3(square, tdm_rows_args, const T, x, T, y, T, z)
     {
         tdm_i32 wrong = 0;
 #if ROW_LOOPS && T_SIZE == 4
-        if ((tdm_i32)args.cols >= 2 * SQUARE_LEN) {
+        if ((tdm_i32)args.cut.cols >= 2 * SQUARE_LEN) {
             GLOBAL const T *const xr = x + row * args.x_stride;
             GLOBAL T *const zr = z + row * args.y_stride;
             GLOBAL const tdm_u32 *const from = (GLOBAL const tdm_u32 *)xr;

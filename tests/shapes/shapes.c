@@ -42,6 +42,13 @@ static void check_all(const tdmi_device_facts *facts, tdmi_variant wanted, long 
     const uint32_t least = v.vectors ? facts->min_team : facts->min_lanes;
     check(v.lanes >= least && v.lanes <= facts->max_lanes, "as many as the device has", v, cols);
     check(wanted.vectors || !v.vectors, "rows that are not aligned", v, cols);
+    if (wanted.vectors == 1) { /* the same lanes for an element where they are not */
+        tdmi_variant loose = wanted;
+        loose.vectors = TDMI_LOOSE;
+        loose = tdmi_variant_for(facts, loose, cols);
+        check(loose.lanes == v.lanes && (loose.vectors & ~TDMI_LOOSE) == v.vectors, "loose", loose,
+              cols);
+    }
     /* every lane has a part of a row that is long enough for them, alone or with the rows beside it */
     const long size = tdmi_vector_bytes(v.vectors), teams = tdmi_teams(facts, v);
     const long t = (long)tdm_dtype_size((tdm_dtype)v.t), u = (long)tdm_dtype_size((tdm_dtype)v.u);

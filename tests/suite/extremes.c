@@ -313,6 +313,24 @@ Test(extremes, subnormal_results) {
     }
 }
 
+/* Rows of subnormal numbers: their mean has digits below theirs, which epsilon, by which they are divided, does not
+ * hide. */
+Test(extremes, layer_norm_of_subnormals) {
+    enum { COLS = 100 };
+    const double least = least_result(TDM_F32);
+    array *x = array_2d(TDM_F32, 2, COLS, COLS), *y = array_2d(TDM_F32, 2, COLS, COLS);
+    double v[2 * COLS], want[2 * COLS], bound[2 * COLS];
+    for (int i = 0; i < 2 * COLS; i++)
+        v[i] = (double)random_integer(0, i < COLS ? 8 : 100000) * 0x1p-149;
+    array_set(x, v);
+    ref_layer_norm(TDM_F32, 2, COLS, x->v, NULL, NULL, 1e-5, want, bound);
+    for (int i = 0; i < 2 * COLS; i++)
+        bound[i] = fabs(want[i]) * 1e-5 + 0x1p-149 + least;
+    OK(tdm_layer_norm(queue, &x->t, NULL, NULL, 1e-5, &y->t));
+    ARRAY_CHECK(y, want, bound);
+    array_free_all();
+}
+
 /* Activations that tend to 0 keep their digits on the way, subnormal ones included, and are what
  * they tend to at the infinities, in every dtype. */
 Test(extremes, activations_near_zero) {

@@ -17,7 +17,10 @@
  * "Rows": the last dimension is a row of `cols` elements, the other dimensions are a batch of rows
  * of any shape. Elements of a row are adjacent (stride 1); the rows must have one common stride
  * (collapse to 2-D), else TDM_ERROR_UNSUPPORTED says which argument to make contiguous (tdm_cast
- * copies any strided view). A row has fewer than 2^31 elements.
+ * copies any strided view). A row has fewer than 2^31 elements. What an operation on rows makes of a row, and
+ * what a reduction along rows makes of it (tdm_row_norm; in reduce.h of the last dimension, where its elements are
+ * adjacent; tdm_kernel_rows), has the same bits on one device in every batch, however many rows there are, wherever
+ * in memory they lie and however many threads work.
  *
  * Threads: as the queue. */
 #ifndef TANDEM_OPS_H

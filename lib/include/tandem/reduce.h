@@ -15,7 +15,7 @@
  * fewer than 2³¹ elements.
  *
  * No atomic operations: a result depends on the device and on shapes, strides and offsets alone,
- * and repeats bit for bit. */
+ * and repeats bit for bit. Along rows it does not depend on the batch either (ops.h). */
 #ifndef TANDEM_REDUCE_H
 #define TANDEM_REDUCE_H
 
