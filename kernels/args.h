@@ -148,12 +148,13 @@ typedef struct tdm_bias_add_args {
 #define TDM_BIAS_OF_ROWS 2 /* … to each row of a matrix */
 
 /* How kernels that reduce rows take them. A row has `chunks` chunks of `chunk` columns, the last of which may be
- * shorter: their number is made of `cols` alone, and what is found of a chunk and how that of all is merged depends on
- * nothing else, so that a row has the same bits in every batch. An item is a piece of a row, `piece` columns that are
+ * shorter: their number depends on `cols` and the kernel alone, and so does how the states of a row's chunks are found
+ * and merged, so that a row has the same bits in every batch. An item is a piece of a row, `piece` columns that are
  * whole chunks. With pieces == 1 one launch takes whole rows; few long rows are cut into pieces and come to two: the
  * first leaves the state of chunk c of row r in partial[r * chunks + c], and the second merges a row's and writes its
  * pieces. */
 #define TDM_MOST_CHUNKS 128
+#define TDM_KEPT_BYTES (128 << 10) /* of powers that softmax keeps of a row of one chunk, where ROW_LOOPS */
 #define TDM_ROWS_WHOLE 0
 #define TDM_ROWS_SUMS 1
 #define TDM_ROWS_WRITES 2

@@ -45,12 +45,16 @@
 
 /* The chunks of a piece of so many columns: chunk c of the row is [begin, end) of the piece. */
 #define FOR_CHUNKS(c, begin, end, cols) TDM_FOR_CHUNKS(c, begin, end, tdm_first, cols)
+#if HOLDS
+#define TDM_FOR_CHUNKS(c, begin, end, first, cols)                                                 \
+    for (tdm_i32 c = 0, begin = 0, end = (cols), tdm_once = 1; tdm_once; tdm_once = 0)
+#else
 #define TDM_FOR_CHUNKS(c, begin, end, first, cols)                                                 \
     for (tdm_i32 c = first, begin = 0, end = TDM_CHUNK_END(0, cols); begin < (cols);               \
          c++, begin = end, end = TDM_CHUNK_END(begin, cols))
 #define TDM_CHUNK_END(begin, cols)                                                                 \
-    (HOLDS || (cols) - (begin) <= (tdm_i32)args.cut.chunk ? (cols)                                 \
-                                                          : (begin) + (tdm_i32)args.cut.chunk)
+    ((cols) - (begin) > (tdm_i32)args.cut.chunk ? (begin) + (tdm_i32)args.cut.chunk : (cols))
+#endif
 
 /* The chunks whose states an item needs: the row's, where they are LEFT. KEEP_STATE leaves one that was found, or
  * merges it into `all`, by an expression for all but the first. One loop for all, and so one text that is compiled,
@@ -179,7 +183,7 @@ INLINE tdm_i32 tdm_moments_are_lost(tdm_moments m, ACC sum, ACC squares, ACC eps
 #define MOMENTS(m, x, residual, middle, j, begin, end, reads, v, epsilon, root)                    \
     do {                                                                                           \
         ACC tdm_factor = 1, tdm_pivot = middle;                                                    \
-        for (tdm_i32 tdm_pass = 0; tdm_pass < 3; tdm_pass++) {                                     \
+        for (tdm_i32 tdm_pass = 0; tdm_pass < 3;) {                                                \
             ACC tdm_summed = 0, tdm_lost = 0, tdm_squared = 0;                                     \
             FOR_BLOCKS_OF(tdm_block, tdm_stop, begin, end)                                         \
             {                                                                                      \
@@ -196,9 +200,10 @@ INLINE tdm_i32 tdm_moments_are_lost(tdm_moments m, ACC sum, ACC squares, ACC eps
             if (tdm_pass == 0 && tdm_moments_are_lost(m, tdm_summed, tdm_squared, epsilon)) {      \
                 tdm_factor = tdm_safe_factor(x, residual, begin, end, root, key_scratch);          \
                 tdm_pivot *= tdm_factor;                                                           \
+                tdm_pass = 1;                                                                      \
             } else if (tdm_pass < 2 && !(SQUARE(m.mean - tdm_pivot) <= (ACC)4 * m.variance)) {     \
                 tdm_pivot = m.mean;                                                                \
-                tdm_pass = 1;                                                                      \
+                tdm_pass = 2;                                                                      \
             } else {                                                                               \
                 tdm_pass = 3;                                                                      \
             }                                                                                      \

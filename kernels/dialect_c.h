@@ -451,5 +451,6 @@ INLINE double tdm_as_f64(int64_t bits)
 
 #define GET_F16(v) tdm_f16_to_f32(v)
 #define PUT_F16(v) tdm_f32_to_f16(v)
+#define PUT_BF16(v) tdm_f32_to_bf16(v)
 
 #endif

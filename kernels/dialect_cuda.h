@@ -13,7 +13,7 @@ typedef unsigned long long tdm_u64;
 #define GLOBAL
 #define LOCAL
 #define INLINE static __device__ __forceinline__
-#define APART INLINE
+#define APART static __device__ __noinline__
 #define LOCAL_ARRAY(type, name, n) __shared__ type name[n]
 #define PRIVATE_ARRAY(type, name, n) __align__(16) type name[n]
 #define BARRIER __syncthreads()
@@ -142,6 +142,18 @@ INLINE tdm_u16 tdm_float_to_half(float v)
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(stored) : "f"(v));
     return stored;
 }
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+INLINE tdm_u16 tdm_float_to_bf16(float v)
+{
+    tdm_u16 stored;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(stored) : "f"(v));
+    return stored;
+}
+#define PUT_BF16(v) tdm_float_to_bf16(v)
+#else
+#define PUT_BF16(v) tdm_f32_to_bf16(v)
+#endif
 
 #define GET_F16(v) tdm_half_to_float(v)
 #define PUT_F16(v) tdm_float_to_half(v)

@@ -178,3 +178,4 @@ INLINE ushort tdm_put_f16(float v)
 
 #define GET_F16(v) tdm_get_f16(v)
 #define PUT_F16(v) tdm_put_f16(v)
+#define PUT_BF16(v) tdm_f32_to_bf16(v)

@@ -45,7 +45,7 @@
 #define tdm_load_1(p, j) ((p)[j])
 #define tdm_store_1(p, j, v) ((p)[j] = (v))
 
-/* f16 is converted by the dialect, as some devices have instructions for it. */
+/* f16 is converted by the dialect, and bf16 rounded, as some devices have instructions for it. */
 #define TDM_ID_F16 2
 #define tdm_type_2 tdm_u16
 #define tdm_size_2 2
@@ -68,9 +68,9 @@
 #define tdm_acc_3 f32
 #define tdm_digits_3 8 /* of the significand */
 #define tdm_get_3(v) tdm_bf16_to_f32(v)
-#define tdm_put_3(v) tdm_f32_to_bf16(v)
+#define tdm_put_3(v) PUT_BF16(v)
 #define tdm_load_3(p, j) tdm_bf16_to_f32((p)[j])
-#define tdm_store_3(p, j, v) ((p)[j] = tdm_f32_to_bf16(v))
+#define tdm_store_3(p, j, v) ((p)[j] = PUT_BF16(v))
 
 /* Integers: their limits, and the largest float of each kind that is not above them. */
 #define TDM_ID_I32 4
@@ -240,10 +240,6 @@
 #endif
 #define HOLD(p, n) HOLD_IF(1, p, n)
 #define HELD(p) HELD_IF(1, p)
-/* a part q of row p, which is all of it where p is held */
-#if !HOLDS
-#define HELD_AS(q, p) READ(q)
-#endif
 
 #define TO_T(v) TDM_CAT(tdm_put_, T_ID)(v) /* ACC to the stored form */
 

@@ -217,9 +217,14 @@ INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
  * up to a half eps for each. ADD_BLOCK keeps what adding a block's sum loses (Kahan, CACM 8, 1965),
  * for sums in which that would show, however long they are. */
 #define SUM_BLOCK (64 * SUM_LANES)
+#if HOLDS /* of which a lane's part is no block */
+#define FOR_BLOCKS_OF(from, to, begin, end)                                                        \
+    for (tdm_i32 from = (begin), to = (end), tdm_single = 1; tdm_single; tdm_single = 0)
+#else
 #define FOR_BLOCKS_OF(from, to, begin, end)                                                        \
     for (tdm_i32 from = (begin), to = (end)-from > SUM_BLOCK ? from + SUM_BLOCK : (end);           \
          from < (end); from = to, to = (end)-to > SUM_BLOCK ? to + SUM_BLOCK : (end))
+#endif
 #define SUM_ROWS 64 /* of columns, likewise */
 #define ADD_BLOCK(sum, lost, v)                                                                    \
     do {                                                                                           \
@@ -244,7 +249,7 @@ APART void tdm_put_as_f32(GLOBAL float *p, tdm_i64 at, float v, tdm_i32 to)
     if (to == TDM_ID_F16)
         ((GLOBAL tdm_u16 *)p)[at] = PUT_F16(v);
     else if (to == TDM_ID_BF16)
-        ((GLOBAL tdm_u16 *)p)[at] = tdm_f32_to_bf16(v);
+        ((GLOBAL tdm_u16 *)p)[at] = PUT_BF16(v);
     else
         p[at] = v;
 }

@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Softmax of each row: of a chunk the largest element and the sum of exp(x - largest), which are put in terms of the
- * larger one where two chunks merge (Milakov and Gimelshein, arXiv:1805.02867). What is written are those powers times
- * the chunk's share. A CPU keeps those of a row that fits its cache, unrounded; else they are computed again, which is
- * cheaper than memory. NaN and +Inf reach the sum, and so the whole row. y may be x.
+ * larger one where two chunks merge (Milakov and Gimelshein, arXiv:1805.02867). A CPU keeps the powers of a row of one
+ * chunk, which fits its cache, unrounded; else they are computed again, which is cheaper than memory. NaN and +Inf
+ * reach the sum, and so the whole row. y may be x.
  *
  * With OP it is that of x scale + mask, of which a causal row counts its first columns alone. The others are 0,
  * or NaN where the row's sum is NaN or there is none, as if they had been -Inf. */
@@ -14,8 +14,7 @@ OPS(softmax, TDM_OP_SOFTMAX_COUNT, 1)
 #define READ_MASK(m) READ_IF(OP, m)
 #define MASK(m, j) MAGNITUDE_OF(BITS_KEY(AT(m, j)) & mask_bits)
 /* of a row that is kept the next is fetched during the sum, which takes the longest */
-#define MOST_KEPT (tdm_i32)((128 << 10) / sizeof(ACC))
-#define KEEPS (PHASE == TDM_ROWS_WHOLE && cols <= MOST_KEPT)
+#define KEEPS (CHUNKS == 1)
 #define POWER(j, v) (powers[KEEPS ? j : j - from] = (v))
 #else
 #define READ_MASK(m) READ_IF(MASKED, m)
@@ -44,10 +43,9 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
 {
     GROUP_ARRAY(ACC, scratch);
     GROUP_ARRAY(KEY, key_scratch);
-    LOCAL_ARRAY(ACC, largest_of, HOLDS ? 1 : TDM_MOST_CHUNKS); /* of a whole row's chunks */
     CUT
 #if ROW_LOOPS
-    SCRATCH_ARRAY(ACC, powers, MOST_KEPT + SUM_LANES, 0); /* what a line has past the end is not stored */
+    SCRATCH_ARRAY(ACC, powers, TDM_KEPT_BYTES / sizeof(ACC) + SUM_LANES, 0); /* a line's past the end, too */
     const KEY mask_bits = MASKED ? ~(KEY)0 : (KEY)0;
 #endif
     const ACC scale = OP ? SCALAR(args.scale) : (ACC)1;
@@ -84,7 +82,6 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
                 KEY key = OP ? ~INFINITY_KEY : LOWEST_KEY;
                 LARGEST(key, j, begin, last, HELD(xr) READ_MASK(mr), ORDER_KEY(SCORE(xr, mr, j)), AHEAD(xr));
                 s.largest = VALUE_OF(GROUP_MAX(key_scratch, key));
-                if (!HOLDS && PHASE == TDM_ROWS_WHOLE && LANE == 0) largest_of[c] = s.largest;
                 const ACC base = BASE_OF(s.largest);
                 ACC lost = 0;
                 s.sum = 0;
@@ -100,31 +97,20 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
             KEEP_STATE(all, c, s, tdm_powers_merged(all, s));
         }
         if (PHASE == TDM_ROWS_SUMS) continue;
-        FOR_CHUNKS(c, begin, end, cols)
-        {
-            const ACC largest = CHUNKS == 1                ? all.largest
-                                : PHASE == TDM_ROWS_WHOLE ? largest_of[c]
-                                                           : LEFT(c).largest;
-            const ACC base = BASE_OF(largest);
-            const ACC share = (CHUNKS == 1 ? (ACC)1 : EXP_NEGATIVE(largest - all.largest)) / all.sum;
-            const ACC none = (ACC)0 * share;
-            GLOBAL const T *const xc = xr + begin, *const mc = mr + begin;
-            GLOBAL T *const yc = yr + begin;
+        const ACC share = (ACC)1 / all.sum, none = (ACC)0 * share;
 #if ROW_LOOPS
-            const ACC *const kept = powers + begin;
-            if (KEEPS)
-                FOR_LANES_WRITE(yc, j, end - begin, NOTHING_AHEAD, NOTHING_READ)
-                {
-                    const ACC v = kept[j] * share;
-                    WRITE(yc, j, OP && begin + (tdm_i32)j >= counted ? none : v);
-                }
-            else
-#endif
-            FOR_LANES_WRITE(yc, j, end - begin, ROW_AHEAD(xc, args.x_stride), HELD_AS(xc, xr) READ_MASK(mc))
+        if (KEEPS)
+            FOR_LANES_WRITE(yr, j, cols, NOTHING_AHEAD, NOTHING_READ)
             {
-                const ACC v = EXP_NEGATIVE(SCORE(xc, mc, j) - base) * share;
-                WRITE(yc, j, OP && begin + (tdm_i32)j >= counted ? none : v);
+                const ACC v = powers[j] * share;
+                WRITE(yr, j, OP && (tdm_i32)j >= counted ? none : v);
             }
+        else
+#endif
+        FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride), HELD(xr) READ_MASK(mr))
+        {
+            const ACC v = EXP_NEGATIVE(SCORE(xr, mr, j) - all.largest) * share;
+            WRITE(yr, j, OP && (tdm_i32)j >= counted ? none : v);
         }
     }
 }
@@ -132,7 +118,6 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
 #undef MASKED
 #undef READ_MASK
 #undef MASK
-#undef MOST_KEPT
 #undef KEEPS
 #undef POWER
 #undef SCORE

@@ -91,6 +91,11 @@ typedef tdm_u32 tdm_index;
         if (TDM_WHOLE && at + TDM_WIDTH <= end) {                                                    \
             UNROLL for (tdm_i32 i = 0; i < TDM_WIDTH * (tdm_i32)sizeof(type) / VECTOR_BYTES; i++)  \
                 ((tdm_vector *)to)[i] = ((GLOBAL const tdm_vector *)(row + at))[i];                \
+        } else if (LOOSE && sizeof(type) == 2) { /* in pairs, as registers are */                    \
+            UNROLL for (tdm_index i = 0; i + 1 < TDM_WIDTH; i += 2)                                \
+                ((tdm_u32 *)to)[i / 2] =                                                           \
+                    (at + i < end ? (tdm_u32)row[at + i] : 0) |                                    \
+                    (at + i + 1 < end ? (tdm_u32)row[at + i + 1] << 16 : 0);                       \
         } else {                                                                                   \
             UNROLL for (tdm_index i = 0; i < TDM_WIDTH; i++) to[i] =                           \
                 at + i < end ? row[at + i] : 0;                                                    \
@@ -167,9 +172,8 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 #define HOLD_IF(c, p, n)                                                                           \
     TDM_REGISTERS(T, tdm_held_##p, VECTORS * TDM_WIDTH);                                           \
     if (c) tdm_read_part_t(tdm_held_##p, p, LANE * TDM_WIDTH, n, VECTORS)
-#define HELD_IF(c, p) HELD_AS(p, p)
-#define HELD_AS(q, p)                                                                              \
-    for (const T *tdm_in_##q = tdm_held_##p + tdm_step * TDM_LANE_PART; tdm_in_##q; tdm_in_##q = 0)
+#define HELD_IF(c, p)                                                                              \
+    for (const T *tdm_in_##p = tdm_held_##p + tdm_step * TDM_LANE_PART; tdm_in_##p; tdm_in_##p = 0)
 #endif
 
 #define TDM_WITH_PART(k, p)                                                                        \

@@ -21,8 +21,8 @@ enum { MAX_CHUNK = 1 << 30 };
  * where it has few of its cores. */
 enum { CACHE_PER_UNIT = 32 << 20 };
 
-/* The columns of each of so many chunks, `least` or more: whole cache lines, so that two groups never write one line, and no last
- * chunk below that. */
+/* The columns of each of so many chunks, `least` or more: whole cache lines, so that two groups never write one line,
+ * and no last chunk below that. */
 static int64_t chunk_of(int64_t cols, int64_t count, int64_t least) {
     int64_t chunk = (cols + count - 1) / count;
     if (chunk < least) chunk = least;
@@ -51,9 +51,10 @@ tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, si
     return pieces;
 }
 
-tdm_cut tdmi_cut_chunks(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size) {
+tdm_cut tdmi_cut_chunks(const tdm_queue *queue, int64_t rows, int64_t cols, int64_t least,
+                        size_t element_size) {
     tdm_cut cut = {.cols = (tdm_u32)cols, .phase = TDM_ROWS_WHOLE};
-    const int64_t least = TDMI_MOST_HELD_BYTES / (int64_t)element_size;
+    if (least == 0) least = TDMI_MOST_HELD_BYTES / (int64_t)element_size;
     const int64_t chunk = cols > least ? chunk_of(cols, TDM_MOST_CHUNKS, least) : least;
     const int64_t chunks = cols > 0 ? (cols + chunk - 1) / chunk : 1;
     const int64_t wanted = tdmi_cut_rows(queue, rows, cols, element_size).chunks;

@@ -17,9 +17,10 @@ typedef struct tdmi_pieces {
 
 tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size);
 
-/* Rows that are reduced: their chunks, which depend on `cols` and the size alone, and pieces of whole chunks, as
- * tdmi_cut_rows would cut them; in one phase. */
-tdm_cut tdmi_cut_chunks(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size);
+/* Rows that are reduced: their chunks, of `least` columns or of 32 KiB where that is 0, and more of long rows, and
+ * pieces of whole chunks, as tdmi_cut_rows would cut them; in one phase. */
+tdm_cut tdmi_cut_chunks(const tdm_queue *queue, int64_t rows, int64_t cols, int64_t least,
+                        size_t element_size);
 
 /* variant.stream for so many rows: whether they are much larger than the cache. Then outputs of as many bypass the
  * cache, if their rows, and so the pieces of tdmi_cut_rows, have a cache line at least; with `kept` they do not,

@@ -121,7 +121,7 @@ tdm_status tdmi_call_combine(const tdmi_call *self, const tdmi_dims *d, const td
     for (int k = 0; k < self->count; k++)
         mems[k] = tdmi_mem_of(&self->views[k]);
     args->index_stride = cols;
-    args->cut = tdmi_cut_chunks(self->queue, args->rows, cols, size);
+    args->cut = tdmi_cut_chunks(self->queue, args->rows, cols, 0, size);
     const int64_t items = args->rows * args->cut.pieces;
     if (args->cut.pieces == 1) return tdmi_call_launch(self, variant, items, cols, mems, args);
     if (self->wanted->purpose == TDMI_RUN)

@@ -31,7 +31,7 @@ static tdm_status norm_rows(tdm_queue *queue, tdm_norm_kind kind, const tdm_tens
         .x_offset = x->offset,
         .x_stride = rows.stride,
         .out_offset = out->offset,
-        .cut = tdmi_cut_chunks(queue, rows.rows, rows.cols, size),
+        .cut = tdmi_cut_chunks(queue, rows.rows, rows.cols, 0, size),
     };
     const tdmi_variant variant = {
         .kernel = TDMI_KERNEL_NORM,

@@ -36,10 +36,13 @@ tdm_status tdmi_launch_rows(tdm_queue *queue, tdmi_variant variant, int64_t rows
                             const tdmi_mem **mems, int partial, size_t numbers, const void *args,
                             tdm_cut *cut) {
     const tdm_dtype dtype = (tdm_dtype)variant.t;
-    *cut = tdmi_cut_chunks(queue, rows, cols, tdm_dtype_size(dtype));
+    const size_t accumulator = dtype == TDM_F64 ? sizeof(double) : sizeof(float);
+    const bool keeps = variant.kernel == TDMI_KERNEL_SOFTMAX && queue->device->facts->row_loops;
+    *cut = tdmi_cut_chunks(queue, rows, cols, keeps ? TDM_KEPT_BYTES / accumulator : 0,
+                           tdm_dtype_size(dtype));
     if (cut->pieces == 1) return tdmi_launch_items(queue, variant, rows, cols, mems, args);
-    const size_t state = numbers * (dtype == TDM_F64 ? sizeof(double) : sizeof(float));
-    TDMI_TRY(tdmi_queue_scratch(queue, (size_t)rows * cut->chunks * state, &mems[partial]));
+    TDMI_TRY(tdmi_queue_scratch(queue, (size_t)rows * cut->chunks * numbers * accumulator,
+                                &mems[partial]));
     cut->phase = TDM_ROWS_SUMS;
     TDMI_TRY(tdmi_launch_groups(queue, variant, rows * cut->pieces, cols, mems, args));
     cut->phase = TDM_ROWS_WRITES;

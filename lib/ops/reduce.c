@@ -227,7 +227,7 @@ void tdmi_cut_reduction(plan *p) {
         p->args.chunks = pieces.chunks;
     } else { /* the same for a row in every batch */
         const tdm_cut cut =
-            tdmi_cut_chunks(p->queue, p->args.rows, p->args.cols, size_of(p->reduction->t));
+            tdmi_cut_chunks(p->queue, p->args.rows, p->args.cols, 0, size_of(p->reduction->t));
         p->args.chunk = cut.chunk;
         p->args.chunks = cut.chunks;
     }

@@ -6,6 +6,7 @@
 #define __device__
 #define __global__ __attribute__((noinline))
 #define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 /* in a section of its own, so that a launch finds all of it */

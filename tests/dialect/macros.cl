@@ -301,7 +301,7 @@ KERNEL3(words, tdm_rows_args, const T, x, T, y, T, z)
     }
 }
 
-/* HOLD, HOLD_IF, HELD, HELD_AS, FOR_BLOCKS_OF: y = x + Σx and z = x + 3 Σx, of a row that is held; y may be x. */
+/* HOLD, HOLD_IF, HELD, FOR_BLOCKS_OF: y = x + Σx and z = x + 3 Σx, of a row that is held; y may be x. */
 KERNEL3(hold, tdm_rows_args, const T, x, T, y, T, z)
 {
     GROUP_ARRAY(ACC, scratch);
@@ -328,10 +328,9 @@ KERNEL3(hold, tdm_rows_args, const T, x, T, y, T, z)
         }
         sum = GROUP_SUM(scratch, sum);
         of_blocks = GROUP_SUM(scratch, of_blocks);
-        GLOBAL const T *const same = xr;
-        FOR_LANES_WRITE2(yr, zr, j, cols, ROW_AHEAD(xr, args.x_stride), HELD_AS(same, xr) HELD_IF(0, yr))
+        FOR_LANES_WRITE2(yr, zr, j, cols, ROW_AHEAD(xr, args.x_stride), HELD(xr) HELD_IF(0, yr))
         {
-            const ACC v = AT(same, j);
+            const ACC v = AT(xr, j);
             WRITE(yr, j, v + sum);
             WRITE2(zr, j, v + of_blocks);
         }

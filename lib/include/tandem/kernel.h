@@ -161,10 +161,10 @@ TDM_API void tdm_row_kernel_init(tdm_row_kernel *kernel, size_t size);
  *     tdm_kernel_rows(device, &rms, parameters, 2, &kernel);
  *
  * r has the type of map, for a bool i32; integers wrap. Sums of floats are taken in blocks that are added with
- * compensation, so that their error hardly grows with the row; a row's result has the same bits in every batch. Of no elements
- * the sum is 0, the product 1, the largest -Inf or the least integer, and the smallest Inf or the largest. n is
- * an integer that takes the type of what it meets. No parameter is named r or n. `index`, `row` and `column` are
- * counted in the rows' shape; finish has none of them. A row has fewer than 2^31 elements.
+ * compensation, so that their error hardly grows with the row; a row's result has the same bits in every batch. Of
+ * no elements the sum is 0, the product 1, the largest -Inf or the least integer, and the smallest Inf or the
+ * largest. n is an integer that takes the type of what it meets. No parameter is named r or n. `index`, `row` and
+ * `column` are counted in the rows' shape; finish has none of them. A row has fewer than 2^31 elements.
  *
  * All else is as of tdm_kernel_elementwise, but that there are 11 tensors at most, and messages name the text:
  * "map, line 1, column 3". */
