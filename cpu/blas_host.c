@@ -4,11 +4,10 @@
 
 typedef struct host_state {
     const tdmi_host_blas *blas;
-    tdmi_bqueue *queue;
 } host_state;
 
-static tdm_status attach(const tdmi_host_blas *blas, tdmi_bqueue *queue, void *state) {
-    *(host_state *)state = (host_state){blas, queue};
+static tdm_status attach(const tdmi_host_blas *blas, void *state) {
+    ((host_state *)state)->blas = blas;
     return tdmi_host_blas_open(blas);
 }
 
@@ -28,7 +27,6 @@ static tdm_status run(void *state, const tdmi_gemm *gemm) {
     const tdmi_host_operands operands = {memory_of(gemm->a), memory_of(gemm->b),
                                          memory_of(gemm->bias), memory_of(gemm->c)};
     tdmi_host_job job;
-    tdmi_cpu_pass_gate(((const host_state *)state)->queue);
     TDMI_TRY(tdmi_host_job_init(&job, ((const host_state *)state)->blas, gemm, &operands));
     const tdm_status status = tdmi_host_job_run(&job);
     return status == TDM_OK ? TDM_OK : tdmi_fail(status, "out of host memory for a product");
@@ -37,7 +35,8 @@ static tdm_status run(void *state, const tdmi_gemm *gemm) {
 #define PROVIDER(name)                                                                             \
     static tdm_status attach_##name(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) {       \
         (void)device;                                                                              \
-        return attach(&tdmi_host_blas_##name, queue, state);                                       \
+        (void)queue;                                                                               \
+        return attach(&tdmi_host_blas_##name, state);                                              \
     }                                                                                              \
     static const tdmi_blas provider_##name = {.id = TDMI_BLAS_##name,                              \
                                               .state_size = sizeof(host_state),                    \

@@ -15,23 +15,14 @@ struct tdmi_bdevice {
     size_t index;
 };
 
-/* What a gate, its queue and the events behind it share (queue.c). */
-typedef struct tdmi_cpu_gate tdmi_cpu_gate;
-
 struct tdmi_bqueue {
     tdmi_bdevice *device;
     char *scratch; /* TDMI_CPU_SCRATCH bytes for each worker; NULL until a kernel wants it */
-    _Atomic(tdmi_cpu_gate *) gate; /* the latest that was closed; NULL: it was seen open */
 };
 
 struct tdmi_bevent {
-    /* CLOCK_MONOTONIC when it was recorded: all work before it was done; or when the gate opened */
+    /* CLOCK_MONOTONIC when it was recorded: all work before it was done */
     atomic_int_least64_t nanoseconds;
-    _Atomic(tdmi_cpu_gate *) gate; /* that it is behind; NULL: none, or it was seen open */
-};
-
-struct tdmi_bgate {
-    tdmi_cpu_gate *gate;
 };
 
 struct tdmi_bprogram {
@@ -83,17 +74,7 @@ tdm_status tdmi_cpu_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer
 /* queue.c */
 tdm_status tdmi_cpu_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
 void tdmi_cpu_queue_deinit(tdmi_bqueue *queue);
-tdm_status tdmi_cpu_queue_flush(tdmi_bqueue *queue);
-tdm_status tdmi_cpu_queue_finish(tdmi_bqueue *queue);
-tdm_status tdmi_cpu_gate_close(tdmi_bqueue *queue, tdmi_bgate *gate);
-void tdmi_cpu_gate_open(tdmi_bgate *gate);
-void tdmi_cpu_wait_for_gate(tdmi_bqueue *queue);
-
-/* What all work of a queue begins with. */
-static inline void tdmi_cpu_pass_gate(tdmi_bqueue *queue) {
-    if (atomic_load(&queue->gate)) tdmi_cpu_wait_for_gate(queue);
-}
-
+tdm_status tdmi_cpu_queue_nothing(tdmi_bqueue *queue);
 tdm_status tdmi_cpu_event_init(tdmi_bdevice *device, tdmi_bevent *event);
 void tdmi_cpu_event_deinit(tdmi_bevent *event);
 tdm_status tdmi_cpu_event_record(tdmi_bevent *event, tdmi_bqueue *queue);

@@ -101,21 +101,21 @@ static void transfer_bytes(void *to, const void *from, size_t size) {
 
 tdm_status tdmi_cpu_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
                           const void *source, size_t size) {
-    tdmi_cpu_pass_gate(queue);
+    (void)queue;
     transfer_bytes((char *)mem->handle + offset, source, size);
     return TDM_OK;
 }
 
 tdm_status tdmi_cpu_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
                          size_t size) {
-    tdmi_cpu_pass_gate(queue);
+    (void)queue;
     transfer_bytes(destination, (const char *)mem->handle + offset, size);
     return TDM_OK;
 }
 
 tdm_status tdmi_cpu_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
                          const tdmi_mem *destination, size_t destination_offset, size_t size) {
-    tdmi_cpu_pass_gate(queue);
+    (void)queue;
     transfer_bytes((char *)destination->handle + destination_offset,
                    (const char *)source->handle + source_offset, size);
     return TDM_OK;
@@ -148,7 +148,7 @@ static void fill_part(void *context, uint32_t part) {
 
 tdm_status tdmi_cpu_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
                          const void *pattern, size_t pattern_size) {
-    tdmi_cpu_pass_gate(queue);
+    (void)queue;
     filling all = {.to = (char *)mem->handle + offset, .size = size, .parts = 1};
     for (size_t i = 0; i < sizeof all.pattern; i += pattern_size)
         memcpy(all.pattern + i, pattern, pattern_size);
@@ -159,7 +159,7 @@ tdm_status tdmi_cpu_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
 
 tdm_status tdmi_cpu_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
                         unsigned access, void **pointer) {
-    tdmi_cpu_pass_gate(queue);
+    (void)queue;
     (void)size;
     (void)access;
     *pointer = (char *)mem->handle + offset;

@@ -202,7 +202,6 @@ bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void 
 }
 
 tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch) {
-    tdmi_cpu_pass_gate(queue);
     const tdmi_bprogram *program = kernel->program;
     group_run run = {.function = program->function,
                      .group = group_of(&program->variant, launch->stream, launch->groups),

@@ -33,7 +33,6 @@
 typedef struct tdmi_bdevice tdmi_bdevice;
 typedef struct tdmi_bqueue tdmi_bqueue;
 typedef struct tdmi_bevent tdmi_bevent;
-typedef struct tdmi_bgate tdmi_bgate;
 typedef struct tdmi_bprogram tdmi_bprogram;
 typedef struct tdmi_bkernel tdmi_bkernel;
 typedef struct tdmi_bcapture tdmi_bcapture;
@@ -431,13 +430,6 @@ typedef struct tdmi_backend {
      * the core waits on the host. */
     tdm_status (*queue_wait_event)(tdmi_bqueue *queue, tdmi_bevent *event);
     bool orders_devices;
-
-    /* Gates, of work that the host does in a queue's order; all NULL where there are none. After gate_close the queue's
-     * later work, and events that are recorded there, wait until gate_open, which any thread calls, once, also when the
-     * queue is gone. Of a queue's gates the earlier one is opened first. gate_close is zeroed memory's init. */
-    size_t gate_size;
-    tdm_status (*gate_close)(tdmi_bqueue *queue, tdmi_bgate *gate);
-    void (*gate_open)(tdmi_bgate *gate);
 
     /* Programs and kernels. program_build: from `binary` when not NULL (TDM_ERROR_COMPILE when it
      * does not fit: the core builds anew from source), else from source; *result, when result is

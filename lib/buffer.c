@@ -4,13 +4,6 @@
 #include "core.h"
 #include "log.h"
 
-static tdm_status take(tdm_device *device, size_t size, tdmi_block **block) {
-    pthread_mutex_lock(&device->lock);
-    tdm_status status = tdmi_pool_take(device, size, size, block);
-    pthread_mutex_unlock(&device->lock);
-    return status;
-}
-
 tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffer) {
     TDMI_UNCANCELLED();
     if (!buffer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_buffer_create: buffer is NULL");
@@ -26,10 +19,9 @@ tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffe
     tdm_buffer *made = tdmi_calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a buffer");
     if (size > 0) {
-        tdm_status status = take(device, size, &made->block);
-        /* The pool waits for no queue whose work waits for a gate. */
-        if (status == TDM_ERROR_OUT_OF_MEMORY && tdmi_device_await_gates(device))
-            status = take(device, size, &made->block);
+        pthread_mutex_lock(&device->lock);
+        tdm_status status = tdmi_pool_take(device, size, size, &made->block);
+        pthread_mutex_unlock(&device->lock);
         if (status != TDM_OK) {
             tdmi_free(made);
             return tdmi_fail_in(status, "tdm_buffer_create: size is %zu bytes on %s", size,

@@ -22,14 +22,13 @@ typedef struct tdmi_block {
     size_t size;       /* as allocated */
     uint64_t released; /* device->sequence when it was released */
     /* The number of the queue that has used it since it was taken from the pool, TDMI_SEVERAL of more
-     * than one, 0 of none; and who used it before it was released, 0 where that work is over. See order_block.c. */
+     * than one, 0 of none; and who used it before it was released, 0 where that work is over. See order.c. */
     atomic_uint_fast64_t user, former;
     struct tdmi_adopted *adopted; /* what it is a part of (adopted.c); NULL: it is the pool's */
     struct tdmi_block *next;
 } tdmi_block;
 
 #define TDMI_SEVERAL UINT64_MAX
-#define TDMI_ALONE (UINT64_MAX - 1)
 
 typedef struct tdmi_pool {
     tdmi_block *cached;
@@ -70,8 +69,6 @@ struct tdm_device {
     atomic_uint_fast64_t sequence; /* counts submissions, for the pool */
     tdmi_bevent *order; /* records what one queue waits for of another; NULL: not yet made */
     atomic_uint doubtful, abandoned; /* how many of its queues are; see wait.c */
-    /* How many gates of its queues were (gate.c); closed under the lock. */
-    atomic_uint_fast64_t gates_closed, gates_opened;
     atomic_uint leaving_count; /* of `leaving` */
     pthread_mutex_t lock;      /* all below */
     tdmi_pool pool;
@@ -140,7 +137,6 @@ struct tdm_queue {
     tdm_graph *lender;    /* the one that is recorded or replayed: scratch memory is its own then */
     atomic_bool doubtful; /* the last wait failed: what it may use is kept (wait.c) */
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
-    bool behind_gates;       /* a queue for what gates wait for: see order_block.c */
     struct tdmi_deferred *deferred;   /* likewise */
     _Atomic(struct tdmi_loss *) loss; /* NULL until something is watched over (loss.c) */
     tdm_queue *next;                  /* of the device */
@@ -219,10 +215,8 @@ void tdmi_device_end_abandoned(tdm_device *device);
  * as pending, passes the status on and remembers a lost device. */
 tdm_status tdmi_queue_submitted(tdm_queue *queue, tdm_status status) TDM_MUST_USE;
 
-/* order.c: the number of the queue that this thread gave work to last, 0 for none; TDMI_ALONE for a thread that opens
- * gates, and so waits for no other queue. */
+/* order.c: the number of the queue that this thread gave work to last, 0 for none. */
 uint64_t tdmi_last_queue(void);
-void tdmi_stay_alone(void);
 
 /* scratch.c: at least `size` bytes of device memory for work on this queue alone. The next caller
  * gets the same memory: work on a queue runs in order. */
@@ -233,8 +227,6 @@ tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **me
 tdm_status tdmi_pool_take(tdm_device *device, size_t size, size_t in_use,
                           tdmi_block **block) TDM_MUST_USE;
 void tdmi_pool_give(tdm_device *device, tdmi_block *block, size_t in_use);
-/* Other memory for a block that was taken and that nobody has used: such that nobody's work is pending on. */
-tdm_status tdmi_pool_renew(tdm_device *device, tdmi_block *block) TDM_MUST_USE;
 void tdmi_pool_trim(tdm_device *device);
 
 /* pinned.c: host memory as the backend gives it, or as it was kept; keeping it, or freeing it where that is
@@ -242,14 +234,6 @@ void tdmi_pool_trim(tdm_device *device);
 tdm_status tdmi_pinned_take(tdm_device *device, size_t size, tdmi_host_block **block) TDM_MUST_USE;
 void tdmi_pinned_give(tdm_device *device, tdmi_host_block *block);
 bool tdmi_pinned_trim(tdm_device *device);
-
-/* gate.c: whether work of any of the device's queues waits for a gate, and so for the thread that opens it, which needs
- * device->lock: nobody who holds that waits for a queue then. With the lock held. And waits, without the lock, until
- * those that are closed now are open; false: none is, or this thread is the one to open them. */
-static inline bool tdmi_device_is_gated(tdm_device *device) {
-    return atomic_load(&device->gates_closed) != atomic_load(&device->gates_opened);
-}
-bool tdmi_device_await_gates(tdm_device *device);
 
 /* order.c: the oldest pending submission of all queues; UINT64_MAX when nothing is pending. With
  * device->lock held, as the next. */
@@ -259,7 +243,7 @@ uint64_t tdmi_oldest_pending(const tdm_device *device);
  * when there is none. Not of TDMI_SEVERAL. */
 tdm_queue *tdmi_former_user(const tdm_device *device, const tdmi_block *block);
 
-/* order_block.c: called of each piece of memory that work is about to be given to the queue for. Where another
+/* order.c: called of each piece of memory that work is about to be given to the queue for. Where another
  * queue's work may still use it, from before it was released, the queue waits for that. */
 tdm_status tdmi_order_block(tdm_queue *queue, tdmi_block *block) TDM_MUST_USE;
 
@@ -281,7 +265,7 @@ static inline TDM_MUST_USE tdm_status tdmi_order(tdm_queue *queue, const tdm_buf
     return tdmi_order_block(queue, block);
 }
 
-/* order_block.c: the same for work on another device's queue: waits here until the memory is free. */
+/* order.c: the same for work on another device's queue: waits here until the memory is free. */
 tdm_status tdmi_order_foreign(const tdm_buffer *buffer) TDM_MUST_USE;
 
 /* program.c: the kernel of a variant, built or fetched at first use; then one look-up, no lock. */

@@ -36,7 +36,6 @@ tdm_status tdm_device_trim(tdm_device *device) {
     if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_trim: device is NULL");
     TDMI_TRY(tdmi_device_usable(device));
     tdmi_device_end_abandoned(device);
-    (void)tdmi_device_await_gates(device);
     pthread_mutex_lock(&device->lock);
     tdmi_pool_trim(device);
     pthread_mutex_unlock(&device->lock);

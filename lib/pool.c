@@ -2,12 +2,9 @@
 /* The memory pool of a device: released blocks are kept for buffers of like size.
  *
  * A released block may still be used by work that is queued. One that a single queue has used is handed out
- * at once, and whoever uses it next comes behind that queue's work (order_block.c). One that several have used is
+ * at once, and whoever uses it next comes behind that queue's work (order.c). One that several have used is
  * handed out once no queue has work pending that is as old as its release: every submission has a number, and
- * a block remembers that at its release. On a synchronous device nothing is ever pending.
- *
- * While work of the device waits for a gate (gate.c), and so perhaps for another process, no queue comes behind another
- * for the sake of memory: that process might wait for what the queue does next. */
+ * a block remembers that at its release. On a synchronous device nothing is ever pending. */
 
 #include "core.h"
 
@@ -33,7 +30,6 @@ static void mark_pending(tdm_queue *queue, uint64_t first) {
 }
 
 static void wait_for_queues(tdm_device *device) {
-    if (tdmi_device_is_gated(device)) return;
     for (tdm_queue *queue = device->queues; queue; queue = queue->next) {
         uint64_t first = atomic_load(&queue->first_pending);
         bool over;
@@ -52,22 +48,20 @@ static void wait_for_queues(tdm_device *device) {
 /* How soon a cached block can be used, best first. */
 typedef enum tdmi_readiness { READY, BEHIND_ANOTHER, NOT_YET } tdmi_readiness;
 
-/* `next`: the number of the queue that will use it, as far as that can be guessed; TDMI_ALONE: what comes behind no
- * other. */
-static tdmi_readiness readiness(tdm_device *device, tdmi_block *block, uint64_t pending,
+/* `next`: the number of the queue that will use it, as far as that can be guessed. */
+static tdmi_readiness readiness(const tdm_device *device, tdmi_block *block, uint64_t pending,
                                 uint64_t next) {
     if (block->released < pending) return READY;
     if (atomic_load(&block->former) == TDMI_SEVERAL) return NOT_YET;
     const tdm_queue *former = tdmi_former_user(device, block);
     if (!former) return READY;
-    if (atomic_load(&former->doubtful) || next == TDMI_ALONE) return NOT_YET;
-    if (former->number == next) return READY;
-    return tdmi_device_is_gated(device) ? NOT_YET : BEHIND_ANOTHER;
+    if (atomic_load(&former->doubtful)) return NOT_YET;
+    return former->number == next ? READY : BEHIND_ANOTHER;
 }
 
 /* The best cached block. *crowded: much cannot be used yet, waiting would pay. */
-static tdmi_block *find_cached(tdm_device *device, size_t size, uint64_t next, bool *crowded) {
-    const uint64_t pending = tdmi_oldest_pending(device);
+static tdmi_block *find_cached(tdm_device *device, size_t size, bool *crowded) {
+    const uint64_t pending = tdmi_oldest_pending(device), next = tdmi_last_queue();
     tdmi_block **best = NULL;
     tdmi_readiness how_best = NOT_YET;
     uint64_t waiting = 0, blocks = 0;
@@ -133,34 +127,15 @@ tdm_status tdmi_pool_take(tdm_device *device, size_t size, size_t in_use, tdmi_b
     size_t rounded = round_up(size ? size : 1);
     if (rounded > device->facts->info.max_allocation) rounded = size;
     bool crowded;
-    *block = find_cached(device, rounded, tdmi_last_queue(), &crowded);
+    *block = find_cached(device, rounded, &crowded);
     if (!*block && crowded) {
         wait_for_queues(device);
-        *block = find_cached(device, rounded, tdmi_last_queue(), &crowded);
+        *block = find_cached(device, rounded, &crowded);
     }
     if (!*block) TDMI_TRY(allocate(device, rounded, block));
     tdm_memory_stats *stats = &device->pool.stats;
     stats->in_use += in_use;
     if (stats->in_use > stats->peak) stats->peak = stats->in_use;
-    return TDM_OK;
-}
-
-tdm_status tdmi_pool_renew(tdm_device *device, tdmi_block *block) {
-    bool crowded;
-    tdmi_block *ready = find_cached(device, block->size, TDMI_ALONE, &crowded);
-    if (!ready) TDMI_TRY(allocate(device, block->size, &ready));
-    const tdmi_mem mem = ready->mem;
-    const size_t size = ready->size;
-    ready->mem = block->mem;
-    ready->size = block->size;
-    ready->released = block->released;
-    atomic_store(&ready->former, atomic_load(&block->former));
-    ready->next = device->pool.cached;
-    device->pool.cached = ready;
-    device->pool.stats.cached += ready->size;
-    block->mem = mem;
-    block->size = size;
-    atomic_store(&block->former, 0);
     return TDM_OK;
 }
 

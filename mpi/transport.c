@@ -221,8 +221,6 @@ static tdm_status fill(MPI_Comm of, tdm_transport *transport) {
     (void)MPI_Comm_size(of, &ranks);
     int *most = NULL, found = 0; /* the largest tag */
     (void)MPI_Comm_get_attr(of, MPI_TAG_UB, &most, &found);
-    int threads = MPI_THREAD_SINGLE;
-    (void)MPI_Query_thread(&threads);
     *self = (mpi_link){.comm = of,
                        .sizes = (size_t)(found && most ? *most : 32767) / TDM_TRANSPORT_CHANNELS};
     *transport = (tdm_transport){.size = sizeof *transport,
@@ -235,7 +233,6 @@ static tdm_status fill(MPI_Comm of, tdm_transport *transport) {
                                  .abandon = abandon,
                                  .split = split,
                                  .destroy = destroy,
-                                 .concurrent = threads == MPI_THREAD_MULTIPLE,
                                  .device_memory = takes_device_memory(of)};
     return TDM_OK;
 }

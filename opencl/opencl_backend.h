@@ -71,10 +71,6 @@ struct tdmi_bevent {
     bool timing;          /* recorded in a queue with timing */
 };
 
-struct tdmi_bgate {
-    cl_event event; /* the program's to complete */
-};
-
 #define TDMI_CL_MAX_BUFFERS 12
 #define TDMI_CL_MAX_ARGS 896
 
@@ -193,8 +189,6 @@ tdm_status tdmi_cl_event_wait(tdmi_bevent *event);
 tdm_status tdmi_cl_event_query(tdmi_bevent *event, bool *done);
 tdm_status tdmi_cl_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds);
 tdm_status tdmi_cl_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event);
-tdm_status tdmi_cl_gate_close(tdmi_bqueue *queue, tdmi_bgate *gate);
-void tdmi_cl_gate_open(tdmi_bgate *gate);
 
 tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
                                  const tdmi_blob *binary, tdmi_bprogram *program,

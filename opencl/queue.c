@@ -171,18 +171,3 @@ tdm_status tdmi_cl_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event) {
     if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clEnqueueBarrierWithWaitList");
     return TDM_OK;
 }
-
-tdm_status tdmi_cl_gate_close(tdmi_bqueue *queue, tdmi_bgate *gate) {
-    cl_int code;
-    gate->event = tdmi_cl.clCreateUserEvent(queue->device->context, &code);
-    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clCreateUserEvent");
-    code = tdmi_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &gate->event, NULL);
-    if (code == CL_SUCCESS) return TDM_OK;
-    tdmi_cl_gate_open(gate);
-    return tdmi_cl_fail(code, "clEnqueueBarrierWithWaitList");
-}
-
-void tdmi_cl_gate_open(tdmi_bgate *gate) {
-    (void)tdmi_cl.clSetUserEventStatus(gate->event, CL_COMPLETE);
-    (void)tdmi_cl.clReleaseEvent(gate->event);
-}

@@ -30,7 +30,7 @@ typedef struct machines_kind {
 } machines_kind;
 
 extern const machines_kind machines_collectives, machines_products, machines_layers,
-    machines_gradients, machines_training;
+    machines_training;
 
 /* What the work of weak scaling, or of strong scaling, is beside, in the rows. */
 const char *one_process_name(bool weak);

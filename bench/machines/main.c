@@ -32,7 +32,6 @@ static const machines_case cases[] = {
     {"layers+tensor", "64x768x3072", TDM_F32, &machines_layers},
     {"layers+tensor", "1024x768x3072", TDM_F32, &machines_layers},
     {"layers+tensor+weak", "512x768x3072", TDM_F32, &machines_layers},
-    {"gradients", "512x1024", TDM_F32, &machines_gradients},
     {"training", "512x512x2048", TDM_F32, &machines_training},
     {"training", "1024x768x3072", TDM_F32, &machines_training},
     {"training+weak", "512x768x3072", TDM_F32, &machines_training},
@@ -62,19 +61,11 @@ static bool is_among(const char *list, const char *word) {
     return !list;
 }
 
-/* What wants MPI_THREAD_MULTIPLE, with which MPI's small messages take longer, is only there by name. */
 static bool is_wanted(const arguments *a, const machines_case *c) {
     char base[32];
-    if (c->kind == &machines_gradients && !a->ops) return false;
     snprintf(base, sizeof base, "%.*s", (int)strcspn(c->op, "+"), c->op);
     return (is_among(a->ops, c->op) || is_among(a->ops, base)) &&
            is_among(a->dtypes, tdm_dtype_name(c->dtype)) && is_among(a->shapes, c->shape);
-}
-
-static bool wants_threads(const arguments *a) {
-    for (int i = 0; i < CASES; i++)
-        if (cases[i].kind == &machines_gradients && is_wanted(a, &cases[i])) return true;
-    return false;
 }
 
 /* The options of `tdm bench` that the profile has; 0 to go on. */
@@ -251,9 +242,7 @@ int main(int argc, char **argv) {
         status = 2;
     }
     if (status != 0 || a.list) return status;
-    int threads;
-    MPI_Init_thread(&argc, &argv, wants_threads(&a) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
-                    &threads);
+    MPI_Init(&argc, &argv);
     status = group_open(&g, a.device, argv[0]) ? run(&g, &a) : 1;
     group_close(&g);
     MPI_Finalize();

@@ -9,7 +9,7 @@
 #include "sized.h"
 
 static const tdmi_sized TRANSPORT = {"tdm_transport", "sizeof(tdm_transport)",
-                                     offsetof(tdm_transport, concurrent), sizeof(tdm_transport)};
+                                     offsetof(tdm_transport, device_memory), sizeof(tdm_transport)};
 
 tdm_status tdm_transport_fail(tdm_status status, const char *sentence) {
     TDMI_UNCANCELLED();
@@ -128,8 +128,7 @@ tdm_status tdm_comm_create(const tdm_transport *transport, tdm_device *device, t
 
 void tdm_comm_destroy(tdm_comm *comm) {
     TDMI_UNCANCELLED();
-    if (!comm || (comm->behind && tdmi_forked)) return;
-    if (comm->behind) tdmi_comm_end_worker(comm);
+    if (!comm) return;
     if (comm->team && atomic_load(&comm->fault->failed))
         tdmi_team_give_up(comm->team, comm->fault->text);
     if (comm->team) tdmi_team_end(comm->team);
@@ -159,7 +158,7 @@ tdm_status tdm_comm_set_timeout(tdm_comm *comm, double seconds) {
     if (!(seconds > 0))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: seconds is %g, must be more than 0",
                          function, seconds);
-    (comm->behind ? comm->behind : comm)->timeout = seconds;
+    comm->timeout = seconds;
     if (comm->team) tdmi_team_set_timeout(comm->team, seconds);
     return TDM_OK;
 }

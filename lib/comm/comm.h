@@ -106,7 +106,7 @@ struct tdm_comm {
     tdm_transport transport; /* without functions where there is a team alone */
     tdmi_team *team;         /* that moves the tensors; or NULL */
     int rank, ranks;
-    _Atomic(double) timeout;
+    double timeout;
     uint64_t calls; /* collective ones, begun */
     const char *function;
     tdmi_fault *fault;
@@ -129,11 +129,6 @@ struct tdm_comm {
         overlaps; /* whether any rank's device computes while its host sends; -1: not asked */
     void *scratch;
     size_t scratch_size;
-    bool is_worker; /* it waits in a thread of its own */
-    /* Of an asynchronous communicator this one has what a program's thread needs to check a call. All else is in
-     * `behind`, which belongs to the worker while it has calls to carry out (asynchronous.c). Else NULL. */
-    tdm_comm *behind;
-    struct tdmi_comm_worker *worker;
 };
 
 /* ---- comm.c ---- */
@@ -255,28 +250,6 @@ tdm_status tdmi_comm_read_aside(tdm_queue *queue, const tdm_tensor *x,
                                 tdmi_comm_side *side) TDM_MUST_USE;
 /* At least so many bytes, kept with the communicator; NULL when there are none. */
 void *tdmi_comm_scratch(tdm_comm *comm, size_t size);
-
-/* ---- asynchronous.c ---- */
-
-/* What an asynchronous communicator is to carry out: `run` makes the call that it stands for of another one, without a
- * worker, and on the worker's queue. */
-typedef struct tdmi_comm_call {
-    tdm_status (*run)(tdm_comm *comm, tdm_queue *queue, const struct tdmi_comm_call *call);
-    tdm_comm_op op;
-    int peer, from; /* the root, or who gets x; and who sends y; -1: nobody */
-    const tdm_tensor *x;
-    tdm_tensor *y; /* what is broadcast, too */
-    const int64_t *extents;
-    bool paired; /* of two ranks: where it is refused, the others do not know of it */
-} tdmi_comm_call;
-/* Has the worker carry out a call whose arguments were checked, which gave `refused`. */
-tdm_status tdmi_comm_post(tdm_comm *comm, tdm_queue *queue, tdm_status refused,
-                          const tdmi_comm_call *call) TDM_MUST_USE;
-/* What a call that is never asynchronous begins with: waits until the worker has nothing to do, and goes on with the
- * communicator that *comm becomes. */
-tdm_status tdmi_comm_enter_alone(tdm_comm **comm, const char *function) TDM_MUST_USE;
-/* The end of being asynchronous. */
-void tdmi_comm_end_worker(tdm_comm *comm);
 
 /* ---- arguments.c ---- */
 

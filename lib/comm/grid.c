@@ -43,7 +43,7 @@ static tdm_status sides(const tdm_comm *comm, int *rows, int *columns) {
 tdm_status tdm_grid_create(tdm_comm *comm, int rows, int columns, tdm_grid **grid) {
     TDMI_UNCANCELLED();
     if (grid) *grid = NULL;
-    TDMI_TRY(tdmi_comm_enter_alone(&comm, "tdm_grid_create"));
+    TDMI_TRY(tdmi_comm_enter(comm, "tdm_grid_create"));
     tdm_grid *made = tdmi_calloc(1, sizeof *made);
     tdm_status status = sides(comm, &rows, &columns);
     if (!grid)

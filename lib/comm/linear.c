@@ -110,7 +110,7 @@ tdm_status tdm_linear_row_parallel(tdm_comm *comm, tdm_queue *queue, const tdm_t
                                    tdm_activation activation, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_linear_row_parallel";
-    TDMI_TRY(tdmi_comm_enter_alone(&comm, function));
+    TDMI_TRY(tdmi_comm_enter(comm, function));
     layer l = {.comm = comm, .queue = queue, .weight = weight};
     tdm_status status = tdmi_comm_check_args(comm, queue, NULL, 0);
     if (status == TDM_OK)
@@ -198,7 +198,7 @@ tdm_status tdm_linear_column_parallel(tdm_comm *comm, tdm_queue *queue, const td
                                       tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_linear_column_parallel";
-    TDMI_TRY(tdmi_comm_enter_alone(&comm, function));
+    TDMI_TRY(tdmi_comm_enter(comm, function));
     layer l = {.comm = comm,
                .queue = queue,
                .weight = weight,

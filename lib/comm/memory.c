@@ -15,7 +15,6 @@ static tdm_status get(tdm_queue *queue, bool writes, bool reads, tdmi_comm_side 
     side->direct = side->direct && device->backend->enter;
     if (side->size == 0) return TDM_OK;
     if (device->facts->host_memory) {
-        TDMI_TRY(device->backend->queue_drain(queue->impl)); /* of a gate, if there is one */
         side->bytes = (char *)buffer->block->mem.handle + offset;
         return TDM_OK;
     }

@@ -103,10 +103,6 @@ static tdm_status leave(tdm_comm *comm, tdm_queue *queue, tdm_status status, tdm
     return tdmi_comm_give(comm, queue, into, status);
 }
 
-static tdm_status run_broadcast(tdm_comm *comm, tdm_queue *queue, const tdmi_comm_call *c) {
-    return tdm_comm_broadcast(comm, queue, c->peer, c->y);
-}
-
 tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_tensor *x) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_broadcast"));
@@ -115,9 +111,6 @@ tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_te
     const unsigned output = comm->rank == root ? 0u : TDMI_ARG_OUTPUT;
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED | output, 0}};
     if (status == TDM_OK) status = tdmi_comm_check_args(comm, queue, args, 1);
-    if (comm->behind)
-        return tdmi_comm_post(comm, queue, status,
-                              &(tdmi_comm_call){run_broadcast, .peer = root, .y = x});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_broadcast(comm, queue, root, x);
     tdmi_comm_side side = tdmi_comm_moved_side(comm), none = {0};
@@ -134,20 +127,12 @@ tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root, tdm_te
     return leave(comm, queue, status, NULL, &side);
 }
 
-static tdm_status run_all_gather(tdm_comm *comm, tdm_queue *queue, const tdmi_comm_call *c) {
-    return tdm_comm_all_gather(comm, queue, c->x, c->extents, c->y);
-}
-
 tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
                                const int64_t *extents, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_all_gather"));
     tdmi_comm_describe(comm, TDMI_COMM_ALL_GATHER, 0, -1, y);
     tdm_status status = tdmi_comm_check_parts(comm, queue, x, extents, y, true);
-    if (comm->behind)
-        return tdmi_comm_post(
-            comm, queue, status,
-            &(tdmi_comm_call){run_all_gather, .x = x, .y = y, .extents = extents});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_all_gather(comm, queue, x, y);
     const bool inside = x->buffer == y->buffer;
@@ -158,10 +143,6 @@ tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
     spread(comm, tdm_dtype_size(y->dtype));
     if (status == TDM_OK) status = tdmi_comm_run_moves(comm, TDMI_CHANNEL_DATA, &from, &into);
     return leave(comm, queue, status, &from, &into);
-}
-
-static tdm_status run_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdmi_comm_call *c) {
-    return tdm_comm_all_to_all(comm, queue, c->x, c->y);
 }
 
 tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x,
@@ -180,9 +161,6 @@ tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *queue, const tdm_tenso
         status = tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                            "%s: the first extent of x is %lld, which is no multiple of %d ranks",
                            comm->function, (long long)x->shape[0], comm->ranks);
-    if (comm->behind)
-        return tdmi_comm_post(comm, queue, status,
-                              &(tdmi_comm_call){run_all_to_all, .x = x, .y = y});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_all_to_all(comm, queue, x, y);
     tdmi_comm_side from = tdmi_comm_moved_side(comm), into = from;
@@ -212,7 +190,7 @@ tdm_status tdmi_comm_any(tdm_comm *comm, bool own, bool *any) {
 
 tdm_status tdm_comm_barrier(tdm_comm *comm, tdm_queue *queue) {
     TDMI_UNCANCELLED();
-    TDMI_TRY(tdmi_comm_enter_alone(&comm, "tdm_comm_barrier"));
+    TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_barrier"));
     tdmi_comm_describe(comm, TDMI_COMM_BARRIER, 0, -1, NULL);
     tdm_status status = tdmi_comm_check_args(comm, queue, NULL, 0);
     if (status == TDM_OK) status = tdm_queue_finish(queue);

@@ -173,7 +173,7 @@ tdm_status tdmi_comm_join(tdm_comm *comm) {
 
 tdm_status tdm_comm_use_nccl(tdm_comm *comm) {
     TDMI_UNCANCELLED();
-    TDMI_TRY(tdmi_comm_enter_alone(&comm, "tdm_comm_use_nccl"));
+    TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_use_nccl"));
     if (comm->team) return TDM_OK;
     tdmi_comm_describe(comm, TDMI_COMM_USE_NCCL, 0, -1, NULL);
     TDMI_TRY(tdmi_comm_begin(comm, TDM_OK));

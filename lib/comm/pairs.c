@@ -90,12 +90,6 @@ static tdm_status check_peer(const tdm_comm *comm, const char *name, int peer) {
                      name, peer);
 }
 
-static tdm_status run_pass(tdm_comm *comm, tdm_queue *queue, const tdmi_comm_call *c) {
-    if (c->from < 0) return tdm_comm_send(comm, queue, c->peer, c->x);
-    if (c->peer < 0) return tdm_comm_receive(comm, queue, c->from, c->y);
-    return tdm_comm_send_receive(comm, queue, c->peer, c->x, c->from, c->y);
-}
-
 static tdm_status pass(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tensor *x, int from,
                        tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", to >= 0 ? x : y, TDMI_ARG_MOVED, 0},
@@ -105,11 +99,6 @@ static tdm_status pass(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tenso
     if (to < 0 && from < 0) return tdmi_comm_check_args(comm, queue, NULL, 0);
     if (to >= 0) TDMI_TRY(tdmi_comm_check_args(comm, queue, args, from >= 0 ? 2 : 1));
     if (to < 0) TDMI_TRY(tdmi_comm_check_args(comm, queue, args + 1, 1));
-    if (comm->behind)
-        return tdmi_comm_post(comm, queue, TDM_OK,
-                              &(tdmi_comm_call){run_pass, .peer = to, .from = from,
-                                                .x = to < 0 ? NULL : x, .y = from < 0 ? NULL : y,
-                                                .paired = true});
     if (comm->team) return pass_directly(comm, queue, to, x, from, y);
     tdmi_comm_side sent = tdmi_comm_moved_side(comm), got = sent;
     const bool inside = to >= 0 && from >= 0 && x->buffer == y->buffer;

@@ -248,10 +248,6 @@ static tdm_status reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int t
     return tdmi_comm_give(comm, queue, &into, status);
 }
 
-static tdm_status run_all_reduce(tdm_comm *comm, tdm_queue *queue, const tdmi_comm_call *c) {
-    return tdm_comm_all_reduce(comm, queue, c->op, c->x, c->y);
-}
-
 tdm_status tdm_comm_all_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op,
                                const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
@@ -261,15 +257,8 @@ tdm_status tdm_comm_all_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op,
     if (status == TDM_OK && !y)
         status = tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: y is NULL", comm->function);
     if (status == TDM_OK) status = tdmi_check_same_shape(comm->function, "x", x, "y", y);
-    if (comm->behind)
-        return tdmi_comm_post(comm, queue, status,
-                              &(tdmi_comm_call){run_all_reduce, .op = op, .x = x, .y = y});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     return reduce(comm, queue, op, TO_ALL, x, y);
-}
-
-static tdm_status run_reduce(tdm_comm *comm, tdm_queue *queue, const tdmi_comm_call *c) {
-    return tdm_comm_reduce(comm, queue, c->op, c->peer, c->x, c->y);
 }
 
 tdm_status tdm_comm_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int root,
@@ -283,16 +272,8 @@ tdm_status tdm_comm_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int
     if (status == TDM_OK && is_root && !y)
         status = tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: y is NULL", comm->function);
     if (status == TDM_OK && is_root) status = tdmi_check_same_shape(comm->function, "x", x, "y", y);
-    if (comm->behind)
-        return tdmi_comm_post(
-            comm, queue, status,
-            &(tdmi_comm_call){run_reduce, .op = op, .peer = root, .x = x, .y = is_root ? y : NULL});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     return reduce(comm, queue, op, root, x, y);
-}
-
-static tdm_status run_reduce_scatter(tdm_comm *comm, tdm_queue *queue, const tdmi_comm_call *c) {
-    return tdm_comm_reduce_scatter(comm, queue, c->op, c->x, c->extents, c->y);
 }
 
 tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op,
@@ -302,10 +283,6 @@ tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op
     tdmi_comm_describe(comm, TDMI_COMM_REDUCE_SCATTER, (int)op, -1, x);
     tdm_status status = check(comm, queue, op, x, NULL, 0);
     if (status == TDM_OK) status = tdmi_comm_check_parts(comm, queue, x, extents, y, false);
-    if (comm->behind)
-        return tdmi_comm_post(
-            comm, queue, status,
-            &(tdmi_comm_call){run_reduce_scatter, .op = op, .x = x, .y = y, .extents = extents});
     TDMI_TRY(tdmi_comm_begin(comm, status));
     if (comm->team) return tdmi_direct_reduce_scatter(comm, queue, op, x, y);
     tdmi_comm_side from = {0}, into = {0};

@@ -16,7 +16,7 @@ static tdm_status split(tdm_comm *comm, int color, int key, tdm_comm **part) {
         transport.destroy(transport.state, false);
         return tdmi_outcome_end(&outcome);
     }
-    (*part)->timeout = atomic_load(&comm->timeout);
+    (*part)->timeout = comm->timeout;
     (*part)->in_use = false;
     if (!comm->team) return TDM_OK;
     tdmi_outcome_add(&outcome, tdmi_comm_join(*part));
@@ -29,7 +29,7 @@ static tdm_status split(tdm_comm *comm, int color, int key, tdm_comm **part) {
 tdm_status tdm_comm_split(tdm_comm *comm, int color, int key, tdm_comm **part) {
     TDMI_UNCANCELLED();
     if (part) *part = NULL;
-    TDMI_TRY(tdmi_comm_enter_alone(&comm, "tdm_comm_split"));
+    TDMI_TRY(tdmi_comm_enter(comm, "tdm_comm_split"));
     tdmi_comm_describe(comm, TDMI_COMM_SPLIT, 0, -1, NULL);
     tdm_status status =
         part ? TDM_OK : tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: part is NULL", comm->function);

@@ -7,10 +7,8 @@
 
 enum { SPINS = 64 }; /* tests of all messages between two looks at the clock and the notes */
 
-/* Who nothing comes to for so long naps, and looks again after each nap. A worker does so early, as its program
- * computes meanwhile. */
+/* A rank to which nothing comes for so long naps, and looks again after each nap. */
 #define SPIN_SECONDS 1e-3
-#define WORKER_SPIN_SECONDS 100e-6
 
 static tdmi_message *next(tdmi_group *group, int peer, size_t size, bool receives) {
     tdmi_message *message = &group->messages[group->count];
@@ -160,7 +158,7 @@ tdm_status tdmi_comm_wait(tdm_comm *comm, int group) {
         (void)sched_yield();
         const double now = tdmi_comm_now();
         if (since <= 0) since = now;
-        if (now - since > (comm->is_worker ? WORKER_SPIN_SECONDS : SPIN_SECONDS)) tdmi_comm_nap();
+        if (now - since > SPIN_SECONDS) tdmi_comm_nap();
         if (now - since > comm->timeout) return tdmi_comm_late(comm, open);
     }
     of->count = 0;

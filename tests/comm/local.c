@@ -208,12 +208,6 @@ static tdm_status split(void *state, int color, int key, tdm_transport *part) {
 }
 
 tdm_transport local_transport(local_group *group, int rank) {
-    tdm_transport made = local_transport_of_one_thread(group, rank);
-    made.concurrent = true;
-    return made;
-}
-
-tdm_transport local_transport_of_one_thread(local_group *group, int rank) {
     local_end *end = malloc(sizeof *end);
     *end = (local_end){group, rank};
     return (tdm_transport){.size = sizeof(tdm_transport),

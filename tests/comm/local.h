@@ -15,9 +15,6 @@ local_group *local_group_make(int ranks, double seconds, size_t small);
 /* A rank's end, to be given to tdm_comm_create. */
 tdm_transport local_transport(local_group *group, int rank);
 
-/* As one for a single thread: not `concurrent`. */
-tdm_transport local_transport_of_one_thread(local_group *group, int rank);
-
 double local_now(void);
 
 #endif

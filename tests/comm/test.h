@@ -6,9 +6,8 @@
 #include "local.h"
 #include "mpi/ranks.h"
 
-/* Collective: a communicator of all threads, whose messages of more than 1000 bytes take so many seconds; where it is
- * asked for, asynchronous. */
-void connect_threads(double seconds, bool asynchronous, tdm_comm **made);
+/* Collective: a communicator of all threads, whose messages of more than 1000 bytes take so many seconds. */
+void connect_threads(double seconds, tdm_comm **made);
 
 /* Waits for all threads. */
 void meet(void);
@@ -16,7 +15,6 @@ void meet(void);
 /* The parts. */
 void run_values(void);
 void run_order(void);
-void run_overlap(void);
 void run_faults(void);
 
 #endif

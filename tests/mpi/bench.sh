@@ -21,8 +21,6 @@ grep -q '^cpu:0,,cpu,grid_matmul+weak,.*,"one process, one core",.*,true,' "$wor
 "$@" bench --profile machines --op layers --shape 64x768x3072,512x768x3072 --format csv >"$work/rows.csv"
 [ "$(grep -c ',one process,.*,true,' "$work/rows.csv")" = 2 ]
 [ "$(grep -c ',"one process, one core",.*,true,' "$work/rows.csv")" = 2 ]
-"$@" bench --profile machines --op gradients --format csv >"$work/rows.csv"
-grep -q ',calls that wait,.*,true,' "$work/rows.csv"
 # The ratios, the layers over both numbers of ranks, and a collective's rate against three sizes.
 "$@" bench --profile machines --ranks 1,2 --op layers+tensor,all_reduce --shape 64x768x3072,2,16384,262144 \
     --report "$work/page.html" --json "$work/rows.json" >"$work/table"

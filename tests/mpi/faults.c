@@ -28,7 +28,7 @@ static tdm_status begin(tdm_comm *broken, int fault, bool wrong, tdm_tensor *x, 
     return tdm_comm_all_reduce(broken, queue, TDM_COMM_SUM, other, other);
 }
 
-/* And what an asynchronous call leaves to the queue to tell. */
+/* And what a call by NCCL leaves to the queue to report. */
 static tdm_status call(tdm_comm *broken, int fault, bool wrong, tdm_tensor *x, tdm_tensor *other) {
     const tdm_status status = begin(broken, fault, wrong, x, other);
     return status == TDM_OK ? tdm_queue_finish(queue) : status;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Runs the tests as one rank of several. With TDM_TEST_MIXED odd ranks have an OpenCL device; with
- * TDM_TEST_NCCL tensors go by the simulated NCCL; with TDM_TEST_ASYNCHRONOUS calls return early. */
+ * TDM_TEST_NCCL tensors go by the simulated NCCL. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,6 @@ static bool is_missing(void) {
 
 tdm_status connect_ranks(tdm_comm **made) {
     tdm_status status = tdm_comm_from_mpi(MPI_COMM_WORLD, device, made);
-    if (status == TDM_OK && getenv("TDM_TEST_ASYNCHRONOUS"))
-        status = tdm_comm_set_asynchronous(*made, true);
     if (status != TDM_OK || !getenv("TDM_TEST_NCCL")) return status;
     status = tdm_comm_use_nccl(*made);
     if (!is_missing()) return status;
@@ -42,11 +40,7 @@ static const char *choose_device(void) {
 
 int main(int argc, char **argv) {
     tdm_comm *none;
-    int threads = MPI_THREAD_SINGLE;
-    if (getenv("TDM_TEST_ASYNCHRONOUS"))
-        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads);
-    else
-        MPI_Init(&argc, &argv);
+    MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (is_missing() && rank == ranks - 1) setenv("TANDEM_NCCL_LIBRARY", "/nonexistent/nccl", 1);
@@ -57,8 +51,6 @@ int main(int argc, char **argv) {
     if (!comm) MPI_Abort(MPI_COMM_WORLD, 1);
     OK(tdm_comm_set_timeout(comm, 20));
     CHECK(tdm_comm_rank(comm) == rank && tdm_comm_size(comm) == ranks, "rank and size");
-    if (threads != MPI_THREAD_MULTIPLE && !getenv("TDM_TEST_CUDA"))
-        CHECK(tdm_comm_set_asynchronous(comm, true) == TDM_ERROR_UNSUPPORTED, "MPI for one thread");
     test_values();
     test_bits();
     test_splits();

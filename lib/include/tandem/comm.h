@@ -10,9 +10,9 @@
  * shapes that fit together as each function says. What does not fit is found: the call then fails on every rank, with
  * a message that names the rank and what it asked for, and the communicator is broken, as by a fault. Where all ranks
  * refuse their own arguments, nothing was done, and it goes on. Tensors are on the communicator's device, `queue` is
- * one of its queues, and earlier work of the queue is done before what it wrote is sent. A function may return before
- * it is done (tdm_comm_set_asynchronous, and with NCCL): later work of the queue sees its result, and so does the host
- * after tdm_queue_finish, which reports what failed. Tensors may have any strides; those with gaps are packed. Extents
+ * one of its queues, and earlier work of the queue is done before what it wrote is sent. With NCCL a function
+ * may return before it is done: later work of the queue sees its result, and so does the host after tdm_queue_finish,
+ * which reports what failed. Tensors may have any strides; those with gaps are packed. Extents
  * of 0 are right. Outputs overlap no input but where a function says that they may be the same view.
  *
  * Floats of 16 bits are added in f32 and rounded once. A result has the same bits on every rank, and again in
@@ -59,40 +59,6 @@ TDM_API TDM_MUST_USE tdm_status tdm_comm_split(tdm_comm *comm, int color, int ke
 /** How long a rank may keep another waiting, in seconds: greater than 0, INFINITY for ever. At first it is 300. Each
  * rank has its own limit. What counts is the time in which nothing arrives, not the length of a call. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_set_timeout(tdm_comm *comm, double seconds);
-
-/** Whether calls return before the exchange over the transport is done; at first they wait for it. Not collective:
- * ranks may differ.
- *
- * An asynchronous call checks its arguments and returns. A thread of the communicator's carries the calls out, in their
- * order: it waits for the earlier work of the call's queue, exchanges, and lets the queue's later work go on. The
- * calling thread and other queues go on meanwhile, so that what does not need the result belongs on another queue:
- *
- *     tdm_matmul(compute, …, &gradient);            tdm_queue_record_event(compute, made);
- *     tdm_queue_wait_event(network, made);
- *     tdm_comm_all_reduce(comm, network, TDM_COMM_MEAN, &gradient, &gradient);
- *     tdm_queue_record_event(network, averaged);
- *     …                                             the next layer's products, on `compute`
- *     tdm_queue_wait_event(compute, averaged);      then the step
- *
- * On OpenCL devices the queue's later work waits on the device. On cpu devices a call waits that gives the same queue
- * other work, waits for an event that was recorded behind, or reads the result. On CUDA devices nothing changes: calls
- * over a transport wait, and those of NCCL return early in any case.
- *
- * Asynchronous are tdm_comm_all_reduce, reduce, broadcast, all_gather, reduce_scatter, all_to_all, send, receive and
- * send_receive. tdm_comm_barrier, tdm_comm_split, tdm_comm_use_nccl, the layers of parallel.h and tdm_grid_create
- * wait for the calls before them, and then for themselves. What a split makes is not asynchronous at first.
- *
- * A call that refuses its arguments says so itself, once the calls before it are done. What is found later, that ranks
- * called something else, or that one is lost, is told by tdm_queue_finish of the call's queue, once, and by every later
- * call of the communicator. Results of what failed are undefined.
- *
- * Tensors are as with other work of the queue: they may be released after the call, and neither the host nor another
- * queue touches their elements before the queue is past it. The queue may be destroyed, which waits; the communicator,
- * too, which finishes what is under way within the time limit.
- *
- * TDM_ERROR_UNSUPPORTED where another thread must not use the transport: MPI wants MPI_Init_thread with
- * MPI_THREAD_MULTIPLE. false waits for what is under way. */
-TDM_API TDM_MUST_USE tdm_status tdm_comm_set_asynchronous(tdm_comm *comm, bool asynchronous);
 
 /** How the elements of the ranks become one. */
 typedef enum tdm_comm_op {

@@ -3,9 +3,8 @@
  * In-order queues and events.
  *
  * Work given to a queue runs in the order it was given. Functions named *_async and all operations
- * of ops.h return when the work is queued; on the cpu backend the work is then already done, but for
- * collectives of a communicator that is asynchronous (comm.h). A failure of the device that comes later
- * surfaces at the next call that waits.
+ * of ops.h return when the work is queued; on the cpu backend the work is then already done. A
+ * failure of the device that comes later surfaces at the next call that waits.
  *
  * Threads: a queue is used by one thread at a time; different queues in parallel, also of one
  * device. Events may be waited for and queried from any thread once recorded. */

@@ -10,8 +10,7 @@
  * received. Channels are independent, 0 to TDM_TRANSPORT_CHANNELS - 1. A send may wait for its receive.
  *
  * Threads: the library calls the functions of one communicator from one thread at a time, not always the
- * same. Whether different communicators may be used in parallel is the transport's to say to the program; and whether
- * one may be used while the program does anything else, in `concurrent`. */
+ * same. Whether different communicators may be used in parallel is the transport's to say to the program. */
 #ifndef TANDEM_TRANSPORT_H
 #define TANDEM_TRANSPORT_H
 
@@ -58,9 +57,6 @@ typedef struct tdm_transport {
     /** Frees the state. Not collective. broken: after a fault, so that messages may still be on their way to this rank,
      * which must not become those of another communicator. */
     void (*destroy)(void *state, bool broken);
-    /** Whether a thread of the library's may call these functions at any time, whatever other threads of the program
-     * do: tdm_comm_set_asynchronous needs that. */
-    bool concurrent;
     /** Whether send and receive also take addresses in the memory of CUDA devices. The device is then current in the
      * calling thread, and nothing on it uses the bytes any more that are sent or received. */
     bool device_memory;

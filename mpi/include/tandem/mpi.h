@@ -21,8 +21,7 @@ extern "C" {
  * This call, and a part of tdm_comm_split, waits for all ranks as MPI does: without a time limit.
  *
  * Threads: with MPI_THREAD_MULTIPLE different communicators may be used by different threads at once. With less, MPI's
- * own rule holds: calls of this library that use a communicator count as calls of MPI, and
- * tdm_comm_set_asynchronous is refused.
+ * own rule holds: calls of this library that use a communicator count as calls of MPI.
  *
  * On failure *comm is NULL: TDM_ERROR_UNAVAILABLE where MPI is not initialized or already finalized,
  * TDM_ERROR_INVALID_ARGUMENT for MPI_COMM_NULL or an intercommunicator, TDM_ERROR_BACKEND with MPI's own text for what

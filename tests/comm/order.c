@@ -1,19 +1,15 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Calls that return before they are done: their results, their order among other work of the queue, and what goes on
- * meanwhile. */
-#include <stdio.h>
+/* Results, and the order of calls among other work of their queues. */
 #include <stdlib.h>
 
 #include "test.h"
 
 void run_values(void) {
-    connect_threads(0, true, &comm);
+    connect_threads(0, &comm);
     test_values();
     test_splits();
     test_layers();
     test_grids();
-    OK(tdm_comm_set_asynchronous(comm, false));
-    test_splits();
     tdm_comm_destroy(comm);
 }
 
@@ -125,39 +121,9 @@ static void between_queues(void) {
     tdm_queue_destroy(network);
 }
 
-/* An event behind a collective is done when that is, and its time counts. */
-static void events(void) {
-    tdm_queue *timed = NULL;
-    tdm_event *from = NULL, *to = NULL;
-    tdm_comm *slow = NULL;
-    bool done = true;
-    double seconds = 0;
-    tdm_tensor x = {0};
-    connect_threads(0.2, true, &slow);
-    OK(tdm_queue_create(device, TDM_QUEUE_TIMING, &timed));
-    OK(tdm_event_create(device, &from));
-    OK(tdm_event_create(device, &to));
-    OK(tdm_zeros(timed, TDM_F32, 1, (const int64_t[]){1024}, &x));
-    meet();
-    OK(tdm_queue_record_event(timed, from));
-    OK(tdm_comm_all_reduce(slow, timed, TDM_COMM_SUM, &x, &x));
-    OK(tdm_queue_record_event(timed, to));
-    OK(tdm_event_query(to, &done));
-    CHECK(!done || ranks == 1, "an event is done before the all-reduce that it is behind");
-    OK(tdm_event_elapsed(from, to, &seconds));
-    CHECK(seconds >= 0.19 || ranks == 1, "an all-reduce of 0.2 s took %g s by events", seconds);
-    OK(tdm_event_query(to, &done));
-    CHECK(done, "an event that was waited for is not done");
-    tdm_event_destroy(from);
-    tdm_event_destroy(to);
-    tdm_tensor_release(&x);
-    tdm_queue_destroy(timed);
-    tdm_comm_destroy(slow);
-}
-
 void run_order(void) {
     tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
-    connect_threads(0.002, true, &comm);
+    connect_threads(0.002, &comm);
     meet();
     OK(tdm_device_get_memory_stats(device, &before));
     meet();
@@ -171,79 +137,4 @@ void run_order(void) {
           (unsigned long long)after.in_use, (unsigned long long)before.in_use);
     meet();
     tdm_comm_destroy(comm);
-    events();
-}
-
-/* ---- overlap ---- */
-
-enum { CALLS = 2 };
-static const double each = 0.1; /* seconds that an all-reduce takes */
-
-/* Products on `on` for so long. */
-static void compute(tdm_queue *on, double seconds) {
-    tdm_tensor a = matrix(on, 0, rank), c = {0};
-    OK(tdm_empty(device, TDM_F32, 2, (const int64_t[]){N, N}, &c));
-    long products = 0;
-    for (const double end = local_now() + seconds; local_now() < end; products++) {
-        OK(tdm_matmul(on, NULL, &a, &a, &c));
-        OK(tdm_queue_finish(on));
-    }
-    CHECK(products > 0, "no product");
-    tdm_tensor_release(&a);
-    tdm_tensor_release(&c);
-}
-
-/* Seconds of CALLS all-reduces, each on its queue and by its communicator, beside CALLS * each seconds of products. */
-static double together(tdm_comm *const comms[CALLS], tdm_queue *const queues[CALLS],
-                       tdm_queue *other, tdm_tensor *x, double *returned) {
-    meet();
-    const double began = local_now();
-    for (int i = 0; i < CALLS; i++)
-        OK(tdm_comm_all_reduce(comms[i], queues[i], TDM_COMM_SUM, &x[i], &x[i]));
-    *returned = local_now() - began;
-    compute(other, CALLS * each);
-    for (int i = 0; i < CALLS; i++)
-        OK(tdm_queue_finish(queues[i]));
-    return local_now() - began;
-}
-
-void run_overlap(void) {
-    tdm_comm *first = NULL, *second = NULL;
-    tdm_queue *side[CALLS] = {NULL};
-    tdm_tensor x[CALLS] = {{0}};
-    double returned;
-    connect_threads(each, false, &first);
-    connect_threads(each, false, &second);
-    for (int i = 0; i < CALLS; i++) {
-        OK(tdm_queue_create(device, 0, &side[i]));
-        OK(tdm_zeros(side[i], TDM_F32, 1, (const int64_t[]){1024}, &x[i]));
-    }
-    compute(queue, 0.01); /* which compiles */
-    tdm_comm *const one[CALLS] = {first, first}, *const two[CALLS] = {first, second};
-    tdm_queue *const same[CALLS] = {side[0], side[0]}, *const own[CALLS] = {side[0], side[1]};
-    const double apart = together(one, same, queue, x, &returned);
-    OK(tdm_comm_set_asynchronous(first, true));
-    OK(tdm_comm_set_asynchronous(second, true));
-    const double beside = together(one, same, queue, x, &returned);
-    CHECK(ranks == 1 || apart >= 2 * CALLS * each, "%g s of exchange and work took %g s",
-          2 * CALLS * each, apart);
-    CHECK(beside < 0.8 * apart, "%g s beside work, and %g s one after the other", beside, apart);
-    CHECK(returned < each, "the calls returned after %g s", returned);
-    meet();
-    const double began = local_now();
-    for (int i = 0; i < CALLS; i++)
-        OK(tdm_comm_all_reduce(two[i], own[i], TDM_COMM_SUM, &x[i], &x[i]));
-    for (int i = 0; i < CALLS; i++)
-        OK(tdm_queue_finish(own[i]));
-    const double both = local_now() - began;
-    CHECK(both < 0.9 * CALLS * each, "two communicators took %g s for %g s each", both, each);
-    if (rank == 0)
-        printf("one after the other %.3f s, beside each other %.3f s; two communicators %.3f s\n",
-               apart, beside, both);
-    for (int i = 0; i < CALLS; i++) {
-        tdm_tensor_release(&x[i]);
-        tdm_queue_destroy(side[i]);
-    }
-    tdm_comm_destroy(first);
-    tdm_comm_destroy(second);
 }
