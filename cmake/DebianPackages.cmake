@@ -67,19 +67,23 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   endforeach()
 endforeach()
 
-# The library.
-set(library ${CPACK_TEMPORARY_DIRECTORY}/library/usr/${CPACK_TANDEM_LIBDIR}/${CPACK_TANDEM_SONAME})
-file(REAL_PATH ${library} real)
-tandem_run(strip / ignored ${CPACK_TANDEM_STRIP} --strip-unneeded --remove-section=.comment
-  --remove-section=.note ${real})
-tandem_dependencies(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS ${real})
+# The libraries.
 file(WRITE ${CPACK_TANDEM_WORK}/triggers "activate-noawait ldconfig\n")
-string(REGEX MATCH "^(lib[^.]+)\\.so\\.(.*)$" ignored ${CPACK_TANDEM_SONAME})
-# A program needs the version that it was built against, or a newer one of the same SONAME.
-file(WRITE ${CPACK_TANDEM_WORK}/shlibs
-  "${CMAKE_MATCH_1} ${CMAKE_MATCH_2} ${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME} (>= ${CPACK_PACKAGE_VERSION})\n")
+set(real_libraries "")
+foreach(soname IN LISTS CPACK_TANDEM_SONAMES)
+  file(REAL_PATH ${CPACK_TEMPORARY_DIRECTORY}/library/usr/${CPACK_TANDEM_LIBDIR}/${soname} real)
+  tandem_run(strip / ignored ${CPACK_TANDEM_STRIP} --strip-unneeded --remove-section=.comment
+    --remove-section=.note ${real})
+  list(APPEND real_libraries ${real})
+  string(REGEX MATCH "^(lib[^.]+)\\.so\\.(.*)$" ignored ${soname})
+  # A program needs the version that it was built against, or a newer one of the same SONAME.
+  file(APPEND ${CPACK_TANDEM_WORK}/shlibs
+    "${CMAKE_MATCH_1} ${CMAKE_MATCH_2} ${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME} (>= ${CPACK_PACKAGE_VERSION})\n")
+endforeach()
+tandem_dependencies(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS ${real_libraries})
+list(TRANSFORM real_libraries PREPEND -e)
 tandem_run(dpkg-gensymbols ${CPACK_TANDEM_WORK} ignored
-  dpkg-gensymbols -q -p${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME} -v${CPACK_PACKAGE_VERSION} -e${real}
+  dpkg-gensymbols -q -p${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME} -v${CPACK_PACKAGE_VERSION} ${real_libraries}
   -O${CPACK_TANDEM_WORK}/symbols)
 file(READ ${CPACK_TANDEM_WORK}/symbols symbols)
 string(REPLACE " #MINVER#\n" " #MINVER#\n* Build-Depends-Package: ${CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME}\n"
@@ -90,8 +94,9 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
 
 # What a program is built with.
 set(development ${CPACK_TEMPORARY_DIRECTORY}/development/usr)
+file(GLOB archives ${development}/${CPACK_TANDEM_LIBDIR}/*.a)
 tandem_run(strip / ignored ${CPACK_TANDEM_STRIP} --strip-debug --remove-section=.comment --remove-section=.note
-  --enable-deterministic-archives ${development}/${CPACK_TANDEM_LIBDIR}/libtandem.a)
+  --enable-deterministic-archives ${archives})
 file(GLOB examples ${CPACK_TANDEM_SOURCE}/examples/*.c ${CPACK_TANDEM_SOURCE}/examples/*.cpp)
 file(COPY ${examples} DESTINATION ${development}/share/doc/${CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME}/examples
   FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)

@@ -40,7 +40,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "libdnnl2 | libdnnl3.6, gcc | clang, l
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "compute on CPUs, OpenCL and CUDA devices - shared library
 ${about}
 .
-This package contains the shared library. OpenCL's loader, CLBlast, a CBLAS
+This package contains the shared libraries. OpenCL's loader, CLBlast, a CBLAS
 and CUDA are opened when a program first needs them, and can be missing.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtandem-dev)
@@ -53,7 +53,7 @@ endif()
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "compute on CPUs, OpenCL and CUDA devices - development files
 ${about}
 .
-This package contains the headers, the static library, the files for CMake and
+This package contains the headers, the static libraries, the files for CMake and
 pkg-config, and examples.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME tandem-tools)
@@ -74,6 +74,6 @@ set(CPACK_TANDEM_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_TANDEM_LIBDIR ${CMAKE_INSTALL_LIBDIR})
 set(CPACK_TANDEM_MULTIARCH "${CMAKE_LIBRARY_ARCHITECTURE}")
 set(CPACK_TANDEM_STRIP ${CMAKE_STRIP})
-set(CPACK_TANDEM_SONAME libtandem.so.${soversion})
+set(CPACK_TANDEM_SONAMES libtandem.so.${soversion} libtandem-comm.so.${soversion})
 set(CPACK_TANDEM_DEBIAN_VERSION ${debian_version})
 include(CPack)

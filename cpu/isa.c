@@ -70,11 +70,6 @@ tdmi_cpu_function *tdmi_cpu_function_of(uint8_t function, uint8_t type) {
     return (*tdmi_cpu_block_functions())[function][type];
 }
 
-void tdmi_cpu_apply(uint8_t function, uint8_t type, void *y, const void *const *operands,
-                    uint32_t n) {
-    tdmi_cpu_function_of(function, type)(y, operands, n);
-}
-
 tdmi_cpu_fold *tdmi_cpu_fold_of(uint8_t function, uint8_t type) {
     return (*best_instruction_set()->folds)[function][type];
 }

@@ -2,16 +2,36 @@
 /* The cuda backend as the core sees it. */
 #include "cuda_backend.h"
 
+#include <tandem/setup.h>
+
 static const tdmi_blas *const *blas(tdmi_bdevice *device) {
     static const tdmi_blas *const providers[] = {&tdmi_cuda_blas_cublas, NULL};
     (void)device;
     return providers;
 }
 
-/* NCCL is of use with CUDA alone. */
+/* NCCL, which libtandem-comm opens. It is of use with CUDA alone. */
+static void diagnose_nccl(void) {
+    static void (*get_id)(void);
+    static const tdmi_symbol symbol = {"ncclGetUniqueId", &get_id, false};
+    static const char *names[] = {"libnccl.so.2", NULL};
+    static tdmi_library library = {
+        .title = "NVIDIA's NCCL",
+        .names = names,
+        .advice =
+            "install NCCL 2.7 or newer (libnccl2), name its directory in TANDEM_LIBRARY_PATH, or "
+            "its file in TANDEM_NCCL_LIBRARY"};
+    const char *file = tdm_get_setting("TANDEM_NCCL_LIBRARY");
+    if (file) {
+        names[0] = file;
+        library.shared = true; /* this file and no other */
+    }
+    tdmi_library_diagnose(&library, &symbol, 1);
+}
+
 static void diagnose(void) {
     tdmi_cuda_diagnose();
-    if (tdmi_cudart_open() == TDM_OK) tdmi_nccl_diagnose();
+    if (tdmi_cudart_open() == TDM_OK) diagnose_nccl();
 }
 
 const tdmi_backend tdmi_backend_cuda = {
@@ -72,5 +92,4 @@ const tdmi_backend tdmi_backend_cuda = {
     .capture_run = tdmi_cuda_capture_run,
     .capture_deinit = tdmi_cuda_capture_deinit,
     .blas = blas,
-    .collectives = &tdmi_cuda_collectives,
 };

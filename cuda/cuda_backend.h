@@ -74,10 +74,6 @@ struct tdmi_bkernel {
 extern const tdmi_backend tdmi_backend_cuda;
 extern const tdmi_blas tdmi_cuda_blas_cublas;
 
-/* nccl.c */
-extern const tdmi_collectives tdmi_cuda_collectives;
-void tdmi_nccl_diagnose(void);
-
 /* The dialect's header text, put before every kernel; embedded by the build. */
 extern const char tdmi_dialect_cuda[];
 

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 
 #include <tandem/mpi.h>
+#include <tandem/parallel.h>
 #include <tandem/tandem.h>
 
 /* An error ends the process; the other ranks' calls then fail, and name it. */

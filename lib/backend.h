@@ -232,9 +232,6 @@ void tdmi_host_job_drop(tdmi_host_job *job);
  * (kernel_list.h) on the calling thread. False: there was not the memory for it. */
 extern bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void *args)
     __attribute__((weak));
-/* Likewise a function of function_list.h on n elements of a type: y may be an operand. */
-extern void tdmi_cpu_apply(uint8_t function, uint8_t type, void *y, const void *const *operands,
-                           uint32_t n) __attribute__((weak));
 
 #define TDMI_DECLARE(name) extern const tdmi_host_blas tdmi_host_blas_##name;
 TDMI_HOST_BLAS_LIST(TDMI_DECLARE)
@@ -284,52 +281,6 @@ typedef struct tdmi_blas {
     void (*configure)(void *state, const char *name, const char *text);
     void (*search)(void *state, const tdmi_gemm *gemm, const tdmi_trial *trial);
 } tdmi_blas;
-
-/* A vendor's collectives, of devices of several processes, one each (NCCL). Such a group is a team; its struct is
- * allocated by the core, zeroed. What a team runs is put on a queue, comes after the earlier work there, and may not be
- * done when the call returns. All ranks run the same pieces in the same order, but for sends and receives. */
-typedef struct tdmi_bteam tdmi_bteam;
-enum { TDMI_TEAM_ID = 128 };
-typedef enum tdmi_team_kind {
-    TDMI_TEAM_ALL_REDUCE,
-    TDMI_TEAM_REDUCE,
-    TDMI_TEAM_REDUCE_SCATTER, /* count: of the part that a rank gets */
-    TDMI_TEAM_BROADCAST,
-    TDMI_TEAM_ALL_GATHER, /* count: of the part that a rank gives */
-    TDMI_TEAM_SEND,
-    TDMI_TEAM_RECEIVE
-} tdmi_team_kind;
-typedef enum tdmi_team_op { TDMI_TEAM_SUM, TDMI_TEAM_MAX, TDMI_TEAM_MIN } tdmi_team_op;
-
-/* Contiguous. What reduces has elements of a dtype that is no 16-bit one; the rest moves bytes. x may be y. */
-typedef struct tdmi_piece {
-    tdmi_team_kind kind;
-    tdmi_team_op op;
-    tdm_dtype dtype;
-    int peer;                  /* the root, or who sends or receives */
-    const tdmi_mem *x, *y;     /* y is NULL where nothing is received */
-    size_t x_offset, y_offset; /* bytes */
-    size_t count;              /* elements, or bytes; not 0 */
-} tdmi_piece;
-
-typedef struct tdmi_collectives {
-    const char *name;
-    size_t team_size;
-    /* Opens the library. TDM_ERROR_UNAVAILABLE says what to install. The others do so, too. */
-    tdm_status (*open)(void);
-    /* Makes the name of a new team, for one rank to tell the others. */
-    tdm_status (*get_id)(unsigned char id[TDMI_TEAM_ID]);
-    /* Collective: waits for all ranks, as long as the library does. */
-    tdm_status (*init)(tdmi_bdevice *device, const unsigned char *id, int rank, int ranks,
-                       tdmi_bteam *team);
-    void (*end)(tdmi_bteam *team); /* after all of its work */
-    /* Instead of end, from any thread: work that waits for other ranks ends at once, with any result. */
-    void (*give_up)(tdmi_bteam *team);
-    /* Whether something is known to have failed. From another thread than run, too. */
-    tdm_status (*test)(tdmi_bteam *team);
-    /* Pieces that run together. Of one queue of the team's device. */
-    tdm_status (*run)(tdmi_bteam *team, tdmi_bqueue *queue, const tdmi_piece *pieces, size_t count);
-} tdmi_collectives;
 
 typedef struct tdmi_backend {
     const char *name;
@@ -463,9 +414,6 @@ typedef struct tdmi_backend {
 
     /* BLAS providers of a device in order of preference, NULL-terminated. */
     const tdmi_blas *const *(*blas)(tdmi_bdevice *device);
-
-    /* NULL where the vendor has none. */
-    const tdmi_collectives *collectives;
 } tdmi_backend;
 
 /* Adds an item to the diagnostics; the three texts are copied. Any thread. */
@@ -482,9 +430,6 @@ void tdmi_clean_text(char *text, bool lines);
 
 /* TANDEM_CPU_DEVICES, 1 when unset. Backends read no TANDEM_… variable themselves. */
 int tdmi_env_cpu_devices(void);
-
-/* TANDEM_NCCL_LIBRARY, an absolute path, or NULL. */
-const char *tdmi_env_nccl_library(void);
 
 /* Whether this program has more rights than its caller: nothing that the environment names is
  * opened then, and no library. */

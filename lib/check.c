@@ -255,6 +255,13 @@ tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_ar
     return TDM_OK;
 }
 
+tdm_status tdm_check_operands(const char *function, tdm_queue *queue, const tdm_operand *operands,
+                              int count) {
+    TDMI_UNCANCELLED();
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
+    return tdmi_check_args(function, queue, operands, count);
+}
+
 tdm_status tdmi_check_dim(const char *function, int dim, int ndim) {
     if (dim >= 0 && dim < ndim) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dim is %d, allowed are 0 to %d", function,

@@ -6,6 +6,7 @@
 
 #include "fail.h"
 
+#include <tandem/library.h>
 #include <tandem/ops.h>
 
 /* One tensor by itself: pointer, buffer, dtype, dimensions, strides, and that every element lies
@@ -19,19 +20,12 @@ tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, con
                             size_t *bytes) TDM_MUST_USE;
 
 enum {
-    TDMI_ARG_OUTPUT = 1u,    /* written */
-    TDMI_ARG_ANY_DTYPE = 2u, /* not that of the operation; the others are floats, all the same */
-    TDMI_ARG_OPTIONAL = 4u,  /* may be NULL */
-    TDMI_ARG_MOVED = 8u      /* any dtype, and only its bytes are moved: needs no arithmetic */
+    TDMI_ARG_OUTPUT = TDM_OPERAND_OUTPUT,
+    TDMI_ARG_ANY_DTYPE = TDM_OPERAND_ANY_DTYPE,
+    TDMI_ARG_OPTIONAL = TDM_OPERAND_OPTIONAL,
+    TDMI_ARG_MOVED = TDM_OPERAND_MOVED
 };
-
-/* One tensor argument of an operation. */
-typedef struct tdmi_arg {
-    const char *name;
-    const tdm_tensor *tensor;
-    unsigned flags;
-    unsigned in_place; /* outputs: bit i set when this may be exactly the same view as argument i */
-} tdmi_arg;
+typedef tdm_operand tdmi_arg;
 
 /* The device computes with the dtype of what is called `name`: some have no f64 arithmetic. */
 tdm_status tdmi_check_computes(const char *function, const tdm_device *device, const char *name,

@@ -138,7 +138,7 @@ struct tdm_queue {
     atomic_bool doubtful; /* the last wait failed: what it may use is kept (wait.c) */
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
     struct tdmi_deferred *deferred;   /* likewise */
-    _Atomic(struct tdmi_loss *) loss; /* NULL until something is watched over (loss.c) */
+    _Atomic(struct tdm_failure *) failure; /* NULL until something is watched (failure.c) */
     tdm_queue *next;                  /* of the device */
 };
 
@@ -182,13 +182,8 @@ void tdmi_adopted_give(tdm_device *device, tdmi_block *block);
  * first that is still used, which takes no time worth mentioning. Called without locks. */
 void tdmi_device_let_leave(tdm_device *device, bool all);
 
-/* loss.c: what the queue's next wait is to fail with, for who watches over its work, from any thread: a reference, NULL
- * without memory. The queue's finish tells it once; of several the first. */
-typedef struct tdmi_loss tdmi_loss;
-tdmi_loss *tdmi_queue_loss(tdm_queue *queue);
-void tdmi_loss_tell(tdmi_loss *loss, tdm_status status, const char *text);
-void tdmi_loss_release(tdmi_loss *loss);
-tdm_status tdmi_queue_tell_loss(tdm_queue *queue) TDM_MUST_USE;
+/* failure.c: what a library has reported of the queue's work (tandem/library.h), once. */
+tdm_status tdmi_queue_report_failure(tdm_queue *queue) TDM_MUST_USE;
 
 /* wait.c: waits for the queue. *over tells whether its work has ended, however it did; when not,
  * what it may use must be kept. */

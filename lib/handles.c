@@ -109,6 +109,14 @@ tdm_status tdm_buffer_adopt_host(tdm_device *device, void *pointer, size_t size,
     return adopt(function, device, TDM_CPU, "pointer", pointer, size, release, user, buffer);
 }
 
+tdm_status tdm_buffer_get_host_pointer(const tdm_buffer *buffer, void **pointer) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_buffer_get_host_pointer";
+    if (!pointer) return is_null(function, "pointer");
+    *pointer = NULL;
+    return get_of_buffer(function, buffer, TDM_CPU, pointer);
+}
+
 /* ---- OpenCL ---- */
 
 tdm_status tdm_opencl_get_context(const tdm_device *device, struct _cl_context **context) {
@@ -206,6 +214,20 @@ tdm_status tdm_cuda_get_context(const tdm_device *device, struct CUctx_st **cont
     TDMI_TRY(get_of_device(function, device, TDM_CUDA, &found, &id));
     *context = found;
     return TDM_OK;
+}
+
+tdm_status tdm_cuda_enter(const tdm_device *device, bool *entered) {
+    TDMI_UNCANCELLED();
+    static const char function[] = "tdm_cuda_enter";
+    if (!entered) return is_null(function, "entered");
+    *entered = false;
+    TDMI_TRY(check_backend(function, "device", device, TDM_CUDA));
+    return device->backend->enter(device->impl, entered);
+}
+
+void tdm_cuda_leave(const tdm_device *device, bool entered) {
+    TDMI_UNCANCELLED();
+    if (device && device->backend->leave) device->backend->leave(entered);
 }
 
 tdm_status tdm_cuda_get_ordinal(const tdm_device *device, int *ordinal) {

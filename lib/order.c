@@ -92,7 +92,8 @@ tdm_status tdmi_order_foreign(const tdm_buffer *buffer) {
     tdm_device *device = buffer->device;
     tdmi_block *block = buffer->block;
     tdm_status status = TDM_OK;
-    if (!block || atomic_load(&block->former) == 0) return TDM_OK;
+    /* A queue that has used it came after the former user, and what comes after that queue does, too. */
+    if (!block || atomic_load(&block->former) == 0 || atomic_load(&block->user) != 0) return TDM_OK;
     pthread_mutex_lock(&device->lock);
     const tdm_queue *former = tdmi_former_user(device, block);
     if (former) status = wait_out(device, former);

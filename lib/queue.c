@@ -70,7 +70,7 @@ tdm_status tdm_queue_finish(tdm_queue *queue) {
     atomic_store(&queue->first_pending, 0);
     if (atomic_load(&queue->doubtful)) tdmi_queue_settle(queue);
     tdmi_device_let_leave(queue->device, true);
-    return status == TDM_OK ? tdmi_queue_tell_loss(queue) : status;
+    return status == TDM_OK ? tdmi_queue_report_failure(queue) : status;
 }
 
 tdm_status tdm_queue_flush(tdm_queue *queue) {

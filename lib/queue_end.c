@@ -19,7 +19,7 @@ static void free_queue(tdm_queue *queue) {
     }
     pthread_mutex_unlock(&device->lock);
     device->backend->queue_deinit(queue->impl);
-    tdmi_loss_release(atomic_load(&queue->loss));
+    tdm_failure_release(atomic_load(&queue->failure));
     tdmi_free(queue->impl);
     tdmi_free(queue);
     tdmi_device_let_leave(device, true);

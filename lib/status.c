@@ -8,6 +8,7 @@
 #include "log.h"
 #include "machine/text.h"
 
+#include <tandem/library.h>
 #include <tandem/tandem.h>
 
 static _Thread_local char last_error[2048];
@@ -54,6 +55,10 @@ tdm_status tdmi_fail(tdm_status status, const char *format, ...) {
     memcpy(last_error, text, sizeof text);
     tdmi_log(TDM_LOG_DEBUG, "%s: %s", tdm_status_name(status), last_error);
     return status;
+}
+
+tdm_status tdm_fail(tdm_status status, const char *sentence) {
+    return tdmi_fail(status, "%s", sentence ? sentence : tdm_status_text(status));
 }
 
 tdm_status tdmi_fail_in(tdm_status status, const char *format, ...) {

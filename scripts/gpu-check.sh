@@ -259,7 +259,8 @@ run_example() { # DEVICE NAME
     fi
 }
 compile() { # PROGRAM OPTION...: finds at run time the libraries that Tandem finds
-    cc -std=c11 -Ilib/include "${@:2}" -L"$build/lib" -ltandem -lm -Wl,-rpath,"$build/lib:$TANDEM_LIBRARY_PATH" -o "$1"
+    cc -std=c11 -Ilib/include -Icomm/include "${@:2}" -L"$build/lib" -ltandem-comm -ltandem -lm \
+        -Wl,-rpath,"$build/lib:$TANDEM_LIBRARY_PATH" -o "$1"
 }
 library() { # NAME: the first file of that name in the folders of TANDEM_LIBRARY_PATH
     local folder folders
@@ -309,7 +310,7 @@ find_build() { # sets `build`
 }
 part_build() {
     one build:configure +60 . bash -euc configure_gpu
-    one build:compile +240 . cmake --build build/gpu -j "$workers" --target tandem_program suite_plain
+    one build:compile +240 . cmake --build build/gpu -j "$workers" --target tandem_program suite_plain tandem_comm_shared
 }
 find_devices() { # sets `cuda` and `opencl`
     local ids

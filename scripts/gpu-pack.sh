@@ -15,11 +15,11 @@ cd "$root"
 
 [ -f "$bundle/contents.txt" ] || scripts/offline-bundle.sh "$bundle"
 configure_gpu >/dev/null
-cmake --build --preset gpu --target tandem_program suite_plain
+cmake --build --preset gpu --target tandem_program suite_plain tandem_comm_shared
 rm -rf "$bundle"/{tools,tests,cache,kernels.tar.gz}
 install -D -s build/gpu/tools/tdm "$bundle/tools/tdm"
 install -D -s build/gpu/tests/suite_plain "$bundle/tests/suite_plain"
-for library in build/gpu/lib/libtandem.so*; do
+for library in build/gpu/lib/libtandem*.so*; do
     if [ -L "$library" ]; then
         cp -P "$library" "$bundle/lib/"
     else

@@ -34,8 +34,8 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTANDEM_MPI=ON -DMPI
 cmake --build "$build"
 
 # As a user would build them, beside the library in the build tree.
-flags=(-O2 -std=c11 -Ilib/include -Impi/include "-L$build/lib" "-Wl,-rpath,$PWD/$build/lib")
-link=(-ltandem-mpi -ltandem -lm)
+flags=(-O2 -std=c11 -Ilib/include -Icomm/include -Impi/include "-L$build/lib" "-Wl,-rpath,$PWD/$build/lib")
+link=(-ltandem-mpi -ltandem-comm -ltandem -lm)
 "mpicc.$mpi" "${flags[@]}" -DDIGITS_DATA_DIR='"examples/digits"' examples/machines.c "${link[@]}" -o "$build"/machines
 "mpicc.$mpi" "${flags[@]}" examples/large_product.c "${link[@]}" -o "$build"/large_product
 

@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include <tandem/mpi.h>
+#include <tandem/parallel.h>
 #include <tandem/tandem.h>
 
 #include "rows/row.h"

@@ -220,11 +220,8 @@ static void parse_cache_dir(const char *name, const char *text) {
     values.cache_variable = name;
 }
 
-static void parse_nccl_library(const char *name, const char *text) {
-    if (text[0] != '/')
-        REFUSE("%s is \"%.200s\": it must be an absolute path", name, text);
-    else
-        values.nccl_library = text;
+static void parse_absolute_path(const char *name, const char *text) {
+    if (text[0] != '/') REFUSE("%s is \"%.200s\": it must be an absolute path", name, text);
 }
 
 static void parse_trace(const char *name, const char *text) {
@@ -246,10 +243,12 @@ static const struct variable {
     {"TANDEM_MATH", parse_math, false},
     {"TANDEM_CACHE_DIR", parse_cache_dir, true},
     {"TANDEM_LIBRARY_PATH", parse_library_path, true},
-    {"TANDEM_NCCL_LIBRARY", parse_nccl_library, true},
+    {"TANDEM_NCCL_LIBRARY", parse_absolute_path, true},
     {"TANDEM_TRACE", parse_trace, true},
 };
 enum { VARIABLES = sizeof variables / sizeof *variables };
+
+static const char *settings[VARIABLES]; /* their texts, once they were read; NULL: not set */
 
 /* What tdm_configure was given. */
 static struct {
@@ -283,6 +282,7 @@ static void parse_variable(const struct variable *variable, const char *text) {
         REFUSE("%s is set but empty: give it a value, or unset it", variable->name);
     else
         variable->parse(variable->name, text);
+    if (status == TDM_OK) settings[variable - variables] = text;
 }
 
 tdmi_env_use tdmi_env_use_of(const char *name) {
@@ -328,6 +328,7 @@ static void mark_forked(void) { tdmi_forked = 1; }
 /* What the environment does not change: defaults, and what the program has configured. */
 static void begin(void) {
     memset(&values, 0, sizeof values);
+    memset(settings, 0, sizeof settings);
     status = TDM_OK;
     values.cpu_devices = 1;
     values.cache_variable = "";
@@ -444,7 +445,12 @@ bool tdmi_env_privileged(void) { return tdmi_env_values()->privileged; }
 
 int tdmi_env_cpu_devices(void) { return tdmi_env_values()->cpu_devices; }
 
-const char *tdmi_env_nccl_library(void) { return tdmi_env_values()->nccl_library; }
+const char *tdm_get_setting(const char *name) {
+    TDMI_UNCANCELLED();
+    const struct variable *variable = name ? find_variable(name) : NULL;
+    read_once();
+    return variable ? settings[variable - variables] : NULL;
+}
 
 tdm_status tdmi_fail_forked(void) {
     return tdmi_fail(TDM_ERROR_FORKED,

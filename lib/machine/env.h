@@ -28,10 +28,9 @@ typedef struct tdmi_env {
     const char *cache_dir, *cache_variable;
     const char *library_path; /* TANDEM_LIBRARY_PATH, absolute paths only; or NULL */
     const char *cpu_compiler; /* TANDEM_CPU_COMPILER: an absolute path, "none", or NULL */
-    const char *nccl_library; /* TANDEM_NCCL_LIBRARY: an absolute path, or NULL */
     const char *trace;        /* TANDEM_TRACE, or NULL */
     /* This program has more rights than its caller (setuid, setgid, file capabilities), so that the
-     * caller's environment may name no file to it: cache_dir, library_path, nccl_library and trace are NULL, and no
+     * caller's environment may name no file to it: cache_dir, library_path and trace are NULL, and no
      * library is opened, because drivers read variables of their own. */
     bool privileged;
 } tdmi_env;

@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tandem/layers.h>
+
 #include "check.h"
 #include "core.h"
 #include "dtype.h"
-#include "linear.h"
 #include "ops/bias_add.h"
 #include "state_dict.h"
 
@@ -82,7 +83,7 @@ static tdm_status as_matrix(const char *function, const char *name, const tdm_te
 }
 
 static tdm_status check_shapes(const char *function, const tdm_tensor *x, const tdm_tensor *weight,
-                               int64_t out, const tdm_tensor *y) {
+                               const tdm_tensor *y) {
     char a[128], b[128];
     int last = x->ndim - 1;
     if (weight->ndim != 2)
@@ -94,7 +95,7 @@ static tdm_status check_shapes(const char *function, const tdm_tensor *x, const 
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: the last dimension of x, %s, must be the last one of weight, %s",
                          function, tdmi_shape_text(x, a), tdmi_shape_text(weight, b));
-    if (out < 0) out = weight->shape[0];
+    const int64_t out = weight->shape[0];
     bool fits = y->ndim == x->ndim && y->shape[last] == out;
     for (int i = 0; fits && i < last; i++)
         fits = y->shape[i] == x->shape[i];
@@ -105,29 +106,21 @@ static tdm_status check_shapes(const char *function, const tdm_tensor *x, const 
                      function, tdmi_shape_text(y, a), tdmi_shape_text(x, b), (long long)out);
 }
 
-tdm_status tdmi_check_linear(const char *function, tdm_queue *queue, const tdm_tensor *x,
-                             const tdm_tensor *weight, const tdm_tensor *bias,
-                             tdm_activation activation, int64_t out, const tdm_tensor *y,
-                             tdm_tensor *x_rows, tdm_tensor *y_rows) {
-    const tdmi_arg args[] = {{"x", x, 0, 0},
-                             {"weight", weight, 0, 0},
-                             {"bias", bias, TDMI_ARG_OPTIONAL, 0},
-                             {"y", y, TDMI_ARG_OUTPUT, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 4));
-    TDMI_TRY(check_shapes(function, x, weight, out, y));
-    if (bias) TDMI_TRY(tdmi_check_vector(function, "bias", bias, weight->shape[0]));
-    TDMI_TRY(tdmi_check_activation(function, activation));
-    TDMI_TRY(as_matrix(function, "x", x, x_rows));
-    return as_matrix(function, "y", y, y_rows);
-}
-
 tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
                       const tdm_tensor *bias, tdm_activation activation, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const char function[] = "tdm_linear";
     tdm_tensor x_rows, y_rows;
-    TDMI_TRY(
-        tdmi_check_linear(function, queue, x, weight, bias, activation, -1, y, &x_rows, &y_rows));
+    const tdmi_arg args[] = {{"x", x, 0, 0},
+                             {"weight", weight, 0, 0},
+                             {"bias", bias, TDMI_ARG_OPTIONAL, 0},
+                             {"y", y, TDMI_ARG_OUTPUT, 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 4));
+    TDMI_TRY(check_shapes(function, x, weight, y));
+    if (bias) TDMI_TRY(tdmi_check_vector(function, "bias", bias, weight->shape[0]));
+    TDMI_TRY(tdmi_check_activation(function, activation));
+    TDMI_TRY(as_matrix(function, "x", x, &x_rows));
+    TDMI_TRY(as_matrix(function, "y", y, &y_rows));
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.transpose_b = true;
     options.bias = bias;

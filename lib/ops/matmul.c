@@ -346,17 +346,11 @@ void tdm_matmul_options_init(tdm_matmul_options *options, size_t size) {
     tdmi_sized_init(&options_type, &defaults, options, size);
 }
 
-tdm_status tdmi_read_matmul_options(const char *caller, const tdm_matmul_options *options,
-                                    tdm_matmul_options *own) {
-    *own = defaults;
-    return options ? tdmi_sized_read(caller, "options", &options_type, options, own) : TDM_OK;
-}
-
 tdm_status tdmi_describe_product(const char *caller, tdm_queue *queue,
                                  const tdm_matmul_options *options, const tdm_tensor *a,
                                  const tdm_tensor *b, const tdm_tensor *c, tdmi_product *p) {
-    tdm_matmul_options o;
-    TDMI_TRY(tdmi_read_matmul_options(caller, options, &o));
+    tdm_matmul_options o = defaults;
+    if (options) TDMI_TRY(tdmi_sized_read(caller, "options", &options_type, options, &o));
     return describe(queue, &o, a, b, c, p);
 }
 

@@ -17,10 +17,6 @@ typedef struct tdmi_product {
     int64_t apart_stride[3][TDM_MAX_DIMS]; /* of gemm.a, b and c */
 } tdmi_product;
 
-/* The caller's options, or the defaults. */
-tdm_status tdmi_read_matmul_options(const char *caller, const tdm_matmul_options *options,
-                                    tdm_matmul_options *own) TDM_MUST_USE;
-
 /* All checks of tdm_matmul, and the product. C stored transposed is computed as Cᵀ = op(B)ᵀ op(A)ᵀ, and a
  * bias lies along the other dimension then. */
 tdm_status tdmi_describe_product(const char *caller, tdm_queue *queue,

@@ -10,9 +10,6 @@
  * checked; *packed is all zero on failure. */
 tdm_status tdmi_pack(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *packed) TDM_MUST_USE;
 
-/* The same for what is to be written: y itself with one more reference, or a tensor that holds anything. */
-tdm_status tdmi_pack_room(tdm_queue *queue, const tdm_tensor *y, tdm_tensor *packed) TDM_MUST_USE;
-
 /* Bytes of all elements of a tensor that has been checked. */
 size_t tdmi_bytes_of(const tdm_tensor *x);
 

@@ -53,7 +53,7 @@ class TandemConan(ConanFile):
             copy(self, pattern, src=root, dst=self.export_sources_folder)
         header = load(self, os.path.join(root, "lib", "include", "tandem", "device.h"))
         backends = re.findall(r'X\([A-Z0-9]+, "([a-z0-9]+)", \d+\)', header)
-        for folder in ("bench", "cmake", "docs", "examples", "kernels", "lib", "reference", "tools",
+        for folder in ("bench", "cmake", "comm", "docs", "examples", "kernels", "lib", "reference", "tools",
                        *backends):
             copy(self, f"{folder}/*", src=root, dst=self.export_sources_folder)
 
@@ -114,7 +114,7 @@ class TandemConan(ConanFile):
         self.cpp_info.set_property("cmake_file_name", "tandem")
         self.cpp_info.set_property("cmake_target_name", "tandem::tandem")
         self.cpp_info.set_property("pkg_config_name", "tandem")
-        self.cpp_info.libs = ["tandem"]
+        self.cpp_info.libs = ["tandem-comm", "tandem"]
         if not self.options.shared:
             self.cpp_info.system_libs = ["dl", "m", "pthread"]
             packages = [dependency.ref.name for dependency in self.dependencies.host.values()]

@@ -48,8 +48,7 @@ static void refused(void) {
     CHECK(tdm_comm_send(some, queue, rank, &x) == TDM_ERROR_INVALID_ARGUMENT, "to itself");
     OK(tdm_comm_all_reduce(some, queue, TDM_COMM_SUM, &x, &x));
     OK(tdm_queue_finish(queue));
-    const tdm_status status =
-        tdm_comm_all_reduce(some, queue, TDM_COMM_SUM, &x, rank ? &x : NULL);
+    const tdm_status status = tdm_comm_all_reduce(some, queue, TDM_COMM_SUM, &x, rank ? &x : NULL);
     CHECK(status == TDM_ERROR_INVALID_ARGUMENT && strstr(tdm_last_error(), "rank 0 refused"),
           "%s: %s", tdm_status_name(status), tdm_last_error());
     tdm_comm_destroy(some);

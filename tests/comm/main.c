@@ -11,8 +11,7 @@
 static const struct part {
     const char *name;
     void (*run)(void);
-} parts[] = {
-    {"values", run_values}, {"order", run_order}, {"faults", run_faults}};
+} parts[] = {{"values", run_values}, {"order", run_order}, {"faults", run_faults}};
 
 static struct {
     const struct part *part;

@@ -20,11 +20,16 @@ expect() { # what it printed must be the default device
     esac
 }
 
-cp "$source/main.c" "$work/main.c"
-cp "$source/main.c" "$work/main.cpp"
-for main in main.c main.cpp; do
+for main in main comm; do
+    cp "$source/$main.c" "$work/$main.c"
+    cp "$source/$main.c" "$work/$main.cpp"
+done
+for main in main.c main.cpp comm.c comm.cpp; do
+    components='' library=tandem
+    [ "${main%%.*}" = main ] || components=comm library=comm
     "$cmake" -S "$source" -B "$work/$main-cmake" -DCMAKE_PREFIX_PATH="$prefix" \
-        -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" -DMAIN="$work/$main" >"$work/log" 2>&1 &&
+        -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" -DMAIN="$work/$main" \
+        -DLIBRARY="$library" -DCOMPONENTS="$components" >"$work/log" 2>&1 &&
         "$cmake" --build "$work/$main-cmake" >>"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     expect "$work/$main-cmake/consumer"
     expect "$work/$main-cmake/consumer_static"
@@ -43,13 +48,20 @@ warnings="-Wall -Wextra -Wpedantic -Werror"
 static_flags=$(pkg-config --static --cflags --libs tandem | sed 's/-ltandem/-l:libtandem.a/')
 # shellcheck disable=SC2086
 "$cc" -std=c11 $warnings "$work/main.c" -o "$work/plain_static" $static_flags
+# shellcheck disable=SC2046
+"$cc" -std=c11 $warnings "$work/comm.c" -o "$work/comm_c" $(pkg-config --cflags --libs tandem-comm)
+# shellcheck disable=SC2046
+"$cc" -std=c11 $warnings "$work/comm.c" -o "$work/comm_static" $(pkg-config --static --cflags --libs tandem-comm |
+    sed 's/-ltandem\(-comm\|\)\b/-l:libtandem\1.a/g')
 expect "$work/plain_static"
+expect "$work/comm_static"
 export LD_LIBRARY_PATH="$library_dir"
 expect "$work/plain_c"
 expect "$work/plain_cxx"
+expect "$work/comm_c"
 unset LD_LIBRARY_PATH
 # What is installed looks for libraries nowhere but beside itself, and is as guarded as what was built.
-set -- "$library_dir"/libtandem.so
+set -- "$library_dir"/libtandem.so "$library_dir"/libtandem-comm.so
 [ ! -x "$prefix/bin/tdm" ] || set -- "$@" "$prefix/bin/tdm"
 "$hardening" "$readelf" "" "$@" || exit 1
 paths=$("$readelf" -dW "$@" | sed -n 's/.*R[UN]*PATH.*\[\(.*\)\]/\1/p')

@@ -65,6 +65,7 @@ Test(handles, borrowed) {
     cudaStream_t stream = NULL;
     void *pointer = NULL;
     int ordinal = -1;
+    bool entered = false;
     small other;
     OK(small_open(&other, "cuda:1"));
     OK(tdm_cuda_get_ordinal(other.device, &ordinal));
@@ -74,6 +75,10 @@ Test(handles, borrowed) {
     OK(tdm_cuda_get_context(other.device, &context));
     CHECK(context && context == current, "another context than the runtime's");
     CUDA(cudaSetDevice(0));
+    OK(tdm_cuda_enter(other.device, &entered));
+    CHECK(cuCtxGetCurrent(&current) == CUDA_SUCCESS && context == current, "it is not entered");
+    tdm_cuda_leave(other.device, entered);
+    CHECK(cuCtxGetCurrent(&current) == CUDA_SUCCESS && context != current, "it is not left");
     small_close(&other);
 
     OK(tdm_cuda_get_stream(s.queue, &stream));
@@ -82,6 +87,33 @@ Test(handles, borrowed) {
     CUDA(cudaMemcpyAsync(memory, pointer, SMALL_BYTES, cudaMemcpyDeviceToDevice, stream));
     OK(tdm_queue_finish(s.queue));
     expect(3.0f);
+}
+
+/* Memory of the pool's that another queue's work may still use: a buffer that was checked for a queue gives its pointer
+ * at once, as the queue comes after that work, and another waits. */
+Test(handles, pointer_of_used_memory) {
+    for (int checked = 1; checked >= 0; checked--) {
+        tdm_queue *first = NULL;
+        tdm_tensor used = {0}, x = {0};
+        void *before = NULL, *pointer = NULL;
+        OK(tdm_queue_create(s.device, 0, &first));
+        OK(tdm_empty(s.device, TDM_F32, TDM_SHAPE(100000), &used));
+        OK(tdm_fill(first, 1.0, &used));
+        OK(tdm_queue_finish(first));
+        OK(tdm_cuda_get_pointer(used.buffer, &before));
+        OK(tdm_fill(first, 2.0, &used));
+        tdm_tensor_release(&used);
+        OK(tdm_empty(s.device, TDM_F32, TDM_SHAPE(100000), &x));
+        const tdm_operand operand = {"x", &x, TDM_OPERAND_OUTPUT, 0};
+        if (checked) OK(tdm_check_operands("a library", s.queue, &operand, 1));
+        cuda_sim_heal();
+        OK(tdm_cuda_get_pointer(x.buffer, &pointer));
+        CHECK(pointer == before, "other memory: the test is blind");
+        CHECK((host_waits() == 0) == (checked == 1), "checked %d: %lu waits", checked,
+              host_waits());
+        tdm_tensor_release(&x);
+        tdm_queue_destroy(first);
+    }
 }
 
 /* A release while work is pending waits for nothing; the owner is told by a later call, once that work is over. */

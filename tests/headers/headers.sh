@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Every public header is complete by itself, may be included twice and gives no warning, in C11 and in
-# C++11 and C++17, tandem.hpp in C++17 and C++20. Usage: headers.sh CC CXX INCLUDE_FOLDER
+# C++11 and C++17, tandem.hpp in C++17 and C++20. Usage: headers.sh CC CXX INCLUDE_FOLDER...
 set -euo pipefail
-cc=$1 cxx=$2 include=$3
+cc=$1 cxx=$2
+shift 2
 warnings=(-Wall -Wextra -Wpedantic -Wshadow -Wundef -Werror -fsyntax-only)
 
-headers=("$include"/tandem/*.h "$include"/tandem/*.hpp)
-[ ${#headers[@]} -ge 15 ] || { echo "only ${#headers[@]} headers were found in $include"; exit 1; }
+shopt -s nullglob
+headers=() folders=()
+for include; do
+    headers+=("$include"/tandem/*.h "$include"/tandem/*.hpp)
+    folders+=("-I$include")
+done
+[ ${#headers[@]} -ge 25 ] || { echo "only ${#headers[@]} headers were found in $*"; exit 1; }
 failed=0
 for header in "${headers[@]}"; do
     name=tandem/$(basename "$header")
@@ -17,7 +23,7 @@ for header in "${headers[@]}"; do
         compiler=$cc
         [ "${language%%:*}" = c ] || compiler=$cxx
         printf '#include <%s>\n#include <%s>\nextern int something;\n' "$name" "$name" |
-            "$compiler" -x "${language%%:*}" -std="${language#*:}" "${warnings[@]}" -I"$include" - ||
+            "$compiler" -x "${language%%:*}" -std="${language#*:}" "${warnings[@]}" "${folders[@]}" - ||
             { echo "$name: not as ${language#*:}"; failed=1; }
     done
 done

@@ -31,6 +31,21 @@ Test(setup, a_call_goes_before_the_variable) {
     OK(tdm_configure("TANDEM_CPU_DEVICES", "3"));
     OK(tdm_get_device_count(&count));
     CHECK(count == 3, "%zu devices", count);
+    CHECK(strcmp(tdm_get_setting("TANDEM_CPU_DEVICES"), "3") == 0, "the setting is '%s'",
+          tdm_get_setting("TANDEM_CPU_DEVICES"));
+    CHECK(!tdm_get_setting("TANDEM_NCCL_LIBRARY") && !tdm_get_setting("HOME") &&
+              !tdm_get_setting(NULL),
+          "a setting that is none");
+}
+
+/* Of the environment; what is refused is no setting. */
+Test(setup, settings) {
+    setenv("TANDEM_CPU_DEVICES", "2", 1);
+    setenv("TANDEM_NCCL_LIBRARY", "libnccl.so.2", 1);
+    CHECK(strcmp(tdm_get_setting("TANDEM_CPU_DEVICES"), "2") == 0, "the environment's is '%s'",
+          tdm_get_setting("TANDEM_CPU_DEVICES"));
+    CHECK(!tdm_get_setting("TANDEM_NCCL_LIBRARY"), "a relative path is taken");
+    REFUSED(tdm_configure("TANDEM_CPU_DEVICES", "3"), invalid, "in use already");
 }
 
 Test(setup, null_is_a_variable_that_is_not_set) {

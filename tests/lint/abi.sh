@@ -7,20 +7,21 @@
 # Usage: abi.sh SONAME [keep]   (keep: writes the description anew)
 set -euo pipefail
 cd "$(dirname "$0")"
-headers=../../lib/include
+case $1 in
+libtandem-comm.*) headers=../../comm/include least=30 ;;
+*) headers=../../lib/include least=100 ;;
+esac
 kept=$PWD/$1.abi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 {
-    echo '#include <tandem/tandem.h>'
-    echo '#include <tandem/transport.h>'
-    echo '#include <tandem/nccl.h>'
+    (cd "$headers" && printf '#include <%s>\n' tandem/*.h)
     cat "$headers"/tandem/*.h | tr '\n' ' ' | grep -oE 'TDM_API [^;#]*\);' | sed 's/;$/ { __builtin_trap(); }/'
 } >"$work/surface.c"
 functions=$(grep -c __builtin_trap "$work/surface.c")
-[ "$functions" -gt 100 ] || { echo "only $functions functions were found in the headers"; exit 1; }
-gcc -std=c11 -g -O0 -fPIC -shared -w -I"$headers" -Wl,-soname,"$1" -Wl,--version-script=../../lib/tandem.map \
+[ "$functions" -gt "$least" ] || { echo "only $functions functions were found in the headers"; exit 1; }
+gcc -std=c11 -g -O0 -fPIC -shared -w -I"$headers" -I../../lib/include -Wl,-soname,"$1" -Wl,--version-script=../../lib/tandem.map \
     -o "$work/$1" "$work/surface.c"
 abidw --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed --type-id-style hash \
     --out-file "$work/now" "$work/$1"

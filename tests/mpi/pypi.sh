@@ -20,8 +20,9 @@ cd "$source/tests/mpi"
 build() { # COMPILER NAME FILE...
     local compiler=$1 name=$2
     shift 2
-    "$folder/bin/$compiler" -O2 -std=c11 -D_GNU_SOURCE "-I$source" "-I$source/lib/include" "-I$source/mpi/include" \
-        "$@" -o "$work/$name" "-L$libraries" "-Wl,-rpath,$libraries" -ltandem "$reference" -lm
+    "$folder/bin/$compiler" -O2 -std=c11 -D_GNU_SOURCE "-I$source" "-I$source/lib/include" "-I$source/comm/include" \
+        "-I$source/mpi/include" "$@" -o "$work/$name" "-L$libraries" "-Wl,-rpath,$libraries" \
+        -ltandem-comm -ltandem "$reference" -lm
 }
 if [ "$how" = abi ]; then
     run=("$folder/bin/mpiexec" -disable-auto-cleanup -n)

@@ -4,6 +4,7 @@
 #ifndef TESTS_MPI_RANKS_H
 #define TESTS_MPI_RANKS_H
 
+#include <tandem/parallel.h>
 #include <tandem/tandem.h>
 
 extern _Thread_local int rank, ranks;

@@ -11,7 +11,7 @@
 #include "exchange.h"
 #include "sim.h"
 
-#include "cuda/nccl.h"
+#include "comm/nccl_api.h"
 
 typedef enum kind { ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, SEND, RECEIVE } kind;
 

@@ -399,6 +399,7 @@ Test(adopted, other_backends) {
     struct CUctx_st *cuda_context;
     struct CUstream_st *stream;
     int ordinal, counter = 0;
+    bool entered = true;
     void *pointer;
     tdm_buffer *buffer = NULL, *got;
     OK(tdm_buffer_create(device, 64, &buffer));
@@ -425,6 +426,8 @@ Test(adopted, other_backends) {
     }
     if (backend() != TDM_CUDA) {
         REFUSED(tdm_cuda_get_context(device, &cuda_context), invalid, "tdm_cuda_get_context|cuda");
+        REFUSED(tdm_cuda_enter(device, &entered), invalid, "tdm_cuda_enter|cuda");
+        tdm_cuda_leave(device, entered);
         REFUSED(tdm_cuda_get_ordinal(device, &ordinal), invalid, "tdm_cuda_get_ordinal|cuda");
         REFUSED(tdm_cuda_get_stream(queue, &stream), invalid, "tdm_cuda_get_stream|cuda");
         REFUSED(tdm_cuda_get_pointer(buffer, &pointer), invalid, "tdm_cuda_get_pointer|cuda");

@@ -8,24 +8,24 @@
 #
 # Usage: bench/machines/simulation/run.sh BUILD RANKS COLLECTIVE BYTES...    COLLECTIVE: all, all-reduce, barrier, ...
 #        bench/machines/simulation/run.sh BUILD RANKS step TENSOR...
-# BUILD is a build with lib/libtandem.a. The time goes with the square of the messages that are under way: all
+# BUILD is a build with the static libraries. The time goes with the square of the messages that are under way: all
 # collectives of 1 MiB take seconds for 64 ranks, and many minutes for 256. The MPI beside is SMPI's, with the algorithms
 # that ALGORITHMS=ompi or mpich, the default, chooses.
 set -euo pipefail
 [ $# -ge 4 ] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../../..
-library=$1/lib/libtandem.a
+libraries=("$1"/comm/libtandem-comm.a "$1"/lib/libtandem.a)
 ranks=$2
 shift 2
 command -v smpirun >/dev/null || { echo "run.sh: SimGrid's smpirun was not found (Debian: libsimgrid-dev)" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-flags=(-O2 -std=c11 -D_GNU_SOURCE "-I$root/lib/include" "-I$root/mpi/include")
+flags=(-O2 -std=c11 -D_GNU_SOURCE "-I$root/lib/include" "-I$root/comm/include" "-I$root/mpi/include")
 smpicc "${flags[@]}" -include "$here/blocking.h" -c "$root/mpi/transport.c" -o "$work/transport.o"
 smpicc "${flags[@]}" -c "$here/simulate.c" -o "$work/simulate.o"
-smpicc -Wl,--wrap=tdmi_comm_combine -o "$work/simulate" "$work/simulate.o" "$work/transport.o" "$library" \
+smpicc -Wl,--wrap=tdmi_comm_combine -o "$work/simulate" "$work/simulate.o" "$work/transport.o" "${libraries[@]}" \
     -ljansson -lpthread -ldl -lm
 for ((i = 0; i < ranks; i++)); do echo "host-$i"; done >"$work/hosts"
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <tandem/mpi.h>
+#include <tandem/parallel.h>
 #include <tandem/tandem.h>
 #include <tandem/transport.h>
 

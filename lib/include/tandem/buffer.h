@@ -46,6 +46,12 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_adopt_host(tdm_device *device, void *
                                                       size_t size, tdm_release_function release,
                                                       void *user, tdm_buffer **buffer);
 
+/** Where a buffer of a cpu device begins, borrowed; NULL for a buffer of 0 bytes. Work on a cpu device is over when its
+ * call returns, so the host may read and write there between calls. Other devices are refused with
+ * TDM_ERROR_INVALID_ARGUMENT: see tdm_buffer_map. */
+TDM_API TDM_MUST_USE tdm_status tdm_buffer_get_host_pointer(const tdm_buffer *buffer,
+                                                            void **pointer);
+
 /** One more reference; returns its argument. NULL is allowed. */
 TDM_API tdm_buffer *tdm_buffer_retain(tdm_buffer *buffer);
 

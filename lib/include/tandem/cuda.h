@@ -34,6 +34,11 @@ struct CUevent_st;
 TDM_API TDM_MUST_USE tdm_status tdm_cuda_get_context(const tdm_device *device,
                                                      struct CUctx_st **context);
 
+/** Makes the device's context current in the calling thread, for a library that the program calls; tdm_cuda_leave with
+ * what *entered became, in the same thread, makes the one before current again. */
+TDM_API TDM_MUST_USE tdm_status tdm_cuda_enter(const tdm_device *device, bool *entered);
+TDM_API void tdm_cuda_leave(const tdm_device *device, bool entered); /**< see tdm_cuda_enter */
+
 /** The device's number, as cudaSetDevice and cuDeviceGet take it. */
 TDM_API TDM_MUST_USE tdm_status tdm_cuda_get_ordinal(const tdm_device *device, int *ordinal);
 
@@ -42,7 +47,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_cuda_get_stream(const tdm_queue *queue,
                                                     struct CUstream_st **stream);
 
 /** Where the buffer begins on the device, borrowed; NULL for a buffer of 0 bytes. Where work on memory that the buffer
- * was given may still be pending from before, this waits. */
+ * was given may still be pending from before, this waits, unless the library was given work for the buffer or checked it
+ * (tdm_check_operands) since: that comes after the former work. */
 TDM_API TDM_MUST_USE tdm_status tdm_cuda_get_pointer(const tdm_buffer *buffer, void **pointer);
 
 /** Makes a buffer of `size` bytes of device memory of the program's, without a copy. The memory is of this device, or

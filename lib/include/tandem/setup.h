@@ -21,6 +21,11 @@ extern "C" {
  * changed then. Any thread. */
 TDM_API TDM_MUST_USE tdm_status tdm_configure(const char *name, const char *value);
 
+/** The value of a variable of device.h, set by tdm_configure or the environment; NULL where it is not set, is not a
+ * variable, or names files and is ignored because the program is privileged. Reads the environment: tdm_configure is
+ * late then. Static storage; any thread. */
+TDM_API const char *tdm_get_setting(const char *name);
+
 /** How much a line of the log matters. */
 typedef enum tdm_log_level {
     TDM_LOG_OFF = 0,

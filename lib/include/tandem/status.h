@@ -2,7 +2,7 @@
 /** @file
  * Status codes, and the message that goes with the last failure of the calling thread.
  *
- * Structs and versions. tdm_tensor, tdm_generator and tdm_process never change. Any other struct
+ * Structs and versions. tdm_tensor, tdm_operand, tdm_generator and tdm_process never change. Any other struct
  * that a program allocates begins with its `size`, which the macro …_DEFAULTS sets (or, from other
  * languages, the function …_init), and may get more fields at its end: a program that was built
  * against an older header goes on working, with the defaults for what it does not know. A size of

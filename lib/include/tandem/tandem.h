@@ -15,11 +15,10 @@
  * state_dict.h  named tensors and safetensors files
  * layers.h  a linear layer; one function on several devices
  * setup.h   settings by call, the log, the allocator: before anything else
- * comm.h    communicators: tensors over several processes
- * parallel.h  layers and products that the ranks of a communicator share
  * tune.h    which library multiplies: measured, and explained
  * dlpack.h  tensors shared with NumPy, PyTorch and others
  * opencl.h, cuda.h  the driver's own objects, for programs that call it themselves
+ * library.h  for libraries over this one: checks and failures as its own
  * cache.h   the folder of compiled kernels: what is in it, and tidying up
  * tandem.hpp    all of this for C++17: objects that free themselves, exceptions
  *
@@ -34,7 +33,6 @@
 #include <tandem/arrays.h>
 #include <tandem/buffer.h>
 #include <tandem/cache.h>
-#include <tandem/comm.h>
 #include <tandem/create.h>
 #include <tandem/cuda.h>
 #include <tandem/device.h>
@@ -43,10 +41,10 @@
 #include <tandem/graph.h>
 #include <tandem/kernel.h>
 #include <tandem/layers.h>
+#include <tandem/library.h>
 #include <tandem/move.h>
 #include <tandem/opencl.h>
 #include <tandem/ops.h>
-#include <tandem/parallel.h>
 #include <tandem/queue.h>
 #include <tandem/reduce.h>
 #include <tandem/setup.h>

@@ -1,0 +1,31 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
+# tandem_library(NAME BELOW SOURCES HEADER...): libtandem-NAME, shared and static, over the library BELOW, with these
+# public headers, a package of pkg-config (cmake/tandem-NAME.pc.in) and targets for find_package.
+function(tandem_library name below sources)
+  foreach(form shared static)
+    set(target tandem_${name}_${form})
+    string(TOUPPER ${form} type)
+    add_library(${target} ${type} ${sources})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME tandem-${name} VERSION ${PROJECT_VERSION}
+      SOVERSION ${TANDEM_SOVERSION})
+    target_include_directories(${target} PUBLIC
+      $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(${target} PUBLIC ${below}_${form} PRIVATE $<BUILD_INTERFACE:tandem_warnings>)
+  endforeach()
+  set(map ${PROJECT_SOURCE_DIR}/lib/tandem.map)
+  set_target_properties(tandem_${name}_shared PROPERTIES EXPORT_NAME ${name} INSTALL_RPATH $ORIGIN
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR} LINK_DEPENDS ${map})
+  set_target_properties(tandem_${name}_static PROPERTIES EXPORT_NAME ${name}_static)
+  target_link_options(tandem_${name}_shared PRIVATE -Wl,--version-script=${map} -Wl,-z,defs)
+  add_library(tandem::${name} ALIAS tandem_${name}_shared)
+  add_library(tandem::${name}_static ALIAS tandem_${name}_static)
+  install(TARGETS tandem_${name}_shared tandem_${name}_static EXPORT tandem-${name}-targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+  list(TRANSFORM ARGN REPLACE "(.+)" "include/tandem/\\1.h" OUTPUT_VARIABLE headers)
+  install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tandem)
+  install(EXPORT tandem-${name}-targets NAMESPACE tandem:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)
+  file(RELATIVE_PATH pc_to_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/tandem-${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/tandem-${name}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tandem-${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()

@@ -1,0 +1,51 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* How a collective call begins and ends. Headers tell who called something else, whatever the call would have sent to
+ * whom. They go round by dissemination: a rank sends its own to the rank that comes 1 behind it, then to those 2, 4, …
+ * behind, and each time receives the one of the rank as far before it, which it compares before it goes on. Who has
+ * received the last one knows that all ranks called the same: each that sends on has found the same all that reached
+ * it. What differs is found by a rank that it reaches, which tells all. */
+#include <stdio.h>
+
+#include "comm.h"
+
+tdm_status tdmi_comm_end(tdm_comm *comm, tdm_status status) {
+    if (status == TDM_OK) return TDM_OK;
+    tdmi_comm_outcome outcome = {0};
+    tdmi_comm_outcome_add(&outcome, status);
+    tdmi_comm_abandon(comm);
+    if (comm->team && atomic_load(&comm->fault->failed))
+        tdmi_team_give_up(comm->team, comm->fault->text);
+    return tdmi_comm_outcome_end(&outcome);
+}
+
+tdm_status tdmi_comm_begin(tdm_comm *comm, tdm_status refused) {
+    comm->in_use = false;
+    comm->header.refused = refused != TDM_OK;
+    comm->header.call = comm->calls++;
+    comm->refusal = refused;
+    if (refused != TDM_OK)
+        snprintf(comm->refusal_text, sizeof comm->refusal_text, "%.290s", tdm_last_error());
+    if (comm->ranks == 1 || !tdmi_comm_has_transport(comm)) return refused;
+    comm->heard = 0;
+    TDMI_TRY(tdmi_comm_exchange_headers(comm));
+    if (refused == TDM_OK) return TDM_OK;
+    /* Wrong on all ranks alike, the call has done nothing. Else the others must not wait for this one. */
+    tdm_status status = tdmi_comm_wait(comm, TDMI_GROUP_CHECK);
+    if (status != TDM_OK) return tdmi_comm_end(comm, status);
+    return tdmi_comm_error(refused, "%s", comm->refusal_text);
+}
+
+tdm_status tdmi_comm_check(tdm_comm *comm) {
+    if (comm->ranks == 1 || !tdmi_comm_has_transport(comm)) return TDM_OK;
+    return tdmi_comm_wait(comm, TDMI_GROUP_CHECK);
+}
+
+tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) {
+    TDMI_TRY(tdmi_comm_begin(comm, refused));
+    return tdmi_comm_end(comm, tdmi_comm_check(comm));
+}
+
+tdm_status tdmi_comm_spoil(tdm_comm *comm, tdm_status status) {
+    if (status == TDM_OK || atomic_load(&comm->fault->failed)) return status;
+    return tdmi_comm_end(comm, tdmi_comm_own_fault(comm, status));
+}

@@ -1,0 +1,61 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * For libraries over Tandem: to check tensors and to fail as Tandem's own operations do, and to report later what became
+ * of work that they gave a device themselves. libtandem-comm stands on this and on the other headers.
+ *
+ * Threads: tdm_check_operands as the queue, the others from any thread. */
+#ifndef TANDEM_LIBRARY_H
+#define TANDEM_LIBRARY_H
+
+#include <tandem/tensor.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/** Sets what tdm_last_error returns: one sentence, without a full stop, which is copied. Returns status. */
+TDM_API tdm_status tdm_fail(tdm_status status, const char *sentence);
+
+/** What an operand of an operation is; none of these: a float, of the same dtype as the other such operands. */
+enum {
+    TDM_OPERAND_OUTPUT = 1u,    /**< written */
+    TDM_OPERAND_ANY_DTYPE = 2u, /**< of any dtype, whatever the others are */
+    TDM_OPERAND_OPTIONAL = 4u,  /**< may be NULL */
+    TDM_OPERAND_MOVED = 8u /**< of any dtype, and only its bytes are moved: needs no arithmetic */
+};
+
+/** A tensor argument of an operation. Its layout is frozen. */
+typedef struct tdm_operand {
+    const char *name;         /**< what messages call it */
+    const tdm_tensor *tensor; /**< NULL where that is allowed */
+    unsigned flags;           /**< TDM_OPERAND_… */
+    unsigned
+        in_place; /**< of an output: bit i where it may be exactly the same view as operand i */
+} tdm_operand;
+
+/** Checks the queue and the operands of `function`, as every operation of Tandem does: each tensor lies in its buffer,
+ * all are on the queue's device, dtypes are as the flags say, outputs are writable and overlap nothing but as in_place
+ * says. The message of a failure begins with `function` and names the operand. A queue that records a graph is refused.
+ *
+ * Later work of the queue then comes after what may still use the memory of the operands' buffers from before they were
+ * made: also work that the caller gives the queue's own handle (cuda.h, opencl.h). */
+TDM_API TDM_MUST_USE tdm_status tdm_check_operands(const char *function, tdm_queue *queue,
+                                                   const tdm_operand *operands, int count);
+
+/** A place for the failure of work that a queue was given, which the queue and whoever watches the work share. */
+typedef struct tdm_failure tdm_failure;
+
+/** Gives the queue's place, to be released. *failure is NULL without memory. */
+TDM_API TDM_MUST_USE tdm_status tdm_failure_create(tdm_queue *queue, tdm_failure **failure);
+
+/** The queue's next tdm_queue_finish returns this status, once, with the sentence in its message; of several failures
+ * the first. Also after the queue was destroyed, where it has no effect. */
+TDM_API void tdm_failure_report(tdm_failure *failure, tdm_status status, const char *sentence);
+
+/** Gives a place back. NULL is allowed. */
+TDM_API void tdm_failure_release(tdm_failure *failure);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif
