@@ -14,7 +14,7 @@ function(tandem_library name below sources)
   endforeach()
   set(map ${PROJECT_SOURCE_DIR}/lib/tandem.map)
   set_target_properties(tandem_${name}_shared PROPERTIES EXPORT_NAME ${name} INSTALL_RPATH $ORIGIN
-    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR} LINK_DEPENDS ${map})
+    BUILD_WITH_INSTALL_RPATH ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR} LINK_DEPENDS ${map})
   set_target_properties(tandem_${name}_static PROPERTIES EXPORT_NAME ${name}_static)
   target_link_options(tandem_${name}_shared PRIVATE -Wl,--version-script=${map} -Wl,-z,defs)
   add_library(tandem::${name} ALIAS tandem_${name}_shared)

@@ -112,7 +112,7 @@ void tdmi_comm_combine(tdm_dtype dtype, tdm_comm_op op, size_t n, const void *co
                        int count, void *y) {
     enum { BLOCK = 256 };
     const size_t size = tdm_dtype_size(dtype);
-    double sum[BLOCK], room[BLOCK];
+    _Alignas(16) char sum[BLOCK * 8], room[BLOCK * 8];
     for (size_t at = 0; at < n; at += BLOCK) {
         const size_t left = n - at < BLOCK ? n - at : BLOCK;
         for (int i = 0; i < count; i++) {

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 tdm_status tdm_transport_fail(tdm_status status, const char *sentence) {
+    TDMI_UNCANCELLED();
     return tdm_fail(status, sentence);
 }
 

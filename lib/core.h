@@ -69,8 +69,8 @@ struct tdm_device {
     atomic_uint_fast64_t sequence; /* counts submissions, for the pool */
     tdmi_bevent *order; /* records what one queue waits for of another; NULL: not yet made */
     atomic_uint doubtful, abandoned; /* how many of its queues are; see wait.c */
-    atomic_uint leaving_count; /* of `leaving` */
-    pthread_mutex_t lock;      /* all below */
+    atomic_uint leaving_count;       /* of `leaving` */
+    pthread_mutex_t lock;            /* all below */
     tdmi_pool pool;
     tdm_queue *queues;
     struct tdmi_adopted *leaving,
@@ -137,9 +137,9 @@ struct tdm_queue {
     tdm_graph *lender;    /* the one that is recorded or replayed: scratch memory is its own then */
     atomic_bool doubtful; /* the last wait failed: what it may use is kept (wait.c) */
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
-    struct tdmi_deferred *deferred;   /* likewise */
+    struct tdmi_deferred *deferred;        /* likewise */
     _Atomic(struct tdm_failure *) failure; /* NULL until something is watched (failure.c) */
-    tdm_queue *next;                  /* of the device */
+    tdm_queue *next;                       /* of the device */
 };
 
 struct tdm_event {

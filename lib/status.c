@@ -7,6 +7,7 @@
 #include "fail.h"
 #include "log.h"
 #include "machine/text.h"
+#include "threads.h"
 
 #include <tandem/library.h>
 #include <tandem/tandem.h>
@@ -58,6 +59,7 @@ tdm_status tdmi_fail(tdm_status status, const char *format, ...) {
 }
 
 tdm_status tdm_fail(tdm_status status, const char *sentence) {
+    TDMI_UNCANCELLED();
     return tdmi_fail(status, "%s", sentence ? sentence : tdm_status_text(status));
 }
 

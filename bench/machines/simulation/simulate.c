@@ -18,7 +18,7 @@
 /* Of a host: floating point operations in a second, and bytes that are read or written where ranks' parts are added. */
 static const double flop_rate = 2e12, memory_rate = 100e9;
 
-enum { NOTES = 2 }; /* the channel of lib/comm/comm.h */
+enum { NOTES = 2 }; /* the channel of comm/comm.h */
 
 /* The network that the step trains, and what it is given. */
 enum { LAYERS = 12, WIDTH = 2048, TOKENS = 64 * 1024 };
