@@ -72,6 +72,7 @@ file(WRITE ${CPACK_TANDEM_WORK}/triggers "activate-noawait ldconfig\n")
 set(real_libraries "")
 foreach(soname IN LISTS CPACK_TANDEM_SONAMES)
   file(REAL_PATH ${CPACK_TEMPORARY_DIRECTORY}/library/usr/${CPACK_TANDEM_LIBDIR}/${soname} real)
+  file(RPATH_REMOVE FILE ${real})
   tandem_run(strip / ignored ${CPACK_TANDEM_STRIP} --strip-unneeded --remove-section=.comment
     --remove-section=.note ${real})
   list(APPEND real_libraries ${real})

@@ -53,8 +53,8 @@ endif()
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "compute on CPUs, OpenCL and CUDA devices - development files
 ${about}
 .
-This package contains the headers, the static libraries, the files for CMake and
-pkg-config, and examples.")
+This package contains the headers, the static libraries, the files for CMake
+and pkg-config, and examples.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME tandem-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)

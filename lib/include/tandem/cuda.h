@@ -47,8 +47,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_cuda_get_stream(const tdm_queue *queue,
                                                     struct CUstream_st **stream);
 
 /** Where the buffer begins on the device, borrowed; NULL for a buffer of 0 bytes. Where work on memory that the buffer
- * was given may still be pending from before, this waits, unless the library was given work for the buffer or checked it
- * (tdm_check_operands) since: that comes after the former work. */
+ * was given may still be pending from before, this waits, unless the library was given work for the buffer or checked
+ * it (tdm_check_operands) since: that comes after the former work. */
 TDM_API TDM_MUST_USE tdm_status tdm_cuda_get_pointer(const tdm_buffer *buffer, void **pointer);
 
 /** Makes a buffer of `size` bytes of device memory of the program's, without a copy. The memory is of this device, or

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * For libraries over Tandem: to check tensors and to fail as Tandem's own operations do, and to report later what became
- * of work that they gave a device themselves. libtandem-comm stands on this and on the other headers.
+ * For libraries over Tandem: to check tensors and to fail as Tandem's own operations do, and to report later what
+ * became of work that they gave a device themselves. libtandem-comm stands on this and on the other headers.
  *
  * Threads: tdm_check_operands as the queue, the others from any thread. */
 #ifndef TANDEM_LIBRARY_H
