@@ -41,7 +41,7 @@ static uint16_t to_bf16(float value) {
     return (uint16_t)((value != value ? bits | 0x400000 : rounded) >> 16);
 }
 
-/* Of n elements: `row` as what they are combined as, in `room` where that is another type; and a sum as y. */
+/* n elements of a row as what they are combined as, in `room` where that is another type; and a result as y. */
 static const void *as_combined(tdm_dtype dtype, const void *row, void *room, size_t n) {
     const uint16_t *half = row;
     if (dtype != TDM_F16 && dtype != TDM_BF16 && dtype != TDM_BOOL) return row;
@@ -54,34 +54,34 @@ static const void *as_combined(tdm_dtype dtype, const void *row, void *room, siz
     return room;
 }
 
-static void store(tdm_dtype dtype, void *y, const void *sum, size_t n) {
+static void store(tdm_dtype dtype, void *y, const void *result, size_t n) {
     uint16_t *half = y;
     if (dtype == TDM_F16)
         for (size_t i = 0; i < n; i++)
-            half[i] = to_f16(((const float *)sum)[i]);
+            half[i] = to_f16(((const float *)result)[i]);
     else if (dtype == TDM_BF16)
         for (size_t i = 0; i < n; i++)
-            half[i] = to_bf16(((const float *)sum)[i]);
-    else
-        memcpy(y, sum, n * tdm_dtype_size(dtype));
+            half[i] = to_bf16(((const float *)result)[i]);
+    else if (y != result)
+        memmove(y, result, n * tdm_dtype_size(dtype));
 }
 
 /* ---- combining ---- */
 
-/* sum = sum and row, combined, of elements T that are added as U. A comparison with a NaN is false. */
+/* to = a and b, combined, of elements T that are added as U; `to` may be one of them. A comparison with a NaN is
+ * false. */
+#define EACH(expression) _Pragma("omp simd") for (size_t i = 0; i < n; i++) to[i] = expression
 #define COMBINE(name, T, U)                                                                        \
-    static void combine_##name(tdm_comm_op op, void *into, const void *from, size_t n) {           \
-        T *restrict sum = into;                                                                    \
-        const T *restrict row = from;                                                              \
+    static void combine_##name(tdm_comm_op op, void *into, const void *one, const void *other,     \
+                               size_t n) {                                                         \
+        T *to = into;                                                                              \
+        const T *a = one, *b = other;                                                              \
         if (op == TDM_COMM_MAX)                                                                    \
-            for (size_t i = 0; i < n; i++)                                                         \
-                sum[i] = sum[i] > row[i] || sum[i] != sum[i] ? sum[i] : row[i];                    \
+            EACH(a[i] > b[i] || a[i] != a[i] ? a[i] : b[i]);                                       \
         else if (op == TDM_COMM_MIN)                                                               \
-            for (size_t i = 0; i < n; i++)                                                         \
-                sum[i] = sum[i] < row[i] || sum[i] != sum[i] ? sum[i] : row[i];                    \
+            EACH(a[i] < b[i] || a[i] != a[i] ? a[i] : b[i]);                                       \
         else                                                                                       \
-            for (size_t i = 0; i < n; i++)                                                         \
-                sum[i] = (T)((U)sum[i] + (U)row[i]);                                               \
+            EACH((T)((U)a[i] + (U)b[i]));                                                          \
     }
 COMBINE(f32, float, float)
 COMBINE(f64, double, double)
@@ -94,36 +94,45 @@ COMBINE(u32, uint32_t, uint32_t)
 COMBINE(i64, int64_t, uint64_t)
 COMBINE(u64, uint64_t, uint64_t)
 
-static void (*const functions[TDM_DTYPE_COUNT])(tdm_comm_op, void *, const void *, size_t) = {
+static void (*const functions[TDM_DTYPE_COUNT])(tdm_comm_op, void *, const void *, const void *,
+                                                size_t) = {
     [TDM_F32] = combine_f32,  [TDM_F64] = combine_f64, [TDM_F16] = combine_f32,
     [TDM_BF16] = combine_f32, [TDM_I8] = combine_i8,   [TDM_U8] = combine_u8,
     [TDM_BOOL] = combine_u8,  [TDM_I16] = combine_i16, [TDM_U16] = combine_u16,
     [TDM_I32] = combine_i32,  [TDM_U32] = combine_u32, [TDM_I64] = combine_i64,
     [TDM_U64] = combine_u64};
 
-static void divide(tdm_dtype dtype, void *sum, int count, size_t n) {
+static void divide(tdm_dtype dtype, void *to, const void *sum, int count, size_t n) {
     for (size_t i = 0; dtype == TDM_F64 && i < n; i++)
-        ((double *)sum)[i] /= count;
+        ((double *)to)[i] = ((const double *)sum)[i] / count;
     for (size_t i = 0; dtype != TDM_F64 && i < n; i++)
-        ((float *)sum)[i] /= (float)count;
+        ((float *)to)[i] = ((const float *)sum)[i] / (float)count;
+}
+
+/* A block of `rows`, from element `at` on, which are read before y is written. */
+static void combine_block(tdm_dtype dtype, tdm_comm_op op, size_t n, size_t at,
+                          const void *const *rows, int count, void *y, char *sum, char *room) {
+    const size_t size = tdm_dtype_size(dtype);
+    char *place = (char *)y + at * size;
+    const bool direct = dtype != TDM_F16 && dtype != TDM_BF16;
+    const void *so_far = as_combined(dtype, (const char *)rows[0] + at * size, sum, n);
+    for (int i = 1; i < count; i++) {
+        void *to = direct && i == count - 1 ? place : sum;
+        functions[dtype](op, to, so_far,
+                         as_combined(dtype, (const char *)rows[i] + at * size, room, n), n);
+        so_far = to;
+    }
+    if (op == TDM_COMM_MEAN) {
+        divide(dtype, direct ? place : sum, so_far, count, n);
+        so_far = direct ? place : sum;
+    }
+    store(dtype, place, so_far, n);
 }
 
 void tdmi_comm_combine(tdm_dtype dtype, tdm_comm_op op, size_t n, const void *const *rows,
                        int count, void *y) {
     enum { BLOCK = 256 };
-    const size_t size = tdm_dtype_size(dtype);
-    _Alignas(16) char sum[BLOCK * 8], room[BLOCK * 8];
-    for (size_t at = 0; at < n; at += BLOCK) {
-        const size_t left = n - at < BLOCK ? n - at : BLOCK;
-        for (int i = 0; i < count; i++) {
-            const void *row =
-                as_combined(dtype, (const char *)rows[i] + at * size, i == 0 ? sum : room, left);
-            if (i > 0)
-                functions[dtype](op, sum, row, left);
-            else if (row != sum)
-                memcpy(sum, row, left * size);
-        }
-        if (op == TDM_COMM_MEAN) divide(dtype, sum, count, left);
-        store(dtype, (char *)y + at * size, sum, left);
-    }
+    _Alignas(64) char sum[BLOCK * 8], room[BLOCK * 8];
+    for (size_t at = 0; at < n; at += BLOCK)
+        combine_block(dtype, op, n - at < BLOCK ? n - at : BLOCK, at, rows, count, y, sum, room);
 }
