@@ -42,17 +42,18 @@ typedef struct tdm_operand {
 TDM_API TDM_MUST_USE tdm_status tdm_check_operands(const char *function, tdm_queue *queue,
                                                    const tdm_operand *operands, int count);
 
-/** A place for the failure of work that a queue was given, which the queue and whoever watches the work share. */
+/** A place for the failure of work that a queue was given, shared by the queue and the library that watches the
+ * work. */
 typedef struct tdm_failure tdm_failure;
 
-/** Gives the queue's place, to be released. *failure is NULL without memory. */
+/** Takes a reference to the queue's place, for tdm_failure_release. *failure is NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_failure_create(tdm_queue *queue, tdm_failure **failure);
 
 /** The queue's next tdm_queue_finish returns this status, once, with the sentence in its message; of several failures
  * the first. Also after the queue was destroyed, where it has no effect. */
 TDM_API void tdm_failure_report(tdm_failure *failure, tdm_status status, const char *sentence);
 
-/** Gives a place back. NULL is allowed. */
+/** Gives the reference back. NULL is allowed. */
 TDM_API void tdm_failure_release(tdm_failure *failure);
 
 #if defined(__cplusplus)

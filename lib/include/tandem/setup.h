@@ -22,8 +22,8 @@ extern "C" {
 TDM_API TDM_MUST_USE tdm_status tdm_configure(const char *name, const char *value);
 
 /** The value of a variable of device.h, set by tdm_configure or the environment; NULL where it is not set, is not a
- * variable, or names files and is ignored because the program is privileged. Reads the environment: tdm_configure is
- * late then. Static storage; any thread. */
+ * variable, or names files and is ignored because the program is privileged. This is a first use of the
+ * library, after which tdm_configure is refused. Static storage; any thread. */
 TDM_API const char *tdm_get_setting(const char *name);
 
 /** How much a line of the log matters. */
