@@ -96,12 +96,7 @@ tdm_status tdmi_cpu_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi
 void tdmi_cpu_kernel_deinit(tdmi_bkernel *kernel);
 tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
 
-/* isa.c: numbers of kernels; those of the best instruction set that the processor has. */
-enum {
-#define TDMI_CPU_NUMBER(ID, entry, buffers, args) TDMI_CPU_##ID,
-    TDM_KERNEL_LIST(TDMI_CPU_NUMBER)
-#undef TDMI_CPU_NUMBER
-};
+/* isa.c: the kernels of the best instruction set that the processor has. */
 tdmi_cpu_entry tdmi_cpu_kernel_of(uint8_t kernel, uint8_t t);
 
 /* The kernels that cast to a dtype, by the group's u; those that apply functions to rows of a float dtype, by its op

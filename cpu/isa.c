@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The kernels that were compiled with the library for several instruction sets: which of them are used. */
-#include "args.h"
 #include "cpu_backend.h"
 
 typedef struct instruction_set {
@@ -57,7 +56,7 @@ tdmi_cpu_entry tdmi_cpu_kernel_of(uint8_t kernel, uint8_t t) {
 }
 
 tdmi_cpu_entry tdmi_cpu_cast_kernel(tdm_dtype to) {
-    return tdmi_cpu_kernel_of(TDMI_CPU_CAST, (uint8_t)to);
+    return tdmi_cpu_kernel_of(TDMI_KERNEL_CAST, (uint8_t)to);
 }
 
 tdmi_cpu_entry tdmi_cpu_applied_kernel(uint8_t t) { return (*best_instruction_set()->applied)[t]; }

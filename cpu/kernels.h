@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The kernels compiled in C: one table of entries per instruction set.
  *
- * kernels.c is compiled once per instruction set with -DTDMI_ISA=<isa> and, besides the project's
- * own flags, always
+ * kernels*.c and what cmake/KernelUnits.cmake makes are compiled once per instruction set with -DTDMI_ISA=<isa> and,
+ * besides the project's own flags, always
  *   -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp-simd
  * with gcc -fno-thread-jumps -fno-split-paths as well: else it follows each clamp's two outcomes
  * to the end of the loop's body, and merges them under masks
@@ -20,16 +20,13 @@
 
 #include <tandem/tensor.h>
 
-#include "args.h"
 #include "dialect_c_group.h"
 #include "function_list.h"
+#include "manifest.h"
 
-#define TDMI_CPU_COUNT_ONE(ID, entry, buffers, args) +1
-enum { TDMI_CPU_KERNELS = TDM_KERNEL_LIST(TDMI_CPU_COUNT_ONE) };
-
-/* [kernel in the order of TDM_KERNEL_LIST][T as a tdm_dtype]; NULL where there is no such kernel.
+/* [tdmi_kernel_id][T as a tdm_dtype]; NULL where there is no such kernel.
  * Only those that the build compiles are defined. */
-typedef const tdmi_cpu_entry tdmi_cpu_table[TDMI_CPU_KERNELS][TDM_DTYPE_COUNT];
+typedef const tdmi_cpu_entry tdmi_cpu_table[TDMI_KERNEL_COUNT][TDM_DTYPE_COUNT];
 extern tdmi_cpu_table tdmi_cpu_kernels_baseline, tdmi_cpu_kernels_avx2, tdmi_cpu_kernels_avx512;
 
 /* X(NAME, name, arity): the functions of function_list.h that are also applied to whole rows of each float dtype, by

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "args.h"
 #include "cpu_backend.h"
 #include "host/compiler.h"
 #include "log.h"
@@ -120,18 +119,8 @@ void tdmi_cpu_program_deinit(tdmi_bprogram *program) {
 }
 
 static bool wants_scratch(const tdmi_variant *variant) {
-    switch (variant->kernel) {
-    case TDMI_CPU_MATMUL:
-    case TDMI_CPU_MATMUL_NARROW:
-    case TDMI_CPU_SOFTMAX:
-        return true;
-    case TDMI_CPU_REDUCE:
-    case TDMI_CPU_EXTREME:
-    case TDMI_CPU_CUMSUM:
-        return (variant->op & TDM_OP_IN_COLUMNS) != 0;
-    default:
-        return false;
-    }
+    return variant->kernel < TDMI_KERNEL_COUNT &&
+           tdm_has_op(tdm_kernel_entries[variant->kernel].scratch, variant->op);
 }
 
 /* A product's blocks are too large for a thread with a small stack. */

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The kernels: their numbers, buffers and argument structs. Compiled by the host and, before every
- * kernel, by every kernel language. 8-byte members come first in a struct, so that no compiler pads
+/* The kernels' argument structs, and the values of OP. Compiled by the host and, before every kernel, by every
+ * kernel language; manifest.h has the list. 8-byte members come first in a struct, so that no compiler pads
  * differently; a kernel never gets size_t, bool or half. Offsets and strides are in elements. */
 #ifndef TDMI_KERNEL_ARGS_H
 #define TDMI_KERNEL_ARGS_H
@@ -400,46 +400,5 @@ typedef struct tdm_reduce_args {
     tdm_i32 squares, truth;
     tdm_i32 width; /* how many columns one lane alone has at a time */
 } tdm_reduce_args;
-
-/* X(ID, entry, buffers, struct): the entry's file is kernels/<entry>.cl, except that
- * reduce_variance is in reduce.cl. Buffers in order:
- *   elementwise y a b | cast y a | fill y | bias_add x bias residual y | norm x partial out |
- *   layer_norm x residual weight bias partial sum y |
- *   rms_norm x residual weight partial sum y |
- *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x mask partial y |
- *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a |
- *   gather_rows y table indices | one_hot y indices | sort_keys words x |
- *   sort_select words x | sort_merge words | sort_take indices values x words |
- *   scatter_order order indices | scatter_add_rows y source words |
- *   reduce x other y | reduce_variance partial y | extreme x places y | cumsum x partial y */
-#define TDM_KERNEL_LIST(X)                                                                         \
-    X(ELEMENTWISE, elementwise, 3, tdm_elementwise_args)                                           \
-    X(CAST, cast, 2, tdm_elementwise_args)                                                         \
-    X(FILL, fill, 1, tdm_elementwise_args)                                                         \
-    X(BIAS_ADD, bias_add, 4, tdm_bias_add_args)                                                    \
-    X(NORM, norm, 3, tdm_norm_args)                                                                \
-    X(LAYER_NORM, layer_norm, 7, tdm_normalize_args)                                               \
-    X(RMS_NORM, rms_norm, 6, tdm_normalize_args)                                                   \
-    X(BATCH_NORM, batch_norm, 6, tdm_batch_norm_args)                                              \
-    X(BATCH_NORM_COLS, batch_norm_cols, 6, tdm_batch_norm_args)                                    \
-    X(L2_NORMALIZE, l2_normalize, 3, tdm_rows_args)                                                \
-    X(SOFTMAX, softmax, 4, tdm_softmax_args)                                                       \
-    X(MATMUL, matmul, 3, tdm_matmul_args)                                                          \
-    X(MATMUL_NARROW, matmul_narrow, 3, tdm_matmul_narrow_args)                                     \
-    X(RANGE, range, 1, tdm_range_args)                                                             \
-    X(RANDOM, random, 1, tdm_random_args)                                                          \
-    X(TRANSPOSE, transpose, 2, tdm_transpose_args)                                                 \
-    X(GATHER_ROWS, gather_rows, 3, tdm_gather_args)                                                \
-    X(ONE_HOT, one_hot, 2, tdm_gather_args)                                                        \
-    X(SORT_KEYS, sort_keys, 2, tdm_sort_args)                                                      \
-    X(SORT_SELECT, sort_select, 2, tdm_select_args)                                                \
-    X(SORT_MERGE, sort_merge, 1, tdm_sort_args)                                                    \
-    X(SORT_TAKE, sort_take, 4, tdm_sort_args)                                                      \
-    X(SCATTER_ORDER, scatter_order, 2, tdm_scatter_order_args)                                     \
-    X(SCATTER_ADD_ROWS, scatter_add_rows, 3, tdm_scatter_args)                                     \
-    X(REDUCE, reduce, 3, tdm_reduce_args)                                                          \
-    X(REDUCE_VARIANCE, reduce_variance, 2, tdm_reduce_args)                                        \
-    X(EXTREME, extreme, 3, tdm_reduce_args)                                                        \
-    X(CUMSUM, cumsum, 3, tdm_reduce_args)
 
 #endif

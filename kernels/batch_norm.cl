@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Batch normalisation at inference, where a row is one channel of one sample, in chunks. OP: TDM_OP_WEIGHT,
  * TDM_OP_BIAS. y may be x. */
-OPS(batch_norm, TDM_OP_AFFINE_COUNT, TDM_OP_AFFINE_COUNT)
 
 KERNEL6(batch_norm, tdm_batch_norm_args, const T, x, const T, mean, const T, variance, const T, weight,
         const T, bias, T, y)

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Batch normalisation at inference, where each sample is one row, in chunks, and a column is a channel. OP:
  * TDM_OP_WEIGHT, TDM_OP_BIAS. y may be x. */
-OPS(batch_norm_cols, TDM_OP_AFFINE_COUNT, TDM_OP_AFFINE_COUNT)
 
 KERNEL6(batch_norm_cols, tdm_batch_norm_args, const T, x, const T, mean, const T, variance, const T,
         weight, const T, bias, T, y)

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* y = activation(x + bias) + residual. OP is the activation, with TDM_OP_RESIDUAL and, of a
  * bias of the columns, TDM_OP_COLS_BIAS added when there is one. y may be x or residual. */
-OPS(bias_add, TDM_OP_BIAS_ADD_COUNT, TDM_OP_BIAS_ADD_COUNT)
 
 KERNEL4(bias_add, tdm_bias_add_args, const T, x, const T, bias, const T, residual, T, y)
 {

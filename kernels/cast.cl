@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* y = a converted from U to T, both of any stride. Copies of rows from their end back write as those of rows do. */
-OPS(cast, 1, 1)
 
 #if T_IS_FLOAT
 #define PUT(p, j, v) WRITE(p, j, v)

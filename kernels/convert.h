@@ -7,17 +7,6 @@
 #ifndef TDMI_KERNEL_CONVERT_H
 #define TDMI_KERNEL_CONVERT_H
 
-/* Which casts are compiled. The others are made of these (tdmi_cast_variant): what keeps its bits is
- * one of unsigned integers, a copy too, and how an integer is made wider is for its own sign to say. */
-#define CAST_EXISTS                                                                                \
-    (T_IS_FLOAT                     ? T_ID != U_ID                                                 \
-     : U_IS_FLOAT                   ? 1                                                            \
-     : T_KIND == TDM_KIND_SIGNED    ? 0                                                            \
-     : T_KIND == TDM_KIND_BOOL      ? U_KIND == TDM_KIND_UNSIGNED                                  \
-     : U_KIND == TDM_KIND_UNSIGNED  ? 1                                                            \
-     : U_KIND == TDM_KIND_SIGNED    ? U_SIZE < T_SIZE                                              \
-                                    : 1)
-
 /* SOURCE is what LOAD_U gives. CONVERT(v) makes of one, a variable, what WRITE takes: a T, or of a 16-bit
  * float an ACC that rounds to it. */
 #define tdm_source_f32 float

@@ -5,7 +5,6 @@
  * A sum is that of its block, for which nothing is added more than 64 times, and of the blocks before it with what
  * adding these up lost (reduce.h). Of what is cut into parts `partial` has the sum of each, as reduce.cl left it. */
 #define STREAMS (T_SIZE < 8 ? IN_STRIPS * TDM_OP_CUMSUM_COUNT : 0) /* in f64 not, to save code */
-OPS(cumsum, TDM_OP_CUMSUM_COUNT, STREAMS)
 
 #if T_IS_FLOAT
 #define VALUE(v) (v)

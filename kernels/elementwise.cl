@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise work on strided operands: y = a + b, a - b, a b, alpha a or alpha a + b, by OP. y may be
  * an input. */
-OPS(elementwise, TDM_OP_COUNT, TDM_OP_COUNT)
 
 #define COMBINE(a, b)                                                                              \
     (OP == TDM_OP_ADD     ? (a) + (b)                                                              \

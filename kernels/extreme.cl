@@ -4,7 +4,6 @@
  * as the dtype. Groups of elements lie along memory, so that lanes share them, or in columns, as in reduce.cl. Of equal
  * elements the first one's place counts. With `again` it is looked for among the places that parts left, with
  * `truth` the keys are whether elements are not 0. */
-OPS(extreme, TDM_OP_EXTREME_COUNT, 0)
 
 #if T_SIZE == 8
 #define WORD tdm_u64

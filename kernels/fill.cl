@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* y = one value of any stride, as bits: T is an unsigned integer as wide as the dtype. */
-OPS(fill, 1, 1)
 
 KERNEL1(fill, tdm_elementwise_args, T, y)
 {

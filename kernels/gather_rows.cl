@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Row i of y = the row of the table whose number is index i, bit by bit: T is an unsigned integer as wide as
  * the dtype. Where there is no such row, y has one value. */
-OPS(gather_rows, 1, 1)
 
 KERNEL3(gather_rows, tdm_gather_args, T, y, const T, table, const tdm_i32, indices)
 {

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* y = x / max(|x|, epsilon), |x| the row's L2 norm, right also where the squares would overflow or
  * underflow. y may be x. */
-OPS(l2_normalize, 1, 1)
 
 KERNEL3(l2_normalize, tdm_rows_args, const T, x, tdm_squares, partial, T, y)
 {

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* LayerNorm of s = x + residual, see residual.h. The mean is kept as a rounded sum and what that lost, as its rounding
  * is much to elements that are near it. OP: TDM_OP_ROW_RESIDUAL, _WEIGHT, _BIAS, _SUM. */
-OPS(layer_norm, TDM_OP_ROW_FORMS, TDM_OP_ROW_FORMS)
 
 #define BUFFERS(X)                                                                                 \
     X(0, const T, x) X(1, const T, residual) X(2, const T, weight) X(3, const T, bias)             \

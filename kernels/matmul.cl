@@ -3,7 +3,6 @@
  * Slices of A and B are brought into fast memory as ACC, padded with zeros to the tile's edges. With
  * one lane that is a private block, multiplied in strips of registers; with more it is local memory,
  * and a lane has a small rectangle of the tile in registers. */
-OPS(matmul, TDM_OP_MATMUL_COUNT, 0)
 
 /* The element (row, k) of op(A) and (k, col) of op(B). */
 #define LOAD_A(r, k)                                                                               \

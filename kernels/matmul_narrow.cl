@@ -4,7 +4,6 @@
  * TDM_NARROW at most. `s` is the small matrix as ACC: contiguous rows, TDM_NARROW_STEP elements or a
  * multiple of that long, and an even number of them; what is beyond `k` and `small` is zero. OP:
  * TDM_OP_NARROW_COLS when the large matrix is stored with a row for each k, else it has one for each j. */
-OPS(matmul_narrow, TDM_OP_NARROW_COUNT, 0)
 
 #define OUT(i, j) (args.c_offset + matrix * args.c_stride + (i)*args.c_small + (j)*args.c_large)
 #define PUT(i, j, v)                                                                               \

@@ -4,7 +4,6 @@
 /* A row so short is fetched at once, whole: 1.6 times as fast at 64 columns. */
 #define SHORT_ROW 1024
 
-OPS(norm, TDM_OP_NORM_COUNT, 0)
 
 KERNEL3(norm, tdm_norm_args, const T, x, tdm_squares, partial, U, out)
 {

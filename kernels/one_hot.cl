@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Row i of y = zeros, and one value in the column whose number is index i, if there is one. T is an unsigned
  * integer as wide as the dtype. */
-OPS(one_hot, 1, 1)
 
 KERNEL2(one_hot, tdm_gather_args, T, y, const tdm_i32, indices)
 {

@@ -2,7 +2,6 @@
 /* y = uniform or normal random numbers, by OP; T as in range.cl. A group makes a tile of Philox's
  * blocks, each of two 64-bit or four 32-bit words, one word per element, then writes it as a part of
  * a row. */
-OPS(random, TDM_OP_RANDOM_COUNT, TDM_OP_RANDOM_COUNT)
 
 #if T_SIZE == 8
 #define WIDE 1

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* y = start + i step, i counted over the whole tensor; T is a float, an unsigned integer as wide as
  * the dtype, or bool. */
-OPS(range, 1, 1)
 
 #if T_IS_FLOAT
 #define VALUE(i) ((T)TO_T(FMA((ACC)(i), step, start)))

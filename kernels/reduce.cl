@@ -8,8 +8,6 @@
  * block, in the cache: around the first element of all, and around the mean of the block, so that neither a large mean
  * nor an outlier costs digits; blocks are put together after Chan, Golub and LeVeque (COMPSTAT 1982). */
 #if T_IS_FLOAT
-OPS(reduce, TDM_OP_REDUCE_COUNT, 0)
-OPS(reduce_variance, 2, 0)
 #define SIZE(v) ((squares ? (v) : (ACC)1) * (v))
 #define VALUE(v, factor) (KIND == TDM_OP_REDUCE_NORM ? SIZE(ABS((v) * (factor))) : (v))
 #define RESULT(v, factor)                                                                          \
@@ -18,7 +16,6 @@ OPS(reduce_variance, 2, 0)
                                  : (v))
 #define IS_SAFE(sum) (KIND != TDM_OP_REDUCE_NORM || !squares || SAFE_SQUARES(sum))
 #else
-OPS(reduce, TDM_OP_REDUCE_INTEGERS, 0)
 #define VALUE(v, factor) INTEGER(v)
 #define RESULT(v, factor) (v)
 #define IS_SAFE(sum) 1

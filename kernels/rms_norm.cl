@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* RMSNorm of s = x + residual, see residual.h. OP: TDM_OP_ROW_RESIDUAL, _WEIGHT, _SUM. */
-OPS(rms_norm, TDM_OP_ROW_FORMS, TDM_OP_ROW_FORMS)
 
 KERNEL6(rms_norm, tdm_normalize_args, const T, x, const T, residual, const T, weight, tdm_squares, partial,
         T, sum, T, y)

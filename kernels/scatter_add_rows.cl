@@ -2,7 +2,6 @@
 /* Row r of y += the rows of the source whose index is r, one after the other, in the order in which they come there, in
  * ACC, rounded once. The words are sorted (sort_keys.cl): index in the high half, row of the source in the low one. For
  * a lane alone there may be lists of rows instead (scatter_order.cl). */
-OPS(scatter_add_rows, 1, 0)
 
 #define SORTED_ROW(k) ((tdm_i64)(words[args.words + (k)] & (tdm_u64)0xffffffff))
 #if ROW_LOOPS

@@ -2,7 +2,6 @@
 /* For each row of y the numbers of the indices that name it, in their order, by counting: `order` begins with where the
  * list of each row ends, and then has the lists, one behind the other. A lane has the lists of a part of the rows, for
  * which it reads all indices twice. */
-OPS(scatter_order, 1, 0)
 
 KERNEL2(scatter_order, tdm_scatter_order_args, tdm_i32, order, const tdm_i32, indices)
 {

@@ -6,7 +6,6 @@
  *
  * With OP it is that of x scale + mask, of which a causal row counts its first columns alone. The others are 0,
  * or NaN where the row's sum is NaN or there is none, as if they had been -Inf. */
-OPS(softmax, TDM_OP_SOFTMAX_COUNT, 1)
 
 #define MASKED (OP && args.has_mask)
 #if ROW_LOOPS

@@ -3,7 +3,6 @@
  * that no two are equal and equal values keep their order. T is an unsigned integer as wide as the dtype. -0 is 0,
  * and every NaN the largest value. Elements of 64 bits are sorted twice, by the low half first; the second time
  * the number is that of the place where the first one left the element. Lanes sort runs of TDM_SORT_RUN words. */
-OPS(sort_keys, 1, 0)
 
 #define SIGN ((tdm_u64)1 << (8 * T_SIZE - 1))
 #define ALL (SIGN - 1 + SIGN)

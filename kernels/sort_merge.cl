@@ -2,7 +2,6 @@
 /* Sorted runs of `run` words, two by two, as sorted runs of twice as many, of which `keep` at most are kept. A lane
  * has a piece of the result at a time; it finds by halving how many words of each run lie before it (Green, Odeh
  * and Birk, Merge Path, 2012), and merges from there. */
-OPS(sort_merge, 1, 0)
 
 KERNEL1(sort_merge, tdm_sort_args, tdm_u64, words)
 {

@@ -5,7 +5,6 @@
  * keys are made as those of extreme.cl: -0 is 0, every NaN the largest value. Words of 64-bit elements are their
  * numbers alone, in one run. A lane alone reads its chunk once and keeps those that may be among the largest; lanes
  * that share one read it again for every two bits of the key of the last one that is kept. */
-OPS(sort_select, 1, 0)
 
 #if T_SIZE == 8
 #define WORD tdm_u64

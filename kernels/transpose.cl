@@ -2,7 +2,6 @@
 /* y = a, bit by bit, where a row of y is a column of a: T is an unsigned integer as wide as the dtype. Tile by
  * tile, so that both are read and written along memory; in a tile rows become columns, in the group's memory,
  * or, where a lane is alone, in registers, square by square. */
-OPS(transpose, 1, 1)
 
 #define SIDE TDM_TILE_SIDE(ROW_LOOPS, T_SIZE)
 /* Lanes that have a column of the tile are in different banks, as this many words is odd. */

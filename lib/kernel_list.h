@@ -1,20 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The kernels as the core sees them: their sources (embedded by the build) and argument structs. */
+/* The kernels as the core sees them: their list, and their sources, which the build embeds. */
 #ifndef TDMI_KERNEL_LIST_H
 #define TDMI_KERNEL_LIST_H
 
 #include <string.h>
 
-#include "args.h"
 #include "backend.h"
-
-typedef enum tdmi_kernel_id {
-#define TDMI_KERNEL_ENUM(ID, entry, buffers, args) TDMI_KERNEL_##ID,
-    TDM_KERNEL_LIST(TDMI_KERNEL_ENUM)
-#undef TDMI_KERNEL_ENUM
-        TDMI_KERNEL_COUNT,
-    TDMI_KERNEL_USER = TDMI_KERNEL_COUNT /* a user's: tdmi_variant.user says which */
-} tdmi_kernel_id;
+#include "manifest.h"
 
 /* A host f64 in the two forms that kernels take. */
 static inline tdm_scalar tdmi_scalar(double value) {

@@ -57,8 +57,8 @@ tdm_status tdmi_launch_groups(tdm_queue *queue, tdmi_variant variant, int64_t gr
 /* The memory of a tensor; NULL for NULL and for an empty buffer. */
 const tdmi_mem *tdmi_mem_of(const tdm_tensor *tensor);
 
-/* The kernel that casts: bit by bit, as unsigned integers, where no bit changes (CAST_EXISTS in
- * kernels/convert.h says the same). */
+/* The kernel that casts: bit by bit, as unsigned integers, where no bit changes (cast_exists in
+ * cmake/KernelUnits.cmake says the same). */
 tdmi_variant tdmi_cast_variant(tdm_dtype to, tdm_dtype from);
 
 #endif

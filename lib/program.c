@@ -17,55 +17,10 @@ struct tdmi_program {
     tdmi_program *next;
 };
 
-static const struct {
-    const char *entry;
-    int buffers;
-    size_t args_size;
-} kernels[] = {
-#define KERNEL_ROW(ID, entry, buffers, args) {"tdm_" #entry, buffers, sizeof(args)},
-    TDM_KERNEL_LIST(KERNEL_ROW)};
-
 static const char *embedded(const char *file) {
     for (const tdmi_embedded_text *entry = tdmi_embedded_texts; entry->file; entry++)
         if (strcmp(entry->file, file) == 0) return entry->text;
     return "";
-}
-
-/* "reduce_variance" is in reduce.cl: the file is the longest prefix that exists. */
-static void kernel_file(const char *name, char *file, size_t size) {
-    size_t length = strlen(name);
-    do {
-        snprintf(file, size, "%.*s.cl", (int)length, name);
-        if (embedded(file)[0]) return;
-        while (length > 0 && name[--length] != '_')
-            continue;
-    } while (length > 0);
-}
-
-enum { NEEDED_HEADERS = 3 };
-
-/* What a kernel's text needs beside args.h, dtypes.h, numeric.h and how it reads rows: a compiler reads no
- * more. */
-static void needed_headers(const char *file, const char *headers[NEEDED_HEADERS]) {
-    static const struct {
-        const char *file, *headers[NEEDED_HEADERS];
-    } needs[] = {{"bias_add.cl", {"activation.h"}},
-                 {"cast.cl", {"convert.h"}},
-                 {"l2_normalize.cl", {"reduce.h", "chunks.h"}},
-                 {"layer_norm.cl", {"reduce.h", "chunks.h", "residual.h"}},
-                 {"norm.cl", {"reduce.h", "chunks.h"}},
-                 {"rms_norm.cl", {"reduce.h", "chunks.h", "residual.h"}},
-                 {"softmax.cl", {"reduce.h", "chunks.h"}},
-                 {"random.cl", {"random.h"}},
-                 {"reduce.cl", {"reduce.h", "groups.h"}},
-                 {"extreme.cl", {"reduce.h", "groups.h"}},
-                 {"cumsum.cl", {"reduce.h", "groups.h"}},
-                 {"sort_select.cl", {"reduce.h", "select.h"}},
-                 {"matmul_narrow.cl", {"reduce.h"}}};
-    memset(headers, 0, NEEDED_HEADERS * sizeof *headers);
-    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
-        if (strcmp(needs[i].file, file) == 0)
-            memcpy(headers, needs[i].headers, sizeof needs[i].headers);
 }
 
 enum { OPTION_COUNT = 10 };
@@ -77,6 +32,7 @@ static const char *const row_headers[] = {"activation.h", "convert.h", "function
 static const char *const source_headers[] = {"activation.h", "convert.h", "functions.h", "reduce.h",
                                              "source.h"};
 enum { EXPRESSION_HEADERS = 3, ALL_HEADERS = 5 };
+enum { NEEDED_HEADERS = sizeof tdm_kernel_entries->needs / sizeof *tdm_kernel_entries->needs };
 
 typedef struct source_parts {
     tdmi_program_source source;
@@ -110,19 +66,14 @@ static int list_texts(bool row_loops, tdmi_variant variant, const tdmi_user_kern
                       const char *file, joined_text texts[MOST_TEXTS]) {
     const bool lines = variant.t == TDM_F16 || variant.t == TDM_BF16;
     const char *const rows = !row_loops ? "vectors.h" : lines ? "lines.h" : NULL;
-    const char *const *needed = !user             ? NULL
+    const char *const *needed = !user             ? tdm_kernel_entries[variant.kernel].needs
                                 : user->is_source ? source_headers
                                 : user->has_rows  ? row_headers
                                                   : expression_headers;
-    const char *own[NEEDED_HEADERS];
-    int needed_count =
-        user && (user->is_source || user->has_rows) ? ALL_HEADERS : EXPRESSION_HEADERS;
+    const int needed_count = !user                               ? NEEDED_HEADERS
+                             : user->is_source || user->has_rows ? ALL_HEADERS
+                                                                 : EXPRESSION_HEADERS;
     int count = 0;
-    if (!user) {
-        needed_headers(file, own);
-        needed = own;
-        needed_count = NEEDED_HEADERS;
-    }
     const char *const first[] = {"args.h", "dtypes.h", "numeric.h", rows};
     for (int i = 0; i < 4; i++)
         if (first[i]) texts[count++] = (joined_text){first[i], embedded(first[i])};
@@ -134,7 +85,7 @@ static int list_texts(bool row_loops, tdmi_variant variant, const tdmi_user_kern
 
 static tdm_status make_parts(const tdmi_device_facts *facts, tdmi_variant variant,
                              const tdmi_user_kernel *user, source_parts *parts) {
-    const char *entry = user ? user->entry : kernels[variant.kernel].entry;
+    const tdm_kernel_entry *kernel = user ? NULL : &tdm_kernel_entries[variant.kernel];
     const int values[OPTION_COUNT] = {variant.t,
                                       variant.u,
                                       user ? 0 : variant.op,
@@ -148,7 +99,9 @@ static tdm_status make_parts(const tdmi_device_facts *facts, tdmi_variant varian
     static const char *const names[OPTION_COUNT] = {"T_ID",   "U_ID",    "OP",           "LANES",
                                                     "STREAM", "VECTORS", "VECTOR_BYTES", "LOOSE",
                                                     "HOLDS",  "TEAMS"};
-    if (!user) kernel_file(entry + strlen("tdm_"), parts->file, sizeof parts->file);
+    if (kernel)
+        snprintf(parts->file, sizeof parts->file, "%s.cl",
+                 kernel->file ? kernel->file : kernel->name);
     const char *file = user ? user->file : parts->file;
     for (int i = 0; i < OPTION_COUNT; i++) {
         snprintf(parts->option_text[i], sizeof parts->option_text[i], "-D%s=%d", names[i],
@@ -159,17 +112,16 @@ static tdm_status make_parts(const tdmi_device_facts *facts, tdmi_variant varian
     joined_text texts[MOST_TEXTS];
     parts->text = join(texts, list_texts(facts->row_loops, variant, user, file, texts));
     if (!parts->text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-    parts->source = (tdmi_program_source){
-        .variant = variant,
-        .entry = entry,
-        .file = file,
-        .text = parts->text,
-        .options = parts->options,
-        .blocks = user ? user->blocks : NULL,
-        .stays_in_blocks = user && user->is_function,
-        .group_lanes = variant.lanes * tdmi_teams(facts, variant),
-        .buffers = user ? user->buffers : kernels[variant.kernel].buffers,
-        .args_size = user ? user->args_size : kernels[variant.kernel].args_size};
+    parts->source = (tdmi_program_source){.variant = variant,
+                                          .entry = user ? user->entry : kernel->entry,
+                                          .file = file,
+                                          .text = parts->text,
+                                          .options = parts->options,
+                                          .blocks = user ? user->blocks : NULL,
+                                          .stays_in_blocks = user && user->is_function,
+                                          .group_lanes = variant.lanes * tdmi_teams(facts, variant),
+                                          .buffers = user ? user->buffers : kernel->buffers,
+                                          .args_size = user ? user->args_size : kernel->args_size};
     return TDM_OK;
 }
 
@@ -282,7 +234,7 @@ static tdm_status make_program(tdm_device *device, tdmi_variant variant, uint64_
     tdmi_free(impl);
     return tdmi_fail_in(status, "building %s for %s",
                         variant.user ? "a kernel of the program's own"
-                                     : kernels[variant.kernel].entry,
+                                     : tdm_kernel_entries[variant.kernel].entry,
                         device->facts->info.id);
 }
 
@@ -377,8 +329,8 @@ void tdmi_give_back_kernel(tdm_device *device, tdmi_bkernel *kernel) {
 
 void tdmi_kernel_takes(tdm_device *device, tdmi_variant variant, int *buffers, size_t *args_size) {
     const tdmi_user_kernel *user = tdmi_user_kernel_of(device, variant.user);
-    *buffers = user ? user->buffers : kernels[variant.kernel].buffers;
-    *args_size = user ? user->args_size : kernels[variant.kernel].args_size;
+    *buffers = user ? user->buffers : tdm_kernel_entries[variant.kernel].buffers;
+    *args_size = user ? user->args_size : tdm_kernel_entries[variant.kernel].args_size;
 }
 
 static tdm_status make_kernel(tdm_queue *queue, tdmi_variant variant, tdmi_bkernel **kernel) {

@@ -5,55 +5,24 @@
 #include "dtype.h"
 #include "kernel_list.h"
 
-/* Vectors of a row that a lane has at once. They are a compromise: enough bytes on their way while
- * others wait, and registers enough for all lanes of a multiprocessor, for which a row that is held may
- * have TDMI_MOST_HELD_BYTES. With more than MOST_HELD vectors a lane's part would be more than one SUM_BLOCK. */
-enum { VECTOR_BYTES = 16, ROW_VECTORS = 4, MOST_HELD = 8 };
+/* There are registers for all lanes of a multiprocessor where a row that is held has TDMI_MOST_HELD_BYTES. With
+ * more than MOST_HELD vectors a lane's part would be more than one SUM_BLOCK. */
+enum { VECTOR_BYTES = 16, MOST_HELD = 8 };
 
 /* Whether a kernel reads its rows in vectors, and how many at once; with TDMI_HOLDS where a lane that
  * holds its part of a row spares the kernel reading it again. */
 static uint8_t vectors_of(tdmi_variant variant) {
+    if (variant.kernel == TDMI_KERNEL_USER) return variant.op;
+    const tdm_kernel_entry *kernel = &tdm_kernel_entries[variant.kernel];
     const size_t t = tdm_dtype_size((tdm_dtype)variant.t), u = tdm_dtype_size((tdm_dtype)variant.u);
-    switch ((tdmi_kernel_id)variant.kernel) {
-    case TDMI_KERNEL_LAYER_NORM:
-    case TDMI_KERNEL_RMS_NORM:
-    case TDMI_KERNEL_L2_NORMALIZE:
-    case TDMI_KERNEL_SOFTMAX:
-        return TDMI_HOLDS | ROW_VECTORS;
-    case TDMI_KERNEL_NORM:
-        return ROW_VECTORS;
-    case TDMI_KERNEL_REDUCE: /* products are over lanes of whole groups, and what is in columns is no row */
-        if (variant.op == TDM_OP_REDUCE_PRODUCT || (variant.op & TDM_OP_IN_COLUMNS) != 0) return 0;
-        return variant.op == TDM_OP_REDUCE_DOT || t < 4 ? 2 : ROW_VECTORS;
-    case TDMI_KERNEL_EXTREME:
-        if (variant.op == TDM_OP_EXTREME_PLACE || (variant.op & TDM_OP_IN_COLUMNS) != 0) return 0;
-        return t < 4 ? 2 : ROW_VECTORS;
-    case TDMI_KERNEL_BATCH_NORM_COLS: /* reads five rows */
-    case TDMI_KERNEL_FILL:
-    case TDMI_KERNEL_ONE_HOT:
-    case TDMI_KERNEL_RANGE: /* read none */
-        return 1;
-    case TDMI_KERNEL_GATHER_ROWS:
-    case TDMI_KERNEL_CAST: /* of the smaller dtype */
-        return t == u ? 2 : 1;
-    case TDMI_KERNEL_USER:
-        return variant.op;
-    case TDMI_KERNEL_ELEMENTWISE:
-    case TDMI_KERNEL_BIAS_ADD:
-    case TDMI_KERNEL_BATCH_NORM:
-        return t == sizeof(double) ? 4 : 2;
-    default:
-        return 0;
-    }
+    const int vectors = tdm_kernel_vectors(kernel, variant.op, t, u);
+    return (uint8_t)(kernel->holds ? TDMI_HOLDS | vectors : vectors);
 }
 
-/* Of a row that is too long to be held. Where a mask is read beside it, or LayerNorm reads four rows and writes two,
- * there are not the registers for the elements of several vectors that have two bytes each. */
+/* Of a row that is too long to be held. */
 static uint8_t vectors_of_long_rows(tdmi_variant variant) {
-    const bool masked = variant.kernel == TDMI_KERNEL_SOFTMAX && variant.op != 0;
-    const bool all =
-        variant.kernel == TDMI_KERNEL_LAYER_NORM && variant.op == TDM_OP_LAYER_COUNT - 1;
-    return (masked || all) && tdm_dtype_size((tdm_dtype)variant.t) == 2 ? 1 : ROW_VECTORS;
+    return (uint8_t)tdm_kernel_long_vectors(&tdm_kernel_entries[variant.kernel], variant.op,
+                                            tdm_dtype_size((tdm_dtype)variant.t));
 }
 
 /* The vectors of a lane that holds its part of a row, when it has twice as much of it. */

@@ -11,63 +11,6 @@
 #include "shape.h"
 #include "threads.h"
 
-/* The second dtype: the first one, or f32 too where that has 16 bits; casts are from and to f32, and
- * copies; what fills, moves or compares has bits alone; of sorting there are words of 64 bits, and of what is sorted
- * the bits, or those of indices; of lists, which are for groups of one lane alone, numbers of 32 bits. */
-typedef enum second_dtype {
-    SAME,
-    OR_F32,
-    CASTS,
-    BITS,
-    WORDS,
-    BITS_OR_INDICES,
-    NUMBERS
-} second_dtype;
-
-typedef struct usual_kernel {
-    tdmi_kernel_id kernel;
-    uint32_t ops; /* a bit for each usual value of OP */
-    second_dtype u;
-    bool streams;
-    bool one_size; /* a group always has the most lanes */
-} usual_kernel;
-
-#define OP_BIT(op) (UINT32_C(1) << (op))
-#define ACTIVATIONS ((UINT32_C(1) << TDM_ACTIVATION_COUNT) - 1)
-
-static const usual_kernel usual[] = {
-    {TDMI_KERNEL_BIAS_ADD, ACTIVATIONS << TDM_OP_COLS_BIAS | (ACTIVATIONS & ~UINT32_C(1)), SAME,
-     true, false},
-    {TDMI_KERNEL_LAYER_NORM,
-     OP_BIT(TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS) |
-         OP_BIT(TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS | TDM_OP_ROW_RESIDUAL | TDM_OP_ROW_SUM),
-     SAME, true, false},
-    {TDMI_KERNEL_RMS_NORM,
-     OP_BIT(TDM_OP_ROW_WEIGHT) | OP_BIT(TDM_OP_ROW_WEIGHT | TDM_OP_ROW_RESIDUAL | TDM_OP_ROW_SUM),
-     SAME, true, false},
-    {TDMI_KERNEL_SOFTMAX, OP_BIT(0) | OP_BIT(TDM_OP_SOFTMAX_SCALED), SAME, true, false},
-    {TDMI_KERNEL_ELEMENTWISE, OP_BIT(TDM_OP_COUNT) - 1, SAME, true, false},
-    {TDMI_KERNEL_FILL, OP_BIT(0), BITS, true, false},
-    {TDMI_KERNEL_CAST, OP_BIT(0), CASTS, true, false},
-    {TDMI_KERNEL_GATHER_ROWS, OP_BIT(0), BITS, true, false},
-    {TDMI_KERNEL_ONE_HOT, OP_BIT(0), BITS, true, false},
-    {TDMI_KERNEL_SCATTER_ADD_ROWS, OP_BIT(0), SAME, false, false},
-    {TDMI_KERNEL_SCATTER_ORDER, OP_BIT(0), NUMBERS, false, false},
-    {TDMI_KERNEL_REDUCE, OP_BIT(TDM_OP_REDUCE_SUM) | OP_BIT(TDM_OP_REDUCE_SUM | TDM_OP_IN_COLUMNS),
-     SAME, false, false},
-    {TDMI_KERNEL_EXTREME, OP_BIT(TDM_OP_EXTREME_COUNT) - 1, BITS, false, false},
-    {TDMI_KERNEL_CUMSUM, OP_BIT(TDM_OP_CUMSUM_COUNT) - 1, SAME, false, false},
-    {TDMI_KERNEL_SORT_KEYS, OP_BIT(0), BITS_OR_INDICES, false, false},
-    {TDMI_KERNEL_SORT_SELECT, OP_BIT(0), BITS, false, false},
-    {TDMI_KERNEL_SORT_MERGE, OP_BIT(0), WORDS, false, false},
-    {TDMI_KERNEL_SORT_TAKE, OP_BIT(0), BITS, false, false},
-    {TDMI_KERNEL_RANDOM, OP_BIT(0) | OP_BIT(TDM_OP_RANDOM_NORMAL), SAME, true, false},
-    {TDMI_KERNEL_L2_NORMALIZE, OP_BIT(0), SAME, true, false},
-    {TDMI_KERNEL_NORM, OP_BIT(TDM_OP_NORM_L2), OR_F32, false, false},
-    {TDMI_KERNEL_MATMUL, OP_BIT(TDM_OP_MATMUL_COUNT) - 1, SAME, false, true},
-    {TDMI_KERNEL_MATMUL_NARROW, OP_BIT(TDM_OP_NARROW_COUNT) - 1, SAME, false, false},
-};
-
 typedef struct variant_list {
     tdmi_variant *variants;
     size_t count, capacity;
@@ -88,18 +31,19 @@ static tdm_status add(variant_list *list, tdmi_variant variant) {
     return TDM_OK;
 }
 
-/* Every operation, size of group and kind of stores that the kernel has for these dtypes; rows are taken to
+/* Every usual operation, size of group and kind of stores that the kernel has for these dtypes; rows are taken to
  * be aligned. */
-static tdm_status add_dtypes(variant_list *list, const tdmi_device_facts *facts,
-                             const usual_kernel *kernel, tdm_dtype t, tdm_dtype u) {
+static tdm_status add_dtypes(variant_list *list, const tdmi_device_facts *facts, int number,
+                             tdm_dtype t, tdm_dtype u) {
     enum { LONG_ROW = 1 << 18 }; /* with more columns nothing changes */
+    const tdm_kernel_entry *kernel = &tdm_kernel_entries[number];
     bool streams = kernel->streams && facts->streaming_stores;
-    for (unsigned op = 0; kernel->ops >> op; op++) {
-        if (!(kernel->ops >> op & 1)) continue;
+    for (unsigned op = 0; op < (unsigned)kernel->ops; op++) {
+        if (!tdm_has_op(kernel->usual, op)) continue;
         for (unsigned stream = 0; stream <= (unsigned)streams; stream++) {
             tdmi_variant last = {.lanes = 0};
             for (int cols = kernel->one_size ? LONG_ROW : 1; cols <= LONG_ROW; cols *= 2) {
-                const tdmi_variant variant = {.kernel = (uint8_t)kernel->kernel,
+                const tdmi_variant variant = {.kernel = (uint8_t)number,
                                               .t = (uint8_t)t,
                                               .u = (uint8_t)u,
                                               .op = (uint8_t)op,
@@ -115,35 +59,35 @@ static tdm_status add_dtypes(variant_list *list, const tdmi_device_facts *facts,
     return TDM_OK;
 }
 
-static tdm_status add_casts(variant_list *list, const tdmi_device_facts *facts,
-                            const usual_kernel *kernel, tdm_dtype dtype) {
+static tdm_status add_casts(variant_list *list, const tdmi_device_facts *facts, int number,
+                            tdm_dtype dtype) {
     const tdm_dtype pairs[][2] = {{dtype, dtype}, {dtype, TDM_F32}, {TDM_F32, dtype}};
     const size_t count = dtype == TDM_F32 ? 1 : sizeof pairs / sizeof *pairs;
     for (size_t i = 0; i < count; i++) {
         tdmi_variant cast = tdmi_cast_variant(pairs[i][0], pairs[i][1]);
-        TDMI_TRY(add_dtypes(list, facts, kernel, (tdm_dtype)cast.t, (tdm_dtype)cast.u));
+        TDMI_TRY(add_dtypes(list, facts, number, (tdm_dtype)cast.t, (tdm_dtype)cast.u));
     }
     return TDM_OK;
 }
 
+/* Casts are from and to f32, and copies; sums so far, of which lib/ops chooses U, have the dtype itself alone. */
 static tdm_status add_usual(variant_list *list, const tdmi_device_facts *facts, tdm_dtype dtype) {
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
-        const usual_kernel *kernel = &usual[i];
-        if (kernel->u == NUMBERS && !facts->row_loops) continue;
-        const bool has_bits = kernel->u == BITS || kernel->u == BITS_OR_INDICES;
-        const tdm_dtype t = kernel->u == WORDS     ? TDM_U64
-                            : kernel->u == NUMBERS ? TDM_U32
-                            : has_bits             ? tdmi_dtype_bits(dtype)
-                                                   : dtype;
-        if (kernel->u == CASTS)
-            TDMI_TRY(add_casts(list, facts, kernel, dtype));
+    for (int i = 0; i < TDMI_KERNEL_COUNT; i++) {
+        const tdm_kernel_entry *kernel = &tdm_kernel_entries[i];
+        if (!kernel->usual || (kernel->one_lane && !facts->row_loops)) continue;
+        const tdm_dtype t = kernel->t == TDM_T_U64    ? TDM_U64
+                            : kernel->t == TDM_T_U32  ? TDM_U32
+                            : kernel->t == TDM_T_BITS ? tdmi_dtype_bits(dtype)
+                                                      : dtype;
+        if (kernel->u == TDM_U_CASTS)
+            TDMI_TRY(add_casts(list, facts, i, dtype));
         else
-            TDMI_TRY(add_dtypes(list, facts, kernel, t, t));
-        if (kernel->u == OR_F32 && tdm_dtype_size(dtype) == 2)
-            TDMI_TRY(add_dtypes(list, facts, kernel, dtype, TDM_F32));
-        if (kernel->u == BITS_OR_INDICES) {
-            TDMI_TRY(add_dtypes(list, facts, kernel, TDM_U32, TDM_U32));
-            TDMI_TRY(add_dtypes(list, facts, kernel, TDM_U64, TDM_U64));
+            TDMI_TRY(add_dtypes(list, facts, i, t, t));
+        if (kernel->u == TDM_U_OR_F32 && tdm_dtype_size(dtype) == 2)
+            TDMI_TRY(add_dtypes(list, facts, i, dtype, TDM_F32));
+        if (kernel->of_indices) {
+            TDMI_TRY(add_dtypes(list, facts, i, TDM_U32, TDM_U32));
+            TDMI_TRY(add_dtypes(list, facts, i, TDM_U64, TDM_U64));
         }
     }
     return TDM_OK;
@@ -157,10 +101,9 @@ typedef struct warming {
     atomic_bool failed;
 } warming;
 
-enum { MOST_BUFFERS = 7, MOST_ARGS = 1024 };
-#define FITS(ID, entry, buffers, args)                                                             \
-    _Static_assert((buffers) <= MOST_BUFFERS && sizeof(args) <= MOST_ARGS,                         \
-                   "an empty launch of " #entry " has no room for its arguments");
+enum { MOST_BUFFERS = 12, MOST_ARGS = 1024 }; /* as the backends have them */
+#define FITS(ID, name, args, ...)                                                                  \
+    _Static_assert(sizeof(args) <= MOST_ARGS, "an empty launch of " #name " has no room for it");
 TDM_KERNEL_LIST(FITS)
 #undef FITS
 

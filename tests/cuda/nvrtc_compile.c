@@ -34,18 +34,11 @@
 #include <tandem/tensor.h>
 
 #include "accesses.h"
-#include "args.h"
+#include "manifest.h"
 #include "nvrtc.h"
 #include "sass.h"
 
 enum { SKIPPED = 77, MAX_THREADS = 8, BATCH = 24, MAX_FILES = 32, MAX_JOBS = 4096 };
-
-static const char *const entries[] = {
-#define ROW(ID, entry, buffers, args) #entry,
-    TDM_KERNEL_LIST(ROW)
-#undef ROW
-};
-enum { ENTRIES = sizeof entries / sizeof *entries };
 
 static kernel_file files[MAX_FILES];
 static int file_count;
@@ -71,7 +64,7 @@ static int job_count, program_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int next_job, failed, compared, disassembled;
 static bool has_disassembler;
-static maxima table[ENTRIES][ARCHITECTURES];
+static maxima table[TDMI_KERNEL_COUNT][ARCHITECTURES];
 
 __attribute__((format(printf, 1, 2))) static void fail(const char *format, ...) {
     va_list list;
@@ -110,38 +103,29 @@ static bool append_file(char **text, const char *folder, const char *name) {
     return true;
 }
 
-/* The file of an entry has as its name the longest prefix of it, by words, that exists. */
-static bool find_file(const char *folder, const char *entry, char *name, size_t size) {
-    char path[1024];
-    for (size_t length = strlen(entry); length > 0; length--) {
-        if (entry[length] != '\0' && entry[length] != '_') continue;
-        snprintf(name, size, "%.*s.cl", (int)length, entry);
-        snprintf(path, sizeof path, "%s/%s", folder, name);
-        if (access(path, R_OK) == 0) return true;
-    }
-    return false;
-}
-
 static bool read_kernels(const char *folder) {
-    static const char *const common[] = {"dialect_cuda.h", "args.h",       "dtypes.h",  "numeric.h",
-                                         "vectors.h",      "activation.h", "convert.h", "reduce.h",
-                                         "chunks.h",       "residual.h",   "groups.h",  "select.h",
-                                         "random.h"};
-    for (int e = 0; e < ENTRIES; e++) {
+    static const char *const common[] = {"dialect_cuda.h", "args.h", "dtypes.h", "numeric.h",
+                                         "vectors.h"};
+    for (int e = 0; e < TDMI_KERNEL_COUNT; e++) {
+        const tdm_kernel_entry *kernel = &tdm_kernel_entries[e];
         char name[sizeof files->name];
-        bool found = find_file(folder, entries[e], name, sizeof name);
+        snprintf(name, sizeof name, "%s.cl", kernel->file ? kernel->file : kernel->name);
+        bool found = true;
         int f = 0;
         while (f < file_count && strcmp(files[f].name, name) != 0)
             f++;
-        if (found && f == file_count && f < MAX_FILES) {
+        if (f == file_count && f < MAX_FILES) {
             snprintf(files[f].name, sizeof files[f].name, "%s", name);
             for (size_t i = 0; i < sizeof common / sizeof *common; i++)
                 found = found && append_file(&files[f].text, folder, common[i]);
+            for (size_t i = 0; i < sizeof kernel->needs / sizeof *kernel->needs; i++)
+                if (kernel->needs[i])
+                    found = found && append_file(&files[f].text, folder, kernel->needs[i]);
             found = found && append_file(&files[f].text, folder, name);
             file_count++;
         }
         if (!found || f == MAX_FILES || files[f].entry_count == MOST_ENTRIES) {
-            fail("%s: a file it needs is not in %s, or it has too many entries", entries[e],
+            fail("%s: a file it needs is not in %s, or it has too many entries", kernel->name,
                  folder);
             return false;
         }
@@ -163,7 +147,7 @@ static void append(char **at, const char *end, const char *format, ...) {
 
 /* The name of an entry of variant i. */
 static void name_of(char name[96], int entry, int i) {
-    snprintf(name, 96, "tdm_%s_variant%d", entries[entry], i);
+    snprintf(name, 96, "%s_variant%d", tdm_kernel_entries[entry].entry, i);
 }
 
 /* Each variant includes the whole text again, with its own macros, in a namespace for what the text
@@ -182,11 +166,13 @@ static char *program_text(const compile_job *job) {
                v->t, v->u, v->op, v->lanes, v->stream, v->vectors, v->loose, v->holds, v->teams);
         for (int e = 0; e < job->file->entry_count; e++) {
             name_of(name, job->file->entries[e], i);
-            append(&at, text + size, "#define tdm_%s %s\n", entries[job->file->entries[e]], name);
+            append(&at, text + size, "#define %s %s\n",
+                   tdm_kernel_entries[job->file->entries[e]].entry, name);
         }
         append(&at, text + size, "namespace variant%d {\n#include \"kernel\"\n}\n", i);
         for (int e = 0; e < job->file->entry_count; e++)
-            append(&at, text + size, "#undef tdm_%s\n", entries[job->file->entries[e]]);
+            append(&at, text + size, "#undef %s\n",
+                   tdm_kernel_entries[job->file->entries[e]].entry);
         append(
             &at, text + size,
             "#undef T_ID\n#undef U_ID\n#undef OP\n#undef LANES\n#undef STREAM\n"
@@ -206,7 +192,7 @@ static char *program_text(const compile_job *job) {
 typedef struct collector {
     const kernel_file *file;
     int architecture;
-    bool full, known;  /* known: there are variants, for this architecture or for others */
+    bool full;
     compile_job *open; /* of this file and architecture, with room for more; or NULL */
 } collector;
 
@@ -226,7 +212,6 @@ static bool is_covered(const collector *c, const variant *v, int number, int siz
 
 static void collect(void *context, const variant *v, int number, int size) {
     collector *c = context;
-    c->known = true;
     if (!is_covered(c, v, number, size)) return;
     if (!c->open || c->open->count == BATCH) {
         if (job_count == MAX_JOBS) abort();
@@ -245,8 +230,7 @@ static void add_jobs(bool full) {
             printf("sm_%d is left out, as this NVRTC does not know it\n", architectures[a]);
         for (int f = 0; f < file_count && nvrtc_knows(architectures[a]); f++) {
             collector c = {.file = &files[f], .architecture = a, .full = full};
-            for_variants(entries[files[f].entries[0]], collect, &c);
-            if (!c.known) fail("%s is not among the kernels of variants.c", files[f].name);
+            for_variants(files[f].entries[0], collect, &c);
         }
     }
 }
@@ -258,16 +242,16 @@ static void describe(char text[160], const compile_job *job, int entry, const va
 #undef NAME
     };
     snprintf(text, 160, "%s sm_%d T=%s U=%s OP=%d LANES=%d STREAM=%d VECTORS=%d LOOSE=%d HOLDS=%d",
-             entries[entry], architectures[job->architecture], dtypes[v->t], dtypes[v->u], v->op,
-             v->lanes, v->stream, v->vectors, v->loose, v->holds);
+             tdm_kernel_entries[entry].name, architectures[job->architecture], dtypes[v->t],
+             dtypes[v->u], v->op, v->lanes, v->stream, v->vectors, v->loose, v->holds);
 }
 
 static void check_accesses(const char *text, const variant *v, int entry, int architecture,
                            const ptxas_report *used, const ptx_report *accesses) {
-    if (!accesses_are_right(entries[entry], v, accesses))
+    if (!accesses_are_right(tdm_kernel_entries[entry].name, v, accesses))
         fail("%s: %d wide loads and %d narrow ones, %d wide stores and %d narrow ones", text,
              accesses->wide_loads, accesses->loads, accesses->wide_stores, accesses->stores);
-    const int enough = enough_in_flight(entries[entry], v);
+    const int enough = enough_in_flight(tdm_kernel_entries[entry].name, v);
     if (!enough || !covers_latency(architectures[architecture])) return;
     const int flight = bytes_in_flight(v, used, accesses);
     if (flight < enough)
@@ -285,7 +269,7 @@ static void check_machine_code(const char *text, const variant *v, int entry, co
     ptx_report accesses;
     if (!sass_report_of(sass, name, &accesses))
         fail("%s: its machine code was not found", text);
-    else if (!accesses_are_right(entries[entry], v, &accesses))
+    else if (!accesses_are_right(tdm_kernel_entries[entry].name, v, &accesses))
         fail("%s: machine code of %d wide loads and %d narrow ones, %d wide stores and %d narrow",
              text, accesses.wide_loads, accesses.loads, accesses.wide_stores, accesses.stores);
     pthread_mutex_lock(&lock);
@@ -340,8 +324,8 @@ static void compare_alone(const compile_job *job, const compiled *together) {
         nvrtc_compile(job->file->text, NULL, architectures[job->architecture], defines);
     for (int e = 0; e < job->file->entry_count; e++) {
         const int entry = job->file->entries[e];
-        if (!has_kernel(entries[entry], v)) continue;
-        snprintf(name_alone, sizeof name_alone, "tdm_%s", entries[entry]);
+        if (!has_kernel(entry, v)) continue;
+        snprintf(name_alone, sizeof name_alone, "%s", tdm_kernel_entries[entry].entry);
         name_of(name, entry, i);
         describe(what, job, entry, v);
         if (!is_same_kernel(&alone, name_alone, together, name))
@@ -363,7 +347,7 @@ static void run_job(const compile_job *job) {
         if (has_disassembler && !sass) fail("%s: nvdisasm failed", job->file->name);
         for (int i = 0; i < job->count; i++)
             for (int e = 0; e < job->file->entry_count; e++)
-                if (has_kernel(entries[job->file->entries[e]], &job->variants[i]))
+                if (has_kernel(job->file->entries[e], &job->variants[i]))
                     take_report(job, &together, sass, job->file->entries[e], i);
         free(sass);
         if (job->compare) compare_alone(job, &together);
@@ -436,7 +420,7 @@ static void print_table(void) {
     for (int a = 0; a < ARCHITECTURES; a++)
         printf(" sm_%-3d", architectures[a]);
     printf("\n");
-    for (int e = 0; e < ENTRIES; e++) {
+    for (int e = 0; e < TDMI_KERNEL_COUNT; e++) {
         maxima all = {0};
         for (int a = 0; a < ARCHITECTURES; a++) {
             const maxima *m = &table[e][a];
@@ -444,7 +428,8 @@ static void print_table(void) {
             if (m->most.shared > all.most.shared) all.most.shared = m->most.shared;
             if (m->most.local > all.most.local) all.most.local = m->most.local;
         }
-        printf("%-16s %8d %7d %6d ", entries[e], all.variants, all.most.shared, all.most.local);
+        printf("%-16s %8d %7d %6d ", tdm_kernel_entries[e].name, all.variants, all.most.shared,
+               all.most.local);
         for (int a = 0; a < ARCHITECTURES; a++)
             printf(" %6d", table[e][a].most.registers);
         printf("\n");
@@ -455,12 +440,12 @@ static void print_table(void) {
     for (int a = 0; a < ARCHITECTURES; a++)
         if (covers_latency(architectures[a])) printf(" sm_%-3d", architectures[a]);
     printf("\n");
-    for (int e = 0; e < ENTRIES; e++) {
+    for (int e = 0; e < TDMI_KERNEL_COUNT; e++) {
         int most = 0;
         for (int a = 0; a < ARCHITECTURES; a++)
             if (table[e][a].flight > most) most = table[e][a].flight;
         if (most == 0) continue;
-        printf("%-16s ", entries[e]);
+        printf("%-16s ", tdm_kernel_entries[e].name);
         for (int a = 0; a < ARCHITECTURES; a++)
             if (covers_latency(architectures[a])) printf(" %6d", table[e][a].flight / 1024);
         printf("\n");

@@ -16,7 +16,7 @@ bool has_turn(int place, int number);
 /* A file of kernels. All its entries are compiled together, by the backend as here. */
 typedef struct kernel_file {
     char name[32];
-    int entries[MOST_ENTRIES]; /* numbers in TDM_KERNEL_LIST */
+    int entries[MOST_ENTRIES]; /* of tdm_kernel_entries */
     int entry_count;
     char *text; /* dialect, args.h, the common headers and the file's own, as the backend has it */
 } kernel_file;
@@ -28,15 +28,14 @@ typedef struct variant {
 
 enum { LESSER = -1 };
 
-/* Calls `found` for each variant of the entry's file. `number` counts the variants of one group
- * size; `size` says which one of those of this entry, 0 being the largest: with vectors first, then those
+/* Calls `found` for each variant of the kernel, a tdmi_kernel_id. `number` counts the variants of one group
+ * size; `size` says which one of those of this kernel, 0 being the largest: with vectors first, then those
  * of rows that are not aligned. LESSER stands for 0 where one architecture is enough. */
-void for_variants(const char *entry,
-                  void (*found)(void *context, const variant *v, int number, int size),
+void for_variants(int kernel, void (*found)(void *context, const variant *v, int number, int size),
                   void *context);
 
-/* Does its file have the entry for this variant? */
-bool has_kernel(const char *entry, const variant *v);
+/* Does its file have the kernel for this variant? */
+bool has_kernel(int kernel, const variant *v);
 
 /* Bytes of an element of a dtype. */
 int dtype_bytes(int dtype);

@@ -7,21 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "args.h"
 #include "call.h"
 #include "kernels.h"
 #include "own_kernel.h"
 #include "raw_kernel.h"
 #include "threads.h"
 
-static const struct {
-    const char *name;
-    int buffers;
-    size_t args_size;
-} kernel_list[] = {
-#define ROW(ID, entry, buffers, args) {#entry, buffers, sizeof(args)},
-    TDM_KERNEL_LIST(ROW)};
-enum { KERNELS = sizeof kernel_list / sizeof *kernel_list, MAX_BUFFERS = 12, MAX_ARGS = 1024 };
+enum { MAX_BUFFERS = 12, MAX_ARGS = 1024 };
 
 typedef struct simulated_module {
     sim_object object;
@@ -35,26 +27,26 @@ typedef struct simulated_module {
 typedef struct simulated_kernel {
     sim_object object;
     simulated_module *module;
-    int number;            /* in kernel_list; OWN: the module's own; TEXT: of its shared object */
+    int number; /* in tdm_kernel_entries; OWN: the module's own; TEXT: of its shared object */
     const raw_kernel *raw; /* instead of these; or NULL */
     sim_text text;         /* of TEXT */
     const char *name;
 } simulated_kernel;
 
-enum { OWN = KERNELS, TEXT };
+enum { OWN = TDMI_KERNEL_COUNT, TEXT };
 
 static int buffers_of(const simulated_kernel *kernel) {
     return kernel->raw              ? kernel->raw->buffers
            : kernel->number == TEXT ? kernel->text.kernel->buffers
            : kernel->number == OWN  ? kernel->module->own.buffers
-                                    : kernel_list[kernel->number].buffers;
+                                    : tdm_kernel_entries[kernel->number].buffers;
 }
 
 static size_t args_size_of(const simulated_kernel *kernel) {
     return kernel->raw              ? kernel->raw->args_size
            : kernel->number == TEXT ? kernel->text.kernel->args_size
            : kernel->number == OWN  ? kernel->module->own.args_size
-                                    : kernel_list[kernel->number].args_size;
+                                    : tdm_kernel_entries[kernel->number].args_size;
 }
 
 static tdmi_cpu_entry entry_of(const simulated_kernel *kernel) {
@@ -185,8 +177,8 @@ static int find_kernel(simulated_module *module, const char *name, sim_text *tex
     (void)text;
 #endif
     if (module->own.library) return own_kernel_find(&module->image, name, &module->own) ? OWN : -1;
-    for (int k = 0; k < KERNELS; k++)
-        if (strcmp(kernel_list[k].name, name) == 0) return k;
+    for (int k = 0; k < TDMI_KERNEL_COUNT; k++)
+        if (strcmp(tdm_kernel_entries[k].name, name) == 0) return k;
     return -1;
 }
 

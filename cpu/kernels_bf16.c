@@ -1,4 +1,0 @@
-/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The kernels for bf16, compiled once per instruction set. */
-#define T_ID 3 /* TDM_BF16 */
-#include "kernels_dtype.h"

@@ -1,4 +1,0 @@
-/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The kernels for f16, compiled once per instruction set. */
-#define T_ID 2 /* TDM_F16 */
-#include "kernels_dtype.h"
