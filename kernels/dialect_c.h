@@ -154,11 +154,6 @@ typedef uint64_t tdm_u64;
     TDM_KERNEL(name, ARGS,                                                                         \
                TDM_PARAMETERS(ARGS, TDM_P(t0, p0), TDM_P(t1, p1), TDM_P(t2, p2), TDM_P(t3, p3)),   \
                tdm_buffers[0], tdm_buffers[1], tdm_buffers[2], tdm_buffers[3])
-#define KERNEL5(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3, t4, p4)                                \
-    TDM_KERNEL(name, ARGS,                                                                         \
-               TDM_PARAMETERS(ARGS, TDM_P(t0, p0), TDM_P(t1, p1), TDM_P(t2, p2), TDM_P(t3, p3),    \
-                              TDM_P(t4, p4)),                                                      \
-               tdm_buffers[0], tdm_buffers[1], tdm_buffers[2], tdm_buffers[3], tdm_buffers[4])
 #define KERNEL6(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5)                        \
     TDM_KERNEL(name, ARGS,                                                                         \
                TDM_PARAMETERS(ARGS, TDM_P(t0, p0), TDM_P(t1, p1), TDM_P(t2, p2), TDM_P(t3, p3),    \

@@ -38,8 +38,6 @@ typedef unsigned long long tdm_u64;
     TDM_KERNEL(name)(t0 * p0, t1 * p1, t2 * p2, const ARGS args)
 #define KERNEL4(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3)                                        \
     TDM_KERNEL(name)(t0 * p0, t1 * p1, t2 * p2, t3 * p3, const ARGS args)
-#define KERNEL5(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3, t4, p4)                                \
-    TDM_KERNEL(name)(t0 * p0, t1 * p1, t2 * p2, t3 * p3, t4 * p4, const ARGS args)
 #define KERNEL6(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5)                        \
     TDM_KERNEL(name)(t0 * p0, t1 * p1, t2 * p2, t3 * p3, t4 * p4, t5 * p5, const ARGS args)
 

@@ -57,10 +57,6 @@ typedef ulong tdm_u64;
 #define KERNEL4(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3)                                        \
     TDM_KERNEL(name)                                                                               \
     (__global t0 *p0, __global t1 *p1, __global t2 *p2, __global t3 *p3, const ARGS args)
-#define KERNEL5(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3, t4, p4)                                \
-    TDM_KERNEL(name)                                                                               \
-    (__global t0 *p0, __global t1 *p1, __global t2 *p2, __global t3 *p3, __global t4 *p4,          \
-     const ARGS args)
 #define KERNEL6(name, ARGS, t0, p0, t1, p1, t2, p2, t3, p3, t4, p4, t5, p5)                        \
     TDM_KERNEL(name)                                                                               \
     (__global t0 *p0, __global t1 *p1, __global t2 *p2, __global t3 *p3, __global t4 *p4,          \

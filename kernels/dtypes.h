@@ -192,7 +192,6 @@
 #define U_SIZE TDM_CAT(tdm_size_, U_ID)
 #define T_DIGITS TDM_CAT(tdm_digits_, T_ID)
 #define T_IS_FLOAT (T_KIND == TDM_KIND_FLOAT)
-#define U_IS_FLOAT (U_KIND == TDM_KIND_FLOAT)
 
 /* A function's name ends in the arithmetic of T: f32 for f32, f16 and bf16, f64 for f64. */
 #define TDM_BY_ACC(name) TDM_CAT(name, TDM_CAT(tdm_acc_, T_ID))

@@ -90,8 +90,7 @@ static const option_spec option_table[] = {
     {"pytorch", OPTION_PYTORCH, "PYTHON",
      "a Python with PyTorch, to time rows beside: --peers without the others", NULL, false, false},
     {"peers", OPTION_PEERS, "PYTHON",
-     "a Python with any of PyTorch, NumPy, ONNX Runtime, pygpu (libgpuarray) and Triton, to time "
-     "products and "
+     "a Python with any of PyTorch, NumPy, ONNX Runtime and Triton, to time products and "
      "operations on rows beside, each in a process of its own, on the GPU where the device is one",
      NULL, false, false},
     {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false,

@@ -39,7 +39,7 @@ bool bench_find_peers(const char *python, bool pytorch_alone, bool has[BENCH_PEE
                 any = has[i] = true;
     if (output && !any)
         snprintf(why, BENCH_CHILD_WHY_SIZE, "%s has %s", python,
-                 pytorch_alone ? "no PyTorch" : "none of PyTorch, NumPy, ONNX Runtime and pygpu");
+                 pytorch_alone ? "no PyTorch" : "none of PyTorch, NumPy and ONNX Runtime");
     free(output);
     return any;
 }

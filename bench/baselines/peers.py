@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-LIBRARIES = ("torch", "numpy", "onnxruntime", "pygpu", "inductor", "triton")
+LIBRARIES = ("torch", "numpy", "onnxruntime", "inductor", "triton")
 # What torch.compile is asked for, which takes seconds for each row, and at which widths.
 COMPILED, COMPILED_WIDTHS = ("layer_norm", "rms_norm", "softmax"), (768, 4096, 65536)
 
@@ -320,22 +320,6 @@ def numpy_work(dtype, p):
     return lambda: numpy.matmul(a, right, out=c), WallClock()
 
 
-def pygpu_work(dtype, p):
-    import numpy
-    import pygpu
-    from pygpu import blas
-    if p["batch"] > 1 or dtype not in ("f32", "f64") or p["work"] != "matmul" or p["backend"] == "cpu":
-        raise Lacks
-    number = p["device"].partition(":")[2]
-    context = pygpu.init("cuda" + number if p["backend"] == "cuda" else "opencl0:" + number)
-    a, b, _ = (pygpu.array(x, context=context) for x in matrices(numpy, dtype, p))
-    c = blas.gemm(1.0, a, b, trans_b=bool(p["transpose_b"]))
-
-    def product():
-        blas.gemm(1.0, a, b, 0.0, c, trans_b=bool(p["transpose_b"]), overwrite_c=True)
-    return product, WallClock(c.sync)
-
-
 def varint(value):
     out = b""
     while value > 127:
@@ -392,17 +376,14 @@ def onnxruntime_work(dtype, p):
 
 
 class WallClock:
-    """Seconds of some calls and one wait, as Tandem is timed."""
+    """Seconds of some calls."""
     span = 0.6  # seconds of samples: cores are shared, and what is beside them comes and goes
 
-    def __init__(self, finish=lambda: None):
-        self.finish = finish
-
-    def seconds(self, call, runs):
+    @staticmethod
+    def seconds(call, runs):
         start = time.perf_counter()
         for _ in range(runs):
             call()
-        self.finish()
         return time.perf_counter() - start
 
 
@@ -491,7 +472,7 @@ def serve(library, threads):
         print(text, file=answers, flush=True)
 
 
-WORKS = {"torch": torch_work, "numpy": numpy_work, "onnxruntime": onnxruntime_work, "pygpu": pygpu_work,
+WORKS = {"torch": torch_work, "numpy": numpy_work, "onnxruntime": onnxruntime_work,
          "inductor": inductor_work, "triton": triton_work}
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@
 
 /* Each line is every op with every shape in every dtype. The quick profile takes the lines marked QUICK, the full
  * profile these and those marked FULL, the lesson, the rows and the GPU their own; a case that comes twice runs
- * once. */
+ * once. An operation on rows that no line has is QUICK, at 8192x4096 in f32. */
 typedef enum line_profile { QUICK, FULL, LESSON, ROWS, GPU } line_profile;
 
 /* From what a core's own cache holds to what none does; then short rows and long ones. */
@@ -21,10 +21,11 @@ typedef enum line_profile { QUICK, FULL, LESSON, ROWS, GPU } line_profile;
     "128x262144"
 #define GPU_ODD_SHAPES "33554x1000 100764x333 8190x4097 668x50257"
 
-static const struct {
+typedef struct case_line {
     line_profile profile;
     const char *ops, *shapes, *dtypes;
-} table[] = {
+} case_line;
+static const case_line table[] = {
     /* the cost of a call */
     {QUICK, "empty empty+finish", "1", "f32"},
     {QUICK, "layer_norm", "8x8", "f32"},
@@ -185,8 +186,8 @@ const char *bench_profile_name(bench_profile profile) {
     return names[profile];
 }
 
-static bool has_line(bench_profile profile, size_t line) {
-    switch (table[line].profile) {
+static bool has_line(bench_profile profile, const case_line *line) {
+    switch (line->profile) {
     case QUICK:
         return profile == BENCH_QUICK || profile == BENCH_FULL;
     case FULL:
@@ -292,17 +293,16 @@ static bool append(case_list *list, const bench_case *c) {
     return true;
 }
 
-static bool expand(const bench_selection *selection, size_t line, case_list *list) {
+static bool expand(const bench_selection *selection, const case_line *line, case_list *list) {
     char op[48], shape[48], dtype[8];
     bench_case c = {0};
-    for (const char *ops = table[line].ops; next_word(&ops, op, sizeof op);) {
+    for (const char *ops = line->ops; next_word(&ops, op, sizeof op);) {
         c.op = find_op(op);
         if (!c.op || !selects(&selection->ops, op, true)) continue;
-        for (const char *shapes = table[line].shapes; next_word(&shapes, shape, sizeof shape);) {
+        for (const char *shapes = line->shapes; next_word(&shapes, shape, sizeof shape);) {
             if (!selects(&selection->shapes, shape, false)) continue;
             c.shape = bench_parse_shape(shape);
-            for (const char *dtypes = table[line].dtypes;
-                 next_word(&dtypes, dtype, sizeof dtype);) {
+            for (const char *dtypes = line->dtypes; next_word(&dtypes, dtype, sizeof dtype);) {
                 if (!selects(&selection->dtypes, dtype, false) || !find_dtype(dtype, &c.dtype))
                     continue;
                 if (!append(list, &c)) return false;
@@ -312,13 +312,30 @@ static bool expand(const bench_selection *selection, size_t line, case_list *lis
     return true;
 }
 
+enum { LINES = sizeof table / sizeof *table };
+
+static bool is_in_table(const char *name) {
+    char op[48];
+    for (size_t line = 0; line < LINES; line++)
+        for (const char *ops = table[line].ops; next_word(&ops, op, sizeof op);)
+            if (strcmp(op, name) == 0) return true;
+    return false;
+}
+
 bench_case *bench_select_cases(const bench_selection *selection, size_t *count) {
     case_list list = {0};
-    for (size_t line = 0; line < sizeof table / sizeof *table; line++) {
-        if (has_line(selection->profile, line) && !expand(selection, line, &list)) {
-            free(list.cases);
-            return NULL;
-        }
+    bool good = true;
+    for (size_t line = 0; line < LINES; line++)
+        if (has_line(selection->profile, &table[line]))
+            good = good && expand(selection, &table[line], &list);
+    for (size_t i = 0; i < bench_ops_rows_count; i++) {
+        const case_line line = {QUICK, bench_ops_rows[i].name, "8192x4096", "f32"};
+        if (has_line(selection->profile, &line) && !is_in_table(line.ops))
+            good = good && expand(selection, &line, &list);
+    }
+    if (!good) {
+        free(list.cases);
+        return NULL;
     }
     *count = list.count;
     return list.cases ? list.cases : calloc(1, sizeof *list.cases);

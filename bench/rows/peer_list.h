@@ -10,7 +10,6 @@
 #define BENCH_LATER_PEER_LIST(X)                                                                   \
     X(NUMPY, "numpy_seconds_median", "numpy", "NumPy")                                             \
     X(ONNXRUNTIME, "onnxruntime_seconds_median", "onnxruntime", "ONNX Runtime")                    \
-    X(LIBGPUARRAY, "libgpuarray_seconds_median", "pygpu", "libgpuarray")                           \
     X(INDUCTOR, "inductor_seconds_median", "inductor", "torch.compile")                            \
     X(TRITON, "triton_seconds_median", "triton", "Triton")
 

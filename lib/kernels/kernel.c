@@ -404,7 +404,3 @@ void tdm_kernel_release(tdm_kernel *kernel) {
     tdmi_kernel_free(kernel);
     tdm_device_release(device);
 }
-
-tdm_device *tdm_kernel_get_device(const tdm_kernel *kernel) {
-    return kernel ? kernel->device : NULL;
-}

@@ -256,9 +256,6 @@ TDM_API tdm_kernel *tdm_kernel_retain(tdm_kernel *kernel);
 /** One reference less. Work that was queued goes on. NULL is allowed. */
 TDM_API void tdm_kernel_release(tdm_kernel *kernel);
 
-/** The kernel's device, borrowed. */
-TDM_API tdm_device *tdm_kernel_get_device(const tdm_kernel *kernel);
-
 #if defined(__cplusplus)
 }
 #endif
