@@ -47,7 +47,7 @@ typedef enum tdm_kernel_u { TDM_U_SAME, TDM_U_OR_F32, TDM_U_SUMS, TDM_U_CASTS } 
 
 typedef struct tdm_kernel_entry {
     const char *name, *entry; /* the entry is tdm_<name> */
-    const char *file;         /* kernels/<file>.cl; NULL: <name>.cl */
+    const char *file;         /* kernels/<file>.cl, of another kernel; NULL: <name>.cl */
     /* headers between numeric.h, or what reads rows, and the file, in order: a driver's compiler reads no more */
     const char *needs[3];
     size_t args_size;
@@ -60,9 +60,13 @@ typedef struct tdm_kernel_entry {
      * in vectors. Of casts between sizes it is one, of the smaller dtype. A compromise: enough bytes on their way
      * while others wait, and registers enough for all lanes of a multiprocessor. */
     int vectors[3];
-    /* by OP: of the rows of two operands, two vectors at most; rows that are not read in vectors; when rows are not
-     * held, no registers for more than one vector of elements of 2 bytes */
-    uint32_t two_rows, by_elements, crowded;
+    /* by OP: two vectors at most; rows that are not read in vectors; when rows are not held, no registers for more
+     * than one vector of elements of 2 bytes */
+    uint32_t two_vectors, by_elements, crowded;
+    /* rows that its main loop reads and writes, with flags of OP for one more each, and by OP with a second one; of
+     * casts as many vectors as the larger dtype has for one of the smaller */
+    int reads, writes, read_flags, write_flags;
+    uint32_t reads_second;
     uint32_t usual;   /* by OP: what tdm_device_warm compiles */
     uint32_t scratch; /* by OP: on a CPU it has a SCRATCH_ARRAY */
     bool streams;     /* a launch may ask for streaming stores */
@@ -78,38 +82,48 @@ typedef struct tdm_kernel_entry {
 
 #define TDM_KERNEL_LIST(X) \
     X(ELEMENTWISE, elementwise, tdm_elementwise_args, (TDM_OP_COUNT, TDM_OP_COUNT), \
-      .buffers = 3, .ops = TDM_OP_COUNT, .vectors = {2, 2, 4}, .usual = TDM_OPS_BELOW(TDM_OP_COUNT), .streams = true) \
+      .buffers = 3, .ops = TDM_OP_COUNT, .vectors = {2, 2, 4}, .reads = 1, .writes = 1, \
+      .reads_second = TDM_OPS_BELOW(TDM_OP_COUNT) & ~TDM_OPS_OF(TDM_OP_SCALE), \
+      .usual = TDM_OPS_BELOW(TDM_OP_COUNT), .streams = true) \
     X(CAST, cast, tdm_elementwise_args, (1, 1), \
-      .t = TDM_T_ALL, .u = TDM_U_CASTS, .buffers = 2, .ops = 1, .vectors = {2, 2, 2}, .usual = TDM_OPS_OF(0), \
-      .streams = true, .small = true, .needs = {"convert.h"}) \
+      .t = TDM_T_ALL, .u = TDM_U_CASTS, .buffers = 2, .ops = 1, .vectors = {2, 2, 2}, .reads = 1, .writes = 1, \
+      .usual = TDM_OPS_OF(0), .streams = true, .small = true, .needs = {"convert.h"}) \
     X(FILL, fill, tdm_elementwise_args, (1, 1), \
-      .t = TDM_T_BITS, .buffers = 1, .ops = 1, .vectors = {1, 1, 1}, .usual = TDM_OPS_OF(0), .streams = true) \
+      .t = TDM_T_BITS, .buffers = 1, .ops = 1, .vectors = {1, 1, 1}, .writes = 1, .usual = TDM_OPS_OF(0), \
+      .streams = true) \
     X(BIAS_ADD, bias_add, tdm_bias_add_args, (TDM_OP_BIAS_ADD_COUNT, TDM_OP_BIAS_ADD_COUNT), \
-      .buffers = 4, .ops = TDM_OP_BIAS_ADD_COUNT, .vectors = {2, 2, 4}, .streams = true, .needs = {"activation.h"}, \
+      .buffers = 4, .ops = TDM_OP_BIAS_ADD_COUNT, .vectors = {2, 2, 4}, .streams = true, \
+      .reads = 1, .read_flags = TDM_OP_RESIDUAL | TDM_OP_COLS_BIAS, .writes = 1, .needs = {"activation.h"}, \
       .usual = TDM_ACTIVATION_OPS << TDM_OP_COLS_BIAS | (TDM_ACTIVATION_OPS & ~TDM_OPS_OF(TDM_ACT_NONE))) \
     X(NORM, norm, tdm_norm_args, (TDM_OP_NORM_COUNT, 0), \
-      .u = TDM_U_OR_F32, .buffers = 3, .ops = TDM_OP_NORM_COUNT, .vectors = {4, 4, 4}, \
-      .loose = true, .usual = TDM_OPS_OF(TDM_OP_NORM_L2), .needs = {"reduce.h", "chunks.h"}) \
+      .u = TDM_U_OR_F32, .buffers = 3, .ops = TDM_OP_NORM_COUNT, .vectors = {4, 4, 4}, .reads = 1, .loose = true, \
+      .usual = TDM_OPS_OF(TDM_OP_NORM_L2), .needs = {"reduce.h", "chunks.h"}) \
     X(LAYER_NORM, layer_norm, tdm_normalize_args, (TDM_OP_ROW_FORMS, TDM_OP_ROW_FORMS), \
       .buffers = 7, .ops = TDM_OP_LAYER_COUNT, .vectors = {4, 4, 4}, .holds = true, .loose = true, .streams = true, \
+      .reads = 1, .read_flags = TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS | TDM_OP_ROW_RESIDUAL, \
+      .writes = 1, .write_flags = TDM_OP_ROW_SUM, \
       .crowded = TDM_OPS_OF(TDM_OP_LAYER_COUNT - 1), .needs = {"reduce.h", "chunks.h", "residual.h"}, \
       .usual = TDM_OPS_OF(TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS) | \
                TDM_OPS_OF(TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS | TDM_OP_ROW_RESIDUAL | TDM_OP_ROW_SUM)) \
     X(RMS_NORM, rms_norm, tdm_normalize_args, (TDM_OP_ROW_FORMS, TDM_OP_ROW_FORMS), \
       .buffers = 6, .ops = TDM_OP_RMS_COUNT, .vectors = {4, 4, 4}, .holds = true, .loose = true, .streams = true, \
+      .reads = 1, .read_flags = TDM_OP_ROW_WEIGHT | TDM_OP_ROW_RESIDUAL, \
+      .writes = 1, .write_flags = TDM_OP_ROW_SUM, \
       .needs = {"reduce.h", "chunks.h", "residual.h"}, \
       .usual = TDM_OPS_OF(TDM_OP_ROW_WEIGHT) | \
                TDM_OPS_OF(TDM_OP_ROW_WEIGHT | TDM_OP_ROW_RESIDUAL | TDM_OP_ROW_SUM)) \
     X(BATCH_NORM, batch_norm, tdm_batch_norm_args, (TDM_OP_AFFINE_COUNT, TDM_OP_AFFINE_COUNT), \
-      .buffers = 6, .ops = TDM_OP_AFFINE_COUNT, .vectors = {2, 2, 4}, .streams = true) \
+      .buffers = 6, .ops = TDM_OP_AFFINE_COUNT, .vectors = {2, 2, 4}, .reads = 1, .writes = 1, .streams = true) \
     X(BATCH_NORM_COLS, batch_norm_cols, tdm_batch_norm_args, (TDM_OP_AFFINE_COUNT, TDM_OP_AFFINE_COUNT), \
-      .buffers = 6, .ops = TDM_OP_AFFINE_COUNT, .vectors = {1, 1, 1}, .streams = true) \
+      .buffers = 6, .ops = TDM_OP_AFFINE_COUNT, .vectors = {1, 1, 1}, .streams = true, \
+      .reads = 3, .read_flags = TDM_OP_WEIGHT | TDM_OP_BIAS, .writes = 1) \
     X(L2_NORMALIZE, l2_normalize, tdm_rows_args, (1, 1), \
-      .buffers = 3, .ops = 1, .vectors = {4, 4, 4}, .holds = true, .loose = true, .streams = true, .usual = TDM_OPS_OF(0), \
-      .needs = {"reduce.h", "chunks.h"}) \
+      .buffers = 3, .ops = 1, .vectors = {4, 4, 4}, .holds = true, .loose = true, .streams = true, \
+      .usual = TDM_OPS_OF(0), .reads = 1, .writes = 1, .needs = {"reduce.h", "chunks.h"}) \
     X(SOFTMAX, softmax, tdm_softmax_args, (TDM_OP_SOFTMAX_COUNT, 1), \
       .buffers = 4, .ops = TDM_OP_SOFTMAX_COUNT, .vectors = {4, 4, 4}, .holds = true, .loose = true, .streams = true, \
       .crowded = TDM_OPS_OF(TDM_OP_SOFTMAX_SCALED), .scratch = TDM_OPS_ALL, \
+      .reads = 1, .read_flags = TDM_OP_SOFTMAX_SCALED, .writes = 1, \
       .usual = TDM_OPS_BELOW(TDM_OP_SOFTMAX_COUNT), .needs = {"reduce.h", "chunks.h"}) \
     X(MATMUL, matmul, tdm_matmul_args, (TDM_OP_MATMUL_COUNT, 0), \
       .buffers = 3, .ops = TDM_OP_MATMUL_COUNT, .scratch = TDM_OPS_ALL, .one_size = true, \
@@ -118,16 +132,18 @@ typedef struct tdm_kernel_entry {
       .buffers = 3, .ops = TDM_OP_NARROW_COUNT, .scratch = TDM_OPS_ALL, \
       .usual = TDM_OPS_BELOW(TDM_OP_NARROW_COUNT), .needs = {"reduce.h"}) \
     X(RANGE, range, tdm_range_args, (1, 1), \
-      .t = TDM_T_STORED, .buffers = 1, .ops = 1, .vectors = {1, 1, 1}, .streams = true) \
+      .t = TDM_T_STORED, .buffers = 1, .ops = 1, .vectors = {1, 1, 1}, .writes = 1, .streams = true) \
     X(RANDOM, random, tdm_random_args, (TDM_OP_RANDOM_COUNT, TDM_OP_RANDOM_COUNT), \
       .t = TDM_T_STORED, .buffers = 1, .ops = TDM_OP_RANDOM_COUNT, .integer_ops = 1, .streams = true, \
       .usual = TDM_OPS_OF(0) | TDM_OPS_OF(TDM_OP_RANDOM_NORMAL), .needs = {"random.h"}) \
     X(TRANSPOSE, transpose, tdm_transpose_args, (1, 1), \
       .t = TDM_T_BITS, .buffers = 2, .ops = 1, .streams = true) \
     X(GATHER_ROWS, gather_rows, tdm_gather_args, (1, 1), \
-      .t = TDM_T_BITS, .buffers = 3, .ops = 1, .vectors = {2, 2, 2}, .usual = TDM_OPS_OF(0), .streams = true) \
+      .t = TDM_T_BITS, .buffers = 3, .ops = 1, .vectors = {2, 2, 2}, .reads = 1, .writes = 1, \
+      .usual = TDM_OPS_OF(0), .streams = true) \
     X(ONE_HOT, one_hot, tdm_gather_args, (1, 1), \
-      .t = TDM_T_BITS, .buffers = 2, .ops = 1, .vectors = {1, 1, 1}, .usual = TDM_OPS_OF(0), .streams = true) \
+      .t = TDM_T_BITS, .buffers = 2, .ops = 1, .vectors = {1, 1, 1}, .writes = 1, .usual = TDM_OPS_OF(0), \
+      .streams = true) \
     X(SORT_KEYS, sort_keys, tdm_sort_args, (1, 0), \
       .t = TDM_T_BITS, .buffers = 2, .ops = 1, .usual = TDM_OPS_OF(0), .of_indices = true) \
     X(SORT_SELECT, sort_select, tdm_select_args, (1, 0), \
@@ -142,14 +158,15 @@ typedef struct tdm_kernel_entry {
       .buffers = 3, .ops = 1, .usual = TDM_OPS_OF(0)) \
     X(REDUCE, reduce, tdm_reduce_args, (T_IS_FLOAT ? TDM_OP_REDUCE_COUNT : TDM_OP_REDUCE_INTEGERS, 0), \
       .t = TDM_T_NUMBERS, .buffers = 3, .ops = TDM_OP_REDUCE_COUNT, .integer_ops = TDM_OP_REDUCE_INTEGERS, \
-      .vectors = {2, 4, 4}, .two_rows = TDM_OPS_OF(TDM_OP_REDUCE_DOT), .loose = true, \
+      .vectors = {2, 4, 4}, .two_vectors = TDM_OPS_OF(TDM_OP_REDUCE_DOT), .loose = true, \
+      .reads = 1, .reads_second = TDM_OPS_OF(TDM_OP_REDUCE_DOT), \
       .by_elements = TDM_OPS_OF(TDM_OP_REDUCE_PRODUCT) | TDM_OPS_IN_COLUMNS, .scratch = TDM_OPS_IN_COLUMNS, \
       .usual = TDM_OPS_OF(TDM_OP_REDUCE_SUM) | TDM_OPS_OF(TDM_OP_REDUCE_SUM | TDM_OP_IN_COLUMNS), \
       .small = true, .needs = {"reduce.h", "groups.h"}) \
     X(REDUCE_VARIANCE, reduce_variance, tdm_reduce_args, (2, 0), \
       .file = "reduce", .buffers = 2, .ops = 2, .small = true, .needs = {"reduce.h", "groups.h"}) \
     X(EXTREME, extreme, tdm_reduce_args, (TDM_OP_EXTREME_COUNT, 0), \
-      .t = TDM_T_BITS, .buffers = 3, .ops = TDM_OP_EXTREME_COUNT, .vectors = {2, 4, 4}, \
+      .t = TDM_T_BITS, .buffers = 3, .ops = TDM_OP_EXTREME_COUNT, .vectors = {2, 4, 4}, .reads = 1, \
       .by_elements = TDM_OPS_OF(TDM_OP_EXTREME_PLACE) | TDM_OPS_IN_COLUMNS, .scratch = TDM_OPS_IN_COLUMNS, \
       .usual = TDM_OPS_BELOW(TDM_OP_EXTREME_COUNT), .small = true, .needs = {"reduce.h", "groups.h"}) \
     X(CUMSUM, cumsum, tdm_reduce_args, (TDM_OP_CUMSUM_COUNT, T_SIZE < 8 ? IN_STRIPS * TDM_OP_CUMSUM_COUNT : 0), \
@@ -182,7 +199,7 @@ static inline int tdm_kernel_vectors(const tdm_kernel_entry *kernel, unsigned op
     const int vectors = kernel->vectors[t < 4 ? 0 : t / 4];
     if (tdm_has_op(kernel->by_elements, op)) return 0;
     if (kernel->u == TDM_U_CASTS && t != u) return 1;
-    return tdm_has_op(kernel->two_rows, op) && vectors > 2 ? 2 : vectors;
+    return tdm_has_op(kernel->two_vectors, op) && vectors > 2 ? 2 : vectors;
 }
 
 /* Likewise of a row that is too long to be held. */

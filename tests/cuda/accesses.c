@@ -3,49 +3,36 @@
 
 #include <string.h>
 
-#include "args.h"
+#include "manifest.h"
 
-/* Rows that a kernel reads and writes in its main loop, in vectors of each; the OPs are flags but for
- * elementwise. */
+/* Rows that a kernel reads and writes in its main loop, in vectors of each. */
 typedef struct row_counts {
     int reads, writes;
 } row_counts;
 
-static bool is(const char *entry, const char *name) { return strcmp(entry, name) == 0; }
-
 static int flags(int op, int of) { return __builtin_popcount((unsigned)(op & of)); }
 
-static row_counts rows_of(const char *entry, const variant *v) {
-    const int op = v->op, t = dtype_bytes(v->t), u = dtype_bytes(v->u);
-    if (is(entry, "fill") || is(entry, "range") || is(entry, "one_hot")) return (row_counts){0, 1};
-    if (is(entry, "norm") || is(entry, "extreme")) return (row_counts){1, 0};
-    if (is(entry, "reduce")) return (row_counts){op == TDM_OP_REDUCE_DOT ? 2 : 1, 0};
-    if (is(entry, "elementwise")) return (row_counts){op == TDM_OP_SCALE ? 1 : 2, 1};
-    if (is(entry, "cast")) return (row_counts){u > t ? u / t : 1, t > u ? t / u : 1};
-    if (is(entry, "bias_add"))
-        return (row_counts){1 + flags(op, TDM_OP_RESIDUAL | TDM_OP_COLS_BIAS), 1};
-    if (is(entry, "softmax")) return (row_counts){1 + (op == TDM_OP_SOFTMAX_SCALED), 1};
-    if (is(entry, "batch_norm_cols"))
-        return (row_counts){3 + flags(op, TDM_OP_WEIGHT | TDM_OP_BIAS), 1};
-    if (is(entry, "layer_norm") || is(entry, "rms_norm"))
-        return (row_counts){
-            1 + flags(op, TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS | TDM_OP_ROW_RESIDUAL),
-            1 + flags(op, TDM_OP_ROW_SUM)};
-    return (row_counts){1, 1};
+static row_counts rows_of(const tdm_kernel_entry *k, const variant *v) {
+    const int t = dtype_bytes(v->t), u = dtype_bytes(v->u);
+    if (k->u == TDM_U_CASTS) return (row_counts){u > t ? u / t : 1, t > u ? t / u : 1};
+    return (row_counts){k->reads + flags(v->op, k->read_flags) +
+                            tdm_has_op(k->reads_second, (unsigned)v->op),
+                        k->writes + flags(v->op, k->write_flags)};
 }
 
 /* The file of reduce, compiled for rows in vectors, has its second kernel, too, which is never launched so. */
-static bool is_without_rows(const char *entry) { return is(entry, "reduce_variance"); }
+static bool is_without_rows(const tdm_kernel_entry *k) { return k->file; }
 
-bool accesses_are_right(const char *entry, const variant *v, const ptx_report *accesses) {
+bool accesses_are_right(int kernel, const variant *v, const ptx_report *accesses) {
     enum {
         COPIES = 4,
         PARAMETERS = 4,
         RESULTS = 8
     }; /* a compiler makes copies of the ends; some scalars are read; what writes no rows writes a few elements */
-    const row_counts rows = rows_of(entry, v);
-    const int t = dtype_bytes(v->t), u = is(entry, "cast") ? dtype_bytes(v->u) : t;
-    if (is_without_rows(entry)) return true;
+    const tdm_kernel_entry *k = &tdm_kernel_entries[kernel];
+    const row_counts rows = rows_of(k, v);
+    const int t = dtype_bytes(v->t), u = k->u == TDM_U_CASTS ? dtype_bytes(v->u) : t;
+    if (is_without_rows(k)) return true;
     if (v->vectors == 0 || v->loose) return accesses->wide_loads == 0 && accesses->wide_stores == 0;
     return accesses->wide_loads >= v->vectors * rows.reads &&
            accesses->wide_stores >= v->vectors * rows.writes &&
@@ -67,16 +54,16 @@ int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report
     return groups * size * bytes;
 }
 
-int enough_in_flight(const char *entry, const variant *v) {
+int enough_in_flight(int kernel, const variant *v) {
     enum { ENOUGH = 32 << 10 };
-    const row_counts rows = rows_of(entry, v);
+    const tdm_kernel_entry *k = &tdm_kernel_entries[kernel];
+    const row_counts rows = rows_of(k, v);
     /* a lane would need twice as many registers for single bytes as it has */
     const int of_bits = dtype_bytes(v->t) == 1 ? ENOUGH / 2 : ENOUGH;
-    if (is(entry, "transpose") && v->lanes == TDM_TILE_LANES) return of_bits;
-    if ((is(entry, "gather_rows") || is(entry, "reduce")) && v->vectors > 0 && !v->loose)
-        return of_bits;
-    if (v->vectors == 0 || v->loose || rows.reads == 0 || is_without_rows(entry)) return 0;
-    return is(entry, "cast") ? ENOUGH / rows.writes : ENOUGH;
+    if (kernel == TDMI_KERNEL_TRANSPOSE && v->lanes == TDM_TILE_LANES) return of_bits;
+    if (v->vectors == 0 || v->loose || rows.reads == 0 || is_without_rows(k)) return 0;
+    if (kernel == TDMI_KERNEL_GATHER_ROWS || kernel == TDMI_KERNEL_REDUCE) return of_bits;
+    return k->u == TDM_U_CASTS ? ENOUGH / rows.writes : ENOUGH;
 }
 
 bool is_same_kernel(const compiled *a, const char *name_a, const compiled *b, const char *name_b) {

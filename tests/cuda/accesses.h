@@ -8,16 +8,16 @@
 #include "ptxas_log.h"
 #include "variants.h"
 
-/* Rows in vectors move by 128 bits, each of them, and what is narrower are the ends of these; other rows
+/* Of a tdmi_kernel_id. Rows in vectors move by 128 bits, each of them, and what is narrower are the ends of these; other rows
  * move by elements. */
-bool accesses_are_right(const char *entry, const variant *v, const ptx_report *accesses);
+bool accesses_are_right(int kernel, const variant *v, const ptx_report *accesses);
 
 /* The bytes on their way to a multiprocessor when as many groups are there as fit. */
 int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report *accesses);
 
 /* What is wanted of them; 0: nothing, as the kernel reads no rows in vectors. A kernel that writes more than
  * it reads waits for less. */
-int enough_in_flight(const char *entry, const variant *v);
+int enough_in_flight(int kernel, const variant *v);
 
 /* Are two kernels the same, as far as the size of their code, registers, memory and accesses tell? Not byte for byte:
  * of 24 KiB and more ptxas was seen to choose other registers in up to 3 % of the bytes, and one more. A multiprocessor

@@ -248,10 +248,10 @@ static void describe(char text[160], const compile_job *job, int entry, const va
 
 static void check_accesses(const char *text, const variant *v, int entry, int architecture,
                            const ptxas_report *used, const ptx_report *accesses) {
-    if (!accesses_are_right(tdm_kernel_entries[entry].name, v, accesses))
+    if (!accesses_are_right(entry, v, accesses))
         fail("%s: %d wide loads and %d narrow ones, %d wide stores and %d narrow ones", text,
              accesses->wide_loads, accesses->loads, accesses->wide_stores, accesses->stores);
-    const int enough = enough_in_flight(tdm_kernel_entries[entry].name, v);
+    const int enough = enough_in_flight(entry, v);
     if (!enough || !covers_latency(architectures[architecture])) return;
     const int flight = bytes_in_flight(v, used, accesses);
     if (flight < enough)
@@ -269,7 +269,7 @@ static void check_machine_code(const char *text, const variant *v, int entry, co
     ptx_report accesses;
     if (!sass_report_of(sass, name, &accesses))
         fail("%s: its machine code was not found", text);
-    else if (!accesses_are_right(tdm_kernel_entries[entry].name, v, &accesses))
+    else if (!accesses_are_right(entry, v, &accesses))
         fail("%s: machine code of %d wide loads and %d narrow ones, %d wide stores and %d narrow",
              text, accesses.wide_loads, accesses.loads, accesses.wide_stores, accesses.stores);
     pthread_mutex_lock(&lock);

@@ -1,9 +1,9 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-"""The new operation of CONTRIBUTING.md: the page's code in a copy of the sources, built on what the build has left, and
-run. Usage: guide.py SOURCE BUILD COPY DEVICE...; COPY is made anew.
+"""The new operation of CONTRIBUTING.md: puts the page's code into a copy of the sources, builds and runs it.
+Usage: guide.py SOURCE BUILD COPY DEVICE...; COPY is removed first.
 
-Compiled anew are the files that read the list of kernels, and of the kernels as C the new one, for the baseline; all
-else comes from BUILD's libraries. Without optimisation, but for the kernel: it is the text of the page that is tested."""
+It compiles the files that read the list of kernels, and as C the new kernel alone, for the baseline; the rest comes
+from BUILD's libraries. But for the kernel that is without optimisation: the page's text is tested, not its speed."""
 import glob
 import json
 import os
@@ -80,7 +80,8 @@ def main(source, build, copy, *devices):
     if len(files) > FILES or lines > LINES:
         return f"an operation on rows takes {FILES} files and {LINES} lines at most"
     formatted = [os.path.join(copy, name) for name in files if not name.startswith("kernels/")]
-    subprocess.run(["clang-format", "--dry-run", "-Werror", f"--style=file:{source}/.clang-format", *formatted], check=True)
+    subprocess.run(["clang-format", "--dry-run", "-Werror", f"--style=file:{source}/.clang-format", *formatted],
+                   check=True)
 
     builder = Builder(source, build, copy)
     made = os.path.join(copy, "made")
