@@ -8,8 +8,8 @@
 #include "ptxas_log.h"
 #include "variants.h"
 
-/* Of a tdmi_kernel_id. Rows in vectors move by 128 bits, each of them, and what is narrower are the ends of these; other rows
- * move by elements. */
+/* Of a tdmi_kernel_id. Rows in vectors move by 128 bits, each of them, and what is narrower are the ends of these;
+ * other rows move by elements. */
 bool accesses_are_right(int kernel, const variant *v, const ptx_report *accesses);
 
 /* The bytes on their way to a multiprocessor when as many groups are there as fit. */
