@@ -37,9 +37,9 @@ tdm_status tdmi_launch_rows(tdm_queue *queue, tdmi_variant variant, int64_t rows
                             tdm_cut *cut) {
     const tdm_dtype dtype = (tdm_dtype)variant.t;
     const size_t accumulator = dtype == TDM_F64 ? sizeof(double) : sizeof(float);
+    const int64_t kept = TDM_KEPT_BYTES / (int64_t)accumulator;
     const bool keeps = variant.kernel == TDMI_KERNEL_SOFTMAX && queue->device->facts->row_loops;
-    *cut = tdmi_cut_chunks(queue, rows, cols, keeps ? TDM_KEPT_BYTES / accumulator : 0,
-                           tdm_dtype_size(dtype));
+    *cut = tdmi_cut_chunks(queue, rows, cols, keeps ? kept : 0, tdm_dtype_size(dtype));
     if (cut->pieces == 1) return tdmi_launch_items(queue, variant, rows, cols, mems, args);
     TDMI_TRY(tdmi_queue_scratch(queue, (size_t)rows * cut->chunks * numbers * accumulator,
                                 &mems[partial]));
