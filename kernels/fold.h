@@ -39,11 +39,14 @@
 #define FOLD_FUNCTIONS TDM_GROUP_FOLD(tdm_group_fold, FOLDED, FOLD_PAIR(a, b))
 #define FOLD(a, j, begin, end, reads, d, v, ahead)                                                 \
     do {                                                                                           \
+        TDM_PARTIAL_RESULTS(FOLDED, tdm_as, a, FOLD_START);                                        \
         TDM_SHARE(j, begin, end, reads)                                                            \
         {                                                                                          \
             d const FOLDED tdm_v = (v);                                                            \
-            (a) = FOLD_PAIR(a, TDM_INSIDE(j, tdm_v, FOLD_START));                                  \
+            tdm_as[TDM_PARTIAL] = FOLD_PAIR(tdm_as[TDM_PARTIAL], TDM_INSIDE(j, tdm_v, FOLD_START)); \
         }                                                                                          \
+        TDM_COMBINE(tdm_as, FOLD_PAIR);                                                            \
+        (a) = tdm_as[0];                                                                           \
     } while (0)
 #endif
 

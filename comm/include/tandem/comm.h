@@ -10,7 +10,7 @@
  *
  * Collective functions are called by all ranks in the same order, with the same dtype, operation and root, and with
  * shapes that fit together as each function says. What does not fit is found: the call then fails on every rank, with
- * a message that names the rank and what it asked for, and the communicator is broken, as by a fault. Where all ranks
+ * a message that names the rank and what it requested, and the communicator is broken, as by a fault. Where all ranks
  * refuse their own arguments, nothing was done, and it goes on. Tensors are on the communicator's device, `queue` is
  * one of its queues, and earlier work of the queue is done before what it wrote is sent. With NCCL a function
  * may return before it is done: later work of the queue sees its result, and so does the host after tdm_queue_finish,
@@ -84,14 +84,14 @@ TDM_API TDM_MUST_USE tdm_status tdm_comm_reduce(tdm_comm *comm, tdm_queue *queue
 TDM_API TDM_MUST_USE tdm_status tdm_comm_broadcast(tdm_comm *comm, tdm_queue *queue, int root,
                                                    tdm_tensor *x);
 
-/** y = the ranks' x, one behind the other along the first dimension, on every rank. x has at least one dimension; the
+/** y = the ranks' x, one after the other along the first dimension, on every rank. x has at least one dimension; the
  * other extents are the same on all ranks. `extents` are the `size` ranks' first extents, the same array on all
  * ranks; NULL where they are equal. y's first extent is their sum. x may be its own part of y, in place. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_all_gather(tdm_comm *comm, tdm_queue *queue,
                                                     const tdm_tensor *x, const int64_t *extents,
                                                     tdm_tensor *y);
 
-/** y = this rank's part of the ranks' x, combined: the parts lie one behind the other along x's first
+/** y = this rank's part of the ranks' x, combined: the parts lie one after the other along x's first
  * dimension, as in tdm_comm_all_gather. y may be its own part of x, in place: the other parts of x stay as they are. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue,
                                                         tdm_comm_op op, const tdm_tensor *x,

@@ -16,7 +16,7 @@
  *   and is TDM_ERROR_RANK_LOST. Which rank was lost NCCL does not say. Results of what was given up are undefined.
  * - Making a communicator waits for all ranks as long as NCCL does, and giving up waits for NCCL.
  *
- * Threads: as comm.h says. A communicator has a thread of its own, which watches over its work. */
+ * Threads: as comm.h says. A communicator has its own thread, which watches over its work. */
 #ifndef TANDEM_NCCL_H
 #define TANDEM_NCCL_H
 
@@ -38,7 +38,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_nccl_get_id(tdm_nccl_id *id);
 /** Collective: a communicator over NCCL alone. All ranks give the same id, of tdm_nccl_get_id, and the same `ranks`.
  * device: a CUDA device, to which the communicator takes a reference.
  *
- * Without another transport nobody compares what the ranks call. What comm.h says has to be alike is then not
+ * Without another transport the ranks' calls are not compared. What comm.h says has to be alike is then not
  * checked: where it is not, or where one rank refuses its arguments and the others do not, ranks wait until the time
  * limit, or get wrong results. tdm_comm_split is TDM_ERROR_UNSUPPORTED. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_from_nccl(const tdm_nccl_id *id, int rank, int ranks,

@@ -25,7 +25,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_part(int64_t extent, int parts, int index, i
 
 /* ---- a linear layer whose weight the ranks share (Shoeybi et al. 2019) ---- */
 
-/** y = activation(x · weightᵀ + bias), of which each rank has its part of the outputs: weight [out_r, in] and bias
+/** y = activation(x · weightᵀ + bias), of whose outputs each rank has a part: weight [out_r, in] and bias
  * [out_r] or NULL are this rank's. `extents` are the `size` ranks' out_r, the same array on all ranks; NULL where
  * they are equal. x [..., in] is the same on all ranks, and so is y [..., out], all outputs. Who needs no more than the
  * rank's own outputs, for instance because tdm_linear_row_parallel comes next, calls tdm_linear instead. */
@@ -33,7 +33,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_linear_column_parallel(
     tdm_comm *comm, tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
     const tdm_tensor *bias, const int64_t *extents, tdm_activation activation, tdm_tensor *y);
 
-/** y = activation(Σ x_r · weight_rᵀ + bias), of which each rank has its part of the inputs: x [..., in_r] and weight
+/** y = activation(Σ x_r · weight_rᵀ + bias), of whose inputs each rank has a part: x [..., in_r] and weight
  * [out, in_r] are this rank's; bias [out] or NULL, and y [..., out], are the same on all ranks. The ranks' products are
  * of y's dtype before they are added. */
 TDM_API TDM_MUST_USE tdm_status tdm_linear_row_parallel(tdm_comm *comm, tdm_queue *queue,
@@ -48,7 +48,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_linear_row_parallel(tdm_comm *comm, tdm_queu
 typedef struct tdm_grid tdm_grid;
 
 /** Collective. rows · columns is the communicator's size; both 0: as square as it can be, with no more rows
- * than columns. The grid has communicators of its own, split from `comm`, which may be destroyed then. *grid is NULL on
+ * than columns. The grid has its own communicators, split from `comm`, which may be destroyed then. *grid is NULL on
  * failure: TDM_ERROR_UNSUPPORTED where `comm` is over NCCL alone (nccl.h), which cannot be split. */
 TDM_API TDM_MUST_USE tdm_status tdm_grid_create(tdm_comm *comm, int rows, int columns,
                                                 tdm_grid **grid);
@@ -71,7 +71,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_grid_block(const tdm_grid *grid, int64_t row
  * rank's blocks (tdm_grid_block) of A [M, K], B [K, N] and C [M, N]; `inner` is K. bias is this rank's part of N
  * elements, the same in each column of the grid. options: as tdm_matmul, NULL for its defaults; the transposes are
  * false, but blocks may be transposed views. Collective. A panel of A goes along the rows of the grid and one of B
- * along its columns while the ranks multiply the panels before (SUMMA: van de Geijn and Watts 1997), so that beside
+ * along its columns while the ranks multiply the panels before (SUMMA: van de Geijn and Watts 1997), so that besides
  * its blocks a rank needs memory for two panels of each, no wider than 1024. C of 16 bits is rounded after each
  * panel. */
 TDM_API TDM_MUST_USE tdm_status tdm_grid_matmul(tdm_grid *grid, tdm_queue *queue,

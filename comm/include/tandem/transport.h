@@ -4,7 +4,7 @@
  * tandem.h does not include this header.
  *
  * The collectives of comm.h are made of these messages, and the time limits, the checks and the order of additions
- * are the library's. A transport moves bytes and tells what failed.
+ * are the library's. A transport moves bytes and reports what failed.
  *
  * Order: of messages from one rank to another on one channel, the first that is sent meets the first that is
  * received. Channels are independent, 0 to TDM_TRANSPORT_CHANNELS - 1. A send may wait for its receive.
@@ -39,11 +39,11 @@ typedef struct tdm_transport {
     tdm_status (*send)(void *state, int to, int channel, const void *bytes, size_t size,
                        tdm_message *message);
     /** Begins to receive `size` bytes, at least 1. A message of another size, which only a rank that calls something
-     * else sends, fails the receive, or is told by *received, or the receive is never done. It writes nothing behind
+     * else sends, fails the receive, or is reported by *received, or the receive is never done. It writes nothing past
      * `size` bytes. from: any rank but one's own. */
     tdm_status (*receive)(void *state, int from, int channel, void *bytes, size_t size,
                           tdm_message *message);
-    /** Makes progress, without waiting, and tells whether the message is done; of a receive, *received how large it
+    /** Makes progress, without waiting, and reports whether the message is done; of a receive, *received how large it
      * was. A message that is done is not used again; one whose test failed is abandoned. *failed, -1 before, is the
      * rank that is known to have ended, if the transport can tell. */
     tdm_status (*test)(void *state, tdm_message *message, bool *done, size_t *received,
@@ -51,7 +51,7 @@ typedef struct tdm_transport {
     /** Gives up a message that is not done: after a fault, or when its test failed. If the transport may still read or
      * write its bytes afterwards, *in_use is true, and the library keeps them for ever. */
     void (*abandon)(void *state, tdm_message *message, bool *in_use);
-    /** Collective, as tdm_comm_split: *part is filled with a transport of its own. color is not negative: ranks that
+    /** Collective, as tdm_comm_split: *part is filled with a separate transport. color is not negative: ranks that
      * take no part give -1, and get a part with ranks 0. */
     tdm_status (*split)(void *state, int color, int key, struct tdm_transport *part);
     /** Frees the state. Not collective. broken: after a fault, so that messages may still be on their way to this rank,

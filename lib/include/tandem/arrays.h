@@ -36,7 +36,7 @@ TDM_API void tdm_softmax_options_init(tdm_softmax_options *options, size_t size)
  * cols] and [batch, 1, 1, cols] are. What is not to count is -Inf in it.
  *
  * causal: x is [..., rows, cols], and of row i the columns up to i + cols - rows count, so that the last row counts
- * all; the elements behind them are not looked at, whatever they are, and are 0 in y.
+ * all; the elements after them are ignored, whatever they are, and are 0 in y.
  *
  * A row of which nothing counts is NaN, as is one with NaN or +Inf among what counts; torch.softmax gives the same.
  * options NULL means TDM_SOFTMAX_OPTIONS_DEFAULTS, and tdm_softmax. In place: y may be x; y does not overlap the
@@ -72,7 +72,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_one_hot(tdm_queue *queue, const tdm_tensor *
 /* Copies, bit by bit: of any dtype, the same in all tensors, and of any strides. y overlaps no input. Each takes
  * as long as copying y, and a launch for each tensor. */
 
-/** y = the tensors one behind the other along dimension `dim`, in which y has as much as all of them; the other
+/** y = the tensors one after the other along dimension `dim`, in which y has as much as all of them; the other
  * dimensions are equal. count ≥ 1; a tensor may be empty, and may come several times. The array and the tensors
  * are borrowed for the call. */
 TDM_API TDM_MUST_USE tdm_status tdm_concat(tdm_queue *queue, const tdm_tensor *const *tensors,

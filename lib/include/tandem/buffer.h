@@ -63,10 +63,10 @@ TDM_API void tdm_buffer_release(tdm_buffer *buffer);
 /** The buffer's device, borrowed. */
 TDM_API tdm_device *tdm_buffer_get_device(const tdm_buffer *buffer);
 
-/** Size in bytes, as asked for. */
+/** Size in bytes, as requested. */
 TDM_API size_t tdm_buffer_get_size(const tdm_buffer *buffer);
 
-/** From now on the buffer is read-only, for good: writes and outputs into it are refused with
+/** From now on the buffer is read-only, permanently: writes and outputs into it are refused with
  * TDM_ERROR_READ_ONLY. For weights that several threads share. */
 TDM_API void tdm_buffer_freeze(tdm_buffer *buffer);
 
@@ -89,7 +89,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_read_async(tdm_queue *queue, const td
 /** Buffer to buffer, between any two devices of any two backends; ranges of one buffer must not
  * overlap. The queue is of either device. Work on the other device must have been waited for (an
  * event through tdm_queue_wait_event, or a finish). Between devices the _async form waits too. The
- * first copy between two CUDA devices enables peer access, where the cards have it, for good. */
+ * first copy between two CUDA devices enables peer access permanently, where the cards have it. */
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_copy(tdm_queue *queue, const tdm_buffer *source,
                                                 size_t source_offset, tdm_buffer *destination,
                                                 size_t destination_offset, size_t size);

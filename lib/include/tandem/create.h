@@ -2,7 +2,7 @@
 /** @file
  * Making tensors: on a device, with content, from host arrays and back.
  *
- * Each function here that makes a tensor gives it a buffer of its own, contiguous and row-major,
+ * Each function here that makes a tensor gives it a new buffer, contiguous and row-major,
  * and the caller one reference of it (tensor.h says what that means). On failure *tensor is all
  * zero (its buffer is NULL). Sizes: ndim is 1 to TDM_MAX_DIMS, extents are 0 or more.
  * TDM_SHAPE(2, 3) writes ndim and shape in one:
@@ -80,7 +80,7 @@ TDM_API void tdm_tensor_release(tdm_tensor *tensor);
 /** The tensor's device, borrowed; NULL for a tensor without a buffer. */
 TDM_API tdm_device *tdm_tensor_get_device(const tdm_tensor *tensor);
 
-/** Writes x as text the way PyTorch prints: values with four digits behind the point (%e where they
+/** Writes x as text the way PyTorch prints: values with four digits after the point (%e where they
  * differ too much), rows in brackets, and when x has more than 1000 elements only the first and
  * last three of each dimension (only those are read from the device); then shape, dtype and device:
  *

@@ -8,7 +8,7 @@
  *
  * Devices of two backends are the same card when their UUIDs are equal or, where one of them has
  * none, their PCI addresses, unless a driver lists several devices at that address (slices of a
- * card). A slice made by NVIDIA's MIG is a device of its own, and its UUID begins with "MIG-".
+ * card). A slice made by NVIDIA's MIG is a separate device, and its UUID begins with "MIG-".
  *
  * Environment, read once at the first call. tdm_configure (setup.h) sets the same by call and takes
  * precedence over it, and so does a call that names a device:
@@ -30,7 +30,7 @@
  *                       them is installed
  *   TANDEM_MATH         "ieee" (default) or "tf32": allow TF32 in f32 matmul
  *   TANDEM_CACHE_DIR    where compiled kernels are kept, and what each process holds is told: an
- *                       absolute path, of this user's and writable for nobody else; when it is not
+ *                       absolute path, of this user's and writable by no other; when it is not
  *                       set, $XDG_CACHE_HOME/tandem, else ~/.cache/tandem
  *   TANDEM_LIBRARY_PATH directories (absolute paths, ':' between) searched first for the vendors'
  *                       libraries
@@ -42,7 +42,7 @@
  * A program with more rights than its caller (setuid, setgid, file capabilities; AT_SECURE) ignores
  * what names files: TANDEM_CPU_COMPILER, TANDEM_CACHE_DIR, TANDEM_LIBRARY_PATH,
  * TANDEM_NCCL_LIBRARY, TANDEM_TRACE, XDG_CACHE_HOME and HOME. It keeps nothing, starts no compiler and
- * opens no libraries, since drivers read variables of their own: only cpu devices are listed.
+ * opens no libraries, since drivers read their own variables: only cpu devices are listed.
  *
  * Threads: every function here may be called from any thread. */
 #ifndef TANDEM_DEVICE_H
@@ -118,7 +118,7 @@ typedef struct tdm_device_info {
  * OpenCL GPUs, accelerators, CPUs, then by platform and PCI address. Makes no context. Fails only
  * for a bad environment (TDM_ERROR_ENVIRONMENT), after a fork, or when host memory is short; a
  * missing driver is no failure. What a driver failed to tell is asked again by every later call
- * that lists, finds or opens: a device keeps its index, and one that is found later comes behind
+ * that lists, finds or opens: a device keeps its index, and one that is found later comes after
  * the others. */
 TDM_API TDM_MUST_USE tdm_status tdm_get_device_count(size_t *count);
 
@@ -151,7 +151,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_device_try_gpu(size_t index, tdm_device **de
 
 /** Opens all physical GPUs, in the order of "gpu:0", "gpu:1" …, or "cpu" alone when there is none.
  * `devices` has room for `capacity`; TDM_ERROR_OUT_OF_RANGE when that is too few (tdm_get_gpu_count
- * tells, and 1 is always enough without GPUs). On failure nothing stays open and *count is 0. The
+ * returns it, and 1 is always enough without GPUs). On failure nothing stays open and *count is 0. The
  * caller releases each. */
 TDM_API TDM_MUST_USE tdm_status tdm_device_try_all_gpus(size_t capacity, tdm_device **devices,
                                                         size_t *count);
@@ -160,7 +160,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_device_try_all_gpus(size_t capacity, tdm_dev
 TDM_API tdm_device *tdm_device_retain(tdm_device *device);
 
 /** One reference less; the last one frees the device and its memory pool. Buffers and queues hold a
- * reference of their own. NULL is allowed. */
+ * reference to it. NULL is allowed. */
 TDM_API void tdm_device_release(tdm_device *device);
 
 /** Facts of an open device; borrowed, valid until the process ends. */
@@ -169,7 +169,7 @@ TDM_API const tdm_device_info *tdm_device_get_info(const tdm_device *device);
 /** What a device's memory pool holds. */
 typedef struct tdm_memory_stats {
     size_t size;          /**< sizeof(tdm_memory_stats): see status.h */
-    uint64_t in_use;      /**< bytes in living buffers, as asked for */
+    uint64_t in_use;      /**< bytes in living buffers, as requested */
     uint64_t peak;        /**< the largest in_use so far */
     uint64_t cached;      /**< bytes kept by the pool for reuse */
     uint64_t reserved;    /**< bytes taken from the driver: in use (rounded up) + cached */
@@ -205,7 +205,7 @@ typedef struct tdm_process {
 
 enum { TDM_MAX_PROCESSES = 32 };
 
-/** What a listed device is doing at this moment. Numbers that nobody tells are TDM_UNKNOWN. */
+/** What a listed device is doing at this moment. Numbers that no driver reports are TDM_UNKNOWN. */
 typedef struct tdm_device_usage {
     size_t size;           /**< sizeof(tdm_device_usage): see status.h */
     uint64_t memory_used;  /**< bytes; of a cpu, or an OpenCL CPU, the machine's memory */

@@ -45,7 +45,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_tensor_to_dlpack_legacy(tdm_queue *queue,
  * when the buffer's last reference is gone and work on it is over, as release is of tdm_cuda_adopt_memory.
  *
  * A tensor of no dimensions becomes one of the shape [1]; strides of dimensions with less than two elements are
- * made anew. One that is read-only gets a read-only buffer. The buffer begins up to 15 bytes before the data, so that
+ * made again. One that is read-only gets a read-only buffer. The buffer begins up to 15 bytes before the data, so that
  * it begins at a multiple of 16; the tensor's offset makes up for it.
  *
  * Nothing is waited for: the producer's work is over, or ordered before that of the queues that will use the tensor. In

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * The functions of expressions under names of their own: an element of y for each element.
+ * The functions of expressions under their own names: an element of y for each element.
  *
  * Each computes what the expression of that name does, with the rules of kernel.h: tensors of any dtypes, which
  * meet in a type as there; functions of floats take integers, too; y is of any dtype, to which the result is

@@ -108,7 +108,7 @@ typedef struct tdm_argument {
 /** Makes a kernel of an expression, for tensors that are broadcast to each other with any strides. The text is
  * read at once: TDM_ERROR_COMPILE names the line and column of what is wrong, alike on every
  * device. For OpenCL and CUDA devices it is compiled when it first runs with tensors of those dtypes, and
- * kept on disk as every kernel is; on cpu by the C compiler of the machine, in a process of its own, and
+ * kept on disk as every kernel is; on cpu by the C compiler of the machine, in a separate process, and
  * without one nothing is compiled. Text and parameters are copied. Every
  * parameter is used in the text; at most 64 KiB of text and about 500 operations. Kernels of the same text and
  * parameters on one device share what was compiled, which lives as long as the device. Takes a reference to
@@ -203,7 +203,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_rows(tdm_device *device, const tdm_ro
  * takes a C compiler, cc, gcc or clang in PATH, which is looked for once; without one tdm_kernel_run is
  * TDM_ERROR_UNSUPPORTED. A text that does not compile is TDM_ERROR_COMPILE, with the compiler's first errors, by file
  * and line, in tdm_last_error, and all of its words in tdm_last_compile_log. At least one parameter is an output. At
- * most 64 KiB of text, 12 tensors and 896 bytes of arguments, of which each tensor takes 80, a number 16, an integer
+ * most 64 KiB of text, 12 tensors and 896 bytes of arguments: a tensor takes 80, a number 16, an integer
  * 8, and the launch 32. All texts are copied. Takes a reference to the device. *kernel is NULL on failure. */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_source(tdm_device *device, const char *text,
                                                   const char *file, const char *entry,

@@ -61,7 +61,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_mirror_create(tdm_queue *queue,
                                                   const tdm_state_dict *parameters, size_t count,
                                                   tdm_device *const *devices, tdm_mirror **mirror);
 
-/** Runs `function` once per device, all at once, each in a thread of its own, which takes none of
+/** Runs `function` once per device, all at once, each in a separate thread, which takes none of
  * the process's signals. The inputs (on the queue's device, equal in their first dimension, the
  * batch) are split along the batch into as many parts as there are devices, in order, the first
  * ones larger by one when it does not divide; parts without rows are not run. The parts of the

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /** y = x on `device`. When x is there already, y is x with one more reference of its buffer: no
- * copy, no allocation. Otherwise y is contiguous, in a buffer of its own, and has arrived when the
+ * copy, no allocation. Otherwise y is contiguous, in a new buffer, and has arrived when the
  * call returns, for all queues of its device. `queue` is of x's device: its earlier work is seen.
  * The caller gives y back with tdm_tensor_release. On failure *y is all zero. */
 TDM_API TDM_MUST_USE tdm_status tdm_to(tdm_queue *queue, const tdm_tensor *x, tdm_device *device,
@@ -38,7 +38,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_to_async(tdm_queue *queue, const tdm_tensor 
 TDM_API void tdm_transfer_get_progress(const tdm_transfer *transfer, uint64_t *done,
                                        uint64_t *total);
 
-/** *done tells whether the transfer has ended, well or not, without waiting. */
+/** *done says whether the transfer has ended, well or not, without waiting. */
 TDM_API TDM_MUST_USE tdm_status tdm_transfer_query(const tdm_transfer *transfer, bool *done);
 
 /** Waits for the transfer and reports what failed. May be called again. */

@@ -68,7 +68,7 @@ typedef enum tdm_math {
     TDM_MATH_TF32     /**< f32 matmul may round its inputs to TF32 where the device has it */
 } tdm_math;
 
-/** What a matmul does beside multiplying. */
+/** What a matmul does besides multiplying. */
 typedef struct tdm_matmul_options {
     size_t size;               /**< sizeof(tdm_matmul_options): see status.h */
     double alpha;              /**< factor of the product */
@@ -185,7 +185,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *
 
 /** Elementwise, with any strides. Inputs are broadcast to y's shape as in NumPy: dimensions are
  * aligned at the last one, and a missing one or one of extent 1 is repeated (tdm_broadcast_shape
- * tells the shape that y must have). In place: y may be any input that is not broadcast. y's own
+ * reports the shape that y must have). In place: y may be any input that is not broadcast. y's own
  * elements must be distinct. */
 TDM_API TDM_MUST_USE tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                         tdm_tensor *y); /**< y = a + b */
@@ -242,7 +242,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator 
                                                 double mean, double deviation, tdm_tensor *y);
 
 /** Compiles the kernels that programs usually need for tensors of the given floating dtypes,
- * several at a time in threads of its own, which have ended when it returns. The cache directory
+ * several at a time in its own threads, which have ended when it returns. The cache directory
  * keeps them, as does the driver's own cache where it has one, so that later programs start
  * without a compiler. *kernels (NULL is allowed) is how many are ready: 0 on cpu, whose kernels
  * are compiled with the library. On a GPU they are for rows that begin at multiples of 16 bytes;

@@ -60,7 +60,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_queue_record_event(tdm_queue *queue, tdm_eve
 /** Waits for the event. TDM_ERROR_INVALID_ARGUMENT when it was never recorded. */
 TDM_API TDM_MUST_USE tdm_status tdm_event_wait(tdm_event *event);
 
-/** *done tells whether the event has completed, without waiting. */
+/** *done says whether the event has completed, without waiting. */
 TDM_API TDM_MUST_USE tdm_status tdm_event_query(tdm_event *event, bool *done);
 
 /** Seconds of device time from start to end, both recorded in TDM_QUEUE_TIMING queues of one

@@ -64,12 +64,12 @@ TDM_API TDM_MUST_USE tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, c
                                         tdm_tensor *y);
 
 /** y[.., i, ..] = Σ x[.., j, ..] over j ≤ i along dimension `dim`, of x's shape: the sums of the
- * elements so far. x and y are of dtypes that tdm_sum has, and the error is as small, beside the
+ * elements so far. x and y are of dtypes that tdm_sum has, and the error is as small, compared with the
  * Σ|x| so far, at any length. Adding takes no particular order inside a block of some elements,
  * so what overflows in one may not in another; an element that is infinite or NaN stays in all
  * sums from there on, and changes none before it. y may be x itself; it overlaps it in no other
  * way. Where the elements of x and y are not adjacent in the same dimension, what is not
- * contiguous is copied, x before or y behind. */
+ * contiguous is copied, x before or y after. */
 TDM_API TDM_MUST_USE tdm_status tdm_cumsum(tdm_queue *queue, const tdm_tensor *x, int dim,
                                            tdm_tensor *y);
 

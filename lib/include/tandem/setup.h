@@ -42,8 +42,8 @@ typedef enum tdm_log_level {
  */
 typedef void (*tdm_log_function)(tdm_log_level level, const char *line, void *user);
 
-/** Lines up to the level `most` go to `function` from now on. TDM_LOG_OFF or a NULL function: nobody
- * gets them, which is how a program begins. A line that is on its way may still come to the former
+/** Lines up to the level `most` go to `function` from now on. TDM_LOG_OFF or a NULL function: no
+ * function gets them, which is how a program begins. A line that is in flight may still come to the former
  * function after the call has returned. Any thread, at any time. */
 TDM_API void tdm_set_log(tdm_log_level most, tdm_log_function function, void *user);
 

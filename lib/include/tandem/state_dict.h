@@ -14,7 +14,7 @@
  * shape [1] here and is written as a scalar again, unless it was replaced.
  *
  * Threads: a dict may be read from several threads, or changed by one; a file may be read from
- * several, each with a queue of its own. */
+ * several, each with a separate queue. */
 #ifndef TANDEM_STATE_DICT_H
 #define TANDEM_STATE_DICT_H
 
@@ -72,7 +72,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_st
 typedef struct tdm_file_options {
     size_t size;   /**< sizeof(tdm_file_options): see status.h */
     size_t budget; /**< bytes of host memory for staging, at least 64 KiB; 0: 16 MiB. A device whose
-                      memory is the host's (cpu) needs none; there a budget tells how often progress
+                      memory is the host's (cpu) needs none; there a budget says how often progress
                       is called */
     /** Called after each chunk, in the calling thread, with bytes moved so far and in all; another
      * status than TDM_OK ends the call with it (set no message: tdm_last_error says "cancelled").
@@ -89,16 +89,16 @@ typedef struct tdm_file_options {
 TDM_API void tdm_file_options_init(tdm_file_options *options, size_t size);
 
 /** Writes all tensors, which are on the queue's device, and the metadata. The queue's earlier work
- * is seen. Written beside `path`, then synced and renamed over it: a failure leaves an old file
- * whole and nothing behind. A symbolic link's file is replaced; the mode of an old file is kept.
+ * is seen. Written next to `path`, then synced and renamed over it: a failure leaves an old file
+ * whole and leaves nothing else. A symbolic link's file is replaced; the mode of an old file is kept.
  * Tensors with gaps are packed on the device first, one at a time. Tensors are ordered as Python's
  * safetensors does (larger dtypes first, then by name), so that equal content gives equal bytes;
  * metadata by key, where Python's order is random. */
 TDM_API TDM_MUST_USE tdm_status tdm_save(tdm_queue *queue, const tdm_state_dict *dict,
                                          const char *path, const tdm_file_options *options);
 
-/** Reads a file onto the queue's device, in the order of its bytes, each tensor into a buffer of its
- * own: no more host memory than the budget beside the header. Has arrived when the call returns.
+/** Reads a file onto the queue's device, in the order of its bytes, each tensor into a separate
+ * buffer: no more host memory than the budget and the header. Has arrived when the call returns.
  * *dict is NULL on failure. Nothing is allocated that the file's size does not justify. A file that
  * is cut short meanwhile is TDM_ERROR_IO. */
 TDM_API TDM_MUST_USE tdm_status tdm_load(tdm_queue *queue, const char *path,

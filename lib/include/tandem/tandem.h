@@ -8,7 +8,7 @@
  * kernel.h  kernels of one's own, from expressions, over rows, or whole ones
  * ops.h     matmul, norms, bias-add, elementwise, casts, random numbers
  * arrays.h  softmax with masks, rows by indices, concat, stack, flip, sorting
- * functions.h  the functions of expressions under names of their own: div, pow, exp, where, comparisons …
+ * functions.h  the functions of expressions under their own names: div, pow, exp, where, comparisons …
  * reduce.h  sums, means, extremes, norms and variances over any dimensions
  * create.h  making tensors, to and from host arrays, as text
  * move.h    tensors from device to device
@@ -26,7 +26,7 @@
  *
  * Threads: each header says which calls may be made at once. A thread that is cancelled
  * (pthread_cancel) in a call of the library's finishes that call first, callbacks included. Threads
- * that the library makes take none of the process's signals, faults of their own apart. */
+ * that the library makes take none of the process's signals, except for their own faults. */
 #ifndef TANDEM_TANDEM_H
 #define TANDEM_TANDEM_H
 
@@ -53,7 +53,7 @@
 #include <tandem/tensor.h>
 #include <tandem/tune.h>
 
-#define TDM_VERSION_MAJOR 0 /**< the version of this header; tdm_version tells the library's */
+#define TDM_VERSION_MAJOR 0 /**< the version of this header; tdm_version returns the library's */
 #define TDM_VERSION_MINOR 2 /**< see docs/stability.md */
 #define TDM_VERSION_PATCH 0 /**< see docs/stability.md */
 

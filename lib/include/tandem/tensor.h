@@ -68,7 +68,7 @@ TDM_API bool tdm_dtype_is_float(tdm_dtype dtype);
 
 /** How to read a buffer. Its layout is frozen. */
 typedef struct tdm_tensor {
-    tdm_buffer *buffer;          /**< no reference of its own */
+    tdm_buffer *buffer;          /**< not a reference */
     tdm_dtype dtype;             /**< of the elements */
     int ndim;                    /**< 1..TDM_MAX_DIMS */
     int64_t shape[TDM_MAX_DIMS]; /**< elements; a 0 makes every operation a no-op */
