@@ -284,6 +284,7 @@ const tdmi_blas tdmi_cuda_blas_cublas = {
     .detach = detach,
     .supports = supports,
     .gemm = gemm,
+    .has_tensor_cores = true,
     .library = library_of,
     .algorithms = algorithms,
 };

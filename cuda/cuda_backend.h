@@ -62,6 +62,7 @@ enum { TDMI_CUDA_MAX_BUFFERS = 12 };
  * only one group fits on a multiprocessor, which idles at each of its barriers; and 1024 leave a
  * third of those for 1536 lanes idle always. */
 enum { TDMI_CUDA_LEAST_LANES = 32, TDMI_CUDA_MOST_LANES = 512, TDMI_CUDA_LEAST_TEAM = 8 };
+enum { TDMI_CUDA_TENSOR_CORES = 80 }; /* the compute capability that kernels/tensor.h is for */
 
 struct tdmi_bkernel {
     CUfunction function;

@@ -99,6 +99,7 @@ void tdmi_cuda_fill_facts(const tdmi_cuda_entry *record, int driver_version, int
     info->unified_memory = record->integrated != 0;
 
     facts->streaming_stores = true;
+    facts->tensor_cores = info->compute_capability >= TDMI_CUDA_TENSOR_CORES;
     facts->min_lanes = TDMI_CUDA_LEAST_LANES;
     facts->min_team = TDMI_CUDA_LEAST_TEAM;
     facts->max_lanes = TDMI_CUDA_LEAST_LANES;

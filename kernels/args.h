@@ -87,6 +87,10 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_TRANSPOSE_A 1 /* matmul: flags */
 #define TDM_OP_TRANSPOSE_B 2
 #define TDM_OP_MATMUL_COUNT 4
+#define TDM_OP_TILES_ALIGNED 4 /* matmul_tiles: all rows of A and B begin at multiples of 16 bytes … */
+#define TDM_OP_TILES_DEEP 8    /* … and twice as much of k at a time, in half as many slots, where one lies along k */
+#define TDM_OP_TILES_COUNT 16
+#define TDM_TILES_BAND 8 /* rows of tiles that groups take together */
 
 #define TDM_OP_NARROW_COLS 1 /* matmul_narrow */
 #define TDM_OP_NARROW_COUNT 2
@@ -250,7 +254,9 @@ typedef struct tdm_matmul_args {
     tdm_i64 a_stride, b_stride, c_stride;
     tdm_scalar alpha, beta;
     tdm_u32 m, n, k;
-    tdm_i32 read_c; /* beta != 0 */
+    tdm_i32 read_c;   /* beta != 0 */
+    tdm_i32 vector_c; /* matmul_tiles: all rows of C begin at multiples of 16 bytes */
+    tdm_i32 reserved;
 } tdm_matmul_args;
 
 /* The same product when C has TDM_NARROW rows or fewer, or so few columns: matmul_narrow.cl says how the

@@ -112,6 +112,19 @@ TDM_GROUP_FOLD(tdm_group_sum, tdm_u64, a + b)
 TDM_GROUP_FOLD(tdm_group_max, int, a > b ? a : b)
 TDM_GROUP_FOLD(tdm_group_max, long long, a > b ? a : b)
 
+/* Those of sm_80: see tensor.h. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define TENSOR_CORES 1
+INLINE unsigned tdm_local_address(const void *p)
+{
+    tdm_u64 address;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p));
+    return (unsigned)address;
+}
+#else
+#define TENSOR_CORES 0
+#endif
+
 /* Numbers */
 #define tdm_as_i32(v) __float_as_int(v)
 #define tdm_as_f32(v) __int_as_float(v)

@@ -146,6 +146,29 @@ TDM_GROUP_REDUCE(tdm_group_sum_f64, double, sub_group_reduce_add, a + b)
 #endif
 
 
+/* Where the device has those of sm_80 (opencl/compiler.c): see tensor.h. Of a pointer into the group's memory some
+ * drivers of NVIDIA's make an address in that memory, and others one in all memory: which one it is shows. */
+#if defined(TDM_WANTS_TENSOR_CORES)
+#define TENSOR_CORES 1
+INLINE uint tdm_local_address(__local const void *p)
+{
+    uint address;
+    asm("{\n"
+        ".reg .pred of_all;\n"
+        ".reg .u64 local;\n"
+        "isspacep.shared of_all, %1;\n"
+        "cvta.to.shared.u64 local, %1;\n"
+        "selp.u64 local, local, %1, of_all;\n"
+        "cvt.u32.u64 %0, local;\n"
+        "}"
+        : "=r"(address)
+        : "l"(p));
+    return address;
+}
+#else
+#define TENSOR_CORES 0
+#endif
+
 /* Numbers */
 #define tdm_as_i32(v) as_int(v)
 #define tdm_as_f32(v) as_float(v)

@@ -10,7 +10,7 @@
  *   layer_norm x residual weight bias partial sum y |
  *   rms_norm x residual weight partial sum y |
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x mask partial y |
- *   matmul a b c | matmul_narrow small large c | range y | random y | transpose y a |
+ *   matmul(_tiles) a b c | matmul_narrow small large c | range y | random y | transpose y a |
  *   gather_rows y table indices | one_hot y indices | sort_keys words x |
  *   sort_select words x | sort_merge words | sort_take indices values x words |
  *   scatter_order order indices | scatter_add_rows y source words |
@@ -23,10 +23,11 @@
 
 #include "args.h"
 
-/* The dtypes of T: floats; also unsigned integers and bool, as which what makes elements stores integers; floats and
+/* The dtypes of T: floats; those of tensor cores, f16, bf16 and f32, not in C; floats, also unsigned integers and bool, as which what makes elements stores integers; floats and
  * unsigned integers, as which reductions read the others; unsigned integers alone; all; one. */
 typedef enum tdm_kernel_t {
     TDM_T_FLOATS,
+    TDM_T_TENSOR,
     TDM_T_STORED,
     TDM_T_NUMBERS,
     TDM_T_BITS,
@@ -131,6 +132,8 @@ typedef struct tdm_kernel_entry {
     X(MATMUL_NARROW, matmul_narrow, tdm_matmul_narrow_args, (TDM_OP_NARROW_COUNT, 0), \
       .buffers = 3, .ops = TDM_OP_NARROW_COUNT, .scratch = TDM_OPS_ALL, \
       .usual = TDM_OPS_BELOW(TDM_OP_NARROW_COUNT), .needs = {"reduce.h"}) \
+    X(MATMUL_TILES, matmul_tiles, tdm_matmul_args, (0, 0), \
+      .t = TDM_T_TENSOR, .buffers = 3, .ops = TDM_OP_TILES_COUNT, .needs = {"tensor.h"}) \
     X(RANGE, range, tdm_range_args, (1, 1), \
       .t = TDM_T_STORED, .buffers = 1, .ops = 1, .vectors = {1, 1, 1}, .writes = 1, .streams = true) \
     X(RANDOM, random, tdm_random_args, (TDM_OP_RANDOM_COUNT, TDM_OP_RANDOM_COUNT), \

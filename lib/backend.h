@@ -46,8 +46,9 @@ typedef struct tdmi_device_facts {
     bool streaming_stores; /* streaming stores pay for outputs much larger than the cache */
     bool synchronous;      /* work is done when a queue function returns */
     bool row_loops;        /* kernels are compiled as C, for one lane: ROW_LOOPS */
-    uint32_t min_lanes;    /* a group has a power of two of lanes within these, unless a kernel */
-    uint32_t max_lanes;    /* allows fewer */
+    bool tensor_cores;  /* the dialect has assembler for those that it should have: TENSOR_CORES */
+    uint32_t min_lanes; /* a group has a power of two of lanes within these, unless a kernel */
+    uint32_t max_lanes; /* allows fewer */
     uint32_t min_team; /* the least lanes of a row that is read in vectors; below min_lanes, several
                               rows share a group (TEAMS). 0: no row is */
     uint32_t max_team; /* the most: 1 on an OpenCL CPU, whose barriers take long */
@@ -267,6 +268,7 @@ typedef struct tdmi_blas {
     tdmi_blas_support (*supports)(void *state, const tdmi_gemm *gemm);
     /* TDM_ERROR_UNSUPPORTED: nothing of it was run, and another provider is to. */
     tdm_status (*gemm)(void *state, const tdmi_gemm *gemm);
+    bool has_tensor_cores; /* the library uses them wherever it can */
     /* The library that attach opened. */
     const tdmi_library *(*library)(const void *state);
     /* How many algorithms there are for a product that is supported, from which tdmi_gemm.algorithm

@@ -4,6 +4,7 @@
 
 #include "blas_table.h"
 #include "machine/hash.h"
+#include "tensor_cores.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -164,6 +165,11 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
     }
     put_first(&o, best);
     for (int i = first; i < o.count && (i < o.named || installed || !missing); i++) {
+        if (i >= o.named && !o.blas[i]->has_tensor_cores &&
+            tdmi_tensor_takes(queue->device, gemm)) {
+            choice->why = TDMI_WHY_TENSOR;
+            return TDM_OK;
+        }
         tdmi_attached_blas *slot = attach(queue, o.blas[i]);
         if (slot->status != TDM_OK) {
             if (i < o.named && !missing) missing = slot;
@@ -276,8 +282,12 @@ tdm_status tdmi_blas_candidates(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_bl
             list[(*count)++].algorithm = j;
         }
     }
-    if (*count < room && (!names_some() || is_named(TDMI_BLAS_builtin)))
-        list[(*count)++] = choice_of(NULL, TDMI_WHY_TUNED);
+    const int forms = tdmi_tensor_takes(queue->device, gemm) ? TDMI_TENSOR_FORMS : 1;
+    for (int j = 0; j < forms && *count < room; j++) {
+        if (names_some() && !is_named(TDMI_BLAS_builtin)) break;
+        list[*count] = choice_of(NULL, TDMI_WHY_TUNED);
+        list[(*count)++].algorithm = j;
+    }
     /* those that are named lack it: what it goes on to is all there is */
     return *count > 0 ? TDM_OK : tdmi_blas_choose_usual(queue, gemm, &list[(*count)++]);
 }

@@ -84,6 +84,7 @@ struct tdm_device {
     struct tdmi_user_kernel *user_kernels; /* the latest first */
     /* of functions that are kernels of expressions (ops/functions.c), each made at its first use */
     _Atomic(struct tdm_kernel *) kept_kernels[TDMI_MOST_KEPT_KERNELS];
+    atomic_int tensor_trials[TDM_BF16 + 1];                 /* tensor_cores.c: by dtype */
     void (*_Atomic free_kernel)(struct tdm_kernel *kernel); /* NULL: there are none */
 };
 

@@ -8,12 +8,17 @@
 #include "opencl_backend.h"
 
 /* Attributes of vendors' extensions that the common headers lack. */
+#define DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
+#define DEVICE_COMPUTE_CAPABILITY_MINOR_NV 0x4001
 #define DEVICE_PCI_BUS_ID_NV 0x4008
 #define DEVICE_PCI_SLOT_ID_NV 0x4009
 #define DEVICE_PCI_DOMAIN_ID_NV 0x400A
 #define DEVICE_WAVEFRONT_WIDTH_AMD 0x4043
 
 #define MOST_LANES 256u
+/* What the kernel matmul_tiles wants of a group. */
+#define TENSOR_LANES 256u
+#define TENSOR_MEMORY (48u << 10)
 #define LONGEST_TEXT (1u << 20) /* more is no text: the driver is broken */
 
 /* Environment variables that change what a driver's compiler makes of the same source. They are
@@ -287,6 +292,9 @@ static void fill_info(tdmi_cl_entry *entry, const char *extensions, tdm_device_i
                     query_ulong(id, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
     info->unified_memory =
         info->type == TDM_DEVICE_CPU || query_uint(id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
+    if (tdmi_cl_has_extension(extensions, "cl_nv_device_attribute_query"))
+        info->compute_capability = (int)(10 * query_uint(id, DEVICE_COMPUTE_CAPABILITY_MAJOR_NV) +
+                                         query_uint(id, DEVICE_COMPUTE_CAPABILITY_MINOR_NV));
     find_pci(id, extensions, info);
 }
 
@@ -324,6 +332,8 @@ static const char *describe(tdmi_cl_entry *entry) {
     entry->shares_memory =
         cpu && (query_ulong(id, CL_DEVICE_SVM_CAPABILITIES) & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
     entry->local_memory = query_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE);
+    facts->tensor_cores = entry->compiler.tensor_cores && facts->max_lanes >= TENSOR_LANES &&
+                          entry->local_memory >= TENSOR_MEMORY;
     entry->exact_division =
         (query_ulong(id, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     make_cache_key(entry, facts);

@@ -226,9 +226,9 @@ static tdm_status scale_c(tdm_queue *queue, const tdmi_gemm *gemm, tdm_tensor *c
 /* The product itself, with its epilogue where the choice does that too. */
 static tdm_status run_chosen(tdm_queue *queue, const tdmi_gemm *gemm,
                              const tdmi_blas_choice *choice) {
-    if (!choice->provider) return tdmi_run_builtin(queue, function, gemm);
     tdmi_gemm run = choice->fused ? *gemm : without_epilogue(gemm);
     run.algorithm = choice->algorithm;
+    if (!choice->provider) return tdmi_run_builtin(queue, function, &run);
     return tdmi_queue_submitted(queue, choice->provider->blas->gemm(choice->provider->state, &run));
 }
 

@@ -3,6 +3,7 @@
 #include "matmul_builtin.h"
 
 #include "submit.h"
+#include "tensor_cores.h"
 
 /* The groups of the kernel of tiles. */
 static tdm_status count_tiles(const char *function, const tdmi_gemm *gemm, int64_t *groups) {
@@ -188,5 +189,8 @@ tdm_status tdmi_run_builtin(tdm_queue *queue, const char *function, const tdmi_g
         if (narrow_scratch(&p, gemm->dtype, &bytes))
             return run_narrow(queue, gemm->dtype, &p, bytes);
     }
-    return run_tiles(queue, gemm, groups);
+    if (!tdmi_tensor_takes(queue->device, gemm)) return run_tiles(queue, gemm, groups);
+    const tdmi_tensor_launch plan = tdmi_tensor_plan(queue->device->facts, gemm);
+    const tdmi_mem *mems[] = {gemm->a, gemm->b, gemm->c};
+    return tdmi_submit_launch(queue, plan.variant, plan.groups, mems, &plan.args);
 }

@@ -7,6 +7,7 @@
 #include "matmul.h"
 #include "matmul_builtin.h"
 #include "matmul_trace.h"
+#include "tensor_cores.h"
 
 /* The choice for a product that multiplies; checked, if it falls to the builtin kernel. */
 static tdm_status choose(const char *function, tdm_queue *queue, const tdmi_product *p,
@@ -60,6 +61,7 @@ static void explain_tuned(const tdmi_gemm *gemm, const tdmi_blas_choice *choice,
              tdmi_gemm_text(&measured, product), format_time(t->seconds, time), instead);
 }
 
+/* Why; of the builtin kernel what follows says more. */
 static void explain(const tdmi_gemm *gemm, const tdmi_blas_choice *choice, char *text,
                     size_t size) {
     const char *name = tdmi_blas_name(choice);
@@ -70,6 +72,9 @@ static void explain(const tdmi_gemm *gemm, const tdmi_blas_choice *choice, char 
     case TDMI_WHY_NAMED:
         snprintf(text, size, "%s, because TANDEM_BLAS is \"%s\"", name,
                  tdmi_env_values()->blas_text);
+        return;
+    case TDMI_WHY_TENSOR:
+        snprintf(text, size, "%s, as the device's libraries have no tensor cores for it", name);
         return;
     case TDMI_WHY_TABLE:
         snprintf(text, size, "%s, which is usually the fastest for %s", name,
@@ -102,5 +107,8 @@ tdm_status tdm_matmul_explain(tdm_queue *queue, const tdm_matmul_options *option
     tdmi_blas_choice choice;
     TDMI_TRY(choose(function, queue, &p, &choice));
     explain(&p.gemm, &choice, text, size);
+    const size_t length = strlen(text);
+    if (!choice.provider)
+        snprintf(text + length, size - length, "%s", tdmi_tensor_text(queue->device, &p.gemm));
     return TDM_OK;
 }

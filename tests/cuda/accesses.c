@@ -23,6 +23,20 @@ static row_counts rows_of(const tdm_kernel_entry *k, const variant *v) {
 /* The file of reduce, compiled for rows in vectors, has its second kernel, too, which is never launched so. */
 static bool is_without_rows(const tdm_kernel_entry *k) { return k->file; }
 
+/* What two steps of matmul_tiles have at least: products of 16 x 8 elements, which make 64 x 64, and of an operand that
+ * lies along k, or has elements of two bytes, four reads of matrices, once more before the first step. A slice is
+ * copied before and in the loop, unless rows are not aligned. C is written in vectors where it can be. */
+static bool tiles_are_right(const variant *v, const ptx_report *accesses) {
+    const bool narrow = dtype_bytes(v->t) == 2, deep = v->op & TDM_OP_TILES_DEEP;
+    const int operands =
+        (narrow || !(v->op & TDM_OP_TRANSPOSE_A)) + (narrow || (v->op & TDM_OP_TRANSPOSE_B));
+    const int chunks = (v->lanes == 256 ? 128 + 256 : 128 + 128) * (deep ? 4 : 2);
+    const int copied = (v->op & TDM_OP_TILES_ALIGNED) ? chunks / v->lanes * (deep ? 2 : 3) : 0;
+    return accesses->products == 64 && accesses->matrices == operands * 12 &&
+           (copied ? accesses->copies >= copied : accesses->copies == 0) &&
+           accesses->wide_stores > 0;
+}
+
 bool accesses_are_right(int kernel, const variant *v, const ptx_report *accesses) {
     enum {
         COPIES = 4,
@@ -33,6 +47,7 @@ bool accesses_are_right(int kernel, const variant *v, const ptx_report *accesses
     const row_counts rows = rows_of(k, v);
     const int t = dtype_bytes(v->t), u = k->u == TDM_U_CASTS ? dtype_bytes(v->u) : t;
     if (is_without_rows(k)) return true;
+    if (kernel == TDMI_KERNEL_MATMUL_TILES) return tiles_are_right(v, accesses);
     if (v->vectors == 0 || v->loose) return accesses->wide_loads == 0 && accesses->wide_stores == 0;
     return accesses->wide_loads >= v->vectors * rows.reads &&
            accesses->wide_stores >= v->vectors * rows.writes &&

@@ -76,6 +76,12 @@ static bool read_line(reader *r, const char *line) {
     } else if (begins(at, "st.global")) {
         *(is_wide(at) ? &r->report->wide_stores : &r->report->stores) += 1;
         r->waiting = r->elements_waiting = 0;
+    } else if (begins(at, "mma.sync")) {
+        r->report->products++;
+    } else if (begins(at, "ldmatrix")) {
+        r->report->matrices++;
+    } else if (begins(at, "cp.async.cg")) {
+        r->report->copies++;
     } else if (begins(at, "st.shared")) {
         r->elements_waiting = 0;
     } else if (begins(at, "bar.") || begins(at, "barrier.") || begins(at, "shfl.")) {

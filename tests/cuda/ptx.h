@@ -12,6 +12,8 @@ typedef struct ptx_report {
     int in_flight; /* the most wide loads, in the order of the text, that a lane begins before it stores,
                       meets others or begins its loop again: so many may be on their way together, where
                       none is used before the last of them begins */
+    int products, matrices,
+        copies; /* of tiles: multiplied, read as matrices, copied into shared memory meanwhile */
 } ptx_report;
 
 /* False when the entry is not in the text once, or not understood. */

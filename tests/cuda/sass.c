@@ -84,6 +84,9 @@ static void read_line(const char *line, ptx_report *report) {
         at += strspn(at, " \t");
     }
     if (begins(at, "LDG")) *(is_wide(at) ? &report->wide_loads : &report->loads) += 1;
+    if (begins(at, "HMMA")) report->products++;
+    if (begins(at, "LDSM")) report->matrices++;
+    if (begins(at, "LDGSTS")) report->copies++;
     if (begins(at, "STG")) *(is_wide(at) ? &report->wide_stores : &report->stores) += 1;
 }
 

@@ -155,6 +155,41 @@ Test(thread_defects, accesses) {
     TELLS(run("y[i] = 0;", 2), "block|writes memory that another thread writes");
 }
 
+/* What the assembler of tensor cores may not do; that its results are right is seen in products (matmul_tiles). */
+#define TILES                                                                                      \
+    "__shared__ uint4 t[64]; unsigned long long t_at; asm(\"cvta.to.shared.u64 %0, %1;\" : "       \
+    "\"=l\"(t_at) : \"l\"(t)); const unsigned at = (unsigned)t_at + 16 * i;\n"
+#define COPY                                                                                       \
+    "asm volatile(\"cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\" : : \"r\"(at), "      \
+    "\"l\"(y + 4 * "                                                                               \
+    "i), "                                                                                         \
+    "\"r\"(16));\n"
+#define END "asm volatile(\"cp.async.commit_group;\" : : : \"memory\");\n"
+#define WAIT(n) "asm volatile(\"cp.async.wait_group " #n ";\" : : : \"memory\");\n"
+#define MATRICES(lane)                                                                             \
+    "unsigned r[4]; asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, "    \
+    "[%4];\" : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3]) : \"r\"(" lane "));\n"
+
+Test(thread_defects, tensor_cores) {
+    float values[FLOATS];
+    for (int i = 0; i < FLOATS; i++)
+        values[i] = (float)i;
+    FINE(cudaMemcpyAsync(memory, values, sizeof values, cudaMemcpyHostToDevice, stream));
+    RIGHT(TILES COPY END WAIT(0) "BARRIER; y[i] = t[63 - i].y;", 1);
+    RIGHT(TILES COPY END WAIT(0) "BARRIER;" MATRICES("at") "y[i] = r[0];", 1);
+    TELLS(run(TILES COPY END WAIT(1) "BARRIER; y[i] = t[i].y;", 1), "ends with 1 copies");
+    TELLS(run(TILES COPY WAIT(0) "y[i] = 0;", 1), "ends with 1 copies");
+    TELLS(run(TILES COPY END WAIT(0) "y[i] = t[i ^ 1].y;", 1), "reads shared memory that");
+    TELLS(run(TILES "t[i] = ((uint4 *)y)[i]; BARRIER; const unsigned v = t[i ^ 1].x;" COPY END WAIT(
+                  0) "s[i] = v;",
+              1),
+          "shared memory that another thread");
+    TELLS(run(TILES COPY END WAIT(0) "BARRIER;" MATRICES("at + 4") "y[i] = r[0];", 1),
+          "is not aligned");
+    TELLS(run(TILES COPY END WAIT(0) "if (i % 32 == 3) return;" MATRICES("at") "y[i] = r[0];", 1),
+          "ended or do not exist");
+}
+
 Test(thread_defects, texts) {
     CUfunction kernel;
     char log[2048];

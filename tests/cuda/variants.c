@@ -56,6 +56,7 @@ static bool takes_dtypes(const family *f, int t, int u) {
     if (f->u == TDM_U_CASTS) return is_cast(t, u);
     if (f->t == TDM_T_U32 || f->t == TDM_T_U64)
         return t == u && t == (f->t == TDM_T_U32 ? TDM_U32 : TDM_U64);
+    if (f->t == TDM_T_TENSOR) return t == u && is_float(t) && dtypes[t].size < 8;
     if (is_float(t) ? f->t == TDM_T_BITS : f->t == TDM_T_FLOATS) return false;
     if (dtypes[t].kind == SIGNED || (dtypes[t].kind == BOOL && f->t != TDM_T_STORED)) return false;
     if (f->u == TDM_U_SUMS && !is_float(t)) return u == TDM_U64;
@@ -68,6 +69,15 @@ static bool takes_op(const family *f, int t, int op, int stream) {
     if (f->integer_ops && !is_float(t) && op >= f->integer_ops) return false;
     /* the mask has room for more activations than there are */
     if (is(f, "bias_add") && (op & TDM_OP_ACTIVATION) >= TDM_ACT_COUNT) return false;
+    /* deep where one of the operands lies along k, as of f32 it does */
+    const bool tiles = is(f, "matmul_tiles");
+    if (tiles && dtypes[t].size == 4 && (op & TDM_OP_TRANSPOSE_A) && !(op & TDM_OP_TRANSPOSE_B))
+        return false;
+    const int layout = TDM_OP_TRANSPOSE_A | TDM_OP_TRANSPOSE_B | TDM_OP_TILES_ALIGNED;
+    if (tiles && (op & TDM_OP_TILES_DEEP) &&
+        (!(op & TDM_OP_TILES_ALIGNED) ||
+         (op & layout) == (TDM_OP_TRANSPOSE_A | TDM_OP_TILES_ALIGNED)))
+        return false;
     const bool of_sum = is(f, "layer_norm") || is(f, "rms_norm");
     if (of_sum && (op & TDM_OP_ROW_SUM) && !(op & TDM_OP_ROW_RESIDUAL)) return false;
     /* y is an input, and such an output is never streamed */
@@ -133,8 +143,11 @@ void for_variants(int kernel, void (*found)(void *, const variant *, int, int), 
         size++;
     }
     /* a tile has as many lanes as its struct says, or half of that where the driver wants fewer */
-    for (int lanes = kernel == TDMI_KERNEL_TRANSPOSE ? TDM_TILE_LANES : TDMI_CUDA_MOST_LANES;
-         lanes >= TDMI_CUDA_LEAST_LANES; lanes /= 2) {
+    const bool tensor = f->t == TDM_T_TENSOR;
+    for (int lanes = tensor                            ? 256
+                     : kernel == TDMI_KERNEL_TRANSPOSE ? TDM_TILE_LANES
+                                                       : TDMI_CUDA_MOST_LANES;
+         lanes >= (tensor ? 128 : TDMI_CUDA_LEAST_LANES); lanes /= 2) {
         of_one_size(f, lanes, IN_ELEMENTS, size++, found, context);
         if (f->one_size) break;
     }

@@ -16,7 +16,8 @@
 typedef unsigned sim_four __attribute__((vector_size(16), may_alias));
 struct __attribute__((aligned(16), may_alias)) uint4 {
     unsigned x, y, z, w;
-    uint4() = default;
+    constexpr uint4()
+        : x(), y(), z(), w() {} /* or an array in shared memory is initialised as code runs */
     uint4(const uint4 &from) { *(sim_four *)this = *(const sim_four *)&from; }
     uint4 &operator=(const uint4 &from) {
         *(sim_four *)this = *(const sim_four *)&from;
@@ -35,6 +36,15 @@ extern struct sim_places { sim_extent thread, block, grid; } sim_where;
 void sim_thread_barrier(const char *place);
 void sim_thread_syncwarp(const char *place, unsigned mask);
 void sim_thread_shuffle(const char *place, unsigned mask, int distance, void *value, unsigned size);
+void sim_thread_together(const char *place, void *operands, void (*work)(void *const *lanes));
+struct sim_copy {
+    const void *from;
+    unsigned to, bytes;
+};
+void sim_thread_copy(sim_copy copy);
+void sim_thread_end_batch(void);
+bool sim_thread_next_copy(unsigned most, sim_copy *copy);
+__attribute__((noreturn)) void sim_thread_defect(const char *format, ...);
 
 /* what a launch finds in the shared object */
 extern char __start_sim_shared[] __attribute__((weak, visibility("hidden")));
@@ -125,6 +135,153 @@ static inline void sim_cvt_rn_f16_f32(unsigned short &stored, float v) {
         half = (rest - 0x38000000u + 0xfffu + (rest >> 13 & 1u)) >> 13;
     stored = (unsigned short)((half > 0x7c00u && rest <= 0x7f800000u ? 0x7c00u : half) |
                               bits >> 31 << 15);
+}
+
+/* Shared memory by its addresses, of 32 bits. */
+static inline void sim_cvta_to_shared_u64(unsigned long long &address, const void *p) {
+    address = (unsigned long long)((const char *)p - __start_sim_shared);
+}
+template <class V> static inline V *sim_shared(unsigned address, unsigned alignment = sizeof(V)) {
+    if (address % alignment)
+        sim_thread_defect("address %#x in shared memory is not aligned", address);
+    return (V *)(__start_sim_shared + address);
+}
+static inline void sim_ld_shared_u32(unsigned &v, unsigned address) {
+    v = *sim_shared<unsigned>(address);
+}
+static inline void sim_st_shared_v4_u32(unsigned address, unsigned x, unsigned y, unsigned z,
+                                        unsigned w) {
+    *sim_shared<sim_four>(address) = (sim_four){x, y, z, w};
+}
+
+/* cp.async writes what nobody should read, and is done as late as can be. */
+static inline void sim_cp_async_cg_shared_global_L2__128B(unsigned to, const void *from,
+                                                          int bytes) {
+    if ((unsigned long long)from % 16 || bytes < 0 || bytes > 16)
+        sim_thread_defect("copies %d bytes from %p", bytes, from);
+    *sim_shared<sim_four>(to) = (sim_four){~0u, ~0u, ~0u, ~0u};
+    sim_thread_copy((sim_copy){from, to, (unsigned)bytes});
+}
+static inline void sim_cp_async_commit_group() { sim_thread_end_batch(); }
+static void sim_cp_async_wait(unsigned most) {
+    for (sim_copy copy; sim_thread_next_copy(most, &copy);) {
+        sim_four v = {0, 0, 0, 0};
+        if (copy.bytes == 16) v = *(const sim_four *)copy.from;
+        for (unsigned i = 0; i < copy.bytes && copy.bytes < 16; i++)
+            ((unsigned char *)&v)[i] = ((const unsigned char *)copy.from)[i];
+        *sim_shared<sim_four>(copy.to) = v;
+    }
+}
+static inline void sim_cp_async_wait_group_0() { sim_cp_async_wait(0); }
+static inline void sim_cp_async_wait_group_1() { sim_cp_async_wait(1); }
+static inline void sim_cp_async_wait_group_2() { sim_cp_async_wait(2); }
+static inline void sim_cp_async_wait_group_3() { sim_cp_async_wait(3); }
+static inline void sim_cp_async_wait_group_4() { sim_cp_async_wait(4); }
+static inline void sim_cp_async_wait_group_5() { sim_cp_async_wait(5); }
+
+/* ldmatrix: lanes 8 i to 8 i + 7 name the rows of matrix i, of 16 bytes each; lane l gets of each matrix elements
+ * 2 (l % 4) and the next one of row l / 4 or, transposed, those of column l / 4. */
+struct sim_rows {
+    unsigned row, rows[32];
+};
+static void sim_tell_rows(void *const *lanes) {
+    for (int i = 0; i < 32; i++)
+        for (int j = 0; j < 32; j++)
+            ((sim_rows *)lanes[i])->rows[j] = ((const sim_rows *)lanes[j])->row;
+}
+static void sim_load_matrices(const char *place, bool transposed, unsigned row, unsigned *to) {
+    const unsigned lane = threadIdx.x % 32, x = lane % 4 * 2, y = lane / 4;
+    sim_rows all = {row, {0}};
+    sim_shared<sim_four>(row);
+    sim_thread_together(place, &all, sim_tell_rows);
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned *const rows = all.rows + 8 * i;
+        to[i] = transposed ? (unsigned)*sim_shared<unsigned short>(rows[x] + 2 * y) |
+                                 (unsigned)*sim_shared<unsigned short>(rows[x + 1] + 2 * y) << 16
+                           : *sim_shared<unsigned>(rows[y] + 2 * x);
+    }
+}
+static inline void sim_ldmatrix_sync_aligned_m8n8_x4_shared_b16(unsigned &a, unsigned &b,
+                                                                unsigned &c, unsigned &d,
+                                                                unsigned row) {
+    unsigned to[4];
+    sim_load_matrices("ldmatrix", false, row, to);
+    a = to[0], b = to[1], c = to[2], d = to[3];
+}
+static inline void sim_ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16(unsigned &a, unsigned &b,
+                                                                      unsigned &c, unsigned &d,
+                                                                      unsigned row) {
+    unsigned to[4];
+    sim_load_matrices("ldmatrix.trans", true, row, to);
+    a = to[0], b = to[1], c = to[2], d = to[3];
+}
+
+/* mma.sync of 16 x 8 results, for 16 elements of k of two bytes, or 8 of TF32, of which 13 bits are not looked at.
+ * Products and sums are exact here, but for the last rounding. */
+static inline float sim_as_f16(unsigned short v) {
+    float f;
+    sim_cvt_f32_f16(f, v);
+    return f;
+}
+static inline float sim_as_bf16(unsigned short v) { return sim_bits<float>((unsigned)v << 16); }
+struct sim_product {
+    float *c[4];
+    unsigned a[4], b[2];
+};
+template <float (*convert)(unsigned short)> static void sim_multiply_pairs(void *const *lanes) {
+    double a[16][16], b[16][8];
+    for (int l = 0; l < 32; l++) {
+        const sim_product *p = (const sim_product *)lanes[l];
+        const int x = l % 4 * 2, y = l / 4;
+        for (int h = 0; h < 2; h++) {
+            for (int i = 0; i < 4; i++)
+                a[y + i % 2 * 8][x + i / 2 * 8 + h] = convert((unsigned short)(p->a[i] >> 16 * h));
+            for (int i = 0; i < 2; i++)
+                b[x + i * 8 + h][y] = convert((unsigned short)(p->b[i] >> 16 * h));
+        }
+    }
+    for (int l = 0; l < 32; l++)
+        for (int i = 0; i < 4; i++) {
+            float *const c = ((const sim_product *)lanes[l])->c[i];
+            double sum = *c;
+            for (int k = 0; k < 16; k++)
+                sum += a[l / 4 + i / 2 * 8][k] * b[k][l % 4 * 2 + i % 2];
+            *c = (float)sum;
+        }
+}
+static void sim_multiply_tf32(void *const *lanes) {
+    double a[16][8], b[8][8];
+    for (int l = 0; l < 32; l++) {
+        const sim_product *p = (const sim_product *)lanes[l];
+        for (int i = 0; i < 4; i++)
+            a[l / 4 + i % 2 * 8][l % 4 + i / 2 * 4] = sim_bits<float>(p->a[i] & ~0x1fffu);
+        for (int i = 0; i < 2; i++)
+            b[l % 4 + i * 4][l / 4] = sim_bits<float>(p->b[i] & ~0x1fffu);
+    }
+    for (int l = 0; l < 32; l++)
+        for (int i = 0; i < 4; i++) {
+            float *const c = ((const sim_product *)lanes[l])->c[i];
+            double sum = *c;
+            for (int k = 0; k < 8; k++)
+                sum += a[l / 4 + i / 2 * 8][k] * b[k][l % 4 * 2 + i % 2];
+            *c = (float)sum;
+        }
+}
+#define SIM_MMA(name, work)                                                                        \
+    static inline void sim_mma_sync_aligned_##name(float &c0, float &c1, float &c2, float &c3,     \
+                                                   unsigned a0, unsigned a1, unsigned a2,          \
+                                                   unsigned a3, unsigned b0, unsigned b1) {        \
+        float c[4] = {c0, c1, c2, c3};                                                             \
+        sim_product mine = {{&c[0], &c[1], &c[2], &c[3]}, {a0, a1, a2, a3}, {b0, b1}};             \
+        sim_thread_together("mma." #name, &mine, work);                                            \
+        c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];                                                \
+    }
+SIM_MMA(m16n8k16_row_col_f32_f16_f16_f32, sim_multiply_pairs<sim_as_f16>)
+SIM_MMA(m16n8k16_row_col_f32_bf16_bf16_f32, sim_multiply_pairs<sim_as_bf16>)
+SIM_MMA(m16n8k8_row_col_f32_tf32_tf32_f32, sim_multiply_tf32)
+
+static inline void sim_cvt_rna_tf32_f32(unsigned &bits, float v) {
+    bits = v != v ? 0x7fffffffu : (sim_bits<unsigned>(v) + 0x1000u) & ~0x1fffu;
 }
 
 /* A kernel called with its arguments as cuLaunchKernel has them: how many pointers, the struct's size, the call. */

@@ -193,7 +193,9 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
             continue;
         sim_text text = {0};
         const int number = find_kernel(of, name + 4, &text);
-        if (number < 0) return CUDA_ERROR_NOT_FOUND;
+        /* what has no form in C runs thread by thread alone */
+        if (number < 0 || (number < OWN && !tdmi_cpu_kernels_baseline[number][of->image.t]))
+            return CUDA_ERROR_NOT_FOUND;
         if (!of->kernels[i]) of->kernels[i] = sim_create(CUDA_SIM_KERNEL, sizeof(simulated_kernel));
         if (!of->kernels[i]) return CUDA_ERROR_OUT_OF_MEMORY;
         of->kernels[i]->module = of;

@@ -39,12 +39,16 @@ uint32_t sim_text_stamp(void) {
 /* --- inline assembler ---------------------------------------------------------------------------
  */
 
-/* One instruction, asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(stored)), as a call, sim_cvt_f32_f16(v, stored). From
- * its string on; what is behind it, or NULL. */
+/* One instruction, asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(stored)), as a call, sim_cvt_f32_f16(v, stored); a number
+ * in place of operands is part of the name. From its string on; what is behind it, or NULL. */
 static const char *write_instruction(FILE *to, const char *at) {
     fputs("sim_", to);
-    for (at++; *at && *at != ' ' && *at != '"'; at++)
-        fputc(*at == '.' ? '_' : *at, to);
+    at++;
+    const char *end = at + strcspn(at, "%{[;\"");
+    while (end > at && end[-1] == ' ')
+        end--;
+    for (; at < end; at++)
+        fputc(strchr(".: ", *at) ? '_' : *at, to);
     at = strchr(at, '"');
     if (!at) return NULL;
     const char *comma = "(";
@@ -111,6 +115,8 @@ static void write_options(char *command, size_t size, int count, const char *con
 bool sim_text_compile(const char *text, int option_count, const char *const *options,
                       sim_image *image, char *log, size_t size) {
     char folder[512], source[576], words[576], result[576], command[4096] = COMPILE;
+    snprintf(command + strlen(command), sizeof command - strlen(command), " -D__CUDA_ARCH__=%d0",
+             image->architecture);
     if (!sim_make_folder(folder)) abort();
     snprintf(source, sizeof source, "%s/text.cu", folder);
     snprintf(words, sizeof words, "%s/log", folder);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+enum { MOST_COPIES = 64, MOST_BATCHES = 16 };
 enum { WARP = SIM_WARP, WARPS = SIM_MOST_THREADS / WARP, STACK = 128 << 10, PAGE = 4096 };
 
 /* --- fibers -------------------------------------------------------------------------------------
@@ -42,6 +43,10 @@ typedef struct thread {
     unsigned mask, size;
     int distance;
     char value[16];
+    void (*work)(void *const *lanes); /* instead of a shuffle */
+    sim_copy copies[MOST_COPIES];     /* on their way, the oldest first … */
+    unsigned copy_count, batches[MOST_BATCHES],
+        batch_count; /* … how many of each batch that has ended */
 } thread;
 
 static struct {
@@ -113,6 +118,7 @@ static void run_next(fiber *from) {
 static void begin_thread(void) {
     now.launch->text.kernel->call(now.launch->arguments);
     thread *const me = &now.threads[sim_where.thread.x];
+    if (me->copy_count) sim_thread_defect("ends with %u copies on their way", me->copy_count);
     now.ended[sim_where.thread.x / WARP] |= 1u << sim_where.thread.x % WARP;
     now.alive--;
     run_next(&me->fiber);
@@ -144,10 +150,13 @@ static thread *other(unsigned lane) {
 static void exchange(const thread *me) {
     char values[WARP][sizeof me->value];
     const unsigned first = sim_where.thread.x / WARP * WARP;
+    void *lanes[WARP];
     for (unsigned lane = 0; lane < WARP; lane++) {
         if (!(me->mask >> lane & 1)) continue;
         const thread *it = other(lane);
         const unsigned from = lane ^ (unsigned)me->distance;
+        if (it->work != me->work)
+            sim_thread_defect("is at %s, and thread %u at %s", me->place, first + lane, it->place);
         if (it->mask != me->mask || it->distance != me->distance || it->size != me->size)
             sim_thread_defect(
                 "shuffles with mask %08x, distance %d and %u bytes, and thread %u with %08x, %d "
@@ -157,7 +166,9 @@ static void exchange(const thread *me) {
             sim_thread_defect("thread %u shuffles with lane %u, which is not in its mask, %08x",
                               first + lane, from, me->mask);
         memcpy(values[lane], other(from)->value, sizeof *values);
+        memcpy(&lanes[lane], it->value, sizeof *lanes);
     }
+    if (me->work) me->work(lanes);
     for (unsigned lane = 0; lane < WARP; lane++) {
         if (!(me->mask >> lane & 1)) continue;
         memcpy(other(lane)->value, values[lane], sizeof *values);
@@ -167,9 +178,8 @@ static void exchange(const thread *me) {
     if (me->size == 0) sim_accesses_sync(first, me->mask);
 }
 
-void sim_thread_shuffle(const char *place, unsigned mask, int distance, void *value, unsigned size);
-void sim_thread_shuffle(const char *place, unsigned mask, int distance, void *value,
-                        unsigned size) {
+static void meet(const char *place, unsigned mask, int distance, void *value, unsigned size,
+                 void (*work)(void *const *lanes)) {
     const unsigned lane = sim_where.thread.x % WARP, warp = sim_where.thread.x / WARP;
     thread *const me = other(lane);
     if (!(mask >> lane & 1))
@@ -179,6 +189,7 @@ void sim_thread_shuffle(const char *place, unsigned mask, int distance, void *va
     me->mask = mask;
     me->distance = distance;
     me->size = size;
+    me->work = work;
     memcpy(me->value, value, size);
     now.shuffles[warp] |= 1u << lane;
     if (mask & now.ended[warp])
@@ -189,11 +200,62 @@ void sim_thread_shuffle(const char *place, unsigned mask, int distance, void *va
     memcpy(value, me->value, size);
 }
 
+void sim_thread_shuffle(const char *place, unsigned mask, int distance, void *value, unsigned size);
+void sim_thread_shuffle(const char *place, unsigned mask, int distance, void *value,
+                        unsigned size) {
+    meet(place, mask, distance, value, size, NULL);
+}
+
+/* An instruction of whole warps: each lane says where its operands are, and the last one has the work done for all. */
+void sim_thread_together(const char *place, void *operands, void (*work)(void *const *lanes));
+void sim_thread_together(const char *place, void *operands, void (*work)(void *const *lanes)) {
+    meet(place, ~0u, 0, &operands, sizeof operands, work);
+}
+
 /* A shuffle of nothing, which alone orders accesses of memory. */
 void sim_thread_syncwarp(const char *place, unsigned mask);
 void sim_thread_syncwarp(const char *place, unsigned mask) {
     char nothing;
     sim_thread_shuffle(place, mask, 0, &nothing, 0);
+}
+
+/* --- copies that no thread waits for ---------------------------------------------------------------
+ */
+
+void sim_thread_copy(sim_copy copy);
+void sim_thread_copy(sim_copy copy) {
+    thread *const me = &now.threads[sim_where.thread.x];
+    if (me->copy_count == MOST_COPIES) sim_thread_defect("has %d copies on their way", MOST_COPIES);
+    me->copies[me->copy_count++] = copy;
+}
+
+static unsigned count_batched(const thread *me) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < me->batch_count; i++)
+        count += me->batches[i];
+    return count;
+}
+
+void sim_thread_end_batch(void);
+void sim_thread_end_batch(void) {
+    thread *const me = &now.threads[sim_where.thread.x];
+    if (me->batch_count == MOST_BATCHES)
+        sim_thread_defect("has %d batches of copies on their way", MOST_BATCHES);
+    const unsigned count = me->copy_count - count_batched(me);
+    me->batches[me->batch_count++] = count;
+}
+
+/* The next copy that must be done before `most` batches are on their way; false: they are. */
+bool sim_thread_next_copy(unsigned most, sim_copy *copy);
+bool sim_thread_next_copy(unsigned most, sim_copy *copy) {
+    thread *const me = &now.threads[sim_where.thread.x];
+    while (me->batch_count > most && !me->batches[0])
+        memmove(me->batches, me->batches + 1, --me->batch_count * sizeof *me->batches);
+    if (me->batch_count <= most) return false;
+    *copy = me->copies[0];
+    memmove(me->copies, me->copies + 1, --me->copy_count * sizeof *me->copies);
+    me->batches[0]--;
+    return true;
 }
 
 /* --- launches -----------------------------------------------------------------------------------
@@ -239,6 +301,7 @@ static void run_block(void) {
                                                     : ~0u << now.count % WARP;
     for (unsigned i = 0; i < now.count; i++) {
         make_fiber(&now.threads[i].fiber, now.stacks + (size_t)i * STACK, begin_thread);
+        now.threads[i].copy_count = now.threads[i].batch_count = 0;
         make_ready(i);
     }
     run_next(&now.caller);

@@ -52,6 +52,12 @@ typedef struct sim_thread_launch {
 
 void sim_thread_run(const sim_thread_launch *launch);
 
+/* One of cp.async, as builtins.h has it: to an address in shared memory. */
+typedef struct sim_copy {
+    const void *from;
+    unsigned to, bytes;
+} sim_copy;
+
 /* Reports a defect of the thread that runs and ends the launch. */
 __attribute__((noreturn, format(printf, 1, 2))) void sim_thread_defect(const char *format, ...);
 

@@ -104,7 +104,7 @@ typedef struct tdm_device_info {
     tdm_device_type type;    /**< what it is */
     int index;               /**< index inside its backend */
     int compute_units;       /**< cores, compute units or multiprocessors */
-    int compute_capability;  /**< CUDA: 10 * major + minor; 0 elsewhere */
+    int compute_capability;  /**< NVIDIA: 10 * major + minor; else 0 */
     uint64_t memory_total;   /**< bytes */
     uint64_t memory_free; /**< bytes at listing time; TDM_UNKNOWN when only a context could tell */
     uint64_t max_allocation; /**< bytes in one buffer */
