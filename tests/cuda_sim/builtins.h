@@ -136,6 +136,10 @@ static inline void sim_cvt_rn_f16_f32(unsigned short &stored, float v) {
     stored = (unsigned short)((half > 0x7c00u && rest <= 0x7f800000u ? 0x7c00u : half) |
                               bits >> 31 << 15);
 }
+static inline void sim_cvt_rn_bf16_f32(unsigned short &stored, float v) {
+    const unsigned bits = sim_bits<unsigned>(v);
+    stored = (unsigned short)(v == v ? (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16 : 0x7fffu);
+}
 
 /* Shared memory by its addresses, of 32 bits. */
 static inline void sim_cvta_to_shared_u64(unsigned long long &address, const void *p) {
