@@ -7,8 +7,8 @@
 
 #include <tandem/tandem.h>
 
-/* Of LONG columns on a norm is cut, and a reduction. */
-enum { ROWS = 3, MOST_COLS = 20000, LONG = 8192 };
+/* A row has chunks of CHUNK bytes, and of several ones a norm and a reduction come to two launches. */
+enum { ROWS = 3, MOST_COLS = 20000, CHUNK = 32 << 10 };
 
 static tdm_device *device;
 static tdm_queue *queue;
@@ -48,11 +48,22 @@ static void finish(tdm_status status) {
     check(tdm_queue_finish(queue));
 }
 
+/* The lanes of a row, each of which reads an element for itself that all need. */
+static int64_t lanes_of(int64_t bytes) {
+    enum { LEAST = 32, MOST = 256, BYTES = 4 * 16 };
+    int64_t lanes = LEAST;
+    while (lanes < MOST && lanes * BYTES < bytes)
+        lanes *= 2;
+    return lanes;
+}
+
 /* Rows of so many columns that are read once, or, when they are too long to be held, twice: then they are cut,
- * and each of two launches reads them. */
+ * each of two launches reads them, and the second one the states that the first left of chunks, one to a piece. */
 static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
     const int64_t size = (int64_t)tdm_dtype_size(dtype), row = cols * size, all = ROWS * row;
-    const int64_t passes = held ? 1 : 2;
+    const int64_t passes = held ? 1 : 2, lanes = lanes_of(row), chunks = (row + CHUNK - 1) / CHUNK;
+    const int64_t left = held ? 0 : ROWS * chunks * lanes * (int64_t)sizeof(float);
+    const int64_t pivots = ROWS * chunks * lanes * 3 * size;
     printf("==\n"); /* what follows does not count */
     tdm_tensor x = make(dtype, ROWS, cols), y = make(dtype, ROWS, cols);
     tdm_tensor residual = make(dtype, ROWS, cols), sum = make(dtype, ROWS, cols);
@@ -66,26 +77,28 @@ static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
     tdm_tensor of_rows = tdm_tensor_1d(all_rows.buffer, dtype, ROWS);
     tdm_tensor f32 = make(TDM_F32, ROWS, cols);
 
-    /* three elements of a row or of each of its two chunks more, the pivot's, or of a sum six */
-    announce("layer_norm", dtype, cols, passes * all + 2 * all + passes * ROWS * 3 * size, all,
+    /* three elements of each chunk more, the pivot's, or of a sum six */
+    announce("layer_norm", dtype, cols, passes * all + 2 * all + pivots + chunks * left * 5, all,
              passes);
     finish(tdm_layer_norm(queue, &x, &weight, &bias, 1e-5, &y));
     announce("layer_norm_of_sum", dtype, cols,
-             2 * passes * all + 2 * all + passes * ROWS * 6 * size, 2 * all, passes);
+             2 * passes * all + 2 * all + 2 * pivots + chunks * left * 5, 2 * all, passes);
     finish(tdm_layer_norm_residual(queue, &x, &residual, &weight, &bias, 1e-5, &sum, &y));
-    announce("rms_norm", dtype, cols, passes * all + all, all, passes);
+    announce("rms_norm", dtype, cols, passes * all + all + chunks * left * 2, all, passes);
     finish(tdm_rms_norm(queue, &x, NULL, &weight, 1e-5, NULL, &y));
-    announce("rms_norm_of_sum", dtype, cols, 2 * passes * all + all, 2 * all, passes);
+    announce("rms_norm_of_sum", dtype, cols, 2 * passes * all + all + chunks * left * 2, 2 * all,
+             passes);
     finish(tdm_rms_norm(queue, &x, &residual, &weight, 1e-5, &sum, &y));
-    announce("softmax", dtype, cols, passes * all, all, passes);
+    /* a chunk for its largest element and, from the cache, for its sum */
+    announce("softmax", dtype, cols, (held ? 1 : 3) * all + chunks * left * 2, all, passes);
     finish(tdm_softmax(queue, &x, &y));
-    announce("l2_normalize", dtype, cols, passes * all, all, passes);
+    announce("l2_normalize", dtype, cols, passes * all + chunks * left * 2, all, passes);
     finish(tdm_l2_normalize(queue, &x, 1e-12, &y));
-    announce("row_norm", dtype, cols, all, ROWS * (int64_t)sizeof(float), cols < LONG ? 1 : 2);
+    announce("row_norm", dtype, cols, all + left * 2, ROWS * (int64_t)sizeof(float), passes);
     finish(tdm_row_norm(queue, TDM_NORM_L2, &x, &norm));
-    announce("sum", dtype, cols, all, ROWS * size, cols < LONG ? 1 : 2);
+    announce("sum", dtype, cols, all, ROWS * size, passes);
     finish(tdm_sum(queue, &x, &columns, 1, &of_rows));
-    announce("max", dtype, cols, all, ROWS * size, cols < LONG ? 1 : 2);
+    announce("max", dtype, cols, all, ROWS * size, passes);
     finish(tdm_max(queue, &x, &columns, 1, &of_rows));
     announce("bias_add", dtype, cols, 2 * all, all, 1);
     finish(tdm_bias_add(queue, &x, &bias, TDM_ACTIVATION_GELU, NULL, &y));
