@@ -21,17 +21,19 @@ KERNEL3(norm, tdm_norm_args, const T, x, tdm_squares, partial, U, out)
             tdm_squares s;
             if (PHASE == TDM_ROWS_WRITES) {
                 s = LEFT(c);
-            } else if (OP == TDM_OP_NORM_L2) {
-                SQUARES(s, xr, 0, j, begin, end, READ(xr), AT(xr, j), 1, 0, (ACC)0);
-            } else if (OP == TDM_OP_NORM_L1) {
-                s = tdm_squares_of(1, 0);
+            } else if (OP != TDM_OP_NORM_INF) {
+                ACC sum = 0;
                 FOR_BLOCKS_OF(from, to, begin, end)
                 {
                     ACC a = 0;
-                    SUM(a, j, from, to, READ(xr), ABS(AT(xr, j)), AHEAD(xr));
-                    s.sum += a;
+                    SUM(a, j, from, to, READ(xr),
+                        OP == TDM_OP_NORM_L1 ? ABS(AT(xr, j)) : SQUARE(AT(xr, j)), AHEAD(xr));
+                    sum += a;
                 }
-                s.sum = GROUP_SUM(scratch, s.sum);
+                sum = GROUP_SUM(scratch, sum);
+                s = tdm_squares_of(1, sum);
+                if (OP == TDM_OP_NORM_L2 && !SAFE_SUM(sum, sum))
+                    SQUARES(s, xr, 0, j, begin, end, READ(xr), AT(xr, j), 1, 0, (ACC)0);
             } else {
                 KEY largest = 0;
                 LARGEST(largest, j, begin, end, READ(xr), MAGNITUDE_KEY(AT(xr, j)), AHEAD(xr));
