@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL of one's own beside Tandem: its context, command queue and memory are shared, so that its kernels and Tandem's
- * operations work on the same bytes, in one order, without a copy and without a wait in between.
+/* A program's own OpenCL next to Tandem: its context, command queue and memory are shared, so that its kernels and
+ * Tandem's operations work on the same bytes, in one order, without a copy and without a wait in between.
  *
  *     cc -std=c11 with_opencl.c $(pkg-config --cflags --libs tandem) -lOpenCL -lm -o with_opencl
  *     ./with_opencl       # or ./with_opencl 1, for the second device of the platform */
