@@ -210,7 +210,7 @@ part_tests_opencl() { "$build/tests/suite_plain" --list | each a_test tests-open
 part_sanitizer() {
     local tool options tests groups
     tests=$("$build/tests/suite_plain" --list |
-        grep -E '^(norms|normalize|extremes|bias_add|elementwise|cast|generate|matmul|reduce|sort|cumsum|scatter)/')
+        grep -E '^(operations|extremes|cast|generate|matmul|reduce|sort|cumsum|scatter)/')
     groups=$(cut -d/ -f1 <<<"$tests" | sort -u | sed 's|$|/*|')
     each small none <<<"$tests"
     if [ -z "$sanitizer" ]; then

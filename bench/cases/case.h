@@ -14,6 +14,7 @@
 
 #include "baselines/baseline.h"
 #include "cases/selection.h"
+#include "operations/operation.h"
 #include "rows/shape.h"
 
 typedef struct bench_op bench_op;
@@ -69,14 +70,21 @@ struct bench_op {
     tdm_status (*call)(const bench_case *c, tdm_queue *queue, bench_set *set);
     bool (*reference)(bench_segment *segment); /* see segment.h; false when memory is short */
     const bench_task *task; /* NULL, or the second kind: the three members before it are unused */
+    const operation
+        *operation; /* with a page in operations/, and these of its operands; else NULL */
+    unsigned given;
 };
 
-extern const bench_op bench_ops_matmul[], bench_ops_feed_forward[], bench_ops_rows[],
-    bench_ops_arrays[], bench_ops_reduce[], bench_ops_elements[], bench_ops_copies[],
-    bench_ops_random[], bench_ops_tasks[];
-extern const size_t bench_ops_matmul_count, bench_ops_feed_forward_count, bench_ops_rows_count,
-    bench_ops_arrays_count, bench_ops_reduce_count, bench_ops_elements_count,
-    bench_ops_copies_count, bench_ops_random_count, bench_ops_tasks_count;
+extern const bench_op bench_ops_matmul[], bench_ops_feed_forward[], bench_ops_arrays[],
+    bench_ops_expressions[], bench_ops_copies[], bench_ops_random[], bench_ops_tasks[];
+extern const size_t bench_ops_matmul_count, bench_ops_feed_forward_count, bench_ops_arrays_count,
+    bench_ops_expressions_count, bench_ops_copies_count, bench_ops_random_count,
+    bench_ops_tasks_count;
+
+enum { BENCH_MAX_OPS = 192 };
+
+/* Those of all pages, and rows that call one of them in another way. */
+const bench_op *bench_ops_pages(size_t *count);
 
 /* The cases that a selection has, in the order of the table, without repeats; malloc'ed, the caller
  * frees. NULL when memory is short. */

@@ -9,7 +9,7 @@
 
 /* Each line is every op with every shape in every dtype. The quick profile takes the lines marked QUICK, the full
  * profile these and those marked FULL, the lesson, the rows and the GPU their own; a case that comes twice runs
- * once. An operation on rows that no line has is QUICK, at 8192x4096 in f32. */
+ * once. An operation with a page, on rows, that no line has is QUICK, at 8192x4096 in f32. */
 typedef enum line_profile { QUICK, FULL, LESSON, ROWS, GPU } line_profile;
 
 /* From what a core's own cache holds to what none does; then short rows and long ones. */
@@ -207,31 +207,38 @@ static const struct {
 } families[] = {
     {bench_ops_matmul, &bench_ops_matmul_count},
     {bench_ops_feed_forward, &bench_ops_feed_forward_count},
-    {bench_ops_rows, &bench_ops_rows_count},
     {bench_ops_arrays, &bench_ops_arrays_count},
-    {bench_ops_reduce, &bench_ops_reduce_count},
-    {bench_ops_elements, &bench_ops_elements_count},
+    {bench_ops_expressions, &bench_ops_expressions_count},
     {bench_ops_copies, &bench_ops_copies_count},
     {bench_ops_random, &bench_ops_random_count},
     {bench_ops_tasks, &bench_ops_tasks_count},
 };
-enum { FAMILIES = sizeof families / sizeof *families, MAX_OPS = 128 };
+enum { FAMILIES = sizeof families / sizeof *families };
+
+/* Operation number i of all; NULL past the last. */
+static const bench_op *op_number(size_t i) {
+    size_t count;
+    const bench_op *const pages = bench_ops_pages(&count);
+    if (i < count) return &pages[i];
+    i -= count;
+    for (int f = 0; f < FAMILIES; i -= *families[f++].count)
+        if (i < *families[f].count) return &families[f].ops[i];
+    return NULL;
+}
 
 const char *const *bench_op_names(void) {
     /* cast has variants only; its bare name selects them all */
-    static const char *names[MAX_OPS + 2] = {"cast"};
-    size_t count = 1;
-    for (int f = 0; f < FAMILIES; f++)
-        for (size_t i = 0; i < *families[f].count && count < MAX_OPS; i++)
-            names[count++] = families[f].ops[i].name;
+    static const char *names[BENCH_MAX_OPS + 2] = {"cast"};
+    const bench_op *op;
+    for (size_t i = 0; i < BENCH_MAX_OPS && (op = op_number(i)); i++)
+        names[i + 1] = op->name;
     return names;
 }
 
 static const bench_op *find_op(const char *name) {
-    for (int f = 0; f < FAMILIES; f++) {
-        for (size_t i = 0; i < *families[f].count; i++)
-            if (strcmp(families[f].ops[i].name, name) == 0) return &families[f].ops[i];
-    }
+    const bench_op *op;
+    for (size_t i = 0; (op = op_number(i)); i++)
+        if (strcmp(op->name, name) == 0) return op;
     return NULL;
 }
 
@@ -328,9 +335,11 @@ bench_case *bench_select_cases(const bench_selection *selection, size_t *count) 
     for (size_t line = 0; line < LINES; line++)
         if (has_line(selection->profile, &table[line]))
             good = good && expand(selection, &table[line], &list);
-    for (size_t i = 0; i < bench_ops_rows_count; i++) {
-        const case_line line = {QUICK, bench_ops_rows[i].name, "8192x4096", "f32"};
-        if (has_line(selection->profile, &line) && !is_in_table(line.ops))
+    const bench_op *op;
+    for (size_t i = 0; (op = op_number(i)) && op->operation; i++) {
+        const case_line line = {QUICK, op->name, "8192x4096", "f32"};
+        if (op->operation->layout == OP_ADJACENT && has_line(selection->profile, &line) &&
+            !is_in_table(line.ops))
             good = good && expand(selection, &line, &list);
     }
     if (!good) {

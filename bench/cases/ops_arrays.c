@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Operations that keep data on the device between products: arrays.h. */
 #include "cases/segment.h"
-#include "reference/ops.h"
+#include "operations/formulas.h"
 #include "reference/values.h"
 
 enum { X, Y };
@@ -16,39 +16,6 @@ static void plan_two(const bench_case *c, bench_plan *plan) {
     bench_add_operand(plan, c->dtype, c->shape.extents, c->shape.extent, true, false, -4.0, 4.0);
     bench_add_operand(plan, c->dtype, c->shape.extents, c->shape.extent, false, true, 0.0, 0.0);
     plan_rows(c, plan);
-}
-
-/* softmax of scores: x y, and a mask of the columns; the variant says which */
-enum { CAUSAL, MASKED, MASK_OPERAND = 2 };
-
-static const double scale = 0.125;
-
-static void plan_softmax(const bench_case *c, bench_plan *plan) {
-    const int64_t cols = bench_cols(c);
-    plan_two(c, plan);
-    if (c->op->variant == MASKED)
-        bench_add_operand(plan, c->dtype, 1, &cols, true, false, -9.0, 0.0);
-    plan->whole_rows = true;
-}
-
-static tdm_status call_softmax(const bench_case *c, tdm_queue *queue, bench_set *set) {
-    tdm_softmax_options options = TDM_SOFTMAX_OPTIONS_DEFAULTS;
-    options.scale = scale;
-    options.causal = c->op->variant == CAUSAL;
-    options.mask = options.causal ? NULL : &set->tensor[MASK_OPERAND];
-    return tdm_softmax_scaled(queue, &options, &set->tensor[X], &set->tensor[Y]);
-}
-
-static bool reference_softmax(bench_segment *s) {
-    const bool causal = s->c->op->variant == CAUSAL;
-    const int64_t cols = s->count, left = bench_rows(s->c) - 1 - s->row;
-    const int64_t counted = causal ? cols - left : cols;
-    const double *x = bench_same(s, X), *mask = causal ? NULL : bench_columns(s, MASK_OPERAND);
-    if (!x || (!causal && !mask)) return false;
-    ref_softmax_scaled(s->c->dtype, 1, counted, scale, x, mask, 0, s->y, s->bound);
-    for (int64_t i = counted; i < cols; i++)
-        s->y[i] = 0.0;
-    return true;
 }
 
 /* gather_rows: table indices y, as many indices as rows; one_hot: indices y */
@@ -244,17 +211,18 @@ static bool reference_top_k(bench_segment *s) {
 }
 
 #define MOVES(name, variant, what)                                                                 \
-    { name, variant, BENCH_BASELINE_MOVE, plan_##what, call_##what, reference_##what, NULL }
+    {                                                                                              \
+        name, variant, BENCH_BASELINE_MOVE, plan_##what, call_##what, reference_##what, NULL,      \
+            NULL, 0                                                                                \
+    }
 
 const bench_op bench_ops_arrays[] = {
-    MOVES("scaled_softmax", MASKED, softmax),
-    MOVES("scaled_softmax+causal", CAUSAL, softmax),
     MOVES("gather_rows", 0, gather),
     MOVES("one_hot", 0, one_hot),
     MOVES("concat", 0, concat),
     MOVES("scatter_add_rows", 0, scatter),
     MOVES("argsort", 0, argsort),
     MOVES("top_k", 0, top_k),
-    {"flip", 0, BENCH_BASELINE_MOVE, plan_two, call_flip, reference_flip, NULL},
+    {"flip", 0, BENCH_BASELINE_MOVE, plan_two, call_flip, reference_flip, NULL, NULL, 0},
 };
 const size_t bench_ops_arrays_count = sizeof bench_ops_arrays / sizeof *bench_ops_arrays;

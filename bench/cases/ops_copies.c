@@ -38,7 +38,7 @@ static bool reference_copy(bench_segment *s) {
 }
 
 #define COPY(name, variant)                                                                        \
-    { name, variant, BENCH_BASELINE_##variant, plan_copy, call_copy, reference_copy, NULL }
+    { name, variant, BENCH_BASELINE_##variant, plan_copy, call_copy, reference_copy, NULL, NULL, 0 }
 
 const bench_op bench_ops_copies[] = {
     COPY("copy_h2d", H2D),

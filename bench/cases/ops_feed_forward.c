@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "cases/segment.h"
-#include "reference/ops.h"
+#include "operations/formulas.h"
+#include "operations/list.h"
 
 /* Its baseline knows the first three. */
 enum { X, W1, W2, B1, B2, GAIN, SHIFT, HIDDEN, SUM, Z };
@@ -125,8 +126,8 @@ static bool compute_sum(bench_segment *s, int64_t at, const row *sum) {
                                .b = w};
         ref_matmul(&gemm, product.value, product.bound);
         add_through_product(width, inner, w, hidden.bound, product.bound);
-        ref_bias_add(s->c->dtype, 1, width, product.value, bias, TDM_ACTIVATION_NONE, x, sum->value,
-                     sum->bound);
+        const double *const added[OP_OPERANDS] = {product.value, bias, x};
+        op_refer(op_named("bias_add"), s->c->dtype, 1, width, 0, added, 3, sum->value, sum->bound);
         for (int64_t i = 0; i < width; i++)
             sum->bound[i] += product.bound[i];
     }
@@ -176,7 +177,9 @@ static bool reference_feed_forward(bench_segment *s) {
         const double *gain = bench_matrix(s, GAIN, 0, 1, 0, width),
                      *shift = bench_matrix(s, SHIFT, 0, 1, 0, width);
         if (!gain || !shift) return false;
-        ref_layer_norm(s->c->dtype, 1, width, sum.value, gain, shift, epsilon, z.value, z.bound);
+        const double *const inputs[OP_OPERANDS] = {sum.value, NULL, gain, shift};
+        op_refer(op_named("layer_norm"), s->c->dtype, 1, width, epsilon, inputs, 5, z.value,
+                 z.bound);
         add_through_norm(width, &sum, gain, z.bound);
     }
     const row *result = s->output == Z ? &z : &sum;
@@ -189,7 +192,7 @@ bool bench_case_is_feed_forward(const bench_case *c) { return c->op->plan == pla
 
 const bench_op bench_ops_feed_forward[] = {
     {"feed_forward", 0, BENCH_BASELINE_TWO_GEMMS, plan_feed_forward, call_feed_forward,
-     reference_feed_forward, NULL},
+     reference_feed_forward, NULL, NULL, 0},
 };
 const size_t bench_ops_feed_forward_count =
     sizeof bench_ops_feed_forward / sizeof *bench_ops_feed_forward;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cases/segment.h"
-#include "reference/ops.h"
+#include "operations/formulas.h"
 #include "reference/values.h"
 
 enum { PLAIN, TRANSPOSED_B, BIAS_GELU, NORM_L2, NORM_L2_KEPT, NORM_L2_LOGGED };
@@ -182,7 +182,7 @@ static bool reference_matmul(bench_segment *s) {
 }
 
 #define MATMUL(name, variant, call)                                                                \
-    { name, variant, BENCH_BASELINE_GEMM, plan_matmul, call, reference_matmul, NULL }
+    { name, variant, BENCH_BASELINE_GEMM, plan_matmul, call, reference_matmul, NULL, NULL, 0 }
 
 const bench_op bench_ops_matmul[] = {
     MATMUL("matmul", PLAIN, call_matmul),

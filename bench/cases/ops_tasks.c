@@ -3,7 +3,7 @@
 #include "cases/task.h"
 
 #define TASK(name, baseline, task)                                                                 \
-    { name, 0, baseline, NULL, NULL, NULL, &bench_task_##task }
+    { name, 0, baseline, NULL, NULL, NULL, &bench_task_##task, NULL, 0 }
 
 const bench_op bench_ops_tasks[] = {
     TASK("two_devices", BENCH_BASELINE_GEMM, two_devices),

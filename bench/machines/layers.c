@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "cases.h"
-#include "reference/ops.h"
+#include "operations/formulas.h"
 
 enum { X, W1, B1, W2, B2, Y = -1 }; /* as machines_element numbers them */
 enum { CHECKED = 4 };               /* rows */

@@ -53,7 +53,7 @@ class TandemConan(ConanFile):
             copy(self, pattern, src=root, dst=self.export_sources_folder)
         header = load(self, os.path.join(root, "lib", "include", "tandem", "device.h"))
         backends = re.findall(r'X\([A-Z0-9]+, "([a-z0-9]+)", \d+\)', header)
-        for folder in ("bench", "cmake", "comm", "docs", "examples", "kernels", "lib", "reference", "tools",
+        for folder in ("bench", "cmake", "comm", "docs", "examples", "kernels", "lib", "operations", "reference", "tools",
                        *backends):
             copy(self, f"{folder}/*", src=root, dst=self.export_sources_folder)
 

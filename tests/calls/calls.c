@@ -12,6 +12,7 @@
 #include <tandem/tandem.h>
 
 #include "count.h"
+#include "operations/list.h"
 
 enum { ROWS = 6, COLS = 64, LONG = 1 << 16 };
 
@@ -62,15 +63,18 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *m
     return real(mutex);
 }
 
-/* --- the operations ------------------------------------------------------------------------------- */
+/* --- operations that have a page -------------------------------------------------------------------- */
 
-/* `y` and its like are there twice, so that an operation can be told another output. */
-typedef struct place {
-    tdm_tensor x, other, square, weight, bias, channels, row, wide, indices;
-    tdm_tensor y[2], sum, norms[2], places[2], columns[2], whole[2], wide_y[2], tall[2], order[2],
-        top[2], product[2], narrow[2], long_y[2];
-    tdm_generator generator;
-} place;
+/* What is called and counted. The last output is there twice, so that an operation can be given another one. */
+typedef struct counted_call {
+    char name[48];
+    unsigned long pieces, arguments,
+        locks; /* at most; arguments are those that are another output's */
+    tdm_status (*run)(const struct counted_call *call, int to);
+    op_case c;
+    tdm_tensor operand[OP_OPERANDS], other;
+    int output;
+} counted_call;
 
 static tdm_tensor make(tdm_dtype dtype, int ndim, const int64_t *shape) {
     tdm_tensor made;
@@ -79,146 +83,146 @@ static tdm_tensor make(tdm_dtype dtype, int ndim, const int64_t *shape) {
     return made;
 }
 
-static place make_place(tdm_dtype dtype) {
-    place p = {.x = make(dtype, TDM_SHAPE(ROWS, COLS)),
-               .other = make(dtype, TDM_SHAPE(ROWS, COLS)),
-               .square = make(dtype, TDM_SHAPE(COLS, COLS)),
-               .weight = make(dtype, TDM_SHAPE(COLS)),
-               .bias = make(dtype, TDM_SHAPE(COLS)),
-               .channels = make(dtype, TDM_SHAPE(COLS)),
-               .row = make(dtype, TDM_SHAPE(1, LONG)),
-               .wide = make(TDM_F32, TDM_SHAPE(ROWS, COLS)),
-               .sum = make(dtype, TDM_SHAPE(ROWS, COLS)),
-               .indices = make(TDM_I32, TDM_SHAPE(ROWS)),
-               .generator = {.seed = 1}};
+static tdm_status run_page(const counted_call *call, int to) {
+    tdm_tensor *t[OP_OPERANDS] = {NULL}, copies[OP_OPERANDS];
+    for (int i = 0; i < OP_OPERANDS; i++) {
+        if (!call->c.op->operand[i].name) continue;
+        copies[i] = to && i == call->output ? call->other : call->operand[i];
+        t[i] = &copies[i];
+    }
+    return call->c.op->call(&call->c, queue, t);
+}
+
+static counted_call make_call(const operation *op, tdm_dtype dtype, int64_t rows, int64_t cols) {
+    counted_call call = {.pieces = 1, .arguments = 1, .run = run_page};
+    call.c = (op_case){.op = op,
+                       .dtype = dtype,
+                       .ndim = 2,
+                       .shape = {rows, cols},
+                       .given = op_all(op),
+                       .number = op->number.usual};
+    snprintf(call.name, sizeof call.name, "%s%s", op->name, rows == 1 ? ", long" : "");
+    for (int i = 0; i < OP_OPERANDS; i++) {
+        if (!op->operand[i].name) continue;
+        int64_t shape[TDM_MAX_DIMS];
+        const int ndim = op_shape(&call.c, i, shape);
+        call.operand[i] = make(op_dtype_of(&call.c, i), ndim, shape);
+        if (!(op->operand[i].role & OP_OUT)) continue;
+        call.output = i;
+        tdm_tensor_release(&call.other);
+        call.other = make(op_dtype_of(&call.c, i), ndim, shape);
+        if (op->operand[i].role & OP_IN) call.arguments = 2;
+    }
+    return call;
+}
+
+static void release_call(counted_call *call) {
+    for (int i = 0; i < OP_OPERANDS; i++)
+        tdm_tensor_release(&call->operand[i]);
+    tdm_tensor_release(&call->other);
+}
+
+/* --- and others ------------------------------------------------------------------------------------- */
+
+typedef struct place {
+    tdm_tensor x, other, square, bias, indices;
+    tdm_tensor y[2], norms[2], tall[2], order[2], top[2], product[2], narrow[2];
+    tdm_generator generator;
+} place;
+
+static place p;
+
+static void make_place(tdm_dtype dtype) {
+    p = (place){.x = make(dtype, TDM_SHAPE(ROWS, COLS)),
+                .other = make(dtype, TDM_SHAPE(ROWS, COLS)),
+                .square = make(dtype, TDM_SHAPE(COLS, COLS)),
+                .bias = make(dtype, TDM_SHAPE(COLS)),
+                .indices = make(TDM_I32, TDM_SHAPE(ROWS)),
+                .generator = {.seed = 1}};
     for (int i = 0; i < 2; i++) {
         p.y[i] = make(dtype, TDM_SHAPE(ROWS, COLS));
         p.norms[i] = make(TDM_F32, TDM_SHAPE(ROWS));
-        p.whole[i] = make(TDM_F32, TDM_SHAPE(1));
-        p.places[i] = make(TDM_I32, TDM_SHAPE(ROWS));
-        p.columns[i] = make(dtype, TDM_SHAPE(COLS));
-        p.wide_y[i] = make(dtype == TDM_F32 ? TDM_BF16 : TDM_F32, TDM_SHAPE(ROWS, COLS));
         p.tall[i] = make(dtype, TDM_SHAPE(2 * ROWS, COLS));
         p.order[i] = make(TDM_I32, TDM_SHAPE(ROWS, COLS));
         p.top[i] = make(TDM_I32, TDM_SHAPE(ROWS, 2));
         p.product[i] = make(dtype, TDM_SHAPE(COLS, COLS));
         p.narrow[i] = make(dtype, TDM_SHAPE(1, COLS));
-        p.long_y[i] = make(dtype, TDM_SHAPE(1, LONG));
     }
-    return p;
 }
 
-static void free_place(place *p) {
-    tdm_tensor *const made[] = {
-        &p->indices,   &p->order[0],   &p->order[1],   &p->top[0],     &p->top[1],
-        &p->tall[0],   &p->tall[1],    &p->x,          &p->other,      &p->square,
-        &p->weight,    &p->bias,       &p->channels,   &p->row,        &p->wide,
-        &p->sum,       &p->y[0],       &p->y[1],       &p->norms[0],   &p->norms[1],
-        &p->whole[0],  &p->whole[1],   &p->wide_y[0],  &p->wide_y[1],  &p->places[0],
-        &p->places[1], &p->columns[0], &p->columns[1], &p->product[0], &p->product[1],
-        &p->narrow[0], &p->narrow[1],  &p->long_y[0],  &p->long_y[1]};
+static void free_place(void) {
+    tdm_tensor *const made[] = {&p.x, &p.other, &p.square, &p.bias, &p.indices};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         tdm_tensor_release(made[i]);
+    for (int i = 0; i < 2; i++) {
+        tdm_tensor *const pairs[] = {&p.y[i],   &p.norms[i],   &p.tall[i],  &p.order[i],
+                                     &p.top[i], &p.product[i], &p.narrow[i]};
+        for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
+            tdm_tensor_release(pairs[k]);
+    }
 }
 
-/* NAME, pieces of work at most, and with the builtin products, arguments that are another output's, locks,
- * CALL. A product of oneDNN's is looked up under a lock that nobody holds while it makes one. */
+/* NAME, pieces of work at most, and with the builtin products, arguments that are another output's, CALL. */
 #define OPERATIONS(X)                                                                              \
-    X(layer_norm, 1, 1, 1, 0, tdm_layer_norm(queue, &p->x, &p->weight, &p->bias, 1e-5, &p->y[to])) \
-    X(layer_norm_of_sum, 1, 1, 1, 0,                                                               \
-      tdm_layer_norm_residual(queue, &p->x, &p->other, &p->weight, &p->bias, 1e-5, &p->sum,        \
-                              &p->y[to]))                                                          \
-    X(rms_norm, 1, 1, 1, 0, tdm_rms_norm(queue, &p->x, NULL, &p->weight, 1e-5, NULL, &p->y[to]))   \
-    X(rms_norm_of_sum, 1, 1, 1, 0,                                                                 \
-      tdm_rms_norm(queue, &p->x, &p->other, &p->weight, 1e-5, &p->sum, &p->y[to]))                 \
-    X(batch_norm, 1, 1, 1, 0,                                                                      \
-      tdm_batch_norm(queue, &p->x, &p->channels, &p->weight, NULL, NULL, 1e-5, &p->y[to]))         \
-    X(softmax, 1, 1, 1, 0, tdm_softmax(queue, &p->x, &p->y[to]))                                   \
-    X(softmax_scaled, 1, 1, 1, 0, softmax_scaled(p, to))                                           \
-    X(gather_rows, 1, 1, 1, 0, tdm_gather_rows(queue, &p->x, &p->indices, &p->y[to]))              \
-    X(one_hot, 1, 1, 1, 0, tdm_one_hot(queue, &p->indices, &p->y[to]))                             \
-    X(argsort, 6, 6, 4, 0, tdm_argsort(queue, &p->x, true, &p->order[to]))                         \
-    X(top_k, 6, 6, 4, 0, tdm_top_k(queue, &p->x, NULL, &p->top[to]))                               \
-    X(scatter_add_rows, 6, 6, 4, 0, tdm_scatter_add_rows(queue, &p->x, &p->indices, &p->y[to]))    \
-    X(flip, 1, 1, 1, 0, tdm_flip(queue, &p->x, (const int[]){0, 1}, 2, &p->y[to]))                 \
-    X(concat, 2, 2, 2, 0, concat(p, to))                                                           \
-    X(l2_normalize, 1, 1, 1, 0, tdm_l2_normalize(queue, &p->x, 1e-12, &p->y[to]))                  \
-    X(row_norm, 1, 1, 1, 0, tdm_row_norm(queue, TDM_NORM_L2, &p->x, &p->norms[to]))                \
-    X(norm_of_a_long_row, 2, 2, 1, 0, tdm_norm(queue, TDM_NORM_L1, &p->row, &p->whole[to]))        \
-    X(sum, 1, 1, 1, 0, tdm_sum(queue, &p->x, (const int[]){1}, 1, &p->norms[to]))                  \
-    X(variance_of_columns, 1, 1, 1, 0,                                                             \
-      tdm_variance(queue, &p->x, (const int[]){0}, 1, 1, &p->columns[to]))                         \
-    X(sum_of_a_long_row, 2, 2, 1, 0, tdm_sum(queue, &p->row, NULL, 0, &p->whole[to]))              \
-    X(cumsum, 1, 1, 1, 0, tdm_cumsum(queue, &p->x, 1, &p->y[to]))                                  \
-    X(cumsum_of_a_long_row, 2, 2, 1, 0, tdm_cumsum(queue, &p->row, 1, &p->long_y[to]))             \
-    X(max, 1, 1, 1, 0, tdm_max(queue, &p->x, (const int[]){0}, 1, &p->columns[to]))                \
-    X(argmax, 1, 1, 1, 0, tdm_argmax(queue, &p->x, 1, &p->places[to]))                             \
-    X(bias_add, 1, 1, 1, 0,                                                                        \
-      tdm_bias_add(queue, &p->x, &p->bias, TDM_ACTIVATION_GELU, &p->other, &p->y[to]))             \
-    X(add, 1, 1, 1, 0, tdm_add(queue, &p->x, &p->other, &p->y[to]))                                \
-    X(mul_broadcast, 1, 1, 1, 0, tdm_mul(queue, &p->x, &p->bias, &p->y[to]))                       \
-    X(scale, 1, 1, 1, 0, tdm_scale(queue, 0.5, &p->x, &p->y[to]))                                  \
-    X(axpy, 1, 1, 2, 0, tdm_axpy(queue, 0.5, &p->x, &p->y[to]))                                    \
-    X(cast, 1, 1, 1, 0, tdm_cast(queue, &p->x, &p->wide_y[to]))                                    \
-    X(exp, 1, 1, 1, 0, tdm_exp(queue, &p->x, &p->y[to]))                                           \
-    X(div_broadcast, 1, 1, 1, 0, tdm_div(queue, &p->x, &p->bias, &p->y[to]))                       \
-    X(clamp, 1, 1, 1, 0, tdm_clamp(queue, &p->x, 0, 1, &p->y[to]))                                 \
-    X(kernel_rows, 1, 1, 1, 0, kernel_rows(p, to))                                                 \
-    X(fill, 1, 1, 1, 0, tdm_fill(queue, 2, &p->y[to]))                                             \
-    X(fill_range, 1, 1, 1, 0, tdm_fill_range(queue, 0, 1, &p->y[to]))                              \
-    X(fill_uniform, 1, 1, 1, 0, uniform(p, to))                                                    \
-    X(fill_normal, 1, 1, 1, 0, normal(p, to))                                                      \
-    X(buffer_fill, 1, 1, 1, 0, tdm_buffer_fill_async(queue, p->y[to].buffer, 0, 64, "abcd", 4))    \
-    X(buffer_copy, 1, 1, 1, 0,                                                                     \
-      tdm_buffer_copy_async(queue, p->x.buffer, 0, p->y[to].buffer, 0, 64))                        \
-    X(matmul, 1, 1, 1, 1, tdm_matmul(queue, NULL, &p->square, &p->square, &p->product[to]))        \
-    X(matmul_narrow, 1, 3, 1, 1,                                                                   \
-      tdm_matmul(queue, NULL, &p->narrow[1 - to], &p->square, &p->narrow[to]))                     \
-    X(linear, 2, 3, 1, 1,                                                                          \
-      tdm_linear(queue, &p->x, &p->square, &p->bias, TDM_ACTIVATION_SILU, &p->y[to]))
-
-static tdm_status softmax_scaled(place *p, int to) {
-    tdm_softmax_options options = TDM_SOFTMAX_OPTIONS_DEFAULTS;
-    options.scale = 0.5;
-    options.mask = &p->bias;
-    return tdm_softmax_scaled(queue, &options, &p->x, &p->y[to]);
-}
+    X(gather_rows, 1, 1, 1, tdm_gather_rows(queue, &p.x, &p.indices, &p.y[to]))                    \
+    X(one_hot, 1, 1, 1, tdm_one_hot(queue, &p.indices, &p.y[to]))                                  \
+    X(argsort, 6, 6, 4, tdm_argsort(queue, &p.x, true, &p.order[to]))                              \
+    X(top_k, 6, 6, 4, tdm_top_k(queue, &p.x, NULL, &p.top[to]))                                    \
+    X(scatter_add_rows, 6, 6, 4, tdm_scatter_add_rows(queue, &p.x, &p.indices, &p.y[to]))          \
+    X(flip, 1, 1, 1, tdm_flip(queue, &p.x, (const int[]){0, 1}, 2, &p.y[to]))                      \
+    X(concat, 2, 2, 2, concat(to))                                                                 \
+    X(mul_broadcast, 1, 1, 1, tdm_mul(queue, &p.x, &p.bias, &p.y[to]))                             \
+    X(div_broadcast, 1, 1, 1, tdm_div(queue, &p.x, &p.bias, &p.y[to]))                             \
+    X(clamp, 1, 1, 1, tdm_clamp(queue, &p.x, 0, 1, &p.y[to]))                                      \
+    X(kernel_rows, 1, 1, 1, kernel_rows(to))                                                       \
+    X(fill_range, 1, 1, 1, tdm_fill_range(queue, 0, 1, &p.y[to]))                                  \
+    X(fill_uniform, 1, 1, 1, uniform(to))                                                          \
+    X(fill_normal, 1, 1, 1, normal(to))                                                            \
+    X(buffer_fill, 1, 1, 1, tdm_buffer_fill_async(queue, p.y[to].buffer, 0, 64, "abcd", 4))        \
+    X(buffer_copy, 1, 1, 1, tdm_buffer_copy_async(queue, p.x.buffer, 0, p.y[to].buffer, 0, 64))    \
+    X(matmul, 1, 1, 1, tdm_matmul(queue, NULL, &p.square, &p.square, &p.product[to]))              \
+    X(matmul_narrow, 1, 3, 1,                                                                      \
+      tdm_matmul(queue, NULL, &p.narrow[1 - to], &p.square, &p.narrow[to]))                        \
+    X(linear, 2, 3, 1, tdm_linear(queue, &p.x, &p.square, &p.bias, TDM_ACTIVATION_SILU, &p.y[to]))
 
 static tdm_kernel *own_kernel; /* over rows */
 
-static tdm_status kernel_rows(place *p, int to) {
-    const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &p->x),
-                                      TDM_WITH_TENSOR("y", &p->norms[to])};
+static tdm_status kernel_rows(int to) {
+    const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &p.x),
+                                      TDM_WITH_TENSOR("y", &p.norms[to])};
     return tdm_kernel_run(queue, own_kernel, arguments, 2);
 }
 
-static tdm_status concat(place *p, int to) {
-    const tdm_tensor *const tensors[] = {&p->x, &p->other};
-    return tdm_concat(queue, tensors, 2, 0, &p->tall[to]);
+static tdm_status concat(int to) {
+    const tdm_tensor *const tensors[] = {&p.x, &p.other};
+    return tdm_concat(queue, tensors, 2, 0, &p.tall[to]);
 }
 
 /* Each call the same numbers. */
-static tdm_status uniform(place *p, int to) {
-    tdm_generator generator = p->generator;
-    return tdm_fill_uniform(queue, &generator, 0, 1, &p->y[to]);
+static tdm_status uniform(int to) {
+    tdm_generator generator = p.generator;
+    return tdm_fill_uniform(queue, &generator, 0, 1, &p.y[to]);
 }
 
-static tdm_status normal(place *p, int to) {
-    tdm_generator generator = p->generator;
-    return tdm_fill_normal(queue, &generator, 0, 1, &p->y[to]);
+static tdm_status normal(int to) {
+    tdm_generator generator = p.generator;
+    return tdm_fill_normal(queue, &generator, 0, 1, &p.y[to]);
 }
 
-#define FUNCTION(name, pieces, builtin, arguments, locks, call)                                    \
-    static tdm_status run_##name(place *p, int to) { return call; }
+#define FUNCTION(name, pieces, builtin, arguments, call)                                           \
+    static tdm_status run_##name(const counted_call *counted, int to) {                            \
+        (void)counted;                                                                             \
+        return call;                                                                               \
+    }
 OPERATIONS(FUNCTION)
 
-static const struct operation {
-    const char *name;
-    unsigned long pieces[2], arguments, locks; /* at most */
-    tdm_status (*run)(place *p, int to);
-} operations[] = {
-#define ROW(name, pieces, builtin, arguments, locks, call)                                         \
-    {#name, {pieces, builtin}, arguments, locks, run_##name},
+/* A product of oneDNN's is looked up under a lock that no thread holds while it makes one. */
+static const struct {
+    counted_call call;
+    unsigned long builtin; /* pieces */
+} others[] = {
+#define ROW(title, count, with_builtin, handed_over, call)                                         \
+    {{.name = #title, .pieces = count, .arguments = handed_over, .run = run_##title}, with_builtin},
     OPERATIONS(ROW)};
 
 /* --- counting ------------------------------------------------------------------------------------- */
@@ -228,14 +232,14 @@ typedef struct counted {
     char others[256]; /* what else was called */
 } counted;
 
-static counted count(const struct operation *operation, place *p, int to) {
+static counted count(const counted_call *call, int to) {
     counted c = {0};
     unsigned long calls = 0;
     check(tdm_queue_finish(queue), "tdm_queue_finish");
     atomic_store(&allocations, 0);
     count_reset();
     atomic_store(&locks, 0);
-    check(operation->run(p, to), operation->name);
+    check(call->run(call, to), call->name);
     c.allocations = atomic_load(&allocations);
     c.locks = atomic_load(&locks);
     for (size_t i = 0;; i++) {
@@ -251,39 +255,64 @@ static counted count(const struct operation *operation, place *p, int to) {
     }
 }
 
-static void complain(const struct operation *operation, const char *when, const char *what,
+static void complain(const counted_call *call, const char *when, const char *what,
                      unsigned long number) {
-    printf("FAILED: %s, %s: %lu %s\n", operation->name, when, number, what);
+    printf("FAILED: %s, %s: %lu %s\n", call->name, when, number, what);
     failures++;
 }
 
-static void look(const struct operation *operation, const char *when, const counted *c,
-                 unsigned long pieces, unsigned long arguments) {
-    if (c->work == 0 || c->work > pieces) complain(operation, when, "pieces of work", c->work);
-    if (c->arguments > arguments) complain(operation, when, "arguments handed over", c->arguments);
-    if (c->allocations > 0) complain(operation, when, "pieces of memory", c->allocations);
-    if (c->locks > operation->locks) complain(operation, when, "locks taken", c->locks);
+static void look(const counted_call *call, const char *when, const counted *c,
+                 unsigned long arguments) {
+    if (c->work == 0 || c->work > call->pieces) complain(call, when, "pieces of work", c->work);
+    if (c->arguments > arguments) complain(call, when, "arguments handed over", c->arguments);
+    if (c->allocations > 0) complain(call, when, "pieces of memory", c->allocations);
+    if (c->locks > call->locks) complain(call, when, "locks taken", c->locks);
     if (!c->others[0]) return;
-    printf("FAILED: %s, %s: calls of%s\n", operation->name, when, c->others);
+    printf("FAILED: %s, %s: calls of%s\n", call->name, when, c->others);
     failures++;
 }
 
-static void run_all(tdm_dtype dtype) {
-    place p = make_place(dtype);
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        const struct operation *const operation = &operations[i];
-        for (int turn = 0; turn < 4; turn++)
-            check(operation->run(&p, turn % 2), operation->name);
-        check(operation->run(&p, 0), operation->name);
-        const counted same = count(operation, &p, 0), other = count(operation, &p, 1);
-        printf("%-20s %-5s pieces of work %lu, arguments %lu, with another output %lu\n",
-               operation->name, tdm_dtype_name(dtype), same.work, same.arguments, other.arguments);
-        const unsigned long pieces = operation->pieces[builtin];
-        /* pieces of one operation may run one kernel, and change each other's arguments */
-        look(operation, "the same again", &same, pieces, pieces > 1 ? 6 : 0);
-        look(operation, "another output", &other, pieces, pieces > 1 ? 6 : operation->arguments);
+static void count_call(const counted_call *call, tdm_dtype dtype) {
+    for (int turn = 0; turn < 4; turn++)
+        check(call->run(call, turn % 2), call->name);
+    check(call->run(call, 0), call->name);
+    const counted same = count(call, 0), other = count(call, 1);
+    printf("%-20s %-5s pieces of work %lu, arguments %lu, with another output %lu\n", call->name,
+           tdm_dtype_name(dtype), same.work, same.arguments, other.arguments);
+    /* pieces of one operation may run one kernel, and change each other's arguments */
+    look(call, "the same again", &same, call->pieces > 1 ? 6 : 0);
+    look(call, "another output", &other, call->pieces > 1 ? 6 : call->arguments);
+}
+
+/* In rows that are held, and in one so long that it may be two pieces of work. Forms of one function, and expressions,
+ * differ in nothing but the text of their kernels: of these some, in one dtype. */
+static void run_pages(tdm_dtype dtype) {
+    const operation *op, *last = NULL;
+    for (size_t i = 0; (op = op_at(i)); last = op, i++) {
+        const bool is_first = !last || strcmp(last->function, op->function) != 0;
+        if (op->makes_kernel ? i % 12 != 0 : !is_first && dtype != TDM_F32) continue;
+        if (op->operand[1].dtype == OP_GIVEN && op->variant == (int)dtype) continue; /* a copy */
+        counted_call call = make_call(op, dtype, ROWS, COLS);
+        count_call(&call, dtype);
+        release_call(&call);
+        if (op->unit == OP_BY_ELEMENT || op->unit == OP_BY_COLUMN || !is_first || dtype != TDM_F32)
+            continue;
+        call = make_call(op, dtype, 1, LONG);
+        call.pieces = 2;
+        count_call(&call, dtype);
+        release_call(&call);
     }
-    free_place(&p);
+}
+
+static void run_others(tdm_dtype dtype) {
+    make_place(dtype);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        counted_call call = others[i].call;
+        if (builtin) call.pieces = others[i].builtin;
+        if (strstr(call.name, "matmul") || strstr(call.name, "linear")) call.locks = 1;
+        count_call(&call, dtype);
+    }
+    free_place();
 }
 
 /* A mapping, and that each side sees what the other wrote. */
@@ -334,8 +363,11 @@ int main(void) {
     const tdm_row_kernel texts = TDM_ROW_KERNEL(.map = "x * x", .finish = "sqrt(r / n)");
     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
     check(tdm_kernel_rows(device, &texts, parameters, 2, &own_kernel), "tdm_kernel_rows");
-    run_all(TDM_F32);
-    run_all(TDM_BF16);
+    const tdm_dtype counted_dtypes[] = {TDM_F32, TDM_BF16};
+    for (int d = 0; d < 2; d++) {
+        if (!builtin) run_pages(counted_dtypes[d]); /* products are others */
+        run_others(counted_dtypes[d]);
+    }
     map();
     tdm_kernel_release(own_kernel);
     tdm_queue_destroy(queue);

@@ -95,7 +95,7 @@ says '^sanitizer .* passed: 11 passed ' # three tests without a tool, their two 
 says '^bench .* passed: 1 passed'
 says '^peers .* passed: 2 passed'
 says '^all .* passed$'
-says '^PASS tests-cuda:norms/long [0-9.]+$' results
+says '^PASS tests-cuda:reduce/long [0-9.]+$' results
 says '^SKIP tests-cuda:queues/events ' results
 says '^PASS sanitizer:racecheck:norms ' results
 silent '^(FAIL|LATE)' results
@@ -109,12 +109,12 @@ check 0 "$out" --only tests-cuda --done "$out/results.txt"
 says '^tests-cuda .* passed: 3 passed \(2 before\), 0 failed, 1 skipped, 0 late$'
 [ "$(sort "$STAND_IN_RAN" | paste -sd,)" = "cuda:0 cast/fill,cuda:0 queues/events" ] ||
     fail "ran: $(cat "$STAND_IN_RAN")"
-says '^PASS tests-cuda:norms/shapes [0-9.]+ before$' results
+says '^PASS tests-cuda:reduce/shapes [0-9.]+ before$' results
 [ ! -e "$out/bench.jsonl" ] || fail "a file of the run before is still there"
 
 # Too little time, and a signal: what there was stays, and what is missing is said.
 STAND_IN_FAILS=slow check 1 "$out" --only tests-cuda --only bench --seconds 4
-says '^LATE tests-cuda:norms/long ' results
+says '^LATE tests-cuda:reduce/long ' results
 says '^LATE bench 0$' results
 says '^tests-cuda .* NOT WHOLE: '
 rm -r "$out"
@@ -132,7 +132,7 @@ says '^all .* FAILED: ended by a signal$'
 GPU_CHECK_DEVICES=cpu:0 check 0 "$out" --only tests-cuda
 says '^A rehearsal on cpu:0: no GPU was looked for, none was checked\.$'
 says '^tests-cuda .* passed'
-grep -q '^cpu:0 norms/long$' "$STAND_IN_RAN" || fail "ran: $(cat "$STAND_IN_RAN")"
+grep -q '^cpu:0 reduce/long$' "$STAND_IN_RAN" || fail "ran: $(cat "$STAND_IN_RAN")"
 
 # What fails is told, and the rest goes on.
 STAND_IN_FAILS=hazard check 1 "$out" --only sanitizer --only bench
@@ -144,6 +144,6 @@ STAND_IN_FAILS=bench check 1 "$out" --only bench
 says '^bench .* FAILED: 0 passed'
 # Success of what did nothing is none.
 STAND_IN_FAILS=nothing check 1 "$out" "${parts[@]}"
-says '^FAIL tests-cuda:norms/long .* nothing in its output matches' results
+says '^FAIL tests-cuda:reduce/long .* nothing in its output matches' results
 says '^FAIL sanitizer:initcheck:norms .* nothing in its output matches' results
 says '^FAIL bench .* nothing in its output matches' results

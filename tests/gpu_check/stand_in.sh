@@ -29,12 +29,12 @@ tdm)
     ;;
 suite_plain)
     if [ "$1" = --list ]; then
-        printf "%s\n" norms/shapes queues/events cast/fill norms/long
+        printf "%s\n" reduce/shapes queues/events cast/fill reduce/long
         exit
     fi
     test=$(value_of --filter "$@")
     echo "$TDM_TEST_DEVICE $test" >>"$STAND_IN_RAN"
-    [ "$fails" != slow ] || [ "$test" != norms/long ] || sleep 30
+    [ "$fails" != slow ] || [ "$test" != reduce/long ] || sleep 30
     [ "$fails" != "$test" ] || exit 1
     [ "$test" != queues/events ] || echo "[SKIP] queues::events"
     echo "[====] Synthesis: Tested: $([ "$fails" = nothing ] && echo 0 || echo 1) | Passing: 1 | Failing: 0 "

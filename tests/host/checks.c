@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reference/ops.h"
+#include "operations/formulas.h"
+#include "operations/list.h"
 #include "reference/random.h"
 #include "reference/values.h"
 #include "support/check.h"
@@ -89,13 +90,18 @@ Test(checks, references) {
     CHECK(fabs(ref_activation(TDM_ACTIVATION_SIGMOID, 2.0) - 0.8807970779778823) < 1e-15,
           "sigmoid");
     CHECK(isnan(ref_activation(TDM_ACTIVATION_RELU, (double)NAN)), "relu(NaN)");
-    double x[4] = {1, 2, 3, 4}, y[4], bound[4], sum[4], unused;
-    ref_layer_norm(TDM_F64, 1, 4, x, NULL, NULL, 0.0, y, bound);
+    double x[4] = {1, 2, 3, 4}, y[4], bound[4], unused;
+    const double *const inputs[OP_OPERANDS] = {x};
+    op_refer(op_named("layer_norm"), TDM_F64, 1, 4, 0.0, inputs, 5, y, bound);
     CHECK(fabs(y[0] + 1.3416407864998738) < 1e-15 && fabs(y[3] + y[0]) < 1e-15, "layer_norm");
-    ref_rms_norm(TDM_F64, 1, 4, x, NULL, NULL, 0.0, sum, y, bound);
+    op_refer(op_named("rms_norm"), TDM_F64, 1, 4, 0.0, inputs, 4, y, bound);
     CHECK(fabs(y[3] - 4.0 / sqrt(7.5)) < 1e-15, "rms_norm");
-    ref_softmax(TDM_F64, 1, 4, x, y, bound);
+    op_refer(op_named("l2_normalize"), TDM_F64, 1, 4, 0.0, inputs, 1, y, bound);
+    CHECK(fabs(y[3] - 4.0 / sqrt(30.0)) < 1e-15, "l2_normalize");
+    op_refer(op_named("softmax"), TDM_F64, 1, 4, 0.0, inputs, 2, y, bound);
     CHECK(fabs(y[3] - 0.6439142598879722) < 1e-15, "softmax");
+    op_refer(op_named("variance"), TDM_F64, 1, 4, 0.0, inputs, 2, y, bound);
+    CHECK(y[0] == 1.25, "variance");
     double v[2] = {3, -4};
     CHECK(ref_norm(TDM_F64, TDM_F64, TDM_NORM_L2, 2, v, &unused) == 5.0, "l2");
     CHECK(ref_norm(TDM_F64, TDM_F64, TDM_NORM_L1, 2, v, &unused) == 7.0, "l1");

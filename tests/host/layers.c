@@ -40,8 +40,8 @@ static void nothing(const char *rule, const char *command) {
 Test(layers, licence) {
     nothing(
         "every source file says its licence",
-        "find CMakeLists.txt bench cmake comm $backends docs examples kernels lib mpi reference "
-        "scripts "
+        "find CMakeLists.txt bench cmake comm $backends docs examples kernels lib mpi operations "
+        "reference scripts "
         "tests tools -type f "
         "-regextype posix-extended -regex "
         "'.*(\\.(c|h|cl|cmake|css|in|map|py|sh|supp)|CMakeLists.txt)' "
@@ -143,7 +143,8 @@ Test(layers, bench_rooms) {
     includes_only("bench/rows/*.[ch]", HEADERS("(rows|machine)"));
     includes_only("bench/baselines/*.[ch]",
                   HEADERS("(baselines|rows|machine|reference)") "|\\.\\./\\.\\./cuda/declarations");
-    includes_only("bench/cases/*.[ch]", HEADERS("(cases|baselines|rows|machine|reference)"));
+    includes_only("bench/cases/*.[ch]",
+                  HEADERS("(cases|baselines|rows|machine|operations|reference)"));
     includes_only("bench/report/*.[ch]", HEADERS("(report|rows)"));
 #ifdef TEST_BENCH_OBJECTS
     no_circle(TEST_BENCH_OBJECTS);
@@ -153,6 +154,7 @@ Test(layers, bench_rooms) {
 /* What judges the library has nothing of it but the names of the public headers. */
 Test(layers, reference) {
     includes_only("reference/*.[ch]", HEADERS("reference"));
+    includes_only("operations/*.[ch]", HEADERS("(operations|reference)"));
     nothing("reference/ calls the library",
             "xargs nm -A <'" TEST_REFERENCE_OBJECTS "' | grep ' U tdm_'");
     no_circle(TEST_REFERENCE_OBJECTS);
@@ -187,20 +189,21 @@ Test(layers, cancellation) {
 
 /* One manner of asking for a null pointer. */
 Test(layers, null_pointers) {
-    nothing(
-        "a pointer is compared with NULL: the house writes p and !p",
-        "grep -rnE '[!=]= *NULL|NULL *[!=]=' --include='*.[ch]' lib comm $backends reference bench "
-        "tools tests "
-        "examples "
-        "| grep -vE '^tests/host/layers.c|m_kernelInvocation'");
+    nothing("a pointer is compared with NULL: the house writes p and !p",
+            "grep -rnE '[!=]= *NULL|NULL *[!=]=' --include='*.[ch]' lib comm $backends operations "
+            "reference "
+            "bench tools tests "
+            "examples "
+            "| grep -vE '^tests/host/layers.c|m_kernelInvocation'");
 }
 
 /* Sizes: files under 500 lines, so that a file has one subject. */
 Test(layers, file_sizes) {
-    nothing("a file of more than 500 lines",
-            "find lib comm mpi $backends kernels reference bench tools examples tests -name "
-            "'*.[chl]*' -type f | "
-            "LC_ALL=C xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
+    nothing(
+        "a file of more than 500 lines",
+        "find lib comm mpi $backends kernels operations reference bench tools examples tests -name "
+        "'*.[chl]*' -type f | "
+        "LC_ALL=C xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
 }
 
 /* Only tdm_ symbols, in a version of their own; a SONAME; nothing of a vendor linked. */

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 mapfile -t backends < <(sed -nE 's/^ *X\([A-Z0-9]+, "([a-z0-9]+)", [0-9]+\).*/\1/p' lib/include/tandem/device.h)
-mapfile -t files < <(find lib comm mpi "${backends[@]}" reference bench tools examples tests \
+mapfile -t files < <(find lib comm mpi "${backends[@]}" operations reference bench tools examples tests \
     \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp' \) ! -path '*/build/*')
 [ ${#files[@]} -gt 300 ] || { echo "only ${#files[@]} sources were found"; exit 1; }
 clang-format --dry-run -Werror "${files[@]}"

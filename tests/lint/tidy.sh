@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit
 
 mapfile -t backends < <(sed -nE 's/^ *X\([A-Z0-9]+, "([a-z0-9]+)", [0-9]+\).*/\1/p' lib/include/tandem/device.h)
 # The simulation is compiled by SimGrid's smpicc, with its mpi.h.
-mapfile -t files < <(find lib comm "${backends[@]}" reference bench tools examples -name '*.c' ! -name 'kernels*.c' \
+mapfile -t files < <(find lib comm "${backends[@]}" operations reference bench tools examples -name '*.c' ! -name 'kernels*.c' \
                           ! -path '*/simulation/*')
 [ ${#files[@]} -gt 120 ] || { echo "only ${#files[@]} sources were found"; exit 1; }
 if ! printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -n 8 clang-tidy -p "$1" --quiet 2>/dev/null; then

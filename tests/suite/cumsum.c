@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "reference/reduce.h"
+#include "operations/formulas.h"
 #include "support/array.h"
 
 TestSuite(cumsum, .init = device_open, .fini = device_close);
@@ -175,36 +175,6 @@ Test(cumsum, limits_of_integers) {
     array_free_all();
 }
 
-/* From a NaN or an infinity on all sums are, and none before it, in the first part, a middle one and the last. */
-Test(cumsum, nan_and_infinity) {
-    static const int64_t lengths[] = {1, 7, 500, 20000};
-    for (int d = 0; d < float_dtype_count; d++)
-        for (int l = 0; l < (small ? 3 : 4); l++)
-            for (int in_columns = 0; in_columns < 2; in_columns++) {
-                enum { GROUPS = 7 };
-                const int64_t n = lengths[l];
-                array *x = in_columns ? array_2d(float_dtypes[d], n, GROUPS, GROUPS)
-                                      : array_2d(float_dtypes[d], GROUPS, n, n);
-                array *y = array_new(float_dtypes[d], 2, x->t.shape, NULL);
-                array_uniform(x, -1, 1);
-                static const double special[GROUPS][2] = {{(double)NAN, 0},
-                                                          {(double)INFINITY, 0.5},
-                                                          {-(double)INFINITY, 0.5},
-                                                          {(double)INFINITY, -(double)INFINITY},
-                                                          {(double)INFINITY, (double)INFINITY},
-                                                          {(double)NAN, (double)INFINITY},
-                                                          {-(double)NAN, -0.0}};
-                for (int g = 0; g < GROUPS; g++)
-                    for (int k = 1; k >= 0; k--) {
-                        const int64_t at = random_integer(0, n - 1);
-                        x->v[in_columns ? at * GROUPS + g : g * n + at] = special[g][k];
-                    }
-                array_set(x, x->v);
-                cumsum_case(x, in_columns ? 0 : 1, y);
-                array_free_all();
-            }
-}
-
 /* Sums that rise and fall back to nothing keep what a double would have of them; sums of ones, and of equal elements
  * that are no binary fractions: errors do not add up. */
 Test(cumsum, accurate_at_any_length) {
@@ -236,35 +206,6 @@ Test(cumsum, accurate_at_any_length) {
         want[i] = (double)(i + 1); /* below 2^24, and so exact */
     OK(tdm_cumsum(queue, &x->t, 0, &y->t));
     ARRAY_CHECK(y, want, NULL);
-    array_free_all();
-}
-
-Test(cumsum, empty) {
-    array *none = array_2d(TDM_F32, 4, 0, 4), *y = array_2d(TDM_F32, 4, 0, 4);
-    for (int dim = 0; dim < 2; dim++) {
-        check_case("nothing along dimension %d", dim);
-        OK(tdm_cumsum(queue, &none->t, dim, &y->t));
-        ARRAY_SAME(y);
-    }
-    array_free_all();
-}
-
-/* The same call gives the same bits, whatever was in scratch memory before. */
-Test(cumsum, repeats_bit_for_bit) {
-    enum { MOST = 200000 };
-    static float a[MOST], b[MOST];
-    const int64_t n = small ? 20000 : MOST;
-    array *x = array_1d(TDM_F32, n), *y = array_1d(TDM_F32, n);
-    array_uniform(x, -1.0, 1.0);
-    OK(tdm_cumsum(queue, &x->t, 0, &y->t));
-    OK(tdm_to_host(queue, &y->t, a));
-    array *other = array_2d(TDM_F32, n / 50, 30, 30), *sums = array_2d(TDM_F32, n / 50, 30, 30);
-    array_uniform(other, -1.0, 1.0);
-    OK(tdm_cumsum(queue, &other->t, 0, &sums->t));
-    OK(tdm_cumsum(queue, &x->t, 0, &y->t));
-    OK(tdm_to_host(queue, &y->t, b));
-    check_case("twice");
-    CHECK(memcmp(a, b, (size_t)n * sizeof *a) == 0, "the results differ");
     array_free_all();
 }
 

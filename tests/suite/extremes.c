@@ -4,28 +4,13 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "reference/ops.h"
-#include "support/array.h"
+#include "operations/formulas.h"
+#include "operations/list.h"
+#include "support/sample.h"
 
 TestSuite(extremes, .init = device_open, .fini = device_close);
-
-/* The smallest number of the arithmetic that the device does not take for 0: a device without
- * subnormals of f32 is right to give 0 instead. */
-static double least_result(tdm_dtype dtype) {
-    if (dtype == TDM_F64 || dtype == TDM_F16) return 0.0;
-    array *x = array_1d(TDM_F32, 1);
-    double got;
-    unsigned char *bytes = malloc(x->bytes);
-    if (!bytes) abort();
-    array_constant(x, 0x1p-126);
-    OK(tdm_scale(queue, 0.5, &x->t, &x->t));
-    array_download(x, bytes);
-    array_decode(x, bytes, &got);
-    free(bytes);
-    CHECK(got == 0.0 || got == 0x1p-127, "2^-126 / 2 is %g", got);
-    return got == 0.0 ? 0x1p-126 : 0.0;
-}
 
 static int ascending(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -182,153 +167,69 @@ static const struct {
              {TDM_F64, 1e-170, 0},     {TDM_F64, 1e-160, 0},   {TDM_F64, 0x1p-1060, 0},
              {TDM_F64, 1e-152, 1e-305}};
 
-typedef tdm_status normalize(const array *x, double epsilon, array *y);
-typedef void reference(tdm_dtype dtype, int64_t cols, const double *x, double epsilon, double *y,
-                       double *bound);
+static const char *const squared[] = {"layer_norm", "layer_norm+residual", "rms_norm",
+                                      "rms_norm+residual", "l2_normalize"};
 
-static tdm_status do_layer_norm(const array *x, double epsilon, array *y) {
-    return tdm_layer_norm(queue, &x->t, NULL, NULL, epsilon, &y->t);
-}
-static void want_layer_norm(tdm_dtype dtype, int64_t cols, const double *x, double epsilon,
-                            double *y, double *bound) {
-    ref_layer_norm(dtype, 2, cols, x, NULL, NULL, epsilon, y, bound);
-}
-static tdm_status do_rms_norm(const array *x, double epsilon, array *y) {
-    return tdm_rms_norm(queue, &x->t, NULL, NULL, epsilon, NULL, &y->t);
-}
-/* of x + 0, which is kept */
-static tdm_status do_residual(const array *x, double epsilon, array *y, bool layer) {
-    array *zero = array_2d(x->t.dtype, 2, x->t.shape[1], x->t.shape[1]);
-    array *sum = array_2d(x->t.dtype, 2, x->t.shape[1], x->t.shape[1]);
-    array_constant(zero, 0.0);
-    const tdm_status status =
-        layer ? tdm_layer_norm_residual(queue, &x->t, &zero->t, NULL, NULL, epsilon, &sum->t, &y->t)
-              : tdm_rms_norm(queue, &x->t, &zero->t, NULL, epsilon, &sum->t, &y->t);
-    ARRAY_CHECK(sum, x->v, NULL);
-    return status;
-}
-static tdm_status do_layer_norm_residual(const array *x, double epsilon, array *y) {
-    return do_residual(x, epsilon, y, true);
-}
-static tdm_status do_rms_norm_residual(const array *x, double epsilon, array *y) {
-    return do_residual(x, epsilon, y, false);
-}
-static void want_rms_norm(tdm_dtype dtype, int64_t cols, const double *x, double epsilon, double *y,
-                          double *bound) {
-    ref_rms_norm(dtype, 2, cols, x, NULL, NULL, epsilon, numbers(2 * cols), y, bound);
-}
-static tdm_status do_l2_normalize(const array *x, double epsilon, array *y) {
-    return tdm_l2_normalize(queue, &x->t, epsilon, &y->t);
-}
-static void want_l2_normalize(tdm_dtype dtype, int64_t cols, const double *x, double epsilon,
-                              double *y, double *bound) {
-    ref_l2_normalize(dtype, 2, cols, x, epsilon, y, bound);
-}
-
-static const struct {
-    const char *name;
-    normalize *call;
-    reference *want;
-} operations[] = {{"layer_norm", do_layer_norm, want_layer_norm},
-                  {"layer_norm with a residual", do_layer_norm_residual, want_layer_norm},
-                  {"rms_norm", do_rms_norm, want_rms_norm},
-                  {"rms_norm with a residual", do_rms_norm_residual, want_rms_norm},
-                  {"l2_normalize", do_l2_normalize, want_l2_normalize}};
-
-/* One row of [v, -v, v, 2v, …], and one in which a single element is so large or small. */
+/* One row of [v, -v, v, 2v, …], and one in which a single element is so large or small; a residual of 0. */
 Test(extremes, squares_out_of_range) {
     static const int64_t lengths[] = {4, 100, 3000};
-    const double least = least_result(TDM_F32);
+    const double least = least_result();
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         const tdm_dtype dtype = sizes[s].dtype;
         if (!computes_with(dtype) || (dtype != TDM_F64 && sizes[s].size < least)) continue;
-        for (size_t o = 0; o < sizeof operations / sizeof operations[0]; o++) {
+        for (size_t o = 0; o < sizeof squared / sizeof *squared; o++)
             for (int l = 0; l < 3; l++) {
                 const int64_t cols = lengths[l];
-                check_case("%s %s of size %g, epsilon %g, %lld columns", tdm_dtype_name(dtype),
-                           operations[o].name, sizes[s].size, sizes[s].epsilon, (long long)cols);
-                array *x = array_2d(dtype, 2, cols, cols), *y = array_2d(dtype, 2, cols, cols);
-                double *v = numbers(2 * cols), *want = numbers(2 * cols),
-                       *bound = numbers(2 * cols);
+                sample k = sample_of(op_named(squared[o]), dtype, 2, (const int64_t[]){2, cols});
+                k.c.number = dtype == TDM_F64 ? sizes[s].epsilon : (float)sizes[s].epsilon;
+                k.c.given = op_required(k.c.op);
+                if (strchr(squared[o], '+')) k.c.given |= OP_BIT(1) | OP_BIT(o == 1 ? 4 : 3);
+                sample_describe(&k);
+                sample_make(&k);
+                double *const v = k.operand[0]->v;
                 for (int64_t j = 0; j < cols; j++) {
                     v[j] = sizes[s].size * (j % 4 == 1 ? -1.0 : j % 4 == 3 ? 2.0 : 1.0);
                     v[cols + j] = j == cols / 2 ? sizes[s].size : 0.0;
                 }
-                array_set(x, v);
-                const double epsilon =
-                    dtype == TDM_F64 ? sizes[s].epsilon : (float)sizes[s].epsilon;
-                operations[o].want(dtype, cols, x->v, epsilon, want, bound);
-                bool right = OK(operations[o].call(x, epsilon, y)) && ARRAY_CHECK(y, want, bound);
+                array_set(k.operand[0], v);
+                if (k.operand[1]) array_constant(k.operand[1], 0.0);
+                const bool right = sample_compare(&k);
                 array_free_all();
                 if (!right) break;
             }
-        }
     }
+}
+
+/* One row of these elements. */
+static void check_row(const char *name, tdm_dtype dtype, int64_t cols, const double *x,
+                      double number) {
+    sample k = sample_of(op_named(name), dtype, 2, (const int64_t[]){1, cols});
+    k.c.number = number;
+    k.least = dtype == TDM_F64 ? 0.0 : least_result();
+    sample_describe(&k);
+    sample_make(&k);
+    array_set(k.operand[0], x);
+    sample_compare(&k);
+    array_free_all();
 }
 
 /* l2_normalize below a large epsilon, and softmax far below the largest: subnormal results. */
 Test(extremes, subnormal_results) {
     static const double xs[][2] = {
         {1e-20, 1e20}, {1e-25, 1e10}, {1e-3, 3e38}, {7e8, 1e38}, {1e-25, 2e12}};
-    const double least = least_result(TDM_F32);
-    for (size_t i = 0; i < sizeof xs / sizeof xs[0]; i++) {
-        check_case("f32 l2_normalize of %g with epsilon %g", xs[i][0], xs[i][1]);
-        array *x = array_2d(TDM_F32, 1, 3, 3), *y = array_2d(TDM_F32, 1, 3, 3);
-        double want[3], bound[3], v[3] = {xs[i][0], -xs[i][0] / 3, xs[i][0] / 1e3};
-        array_set(x, v);
-        ref_l2_normalize(TDM_F32, 1, 3, x->v, (float)xs[i][1], want, bound);
-        for (int j = 0; j < 3; j++)
-            bound[j] += least;
-        OK(tdm_l2_normalize(queue, &x->t, xs[i][1], &y->t));
-        ARRAY_CHECK(y, want, bound);
-        array_free_all();
-    }
-    check_case("f32 l2_normalize of elements far apart");
-    array *x = array_2d(TDM_F32, 1, 3, 3), *y = array_2d(TDM_F32, 1, 3, 3);
-    double want[3], bound[3];
-    array_set(x, (const double[]){1e30, 1e-10, -3e-14});
-    ref_l2_normalize(TDM_F32, 1, 3, x->v, 0.0, want, bound);
-    for (int j = 0; j < 3; j++)
-        bound[j] += least;
-    OK(tdm_l2_normalize(queue, &x->t, 0.0, &y->t));
-    ARRAY_CHECK(y, want, bound);
-    array_free_all();
+    for (size_t i = 0; i < sizeof xs / sizeof xs[0]; i++)
+        check_row("l2_normalize", TDM_F32, 3,
+                  (const double[]){xs[i][0], -xs[i][0] / 3, xs[i][0] / 1e3}, (float)xs[i][1]);
+    check_row("l2_normalize", TDM_F32, 3, (const double[]){1e30, 1e-10, -3e-14}, 0.0);
     for (int d = 0; d < float_dtype_count; d++) {
-        const tdm_dtype dtype = float_dtypes[d];
         enum { COLS = 300 };
-        check_case("%s softmax of elements far below the largest", tdm_dtype_name(dtype));
-        array *far = array_2d(dtype, 1, COLS, COLS), *to = array_2d(dtype, 1, COLS, COLS);
-        double *v = numbers(COLS), *wants = numbers(COLS), *bounds = numbers(COLS);
+        double v[COLS];
         for (int j = 0; j < COLS; j++)
-            v[j] =
-                dtype == TDM_F64 ? random_uniform(-760.0, -650.0) : random_uniform(-120.0, -80.0);
+            v[j] = float_dtypes[d] == TDM_F64 ? random_uniform(-760.0, -650.0)
+                                              : random_uniform(-120.0, -80.0);
         v[0] = 0.0, v[1] = -(double)INFINITY, v[2] = -1e4;
-        array_set(far, v);
-        ref_softmax(dtype, 1, COLS, far->v, wants, bounds);
-        for (int j = 0; j < COLS; j++)
-            bounds[j] += dtype == TDM_F64 ? 0.0 : least;
-        OK(tdm_softmax(queue, &far->t, &to->t));
-        ARRAY_CHECK(to, wants, bounds);
-        array_free_all();
+        check_row("softmax", float_dtypes[d], COLS, v, 0.0);
     }
-}
-
-/* Rows of subnormal numbers: their mean has digits below theirs, which epsilon, by which they are divided, does not
- * hide. */
-Test(extremes, layer_norm_of_subnormals) {
-    enum { COLS = 100 };
-    const double least = least_result(TDM_F32);
-    array *x = array_2d(TDM_F32, 2, COLS, COLS), *y = array_2d(TDM_F32, 2, COLS, COLS);
-    double v[2 * COLS], want[2 * COLS], bound[2 * COLS];
-    for (int i = 0; i < 2 * COLS; i++)
-        v[i] = (double)random_integer(0, i < COLS ? 8 : 100000) * 0x1p-149;
-    array_set(x, v);
-    ref_layer_norm(TDM_F32, 2, COLS, x->v, NULL, NULL, 1e-5, want, bound);
-    for (int i = 0; i < 2 * COLS; i++)
-        bound[i] = fabs(want[i]) * 1e-5 + 0x1p-149 + least;
-    OK(tdm_layer_norm(queue, &x->t, NULL, NULL, 1e-5, &y->t));
-    ARRAY_CHECK(y, want, bound);
-    array_free_all();
 }
 
 /* Activations that tend to 0 keep their digits on the way, subnormal ones included, and are what
@@ -340,7 +241,8 @@ Test(extremes, activations_near_zero) {
     for (int d = 0; d < float_dtype_count; d++) {
         const tdm_dtype dtype = float_dtypes[d];
         const bool f64 = dtype == TDM_F64;
-        const double eps = compute_eps(dtype), least = least_result(dtype);
+        const double eps = compute_eps(dtype),
+                     least = dtype == TDM_F64 || dtype == TDM_F16 ? 0.0 : least_result();
         for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
             check_case("%s %s next to 0", tdm_dtype_name(dtype), tdm_activation_name(ids[i]));
             array *x = array_1d(dtype, N), *y = array_1d(dtype, N);

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* f64 on a device without f64 arithmetic: every operation refuses it, and what only moves or sets
- * bytes takes it. Files: tensor_files.c, in every dtype. On a device that has it there is nothing to
- * refuse, and all other tests compute with it. */
+/* f64 on a device without f64 arithmetic: products and what makes tensors refuse it, as operations do
+ * (operations_refused.c), and what only moves or sets bytes takes it. Files: tensor_files.c, in every dtype. On a
+ * device that has it there is nothing to refuse, and all other tests compute with it. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,36 +25,6 @@ static const char *no_f64(void) {
         check_case("%s of %s", #function, name);                                                   \
         REFUSED(function(__VA_ARGS__), TDM_ERROR_UNSUPPORTED, words);                              \
     } while (0)
-
-static void refuse_rows(const tdm_tensor *x, tdm_tensor *w, tdm_tensor *y) {
-    const tdm_activation relu = TDM_ACTIVATION_RELU;
-    NO_F64(tdm_bias_add, "x", queue, x, w, relu, NULL, y);
-    NO_F64(tdm_layer_norm, "x", queue, x, w, w, 1e-5, y);
-    NO_F64(tdm_layer_norm_residual, "x", queue, x, x, w, w, 1e-5, NULL, y);
-    NO_F64(tdm_rms_norm, "x", queue, x, NULL, w, 1e-5, NULL, y);
-    NO_F64(tdm_batch_norm, "x", queue, x, w, w, w, w, 1e-5, y);
-    NO_F64(tdm_l2_normalize, "x", queue, x, 1e-5, y);
-    NO_F64(tdm_softmax, "x", queue, x, y);
-    NO_F64(tdm_row_norm, "x", queue, TDM_NORM_L2, x, w);
-    for (int kind = 0; kind < TDM_NORM_COUNT; kind++) {
-        tdm_tensor one;
-        OK(tdm_tensor_slice(w, 0, 0, 1, 1, &one));
-        NO_F64(tdm_norm, "x", queue, (tdm_norm_kind)kind, x, &one);
-    }
-}
-
-static void refuse_elements(const tdm_tensor *x, tdm_tensor *y, tdm_tensor *narrow) {
-    NO_F64(tdm_add, "a", queue, x, x, y);
-    NO_F64(tdm_sub, "a", queue, x, x, y);
-    NO_F64(tdm_mul, "a", queue, x, x, y);
-    NO_F64(tdm_scale, "x", queue, 2.0, x, y);
-    NO_F64(tdm_axpy, "x", queue, 2.0, x, y);
-    NO_F64(tdm_fill_range, "y", queue, 0.0, 1.0, y);
-    NO_F64(tdm_cast, "x", queue, x, narrow);
-    NO_F64(tdm_cast, "y", queue, narrow, y);
-    const array *integers = array_2d(TDM_I64, 4, 4, 4);
-    NO_F64(tdm_cast, "y", queue, &integers->t, y);
-}
 
 static void refuse_products(const tdm_tensor *x, const tdm_tensor *w, tdm_tensor *y) {
     const char *provider = NULL;
@@ -181,8 +151,10 @@ Test(f64, where_the_device_has_none) {
     array_uniform(x, -2.0, 2.0);
     array_uniform(w, -2.0, 2.0);
     array_uniform(y, -2.0, 2.0);
-    refuse_rows(&x->t, &w->t, &y->t);
-    refuse_elements(&x->t, &y->t, &narrow->t);
+    NO_F64(tdm_fill_range, "y", queue, 0.0, 1.0, &y->t);
+    NO_F64(tdm_cast, "y", queue, &narrow->t, &y->t);
+    const array *integers = array_2d(TDM_I64, 4, 4, 4);
+    NO_F64(tdm_cast, "y", queue, &integers->t, &y->t);
     refuse_products(&x->t, &w->t, &y->t);
     refuse_to_make(&y->t);
     check_case("after all that was refused");

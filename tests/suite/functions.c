@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The functions of expressions under names of their own. That each has one is seen to by the compiler
- * (lib/ops/functions.c). */
+/* The functions of expressions under names of their own: long rows, integers, rules. Each by itself is in
+ * operations.c; that each has a name is seen to by the compiler (lib/ops/functions.c). */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,6 @@ TestSuite(functions, .init = device_open, .fini = device_close);
 
 enum { N = 1777 };
 
-typedef tdm_status unary_function(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 typedef tdm_status binary_function(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                    tdm_tensor *y);
 
@@ -23,91 +22,6 @@ static double bound_of(tdm_dtype dtype, double want, double ulp) {
     double bound = fabs(want) * ulp * eps_of(dtype);
     if (dtype == TDM_F16 || dtype == TDM_BF16) bound += half_ulp(dtype, want) * 1.001;
     return bound;
-}
-
-static bool is_tested(tdm_dtype dtype, size_t number) {
-    return dtype == TDM_F32 || number % (compiles() ? 8 : 1) == 0;
-}
-
-/* ---- one operand ---- */
-
-#define REFERENCE(name, value)                                                                     \
-    static long double of_##name(long double x) { return value; }
-REFERENCE(neg, -x)
-REFERENCE(sign, (x > 0) - (x < 0))
-REFERENCE(relu, x > 0 ? x : 0)
-REFERENCE(rsqrt, 1 / sqrtl(x))
-REFERENCE(gelu, x / 2 * erfcl(-x * M_SQRT1_2))
-REFERENCE(gelu_tanh, x / 2 * (1 + tanhl(0.797884560802865355879892L * (x + 0.044715L * x * x * x))))
-REFERENCE(silu, x / (1 + expl(-x)))
-REFERENCE(sigmoid, 1 / (1 + expl(-x)))
-REFERENCE(isnan, x != x)
-REFERENCE(isinf, isinf(x) != 0)
-REFERENCE(isfinite, isfinite(x) != 0)
-
-static const struct {
-    const char *name;
-    unary_function *function;
-    long double (*value)(long double x);
-    double low, high, ulp; /* as the test of expressions has them */
-} unary[] = {
-    {"neg", tdm_neg, of_neg, -10, 10, 0},
-    {"abs", tdm_abs, fabsl, -10, 10, 0},
-    {"sign", tdm_sign, of_sign, -10, 10, 0},
-    {"relu", tdm_relu, of_relu, -10, 10, 0},
-    {"sqrt", tdm_sqrt, sqrtl, 0, 1e4, 1},
-    {"rsqrt", tdm_rsqrt, of_rsqrt, 1e-3, 1e4, 3},
-    {"exp", tdm_exp, expl, -10, 11, 3},
-    {"exp2", tdm_exp2, exp2l, -10, 12, 4},
-    {"expm1", tdm_expm1, expm1l, -5, 5, 4},
-    {"log", tdm_log, logl, 1e-4, 2, 3},
-    {"log2", tdm_log2, log2l, 1e-4, 1e4, 4},
-    {"log10", tdm_log10, log10l, 1e-4, 1e4, 4},
-    {"log1p", tdm_log1p, log1pl, -0.9, 10, 4},
-    {"sin", tdm_sin, sinl, 0.1, 3, 5},
-    {"cos", tdm_cos, cosl, -1.5, 1.5, 5},
-    {"tan", tdm_tan, tanl, -1.5, 1.5, 6},
-    {"asin", tdm_asin, asinl, -1, 1, 5},
-    {"acos", tdm_acos, acosl, -1, 1, 5},
-    {"atan", tdm_atan, atanl, -50, 50, 6},
-    {"sinh", tdm_sinh, sinhl, -8, 8, 5},
-    {"cosh", tdm_cosh, coshl, -8, 8, 5},
-    {"tanh", tdm_tanh, tanhl, -10, 10, 7},
-    {"erf", tdm_erf, erfl, -4, 4, 17},
-    {"erfc", tdm_erfc, erfcl, -3, 2, 17},
-    {"floor", tdm_floor, floorl, -100, 100, 0},
-    {"ceil", tdm_ceil, ceill, -100, 100, 0},
-    {"round", tdm_round, rintl, -100, 100, 0},
-    {"trunc", tdm_trunc, truncl, -100, 100, 0},
-    {"gelu", tdm_gelu, of_gelu, 0, 8, 8},
-    {"gelu_tanh", tdm_gelu_tanh, of_gelu_tanh, 0, 8, 8},
-    {"silu", tdm_silu, of_silu, -5, 20, 7},
-    {"sigmoid", tdm_sigmoid, of_sigmoid, -5, 20, 6},
-    {"isnan", tdm_isnan, of_isnan, -1, 1, 0},
-    {"isinf", tdm_isinf, of_isinf, -1, 1, 0},
-    {"isfinite", tdm_isfinite, of_isfinite, -1, 1, 0},
-};
-
-Test(functions, of_one_operand) {
-    for (size_t f = 0; f < sizeof unary / sizeof *unary; f++) {
-        for (int d = 0; d < float_dtype_count; d++) {
-            const tdm_dtype dtype = float_dtypes[d];
-            if (!is_tested(dtype, f)) continue;
-            array *x = array_1d(dtype, N), *y = array_1d(dtype, N);
-            double *want = numbers(N), *bound = numbers(N);
-            array_uniform(x, unary[f].low, unary[f].high);
-            for (int i = 0; i < N; i++) {
-                want[i] = (double)unary[f].value((long double)x->v[i]);
-                /* near its zeros a function's error is that of its argument's reduction */
-                bound[i] = bound_of(dtype, want[i], unary[f].ulp) +
-                           (unary[f].value == sinl || unary[f].value == cosl ? eps_of(dtype) : 0);
-            }
-            check_case("%s of %s", unary[f].name, tdm_dtype_name(dtype));
-            if (OK(unary[f].function(queue, &x->t, &y->t)) && ARRAY_CHECK(y, want, bound))
-                ARRAY_SAME(x);
-            array_free_all();
-        }
-    }
 }
 
 /* Rows that begin anywhere in a line of the cache, and are more than it holds: into others, and in place. */
@@ -134,71 +48,6 @@ Test(functions, long_rows) {
         check_case("division of %s, in place", tdm_dtype_name(dtype));
         if (OK(tdm_div(queue, &x->t, &b->t, &x->t)) && ARRAY_CHECK(x, want, bound)) ARRAY_SAME(b);
         array_free_all();
-    }
-}
-
-/* ---- two ---- */
-
-#define REFERENCE_2(name, value)                                                                   \
-    static long double of_##name(long double a, long double b) { return value; }
-REFERENCE_2(div, a / b)
-REFERENCE_2(equal, a == b)
-REFERENCE_2(not_equal, a != b)
-REFERENCE_2(less, a < b)
-REFERENCE_2(less_equal, a <= b)
-REFERENCE_2(greater, a > b)
-REFERENCE_2(greater_equal, a >= b)
-REFERENCE_2(minimum, a < b ? a : b)
-REFERENCE_2(maximum, a > b ? a : b)
-
-static const struct {
-    const char *name;
-    binary_function *function;
-    long double (*value)(long double a, long double b);
-    double low, high, ulp;
-    bool whole; /* operands are whole numbers, so that some are equal */
-} binary[] = {
-    {"div", tdm_div, of_div, 1, 10, 3, false},
-    {"rem", tdm_rem, fmodl, 1, 10, 1, false},
-    {"pow", tdm_pow, powl, 0.1, 5, 17, false},
-    {"atan2", tdm_atan2, atan2l, -5, 5, 7, false},
-    {"minimum", tdm_minimum, of_minimum, -5, 5, 0, false},
-    {"maximum", tdm_maximum, of_maximum, -5, 5, 0, false},
-    {"equal", tdm_equal, of_equal, -3, 3, 0, true},
-    {"not_equal", tdm_not_equal, of_not_equal, -3, 3, 0, true},
-    {"less", tdm_less, of_less, -3, 3, 0, true},
-    {"less_equal", tdm_less_equal, of_less_equal, -3, 3, 0, true},
-    {"greater", tdm_greater, of_greater, -3, 3, 0, true},
-    {"greater_equal", tdm_greater_equal, of_greater_equal, -3, 3, 0, true},
-};
-
-/* Of rows and columns that are broadcast; comparisons to bool. */
-Test(functions, of_two_operands) {
-    enum { R = 5, C = 130 };
-    const int64_t row[] = {C}, column[] = {R, 1}, whole[] = {R, C};
-    for (size_t f = 0; f < sizeof binary / sizeof *binary; f++) {
-        for (int d = 0; d < float_dtype_count; d++) {
-            const tdm_dtype dtype = float_dtypes[d];
-            if (!is_tested(dtype, f)) continue;
-            array *a = array_new(dtype, 1, row, NULL), *b = array_new(dtype, 2, column, NULL);
-            array *y = array_new(binary[f].whole ? TDM_BOOL : dtype, 2, whole, NULL);
-            double *want = numbers(R * C), *bound = numbers(R * C);
-            if (binary[f].whole) {
-                array_integers(a, (int64_t)binary[f].low, (int64_t)binary[f].high);
-                array_integers(b, (int64_t)binary[f].low, (int64_t)binary[f].high);
-            } else {
-                array_uniform(a, binary[f].low, binary[f].high);
-                array_uniform(b, binary[f].low, binary[f].high);
-            }
-            for (int i = 0; i < R * C; i++) {
-                want[i] =
-                    (double)binary[f].value((long double)a->v[i % C], (long double)b->v[i / C]);
-                bound[i] = bound_of(dtype, want[i], binary[f].ulp);
-            }
-            check_case("%s of %s", binary[f].name, tdm_dtype_name(dtype));
-            if (OK(binary[f].function(queue, &a->t, &b->t, &y->t))) ARRAY_CHECK(y, want, bound);
-            array_free_all();
-        }
     }
 }
 

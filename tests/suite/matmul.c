@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reference/ops.h"
+#include "operations/formulas.h"
 #include "support/array.h"
 
 TestSuite(matmul, .init = device_open, .fini = device_close);

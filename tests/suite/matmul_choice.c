@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../lib/machine/blas_list.h"
-#include "reference/ops.h"
+#include "operations/formulas.h"
 #include "support/array.h"
 
 TestSuite(matmul_choice, .init = device_open, .fini = device_close);

@@ -3,7 +3,7 @@
  * columns]. */
 #include <criterion/criterion.h>
 
-#include "reference/ops.h"
+#include "operations/formulas.h"
 #include "support/array.h"
 
 TestSuite(matmul_heads, .init = device_open, .fini = device_close);

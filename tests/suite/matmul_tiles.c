@@ -7,7 +7,7 @@
 
 #include <tandem/tune.h>
 
-#include "reference/ops.h"
+#include "operations/formulas.h"
 #include "support/array.h"
 
 TestSuite(matmul_tiles, .init = device_open, .fini = device_close);

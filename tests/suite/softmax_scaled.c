@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "reference/ops.h"
+#include "operations/list.h"
 #include "support/array.h"
 
 TestSuite(softmax_scaled, .init = device_open, .fini = device_close);
@@ -51,6 +51,25 @@ static void set_mask(array *m, int64_t cols) {
     array_set(m, m->v);
 }
 
+/* The reference, row by row, as each has a mask: rows x cols, or NULL. causal_rows: of each matrix, or 0. */
+static void refer(tdm_dtype dtype, int64_t rows, int64_t cols, double scale, const double *x,
+                  const double *mask, int64_t causal_rows, double *y, double *bound) {
+    enum { X, MASK, Y };
+    const op_case c = {.op = op_named(causal_rows ? "scaled_softmax+causal" : "scaled_softmax"),
+                       .dtype = dtype,
+                       .ndim = 2,
+                       .shape = {causal_rows ? causal_rows : rows, cols},
+                       .number = scale};
+    for (int64_t r = 0; r < rows; r++) {
+        op_part p = {.c = &c, .row = r, .rows = 1, .cols = cols};
+        p.x[X] = x + r * cols;
+        p.x[MASK] = mask ? mask + r * cols : NULL;
+        p.y[Y] = y + r * cols;
+        p.bound[Y] = bound + r * cols;
+        c.op->reference(&p);
+    }
+}
+
 static bool scaled_case(tdm_dtype dtype, const int64_t *shape, int dims, bool masked, bool causal,
                         bool in_place, int64_t gap) {
     const int64_t cols = shape[3], strides[4] = {shape[1] * shape[2] * (cols + gap),
@@ -69,8 +88,8 @@ static bool scaled_case(tdm_dtype dtype, const int64_t *shape, int dims, bool ma
     o.causal = causal;
     const double scale = compute_eps(dtype) > 1e-10 ? (double)(float)o.scale : o.scale;
     double *want = numbers(x->count), *bound = numbers(x->count);
-    ref_softmax_scaled(dtype, x->count / cols, cols, scale, x->v, m ? repeated(m, x) : NULL,
-                       causal ? shape[2] : 0, want, bound);
+    refer(dtype, x->count / cols, cols, scale, x->v, m ? repeated(m, x) : NULL,
+          causal ? shape[2] : 0, want, bound);
     bool right = OK(tdm_softmax_scaled(queue, &o, &x->t, &y->t)) && ARRAY_CHECK(y, want, bound);
     if (m) right = ARRAY_SAME(m) && right;
     if (!in_place) right = ARRAY_SAME(x) && right;
@@ -119,7 +138,7 @@ Test(softmax_scaled, few_long_rows) {
             tdm_softmax_options o = TDM_SOFTMAX_OPTIONS_DEFAULTS;
             o.mask = &m->t;
             o.causal = true;
-            ref_softmax_scaled(dtype, 2, cols, 1.0, x->v, all, 2, want, bound);
+            refer(dtype, 2, cols, 1.0, x->v, all, 2, want, bound);
             OK(tdm_softmax_scaled(queue, &o, &x->t, &y->t));
             ARRAY_CHECK(y, want, bound);
             array_free_all();
@@ -154,7 +173,7 @@ Test(softmax_scaled, what_does_not_count) {
         tdm_softmax_options o = TDM_SOFTMAX_OPTIONS_DEFAULTS;
         o.causal = true;
         double *want = numbers(n * n), *bound = numbers(n * n);
-        ref_softmax_scaled(dtype, n, n, 1.0, x->v, NULL, n, want, bound);
+        refer(dtype, n, n, 1.0, x->v, NULL, n, want, bound);
         OK(tdm_softmax_scaled(queue, &o, &x->t, &y->t));
         ARRAY_CHECK(y, want, bound);
         array_free_all();

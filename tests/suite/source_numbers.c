@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
+#include "operations/formulas.h"
 #include "reference/bounds.h"
-#include "reference/ops.h"
 #include "suite/source_call.h"
 
 TestSuite(source_numbers, .init = device_open, .fini = device_close);

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "support/array.h"
+#include "operations/list.h"
+#include "support/sample.h"
 
 static void open_without_cache(void) {
     if (tdm_configure("TANDEM_CACHE_DIR", "/dev/null/tandem") == TDM_OK) device_open();
@@ -43,23 +44,19 @@ static array *usual(array *a) {
     return a;
 }
 
-static void use_rows(array *x, array *y) {
-    array *sum = usual(array_2d(TDM_F32, ROWS, COLS, COLS));
-    array *rows = usual(array_1d(TDM_F32, ROWS)), *columns = usual(array_1d(TDM_F32, COLS));
-    array *places = usual(array_1d(TDM_I64, ROWS));
-    tdm_softmax_options options = TDM_SOFTMAX_OPTIONS_DEFAULTS;
-    options.scale = 0.5;
-    IS_WARM(tdm_softmax_scaled(queue, &options, &x->t, &y->t));
-    IS_WARM(tdm_layer_norm_residual(queue, &x->t, &y->t, &columns->t, &columns->t, 1e-5, &sum->t,
-                                    &y->t));
-    IS_WARM(tdm_sum(queue, &x->t, (const int[]){1}, 1, &rows->t));
-    IS_WARM(tdm_sum(queue, &x->t, (const int[]){0}, 1, &columns->t));
-    IS_WARM(tdm_mean(queue, &x->t, (const int[]){1}, 1, &rows->t));
-    IS_WARM(tdm_max(queue, &x->t, (const int[]){1}, 1, &rows->t));
-    IS_WARM(tdm_max(queue, &x->t, (const int[]){0}, 1, &columns->t));
-    IS_WARM(tdm_argmax(queue, &x->t, 1, &places->t));
-    IS_WARM(tdm_cumsum(queue, &x->t, 1, &y->t));
-    IS_WARM(tdm_cumsum(queue, &x->t, 0, &y->t));
+/* Every operation that has a page, but for those that are expressions or seldom used. */
+static void use_operations(void) {
+    const operation *op;
+    for (size_t o = 0; (op = op_at(o)); o++) {
+        sample s = sample_of(op, TDM_F32, 2, (const int64_t[]){ROWS, COLS});
+        if (op->makes_kernel || op->is_cold || !sample_runs_here(&s)) continue;
+        sample_describe(&s);
+        sample_make(&s);
+        for (int i = 0; i < OP_OPERANDS; i++)
+            if (s.operand[i]) usual(s.operand[i]);
+        IS_WARM(sample_call(&s));
+        array_free_all();
+    }
 }
 
 static void use_indices(array *x, array *y) {
@@ -89,9 +86,10 @@ Test(warm, usual_calls) {
     tdm_set_log(TDM_LOG_INFO, count, NULL);
     OK(tdm_device_warm(device, &f32, 1, &kernels));
     CHECK(compiled > 0 || tdm_device_get_info(device)->backend == TDM_CPU, "nothing was compiled");
-    use_rows(x, y);
     use_indices(x, y);
     OK(tdm_queue_finish(queue));
+    array_free_all();
+    use_operations();
     tdm_set_log(TDM_LOG_OFF, NULL, NULL);
     array_free_all();
 }

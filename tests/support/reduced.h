@@ -4,7 +4,7 @@
 #define TEST_REDUCED_H
 
 #include "array.h"
-#include "reference/reduce.h"
+#include "operations/formulas.h"
 
 extern const char *const reduction_names[REF_REDUCTIONS];
 

@@ -1,11 +1,13 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Runs each operation on rows, once, and says before what its kernels have to load and store at least:
+/* Runs operations on rows, once each, and says before what its kernels have to load and store at least:
  * "== NAME LOADS STORES LAUNCHES", the first two in bytes; without a name what follows does not count. traffic.sh
  * compares that with what Oclgrind counts. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <tandem/tandem.h>
+
+#include "operations/list.h"
 
 /* A row has chunks of CHUNK bytes, and of several ones a norm and a reduction come to two launches. */
 enum { ROWS = 3, MOST_COLS = 20000, CHUNK = 32 << 10 };
@@ -20,32 +22,27 @@ static void check(tdm_status status) {
 }
 
 /* Elements between 1 and 2: no squares vanish, and no row is gone through again. */
-static tdm_tensor make(tdm_dtype dtype, int64_t rows, int64_t cols) {
+static tdm_tensor make(tdm_dtype dtype, int ndim, const int64_t *shape) {
     static float values[ROWS * MOST_COLS];
     unsigned state = 1;
-    for (int64_t i = 0; i < rows * cols; i++) {
+    tdm_tensor wide, tensor;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         state = state * 1664525u + 1013904223u;
         values[i] = 1.0f + (float)(state >> 8) / 16777216.0f;
     }
-    tdm_tensor wide, tensor;
-    check(tdm_from_host(queue, values, TDM_F32, TDM_SHAPE(rows, cols), &wide));
+    check(tdm_from_host(queue, values, TDM_F32, ndim, shape, &wide));
     if (dtype == TDM_F32) return wide;
-    check(tdm_empty(device, dtype, TDM_SHAPE(rows, cols), &tensor));
+    check(tdm_empty(device, dtype, ndim, shape, &tensor));
     check(tdm_cast(queue, &wide, &tensor));
     check(tdm_queue_finish(queue));
     tdm_tensor_release(&wide);
     return tensor;
 }
 
-static void announce(const char *operation, tdm_dtype dtype, int64_t cols, int64_t loads,
-                     int64_t stores, int64_t launches) {
-    printf("== %s,%s,%lld %lld %lld %lld\n", operation, tdm_dtype_name(dtype), (long long)cols,
+static void announce(const char *name, tdm_dtype dtype, int64_t cols, int64_t loads, int64_t stores,
+                     int64_t launches) {
+    printf("== %s,%s,%lld %lld %lld %lld\n", name, tdm_dtype_name(dtype), (long long)cols,
            (long long)loads, (long long)stores, (long long)launches);
-}
-
-static void finish(tdm_status status) {
-    check(status);
-    check(tdm_queue_finish(queue));
 }
 
 /* The lanes of a row, each of which reads an element for itself that all need. */
@@ -57,68 +54,66 @@ static int64_t lanes_of(int64_t bytes) {
     return lanes;
 }
 
-/* Rows of so many columns that are read once, or, when they are too long to be held, twice: then they are cut,
- * each of two launches reads them, and the second one the states that the first left of chunks, one to a piece. */
-static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
-    const int64_t size = (int64_t)tdm_dtype_size(dtype), row = cols * size, all = ROWS * row;
-    const int64_t passes = held ? 1 : 2, lanes = lanes_of(row), chunks = (row + CHUNK - 1) / CHUNK;
-    const int64_t left = held ? 0 : ROWS * chunks * lanes * (int64_t)sizeof(float);
-    const int64_t pivots = ROWS * chunks * lanes * 3 * size;
-    printf("==\n"); /* what follows does not count */
-    tdm_tensor x = make(dtype, ROWS, cols), y = make(dtype, ROWS, cols);
-    tdm_tensor residual = make(dtype, ROWS, cols), sum = make(dtype, ROWS, cols);
-    tdm_tensor weight_row = make(dtype, 1, cols), bias_row = make(dtype, 1, cols);
-    tdm_tensor weight = tdm_tensor_1d(weight_row.buffer, dtype, cols);
-    tdm_tensor bias = tdm_tensor_1d(bias_row.buffer, dtype, cols);
-    tdm_tensor norms = make(TDM_F32, 1, ROWS);
-    tdm_tensor norm = tdm_tensor_1d(norms.buffer, TDM_F32, ROWS);
-    const int columns = 1;
-    tdm_tensor all_rows = make(dtype, 1, ROWS);
-    tdm_tensor of_rows = tdm_tensor_1d(all_rows.buffer, dtype, ROWS);
-    tdm_tensor f32 = make(TDM_F32, ROWS, cols);
-
-    /* three elements of each chunk more, the pivot's, or of a sum six */
-    announce("layer_norm", dtype, cols, passes * all + 2 * all + pivots + chunks * left * 5, all,
-             passes);
-    finish(tdm_layer_norm(queue, &x, &weight, &bias, 1e-5, &y));
-    announce("layer_norm_of_sum", dtype, cols,
-             2 * passes * all + 2 * all + 2 * pivots + chunks * left * 5, 2 * all, passes);
-    finish(tdm_layer_norm_residual(queue, &x, &residual, &weight, &bias, 1e-5, &sum, &y));
-    announce("rms_norm", dtype, cols, passes * all + all + chunks * left * 2, all, passes);
-    finish(tdm_rms_norm(queue, &x, NULL, &weight, 1e-5, NULL, &y));
-    announce("rms_norm_of_sum", dtype, cols, 2 * passes * all + all + chunks * left * 2, 2 * all,
-             passes);
-    finish(tdm_rms_norm(queue, &x, &residual, &weight, 1e-5, &sum, &y));
-    /* a chunk for its largest element and, from the cache, for its sum */
-    announce("softmax", dtype, cols, (held ? 1 : 3) * all + chunks * left * 2, all, passes);
-    finish(tdm_softmax(queue, &x, &y));
-    announce("l2_normalize", dtype, cols, passes * all + chunks * left * 2, all, passes);
-    finish(tdm_l2_normalize(queue, &x, 1e-12, &y));
-    announce("row_norm", dtype, cols, all + left * 2, ROWS * (int64_t)sizeof(float), passes);
-    finish(tdm_row_norm(queue, TDM_NORM_L2, &x, &norm));
-    announce("sum", dtype, cols, all, ROWS * size, passes);
-    finish(tdm_sum(queue, &x, &columns, 1, &of_rows));
-    announce("max", dtype, cols, all, ROWS * size, passes);
-    finish(tdm_max(queue, &x, &columns, 1, &of_rows));
-    announce("bias_add", dtype, cols, 2 * all, all, 1);
-    finish(tdm_bias_add(queue, &x, &bias, TDM_ACTIVATION_GELU, NULL, &y));
-    announce("add", dtype, cols, 2 * all, all, 1);
-    finish(tdm_add(queue, &x, &residual, &y));
-    announce("scale", dtype, cols, all, all, 1);
-    finish(tdm_scale(queue, 0.5, &x, &y));
-    announce("fill", dtype, cols, 0, all, 1);
-    finish(tdm_fill(queue, 1, &y));
-    if (dtype != TDM_F32) {
-        const int64_t wide = ROWS * cols * (int64_t)sizeof(float);
-        announce("cast_to_f32", dtype, cols, all, wide, 1);
-        finish(tdm_cast(queue, &x, &f32));
-        announce("cast_from_f32", dtype, cols, wide, all, 1);
-        finish(tdm_cast(queue, &f32, &y));
+/* Bytes that a call loads, by its page. Rows that are too long to be held are cut: each of two launches may read them,
+ * and the second one the numbers that lanes of the first kept of chunks, one of it for each result. What a row is
+ * centred around each lane reads for itself. */
+static int64_t loads_of(const op_case *c, bool held) {
+    const int64_t size = (int64_t)tdm_dtype_size(c->dtype), row = op_cols(c) * size;
+    const int64_t lanes = lanes_of(row), chunks = (row + CHUNK - 1) / CHUNK;
+    const int64_t times = held ? 1 : c->op->long_rows.reads;
+    bool leaves_rows = false;
+    int64_t loads = 0;
+    for (int i = 0; i < OP_OPERANDS; i++) {
+        const op_operand *const operand = &c->op->operand[i];
+        leaves_rows = leaves_rows || ((operand->role & OP_OUT) && operand->extent == OP_ALL);
+        if (!(c->given & OP_BIT(i)) || !(operand->role & OP_IN)) continue;
+        loads += ROWS * row * (operand->extent == OP_ALL ? times : 1);
+        if (operand->extent == OP_ALL)
+            loads += ROWS * chunks * lanes * c->op->long_rows.again * size;
     }
-    tdm_tensor *const made[] = {&x,        &y,     &residual, &sum, &weight_row,
-                                &bias_row, &norms, &all_rows, &f32};
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
-        tdm_tensor_release(made[i]);
+    if (held) return loads;
+    const int64_t kept = ROWS * chunks * lanes * c->op->long_rows.kept * (int64_t)sizeof(float);
+    return loads + kept * (leaves_rows ? chunks : 1);
+}
+
+static void run(const char *name, tdm_dtype dtype, int64_t cols, bool held) {
+    const operation *const op = op_named(name);
+    const op_case c = {.op = op,
+                       .dtype = dtype,
+                       .ndim = 2,
+                       .shape = {ROWS, cols},
+                       .given = op_usual(op),
+                       .number = op->number.usual};
+    tdm_tensor made[OP_OPERANDS] = {{0}}, *t[OP_OPERANDS] = {NULL};
+    int64_t stores = 0;
+    printf("==\n"); /* what follows does not count */
+    for (int i = 0; i < OP_OPERANDS; i++) {
+        if (!(c.given & OP_BIT(i))) continue;
+        int64_t shape[TDM_MAX_DIMS];
+        const int ndim = op_shape(&c, i, shape);
+        made[i] = make(op_dtype_of(&c, i), ndim, shape);
+        t[i] = &made[i];
+        if (op->operand[i].role & OP_OUT)
+            stores += tdm_tensor_count(t[i]) * (int64_t)tdm_dtype_size(made[i].dtype);
+    }
+    announce(name, dtype, cols, loads_of(&c, held), stores,
+             held || op->unit == OP_BY_ELEMENT ? 1 : 2);
+    check(op->call(&c, queue, t));
+    check(tdm_queue_finish(queue));
+    for (int i = 0; i < OP_OPERANDS; i++)
+        tdm_tensor_release(&made[i]);
+}
+
+/* Rows of so many columns that are read once, or, when they are too long to be held, cut. */
+static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
+    static const char *const names[] = {
+        "layer_norm", "layer_norm+residual", "rms_norm", "rms_norm+residual",
+        "softmax",    "l2_normalize",        "norm_l2",  "sum",
+        "max",        "bias_add+gelu",       "add",      "scale",
+        "fill"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        run(names[i], dtype, cols, held);
+    run(dtype == TDM_F32 ? "cast+bf16" : "cast+f32", dtype, cols, held);
 }
 
 /* A transposed copy, in tiles that the matrix does not fill. */
@@ -129,11 +124,13 @@ static void run_transposed(tdm_dtype dtype) {
     tdm_tensor x, y;
     check(tdm_empty(device, dtype, TDM_SHAPE(N, M), &x));
     check(tdm_empty(device, dtype, TDM_SHAPE(M, N), &y));
-    finish(tdm_fill(queue, 1, &x));
+    check(tdm_fill(queue, 1, &x));
+    check(tdm_queue_finish(queue));
     tdm_tensor turned;
     check(tdm_tensor_transpose(&x, 0, 1, &turned));
     announce("transposed", dtype, N, all, all, 1);
-    finish(tdm_cast(queue, &turned, &y));
+    check(tdm_cast(queue, &turned, &y));
+    check(tdm_queue_finish(queue));
     tdm_tensor_release(&x);
     tdm_tensor_release(&y);
 }

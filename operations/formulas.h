@@ -1,0 +1,66 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Formulas that pages share, and that tests of what has no page call: what should come out, in extended precision
+ * and without the library, and how far a right implementation in the dtype's arithmetic may be from it: `bound`
+ * receives the absolute error allowed, c·eps of the arithmetic times the magnitudes that were rounded, plus one
+ * rounding to the dtype. Arrays are dense and row-major. */
+#ifndef OPERATIONS_FORMULAS_H
+#define OPERATIONS_FORMULAS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tandem/ops.h>
+
+double ref_activation(tdm_activation activation, double x);
+
+/* Error of the activation at x in arithmetic of eps, given an error `dx` of x. */
+double ref_activation_bound(tdm_activation activation, double x, double dx, double eps);
+
+/* C = activation(alpha·op(A)·op(B) + beta·C + bias) for one product; a, b as stored (k x m when
+ * transposed). bias may be NULL. bound: 16·eps·(|alpha||A||B| + |beta||C|), through the
+ * activation. */
+typedef struct ref_gemm {
+    tdm_dtype dtype;
+    int64_t m, n, k;
+    bool transpose_a, transpose_b;
+    double alpha, beta;
+    const double *a, *b, *c, *bias;
+    tdm_activation activation;
+} ref_gemm;
+void ref_matmul(const ref_gemm *gemm, double *result, double *bound);
+
+/* One norm of count elements; *bound for a result of dtype `out`. */
+double ref_norm(tdm_dtype dtype, tdm_dtype out, tdm_norm_kind kind, int64_t count, const double *x,
+                double *bound);
+
+typedef enum ref_reduction {
+    REF_SUM,
+    REF_MEAN,
+    REF_PRODUCT,
+    REF_VARIANCE,
+    REF_L1,
+    REF_L2,
+    REF_INF,
+    REF_MAX,
+    REF_MIN,
+    REF_ANY,
+    REF_ALL,
+    REF_REDUCTIONS
+} ref_reduction;
+
+/* Of n elements at x, `stride` apart; `out` is the dtype of the result, *bound how far it may be off. */
+double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x,
+                  int64_t stride, double correction, double *bound);
+
+/* Where the largest of these is, or the smallest: the first one, or the first NaN. */
+int64_t ref_place(bool smallest, int64_t n, const double *x, int64_t stride);
+
+/* The sums of the first one, two, … n elements at x; x, y and bound `stride` apart. */
+void ref_cumsum(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x, int64_t stride,
+                double *y, double *bound);
+
+/* The sum of n products. */
+double ref_dot(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *a, const double *b,
+               double *bound);
+
+#endif

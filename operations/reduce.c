@@ -1,0 +1,232 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* The reductions of reduce.h, of rows, of columns and of all elements; and tdm_cumsum. */
+#include <math.h>
+
+#include "operations/formulas.h"
+#include "operations/list.h"
+#include "reference/bounds.h"
+
+enum { X, B, Y };
+
+/* The larger of two, or NaN where one is. */
+static double larger(double a, double b) {
+    if (isnan(a) || isnan(b)) return (double)NAN;
+    return a > b ? a : b;
+}
+
+static double variance(tdm_dtype dtype, int64_t n, const double *x, int64_t stride,
+                       double correction, double *error) {
+    const double eps = compute_eps(dtype);
+    long double mean = 0.0L, squares = 0.0L;
+    for (int64_t i = 0; i < n; i++) /* around the first, so that of equal elements it is exact */
+        mean += (long double)x[i * stride] - (long double)x[0];
+    mean = mean / (long double)n + (long double)x[0];
+    for (int64_t i = 0; i < n; i++) {
+        const long double d = (long double)x[i * stride] - mean;
+        squares += d * d;
+    }
+    const double y = (double)(squares / ((long double)n - (long double)correction));
+    /* differences from the first element are rounded */
+    const double deviation = sqrt((double)(squares / (long double)n));
+    const double far = fabs((double)((long double)x[0] - mean)) + deviation;
+    const double larger_n = (double)n / ((double)n - correction);
+    *error = eps * (2.0 * sum_factor(n) * y + 4.0 * larger_n * far * (deviation + eps * far));
+    return y;
+}
+
+double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x,
+                  int64_t stride, double correction, double *bound) {
+    const double eps = compute_eps(dtype), infinity = (double)INFINITY;
+    long double sum = 0.0L, sizes = 0.0L, squares = 0.0L, product = 1.0L;
+    double most = -infinity, least = infinity, magnitude = 0.0;
+    bool any = false, all = true;
+    for (int64_t i = 0; i < n; i++) {
+        const double v = x[i * stride];
+        sum += (long double)v;
+        sizes += fabsl((long double)v);
+        squares += (long double)v * (long double)v;
+        product *= (long double)v;
+        most = larger(most, v);
+        least = -larger(-least, -v);
+        magnitude = larger(magnitude, fabs(v));
+        any = any || v != 0.0;
+        all = all && v != 0.0;
+    }
+    double y, error = 0.0;
+    switch (what) {
+    case REF_SUM:
+        y = (double)sum;
+        error = sum_factor(n) * eps * (double)sizes;
+        break;
+    case REF_MEAN:
+        y = (double)(sum / (long double)n);
+        error = eps * (sum_factor(n) * (double)(sizes / (long double)n) + fabs(y));
+        break;
+    case REF_PRODUCT:
+        y = (double)product;
+        error = (double)n * eps * fabs(y);
+        break;
+    case REF_VARIANCE:
+        y = variance(dtype, n, x, stride, correction, &error);
+        break;
+    case REF_L1:
+        y = (double)sizes;
+        error = sum_factor(n) * eps * y;
+        break;
+    case REF_L2:
+        y = (double)sqrtl(squares);
+        error = sum_factor(n) * eps * y;
+        break;
+    default:
+        *bound = 0.0;
+        if (what == REF_ANY || what == REF_ALL) return what == REF_ANY ? any : all;
+        return what == REF_MAX ? most : what == REF_MIN ? least : magnitude;
+    }
+    *bound = dtype_is_float(dtype) ? stored(out, y, error) : 0.0;
+    return y;
+}
+
+int64_t ref_place(bool smallest, int64_t n, const double *x, int64_t stride) {
+    int64_t place = 0;
+    for (int64_t i = 1; i < n && !isnan(x[place * stride]); i++) {
+        const double v = x[i * stride], best = x[place * stride];
+        if (isnan(v) || (smallest ? v < best : v > best)) place = i;
+    }
+    return place;
+}
+
+void ref_cumsum(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x, int64_t stride,
+                double *y, double *bound) {
+    long double sum = 0.0L, sizes = 0.0L;
+    for (int64_t i = 0; i < n; i++) {
+        sum += (long double)x[i * stride];
+        sizes += fabsl((long double)x[i * stride]);
+        const double error = sum_factor(i + 1) * compute_eps(dtype) * (double)sizes;
+        y[i * stride] = (double)sum;
+        bound[i * stride] = dtype_is_float(dtype) ? stored(out, y[i * stride], error) : 0.0;
+    }
+}
+
+double ref_dot(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *a, const double *b,
+               double *bound) {
+    long double sum = 0.0L, sizes = 0.0L;
+    for (int64_t i = 0; i < n; i++) {
+        sum += (long double)a[i] * (long double)b[i];
+        sizes += fabsl((long double)a[i] * (long double)b[i]);
+    }
+    *bound = stored(out, (double)sum, sum_factor(n) * compute_eps(dtype) * (double)sizes);
+    return (double)sum;
+}
+
+/* --- the pages: a variant is one of the formulas, or one of these ----------------------------- */
+
+enum { PLACE = REF_REDUCTIONS, DOT, CUMSUM };
+
+static tdm_status call(const op_case *c, tdm_queue *queue, tdm_tensor *const *t) {
+    const int dim = c->op->unit == OP_BY_COLUMN ? 0 : c->ndim - 1;
+    const int *const dims = c->op->unit == OP_WHOLE ? 0 : &dim;
+    const size_t count = c->op->unit == OP_WHOLE ? 0 : 1;
+    switch (c->op->variant) {
+    case REF_SUM:
+        return tdm_sum(queue, t[X], dims, count, t[Y]);
+    case REF_MEAN:
+        return tdm_mean(queue, t[X], dims, count, t[Y]);
+    case REF_PRODUCT:
+        return tdm_prod(queue, t[X], dims, count, t[Y]);
+    case REF_VARIANCE:
+        return tdm_variance(queue, t[X], dims, count, c->number, t[Y]);
+    case REF_L2:
+        return tdm_norm_over(queue, TDM_NORM_L2, t[X], dims, count, t[Y]);
+    case REF_MAX:
+        return tdm_max(queue, t[X], dims, count, t[Y]);
+    case REF_MIN:
+        return tdm_min(queue, t[X], dims, count, t[Y]);
+    case REF_ANY:
+        return tdm_any(queue, t[X], dims, count, t[Y]);
+    case REF_ALL:
+        return tdm_all(queue, t[X], dims, count, t[Y]);
+    case PLACE:
+        return tdm_argmax(queue, t[X], dim, t[Y]);
+    case CUMSUM:
+        return tdm_cumsum(queue, t[X], dim, t[Y]);
+    default:
+        return tdm_dot(queue, t[X], t[B], t[Y]);
+    }
+}
+
+static void refer(const op_part *p) {
+    const op_case *c = p->c;
+    const bool columns = c->op->unit == OP_BY_COLUMN;
+    const int64_t lines = columns ? p->cols : p->rows, n = columns ? p->rows : p->cols;
+    const int64_t step = columns ? p->cols : 1, next = columns ? 1 : p->cols;
+    const tdm_dtype out = op_dtype_of(c, Y);
+    for (int64_t i = 0; i < lines; i++) {
+        const double *x = p->x[X] + i * next;
+        if (c->op->variant == CUMSUM)
+            ref_cumsum(c->dtype, out, n, x, step, p->y[Y] + i * next, p->bound[Y] + i * next);
+        else if (c->op->variant == PLACE)
+            p->y[Y][i] = (double)ref_place(false, n, x, step);
+        else if (c->op->variant == DOT)
+            p->y[Y][i] = ref_dot(c->dtype, out, n, x, p->x[B], &p->bound[Y][i]);
+        else
+            p->y[Y][i] = ref_reduce((ref_reduction)c->op->variant, c->dtype, out, n, x, step,
+                                    c->number, &p->bound[Y][i]);
+    }
+}
+
+/* Products of the first stay within every float. */
+#define REDUCTION(title, of, what, left, part, type, ...)                                          \
+    {                                                                                              \
+        .name = title, .function = of, .variant = what,                                            \
+        .operand = {[X] = {"x", OP_IN, OP_ALL, .low = (int)(what) == REF_PRODUCT ? 0.999 : -4,     \
+                           .high = (int)(what) == REF_PRODUCT ? 1.001 : 4},                        \
+                    [Y] = {(int)(what) == PLACE ? "indices" : "y", OP_OUT, left, .dtype = type}},  \
+        .layout = OP_ANY_STRIDES, .unit = part, .long_rows = {.reads = 1}, .call = call,           \
+        .reference = refer, __VA_ARGS__                                                            \
+    }
+#define REDUCTIONS(title, of, what, type, ...)                                                     \
+    REDUCTION(title, of, what, OP_ROWS, OP_BY_ROW, type, __VA_ARGS__),                             \
+        REDUCTION(title "+columns", of, what, OP_COLS, OP_BY_COLUMN, type, __VA_ARGS__)
+#define FLOATS .in_tensor_type = true
+
+static const operation pages[] = {
+    REDUCTIONS("sum", "tdm_sum", REF_SUM, OP_SAME, ),
+    REDUCTION("sum+whole", "tdm_sum", REF_SUM, OP_ONE, OP_WHOLE, OP_SAME, ),
+    REDUCTIONS("mean", "tdm_mean", REF_MEAN, OP_SAME, FLOATS),
+    REDUCTIONS("prod", "tdm_prod", REF_PRODUCT, OP_SAME, .is_cold = true),
+    REDUCTIONS("variance", "tdm_variance", REF_VARIANCE, OP_SAME, FLOATS, .is_cold = true,
+               .number = {"correction", 0, false}, .contents = OP_MEANS),
+    REDUCTION("variance+whole", "tdm_variance", REF_VARIANCE, OP_ONE, OP_WHOLE, OP_SAME, FLOATS,
+              .is_cold = true, .number = {"correction", 0, false}, .contents = OP_MEANS),
+    REDUCTIONS("norm_over", "tdm_norm_over", REF_L2, OP_SAME, FLOATS, .is_cold = true,
+               .contents = OP_SQUARES),
+    REDUCTIONS("max", "tdm_max", REF_MAX, OP_SAME, .of_nothing_fails = true),
+    REDUCTIONS("min", "tdm_min", REF_MIN, OP_SAME, .of_nothing_fails = true),
+    REDUCTIONS("any", "tdm_any", REF_ANY, OP_BOOL, ),
+    REDUCTIONS("all", "tdm_all", REF_ALL, OP_BOOL, ),
+    REDUCTIONS("argmax", "tdm_argmax", PLACE, OP_PLACE, .of_nothing_fails = true),
+    {.name = "dot",
+     .function = "tdm_dot",
+     .variant = DOT,
+     .operand = {[X] = {"a", OP_IN, OP_ALL, .low = -4, .high = 4},
+                 [B] = {"b", OP_IN, OP_ALL, .low = -4, .high = 4},
+                 [Y] = {"y", OP_OUT, OP_ONE, .dtype = OP_SAME}},
+     .layout = OP_ANY_STRIDES,
+     .unit = OP_WHOLE,
+     FLOATS,
+     .is_cold = true,
+     .long_rows = {.reads = 1},
+     .call = call,
+     .reference = refer},
+#define CUMSUM_OF(title, part)                                                                     \
+    {                                                                                              \
+        .name = title, .function = "tdm_cumsum", .variant = CUMSUM,                                \
+        .operand = {[X] = {"x", OP_IN, OP_ALL, .low = -4, .high = 4},                              \
+                    [Y] = {"y", OP_OUT, OP_ALL, .over = OP_BIT(X)}},                               \
+        .layout = OP_ANY_STRIDES, .unit = part, .long_rows = {.reads = 2}, .cost = 2,              \
+        .call = call, .reference = refer                                                           \
+    }
+    CUMSUM_OF("cumsum", OP_BY_ROW),
+    CUMSUM_OF("cumsum+columns", OP_BY_COLUMN),
+};
+const op_list op_reduce = OP_LIST(pages);

@@ -1,0 +1,79 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* tdm_softmax, and tdm_softmax_scaled with a mask or causal: y = exp(s - max) / Σexp(s - max) of rows of
+ * s = x · scale + mask, where a causal row counts its first columns alone. */
+#include <math.h>
+
+#include "operations/list.h"
+#include "reference/bounds.h"
+
+enum { X, MASK, Y };
+enum { PLAIN, MASKED, CAUSAL };
+
+static tdm_status call(const op_case *c, tdm_queue *queue, tdm_tensor *const *t) {
+    tdm_softmax_options o = TDM_SOFTMAX_OPTIONS_DEFAULTS;
+    if (c->op->variant == PLAIN) return tdm_softmax(queue, t[X], t[Y]);
+    o.scale = c->number;
+    o.mask = t[MASK];
+    o.causal = c->op->variant == CAUSAL;
+    return tdm_softmax_scaled(queue, &o, t[X], t[Y]);
+}
+
+/* How many columns of a row count. */
+static int64_t counted(const op_part *p, int64_t row) {
+    if (p->c->op->variant != CAUSAL) return p->cols;
+    const int64_t rows = p->c->shape[p->c->ndim - 2], n = row % rows + 1 + p->cols - rows;
+    return n < 0 ? 0 : n;
+}
+
+static void refer_row(const op_part *p, int64_t n, const double *x, double *y, double *bound) {
+    const double eps = compute_eps(p->c->dtype), *mask = p->x[MASK];
+    const bool rounds = eps > 1e-10 && p->c->op->variant != PLAIN;
+    const double scale = p->c->op->variant == PLAIN ? 1.0
+                         : rounds                   ? (double)(float)p->c->number
+                                                    : p->c->number;
+    long double most = -(long double)INFINITY, sum = 0.0L, size = 0.0L;
+    for (int64_t j = 0; j < n; j++) {
+        const long double product = (long double)x[j] * scale, m = mask ? mask[j] : 0.0;
+        if (isnan(product + m) || product + m > most) most = product + m;
+        if (isnan(most)) break;
+        if (isfinite(product + m)) size = fmaxl(size, fabsl(product) + fabsl(m));
+    }
+    for (int64_t j = 0; j < n; j++)
+        sum += expl((long double)x[j] * scale + (mask ? mask[j] : 0.0) - most);
+    for (int64_t j = 0; j < p->cols; j++) {
+        const long double score = (long double)x[j] * scale + (mask ? mask[j] : 0.0);
+        y[j] = n == 0 ? NAN : j < n ? (double)(expl(score - most) / sum) : isnan(sum) ? NAN : 0.0;
+        const double far = fmin((double)fabsl(score - most), 800.0);
+        const double scores = p->c->op->variant == PLAIN ? 0.0 : 4.0 * (double)size;
+        const double error = eps * (sum_factor(p->cols) + far + scores) * y[j];
+        bound[j] = stored(p->c->dtype, y[j], isfinite(error) ? error : 0.0);
+    }
+}
+
+static void refer(const op_part *p) {
+    for (int64_t r = 0; r < p->rows; r++)
+        refer_row(p, counted(p, p->row + r), p->x[X] + r * p->cols, p->y[Y] + r * p->cols,
+                  p->bound[Y] + r * p->cols);
+}
+
+#define SOFTMAX(title, of, kind)                                                                   \
+    .name = title, .function = of, .variant = kind, .layout = OP_ADJACENT, .unit = OP_BY_ROW,      \
+    .contents = OP_EXPONENTS, .in_tensor_type = true, .long_rows = {.reads = 3, .kept = 2},        \
+    .cost = 8, .call = call, .reference = refer
+#define OPERAND_X                                                                                  \
+    { "x", OP_IN, OP_ALL, .low = -9, .high = 9 }
+#define OPERAND_Y                                                                                  \
+    { "y", OP_OUT, OP_ALL, .over = OP_BIT(X) }
+
+static const operation pages[] = {
+    {.operand = {[X] = OPERAND_X, [Y] = OPERAND_Y}, SOFTMAX("softmax", "tdm_softmax", PLAIN)},
+    {.operand = {[X] = OPERAND_X,
+                 [MASK] = {"mask", OP_IN | OP_OPTIONAL, OP_COLS, .low = -2, .high = 2},
+                 [Y] = OPERAND_Y},
+     .number = {"scale", 0.125, true},
+     SOFTMAX("scaled_softmax", "tdm_softmax_scaled", MASKED)},
+    {.operand = {[X] = OPERAND_X, [Y] = OPERAND_Y},
+     .number = {"scale", 0.125, true},
+     SOFTMAX("scaled_softmax+causal", "tdm_softmax_scaled", CAUSAL)},
+};
+const op_list op_softmax = OP_LIST(pages);

@@ -1,0 +1,151 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* LayerNorm and RMSNorm of x + residual: what the sum has and x has not, and the other way round; and recorded. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "operations/list.h"
+#include "support/sample.h"
+
+TestSuite(residual, .init = device_open, .fini = device_close);
+
+/* In both operations' pages. */
+enum { X, RESIDUAL, WEIGHT };
+
+static const char *const names[] = {"layer_norm+residual", "rms_norm+residual"};
+enum { OPERATIONS = 2 };
+
+static const int64_t lengths[] = {100, 1000, 20000};
+static int length_count(void) { return small ? 2 : 3; }
+
+static bool takes(tdm_dtype dtype, double mean) {
+    return computes_with(dtype) && rounded(dtype, mean) == mean;
+}
+
+/* Rows to be filled by the caller, with or without the sum. */
+static sample make(int which, tdm_dtype dtype, int64_t rows, int64_t cols) {
+    sample s = sample_of(op_named(names[which]), dtype, 2, (const int64_t[]){rows, cols});
+    if (random_bits() & 1) s.c.given &= ~OP_BIT(which ? 3 : 4);
+    s.least = least_result();
+    sample_describe(&s);
+    sample_make(&s);
+    return s;
+}
+
+static void check(sample *s) {
+    array_set(s->operand[X], s->operand[X]->v);
+    array_set(s->operand[RESIDUAL], s->operand[RESIDUAL]->v);
+    sample_compare(s);
+    array_free_all();
+}
+
+#define EACH_CASE(o, d, l)                                                                         \
+    for (int o = 0; o < OPERATIONS; o++)                                                           \
+        for (int d = 0; d < float_dtype_count; d++)                                                \
+            for (int l = 0; l < length_count(); l++)
+
+/* Elements far from all others, which the residual takes away. */
+Test(residual, outliers_that_cancel) {
+    EACH_CASE(o, d, l) {
+        const int64_t cols = lengths[l];
+        sample s = make(o, float_dtypes[d], 2, cols);
+        for (int64_t j = 0; j < 2 * cols; j++) {
+            if (j % cols != cols / 8 && j % cols != cols / 8 * 3 && j != cols - 1) continue;
+            s.operand[X]->v[j] = 4096.0;
+            s.operand[RESIDUAL]->v[j] = -4096.0;
+        }
+        check(&s);
+    }
+}
+
+/* A slope that the residual makes flat: LayerNorm gives exactly the bias. */
+Test(residual, constant_sum) {
+    EACH_CASE(o, d, l) {
+        sample s = make(o, float_dtypes[d], 2, lengths[l]);
+        for (int64_t j = 0; j < 2 * lengths[l]; j++) {
+            s.operand[X]->v[j] = (double)(j % 50 - 25);
+            s.operand[RESIDUAL]->v[j] = 100.0 - s.operand[X]->v[j];
+        }
+        check(&s);
+    }
+}
+
+/* A mean that is large in terms of the deviation, in the sum alone; and sums whose rounding is as large as what is
+ * left of a row without its mean: it is rounded before it is normalised, whether or not it is kept. */
+Test(residual, large_means) {
+    static const struct {
+        tdm_dtype dtype;
+        double mean, spread;
+    } kinds[] = {{TDM_F64, 5e5, 5e-4}, {TDM_F64, -5e8, 0.5},   {TDM_F32, 5e3, 0.5},
+                 {TDM_F32, -15e4, 5},  {TDM_F16, 500, 4},      {TDM_BF16, 50, 4},
+                 {TDM_F16, 2048, 6},   {TDM_F32, 16777216, 6}, {TDM_BF16, 256, 6}};
+    for (int o = 0; o < OPERATIONS; o++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            for (int l = 0; l < length_count(); l++) {
+                if (!takes(kinds[k].dtype, kinds[k].mean)) continue;
+                sample s = make(o, kinds[k].dtype, 2, lengths[l]);
+                for (int64_t j = 0; j < 2 * lengths[l]; j++) {
+                    s.operand[X]->v[j] =
+                        kinds[k].mean + random_uniform(-kinds[k].spread, kinds[k].spread);
+                    s.operand[RESIDUAL]->v[j] =
+                        kinds[k].spread == 6
+                            ? random_uniform(0, 6)
+                            : kinds[k].mean + random_uniform(-kinds[k].spread, kinds[k].spread);
+                }
+                check(&s);
+            }
+}
+
+/* x twice. */
+Test(residual, of_one_tensor) {
+    EACH_CASE(o, d, l) {
+        sample s = make(o, float_dtypes[d], 2, lengths[l]);
+        s.operand[RESIDUAL] = s.operand[X];
+        check(&s);
+    }
+}
+
+/* NaN and infinities of x, of the residual, and of their sum alone, each of which spoils its row and no other. */
+Test(residual, nan_and_infinity) {
+    EACH_CASE(o, d, l) {
+        const tdm_dtype dtype = float_dtypes[d];
+        const int64_t cols = lengths[l], at = random_integer(0, cols - 1);
+        const double most = dtype == TDM_F16 ? 60000.0 : dtype == TDM_F64 ? 1.5e308 : 3e38;
+        sample s = make(o, dtype, 6, cols);
+        double *const x = s.operand[X]->v, *const residual = s.operand[RESIDUAL]->v;
+        x[cols + at] = (double)NAN;
+        residual[2 * cols + at] = (double)INFINITY;
+        x[3 * cols + at] = (double)INFINITY; /* their sum is no number */
+        residual[3 * cols + at] = -(double)INFINITY;
+        x[4 * cols + at] = residual[4 * cols + at] = -most; /* its sum overflows */
+        check(&s);
+    }
+}
+
+/* A recorded call, of rows that are held and of one that may be cut, takes what its operands hold at a replay. */
+Test(residual, replayed) {
+    static const int64_t extents[][2] = {{3, 300}, {1, 50000}};
+    for (int i = 0; i < (small ? 1 : 2); i++) {
+        sample s = make(0, TDM_F32, extents[i][0], extents[i][1]);
+        array *const y = s.operand[5];
+        tdm_graph *graph = NULL;
+        if (!OK(tdm_graph_create(queue, &graph))) return;
+        OK(tdm_graph_begin(graph));
+        OK(sample_call(&s));
+        OK(tdm_graph_end(graph));
+        ARRAY_SAME(y);
+        for (int turn = 0; turn < 3; turn++) {
+            double *want, *bound;
+            array_uniform(s.operand[X], -1.0, 4.0);
+            array_uniform(s.operand[RESIDUAL], -3.0, 1.0);
+            OK(tdm_graph_replay(graph));
+            for (int output = 4; output <= 5; output++) {
+                if (!s.operand[output]) continue;
+                sample_refer(&s, output, &want, &bound);
+                ARRAY_CHECK(s.operand[output], want, bound);
+            }
+        }
+        tdm_graph_destroy(graph);
+        array_free_all();
+    }
+}

@@ -1,0 +1,52 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* What rows of an input hold besides usual numbers: what digits are easily lost on. */
+#ifndef TEST_CONTENTS_H
+#define TEST_CONTENTS_H
+
+#include "operations/operation.h"
+
+typedef enum content {
+    PLAIN,
+    OUTLIER,       /* one element, anywhere */
+    ZERO_PART,     /* a part of the row is 0 */
+    ZEROS,         /* all of it */
+    LAST_INFINITY, /* the last element */
+    INFINITIES,    /* of either sign, two anywhere */
+    FIRST_NAN,     /* the first */
+    ANY_NAN,       /* one anywhere, of any bits */
+    SPECIALS, /* zeros of both signs, what overflows f16, infinities; of operations on elements */
+    /* of operations with OP_MEANS */
+    CONSTANT,
+    FAR_MEAN, /* and little noise */
+    LEANING, /* a coarse grid and a first element off it, so that differences from it round in one direction */
+    /* with OP_SQUARES */
+    HUGE_PART,    /* squares overflow, in one chunk alone */
+    TINY,         /* squares vanish, everywhere */
+    TINY_BUT_ONE, /* … but for one element */
+    TINY_PARTS,   /* parts of the row are of sizes far apart */
+    BRINK,        /* the sum of a row's squares overflows, but that of no chunk's */
+    LEVELS,       /* two halves, so far apart that only what is between two chunks overflows */
+    SUBNORMALS,   /* … for f32 */
+    /* with OP_EXPONENTS */
+    FAR_APART, /* hundreds apart, thousands where the dtype has them */
+    MASKED,    /* -Inf but for some in the middle */
+    RISING,    /* each element the largest so far */
+    CONTENTS
+} content;
+
+extern const char *const content_names[CONTENTS];
+
+/* The smallest number of f32 arithmetic that the device does not take for 0: one without subnormals is right to give 0
+ * instead of them. */
+double least_result(void);
+
+/* Is the operation right of such rows of this dtype, on the device under test? */
+bool has_content(const operation *op, tdm_dtype dtype, content what);
+
+/* One row: usual numbers are in [low, high). */
+void fill_row(tdm_dtype dtype, content what, double low, double high, int64_t cols, double *v);
+
+/* An epsilon for such rows: 0 only where nothing is divided by 0. */
+double epsilon_for(tdm_dtype dtype, content what);
+
+#endif
