@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 tdm_status tdmi_comm_enter(tdm_comm *comm, const char *function) {
-    if (!comm) return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: comm is NULL", function);
+    TDMI_NOT_NULL(function, comm);
     TDMI_TRY(tdmi_comm_usable(comm, function));
     comm->function = function;
     const char *why = NULL;

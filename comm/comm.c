@@ -100,8 +100,6 @@ tdm_status tdmi_comm_make(const char *function, const tdm_transport *transport, 
 static tdm_status read_transport(const char *function, const tdm_transport *given,
                                  tdm_transport *own) {
     enum { FIRST = offsetof(tdm_transport, device_memory), MOST = 1 << 16 };
-    if (!given)
-        return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: transport is NULL", function);
     const size_t size = given->size, known = size < sizeof *own ? size : sizeof *own;
     if (size < FIRST || size > MOST)
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT,
@@ -118,19 +116,18 @@ static tdm_status read_transport(const char *function, const tdm_transport *give
 
 tdm_status tdm_comm_create(const tdm_transport *transport, tdm_device *device, tdm_comm **comm) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_comm_create";
-    if (!comm) return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: comm is NULL", function);
-    *comm = NULL;
+    TDMI_RESULT(__func__, comm);
+    TDMI_NOT_NULL(__func__, transport);
     tdm_transport own = {0};
-    TDMI_TRY(read_transport(function, transport, &own));
-    if (!device) return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    TDMI_TRY(read_transport(__func__, transport, &own));
+    TDMI_NOT_NULL(__func__, device);
     if (!own.send || !own.receive || !own.test || !own.abandon || !own.split || !own.destroy)
-        return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: transport lacks a function",
-                               function);
+        return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: transport lacks a __func__",
+                               __func__);
     if (own.ranks < 1 || own.rank < 0 || own.rank >= own.ranks)
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: transport has rank %d of %d",
-                               function, own.rank, own.ranks);
-    return tdmi_comm_make(function, &own, device, NULL, comm);
+                               __func__, own.rank, own.ranks);
+    return tdmi_comm_make(__func__, &own, device, NULL, comm);
 }
 
 void tdm_comm_destroy(tdm_comm *comm) {
@@ -160,11 +157,10 @@ tdm_device *tdm_comm_get_device(const tdm_comm *comm) { return comm ? comm->devi
 
 tdm_status tdm_comm_set_timeout(tdm_comm *comm, double seconds) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_comm_set_timeout";
-    if (!comm) return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: comm is NULL", function);
+    TDMI_NOT_NULL(__func__, comm);
     if (!(seconds > 0))
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: seconds is %g, must be more than 0",
-                               function, seconds);
+                               __func__, seconds);
     comm->timeout = seconds;
     if (comm->team) tdmi_team_set_timeout(comm->team, seconds);
     return TDM_OK;

@@ -4,6 +4,7 @@
 #define TDMI_COMM_ERROR_H
 
 #include <pthread.h>
+#include <stddef.h>
 
 #include <tandem/library.h>
 
@@ -29,6 +30,20 @@ tdm_status tdmi_comm_outcome_end(const tdmi_comm_outcome *outcome) TDM_MUST_USE;
         if (tdmi_try_status_ != TDM_OK) return tdmi_try_status_;                                   \
     } while (0)
 
+/* Refuses an argument that is NULL: "tdm_add: queue is NULL". TDMI_RESULT is for one that receives a pointer, which is
+ * NULL until there is something to point to. */
+#define TDMI_NOT_NULL(function, argument)                                                          \
+    do {                                                                                           \
+        if (!(argument))                                                                           \
+            return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,         \
+                                   #argument);                                                     \
+    } while (0)
+#define TDMI_RESULT(function, argument)                                                            \
+    do {                                                                                           \
+        TDMI_NOT_NULL(function, argument);                                                         \
+        *(argument) = NULL;                                                                        \
+    } while (0)
+
 /* First line of every public function that may wait: the thread cannot be cancelled before it returns. */
 #define TDMI_UNCANCELLED()                                                                         \
     __attribute__((cleanup(tdmi_comm_allow_cancel), unused)) const int tdmi_cancel_state_ =        \
@@ -44,5 +59,17 @@ static inline void tdmi_comm_allow_cancel(const int *before) {
     int unused;
     (void)pthread_setcancelstate(*before, &unused);
 }
+
+/* Holds a mutex until the block ends. */
+#define TDMI_LOCKED(mutex)                                                                         \
+    __attribute__((cleanup(tdmi_comm_unlock), unused)) pthread_mutex_t *const tdmi_locked_ =       \
+        tdmi_comm_lock(mutex)
+
+static inline pthread_mutex_t *tdmi_comm_lock(pthread_mutex_t *mutex) {
+    pthread_mutex_lock(mutex);
+    return mutex;
+}
+
+static inline void tdmi_comm_unlock(pthread_mutex_t *const *mutex) { pthread_mutex_unlock(*mutex); }
 
 #endif

@@ -6,19 +6,17 @@
 
 tdm_status tdm_part(int64_t extent, int parts, int index, int64_t *begin, int64_t *count) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_part";
-    if (!begin || !count)
-        return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
-                               !begin ? "begin" : "count");
+    TDMI_NOT_NULL(__func__, begin);
+    TDMI_NOT_NULL(__func__, count);
     if (extent < 0)
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: extent is %lld, at least 0",
-                               function, (long long)extent);
+                               __func__, (long long)extent);
     if (parts < 1)
-        return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: parts is %d, at least 1", function,
+        return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: parts is %d, at least 1", __func__,
                                parts);
     if (index < 0 || index >= parts)
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: index is %d, allowed are 0 to %d",
-                               function, index, parts - 1);
+                               __func__, index, parts - 1);
     *begin = tdmi_part(extent, parts, index);
     *count = tdmi_part(extent, parts, (int64_t)index + 1) - *begin;
     return TDM_OK;
@@ -90,15 +88,12 @@ int tdm_grid_column(const tdm_grid *grid) { return grid ? grid->at_column : -1; 
 tdm_status tdm_grid_block(const tdm_grid *grid, int64_t rows, int64_t columns, int64_t first[2],
                           int64_t shape[2]) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_grid_block";
-    if (!grid || !first || !shape)
-        return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
-                               !grid    ? "grid"
-                               : !first ? "first"
-                                        : "shape");
+    TDMI_NOT_NULL(__func__, grid);
+    TDMI_NOT_NULL(__func__, first);
+    TDMI_NOT_NULL(__func__, shape);
     if (rows < 0 || columns < 0)
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT,
-                               "%s: rows is %lld and columns %lld, at least 0", function,
+                               "%s: rows is %lld and columns %lld, at least 0", __func__,
                                (long long)rows, (long long)columns);
     TDMI_TRY(tdm_part(rows, grid->rows, grid->at_row, &first[0], &shape[0]));
     return tdm_part(columns, grid->columns, grid->at_column, &first[1], &shape[1]);

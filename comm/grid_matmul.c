@@ -176,7 +176,7 @@ static tdm_matmul_options read_options(const tdm_matmul_options *given) {
 tdm_status tdm_grid_matmul(tdm_grid *grid, tdm_queue *queue, const tdm_matmul_options *options,
                            int64_t inner, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *c) {
     TDMI_UNCANCELLED();
-    if (!grid) return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: grid is NULL", function);
+    TDMI_NOT_NULL(function, grid);
     tdm_comm *all = grid->all, *const parts[] = {grid->row, grid->column, all};
     for (int i = 0; i < 3; i++)
         TDMI_TRY(tdmi_comm_enter(parts[i], function));

@@ -165,8 +165,7 @@ tdm_status tdm_linear_row_parallel(tdm_comm *comm, tdm_queue *queue, const tdm_t
                                    const tdm_tensor *weight, const tdm_tensor *bias,
                                    tdm_activation activation, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_linear_row_parallel";
-    TDMI_TRY(tdmi_comm_enter(comm, function));
+    TDMI_TRY(tdmi_comm_enter(comm, __func__));
     layer l = {.comm = comm, .queue = queue, .weight = weight};
     tdm_status status = tdmi_comm_check_args(comm, queue, NULL, 0);
     if (status == TDM_OK) status = check(&l, x, bias, activation, weight ? weight->shape[0] : 0, y);
@@ -253,8 +252,7 @@ tdm_status tdm_linear_column_parallel(tdm_comm *comm, tdm_queue *queue, const td
                                       const int64_t *extents, tdm_activation activation,
                                       tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_linear_column_parallel";
-    TDMI_TRY(tdmi_comm_enter(comm, function));
+    TDMI_TRY(tdmi_comm_enter(comm, __func__));
     layer l = {.comm = comm,
                .queue = queue,
                .weight = weight,
@@ -273,7 +271,7 @@ tdm_status tdm_linear_column_parallel(tdm_comm *comm, tdm_queue *queue, const td
     if (status == TDM_OK) {
         l.shares = malloc((size_t)comm->ranks * sizeof *l.shares);
         if (!l.shares)
-            status = tdmi_comm_error(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+            status = tdmi_comm_error(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", __func__);
     }
     status = tdmi_comm_agree(comm, status);
     if (status == TDM_OK) status = tdmi_comm_spoil(comm, run(&l, multiply_columns, gather_columns));

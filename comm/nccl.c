@@ -22,16 +22,15 @@ static bool is_cuda(const tdm_device *device) {
 
 tdm_status tdm_nccl_get_id(tdm_nccl_id *id) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_nccl_get_id";
-    if (!id) return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: id is NULL", function);
+    TDMI_NOT_NULL(__func__, id);
     memset(id, 0, sizeof *id);
     const tdm_status status = get_id(id);
     return status == TDM_OK ? TDM_OK
-                            : tdmi_comm_error(status, "%s: %s", function, tdm_last_error());
+                            : tdmi_comm_error(status, "%s: %s", __func__, tdm_last_error());
 }
 
 static tdm_status check_device(const char *function, tdm_device *device) {
-    if (!device) return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    TDMI_NOT_NULL(function, device);
     if (is_cuda(device)) return TDM_OK;
     return tdmi_comm_error(TDM_ERROR_UNSUPPORTED,
                            "%s: the device is %s, but NCCL is for CUDA devices", function,
@@ -41,25 +40,23 @@ static tdm_status check_device(const char *function, tdm_device *device) {
 tdm_status tdm_comm_from_nccl(const tdm_nccl_id *id, int rank, int ranks, tdm_device *device,
                               tdm_comm **comm) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_comm_from_nccl";
-    if (!comm) return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: comm is NULL", function);
-    *comm = NULL;
-    if (!id) return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: id is NULL", function);
+    TDMI_RESULT(__func__, comm);
+    TDMI_NOT_NULL(__func__, id);
     if (ranks < 1)
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: ranks is %d, must be at least 1",
-                               function, ranks);
+                               __func__, ranks);
     if (rank < 0 || rank >= ranks)
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: rank is %d, allowed are 0 to %d",
-                               function, rank, ranks - 1);
-    TDMI_TRY(check_device(function, device));
+                               __func__, rank, ranks - 1);
+    TDMI_TRY(check_device(__func__, device));
     const tdm_transport none = {.size = sizeof none, .rank = rank, .ranks = ranks};
     tdm_comm *made = NULL;
-    TDMI_TRY(tdmi_comm_make(function, &none, device, NULL, &made));
+    TDMI_TRY(tdmi_comm_make(__func__, &none, device, NULL, &made));
     tdm_status status = tdmi_team_make(device, id, rank, ranks, made->timeout, &made->team);
     if (status != TDM_OK) {
         tdmi_comm_outcome outcome = {0};
         tdmi_comm_outcome_add(&outcome,
-                              tdmi_comm_error(status, "%s: %s", function, tdm_last_error()));
+                              tdmi_comm_error(status, "%s: %s", __func__, tdm_last_error()));
         tdm_comm_destroy(made);
         return tdmi_comm_outcome_end(&outcome);
     }

@@ -131,7 +131,7 @@ static void watch_over(tdmi_team *team) {
 
 static void *watch(void *context) {
     tdmi_team *team = context;
-    pthread_mutex_lock(&team->lock);
+    TDMI_LOCKED(&team->lock);
     while (!team->ending) {
         if ((!team->first && team->inside <= 0) || team->lost) {
             pthread_cond_wait(&team->changed, &team->lock);
@@ -145,7 +145,6 @@ static void *watch(void *context) {
         (void)pthread_cond_timedwait(&team->changed, &team->lock, &next);
         if (!team->ending) watch_over(team);
     }
-    pthread_mutex_unlock(&team->lock);
     return NULL;
 }
 
@@ -235,9 +234,8 @@ void tdmi_team_end(tdmi_team *team) {
 }
 
 void tdmi_team_set_timeout(tdmi_team *team, double seconds) {
-    pthread_mutex_lock(&team->lock);
+    TDMI_LOCKED(&team->lock);
     team->timeout = seconds;
-    pthread_mutex_unlock(&team->lock);
 }
 
 bool tdmi_team_is_lost(tdmi_team *team, const char **why) {
@@ -249,9 +247,8 @@ bool tdmi_team_is_lost(tdmi_team *team, const char **why) {
 }
 
 void tdmi_team_give_up(tdmi_team *team, const char *why) {
-    pthread_mutex_lock(&team->lock);
+    TDMI_LOCKED(&team->lock);
     give_up(team, why);
-    pthread_mutex_unlock(&team->lock);
 }
 
 /* ---- what a team runs ---- */

@@ -140,10 +140,8 @@ static tdm_status find_all(bool *again) {
 }
 
 tdm_status tdmi_cuda_load(bool *again) {
-    pthread_mutex_lock(&asked_lock);
-    tdm_status status = find_all(again);
-    pthread_mutex_unlock(&asked_lock);
-    return status;
+    TDMI_LOCKED(&asked_lock);
+    return find_all(again);
 }
 
 size_t tdmi_cuda_count(void) { return record_count; }
@@ -156,7 +154,7 @@ tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts) {
 }
 
 static void diagnose_devices(void) {
-    pthread_mutex_lock(&asked_lock);
+    TDMI_LOCKED(&asked_lock);
     for (int ordinal = 0; ordinal < asked_count; ordinal++) {
         char subject[64];
         if (asked[ordinal].described) continue;
@@ -164,7 +162,6 @@ static void diagnose_devices(void) {
         tdmi_diagnose(TDM_DIAGNOSTIC_DEVICE, false, subject, asked[ordinal].why,
                       "update the NVIDIA driver, or use another device");
     }
-    pthread_mutex_unlock(&asked_lock);
 }
 
 void tdmi_cuda_diagnose(void) {

@@ -65,9 +65,8 @@ void tdmi_cuda_event_deinit(tdmi_bevent *event) {
 /* The kind recorded last. It lives as long as the event, so the driver is asked without the lock.
  */
 static cudaEvent_t current(tdmi_bevent *event) {
-    pthread_mutex_lock(&event->lock);
+    TDMI_LOCKED(&event->lock);
     cudaEvent_t recorded = event->current;
-    pthread_mutex_unlock(&event->lock);
     return recorded;
 }
 

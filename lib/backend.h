@@ -28,6 +28,7 @@
 #include "machine/blas_list.h"
 #include "machine/loader.h"
 #include "memory.h"
+#include "threads.h"
 
 /* Each backend defines these for itself; the core only passes them on. */
 typedef struct tdmi_bdevice tdmi_bdevice;
@@ -417,6 +418,27 @@ typedef struct tdmi_backend {
     /* BLAS providers of a device in order of preference, NULL-terminated. */
     const tdmi_blas *const *(*blas)(tdmi_bdevice *device);
 } tdmi_backend;
+
+/* A backend names its functions after the members of the table: tdmi_cuda_load. These all have; it lists its own as
+ * well, and both lists declare the functions and fill in the table. */
+/* clang-format off */
+#define TDMI_BACKEND_TABLE(X, b)                                                                   \
+    X(b, load) X(b, count) X(b, info) X(b, diagnose)                                               \
+    X(b, device_init) X(b, device_deinit) X(b, device_free_memory)                                 \
+    X(b, mem_alloc) X(b, mem_free) X(b, mem_adopt) X(b, write) X(b, read) X(b, copy) X(b, fill)    \
+    X(b, queue_init) X(b, queue_deinit)                                                            \
+    X(b, event_init) X(b, event_deinit) X(b, event_record) X(b, event_wait)                        \
+    X(b, event_query) X(b, event_elapsed) X(b, queue_wait_event)                                   \
+    X(b, program_build) X(b, program_deinit) X(b, kernel_init) X(b, kernel_deinit)                 \
+    X(b, launch)
+/* clang-format on */
+#define TDMI_BACKEND_DECLARE(backend, name)                                                        \
+    __typeof__(*((const tdmi_backend *)0)->name) backend##_##name;
+#define TDMI_BACKEND_NAME(backend, name) .name = backend##_##name,
+#define TDMI_BACKEND_SIZES                                                                         \
+    .device_size = sizeof(tdmi_bdevice), .queue_size = sizeof(tdmi_bqueue),                        \
+    .event_size = sizeof(tdmi_bevent), .program_size = sizeof(tdmi_bprogram),                      \
+    .kernel_size = sizeof(tdmi_bkernel)
 
 /* Adds an item to the diagnostics; the three texts are copied. Any thread. */
 void tdmi_diagnose(tdm_diagnostic_kind kind, bool ok, const char *subject, const char *detail,

@@ -6,9 +6,8 @@
 
 tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffer) {
     TDMI_UNCANCELLED();
-    if (!buffer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_buffer_create: buffer is NULL");
-    *buffer = NULL;
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_buffer_create: device is NULL");
+    TDMI_RESULT(__func__, buffer);
+    TDMI_NOT_NULL(__func__, device);
     TDMI_TRY(tdmi_device_usable(device));
     tdmi_device_let_leave(device, false);
     const tdm_device_info *info = &device->facts->info;
@@ -113,9 +112,8 @@ void tdm_buffer_freeze(tdm_buffer *buffer) {
 
 tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer) {
     TDMI_UNCANCELLED();
-    if (!pointer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_host_alloc: pointer is NULL");
-    *pointer = NULL;
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_host_alloc: device is NULL");
+    TDMI_RESULT(__func__, pointer);
+    TDMI_NOT_NULL(__func__, device);
     if (size == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_host_alloc: size is 0, at least 1 byte");
     TDMI_TRY(tdmi_device_usable(device));

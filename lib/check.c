@@ -43,7 +43,7 @@ tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, con
     if (ndim < 1 || ndim > TDM_MAX_DIMS)
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: ndim is %d, allowed are 1 to %d", function,
                          ndim, TDM_MAX_DIMS);
-    if (!shape) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: shape is NULL", function);
+    TDMI_NOT_NULL(function, shape);
     uint64_t size = tdm_dtype_size(dtype);
     bool empty = false, overflow = false;
     for (int i = 0; i < ndim; i++) {
@@ -234,7 +234,7 @@ tdm_status tdmi_check_computes(const char *function, const tdm_device *device, c
 
 tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_arg *args,
                            int count) {
-    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    TDMI_NOT_NULL(function, queue);
     TDMI_TRY(tdmi_device_usable(queue->device));
     for (int i = 0; i < count; i++) {
         if (!args[i].tensor && (args[i].flags & TDMI_ARG_OPTIONAL)) continue;

@@ -37,7 +37,7 @@ static bool is_backend(tdm_backend backend) {
 tdm_status tdm_get_device_count(size_t *count) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
-    if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_device_count: count is NULL");
+    TDMI_NOT_NULL(__func__, count);
     const tdmi_listed_device *devices;
     return tdmi_registry_get(&devices, count);
 }
@@ -45,8 +45,7 @@ tdm_status tdm_get_device_count(size_t *count) {
 tdm_status tdm_get_listed_device(size_t index, const tdm_device_info **info) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
-    if (!info) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_listed_device: info is NULL");
-    *info = NULL;
+    TDMI_RESULT(__func__, info);
     const tdmi_listed_device *devices;
     size_t count;
     TDMI_TRY(tdmi_registry_get(&devices, &count));
@@ -61,15 +60,14 @@ tdm_status tdm_get_listed_device(size_t index, const tdm_device_info **info) {
 tdm_status tdm_find_device(const char *name, size_t *index) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
-    if (!index) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_find_device: index is NULL");
+    TDMI_NOT_NULL(__func__, index);
     return tdmi_registry_find(name, index);
 }
 
 tdm_status tdm_get_backend_device_count(tdm_backend backend, size_t *count) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
-    if (!count)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_backend_device_count: count is NULL");
+    TDMI_NOT_NULL(__func__, count);
     *count = 0;
     if (!is_backend(backend))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
@@ -86,7 +84,7 @@ tdm_status tdm_get_backend_device_count(tdm_backend backend, size_t *count) {
 tdm_status tdm_get_gpu_count(size_t *count) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
-    if (!count) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_gpu_count: count is NULL");
+    TDMI_NOT_NULL(__func__, count);
     *count = 0;
     const tdmi_listed_device *devices;
     size_t all, index;
@@ -149,7 +147,7 @@ static tdm_status open_listed(size_t index, tdm_device **device) {
     size_t count;
     const tdmi_listed_device *devices;
     TDMI_TRY(tdmi_registry_get(&devices, &count));
-    pthread_mutex_lock(&opened_lock);
+    TDMI_LOCKED(&opened_lock);
     tdm_status status = TDM_OK;
     if (!make_room(count)) {
         status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a device");
@@ -161,7 +159,6 @@ static tdm_status open_listed(size_t index, tdm_device **device) {
         status = create_device(devices, index, NULL, device);
         if (status == TDM_OK) opened[index] = *device;
     }
-    pthread_mutex_unlock(&opened_lock);
     return status;
 }
 
@@ -183,7 +180,7 @@ static tdm_device *find_adopted(size_t index, const void *context) {
 
 static tdm_status adopt_listed(const tdmi_listed_device *devices, size_t index, void *context,
                                tdm_device **device) {
-    pthread_mutex_lock(&opened_lock);
+    TDMI_LOCKED(&opened_lock);
     tdm_device *found = find_adopted(index, context);
     tdm_status status =
         found ? tdmi_device_usable(found) : create_device(devices, index, context, device);
@@ -192,7 +189,6 @@ static tdm_status adopt_listed(const tdmi_listed_device *devices, size_t index, 
         (*device)->next_adopted = adopted;
         adopted = *device;
     }
-    pthread_mutex_unlock(&opened_lock);
     return status;
 }
 
@@ -216,8 +212,7 @@ tdm_status tdmi_device_adopt(const char *function, tdm_backend backend, void *co
 
 tdm_status tdm_device_open(const char *name, tdm_device **device) {
     TDMI_UNCANCELLED();
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_open: device is NULL");
-    *device = NULL;
+    TDMI_RESULT(__func__, device);
     TDMI_TRY(tdmi_enter());
     size_t index;
     TDMI_TRY(tdmi_registry_find(name, &index));
@@ -234,8 +229,7 @@ static tdm_status find_gpu_or_cpu(size_t gpu, size_t *index) {
 
 tdm_status tdm_device_try_gpu(size_t index, tdm_device **device) {
     TDMI_UNCANCELLED();
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_try_gpu: device is NULL");
-    *device = NULL;
+    TDMI_RESULT(__func__, device);
     TDMI_TRY(tdmi_enter());
     size_t found;
     TDMI_TRY(find_gpu_or_cpu(index, &found));
@@ -244,11 +238,9 @@ tdm_status tdm_device_try_gpu(size_t index, tdm_device **device) {
 
 tdm_status tdm_device_try_all_gpus(size_t capacity, tdm_device **devices, size_t *count) {
     TDMI_UNCANCELLED();
-    if (!count)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_try_all_gpus: count is NULL");
+    TDMI_NOT_NULL(__func__, count);
     *count = 0;
-    if (!devices)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_try_all_gpus: devices is NULL");
+    TDMI_NOT_NULL(__func__, devices);
     size_t gpus;
     TDMI_TRY(tdm_get_gpu_count(&gpus));
     size_t wanted = gpus > 0 ? gpus : 1;

@@ -19,8 +19,7 @@ void tdm_memory_stats_init(tdm_memory_stats *stats, size_t size) {
 
 tdm_status tdm_device_get_memory_stats(tdm_device *device, tdm_memory_stats *stats) {
     TDMI_UNCANCELLED();
-    if (!device)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_get_memory_stats: device is NULL");
+    TDMI_NOT_NULL(__func__, device);
     TDMI_TRY(tdmi_sized_check("tdm_device_get_memory_stats", "stats", &stats_type, stats));
     TDMI_TRY(tdmi_device_usable(device));
     pthread_mutex_lock(&device->lock);
@@ -33,7 +32,7 @@ tdm_status tdm_device_get_memory_stats(tdm_device *device, tdm_memory_stats *sta
 
 tdm_status tdm_device_trim(tdm_device *device) {
     TDMI_UNCANCELLED();
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_trim: device is NULL");
+    TDMI_NOT_NULL(__func__, device);
     TDMI_TRY(tdmi_device_usable(device));
     tdmi_device_end_abandoned(device);
     pthread_mutex_lock(&device->lock);

@@ -5,9 +5,8 @@
 
 tdm_status tdm_event_create(tdm_device *device, tdm_event **event) {
     TDMI_UNCANCELLED();
-    if (!event) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_create: event is NULL");
-    *event = NULL;
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_create: device is NULL");
+    TDMI_RESULT(__func__, event);
+    TDMI_NOT_NULL(__func__, device);
     TDMI_TRY(tdmi_device_usable(device));
     tdm_event *made = tdmi_calloc(1, sizeof *made);
     tdmi_bevent *impl = tdmi_calloc(1, device->backend->event_size);
@@ -38,10 +37,8 @@ void tdm_event_destroy(tdm_event *event) {
 
 tdm_status tdm_queue_record_event(tdm_queue *queue, tdm_event *event) {
     TDMI_UNCANCELLED();
-    if (!event)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_record_event: event is NULL");
-    if (!queue)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_record_event: queue is NULL");
+    TDMI_NOT_NULL(__func__, event);
+    TDMI_NOT_NULL(__func__, queue);
     if (event->device != queue->device)
         return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
                          "tdm_queue_record_event: event is of %s, but queue is of %s",
@@ -74,7 +71,7 @@ tdm_status tdm_event_wait(tdm_event *event) {
 
 tdm_status tdm_event_query(tdm_event *event, bool *done) {
     TDMI_UNCANCELLED();
-    if (!done) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_query: done is NULL");
+    TDMI_NOT_NULL(__func__, done);
     *done = false;
     TDMI_TRY(check_recorded(event, "tdm_event_query", "event"));
     return tdmi_device_result(event->device,
@@ -83,8 +80,7 @@ tdm_status tdm_event_query(tdm_event *event, bool *done) {
 
 tdm_status tdm_event_elapsed(tdm_event *start, tdm_event *end, double *seconds) {
     TDMI_UNCANCELLED();
-    if (!seconds)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_event_elapsed: seconds is NULL");
+    TDMI_NOT_NULL(__func__, seconds);
     *seconds = 0;
     TDMI_TRY(check_recorded(start, "tdm_event_elapsed", "start"));
     TDMI_TRY(check_recorded(end, "tdm_event_elapsed", "end"));
@@ -107,7 +103,7 @@ tdm_status tdm_event_elapsed(tdm_event *start, tdm_event *end, double *seconds) 
 
 tdm_status tdm_queue_wait_event(tdm_queue *queue, tdm_event *event) {
     TDMI_UNCANCELLED();
-    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_wait_event: queue is NULL");
+    TDMI_NOT_NULL(__func__, queue);
     TDMI_TRY(tdmi_device_usable(queue->device));
     TDMI_TRY(check_recorded(event, "tdm_queue_wait_event", "event"));
     TDMI_TRY(tdmi_check_not_recording("tdm_queue_wait_event", queue));

@@ -3,6 +3,8 @@
 #ifndef TDMI_FAIL_H
 #define TDMI_FAIL_H
 
+#include <stddef.h>
+
 #include <tandem/status.h>
 
 /* Sets the thread's message (printf format) and returns status: return tdmi_fail(TDM_ERROR_…, "…");
@@ -31,6 +33,19 @@ tdm_status tdmi_outcome_end(const tdmi_outcome *outcome) TDM_MUST_USE;
     do {                                                                                           \
         tdm_status tdmi_try_status_ = (expression);                                                \
         if (tdmi_try_status_ != TDM_OK) return tdmi_try_status_;                                   \
+    } while (0)
+
+/* Refuses an argument that is NULL: "tdm_add: queue is NULL". TDMI_RESULT is for one that receives a pointer, which is
+ * NULL until there is something to point to. */
+#define TDMI_NOT_NULL(function, argument)                                                          \
+    do {                                                                                           \
+        if (!(argument))                                                                           \
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, #argument);   \
+    } while (0)
+#define TDMI_RESULT(function, argument)                                                            \
+    do {                                                                                           \
+        TDMI_NOT_NULL(function, argument);                                                         \
+        *(argument) = NULL;                                                                        \
     } while (0)
 
 #endif

@@ -23,14 +23,12 @@ void tdm_failure_release(tdm_failure *failure) {
 
 tdm_status tdm_failure_create(tdm_queue *queue, tdm_failure **failure) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_failure_create";
-    if (!failure) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: failure is NULL", function);
-    *failure = NULL;
-    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    TDMI_RESULT(__func__, failure);
+    TDMI_NOT_NULL(__func__, queue);
     tdm_failure *of = atomic_load(&queue->failure);
     if (!of) {
         of = tdmi_calloc(1, sizeof *of);
-        if (!of) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+        if (!of) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", __func__);
         atomic_init(&of->references, 1);
         atomic_store(&queue->failure, of);
     }

@@ -6,9 +6,8 @@
 
 tdm_status tdm_graph_create(tdm_queue *queue, tdm_graph **graph) {
     TDMI_UNCANCELLED();
-    if (!graph) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_graph_create: graph is NULL");
-    *graph = NULL;
-    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_graph_create: queue is NULL");
+    TDMI_RESULT(__func__, graph);
+    TDMI_NOT_NULL(__func__, queue);
     TDMI_TRY(tdmi_device_usable(queue->device));
     tdm_graph *made = tdmi_calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a graph");
@@ -31,7 +30,7 @@ void tdm_graph_destroy(tdm_graph *graph) {
 }
 
 static tdm_status check(const char *function, const tdm_graph *graph) {
-    if (!graph) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: graph is NULL", function);
+    TDMI_NOT_NULL(function, graph);
     TDMI_TRY(tdmi_device_usable(graph->device));
     if (graph->queue) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: the graph's queue was destroyed", function);
@@ -154,34 +153,32 @@ static void exchange(const tdm_graph *graph, const tdmi_mem *from, const tdmi_me
 tdm_status tdm_graph_set_buffer(tdm_graph *graph, const tdm_buffer *buffer,
                                 tdm_buffer *replacement) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_graph_set_buffer";
-    TDMI_TRY(check(function, graph));
-    if (!buffer || !replacement)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
-                         buffer ? "replacement" : "buffer");
-    TDMI_TRY(tdmi_check_not_recording(function, graph->queue));
+    TDMI_TRY(check(__func__, graph));
+    TDMI_NOT_NULL(__func__, buffer);
+    TDMI_NOT_NULL(__func__, replacement);
+    TDMI_TRY(tdmi_check_not_recording(__func__, graph->queue));
     tdmi_held *held = find_held(graph, buffer);
     if (!held)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: the graph does not use buffer", function);
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: the graph does not use buffer", __func__);
     if (replacement == buffer) return TDM_OK;
     if (replacement->device != graph->device)
         return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
-                         "%s: replacement is on %s, but the graph is of %s", function,
+                         "%s: replacement is on %s, but the graph is of %s", __func__,
                          replacement->device->facts->info.id, graph->device->facts->info.id);
     if (replacement->size < buffer->size)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
                          "%s: replacement has %zu bytes, but buffer has %zu; it must be as large",
-                         function, replacement->size, buffer->size);
+                         __func__, replacement->size, buffer->size);
     if (find_held(graph, replacement))
-        return tdmi_fail(TDM_ERROR_OVERLAP, "%s: the graph uses replacement already", function);
+        return tdmi_fail(TDM_ERROR_OVERLAP, "%s: the graph uses replacement already", __func__);
     if (held->written && atomic_load(&replacement->read_only))
         return tdmi_fail(TDM_ERROR_READ_ONLY,
                          "%s: the graph writes buffer, but replacement is read-only "
                          "(tdm_buffer_freeze)",
-                         function);
+                         __func__);
     if (!tdm_buffer_retain(replacement))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: replacement was released: it has no references left", function);
+                         "%s: replacement was released: it has no references left", __func__);
     exchange(graph, &buffer->block->mem, &replacement->block->mem);
     tdm_buffer *before = held->buffer;
     held->buffer = replacement;

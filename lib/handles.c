@@ -100,65 +100,59 @@ static tdm_status record(const char *function, tdm_queue *queue, void **event) {
 tdm_status tdm_buffer_adopt_host(tdm_device *device, void *pointer, size_t size,
                                  tdm_release_function release, void *user, tdm_buffer **buffer) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_buffer_adopt_host";
     if (buffer) *buffer = NULL;
     if (device && !device->facts->host_memory)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                         "%s: %s does not work in host memory; only cpu devices do", function,
+                         "%s: %s does not work in host memory; only cpu devices do", __func__,
                          device->facts->info.id);
-    return adopt(function, device, TDM_CPU, "pointer", pointer, size, release, user, buffer);
+    return adopt(__func__, device, TDM_CPU, "pointer", pointer, size, release, user, buffer);
 }
 
 tdm_status tdm_buffer_get_host_pointer(const tdm_buffer *buffer, void **pointer) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_buffer_get_host_pointer";
-    if (!pointer) return is_null(function, "pointer");
+    if (!pointer) return is_null(__func__, "pointer");
     *pointer = NULL;
-    return get_of_buffer(function, buffer, TDM_CPU, pointer);
+    return get_of_buffer(__func__, buffer, TDM_CPU, pointer);
 }
 
 /* ---- OpenCL ---- */
 
 tdm_status tdm_opencl_get_context(const tdm_device *device, struct _cl_context **context) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_opencl_get_context";
     void *found = NULL, *id;
-    if (!context) return is_null(function, "context");
+    if (!context) return is_null(__func__, "context");
     *context = NULL;
-    TDMI_TRY(get_of_device(function, device, TDM_OPENCL, &found, &id));
+    TDMI_TRY(get_of_device(__func__, device, TDM_OPENCL, &found, &id));
     *context = found;
     return TDM_OK;
 }
 
 tdm_status tdm_opencl_get_device_id(const tdm_device *device, struct _cl_device_id **id) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_opencl_get_device_id";
     void *context, *found = NULL;
-    if (!id) return is_null(function, "id");
+    if (!id) return is_null(__func__, "id");
     *id = NULL;
-    TDMI_TRY(get_of_device(function, device, TDM_OPENCL, &context, &found));
+    TDMI_TRY(get_of_device(__func__, device, TDM_OPENCL, &context, &found));
     *id = found;
     return TDM_OK;
 }
 
 tdm_status tdm_opencl_get_queue(const tdm_queue *queue, struct _cl_command_queue **handle) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_opencl_get_queue";
     void *found = NULL;
-    if (!handle) return is_null(function, "handle");
+    if (!handle) return is_null(__func__, "handle");
     *handle = NULL;
-    TDMI_TRY(get_of_queue(function, queue, TDM_OPENCL, &found));
+    TDMI_TRY(get_of_queue(__func__, queue, TDM_OPENCL, &found));
     *handle = found;
     return TDM_OK;
 }
 
 tdm_status tdm_opencl_get_memory(const tdm_buffer *buffer, struct _cl_mem **memory) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_opencl_get_memory";
     void *found = NULL;
-    if (!memory) return is_null(function, "memory");
+    if (!memory) return is_null(__func__, "memory");
     *memory = NULL;
-    TDMI_TRY(get_of_buffer(function, buffer, TDM_OPENCL, &found));
+    TDMI_TRY(get_of_buffer(__func__, buffer, TDM_OPENCL, &found));
     *memory = found;
     return TDM_OK;
 }
@@ -173,12 +167,11 @@ tdm_status tdm_opencl_adopt_memory(tdm_device *device, struct _cl_mem *memory, s
 tdm_status tdm_opencl_adopt_device(struct _cl_context *context, struct _cl_device_id *id,
                                    tdm_device **device) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_opencl_adopt_device";
-    if (!device) return is_null(function, "device");
+    if (!device) return is_null(__func__, "device");
     *device = NULL;
-    if (!context) return is_null(function, "context");
-    if (!id) return is_null(function, "id");
-    return tdmi_device_adopt(function, TDM_OPENCL, context, id, device);
+    if (!context) return is_null(__func__, "context");
+    if (!id) return is_null(__func__, "id");
+    return tdmi_device_adopt(__func__, TDM_OPENCL, context, id, device);
 }
 
 tdm_status tdm_opencl_adopt_queue(tdm_device *device, struct _cl_command_queue *handle,
@@ -194,11 +187,10 @@ tdm_status tdm_opencl_wait(tdm_queue *queue, struct _cl_event *event) {
 
 tdm_status tdm_opencl_record(tdm_queue *queue, struct _cl_event **event) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_opencl_record";
     void *made = NULL;
     if (event) *event = NULL;
-    TDMI_TRY(check_event(function, queue, TDM_OPENCL, event));
-    TDMI_TRY(record(function, queue, &made));
+    TDMI_TRY(check_event(__func__, queue, TDM_OPENCL, event));
+    TDMI_TRY(record(__func__, queue, &made));
     *event = made;
     return TDM_OK;
 }
@@ -207,21 +199,19 @@ tdm_status tdm_opencl_record(tdm_queue *queue, struct _cl_event **event) {
 
 tdm_status tdm_cuda_get_context(const tdm_device *device, struct CUctx_st **context) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_cuda_get_context";
     void *found = NULL, *id;
-    if (!context) return is_null(function, "context");
+    if (!context) return is_null(__func__, "context");
     *context = NULL;
-    TDMI_TRY(get_of_device(function, device, TDM_CUDA, &found, &id));
+    TDMI_TRY(get_of_device(__func__, device, TDM_CUDA, &found, &id));
     *context = found;
     return TDM_OK;
 }
 
 tdm_status tdm_cuda_enter(const tdm_device *device, bool *entered) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_cuda_enter";
-    if (!entered) return is_null(function, "entered");
+    if (!entered) return is_null(__func__, "entered");
     *entered = false;
-    TDMI_TRY(check_backend(function, "device", device, TDM_CUDA));
+    TDMI_TRY(check_backend(__func__, "device", device, TDM_CUDA));
     return device->backend->enter(device->impl, entered);
 }
 
@@ -232,32 +222,29 @@ void tdm_cuda_leave(const tdm_device *device, bool entered) {
 
 tdm_status tdm_cuda_get_ordinal(const tdm_device *device, int *ordinal) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_cuda_get_ordinal";
     void *context, *id = NULL;
-    if (!ordinal) return is_null(function, "ordinal");
+    if (!ordinal) return is_null(__func__, "ordinal");
     *ordinal = -1;
-    TDMI_TRY(get_of_device(function, device, TDM_CUDA, &context, &id));
+    TDMI_TRY(get_of_device(__func__, device, TDM_CUDA, &context, &id));
     *ordinal = (int)(intptr_t)id;
     return TDM_OK;
 }
 
 tdm_status tdm_cuda_get_stream(const tdm_queue *queue, struct CUstream_st **stream) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_cuda_get_stream";
     void *found = NULL;
-    if (!stream) return is_null(function, "stream");
+    if (!stream) return is_null(__func__, "stream");
     *stream = NULL;
-    TDMI_TRY(get_of_queue(function, queue, TDM_CUDA, &found));
+    TDMI_TRY(get_of_queue(__func__, queue, TDM_CUDA, &found));
     *stream = found;
     return TDM_OK;
 }
 
 tdm_status tdm_cuda_get_pointer(const tdm_buffer *buffer, void **pointer) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_cuda_get_pointer";
-    if (!pointer) return is_null(function, "pointer");
+    if (!pointer) return is_null(__func__, "pointer");
     *pointer = NULL;
-    return get_of_buffer(function, buffer, TDM_CUDA, pointer);
+    return get_of_buffer(__func__, buffer, TDM_CUDA, pointer);
 }
 
 tdm_status tdm_cuda_adopt_memory(tdm_device *device, void *pointer, size_t size,
@@ -270,13 +257,12 @@ tdm_status tdm_cuda_adopt_memory(tdm_device *device, void *pointer, size_t size,
 tdm_status tdm_cuda_adopt_stream(tdm_device *device, struct CUstream_st *stream, unsigned flags,
                                  tdm_queue **queue) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_cuda_adopt_stream";
     if (queue) *queue = NULL;
     if (flags & ~(unsigned)TDM_QUEUE_TIMING)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: flags is %#x, only TDM_QUEUE_TIMING (%#x) is allowed", function,
+                         "%s: flags is %#x, only TDM_QUEUE_TIMING (%#x) is allowed", __func__,
                          flags, TDM_QUEUE_TIMING);
-    return adopt_queue(function, device, TDM_CUDA, "stream", stream, flags, queue);
+    return adopt_queue(__func__, device, TDM_CUDA, "stream", stream, flags, queue);
 }
 
 tdm_status tdm_cuda_wait(tdm_queue *queue, struct CUevent_st *event) {
@@ -286,8 +272,7 @@ tdm_status tdm_cuda_wait(tdm_queue *queue, struct CUevent_st *event) {
 
 tdm_status tdm_cuda_record(tdm_queue *queue, struct CUevent_st *event) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_cuda_record";
     void *given = event;
-    TDMI_TRY(check_event(function, queue, TDM_CUDA, event));
-    return record(function, queue, &given);
+    TDMI_TRY(check_event(__func__, queue, TDM_CUDA, event));
+    return record(__func__, queue, &given);
 }

@@ -19,11 +19,10 @@ static struct {
 
 void tdm_set_log(tdm_log_level level, tdm_log_function function, void *user) {
     TDMI_UNCANCELLED();
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     sink.function = function;
     sink.user = user;
     atomic_store(&most, function ? (int)level : TDM_LOG_OFF);
-    pthread_mutex_unlock(&lock);
 }
 
 bool tdmi_logs(tdm_log_level level) {

@@ -5,23 +5,21 @@
 #include "transfer.h"
 
 static void remember(tdm_device *device, tdmi_mapping *mapping) {
-    pthread_mutex_lock(&device->lock);
+    TDMI_LOCKED(&device->lock);
     mapping->next = device->mappings;
     device->mappings = mapping;
-    pthread_mutex_unlock(&device->lock);
 }
 
 /* Takes the mapping off the list; NULL when the pointer is none of this buffer. */
 static tdmi_mapping *forget(tdm_device *device, const tdm_buffer *buffer, const void *pointer) {
     tdmi_mapping *found = NULL;
-    pthread_mutex_lock(&device->lock);
+    TDMI_LOCKED(&device->lock);
     for (tdmi_mapping **at = &device->mappings; *at; at = &(*at)->next) {
         if ((*at)->pointer != pointer || (*at)->buffer != buffer) continue;
         found = *at;
         *at = found->next;
         break;
     }
-    pthread_mutex_unlock(&device->lock);
     return found;
 }
 
@@ -52,8 +50,7 @@ static tdm_status unmap_staged(tdm_queue *queue, const tdmi_mapping *mapping, co
 
 static tdm_status map_async(const char *function, tdm_queue *queue, tdm_buffer *buffer,
                             size_t offset, size_t size, unsigned access, void **pointer) {
-    if (!pointer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: pointer is NULL", function);
-    *pointer = NULL;
+    TDMI_RESULT(function, pointer);
     TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, offset, size));
     if (access == 0 || access > (TDM_MAP_READ | TDM_MAP_WRITE))

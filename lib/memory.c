@@ -52,14 +52,13 @@ static void set(void *given) {
 
 tdm_status tdm_set_allocator(const tdm_allocator *given) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_set_allocator";
     tdm_allocator own = defaults;
-    TDMI_TRY(tdmi_sized_read(function, "allocator", &allocator_type, given, &own));
+    TDMI_TRY(tdmi_sized_read(__func__, "allocator", &allocator_type, given, &own));
     if (!own.allocate != !own.release)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: allocator->%s is NULL; give both functions or neither", function,
+                         "%s: allocator->%s is NULL; give both functions or neither", __func__,
                          own.allocate ? "release" : "allocate");
-    return tdmi_env_before_use(function, set, &own);
+    return tdmi_env_before_use(__func__, set, &own);
 }
 
 void *tdmi_malloc(size_t size) {

@@ -82,10 +82,8 @@ static tdm_status order_locked(tdm_queue *queue, tdmi_block *block) {
 }
 
 tdm_status tdmi_order_block(tdm_queue *queue, tdmi_block *block) {
-    pthread_mutex_lock(&queue->device->lock);
-    tdm_status status = order_locked(queue, block);
-    pthread_mutex_unlock(&queue->device->lock);
-    return status;
+    TDMI_LOCKED(&queue->device->lock);
+    return order_locked(queue, block);
 }
 
 tdm_status tdmi_order_foreign(const tdm_buffer *buffer) {
@@ -94,10 +92,9 @@ tdm_status tdmi_order_foreign(const tdm_buffer *buffer) {
     tdm_status status = TDM_OK;
     /* A queue that has used it came after the former user, and what comes after that queue does, too. */
     if (!block || atomic_load(&block->former) == 0 || atomic_load(&block->user) != 0) return TDM_OK;
-    pthread_mutex_lock(&device->lock);
+    TDMI_LOCKED(&device->lock);
     const tdm_queue *former = tdmi_former_user(device, block);
     if (former) status = wait_out(device, former);
     if (status == TDM_OK) atomic_store(&block->former, 0);
-    pthread_mutex_unlock(&device->lock);
     return status;
 }

@@ -9,14 +9,13 @@ static const size_t KEPT_BYTES = 64 << 20;
 
 static tdmi_host_block *take_kept(tdm_device *device, size_t size) {
     tdmi_host_block *found = NULL;
-    pthread_mutex_lock(&device->lock);
+    TDMI_LOCKED(&device->lock);
     for (tdmi_host_block **at = &device->kept_blocks; *at; at = &(*at)->next) {
         if ((*at)->size < size || (*at)->size / 2 > size) continue;
         found = *at;
         *at = found->next;
         break;
     }
-    pthread_mutex_unlock(&device->lock);
     return found;
 }
 
@@ -53,19 +52,17 @@ tdm_status tdmi_pinned_take(tdm_device *device, size_t size, tdmi_host_block **b
 }
 
 void tdmi_pinned_give(tdm_device *device, tdmi_host_block *block) {
-    pthread_mutex_lock(&device->lock);
+    TDMI_LOCKED(&device->lock);
     block->next = device->kept_blocks;
     device->kept_blocks = block;
     /* the host's own memory costs next to nothing to get */
     const bool keep = !device->facts->host_memory;
     free_kept(device, keep ? KEPT_BYTES : 0, keep ? 1 : 0);
-    pthread_mutex_unlock(&device->lock);
 }
 
 bool tdmi_pinned_trim(tdm_device *device) {
-    pthread_mutex_lock(&device->lock);
+    TDMI_LOCKED(&device->lock);
     const bool any = device->kept_blocks;
     free_kept(device, 0, 0);
-    pthread_mutex_unlock(&device->lock);
     return any;
 }

@@ -3,17 +3,10 @@
 
 #include "core.h"
 
-#define QUEUE_CHECK(queue, function)                                                               \
-    do {                                                                                           \
-        if (!(queue)) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, function ": queue is NULL");    \
-        TDMI_TRY(tdmi_device_usable((queue)->device));                                             \
-    } while (0)
-
 tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queue) {
     TDMI_UNCANCELLED();
-    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_create: queue is NULL");
-    *queue = NULL;
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_queue_create: device is NULL");
+    TDMI_RESULT(__func__, queue);
+    TDMI_NOT_NULL(__func__, device);
     if (flags & ~(unsigned)TDM_QUEUE_TIMING)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "tdm_queue_create: flags is %#x, only TDM_QUEUE_TIMING (%#x) is allowed",
@@ -57,7 +50,8 @@ tdm_status tdmi_queue_make(tdm_device *device, unsigned flags, void *handle, tdm
 
 tdm_status tdm_queue_finish(tdm_queue *queue) {
     TDMI_UNCANCELLED();
-    QUEUE_CHECK(queue, "tdm_queue_finish");
+    TDMI_NOT_NULL(__func__, queue);
+    TDMI_TRY(tdmi_device_usable(queue->device));
     TDMI_TRY(tdmi_check_not_recording("tdm_queue_finish", queue));
     bool over;
     tdm_status status = tdmi_queue_wait(queue, &over);
@@ -75,7 +69,8 @@ tdm_status tdm_queue_finish(tdm_queue *queue) {
 
 tdm_status tdm_queue_flush(tdm_queue *queue) {
     TDMI_UNCANCELLED();
-    QUEUE_CHECK(queue, "tdm_queue_flush");
+    TDMI_NOT_NULL(__func__, queue);
+    TDMI_TRY(tdmi_device_usable(queue->device));
     return tdmi_device_result(queue->device, queue->device->backend->queue_flush(queue->impl));
 }
 

@@ -29,21 +29,19 @@ static void free_queue(tdm_queue *queue) {
 /* Puts the end off, unless nothing is pending (false). */
 static bool abandon(tdm_queue *queue) {
     if (!tdmi_queue_doubt(queue)) return false;
-    pthread_mutex_lock(&queue->device->lock);
+    TDMI_LOCKED(&queue->device->lock);
     queue->abandoned = true;
     atomic_fetch_add(&queue->device->abandoned, 1);
-    pthread_mutex_unlock(&queue->device->lock);
     return true;
 }
 
 /* One that no other thread is waiting for, but for so many. */
 static tdm_queue *borrow_abandoned(tdm_device *device, unsigned skip) {
-    pthread_mutex_lock(&device->lock);
+    TDMI_LOCKED(&device->lock);
     tdm_queue *queue = device->queues;
     while (queue && (!queue->abandoned || queue->awaited || skip-- > 0))
         queue = queue->next;
     if (queue) queue->awaited = true;
-    pthread_mutex_unlock(&device->lock);
     return queue;
 }
 

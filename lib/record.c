@@ -125,13 +125,12 @@ void tdmi_graph_retire(tdm_graph *graph) {
     for (size_t i = 0; i < graph->held_count; i++)
         tdm_buffer_release(graph->held[i].buffer);
     graph->held_count = 0;
-    pthread_mutex_lock(&graph->device->lock);
+    TDMI_LOCKED(&graph->device->lock);
     while (graph->scratch) {
         tdmi_block *block = graph->scratch;
         graph->scratch = block->next;
         tdmi_pool_give(graph->device, block, 0);
     }
-    pthread_mutex_unlock(&graph->device->lock);
 }
 
 void tdmi_graph_leave_queue(tdm_graph *graph) {

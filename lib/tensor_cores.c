@@ -213,13 +213,12 @@ static int trial_of(tdm_device *device, const tdmi_gemm *gemm) {
     atomic_int *const trial = &device->tensor_trials[gemm->dtype];
     int found = atomic_load(trial);
     if (found != UNTRIED) return found;
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     found = atomic_load(trial);
     if (found == UNTRIED) {
         found = try_dtype(device, gemm->dtype);
         atomic_store(trial, found);
     }
-    pthread_mutex_unlock(&lock);
     return found;
 }
 

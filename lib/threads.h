@@ -25,6 +25,18 @@ static inline void tdmi_allow_cancel(const int *before) {
     (void)pthread_setcancelstate(*before, &unused);
 }
 
+/* Holds a mutex until the block ends. */
+#define TDMI_LOCKED(mutex)                                                                         \
+    __attribute__((cleanup(tdmi_unlock), unused)) pthread_mutex_t *const tdmi_locked_ =            \
+        tdmi_lock(mutex)
+
+static inline pthread_mutex_t *tdmi_lock(pthread_mutex_t *mutex) {
+    pthread_mutex_lock(mutex);
+    return mutex;
+}
+
+static inline void tdmi_unlock(pthread_mutex_t *const *mutex) { pthread_mutex_unlock(*mutex); }
+
 /* Makes a thread that takes none of the process's signals: they are for the threads of the program.
  * `thread` is NULL for one that nobody will join. False when there cannot be another thread. */
 bool tdmi_thread_start(pthread_t *thread, void *(*run)(void *), void *context);

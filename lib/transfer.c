@@ -17,7 +17,7 @@ static tdm_status check_range(const char *function, const char *name, const tdm_
 }
 
 static tdm_status check_queue(const char *function, const tdm_queue *queue) {
-    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    TDMI_NOT_NULL(function, queue);
     return tdmi_device_usable(queue->device);
 }
 
@@ -47,7 +47,7 @@ static tdm_status write_async(const char *function, tdm_queue *queue, tdm_buffer
     TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, offset, size));
     TDMI_TRY(tdmi_check_writable(function, "buffer", buffer));
     if (size == 0) return TDM_OK;
-    if (!source) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: source is NULL", function);
+    TDMI_NOT_NULL(function, source);
     return tdmi_queue_submitted(queue, queue->device->backend->write(
                                            queue->impl, &buffer->block->mem, offset, source, size));
 }
@@ -70,8 +70,7 @@ static tdm_status read_async(const char *function, tdm_queue *queue, const tdm_b
     TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, offset, size));
     if (size == 0) return TDM_OK;
-    if (!destination)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: destination is NULL", function);
+    TDMI_NOT_NULL(function, destination);
     return tdmi_queue_submitted(
         queue,
         queue->device->backend->read(queue->impl, &buffer->block->mem, offset, destination, size));
@@ -94,7 +93,7 @@ static tdm_status fill_async(const char *function, tdm_queue *queue, tdm_buffer 
                              size_t offset, size_t size, const void *pattern, size_t pattern_size) {
     TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, offset, size));
     TDMI_TRY(tdmi_check_writable(function, "buffer", buffer));
-    if (!pattern) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: pattern is NULL", function);
+    TDMI_NOT_NULL(function, pattern);
     if (pattern_size == 0 || pattern_size > 16 || (pattern_size & (pattern_size - 1)))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: pattern_size is %zu, allowed are 1, 2, 4, 8 and 16", function,

@@ -12,10 +12,8 @@ static const tdmi_user_kernel *find(const tdm_device *device, const void *key, s
 
 const tdmi_user_kernel *tdmi_find_user_kernel(tdm_device *device, const void *key,
                                               size_t key_size) {
-    pthread_mutex_lock(&device->user_lock);
-    const tdmi_user_kernel *found = find(device, key, key_size);
-    pthread_mutex_unlock(&device->user_lock);
-    return found;
+    TDMI_LOCKED(&device->user_lock);
+    return find(device, key, key_size);
 }
 
 static void free_kernel(tdmi_user_kernel *kernel) {
@@ -50,11 +48,10 @@ tdm_status tdmi_add_user_kernel(tdm_device *device, const tdmi_user_kernel *kern
 
 const tdmi_user_kernel *tdmi_user_kernel_of(tdm_device *device, uint32_t number) {
     if (number == 0) return NULL;
-    pthread_mutex_lock(&device->user_lock);
+    TDMI_LOCKED(&device->user_lock);
     const tdmi_user_kernel *kernel = device->user_kernels;
     while (kernel->number != number)
         kernel = kernel->next;
-    pthread_mutex_unlock(&device->user_lock);
     return kernel;
 }
 

@@ -8,14 +8,14 @@ static tdm_status check_ndim(const char *function, int ndim, const int64_t *shap
     if (ndim < 1 || ndim > TDM_MAX_DIMS)
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: ndim is %d, allowed are 1 to %d", function,
                          ndim, TDM_MAX_DIMS);
-    if (!shape) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: shape is NULL", function);
+    TDMI_NOT_NULL(function, shape);
     return TDM_OK;
 }
 
 static tdm_status check_outputs(const char *function, const tdm_tensor *tensor,
                                 const tdm_tensor *view) {
-    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: tensor is NULL", function);
-    if (!view) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: view is NULL", function);
+    TDMI_NOT_NULL(function, tensor);
+    TDMI_NOT_NULL(function, view);
     return check_ndim(function, tensor->ndim, tensor->shape);
 }
 
@@ -29,42 +29,39 @@ static tdm_status check_dim(const char *function, const char *name, const tdm_te
 
 tdm_status tdm_tensor_init(tdm_buffer *buffer, tdm_dtype dtype, int ndim, const int64_t *shape,
                            int64_t offset, tdm_tensor *tensor) {
-    static const char function[] = "tdm_tensor_init";
-    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: tensor is NULL", function);
+    TDMI_NOT_NULL(__func__, tensor);
     memset(tensor, 0, sizeof *tensor);
-    TDMI_TRY(check_ndim(function, ndim, shape));
+    TDMI_TRY(check_ndim(__func__, ndim, shape));
     tdm_tensor made = tdmi_tensor_contiguous(buffer, dtype, ndim, shape);
     made.offset = offset;
-    TDMI_TRY(tdmi_tensor_check(function, "tensor", &made));
+    TDMI_TRY(tdmi_tensor_check(__func__, "tensor", &made));
     *tensor = made;
     return TDM_OK;
 }
 
 tdm_status tdm_tensor_view(const tdm_tensor *tensor, int ndim, const int64_t *shape,
                            const int64_t *strides, int64_t offset, tdm_tensor *view) {
-    static const char function[] = "tdm_tensor_view";
-    TDMI_TRY(check_outputs(function, tensor, view));
-    TDMI_TRY(check_ndim(function, ndim, shape));
-    if (!strides) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: strides is NULL", function);
+    TDMI_TRY(check_outputs(__func__, tensor, view));
+    TDMI_TRY(check_ndim(__func__, ndim, shape));
+    TDMI_NOT_NULL(__func__, strides);
     tdm_tensor made = tdmi_tensor_contiguous(tensor->buffer, tensor->dtype, ndim, shape);
     memcpy(made.strides, strides, (size_t)ndim * sizeof *strides);
     if (__builtin_add_overflow(tensor->offset, offset, &made.offset))
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: offset %lld overflows", function,
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: offset %lld overflows", __func__,
                          (long long)offset);
-    TDMI_TRY(tdmi_tensor_check(function, "view", &made));
+    TDMI_TRY(tdmi_tensor_check(__func__, "view", &made));
     *view = made;
     return TDM_OK;
 }
 
 tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start, int64_t count,
                             int64_t step, tdm_tensor *view) {
-    static const char function[] = "tdm_tensor_slice";
-    TDMI_TRY(check_outputs(function, tensor, view));
-    TDMI_TRY(check_dim(function, "dim", tensor, dim));
-    TDMI_TRY(tdmi_tensor_check(function, "tensor", tensor));
+    TDMI_TRY(check_outputs(__func__, tensor, view));
+    TDMI_TRY(check_dim(__func__, "dim", tensor, dim));
+    TDMI_TRY(tdmi_tensor_check(__func__, "tensor", tensor));
     int64_t extent = tensor->shape[dim];
     if (step < 1)
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: step is %lld, at least 1", function,
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: step is %lld, at least 1", __func__,
                          (long long)step);
     bool inside = start >= 0 && count >= 0 && start <= extent &&
                   (count == 0 || (start < extent && (count - 1) <= (extent - 1 - start) / step));
@@ -72,7 +69,7 @@ tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start, in
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
                          "%s: start %lld, count %lld, step %lld lies outside dimension %d, which "
                          "has %lld elements",
-                         function, (long long)start, (long long)count, (long long)step, dim,
+                         __func__, (long long)start, (long long)count, (long long)step, dim,
                          (long long)extent);
     tdm_tensor made = *tensor;
     made.shape[dim] = count;
@@ -85,10 +82,9 @@ tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start, in
 }
 
 tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1, tdm_tensor *view) {
-    static const char function[] = "tdm_tensor_transpose";
-    TDMI_TRY(check_outputs(function, tensor, view));
-    TDMI_TRY(check_dim(function, "dim0", tensor, dim0));
-    TDMI_TRY(check_dim(function, "dim1", tensor, dim1));
+    TDMI_TRY(check_outputs(__func__, tensor, view));
+    TDMI_TRY(check_dim(__func__, "dim0", tensor, dim0));
+    TDMI_TRY(check_dim(__func__, "dim1", tensor, dim1));
     tdm_tensor made = *tensor;
     made.shape[dim0] = tensor->shape[dim1];
     made.shape[dim1] = tensor->shape[dim0];
@@ -100,20 +96,19 @@ tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1, td
 
 tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim, const int64_t *shape,
                               tdm_tensor *view) {
-    static const char function[] = "tdm_tensor_reshape";
-    TDMI_TRY(check_outputs(function, tensor, view));
-    TDMI_TRY(check_ndim(function, ndim, shape));
-    TDMI_TRY(tdmi_tensor_check(function, "tensor", tensor));
+    TDMI_TRY(check_outputs(__func__, tensor, view));
+    TDMI_TRY(check_ndim(__func__, ndim, shape));
+    TDMI_TRY(tdmi_tensor_check(__func__, "tensor", tensor));
     if (!tdm_tensor_is_contiguous(tensor))
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: tensor is not contiguous; tdm_cast copies it into one that is",
-                         function);
+                         __func__);
     tdm_tensor made = tdmi_tensor_contiguous(tensor->buffer, tensor->dtype, ndim, shape);
     made.offset = tensor->offset;
-    TDMI_TRY(tdmi_tensor_check(function, "shape", &made));
+    TDMI_TRY(tdmi_tensor_check(__func__, "shape", &made));
     if (tdm_tensor_count(&made) != tdm_tensor_count(tensor))
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                         "%s: shape has %lld elements, but the tensor has %lld", function,
+                         "%s: shape has %lld elements, but the tensor has %lld", __func__,
                          (long long)tdm_tensor_count(&made), (long long)tdm_tensor_count(tensor));
     *view = made;
     return TDM_OK;
@@ -121,10 +116,9 @@ tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim, const int64_t 
 
 tdm_status tdm_tensor_broadcast(const tdm_tensor *tensor, int ndim, const int64_t *shape,
                                 tdm_tensor *view) {
-    static const char function[] = "tdm_tensor_broadcast";
-    TDMI_TRY(check_outputs(function, tensor, view));
+    TDMI_TRY(check_outputs(__func__, tensor, view));
     size_t bytes;
-    TDMI_TRY(tdmi_check_shape(function, tensor->dtype, ndim, shape, &bytes));
+    TDMI_TRY(tdmi_check_shape(__func__, tensor->dtype, ndim, shape, &bytes));
     tdm_tensor y = {.ndim = ndim};
     memcpy(y.shape, shape, (size_t)ndim * sizeof *shape);
     if (tdmi_repeat(tensor, ndim, shape, view)) return TDM_OK;
@@ -132,19 +126,17 @@ tdm_status tdm_tensor_broadcast(const tdm_tensor *tensor, int ndim, const int64_
     return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                      "%s: the shape of tensor is %s, which does not "
                      "broadcast to %s",
-                     function, tdmi_shape_text(tensor, text), tdmi_shape_text(&y, wanted));
+                     __func__, tdmi_shape_text(tensor, text), tdmi_shape_text(&y, wanted));
 }
 
 tdm_status tdm_broadcast_shape(const tdm_tensor *a, const tdm_tensor *b, int *ndim,
                                int64_t *shape) {
-    static const char function[] = "tdm_broadcast_shape";
-    if (!ndim || !shape)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
-                         ndim ? "shape" : "ndim");
-    if (!a || !b)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, a ? "b" : "a");
-    TDMI_TRY(check_ndim(function, a->ndim, a->shape));
-    TDMI_TRY(check_ndim(function, b->ndim, b->shape));
+    TDMI_NOT_NULL(__func__, ndim);
+    TDMI_NOT_NULL(__func__, shape);
+    TDMI_NOT_NULL(__func__, a);
+    TDMI_NOT_NULL(__func__, b);
+    TDMI_TRY(check_ndim(__func__, a->ndim, a->shape));
+    TDMI_TRY(check_ndim(__func__, b->ndim, b->shape));
     int most = a->ndim > b->ndim ? a->ndim : b->ndim;
     for (int i = 1; i <= most; i++) {
         int64_t of_a = i <= a->ndim ? a->shape[a->ndim - i] : 1;
@@ -153,7 +145,7 @@ tdm_status tdm_broadcast_shape(const tdm_tensor *a, const tdm_tensor *b, int *nd
         if (of_a != of_b && of_a != 1 && of_b != 1)
             return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                              "%s: the shapes of a, %s, and b, %s, do not broadcast to each other",
-                             function, tdmi_shape_text(a, a_text), tdmi_shape_text(b, b_text));
+                             __func__, tdmi_shape_text(a, a_text), tdmi_shape_text(b, b_text));
         shape[most - i] = of_a == 1 ? of_b : of_a;
     }
     *ndim = most;

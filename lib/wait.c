@@ -42,10 +42,9 @@ void tdmi_queue_doubt_locked(tdm_queue *queue) {
 
 bool tdmi_queue_doubt(tdm_queue *queue) {
     /* Under the lock, because the pool takes the mark away while it waits itself. */
-    pthread_mutex_lock(&queue->device->lock);
+    TDMI_LOCKED(&queue->device->lock);
     bool pending = atomic_load(&queue->first_pending) != 0;
     if (pending) tdmi_queue_doubt_locked(queue);
-    pthread_mutex_unlock(&queue->device->lock);
     return pending;
 }
 

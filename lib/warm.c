@@ -205,7 +205,7 @@ tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes, size_t d
                            size_t *kernels) {
     TDMI_UNCANCELLED();
     if (kernels) *kernels = 0;
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_device_warm: device is NULL");
+    TDMI_NOT_NULL(__func__, device);
     if (!dtypes && dtype_count > 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "tdm_device_warm: dtypes is NULL, but dtype_count is %zu", dtype_count);

@@ -43,12 +43,11 @@ static in_use *find(const tdmi_bdevice *device) {
 }
 
 bool tdmi_clblast_usable(const tdmi_bdevice *device, tdm_dtype dtype) {
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     const in_use *found = look_up(device);
     const bool usable =
         !found || (!found->refused[dtype == TDM_F64] &&
                    (!found->searching || pthread_equal(found->searcher, pthread_self())));
-    pthread_mutex_unlock(&lock);
     return usable;
 }
 
@@ -96,7 +95,7 @@ void tdmi_clblast_configure(tdmi_bdevice *device, const char *name, const char *
     const int index = strcmp(name, tdmi_clblast_setting_names[1]) == 0;
     const tdmi_clblast_limits limits = limits_of(device, index);
     tdmi_clblast_settings settings;
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     in_use *found = find(device);
     if (found && !found->configured[index]) {
         found->configured[index] = true;
@@ -105,7 +104,6 @@ void tdmi_clblast_configure(tdmi_bdevice *device, const char *name, const char *
             found->settings[index] = settings;
         }
     }
-    pthread_mutex_unlock(&lock);
 }
 
 /* --- the search --------------------------------------------------------------------------------- */

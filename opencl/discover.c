@@ -235,35 +235,28 @@ static tdm_status find_all(bool *again) {
 }
 
 tdm_status tdmi_cl_load(bool *again) {
-    pthread_mutex_lock(&lock);
-    tdm_status status = find_all(again);
-    pthread_mutex_unlock(&lock);
-    return status;
+    TDMI_LOCKED(&lock);
+    return find_all(again);
 }
 
 size_t tdmi_cl_count(void) {
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     size_t count = counted = entry_count;
-    pthread_mutex_unlock(&lock);
     return count;
 }
 
 const tdmi_cl_entry *tdmi_cl_entry_at(size_t index) {
-    pthread_mutex_lock(&lock);
-    const tdmi_cl_entry *entry = entries[index];
-    pthread_mutex_unlock(&lock);
-    return entry;
+    TDMI_LOCKED(&lock);
+    return entries[index];
 }
 
 bool tdmi_cl_device_find(const void *id, size_t *index) {
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     size_t at = 0;
     while (at < counted && (const void *)entries[at]->id != id)
         at++;
     *index = at;
-    bool found = at < counted;
-    pthread_mutex_unlock(&lock);
-    return found;
+    return at < counted;
 }
 
 tdm_status tdmi_cl_info(size_t index, tdmi_device_facts *facts) {

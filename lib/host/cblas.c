@@ -62,20 +62,18 @@ static void set_threads_of_process(const cblas_library *c, int threads) {
 }
 
 static void begin(cblas_library *c) {
-    pthread_mutex_lock(&c->lock);
+    TDMI_LOCKED(&c->lock);
     if (c->products++ == 0) {
         c->before = threads_of_process(c);
         if (c->before > 1) set_threads_of_process(c, 1);
     }
-    pthread_mutex_unlock(&c->lock);
 }
 
 /* What the program has set meanwhile stays. */
 static void end(cblas_library *c) {
-    pthread_mutex_lock(&c->lock);
+    TDMI_LOCKED(&c->lock);
     if (--c->products == 0 && c->before > 1 && threads_of_process(c) == 1)
         set_threads_of_process(c, c->before);
-    pthread_mutex_unlock(&c->lock);
 }
 
 /* No epilogue, and a dtype and sizes that CBLAS has. */

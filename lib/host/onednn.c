@@ -272,14 +272,13 @@ static plan **set_of(const part_shape *shape) {
 
 static plan *find_plan(const part_shape *shape) {
     plan **set = set_of(shape), *found = NULL;
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     for (int i = 0; i < WAYS && set[i] && !found; i++) {
         if (memcmp(&set[i]->shape, shape, sizeof *shape) != 0) continue;
         found = set[i];
         atomic_fetch_add(&found->references, 1);
         put_first(set, i, found);
     }
-    pthread_mutex_unlock(&lock);
     return found;
 }
 
@@ -362,10 +361,9 @@ static tdm_status look_at_dtypes(void) {
 }
 
 static tdm_status look_once(void) {
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     const tdm_status status = looked ? TDM_OK : look_at_dtypes();
     looked = status == TDM_OK;
-    pthread_mutex_unlock(&lock);
     return status;
 }
 

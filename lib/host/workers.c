@@ -80,12 +80,11 @@ static void await_loop(uint32_t generation) {
             cpu_relax();
         }
     } while (nanoseconds() < until);
-    pthread_mutex_lock(&sleep_lock);
+    TDMI_LOCKED(&sleep_lock);
     sleepers++;
     while ((uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) == generation)
         pthread_cond_wait(&wake, &sleep_lock);
     sleepers--;
-    pthread_mutex_unlock(&sleep_lock);
 }
 
 static void *worker(void *unused) {
@@ -136,9 +135,8 @@ static void start_loop(const loop *started, tdmi_next next) {
     atomic_store_explicit(&done, 0, memory_order_relaxed);
     atomic_store_explicit(&current_count, started->count, memory_order_release);
     atomic_store(&ticket, (uint64_t)(generation + 1) << ITEM_MASK_BITS);
-    pthread_mutex_lock(&sleep_lock);
+    TDMI_LOCKED(&sleep_lock);
     if (sleepers > 0) pthread_cond_broadcast(&wake);
-    pthread_mutex_unlock(&sleep_lock);
 }
 
 void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), void *context,

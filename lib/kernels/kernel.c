@@ -351,12 +351,10 @@ tdm_status tdm_kernel_elementwise(tdm_device *device, const char *text,
                                   const tdm_parameter *parameters, size_t parameter_count,
                                   tdm_kernel **kernel) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_kernel_elementwise";
-    if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
-    *kernel = NULL;
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
-    if (!text) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL", function);
-    return make(function, device, &(tdmi_texts){.statements = text}, parameters, parameter_count,
+    TDMI_RESULT(__func__, kernel);
+    TDMI_NOT_NULL(__func__, device);
+    TDMI_NOT_NULL(__func__, text);
+    return make(__func__, device, &(tdmi_texts){.statements = text}, parameters, parameter_count,
                 kernel);
 }
 
@@ -376,20 +374,18 @@ tdm_status tdm_kernel_rows(tdm_device *device, const tdm_row_kernel *texts,
                            const tdm_parameter *parameters, size_t parameter_count,
                            tdm_kernel **kernel) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_kernel_rows";
     tdm_row_kernel own = row_kernel_defaults;
-    if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
-    *kernel = NULL;
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
-    TDMI_TRY(tdmi_sized_read(function, "texts", &row_kernel_type, texts, &own));
-    if (!own.map) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: map is NULL", function);
+    TDMI_RESULT(__func__, kernel);
+    TDMI_NOT_NULL(__func__, device);
+    TDMI_TRY(tdmi_sized_read(__func__, "texts", &row_kernel_type, texts, &own));
+    if (!own.map) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: map is NULL", __func__);
     if ((unsigned)own.combine >= TDM_COMBINE_COUNT)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: combine is %d, allowed are TDM_SUM, TDM_PRODUCT, TDM_MAX and TDM_MIN",
-                         function, (int)own.combine);
+                         __func__, (int)own.combine);
     const tdmi_texts given = {
         .map = own.map, .finish = own.finish, .apply = own.apply, .combine = own.combine};
-    return make(function, device, &given, parameters, parameter_count, kernel);
+    return make(__func__, device, &given, parameters, parameter_count, kernel);
 }
 
 tdm_kernel *tdm_kernel_retain(tdm_kernel *kernel) {

@@ -33,7 +33,7 @@ static tdm_status sort_arguments(const char *function, const tdm_kernel *kernel,
                                  const tdm_argument *arguments, size_t count,
                                  const tdm_argument *sorted[TDMI_MOST_PARAMETERS]) {
     memset(sorted, 0, TDMI_MOST_PARAMETERS * sizeof(void *));
-    if (!arguments) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: arguments is NULL", function);
+    TDMI_NOT_NULL(function, arguments);
     for (size_t i = 0; i < count; i++) {
         if (!arguments[i].name)
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: arguments[%zu] has no name", function,
@@ -278,8 +278,8 @@ static tdm_status make_call(const tdmi_kernel_call *call, tdm_kernel *kernel,
     const tdm_argument *sorted[TDMI_MOST_PARAMETERS];
     const char *const function = call->function;
     const tdm_queue *queue = call->queue;
-    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
-    if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
+    TDMI_NOT_NULL(function, queue);
+    TDMI_NOT_NULL(function, kernel);
     TDMI_TRY(tdmi_device_usable(queue->device));
     if (kernel->device != queue->device)
         return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH, "%s: kernel is of %s, but queue is of %s",
@@ -308,8 +308,7 @@ tdm_status tdm_kernel_is_cached(tdm_queue *queue, tdm_kernel *kernel, const tdm_
                                 size_t argument_count, bool *is_cached) {
     TDMI_UNCANCELLED();
     const tdmi_kernel_call call = {"tdm_kernel_is_cached", TDMI_ASK, is_cached, queue};
-    if (!is_cached)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: is_cached is NULL", call.function);
+    TDMI_NOT_NULL(call.function, is_cached);
     *is_cached = false;
     TDMI_TRY(tdmi_check_not_recording(call.function, queue));
     *is_cached = true;

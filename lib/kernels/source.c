@@ -67,8 +67,8 @@ static const char *name_fault(const char *name, bool of_rows) {
 }
 
 static tdm_status check_names(const char *function, const char *file, const char *entry) {
-    if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: file is NULL", function);
-    if (!entry) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: entry is NULL", function);
+    TDMI_NOT_NULL(function, file);
+    TDMI_NOT_NULL(function, entry);
     if (!file[0] || strnlen(file, MOST_FILE + 1) > MOST_FILE)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: the name of file has %zu bytes, allowed are 1 to %d", function,
@@ -156,7 +156,7 @@ tdm_status tdmi_source_make(const char *function, const char *text, const char *
     const tdmi_kernel_wanted wanted = {function,        &texts,     parameters,
                                        parameter_count, name_fault, true};
     tdm_kernel *made;
-    if (!text) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL", function);
+    TDMI_NOT_NULL(function, text);
     TDMI_TRY(tdmi_kernel_make(&wanted, &made));
     const tdm_status status = finish(function, made, text, file, entry);
     if (status == TDM_OK)
@@ -170,12 +170,10 @@ tdm_status tdm_kernel_source(tdm_device *device, const char *text, const char *f
                              const char *entry, const tdm_parameter *parameters,
                              size_t parameter_count, tdm_kernel **kernel) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_kernel_source";
-    if (!kernel) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: kernel is NULL", function);
-    *kernel = NULL;
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    TDMI_RESULT(__func__, kernel);
+    TDMI_NOT_NULL(__func__, device);
     TDMI_TRY(tdmi_device_usable(device));
-    TDMI_TRY(tdmi_source_make(function, text, file, entry, parameters, parameter_count, kernel));
+    TDMI_TRY(tdmi_source_make(__func__, text, file, entry, parameters, parameter_count, kernel));
     (*kernel)->device = tdm_device_retain(device);
     return TDM_OK;
 }

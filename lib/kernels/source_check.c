@@ -77,16 +77,15 @@ tdm_status tdm_kernel_check(tdm_backend backend, tdm_dtype dtype, const char *te
                             const char *file, const char *entry, const tdm_parameter *parameters,
                             size_t parameter_count) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_kernel_check";
     const tdmi_backend *found = find_backend(backend);
     tdm_kernel *kernel;
     if (!found)
-        return tdmi_fail(TDM_ERROR_NOT_FOUND, "%s: this library has no backend %d", function,
+        return tdmi_fail(TDM_ERROR_NOT_FOUND, "%s: this library has no backend %d", __func__,
                          (int)backend);
     if ((unsigned)dtype >= TDM_DTYPE_COUNT || !tdm_dtype_is_float(dtype))
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: dtype is %d, it must be that of a float",
-                         function, (int)dtype);
-    TDMI_TRY(tdmi_source_make(function, text, file, entry, parameters, parameter_count, &kernel));
+                         __func__, (int)dtype);
+    TDMI_TRY(tdmi_source_make(__func__, text, file, entry, parameters, parameter_count, &kernel));
     const tdm_status status = check(kernel, found, dtype);
     tdmi_kernel_free(kernel);
     return status;

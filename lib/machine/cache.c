@@ -147,9 +147,7 @@ static tdm_status list_all(tdm_cache_listing *listing) {
 
 tdm_status tdm_cache_listing_create(tdm_cache_listing **listing) {
     TDMI_UNCANCELLED();
-    if (!listing)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_listing_create: listing is NULL");
-    *listing = NULL;
+    TDMI_RESULT(__func__, listing);
     TDMI_TRY(tdmi_enter());
     tdm_cache_listing *made = tdmi_calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -175,13 +173,11 @@ size_t tdm_cache_listing_count(const tdm_cache_listing *listing) {
 
 tdm_status tdm_cache_listing_item(const tdm_cache_listing *listing, size_t index,
                                   const tdm_cache_entry **entry) {
-    static const char function[] = "tdm_cache_listing_item";
-    if (!entry) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: entry is NULL", function);
-    *entry = NULL;
-    if (!listing) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: listing is NULL", function);
+    TDMI_RESULT(__func__, entry);
+    TDMI_NOT_NULL(__func__, listing);
     if (index >= listing->count)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: index is %zu, but there are %zu entries",
-                         function, index, listing->count);
+                         __func__, index, listing->count);
     *entry = &listing->entries[index];
     return TDM_OK;
 }
@@ -190,10 +186,9 @@ tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current) {
     TDMI_UNCANCELLED();
     const tdmi_listed_device *devices;
     size_t count;
-    if (!current)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_is_current: current is NULL");
+    TDMI_NOT_NULL(__func__, current);
     *current = false;
-    if (!entry) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_is_current: entry is NULL");
+    TDMI_NOT_NULL(__func__, entry);
     TDMI_TRY(tdmi_enter());
     TDMI_TRY(tdmi_registry_get(&devices, &count));
     for (size_t i = 0; i < count && !entry->fault[0]; i++) {
@@ -211,7 +206,7 @@ tdm_status tdm_cache_is_current(const tdm_cache_entry *entry, bool *current) {
 tdm_status tdm_cache_remove(const char *file) {
     TDMI_UNCANCELLED();
     bool finished, exists;
-    if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_cache_remove: file is NULL");
+    TDMI_NOT_NULL(__func__, file);
     TDMI_TRY(tdmi_enter());
     if (!is_entry_name(file, &finished) || strchr(file, '/'))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,

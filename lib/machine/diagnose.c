@@ -83,8 +83,7 @@ static void diagnose_all(void) {
 tdm_status tdm_get_diagnostic_count(size_t *count) {
     TDMI_UNCANCELLED();
     TDMI_NOT_FORKED();
-    if (!count)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostic_count: count is NULL");
+    TDMI_NOT_NULL(__func__, count);
     pthread_once(&once, diagnose_all);
     (void)tdmi_findings(count);
     return TDM_OK;
@@ -93,8 +92,7 @@ tdm_status tdm_get_diagnostic_count(size_t *count) {
 tdm_status tdm_get_diagnostic(size_t index, const tdm_diagnostic **item) {
     TDMI_UNCANCELLED();
     TDMI_NOT_FORKED();
-    if (!item) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_get_diagnostic: item is NULL");
-    *item = NULL;
+    TDMI_RESULT(__func__, item);
     pthread_once(&once, diagnose_all);
     size_t count;
     const tdm_diagnostic *items = tdmi_findings(&count);

@@ -370,12 +370,11 @@ static void read_environment(void) {
 
 static void read_once(void) {
     if (atomic_load_explicit(&in_use, memory_order_acquire)) return;
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     if (!atomic_load_explicit(&in_use, memory_order_relaxed)) {
         read_environment();
         atomic_store_explicit(&in_use, true, memory_order_release);
     }
-    pthread_mutex_unlock(&lock);
 }
 
 tdm_status tdmi_env_before_use(const char *function, void (*set)(void *), void *context) {
@@ -419,15 +418,14 @@ static void configure(void *context) {
 
 tdm_status tdm_configure(const char *name, const char *value) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_configure";
-    if (!name) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: name is NULL", function);
+    TDMI_NOT_NULL(__func__, name);
     configuration c = {.variable = find_variable(name), .text = value};
     if (!c.variable)
         return tdmi_fail(TDM_ERROR_NOT_FOUND,
-                         "%s: \"%.63s\" is not a variable of Tandem; did you mean %s?", function,
+                         "%s: \"%.63s\" is not a variable of Tandem; did you mean %s?", __func__,
                          name, nearest_variable(name));
-    TDMI_TRY(tdmi_env_before_use(function, configure, &c));
-    return c.status == TDM_OK ? TDM_OK : tdmi_fail(c.status, "%s: %s", function, c.why);
+    TDMI_TRY(tdmi_env_before_use(__func__, configure, &c));
+    return c.status == TDM_OK ? TDM_OK : tdmi_fail(c.status, "%s: %s", __func__, c.why);
 }
 
 tdm_status tdmi_env_get(const tdmi_env **env) {

@@ -21,7 +21,7 @@ static const char *keep(const char *text) {
 
 static void add(tdm_diagnostic_kind kind, bool ok, bool missing, const char *subject,
                 const char *detail, const char *advice) {
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     if (item_count < LIMIT)
         items[item_count++] = (tdm_diagnostic){.kind = kind,
                                                .ok = ok,
@@ -29,7 +29,6 @@ static void add(tdm_diagnostic_kind kind, bool ok, bool missing, const char *sub
                                                .subject = keep(subject),
                                                .detail = keep(detail),
                                                .advice = keep(advice)};
-    pthread_mutex_unlock(&lock);
 }
 
 void tdmi_diagnose(tdm_diagnostic_kind kind, bool ok, const char *subject, const char *detail,
@@ -43,8 +42,7 @@ void tdmi_diagnose_missing(tdm_diagnostic_kind kind, const char *subject, const 
 }
 
 const tdm_diagnostic *tdmi_findings(size_t *count) {
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     *count = item_count;
-    pthread_mutex_unlock(&lock);
     return items;
 }

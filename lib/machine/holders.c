@@ -317,7 +317,7 @@ static void stop_telling(void) {
 
 tdmi_holding *tdmi_holding_open(const tdmi_listed_device *devices, size_t index) {
     if (index >= DEVICES) return NULL;
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     if (open_count++ == 0) start_telling();
     tdmi_holding *entry = &own.entries[index];
     /* A device that is still being closed while it is opened anew has the same texts. */
@@ -327,26 +327,23 @@ tdmi_holding *tdmi_holding_open(const tdmi_listed_device *devices, size_t index)
         tell(entry, offsetof(holder_entry, open));
     }
     tell(&entry->open, sizeof entry->open);
-    pthread_mutex_unlock(&lock);
     return entry;
 }
 
 void tdmi_holding_add(tdmi_holding *holding, uint64_t bytes) {
     if (!holding) return;
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     holding->bytes += bytes;
     tell(&holding->bytes, sizeof holding->bytes);
-    pthread_mutex_unlock(&lock);
 }
 
 void tdmi_holding_close(size_t index) {
     if (index >= DEVICES) return;
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     tdmi_holding *entry = &own.entries[index];
     entry->open--;
     tell(&entry->open, sizeof entry->open);
     if (--open_count == 0) stop_telling();
-    pthread_mutex_unlock(&lock);
 }
 
 /* --- what all of them hold ---------------------------------------------------------------------

@@ -12,8 +12,8 @@ enum {
 
 tdm_status tdmi_file_job_check(const char *function, const tdm_queue *queue, const char *path,
                                const tdm_file_options *options, tdm_file_options *own) {
-    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
-    if (!path) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: path is NULL", function);
+    TDMI_NOT_NULL(function, queue);
+    TDMI_NOT_NULL(function, path);
     TDMI_TRY(tdmi_file_options_read(function, options, own));
     if (own->budget != 0 && own->budget < LEAST_BUDGET)
         return tdmi_fail(

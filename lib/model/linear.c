@@ -16,7 +16,7 @@ enum { NAME = 512 };
 
 static tdm_status parameter_name(const char *function, const char *prefix, const char *which,
                                  char name[NAME]) {
-    if (!prefix) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: prefix is NULL", function);
+    TDMI_NOT_NULL(function, prefix);
     if (snprintf(name, NAME, "%s%s", prefix, which) >= NAME)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: prefix has %zu bytes, at most %d",
                          function, strlen(prefix), NAME - 8);
@@ -34,23 +34,20 @@ tdm_status tdm_linear_create(tdm_queue *queue, tdm_generator *generator, const c
                              int64_t in_features, int64_t out_features, bool bias, tdm_dtype dtype,
                              tdm_state_dict *dict) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_linear_create";
     char weight_name[NAME], bias_name[NAME];
-    if (!queue || !generator || !dict)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
-                         !queue       ? "queue"
-                         : !generator ? "generator"
-                                      : "dict");
-    TDMI_TRY(parameter_name(function, prefix, "weight", weight_name));
-    TDMI_TRY(parameter_name(function, prefix, "bias", bias_name));
+    TDMI_NOT_NULL(__func__, queue);
+    TDMI_NOT_NULL(__func__, generator);
+    TDMI_NOT_NULL(__func__, dict);
+    TDMI_TRY(parameter_name(__func__, prefix, "weight", weight_name));
+    TDMI_TRY(parameter_name(__func__, prefix, "bias", bias_name));
     if (in_features < 1 || out_features < 1)
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                         "%s: in_features is %lld and out_features %lld, at least 1", function,
+                         "%s: in_features is %lld and out_features %lld, at least 1", __func__,
                          (long long)in_features, (long long)out_features);
     if (!tdm_dtype_is_float(dtype))
-        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: dtype is %s, it must be one of %s", function,
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: dtype is %s, it must be one of %s", __func__,
                          tdm_dtype_name(dtype), tdmi_float_dtypes());
-    TDMI_TRY(tdmi_check_computes(function, queue->device, "dtype", dtype));
+    TDMI_TRY(tdmi_check_computes(__func__, queue->device, "dtype", dtype));
     const int64_t shape[] = {out_features, in_features};
     const double bound = 1 / sqrt((double)in_features);
     /* Both are made before one is set, from a copy of the generator. */
@@ -63,7 +60,7 @@ tdm_status tdm_linear_create(tdm_queue *queue, tdm_generator *generator, const c
     if (status == TDM_OK && bias) status = tdm_state_dict_set(dict, bias_name, &bias_made);
     tdm_tensor_release(&weight_made);
     tdm_tensor_release(&bias_made);
-    if (status != TDM_OK) return tdmi_fail_in(status, "%s", function);
+    if (status != TDM_OK) return tdmi_fail_in(status, "%s", __func__);
     *generator = next;
     return TDM_OK;
 }
@@ -109,36 +106,34 @@ static tdm_status check_shapes(const char *function, const tdm_tensor *x, const 
 tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
                       const tdm_tensor *bias, tdm_activation activation, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_linear";
     tdm_tensor x_rows, y_rows;
     const tdmi_arg args[] = {{"x", x, 0, 0},
                              {"weight", weight, 0, 0},
                              {"bias", bias, TDMI_ARG_OPTIONAL, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 4));
-    TDMI_TRY(check_shapes(function, x, weight, y));
-    if (bias) TDMI_TRY(tdmi_check_vector(function, "bias", bias, weight->shape[0]));
-    TDMI_TRY(tdmi_check_activation(function, activation));
-    TDMI_TRY(as_matrix(function, "x", x, &x_rows));
-    TDMI_TRY(as_matrix(function, "y", y, &y_rows));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 4));
+    TDMI_TRY(check_shapes(__func__, x, weight, y));
+    if (bias) TDMI_TRY(tdmi_check_vector(__func__, "bias", bias, weight->shape[0]));
+    TDMI_TRY(tdmi_check_activation(__func__, activation));
+    TDMI_TRY(as_matrix(__func__, "x", x, &x_rows));
+    TDMI_TRY(as_matrix(__func__, "y", y, &y_rows));
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.transpose_b = true;
     options.bias = bias;
     options.activation = activation;
     tdm_status status = tdm_matmul(queue, &options, &x_rows, weight, &y_rows);
-    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", __func__);
 }
 
 tdm_status tdm_linear_apply(tdm_queue *queue, const tdm_state_dict *dict, const char *prefix,
                             const tdm_tensor *x, tdm_activation activation, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_linear_apply";
     char name[NAME];
     tdm_tensor weight;
-    TDMI_TRY(parameter_name(function, prefix, "weight", name));
+    TDMI_TRY(parameter_name(__func__, prefix, "weight", name));
     tdm_status status = tdm_state_dict_get(dict, name, &weight);
-    if (status != TDM_OK) return tdmi_fail_in(status, "%s", function);
-    TDMI_TRY(parameter_name(function, prefix, "bias", name));
+    if (status != TDM_OK) return tdmi_fail_in(status, "%s", __func__);
+    TDMI_TRY(parameter_name(__func__, prefix, "bias", name));
     const tdmi_dict_item *bias = tdmi_state_dict_find(dict, name);
     return tdm_linear(queue, x, &weight, bias ? &bias->tensor : NULL, activation, y);
 }

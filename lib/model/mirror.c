@@ -36,7 +36,7 @@ static tdm_status check_devices(const char *function, size_t count, tdm_device *
     if (count == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: count is 0, at least one device",
                          function);
-    if (!devices) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: devices is NULL", function);
+    TDMI_NOT_NULL(function, devices);
     for (size_t i = 0; i < count; i++) {
         if (!devices[i])
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: devices[%zu] is NULL", function, i);
@@ -53,14 +53,12 @@ static tdm_status check_devices(const char *function, size_t count, tdm_device *
 tdm_status tdm_mirror_create(tdm_queue *queue, const tdm_state_dict *parameters, size_t count,
                              tdm_device *const *devices, tdm_mirror **mirror) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_mirror_create";
-    if (!mirror) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: mirror is NULL", function);
-    *mirror = NULL;
-    TDMI_TRY(check_devices(function, count, devices));
+    TDMI_RESULT(__func__, mirror);
+    TDMI_TRY(check_devices(__func__, count, devices));
     tdm_mirror *made = count > SIZE_MAX / sizeof(member) - 1
                            ? NULL
                            : tdmi_calloc(1, sizeof *made + count * sizeof(member));
-    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", __func__);
     made->count = count;
     tdm_status status = TDM_OK;
     for (size_t i = 0; status == TDM_OK && i < count; i++) {
@@ -74,7 +72,7 @@ tdm_status tdm_mirror_create(tdm_queue *queue, const tdm_state_dict *parameters,
     if (status == TDM_OK) status = tdm_queue_finish(queue);
     if (status != TDM_OK) {
         tdm_mirror_destroy(made);
-        return tdmi_fail_in(status, "%s", function);
+        return tdmi_fail_in(status, "%s", __func__);
     }
     *mirror = made;
     return TDM_OK;
@@ -109,8 +107,7 @@ static tdm_status check_batch(const char *function, tdm_queue *queue, size_t inp
                               const tdm_tensor *inputs, const tdm_tensor *output) {
     tdmi_arg result = {"output", output, TDMI_ARG_OUTPUT | TDMI_ARG_MOVED, 0};
     TDMI_TRY(tdmi_check_args(function, queue, &result, 1));
-    if (!inputs && input_count > 0)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: inputs is NULL", function);
+    if (input_count > 0) TDMI_NOT_NULL(function, inputs);
     if (!tdm_tensor_is_contiguous(output))
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: output is not contiguous", function);
     for (size_t i = 0; i < input_count; i++) {
@@ -206,11 +203,9 @@ tdm_status tdm_mirror_run(tdm_queue *queue, tdm_mirror *mirror, tdm_replica_func
                           void *user, size_t input_count, const tdm_tensor *inputs,
                           tdm_tensor *output) {
     TDMI_UNCANCELLED();
-    static const char name[] = "tdm_mirror_run";
-    if (!mirror || !function)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", name,
-                         mirror ? "function" : "mirror");
-    TDMI_TRY(check_batch(name, queue, input_count, inputs, output));
+    TDMI_NOT_NULL(__func__, mirror);
+    TDMI_NOT_NULL(__func__, function);
+    TDMI_TRY(check_batch(__func__, queue, input_count, inputs, output));
     /* The members' queues know nothing of this one, also where they share its device. */
     TDMI_TRY(tdm_queue_finish(queue));
     const int64_t batch = output->shape[0], count = (int64_t)mirror->count;
@@ -221,7 +216,8 @@ tdm_status tdm_mirror_run(tdm_queue *queue, tdm_mirror *mirror, tdm_replica_func
         member *m = &mirror->members[i];
         m->rows = batch / count + (i < batch % count);
         if (outcome.status == TDM_OK && m->rows > 0)
-            tdmi_outcome_add(&outcome, prepare(name, m, queue, first, input_count, inputs, output));
+            tdmi_outcome_add(&outcome,
+                             prepare(__func__, m, queue, first, input_count, inputs, output));
         first += m->rows;
     }
     if (outcome.status == TDM_OK) {
@@ -237,5 +233,5 @@ tdm_status tdm_mirror_run(tdm_queue *queue, tdm_mirror *mirror, tdm_replica_func
         release_part(m, input_count);
     }
     tdm_status status = tdmi_outcome_end(&outcome);
-    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", name);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", __func__);
 }

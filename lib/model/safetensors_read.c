@@ -271,46 +271,41 @@ static tdm_status open_file(const char *path, tdm_file **file) {
 
 tdm_status tdm_file_open(const char *path, tdm_file **file) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_file_open";
-    if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: file is NULL", function);
-    *file = NULL;
-    if (!path) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: path is NULL", function);
+    TDMI_RESULT(__func__, file);
+    TDMI_NOT_NULL(__func__, path);
     tdm_status status = open_file(path, file);
-    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", __func__);
 }
 
 size_t tdm_file_count(const tdm_file *file) { return file ? file->header.count : 0; }
 
 static tdm_status check_entry_call(const char *function, const tdm_file *file,
                                    const tdm_file_entry **entry) {
-    if (!entry) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: entry is NULL", function);
-    *entry = NULL;
-    if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: file is NULL", function);
+    TDMI_RESULT(function, entry);
+    TDMI_NOT_NULL(function, file);
     return TDM_OK;
 }
 
 tdm_status tdm_file_item(const tdm_file *file, size_t index, const tdm_file_entry **entry) {
-    static const char function[] = "tdm_file_item";
-    TDMI_TRY(check_entry_call(function, file, entry));
+    TDMI_TRY(check_entry_call(__func__, file, entry));
     if (index >= file->header.count)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: index is %zu, but %s has %zu tensor%s",
-                         function, index, file->path, file->header.count,
+                         __func__, index, file->path, file->header.count,
                          file->header.count == 1 ? "" : "s");
     *entry = &file->header.entries[index];
     return TDM_OK;
 }
 
 tdm_status tdm_file_find(const tdm_file *file, const char *name, const tdm_file_entry **entry) {
-    static const char function[] = "tdm_file_find";
-    TDMI_TRY(check_entry_call(function, file, entry));
-    if (!name) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: name is NULL", function);
+    TDMI_TRY(check_entry_call(__func__, file, entry));
+    TDMI_NOT_NULL(__func__, name);
     const tdmi_header *header = &file->header;
     const void *key = &name;
     void **found = header->count ? bsearch(&key, header->by_name, header->count,
                                            sizeof *header->by_name, tdmi_compare_name_pointers)
                                  : NULL;
     if (!found)
-        return tdmi_no_such_name(function, file->path, name, header->by_name, header->count);
+        return tdmi_no_such_name(__func__, file->path, name, header->by_name, header->count);
     *entry = *found;
     return TDM_OK;
 }
@@ -354,11 +349,10 @@ tdm_status tdm_file_read(tdm_queue *queue, tdm_file *file, const tdm_file_entry 
                          int64_t first, int64_t count, const tdm_file_options *options,
                          tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_file_read";
-    if (!file) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: file is NULL", function);
+    TDMI_NOT_NULL(__func__, file);
     tdm_file_options own;
-    TDMI_TRY(tdmi_file_job_check(function, queue, file->path, options, &own));
-    TDMI_TRY(check_read(function, file, entry, first, count, queue, y));
+    TDMI_TRY(tdmi_file_job_check(__func__, queue, file->path, options, &own));
+    TDMI_TRY(check_read(__func__, file, entry, first, count, queue, y));
     if (count == 0) return TDM_OK;
     const size_t element = tdm_dtype_size(y->dtype);
     const target all = {.begin = entry->offset + (uint64_t)first * element,
@@ -367,7 +361,7 @@ tdm_status tdm_file_read(tdm_queue *queue, tdm_file *file, const tdm_file_entry 
                         .buffer = y->buffer,
                         .at = (size_t)y->offset * element};
     tdm_status status = load_targets(file, queue, &own, &all, 1);
-    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s: '%.200s'", function, entry->name);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s: '%.200s'", __func__, entry->name);
 }
 
 /* ---- whole files ---- */
@@ -415,11 +409,9 @@ static tdm_status load_all(const tdm_file *file, tdm_queue *queue, const tdm_fil
 tdm_status tdm_load(tdm_queue *queue, const char *path, const tdm_file_options *options,
                     tdm_state_dict **dict) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_load";
-    if (!dict) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dict is NULL", function);
-    *dict = NULL;
+    TDMI_RESULT(__func__, dict);
     tdm_file_options own;
-    TDMI_TRY(tdmi_file_job_check(function, queue, path, options, &own));
+    TDMI_TRY(tdmi_file_job_check(__func__, queue, path, options, &own));
     tdm_file *file = NULL;
     tdm_state_dict *made = NULL;
     tdm_status status = open_file(path, &file);
@@ -428,7 +420,7 @@ tdm_status tdm_load(tdm_queue *queue, const char *path, const tdm_file_options *
     tdm_file_destroy(file);
     if (status != TDM_OK) {
         tdm_state_dict_destroy(made);
-        return tdmi_fail_in(status, "%s", function);
+        return tdmi_fail_in(status, "%s", __func__);
     }
     *dict = made;
     return TDM_OK;

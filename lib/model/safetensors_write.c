@@ -172,17 +172,16 @@ static tdm_status check_devices(const char *function, tdm_queue *queue,
 tdm_status tdm_save(tdm_queue *queue, const tdm_state_dict *dict, const char *path,
                     const tdm_file_options *options) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_save";
     tdm_file_options own;
-    TDMI_TRY(tdmi_file_job_check(function, queue, path, options, &own));
-    if (!dict) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dict is NULL", function);
-    TDMI_TRY(check_devices(function, queue, dict));
+    TDMI_TRY(tdmi_file_job_check(__func__, queue, path, options, &own));
+    TDMI_NOT_NULL(__func__, dict);
+    TDMI_TRY(check_devices(__func__, queue, dict));
     size_t count = tdm_state_dict_count(dict);
     tdmi_placed *placed = tdmi_calloc(count ? count : 1, sizeof *placed);
-    if (!placed) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    if (!placed) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", __func__);
     saving all = {.job = {.path = path, .queue = queue, .options = &own}, .placed = placed};
     tdm_status status = tdmi_place_tensors(dict, placed, &all.job.total);
     if (status == TDM_OK) status = write_file(&all, dict);
     tdmi_free(placed);
-    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", __func__);
 }

@@ -129,14 +129,14 @@ static tdm_status check_text(const char *function, const char *what, const char 
 }
 
 static tdm_status check_dict(const char *function, const tdm_state_dict *dict) {
-    if (!dict) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dict is NULL", function);
+    TDMI_NOT_NULL(function, dict);
     return TDM_OK;
 }
 
 /* ---- dicts ---- */
 
 tdm_status tdm_state_dict_create(tdm_state_dict **dict) {
-    if (!dict) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_state_dict_create: dict is NULL");
+    TDMI_NOT_NULL(__func__, dict);
     *dict = tdmi_calloc(1, sizeof **dict);
     return *dict ? TDM_OK : out_of_memory();
 }
@@ -173,28 +173,26 @@ tdm_status tdmi_state_dict_put(tdm_state_dict *dict, const char *name, const tdm
 
 tdm_status tdm_state_dict_set(tdm_state_dict *dict, const char *name, const tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_state_dict_set";
-    TDMI_TRY(check_dict(function, dict));
-    TDMI_TRY(check_text(function, "name", name));
+    TDMI_TRY(check_dict(__func__, dict));
+    TDMI_TRY(check_text(__func__, "name", name));
     if (!*name)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: name is \"\", at least 1 byte", function);
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: name is \"\", at least 1 byte", __func__);
     if (strcmp(name, "__metadata__") == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: name is \"__metadata__\", which is reserved; "
                          "tdm_state_dict_set_metadata sets metadata",
-                         function);
-    TDMI_TRY(tdmi_tensor_check(function, "tensor", tensor));
+                         __func__);
+    TDMI_TRY(tdmi_tensor_check(__func__, "tensor", tensor));
     return tdmi_state_dict_put(dict, name, tensor, false);
 }
 
 tdm_status tdm_state_dict_get(const tdm_state_dict *dict, const char *name, tdm_tensor *tensor) {
-    static const char function[] = "tdm_state_dict_get";
-    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: tensor is NULL", function);
+    TDMI_NOT_NULL(__func__, tensor);
     memset(tensor, 0, sizeof *tensor);
-    TDMI_TRY(check_dict(function, dict));
-    if (!name) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: name is NULL", function);
+    TDMI_TRY(check_dict(__func__, dict));
+    TDMI_NOT_NULL(__func__, name);
     const tdmi_dict_item *item = list_find(&dict->items, name);
-    if (!item) return tdmi_no_such_name(function, "dict", name, dict->items.at, dict->items.count);
+    if (!item) return tdmi_no_such_name(__func__, "dict", name, dict->items.at, dict->items.count);
     *tensor = item->tensor;
     return TDM_OK;
 }
@@ -217,13 +215,11 @@ static tdm_status check_index(const char *function, size_t index, size_t count) 
 
 tdm_status tdm_state_dict_item(const tdm_state_dict *dict, size_t index, const char **name,
                                tdm_tensor *tensor) {
-    static const char function[] = "tdm_state_dict_item";
-    if (!name) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: name is NULL", function);
-    *name = NULL;
-    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: tensor is NULL", function);
+    TDMI_RESULT(__func__, name);
+    TDMI_NOT_NULL(__func__, tensor);
     memset(tensor, 0, sizeof *tensor);
-    TDMI_TRY(check_dict(function, dict));
-    TDMI_TRY(check_index(function, index, dict->items.count));
+    TDMI_TRY(check_dict(__func__, dict));
+    TDMI_TRY(check_index(__func__, index, dict->items.count));
     const tdmi_dict_item *item = dict->items.at[index];
     *name = item->name;
     *tensor = item->tensor;
@@ -245,9 +241,8 @@ static tdm_status add_text(tdmi_dict_list *list, const char *key, char *value) {
 }
 
 tdm_status tdm_state_dict_set_metadata(tdm_state_dict *dict, const char *key, const char *value) {
-    static const char function[] = "tdm_state_dict_set_metadata";
-    TDMI_TRY(check_dict(function, dict));
-    TDMI_TRY(check_text(function, "key", key));
+    TDMI_TRY(check_dict(__func__, dict));
+    TDMI_TRY(check_text(__func__, "key", key));
     tdmi_dict_text *text = list_find(&dict->metadata, key);
     if (!value) {
         if (!text) return TDM_OK;
@@ -255,7 +250,7 @@ tdm_status tdm_state_dict_set_metadata(tdm_state_dict *dict, const char *key, co
         destroy_text(text);
         return TDM_OK;
     }
-    TDMI_TRY(check_text(function, "value", value));
+    TDMI_TRY(check_text(__func__, "value", value));
     char *copy = tdmi_strdup(value);
     if (!copy) return out_of_memory();
     if (text) {
@@ -280,13 +275,10 @@ size_t tdm_state_dict_metadata_count(const tdm_state_dict *dict) {
 
 tdm_status tdm_state_dict_metadata_item(const tdm_state_dict *dict, size_t index, const char **key,
                                         const char **value) {
-    static const char function[] = "tdm_state_dict_metadata_item";
-    if (!key) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: key is NULL", function);
-    *key = NULL;
-    if (!value) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: value is NULL", function);
-    *value = NULL;
-    TDMI_TRY(check_dict(function, dict));
-    TDMI_TRY(check_index(function, index, dict->metadata.count));
+    TDMI_RESULT(__func__, key);
+    TDMI_RESULT(__func__, value);
+    TDMI_TRY(check_dict(__func__, dict));
+    TDMI_TRY(check_index(__func__, index, dict->metadata.count));
     const tdmi_dict_text *text = dict->metadata.at[index];
     *key = text->key;
     *value = text->value;

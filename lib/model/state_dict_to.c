@@ -33,22 +33,18 @@ static tdm_status fill(tdm_state_dict *moved, const tdm_state_dict *dict, const 
 tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_state_dict *dict, tdm_device *device,
                              tdm_state_dict **moved) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_state_dict_to";
-    if (!moved) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: moved is NULL", function);
-    *moved = NULL;
-    if (!queue || !dict || !device)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
-                         !queue  ? "queue"
-                         : !dict ? "dict"
-                                 : "device");
+    TDMI_RESULT(__func__, moved);
+    TDMI_NOT_NULL(__func__, queue);
+    TDMI_NOT_NULL(__func__, dict);
+    TDMI_NOT_NULL(__func__, device);
     TDMI_TRY(tdmi_device_usable(device));
-    TDMI_TRY(check_items(function, queue, dict));
+    TDMI_TRY(check_items(__func__, queue, dict));
     size_t count = tdm_state_dict_count(dict);
     tdm_tensor *x = tdmi_calloc(2 * count + 1, sizeof *x), *y = x + count;
-    if (!x) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    if (!x) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", __func__);
     for (size_t i = 0; i < count; i++)
         x[i] = tdmi_state_dict_at(dict, i)->tensor;
-    tdm_status status = tdmi_move(function, queue, count, x, device, y);
+    tdm_status status = tdmi_move(__func__, queue, count, x, device, y);
     if (status == TDM_OK) {
         status = tdm_state_dict_create(moved);
         if (status == TDM_OK) status = fill(*moved, dict, y);

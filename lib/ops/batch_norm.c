@@ -28,18 +28,17 @@ tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
                           const tdm_tensor *variance, const tdm_tensor *weight,
                           const tdm_tensor *bias, double epsilon, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_batch_norm";
     const tdmi_arg args[] = {{"x", x, 0, 0},
                              {"mean", mean, 0, 0},
                              {"variance", variance, 0, 0},
                              {"weight", weight, TDMI_ARG_OPTIONAL, 0},
                              {"bias", bias, TDMI_ARG_OPTIONAL, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 6));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 6));
     if (!(epsilon >= 0) || isinf(epsilon))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: epsilon is %g, it must be at least 0 and finite", function, epsilon);
-    TDMI_TRY(check_shapes(function, x, y, args + 1, 4));
+                         "%s: epsilon is %g, it must be at least 0 and finite", __func__, epsilon);
+    TDMI_TRY(check_shapes(__func__, x, y, args + 1, 4));
     if (tdm_tensor_count(x) == 0) return TDM_OK;
     int64_t channels = x->shape[1], spatial = 1;
     for (int i = 2; i < x->ndim; i++)
@@ -50,7 +49,7 @@ tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
     if (cols > INT32_MAX)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED,
                          "%s: x has %lld elements in a channel, allowed are fewer than 2^31",
-                         function, (long long)cols);
+                         __func__, (long long)cols);
     size_t size = tdm_dtype_size(x->dtype);
     tdmi_pieces pieces = tdmi_cut_rows(queue, rows, cols, size);
     tdm_batch_norm_args kernel_args = {

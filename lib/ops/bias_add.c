@@ -55,24 +55,23 @@ tdm_status tdmi_run_bias_add(tdm_queue *queue, tdmi_variant variant, bool in_pla
 tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *bias,
                         tdm_activation activation, const tdm_tensor *residual, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_bias_add";
     const tdmi_arg args[] = {{"x", x, 0, 0},
                              {"bias", bias, TDMI_ARG_OPTIONAL, 0},
                              {"residual", residual, TDMI_ARG_OPTIONAL, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 1u << 0 | 1u << 2}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 4));
-    TDMI_TRY(tdmi_check_activation(function, activation));
-    TDMI_TRY(tdmi_check_same_shape(function, "x", x, "y", y));
-    if (residual) TDMI_TRY(tdmi_check_same_shape(function, "x", x, "residual", residual));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 4));
+    TDMI_TRY(tdmi_check_activation(__func__, activation));
+    TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
+    if (residual) TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "residual", residual));
     tdmi_rows xr, rr, yr;
-    TDMI_TRY(tdmi_rows_of(function, "x", x, &xr));
-    TDMI_TRY(tdmi_rows_of(function, "y", y, &yr));
+    TDMI_TRY(tdmi_rows_of(__func__, "x", x, &xr));
+    TDMI_TRY(tdmi_rows_of(__func__, "y", y, &yr));
     rr = xr;
     if (residual)
-        TDMI_TRY(tdmi_rows_of(function, "residual", residual, &rr));
+        TDMI_TRY(tdmi_rows_of(__func__, "residual", residual, &rr));
     else
         rr.stride = xr.stride;
-    if (bias) TDMI_TRY(tdmi_check_vector(function, "bias", bias, xr.cols));
+    if (bias) TDMI_TRY(tdmi_check_vector(__func__, "bias", bias, xr.cols));
     if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
     tdm_bias_add_args kernel_args = {
         .rows = xr.rows,

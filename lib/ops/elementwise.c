@@ -60,11 +60,10 @@ tdm_status tdm_axpy(tdm_queue *queue, double alpha, const tdm_tensor *x, tdm_ten
 
 tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_cast";
     const unsigned any = x && y && x->dtype == y->dtype ? TDMI_ARG_MOVED : TDMI_ARG_ANY_DTYPE;
     const tdmi_arg args[] = {{"x", x, any, 0}, {"y", y, TDMI_ARG_OUTPUT | any, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    TDMI_TRY(tdmi_check_same_shape(function, "x", x, "y", y));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
+    TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
     tdm_elementwise_args kernel_args = {.alpha = tdmi_scalar(1)};
     const tdm_tensor *operands[3] = {y, x, NULL};
     return tdmi_run_strided(queue, tdmi_cast_variant(y->dtype, x->dtype), operands, &kernel_args);
@@ -72,9 +71,8 @@ tdm_status tdm_cast(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
 
 tdm_status tdm_fill(tdm_queue *queue, double value, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_fill";
     const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_MOVED, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 1));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 1));
     tdm_elementwise_args kernel_args = {.bits = (tdm_i64)tdmi_element_bits(y->dtype, value)};
     const uint8_t bits = (uint8_t)tdmi_dtype_bits(y->dtype);
     tdmi_variant variant = {.kernel = TDMI_KERNEL_FILL, .t = bits, .u = bits};

@@ -34,7 +34,7 @@ static tdm_status call(const char *function, tdm_queue *queue, int which, const 
     tdm_parameter parameters[4];
     const tdm_argument *sorted[4];
     tdm_kernel *kernel;
-    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    TDMI_NOT_NULL(function, queue);
     TDMI_TRY(tdmi_device_usable(queue->device));
     for (size_t i = 0; i < count; i++) {
         /* clamp has two scalars behind its tensor */

@@ -44,17 +44,16 @@ static tdm_status launch(tdm_queue *queue, tdmi_kernel_id kernel, const tdm_tens
 tdm_status tdm_gather_rows(tdm_queue *queue, const tdm_tensor *table, const tdm_tensor *indices,
                            tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_gather_rows";
     const tdmi_arg args[] = {{"table", table, TDMI_ARG_MOVED, 0},
                              {"indices", indices, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 3));
-    TDMI_TRY(tdmi_check_indices(function, "indices", indices));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 3));
+    TDMI_TRY(tdmi_check_indices(__func__, "indices", indices));
     if (table->dtype != y->dtype)
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
                          "%s: the dtype of y is %s, but that of table is %s; tdm_cast converts",
-                         function, tdm_dtype_name(y->dtype), tdm_dtype_name(table->dtype));
-    TDMI_TRY(tdmi_check_joined_shape(function, "y", y, indices, table, 1));
+                         __func__, tdm_dtype_name(y->dtype), tdm_dtype_name(table->dtype));
+    TDMI_TRY(tdmi_check_joined_shape(__func__, "y", y, indices, table, 1));
     if (tdm_tensor_count(y) == 0) return TDM_OK;
     tdm_gather_args kernel_args = {
         .table_rows = table->shape[0],
@@ -63,8 +62,8 @@ tdm_status tdm_gather_rows(tdm_queue *queue, const tdm_tensor *table, const tdm_
         .bits = (tdm_i64)tdmi_element_bits(y->dtype, tdm_dtype_is_float(y->dtype) ? NAN : 0),
     };
     int64_t cols = 0;
-    TDMI_TRY(describe(function, indices, y, &kernel_args));
-    if (table->shape[0] > 0) TDMI_TRY(tdmi_elements_of(function, "table", table, 1, &cols));
+    TDMI_TRY(describe(__func__, indices, y, &kernel_args));
+    if (table->shape[0] > 0) TDMI_TRY(tdmi_elements_of(__func__, "table", table, 1, &cols));
     const tdmi_mem *mems[] = {tdmi_mem_of(y), tdmi_mem_of(table), tdmi_mem_of(indices)};
     return launch(queue, TDMI_KERNEL_GATHER_ROWS, y, table->offset | kernel_args.table_stride, mems,
                   &kernel_args);
@@ -72,16 +71,15 @@ tdm_status tdm_gather_rows(tdm_queue *queue, const tdm_tensor *table, const tdm_
 
 tdm_status tdm_one_hot(tdm_queue *queue, const tdm_tensor *indices, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_one_hot";
     const tdmi_arg args[] = {{"indices", indices, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    TDMI_TRY(tdmi_check_indices(function, "indices", indices));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
+    TDMI_TRY(tdmi_check_indices(__func__, "indices", indices));
     const tdm_tensor classes = {.ndim = 1, .shape = {y->shape[y->ndim - 1]}};
-    TDMI_TRY(tdmi_check_joined_shape(function, "y", y, indices, &classes, 0));
+    TDMI_TRY(tdmi_check_joined_shape(__func__, "y", y, indices, &classes, 0));
     if (tdm_tensor_count(y) == 0) return TDM_OK;
     tdm_gather_args kernel_args = {.bits = (tdm_i64)tdmi_element_bits(y->dtype, 1)};
-    TDMI_TRY(describe(function, indices, y, &kernel_args));
+    TDMI_TRY(describe(__func__, indices, y, &kernel_args));
     const tdmi_mem *mems[] = {tdmi_mem_of(y), tdmi_mem_of(indices)};
     return launch(queue, TDMI_KERNEL_ONE_HOT, y, 0, mems, &kernel_args);
 }

@@ -79,14 +79,13 @@ static int64_t whole(tdm_dtype dtype, double value) {
 
 tdm_status tdm_fill_range(tdm_queue *queue, double start, double step, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_fill_range";
     const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 1));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 1));
     tdm_range_args kernel_args = {.start = tdmi_scalar(start),
                                   .step = tdmi_scalar(step),
                                   .start_i64 = whole(y->dtype, start),
                                   .step_i64 = whole(y->dtype, step)};
-    return for_parts(function, queue, y, run_range, &kernel_args);
+    return for_parts(__func__, queue, y, run_range, &kernel_args);
 }
 
 /* ---- random numbers ---- */
@@ -132,7 +131,7 @@ static tdm_status check_random(const char *function, tdm_queue *queue,
                                const tdm_generator *generator, const tdm_tensor *y,
                                unsigned flags) {
     const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | flags, 0}};
-    if (!generator) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: generator is NULL", function);
+    TDMI_NOT_NULL(function, generator);
     return tdmi_check_args(function, queue, args, 1);
 }
 
@@ -147,27 +146,25 @@ static tdm_status check_finite(const char *function, const char *name, double va
 tdm_status tdm_fill_uniform(tdm_queue *queue, tdm_generator *generator, double low, double high,
                             tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_fill_uniform";
-    TDMI_TRY(check_random(function, queue, generator, y, TDMI_ARG_ANY_DTYPE));
-    if (!tdm_dtype_is_float(y->dtype)) return fill_random(function, queue, generator, 0, 0, 1, y);
-    TDMI_TRY(check_finite(function, "low", low, y));
-    TDMI_TRY(check_finite(function, "high", high, y));
+    TDMI_TRY(check_random(__func__, queue, generator, y, TDMI_ARG_ANY_DTYPE));
+    if (!tdm_dtype_is_float(y->dtype)) return fill_random(__func__, queue, generator, 0, 0, 1, y);
+    TDMI_TRY(check_finite(__func__, "low", low, y));
+    TDMI_TRY(check_finite(__func__, "high", high, y));
     if (high < low)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: high is %g, at least low, which is %g",
-                         function, high, low);
-    TDMI_TRY(check_finite(function, "high - low", high - low, y));
-    return fill_random(function, queue, generator, 0, low, high - low, y);
+                         __func__, high, low);
+    TDMI_TRY(check_finite(__func__, "high - low", high - low, y));
+    return fill_random(__func__, queue, generator, 0, low, high - low, y);
 }
 
 tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator *generator, double mean,
                            double deviation, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_fill_normal";
-    TDMI_TRY(check_random(function, queue, generator, y, 0));
-    TDMI_TRY(check_finite(function, "mean", mean, y));
-    TDMI_TRY(check_finite(function, "deviation", deviation, y));
+    TDMI_TRY(check_random(__func__, queue, generator, y, 0));
+    TDMI_TRY(check_finite(__func__, "mean", mean, y));
+    TDMI_TRY(check_finite(__func__, "deviation", deviation, y));
     if (deviation < 0)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: deviation is %g, at least 0", function,
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: deviation is %g, at least 0", __func__,
                          deviation);
-    return fill_random(function, queue, generator, TDM_OP_RANDOM_NORMAL, mean, deviation, y);
+    return fill_random(__func__, queue, generator, TDM_OP_RANDOM_NORMAL, mean, deviation, y);
 }

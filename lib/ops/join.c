@@ -100,20 +100,19 @@ tdm_status tdm_stack(tdm_queue *queue, const tdm_tensor *const *tensors, size_t 
 tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                     tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_flip";
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    TDMI_TRY(check_same_dtype(function, "x", x, y));
-    TDMI_TRY(tdmi_check_same_shape(function, "x", x, "y", y));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
+    TDMI_TRY(check_same_dtype(__func__, "x", x, y));
+    TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
     if (count > 0 && !dims)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims is NULL, but count is %zu", function,
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims is NULL, but count is %zu", __func__,
                          count);
     bool flipped[TDM_MAX_DIMS] = {false};
     for (size_t i = 0; i < count; i++) {
-        TDMI_TRY(tdmi_check_dim(function, dims[i], x->ndim));
+        TDMI_TRY(tdmi_check_dim(__func__, dims[i], x->ndim));
         if (flipped[dims[i]])
-            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dimension %d comes twice", function,
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dimension %d comes twice", __func__,
                              dims[i]);
         flipped[dims[i]] = true;
     }

@@ -21,13 +21,11 @@ tdm_status tdm_matmul_provider(tdm_queue *queue, const tdm_matmul_options *optio
                                const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *c,
                                const char **provider) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_matmul_provider";
-    if (!provider) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: provider is NULL", function);
-    *provider = NULL;
+    TDMI_RESULT(__func__, provider);
     tdmi_product p;
-    TDMI_TRY(tdmi_describe_product(function, queue, options, a, b, c, &p));
+    TDMI_TRY(tdmi_describe_product(__func__, queue, options, a, b, c, &p));
     tdmi_blas_choice choice = {0};
-    if (tdmi_product_multiplies(&p)) TDMI_TRY(choose(function, queue, &p, &choice));
+    if (tdmi_product_multiplies(&p)) TDMI_TRY(choose(__func__, queue, &p, &choice));
     *provider = tdmi_blas_name(&choice);
     return TDM_OK;
 }
@@ -93,19 +91,18 @@ tdm_status tdm_matmul_explain(tdm_queue *queue, const tdm_matmul_options *option
                               const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *c,
                               char *text, size_t size) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_matmul_explain";
     if (!text || size == 0)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s", function,
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s", __func__,
                          text ? "size is 0" : "text is NULL");
     text[0] = '\0';
     tdmi_product p;
-    TDMI_TRY(tdmi_describe_product(function, queue, options, a, b, c, &p));
+    TDMI_TRY(tdmi_describe_product(__func__, queue, options, a, b, c, &p));
     if (!tdmi_product_multiplies(&p)) {
         snprintf(text, size, "builtin, because nothing is multiplied");
         return TDM_OK;
     }
     tdmi_blas_choice choice;
-    TDMI_TRY(choose(function, queue, &p, &choice));
+    TDMI_TRY(choose(__func__, queue, &p, &choice));
     explain(&p.gemm, &choice, text, size);
     const size_t length = strlen(text);
     if (!choice.provider)

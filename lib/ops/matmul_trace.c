@@ -70,7 +70,7 @@ void tdmi_trace_product(const tdmi_gemm *gemm) {
     static bool warned;
     char line[TDMI_PRODUCT_TEXT + 1];
     if (!path) return;
-    pthread_mutex_lock(&lock);
+    TDMI_LOCKED(&lock);
     if (is_new(gemm)) {
         tdmi_gemm_text(gemm, line);
         strcat(line, "\n");
@@ -80,5 +80,4 @@ void tdmi_trace_product(const tdmi_gemm *gemm) {
                      strerror(errno));
         }
     }
-    pthread_mutex_unlock(&lock);
 }

@@ -327,18 +327,17 @@ tdm_status tdm_matmul_tune(tdm_queue *queue, const tdm_matmul_options *options, 
                            const tdm_tensor *b, tdm_tensor *c, double seconds,
                            tdm_matmul_tuning *tuning) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_matmul_tune";
     tdmi_product product;
     tdm_matmul_tuning found = nothing;
-    TDMI_TRY(tdmi_sized_check(function, "tuning", &tuning_type, tuning));
+    TDMI_TRY(tdmi_sized_check(__func__, "tuning", &tuning_type, tuning));
     if (!(seconds >= 0.0 && seconds <= 86400.0))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: seconds is %g, allowed are 0 to 86400",
-                         function, seconds);
-    TDMI_TRY(tdmi_check_not_recording(function, queue));
-    TDMI_TRY(tdmi_describe_product(function, queue, options, a, b, c, &product));
+                         __func__, seconds);
+    TDMI_TRY(tdmi_check_not_recording(__func__, queue));
+    TDMI_TRY(tdmi_describe_product(__func__, queue, options, a, b, c, &product));
     product.gemm.beta = 0.0;
     if (!tdmi_product_multiplies(&product))
-        return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: nothing is multiplied", function);
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: nothing is multiplied", __func__);
     tuner *t = tdmi_calloc(1, sizeof *t);
     if (!t) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     t->queue = queue;

@@ -61,11 +61,10 @@ static tdm_status fill_zero(tdm_queue *queue, tdm_tensor *out) {
 tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
                         tdm_tensor *out) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_row_norm";
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"out", out, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    TDMI_TRY(check_kind(function, kind));
-    TDMI_TRY(check_out_dtype(function, x, out));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
+    TDMI_TRY(check_kind(__func__, kind));
+    TDMI_TRY(check_out_dtype(__func__, x, out));
     bool fits = x->ndim == 1 ? tdm_tensor_count(out) == 1 : out->ndim == x->ndim - 1;
     for (int i = 0; fits && x->ndim > 1 && i < out->ndim; i++)
         fits = out->shape[i] == x->shape[i];
@@ -74,12 +73,12 @@ tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: the shape of out is %s, it must be that of x, %s, without its last "
                          "dimension",
-                         function, tdmi_shape_text(out, out_text), tdmi_shape_text(x, x_text));
+                         __func__, tdmi_shape_text(out, out_text), tdmi_shape_text(x, x_text));
     }
     if (!tdm_tensor_is_contiguous(out))
-        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: out is not contiguous", function);
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: out is not contiguous", __func__);
     tdmi_rows rows;
-    TDMI_TRY(tdmi_rows_of(function, "x", x, &rows));
+    TDMI_TRY(tdmi_rows_of(__func__, "x", x, &rows));
     if (rows.rows == 0 || rows.cols == 0) return fill_zero(queue, out);
     return norm_rows(queue, kind, x, rows, out);
 }
@@ -113,23 +112,22 @@ static tdm_status norm_of_row_norms(tdm_queue *queue, tdm_norm_kind kind, const 
 
 tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x, tdm_tensor *out) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_norm";
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"out", out, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    TDMI_TRY(check_kind(function, kind));
-    TDMI_TRY(check_out_dtype(function, x, out));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
+    TDMI_TRY(check_kind(__func__, kind));
+    TDMI_TRY(check_out_dtype(__func__, x, out));
     char text[128];
     if (tdm_tensor_count(out) != 1)
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of out is %s, it must be [1]",
-                         function, tdmi_shape_text(out, text));
+                         __func__, tdmi_shape_text(out, text));
     int64_t count = tdm_tensor_count(x);
     if (count == 0) return fill_zero(queue, out);
     if (tdm_tensor_is_contiguous(x) && count <= INT32_MAX)
         return norm_rows(queue, kind, x, (tdmi_rows){1, count, count}, out);
     tdmi_rows rows;
-    TDMI_TRY(tdmi_rows_of(function, "x", x, &rows));
+    TDMI_TRY(tdmi_rows_of(__func__, "x", x, &rows));
     if (rows.rows > INT32_MAX)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: x has %lld rows, allowed are fewer than 2^31",
-                         function, (long long)rows.rows);
+                         __func__, (long long)rows.rows);
     return norm_of_row_norms(queue, kind, x, rows, out);
 }

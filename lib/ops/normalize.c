@@ -163,12 +163,11 @@ tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
 
 tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilon, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_l2_normalize";
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    TDMI_TRY(check_epsilon(function, epsilon));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
+    TDMI_TRY(check_epsilon(__func__, epsilon));
     tdmi_rows xr, yr;
-    TDMI_TRY(tdmi_rows_of_both(function, x, y, &xr, &yr));
+    TDMI_TRY(tdmi_rows_of_both(__func__, x, y, &xr, &yr));
     if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
     tdm_rows_args kernel_args = {
         .rows = xr.rows,

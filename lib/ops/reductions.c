@@ -117,14 +117,13 @@ tdm_status tdm_norm_over(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor 
 
 tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_dot";
     const tdmi_arg args[] = {
         {"a", a, 0, 0}, {"b", b, 0, 0}, {"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 3));
-    TDMI_TRY(tdmi_check_reduced_dtypes(function, queue, true, "a", a, y));
-    TDMI_TRY(tdmi_check_same_shape(function, "a", a, "b", b));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 3));
+    TDMI_TRY(tdmi_check_reduced_dtypes(__func__, queue, true, "a", a, y));
+    TDMI_TRY(tdmi_check_same_shape(__func__, "a", a, "b", b));
     tdmi_reduced reduced;
-    TDMI_TRY(tdmi_check_reduced(function, a, NULL, 0, "y", y, &reduced));
+    TDMI_TRY(tdmi_check_reduced(__func__, a, NULL, 0, "y", y, &reduced));
     if (reduced.elements == 0) return fill(queue, 0, y);
     tdm_tensor copies[2] = {*a, *b};
     tdm_status status = TDM_OK;
@@ -138,7 +137,7 @@ tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, t
     if (status == TDM_OK) {
         tdmi_reduction r = tdmi_reduction_of(a, y, TDM_OP_REDUCE_DOT, 1);
         r.other = &copies[1];
-        status = tdmi_run_reduction(function, queue, &r, &copies[0], &reduced, y);
+        status = tdmi_run_reduction(__func__, queue, &r, &copies[0], &reduced, y);
     }
     for (int i = 0; i < 2; i++)
         if (copies[i].buffer != (i ? b : a)->buffer) tdm_buffer_release(copies[i].buffer);

@@ -109,8 +109,7 @@ tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
 tdm_status tdm_softmax_scaled(tdm_queue *queue, const tdm_softmax_options *options,
                               const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_softmax_scaled";
     tdm_softmax_options o = defaults;
-    if (options) TDMI_TRY(tdmi_sized_read(function, "options", &options_type, options, &o));
-    return run(function, queue, &o, x, y);
+    if (options) TDMI_TRY(tdmi_sized_read(__func__, "options", &options_type, options, &o));
+    return run(__func__, queue, &o, x, y);
 }

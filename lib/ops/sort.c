@@ -145,14 +145,13 @@ tdm_status tdmi_sort_and_take(tdm_queue *queue, tdmi_sorting *sorting) {
 tdm_status tdm_argsort(tdm_queue *queue, const tdm_tensor *x, bool descending,
                        tdm_tensor *indices) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_argsort";
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"indices", indices, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    TDMI_TRY(tdmi_check_indices(function, "indices", indices));
-    TDMI_TRY(tdmi_check_same_shape(function, "x", x, "indices", indices));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
+    TDMI_TRY(tdmi_check_indices(__func__, "indices", indices));
+    TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "indices", indices));
     tdmi_sorting sorting;
     TDMI_TRY(
-        tdmi_sorting_of(function, x, descending, x->shape[x->ndim - 1], NULL, indices, &sorting));
+        tdmi_sorting_of(__func__, x, descending, x->shape[x->ndim - 1], NULL, indices, &sorting));
     return tdmi_sort_and_take(queue, &sorting);
 }

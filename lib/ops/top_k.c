@@ -96,25 +96,24 @@ static tdm_status check_kept(const char *function, const char *name, const tdm_t
 tdm_status tdm_top_k(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *values,
                      tdm_tensor *indices) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_top_k";
     const unsigned output = TDMI_ARG_MOVED | TDMI_ARG_OUTPUT | TDMI_ARG_OPTIONAL;
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"values", values, output, 0},
                              {"indices", indices, output, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 3));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 3));
     int64_t k = -1;
     if (!values && !indices)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: values and indices are both NULL",
-                         function);
+                         __func__);
     if (values && values->dtype != x->dtype)
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
                          "%s: the dtype of values is %s, but that of x is %s; tdm_cast converts",
-                         function, tdm_dtype_name(values->dtype), tdm_dtype_name(x->dtype));
-    if (values) TDMI_TRY(check_kept(function, "values", values, x, &k));
-    if (indices) TDMI_TRY(tdmi_check_indices(function, "indices", indices));
-    if (indices) TDMI_TRY(check_kept(function, "indices", indices, x, &k));
+                         __func__, tdm_dtype_name(values->dtype), tdm_dtype_name(x->dtype));
+    if (values) TDMI_TRY(check_kept(__func__, "values", values, x, &k));
+    if (indices) TDMI_TRY(tdmi_check_indices(__func__, "indices", indices));
+    if (indices) TDMI_TRY(check_kept(__func__, "indices", indices, x, &k));
     tdmi_sorting sorting;
-    TDMI_TRY(tdmi_sorting_of(function, x, true, k, values, indices, &sorting));
+    TDMI_TRY(tdmi_sorting_of(__func__, x, true, k, values, indices, &sorting));
     if (sorting.rows == 0 || k == 0) return TDM_OK;
     const selection s = selection_of(queue, &sorting);
     return s.chunk > 0 ? select_and_take(queue, &s, &sorting) : tdmi_sort_and_take(queue, &sorting);

@@ -10,9 +10,9 @@
 
 static tdm_status create(const char *function, tdm_device *device, tdm_dtype dtype, int ndim,
                          const int64_t *shape, tdm_tensor *tensor) {
-    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: tensor is NULL", function);
+    TDMI_NOT_NULL(function, tensor);
     memset(tensor, 0, sizeof *tensor);
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    TDMI_NOT_NULL(function, device);
     size_t bytes = 0;
     TDMI_TRY(tdmi_check_shape(function, dtype, ndim, shape, &bytes));
     tdm_buffer *buffer;
@@ -27,7 +27,7 @@ static tdm_status create(const char *function, tdm_device *device, tdm_dtype dty
 static tdm_status create_on(const char *function, const tdm_queue *queue, tdm_dtype dtype, int ndim,
                             const int64_t *shape, tdm_tensor *tensor) {
     if (tensor) memset(tensor, 0, sizeof *tensor);
-    if (!queue) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: queue is NULL", function);
+    TDMI_NOT_NULL(function, queue);
     return create(function, queue->device, dtype, ndim, shape, tensor);
 }
 
@@ -79,49 +79,45 @@ tdm_status tdm_ones(tdm_queue *queue, tdm_dtype dtype, int ndim, const int64_t *
 tdm_status tdm_arange(tdm_queue *queue, double start, double end, double step, tdm_dtype dtype,
                       tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_arange";
     if (tensor) memset(tensor, 0, sizeof *tensor);
     if (!isfinite(start) || !isfinite(end) || !isfinite(step) || step == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: start %g, end %g and step %g must be finite, and step not 0",
-                         function, start, end, step);
+                         __func__, start, end, step);
     double count = ceil((end - start) / step);
     if (!(count > 0)) count = 0;
     if (count >= 9007199254740992.0)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: from %g to %g by %g are %g elements",
-                         function, start, end, step, count);
+                         __func__, start, end, step, count);
     const int64_t shape[] = {(int64_t)count};
-    TDMI_TRY(create_to_compute(function, queue, dtype, 1, shape, tensor));
-    return filled(function, tdm_fill_range(queue, start, step, tensor), tensor);
+    TDMI_TRY(create_to_compute(__func__, queue, dtype, 1, shape, tensor));
+    return filled(__func__, tdm_fill_range(queue, start, step, tensor), tensor);
 }
 
 tdm_status tdm_rand(tdm_queue *queue, tdm_generator *generator, tdm_dtype dtype, int ndim,
                     const int64_t *shape, tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_rand";
-    TDMI_TRY(create_to_compute(function, queue, dtype, ndim, shape, tensor));
-    return filled(function, tdm_fill_uniform(queue, generator, 0, 1, tensor), tensor);
+    TDMI_TRY(create_to_compute(__func__, queue, dtype, ndim, shape, tensor));
+    return filled(__func__, tdm_fill_uniform(queue, generator, 0, 1, tensor), tensor);
 }
 
 tdm_status tdm_randn(tdm_queue *queue, tdm_generator *generator, tdm_dtype dtype, int ndim,
                      const int64_t *shape, tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_randn";
-    TDMI_TRY(create_to_compute(function, queue, dtype, ndim, shape, tensor));
-    return filled(function, tdm_fill_normal(queue, generator, 0, 1, tensor), tensor);
+    TDMI_TRY(create_to_compute(__func__, queue, dtype, ndim, shape, tensor));
+    return filled(__func__, tdm_fill_normal(queue, generator, 0, 1, tensor), tensor);
 }
 
 tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype, int ndim,
                          const int64_t *shape, tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_from_host";
-    TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
+    TDMI_TRY(create_on(__func__, queue, dtype, ndim, shape, tensor));
     if (!data && tdm_tensor_count(tensor) > 0) {
         tdm_tensor_release(tensor);
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: data is NULL", function);
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: data is NULL", __func__);
     }
     return filled(
-        function,
+        __func__,
         tdm_buffer_write(queue, tensor->buffer, 0, data, tdm_buffer_get_size(tensor->buffer)),
         tensor);
 }

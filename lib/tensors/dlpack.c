@@ -119,11 +119,9 @@ static tdm_status give(const char *function, tdm_queue *queue, const tdm_tensor 
 tdm_status tdm_tensor_to_dlpack(tdm_queue *queue, const tdm_tensor *tensor,
                                 struct DLManagedTensorVersioned **managed) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_tensor_to_dlpack";
     given_tensor *given;
-    if (!managed) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: managed is NULL", function);
-    *managed = NULL;
-    TDMI_TRY(give(function, queue, tensor, &given));
+    TDMI_RESULT(__func__, managed);
+    TDMI_TRY(give(__func__, queue, tensor, &given));
     DLManagedTensorVersioned *made = &given->managed.versioned;
     *made = (DLManagedTensorVersioned){
         .version = {MAJOR, MINOR}, .manager_ctx = given, .deleter = delete_versioned};
@@ -136,17 +134,15 @@ tdm_status tdm_tensor_to_dlpack(tdm_queue *queue, const tdm_tensor *tensor,
 tdm_status tdm_tensor_to_dlpack_legacy(tdm_queue *queue, const tdm_tensor *tensor,
                                        struct DLManagedTensor **managed) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_tensor_to_dlpack_legacy";
     given_tensor *given;
-    if (!managed) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: managed is NULL", function);
-    *managed = NULL;
-    TDMI_TRY(tdmi_tensor_check(function, "tensor", tensor));
+    TDMI_RESULT(__func__, managed);
+    TDMI_TRY(tdmi_tensor_check(__func__, "tensor", tensor));
     if (atomic_load(&tensor->buffer->read_only))
         return tdmi_fail(TDM_ERROR_READ_ONLY,
                          "%s: tensor is read-only, which DLPack before 1.0 cannot say; "
                          "tdm_tensor_to_dlpack can",
-                         function);
-    TDMI_TRY(give(function, queue, tensor, &given));
+                         __func__);
+    TDMI_TRY(give(__func__, queue, tensor, &given));
     DLManagedTensor *made = &given->managed.legacy;
     *made = (DLManagedTensor){.manager_ctx = given, .deleter = delete_legacy};
     describe(tensor, given, &made->dl_tensor);
@@ -251,23 +247,22 @@ static tdm_status take(const char *function, tdm_device *device, const DLTensor 
 
 static tdm_status check_arguments(const char *function, const tdm_device *device,
                                   const void *managed, tdm_tensor *tensor) {
-    if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: tensor is NULL", function);
+    TDMI_NOT_NULL(function, tensor);
     memset(tensor, 0, sizeof *tensor);
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
-    if (!managed) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: managed is NULL", function);
+    TDMI_NOT_NULL(function, device);
+    TDMI_NOT_NULL(function, managed);
     return TDM_OK;
 }
 
 tdm_status tdm_tensor_from_dlpack(tdm_device *device, struct DLManagedTensorVersioned *managed,
                                   tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_tensor_from_dlpack";
-    TDMI_TRY(check_arguments(function, device, managed, tensor));
+    TDMI_TRY(check_arguments(__func__, device, managed, tensor));
     if (managed->version.major != MAJOR)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                         "%s: managed is of DLPack %u.%u, only major version %d is known", function,
+                         "%s: managed is of DLPack %u.%u, only major version %d is known", __func__,
                          managed->version.major, managed->version.minor, MAJOR);
-    return take(function, device, &managed->dl_tensor,
+    return take(__func__, device, &managed->dl_tensor,
                 (managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0, delete_taken, managed,
                 tensor);
 }
@@ -275,7 +270,6 @@ tdm_status tdm_tensor_from_dlpack(tdm_device *device, struct DLManagedTensorVers
 tdm_status tdm_tensor_from_dlpack_legacy(tdm_device *device, struct DLManagedTensor *managed,
                                          tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_tensor_from_dlpack_legacy";
-    TDMI_TRY(check_arguments(function, device, managed, tensor));
-    return take(function, device, &managed->dl_tensor, false, delete_taken_legacy, managed, tensor);
+    TDMI_TRY(check_arguments(__func__, device, managed, tensor));
+    return take(__func__, device, &managed->dl_tensor, false, delete_taken_legacy, managed, tensor);
 }

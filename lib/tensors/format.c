@@ -259,15 +259,14 @@ static void write_all(builder *out, const excerpt *e) {
 tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t capacity,
                       size_t *length) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_format";
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
     if (length) *length = 0;
     if (!text && capacity > 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL, but capacity is %zu",
-                         function, capacity);
+                         __func__, capacity);
     if (capacity > 0) text[0] = '\0';
-    TDMI_TRY(tdmi_check_not_recording(function, queue));
-    TDMI_TRY(tdmi_check_args(function, queue, args, 1));
+    TDMI_TRY(tdmi_check_not_recording(__func__, queue));
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 1));
     excerpt e = {.x = x};
     builder whole = {0};
     tdm_status status = read_excerpt(queue, &e);
@@ -277,5 +276,5 @@ tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t 
     if (status == TDM_OK && length) *length = whole.length;
     tdmi_free(whole.bytes);
     tdmi_queue_let_go(queue, tdmi_free, e.bytes);
-    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", __func__);
 }

@@ -11,11 +11,11 @@
 static tdm_status check(const char *function, tdm_queue *queue, const tdm_tensor *x,
                         const tdm_device *device, tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
-    if (!y) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: y is NULL", function);
+    TDMI_NOT_NULL(function, y);
     if (x == y) /* the caller's reference of x would be lost */
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: y is x itself", function);
     memset(y, 0, sizeof *y);
-    if (!device) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: device is NULL", function);
+    TDMI_NOT_NULL(function, device);
     TDMI_TRY(tdmi_check_not_recording(function, queue));
     TDMI_TRY(tdmi_check_args(function, queue, args, 1));
     return tdmi_device_usable(device);
@@ -74,9 +74,8 @@ tdm_status tdmi_move(const char *function, tdm_queue *queue, size_t count, const
 
 tdm_status tdm_to(tdm_queue *queue, const tdm_tensor *x, tdm_device *device, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_to";
-    TDMI_TRY(check(function, queue, x, device, y));
-    return tdmi_move(function, queue, 1, x, device, y);
+    TDMI_TRY(check(__func__, queue, x, device, y));
+    return tdmi_move(__func__, queue, 1, x, device, y);
 }
 
 /* ---- in a thread of its own ---- */
@@ -143,19 +142,18 @@ static tdm_status start(tdm_transfer *transfer, tdm_queue *queue, const tdm_tens
 tdm_status tdm_to_async(tdm_queue *queue, const tdm_tensor *x, tdm_device *device, tdm_tensor *y,
                         tdm_transfer **transfer) {
     TDMI_UNCANCELLED();
-    static const char function[] = "tdm_to_async";
     if (transfer) *transfer = NULL;
-    TDMI_TRY(check(function, queue, x, device, y));
-    if (!transfer) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: transfer is NULL", function);
+    TDMI_TRY(check(__func__, queue, x, device, y));
+    TDMI_NOT_NULL(__func__, transfer);
     tdm_transfer *made = tdmi_calloc(1, sizeof *made);
-    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", function);
+    if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", __func__);
     pthread_mutex_init(&made->lock, NULL);
     atomic_init(&made->done, 0);
     atomic_init(&made->ended, false);
     tdm_status status = start(made, queue, x, device);
     if (status != TDM_OK) {
         destroy(made);
-        return tdmi_fail_in(status, "%s", function);
+        return tdmi_fail_in(status, "%s", __func__);
     }
     share(&made->to, y);
     *transfer = made;
@@ -168,28 +166,24 @@ void tdm_transfer_get_progress(const tdm_transfer *transfer, uint64_t *done, uin
 }
 
 tdm_status tdm_transfer_query(const tdm_transfer *transfer, bool *done) {
-    static const char function[] = "tdm_transfer_query";
-    if (!transfer || !done)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function,
-                         transfer ? "done" : "transfer");
+    TDMI_NOT_NULL(__func__, transfer);
+    TDMI_NOT_NULL(__func__, done);
     TDMI_NOT_FORKED();
     *done = atomic_load(&transfer->ended);
     return TDM_OK;
 }
 
 static void join(tdm_transfer *transfer) {
-    pthread_mutex_lock(&transfer->lock);
+    TDMI_LOCKED(&transfer->lock);
     if (transfer->started && !transfer->joined) {
         pthread_join(transfer->thread, NULL);
         transfer->joined = true;
     }
-    pthread_mutex_unlock(&transfer->lock);
 }
 
 tdm_status tdm_transfer_wait(tdm_transfer *transfer) {
     TDMI_UNCANCELLED();
-    if (!transfer)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "tdm_transfer_wait: transfer is NULL");
+    TDMI_NOT_NULL(__func__, transfer);
     TDMI_NOT_FORKED();
     join(transfer);
     tdm_status status = tdmi_outcome_end(&transfer->outcome);
