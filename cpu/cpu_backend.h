@@ -37,64 +37,11 @@ struct tdmi_bkernel {
     const tdmi_bprogram *program;
 };
 
-/* discover.c */
-tdm_status tdmi_cpu_load(bool *again);
-size_t tdmi_cpu_count(void);
-void tdmi_cpu_diagnose(void);
-
-/* facts.c */
-tdm_status tdmi_cpu_info(size_t index, tdmi_device_facts *facts);
-
-/* device.c */
-tdm_status tdmi_cpu_device_init(tdmi_bdevice *device, size_t index);
-void tdmi_cpu_device_deinit(tdmi_bdevice *device);
-uint64_t tdmi_cpu_device_free_memory(tdmi_bdevice *device);
-
-/* memory.c */
-tdm_status tdmi_cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
-void tdmi_cpu_mem_free(tdmi_bdevice *device, tdmi_mem *mem);
-tdm_status tdmi_cpu_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
-                              bool *read_only);
-void tdmi_cpu_mem_disown(tdmi_bdevice *device, tdmi_mem *mem);
-tdm_status tdmi_cpu_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
-                          const void *source, size_t size);
-tdm_status tdmi_cpu_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
-                         size_t size);
-tdm_status tdmi_cpu_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
-                         const tdmi_mem *destination, size_t destination_offset, size_t size);
-tdm_status tdmi_cpu_copy_peer(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
-                              tdmi_bdevice *other, const tdmi_mem *destination,
-                              size_t destination_offset, size_t size);
-tdm_status tdmi_cpu_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
-                         const void *pattern, size_t pattern_size);
-tdm_status tdmi_cpu_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
-                        unsigned access, void **pointer);
-tdm_status tdmi_cpu_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer);
-
-/* queue.c */
-tdm_status tdmi_cpu_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
-void tdmi_cpu_queue_deinit(tdmi_bqueue *queue);
+/* queue.c: what a queue whose work is done has left to do. */
 tdm_status tdmi_cpu_queue_nothing(tdmi_bqueue *queue);
-tdm_status tdmi_cpu_event_init(tdmi_bdevice *device, tdmi_bevent *event);
-void tdmi_cpu_event_deinit(tdmi_bevent *event);
-tdm_status tdmi_cpu_event_record(tdmi_bevent *event, tdmi_bqueue *queue);
-tdm_status tdmi_cpu_event_wait(tdmi_bevent *event);
-tdm_status tdmi_cpu_event_query(tdmi_bevent *event, bool *done);
-tdm_status tdmi_cpu_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds);
-tdm_status tdmi_cpu_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event);
 
 /* The dialect in C, as the build embedded it. */
 extern const char tdmi_dialect_c[];
-
-/* program.c */
-const char *tdmi_cpu_compiler(void);
-tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
-                                  const tdmi_blob *binary, tdmi_bprogram *program,
-                                  tdmi_blob *result);
-void tdmi_cpu_program_deinit(tdmi_bprogram *program);
-tdm_status tdmi_cpu_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
-void tdmi_cpu_kernel_deinit(tdmi_bkernel *kernel);
-tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
 
 /* isa.c: the kernels of the best instruction set that the processor has. */
 tdmi_cpu_entry tdmi_cpu_kernel_of(uint8_t kernel, uint8_t t);
@@ -122,5 +69,10 @@ const char *tdmi_cpu_isa(void);
 
 /* blas_host.c. NULL-terminated. */
 extern const tdmi_blas *const tdmi_cpu_blas[];
+
+/* The functions of the table. */
+#define TDMI_CPU_TABLE(X, b) X(b, mem_disown) X(b, copy_peer) X(b, map) X(b, unmap) X(b, compiler)
+TDMI_BACKEND_TABLE(TDMI_BACKEND_DECLARE, tdmi_cpu)
+TDMI_CPU_TABLE(TDMI_BACKEND_DECLARE, tdmi_cpu)
 
 #endif

@@ -168,7 +168,7 @@ void tdmi_nvrtc_open_builtins(void);
  * succeeded. Makes no context. Any thread. */
 tdm_status tdmi_cudrv_open(void) TDM_MUST_USE;
 
-/* Adds one diagnostic item for each of the four libraries, opening them. */
+/* Adds one diagnostic item for each library, opening them. */
 void tdmi_cuda_diagnose_libraries(void);
 
 #endif

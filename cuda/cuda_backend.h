@@ -105,11 +105,6 @@ static inline bool tdmi_cuda_succeeds(cudaError_t error) {
         if (!tdmi_cuda_succeeds(error)) (error) = (call);                                          \
     } while (0)
 
-/* Between enter and leave the device's context is current for this thread; leave puts back what was
- * current before. Neither makes a context anywhere. Leave after every enter that succeeded. */
-tdm_status tdmi_cuda_enter(const tdmi_bdevice *device, bool *pushed) TDM_MUST_USE;
-void tdmi_cuda_leave(bool pushed);
-
 /* A device as discovery found it: what is known without a context. */
 typedef struct tdmi_cuda_entry {
     int ordinal;
@@ -122,10 +117,6 @@ typedef struct tdmi_cuda_entry {
 } tdmi_cuda_entry;
 
 /* Discovery (discover.c). */
-tdm_status tdmi_cuda_load(bool *again);
-size_t tdmi_cuda_count(void);
-tdm_status tdmi_cuda_info(size_t index, tdmi_device_facts *facts);
-void tdmi_cuda_diagnose(void);
 const tdmi_cuda_entry *tdmi_cuda_entry_at(size_t index);
 
 /* What a device tells (facts.c). describe asks the runtime's device of that number. Versions are 1000 *
@@ -139,66 +130,17 @@ static inline int tdmi_cuda_capability(const tdmi_cuda_entry *record) {
     return 10 * record->major + record->minor;
 }
 
-/* Contexts (device.c). */
-tdm_status tdmi_cuda_device_init(tdmi_bdevice *device, size_t index) TDM_MUST_USE;
-void tdmi_cuda_device_deinit(tdmi_bdevice *device);
-uint64_t tdmi_cuda_device_free_memory(tdmi_bdevice *device);
-
-/* Memory (memory.c). */
-tdm_status tdmi_cuda_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
-void tdmi_cuda_mem_free(tdmi_bdevice *device, tdmi_mem *mem);
-tdm_status tdmi_cuda_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
-void tdmi_cuda_host_free(tdmi_bdevice *device, tdmi_mem *mem);
-tdm_status tdmi_cuda_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
-                           const void *source, size_t size);
-tdm_status tdmi_cuda_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
-                          size_t size);
-tdm_status tdmi_cuda_copy_peer(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
-                               tdmi_bdevice *other, const tdmi_mem *destination,
-                               size_t destination_offset, size_t size);
-tdm_status tdmi_cuda_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
-                          const tdmi_mem *destination, size_t destination_offset, size_t size);
-tdm_status tdmi_cuda_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
-                          const void *pattern, size_t pattern_size);
-
-/* What the program has, too (handles.c). */
-tdm_status tdmi_cuda_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
-                               bool *read_only);
-void tdmi_cuda_mem_disown(tdmi_bdevice *device, tdmi_mem *mem);
-void tdmi_cuda_device_handles(const tdmi_bdevice *device, void **context, void **id);
-void *tdmi_cuda_queue_handle(const tdmi_bqueue *queue);
-tdm_status tdmi_cuda_queue_wait_handle(tdmi_bqueue *queue, void *event);
-tdm_status tdmi_cuda_queue_record_handle(tdmi_bqueue *queue, void **event);
-tdm_status tdmi_cuda_queue_adopt(tdmi_bdevice *device, void *handle, unsigned *flags,
-                                 tdmi_bqueue *queue);
-
-/* Queues and events (queue.c). */
-tdm_status tdmi_cuda_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
-void tdmi_cuda_queue_deinit(tdmi_bqueue *queue);
-tdm_status tdmi_cuda_queue_flush(tdmi_bqueue *queue);
-tdm_status tdmi_cuda_queue_finish(tdmi_bqueue *queue);
-tdm_status tdmi_cuda_event_init(tdmi_bdevice *device, tdmi_bevent *event);
-void tdmi_cuda_event_deinit(tdmi_bevent *event);
-tdm_status tdmi_cuda_event_record(tdmi_bevent *event, tdmi_bqueue *queue);
-tdm_status tdmi_cuda_event_wait(tdmi_bevent *event);
-tdm_status tdmi_cuda_event_query(tdmi_bevent *event, bool *done);
-tdm_status tdmi_cuda_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds);
-tdm_status tdmi_cuda_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event);
-
-/* Programs and kernels (program.c). */
-tdm_status tdmi_cuda_source_check(const tdmi_program_source *source);
-tdm_status tdmi_cuda_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
-                                   const tdmi_blob *binary, tdmi_bprogram *program,
-                                   tdmi_blob *result);
-void tdmi_cuda_program_deinit(tdmi_bprogram *program);
-tdm_status tdmi_cuda_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
-void tdmi_cuda_kernel_deinit(tdmi_bkernel *kernel);
-tdm_status tdmi_cuda_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
-
-/* Graphs (capture.c). */
-tdm_status tdmi_cuda_capture_begin(tdmi_bqueue *queue);
-tdm_status tdmi_cuda_capture_end(tdmi_bqueue *queue, tdmi_bcapture *capture);
-tdm_status tdmi_cuda_capture_run(tdmi_bqueue *queue, tdmi_bcapture *capture);
-void tdmi_cuda_capture_deinit(tdmi_bcapture *capture);
+/* The functions of the table. Between enter and leave the device's context is current for this thread; leave restores
+ * what was current before. Neither makes a context. Leave after every enter that succeeded. */
+/* clang-format off */
+#define TDMI_CUDA_TABLE(X, b)                                                                      \
+    X(b, enter) X(b, leave) X(b, host_alloc) X(b, host_free) X(b, mem_disown) X(b, copy_peer)      \
+    X(b, device_handles) X(b, queue_handle) X(b, queue_wait_handle)                                \
+    X(b, queue_record_handle) X(b, queue_adopt) X(b, queue_flush) X(b, queue_finish)               \
+    X(b, source_check) X(b, capture_begin) X(b, capture_end) X(b, capture_run)                     \
+    X(b, capture_deinit)
+/* clang-format on */
+TDMI_BACKEND_TABLE(TDMI_BACKEND_DECLARE, tdmi_cuda)
+TDMI_CUDA_TABLE(TDMI_BACKEND_DECLARE, tdmi_cuda)
 
 #endif

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tandem/setup.h>
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct {
@@ -99,9 +101,8 @@ tdm_status tdmi_cudart_open(void) {
                          "one of them, and set TANDEM_LIBRARY_PATH so that it is found first",
                          cudart_library.title, cudart_library.found, version / 1000,
                          version % 1000 / 10);
-    pthread_mutex_lock(&runtime_lock);
+    TDMI_LOCKED(&runtime_lock);
     if (!atomic_load(&runtime_major)) remember_major(version / 1000);
-    pthread_mutex_unlock(&runtime_lock);
     return TDM_OK;
 }
 
@@ -181,6 +182,25 @@ static void diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t c
     tdmi_library_diagnose(library, symbols, count);
 }
 
+/* NCCL, which libtandem-comm opens. It is of use with CUDA alone. */
+static void diagnose_nccl(void) {
+    static void (*get_id)(void);
+    static const tdmi_symbol symbol = {"ncclGetUniqueId", &get_id, false};
+    static const char *names[] = {"libnccl.so.2", NULL};
+    static tdmi_library library = {
+        .title = "NVIDIA's NCCL",
+        .names = names,
+        .advice =
+            "install NCCL 2.7 or newer (libnccl2), name its directory in TANDEM_LIBRARY_PATH, or "
+            "its file in TANDEM_NCCL_LIBRARY"};
+    const char *file = tdm_get_setting("TANDEM_NCCL_LIBRARY");
+    if (file) {
+        names[0] = file;
+        library.shared = true; /* this file and no other */
+    }
+    tdmi_library_diagnose(&library, &symbol, 1);
+}
+
 void tdmi_cuda_diagnose_libraries(void) {
     diagnose(&cudart_library, cudart_symbols, COUNT(cudart_symbols), tdmi_cudart_open);
     if (!atomic_load(&runtime_major)) {
@@ -195,4 +215,5 @@ void tdmi_cuda_diagnose_libraries(void) {
     diagnose(&nvrtc_library, nvrtc_symbols, COUNT(nvrtc_symbols), tdmi_nvrtc_open);
     diagnose(&cublaslt_library, cublaslt_symbols, COUNT(cublaslt_symbols), tdmi_cublaslt_open);
     diagnose(&cublas_library, cublas_symbols, COUNT(cublas_symbols), tdmi_cublas_open);
+    diagnose_nccl();
 }

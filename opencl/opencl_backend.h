@@ -141,64 +141,6 @@ uint64_t tdmi_cl_free_memory(const tdmi_cl_entry *entry);
 /* queue.c. A new event at this point of the queue, which is flushed. */
 tdm_status tdmi_cl_marker(tdmi_bqueue *queue, cl_event *marker);
 
-/* The functions of the table, by file. */
-tdm_status tdmi_cl_load(bool *again);
-size_t tdmi_cl_count(void);
-tdm_status tdmi_cl_info(size_t index, tdmi_device_facts *facts);
-void tdmi_cl_diagnose(void);
-
-tdm_status tdmi_cl_device_init(tdmi_bdevice *device, size_t index);
-void tdmi_cl_device_deinit(tdmi_bdevice *device);
-uint64_t tdmi_cl_device_free_memory(tdmi_bdevice *device);
-
-tdm_status tdmi_cl_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
-void tdmi_cl_mem_free(tdmi_bdevice *device, tdmi_mem *mem);
-tdm_status tdmi_cl_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem);
-void tdmi_cl_host_free(tdmi_bdevice *device, tdmi_mem *mem);
-tdm_status tdmi_cl_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, const void *source,
-                         size_t size);
-tdm_status tdmi_cl_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
-                        size_t size);
-tdm_status tdmi_cl_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
-                        const tdmi_mem *destination, size_t destination_offset, size_t size);
-tdm_status tdmi_cl_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
-                        const void *pattern, size_t pattern_size);
-tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
-                       unsigned access, void **pointer);
-tdm_status tdmi_cl_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer);
-
-tdm_status tdmi_cl_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
-                             bool *read_only);
-void tdmi_cl_device_handles(const tdmi_bdevice *device, void **context, void **id);
-void *tdmi_cl_queue_handle(const tdmi_bqueue *queue);
-tdm_status tdmi_cl_queue_wait_handle(tdmi_bqueue *queue, void *event);
-tdm_status tdmi_cl_queue_record_handle(tdmi_bqueue *queue, void **event);
-bool tdmi_cl_device_find(const void *id, size_t *index);
-tdm_status tdmi_cl_device_adopt(tdmi_bdevice *device, size_t index, void *context);
-tdm_status tdmi_cl_queue_adopt(tdmi_bdevice *device, void *handle, unsigned *flags,
-                               tdmi_bqueue *queue);
-
-tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
-void tdmi_cl_queue_deinit(tdmi_bqueue *queue);
-tdm_status tdmi_cl_queue_flush(tdmi_bqueue *queue);
-tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue);
-tdm_status tdmi_cl_queue_drain(tdmi_bqueue *queue);
-tdm_status tdmi_cl_event_init(tdmi_bdevice *device, tdmi_bevent *event);
-void tdmi_cl_event_deinit(tdmi_bevent *event);
-tdm_status tdmi_cl_event_record(tdmi_bevent *event, tdmi_bqueue *queue);
-tdm_status tdmi_cl_event_wait(tdmi_bevent *event);
-tdm_status tdmi_cl_event_query(tdmi_bevent *event, bool *done);
-tdm_status tdmi_cl_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds);
-tdm_status tdmi_cl_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event);
-
-tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
-                                 const tdmi_blob *binary, tdmi_bprogram *program,
-                                 tdmi_blob *result);
-void tdmi_cl_program_deinit(tdmi_bprogram *program);
-tdm_status tdmi_cl_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel);
-void tdmi_cl_kernel_deinit(tdmi_bkernel *kernel);
-tdm_status tdmi_cl_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch);
-
 /* The BLAS providers; of devices that are the host's CPU and run native kernels there is a list,
  * NULL-terminated. What the device has to do for CLBlast before its context goes: CLBlast keeps
  * kernels of that context in a cache of its own. */
@@ -211,5 +153,16 @@ void tdmi_clblast_diagnose(void);
 extern const char tdmi_dialect_opencl[];
 
 extern const tdmi_backend tdmi_backend_opencl;
+
+/* The functions of the table. */
+/* clang-format off */
+#define TDMI_CL_TABLE(X, b)                                                                        \
+    X(b, host_alloc) X(b, host_free) X(b, map) X(b, unmap)                                         \
+    X(b, device_find) X(b, device_adopt) X(b, device_handles) X(b, queue_handle)                   \
+    X(b, queue_wait_handle) X(b, queue_record_handle) X(b, queue_adopt)                            \
+    X(b, queue_flush) X(b, queue_finish) X(b, queue_drain)
+/* clang-format on */
+TDMI_BACKEND_TABLE(TDMI_BACKEND_DECLARE, tdmi_cl)
+TDMI_CL_TABLE(TDMI_BACKEND_DECLARE, tdmi_cl)
 
 #endif
