@@ -223,8 +223,7 @@ static tdm_status gemm(void *opaque, const tdmi_gemm *product) {
     tdmi_gemm arranged;
     if (!arrange(product, &arranged))
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "cuBLAS takes no matrix whose rows overlap");
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(state->device, &pushed));
+    TDMI_CUDA_ENTER(state->device);
     tdm_status status = TDM_OK;
     for (int64_t start = 0; start < arranged.batch && status == TDM_OK;
          start += TDMI_CUBLAS_MAX_BATCH) {
@@ -234,7 +233,6 @@ static tdm_status gemm(void *opaque, const tdmi_gemm *product) {
         if (status == TDM_ERROR_UNSUPPORTED && start > 0)
             status = tdmi_fail(TDM_ERROR_BACKEND, "%s", tdm_last_error());
     }
-    tdmi_cuda_leave(pushed);
     return status;
 }
 
@@ -256,13 +254,10 @@ static tdm_status attach_inside(tdmi_cublas_state *state) {
 static tdm_status attach(tdmi_bdevice *device, tdmi_bqueue *queue, void *opaque) {
     tdmi_cublas_state *state = opaque;
     TDMI_TRY(tdmi_cublaslt_open());
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
+    TDMI_CUDA_ENTER(device);
     state->device = device;
     state->queue = queue;
-    tdm_status status = attach_inside(state);
-    tdmi_cuda_leave(pushed);
-    return status;
+    return attach_inside(state);
 }
 
 static void detach(void *opaque) {

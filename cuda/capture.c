@@ -21,19 +21,14 @@ static tdm_status begin(tdmi_bqueue *queue) {
 }
 
 tdm_status tdmi_cuda_capture_begin(tdmi_bqueue *queue) {
-    bool pushed;
     if (!tdmi_cudrv.cuGraphInstantiateWithFlags)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "this driver is older than CUDA 11.4");
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
-    tdm_status status;
+    TDMI_CUDA_ENTER(queue->device);
     /* A wait for the device may take as long as another process does, and this thread must not. */
-    if (pthread_rwlock_tryrdlock(&queue->device->captures) != 0) {
-        status = tdmi_fail(TDM_ERROR_BACKEND, "a thread waits for the whole device");
-    } else {
-        status = begin(queue);
-        if (status != TDM_OK) pthread_rwlock_unlock(&queue->device->captures);
-    }
-    tdmi_cuda_leave(pushed);
+    if (pthread_rwlock_tryrdlock(&queue->device->captures) != 0)
+        return tdmi_fail(TDM_ERROR_BACKEND, "a thread waits for the whole device");
+    const tdm_status status = begin(queue);
+    if (status != TDM_OK) pthread_rwlock_unlock(&queue->device->captures);
     return status;
 }
 
@@ -74,24 +69,19 @@ static tdm_status end(tdmi_bqueue *queue, CUgraph *graph) {
 
 tdm_status tdmi_cuda_capture_end(tdmi_bqueue *queue, tdmi_bcapture *capture) {
     CUgraph graph = NULL;
-    bool pushed;
     TDMI_TRY(end(queue, &graph));
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    TDMI_CUDA_ENTER(queue->device);
     if (capture) capture->device = queue->device;
     tdm_status status = capture ? instantiate(capture, graph) : TDM_OK;
     (void)tdmi_cudrv.cuGraphDestroy(graph);
-    tdmi_cuda_leave(pushed);
     return status;
 }
 
 tdm_status tdmi_cuda_capture_run(tdmi_bqueue *queue, tdmi_bcapture *capture) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
-    tdm_status status = tdmi_cuda_check(
+    TDMI_CUDA_ENTER(queue->device);
+    return tdmi_cuda_check(
         (cudaError_t)tdmi_cudrv.cuGraphLaunch(capture->graph, (CUstream)queue->stream),
         "cuGraphLaunch");
-    tdmi_cuda_leave(pushed);
-    return status;
 }
 
 /* A graph that is still running is freed by the driver when it is done. */

@@ -143,4 +143,11 @@ static inline int tdmi_cuda_capability(const tdmi_cuda_entry *record) {
 TDMI_BACKEND_TABLE(TDMI_BACKEND_DECLARE, tdmi_cuda)
 TDMI_CUDA_TABLE(TDMI_BACKEND_DECLARE, tdmi_cuda)
 
+/* Enters until the block ends; returns from the calling function where that fails. */
+#define TDMI_CUDA_ENTER(device)                                                                    \
+    __attribute__((cleanup(tdmi_cuda_leave_block))) bool tdmi_cuda_entered_ = false;               \
+    TDMI_TRY(tdmi_cuda_enter(device, &tdmi_cuda_entered_))
+
+static inline void tdmi_cuda_leave_block(const bool *entered) { tdmi_cuda_leave(*entered); }
+
 #endif

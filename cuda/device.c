@@ -24,12 +24,10 @@ static tdm_status make_context(int ordinal, CUcontext *context) {
 
 /* A context that a fault has ended stays ended, also for who opens the device anew. */
 static tdm_status check_context(const tdmi_bdevice *device) {
-    bool pushed;
     size_t available = 0, total = 0;
-    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
+    TDMI_CUDA_ENTER(device);
     cudaError_t error = tdmi_cudart.cudaMemGetInfo(&available, &total);
     tdm_status status = tdmi_cuda_check(error, "cudaMemGetInfo");
-    tdmi_cuda_leave(pushed);
     return status == TDM_ERROR_DEVICE_LOST ? status : TDM_OK;
 }
 

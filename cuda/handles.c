@@ -33,7 +33,6 @@ static tdm_status check_byte(const tdmi_bdevice *device, uintptr_t address) {
 tdm_status tdmi_cuda_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
                                bool *read_only) {
     const uintptr_t begin = (uintptr_t)handle;
-    bool pushed;
     if (begin % ALIGNMENT != 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "memory begins at %p, which is no multiple of %d: begin further ahead, "
@@ -41,11 +40,9 @@ tdm_status tdmi_cuda_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, 
                          handle, ALIGNMENT);
     if (size > UINTPTR_MAX - begin)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "memory: size is %zu", size);
-    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
-    tdm_status status = check_byte(device, begin);
-    if (status == TDM_OK) status = check_byte(device, begin + size - 1);
-    tdmi_cuda_leave(pushed);
-    if (status != TDM_OK) return status;
+    TDMI_CUDA_ENTER(device);
+    TDMI_TRY(check_byte(device, begin));
+    TDMI_TRY(check_byte(device, begin + size - 1));
     *mem = (tdmi_mem){.handle = handle};
     *read_only = false;
     return TDM_OK;
@@ -71,15 +68,13 @@ tdm_status tdmi_cuda_queue_adopt(tdmi_bdevice *device, void *handle, unsigned *f
                                  tdmi_bqueue *queue) {
     enum { LEGACY = 1, PER_THREAD = 2 }; /* cudaStreamLegacy, cudaStreamPerThread */
     CUcontext context = NULL;
-    bool pushed;
     if ((uintptr_t)handle == LEGACY || (uintptr_t)handle == PER_THREAD)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "queue: the stream is a default stream (%p), which names another one in "
                          "another context or thread",
                          handle);
-    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
+    TDMI_CUDA_ENTER(device);
     CUresult error = tdmi_cudrv.cuStreamGetCtx(handle, &context);
-    tdmi_cuda_leave(pushed);
     TDMI_TRY(tdmi_cuda_check((cudaError_t)error, "queue: cuStreamGetCtx"));
     if (context != device->context)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
@@ -96,19 +91,13 @@ tdm_status tdmi_cuda_queue_adopt(tdmi_bdevice *device, void *handle, unsigned *f
 /* ---- events ---- */
 
 tdm_status tdmi_cuda_queue_wait_handle(tdmi_bqueue *queue, void *event) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
-    tdm_status status = tdmi_cuda_check(tdmi_cudart.cudaStreamWaitEvent(queue->own, event, 0),
-                                        "event: cudaStreamWaitEvent");
-    tdmi_cuda_leave(pushed);
-    return status;
+    TDMI_CUDA_ENTER(queue->device);
+    return tdmi_cuda_check(tdmi_cudart.cudaStreamWaitEvent(queue->own, event, 0),
+                           "event: cudaStreamWaitEvent");
 }
 
 tdm_status tdmi_cuda_queue_record_handle(tdmi_bqueue *queue, void **event) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
-    tdm_status status =
-        tdmi_cuda_check(tdmi_cudart.cudaEventRecord(*event, queue->own), "event: cudaEventRecord");
-    tdmi_cuda_leave(pushed);
-    return status;
+    TDMI_CUDA_ENTER(queue->device);
+    return tdmi_cuda_check(tdmi_cudart.cudaEventRecord(*event, queue->own),
+                           "event: cudaEventRecord");
 }

@@ -15,11 +15,9 @@ static tdm_status alloc_status(cudaError_t error, const char *call, size_t size)
 }
 
 tdm_status tdmi_cuda_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
+    TDMI_CUDA_ENTER(device);
     void *pointer = NULL;
     tdm_status status = alloc_status(tdmi_cudart.cudaMalloc(&pointer, size), "cudaMalloc", size);
-    tdmi_cuda_leave(pushed);
     *mem = (tdmi_mem){.handle = status == TDM_OK ? pointer : NULL};
     return status;
 }
@@ -40,13 +38,11 @@ tdm_status tdmi_cuda_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem
     *mem = (tdmi_mem){0};
     if (size > SIZE_MAX - PAGE)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%zu bytes of pinned host memory", size);
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
+    TDMI_CUDA_ENTER(device);
     void *base = NULL;
     tdm_status status =
         alloc_status(tdmi_cudart.cudaHostAlloc(&base, size + PAGE, cudaHostAllocPortable),
                      "cudaHostAlloc", size);
-    tdmi_cuda_leave(pushed);
     if (status != TDM_OK) return status;
     size_t past = (uintptr_t)base % PAGE;
     mem->handle = base;
@@ -65,12 +61,9 @@ void tdmi_cuda_host_free(tdmi_bdevice *device, tdmi_mem *mem) {
 
 static tdm_status transfer(tdmi_bqueue *queue, void *destination, const void *source, size_t size,
                            enum cudaMemcpyKind kind, const char *what) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
-    tdm_status status = tdmi_cuda_check(
+    TDMI_CUDA_ENTER(queue->device);
+    return tdmi_cuda_check(
         tdmi_cudart.cudaMemcpyAsync(destination, source, size, kind, queue->stream), what);
-    tdmi_cuda_leave(pushed);
-    return status;
 }
 
 tdm_status tdmi_cuda_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset,
@@ -106,17 +99,13 @@ static void ask_for_access(tdmi_bdevice *device, const tdmi_bdevice *other) {
 tdm_status tdmi_cuda_copy_peer(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
                                tdmi_bdevice *other, const tdmi_mem *destination,
                                size_t destination_offset, size_t size) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    TDMI_CUDA_ENTER(queue->device);
     ask_for_access(queue->device, other);
-    tdm_status status =
-        tdmi_cuda_check(tdmi_cudart.cudaMemcpyPeerAsync(
-                            (char *)destination->handle + destination_offset, other->ordinal,
-                            (const char *)source->handle + source_offset, queue->device->ordinal,
-                            size, queue->stream),
-                        "cudaMemcpyPeerAsync to another device");
-    tdmi_cuda_leave(pushed);
-    return status;
+    return tdmi_cuda_check(tdmi_cudart.cudaMemcpyPeerAsync(
+                               (char *)destination->handle + destination_offset, other->ordinal,
+                               (const char *)source->handle + source_offset, queue->device->ordinal,
+                               size, queue->stream),
+                           "cudaMemcpyPeerAsync to another device");
 }
 
 /* The length of the shortest prefix of 1, 2, 4, 8 or 16 bytes that the pattern repeats. */
@@ -173,11 +162,8 @@ static cudaError_t fill_any(tdmi_bqueue *queue, char *start, size_t size,
 
 tdm_status tdmi_cuda_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
                           const void *pattern, size_t pattern_size) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    TDMI_CUDA_ENTER(queue->device);
     cudaError_t error =
         fill_any(queue, (char *)mem->handle + offset, size, pattern, period(pattern, pattern_size));
-    tdm_status status = tdmi_cuda_check(error, "filling device memory");
-    tdmi_cuda_leave(pushed);
-    return status;
+    return tdmi_cuda_check(error, "filling device memory");
 }

@@ -247,12 +247,9 @@ tdm_status tdmi_cuda_program_build(tdmi_bdevice *device, const tdmi_program_sour
     if (source->buffers > TDMI_CUDA_MAX_BUFFERS)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s has %d buffers; at most %d are supported",
                          source->entry, source->buffers, TDMI_CUDA_MAX_BUFFERS);
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
+    TDMI_CUDA_ENTER(device);
     program->device = device;
-    tdm_status status = build(device, source, binary, program, result);
-    tdmi_cuda_leave(pushed);
-    return status;
+    return build(device, source, binary, program, result);
 }
 
 void tdmi_cuda_program_deinit(tdmi_bprogram *program) {
@@ -288,12 +285,9 @@ tdm_status tdmi_cuda_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi
         void *out;
     } args = {.in = launch->args};
     kernel->arguments[kernel->buffers] = args.out;
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    TDMI_CUDA_ENTER(queue->device);
     CUresult error =
         tdmi_cudrv.cuLaunchKernel(kernel->function, launch->groups, 1, 1, kernel->lanes, 1, 1, 0,
                                   queue->stream, kernel->arguments, NULL);
-    tdm_status status = tdmi_cuda_check((cudaError_t)error, "cuLaunchKernel");
-    tdmi_cuda_leave(pushed);
-    return status;
+    return tdmi_cuda_check((cudaError_t)error, "cuLaunchKernel");
 }

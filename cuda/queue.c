@@ -3,14 +3,10 @@
 #include "cuda_backend.h"
 
 tdm_status tdmi_cuda_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(device, &pushed));
+    TDMI_CUDA_ENTER(device);
     cudaStream_t stream = NULL;
-    tdm_status status =
-        tdmi_cuda_check(tdmi_cudart.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                        "cudaStreamCreateWithFlags");
-    tdmi_cuda_leave(pushed);
-    if (status != TDM_OK) return status;
+    TDMI_TRY(tdmi_cuda_check(tdmi_cudart.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+                             "cudaStreamCreateWithFlags"));
     queue->device = device;
     queue->own = queue->stream = stream;
     queue->timing = (flags & TDM_QUEUE_TIMING) != 0;
@@ -35,12 +31,8 @@ tdm_status tdmi_cuda_queue_flush(tdmi_bqueue *queue) {
 }
 
 tdm_status tdmi_cuda_queue_finish(tdmi_bqueue *queue) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
-    tdm_status status =
-        tdmi_cuda_check(tdmi_cudart.cudaStreamSynchronize(queue->own), "cudaStreamSynchronize");
-    tdmi_cuda_leave(pushed);
-    return status;
+    TDMI_CUDA_ENTER(queue->device);
+    return tdmi_cuda_check(tdmi_cudart.cudaStreamSynchronize(queue->own), "cudaStreamSynchronize");
 }
 
 tdm_status tdmi_cuda_event_init(tdmi_bdevice *device, tdmi_bevent *event) {
@@ -66,8 +58,7 @@ void tdmi_cuda_event_deinit(tdmi_bevent *event) {
  */
 static cudaEvent_t current(tdmi_bevent *event) {
     TDMI_LOCKED(&event->lock);
-    cudaEvent_t recorded = event->current;
-    return recorded;
+    return event->current;
 }
 
 static tdm_status record(tdmi_bevent *event, tdmi_bqueue *queue) {
@@ -85,55 +76,37 @@ static tdm_status record(tdmi_bevent *event, tdmi_bqueue *queue) {
 }
 
 tdm_status tdmi_cuda_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
-    pthread_mutex_lock(&event->lock);
-    tdm_status status = record(event, queue);
-    pthread_mutex_unlock(&event->lock);
-    tdmi_cuda_leave(pushed);
-    return status;
+    TDMI_CUDA_ENTER(queue->device);
+    TDMI_LOCKED(&event->lock);
+    return record(event, queue);
 }
 
 tdm_status tdmi_cuda_event_wait(tdmi_bevent *event) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(event->device, &pushed));
-    tdm_status status =
-        tdmi_cuda_check(tdmi_cudart.cudaEventSynchronize(current(event)), "cudaEventSynchronize");
-    tdmi_cuda_leave(pushed);
-    return status;
+    TDMI_CUDA_ENTER(event->device);
+    return tdmi_cuda_check(tdmi_cudart.cudaEventSynchronize(current(event)),
+                           "cudaEventSynchronize");
 }
 
 tdm_status tdmi_cuda_event_query(tdmi_bevent *event, bool *done) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(event->device, &pushed));
+    TDMI_CUDA_ENTER(event->device);
     cudaError_t error = tdmi_cudart.cudaEventQuery(current(event));
-    tdm_status status = TDM_OK;
-    *done = error == cudaSuccess;
-    if (!tdmi_cuda_succeeds(error) && error != cudaErrorNotReady)
-        status = tdmi_cuda_fail(error, "cudaEventQuery");
-    tdmi_cuda_leave(pushed);
-    return status;
+    *done = tdmi_cuda_succeeds(error);
+    return *done || error == cudaErrorNotReady ? TDM_OK : tdmi_cuda_fail(error, "cudaEventQuery");
 }
 
 tdm_status tdmi_cuda_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds) {
-    bool pushed;
     float milliseconds = 0;
-    TDMI_TRY(tdmi_cuda_enter(start->device, &pushed));
-    tdm_status status = tdmi_cuda_check(
-        tdmi_cudart.cudaEventElapsedTime(&milliseconds, current(start), current(end)),
-        "cudaEventElapsedTime");
-    tdmi_cuda_leave(pushed);
+    TDMI_CUDA_ENTER(start->device);
+    cudaError_t error =
+        tdmi_cudart.cudaEventElapsedTime(&milliseconds, current(start), current(end));
     *seconds = (double)milliseconds * 1e-3;
-    return status;
+    return tdmi_cuda_check(error, "cudaEventElapsedTime");
 }
 
 tdm_status tdmi_cuda_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event) {
-    bool pushed;
-    TDMI_TRY(tdmi_cuda_enter(queue->device, &pushed));
+    TDMI_CUDA_ENTER(queue->device);
     /* Also while the queue is captured, as a capture waits for nothing outside: its graph will run in this
      * stream. */
-    tdm_status status = tdmi_cuda_check(
-        tdmi_cudart.cudaStreamWaitEvent(queue->own, current(event), 0), "cudaStreamWaitEvent");
-    tdmi_cuda_leave(pushed);
-    return status;
+    return tdmi_cuda_check(tdmi_cudart.cudaStreamWaitEvent(queue->own, current(event), 0),
+                           "cudaStreamWaitEvent");
 }

@@ -31,17 +31,7 @@ static void to_free(void *pointer, size_t bytes, void *user) {
 /* Written before the library is used, and by tdmi_env_before_use under its lock. */
 static tdm_allocator allocator = {sizeof allocator, from_malloc, to_free, NULL};
 
-static const tdmi_sized allocator_type = {
-    .type = "tdm_allocator",
-    .initialiser = "TDM_ALLOCATOR_DEFAULTS",
-    .first = offsetof(tdm_allocator, user) + sizeof(void *),
-    .size = sizeof(tdm_allocator),
-};
-static const tdm_allocator defaults = TDM_ALLOCATOR_DEFAULTS;
-
-void tdm_allocator_init(tdm_allocator *given, size_t size) {
-    tdmi_sized_init(&allocator_type, &defaults, given, size);
-}
+TDMI_SIZED(tdm_allocator, TDM_ALLOCATOR_DEFAULTS, user)
 
 static void set(void *given) {
     allocator = *(const tdm_allocator *)given;
@@ -52,8 +42,8 @@ static void set(void *given) {
 
 tdm_status tdm_set_allocator(const tdm_allocator *given) {
     TDMI_UNCANCELLED();
-    tdm_allocator own = defaults;
-    TDMI_TRY(tdmi_sized_read(__func__, "allocator", &allocator_type, given, &own));
+    tdm_allocator own = tdm_allocator_defaults;
+    TDMI_TRY(tdmi_sized_read(__func__, "allocator", &tdm_allocator_sized, given, &own));
     if (!own.allocate != !own.release)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: allocator->%s is NULL; give both functions or neither", __func__,

@@ -17,6 +17,20 @@ typedef struct tdmi_sized {
     size_t size;             /* its size now */
 } tdmi_sized;
 
+/* Defines type_sized, type_defaults and the public function type_init of a struct whose last member was `last` when it
+ * was first published. */
+#define TDMI_SIZED(struct_type, defaults, last)                                                    \
+    static const struct_type struct_type##_defaults = defaults;                                    \
+    static const tdmi_sized struct_type##_sized = {                                                \
+        .type = #struct_type,                                                                      \
+        .initialiser = #defaults,                                                                  \
+        .first = offsetof(struct_type, last) + sizeof struct_type##_defaults.last,                 \
+        .size = sizeof(struct_type),                                                               \
+    };                                                                                             \
+    void struct_type##_init(struct_type *given, size_t size) {                                     \
+        tdmi_sized_init(&struct_type##_sized, &struct_type##_defaults, given, size);               \
+    }
+
 /* Copies what the caller gave as `argument` into *own, which holds the defaults: fields that the
  * caller's struct has not are left as they are. Refused are a size of 0 or below the first, and
  * fields of a newer header that are not 0. */

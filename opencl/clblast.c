@@ -4,20 +4,9 @@
 
 tdmi_clblast_functions tdmi_clblast;
 
-enum {
-#define INDEX(name) INDEX_##name,
-    TDMI_CLBLAST_FUNCTIONS(INDEX)
-#undef INDEX
-        COUNT
-};
-
-static void (*addresses[COUNT])(void);
-
-static const tdmi_symbol symbols[COUNT] = {
-#define SYMBOL(name) {#name, &addresses[INDEX_##name], false},
-    TDMI_CLBLAST_FUNCTIONS(SYMBOL)
-#undef SYMBOL
-};
+#define SYMBOL(name) {#name, (void (**)(void)) & tdmi_clblast.name, false},
+static const tdmi_symbol symbols[] = {TDMI_CLBLAST_FUNCTIONS(SYMBOL)};
+enum { COUNT = sizeof symbols / sizeof *symbols };
 
 static const char *const names[] = {"libclblast.so.1", NULL};
 
@@ -33,17 +22,7 @@ void tdmi_clblast_enter(void) { pthread_mutex_lock(&lock); }
 
 void tdmi_clblast_leave(void) { pthread_mutex_unlock(&lock); }
 
-tdm_status tdmi_clblast_open(void) {
-    tdmi_clblast_enter();
-    tdm_status status = tdmi_library_open(&library, symbols, COUNT);
-    if (status == TDM_OK) {
-#define ASSIGN(name) tdmi_clblast.name = (__typeof__(tdmi_clblast.name))addresses[INDEX_##name];
-        TDMI_CLBLAST_FUNCTIONS(ASSIGN)
-#undef ASSIGN
-    }
-    tdmi_clblast_leave();
-    return status;
-}
+tdm_status tdmi_clblast_open(void) { return tdmi_library_open(&library, symbols, COUNT); }
 
 const tdmi_library *tdmi_clblast_library(void) { return &library; }
 

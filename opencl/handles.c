@@ -124,9 +124,8 @@ tdm_status tdmi_cl_queue_wait_handle(tdmi_bqueue *queue, void *event) {
     if (context != queue->device->context)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "event is of another context; tdm_opencl_get_context gives the device's");
-    TDMI_CL_TRY(tdmi_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &awaited, NULL),
-                "clEnqueueBarrierWithWaitList");
-    return TDM_OK;
+    return tdmi_cl_check(tdmi_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &awaited, NULL),
+                         "clEnqueueBarrierWithWaitList");
 }
 
 tdm_status tdmi_cl_queue_record_handle(tdmi_bqueue *queue, void **event) {

@@ -14,23 +14,11 @@
 
 #define VENDORS "/etc/OpenCL/vendors"
 
-enum {
-#define FUNCTION_INDEX(name) INDEX_##name,
-    TDMI_CL_FUNCTIONS(FUNCTION_INDEX) TDMI_CL_LATER_FUNCTIONS(FUNCTION_INDEX)
-#undef FUNCTION_INDEX
-        FUNCTION_COUNT
-};
-
-static void (*addresses[FUNCTION_COUNT])(void);
-
-static const tdmi_symbol symbols[FUNCTION_COUNT] = {
-#define FUNCTION_SYMBOL(name) {#name, &addresses[INDEX_##name], false},
-    TDMI_CL_FUNCTIONS(FUNCTION_SYMBOL)
-#undef FUNCTION_SYMBOL
-#define FUNCTION_SYMBOL(name) {#name, &addresses[INDEX_##name], true},
-        TDMI_CL_LATER_FUNCTIONS(FUNCTION_SYMBOL)
-#undef FUNCTION_SYMBOL
-};
+#define FUNCTION_SYMBOL(name) {#name, (void (**)(void)) & tdmi_cl.name, false},
+#define LATER_SYMBOL(name) {#name, (void (**)(void)) & tdmi_cl.name, true},
+static const tdmi_symbol symbols[] = {TDMI_CL_FUNCTIONS(FUNCTION_SYMBOL)
+                                          TDMI_CL_LATER_FUNCTIONS(LATER_SYMBOL)};
+enum { FUNCTION_COUNT = sizeof symbols / sizeof *symbols };
 
 static const char *const names[] = {"libOpenCL.so.1", NULL};
 
@@ -41,14 +29,7 @@ static tdmi_library library = {
               "(for the CPU: pocl-opencl-icd)",
 };
 
-tdm_status tdmi_cl_open(void) {
-    TDMI_TRY(tdmi_library_open(&library, symbols, FUNCTION_COUNT));
-#define FUNCTION_ASSIGN(name) tdmi_cl.name = (__typeof__(tdmi_cl.name))addresses[INDEX_##name];
-    TDMI_CL_FUNCTIONS(FUNCTION_ASSIGN)
-    TDMI_CL_LATER_FUNCTIONS(FUNCTION_ASSIGN)
-#undef FUNCTION_ASSIGN
-    return TDM_OK;
-}
+tdm_status tdmi_cl_open(void) { return tdmi_library_open(&library, symbols, FUNCTION_COUNT); }
 
 static bool is_icd_name(const char *name) {
     size_t length = strlen(name);

@@ -225,34 +225,31 @@ void tdmi_cl_host_free(tdmi_bdevice *device, tdmi_mem *mem) {
 
 tdm_status tdmi_cl_write(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, const void *source,
                          size_t size) {
-    TDMI_CL_TRY(tdmi_cl.clEnqueueWriteBuffer(queue->queue, mem->handle, CL_FALSE, offset, size,
-                                             source, 0, NULL, NULL),
-                "clEnqueueWriteBuffer");
-    return TDM_OK;
+    return tdmi_cl_check(tdmi_cl.clEnqueueWriteBuffer(queue->queue, mem->handle, CL_FALSE, offset,
+                                                      size, source, 0, NULL, NULL),
+                         "clEnqueueWriteBuffer");
 }
 
 tdm_status tdmi_cl_read(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, void *destination,
                         size_t size) {
-    TDMI_CL_TRY(tdmi_cl.clEnqueueReadBuffer(queue->queue, mem->handle, CL_FALSE, offset, size,
-                                            destination, 0, NULL, NULL),
-                "clEnqueueReadBuffer");
-    return TDM_OK;
+    return tdmi_cl_check(tdmi_cl.clEnqueueReadBuffer(queue->queue, mem->handle, CL_FALSE, offset,
+                                                     size, destination, 0, NULL, NULL),
+                         "clEnqueueReadBuffer");
 }
 
 tdm_status tdmi_cl_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t source_offset,
                         const tdmi_mem *destination, size_t destination_offset, size_t size) {
-    TDMI_CL_TRY(tdmi_cl.clEnqueueCopyBuffer(queue->queue, source->handle, destination->handle,
-                                            source_offset, destination_offset, size, 0, NULL, NULL),
-                "clEnqueueCopyBuffer");
-    return TDM_OK;
+    return tdmi_cl_check(tdmi_cl.clEnqueueCopyBuffer(queue->queue, source->handle,
+                                                     destination->handle, source_offset,
+                                                     destination_offset, size, 0, NULL, NULL),
+                         "clEnqueueCopyBuffer");
 }
 
 tdm_status tdmi_cl_fill(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
                         const void *pattern, size_t pattern_size) {
-    TDMI_CL_TRY(tdmi_cl.clEnqueueFillBuffer(queue->queue, mem->handle, pattern, pattern_size,
-                                            offset, size, 0, NULL, NULL),
-                "clEnqueueFillBuffer");
-    return TDM_OK;
+    return tdmi_cl_check(tdmi_cl.clEnqueueFillBuffer(queue->queue, mem->handle, pattern,
+                                                     pattern_size, offset, size, 0, NULL, NULL),
+                         "clEnqueueFillBuffer");
 }
 
 tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, size_t size,
@@ -276,7 +273,7 @@ tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, s
 
 tdm_status tdmi_cl_unmap(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer) {
     if (mem->shared) return TDM_OK;
-    TDMI_CL_TRY(tdmi_cl.clEnqueueUnmapMemObject(queue->queue, mem->handle, pointer, 0, NULL, NULL),
-                "clEnqueueUnmapMemObject");
-    return TDM_OK;
+    return tdmi_cl_check(
+        tdmi_cl.clEnqueueUnmapMemObject(queue->queue, mem->handle, pointer, 0, NULL, NULL),
+        "clEnqueueUnmapMemObject");
 }

@@ -107,6 +107,10 @@ tdm_status tdmi_cl_status(cl_int code);
 /* Fails with "<what>: <name> (<code>)", and a hint where the code alone would mislead. */
 tdm_status tdmi_cl_fail(cl_int code, const char *what) TDM_MUST_USE;
 
+static inline TDM_MUST_USE tdm_status tdmi_cl_check(cl_int code, const char *what) {
+    return code == CL_SUCCESS ? TDM_OK : tdmi_cl_fail(code, what);
+}
+
 /* Makes a call of discovery, and once more when it fails: it may have failed by accident, and what
  * it tells is for the life of the process. */
 #define TDMI_CL_TWICE(code, call)                                                                  \
@@ -116,11 +120,7 @@ tdm_status tdmi_cl_fail(cl_int code, const char *what) TDM_MUST_USE;
     } while (0)
 
 /* Returns from the calling function, with a message, when an OpenCL call failed. */
-#define TDMI_CL_TRY(call, what)                                                                    \
-    do {                                                                                           \
-        cl_int tdmi_cl_code_ = (call);                                                             \
-        if (tdmi_cl_code_ != CL_SUCCESS) return tdmi_cl_fail(tdmi_cl_code_, what);                 \
-    } while (0)
+#define TDMI_CL_TRY(call, what) TDMI_TRY(tdmi_cl_check(call, what))
 
 /* facts.c. Can the device be used? *refused is NULL, or why not, in static storage. Fills in the
  * whole entry except platform, id and order, which are given. Fails, with a message, when a

@@ -96,8 +96,7 @@ static tdm_status from_source(tdmi_bdevice *device, const tdmi_program_source *s
     const char *texts[] = {tdmi_dialect_opencl, source->text};
     cl_int code;
     *program = tdmi_cl.clCreateProgramWithSource(device->context, 2, texts, NULL, &code);
-    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clCreateProgramWithSource");
-    return TDM_OK;
+    return tdmi_cl_check(code, "clCreateProgramWithSource");
 }
 
 enum { MOST_DEVICES = 64 };
@@ -253,8 +252,7 @@ tdm_status tdmi_cl_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_l
     TDMI_TRY(bind(kernel, launch, atomic_load(&queue->device->generation)));
     const size_t local = kernel->lanes;
     const size_t global = (size_t)launch->groups * local;
-    TDMI_CL_TRY(tdmi_cl.clEnqueueNDRangeKernel(queue->queue, kernel->kernel, 1, NULL, &global,
-                                               &local, 0, NULL, NULL),
-                "clEnqueueNDRangeKernel");
-    return TDM_OK;
+    return tdmi_cl_check(tdmi_cl.clEnqueueNDRangeKernel(queue->queue, kernel->kernel, 1, NULL,
+                                                        &global, &local, 0, NULL, NULL),
+                         "clEnqueueNDRangeKernel");
 }

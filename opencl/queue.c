@@ -9,8 +9,7 @@ tdm_status tdmi_cl_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue 
     cl_int code;
     queue->queue =
         tdmi_cl.clCreateCommandQueue(device->context, device->entry->id, properties, &code);
-    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clCreateCommandQueue");
-    return TDM_OK;
+    return tdmi_cl_check(code, "clCreateCommandQueue");
 }
 
 void tdmi_cl_queue_deinit(tdmi_bqueue *queue) {
@@ -19,8 +18,7 @@ void tdmi_cl_queue_deinit(tdmi_bqueue *queue) {
 }
 
 tdm_status tdmi_cl_queue_flush(tdmi_bqueue *queue) {
-    TDMI_CL_TRY(tdmi_cl.clFlush(queue->queue), "clFlush");
-    return TDM_OK;
+    return tdmi_cl_check(tdmi_cl.clFlush(queue->queue), "clFlush");
 }
 
 /* What became of a command that is over: its status is negative when it, or something that it had
@@ -35,8 +33,7 @@ static tdm_status outcome(cl_event event) {
 }
 
 tdm_status tdmi_cl_queue_drain(tdmi_bqueue *queue) {
-    TDMI_CL_TRY(tdmi_cl.clFinish(queue->queue), "waiting for the queue");
-    return TDM_OK;
+    return tdmi_cl_check(tdmi_cl.clFinish(queue->queue), "waiting for the queue");
 }
 
 /* What became of products that ran on the host's cores, where no event knows of it. */
@@ -109,8 +106,7 @@ static tdm_status borrow(tdmi_bevent *event, cl_event *result) {
     cl_int code = *result ? tdmi_cl.clRetainEvent(*result) : CL_SUCCESS;
     pthread_mutex_unlock(&event->lock);
     if (!*result) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "event: has never been recorded");
-    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clRetainEvent");
-    return TDM_OK;
+    return tdmi_cl_check(code, "clRetainEvent");
 }
 
 tdm_status tdmi_cl_event_wait(tdmi_bevent *event) {
@@ -151,8 +147,7 @@ static tdm_status end_time(tdmi_bevent *event, cl_ulong *nanoseconds) {
     cl_int code = tdmi_cl.clGetEventProfilingInfo(recorded, CL_PROFILING_COMMAND_END,
                                                   sizeof *nanoseconds, nanoseconds, NULL);
     (void)tdmi_cl.clReleaseEvent(recorded);
-    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clGetEventProfilingInfo");
-    return TDM_OK;
+    return tdmi_cl_check(code, "clGetEventProfilingInfo");
 }
 
 tdm_status tdmi_cl_event_elapsed(tdmi_bevent *start, tdmi_bevent *end, double *seconds) {
@@ -168,6 +163,5 @@ tdm_status tdmi_cl_queue_wait_event(tdmi_bqueue *queue, tdmi_bevent *event) {
     TDMI_TRY(borrow(event, &recorded));
     cl_int code = tdmi_cl.clEnqueueBarrierWithWaitList(queue->queue, 1, &recorded, NULL);
     (void)tdmi_cl.clReleaseEvent(recorded);
-    if (code != CL_SUCCESS) return tdmi_cl_fail(code, "clEnqueueBarrierWithWaitList");
-    return TDM_OK;
+    return tdmi_cl_check(code, "clEnqueueBarrierWithWaitList");
 }

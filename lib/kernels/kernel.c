@@ -358,26 +358,16 @@ tdm_status tdm_kernel_elementwise(tdm_device *device, const char *text,
                 kernel);
 }
 
-static const tdmi_sized row_kernel_type = {
-    .type = "tdm_row_kernel",
-    .initialiser = "TDM_ROW_KERNEL_DEFAULTS",
-    .first = offsetof(tdm_row_kernel, apply) + sizeof(const char *),
-    .size = sizeof(tdm_row_kernel),
-};
-static const tdm_row_kernel row_kernel_defaults = TDM_ROW_KERNEL_DEFAULTS;
-
-void tdm_row_kernel_init(tdm_row_kernel *kernel, size_t size) {
-    tdmi_sized_init(&row_kernel_type, &row_kernel_defaults, kernel, size);
-}
+TDMI_SIZED(tdm_row_kernel, TDM_ROW_KERNEL_DEFAULTS, apply)
 
 tdm_status tdm_kernel_rows(tdm_device *device, const tdm_row_kernel *texts,
                            const tdm_parameter *parameters, size_t parameter_count,
                            tdm_kernel **kernel) {
     TDMI_UNCANCELLED();
-    tdm_row_kernel own = row_kernel_defaults;
+    tdm_row_kernel own = tdm_row_kernel_defaults;
     TDMI_RESULT(__func__, kernel);
     TDMI_NOT_NULL(__func__, device);
-    TDMI_TRY(tdmi_sized_read(__func__, "texts", &row_kernel_type, texts, &own));
+    TDMI_TRY(tdmi_sized_read(__func__, "texts", &tdm_row_kernel_sized, texts, &own));
     if (!own.map) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: map is NULL", __func__);
     if ((unsigned)own.combine >= TDM_COMBINE_COUNT)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,

@@ -3,7 +3,6 @@
  * what the processes that use Tandem tell. Each may be missing. */
 #include "machine/usage.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,24 +104,15 @@ void tdmi_usage_of(const tdmi_listed_device *devices, size_t index, tdm_device_u
     qsort(usage->processes, usage->process_count, sizeof usage->processes[0], by_pid);
 }
 
-static const tdmi_sized usage_type = {
-    .type = "tdm_device_usage",
-    .initialiser = "TDM_DEVICE_USAGE_DEFAULTS",
-    .first = offsetof(tdm_device_usage, processes) + TDM_MAX_PROCESSES * sizeof(tdm_process),
-    .size = sizeof(tdm_device_usage),
-};
-
-void tdm_device_usage_init(tdm_device_usage *usage, size_t size) {
-    static const tdm_device_usage defaults = TDM_DEVICE_USAGE_DEFAULTS;
-    tdmi_sized_init(&usage_type, &defaults, usage, size);
-}
+TDMI_SIZED(tdm_device_usage, TDM_DEVICE_USAGE_DEFAULTS, processes)
 
 tdm_status tdm_get_listed_device_usage(size_t index, tdm_device_usage *usage) {
     TDMI_UNCANCELLED();
     TDMI_TRY(tdmi_enter());
-    TDMI_TRY(tdmi_sized_check("tdm_get_listed_device_usage", "usage", &usage_type, usage));
+    TDMI_TRY(
+        tdmi_sized_check("tdm_get_listed_device_usage", "usage", &tdm_device_usage_sized, usage));
     tdm_device_usage now = {0};
-    tdmi_sized_write(&usage_type, &now, usage); /* for a failure */
+    tdmi_sized_write(&tdm_device_usage_sized, &now, usage); /* for a failure */
     const tdmi_listed_device *devices;
     size_t count;
     TDMI_TRY(tdmi_registry_get(&devices, &count));
@@ -131,6 +121,6 @@ tdm_status tdm_get_listed_device_usage(size_t index, tdm_device_usage *usage) {
                          "tdm_get_listed_device_usage: index is %zu, but %zu device%s listed",
                          index, count, count == 1 ? " is" : "s are");
     tdmi_usage_of(devices, index, &now);
-    tdmi_sized_write(&usage_type, &now, usage);
+    tdmi_sized_write(&tdm_device_usage_sized, &now, usage);
     return TDM_OK;
 }

@@ -8,7 +8,6 @@
 #include "sized.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 static const char function[] = "tdm_matmul";
@@ -334,23 +333,14 @@ static tdm_status run_each(tdm_queue *queue, const tdmi_product *p,
     return TDM_OK;
 }
 
-static const tdmi_sized options_type = {
-    .type = "tdm_matmul_options",
-    .initialiser = "TDM_MATMUL_OPTIONS_DEFAULTS",
-    .first = offsetof(tdm_matmul_options, math) + sizeof(tdm_math),
-    .size = sizeof(tdm_matmul_options),
-};
-static const tdm_matmul_options defaults = TDM_MATMUL_OPTIONS_DEFAULTS;
-
-void tdm_matmul_options_init(tdm_matmul_options *options, size_t size) {
-    tdmi_sized_init(&options_type, &defaults, options, size);
-}
+TDMI_SIZED(tdm_matmul_options, TDM_MATMUL_OPTIONS_DEFAULTS, math)
 
 tdm_status tdmi_describe_product(const char *caller, tdm_queue *queue,
                                  const tdm_matmul_options *options, const tdm_tensor *a,
                                  const tdm_tensor *b, const tdm_tensor *c, tdmi_product *p) {
-    tdm_matmul_options o = defaults;
-    if (options) TDMI_TRY(tdmi_sized_read(caller, "options", &options_type, options, &o));
+    tdm_matmul_options o = tdm_matmul_options_defaults;
+    if (options)
+        TDMI_TRY(tdmi_sized_read(caller, "options", &tdm_matmul_options_sized, options, &o));
     return describe(queue, &o, a, b, c, p);
 }
 

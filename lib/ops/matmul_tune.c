@@ -3,7 +3,6 @@
 #include <tandem/tune.h>
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -297,17 +296,7 @@ static tdm_status tune(tuner *t, tdm_matmul_tuning *found) {
 
 /* --- the calls ---------------------------------------------------------------------------------- */
 
-static const tdmi_sized tuning_type = {
-    .type = "tdm_matmul_tuning",
-    .initialiser = "TDM_MATMUL_TUNING_DEFAULTS",
-    .first = offsetof(tdm_matmul_tuning, kept) + sizeof(bool),
-    .size = sizeof(tdm_matmul_tuning),
-};
-static const tdm_matmul_tuning nothing = TDM_MATMUL_TUNING_DEFAULTS;
-
-void tdm_matmul_tuning_init(tdm_matmul_tuning *tuning, size_t size) {
-    tdmi_sized_init(&tuning_type, &nothing, tuning, size);
-}
+TDMI_SIZED(tdm_matmul_tuning, TDM_MATMUL_TUNING_DEFAULTS, kept)
 
 /* In host memory: C as it comes, and as it should be. */
 static tdm_status tune_product(tuner *t, tdm_matmul_tuning *found) {
@@ -328,8 +317,8 @@ tdm_status tdm_matmul_tune(tdm_queue *queue, const tdm_matmul_options *options, 
                            tdm_matmul_tuning *tuning) {
     TDMI_UNCANCELLED();
     tdmi_product product;
-    tdm_matmul_tuning found = nothing;
-    TDMI_TRY(tdmi_sized_check(__func__, "tuning", &tuning_type, tuning));
+    tdm_matmul_tuning found = tdm_matmul_tuning_defaults;
+    TDMI_TRY(tdmi_sized_check(__func__, "tuning", &tdm_matmul_tuning_sized, tuning));
     if (!(seconds >= 0.0 && seconds <= 86400.0))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: seconds is %g, allowed are 0 to 86400",
                          __func__, seconds);
@@ -346,6 +335,6 @@ tdm_status tdm_matmul_tune(tdm_queue *queue, const tdm_matmul_options *options, 
     t->until = now() + seconds;
     const tdm_status status = tune_product(t, &found);
     tdmi_free(t);
-    if (status == TDM_OK) tdmi_sized_write(&tuning_type, &found, tuning);
+    if (status == TDM_OK) tdmi_sized_write(&tdm_matmul_tuning_sized, &found, tuning);
     return status;
 }

@@ -1,24 +1,13 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* softmax, plain, and of scores that are scaled and masked. */
 #include <math.h>
-#include <stddef.h>
 
 #include <tandem/arrays.h>
 
 #include "normalize.h"
 #include "sized.h"
 
-static const tdmi_sized options_type = {
-    .type = "tdm_softmax_options",
-    .initialiser = "TDM_SOFTMAX_OPTIONS_DEFAULTS",
-    .first = offsetof(tdm_softmax_options, causal) + sizeof(bool),
-    .size = sizeof(tdm_softmax_options),
-};
-static const tdm_softmax_options defaults = TDM_SOFTMAX_OPTIONS_DEFAULTS;
-
-void tdm_softmax_options_init(tdm_softmax_options *options, size_t size) {
-    tdmi_sized_init(&options_type, &defaults, options, size);
-}
+TDMI_SIZED(tdm_softmax_options, TDM_SOFTMAX_OPTIONS_DEFAULTS, causal)
 
 /* The rows of the mask, repeated to x's shape, one for each row of x. */
 static tdm_status describe_mask(const char *function, const tdm_tensor *mask, const tdm_tensor *x,
@@ -103,13 +92,14 @@ static tdm_status run(const char *function, tdm_queue *queue, const tdm_softmax_
 
 tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    return run("tdm_softmax", queue, &defaults, x, y);
+    return run("tdm_softmax", queue, &tdm_softmax_options_defaults, x, y);
 }
 
 tdm_status tdm_softmax_scaled(tdm_queue *queue, const tdm_softmax_options *options,
                               const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    tdm_softmax_options o = defaults;
-    if (options) TDMI_TRY(tdmi_sized_read(__func__, "options", &options_type, options, &o));
+    tdm_softmax_options o = tdm_softmax_options_defaults;
+    if (options)
+        TDMI_TRY(tdmi_sized_read(__func__, "options", &tdm_softmax_options_sized, options, &o));
     return run(__func__, queue, &o, x, y);
 }
