@@ -30,14 +30,14 @@ tdm_status tdmi_comm_begin(tdm_comm *comm, tdm_status refused) {
     TDMI_TRY(tdmi_comm_exchange_headers(comm));
     if (refused == TDM_OK) return TDM_OK;
     /* Wrong on all ranks alike, the call has done nothing. Else the others must not wait for this one. */
-    tdm_status status = tdmi_comm_wait(comm, TDMI_GROUP_CHECK);
+    tdm_status status = tdmi_comm_wait(comm, TDMI_SET_CHECK);
     if (status != TDM_OK) return tdmi_comm_end(comm, status);
     return tdmi_comm_error(refused, "%s", comm->refusal_text);
 }
 
 tdm_status tdmi_comm_check(tdm_comm *comm) {
     if (comm->ranks == 1 || !tdmi_comm_has_transport(comm)) return TDM_OK;
-    return tdmi_comm_wait(comm, TDMI_GROUP_CHECK);
+    return tdmi_comm_wait(comm, TDMI_SET_CHECK);
 }
 
 tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) {

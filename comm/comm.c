@@ -26,15 +26,15 @@ static tdmi_fault *make_fault(tdmi_fault *parent) {
     return fault;
 }
 
-static bool make_group(tdmi_group *group, int room) {
-    group->room = room;
-    group->messages = calloc((size_t)room, sizeof *group->messages);
-    return group->messages;
+static bool make_set(tdmi_message_set *set, int room) {
+    set->room = room;
+    set->messages = calloc((size_t)room, sizeof *set->messages);
+    return set->messages;
 }
 
 static void free_comm(tdm_comm *comm) {
-    for (int i = 0; i < TDMI_GROUP_COUNT; i++)
-        free(comm->groups[i].messages);
+    for (int i = 0; i < TDMI_SET_COUNT; i++)
+        free(comm->sets[i].messages);
     free(comm->notes_in.messages);
     free(comm->notes_out.messages);
     free(comm->received);
@@ -49,10 +49,10 @@ static void free_comm(tdm_comm *comm) {
 }
 
 /* Whether the transport keeps nothing of these. */
-static bool give_up(tdm_comm *comm, tdmi_group *group) {
+static bool give_up(tdm_comm *comm, tdmi_message_set *set) {
     bool all = true;
-    for (int i = 0; i < group->room; i++)
-        all = !tdmi_comm_drop(comm, &group->messages[i]) && all;
+    for (int i = 0; i < set->room; i++)
+        all = !tdmi_comm_drop(comm, &set->messages[i]) && all;
     return all;
 }
 
@@ -69,10 +69,10 @@ tdm_status tdmi_comm_make(const char *function, const tdm_transport *transport, 
     comm->function = function;
     const size_t ranks = (size_t)comm->ranks;
     bool made = true;
-    for (int i = 0; made && i < TDMI_GROUP_COUNT; i++)
-        made = make_group(&comm->groups[i], 2 * comm->ranks + 4);
-    made = made && make_group(&comm->notes_in, comm->ranks) &&
-           make_group(&comm->notes_out, TDMI_NOTE_KINDS * comm->ranks);
+    for (int i = 0; made && i < TDMI_SET_COUNT; i++)
+        made = make_set(&comm->sets[i], 2 * comm->ranks + 4);
+    made = made && make_set(&comm->notes_in, comm->ranks) &&
+           make_set(&comm->notes_out, TDMI_NOTE_KINDS * comm->ranks);
     comm->received = calloc(ranks, sizeof *comm->received);
     comm->sent = calloc(TDMI_NOTE_KINDS * ranks, sizeof *comm->sent);
     comm->waits = calloc(ranks, sizeof *comm->waits);

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Communicators inside: the object, and what its files share. A call begins with its checks (call.c), which also have
- * its header on its way to all ranks; moves data in groups of messages (wait.c); and ends. Collectives are made of
+ * its header on its way to all ranks; moves data in sets of messages (wait.c); and ends. Collectives are made of
  * nonblocking messages alone, because nothing else can be given a time limit and be told what went wrong. */
 #ifndef TDMI_COMM_H
 #define TDMI_COMM_H
@@ -73,13 +73,13 @@ typedef struct tdmi_message {
 } tdmi_message;
 
 /* Messages that are waited for together. */
-typedef struct tdmi_group {
+typedef struct tdmi_message_set {
     int count, room;
     tdmi_message *messages;
-} tdmi_group;
+} tdmi_message_set;
 
 /* Two rounds of data may be under way, and for each its results. */
-enum { TDMI_GROUP_DATA, TDMI_GROUP_RESULTS = 2, TDMI_GROUP_CHECK = 4, TDMI_GROUP_COUNT };
+enum { TDMI_SET_DATA, TDMI_SET_RESULTS = 2, TDMI_SET_CHECK = 4, TDMI_SET_COUNT };
 
 /* Bytes of one call that go from one rank to another as they are (rounds.c): `from` this place of what is read, or for
  * what is forwarded of what is written, `into` that one of what is written. */
@@ -114,14 +114,14 @@ struct tdm_comm {
     uint64_t calls; /* collective ones, begun */
     const char *function;
     tdmi_fault *fault;
-    tdmi_group groups[TDMI_GROUP_COUNT];
-    tdmi_group notes_in, notes_out; /* one from each rank; one of each kind to each */
-    tdmi_note *received, *sent;     /* of notes_in and of notes_out */
-    int *waits;                     /* whom each rank said to wait for; -1: it said nothing */
-    bool in_use;                    /* the transport kept memory of the call that failed */
-    tdmi_comm_header header;        /* of the call */
-    int heard;                      /* headers of the call, from other ranks */
-    tdm_status refusal;             /* of this call, where its header says so */
+    tdmi_message_set sets[TDMI_SET_COUNT];
+    tdmi_message_set notes_in, notes_out; /* one from each rank; one of each kind to each */
+    tdmi_note *received, *sent;           /* of notes_in and of notes_out */
+    int *waits;                           /* whom each rank said to wait for; -1: it said nothing */
+    bool in_use;                          /* the transport kept memory of the call that failed */
+    tdmi_comm_header header;              /* of the call */
+    int heard;                            /* headers of the call, from other ranks */
+    tdm_status refusal;                   /* of this call, where its header says so */
     char refusal_text[300];
     tdmi_comm_header *headers;          /* of the other ranks' */
     tdmi_comm_header pair_in, pair_out; /* of tensors from one rank to another */
@@ -157,15 +157,15 @@ bool tdmi_comm_drop(tdm_comm *comm, tdmi_message *message);
 
 /* ---- wait.c ---- */
 
-/* Begins a message of a group; size 0 is none at all. */
-tdm_status tdmi_comm_send(tdm_comm *comm, int group, int to, int channel, const void *bytes,
+/* Begins a message of a set; size 0 is none at all. */
+tdm_status tdmi_comm_send(tdm_comm *comm, int set, int to, int channel, const void *bytes,
                           size_t size) TDM_MUST_USE;
-tdm_status tdmi_comm_receive(tdm_comm *comm, int group, int from, int channel, void *bytes,
+tdm_status tdmi_comm_receive(tdm_comm *comm, int set, int from, int channel, void *bytes,
                              size_t size) TDM_MUST_USE;
 /* Begins to send this rank's header on, and to receive the next one: call.c says to whom. */
 tdm_status tdmi_comm_exchange_headers(tdm_comm *comm) TDM_MUST_USE;
-/* Until a group's messages are done, or a fault is known. */
-tdm_status tdmi_comm_wait(tdm_comm *comm, int group) TDM_MUST_USE;
+/* Until a set's messages are done, or a fault is known. */
+tdm_status tdmi_comm_wait(tdm_comm *comm, int set) TDM_MUST_USE;
 /* Gives up all messages of a call that failed. */
 void tdmi_comm_abandon(tdm_comm *comm);
 

@@ -94,13 +94,13 @@ static void introduce(const tdm_comm *comm, candidate *own) {
 static tdm_status tell_all(tdm_comm *comm, candidate *all) {
     for (int i = 1; i < comm->ranks; i++) {
         const int from = (comm->rank + comm->ranks - i) % comm->ranks;
-        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_DATA, from, TDMI_CHANNEL_DATA, &all[from],
+        TDMI_TRY(tdmi_comm_receive(comm, TDMI_SET_DATA, from, TDMI_CHANNEL_DATA, &all[from],
                                    sizeof *all));
     }
     for (int i = 1; i < comm->ranks; i++)
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, (comm->rank + i) % comm->ranks,
+        TDMI_TRY(tdmi_comm_send(comm, TDMI_SET_DATA, (comm->rank + i) % comm->ranks,
                                 TDMI_CHANNEL_DATA, &all[comm->rank], sizeof *all));
-    return tdmi_comm_wait(comm, TDMI_GROUP_DATA);
+    return tdmi_comm_wait(comm, TDMI_SET_DATA);
 }
 
 /* The same on all ranks, as it depends on what all have been told. */

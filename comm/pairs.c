@@ -33,16 +33,16 @@ static tdm_status compare(tdm_comm *comm, int from, const tdm_tensor *y) {
 static tdm_status exchange(tdm_comm *comm, int to, tdmi_comm_side *x, int from, tdmi_comm_side *y) {
     comm->move_count = 0;
     if (from >= 0)
-        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_RESULTS, from, TDMI_CHANNEL_PAIRS,
-                                   &comm->pair_in, sizeof comm->pair_in));
+        TDMI_TRY(tdmi_comm_receive(comm, TDMI_SET_RESULTS, from, TDMI_CHANNEL_PAIRS, &comm->pair_in,
+                                   sizeof comm->pair_in));
     if (to >= 0) {
         comm->pair_out = header_of(x->tensor);
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_RESULTS, to, TDMI_CHANNEL_PAIRS, &comm->pair_out,
+        TDMI_TRY(tdmi_comm_send(comm, TDMI_SET_RESULTS, to, TDMI_CHANNEL_PAIRS, &comm->pair_out,
                                 sizeof comm->pair_out));
         comm->moves[comm->move_count++] =
             (tdmi_comm_move){.kind = TDMI_MOVE_SEND, .peer = to, .fetches = true, .size = x->size};
     }
-    TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_RESULTS));
+    TDMI_TRY(tdmi_comm_wait(comm, TDMI_SET_RESULTS));
     if (from >= 0) {
         TDMI_TRY(compare(comm, from, y->tensor));
         comm->moves[comm->move_count++] =
@@ -58,20 +58,20 @@ static tdm_status agree(tdm_comm *comm, int to, const tdm_tensor *x, int from,
     static const char nothing = 0;
     if (!tdmi_comm_has_transport(comm)) return TDM_OK;
     if (from >= 0)
-        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_RESULTS, from, TDMI_CHANNEL_PAIRS,
-                                   &comm->pair_in, sizeof comm->pair_in));
+        TDMI_TRY(tdmi_comm_receive(comm, TDMI_SET_RESULTS, from, TDMI_CHANNEL_PAIRS, &comm->pair_in,
+                                   sizeof comm->pair_in));
     if (to >= 0) {
         comm->pair_out = header_of(x);
-        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_DATA, to, TDMI_CHANNEL_DATA, &comm->met, 1));
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, to, TDMI_CHANNEL_PAIRS, &comm->pair_out,
+        TDMI_TRY(tdmi_comm_receive(comm, TDMI_SET_DATA, to, TDMI_CHANNEL_DATA, &comm->met, 1));
+        TDMI_TRY(tdmi_comm_send(comm, TDMI_SET_DATA, to, TDMI_CHANNEL_PAIRS, &comm->pair_out,
                                 sizeof comm->pair_out));
     }
     if (from >= 0) {
-        TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_RESULTS));
+        TDMI_TRY(tdmi_comm_wait(comm, TDMI_SET_RESULTS));
         TDMI_TRY(compare(comm, from, y));
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, from, TDMI_CHANNEL_DATA, &nothing, 1));
+        TDMI_TRY(tdmi_comm_send(comm, TDMI_SET_DATA, from, TDMI_CHANNEL_DATA, &nothing, 1));
     }
-    return tdmi_comm_wait(comm, TDMI_GROUP_DATA);
+    return tdmi_comm_wait(comm, TDMI_SET_DATA);
 }
 
 static tdm_status pass_directly(tdm_comm *comm, tdm_queue *queue, int to, const tdm_tensor *x,

@@ -60,22 +60,22 @@ static tdm_status store(reduction *r, int64_t round) {
 }
 
 static tdm_status exchange(reduction *r, int64_t round, bool last) {
-    const int group = TDMI_GROUP_DATA + (int)(round % 2), ranks = r->comm->ranks;
+    const int set = TDMI_SET_DATA + (int)(round % 2), ranks = r->comm->ranks;
     const size_t row = (size_t)r->round * r->element;
     char *rows = r->rows + (size_t)(round % 2) * (size_t)ranks * row;
     int64_t start = 0;
     const size_t own = part(r, r->comm->rank, round, &start);
     for (int i = 1; i < ranks; i++) {
         const int from = (r->comm->rank + ranks - i) % ranks;
-        TDMI_TRY(tdmi_comm_receive(r->comm, group, from, TDMI_CHANNEL_DATA,
-                                   rows + (size_t)from * row, own * r->element));
+        TDMI_TRY(tdmi_comm_receive(r->comm, set, from, TDMI_CHANNEL_DATA, rows + (size_t)from * row,
+                                   own * r->element));
     }
     TDMI_TRY(tdmi_comm_own_fault(r->comm, tdmi_comm_fetched(r->from, (int)(round % 2))));
     if (!last) TDMI_TRY(tdmi_comm_own_fault(r->comm, fetch(r, round + 1)));
     for (int i = 1; i < ranks; i++) {
         const int to = (r->comm->rank + i) % ranks;
         const size_t n = part(r, to, round, &start);
-        TDMI_TRY(tdmi_comm_send(r->comm, group, to, TDMI_CHANNEL_DATA,
+        TDMI_TRY(tdmi_comm_send(r->comm, set, to, TDMI_CHANNEL_DATA,
                                 r->x + (size_t)start * r->element, n * r->element));
     }
     return TDM_OK;
@@ -86,8 +86,8 @@ static tdm_status finish(reduction *r, int64_t round) {
     tdm_comm *comm = r->comm;
     const int slot = (int)(round % 2), ranks = comm->ranks;
     const size_t row = (size_t)r->round * r->element;
-    TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_DATA + slot));
-    TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_RESULTS + slot));
+    TDMI_TRY(tdmi_comm_wait(comm, TDMI_SET_DATA + slot));
+    TDMI_TRY(tdmi_comm_wait(comm, TDMI_SET_RESULTS + slot));
     if (round > 1) TDMI_TRY(tdmi_comm_own_fault(r->comm, store(r, round - 2)));
     int64_t start = 0;
     const size_t n = part(r, comm->rank, round, &start);
@@ -106,13 +106,13 @@ static tdm_status finish(reduction *r, int64_t round) {
         const int from = (comm->rank + ranks - i) % ranks;
         if (r->to != TO_ALL && r->to != comm->rank) continue;
         const size_t theirs = part(r, from, round, &start);
-        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_RESULTS + slot, from, TDMI_CHANNEL_DATA,
+        TDMI_TRY(tdmi_comm_receive(comm, TDMI_SET_RESULTS + slot, from, TDMI_CHANNEL_DATA,
                                    r->y + (size_t)start * r->element, theirs * r->element));
     }
     for (int i = 1; r->to != TO_NONE && i < ranks; i++) {
         const int to = (comm->rank + i) % ranks;
         if (r->to != TO_ALL && r->to != to) continue;
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_RESULTS + slot, to, TDMI_CHANNEL_DATA, result,
+        TDMI_TRY(tdmi_comm_send(comm, TDMI_SET_RESULTS + slot, to, TDMI_CHANNEL_DATA, result,
                                 n * r->element));
     }
     return TDM_OK;
@@ -134,7 +134,7 @@ static tdm_status in_rounds(reduction *r) {
         if (round > 0) TDMI_TRY(finish(r, round - 1));
     }
     for (int64_t round = rounds > 1 ? rounds - 2 : 0; round < rounds; round++) {
-        TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_GROUP_RESULTS + (int)(round % 2)));
+        TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_SET_RESULTS + (int)(round % 2)));
         TDMI_TRY(tdmi_comm_own_fault(r->comm, store(r, round)));
     }
     return TDM_OK;
@@ -150,13 +150,13 @@ static tdm_status at_once(reduction *r, size_t n) {
     TDMI_TRY(tdmi_comm_own_fault(r->comm, status));
     for (int i = 1; i < comm->ranks; i++) {
         const int from = (comm->rank + comm->ranks - i) % comm->ranks;
-        TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_DATA, from, TDMI_CHANNEL_DATA,
+        TDMI_TRY(tdmi_comm_receive(comm, TDMI_SET_DATA, from, TDMI_CHANNEL_DATA,
                                    r->rows + (size_t)from * row, row));
     }
     for (int i = 1; i < comm->ranks; i++)
-        TDMI_TRY(tdmi_comm_send(comm, TDMI_GROUP_DATA, (comm->rank + i) % comm->ranks,
+        TDMI_TRY(tdmi_comm_send(comm, TDMI_SET_DATA, (comm->rank + i) % comm->ranks,
                                 TDMI_CHANNEL_DATA, r->x, row));
-    TDMI_TRY(tdmi_comm_wait(comm, TDMI_GROUP_DATA));
+    TDMI_TRY(tdmi_comm_wait(comm, TDMI_SET_DATA));
     for (int i = 0; i < comm->ranks; i++)
         r->sources[i] = i == comm->rank ? r->x : r->rows + (size_t)i * row;
     tdmi_comm_combine(r->dtype, r->op, n, r->sources, comm->ranks, r->y);

@@ -59,14 +59,14 @@ static tdm_status copy(const rounds *r, int slot, const tdmi_comm_move *move, si
 static tdm_status send(const rounds *r, int slot, const tdmi_comm_move *move, size_t at, size_t n) {
     const bool forwards = move->kind == TDMI_MOVE_FORWARD;
     const char *bytes = forwards ? r->into->bytes : r->from->bytes;
-    return tdmi_comm_send(r->comm, (forwards ? TDMI_GROUP_RESULTS : TDMI_GROUP_DATA) + slot,
-                          move->peer, r->channel, bytes + move->from + at, n);
+    return tdmi_comm_send(r->comm, (forwards ? TDMI_SET_RESULTS : TDMI_SET_DATA) + slot, move->peer,
+                          r->channel, bytes + move->from + at, n);
 }
 
 static tdm_status receive(const rounds *r, int slot, const tdmi_comm_move *move, size_t at,
                           size_t n) {
-    const int group = move->kind == TDMI_MOVE_RELAY ? TDMI_GROUP_DATA : TDMI_GROUP_RESULTS;
-    return tdmi_comm_receive(r->comm, group + slot, move->peer, r->channel,
+    const int set = move->kind == TDMI_MOVE_RELAY ? TDMI_SET_DATA : TDMI_SET_RESULTS;
+    return tdmi_comm_receive(r->comm, set + slot, move->peer, r->channel,
                              (char *)r->into->bytes + move->into + at, n);
 }
 
@@ -82,9 +82,9 @@ static tdm_status begin(const rounds *r, size_t round, bool last) {
 /* What is to be forwarded has come, and goes on; then the rest has come, too. */
 static tdm_status finish(const rounds *r, size_t round) {
     const int slot = (int)(round % 2);
-    TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_GROUP_DATA + slot));
+    TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_SET_DATA + slot));
     TDMI_TRY(each(r, round, TDMI_MOVE_FORWARD, send));
-    TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_GROUP_RESULTS + slot));
+    TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_SET_RESULTS + slot));
     TDMI_TRY(each(r, round, TDMI_MOVE_RELAY, store));
     return each(r, round, TDMI_MOVE_RECEIVE, store);
 }

@@ -10,32 +10,32 @@ enum { SPINS = 64 }; /* tests of all messages between two looks at the clock and
 /* A rank to which nothing comes for so long naps, and looks again after each nap. */
 #define SPIN_SECONDS 1e-3
 
-static tdmi_message *next(tdmi_group *group, int peer, size_t size, bool receives) {
-    tdmi_message *message = &group->messages[group->count];
+static tdmi_message *next(tdmi_message_set *set, int peer, size_t size, bool receives) {
+    tdmi_message *message = &set->messages[set->count];
     *message = (tdmi_message){.size = size, .peer = peer, .receives = receives};
     return message;
 }
 
-static tdm_status begun(tdm_comm *comm, tdmi_group *group, tdm_status status) {
+static tdm_status begun(tdm_comm *comm, tdmi_message_set *set, tdm_status status) {
     if (status != TDM_OK) return tdmi_comm_fail(comm, status, "%s", tdm_last_error());
-    group->messages[group->count++].active = true;
+    set->messages[set->count++].active = true;
     return TDM_OK;
 }
 
-tdm_status tdmi_comm_send(tdm_comm *comm, int group, int to, int channel, const void *bytes,
+tdm_status tdmi_comm_send(tdm_comm *comm, int set, int to, int channel, const void *bytes,
                           size_t size) {
     if (size == 0) return TDM_OK;
-    tdmi_group *of = &comm->groups[group];
+    tdmi_message_set *of = &comm->sets[set];
     tdmi_message *message = next(of, to, size, false);
     return begun(
         comm, of,
         comm->transport.send(comm->transport.state, to, channel, bytes, size, &message->message));
 }
 
-tdm_status tdmi_comm_receive(tdm_comm *comm, int group, int from, int channel, void *bytes,
+tdm_status tdmi_comm_receive(tdm_comm *comm, int set, int from, int channel, void *bytes,
                              size_t size) {
     if (size == 0) return TDM_OK;
-    tdmi_group *of = &comm->groups[group];
+    tdmi_message_set *of = &comm->sets[set];
     tdmi_message *message = next(of, from, size, true);
     return begun(comm, of,
                  comm->transport.receive(comm->transport.state, from, channel, bytes, size,
@@ -45,15 +45,15 @@ tdm_status tdmi_comm_receive(tdm_comm *comm, int group, int from, int channel, v
 tdm_status tdmi_comm_exchange_headers(tdm_comm *comm) {
     const int step = 1 << comm->heard, ranks = comm->ranks;
     const int from = (comm->rank + ranks - step) % ranks, to = (comm->rank + step) % ranks;
-    TDMI_TRY(tdmi_comm_receive(comm, TDMI_GROUP_CHECK, from, TDMI_CHANNEL_CHECK,
-                               &comm->headers[from], sizeof comm->header));
-    return tdmi_comm_send(comm, TDMI_GROUP_CHECK, to, TDMI_CHANNEL_CHECK, &comm->header,
+    TDMI_TRY(tdmi_comm_receive(comm, TDMI_SET_CHECK, from, TDMI_CHANNEL_CHECK, &comm->headers[from],
+                               sizeof comm->header));
+    return tdmi_comm_send(comm, TDMI_SET_CHECK, to, TDMI_CHANNEL_CHECK, &comm->header,
                           sizeof comm->header);
 }
 
 /* Where the header that is waited for has come, it is compared, and the next ones begin. *more: there are some. */
 static tdm_status pass_on(tdm_comm *comm, bool *more) {
-    const tdmi_group *check = &comm->groups[TDMI_GROUP_CHECK];
+    const tdmi_message_set *check = &comm->sets[TDMI_SET_CHECK];
     const int received = 2 * comm->heard; /* behind a receive and a send of each step before */
     *more = false;
     if (received >= check->count || !check->messages[received].done) return TDM_OK;
@@ -65,7 +65,7 @@ static tdm_status pass_on(tdm_comm *comm, bool *more) {
 
 /* Headers of other ranks, and their notes: what tells of faults. */
 static tdm_status look(tdm_comm *comm, int waits_for) {
-    tdmi_group *check = &comm->groups[TDMI_GROUP_CHECK];
+    tdmi_message_set *check = &comm->sets[TDMI_SET_CHECK];
     for (int i = 0; i < check->count; i++) {
         tdmi_message *message = &check->messages[i];
         size_t received = 0;
@@ -119,10 +119,10 @@ static tdm_status test(tdm_comm *comm, tdmi_message *message, bool *done) {
 }
 
 /* All messages that are not done; *open is the rank that one of these waits for, -1: there is none. */
-static tdm_status test_all(tdm_comm *comm, tdmi_group *group, int *open, bool *moved) {
+static tdm_status test_all(tdm_comm *comm, tdmi_message_set *set, int *open, bool *moved) {
     *open = -1;
-    for (int i = 0; i < group->count; i++) {
-        tdmi_message *message = &group->messages[i];
+    for (int i = 0; i < set->count; i++) {
+        tdmi_message *message = &set->messages[i];
         if (!message->active) continue;
         bool done = false;
         TDMI_TRY(test(comm, message, &done));
@@ -139,17 +139,17 @@ static tdm_status no_header(tdm_comm *comm, int rank) {
                           rank);
 }
 
-tdm_status tdmi_comm_wait(tdm_comm *comm, int group) {
-    tdmi_group *of = &comm->groups[group];
+tdm_status tdmi_comm_wait(tdm_comm *comm, int set) {
+    tdmi_message_set *of = &comm->sets[set];
     double since = 0;
     for (unsigned spins = 1;; spins++) {
         bool moved = false;
         int open;
         TDMI_TRY(test_all(comm, of, &open, &moved));
         bool more = false;
-        if (group == TDMI_GROUP_CHECK) TDMI_TRY(pass_on(comm, &more));
+        if (set == TDMI_SET_CHECK) TDMI_TRY(pass_on(comm, &more));
         if (more) continue;
-        if (open < 0 && group == TDMI_GROUP_CHECK && 1 << comm->heard < comm->ranks)
+        if (open < 0 && set == TDMI_SET_CHECK && 1 << comm->heard < comm->ranks)
             return no_header(comm, of->messages[2 * comm->heard].peer);
         if (open < 0) break;
         if (moved) since = 0;
@@ -165,15 +165,15 @@ tdm_status tdmi_comm_wait(tdm_comm *comm, int group) {
     return TDM_OK;
 }
 
-static void give_up(tdm_comm *comm, tdmi_group *group) {
-    for (int i = 0; i < group->count; i++)
-        comm->in_use = tdmi_comm_drop(comm, &group->messages[i]) || comm->in_use;
-    group->count = 0;
+static void give_up(tdm_comm *comm, tdmi_message_set *set) {
+    for (int i = 0; i < set->count; i++)
+        comm->in_use = tdmi_comm_drop(comm, &set->messages[i]) || comm->in_use;
+    set->count = 0;
 }
 
 void tdmi_comm_abandon(tdm_comm *comm) {
-    for (int i = 0; i < TDMI_GROUP_COUNT; i++)
-        give_up(comm, &comm->groups[i]);
+    for (int i = 0; i < TDMI_SET_COUNT; i++)
+        give_up(comm, &comm->sets[i]);
     if (!comm->in_use) return;
     comm->scratch = NULL; /* nobody's any more */
     comm->scratch_size = 0;

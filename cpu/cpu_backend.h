@@ -28,8 +28,8 @@ struct tdmi_bevent {
 struct tdmi_bprogram {
     tdmi_cpu_entry function;
     tdmi_variant variant;
-    const tdmi_blocks *blocks; /* NULL but for a user's expression */
-    void *library;             /* NULL but for a user's kernel that was compiled */
+    const tdmi_bytecode *bytecode; /* NULL but for a user's expression */
+    void *library;                 /* NULL but for a user's kernel that was compiled */
     int buffers;
 };
 
@@ -58,8 +58,8 @@ tdmi_cpu_fold *tdmi_cpu_fold_of(uint8_t function, uint8_t type);
 bool tdmi_cpu_is_wide(uint8_t type);
 
 /* blocks.c: a group of a user's kernel; how much scratch memory it needs. */
-void tdmi_cpu_run_blocks(const tdm_group *group, void *const *buffers, const void *args);
-size_t tdmi_cpu_blocks_scratch(const tdmi_blocks *blocks);
+void tdmi_cpu_interpret(const tdm_group *group, void *const *buffers, const void *args);
+size_t tdmi_cpu_interpreter_scratch(const tdmi_bytecode *bytecode);
 
 /* The cast of bytes to bytes, which copies past the cache: its u is TDM_U8. */
 tdmi_cpu_entry tdmi_cpu_copy_kernel(void);

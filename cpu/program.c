@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/log.h"
 #include "cpu_backend.h"
 #include "host/compiler.h"
-#include "log.h"
-#include "machine/hash.h"
 
 /* ---- users' kernels, by the machine's compiler ---- */
 
@@ -82,18 +82,18 @@ static tdm_status build_own(const tdmi_program_source *source, const tdmi_blob *
  * everywhere. What was chosen stays, as the program does: the same call gives the same bits. */
 static tdm_status build_expression(const tdmi_program_source *source, const tdmi_blob *binary,
                                    tdmi_bprogram *program, tdmi_blob *result) {
-    if (tdmi_cpu_compiler()[0] && !source->stays_in_blocks) {
+    if (tdmi_cpu_compiler()[0] && !source->is_interpreted) {
         const tdm_status status = build_own(source, binary, program, result);
         if (status == TDM_OK || status == TDM_ERROR_OUT_OF_MEMORY) return status;
         if (binary && status == TDM_ERROR_COMPILE) return status; /* the core compiles it anew */
         tdmi_log(TDM_LOG_WARNING, "an expression runs in blocks, as it was not compiled: %s",
                  tdm_last_error());
     }
-    if (tdmi_cpu_blocks_scratch(source->blocks) > TDMI_CPU_SCRATCH)
+    if (tdmi_cpu_interpreter_scratch(source->bytecode) > TDMI_CPU_SCRATCH)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: it has more values than fit %d bytes",
                          source->file, (int)TDMI_CPU_SCRATCH);
-    program->blocks = source->blocks;
-    program->function = tdmi_cpu_run_blocks;
+    program->bytecode = source->bytecode;
+    program->function = tdmi_cpu_interpret;
     return TDM_OK;
 }
 
@@ -105,7 +105,7 @@ tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_sourc
     (void)device;
     program->variant = source->variant;
     program->buffers = source->buffers;
-    if (source->blocks) return build_expression(source, binary, program, result);
+    if (source->bytecode) return build_expression(source, binary, program, result);
     if (source->variant.user) return build_own(source, binary, program, result);
     program->function = tdmi_cpu_kernel_of(source->variant.kernel, source->variant.t);
     if (!program->function)
@@ -136,7 +136,7 @@ static tdm_status make_scratch(tdmi_bqueue *queue) {
 
 tdm_status tdmi_cpu_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel) {
     kernel->program = program;
-    const bool wants = program->blocks || wants_scratch(&program->variant);
+    const bool wants = program->bytecode || wants_scratch(&program->variant);
     return wants && !queue->scratch ? make_scratch(queue) : TDM_OK;
 }
 
@@ -196,7 +196,7 @@ tdm_status tdmi_cpu_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_
                      .group = group_of(&program->variant, launch->stream, launch->groups),
                      .args = launch->args,
                      .scratch = queue->scratch};
-    run.group.blocks = program->blocks;
+    run.group.bytecode = program->bytecode;
     for (int i = 0; i < program->buffers; i++)
         run.buffers[i] = launch->mems[i] ? launch->mems[i]->handle : NULL;
     if (launch->groups == 1)

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "machine/hash.h"
+#include "base/hash.h"
 
 enum {
     WAYS = 4,       /* places in which a plan may be */

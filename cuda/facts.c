@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a device tells about itself, all without a context. */
+#include "base/hash.h"
 #include "cuda_backend.h"
-#include "machine/hash.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -15,7 +15,7 @@ typedef struct tdm_group {
     uint32_t u;         /* the variant's u, a tdm_dtype */
     void *scratch;      /* TDMI_CPU_SCRATCH bytes of this thread's, 64-byte aligned; NULL where the
                       * kernel has no SCRATCH_ARRAY */
-    const void *blocks; /* of a user's kernel: its tdmi_blocks, which blocks.c runs */
+    const void *bytecode; /* of a user's kernel: its tdmi_bytecode, which interpreter.c runs */
 } tdm_group;
 enum { TDMI_CPU_SCRATCH = 160 << 10 };
 

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The functions and operators of expressions, and the types that they compute with: the list is read by the
- * host, which parses expressions, and by cpu/blocks.c, which has each of them for blocks of elements.
+ * host, which parses expressions, and by cpu/interpreter.c, which has each of them for blocks of elements.
  * functions.h has them for one element, in every kernel language. */
 #ifndef TDMI_KERNEL_FUNCTION_LIST_H
 #define TDMI_KERNEL_FUNCTION_LIST_H

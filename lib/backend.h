@@ -22,13 +22,13 @@
 
 #include <tandem/tandem.h>
 
-#include "blocks.h"
-#include "fail.h"
+#include "base/blas_list.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "bytecode.h"
 #include "host/host.h"
-#include "machine/blas_list.h"
 #include "machine/loader.h"
-#include "memory.h"
-#include "threads.h"
 
 /* Each backend defines these for itself; the core only passes them on. */
 typedef struct tdmi_bdevice tdmi_bdevice;
@@ -119,10 +119,10 @@ typedef struct tdmi_program_source {
     const char *file;           /* for messages: "layer_norm.cl" */
     const char *text;           /* whole source without the dialect header: args.h to the kernel */
     const char *const *options; /* "-DT=0" …, NULL-terminated; the same for OpenCL and NVRTC */
-    const tdmi_blocks
-        *blocks; /* of a user's expression: the same, as steps; lives as long as the device */
+    const tdmi_bytecode
+        *bytecode; /* of a user's expression: the same, as steps; lives as long as the device */
     bool
-        stays_in_blocks; /* where these run: a function of the library's own, which starts no compiler */
+        is_interpreted; /* where these run: a function of the library's own, which starts no compiler */
     uint32_t group_lanes; /* lanes of a group: variant.lanes of each of its teams */
     int buffers;          /* how many buffer arguments come before the struct */
     size_t args_size;     /* size of that struct */
@@ -439,6 +439,13 @@ typedef struct tdmi_backend {
     .device_size = sizeof(tdmi_bdevice), .queue_size = sizeof(tdmi_bqueue),                        \
     .event_size = sizeof(tdmi_bevent), .program_size = sizeof(tdmi_bprogram),                      \
     .kernel_size = sizeof(tdmi_bkernel)
+
+/* A device in the list of all. */
+typedef struct tdmi_listed_device {
+    const tdmi_backend *backend;
+    size_t index; /* inside the backend */
+    tdmi_device_facts facts;
+} tdmi_listed_device;
 
 /* Adds an item to the diagnostics; the three texts are copied. Any thread. */
 void tdmi_diagnose(tdm_diagnostic_kind kind, bool ok, const char *subject, const char *detail,

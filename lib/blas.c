@@ -2,8 +2,8 @@
 /* Choosing the BLAS provider of a product; attaching providers to queues. */
 #include "blas.h"
 
+#include "base/hash.h"
 #include "blas_table.h"
-#include "machine/hash.h"
 #include "tensor_cores.h"
 
 #include <stdio.h>

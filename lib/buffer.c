@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Buffers: making, counting and freeing them; pinned host memory. */
 
+#include "base/log.h"
 #include "core.h"
-#include "log.h"
 
 tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffer) {
     TDMI_UNCANCELLED();

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
+#include "base/dtype.h"
 #include "core.h"
-#include "dtype.h"
 
 const char *tdmi_shape_text(const tdm_tensor *tensor, char text[128]) {
     size_t length = 0;

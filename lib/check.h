@@ -4,7 +4,7 @@
 #ifndef TDMI_CHECK_H
 #define TDMI_CHECK_H
 
-#include "fail.h"
+#include "base/fail.h"
 
 #include <tandem/library.h>
 #include <tandem/ops.h>
@@ -18,6 +18,10 @@ tdm_status tdmi_tensor_check(const char *function, const char *name,
  * larger. */
 tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, const int64_t *shape,
                             size_t *bytes) TDM_MUST_USE;
+
+/* view.c: tdm_empty, for a function that makes a tensor. */
+tdm_status tdmi_empty(const char *function, tdm_device *device, tdm_dtype dtype, int ndim,
+                      const int64_t *shape, tdm_tensor *tensor) TDM_MUST_USE;
 
 enum {
     TDMI_ARG_OUTPUT = TDM_OPERAND_OUTPUT,

@@ -10,10 +10,9 @@
 #include <tandem/graph.h>
 
 #include "backend.h"
-#include "machine/env.h"
+#include "base/env.h"
+#include "base/threads.h"
 #include "machine/holders.h"
-#include "machine/registry.h"
-#include "threads.h"
 #include "tuned.h"
 
 /* A block of memory from the driver, in use by a buffer or cached by the pool. */
@@ -162,7 +161,11 @@ struct tdm_buffer {
 tdm_status tdmi_device_usable(const tdm_device *device) TDM_MUST_USE;
 tdm_status tdmi_device_result(tdm_device *device, tdm_status status) TDM_MUST_USE;
 
-/* device.c: the device that the driver calls `id`, of a backend, in a context of the program's. */
+/* device.c: a listed device, opened now or before; `context` is the program's, or NULL for one of its own. */
+tdm_status tdmi_device_open(const tdmi_listed_device *devices, size_t count, size_t index,
+                            void *context, tdm_device **device) TDM_MUST_USE;
+
+/* listing.c: the device that the driver calls `id`, of a backend, in a context of the program's. */
 tdm_status tdmi_device_adopt(const char *function, tdm_backend backend, void *context,
                              const void *id, tdm_device **device) TDM_MUST_USE;
 

@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a device's pool holds: told, and given back to the driver. */
 
+#include "base/sized.h"
 #include "core.h"
-#include "sized.h"
 
 TDMI_SIZED(tdm_memory_stats, TDM_MEMORY_STATS_DEFAULTS, device_free)
 

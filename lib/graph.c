@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Graphs: operations recorded once, and replayed. The list of what was recorded is the graph; a driver's own
  * graph is made of it by giving the queue that list once more while the driver captures it. */
-#include "log.h"
+#include "base/log.h"
 #include "record.h"
 
 tdm_status tdm_graph_create(tdm_queue *queue, tdm_graph **graph) {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "shape.h"
+#include "lanes.h"
 #include "submit.h"
 
 enum { MIN_CHUNK = 4096 };

@@ -4,9 +4,9 @@
 #ifndef TDMI_LAUNCH_H
 #define TDMI_LAUNCH_H
 
+#include "base/dtype.h"
 #include "check.h"
 #include "core.h"
-#include "dtype.h"
 #include "kernel_list.h"
 
 /* Rows of `cols` columns cut into `chunks` pieces of `chunk` columns, so that few long rows fill
@@ -43,7 +43,7 @@ static inline uint8_t tdmi_reduced_vectors(int64_t places, size_t element_size) 
 static inline int64_t tdmi_row_step(int64_t rows, int64_t stride) { return rows > 1 ? stride : 0; }
 
 /* One kernel over `items` items (rows or pieces of rows) of `cols` columns each. The variant
- * is completed here (shape.h); mems in the kernel's order. */
+ * is completed here (lanes.h); mems in the kernel's order. */
 tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t items, int64_t cols,
                              const tdmi_mem *const *mems, const void *args) TDM_MUST_USE;
 

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "core.h"
 #include "kernel_list.h"
-#include "log.h"
+#include "lanes.h"
 #include "machine/cache_entry.h"
-#include "shape.h"
 #include "user_kernels.h"
 
 struct tdmi_program {
@@ -117,8 +117,8 @@ static tdm_status make_parts(const tdmi_device_facts *facts, tdmi_variant varian
                                           .file = file,
                                           .text = parts->text,
                                           .options = parts->options,
-                                          .blocks = user ? user->blocks : NULL,
-                                          .stays_in_blocks = user && user->is_function,
+                                          .bytecode = user ? user->bytecode : NULL,
+                                          .is_interpreted = user && user->is_function,
                                           .group_lanes = variant.lanes * tdmi_teams(facts, variant),
                                           .buffers = user ? user->buffers : kernel->buffers,
                                           .args_size = user ? user->args_size : kernel->args_size};
@@ -132,7 +132,7 @@ static tdm_status make_source(tdm_device *device, tdmi_variant variant, source_p
 /* What compiles it, in all that the result depends on; "" where nothing does, or nothing is kept. */
 static const char *compiler_of(const tdm_device *device, const tdmi_program_source *source) {
     if (!device->backend->compiler) return device->facts->cache_key;
-    return source->variant.user && !source->stays_in_blocks ? device->backend->compiler() : "";
+    return source->variant.user && !source->is_interpreted ? device->backend->compiler() : "";
 }
 
 /* What a program is built for: where there is one for all ways to store, they are the launch's. */
@@ -261,7 +261,7 @@ tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant wanted, bool *is_co
     tdmi_blob binary;
     TDMI_TRY(make_source(device, variant, &parts));
     if (!compiler_of(device, &parts.source)[0]) {
-        *is_compiled = !variant.user || parts.source.blocks;
+        *is_compiled = !variant.user || parts.source.bytecode;
     } else if (tdmi_cache_read_kernel(key_of(device, &parts.source), &binary)) {
         *is_compiled = true;
         tdmi_free(binary.data);

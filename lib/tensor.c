@@ -1,7 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tensors as plain values: contiguous tensors, counting. Views are in view.c. */
+/* Tensors as plain values: contiguous tensors, counting, references. Views are in view.c. */
 #include <string.h>
 
+#include <tandem/create.h>
+
+#include "base/threads.h"
 #include "check.h"
 
 tdm_tensor tdmi_tensor_contiguous(tdm_buffer *buffer, tdm_dtype dtype, int ndim,
@@ -53,4 +56,24 @@ int64_t tdm_tensor_count(const tdm_tensor *tensor) {
     for (int i = 0; i < tensor->ndim; i++) /* a product that overflows is refused by the checks */
         if (__builtin_mul_overflow(count, tensor->shape[i], &count)) return INT64_MAX;
     return count;
+}
+
+tdm_tensor tdm_tensor_retain(const tdm_tensor *tensor) {
+    tdm_tensor copy;
+    memset(&copy, 0, sizeof copy);
+    if (!tensor) return copy;
+    copy = *tensor;
+    copy.buffer = tdm_buffer_retain(tensor->buffer);
+    return copy;
+}
+
+void tdm_tensor_release(tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
+    if (!tensor) return;
+    tdm_buffer_release(tensor->buffer);
+    memset(tensor, 0, sizeof *tensor);
+}
+
+tdm_device *tdm_tensor_get_device(const tdm_tensor *tensor) {
+    return tensor ? tdm_buffer_get_device(tensor->buffer) : NULL;
 }

@@ -2,9 +2,9 @@
 /* Products on tensor cores. No driver's documents promise that it takes the kernel, so each process tries it. */
 #include "tensor_cores.h"
 
-#include "dtype.h"
+#include "base/dtype.h"
+#include "base/log.h"
 #include "launch.h"
-#include "log.h"
 
 /* --- the kernel --------------------------------------------------------------------------------- */
 

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
+#include "base/hash.h"
 #include "blas_table.h"
 #include "machine/cache_entry.h"
-#include "machine/env.h"
-#include "machine/hash.h"
 
 static const char PRODUCTS[] = "tuned products";
 enum { MOST_RECORDS = 4096 };

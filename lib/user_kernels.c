@@ -18,7 +18,7 @@ const tdmi_user_kernel *tdmi_find_user_kernel(tdm_device *device, const void *ke
 
 static void free_kernel(tdmi_user_kernel *kernel) {
     tdmi_free(kernel->text);
-    tdmi_free(kernel->blocks);
+    tdmi_free(kernel->bytecode);
 }
 
 tdm_status tdmi_add_user_kernel(tdm_device *device, const tdmi_user_kernel *kernel, const void *key,

@@ -16,7 +16,7 @@ typedef struct tdmi_user_kernel {
     bool is_function; /* of functions.h: in blocks, where these run */
     const char *entry, *file; /* they last as long as the text, or for good */
     char *text;               /* behind the dialect's */
-    tdmi_blocks *blocks;      /* of an expression */
+    tdmi_bytecode *bytecode;  /* of an expression */
     int buffers;
     size_t args_size;
     size_t key_size;

@@ -2,6 +2,9 @@
 /* Tensors of a buffer and views of tensors, checked. */
 #include <string.h>
 
+#include <tandem/create.h>
+
+#include "base/threads.h"
 #include "check.h"
 
 static tdm_status check_ndim(const char *function, int ndim, const int64_t *shape) {
@@ -150,4 +153,25 @@ tdm_status tdm_broadcast_shape(const tdm_tensor *a, const tdm_tensor *b, int *nd
     }
     *ndim = most;
     return TDM_OK;
+}
+
+tdm_status tdmi_empty(const char *function, tdm_device *device, tdm_dtype dtype, int ndim,
+                      const int64_t *shape, tdm_tensor *tensor) {
+    TDMI_NOT_NULL(function, tensor);
+    memset(tensor, 0, sizeof *tensor);
+    TDMI_NOT_NULL(function, device);
+    size_t bytes = 0;
+    TDMI_TRY(tdmi_check_shape(function, dtype, ndim, shape, &bytes));
+    tdm_buffer *buffer;
+    tdm_status status = tdm_buffer_create(device, bytes, &buffer);
+    if (status != TDM_OK) return tdmi_fail_in(status, "%s", function);
+    status = tdm_tensor_init(buffer, dtype, ndim, shape, 0, tensor);
+    if (status != TDM_OK) tdm_buffer_release(buffer);
+    return status;
+}
+
+tdm_status tdm_empty(tdm_device *device, tdm_dtype dtype, int ndim, const int64_t *shape,
+                     tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
+    return tdmi_empty(__func__, device, dtype, ndim, shape, tensor);
 }

@@ -8,8 +8,8 @@
  * succeeds (queue_end.c: also when it is destroyed). A device that is lost runs nothing any more: its queues are in
  * no doubt. */
 
+#include "base/log.h"
 #include "core.h"
-#include "log.h"
 
 /* Something that a queue in doubt may still use. */
 typedef struct tdmi_deferred {

@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/dtype.h"
+#include "base/threads.h"
 #include "check.h"
 #include "core.h"
-#include "dtype.h"
 #include "kernel_list.h"
+#include "lanes.h"
 #include "launch.h"
-#include "shape.h"
-#include "threads.h"
 
 typedef struct variant_list {
     tdmi_variant *variants;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/hash.h"
+#include "base/hash.h"
 #include "opencl_backend.h"
 
 /* Attributes of vendors' extensions that the common headers lack. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "machine/hash.h"
+#include "base/hash.h"
 #include "opencl_backend.h"
 
 /* Nothing that trades accuracy for speed: backends agree. */

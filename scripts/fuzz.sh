@@ -21,7 +21,7 @@ build=build/fuzz found=build/fuzz/found
 [ "$target" = expressions ] || found=$found-$target
 mkdir -p "$found"
 clang -std=c11 -g -O1 -DTDM_LIBFUZZER -D_DEFAULT_SOURCE -fsanitize=fuzzer,address,undefined -Ilib -Ilib/include -Ikernels \
-    "tests/fuzz/$target.c" lib/kernels/*.c cpu/blocks.c build/release/lib/libtandem.a -ljansson -lm -ldl -lpthread \
+    "tests/fuzz/$target.c" lib/kernels/*.c cpu/interpreter.c build/release/lib/libtandem.a -ljansson -lm -ldl -lpthread \
     -o "$build/$target"
 export TANDEM_CPU_COMPILER=none # which would be started for each text
 exec "$build/$target" -runs="$executions" -max_len=600 -print_final_stats=1 -artifact_prefix="$build/" \

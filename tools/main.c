@@ -5,7 +5,7 @@
 
 #include <tandem/tandem.h>
 
-#include "machine/blas_list.h"
+#include "base/blas_list.h"
 #include "options.h"
 #include "tools.h"
 

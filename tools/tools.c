@@ -2,7 +2,7 @@
 /* Words, options and messages that the commands share. */
 #include "tools.h"
 
-#include "machine/spelling.h"
+#include "base/spelling.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 #include <tandem/tandem.h>
 
-#include "machine/product_text.h"
+#include "ops/product_text.h"
 
 typedef tdmi_product_words tune_product;
 

@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "log.h"
+#include "base/env.h"
+#include "base/log.h"
 #include "machine/disk_cache.h"
-#include "machine/env.h"
 
 extern char **environ;
 

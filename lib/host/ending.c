@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "machine/env.h"
+#include "base/env.h"
 
 /* Held for reading by uses, and for writing by who waits for them. Writers first where the C library
  * knows that, or products without a pause would hold up the process's end. */

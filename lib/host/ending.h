@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "machine/blas_list.h"
+#include "base/blas_list.h"
 
 /* What is done with a library: a product, of which each code path that a library may have is a kind, below
  * TDMI_PRODUCT_KINDS; or one of these. */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "backend.h"
-#include "machine/hash.h"
-#include "memory.h"
+#include "base/hash.h"
+#include "base/memory.h"
 
 #include "host/ending.h"
 #include "host/one_thread.h"

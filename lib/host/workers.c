@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/env.h"
+#include "base/threads.h"
 #include "host/host.h"
-#include "machine/env.h"
-#include "threads.h"
 
 enum { SPIN_NANOSECONDS = 30000, ITEM_MASK_BITS = 32 };
 

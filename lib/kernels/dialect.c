@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dtype.h"
-#include "memory.h"
+#include "base/dtype.h"
+#include "base/memory.h"
 
 void tdmi_write(tdmi_writer *self, const char *format, ...) {
     enum { LONGEST = 512 };

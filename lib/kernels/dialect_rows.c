@@ -25,7 +25,7 @@ static void write_fold(tdmi_writer *self, uint8_t type) {
 /* The value of a chunk, in blocks that are combined one by one. */
 static void write_map(tdmi_writer *self, bool compensates) {
     const int ahead = self->is_plain ? tdmi_first_read(self, TDMI_MAPPED) : -1;
-    if (compensates) tdmi_write(self, "                FOLDED lost = FOLD_START;\n");
+    if (compensates) tdmi_write(self, "                FOLDED error = FOLD_START;\n");
     tdmi_write(self, "                FOR_BLOCKS_OF(begin, end, from, to)\n                {\n"
                      "                    FOLDED part = FOLD_START;\n"
                      "                    FOLD(part, j, begin, end,");
@@ -38,7 +38,7 @@ static void write_map(tdmi_writer *self, bool compensates) {
         tdmi_write(self, "NOTHING_AHEAD);\n");
     else
         tdmi_write(self, "AHEAD(r%d));\n", ahead);
-    tdmi_write(self, compensates ? "                    FOLD_SUM(chunk, lost, part);\n"
+    tdmi_write(self, compensates ? "                    FOLD_SUM(chunk, error, part);\n"
                                  : "                    chunk = FOLD_PAIR(chunk, part);\n");
     tdmi_write(self, "                }\n                chunk = GROUP_FOLD(scratch, chunk);\n");
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fail.h"
+#include "base/fail.h"
 #include "function_list.h"
 
 enum {

@@ -2,8 +2,8 @@
 /* Users' kernels: making and counting them, and what becomes of their text once dtypes and strides are known. */
 #include "kernels/kernel.h"
 
+#include "base/sized.h"
 #include "kernel_list.h"
-#include "sized.h"
 
 static bool computes_f64(const tdmi_expression *expression) {
     for (int i = 0; i < expression->node_count; i++)
@@ -99,10 +99,10 @@ static tdm_status add_program(tdm_kernel *kernel, const tdmi_typed_kernel *typed
                              .buffers = e->tensor_count + (e->has_rows ? 1 : 0),
                              .args_size = sizeof(tdm_expression_args)};
     made.vectors = !is_plain ? 0 : tdm_dtype_size((tdm_dtype)made.t) == sizeof(double) ? 4 : 2;
-    TDMI_TRY(tdmi_lower_to_blocks(e, &made.blocks));
+    TDMI_TRY(tdmi_lower_to_bytecode(e, &made.bytecode));
     made.text = tdmi_lower_to_text(e, row_kinds);
     if (!made.text) {
-        tdmi_free(made.blocks);
+        tdmi_free(made.bytecode);
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel");
     }
     return tdmi_add_user_kernel(kernel->device, &made, key, key_size, program);

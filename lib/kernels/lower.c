@@ -36,7 +36,7 @@ void tdmi_find_places(const tdmi_expression *e, const uint8_t *row_kinds, tdmi_p
 
 typedef struct lowering {
     const tdmi_expression *expression;
-    tdmi_blocks *to;
+    tdmi_bytecode *to;
     tdmi_places places;
     bool needed[TDMI_MOST_NODES];
     int uses[TDMI_MOST_NODES];       /* how many values are made of it, and outputs */
@@ -184,10 +184,11 @@ static void add_store(lowering *self, const tdmi_output *output) {
 }
 
 /* Blocks that are in the first cache together, as far as they may be. */
-static int choose_length(const tdmi_blocks *blocks) {
+static int choose_length(const tdmi_bytecode *bytecode) {
     enum { CACHE = 24 << 10 };
     int length = TDMI_MOST_BLOCK;
-    while (length > TDMI_LEAST_BLOCK && blocks->block_count * length * blocks->value_size > CACHE)
+    while (length > TDMI_LEAST_BLOCK &&
+           bytecode->block_count * length * bytecode->value_size > CACHE)
         length /= 2;
     return length;
 }
@@ -216,7 +217,7 @@ static bool is_of_pass(const lowering *self, int which, pass now) {
 
 static bool lower(lowering *self) {
     const tdmi_expression *e = self->expression;
-    tdmi_blocks *to = self->to;
+    tdmi_bytecode *to = self->to;
     int *const ends[PASS_COUNT] = {
         [ONCE] = &to->once, [MAPPED] = &to->mapped, [ENDED] = &to->ended};
     tdmi_find_places(e, NULL, &self->places);
@@ -240,11 +241,11 @@ static bool lower(lowering *self) {
     return true;
 }
 
-tdm_status tdmi_lower_to_blocks(const tdmi_expression *expression, tdmi_blocks **blocks) {
+tdm_status tdmi_lower_to_bytecode(const tdmi_expression *expression, tdmi_bytecode **bytecode) {
     /* what varies may be computed twice */
     const size_t steps = (size_t)(2 * expression->node_count + expression->output_count);
     lowering *self = tdmi_calloc(1, sizeof *self);
-    tdmi_blocks *to = tdmi_calloc(1, sizeof *to + steps * sizeof *to->steps);
+    tdmi_bytecode *to = tdmi_calloc(1, sizeof *to + steps * sizeof *to->steps);
     tdm_status status = TDM_OK;
     if (!self || !to) {
         status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel");
@@ -272,6 +273,6 @@ tdm_status tdmi_lower_to_blocks(const tdmi_expression *expression, tdmi_blocks *
         tdmi_free(to);
         to = NULL;
     }
-    *blocks = to;
+    *bytecode = to;
     return status;
 }

@@ -3,7 +3,7 @@
 #ifndef TDMI_LOWER_H
 #define TDMI_LOWER_H
 
-#include "blocks.h"
+#include "bytecode.h"
 #include "kernels/expression.h"
 
 /* How the elements of a tensor's rows lie. */
@@ -25,8 +25,8 @@ void tdmi_find_places(const tdmi_expression *expression, const uint8_t *row_kind
                       tdmi_places *places);
 
 /* lower.c: allocated, for tdmi_free. */
-tdm_status tdmi_lower_to_blocks(const tdmi_expression *expression,
-                                tdmi_blocks **blocks) TDM_MUST_USE;
+tdm_status tdmi_lower_to_bytecode(const tdmi_expression *expression,
+                                  tdmi_bytecode **bytecode) TDM_MUST_USE;
 
 /* Whether all tensors, but for an output of one element a row, have one floating dtype and rows that the dialect's
  * loops over rows read and write. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "machine/text.h"
+#include "base/text.h"
 
 enum { MOST_DEPTH = 64 };
 

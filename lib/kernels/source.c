@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "dtype.h"
+#include "base/dtype.h"
 #include "kernel_list.h"
 
 enum { MOST_FILE = 127, MOST_ENTRY = 127 };

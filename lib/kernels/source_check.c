@@ -2,10 +2,10 @@
 /* Whether a text in the dialect compiles for a backend, also where that has no device. */
 #include "kernels/kernel.h"
 
+#include "base/env.h"
+#include "devices/registry.h"
 #include "kernel_list.h"
-#include "machine/env.h"
-#include "machine/registry.h"
-#include "shape.h"
+#include "lanes.h"
 
 static const tdmi_backend *find_backend(tdm_backend id) {
     for (size_t i = 0; i < tdmi_backend_count; i++)

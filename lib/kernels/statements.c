@@ -2,8 +2,8 @@
 /* Reads the texts of a kernel: statements, and of rows the values that they end in. */
 #include <string.h>
 
+#include "base/memory.h"
 #include "kernels/parser.h"
-#include "memory.h"
 
 static bool assign(tdmi_parser *self, tdmi_token name, const tdmi_value *value) {
     tdmi_expression *to = self->reading.to;

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The whole text of an expression's kernel. */
+#include "base/memory.h"
 #include "kernels/writer.h"
-#include "memory.h"
 
 static void write_elementwise(tdmi_writer *self) {
     tdmi_write_kernel(self, "");

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "base/spelling.h"
 #include "kernels/expression.h"
-#include "machine/spelling.h"
 
 /* ---- names ---- */
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "machine/text.h"
+#include "base/text.h"
 
 static const struct {
     const char *name;

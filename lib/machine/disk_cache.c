@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "machine/env.h"
-#include "machine/hash.h"
+#include "base/env.h"
+#include "base/hash.h"
+#include "base/log.h"
 
 typedef struct entry_header {
     char magic[8];

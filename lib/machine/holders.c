@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "machine/disk_cache.h"
-#include "machine/text.h"
 
 enum {
     DEVICES = 64,

@@ -21,7 +21,7 @@
 #ifndef TDMI_HOLDERS_H
 #define TDMI_HOLDERS_H
 
-#include "machine/registry.h"
+#include "backend.h"
 
 /* What this process holds on one device. */
 typedef struct tdmi_holding tdmi_holding;

@@ -3,7 +3,7 @@
 #ifndef TDMI_IDENTITY_H
 #define TDMI_IDENTITY_H
 
-#include "machine/registry.h"
+#include "backend.h"
 
 /* Whether two entries of the list are one card. */
 bool tdmi_is_same_device(const tdmi_listed_device *devices, size_t count, size_t a, size_t b);

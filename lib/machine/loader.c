@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "backend.h"
-#include "log.h"
-#include "machine/env.h"
-#include "machine/hash.h"
+#include "base/env.h"
+#include "base/hash.h"
+#include "base/log.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

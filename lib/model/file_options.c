@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* How files are read and written: the caller's options. Also built without files. */
 
+#include "base/sized.h"
 #include "file_job.h"
-#include "sized.h"
 
 TDMI_SIZED(tdm_file_options, TDM_FILE_OPTIONS_DEFAULTS, user)
 

@@ -6,9 +6,9 @@
 
 #include <tandem/layers.h>
 
+#include "base/dtype.h"
 #include "check.h"
 #include "core.h"
-#include "dtype.h"
 #include "ops/bias_add.h"
 #include "state_dict.h"
 

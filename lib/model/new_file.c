@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 enum {
     ATTEMPTS = 100,

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fail.h"
+#include "base/fail.h"
 
 typedef struct tdmi_new_file {
     char *path;  /* where it will be, symbolic links followed */

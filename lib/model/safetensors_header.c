@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 /* The format's own limit on the header. */
 static const uint64_t MAX_HEADER = 100000000;

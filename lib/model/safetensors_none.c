@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A library that was built without jansson: files are refused. */
-#include "fail.h"
+#include "base/fail.h"
 
 #include <tandem/state_dict.h>
 

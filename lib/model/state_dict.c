@@ -6,10 +6,10 @@
 #include <search.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/spelling.h"
+#include "base/threads.h"
 #include "check.h"
-#include "machine/spelling.h"
-#include "memory.h"
-#include "threads.h"
 
 int tdmi_compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);

@@ -3,7 +3,7 @@
 #ifndef TDMI_MODEL_STATE_DICT_H
 #define TDMI_MODEL_STATE_DICT_H
 
-#include "fail.h"
+#include "base/fail.h"
 
 #include <tandem/state_dict.h>
 

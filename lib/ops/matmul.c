@@ -1,11 +1,11 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* matmul: the checks, the shape of the product, and its run on a BLAS or by kernels of our own. */
 #include "matmul.h"
+#include "base/sized.h"
 #include "bias_add.h"
 #include "matmul_builtin.h"
 #include "matmul_trace.h"
 #include "record.h"
-#include "sized.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "log.h"
+#include "base/env.h"
+#include "base/hash.h"
+#include "base/log.h"
 #include "machine/disk_cache.h"
-#include "machine/env.h"
-#include "machine/hash.h"
 #include "tuned.h"
 
 const char *tdmi_gemm_text(const tdmi_gemm *gemm, char text[TDMI_PRODUCT_TEXT]) {

@@ -4,7 +4,7 @@
 #define TDMI_MATMUL_TRACE_H
 
 #include "backend.h"
-#include "machine/product_text.h"
+#include "ops/product_text.h"
 
 const char *tdmi_gemm_text(const tdmi_gemm *gemm, char text[TDMI_PRODUCT_TEXT]);
 

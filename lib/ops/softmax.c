@@ -4,8 +4,8 @@
 
 #include <tandem/arrays.h>
 
+#include "base/sized.h"
 #include "normalize.h"
-#include "sized.h"
 
 TDMI_SIZED(tdm_softmax_options, TDM_SOFTMAX_OPTIONS_DEFAULTS, causal)
 

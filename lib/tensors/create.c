@@ -8,27 +8,12 @@
 #include "check.h"
 #include "core.h"
 
-static tdm_status create(const char *function, tdm_device *device, tdm_dtype dtype, int ndim,
-                         const int64_t *shape, tdm_tensor *tensor) {
-    TDMI_NOT_NULL(function, tensor);
-    memset(tensor, 0, sizeof *tensor);
-    TDMI_NOT_NULL(function, device);
-    size_t bytes = 0;
-    TDMI_TRY(tdmi_check_shape(function, dtype, ndim, shape, &bytes));
-    tdm_buffer *buffer;
-    tdm_status status = tdm_buffer_create(device, bytes, &buffer);
-    if (status != TDM_OK) return tdmi_fail_in(status, "%s", function);
-    status = tdm_tensor_init(buffer, dtype, ndim, shape, 0, tensor);
-    if (status != TDM_OK) tdm_buffer_release(buffer);
-    return status;
-}
-
-/* The queue's device; NULL, which create refuses with a message, cannot happen after this. */
+/* The queue's device; NULL, which tdmi_empty refuses with a message, cannot happen after this. */
 static tdm_status create_on(const char *function, const tdm_queue *queue, tdm_dtype dtype, int ndim,
                             const int64_t *shape, tdm_tensor *tensor) {
     if (tensor) memset(tensor, 0, sizeof *tensor);
     TDMI_NOT_NULL(function, queue);
-    return create(function, queue->device, dtype, ndim, shape, tensor);
+    return tdmi_empty(function, queue->device, dtype, ndim, shape, tensor);
 }
 
 /* The same where the device is to compute the content. */
@@ -44,12 +29,6 @@ static tdm_status filled(const char *function, tdm_status status, tdm_tensor *te
     if (status == TDM_OK) return TDM_OK;
     tdm_tensor_release(tensor);
     return tdmi_fail_in(status, "%s", function);
-}
-
-tdm_status tdm_empty(tdm_device *device, tdm_dtype dtype, int ndim, const int64_t *shape,
-                     tdm_tensor *tensor) {
-    TDMI_UNCANCELLED();
-    return create("tdm_empty", device, dtype, ndim, shape, tensor);
 }
 
 static tdm_status full(const char *function, tdm_queue *queue, double value, tdm_dtype dtype,
@@ -124,24 +103,4 @@ tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype, in
 
 size_t tdmi_bytes_of(const tdm_tensor *x) {
     return (size_t)tdm_tensor_count(x) * tdm_dtype_size(x->dtype);
-}
-
-tdm_tensor tdm_tensor_retain(const tdm_tensor *tensor) {
-    tdm_tensor copy;
-    memset(&copy, 0, sizeof copy);
-    if (!tensor) return copy;
-    copy = *tensor;
-    copy.buffer = tdm_buffer_retain(tensor->buffer);
-    return copy;
-}
-
-void tdm_tensor_release(tdm_tensor *tensor) {
-    TDMI_UNCANCELLED();
-    if (!tensor) return;
-    tdm_buffer_release(tensor->buffer);
-    memset(tensor, 0, sizeof *tensor);
-}
-
-tdm_device *tdm_tensor_get_device(const tdm_tensor *tensor) {
-    return tensor ? tdm_buffer_get_device(tensor->buffer) : NULL;
 }

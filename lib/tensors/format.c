@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/dtype.h"
+#include "base/text.h"
 #include "check.h"
 #include "core.h"
-#include "dtype.h"
-#include "machine/text.h"
 
 enum { EDGE = 3, SUMMARY_ABOVE = 1000, LINE = 80, PRECISION = 4, INDENT = 7 /* "tensor(" */ };
 

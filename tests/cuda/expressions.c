@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "kernels/lower.h"
-#include "memory.h"
 #include "nvrtc.h"
 #include "ptx.h"
 

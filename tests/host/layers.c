@@ -60,9 +60,8 @@ Test(layers, includes) {
         "for b in $backends; do " INCLUDES(
             "$b/*.[ch]") " | grep '\"$' | while read -r f h; do "
                          "n=$(echo $h | tr -d '\"'); case $n in "
-                         "backend.h|fail.h|host/compiler.h|host/host.h|log.h|machine/"
-                         "hash.h|machine/"
-                         "host_memory.h|machine/loader.h|"
+                         "backend.h|base/fail.h|base/hash.h|base/log.h|host/compiler.h|"
+                         "host/host.h|machine/host_memory.h|machine/loader.h|"
                          "machine/monitor.h|kernels_table.h) ;; "
                          "*) [ -f $b/$n ] || [ -f kernels/$n ] || echo $f $h ;; esac; done; done");
     nothing("a backend includes no other backend's vendor header",
@@ -118,14 +117,14 @@ static void no_circle(const char *list) {
     nothing("files in a circle", command);
 }
 
-/* What the machine has, and the host's cores, know nothing of the path of a call, which is lib/
- * itself. */
+/* What lib/ itself, the path of a call, stands on knows nothing of it. */
 Test(layers, rooms) {
-    includes_only("lib/machine/*.[ch]", "machine/[a-z_]+|backend|fail|log|memory|sized|threads");
-    includes_only("lib/host/*.[ch]",
-                  "machine/[a-z_]+|host/[a-z_]+|backend|fail|kernel_list|log|memory|sized|threads");
-    nothing("lib/ itself includes nothing of lib/ops, lib/tensors and lib/model",
-            INCLUDES("lib/*.[ch]") " | grep -E '\"(\\.\\./|ops/|tensors/|model/)'");
+    includes_only("lib/base/*.[ch]", "base/[a-z_]+|backend");
+    includes_only("lib/machine/*.[ch]", "(base|machine)/[a-z_]+|backend");
+    includes_only("lib/host/*.[ch]", "(base|machine|host)/[a-z_]+|backend|kernel_list");
+    includes_only("lib/devices/*.[ch]", "(base|machine|host|devices)/[a-z_]+|backend");
+    nothing("lib/ itself includes nothing of the rooms above it",
+            INCLUDES("lib/*.[ch]") " | grep -E '\"(\\.\\./|kernels/|ops/|tensors/|model/|tune/)'");
     nothing(
         "comm/ includes of the library only <tandem/...>",
         INCLUDES("comm/*.[ch]") " | while read -r f h; do case $h in \\\"*) "
@@ -134,6 +133,17 @@ Test(layers, rooms) {
             INCLUDES("mpi/*.[ch]") " | grep '\"'");
     no_circle(TEST_OBJECTS);
     no_circle(TEST_COMM_OBJECTS);
+}
+
+/* Who calls whom, seen in the objects: no room calls one above it, and the longest row of files of lib/ that call each
+ * other is below 20. */
+Test(layers, floors) {
+    run_shell(NULL,
+              "LC_ALL=C xargs nm -A <'" TEST_OBJECTS "' | awk -v MOST=20 -f '" TEST_SOURCE
+              "/tests/host/floors.awk'",
+              60, &r);
+    CHECK(r.exit_status == 0, "%s", r.output);
+    cr_log_info("%s", r.output);
 }
 
 /* bench/README.md draws it. The vendors' declarations are the cuda backend's. */
@@ -180,7 +190,7 @@ Test(layers, cancellation) {
         "{ name = substr($0, RSTART + 1, RLENGTH - 2); head = 1 } "
         "head && /\\{$/ { head = 0; getline; if ($0 !~ /TDMI_UNCANCELLED/) print FILENAME, name } "
         "head && /[;}]$/ { head = 0 }' lib/*.c lib/*/*.c comm/*.c | "
-        "grep -vE '^lib/(dtype|tensor|view|status|model/safetensors_none).c ' | "
+        "grep -vE '^lib/(base/dtype|tensor|view|base/status|model/safetensors_none).c ' | "
         "grep -vE '_(name|init|retain|freeze|transfer_query|file_(item|find)|get_[a-z]+)$' | "
         "grep -vE "
         "'tdm_(cache_listing_(count|item)|state_dict_(create|get|item|set_metadata|metadata_(count|"

@@ -16,7 +16,7 @@
 
 #include <tandem/tandem.h>
 
-#include "machine/env.h"
+#include "base/env.h"
 
 enum { DEVICES = 16, UNTOUCHED = 3, MOST = 2000 };
 

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "machine/env.h"
+#include "base/env.h"
+#include "devices/usage.h"
 #include "machine/holders.h"
 #include "machine/monitor.h"
-#include "machine/usage.h"
 
 static const char *number(uint64_t value, char text[24]) {
     snprintf(text, 24, value == TDM_UNKNOWN ? "?" : "%llu", (unsigned long long)value);

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What lib/shape.c chooses, for every kernel, dtype and number of columns, and with fewer and fewer lanes: a
+/* What lib/lanes.c chooses, for every kernel, dtype and number of columns, and with fewer and fewer lanes: a
  * row that is held has room in its lanes, vectors are for aligned rows alone, and a group of fewer lanes is
  * a smaller one. And the tiles of transposed copies have no bank conflicts. */
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <tandem/tandem.h>
 
 #include "kernel_list.h"
-#include "shape.h"
+#include "lanes.h"
 
 static int failures, held, vectors, elements;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/machine/blas_list.h"
+#include "../../lib/base/blas_list.h"
 #include "operations/formulas.h"
 #include "support/array.h"
 

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What was found while things were looked for, kept for the diagnostics. */
-#include "machine/findings.h"
+#include "base/findings.h"
 
 #include <pthread.h>
 

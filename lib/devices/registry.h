@@ -5,12 +5,6 @@
 
 #include "backend.h"
 
-typedef struct tdmi_listed_device {
-    const tdmi_backend *backend;
-    size_t index; /* inside the backend */
-    tdmi_device_facts facts;
-} tdmi_listed_device;
-
 /* Every backend that was built, in the order of `auto`. */
 extern const tdmi_backend *const tdmi_backends[];
 extern const size_t tdmi_backend_count;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Guessing what a misspelt word was meant to be. */
-#include "machine/spelling.h"
+#include "base/spelling.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 
 #include <tandem/device.h>
 
-#include "fail.h"
-#include "machine/blas_list.h"
+#include "base/blas_list.h"
+#include "base/fail.h"
 
 typedef struct tdmi_env {
     /* backends in the order of the selection */

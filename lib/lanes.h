@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The lanes of a group, and how they take rows: arithmetic on the facts of a device. */
-#ifndef TDMI_SHAPE_H
-#define TDMI_SHAPE_H
+#ifndef TDMI_LANES_H
+#define TDMI_LANES_H
 
 #include "backend.h"
 

@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* An expression as it runs where there is no compiler: steps, of which each computes one operation for a block of
  * elements. Part of the contract with the backends (backend.h); lib/kernels/lower.c makes them. */
-#ifndef TDMI_BLOCKS_H
-#define TDMI_BLOCKS_H
+#ifndef TDMI_BYTECODE_H
+#define TDMI_BYTECODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ typedef struct tdmi_step {
 /* Steps are done once for a group, up to `once`; then for each block, up to `mapped`, for rows to be combined, and
  * from there up to `ended` for each row: without apply that is all. What is left is for each block, and alone where
  * no rows are combined. */
-typedef struct tdmi_blocks {
+typedef struct tdmi_bytecode {
     int tensor_count, step_count, block_count;
     int once, mapped, ended;
     bool has_rows, has_apply;
@@ -43,6 +43,6 @@ typedef struct tdmi_blocks {
     int value_size;        /* bytes of the widest value */
     uint8_t sizes[12];     /* bytes of an element of each tensor */
     tdmi_step steps[];
-} tdmi_blocks;
+} tdmi_bytecode;
 
 #endif

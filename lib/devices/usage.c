@@ -1,19 +1,19 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a listed device is doing now: put together from the system, the monitors of the cards, and
  * what the processes that use Tandem tell. Each may be missing. */
-#include "machine/usage.h"
+#include "devices/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "machine/env.h"
+#include "base/env.h"
+#include "base/sized.h"
+#include "base/threads.h"
 #include "machine/holders.h"
 #include "machine/host_memory.h"
 #include "machine/monitor.h"
-#include "sized.h"
-#include "threads.h"
 
 #define X(monitor) extern const tdmi_monitor tdmi_monitor_##monitor;
 TDMI_MONITOR_LIST

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The TANDEM_… environment and what tdm_configure puts in its place, read and checked once. */
 #define _GNU_SOURCE
-#include "machine/env.h"
+#include "base/env.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,9 +11,9 @@
 #include <sys/auxv.h>
 
 #include "backend.h"
-#include "machine/spelling.h"
-#include "machine/text.h"
-#include "threads.h"
+#include "base/spelling.h"
+#include "base/text.h"
+#include "base/threads.h"
 
 #include <tandem/setup.h>
 

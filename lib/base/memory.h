@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include <tandem/setup.h>
+
 /* Aligned for any type; NULL when memory is short. */
 void *tdmi_malloc(size_t size);
 void *tdmi_calloc(size_t count, size_t size);
@@ -15,5 +17,8 @@ char *tdmi_strndup(const char *text, size_t most);
 
 /* NULL is allowed. */
 void tdmi_free(void *pointer);
+
+/* Takes memory from these functions, or from malloc where they are NULL. Before the library is used. */
+void tdmi_memory_from(const tdm_allocator *allocator);
 
 #endif

@@ -1,16 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Host memory: the program's allocator, else malloc. */
-#include "memory.h"
+#include "base/memory.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "machine/env.h"
-#include "sized.h"
-#include "threads.h"
-
-#include <tandem/setup.h>
 
 /* Before each piece: an allocator is told the bytes again, and realloc must know them. */
 typedef union header {
@@ -31,24 +25,11 @@ static void to_free(void *pointer, size_t bytes, void *user) {
 /* Written before the library is used, and by tdmi_env_before_use under its lock. */
 static tdm_allocator allocator = {sizeof allocator, from_malloc, to_free, NULL};
 
-TDMI_SIZED(tdm_allocator, TDM_ALLOCATOR_DEFAULTS, user)
-
-static void set(void *given) {
-    allocator = *(const tdm_allocator *)given;
+void tdmi_memory_from(const tdm_allocator *given) {
+    allocator = *given;
     if (allocator.allocate) return;
     allocator.allocate = from_malloc;
     allocator.release = to_free;
-}
-
-tdm_status tdm_set_allocator(const tdm_allocator *given) {
-    TDMI_UNCANCELLED();
-    tdm_allocator own = tdm_allocator_defaults;
-    TDMI_TRY(tdmi_sized_read(__func__, "allocator", &tdm_allocator_sized, given, &own));
-    if (!own.allocate != !own.release)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: allocator->%s is NULL; give both functions or neither", __func__,
-                         own.allocate ? "release" : "allocate");
-    return tdmi_env_before_use(__func__, set, &own);
 }
 
 void *tdmi_malloc(size_t size) {

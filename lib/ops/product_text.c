@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A matrix product in words. */
-#include "machine/product_text.h"
+#include "ops/product_text.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #ifndef TDMI_USAGE_H
 #define TDMI_USAGE_H
 
-#include "machine/registry.h"
+#include "devices/registry.h"
 
 /* Fills in *usage for one device of a list: tdm_get_listed_device_usage after its checks. */
 void tdmi_usage_of(const tdmi_listed_device *devices, size_t index, tdm_device_usage *usage);

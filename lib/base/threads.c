@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-#include "threads.h"
+#include "base/threads.h"
 
 #include <signal.h>
 

@@ -3,7 +3,7 @@
  *
  * What failed by accident is asked again at every later call, until all is known. A list that was
  * given out stays as it is; a longer one, with new devices behind the old, takes its place. */
-#include "machine/registry.h"
+#include "devices/registry.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,10 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "machine/env.h"
+#include "base/env.h"
+#include "base/spelling.h"
+#include "base/text.h"
 #include "machine/identity.h"
-#include "machine/spelling.h"
-#include "machine/text.h"
 
 #define X(backend) extern const tdmi_backend tdmi_backend_##backend;
 TDMI_BACKEND_LIST

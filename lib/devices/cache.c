@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/env.h"
+#include "base/threads.h"
+#include "devices/registry.h"
 #include "machine/cache_entry.h"
-#include "machine/env.h"
-#include "machine/registry.h"
-#include "threads.h"
 
 enum { DIGITS = 32, UNFINISHED_AFTER = 3600 };
 static const char SUFFIX[] = ".bin";

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The dtypes on the host: names, sizes, kinds, and elements from and to numbers. */
-#include "dtype.h"
+#include "base/dtype.h"
 
 #include <math.h>
 #include <string.h>

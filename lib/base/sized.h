@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "fail.h"
+#include "base/fail.h"
 
 /* Of one such struct. */
 typedef struct tdmi_sized {

@@ -5,9 +5,9 @@
 
 #include <tandem/kernel.h>
 
-#include "fail.h"
-#include "memory.h"
-#include "threads.h"
+#include "base/fail.h"
+#include "base/memory.h"
+#include "base/threads.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;

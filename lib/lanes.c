@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The lanes of a group, and how they take rows. */
-#include "shape.h"
+#include "lanes.h"
 
-#include "dtype.h"
+#include "base/dtype.h"
 #include "kernel_list.h"
 
 /* There are registers for all lanes of a multiprocessor where a row that is held has TDMI_MOST_HELD_BYTES. With

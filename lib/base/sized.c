@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Structs that begin with their size. */
-#include "sized.h"
+#include "base/sized.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/env.h"
+#include "base/findings.h"
+#include "base/threads.h"
+#include "devices/registry.h"
 #include "machine/disk_cache.h"
-#include "machine/env.h"
-#include "machine/findings.h"
 #include "machine/monitor.h"
-#include "machine/registry.h"
-#include "threads.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

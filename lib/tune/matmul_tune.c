@@ -9,12 +9,12 @@
 
 #include <tandem/create.h>
 
-#include "dtype.h"
-#include "log.h"
-#include "matmul.h"
-#include "matmul_builtin.h"
-#include "matmul_trace.h"
-#include "sized.h"
+#include "base/dtype.h"
+#include "base/log.h"
+#include "base/sized.h"
+#include "ops/matmul.h"
+#include "ops/matmul_builtin.h"
+#include "ops/matmul_trace.h"
 
 enum { MOST_CANDIDATES = 24, SAMPLES = 21, LEAST_SAMPLES = 3, MOST_RUNS = 1000 };
 

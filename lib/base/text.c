@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Text that is the same everywhere: numbers in any locale, and what others wrote made harmless. */
-#include "machine/text.h"
+#include "base/text.h"
 
 #include <locale.h>
 #include <pthread.h>
