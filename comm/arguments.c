@@ -111,7 +111,7 @@ tdm_status tdmi_comm_check_parts(tdm_comm *comm, tdm_queue *queue, const tdm_ten
                                      {"x", &after, TDM_OPERAND_MOVED, 0},
                                      {"y", y, output, 1u}};
     TDMI_TRY(tdmi_comm_check_args(comm, queue, y_is_whole ? gathered : scattered, 4));
-    int64_t row = 1; /* elements behind a first extent of one */
+    int64_t row = 1; /* elements of a first extent of one */
     for (int i = 1; i < whole->ndim; i++)
         row *= whole->shape[i];
     for (int i = 0; i <= comm->ranks; i++)

@@ -1,9 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* How a collective call begins and ends. Headers tell who called something else, whatever the call would have sent to
- * whom. They go round by dissemination: a rank sends its own to the rank that comes 1 behind it, then to those 2, 4, …
- * behind, and each time receives the one of the rank as far before it, which it compares before it goes on. Who has
- * received the last one knows that all ranks called the same: each that sends on has found the same all that reached
- * it. What differs is found by a rank that it reaches, which tells all. */
+/* How a collective call begins and ends. Headers show which rank called something else, whatever data the call sends.
+ * They spread by dissemination: in steps of 1, 2, 4, … ranks, each sends its header that far ahead, receives
+ * one from as far back, and compares it before the next step. A rank that has received the last one knows that
+ * all called the same, as each passes on only what was the same. The rank that a different header reaches
+ * reports it to all. */
 #include <stdio.h>
 
 #include "comm.h"

@@ -49,12 +49,12 @@ typedef struct tdmi_comm_header {
     int64_t shape[TDM_MAX_DIMS];
 } tdmi_comm_header;
 
-/* What is done to a product behind its sum, as a header's op. */
+/* What is done to a product after its sum, as a header's op. */
 static inline int tdmi_comm_epilogue(tdm_activation activation, bool bias) {
     return ((int)activation & 0x7f) | (bias ? 0x80 : 0);
 }
 
-/* What one rank tells others beside their calls: a fault; whom it waits for, as a question who else does, or as the
+/* What one rank sends others apart from calls: a fault; whom it waits for, as a question who else does, or as the
  * answer to one. */
 typedef struct tdmi_note {
     uint32_t magic;
@@ -101,7 +101,7 @@ typedef struct tdmi_comm_move {
 typedef struct tdmi_fault {
     atomic_uint references;
     struct tdmi_fault *of_parent; /* or NULL */
-    atomic_bool failed;           /* set behind the text, which then stays */
+    atomic_bool failed;           /* set after the text, which then stays */
     char text[620];
 } tdmi_fault;
 
@@ -173,7 +173,7 @@ void tdmi_comm_abandon(tdm_comm *comm);
 
 /* The fault that this communicator, or one that it was split from, has. */
 tdm_status tdmi_comm_usable(const tdm_comm *comm, const char *function) TDM_MUST_USE;
-/* Makes a fault, tells all ranks, and returns the status with the text as its message. */
+/* Makes a fault, sends it to all ranks, and returns the status with the text as its message. */
 tdm_status tdmi_comm_fail(tdm_comm *comm, tdm_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4))) TDM_MUST_USE;
 /* The same of what failed on this rank alone, whose reason tdm_last_error has. TDM_OK stays. */

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Collectives that go from device to device, by a team (team.h): what the vendor's library does not promise is made
  * here of what it does. It knows contiguous tensors: others are packed. It adds 16-bit floats in 16 bits: they are
- * converted to f32, in pieces that fit some memory beside the tensors. Its maxima may lose a NaN: those of floats are
+ * converted to f32, in pieces that fit some further memory. Its maxima may lose a NaN: those of floats are
  * gathered, and compared by tdm_max. */
 #include "direct.h"
 

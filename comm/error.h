@@ -15,7 +15,7 @@ tdm_status tdmi_comm_error(tdm_status status, const char *format, ...)
 /* The failure of another function of Tandem's as one of `function`: its message begins with that name. */
 tdm_status tdmi_comm_error_of(const char *function, tdm_status status) TDM_MUST_USE;
 
-/* The end of several calls of which each must be made: the first failure and its message. Begins all zero. */
+/* The end of several calls that must all be made: the first failure and its message. Begins all zero. */
 typedef struct tdmi_comm_outcome {
     tdm_status status;
     char why[2048];

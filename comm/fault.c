@@ -111,7 +111,7 @@ tdm_status tdmi_comm_own_fault(tdm_comm *comm, tdm_status status) {
     return tdmi_comm_fail(comm, status, "rank %d: %s", comm->rank, tdm_last_error());
 }
 
-/* One rank's notes: one that tells of a fault ends the call, one that asks is answered. */
+/* One rank's notes: one that reports a fault ends the call, one that asks is answered. */
 static tdm_status hear(tdm_comm *comm, int rank, int waits_for, int *failed) {
     while (is_done(comm, &comm->notes_in.messages[rank], failed)) {
         tdmi_note note = comm->received[rank];

@@ -8,7 +8,7 @@ static const char function[] = "tdm_grid_matmul";
 
 enum { WIDEST = 1024 }; /* elements of the inner dimension in one panel */
 
-/* A product under way. Panels come on a queue of their own, while the one before is multiplied. */
+/* A product under way. Panels come on a second queue, while the one before is multiplied. */
 typedef struct product {
     tdm_grid *grid;
     tdm_queue *queue, *side; /* the same on a cpu device, whose calls return when they are done */

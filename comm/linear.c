@@ -1,12 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Linear layers whose weight the ranks share. Where a device computes while its host sends, the rows are cut: while
- * the results of one piece are exchanged, on a queue of their own, the next is multiplied. */
+ * the results of one piece are exchanged, on a second queue, the next is multiplied. */
 #include <tandem/parallel.h>
 
 #include "comm.h"
 
 enum {
-    PIECE = 1 << 20, /* bytes of y that are worth a collective of their own */
+    PIECE = 1 << 20, /* bytes of y that are worth a separate collective */
     MOST = 8         /* pieces */
 };
 
@@ -66,8 +66,8 @@ static void end(layer *l) {
     free(l->shares);
 }
 
-/* `later` runs what it is given from now on behind the work of `earlier`. */
-static tdm_status behind(tdm_queue *earlier, tdm_event *event, tdm_queue *later) {
+/* `later` runs what it is given from now on after the work of `earlier`. */
+static tdm_status order(tdm_queue *earlier, tdm_event *event, tdm_queue *later) {
     if (earlier == later) return TDM_OK;
     TDMI_TRY(tdm_queue_record_event(earlier, event));
     return tdm_queue_wait_event(later, event);
@@ -79,15 +79,15 @@ static tdm_status run(layer *l, tdm_status (*multiply)(layer *l, int piece),
     TDMI_TRY(begin(l));
     TDMI_TRY(multiply(l, 0));
     for (int piece = 0; piece < l->pieces; piece++) {
-        TDMI_TRY(behind(l->queue, l->event[0], l->side));
+        TDMI_TRY(order(l->queue, l->event[0], l->side));
         if (piece + 1 < l->pieces) { /* into the memory of the piece before */
-            TDMI_TRY(behind(l->side, l->event[1], l->queue));
+            TDMI_TRY(order(l->side, l->event[1], l->queue));
             TDMI_TRY(multiply(l, piece + 1));
             TDMI_TRY(tdm_queue_flush(l->queue));
         }
         TDMI_TRY(exchange(l, piece));
     }
-    return behind(l->side, l->event[1], l->queue);
+    return order(l->side, l->event[1], l->queue);
 }
 
 /* ---- what both check ---- */
@@ -204,7 +204,7 @@ static tdm_status flat(const tdm_tensor *tensor, int64_t at, int64_t count, tdm_
     return tdm_tensor_view(tensor, 1, (const int64_t[]){count}, (const int64_t[]){1}, at, view);
 }
 
-/* The ranks' outputs come one behind the other, and are then put side by side. */
+/* The ranks' outputs come one after the other, and are then put side by side. */
 static tdm_status gather_columns(layer *l, int piece) {
     tdm_tensor y, own, all;
     TDMI_TRY(slice(&l->y, l, piece, &y));

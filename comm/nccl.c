@@ -66,7 +66,7 @@ tdm_status tdm_comm_from_nccl(const tdm_nccl_id *id, int rank, int ranks, tdm_de
 
 /* ---- agreeing, over the transport ---- */
 
-/* What a rank tells the others before there is a team, and after it was made. */
+/* What a rank sends the others before there is a team, and after it was made. */
 typedef struct candidate {
     int32_t status;
     char uuid[48];  /* "" where it has none */

@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Tensors from one rank to another: a header, then the elements. */
-#include <stdio.h>
 
 #include "direct.h"
 

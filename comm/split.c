@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a communicator, which have a team of their own where the whole has one. */
+/* Parts of a communicator, each with a team where the whole has one. */
 #include "comm.h"
 
 static tdm_status split(tdm_comm *comm, int color, int key, tdm_comm **part) {

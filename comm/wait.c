@@ -54,7 +54,7 @@ tdm_status tdmi_comm_exchange_headers(tdm_comm *comm) {
 /* Where the header that is waited for has come, it is compared, and the next ones begin. *more: there are some. */
 static tdm_status pass_on(tdm_comm *comm, bool *more) {
     const tdmi_message_set *check = &comm->sets[TDMI_SET_CHECK];
-    const int received = 2 * comm->heard; /* behind a receive and a send of each step before */
+    const int received = 2 * comm->heard; /* after a receive and a send of each step before */
     *more = false;
     if (received >= check->count || !check->messages[received].done) return TDM_OK;
     TDMI_TRY(tdmi_comm_compare(comm, check->messages[received].peer));
@@ -63,7 +63,7 @@ static tdm_status pass_on(tdm_comm *comm, bool *more) {
     return *more ? tdmi_comm_exchange_headers(comm) : TDM_OK;
 }
 
-/* Headers of other ranks, and their notes: what tells of faults. */
+/* Headers of other ranks, and their notes, which report faults. */
 static tdm_status look(tdm_comm *comm, int waits_for) {
     tdmi_message_set *check = &comm->sets[TDMI_SET_CHECK];
     for (int i = 0; i < check->count; i++) {
@@ -175,6 +175,6 @@ void tdmi_comm_abandon(tdm_comm *comm) {
     for (int i = 0; i < TDMI_SET_COUNT; i++)
         give_up(comm, &comm->sets[i]);
     if (!comm->in_use) return;
-    comm->scratch = NULL; /* nobody's any more */
+    comm->scratch = NULL; /* no longer ours */
     comm->scratch_size = 0;
 }

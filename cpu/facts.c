@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the machine tells of its processor. */
+/* What the machine reports of its processor. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

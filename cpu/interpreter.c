@@ -12,7 +12,7 @@ enum {
     PADDING = 128
 }; /* bytes; blocks a page apart would be in each other's way in the cache */
 
-/* One group's run. It lies in the thread's scratch memory, and the blocks behind it. */
+/* One group's run. It lies in the thread's scratch memory, followed by the blocks. */
 typedef struct interpreter {
     const tdmi_bytecode *bytecode;
     const tdm_group *group;

@@ -53,7 +53,7 @@ enum { TDMI_APPLIED_LIST(TDMI_APPLIED_NUMBER) TDMI_APPLIED_COUNT };
 typedef const tdmi_cpu_entry tdmi_cpu_row[TDM_DTYPE_COUNT];
 extern tdmi_cpu_row tdmi_cpu_applied_baseline, tdmi_cpu_applied_avx2, tdmi_cpu_applied_avx512;
 
-/* A function of function_list.h for n elements, of whose operands each lies in a block of its own or where y does.
+/* A function of function_list.h for n elements, whose operands each lie in a separate block or where y does.
  * [function][TDM_TYPE_… of the operands]; NULL where there is no such function. */
 typedef void tdmi_cpu_function(void *y, const void *const *operands, uint32_t n);
 typedef tdmi_cpu_function *const tdmi_cpu_functions[TDM_FUNCTION_COUNT][TDM_TYPE_COUNT];
@@ -62,7 +62,7 @@ extern tdmi_cpu_functions tdmi_cpu_functions_baseline, tdmi_cpu_functions_avx2,
 
 /* Elements that lie side by side, in memory and in a block that begins on a cache line and has room for whole lines of
  * them. load and store: of 16-bit floats, by dtype, which are f32 in a block; others have none. copy: `bytes` as they
- * are. stream: past the cache, where the row begins on a line, too; fence orders these with what comes behind. bf16:
+ * are. stream: past the cache, where the row begins on a line, too; fence orders these with what comes after. bf16:
  * the processor has AVX512_BF16. */
 typedef void tdmi_cpu_block_load(float *block, const void *row, uint32_t n);
 typedef void tdmi_cpu_block_store(void *row, const float *block, uint32_t n, bool stream,

@@ -3,10 +3,10 @@
 #include "dialect_c.h"
 #include "dtypes.h"
 #include "numeric.h"
-/* behind numeric.h */
+/* after numeric.h */
 #include "activation.h"
 #include "convert.h"
-/* behind these */
+/* after these */
 #include "functions.h"
 
 /* As many parts as reduce.h has: two of the widest registers, so that one operation need not wait for another. */

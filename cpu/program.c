@@ -30,7 +30,7 @@ static const char *const *compiler_options(void) {
 }
 
 const char *tdmi_cpu_compiler(void) {
-    static _Thread_local char text[1300]; /* made anew each time: any thread may be the first */
+    static _Thread_local char text[1300]; /* made at each call: any thread may be the first */
     const char *found = tdmi_host_compiler();
     snprintf(
         text, sizeof text, "%s|%s|%016llx", found, tdmi_cpu_isa(),
@@ -85,7 +85,7 @@ static tdm_status build_expression(const tdmi_program_source *source, const tdmi
     if (tdmi_cpu_compiler()[0] && !source->is_interpreted) {
         const tdm_status status = build_own(source, binary, program, result);
         if (status == TDM_OK || status == TDM_ERROR_OUT_OF_MEMORY) return status;
-        if (binary && status == TDM_ERROR_COMPILE) return status; /* the core compiles it anew */
+        if (binary && status == TDM_ERROR_COMPILE) return status; /* the core compiles it again */
         tdmi_log(TDM_LOG_WARNING, "an expression runs in blocks, as it was not compiled: %s",
                  tdm_last_error());
     }

@@ -159,8 +159,8 @@ tdm_status tdmi_cublaslt_open(void) TDM_MUST_USE;
 const struct tdmi_library *tdmi_cublaslt_library(void);
 tdm_status tdmi_cublas_open(void) TDM_MUST_USE;
 
-/* NVRTC looks for its library of builtins where the system looks, and not beside itself. One that
- * is beside it is opened by this, and the loader then gives NVRTC what is open already. After
+/* NVRTC looks for its library of builtins where the system looks, and not next to itself. One that
+ * is next to it is opened by this, and the loader then gives NVRTC what is open already. After
  * tdmi_nvrtc_open succeeded; any thread. */
 void tdmi_nvrtc_open_builtins(void);
 

@@ -3,7 +3,7 @@
  * that its heuristic chose.
  *
  * A row-major matrix read column by column is its transpose, with the same leading dimension, so
- * the row-major C = op(A) op(B), m x n, is asked for as the column-major n x m product Cᵀ = op(B)ᵀ
+ * the row-major C = op(A) op(B), m x n, is computed as the column-major n x m product Cᵀ = op(B)ᵀ
  * op(A)ᵀ: the operands change places, their transpose flags stay. The rows of that result are our
  * columns, and cuBLASLt's bias runs along its rows: it is our bias of n. */
 #include "blas_plan.h"
@@ -14,7 +14,7 @@
 
 enum {
     WAYS = 4,       /* places in which a plan may be */
-    CANDIDATES = 8, /* algorithms that the heuristic is asked for */
+    CANDIDATES = 8, /* algorithms requested of the heuristic */
     MAX_ALIGNMENT = 256,
     BIAS_ALIGNMENT = 16
 };

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* CUDA graphs, by capture. The queue's work goes to a stream of its own meanwhile: others may record events
+/* CUDA graphs, by capture. The queue's work goes to a separate stream meanwhile: others may record events
  * in the queue's usual stream, or wait for it, while this one captures. */
 #include "cuda_backend.h"
 

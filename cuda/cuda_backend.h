@@ -16,7 +16,7 @@ struct tdmi_bdevice {
     int ordinal;                              /* the runtime's number of the device */
     int capability;                           /* 10 * major + minor */
     CUcontext context;                        /* the primary context, kept until the process ends */
-    atomic_bool peers[TDMI_CUDA_MAX_DEVICES]; /* [ordinal]: asked for access to its memory */
+    atomic_bool peers[TDMI_CUDA_MAX_DEVICES]; /* [ordinal]: access to its memory was requested */
     pthread_rwlock_t captures;                /* read: while a queue's work is captured; written:
                                                  while something waits for the whole device */
 };
@@ -39,7 +39,7 @@ struct tdmi_bcapture {
     CUgraphExec graph; /* NULL until something was captured */
 };
 
-/* An event with a time costs more to record, and only the queue tells which kind is wanted: each
+/* An event with a time costs more to record, and only the queue says which kind is wanted: each
  * kind is made at its first use. */
 struct tdmi_bevent {
     tdmi_bdevice *device;
@@ -90,7 +90,7 @@ static inline TDM_MUST_USE tdm_status tdmi_cuda_check(cudaError_t error, const c
     return error == cudaSuccess ? TDM_OK : tdmi_cuda_fail(error, what);
 }
 
-/* For calls that may fail without harm: whether it succeeded. Leaves no error behind in the
+/* For calls that may fail without harm: whether it succeeded. Leaves no error in the
  * runtime. */
 static inline bool tdmi_cuda_succeeds(cudaError_t error) {
     if (error != cudaSuccess) (void)tdmi_cudart.cudaGetLastError();
@@ -98,7 +98,7 @@ static inline bool tdmi_cuda_succeeds(cudaError_t error) {
 }
 
 /* Makes a call of discovery, and once more when it fails: it may have failed by accident, and what it
- * tells is for the life of the process. The runtime keeps the error of the second. */
+ * reports is for the life of the process. The runtime keeps the error of the second. */
 #define TDMI_CUDA_TWICE(error, call)                                                               \
     do {                                                                                           \
         (error) = (call);                                                                          \
@@ -119,7 +119,7 @@ typedef struct tdmi_cuda_entry {
 /* Discovery (discover.c). */
 const tdmi_cuda_entry *tdmi_cuda_entry_at(size_t index);
 
-/* What a device tells (facts.c). describe asks the runtime's device of that number. Versions are 1000 *
+/* What a device reports (facts.c). describe asks the runtime's device of that number. Versions are 1000 *
  * major + 10 * minor: of the newest CUDA that the driver supports, and of the runtime. The text is that
  * of the driver's own version and of this. */
 cudaError_t tdmi_cuda_describe(int ordinal, tdmi_cuda_entry *record);

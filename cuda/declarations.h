@@ -9,7 +9,7 @@
  *
  * The test cuda:declarations compares this file with NVIDIA's headers where there are any. For that it
  * includes them first and then the functions alone, which the compiler then compares, and it finds the
- * constants of the types by the numbers that stand beside them. */
+ * constants of the types by the numbers next to them. */
 #ifndef TDMI_CUDA_DECLARATIONS_H
 #define TDMI_CUDA_DECLARATIONS_H
 

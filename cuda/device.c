@@ -3,7 +3,7 @@
  *
  * The current device of a thread belongs to the caller, who may use CUDA himself, and cudaSetDevice
  * makes a context on the device it names: putting back "device 0" would make one there although
- * nobody opened it. The driver's context stack has neither fault, so the device's primary context,
+ * it was never opened. The driver's context stack has neither fault, so the device's primary context,
  * which the runtime API works in as well, is pushed and popped. */
 #include "cuda_backend.h"
 
@@ -22,7 +22,7 @@ static tdm_status make_context(int ordinal, CUcontext *context) {
     return tdmi_cuda_check((cudaError_t)error, "cuDevicePrimaryCtxRetain");
 }
 
-/* A context that a fault has ended stays ended, also for who opens the device anew. */
+/* A context that a fault has ended stays ended, also when the device is opened again. */
 static tdm_status check_context(const tdmi_bdevice *device) {
     size_t available = 0, total = 0;
     TDMI_CUDA_ENTER(device);

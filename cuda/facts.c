@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a device tells about itself, all without a context. */
+/* What a device reports of itself, all without a context. */
 #include "base/hash.h"
 #include "cuda_backend.h"
 
@@ -51,7 +51,7 @@ static void copy_card(const tdmi_cuda_entry *record, tdmi_device_facts *facts) {
                  (uint32_t)record->pci_device, 0);
 }
 
-/* The kernel module tells the driver's own version; CUDA only the API version it supports. */
+/* The kernel module has the driver's own version; CUDA reports only the API version it supports. */
 void tdmi_cuda_driver_text(int driver_version, char *text, size_t size) {
     char module[32] = "";
     FILE *file = fopen("/sys/module/nvidia/version", "re");

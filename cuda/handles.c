@@ -6,7 +6,7 @@ enum { ALIGNMENT = 16 }; /* of what kernels read in vectors */
 
 /* ---- memory ---- */
 
-static bool tells(CUpointer_attribute attribute, uintptr_t address, void *answer) {
+static bool query(CUpointer_attribute attribute, uintptr_t address, void *answer) {
     return tdmi_cudrv.cuPointerGetAttribute(answer, attribute, (CUdeviceptr)address) ==
            CUDA_SUCCESS;
 }
@@ -15,15 +15,15 @@ static bool tells(CUpointer_attribute attribute, uintptr_t address, void *answer
 static tdm_status check_byte(const tdmi_bdevice *device, uintptr_t address) {
     unsigned type = 0;
     int managed = 0, ordinal = -1;
-    if (!tells(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address, &type))
+    if (!query(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address, &type))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "memory: %p is no memory that CUDA knows",
                          (void *)address);
-    (void)tells(CU_POINTER_ATTRIBUTE_IS_MANAGED, address, &managed);
+    (void)query(CU_POINTER_ATTRIBUTE_IS_MANAGED, address, &managed);
     if (managed) return TDM_OK;
     if (type != CU_MEMORYTYPE_DEVICE)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "memory: %p is host memory, not a device's",
                          (void *)address);
-    if (!tells(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address, &ordinal) ||
+    if (!query(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address, &ordinal) ||
         ordinal != device->ordinal)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "memory: %p is of CUDA device %d, not %d",
                          (void *)address, ordinal, device->ordinal);

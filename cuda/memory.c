@@ -32,7 +32,7 @@ void tdmi_cuda_mem_free(tdmi_bdevice *device, tdmi_mem *mem) {
     *mem = (tdmi_mem){0};
 }
 
-/* The runtime cuts small pieces out of one pinned page, so a page more is asked for and the start
+/* The runtime cuts small pieces out of one pinned page, so a page more is requested and the start
  * moved to a boundary; the handle keeps the address to free. */
 tdm_status tdmi_cuda_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
     *mem = (tdmi_mem){0};
@@ -85,7 +85,7 @@ tdm_status tdmi_cuda_copy(tdmi_bqueue *queue, const tdmi_mem *source, size_t sou
                     "cudaMemcpyAsync on the device");
 }
 
-/* Without access to the other's memory the runtime copies through the host's. It is asked for at
+/* Without access to the other's memory the runtime copies through the host's. It is requested at
  * the first copy, as it makes later allocations dearer, and a refusal does no harm. */
 static void ask_for_access(tdmi_bdevice *device, const tdmi_bdevice *other) {
     if (atomic_exchange(&device->peers[other->ordinal], true)) return;

@@ -58,7 +58,7 @@ static tdm_status compile_failure(nvrtcProgram program, nvrtcResult result, cons
         status =
             tdmi_fail(TDM_ERROR_UNAVAILABLE,
                       "%s: %s: NVRTC did not find its library libnvrtc-builtins.so, of the "
-                      "same version: install it beside libnvrtc.so (it comes with NVRTC) or add "
+                      "same version: install it next to libnvrtc.so (it comes with NVRTC) or add "
                       "its directory to LD_LIBRARY_PATH; %s",
                       file, error, text);
     else if (result == NVRTC_ERROR_COMPILATION)
@@ -140,7 +140,7 @@ tdm_status tdmi_cuda_source_check(const tdmi_program_source *source) {
     return status;
 }
 
-/* CUDA C++ has functions of its own called like some kernels (norm), so in the text every kernel's
+/* CUDA C++ has functions called like some kernels (norm), so in the text every kernel's
  * name begins with "tdm_"; the entry may be given with or without it. */
 static CUresult find_kernel(CUmodule module, const char *entry, CUfunction *function) {
     char prefixed[96];
@@ -181,7 +181,7 @@ static tdm_status load_image(const tdmi_program_source *source, const tdmi_blob 
     if (status == TDM_OK) status = check_struct(source, function);
     if (status == TDM_OK && most < (int)source->group_lanes)
         status = tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                           "%s: %d lanes asked for, but its registers allow %d on this device",
+                           "%s: %d lanes are wanted, but its registers allow %d on this device",
                            source->entry, (int)source->group_lanes, most);
     if (status != TDM_OK) {
         (void)tdmi_cudrv.cuModuleUnload(module);
@@ -219,7 +219,7 @@ static tdm_status load_binary(const tdmi_program_source *source, const tdmi_blob
     if (!is_whole(binary))
         return tdmi_fail(TDM_ERROR_COMPILE, "%s: the kept binary is incomplete", source->file);
     tdm_status status = load_image(source, binary, program);
-    /* Whatever else is wrong with a kept binary, building anew may mend it; not that its lanes are
+    /* Whatever else is wrong with a kept binary, building it again may mend that; not that its lanes are
      * too many. */
     if (status == TDM_OK || status == TDM_ERROR_DEVICE_LOST || status == TDM_ERROR_OUT_OF_MEMORY ||
         status == TDM_ERROR_UNSUPPORTED)

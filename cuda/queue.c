@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Queues are streams of their own, which wait for no default stream; events are CUDA events. */
+/* Queues are streams that wait for no default stream; events are CUDA events. */
 #include "cuda_backend.h"
 
 tdm_status tdmi_cuda_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {

@@ -41,7 +41,7 @@ int main(void) {
     check(tdm_scale(compute, 2, &x, &x));
     check(tdm_queue_finish(compute));
 
-    /* Each of these calls returns at once, if the device works beside the host. */
+    /* Each of these calls returns at once, if the device works while the host does. */
     check(tdm_buffer_write_async(compute, x.buffer, 0, numbers, size));
     check(tdm_queue_record_event(compute, start));
     for (int turn = 0; turn < TURNS; turn++)

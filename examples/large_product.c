@@ -5,8 +5,8 @@
  *     mpicc -std=c11 large_product.c $(pkg-config --cflags --libs tandem-mpi) -lm -o large_product
  *     mpirun -n 4 ./large_product 4096 128
  *
- * The first number is the side of the matrices, the second the MiB that each process may have beside what it has when
- * the device is open, a limit that Linux holds it to. Of a cpu device: others have memory of their own. */
+ * The first number is the side of the matrices, the second the MiB that each process may have in addition to what
+ * it has when the device is open, a limit that Linux holds it to. Of a cpu device: others have separate memory. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static tdm_tensor make(tdm_grid *grid, tdm_queue *queue, int64_t n,
     return block;
 }
 
-/* Some elements of this rank's block of C against sums of their own; whether all are right. */
+/* Some elements of this rank's block of C against sums computed here; whether all are right. */
 static int is_right(tdm_grid *grid, tdm_queue *queue, int64_t n, const tdm_tensor *c) {
     int64_t first[2], shape[2];
     check(tdm_grid_block(grid, n, n, first, shape));

@@ -69,7 +69,7 @@ int main(void) {
     expect("y = 2 x W' + y", &y, (const float[2][3]){{-4, 11, 9.5F}, {-4, 38, 18.5F}});
 
     tdm_tensor_release(&x);
-    tdm_tensor_release(&weight); /* `transposed` is a view of it and has nothing of its own */
+    tdm_tensor_release(&weight); /* `transposed` is a view of it and owns nothing */
     tdm_tensor_release(&bias);
     tdm_tensor_release(&y);
     tdm_queue_destroy(queue);

@@ -16,7 +16,7 @@ static void check(tdm_status status) {
     exit(1);
 }
 
-/* Runs once per device, in a thread of its own: its statuses go back to tdm_mirror_run. */
+/* Runs once per device, in a separate thread: its statuses go back to tdm_mirror_run. */
 static tdm_status forward(const tdm_replica *replica, void *user) {
     int64_t *rows = user; /* one place for each device, so that no two threads share one */
     rows[replica->index] = replica->output->shape[0];

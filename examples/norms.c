@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Norms over the rows of a matrix: LayerNorm in place, RMSNorm of a sum that is kept, and the L2
- * norm of each row, beside the same computed here in double.
+ * norm of each row, compared with the same computed here in double.
  *
  *     cc -std=c11 norms.c $(pkg-config --cflags --libs tandem) -lm -o norms */
 #include <math.h>

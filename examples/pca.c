@@ -21,7 +21,7 @@ static void check(tdm_status status) {
     exit(1);
 }
 
-/* x less the mean of each pixel, a tensor of its own. */
+/* x less the mean of each pixel, in a new tensor. */
 static tdm_tensor centre(tdm_queue *queue, const tdm_tensor *images) {
     const int over_images = 0;
     tdm_device *device = tdm_queue_get_device(queue);

@@ -35,7 +35,7 @@ static void save(tdm_queue *queue, const char *path) {
     check(tdm_state_dict_set(dict, "layer.weight", &weight));
     check(tdm_state_dict_set(dict, "layer.bias", &bias));
     check(tdm_state_dict_set_metadata(dict, "epoch", "12"));
-    tdm_tensor_release(&weight); /* the dict has references of its own */
+    tdm_tensor_release(&weight); /* the dict has its own references */
     tdm_tensor_release(&bias);
 
     int percent = 0;

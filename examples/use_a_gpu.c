@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The first lesson on GPUs, as in "Dive into Deep Learning", in C and on whatever there is: two
  * GPUs, a GPU and the CPU, or one CPU that plays both parts (TANDEM_CPU_DEVICES=2). docs/lesson.md
- * tells it in prose, beside the PyTorch and TensorFlow lines that each step replaces.
+ * explains it, with the PyTorch and TensorFlow lines that each step replaces.
  *
  *     cc -std=c11 -D_POSIX_C_SOURCE=200809L use_a_gpu.c $(pkg-config --cflags --libs tandem) \
  *         -o use_a_gpu */

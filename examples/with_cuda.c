@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* CUDA of one's own beside Tandem: memory of the program's is shared without a copy, and its stream and Tandem's queue
+/* CUDA of one's own next to Tandem: memory of the program's is shared without a copy, and its stream and Tandem's queue
  * wait for each other by events, on the device. Kernels of one's own, compiled by nvcc, would be launched in
  * the stream.
  *
@@ -80,12 +80,12 @@ int main(void) {
                    "a copy");
         check_cuda(cudaEventRecord(uploaded, stream), "cudaEventRecord");
 
-        check(tdm_cuda_wait(queue, uploaded)); /* LayerNorm runs behind the copy … */
+        check(tdm_cuda_wait(queue, uploaded)); /* LayerNorm runs after the copy … */
         check(tdm_layer_norm(queue, &x, NULL, NULL, 1e-5, &x));
         check(tdm_cuda_record(queue, computed));
 
         check_cuda(cudaStreamWaitEvent(stream, computed, 0),
-                   "a wait"); /* … and this one behind it */
+                   "a wait"); /* … and this one after it */
         check_cuda(cudaMemcpyAsync(values, memory, bytes, cudaMemcpyDeviceToHost, stream),
                    "a copy");
         check_cuda(cudaStreamSynchronize(stream), "the stream");

@@ -3,17 +3,18 @@
  * library's uses it any more.
  *
  * Such a block never goes through the pool. When its last buffer is released while work is pending on it, an event is
- * recorded in each queue that may use it, and the block waits in the device's list `leaving`, the oldest first. Nobody
- * waits on the host for that: whoever makes or releases a buffer next looks whether the events of the oldest have
- * completed, and whoever waits for a queue looks at all of them. At the latest a queue's last wait, which its end is,
+ * recorded in each queue that may use it, and the block waits in the device's list `leaving`, the oldest first. The
+ * host never waits for that: the next call that makes or releases a buffer checks whether the events of the oldest have
+ * completed, and a wait for a queue checks all of them. At the latest a queue's last wait, which its end is,
  * lets go of what only that queue has used. */
 
 #include "core.h"
 
 /* What a queue has been given by the time of the release. */
 typedef struct tdmi_mark {
-    uint64_t queue;     /* its number */
-    tdmi_bevent *event; /* NULL: there was none to be had, and only a wait for the queue tells */
+    uint64_t queue; /* its number */
+    tdmi_bevent
+        *event; /* NULL: none could be made, and only a wait for the queue shows that it is over */
 } tdmi_mark;
 
 typedef struct tdmi_adopted {

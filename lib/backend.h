@@ -61,7 +61,7 @@ typedef struct tdmi_device_facts {
 } tdmi_device_facts;
 
 /* Fill in the UUID (not one of zeros) and the address on the bus (not 0000:00:00.0), in the form
- * that all backends share: it tells which of their devices are one card. The type and the name are
+ * that all backends share, by which devices are found to be one card. The type and the name are
  * set before the UUID. */
 void tdmi_set_uuid(tdmi_device_facts *facts, const uint8_t uuid[16]);
 void tdmi_set_pci(tdm_device_info *info, uint32_t domain, uint32_t bus, uint32_t device,
@@ -92,8 +92,8 @@ typedef struct tdmi_variant {
         user; /* the number of a user's kernel (user_kernels.h), of which op is its vectors; else 0 */
 } tdmi_variant;
 
-/* What the work is beside the device's cache. Of work that is larger a CPU fetches ahead, and its outputs bypass the
- * cache unless they are inputs, too, or so few that it does not matter. */
+/* The size of the work compared with the device's cache. Of work that is larger a CPU fetches ahead, and its outputs
+ * bypass the cache unless they are inputs, too, or so few that it does not matter. */
 typedef enum tdmi_size_kind { TDMI_IN_CACHE, TDMI_LARGE, TDMI_LARGE_KEPT } tdmi_size_kind;
 
 /* The parts of tdmi_variant.vectors: how many vectors a lane takes of a row at once, 0 where it takes elements; how
@@ -294,7 +294,7 @@ typedef struct tdmi_backend {
      * first, by one thread at a time. A missing library or driver is TDM_ERROR_UNAVAILABLE; broken
      * platforms and refused devices are reported with tdmi_diagnose and skipped. *again: something
      * failed by accident, so that not all is known; load is then called again by the next call that
-     * wants the list. Devices that have been counted keep their index, new ones come behind.
+     * wants the list. Devices that have been counted keep their index, new ones come after them.
      * TDM_ERROR_OUT_OF_MEMORY ends the listing; after any other failure the other backends are
      * listed all the same. */
     tdm_status (*load)(bool *again);
@@ -324,7 +324,7 @@ typedef struct tdmi_backend {
     void (*mem_disown)(tdmi_bdevice *device, tdmi_mem *mem);
 
     /* The driver's own objects, for programs that call the driver themselves; all NULL where there is no
-     * driver. What is asked for stays ours. queue_wait_handle: later work of the queue runs after an event of
+     * driver. The handles stay ours. queue_wait_handle: later work of the queue runs after an event of
      * the program's; fails in words that begin with "event". queue_record_handle: marks this point of the queue by an
      * event that is the program's: OpenCL's is made here, CUDA's is given in *event. */
     void (*device_handles)(const tdmi_bdevice *device, void **context, void **id);
@@ -342,7 +342,7 @@ typedef struct tdmi_backend {
                               tdmi_bqueue *queue);
 
     /* In-order queues. All asynchronous as far as the backend can; finish reports what failed, of
-     * the work or of the wait; drain fails only when nobody can tell whether the work is over. */
+     * the work or of the wait; drain fails only when it is unknown whether the work is over. */
     tdm_status (*queue_init)(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
     void (*queue_deinit)(tdmi_bqueue *queue);
     tdm_status (*queue_flush)(tdmi_bqueue *queue);
@@ -386,7 +386,7 @@ typedef struct tdmi_backend {
     bool orders_devices;
 
     /* Programs and kernels. program_build: from `binary` when not NULL (TDM_ERROR_COMPILE when it
-     * does not fit: the core builds anew from source), else from source; *result, when result is
+     * does not fit: the core builds from source then), else from source; *result, when result is
      * not NULL, receives the binary to keep (data NULL when there is none). TDM_ERROR_UNSUPPORTED:
      * the device runs this kernel with fewer lanes only, and the core asks for half as many;
      * *result may be set then, too. A kernel belongs to one queue, so its arguments need no lock.
@@ -395,7 +395,7 @@ typedef struct tdmi_backend {
                                 const tdmi_blob *binary, tdmi_bprogram *program, tdmi_blob *result);
     void (*program_deinit)(tdmi_bprogram *program);
     /* Where only users' kernels are compiled, each once for all of the variant's op, stream and vectors: all that the
-     * result depends on beside the source, in the place of the facts' cache_key; "" where there is no compiler, and
+     * result depends on apart from the source, in the place of the facts' cache_key; "" where there is no compiler, and
      * then those with blocks run in these. So do those that do not compile. NULL elsewhere. */
     const char *(*compiler)(void);
     /* Compiles a source for devices of the usual kind, none of which has to be there, and keeps nothing; NULL where a

@@ -74,7 +74,7 @@ static tdmi_blas_support ask(const tdmi_attached_blas *slot, const tdmi_gemm *ge
     return slot->blas->supports(slot->state, &plain);
 }
 
-/* The providers of a queue's device in the order in which a product is offered to them, and behind them
+/* The providers of a queue's device in the order in which a product is offered to them, and after them
  * the builtin kernels, which take any. */
 typedef struct order {
     const tdmi_blas *blas[TDMI_BLAS_COUNT];
@@ -100,7 +100,7 @@ static tdm_status refuse_names(const tdm_queue *queue, const order *o) {
                      tdmi_env_values()->blas_text, queue->device->facts->info.id, has);
 }
 
-/* The table is for the host's cores, and for where TANDEM_BLAS names nobody. */
+/* The table is for the host's cores, where TANDEM_BLAS names no provider. */
 static int table_first(const order *o, const tdmi_gemm *gemm) {
     const bool host = o->count > 0 && (int)o->blas[0]->id < (int)TDMI_HOST_BLAS_COUNT;
     return host && o->named == 0 ? tdmi_table_first(gemm) : TDMI_NOBODY;

@@ -65,7 +65,7 @@ static bool is_builtins(const tdmi_gemm *gemm) {
     return false;
 }
 
-/* OpenBLAS has kernels without packing for small matrices where there is AVX-512. Measured with 0.3.21 beside
+/* OpenBLAS has kernels without packing for small matrices where there is AVX-512. Measured with 0.3.21 and
  * oneDNN 2.6.3 on two cores of a Zen 4, f32, alone and in batches: 4x4x4 0.1 of oneDNN's time, 16x16x16 0.25,
  * 32x32x32 0.4 to 0.8, 48x48x48 0.7 to 1, 64x64x64 in batches 0.8; masked as AVX2 4x4x4 0.3 to 0.5, 16x16x16
  * 0.6 to 1.8. Long ones, as 1x300x300, 4x10x1000 and 100x100x10, take 0.6 to 1. */

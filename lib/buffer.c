@@ -35,7 +35,7 @@ tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffe
     return TDM_OK;
 }
 
-/* The last buffers that were released for good are kept for a while, with no references, so that
+/* The last buffers whose last reference was released are kept for a while, so that
  * using one again is told instead of touching memory that may be somebody else's. AddressSanitizer
  * does that better, and says where. */
 enum { REMEMBERED = 256 };

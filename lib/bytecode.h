@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* An expression as it runs where there is no compiler: steps, of which each computes one operation for a block of
+/* An expression as it runs where there is no compiler: steps that each compute one operation for a block of
  * elements. Part of the contract with the backends (backend.h); lib/kernels/lower.c makes them. */
 #ifndef TDMI_BYTECODE_H
 #define TDMI_BYTECODE_H
@@ -10,14 +10,14 @@
 enum { TDMI_LEAST_BLOCK = 64, TDMI_MOST_BLOCK = 1024, TDMI_MOST_BLOCKS = 256 };
 
 typedef enum tdmi_step_kind {
-    TDMI_STEP_CONSTANT, /* `bits`; this and the next two have a block of their own for good */
+    TDMI_STEP_CONSTANT, /* `bits`; this and the next two keep their blocks to the end */
     TDMI_STEP_SCALAR,   /* scalar `number` of the arguments */
     TDMI_STEP_EXTENT,   /* of the last dimension */
-    TDMI_STEP_LOAD, /* tensor `number`, converted from dtype u to dtype t; a block of its own, too */
+    TDMI_STEP_LOAD,     /* tensor `number`, converted from dtype u to dtype t; keeps its block */
     TDMI_STEP_INDEX,    /* of the elements */
-    TDMI_STEP_COMBINED, /* of the row; a block for good */
+    TDMI_STEP_COMBINED, /* of the row; keeps its block */
     TDMI_STEP_FUNCTION, /* `number` of function_list.h on values of type `of` */
-    TDMI_STEP_STORE     /* tensor `number`, converted from dtype u to dtype t; behind all others */
+    TDMI_STEP_STORE     /* tensor `number`, converted from dtype u to dtype t; the last steps */
 } tdmi_step_kind;
 
 /* `to` and `from` are numbers of blocks. */

@@ -36,7 +36,7 @@ tdm_status tdmi_check_computes(const char *function, const tdm_device *device, c
                                tdm_dtype dtype) TDM_MUST_USE;
 
 /* All arguments of an operation: the queue, each tensor by itself, one device, one dtype, outputs
- * writable and free of overlap. Then the queue comes behind what may still use their memory (order.c). */
+ * writable and free of overlap. Then the queue comes after what may still use their memory (order.c). */
 tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_arg *args,
                            int count) TDM_MUST_USE;
 

@@ -161,7 +161,7 @@ struct tdm_buffer {
 tdm_status tdmi_device_usable(const tdm_device *device) TDM_MUST_USE;
 tdm_status tdmi_device_result(tdm_device *device, tdm_status status) TDM_MUST_USE;
 
-/* device.c: a listed device, opened now or before; `context` is the program's, or NULL for one of its own. */
+/* device.c: a listed device, opened now or before; `context` is the program's, or NULL for Tandem's own. */
 tdm_status tdmi_device_open(const tdmi_listed_device *devices, size_t count, size_t index,
                             void *context, tdm_device **device) TDM_MUST_USE;
 
@@ -182,14 +182,14 @@ tdm_status tdmi_adopt_memory(const char *function, tdm_device *device, void *han
 /* adopted.c: a block's last buffer is gone: it leaves now, or when the work that uses it is over. */
 void tdmi_adopted_give(tdm_device *device, tdmi_block *block);
 
-/* adopted.c: lets go of what work no longer uses, and tells the owners: of `all` there is, or of the oldest up to the
+/* adopted.c: releases what work no longer uses, and notifies the owners: of `all` there is, or of the oldest up to the
  * first that is still used, which takes no time worth mentioning. Called without locks. */
 void tdmi_device_let_leave(tdm_device *device, bool all);
 
 /* failure.c: what a library has reported of the queue's work (tandem/library.h), once. */
 tdm_status tdmi_queue_report_failure(tdm_queue *queue) TDM_MUST_USE;
 
-/* wait.c: waits for the queue. *over tells whether its work has ended, however it did; when not,
+/* wait.c: waits for the queue. *over: whether its work has ended, however it did; when not,
  * what it may use must be kept. */
 tdm_status tdmi_queue_wait(tdm_queue *queue, bool *over) TDM_MUST_USE;
 

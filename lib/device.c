@@ -68,7 +68,7 @@ static bool has_context(const tdm_device *device, const void *wanted) {
     return context == wanted;
 }
 
-/* Also the one in a context of its own, which the program may have been given. */
+/* Also the one in Tandem's own context, which the program may have been given. */
 static tdm_device *find_opened(size_t index, const void *context) {
     if (!context || (opened[index] && has_context(opened[index], context))) return opened[index];
     tdm_device *device = adopted;

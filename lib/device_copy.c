@@ -120,7 +120,7 @@ static tdm_status copy_mapped(tdmi_route *route, const tdmi_mem *source, size_t 
                                                                   source_offset, pointer, size)));
         tdmi_outcome_add(&outcome, tdm_queue_finish(route->from));
     }
-    /* While the source may still write there the mapping stays, for good. */
+    /* As long as the source may still write there, the mapping is never ended. */
     if (!atomic_load(&route->from->doubtful))
         tdmi_outcome_add(&outcome,
                          tdmi_queue_submitted(
@@ -129,7 +129,7 @@ static tdm_status copy_mapped(tdmi_route *route, const tdmi_mem *source, size_t 
 }
 
 /* The driver refuses a copy also when it is the other end that is lost, and does not say which; the
- * queue tells whether this end still works. */
+ * queue shows whether this end still works. */
 static tdm_status copy_peer(tdmi_route *route, const tdmi_mem *from, size_t from_offset,
                             tdm_device *destination, const tdmi_mem *to, size_t to_offset,
                             size_t size) {

@@ -40,7 +40,7 @@ static tdm_status get_of_queue(const char *function, const tdm_queue *queue, tdm
 static tdm_status get_of_buffer(const char *function, const tdm_buffer *buffer, tdm_backend wanted,
                                 void **handle) {
     TDMI_TRY(check_backend(function, "buffer", buffer ? buffer->device : NULL, wanted));
-    /* The program's own work does not come behind a former user of the memory, as the library's does. */
+    /* Unlike the library's work, the program's is not ordered after a former user of the memory. */
     TDMI_TRY(tdmi_order_foreign(buffer));
     *handle = buffer->block ? buffer->block->mem.handle : NULL;
     return TDM_OK;

@@ -2,7 +2,6 @@
 /* The lanes of a group, and how they take rows. */
 #include "lanes.h"
 
-#include "base/dtype.h"
 #include "kernel_list.h"
 
 /* There are registers for all lanes of a multiprocessor where a row that is held has TDMI_MOST_HELD_BYTES. With

@@ -2,8 +2,6 @@
 /* How an operation's work is cut into groups and pieces of rows, and its launch. */
 #include "launch.h"
 
-#include <math.h>
-
 #include "lanes.h"
 #include "submit.h"
 

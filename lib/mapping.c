@@ -83,7 +83,7 @@ tdm_status tdm_buffer_map_async(tdm_queue *queue, tdm_buffer *buffer, size_t off
     return map_async("tdm_buffer_map_async", queue, buffer, offset, size, access, pointer);
 }
 
-/* Ends a mapping whose pointer the caller never gets. The driver ends it behind the map. */
+/* Ends a mapping whose pointer the caller never gets. The driver ends it after the map. */
 static void take_back(tdm_queue *queue, const tdm_buffer *buffer, void *pointer) {
     const tdmi_backend *backend = queue->device->backend;
     tdmi_free(forget(queue->device, buffer, pointer));

@@ -1,12 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The order of work: what is pending, and behind what memory is used again. Each submission has a number, and a queue
- * remembers its first one since a wait.
+/* The order of work: what is pending, and what must be over before memory is used again. Each submission has a
+ * number, and a queue remembers its first one since a wait.
  *
  * A block of memory remembers the one queue that uses it. When it is released, and taken for another
  * buffer, that queue's work may still be pending: work that the same queue is given for the new buffer runs
- * behind it by itself, and another queue first waits, on the device, for what that queue has been given so
- * far. So nobody waits on the host. What several queues have used is rare, and left to the pool. How
- * queues that use one buffer at a time come behind each other is for the program to say, by events. */
+ * after it by itself, and another queue first waits, on the device, for what that queue has been given so
+ * far. So the host never waits. What several queues have used is rare, and left to the pool. How
+ * queues take turns with one buffer is for the program to say, by events. */
 
 #include "core.h"
 
@@ -63,7 +63,7 @@ static tdm_status wait_behind(tdm_queue *queue, const tdm_queue *other) {
     return tdmi_queue_submitted(queue, backend->queue_wait_event(queue->impl, device->order));
 }
 
-/* Waits here, which is for what has no order of its own on the device. */
+/* Waits on the host, for what the device has no order for. */
 static tdm_status wait_out(tdm_device *device, const tdm_queue *former) {
     return tdmi_device_result(device, device->backend->queue_drain(former->impl));
 }

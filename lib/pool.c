@@ -2,7 +2,7 @@
 /* The memory pool of a device: released blocks are kept for buffers of like size.
  *
  * A released block may still be used by work that is queued. One that a single queue has used is handed out
- * at once, and whoever uses it next comes behind that queue's work (order.c). One that several have used is
+ * at once, and its next user comes after that queue's work (order.c). One that several have used is
  * handed out once no queue has work pending that is as old as its release: every submission has a number, and
  * a block remembers that at its release. On a synchronous device nothing is ever pending. */
 
@@ -73,7 +73,7 @@ static tdmi_block *find_cached(tdm_device *device, size_t size, bool *crowded) {
             blocks++;
             continue;
         }
-        /* A block may be up to a quarter larger than asked for. */
+        /* A block may be up to a quarter larger than requested. */
         if (block->size < size || block->size - size > size / 4) continue;
         if (!best || block->size < (*best)->size ||
             (block->size == (*best)->size && how < how_best)) {

@@ -25,7 +25,7 @@ static const char *embedded(const char *file) {
 
 enum { OPTION_COUNT = 10 };
 
-/* A user's kernel stands behind these: an expression needs the first ones, and fold.h where it combines rows. */
+/* The headers before a user's kernel: an expression needs the first ones, and fold.h where it combines rows. */
 static const char *const expression_headers[] = {"activation.h", "convert.h", "functions.h"};
 static const char *const row_headers[] = {"activation.h", "convert.h", "functions.h", "reduce.h",
                                           "fold.h"};
@@ -277,11 +277,11 @@ tdm_status tdmi_device_compile(tdm_device *device, tdmi_variant variant) {
 
 tdm_status tdmi_check_source(const tdmi_backend *backend, const tdmi_user_kernel *user) {
     enum { USUAL_LANES = 128 };
-    const tdmi_device_facts nobody = {0};
+    const tdmi_device_facts no_device = {0};
     const tdmi_variant variant = {
         .kernel = TDMI_KERNEL_USER, .t = user->t, .u = user->u, .lanes = USUAL_LANES};
     source_parts parts;
-    TDMI_TRY(make_parts(&nobody, variant, user, &parts));
+    TDMI_TRY(make_parts(&no_device, variant, user, &parts));
     const tdm_status status = backend->source_check(&parts.source);
     tdmi_free(parts.text);
     return status;

@@ -59,8 +59,8 @@ tdm_status tdm_queue_finish(tdm_queue *queue) {
         (void)tdmi_queue_doubt(queue);
         return status;
     }
-    /* Only now: the pool takes a queue without pending work to be past all it was given. Nobody
-     * else gives this queue work meanwhile. */
+    /* Only now: the pool takes a queue without pending work to be past all it was given. No
+     * other thread submits to this queue meanwhile. */
     atomic_store(&queue->first_pending, 0);
     if (atomic_load(&queue->doubtful)) tdmi_queue_settle(queue);
     tdmi_device_let_leave(queue->device, true);

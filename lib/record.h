@@ -52,7 +52,7 @@ struct tdm_graph {
 };
 
 /* Appends work whose context has so many bytes, zeroed, to the graph that the queue records; the caller fills
- * in the rest. With a variant it has a kernel of its own. NULL: it failed, and the graph with it. */
+ * in the rest. With a variant it has its own kernel. NULL: it failed, and the graph with it. */
 tdmi_work *tdmi_record(tdm_queue *queue, tdm_status (*run)(tdm_queue *queue, void *context),
                        size_t size, const tdmi_variant *variant);
 

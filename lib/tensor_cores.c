@@ -198,7 +198,7 @@ static int try_dtype(tdm_device *device, tdm_dtype dtype) {
 }
 
 /* Whether the cores have such products. Where both matrices of f32 lie across k, lanes run out of registers; those
- * with few rows or columns have a kernel of their own. */
+ * with few rows or columns have another kernel. */
 static bool has(const tdmi_gemm *gemm) {
     const bool across = gemm->transpose_a && !gemm->transpose_b;
     if (gemm->m <= TDM_NARROW || gemm->n <= TDM_NARROW || !fits(gemm)) return false;

@@ -5,7 +5,7 @@
 
 #include "core.h"
 
-/* The queue, the buffer, the range inside it, and that both are of one device. Then the queue comes behind
+/* The queue, the buffer, the range inside it, and that both are of one device. Then the queue comes after
  * what may still use the memory (order.c). */
 tdm_status tdmi_check_on_queue(const char *function, tdm_queue *queue, const tdm_buffer *buffer,
                                size_t offset, size_t size) TDM_MUST_USE;

@@ -143,7 +143,7 @@ static bool read_table(const char *backend, const tdmi_device_facts *facts,
     return good;
 }
 
-/* The tables that were asked for, each for good. */
+/* The tables that were read; each stays until the process ends. */
 typedef struct loaded {
     const tdmi_device_facts *facts;
     tdmi_tuned_table table;

@@ -31,7 +31,7 @@ typedef struct tdmi_tuned_table {
 tdmi_tuned_product tdmi_tuned_product_of(const tdmi_gemm *gemm);
 
 /* What was kept for a device when this was first asked in this process, so that a choice never changes in
- * it; NULL when there is nothing. For good. Any thread. */
+ * it; NULL when there is nothing. Never freed. Any thread. */
 const tdmi_tuned_table *tdmi_tuned_of(const char *backend, const tdmi_device_facts *facts);
 
 /* The nearest product that was measured, if it is near enough to tell of this one; else NULL. *exact: it is

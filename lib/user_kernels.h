@@ -11,11 +11,11 @@ typedef struct tdmi_user_kernel {
     uint32_t number;  /* tdmi_variant.user */
     uint8_t t, u;     /* tdmi_variant.t and u */
     uint8_t vectors;  /* tdmi_variant.op: how many vectors of a row a lane takes, 0 for none */
-    bool is_source;   /* of tdm_kernel_source: it stands behind more headers … */
+    bool is_source;   /* of tdm_kernel_source: it comes after more headers … */
     bool has_rows;    /* … as one does that combines rows */
     bool is_function; /* of functions.h: in blocks, where these run */
-    const char *entry, *file; /* they last as long as the text, or for good */
-    char *text;               /* behind the dialect's */
+    const char *entry, *file; /* they last as long as the text, or are constant */
+    char *text;               /* without the dialect's */
     tdmi_bytecode *bytecode;  /* of an expression */
     int buffers;
     size_t args_size;

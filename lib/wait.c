@@ -2,7 +2,7 @@
 /* Waiting for queues, and what becomes of memory when a wait fails.
  *
  * The rule: memory that queued work may still use is neither freed before a wait for that queue succeeded,
- * nor handed to anybody else but behind that work (order.c). A wait that fails is tried once more, by the
+ * nor handed out again except after that work (order.c). A wait that fails is tried once more, by the
  * backend's drain, which has no opinion on how the work ended. When that fails too the queue is in doubt:
  * what it may use is kept with it, and its work counts as pending for the pool, until a later wait
  * succeeds (queue_end.c: also when it is destroyed). A device that is lost runs nothing any more: its queues are in

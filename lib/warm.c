@@ -7,7 +7,6 @@
 #include "base/threads.h"
 #include "check.h"
 #include "core.h"
-#include "kernel_list.h"
 #include "lanes.h"
 #include "launch.h"
 

@@ -18,7 +18,7 @@
 /* What one message of MPI carries, whose counts are ints. */
 #define PIECE ((size_t)1 << 30)
 
-/* The class of errors of an MPI that tells when a process has failed (ULFM): Open MPI 5, MPICH. Of a message, the other
+/* The class of errors of an MPI that reports failed processes (ULFM): Open MPI 5, MPICH. Of a message, the other
  * rank is the one. Nothing else of ULFM is asked: MPIX_Comm_failure_ack and MPIX_Comm_get_failed of MPICH's ch4 (4.0.2,
  * 5.0.2) end the program, by an assertion that is 0. */
 #if defined MPI_ERR_PROC_FAILED
@@ -188,7 +188,7 @@ static void destroy(void *state, bool broken) {
 }
 
 /* Whether MPI takes addresses in the memory of CUDA devices: since MPI 4.1 a communicator's info says which kinds of
- * memory it knows, and Open MPI has a function of its own. */
+ * memory it knows, and Open MPI has its own function. */
 static bool takes_device_memory(MPI_Comm comm) {
     MPI_Info info = MPI_INFO_NULL;
     char kinds[MPI_MAX_INFO_VAL + 1] = "";
@@ -211,7 +211,7 @@ static bool takes_device_memory(MPI_Comm comm) {
 
 static tdm_status split(void *state, int color, int key, tdm_transport *part);
 
-/* The transport over a communicator of its own, `of`. */
+/* The transport over a duplicate, `of`. */
 static tdm_status fill(MPI_Comm of, tdm_transport *transport) {
     mpi_link *self = malloc(sizeof *self);
     int rank = 0, ranks = 0;

@@ -136,7 +136,7 @@ static tdm_status run(const clblast_state *self, const tdmi_gemm *gemm) {
 }
 
 /* Does a matrix of a batch lie as CLBlast takes it to where it needs no padded copy: from the buffer's start,
- * each behind the other? */
+ * one after the other? */
 static bool is_packed(int64_t offset, int64_t elements, int64_t stride) {
     return offset == 0 && stride == elements;
 }
@@ -177,7 +177,7 @@ static tdm_status gemm_clblast(void *state, const tdmi_gemm *gemm) {
 void tdmi_clblast_forget(tdmi_bdevice *device) {
     /* The cache is keyed by the context's address, which a later context may get again, and it
      * would release its kernels after the context's driver has gone. It can only be cleared as a
-     * whole: other devices' kernels are built anew when they are next wanted. */
+     * whole: other devices' kernels are built again when they are next wanted. */
     if (!atomic_load(&device->used_clblast)) return;
     tdmi_clblast_enter();
     (void)tdmi_clblast.CLBlastClearCache();

@@ -55,7 +55,7 @@ bool tdmi_clblast_fits(const tdmi_clblast_limits *limits, tdmi_clblast_kernel ke
                        const int *choice);
 
 /* What the search asks its caller: how long a product takes with the kernel's parameters so chosen, below 0
- * when it does not run or is wrong; and whether to end. It tells of each choice that is faster than any
+ * when it does not run or is wrong; and whether to end. It reports each choice that is faster than any
  * before. */
 typedef struct tdmi_clblast_search {
     double (*seconds)(void *context, tdmi_clblast_kernel kernel, const int *choice);

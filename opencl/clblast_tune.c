@@ -212,7 +212,7 @@ static bool search(attempt *a, const tdmi_gemm *gemm) {
 
 void tdmi_clblast_tune(tdmi_bdevice *device, const tdmi_gemm *gemm, const tdmi_trial *trial) {
     const int index = gemm->dtype == TDM_F64;
-    if (gemm->batch > 1) return; /* these have kernels of their own, with the same parameters */
+    if (gemm->batch > 1) return; /* these have other kernels, with the same parameters */
     pthread_mutex_lock(&lock);
     in_use *found = find(device);
     const bool mine = found && !found->searching && !found->refused[index];

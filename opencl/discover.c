@@ -8,7 +8,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* all below */
 
-/* What load has found so far, each for good. Entries that the core has counted keep their places.
+/* What load has found so far, never freed. Entries that the core has counted keep their places.
  */
 static tdmi_cl_entry **entries;
 static size_t entry_count, counted;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a device tells about itself, all without a context. */
+/* What a device reports of itself, all without a context. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,6 +347,7 @@ tdm_status tdmi_cl_describe(tdmi_cl_entry *entry, const char **refused) {
     if (accident.no_memory)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for an OpenCL device");
     if (accident.code == CL_SUCCESS) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_BACKEND, "its driver failed with %s (%d) when asked for %#x",
+    return tdmi_fail(TDM_ERROR_BACKEND,
+                     "its driver failed with %s (%d) when it was queried for %#x",
                      tdmi_cl_error_name(accident.code), accident.code, (unsigned)accident.what);
 }

@@ -163,7 +163,7 @@ static tdm_status plain_host_alloc(size_t size, size_t page, tdmi_mem *mem) {
     return TDM_OK;
 }
 
-/* One page more than asked for, because a driver need not align a mapping to pages. */
+/* One page more than requested, because a driver need not align a mapping to pages. */
 static bool pinned_host_alloc(tdmi_bdevice *device, size_t size, size_t page, tdmi_mem *mem) {
     host_block *block = tdmi_calloc(1, sizeof *block);
     if (!block || size > SIZE_MAX - page) {
@@ -261,7 +261,7 @@ tdm_status tdmi_cl_map(tdmi_bqueue *queue, const tdmi_mem *mem, size_t offset, s
     cl_map_flags flags = 0;
     if ((access & TDM_MAP_READ) != 0) flags |= CL_MAP_READ;
     if ((access & TDM_MAP_WRITE) != 0) flags |= CL_MAP_WRITE;
-    /* Without READ nobody needs the old content: the driver need not fetch it. */
+    /* Without READ the old content is not needed: the driver need not fetch it. */
     if (flags == CL_MAP_WRITE) flags = CL_MAP_WRITE_INVALIDATE_REGION;
     cl_int code;
     void *mapped = tdmi_cl.clEnqueueMapBuffer(queue->queue, mem->handle, CL_FALSE, flags, offset,

@@ -2,7 +2,7 @@
 /* The opencl backend's own structs and helpers, shared by the files of this folder.
  *
  * An OpenCL device is reached through the ICD loader (libOpenCL.so.1). Every opened device has one
- * context, of its own unless it was adopted: then other devices may be in it, too. Handles: tdmi_mem.handle is the
+ * context, which has no other devices unless it was adopted. Handles: tdmi_mem.handle is the
  * cl_mem. */
 #ifndef TDMI_OPENCL_BACKEND_H
 #define TDMI_OPENCL_BACKEND_H
@@ -50,7 +50,7 @@ struct tdmi_bdevice {
     atomic_uint_least64_t generation; /* counts mem_free: see the kernel's `generation` */
     atomic_bool used_clblast;
     atomic_int
-        product; /* tdm_status of products on the host's cores: the next wait for work tells */
+        product; /* tdm_status of products on the host's cores, which the next wait for work returns */
 };
 
 /* Is the device the host itself? Its memory is then host memory. */
@@ -63,7 +63,7 @@ struct tdmi_bqueue {
     cl_command_queue queue;
     bool timing; /* made with TDM_QUEUE_TIMING */
     atomic_int
-        product; /* tdm_status of products on the host's cores, which the next finish tells */
+        product; /* tdm_status of products on the host's cores, which the next finish returns */
 };
 
 struct tdmi_bevent {
@@ -112,7 +112,7 @@ static inline TDM_MUST_USE tdm_status tdmi_cl_check(cl_int code, const char *wha
 }
 
 /* Makes a call of discovery, and once more when it fails: it may have failed by accident, and what
- * it tells is for the life of the process. */
+ * it reports is for the life of the process. */
 #define TDMI_CL_TWICE(code, call)                                                                  \
     do {                                                                                           \
         (code) = (call);                                                                           \
@@ -127,7 +127,7 @@ static inline TDM_MUST_USE tdm_status tdmi_cl_check(cl_int code, const char *wha
  * question that had to be answered was not: nothing is known then. */
 tdm_status tdmi_cl_describe(tdmi_cl_entry *entry, const char **refused) TDM_MUST_USE;
 
-/* discover.c. A listed device, for good. */
+/* discover.c. A listed device, which is never freed. */
 const tdmi_cl_entry *tdmi_cl_entry_at(size_t index);
 
 /* facts.c. A platform's text; always terminated, "" when the platform does not tell. The code of a failure,
@@ -143,7 +143,7 @@ tdm_status tdmi_cl_marker(tdmi_bqueue *queue, cl_event *marker);
 
 /* The BLAS providers; of devices that are the host's CPU and run native kernels there is a list,
  * NULL-terminated. What the device has to do for CLBlast before its context goes: CLBlast keeps
- * kernels of that context in a cache of its own. */
+ * kernels of that context in its cache. */
 extern const tdmi_blas *const tdmi_cl_blas_of_cpu[];
 extern const tdmi_blas tdmi_cl_blas_clblast;
 void tdmi_clblast_forget(tdmi_bdevice *device);

@@ -101,7 +101,7 @@ static tdm_status from_source(tdmi_bdevice *device, const tdmi_program_source *s
 
 enum { MOST_DEVICES = 64 };
 
-/* The place of a device among those of a program, which are those of its context; -1: nobody knows. */
+/* The place of a device among those of a program, which are those of its context; -1: unknown. */
 static int place_of(const tdmi_bdevice *device, cl_program program, cl_uint *count) {
     cl_device_id ids[MOST_DEVICES];
     if (tdmi_cl.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof *count, count, NULL) !=
@@ -115,7 +115,7 @@ static int place_of(const tdmi_bdevice *device, cl_program program, cl_uint *cou
     return -1;
 }
 
-/* The driver's binary behind our header. A driver that gives none, or memory that is short, leaves
+/* The driver's binary after our header. A driver that gives none, or memory that is short, leaves
  * the result empty: that costs time at the next start, nothing else. */
 static void keep_binary(const tdmi_bdevice *device, cl_program program, tdmi_blob *result) {
     size_t sizes[MOST_DEVICES] = {0};

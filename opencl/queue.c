@@ -50,7 +50,7 @@ tdm_status tdmi_cl_queue_finish(tdmi_bqueue *queue) {
         TDMI_TRY(tdmi_cl_queue_drain(queue));
         return products_of(queue->device);
     }
-    /* clFinish tells only about itself; a marker at the end of an in-order queue inherits the
+    /* clFinish reports only its own failure; a marker at the end of an in-order queue inherits the
      * failure of what came before. */
     cl_event marker;
     TDMI_CL_TRY(tdmi_cl.clEnqueueMarkerWithWaitList(queue->queue, 0, NULL, &marker),
@@ -99,7 +99,7 @@ tdm_status tdmi_cl_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
     return TDM_OK;
 }
 
-/* The recorded event with a reference of its own, so that recording again does not take it away. */
+/* The recorded event with another reference, so that recording again does not take it away. */
 static tdm_status borrow(tdmi_bevent *event, cl_event *result) {
     pthread_mutex_lock(&event->lock);
     *result = event->event;
@@ -113,7 +113,7 @@ tdm_status tdmi_cl_event_wait(tdmi_bevent *event) {
     cl_event recorded;
     TDMI_TRY(borrow(event, &recorded));
     cl_int code = tdmi_cl.clWaitForEvents(1, &recorded);
-    /* This code only says that the event's own status tells more. */
+    /* This code only refers to the event's own status. */
     tdm_status status = code == CL_SUCCESS || code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
                             ? outcome(recorded)
                             : tdmi_cl_fail(code, "waiting for an event");
@@ -138,7 +138,7 @@ static tdm_status end_time(tdmi_bevent *event, cl_ulong *nanoseconds) {
     pthread_mutex_lock(&event->lock);
     bool timing = event->timing || !event->event;
     pthread_mutex_unlock(&event->lock);
-    /* Asked before the driver: some give a time that nobody asked them to take. */
+    /* Asked before the driver: some give a time that was not to be taken. */
     if (!timing)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "event: carries no time; record it in a queue made with TDM_QUEUE_TIMING");

@@ -17,7 +17,7 @@ static const char states[] = "omb"; /* in the order of finding_state */
 static void write_all(const char *bytes, size_t size) {
     while (size > 0) {
         ssize_t n = write(CHILD_ANSWER, bytes, size);
-        if (n <= 0) _exit(1); /* nobody listens any more */
+        if (n <= 0) _exit(1); /* the parent has ended */
         bytes += n;
         size -= (size_t)n;
     }

@@ -63,7 +63,7 @@ static const option_spec option_table[] = {
      "and transfers of a GPU, the most important first, of which --seconds takes what fits; "
      "machines: under mpirun, "
      "collectives and "
-     "distributed products beside a plain MPI program, one process and ScaLAPACK",
+     "distributed products next to a plain MPI program, one process and ScaLAPACK",
      profile_words, false, false},
     {"format", OPTION_FORMAT, "WORD",
      "of what is printed: table (default), md (a table of Markdown), csv, json, or jsonl (a row a "
@@ -88,10 +88,11 @@ static const option_spec option_table[] = {
      NULL, false, false},
     {"report", OPTION_REPORT, "FILE", "write a page (HTML) with plots too", NULL, false, false},
     {"pytorch", OPTION_PYTORCH, "PYTHON",
-     "a Python with PyTorch, to time rows beside: --peers without the others", NULL, false, false},
+     "a Python with PyTorch, to time rows next to Tandem's: --peers without the others", NULL,
+     false, false},
     {"peers", OPTION_PEERS, "PYTHON",
      "a Python with any of PyTorch, NumPy, ONNX Runtime and Triton, to time products and "
-     "operations on rows beside, each in a process of its own, on the GPU where the device is one",
+     "operations on rows too, each in a separate process, on the GPU where the device is one",
      NULL, false, false},
     {"seed", OPTION_SEED, "N", "seed of the inputs and of the rows that are verified", NULL, false,
      false},
@@ -102,9 +103,9 @@ static const command_spec *const subcommands[] = {&bench_compare_spec, NULL};
 
 const command_spec bench_spec = {
     .name = "bench",
-    .summary = "benchmark the devices beside the vendors' own calls",
+    .summary = "benchmark the devices next to the vendors' own calls",
     .description =
-        "Verifies and times each operation on each device, beside a baseline in the same run: the "
+        "Verifies and times each operation on each device, next to a baseline in the same run: the "
         "raw call to the fastest BLAS library (oneDNN, OpenBLAS, MKL, BLIS, CLBlast, cuBLAS) for "
         "matmul, the machine's own copy of as many bytes "
         "for memory-bound work, the raw enqueue for empty operations. ratio = baseline / Tandem: "
@@ -265,7 +266,7 @@ static bool wants_machines(int argc, char **argv) {
     return false;
 }
 
-/* The profile of several ranks is a program of its own, which is linked to MPI, beside this one: in the build tree,
+/* The profile of several ranks is a separate program, which is linked to MPI, next to this one: in the build tree,
  * or where it is installed. Does not return where it could be started. */
 static int run_machines(char **argv) {
     static const char *const places[] = {"../bench/machines/tdm-machines",

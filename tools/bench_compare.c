@@ -31,7 +31,7 @@ const command_spec bench_compare_spec = {
     .summary = "compare two files that --json wrote: what has become slower or faster",
     .operands = "OLD NEW",
     .description =
-        "Compares the medians of each row that both files have, and tells those that changed by "
+        "Compares the medians of each row that both files have, and prints those that changed by "
         "more than the threshold and whose samples differ significantly: by a Mann-Whitney U test, "
         "two-sided, with Holm's correction for the number of rows.\n\n"
         "The test knows only what varies within a run. Measure both on the same machine, with the "
@@ -77,7 +77,7 @@ int bench_compare_command(int argc, char **argv) {
     if (files.count != 2) {
         fprintf(stderr,
                 "tdm bench compare: two files are compared, and %d %s given\n'tdm bench compare "
-                "--help' tells more\n",
+                "--help' says more\n",
                 files.count, files.count == 1 ? "is" : "are");
         return EXIT_USAGE;
     }

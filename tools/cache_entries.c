@@ -81,7 +81,7 @@ static bool parse_days(const char *text, double *days) {
     return *end == '\0' && *days <= 36500.0;
 }
 
-/* Digits, and K, M or G behind them. */
+/* Digits, and K, M or G after them. */
 static bool parse_size(const char *text, uint64_t *size) {
     static const char units[] = "KMG";
     size_t digits = strspn(text, "0123456789");
@@ -185,7 +185,7 @@ static bool any_faulty(const tdm_cache_entry *const *entries, size_t count) {
 
 /* --- removing --------------------------------------------------------------------------------- */
 
-/* Marks what goes, by the order in which the help tells it; false when the devices cannot be
+/* Marks what goes, in the order that the help gives; false when the devices cannot be
  * listed. The oldest entry comes first. */
 static bool choose(const tdm_cache_entry *const *entries, size_t count,
                    const cache_options *options, bool *goes) {

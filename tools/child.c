@@ -54,7 +54,7 @@ void child_catch_signals(void) {
 }
 
 void child_release_signals(void) {
-    /* first the mask: what is waiting is noted still, and ends nobody */
+    /* first the mask: what is waiting is noted still, and ends no process */
     if (catching) sigprocmask(SIG_SETMASK, &mask_before, NULL);
     for (int i = 0; catching && i < ENDING_SIGNALS; i++)
         sigaction(ending_signals[i], &actions_before[i], NULL);

@@ -24,12 +24,12 @@ typedef struct child_result {
     child_end end;
     int code;
     double seconds;       /* how long it was allowed to be silent */
-    char *answer;         /* what it wrote to CHILD_ANSWER, with a NUL behind; never NULL */
+    char *answer;         /* what it wrote to CHILD_ANSWER, with a NUL after it; never NULL */
     char last_words[200]; /* the last line on its standard error, in printable ASCII; or "" */
 } child_result;
 
 /* Runs this program with the arguments (NULL-terminated, without the program's own name) in a
- * process group of its own and waits until it ends. `changes` to the environment (NULL-terminated,
+ * new process group and waits until it ends. `changes` to the environment (NULL-terminated,
  * applied in their order): "NAME=value", "NAME" to unset, "PREFIX*" to unset what begins so. The
  * child is killed, with what it started, when it has answered nothing for `seconds`. The caller
  * frees result->answer. */

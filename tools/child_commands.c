@@ -1,11 +1,11 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tdm .child …`, which nobody types: what the program runs in processes of its own, see
+/* `tdm .child …`, which is not typed: what the program runs in child processes, see
  * child.h.
  *
  *   .child list            lists the devices and looks for libraries, and answers with all of it
  *   .child try NAME        opens a device, compiles a kernel, runs it and verifies the result, and asks
  *                          which libraries multiply matrices
- *   .child devices …       the command itself, which tells where it is: see guard.h
+ *   .child devices …       the command itself, which reports where it is: see guard.h
  *   .child bench …         the same
  *   .child kernel …        the same
  *   .child cache …         the same */
@@ -201,7 +201,7 @@ int child_command(int argc, char **argv) {
         fputs("tdm .child: this is for the program itself\n", stderr);
         return EXIT_USAGE;
     }
-    /* Who does not live to kill it leaves nothing behind. */
+    /* If this process dies before it can kill it, nothing is left running. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     guard_enter();
     if (strcmp(argv[1], "devices") == 0) return guard_end(devices_command(argc - 1, argv + 1));

@@ -117,7 +117,7 @@ static void print_csv(const json_t *device, const devices_query *query) {
     putchar('\n');
 }
 
-/* An object with the fields in the order in which they were asked for. */
+/* An object with the fields in the order of the query. */
 static json_t *select_fields(const json_t *device, const devices_query *query) {
     json_t *object = json_object();
     for (size_t f = 0; f < query->count; f++)

@@ -30,7 +30,7 @@ const command_spec doctor_spec = {
         "Looks for every library, driver and device of every backend and says where each was "
         "found, or why not and what to install; shows the TANDEM_... variables that are set and "
         "the device that they select. Each OpenCL driver is tried alone, and on each device a "
-        "kernel is compiled, run and its result verified, in processes of their own: a driver that "
+        "kernel is compiled, run and its result verified, in separate processes: a driver that "
         "crashes, hangs or exits is named. Nothing is taken from or left in caches.\n\n"
         "[ok] works, [--] is not installed, [!!] is installed and does not work, or is refused.",
     .options = options,

@@ -46,7 +46,7 @@ static const tdm_backend backends[TDM_BACKEND_COUNT] = {
 #define BACKEND(NAME, name, value) TDM_##NAME,
     TDM_BACKEND_LIST(BACKEND)};
 
-/* Is the backend in a list with commas before, between and behind? */
+/* Is the backend in a list with commas before, between and after? */
 static bool is_in(const char *list, tdm_backend backend) {
     char wanted[32];
     snprintf(wanted, sizeof wanted, ",%s,", tdm_backend_name(backend));

@@ -31,7 +31,7 @@ typedef struct driver_changes {
     const char *changes[8];
 } driver_changes;
 
-/* Tries each driver and tells of it; false with a message when that is impossible. A driver gets
+/* Tries each driver and reports on it; false with a message when that is impossible. A driver gets
  * `seconds` for each step. Free in any case. */
 bool drivers_try(drivers *all, double seconds, findings *list);
 void drivers_free(drivers *all);

@@ -21,7 +21,7 @@ typedef struct finding {
 } finding;
 
 typedef struct findings {
-    finding *items; /* texts of their own */
+    finding *items; /* allocated texts */
     size_t count;
 } findings;
 

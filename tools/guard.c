@@ -71,7 +71,7 @@ static void watch(watched *w, double seconds) {
             return;
         }
         /* Looked at now and then though nothing is told: what the child started may keep the pipe
-         * open behind it. */
+         * open after it. */
         double pause = w->answer < 0 ? 0.002 : 0.5;
         if (child_poll(w->answer, left < 0.0 || left > pause ? pause : left)) take_words(w);
         int caught = child_caught_signal();

@@ -96,7 +96,7 @@ static void print_commands(FILE *stream, const command_spec *spec) {
     fputs("commands:\n", stream);
     for (const command_spec *const *s = spec->subcommands; *s; s++)
         print_entry(stream, options_last_name(*s), width, (*s)->summary);
-    fprintf(stream, "\n'tdm %s%sCOMMAND --help' tells of one of them.\n\n", spec->name,
+    fprintf(stream, "\n'tdm %s%sCOMMAND --help' describes one of them.\n\n", spec->name,
             spec->name[0] ? " " : "");
 }
 

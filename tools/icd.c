@@ -2,7 +2,7 @@
 /* Finding .icd files, and giving children a folder with some of them.
  *
  * ocl-icd takes for $OCL_ICD_VENDORS a folder, an .icd file or a library, Khronos' loader a folder
- * alone; Khronos' has $OCL_ICD_FILENAMES beside, a list of libraries. A folder of links is
+ * alone; Khronos' has $OCL_ICD_FILENAMES as well, a list of libraries. A folder of links is
  * therefore what both understand. */
 #include "icd.h"
 
@@ -99,7 +99,7 @@ static bool add_library(icd_list *list, const char *variable, const char *name, 
 bool icd_read(icd_list *list) {
     const char *vendors = getenv("OCL_ICD_VENDORS"), *names = getenv("OCL_ICD_FILENAMES");
     struct stat status;
-    char beside[sizeof list->items->file];
+    char full[sizeof list->items->file];
     bool good;
     *list = (icd_list){0};
     if (!vendors || !*vendors) {
@@ -111,9 +111,9 @@ bool icd_read(icd_list *list) {
         bool nothing = strchr(vendors, '/') && access(vendors, F_OK) != 0;
         good = nothing || add_library(list, "OCL_ICD_VENDORS", vendors, strlen(vendors));
     } else {
-        int length = snprintf(beside, sizeof beside, SYSTEM_FOLDER "/%s", vendors);
-        bool there = !strchr(vendors, '/') && length < (int)sizeof beside;
-        good = add_file(list, there && access(beside, F_OK) == 0 ? beside : vendors);
+        int length = snprintf(full, sizeof full, SYSTEM_FOLDER "/%s", vendors);
+        bool there = !strchr(vendors, '/') && length < (int)sizeof full;
+        good = add_file(list, there && access(full, F_OK) == 0 ? full : vendors);
     }
     while (good && names && *names) {
         size_t length = strcspn(names, ":");

@@ -94,7 +94,7 @@ static int refuse(const char *value, const char *part, size_t length, const char
     return EXIT_USAGE;
 }
 
-/* What stands behind a tensor's name: ":TYPE", ":TYPE:SHAPE" or "::SHAPE". */
+/* What follows a tensor's name: ":TYPE", ":TYPE:SHAPE" or "::SHAPE". */
 static int take_tensor(kernel_request *r, const char *value, const char *rest) {
     const size_t place = r->parameter_count;
     tdm_dtype dtype = TDM_F32;
@@ -249,7 +249,7 @@ static int kernel_check(int argc, char **argv) {
         return status;
     if (files.count != 1) {
         fprintf(stderr,
-                "tdm kernel check: it wants one FILE\n'tdm kernel check --help' tells more\n");
+                "tdm kernel check: it wants one FILE\n'tdm kernel check --help' says more\n");
         return EXIT_USAGE;
     }
     r.file = files.word[0];

@@ -32,7 +32,7 @@ bool kernel_read_shape(const char *text, const char *end, kernel_shape *shape) {
 
 /* ---- the parent ---- */
 
-/* Beside the program `oclgrind` of PATH, or where distributions have it. */
+/* Next to the program `oclgrind` of PATH, or where distributions have it. */
 static bool find_library(char *path, size_t size) {
     static const char *const folders[] = {"/usr/lib/oclgrind", "/usr/local/lib/oclgrind",
                                           "/usr/local/lib"};

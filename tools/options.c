@@ -65,7 +65,7 @@ static int refuse(const command_spec *spec, const char *word) {
 
 static int refuse_missing(const command_spec *spec, const option_spec *o) {
     const size_t bracket = o->argument[0] == '[';
-    fprintf(stderr, "tdm %s: --%s wants a value: %.*s\n  %s\n'tdm %s --help' tells more\n",
+    fprintf(stderr, "tdm %s: --%s wants a value: %.*s\n  %s\n'tdm %s --help' says more\n",
             spec->name, o->name, (int)(strlen(o->argument) - 2 * bracket), o->argument + bracket,
             o->help, spec->name);
     return EXIT_USAGE;
@@ -100,7 +100,7 @@ static const option_spec *find_option(const command_spec *spec, const char *word
     return NULL;
 }
 
-/* Is the word behind an option whose value may be left out that value? */
+/* Is the word after an option whose value may be left out that value? */
 static bool is_value(const char *word) {
     return strncmp(word, "--", 2) != 0 && strcmp(word, "-h") != 0;
 }

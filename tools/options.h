@@ -55,7 +55,7 @@ typedef struct operand_list {
  * changed. Returns EXIT_OK, or what to exit with after it has said why. */
 typedef int (*option_taker)(void *context, int id, char *value);
 
-/* Reads all the arguments behind argv[0], which may be "--name value" or "--name=value". Operands
+/* Reads all the arguments after argv[0], which may be "--name value" or "--name=value". Operands
  * are refused where `operands` is NULL. False when the command has nothing left to do, as after
  * --help; *status is then what to exit with. */
 bool options_read(const command_spec *spec, int argc, char **argv, option_taker take, void *context,

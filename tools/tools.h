@@ -10,7 +10,7 @@
 /* Exit statuses. */
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/* How long a driver may take for one thing unless an option tells. */
+/* How long a driver may take for one thing unless an option says. */
 #define SECONDS_FOR_A_DRIVER 20.0
 
 /* Commands: argv[0] is the command's own name. Each returns an exit status. */
@@ -34,7 +34,7 @@ const char *nearest_word(const char *word, const char *const *words);
 int refuse_word(const char *command, const char *what, const char *word, const char *const *words);
 
 /* A number of seconds greater than 0, at most a day: digits and a point, no sign, no exponent,
- * nothing behind. Else says that the option wants such a number, and returns EXIT_USAGE. */
+ * nothing after. Else says that the option wants such a number, and returns EXIT_USAGE. */
 int take_seconds(const char *command, const char *option, const char *text, double *seconds);
 
 /* What --dtype can be. */
@@ -50,7 +50,7 @@ bool output_has_colours(void);
 /* Columns of what stdout goes to: those of the terminal, else $COLUMNS, else 80. */
 int output_width(void);
 
-/* Writes out what was printed so far. False when that failed, which end_output() tells. */
+/* Writes out what was printed so far. False when that failed, which end_output() reports. */
 bool flush_output(void);
 
 /* For the end of the program: `status`, or EXIT_FAILED and a message when not everything that was

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The products that `tdm tune` measures: a list of its own, or a file. */
+/* The products that `tdm tune` measures: the usual ones, or those of a file. */
 #include "tune_products.h"
 
 #include <errno.h>
@@ -109,7 +109,7 @@ static const char *parse_line(char *line, tune_product *product) {
         return "the sizes come second, as MxNxK, or BATCH*MxNxK for a batch";
     while ((word = strtok_r(NULL, blanks, &rest)))
         if (!parse_option(word, product))
-            return "behind the sizes there may be transpose_a, transpose_b, tf32, bias and the "
+            return "after the sizes there may be transpose_a, transpose_b, tf32, bias and the "
                    "name of an "
                    "activation";
     return NULL;

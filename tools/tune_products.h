@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The products that `tdm tune` measures: a list of its own, or a file. */
+/* The products that `tdm tune` measures: the usual ones, or those of a file. */
 #ifndef TUNE_PRODUCTS_H
 #define TUNE_PRODUCTS_H
 

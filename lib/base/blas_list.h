@@ -11,7 +11,7 @@
  * prefers them, whatever its backend. A file of lib/host defines tdmi_host_blas_<name> (backend.h). */
 #define TDMI_HOST_BLAS_LIST(X) X(onednn) TDMI_CBLAS_LIST(X)
 
-/* X(name): all of them. Those behind the host's belong to a backend. */
+/* X(name): all of them. Those after the host's belong to a backend. */
 #define TDMI_BLAS_LIST(X) TDMI_HOST_BLAS_LIST(X) X(clblast) X(cublas)
 
 /* "builtin" is none: it stands for the kernels that every device has. */

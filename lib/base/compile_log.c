@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a compiler said, for each thread: of any length, and so not where the last error is. */
 #include <pthread.h>
-#include <string.h>
 
 #include <tandem/kernel.h>
 

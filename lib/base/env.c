@@ -293,7 +293,7 @@ tdmi_env_use tdmi_env_use_of(const char *name) {
                                                                   : TDMI_ENV_USED;
 }
 
-/* The texts that were read, for good: the environment may change later. They are kept here rather
+/* The texts that were read, because the environment may change later. They are kept here rather
  * than in allocated memory, so that reading the environment cannot run out of it. */
 enum { MOST_TEXT = 32 << 10 };
 static char texts[MOST_TEXT];

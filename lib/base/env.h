@@ -31,12 +31,12 @@ typedef struct tdmi_env {
     const char *trace;        /* TANDEM_TRACE, or NULL */
     /* This program has more rights than its caller (setuid, setgid, file capabilities), so that the
      * caller's environment may name no file to it: cache_dir, library_path and trace are NULL, and no
-     * library is opened, because drivers read variables of their own. */
+     * library is opened, because drivers read further variables. */
     bool privileged;
 } tdmi_env;
 
 /* The environment as it was at the first call. *env is usable (without what was refused) even
- * when the result is TDM_ERROR_ENVIRONMENT, whose message is set anew at each call. */
+ * when the result is TDM_ERROR_ENVIRONMENT, whose message each call sets again. */
 tdm_status tdmi_env_get(const tdmi_env **env) TDM_MUST_USE;
 
 /* The same without an opinion on errors: for code that was let through by tdmi_enter already. */

@@ -19,7 +19,7 @@ tdm_status tdmi_fail_in(tdm_status status, const char *format, ...)
 /* Keeps what a compiler said of a kernel that did not compile: the thread's tdm_last_compile_log. compile_log.c. */
 void tdmi_keep_compile_log(const char *log);
 
-/* The end of several calls of which each must be made: the first failure and its message. Begins
+/* The end of several calls that must all be made: the first failure and its message. Begins
  * all zero; tdmi_outcome_end returns the failure, with its message set again, or TDM_OK. */
 typedef struct tdmi_outcome {
     tdm_status status;

@@ -5,7 +5,7 @@
 
 #include <tandem/device.h>
 
-/* All items so far, in the order in which they were added; they stay where they are for good. */
+/* All items so far, in the order in which they were added; they never move. */
 const tdm_diagnostic *tdmi_findings(size_t *count);
 
 #endif

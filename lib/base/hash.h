@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The hash of the project: FNV-1a of 64 bits, by Fowler, Noll and Vo (draft-eastlake-fnv). It finds damage
- * and tells things apart; it does not protect against anybody. */
+ * and keeps things apart; it does not protect against attacks. */
 #ifndef TDMI_HASH_H
 #define TDMI_HASH_H
 

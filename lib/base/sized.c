@@ -7,7 +7,7 @@
 
 #include <tandem/tandem.h>
 
-/* No version will have a larger one: a size beyond it is memory that nobody initialised. */
+/* No version will have a larger one: a size beyond it is memory that was not initialised. */
 enum { MOST = 1 << 16 };
 
 static size_t size_of(const void *given) {

@@ -32,12 +32,12 @@ int tdmi_print(char *text, size_t size, const char *format, ...) {
 }
 
 double tdmi_read_number(const char *text, const char **end) {
-    char *behind;
+    char *after;
     pthread_once(&plain_once, make_plain);
     const locale_t before = uselocale(plain);
-    const double number = strtod(text, &behind);
+    const double number = strtod(text, &after);
     uselocale(before);
-    *end = behind;
+    *end = after;
     return number;
 }
 

@@ -13,7 +13,7 @@ int tdmi_print(char *text, size_t size, const char *format, ...)
 int tdmi_print_list(char *text, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 
-/* The number that the text begins with, as strtod reads it, with a point in any locale; *end is behind it. */
+/* The number that the text begins with, as strtod reads it, with a point in any locale; *end points past it. */
 double tdmi_read_number(const char *text, const char **end);
 
 /* Parses the whole text as a decimal number without sign, blank or leading zero, at most max. */

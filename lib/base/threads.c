@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-/* A fault of the thread's own goes to it and to nobody else: blocked, it would end the process past
+/* A fault of the thread's own is delivered to it alone: blocked, it would end the process past
  * the handler that a program has for it. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 

@@ -38,7 +38,7 @@ static inline pthread_mutex_t *tdmi_lock(pthread_mutex_t *mutex) {
 static inline void tdmi_unlock(pthread_mutex_t *const *mutex) { pthread_mutex_unlock(*mutex); }
 
 /* Makes a thread that takes none of the process's signals: they are for the threads of the program.
- * `thread` is NULL for one that nobody will join. False when there cannot be another thread. */
+ * `thread` is NULL for one that will not be joined. False when there cannot be another thread. */
 bool tdmi_thread_start(pthread_t *thread, void *(*run)(void *), void *context);
 
 #endif

@@ -22,7 +22,7 @@
 enum { DIGITS = 32, UNFINISHED_AFTER = 3600 };
 static const char SUFFIX[] = ".bin";
 
-/* 32 digits and ".bin"; what is being written, or was never finished, has more behind it. */
+/* 32 digits and ".bin"; what is being written, or was never finished, has a longer name. */
 static bool is_entry_name(const char *name, bool *finished) {
     size_t digits = strspn(name, "0123456789abcdef");
     if (digits != DIGITS || strncmp(name + DIGITS, SUFFIX, sizeof SUFFIX - 1) != 0) return false;
@@ -138,7 +138,7 @@ static tdm_status list_all(tdm_cache_listing *listing) {
         if (descriptor >= 0) close(descriptor);
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
                          "the folder of compiled kernels cannot be used: it must be a folder of "
-                         "this user's that nobody else may write");
+                         "this user's that others may not write");
     }
     tdm_status status = list_folder(folder, listing);
     closedir(folder);

@@ -2,7 +2,7 @@
 /* The list of devices, made at the first call, and the meaning of device names.
  *
  * What failed by accident is asked again at every later call, until all is known. A list that was
- * given out stays as it is; a longer one, with new devices behind the old, takes its place. */
+ * given out stays as it is; a longer one, with the new devices after the old, takes its place. */
 #include "devices/registry.h"
 
 #include <pthread.h>
@@ -40,7 +40,7 @@ typedef struct device_list {
     size_t count;
     bool settled[TDM_BACKEND_COUNT];          /* by place in the selection: all is known */
     char unavailable[TDM_BACKEND_COUNT][768]; /* why a backend could not be loaded, or "" */
-    struct device_list *before;               /* borrowed for good as well */
+    struct device_list *before;               /* never freed either */
 } device_list;
 
 static _Atomic(device_list *) newest; /* NULL: none yet */

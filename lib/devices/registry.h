@@ -12,7 +12,7 @@ extern const size_t tdmi_backend_count;
 /* The i-th backend of the selection (tdmi_env.backends). */
 const tdmi_backend *tdmi_registry_backend(size_t i);
 
-/* The listed devices, borrowed for good. Each keeps its index, and more may come behind them, where
+/* The listed devices, which are never freed. Each keeps its index, and more may follow, where
  * something failed by accident before. Any thread. */
 tdm_status tdmi_registry_get(const tdmi_listed_device **devices, size_t *count) TDM_MUST_USE;
 

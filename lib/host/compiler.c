@@ -107,7 +107,7 @@ void tdmi_host_compiler_diagnose(void) {
         tdmi_diagnose_missing(TDM_DIAGNOSTIC_LIBRARY, subject, detail, advice);
 }
 
-/* ---- a folder of its own ---- */
+/* ---- a private folder ---- */
 
 typedef struct folder {
     char path[1100], source[1120], library[1120], log[1120];
@@ -158,7 +158,7 @@ static bool write_file(const char *path, const void *bytes, size_t size) {
     return fclose(file) == 0 && written;
 }
 
-/* The whole file, with a NUL behind it. */
+/* The whole file, with a NUL after it. */
 static bool read_file(const char *path, tdmi_blob *blob) {
     struct stat status;
     *blob = (tdmi_blob){0};
@@ -191,7 +191,7 @@ static char **make_environment(void) {
 }
 
 /* Its input is empty, and what it says goes to a file. Signals are as in a new process: the program may block or ignore
- * some. It has a process group of its own, with the programs that it starts. */
+ * some. It leads a process group, with the programs that it starts. */
 static int spawn(const folder *self, char *const *arguments, char **environment, pid_t *child) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -220,7 +220,7 @@ static int spawn(const folder *self, char *const *arguments, char **environment,
 }
 
 /* A compiler wants a larger stack than a program may be content with: it gets what is allowed, before it starts
- * programs of its own. */
+ * other programs. */
 static void give_stack(pid_t child) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
@@ -238,7 +238,7 @@ static double seconds_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Waits for its end, which is seen late by a small part of the time that it took, or for the limit, behind which it
+/* Waits for its end, which is seen late by a small part of the time that it took, or for the limit, after which it
  * is ended with all that it has started. */
 static pid_t wait_for(pid_t child, int *status, bool *in_time) {
     const double start = seconds_now();
@@ -258,7 +258,7 @@ static pid_t wait_for(pid_t child, int *status, bool *in_time) {
     }
 }
 
-/* Whether it ended well. Of a program that ignores its children's ends nobody can tell: then there is a library
+/* Whether it ended well. In a program that ignores its children's ends that is unknown: then there is a library
  * or not. */
 static tdm_status await_end(pid_t child, const char *file, bool *good) {
     int status = 0;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The C compiler of the machine, for users' kernels on the cpu backend: TANDEM_CPU_COMPILER or, without that,
- * cc, gcc or clang in PATH, looked for once. It is started without a shell, in a folder of its own that is gone
+ * cc, gcc or clang in PATH, looked for once. It is started without a shell, in a private folder that is gone
  * afterwards. Any thread. */
 #ifndef TDMI_HOST_COMPILER_H
 #define TDMI_HOST_COMPILER_H
@@ -13,9 +13,9 @@ const char *tdmi_host_compiler(void);
 /* Adds its diagnostic item: which one it is or, where there is none, why and what follows. */
 void tdmi_host_compiler_diagnose(void);
 
-/* Compiles a text to a shared library with these options beside our own. TDM_ERROR_UNSUPPORTED without a compiler,
- * TDM_ERROR_COMPILE with the first errors, by which `file` is meant, in the message and all in the thread's log, or
- * where it took longer than two minutes and was ended with all that it had started.
+/* Compiles a text to a shared library with these options in addition to our own. TDM_ERROR_UNSUPPORTED without a
+ * compiler, TDM_ERROR_COMPILE with the first errors, by which `file` is meant, in the message and all in the thread's
+ * log, or where it took longer than two minutes and was ended with all that it had started.
  * *library is allocated, for tdmi_free. */
 tdm_status tdmi_host_compile(const char *text, const char *file, const char *const *options,
                              tdmi_blob *library) TDM_MUST_USE;

@@ -25,7 +25,7 @@ static _Atomic uint64_t
 static _Thread_local bool in_use;
 
 /* From here on libraries are not used. Waits a few seconds for uses in progress, once. A thread that ends
- * the process from inside one, in a signal handler, waits for nobody. */
+ * the process from inside one, in a signal handler, does not wait. */
 static void wait_for_uses(void) {
     enum { SECONDS = 5 };
     struct timespec until;

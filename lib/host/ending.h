@@ -7,7 +7,7 @@
 
 #include "base/blas_list.h"
 
-/* What is done with a library: a product, of which each code path that a library may have is a kind, below
+/* What is done with a library: a product, where each code path that a library may have is a kind, below
  * TDMI_PRODUCT_KINDS; or one of these. */
 enum { TDMI_PRODUCT_KINDS = 32, TDMI_KIND_OPEN = TDMI_PRODUCT_KINDS, TDMI_KIND_PREPARE };
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* f16 to f32 and back by F16C, which compilers do not use of their own accord: GCC 12 converts in integers. */
+/* f16 to f32 and back by F16C, which compilers do not use by themselves: GCC 12 converts in integers. */
 #include "host/half.h"
 
 #if defined(__x86_64__)

@@ -46,7 +46,7 @@ enum {
     DNNL_ARG_DST = 17,
     DNNL_ARG_WEIGHTS = 33,
     DNNL_ARG_SCRATCHPAD = 80,
-    DNNL_ISA_AVX512_CORE = 0x20, /* the bit that tells its sets of instructions from those below */
+    DNNL_ISA_AVX512_CORE = 0x20, /* the bit that only these sets of instructions have */
     DNNL_DIMS = 12,
     DNNL2_MEMORY_BYTES = 1024, /* more than sizeof(dnnl_memory_desc_t) */
     DNNL2_PRODUCT_BYTES = 8192 /* more than sizeof(dnnl_matmul_desc_t) */
@@ -90,7 +90,7 @@ static struct {
 } dnnl;
 static tdmi_one_thread threads;
 
-/* Debian 13's has a number of its own. What is found by the name without one says its version. */
+/* Debian 13's has another number. What is found by the name without one says its version. */
 static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.3.6", "libdnnl.so.2", "libdnnl.so",
                                     NULL};
 static tdmi_library library = {
@@ -154,7 +154,7 @@ typedef struct plan {
     void *a, *b, *c;
     const void *scratchpad; /* of desc */
     size_t scratchpad_size;
-    _Atomic(execution *) kept[KEPT_EXECUTIONS]; /* that nobody uses now */
+    _Atomic(execution *) kept[KEPT_EXECUTIONS]; /* that are not in use */
     bool handles;
     _Alignas(max_align_t) unsigned char bytes[];
 } plan;
@@ -367,7 +367,7 @@ static tdm_status look_once(void) {
     return status;
 }
 
-/* With threads of another kind it would start its own beside the workers. */
+/* With threads of another kind it would start its own in addition to the workers. */
 static tdm_status open_library(void) {
     TDMI_TRY(tdmi_library_open(&library, symbols, SYMBOL_COUNT));
     const int major = dnnl.version()->major;
@@ -454,7 +454,7 @@ static bool run_primitive(plan *p, const tdmi_host_gemm *gemm, void *c, void *sc
     return status == DNNL_SUCCESS;
 }
 
-/* Behind the scratchpad lies C, where that is copied. */
+/* A copy of C, if one is needed, follows the scratchpad. */
 static bool execute(plan *p, const tdmi_host_gemm *gemm) {
     enum { LINE = 64 };
     const bool copied = gemm->m > 1 && gemm->ldc != p->shape.ldc;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/dtype.h"
 #include "base/memory.h"
 
 void tdmi_write(tdmi_writer *self, const char *format, ...) {

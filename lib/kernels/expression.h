@@ -77,12 +77,12 @@ typedef struct tdmi_expression {
         arithmetic; /* TDM_TYPE_F32 or TDM_TYPE_F64: what integers become where floats are wanted */
     tdmi_scalar_use scalars[TDM_KERNEL_MAX_SCALARS];
     tdmi_output outputs[TDM_KERNEL_MAX_TENSORS];
-    tdmi_node nodes
-        [TDMI_MOST_NODES]; /* in an order in which each comes behind those that it is made of */
+    tdmi_node
+        nodes[TDMI_MOST_NODES]; /* in an order in which each comes after those that it is made of */
 } tdmi_expression;
 
 /* statements.c: reads the texts for parameters whose dtypes are known. Fails with a sentence that begins with
- * `function`; *is_typing then tells that only a rule of types was broken, which other dtypes may not do. */
+ * `function`; *is_typing then says that only a rule of types was broken, which other dtypes may not do. */
 tdm_status tdmi_expression_read(const char *function, const tdmi_texts *texts,
                                 const tdmi_parameter *parameters, int count,
                                 tdmi_expression *expression, bool *is_typing) TDM_MUST_USE;

@@ -3,7 +3,6 @@
 #include "kernels/kernel.h"
 
 #include "base/sized.h"
-#include "kernel_list.h"
 
 static bool computes_f64(const tdmi_expression *expression) {
     for (int i = 0; i < expression->node_count; i++)
@@ -247,8 +246,8 @@ static tdm_status read_at_first(tdm_kernel *kernel, const char *function) {
 void tdmi_kernel_free(tdm_kernel *kernel) {
     for (tdmi_typed_kernel *typed = kernel->typed, *next; typed; typed = next) {
         next = typed->next;
-        for (tdmi_row_form *form = typed->forms, *behind; form; form = behind) {
-            behind = form->next;
+        for (tdmi_row_form *form = typed->forms, *after; form; form = after) {
+            after = form->next;
             tdmi_free(form);
         }
         tdmi_free(typed);
@@ -259,7 +258,7 @@ void tdmi_kernel_free(tdm_kernel *kernel) {
     tdmi_free(kernel);
 }
 
-/* The texts one behind the other, each behind a character that no text has. */
+/* The texts one after the other, each after a character that no text has. */
 static void copy_texts(tdm_kernel *made, const tdmi_texts *texts) {
     const char *const from[] = {texts->statements, texts->map, texts->finish, texts->apply};
     const char **const to[] = {&made->texts.statements, &made->texts.map, &made->texts.finish,

@@ -67,7 +67,7 @@ typedef enum tdmi_purpose { TDMI_RUN, TDMI_COMPILE, TDMI_ASK } tdmi_purpose;
 typedef struct tdmi_kernel_call {
     const char *function;
     tdmi_purpose purpose;
-    bool *is_compiled; /* asked for */
+    bool *is_compiled; /* the answer of TDMI_ASK */
     tdm_queue *queue;
 } tdmi_kernel_call;
 

@@ -193,7 +193,7 @@ static int choose_length(const tdmi_bytecode *bytecode) {
     return length;
 }
 
-/* Steps come in this order; what has a block for good comes before all that leaves its block to others. */
+/* Steps come in this order; what keeps its block comes before all that leaves its block to others. */
 typedef enum pass { UNCOMPUTED, ONCE, READ, MAPPED, ENDED, WRITTEN, PASS_COUNT } pass;
 
 static bool is_of_pass(const lowering *self, int which, pass now) {

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Running a user's kernel over rows: the rows' shape, and rows that are cut, whose chunks' values a second launch
  * puts together. */
-#include "base/dtype.h"
 #include "kernels/kernel.h"
 
 /* ---- shapes ---- */

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/dtype.h"
 #include "kernel_list.h"
 
 enum { MOST_FILE = 127, MOST_ENTRY = 127 };
@@ -250,7 +249,7 @@ static void print_text(writer *self, const tdm_kernel *kernel) {
     print(self, "\n#line 1 \"%s\"\n%s\n", kernel->source->file, kernel->texts.statements);
 }
 
-/* The text, and behind its end the file's name and the entry's as the dialect has it; NULL when memory is short. */
+/* The text, and after its end the file's name and the entry's as the dialect has it; NULL when memory is short. */
 static char *make_text(const tdm_kernel *kernel, const char **file, const char **entry) {
     const char *names[2] = {kernel->source->file, kernel->source->entry};
     const size_t name_sizes[2] = {strlen(names[0]) + 1, strlen(names[1]) + sizeof "tdm_"};

@@ -4,7 +4,6 @@
 
 #include "base/env.h"
 #include "devices/registry.h"
-#include "kernel_list.h"
 #include "lanes.h"
 
 static const tdmi_backend *find_backend(tdm_backend id) {

@@ -34,7 +34,7 @@ static tdm_status add_tensor(source_call *self, const tdmi_parameter *parameter,
     return TDM_OK;
 }
 
-/* T, and U, which is f64 where T is not but some tensor is: a device may have to be asked for its arithmetic. */
+/* T, and U, which is f64 where T is not but some tensor is: the device needs the arithmetic of both. */
 static void find_dtypes(source_call *self) {
     bool any = false, wide = false;
     for (int i = 0; i < self->count; i++) {
@@ -74,7 +74,7 @@ static tdm_layout layout_of(const tdm_tensor *tensor, const tdmi_rows *rows) {
     return layout;
 }
 
-/* Each parameter behind the one before, as all have members of 8 bytes. */
+/* The parameters follow each other without padding, as all have members of 8 bytes. */
 static void fill_args(const source_call *self, const tdm_kernel *kernel,
                       const tdm_argument *const *arguments, const tdm_source_launch *launch,
                       unsigned char *args) {
@@ -99,7 +99,7 @@ static void fill_args(const source_call *self, const tdm_kernel *kernel,
     }
 }
 
-/* Groups for so many items: what a kernel does with a tensor's elements nobody knows, so that all tensors count for
+/* Groups for so many items: what a kernel does with a tensor's elements is unknown, so that all tensors count for
  * whether another group pays. */
 static int64_t count_groups(const source_call *self, const tdmi_device_facts *facts,
                             int64_t items) {

@@ -55,9 +55,9 @@ static bool read_statement(tdmi_parser *self) {
     if (self->now.kind != TDMI_TOKEN_BREAK && self->now.kind != TDMI_TOKEN_END)
         return TDMI_PARSE_FAIL(self, "the statement should end here, not go on with %s",
                                tdmi_parse_seen(self, text));
-    const tdmi_token behind = self->now;
+    const tdmi_token next = self->now;
     if (!assign(self, name, &value)) return false;
-    self->now = behind;
+    self->now = next;
     return true;
 }
 
@@ -105,7 +105,7 @@ static bool read_text(tdmi_parser *self, tdmi_stage stage, const char *text, tdm
     while (self->now.kind == TDMI_TOKEN_BREAK)
         if (!tdmi_parse_next(self)) return false;
     if (self->now.kind == TDMI_TOKEN_END) return true;
-    return TDMI_PARSE_FAIL(self, "the text should end here, behind its value, not go on with %s",
+    return TDMI_PARSE_FAIL(self, "the text should end here, after its value, not go on with %s",
                            tdmi_parse_seen(self, seen));
 }
 

@@ -133,8 +133,8 @@ tdmi_token tdmi_next_token(tdmi_scanner *self) {
         now = (tdmi_token){TDMI_TOKEN_NAME, text, name_length(text)};
     } else if (is_digit(*text) || (*text == '.' && is_digit(text[1]))) {
         now = (tdmi_token){TDMI_TOKEN_NUMBER, text, number_length(text)};
-        const char behind = text[now.length];
-        if (begins_name(behind) || behind == '.') now.kind = TDMI_TOKEN_BAD_NUMBER;
+        const char after = text[now.length];
+        if (begins_name(after) || after == '.') now.kind = TDMI_TOKEN_BAD_NUMBER;
     } else {
         now = (tdmi_token){TDMI_TOKEN_OPERATOR, text, operator_length(text)};
         if (now.length == 0) now.kind = TDMI_TOKEN_BAD_SIGN;

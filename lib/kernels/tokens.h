@@ -24,7 +24,7 @@ typedef struct tdmi_token {
     size_t length;
 } tdmi_token;
 
-/* Where in a text. A line ends no statement inside parentheses and behind an operator. */
+/* Where in a text. A line ends no statement inside parentheses or after an operator. */
 typedef struct tdmi_scanner {
     const char *at;
     int open; /* parentheses */

@@ -214,7 +214,7 @@ static bool literal_as(tdmi_reading *reading, const tdmi_value *value, uint8_t t
     return add_node(reading, &made, node);
 }
 
-/* The argument is converted on the host: each type that is asked for is another scalar of the kernel. */
+/* The argument is converted on the host: each type that is needed is another scalar of the kernel. */
 static bool parameter_as(tdmi_reading *reading, const tdmi_value *value, uint8_t type, int *node) {
     tdmi_expression *to = reading->to;
     int i = 0;

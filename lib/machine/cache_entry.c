@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Kernels with what they say of themselves. In an entry's content: the driver's binary, the lines,
- * and an end that tells how long they are. */
+ * and an end that has their length. */
 #define _GNU_SOURCE
 #include "machine/cache_entry.h"
 
@@ -11,7 +11,7 @@ enum { LONGEST = 4096, LONGEST_LINE = 600 };
 
 typedef struct about_end {
     char magic[8];
-    uint64_t size; /* of the lines, with a NUL behind each */
+    uint64_t size; /* of the lines, each with its NUL */
 } about_end;
 
 static const char MAGIC[8] = {'T', 'D', 'M', 'A', 'B', 'O', 'U', 'T'};

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a kept kernel says of itself: a text behind its binary, for people and for tidying up. */
+/* What a kept kernel says of itself: a text after its binary, for people and for tidying up. */
 #ifndef TDMI_CACHE_ENTRY_H
 #define TDMI_CACHE_ENTRY_H
 

@@ -61,7 +61,7 @@ static bool ours_alone(const struct stat *status) {
     return status->st_uid == geteuid() && (status->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Judged once it is open, so that nobody can put another in its place between. */
+/* Judged once it is open, so that it cannot be replaced in between. */
 static int open_directory(int parent, const char *path, int flags) {
     struct stat status;
     int directory = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
@@ -242,7 +242,7 @@ void tdmi_cache_diagnose(void) {
         tdmi_diagnose(
             TDM_DIAGNOSTIC_VARIABLE, false, subject,
             "none: neither TANDEM_CACHE_DIR nor XDG_CACHE_HOME nor HOME names an absolute "
-            "path, so every process compiles its kernels anew",
+            "path, so every process compiles its kernels again",
             "set TANDEM_CACHE_DIR");
         return;
     }

@@ -28,7 +28,7 @@ void tdmi_disk_cache_write(tdmi_cache_key key, const tdmi_blob *blob);
 int tdmi_cache_open(const char *name, bool make);
 
 /* Opens a file of such a folder for reading, never waiting: -1 unless it is a plain file of ours
- * that nobody else may write. What it is comes into *status. */
+ * that no other user may write. *status receives what it is. */
 int tdmi_cache_open_file(int folder, const char *name, struct stat *status);
 
 /* Whether a file may have that size: past the limit of the process (RLIMIT_FSIZE) a write is a

@@ -121,7 +121,7 @@ static bool parse_name(const char *name, unsigned long *pid) {
            (tdmi_parse_index(name + length + 1, COPIES - 1, &copy) && copy > 0);
 }
 
-/* Whole, and named after the process it tells of. */
+/* Whole, and named after the process that it is of. */
 static bool read_whole(int descriptor, uint64_t pid, holder_file *file) {
     return read(descriptor, file, sizeof *file) == (ssize_t)sizeof *file &&
            memcmp(file->magic, MAGIC, sizeof MAGIC) == 0 && file->size == sizeof *file &&
@@ -150,7 +150,7 @@ static void remove_stale(int folder, const char *name, const struct stat *read) 
 }
 
 /* Reads a file that is named after a process. True: that process lives, on this machine. If it has
- * ended the file is removed; one that nobody here can judge, after a month. */
+ * ended the file is removed; one that cannot be judged here, after a month. */
 static bool read_living(int folder, const char *name, const char *machine, holder_file *file) {
     unsigned long pid;
     struct stat status;
@@ -186,7 +186,7 @@ typedef struct sweep {
 } sweep;
 
 /* Any of them is as likely as the others to be among those that are kept, so that the ended ones
- * get their turn behind any number that must stay. (Vitter's algorithm R) */
+ * get their turn however many must stay. (Vitter's algorithm R) */
 static void choose(int folder, const char *name, void *data) {
     sweep *s = data;
     unsigned long pid;
@@ -272,7 +272,7 @@ static bool is_own(const struct stat *status) {
     return status->st_dev == own_status.st_dev && status->st_ino == own_status.st_ino;
 }
 
-/* A program that closes all descriptors, as daemons do, may have opened a file of its own since
+/* A program that closes all descriptors, as daemons do, may have opened another file since
  * with the number of ours: that one is neither written nor closed. */
 static bool have_descriptor(void) {
     struct stat status;
@@ -320,7 +320,7 @@ tdmi_holding *tdmi_holding_open(const tdmi_listed_device *devices, size_t index)
     TDMI_LOCKED(&lock);
     if (open_count++ == 0) start_telling();
     tdmi_holding *entry = &own.entries[index];
-    /* A device that is still being closed while it is opened anew has the same texts. */
+    /* A device that is opened again while it is still being closed has the same texts. */
     if (entry->open++ == 0) {
         snprintf(entry->id, sizeof entry->id, "%s", devices[index].facts.info.id);
         make_key(devices, index, entry->key);

@@ -22,7 +22,7 @@ void tdmi_set_uuid(tdmi_device_facts *facts, const uint8_t uuid[16]) {
     facts->has_uuid = memcmp(uuid, zero, sizeof zero) != 0;
     if (!facts->has_uuid) return;
     memcpy(facts->uuid, uuid, sizeof facts->uuid);
-    /* A slice of a card made by MIG has a UUID of its own, written with another prefix. */
+    /* A slice of a card made by MIG has another UUID, written with another prefix. */
     const char *prefix = info->type == TDM_DEVICE_CPU           ? "CPU"
                          : info->type == TDM_DEVICE_ACCELERATOR ? "ACC"
                          : strstr(info->name, " MIG ")          ? "MIG"

@@ -43,7 +43,7 @@ tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols,
                              size_t count) TDM_MUST_USE;
 
 /* A number that changes when another file takes the place of the opened library's: of the file's name
- * behind all links, its size and its time. 0 for one that is not open. */
+ * after all links are followed, its size and its time. 0 for one that is not open. */
 uint64_t tdmi_library_identity(const tdmi_library *library);
 
 /* Opens the library as tdmi_library_open does and adds a TDM_DIAGNOSTIC_LIBRARY item for it. */

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The contract between the core and a monitor: a vendor's library that tells how busy a card is,
+/* The contract between the core and a monitor: a vendor's library that reports how busy a card is,
  * whatever API the card is listed by. A monitor is one const table, as a backend is, and is there
  * for the cards of a backend that TANDEM_BACKEND leaves out too. It includes what a
  * backend may include, and this header. */

@@ -28,7 +28,7 @@ tdm_status tdmi_file_job_check(const char *function, const tdm_queue *queue, con
 /* Fills in staging and piece. */
 tdm_status tdmi_file_job_start(tdmi_file_job *job) TDM_MUST_USE;
 
-/* Tells the caller's progress function, which may want the call to end. */
+/* Calls the caller's progress function, which may want the call to end. */
 tdm_status tdmi_file_job_progress(const tdmi_file_job *job, uint64_t done) TDM_MUST_USE;
 
 /* Elements in the order of files, which is little-endian, from this machine's, or back. */

@@ -8,7 +8,6 @@
 
 #include "base/dtype.h"
 #include "check.h"
-#include "core.h"
 #include "ops/bias_add.h"
 #include "state_dict.h"
 

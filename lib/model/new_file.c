@@ -77,7 +77,7 @@ static tdm_status create_aside(tdmi_new_file *file) {
         if (file->descriptor >= 0) return TDM_OK;
         if (errno != EEXIST && errno != EINTR) break;
     }
-    return failed(file->path, "no file can be made beside it", errno);
+    return failed(file->path, "no file can be made next to it", errno);
 }
 
 static void forget(tdmi_new_file *file) {

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A file that appears whole or not at all: written beside its place, then renamed. */
+/* A file that appears whole or not at all: written next to its place, then renamed. */
 #ifndef TDMI_MODEL_NEW_FILE_H
 #define TDMI_MODEL_NEW_FILE_H
 
@@ -15,7 +15,7 @@ typedef struct tdmi_new_file {
     uint64_t size; /* written so far */
 } tdmi_new_file;
 
-/* Makes an empty file beside `path`, with the mode of the file that is there or, without one, as
+/* Makes an empty file next to `path`, with the mode of the file that is there or, without one, as
  * the umask wants it. TDM_ERROR_IO also when `path` is something else than a regular file. On
  * failure nothing is left. */
 tdm_status tdmi_new_file_begin(const char *path, tdmi_new_file *file) TDM_MUST_USE;

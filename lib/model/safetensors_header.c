@@ -19,7 +19,7 @@ enum { MAX_DEPTH = 4 };
 typedef struct parser {
     const char *path, *text;
     size_t size;
-    uint64_t data_size; /* bytes behind the header */
+    uint64_t data_size; /* bytes after the header */
 } parser;
 
 static bool parse_dtype(const char *text, tdm_dtype *dtype) {

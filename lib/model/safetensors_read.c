@@ -136,7 +136,7 @@ static overlap overlap_of(const target *t, uint64_t begin, uint64_t end) {
     return (overlap){begin, (size_t)(end - begin), t->at + (size_t)(begin - t->begin)};
 }
 
-/* The first target that reaches behind `begin`. */
+/* The first target that reaches past `begin`. */
 static size_t first_target(const loading *all, uint64_t begin) {
     size_t low = 0, high = all->count;
     while (low < high) {
@@ -383,7 +383,7 @@ static tdm_status make_tensor(const tdm_file *file, const tdm_file_entry *entry,
     status = tdm_tensor_init(buffer, entry->dtype, scalar ? 1 : entry->ndim,
                              scalar ? one : entry->shape, 0, &tensor);
     if (status == TDM_OK) status = tdmi_state_dict_put(dict, entry->name, &tensor, scalar);
-    /* The dict has a reference of its own. */
+    /* The dict has its own reference. */
     tdm_buffer_release(buffer);
     *into = (target){.begin = entry->offset,
                      .size = size,

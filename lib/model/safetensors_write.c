@@ -52,14 +52,14 @@ static tdm_status each_part(saving *all, uint64_t begin, uint64_t end,
     uint64_t done = begin;
     while (done < end) {
         const tdmi_placed *placed = &all->placed[all->current];
-        uint64_t behind = placed->begin + placed->size;
-        if (done == behind) {
+        uint64_t past = placed->begin + placed->size;
+        if (done == past) {
             leave_tensor(all);
             all->current++;
             continue;
         }
         if (!all->source) TDMI_TRY(enter_tensor(all));
-        uint64_t next = behind < end ? behind : end;
+        uint64_t next = past < end ? past : end;
         TDMI_TRY(take(all, all->at + (size_t)(done - placed->begin), done - begin,
                       (size_t)(next - done), piece));
         done = next;
@@ -91,11 +91,11 @@ static tdm_status fill_piece(saving *all, uint64_t begin, void *piece, size_t *s
 static void order_piece(saving *all, uint64_t begin, char *piece, size_t size) {
     for (uint64_t done = begin; done < begin + size;) {
         const tdmi_placed *placed = &all->placed[all->ordered];
-        uint64_t behind = placed->begin + placed->size, next = begin + size;
-        if (behind < next) next = behind;
+        uint64_t past = placed->begin + placed->size, next = begin + size;
+        if (past < next) next = past;
         tdmi_file_job_order(piece + (done - begin), (size_t)(next - done),
                             tdm_dtype_size(placed->item->tensor.dtype));
-        all->ordered += next == behind;
+        all->ordered += next == past;
         done = next;
     }
 }

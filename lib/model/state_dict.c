@@ -19,7 +19,7 @@ int tdmi_compare_name_pointers(const void *a, const void *b) {
     return tdmi_compare_names(*(const void *const *)a, *(const void *const *)b);
 }
 
-/* More would take seconds, and nobody means one of so many. */
+/* More would take seconds, and a typo among so many names cannot be guessed anyway. */
 enum { MOST_CANDIDATES = 20000 };
 
 tdm_status tdmi_no_such_name(const char *function, const char *where, const char *name,

@@ -49,7 +49,7 @@ tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_state_dict *dict, tdm_d
         status = tdm_state_dict_create(moved);
         if (status == TDM_OK) status = fill(*moved, dict, y);
         for (size_t i = 0; i < count; i++)
-            tdm_tensor_release(&y[i]); /* the dict has references of its own */
+            tdm_tensor_release(&y[i]); /* the dict has its own references */
     }
     tdmi_free(x);
     if (status == TDM_OK) return TDM_OK;

@@ -7,7 +7,7 @@
 #include "reduce.h"
 #include "temporary.h"
 
-/* What an extreme is of, beside its dtype. */
+/* What an extreme is of, apart from its dtype. */
 typedef struct extreme {
     const char *function;
     unsigned op;

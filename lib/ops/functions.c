@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The functions of expressions under names of their own. A device keeps the kernel of each; which functions there are
+/* The functions of expressions as calls. A device keeps the kernel of each; which functions there are
  * says function_list.h: one that has no name here does not compile. */
 #include <tandem/functions.h>
 
@@ -37,7 +37,7 @@ static tdm_status call(const char *function, tdm_queue *queue, int which, const 
     TDMI_NOT_NULL(function, queue);
     TDMI_TRY(tdmi_device_usable(queue->device));
     for (size_t i = 0; i < count; i++) {
-        /* clamp has two scalars behind its tensor */
+        /* clamp has two scalars after its tensor */
         const bool scalar = which >= CLAMP_NUMBERS && (i == 1 || i == 2);
         const tdm_parameter_kind kind =
             which == CLAMP_NUMBERS ? TDM_PARAMETER_NUMBER : TDM_PARAMETER_INTEGER;

@@ -20,7 +20,7 @@ typedef struct joined {
     const tdm_tensor *x;
     const tdm_tensor *y;
     int dim;
-    bool stacked; /* y has a dimension of its own for the inputs */
+    bool stacked; /* y has a separate dimension for the inputs */
     int64_t at;   /* where in that dimension */
 } joined;
 

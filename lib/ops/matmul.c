@@ -7,7 +7,6 @@
 #include "matmul_trace.h"
 #include "record.h"
 
-#include <math.h>
 #include <string.h>
 
 static const char function[] = "tdm_matmul";

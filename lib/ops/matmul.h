@@ -27,7 +27,7 @@ tdm_status tdmi_describe_product(const char *caller, tdm_queue *queue,
 /* Whether there is anything but beta C to compute: else A and B are not read. */
 bool tdmi_product_multiplies(const tdmi_product *p);
 
-/* What providers are asked for. */
+/* The product as it is offered to providers. */
 tdmi_gemm tdmi_product_offered(const tdmi_product *p);
 
 /* Runs a product that multiplies, its epilogue included. TDM_ERROR_UNSUPPORTED: the provider has found that

@@ -116,7 +116,7 @@ static dims sorted_dims(const tdm_tensor *x, const tdmi_reduced *reduced, const 
     return d;
 }
 
-/* Is `outer` a dimension of which each element is `inner` as a whole? */
+/* Is each element of dimension `outer` the whole of `inner`? */
 static bool can_merge(const dim *outer, const dim *inner) {
     return outer->reduced == inner->reduced && outer->x == inner->x * inner->shape &&
            (outer->reduced || outer->y == inner->y * inner->shape) &&
@@ -259,7 +259,7 @@ static tdmi_variant variant_of(const plan *p, unsigned op, tdm_dtype t) {
                           .op = (uint8_t)(op | (p->in_columns ? TDM_OP_IN_COLUMNS : 0))};
 }
 
-/* The strides of rows of so many elements each, one behind the other. */
+/* The strides of rows of so many elements each, one after the other. */
 static void make_contiguous(int ndim, const int64_t *shape, int64_t elements, int64_t *strides) {
     for (int i = ndim - 1; i >= 0; i--) {
         strides[i] = elements;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <tandem/create.h>
 #include <tandem/dlpack.h>
 
 #include "check.h"
@@ -34,7 +33,7 @@ static bool find_dtype(DLDataType wanted, tdm_dtype *dtype) {
 
 /* ---- devices ---- */
 
-/* The backends' numbers are DLPack's. The number of the device is CUDA's own; of others nobody asks for it. */
+/* The backends' numbers are DLPack's. The number of the device is CUDA's own; for the others it is not needed. */
 static DLDevice device_of(const tdm_device *device) {
     const tdm_device_info *info = &device->facts->info;
     void *context, *id = NULL;

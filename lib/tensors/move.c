@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tensors from device to device: in the calling thread, or in one of their own. */
+/* Tensors from device to device: in the calling thread, or in another. */
 #include "move.h"
 
 #include <string.h>
@@ -78,13 +78,13 @@ tdm_status tdm_to(tdm_queue *queue, const tdm_tensor *x, tdm_device *device, tdm
     return tdmi_move(__func__, queue, 1, x, device, y);
 }
 
-/* ---- in a thread of its own ---- */
+/* ---- in another thread ---- */
 
 struct tdm_transfer {
     pthread_t thread;
     pthread_mutex_t lock; /* of joined */
     bool started, joined;
-    tdm_tensor from, to; /* each with a reference of its own */
+    tdm_tensor from, to; /* each with its own reference */
     tdm_event *ready;    /* the source's earlier work; NULL on a synchronous device */
     uint64_t total;
     atomic_uint_fast64_t done;
@@ -115,7 +115,7 @@ static void destroy(tdm_transfer *transfer) {
     tdmi_free(transfer);
 }
 
-/* The transfer's tensors and the mark behind the source's earlier work. */
+/* The transfer's tensors and the mark after the source's earlier work. */
 static tdm_status start(tdm_transfer *transfer, tdm_queue *queue, const tdm_tensor *x,
                         tdm_device *device) {
     if (device == queue->device) {

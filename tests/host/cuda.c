@@ -252,7 +252,7 @@ Test(cuda, nvidias_nvrtc) {
                           : TEST_NVRTC_MAJOR == 12 ? "devices=1 runtime=12040"
                                                    : "devices=1 runtime=11080";
     probe_with(machine, FOLDER "/alone", hidden, "work", "cuda:0");
-    says("TDM_ERROR_UNAVAILABLE|cuda:0|libnvrtc-builtins.so|install it beside|LD_LIBRARY_PATH|"
+    says("TDM_ERROR_UNAVAILABLE|cuda:0|libnvrtc-builtins.so|install it next to|LD_LIBRARY_PATH|"
          "failed to open " TEST_NVRTC_BUILTINS_NAME);
     /* beside NVRTC is good enough, wherever that was found */
     probe_with(machine, FOLDER "/both", hidden, "work", "cuda:0");

@@ -164,7 +164,7 @@ Test(tune, lists_that_are_wrong) {
         {"f32 2x-1x2", "the sizes come second"},
         {"f32 2x2x2x2", "the sizes come second"},
         {"f32 9999999999999999999x2x2", "the sizes come second"},
-        {"f32 2x2x2 gelo", "behind the sizes there may be"},
+        {"f32 2x2x2 gelo", "after the sizes there may be"},
         {"# nothing", "has no product"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Words that no engineer writes, in what users read: the documents and the public headers.
+# Words that no engineer writes, in the documents, the comments and the messages of these folders.
 # Usage: english.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 words='nobody|anew|for good|asked for|of its own|of their own|of which each|beside|behind|tells'
-files=(README.md CONTRIBUTING.md docs/*.md lib/include/tandem/* comm/include/tandem/* mpi/include/tandem/*)
-# a line's end may be inside a phrase
-found=$(for file in "${files[@]}"; do
-    tr '\n' ' ' <"$file" | sed 's/ \* / /g; s/ \+/ /g' | grep -oiwE ".{0,40}\b($words)\b.{0,40}" | sed "s|^|$file: |" || true
-done)
+# a line's end, and the mark of a comment after it, may be inside a phrase
+found=$(find README.md CONTRIBUTING.md docs lib cpu opencl cuda comm mpi tools examples -type f \
+    -regex '.*\.\(md\|c\|h\|cpp\|hpp\|txt\|map\)' -print0 | LC_ALL=C.UTF-8 xargs -0 \
+    grep -HzoiP ".{0,40}\b(${words// /[\\s*#/]+})\b.{0,40}" | tr '\0' '\n' | sort || true)
 [ -z "$found" ] && exit
 echo "$found"
 echo "Say next to, compared with, after, past, again, separate, requested, reports; or name who does it."
