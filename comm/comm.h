@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Communicators inside: the object, and what its files share. A call begins with its checks (call.c), which also have
  * its header on its way to all ranks; moves data in sets of messages (wait.c); and ends. Collectives are made of
- * nonblocking messages alone, because nothing else can be given a time limit and be told what went wrong. */
+ * nonblocking messages alone, because nothing else can have a time limit and report what went wrong. */
 #ifndef TDMI_COMM_H
 #define TDMI_COMM_H
 
@@ -17,25 +17,27 @@
 
 enum { TDMI_CHANNEL_CHECK, TDMI_CHANNEL_DATA, TDMI_CHANNEL_NOTES, TDMI_CHANNEL_PAIRS };
 
-/* What a header says was called. */
+/* What a header says was called. The last four are made of others, and op of three of them is a tdmi_comm_epilogue. */
+#define TDMI_COMM_FUNCTION_LIST(X)                                                                 \
+    X(ALL_REDUCE, tdm_comm_all_reduce)                                                             \
+    X(REDUCE, tdm_comm_reduce)                                                                     \
+    X(BROADCAST, tdm_comm_broadcast)                                                               \
+    X(ALL_GATHER, tdm_comm_all_gather)                                                             \
+    X(REDUCE_SCATTER, tdm_comm_reduce_scatter)                                                     \
+    X(ALL_TO_ALL, tdm_comm_all_to_all)                                                             \
+    X(BARRIER, tdm_comm_barrier)                                                                   \
+    X(SPLIT, tdm_comm_split)                                                                       \
+    X(SEND, tdm_comm_send)                                                                         \
+    X(RECEIVE, tdm_comm_receive)                                                                   \
+    X(SEND_RECEIVE, tdm_comm_send_receive)                                                         \
+    X(USE_NCCL, tdm_comm_use_nccl)                                                                 \
+    X(COLUMN_PARALLEL, tdm_linear_column_parallel)                                                 \
+    X(ROW_PARALLEL, tdm_linear_row_parallel)                                                       \
+    X(GRID_CREATE, tdm_grid_create)                                                                \
+    X(GRID_MATMUL, tdm_grid_matmul)
+#define TDMI_COMM_FUNCTION_ID(NAME, name) TDMI_COMM_##NAME,
 typedef enum tdmi_comm_function {
-    TDMI_COMM_ALL_REDUCE,
-    TDMI_COMM_REDUCE,
-    TDMI_COMM_BROADCAST,
-    TDMI_COMM_ALL_GATHER,
-    TDMI_COMM_REDUCE_SCATTER,
-    TDMI_COMM_ALL_TO_ALL,
-    TDMI_COMM_BARRIER,
-    TDMI_COMM_SPLIT,
-    TDMI_COMM_SEND,
-    TDMI_COMM_RECEIVE,
-    TDMI_COMM_SEND_RECEIVE,
-    TDMI_COMM_USE_NCCL,
-    TDMI_COMM_COLUMN_PARALLEL, /* these are made of others, and op is a tdmi_comm_epilogue */
-    TDMI_COMM_ROW_PARALLEL,
-    TDMI_COMM_GRID_CREATE,
-    TDMI_COMM_GRID_MATMUL,
-    TDMI_COMM_FUNCTION_COUNT
+    TDMI_COMM_FUNCTION_LIST(TDMI_COMM_FUNCTION_ID) TDMI_COMM_FUNCTION_COUNT
 } tdmi_comm_function;
 
 /* What a rank calls, as the others see it: what has to be the same on all ranks. The first extent is -1 where
@@ -54,8 +56,8 @@ static inline int tdmi_comm_epilogue(tdm_activation activation, bool bias) {
     return ((int)activation & 0x7f) | (bias ? 0x80 : 0);
 }
 
-/* What one rank sends others apart from calls: a fault; whom it waits for, as a question who else does, or as the
- * answer to one. */
+/* What one rank sends others apart from calls: a fault; which rank it waits for, as a question whether others wait too,
+ * or as the answer to one. */
 typedef struct tdmi_note {
     uint32_t magic;
     int32_t kind, from, waits_for;
@@ -180,16 +182,16 @@ tdm_status tdmi_comm_fail(tdm_comm *comm, tdm_status status, const char *format,
 tdm_status tdmi_comm_own_fault(tdm_comm *comm, tdm_status status) TDM_MUST_USE;
 /* Looks for notes of other ranks; fails when one is of a fault. */
 tdm_status tdmi_comm_look(tdm_comm *comm, int waits_for) TDM_MUST_USE;
-/* Nothing came for as long as the limit: asks who waits for whom, and fails naming who said nothing. */
+/* Nothing came within the time limit: asks which rank waits for which, and fails naming those that did not answer. */
 tdm_status tdmi_comm_late(tdm_comm *comm, int waits_for) TDM_MUST_USE;
 /* For a moment, until a note says more than this rank knows. */
 tdm_status tdmi_comm_explain(tdm_comm *comm, int waits_for) TDM_MUST_USE;
 tdm_status tdmi_comm_begin_notes(tdm_comm *comm) TDM_MUST_USE;
 double tdmi_comm_now(void);
-/* A moment in which who waits leaves its core to others. */
+/* A moment in which a waiting rank leaves its core to others. */
 void tdmi_comm_nap(void);
 
-/* Seconds that others have to say whom they wait for, or what explains a message that is not as expected. */
+/* Seconds that others have to report which rank they wait for, or what explains a message that is not as expected. */
 #define TDMI_GRACE 0.5
 
 /* ---- header.c ---- */
@@ -222,7 +224,7 @@ tdm_status tdmi_comm_begin(tdm_comm *comm, tdm_status refused) TDM_MUST_USE;
 tdm_status tdmi_comm_check(tdm_comm *comm) TDM_MUST_USE;
 /* Both at once, before the collectives that a call is made of. */
 tdm_status tdmi_comm_agree(tdm_comm *comm, tdm_status refused) TDM_MUST_USE;
-/* Within such a call: what fails on this rank alone is told to the others, who would wait for it. */
+/* Within such a call: a failure on this rank alone is reported to the others, which would wait for it. */
 tdm_status tdmi_comm_spoil(tdm_comm *comm, tdm_status status) TDM_MUST_USE;
 /* Gives up what a call that failed has under way, and passes its failure on. */
 tdm_status tdmi_comm_end(tdm_comm *comm, tdm_status status) TDM_MUST_USE;

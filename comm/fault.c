@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Faults: how one rank's becomes known to all, and who is named when nothing comes. Each rank has one receive open
- * from every other one, for notes that are looked at only while it waits. */
+/* Faults: how one rank's becomes known to all, and which rank is named when nothing comes. Each rank has one
+ * receive open from every other one, for notes that are looked at only while it waits. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
@@ -15,8 +15,8 @@ double tdmi_comm_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* The rank that is waited for may have no other core; and where all cores are busy, who only yields his may be given
- * none again for seconds (Linux 6.18). */
+/* The rank that is waited for may have no other core; and where all cores are busy, a thread that only yields its core
+ * may not run again for seconds (Linux 6.18). */
 void tdmi_comm_nap(void) { (void)nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL); }
 
 static tdm_status broken(const tdmi_fault *fault, const char *function) {

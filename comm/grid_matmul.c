@@ -37,7 +37,7 @@ static int64_t panel_end(const product *p, int64_t at) {
     return end - at < WIDEST ? end : at + WIDEST;
 }
 
-/* Elements [at, end) of the inner dimension, which is dimension `dim` of the blocks: from who has them to all of
+/* Elements [at, end) of the inner dimension, which is dimension `dim` of the blocks: from their owner to all of
  * `comm`. The owner multiplies with its block as it lies, the others with the room that they receive into. */
 static tdm_status fetch_one(product *p, tdm_comm *comm, int parts, int dim, const tdm_tensor *block,
                             int64_t at, int64_t end, tdm_tensor *room, tdm_tensor *panel) {

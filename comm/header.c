@@ -6,24 +6,8 @@
 
 #define CHECK_MAGIC 0x63646d74u
 
-static const char *const function_names[TDMI_COMM_FUNCTION_COUNT] = {
-    [TDMI_COMM_ALL_REDUCE] = "tdm_comm_all_reduce",
-    [TDMI_COMM_REDUCE] = "tdm_comm_reduce",
-    [TDMI_COMM_BROADCAST] = "tdm_comm_broadcast",
-    [TDMI_COMM_ALL_GATHER] = "tdm_comm_all_gather",
-    [TDMI_COMM_REDUCE_SCATTER] = "tdm_comm_reduce_scatter",
-    [TDMI_COMM_ALL_TO_ALL] = "tdm_comm_all_to_all",
-    [TDMI_COMM_BARRIER] = "tdm_comm_barrier",
-    [TDMI_COMM_SPLIT] = "tdm_comm_split",
-    [TDMI_COMM_SEND] = "tdm_comm_send",
-    [TDMI_COMM_RECEIVE] = "tdm_comm_receive",
-    [TDMI_COMM_SEND_RECEIVE] = "tdm_comm_send_receive",
-    [TDMI_COMM_USE_NCCL] = "tdm_comm_use_nccl",
-    [TDMI_COMM_COLUMN_PARALLEL] = "tdm_linear_column_parallel",
-    [TDMI_COMM_ROW_PARALLEL] = "tdm_linear_row_parallel",
-    [TDMI_COMM_GRID_CREATE] = "tdm_grid_create",
-    [TDMI_COMM_GRID_MATMUL] = "tdm_grid_matmul",
-};
+#define FUNCTION_NAME(NAME, name) #name,
+static const char *const function_names[] = {TDMI_COMM_FUNCTION_LIST(FUNCTION_NAME)};
 static const char *const op_names[TDM_COMM_OP_COUNT] = {"sum", "mean", "max", "min"};
 
 static const char *function_name(int function) {

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A message, given up: below those who wait and those who tell of faults, which both do so. */
+/* Giving up a message, which both the code that waits and the code that reports faults do. */
 #include "comm.h"
 
 bool tdmi_comm_drop(tdm_comm *comm, tdmi_message *message) {

@@ -103,7 +103,7 @@ static tdm_status tell_all(tdm_comm *comm, candidate *all) {
     return tdmi_comm_wait(comm, TDMI_SET_DATA);
 }
 
-/* The same on all ranks, as it depends on what all have been told. */
+/* The same on all ranks, as it depends on what all have received. */
 static tdm_status judge(const tdm_comm *comm, candidate *all) {
     for (int i = 0; i < comm->ranks; i++) {
         all[i].why[sizeof all[i].why - 1] = all[i].uuid[sizeof all[i].uuid - 1] = '\0';
@@ -122,7 +122,7 @@ static tdm_status judge(const tdm_comm *comm, candidate *all) {
     return TDM_OK;
 }
 
-/* Whatever fails with the transport alive leaves the communicator as it was, on all ranks. *refused: so it is. */
+/* A failure while the transport works leaves the communicator as it was, on all ranks: then *refused is set. */
 static tdm_status join(tdm_comm *comm, candidate *all, bool *refused) {
     candidate *own = &all[comm->rank];
     introduce(comm, own);

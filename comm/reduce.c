@@ -1,7 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* all_reduce, reduce and reduce_scatter. Each rank combines one piece of the elements: it gets that piece of all
- * ranks, adds in their order, and sends the result to who wants it. Pieces are cut into rounds, so that one round
- * is added while the next is on its way. What is small goes to all ranks, and each adds everything. */
+/* all_reduce, reduce and reduce_scatter. Each rank combines one piece of the elements: it gets that piece of
+ * all ranks, adds in their order, and sends the result to the ranks that want it. Pieces are cut into rounds,
+ * so that one round is added while the next is on its way. What is small goes to all ranks, and each adds
+ * everything. */
 #include "direct.h"
 
 enum {

@@ -57,7 +57,7 @@ tdmi_cpu_function *tdmi_cpu_function_of(uint8_t function, uint8_t type);
 tdmi_cpu_fold *tdmi_cpu_fold_of(uint8_t function, uint8_t type);
 bool tdmi_cpu_is_wide(uint8_t type);
 
-/* blocks.c: a group of a user's kernel; how much scratch memory it needs. */
+/* interpreter.c: a group of a user's kernel; how much scratch memory it needs. */
 void tdmi_cpu_interpret(const tdm_group *group, void *const *buffers, const void *args);
 size_t tdmi_cpu_interpreter_scratch(const tdmi_bytecode *bytecode);
 

@@ -27,7 +27,7 @@ static tdm_status blas_fail(const tdmi_cublas_state *state, cublasStatus_t error
                         : error == CUBLAS_STATUS_ARCH_MISMATCH ? TDM_ERROR_UNSUPPORTED
                                                                : TDM_ERROR_BACKEND;
     if (status != TDM_ERROR_UNSUPPORTED) {
-        /* cuBLAS has no number for a lost device; a stream does. One that is captured may not be asked, and would
+        /* cuBLAS has no number for a lost device; a stream does. A captured stream may not be queried, and would
          * be captured no longer. */
         cudaError_t stream = tdmi_cudart.cudaStreamQuery(state->queue->own);
         if (stream != cudaSuccess && stream != cudaErrorNotReady)
@@ -170,7 +170,7 @@ static tdm_status run_lt(tdmi_cublas_state *state, tdmi_lt_plan *plan, const tdm
                                           : blas_fail(state, error, "cublasLtMatmul", gemm);
 }
 
-/* The plain handle works in a stream that it is told once. Setting it resets the workspace, so the stream
+/* The plain handle works in a stream that is set once. Setting it resets the workspace, so the stream
  * comes first. */
 static cublasStatus_t use_stream(tdmi_cublas_state *state) {
     if (state->plain_stream == state->queue->stream) return CUBLAS_STATUS_SUCCESS;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* How a product is asked of cuBLASLt: the types, the epilogue, and the plan (descriptors and the
+/* How a product is described to cuBLASLt: the types, the epilogue, and the plan (descriptors and the
  * algorithm) that is kept per shape in the state of a queue. */
 #ifndef TDMI_CUDA_BLAS_PLAN_H
 #define TDMI_CUDA_BLAS_PLAN_H

@@ -11,7 +11,7 @@ static tdm_status begin(tdmi_bqueue *queue) {
                             "cudaStreamCreateWithFlags"));
         queue->capturing = made;
     }
-    /* "Relaxed" forbids this thread nothing: what cuBLAS does meanwhile is its own affair, and other threads
+    /* "Relaxed" forbids this thread nothing: what cuBLAS does during a capture is not restricted, and other threads
      * allocate memory. */
     TDMI_TRY(tdmi_cuda_check((cudaError_t)tdmi_cudrv.cuStreamBeginCapture_v2(
                                  (CUstream)queue->capturing, CU_STREAM_CAPTURE_MODE_RELAXED),

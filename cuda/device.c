@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Contexts of devices.
  *
- * The current device of a thread belongs to the caller, who may use CUDA himself, and cudaSetDevice
+ * The current device of a thread belongs to the caller, who may use CUDA directly, and cudaSetDevice
  * makes a context on the device it names: putting back "device 0" would make one there although
  * it was never opened. The driver's context stack has neither fault, so the device's primary context,
  * which the runtime API works in as well, is pushed and popped. */

@@ -12,7 +12,7 @@ static size_t record_count;
 static int driver_version;  /* 1000 * major + 10 * minor of the newest CUDA the driver supports */
 static int runtime_version; /* likewise */
 
-/* One of the runtime's devices, by ordinal: described, or why it could not be asked this time. */
+/* One of the runtime's devices, by ordinal: described, or why it could not be queried this time. */
 typedef struct asked_device {
     bool described;
     char why[256];

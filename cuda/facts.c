@@ -12,7 +12,7 @@ enum {
     ALIGNMENT = 256 /* cudaMalloc's promise */
 };
 
-/* What is asked one by one, because the struct of all properties is another in each version of CUDA. */
+/* Attributes are queried one by one, because the struct of all properties differs between versions of CUDA. */
 cudaError_t tdmi_cuda_describe(int ordinal, tdmi_cuda_entry *record) {
     const struct {
         enum cudaDeviceAttr attribute;

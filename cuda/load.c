@@ -85,7 +85,7 @@ static const tdmi_symbol cublaslt_symbols[] = {TDMI_CUBLASLT_LIST(CUBLASLT_SYMBO
 static const tdmi_symbol cublas_symbols[] = {TDMI_CUBLAS_LIST(CUBLAS_SYMBOL)
                                                  TDMI_CUBLAS_NEWER_LIST(CUBLAS_NEWER_SYMBOL)};
 
-/* A file may carry any name: the library itself is asked what it is. */
+/* A file may carry any name, so the library itself reports its version. */
 tdm_status tdmi_cudart_open(void) {
     if (atomic_load(&runtime_major)) return TDM_OK;
     TDMI_TRY(tdmi_library_open(&cudart_library, cudart_symbols, COUNT(cudart_symbols)));

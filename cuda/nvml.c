@@ -71,7 +71,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool started;
 static char why_not[256]; /* why a library that was opened is of no use; else "" */
 
-/* Whether NVML can be asked. What failed is tried again with the next question: a driver that is
+/* Whether NVML can be queried. What failed is tried again with the next question: a driver that is
  * being updated is of use again when that is over. */
 static bool start(void) {
     if (started) return true;
@@ -118,7 +118,7 @@ static void ask_sensors(nvmlDevice_t card, tdm_device_usage *usage) {
 }
 
 /* Asks with room for some; when there are more, once again with room for those and a few that start
- * meanwhile. NULL when NVML does not tell. */
+ * meanwhile. NULL when NVML does not report it. */
 static nvmlProcessInfo_t *list_processes(nvmlDevice_t card, unsigned int *count) {
     get_processes get = nvml.processes ? nvml.processes : nvml.processes_v2;
     unsigned int room = 64;

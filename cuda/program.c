@@ -219,8 +219,7 @@ static tdm_status load_binary(const tdmi_program_source *source, const tdmi_blob
     if (!is_whole(binary))
         return tdmi_fail(TDM_ERROR_COMPILE, "%s: the kept binary is incomplete", source->file);
     tdm_status status = load_image(source, binary, program);
-    /* Whatever else is wrong with a kept binary, building it again may mend that; not that its lanes are
-     * too many. */
+    /* Building again may mend anything else that is wrong with a kept binary, but not too many lanes. */
     if (status == TDM_OK || status == TDM_ERROR_DEVICE_LOST || status == TDM_ERROR_OUT_OF_MEMORY ||
         status == TDM_ERROR_UNSUPPORTED)
         return status;

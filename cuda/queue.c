@@ -54,7 +54,7 @@ void tdmi_cuda_event_deinit(tdmi_bevent *event) {
     *event = (tdmi_bevent){0};
 }
 
-/* The kind recorded last. It lives as long as the event, so the driver is asked without the lock.
+/* The kind recorded last. It lives as long as the event, so the driver is queried without the lock.
  */
 static cudaEvent_t current(tdmi_bevent *event) {
     TDMI_LOCKED(&event->lock);

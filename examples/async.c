@@ -53,7 +53,7 @@ int main(void) {
     check(tdm_queue_wait_event(copies, end));
     check(tdm_buffer_read_async(copies, x.buffer, 0, numbers, size));
 
-    /* What the host does meanwhile. */
+    /* What the host does in the meantime. */
     bool done;
     double wanted = 1;
     for (int turn = 0; turn < TURNS; turn++)

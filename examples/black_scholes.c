@@ -88,7 +88,7 @@ int main(void) {
     printf("%d options on %s: right within %.0e of the price: %s\n", COUNT,
            tdm_device_get_info(device)->id, 2e-6, error < 2e-6 ? "yes" : "no");
 
-    /* What is wrong with a text is told before anything runs, alike on every device. */
+    /* Errors in a text are reported before anything runs, in the same way on every device. */
     tdm_kernel *wrong;
     if (tdm_kernel_elementwise(device, "call = pirce - strike", parameters, 7, &wrong) != TDM_OK)
         printf("%s\n", tdm_last_error());

@@ -122,7 +122,7 @@ int main(void) {
     printf("%d x %d pixels blurred on %s: right within %.0e: %s\n", WIDTH, HEIGHT,
            tdm_device_get_info(device)->id, 2e-6, error < 2e-6 ? "yes" : "no");
 
-    /* What does not compile is told by the file's name and the text's own lines. */
+    /* A compiler's errors name the file and the lines of the text. */
     tdm_kernel *wrong;
     check(tdm_kernel_source(device, "KERNEL(wrong)\n{\n    y[0] = nowhere;\n}\n", "wrong.cl",
                             "wrong", parameters, 4, &wrong));

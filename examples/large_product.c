@@ -24,7 +24,7 @@ static void check(tdm_status status) {
     exit(1);
 }
 
-/* The process may have so many bytes more of memory that is its own. */
+/* Limits how many more bytes of private memory the process may have. */
 static void limit_memory(size_t more) {
     char line[256];
     unsigned long long kib = 0;

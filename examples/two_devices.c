@@ -44,7 +44,7 @@ int main(void) {
     tdm_tensor x, there, back;
     check(tdm_arange(queue, 0, COUNT, 1, TDM_F32, &x)); /* 0 1 2 ... */
 
-    /* Nothing moves unless it is told to: an operation refuses tensors of another device. */
+    /* Nothing moves unless the program copies it: an operation refuses tensors of another device. */
     if (tdm_scale(second_queue, 2, &x, &x) != TDM_ERROR_DEVICE_MISMATCH) return 1;
     printf("refused: %s\n", tdm_last_error());
 

@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
     tdm_tensor x = tdm_tensor_2d(buffer, TDM_F32, ROWS, COLS);
     printf("sharing a context with %s\n", tdm_device_get_info(device)->id);
 
-    /* A kernel, LayerNorm and another kernel: the queue is in-order, whoever gives it work. */
+    /* A kernel, LayerNorm and another kernel: the queue is in-order, whichever library submits the work. */
     check_cl(clSetKernelArg(wave, 0, sizeof memory, &memory), "clSetKernelArg");
     check_cl(clSetKernelArg(wave, 1, sizeof cols, &cols), "clSetKernelArg");
     check_cl(clSetKernelArg(square, 0, sizeof memory, &memory), "clSetKernelArg");

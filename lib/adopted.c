@@ -1,12 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Memory that somebody else owns: a buffer is made over it, and the owner is told, once, when nothing of the
- * library's uses it any more.
+/* Memory that the program owns: a buffer is made over it, and the owner is called back, once, when the library no
+ * longer uses it.
  *
  * Such a block never goes through the pool. When its last buffer is released while work is pending on it, an event is
  * recorded in each queue that may use it, and the block waits in the device's list `leaving`, the oldest first. The
  * host never waits for that: the next call that makes or releases a buffer checks whether the events of the oldest have
- * completed, and a wait for a queue checks all of them. At the latest a queue's last wait, which its end is,
- * lets go of what only that queue has used. */
+ * completed, and a wait for a queue checks all of them. At the latest, the wait that ends a queue
+ * releases what only that queue has used. */
 
 #include "core.h"
 

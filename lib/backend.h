@@ -38,7 +38,7 @@ typedef struct tdmi_bprogram tdmi_bprogram;
 typedef struct tdmi_bkernel tdmi_bkernel;
 typedef struct tdmi_bcapture tdmi_bcapture;
 
-/* Facts of a device beyond the public ones, told by info() without making a context. */
+/* Facts of a device beyond the public ones, which info() reports without making a context. */
 typedef struct tdmi_device_facts {
     tdm_device_info info; /* id, index and same_as are filled in by the core */
     uint8_t uuid[16];     /* meaningful when has_uuid */
@@ -261,7 +261,7 @@ typedef struct tdmi_trial {
 typedef struct tdmi_blas {
     tdmi_blas_id id; /* a device's list has each once */
     size_t state_size;
-    /* Opens the library. TDM_ERROR_UNAVAILABLE: the next provider is asked. */
+    /* Opens the library. TDM_ERROR_UNAVAILABLE: the next provider is tried. */
     tdm_status (*attach)(tdmi_bdevice *device, tdmi_bqueue *queue, void *state);
     void (*detach)(void *state);
     /* Can this product, epilogue included, be run? When not, the core asks again without the
@@ -368,7 +368,7 @@ typedef struct tdmi_backend {
     tdm_status (*unmap)(tdmi_bqueue *queue, const tdmi_mem *mem, void *pointer);
 
     /* For libraries that are given addresses of the device's memory (mem.handle): makes the device the thread's current
-     * one, until `leave` is told what *entered became. NULL: its memory has no addresses. */
+     * one, until `leave` gets the value of *entered. NULL: its memory has no addresses. */
     tdm_status (*enter)(const tdmi_bdevice *device, bool *entered);
     void (*leave)(bool entered);
 

@@ -103,7 +103,7 @@ static tdm_status refuse_names(const tdm_queue *queue, const order *o) {
 /* The table is for the host's cores, where TANDEM_BLAS names no provider. */
 static int table_first(const order *o, const tdmi_gemm *gemm) {
     const bool host = o->count > 0 && (int)o->blas[0]->id < (int)TDMI_HOST_BLAS_COUNT;
-    return host && o->named == 0 ? tdmi_table_first(gemm) : TDMI_NOBODY;
+    return host && o->named == 0 ? tdmi_table_first(gemm) : TDMI_NO_PROVIDER;
 }
 
 static void put_first(order *o, int id) {

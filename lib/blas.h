@@ -11,7 +11,7 @@ typedef enum tdmi_blas_why {
     TDMI_WHY_FIRST, /* the first of the device's providers that has it */
     TDMI_WHY_NAMED, /* TANDEM_BLAS names it */
     TDMI_WHY_TENSOR, /* the builtin kernel has tensor cores for it, and the provider that comes next has not */
-    TDMI_WHY_TABLE, /* the table of who is usually the fastest (blas_table.h) */
+    TDMI_WHY_TABLE, /* the table of providers that are usually the fastest (blas_table.h) */
     TDMI_WHY_TUNED  /* it was measured on this machine, see `tuned` */
 } tdmi_blas_why;
 

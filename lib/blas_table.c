@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Who is usually the fastest with a product on the host's cores, as measured. Else that is the first library in
- * the device's order. */
+/* Which provider is usually the fastest with a product on the host's cores, as measured; for other products, the first
+ * library in the device's order. */
 #include "blas_table.h"
 
 #include "args.h"
@@ -71,7 +71,7 @@ static bool is_builtins(const tdmi_gemm *gemm) {
  * 0.6 to 1.8. Long ones, as 1x300x300, 4x10x1000 and 100x100x10, take 0.6 to 1. */
 enum { SMALL_AVX512 = 48, SMALL_OF_BATCH = 64, SMALL = 8, LONGEST = 1000 };
 
-/* The last question opens a library, so it is asked where it matters alone. */
+/* The last condition opens a library, so it is checked only where it matters. */
 static bool is_small(const tdmi_gemm *gemm) {
     const double products = products_of(gemm);
     const double most = gemm->batch > 1 ? SMALL_OF_BATCH : SMALL_AVX512, least_most = SMALL;
@@ -94,7 +94,7 @@ static bool is_wide(const tdmi_gemm *gemm) {
 
 int tdmi_table_first(const tdmi_gemm *gemm) {
     if (is_builtins(gemm)) return TDMI_BLAS_builtin;
-    if (gemm->dtype == TDM_F64) return TDMI_NOBODY;
+    if (gemm->dtype == TDM_F64) return TDMI_NO_PROVIDER;
     const bool first = is_wide(gemm) || (gemm->dtype == TDM_F32 && is_small(gemm));
-    return first ? (int)TDMI_BLAS_openblas : TDMI_NOBODY;
+    return first ? (int)TDMI_BLAS_openblas : TDMI_NO_PROVIDER;
 }

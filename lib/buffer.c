@@ -35,9 +35,9 @@ tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffe
     return TDM_OK;
 }
 
-/* The last buffers whose last reference was released are kept for a while, so that
- * using one again is told instead of touching memory that may be somebody else's. AddressSanitizer
- * does that better, and says where. */
+/* The last buffers whose last reference was released are kept for a while, so that using one again is
+ * reported instead of touching memory that may belong to another object. AddressSanitizer does that
+ * better, and says where. */
 enum { REMEMBERED = 256 };
 
 static void end(tdm_buffer *buffer) {

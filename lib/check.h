@@ -43,7 +43,7 @@ tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_ar
 tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
                                  const char *b_name, const tdm_tensor *b) TDM_MUST_USE;
 
-/* A dimension of a tensor of so many. */
+/* A dimension of a tensor that has `ndim`. */
 tdm_status tdmi_check_dim(const char *function, int dim, int ndim) TDM_MUST_USE;
 
 /* The tensor with strides of 0 where it is repeated to a shape; false when it does not fit. */

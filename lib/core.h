@@ -21,7 +21,7 @@ typedef struct tdmi_block {
     size_t size;       /* as allocated */
     uint64_t released; /* device->sequence when it was released */
     /* The number of the queue that has used it since it was taken from the pool, TDMI_SEVERAL of more
-     * than one, 0 of none; and who used it before it was released, 0 where that work is over. See order.c. */
+     * than one, 0 of none; and the one that used it before it was released, 0 where that work is over. See order.c. */
     atomic_uint_fast64_t user, former;
     struct tdmi_adopted *adopted; /* what it is a part of (adopted.c); NULL: it is the pool's */
     struct tdmi_block *next;
@@ -145,7 +145,7 @@ struct tdm_queue {
 struct tdm_event {
     tdm_device *device;
     tdmi_bevent *impl;
-    atomic_bool recorded, timed; /* set by who records, also while others wait */
+    atomic_bool recorded, timed; /* set by the recording thread, also while others wait */
 };
 
 struct tdm_buffer {
@@ -156,7 +156,7 @@ struct tdm_buffer {
     atomic_bool read_only;
 };
 
-/* lost.c: what every call on an opened device begins with; and the end of every backend call,
+/* device_status.c: what every call on an opened device begins with; and the end of every backend call,
  * which remembers a lost device. */
 tdm_status tdmi_device_usable(const tdm_device *device) TDM_MUST_USE;
 tdm_status tdmi_device_result(tdm_device *device, tdm_status status) TDM_MUST_USE;
@@ -173,7 +173,7 @@ tdm_status tdmi_device_adopt(const char *function, tdm_backend backend, void *co
 tdm_status tdmi_queue_make(tdm_device *device, unsigned flags, void *handle,
                            tdm_queue **queue) TDM_MUST_USE;
 
-/* adopted.c: a buffer over memory that somebody else owns, for a public function. `handle` is of the kind that the
+/* adopted.c: a buffer over memory that the program owns, for a public function. `handle` is of the kind that the
  * backend's mem_adopt takes. On failure nothing was taken, and release is not called. */
 tdm_status tdmi_adopt_memory(const char *function, tdm_device *device, void *handle, size_t size,
                              void (*release)(void *context), void *context,

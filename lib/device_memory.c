@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a device's pool holds: told, and given back to the driver. */
+/* What a device's pool holds: reporting it, and returning it to the driver. */
 
 #include "base/sized.h"
 #include "core.h"

@@ -44,7 +44,7 @@ static uint8_t halved(const tdmi_device_facts *facts, uint8_t vectors, int64_t r
     return vectors;
 }
 
-/* Lanes for a row of so many columns that is read in vectors, and their vectors. */
+/* The lanes for a row of `cols` that is read in vectors, and their vectors. */
 static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_variant *variant) {
     const size_t t = tdm_dtype_size((tdm_dtype)variant->t),
                  u = tdm_dtype_size((tdm_dtype)variant->u);
@@ -66,7 +66,7 @@ static void choose_vectors(const tdmi_device_facts *facts, int64_t cols, tdmi_va
     variant->vectors |= loose;
 }
 
-/* A multiprocessor takes so many groups, and no more, that of few lanes they would not fill it. */
+/* A multiprocessor takes a limited number of groups; with few lanes each, they would not fill it. */
 uint32_t tdmi_teams(const tdmi_device_facts *facts, tdmi_variant variant) {
     enum { LANES_OF_TEAMS = 128 };
     const bool few = facts->min_team < facts->min_lanes && variant.lanes <= facts->min_lanes;

@@ -8,7 +8,7 @@
 /* The longest row that a group holds in registers. */
 enum { TDMI_MOST_HELD_BYTES = 32 << 10 };
 
-/* The variant for rows of so many columns: chooses its lanes and, where variant.vectors is not 0, which says
+/* The variant for rows of `cols`: chooses its lanes and, where variant.vectors is not 0, which says
  * that all rows are aligned or, TDMI_LOOSE, that they have the same lanes for an element as if they were, how many
  * vectors. */
 tdmi_variant tdmi_variant_for(const tdmi_device_facts *facts, tdmi_variant variant, int64_t cols);

@@ -22,7 +22,7 @@ tdmi_pieces tdmi_cut_rows(const tdm_queue *queue, int64_t rows, int64_t cols, si
 tdm_cut tdmi_cut_chunks(const tdm_queue *queue, int64_t rows, int64_t cols, int64_t least,
                         size_t element_size);
 
-/* variant.stream for so many rows: whether they are much larger than the cache. Then outputs of as many bypass the
+/* variant.stream for `rows`: whether they are much larger than the cache. Then outputs of as many bypass the
  * cache, if their rows, and so the pieces of tdmi_cut_rows, have a cache line at least; with `kept` they do not,
  * as where an output is an input too. */
 uint8_t tdmi_stores(const tdm_queue *queue, int64_t rows, int64_t cols, size_t element_size,

@@ -19,7 +19,8 @@ static tdmi_host_block *take_kept(tdm_device *device, size_t size) {
     return found;
 }
 
-/* Frees what is beyond so many bytes, the latest first, and beyond so many blocks; with device->lock held. */
+/* Keeps the first blocks up to `most_bytes` and `most_blocks` beyond them, and frees the others; with device->lock
+ * held. */
 static void free_kept(tdm_device *device, size_t most_bytes, size_t most_blocks) {
     size_t bytes = 0, blocks = 0;
     for (tdmi_host_block **at = &device->kept_blocks; *at;) {

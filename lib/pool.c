@@ -35,7 +35,7 @@ static void wait_for_queues(tdm_device *device) {
         bool over;
         if (first == 0) continue;
         /* Reset before the wait: work is marked after it was queued (tdmi_queue_submitted), so what
-         * another thread queues meanwhile is either waited for here or marked again. What failed of
+         * another thread queues during the wait is either waited for here or marked again. What failed of
          * the work is for the user's own wait to tell; the memory is free all the same. */
         atomic_store(&queue->first_pending, 0);
         over = tdmi_device_result(device, device->backend->queue_drain(queue->impl)) == TDM_OK;

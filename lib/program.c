@@ -170,7 +170,7 @@ static tdm_status build(tdm_device *device, const tdmi_program_source *source,
     tdmi_log(TDM_LOG_INFO, "compiling %s for %s", source->entry, device->facts->info.id);
     tdmi_blob result = {NULL, 0};
     tdm_status status = backend->program_build(device->impl, source, NULL, program, &result);
-    /* kept also of a kernel that is too large for its lanes: the next process is told so sooner */
+    /* kept also of a kernel that is too large for its lanes: the next process finds that out sooner */
     char name[TDMI_CACHE_DEVICE];
     tdmi_cache_device(device->facts, name);
     const tdmi_cache_about about = {backend->name, name, source};
@@ -179,7 +179,7 @@ static tdm_status build(tdm_device *device, const tdmi_program_source *source,
     return status;
 }
 
-/* With fewer lanes, and fewer again, where the device has not the registers for so many. */
+/* With fewer lanes, and fewer again, where the device has too few registers. */
 static tdm_status build_variant(tdm_device *device, tdmi_variant variant, tdmi_bprogram *impl) {
     tdm_status status;
     do {
@@ -207,8 +207,8 @@ static void remove_program(tdm_device *device, const tdmi_program *program) {
     *at = program->next;
 }
 
-/* Called with program_lock held, and lets go of it while the driver compiles: other programs can be
- * built meanwhile, and who wants this one waits for it. */
+/* Called with program_lock held, and releases it while the driver compiles, so that other threads can build
+ * other programs; those that want this one wait for it. */
 static tdm_status make_program(tdm_device *device, tdmi_variant variant, uint64_t key,
                                tdmi_program **program) {
     tdmi_program *made = tdmi_calloc(1, sizeof *made);

@@ -18,7 +18,7 @@ tdm_tensor tdmi_tensor_contiguous(tdm_buffer *buffer, tdm_dtype dtype, int ndim,
     for (int i = ndim - 1; i >= 0; i--) {
         tensor.shape[i] = shape[i];
         tensor.strides[i] = stride;
-        /* a product that overflows is refused by whoever uses the tensor */
+        /* the first use of the tensor refuses a product that overflows */
         if (__builtin_mul_overflow(stride, shape[i] > 0 ? shape[i] : 1, &stride))
             stride = INT64_MAX;
     }

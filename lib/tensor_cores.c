@@ -47,39 +47,49 @@ static bool fits(const tdmi_gemm *gemm) {
            groups <= INT32_MAX;
 }
 
+tdm_matmul_args tdmi_matmul_args(const tdmi_gemm *gemm) {
+    return (tdm_matmul_args){
+        .batch = gemm->batch,
+        .a_offset = gemm->a_offset,
+        .b_offset = gemm->b_offset,
+        .c_offset = gemm->c_offset,
+        .lda = gemm->lda,
+        .ldb = gemm->ldb,
+        .ldc = gemm->ldc,
+        .a_stride = gemm->a_stride,
+        .b_stride = gemm->b_stride,
+        .c_stride = gemm->c_stride,
+        .alpha = tdmi_scalar(gemm->alpha),
+        .beta = tdmi_scalar(gemm->beta),
+        .m = (tdm_u32)gemm->m,
+        .n = (tdm_u32)gemm->n,
+        .k = (tdm_u32)gemm->k,
+        .read_c = gemm->beta != 0,
+    };
+}
+
+tdmi_variant tdmi_matmul_variant(const tdmi_gemm *gemm, tdmi_kernel_id kernel) {
+    return (tdmi_variant){.kernel = (uint8_t)kernel,
+                          .t = (uint8_t)gemm->dtype,
+                          .u = (uint8_t)gemm->dtype,
+                          .op = (uint8_t)((gemm->transpose_a ? TDM_OP_TRANSPOSE_A : 0u) |
+                                          (gemm->transpose_b ? TDM_OP_TRANSPOSE_B : 0u))};
+}
+
 tdmi_tensor_launch tdmi_tensor_plan(const tdmi_device_facts *facts, const tdmi_gemm *gemm) {
     const form f = form_of(facts, gemm);
-    const size_t size = tdm_dtype_size(gemm->dtype);
     const int64_t c_stride = tdmi_row_step(gemm->batch, gemm->c_stride);
-    return (tdmi_tensor_launch){
-        .variant = {.kernel = TDMI_KERNEL_MATMUL_TILES,
-                    .t = (uint8_t)gemm->dtype,
-                    .u = (uint8_t)gemm->dtype,
-                    .op = (uint8_t)((gemm->transpose_a ? TDM_OP_TRANSPOSE_A : 0u) |
-                                    (gemm->transpose_b ? TDM_OP_TRANSPOSE_B : 0u) |
-                                    (is_aligned(gemm) ? TDM_OP_TILES_ALIGNED : 0u) |
-                                    (f.deep ? TDM_OP_TILES_DEEP : 0u)),
-                    .lanes = f.lanes},
+    tdmi_tensor_launch launch = {
+        .variant = tdmi_matmul_variant(gemm, TDMI_KERNEL_MATMUL_TILES),
         .groups = (uint32_t)(tiles_of(gemm, f.cols) * gemm->batch),
-        .args = {
-            .batch = gemm->batch,
-            .a_offset = gemm->a_offset,
-            .b_offset = gemm->b_offset,
-            .c_offset = gemm->c_offset,
-            .lda = gemm->lda,
-            .ldb = gemm->ldb,
-            .ldc = gemm->ldc,
-            .a_stride = gemm->a_stride,
-            .b_stride = gemm->b_stride,
-            .c_stride = gemm->c_stride,
-            .alpha = tdmi_scalar(gemm->alpha),
-            .beta = tdmi_scalar(gemm->beta),
-            .m = (tdm_u32)gemm->m,
-            .n = (tdm_u32)gemm->n,
-            .k = (tdm_u32)gemm->k,
-            .read_c = gemm->beta != 0,
-            .vector_c = tdmi_is_aligned(gemm->c_offset | gemm->ldc | c_stride, size),
-        }};
+        .args = tdmi_matmul_args(gemm),
+    };
+    launch.variant.op |= (uint8_t)((is_aligned(gemm) ? TDM_OP_TILES_ALIGNED : 0u) |
+                                   (f.deep ? TDM_OP_TILES_DEEP : 0u));
+    launch.variant.lanes = f.lanes;
+    launch.args.vector_c =
+        tdmi_is_aligned(gemm->c_offset | gemm->ldc | c_stride, tdm_dtype_size(gemm->dtype));
+    return launch;
 }
 
 /* --- the trial ---------------------------------------------------------------------------------- */

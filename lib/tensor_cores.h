@@ -14,6 +14,10 @@ enum { TDMI_TENSOR_FORMS = 4 };
  * out exactly right. Any thread. */
 bool tdmi_tensor_takes(tdm_device *device, const tdmi_gemm *gemm);
 
+/* What all kernels of products take. */
+tdm_matmul_args tdmi_matmul_args(const tdmi_gemm *gemm);
+tdmi_variant tdmi_matmul_variant(const tdmi_gemm *gemm, tdmi_kernel_id kernel);
+
 /* The launch of a product that it takes, without the epilogue; buffers are A, B, C. */
 typedef struct tdmi_tensor_launch {
     tdmi_variant variant;

@@ -38,7 +38,7 @@ static uint64_t hash_processor(uint64_t hash) {
     return hash;
 }
 
-/* Variables by which libraries are told to do with other instructions. */
+/* Variables that make libraries use other instructions. */
 static uint64_t hash_variables(uint64_t hash) {
     static const char *const names[] = {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA",
                                         "OPENBLAS_CORETYPE", "MKL_ENABLE_INSTRUCTIONS",

@@ -30,7 +30,7 @@ typedef struct tdmi_tuned_table {
 
 tdmi_tuned_product tdmi_tuned_product_of(const tdmi_gemm *gemm);
 
-/* What was kept for a device when this was first asked in this process, so that a choice never changes in
+/* What was kept for a device at the first call in this process, so that a choice never changes in
  * it; NULL when there is nothing. Never freed. Any thread. */
 const tdmi_tuned_table *tdmi_tuned_of(const char *backend, const tdmi_device_facts *facts);
 

@@ -79,7 +79,7 @@ extern tdmi_cl_functions tdmi_cl;
  * succeeds. TDM_ERROR_UNAVAILABLE is final. */
 tdm_status tdmi_cl_open(void) TDM_MUST_USE;
 
-/* Refuses what the ICD loader would hang on: to be asked before its first call. */
+/* Refuses what the ICD loader would hang on: to be called before its first function. */
 tdm_status tdmi_cl_check_vendors(void) TDM_MUST_USE;
 
 /* Adds the diagnostic items of the ICD loader and of every ICD file of the vendors folder. */

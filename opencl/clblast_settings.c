@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Parameters of CLBlast's kernels for products: what there is to choose from, and a search.
  *
- * What a parameter means is told in CLBlast's doc/details_gemm.md and in "CLBlast: A Tuned OpenCL BLAS
+ * The parameters are explained in CLBlast's doc/details_gemm.md and in "CLBlast: A Tuned OpenCL BLAS
  * Library" (Nugteren 2018). Here the lanes that read a tile are those that compute with it, and strides
  * are left alone, which leaves the choices below. */
 #include "clblast_settings.h"

@@ -20,7 +20,7 @@ typedef struct in_use {
     struct in_use *next;
 } in_use;
 
-/* The lock is of the list and of what it holds, but for the settings of a device while somebody searches. */
+/* The lock guards the list and what it holds, except the settings of a device during its search. */
 static in_use *devices;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

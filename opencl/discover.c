@@ -13,8 +13,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* all below */
 static tdmi_cl_entry **entries;
 static size_t entry_count, counted;
 
-/* What a platform has told of, and the platforms themselves. What is not settled could not be
- * asked, by accident, and is asked again by the next load; `why` says what went wrong. */
+/* What a platform has reported, and the platforms themselves. What is not settled could not be
+ * queried, by accident, and is queried again by the next load; `why` says what went wrong. */
 typedef struct candidate {
     cl_platform_id platform;
     cl_device_id id;

@@ -106,27 +106,18 @@ tdm_status tdmi_cl_status(cl_int code) {
 }
 
 tdm_status tdmi_cl_fail(cl_int code, const char *what) {
-    const char *hint = "";
-    switch (code) {
-    case CL_PLATFORM_NOT_FOUND_KHR:
+    if (code == CL_PLATFORM_NOT_FOUND_KHR)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
                          "no OpenCL ICD is installed (%s, code %d): install the OpenCL driver of "
                          "your device, or pocl-opencl-icd to use the CPU, and check that its .icd "
                          "file is in /etc/OpenCL/vendors, or in the folder that OCL_ICD_VENDORS "
                          "names",
                          what, code);
-    case CL_OUT_OF_RESOURCES:
+    const tdm_status status = tdmi_cl_status(code);
+    const char *hint = "";
+    if (status == TDM_ERROR_DEVICE_LOST) hint = ": the device is lost";
+    if (code == CL_OUT_OF_RESOURCES)
         hint = ": the device is short of memory or registers, or a kernel faulted";
-        break;
-    case CL_DEVICE_NOT_AVAILABLE:
-    case CL_INVALID_COMMAND_QUEUE:
-    case CL_INVALID_CONTEXT:
-    case NV_ILLEGAL_ACCESS:
-        hint = ": the device is lost";
-        break;
-    default:
-        break;
-    }
-    return tdmi_fail(tdmi_cl_status(code), "%s failed with %s (%d)%s", what,
-                     tdmi_cl_error_name(code), code, hint);
+    return tdmi_fail(status, "%s failed with %s (%d)%s", what, tdmi_cl_error_name(code), code,
+                     hint);
 }

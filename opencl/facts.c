@@ -236,7 +236,7 @@ static uint64_t hash_text(uint64_t hash, const char *text) {
     return tdmi_hash(hash, text, strlen(text) + 1);
 }
 
-/* The texts in clear are for people who look into the cache; they may be cut, so everything goes
+/* The readable texts are for people who inspect the cache; they may be cut, so everything goes
  * into the hash as well. */
 static void make_cache_key(const tdmi_cl_entry *entry, tdmi_device_facts *facts) {
     static const cl_device_info parts[] = {CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION,

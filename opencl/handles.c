@@ -57,7 +57,7 @@ tdm_status tdmi_cl_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, td
     mem->handle = handle;
     /* As with our own memory, a CPU's native kernels find it there (blas_host.c). */
     mem->host = tdmi_cl_is_cpu(device) ? address : NULL;
-    mem->shared = false; /* whoever made it may rely on mappings */
+    mem->shared = false; /* its creator may rely on mappings */
     *read_only = (flags & CL_MEM_READ_ONLY) != 0;
     return TDM_OK;
 }

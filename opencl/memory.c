@@ -37,7 +37,7 @@ static bool is_shortage(cl_int code) {
     return code == CL_OUT_OF_RESOURCES || tdmi_cl_status(code) == TDM_ERROR_OUT_OF_MEMORY;
 }
 
-/* Many drivers reserve memory only at first use, when a shortage can no longer be told from other
+/* Many drivers reserve memory only at first use, when a shortage can no longer be distinguished from other
  * failures. Moving the buffer to the device makes the shortage show now. */
 static tdm_status make_resident(tdmi_bdevice *device, cl_mem mem, size_t size) {
     cl_command_queue queue = NULL;
@@ -96,7 +96,7 @@ static tdm_status cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem
     const size_t huge_page = (size_t)2 << 20;
     const bool huge = size >= 4 * huge_page;
     const size_t alignment = huge ? huge_page : (size_t)sysconf(_SC_PAGESIZE);
-    /* The driver would refuse it; asked first, so that nothing is taken from the host. */
+    /* The driver would refuse it; checked first, so that nothing is taken from the host. */
     if (size > device->entry->facts.info.max_allocation)
         return out_of_memory(size, CL_INVALID_BUFFER_SIZE);
     void *storage = shared_storage(device, size, alignment);
@@ -147,8 +147,8 @@ tdm_status tdmi_cl_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
 }
 
 void tdmi_cl_mem_free(tdmi_bdevice *device, tdmi_mem *mem) {
-    /* Counted before the release: whoever gets this address again got it after the release, so the
-     * launch that binds it sees the new count. */
+    /* Counted before the release: this address is used again only after the release, so the launch
+     * that binds it sees the new count. */
     atomic_fetch_add(&device->generation, 1);
     (void)tdmi_cl.clReleaseMemObject(mem->handle);
     mem->handle = NULL;

@@ -138,7 +138,7 @@ static tdm_status end_time(tdmi_bevent *event, cl_ulong *nanoseconds) {
     pthread_mutex_lock(&event->lock);
     bool timing = event->timing || !event->event;
     pthread_mutex_unlock(&event->lock);
-    /* Asked before the driver: some give a time that was not to be taken. */
+    /* Checked before the driver, as some drivers report a time without having been set to measure it. */
     if (!timing)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "event: carries no time; record it in a queue made with TDM_QUEUE_TIMING");

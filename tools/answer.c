@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The lines that a child answers with: written, and read by somebody who believes nothing. */
+/* The lines that a child answers with: writing them, and reading them without trusting the child. */
 #include "answer.h"
 
 #include <stdio.h>

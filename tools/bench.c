@@ -247,7 +247,7 @@ static int check_devices(bench_options *options) {
     return EXIT_OK;
 }
 
-/* A program that the run will need, told before it starts. */
+/* A program that the run will need, named before it starts. */
 static int check_python(bench_options *options, bool pytorch_alone) {
     char why[256];
     if (!options->peers || bench_find_peers(options->peers, pytorch_alone, options->has_peer, why))

@@ -13,7 +13,7 @@ enum { OPTION_THRESHOLD, OPTION_SIGNIFICANCE, OPTION_ALL };
 
 static const option_spec options[] = {
     {"threshold", OPTION_THRESHOLD, "PERCENT",
-     "the smallest change that is told (3 when not given)", NULL, false, false},
+     "the smallest change that is reported (3 when not given)", NULL, false, false},
     {"significance", OPTION_SIGNIFICANCE, "P",
      "the probability with which chance alone may name any row (0.01 when not given)", NULL, false,
      false},

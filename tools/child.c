@@ -43,7 +43,7 @@ void child_catch_signals(void) {
     sigemptyset(&mask);
     for (int i = 0; i < ENDING_SIGNALS; i++) {
         sigaction(ending_signals[i], NULL, &actions_before[i]);
-        /* what nohup and shells told to be ignored stays so */
+        /* signals that nohup or a shell ignored stay ignored */
         if (actions_before[i].sa_handler == SIG_IGN) continue;
         sigaction(ending_signals[i], &action, NULL);
         sigaddset(&mask, ending_signals[i]);
@@ -258,7 +258,7 @@ static void take_errors(listener *from) {
         from->tail_size -= over;
         memcpy(from->tail + from->tail_size, bytes, count);
         from->tail_size += count;
-        /* who talks without a pause must not keep us from looking at the clock */
+        /* a child that writes without a pause must not keep us from checking the time */
         if (count < sizeof bytes) break;
     }
 }
@@ -316,7 +316,7 @@ static void keep_last_words(const listener *from, child_result *result) {
     while (length < end && length < sizeof result->last_words - 1 &&
            from->tail[end - length - 1] != '\n')
         length++;
-    /* of a long line the beginning is told, as far as it is known */
+    /* of a long line the beginning is shown, as far as it is known */
     size_t start = end - length;
     while (start > 0 && from->tail[start - 1] != '\n')
         start--;

@@ -16,7 +16,7 @@ typedef enum child_end {
     CHILD_SIGNALLED,   /* code: the signal */
     CHILD_TIMED_OUT,   /* killed: no answer for the time that was allowed */
     CHILD_OVERFLOWED,  /* killed: the answer was longer than any can be */
-    CHILD_INTERRUPTED, /* killed: the program itself was told to end, see child_caught_signal */
+    CHILD_INTERRUPTED, /* killed: the program itself got a signal to end, see child_caught_signal */
     CHILD_NOT_STARTED  /* code: the errno */
 } child_end;
 

@@ -175,7 +175,7 @@ static int try_device(const char *name) {
     } else {
         snprintf(text, sizeof text, "a kernel was ready in %.2f s and its results are right",
                  t.seconds);
-        answer_step("asking who multiplies matrices");
+        answer_step("finding out which library multiplies matrices");
         add_providers(&t, text, sizeof text);
     }
     answer_line("result", texts);
@@ -188,7 +188,7 @@ static int try_device(const char *name) {
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* The one who started it holds the other end of a pipe. */
+/* The process that started it holds the other end of a pipe. */
 static bool is_wanted(void) {
     struct stat status;
     return fstat(CHILD_ANSWER, &status) == 0 && S_ISFIFO(status.st_mode) &&

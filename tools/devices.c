@@ -53,9 +53,9 @@ const command_spec devices_spec = {
     .description =
         "Lists every device of every backend of the selection, what it is doing, and the processes "
         "that use it; '*' marks the default device. Nothing is opened. '-' and 'unknown' are what "
-        "nothing reports: NVIDIA's cards are asked through NVML, the memory of CPUs is the "
+        "nothing reports: NVIDIA's cards are queried through NVML, the memory of CPUs is the "
         "system's, "
-        "and what Tandem holds is told by the processes themselves.\n\n"
+        "and what Tandem holds is reported by the processes themselves.\n\n"
         "A driver that ends the process, or takes longer than it may, is named, and the list shown "
         "without it.",
     .options = options,

@@ -94,7 +94,7 @@ static const char broken_advice[] =
     "update or reinstall this driver, or remove the file; a folder without it, named by "
     "OCL_ICD_VENDORS, leaves it out";
 
-/* Listed alone: whatever the user's variables choose is of no account, but where libraries are. */
+/* Listed alone: the user's variables are ignored, except where they say where libraries are. */
 static void ask_alone(const drivers *all, driver *one, double seconds) {
     static const char *const list[] = {".child", "list", NULL};
     char vendors[DRIVER_PATH + 64], libraries[4096];

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Whatever lists devices and may be broken: each OpenCL driver, and each other backend that calls one.
- * Each is tried alone, in a child, so that a broken one is told from the others. */
+/* Everything that lists devices and may be broken: each OpenCL driver, and each other backend that calls one.
+ * Each is tried alone, in a child, so that a broken one can be identified. */
 #ifndef DRIVERS_H
 #define DRIVERS_H
 

@@ -24,7 +24,7 @@ bool guard_is_child(void) { return is_child; }
 void guard_enter(void) { is_child = true; }
 
 static void tell(char word) {
-    /* who does not listen any more has ended, and this process is ended with it */
+    /* the parent closed the pipe, so it has ended, and this process is ended with it */
     if (is_child && write(CHILD_ANSWER, &word, 1) != 1) return;
 }
 
@@ -40,7 +40,7 @@ int guard_end(int status) {
 typedef struct watched {
     pid_t child;
     int answer;
-    bool listed, ended; /* what it told */
+    bool listed, ended; /* what it reported */
     bool hung;          /* killed, because it took too long to list */
     int status;         /* of waitpid */
 } watched;
@@ -98,7 +98,7 @@ static bool start(watched *w, int argc, char **argv, const char *const *changes)
     return false;
 }
 
-/* Ended by somebody outside, by a reader that went away, or by Ctrl-C: no driver's fault. */
+/* Ended from outside, by a reader that went away, or by Ctrl-C: no driver's fault. */
 static bool is_from_outside(int number) {
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT ||
            number == SIGPIPE;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What `tdm kernel check` was asked, and its last step: running the kernel on Oclgrind. */
+/* The arguments of `tdm kernel check`, and its last step: running the kernel on Oclgrind. */
 #ifndef KERNEL_H
 #define KERNEL_H
 

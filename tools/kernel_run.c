@@ -163,7 +163,7 @@ int kernel_run(const kernel_request *request) {
         tdm_device_release(r.device);
         return EXIT_FAILED;
     }
-    /* Oclgrind has it open, too: whatever ends this process, no file is left */
+    /* Oclgrind has it open, too: however this process ends, no file is left */
     FILE *log = fopen(getenv(LOG), "r");
     if (!log) {
         fprintf(stderr, "tdm kernel check: %s: %s\n", getenv(LOG), strerror(errno));

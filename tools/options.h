@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The commands of the program and their options, each told once: in a const table from which the
+/* The commands of the program and their options, each listed once: in a const table from which the
  * arguments are read, and from which --help, the man pages and the completion of bash are made. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
@@ -14,7 +14,7 @@ typedef struct option_spec {
     const char *name;     /* "json", which is written --json */
     int id;               /* what the command knows it by */
     const char *argument; /* "FILE"; "[SECONDS]" where it may be left out; NULL: it takes none */
-    const char *help;     /* a phrase or a few sentences; who prints them breaks the lines */
+    const char *help;     /* a phrase or a few sentences; printing them breaks the lines */
     word_list words;      /* all that its value can be; NULL: anything, which the command judges */
     bool is_list;         /* the value is several words between commas */
     bool is_open; /* the words are for completion alone: there are other ways to spell them */

@@ -88,7 +88,7 @@ bool flush_output(void) {
 
 int end_output(int status) {
     bool failed = !flush_output() || ferror(stdout) != 0;
-    /* A stdout that was closed from the start matters only to who prints. */
+    /* A stdout that was closed from the start matters only to commands that print. */
     if (close(STDOUT_FILENO) != 0 && errno != EBADF && !failed) {
         failed = true;
         output_error = errno;

@@ -44,7 +44,8 @@ const command_spec tune_spec = {
         "Programs that start from then on use it; what was not measured goes by the nearest "
         "product that was, and without any by Tandem's own table.\n\nOn OpenCL it searches the "
         "parameters of CLBlast's kernels, too. A driver may take half a minute to compile one "
-        "choice of them (pocl does), so give it minutes.\n\nNothing else should run meanwhile. "
+        "choice of them (pocl does), so give it minutes.\n\nNothing else should run at the same "
+        "time. "
         "'tdm cache clear' forgets it all.",
     .options = option_table,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",

@@ -37,7 +37,7 @@ static tdmi_env values;
 static tdm_status status;
 static char message[512];
 
-/* The first refusal is the one that is told. */
+/* The first refusal is the one that is reported. */
 #define REFUSE(...)                                                                                \
     do {                                                                                           \
         if (status == TDM_OK) {                                                                    \
@@ -269,7 +269,7 @@ static const char *nearest_variable(const char *name) {
     return tdmi_nearest_word(name, names, VARIABLES);
 }
 
-/* A name that was probably meant for one of ours. Others belong to somebody else: Kubernetes sets
+/* A name that was probably meant for one of ours. Others have nothing to do with us: Kubernetes sets
  * TANDEM_SERVICE_HOST, TANDEM_PORT and more for a service called tandem. */
 static bool is_near_miss(const char *name) {
     const char *nearest = nearest_variable(name);

@@ -51,7 +51,7 @@ typedef enum tdmi_env_use {
 } tdmi_env_use;
 tdmi_env_use tdmi_env_use_of(const char *name);
 
-/* Calls `set` if the library is not in use yet, and keeps it from coming into use meanwhile; else
+/* Calls `set` if the library is not in use yet, and keeps it from coming into use during that; else
  * fails with TDM_ERROR_INVALID_ARGUMENT. */
 tdm_status tdmi_env_before_use(const char *function, void (*set)(void *),
                                void *context) TDM_MUST_USE;

@@ -3,12 +3,7 @@
 #ifndef TDMI_LOG_H
 #define TDMI_LOG_H
 
-#include <stdbool.h>
-
 #include <tandem/setup.h>
-
-/* Does anybody want lines of this level? For what takes work to say. */
-bool tdmi_logs(tdm_log_level level);
 
 /* One line. */
 void tdmi_log(tdm_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

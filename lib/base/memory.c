@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Before each piece: an allocator is told the bytes again, and realloc must know them. */
+/* Before each piece: an allocator gets the size again, and realloc must know it. */
 typedef union header {
     size_t size; /* of the piece with this */
     max_align_t align;

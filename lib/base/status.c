@@ -17,7 +17,7 @@
 
 /* ---- the log ---- */
 
-static atomic_int most; /* the level up to which somebody wants lines */
+static atomic_int most; /* the level up to which lines are wanted */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     tdm_log_function function;
@@ -32,12 +32,12 @@ void tdm_set_log(tdm_log_level level, tdm_log_function function, void *user) {
     atomic_store(&most, function ? (int)level : TDM_LOG_OFF);
 }
 
-bool tdmi_logs(tdm_log_level level) {
+static bool logs(tdm_log_level level) {
     return atomic_load_explicit(&most, memory_order_relaxed) >= (int)level;
 }
 
 void tdmi_log(tdm_log_level level, const char *format, ...) {
-    if (!tdmi_logs(level)) return;
+    if (!logs(level)) return;
     char line[1024];
     va_list list;
     va_start(list, format);

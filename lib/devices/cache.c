@@ -57,8 +57,7 @@ static void read_lines(tdmi_blob *blob, tdm_cache_entry *entry) {
         tdmi_clean_text(texts[i], false);
 }
 
-/* What is not a regular file of this user's alone is never read: it may be a FIFO, or somebody's bait.
- */
+/* What is not a regular file of this user's alone is never read: it may be a FIFO, or a trap. */
 static const char *why_untrusted(const struct stat *status) {
     if (!S_ISREG(status->st_mode)) return "is not a regular file";
     if (status->st_uid != geteuid()) return "belongs to another user";

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The diagnostics: everything is looked for and asked. */
+/* The diagnostics: everything is looked for and queried. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The list of devices, made at the first call, and the meaning of device names.
  *
- * What failed by accident is asked again at every later call, until all is known. A list that was
+ * What failed by accident is queried again at every later call, until all is known. A list that was
  * given out stays as it is; a longer one, with the new devices after the old, takes its place. */
 #include "devices/registry.h"
 
@@ -45,7 +45,7 @@ typedef struct device_list {
 
 static _Atomic(device_list *) newest; /* NULL: none yet */
 static atomic_bool complete;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held by who makes a list */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while a list is made */
 
 static void link_same_cards(device_list *list) {
     tdmi_listed_device *devices = list->devices;
@@ -170,7 +170,7 @@ tdm_status tdmi_registry_get(const tdmi_listed_device **list, size_t *count) {
         if (!atomic_load(&complete)) status = make_list();
         pthread_mutex_unlock(&lock);
     }
-    /* What was listed before is there, whatever became of the rest. */
+    /* What was listed before stays, even if the rest failed. */
     const device_list *now = atomic_load(&newest);
     *list = now ? now->devices : NULL;
     *count = now ? now->count : 0;

@@ -73,7 +73,7 @@ static void find_compiler(void) {
     tdmi_log(TDM_LOG_INFO, "expressions run on cpu in blocks, as there is no C compiler");
 }
 
-/* Why there is none, and what to do about it, which is "" where that was somebody's wish. */
+/* Why there is none, and what to do about it, which is "" where that was requested. */
 static const char *why_none(const char **advice) {
     const char *given = tdmi_env_values()->cpu_compiler;
     *advice = "";

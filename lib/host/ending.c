@@ -11,8 +11,8 @@
 
 #include "base/env.h"
 
-/* Held for reading by uses, and for writing by who waits for them. Writers first where the C library
- * knows that, or products without a pause would hold up the process's end. */
+/* Held for reading by uses, and for writing to wait for them. Writers first where the C library
+ * supports that, or products without a pause would hold up the process's end. */
 #ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 static pthread_rwlock_t running = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 #else

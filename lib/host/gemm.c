@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A product on the host's cores: cut into parts, each of which a worker gives to a BLAS library. The
- * libraries start no threads, so that there is one pool of them, whoever computes. */
+ * libraries start no threads, so that there is one pool of them, whichever library computes. */
 #include "backend.h"
 
 #include "host/ending.h"
@@ -22,7 +22,7 @@ static double least_part(const tdmi_host_job *job) {
 /* Parts begin at multiples of this many rows and columns, where they have many. */
 enum { STEP = 16 };
 
-/* A batch of at least so many products for each worker goes whole to one each. */
+/* In a batch of at least this many products for each worker, each product goes whole to one worker. */
 enum { PRODUCTS_PER_WORKER = 2, ITEMS_PER_WORKER = 8 };
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -43,7 +43,7 @@ static int64_t part_of(int64_t extent, int64_t parts) {
     return part >= 24 * STEP ? divide_up(part, STEP) * STEP : part;
 }
 
-/* Into so many rectangles, or fewer, that together read the least of A and B; of two ways that read the same, the
+/* Into at most `parts` rectangles that together read the least of A and B; of two ways that read the same, the
  * one with more cuts between rows. */
 static void cut_matrix(tdmi_host_job *job, int64_t parts) {
     const int64_t m = job->whole.m, n = job->whole.n;

@@ -21,7 +21,7 @@ int tdmi_worker_count(void);
  * tdmi_parallel have different numbers, below tdmi_worker_count(). */
 int tdmi_worker_number(void);
 
-/* Who wants the cores when a loop has ended: most often another loop, for which the workers stay
+/* What needs the cores when a loop has ended: most often another loop, for which the workers stay
  * awake a moment, or threads that are not ours, such as those of a driver that called us. */
 typedef enum tdmi_next { TDMI_NEXT_LOOP, TDMI_NEXT_OTHERS } tdmi_next;
 

@@ -5,7 +5,7 @@
 #include "host/kernels.h"
 
 /* The largest blocks. So few of k, that what was converted is in the cache yet when the library packs it;
- * so many rows and columns that packing costs little compared with multiplying. */
+ * enough rows and columns for packing to cost little compared with multiplying. */
 enum { MOST_ROWS = 768, MOST_COLS = 768, MOST_OF_K = 384 };
 
 bool tdmi_host_widens(const tdmi_host_blas *blas, const tdmi_gemm *gemm) {

@@ -70,7 +70,7 @@ static const char *source_name(uint8_t type) {
     return tdmi_type_name(type == TDM_TYPE_BOOL ? TDM_TYPE_I32 : type);
 }
 
-void tdmi_write_bits(tdmi_writer *self, uint8_t type, const char *bits) {
+static void write_bits(tdmi_writer *self, uint8_t type, const char *bits) {
     if (type == TDM_TYPE_F32)
         tdmi_write(self, "tdm_as_f32((tdm_i32)%s)", bits);
     else if (type == TDM_TYPE_F64)
@@ -83,7 +83,7 @@ void tdmi_write_constant(tdmi_writer *self, uint8_t type, uint64_t bits) {
     char text[64];
     snprintf(text, sizeof text, "0x%" PRIx64 "%s", bits,
              tdm_dtype_size(tdmi_type_dtype(type)) == 8 ? "ul" : "u");
-    tdmi_write_bits(self, type, text);
+    write_bits(self, type, text);
 }
 
 static void print_element(tdmi_writer *self, const tdmi_node *node) {
@@ -107,7 +107,7 @@ static void print_value(tdmi_writer *self, const tdmi_node *node) {
         return;
     case TDMI_NODE_SCALAR:
         snprintf(bits, sizeof bits, "args.scalars[%d]", node->number);
-        tdmi_write_bits(self, node->type, bits);
+        write_bits(self, node->type, bits);
         return;
     case TDMI_NODE_CONSTANT:
         tdmi_write_constant(self, node->type, node->bits);

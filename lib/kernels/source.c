@@ -281,7 +281,8 @@ static size_t args_size(const tdm_kernel *kernel, int *tensors) {
     return size;
 }
 
-/* The text, which has all that is told by parameters, and T; the key of an expression begins with another byte. */
+/* The text, which has everything that the parameters define, and T; the key of an expression begins with
+ * another byte. */
 static tdm_status add_program(tdm_kernel *kernel, tdmi_user_kernel *made,
                               const tdmi_user_kernel **program) {
     const size_t text = strlen(made->text) + 1, entry = strlen(made->entry) + 1;

@@ -99,7 +99,7 @@ static void fill_args(const source_call *self, const tdm_kernel *kernel,
     }
 }
 
-/* Groups for so many items: what a kernel does with a tensor's elements is unknown, so that all tensors count for
+/* Groups for `items`: what a kernel does with a tensor's elements is unknown, so that all tensors count for
  * whether another group pays. */
 static int64_t count_groups(const source_call *self, const tdmi_device_facts *facts,
                             int64_t items) {

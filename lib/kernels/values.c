@@ -20,26 +20,14 @@ static const struct {
 /* Classes of functions, as masks of types. */
 #define TYPE_BIT(unused, type) | 1u << TYPE_##type
 enum {
-    TYPE_truth = TDM_TYPE_BOOL,
-    TYPE_i32 = TDM_TYPE_I32,
-    TYPE_u32 = TDM_TYPE_U32,
-    TYPE_i64 = TDM_TYPE_I64,
-    TYPE_u64 = TDM_TYPE_U64,
-    TYPE_f32 = TDM_TYPE_F32,
-    TYPE_f64 = TDM_TYPE_F64,
+#define SHORT_NAMES(NAME, name, dtype) NAME = TDM_TYPE_##NAME, TYPE_##name = TDM_TYPE_##NAME,
+    TDM_TYPE_LIST(SHORT_NAMES) TYPE_truth = BOOL,
+    SAME = TDM_TYPE_COUNT,
     CLASS_FLOAT = 0 TDM_TYPES_FLOAT(TYPE_BIT, ),
     CLASS_INTEGER = 0 TDM_TYPES_INTEGER(TYPE_BIT, ),
     CLASS_NUMBER = 0 TDM_TYPES_NUMBER(TYPE_BIT, ),
     CLASS_BITS = 0 TDM_TYPES_BITS(TYPE_BIT, ),
-    CLASS_ANY = 0 TDM_TYPES_ANY(TYPE_BIT, ),
-    SAME = TDM_TYPE_COUNT,
-    BOOL = TDM_TYPE_BOOL,
-    I32 = TDM_TYPE_I32,
-    U32 = TDM_TYPE_U32,
-    I64 = TDM_TYPE_I64,
-    U64 = TDM_TYPE_U64,
-    F32 = TDM_TYPE_F32,
-    F64 = TDM_TYPE_F64
+    CLASS_ANY = 0 TDM_TYPES_ANY(TYPE_BIT, )
 };
 
 static const struct {

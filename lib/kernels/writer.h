@@ -21,7 +21,6 @@ void tdmi_write(tdmi_writer *self, const char *format, ...) __attribute__((forma
 
 /* A type in the dialect; a constant of it. */
 const char *tdmi_element_type(uint8_t type);
-void tdmi_write_bits(tdmi_writer *self, uint8_t type, const char *bits);
 void tdmi_write_constant(tdmi_writer *self, uint8_t type, uint64_t bits);
 
 /* Where values are computed: once for a row, before it is combined or after; for its elements, to be combined or

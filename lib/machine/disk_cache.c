@@ -211,7 +211,7 @@ static bool explain(const char *path, char *why, size_t size, const char **advic
     } else if (!S_ISDIR(status.st_mode)) {
         snprintf(why, size, "is not a directory");
     } else if (status.st_uid != geteuid()) {
-        snprintf(why, size, "belongs to user %lu, not to user %lu who runs this",
+        snprintf(why, size, "belongs to user %lu, not to user %lu, who runs this",
                  (unsigned long)status.st_uid, (unsigned long)geteuid());
     } else if (!ours_alone(&status)) {
         snprintf(why, size, "others may write there (mode %03o)", (unsigned)status.st_mode & 0777);
@@ -252,8 +252,7 @@ void tdmi_cache_diagnose(void) {
     tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, !bad, subject, detail, bad ? advice : "");
 }
 
-/* --- for those who look into the folder ---------------------------------------------------------
- */
+/* --- for listing and verifying the folder ------------------------------------------------------- */
 
 bool tdmi_disk_cache_check(int file, tdmi_cache_key key, tdmi_blob *blob) {
     struct stat status;

@@ -293,8 +293,8 @@ static void reopen(void) {
     own_descriptor = -1;
 }
 
-/* Copies a part of `own` to the file. Writing, because a file that somebody cuts short would end a
- * process that had it mapped. What fails leaves others with an old number. */
+/* Copies a part of `own` to the file. By writing, because truncating a mapped file would end the
+ * process that has it mapped. What fails leaves others with an old number. */
 static void tell(const void *part, size_t size) {
     if (!own_name[0] || !tdmi_cache_may_write(sizeof own)) return;
     if (!have_descriptor()) reopen();

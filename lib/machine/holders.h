@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What Tandem holds on the devices, told by each process to the others of the same user, so that
+/* What Tandem holds on the devices, reported by each process to the others of the same user, so that
  * `tdm devices` can show what every process holds.
  *
  * A process that has a device open keeps a file <cache directory>/holders/<pid>: who it is (pid, start
@@ -35,7 +35,7 @@ typedef struct tdmi_holder {
  * opened there is not reported. */
 tdmi_holding *tdmi_holding_open(const tdmi_listed_device *devices, size_t index);
 
-/* Reports that so many more bytes are held, or fewer: the negative number modulo 2^64. NULL is
+/* Reports that `bytes` more are held, or fewer: the negative number modulo 2^64. NULL is
  * allowed and reports nothing. Devices that are open twice (one of them being closed) add up. */
 void tdmi_holding_add(tdmi_holding *holding, uint64_t bytes);
 

@@ -61,7 +61,7 @@ static size_t folder_length(const char *path) {
 }
 
 /* Not mkstemp, whose mode is 0600: to learn the umask one must set it, for all threads. The name is
- * short whatever that of the file is, for names have a limit. */
+ * short even where the file's is long, for names have a limit. */
 static tdm_status create_aside(tdmi_new_file *file) {
     static atomic_uint counter;
     size_t folder = folder_length(file->path), room = folder + 64;
@@ -117,7 +117,7 @@ tdm_status tdmi_new_file_write(tdmi_new_file *file, const void *bytes, size_t si
     return TDM_OK;
 }
 
-/* So that the new name is on the disk too. The file is in its place whatever comes of this, and
+/* So that the new name is on the disk too. The file is in its place even if this fails, and
  * some file systems cannot do it: no failure. */
 static void sync_folder(const char *path) {
     size_t folder = folder_length(path);

@@ -23,7 +23,7 @@ tdm_status tdmi_new_file_begin(const char *path, tdmi_new_file *file) TDM_MUST_U
 /* Appends. */
 tdm_status tdmi_new_file_write(tdmi_new_file *file, const void *bytes, size_t size) TDM_MUST_USE;
 
-/* Brings it to the disk and puts it in its place, whatever was there. Called when `status` is
+/* Brings it to the disk and puts it in its place, replacing any other file there. Called when `status` is
  * TDM_OK; else, and when it fails, the file is removed. Ends the file in any case; returns the
  * first status that is not TDM_OK. */
 tdm_status tdmi_new_file_end(tdmi_new_file *file, tdm_status status) TDM_MUST_USE;

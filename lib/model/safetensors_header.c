@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The header of a safetensors file, from text: whoever wrote it may be lying. */
+/* The header of a safetensors file, from text that is not trusted. */
 #include "safetensors.h"
 
 #include <stdlib.h>

@@ -87,7 +87,7 @@ static tdm_status read_header(tdm_file *file) {
 }
 
 static tdm_status open_and_check(tdm_file *file) {
-    /* O_NONBLOCK: opening a pipe would wait for somebody to write to it. */
+    /* O_NONBLOCK: opening a pipe would wait for a writer. */
     file->descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file->descriptor < 0)
         return tdmi_fail(TDM_ERROR_IO, "%s: cannot be opened: %s", file->path, strerror(errno));

@@ -11,15 +11,15 @@
 #include "base/threads.h"
 #include "check.h"
 
-int tdmi_compare_names(const void *a, const void *b) {
+static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 int tdmi_compare_name_pointers(const void *a, const void *b) {
-    return tdmi_compare_names(*(const void *const *)a, *(const void *const *)b);
+    return compare_names(*(const void *const *)a, *(const void *const *)b);
 }
 
-/* More would take seconds, and a typo among so many names cannot be guessed anyway. */
+/* With more names the search would take seconds, and a typo could not be guessed anyway. */
 enum { MOST_CANDIDATES = 20000 };
 
 tdm_status tdmi_no_such_name(const char *function, const char *where, const char *name,
@@ -46,7 +46,7 @@ static tdm_status out_of_memory(void) {
 }
 
 static void *list_find(const tdmi_dict_list *list, const char *name) {
-    void *const *node = tfind(&name, &list->tree, tdmi_compare_names);
+    void *const *node = tfind(&name, &list->tree, compare_names);
     return node ? *node : NULL;
 }
 
@@ -58,13 +58,13 @@ static tdm_status list_add(tdmi_dict_list *list, void *item) {
         list->at = grown;
         list->capacity = capacity;
     }
-    if (!tsearch(item, &list->tree, tdmi_compare_names)) return out_of_memory();
+    if (!tsearch(item, &list->tree, compare_names)) return out_of_memory();
     list->at[list->count++] = item;
     return TDM_OK;
 }
 
 static void list_remove(tdmi_dict_list *list, void *item) {
-    tdelete(item, &list->tree, tdmi_compare_names);
+    tdelete(item, &list->tree, compare_names);
     size_t index = 0;
     while (list->at[index] != item)
         index++;

@@ -40,9 +40,7 @@ const tdmi_dict_item *tdmi_state_dict_find(const tdm_state_dict *dict, const cha
 /* The index-th item, index < tdm_state_dict_count. */
 const tdmi_dict_item *tdmi_state_dict_at(const tdm_state_dict *dict, size_t index);
 
-/* Orders two structs that begin with a name, for tsearch; the same for pointers to them, for
- * qsort. */
-int tdmi_compare_names(const void *a, const void *b);
+/* Orders pointers to two structs that begin with a name, for qsort. */
 int tdmi_compare_name_pointers(const void *a, const void *b);
 
 /* Fails with TDM_ERROR_NOT_FOUND: no `name` among these structs that begin with a name ("tensor",

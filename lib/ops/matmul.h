@@ -6,7 +6,7 @@
 #include "blas.h"
 
 /* A product as it is stored, and whether its bias has an element to each stored row instead of each
- * column: then no provider is asked to fuse the epilogue. */
+ * column: then no provider fuses the epilogue. */
 typedef struct tdmi_product {
     tdmi_gemm gemm;
     bool bias_of_rows;

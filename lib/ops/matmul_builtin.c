@@ -25,29 +25,8 @@ tdm_status tdmi_check_builtin(const char *function, const tdmi_gemm *gemm) {
 }
 
 static tdm_status run_tiles(tdm_queue *queue, const tdmi_gemm *gemm, int64_t groups) {
-    tdm_matmul_args args = {
-        .batch = gemm->batch,
-        .a_offset = gemm->a_offset,
-        .b_offset = gemm->b_offset,
-        .c_offset = gemm->c_offset,
-        .lda = gemm->lda,
-        .ldb = gemm->ldb,
-        .ldc = gemm->ldc,
-        .a_stride = gemm->a_stride,
-        .b_stride = gemm->b_stride,
-        .c_stride = gemm->c_stride,
-        .alpha = tdmi_scalar(gemm->alpha),
-        .beta = tdmi_scalar(gemm->beta),
-        .m = (tdm_u32)gemm->m,
-        .n = (tdm_u32)gemm->n,
-        .k = (tdm_u32)gemm->k,
-        .read_c = gemm->beta != 0,
-    };
-    tdmi_variant variant = {.kernel = TDMI_KERNEL_MATMUL,
-                            .t = (uint8_t)gemm->dtype,
-                            .u = (uint8_t)gemm->dtype,
-                            .op = (uint8_t)((gemm->transpose_a ? TDM_OP_TRANSPOSE_A : 0u) |
-                                            (gemm->transpose_b ? TDM_OP_TRANSPOSE_B : 0u))};
+    tdm_matmul_args args = tdmi_matmul_args(gemm);
+    const tdmi_variant variant = tdmi_matmul_variant(gemm, TDMI_KERNEL_MATMUL);
     const tdmi_mem *mems[] = {gemm->a, gemm->b, gemm->c};
     return tdmi_launch_groups(queue, variant, groups, TDM_TILE_M * TDM_TILE_N, mems, &args);
 }
@@ -61,7 +40,7 @@ typedef struct narrow {
     tdm_matmul_narrow_args args;
 } narrow;
 
-/* A copy of the small matrix, as the kernel wants it, has at most so many bytes. */
+/* The most bytes of a copy of the small matrix, as the kernel wants it. */
 enum { MOST_SCRATCH = 64 << 20 };
 
 /* A product with fewer elements in the large matrix is not worth a copy of the small one: an estimate. */

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Who would run a matmul, and why. */
+/* Which provider would run a matmul, and why. */
 #include <tandem/tune.h>
 
 #include <stdio.h>

@@ -89,7 +89,7 @@ tdm_status tdmi_check_reduced_dtypes(const char *function, const tdm_queue *queu
 
 /* ---- dimensions ---- */
 
-/* Dimensions are merged up to so many elements, as kernels index a line with 32 bits. */
+/* The most elements that dimensions are merged to, as kernels index a line with 32 bits. */
 static const int64_t MOST_MERGED = (int64_t)1 << 30;
 
 typedef struct dim {

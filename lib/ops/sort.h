@@ -5,10 +5,10 @@
 
 #include "launch.h"
 
-/* So many rows at a time that their words take no more than this, if one row's do not. */
+/* The most bytes that the words of the rows sorted at a time take, unless one row's take more. */
 #define TDMI_SLAB_WORDS ((int64_t)1 << 24)
 
-/* Bytes of scratch memory for so many words of a dtype. */
+/* Bytes of scratch memory for `words` of a dtype. */
 size_t tdmi_sort_bytes(tdm_dtype dtype, int64_t words);
 
 /* Sorts args->rows rows of args->cols elements of x, so that the first args->keep words of each are right; they lie

@@ -21,7 +21,7 @@ enum { MOST_CANDIDATES = 24, SAMPLES = 21, LEAST_SAMPLES = 3, MOST_RUNS = 1000 }
 /* A sample takes so long at least, so that neither the clock nor a queue's end is measured. */
 static const double SAMPLE_SECONDS = 2e-3;
 
-/* After one run: what takes so many times as long as the fastest is not looked at again. */
+/* After one run: what takes this many times as long as the fastest is not measured again. */
 static const double HOPELESS = 1.5;
 
 /* How much faster another one must be to take the place of the usual one. */

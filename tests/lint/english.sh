@@ -4,7 +4,7 @@
 # Usage: english.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-words='nobody|anew|for good|asked for|of its own|of their own|of which each|beside|behind|tells'
+words='nobody|anew|for good|asked for|of its own|of their own|of which each|beside|behind|tells|whoever|himself'
 # a line's end, and the mark of a comment after it, may be inside a phrase
 found=$(find README.md CONTRIBUTING.md docs lib cpu opencl cuda comm mpi tools examples -type f \
     -regex '.*\.\(md\|c\|h\|cpp\|hpp\|txt\|map\)' -print0 | LC_ALL=C.UTF-8 xargs -0 \
