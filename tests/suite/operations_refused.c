@@ -225,7 +225,7 @@ Test(refused, not_neighbours) {
 
 Test(refused, numbers) {
     EACH_OPERATION(op) {
-        if (!op->number.name || op->operand[0].name == NULL) continue;
+        if (!op->number.name || !op->operand[0].name) continue;
         const double bad[] = {(double)NAN, -1.0};
         for (int i = 0; i < (op->number.may_be_negative ? 0 : 2); i++) {
             sample s = all_of(op);
