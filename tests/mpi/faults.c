@@ -16,6 +16,8 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Seconds: what a failure may take where other processes run too, and what it would if a rank waited. */
+enum { SOON = 30, LIMIT = 60 };
 enum { OTHER_SHAPE, OTHER_DTYPE, OTHER_OP, OTHER_FUNCTION, OTHER_ROOT, REFUSED, LATE, FAULTS };
 
 static tdm_status begin(tdm_comm *broken, int fault, bool wrong, tdm_tensor *x, tdm_tensor *other) {
@@ -50,7 +52,7 @@ static void one(int fault, int64_t n) {
     OK(tdm_comm_all_reduce(broken, queue, TDM_COMM_SUM, &x, &x));
     /* Where cores are few it may take longer than the limit. */
     OK(tdm_queue_finish(queue));
-    OK(tdm_comm_set_timeout(broken, fault == LATE ? slowness() : 60));
+    OK(tdm_comm_set_timeout(broken, fault == LATE ? slowness() : LIMIT));
     MPI_Barrier(MPI_COMM_WORLD);
     const double began = now();
     if (fault == LATE && wrong) sleep(3 * (unsigned)slowness());
@@ -59,7 +61,7 @@ static void one(int fault, int64_t n) {
     snprintf(name, sizeof name, "rank %d", wrong_rank);
     const bool fails = fault != LATE || !wrong; /* who comes late may find all that it waits for */
     CHECK(!fails || status != TDM_OK, "fault %d of %lld: it worked", fault, (long long)n);
-    CHECK(took < 5 * slowness(), "fault %d of %lld took %.1f s: %s", fault, (long long)n, took,
+    CHECK(took < SOON, "fault %d of %lld took %.1f s: %s", fault, (long long)n, took,
           tdm_last_error());
     CHECK(!fails || strstr(tdm_last_error(), name), "fault %d of %lld names no %s: %s", fault,
           (long long)n, name, tdm_last_error());
@@ -68,11 +70,10 @@ static void one(int fault, int64_t n) {
     if (fault == OTHER_DTYPE)
         CHECK(status == TDM_ERROR_INVALID_DTYPE, "status %s: %s", tdm_status_name(status),
               tdm_last_error());
+    OK(tdm_comm_set_timeout(broken, LIMIT));
     const double again = now();
     CHECK(tdm_comm_barrier(broken, queue) == TDM_ERROR_RANK_LOST, "it works again");
-    /* by NCCL the late call may have begun what the others had given up */
-    CHECK(now() - again < (fails || !getenv("TDM_TEST_NCCL") ? 0.2 : 2),
-          "the second failure took %g s", now() - again);
+    CHECK(now() - again < SOON, "the second failure took %g s", now() - again);
     tdm_comm_destroy(broken);
     tdm_tensor_release(&x);
     tdm_tensor_release(&other);
@@ -122,8 +123,7 @@ static void no_memory(int which) {
     snprintf(name, sizeof name, "rank %d: ", ranks - 1);
     CHECK(status == TDM_ERROR_OUT_OF_MEMORY && strstr(tdm_last_error(), name),
           "call %d without memory: %s: %s", which, tdm_status_name(status), tdm_last_error());
-    CHECK(now() - began < 5 * slowness(), "call %d without memory took %.1f s", which,
-          now() - began);
+    CHECK(now() - began < SOON, "call %d without memory took %.1f s", which, now() - began);
     if (rank == ranks - 1) limit_memory(false);
     tdm_comm_destroy(broken);
     tdm_tensor_release(&x);
