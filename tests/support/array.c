@@ -12,7 +12,7 @@ tdm_queue *queue;
 bool small;
 bool simulator;
 
-const tdm_dtype float_dtypes[4] = {TDM_F32, TDM_F16, TDM_BF16, TDM_F64};
+tdm_dtype float_dtypes[4];
 tdm_dtype dtypes[TDM_DTYPE_COUNT];
 int float_dtype_count, dtype_count;
 
@@ -35,6 +35,36 @@ bool computes_with(tdm_dtype dtype) {
     return dtype != TDM_F64 || tdm_device_get_info(device)->has_f64;
 }
 
+/* The dtypes that TDM_TEST_DTYPES names, a list with commas: all without it. */
+static bool is_wanted(tdm_dtype dtype) {
+    const char *at = getenv("TDM_TEST_DTYPES"), *name = tdm_dtype_name(dtype);
+    if (!at) return true;
+    for (size_t length; *at; at += length + (at[length] == ',')) {
+        length = strcspn(at, ",");
+        if (length == strlen(name) && strncmp(at, name, length) == 0) return true;
+    }
+    return false;
+}
+
+static int add_dtype(tdm_dtype *list, int count, tdm_dtype dtype) {
+    if (computes_with(dtype) && is_wanted(dtype)) list[count++] = dtype;
+    return count;
+}
+
+static void choose_dtypes(void) {
+    static const tdm_dtype floats[] = {TDM_F32, TDM_F16, TDM_BF16, TDM_F64};
+    float_dtype_count = dtype_count = 0;
+    for (int i = 0; i < 4; i++)
+        float_dtype_count = add_dtype(float_dtypes, float_dtype_count, floats[i]);
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++)
+        if (d != TDM_F64) dtype_count = add_dtype(dtypes, dtype_count, (tdm_dtype)d);
+    dtype_count = add_dtype(dtypes, dtype_count, TDM_F64);
+    if (float_dtype_count == 0) {
+        fprintf(stderr, "tests: TDM_TEST_DTYPES names no float\n");
+        abort();
+    }
+}
+
 bool in_turn_of(int number, int of) {
     return !simulator || (number + (int)(random_seed() % (unsigned)of)) % of == 0;
 }
@@ -55,11 +85,7 @@ void device_open(void) {
         abort();
     }
     check_device(tdm_device_get_info(device)->id);
-    float_dtype_count = 3 + computes_with(TDM_F64);
-    dtype_count = 0;
-    for (int d = 0; d < TDM_DTYPE_COUNT; d++)
-        if (d != TDM_F64) dtypes[dtype_count++] = (tdm_dtype)d;
-    if (computes_with(TDM_F64)) dtypes[dtype_count++] = TDM_F64;
+    choose_dtypes();
     check_before_skip(device_close);
 }
 
