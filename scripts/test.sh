@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Sets up, builds and runs every test: the suite on every device, then the main part of it under
-# ASan + UBSan and under TSan. Shows what ptxas says of the kernels, and which lines of cuda/ were
-# executed. Usage: scripts/test.sh [PRESET ...]   (default: test asan tsan;
-# "full" is test with every device's suite whole and each kernel for each architecture)
-#                  scripts/test.sh --systems [NAME ...]   (other systems: see scripts/systems/run.sh)
+# Sets up, builds and runs the tests. Usage: scripts/test.sh [PRESET ...]   (default: test, some 18 minutes on 2 cores)
+# Shows what ptxas says of the kernels and, of the preset asan, which lines of cuda/ were executed.
+#   scripts/test.sh test asan tsan         what CI runs: also a share under ASan + UBSan and under TSan; some 28 minutes
+#   scripts/test.sh full                   before a release: every device's suite whole, each kernel for each
+#                                          architecture, all that is built under the sanitizers; some 3 hours
+#   scripts/test.sh --systems [NAME ...]   other systems: see scripts/systems/run.sh
 set -euo pipefail
 if [ "${1:-}" != --systems ]; then
     [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
@@ -17,9 +18,13 @@ if [ "${1:-}" = --systems ]; then
 fi
 
 presets=("$@")
-[ ${#presets[@]} -gt 0 ] || presets=(test asan tsan)
+[ ${#presets[@]} -gt 0 ] || presets=(test)
 need="test"
 [[ " ${presets[*]} " != *" full "* ]] || need=full
+if [ "${presets[*]}" = full ]; then
+    presets=(full full-asan full-tsan)
+    echo "== every test there is: this takes some 3 hours on two cores"
+fi
 scripts/setup.sh $need
 for preset in "${presets[@]}"; do
     echo "== $preset"
@@ -33,11 +38,11 @@ for preset in "${presets[@]}"; do
         echo "== cubins"
         sed -n '/^NVRTC .* variants/,/ failed$/p; /^skipped: there is no NVRTC/p' \
             "build/$preset/Testing/Temporary/LastTest.log"
-    elif [ "$preset" = asan ]; then
+    elif [[ "$preset" = @(asan|full-asan) ]]; then
         echo "== coverage"
-        scripts/coverage.sh build/asan cuda 95
+        scripts/coverage.sh "build/$preset" cuda 95
     fi
-    if [[ "$preset" = @(test|full) ]]; then
+    if [ "$preset" = full ]; then
         scripts/conditions.sh "build/$preset" german-nobody-in-a-pid-namespace # the others: --systems
     fi
 done

@@ -11,7 +11,7 @@ both_commands() { # SUITE
     system="$system, $(within "$subject" gcc -dumpfullversion | sed 's/^/gcc /'), pocl $(
         version_of "$subject" pocl-opencl-icd)"
     program_row "$system" scripts/run.sh "$status" "$log-run"
-    within "$subject" tandem/scripts/test.sh >"$log-test" 2>&1
+    within "$subject" tandem/scripts/test.sh test asan tsan >"$log-test" 2>&1
     ctest_row "$system" "scripts/test.sh (CTest)" $? "$log-test"
     within "$subject" tandem/scripts/conditions.sh >"$log-conditions" 2>&1
     conditions_row "$system" $? "$log-conditions"

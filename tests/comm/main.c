@@ -31,7 +31,7 @@ void connect_threads(double seconds, tdm_comm **made) {
     meet();
     const tdm_transport transport = local_transport(shared.group, rank);
     OK(tdm_comm_create(&transport, device, made));
-    OK(tdm_comm_set_timeout(*made, 60)); /* kernels may be compiled first */
+    OK(tdm_comm_set_timeout(*made, 120)); /* kernels may be compiled first */
 }
 
 static void *run(void *context) {

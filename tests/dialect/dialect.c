@@ -433,7 +433,7 @@ static void test_opencl(const role *as) {
         test_all(&self, 64, 0, 4, 16, HOLDING);
         test_all(&self, 64, 0, 4, 16, HOLDING | LOOSELY);
     } else {
-        self.parts = full ? 1 : 2; /* interpreted */
+        self.parts = full ? 1 : 4; /* interpreted */
         test_all(&self, 32, 0, 0, 16, 0);
         test_all(&self, 64, 1, 0, 16, 0);
         test_all(&self, 256, 0, 0, 16, 0);

@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
     OK(tdm_queue_create(device, 0, &queue));
     OK(connect_ranks(&comm));
     if (!comm) MPI_Abort(MPI_COMM_WORLD, 1);
-    OK(tdm_comm_set_timeout(comm, 20));
+    OK(tdm_comm_set_timeout(comm, 120));
     CHECK(tdm_comm_rank(comm) == rank && tdm_comm_size(comm) == ranks, "rank and size");
     test_values();
     test_bits();

@@ -213,7 +213,7 @@ static void mistakes(void) {
     CHECK(tdm_grid_create(comm, ranks + 1, 1, &grid) == TDM_ERROR_INVALID_ARGUMENT && !grid,
           "a grid of too many ranks: %s", tdm_last_error());
     OK(tdm_comm_split(comm, 0, rank, &own));
-    if (own) OK(tdm_comm_set_timeout(own, 20));
+    if (own) OK(tdm_comm_set_timeout(own, 120));
     OK(tdm_grid_create(own, 1, ranks, &grid));
     tdm_tensor a = block(X, TDM_F32, 0, 4, 0, 2, false, &stores[0]);
     tdm_tensor b = block(W, TDM_F32, 0, 2 * ranks, 0, 3, false, &stores[1]);

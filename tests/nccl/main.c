@@ -37,7 +37,7 @@ static const struct part {
 
 static int run(const struct part *part) {
     char name[16];
-    alarm(100);
+    alarm(500);
     snprintf(name, sizeof name, "cuda:%d", rank);
     OK(tdm_device_open(name, &device));
     if (!device) return 1;
