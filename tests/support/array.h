@@ -86,8 +86,8 @@ size_t element_offset(const tdm_tensor *t, int64_t index);
 
 /* What the device computes with, set by device_open: the first float_dtype_count of float_dtypes,
  * and of all dtypes the first dtype_count of dtypes. f64, which some OpenCL devices only store, is
- * the last of each. Stored, copied and moved is every dtype everywhere. TDM_TEST_DTYPES=f32,f16,i32 leaves out all others.
- */
+ * the last of each. Stored, copied and moved is every dtype everywhere. TDM_TEST_DTYPES=f32,f16,i32
+ * leaves out all others. */
 extern tdm_dtype float_dtypes[4];
 extern tdm_dtype dtypes[TDM_DTYPE_COUNT];
 extern int float_dtype_count, dtype_count;
