@@ -30,9 +30,10 @@ static bool extent(const tdm_tensor *tensor, int64_t *begin, int64_t *end) {
             __builtin_add_overflow(last, reach, &last))
             return false;
     }
+    if (last >= INT64_MAX / 16) return false;
     *begin = tensor->offset;
     *end = empty ? tensor->offset : last + 1;
-    return last < INT64_MAX / 16;
+    return true;
 }
 
 tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, const int64_t *shape,
@@ -266,6 +267,27 @@ tdm_status tdmi_check_dim(const char *function, int dim, int ndim) {
     if (dim >= 0 && dim < ndim) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dim is %d, allowed are 0 to %d", function,
                      dim, ndim - 1);
+}
+
+tdm_status tdmi_check_dims(const char *function, const tdm_tensor *x, const int *dims, size_t count,
+                           bool named[TDM_MAX_DIMS]) {
+    memset(named, 0, TDM_MAX_DIMS * sizeof *named);
+    if (count > 0 && !dims)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims is NULL, but count is %zu", function,
+                         count);
+    if (count > (size_t)x->ndim)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: count is %zu, but x has %d dimensions",
+                         function, count, x->ndim);
+    for (size_t i = 0; i < count; i++) {
+        if (dims[i] < 0 || dims[i] >= x->ndim)
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims[%zu] is %d, allowed are 0 to %d",
+                             function, i, dims[i], x->ndim - 1);
+        if (named[dims[i]])
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dimension %d comes twice in dims",
+                             function, dims[i]);
+        named[dims[i]] = true;
+    }
+    return TDM_OK;
 }
 
 tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,

@@ -46,6 +46,10 @@ tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const
 /* A dimension of a tensor that has `ndim`. */
 tdm_status tdmi_check_dim(const char *function, int dim, int ndim) TDM_MUST_USE;
 
+/* Some dimensions of x, each at most once; named[d]: d is one of them. `dims` is not read when `count` is wrong. */
+tdm_status tdmi_check_dims(const char *function, const tdm_tensor *x, const int *dims, size_t count,
+                           bool named[TDM_MAX_DIMS]) TDM_MUST_USE;
+
 /* The tensor with strides of 0 where it is repeated to a shape; false when it does not fit. */
 bool tdmi_repeat(const tdm_tensor *tensor, int ndim, const int64_t *shape, tdm_tensor *view);
 

@@ -201,8 +201,13 @@ static tdm_status check_parameters(const tdmi_kernel_wanted *wanted) {
     if (!parameters || count == 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: there are no parameters; at least the output is one", function);
+    if (count > TDMI_MOST_PARAMETERS)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                         "%s: there are %zu parameters; a kernel%s has at most %zu tensors and %d "
+                         "scalars",
+                         function, count, of_rows ? " over rows" : "", most,
+                         TDM_KERNEL_MAX_SCALARS);
     for (size_t i = 0; i < count; i++) {
-        if (i == TDMI_MOST_PARAMETERS) break;
         TDMI_TRY(check_parameter(wanted, i));
         tensors += parameters[i].kind == TDM_PARAMETER_TENSOR ||
                    parameters[i].kind == TDM_PARAMETER_OUTPUT;
@@ -224,7 +229,7 @@ static tdm_status read_at_first(tdm_kernel *kernel, const char *function) {
     bool is_generic = false;
     for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
         uint8_t dtypes[TDM_KERNEL_MAX_TENSORS];
-        bool is_typing;
+        bool is_typing = false;
         tdmi_typed_kernel *typed;
         for (int i = 0, tensor = 0; i < kernel->parameter_count; i++) {
             if (kernel->parameters[i].kind != TDM_PARAMETER_TENSOR) continue;

@@ -34,6 +34,10 @@ static tdm_status sort_arguments(const char *function, const tdm_kernel *kernel,
                                  const tdm_argument *sorted[TDMI_MOST_PARAMETERS]) {
     memset(sorted, 0, TDMI_MOST_PARAMETERS * sizeof(void *));
     TDMI_NOT_NULL(function, arguments);
+    if (count > (size_t)kernel->parameter_count)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: there are %zu arguments, but the kernel has %d parameters", function,
+                         count, kernel->parameter_count);
     for (size_t i = 0; i < count; i++) {
         if (!arguments[i].name)
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: arguments[%zu] has no name", function,

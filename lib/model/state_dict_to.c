@@ -40,8 +40,9 @@ tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_state_dict *dict, tdm_d
     TDMI_TRY(tdmi_device_usable(device));
     TDMI_TRY(check_items(__func__, queue, dict));
     size_t count = tdm_state_dict_count(dict);
-    tdm_tensor *x = tdmi_calloc(2 * count + 1, sizeof *x), *y = x + count;
+    tdm_tensor *x = tdmi_calloc(2 * count + 1, sizeof *x);
     if (!x) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", __func__);
+    tdm_tensor *const y = x + count;
     for (size_t i = 0; i < count; i++)
         x[i] = tdmi_state_dict_at(dict, i)->tensor;
     tdm_status status = tdmi_move(__func__, queue, count, x, device, y);

@@ -59,6 +59,12 @@ static tdm_status check_input(tdm_queue *queue, const joined *j, size_t number) 
                      tdmi_shape_text(j->y, y_text), j->dim);
 }
 
+static tdm_status wrong_extent(const joined *j, size_t joined_extent) {
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                     "%s: dimension %d of y is %lld, but the tensors have %zu of it", j->function,
+                     j->dim, (long long)j->y->shape[j->dim], joined_extent);
+}
+
 /* All checks, then a copy of each. */
 static tdm_status join(const char *function, tdm_queue *queue, const tdm_tensor *const *tensors,
                        size_t count, int dim, bool stacked, const tdm_tensor *y) {
@@ -66,15 +72,17 @@ static tdm_status join(const char *function, tdm_queue *queue, const tdm_tensor 
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s", function,
                          tensors ? "count is 0, at least 1" : "tensors is NULL");
     joined j = {.function = function, .y = y, .dim = dim, .stacked = stacked};
+    if (stacked) { /* before the array is read, of which the count may be wrong */
+        TDMI_TRY(tdmi_tensor_check(function, "y", y));
+        TDMI_TRY(tdmi_check_dim(function, dim, y->ndim));
+        if (count != (uint64_t)y->shape[dim]) return wrong_extent(&j, count);
+    }
     for (size_t i = 0; i < count; i++) {
         j.x = tensors[i];
         TDMI_TRY(check_input(queue, &j, i));
         if (__builtin_add_overflow(j.at, stacked ? 1 : j.x->shape[dim], &j.at)) j.at = INT64_MAX;
     }
-    if (j.at != y->shape[dim])
-        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                         "%s: dimension %d of y is %lld, but the tensors have %lld of it", function,
-                         dim, (long long)y->shape[dim], (long long)j.at);
+    if (j.at != y->shape[dim]) return wrong_extent(&j, (size_t)j.at);
     j.at = 0;
     for (size_t i = 0; i < count; i++) {
         j.x = tensors[i];
@@ -105,17 +113,8 @@ tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
     TDMI_TRY(check_same_dtype(__func__, "x", x, y));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
-    if (count > 0 && !dims)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims is NULL, but count is %zu", __func__,
-                         count);
-    bool flipped[TDM_MAX_DIMS] = {false};
-    for (size_t i = 0; i < count; i++) {
-        TDMI_TRY(tdmi_check_dim(__func__, dims[i], x->ndim));
-        if (flipped[dims[i]])
-            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dimension %d comes twice", __func__,
-                             dims[i]);
-        flipped[dims[i]] = true;
-    }
+    bool flipped[TDM_MAX_DIMS];
+    TDMI_TRY(tdmi_check_dims(__func__, x, dims, count, flipped));
     if (tdm_tensor_count(y) == 0) return TDM_OK;
     tdm_tensor view = *x; /* from its last elements back */
     for (int i = 0; i < view.ndim; i++) {

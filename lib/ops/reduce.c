@@ -10,24 +10,13 @@
 
 static tdm_status read_dims(const char *function, const tdm_tensor *x, const int *dims,
                             size_t count, tdmi_reduced *reduced) {
-    if (count > 0 && !dims)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims is NULL, but count is %zu", function,
-                         count);
     if (count == 0 && dims)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: count is 0, but dims is not NULL; all dimensions are NULL and 0",
                          function);
-    for (int i = 0; i < TDM_MAX_DIMS; i++)
-        reduced->dim[i] = count == 0;
-    for (size_t i = 0; i < count; i++) {
-        if (dims[i] < 0 || dims[i] >= x->ndim)
-            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims[%zu] is %d, allowed are 0 to %d",
-                             function, i, dims[i], x->ndim - 1);
-        if (reduced->dim[dims[i]])
-            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dimension %d comes twice in dims",
-                             function, dims[i]);
-        reduced->dim[dims[i]] = true;
-    }
+    TDMI_TRY(tdmi_check_dims(function, x, dims, count, reduced->dim));
+    for (int i = 0; i < TDM_MAX_DIMS && count == 0; i++)
+        reduced->dim[i] = true;
     return TDM_OK;
 }
 

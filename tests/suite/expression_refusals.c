@@ -165,7 +165,7 @@ Test(expression_refusals, arguments) {
             "arguments is NULL");
     REFUSED(tdm_kernel_run(queue, kernel, arguments, 3), TDM_ERROR_INVALID_ARGUMENT,
             "no argument for y");
-    REFUSED(tdm_kernel_run(queue, kernel, arguments, 5), TDM_ERROR_INVALID_ARGUMENT,
+    REFUSED(tdm_kernel_run(queue, kernel, arguments + 1, 4), TDM_ERROR_INVALID_ARGUMENT,
             "two arguments named s");
 #define REFUSED_WITH(which, wanted, words, ...)                                                    \
     do {                                                                                           \
