@@ -17,9 +17,8 @@ static tdm_status check_ndim(const char *function, int ndim, const int64_t *shap
 
 static tdm_status check_outputs(const char *function, const tdm_tensor *tensor,
                                 const tdm_tensor *view) {
-    TDMI_NOT_NULL(function, tensor);
     TDMI_NOT_NULL(function, view);
-    return check_ndim(function, tensor->ndim, tensor->shape);
+    return tdmi_tensor_check(function, "tensor", tensor);
 }
 
 static tdm_status check_dim(const char *function, const char *name, const tdm_tensor *tensor,
@@ -61,7 +60,6 @@ tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start, in
                             int64_t step, tdm_tensor *view) {
     TDMI_TRY(check_outputs(__func__, tensor, view));
     TDMI_TRY(check_dim(__func__, "dim", tensor, dim));
-    TDMI_TRY(tdmi_tensor_check(__func__, "tensor", tensor));
     int64_t extent = tensor->shape[dim];
     if (step < 1)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: step is %lld, at least 1", __func__,
@@ -101,7 +99,6 @@ tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim, const int64_t 
                               tdm_tensor *view) {
     TDMI_TRY(check_outputs(__func__, tensor, view));
     TDMI_TRY(check_ndim(__func__, ndim, shape));
-    TDMI_TRY(tdmi_tensor_check(__func__, "tensor", tensor));
     if (!tdm_tensor_is_contiguous(tensor))
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: tensor is not contiguous; tdm_cast copies it into one that is",

@@ -204,7 +204,11 @@ static tdm_status find_start(const char *function, const tdm_device *device, con
     *handle = dl->data;
     *offset = dl->byte_offset;
     if (device->facts->info.backend != TDM_OPENCL) {
-        const uintptr_t start = (uintptr_t)dl->data + (uintptr_t)dl->byte_offset;
+        uintptr_t start;
+        if (__builtin_add_overflow((uintptr_t)dl->data, dl->byte_offset, &start))
+            return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
+                             "%s: byte_offset is %llu, past the end of memory", function,
+                             (unsigned long long)dl->byte_offset);
         *offset = start % BASE_ALIGNMENT;
         *handle = (void *)(start - (uintptr_t)*offset);
     }

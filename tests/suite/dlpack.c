@@ -300,6 +300,10 @@ Test(dlpack, refused_from) {
     FROM("data is NULL", invalid);
     dl->byte_offset = 2;
     FROM("4 bytes|multiple", invalid);
+    if (backend() != TDM_OPENCL) {
+        dl->byte_offset = UINT64_MAX - 3;
+        FROM("byte_offset|past", TDM_ERROR_OUT_OF_RANGE);
+    }
     dl->strides = p.strides;
     p.strides[0] = -16;
     FROM("stride 0 is -16|copy", TDM_ERROR_INVALID_SHAPE);

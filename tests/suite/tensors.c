@@ -209,6 +209,23 @@ Test(tensors, refused) {
     CHECK(tdm_fill(queue, 1.0, &bad) != TDM_OK, "no buffer");
     bad = good, bad.shape[0] = INT64_MAX;
     CHECK(tdm_fill(queue, 1.0, &bad) != TDM_OK, "a huge shape");
+    check_case("and by what makes a view of them");
+    for (int wrong = 0; wrong < 3; wrong++) {
+        bad = good;
+        if (wrong == 0) bad.dtype = (tdm_dtype)99;
+        if (wrong == 1) bad.buffer = NULL;
+        if (wrong == 2) bad.shape[0] = -3;
+        const char *const words = wrong == 0 ? "99" : wrong == 1 ? "no buffer" : "-3";
+        const tdm_status refused = wrong == 0   ? TDM_ERROR_INVALID_DTYPE
+                                   : wrong == 1 ? invalid
+                                                : shape;
+        REFUSED(tdm_tensor_view(&bad, 1, SHAPE(2), SHAPE(1), 0, &v), refused, words);
+        REFUSED(tdm_tensor_slice(&bad, 0, 0, 1, 1, &v), refused, words);
+        REFUSED(tdm_tensor_transpose(&bad, 0, 0, &v), refused, words);
+        REFUSED(tdm_tensor_reshape(&bad, 1, SHAPE(240), &v), refused, words);
+        REFUSED(tdm_tensor_broadcast(&bad, 2, SHAPE(2, 240), &v), refused, words);
+    }
+    check_case("an extent that overflows");
     bad = good, bad.shape[0] = 100, bad.strides[0] = INT64_MAX / 50;
     CHECK(tdm_fill(queue, 1.0, &bad) != TDM_OK, "an extent that overflows");
     tdm_buffer_release(buffer);
