@@ -7,22 +7,31 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* First line of every public function that takes a lock, opens a file or calls a driver: the thread
- * cannot be cancelled before the function returns. Most of what these do is a cancellation point,
- * and a thread that ended in one would leave locks taken and files open, drivers' among them. */
-#define TDMI_UNCANCELLED()                                                                         \
-    __attribute__((cleanup(tdmi_allow_cancel), unused)) const int tdmi_cancel_state_ =             \
-        tdmi_forbid_cancel()
+#include "base/floating.h"
 
-static inline int tdmi_forbid_cancel(void) {
-    int before = PTHREAD_CANCEL_ENABLE;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+/* First line of every public function that takes a lock, opens a file, calls a driver or computes. The thread cannot be
+ * cancelled before the function returns: most of what these do is a cancellation point, and a thread that ended in one
+ * would leave locks taken and files open, drivers' among them. And it computes in the default floating-point state, in
+ * which threads begin that are started on the way. */
+#define TDMI_UNCANCELLED()                                                                         \
+    __attribute__((cleanup(tdmi_end_call), unused)) const tdmi_thread_state tdmi_state_ =          \
+        tdmi_begin_call()
+
+typedef struct tdmi_thread_state {
+    int cancel;
+    tdmi_floating floating;
+} tdmi_thread_state;
+
+static inline tdmi_thread_state tdmi_begin_call(void) {
+    tdmi_thread_state before = {PTHREAD_CANCEL_ENABLE, tdmi_floating_enter()};
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel);
     return before;
 }
 
-static inline void tdmi_allow_cancel(const int *before) {
+static inline void tdmi_end_call(const tdmi_thread_state *before) {
     int unused;
-    (void)pthread_setcancelstate(*before, &unused);
+    (void)pthread_setcancelstate(before->cancel, &unused);
+    tdmi_floating_leave(before->floating);
 }
 
 /* Holds a mutex until the block ends. */

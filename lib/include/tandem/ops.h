@@ -11,7 +11,8 @@
  * is launched, and a refused call changes nothing. A dimension of 0 is a no-op that succeeds. An
  * output may overlap an input only where "in place" is allowed, and then only as exactly the same
  * view. NaN propagates. On one device a call on tensors of the same shapes, strides and offsets
- * repeats its result bit for bit. Tensors may be released as soon as the call has returned
+ * repeats its result bit for bit, whatever floating-point state the calling thread is in (rounding,
+ * subnormals flushed to zero), which is the caller's again afterwards. Tensors may be released as soon as the call has returned
  * (tensor.h).
  *
  * "Rows": the last dimension is a row of `cols` elements, the other dimensions are a batch of rows
