@@ -12,8 +12,8 @@
  * output may overlap an input only where "in place" is allowed, and then only as exactly the same
  * view. NaN propagates. On one device a call on tensors of the same shapes, strides and offsets
  * repeats its result bit for bit, whatever floating-point state the calling thread is in (rounding,
- * subnormals flushed to zero), which is the caller's again afterwards. Tensors may be released as soon as the call has returned
- * (tensor.h).
+ * subnormals flushed to zero); that is the caller's again afterwards. Tensors may be released as soon
+ * as the call has returned (tensor.h).
  *
  * "Rows": the last dimension is a row of `cols` elements, the other dimensions are a batch of rows
  * of any shape. Elements of a row are adjacent (stride 1); the rows must have one common stride
