@@ -184,7 +184,10 @@ static void run_steps(interpreter *self, int first, int last, int64_t begin, uin
 static int find_direct(const interpreter *self) {
     const tdmi_bytecode *bytecode = self->bytecode;
     const int last = bytecode->step_count - 1;
-    if (last < 1 || self->group->stream) return -1;
+    const int pass = !bytecode->has_rows   ? bytecode->once /* in which the store is */
+                     : bytecode->has_apply ? bytecode->ended
+                                           : bytecode->mapped;
+    if (last - 1 < pass || self->group->stream) return -1;
     const tdmi_step *store = &bytecode->steps[last], *step = &bytecode->steps[last - 1];
     const bool as_it_is = step->kind == TDMI_STEP_FUNCTION && step->to == store->from[0] &&
                           store->t == store->u &&
