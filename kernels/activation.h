@@ -67,8 +67,8 @@ INLINE float tdm_tanh_f32(float x) {
 /* gelu(x) = x Φ(x) = max(x, 0) - |x| Φ(-|x|), which holds as Φ(x) = 1 - Φ(-x), where Φ(x) is (1 +
  * erf(x / √2)) / 2. The second form needs only the tail Φ(-a) = q(a)^8 / 2, and keeps its digits,
  * which 1 + erf would lose: q is of degree 8, fitted to the relative error of Φ for small a and to
- * its absolute error further out, and is 0 from 8.66 on, so that gelu(-Inf) is 0, not NaN. Within 8.4 ulp for x >= -1; below, the error is at most 1.3e-7 absolute,
- * 1.2e-8 from -3 on. */
+ * its absolute error further out, and is 0 from 8.66 on, so that gelu(-Inf) is 0, not NaN. Within 8.4 ulp
+ * for x >= -1; below, the error is at most 1.3e-7 absolute, 1.2e-8 from -3 on. */
 INLINE float tdm_gelu_f32(float x) {
     const float a = tdm_as_f32(tdm_least_i32(tdm_magnitude_key_f32(x), 0x41100000)); /* 9 */
     const float a2 = a * a;
@@ -132,9 +132,9 @@ INLINE double tdm_exp_sum_f64(double v, double w) {
     return (tdm_expm1_poly_f64(r) + 1.0) * tdm_power_f64(t, 0);
 }
 
-/* x Φ(x) = max(x, 0) - |x| Φ(-|x|), as for f32. The tail a Φ(-a) is a / (1 + a) exp(-a²/2) P(y), where y is (a - 6) /
- * (a + 6) and P of degree 22 was fitted to the relative error up to 40, from where on Φ(-a) is 0. exp(-a²/2)
- * is the square of exp(-a²/4), so that a subnormal result is rounded once, and a² is taken in two
+/* x Φ(x) = max(x, 0) - |x| Φ(-|x|), as for f32. The tail a Φ(-a) is a / (1 + a) exp(-a²/2) P(y), where y is
+ * (a - 6) / (a + 6) and P of degree 22 was fitted to the relative error up to 40, from where on Φ(-a) is 0.
+ * exp(-a²/2) is the square of exp(-a²/4), so that a subnormal result is rounded once, and a² is taken in two
  * parts. Within 3 ulp of the tail. */
 INLINE double tdm_gelu_f64(double x) {
     const double magnitude = tdm_abs_f64(x);

@@ -299,7 +299,7 @@ typedef struct tdm_expression_args {
 
 /* Users' kernels in the dialect, whose struct is made of their parameters: `rows`, `cols`, `chunk` and `chunks` of
  * tdm_source_launch, which says how the rows of the first tensor are shared out and cut, then a tdm_layout, a
- * tdm_scalar or a tdm_i64 for each. A tensor has `rows` rows of `cols` elements; its extents are 1 behind its last. */
+ * tdm_scalar or a tdm_i64 for each. A tensor has `rows` rows of `cols` elements; its extents are 1 past its last. */
 #define TDM_DIALECT_VERSION 1
 #define TDM_SOURCE_BYTES 896
 typedef struct tdm_layout {
@@ -362,7 +362,7 @@ typedef struct tdm_sort_args {
 } tdm_sort_args;
 
 /* sort_select: chunks of rows of x, of each of which the `keep` largest elements become `slot` words from `to` on, in
- * runs of `run`. Behind `held` each chunk has `room` words in between, for `most` keys and numbers of elements. Keys
+ * runs of `run`. From `held` on each chunk has `room` words of scratch, for `most` keys and numbers of elements. Keys
  * are made as extreme makes them. A lane alone compares TDM_SELECT_BLOCK elements at a time; chunks that lanes share
  * have fewer than 2^TDM_SELECT_BITS elements. */
 #define TDM_SELECT_BLOCK 64
@@ -376,11 +376,11 @@ typedef struct tdm_select_args {
     tdm_u32 keep, slot, run, room, most;
 } tdm_select_args;
 
-/* reduce, extreme, reduce_variance and cumsum. The elements that become one result are `lines` lines, found in x as rows of
- * elementwise work are. Along memory a line is `cols` adjacent elements; in columns it has one element of each of
- * `cols` adjacent results. Results, or rows of them, are found likewise, in x and in y. The lines of a result, or the
- * elements of its one line, are cut into `chunks` parts of `chunk` each, the last of which may be shorter; what is
- * found of part c is left `y_chunk` c elements behind that of the first. cumsum leaves as much as it reads, line by
+/* reduce, extreme, reduce_variance and cumsum. The elements that become one result are `lines` lines, found in x as
+ * rows of elementwise work are. Along memory a line is `cols` adjacent elements; in columns it has one element of each
+ * of `cols` adjacent results. Results, or rows of them, are found likewise, in x and in y. The lines of a result, or
+ * the elements of its one line, are cut into `chunks` parts of `chunk` each, the last of which may be shorter; the
+ * result of part c is `y_chunk` c elements past that of the first. cumsum writes as many elements as it reads, line by
  * line. */
 #define TDM_REDUCE_WIDTH 16384 /* bytes of ACC: the columns that one lane alone has at a time, at most */
 #define TDM_REDUCE_COLUMNS(type) (TDM_REDUCE_WIDTH / (tdm_i32)sizeof(type))

@@ -116,7 +116,7 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 UNROLL for (tdm_i32 k = 0; k < EACH; k++)
                     tile[LANE * (EACH + 1) + k] = WITH(sum, lost, before + own[k]);
                 BARRIER;
-                /* no barrier behind this: a lane writes next where it has just read */
+                /* no barrier after this loop: a lane writes next where it has just read */
                 UNROLL for (tdm_i32 k = 0; k < EACH; k++)
                 {
                     const tdm_i32 i = k * LANES + LANE;
@@ -125,8 +125,8 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                 ADD_TO(sum, lost, all);
             }
 #elif IN_STRIPS
-            /* register by register: in one, by shifting; sums of whole registers and of blocks are the only chains. What the
-             * blocks before have lost is in `before` from the start, so that no register takes it away for itself. */
+            /* register by register: in one, by shifting; sums of whole registers and of blocks are the only chains.
+             * `before` includes the error of the blocks before, so that no register subtracts it for itself. */
             PRIVATE_ARRAY(ACC, ends, VEC_LEN);
             FOR_BLOCKS(begin, end, n, SCANNED)
             {

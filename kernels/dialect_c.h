@@ -2,8 +2,8 @@
 /* The dialect in C, for the cpu backend: a group has one lane, so a row is an ordinary loop that
  * the compiler vectorises. The rules are in README.md. Each .cl file is included once per dtype
  * with T_ID and U_ID defined; OP and STREAM are run-time values of the group, and the entry
- * switches over them, so that each pair gets a body of its own, where they are constants. Where OPS
- * says fewer bodies than OP has values, what is left of it without them is in TDM_FLAGS alone. */
+ * switches over them, so that each pair gets its own body, where they are constants. Where OPS
+ * says fewer bodies than OP has values, the other values are in TDM_FLAGS alone. */
 #ifndef TDMI_DIALECT_C_H
 #define TDMI_DIALECT_C_H
 
@@ -18,7 +18,7 @@
 #include <immintrin.h>
 #endif
 
-#if defined(TDM_ONE_TEXT) /* as cpu/program.c gives it to a compiler: args.h comes behind it */
+#if defined(TDM_ONE_TEXT) /* as cpu/program.c gives it to a compiler: args.h follows */
 typedef int64_t tdm_i64;
 typedef int32_t tdm_i32;
 typedef uint32_t tdm_u32;
@@ -124,7 +124,7 @@ typedef uint64_t tdm_u64;
                          const void *tdm_args)                                                     \
     {                                                                                              \
         const tdm_u32 tdm_form = tdm_work->op % (tdm_u32)TDM_FUNCTION(name, _ops);                 \
-        if (TDM_LINES) { /* it is the same but for one store to a line: no body of its own */      \
+        if (TDM_LINES) { /* it differs by one store to a line: no separate body */                 \
             TDM_CASES(_ops, tdm_work->stream, name, ARGS, __VA_ARGS__)                             \
             if (tdm_work->stream) tdm_fence();                                                     \
         } else if (tdm_work->stream && (int)tdm_form < TDM_FUNCTION(name, _streams)) {         \
@@ -207,7 +207,7 @@ typedef uint64_t tdm_u64;
 #define FETCH(row, n) tdm_fetch(AHEAD(row), 0, n, (tdm_i32)sizeof(T))
 #define FETCH_ROW(row, n) tdm_fetch(row, 1, 0, n, (tdm_i32)sizeof(T))
 #define FETCH_LATER(p, n) (void)tdm_fetch(p, 0, 0, n, (tdm_i32)sizeof(T))
-/* What is in the cache comes from there as fast without being asked for, and asking takes time. */
+/* Fetching data that is in the cache gains nothing, and takes time. */
 INLINE const void *tdm_if_large(tdm_u32 large, const void *row) { return large ? row : 0; }
 
 INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, tdm_i32 size)
@@ -309,7 +309,7 @@ INLINE void tdm_fetch(const void *row, tdm_i32 near, tdm_i32 begin, tdm_i32 n, t
 typedef struct tdm_window {
     tdm_i32 begin, end; /* elements of the row */
     tdm_i32 skew;       /* elements from a line's begin to the row's */
-    tdm_i32 span;       /* elements that are read, with zeros behind the end */
+    tdm_i32 span;       /* elements that are read, with zeros past the end */
 } tdm_window;
 
 INLINE tdm_i32 tdm_window_end(tdm_u32 stream, tdm_i32 begin, tdm_i32 n, tdm_i32 size,
@@ -400,7 +400,7 @@ INLINE void tdm_fence(void)
 #endif
 }
 
-#if !defined(TDM_ONE_TEXT) /* where it comes behind this one */
+#if !defined(TDM_ONE_TEXT) /* where it follows this header */
 #include "dialect_c_registers.h"
 #endif
 

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The dialect in C: whole registers of a CPU, for products, for lines of 16-bit elements (lines.h), for
- * squares that are transposed and for random words, and the instructions that compilers do not find for them. Part of dialect_c.h. */
+ * squares that are transposed and for random words, and the instructions that compilers do not find for them. Part of
+ * dialect_c.h. */
 #ifndef TDMI_DIALECT_C_REGISTERS_H
 #define TDMI_DIALECT_C_REGISTERS_H
 
@@ -47,7 +48,7 @@ INLINE void tdm_store_strip(tdm_u32 stream, void *to, const void *from, tdm_i32 
             *(tdm_loose_f32 *)((char *)to + b) = *(const tdm_vec_f32 *)((const char *)from + b);
 }
 
-/* What reduce.h needs: 16 partial results of a kind, their halves of n, and the larger ones of two vectors. */
+/* For reduce.h: 16 partial results of a kind, their halves of n, and the larger ones of two vectors. */
 #define TDM_PARTS(type, name)                                                                      \
     typedef type tdm_parts_##name##_4 __attribute__((vector_size(4 * sizeof(type)), may_alias));   \
     typedef type tdm_parts_##name##_8 __attribute__((vector_size(8 * sizeof(type)), may_alias));   \
@@ -70,7 +71,7 @@ TDM_PARTS(tdm_i64, i64)
         tdm_a;                                                                                     \
     })
 
-/* What lines.h needs. */
+/* For lines.h. */
 typedef tdm_u16 tdm_loose_16 __attribute__((vector_size(TDM_VEC_BYTES / 2), may_alias, aligned(2)));
 #define TDM_AS_VEC_F32(v) ((tdm_vec_f32)(v))
 #define TDM_AS_VEC_I32(v) ((tdm_vec_i32)(v))
@@ -224,7 +225,7 @@ TDM_ROWS(tdm_u16, 2, 32)
 TDM_ROWS(tdm_u32, 4, 64)
 TDM_ROWS(tdm_u64, 8, 64)
 
-/* Sums of a register's elements so far: it is added to itself, shifted by 1, 2, … elements, with zeros behind. */
+/* Running sums of a register's elements: it is added to itself, shifted by 1, 2, … elements, with zeros. */
 #define TDM_UP_1(n, k) (n - 1 + k)
 #define TDM_UP_2(n, k) (n - 2 + k)
 #define TDM_UP_4(n, k) (n - 4 + k)

@@ -17,7 +17,7 @@ typedef unsigned long long tdm_u64;
 #define LOCAL_ARRAY(type, name, n) __shared__ type name[n]
 #define PRIVATE_ARRAY(type, name, n) __align__(16) type name[n]
 #define BARRIER __syncthreads()
-/* Where a row has few lanes, a group is TEAMS of so many, each with a row of its own. A kernel that reads
+/* Where a row has few lanes, a group is TEAMS teams of so many lanes, each with its own row. A kernel that reads
  * its rows in vectors has no memory of the group but for GROUP_SUM and GROUP_MAX, which need none then. */
 #define LANE ((int)threadIdx.x % LANES)
 

@@ -77,7 +77,7 @@ typedef ulong tdm_u64;
 
 /* Over local memory: a few lanes combine what all left there, each some of it, then every lane combines
  * theirs. So two barriers are enough, where a tree has one for each of its levels: their results lie
- * behind those of all, and are written when every lane has passed the first one of the next reduction. */
+ * after those of all, and are written when every lane has passed the first one of the next reduction. */
 #define TDM_FEW (LANES < 16 ? LANES : 16)
 #define TDM_GROUP_FOLD_ARRAY(type, name) LOCAL_ARRAY(type, name, LANES + TDM_FEW)
 #define TDM_GROUP_FOLD(name, type, combined)                                                       \

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the kernels know of each dtype, the same in all three languages: how it is stored and how it
+/* The dtypes, the same in all three languages: how each is stored and how it
  * is read and written. Compiled after a dialect header and args.h. A dtype has a number, that of
  * tdm_dtype, and a block of macros whose names end in it (cpu/kernels.c compares the two lists):
  *

@@ -22,8 +22,8 @@
 #define SAME_ZERO(w) (KIND == TDM_OP_EXTREME_PLACE && (w) == zero ? (KEY)0 : (w))
 #define NUMBER(v) RANK(SAME_ZERO(BITS(HELD_TO(v))), mask, fold, turn, above)
 
-/* Where one lane has many keys, those of up to 16 bits have 16, so that a register has twice as many; these are the upper
- * halves of those of 32. */
+/* Where one lane has many keys, those of up to 16 bits have 16, so that a register has twice as many; these are the
+ * upper halves of those of 32. */
 #define IN_NARROW (ROW_LOOPS && T_SIZE <= 2)
 #if IN_NARROW
 #define NARROW tdm_i16

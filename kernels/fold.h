@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Rows of values of any type, combined by any function: for users' kernels over rows. The same in all three
- * languages; compiled after reduce.h. The kernel's own text comes behind this, and defines
+ * languages; compiled after reduce.h. The kernel's own text follows, and defines
  *
  *   FOLDED            the type of the values
  *   FOLD_START        the value that changes none

@@ -11,7 +11,7 @@ KERNEL3(gather_rows, tdm_gather_args, T, y, const T, table, const tdm_i32, indic
         const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
         const tdm_i64 index = INDEX_AT(indices, args.index_offset + row * args.index_stride, args.wide);
 #if ROW_LOOPS
-        /* rows lie anywhere: memory is asked for those that are soon to come */
+        /* rows lie anywhere: those that are read soon are fetched now */
         const tdm_i64 later = row + 1 + 2 * TDM_DISTANCE / (tdm_i64)args.cols;
         if (later < args.rows) {
             const tdm_i64 next = INDEX_AT(indices, args.index_offset + later * args.index_stride, args.wide);

@@ -2,9 +2,9 @@
 /* Where the elements of a reduction lie (tdm_reduce_args), the same in all three languages. Compiled after reduce.h.
  *
  * The elements that become one result lie in lines along memory, of which a group's lanes have shares, or in columns,
- * by OP: then each lane has results of its own and walks from line to line. A lane alone has a block of columns at a
- * time, and what it finds in arrays, of which COLUMNS declares number k, so that it reads along memory, too; there
- * OF(name) is the one of column j. */
+ * by OP: then each lane has its own results and walks from line to line. A lane alone has a block of columns at a
+ * time, and keeps their results in arrays, of which COLUMNS declares number k, so that it reads along memory, too;
+ * there OF(name) is the one of column j. */
 #ifndef TDMI_KERNEL_GROUPS_H
 #define TDMI_KERNEL_GROUPS_H
 
@@ -76,8 +76,8 @@
         p = x + (tdm_at + start);                                                                  \
     }
 
-/* Declares x0 to x3, four lines of columns, or to x7, eight of them. FETCH_EIGHT asks for n elements, from `at` on, of the
- * next eight as a rule: a CPU does not expect where lines begin. It has them in its second cache, as the lines of a
+/* Declares x0 to x3, four lines of columns, or to x7, eight of them. FETCH_EIGHT fetches n elements, from `at` on, of
+ * the next eight as a rule: a CPU does not expect where lines begin. It has them in its second cache, as the lines of a
  * matrix of a power of two of columns have the same places in the first one and would drive each other out of it.
  * FOR_COLUMNS_OF_EIGHT does so before each piece of FETCHED columns. */
 #define FOUR_LINES(line)                                                                           \
@@ -111,11 +111,11 @@
 #define FOR_COLUMNS_OF_EIGHT(j, m) FOR_COLUMNS(j, m)
 #endif
 
-/* Where one lane has columns of floats, and a cache line of them at least, it takes STRIP of them at a time, what a cache
- * line has, from each of eight lines, into registers of ACC. So what it has found is read and written once for eight
- * lines, and of 16 bits whole registers are converted, for which compilers do not find the instruction. `at` is where a
- * strip lies in a line, `j` where what is found of it lies; they differ in the last one, which is moved back so that it
- * ends with the line, and repeats columns of the one before. IN_STRIPS: #if compares it. */
+/* Where one lane has columns of floats, and a cache line of them at least, it takes STRIP of them, a cache line, from
+ * each of eight lines at a time into registers of ACC. So its results are read and written once for eight lines, and
+ * whole registers of 16-bit elements are converted, for which compilers do not find the instruction. `at` is where a
+ * strip lies in a line, `j` where its results lie; they differ in the last one, which is moved back so that it ends
+ * with the line, and repeats columns of the one before. IN_STRIPS: #if compares it. */
 #if defined(TDMI_ISA) && defined(__x86_64__) && !defined(__AVX__)
 #define IN_STRIPS 0 /* for old processors in C: small rather than fast */
 #else

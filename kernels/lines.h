@@ -65,7 +65,7 @@ INLINE void tdm_round(tdm_u32 bf16, tdm_u16 *to, tdm_vec_f32 a, tdm_vec_f32 b)
 #endif
 }
 
-/* The first `count` of `span` elements, and zeros behind them. */
+/* The first `count` of `span` elements, then zeros. */
 INLINE float *tdm_read_line(float *to, GLOBAL const tdm_u16 *row, tdm_i32 count, tdm_i32 span)
 {
     tdm_u16 rest[TDM_LINE_LENGTH];

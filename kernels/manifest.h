@@ -23,8 +23,9 @@
 
 #include "args.h"
 
-/* The dtypes of T: floats; those of tensor cores, f16, bf16 and f32, not in C; floats, also unsigned integers and bool, as which what makes elements stores integers; floats and
- * unsigned integers, as which reductions read the others; unsigned integers alone; all; one. */
+/* The dtypes of T: floats; f16, bf16 and f32, for tensor cores, not in C; floats, unsigned integers and bool, for
+ * kernels that make elements and store integers by their bits; floats and unsigned integers, for reductions, which read
+ * the other dtypes as one of these; unsigned integers alone; all; one. */
 typedef enum tdm_kernel_t {
     TDM_T_FLOATS,
     TDM_T_TENSOR,
@@ -36,8 +37,8 @@ typedef enum tdm_kernel_t {
     TDM_T_U64
 } tdm_kernel_t;
 
-/* Of U: that of T; of 16-bit floats f32, too; likewise, and of integers u64; what tdmi_cast_variant makes all casts
- * of. */
+/* The dtypes of U: that of T; with 16-bit floats f32, too; likewise, and with integers u64; the casts that
+ * tdmi_cast_variant makes all others of. */
 typedef enum tdm_kernel_u { TDM_U_SAME, TDM_U_OR_F32, TDM_U_SUMS, TDM_U_CASTS } tdm_kernel_u;
 
 /* Sets of values of OP: a bit for each. */

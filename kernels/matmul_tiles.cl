@@ -85,8 +85,8 @@ INLINE void tdm_bring(tdm_stream *s, tdm_tile slot, bool by_depth, tdm_i32 lines
                   B_BY_DEPTH ? CHUNKS : COLS / TDM_CHUNK, warp_n + (i)*16, step)
 
 /* Multiplies a_part by `now`, and reads the step after that, number `step` of its slice: the first one of the next
- * slice after it has waited for that, and had the slot of its own filled. After the last step of all a step is
- * read again, for nothing. */
+ * slice after it has waited for that slice, and had its own slot filled. After the last step of all a step is read
+ * again, and not used. */
 #define MULTIPLY(now, then, step)                                                                  \
     do {                                                                                           \
         if (step == 0) {                                                                           \

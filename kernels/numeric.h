@@ -35,8 +35,8 @@
 #define LOWEST_KEY TDM_BY_ACC(tdm_lowest_key_)
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
-/* What FOR_DIMS leaves of a row's number for the dimensions before d, of which it is `extent`: nothing before the
- * first, so that with one dimension nothing is divided. */
+/* The rest of a row's number for the dimensions before d, whose extent is `extent`, in FOR_DIMS: 0 before the first,
+ * so that with one dimension nothing is divided. */
 #define TDM_ABOVE(d, number, extent) ((d) > 0 ? (number) / (extent) : 0)
 #define tdm_lowest_key_f32 (-0x7fffffff - 1)
 #define tdm_lowest_key_f64 (-((tdm_i64)1 << 62) - ((tdm_i64)1 << 62))
@@ -56,8 +56,8 @@
 #define tdm_round_3(v) tdm_get_3(tdm_put_3(v))
 #endif
 
-/* What f16 would make of it: to a number 1.5 2^13 times its power of two, whose last place is that of f16, it is
- * added and taken away again, which rounds it. */
+/* v rounded to f16: added to a number 1.5 2^13 times its power of two, whose last place is that of f16, which is
+ * then taken away again. */
 INLINE float tdm_f32_as_f16(float v)
 {
     const tdm_u32 bits = (tdm_u32)tdm_as_i32(v), magnitude = bits & 0x7fffffffu;

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Sums, products, norms and variances of groups of elements, by OP, whose lines lie along memory, so that a group's
- * lanes share them, or in columns, so that each lane has results of its own and walks from line to line. T is a float
- * or an unsigned integer, as which the others are read; what is made of these has 64 bits.
+ * lanes share them, or in columns, so that each lane has its own results and walks from line to line. T is a float
+ * or an unsigned integer, as which the others are read; the results of these have 64 bits.
  *
  * Sums are of blocks in which each partial sum has 64 terms, and of blocks' sums with what adding them lost. Squares
  * that overflow or vanish are taken again of the elements times a power of two. A variance takes two passes over each
@@ -21,8 +21,8 @@
 #define IS_SAFE(sum) 1
 #endif
 
-/* A lane alone multiplies short rows one behind the other: what finds a row would take a third of the time. As one
- * condition, as of many a compiler takes what follows to be seldom. */
+/* A lane alone multiplies short rows one after the other: finding each row would take a third of the time. It is one
+ * condition, as a compiler takes a branch with many to be rare. */
 #define IS_SHORT                                                                                   \
     (ROW_LOOPS && OP == TDM_OP_REDUCE_PRODUCT &&                                                  \
      ((args.outer_ndim <= 1) & (args.lines == 1) & (args.chunks == 1) & (args.cols <= SUM_BLOCK)))
@@ -399,8 +399,8 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
 }
 
 #if T_IS_FLOAT
-/* A variance of what is left of `chunks` parts: {mean, sum of squares around it} of each, `chunk` elements but for the
- * last one. In columns, where parts of one column are y_chunk apart, a lane has results of its own. */
+/* A variance merged from `chunks` parts: {mean, sum of squares around it} of each, `chunk` elements but for the
+ * last one. In columns, where parts of one column are y_chunk apart, a lane has its own results. */
 #define COUNT_OF(c) ((ACC)MIN((tdm_i64)args.chunk, cut - (tdm_i64)(c) * args.chunk) * per)
 KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
 {

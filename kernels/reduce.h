@@ -232,7 +232,7 @@ INLINE ACC tdm_group_product(LOCAL ACC *scratch, ACC v)
         (lost) = (tdm_total - (sum)) - tdm_term;                                                   \
         (sum) = tdm_total;                                                                         \
     } while (0)
-/* What was lost; nothing, where that is no number, as of sums that are infinite. */
+/* The error that a sum lost, or 0 where it is not finite, as that of infinite sums. */
 #define LOST(v) TDM_BY_ACC(tdm_lost_)(v)
 #define tdm_lost_f32(v) (IS_FINITE(v) ? (v) : 0)
 #define tdm_lost_f64(v) (IS_FINITE(v) ? (v) : 0)

@@ -10,7 +10,7 @@
 #define HAS_BIAS ((TDM_FLAGS & TDM_OP_ROW_BIAS) != 0)
 #define HAS_SUM (HAS_RESIDUAL && (TDM_FLAGS & TDM_OP_ROW_SUM) != 0)
 
-/* Declares the residual's row, from `start` on, beside x's, and holds both. */
+/* Declares the residual's row, from `start` on, and holds it and x's. */
 #define HOLD_S(xr, rr, row, start, n)                                                              \
     GLOBAL const T *const rr =                                                                     \
         HAS_RESIDUAL ? residual + (args.residual_offset + row * args.residual_stride + start) : xr; \
@@ -27,7 +27,7 @@
     tdm_middle(LOAD_S(xr, rr, (begin) + (n) / 8), LOAD_S(xr, rr, (begin) + (n) / 8 * 3),           \
                LOAD_S(xr, rr, (begin) + (n) / 8 * 5))
 
-/* Writes y = v, an expression in s and j, and the sum where it is wanted; `reads` has what v reads beside s. */
+/* Writes y = v, an expression in s and j, and the sum where it is wanted; `reads` names the other rows that v reads. */
 #define WRITE_OF_S(yr, xr, rr, row, start, n, reads, s, j, v)                                      \
     do {                                                                                           \
         if (HAS_SUM) {                                                                             \

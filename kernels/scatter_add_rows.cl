@@ -50,7 +50,7 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
                 end++;
         }
 #if ROW_LOOPS
-        /* rows lie anywhere: memory is asked for those that are soon to come */
+        /* rows lie anywhere: those that are read soon are fetched now */
         for (tdm_i64 k = begin + later; k < end + later && k < listed; k++)
             FETCH_ROW(SOURCE_ROW(k), MIN(n, TDM_DISTANCE));
         if (end - begin == 1) {

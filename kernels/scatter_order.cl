@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* For each row of y the numbers of the indices that name it, in their order, by counting: `order` begins with where the
- * list of each row ends, and then has the lists, one behind the other. A lane has the lists of a part of the rows, for
- * which it reads all indices twice. */
+ * list of each row ends; the lists follow, one after the other. A lane makes the lists of a part of the rows, and reads
+ * all indices twice. */
 
 KERNEL2(scatter_order, tdm_scatter_order_args, tdm_i32, order, const tdm_i32, indices)
 {

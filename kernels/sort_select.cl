@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The `keep` largest elements of each chunk of rows, as words of which the smallest is the largest element: 32 bits of
  * its key, turned, then its number in the row. They come in runs of `run` sorted words, as sort_merge takes them;
- * behind them, up to `slot` words, are some that come after all others. T is an unsigned integer as wide as the dtype,
- * keys are made as those of extreme.cl: -0 is 0, every NaN the largest value. Words of 64-bit elements are their
+ * they are filled up to `slot` words with ones that sort after all others. T is an unsigned integer as wide as the
+ * dtype, keys are made as those of extreme.cl: -0 is 0, every NaN the largest value. Words of 64-bit elements are their
  * numbers alone, in one run. A lane alone reads its chunk once and keeps those that may be among the largest; lanes
  * that share one read it again for every two bits of the key of the last one that is kept. */
 
@@ -114,7 +114,7 @@ KERNEL2(sort_select, tdm_select_args, tdm_u64, words, const T, x)
                 until = (tdm_i32)GROUP_SUM(scratch, equal) <= wanted ? next : until;
             }
         }
-        /* each lane's have their place behind those of the lanes before it */
+        /* each lane writes after the lanes before it */
         tdm_i32 own = 0;
         FOR_LANES(j, 0, n)
         {

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the first `keep` words of each sorted row stand for: the numbers of elements, and these, bit by bit. */
+/* For the first `keep` words of each sorted row: the numbers of their elements, and the elements, bit by bit. */
 
 #define NUMBER(word) ((tdm_i64)((word) & (tdm_u64)0xffffffff))
 

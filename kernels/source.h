@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What users' kernels have beside the dialect, the same in all three languages. Compiled after functions.h and
- * reduce.h, before what lib/kernels/source.c makes of the parameters: tdm_source_args, TDM_TENSORS, and how each
- * tensor's elements are read and written. */
+/* Macros for users' kernels, the same in all three languages. Compiled after functions.h and reduce.h, before the text
+ * that lib/kernels/source.c makes of the parameters: tdm_source_args, TDM_TENSORS, and how each tensor's elements are
+ * read and written. */
 #ifndef TDMI_KERNEL_SOURCE_H
 #define TDMI_KERNEL_SOURCE_H
 

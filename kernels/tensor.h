@@ -78,7 +78,7 @@ INLINE void tdm_copies_wait(int count)
     }
 }
 
-/* What a lane has of 16 lines and one step, as mma.sync wants it: of A that of lines 0 and 8 on, of the first half of
+/* A lane's part of 16 lines and one step, as mma.sync takes it: of A that of lines 0 and 8 on, of the first half of
  * the step, then of the second; of B, eight lines of which are multiplied at once, both halves of lines 0 on, then of
  * lines 8 on. */
 typedef struct tdm_part {

@@ -146,7 +146,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
         for (tdm_index j = tdm_from + tdm_k / TDM_WIDTH * TDM_PITCH + tdm_k % TDM_WIDTH,           \
                        tdm_one = 1;                                                                \
              tdm_one; tdm_one = 0)
-/* The elements of a reduction. Those behind the end are computed of zeros, too, as branches take longer;
+/* The elements of a reduction. Those past the end are computed of zeros, too, as branches take longer;
  * but where rows are not aligned, a kernel may read other memory than rows. */
 #if VECTORS
 #define TDM_SHARE(j, begin, end, reads) TDM_STEPS(begin, end) reads TDM_ELEMENTS(j)
@@ -186,7 +186,7 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 #define WRITE(p, j, v) (tdm_out0[tdm_k] = (T)TO_T(v))
 #define WRITE2(p, j, v) (tdm_out1[tdm_k] = (T)TO_T(v))
 #define WRITE_RAW(p, j, v) (tdm_out0[tdm_k] = (T)(v))
-/* no value is made of what is behind the end */
+/* no value is made of an element past the end */
 #define FOR_LANES_FILL(p, j, n)                                                                    \
     TDM_STEPS(0, n) TDM_WITH_PART(0, p) TDM_ELEMENTS(j) if (j < tdm_end)
 #define FILL(p, j, v) WRITE_RAW(p, j, v)

@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The gradients of two linear layers with a ReLU between them, y = relu(x · w1ᵀ) · w2ᵀ, for the loss |y|² / 2 of a row,
- * averaged over the rows: of a shape rows x width x inner, as in layers.c. Each rank has all weights and its part of
- * the rows, multiplies forward and backward, and the ranks' gradients are added up: five products and two all-reduces
- * of as many bytes as the weights have.
+/* The gradients of two linear layers with a ReLU between them, y = relu(x · w1ᵀ) · w2ᵀ, for the loss |y|² / 2
+ * of a row, averaged over the rows: of a shape rows x width x inner, as in layers.c. Each rank has all weights and its
+ * part of the rows, multiplies forward and backward, and the ranks' gradients are added up: five products and two
+ * all-reduces of as many bytes as the weights have.
  *
  *     training        beside one process that has all rows, on as many cores
  *     training+weak   the shape's rows are what one rank has; beside it alone, on one core */

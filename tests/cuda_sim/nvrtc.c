@@ -282,8 +282,8 @@ static bool is_raw(nvrtcProgram program) {
            !strstr(program->text, "typedef struct tdm_scalar");
 }
 
-/* Adds the kernel of a line "KERNELn(name, …", "KERNEL_OF(name, …" or "KERNEL(name)"; a kernel that is written twice,
- * for two ways to compile it, is one. False when there is no room for it. */
+/* Adds the kernel of a line "KERNELn(name, …", "KERNEL_OF(name, …" or "KERNEL(name)"; one that is written twice,
+ * for two ways to compile it, is added once. False when there is no room for it. */
 static bool add_entry(sim_image *image, const char *line) {
     enum { LENGTH = sizeof image->entries[0].name };
     const char *rest = after(line, "KERNEL"), *listed = after(line, "KERNEL_OF(");
