@@ -79,7 +79,7 @@ static void clear_progress(const session *s) {
     fflush(stderr);
 }
 
-/* How a peer is asked for the work; NULL where none has it. */
+/* The peers' name for the work; NULL where none has it. */
 static const char *peers_work(const bench_case *c) {
     if (bench_case_is_feed_forward(c) || bench_case_norms_form(c) != BENCH_NORMS_NONE)
         return c->op->name;
@@ -180,8 +180,7 @@ static void close_runner(bench_runner *runner) {
     tdm_device_release(runner->on.second);
 }
 
-/* What each device can do at best. False when that was not found out: a peak that was wrong, or one
- * device without any. */
+/* Measures the peaks of each device. False when a peak was wrong, or a device has none. */
 static bool run_peaks(session *s) {
     bool good = true;
     for (size_t d = 0; d < s->device_count; d++) {

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The benchmark, as the program `tdm` calls it. Each row is verified against a float64
- * reference, and timed beside a baseline in the same run. README.md says how. */
+ * reference, and timed along with a baseline in the same run. README.md says how. */
 #ifndef BENCH_H
 #define BENCH_H
 

@@ -7,7 +7,7 @@
 #include "rows/row.h"
 #include "rows/timing.h"
 
-/* What measuring needs beside the case. */
+/* The devices and settings that measuring a case needs. */
 typedef struct bench_runner {
     bench_devices on;
     int same_before; /* see bench_request */

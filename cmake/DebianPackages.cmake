@@ -1,6 +1,6 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Run by CPack when the files of the packages lie in their folders: what Debian's rules want beside them, and
-# what debhelper would do. CPack's own ways are not used where they break the rules: it would call ldconfig
+# Run by CPack when the files of the packages lie in their folders: adds the files that Debian's rules require, and
+# does debhelper's work. CPack's own ways are not used where they break the rules: it would call ldconfig
 # in scripts of the package, and does not know symbols files.
 if(NOT CPACK_GENERATOR STREQUAL "DEB")
   return()
@@ -11,7 +11,7 @@ if(NOT CPACK_TANDEM_PREFIX STREQUAL "/usr" OR NOT CPACK_TANDEM_LIBDIR STREQUAL "
                       "-DCMAKE_INSTALL_PREFIX=/usr")
 endif()
 
-# The descriptions begin with a line of their own.
+# The descriptions begin on a new line.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 
 # tandem_run(WHAT FOLDER OUTPUT_VARIABLE COMMAND...)
@@ -42,7 +42,7 @@ function(tandem_documents root package)
   tandem_compress(${folder}/changelog)
 endfunction()
 
-# Which packages have the libraries that these files ask for. Those of Tandem are asked for by hand.
+# Finds the packages that have the libraries which these files need. Those of Tandem are named by hand.
 function(tandem_dependencies output)
   file(MAKE_DIRECTORY ${CPACK_TANDEM_WORK}/debian)
   file(WRITE ${CPACK_TANDEM_WORK}/debian/control "")
@@ -93,7 +93,7 @@ file(WRITE ${CPACK_TANDEM_WORK}/symbols "${symbols}")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
   ${CPACK_TANDEM_WORK}/triggers ${CPACK_TANDEM_WORK}/shlibs ${CPACK_TANDEM_WORK}/symbols)
 
-# What a program is built with.
+# The development package.
 set(development ${CPACK_TEMPORARY_DIRECTORY}/development/usr)
 file(GLOB archives ${development}/${CPACK_TANDEM_LIBDIR}/*.a)
 tandem_run(strip / ignored ${CPACK_TANDEM_STRIP} --strip-debug --remove-section=.comment --remove-section=.note
@@ -102,7 +102,7 @@ file(GLOB examples ${CPACK_TANDEM_SOURCE}/examples/*.c ${CPACK_TANDEM_SOURCE}/ex
 file(COPY ${examples} DESTINATION ${development}/share/doc/${CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME}/examples
   FILE_PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
 
-# The program. It finds the library without a path of its own.
+# The program. It finds the library without a run path.
 file(GLOB programs ${CPACK_TEMPORARY_DIRECTORY}/tools/usr/bin/*)
 foreach(program IN LISTS programs)
   file(RPATH_REMOVE FILE ${program})

@@ -1,6 +1,6 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# What keeps a mistake from becoming an attack, as far as the compiler and the linker have it; tests
-# (tests/hardening) read the built files for it.
+# Options of the compiler and the linker that keep a mistake from becoming an attack; tests/hardening looks
+# for them in the built files.
 include(CheckCCompilerFlag)
 include(CheckCSourceCompiles)
 include(CheckLinkerFlag)

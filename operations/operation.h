@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* An operation as data: what it takes, how it is called, what it has to give and how exactly, what it refuses, and
- * how much it reads. Each has a page here; whoever tests, counts or times operations goes through the list of them
+/* An operation as data: its operands, its call, its reference with a bound of the error, its refusals, and the bytes
+ * that it reads. Each has a page here; code that tests, counts or times operations goes through the list of them
  * (list.h): tests/suite/operations*.c, tests/calls, tests/traffic, bench/cases. */
 #ifndef OPERATIONS_OPERATION_H
 #define OPERATIONS_OPERATION_H
@@ -45,7 +45,7 @@ typedef struct op_operand {
 
 #define OP_BIT(operand) (1u << (operand))
 
-/* What tensors may look like. */
+/* The layouts that tensors may have. */
 typedef enum op_layout {
     OP_ANY_STRIDES, /* inputs may repeat elements, too */
     OP_ADJACENT,    /* rows of adjacent elements, one common stride from row to row */
@@ -60,7 +60,7 @@ typedef enum op_unit {
     OP_WHOLE
 } op_unit;
 
-/* What inputs of other than usual values are handled as well as any; see tests/support/contents.h. */
+/* Unusual values of inputs that the operation handles as well as any; see tests/support/contents.h. */
 enum {
     OP_SQUARES = 1,  /* elements whose squares overflow or vanish */
     OP_MEANS = 2,    /* elements far from 0 and close to each other */

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What bounds of errors are made of. */
+/* The parts that bounds of errors are made of. */
 #ifndef REFERENCE_BOUNDS_H
 #define REFERENCE_BOUNDS_H
 

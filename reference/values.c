@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What IEEE 754 says of a binary format: digits of the significand, smallest normal exponent,
+/* A binary format as IEEE 754 defines it: digits of the significand, smallest normal exponent,
  * largest exponent. bf16 is f32's first 16 bits. */
 typedef struct format {
     int digits, least, most;

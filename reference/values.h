@@ -34,7 +34,7 @@ long double decode(tdm_dtype dtype, const void *bytes);
 /* One element that is no float, with its sign extended to 64 bits. */
 uint64_t decode_integer(tdm_dtype dtype, const void *bytes);
 
-/* `rows` times `cols` adjacent elements, each `stride` elements behind the one before; the first is
+/* `rows` times `cols` adjacent elements, each `stride` elements after the one before; the first is
  * element `first` at `bytes`. */
 void decode_rows(tdm_dtype dtype, const void *bytes, int64_t first, int64_t rows, int64_t stride,
                  int64_t cols, double *out);

@@ -14,7 +14,7 @@
 #include "rows/shape.h"
 #include "rows/timing.h"
 
-/* What a row's ratio is taken against. */
+/* The work that a row's ratio is taken against. */
 typedef enum bench_baseline_kind {
     BENCH_BASELINE_GEMM, /* the raw call to the vendor's BLAS */
     /* two such calls, each with B transposed; operands 0 to 2 are the first A, and both B */
@@ -81,7 +81,7 @@ bool bench_two_gemms_create(const bench_request *request, bench_baseline *baseli
 json_t *bench_describe_libraries(void);
 
 /* On the host, for devices that are the host's own cores: the raw call to the fastest BLAS library there
- * is, in a process of its own; and moving bytes. */
+ * is, in a separate process; and moving bytes. */
 bool bench_host_gemm_create(const bench_request *request, bench_baseline *baseline, char *why);
 bool bench_host_move_create(const bench_request *request, bench_baseline *baseline, char *why);
 void bench_host_describe(json_t *libraries);

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The BLAS libraries for the host's cores, called as they are, with threads of their own. */
+/* The BLAS libraries for the host's cores, called directly, with their own threads. */
 #include "baselines/blas.h"
 
 #include <stdint.h>

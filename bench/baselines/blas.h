@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The BLAS libraries for the host's cores, called as they are, with threads of their own. */
+/* The BLAS libraries for the host's cores, called directly, with their own threads. */
 #ifndef BENCH_BLAS_H
 #define BENCH_BLAS_H
 
@@ -33,7 +33,7 @@ void bench_blas_version(int library, char *text, size_t size);
 /* False when the library refuses it. */
 bool bench_blas_multiply(int library, const bench_product *product);
 
-/* For a thread per product, called by each of these threads: the library starts none of its own. */
+/* For a thread per product, called by each of these threads: the library then starts no threads. */
 void bench_blas_use_one_thread(int library);
 
 #endif

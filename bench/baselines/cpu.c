@@ -34,7 +34,7 @@ static void layer_norm(plain_call *call) {
     }
 }
 
-/* Through a pointer that the compiler must read anew, as a library's function is called. */
+/* Calls through a pointer that the compiler must read each time, as a library's function is called. */
 static bool call_plain(void *state, unsigned set) {
     (void)set;
     plain_call *call = state;

@@ -70,7 +70,7 @@ bool bench_host_move_create(const bench_request *request, bench_baseline *baseli
         m->in = request->bytes_in;
         m->out = request->bytes_out;
         m->sets = request->sets;
-        /* the one number that a norm leaves is not worth a store of its own */
+        /* the one number that a norm writes is not worth a store */
         if (m->out < m->in / 64) m->out = 0;
         m->source = bench_alloc(m->in * m->sets);
         m->target = bench_alloc(m->out * m->sets);

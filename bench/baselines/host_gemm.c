@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The baseline of a product on the host's cores: the fastest of the BLAS libraries that are installed, with
- * its own threads. Each runs in a process of its own, which is stopped while Tandem is measured: idle threads
+ * its own threads. Each runs in a separate process, which is stopped while Tandem is measured: idle threads
  * of a second pool spin for milliseconds, and would be in the way. */
 #include <errno.h>
 #include <signal.h>
@@ -69,7 +69,7 @@ static double run_calls(host_gemm *g, int calls) {
     return (bench_now() - start) / calls;
 }
 
-/* Ends with the parent, whose inputs it has; a C of its own, as writing to memory that is shared with the
+/* Ends with the parent, whose inputs it shares. It has its own C, as writing to memory that is shared with the
  * parent would copy each page at the first call. */
 static void serve(host_gemm *g, int input, int output) {
     char why[BENCH_WHY_SIZE];
@@ -121,8 +121,8 @@ static void end_child(host_gemm *g) {
         ;
 }
 
-/* Until it has stopped, and its cores are idle: a thread that is woken before is put onto the core of the one
- * that wakes it, and waits there for milliseconds. */
+/* Waits until the child has stopped and its cores are idle: a thread that is woken before is put onto the core of
+ * the one that wakes it, and waits there for milliseconds. */
 static void stop_child(host_gemm *g) {
     int status = 0;
     if (kill(g->child, SIGSTOP) != 0) return;
@@ -190,8 +190,8 @@ static bool fill_operands(host_gemm *g, const bench_request *request) {
     return true;
 }
 
-/* Of the libraries that have the product in its dtype. The child of the fastest goes on; the others have ended.
- * Its seconds, or below 0. */
+/* Tries the libraries that have the product in its dtype. The child of the fastest goes on; the others have ended.
+ * Returns its seconds, or less than 0. */
 static double choose_library(host_gemm *g, char *why) {
     double fastest = -1.0;
     host_gemm best = *g;

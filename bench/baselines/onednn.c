@@ -58,7 +58,7 @@ bool bench_onednn_load(void *library, char *why) {
            bench_resolve(library, "dnnl_primitive_desc_create", &desc_create, why);
 }
 
-/* What a thread has of its product. */
+/* A thread's state of its product. */
 typedef struct state {
     object engine, stream, description, primitive, memory[3];
     bool made;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Other libraries beside rows, where a Python that has them was given. */
+/* Times of other libraries in rows, where a Python that has them was given. */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
 

@@ -24,7 +24,7 @@ import tempfile
 import time
 
 LIBRARIES = ("torch", "numpy", "onnxruntime", "inductor", "triton")
-# What torch.compile is asked for, which takes seconds for each row, and at which widths.
+# The work that torch.compile is given, which takes seconds for each row, and at which widths.
 COMPILED, COMPILED_WIDTHS = ("layer_norm", "rms_norm", "softmax"), (768, 4096, 65536)
 
 
@@ -70,7 +70,7 @@ def torch_reductions(torch):
 
 
 def torch_call(torch, place, kinds, dtype, p):
-    """What an operation on rows calls, of x, of a second array of its dtype, and of the array for the result."""
+    """The call of an operation on rows: of x, of a second array of its dtype, and of the array for the result."""
     name, _, form = p["work"].partition("+")
     m, n, native, functions = p["m"], p["n"], torch.ops.aten, torch.nn.functional
     kept = torch.empty(0, dtype=kinds[dtype], device=place)  # of what shape, the first call says
@@ -377,7 +377,7 @@ def onnxruntime_work(dtype, p):
 
 class WallClock:
     """Seconds of some calls."""
-    span = 0.6  # seconds of samples: cores are shared, and what is beside them comes and goes
+    span = 0.6  # seconds of samples: cores are shared, and other work on them comes and goes
 
     @staticmethod
     def seconds(call, runs):

@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The baseline of two linear layers, one behind the other: the raw products of both, each measured alone. So its
- * time is what a program would take at least whose products do not disturb each other, and whose other work
- * takes no time at all. */
+/* The baseline of two linear layers, one after the other: the raw products of both, each measured alone. Its time
+ * is the least that a program could take: its products do not disturb each other, and its other work takes no time. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -74,7 +73,7 @@ bool bench_two_gemms_create(const bench_request *request, bench_baseline *baseli
             g->timed[i] = bench_baseline_timed(&g->part[i], request->sets);
         }
     }
-    free(hidden); /* whoever keeps inputs has copied them */
+    free(hidden); /* a baseline that keeps inputs has copied them */
     if (!good) {
         if (g) destroy(g);
         return false;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a case works on: its operands, and what it is compared with. */
+/* A case's operands, and the baseline that it is compared with. */
 #include "cases/case.h"
 
 #include <string.h>

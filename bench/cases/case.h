@@ -26,7 +26,7 @@ typedef struct bench_case {
     bench_shape shape;
 } bench_case;
 
-/* What cases run on: open devices, each with a queue. */
+/* The devices that cases run on, open, each with a queue. */
 typedef struct bench_devices {
     tdm_device *device;
     tdm_queue *queue;
@@ -42,14 +42,14 @@ typedef struct bench_operand {
     double low, high;         /* an input's random values */
 } bench_operand;
 
-/* What a case works on. */
+/* The operands of a case, and its work. */
 typedef struct bench_plan {
     bench_operand operand[BENCH_MAX_OPERANDS];
     int operands;
     double flops;     /* 0: memory-bound, its rate is in bytes */
     bool transpose_b; /* of a product: B is [N, K] */
-    /* Each output has row_count rows; a segment of a row costs row_cost per element to compute
-     * anew. With whole_rows a reference needs whole rows. */
+    /* Each output has row_count rows; a segment of a row costs row_cost per element to
+     * recompute. With whole_rows a reference needs whole rows. */
     int64_t row_count, row_length, row_cost;
     bool whole_rows;
 } bench_plan;
@@ -125,7 +125,7 @@ const bench_op *bench_plain_matmul(void);
 /* Bytes of one operand. */
 size_t bench_operand_bytes(const bench_operand *operand);
 
-/* What a baseline has to know of a case: all but the device, the inputs and the sets of buffers. */
+/* The request of a baseline for a case: all but the device, the inputs and the sets of buffers. */
 bench_request bench_case_request(const bench_case *c, const bench_plan *plan);
 
 #endif

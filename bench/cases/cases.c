@@ -143,7 +143,7 @@ static const case_line table[] = {
     /* a tensor to another device and back, and to where it is; 2^26 random numbers */
     {LESSON, "to_device to_device+back to_device+same fill_uniform", "67108864", "f32"},
 
-    /* What reads and writes rows once, in every dtype */
+    /* operations that read and write rows once, in every dtype */
     {ROWS,
      "bias_add bias_add+relu bias_add+gelu bias_add+gelu_tanh bias_add+silu bias_add+sigmoid "
      "bias_add+tanh add scale layer_norm layer_norm+residual rms_norm rms_norm+residual softmax "

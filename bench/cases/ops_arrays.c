@@ -167,7 +167,7 @@ static tdm_status call_argsort(const bench_case *c, tdm_queue *queue, bench_set 
     return tdm_argsort(queue, &set->tensor[X], false, &set->tensor[Y]);
 }
 
-/* Element i comes behind all smaller ones, and equal ones before it. */
+/* Element i comes after all smaller ones, and after equal ones before it. */
 static bool reference_argsort(bench_segment *s) {
     const double *x = bench_same(s, X);
     for (int64_t i = 0; x && i < s->count; i++) {

@@ -18,7 +18,7 @@ static void plan_expression(const bench_case *c, bench_plan *plan) {
     plan->row_cost = 1;
 }
 
-/* The kernel is made anew each time, as a program may do it. */
+/* Each call makes the kernel, as a program may do. */
 static tdm_status call_expression(const bench_case *c, tdm_queue *queue, bench_set *set) {
     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
     const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &set->tensor[0]),

@@ -97,7 +97,7 @@ static bool compute_hidden(bench_segment *s, int64_t at, int64_t first, int64_t 
     return true;
 }
 
-/* What is off in x comes through a product with Wᵀ. */
+/* Adds the error of x, as it comes through a product with Wᵀ. */
 static void add_through_product(int64_t n, int64_t k, const double *w, const double *x_bound,
                                 double *bound) {
     for (int64_t i = 0; i < n; i++)

@@ -128,8 +128,8 @@ static tdm_status call_matmul_norm_logged(const bench_case *c, tdm_queue *queue,
     return status;
 }
 
-/* Of the bound, which is 16 eps of f32 times the sum of the magnitudes: TF32 has 10 bits behind the first, and where
- * it cuts an operand off there, two of them are 2 / 1024 off. */
+/* The factor of the bound, which is 16 eps of f32 times the sum of the magnitudes: TF32 has 10 bits after the first,
+ * and two operands that it truncates are 2 / 1024 off. */
 static const double tf32_factor = 1.0 + 2.0 / 1024.0 / (16.0 * FLT_EPSILON);
 
 static bool uses_tf32(const bench_case *c) {

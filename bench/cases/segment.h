@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A piece of an output that the reference computes anew. */
+/* A piece of an output, recomputed by the reference. */
 #ifndef BENCH_SEGMENT_H
 #define BENCH_SEGMENT_H
 
@@ -22,7 +22,7 @@ typedef struct bench_segment {
 /* Memory for `count` numbers; NULL when memory is short. */
 double *bench_numbers(bench_segment *s, int64_t count);
 
-/* Elements of an input, as numbers: `rows` times `cols` adjacent ones, each `stride` behind the one
+/* Elements of an input, as numbers: `rows` times `cols` adjacent ones, each `stride` after the one
  * before, from element `first`. NULL when memory is short. */
 const double *bench_matrix(bench_segment *s, int operand, int64_t first, int64_t rows,
                            int64_t stride, int64_t cols);

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tasks of files: a layer's parameters from a device to a file and back, beside plain write() and
- * read() of as many bytes. */
+/* Tasks of files: a layer's parameters from a device to a file and back, compared with plain write()
+ * and read() of as many bytes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ typedef struct parameters {
     tdm_tensor tensor;
     size_t size;
     char folder[FOLDER_SIZE]; /* "" before it is made */
-    char file[PATH_SIZE], plain[PATH_SIZE], beside[PATH_SIZE];
+    char file[PATH_SIZE], plain[PATH_SIZE], temporary[PATH_SIZE];
     void *values;        /* what the tensor holds */
     void *copy;          /* what was read, by the baseline and by a check */
     tdm_state_dict *own; /* with the tensor */
@@ -40,7 +40,7 @@ static bool make_folder(bench_task_run *run) {
     else if (mkdtemp(p->folder)) {
         snprintf(p->file, PATH_SIZE, "%s/tandem.safetensors", p->folder);
         snprintf(p->plain, PATH_SIZE, "%s/plain", p->folder);
-        snprintf(p->beside, PATH_SIZE, "%s/plain.tmp", p->folder);
+        snprintf(p->temporary, PATH_SIZE, "%s/plain.tmp", p->folder);
         return true;
     }
     p->folder[0] = '\0';
@@ -83,14 +83,14 @@ static bool write_all(int file, const char *bytes, size_t size) {
     return true;
 }
 
-/* Written beside, synced and renamed, which is what tdm_save promises too. */
+/* Writes a temporary file, syncs and renames it, as tdm_save promises to do. */
 static bool write_plain(void *state, unsigned set) {
     const parameters *p = state;
     (void)set;
-    const int file = open(p->beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int file = open(p->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0) return false;
     const bool good = write_all(file, p->values, p->size) && fsync(file) == 0;
-    return close(file) == 0 && good && rename(p->beside, p->plain) == 0;
+    return close(file) == 0 && good && rename(p->temporary, p->plain) == 0;
 }
 
 static bool read_all(const char *path, off_t first, void *bytes, size_t size) {
@@ -177,7 +177,7 @@ static void destroy(bench_task_run *run) {
     if (!p->folder[0]) return;
     unlink(p->file);
     unlink(p->plain);
-    unlink(p->beside);
+    unlink(p->temporary);
     rmdir(p->folder);
 }
 

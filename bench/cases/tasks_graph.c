@@ -1,8 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* graph+nodes: as many fills of one element as the shape says, compared with as many kernels in a graph of the API's.
  * graph: twelve layers of a transformer's smaller operations, recorded once and replayed, compared with the same calls
- * one by one. Of each operation there is a case of its own, which verifies it; here the replay has to leave
- * the calls' bits. */
+ * one by one. Each operation has a separate case, which verifies it; here the replay has to leave the calls' bits. */
 #include <stdio.h>
 #include <string.h>
 

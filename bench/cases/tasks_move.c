@@ -10,7 +10,7 @@
 #include "machine/machine.h"
 #include "reference/random.h"
 
-/* What a call may take that has nothing to copy. */
+/* The time that a call with nothing to copy may take. */
 static const double no_copy_seconds = 100e-9;
 
 typedef struct move {

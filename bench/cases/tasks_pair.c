@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Tasks of two devices: a product on each of them at once, beside both products on the first. */
+/* Tasks of two devices: a product on each of them at once, compared with both products on the first. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

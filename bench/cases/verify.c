@@ -10,7 +10,7 @@
 #include "reference/random.h"
 #include "reference/values.h"
 
-/* Elements computed anew at most, weighted by row_cost: some tens of milliseconds. */
+/* Elements recomputed at most, weighted by row_cost: some tens of milliseconds. */
 static const double budget = 4e6;
 /* Elements of a piece when whole rows are not needed. */
 enum { PIECE = 256 };

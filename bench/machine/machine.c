@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the machine is made of. */
+/* The machine's processor, memory and system. */
 #include "machine/machine.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@ int bench_threads(void);
 /* Runs body(context, i) on thread i for i in [0, bench_threads()), and returns when all are done. */
 void bench_parallel(void (*body)(void *context, int thread), void *context);
 
-/* In a process that fork() has made: its threads are to be started anew. */
+/* To be called after fork() in the child, which has to start its threads again. */
 void bench_threads_forked(void);
 
 /* Zeroed memory in huge pages where the system has them, aligned to 4 KiB; NULL when short. Freed

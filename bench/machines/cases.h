@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What is measured over several ranks. */
+/* The cases that are measured over several ranks. */
 #ifndef BENCH_MACHINES_CASES_H
 #define BENCH_MACHINES_CASES_H
 
@@ -12,7 +12,7 @@ typedef struct machines_case {
     const struct machines_kind *kind;
 } machines_case;
 
-/* What one process does in the place of the ranks. */
+/* The work of the process that takes the place of the ranks. */
 typedef struct one_process_work {
     const char *op, *shape;
     tdm_dtype dtype;
@@ -32,14 +32,14 @@ typedef struct machines_kind {
 extern const machines_kind machines_collectives, machines_products, machines_layers,
     machines_training;
 
-/* What the work of weak scaling, or of strong scaling, is beside, in the rows. */
+/* The baseline's name in the rows of weak scaling, or of strong scaling. */
 const char *one_process_name(bool weak);
 /* The work of a kind in one process: on all cores that the ranks of this machine have, or on the first of them. In the
- * process itself, `run` is called with the words behind --one-process, and prints the seconds of a call. */
+ * process itself, `run` is called with the words after --one-process, and prints the seconds of a call. */
 double one_process_seconds(const group *g, const char *op, tdm_dtype dtype, const char *shape,
                            bool one_core, int calls);
 int one_process_run(int argc, char **argv);
-/* There: seconds of a call behind one that warms up; negative on failure. */
+/* In that process: seconds of a call after one that warms up; negative on failure. */
 double one_process_time(tdm_queue *queue, int calls,
                         tdm_status (*call)(tdm_queue *queue, void *state), void *state);
 

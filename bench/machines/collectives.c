@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Collectives beside those of a plain MPI program, on host memory of its own. The sizes and the bus bandwidth are those
- * of nccl-tests (doc/PERFORMANCE.md): of all-reduce 2 (n - 1) / n of the bytes, of gathering and scattering
+/* Collectives compared with those of a plain MPI program, on its own host memory. The sizes and the bus bandwidth are
+ * those of nccl-tests (doc/PERFORMANCE.md): of all-reduce 2 (n - 1) / n of the bytes, of gathering and scattering
  * (n - 1) / n, of others all. */
 #include <math.h>
 #include <stdio.h>

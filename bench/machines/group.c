@@ -98,13 +98,13 @@ void group_meet(const group *g) {
     sleep_until(&request, true);
 }
 
-/* What rank 0 says to the others: which of the two is called, and how often. */
+/* A command of rank 0 to the others: which of the two to call, and how often. */
 enum { STOP, TANDEM, PLAIN, ALONE };
 typedef struct command {
     int what, calls;
 } command;
 
-/* Not by MPI_Bcast, which turns round and round. */
+/* Not by MPI_Bcast, which spins. */
 static command next_command(const group *g, command own) {
     MPI_Request request;
     MPI_Ibcast(&own, 2, MPI_INT, 0, g->mpi, &request);

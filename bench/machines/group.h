@@ -19,7 +19,7 @@ typedef struct group {
     tdm_device *device;
     tdm_queue *queue;
     tdm_comm *comm;
-    const char *program; /* this program, for a process of its own */
+    const char *program; /* this program, to start a process with */
 } group;
 
 /* One case at work on one rank. */

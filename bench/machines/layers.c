@@ -4,7 +4,7 @@
  *
  *     layers+data     each rank has all parameters and its part of the rows; the ranks' rows of y are gathered
  *     layers+tensor   each rank has its part of `inner`, and what they make of all rows is added up
- *     …+weak          the shape is what one rank has: of the rows, or of `inner`; beside it alone, on one core
+ *     …+weak          the shape is one rank's part, of the rows or of `inner`; compared with one process on one core
  *
  * On every rank y is whole in the end. */
 #include <math.h>
@@ -18,7 +18,7 @@
 enum { X, W1, B1, W2, B2, Y = -1 }; /* as machines_element numbers them */
 enum { CHECKED = 4 };               /* rows */
 
-/* What one rank has, or one process. */
+/* The part of one rank, or all of one process. */
 typedef struct block {
     tdm_tensor x, w1, b1, w2, b2, hidden;
 } block;
@@ -44,10 +44,10 @@ static bool make_vector(tdm_queue *queue, int which, int64_t first, int64_t n, t
 /* With rows [first[0], + count[0]) of x and [first[1], + count[1]) of the inner extent. */
 static bool make_block(tdm_queue *queue, int64_t width, const int64_t first[2],
                        const int64_t count[2], block *b) {
-    const int64_t row[2] = {first[0], 0}, above[2] = {first[1], 0}, beside[2] = {0, first[1]};
+    const int64_t row[2] = {first[0], 0}, above[2] = {first[1], 0}, columns[2] = {0, first[1]};
     return machines_make(queue, TDM_F32, X, row, (const int64_t[]){count[0], width}, &b->x) &&
            machines_make(queue, TDM_F32, W1, above, (const int64_t[]){count[1], width}, &b->w1) &&
-           machines_make(queue, TDM_F32, W2, beside, (const int64_t[]){width, count[1]}, &b->w2) &&
+           machines_make(queue, TDM_F32, W2, columns, (const int64_t[]){width, count[1]}, &b->w2) &&
            make_vector(queue, B1, first[1], count[1], &b->b1) &&
            make_vector(queue, B2, 0, width, &b->b2) &&
            tdm_empty(tdm_queue_get_device(queue), TDM_F32, 2, count, &b->hidden) == TDM_OK;
@@ -148,7 +148,7 @@ static bool check(void *of, double *error, double *bound) {
     const int64_t width = s->width;
     float *y = malloc((size_t)(s->rows * width) * sizeof *y);
     bool good = work_out(s, &w) && y && tdm_to_host(s->g->queue, &s->y, y) == TDM_OK;
-    for (int64_t i = 0; good && i < s->rows * width; i++) /* what nobody wrote */
+    for (int64_t i = 0; good && i < s->rows * width; i++) /* NaN: never written */
         good = isfinite(y[i]);
     for (int i = 0; good && i < CHECKED; i++)
         for (int64_t j = 0; j < width; j++) {

@@ -107,7 +107,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
     return 0;
 }
 
-/* Prints the cases where that was asked for; how many there are. */
+/* Returns how many cases there are, and prints them with --list. */
 static int count_cases(const arguments *a) {
     int count = 0;
     for (int i = 0; i < CASES; i++) {
@@ -153,7 +153,7 @@ static int read_ranks(const group *g, const char *words, int ranks[MOST_RANKS]) 
     return count;
 }
 
-/* What the rows of a run are on rank 0. */
+/* The rows of a run, on rank 0. */
 typedef struct results {
     bench_output output;
     bench_row *rows;

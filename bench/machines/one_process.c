@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The same work in one process, on as many cores or on one: a process of its own for each sample, that knows nothing of
- * MPI. */
+/* The same work in one process, on as many cores or on one: each sample starts a process, which does not use MPI. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A product of matrices that lie over a grid of ranks, beside one process with as many cores, and beside
- * ScaLAPACK's over the same ranks. +weak: each rank's block of C has the shape, beside one process that has it alone on
- * one core. */
+/* A product of matrices that lie over a grid of ranks, compared with one process with as many cores, and with
+ * ScaLAPACK's over the same ranks. +weak: each rank's block of C has the shape; compared with one process that computes
+ * such a block on one core. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

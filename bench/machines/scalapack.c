@@ -129,7 +129,7 @@ bool scalapack_multiply(scalapack *s, const void *a, const void *b, void *c) {
     return true;
 }
 
-/* The library stays open: BLACS has given MPI functions of its own to call at the end. */
+/* The library stays open: MPI calls functions of BLACS at its end. */
 void scalapack_close(scalapack *s) {
     if (!s) return;
     s->leave(s->context);

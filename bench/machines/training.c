@@ -4,8 +4,8 @@
  * part of the rows, multiplies forward and backward, and the ranks' gradients are added up: five products and two
  * all-reduces of as many bytes as the weights have.
  *
- *     training        beside one process that has all rows, on as many cores
- *     training+weak   the shape's rows are what one rank has; beside it alone, on one core */
+ *     training        compared with one process that has all rows, on as many cores
+ *     training+weak   the shape's rows are those of one rank; compared with one process that has them, on one core */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,11 +17,11 @@
 enum { X, W1, W2, NOTHING = -1 }; /* as machines_element numbers them */
 enum { CHECKED = 4 };             /* columns and rows of a gradient */
 
-/* What one rank has, or one process. */
+/* The part of one rank, or all of one process. */
 typedef struct layers {
     int64_t rows, width, inner; /* rows: its own */
     int64_t all_rows;
-    tdm_kernel *masked; /* the gradient behind a ReLU */
+    tdm_kernel *masked; /* the gradient before a ReLU */
     tdm_tensor x, w1, w2, hidden, y, slope, grad1, grad2;
 } layers;
 
@@ -57,7 +57,7 @@ static void release_layers(layers *l) {
     tdm_kernel_release(l->masked);
 }
 
-/* The gradients of its own rows, which are divided by the number of all rows. */
+/* The gradients of the rank's rows, which are divided by the number of all rows. */
 static tdm_status run_layers(tdm_queue *queue, layers *l) {
     const tdm_argument mask[] = {TDM_WITH_TENSOR("g", &l->slope), TDM_WITH_TENSOR("h", &l->hidden)};
     tdm_matmul_options gradient = TDM_MATMUL_OPTIONS_DEFAULTS;
@@ -115,8 +115,8 @@ static double most(const double *a, int64_t n) {
     return largest;
 }
 
-/* What rounding k products to f32 and adding them up may be off, of vectors of these lengths. What several values are
- * off is taken to be independent, so that squares add up. */
+/* The error of rounding k products to f32 and adding them up, of vectors of these lengths. The errors of several values
+ * are taken to be independent, so that squares add up. */
 static double rounded(int64_t k, double a, double b) {
     return (double)FLT_EPSILON * sqrt((double)k) * a * b;
 }
@@ -145,7 +145,7 @@ static void forward(const layers *l, in_double *d, int64_t row) {
     }
 }
 
-/* What the row adds to the elements. */
+/* Adds the row's part to the elements. */
 static void backward(const layers *l, const in_double *d, wanted *w) {
     const double rows = (double)l->all_rows, sum_off = (double)FLT_EPSILON * sqrt(rows);
     const double long_y = length(d->y, l->width, 1), off_y = most(d->off_y, l->width);
@@ -215,7 +215,7 @@ static bool check_one(tdm_queue *queue, tdm_tensor *gradient, double of[CHECKED]
     const int64_t rows = gradient->shape[0], columns = gradient->shape[1];
     float *values = malloc((size_t)(rows * columns) * sizeof *values);
     bool good = values && tdm_to_host(queue, gradient, values) == TDM_OK;
-    for (int64_t i = 0; good && i < rows * columns; i++) /* what nobody wrote */
+    for (int64_t i = 0; good && i < rows * columns; i++) /* NaN: never written */
         good = isfinite(values[i]);
     for (int a = 0; good && a < CHECKED; a++)
         for (int b = 0; good && b < CHECKED; b++) {

@@ -137,7 +137,7 @@ static verdict judge(const bench_comparison *wanted, const pair *p) {
     return p->ratio < 1.0 - wanted->threshold ? FASTER : SAME;
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- reporting -------------------------------------------------------------------------------- */
 
 static void print_source(const bench_comparison *wanted, const char *name, const run_file *file) {
     const json_t *machine = json_object_get(file->root, "machine");

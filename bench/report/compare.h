@@ -7,7 +7,7 @@
 
 typedef struct bench_comparison {
     const char *before, *after; /* files that bench_write_json wrote */
-    double threshold;           /* the smallest change of a median that is told: 0.03 is 3 % */
+    double threshold;           /* the smallest change of a median that is reported: 0.03 is 3 % */
     double significance;        /* the probability with which chance alone may name a row */
     bool all;                   /* rows that did not change too */
     int width;                  /* of the page, in columns; 0: no limit */

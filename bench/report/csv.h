@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Values between commas, quoted as RFC 4180 tells; lines end with a newline. */
+/* Values between commas, quoted as in RFC 4180; lines end with a newline. */
 #ifndef BENCH_CSV_H
 #define BENCH_CSV_H
 

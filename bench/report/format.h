@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a run may be asked to write. */
+/* The formats that a run can write. */
 #ifndef BENCH_FORMAT_H
 #define BENCH_FORMAT_H
 
@@ -14,7 +14,7 @@ typedef enum bench_format {
     BENCH_JSONL /* a row a line, as it is measured */
 } bench_format;
 
-/* Can a page be written to this path later? Leaves no file behind. When not, why (of at least 256
+/* Can a page be written to this path later? Leaves no file there. When not, why (of at least 256
  * bytes) says what is wrong. */
 bool bench_can_write_html(const char *path, char *why);
 

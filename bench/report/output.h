@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a run prints to stdout: a table for people, in plain text or Markdown, as each row is
+/* The standard output of a run: a table for people, in plain text or Markdown, as each row is
  * measured; or rows for programs. */
 #ifndef BENCH_OUTPUT_H
 #define BENCH_OUTPUT_H

@@ -17,14 +17,14 @@ extern const char bench_report_style[];
 
 enum { PATH_SIZE = 4096 };
 
-/* Makes an empty file beside `path`. */
-static FILE *open_beside(const char *path, char *beside, char *why) {
+/* Makes an empty file next to `path`. */
+static FILE *open_temporary(const char *path, char *temporary, char *why) {
     int file = -1;
     errno = ENAMETOOLONG;
     for (int i = 0; i < 100 && file < 0; i++) {
-        if (snprintf(beside, PATH_SIZE, "%s.%ld-%d.tmp", path, (long)getpid(), i) >= PATH_SIZE)
+        if (snprintf(temporary, PATH_SIZE, "%s.%ld-%d.tmp", path, (long)getpid(), i) >= PATH_SIZE)
             break;
-        file = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file < 0 && errno != EEXIST) break;
     }
     FILE *page = file < 0 ? NULL : fdopen(file, "w");
@@ -32,22 +32,22 @@ static FILE *open_beside(const char *path, char *beside, char *why) {
     snprintf(why, 256, "%s", strerror(errno));
     if (file >= 0) {
         close(file);
-        unlink(beside);
+        unlink(temporary);
     }
     return NULL;
 }
 
 bool bench_can_write_html(const char *path, char *why) {
-    char beside[PATH_SIZE];
+    char temporary[PATH_SIZE];
     struct stat facts;
     if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
         snprintf(why, 256, "it is not a regular file");
         return false;
     }
-    FILE *page = open_beside(path, beside, why);
+    FILE *page = open_temporary(path, temporary, why);
     if (!page) return false;
     fclose(page);
-    unlink(beside);
+    unlink(temporary);
     return true;
 }
 
@@ -282,8 +282,8 @@ static bool write_page(const bench_figures *figures, const bench_results *result
 }
 
 bool bench_write_html(const char *path, const bench_results *results) {
-    char beside[PATH_SIZE], why[256];
-    FILE *page = open_beside(path, beside, why);
+    char temporary[PATH_SIZE], why[256];
+    FILE *page = open_temporary(path, temporary, why);
     if (!page) {
         fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path, why);
         return false;
@@ -295,11 +295,11 @@ bool bench_write_html(const char *path, const bench_results *results) {
     const bool written = !ferror(page) && fflush(page) == 0;
     const int error = errno;
     const bool closed = fclose(page) == 0;
-    if (good && (!written || !closed || rename(beside, path) != 0)) {
+    if (good && (!written || !closed || rename(temporary, path) != 0)) {
         fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path,
                 strerror(written ? errno : error));
         good = false;
     }
-    if (!good) unlink(beside);
+    if (!good) unlink(temporary);
     return good;
 }

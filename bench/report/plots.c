@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What figures have in common. */
+/* The parts that figures share. */
 #include "report/plots.h"
 
 #include <string.h>

@@ -18,7 +18,7 @@ bool bench_plot_ratios(const bench_figures *figures); /* to the baseline, by ope
 bool bench_plot_sizes(const bench_figures *figures);  /* rates and times against size */
 bool bench_plot_ranks(const bench_figures *figures);  /* work in a second over ranks */
 bool bench_plot_norms(const bench_figures *figures);  /* norms logged one by one, and kept ones */
-bool bench_plot_pairs(const bench_figures *figures);  /* two devices at once beside one */
+bool bench_plot_pairs(const bench_figures *figures);  /* two devices at once next to one */
 
 /* The names of the devices of rows, in their order. The index is the number of the device's series.
  */

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Bars: a few times beside each other, for what is done in two ways. */
+/* Bars: a few times next to each other, for work that is done in two ways. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void add(bars *b, double seconds, const char *class, const char *who, con
     b->bar[b->count++].class = class;
 }
 
-/* Each bar has its label above it and its time behind it. */
+/* Each bar has its label above it and its time after it. */
 static void plot(FILE *page, const bars *b, const char *title, const char *caption) {
     enum { LINE = 38, BAR = 14, FOR_TIME = 66 };
     const bench_labels none = {.count = 0};

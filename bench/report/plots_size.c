@@ -76,7 +76,7 @@ static bool collect(const bench_figures *figures, const bench_row *like, quantit
     return true;
 }
 
-/* The middle one of the points of one device and one size; *next is behind them. */
+/* The middle one of the points of one device and one size; *next is past them. */
 static const point *middle(const points *all, size_t first, size_t *next) {
     size_t end = first + 1;
     const point *a = &all->point[first];

@@ -13,7 +13,7 @@
 /* Of the JSON: rises when a key goes or changes its meaning, not when one comes. */
 enum { BENCH_SCHEMA = 1 };
 
-/* What a run has found, for the reports. */
+/* The results of a run, for the reports. */
 typedef struct bench_results {
     const json_t *machine;
     const bench_peak *peaks; /* of each device in turn */
@@ -27,8 +27,8 @@ typedef struct bench_results {
 void bench_print_json(FILE *stream, const bench_results *results);
 bool bench_write_json(const char *path, const bench_results *results);
 
-/* A row on a line of its own: as JSON that needs no head, and its figures between commas, where
- * NULL gives the names of the columns. */
+/* A row on one line: as JSON that needs no head, and its figures between commas, where NULL prints
+ * the names of the columns. */
 void bench_print_jsonl_row(FILE *stream, const bench_row *row);
 void bench_print_csv_row(FILE *stream, const bench_row *row);
 
@@ -36,8 +36,8 @@ void bench_print_csv_row(FILE *stream, const bench_row *row);
 void bench_print_jsonl_peaks(FILE *stream, const bench_results *results);
 void bench_print_csv_peaks(FILE *stream, const bench_results *results);
 
-/* Writes the page: the machine, its peaks, plots, every row. Made beside `path` and renamed.
- * False with a message on stderr when it cannot. */
+/* Writes the page: the machine, its peaks, plots, every row. A temporary file next to `path` is
+ * renamed to it. False with a message on stderr when it cannot. */
 bool bench_write_html(const char *path, const bench_results *results);
 
 #endif

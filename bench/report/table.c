@@ -148,7 +148,7 @@ static size_t add_remark(char text[BENCH_REMARKS], size_t length, const char *re
                                      length ? "; " : "", remark);
 }
 
-/* What a column has no place for. */
+/* Remarks, which no column has room for. */
 static void format_remarks(const bench_row *row, char text[BENCH_REMARKS]) {
     size_t length = add_remark(text, 0, row->verified ? "" : "NOT VERIFIED");
     for (int i = 0; i < BENCH_PEERS; i++) {

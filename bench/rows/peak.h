@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A peak: a figure of what a device can do at best, which the rows are to be seen beside. It is the
- * better of Tandem's and the baseline's in an ordinary case. */
+/* A peak: a figure of what a device can do at best, to compare the rows with. It is the better of
+ * Tandem's and the baseline's in an ordinary case. */
 #ifndef BENCH_PEAK_H
 #define BENCH_PEAK_H
 

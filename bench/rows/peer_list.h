@@ -6,7 +6,7 @@
 /* X(NAME, key, module, title): key is what JSON and CSV call its figure, module is what peers.py calls it. */
 #define BENCH_PEER_LIST(X)                                                                         \
     X(PYTORCH, "pytorch_seconds_median", "torch", "PyTorch") BENCH_LATER_PEER_LIST(X)
-/* Those whose columns of CSV come behind all others. */
+/* Those whose columns of CSV come after all others. */
 #define BENCH_LATER_PEER_LIST(X)                                                                   \
     X(NUMPY, "numpy_seconds_median", "numpy", "NumPy")                                             \
     X(ONNXRUNTIME, "onnxruntime_seconds_median", "onnxruntime", "ONNX Runtime")                    \

@@ -30,7 +30,7 @@ typedef struct bench_row {
     char baseline[48];       /* "" without one */
     double baseline_seconds; /* median */
     double ratio;            /* baseline_seconds / seconds.median */
-    /* of the same work in other libraries, where these were asked for and have it */
+    /* of the same work in other libraries, where these were requested and have it */
     double peer_seconds[BENCH_PEERS];
     double first_call_seconds;
     double max_error, error_bound;
@@ -47,14 +47,14 @@ void bench_row_init(bench_row *row, const tdm_device_info *device, const tdm_dev
 /* Not verified, and why: "WHAT: WHY". Returns false. */
 bool bench_row_fail(bench_row *row, const char *what, const char *why);
 
-/* Tells why a case cannot run where it is: "skipped: WHY". Returns false. */
+/* Records why a case cannot run where it is: "skipped: WHY". Returns false. */
 bool bench_row_skip(bench_row *row, const char *why);
 
-/* Tells why there is no such work for the device at all, which is nobody's failure: "not
- * applicable: WHY". Returns false. */
+/* Records why the device has no such work at all, which is no failure: "not applicable: WHY".
+ * Returns false. */
 bool bench_row_not_applicable(bench_row *row, const char *why);
 
-/* Do two rows tell of the same operation in the same dtype? */
+/* Are two rows of the same operation in the same dtype? */
 bool bench_row_is_like(const bench_row *row, const bench_row *other);
 
 /* A device whose memory is the host's own. */

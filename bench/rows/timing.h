@@ -7,7 +7,7 @@
 
 #include "rows/stats.h"
 
-/* What a sample calls. Sets are the buffers to rotate over; who has one set ignores the number. */
+/* The calls of a sample. Sets are the buffers to rotate over; a call with one set ignores the number. */
 typedef struct bench_timed {
     void *state;
     bool (*call)(void *state,

@@ -9,7 +9,7 @@
 # Usage: bench/machines/simulation/run.sh BUILD RANKS COLLECTIVE BYTES...    COLLECTIVE: all, all-reduce, barrier, ...
 #        bench/machines/simulation/run.sh BUILD RANKS step TENSOR...
 # BUILD is a build with the static libraries. The time goes with the square of the messages that are under way: all
-# collectives of 1 MiB take seconds for 64 ranks, and many minutes for 256. The MPI beside is SMPI's, with the algorithms
+# collectives of 1 MiB take seconds for 64 ranks, and many minutes for 256. The other MPI is SMPI's, with the algorithms
 # that ALGORITHMS=ompi or mpich, the default, chooses.
 set -euo pipefail
 [ $# -ge 4 ] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2; exit 2; }

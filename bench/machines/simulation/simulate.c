@@ -90,7 +90,7 @@ static double begin(void) {
     return MPI_Wtime();
 }
 
-/* ---- each collective beside that of the simulated MPI ---- */
+/* ---- each collective compared with that of the simulated MPI ---- */
 
 enum { ALL_REDUCE, ALL_GATHER, BROADCAST, REDUCE_SCATTER, ALL_TO_ALL, BARRIER, COLLECTIVES };
 static const char *const names[COLLECTIVES] = {"all-reduce",     "all-gather", "broadcast",
@@ -167,7 +167,7 @@ static void run_collectives(rank_state *s, const char *wanted, int64_t bytes) {
 
 /* ---- a step of training ---- */
 
-/* Seconds of an all-reduce in buckets, one behind the other: of one of them, as all take as long. */
+/* Seconds of an all-reduce in buckets, one after the other: one is measured, as all take as long. */
 static double add_up(rank_state *s, tdm_comm *comm, tdm_comm_op op, int64_t count) {
     const int64_t bucket = count < BUCKET ? count : BUCKET;
     tdm_tensor x = tensor_of(s, 0, bucket);
