@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Runs the host tests and the suite on the cpu backend, as they were built, under conditions that
-# machines differ in: who runs them, which processes there are, cores, load, locale, time zone, home,
+# machines differ in: the user, the processes there are, cores, load, locale, time zone, home,
 # umask. Fails when one fails. Usage: scripts/conditions.sh [BUILD [CONDITION ...]]
 # (default: build/test, all of them; "list" names them)
 set -euo pipefail
@@ -33,7 +33,7 @@ export TDM_TEST_SMALL=1
 work=$(mktemp -d)
 busy=()
 nobody=65534
-# What the tests write is in the build tree.
+# The tests write into the build tree.
 written=("$build/tests/run" "$build/Testing")
 owner=$(stat -c %u:%g "$build")
 clean_up() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Tells which part of a folder's lines the tests of a build have executed, and which they have not.
+# Prints which part of a folder's lines the tests of a build have executed, and which they have not.
 # Usage: scripts/coverage.sh BUILD FOLDER PERCENT
 # BUILD was configured with -DTANDEM_COVERAGE=FOLDER (the preset asan: cuda) and its tests were run.
 # Exits 1 where less than PERCENT of all lines were.
@@ -18,7 +18,7 @@ lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
 
 for source in "$folder"/*.c; do
-    # What has tables alone has no lines to execute (_sub_ is AddressSanitizer's).
+    # A source of tables alone has no lines to execute (_sub_ is AddressSanitizer's).
     functions=$(nm "$objects/$(basename "$source").o" | grep -v ' _sub_' | grep -c ' [tT] ' || true)
     [ "$functions" -gt 0 ] || continue
     counts=$objects/$(basename "$source").gcda
@@ -26,7 +26,7 @@ for source in "$folder"/*.c; do
         echo "coverage: no test of $build executed anything of $source ($counts is missing)" >&2
         exit 1
     fi
-    # gcov tells of headers too: keep what belongs to the source itself.
+    # gcov reports headers too: keep the lines of the source itself.
     gcov --stdout --object-file "$counts" "$source" 2>/dev/null |
         awk -v source="$source" -F: '
             { gsub(/ /, "", $1); gsub(/ /, "", $2) }

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The least that a first call through OpenCL costs: compiles one empty kernel on the first device and
- * runs it. scripts/first-call.sh times this beside Tandem's examples. */
+/* The least cost of a first call through OpenCL: compiles one empty kernel on the first device and
+ * runs it. scripts/first-call.sh compares Tandem's examples with it. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>

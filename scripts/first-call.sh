@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# How long a program takes that is run for the first time, and again: the examples quickstart and digits
-# beside a program that compiles one empty kernel through OpenCL, which is the driver's own share.
+# Measures a program's first run and a later one: the examples quickstart and digits, next to a program that
+# compiles one empty kernel through OpenCL, which is the driver's own share.
 # Cold: every run has empty caches, Tandem's and PoCL's. Warm: it has those of a run before.
-# Rounds are interleaved, so that what else the machine does is shared; an idle machine is best all the same.
+# Rounds are interleaved, so that other load on the machine meets all; an idle machine is best all the same.
 # Usage: scripts/first-call.sh [ROUNDS]   (default 9; BUILD=build/release names another build)
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Gives tdm_kernel_elementwise, or tdm_kernel_rows and tdm_kernel_source with their parameters and arguments, what
-# libFuzzer makes, under ASan + UBSan, and runs what are expressions on cpu. Needs clang with its runtime (Debian:
+# Fuzzes tdm_kernel_elementwise, or tdm_kernel_rows and tdm_kernel_source with their parameters and arguments, with
+# libFuzzer, under ASan + UBSan, and runs valid expressions on cpu. Needs clang with its runtime (Debian:
 # clang libclang-rt-14-dev).
 # Usage: scripts/fuzz.sh [EXECUTIONS [expressions|kernels]]    (default: 10000000 expressions)
-# What it found stays in build/fuzz/found, or found-kernels; a text that fails is written to build/fuzz.
+# Its corpus stays in build/fuzz/found, or found-kernels; a text that fails is written to build/fuzz.
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ if ! [[ $executions =~ ^[0-9]+$ && $target =~ ^(expressions|kernels)$ ]]; then
     exit 2
 fi
 
-# The library as it is but for what reads expressions and runs them, which libFuzzer follows.
+# The library, of which libFuzzer follows only the code that reads expressions and runs them.
 cmake --preset release >/dev/null
 cmake --build --preset release --target tandem_static
 build=build/fuzz found=build/fuzz/found

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Tests and measures Tandem on a machine that is there for its GPU, for minutes, without a network. It takes
-# what scripts/gpu-pack.sh made in build/offline and was brought along; without that it builds.
+# Tests and measures Tandem on a GPU machine that is lent for minutes, without a network. It uses the package
+# that scripts/gpu-pack.sh made in build/offline; without that it builds.
 #
 #   scripts/gpu-pack.sh                                 with a network; then bring the sources and build/offline
 #   scripts/gpu-check.sh OUT                            on the GPU machine: every part, in the order of their worth
@@ -13,13 +13,13 @@
 # Parts: smoke (devices, doctor, a program), tests-cuda (the suite), bench (the benchmark's profile gpu, as far as its
 # time goes), sanitizer (compute-sanitizer's four tools over the kernels), tests-opencl (the suite, where the driver has
 # OpenCL), examples (all, the lesson, tensors shared with PyTorch and CuPy), nccl (one rank), peers (the lesson's norms
-# and the profile gpu beside PyTorch and others) and bench-opencl.
+# and the profile gpu, with PyTorch and others) and bench-opencl.
 #
 # OUT gets, each as it comes: results.txt (a line for each test, tool, example and measurement: PASS, FAIL, SKIP or
 # LATE, which did not end in time; its name, its seconds, and why), summary.txt (versions, a line for each part),
 # log.txt (what was printed; of tests only where they fail), the benchmark's bench.json and *.jsonl. At SIGTERM the
-# summary is ended. Exit status: 0 all passed, 1 not (or there is no GPU), 2 wrong arguments. TANDEM_ and TDM_
-# variables are not heeded, but for TANDEM_LIBRARY_PATH.
+# summary is completed. Exit status: 0 all passed, 1 not (or there is no GPU), 2 wrong arguments. TANDEM_ and TDM_
+# variables are ignored, but for TANDEM_LIBRARY_PATH.
 #
 #   GPU_CHECK_BUILD=FOLDER    a build that is there: nothing is built
 #   GPU_CHECK_BUNDLE=FOLDER   in the place of build/offline
@@ -136,7 +136,7 @@ each() { # FUNCTION ARGUMENT...: the function for each line of the input, as its
 }
 
 bad=0 part='' group=''
-# A line of the summary, of what is named PART or PART:...; that nothing passed is no success.
+# Prints the summary's line of the results named PART or PART:...; a part of which nothing passed has failed.
 tell() { # PART SECONDS
     local passed before failed skipped late names verdict=passed
     read -r passed before failed skipped late names < <(awk -v part="$1" '
@@ -187,7 +187,7 @@ finish() { # [WHY]
 
 # --- the parts ---------------------------------------------------------------------------------------
 
-# What the driver has and Tandem does not list is a failure, not a shorter run.
+# A device of the driver that Tandem does not list is a failure, not a shorter run.
 part_smoke() {
     one smoke:devices +60 "\\b${cuda:-no cuda device, though the driver is in $driver}" "$tdm" devices
     one smoke:doctor +60 . "$tdm" doctor

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Compiles on a machine without a GPU the kernels that the tests, the benchmark and the examples use on an H100: runs
-# them on the simulated CUDA machine, whose compiler is NVIDIA's own NVRTC, and keeps what it makes in FOLDER, which a
-# GPU's process takes as its TANDEM_CACHE_DIR. What FOLDER has is not compiled again. Some 20 minutes of a processor.
+# them on the simulated CUDA machine, whose compiler is NVIDIA's own NVRTC, and keeps the binaries in FOLDER, the
+# TANDEM_CACHE_DIR of a process on the GPU. Kernels in FOLDER are not compiled again. Some 20 minutes of a processor.
 # Usage: scripts/gpu-kernels.sh [FOLDER [PROFILE...]]   (default: build/gpu-cache gpu, a profile of tdm bench)
 #
 #   GPU_KERNELS_NVRTC=FILE     NVRTC of the CUDA that the GPU machine has (default: that of /usr/local/cuda)

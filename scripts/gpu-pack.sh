@@ -2,7 +2,8 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Makes all that a GPU machine without a network needs for scripts/gpu-check.sh, in build/offline: the bundle of
 # scripts/offline-bundle.sh, a build of the preset gpu that runs from any folder, stripped, and the compiled kernels
-# of build/gpu-cache, where scripts/gpu-kernels.sh made that. Says how large what has to be brought is, 60 MB at most.
+# of build/gpu-cache, where scripts/gpu-kernels.sh made that. Prints the size of the sources and the package, 60 MB at
+# most.
 # Usage: scripts/gpu-pack.sh
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }

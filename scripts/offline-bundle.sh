@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Gathers what a GPU machine without a network lacks to build and test Tandem, from this machine's
+# Gathers the packages that a GPU machine without a network lacks to build and test Tandem, from this machine's
 # Debian or Ubuntu packages: headers, shared libraries and pkg-config of jansson, the OpenCL ICD loader and
-# CLBlast with what these need, in one folder that can be moved. Nothing is installed and root is not needed;
+# CLBlast with their dependencies, in one folder that can be moved. Nothing is installed and root is not needed;
 # scripts/gpu-pack.sh adds a build, and scripts/gpu-check.sh finds the folder.
 # Usage: scripts/offline-bundle.sh [FOLDER]   (default: build/offline)
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
-export LC_ALL=C # what apt-get and others print is read
+export LC_ALL=C # the output of apt-get and others is parsed
 
 most_mb=20
 # Their contents are taken: headers, and libraries with all that those need but the C and C++ runtimes.
@@ -109,7 +109,7 @@ link=$bundle/lib/libjansson.so
 ln -s "$(basename "$(echo "$link".[0-9]*)")" "$link"
 source=$(find_library jansson.pc)
 [ -n "$source" ] || fail "no package brought jansson.pc"
-# Relative to the file itself, and without what only static linking wants.
+# Relative to the file itself, and without the options of static linking.
 sed -e '/^\(Requires\|Libs\)\.private:/d' -e '/^exec_prefix=/d' \
     -e "s|^prefix=.*|prefix=\${pcfiledir}/../..|" -e "s|^libdir=.*|libdir=\${prefix}/lib|" \
     -e "s|^includedir=.*|includedir=\${prefix}/include|" "$source" >"$bundle/lib/pkgconfig/jansson.pc"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Sets up, builds Release and runs what several processes do, on this machine with Open MPI, or with MPICH where
+# Sets up, builds Release and runs the work of several processes, on this machine with Open MPI, or with MPICH where
 # TANDEM_MACHINES_MPI is mpich: 360 handwritten digits over 1, 2 and 4 ranks, a product that is too large for one of 4
 # ranks, and the benchmark's profile of several ranks with 2. Exits 0 only if everything it printed was verified.
 #
@@ -33,7 +33,7 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTANDEM_MPI=ON -DMPI
     -DMPIEXEC_EXECUTABLE="$(command -v "mpirun.$mpi")" >/dev/null
 cmake --build "$build"
 
-# As a user would build them, beside the library in the build tree.
+# Built as a user would, against the library in the build tree.
 flags=(-O2 -std=c11 -Ilib/include -Icomm/include -Impi/include "-L$build/lib" "-Wl,-rpath,$PWD/$build/lib")
 link=(-ltandem-mpi -ltandem-comm -ltandem -lm)
 "mpicc.$mpi" "${flags[@]}" -DDIGITS_DATA_DIR='"examples/digits"' examples/machines.c "${link[@]}" -o "$build"/machines

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Installs what is missing to build and run Tandem on Debian and Ubuntu; elsewhere says what to
-# install and stops. Usage: scripts/setup.sh run|test|full|systems   (test: what the tests need as well;
-# full: and the full ones; systems: what scripts/test.sh --systems needs). What cannot be had here at all and only some tests
-# need is said, and noted in build/lacking, so that those tests are skipped.
+# install and stops. Usage: scripts/setup.sh run|test|full|systems   (test: also for the tests; full: also for
+# the full ones; systems: for scripts/test.sh --systems). Reports a package that this system cannot have and only
+# some tests need, and notes it in build/lacking, so that those tests are skipped.
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 cd "$(dirname "$0")/.."
@@ -35,7 +35,7 @@ install() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
         --no-install-recommends "${missing[@]}"
 }
-# Oclgrind left Debian with its version 13; oneDNN is not there for each processor, DLPack not on each system.
+# Debian has had no Oclgrind since its version 13; oneDNN is not there for each processor, DLPack not on each system.
 optional=" oclgrind libdnnl-dev libdlpack-dev libopenmpi-dev openmpi-bin libscalapack-openmpi2.2 libmpich-dev mpich "
 no_package() { # NAME: the sentence
     # shellcheck source=/dev/null
@@ -43,7 +43,7 @@ no_package() { # NAME: the sentence
 }
 # From PyPI, as no Debian package has them: safetensors, which the tests compare files with, a NumPy that knows
 # DLPack 1.0, and Intel's OpenCL runtime for CPUs.
-install_python() { # FOLDER PACKAGE==VERSION...: an environment of its own
+install_python() { # FOLDER PACKAGE==VERSION...: a separate environment
     local have folder=$1
     shift
     have=$("$folder/bin/python3" -c 'import sys, importlib.metadata as metadata
@@ -114,7 +114,7 @@ if [ "$1" = test ] || [ "$1" = full ]; then
     # Another version of the first may order the files' bytes otherwise.
     install_python build/python safetensors==0.8.0 numpy==2.2.6
     if [ "$(uname -m)" = x86_64 ]; then
-        # The second has mathematics that the first needs and does not ask for.
+        # The second has mathematics that the first needs and does not depend on.
         install_python build/intel intel-opencl-rt==2026.2.0 intel-cmplr-lib-rt==2026.2.0
     else
         lacks intel "Intel's OpenCL runtime is for x86_64, and this is $(uname -m)"

@@ -1,7 +1,7 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Debian systems in folders of build/systems/, for scripts/systems/run.sh. Everything is mounted in a mount
-# namespace that belongs to the one command that runs inside, so that nothing is mounted any more when it
-# ends, however it ends, and removing a system's folder reaches nothing else.
+# Debian systems in folders of build/systems/, for scripts/systems/run.sh. Each command runs in its own mount
+# namespace, so that nothing stays mounted when it ends, however it ends, and removing a system's folder
+# reaches nothing else.
 #   shellcheck shell=bash
 
 mirror=${TANDEM_DEBIAN_MIRROR:-http://deb.debian.org/debian}
@@ -18,7 +18,7 @@ remove_folder() { # FOLDER
     refuse_mounts "$1" && rm -rf --one-file-system "$1"
 }
 
-# What debootstrap makes of a release, once: a system with apt and nothing else. Its path.
+# Makes the base system of a release with debootstrap, once, with apt and nothing else. Prints its path.
 base_of() { # SUITE
     local base=$work/base-$1
     if [ ! -e "$base/complete" ]; then
@@ -35,14 +35,14 @@ base_of() { # SUITE
     echo "$base"
 }
 
-# A system of its own from the base. With "kept" one that is there already is taken as it is.
+# Makes a separate system from the base. With "kept" one that is there already is taken as it is.
 make_system() { # NAME SUITE [kept]
     local root=$work/$1 base
     [ "${3:-}" = kept ] && [ -e "$root/complete" ] && return 0
     remove_folder "$root" || return 1
     base=$(base_of "$2") || return 1
     cp -a --reflink=auto "$base" "$root"
-    rm "$root/complete" # that the base is; whoever installs in this one says when it is
+    rm "$root/complete" # copied from the base; the caller creates it when its installation is complete
     # Names are found, and certificates believed, as on this machine.
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     if [ -e /etc/ssl/certs/ca-certificates.crt ]; then
@@ -51,7 +51,7 @@ make_system() { # NAME SUITE [kept]
     fi
 }
 
-# Runs a command in a system, with processes and mounts of its own, as root, in /opt; with isolated=--net without a network.
+# Runs a command in a system, with separate processes and mounts, as root, in /opt; isolated=--net: without a network.
 within() { # NAME COMMAND...
     local root=$work/$1
     shift

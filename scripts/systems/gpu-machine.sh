@@ -1,5 +1,5 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# What a machine with a GPU has, and how the preset gpu is configured: for scripts/gpu-check.sh and
+# Finds the libraries of a machine with a GPU, and configures the preset gpu: for scripts/gpu-check.sh and
 # scripts/gpu-pack.sh, which set `root` and `bundle`.
 #   shellcheck shell=bash disable=SC2154
 
@@ -13,7 +13,7 @@ configure_gpu() {
     (cd "$root" && cmake --preset gpu "${options[@]}")
 }
 
-# What the bundle's files do not find on this machine; nothing if all is well.
+# Prints the libraries that the bundle's files do not find on this machine; nothing if all is well.
 missing_libraries() {
     # ldd answers for each file what it cannot find, or which version of glibc it wants.
     find "$bundle"/lib "$bundle"/bin "$bundle"/tools "$bundle"/tests -type f \( -name '*.so*' -o -perm -100 \) \
@@ -65,7 +65,7 @@ for folder in nvidia.__path__:
     } | paste -sd:
 }
 
-# The OpenCL loader is told of the driver's OpenCL, which containers often leave unregistered; says which.
+# Registers the driver's OpenCL with the OpenCL loader, as containers often do not; prints which.
 register_opencl() { # DRIVER FOLDER: of what this makes
     if [ -n "${OCL_ICD_VENDORS:-}" ] || [ -z "$1" ]; then
         echo "OpenCL drivers: those of ${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}"

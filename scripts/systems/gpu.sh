@@ -11,7 +11,7 @@ system_gpu_check() {
     touch "$work/$subject/complete"
     rm -rf "${work:?}/$subject/srv/"*
     mkdir -p "$work/$subject$there"
-    # What travels: as scripts/gpu-pack.sh says.
+    # The files that scripts/gpu-pack.sh lists.
     (cd "$here" && { git ls-files -co --exclude-standard && echo build/offline; } | tar -cT -) |
         tar -xC "$work/$subject$there" || return 1
     simulate_cuda "$here/build/test/tests" "$work/$subject" "$here"
@@ -41,7 +41,7 @@ make_package() { # FOLDER
     )
 }
 
-# The driver in a folder of its own, a toolkit with tools that do nothing, NCCL as PyTorch's packages have it.
+# The driver in a separate folder, a toolkit with tools that do nothing, NCCL as PyTorch's packages have it.
 simulate_cuda() { # LIBRARIES ROOT SOURCES
     local driver=$2/usr/local/nvidia/lib64 toolkit=$2/usr/local/cuda
     local nccl=$2/usr/local/lib/python3.13/dist-packages/nvidia/nccl/lib

@@ -16,7 +16,7 @@ build_packages() { # SYSTEM SUITE
         cmake --build --preset debian
         cd build/debian
         cpack -G DEB
-        # The one that is left asks for the number of a bug in which the package was wished for.
+        # The warning that is left wants the number of a bug that requests the package.
         lintian --allow-root -I --fail-on error,warning,info \
             --suppress-tags initial-upload-closes-no-bugs ./*.deb'
 }
@@ -50,7 +50,7 @@ use_packages() { # SYSTEM
         "$program" devices | tee out
         grep -q "opencl:0" out
 
-        # They leave nothing behind, and a program that was built with them says what it misses.
+        # They leave no file, and a program that was built with them says what it misses.
         dpkg --purge tandem-tools libtandem-dev "$(dpkg-query -W -f "\${Package}\n" "libtandem0*")"
         [ -z "$(find /usr -name "*tandem*" -print -quit)" ]
         ! ./quickstart'

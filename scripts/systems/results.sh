@@ -1,5 +1,5 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# What passed where: rows for the table in docs/systems.md, for scripts/systems/run.sh.
+# Rows for the table in docs/systems.md, for scripts/systems/run.sh.
 #   shellcheck shell=bash
 
 page=$source/docs/systems.md

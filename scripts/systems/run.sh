@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# What scripts/test.sh --systems runs: Tandem on other systems, drivers, processors and C libraries. The
-# table in docs/systems.md is written anew for what ran. Needs root, a network and some 12 GB in
+# The tests of scripts/test.sh --systems: Tandem on other systems, drivers, processors and C libraries. Replaces
+# the rows of these in the table of docs/systems.md. Needs root, a network and some 12 GB in
 # build/systems, which can be removed at any time; all of it takes some two hours on two cores.
 #
 # Usage: scripts/systems/run.sh [NAME...]    (default: all)
@@ -12,8 +12,8 @@
 #   packages                         Debian packages, built in one system and used in another
 #   gpu-check                        scripts/gpu-check.sh without a network, on simulated CUDA
 #
-# It is the last commit that is tested. Exit status: 0 all passed, 1 not, 2 wrong arguments. Each part's
-# output is in build/systems/logs.
+# Tests the last commit. Exit status: 0 all passed, 1 not, 2 wrong arguments. Each part's output is in
+# build/systems/logs.
 set -uo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 cd "$(dirname "$0")/../.." || exit
