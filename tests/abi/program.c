@@ -160,7 +160,7 @@ static void files(tdm_queue *queue) {
     unlink(path);
 }
 
-/* What the library allocates is read through its pointers, wherever the next one lies. */
+/* Memory that the library allocates is read through its pointers, wherever the next one lies. */
 static void lists(void) {
     size_t count = 0;
     OK(tdm_get_device_count(&count));
@@ -215,7 +215,7 @@ int main(int argc, char **argv) {
     files(queue);
     lists();
 #if GROWN
-    /* the later library lies beside this test's programs */
+    /* the later library lies next to this test's programs */
     later_fields(device, queue, strstr(argv[1], "/abi"));
 #endif
     tdm_queue_destroy(queue);

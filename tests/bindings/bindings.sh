@@ -31,7 +31,7 @@ rust)
     "$compiler" --edition 2021 -D warnings -L "$folder" -l tandem quickstart.rs
     printed=$(./quickstart)
     ;;
-*) echo "nobody knows $language here"; exit 1 ;;
+*) echo "there is no test for $language"; exit 1 ;;
 esac
 echo "$language: $printed"
 [ "$printed" = "$wanted" ] || { echo "wanted: $wanted"; exit 1; }

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What an operation asks of the driver once it has run before: for each piece of work one call, and none to
- * change contexts, to make or free anything, or to hand over what has not changed; and of the host no memory,
- * and no lock, which another queue's first call might hold. Prints a table. */
+/* Counts an operation's calls of the driver once it has run before: one for each piece of work, and none to
+ * change contexts, to make or free anything, or to pass arguments that have not changed. Nor does it allocate host
+ * memory, or take a lock that another queue's first call might hold. Prints a table. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -65,7 +65,7 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *m
 
 /* --- operations that have a page -------------------------------------------------------------------- */
 
-/* What is called and counted. The last output is there twice, so that an operation can be given another one. */
+/* A call that is counted. The last output is there twice, so that an operation can be given another one. */
 typedef struct counted_call {
     char name[48];
     unsigned long pieces, arguments,

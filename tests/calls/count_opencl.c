@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* On pocl, behind a stand-in for the ICD loader. */
+/* On pocl, through a stand-in for the ICD loader. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@ static size_t value_of(const tdmi_clblast_parameters *p, const char *name) {
     return 1;
 }
 
-/* What CLBlast's documentation asks of the parameters, said anew. */
+/* The rules for the parameters in CLBlast's documentation, written once more. */
 static void check_large(const tdmi_clblast_parameters *p, const tdmi_clblast_limits *limits) {
 #define V(name) value_of(p, #name)
     CHECK(p->count == 16 && V(GEMMK) == 0 && V(KWG) % V(KWI) == 0, "kinds");
@@ -53,7 +53,7 @@ static void check_direct(const tdmi_clblast_parameters *p, const tdmi_clblast_li
 #undef V
 }
 
-/* A made-up device: the time of a choice is a number of its own, or it fails. */
+/* A made-up device: a choice takes a time that no other has, or it fails. */
 typedef struct pretence {
     tdmi_clblast_limits limits;
     uint64_t seed;

@@ -60,7 +60,7 @@ expect "$work/plain_c"
 expect "$work/plain_cxx"
 expect "$work/comm_c"
 unset LD_LIBRARY_PATH
-# What is installed looks for libraries nowhere but beside itself, and is as guarded as what was built.
+# Installed files look for libraries next to themselves alone, and are as hardened as those in the build tree.
 set -- "$library_dir"/libtandem.so "$library_dir"/libtandem-comm.so
 [ ! -x "$prefix/bin/tdm" ] || set -- "$@" "$prefix/bin/tdm"
 "$hardening" "$readelf" "" "$@" || exit 1

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* tandem.hpp: who owns what after copies, moves and exceptions, as the device's own count of memory in use tells, and
- * that failures throw what the C API said. */
+/* tandem.hpp: ownership after copies, moves and exceptions, by the device's own count of memory in use; and failures
+ * throw the C API's status and message. */
 #include <cstdio>
 #include <limits>
 #include <string>
@@ -104,7 +104,7 @@ void test_tensors(const tandem::Device &device, const tandem::Queue &queue) {
         EXPECT(copy->buffer == x->buffer && x->ndim == 2 && x.count() == 6);
         tandem::Tensor moved = std::move(copy);
         EXPECT(!copy && moved && !copy->buffer);  // NOLINT: empty after the move
-        moved = tandem::Tensor::of(*moved.get()); /* one more of its own, onto itself */
+        moved = tandem::Tensor::of(*moved.get()); /* one more reference, moved onto itself */
         EXPECT(moved.to_host<float>(queue) == numbers);
 
         tdm_tensor column;

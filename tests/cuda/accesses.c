@@ -23,8 +23,8 @@ static row_counts rows_of(const tdm_kernel_entry *k, const variant *v) {
 /* The file of reduce, compiled for rows in vectors, has its second kernel, too, which is never launched so. */
 static bool is_without_rows(const tdm_kernel_entry *k) { return k->file; }
 
-/* What two steps of matmul_tiles have at least: products of 16 x 8 elements, which make 64 x 64, and of an operand that
- * lies along k, or has elements of two bytes, four reads of matrices, once more before the first step. A slice is
+/* The least accesses of two steps of matmul_tiles: products of 16 x 8 elements, which make 64 x 64, and for an operand
+ * that lies along k, or has elements of two bytes, four reads of matrices, once more before the first step. A slice is
  * copied before and in the loop, unless rows are not aligned. C is written in vectors where it can be. */
 static bool tiles_are_right(const variant *v, const ptx_report *accesses) {
     const bool narrow = dtype_bytes(v->t) == 2, deep = v->op & TDM_OP_TILES_DEEP;

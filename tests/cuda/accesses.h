@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a variant's accesses of memory have to be like, and what makes two kernels the same. */
+/* The rules for a variant's accesses of memory, and the test whether two kernels are the same. */
 #ifndef TDM_TEST_CUDA_ACCESSES_H
 #define TDM_TEST_CUDA_ACCESSES_H
 
@@ -15,8 +15,8 @@ bool accesses_are_right(int kernel, const variant *v, const ptx_report *accesses
 /* The bytes on their way to a multiprocessor when as many groups are there as fit. */
 int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report *accesses);
 
-/* What is wanted of them; 0: nothing, as the kernel reads no rows in vectors. A kernel that writes more than
- * it reads waits for less. */
+/* The bytes that a multiprocessor must have in flight; 0: none, as the kernel reads no rows in vectors. A kernel that
+ * writes more than it reads waits for less. */
 int enough_in_flight(int kernel, const variant *v);
 
 /* Are two kernels the same, as far as the size of their code, registers, memory and accesses tell? Not byte for byte:

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Contexts belong to who made them: none is made on a device that was not opened, the caller's
- * current one stays his, and so does the runtime's last error. */
+/* The caller's contexts stay as they are: none is made on a device that was not opened, the current one
+ * stays current, and the runtime's last error stays. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -76,7 +76,7 @@ Test(contexts, only_where_opened) {
 
 static CUcontext wanted;
 
-/* The call may fail; afterwards the caller's context is current, and nobody's error is kept. */
+/* The call may fail; afterwards the caller's context is current, and the runtime keeps no error. */
 #define STAYS(call)                                                                                \
     do {                                                                                           \
         (void)!(call);                                                                             \
@@ -191,8 +191,7 @@ Test(contexts, after_failures) {
     use_all("cuda:0", "cuda:1");
 }
 
-/* An error of the caller's own, which he has not asked for yet, is still there after calls of ours
- * that succeed. */
+/* A pending error that the caller caused is still there after calls of ours that succeed. */
 Test(contexts, the_callers_error) {
     small s;
     bool right = false;

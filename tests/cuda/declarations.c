@@ -1,9 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* cuda/declarations.h beside NVIDIA's headers: this compiles where they agree. declarations.sh
+/* cuda/declarations.h against NVIDIA's headers: this compiles where they agree. declarations.sh
  * compiles it, and puts together ours.h, the types of our header with "our_" before each name, and
  * names.h, one of the macros below for each constant and type.
  *
- * Our functions are declared once more behind theirs, with their types: a compiler allows that for
+ * Our functions are declared once more after theirs, with their types: a compiler allows that for
  * the same function alone. */
 #include <cublasLt.h>
 #include <cublas_v2.h>
@@ -20,7 +20,7 @@
 
 #define SAME_NUMBER(name) _Static_assert((long long)name == (long long)our_##name, #name);
 
-/* What an integer or an enumeration is in an expression: its width and its sign. */
+/* The width and the sign of an integer or an enumeration in an expression. */
 #define SAME_INTEGER(name)                                                                         \
     _Static_assert(                                                                                \
         sizeof(name) == sizeof(our_##name) &&                                                      \

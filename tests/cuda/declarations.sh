@@ -56,7 +56,7 @@ while read -r change; do
         exit 1
     fi
     if agrees "$folder/changed.h"; then
-        echo "FAILED: nobody notices $change"
+        echo "FAILED: $change goes unnoticed"
         exit 1
     fi
 done <<'CHANGES'

@@ -1,12 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Every call that the cuda backend makes, made to fail: the first, the second, the third and the
  * last one of each function (with TDM_TEST_SMALL not the third, and each with every second error), on the
- * simulated machine (tests/cuda_sim), each in a process of its own; of cuBLAS, NVRTC and memory also every call.
+ * simulated machine (tests/cuda_sim), each in a separate process; of cuBLAS, NVRTC and memory also every call.
  *
  *     faults [FUNCTION [NTH ERROR]]       all functions, one, or one failure, told at length
  *
  * The workout uses the whole library on cuda:0 and cuda:1. When a call fails the workout gives an
- * error with a message, or right results; nothing is left behind (the runtime's last error, memory,
+ * error with a message, or right results; nothing is left (the runtime's last error, memory,
  * handles, a context that is not the caller's); and after the failure the same process can do the
  * workout again, unless the failure was of the kind that loses the device. Functions whose failure
  * may go unseen are listed with the reason, and a list that says too much fails too. */
@@ -55,53 +55,53 @@ static const struct {
     {"cuDeviceGetUuid", "asked again at once, and by the next call", false},
     {"cuDeviceTotalMem", "asked again at once, and by the next call", false},
     {"cudaMemGetInfo", "free memory is unknown", false},
-    {"cuCtxGetCurrent", "free memory is unknown; when giving back nobody to tell", true},
-    {"cuCtxPushCurrent", "when giving back nobody to tell", true},
-    {"cuCtxPopCurrent", "nobody to tell", false},
+    {"cuCtxGetCurrent", "free memory is unknown; a release has no caller to report it to", true},
+    {"cuCtxPushCurrent", "a release has no caller to report it to", true},
+    {"cuCtxPopCurrent", "no caller to report it to", false},
     {"cuPointerGetAttribute", "what is not known to be managed memory is taken for a device's",
      true},
     {"cudaDeviceCanAccessPeer", "the copy goes through host memory", false},
     {"cudaDeviceEnablePeerAccess", "the copy goes through host memory", false},
     {"cudaMalloc", "the pool gives back and tries again; a workspace may be missing", true},
-    {"cudaFree", "nobody to tell", false},
-    {"cudaFreeHost", "nobody to tell", false},
-    {"cudaStreamSynchronize", "of a queue that is destroyed nobody to tell", true},
-    {"cudaStreamDestroy", "nobody to tell", false},
+    {"cudaFree", "no caller to report it to", false},
+    {"cudaFreeHost", "no caller to report it to", false},
+    {"cudaStreamSynchronize", "destroying a queue has no caller to report it to", true},
+    {"cudaStreamDestroy", "no caller to report it to", false},
     {"cudaEventCreateWithFlags", "an owner of memory is told after a wait, without it", true},
     {"cudaEventRecord", "likewise", true},
     {"cudaEventQuery", "likewise", true},
-    {"cudaEventDestroy", "nobody to tell", false},
-    {"cuModuleUnload", "nobody to tell", false},
+    {"cudaEventDestroy", "no caller to report it to", false},
+    {"cuModuleUnload", "no caller to report it to", false},
     {"cudaStreamCreateWithFlags", "of one that was to capture a graph, which stays a list", true},
     {"cuLaunchKernel", "captured: the graph stays a list", true},
     {"cuStreamBeginCapture", "the graph stays a list", true},
     {"cuStreamEndCapture", "the graph stays a list", true},
     {"cuGraphInstantiate", "the graph stays a list", true},
     {"cuGraphExecUpdate", "another graph is made", true},
-    {"cuGraphExecDestroy", "nobody to tell", true},
-    {"cuGraphDestroy", "nobody to tell", true},
+    {"cuGraphExecDestroy", "no caller to report it to", true},
+    {"cuGraphDestroy", "no caller to report it to", true},
     {"cublasLtCreate", "the builtin kernel runs instead", false},
-    {"cublasLtDestroy", "nobody to tell", false},
+    {"cublasLtDestroy", "no caller to report it to", false},
     {"cublasLtMatmulDescCreate", "plain cuBLAS or the builtin kernel runs instead", false},
     {"cublasLtMatmulDescSetAttribute", "likewise", false},
-    {"cublasLtMatmulDescDestroy", "nobody to tell", false},
+    {"cublasLtMatmulDescDestroy", "no caller to report it to", false},
     {"cublasLtMatrixLayoutCreate", "plain cuBLAS or the builtin kernel runs instead", false},
     {"cublasLtMatrixLayoutSetAttribute", "likewise", false},
-    {"cublasLtMatrixLayoutDestroy", "nobody to tell", false},
+    {"cublasLtMatrixLayoutDestroy", "no caller to report it to", false},
     {"cublasLtMatmulPreferenceCreate", "plain cuBLAS or the builtin kernel runs instead", false},
     {"cublasLtMatmulPreferenceSetAttribute", "likewise", false},
-    {"cublasLtMatmulPreferenceDestroy", "nobody to tell", false},
+    {"cublasLtMatmulPreferenceDestroy", "no caller to report it to", false},
     {"cublasLtMatmulAlgoGetHeuristic", "plain cuBLAS or the builtin kernel runs instead", false},
     {"cublasLtMatmul", "where it is not supported plain cuBLAS runs instead", true},
     {"cublasGemmStridedBatchedEx_64", "where it is not supported the builtin kernel runs instead",
      true},
     {"cublasCreate", "the builtin kernel runs instead", false},
-    {"cublasDestroy", "nobody to tell", false},
+    {"cublasDestroy", "no caller to report it to", false},
     {"cublasSetStream", "the builtin kernel runs instead", false},
     {"cublasSetWorkspace", "the builtin kernel runs instead", false},
     {"cublasSetMathMode", "the builtin kernel runs instead", false},
     {"nvrtcVersion", "asked again at once", true},
-    {"nvrtcDestroyProgram", "nobody to tell", false},
+    {"nvrtcDestroyProgram", "no caller to report it to", false},
 };
 enum { UNSEEN = sizeof unseen / sizeof *unseen };
 
@@ -173,7 +173,7 @@ static int in_child(const failure *f) {
 /* --- all of them --------------------------------------------------------------------------------
  */
 
-/* What an undisturbed workout calls, told by a child through shared memory. */
+/* The calls of an undisturbed workout, which a child writes into shared memory. */
 typedef struct call_list {
     size_t count;
     struct {
@@ -271,7 +271,7 @@ static bool is_asked_again(const char *function) {
     return false;
 }
 
-/* What a library or a full memory refuses every time; others for ever would only test clean-up. */
+/* Calls that a library or a full memory can refuse every time; with others this would only test clean-up. */
 static bool may_fail_for_good(const char *function) {
     return strncmp(function, "cublas", 6) == 0 || strncmp(function, "nvrtc", 5) == 0 ||
            strcmp(function, "cudaMalloc") == 0 || strcmp(function, "cudaHostAlloc") == 0;

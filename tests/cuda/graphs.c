@@ -74,7 +74,7 @@ Test(graphs, one_launch) {
         check_case("replay %d", turn);
         replay(&s, graph, (float)turn);
         expect(0, 1, 0, 0);
-        CHECK(cuda_sim_calls("cublasLtMatmul") == 0, "a product was asked for");
+        CHECK(cuda_sim_calls("cublasLtMatmul") == 0, "a product was requested");
     }
     check_case("another buffer");
     OK(tdm_graph_set_buffer(graph, s.buffers[1], other));
@@ -101,7 +101,7 @@ Test(graphs, one_launch) {
     small_close(&s);
 }
 
-/* What the driver refuses again and again stays a list. */
+/* A graph that the driver refuses again and again stays a list. */
 Test(graphs, stay_lists) {
     static const char *const functions[] = {"cuStreamBeginCapture", "cuStreamEndCapture",
                                             "cuGraphInstantiate"};
@@ -165,9 +165,9 @@ Test(graphs, captured_later) {
     small_close(&s);
 }
 
-/* What cuBLASLt cannot run after all goes to our own kernels, in the capture, too: which would not survive a
- * question about its stream. So does another failure, whose cause the queue's own stream knows. Scratch memory
- * that another queue's work still uses is waited for outside of it. */
+/* A product that cuBLASLt cannot run after all goes to our own kernels, in the capture, too, which would not survive
+ * a query of its stream. So does another failure, whose cause the queue's own stream knows. The queue waits outside of
+ * the capture for scratch memory that another queue's work still uses. */
 static void refuse_a_product(int failure) {
     enum { ROWS = 1024, K = 64, COLS = 8, SCRATCH = COLS * K * 4 };
     small s;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A program that calls CUDA itself, beside Tandem, on the same device: its memory, streams and events. Streams work
- * only while somebody waits for them here, so nothing is over by chance. */
+/* A program that calls CUDA itself, along with Tandem, on the same device: its memory, streams and events. Streams work
+ * only while a call waits for them here, so nothing ends by chance. */
 #include "traps.h"
 
 #include <criterion/criterion.h>
@@ -59,7 +59,7 @@ static void expect(float value) {
         }
 }
 
-/* What is borrowed is what CUDA knows. */
+/* Borrowed handles are CUDA's. */
 Test(handles, borrowed) {
     CUcontext context = NULL, current = NULL;
     cudaStream_t stream = NULL;
@@ -162,7 +162,7 @@ Test(handles, two_queues) {
     tdm_queue_destroy(second);
 }
 
-/* The program's stream and ours, behind each other by events. */
+/* The program's stream and ours, one after the other by events. */
 Test(handles, events) {
     cudaStream_t stream = NULL;
     cudaEvent_t event = NULL;

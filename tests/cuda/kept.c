@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Kernels: kept on disk for the next process, rebuilt when what is kept is no good, as PTX for a
- * device that is newer than the compiler, and the words of those that cannot be had. Every machine
- * is a process of its own. */
+/* Kernels: kept on disk for the next process, rebuilt when the kept file is damaged, as PTX for a
+ * device that is newer than the compiler, and the messages for those that cannot be built. Every
+ * machine is a separate process. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "support/folder.h"
 #include "support/run.h"
 
-/* What a process did. */
+/* The calls of a process. */
 typedef struct outcome {
     tdm_status status;
     char message[2048];
@@ -104,8 +104,8 @@ typedef struct kept_header {
 
 typedef size_t (*change)(unsigned char *image, size_t size);
 
-/* Changes an image to one of the size given back; the file stays sound, so that nothing but the
- * image itself tells. */
+/* Changes an image to one of the size given back; the file stays sound, so that only the image itself
+ * shows it. */
 static void change_file(const char *path, change make) {
     size_t size = 0;
     unsigned char *bytes = file_read(path, &size);
@@ -239,7 +239,7 @@ Test(kept, cubins_of_nvidias_nvrtc) {
 }
 #endif
 
-/* When the device is lost, or its memory has run out, building anew would not help. */
+/* When the device is lost, or its memory has run out, building again would not help. */
 Test(kept, a_load_that_fails_for_another_reason) {
     make_folder("reasons");
     on_machine("devices=2");

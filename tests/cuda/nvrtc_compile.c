@@ -5,7 +5,7 @@
  *     nvrtc_compile FOLDER [full]
  *
  * FOLDER is the one of the kernels. Text and options are those of the cuda backend, but many
- * variants share a program, each in a namespace and under a name of its own, as a program costs
+ * variants share a program, each in a namespace and under its own name, as a program costs
  * more than a kernel. For one variant of each file and architecture it is checked that this makes
  * no difference: compiled alone, as the backend does it, it has to be the same machine code, but for
  * which registers it takes.
@@ -43,7 +43,7 @@ enum { SKIPPED = 77, MAX_THREADS = 8, BATCH = 24, MAX_FILES = 32, MAX_JOBS = 409
 static kernel_file files[MAX_FILES];
 static int file_count;
 
-/* What is known of an entry on an architecture: how many variants, and the most of each number. */
+/* Figures of an entry on an architecture: how many variants, and the most of each number. */
 typedef struct maxima {
     int variants;
     ptxas_report most;

@@ -34,7 +34,7 @@ static bool all_are(tdm_queue *queue, const tdm_buffer *buffer, float value) {
     return wrong == COUNT;
 }
 
-/* x doubled by way of a temporary: y = (x + x) and then that in a buffer of its own. */
+/* x doubled by way of a temporary: y = (x + x), then the same in a new buffer. */
 static bool one_turn(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     tdm_buffer *made = NULL;
     if (!OK(tdm_buffer_create(tdm_queue_get_device(queue), BYTES, &made))) return false;
@@ -44,7 +44,7 @@ static bool one_turn(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     return fine;
 }
 
-/* Ten thousand operations with temporaries: one block, and nobody waits for anything. */
+/* Ten thousand operations with temporaries: one block, and no call waits. */
 Test(order, temporaries_of_one_queue) {
     enum { TURNS = 5000 };
     small s;
@@ -70,7 +70,7 @@ Test(order, temporaries_of_one_queue) {
     small_close(&s);
 }
 
-/* Another queue takes a block behind an event, on the device; a third one of the same buffer waits. */
+/* Another queue takes a block after an event, on the device; a third one of the same buffer waits. */
 Test(order, temporaries_of_another_queue) {
     small s;
     tdm_queue *second = NULL, *third = NULL;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* PTX of an entry, as NVRTC writes it: a line for each instruction, a predicate before some, labels on
- * lines of their own.
+ * separate lines.
  *
  *   .visible .entry tdm_softmax(
  *   ...

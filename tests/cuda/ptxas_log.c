@@ -7,7 +7,7 @@
  *   ptxas info    : Used 48 registers, used 1 barriers, 16 bytes cumulative stack size, 4096 bytes
  * smem
  *
- * A function that was not inlined has properties of its own among them. */
+ * A function that was not inlined has separate properties among them. */
 #include "ptxas_log.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What ptxas -v says of a compiled kernel. */
+/* The report of ptxas -v on a compiled kernel. */
 #ifndef TDM_TEST_CUDA_PTXAS_LOG_H
 #define TDM_TEST_CUDA_PTXAS_LOG_H
 

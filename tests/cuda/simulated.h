@@ -20,8 +20,8 @@ static const char *const kernel_options[] = {"--gpu-architecture=sm_90",
                                              "-DHOLDS=0",
                                              "-DTEAMS=1"};
 
-/* One thing went wrong that the simulator names with these words. */
-#define TELLS(statement, words)                                                                    \
+/* The simulator reports one defect, with these words. */
+#define REPORTS(statement, words)                                                                  \
     do {                                                                                           \
         unsigned long before = cuda_sim_reports();                                                 \
         statement;                                                                                 \

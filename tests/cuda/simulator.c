@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The simulated CUDA machine tells what a real driver would forgive: each defect made on purpose, by
- * calls of the runtime and the driver themselves. Without these tests a simulator that sees nothing would look the
- * same. */
+/* The simulated CUDA machine reports defects that a real driver would forgive: each is made on purpose, by
+ * calls of the runtime and the driver. Without these tests a simulator that sees nothing would look the same. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,8 +34,8 @@ Test(simulator, leaks) {
     void *kept, *pinned;
     FINE(cudaMalloc(&kept, 10));
     FINE(cudaHostAlloc(&pinned, 10, cudaHostAllocPortable));
-    TELLS(CHECK(cuda_sim_report_leaks() == 4, "memory twice, a stream, pinned memory"),
-          "leaked|2 x device memory|1 x pinned memory|1 x stream");
+    REPORTS(CHECK(cuda_sim_report_leaks() == 4, "memory twice, a stream, pinned memory"),
+            "leaked|2 x device memory|1 x pinned memory|1 x stream");
     (void)cudaFree(kept);
     (void)cudaFreeHost(pinned);
     CHECK(cuda_sim_alive(CUDA_SIM_MEMORY) == 1 && cuda_sim_alive(CUDA_SIM_PINNED) == 0, "books");
@@ -46,30 +45,30 @@ Test(simulator, freeing) {
     void *gone;
     FINE(cudaMalloc(&gone, SIZE));
     FINE(cudaFree(gone));
-    TELLS(CHECK(cudaFree(gone) != cudaSuccess, "a double free"), "cudaFree|was freed");
-    TELLS((void)cudaFree(memory + 8), "cudaFree|not the start");
-    TELLS((void)cudaFree(host), "cudaFree|no device address");
-    TELLS((void)cudaFreeHost(memory), "cudaFreeHost|another kind");
-    TELLS((void)cudaMemcpyAsync(host, gone, 8, cudaMemcpyDeviceToHost, stream), "was freed");
+    REPORTS(CHECK(cudaFree(gone) != cudaSuccess, "a double free"), "cudaFree|was freed");
+    REPORTS((void)cudaFree(memory + 8), "cudaFree|not the start");
+    REPORTS((void)cudaFree(host), "cudaFree|no device address");
+    REPORTS((void)cudaFreeHost(memory), "cudaFreeHost|another kind");
+    REPORTS((void)cudaMemcpyAsync(host, gone, 8, cudaMemcpyDeviceToHost, stream), "was freed");
 }
 
 Test(simulator, copying) {
-    TELLS((void)cudaMemcpyAsync(memory, host, SIZE + 1, cudaMemcpyHostToDevice, stream),
-          "1025 bytes|leave");
-    TELLS((void)cudaMemcpyAsync(host, memory + SIZE, 1, cudaMemcpyDeviceToHost, stream),
-          "outside of every block");
-    TELLS((void)cudaMemcpyAsync(memory, memory + 8, 16, cudaMemcpyDeviceToDevice, stream),
-          "overlap");
-    TELLS((void)cudaMemcpyAsync(host, host + SIZE, 8, cudaMemcpyDeviceToHost, stream),
-          "no device address");
-    TELLS((void)cudaMemcpyAsync(memory, memory, 8, cudaMemcpyHostToDevice, stream),
-          "device address where host memory belongs");
-    TELLS((void)cudaMemcpyAsync(memory, host, 8, cudaMemcpyDefault, stream), "kind");
-    TELLS((void)cudaMemsetAsync(memory + 1, 0, SIZE, stream), "leave");
-    TELLS((void)cudaMemsetAsync(host, 0, SIZE, stream), "no device address");
+    REPORTS((void)cudaMemcpyAsync(memory, host, SIZE + 1, cudaMemcpyHostToDevice, stream),
+            "1025 bytes|leave");
+    REPORTS((void)cudaMemcpyAsync(host, memory + SIZE, 1, cudaMemcpyDeviceToHost, stream),
+            "outside of every block");
+    REPORTS((void)cudaMemcpyAsync(memory, memory + 8, 16, cudaMemcpyDeviceToDevice, stream),
+            "overlap");
+    REPORTS((void)cudaMemcpyAsync(host, host + SIZE, 8, cudaMemcpyDeviceToHost, stream),
+            "no device address");
+    REPORTS((void)cudaMemcpyAsync(memory, memory, 8, cudaMemcpyHostToDevice, stream),
+            "device address where host memory belongs");
+    REPORTS((void)cudaMemcpyAsync(memory, host, 8, cudaMemcpyDefault, stream), "kind");
+    REPORTS((void)cudaMemsetAsync(memory + 1, 0, SIZE, stream), "leave");
+    REPORTS((void)cudaMemsetAsync(host, 0, SIZE, stream), "no device address");
     void *pinned;
     (void)cudaHostAlloc(&pinned, SIZE, cudaHostAllocPortable);
-    TELLS((void)cudaMemsetAsync(pinned, 0, SIZE, stream), "host memory");
+    REPORTS((void)cudaMemsetAsync(pinned, 0, SIZE, stream), "host memory");
     (void)cudaFreeHost(pinned);
 }
 
@@ -79,13 +78,13 @@ Test(simulator, devices) {
     FINE(cudaSetDevice(1));
     FINE(cudaMalloc((void **)&other, SIZE));
     FINE(cudaStreamCreateWithFlags(&elsewhere, cudaStreamNonBlocking));
-    TELLS((void)cudaStreamSynchronize(stream), "another context");
-    TELLS((void)cudaMemcpyAsync(memory, host, 8, cudaMemcpyHostToDevice, elsewhere),
-          "another device");
-    TELLS((void)cudaFree(memory), "another kind or device");
-    TELLS((void)cudaMemcpyPeerAsync(other, 1, memory, 0, 8, elsewhere),
-          "not of the source's device");
-    TELLS((void)cudaMemcpyPeerAsync(other, 0, other, 1, 8, elsewhere), "another device");
+    REPORTS((void)cudaStreamSynchronize(stream), "another context");
+    REPORTS((void)cudaMemcpyAsync(memory, host, 8, cudaMemcpyHostToDevice, elsewhere),
+            "another device");
+    REPORTS((void)cudaFree(memory), "another kind or device");
+    REPORTS((void)cudaMemcpyPeerAsync(other, 1, memory, 0, 8, elsewhere),
+            "not of the source's device");
+    REPORTS((void)cudaMemcpyPeerAsync(other, 0, other, 1, 8, elsewhere), "another device");
     (void)cudaFree(other);
     (void)cudaStreamDestroy(elsewhere);
     (void)cudaSetDevice(0);
@@ -97,20 +96,20 @@ Test(simulator, handles) {
     float milliseconds;
     FINE(cudaStreamCreateWithFlags(&gone, cudaStreamNonBlocking));
     FINE(cudaStreamDestroy(gone));
-    TELLS((void)cudaStreamSynchronize(gone), "cudaStreamSynchronize|a destroyed stream");
-    TELLS((void)cudaStreamDestroy(gone), "a destroyed stream");
-    TELLS((void)cudaStreamSynchronize(NULL), "no stream");
-    TELLS((void)cudaStreamSynchronize((cudaStream_t)(void *)host), "no stream");
+    REPORTS((void)cudaStreamSynchronize(gone), "cudaStreamSynchronize|a destroyed stream");
+    REPORTS((void)cudaStreamDestroy(gone), "a destroyed stream");
+    REPORTS((void)cudaStreamSynchronize(NULL), "no stream");
+    REPORTS((void)cudaStreamSynchronize((cudaStream_t)(void *)host), "no stream");
     (void)cudaEventCreateWithFlags(&event, cudaEventDefault);
     (void)cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming);
     (void)cudaEventRecord(event, stream);
     (void)cudaEventRecord(untimed, stream);
     CHECK(cudaEventElapsedTime(&milliseconds, event, untimed) == cudaErrorInvalidResourceHandle,
           "no time");
-    TELLS((void)cudaEventRecord((cudaEvent_t)(void *)stream, stream), "no event");
+    REPORTS((void)cudaEventRecord((cudaEvent_t)(void *)stream, stream), "no event");
     (void)cudaEventDestroy(event);
     (void)cudaEventDestroy(untimed);
-    TELLS((void)cudaEventSynchronize(event), "a destroyed event");
+    REPORTS((void)cudaEventSynchronize(event), "a destroyed event");
 }
 
 static void delay_a_little(void) {
@@ -118,19 +117,19 @@ static void delay_a_little(void) {
     nanosleep(&time, NULL);
 }
 
-/* Streams do run beside the caller, and memory in use is not to be freed. */
+/* Streams do run at the same time as the caller, and memory in use is not to be freed. */
 Test(simulator, work_in_flight) {
     enum { LARGE = 64 << 20 };
     char *large;
     FINE(cudaMalloc((void **)&large, LARGE));
     FINE(cudaMemsetAsync(large, 1, LARGE, stream));
     CHECK(cudaStreamQuery(stream) == cudaErrorNotReady, "64 MiB were set at once");
-    TELLS((void)cudaFree(large), "in flight");
+    REPORTS((void)cudaFree(large), "in flight");
     cudaStream_t busy;
     (void)cudaStreamCreateWithFlags(&busy, cudaStreamNonBlocking);
     (void)cudaMalloc((void **)&large, LARGE);
     (void)cudaMemsetAsync(large, 1, LARGE, busy);
-    TELLS((void)cudaStreamDestroy(busy), "cudaStreamDestroy|in flight");
+    REPORTS((void)cudaStreamDestroy(busy), "cudaStreamDestroy|in flight");
     CHECK(cudaStreamQuery(stream) == cudaSuccess ||
               (delay_a_little(), cudaStreamQuery(stream) == cudaSuccess),
           "the stream goes on");
@@ -150,7 +149,7 @@ static void capture(void) {
     GIVES(0, cudaStreamWaitEvent(stream, inside, 0));
 }
 
-/* What is given to the stream, and the end of the capture, fail from then on. */
+/* From then on work for the stream, and the end of the capture, fail. */
 static void is_invalidated(void) {
     CUgraph graph = NULL;
     GIVES(cudaErrorStreamCaptureInvalidated, cudaMemsetAsync(memory, 1, SIZE, stream));
@@ -175,7 +174,7 @@ Test(simulator, captures) {
     do {                                                                                           \
         check_case("%s", #call);                                                                   \
         capture();                                                                                 \
-        TELLS(GIVES(wanted, call), words "|invalidated");                                          \
+        REPORTS(GIVES(wanted, call), words "|invalidated");                                        \
         is_invalidated();                                                                          \
     } while (0)
     INVALIDATES(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(stream), "cudaStreamQuery");
@@ -264,7 +263,7 @@ static CUresult launch(CUfunction kernel, unsigned blocks, unsigned lanes, void 
     return cuLaunchKernel(kernel, blocks, 1, 1, lanes, 1, 1, 0, stream, arguments, NULL);
 }
 
-/* What a launch is checked for, and that it does run the kernel. */
+/* A launch checks its arguments, and runs the kernel. */
 Test(simulator, launching) {
     CUfunction kernel;
     CUmodule module = load(&kernel);
@@ -275,19 +274,19 @@ Test(simulator, launching) {
     float values[16];
     memcpy(values, host, sizeof values);
     CHECK(values[0] == 3 && values[15] == 3, "the kernel ran: %g", (double)values[0]);
-    TELLS((void)launch(kernel, 1, 32, buffers), "compiled for blocks of 64");
-    TELLS((void)launch(kernel, 0, 64, buffers), "0x1x1 blocks");
-    TELLS((void)cuLaunchKernel(kernel, 1, 2, 1, 64, 1, 1, 0, stream, buffers, NULL),
-          "1x2x1 blocks");
-    TELLS((void)cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 16, stream, buffers, NULL), "16 bytes");
-    TELLS((void)cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, stream, buffers, buffers), "extra");
-    TELLS((void)launch(kernel, 1, 64, on_host), "no device address");
+    REPORTS((void)launch(kernel, 1, 32, buffers), "compiled for blocks of 64");
+    REPORTS((void)launch(kernel, 0, 64, buffers), "0x1x1 blocks");
+    REPORTS((void)cuLaunchKernel(kernel, 1, 2, 1, 64, 1, 1, 0, stream, buffers, NULL),
+            "1x2x1 blocks");
+    REPORTS((void)cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 16, stream, buffers, NULL), "16 bytes");
+    REPORTS((void)cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, stream, buffers, buffers), "extra");
+    REPORTS((void)launch(kernel, 1, 64, on_host), "no device address");
     size_t offset, size = 0;
     CHECK(cuFuncGetParamInfo(kernel, 1, &offset, &size) == CUDA_SUCCESS && size == sizeof args,
           "%zu bytes", size);
     (void)cuModuleUnload(module);
-    TELLS((void)launch(kernel, 1, 64, buffers), "a destroyed kernel");
-    TELLS((void)cuModuleUnload(module), "a destroyed module");
+    REPORTS((void)launch(kernel, 1, 64, buffers), "a destroyed kernel");
+    REPORTS((void)cuModuleUnload(module), "a destroyed module");
 }
 
 /* A module is of the context in which it was loaded, and the driver takes no context for granted. */
@@ -299,23 +298,23 @@ Test(simulator, modules_of_other_contexts) {
     void *buffers[2] = {NULL};
     FINE(cudaSetDevice(1));
     FINE(cudaStreamCreateWithFlags(&elsewhere, cudaStreamNonBlocking));
-    TELLS((void)cuModuleGetFunction(&other, module, "tdm_fill"), "another context");
-    TELLS((void)cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, elsewhere, buffers, NULL),
-          "another context");
-    TELLS((void)cuModuleUnload(module), "another context");
+    REPORTS((void)cuModuleGetFunction(&other, module, "tdm_fill"), "another context");
+    REPORTS((void)cuLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, elsewhere, buffers, NULL),
+            "another context");
+    REPORTS((void)cuModuleUnload(module), "another context");
     (void)cudaStreamDestroy(elsewhere);
     CHECK(cuCtxPopCurrent_v2(&context) == CUDA_SUCCESS, "pop");
-    TELLS((void)cuModuleLoadData(&module, host), "no context is current");
+    REPORTS((void)cuModuleLoadData(&module, host), "no context is current");
     (void)cudaSetDevice(0);
     (void)cuModuleUnload(module);
 }
 
-/* The runtime initialises the driver by itself; who calls the driver alone has to. */
+/* The runtime initialises the driver by itself; a program that calls the driver alone has to. */
 TestSuite(uninitialised, .init = cuda_sim_count_reports);
 
 Test(uninitialised, driver) {
     CUcontext context = NULL;
-    TELLS((void)cuCtxGetCurrent(&context), "cuCtxGetCurrent|cuInit was not called");
+    REPORTS((void)cuCtxGetCurrent(&context), "cuCtxGetCurrent|cuInit was not called");
     CHECK(cuInit(0) == CUDA_SUCCESS && cuCtxGetCurrent(&context) == CUDA_SUCCESS, "cuInit");
 }
 
@@ -330,7 +329,7 @@ Test(simulator, writing_outside) {
     void *buffers[] = {&small, &args};
     FINE(launch(kernel, 1, 64, buffers));
     FINE(cudaStreamSynchronize(stream));
-    TELLS((void)cudaFree(small), "wrote outside");
+    REPORTS((void)cudaFree(small), "wrote outside");
     (void)cuModuleUnload(module);
 }
 #endif

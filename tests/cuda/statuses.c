@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the runtime's error numbers become: the status, and words that say what to do. */
+/* The runtime's error numbers become a status, with a message that says what to do. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -115,47 +115,48 @@ Test(thread_defects, none) {
 }
 
 Test(thread_defects, barriers) {
-    TELLS(run("s[i] = i; BARRIER; y[i] = s[63 - i]; s[i] = 0; y[i] += s[i];", 1),
-          "wrong|block 0|without a barrier in between");
-    TELLS(run("s[i] = i; y[i] = s[63 - i];", 1), "reads shared memory that");
-    TELLS(run("if (i < 32) BARRIER;\ny[i] = 0;", 1),
-          "no thread can go on|waits at the barrier|has ended");
-    TELLS(run("if (i < 32)\nBARRIER;\nelse\nBARRIER;", 1), "waits at the barrier of|at that of");
-    TELLS(run("for (int k = 0; k < 1 + (i == 7); k++) BARRIER;", 1),
-          "no thread can go on|has ended");
+    REPORTS(run("s[i] = i; BARRIER; y[i] = s[63 - i]; s[i] = 0; y[i] += s[i];", 1),
+            "wrong|block 0|without a barrier in between");
+    REPORTS(run("s[i] = i; y[i] = s[63 - i];", 1), "reads shared memory that");
+    REPORTS(run("if (i < 32) BARRIER;\ny[i] = 0;", 1),
+            "no thread can go on|waits at the barrier|has ended");
+    REPORTS(run("if (i < 32)\nBARRIER;\nelse\nBARRIER;", 1), "waits at the barrier of|at that of");
+    REPORTS(run("for (int k = 0; k < 1 + (i == 7); k++) BARRIER;", 1),
+            "no thread can go on|has ended");
 }
 
 Test(thread_defects, shuffles) {
-    TELLS(run("y[i] = __shfl_xor_sync(0xffff0000u, 1.0f, 1);", 1),
-          "ffff0000, which has not its lane");
-    TELLS(run("if (i % 32 < 16) y[i] = __shfl_xor_sync(~0u, 1.0f, 1);", 1), "ended");
-    TELLS(run("if (i != 3) y[i] = __shfl_xor_sync(~0u, 1.0f, 1); BARRIER;", 1),
-          "no thread can go on|waits at the barrier|shuffles at dialect_cuda.h:6");
-    TELLS(run("y[i] = __shfl_xor_sync(~0u, 1.0f, i == 5 ? 2 : 1);", 1), "distance");
-    TELLS(run("y[i] = __shfl_xor_sync(i % 32 < 16 ? 0xffffu : ~0u, 1.0f, 1);", 1), "mask");
-    TELLS(run("y[i] = __shfl_xor_sync(0xffu << i % 32 / 8 * 8, 1.0f, 8);", 1), "not in its mask");
+    REPORTS(run("y[i] = __shfl_xor_sync(0xffff0000u, 1.0f, 1);", 1),
+            "ffff0000, which has not its lane");
+    REPORTS(run("if (i % 32 < 16) y[i] = __shfl_xor_sync(~0u, 1.0f, 1);", 1), "ended");
+    REPORTS(run("if (i != 3) y[i] = __shfl_xor_sync(~0u, 1.0f, 1); BARRIER;", 1),
+            "no thread can go on|waits at the barrier|shuffles at dialect_cuda.h:6");
+    REPORTS(run("y[i] = __shfl_xor_sync(~0u, 1.0f, i == 5 ? 2 : 1);", 1), "distance");
+    REPORTS(run("y[i] = __shfl_xor_sync(i % 32 < 16 ? 0xffffu : ~0u, 1.0f, 1);", 1), "mask");
+    REPORTS(run("y[i] = __shfl_xor_sync(0xffu << i % 32 / 8 * 8, 1.0f, 8);", 1), "not in its mask");
 }
 
 Test(thread_defects, accesses) {
-    TELLS(run("y[i] = s[i];", 1), "reads shared memory that nothing has written");
-    TELLS(run("y[i] = y[args.n - 63 + i];", 1),
-          "reads 4 bytes at byte 1024 of a buffer that has 1024");
-    TELLS(run("y[i - 1] = 0;", 1), "writes 4 bytes at byte -4");
-    TELLS(run("s[64 + 16 * i] = 0; y[i] = s[64 + 16 * i];", 1), "writes 4 bytes");
-    TELLS(run("*(uint4 *)(y + 4 * (i % 32) + 1) = *(uint4 *)(y + 4 * (i % 32) + 128);", 1),
-          "not aligned");
-    TELLS(run("y[i / 2] = 0;", 1), "writes memory that another thread writes");
-    TELLS(run("y[i] = y[i ^ 1];", 1), "memory that another thread");
-    TELLS(run("float a = y[i ^ 1]; a = __shfl_xor_sync(~0u, a, 1); y[i] = a;", 1),
-          "writes memory that another thread reads");
-    TELLS(run("y[i] = i; __syncwarp(0xffu << i % 32 / 8 * 8); float a = y[i ^ 8]; __syncwarp(~0u); "
-              "y[i] = a;",
-              1),
-          "memory that another thread");
-    TELLS(run("y[i] = 0;", 2), "block|writes memory that another thread writes");
+    REPORTS(run("y[i] = s[i];", 1), "reads shared memory that nothing has written");
+    REPORTS(run("y[i] = y[args.n - 63 + i];", 1),
+            "reads 4 bytes at byte 1024 of a buffer that has 1024");
+    REPORTS(run("y[i - 1] = 0;", 1), "writes 4 bytes at byte -4");
+    REPORTS(run("s[64 + 16 * i] = 0; y[i] = s[64 + 16 * i];", 1), "writes 4 bytes");
+    REPORTS(run("*(uint4 *)(y + 4 * (i % 32) + 1) = *(uint4 *)(y + 4 * (i % 32) + 128);", 1),
+            "not aligned");
+    REPORTS(run("y[i / 2] = 0;", 1), "writes memory that another thread writes");
+    REPORTS(run("y[i] = y[i ^ 1];", 1), "memory that another thread");
+    REPORTS(run("float a = y[i ^ 1]; a = __shfl_xor_sync(~0u, a, 1); y[i] = a;", 1),
+            "writes memory that another thread reads");
+    REPORTS(
+        run("y[i] = i; __syncwarp(0xffu << i % 32 / 8 * 8); float a = y[i ^ 8]; __syncwarp(~0u); "
+            "y[i] = a;",
+            1),
+        "memory that another thread");
+    REPORTS(run("y[i] = 0;", 2), "block|writes memory that another thread writes");
 }
 
-/* What the assembler of tensor cores may not do; that its results are right is seen in products (matmul_tiles). */
+/* Defects in the assembler of tensor cores; tests of products (matmul_tiles) check its results. */
 #define TILES                                                                                      \
     "__shared__ uint4 t[64]; unsigned long long t_at; asm(\"cvta.to.shared.u64 %0, %1;\" : "       \
     "\"=l\"(t_at) : \"l\"(t)); const unsigned at = (unsigned)t_at + 16 * i;\n"
@@ -177,17 +178,17 @@ Test(thread_defects, tensor_cores) {
     FINE(cudaMemcpyAsync(memory, values, sizeof values, cudaMemcpyHostToDevice, stream));
     RIGHT(TILES COPY END WAIT(0) "BARRIER; y[i] = t[63 - i].y;", 1);
     RIGHT(TILES COPY END WAIT(0) "BARRIER;" MATRICES("at") "y[i] = r[0];", 1);
-    TELLS(run(TILES COPY END WAIT(1) "BARRIER; y[i] = t[i].y;", 1), "ends with 1 copies");
-    TELLS(run(TILES COPY WAIT(0) "y[i] = 0;", 1), "ends with 1 copies");
-    TELLS(run(TILES COPY END WAIT(0) "y[i] = t[i ^ 1].y;", 1), "reads shared memory that");
-    TELLS(run(TILES "t[i] = ((uint4 *)y)[i]; BARRIER; const unsigned v = t[i ^ 1].x;" COPY END WAIT(
-                  0) "s[i] = v;",
-              1),
-          "shared memory that another thread");
-    TELLS(run(TILES COPY END WAIT(0) "BARRIER;" MATRICES("at + 4") "y[i] = r[0];", 1),
-          "is not aligned");
-    TELLS(run(TILES COPY END WAIT(0) "if (i % 32 == 3) return;" MATRICES("at") "y[i] = r[0];", 1),
-          "ended or do not exist");
+    REPORTS(run(TILES COPY END WAIT(1) "BARRIER; y[i] = t[i].y;", 1), "ends with 1 copies");
+    REPORTS(run(TILES COPY WAIT(0) "y[i] = 0;", 1), "ends with 1 copies");
+    REPORTS(run(TILES COPY END WAIT(0) "y[i] = t[i ^ 1].y;", 1), "reads shared memory that");
+    REPORTS(run(TILES "t[i] = ((uint4 *)y)[i]; BARRIER; const unsigned v = t[i ^ 1].x;" COPY END
+                    WAIT(0) "s[i] = v;",
+                1),
+            "shared memory that another thread");
+    REPORTS(run(TILES COPY END WAIT(0) "BARRIER;" MATRICES("at + 4") "y[i] = r[0];", 1),
+            "is not aligned");
+    REPORTS(run(TILES COPY END WAIT(0) "if (i % 32 == 3) return;" MATRICES("at") "y[i] = r[0];", 1),
+            "ended or do not exist");
 }
 
 Test(thread_defects, texts) {

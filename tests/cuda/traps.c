@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What CUDA does to programs that use it: memory runs out, a device is lost, several threads and
- * devices. On the simulated machine; each test is a process of its own. */
+/* Failures and limits of CUDA: memory runs out, a device is lost, several threads and
+ * devices. On the simulated machine; each test is a separate process. */
 #include "traps.h"
 
 #include <criterion/criterion.h>
@@ -38,7 +38,7 @@ static void works(small *s) {
  */
 
 /* A batch of few rows still has work for every multiprocessor: the rows are cut, whether a column
- * is a channel or a channel has columns of its own. */
+ * is a channel or a channel has several columns. */
 Test(traps, batch_norm_of_few_rows_fills_the_device) {
     enum { CHANNELS = 1 << 20 };
     small s;
@@ -78,8 +78,8 @@ static uint64_t cached(tdm_device *device) {
     return stats.cached;
 }
 
-/* The message tells how much was wanted; what fits still works. With nothing kept there is nothing
- * to give back, so the driver is asked once. */
+/* The message says how much was requested; requests that fit still work. With nothing kept there is
+ * nothing to give back, so the driver is called once. */
 Test(traps, out_of_memory) {
     small s;
     tdm_buffer *large = NULL, *fits = NULL;
@@ -97,8 +97,8 @@ Test(traps, out_of_memory) {
     small_close(&s);
 }
 
-/* What the pool keeps is given back, work in flight on it is waited for, and the driver is asked
- * once more: no more often when that does not help either. */
+/* The pool waits for work in flight on the memory that it keeps, gives it back, and calls the driver
+ * once more, but no more often when that does not help either. */
 Test(traps, pool_gives_back) {
     setenv("TDM_CUDA_SIM", "delay=2000", 1);
     small s;
@@ -135,14 +135,14 @@ Test(traps, pinned_memory_runs_out) {
     cuda_sim_fail("cudaHostAlloc", 1, false, OUT_OF_MEMORY);
     REFUSED(tdm_host_alloc(s.device, 1000000, &pinned), TDM_ERROR_OUT_OF_MEMORY,
             "1000000 bytes|cudaHostAlloc|out of memory");
-    CHECK(!pinned && cuda_sim_last_error() == 0, "left behind");
+    CHECK(!pinned && cuda_sim_last_error() == 0, "an error was left");
     OK(tdm_host_alloc(s.device, 1000000, &pinned));
     works(&s);
     tdm_host_free(s.device, pinned);
     small_close(&s);
 }
 
-/* cuBLASLt is asked for an algorithm once a shape, whatever order the products come in. */
+/* cuBLASLt finds an algorithm once a shape, whatever order the products come in. */
 Test(traps, a_plan_is_found_once_a_shape) {
     static const int64_t sizes[] = {32, 32, 48, 32, 48, 48, 32};
     small s;
@@ -285,7 +285,7 @@ Test(traps, illegal_address) {
     small_close(&other);
 }
 
-/* A copy to a device that is lost, which nobody knew yet: not its own device is taken for lost. */
+/* A copy to a device that is lost, unknown until then: its own device is not taken for lost. */
 Test(traps, copy_to_a_lost_device) {
     small from, to;
     bool right = false;
@@ -442,7 +442,7 @@ static void *warm_device(void *context) {
     return NULL;
 }
 
-/* Two threads at once, each with several of its own. */
+/* Two threads at once, each with several threads. */
 static void warm_twice(warmth both[2]) {
     tdm_device *device = both[0].device;
     pthread_t threads[2];

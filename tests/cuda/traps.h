@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the traps share. */
+/* Declarations that the files of the traps share. */
 #ifndef TEST_CUDA_TRAPS_H
 #define TEST_CUDA_TRAPS_H
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a launch may ask for: what kernels/manifest.h says, less what lib/ops never chooses. */
+/* The variants that a launch may request: those of kernels/manifest.h, less the ones that lib/ops never chooses. */
 #include "variants.h"
 
 #include <string.h>

@@ -21,7 +21,7 @@ typedef struct kernel_file {
     char *text; /* dialect, args.h, the common headers and the file's own, as the backend has it */
 } kernel_file;
 
-/* What the backend gives NVRTC as -DT_ID … -DTEAMS. */
+/* The values that the backend passes to NVRTC as -DT_ID … -DTEAMS. */
 typedef struct variant {
     int t, u, op, lanes, stream, vectors, loose, holds, teams;
 } variant;

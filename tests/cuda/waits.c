@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Waits that fail while work goes on: what that work uses stays until a later wait succeeds.
- * Streams work only while somebody waits for them here, and the simulated machine reports memory
- * that is freed before work that uses it has run. Each test is a process of its own. */
+/* Waits that fail while work goes on: memory that the work uses stays until a later wait succeeds.
+ * Streams work only while a call waits for them here, and the simulated machine reports memory
+ * that is freed before work that uses it has run. Each test is a separate process. */
 #include "traps.h"
 
 #include <criterion/criterion.h>
@@ -265,7 +265,7 @@ Test(waits, files) {
 }
 #endif
 
-/* What a tensor's text was read into. */
+/* The memory that a tensor's text was read into. */
 Test(waits, format) {
     small s;
     char text[64];

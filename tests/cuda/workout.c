@@ -152,8 +152,8 @@ static tdm_status run_kernels(workplace *w) {
     return TDM_OK;
 }
 
-/* Operations of several launches and memory of their own in between. Rows fall from 63 to 0, so that the order of their
- * elements is 63 to 0 as well, and rows that are added where it says make the same again. */
+/* Operations of several launches, with temporary memory in between. Rows fall from 63 to 0, so that the order of their
+ * elements is 63 to 0 as well, and adding rows at these indices gives the same rows again. */
 static tdm_status sort_and_add(workplace *w) {
     enum { MOST = 3 };
     static const int whole[] = {0, 1};

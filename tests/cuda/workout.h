@@ -8,7 +8,7 @@
 /* Works on cuda:0 and cuda:1, verifies, and gives everything back. The first failure, if any. */
 tdm_status workout(void);
 
-/* What was wrong with the results of the last workout, as far as it came; NULL when nothing was. */
+/* The error in the results of the last workout, as far as it came; NULL when there was none. */
 const char *workout_is_wrong(void);
 
 #endif

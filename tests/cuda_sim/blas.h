@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the stand-ins for cuBLAS and cuBLASLt share: from a checked request to work on a stream. */
+/* Shared by the stand-ins for cuBLAS and cuBLASLt: from a checked request to work on a stream. */
 #ifndef CUDA_SIM_BLAS_H
 #define CUDA_SIM_BLAS_H
 
@@ -13,7 +13,7 @@ enum {
     BLAS_SCRIBBLE = 4096
 };
 
-/* Ends a check: tells the defect, and is what to return. */
+/* Ends a check: reports the defect, and gives the status to return. */
 #define BLAS_DEFECT(...) (sim_report(__VA_ARGS__), CUBLAS_STATUS_INVALID_VALUE)
 
 /* Counts the call of an entry point, which may be told to fail. */
@@ -98,7 +98,7 @@ typedef struct blas_product {
     size_t workspace_size;
 } blas_product;
 
-/* What a workspace held is lost, and ThreadSanitizer sees two streams that share one. */
+/* Overwrites a workspace, so that ThreadSanitizer sees two streams that share one. */
 static inline void blas_run(void *payload) {
     blas_product *product = payload;
     if (product->workspace)

@@ -9,7 +9,7 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
-/* in a section of its own, so that a launch finds all of it */
+/* in a separate section, so that a launch finds all of it */
 #define __shared__ static __attribute__((section("sim_shared"), used))
 
 /* copied by one access of 16 bytes, whatever a compiler makes of a struct */
@@ -158,7 +158,7 @@ static inline void sim_st_shared_v4_u32(unsigned address, unsigned x, unsigned y
     *sim_shared<sim_four>(address) = (sim_four){x, y, z, w};
 }
 
-/* cp.async writes what nobody should read, and is done as late as can be. */
+/* cp.async writes values that no thread should read, and is done as late as can be. */
 static inline void sim_cp_async_cg_shared_global_L2__128B(unsigned to, const void *from,
                                                           int bytes) {
     if ((unsigned long long)from % 16 || bytes < 0 || bytes > 16)

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a test may ask of the simulated CUDA machine, and do to it. The machine is described once,
- * by the variable TDM_CUDA_SIM, words of "key=value" (machine.c has the list):
+/* Functions with which a test controls the simulated CUDA machine. The variable TDM_CUDA_SIM describes
+ * the machine, once, in words of "key=value" (machine.c has the list):
  *
  *   devices=2 memory=BYTES capability=90          what the machine has; the rest as an H100
  *   multiprocessors=132 cache=52428800            of each device; the bytes of its L2 cache
@@ -24,7 +24,7 @@
  *                                                 what the device was given before
  *   threads=SEED                                  kernels are run thread by thread, in orders that
  *                                                 depend on the seed (threads.c); 0: as C
- *   lazy=1                                        a stream works only while somebody waits for it
+ *   lazy=1                                        a stream works only while a call waits for it
  *   fail=FUNCTION:N[+]:ERROR                      the Nth call (and all after it) gives that error
  *   reports=count                                 reports are counted, and do not end the process
  *   leaks=1                                       whatever is alive at exit is reported
@@ -57,8 +57,8 @@ typedef enum cuda_sim_kind {
 } cuda_sim_kind;
 
 /* From now on the nth call of `function`, counted from 1, gives `error` and does nothing; with
- * `onwards` every later one too. Beside the functions of CUDA: "kernel", a kernel or product as it
- * runs, whose error the stream's device keeps. Up to eight at a time. */
+ * `onwards` every later one too. Apart from the functions of CUDA, "kernel" is a kernel or product as
+ * it runs, whose error the stream's device keeps. Up to eight at a time. */
 void cuda_sim_fail(const char *function, unsigned long nth, bool onwards, int error);
 
 /* Forgets what cuda_sim_fail was told, and the counts of calls. */
@@ -78,7 +78,7 @@ void cuda_sim_lose(int device, int error);
 /* The blocks of the last kernel that was launched. */
 unsigned cuda_sim_blocks(void);
 
-/* What cudaPeekAtLastError would give in this thread: the library must leave no error behind. */
+/* The value of cudaPeekAtLastError in this thread: the library must leave no error. */
 int cuda_sim_last_error(void);
 
 /* The bytes that a device has in all. */

@@ -23,7 +23,7 @@
 enum { WORKSPACE = 1 << 20, BIAS_ALIGNMENT = 16 };
 #define ALGORITHM_MARK UINT64_C(0x6d6c612064757363)
 
-/* What is kept in a cublasLtMatmulAlgo_t. */
+/* The contents of a cublasLtMatmulAlgo_t. */
 typedef struct algorithm {
     uint64_t mark;
     uint64_t request; /* a hash of it */
@@ -36,7 +36,7 @@ typedef struct algorithm {
 } algorithm;
 _Static_assert(sizeof(algorithm) <= sizeof(cublasLtMatmulAlgo_t), "an algorithm is kept in theirs");
 
-/* What is asked of cublasLtMatmul, and before that of its heuristic. */
+/* A request to cublasLtMatmul, or before that to its heuristic. */
 typedef struct request {
     const char *function;
     const struct cublasLtContext *handle;
@@ -219,7 +219,7 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
     BLAS_TRY(check_request(&r, function, handle, descriptor, layouts));
     if (!sim_check(preferred, CUDA_SIM_LT_PREFERENCE, function)) return CUBLAS_STATUS_INVALID_VALUE;
     if (requested < 1 || !results || !count)
-        return BLAS_DEFECT("%s: %d results are asked for", function, requested);
+        return BLAS_DEFECT("%s: %d results are requested", function, requested);
     *count = 0;
     if (is_refused(&r)) return CUBLAS_STATUS_NOT_SUPPORTED;
     const preference *p = (void *)preferred;

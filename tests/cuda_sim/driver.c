@@ -11,8 +11,8 @@ CUresult cuInit(unsigned flags) {
     return (CUresult)error;
 }
 
-/* NVIDIA's own NVRTC, which a test lets compile for this machine, asks a driver that it finds for a
- * table of functions that nobody documents, and takes it as given that it may ask. */
+/* NVIDIA's own NVRTC, which a test lets compile for this machine, requests an undocumented table of
+ * functions from a driver that it finds, and relies on this function being there. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id);
 CUresult cuGetExportTable(const void **table, const CUuuid *id) {
     (void)id;

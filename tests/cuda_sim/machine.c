@@ -109,7 +109,7 @@ static void set_compiler(const char *word, const char *value) {
         give_up(word);
 }
 
-/* What is said of all devices. False for other keys. */
+/* Keys for all devices. False for other keys. */
 static bool describe_devices(const char *word, const char *key, const char *value) {
     for (int i = 0; i < SIM_MAX_DEVICES; i++) {
         sim_device *device = &machine.all[i];
@@ -258,7 +258,7 @@ static void choose_visible(const char *list) {
     }
 }
 
-/* Address space that nothing is in: whoever follows a device address on the host crashes. */
+/* Address space that nothing is mapped to: following a device address on the host crashes. */
 static void reserve_addresses(sim_device *device) {
     void *range =
         mmap(NULL, SIM_RANGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -112,7 +112,7 @@ static const char *what_was(uintptr_t address) {
                                                         : "no device address";
 }
 
-/* A piece of the device's range with a gap behind it, so that no block touches the next. */
+/* A piece of the device's range with a gap after it, so that no block touches the next. */
 static uintptr_t take_addresses(sim_device *device, size_t size) {
     size_t step = (size + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (step > SIM_RANGE) return 0;

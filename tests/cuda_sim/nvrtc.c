@@ -24,11 +24,11 @@ struct _nvrtcProgram {
     char log[MAX_LOG];
     sim_image image;
     bool compiled;   /* the image is there … */
-    bool cubin;      /* … and is asked for as a cubin too */
+    bool cubin;      /* … and is requested as a cubin too */
     real_cubin real; /* goes before the image; without bytes where there is none */
 };
 
-/* What a program must have told by options of the form -DNAME=NUMBER. */
+/* The macros that a program must pass as options of the form -DNAME=NUMBER. */
 enum { T_ID, U_ID, OP, LANES, STREAM, VECTORS, VECTOR_BYTES, LOOSE, HOLDS, TEAMS, MACROS };
 static const char *const macro_names[MACROS] = {
     "T_ID", "U_ID", "OP", "LANES", "STREAM", "VECTORS", "VECTOR_BYTES", "LOOSE", "HOLDS", "TEAMS"};
@@ -178,7 +178,7 @@ static bool read_number(const char *text, int32_t *value) {
     return end != text && !*end && number >= 0 && number <= INT32_MAX;
 }
 
-/* The text behind a beginning, or NULL. */
+/* The text after a beginning, or NULL. */
 static const char *after(const char *text, const char *beginning) {
     size_t length = strlen(beginning);
     return strncmp(text, beginning, length) == 0 ? text + length : NULL;

@@ -14,7 +14,7 @@ typedef struct own_kernel {
     size_t args_size;
 } own_kernel;
 
-/* What such a text begins with: an expression's, and that of a kernel in the dialect. */
+/* The beginning of such a text: an expression's, and that of a kernel in the dialect. */
 #define OWN_EXPRESSION "#line 1 \"expression\"\n"
 #define OWN_SOURCE "#line 1 \"parameters\"\n"
 

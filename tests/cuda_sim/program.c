@@ -63,7 +63,7 @@ static int digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The image behind the text of simulated PTX; false for other text. */
+/* The image after the text of simulated PTX; false for other text. */
 static bool read_ptx(const char *text, sim_image *image) {
     size_t mark = strlen(SIM_PTX_MARK);
     if (strncmp(text, SIM_PTX_MARK, mark) != 0) return false;
@@ -84,7 +84,7 @@ static uint32_t own_stamp(void) {
     return 0;
 }
 
-/* A cubin runs on devices of its own major version from its minor one on, PTX on all later ones. */
+/* A cubin runs on devices of the same major version from its minor one on, PTX on all later ones. */
 static int read_image(const void *code, int capability, sim_image *image) {
     static const unsigned char elf[4] = {0x7f, 'E', 'L', 'F'};
     bool cubin = memcmp(code, elf, sizeof elf) == 0;

@@ -131,7 +131,7 @@ static int find_fault(const char *function, unsigned long call) {
     return error;
 }
 
-/* Errors that end a context, whichever call tells them. */
+/* Errors that end a context, whichever call reports them. */
 static bool loses_device(int error) {
     return error == cudaErrorIllegalAddress || error == cudaErrorLaunchFailure ||
            error == cudaErrorHardwareStackError || error == cudaErrorAssert;

@@ -4,11 +4,10 @@
  * is libcuda_sim.so: machine.c (devices, contexts), memory.c, fill.c, stream.c (streams and events),
  * graph.c, object.c (handles), report.c (defects, faults).
  *
- * A device address is a number in a range of the device's own that nothing is mapped to, so a host
- * that reads through it crashes; what the address stands for is an ordinary allocation elsewhere,
- * so that the sanitizers watch what kernels do with it. A stream is a thread. Nothing but the
- * machine's own books is locked while work runs, so that ThreadSanitizer sees work that nobody
- * waited for. */
+ * A device address is a number in a separate range for each device that nothing is mapped to, so a host
+ * that reads through it crashes; its memory is an ordinary allocation elsewhere, so that the sanitizers
+ * check the kernels' accesses. A stream is a thread. Only the machine's own records are locked while
+ * work runs, so that ThreadSanitizer sees accesses to its data without a wait. */
 #ifndef CUDA_SIM_SIM_H
 #define CUDA_SIM_SIM_H
 
@@ -26,7 +25,7 @@ enum { SIM_MAX_DEVICES = 16 };
 /* --- report.c -----------------------------------------------------------------------------------
  */
 
-/* Tells a defect of the caller; ends the process unless reports are counted. */
+/* Reports a defect of the caller; ends the process unless reports are counted. */
 void sim_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Counts a call of a function; the error it is to give instead of doing its work, or 0. Also looks
@@ -36,8 +35,8 @@ int sim_fault(const char *function);
 /* --- object.c -----------------------------------------------------------------------------------
  */
 
-/* What a handle points to begins with this. Its memory is kept after its end, so that a stale
- * handle is known as one. */
+/* The beginning of every object that a handle points to. Its memory is kept after its end, so that a
+ * stale handle is known as one. */
 typedef struct sim_object {
     cuda_sim_kind kind;
     bool alive;
@@ -127,7 +126,7 @@ CUcontext sim_context(int *error);
 int sim_set_error(int error);
 int sim_take_error(void);
 
-/* The thread's current context, as the driver tells it: NULL for none. */
+/* The thread's current context, as the driver returns it: NULL for none. */
 CUcontext sim_current(void);
 bool sim_push(CUcontext context);
 CUcontext sim_pop(void);

@@ -32,7 +32,7 @@ struct CUstream_st {
 };
 static cudaStream_t all_streams;
 
-/* What a recording leaves: events and those who wait for it share it. */
+/* The state of a recording, shared by events and by the streams that wait for it. */
 typedef struct mark {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -60,7 +60,7 @@ static double now(void) {
 /* --- the thread of a stream ---------------------------------------------------------------------
  */
 
-/* Work is held up now and then, so that who does not wait for it is found out. */
+/* Delays work now and then, so that a caller that does not wait for it is found out. */
 static void hold_up(unsigned *random) {
     unsigned delay = sim_get()->delay;
     *random = *random * 1664525u + 1013904223u;
@@ -174,8 +174,8 @@ static bool is_invalidated(cudaStream_t stream) {
     return __atomic_load_n(&stream->invalidated, __ATOMIC_RELAXED);
 }
 
-/* What a capture does not allow also ends it: all that the stream is given from then on, and the
- * end of the capture, fail. */
+/* A call that a capture does not allow also ends it: from then on work for the stream, and the end of
+ * the capture, fail. */
 static int refuse(cudaStream_t stream, int error, const char *what) {
     sim_report("%s: the capture is invalidated", what);
     if (capture_of(stream)) __atomic_store_n(&stream->invalidated, true, __ATOMIC_RELAXED);

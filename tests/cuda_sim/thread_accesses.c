@@ -147,7 +147,7 @@ static void check_access(const void *address, size_t size, bool writes, bool ali
     if (!is_compilers(at, writes)) outside(at, size, writes);
 }
 
-/* What -fsanitize=thread has called. */
+/* The functions that -fsanitize=thread calls. */
 #define HOOKS(size)                                                                                \
     void __tsan_read##size(const void *p);                                                         \
     void __tsan_write##size(const void *p);                                                        \

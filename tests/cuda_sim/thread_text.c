@@ -16,7 +16,7 @@
     "-ffp-contract=fast -fsanitize=thread -fPIC -shared -nostdlib -s -Wl,-Bsymbolic -include "     \
     "'" BUILTINS "'"
 
-/* What the file has, at most size - 1 bytes and a NUL; how many. */
+/* Reads the file, at most size - 1 bytes and a NUL; returns how many. */
 static size_t read_file(const char *path, char *bytes, size_t size) {
     FILE *file = fopen(path, "r");
     const size_t length = file ? fread(bytes, 1, size - 1, file) : 0;
@@ -40,7 +40,7 @@ uint32_t sim_text_stamp(void) {
  */
 
 /* One instruction, asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(stored)), as a call, sim_cvt_f32_f16(v, stored); a number
- * in place of operands is part of the name. From its string on; what is behind it, or NULL. */
+ * in place of operands is part of the name. From its string on; returns the text after it, or NULL. */
 static const char *write_instruction(FILE *to, const char *at) {
     fputs("sim_", to);
     at++;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Kernels run as CUDA runs them, thread by thread: what TDM_CUDA_SIM's "threads=N" does. thread_text.c compiles the
- * text that NVRTC would get, as C++ behind builtins.h; threads.c runs what comes of it. */
+/* Runs kernels as CUDA does, thread by thread, with "threads=N" in TDM_CUDA_SIM. thread_text.c compiles the
+ * text that NVRTC would get, as C++ after builtins.h; threads.c runs the result. */
 #ifndef SIM_THREADS_H
 #define SIM_THREADS_H
 

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The structs of lib/tensors/dlpack_structs.h beside those of DLPack's own header, whatever its version. Compiled, not
- * run; as C++ only that the two public headers live together. */
+/* The structs of lib/tensors/dlpack_structs.h against those of DLPack's own header, whatever its version. Compiled, not
+ * run; C++ checks only that the two public headers can be included together. */
 #if !defined(__cplusplus)
 #define DLPackVersion our_DLPackVersion
 #define DLDevice our_DLDevice

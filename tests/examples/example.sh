@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Runs an example in a folder of its own and looks for what it must print: the lines of a file, each an
+# Runs an example in a separate folder and looks for its output: the lines of a file, each an
 # extended regular expression for a whole line, in that order, with DEVICE for the device's name. Other
 # lines may be between them. Usage: example.sh PROGRAM EXPECTED DEVICE [ARGUMENT...]
 set -euo pipefail

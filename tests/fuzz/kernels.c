@@ -20,7 +20,7 @@ enum {
     HEAD
 }; /* bytes before the texts */
 
-/* What is wrong: of a parameter, then of an argument. */
+/* Faults: of a parameter, then of an argument. */
 enum twist {
     NAME_WILD,
     NAME_NULL,

@@ -102,7 +102,7 @@ silent '^(FAIL|LATE)' results
 silent rehearsal
 [ "$(find "$out" -type f | wc -l)" -le 8 ] || fail "there are more than eight files: $(ls "$out")"
 
-# What passed is not repeated, and known in the next list, which may have the place of the first.
+# A test that passed is not repeated, and stays in the next list, which may replace the first.
 STAND_IN_FAILS=cast/fill check 1 "$out" --only tests-cuda
 says '^tests-cuda .* FAILED: 2 passed \(0 before\), 1 failed, 1 skipped, 0 late: tests-cuda:cast/fill$'
 check 0 "$out" --only tests-cuda --done "$out/results.txt"
@@ -134,7 +134,7 @@ says '^A rehearsal on cpu:0: no GPU was looked for, none was checked\.$'
 says '^tests-cuda .* passed'
 grep -q '^cpu:0 reduce/long$' "$STAND_IN_RAN" || fail "ran: $(cat "$STAND_IN_RAN")"
 
-# What fails is told, and the rest goes on.
+# The script reports a failure, and goes on.
 STAND_IN_FAILS=hazard check 1 "$out" --only sanitizer --only bench
 says '^sanitizer .* FAILED: 9 passed .* 2 failed'
 says '^FAIL sanitizer:racecheck:norms .* status 1$' results

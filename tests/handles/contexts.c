@@ -57,7 +57,7 @@ static cl_uint queue_references(cl_command_queue queue) {
     return found;
 }
 
-/* A driver lets go of a command that is done in a thread of its own, a moment later. */
+/* A driver releases a finished command in another thread, a moment later. */
 static bool are_left(cl_uint (*references)(void), cl_uint wanted) {
     const struct timespec moment = {0, 2000000};
     for (int i = 0; i < 1000 && references() != wanted; i++)

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A program that calls OpenCL itself, beside Tandem, on the same device: its memory, kernels and events with Tandem's,
- * in a context of Tandem's. */
+/* A program that calls OpenCL itself, along with Tandem, on the same device: its memory, kernels and events with
+ * Tandem's, in a context of Tandem's. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <criterion/criterion.h>
@@ -54,7 +54,7 @@ static cl_uint references(cl_mem memory) {
     return found;
 }
 
-/* A driver lets go of a command that is done, and of its memory, in a thread of its own, a moment later. */
+/* A driver releases a finished command, and its memory, in another thread, a moment later. */
 static bool is_left_alone(cl_mem memory) {
     const struct timespec moment = {0, 2000000};
     for (int i = 0; i < 1000 && references(memory) != 1; i++)
@@ -157,10 +157,10 @@ Test(handles, events) {
         run_own(commands, kernel, memory);
         CL(clEnqueueMarkerWithWaitList(commands, 0, NULL, &event));
         CL(clFlush(commands));
-        OK(tdm_opencl_wait(queue, event)); /* ours behind theirs */
+        OK(tdm_opencl_wait(queue, event)); /* ours after theirs */
         CL(clReleaseEvent(event));
         OK(tdm_add(queue, &x, &x, &x));
-        OK(tdm_opencl_record(queue, &event)); /* theirs behind ours */
+        OK(tdm_opencl_record(queue, &event)); /* theirs after ours */
         CL(clEnqueueBarrierWithWaitList(commands, 1, &event, NULL));
         CL(clReleaseEvent(event));
         run_own(commands, kernel, memory);
@@ -210,8 +210,8 @@ Test(handles, told_when_over) {
     CL(clReleaseMemObject(memory));
 }
 
-/* Memory that a slow queue uses holds back no other: not what nobody uses, and not what a queue that is waited for has
- * used. */
+/* Memory that a slow queue uses holds back no other: neither unused memory nor that of a queue that the program waits
+ * for. */
 Test(handles, slow_queue) {
     int told[3] = {0};
     cl_int code;
@@ -230,7 +230,7 @@ Test(handles, slow_queue) {
     OK(tdm_buffer_fill_async(other, buffers[1], 0, BYTES, "abcd", 4));
     for (int i = 0; i < 3; i++)
         tdm_buffer_release(buffers[i]);
-    CHECK(told[2] == 1, "the owner of what nobody uses was not told at once");
+    CHECK(told[2] == 1, "the owner of unused memory was not told at once");
     OK(tdm_queue_finish(other));
     CHECK(told[0] == 0 && told[1] == 1, "told %d and %d times", told[0], told[1]);
     CL(clSetUserEventStatus(gate, CL_COMPLETE));
@@ -243,7 +243,7 @@ Test(handles, slow_queue) {
     CL(clReleaseEvent(gate));
 }
 
-/* What a cl_mem's flags allow. */
+/* The accesses that a cl_mem's flags allow. */
 Test(handles, flags) {
     const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
     _Alignas(64) static float host[COUNT + 16];
@@ -357,7 +357,7 @@ Test(handles, other_contexts) {
     CL(clReleaseContext(other));
 }
 
-/* What is no buffer: an image, where the device has them. */
+/* An image, which is no buffer, where the device has them. */
 Test(handles, images) {
     const cl_image_format format = {CL_RGBA, CL_FLOAT};
     const cl_image_desc description = {

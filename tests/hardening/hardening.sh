@@ -2,7 +2,7 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Reads files of the build for what the compiler and the linker were asked to guard.
 #
-#     hardening.sh READELF FORTIFIED FILE ...   (FORTIFIED: "" where the C library's checks are not asked for)
+#     hardening.sh READELF FORTIFIED FILE ...   (FORTIFIED: "" where the C library's checks are not enabled)
 set -eu
 readelf=$1 fortified=$2
 shift 2

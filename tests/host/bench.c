@@ -51,8 +51,8 @@ static int count_lines(const char *name, const char *key) {
     return count;
 }
 
-/* Rows are in the file as soon as they are measured. None of these has a baseline in a process of its own,
- * whose end would flush what it has of the file, too. */
+/* Rows are in the file as soon as they are measured. None of these has a baseline in a separate process,
+ * whose end would flush its copy of the file's buffer, too. */
 Test(bench, that_is_killed) {
     shell(NULL,
           "$T bench --device cpu --op empty,layer_norm --shape 1,8x8 --json-lines "
@@ -75,7 +75,7 @@ Test(bench, json_lines) {
     CHECK(contains_words(r.output, "--json-lines /dev/full"), "%s", r.output);
 }
 
-/* What is left out is no failure, and is counted. */
+/* Rows that are left out are no failure, and are counted. */
 Test(bench, seconds) {
     shell(NULL, "$T bench --device cpu --op empty --seconds 0.0001 2>&1", 1);
     CHECK(contains_words(r.output, "0 rows|2 left out for want of time"), "%s", r.output);
@@ -135,8 +135,8 @@ Test(bench, without_cublas) {
           r.output);
 }
 
-/* What does not fit into a GPU's cache well is in several sets, whatever the processor's has; PyTorch is asked
- * to work on the card, with as many. */
+/* Operands that do not fit well into a GPU's cache are in several sets, whatever the size of the processor's cache;
+ * PyTorch works on the card, with as many. */
 Test(bench, sets_and_the_card) {
     static const char python[] = "#!/bin/sh\n[ $3 = list ] && echo torch 2 && exit 0\n"
                                  "while read -r line; do echo $line >>$0.calls; echo 1; done\n";

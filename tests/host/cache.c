@@ -100,7 +100,7 @@ Test(cache, list) {
     CHECK(r.exit_status == 0, "a folder was made");
 }
 
-/* What will not be used is named, whatever is wrong with it; nothing is waited for or removed. */
+/* The command names files that will not be used, whatever is wrong with them; it neither waits nor removes. */
 Test(cache, verify) {
     static const struct {
         const char *damage, *fault;
@@ -145,7 +145,7 @@ Test(cache, verify) {
     CHECK(count_kernels() > 0, "removed");
 }
 
-/* What goes: what no listed device would use, what is old, and the oldest of what is too much. */
+/* Removes files that no listed device would use, old files, and the oldest ones above the limit. */
 Test(cache, prune) {
     int count = count_kernels();
     tdm("prune", 0);
@@ -183,7 +183,7 @@ Test(cache, prune) {
     CHECK(contains_words(r.output, "TDM_OK") && count_kernels() == count, "%s", r.output);
 }
 
-/* What is not ours stays, and arguments are strict. */
+/* Files that are not ours stay, and arguments are strict. */
 Test(cache, arguments) {
     static const struct {
         const char *arguments, *words;

@@ -98,7 +98,7 @@ Test(cards, one_card) {
         }
 }
 
-/* An address is the same however the driver tells it; another function, bus or domain is another
+/* An address is the same however the driver reports it; another function, bus or domain is another
  * device, and a driver that leaves out the domain means 0. */
 Test(cards, addresses) {
     static const char both[] = "cuda:0=opencl:0 opencl:0=cuda:0", two[] = "cuda:0 opencl:0";
@@ -114,7 +114,7 @@ Test(cards, addresses) {
         {"auto", "devices=1 pci0=" Q, "devices=1 pci0=0000:af:00.1 pci_by0=nv", "", two},
         {"auto", "devices=1 pci0=" Q, "devices=1 pci0=0000:ae:00.0", "", two},
         {"auto", "devices=1 pci0=" Q, "devices=1 pci0=0001:af:00.0", "", two},
-        /* domains past 16 bits, behind Intel's VMD */
+        /* domains past 16 bits, of Intel's VMD */
         {"auto", "devices=1 pci0=10000:af:00.0", "devices=1 pci0=10000:af:00.0", both, "cuda:0"},
         {"auto", "devices=1 pci0=10000:af:00.0", "devices=1 pci0=" Q, "", two},
         /* what a driver says that does not know */
@@ -143,7 +143,7 @@ Test(cards, equal_names) {
         {"auto", "devices=2 name0=Twin name1=Twin uuid0=" U " uuid1=" V " pci0=" P " pci1=" Q,
          "devices=2 name0=Twin name1=Twin uuid0=" V " uuid1=" U " pci0=" P " pci1=" Q,
          "cuda:0=opencl:1 cuda:1=opencl:0 opencl:0=cuda:1 opencl:1=cuda:0", "cuda:0 cuda:1"},
-        /* one that tells nothing beside one that is known */
+        /* one without identity next to one that is known */
         {"auto", "devices=2 name0=Twin name1=Twin uuid0=" U " uuid1=none pci0=none pci1=none",
          "devices=2 name0=Twin name1=Twin uuid1=" U, "cuda:0=opencl:1 opencl:1=cuda:0",
          "cuda:0 cuda:1 opencl:0"}};
@@ -179,7 +179,7 @@ Test(cards, order) {
     CHECK_ALL(others);
 }
 
-/* The slices of a card share its address. Each is a device of its own, known by its UUID alone; an
+/* The slices of a card share its address. Each is a separate device, known by its UUID alone; an
  * entry without UUID at that address may be any of them, and so is none. */
 Test(cards, slices) {
 #define SLICE_NAMES "name0=NVIDIA_A100_MIG_1g.5gb name1=NVIDIA_A100_MIG_1g.5gb "
@@ -205,7 +205,7 @@ Test(cards, slices) {
          "cuda:0=opencl:0 opencl:0=cuda:0", "cuda:0"}};
     CHECK_ALL(machines);
 
-    /* both write a slice's UUID in one way, and are asked for it in any */
+    /* both write a slice's UUID in one way, and read it in any */
     const machine *m = &machines[0];
     tell(m, "cards", NULL,
          "\ncuda:1 name=NVIDIA A100 MIG 1g.5gb| uuid=MIG-" V_TEXT " pci=" P
@@ -240,7 +240,7 @@ Test(cards, two_platforms) {
         {"auto", "devices=1 uuid0=" U " pci0=" P,
          "devices=2 platform0=One platform1=Two pci0=" P " pci1=" P,
          "cuda:0=opencl:0 opencl:0=cuda:0 opencl:1=cuda:0", "cuda:0"},
-        /* a platform with UUIDs of its own making beside one with none */
+        /* a platform that makes up UUIDs next to one with none */
         {"auto", "devices=1 uuid0=" U " pci0=" P,
          "devices=2 platform0=One platform1=Two uuid0=" W " pci0=" P " pci1=" P,
          "cuda:0=opencl:1 opencl:1=cuda:0", "cuda:0 opencl:0"},

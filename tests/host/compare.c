@@ -30,7 +30,7 @@ static void check_near(double got, double wanted, const char *what) {
     CHECK(fabs(got - wanted) <= 1e-12 + 1e-10 * wanted, "%s: %.17g, not %.17g", what, got, wanted);
 }
 
-/* What scipy 1.17.1 gives: scipy.stats.mannwhitneyu(a, b, method="asymptotic").pvalue. */
+/* The values of scipy 1.17.1: scipy.stats.mannwhitneyu(a, b, method="asymptotic").pvalue. */
 Test(compare, mann_whitney) {
     static const double low[] = {1, 2, 3, 4, 5}, high[] = {6, 7, 8, 9, 10};
     static const double tied_a[] = {1.5, 2.5, 2.5, 4, 7, 7, 7, 9};
@@ -235,7 +235,7 @@ Test(compare, refused) {
     }
 }
 
-/* What the benchmark writes can be compared, with itself without a difference. */
+/* The benchmark's own files can be compared; a file has no difference from itself. */
 Test(compare, own_files) {
     compare("--help >/dev/null && $T bench --device cpu --op empty,layer_norm --shape 1,8x8 "
             "--dtype f32 "

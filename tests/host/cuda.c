@@ -48,8 +48,8 @@ static void says_not(const char *word) {
 /* --- drivers ------------------------------------------------------------------------------------
  */
 
-/* Each is told by the device that is asked for and by the diagnosis, whose advice suits it; cpu
- * works all the same. */
+/* Opening the device and the diagnosis report each, with advice that suits it; cpu works all the
+ * same. */
 Test(cuda, drivers) {
     static const struct {
         const char *machine, *words, *advice;
@@ -210,7 +210,7 @@ Test(cuda, versions_are_not_mixed) {
     probe_with("devices=2", FOLDER "/alone12", NULL, "work", "cuda:0");
     says("TDM_ERROR_UNAVAILABLE|NVRTC was not found|libnvrtc.so.12|install the CUDA 12 toolkit");
     says_not("libnvrtc.so.13");
-    /* older libraries of the toolkit behind newer ones, and before */
+    /* older libraries of the toolkit after newer ones, and before */
     probe_with("devices=2", TEST_CUDA_SIM "/12:" TEST_CUDA_SIM "/11", NULL, "diagnose", NULL);
     says("|ok|libcudart.so.12 (|ok|libnvrtc.so.12 (|ok|libcublasLt.so.12 (");
     probe_with("devices=2", TEST_CUDA_SIM "/11:" TEST_CUDA_SIM "/12", NULL, "diagnose", NULL);
@@ -240,8 +240,8 @@ Test(cuda, nvrtc_without_builtins) {
 
 #ifdef TEST_NVRTC
 /* NVIDIA's own NVRTC, which looks for its builtins by name alone: an empty file of that name in
- * LD_LIBRARY_PATH stands for a system that has none. What it compiles is nothing to the simulated
- * device, whose error 200 tells that it came so far. */
+ * LD_LIBRARY_PATH stands for a system that has none. The simulated device refuses its code with
+ * error 200, which shows that it was compiled. */
 Test(cuda, nvidias_nvrtc) {
     static const char hidden[] = "LD_LIBRARY_PATH=" FOLDER "/hidden";
     shell("rm -rf " FOLDER "/alone " FOLDER "/hidden " FOLDER "/both && mkdir -p " FOLDER
@@ -254,7 +254,7 @@ Test(cuda, nvidias_nvrtc) {
     probe_with(machine, FOLDER "/alone", hidden, "work", "cuda:0");
     says("TDM_ERROR_UNAVAILABLE|cuda:0|libnvrtc-builtins.so|install it next to|LD_LIBRARY_PATH|"
          "failed to open " TEST_NVRTC_BUILTINS_NAME);
-    /* beside NVRTC is good enough, wherever that was found */
+    /* next to NVRTC is good enough, wherever that was found */
     probe_with(machine, FOLDER "/both", hidden, "work", "cuda:0");
     says("TDM_ERROR_COMPILE|error 200");
     says_not("builtins");

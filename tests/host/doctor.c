@@ -20,7 +20,7 @@
 
 static run_result r;
 
-/* Each test is a process of its own, and others run beside it: $D is the folder of this one. */
+/* Each test is a separate process, and others run at the same time: $D is the folder of this one. */
 static char folder[300], vendors[340], temporary[340], cache[340];
 static const char *changed; /* one more variable, or NULL */
 
@@ -201,7 +201,7 @@ Test(doctor, control_bytes) {
     CHECK(has_item("[!!] opencl:0", "a device without a name"), "%s", r.output);
 }
 
-/* What is called .icd and is no such file, or names no driver. */
+/* Files named .icd that are no such file, or name no driver. */
 Test(doctor, files_that_are_no_drivers) {
     static const struct {
         const char *make, *words;
@@ -227,7 +227,7 @@ Test(doctor, files_that_are_no_drivers) {
         tdm("doctor " LIMIT, 1);
         CHECK(has_item("[!!]", "x.icd|advice") && has_item("[!!]", cases[i].words), "not named: %s",
               r.output);
-        /* Nobody hangs: the program's child is not what ends it. */
+        /* No program hangs, even without a child process that tries the driver. */
         tdm("devices", 0);
         CHECK(contains_words(r.output, "cpu:0 *") && !contains_words(r.output, "trying each"), "%s",
               r.output);
@@ -237,7 +237,7 @@ Test(doctor, files_that_are_no_drivers) {
         CHECK(contains_words(r.output, cases[i].is_harmless ? "TDM_ERROR_" : "FIFO|/x.icd|remove"),
               "%s", r.output);
     }
-    /* One that cannot be read, where the test is not root's, who can read everything. */
+    /* One that cannot be read, unless root runs the test, which can read everything. */
     shell("cd $D/icd && rm -rf * && : > x.icd && chmod 0 x.icd && cat x.icd && echo readable");
     bool readable = strstr(r.output, "readable");
     tdm("doctor", 1);
@@ -245,12 +245,12 @@ Test(doctor, files_that_are_no_drivers) {
           r.output);
 }
 
-/* A broken driver beside a good one, which is tried, and listed, without it. */
+/* A broken driver next to a good one, which is tried, and listed, without it. */
 Test(doctor, good_beside_bad) {
     static const char *const bad[] = {"list_segv", "list_hang", "build_abort"};
     for (int i = 0; i < 3; i++) {
         bool lists = strncmp(bad[i], "build", 5) == 0;
-        check_case("pocl beside %s", bad[i]);
+        check_case("pocl next to %s", bad[i]);
         install_sim(bad[i]);
         shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/zzz.icd");
         tdm("doctor --timeout 20", 1);
@@ -388,7 +388,7 @@ Test(doctor, library_in_a_variable) {
     CHECK(contains_words(r.output, "opencl:0 *"), "%s", r.output);
 }
 
-/* What is interrupted leaves nothing: no process, no folder, and ends by the signal. */
+/* A command that is interrupted leaves no process and no folder, and ends by the signal. */
 Test(doctor, interrupted) {
     install_sim("list_hang");
     static const char *const commands[] = {"doctor", "devices"};

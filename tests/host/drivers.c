@@ -44,7 +44,7 @@ Test(drivers, no_icd) {
         probe(changes, "find", "opencl:0");
         CHECK(strncmp(r.output, "TDM_ERROR_", 10) == 0, "%s", r.output);
 #if TEST_HAS_OPENCL
-        /* Words, and what to install; the driver's number alone helps nobody. */
+        /* Words, and what to install; the driver's number alone is of no help. */
         CHECK(contains_words(r.output, "opencl|no OpenCL ICD is installed|pocl-opencl-icd"), "%s",
               r.output);
 #endif
@@ -52,7 +52,7 @@ Test(drivers, no_icd) {
 }
 
 #if TEST_HAS_OPENCL
-/* A broken .icd before, and an empty one behind, a good one hide nothing and are reported. */
+/* A broken .icd before, and an empty one after, a good one hide nothing and are reported. */
 Test(drivers, broken_icd) {
     const char *changes[] = {ICD_BROKEN, CACHE, NULL};
     probe(changes, "list", NULL);
@@ -210,7 +210,7 @@ static void make_link(const char *path) {
     if (rename(path, other) != 0 || symlink(other, path) != 0) perror(path);
 }
 
-/* What only root can do; for others the entry stays good, and the test holds all the same. */
+/* Only root can do so; for others the entry stays good, and the test holds all the same. */
 static void give_away(const char *path) {
     if (chown(path, 65534, (gid_t)-1) != 0 && geteuid() == 0) perror(path);
 }
@@ -258,7 +258,7 @@ Test(drivers, two_processes_one_cache) {
         CHECK(r.exit_status == 0 && right == 3, "%d of 3: %s", right, r.output);
     }
     run_shell(changes, "ls " FOLDER "2 | grep -vE '\\.bin$|^holders$'", 30, &r);
-    CHECK(!r.output[0], "left behind: %s", r.output);
+    CHECK(!r.output[0], "left there: %s", r.output);
 }
 
 /* A cache that cannot be written, or that others can write, costs time and not correctness; the

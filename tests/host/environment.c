@@ -138,7 +138,7 @@ Test(environment, accepted_values) {
     probe("TANDEM_BACKEND=auto", LIST, "TDM_OK", "default: cpu:0");
     probe("TANDEM_BACKEND=cpu", LIST, "TDM_OK", "default: cpu:0");
     probe("TANDEM_CPU_DEVICES=3", LIST, "TDM_OK", "cpu:0|cpu:1|cpu:2|default: cpu:0");
-    CHECK(!contains_words(r.output, "cpu:3"), "more devices than asked for: %s", r.output);
+    CHECK(!contains_words(r.output, "cpu:3"), "more devices than requested: %s", r.output);
     probe("TANDEM_CPU_DEVICES=64", FIND("cpu:63"), "TDM_OK", "cpu:63");
     probe("TANDEM_DEVICE=cpu", LIST, "TDM_OK", "default: cpu:0");
     probe("TANDEM_DEVICE=cpu:0", OPEN("-"), "TDM_OK", "cpu:0");
@@ -226,7 +226,7 @@ Test(environment, device_names) {
 
 #if TEST_HAS_OPENCL
 /* The first backend of the list that lists a device gives the default; no device of a backend that
- * was asked for alone is an error, not the cpu. */
+ * alone was requested is an error, not the cpu. */
 Test(environment, backend_order) {
     static const struct {
         const char *icd, *line, *status, *words;

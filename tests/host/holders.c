@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What processes hold, told by each in a file that the others read (lib/machine/holders.h). */
+/* Memory that processes hold, which each writes to a file that the others read (lib/machine/holders.h). */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,14 +20,14 @@ static run_result r;
 /* The offsets are those of lib/machine/holders.c. */
 enum { HOLD = 64 << 20, PID_OFFSET = 16, MACHINE_OFFSET = 32 };
 
-/* Each test has a cache directory of its own: they run at once. */
+/* Each test has its own cache directory: they run at once. */
 static char cache[512], cache_variable[600];
 static const char *const holder_changes[] = {ICD_NONE, cache_variable, "TANDEM_CPU_DEVICES=2",
                                              NULL};
 
 static void use_cache(const char *name) {
     char command[600];
-    umask(077); /* what the test makes is to be believed, whoever runs it */
+    umask(077); /* the library has to trust the test's files, whatever the user's umask */
     snprintf(cache, sizeof cache, "%s/holders-%s", TEST_SCRATCH, name);
     snprintf(cache_variable, sizeof cache_variable, "TANDEM_CACHE_DIR=%s", cache);
     snprintf(command, sizeof command, "rm -rf '%s'", cache);
@@ -64,7 +64,7 @@ static void stop_holder(long pid, const char *signal) {
     run_shell(NULL, command, 30, &r);
 }
 
-/* What this process hears of cpu:1 in another's environment: `probe usage` prints it. */
+/* Reads a device's usage in the holder's environment: `probe usage` prints it. */
 static void ask(const char *device) {
     const char *argv[] = {TEST_PROBE, "usage", device, NULL};
     run_program(holder_changes, argv, 60, &r);
@@ -123,7 +123,7 @@ Test(holders, until_released) {
     run_program(holder_changes, argv, 60, &r);
     CHECK(contains_words(r.output, "TDM_OK"), "%s", r.output);
     in_holders("ls -A");
-    CHECK(r.exit_status == 0 && !r.output[0], "left behind: %s", r.output);
+    CHECK(r.exit_status == 0 && !r.output[0], "left there: %s", r.output);
 }
 
 /* The file of a process with other bytes at an offset, under the name of another pid. */
@@ -144,8 +144,8 @@ static void forge(long from, long to, size_t offset, const void *bytes, size_t s
     if (file) fclose(file);
 }
 
-/* What is no file of a living process of ours is ignored, and only what was left by a process that
- * ended is removed. */
+/* Files that are not of a living process of ours are ignored, and only those of a process that ended
+ * are removed. */
 Test(holders, files_that_are_not_good) {
     use_cache("damaged");
     long pid = start_holder("hold");
@@ -174,7 +174,7 @@ Test(holders, files_that_are_not_good) {
     }
     CHECK(exists("notes") && exists("019"), "what is named otherwise was removed");
 
-    check_case("one that nobody can judge goes after a month");
+    check_case("one that no process can judge goes after a month");
     in_holders("touch -d '32 days ago' 2000000011 2000000013; touch -d '25 days ago' 2000000012");
     ask("cpu:1");
     CHECK(!exists("2000000011") && !exists("2000000013"), "an old damaged file was left");
@@ -289,7 +289,7 @@ Test(holders, two_copies_in_one_process) {
                                    "all closed: first 0 second 0 processes 0;"),
           "%s", r.output);
     in_holders("ls -A");
-    CHECK(!r.output[0], "left behind: %s", r.output);
+    CHECK(!r.output[0], "left there: %s", r.output);
 }
 
 /* A program that replaces itself holds nothing any more of what it held. */
@@ -303,11 +303,11 @@ Test(holders, after_exec) {
     stop_holder(pid, "KILL");
     ask("cpu:1");
     in_holders("ls -A");
-    CHECK(!r.output[0], "left behind: %s", r.output);
+    CHECK(!r.output[0], "left there: %s", r.output);
 }
 
-/* A program that closes every descriptor and opens a file of its own finds nothing of ours in it,
- * and is told of all the same. */
+/* A program that closes every descriptor and opens a file finds nothing of ours in it, and its memory
+ * is reported all the same. */
 Test(holders, after_descriptors_were_closed) {
     char line[64];
     use_cache("closed");
@@ -320,7 +320,7 @@ Test(holders, after_descriptors_were_closed) {
     stop_holder(pid, "KILL");
 }
 
-/* A file that has our name but tells of nobody here stays; ours gets another name. */
+/* A file that has our name but is of no process here stays; ours gets another name. */
 Test(holders, a_name_that_is_taken) {
     use_cache("taken");
     run_shell(

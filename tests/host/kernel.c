@@ -111,7 +111,7 @@ Test(kernel, no_compiler) {
           1, "cpu     f32  not checked|a C compiler|install gcc or clang");
 }
 
-/* What is compiled is kept, under the compiler's identity: another one compiles again. */
+/* Compiled kernels are kept, under the compiler's identity: another one compiles again. */
 Test(kernel, kept) {
     static const char compiler[] =
         "mkdir -p $D/bin; printf '#!/bin/sh\\necho run >>$D/runs\\nexec /usr/bin/cc \"$@\"\\n' "

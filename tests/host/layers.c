@@ -117,7 +117,7 @@ static void no_circle(const char *list) {
     nothing("files in a circle", command);
 }
 
-/* What lib/ itself, the path of a call, stands on knows nothing of it. */
+/* The folders below lib/ itself, the path of a call, know nothing of it. */
 Test(layers, rooms) {
     includes_only("lib/base/*.[ch]", "base/[a-z_]+|backend");
     includes_only("lib/machine/*.[ch]", "(base|machine)/[a-z_]+|backend");
@@ -161,7 +161,7 @@ Test(layers, bench_rooms) {
 #endif
 }
 
-/* What judges the library has nothing of it but the names of the public headers. */
+/* The reference, which judges the library, has nothing of it but the names of the public headers. */
 Test(layers, reference) {
     includes_only("reference/*.[ch]", HEADERS("reference"));
     includes_only("operations/*.[ch]", HEADERS("(operations|reference)"));
@@ -216,7 +216,7 @@ Test(layers, file_sizes) {
         "LC_ALL=C xargs wc -l | awk '$1 > 500 && $2 != \"total\"'");
 }
 
-/* Only tdm_ symbols, in a version of their own; a SONAME; nothing of a vendor linked. */
+/* Only tdm_ symbols, with a version; a SONAME; nothing of a vendor linked. */
 #define CHECK_SYMBOLS(library, headers)                                                            \
     do {                                                                                           \
         nothing("symbols that do not begin with tdm_",                                             \

@@ -78,7 +78,7 @@ Test(lesson, one_device) {
         CHECK(is_positive(row, "seconds_median") && is_positive(row, "ratio"), "row %zu", i);
     }
     json_decref(root);
-    CHECK(folder_holds("rows.json"), "files were left behind");
+    CHECK(folder_holds("rows.json"), "files were left");
     bench(NULL, "--device cpu --op two_devices --shape 512x512x512", 1);
     CHECK(contains_words(r.output, "needs two devices"), "%s", r.output);
 }

@@ -46,7 +46,7 @@ Test(options, help) {
         }
     }
     shell("$T help", 0);
-    /* the options before it are read, and those behind it are not */
+    /* the options before it are read, and those after it are not */
     shell("$T doctor --json --help --nonsense", 0);
     CHECK(contains_words(r.output, "usage: tdm doctor"), "%s", r.output);
 }
@@ -89,7 +89,7 @@ Test(options, refusals) {
     }
 }
 
-/* Values stand behind '=' or in the next word. */
+/* Values stand after '=' or in the next word. */
 Test(options, values) {
     static const char *const equal[][2] = {
         {"bench --list --op=fill --dtype=f64 --profile=full",
@@ -147,7 +147,7 @@ Test(options, manual) {
     CHECK(!strstr(r.output, ".man") && !strstr(r.output, ".completion"), "%s", r.output);
 }
 
-/* What bash offers behind the words; the last is being written. */
+/* The words that bash offers after these; the last is being written. */
 static void completes(const char *words, const char *wanted) {
     char command[512];
     snprintf(

@@ -53,7 +53,7 @@ static void check_peaks(const json_t *peaks) {
                   text ? text : "missing");
         }
         CHECK(number(peak, "value") > 0.0, "peak %zu has no value", i);
-        CHECK(json_string_length(json_object_get(peak, "by")) > 0, "peak %zu is nobody's", i);
+        CHECK(json_string_length(json_object_get(peak, "by")) > 0, "peak %zu has no owner", i);
     }
 }
 
@@ -90,7 +90,7 @@ Test(peaks, before_rows) {
           "launches are not those of the row");
     CHECK(latency == number(json_array_get(list, 2), "value"), "latency is not that of the row");
     json_decref(root);
-    /* without being asked for, rows that are selected stand alone */
+    /* without --peaks, rows that are selected stand alone */
     bench("--op empty", 0);
     CHECK(!contains_words(r.output, "Peaks"), "%s", r.output);
 }

@@ -140,8 +140,8 @@ Test(peers, of_pytorch_alone) {
     noted("numpy", 0);
 }
 
-/* peers.py itself, with a PyTorch that only notes what it is asked for: work of a card is done there and timed by its
- * events, 5 ms for what is between two; other work by the wall clock, on cores. */
+/* peers.py itself, with a PyTorch that only records its calls: work of a card is done there and timed by its
+ * events, 5 ms between two; other work by the wall clock, on cores. */
 Test(peers, of_the_card) {
     static const char torch[] =
         "import atexit, sys\n"

@@ -34,7 +34,7 @@ static void make_trap(const char *name) {
     CHECK(r.exit_status == 0, "%s", r.output);
 }
 
-/* Runs a program as its caller would who means harm. */
+/* Runs a program as a malicious caller would. */
 static void run_trapped(const char *program, const char *arguments) {
     static char line[8192];
     snprintf(line, sizeof line,
@@ -93,7 +93,7 @@ Test(privileged, one_that_believes_to_be_privileged) {
     expect_no_trap(TEST_PROBE_PRIVILEGED);
 }
 
-/* The kernel's own answer: a setuid copy of the probe, run by `nobody`. Making one needs root. */
+/* The kernel's own answer: another user runs a setuid copy of the probe. Making one needs root. */
 Test(privileged, setuid) {
     if (geteuid() != 0) {
         fprintf(stderr, "privileged/setuid left out: only root can make a setuid program\n");

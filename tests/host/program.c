@@ -25,7 +25,7 @@ static void tdm(const char *icd, const char *arguments, int status) {
     CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
 }
 
-/* `tdm devices` lists and exits 0 with and without drivers; its JSON has what the API tells. */
+/* `tdm devices` lists and exits 0 with and without drivers; its JSON has what the API returns. */
 Test(program, devices) {
     tdm("OCL_ICD_VENDORS=/nonexistent", "devices", 0);
     CHECK(contains_words(r.output, "cpu:0"), "%s", r.output);
@@ -183,8 +183,8 @@ Test(program, arguments) {
         tdm(ICD_NONE, help[i], 0);
         CHECK(strlen(r.output) > 5, "says nothing");
     }
-    /* What is printed and cannot be written is a failure, and said to be one; a stdout that is
-     * closed and not needed is none. */
+    /* Output that cannot be written is a failure, and reported as one; a stdout that is closed and
+     * not needed is none. */
     static const char *const printing[] = {
         "--help",        "--version",      "devices",       "devices --json", "doctor",
         "doctor --json", "devices --help", "doctor --help", "bench --help",   "bench --list"};
@@ -269,7 +269,7 @@ Test(program, benchmark_devices) {
     }
 }
 
-/* Nothing that people read is wider than the page, whose width COLUMNS tells; --wide has it all. */
+/* No output for people is wider than the page, whose width is COLUMNS; --wide has it all. */
 Test(program, benchmark_table) {
     static const char rows[] =
         "bench --profile lesson --op two_devices --shape 512x512x512 --device cpu:0,cpu:1";

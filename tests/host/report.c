@@ -63,7 +63,7 @@ static void check_nesting(const char *page) {
     CHECK(depth == 0, "<%s> is not closed", open[depth > 0 ? depth - 1 : 0]);
 }
 
-/* What may fetch: addresses, scripts, imports, references to elsewhere. */
+/* Parts that may fetch: addresses, scripts, imports, references to elsewhere. */
 static void check_self_contained(const char *page) {
     static const char *const words[] = {"http://", "https://", "<script", "@import",
                                         "src=",    "<iframe",  "onload=", "<?xml"};
@@ -173,7 +173,7 @@ Test(report, page) {
     check_nesting(page);
     check_self_contained(page);
     check_rows(page, folder_path("rows.json"));
-    CHECK(folder_holds("page.html|rows.json"), "something was left beside the page");
+    CHECK(folder_holds("page.html|rows.json"), "a file was left next to the page");
     free(page);
 }
 

@@ -71,7 +71,7 @@ static tdm_file *try(uint64_t stated, const char *header, size_t data) {
 #define T(name, dtype, shape, offsets)                                                             \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" offsets "]}"
 
-/* What is right is accepted, and read as it stands. */
+/* Valid files are accepted, and read as they stand. */
 Test(safetensors, accepted) {
     static const struct {
         const char *header;
@@ -120,7 +120,7 @@ Test(safetensors, refused) {
         {"header cut in the middle", "header, byte", "{" T("a", "F32", "2", "0,8") "}", 8, 20},
         BAD("no JSON", "byte 8|'{'", "hello", 0),
         BAD("an array", "byte 8|'{'", "[]", 0),
-        BAD("text behind the object", "byte", "{}x", 0),
+        BAD("text after the object", "byte", "{}x", 0),
         BAD("two objects", "byte", "{}{}", 0),
         BAD("a tensor that is a number", "byte 9|'a'|object", "{\"a\":1}", 0),
         BAD("an empty name", "byte 9|name", "{" T("", "U8", "1", "0,1") "}", 1),
@@ -134,8 +134,8 @@ Test(safetensors, refused) {
         BAD("dtype of another case", "'a'|f32", "{" T("a", "f32", "1", "0,4") "}", 4),
         BAD("dtype that is a number", "'a'|dtype",
             "{\"a\":{\"dtype\":3,\"shape\":[1],\"data_offsets\":[0,4]}}", 4),
-        BAD("offsets behind the file", "'a'|[0, 8]|4 bytes", "{" T("a", "F32", "2", "0,8") "}", 4),
-        BAD("offsets far behind the file", "'a'|9223372036854775807",
+        BAD("offsets past the file", "'a'|[0, 8]|4 bytes", "{" T("a", "F32", "2", "0,8") "}", 4),
+        BAD("offsets far past the file", "'a'|9223372036854775807",
             "{" T("a", "U8", "1", "9223372036854775806,9223372036854775807") "}", 4),
         BAD("offsets past 64 bits", "byte|integer",
             "{" T("a", "U8", "1", "0,18446744073709551616") "}", 4),
@@ -190,7 +190,7 @@ Test(safetensors, refused) {
         BAD("metadata that is no object", "__metadata__", "{\"__metadata__\":[]}", 0),
         BAD("metadata that is a number", "__metadata__|'n'",
             "{" T("a", "U8", "1", "0,1") ",\"__metadata__\":{\"n\":1}}", 1),
-        BAD("a fault behind brackets in names", "byte 46|'z'",
+        BAD("a fault after brackets in names", "byte 46|'z'",
             "{\"__metadata__\":{\"{[\\\"\":\",\\\\\",\"z\":\"\"},\"z\":1}", 0),
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a program settles before it uses the library: settings by call, the log, the allocator; and
- * what it is told when it releases what it does not have. Each test is a process of its own. */
+/* Settings of a program before it uses the library: settings by call, the log, the allocator; and
+ * the messages for a release of memory that it does not have. Each test is a separate process. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -106,7 +106,7 @@ Test(setup, log) {
     CHECK(l.count[TDM_LOG_INFO] > 0 && contains_words(l.last[TDM_LOG_INFO], "opened|cpu:0"), "%s",
           l.last[TDM_LOG_INFO]);
     REFUSED(tdm_get_device_count(NULL), invalid, "count");
-    CHECK(l.count[TDM_LOG_DEBUG] == 0, "a line of a level that nobody wants");
+    CHECK(l.count[TDM_LOG_DEBUG] == 0, "a line of a level that is not wanted");
     tdm_set_log(TDM_LOG_DEBUG, note, &l);
     REFUSED(tdm_get_device_count(NULL), invalid, "count");
     CHECK(l.count[TDM_LOG_DEBUG] == 1 && contains_words(l.last[TDM_LOG_DEBUG], "INVALID|count"),
@@ -202,7 +202,7 @@ static void close_cpu(void) {
     tdm_device_release(device);
 }
 
-/* A copy of the value has no reference of its own, a retained one has. */
+/* A copy of the value has no reference, a retained one has. */
 Test(setup, retained_copies) {
     open_cpu();
     tdm_tensor x, y, none;
@@ -223,7 +223,7 @@ Test(setup, retained_copies) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && defined(NDEBUG)
-/* Both x and its copy are released: the second release is told, and hits nobody else's memory. */
+/* Both x and its copy are released: the second release is reported, and hits no other memory. */
 Test(setup, released_twice) {
     static lines l;
     open_cpu();

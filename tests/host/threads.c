@@ -168,7 +168,7 @@ Test(threads, cancelled) {
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-/* What a thread of ours blocks, as bits, bit 0 for signal 1. */
+/* The signals that a thread of ours blocks, as bits, bit 0 for signal 1. */
 static unsigned long long bit(int number) { return 1ULL << (number - 1); }
 
 static void check_mask(unsigned long long blocked, const char *which) {

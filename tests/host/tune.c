@@ -45,7 +45,7 @@ static void gives(const char *command, int status, const char *words) {
 
 #define MEASURED "which was measured as the fastest for"
 
-/* The product runs, and nothing that was measured tells where. */
+/* The product runs, and its place does not come from a measurement. */
 static void not_measured(const char *command) {
     gives(command, 0, "TDM_OK");
     CHECK(!contains_words(r.output, "measured"), "%s", r.output);

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What devices are doing: the figures of NVIDIA's library, from a stand-in. What the processes hold
- * is in holders.c. */
+/* The usage of devices: the figures of NVIDIA's library, from a stand-in. For memory that processes
+ * hold, see holders.c. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,10 +18,10 @@ static run_result r;
 #define CARD_0 "000102030405060708090a0b0c0d0e0f"
 #define CARD_1 "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"
 #define SLICE "a0a1a2a3a4a5a6a7a8a9aaabacadaeaf"
-#define NOBODY "0123456789abcdef0123456789abcdef"
+#define NO_CARD "0123456789abcdef0123456789abcdef"
 #define NOTHING "utilization=?;|temperature=?;|power=?;|power_limit=?;"
 
-/* Lists a card (the arguments of usage_probe) beside a stand-in; the output must have `words`. */
+/* Lists a card (the arguments of usage_probe) with a stand-in; the output must have `words`. */
 static void card(const char *sim, const char *mode, const char *arguments, const char *words) {
     char folder[512], variable[64], command[1024];
     snprintf(folder, sizeof folder, "TANDEM_LIBRARY_PATH=%s/%s", TEST_NVML_SIM, sim);
@@ -43,23 +43,23 @@ Test(usage, nvml_figures) {
     card("full", "", "GPU " CARD_0 " -", all);
     card("full", "", "GPU " CARD_0 " 0000:3b:00.0", all);
     card("full", "", "GPU - 0000:3b:00.0", all);
-    card("full", "", "GPU " NOBODY " 0000:3b:00.0", all);
+    card("full", "", "GPU " NO_CARD " 0000:3b:00.0", all);
     check_case("the card that has the UUID, not the one that has the address");
     card("full", "", "GPU " CARD_1 " 0000:3b:00.0",
          "known: 1|memory_used=1073741824;|memory_total=25769803776;|process_count=0;|" NOTHING);
-    card("full", "", "GPU " NOBODY " 0000:00:00.0",
+    card("full", "", "GPU " NO_CARD " 0000:00:00.0",
          "known: 0|memory_used=?;|memory_total=1000;|process_count=0;|" NOTHING);
     card("full", "", "GPU - -", "known: 0|memory_used=?;|" NOTHING);
 }
 
-/* A slice has memory and processes of its own, and never the figures of its card. */
+/* A slice has its own memory and processes, and never the figures of its card. */
 Test(usage, nvml_slices) {
     static const char own[] = "known: 1|memory_used=2147483648;|memory_total=10737418240;|"
                               "process_count=1;|" NOTHING;
     card("full", "", "MIG " SLICE " 0000:3b:00.0", own);
     /* OpenCL does not say that it lists a slice. */
     card("full", "", "GPU " SLICE " 0000:3b:00.0", own);
-    card("full", "", "MIG " NOBODY " 0000:3b:00.0", "memory_used=?;|memory_total=1000;|" NOTHING);
+    card("full", "", "MIG " NO_CARD " 0000:3b:00.0", "memory_used=?;|memory_total=1000;|" NOTHING);
 }
 
 /* The driver's processes and those that hold memory through Tandem are one list, by pid. */

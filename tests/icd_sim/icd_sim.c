@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* OpenCL drivers that misbehave, for the real ICD loader: one source, and BEHAVIOUR is what a
- * library does. A driver that comes so far has one platform with one GPU whose memory is the
- * host's, takes every program for good, and runs no kernel. Written against the OpenCL
+/* OpenCL drivers that misbehave, for the real ICD loader: one source, and BEHAVIOUR selects a
+ * library's fault. A driver that comes so far has one platform with one GPU whose memory is the
+ * host's, accepts every program, and runs no kernel. Written against the OpenCL
  * specification and cl_khr_icd. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -59,7 +59,7 @@ static void crash(void) {
     raise(SIGSEGV);
 }
 
-/* What comes before it reaches nobody but a reader of standard error. */
+/* The last line is the message; the lines before it reach only a reader of standard error. */
 static void last_words(const char *words) {
     fprintf(stderr, "a first line\n\033[31m%s\a\n", words);
     fflush(stderr);

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# The public binary interface beside the description that is kept for its SONAME: anything but new
-# functions is a break, or growth that docs/stability.md allows and somebody has to look at. Read from
+# The public binary interface against the description that is kept for its SONAME: anything but new
+# functions is a break, or growth that docs/stability.md allows and that needs a look. Read from
 # the headers alone, through a library whose functions are empty, so that no build option changes it;
 # that the real one exports the same functions is tested in tests/host/layers.c.
-# Usage: abi.sh SONAME [keep]   (keep: writes the description anew)
+# Usage: abi.sh SONAME [keep]   (keep: replaces the description)
 set -euo pipefail
 cd "$(dirname "$0")"
 case $1 in

@@ -1,11 +1,11 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of the library's while devices are listed and opened, made to fail in turn, each
- * in a process of its own, until a run passes that no failure touched. The calls may then say that
- * memory is short, with a message; once there is memory again all devices are listed, told of as in
- * an undisturbed process, and can be opened and used. The same where file descriptors are short.
+ * in a separate process, until a run passes that no failure touched. The calls may then report that
+ * memory is short; once there is memory again all devices are listed, described as in an undisturbed
+ * process, and can be opened and used. The same where file descriptors are short.
  *
- * The linker puts __wrap_malloc and its like in the place of what the library, linked into this
- * program, calls; drivers are shared libraries and keep theirs. */
+ * The linker replaces the calls of the library, linked into this program, with __wrap_malloc and its
+ * like; drivers are shared libraries and keep theirs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +141,7 @@ static int list_without_files(unsigned long unused) {
     if (now.count >= undisturbed->count) return bad(0, "nothing was missing");
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) abort();
     if (list(&now) != TDM_OK || now.count != undisturbed->count)
-        return bad(0, "devices are missing for good without file descriptors");
+        return bad(0, "devices are missing for ever without file descriptors");
     for (int i = 0; i < USED; i++)
         if (use(used[i]) != TDM_OK) return bad(0, used[i]);
     return 0;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the ranks of a simulated communicator share: a piece of POSIX shared memory. What waits for another rank waits
- * until the communicator is aborted, as NCCL's kernels do. */
+/* A piece of POSIX shared memory that the ranks of a simulated communicator share. Waits for another rank last until
+ * the communicator is aborted, as those of NCCL's kernels do. */
 #ifndef NCCL_SIM_EXCHANGE_H
 #define NCCL_SIM_EXCHANGE_H
 
@@ -38,7 +38,7 @@ void exchange_close(sim_room *room);
 /* Returns when all ranks have come here; false: aborted. */
 bool exchange_meet(sim_ends *ends);
 
-/* A moment, for who waits. */
+/* A moment, for a thread that waits. */
 void exchange_pause(void);
 
 #endif

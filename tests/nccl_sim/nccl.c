@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A stand-in for NCCL. What is asked of it runs in the order of the stream that it is given. It tells what NCCL leaves
+/* A stand-in for NCCL. Its work runs in the order of the stream that it is given. It reports uses that NCCL leaves
  * undefined: a wrong stream or memory, 16-bit floats, which Tandem adds in f32. As the real one may, its maxima
  * lose a NaN. Between ranks everything goes through shared memory (exchange.h). */
 #include <math.h>
@@ -33,7 +33,7 @@ struct ncclComm {
 };
 static _Atomic(ncclComm_t) aborted;
 
-/* What is collected between the start and the end of a group, or one piece. */
+/* The pieces between the start and the end of a group, or one piece. */
 enum { MOST_PIECES = 32 };
 typedef struct job {
     ncclComm_t comm;
@@ -350,7 +350,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     return ncclSuccess;
 }
 
-/* What waits ends. The rest is kept, in a list: a stream may not be past it yet. */
+/* Waits end. The rest is kept, in a list: a stream may not be past it yet. */
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
     (void)sim_fault("ncclCommAbort");
     if (atomic_exchange(&comm->ends.aborted, true)) {

@@ -1,13 +1,13 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for libnvidia-ml.so.1 with two made-up cards and a slice, for machines without one.
  *
- * Card 0 tells everything. Card 1 answers memory alone, the rest as cards do that have no sensor or
+ * Card 0 answers everything. Card 1 answers memory alone, the rest as cards do that have no sensor or
  * do not allow it. The slice (MIG) has memory and a process. NVML_SIM changes the answers:
  *   init   nvmlInit_v2 fails, as without the kernel module
  *   once   it fails the first time, as while the driver is updated
  *   many   card 0 has 100 processes
  *   lost   every question about a card is answered with "GPU is lost"
- * NVML_SIM_OLD leaves out what old drivers lack, NVML_SIM_FOREIGN what nobody could do without.
+ * NVML_SIM_OLD leaves out what old drivers lack, NVML_SIM_FOREIGN functions that every caller needs.
  *
  * Written against the NVML API reference, not against cuda/nvml.c: the two must agree. */
 #include <stddef.h>
@@ -69,7 +69,7 @@ static int is_mode(const char *mode) {
     return set && strcmp(set, mode) == 0;
 }
 
-/* What a question about a card is answered with before the card is looked at. */
+/* The status of a query about a card before the card is looked at. */
 static int refusal(const card *c, const void *out) {
     if (!initialised) return UNINITIALIZED;
     if (!c || !out) return INVALID_ARGUMENT;
@@ -125,7 +125,7 @@ int nvmlDeviceGetUtilizationRates(card *c, utilization *out) {
     return SUCCESS;
 }
 
-/* What NVML leaves in an output that it does not answer is not specified. */
+/* An output that NVML does not answer has an unspecified value. */
 static int answer(card *c, unsigned int value, unsigned int *out) {
     int result = refusal(c, out);
     if (out) *out = 12345;

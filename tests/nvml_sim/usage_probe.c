@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the library tells of a card that is listed with the UUID and the address of the arguments,
- * which no machine of the tests has: linked with the static library, whose insides it calls.
+/* Prints the library's figures of a card with the UUID and the address of the arguments, which no
+ * machine of the tests has: linked with the static library, whose insides it calls.
  *
  *   usage_probe PREFIX UUID PCI [BYTES]   PREFIX: "GPU" or "MIG"; UUID: 32 hex digits, or "-";
  *                                         PCI: an address, or "-"; BYTES: held by this process

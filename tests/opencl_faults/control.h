@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a test may ask of the stand-in for libOpenCL.so.1 that passes every call on to the real one
- * and makes some fail. Found with dlsym, because the library opens the stand-in itself. */
+/* Functions with which a test controls the stand-in for libOpenCL.so.1, which passes every call on to
+ * the real one and makes some fail. Found with dlsym, because the library opens the stand-in itself. */
 #ifndef OPENCL_FAULTS_CONTROL_H
 #define OPENCL_FAULTS_CONTROL_H
 

@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Every call that lists an OpenCL device, made to fail: once, which nobody notices, because it is
+/* Every call that lists an OpenCL device, made to fail: once, which goes unnoticed, because it is
  * made again at once; twice, after which the device may be missing, until the next call that lists
- * or opens. Each in a process of its own, and all that is told of the devices is compared with what
- * an undisturbed process is told. */
+ * or opens. Each in a separate process, whose whole description of the devices is compared with that
+ * of an undisturbed process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static int try_failure(unsigned long nth, int times, int code) {
     if (times == 1 && !is_complete(&now, true)) return bad(nth, times, code, "another list");
     if (tdm_device_open("opencl:0", &device) != TDM_OK) return bad(nth, times, code, "no device");
     if (!list(&now) || !is_complete(&now, times == 1))
-        return bad(nth, times, code, "something is missing for good");
+        return bad(nth, times, code, "a device or figure is missing for ever");
     tdm_device_release(device);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Waits that fail on an OpenCL device while transfers go on: what those use stays until a later
- * wait succeeds. Transfers wait for a wait here, and memory that is given back is unmapped at once,
- * so that a transfer from memory that was freed ends the process. Each test is a process of its
- * own. */
+/* Waits that fail on an OpenCL device while transfers go on: memory that those use stays until a
+ * later wait succeeds. Transfers wait for a wait here, and memory that is given back is unmapped at
+ * once, so that a transfer from memory that was freed ends the process. Each test is a separate
+ * process. */
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <malloc.h>
@@ -140,7 +140,7 @@ Test(waits, copy_from_cpu) {
     tdm_device_release(cpu);
 }
 
-/* What a tensor's text is read into. */
+/* The memory that a tensor's text is read into. */
 Test(waits, format) {
     tdm_tensor x = {0};
     char text[64];

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# What the benchmark makes of a device without f64, and of what does not fit into one allocation.
+# The benchmark on a device without f64, and with cases that do not fit into one allocation.
 # Usage: bench.sh TANDEM   (with the variables that make opencl:0 the small device)
 set -euo pipefail
 tdm=$1

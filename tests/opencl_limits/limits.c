@@ -56,7 +56,7 @@ static bool is_nvidia(const char *how) {
 
 cl_int clGetPlatformInfo(cl_platform_id platform, cl_platform_info what, size_t size, void *out,
                          size_t *got) {
-    if (what == CL_PLATFORM_NAME) GIVE_TEXT("Nobody's OpenCL");
+    if (what == CL_PLATFORM_NAME) GIVE_TEXT("Unknown OpenCL");
     if (what == CL_PLATFORM_VERSION) GIVE_TEXT("OpenCL 1.2 small");
     return REAL(clGetPlatformInfo)(platform, what, size, out, got);
 }

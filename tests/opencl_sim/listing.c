@@ -9,7 +9,7 @@
  *   typeN=         gpu (unless told), cpu or accelerator
  *   uuidN=         32 hexadecimal digits; "none" (unless told): the driver lacks cl_khr_device_uuid
  *   pciN=          domain:bus:device.function in hexadecimal, or "none" (unless told)
- *   pci_byN=       how the driver tells the address: khr (unless told), nv, or nv_old, which leaves
+ *   pci_byN=       how the driver reports the address: khr (unless told), nv, or nv_old, which leaves
  *                  out the domain
  *
  * A word that is none of these ends the process with status 86. Every other function of the library
@@ -197,7 +197,7 @@ static cl_int get_extensions(cl_device_id device, size_t size, void *out, size_t
     return answer_text(CL_DEVICE_EXTENSIONS, text, size, out, got);
 }
 
-/* What identifies the card, where the driver tells it. */
+/* The card's identity, where the driver reports it. */
 static cl_int get_card(cl_device_id device, cl_device_info what, size_t size, void *out,
                        size_t *got) {
     const cl_device_pci_bus_info_khr *pci = &device->pci;

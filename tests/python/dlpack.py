@@ -1,6 +1,6 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 """Tensors shared with NumPy, and with PyTorch where it is installed, through DLPack: both write, and see each other's
-bytes; nothing is copied and nothing is left behind. On a CUDA device instead with PyTorch and CuPy.
+bytes; nothing is copied and no memory leaks. On a CUDA device instead with PyTorch and CuPy.
 
     dlpack.py LIBRARY [cuda:0]
 """

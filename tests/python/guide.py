@@ -51,7 +51,7 @@ class Builder:
                 self.commands.setdefault(entry["file"], entry)
 
     def command(self, file):
-        """What compiles a file of SOURCE, for that of the copy."""
+        """The command that compiles a file of SOURCE, for that of the copy."""
         words = shlex.split(self.commands[file]["command"])
         words = [re.sub(re.escape(self.source) + r"(?=/(?!build/)|$)", self.copy, word) for word in words]
         return words[:words.index("-o")]

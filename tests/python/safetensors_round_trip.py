@@ -114,7 +114,7 @@ def check(rng, resave):
     ours = resave(scrambled_bytes(rng, tensors, many))
     metadata = header_of(ours)["__metadata__"]
     assert list(metadata.items()) == sorted(many.items()), "metadata: %s" % metadata
-    assert python_tensors(ours) == tensors, "Python reads other tensors beside metadata"
+    assert python_tensors(ours) == tensors, "Python reads other tensors along with metadata"
     assert header_of(resave(python_bytes(tensors, many)))["__metadata__"] == many
 
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What lib/lanes.c chooses, for every kernel, dtype and number of columns, and with fewer and fewer lanes: a
+/* The choices of lib/lanes.c, for every kernel, dtype and number of columns, and with fewer and fewer lanes: a
  * row that is held has room in its lanes, vectors are for aligned rows alone, and a group of fewer lanes is
  * a smaller one. And the tiles of transposed copies have no bank conflicts. */
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void check_all(const tdmi_device_facts *facts, tdmi_variant wanted, long 
         check(loose.lanes == v.lanes && (loose.vectors & ~TDMI_LOOSE) == v.vectors, "loose", loose,
               cols);
     }
-    /* every lane has a part of a row that is long enough for them, alone or with the rows beside it */
+    /* every lane has a part of a row that is long enough for them, alone or with the rows next to it */
     const long size = tdmi_vector_bytes(v.vectors), teams = tdmi_teams(facts, v);
     const long t = (long)tdm_dtype_size((tdm_dtype)v.t), u = (long)tdm_dtype_size((tdm_dtype)v.u);
     check(!v.vectors || teams > 1 || cols * (t < u ? t : u) >= v.lanes * size || size <= 4 ||

@@ -54,7 +54,7 @@ static tdm_status adopt(owner *o, size_t size, tdm_buffer **buffer) {
     }
 }
 
-/* What the owner finds in its memory. */
+/* Reads the owner's memory. */
 static void look(const owner *o, size_t size, void *bytes) {
     if (o->memory)
         memcpy(bytes, o->memory, size);
@@ -71,7 +71,7 @@ static void put(const owner *o, size_t size, const void *bytes) {
 
 enum { ROWS = 7, COLS = 96, INNER = 33, CANARIES = 64 };
 
-/* Both write and see each other's bytes; nothing is written behind the adopted part. */
+/* Both write and see each other's bytes; nothing is written past the adopted part. */
 Test(adopted, same_bytes) {
     enum { SIZE = 4096 };
     owner o;

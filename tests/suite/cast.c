@@ -10,7 +10,7 @@
 
 TestSuite(cast, .init = device_open, .fini = device_close);
 
-/* What the element at `from` should become, at `to`. */
+/* Converts the element at `from`, as the cast should, to `to`. */
 static void convert(tdm_dtype source, const unsigned char *from, tdm_dtype target,
                     unsigned char *to) {
     if (source == target)

@@ -27,7 +27,7 @@ static void expect(const tdm_tensor *t, double (*want)(int64_t index)) {
         CHECK(false, "element %lld is not %g", (long long)i, want(i));
         break;
     }
-    CHECK(got[(size_t)count * size] == 0xa5, "a byte behind the array was written");
+    CHECK(got[(size_t)count * size] == 0xa5, "a byte past the array was written");
     free(got);
 }
 

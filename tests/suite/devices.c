@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What a device says of itself, and work with several devices at once. */
+/* The description of a device, and work with several devices at once. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -257,7 +257,7 @@ Test(devices, try_gpu) {
     REFUSED(tdm_device_try_all_gpus(64, all, NULL), TDM_ERROR_INVALID_ARGUMENT, "count");
 }
 
-/* What the device under test is doing, and in it this process, or NULL. */
+/* The usage of the device under test; returns this process in it, or NULL. */
 static const tdm_process *look(tdm_device_usage *now) {
     size_t index = 0;
     if (!OK(tdm_find_device(tdm_device_get_info(device)->id, &index)) ||
@@ -268,7 +268,7 @@ static const tdm_process *look(tdm_device_usage *now) {
     return NULL;
 }
 
-/* What this process holds is told while it holds it; other processes may be using the device. */
+/* The memory that this process holds is reported while it holds it; other processes may be using the device. */
 Test(devices, usage) {
     enum { SIZE = 16 << 20 };
     static tdm_device_usage now = TDM_DEVICE_USAGE_DEFAULTS;
@@ -310,7 +310,7 @@ Test(devices, usage) {
 
 static atomic_bool asking;
 
-/* Opens a device and gives it back, with memory, until nobody asks any more. */
+/* Opens a device and closes it, with memory, until the test ends. */
 static void *open_and_close(void *id) {
     while (atomic_load(&asking)) {
         tdm_device *other = NULL;
@@ -351,7 +351,7 @@ Test(devices, usage_while_devices_come_and_go) {
     device_open();
 }
 
-/* What is usual and was compiled is ready at once; refusals are alike on all devices. */
+/* Usual kernels that were compiled are ready at once; refusals are alike on all devices. */
 Test(devices, warm) {
     static const tdm_dtype f32 = TDM_F32, not_floating = TDM_I32;
     const tdm_status bad = TDM_ERROR_INVALID_ARGUMENT;

@@ -13,7 +13,7 @@ TestSuite(dlpack, .init = device_open, .fini = device_close);
 
 static tdm_backend backend(void) { return tdm_device_get_info(device)->backend; }
 
-/* What a program reads in the struct, of the two forms. */
+/* The struct as a program reads it, in its two forms. */
 typedef union managed {
     DLManagedTensor *legacy;
     DLManagedTensorVersioned *versioned;

@@ -60,7 +60,7 @@ Test(expression_refusals, texts) {
     }
 }
 
-/* What depends on dtypes is told at once where they are known, and else when they are. */
+/* Errors that depend on dtypes are reported at once where they are known, else as soon as they are. */
 Test(expression_refusals, types) {
     static const char text[] = "y = (x & 1) + b * s";
     tdm_kernel *kernel;

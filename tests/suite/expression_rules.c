@@ -366,7 +366,7 @@ Test(expression_rules, same_view_under_two_names) {
     array_free_all();
 }
 
-/* What was warmed needs no compiler; in blocks nothing does. */
+/* A kernel that was warmed needs no compiler; in blocks none does. */
 Test(expression_rules, warmed) {
     array *a = array_1d(TDM_F32, 64), *y = array_1d(TDM_F32, 64);
     const tdm_parameter parameters[] = {TDM_TENSOR("a"), TDM_INTEGER("k"), TDM_TENSOR("y")};
@@ -393,7 +393,7 @@ Test(expression_rules, warmed) {
     array_free_all();
 }
 
-/* One kernel, used by several threads at once, each with a queue and dtypes of its own. */
+/* One kernel, used by several threads at once, each with its own queue and dtypes. */
 enum { THREADS = 4, TURNS = 25, EACH = 500 };
 
 typedef struct turn {

@@ -78,8 +78,8 @@ static void change(char *text) {
     case 1: /* cut out */
         if (at < length) {
             const size_t end = at + (size_t)random_integer(1, 8);
-            const char *behind = text + (end < length ? end : length);
-            memmove(text + at, behind, strlen(behind) + 1);
+            const char *rest = text + (end < length ? end : length);
+            memmove(text + at, rest, strlen(rest) + 1);
         }
         break;
     default: /* put in */

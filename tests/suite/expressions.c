@@ -192,7 +192,7 @@ Test(expressions, functions) {
     }
 }
 
-/* NaN, infinities and zeros, and what tells them. */
+/* NaN, infinities and zeros, and the functions that detect them. */
 Test(expressions, special_values) {
     enum { FEW = 5 };
     const double inf = (double)INFINITY, nan = (double)NAN;

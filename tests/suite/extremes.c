@@ -26,7 +26,7 @@ static void check_digits(tdm_dtype dtype, int64_t cols, const double *x, const d
     double *errors = malloc((size_t)cols * sizeof *errors);
     if (!errors) abort();
     /* The mean in two parts: of 1e6 ± 1e-3 not even long double has all digits. Sums in blocks: a hundred
-     * thousand equal terms beside a large one are all rounded alike. */
+     * thousand equal terms and a large one are all rounded alike. */
     enum { BLOCK = 256 };
     long double about = 0, rest = 0, magnitude = 0, variance = 0;
     for (int64_t from = 0; from < cols; from += BLOCK) {

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The functions of expressions under names of their own: long rows, integers, rules. Each by itself is in
- * operations.c; that each has a name is seen to by the compiler (lib/ops/functions.c). */
+/* The functions of expressions as named operations: long rows, integers, rules. Each by itself is in
+ * operations.c; the compiler checks that each has a name (lib/ops/functions.c). */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

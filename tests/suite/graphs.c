@@ -221,7 +221,7 @@ Test(graphs, exchanged_buffers) {
     network_close(&n);
 }
 
-/* What cannot be recorded is refused, leaves nothing in the graph, and the queue is as before. */
+/* A call that cannot be recorded is refused and leaves nothing in the graph, and the queue is as before. */
 Test(graphs, refused_while_recording) {
     const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
     network n;
@@ -305,7 +305,7 @@ Test(graphs, lifetimes) {
     CHECK(memcmp(got, want, sizeof *got) == 0, "a replay gives something else");
     tdm_tensor y = n.y;
     tdm_buffer_retain(y.buffer);
-    for (int i = 0; i < 2; i++) { /* its memory is nobody else's */
+    for (int i = 0; i < 2; i++) { /* its memory is not used elsewhere */
         tdm_buffer *noise = NULL;
         if (i == 0) network_close(&n);
         OK(tdm_buffer_create(device, BYTES, &noise));
@@ -335,7 +335,7 @@ Test(graphs, lifetimes) {
     tdm_graph_destroy(unfinished);
 }
 
-/* The norm of rows with gaps has a tensor of its own between its launches: the graph holds it, so that what is made
+/* The norm of rows with gaps has a temporary tensor between its launches: the graph holds it, so that a tensor made
  * after the recording is not overwritten. */
 Test(graphs, what_is_between_launches) {
     enum { GAPS = 512 };

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* One kernel of a user's in several threads at once, each with a queue of its own, from its first use on: an
+/* One kernel of a user's in several threads at once, each with its own queue, from its first use on: an
  * expression, a kernel over rows, and one in the dialect. */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ typedef struct turns {
     char why[256];
 } turns;
 
-/* This process has not looked for the program when the threads leave the barrier; without a cache nobody has. */
+/* This process has not looked for the program when the threads leave the barrier; without a cache no process has. */
 static void *run_often(void *context) {
     turns *self = context;
     const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &self->x->t),

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What libraries over Tandem check and fail with. */
+/* The checks and errors of libraries over Tandem. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>

@@ -353,7 +353,7 @@ Test(matmul, nan_and_infinity) {
     }
 }
 
-/* f32 stays f32: the product of numbers that TF32 would round is exact unless TF32 is asked for. */
+/* f32 stays f32: the product of numbers that TF32 would round is exact unless TF32 is requested. */
 Test(matmul, no_tf32_unless_asked) {
     enum { N = 64 };
     array *a = array_2d(TDM_F32, N, N, N), *b = array_2d(TDM_F32, N, N, N);

@@ -12,7 +12,7 @@
 TestSuite(matmul_choice, .init = device_open, .fini = device_close);
 
 /* A batch of equal matrices A and one B gives equal matrices C, also where a library takes B as it lies in its
- * buffer: CLBlast's batches, large and with nothing to pad, read what lies behind it. */
+ * buffer: CLBlast's batches, large and with nothing to pad, read past it. */
 Test(matmul_choice, batch_of_a_shared_matrix) {
     array *a = array_2d(TDM_F32, 2, 2, 2), *c = array_2d(TDM_F32, 2, 2, 2);
     const char *provider = NULL;
@@ -125,7 +125,7 @@ Test(matmul_choice, tune) {
     }
 }
 
-/* What is refused leaves C and the result as they were. */
+/* Calls that are refused leave C and the result as they were. */
 Test(matmul_choice, tune_refuses) {
     array *a = array_2d(TDM_F32, 8, 8, 8), *c = array_2d(TDM_F32, 8, 8, 8);
     array *none = array_2d(TDM_F32, 8, 0, 1);

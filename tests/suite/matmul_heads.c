@@ -22,7 +22,7 @@ typedef struct heads_case {
     double alpha, beta;
 } heads_case;
 
-/* C = alpha A Bᵀ + beta C, each head beside the reference. */
+/* C = alpha A Bᵀ + beta C, each head against the reference. */
 static bool run_case(const heads_case *h) {
     check_case("%s %lldx%lld heads of %lldx%lldx%lld, views %d %d %d, one b %d, bias %d, alpha %g, "
                "beta %g",

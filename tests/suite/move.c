@@ -46,7 +46,7 @@ static void check_equal(tdm_queue *of, const tdm_tensor *y, const array *x) {
     for (int64_t i = 0; i < x->count; i++)
         memcpy(want + (size_t)i * size, x->image + element_offset(&x->t, i), size);
     CHECK(memcmp(got, want, bytes) == 0, "other bytes arrived");
-    CHECK(got[bytes] == 0xa5, "a byte behind the array was written");
+    CHECK(got[bytes] == 0xa5, "a byte past the array was written");
     CHECK(tdm_tensor_is_contiguous(y) && y->dtype == x->t.dtype && y->ndim == x->t.ndim &&
               memcmp(y->shape, x->t.shape, (size_t)y->ndim * sizeof *y->shape) == 0,
           "not x's shape, contiguous");

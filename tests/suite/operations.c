@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Every operation that has a page in operations/, against its reference: shapes, ways to call it, what rows hold,
- * strides of any kind, nothing at all. What is special to one has tests of its own. */
+/* Every operation that has a page in operations/, against its reference: shapes, ways to call it, contents of rows,
+ * strides of any kind, empty tensors. Special properties of one have separate tests. */
 #include <criterion/criterion.h>
 
 #include "operations/list.h"
@@ -88,7 +88,7 @@ static void check_batches(const op_list *page) {
             }
 }
 
-/* What rows hold, with every length and way in turn: in the last of some rows, or in one that is alone. */
+/* Contents of rows, with every length and way in turn: in the last of some rows, or in one that is alone. */
 static void check_contents(const op_list *page) {
     static const int64_t lengths[][2][2] = {{{2, 100}, {1, 32768}}, {{4, 1000}, {2, 20003}},
                                             {{4, 2}, {1, 30001}},   {{6, 64}, {3, 66666}},

@@ -53,8 +53,8 @@ static void release_kernels(void) {
     tdm_kernel_release(centre);
 }
 
-/* What the last output has of rows first to first + count - 1 of the sample's, in arrays of their own whose rows
- * begin `offset` elements further on; malloc'ed. */
+/* The last output for rows first to first + count - 1 of the sample, in separate arrays whose rows begin `offset`
+ * elements further on; malloc'ed. */
 static unsigned char *result_of(const sample *all, int64_t first, int64_t count, int64_t offset,
                                 size_t *size) {
     const int64_t rows[] = {count, op_cols(&all->c)};

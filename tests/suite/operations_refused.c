@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What operations refuse, before anything is launched, as their pages have it: dtypes, shapes, layouts, overlaps, NULL,
- * numbers. Every message names the function and the argument. */
+/* Operations refuse wrong arguments before they launch anything, as their pages have it: dtypes, shapes, layouts,
+ * overlaps, NULL, numbers. Every message names the function and the argument. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

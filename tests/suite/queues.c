@@ -118,7 +118,7 @@ Test(queues, wait_for_another_queue) {
     tdm_queue_destroy(other);
 }
 
-/* What a thread that waits for an event does while another records it again and again. */
+/* A thread that waits for an event while another records it again and again. */
 typedef struct waiter {
     tdm_event *event;
     tdm_queue *queue;
@@ -147,7 +147,7 @@ static void *wait_often(void *context) {
 }
 
 /* One thread records an event again, in queues with and without times in turn, while another waits
- * for it: each recording counts for who found it. ThreadSanitizer looks on. */
+ * for it: each recording counts for the thread that found it. ThreadSanitizer looks on. */
 Test(queues, recorded_again_while_waited_for) {
     enum { TURNS = 200 };
     /* clWaitForEvents runs a queue in the waiting thread, while another adds to it: SIGSEGV
@@ -210,7 +210,7 @@ Test(queues, device_references) {
     ARRAY_CHECK(x, want, NULL);
 }
 
-/* What one thread does over and over, with its own queue and its own numbers. */
+/* A thread that repeats its work, with its own queue and its own numbers. */
 typedef struct worker {
     pthread_t thread;
     pthread_barrier_t *start;

@@ -16,7 +16,7 @@ enum {
     LENGTHS = sizeof lengths / sizeof *lengths
 };
 
-/* Lines one behind the other, or of other columns, too, so that they begin anywhere. */
+/* Lines one after the other, or of other columns, too, so that they begin anywhere. */
 static array *lines_of(tdm_dtype dtype, int64_t lines, int64_t columns) {
     return array_2d(dtype, lines, columns, random_integer(0, 1) ? columns : columns + 3);
 }

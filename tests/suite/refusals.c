@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What products refuse, and operations beyond what their pages say: those are in operations_refused.c. */
+/* Refusals of products, and of operations where operations_refused.c does not have them from a page. */
 #include <criterion/criterion.h>
 
 #include "support/array.h"

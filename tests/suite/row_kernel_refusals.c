@@ -107,7 +107,7 @@ Test(row_kernel_refusals, structs) {
     free(text);
 }
 
-/* What depends on dtypes is told at once where they are known, and else when they are. */
+/* Errors that depend on dtypes are reported at once where they are known, else as soon as they are. */
 Test(row_kernel_refusals, types) {
     const tdm_row_kernel of = TDM_ROW_KERNEL(.map = "x", .finish = "(r & 1) * s");
     tdm_kernel *kernel;

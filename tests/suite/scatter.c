@@ -80,7 +80,7 @@ Test(scatter, rows) {
                     return;
 }
 
-/* The order is that of the source: 1 is lost beside 2^30 in f32, but not behind its opposite. */
+/* The order is that of the source: 1 is lost when added to 2^30 in f32, but not after its opposite. */
 Test(scatter, order) {
     const double v[] = {0x1p30, 1.0, -0x1p30, 1.0, NAN, 2.0}, want[] = {1.0, NAN, 0.0};
     array *source = array_2d(TDM_F32, 6, 1, 1), *y = array_2d(TDM_F32, 3, 1, 1);

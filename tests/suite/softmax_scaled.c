@@ -156,8 +156,8 @@ Test(softmax_scaled, many_long_rows) {
         }
 }
 
-/* What a causal row does not count has no say, even NaN; NaN and Inf that it counts have. The plain form is
- * tdm_softmax's, bit for bit. */
+/* Columns that a causal row does not count have no effect, even NaN; NaN and Inf that it counts have. The plain form
+ * is tdm_softmax's, bit for bit. */
 Test(softmax_scaled, what_does_not_count) {
     for (int d = 0; d < float_dtype_count; d++) {
         const tdm_dtype dtype = float_dtypes[d];

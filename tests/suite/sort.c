@@ -102,7 +102,7 @@ Test(sort, argsort) {
                     return;
 }
 
-/* One long row, of which each pass has more pieces than one; and so many rows that they are sorted some at a time. */
+/* One long row, of several pieces in each pass; and so many rows that they are sorted some at a time. */
 Test(sort, long_rows) {
     const int64_t cols = small ? 9000 : 300007;
     sort_case(TDM_F32, 1, cols, 0, WIDE, true, false);

@@ -54,7 +54,7 @@ Test(source, shapes) {
     }
 }
 
-/* What a tensor is told of itself, and every dtype by LOAD_OF and STORE_OF. */
+/* A kernel's view of a tensor's layout, and every dtype by LOAD_OF and STORE_OF. */
 Test(source, layout) {
     static const char text[] =
         "KERNEL(tell)\n{\n"
@@ -271,7 +271,7 @@ typedef struct job {
     char why[256];
 } job;
 
-/* Kernels of its own and one that the other compiles, too; on a queue of its own. */
+/* The thread's own kernels and one that the other compiles, too; on its own queue. */
 static void *compile_and_run(void *argument) {
     job *self = argument;
     tdm_queue *own;

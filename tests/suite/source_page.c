@@ -51,7 +51,7 @@ typedef struct shape {
 
 static double eps_of(tdm_dtype dtype) { return dtype == TDM_F64 ? 0x1p-52 : 0x1p-23; }
 
-/* What is stored is rounded once; `error` came before. */
+/* A stored value is rounded once; `error` came before. */
 static double bound_of(tdm_dtype dtype, double want, double error) {
     return error + (dtype == TDM_F16 || dtype == TDM_BF16 ? half_ulp(dtype, want) * 1.001 : 0);
 }

@@ -138,7 +138,7 @@ Test(state_dict, metadata) {
     tdm_state_dict_destroy(dict);
 }
 
-/* What may not be set or got. */
+/* Names and tensors that may not be set or got. */
 Test(state_dict, refused) {
     tdm_state_dict *dict = NULL;
     tdm_buffer *buffer = NULL;

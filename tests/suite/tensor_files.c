@@ -44,7 +44,7 @@ static unsigned char *packed(const array *a) {
     return bytes;
 }
 
-/* What the calls of progress said. */
+/* The arguments of the progress calls. */
 typedef struct moves {
     uint64_t done, total;
     int calls, wrong;
@@ -144,7 +144,7 @@ static void round_trip(array *const *arrays, int count, size_t budget) {
     }
     CHECK(tdm_state_dict_count(back) == (size_t)count, "%zu tensors of %d came back",
           tdm_state_dict_count(back), count);
-    CHECK(folder_holds("f"), "something was left behind");
+    CHECK(folder_holds("f"), "a file was left");
     tdm_state_dict_destroy(dict);
     tdm_state_dict_destroy(back);
 }

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Saving, loading and reading what cannot be: refused with a sentence, and nothing is left behind.
+/* Saving, loading and reading that cannot work: refused with a message, and no file is left.
  * Files that lie: tests/host/safetensors.c. */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ TestSuite(tensor_files_refused, .init = start, .fini = end);
 static void check_old(void) {
     tdm_state_dict *old = NULL;
     tdm_tensor t;
-    CHECK(folder_holds("f"), "something was left behind");
+    CHECK(folder_holds("f"), "a file was left");
     if (!OK(tdm_load(queue, folder_path("f"), NULL, &old))) return;
     CHECK(tdm_state_dict_count(old) == 1 && tdm_state_dict_get(old, "old", &t) == TDM_OK,
           "the old file was changed");
@@ -197,7 +197,7 @@ Test(tensor_files_refused, links_and_modes) {
     umask(before);
     CHECK(stat(folder_path("new"), &status) == 0 && (status.st_mode & 0777) == 0640, "mode %o",
           status.st_mode);
-    CHECK(folder_holds("f|link|new"), "something was left behind");
+    CHECK(folder_holds("f|link|new"), "a file was left");
 }
 
 /* Ends the call with a status at a number of bytes; may cut the file first. */

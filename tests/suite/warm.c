@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* That what tdm_device_warm has compiled is what usual calls ask for: nothing is compiled behind it. No folder keeps
- * kernels here, so that no other test has compiled them. */
+/* Usual calls compile nothing after tdm_device_warm, which has compiled their kernels. No folder keeps kernels here,
+ * so that no other test has compiled them. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void count(tdm_log_level level, const char *line, void *user) {
 
 enum { ROWS = 24, COLS = 192, TOP = 16 };
 
-/* At the beginning of its memory, as usual tensors are: rows that begin elsewhere have kernels of their own on GPUs. */
+/* At the beginning of its memory, as usual tensors are: rows that begin elsewhere have separate kernels on GPUs. */
 static array *usual(array *a) {
     a->t.offset = 0;
     return a;
@@ -78,7 +78,7 @@ static void use_indices(array *x, array *y) {
 Test(warm, usual_calls) {
     static const tdm_dtype f32 = TDM_F32;
     size_t kernels = 0;
-    check_case("what is compiled behind a warm device");
+    check_case("what is compiled after tdm_device_warm");
     if (tdm_device_get_info(device)->backend == TDM_OPENCL && small) return; /* takes too long */
     array *x = usual(array_2d(TDM_F32, ROWS, COLS, COLS)),
           *y = usual(array_2d(TDM_F32, ROWS, COLS, COLS));

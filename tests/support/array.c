@@ -132,11 +132,11 @@ array *array_new(tdm_dtype dtype, int ndim, const int64_t *shape, const int64_t 
     arrays[array_count++] = a;
     size_t size = tdm_dtype_size(dtype);
     /* In one case of two, views are not aligned to anything but their element; in the others all of them
-     * are, as rows that begin at multiples of 16 bytes have kernels of their own on GPUs. */
+     * are, as rows that begin at multiples of 16 bytes have separate kernels on GPUs. */
     static bool aligned;
     if (array_count == 1) aligned = random_integer(0, 1) == 1;
     int64_t before = aligned ? 16 * random_integer(1, 2) : random_integer(1, 37);
-    int64_t behind = random_integer(8, 40);
+    int64_t after = random_integer(8, 40);
     int64_t last = 0, dense = 1;
     a->count = 1;
     a->t.dtype = dtype;
@@ -149,7 +149,7 @@ array *array_new(tdm_dtype dtype, int ndim, const int64_t *shape, const int64_t 
         a->count *= shape[d];
         last += shape[d] > 0 ? (shape[d] - 1) * a->t.strides[d] : 0;
     }
-    a->bytes = (size_t)(before + last + 1 + behind) * size;
+    a->bytes = (size_t)(before + last + 1 + after) * size;
     a->image = need(malloc(a->bytes));
     a->v = need(calloc((size_t)(a->count ? a->count : 1), sizeof(double)));
     memset(a->image, 0xa5, a->bytes);

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The device under test, and tensors on it that notice a stray write.
  *
- * An array is a tensor inside a larger buffer: before, behind and between its elements (the gaps of
+ * An array is a tensor inside a larger buffer: before, after and between its elements (the gaps of
  * a strided view) lie guards, filled like the unwritten elements with a NaN pattern, so that a read
  * outside poisons the result and a write outside is found by comparing every byte. */
 #ifndef TEST_ARRAY_H
@@ -84,9 +84,9 @@ void array_free_all(void);
 /* Byte offset of element `index` (row-major) of a tensor in its buffer. */
 size_t element_offset(const tdm_tensor *t, int64_t index);
 
-/* What the device computes with, set by device_open: the first float_dtype_count of float_dtypes,
- * and of all dtypes the first dtype_count of dtypes. f64, which some OpenCL devices only store, is
- * the last of each. Stored, copied and moved is every dtype everywhere. TDM_TEST_DTYPES=f32,f16,i32
+/* The dtypes that the device computes with, set by device_open: the first float_dtype_count of
+ * float_dtypes, and of all dtypes the first dtype_count of dtypes. f64, which some OpenCL devices only
+ * store, is the last of each. Every device stores, copies and moves every dtype. TDM_TEST_DTYPES=f32,f16,i32
  * leaves out all others. */
 extern tdm_dtype float_dtypes[4];
 extern tdm_dtype dtypes[TDM_DTYPE_COUNT];

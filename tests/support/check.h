@@ -30,7 +30,7 @@ void check_device(const char *id);
         if (!(condition)) check_fail(__FILE__, __LINE__, __VA_ARGS__);                             \
     } while (0)
 
-/* The call succeeds; tells whether it did. */
+/* Checks that the call succeeds; returns whether it did. */
 bool check_ok(const char *file, int line, const char *call, tdm_status status);
 #define OK(call) check_ok(__FILE__, __LINE__, #call, call)
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What rows of an input hold besides usual numbers: what digits are easily lost on. */
+/* Contents of an input's rows other than usual numbers, on which digits are easily lost. */
 #ifndef TEST_CONTENTS_H
 #define TEST_CONTENTS_H
 

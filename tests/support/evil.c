@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A library that says when it is opened: what nobody should open for somebody else. */
+/* A library that reports when it is opened: a privileged program must not open a library of its caller's. */
 #include <unistd.h>
 
 __attribute__((constructor)) static void say(void) {

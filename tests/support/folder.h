@@ -18,7 +18,7 @@ const char *folder_path(const char *name);
 /* Does the folder hold exactly these files ("a|b", sorted)? Hidden ones count. */
 bool folder_holds(const char *names);
 
-/* A file's content, malloc'ed, with a NUL behind it; NULL when it cannot be read. */
+/* A file's content, malloc'ed, with a NUL after it; NULL when it cannot be read. */
 unsigned char *file_read(const char *path, size_t *size);
 
 /* The test ends when it cannot be written. */

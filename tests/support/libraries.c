@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A program that uses BLAS libraries itself, beside Tandem: prints how many threads it has before and after
+/* A program that uses BLAS libraries itself, along with Tandem: prints how many threads it has before and after
  * Tandem's products, and what the libraries' own numbers of threads are.
  *
  *   probe_libraries DEVICE */

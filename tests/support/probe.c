@@ -1,12 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What the library says in a process of its own: the tests run it with an environment of theirs.
+/* Prints the library's answers in a separate process, which the tests run with another environment.
  *
  *   probe list             ids of all devices, one a line, then "default: ID"
- *   probe cards            what tells which devices are one card, and what "gpu:N" mean
+ *   probe cards            what shows which devices are one card, and what "gpu:N" mean
  *   probe find NAME        "ID" of the device a name means ("-": NULL)
  *   probe work NAME        opens the device ("-": the default), runs kernels and a product, checks
  *   probe diagnose         every diagnostic item, one a line
- *   probe fork NAME        uses the library, forks, and tells what calls give in the child
+ *   probe fork NAME        uses the library, forks, and prints what calls give in the child
  *   probe fork-first       forks before any use: the child must work
  *   probe exit NAME        works, and ends without giving anything back
  *   probe thread NAME      works in a second thread while the first one returns from main
@@ -294,8 +294,7 @@ static tdm_status take_again(tdm_device *device, size_t bytes) {
     return status == TDM_OK ? tdm_device_trim(device) : status;
 }
 
-/* What a program sees of a file that it opens after it has closed everything: whether it stays
- * empty while memory is taken. */
+/* Closes all descriptors and opens a file: it has to stay empty while memory is taken. */
 static tdm_status hold_closed(tdm_device *device, size_t bytes) {
     static tdm_buffer *more;
     char path[1024];

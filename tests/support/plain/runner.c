@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The runner behind plain/criterion/criterion.h. --filter PATTERN is as in Criterion ("suite/test"
+/* The runner of plain/criterion/criterion.h. --filter PATTERN is as in Criterion ("suite/test"
  * with * and @(a|b)); --together runs all tests in this process, for tools that take long to start;
  * --list names the tests and runs none; other options are taken and ignored. */
 #include <criterion/criterion.h>
@@ -82,8 +82,8 @@ static int run_here(const plain_test *test) {
     return failed ? failed : ended;
 }
 
-/* One test in a process of its own; its exit status. The process ends by exit(), so that the
- * sanitizer's last word is heard and counts. */
+/* Runs one test in a separate process; returns its exit status. The process ends by exit(), so that the
+ * sanitizer's last report is printed and counts. */
 static int run(const plain_test *test) {
     fflush(NULL);
     pid_t child = fork();
