@@ -73,7 +73,7 @@ static void load(struct blas *b) {
     if (!b->usable) snprintf(b->why, sizeof b->why, "%s has no products", b->files[0]);
     char ignored[BENCH_WHY_SIZE];
     b->has_primitives = b->f.dnnl_sgemm && bench_onednn_load(library, ignored);
-    /* BLIS has one thread unless it is told otherwise */
+    /* BLIS has one thread by default */
     if (b->f.blis_set_threads) b->f.blis_set_threads(bench_threads());
 }
 

@@ -26,7 +26,7 @@ bool count_is_work(const char *function) {
            strcmp(function, "cublasLtMatmul") == 0 || begins(function, "cublasGemm");
 }
 
-/* A look at a thread's variable: which context is current. "kernel" is the work itself, as it runs. */
+/* A read of a thread's variable, the current context. "kernel" is the work itself, as it runs. */
 bool count_is_free(const char *function) {
     return strcmp(function, "cuCtxGetCurrent") == 0 || strcmp(function, "kernel") == 0;
 }

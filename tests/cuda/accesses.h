@@ -8,8 +8,8 @@
 #include "ptxas_log.h"
 #include "variants.h"
 
-/* Of a tdmi_kernel_id. Rows in vectors move by 128 bits, each of them, and what is narrower are the ends of these;
- * other rows move by elements. */
+/* For a tdmi_kernel_id: each row in vectors moves by accesses of 128 bits, narrower ones are at its ends; other
+ * rows move by elements. */
 bool accesses_are_right(int kernel, const variant *v, const ptx_report *accesses);
 
 /* The bytes on their way to a multiprocessor when as many groups are there as fit. */
@@ -19,8 +19,8 @@ int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report
  * writes more than it reads waits for less. */
 int enough_in_flight(int kernel, const variant *v);
 
-/* Are two kernels the same, as far as the size of their code, registers, memory and accesses tell? Not byte for byte:
- * of 24 KiB and more ptxas was seen to choose other registers in up to 3 % of the bytes, and one more. A multiprocessor
+/* Are two kernels the same, judged by the size of their code, registers, memory and accesses? Not byte for byte: of
+ * 24 KiB and more ptxas was seen to choose other registers in up to 3 % of the bytes, and one more. A multiprocessor
  * hands them out by eights. */
 bool is_same_kernel(const compiled *a, const char *name_a, const compiled *b, const char *name_b);
 

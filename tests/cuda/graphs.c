@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Graphs of CUDA's: what is asked of the driver for a replay, and what becomes of a graph that the driver does
- * not make. */
+/* CUDA graphs: the calls of the driver for a replay, and the fate of a graph that the driver does not make. */
 #include "traps.h"
 
 #include <criterion/criterion.h>

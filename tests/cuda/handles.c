@@ -89,8 +89,8 @@ Test(handles, borrowed) {
     expect(3.0f);
 }
 
-/* Memory of the pool's that another queue's work may still use: a buffer that was checked for a queue gives its pointer
- * at once, as the queue comes after that work, and another waits. */
+/* Memory of the pool that another queue's work may still use: a buffer that was checked for a queue gives its pointer
+ * at once, as the queue comes after that work; another buffer waits. */
 Test(handles, pointer_of_used_memory) {
     for (int checked = 1; checked >= 0; checked--) {
         tdm_queue *first = NULL;
@@ -116,7 +116,7 @@ Test(handles, pointer_of_used_memory) {
     }
 }
 
-/* A release while work is pending waits for nothing; the owner is told by a later call, once that work is over. */
+/* A release while work is pending waits for nothing; a later call notifies the owner, once that work is over. */
 Test(handles, told_when_over) {
     cudaEvent_t event = NULL;
     tdm_buffer *other = NULL;
@@ -139,7 +139,7 @@ Test(handles, told_when_over) {
     CUDA(cudaEventDestroy(event));
 }
 
-/* The same of what two queues use: of one being over nothing follows. */
+/* The same of memory that two queues use: it is not free when one of them is done. */
 Test(handles, two_queues) {
     tdm_queue *second = NULL;
     tdm_tensor x = adopted(), tail = x;
@@ -263,7 +263,7 @@ Test(handles, pointer_is_free) {
     tdm_buffer_release(two);
 }
 
-/* The device is lost: the owner is told all the same, as nothing runs there any more. */
+/* The device is lost: the owner is notified all the same, as nothing runs there any more. */
 Test(handles, lost) {
     told = 0;
     tdm_tensor x = adopted();

@@ -299,7 +299,7 @@ Test(kept, refusals) {
 }
 
 /* A kernel that the device cannot run with as many lanes as it would like runs with fewer, and the
- * next process is told so by what is kept, without the compiler. The simulated device refuses
+ * next process reads that in the kept file, without the compiler. The simulated device refuses
  * launches of more. */
 Test(kept, fewer_lanes) {
     make_folder("lanes");

@@ -390,7 +390,7 @@ static void run_jobs(void) {
 /* ---- the check itself, and what it found ---- */
 
 /* A kernel with an array that has to be in memory must be found out, one without must not, and one
- * that is not there must not pass; and accesses must be told by their width. */
+ * that is not there must not pass; and accesses must be recognised by their width. */
 static bool check_the_check(void) {
     static const char text[] =
         "extern \"C\" __global__ void tdm_plain(int *p) { p[threadIdx.x] += 1; }\n"

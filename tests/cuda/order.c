@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Memory that is used again while work on it is pending, and waits between queues: what is asked of the
- * driver for it. Streams work only while somebody waits for them here, so nothing is over by chance. */
+/* Memory that is used again while work on it is pending, and waits between queues: counts their calls
+ * of the driver. Streams work only while a call waits for them here, so nothing ends by chance. */
 #include "traps.h"
 
 #include <criterion/criterion.h>

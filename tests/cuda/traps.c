@@ -246,8 +246,8 @@ static void check_events_lost(small *lost, small *other, tdm_event *events[2]) {
     LOST(tdm_queue_wait_event(other->queue, events[0]));
 }
 
-/* A kernel's fault is told by the wait, with the device's name, and by every call from then on; the
- * other device goes on; all can be given back; and in this process the device stays lost. */
+/* The wait and every call from then on report a kernel's fault, with the device's name; the other
+ * device goes on; all can be given back; and in this process the device stays lost. */
 Test(traps, illegal_address) {
     small lost, other;
     tdm_device *again = NULL;
@@ -454,7 +454,8 @@ static void warm_twice(warmth both[2]) {
         pthread_join(threads[i], NULL);
 }
 
-/* Who wants a kernel that another thread is compiling waits for it; a failed one is tried again. */
+/* A thread that needs a kernel that another thread is compiling waits for it; a failed one is tried
+ * again. */
 Test(traps, two_threads_compile_each_kernel_once) {
     setenv("TDM_CUDA_SIM", "devices=1", 1);
     setenv("TANDEM_CACHE_DIR", "/dev/null/none", 1);

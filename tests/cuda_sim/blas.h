@@ -16,7 +16,7 @@ enum {
 /* Ends a check: reports the defect, and gives the status to return. */
 #define BLAS_DEFECT(...) (sim_report(__VA_ARGS__), CUBLAS_STATUS_INVALID_VALUE)
 
-/* Counts the call of an entry point, which may be told to fail. */
+/* Counts the call of an entry point, which a test may have made to fail. */
 #define BLAS_FAULT(function)                                                                       \
     do {                                                                                           \
         int blas_fault = sim_fault(function);                                                      \
@@ -36,7 +36,7 @@ static inline cublasStatus_t blas_status(int error) {
 }
 
 /* A handle is for the context that was current when it was made. That this context is lost is no
- * defect, and told by those functions that give the device work. */
+ * defect; the functions that give the device work report it. */
 static inline cublasStatus_t blas_check_context(CUcontext owner, const char *function) {
     int error = 0;
     CUcontext context = sim_context(&error);

@@ -61,7 +61,7 @@ typedef enum cuda_sim_kind {
  * it runs, whose error the stream's device keeps. Up to eight at a time. */
 void cuda_sim_fail(const char *function, unsigned long nth, bool onwards, int error);
 
-/* Forgets what cuda_sim_fail was told, and the counts of calls. */
+/* Forgets the failures of cuda_sim_fail, and the counts of calls. */
 void cuda_sim_heal(void);
 
 /* Calls of a function since the start or the last cuda_sim_heal, and how many were made to fail. */

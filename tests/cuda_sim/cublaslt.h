@@ -6,7 +6,7 @@
 
 #include "blas.h"
 
-enum { CUBLASLT_LARGEST_ALIGNMENT = 256 }; /* bytes; what a preference promises unless told */
+enum { CUBLASLT_LARGEST_ALIGNMENT = 256 }; /* bytes; a preference's default */
 
 struct cublasLtContext {
     sim_object object;

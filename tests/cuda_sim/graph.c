@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Graphs: what a stream was given while it was captured, and that given to a stream as a whole. */
+/* Graphs: the work that a stream was given while it was captured, to be given to a stream as a
+ * whole. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -173,8 +173,8 @@ int sim_allocate_pinned(size_t size, void **address) {
     return size ? allocate(NULL, size, address) : 0;
 }
 
-/* Work in flight is waited for, as the driver does when memory is freed, and told: memory whose
- * pages a pool gave out again would not have been. */
+/* Waits for work in flight, as the driver does when memory is freed, and reports it: the driver
+ * would not have waited for memory that a pool gave out again. */
 static void wait_for_work(const sim_block *block, const char *function) {
     if (!__atomic_load_n(&block->pending, __ATOMIC_ACQUIRE)) return;
     bool lost = block->device && sim_sticky(&block->device->context);

@@ -409,7 +409,7 @@ static const unsigned char elf_header[64] = {
     [52] = 64,                                            /* size of this header */
 };
 
-/* How the functions that tell a result begin. A result that was never made is empty. */
+/* The beginning of functions that return a result. A result that was never made is empty. */
 static nvrtcResult enter(nvrtcProgram program, const void *place, const char *function) {
     NVRTC_FAULT(function);
     if (!sim_check(program, CUDA_SIM_PROGRAM, function)) return NVRTC_ERROR_INVALID_PROGRAM;

@@ -5,7 +5,7 @@
 
 #include "call.h"
 
-/* Before anybody asks for the machine, whose description may say another version. */
+/* Before any call reads the machine's description, which may name another version. */
 __attribute__((constructor)) static void tell_version(void) { sim_library_version = SIM_VERSION; }
 
 cudaError_t cudaRuntimeGetVersion(int *version) {

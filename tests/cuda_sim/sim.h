@@ -201,8 +201,8 @@ int sim_stream_destroy(cudaStream_t stream);
 int sim_stream_finish(cudaStream_t stream);
 int sim_stream_query(cudaStream_t stream);
 
-/* Calls that allocate, free or load may wait for all that the device was given; no program may rely
- * on it. What does is an option of the machine. */
+/* Calls that allocate, free or load may wait for all work of the device; no program may rely on it.
+ * An option of the machine makes them wait. */
 void sim_implicit_wait(CUcontext context);
 
 /* A wait for the whole device, which no capture in any of its streams survives. */
@@ -211,7 +211,7 @@ void sim_device_wait(CUcontext context, const char *function);
 /* Host memory that is not pinned is refused in a capture; the error, or 0. */
 int sim_stream_check_pageable(cudaStream_t stream);
 
-/* From now on no stream is lazy: for what waits without saying for which. */
+/* From now on no stream is lazy: for calls that wait for no stream in particular. */
 void sim_stream_wake_all(void);
 sim_device *sim_stream_device(cudaStream_t stream);
 

@@ -106,7 +106,7 @@ static void check_cells(const region *memory, size_t first, size_t size, bool wr
 /* --- places -------------------------------------------------------------------------------------
  */
 
-/* Where a compiler keeps what is not the launch's: a stack, or constants. */
+/* Memory of the compiler's, not of the launch: a stack, or constants. */
 static bool is_compilers(uintptr_t at, bool writes) {
     const sim_text *text = &now.launch->text;
     return at - (uintptr_t)now.stacks < now.stacks_size ||

@@ -180,7 +180,7 @@ Test(handles, events) {
     CL(clReleaseKernel(kernel));
 }
 
-/* The owner is told when work is over that was pending at the release: by any later call, without a wait for the queue.
+/* Any later call notifies the owner when work is over that was pending at the release, without a wait for the queue.
  * Work is held up by an event of the program's. */
 Test(handles, told_when_over) {
     int told = 0;

@@ -63,7 +63,7 @@ static json_t *list(void) {
     return root;
 }
 
-/* Every kernel is told, with its device, driver, size and age, the oldest first. */
+/* Every kernel is listed, with its device, driver, size and age, the oldest first. */
 Test(cache, list) {
     int count = count_kernels();
     if (count < 2) cr_assert_fail("%d kernels", count);

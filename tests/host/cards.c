@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Which devices of the cuda and the opencl backend are one card, on machines that are made up: by
- * UUID, by address, slices, and drivers that do not tell. No GPU that is listed may be lost. */
+/* Which devices of the cuda and the opencl backend are one card, on made-up machines: by UUID, by
+ * address, slices, and drivers that report neither. No GPU that is listed may be lost. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -217,8 +217,9 @@ Test(cuda, versions_are_not_mixed) {
     says("|ok|libcudart.so.11.0 (|ok|libnvrtc.so.11.2 (|ok|libcublasLt.so.11 (");
 }
 
-/* A driver that is too old to tell a device's UUID or a kernel's arguments is good enough; one that
- * lacks what is needed is not. The stand-in runtime finds its driver as the real one does. */
+/* A driver that is too old to report a device's UUID or a kernel's arguments is good enough; one
+ * that lacks a required function is not. The stand-in runtime finds its driver as the real one
+ * does. */
 Test(cuda, old_drivers) {
     static const char old[] = "LD_LIBRARY_PATH=" TEST_CUDA_SIM "/old_driver";
     static const char lame[] = "LD_LIBRARY_PATH=" TEST_CUDA_SIM "/lame_driver";

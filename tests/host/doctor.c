@@ -93,8 +93,8 @@ static void has_no_control_bytes(void) {
     CHECK(!strstr(r.output, "\xc2\x9b") && !strchr(r.output, '\xff'), "%s", r.output);
 }
 
-/* Whatever ends or holds up the process is told with the file, the library, what it did and when.
- */
+/* The doctor reports a driver that ends or holds up the process with the file, the library, what it
+ * did and when. */
 Test(doctor, drivers_that_end_the_process) {
     static const struct {
         const char *behaviour, *words;
@@ -189,7 +189,7 @@ Test(doctor, control_bytes) {
     run_program(changes, probe, 60, &r);
     CHECK(contains_words(r.output, "opencl:0"), "%s", r.output);
     has_no_control_bytes();
-    /* a variable that is refused is told with what it holds */
+    /* a variable that is refused is reported with its value */
     const char *odd[] = {vendors, "TANDEM_DEVICE=\033[31m\xff", NULL};
     const char *program[] = {TEST_PROGRAM, "doctor", NULL};
     run_program(odd, program, 60, &r);

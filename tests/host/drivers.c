@@ -223,8 +223,8 @@ static void count_untrusted(const char *path) {
                  s.st_uid != geteuid();
 }
 
-/* An entry that somebody else may have written is not believed, whatever it holds, and what is no
- * plain file is not waited for: a good one takes its place. */
+/* An entry that another user may have written is not trusted, whatever it holds, and the
+ * library does not wait for one that is no plain file: a good one takes its place. */
 Test(drivers, kernel_cache_that_others_wrote) {
     const char *changes[] = {ICD_POCL, "TANDEM_CACHE_DIR=" FOLDER "3", NULL};
     cache_folder = FOLDER "3";

@@ -220,8 +220,8 @@ Test(holders, without_a_directory) {
     CHECK(!r.output[0], "kept in a folder that others may write: %s", r.output);
 }
 
-/* A file that somebody cuts short under its process, or removes, does that process no harm: mapped,
- * the next allocation would be a signal. */
+/* A file that is cut short under its process, or removed, does that process no harm: mapped, the
+ * next allocation would be a signal. */
 Test(holders, cut_short) {
     static const char *const harms[] = {": > %ld", "truncate -s 10 %ld", "rm %ld",
                                         "rm %ld && mkfifo %ld"};

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The layers of the house and the surface of the library, read from the sources and the binary. */
+/* The layers of the code and the surface of the library, read from the sources and the binary. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,8 +181,8 @@ Test(layers, backends) {
             "[ $n = 0 ] || [ $n = 4 ] || echo $b; done");
 }
 
-/* Whatever locks, opens or calls a driver cannot be cancelled halfway. Without it are functions
- * that only look at their arguments. */
+/* A call that locks, opens a library or calls a driver cannot be cancelled halfway. Functions that
+ * only look at their arguments need no such protection. */
 Test(layers, cancellation) {
     nothing(
         "a public function does not begin with TDMI_UNCANCELLED",

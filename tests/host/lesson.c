@@ -83,7 +83,8 @@ Test(lesson, one_device) {
     CHECK(contains_words(r.output, "needs two devices"), "%s", r.output);
 }
 
-/* Two devices of one machine: verified, and told to share its cores. Named ones give all pairs. */
+/* Two devices of one machine: verified, and reported to share its cores. Named ones give all
+ * pairs. */
 Test(lesson, two_devices) {
     char arguments[1024];
     snprintf(arguments, sizeof arguments, "--op two_devices --shape 512x512x512 --json '%s'",
@@ -117,7 +118,7 @@ Test(lesson, to_device) {
     json_decref(root);
 }
 
-/* A Python without PyTorch, or none, is told before anything is measured. */
+/* A Python without PyTorch, or none, is reported before anything is measured. */
 Test(lesson, no_pytorch) {
     bench(NULL, "--op matmul --shape 64x64x64 --pytorch /nonexistent/python3", 2);
     CHECK(contains_words(r.output, "--pytorch|/nonexistent/python3"), "%s", r.output);

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Programs with more rights than their caller (setuid): what the caller's environment names is
- * neither opened nor made. Run as root, with a real one; as anybody, with one that believes to be
- * one. */
+/* Programs with more rights than their caller (setuid): they neither open nor make files that the
+ * caller's environment names. As root the test runs a real one; as another user, one that believes
+ * to be one. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +74,7 @@ static void expect_no_trap(const char *program) {
     CHECK(!r.output[0], "made in its caller's folders: %s", r.output);
 }
 
-/* The trap works: an ordinary program opens what it is told to, and makes what it is told to. */
+/* The trap works: an ordinary program opens and makes the files that the environment names. */
 Test(privileged, an_ordinary_program_is_trapped) {
     make_trap("ordinary");
     run_trapped(TEST_PROBE, "work cpu:0");

@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The benchmark's page: one whole file that fetches nothing, and what it needs is missed early. */
+/* The benchmark's page: one whole file that fetches nothing; a run reports a missing requirement at
+ * its start. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>
 #include <jansson.h>

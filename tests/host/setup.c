@@ -57,7 +57,7 @@ Test(setup, null_is_a_variable_that_is_not_set) {
     CHECK(count == 1, "%zu devices", count);
 }
 
-/* A refused call changes nothing, and is told at once. */
+/* A refused call changes nothing, and is reported at once. */
 Test(setup, refused_settings) {
     static char path[64 << 10];
     size_t count = 0;
@@ -146,7 +146,7 @@ static void take(void *pointer, size_t bytes, void *user) {
     free(made);
 }
 
-/* All host memory comes from there and goes back there, and a failure is told as such. */
+/* All host memory comes from there and goes back there, and a failure is reported as such. */
 Test(setup, allocator) {
     tdm_allocator allocator = TDM_ALLOCATOR_DEFAULTS;
     tdm_device *device = NULL;

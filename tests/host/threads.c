@@ -100,7 +100,7 @@ static void use_devices(visit *v, tdm_device *device, tdm_device *other) {
     tdm_queue_destroy(queue);
 }
 
-/* Whatever a program does first of all. */
+/* The first calls of a program. */
 __attribute__((noinline)) static void visit_all(visit *v) {
     size_t count = 0;
     static tdm_device_usage usage = TDM_DEVICE_USAGE_DEFAULTS;

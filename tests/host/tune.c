@@ -35,7 +35,7 @@ static void stop(void) { shell("rm -rf $D"); }
 
 TestSuite(tune, .init = start, .fini = stop);
 
-/* Runs the command and wants these words in what it prints. */
+/* Runs the command; its output must have these words. */
 static void gives(const char *command, int status, const char *words) {
     check_case("%s", command);
     shell(command);

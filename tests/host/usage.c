@@ -34,8 +34,8 @@ static void card(const char *sim, const char *mode, const char *arguments, const
     CHECK(contains_words(r.output, words), "'%s' lacks one of '%s'", r.output, words);
 }
 
-/* Every figure of a card, found by its UUID, else by its address, by nothing else; what it does not
- * tell is unknown, whatever the library left in the output. */
+/* Every figure of a card, found by its UUID, else by its address, by nothing else; a figure that it
+ * does not report is unknown, whatever the library left in the output. */
 Test(usage, nvml_figures) {
     static const char all[] = "known: 1|memory_used=21474836480;|memory_total=85899345920;|"
                               "utilization=73;|temperature=64;|power=312500;|power_limit=700000;|"

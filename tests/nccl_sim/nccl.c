@@ -87,7 +87,8 @@ static void combine(ncclDataType_t type, ncclRedOp_t op, void *to, const void *f
 
 /* ---- in the stream's thread ---- */
 
-/* `size` bytes of each rank's x, in steps; take is told of each rank's piece, and where it begins. */
+/* `size` bytes of each rank's x, in steps; take is called with each rank's piece, and where it
+ * begins. */
 static bool in_steps(const piece *p, sim_ends *ends, size_t size,
                      void (*take)(const piece *p, const sim_ends *ends, size_t at, size_t n)) {
     for (size_t at = 0; at < size; at += SIM_SLOT) {

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Memory that somebody else owns. The somebody here is another buffer, whose handle is taken the way a program takes
- * it: so every device can be asked, without its driver. */
+/* Memory with another owner. Here the owner is another buffer, whose handle is taken the way a program takes it: so
+ * this works on every device, without its driver. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 TestSuite(adopted, .init = device_open, .fini = device_close);
 
-/* How often an owner was told. */
+/* How often an owner was notified. */
 static void count(void *context) { __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST); }
 static int told(const int *counter) { return __atomic_load_n(counter, __ATOMIC_SEQ_CST); }
 
@@ -212,7 +212,8 @@ Test(adopted, references) {
     disown(&o);
 }
 
-/* Released while queued work uses it: told when that is over, however that comes to light. */
+/* Released while queued work uses it: the owner is notified when that is over, whichever call
+ * notices it. */
 Test(adopted, pending) {
     static const char *const ways[] = {"a finish", "the queue's end", "a trim", "several queues"};
     for (int way = 0; way < 4; way++) {
@@ -277,7 +278,7 @@ Test(adopted, not_the_pools) {
     disown(&o);
 }
 
-/* An owner that calls the library when it is told. */
+/* An owner that calls the library when it is notified. */
 typedef struct caller {
     tdm_buffer *held;
     int told;
@@ -345,7 +346,7 @@ Test(adopted, recorded) {
     array_free_all();
 }
 
-/* Ten thousand exchanges with work, none of them waited for: every owner is told. */
+/* Ten thousand exchanges with work, without a wait for any: every owner is notified. */
 Test(adopted, many) {
     const int turns = small ? 300 : 10000;
     owner o;
@@ -389,7 +390,7 @@ Test(adopted, refused) {
     CHECK(counter == 0, "told of what was not taken");
 }
 
-/* The handles of one backend are not asked of another. */
+/* A backend refuses requests for the handles of another. */
 Test(adopted, other_backends) {
     const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
     struct _cl_context *context;

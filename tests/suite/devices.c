@@ -32,7 +32,7 @@ Test(devices, facts) {
         CHECK(info->memory_total > 0 && info->memory_free > 0, "memory 0 instead of unknown");
         CHECK(info->max_allocation > 0 && info->max_allocation <= info->memory_total,
               "max_allocation");
-        /* (1 >> 31) - 1 was once somebody's largest group. */
+        /* (1 >> 31) - 1 was once a driver's largest group. */
         CHECK(info->max_group_size >= 1 && info->max_group_size <= (1u << 30), "max_group_size");
         CHECK(info->has_f64 || info->backend == TDM_OPENCL, "no f64");
         CHECK(info->type >= TDM_DEVICE_CPU && info->type <= TDM_DEVICE_ACCELERATOR, "type");

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Users' kernels of expressions: texts and arguments that are refused, and in which words. */
+/* Users' kernels of expressions: texts and arguments that are refused, and the messages. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -82,7 +82,7 @@ Test(join, concat_and_stack) {
         }
 }
 
-/* Long rows side by side: what attention's key cache does. */
+/* Long rows side by side, as in attention's key cache. */
 Test(join, long_rows) {
     array *a = array_2d(TDM_F32, 3, 20000, 20000), *b = array_2d(TDM_F32, 3, 1, 5);
     array *y = array_2d(TDM_F32, 3, 20001, 20001);

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Who runs a matmul: named, explained and measured; and what only one library gets wrong. */
+/* The provider of a matmul: named, explained and measured; and errors of single libraries. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

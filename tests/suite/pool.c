@@ -17,7 +17,7 @@ static tdm_memory_stats stats_now(void) {
     return s;
 }
 
-/* in_use, peak, cached, reserved and allocations tell what happened; trim gives the cache back. */
+/* in_use, peak, cached, reserved and allocations count what happened; trim gives the cache back. */
 Test(pool, statistics) {
     enum { SIZE = 3000000 };
     OK(tdm_device_trim(device));

@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Users' kernels in the dialect: their tensors, when they are compiled, what is said when they do not, threads. */
+/* Users' kernels in the dialect: their tensors, when they are compiled, messages when they do not compile,
+ * threads. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>

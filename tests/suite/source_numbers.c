@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Macros of the dialect that compute with one number, and those that tell of a dtype, in users' kernels. */
+/* Macros of the dialect that compute with one number, and those that describe a dtype, in users' kernels.
+ * */
 #include <criterion/criterion.h>
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Users' kernels in the dialect: what is refused before a compiler is asked, and in which words. */
+/* Users' kernels in the dialect: refusals before a compiler runs, and their messages. */
 #include <criterion/criterion.h>
 #include <string.h>
 

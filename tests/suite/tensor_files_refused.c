@@ -216,7 +216,7 @@ static tdm_status end_there(uint64_t done, uint64_t total, void *user) {
     return done >= e->at ? e->status : TDM_OK;
 }
 
-/* The caller wants it to end: half-way where it is told half-way, and at the last moment. */
+/* The caller ends the call by its progress function: half-way, and at the last moment. */
 Test(tensor_files_refused, cancelled) {
     const uint64_t ends[] = {0, COUNT * 2, COUNT * 4};
     for (int i = 0; i < 3; i++) {

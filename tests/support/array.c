@@ -22,7 +22,7 @@ static int array_count;
 static double *blocks[NUMBERS_MOST];
 static int block_count;
 
-/* Host memory is not what is tested: without it there is nothing to do but end the test. */
+/* Host memory is not under test: without it the test ends. */
 static void *need(void *memory) {
     if (!memory) {
         fprintf(stderr, "tests: out of host memory\n");

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A folder of a test's own, and whole files in it. */
+/* A test's folder, and whole files in it. */
 #include "folder.h"
 
 #include <dirent.h>

@@ -11,7 +11,7 @@ extern const char *const reduction_names[REF_REDUCTIONS];
 /* How a result is laid out. */
 typedef enum layout { WITHOUT_DIMS, WITH_DIMS, WITH_GAPS } layout;
 
-/* The dtype that a reduction of x gives, unless told another. */
+/* The default dtype of a reduction of x. */
 tdm_dtype reduced_dtype(ref_reduction what, tdm_dtype dtype);
 
 /* Does the library have it for this dtype? */

@@ -32,7 +32,7 @@ void sample_make(sample *s);
 void sample_tensors(const sample *s, tdm_tensor **t);
 tdm_status sample_call(const sample *s);
 
-/* Calls it and compares all outputs, of which inputs nothing else is written. */
+/* Calls it and compares all outputs; checks that inputs are not written elsewhere. */
 bool sample_compare(sample *s);
 
 /* Makes it, compares, and frees all arrays. */
