@@ -107,7 +107,7 @@ static void add_peers(const session *s, const bench_case *c, bench_row *row) {
     }
 }
 
-/* Measures the case of a row that was begun, and says what is wrong with it. */
+/* Measures the case of a row that was begun, and prints why it failed. */
 static bool measure_row(session *s, const bench_runner *runner, const bench_case *c,
                         bench_row *row) {
     char devices[80];

@@ -18,7 +18,7 @@ typedef struct bench_options {
     uint64_t seed; /* of the inputs and of the rows that are verified */
     bench_format format;
     int width;                   /* of BENCH_TABLE, in columns; 0: no limit */
-    bool peaks;                  /* first what each device can do at best */
+    bool peaks;                  /* first the peaks of each device */
     bool no_rows;                /* and nothing else */
     double seconds;              /* to begin rows in; 0: no limit */
     const char *json_path;       /* or NULL */

@@ -77,7 +77,8 @@ static bool make_inputs(run *r) {
     return true;
 }
 
-/* Inputs get their values, outputs NaN in every element, so that what is not written is seen. */
+/* Inputs get their values, outputs NaN in every element, so that an element that is not written is
+ * seen. */
 static bool make_set(run *r, bench_set *set) {
     const unsigned char nan_byte = 0xff;
     tdm_queue *queue = r->runner->on.queue;

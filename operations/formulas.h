@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Formulas that pages share, and that tests of what has no page call: what should come out, in extended precision
- * and without the library, and how far a right implementation in the dtype's arithmetic may be from it: `bound`
+/* Formulas that pages share, and tests of operations without a page: the right result, in extended precision and
+ * without the library, and how far a right implementation in the dtype's arithmetic may be from it: `bound`
  * receives the absolute error allowed, c·eps of the arithmetic times the magnitudes that were rounded, plus one
  * rounding to the dtype. Arrays are dense and row-major. */
 #ifndef OPERATIONS_FORMULAS_H

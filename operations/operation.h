@@ -79,8 +79,8 @@ typedef struct op_case {
     double number;
 } op_case;
 
-/* Part of a case, dense and row-major, for the reference: rows of `cols` elements, from row `row` of the case; of
- * what is done by element perhaps part of a row. */
+/* Part of a case, dense and row-major, for the reference: rows of `cols` elements, from row `row` of the case;
+ * for an operation by element perhaps part of a row. */
 typedef struct op_part {
     const op_case *c;
     int64_t row, rows, cols;
@@ -122,7 +122,8 @@ struct operation {
 int op_shape(const op_case *c, int operand, int64_t *shape);
 tdm_dtype op_dtype_of(const op_case *c, int operand);
 
-/* Rows and columns of a case: of what is done by column or as a whole, all elements of a result are a row. */
+/* Rows and columns of a case: for an operation by column or on the whole, all elements of a result are a
+ * row. */
 int64_t op_rows(const op_case *c);
 int64_t op_cols(const op_case *c);
 

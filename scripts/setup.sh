@@ -25,7 +25,7 @@ systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 esac
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    echo "setup: this is not Debian or Ubuntu. Install these, or what they are called here, then run" >&2
+    echo "setup: this is not Debian or Ubuntu. Install these, or their equivalents here, then run" >&2
     echo "cmake as scripts/run.sh does:" >&2
     printf '  %s\n' "${packages[@]}" >&2
     exit 1

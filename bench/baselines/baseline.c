@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* BENCH_BACKEND_LIST is what the build has of them: X(cuda) X(opencl) X(cpu). */
+/* BENCH_BACKEND_LIST lists the vendors of the build: X(cuda) X(opencl) X(cpu). */
 #define X(backend) extern const bench_vendor bench_vendor_##backend;
 BENCH_BACKEND_LIST
 #undef X

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Baselines: what the machine or the vendor does for the same work, without Tandem. */
+/* Baselines: the same work by the machine or the vendor's libraries, without Tandem. */
 #ifndef BENCH_BASELINE_H
 #define BENCH_BASELINE_H
 
@@ -53,7 +53,7 @@ typedef struct bench_request {
     bool transpose_b; /* of a product: B is [N, K] */
     int operands;
     size_t bytes[BENCH_MAX_OPERANDS];      /* of each operand */
-    const void *input[BENCH_MAX_OPERANDS]; /* in host memory; NULL for what is only written */
+    const void *input[BENCH_MAX_OPERANDS]; /* in host memory; NULL for outputs */
     size_t bytes_in, bytes_out;            /* all that a call reads, and writes */
     unsigned sets;                         /* how many sets of buffers to rotate over */
 } bench_request;
@@ -65,7 +65,7 @@ typedef struct bench_request {
 typedef struct bench_vendor {
     tdm_backend backend;
     bool (*create)(const bench_request *request, bench_baseline *baseline, char *why);
-    void (*describe)(json_t *libraries); /* adds name: version of what it has loaded */
+    void (*describe)(json_t *libraries); /* adds name: version of its libraries */
 } bench_vendor;
 
 /* The baseline of a request of any kind but the one below. */

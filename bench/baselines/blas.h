@@ -17,7 +17,7 @@ typedef struct bench_product {
     void *c;
 } bench_product;
 
-/* The libraries that are looked for: oneDNN, OpenBLAS, MKL, BLIS, and what the system calls its CBLAS. */
+/* The libraries that are looked for: oneDNN, OpenBLAS, MKL, BLIS, and the system's CBLAS. */
 enum { BENCH_BLAS_COUNT = 5 };
 
 /* Opens a library, in this process; false, and why, when it is not installed or lacks the dtype. */

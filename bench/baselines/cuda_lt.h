@@ -27,7 +27,7 @@ typedef struct bench_lt {
     int count;
 } bench_lt;
 
-/* Resolves what is needed of a library that is open; false, and why, when it lacks any of it. */
+/* Resolves the functions of a library that is open; false, and why, when it lacks any of it. */
 bool bench_lt_load(void *library, char *why);
 
 /* False where there is no algorithm; to be ended in any case. */

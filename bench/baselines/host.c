@@ -50,7 +50,7 @@ static double try_way(host_move *m, bench_move_way way) {
 static void choose_way(host_move *m) {
     double fastest = 1e9;
     bench_move_way best = {false, false, false};
-    /* what is large is never fastest on one thread */
+    /* large work is never fastest on one thread */
     const bool large = m->in + m->out > (size_t)32 << 20;
     for (int i = large ? 4 : 0; i < 8; i++) {
         const bench_move_way way = {(i & 4) != 0, (i & 2) != 0, (i & 1) != 0};

@@ -146,7 +146,7 @@ static double sample(void *state, int calls) {
     return seconds;
 }
 
-/* The least of some calls' seconds, after what the first one sets up. */
+/* The least of some calls' seconds, after a first one, which sets up the library. */
 static double try_library(host_gemm *g) {
     double fastest = sample(g, 1), spent = fastest;
     for (int i = 0, calls = 1; i < 20 && spent < 0.2 && fastest >= 0.0; i++) {

@@ -5,7 +5,7 @@
 
 #include "baselines/blas.h"
 
-/* Resolves what the product needs; false, and why, when the library lacks any of it. */
+/* Resolves the product's functions; false, and why, when the library lacks any of them. */
 bool bench_onednn_load(void *library, char *why);
 
 /* Whether it has products of this dtype on this machine, and not by its reference implementation. */

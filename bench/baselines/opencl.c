@@ -97,7 +97,7 @@ static cl_device_id find_device(const bench_request *request) {
     return NULL;
 }
 
-/* A context, a queue, and what the kinds of baselines need of buffers and kernels. */
+/* A context, a queue, and the buffers and kernels of all kinds of baselines. */
 typedef struct raw {
     cl_context context;
     cl_command_queue queue;

@@ -8,8 +8,8 @@
 #include "baselines/baseline.h"
 #include "rows/peer_list.h"
 
-/* Which of them this Python has, or of PyTorch alone whether it has that. None: why (of 256 bytes) says what it
- * answered. */
+/* Which of them this Python has, or whether it has PyTorch, of PyTorch alone. None: why (of 256 bytes) has its
+ * answer. */
 bool bench_find_peers(const char *python, bool pytorch_alone, bool has[BENCH_PEERS], char *why);
 
 /* Seconds of the work, as peers.py names it, with as many threads as the device has cores, or on the card that the

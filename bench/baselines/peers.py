@@ -73,7 +73,7 @@ def torch_call(torch, place, kinds, dtype, p):
     """The call of an operation on rows: of x, of a second array of its dtype, and of the array for the result."""
     name, _, form = p["work"].partition("+")
     m, n, native, functions = p["m"], p["n"], torch.ops.aten, torch.nn.functional
-    kept = torch.empty(0, dtype=kinds[dtype], device=place)  # of what shape, the first call says
+    kept = torch.empty(0, dtype=kinds[dtype], device=place)  # the first call sets its shape
     activations = {"relu": torch.relu_, "gelu": lambda y: native.gelu.out(y, out=y),
                    "gelu_tanh": lambda y: native.gelu.out(y, approximate="tanh", out=y),
                    "silu": lambda y: native.silu.out(y, out=y), "sigmoid": torch.sigmoid_, "tanh": torch.tanh_}
@@ -175,7 +175,7 @@ def torch_place(torch, p):
     if p["card"] == "-":
         return "cpu", WallClock()
     torch.cuda.set_device(p["card"])
-    # of which the benchmark's rows have what TANDEM_MATH says
+    # the benchmark's rows have the mode of TANDEM_MATH
     torch.set_float32_matmul_precision("high" if os.environ.get("TANDEM_MATH") == "tf32" else "highest")
     return p["card"], EventClock(torch.cuda)
 
@@ -463,7 +463,7 @@ def serve(library, threads):
     threads = threads or len(os.sched_getaffinity(0))
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = str(threads)
-    # what libraries print is no answer
+    # output of libraries is no answer
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:

@@ -30,7 +30,7 @@ static void destroy(void *state) {
     free(g);
 }
 
-/* X W1ᵀ of [rows, width] and [inner, width]; and what it gave, times W2ᵀ of [width, inner]. */
+/* X W1ᵀ of [rows, width] and [inner, width]; and its result, times W2ᵀ of [width, inner]. */
 static void make_requests(const bench_request *request, const void *hidden, bench_request made[2]) {
     const int64_t *extent = request->shape.extent;
     const int64_t rows = extent[0], width = extent[1], inner = extent[2];

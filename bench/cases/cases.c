@@ -12,7 +12,7 @@
  * once. An operation with a page, on rows, that no line has is QUICK, at 8192x4096 in f32. */
 typedef enum line_profile { QUICK, FULL, LESSON, ROWS, GPU } line_profile;
 
-/* From what a core's own cache holds to what none does; then short rows and long ones. */
+/* From sizes that fit a core's own cache to those that fit none; then short rows and long ones. */
 #define ROW_SHAPES "64x768 512x768 2048x768 8192x4096 524288x64 512x65536"
 
 /* As many elements, 64 MiB in 16 bits, in rows of 64 to 262144 columns; and in rows that no vector divides. */
@@ -87,7 +87,7 @@ static const case_line table[] = {
      "bias_add+tanh layer_norm rms_norm batch_norm l2_normalize softmax norm_l1 norm_l2 norm_inf",
      "8192x4096", "f64 f16 bf16"},
 
-    /* what keeps data on the device between products */
+    /* operations that keep data on the device between products */
     {QUICK, "scaled_softmax scaled_softmax+causal gather_rows", "4096x4096", "f32"},
     {FULL, "scatter_add_rows", "32768x64 4096x1024", "f32 f16"},
     {FULL, "argsort", "4096x4096 256x16384", "f32"},
@@ -152,7 +152,7 @@ static const case_line table[] = {
     {ROWS, "cast+f32", ROW_SHAPES, "f16 bf16 f64"},
     {ROWS, "cast+f16 cast+bf16 cast+f64", ROW_SHAPES, "f32"},
 
-    /* Of a GPU, as far as time allows: what is most worth knowing of each kind first */
+    /* Of a GPU, as far as time allows: the most important figures of each kind first */
     {GPU, "layer_norm softmax rms_norm add bias_add+gelu norm_l2 sum", "8192x4096", "f32 bf16 f16"},
     {GPU, "cast+bf16 cast+f16", "8192x4096", "f32"},
     {GPU, "matmul", "4096x4096x4096 8192x8192x8192", "bf16 f32 f16"},

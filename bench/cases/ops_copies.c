@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Copies of bytes: host to device, device to host, device to device. Host memory is what
- * tdm_host_alloc gives, pinned where the backend has it. */
+/* Copies of bytes: host to device, device to host, device to device. Host memory comes from
+ * tdm_host_alloc, pinned where the backend has it. */
 #include <string.h>
 
 #include "cases/segment.h"

@@ -32,7 +32,7 @@ const double *bench_matrix(bench_segment *s, int operand, int64_t first, int64_t
 const double *bench_same(bench_segment *s, int operand);
 const double *bench_columns(bench_segment *s, int operand);
 
-/* Gives back what the others gave. */
+/* Frees the memory of the other functions. */
 void bench_segment_free(bench_segment *s);
 
 #endif

@@ -13,13 +13,13 @@
 /* One case at work. */
 typedef struct bench_task_run {
     const bench_devices *on;
-    uint64_t seed;   /* of the inputs and of what is verified */
+    uint64_t seed;   /* of the inputs and of the rows that are verified */
     int same_before; /* of a baseline's request */
     const bench_case *c;
     bench_row *row;          /* prepare sets flops or bytes, and a note */
     bench_baseline baseline; /* prepare fills it in, or says in row->problem why there is none */
-    double bound_seconds;    /* instead of a baseline: what a call may take at most; else 0 */
-    const char *failure;     /* what a failed call said on another thread; else NULL */
+    double bound_seconds;    /* instead of a baseline: the most time that a call may take; else 0 */
+    const char *failure;     /* the message of a call that failed on another thread; else NULL */
     bool skipped;            /* prepare failed because the case cannot run here */
     void *state;             /* the task's own: state_size bytes, zero before prepare */
 } bench_task_run;
@@ -31,7 +31,7 @@ struct bench_task {
     bool (*prepare)(bench_task_run *run);
     /* The work once, waited for. What failed is run->failure, else tdm_last_error. */
     tdm_status (*call)(bench_task_run *run);
-    /* Compares what the last call left. */
+    /* Compares the results of the last call. */
     void (*check)(bench_task_run *run, bench_verdict *verdict);
     void (*destroy)(bench_task_run *run);
 };

@@ -24,8 +24,8 @@ typedef struct parameters {
     size_t size;
     char folder[FOLDER_SIZE]; /* "" before it is made */
     char file[PATH_SIZE], plain[PATH_SIZE], temporary[PATH_SIZE];
-    void *values;        /* what the tensor holds */
-    void *copy;          /* what was read, by the baseline and by a check */
+    void *values;        /* the tensor's values */
+    void *copy;          /* bytes that the baseline, or a check, read */
     tdm_state_dict *own; /* with the tensor */
     tdm_state_dict *loaded;
 } parameters;

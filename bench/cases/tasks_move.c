@@ -18,7 +18,7 @@ typedef struct move {
     tdm_queue *from, *to;
     tdm_tensor x, y;
     size_t size;
-    void *values, *copy; /* of x; what was read back, and the target of the baseline */
+    void *values, *copy; /* of x; the bytes read back, and the target of the baseline */
 } move;
 
 static bool make_tensor(bench_task_run *run, tdm_device *source) {

@@ -9,7 +9,7 @@ typedef struct bench_verdict {
     bool verified;
     double max_error;   /* absolute, of the element that is worst for its bound */
     double error_bound; /* of that element */
-    char problem[160];  /* what is wrong; "" when verified */
+    char problem[160];  /* the first error; "" when verified */
 } bench_verdict;
 
 /* Adds one output to a verdict that began as {.verified = true}. `input` holds the inputs by

@@ -54,7 +54,7 @@ static char *read_all(FILE *stream) {
     return text;
 }
 
-/* The last line that is not blank: where a program says what was wrong. */
+/* The last line that is not blank, in which a program reports its error. */
 static void copy_last_line(FILE *stream, const char *program, char *why) {
     char *text = read_all(stream);
     snprintf(why, BENCH_CHILD_WHY_SIZE, "%s failed", program);
@@ -170,7 +170,7 @@ char *bench_server_ask(bench_server *server, const char *program, const char *re
     if (send_all(server->line, request, strlen(request)) &&
         receive_line(server->line, seconds, text, sizeof text))
         return strdup(text);
-    /* what has closed its end has said why */
+    /* a program that closed its end has said why */
     if (bench_now() - begun < seconds)
         copy_last_line(server->errors, program, why);
     else

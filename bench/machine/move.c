@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The machine's fastest way to move bytes: what memory-bound work is compared with. */
+/* The machine's fastest way to move bytes, with which memory-bound work is compared. */
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>

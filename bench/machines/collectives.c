@@ -105,7 +105,7 @@ static bool plain(void *of) {
     }
 }
 
-/* Element i of what this rank gets. */
+/* Element i of this rank's result. */
 static double wanted(const state *s, int i) {
     const int size = s->g->size, rank = s->g->rank, part = s->of_x / size;
     switch (s->which) {

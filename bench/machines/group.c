@@ -165,7 +165,7 @@ static bool time_it(group *g, const work *w, bench_row *row) {
     return group_all(g, good);
 }
 
-/* One call, and what it left on every rank. */
+/* One call, and a check of its result on every rank. */
 static bool verify(group *g, const work *w, bench_row *row) {
     double own[2] = {0, 0}, worst[2];
     const double start = bench_now();

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The ranks of a run, and how they take samples together. Rank 0 leads: it decides what is called, and how often, and
- * keeps the rows; the others do what it says. */
+/* The ranks of a run, and how they take samples together. Rank 0 leads: it chooses the call, and how often, and keeps
+ * the rows; the others follow. */
 #ifndef BENCH_MACHINES_GROUP_H
 #define BENCH_MACHINES_GROUP_H
 
@@ -33,7 +33,7 @@ typedef struct work {
     void *state;
     tdm_status (*call)(void *state); /* queues it, or waits for it */
     bool (*check)(void *state, double *error,
-                  double *bound); /* what the last call left, on this rank */
+                  double *bound); /* checks the last call's result, on this rank */
     const char *plain_name;       /* of what it is compared with; NULL: nothing */
     bool (*plain)(void *state);   /* on all ranks, waited for; or */
     double (*alone)(void *state,

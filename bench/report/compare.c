@@ -16,7 +16,7 @@ static const char *const keys[KEYS] = {"device", "second_device", "op", "dtype",
 
 /* A row of a file; the texts are borrowed from its JSON. */
 typedef struct measured {
-    const char *key[KEYS]; /* "" for what it lacks */
+    const char *key[KEYS]; /* "" for a text that it lacks */
     int ranks;             /* 0: none shared the work */
     double *samples;
     int count; /* 0: it was not measured */

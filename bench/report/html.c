@@ -20,7 +20,7 @@ void bench_html_text(FILE *page, const char *text) {
             fputs("&#39;", page);
             break;
         default:
-            /* what is no character of HTML becomes a blank */
+            /* a byte that is no character of HTML becomes a blank */
             fputc((unsigned char)*text < ' ' && *text != '\n' ? ' ' : *text, page);
         }
     }

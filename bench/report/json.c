@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The reports that programs read; bench/README.md and schema.json have what the keys mean. */
+/* The reports that programs read; bench/README.md and schema.json describe the keys. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

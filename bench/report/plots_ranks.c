@@ -13,7 +13,7 @@ static bool scales(const bench_row *row) {
     return row->ranks > 0 && row->flops > 0.0 && row->seconds.median > 0.0;
 }
 
-/* "layers" of "layers+data+weak": what is in one figure. */
+/* "layers" of "layers+data+weak": the rows of one figure. */
 static bool is_of_figure(const bench_row *row, const bench_row *first) {
     const size_t length = strcspn(first->op, "+");
     return scales(row) && strcspn(row->op, "+") == length &&

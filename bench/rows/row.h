@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A row of the benchmark: what was measured, in words and figures. */
+/* A row of the benchmark: its case in words, and the figures. */
 #ifndef BENCH_ROW_H
 #define BENCH_ROW_H
 
@@ -35,7 +35,7 @@ typedef struct bench_row {
     double first_call_seconds;
     double max_error, error_bound;
     bool verified;
-    char note[96];       /* what to know about the figure; "" mostly */
+    char note[96];       /* a remark on the figure; "" mostly */
     bool not_applicable; /* there is no such work for the device */
     char problem[320];   /* why it is not verified, or why there is no baseline */
 } bench_row;

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Medians and quartiles: what a busy machine disturbs least. And tests that ask for nothing but an
- * order of the values, as timings follow no distribution that is known. */
+/* Medians and quartiles, which a busy machine disturbs least. And tests that need only an order of
+ * the values, as timings follow no known distribution. */
 #include "rows/stats.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 
 /* A sample lasts at least this long, so that the clock and one finish cost little. */
 static const double sample_seconds = 10e-3;
-/* One call of this length has warmed up what there is to warm up. */
+/* One call of this length has warmed up everything. */
 static const double long_call = 0.5;
 enum { MIN_PAIRS = 5, FEWEST_PAIRS = 3, WARM_UPS = 8 };
 enum { MAX_CALLS = 1000000 };

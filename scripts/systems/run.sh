@@ -47,7 +47,7 @@ scripts/setup.sh systems || exit 1
 mkdir -p "$logs"
 : >"$rows"
 commit=$(git rev-parse --short HEAD)
-git diff --quiet HEAD || echo "systems: what is not committed is not tested: this is $commit"
+git diff --quiet HEAD || echo "systems: changes that are not committed are not tested: this is $commit"
 failed=()
 for subject in "${names[@]}"; do
     echo "== $subject"

@@ -45,9 +45,9 @@ hurried=(hurried)
 runs hangs 2 'at first: not cached' 'wrong: 0' "log 2: .*runs in blocks.*$work/hangs.*120 seconds"
 hurried=()
 while read -r sleeper; do
-    ! grep -q sleep "/proc/$sleeper/cmdline" 2>/dev/null || fail "what the compiler started still runs"
+    ! grep -q sleep "/proc/$sleeper/cmdline" 2>/dev/null || fail "the compiler's child still runs"
 done <"$work/sleepers"
-[ "$(wc -l <"$work/sleepers")" -eq 2 ] || fail "the compiler that hangs did not start what hangs"
+[ "$(wc -l <"$work/sleepers")" -eq 2 ] || fail "the compiler that hangs did not start its child"
 
 TANDEM_CPU_COMPILER=$work/absent "$program" >"$work/printed" || fail "no compiler: the program failed"
 grep -q 'at first: cached' "$work/printed" || fail "without a compiler nothing is to be compiled"

@@ -318,7 +318,7 @@ Test(kept, fewer_lanes) {
     CHECK(out->loaded == programs, "%lu were loaded, not %lu", out->loaded, programs);
     make_folder("lanes");
     refused("kernel_threads=0", TDM_ERROR_UNSUPPORTED, "cuda:0|: 1 lanes are wanted|allow 0");
-    CHECK(change_all(NULL) > 0, "nothing is kept of what is refused");
+    CHECK(change_all(NULL) > 0, "no kernel of the refused ones is kept");
     refused("kernel_threads=0", TDM_ERROR_UNSUPPORTED, "cuda:0|: 1 lanes are wanted|allow 0");
     CHECK(out->compiled == 0, "%lu programs were compiled again", out->compiled);
 }

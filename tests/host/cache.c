@@ -216,7 +216,7 @@ Test(cache, arguments) {
     CHECK(contains_words(r.output, "--older-than|--max-size|verify"), "%s", r.output);
     tdm("clear", 0);
     shell("ls $D/kernels/notes.txt $D/kernels/0123.bin $D/kernels/*.binary");
-    CHECK(r.exit_status == 0, "what is no kernel was removed: %s", r.output);
+    CHECK(r.exit_status == 0, "a file that is no kernel was removed: %s", r.output);
 }
 
 /* The functions, called by a program. */

@@ -139,7 +139,7 @@ Test(compare, verdicts) {
     CHECK(strstr(r.output, "1.20") && strstr(r.output, "  SLOWER  cpu:0 fill f32 8x8\n"), "%s",
           r.output);
     CHECK(strstr(r.output, "  faster  cpu:0 add f32 8x8\n"), "%s", r.output);
-    CHECK(!strstr(r.output, "softmax"), "a change of 1 %% is told: %s", r.output);
+    CHECK(!strstr(r.output, "softmax"), "a change of 1 %% is reported: %s", r.output);
     compare("old.json slower.json --threshold=0.5", 1);
     CHECK(contains_words(r.output, "2 slower"), "%s", r.output);
     compare("--threshold 25 old.json slower.json", 0);

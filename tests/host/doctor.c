@@ -143,7 +143,7 @@ Test(doctor, drivers_that_fail_at_work) {
                  behaviour, cases[i].words);
         CHECK(has_item("[!!]", words), "not named: %s", r.output);
         CHECK(has_item("[ok]", "/sim.icd|simulated platform|OpenCL 1.2 simulated 7.1|1 device"),
-              "the version is not told: %s", r.output);
+              "the version is not reported: %s", r.output);
         CHECK(has_item("[ok] cpu:0", "results are right"), "cpu:0 suffered: %s", r.output);
     }
 }
@@ -369,7 +369,7 @@ Test(doctor, c_compiler) {
             CHECK(contains_words(json_string_value(json_object_get(one, "detail")), cases[i].words),
                   "%s", r.output);
         }
-        CHECK(count == 1, "the compiler is told %zu times: %s", count, r.output);
+        CHECK(count == 1, "the compiler is reported %zu times: %s", count, r.output);
         json_decref(root);
     }
     changed = NULL;

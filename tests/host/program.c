@@ -102,7 +102,7 @@ Test(program, devices_watched) {
         tables++;
     CHECK(tables >= 3, "%d tables in 2 seconds: %s", tables, r.output);
     CHECK(contains_words(r.output, "status 0"), "%s", r.output);
-    CHECK(!strchr(r.output, '\033'), "clears what is no screen");
+    CHECK(!strchr(r.output, '\033'), "clears the screen where there is none");
 
     snprintf(command, sizeof command,
              "timeout --preserve-status -s INT 1 '%s' devices --json --watch .2", TEST_PROGRAM);

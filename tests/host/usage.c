@@ -71,7 +71,7 @@ Test(usage, nvml_processes) {
          "tandem_reserved=4096;|process_count=2;|process self |memory=3221225472 tandem=4096|"
          "process 900001 memory=? tandem=? name=;");
     card("full", "many", "GPU " CARD_0 " -", "process_count=32;|process 900031 ");
-    check_case("one of Tandem's is told before others");
+    check_case("one of Tandem's is reported before others");
     card("full", "many", "GPU " CARD_0 " - 4096",
          "process_count=32;|process self |memory=? tandem=4096 name=usage_probe;");
     CHECK(!contains_words(r.output, "process 900031 "), "%s", r.output);
@@ -109,7 +109,7 @@ Test(usage, nvml_diagnosis) {
         run_program(changes, argv, 60, &r);
         check_case("%s (%s)", cases[i].sim, cases[i].mode);
         const char *line = strstr(r.output, "libnvidia-ml.so.1 (");
-        CHECK(line, "not told: %s", r.output);
+        CHECK(line, "not reported: %s", r.output);
         CHECK(line && strncmp(line - 3, i == 0 ? "ok|" : "no|", 3) == 0, "%s", r.output);
         CHECK(contains_words(r.output, cases[i].words), "%s", r.output);
     }

@@ -117,7 +117,7 @@ static int try_failure(unsigned long nth) {
         excused = may_be(use(used[i]));
     bool touched = allocations >= nth;
     fail_at = 0;
-    if (!excused) return bad(nth, "the failure is told as something else");
+    if (!excused) return bad(nth, "the failure is reported as something else");
     if (listed == TDM_OK && memcmp(&now, undisturbed, sizeof now) != 0)
         return bad(nth, "another list");
     if (list(&now) != TDM_OK) return bad(nth, "no list afterwards");

@@ -276,7 +276,7 @@ Test(devices, usage) {
     tdm_buffer *buffer = NULL;
     OK(tdm_device_trim(device));
     const tdm_process *self = look(&now);
-    CHECK(self, "this process has the device open and is not told");
+    CHECK(self, "this process has the device open and is not listed");
     if (!self) return;
     uint64_t before = self->tandem_reserved;
     CHECK(self->name[0], "no name");
@@ -293,13 +293,13 @@ Test(devices, usage) {
     if (!OK(tdm_buffer_create(device, SIZE, &buffer))) return;
     OK(tdm_device_get_memory_stats(device, &stats));
     self = look(&now);
-    CHECK(self && self->tandem_reserved >= before + SIZE, "the buffer is not told");
+    CHECK(self && self->tandem_reserved >= before + SIZE, "the buffer is not counted");
     CHECK(self && self->tandem_reserved == stats.reserved, "not what the pool has reserved");
     CHECK(now.tandem_reserved >= before + SIZE, "the sum does not have the buffer");
     tdm_buffer_release(buffer);
     OK(tdm_device_trim(device));
     self = look(&now);
-    CHECK(self && self->tandem_reserved == before, "a buffer that was given back is told");
+    CHECK(self && self->tandem_reserved == before, "a buffer that was given back is counted");
 
     check_case("refusals");
     size_t count = 0;

@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Macros of the dialect that compute with one number, and those that describe a dtype, in users' kernels.
- * */
+/* Macros of the dialect that compute with one number, and those that describe a dtype. */
 #include <criterion/criterion.h>
 #include <math.h>
 

@@ -20,7 +20,7 @@ static const double flop_rate = 2e12, memory_rate = 100e9;
 
 enum { NOTES = 2 }; /* the channel of comm/comm.h */
 
-/* The network that the step trains, and what it is given. */
+/* The network that the step trains, and its batch. */
 enum { LAYERS = 12, WIDTH = 2048, TOKENS = 64 * 1024 };
 enum { BUCKET = 4 << 20 }; /* elements that are added up at once */
 
