@@ -229,7 +229,7 @@ static const struct {
 
 typedef struct counted {
     unsigned long work, arguments, allocations, locks;
-    char others[256]; /* what else was called */
+    char others[256]; /* other calls */
 } counted;
 
 static counted count(const counted_call *call, int to) {
@@ -315,7 +315,7 @@ static void run_others(tdm_dtype dtype) {
     free_place();
 }
 
-/* A mapping, and that each side sees what the other wrote. */
+/* A mapping, through which each side sees the other's writes. */
 static void map(void) {
     tdm_tensor x = make(TDM_F32, 1, (int64_t[]){COLS});
     float *mapped, now[COLS];

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The search for CLBlast's parameters, over made-up times: what it tries is allowed, what it finds is the
- * best of it, and it ends when it is to. And the text in which they are kept. */
+/* The search for CLBlast's parameters, over made-up times: it tries only allowed parameters, returns the
+ * best of these, and ends in time. And the text in which they are kept. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

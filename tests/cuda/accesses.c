@@ -42,7 +42,7 @@ bool accesses_are_right(int kernel, const variant *v, const ptx_report *accesses
         COPIES = 4,
         PARAMETERS = 4,
         RESULTS = 8
-    }; /* a compiler makes copies of the ends; some scalars are read; what writes no rows writes a few elements */
+    }; /* a compiler makes copies of the ends; some scalars are read; without rows a kernel writes a few elements */
     const tdm_kernel_entry *k = &tdm_kernel_entries[kernel];
     const row_counts rows = rows_of(k, v);
     const int t = dtype_bytes(v->t), u = k->u == TDM_U_CASTS ? dtype_bytes(v->u) : t;

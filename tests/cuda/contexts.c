@@ -166,8 +166,8 @@ Test(contexts, of_no_device) {
     CHECK(contexts() == 6, "contexts %#x", contexts());
 }
 
-/* Tandem's own calls fail, one kind after the other. (A wait that fails is in faults.c: what it
- * would have waited for goes on.) */
+/* Tandem's own calls fail, one kind after the other. (A wait that fails is in faults.c: the work
+ * that it would have waited for goes on.) */
 Test(contexts, after_failures) {
     static const char *const functions[] = {
         "cudaMalloc",           "cudaHostAlloc",   "cudaMemcpyAsync",  "cudaMemcpyPeerAsync",

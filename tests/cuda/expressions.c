@@ -128,7 +128,7 @@ static bool check(const char *folder, size_t which, int vectors, const tdmi_expr
     compiled c = nvrtc_compile(text, NULL, ARCHITECTURE, defines);
     ptx_report accesses;
     const bool compiles = c.good && c.ptx && ptx_report_of(c.ptx, "tdm_expression", &accesses);
-    /* of rows that are combined an element is written, and what chunks left is read */
+    /* combining rows writes an element, and reads the results of chunks */
     const bool writes = !e->has_rows || e->has_apply;
     const bool wide = compiles && accesses.wide_loads > 0 && (accesses.wide_stores > 0 || !writes);
     const char *const name = text_of(&cases[which].texts);

@@ -111,7 +111,7 @@ static int excuse_of(const char *function) {
     return -1;
 }
 
-/* Failures that leave something alive, because giving it back is what failed. */
+/* Failures that leave something alive, because giving it back failed. */
 static bool keeps_something(const char *function) {
     return strncmp(function, "cuCtx", 5) == 0 || strstr(function, "Destroy") ||
            strstr(function, "Free") || strstr(function, "Unload");

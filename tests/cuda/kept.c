@@ -61,7 +61,7 @@ static void work_and_tell(const char *machine) {
     out->ended = true;
 }
 
-/* A process on such a machine, with what `folder` keeps. */
+/* A process on such a machine, with the files of `folder`. */
 static void on_machine(const char *machine) {
     if (!out)
         out = mmap(NULL, sizeof *out, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -187,7 +187,7 @@ static size_t rename_kernel(unsigned char *image, size_t size) {
     return size;
 }
 
-/* The next process loads what this one compiled; whatever is wrong with a file is mended. */
+/* The next process loads the kernels that this one compiled; it replaces a damaged file. */
 Test(kept, cubins) {
     static const change changes[] = {cut,          cut_to_a_byte,     add_sections,
                                      make_foreign, make_foreign_text, set_architecture,
@@ -270,7 +270,7 @@ Test(kept, ptx_for_a_newer_device) {
         succeeds(newer, programs);
         succeeds(newer, 0);
     }
-    /* the list of what NVRTC compiles for need not be sorted */
+    /* NVRTC's list of architectures need not be sorted */
     make_folder("ptx");
     succeeds("capability=99 architectures=90,100,75,80", programs);
     CHECK(out->as_ptx == programs, "%lu of %lu as PTX", out->as_ptx, programs);

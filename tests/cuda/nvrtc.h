@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* NVRTC, opened as it is needed, and what the tests take from a compilation. */
+/* NVRTC, opened as it is needed, and the results of a compilation. */
 #ifndef TDM_TEST_CUDA_NVRTC_H
 #define TDM_TEST_CUDA_NVRTC_H
 
@@ -22,7 +22,7 @@ typedef struct compiled {
 } compiled;
 
 /* Compiles a text for one architecture with the backend's options and `defines`, NULL-terminated;
- * `header` is what #include "kernel" finds in it, or NULL. */
+ * `header` is the text of #include "kernel" in it, or NULL. */
 compiled nvrtc_compile(const char *text, const char *header, int architecture,
                        const char *const *defines);
 void compiled_free(compiled *c);

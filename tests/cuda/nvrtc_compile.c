@@ -150,8 +150,8 @@ static void name_of(char name[96], int entry, int i) {
     snprintf(name, 96, "%s_variant%d", tdm_kernel_entries[entry].entry, i);
 }
 
-/* Each variant includes the whole text again, with its own macros, in a namespace for what the text
- * declares. A macro renames the entries, which have no namespace for the linker. */
+/* Each variant includes the whole text again, with its own macros, in a namespace for its
+ * declarations. A macro renames the entries, which have no namespace for the linker. */
 static char *program_text(const compile_job *job) {
     enum { PER_VARIANT = 1024 };
     const size_t size = PER_VARIANT * BATCH;

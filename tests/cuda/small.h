@@ -16,7 +16,7 @@ typedef struct small {
     tdm_tensor x, y; /* the whole buffers, SMALL_N x SMALL_N, f32 */
 } small;
 
-/* On failure small_close gives back what there is. */
+/* After a failure small_close frees the objects that there are. */
 tdm_status small_open(small *s, const char *name);
 void small_close(small *s);
 

@@ -43,7 +43,7 @@ static bool is_float(int t) { return dtypes[t].kind == FLOAT; }
 
 static bool is_unsigned(int t) { return dtypes[t].kind == UNSIGNED; }
 
-/* Copies and what an integer loses bits by are casts of unsigned integers. */
+/* Copies, and casts that drop bits of an integer, are casts of unsigned integers. */
 static bool is_cast(int t, int u) {
     if (t == u) return is_unsigned(t);
     if (is_float(t) || is_float(u)) return true;
@@ -84,13 +84,13 @@ static bool takes_op(const family *f, int t, int op, int stream) {
     return !is(f, "elementwise") || op != TDM_OP_AXPY || !stream;
 }
 
-/* Casts with an integer are many and simple: what a lane of the largest group has registers for, one
- * of a smaller group has, too. */
+/* Casts with an integer are many and simple: where a lane of the largest group has registers enough,
+ * one of a smaller group has, too. */
 static bool is_simple(const family *f, int t, int u) {
     return f->u == TDM_U_CASTS && !(is_float(t) && is_float(u));
 }
 
-/* bias_add without a bias of the columns is what it is with one, less a load and an addition. */
+/* bias_add without a bias of the columns is the same as with one, less a load and an addition. */
 static int size_of(const family *f, int t, int u, int op, int size) {
     bool lesser = is(f, "bias_add") && (op & TDM_OP_COLS_BIAS) == 0;
     return size == 0 && (lesser || is_simple(f, t, u)) ? LESSER : size;

@@ -112,7 +112,7 @@ Test(waits, the_pool) {
     small_close(&other);
 }
 
-/* A queue that is destroyed while it cannot be waited for keeps what its work uses, and ends later;
+/* A queue that is destroyed while waits fail keeps the memory that its work uses, and ends later;
  * the device is not given back before. */
 Test(waits, destroyed_in_doubt) {
     small s;

@@ -216,7 +216,7 @@ static tdm_status multiply(workplace *w, int64_t m, int64_t n, int64_t k, int64_
     return check_product(w, m, n, k, batch, bias);
 }
 
-/* The third replay runs what the second one captured. */
+/* The third replay runs the graph that the second one captured. */
 static tdm_status replay(workplace *w, int64_t m, int64_t n, int64_t k, bool bias) {
     if (!w->graph) TRY(tdm_graph_create(w->queue, &w->graph));
     TRY(tdm_graph_begin(w->graph));
@@ -256,7 +256,7 @@ static tdm_status steps(workplace *w) {
     return tdm_queue_finish(w->queue);
 }
 
-/* The queues first: what they were given uses the rest. */
+/* The queues first: their work uses the rest. */
 static void clean_up(workplace *w) {
     tdm_graph_destroy(w->graph);
     tdm_buffer_release(w->adopted);

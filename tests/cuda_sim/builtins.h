@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* CUDA C++ as kernels/dialect_cuda.h and the kernels use it, in C++17: thread_text.c puts this before a text that
- * was meant for NVRTC. It has no #include, so that a kernel compiles in a tenth of a second; what a launch has to do
- * at a barrier or a shuffle is in threads.c. */
+ * was meant for NVRTC. It has no #include, so that a kernel compiles in a tenth of a second; threads.c has the work
+ * of a launch at a barrier or a shuffle. */
 #define __CUDACC_RTC__
 #define __device__
 #define __global__ __attribute__((noinline))
@@ -46,7 +46,7 @@ void sim_thread_end_batch(void);
 bool sim_thread_next_copy(unsigned most, sim_copy *copy);
 __attribute__((noreturn)) void sim_thread_defect(const char *format, ...);
 
-/* what a launch finds in the shared object */
+/* the symbols that a launch finds in the shared object */
 extern char __start_sim_shared[] __attribute__((weak, visibility("hidden")));
 extern char __stop_sim_shared[] __attribute__((weak, visibility("hidden")));
 extern char __ehdr_start[] __attribute__((visibility("hidden")));

@@ -95,7 +95,7 @@ void cuda_sim_count_reports(void);
 unsigned long cuda_sim_reports(void);
 const char *cuda_sim_last_report(void);
 
-/* Reports what is alive, in one report, if anything is; the number of things. */
+/* Reports the objects that are alive, in one report; returns their number. */
 size_t cuda_sim_report_leaks(void);
 
 #endif

@@ -53,7 +53,7 @@ static void set_pci(const char *word, sim_device *device, const char *text) {
     if (sscanf(text, "%x:%x:%x", &device->domain, &device->bus, &device->slot) != 3) give_up(word);
 }
 
-/* "name0=…": what is said of device 0. False for other keys. */
+/* "name0=…": keys for device 0. False for other keys. */
 static bool describe_device(const char *word, const char *key, const char *value) {
     size_t letters = strcspn(key, "0123456789");
     if (!key[letters]) return false;

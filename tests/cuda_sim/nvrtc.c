@@ -301,7 +301,7 @@ static bool add_entry(sim_image *image, const char *line) {
     return true;
 }
 
-/* Keeps the text of a kernel of one's own: what follows the library's, which is known by its file's name. */
+/* Keeps the text of a user's kernel, which follows the library's and is known by its file's name. */
 static bool keep_own(const char *text, sim_image *image) {
     const char *own = strstr(text, OWN_EXPRESSION);
     if (!own) own = strstr(text, OWN_SOURCE);

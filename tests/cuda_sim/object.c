@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Handles: what they point to is never freed, so that a stale one is known. */
+/* Handles: their objects are never freed, so that a stale one is known. */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@ typedef struct own_kernel {
 #define OWN_EXPRESSION "#line 1 \"expression\"\n"
 #define OWN_SOURCE "#line 1 \"parameters\"\n"
 
-/* Whether a text in the dialect compiles; if not, what the compiler says of it. */
+/* Whether a text in the dialect compiles; if not, the compiler's messages. */
 bool own_kernel_check(const sim_image *image, char *log, size_t size);
 
 /* False when it does not compile, which is reported with the compiler's words on stderr, or has no such entry, whose

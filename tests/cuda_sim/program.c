@@ -193,7 +193,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
             continue;
         sim_text text = {0};
         const int number = find_kernel(of, name + 4, &text);
-        /* what has no form in C runs thread by thread alone */
+        /* a kernel without a form in C runs only thread by thread */
         if (number < 0 || (number < OWN && !tdmi_cpu_kernels_baseline[number][of->image.t]))
             return CUDA_ERROR_NOT_FOUND;
         if (!of->kernels[i]) of->kernels[i] = sim_create(CUDA_SIM_KERNEL, sizeof(simulated_kernel));

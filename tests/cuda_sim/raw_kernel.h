@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The kernels that the benchmark launches by itself, to compare Tandem with: a text in CUDA C, of which the
- * machine knows what each does. */
+/* The kernels that the benchmark launches by itself, to compare Tandem with: a text in CUDA C, whose effect
+ * the machine knows. */
 #ifndef SIM_RAW_KERNEL_H
 #define SIM_RAW_KERNEL_H
 
@@ -10,7 +10,7 @@
 typedef struct raw_kernel {
     const char *name;
     int buffers;
-    size_t args_size; /* of what follows the buffers */
+    size_t args_size; /* of the arguments after the buffers */
     tdmi_cpu_entry entry;
 } raw_kernel;
 

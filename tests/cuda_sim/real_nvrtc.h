@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's own NVRTC, which TDM_CUDA_SIM may name ("nvrtc=/…"): the stand-in then lets it compile as well,
- * and its cubins are the real ones with the stand-in's image after their end. So a cache that is filled on the
- * simulated machine has what a real card's process would have compiled. */
+/* NVIDIA's own NVRTC, which TDM_CUDA_SIM may name ("nvrtc=/…"): the stand-in then lets it compile as well, and
+ * its cubins are the real ones with the stand-in's image after their end. So a cache that is filled on the
+ * simulated machine has the kernels that a real card's process would have compiled. */
 #ifndef SIM_REAL_NVRTC_H
 #define SIM_REAL_NVRTC_H
 

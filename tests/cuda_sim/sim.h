@@ -96,7 +96,7 @@ typedef struct sim_machine {
     bool no_builtins;                          /* NVRTC finds no builtins library */
     bool no_compile;                           /* NVRTC finds an error in every program */
     int architectures[16], architecture_count; /* of NVRTC */
-    int nvrtc_major, blas_major;               /* 0: what the library was made as */
+    int nvrtc_major, blas_major;               /* 0: the library's own version */
     int nvrtc_minor;                           /* of a given major version */
     char nvrtc_path[512];                      /* NVIDIA's own, which compiles too; or "" */
     bool no_work;                              /* kernels and products are not run */
@@ -185,7 +185,7 @@ void sim_release(sim_block *block); /* it has run */
 
 enum { SIM_MAX_USES = 12 };
 
-/* A piece of work: run(payload) in the stream's thread, once what came before has run. Not run when
+/* A piece of work: run(payload) in the stream's thread, once all earlier work has run. Not run when
  * the device has been lost by then. */
 typedef struct sim_work {
     void (*run)(void *payload);
@@ -215,7 +215,7 @@ int sim_stream_check_pageable(cudaStream_t stream);
 void sim_stream_wake_all(void);
 sim_device *sim_stream_device(cudaStream_t stream);
 
-/* NULL, after a report, for what is no stream. */
+/* NULL, after a report, for a handle that is no stream. */
 CUcontext sim_stream_context(cudaStream_t stream);
 
 /* Checks the stream and the current context, as every call with a stream must; the error, or 0. */
@@ -224,7 +224,7 @@ int sim_stream_check(cudaStream_t stream, const char *function);
 /* Puts work on a checked stream; the error, or 0. */
 int sim_enqueue(cudaStream_t stream, const sim_work *work);
 
-/* Between begin and end the stream keeps what it is given, in a graph, and runs nothing. */
+/* Between begin and end the stream keeps its work in a graph, and runs nothing. */
 int sim_stream_begin_capture(cudaStream_t stream);
 int sim_stream_end_capture(cudaStream_t stream, CUgraph *graph);
 

@@ -26,8 +26,8 @@ struct CUstream_st {
     unsigned long submitted, done;
     unsigned waiters; /* a lazy stream works for them alone */
     bool ending;
-    CUgraph capture;  /* what it is given goes there; or NULL. Any thread may end the capture: */
-    bool invalidated; /* what it is given is refused until the end; both atomically */
+    CUgraph capture;          /* new work goes there; or NULL. Any thread may end the capture: */
+    bool invalidated;         /* new work is refused until the end; both atomically */
     struct CUstream_st *next; /* of all that there ever were */
 };
 static cudaStream_t all_streams;

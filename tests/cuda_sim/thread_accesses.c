@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Each access of memory by a launch that runs thread by thread is checked: that it lies in the launch's memory, or the
- * block's, that it is aligned, that what is read of the block's memory was written, and that no two threads access the
- * same byte, one of them writing, without a barrier or a __syncwarp of both in between. */
+/* Checks each access of memory by a launch that runs thread by thread: that it lies in the launch's memory, or the
+ * block's, that it is aligned, that the block's memory was written before it is read, and that no two threads access
+ * the same byte, one of them writing, without a barrier or a __syncwarp of both in between. */
 #include <stdlib.h>
 #include <sys/mman.h>
 

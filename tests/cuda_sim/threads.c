@@ -56,7 +56,7 @@ static struct {
     thread threads[SIM_MOST_THREADS];
     fiber caller;
     unsigned count, alive, waiting;
-    /* a bit for each lane: what it may do, or does */
+    /* a bit for each lane: its state */
     uint32_t ready[WARPS], shuffles[WARPS], ended[WARPS];
     uint32_t ready_warps;
     unsigned warp;

@@ -14,7 +14,7 @@
 bool sim_text_compile(const char *text, int option_count, const char *const *options,
                       sim_image *image, char *log, size_t size);
 
-/* Of builtins.h and the compiler: what another one has left in a cache is compiled again. */
+/* A stamp of builtins.h and the compiler: a cached kernel with another one is compiled again. */
 uint32_t sim_text_stamp(void);
 
 /* A kernel, as builtins.h has it. */

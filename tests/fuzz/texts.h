@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* For the fuzz targets: what they share, and, without libFuzzer, texts of the language's own words at random. */
+/* Shared by the fuzz targets; and, without libFuzzer, texts of the language's own words at random. */
 #ifndef FUZZ_TEXTS_H
 #define FUZZ_TEXTS_H
 

@@ -26,7 +26,7 @@ static void shell(const char *command) {
     run_shell(changes, command, 120, &r);
 }
 
-/* $D is a folder of this test, $D/kernels has what a few operations on PoCL left there. */
+/* $D is a folder of this test, $D/kernels has the files of a few operations on PoCL. */
 static void start(void) {
     random_start();
     snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/cache-%d", (int)getpid());

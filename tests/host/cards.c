@@ -24,8 +24,8 @@ static run_result r;
 #define P "0000:3b:00.0"
 #define Q "0000:af:00.0"
 
-/* The backends' order; what follows CUDA's devices and OpenCL's; what `probe cards` shall say which
- * devices are, and the meanings of gpu:0, gpu:1 …. */
+/* The backends' order; the variables of CUDA's devices and OpenCL's; the devices that `probe cards`
+ * has to print, and the meanings of gpu:0, gpu:1 …. */
 typedef struct machine {
     const char *backends, *cuda, *opencl, *same, *gpus;
 } machine;

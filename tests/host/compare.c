@@ -191,7 +191,7 @@ Test(compare, keys) {
         3, 4, "2 x cpu:0 a f32 1");
 }
 
-/* Wrong arguments and files: 2, and what is wrong with which. */
+/* Wrong arguments and files: status 2, and a message that names them. */
 Test(compare, refused) {
     make_file("good.json", "fill 1 15");
     make_file("other.json", "add 1 15");

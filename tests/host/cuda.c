@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* CUDA's own traps, on machines that are made up: drivers, CUDA_VISIBLE_DEVICES, libraries of other
- * versions, NVRTC without its builtins, processes that fork or end. What a user reads says what is
- * wrong and what to do. */
+ * versions, NVRTC without its builtins, processes that fork or end. The messages say what is wrong
+ * and what to do. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

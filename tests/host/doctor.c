@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Drivers that crash, hang, exit or talk nonsense, which the real ICD loader opens: `tdm doctor`
- * and `tdm devices` name them, and the library survives what does not end the process. */
+ * and `tdm devices` name them, and the library survives all that do not end the process. */
 #ifdef TEST_ICD_SIM
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -15,7 +15,8 @@
 #include "support/run.h"
 
 #define SIM TEST_ICD_SIM "/lib"
-/* for what goes on after a time limit: long enough for a busy machine, short enough for a test */
+/* for drivers that go on after a time limit: long enough for a busy machine, short enough for a
+ * test */
 #define LIMIT "--timeout 2"
 
 static run_result r;
@@ -122,7 +123,7 @@ Test(doctor, drivers_that_end_the_process) {
     }
 }
 
-/* The same of what a device does when it is opened, compiled for, run or read. */
+/* The same for faults of a device that is opened, compiled for, run or read. */
 Test(doctor, drivers_that_fail_at_work) {
     static const struct {
         const char *behaviour, *words;
@@ -163,7 +164,7 @@ Test(doctor, drivers_without_devices) {
         snprintf(words, sizeof words, "/sim.icd|advice|lib%s.so|%s", cases[i].behaviour,
                  cases[i].words);
         CHECK(has_item("[!!]", words), "not named: %s", r.output);
-        /* and no harm to the library, whose list is what is left */
+        /* and no harm to the library, which lists the rest */
         tdm("devices", 0);
         CHECK(contains_words(r.output, "opencl 0, cpu 1|cpu:0 *"), "%s", r.output);
     }

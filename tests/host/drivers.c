@@ -127,7 +127,7 @@ static int each_entry(void (*f)(const char *path)) {
     DIR *folder = opendir(cache_folder);
     for (struct dirent *e; folder && (e = readdir(folder));) {
         char path[1024];
-        if (!strstr(e->d_name, ".bin")) continue; /* the folder of what processes hold */
+        if (!strstr(e->d_name, ".bin")) continue; /* the folder of the files on processes' memory */
         snprintf(path, sizeof path, "%s/%s", cache_folder, e->d_name);
         count++;
         if (f) f(path);

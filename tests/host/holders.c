@@ -292,7 +292,7 @@ Test(holders, two_copies_in_one_process) {
     CHECK(!r.output[0], "left there: %s", r.output);
 }
 
-/* A program that replaces itself holds nothing any more of what it held. */
+/* A program that replaces itself holds none of its memory any more. */
 Test(holders, after_exec) {
     char line[64];
     use_cache("exec");

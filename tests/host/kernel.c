@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tdm kernel check`, and the C compiler of kernels on cpu: where there is none, and what is kept. */
+/* `tdm kernel check`, and the C compiler of kernels on cpu: where there is none, and the files that
+ * are kept. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -18,8 +18,8 @@ static run_result r;
 #define AND_NAME(NAME, name, value) " " name
 #define BACKENDS TDM_BACKEND_LIST(AND_NAME)
 
-/* Prints what breaks a rule: the command must print nothing. $backends are the folders of all backends,
- * $any_backend an expression for one of them. */
+/* The command prints what breaks a rule, so it must print nothing. $backends are the folders of all
+ * backends, $any_backend an expression for one of them. */
 static void nothing(const char *rule, const char *command) {
     char line[2048];
     snprintf(line, sizeof line,

@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The benchmark's profile of a lesson's exercises: what its own cases do, on one device and on two.
- */
+/* The benchmark's profile of a lesson's exercises: its own cases, on one device and on two. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>
 #include <jansson.h>

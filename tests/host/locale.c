@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Programs that set a locale whose numbers have a comma: what the library writes has a point. */
+/* Programs that set a locale whose numbers have a comma: the library writes a point. */
 #ifdef TEST_LOCALES
 #include <criterion/criterion.h>
 #include <stdio.h>

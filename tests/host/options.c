@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The options of the program's commands: help, refusals, and what is made from the same tables. */
+/* The options of the program's commands: help, refusals, and the pages and scripts that are made
+ * from the same tables. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ static const char *const commands[] = {
     "cache list", "cache verify", "cache prune", "cache clear", "cache warm"};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* Every command says on stdout what it takes, in either spelling, in lines that fit a terminal. */
+/* Every command prints its options on stdout, in either spelling, in lines that fit a terminal. */
 Test(options, help) {
     static const char *const words[] = {"--help", "-h"};
     for (int c = 0; c < COMMANDS; c++) {

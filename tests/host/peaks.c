@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tdm bench --peaks`: what each device can do at best. */
+/* `tdm bench --peaks`: the best figures of each device. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>
 #include <jansson.h>

@@ -32,7 +32,7 @@ static void bench(const char *arguments, int status) {
     CHECK(r.exit_status == status, "exit status %d, not %d: %s", r.exit_status, status, r.output);
 }
 
-/* A Python in which `answer`, of a shell, is what the script does for a request to the library $4. */
+/* A Python whose script runs the shell command `answer` for a request to the library $4. */
 static const char *make_python(const char *answer) {
     char script[512];
     const int length = snprintf(script, sizeof script,
@@ -173,7 +173,7 @@ Test(peers, of_the_card) {
     CHECK(r.exit_status == 0 && contains_words(r.output, "[] {'cpu'}"), "%s", r.output);
 }
 
-/* The row is what it is without the peer. */
+/* The row is the same as without the peer. */
 Test(peers, that_fail) {
     bench_with("echo 'no <memory>' >&2; exit 1", "");
     CHECK(contains_words(r.output, "no PyTorch: |no <memory>|0 not verified"), "%s", r.output);

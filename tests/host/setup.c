@@ -38,7 +38,7 @@ Test(setup, a_call_goes_before_the_variable) {
           "a setting that is none");
 }
 
-/* Of the environment; what is refused is no setting. */
+/* Variables of the environment; a value that is refused is no setting. */
 Test(setup, settings) {
     setenv("TANDEM_CPU_DEVICES", "2", 1);
     setenv("TANDEM_NCCL_LIBRARY", "libnccl.so.2", 1);

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tdm tune`, tdm_matmul_tune and TANDEM_TRACE: what one process measures the next one uses, as long as it
- * is whole and the library is the one that was measured. */
+/* `tdm tune`, tdm_matmul_tune and TANDEM_TRACE: the next process uses the measurements of this one, as
+ * long as the file is whole and the library is the one that was measured. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -58,11 +58,11 @@ Test(tune, next_process_uses_it) {
     gives("TANDEM_BLAS=builtin " EXPLAIN "f32 96 96 96", 0, "builtin, " MEASURED " f32 96x96x96: ");
     gives("TANDEM_BLAS=builtin " EXPLAIN "f32 100 90 120", 0,
           MEASURED " the nearest product, f32 96x96x96: ");
-    /* too far, another dtype, and what is no matrix */
+    /* too far, another dtype, and a tensor that is no matrix */
     not_measured("TANDEM_BLAS=builtin " EXPLAIN "f32 400 96 96");
     not_measured("TANDEM_BLAS=builtin " EXPLAIN "f64 96 96 96");
     not_measured("TANDEM_BLAS=builtin " EXPLAIN "f32 96 1 96");
-    /* what was measured among some names is for those alone */
+    /* a measurement of some names is for those alone */
     not_measured(EXPLAIN "f32 96 96 96");
     gives("TANDEM_BLAS=cblas " EXPLAIN "f32 96 96 96", 0, "because TANDEM_BLAS is \"cblas\"");
     gives(TEST_PROGRAM " cache list", 0, "tuned products");
@@ -147,7 +147,7 @@ Test(tune, trace_of_a_program) {
           0, "f32 40x50x60\nf64 7x8x9\n");
     gives("grep -c f32 $D/list; " TUNE, 0, "1\n");
     CHECK(contains_words(r.output, "2 products measured"), "%s", r.output);
-    /* what cannot be written is no failure of the program */
+    /* a file that cannot be written is no failure of the program */
     gives("mkfifo $D/pipe; TANDEM_TRACE=$D/pipe " EXPLAIN "f32 40 50 60", 0, "TDM_OK");
     gives("TANDEM_TRACE=$D/no/such/file " EXPLAIN "f32 40 50 60", 0, "TDM_OK");
 }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum behaviour {
-    SILENT, /* does what is said above, so its results are wrong */
+    SILENT, /* only as above, so its results are wrong */
     LIST_ABORT,
     LIST_SEGV,
     LIST_HANG,

@@ -28,7 +28,7 @@ typedef struct piece {
 struct ncclComm {
     sim_ends ends;
     CUcontext context;
-    atomic_int pending; /* what was put on streams and has not ended */
+    atomic_int pending; /* work on streams that has not ended */
     ncclComm_t next;    /* of those that were aborted */
 };
 static _Atomic(ncclComm_t) aborted;
@@ -126,7 +126,7 @@ static void take_all(const piece *p, const sim_ends *ends, size_t at, size_t n) 
         memcpy(p->y + (size_t)i * p->count * size_of(p->type) + at, ends->room->slots[i], n);
 }
 
-/* Moves what can be moved; whether the piece is done. */
+/* Moves the bytes that can be moved; returns whether the piece is done. */
 static bool pass(piece *p, sim_ends *ends) {
     const size_t size = p->count * size_of(p->type);
     sim_mail *mail = p->kind == SEND ? &ends->room->mail[ends->rank][p->peer]

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for libOpenCL.so.1 whose calls fail on demand and else go on to the real one, with
- * which it is linked: whatever is not here is found there. control.h has what tests can ask. */
+ * which it is linked: functions that are not here are found there. control.h has the functions for
+ * tests. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -48,7 +49,7 @@ void opencl_lazy(bool on) {
     pthread_mutex_unlock(&lock);
 }
 
-/* Counts a call; what it is to give instead of doing its work, or CL_SUCCESS. */
+/* Counts a call; returns the code to give instead of doing its work, or CL_SUCCESS. */
 static cl_int fault(const char *function) {
     cl_int code = CL_SUCCESS;
     pthread_mutex_lock(&lock);
@@ -135,7 +136,7 @@ static void open_gate(cl_command_queue queue) {
     (void)clReleaseEvent(event);
 }
 
-/* Puts a gate before what is queued next, unless there is one. */
+/* Puts a gate before the next command, unless there is one. */
 static void close_gate(cl_command_queue queue) {
     struct gate *free_gate = NULL;
     pthread_mutex_lock(&lock);

@@ -114,7 +114,7 @@ Test(adopted, same_bytes) {
     disown(&o);
 }
 
-/* A tensor over what was adopted, at an offset that no row of vectors begins at. */
+/* A tensor over adopted memory, at an offset that no row of vectors begins at. */
 static bool tensor_over(owner *o, int64_t rows, int64_t cols, int64_t offset, tdm_tensor *t) {
     const size_t size = (size_t)(offset + rows * cols) * sizeof(float);
     tdm_buffer *buffer = NULL;

@@ -37,8 +37,8 @@ static double seven(int64_t i) { return 7 + 0 * (double)i; }
 static double steps(int64_t i) { return 3 + 2 * (double)i; }
 static double down(int64_t i) { return 10 - 4 * (double)i; }
 
-/* zeros, ones, full and arange of every dtype that the device
- * computes with; what they own goes with one release. */
+/* zeros, ones, full and arange of every dtype that the device computes with; one release frees
+ * their memory. */
 Test(create, constants_and_ranges) {
     tdm_memory_stats before = TDM_MEMORY_STATS_DEFAULTS, after = TDM_MEMORY_STATS_DEFAULTS;
     OK(tdm_device_get_memory_stats(device, &before));

@@ -263,7 +263,7 @@ Test(dlpack, read_only) {
     end(&p);
 }
 
-/* The struct is refused in words that name what is wrong, and stays the caller's. */
+/* The struct is refused with a message that names the fault, and stays the caller's. */
 Test(dlpack, refused_from) {
     const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
     producer p;

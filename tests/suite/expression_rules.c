@@ -182,7 +182,7 @@ Test(expression_rules, every_dtype) {
     }
 }
 
-/* Which type two meet in, seen in what they give. */
+/* The common type of two, seen in their results. */
 Test(expression_rules, types_that_meet) {
     static const struct {
         const char *text;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Users' kernels of random texts: each is refused with the place of what is wrong, or runs. TDM_TEST_TEXTS is how
+/* Users' kernels of random texts: each is refused with the place of the error, or runs. TDM_TEST_TEXTS is how
  * many are tried. */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@ typedef struct function {
     const char *text; /* of A and B, for Y */
     long double (*value)(long double a, long double b);
     double low, high; /* of a and b */
-    double ulp; /* the largest error; what the OpenCL specification allows, or numeric.h says */
+    double ulp;       /* the largest error, by the OpenCL specification or numeric.h */
 } function;
 
 #define UNARY(name, value)                                                                         \

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* f64 on a device without f64 arithmetic: products and what makes tensors refuse it, as operations do
- * (operations_refused.c), and what only moves or sets bytes takes it. Files: tensor_files.c, in every dtype. On a
- * device that has it there is nothing to refuse, and all other tests compute with it. */
+/* f64 on a device without f64 arithmetic: products and functions that make tensors refuse it, as operations do
+ * (operations_refused.c); functions that only move or set bytes take it. Files: tensor_files.c, in every dtype.
+ * On a device that has it there is nothing to refuse, and all other tests compute with it. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -157,7 +157,7 @@ Test(generate, normal) {
     }
 }
 
-/* The moments of what was drawn, at five standard errors. */
+/* The moments of the numbers drawn, at five standard errors. */
 Test(generate, moments) {
     const int64_t n = small ? 20000 : 1000000;
     for (int normal = 0; normal < 2; normal++) {

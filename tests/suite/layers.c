@@ -184,7 +184,7 @@ Test(layers, state_dict_to) {
     close_all();
 }
 
-/* y = x wᵀ + b, and what each replica saw. */
+/* y = x wᵀ + b, and a record of each replica. */
 typedef struct seen {
     int64_t rows[DEVICES_MOST];
     size_t fails_on; /* index of the replica that fails, or SIZE_MAX */

@@ -404,7 +404,7 @@ Test(matmul, buffers_in_reverse_order) {
 }
 
 /* Rows or columns so few that the large matrix is read once: each way that it may be stored, every
- * count up to where that ends and one beyond, with what a slice of k leaves over. */
+ * count up to where that ends and one beyond, with the remainder of a slice of k. */
 Test(matmul, narrow) {
     for (int d = 0; d < float_dtype_count; d++) {
         for (int64_t side = 1; side <= 17; side += small ? 5 : 1) {
@@ -433,8 +433,8 @@ Test(matmul, narrow) {
     }
 }
 
-/* Larger than what is converted at once where a library has 16-bit products by way of f32; the last one is as
- * large and needs no conversion where the library has the dtype. */
+/* Larger than the part that is converted at once where a library has 16-bit products by way of f32; the last
+ * one is as large and needs no conversion where the library has the dtype. */
 Test(matmul, blocks) {
     if (small) return;
     static const int64_t shapes[][3] = {

@@ -125,7 +125,7 @@ Test(matmul_tiles, forms) {
     }
 }
 
-/* A device that has tensor cores tries them; TDM_TEST_TENSOR has words of what comes of it there. */
+/* A device that has tensor cores tries them; TDM_TEST_TENSOR has words of the outcome there. */
 Test(matmul_tiles, trial) {
     const char *words = getenv("TDM_TEST_TENSOR");
     for (int i = 0; i < DTYPES; i++) {

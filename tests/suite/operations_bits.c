@@ -139,7 +139,7 @@ static void check_all(const int64_t extents[][3], size_t count) {
     release_kernels();
 }
 
-/* rows, columns, and what is between two rows */
+/* rows, columns, and the gap between two rows */
 Test(same_bits, short_rows) {
     static const int64_t extents[][3] = {{4096, 33, 0}, {37, 768, 1}, {9, 8192, 0}, {5, 8191, 0}};
     check_all(extents, sizeof extents / sizeof *extents);

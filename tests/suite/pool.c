@@ -64,8 +64,8 @@ Test(pool, statistics) {
     REFUSED(tdm_device_trim(NULL), TDM_ERROR_INVALID_ARGUMENT, "device");
 }
 
-/* The peak is of what users hold: a norm of one long row, found in pieces, takes scratch memory
- * that counts as reserved alone. */
+/* The peak is of memory that users hold: a norm of one long row, found in pieces, takes scratch
+ * memory that counts as reserved alone. */
 Test(pool, scratch_is_no_peak) {
     enum { N = 1 << 20 };
     array *x = array_1d(TDM_F32, N);
@@ -125,7 +125,7 @@ Test(pool, no_reuse_before_the_work_is_done) {
 }
 
 /* Queues that take turns at random make sums by way of temporaries, which they release at once. Where one
- * reads what another made, an event is between them. */
+ * reads another's results, an event is between them. */
 Test(pool, queues_share_temporaries) {
     enum { N = 5000, QUEUES = 3, MOST = 600 };
     tdm_queue *queues[QUEUES] = {NULL};

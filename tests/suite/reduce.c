@@ -148,7 +148,7 @@ Test(reduce, limits_of_integers) {
     array_free_all();
 }
 
-/* Sums of what cancels keep what a double would have of it. */
+/* Sums of terms that cancel keep the digits that a double would. */
 Test(reduce, sums_that_cancel) {
     for (int d = 0; d < float_dtype_count; d++)
         for (int in_columns = 0; in_columns < 2; in_columns++) {

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of columns by CPUs, which take a cache line of each of several lines at a time: numbers of columns around
- * that, and around what a core has at once, and numbers of lines around blocks of them. */
+/* Reductions of columns by CPUs, which take a cache line of each of several lines at a time: numbers of columns
+ * around that, and around a core's block of columns, and numbers of lines around blocks of them. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -72,7 +72,7 @@ Test(reduce_columns, extremes_of_every_dtype) {
             }
 }
 
-/* Places of which the number in a block of lines does not fit what numbers it: the last one, and equal ones. */
+/* Places whose number in a block of lines does not fit its type: the last one, and equal ones. */
 Test(reduce_columns, far_places) {
     static const tdm_dtype some[] = {TDM_F32, TDM_F16, TDM_U16, TDM_I8, TDM_F64};
     const int64_t lines = small ? 500 : 40000;

@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* LayerNorm and RMSNorm of x + residual: what the sum has and x has not, and the other way round; and recorded. */
+/* LayerNorm and RMSNorm of x + residual: properties that the sum has and x has not, and the other way round; and
+ * recorded. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -70,8 +71,8 @@ Test(residual, constant_sum) {
     }
 }
 
-/* A mean that is large in terms of the deviation, in the sum alone; and sums whose rounding is as large as what is
- * left of a row without its mean: it is rounded before it is normalised, whether or not it is kept. */
+/* A mean that is large in terms of the deviation, in the sum alone; and sums whose rounding is as large as the
+ * rest of a row without its mean: it is rounded before it is normalised, whether or not it is kept. */
 Test(residual, large_means) {
     static const struct {
         tdm_dtype dtype;
@@ -122,7 +123,7 @@ Test(residual, nan_and_infinity) {
     }
 }
 
-/* A recorded call, of rows that are held and of one that may be cut, takes what its operands hold at a replay. */
+/* A recorded call, of rows that are held and of one that may be cut, takes its operands' values at a replay. */
 Test(residual, replayed) {
     static const int64_t extents[][2] = {{3, 300}, {1, 50000}};
     for (int i = 0; i < (small ? 1 : 2); i++) {

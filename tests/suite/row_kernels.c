@@ -29,8 +29,8 @@ static long double combine_two(tdm_combine combine, long double a, long double b
     }
 }
 
-/* How far off a combined value may be: 64 terms are added one by one, and what adding their sums loses is kept;
- * a product is rounded at each factor. */
+/* How far off a combined value may be: 64 terms are added one by one, and the error of adding their sums is
+ * kept; a product is rounded at each factor. */
 static double bound_of(tdm_combine combine, tdm_dtype dtype, int64_t n, double size,
                        double result) {
     const double eps = dtype == TDM_F64 ? 0x1p-52 : 0x1p-23;
@@ -283,7 +283,7 @@ Test(row_kernels, broadcasting) {
     }
 }
 
-/* Rows of no elements give what combining begins with; no rows give nothing. */
+/* Rows of no elements give the initial value; no rows give nothing. */
 Test(row_kernels, empty_rows) {
     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("b"), TDM_TENSOR("y")};
     for (int c = 0; c < TDM_COMBINE_COUNT; c++) {

@@ -141,8 +141,8 @@ static bool check_picked(tdm_dtype dtype, int64_t cols) {
 }
 Test(source_macros, picked) { on_all("INDEX_AT", check_picked); }
 
-/* ADD_BLOCK: what 1024 ones add to a number whose last place is 8. FMA: (1 + e)(1 + e) - (1 + 2 e), over e e, which is
- * 0 where the product is rounded first. */
+/* ADD_BLOCK: 1024 ones are added to a number whose last place is 8. FMA: (1 + e)(1 + e) - (1 + 2 e), over e e, which
+ * is 0 where the product is rounded first. */
 static bool check_exact(tdm_dtype dtype, int64_t cols) {
     static const char text[] =
         "KERNEL(exact)\n{\n"

@@ -157,7 +157,7 @@ Test(source_numbers, halves) {
     array_set(x, bits);
     if (RUN_SOURCE(text, "halves", OUT_OF("y", y), OUT_OF("z", z), IN_OF("x", x)) &&
         ARRAY_CHECK(y, want, NULL))
-        ARRAY_CHECK(z, bits, NULL); /* what was added is less than half of a place */
+        ARRAY_CHECK(z, bits, NULL); /* the addend is less than half of a place */
     array_free_all();
 }
 

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Safetensors files: what is saved and loaded is the same to the bit. What may fail:
+/* Safetensors files: saved and loaded tensors are the same to the bit. For failures see
  * tensor_files_refused.c. */
 #include <criterion/criterion.h>
 #include <stdio.h>

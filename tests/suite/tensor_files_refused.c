@@ -90,7 +90,7 @@ Test(tensor_files_refused, devices) {
     tdm_device_release(other);
 }
 
-/* NULLs, budgets, and what does not fit the tensor that is read. */
+/* NULLs, budgets, and data that does not fit the tensor that is read. */
 Test(tensor_files_refused, arguments) {
     const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
     const char *path = folder_path("f");

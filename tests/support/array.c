@@ -177,7 +177,8 @@ static ptrdiff_t step(const tdm_tensor *t) {
     return t->ndim ? (ptrdiff_t)(t->strides[t->ndim - 1] * (int64_t)tdm_dtype_size(t->dtype)) : 0;
 }
 
-/* v into the image, and back, so that v has what a dtype, or a repeated element, made of it. */
+/* v into the image, and back, so that v has the values after rounding, and of repeated elements the
+ * last. */
 static void store(array *a) {
     const int64_t n = run_length(&a->t);
     for (int64_t i = 0; i < a->count; i += n)

@@ -41,7 +41,7 @@ typedef struct array {
     tdm_tensor t;
     unsigned char *image; /* the whole buffer as it was uploaded */
     size_t bytes;         /* of the whole buffer */
-    double *v;            /* what the elements hold, row-major */
+    double *v;            /* the elements' values, row-major */
     int64_t count;
 } array;
 
@@ -53,7 +53,7 @@ array *array_new(tdm_dtype dtype, int ndim, const int64_t *shape, const int64_t 
 array *array_2d(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t stride);
 array *array_1d(tdm_dtype dtype, int64_t n);
 
-/* Ways to set the elements, rounded to the dtype; v has what they became. Each uploads. */
+/* Ways to set the elements, rounded to the dtype; v has the rounded values. Each uploads. */
 void array_uniform(array *a, double lo, double hi);
 void array_integers(array *a, int64_t lo, int64_t hi);
 void array_constant(array *a, double x);

@@ -17,8 +17,8 @@ void check_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void check_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Ends the test as skipped, and says why. Criterion then leaves out the suite's .fini, so what it
- * would have given back is given back by `clean_up`, when one is set. */
+/* Ends the test as skipped, and says why. Criterion then leaves out the suite's .fini, so
+ * `clean_up`, when one is set, does its work. */
 void check_skip(const char *reason);
 void check_before_skip(void (*clean_up)(void));
 

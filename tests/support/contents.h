@@ -14,7 +14,7 @@ typedef enum content {
     INFINITIES,    /* of either sign, two anywhere */
     FIRST_NAN,     /* the first */
     ANY_NAN,       /* one anywhere, of any bits */
-    SPECIALS, /* zeros of both signs, what overflows f16, infinities; of operations on elements */
+    SPECIALS, /* zeros of both signs, numbers that overflow f16, infinities; of operations on elements */
     /* of operations with OP_MEANS */
     CONSTANT,
     FAR_MEAN, /* and little noise */
@@ -25,7 +25,7 @@ typedef enum content {
     TINY_BUT_ONE, /* … but for one element */
     TINY_PARTS,   /* parts of the row are of sizes far apart */
     BRINK,        /* the sum of a row's squares overflows, but that of no chunk's */
-    LEVELS,       /* two halves, so far apart that only what is between two chunks overflows */
+    LEVELS,       /* two halves, so far apart that only a term between two chunks overflows */
     SUBNORMALS,   /* … for f32 */
     /* with OP_EXPONENTS */
     FAR_APART, /* hundreds apart, thousands where the dtype has them */

@@ -17,8 +17,8 @@ tdm_dtype reduced_dtype(ref_reduction what, tdm_dtype dtype);
 /* Does the library have it for this dtype? */
 bool reduction_takes(ref_reduction what, tdm_dtype dtype);
 
-/* The elements of x that become one result lie side by side in what this gives: results in the order of what is
- * left of x's shape, `count` of them, of n elements each. dims: bit d set where dimension d is reduced. */
+/* Copies x so that the elements of one result lie side by side: results in the order of the rest of x's shape,
+ * `count` of them, of n elements each. dims: bit d set where dimension d is reduced. */
 double *gathered(const array *x, unsigned dims, int64_t *count, int64_t *n);
 
 /* An array of the shape that is left of x. */

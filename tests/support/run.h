@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Running another program with a chosen environment, and what it printed. */
+/* Running another program with a chosen environment, and reading its output. */
 #ifndef TEST_RUN_H
 #define TEST_RUN_H
 

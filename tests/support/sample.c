@@ -110,7 +110,7 @@ static array *make_array(const sample *s, int i) {
     return array_new(op_dtype_of(&s->c, i), ndim, shape, strides);
 }
 
-/* Every row has usual numbers but the last one, or, of what is done by column, the last column; in the first two
+/* Every row has usual numbers but the last one, or, for operations by column, the last column; in the first two
  * operands, if they are of the case's shape. */
 static void fill_array(const sample *s, int i) {
     const op_operand *const operand = &s->c.op->operand[i];

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Runs operations on rows, once each, and says before what its kernels have to load and store at least:
- * "== NAME LOADS STORES LAUNCHES", the first two in bytes; without a name what follows does not count. traffic.sh
- * compares that with what Oclgrind counts. */
+/* Runs operations on rows, once each, and prints before each the least that its kernels have to load and store:
+ * "== NAME LOADS STORES LAUNCHES", the first two in bytes; without a name the following work does not count.
+ * traffic.sh compares that with what Oclgrind counts. */
 #include <stdio.h>
 #include <stdlib.h>
 
