@@ -32,8 +32,8 @@ function(dtypes_of out class)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# Which casts are compiled. The others are made of these (tdmi_cast_variant): what keeps its bits is one of unsigned
-# integers, a copy too, and how an integer is made wider is for its own sign to say.
+# Whether a cast is compiled. The others are made of these (tdmi_cast_variant): a cast that keeps its bits, and a copy,
+# is one of unsigned integers, and the source's sign decides how an integer is made wider.
 function(cast_exists out t u)
   set(kinds "${kind_${t}} of ${kind_${u}}")
   set(exists FALSE)

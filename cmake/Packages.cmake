@@ -1,7 +1,7 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Debian packages, by `cpack -G DEB` in a build for the prefix /usr (packaging/README.md). The parts are the
-# components of the install rules: library, development and tools. What CPack does not know of Debian's
-# rules is done by DebianPackages.cmake, between its installing and its packing.
+# components of the install rules: library, development and tools. DebianPackages.cmake follows those of
+# Debian's rules that CPack does not know, between its installing and its packing.
 set(TANDEM_MAINTAINER "The Tandem authors <tandem@example.org>" CACHE STRING
     "Who answers for the packages: Name <address>")
 set(TANDEM_DEBIAN_REVISION 1 CACHE STRING "Debian's part of the packages' version")
@@ -47,7 +47,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtandem-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtandem${soversion} (= ${debian_version})")
 if(TANDEM_SAFETENSORS)
-  # pkg-config wants the file of what a static Tandem needs, also for a shared one
+  # pkg-config needs the files of a static Tandem's dependencies, also for a shared one
   string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libjansson-dev")
 endif()
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "compute on CPUs, OpenCL and CUDA devices - development files

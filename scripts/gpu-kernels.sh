@@ -59,13 +59,13 @@ examples() {
     return "$status"
 }
 
-"$build/tools/tdm" cache prune # what another version of NVRTC or of the dialect left
+"$build/tools/tdm" cache prune # kernels of another version of NVRTC or of the dialect
 if [ -n "${GPU_KERNELS_FILTER:-}" ]; then
     step "$GPU_KERNELS_FILTER" "$build/tests/suite" --jobs "$(nproc)" --filter "$GPU_KERNELS_FILTER"
 else
     step examples examples
     step suite "$build/tests/suite" --jobs "$(nproc)"
-    # what gpu-check.sh runs under compute-sanitizer
+    # the tests that gpu-check.sh runs under compute-sanitizer
     step "suite, small" env TDM_TEST_SMALL=1 TANDEM_BLAS=builtin "$build/tests/suite" --jobs "$(nproc)" --filter \
         '@(operations|extremes|cast|generate|matmul|reduce|sort|cumsum|scatter)/*'
     for profile in "${profiles[@]}"; do

@@ -85,11 +85,11 @@ if [ -d "$bundle/include/$multiarch" ]; then
     rm -r "${bundle:?}/include/$multiarch"
 fi
 
-find_library() { # a file or link of that name in what was unpacked
+find_library() { # a file or link of that name in the unpacked packages
     find "$work/unpacked" -name "$1" -not -path '*/doc/*' | sort | head -n 1
 }
 needed_by() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
-add_library() { # the library under its SONAME, then what it needs
+add_library() { # the library under its SONAME, then its dependencies
     local found name needed
     found=$(find_library "$1")
     [ -n "$found" ] || fail "no package brought $1${2:+, which $2 needs}"

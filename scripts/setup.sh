@@ -63,7 +63,7 @@ make_python() {
         python3 -m venv "$folder" &&
         "$folder/bin/python3" -m pip install --quiet --disable-pip-version-check "$@"
 }
-lacks() { # NAME WHY: what this system cannot have
+lacks() { # NAME WHY: notes a package that this system cannot have
     mkdir -p build/lacking
     echo "$2" >"build/lacking/$1"
     echo "setup: $2: the tests that need it are skipped"

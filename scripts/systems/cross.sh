@@ -50,7 +50,7 @@ cross_build() { # DEBIAN-TRIPLET COMPILER-PREFIX QEMU
     local system
     make_cross_system || return 1
     system="Debian 13, gcc $(within cross "$2-gcc" -dumpfullversion), qemu $(version_of cross qemu-user)"
-    # CMake's name of the system is what makes it a cross build.
+    # CMake's name of the system makes it a cross build.
     build_and_test "$system" "qemu-$3" "/usr/lib/$1/pkgconfig" -DCMAKE_SYSTEM_NAME=Linux \
         -DCMAKE_SYSTEM_PROCESSOR="$3" -DCMAKE_C_COMPILER="$2-gcc"
 }

@@ -19,7 +19,7 @@ both_commands() { # SUITE
 system_debian_12() { both_commands bookworm; }
 system_debian_13() { both_commands trixie; }
 
-# Everything with Clang, warnings as errors, and what runs on the cpu backend.
+# Everything with Clang, warnings as errors, and the tests of the cpu backend.
 with_clang() { # SUITE
     local log=$logs/$subject status system
     make_system "$subject" "$1" kept && clone_into "$subject" || return 1

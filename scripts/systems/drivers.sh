@@ -2,7 +2,7 @@
 # One OpenCL driver at a time, on Debian 13: the suite, the digits and the benchmark.
 #   shellcheck shell=bash
 
-# A build of what runs on any driver, once for all of them.
+# A build of the programs for any driver, once for all of them.
 build_for_drivers() {
     local log=$logs/drivers
     [ "$(cat "$work/drivers/opt/built" 2>/dev/null)" != "$commit" ] || return 0
@@ -70,7 +70,7 @@ system_pocl_3() {
     local library
     build_for_drivers && install_from_pypi pocl pocl-binary-distribution==3.0 || return 1
     library=$(within drivers sh -c 'find pypi-pocl -name "libpocl*.so*" | grep -v devices | head -n 1')
-    # Of 2022: of a processor that is newer its compiler may know nothing.
+    # Of 2022: its compiler may not know a newer processor.
     with_driver "Debian 13, pocl 3.0 (PyPI)" "/opt/$library" 1 '' || true
     if grep -qa 'unknown target CPU' "$logs/$subject-digits"; then
         sed -i "/^| $subject | /d" "$rows"

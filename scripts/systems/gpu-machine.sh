@@ -15,7 +15,7 @@ configure_gpu() {
 
 # Prints the libraries that the bundle's files do not find on this machine; nothing if all is well.
 missing_libraries() {
-    # ldd answers for each file what it cannot find, or which version of glibc it wants.
+    # ldd prints the libraries that it cannot find for each file, or the version of glibc that it needs.
     find "$bundle"/lib "$bundle"/bin "$bundle"/tools "$bundle"/tests -type f \( -name '*.so*' -o -perm -100 \) \
         ! -name pkg-config -print0 2>/dev/null | LD_LIBRARY_PATH=$bundle/lib xargs -0 ldd 2>&1 |
         grep -E 'not found|not a dynamic' | sed -e 's/.*: version/version/' -e 's/ (required by.*//' | sort -Vu ||
@@ -66,7 +66,7 @@ for folder in nvidia.__path__:
 }
 
 # Registers the driver's OpenCL with the OpenCL loader, as containers often do not; prints which.
-register_opencl() { # DRIVER FOLDER: of what this makes
+register_opencl() { # DRIVER FOLDER: FOLDER is for the file that this makes
     if [ -n "${OCL_ICD_VENDORS:-}" ] || [ -z "$1" ]; then
         echo "OpenCL drivers: those of ${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}"
     elif [ ! -e "$1/libnvidia-opencl.so.1" ]; then

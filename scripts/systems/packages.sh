@@ -2,7 +2,7 @@
 # The Debian packages: built in one system, installed and used in another one that has nothing of Tandem.
 #   shellcheck shell=bash
 
-# Its folder must not be called packages: that is where apt keeps what it has fetched.
+# Its folder must not be called packages: apt keeps its downloads there.
 build_packages() { # SYSTEM SUITE
     make_system "$1" "$2" kept && clone_into "$1" || return 1
     # shellcheck disable=SC2016

@@ -6,7 +6,7 @@ page=$source/docs/systems.md
 begin_mark='<!-- The table: scripts/test.sh --systems writes it. -->'
 end_mark='<!-- The end of the table. -->'
 
-# A row of the subject at hand; "-" and "-" for what could not be run here. Nothing passed is a failure.
+# A row of the subject at hand; "-" and "-" for tests that could not run here. Nothing passed is a failure.
 row() { # SYSTEM WHAT PASSED FAILED SKIPPED [NOTE]
     local result=passed
     [ "$3" != 0 ] && { [ "$4" = 0 ] || [ "$4" = - ]; } || result='**failed**'

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Runs the program that docs/bindings.md has in a language, as it stands there, and compares what it prints with what the
-# page says.
+# Runs the program that docs/bindings.md has in a language, as it stands there, and compares its output with the page's.
 # Usage: bindings.sh LANGUAGE COMPILER LIBRARY PAGE
 set -euo pipefail
 language=$1 compiler=$2 library=$3 page=$4

@@ -12,7 +12,7 @@ prefix=$work/prefix
 "$cmake" --install "$build" --prefix "$prefix" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 
 export TANDEM_BACKEND=cpu
-expect() { # what it printed must be the default device
+expect() { # its output must be the default device
     output=$("$@") || { echo "$*: exit status $?"; exit 1; }
     case $output in
     "cpu:0, Tandem 0."*) echo "$1: $output" ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Expressions on cpu by a C compiler: that it is used, once for each kernel, that a second process takes what was kept,
-# and that without one, and with broken ones, blocks run. Usage: compiled.sh PROGRAM CC   (PROGRAM: expression.c)
+# Expressions on cpu by a C compiler: it runs once for each kernel, a second process takes the kept ones, and without
+# a compiler, or with a broken one, blocks run. Usage: compiled.sh PROGRAM CC   (PROGRAM: expression.c)
 set -euo pipefail
 program=$1 cc=$(command -v "$2")
 work=$(mktemp -d)
@@ -39,7 +39,7 @@ runs fails 2 'at first: not cached' 'warmed: cached' 'wrong: 0' 'log 2: .*runs i
 # shellcheck disable=SC2016 # the script's
 compiler garbage 'while [ $# -gt 0 ]; do [ "$1" = -o ] && echo garbage >"$2"; shift; done'
 runs garbage 2 'at first: not cached' 'wrong: 0' 'log 2: .*runs in blocks'
-# One that hangs is ended, with what it has started, once two minutes have passed on a clock that runs faster.
+# One that hangs is ended, with its children, once two minutes have passed on a clock that runs faster.
 compiler hangs "sleep 300 & echo \$! >>'$work/sleepers'; wait"
 hurried=(hurried)
 runs hangs 2 'at first: not cached' 'wrong: 0' "log 2: .*runs in blocks.*$work/hangs.*120 seconds"

@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 compiler=$1 nm=$2 include=$3 libraries=$4 folder=$5
 mkdir -p "$folder"
 
-# Puts together what declarations.c includes, from a header like ours, and compiles it.
+# Makes the headers that declarations.c includes, from a header like ours, and compiles it.
 agrees() { # HEADER
     cp "$1" "$folder/functions.h"
     sed -n '/^#ifndef TDMI_CUDA_FUNCTIONS_ONLY/,/^#endif/p' "$1" | grep -v '^#' >"$folder/types.h"
@@ -74,7 +74,7 @@ s/cuCtxPopCurrent_v2\(CUcontext \*/cuCtxPopCurrent_v2(CUmodule */
 s/^const char \*nvrtcGetErrorString/char *nvrtcGetErrorString/
 CHANGES
 
-# The names that the libraries export. Whatever library is not there is said.
+# The names that the libraries export. Prints which libraries are not there.
 looked=0 functions=$(grep -oE '\b(cu|cuda|nvrtc|cublas|cublasLt)[A-Z][A-Za-z0-9_]*\(' "$ours" | tr -d '(')
 look() { # LIBRARY NAMES
     local file names name

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # Tests scripts/gpu-check.sh without a GPU: its arguments, that no GPU is a failure, that it configures with the
-# bundle, and with stand-ins for what it runs (stand_in.sh under their names) what it makes of success, of failure
-# and of too little time. `scripts/test.sh --systems gpu-check` runs all of it.
+# bundle, and with stand-ins for its programs (stand_in.sh under their names) its results for success, for failure
+# and for too little time. `scripts/test.sh --systems gpu-check` runs all of it.
 # Usage: gpu_check.sh SCRIPT BUILD SIMULATED CMAKE   (BUILD: of Tandem; SIMULATED: the folder of CUDA's stand-ins)
 set -euo pipefail
 script=$1 build=$2 cmake=$4
@@ -112,7 +112,7 @@ says '^tests-cuda .* passed: 3 passed \(2 before\), 0 failed, 1 skipped, 0 late$
 says '^PASS tests-cuda:reduce/shapes [0-9.]+ before$' results
 [ ! -e "$out/bench.jsonl" ] || fail "a file of the run before is still there"
 
-# Too little time, and a signal: what there was stays, and what is missing is said.
+# Too little time, and a signal: earlier results stay, and missing ones are reported.
 STAND_IN_FAILS=slow check 1 "$out" --only tests-cuda --only bench --seconds 4
 says '^LATE tests-cuda:reduce/long ' results
 says '^LATE bench 0$' results
@@ -142,7 +142,7 @@ says '^bench .* passed'
 says '^all .* FAILED$'
 STAND_IN_FAILS=bench check 1 "$out" --only bench
 says '^bench .* FAILED: 0 passed'
-# Success of what did nothing is none.
+# A program that succeeds without doing anything has failed.
 STAND_IN_FAILS=nothing check 1 "$out" "${parts[@]}"
 says '^FAIL tests-cuda:reduce/long .* nothing in its output matches' results
 says '^FAIL sanitizer:initcheck:norms .* nothing in its output matches' results

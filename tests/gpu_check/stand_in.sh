@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Stands in for the programs that scripts/gpu-check.sh runs, by the name it is called under; what goes
-# wrong is named by STAND_IN_FAILS.
+# Stands in for the programs that scripts/gpu-check.sh runs, by the name it is called under;
+# STAND_IN_FAILS names the failure.
 set -euo pipefail
 fails=${STAND_IN_FAILS:-}
 
-value_of() { # OPTION ARGUMENT...: what follows the option
+value_of() { # OPTION ARGUMENT...: the value after the option
     local option=$1
     shift
     while [ $# -gt 1 ] && [ "$1" != "$option" ]; do

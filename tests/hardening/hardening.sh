@@ -1,6 +1,6 @@
 #!/bin/sh
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Reads files of the build for what the compiler and the linker were asked to guard.
+# Looks in files of the build for the guards of the compiler and the linker.
 #
 #     hardening.sh READELF FORTIFIED FILE ...   (FORTIFIED: "" where the C library's checks are not enabled)
 set -eu

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Runs examples/use_a_gpu and compares what it prints. The first two parts depend on the machine and
-# are looked at by pattern; from the third on it is the same on every device, but for the devices'
+# Runs examples/use_a_gpu and compares its output. The first two parts depend on the machine and
+# are matched by pattern; from the third on it is the same on every device, but for the devices'
 # names and the times. Usage: lesson.sh PROGRAM FIRST SECOND  (SECOND "none": one device alone)
 set -euo pipefail
 program=$1 first=$2 second=$3

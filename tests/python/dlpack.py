@@ -124,7 +124,7 @@ def zeros(dtype, *shape):
 
 def fill(tensor, value):
     tandem.tdm_fill(queue, value, byref(tensor))
-    tandem.tdm_queue_finish(queue)  # what another library reads it
+    tandem.tdm_queue_finish(queue)  # another library reads it
 
 
 def from_numpy(versioned):
@@ -195,7 +195,7 @@ def to_library(from_dlpack, to_number, kind):
         expect(to_number(array.sum()) == 15, dtype + ": what Tandem wrote is not seen")
         try:
             array[1, 4] = 0
-        except ValueError:  # NumPy takes what is of DLPack before 1.0 for read-only
+        except ValueError:  # NumPy takes arrays of DLPack before 1.0 for read-only
             expect(kind is Legacy, dtype + ": not writable")
         else:
             expect(to_number(columns[4, 1]) == 0, dtype + ": what was written is not seen")

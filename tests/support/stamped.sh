@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# Runs a test unless what it reads is as it was when the test last passed. The stamp is a file of the sources, which the
-# test writes when it passes and which is committed with the change.
+# Runs a test unless the files that it reads are unchanged since it last passed. The stamp is a hash of these in the
+# source tree, which is written when the test passes and committed with the change.
 # Usage: stamped.sh STAMP FILE|FOLDER... -- COMMAND...   (exit status 77, skipped: nothing has changed)
 set -euo pipefail
 stamp=$1

@@ -4,7 +4,7 @@
 # and compares these with the least that is possible; and it counts the launches, which are two where rows are
 # cut. Usage: traffic.sh PROGRAM
 #
-# PROGRAM prints "== NAME LOADS STORES LAUNCHES" before each operation, "==" before what does not count, and Oclgrind
+# PROGRAM prints "== NAME LOADS STORES LAUNCHES" before each operation, "==" before uncounted work, and Oclgrind
 # after each kernel
 #     Instructions executed for kernel 'tdm_softmax':
 #         1,024 - load global (16,384 bytes)
