@@ -97,7 +97,7 @@ says '^peers .* passed: 2 passed'
 says '^all .* passed$'
 says '^PASS tests-cuda:reduce/long [0-9.]+$' results
 says '^SKIP tests-cuda:queues/events ' results
-says '^PASS sanitizer:racecheck:norms ' results
+says '^PASS sanitizer:racecheck:reduce ' results
 silent '^(FAIL|LATE)' results
 silent rehearsal
 [ "$(find "$out" -type f | wc -l)" -le 8 ] || fail "there are more than eight files: $(ls "$out")"
@@ -137,7 +137,7 @@ grep -q '^cpu:0 reduce/long$' "$STAND_IN_RAN" || fail "ran: $(cat "$STAND_IN_RAN
 # The script reports a failure, and goes on.
 STAND_IN_FAILS=hazard check 1 "$out" --only sanitizer --only bench
 says '^sanitizer .* FAILED: 9 passed .* 2 failed'
-says '^FAIL sanitizer:racecheck:norms .* status 1$' results
+says '^FAIL sanitizer:racecheck:reduce .* status 1$' results
 says '^bench .* passed'
 says '^all .* FAILED$'
 STAND_IN_FAILS=bench check 1 "$out" --only bench
@@ -145,5 +145,5 @@ says '^bench .* FAILED: 0 passed'
 # A program that succeeds without doing anything has failed.
 STAND_IN_FAILS=nothing check 1 "$out" "${parts[@]}"
 says '^FAIL tests-cuda:reduce/long .* nothing in its output matches' results
-says '^FAIL sanitizer:initcheck:norms .* nothing in its output matches' results
+says '^FAIL sanitizer:initcheck:reduce .* nothing in its output matches' results
 says '^FAIL bench .* nothing in its output matches' results
