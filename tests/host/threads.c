@@ -257,7 +257,7 @@ Test(threads, signals) {
     tdm_tensor x = {0};
     unsigned long long before = own_mask(), masks[2] = {0, 0};
     thread_list known = {0};
-    pthread_t first; /* ThreadSanitizer starts one of its own with a process's first */
+    pthread_t first; /* ThreadSanitizer starts a thread with a process's first */
     const bool started = pthread_create(&first, NULL, end_at_once, NULL) == 0;
     CHECK(started, "no thread");
     if (started) pthread_join(first, NULL);
