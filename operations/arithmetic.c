@@ -90,6 +90,7 @@ static const operation pages[] = {
      .variant = FILL,
      .operand = {[Y] = {"y", OP_OUT, OP_ALL, .dtype = OP_SAME}},
      .number = {"value", 0.375, true},
+     .takes_f64 = true,
      .layout = OP_ANY_STRIDES,
      .unit = OP_BY_ELEMENT,
      .call = call,

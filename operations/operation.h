@@ -107,6 +107,7 @@ struct operation {
     bool in_tensor_type;   /* refuses operands of several dtypes, and all that are no floats */
     bool of_nothing_fails; /* an extent of 0 that is reduced is refused */
     bool makes_kernel;     /* the first call makes a kernel of an expression */
+    bool takes_f64;        /* on devices without f64 arithmetic, too */
     bool is_cold;          /* tdm_device_warm does not compile its kernel */
     /* Rows longer than a group can hold: times that inputs of the case's shape are read, numbers that a lane keeps of
      * a chunk, elements read once more for each. */
