@@ -4,7 +4,6 @@ Usage: guide.py SOURCE BUILD COPY DEVICE...; COPY is removed first.
 
 It compiles the files that read the list of kernels, and as C the new kernel alone, for the baseline; the rest comes
 from BUILD's libraries. But for the kernel that is without optimisation: the page's text is tested, not its speed."""
-import glob
 import json
 import os
 import re
@@ -45,10 +44,15 @@ class Builder:
     def __init__(self, source, build, copy):
         self.source, self.build, self.copy = source, build, copy
         commands = json.load(open(os.path.join(build, "compile_commands.json"), encoding="utf-8"))
+        self.outputs = [re.search(r" -o (\S+)", entry["command"]).group(1) for entry in commands]
         self.commands = {}
         for entry in commands:
             if not re.search(r"tandem_kernels_(?!baseline)|tandem_only", entry["command"]):
                 self.commands.setdefault(entry["file"], entry)
+
+    def objects(self, folder):
+        """The objects of BUILD that are of a target: old ones may lie next to them."""
+        return [os.path.join(self.build, name) for name in self.outputs if f"/{folder}/" in name]
 
     def command(self, file):
         """The command that compiles a file of SOURCE, for that of the copy."""
@@ -113,8 +117,7 @@ def main(source, build, copy, *devices):
     pages, tests, objects = objects[-2:], objects[-5:-2], objects[:-5]
     static = [f"{build}/{name}" for name in ("operations/libtandem_operations.a", "reference/libtandem_reference.a",
                                              "lib/libtandem.a")] + ["-lm", "-ldl", "-lpthread"]
-    support, tools = (glob.glob(f"{build}/{folder}/**/*.o", recursive=True)
-                      for folder in ("tests/CMakeFiles/tests_support.dir", "tools/CMakeFiles/tandem_program.dir"))
+    support, tools = (builder.objects(folder) for folder in ("tests_support.dir", "tandem_program.dir"))
     compiler = builder.command(table)[0]
     for name, parts in (("suite", [*tests, *support, *pages, *objects, *static, "-lcriterion"]),
                         ("tdm", [*tools, *pages, *objects, f"{build}/bench/libtandem_bench.a", *static])):
