@@ -18,6 +18,8 @@ static double variance(tdm_dtype dtype, int64_t n, const double *x, int64_t stri
                        double correction, double *error) {
     const double eps = compute_eps(dtype);
     long double mean = 0.0L, squares = 0.0L;
+    *error = 0.0;
+    if (n == 0) return (double)NAN;
     for (int64_t i = 0; i < n; i++) /* around the first, so that of equal elements it is exact */
         mean += (long double)x[i * stride] - (long double)x[0];
     mean = mean / (long double)n + (long double)x[0];
