@@ -122,7 +122,7 @@ tdm_status tdm_comm_create(const tdm_transport *transport, tdm_device *device, t
     TDMI_TRY(read_transport(__func__, transport, &own));
     TDMI_NOT_NULL(__func__, device);
     if (!own.send || !own.receive || !own.test || !own.abandon || !own.split || !own.destroy)
-        return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: transport lacks a __func__",
+        return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: transport lacks a function",
                                __func__);
     if (own.ranks < 1 || own.rank < 0 || own.rank >= own.ranks)
         return tdmi_comm_error(TDM_ERROR_INVALID_ARGUMENT, "%s: transport has rank %d of %d",

@@ -60,16 +60,4 @@ static inline void tdmi_comm_allow_cancel(const int *before) {
     (void)pthread_setcancelstate(*before, &unused);
 }
 
-/* Holds a mutex until the block ends. */
-#define TDMI_LOCKED(mutex)                                                                         \
-    __attribute__((cleanup(tdmi_comm_unlock), unused)) pthread_mutex_t *const tdmi_locked_ =       \
-        tdmi_comm_lock(mutex)
-
-static inline pthread_mutex_t *tdmi_comm_lock(pthread_mutex_t *mutex) {
-    pthread_mutex_lock(mutex);
-    return mutex;
-}
-
-static inline void tdmi_comm_unlock(pthread_mutex_t *const *mutex) { pthread_mutex_unlock(*mutex); }
-
 #endif

@@ -131,7 +131,7 @@ static void watch_over(tdmi_team *team) {
 
 static void *watch(void *context) {
     tdmi_team *team = context;
-    TDMI_LOCKED(&team->lock);
+    pthread_mutex_lock(&team->lock);
     while (!team->ending) {
         if ((!team->first && team->inside <= 0) || team->lost) {
             pthread_cond_wait(&team->changed, &team->lock);
@@ -145,6 +145,7 @@ static void *watch(void *context) {
         (void)pthread_cond_timedwait(&team->changed, &team->lock, &next);
         if (!team->ending) watch_over(team);
     }
+    pthread_mutex_unlock(&team->lock);
     return NULL;
 }
 
@@ -234,8 +235,9 @@ void tdmi_team_end(tdmi_team *team) {
 }
 
 void tdmi_team_set_timeout(tdmi_team *team, double seconds) {
-    TDMI_LOCKED(&team->lock);
+    pthread_mutex_lock(&team->lock);
     team->timeout = seconds;
+    pthread_mutex_unlock(&team->lock);
 }
 
 bool tdmi_team_is_lost(tdmi_team *team, const char **why) {
@@ -247,8 +249,9 @@ bool tdmi_team_is_lost(tdmi_team *team, const char **why) {
 }
 
 void tdmi_team_give_up(tdmi_team *team, const char *why) {
-    TDMI_LOCKED(&team->lock);
+    pthread_mutex_lock(&team->lock);
     give_up(team, why);
+    pthread_mutex_unlock(&team->lock);
 }
 
 /* ---- what a team runs ---- */

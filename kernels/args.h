@@ -378,10 +378,10 @@ typedef struct tdm_select_args {
 
 /* reduce, extreme, reduce_variance and cumsum. The elements that become one result are `lines` lines, found in x as
  * rows of elementwise work are. Along memory a line is `cols` adjacent elements; in columns it has one element of each
- * of `cols` adjacent results. Results, or rows of them, are found likewise, in x and in y. The lines of a result, or
- * the elements of its one line, are cut into `chunks` parts of `chunk` each, the last of which may be shorter; the
- * result of part c is `y_chunk` c elements past that of the first. cumsum writes as many elements as it reads, line by
- * line. */
+ * of `cols` adjacent results. Results, or rows of them, are found in the same way, in x and in y. The lines of a
+ * result, or the elements of its one line, are cut into `chunks` parts of `chunk` each, the last of which may be
+ * shorter; the result of part c is `y_chunk` c elements past that of the first. cumsum writes as many elements as it
+ * reads, line by line. */
 #define TDM_REDUCE_WIDTH 16384 /* bytes of ACC: the columns that one lane alone has at a time, at most */
 #define TDM_REDUCE_COLUMNS(type) (TDM_REDUCE_WIDTH / (tdm_i32)sizeof(type))
 typedef struct tdm_reduce_args {

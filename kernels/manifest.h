@@ -37,8 +37,8 @@ typedef enum tdm_kernel_t {
     TDM_T_U64
 } tdm_kernel_t;
 
-/* The dtypes of U: that of T; with 16-bit floats f32, too; likewise, and with integers u64; the casts that
- * tdmi_cast_variant makes all others of. */
+/* The dtypes of U: the same as T; the same, or f32 where T has 16 bits; these, or u64 for sums of integers; and the
+ * dtypes of the casts from which tdmi_cast_variant makes all others. */
 typedef enum tdm_kernel_u { TDM_U_SAME, TDM_U_OR_F32, TDM_U_SUMS, TDM_U_CASTS } tdm_kernel_u;
 
 /* Sets of values of OP: a bit for each. */

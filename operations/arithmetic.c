@@ -58,8 +58,7 @@ static void refer_fill(const op_part *p) {
 }
 
 #define ELEMENTS                                                                                   \
-    .layout = OP_ANY_STRIDES, .unit = OP_BY_ELEMENT, .in_tensor_type = true,                       \
-    .long_rows = {.reads = 1}, .call = call
+    .layout = OP_ANY_STRIDES, .unit = OP_BY_ELEMENT, .in_tensor_type = true, .call = call
 #define OPERAND(title)                                                                             \
     { title, OP_IN, OP_ALL, .low = -2, .high = 2 }
 #define OF_TWO(title, kind)                                                                        \

@@ -47,7 +47,6 @@ static const operation pages[] = {
      .unit = OP_BY_ELEMENT,
      .in_tensor_type = true,
      .is_cold = true,
-     .long_rows = {.reads = 1},
      .call = call,
      .reference = refer},
 };

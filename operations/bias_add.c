@@ -85,8 +85,7 @@ _Static_assert(TDM_ACTIVATION_COUNT == 7, "each activation has a row here");
                     [RESIDUAL] = {"residual", OP_IN | OP_OPTIONAL, OP_ALL, .low = -1, .high = 1},  \
                     [Y] = {"y", OP_OUT, OP_ALL, .over = OP_BIT(X) | OP_BIT(RESIDUAL)}},            \
         .seldom = OP_BIT(RESIDUAL), .layout = OP_ADJACENT, .unit = OP_BY_ELEMENT,                  \
-        .in_tensor_type = true, .long_rows = {.reads = 1}, .cost = (activation) ? 8 : 1,           \
-        .call = call, .reference = refer                                                           \
+        .in_tensor_type = true, .cost = (activation) ? 8 : 1, .call = call, .reference = refer     \
     }
 static const operation pages[] = {
     BIAS_ADD("bias_add", TDM_ACTIVATION_NONE),

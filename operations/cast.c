@@ -20,8 +20,8 @@ static void refer(const op_part *p) {
         .name = title, .function = "tdm_cast", .variant = to,                                      \
         .operand = {[X] = {"x", OP_IN, OP_ALL, .low = -4, .high = 4},                              \
                     [Y] = {"y", OP_OUT, OP_ALL, .dtype = OP_GIVEN}},                               \
-        .layout = OP_ANY_STRIDES, .unit = OP_BY_ELEMENT, .is_cold = true,                          \
-        .long_rows = {.reads = 1}, .call = call, .reference = refer                                \
+        .layout = OP_ANY_STRIDES, .unit = OP_BY_ELEMENT, .is_cold = true, .call = call,            \
+        .reference = refer                                                                         \
     }
 static const operation pages[] = {
     CAST("cast+f32", TDM_F32),

@@ -123,8 +123,8 @@ static void refer(const op_part *p) {
                            .whole = are_whole},                                                    \
                     [Y] = {"y", OP_OUT, OP_ALL, type,                                              \
                            .over = (is_of_two) ? OP_BIT(A) | OP_BIT(B) : OP_BIT(A)}},              \
-        .layout = OP_ANY_STRIDES, .unit = OP_BY_ELEMENT, .makes_kernel = true,                     \
-        .long_rows = {.reads = 1}, .cost = 8, .call = call, .reference = refer                     \
+        .layout = OP_ANY_STRIDES, .unit = OP_BY_ELEMENT, .makes_kernel = true, .cost = 8,          \
+        .call = call, .reference = refer                                                           \
     }
 #define PAGE_OF_ONE(name, low, high, ulp, value) FUNCTION(name, low, high, OP_SAME, false, 0),
 #define PAGE_OF_TWO(name, low, high, ulp, value) FUNCTION(name, low, high, OP_SAME, false, 1),

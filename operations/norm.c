@@ -44,7 +44,8 @@ static void refer(const op_part *p) {
         .operand = {[X] = {"x", OP_IN, OP_ALL, .low = -2, .high = 2},                              \
                     [OUT] = {"out", OP_OUT, left, .dtype = OP_WIDE}},                              \
         .layout = OP_ADJACENT, .unit = part, .contents = OP_SQUARES, .in_tensor_type = true,       \
-        .is_cold = (kind) != TDM_NORM_L2, .long_rows = {.reads = 1, .kept = 2}, .call = how,       \
+        .is_cold = (kind) != TDM_NORM_L2,                                                          \
+        .long_rows = {.reads = 1, .kept = (kind) == TDM_NORM_L2 ? 2 : 1}, .call = how,             \
         .reference = refer                                                                         \
     }
 #define NORMS(title, kind)                                                                         \

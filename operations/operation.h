@@ -85,9 +85,9 @@ typedef struct op_part {
     const op_case *c;
     int64_t row, rows, cols;
     const double *x[OP_OPERANDS]; /* inputs as the dtype has them; NULL: not given */
-    double *y[OP_OPERANDS],
-        *bound[OP_OPERANDS]; /* outputs, and how far each may be off; NULL: not wanted */
-    double *scratch;         /* of `cols` numbers */
+    double *y[OP_OPERANDS];       /* outputs; NULL: not wanted */
+    double *bound[OP_OPERANDS];   /* how far each may be off; all 0 at first */
+    double *scratch;              /* of `cols` numbers */
 } op_part;
 
 struct operation {
@@ -108,9 +108,11 @@ struct operation {
     bool of_nothing_fails; /* an extent of 0 that is reduced is refused */
     bool makes_kernel;     /* the first call makes a kernel of an expression */
     bool takes_f64;        /* on devices without f64 arithmetic, too */
+    bool of_matrices;      /* a row's result depends on which row of its matrix it is */
+    bool depends_on_batch; /* a row's bits may differ with the rows around it */
     bool is_cold;          /* tdm_device_warm does not compile its kernel */
-    /* Rows longer than a group can hold: times that inputs of the case's shape are read, numbers that a lane keeps of
-     * a chunk, elements read once more for each. */
+    /* Of rows: times that inputs of the case's shape are read where a group cannot hold them, which it reads once where
+     * it can; numbers that a lane keeps of a chunk; elements read once more for each. 0 reads: not counted. */
     struct {
         int reads, kept, again;
     } long_rows;
@@ -123,8 +125,7 @@ struct operation {
 int op_shape(const op_case *c, int operand, int64_t *shape);
 tdm_dtype op_dtype_of(const op_case *c, int operand);
 
-/* Rows and columns of a case: for an operation by column or on the whole, all elements of a result are a
- * row. */
+/* The product of all extents but the last, and the last. */
 int64_t op_rows(const op_case *c);
 int64_t op_cols(const op_case *c);
 
@@ -133,7 +134,7 @@ unsigned op_all(const operation *op);
 unsigned op_required(const operation *op);
 unsigned op_usual(const operation *op);
 
-/* The call with these operands in these ways? */
+/* Whether these operands, a bit each, make a call that is not refused. */
 bool op_allows(const operation *op, unsigned given);
 
 /* The reference for dense rows, without a residual: inputs and one output by operand. */

@@ -183,8 +183,8 @@ static void refer(const op_part *p) {
         .operand = {[X] = {"x", OP_IN, OP_ALL, .low = (int)(what) == REF_PRODUCT ? 0.999 : -4,     \
                            .high = (int)(what) == REF_PRODUCT ? 1.001 : 4},                        \
                     [Y] = {(int)(what) == PLACE ? "indices" : "y", OP_OUT, left, .dtype = type}},  \
-        .layout = OP_ANY_STRIDES, .unit = part, .long_rows = {.reads = 1}, .call = call,           \
-        .reference = refer, __VA_ARGS__                                                            \
+        .layout = OP_ANY_STRIDES, .unit = part, .call = call, .reference = refer,                  \
+        .long_rows = {.reads = (int)(what) != REF_VARIANCE}, __VA_ARGS__                           \
     }
 #define REDUCTIONS(title, of, what, type, ...)                                                     \
     REDUCTION(title, of, what, OP_ROWS, OP_BY_ROW, type, __VA_ARGS__),                             \
@@ -218,7 +218,6 @@ static const operation pages[] = {
      .unit = OP_WHOLE,
      FLOATS,
      .is_cold = true,
-     .long_rows = {.reads = 1},
      .call = call,
      .reference = refer},
 #define CUMSUM_OF(title, part)                                                                     \
@@ -226,8 +225,8 @@ static const operation pages[] = {
         .name = title, .function = "tdm_cumsum", .variant = CUMSUM,                                \
         .operand = {[X] = {"x", OP_IN, OP_ALL, .low = -4, .high = 4},                              \
                     [Y] = {"y", OP_OUT, OP_ALL, .over = OP_BIT(X)}},                               \
-        .layout = OP_ANY_STRIDES, .unit = part, .long_rows = {.reads = 2}, .cost = 2,              \
-        .call = call, .reference = refer                                                           \
+        .layout = OP_ANY_STRIDES, .unit = part, .depends_on_batch = true,                          \
+        .long_rows = {.reads = 2}, .cost = 2, .call = call, .reference = refer                     \
     }
     CUMSUM_OF("cumsum", OP_BY_ROW),
     CUMSUM_OF("cumsum+columns", OP_BY_COLUMN),

@@ -58,15 +58,16 @@ static void refer(const op_part *p) {
 
 #define SOFTMAX(title, of, kind)                                                                   \
     .name = title, .function = of, .variant = kind, .layout = OP_ADJACENT, .unit = OP_BY_ROW,      \
-    .contents = OP_EXPONENTS, .in_tensor_type = true, .long_rows = {.reads = 3, .kept = 2},        \
-    .cost = 8, .call = call, .reference = refer
+    .contents = OP_EXPONENTS, .in_tensor_type = true, .cost = 8, .call = call, .reference = refer
 #define OPERAND_X                                                                                  \
     { "x", OP_IN, OP_ALL, .low = -9, .high = 9 }
 #define OPERAND_Y                                                                                  \
     { "y", OP_OUT, OP_ALL, .over = OP_BIT(X) }
 
 static const operation pages[] = {
-    {.operand = {[X] = OPERAND_X, [Y] = OPERAND_Y}, SOFTMAX("softmax", "tdm_softmax", PLAIN)},
+    {.operand = {[X] = OPERAND_X, [Y] = OPERAND_Y},
+     .long_rows = {.reads = 3, .kept = 2},
+     SOFTMAX("softmax", "tdm_softmax", PLAIN)},
     {.operand = {[X] = OPERAND_X,
                  [MASK] = {"mask", OP_IN | OP_OPTIONAL, OP_COLS, .low = -2, .high = 2},
                  [Y] = OPERAND_Y},
@@ -74,6 +75,7 @@ static const operation pages[] = {
      SOFTMAX("scaled_softmax", "tdm_softmax_scaled", MASKED)},
     {.operand = {[X] = OPERAND_X, [Y] = OPERAND_Y},
      .number = {"scale", 0.125, true},
+     .of_matrices = true,
      SOFTMAX("scaled_softmax+causal", "tdm_softmax_scaled", CAUSAL)},
 };
 const op_list op_softmax = OP_LIST(pages);

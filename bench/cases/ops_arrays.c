@@ -103,6 +103,8 @@ static bool reference_concat(bench_segment *s) {
     return true;
 }
 
+#define plan_flip plan_two
+
 static tdm_status call_flip(const bench_case *c, tdm_queue *queue, bench_set *set) {
     const int last[] = {c->shape.extents - 1};
     return tdm_flip(queue, &set->tensor[X], last, 1, &set->tensor[Y]);
@@ -210,19 +212,16 @@ static bool reference_top_k(bench_segment *s) {
     return x;
 }
 
-#define MOVES(name, variant, what)                                                                 \
+#define MOVES(title, what)                                                                         \
     {                                                                                              \
-        name, variant, BENCH_BASELINE_MOVE, plan_##what, call_##what, reference_##what, NULL,      \
-            NULL, 0                                                                                \
+        .name = title, .baseline = BENCH_BASELINE_MOVE, .plan = plan_##what, .call = call_##what,  \
+        .reference = reference_##what                                                              \
     }
 
 const bench_op bench_ops_arrays[] = {
-    MOVES("gather_rows", 0, gather),
-    MOVES("one_hot", 0, one_hot),
-    MOVES("concat", 0, concat),
-    MOVES("scatter_add_rows", 0, scatter),
-    MOVES("argsort", 0, argsort),
-    MOVES("top_k", 0, top_k),
-    {"flip", 0, BENCH_BASELINE_MOVE, plan_two, call_flip, reference_flip, NULL, NULL, 0},
+    MOVES("gather_rows", gather), MOVES("one_hot", one_hot),
+    MOVES("concat", concat),      MOVES("scatter_add_rows", scatter),
+    MOVES("argsort", argsort),    MOVES("top_k", top_k),
+    MOVES("flip", flip),
 };
 const size_t bench_ops_arrays_count = sizeof bench_ops_arrays / sizeof *bench_ops_arrays;

@@ -37,8 +37,11 @@ static bool reference_copy(bench_segment *s) {
     return true;
 }
 
-#define COPY(name, variant)                                                                        \
-    { name, variant, BENCH_BASELINE_##variant, plan_copy, call_copy, reference_copy, NULL, NULL, 0 }
+#define COPY(title, kind)                                                                          \
+    {                                                                                              \
+        .name = title, .variant = kind, .baseline = BENCH_BASELINE_##kind, .plan = plan_copy,      \
+        .call = call_copy, .reference = reference_copy                                             \
+    }
 
 const bench_op bench_ops_copies[] = {
     COPY("copy_h2d", H2D),

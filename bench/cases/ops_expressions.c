@@ -47,10 +47,10 @@ static bool reference_expression(bench_segment *s) {
     return x;
 }
 
-#define EXPRESSION(name, variant)                                                                  \
+#define EXPRESSION(title, number)                                                                  \
     {                                                                                              \
-        name, variant, BENCH_BASELINE_MOVE, plan_expression, call_expression,                      \
-            reference_expression, NULL, NULL, 0                                                    \
+        .name = title, .variant = number, .baseline = BENCH_BASELINE_MOVE,                         \
+        .plan = plan_expression, .call = call_expression, .reference = reference_expression        \
     }
 const bench_op bench_ops_expressions[] = {
     EXPRESSION("expression", 0),

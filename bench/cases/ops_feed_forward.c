@@ -191,8 +191,11 @@ static bool reference_feed_forward(bench_segment *s) {
 bool bench_case_is_feed_forward(const bench_case *c) { return c->op->plan == plan_feed_forward; }
 
 const bench_op bench_ops_feed_forward[] = {
-    {"feed_forward", 0, BENCH_BASELINE_TWO_GEMMS, plan_feed_forward, call_feed_forward,
-     reference_feed_forward, NULL, NULL, 0},
+    {.name = "feed_forward",
+     .baseline = BENCH_BASELINE_TWO_GEMMS,
+     .plan = plan_feed_forward,
+     .call = call_feed_forward,
+     .reference = reference_feed_forward},
 };
 const size_t bench_ops_feed_forward_count =
     sizeof bench_ops_feed_forward / sizeof *bench_ops_feed_forward;

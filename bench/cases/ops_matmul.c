@@ -181,8 +181,11 @@ static bool reference_matmul(bench_segment *s) {
     return multiply(s, s->row / m, s->row % m, 1, s->first, s->count, s->y, s->bound);
 }
 
-#define MATMUL(name, variant, call)                                                                \
-    { name, variant, BENCH_BASELINE_GEMM, plan_matmul, call, reference_matmul, NULL, NULL, 0 }
+#define MATMUL(title, kind, how)                                                                   \
+    {                                                                                              \
+        .name = title, .variant = kind, .baseline = BENCH_BASELINE_GEMM, .plan = plan_matmul,      \
+        .call = how, .reference = reference_matmul                                                 \
+    }
 
 const bench_op bench_ops_matmul[] = {
     MATMUL("matmul", PLAIN, call_matmul),

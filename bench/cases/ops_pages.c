@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Every operation that has a page in operations/, and a few rows that call one in another way. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cases/segment.h"
@@ -48,21 +49,20 @@ static tdm_status call_page(const bench_case *c, tdm_queue *queue, bench_set *se
     return made.op->call(&made, queue, t);
 }
 
-/* The part of the case that a segment depends on, and where it begins. */
+/* The part of the case that a segment of an output depends on, and its first element in inputs of the case's shape. */
 static op_part part_of(const bench_segment *s, const op_case *made, op_extent left,
                        int64_t *first) {
-    op_part p = {.c = made, .rows = 1, .cols = s->count};
-    *first = s->row * op_cols(made) + s->first;
-    p.row = s->row;
-    if (left == OP_ROWS) p.cols = op_cols(made);
-    if (left == OP_ONE) p.cols = op_rows(made) * op_cols(made);
-    if (left == OP_ALL && made->op->unit != OP_BY_COLUMN) return p;
-    if (left == OP_ALL || left == OP_COLS) {
+    const int64_t rows = op_rows(made), cols = op_cols(made);
+    op_part p = {.c = made, .row = s->row, .rows = 1, .cols = left == OP_ALL ? s->count : cols};
+    *first = s->row * cols + (left == OP_ALL ? s->first : 0);
+    if (left == OP_ONE) {
+        p.cols = rows * cols;
+    } else if (made->op->unit ==
+               OP_BY_COLUMN) { /* all rows, or for sums so far those up to this one */
         p.row = 0;
-        p.rows = left == OP_ALL ? s->row + 1 : op_rows(made);
+        p.rows = left == OP_ALL ? s->row + 1 : rows;
+        p.cols = left == OP_ALL ? s->count : 1;
         *first = left == OP_ALL ? s->first : s->row;
-    } else {
-        *first = s->row * op_cols(made);
     }
     return p;
 }
@@ -72,12 +72,12 @@ static bool read_inputs(bench_segment *s, op_part *p, int64_t first) {
     EACH_GIVEN(s->c, i, k) {
         const op_operand *const operand = &made->op->operand[i];
         if (!(operand->role & OP_IN)) continue;
-        const bool whole = operand->extent == OP_CHANNELS && made->ndim > 2;
         if (operand->extent == OP_ALL)
             p->x[i] = bench_matrix(s, k, first, p->rows, op_cols(made), p->cols);
+        else if (operand->extent == OP_CHANNELS && made->ndim > 2)
+            p->x[i] = bench_matrix(s, k, 0, 1, 0, made->shape[1]);
         else
-            p->x[i] =
-                bench_matrix(s, k, whole ? 0 : s->first, 1, 0, whole ? made->shape[1] : p->cols);
+            p->x[i] = bench_matrix(s, k, s->first, 1, 0, p->cols);
         if (!p->x[i]) return false;
     }
     return true;
@@ -89,21 +89,21 @@ static bool reference_page(bench_segment *s) {
     int64_t first;
     EACH_GIVEN(s->c, i, k) if (k == s->output) output = i;
     op_part p = part_of(s, &made, made.op->operand[output].extent, &first);
-    double *const y = bench_numbers(s, p.rows * p.cols), *const bound =
-                                                             bench_numbers(s, p.rows * p.cols);
+    const int64_t all = p.rows * p.cols; /* of them the last are the segment's */
+    double *const y = bench_numbers(s, all), *const bound = bench_numbers(s, all);
     p.scratch = bench_numbers(s, p.cols);
     if (!y || !bound || !p.scratch || !read_inputs(s, &p, first)) return false;
-    memset(bound, 0, (size_t)(p.rows * p.cols) * sizeof *bound);
+    memset(bound, 0, (size_t)all * sizeof *bound);
     p.y[output] = y;
     p.bound[output] = bound;
     made.op->reference(&p);
-    const int64_t last = made.op->operand[output].extent == OP_ALL ? (p.rows - 1) * p.cols : 0;
-    memcpy(s->y, y + last, (size_t)s->count * sizeof *y);
-    memcpy(s->bound, bound + last, (size_t)s->count * sizeof *bound);
+    const int64_t at = made.op->operand[output].extent == OP_ALL ? all - s->count : 0;
+    memcpy(s->y, y + at, (size_t)s->count * sizeof *y);
+    memcpy(s->bound, bound + at, (size_t)s->count * sizeof *bound);
     return true;
 }
 
-/* The L2 norm of each row by a kernel of one's own, made again each time as a program may do it. */
+/* The L2 norm of each row by a kernel that is made each time, as a program may do it. */
 static tdm_status run_own_kernel(const bench_case *c, tdm_queue *queue, bench_set *set) {
     const tdm_row_kernel texts = TDM_ROW_KERNEL(.map = "x * x", .finish = "sqrt(r)");
     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
@@ -141,6 +141,7 @@ static size_t made_count;
 
 static void add(const char *name, const operation *op, unsigned given, bench_baseline_kind baseline,
                 tdm_status (*call)(const bench_case *c, tdm_queue *queue, bench_set *set)) {
+    if (made_count == BENCH_MAX_OPS) abort();
     made[made_count++] = (bench_op){.name = name,
                                     .baseline = baseline,
                                     .plan = plan_page,
@@ -152,10 +153,10 @@ static void add(const char *name, const operation *op, unsigned given, bench_bas
 
 const bench_op *bench_ops_pages(size_t *count) {
     const operation *op;
-    for (size_t i = made_count; (op = op_at(i)); i++)
+    const bool is_made = made_count > 0;
+    for (size_t i = 0; !is_made && (op = op_at(i)); i++)
         add(op->name, op, op_usual(op), BENCH_BASELINE_MOVE, call_page);
-    for (size_t i = 0;
-         i < OTHERS && strcmp(made[made_count - 1].name, others[OTHERS - 1].name) != 0; i++) {
+    for (size_t i = 0; !is_made && i < OTHERS; i++) {
         op = op_named(others[i].operation);
         add(others[i].name, op, others[i].with_all ? op_all(op) : op_usual(op), others[i].baseline,
             others[i].call);

@@ -30,7 +30,10 @@ static bool reference_uniform(bench_segment *s) {
 }
 
 const bench_op bench_ops_random[] = {
-    {"fill_uniform", 0, BENCH_BASELINE_MOVE, plan_uniform, call_uniform, reference_uniform, NULL,
-     NULL, 0},
+    {.name = "fill_uniform",
+     .baseline = BENCH_BASELINE_MOVE,
+     .plan = plan_uniform,
+     .call = call_uniform,
+     .reference = reference_uniform},
 };
 const size_t bench_ops_random_count = sizeof bench_ops_random / sizeof *bench_ops_random;

@@ -2,8 +2,8 @@
 /* The operations that are tasks: two devices at once, files, tensors on their way, graphs. */
 #include "cases/task.h"
 
-#define TASK(name, baseline, task)                                                                 \
-    { name, 0, baseline, NULL, NULL, NULL, &bench_task_##task, NULL, 0 }
+#define TASK(title, kind, which)                                                                   \
+    { .name = title, .baseline = kind, .task = &bench_task_##which }
 
 const bench_op bench_ops_tasks[] = {
     TASK("two_devices", BENCH_BASELINE_GEMM, two_devices),

@@ -291,7 +291,6 @@ static void run_pages(tdm_dtype dtype) {
     for (size_t i = 0; (op = op_at(i)); last = op, i++) {
         const bool is_first = !last || strcmp(last->function, op->function) != 0;
         if (op->makes_kernel ? i % 12 != 0 : !is_first && dtype != TDM_F32) continue;
-        if (op->operand[1].dtype == OP_GIVEN && op->variant == (int)dtype) continue; /* a copy */
         counted_call call = make_call(op, dtype, ROWS, COLS);
         count_call(&call, dtype);
         release_call(&call);

@@ -23,11 +23,6 @@ static bool takes_turn(const operation *op, tdm_dtype dtype, size_t number) {
     return !op->makes_kernel || !compiles() || (dtype == TDM_F32 ? number % 3 : number % 24) == 0;
 }
 
-static bool runs_here(const operation *op, tdm_dtype dtype) {
-    const sample s = sample_of(op, dtype, 2, (const int64_t[]){1, 1});
-    return sample_runs_here(&s);
-}
-
 static bool check_shape(const operation *op, tdm_dtype dtype, const int64_t *extent, int way) {
     sample s = sample_of(op, dtype, 2, extent);
     s.gap = op->layout == OP_CONTIGUOUS ? 0 : extent[2];
@@ -56,7 +51,7 @@ static void check_shapes(const op_list *page) {
                                 : count > 20000 ? 4
                                                 : 1) *
                                (op->makes_kernel ? 3 : 1);
-                if (!runs_here(op, dtype) || (e + d + (int)o) % of != 0) continue;
+                if (!sample_runs_here(op, dtype) || (e + d + (int)o) % of != 0) continue;
                 if (is_left_out(page, o + (size_t)(d + e))) continue;
                 if (!takes_turn(op, dtype, o + (size_t)e) || !in_turn(turn++)) continue;
                 for (int i = 0; i < times; i++, way = (way + 1) % ways)
@@ -68,20 +63,20 @@ static void check_shapes(const op_list *page) {
 /* Batches of several dimensions. */
 static void check_batches(const op_list *page) {
     static const int64_t shapes[][5] = {
-        {3, 2, 3, 5, 0}, {4, 2, 3, 4, 65}, {1, 77, 0, 0, 0}, {3, 1, 63, 65, 0}};
+        {3, 2, 3, 5, 0}, {4, 2, 3, 4, 65}, {1, 77, 0, 0, 0}, {3, 1, 63, 65, 0}, {2, 7, 66, 0, 0}};
     for (size_t o = 0; o < page->count; o++)
         for (int d = 0; d < float_dtype_count; d++)
             for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
                 const operation *const op = &page->op[o];
-                const bool flat = shapes[i][0] == 1;
-                if (flat && (op->unit == OP_BY_COLUMN || op->layout == OP_CONTIGUOUS ||
-                             !op->operand[0].name))
-                    continue;
-                if (op->unit == OP_BY_COLUMN && shapes[i][0] > 2) continue;
-                if (!runs_here(op, float_dtypes[d]) || !takes_turn(op, float_dtypes[d], o + i))
-                    continue;
-                if (flat && strcmp(op->name, "scaled_softmax+causal") == 0) continue;
+                const int least =
+                    op->unit == OP_BY_COLUMN || op->layout == OP_CONTIGUOUS || op->of_matrices ? 2
+                                                                                               : 1;
+                const int most = op->unit == OP_BY_COLUMN ? 2 : TDM_MAX_DIMS;
+                if (shapes[i][0] < least || shapes[i][0] > most) continue;
                 if (small && (o + (size_t)d + i) % 4 != 0) continue;
+                if (!sample_runs_here(op, float_dtypes[d]) ||
+                    !takes_turn(op, float_dtypes[d], o + i))
+                    continue;
                 sample s = sample_of(op, float_dtypes[d], (int)shapes[i][0], shapes[i] + 1);
                 sample_set_way(&s, (int)random_integer(0, sample_ways(op) - 1));
                 if (!sample_check(&s)) return;
@@ -103,7 +98,7 @@ static void check_contents(const op_list *page) {
             for (content what = PLAIN; what < CONTENTS; what++) {
                 const tdm_dtype dtype = float_dtypes[d];
                 if (is_left_out(page, o + (size_t)d + (size_t)what)) continue;
-                if (!has_content(op, dtype, what) || !runs_here(op, dtype) ||
+                if (!has_content(op, dtype, what) || !sample_runs_here(op, dtype) ||
                     !takes_turn(op, dtype, o))
                     continue;
                 /* one way on devices whose compilers take their time */
@@ -133,12 +128,12 @@ static void check_strides(const op_list *page) {
         const operation *const op = &page->op[o];
         for (int d = 0; d < float_dtype_count; d++)
             for (int i = 0; i < (small ? 4 : op->makes_kernel ? 5 : 25); i++) {
-                const int least = op->unit == OP_BY_COLUMN ? 2 : 1;
-                const int ndim = op->unit == OP_BY_COLUMN ? 2 : (int)random_integer(least, 6);
+                const int ndim =
+                    op->unit == OP_BY_COLUMN ? 2 : (int)random_integer(1, TDM_MAX_DIMS);
                 int64_t shape[TDM_MAX_DIMS], most = ndim == 1 ? 3000 : ndim == 2 ? 70 : 7;
                 for (int k = 0; k < ndim; k++)
                     shape[k] = random_integer(1, most);
-                if (!runs_here(op, float_dtypes[d]) ||
+                if (!sample_runs_here(op, float_dtypes[d]) ||
                     !takes_turn(op, float_dtypes[d], o + (size_t)i))
                     continue;
                 if (!in_turn(i)) continue;
@@ -151,17 +146,16 @@ static void check_strides(const op_list *page) {
 
 /* Without elements: results of nothing, or nothing at all. */
 static void check_empty(const op_list *page) {
-    for (size_t o = 0; o < page->count; o++) {
-        const operation *const op = &page->op[o];
-        for (int d = 0; d < float_dtype_count && runs_here(op, float_dtypes[d]); d++)
-            for (int i = 0; i < 3; i++) {
-                const int64_t shape[] = {i == 0 ? 0 : 3, i == 1 ? 0 : i == 0 ? 4 : 5};
-                sample s = sample_of(op, float_dtypes[d], 2, shape);
-                if (i == 2 || !takes_turn(op, float_dtypes[d], o)) continue;
-                const bool reduces = op->unit == OP_BY_ROW      ? i == 1
-                                     : op->unit == OP_BY_COLUMN ? i == 0
-                                                                : true;
-                if (!op->of_nothing_fails || !reduces) {
+    static const int64_t shapes[][2] = {{0, 4}, {3, 0}};
+    for (size_t o = 0; o < page->count; o++)
+        for (int d = 0; d < float_dtype_count; d++)
+            for (int i = 0; i < 2; i++) {
+                const operation *const op = &page->op[o];
+                if (!sample_runs_here(op, float_dtypes[d]) || !takes_turn(op, float_dtypes[d], o))
+                    continue;
+                sample s = sample_of(op, float_dtypes[d], 2, shapes[i]);
+                const bool leaves_nothing = op->unit == (i == 0 ? OP_BY_ROW : OP_BY_COLUMN);
+                if (!op->of_nothing_fails || leaves_nothing) {
                     if (!sample_check(&s)) return;
                     continue;
                 }
@@ -170,7 +164,6 @@ static void check_empty(const op_list *page) {
                 REFUSED(sample_call(&s), TDM_ERROR_INVALID_SHAPE, "no elements");
                 array_free_all();
             }
-    }
 }
 
 #define TESTS(page)                                                                                \

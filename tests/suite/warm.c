@@ -49,7 +49,7 @@ static void use_operations(void) {
     const operation *op;
     for (size_t o = 0; (op = op_at(o)); o++) {
         sample s = sample_of(op, TDM_F32, 2, (const int64_t[]){ROWS, COLS});
-        if (op->makes_kernel || op->is_cold || !sample_runs_here(&s)) continue;
+        if (op->makes_kernel || op->is_cold || !sample_runs_here(op, TDM_F32)) continue;
         sample_describe(&s);
         sample_make(&s);
         for (int i = 0; i < OP_OPERANDS; i++)

@@ -17,11 +17,11 @@ sample sample_of(const operation *op, tdm_dtype dtype, int ndim, const int64_t *
     return s;
 }
 
-bool sample_runs_here(const sample *s) {
+bool sample_runs_here(const operation *op, tdm_dtype dtype) {
+    const op_case c = {.op = op, .dtype = dtype};
     for (int i = 0; i < OP_OPERANDS; i++) {
-        const tdm_dtype dtype = op_dtype_of(&s->c, i);
-        if (s->c.op->operand[i].name && dtype_is_float(dtype) && !computes_with(dtype))
-            return false;
+        const tdm_dtype of = op_dtype_of(&c, i);
+        if (op->operand[i].name && dtype_is_float(of) && !computes_with(of)) return false;
     }
     return true;
 }
@@ -191,8 +191,6 @@ void sample_refer(const sample *s, int output, double **want, double **bound) {
     p.y[output] = *want = numbers(count);
     p.bound[output] = *bound = numbers(count);
     p.scratch = numbers(p.cols);
-    for (int64_t j = 0; j < count; j++)
-        (*bound)[j] = 0.0;
     op->reference(&p);
     const tdm_dtype dtype = op_dtype_of(&s->c, output);
     for (int64_t j = 0; j < count; j++) {

@@ -19,7 +19,7 @@ typedef struct sample {
 sample sample_of(const operation *op, tdm_dtype dtype, int ndim, const int64_t *shape);
 
 /* Does the device compute with the dtypes of all operands? */
-bool sample_runs_here(const sample *s);
+bool sample_runs_here(const operation *op, tdm_dtype dtype);
 
 /* The number-th way to call it: which operands are given, and which outputs are inputs. How many there are. */
 int sample_ways(const operation *op);

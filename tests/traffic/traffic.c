@@ -4,6 +4,7 @@
  * traffic.sh compares that with what Oclgrind counts. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <tandem/tandem.h>
 
@@ -60,7 +61,7 @@ static int64_t lanes_of(int64_t bytes) {
 static int64_t loads_of(const op_case *c, bool held) {
     const int64_t size = (int64_t)tdm_dtype_size(c->dtype), row = op_cols(c) * size;
     const int64_t lanes = lanes_of(row), chunks = (row + CHUNK - 1) / CHUNK;
-    const int64_t times = held ? 1 : c->op->long_rows.reads;
+    const int64_t times = held || c->op->unit == OP_BY_ELEMENT ? 1 : c->op->long_rows.reads;
     bool leaves_rows = false;
     int64_t loads = 0;
     for (int i = 0; i < OP_OPERANDS; i++) {
@@ -104,16 +105,16 @@ static void run(const char *name, tdm_dtype dtype, int64_t cols, bool held) {
         tdm_tensor_release(&made[i]);
 }
 
-/* Rows of so many columns that are read once, or, when they are too long to be held, cut. */
+/* Rows of so many columns that are read once, or, when they are too long to be held, cut. Of the forms of one function,
+ * which differ in the text of their kernels, the first. */
 static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
-    static const char *const names[] = {
-        "layer_norm", "layer_norm+residual", "rms_norm", "rms_norm+residual",
-        "softmax",    "l2_normalize",        "norm_l2",  "sum",
-        "max",        "bias_add+gelu",       "add",      "scale",
-        "fill"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        run(names[i], dtype, cols, held);
-    run(dtype == TDM_F32 ? "cast+bf16" : "cast+f32", dtype, cols, held);
+    const operation *op, *last = NULL;
+    for (size_t i = 0; (op = op_at(i)); last = op, i++) {
+        const bool is_first = !last || strcmp(last->function, op->function) != 0;
+        if (!is_first || op->makes_kernel || op->unit == OP_WHOLE) continue;
+        if (op->long_rows.reads == 0 && op->unit != OP_BY_ELEMENT) continue;
+        run(op->name, dtype, cols, held);
+    }
 }
 
 /* A transposed copy, in tiles that the matrix does not fill. */
