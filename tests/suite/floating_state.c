@@ -73,7 +73,7 @@ Test(floating_state, changes_no_result) {
 /* Products by each library, and random numbers. */
 Test(floating_state, changes_no_product) {
     array *a = array_2d(TDM_F32, 70, 70, 70), *c = array_2d(TDM_F32, 70, 70, 70);
-    float want[2][70 * 70], now[2][70 * 70];
+    static float want[2][70 * 70], now[2][70 * 70];
     fenv_t mine;
     array_uniform(a, -1, 1);
     fegetenv(&mine);
