@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const op_list *const pages[] = {
-#define OP_PAGE(name) &op_##name,
+#define OP_PAGE(name, tags, tags_of_shapes) &op_##name,
     OP_PAGES(OP_PAGE)
 #undef OP_PAGE
 };

@@ -7,19 +7,20 @@
 
 #include "operations/operation.h"
 
-/* The pages; one has the forms of one function, or of some that are alike. */
+/* The pages; one has the forms of one function, or of some that are alike. With the tags (tests/support/tags.c) of a
+ * page's tests, and those that the test of its shapes has, too. */
 #define OP_PAGES(X)                                                                                \
-    X(bias_add)                                                                                    \
-    X(layer_norm)                                                                                  \
-    X(rms_norm)                                                                                    \
-    X(batch_norm)                                                                                  \
-    X(l2_normalize)                                                                                \
-    X(softmax)                                                                                     \
-    X(norm)                                                                                        \
-    X(arithmetic)                                                                                  \
-    X(cast)                                                                                        \
-    X(functions)                                                                                   \
-    X(reduce)
+    X(bias_add, "rows", "lanes few")                                                               \
+    X(layer_norm, "rows lanes", "few kinds")                                                       \
+    X(rms_norm, "rows lanes", "few")                                                               \
+    X(batch_norm, "rows lanes", "few")                                                             \
+    X(l2_normalize, "rows lanes", "few")                                                           \
+    X(softmax, "rows lanes", "few kinds")                                                          \
+    X(norm, "rows lanes", "few kinds")                                                             \
+    X(arithmetic, "", "lanes few")                                                                 \
+    X(cast, "", "")                                                                                \
+    X(functions, "texts", "")                                                                      \
+    X(reduce, "", "")
 
 typedef struct op_list {
     const operation *op;
@@ -28,7 +29,7 @@ typedef struct op_list {
 #define OP_LIST(array)                                                                             \
     { (array), sizeof(array) / sizeof *(array) }
 
-#define OP_PAGE(name) extern const op_list op_##name;
+#define OP_PAGE(name, tags, tags_of_shapes) extern const op_list op_##name;
 OP_PAGES(OP_PAGE)
 #undef OP_PAGE
 

@@ -9,7 +9,7 @@
 #include "operations/list.h"
 #include "support/array.h"
 
-TestSuite(adopted, .init = device_open, .fini = device_close);
+TestSuite(adopted, .init = device_open, .fini = device_close, TAGS("device driver"));
 
 /* How often an owner was notified. */
 static void count(void *context) { __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST); }

@@ -6,7 +6,7 @@
 
 #include "support/array.h"
 
-TestSuite(buffers, .init = device_open, .fini = device_close);
+TestSuite(buffers, .init = device_open, .fini = device_close, TAGS("device driver kinds"));
 
 static const size_t sizes[] = {1, 2, 3, 4, 5, 16, 17, 63, 64, 255, 4096, 4097, 65537, 1u << 20};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };

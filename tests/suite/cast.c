@@ -8,7 +8,7 @@
 
 #include "support/array.h"
 
-TestSuite(cast, .init = device_open, .fini = device_close);
+TestSuite(cast, .init = device_open, .fini = device_close, TAGS("kernels"));
 
 /* Converts the element at `from`, as the cast should, to `to`. */
 static void convert(tdm_dtype source, const unsigned char *from, tdm_dtype target,
@@ -256,7 +256,7 @@ Test(cast, transposed_copies) {
 }
 
 /* cast copies any strided view: transposed, with gaps, repeated, six dimensions. */
-Test(cast, layouts) {
+Test(cast, layouts, TAGS("lanes few kinds")) {
     for (int i = 0; i < (small ? 20 : 150); i++) {
         tdm_dtype source = dtypes[random_integer(0, dtype_count - 1)],
                   target = dtypes[random_integer(0, dtype_count - 1)];

@@ -8,7 +8,7 @@
 
 #include "support/array.h"
 
-TestSuite(create, .init = device_open, .fini = device_close);
+TestSuite(create, .init = device_open, .fini = device_close, TAGS("device lanes"));
 
 /* All elements of t as numbers. */
 static void expect(const tdm_tensor *t, double (*want)(int64_t index)) {

@@ -8,7 +8,7 @@
 #include "operations/formulas.h"
 #include "support/array.h"
 
-TestSuite(cumsum, .init = device_open, .fini = device_close);
+TestSuite(cumsum, .init = device_open, .fini = device_close, TAGS("kernels"));
 
 static tdm_dtype sums_of(tdm_dtype dtype) {
     if (dtype_is_float(dtype)) return dtype;
@@ -63,7 +63,7 @@ static const extents shapes[] = {
     {3, {2, 70000, 4}}, {3, {500, 3, 400}}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL_SHAPES = 13 };
 
-Test(cumsum, shapes) {
+Test(cumsum, shapes, TAGS("lanes few")) {
     for (int d = 0; d < dtype_count; d++)
         for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++)
             for (int dim = 0; dim < shapes[s].ndim; dim++) {
@@ -101,7 +101,7 @@ Test(cumsum, strides) {
 }
 
 /* y is x, with gaps or without, adjacent in some dimension or in none. */
-Test(cumsum, in_place) {
+Test(cumsum, in_place, TAGS("lanes")) {
     const int64_t shape[] = {small ? 9 : 90, 130};
     static const int64_t strides[][2] = {{130, 1}, {140, 1}, {1, 90}, {390, 3}};
     for (int d = 0; d < float_dtype_count + 2; d++)

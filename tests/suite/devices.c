@@ -10,7 +10,7 @@
 
 #include "support/array.h"
 
-TestSuite(devices, .init = device_open, .fini = device_close);
+TestSuite(devices, .init = device_open, .fini = device_close, TAGS("device driver kinds"));
 
 /* The facts are there and make sense; unknown is never 0. */
 Test(devices, facts) {

@@ -9,7 +9,7 @@
 #include "lib/tensors/dlpack_structs.h"
 #include "support/array.h"
 
-TestSuite(dlpack, .init = device_open, .fini = device_close);
+TestSuite(dlpack, .init = device_open, .fini = device_close, TAGS("device"));
 
 static tdm_backend backend(void) { return tdm_device_get_info(device)->backend; }
 

@@ -117,7 +117,7 @@ static void check_integers(const integer_case *tested, tdm_dtype dtype, const un
 }
 
 /* Integer arithmetic wraps, nothing traps, in each of the four types. */
-Test(expression_rules, integers) {
+Test(expression_rules, integers, TAGS("texts")) {
     static const tdm_dtype dtypes_of[] = {TDM_I32, TDM_I64, TDM_U32, TDM_U64};
     enum { CASES = sizeof integer_cases / sizeof *integer_cases };
     static unsigned char a_bytes[INTEGERS * 8], b_bytes[INTEGERS * 8];
@@ -183,7 +183,7 @@ Test(expression_rules, every_dtype) {
 }
 
 /* The common type of two, seen in their results. */
-Test(expression_rules, types_that_meet) {
+Test(expression_rules, types_that_meet, TAGS("texts")) {
     static const struct {
         const char *text;
         tdm_dtype a, b, y;
@@ -261,7 +261,7 @@ static array *layout(tdm_dtype dtype, int ndim, const int64_t *shape, bool is_ou
 }
 
 /* Strides of any kind, dtypes mixed, scalars, two outputs of which one is read, too. */
-Test(expression_rules, any_layout) {
+Test(expression_rules, any_layout, TAGS("texts")) {
     const char *const text = "y = a * s + where(a > b, b, c) - k; c = c + y";
     for (int i = 0; i < (compiles() ? 12 : small ? 25 : 400); i++) {
         const int ndim = (int)random_integer(1, 6);
@@ -332,7 +332,7 @@ Test(expression_rules, numbers_of_elements) {
 }
 
 /* In place, at lengths with a tail, past the cache, and many steps. */
-Test(expression_rules, lengths_in_place) {
+Test(expression_rules, lengths_in_place, TAGS("few texts")) {
     static const int64_t lengths[] = {1, 2, 15, 16, 17, 63, 1000, 1024, 1025, 65537, 3000001};
     for (size_t l = 0; l < (small ? 9 : sizeof lengths / sizeof *lengths); l++) {
         const int64_t n = lengths[l];
@@ -367,7 +367,7 @@ Test(expression_rules, same_view_under_two_names) {
 }
 
 /* A kernel that was warmed needs no compiler; in blocks none does. */
-Test(expression_rules, warmed) {
+Test(expression_rules, warmed, TAGS("compiled")) {
     array *a = array_1d(TDM_F32, 64), *y = array_1d(TDM_F32, 64);
     const tdm_parameter parameters[] = {TDM_TENSOR("a"), TDM_INTEGER("k"), TDM_TENSOR("y")};
     tdm_argument arguments[] = {TDM_WITH_TENSOR("a", &a->t), TDM_WITH_INTEGER("k", 3),
@@ -415,7 +415,7 @@ static void *take_turns(void *context) {
     return NULL;
 }
 
-Test(expression_rules, several_threads) {
+Test(expression_rules, several_threads, TAGS("compiled")) {
     const tdm_parameter parameters[] = {TDM_TENSOR("a"), TDM_TENSOR("y")};
     static const tdm_dtype several[] = {TDM_F32, TDM_I32, TDM_F16, TDM_U8, TDM_I64};
     pthread_t threads[THREADS];
@@ -456,7 +456,7 @@ Test(expression_rules, several_threads) {
 }
 
 /* A recorded kernel runs with each replay, also when it was released. */
-Test(expression_rules, recorded) {
+Test(expression_rules, recorded, TAGS("compiled")) {
     enum { N = 100 };
     array *a = array_1d(TDM_F32, N), *y = array_1d(TDM_F32, N);
     array_integers(a, -9, 9);

@@ -9,7 +9,7 @@
 #include "suite/expression_call.h"
 #include "support/array.h"
 
-TestSuite(expressions, .init = device_open, .fini = device_close);
+TestSuite(expressions, .init = device_open, .fini = device_close, TAGS("texts"));
 
 /* ---- functions ---- */
 
@@ -173,7 +173,7 @@ static void check_functions(const function *const *tested, int count, tdm_dtype 
 }
 
 /* Each function in f32 and f64, and some in 16 bits, where the result is rounded once more. */
-Test(expressions, functions) {
+Test(expressions, functions, TAGS("lanes")) {
     for (int d = 0; d < float_dtype_count; d++) {
         const tdm_dtype dtype = float_dtypes[d];
         const bool narrow = dtype == TDM_F16 || dtype == TDM_BF16;
@@ -193,7 +193,7 @@ Test(expressions, functions) {
 }
 
 /* NaN, infinities and zeros, and the functions that detect them. */
-Test(expressions, special_values) {
+Test(expressions, special_values, TAGS("compiled")) {
     enum { FEW = 5 };
     const double inf = (double)INFINITY, nan = (double)NAN;
     const double given[FEW] = {nan, inf, -inf, 0.0, 1.0};

@@ -25,7 +25,7 @@ static double bound_of(tdm_dtype dtype, double want, double ulp) {
 }
 
 /* Rows that begin anywhere in a line of the cache, and are more than it holds: into others, and in place. */
-Test(functions, long_rows) {
+Test(functions, long_rows, TAGS("texts")) {
     enum { ROWS = 3 };
     const int cols = small ? 1003 : 3000007, n = ROWS * cols;
     for (int d = 0; d < float_dtype_count; d++) {

@@ -5,7 +5,7 @@
 
 #include "support/array.h"
 
-TestSuite(gather, .init = device_open, .fini = device_close);
+TestSuite(gather, .init = device_open, .fini = device_close, TAGS("device lanes"));
 
 static const tdm_dtype index_dtypes[2] = {TDM_I32, TDM_I64};
 
@@ -48,7 +48,7 @@ static bool gather_case(tdm_dtype dtype, tdm_dtype index_dtype, int64_t n, int64
 }
 
 /* Every dtype, by both kinds of indices; aligned rows and others; long rows, which are cut; a table without rows. */
-Test(gather, rows) {
+Test(gather, rows, TAGS("few")) {
     static const int64_t extents[][4] = {/* rows of the table, indices, columns, gap */
                                          {1, 1, 1, 0},    {10, 33, 1, 0},     {7, 20, 5, 2},
                                          {50, 90, 64, 0}, {9, 40, 257, 1},    {3, 2, 30000, 0},

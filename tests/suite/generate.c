@@ -8,10 +8,10 @@
 #include "reference/philox.h"
 #include "support/array.h"
 
-TestSuite(generate, .init = device_open, .fini = device_close);
+TestSuite(generate, .init = device_open, .fini = device_close, TAGS("device kernels"));
 
 /* The known answers of Random123, for the reference that judges the library. */
-Test(generate, known_answers) {
+Test(generate, known_answers, TAGS("lanes")) {
     static const uint32_t cases[3][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
         {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d,
@@ -70,7 +70,7 @@ static uint64_t random_first(int turn) {
 
 /* Bit for bit, of every dtype: sizes around a block, a tile and a chunk, any first number, any
  * range, rows with gaps. */
-Test(generate, uniform) {
+Test(generate, uniform, TAGS("lanes")) {
     static const int64_t sizes[] = {1, 3, 64, 255, 256, 1000, 4097, 70001};
     for (int d = 0; d < dtype_count; d++) {
         for (int s = 0; s < (small ? 6 : 8); s++) {
@@ -137,7 +137,7 @@ Test(generate, parts_equal_whole) {
 
 /* Standard normal within 2 ulp of Box and Muller's formula in extended precision; 16-bit dtypes are
  * that, rounded once more. */
-Test(generate, normal) {
+Test(generate, normal, TAGS("few")) {
     for (int d = 0; d < float_dtype_count; d++) {
         tdm_dtype dtype = float_dtypes[d];
         tdm_generator generator = {random_bits(), random_first(9)}, used = generator;
@@ -203,7 +203,7 @@ static void range_element(int64_t index, void *bytes, void *context) {
     }
 }
 
-Test(generate, range) {
+Test(generate, range, TAGS("lanes few")) {
     static const double steps[] = {1, -3, 0.1, 1000003};
     for (int d = 0; d < dtype_count; d++) {
         for (int s = 0; s < 4; s++) {

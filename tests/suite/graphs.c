@@ -6,7 +6,7 @@
 
 #include "support/array.h"
 
-TestSuite(graphs, .init = device_open, .fini = device_close);
+TestSuite(graphs, .init = device_open, .fini = device_close, TAGS("device driver"));
 
 enum {
     ROWS = 24,

@@ -72,7 +72,7 @@ static bool join_case(tdm_dtype dtype, int dim, int n, bool stacked, bool gaps) 
 }
 
 /* Along every dimension, of every width, with gaps and empty tensors among them. */
-Test(join, concat_and_stack) {
+Test(join, concat_and_stack, TAGS("few")) {
     static const tdm_dtype widths[] = {TDM_F32, TDM_I64, TDM_F16, TDM_BOOL, TDM_F64};
     for (size_t d = 0; d < sizeof widths / sizeof *widths; d++)
         for (int k = 0; k < (small ? 4 : 20); k++) {

@@ -8,7 +8,7 @@
 
 #include "support/array.h"
 
-TestSuite(kernel_threads, .init = device_open, .fini = device_close);
+TestSuite(kernel_threads, .init = device_open, .fini = device_close, TAGS("driver compiled"));
 
 enum { THREADS = 3, TURNS = 10, ROWS = 5, COLS = 130 };
 
@@ -100,7 +100,7 @@ Test(kernel_threads, rows) {
 
 static double of_source(const double *x, int64_t i) { return x[i] * 5 + 1; }
 
-Test(kernel_threads, source) {
+Test(kernel_threads, source, TAGS("compiler")) {
     static const char text[] = "KERNEL(fivefold)\n{\n    FOR_PIECES(row, begin, end)\n    {\n"
                                "        FOR_LANES(j, begin, end)\n        {\n"
                                "            STORE(ROW(y, row), j, 5 * LOAD(ROW(x, row), j) + 1);\n"

@@ -9,7 +9,7 @@
 #include "reference/philox.h"
 #include "support/array.h"
 
-TestSuite(layers, .init = device_open, .fini = device_close);
+TestSuite(layers, .init = device_open, .fini = device_close, TAGS("device"));
 
 /* Parameters as PyTorch's nn.Linear has them, from one stream: the weight, then the bias. */
 Test(layers, linear_parameters) {

@@ -8,7 +8,7 @@
 #include "operations/formulas.h"
 #include "support/array.h"
 
-TestSuite(matmul, .init = device_open, .fini = device_close);
+TestSuite(matmul, .init = device_open, .fini = device_close, TAGS("device lanes"));
 
 typedef struct gemm_case {
     tdm_dtype dtype;
@@ -112,7 +112,7 @@ static const gemm_case plain = {TDM_F32,
                                 0};
 
 /* Shapes from 1 to a few tiles, with and without a remainder, every dtype. */
-Test(matmul, shapes) {
+Test(matmul, shapes, TAGS("few kinds")) {
     static const int64_t shapes[][3] = {
         {1, 1, 1},     {1, 7, 3},    {5, 1, 9},       {2, 3, 1},     {16, 16, 16},
         {17, 31, 33},  {64, 64, 64}, {65, 63, 129},   {1, 300, 70},  {300, 1, 70},
@@ -297,7 +297,7 @@ Test(matmul, exact) {
 }
 
 /* A dimension of 0 is a no-op that succeeds (CLBlast returns an error); K = 0 leaves beta·C. */
-Test(matmul, zero_dimensions) {
+Test(matmul, zero_dimensions, TAGS("kinds")) {
     for (int d = 0; d < float_dtype_count; d++) {
         for (int i = 0; i < 8; i++) {
             gemm_case g = plain;
@@ -405,7 +405,7 @@ Test(matmul, buffers_in_reverse_order) {
 
 /* Rows or columns so few that the large matrix is read once: each way that it may be stored, every
  * count up to where that ends and one beyond, with the remainder of a slice of k. */
-Test(matmul, narrow) {
+Test(matmul, narrow, TAGS("few")) {
     for (int d = 0; d < float_dtype_count; d++) {
         for (int64_t side = 1; side <= 17; side += small ? 5 : 1) {
             gemm_case g = plain;

@@ -9,7 +9,7 @@
 #include "operations/formulas.h"
 #include "support/array.h"
 
-TestSuite(matmul_choice, .init = device_open, .fini = device_close);
+TestSuite(matmul_choice, .init = device_open, .fini = device_close, TAGS("device lanes"));
 
 /* A batch of equal matrices A and one B gives equal matrices C, also where a library takes B as it lies in its
  * buffer: CLBlast's batches, large and with nothing to pad, read past it. */

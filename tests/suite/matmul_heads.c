@@ -6,7 +6,7 @@
 #include "operations/formulas.h"
 #include "support/array.h"
 
-TestSuite(matmul_heads, .init = device_open, .fini = device_close);
+TestSuite(matmul_heads, .init = device_open, .fini = device_close, TAGS("lanes"));
 
 /* [batch, heads, tokens, cols], as a view of [batch, tokens, heads, cols] or contiguous. */
 static array *heads_new(tdm_dtype dtype, const int64_t *shape, bool view) {

@@ -10,7 +10,7 @@
 #include "operations/formulas.h"
 #include "support/array.h"
 
-TestSuite(matmul_tiles, .init = device_open, .fini = device_close);
+TestSuite(matmul_tiles, .init = device_open, .fini = device_close, TAGS("lanes"));
 
 static const tdm_dtype tensor_dtypes[] = {TDM_F16, TDM_BF16, TDM_F32};
 enum { DTYPES = sizeof tensor_dtypes / sizeof *tensor_dtypes };
@@ -73,7 +73,7 @@ Test(matmul_tiles, shapes) {
                                         {250, 140, 71},  {64, 64, 1},    {1100, 40, 16}};
     const int count = (int)(sizeof shapes / sizeof *shapes);
     for (int i = 0; i < count * DTYPES * 4; i++) {
-        if (small && !in_turn(i)) continue;
+        if (!in_turn(i)) continue;
         const int64_t *const shape = shapes[i % count];
         static const int64_t pads[] = {0, 8, 3};
         product p = {.dtype = tensor_dtypes[i / count % DTYPES],
@@ -94,7 +94,7 @@ Test(matmul_tiles, shapes) {
 Test(matmul_tiles, forms) {
     enum { M = 150, N = 280, K = 90 };
     for (int i = 0; i < DTYPES * 4; i++) {
-        if (small && !in_turn(i)) continue;
+        if (!in_turn(i)) continue;
         const bool transpose_a = i & 1, transpose_b = i & 2;
         array *a = transpose_a ? array_2d(tensor_dtypes[i / 4], K, M, M)
                                : array_2d(tensor_dtypes[i / 4], M, K, K);

@@ -8,7 +8,7 @@
 
 #include "support/array.h"
 
-TestSuite(move, .init = device_open, .fini = device_close);
+TestSuite(move, .init = device_open, .fini = device_close, TAGS("device driver"));
 
 enum { DEVICES_MOST = 8 };
 static tdm_device *others[DEVICES_MOST];

@@ -7,7 +7,7 @@
 #include "suite/expression_call.h"
 #include "support/sample.h"
 
-TestSuite(operations, .init = device_open, .fini = device_close);
+TestSuite(operations, .init = device_open, .fini = device_close, TAGS("kernels"));
 
 /* rows, columns, gap between rows: of lanes alone and of many, with tails, as long as a group holds, cut, of one
  * element; the first are those of slow devices. */
@@ -166,15 +166,15 @@ static void check_empty(const op_list *page) {
             }
 }
 
-#define TESTS(page)                                                                                \
-    Test(operations, page##_shapes) { check_shapes(&op_##page); }                                  \
-    Test(operations, page##_batches) { check_batches(&op_##page); }                                \
-    Test(operations, page##_contents) { check_contents(&op_##page); }                              \
-    Test(operations, page##_empty) { check_empty(&op_##page); }
+#define TESTS(page, tags, tags_of_shapes)                                                          \
+    Test(operations, page##_shapes, TAGS(tags " " tags_of_shapes)) { check_shapes(&op_##page); }   \
+    Test(operations, page##_batches, TAGS(tags)) { check_batches(&op_##page); }                    \
+    Test(operations, page##_contents, TAGS(tags)) { check_contents(&op_##page); }                  \
+    Test(operations, page##_empty, TAGS(tags)) { check_empty(&op_##page); }
 OP_PAGES(TESTS)
 
 /* Of the pages whose operations take strides of any kind. */
 Test(operations, arithmetic_strides) { check_strides(&op_arithmetic); }
 Test(operations, cast_strides) { check_strides(&op_cast); }
-Test(operations, functions_strides) { check_strides(&op_functions); }
+Test(operations, functions_strides, TAGS("texts")) { check_strides(&op_functions); }
 Test(operations, reduce_strides) { check_strides(&op_reduce); }

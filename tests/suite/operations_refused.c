@@ -9,7 +9,7 @@
 #include "operations/list.h"
 #include "support/sample.h"
 
-TestSuite(refused, .init = device_open, .fini = device_close);
+TestSuite(refused, .init = device_open, .fini = device_close, TAGS("device kinds"));
 
 enum { ROWS = 4, COLS = 6 };
 static const int64_t shape[] = {ROWS, COLS};

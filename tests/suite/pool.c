@@ -7,7 +7,7 @@
 
 #include "support/array.h"
 
-TestSuite(pool, .init = device_open, .fini = device_close);
+TestSuite(pool, .init = device_open, .fini = device_close, TAGS("device driver kinds"));
 
 static tdm_memory_stats stats_now(void) {
     tdm_memory_stats s;

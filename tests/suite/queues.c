@@ -10,7 +10,7 @@
 
 #include "support/array.h"
 
-TestSuite(queues, .init = device_open, .fini = device_close);
+TestSuite(queues, .init = device_open, .fini = device_close, TAGS("device driver"));
 
 /* Work runs in the order it was given: every step needs the one before. */
 Test(queues, in_order) {

@@ -62,13 +62,13 @@ static const extents shapes[] = {
     {3, {2, 90000, 4}, 2}, {3, {300, 2, 900}, 5}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL_SHAPES = 13 };
 
-Test(reduce, shapes) {
+Test(reduce, shapes, TAGS("lanes few kinds")) {
     for (int d = 0; d < float_dtype_count; d++)
         for (int what = 0; what < REF_REDUCTIONS; what++)
             for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++) {
                 const tdm_dtype dtype = float_dtypes[d];
                 if (what == REF_PRODUCT && s >= SMALL_SHAPES) continue;
-                if (!in_turn_of((d * REF_REDUCTIONS + what) * SHAPES + s, 19)) continue;
+                if (!in_long_turn((d * REF_REDUCTIONS + what) * SHAPES + s)) continue;
                 array *x = array_new(dtype, shapes[s].ndim, shapes[s].shape, NULL);
                 set_elements(x, (ref_reduction)what);
                 const bool right = reduce_case((ref_reduction)what, x, shapes[s].dims,
@@ -96,7 +96,7 @@ Test(reduce, narrow_into_f32) {
 }
 
 /* Integers and bools: sums and products, extremes, truths. */
-Test(reduce, integers) {
+Test(reduce, integers, TAGS("lanes")) {
     for (int d = 0; d < TDM_DTYPE_COUNT; d++)
         for (int what = 0; what < REF_REDUCTIONS; what++)
             for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++) {

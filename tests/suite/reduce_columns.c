@@ -23,12 +23,12 @@ static array *lines_of(tdm_dtype dtype, int64_t lines, int64_t columns) {
 
 static int width_count(void) { return small ? SMALL_WIDTHS : WIDTHS; }
 
-Test(reduce_columns, widths_and_lengths) {
+Test(reduce_columns, widths_and_lengths, TAGS("lanes few")) {
     for (int d = 0; d < float_dtype_count; d++)
         for (int what = 0; what < REF_REDUCTIONS; what++)
             for (int w = 0; w < width_count(); w++)
                 for (int l = 0; l < LENGTHS; l++) {
-                    if (!in_turn_of(((d * REF_REDUCTIONS + what) * WIDTHS + w) * LENGTHS + l, 23))
+                    if (!in_long_turn(((d * REF_REDUCTIONS + what) * WIDTHS + w) * LENGTHS + l))
                         continue;
                     const tdm_dtype dtype = float_dtypes[d];
                     const ref_reduction which = (ref_reduction)what;

@@ -14,7 +14,7 @@ static void set_with_ties(array *x) {
 }
 
 /* Every dtype, along memory and in columns, short and long, with both kinds of indices. */
-Test(reduce_places, shapes) {
+Test(reduce_places, shapes, TAGS("lanes few")) {
     static const int64_t shapes[][4] = {
         {1, 1, 1, 0},     {3, 64, 5, 1},   {3, 64, 5, 2},    {3, 64, 5, 0},    {2, 1, 7, 1},
         {65, 1030, 1, 0}, {1, 700, 33, 1}, {4, 20000, 1, 1}, {1, 60000, 3, 1}, {2, 2, 70000, 2}};
@@ -92,7 +92,7 @@ Test(reduce_places, lowest_values) {
     }
 }
 
-Test(reduce_places, dot) {
+Test(reduce_places, dot, TAGS("lanes")) {
     static const int64_t lengths[] = {0, 1, 63, 1000, 4097, 300001};
     for (int d = 0; d < float_dtype_count; d++)
         for (int l = 0; l < (small ? 5 : 6); l++)

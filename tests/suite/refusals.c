@@ -4,7 +4,7 @@
 
 #include "support/array.h"
 
-TestSuite(refusals, .init = device_open, .fini = device_close);
+TestSuite(refusals, .init = device_open, .fini = device_close, TAGS("device"));
 
 static const tdm_status shape = TDM_ERROR_INVALID_SHAPE, dtype = TDM_ERROR_INVALID_DTYPE,
                         argument = TDM_ERROR_INVALID_ARGUMENT, overlap = TDM_ERROR_OVERLAP;

@@ -70,7 +70,7 @@ static bool check_rows(tdm_kernel *kernel, tdm_dtype dtype, tdm_combine combine,
     return right;
 }
 
-Test(row_kernels, lengths) {
+Test(row_kernels, lengths, TAGS("lanes few compiled texts")) {
     static const int64_t lengths[] = {1,  2,   7,    31,   32,   33,   63,   64,    65,
                                       96, 640, 1000, 1025, 2047, 2048, 4097, 10007, 100000};
     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
@@ -90,7 +90,7 @@ Test(row_kernels, lengths) {
 }
 
 /* Few long rows, which are cut, give the same each time, and lose nothing by their length. */
-Test(row_kernels, long_rows) {
+Test(row_kernels, long_rows, TAGS("lanes")) {
     const int64_t cols = small ? 70001 : 3000017;
     array *x = array_1d(TDM_F32, cols), *y = array_1d(TDM_F32, 1), *z = array_1d(TDM_F32, 1);
     long double sum = 0, squares = 0;
@@ -121,7 +121,7 @@ Test(row_kernels, long_rows) {
 }
 
 /* NaN and infinities, among many others. */
-Test(row_kernels, special_values) {
+Test(row_kernels, special_values, TAGS("texts")) {
     enum { CASES = 5, COLS = 200 };
     const double inf = (double)INFINITY, nan = (double)NAN;
     const double put[CASES] = {nan, inf, -inf, -nan, 0};
@@ -167,7 +167,7 @@ static uint64_t combine_integers(tdm_combine combine, bool is_signed, uint64_t a
 }
 
 /* Integers of all sizes combine as their type: those of up to 16 bits, and bool, as i32. */
-Test(row_kernels, integers) {
+Test(row_kernels, integers, TAGS("texts")) {
     enum { COLS = 777 };
     static const struct {
         tdm_dtype x, y;
@@ -222,7 +222,7 @@ static array *layout(tdm_dtype dtype, int ndim, const int64_t *shape, bool is_ou
 }
 
 /* Strides of any kind, dtypes mixed, an output with or without the last dimension. */
-Test(row_kernels, any_layout) {
+Test(row_kernels, any_layout, TAGS("texts")) {
     for (int i = 0; i < (compiles() ? 12 : small ? 25 : 300); i++) {
         const int ndim = (int)random_integer(1, 6);
         int64_t shape[TDM_MAX_DIMS], of_y[TDM_MAX_DIMS], rows = 1;
@@ -257,7 +257,7 @@ Test(row_kernels, any_layout) {
 }
 
 /* A vector of columns, a column of rows and one element are broadcast. */
-Test(row_kernels, broadcasting) {
+Test(row_kernels, broadcasting, TAGS("lanes")) {
     enum { B = 2, R = 5, C = 130 };
     const int64_t row[] = {C}, column[] = {R, 1}, batch[] = {B, 1, C}, one[] = {1}, out[] = {B, R};
     for (int d = 0; d < 2; d++) {
@@ -284,7 +284,7 @@ Test(row_kernels, broadcasting) {
 }
 
 /* Rows of no elements give the initial value; no rows give nothing. */
-Test(row_kernels, empty_rows) {
+Test(row_kernels, empty_rows, TAGS("compiled")) {
     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("b"), TDM_TENSOR("y")};
     for (int c = 0; c < TDM_COMBINE_COUNT; c++) {
         array *x = array_2d(TDM_F32, 4, 0, 0), *y = array_1d(TDM_F32, 4),
@@ -319,7 +319,7 @@ Test(row_kernels, empty_rows) {
 /* ---- texts ---- */
 
 /* index, row and column count in the rows' shape; finish and map have n; conversions of types. */
-Test(row_kernels, texts) {
+Test(row_kernels, texts, TAGS("texts")) {
     enum { R = 4, C = 50 };
     static const struct {
         tdm_row_kernel texts;
@@ -381,7 +381,7 @@ Test(row_kernels, texts) {
 }
 
 /* A recorded kernel, whose rows are cut, runs with each replay. */
-Test(row_kernels, recorded) {
+Test(row_kernels, recorded, TAGS("compiled")) {
     const int64_t cols = 50000;
     array *x = array_2d(TDM_F32, 2, cols, cols), *y = array_1d(TDM_F32, 2);
     array_integers(x, -3, 3);
@@ -408,7 +408,7 @@ Test(row_kernels, recorded) {
 /* ---- rows that are written ---- */
 
 /* Softmax by two kernels, the second in place; in one piece and cut. */
-Test(row_kernels, apply) {
+Test(row_kernels, apply, TAGS("compiled texts")) {
     static const int64_t lengths[] = {1, 5, 64, 1000, 4099, 100003};
     for (int d = 0; d < float_dtype_count; d++) {
         for (size_t l = 0; l < (small ? 5 : sizeof lengths / sizeof *lengths); l++) {
@@ -461,7 +461,7 @@ Test(row_kernels, apply) {
 }
 
 /* Strides, other dtypes, other tensors in apply, a value that both need, and none of an element's. */
-Test(row_kernels, apply_any_layout) {
+Test(row_kernels, apply_any_layout, TAGS("texts")) {
     for (int i = 0; i < (compiles() ? 8 : small ? 25 : 200); i++) {
         const int ndim = (int)random_integer(1, 4);
         int64_t shape[TDM_MAX_DIMS], rows = 1;

@@ -5,7 +5,7 @@
 
 #include "support/array.h"
 
-TestSuite(scatter, .init = device_open, .fini = device_close);
+TestSuite(scatter, .init = device_open, .fini = device_close, TAGS("lanes"));
 
 /* Indices of rows of n, some of which are none; with `few` all others name one of two rows. */
 static void set_indices(array *indices, int64_t n, bool few) {
@@ -65,7 +65,7 @@ static bool scatter_case(tdm_dtype dtype, tdm_dtype index_dtype, int64_t n, int6
     return right;
 }
 
-Test(scatter, rows) {
+Test(scatter, rows, TAGS("few")) {
     static const int64_t extents[][4] = {/* rows of y, indices, columns, gap */
                                          {1, 1, 1, 0},        {10, 33, 1, 0},    {7, 20, 5, 2},
                                          {50, 90, 64, 0},     {9, 40, 257, 1},   {300, 1000, 33, 0},

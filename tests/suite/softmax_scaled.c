@@ -7,7 +7,7 @@
 #include "operations/list.h"
 #include "support/array.h"
 
-TestSuite(softmax_scaled, .init = device_open, .fini = device_close);
+TestSuite(softmax_scaled, .init = device_open, .fini = device_close, TAGS("lanes"));
 
 /* Which dimensions of [batch, heads, rows, cols] the mask has, besides the columns. */
 enum { OF_BATCH = 1, OF_HEADS = 2, OF_ROWS = 4, MASKS = 8 };

@@ -6,7 +6,7 @@
 
 #include "support/array.h"
 
-TestSuite(sort, .init = device_open, .fini = device_close);
+TestSuite(sort, .init = device_open, .fini = device_close, TAGS("lanes"));
 
 typedef struct element {
     double v;
@@ -89,7 +89,7 @@ static bool sort_case(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t gap, 
 }
 
 /* Every dtype, around the lengths at which runs begin, with ties, gaps and rows that are sorted already. */
-Test(sort, argsort) {
+Test(sort, argsort, TAGS("few")) {
     static const int64_t extents[][3] = {{1, 1, 0},    {3, 2, 1},    {2, 15, 0},
                                          {4, 16, 0},   {3, 17, 2},   {2, 33, 0},
                                          {40, 100, 1}, {2, 1000, 0}, {1, 5000, 0}};
@@ -142,7 +142,7 @@ Test(sort, top_k) {
 
 /* Few of each row, which are selected: of rows that are whole or cut, fewer and more than one run has, ties where the
  * last one is kept, the first and the last elements. */
-Test(sort, selected) {
+Test(sort, selected, TAGS("few")) {
     static const int64_t extents[][3] = {/* rows, columns, k */
                                          {70, 64, 4},     {3, 65, 16},    {5, 129, 1},
                                          {2, 4100, 256},  {3, 2000, 257}, {1, 9000, 3},
@@ -151,7 +151,7 @@ Test(sort, selected) {
     for (int d = 0; d < TDM_DTYPE_COUNT; d++)
         for (int i = 0; i < count; i++)
             for (int kind = small ? (i + d) % 3 : 0; kind <= ALIKE; kind += small ? 3 : 1)
-                if (in_turn_of(d * count + i, 13) &&
+                if (in_long_turn(d * count + i) &&
                     !top_case((tdm_dtype)d, extents[i][0], extents[i][1], extents[i][2], kind,
                               (i + kind) % 2 ? 3 : 7))
                     return;

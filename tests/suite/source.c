@@ -9,7 +9,7 @@
 
 #include "suite/source_call.h"
 
-TestSuite(source, .init = device_open, .fini = device_close);
+TestSuite(source, .init = device_open, .fini = device_close, TAGS("lanes compiler compiled"));
 
 static const char twice[] = "KERNEL(twice)\n"
                             "{\n"
@@ -79,7 +79,7 @@ Test(source, layout) {
     array_free_all();
 }
 
-Test(source, dtypes) {
+Test(source, dtypes, TAGS("texts")) {
     static const char text[] =
         "KERNEL(convert)\n{\n    FOR_PIECES(row, begin, end)\n    {\n"
         "        FOR_LANES(j, begin, end)\n        {\n"

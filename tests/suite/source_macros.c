@@ -6,7 +6,8 @@
 
 #include "suite/source_call.h"
 
-TestSuite(source_macros, .init = device_open, .fini = device_close);
+TestSuite(source_macros, .init = device_open, .fini = device_close,
+          TAGS("compiler compiled texts"));
 
 enum { ROWS = 5 };
 static const int64_t lengths[] = {1, 7, 64, 300, 1000};
@@ -160,4 +161,4 @@ static bool check_exact(tdm_dtype dtype, int64_t cols) {
     return RUN_SOURCE(text, "exact", OUT("y", y), OUT("z", z)) && ARRAY_CHECK(y, want_y, NULL) &&
            ARRAY_CHECK(z, want_z, NULL);
 }
-Test(source_macros, exact) { on_all("ADD_BLOCK", check_exact); }
+Test(source_macros, exact, TAGS("few")) { on_all("ADD_BLOCK", check_exact); }

@@ -7,7 +7,8 @@
 #include "reference/bounds.h"
 #include "suite/source_call.h"
 
-TestSuite(source_numbers, .init = device_open, .fini = device_close);
+TestSuite(source_numbers, .init = device_open, .fini = device_close,
+          TAGS("compiler compiled texts"));
 
 enum { COLS = 321 };
 

@@ -7,7 +7,7 @@
 
 #include "suite/source_call.h"
 
-TestSuite(source_page, .init = device_open, .fini = device_close);
+TestSuite(source_page, .init = device_open, .fini = device_close, TAGS("lanes compiler compiled"));
 
 static const char PAGE[] = TEST_PAGES "/kernels.md";
 
@@ -88,7 +88,7 @@ static bool check_scale(const char *text, tdm_dtype dtype, shape s) {
     return RUN_SOURCE(text, "scale", IN("x", x), OUT("y", y), NUMBER("s", 0.75)) &&
            ARRAY_CHECK(y, want, bound) && ARRAY_SAME(x);
 }
-Test(source_page, scale) { on_all("scale", check_scale); }
+Test(source_page, scale, TAGS("texts")) { on_all("scale", check_scale); }
 
 static bool check_row_sum(const char *text, tdm_dtype dtype, shape s) {
     array *x = random_2d(dtype, s.rows, s.cols), *sums = array_1d(dtype, s.rows);
@@ -106,7 +106,7 @@ static bool check_row_sum(const char *text, tdm_dtype dtype, shape s) {
     return RUN_SOURCE(text, "row_sum", IN("x", x), OUT("sums", sums)) &&
            ARRAY_CHECK(sums, want, bound);
 }
-Test(source_page, row_sum) { on_all("row_sum", check_row_sum); }
+Test(source_page, row_sum, TAGS("texts")) { on_all("row_sum", check_row_sum); }
 
 static bool check_softmax(const char *text, tdm_dtype dtype, shape s) {
     array *x = random_2d(dtype, s.rows, s.cols), *y = random_2d(dtype, s.rows, s.cols);
@@ -123,7 +123,7 @@ static bool check_softmax(const char *text, tdm_dtype dtype, shape s) {
     }
     return RUN_SOURCE(text, "softmax", IN("x", x), OUT("y", y)) && ARRAY_CHECK(y, want, bound);
 }
-Test(source_page, softmax) { on_all("softmax", check_softmax); }
+Test(source_page, softmax, TAGS("kinds")) { on_all("softmax", check_softmax); }
 
 static bool check_transpose(const char *text, tdm_dtype dtype, shape s) {
     array *x = random_2d(dtype, s.cols, s.rows), *y = array_2d(dtype, s.rows, s.cols, s.cols + 5);
@@ -133,7 +133,7 @@ static bool check_transpose(const char *text, tdm_dtype dtype, shape s) {
             want[i * s.cols + j] = x->v[j * s.rows + i];
     return RUN_SOURCE(text, "transpose", OUT("y", y), IN("x", x)) && ARRAY_CHECK(y, want, NULL);
 }
-Test(source_page, transpose) { on_all("transpose", check_transpose); }
+Test(source_page, transpose, TAGS("texts")) { on_all("transpose", check_transpose); }
 
 static bool check_heat(const char *text, tdm_dtype dtype, shape s) {
     array *x = random_2d(dtype, s.rows, s.cols), *y = array_2d(dtype, s.rows, s.cols, s.cols);
@@ -152,7 +152,7 @@ static bool check_heat(const char *text, tdm_dtype dtype, shape s) {
     return RUN_SOURCE(text, "heat", OUT("y", y), IN("x", x), NUMBER("rate", 0.2)) &&
            ARRAY_CHECK(y, want, bound);
 }
-Test(source_page, heat) { on_all("heat", check_heat); }
+Test(source_page, heat, TAGS("texts")) { on_all("heat", check_heat); }
 
 static bool check_matrix_vector(const char *text, tdm_dtype dtype, shape s) {
     array *a = random_2d(dtype, s.rows, s.cols), *v = array_1d(dtype, s.cols);
@@ -172,7 +172,7 @@ static bool check_matrix_vector(const char *text, tdm_dtype dtype, shape s) {
     return RUN_SOURCE(text, "matrix_vector", IN("A", a), IN("v", v), OUT("y", y)) &&
            ARRAY_CHECK(y, want, bound);
 }
-Test(source_page, matrix_vector) { on_all("matrix_vector", check_matrix_vector); }
+Test(source_page, matrix_vector, TAGS("texts")) { on_all("matrix_vector", check_matrix_vector); }
 
 /* In place. */
 static bool check_standardise(const char *text, tdm_dtype dtype, shape s) {
@@ -194,7 +194,7 @@ static bool check_standardise(const char *text, tdm_dtype dtype, shape s) {
     return RUN_SOURCE(text, "standardise", OUT("y", y), NUMBER("epsilon", 0.01)) &&
            ARRAY_CHECK(y, want, bound);
 }
-Test(source_page, standardise) { on_all("standardise", check_standardise); }
+Test(source_page, standardise, TAGS("texts")) { on_all("standardise", check_standardise); }
 
 /* Of small integers, so that there are several that are the largest. */
 static bool check_argmax(const char *text, tdm_dtype dtype, shape s) {
@@ -210,7 +210,7 @@ static bool check_argmax(const char *text, tdm_dtype dtype, shape s) {
     return RUN_SOURCE(text, "argmax", IN("x", x), OUT_OF("best", best)) &&
            ARRAY_CHECK(best, want, NULL);
 }
-Test(source_page, argmax) { on_all("argmax", check_argmax); }
+Test(source_page, argmax, TAGS("texts")) { on_all("argmax", check_argmax); }
 
 static bool check_distances(const char *text, tdm_dtype dtype, shape s) {
     enum { D = 7 };
@@ -228,7 +228,7 @@ static bool check_distances(const char *text, tdm_dtype dtype, shape s) {
     return RUN_SOURCE(text, "distances", OUT("y", y), IN("a", a), IN("b", b)) &&
            ARRAY_CHECK(y, want, bound);
 }
-Test(source_page, distances) { on_all("distances", check_distances); }
+Test(source_page, distances, TAGS("texts")) { on_all("distances", check_distances); }
 
 static bool check_pictures(const char *text, tdm_dtype dtype, shape s) {
     enum { PICTURES = 4 };
@@ -249,4 +249,4 @@ static bool check_pictures(const char *text, tdm_dtype dtype, shape s) {
                       NUMBER("mean", 0.5), INTEGER("missing", 51)) &&
            ARRAY_CHECK(y, want, bound);
 }
-Test(source_page, pictures) { on_all("pictures", check_pictures); }
+Test(source_page, pictures, TAGS("texts")) { on_all("pictures", check_pictures); }

@@ -5,7 +5,7 @@
 
 #include "suite/source_call.h"
 
-TestSuite(source_refusals, .init = device_open, .fini = device_close);
+TestSuite(source_refusals, .init = device_open, .fini = device_close, TAGS("compiler compiled"));
 
 static const char text[] = "KERNEL(copy)\n{\n    FOR_ROWS(row, ROWS)\n    {\n"
                            "        FOR_LANES(j, 0, COLS)\n        {\n"

@@ -7,7 +7,7 @@
 
 #include "support/array.h"
 
-TestSuite(state_dict, .init = device_open, .fini = device_close);
+TestSuite(state_dict, .init = device_open, .fini = device_close, TAGS("device"));
 
 static uint64_t in_use(void) {
     tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;

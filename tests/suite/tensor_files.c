@@ -19,7 +19,7 @@ static void end(void) {
     device_close();
 }
 
-TestSuite(tensor_files, .init = start, .fini = end);
+TestSuite(tensor_files, .init = start, .fini = end, TAGS("device"));
 
 #define SHAPE(...) ((int64_t[]){__VA_ARGS__})
 enum { SMALL_BUDGET = 64 << 10 };

@@ -6,7 +6,7 @@
 
 #include "support/array.h"
 
-TestSuite(tensors, .init = device_open, .fini = device_close);
+TestSuite(tensors, .init = device_open, .fini = device_close, TAGS("device driver kinds"));
 
 static bool is(const tdm_tensor *t, int ndim, const int64_t *shape, const int64_t *strides,
                int64_t offset) {

@@ -65,17 +65,23 @@ static void choose_dtypes(void) {
     }
 }
 
-bool in_turn_of(int number, int of) {
-    return !simulator || (number + (int)(random_seed() % (unsigned)of)) % of == 0;
+static int share;
+
+static bool is_one_of(int number, int of) {
+    return (number + (int)(random_seed() % (unsigned)of)) % of == 0;
 }
 
-bool in_turn(int number) { return in_turn_of(number, 5); }
+bool in_turn(int number) { return is_one_of(number, share); }
+
+bool in_long_turn(int number) { return is_one_of(number, share > 1 ? 4 * share - 1 : 1); }
 
 void device_open(void) {
     random_start();
     const char *name = getenv("TDM_TEST_DEVICE");
     small = getenv("TDM_TEST_SMALL");
     simulator = getenv("TDM_TEST_SIMULATOR");
+    const char *const wanted = getenv("TDM_TEST_SHARE");
+    share = wanted && atoi(wanted) > 0 ? atoi(wanted) : 1;
     check_device(name ? name : "(default)");
     fprintf(stderr, "TDM_TEST_SEED=%llu\n", (unsigned long long)random_seed());
     /* A device that is required but missing fails here: never a skip. */

@@ -15,6 +15,7 @@
 #include "check.h"
 #include "random.h"
 #include "reference/values.h"
+#include "tags.h"
 
 /* Opened by device_open: the device that TDM_TEST_DEVICE names, and a queue on it. */
 extern tdm_device *device;
@@ -27,10 +28,10 @@ extern bool small;
  */
 extern bool simulator;
 
-/* Whether a test runs case `number`: on a simulator one of every `of`, which ones the seed says, as they take long
- * there; else all. in_turn: one of five. */
-bool in_turn_of(int number, int of);
+/* Whether a test runs case `number`: with TDM_TEST_SHARE=5 one of five, which ones the seed says; else each. And of
+ * those that take long, one of 19. */
 bool in_turn(int number);
+bool in_long_turn(int number);
 
 /* Fixtures of every suite: they seed the generator, print seed and device, and fail the test when
  * the device is missing. */

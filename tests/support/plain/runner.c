@@ -4,6 +4,8 @@
  * --list names the tests and runs none; other options are taken and ignored. */
 #include <criterion/criterion.h>
 
+#include "support/tags.h"
+
 #include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,6 +112,7 @@ int main(int argc, char **argv) {
         char name[256];
         snprintf(name, sizeof name, "%s/%s", test->suite, test->name);
         if (fnmatch(filter, name, FNM_EXTMATCH) != 0) continue;
+        if (!tags_choose(test->fixture->description, test->options.description)) continue;
         if (list) {
             puts(name);
             continue;

@@ -10,12 +10,14 @@
 typedef struct plain_fixture {
     void (*init)(void);
     void (*fini)(void);
+    const char *description; /* tags: see support/tags.h */
 } plain_fixture;
 
 typedef struct plain_test {
     const char *suite, *name;
     void (*run)(void);
-    const plain_fixture *fixture;
+    const plain_fixture *fixture; /* of the suite */
+    const plain_fixture options;  /* of the test */
     struct plain_test *next;
 } plain_test;
 
@@ -28,10 +30,15 @@ void plain_skip(const char *format, ...) __attribute__((format(printf, 1, 2), no
 
 #define TestSuite(suite, ...) static const plain_fixture suite##_fixture = {__VA_ARGS__}
 
-#define Test(suite_, name_)                                                                        \
+#define Test(...) PLAIN_TEST(__VA_ARGS__, .init = NULL)
+#define PLAIN_TEST(suite_, name_, ...)                                                             \
     static void suite_##_##name_(void);                                                            \
     __attribute__((constructor)) static void suite_##_##name_##_register(void) {                   \
-        static plain_test test = {#suite_, #name_, suite_##_##name_, &suite_##_fixture, NULL};     \
+        static plain_test test = {.suite = #suite_,                                                \
+                                  .name = #name_,                                                  \
+                                  .run = suite_##_##name_,                                         \
+                                  .fixture = &suite_##_fixture,                                    \
+                                  .options = {__VA_ARGS__}};                                       \
         plain_register(&test);                                                                     \
     }                                                                                              \
     static void suite_##_##name_(void)
