@@ -162,6 +162,23 @@ INLINE tdm_u16 tdm_float_to_bf16(float v)
     return stored;
 }
 #define PUT_BF16(v) tdm_float_to_bf16(v)
+
+/* Two at once, as a register holds them. */
+INLINE unsigned tdm_floats_to_halves(float low, float high)
+{
+    unsigned stored;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(stored) : "f"(high), "f"(low));
+    return stored;
+}
+
+INLINE unsigned tdm_floats_to_bf16s(float low, float high)
+{
+    unsigned stored;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(stored) : "f"(high), "f"(low));
+    return stored;
+}
+#define PUT_TWO_F16(low, high) tdm_floats_to_halves(low, high)
+#define PUT_TWO_BF16(low, high) tdm_floats_to_bf16s(low, high)
 #else
 #define PUT_BF16(v) tdm_f32_to_bf16(v)
 #endif

@@ -56,6 +56,7 @@
 #define tdm_digits_2 11 /* of the significand */
 #define tdm_get_2(v) GET_F16(v)
 #define tdm_put_2(v) PUT_F16(v)
+#define tdm_put_two_2(low, high) PUT_TWO_F16(low, high)
 #define tdm_load_2(p, j) GET_F16((p)[j])
 #define tdm_store_2(p, j, v) ((p)[j] = PUT_F16(v))
 
@@ -69,6 +70,7 @@
 #define tdm_digits_3 8 /* of the significand */
 #define tdm_get_3(v) tdm_bf16_to_f32(v)
 #define tdm_put_3(v) PUT_BF16(v)
+#define tdm_put_two_3(low, high) PUT_TWO_BF16(low, high)
 #define tdm_load_3(p, j) tdm_bf16_to_f32((p)[j])
 #define tdm_store_3(p, j, v) ((p)[j] = PUT_BF16(v))
 

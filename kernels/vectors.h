@@ -162,7 +162,14 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
          *tdm_once_##p = (c) ? tdm_read_part_t(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE)         \
                              : tdm_in_##p;                                                         \
          tdm_once_##p; tdm_once_##p = 0)
+/* a bf16 of the register that has two, which compilers would take out of it first */
+#if T_ID == TDM_ID_BF16 && defined(PUT_TWO_BF16)
+#define TDM_REGISTER_OF(p) (((const tdm_u32 *)tdm_in_##p)[tdm_k / 2])
+#define AT(p, j)                                                                                   \
+    tdm_as_f32((tdm_i32)(tdm_k % 2 ? TDM_REGISTER_OF(p) & 0xffff0000u : TDM_REGISTER_OF(p) << 16))
+#else
 #define AT(p, j) LOAD(tdm_in_##p, tdm_k)
+#endif
 #define READ_U(p)                                                                                  \
     for (TDM_REGISTERS(U, tdm_in_##p, TDM_LANE_PART),                                                   \
          *tdm_once_##p = tdm_read_part_u(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE);              \
@@ -178,13 +185,30 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
 
 #define TDM_WITH_PART(k, p)                                                                        \
     for (TDM_REGISTERS(T, tdm_out##k, TDM_LANE_PART), *tdm_once##k = tdm_out##k; tdm_once##k;           \
-         tdm_write_part(p, tdm_from, tdm_end, tdm_out##k), tdm_once##k = 0)
+         tdm_write_part(p, tdm_from, tdm_end, tdm_out##k), tdm_once##k = 0)                        \
+    TDM_WITH_LOW(k)
+/* Where two elements are rounded at once the first waits for the second. */
+#if defined(PUT_TWO_BF16) && (T_ID == TDM_ID_F16 || T_ID == TDM_ID_BF16)
+#define TDM_WITH_LOW(k) for (ACC tdm_low##k = 0, tdm_once_low##k = 1; tdm_once_low##k; tdm_once_low##k = 0)
+#define TDM_WRITE(k, v)                                                                            \
+    do {                                                                                           \
+        const ACC tdm_written = (v);                                                               \
+        if (tdm_k % 2)                                                                             \
+            ((tdm_u32 *)tdm_out##k)[tdm_k / 2] =                                                   \
+                TDM_CAT(tdm_put_two_, T_ID)(tdm_low##k, tdm_written);                              \
+        else                                                                                       \
+            tdm_low##k = tdm_written;                                                              \
+    } while (0)
+#else
+#define TDM_WITH_LOW(k)
+#define TDM_WRITE(k, v) (tdm_out##k[tdm_k] = (T)TO_T(v))
+#endif
 #define FOR_LANES_WRITE(p, j, n, ahead, reads)                                                     \
     TDM_STEPS(0, n) TDM_WITH_PART(0, p) reads TDM_ELEMENTS(j)
 #define FOR_LANES_WRITE2(p, q, j, n, ahead, reads)                                                 \
     TDM_STEPS(0, n) TDM_WITH_PART(0, p) TDM_WITH_PART(1, q) reads TDM_ELEMENTS(j)
-#define WRITE(p, j, v) (tdm_out0[tdm_k] = (T)TO_T(v))
-#define WRITE2(p, j, v) (tdm_out1[tdm_k] = (T)TO_T(v))
+#define WRITE(p, j, v) TDM_WRITE(0, v)
+#define WRITE2(p, j, v) TDM_WRITE(1, v)
 #define WRITE_RAW(p, j, v) (tdm_out0[tdm_k] = (T)(v))
 /* no value is made of an element past the end */
 #define FOR_LANES_FILL(p, j, n)                                                                    \

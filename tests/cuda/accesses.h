@@ -19,6 +19,13 @@ int bytes_in_flight(const variant *v, const ptxas_report *used, const ptx_report
  * writes more than it reads waits for less. */
 int enough_in_flight(int kernel, const variant *v);
 
+/* The rows that a kernel writes in its main loop. */
+int rows_written(int kernel, const variant *v);
+
+/* The most instructions an element, as sass_shortest counts them, that are accepted of rows that are held in four
+ * vectors a lane by one group each; 0 for any other. With fewer vectors the work for a row outweighs the elements'. */
+double most_instructions(int kernel, const variant *v);
+
 /* Are two kernels the same, judged by the size of their code, registers, memory and accesses? Not byte for byte: of
  * 24 KiB and more ptxas was seen to choose other registers in up to 3 % of the bytes, and one more. A multiprocessor
  * hands them out by eights. */

@@ -78,29 +78,13 @@ static const struct {
      {A, A}},
 };
 
-static char *append_file(char *text, const char *folder, const char *name) {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "r");
-    if (!file) return NULL;
-    fseek(file, 0, SEEK_END);
-    const size_t size = (size_t)ftell(file), length = text ? strlen(text) : 0;
-    rewind(file);
-    char *grown = realloc(text, length + size + 2);
-    if (!grown) abort();
-    const size_t got = fread(grown + length, 1, size, file);
-    memcpy(grown + length + got, "\n", 2);
-    fclose(file);
-    return grown;
-}
-
 static char *with_headers(const char *folder, const char *own) {
     static const char *const names[] = {
         "dialect_cuda.h", "args.h",    "dtypes.h",    "numeric.h", "vectors.h",
         "activation.h",   "convert.h", "functions.h", "reduce.h",  "fold.h"};
     char *text = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!(text = append_file(text, folder, names[i]))) return NULL;
+        if (!append_file(&text, folder, names[i])) return NULL;
     char *whole = realloc(text, strlen(text) + strlen(own) + 1);
     if (!whole) abort();
     return strcat(whole, own);

@@ -92,6 +92,23 @@ static void take_ptx(nvrtcProgram program, compiled *c) {
     if (size && nvrtc.nvrtcGetPTX(program, c->ptx) != NVRTC_SUCCESS) c->ptx[0] = '\0';
 }
 
+bool append_file(char **text, const char *folder, const char *name) {
+    enum { ROOM = 64 << 10, HEAD = 100 };
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    const size_t length = *text ? strlen(*text) : 0;
+    *text = realloc(*text, length + ROOM);
+    if (!*text) abort();
+    char *at = *text + length;
+    at += snprintf(at, HEAD, "\n#line 1 \"%s\"\n", name);
+    at[fread(at, 1, ROOM - HEAD - 1, file)] = '\0';
+    const bool whole = getc(file) == EOF;
+    fclose(file);
+    return whole;
+}
+
 enum { MOST_OPTIONS = 16 };
 
 compiled nvrtc_compile(const char *text, const char *header, int architecture,

@@ -13,6 +13,9 @@ bool nvrtc_open(int *major, int *minor);
 /* Whether it compiles for this architecture: an older one does not for newer devices. */
 bool nvrtc_knows(int architecture);
 
+/* Appends "#line" and a file of at most 64 KB to the text, which is malloc'ed or NULL; false when it cannot be read. */
+bool append_file(char **text, const char *folder, const char *name);
+
 typedef struct compiled {
     bool good;
     char *log;   /* NVRTC's and ptxas's; freed by compiled_free */

@@ -20,7 +20,8 @@
  * Rows that are aligned must move by accesses of 128 bits, as the PTX shows (ptx.h), and what ptxas and PTX
  * say of registers and loads must have 32 KiB on their way to a multiprocessor of sm_80, sm_90 and sm_100,
  * which covers the time that their memory takes: on an H100, bandwidth times latency is 16 KiB for each.
- * Where nvdisasm is found (sass.h), the widths are read in the machine code, too.
+ * Where nvdisasm is found (sass.h), the widths are read in the machine code, too, and the instructions an element of
+ * rows that are held are counted.
  *
  * TDM_TEST_NVRTC names the NVRTC to take, such as one of CUDA 11.8. Exit status: 0 all is well, 1
  * something is not, 77 there is no NVRTC. */
@@ -48,6 +49,7 @@ typedef struct maxima {
     int variants;
     ptxas_report most;
     int flight; /* the fewest bytes on their way to a multiprocessor, of rows in vectors; 0: none */
+    double instructions[2]; /* the most an element of 4 bytes and of 2, where they are counted */
 } maxima;
 
 typedef struct compile_job {
@@ -80,28 +82,6 @@ __attribute__((format(printf, 1, 2))) static void fail(const char *format, ...) 
 }
 
 /* ---- texts ---- */
-
-/* Appends "#line" and a file to the text; false when the file cannot be read. */
-static bool append_file(char **text, const char *folder, const char *name) {
-    char path[1024], buffer[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "r");
-    if (!file) return false;
-    size_t length = *text ? strlen(*text) : 0, got;
-    char *grown = realloc(*text, length + 1200);
-    if (!grown) abort();
-    length += (size_t)snprintf(grown + length, 1200, "\n#line 1 \"%s\"\n", name);
-    while ((got = fread(buffer, 1, sizeof buffer, file)) > 0) {
-        grown = realloc(grown, length + got + 1);
-        if (!grown) abort();
-        memcpy(grown + length, buffer, got);
-        length += got;
-    }
-    grown[length] = '\0';
-    fclose(file);
-    *text = grown;
-    return true;
-}
 
 static bool read_kernels(const char *folder) {
     static const char *const common[] = {"dialect_cuda.h", "args.h", "dtypes.h", "numeric.h",
@@ -285,6 +265,21 @@ static void check_machine_code(const char *text, const variant *v, int entry, co
     pthread_mutex_unlock(&lock);
 }
 
+/* Rows that are held are read once, so that instructions may be what takes long. */
+static void count_instructions(const char *text, const variant *v, int entry, int architecture,
+                               const char *name, const char *sass) {
+    const double most = most_instructions(entry, v);
+    if (most == 0 || architectures[architecture] != 90) return;
+    const int size = dtype_bytes(v->t), stores = v->vectors * rows_written(entry, v);
+    const double found = sass_shortest(sass, name, stores) / (v->vectors * 16.0 / size);
+    if (found == 0 || found > most)
+        fail("%s: %.1f instructions an element, %.1f were enough", text, found, most);
+    pthread_mutex_lock(&lock);
+    double *of_size = &table[entry][architecture].instructions[size == 2];
+    if (found > *of_size) *of_size = found;
+    pthread_mutex_unlock(&lock);
+}
+
 static void take_report(const compile_job *job, const compiled *together, const char *sass,
                         int entry, int i) {
     const char *log = together->log;
@@ -301,7 +296,10 @@ static void take_report(const compile_job *job, const compiled *together, const 
         fail("%s: its PTX was not found", text);
     else
         check_accesses(text, &job->variants[i], entry, job->architecture, &report, &accesses);
-    if (sass) check_machine_code(text, &job->variants[i], entry, name, sass);
+    if (sass) {
+        check_machine_code(text, &job->variants[i], entry, name, sass);
+        count_instructions(text, &job->variants[i], entry, job->architecture, name, sass);
+    }
     if (report.local)
         fail("%s: %d bytes of local memory, %d registers", text, report.local, report.registers);
     pthread_mutex_lock(&lock);
@@ -422,40 +420,48 @@ static bool check_the_check(void) {
     return good && told;
 }
 
+/* The most of each number on any architecture. */
+static maxima on_all(int entry) {
+    maxima all = {0};
+    for (const maxima *m = table[entry]; m < table[entry] + ARCHITECTURES; m++) {
+        all.variants += m->variants;
+        if (m->most.shared > all.most.shared) all.most.shared = m->most.shared;
+        if (m->most.local > all.most.local) all.most.local = m->most.local;
+        if (m->flight > all.flight) all.flight = m->flight;
+        for (int i = 0; i < 2; i++)
+            if (m->instructions[i] > all.instructions[i]) all.instructions[i] = m->instructions[i];
+    }
+    return all;
+}
+
 static void print_table(void) {
-    printf("\n%-16s %8s %7s %6s  registers, at most, on\n%-16s %8s %7s %6s ", "", "variants",
-           "shared,", "local,", "", "", "bytes", "bytes");
+    printf("\n%-16s variants shared, local,  registers, at most, on\n%-25s %7s %6s ", "", "",
+           "bytes", "bytes");
     for (int a = 0; a < ARCHITECTURES; a++)
         printf(" sm_%-3d", architectures[a]);
     printf("\n");
     for (int e = 0; e < TDMI_KERNEL_COUNT; e++) {
-        maxima all = {0};
-        for (int a = 0; a < ARCHITECTURES; a++) {
-            const maxima *m = &table[e][a];
-            all.variants += m->variants;
-            if (m->most.shared > all.most.shared) all.most.shared = m->most.shared;
-            if (m->most.local > all.most.local) all.most.local = m->most.local;
-        }
+        const maxima all = on_all(e);
         printf("%-16s %8d %7d %6d ", tdm_kernel_entries[e].name, all.variants, all.most.shared,
                all.most.local);
         for (int a = 0; a < ARCHITECTURES; a++)
             printf(" %6d", table[e][a].most.registers);
         printf("\n");
     }
-    printf(
-        "\n%-16s  KiB on their way to a multiprocessor, of rows in vectors, at least, on\n%-16s ",
-        "", "");
+    printf("\n%-16s  of rows in vectors: KiB on their way to a multiprocessor, at least, and\n"
+           "%-16s  instructions an element of 4 and of 2 bytes, held, at most\n%-16s ",
+           "", "", "");
     for (int a = 0; a < ARCHITECTURES; a++)
         if (covers_latency(architectures[a])) printf(" sm_%-3d", architectures[a]);
-    printf("\n");
+    printf("   of 4   of 2\n");
     for (int e = 0; e < TDMI_KERNEL_COUNT; e++) {
-        int most = 0;
-        for (int a = 0; a < ARCHITECTURES; a++)
-            if (table[e][a].flight > most) most = table[e][a].flight;
-        if (most == 0) continue;
+        const maxima all = on_all(e);
+        if (all.flight == 0) continue;
         printf("%-16s ", tdm_kernel_entries[e].name);
         for (int a = 0; a < ARCHITECTURES; a++)
             if (covers_latency(architectures[a])) printf(" %6d", table[e][a].flight / 1024);
+        for (int i = 0; i < 2 && all.instructions[0] + all.instructions[1] > 0; i++)
+            printf(" %6.1f", all.instructions[i]);
         printf("\n");
     }
     printf("\n");

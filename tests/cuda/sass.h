@@ -17,4 +17,8 @@ char *sass_of(const void *cubin, size_t size);
 /* How an entry accesses global memory; of the numbers those of accesses alone. False when it is not there. */
 bool sass_report_of(const char *sass, const char *entry, ptx_report *report);
 
+/* The instructions of the shortest way through an entry that stores so many vectors of 128 bits: what a lane executes
+ * at least where all its vectors are inside a row. 0 when there is none. */
+int sass_shortest(const char *sass, const char *entry, int stores);
+
 #endif

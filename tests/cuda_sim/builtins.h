@@ -141,6 +141,19 @@ static inline void sim_cvt_rn_bf16_f32(unsigned short &stored, float v) {
     stored = (unsigned short)(v == v ? (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16 : 0x7fffu);
 }
 
+static inline void sim_cvt_rn_f16x2_f32(unsigned &stored, float high, float low) {
+    unsigned short halves[2];
+    sim_cvt_rn_f16_f32(halves[0], low);
+    sim_cvt_rn_f16_f32(halves[1], high);
+    stored = halves[0] | (unsigned)halves[1] << 16;
+}
+static inline void sim_cvt_rn_bf16x2_f32(unsigned &stored, float high, float low) {
+    unsigned short halves[2];
+    sim_cvt_rn_bf16_f32(halves[0], low);
+    sim_cvt_rn_bf16_f32(halves[1], high);
+    stored = halves[0] | (unsigned)halves[1] << 16;
+}
+
 /* Shared memory by its addresses, of 32 bits. */
 static inline void sim_cvta_to_shared_u64(unsigned long long &address, const void *p) {
     address = (unsigned long long)((const char *)p - __start_sim_shared);
