@@ -19,6 +19,12 @@ fi
 
 presets=("$@")
 [ ${#presets[@]} -gt 0 ] || presets=(test)
+for preset in "${presets[@]}"; do
+    [[ "$preset" = @(test|asan|tsan|full|full-asan|full-tsan) ]] || {
+        echo "test.sh: no preset is named '$preset': test, asan, tsan, full, full-asan, full-tsan" >&2
+        exit 2
+    }
+done
 need="test"
 [[ " ${presets[*]} " != *" full "* ]] || need=full
 if [ "${presets[*]}" = full ]; then

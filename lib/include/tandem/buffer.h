@@ -56,7 +56,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_buffer_get_host_pointer(const tdm_buffer *bu
 TDM_API tdm_buffer *tdm_buffer_retain(tdm_buffer *buffer);
 
 /** One reference less; the last one returns the memory to the pool, which hands it out again only
- * after the work queued on the device at that moment is done. Memory that somebody else owns goes back to its
+ * after the work queued on the device at that moment is done. Memory of another owner goes back to that
  * owner then. NULL is allowed. */
 TDM_API void tdm_buffer_release(tdm_buffer *buffer);
 

@@ -36,7 +36,7 @@
  *                       libraries
  *   TANDEM_NCCL_LIBRARY the file of NCCL, an absolute path (default: libnccl.so.2; see nccl.h)
  * A value that is not allowed is TDM_ERROR_ENVIRONMENT, and so is a variable whose name is nearly one
- * of these. Other variables that begin with TANDEM_ are somebody else's (Kubernetes sets
+ * of these. Other variables that begin with TANDEM_ are other programs' (Kubernetes sets
  * TANDEM_SERVICE_HOST for a service called tandem) and are ignored; the diagnostics list them.
  *
  * A program with more rights than its caller (setuid, setgid, file capabilities; AT_SECURE) ignores

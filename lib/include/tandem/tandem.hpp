@@ -122,7 +122,7 @@ class Device : public Counted<tdm_device, tdm_device_retain, tdm_device_release>
         check(tdm_device_try_gpu(index, &device));
         return Device(device);
     }
-    /** One more reference of a device that somebody else owns. */
+    /** One more reference of a device that has other owners. */
     static Device of(tdm_device *borrowed) noexcept { return Device(tdm_device_retain(borrowed)); }
     /** Facts of the device, valid until the process ends. */
     const tdm_device_info &info() const noexcept { return *tdm_device_get_info(get()); }
@@ -153,7 +153,7 @@ class Buffer : public Counted<tdm_buffer, tdm_buffer_retain, tdm_buffer_release>
         check(tdm_buffer_create(device, size, &buffer));
         reset(buffer);
     }
-    /** One more reference of a buffer that somebody else owns. */
+    /** One more reference of a buffer that has other owners. */
     static Buffer of(tdm_buffer *borrowed) noexcept { return Buffer(tdm_buffer_retain(borrowed)); }
 };
 
@@ -289,7 +289,7 @@ class Tensor {
     ~Tensor() { tdm_tensor_release(&tensor_); }
 
     /** With one more reference of the buffer: of a view that a function such as tdm_tensor_slice has made, or of a
-     * tensor that somebody else owns. */
+     * tensor that has other owners. */
     static Tensor of(const tdm_tensor &borrowed) noexcept {
         return Tensor(tdm_tensor_retain(&borrowed));
     }
