@@ -5,7 +5,7 @@
 
 #include "comm.h"
 
-enum { SPINS = 64 }; /* tests of all messages between two looks at the clock and the notes */
+enum { SPINS = 64 }; /* tests of all messages between two looks at the notes */
 
 /* A rank to which nothing comes for so long naps, and looks again after each nap. */
 #define SPIN_SECONDS 1e-3
@@ -141,7 +141,7 @@ static tdm_status no_header(tdm_comm *comm, int rank) {
 
 tdm_status tdmi_comm_wait(tdm_comm *comm, int set) {
     tdmi_message_set *of = &comm->sets[set];
-    double since = 0;
+    double since = tdmi_comm_now();
     for (unsigned spins = 1;; spins++) {
         bool moved = false;
         int open;
@@ -152,14 +152,13 @@ tdm_status tdmi_comm_wait(tdm_comm *comm, int set) {
         if (open < 0 && set == TDMI_SET_CHECK && 1 << comm->heard < comm->ranks)
             return no_header(comm, of->messages[2 * comm->heard].peer);
         if (open < 0) break;
-        if (moved) since = 0;
+        const double now = tdmi_comm_now();
+        if (moved) since = now;
+        if (now - since > comm->timeout) return tdmi_comm_late(comm, open);
         if (spins % SPINS != 0) continue;
         TDMI_TRY(look(comm, open));
         (void)sched_yield();
-        const double now = tdmi_comm_now();
-        if (since <= 0) since = now;
         if (now - since > SPIN_SECONDS) tdmi_comm_nap();
-        if (now - since > comm->timeout) return tdmi_comm_late(comm, open);
     }
     of->count = 0;
     return TDM_OK;

@@ -27,6 +27,8 @@
 #define PROCESS_FAILED MPIX_ERR_PROC_FAILED
 #endif
 
+#define PATIENCE 0.1 /* seconds for MPI to cancel messages */
+
 /* Of a message in pieces, those are under way at once. handle[0] of a tdm_message. */
 typedef struct request {
     int count, done;
@@ -40,7 +42,8 @@ typedef struct request {
 /* A rank's end of a communicator. */
 typedef struct mpi_link {
     MPI_Comm comm;
-    size_t sizes; /* that tags can tell apart */
+    size_t sizes;     /* that tags can tell apart */
+    double abandoned; /* when the last messages were, by MPI_Wtime */
 } mpi_link;
 
 /* Of a channel and the size of a message: one of another size than is received is then never met. MPI would cut it
@@ -79,15 +82,16 @@ static bool is_of_failed_process(int code) {
 #endif
 }
 
-/* Frees what is under way; whether MPI may still use its bytes. */
-static bool drop(request *made) {
+/* Frees what is under way; whether MPI may still use its bytes. MPI is asked at least once of each piece, and until
+ * `end` whether it has cancelled it: that takes it some calls. */
+static bool drop(request *made, double end) {
     bool in_use = false;
     for (int i = 0; i < made->count; i++) {
         MPI_Request *piece = &made->pieces[i];
         int done = 0;
         if (*piece == MPI_REQUEST_NULL) continue;
         if (made->receives) (void)MPI_Cancel(piece);
-        for (int tries = 0; !done && tries < 100; tries++)
+        for (int tries = 0; !done && tries < 100 && (tries == 0 || MPI_Wtime() < end); tries++)
             if (MPI_Test(piece, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
         if (done || *piece == MPI_REQUEST_NULL) continue;
         (void)MPI_Request_free(piece);
@@ -120,7 +124,7 @@ static tdm_status begin(void *state, int rank, int channel, void *bytes, size_t 
             break;
         }
         if (code != MPI_SUCCESS) {
-            (void)drop(made);
+            (void)drop(made, MPI_Wtime() + PATIENCE);
             return fail(receives ? "MPI_Irecv" : "MPI_Isend", code);
         }
         made->count++;
@@ -170,13 +174,17 @@ static tdm_status test(void *state, tdm_message *message, bool *done, size_t *re
     return TDM_OK;
 }
 
+/* All messages of a communicator that breaks are abandoned one after the other, and have one PATIENCE together. */
 static void abandon(void *state, tdm_message *message, bool *in_use) {
-    (void)state;
+    mpi_link *self = state;
     *in_use = false;
-    if (is_running())
-        *in_use = drop(message->handle[0]);
-    else
+    if (!is_running()) {
         free(message->handle[0]);
+        return;
+    }
+    const double now = MPI_Wtime();
+    if (now > self->abandoned + 10 * PATIENCE) self->abandoned = now;
+    *in_use = drop(message->handle[0], self->abandoned + PATIENCE);
 }
 
 /* A collective call for MPI, too, but one that does not wait: "normally implemented to be local", says the standard. A
@@ -222,6 +230,7 @@ static tdm_status fill(MPI_Comm of, tdm_transport *transport) {
     int *most = NULL, found = 0; /* the largest tag */
     (void)MPI_Comm_get_attr(of, MPI_TAG_UB, &most, &found);
     *self = (mpi_link){.comm = of,
+                       .abandoned = -1,
                        .sizes = (size_t)(found && most ? *most : 32767) / TDM_TRANSPORT_CHANNELS};
     *transport = (tdm_transport){.size = sizeof *transport,
                                  .state = self,
