@@ -133,16 +133,9 @@ static tdm_status parse_offsets(const parser *p, size_t index, const json_t *off
 #define SPACE_NAME(NAME, name, bytes, kind) " " #NAME
 
 static tdm_status parse_entry(const parser *p, size_t index, json_t *value, tdm_file_entry *entry) {
-    const char *name = entry->name, *key;
+    const char *name = entry->name;
     if (!json_is_object(value)) return REFUSE(p, name, index, " is no %s", "object");
     if (!*name) return REFUSE(p, name, index, " is %s", "an empty name");
-    json_t *part;
-    json_object_foreach(value, key, part) {
-        if (strcmp(key, "dtype") != 0 && strcmp(key, "shape") != 0 &&
-            strcmp(key, "data_offsets") != 0)
-            return REFUSE(p, name, index,
-                          " has a key '%.100s', allowed are dtype, shape and data_offsets", key);
-    }
     const char *dtype = json_string_value(json_object_get(value, "dtype"));
     if (!dtype) return REFUSE(p, name, index, ": its dtype is %s", "missing or no string");
     if (!parse_dtype(dtype, &entry->dtype))
@@ -153,6 +146,7 @@ static tdm_status parse_entry(const parser *p, size_t index, json_t *value, tdm_
 }
 
 static tdm_status check_metadata(const parser *p, size_t index, json_t *metadata) {
+    if (json_is_null(metadata)) return TDM_OK;
     if (!json_is_object(metadata)) return REFUSE(p, "__metadata__", index, " is no %s", "object");
     const char *key;
     json_t *value;
