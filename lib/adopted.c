@@ -89,7 +89,7 @@ static bool may_use(const tdm_queue *queue, const tdmi_block *block) {
 
 static tdmi_bevent *record(tdm_device *device, tdm_queue *queue) {
     const tdmi_backend *backend = device->backend;
-    tdmi_bevent *event = tdmi_calloc(1, backend->event_size);
+    tdmi_bevent *event = atomic_load(&device->lost) ? NULL : tdmi_calloc(1, backend->event_size);
     if (!event) return NULL;
     if (tdmi_device_result(device, backend->event_init(device->impl, event)) != TDM_OK) {
         tdmi_free(event);
@@ -122,7 +122,7 @@ static bool mark_is_over(tdm_device *device, const tdmi_adopted *gone, const tdm
         queue = queue->next;
     if (!queue || !is_pending(queue, gone->block.released)) return true;
     bool done = false;
-    if (!mark->event) return false;
+    if (!mark->event || atomic_load(&device->lost)) return false;
     return tdmi_device_result(device, device->backend->event_query(mark->event, &done)) == TDM_OK &&
            done;
 }
@@ -131,7 +131,7 @@ static bool is_over(tdm_device *device, const tdmi_adopted *gone) {
     bool over = !gone->unmarked || gone->block.released < tdmi_oldest_pending(device);
     for (size_t i = 0; over && i < gone->mark_count; i++)
         over = mark_is_over(device, gone, &gone->marks[i]);
-    return over || atomic_load(&device->lost); /* which runs nothing any more */
+    return over;
 }
 
 static void leave(tdmi_adopted *gone) {
@@ -180,7 +180,7 @@ void tdmi_adopted_give(tdm_device *device, tdmi_block *block) {
     pthread_mutex_lock(&device->lock);
     block->released = atomic_load(&device->sequence);
     atomic_store(&block->former, atomic_exchange(&block->user, 0));
-    if (!atomic_load(&device->lost)) mark_pending(device, gone);
+    mark_pending(device, gone);
     const bool over = is_over(device, gone);
     if (!over) {
         *(device->leaving ? &device->leaving_last->next : &device->leaving) = gone;

@@ -11,7 +11,7 @@
  * only if X_init succeeded; an X_init that fails has cleaned up after itself.
  *
  * Errors: return tdmi_fail(status, message). A lost device returns TDM_ERROR_DEVICE_LOST; the core
- * remembers and asks that device nothing more except deinit and free. */
+ * remembers and asks that device nothing more except to wait, deinit and free. */
 #ifndef TDMI_BACKEND_H
 #define TDMI_BACKEND_H
 
@@ -342,7 +342,9 @@ typedef struct tdmi_backend {
                               tdmi_bqueue *queue);
 
     /* In-order queues. All asynchronous as far as the backend can; finish reports what failed, of
-     * the work or of the wait; drain fails only when it is unknown whether the work is over. */
+     * the work or of the wait; drain fails only when it is unknown whether the work is over, or where
+     * loss_ends_work says that a device that drain finds lost runs nothing any more. */
+    bool loss_ends_work;
     tdm_status (*queue_init)(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue);
     void (*queue_deinit)(tdmi_bqueue *queue);
     tdm_status (*queue_flush)(tdmi_bqueue *queue);

@@ -9,6 +9,7 @@
  * others: at most one for each context. */
 static tdm_device **opened;
 static tdm_device *adopted;
+static tdm_device *set_aside; /* lost, and kept for memory that their drivers may still use */
 static size_t opened_room;
 static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -77,12 +78,30 @@ static tdm_device *find_opened(size_t index, const void *context) {
     return device;
 }
 
+static void forget(tdm_device *device) {
+    if (opened[device->listed] == device) opened[device->listed] = NULL;
+    tdm_device **const lists[] = {&adopted, &set_aside};
+    for (int i = 0; i < 2; i++) {
+        tdm_device **at = lists[i];
+        while (*at && *at != device)
+            at = &(*at)->next_adopted;
+        if (*at) *at = device->next_adopted;
+    }
+}
+
 tdm_status tdmi_device_open(const tdmi_listed_device *devices, size_t count, size_t index,
                             void *context, tdm_device **device) {
     TDMI_LOCKED(&opened_lock);
     if (!make_room(count))
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a device");
     tdm_device *found = find_opened(index, context);
+    /* One that queues in doubt hold may never be released (wait.c). */
+    if (found && atomic_load(&found->lost) && atomic_load(&found->abandoned) > 0) {
+        forget(found);
+        found->next_adopted = set_aside;
+        set_aside = found;
+        found = NULL;
+    }
     if (found) { /* a lost one is of no use until its last holder has released it */
         TDMI_TRY(tdmi_device_usable(found));
         *device = tdm_device_retain(found);
@@ -127,15 +146,6 @@ static void destroy_device(tdm_device *device) {
     pthread_cond_destroy(&device->program_built);
     tdmi_free(device->impl);
     tdmi_free(device);
-}
-
-static void forget(tdm_device *device) {
-    if (!device->context) opened[device->listed] = NULL;
-    for (tdm_device **at = &adopted; *at; at = &(*at)->next_adopted) {
-        if (*at != device) continue;
-        *at = device->next_adopted;
-        return;
-    }
 }
 
 void tdm_device_release(tdm_device *device) {

@@ -51,10 +51,13 @@ tdm_status tdmi_queue_make(tdm_device *device, unsigned flags, void *handle, tdm
 tdm_status tdm_queue_finish(tdm_queue *queue) {
     TDMI_UNCANCELLED();
     TDMI_NOT_NULL(__func__, queue);
-    TDMI_TRY(tdmi_device_usable(queue->device));
+    TDMI_NOT_FORKED();
     TDMI_TRY(tdmi_check_not_recording("tdm_queue_finish", queue));
+    /* Also of a device that was lost before: what was queued until then may go on. */
+    const bool was_lost = atomic_load(&queue->device->lost);
     bool over;
     tdm_status status = tdmi_queue_wait(queue, &over);
+    if (was_lost) status = tdmi_device_usable(queue->device);
     if (!over) {
         (void)tdmi_queue_doubt(queue);
         return status;

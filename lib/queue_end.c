@@ -7,6 +7,7 @@
 /* Frees a queue whose work is over. */
 static void free_queue(tdm_queue *queue) {
     tdm_device *device = queue->device;
+    atomic_store(&queue->first_pending, 0); /* on a lost device it would keep what is settled now */
     tdmi_queue_settle(queue);
     tdmi_queue_free_kernels(queue);
     tdmi_queue_detach_blas(queue);
@@ -67,9 +68,9 @@ void tdm_queue_destroy(tdm_queue *queue) {
     TDMI_UNCANCELLED();
     if (!queue || tdmi_forked) return;
     tdm_device *device = queue->device;
-    bool over = true;
+    bool over;
     tdmi_queue_leave_graphs(queue);
     tdmi_device_end_abandoned(device);
-    if (!atomic_load(&device->lost)) (void)!tdmi_queue_wait(queue, &over);
+    (void)!tdmi_queue_wait(queue, &over);
     if (over || !abandon(queue)) free_queue(queue);
 }

@@ -142,7 +142,8 @@ static bool is_right(tdm_dtype dtype, const void *memory) {
 }
 
 /* With a queue and memory of the backend's. */
-static tdm_status run_trial(tdm_queue *queue, const tdmi_mem *mem, tdm_dtype dtype, void *memory) {
+static tdm_status run_trial(tdm_queue *queue, const tdmi_mem *mem, tdm_dtype dtype, void *memory,
+                            bool *over) {
     const tdmi_backend *backend = queue->device->backend;
     const size_t bytes = ELEMENTS * tdm_dtype_size(dtype);
     const tdmi_gemm gemm = {.dtype = dtype,
@@ -164,19 +165,21 @@ static tdm_status run_trial(tdm_queue *queue, const tdmi_mem *mem, tdm_dtype dty
     tdm_status status = backend->write(queue->impl, mem, 0, memory, bytes);
     if (status == TDM_OK) status = backend->launch(queue->impl, kernel, &launch);
     if (status == TDM_OK) status = backend->read(queue->impl, mem, 0, memory, bytes);
-    const tdm_status over = backend->queue_finish(queue->impl);
+    const tdm_status end = tdmi_queue_wait(queue, over);
     tdmi_give_back_kernel(queue->device, kernel);
-    return status == TDM_OK ? over : status;
+    return status == TDM_OK ? end : status;
 }
 
-static tdm_status try_on(tdm_queue *queue, tdm_dtype dtype, void *memory) {
+/* *over: whether the device has done with the memory and the queue. */
+static tdm_status try_on(tdm_queue *queue, tdm_dtype dtype, void *memory, bool *over) {
     const tdmi_backend *backend = queue->device->backend;
     tdmi_bdevice *const device = queue->device->impl;
     tdmi_mem mem = {0};
     TDMI_TRY(backend->queue_init(device, 0, queue->impl));
     tdm_status status = backend->mem_alloc(device, ELEMENTS * tdm_dtype_size(dtype), &mem);
     if (status == TDM_OK) {
-        status = run_trial(queue, &mem, dtype, memory);
+        status = run_trial(queue, &mem, dtype, memory, over);
+        if (!*over) return tdmi_device_result(queue->device, status);
         backend->mem_free(device, &mem);
     }
     backend->queue_deinit(queue->impl);
@@ -188,16 +191,19 @@ static int try_dtype(tdm_device *device, tdm_dtype dtype) {
     tdm_queue *const queue = tdmi_calloc(1, sizeof *queue);
     void *const impl = tdmi_calloc(1, device->backend->queue_size);
     tdm_status status = TDM_ERROR_OUT_OF_MEMORY;
+    bool over = true;
     if (memory && queue && impl) {
         queue->device = device;
         queue->impl = impl;
         make_operands(dtype, memory);
-        status = try_on(queue, dtype, memory);
+        status = try_on(queue, dtype, memory, &over);
     }
     const bool right = status == TDM_OK && is_right(dtype, memory);
-    tdmi_free(impl);
-    tdmi_free(queue);
-    tdmi_free(memory);
+    if (over) { /* else all is kept, as the device may use it for ever */
+        tdmi_free(impl);
+        tdmi_free(queue);
+        tdmi_free(memory);
+    }
     /* which another product may find otherwise */
     if (status == TDM_ERROR_OUT_OF_MEMORY || status == TDM_ERROR_DEVICE_LOST) return UNTRIED;
     if (right) return RIGHT;

@@ -5,8 +5,9 @@
  * nor handed out again except after that work (order.c). A wait that fails is tried once more, by the
  * backend's drain, which has no opinion on how the work ended. When that fails too the queue is in doubt:
  * what it may use is kept with it, and its work counts as pending for the pool, until a later wait
- * succeeds (queue_end.c: also when it is destroyed). A device that is lost runs nothing any more: its queues are in
- * no doubt. */
+ * succeeds (queue_end.c: also when it is destroyed). That a driver says the device is lost is no such success: OpenCL's
+ * codes for it are other failures' too, and transfers may go on. Only where loss_ends_work does a lost device run
+ * nothing any more. */
 
 #include "base/log.h"
 #include "core.h"
@@ -23,7 +24,8 @@ static tdm_status wait_again(tdm_queue *queue, tdm_status status, bool *over) {
     tdmi_outcome first = {0};
     tdmi_outcome_add(&first, status);
     status = tdmi_device_result(device, device->backend->queue_drain(queue->impl));
-    *over = status == TDM_OK || status == TDM_ERROR_DEVICE_LOST;
+    *over =
+        status == TDM_OK || (status == TDM_ERROR_DEVICE_LOST && device->backend->loss_ends_work);
     return tdmi_device_result(device, tdmi_outcome_end(&first));
 }
 
@@ -63,16 +65,24 @@ void tdmi_queue_settle(tdm_queue *queue) {
     }
 }
 
+/* Whether a queue is in doubt. It is as well when an error was taken for the loss of the device, until a wait has shown
+ * that what was queued before has ended. */
+static bool is_doubtful_locked(tdm_queue *queue) {
+    if (atomic_load(&queue->device->lost) && atomic_load(&queue->first_pending) != 0)
+        tdmi_queue_doubt_locked(queue);
+    return atomic_load(&queue->doubtful);
+}
+
 /* Whether the queue, or with NULL any of the device's, is in doubt and has taken the thing. One
  * that there is no memory to remember by is never released, which is the safe side. */
 static bool keep(tdm_device *device, tdm_queue *queue, void (*release)(void *), void *thing) {
-    if (atomic_load(&device->doubtful) == 0) return false;
+    if (atomic_load(&device->doubtful) == 0 && !atomic_load(&device->lost)) return false;
     tdmi_deferred *deferred = tdmi_malloc(sizeof *deferred);
     pthread_mutex_lock(&device->lock);
     if (!queue)
-        for (queue = device->queues; queue && !atomic_load(&queue->doubtful);)
+        for (queue = device->queues; queue && !is_doubtful_locked(queue);)
             queue = queue->next;
-    bool doubtful = queue && atomic_load(&queue->doubtful);
+    bool doubtful = queue && is_doubtful_locked(queue);
     if (doubtful && deferred) {
         *deferred = (tdmi_deferred){release, thing, queue->deferred};
         queue->deferred = deferred;

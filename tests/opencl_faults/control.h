@@ -7,16 +7,16 @@
 #include <stdbool.h>
 
 /* From now on the nth call of `function`, counted from 1, gives `code` and does nothing; with
- * `last` greater than nth every one up to that. NULL counts the calls of all functions that can
- * fail. */
+ * `last` greater than nth every one up to that. Of several names with commas in between the calls of
+ * any are counted, of NULL those of all functions that can fail. */
 typedef void opencl_fail_function(const char *function, unsigned long nth, unsigned long last,
                                   int code);
 
 /* No call fails any more; how many did. */
 typedef unsigned long opencl_heal_function(void);
 
-/* From now on (or no longer) transfers wait until the next clFinish that does not fail, or until
- * their queue goes. */
+/* From now on transfers wait until the next clFinish that does not fail; or no longer, and then all that waited
+ * are over when it returns. */
 typedef void opencl_lazy_function(bool lazy);
 
 #endif

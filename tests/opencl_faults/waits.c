@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <tandem/tandem.h>
 
@@ -21,7 +22,23 @@ static stand_in opencl;
 static tdm_device *device;
 static tdm_queue *queue;
 
+/* The library's own memory, unmapped when it is given back, too. */
+static void *map(size_t size, void *user) {
+    (void)user;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void unmap(void *memory, size_t size, void *user) {
+    (void)user;
+    (void)munmap(memory, size);
+}
+
 static void begin(void) {
+    tdm_allocator allocator = TDM_ALLOCATOR_DEFAULTS;
+    allocator.allocate = map;
+    allocator.release = unmap;
+    OK(tdm_set_allocator(&allocator));
     (void)mallopt(M_MMAP_THRESHOLD, 64 << 10);
     opencl = stand_in_open();
     OK(tdm_device_open("opencl:0", &device));
@@ -140,6 +157,104 @@ Test(waits, copy_from_cpu) {
     tdm_device_release(cpu);
 }
 
+/* --- errors that are taken for a lost device, while transfers go on --------------------------------- */
+
+static const int lost_codes[] = {-2, -34, -36, -9999};
+enum { LOST_CODES = sizeof lost_codes / sizeof lost_codes[0] };
+
+/* A new device and queue in place of the lost ones, which are given back. */
+static void open_again(void) {
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+    heal();
+    opencl.lazy(false); /* what waited goes on now */
+    opencl.lazy(true);
+    OK(tdm_device_open("opencl:0", &device));
+    OK(tdm_queue_create(device, 0, &queue));
+}
+
+/* A read into pinned memory goes on while the next one, and then every wait, finds the device lost. */
+Test(waits, lost_pinned) {
+    for (int i = 0; i < LOST_CODES; i++) {
+        tdm_buffer *buffer = NULL;
+        void *memory = NULL;
+        check_case("code %d", lost_codes[i]);
+        OK(tdm_buffer_create(device, MIB, &buffer));
+        OK(tdm_host_alloc(device, MIB, &memory));
+        OK(tdm_buffer_read_async(queue, buffer, 0, memory, MIB));
+        opencl.fail("clEnqueueReadBuffer,clFinish", 1, ULONG_MAX, lost_codes[i]);
+        REFUSED(tdm_buffer_read(queue, buffer, 0, memory, 64), TDM_ERROR_DEVICE_LOST, "opencl:0");
+        REFUSED(tdm_queue_finish(queue), TDM_ERROR_DEVICE_LOST, "opencl:0");
+        tdm_host_free(device, memory);
+        tdm_buffer_release(buffer);
+        open_again();
+    }
+}
+
+/* The caller's memory is free when a wait has returned, of a device that was lost before, too. */
+Test(waits, lost_then_finished) {
+    for (int i = 0; i < LOST_CODES; i++) {
+        tdm_buffer *buffer = NULL;
+        unsigned char *bytes = calloc(MIB, 1);
+        check_case("code %d", lost_codes[i]);
+        OK(tdm_buffer_create(device, MIB, &buffer));
+        OK(tdm_buffer_fill(queue, buffer, 0, MIB, "x", 1));
+        OK(tdm_buffer_read_async(queue, buffer, 0, bytes, MIB));
+        opencl.fail("clEnqueueReadBuffer", 1, 1, lost_codes[i]);
+        REFUSED(tdm_buffer_read(queue, buffer, 0, bytes, 64), TDM_ERROR_DEVICE_LOST, "opencl:0");
+        REFUSED(tdm_queue_finish(queue), TDM_ERROR_DEVICE_LOST, "opencl:0|lost earlier");
+        CHECK(bytes[MIB - 1] == 'x', "the read goes on");
+        free(bytes);
+        tdm_buffer_release(buffer);
+        open_again();
+    }
+}
+
+/* Tensors of the cpu's are written one by one; the second is refused. */
+Test(waits, lost_while_moved) {
+    tdm_device *cpu = NULL;
+    tdm_queue *other = NULL;
+    const int64_t count = MIB;
+    OK(tdm_device_open("cpu", &cpu));
+    OK(tdm_queue_create(cpu, 0, &other));
+    for (int i = 0; i < LOST_CODES; i++) {
+        tdm_state_dict *dict = NULL, *moved = NULL;
+        check_case("code %d", lost_codes[i]);
+        OK(tdm_state_dict_create(&dict));
+        for (int j = 0; j < 2; j++) {
+            tdm_tensor x = {0};
+            OK(tdm_ones(other, TDM_U8, 1, &count, &x));
+            OK(tdm_state_dict_set(dict, j ? "y" : "x", &x));
+            tdm_tensor_release(&x);
+        }
+        opencl.fail("clEnqueueWriteBuffer,clFinish", 2, ULONG_MAX, lost_codes[i]);
+        REFUSED(tdm_state_dict_to(other, dict, device, &moved), TDM_ERROR_DEVICE_LOST, "opencl:0");
+        tdm_state_dict_destroy(dict);
+        OK(tdm_device_trim(cpu));
+        open_again();
+    }
+    tdm_queue_destroy(other);
+    tdm_device_release(cpu);
+}
+
+/* Rows are read one by one; the second or third is refused. */
+Test(waits, lost_in_format) {
+    for (int i = 0; i < LOST_CODES; i++) {
+        tdm_tensor x = {0};
+        char text[64];
+        size_t length;
+        check_case("code %d", lost_codes[i]);
+        OK(tdm_ones(queue, TDM_F64, 2, (const int64_t[]){25, 50}, &x));
+        OK(tdm_queue_finish(queue));
+        x.shape[1] = 40; /* a view with gaps, of 8000 bytes */
+        opencl.fail("clEnqueueReadBuffer", 2 + (unsigned)i % 2, ULONG_MAX, lost_codes[i]);
+        REFUSED(tdm_format(queue, &x, text, sizeof text, &length), TDM_ERROR_DEVICE_LOST,
+                "opencl:0");
+        tdm_tensor_release(&x);
+        open_again();
+    }
+}
+
 /* The memory that a tensor's text is read into. */
 Test(waits, format) {
     tdm_tensor x = {0};
@@ -191,6 +306,30 @@ static void use_file(const char *path, unsigned long failing) {
     OK(tdm_queue_finish(queue));
     tdm_state_dict_destroy(dict);
     tdm_tensor_release(&x);
+}
+
+/* The second read into a piece of staging, and then every wait, finds the device lost. */
+Test(waits, lost_while_saved) {
+    folder_make();
+    for (int i = 0; i < LOST_CODES; i++) {
+        const tdm_file_options options = {.size = sizeof(tdm_file_options), .budget = MIB};
+        const int64_t count = MIB / 4;
+        tdm_state_dict *dict = NULL;
+        check_case("code %d", lost_codes[i]);
+        OK(tdm_state_dict_create(&dict));
+        for (int j = 0; j < 2; j++) {
+            tdm_tensor x = {0};
+            OK(tdm_empty(device, TDM_U8, 1, &count, &x));
+            OK(tdm_state_dict_set(dict, j ? "y" : "x", &x));
+            tdm_tensor_release(&x);
+        }
+        opencl.fail("clEnqueueReadBuffer,clFinish", 2, ULONG_MAX, lost_codes[i]);
+        REFUSED(tdm_save(queue, dict, folder_path("file"), &options), TDM_ERROR_DEVICE_LOST,
+                "opencl:0");
+        tdm_state_dict_destroy(dict);
+        open_again();
+    }
+    folder_remove();
 }
 
 Test(waits, files) {
