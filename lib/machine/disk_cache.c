@@ -98,10 +98,12 @@ int tdmi_cache_open_file(int folder, const char *name, struct stat *status) {
     return -1;
 }
 
-bool tdmi_cache_may_write(uint64_t size) {
+uint64_t tdmi_file_limit(void) {
     struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && size <= limit.rlim_cur;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : 0;
 }
+
+bool tdmi_cache_may_write(uint64_t size) { return size <= tdmi_file_limit(); }
 
 enum { NAME = 48 };
 

@@ -20,7 +20,10 @@ typedef struct tdmi_new_file {
  * failure nothing is left. */
 tdm_status tdmi_new_file_begin(const char *path, tdmi_new_file *file) TDM_MUST_USE;
 
-/* Appends. */
+/* Removes what processes that have ended left next to `path` of files that they were writing. Begin does, too. */
+void tdmi_new_file_remove_left(const char *path);
+
+/* Appends; past the process's limit on a file's size it fails. */
 tdm_status tdmi_new_file_write(tdmi_new_file *file, const void *bytes, size_t size) TDM_MUST_USE;
 
 /* Brings it to the disk and puts it in its place, replacing any other file there. Called when `status` is

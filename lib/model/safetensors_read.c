@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "file_job.h"
+#include "new_file.h"
 #include "safetensors.h"
 #include "transfer.h"
 
@@ -261,6 +262,7 @@ static tdm_status open_file(const char *path, tdm_file **file) {
     made->path = copy;
     made->descriptor = -1;
     tdm_status status = open_and_check(made);
+    tdmi_new_file_remove_left(path);
     if (status != TDM_OK) {
         tdm_file_destroy(made);
         return status;

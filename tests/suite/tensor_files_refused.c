@@ -2,10 +2,11 @@
 /* Saving, loading and reading that cannot work: refused with a message, and no file is left.
  * Files that lie: tests/host/safetensors.c. */
 #include <criterion/criterion.h>
-#include <signal.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -250,9 +251,8 @@ Test(tensor_files_refused, cancelled) {
     CHECK(before.in_use == after.in_use, "a cancelled load leaks");
 }
 
-/* A full disk, played by the limit on a file's size. */
+/* A full disk, played by the limit on a file's size, past which a write is a signal that ends the process. */
 Test(tensor_files_refused, disk_full) {
-    signal(SIGXFSZ, SIG_IGN);
     struct rlimit limit;
     getrlimit(RLIMIT_FSIZE, &limit);
     struct rlimit less = {70000, limit.rlim_max};
@@ -268,6 +268,44 @@ Test(tensor_files_refused, disk_full) {
         check_old();
     }
     OK(tdm_save(queue, dict, folder_path("f"), &options));
+}
+
+static tdm_status open_file_meanwhile(uint64_t done, uint64_t total, void *user) {
+    tdm_file *file = NULL;
+    (void)user;
+    if (done < total) OK(tdm_file_open(folder_path("f"), &file));
+    tdm_file_destroy(file);
+    return TDM_OK;
+}
+
+/* What a process left that was killed while it saved goes with the next load or save; what is being written, and
+ * what only looks like it, stays. */
+Test(tensor_files_refused, leftovers) {
+    static const char left[] = ".tandem-7fffffff-1a2b-0.tmp", locked[] = ".tandem-1-2-3.tmp",
+                      other[] = ".tandem-1-2-3.tmp.bak";
+    file_write(folder_path(locked), "x", 1);
+    file_write(folder_path(other), "x", 1);
+    const int file = open(folder_path(locked), O_RDONLY | O_CLOEXEC);
+    if (file < 0 || flock(file, LOCK_EX) != 0) abort();
+    for (int saves = 0; saves < 2; saves++) {
+        tdm_state_dict *got = NULL;
+        tdm_file_options options = {.size = sizeof(tdm_file_options),
+                                    .budget = SMALL_BUDGET,
+                                    .progress = open_file_meanwhile};
+        check_case(saves ? "a save" : "a load");
+        file_write(folder_path(left), "x", 1);
+        if (saves)
+            OK(tdm_save(queue, dict, folder_path("f"), &options));
+        else
+            OK(tdm_load(queue, folder_path("f"), NULL, &got));
+        CHECK(folder_holds(".tandem-1-2-3.tmp|.tandem-1-2-3.tmp.bak|f"), "files");
+        tdm_state_dict_destroy(got);
+    }
+    close(file);
+    tdm_file *opened = NULL;
+    OK(tdm_file_open(folder_path("f"), &opened));
+    tdm_file_destroy(opened);
+    CHECK(folder_holds(".tandem-1-2-3.tmp.bak|f"), "files");
 }
 
 /* A file that is cut short after it was opened, or while it is read. */
