@@ -14,7 +14,7 @@
 enum { TDMI_HOST_GROUP_BYTES = 32 << 10 };
 
 /* Threads that tdmi_parallel uses, the caller included: TANDEM_CPU_THREADS or the number of cores
- * this process may run on. */
+ * this process may run on, or whose time the quota of its control group comes to. */
 int tdmi_worker_count(void);
 
 /* Which of them this thread is: 0 for any thread that is no worker. Threads that run bodies of one

@@ -16,6 +16,7 @@
 #include "base/env.h"
 #include "base/threads.h"
 #include "host/host.h"
+#include "machine/quota.h"
 
 enum { SPIN_NANOSECONDS = 30000, ITEM_MASK_BITS = 32 };
 
@@ -104,7 +105,8 @@ static void *worker(void *unused) {
 static int available_cores(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    int count = CPU_COUNT(&set);
+    const int count = CPU_COUNT(&set), quota = tdmi_quota_cores("");
+    if (quota > 0 && quota < count) return quota;
     return count > 0 ? count : 1;
 }
 
