@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The largest errors of the functions of one float, in units in the last place of the result (ulp), on each device
- * that TDM_TEST_DEVICE names (cpu,opencl:0): f32 at INPUTS numbers spread over all bit patterns, or at all 2^32 of them;
- * f16 and bf16 at all 65,536. Exit status 1 where one is above its promise, or where a NaN, an infinity or the sign of
- * a zero is wrong. The reference is the C library in double, whose errors are below 1e-6 ulp of f32.
+/* The largest errors of the functions of one float, in units in the last place of the result (ulp), on each device that
+ * TDM_TEST_DEVICE names (cpu,opencl:0): f32 at INPUTS numbers spread over all bit patterns, or at all 2^32 of them; f16
+ * and bf16 at all 65,536. Exit status 1 where one is above its promise, or where a NaN, an infinity or the sign of a
+ * zero is wrong. The reference is the C library in double, whose errors are below 1e-6 ulp of f32.
  *
  *     accuracy [--page] [INPUTS|all [FUNCTION …]] */
 #include <inttypes.h>
