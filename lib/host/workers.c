@@ -5,8 +5,13 @@
  * the next item in the low half, so that a worker that wakes up late can never take an item of a
  * later loop by mistake. Workers spin briefly after a loop where the next one is likely to follow
  * at once, then sleep. Where other threads are about to wake, spinning workers are in their way:
- * products and their norms in turn on PoCL took a tenth longer. */
+ * products and their norms in turn on PoCL took a tenth longer.
+ *
+ * A process lives for as long as any of its threads, so workers end soon after the last thread that has used them,
+ * unless another uses them meanwhile, and are made again for the next one: a program whose threads end by pthread_exit
+ * ends. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -18,7 +23,7 @@
 #include "host/host.h"
 #include "machine/quota.h"
 
-enum { SPIN_NANOSECONDS = 30000, ITEM_MASK_BITS = 32 };
+enum { SPIN_NANOSECONDS = 30000, ITEM_MASK_BITS = 32, STAY_NANOSECONDS = 100000000 };
 
 typedef struct loop {
     void (*body)(void *, uint32_t);
@@ -30,8 +35,12 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int worker_count = 1;
 static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held by the thread that runs a loop */
 static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
-static int sleepers;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, all_left = PTHREAD_COND_INITIALIZER;
+static int sleepers;       /* this and the next three: under sleep_lock */
+static int running, users; /* workers; threads that have used them and have not ended */
+static bool leaving;       /* all workers end */
+static pthread_key_t user; /* set in each of these threads */
+static _Thread_local bool is_user;
 
 static loop current; /* written by the owner while no item can be taken */
 static _Atomic uint32_t current_count;
@@ -72,34 +81,72 @@ static int64_t nanoseconds(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Waits until the generation differs from `generation`. */
-static void await_loop(uint32_t generation) {
+/* Sleeps until there may be a loop. Without users for some time it is the end of all workers. */
+static void sleep_some(void) {
+    struct timespec until;
+    if (users > 0 || clock_gettime(CLOCK_REALTIME, &until) != 0) {
+        pthread_cond_wait(&wake, &sleep_lock);
+        return;
+    }
+    until.tv_nsec += STAY_NANOSECONDS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (pthread_cond_timedwait(&wake, &sleep_lock, &until) != ETIMEDOUT || users > 0) return;
+    leaving = true;
+    pthread_cond_broadcast(&wake);
+}
+
+/* Waits until the generation differs from `generation`. False: the worker ends. */
+static bool await_loop(uint32_t generation) {
     int64_t until = nanoseconds() + atomic_load_explicit(&spin_time, memory_order_relaxed);
     do {
         for (int i = 0; i < 64; i++) {
-            if ((uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) != generation) return;
+            if ((uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) != generation) return true;
             cpu_relax();
         }
     } while (nanoseconds() < until);
     TDMI_LOCKED(&sleep_lock);
     sleepers++;
-    while ((uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) == generation)
-        pthread_cond_wait(&wake, &sleep_lock);
+    while (!leaving && (uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) == generation)
+        sleep_some();
     sleepers--;
+    if (leaving && --running == 0) pthread_cond_broadcast(&all_left);
+    return !leaving;
 }
 
-static void *worker(void *unused) {
-    static atomic_int count;
-    (void)unused;
-    number = atomic_fetch_add(&count, 1) + 1;
+static void *worker(void *context) {
+    number = (int)(intptr_t)context;
     inside = true;
-    uint32_t generation = 0;
-    for (;;) {
-        await_loop(generation);
+    for (uint32_t generation = 0; await_loop(generation);) {
         generation = (uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS);
         run_items();
     }
     return NULL;
+}
+
+/* The end of a thread that has used the workers. */
+static void forget_user(void *set) {
+    (void)set;
+    is_user = false;
+    if (tdmi_forked) return;
+    TDMI_LOCKED(&sleep_lock);
+    if (--users == 0) pthread_cond_broadcast(&wake);
+}
+
+/* The calling thread uses the workers from now on; makes those that have ended. */
+static void use_workers(void) {
+    if (is_user) return;
+    is_user = true;
+    pthread_mutex_lock(&sleep_lock);
+    users++;
+    while (leaving && running > 0)
+        pthread_cond_wait(&all_left, &sleep_lock);
+    leaving = false;
+    while (running < worker_count - 1 &&
+           tdmi_thread_start(NULL, worker, (void *)(intptr_t)(running + 1)))
+        running++;
+    pthread_mutex_unlock(&sleep_lock);
+    (void)pthread_setspecific(user, &users);
 }
 
 static int available_cores(void) {
@@ -112,9 +159,13 @@ static int available_cores(void) {
 
 static void start_workers(void) {
     int wanted = tdmi_env_values()->cpu_threads;
-    if (wanted == 0) wanted = available_cores();
-    while (worker_count < wanted && tdmi_thread_start(NULL, worker, NULL))
-        worker_count++;
+    worker_count = wanted == 0 ? available_cores() : wanted;
+    if (worker_count == 1 || pthread_key_create(&user, forget_user) != 0) {
+        worker_count = 1;
+        return;
+    }
+    use_workers();
+    worker_count = running + 1;
 }
 
 int tdmi_worker_number(void) { return number; }
@@ -148,6 +199,7 @@ void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), 
             body(context, i);
         return;
     }
+    use_workers();
     inside = true;
     start_loop(&(loop){body, context, count}, next);
     run_items();

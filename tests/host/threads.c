@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Threads that are cancelled in the library, and threads that the library makes. */
+/* Threads that are cancelled in the library, threads that the library makes, and the end of both. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <pthread.h>
@@ -14,6 +14,7 @@
 #include "paths.h"
 #include "support/check.h"
 #include "support/random.h"
+#include "support/run.h"
 
 static void begin(void) {
     setenv("TANDEM_CPU_DEVICES", "2", 1);
@@ -282,4 +283,17 @@ Test(threads, signals) {
     tdm_queue_destroy(queue);
     for (int i = 0; i < 2; i++)
         tdm_device_release(devices[i]);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* Workers do not keep a process alive: they end after the last thread that has used them, and are there again for
+ * another one. (The thread that ended by pthread_exit stays listed.) */
+Test(threads, pthread_exit_in_main) {
+    static run_result r;
+    static const char *const changes[] = {ICD_NONE, "TANDEM_CPU_THREADS=4", "TANDEM_BLAS=builtin",
+                                          "TANDEM_BACKEND=cpu", NULL};
+    run_program(changes, (const char *const[]){TEST_PROBE, "leave", "cpu", NULL}, 30, &r);
+    CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
+    CHECK(contains_words(r.output, "TDM_OK|threads: 2\n|ended"), "'%s'", r.output);
 }

@@ -11,6 +11,8 @@
  *   probe exit NAME        works, and ends without giving anything back
  *   probe thread NAME      works in a second thread while the first one returns from main
  *   probe join NAME        the same, and a function of atexit() joins the second thread
+ *   probe leave NAME       works, and ends its first thread by pthread_exit(); half a second later a second one counts
+ *                          the process's threads, works, and ends
  *   probe secure           whether it has more rights than its caller
  *   probe text NAME        in the environment's locale: its own number, then texts of the library
  *   probe explain NAME DTYPE M N K   runs such a product, and says who ran it and why
@@ -25,6 +27,7 @@
  *
  * First the status of what failed, or TDM_OK, then its message. Exit status 0 unless a number is
  * wrong (3) or the arguments are (2). */
+#include <dirent.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <pthread.h>
@@ -380,6 +383,30 @@ static int explain(const char *name, const char *type, const char *const *extent
     return dtype == TDM_F32 && first != (float)size[2] ? 3 : 0;
 }
 
+static int large_product(const char *name) {
+    return explain(name, "f32", (const char *const[]){"300", "300", "300"});
+}
+
+static void *work_later(void *name) {
+    int threads = 0;
+    usleep(500000);
+    DIR *folder = opendir("/proc/self/task");
+    for (const struct dirent *e; folder && (e = readdir(folder));)
+        threads += e->d_name[0] != '.';
+    if (folder) closedir(folder);
+    printf("threads: %d\n", threads);
+    if (large_product(name) != 0) _exit(3);
+    printf("ended\n");
+    fflush(stdout);
+    return NULL;
+}
+
+static int leave(char *name) {
+    pthread_t later;
+    if (large_product(name) != 0 || pthread_create(&later, NULL, work_later, name) != 0) return 3;
+    pthread_exit(NULL);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     char *name = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
@@ -395,6 +422,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "explain") == 0 && argc > 6)
         return explain(name, argv[3], (const char *const *)argv + 4);
     if (strncmp(what, "hold", 4) == 0 && argc > 3) return hold(what, name, argv[3], argv[0]);
+    if (strcmp(what, "leave") == 0) return leave(name);
     if (strcmp(what, "fork") == 0) return use_after_fork(name);
     if (strcmp(what, "fork-first") == 0) return fork_first();
     if (strcmp(what, "thread") == 0) return end_beside_thread(name, 0);
