@@ -108,16 +108,25 @@ static tdm_status list_devices(cl_platform_id id, cl_int *code, cl_uint *count,
     return TDM_OK;
 }
 
+/* The loader lists the devices of a driver again for another .icd file, or variable, that names the driver. */
+static bool is_candidate(cl_device_id id) {
+    for (size_t i = 0; i < candidate_count; i++)
+        if (candidates[i].id == id) return true;
+    return false;
+}
+
+/* *added: how many were not there before. */
 static tdm_status add_candidates(cl_platform_id id, const char *name, cl_uint count,
-                                 const cl_device_id *ids) {
+                                 const cl_device_id *ids, cl_uint *added) {
     candidate *grown = tdmi_realloc(candidates, (candidate_count + count) * sizeof *grown);
     if (!grown) return short_of_memory();
     candidates = grown;
     for (cl_uint i = 0; i < count; i++) {
-        if (!ids[i]) continue;
-        candidate *added = &candidates[candidate_count++];
-        *added = (candidate){.platform = id, .id = ids[i]};
-        snprintf(added->platform_name, sizeof added->platform_name, "%s", name);
+        if (!ids[i] || is_candidate(ids[i])) continue;
+        candidate *made = &candidates[candidate_count++];
+        *made = (candidate){.platform = id, .id = ids[i]};
+        snprintf(made->platform_name, sizeof made->platform_name, "%s", name);
+        ++*added;
     }
     return TDM_OK;
 }
@@ -149,9 +158,11 @@ static tdm_status add_platform(platform *asked) {
         snprintf(asked->why, sizeof asked->why, "%s is broken: it failed with %s (%d)", subject,
                  tdmi_cl_error_name(code), code);
     } else {
-        status = add_candidates(asked->id, name, count, ids);
+        cl_uint added = 0;
+        status = add_candidates(asked->id, name, count, ids, &added);
         asked->settled = status == TDM_OK;
-        snprintf(detail, sizeof detail, "%s, %u device%s", version, count, count == 1 ? "" : "s");
+        snprintf(detail, sizeof detail, "%s, %u device%s%s", version, count, count == 1 ? "" : "s",
+                 added > 0 ? "" : ", listed before: another .icd file names the same driver");
         if (status == TDM_OK) tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, true, subject, detail, "");
     }
     tdmi_free(ids);

@@ -55,7 +55,7 @@ static bool read_icd_file(const char *path, char *line, size_t size, char *why, 
     if (file >= 0) close(file);
     if (length < 0) return false;
     line[length] = '\0';
-    line[strcspn(line, "\r\n")] = '\0';
+    line[strcspn(line, "\n")] = '\0'; /* as ICD loaders do: a CR is part of the name to them */
     if (line[0] == '\0') snprintf(why, why_size, "is empty; its first line names a library");
     return line[0] != '\0';
 }
@@ -70,6 +70,15 @@ static void diagnose_icd_file(const char *path) {
         snprintf(line, sizeof line, "%s", path);
     } else if (!read_icd_file(path, line, sizeof line, detail, sizeof detail)) {
         tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, path, detail, advice);
+        return;
+    } else if (strchr(line, '\r')) {
+        snprintf(
+            detail, sizeof detail,
+            "names %.*s in a line that ends with CR LF: the ICD loader takes the CR for a part "
+            "of the name and opens nothing",
+            (int)strcspn(line, "\r"), line);
+        tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, path, detail,
+                      "end its lines with LF alone, as dos2unix does");
         return;
     }
     /* Opened and kept open, as the ICD loader does. */

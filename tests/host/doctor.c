@@ -215,6 +215,7 @@ Test(doctor, files_that_are_no_drivers) {
         {"echo > x.icd", "is empty", true},
         {"ln -s nowhere x.icd", "cannot be read", true},
         {"ln -s x.icd x.icd", "cannot be read", true},
+        {"printf '%s\\r\\n' libm.so.6 > x.icd", "names libm.so.6|CR LF|LF alone", true},
         {"echo /nonexistent/libx.so > x.icd", "/nonexistent/libx.so|does not open", true},
         {"echo libm.so.6 > x.icd",
          "libm.so.6|is not an OpenCL driver|clGetExtensionFunctionAddress", true},

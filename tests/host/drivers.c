@@ -117,6 +117,29 @@ Test(drivers, ending) {
 }
 
 #if TEST_HAS_OPENCL
+static int count_lines_of_opencl(void) {
+    int count = 0;
+    for (const char *at = r.output; (at = strstr(at, "\nopencl:")); at++)
+        count++;
+    return count;
+}
+
+/* A driver that two .icd files name has each device once. */
+Test(drivers, one_driver_in_two_files) {
+    static const char *const changes[] = {"OCL_ICD_VENDORS=" TEST_SCRATCH "/twice", CACHE, NULL};
+    probe((const char *[]){ICD_POCL, CACHE, NULL}, "list", NULL);
+    const int wanted = count_lines_of_opencl();
+    run_shell(changes,
+              "rm -rf $OCL_ICD_VENDORS && mkdir $OCL_ICD_VENDORS && for i in 1 2 3; do "
+              "cp " TEST_ICD_POCL "/*.icd $OCL_ICD_VENDORS/$i.icd; done",
+              10, &r);
+    CHECK(r.exit_status == 0, "%s", r.output);
+    probe(changes, "list", NULL);
+    CHECK(wanted > 0 && count_lines_of_opencl() == wanted, "not %d: %s", wanted, r.output);
+    probe(changes, "diagnose", NULL);
+    CHECK(contains_words(r.output, "listed before"), "%s", r.output);
+}
+
 #define FOLDER TEST_SCRATCH "/kernels"
 
 static const char *cache_folder = FOLDER;
