@@ -33,7 +33,10 @@ enum { ADOPTED_ALIGNMENT = 16 }; /* as on the other backends */
 tdm_status tdmi_cpu_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
                               bool *read_only) {
     (void)device;
-    if ((uintptr_t)handle % ADOPTED_ALIGNMENT != 0 || size > UINTPTR_MAX - (uintptr_t)handle)
+    if (size > UINTPTR_MAX - (uintptr_t)handle)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
+                         "size is %zu bytes, more than there can be from %p on", size, handle);
+    if ((uintptr_t)handle % ADOPTED_ALIGNMENT != 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "memory of %zu bytes begins at %p, which is no multiple of %d: begin "
                          "further ahead, and let tensors have an offset",

@@ -24,8 +24,8 @@ static tdm_status check_outputs(const char *function, const tdm_tensor *tensor,
 static tdm_status check_dim(const char *function, const char *name, const tdm_tensor *tensor,
                             int dim) {
     if (dim < 0 || dim >= tensor->ndim)
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: %s is %d, but the tensor has %d dimension%s",
-                         function, name, dim, tensor->ndim, tensor->ndim == 1 ? "" : "s");
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: %s is %d, allowed are 0 to %d", function,
+                         name, dim, tensor->ndim - 1);
     return TDM_OK;
 }
 
