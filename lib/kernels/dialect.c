@@ -10,20 +10,24 @@
 #include "base/memory.h"
 
 void tdmi_write(tdmi_writer *self, const char *format, ...) {
-    enum { LONGEST = 512 };
-    if (self->size - self->used < LONGEST) {
-        char *grown = tdmi_realloc(self->text, self->size * 2 + 4096);
+    va_list arguments;
+    va_start(arguments, format);
+    const size_t length = (size_t)vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (self->size - self->used <= length) {
+        const size_t size = self->size * 2 + length + 4096;
+        char *grown = tdmi_realloc(self->text, size);
         if (!grown) {
             self->failed = true;
             return;
         }
         self->text = grown;
-        self->size = self->size * 2 + 4096;
+        self->size = size;
     }
-    va_list arguments;
     va_start(arguments, format);
-    self->used += (size_t)vsnprintf(self->text + self->used, LONGEST, format, arguments);
+    (void)vsnprintf(self->text + self->used, length + 1, format, arguments);
     va_end(arguments);
+    self->used += length;
 }
 
 uint8_t tdmi_plain_dtype(const tdmi_expression *e) {
