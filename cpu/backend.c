@@ -17,5 +17,6 @@ const tdmi_backend tdmi_backend_cpu = {
     .queue_flush = tdmi_cpu_queue_nothing,
     .queue_finish = tdmi_cpu_queue_nothing,
     .queue_drain = tdmi_cpu_queue_nothing,
+    .adopts_addresses = true,
     .blas = blas,
 };

@@ -15,6 +15,7 @@ const tdmi_backend tdmi_backend_cuda = {
     TDMI_BACKEND_TABLE(TDMI_BACKEND_NAME, tdmi_cuda) TDMI_CUDA_TABLE(TDMI_BACKEND_NAME, tdmi_cuda)
         .queue_drain = tdmi_cuda_queue_finish,
     .orders_devices = true,
+    .adopts_addresses = true,
     .loss_ends_work = true,
     .capture_size = sizeof(tdmi_bcapture),
     .blas = blas,

@@ -2,8 +2,6 @@
 /* Objects that the program has, too: its memory and its events, and ours in its hands. */
 #include "cuda_backend.h"
 
-enum { ALIGNMENT = 16 }; /* of what kernels read in vectors */
-
 /* ---- memory ---- */
 
 static bool query(CUpointer_attribute attribute, uintptr_t address, void *answer) {
@@ -33,13 +31,6 @@ static tdm_status check_byte(const tdmi_bdevice *device, uintptr_t address) {
 tdm_status tdmi_cuda_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
                                bool *read_only) {
     const uintptr_t begin = (uintptr_t)handle;
-    if (begin % ALIGNMENT != 0)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "memory begins at %p, which is no multiple of %d: begin further ahead, "
-                         "and let tensors have an offset",
-                         handle, ALIGNMENT);
-    if (size > UINTPTR_MAX - begin)
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "memory: size is %zu", size);
     TDMI_CUDA_ENTER(device);
     TDMI_TRY(check_byte(device, begin));
     TDMI_TRY(check_byte(device, begin + size - 1));

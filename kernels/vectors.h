@@ -162,7 +162,8 @@ INLINE void tdm_write_part(GLOBAL T *row, tdm_index from, tdm_index end, const T
          *tdm_once_##p = (c) ? tdm_read_part_t(tdm_in_##p, p, tdm_from, tdm_end, TDM_ONCE)         \
                              : tdm_in_##p;                                                         \
          tdm_once_##p; tdm_once_##p = 0)
-/* a bf16 of the register that has two, which compilers would take out of it first */
+/* A bf16 is read from the register that holds two: a compiler would move it to another one first. Where PUT_TWO_BF16
+ * is not defined, on GPUs before sm_80, LayerNorm would run out of registers. */
 #if T_ID == TDM_ID_BF16 && defined(PUT_TWO_BF16)
 #define TDM_REGISTER_OF(p) (((const tdm_u32 *)tdm_in_##p)[tdm_k / 2])
 #define AT(p, j)                                                                                   \

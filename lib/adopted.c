@@ -30,6 +30,21 @@ typedef struct tdmi_adopted {
 
 /* ---- making ---- */
 
+/* Kernels read memory in vectors of 16 bytes. */
+static tdm_status check_address(const void *address, size_t size) {
+    enum { ALIGNMENT = 16 };
+    if (size > UINTPTR_MAX - (uintptr_t)address)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
+                         "memory of %zu bytes from %p on passes the end of all addresses", size,
+                         address);
+    if ((uintptr_t)address % ALIGNMENT != 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "memory begins at %p, which is no multiple of %d: begin further ahead, "
+                         "and let tensors have an offset",
+                         address, ALIGNMENT);
+    return TDM_OK;
+}
+
 static tdm_status adopt(const char *function, tdm_device *device, void *handle, tdm_buffer *buffer,
                         tdmi_adopted *adopted) {
     tdmi_block *block = &adopted->block;
@@ -38,9 +53,13 @@ static tdm_status adopt(const char *function, tdm_device *device, void *handle, 
     block->size = buffer->size;
     /* Of nothing there may be no handle either. */
     if (buffer->size > 0) {
-        tdm_status status = tdmi_device_result(
-            device, device->backend->mem_adopt(device->impl, handle, buffer->size, &block->mem,
-                                               &read_only));
+        const tdmi_backend *backend = device->backend;
+        tdm_status status =
+            backend->adopts_addresses ? check_address(handle, buffer->size) : TDM_OK;
+        if (status == TDM_OK)
+            status =
+                tdmi_device_result(device, backend->mem_adopt(device->impl, handle, buffer->size,
+                                                              &block->mem, &read_only));
         if (status != TDM_OK)
             return tdmi_fail_in(status, "%s: on %s", function, device->facts->info.id);
     }

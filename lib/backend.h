@@ -318,7 +318,9 @@ typedef struct tdmi_backend {
     /* Memory that the program owns, used like that of mem_alloc. `handle` is what tdmi_mem.handle would be. mem_adopt
      * takes a reference where the driver counts them, which mem_disown gives back; that is all that we ever do
      * to its life. It fails, in words that begin with "memory", for what is not at least `size` bytes of this
-     * device that begin at a multiple of 16. *read_only: kernels must not write there. */
+     * device that begin at a multiple of 16. Where handles are addresses, the core has checked alignment and range.
+     * *read_only: kernels must not write there. */
+    bool adopts_addresses;
     tdm_status (*mem_adopt)(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,
                             bool *read_only);
     void (*mem_disown)(tdmi_bdevice *device, tdmi_mem *mem);

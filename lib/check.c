@@ -283,8 +283,8 @@ tdm_status tdmi_check_dims(const char *function, const tdm_tensor *x, const int 
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims[%zu] is %d, allowed are 0 to %d",
                              function, i, dims[i], x->ndim - 1);
         if (named[dims[i]])
-            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                             "%s: dims[%zu] is %d, which is in dims before", function, i, dims[i]);
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims[%zu] repeats dimension %d",
+                             function, i, dims[i]);
         named[dims[i]] = true;
     }
     return TDM_OK;

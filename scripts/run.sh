@@ -6,6 +6,7 @@
 # Usage: scripts/run.sh [OPTION...]    (the options of `tdm bench`)
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
+[[ $# = 0 || "$1" = -* ]] || { echo "run.sh: '$1' is no option; \`tdm bench --help\` lists them" >&2; exit 2; }
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh run

@@ -42,7 +42,7 @@ no_package() { # NAME: the sentence
     echo "$(. /etc/os-release && echo "$PRETTY_NAME") has no package $1"
 }
 # From PyPI, as no Debian package has them: safetensors, which the tests compare files with, a NumPy that knows
-# DLPack 1.0, and Intel's OpenCL runtime for CPUs.
+# DLPack 1.0, and Intel's OpenCL runtime for CPUs; before a release also newer MPIs and NVIDIA's disassembler.
 install_python() { # FOLDER PACKAGE==VERSION...: a separate environment
     local have folder=$1
     shift

@@ -19,11 +19,9 @@ fi
 
 presets=("$@")
 [ ${#presets[@]} -gt 0 ] || presets=(test)
+known="test asan tsan full full-asan full-tsan"
 for preset in "${presets[@]}"; do
-    [[ "$preset" = @(test|asan|tsan|full|full-asan|full-tsan) ]] || {
-        echo "test.sh: no preset is named '$preset': test, asan, tsan, full, full-asan, full-tsan" >&2
-        exit 2
-    }
+    [[ " $known " = *" $preset "* ]] || { echo "test.sh: no preset is named '$preset'; there are $known" >&2; exit 2; }
 done
 need="test"
 [[ " ${presets[*]} " != *" full "* ]] || need=full

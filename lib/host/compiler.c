@@ -258,31 +258,24 @@ static pid_t wait_for(pid_t child, int *status, bool *in_time) {
     }
 }
 
-enum { HOW = 64 };
-
-/* How it ended, "" if well. In a program that ignores its children's ends that is unknown: then there is a library
- * or not. */
-static tdm_status await_end(pid_t child, const char *file, char how[HOW]) {
-    int status = 0;
+/* *status: as waitpid has it. In a program that ignores its children's ends it is unknown, and 0: then there is a
+ * library or not. */
+static tdm_status await_end(pid_t child, const char *file, int *status) {
     bool in_time;
-    const pid_t waited = wait_for(child, &status, &in_time);
+    *status = 0;
+    const pid_t waited = wait_for(child, status, &in_time);
+    if (waited < 0) *status = 0;
     if (!in_time)
         return tdmi_fail(TDM_ERROR_COMPILE,
                          "%s: the C compiler %s was ended, as it took longer than %d seconds", file,
                          compiler, (int)SECONDS_LIMIT);
-    how[0] = '\0';
-    if (waited > 0 && WIFSIGNALED(status))
-        snprintf(how, HOW, "was ended by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else if (waited > 0 && WEXITSTATUS(status) != 0)
-        snprintf(how, HOW, "ended with exit status %d", WEXITSTATUS(status));
     return TDM_OK;
 }
 
 /* The same standard and rules of arithmetic as the library's own kernels have (cpu/kernels.h); what CUDA C++ would
  * refuse is refused. */
 static tdm_status run_compiler(const folder *self, const char *file, const char *const *options,
-                               char how[HOW]) {
+                               int *status) {
     enum { MOST = 64 };
     static const char *const own[] = {"-std=gnu11",
                                       "-O3",
@@ -318,7 +311,7 @@ static tdm_status run_compiler(const folder *self, const char *file, const char 
         return tdmi_fail(TDM_ERROR_UNAVAILABLE, "%s cannot be started: %s", compiler,
                          strerror(failed));
     give_stack(child);
-    return await_end(child, file, how);
+    return await_end(child, file, status);
 }
 
 /* The log from the first line on that begins with the file's name, which is about an error. */
@@ -331,8 +324,8 @@ static const char *find_error(const char *log, const char *file) {
     return log;
 }
 
-/* What it said; of one that said nothing, and of one that a signal ended, how it ended as well. */
-static tdm_status compile_failure(const folder *self, const char *file, const char *how) {
+/* What it said, and of one that said nothing, or that a signal ended, how it ended. */
+static tdm_status compile_failure(const folder *self, const char *file, int ended) {
     enum { LINES = 12, BYTES = 1500 };
     tdmi_blob log;
     const char *text = read_file(self->log, &log) ? log.data : "";
@@ -341,24 +334,26 @@ static tdm_status compile_failure(const folder *self, const char *file, const ch
     text = find_error(text, file);
     for (int lines = 0; text[length] != '\0' && length < BYTES; length++)
         if (text[length] == '\n' && ++lines == LINES) break;
-    const bool is_silent = text[strspn(text, " \n")] == '\0';
-    const tdm_status status =
-        is_silent ? tdmi_fail(TDM_ERROR_COMPILE, "%s does not compile: %s said nothing and %s",
-                              file, compiler, how[0] ? how : "left no library")
-                  : tdmi_fail(TDM_ERROR_COMPILE, "%s does not compile by %s%s%s:\n%.*s", file,
-                              compiler, strstr(how, "signal") ? ", which " : "",
-                              strstr(how, "signal") ? how : "", length, text);
+    char end[96] = "";
+    if (WIFSIGNALED(ended))
+        snprintf(end, sizeof end, ", which signal %d ended (%s)", WTERMSIG(ended),
+                 strsignal(WTERMSIG(ended)));
+    else if (text[strspn(text, " \n")] == '\0')
+        snprintf(end, sizeof end, ", which said nothing and ended with status %d",
+                 WEXITSTATUS(ended));
+    const tdm_status status = tdmi_fail(TDM_ERROR_COMPILE, "%s does not compile by %s%s:\n%.*s",
+                                        file, compiler, end, length, text);
     tdmi_free(log.data);
     return status;
 }
 
 static tdm_status compile_in(const folder *self, const char *text, const char *file,
                              const char *const *options, tdmi_blob *library) {
-    char how[HOW];
+    int ended;
     if (!write_file(self->source, text, strlen(text)))
         return tdmi_fail(TDM_ERROR_IO, "%s cannot be written: %s", self->source, strerror(errno));
-    TDMI_TRY(run_compiler(self, file, options, how));
-    if (how[0] || access(self->library, F_OK) != 0) return compile_failure(self, file, how);
+    TDMI_TRY(run_compiler(self, file, options, &ended));
+    if (ended != 0 || access(self->library, F_OK) != 0) return compile_failure(self, file, ended);
     if (read_file(self->library, library)) return TDM_OK;
     return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: no memory for what %s has made", file, compiler);
 }

@@ -13,8 +13,8 @@
 /* min_group_bytes of every device that is the host's CPU: waking a thread for less does not pay. */
 enum { TDMI_HOST_GROUP_BYTES = 32 << 10 };
 
-/* Threads that tdmi_parallel uses, the caller included: TANDEM_CPU_THREADS or the number of cores
- * this process may run on, or whose time the quota of its control group comes to. */
+/* Threads that tdmi_parallel uses, the caller included: TANDEM_CPU_THREADS, or the number of cores
+ * that this process may run on, or its control group's quota in cores where that is less. */
 int tdmi_worker_count(void);
 
 /* Which of them this thread is: 0 for any thread that is no worker. Threads that run bodies of one

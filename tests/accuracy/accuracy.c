@@ -220,20 +220,23 @@ static int report(const char *device, int function, const findings *f, double pr
 
 static findings found[MOST_DEVICES][FUNCTIONS][TYPES];
 
+/* "–": none. */
+static void print_number(const char *format, double number) {
+    if (isinf(number))
+        printf(" – |");
+    else
+        printf(format, number);
+}
+
 static void print_page(char *const *devices, int count, uint64_t inputs) {
     printf("# Accuracy\n\n"
-           "The largest errors of the functions of one float that the tests have found, in units "
-           "in the last place of\n"
-           "the result, against the C library in double: of f32 at %" PRIu64
-           " numbers spread over all bit patterns, of f16\nand bf16 at all 65,536. \"Promised\" is "
-           "what "
-           "`accuracy:cpu` fails above, for f32; where the cpu backend and others\nare promised "
-           "different numbers, "
-           "the function is the device's library's there. A result of 16 bits is the f32\nresult, "
-           "rounded: half an "
-           "ulp. NaN, infinities, signs of zeros and subnormals are right, but where it says "
-           "which\nis not.\n\n"
-           "`accuracy --page` (tests/accuracy) writes this page.\n",
+           "The largest errors of the functions of one float in units in the last place of the "
+           "result (ulp), as `accuracy\n--page` (tests/accuracy) found them, which wrote this "
+           "page: of f32 at %" PRIu64 " numbers spread over all\nbit patterns, of f16 and bf16 at "
+           "all 65,536. The reference is the C library in double. The test `accuracy:cpu`\nfails "
+           "above the promise for f32; other devices have another promise where the function is "
+           "their library's. A\nresult of 16 bits is the f32 result rounded: half an ulp. The "
+           "last column names special results that are wrong.\n",
            inputs);
     for (int d = 0; d < count; d++) {
         printf("\n## %s\n\n| function | promised | f32 | at | f16 | bf16 | wrong |\n"
@@ -242,9 +245,10 @@ static void print_page(char *const *devices, int count, uint64_t inputs) {
         for (int i = 0; i < FUNCTIONS; i++) {
             const findings *f = found[d][i];
             if (!f->is_measured) continue;
-            printf("| `%s` | %g | %.2f | %.8g | %.2f | %.2f |", functions[i].name,
-                   functions[i].promise[strncmp(devices[d], "cpu", 3) != 0], f[F32].ulp, f[F32].at,
-                   f[F16].ulp, f[TYPES - 1].ulp);
+            printf("| `%s` |", functions[i].name);
+            print_number(" %g |", functions[i].promise[strncmp(devices[d], "cpu", 3) != 0]);
+            printf(" %.2f | %.8g | %.2f | %.2f |", f[F32].ulp, f[F32].at, f[F16].ulp,
+                   f[TYPES - 1].ulp);
             for (int t = 0; t < TYPES; t++)
                 if (f[t].wrong)
                     printf(" %s of %s at %.8g", f[t].wrong, types[t].name, f[t].wrong_at);

@@ -35,10 +35,10 @@ runs good 2 'at first: cached' 'warmed: cached' 'wrong: 0' # of another process:
 ! grep -q '^log' "$work/printed" || fail "the log has a warning"
 
 compiler fails 'exit 1'
-runs fails 2 'at first: not cached' 'warmed: cached' 'wrong: 0' 'log 2: .*runs in blocks' "$work/fails said nothing and ended with exit status 1"
+runs fails 2 'at first: not cached' 'warmed: cached' 'wrong: 0' 'log 2: .*runs in blocks' "$work/fails, which said nothing and ended with status 1"
 # shellcheck disable=SC2016 # the script's
 compiler killed 'kill -9 $$'
-runs killed 2 'wrong: 0' "$work/killed said nothing and was ended by signal 9"
+runs killed 2 'wrong: 0' "$work/killed, which signal 9 ended"
 # shellcheck disable=SC2016 # the script's
 compiler garbage 'while [ $# -gt 0 ]; do [ "$1" = -o ] && echo garbage >"$2"; shift; done'
 runs garbage 2 'at first: not cached' 'wrong: 0' 'log 2: .*runs in blocks'

@@ -293,7 +293,7 @@ Test(threads, pthread_exit_in_main) {
     static run_result r;
     static const char *const changes[] = {ICD_NONE, "TANDEM_CPU_THREADS=4", "TANDEM_BLAS=builtin",
                                           "TANDEM_BACKEND=cpu", NULL};
-    run_program(changes, (const char *const[]){TEST_PROBE, "leave", "cpu", NULL}, 30, &r);
+    run_program(changes, (const char *const[]){TEST_PROBE, "leave", "cpu", NULL}, 60, &r);
     CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
     CHECK(contains_words(r.output, "TDM_OK|threads: 2\n|ended"), "'%s'", r.output);
 }

@@ -210,23 +210,27 @@ Test(waits, lost_then_finished) {
     }
 }
 
+static tdm_state_dict *dict_of_two(tdm_device *on, int64_t bytes) {
+    tdm_state_dict *dict = NULL;
+    OK(tdm_state_dict_create(&dict));
+    for (int i = 0; i < 2; i++) {
+        tdm_tensor x = {0};
+        OK(tdm_empty(on, TDM_U8, 1, &bytes, &x));
+        OK(tdm_state_dict_set(dict, i ? "y" : "x", &x));
+        tdm_tensor_release(&x);
+    }
+    return dict;
+}
+
 /* Tensors of the cpu's are written one by one; the second is refused. */
 Test(waits, lost_while_moved) {
     tdm_device *cpu = NULL;
     tdm_queue *other = NULL;
-    const int64_t count = MIB;
     OK(tdm_device_open("cpu", &cpu));
     OK(tdm_queue_create(cpu, 0, &other));
     for (int i = 0; i < LOST_CODES; i++) {
-        tdm_state_dict *dict = NULL, *moved = NULL;
+        tdm_state_dict *moved = NULL, *dict = dict_of_two(cpu, MIB);
         check_case("code %d", lost_codes[i]);
-        OK(tdm_state_dict_create(&dict));
-        for (int j = 0; j < 2; j++) {
-            tdm_tensor x = {0};
-            OK(tdm_ones(other, TDM_U8, 1, &count, &x));
-            OK(tdm_state_dict_set(dict, j ? "y" : "x", &x));
-            tdm_tensor_release(&x);
-        }
         opencl.fail("clEnqueueWriteBuffer,clFinish", 2, ULONG_MAX, lost_codes[i]);
         REFUSED(tdm_state_dict_to(other, dict, device, &moved), TDM_ERROR_DEVICE_LOST, "opencl:0");
         tdm_state_dict_destroy(dict);
@@ -313,16 +317,8 @@ Test(waits, lost_while_saved) {
     folder_make();
     for (int i = 0; i < LOST_CODES; i++) {
         const tdm_file_options options = {.size = sizeof(tdm_file_options), .budget = MIB};
-        const int64_t count = MIB / 4;
-        tdm_state_dict *dict = NULL;
+        tdm_state_dict *dict = dict_of_two(device, MIB / 4);
         check_case("code %d", lost_codes[i]);
-        OK(tdm_state_dict_create(&dict));
-        for (int j = 0; j < 2; j++) {
-            tdm_tensor x = {0};
-            OK(tdm_empty(device, TDM_U8, 1, &count, &x));
-            OK(tdm_state_dict_set(dict, j ? "y" : "x", &x));
-            tdm_tensor_release(&x);
-        }
         opencl.fail("clEnqueueReadBuffer,clFinish", 2, ULONG_MAX, lost_codes[i]);
         REFUSED(tdm_save(queue, dict, folder_path("file"), &options), TDM_ERROR_DEVICE_LOST,
                 "opencl:0");

@@ -382,7 +382,7 @@ Test(adopted, refused) {
         REFUSED(tdm_buffer_adopt_host(device, memory + 4, 64, count, &counter, &got), invalid,
                 "tdm_buffer_adopt_host|multiple of 16");
         REFUSED(tdm_buffer_adopt_host(device, memory, SIZE_MAX, count, &counter, &got),
-                TDM_ERROR_OUT_OF_RANGE, "tdm_buffer_adopt_host|size is");
+                TDM_ERROR_OUT_OF_RANGE, "tdm_buffer_adopt_host|memory of|the end of all addresses");
         CHECK(!strstr(tdm_last_error(), "multiple"), "%s", tdm_last_error());
     } else {
         REFUSED(tdm_buffer_adopt_host(device, memory, 64, count, &counter, &got),

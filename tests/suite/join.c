@@ -156,7 +156,7 @@ Test(join, refusals) {
     REFUSED(tdm_concat(queue, own, 2, 1, &y->t), TDM_ERROR_OVERLAP, "y|tensors[1]");
     REFUSED(tdm_stack(queue, two, 2, 0, &y->t), shape, "tensors[0]|[2, 3]|[2, 7]");
     const int twice[] = {1, 1}, far[] = {2};
-    REFUSED(tdm_flip(queue, &a->t, twice, 2, &same->t), argument, "dims[1] is 1|before");
+    REFUSED(tdm_flip(queue, &a->t, twice, 2, &same->t), argument, "dims[1] repeats dimension 1");
     REFUSED(tdm_flip(queue, &a->t, far, 1, &same->t), argument, "dim|2");
     REFUSED(tdm_flip(queue, &a->t, NULL, 1, &same->t), argument, "dims");
     REFUSED(tdm_flip(queue, &a->t, twice, 1, &a->t), TDM_ERROR_OVERLAP, "y|x");

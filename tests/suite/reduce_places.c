@@ -135,7 +135,7 @@ Test(reduce_places, refusals) {
     check_case("dims");
     REFUSED(tdm_sum(queue, &x->t, outside, 1, &three->t), argument, "tdm_sum|dims[0]|2|0 to 1");
     REFUSED(tdm_sum(queue, &x->t, negative, 1, &three->t), argument, "dims[0]|-1");
-    REFUSED(tdm_sum(queue, &x->t, twice, 2, &three->t), argument, "dims[1] is 1|dims before");
+    REFUSED(tdm_sum(queue, &x->t, twice, 2, &three->t), argument, "dims[1] repeats dimension 1");
     REFUSED(tdm_sum(queue, &x->t, NULL, 1, &three->t), argument, "dims is NULL|1");
     REFUSED(tdm_sum(queue, &x->t, last, 0, &one->t), argument, "count is 0|NULL");
     REFUSED(tdm_argmax(queue, &x->t, 2, &places->t), argument, "tdm_argmax|dim is 2|0 to 1");

@@ -11,8 +11,8 @@
  *   probe exit NAME        works, and ends without giving anything back
  *   probe thread NAME      works in a second thread while the first one returns from main
  *   probe join NAME        the same, and a function of atexit() joins the second thread
- *   probe leave NAME       works, and ends its first thread by pthread_exit(); half a second later a second one counts
- *                          the process's threads, works, and ends
+ *   probe leave NAME       works, and ends its first thread by pthread_exit(); a second one waits until two threads are
+ *                          left, says how many there are, works, and ends
  *   probe secure           whether it has more rights than its caller
  *   probe text NAME        in the environment's locale: its own number, then texts of the library
  *   probe explain NAME DTYPE M N K   runs such a product, and says who ran it and why
@@ -387,13 +387,21 @@ static int large_product(const char *name) {
     return explain(name, "f32", (const char *const[]){"300", "300", "300"});
 }
 
-static void *work_later(void *name) {
+static int count_threads(void) {
     int threads = 0;
-    usleep(500000);
     DIR *folder = opendir("/proc/self/task");
     for (const struct dirent *e; folder && (e = readdir(folder));)
         threads += e->d_name[0] != '.';
     if (folder) closedir(folder);
+    return threads;
+}
+
+static void *work_later(void *name) {
+    int threads = 0;
+    for (int tries = 0; tries < 200 && threads != 2; tries++) {
+        usleep(100000);
+        threads = count_threads();
+    }
     printf("threads: %d\n", threads);
     if (large_product(name) != 0) _exit(3);
     printf("ended\n");

@@ -18,8 +18,8 @@
  *   TANDEM_DEVICE       the name of the default device
  *   TANDEM_CPU_DEVICES  how many devices the cpu backend lists (1..64, default 1)
  *   TANDEM_CPU_THREADS  how many threads the cpu backend, and products on the host's cores, use
- *                       (default: the cores that the process may run on, or as many as the CPU quota of its
- *                       control group comes to, as containers have one, rounded up)
+ *                       (default: the cores that the process may run on; fewer where its control group,
+ *                       such as a container, has a CPU quota of fewer, rounded up)
  *   TANDEM_CPU_COMPILER the C compiler of a program's own kernels on cpu devices: an absolute path, or
  *                       "none" (default: cc, gcc or clang in PATH). Without one expressions run
  *                       all the same, and tdm_kernel_source is TDM_ERROR_UNSUPPORTED

@@ -39,8 +39,8 @@ TDM_API void tdm_queue_destroy(tdm_queue *queue);
 /** Waits until all work given to the queue is done, and reports what failed since the last wait.
  * When the wait itself fails it is tried once more, and the first failure is reported; work may
  * then still be running until a later call succeeds. On a device that is lost the call waits, too,
- * before it returns TDM_ERROR_DEVICE_LOST: the driver may report so while transfers go on. With
- * OpenCL it may report it of the wait itself, and then memory that transfers use is best kept. */
+ * before it returns TDM_ERROR_DEVICE_LOST, as a driver may report a loss while transfers go on. If an
+ * OpenCL driver reports it for the wait itself, keep the memory that transfers use. */
 TDM_API TDM_MUST_USE tdm_status tdm_queue_finish(tdm_queue *queue);
 
 /** Hands all queued work to the device without waiting for it. */
