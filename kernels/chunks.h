@@ -167,11 +167,14 @@ INLINE tdm_moments tdm_moments_around(ACC factor, ACC pivot, tdm_i32 count, ACC 
 }
 
 /* Whether the squares overflowed, where differences of two states have a sixteenth of the range to themselves, or
- * vanished. A constant row, whose sums are all 0, has lost nothing unless epsilon is 0, too. */
+ * vanished. Equal elements, whose sums are all 0, have lost nothing, but the mean that they and others have together
+ * may have too few digits where they are small; so may the variance unless epsilon is above 0. */
 INLINE tdm_i32 tdm_moments_are_lost(tdm_moments m, ACC sum, ACC squares, ACC epsilon)
 {
     if (!IS_FINITE((squares + SQUARE(m.mean)) * (ACC)16)) return 1;
-    return !SAFE_SQUARES(squares) && (sum != 0 || squares != 0 || !(epsilon > 0));
+    if (SAFE_SQUARES(squares)) return 0;
+    const tdm_i32 equal = sum == 0 && squares == 0;
+    return !equal || !(epsilon > 0) || (m.mean != 0 && !SAFE_SQUARES(SQUARE(m.mean)));
 }
 
 /* Finds m, the moments of chunk [begin, end), as SQUARES does; `middle` is an element that is hardly an outlier:
@@ -224,6 +227,9 @@ INLINE tdm_moments tdm_moments_scaled(tdm_moments m, ACC factor)
 /* After Chan, Golub and LeVeque (COMPSTAT 1982). */
 INLINE tdm_moments tdm_moments_merged(tdm_moments a, tdm_moments b)
 {
+    /* Zeros are the same times any factor. */
+    if (a.mean == 0 && a.variance == 0) a.factor = b.factor;
+    if (b.mean == 0 && b.variance == 0) b.factor = a.factor;
     if (a.factor != b.factor) {
         const ACC factor = MIN(a.factor, b.factor);
         a = tdm_moments_scaled(a, factor);

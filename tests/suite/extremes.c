@@ -206,6 +206,7 @@ static void check_row(const char *name, tdm_dtype dtype, int64_t cols, const dou
                       double number) {
     sample k = sample_of(op_named(name), dtype, 2, (const int64_t[]){1, cols});
     k.c.number = number;
+    k.c.given = op_required(k.c.op);
     k.least = dtype == TDM_F64 ? 0.0 : least_result();
     sample_describe(&k);
     sample_make(&k);
@@ -230,6 +231,31 @@ Test(extremes, subnormal_results) {
                                               : random_uniform(-120.0, -80.0);
         v[0] = 0.0, v[1] = -(double)INFINITY, v[2] = -1e4;
         check_row("softmax", float_dtypes[d], COLS, v, 0.0);
+    }
+}
+
+/* Subnormal elements in rows of several chunks, some of which are of equal elements: their mean has digits that no
+ * subnormal number has. */
+Test(extremes, subnormal_chunks, TAGS("lanes")) {
+    enum { ANY = -1 }; /* 1 to 4 units */
+    static const int halves[][2] = {{0, ANY}, {1, ANY}, {ANY, 3}, {0, 1}, {1, 2}, {ANY, ANY}};
+    static const int64_t lengths[] = {16500, 40000, 70000};
+    static const tdm_dtype wide[] = {TDM_F32, TDM_F64};
+    for (int d = 0; d < 2; d++) {
+        if (!computes_with(wide[d])) continue;
+        const double unit = wide[d] == TDM_F64 ? 0x1p-1074 : 0x1p-149;
+        if (wide[d] == TDM_F32 && least_result() > unit) continue; /* the device has none */
+        for (int h = 0; h < 6; h++)
+            for (int l = 0; l < (small ? 2 : 3); l++) {
+                if (!in_turn(d + h + l)) continue;
+                double *v = numbers(lengths[l]);
+                for (int64_t j = 0; j < lengths[l]; j++) {
+                    const int units = halves[h][j >= lengths[l] / 2];
+                    v[j] = unit * (double)(units == ANY ? random_integer(1, 4) : units);
+                }
+                check_row("layer_norm", wide[d], lengths[l], v,
+                          wide[d] == TDM_F64 ? 1e-307 : (double)1e-38f);
+            }
     }
 }
 
