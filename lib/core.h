@@ -281,6 +281,9 @@ tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant variant,
 /* program.c: builds the program of a variant, which is complete, unless it is there. */
 tdm_status tdmi_device_compile(tdm_device *device, tdmi_variant variant) TDM_MUST_USE;
 
+/* warm.c: builds the programs of variants in several threads, as far as they can be built. */
+void tdmi_compile_all(tdm_device *device, const tdmi_variant *variants, size_t count);
+
 /* program.c: another instance of that kernel, for the caller to give back; and what the kernel of a number
  * takes. */
 tdm_status tdmi_queue_own_kernel(tdm_queue *queue, tdmi_variant variant,

@@ -187,6 +187,12 @@ static tdm_status warm_in_threads(warming *all) {
     return tdmi_outcome_end(&outcome);
 }
 
+void tdmi_compile_all(tdm_device *device, const tdmi_variant *variants, size_t count) {
+    const variant_list list = {.variants = (tdmi_variant *)variants, .count = count};
+    warming all = {.device = device, .list = &list};
+    if (count > 0 && device->facts->cache_key[0]) (void)warm_in_threads(&all);
+}
+
 static tdm_status list_usual(const tdm_device *device, const tdm_dtype *dtypes, size_t count,
                              variant_list *list) {
     for (size_t i = 0; i < count; i++) {

@@ -250,12 +250,21 @@ static tdm_status race(tuner *t, int first, double share, way **best) {
     return TDM_OK;
 }
 
+/* All at the same time: a driver's compiler takes a quarter of a second for each. */
+static void compile_ways(const tuner *t) {
+    tdmi_variant variants[MOST_WAYS];
+    for (int i = 0; i < t->count; i++)
+        variants[i] = t->ways[i].variant;
+    tdmi_compile_all(t->queue->device, variants, (size_t)t->count);
+}
+
 /* --- one measurement ----------------------------------------------------------------------------- */
 
 /* Lanes and vectors first, then groups; what is faster must be so twice. */
 static tdm_status find_fastest(tuner *t, way **fastest) {
     way *best = NULL, *again = NULL;
     list_ways(t);
+    compile_ways(t);
     TDMI_TRY(run_once(t, &t->ways[0]));
     TDMI_TRY(tdm_cast(t->queue, &t->y, &t->right));
     TDMI_TRY(largest(t, &t->right, &t->scale));

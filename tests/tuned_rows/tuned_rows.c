@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What was measured of rows on a device, in the cache directory: launches go by it, results stay right, a row has the
  * same bits in every batch, and what is damaged or impossible is ignored. And tdm_rows_tune finds the fastest way, where
- * this program makes the others slow, but never one that is wrong. Each case is a process of its own, as a process reads
+ * this program makes the others slow, but never one that is wrong. Each case is a separate process, as a process reads
  * what was measured once.
  *
  *     tuned_rows DEVICE   (in an empty folder that TANDEM_CACHE_DIR names) */
@@ -162,9 +162,10 @@ static void goes_by_the_formula(void) {
 
 static void nothing_was_measured(void) { goes_by_the_formula(); }
 
-/* The second record of the same rows replaces the first. */
+/* The last record of the same rows replaces the others. */
 static void more_lanes(void) {
     keep(record(32, 4, 1));
+    keep(record(256, 4, 1));
     keep(record(128, TDMI_HOLDS | 2, 1));
     start();
     check_results(128, TDMI_HOLDS | 2);
@@ -239,6 +240,36 @@ static void more_groups(void) {
     CHECK(groups == 3 * device->facts->max_groups, "%u groups", groups);
 }
 
+/* A row that is cut, when it is alone, by two launches; and one of many, by one. The same lanes and bits. */
+static void long_rows(void) {
+    enum { LONG = 40000 };
+    const int64_t rows = device->facts->max_groups;
+    float *host = malloc((size_t)rows * LONG * sizeof *host), *alone = malloc(LONG * sizeof *alone);
+    tdmi_row_choice choice = record(64, 2, 1);
+    tdm_tensor x, y;
+    choice.size = 18;
+    keep(choice);
+    start();
+    for (int64_t i = 0; host && i < rows * LONG; i++)
+        host[i] = (float)(i * 7919 % 1009) / 100.0f;
+    OK(tdm_from_host(queue, host, TDM_F32, TDM_SHAPE(rows, LONG), &x));
+    OK(tdm_zeros(queue, TDM_F32, TDM_SHAPE(rows, LONG), &y));
+    OK(tdm_layer_norm(queue, &x, NULL, NULL, 1e-5, &y));
+    CHECK(last.lanes == 64 && last.vectors == 2, "%u lanes, vectors %#x", last.lanes, last.vectors);
+    OK(tdm_to_host(queue, &y, host));
+    x.shape[0] = y.shape[0] = 1;
+    OK(tdm_layer_norm(queue, &x, NULL, NULL, 1e-5, &y));
+    CHECK(last.lanes == 64 && last.vectors == 2, "cut: %u lanes, vectors %#x", last.lanes,
+          last.vectors);
+    CHECK(last.groups > 1, "it is not cut");
+    OK(tdm_to_host(queue, &y, alone));
+    CHECK(memcmp(host, alone, LONG * sizeof *alone) == 0, "a row that is cut has other bits");
+    tdm_tensor_release(&x);
+    tdm_tensor_release(&y);
+    free(host);
+    free(alone);
+}
+
 /* --- measuring ----------------------------------------------------------------------------------- */
 
 static void measure(const char *words) {
@@ -302,6 +333,7 @@ static void in_a_process(const char *name, void (*test)(void)) {
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
+        failures = 0;
         open_device();
         test();
         if (queue) tdm_queue_destroy(queue);
@@ -352,6 +384,7 @@ int main(int argc, char **argv) {
         {"a record of no kernel", unsound},
         {"a damaged file", a_damaged_file},
         {"more groups", more_groups},
+        {"long rows", long_rows},
         {"refusals", refusals},
         {"right ways", right_ways},
     };
