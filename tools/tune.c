@@ -29,7 +29,8 @@ static const option_spec option_table[] = {
      "has, of rows without f64)",
      dtype_words, true, false},
     {"rows", OPTION_ROWS, NULL,
-     "instead of products: layer_norm, rms_norm, softmax and l2_normalize on a GPU, of rows of 64 "
+     "instead of products: layer_norm, rms_norm, softmax, l2_normalize and norm on a GPU, of rows "
+     "of 64 "
      "to 262144 columns; lines of --shapes are then as 'f32 layer_norm 4096x1024'",
      NULL, false, false},
     {"each", OPTION_EACH, NULL, "of rows: also print every way that is measured, and its time",

@@ -12,7 +12,8 @@
 /* Those that matter most first: the widths, and for each the dtypes and operations. */
 static const int64_t widths[] = {4096, 1024, 8192,  2048,  16384,  512,   256,
                                  128,  64,   32768, 65536, 131072, 262144};
-static const char *const operations[] = {"rms_norm", "layer_norm", "softmax", "l2_normalize"};
+static const char *const operations[] = {"rms_norm", "layer_norm", "softmax", "l2_normalize",
+                                         "norm"};
 enum {
     WIDTHS = sizeof widths / sizeof *widths,
     OPERATIONS = sizeof operations / sizeof *operations
@@ -130,9 +131,10 @@ static int measure_all(tdm_queue *queue, const tune_rows_request *r, const row_i
         /* what comes first matters more than that all is measured */
         measure(queue, &item, share > 0.4 ? share : 0.4, &sum);
     }
-    printf("%zu operation%s on rows measured on %s in %.0f s, %zu of them faster than before",
-           sum.measured, sum.measured == 1 ? "" : "s",
-           tdm_device_get_info(tdm_queue_get_device(queue))->id, rows_clock() - start, sum.faster);
+    printf(
+        "%zu operation%s on rows measured on %s in %.0f s, %zu of them faster than the usual way",
+        sum.measured, sum.measured == 1 ? "" : "s",
+        tdm_device_get_info(tdm_queue_get_device(queue))->id, rows_clock() - start, sum.faster);
     if (i < count && !sum.over) printf("; %zu left for want of time: --budget", count - i);
     putchar('\n');
     if (sum.unkept)

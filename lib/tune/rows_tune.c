@@ -26,6 +26,7 @@ typedef struct row_operation {
     const char *name;
     tdmi_kernel_id kernel;
     unsigned op;
+    bool reduces; /* y has an element for each row */
     tdm_status (*run)(tuner *t);
 } row_operation;
 
@@ -44,9 +45,8 @@ struct tuner {
     tdmi_variant wanted;
     int64_t rows, cols;
     tdm_tensor x, y, right, weight, bias, largest;
-    double scale;            /* the largest element of `right`, which is what y should be */
-    double until;            /* on the clock */
-    tdmi_row_choices trying; /* one, instead of the queue's */
+    double scale; /* the largest element of `right`, which is what y should be */
+    double until; /* on the clock */
     way ways[MOST_WAYS];
     int count;
     unsigned wrong;
@@ -66,11 +66,15 @@ static tdm_status run_l2_normalize(tuner *t) {
     return tdm_l2_normalize(t->queue, &t->x, 1e-12, &t->y);
 }
 
+static tdm_status run_norm(tuner *t) { return tdm_row_norm(t->queue, TDM_NORM_L2, &t->x, &t->y); }
+
 static const row_operation operations[] = {
-    {"layer_norm", TDMI_KERNEL_LAYER_NORM, TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS, run_layer_norm},
-    {"rms_norm", TDMI_KERNEL_RMS_NORM, TDM_OP_ROW_WEIGHT, run_rms_norm},
-    {"softmax", TDMI_KERNEL_SOFTMAX, 0, run_softmax},
-    {"l2_normalize", TDMI_KERNEL_L2_NORMALIZE, 0, run_l2_normalize},
+    {"layer_norm", TDMI_KERNEL_LAYER_NORM, TDM_OP_ROW_WEIGHT | TDM_OP_ROW_BIAS, false,
+     run_layer_norm},
+    {"rms_norm", TDMI_KERNEL_RMS_NORM, TDM_OP_ROW_WEIGHT, false, run_rms_norm},
+    {"softmax", TDMI_KERNEL_SOFTMAX, 0, false, run_softmax},
+    {"l2_normalize", TDMI_KERNEL_L2_NORMALIZE, 0, false, run_l2_normalize},
+    {"norm", TDMI_KERNEL_NORM, TDM_NORM_L2, true, run_norm},
 };
 
 /* --- ways ---------------------------------------------------------------------------------------- */
@@ -154,9 +158,13 @@ static tdm_status largest(tuner *t, const tdm_tensor *of, double *result) {
     return TDM_OK;
 }
 
+/* What looks at the results runs in the usual way. */
 static tdm_status run(tuner *t, way *w) {
-    t->trying = (tdmi_row_choices){&w->choice, 1};
-    return t->operation->run(t);
+    const tdmi_row_choices trying = {&w->choice, 1};
+    t->queue->row_choices = &trying;
+    const tdm_status status = t->operation->run(t);
+    t->queue->row_choices = NULL;
+    return status;
 }
 
 /* Runs it over a y of NaN. */
@@ -285,8 +293,9 @@ static tdm_status make_tensors(tuner *t) {
     const tdm_dtype dtype = (tdm_dtype)t->wanted.t;
     tdm_generator generator = {.seed = 34};
     TDMI_TRY(tdm_empty(device, dtype, TDM_SHAPE(t->rows, t->cols), &t->x));
-    TDMI_TRY(tdm_empty(device, dtype, TDM_SHAPE(t->rows, t->cols), &t->y));
-    TDMI_TRY(tdm_empty(device, dtype, TDM_SHAPE(t->rows, t->cols), &t->right));
+    const int64_t shape[] = {t->rows, t->cols};
+    TDMI_TRY(tdm_empty(device, dtype, t->operation->reduces ? 1 : 2, shape, &t->y));
+    TDMI_TRY(tdm_empty(device, dtype, t->operation->reduces ? 1 : 2, shape, &t->right));
     TDMI_TRY(tdm_empty(device, dtype, TDM_SHAPE(t->cols), &t->weight));
     TDMI_TRY(tdm_empty(device, dtype, TDM_SHAPE(t->cols), &t->bias));
     TDMI_TRY(tdm_empty(device, dtype, TDM_SHAPE(1), &t->largest));
@@ -301,7 +310,8 @@ static tdm_status tune(tuner *t, double *speedup, char *text, size_t size) {
     TDMI_TRY(make_tensors(t));
     TDMI_TRY(find_fastest(t, &best));
     const way *usual = &t->ways[0];
-    const double bytes = 2.0 * (double)(t->rows * t->cols) * (double)tdm_dtype_size(t->x.dtype);
+    const double moved = t->operation->reduces ? 1.0 : 2.0,
+                 bytes = moved * (double)(t->rows * t->cols) * (double)tdm_dtype_size(t->x.dtype);
     *speedup = median(usual) / median(best);
     int n = snprintf(text, size, "%s: %.1f us for %lld rows, %.0f GB/s", way_text(best, best_text),
                      1e6 * median(best), (long long)t->rows, 1e-9 * bytes / median(best));
@@ -342,8 +352,8 @@ static tdm_status check_call(const char *function, tdm_queue *queue, const char 
     TDMI_TRY(tdmi_check_not_recording(function, queue));
     if (!find_operation(operation))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "%s: operation is %s, allowed are layer_norm, rms_norm, softmax and "
-                         "l2_normalize",
+                         "%s: operation is %s, allowed are layer_norm, rms_norm, softmax, "
+                         "l2_normalize and norm",
                          function, operation ? operation : "NULL");
     if (!tdm_dtype_is_float(dtype))
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: dtype is %s, it must be one of %s", function,
@@ -386,7 +396,7 @@ tdm_status tdm_rows_tune(tdm_queue *queue, const char *operation, tdm_dtype dtyp
         .vectors = tdmi_reduced_vectors(t->rows > 1 ? cols : 0, tdm_dtype_size(dtype))};
     t->until = tdmi_samples_now() + seconds;
     const tdmi_row_choices *const kept = queue->row_choices;
-    queue->row_choices = &t->trying;
+    queue->row_choices = NULL;
     const tdm_status status = tune(t, speedup, text, size);
     queue->row_choices = kept;
     tdm_tensor *const tensors[] = {&t->x, &t->y, &t->right, &t->weight, &t->bias, &t->largest};

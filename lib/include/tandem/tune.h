@@ -69,9 +69,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_matmul_explain(tdm_queue *queue,
                                                    const tdm_tensor *a, const tdm_tensor *b,
                                                    const tdm_tensor *c, char *text, size_t size);
 
-/** Measures how an operation on rows runs fastest on a GPU, and keeps that: how many lanes share a row, how many vectors
- * of 16 bytes of it each has at once, whether it holds them in registers, and how many groups are launched.
- * `operation` is "layer_norm" (with weight and bias), "rms_norm" (with weight), "softmax" or "l2_normalize". Takes
+/** Measures how an operation on rows runs fastest on a GPU, and keeps that: how many lanes share a row, how many
+ * vectors of 16 bytes of it each has at once, whether it holds them in registers, and how many groups are launched.
+ * `operation` is "layer_norm" (with weight and bias), "rms_norm" (with weight), "softmax", "l2_normalize" or "norm" (of rows). Takes
  * about `seconds`, compiling apart, and at least a few runs of each way. Its operands are made for it: `rows` rows of
  * `cols` columns, or with 0 as many as are several times as large as the device's cache.
  *
