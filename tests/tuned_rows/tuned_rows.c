@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What was measured of rows on a device, in the cache directory: launches go by it, results stay right, a row has the
  * same bits in every batch, and what is damaged or impossible is ignored. And tdm_rows_tune finds the fastest way,
- * where this program makes the others slow, but never one that is wrong. Each case is a separate process, as a process reads
- * what was measured once.
+ * where this program makes the others slow, but never one that is wrong. Each case is a separate process, as one
+ * reads what was measured once.
  *
  *     tuned_rows DEVICE [CASE]   (in a folder that TANDEM_CACHE_DIR names, which is emptied) */
 #include <math.h>
