@@ -131,6 +131,8 @@ struct tdm_queue {
     bool tuned_known;
     const tdmi_tuned_table *tuned; /* once it is known; NULL: nothing was measured */
     tdmi_tuned_slot *tuned_slots;  /* TDMI_TUNED_SLOTS, when there is a table */
+    const tdmi_row_choices
+        *row_choices; /* likewise of rows; what tdm_rows_tune tries in their place */
     tdmi_block *scratch;
     tdm_graph *graphs;    /* that were made for it */
     tdm_graph *recording; /* of these, the one that is given what the queue is given; or NULL */
@@ -278,6 +280,9 @@ tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant variant,
 
 /* program.c: builds the program of a variant, which is complete, unless it is there. */
 tdm_status tdmi_device_compile(tdm_device *device, tdmi_variant variant) TDM_MUST_USE;
+
+/* warm.c: builds the programs of variants in several threads, as far as they can be built. */
+void tdmi_compile_all(tdm_device *device, const tdmi_variant *variants, size_t count);
 
 /* program.c: another instance of that kernel, for the caller to give back; and what the kernel of a number
  * takes. */

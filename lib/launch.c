@@ -9,9 +9,6 @@ enum { MIN_CHUNK = 4096 };
 
 enum { CACHE_LINE = 64, PIECE_STEP = 64 };
 
-/* Of the groups that max_groups counts; smaller ones are more. */
-enum { COUNTED_LANES = 256 };
-
 /* The longest piece: a kernel's 32-bit index has room to step past its end. */
 enum { MAX_CHUNK = 1 << 30 };
 
@@ -76,24 +73,26 @@ uint8_t tdmi_stores(const tdm_queue *queue, int64_t rows, int64_t cols, size_t e
 }
 
 tdmi_variant tdmi_complete_variant(const tdm_queue *queue, tdmi_variant variant, int64_t cols) {
-    return tdmi_variant_for(queue->device->facts, variant, cols);
+    return tdmi_variant_for(queue->device->facts, variant, cols,
+                            tdmi_row_choice_for(queue->row_choices, variant, cols));
 }
 
 tdm_status tdmi_launch_groups(tdm_queue *queue, tdmi_variant variant, int64_t groups, int64_t cols,
                               const tdmi_mem *const *mems, const void *args) {
-    variant = tdmi_variant_for(queue->device->facts, variant, cols);
+    variant = tdmi_complete_variant(queue, variant, cols);
     return tdmi_submit_launch(queue, variant, (uint32_t)groups, mems, args);
 }
 
 tdm_status tdmi_launch_items(tdm_queue *queue, tdmi_variant variant, int64_t items, int64_t cols,
                              const tdmi_mem *const *mems, const void *args) {
     const tdmi_device_facts *facts = queue->device->facts;
-    variant = tdmi_variant_for(facts, variant, cols);
+    const tdmi_row_choice *choice = tdmi_row_choice_for(queue->row_choices, variant, cols);
+    variant = tdmi_variant_for(facts, variant, cols, choice);
     int64_t groups = items, most = facts->max_groups;
     if (variant.vectors) {
-        const int64_t teams = tdmi_teams(facts, variant), size = variant.lanes * teams;
+        const int64_t teams = tdmi_teams(facts, variant);
         groups = (items + teams - 1) / teams;
-        if (size < COUNTED_LANES) most = most * COUNTED_LANES / size;
+        most = tdmi_most_groups(facts, variant, choice);
     }
     if (groups > most) groups = most;
     if (facts->min_group_bytes > 0) {

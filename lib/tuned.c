@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What tdm_matmul_tune has measured on a device, kept in the cache directory: one entry with its products,
- * and one for the settings of each library that has any. */
+/* What tdm_matmul_tune and tdm_rows_tune have measured on a device, kept in the cache directory: one entry with its
+ * products, one with its rows, and one for the settings of each library that has any. */
 #define _GNU_SOURCE
 #include "tuned.h"
 
@@ -13,9 +13,9 @@
 #include "base/env.h"
 #include "base/hash.h"
 #include "blas_table.h"
+#include "kernel_list.h"
 #include "machine/cache_entry.h"
 
-static const char PRODUCTS[] = "tuned products";
 enum { MOST_RECORDS = 4096 };
 
 /* --- entries of the cache ----------------------------------------------------------------------- */
@@ -110,11 +110,25 @@ tdmi_tuned_product tdmi_tuned_product_of(const tdmi_gemm *gemm) {
                                 .activation = (uint8_t)gemm->activation};
 }
 
+/* --- tables -------------------------------------------------------------------------------------- */
+
 /* The file is ours alone and has a checksum, and yet nothing in it is used as an index unseen. */
-static bool is_sound(const tdmi_tuned *r) {
+static bool is_sound_product(const void *record) {
+    const tdmi_tuned *r = record;
     const tdmi_tuned_product *p = &r->product;
     return p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0 && r->provider <= TDMI_BLAS_builtin &&
            r->usual <= TDMI_BLAS_builtin;
+}
+
+/* Whether a device can take rows so is asked of each row (lanes.c). */
+static bool is_sound_choice(const void *record) {
+    const tdmi_row_choice *choice = record;
+    return choice->kernel < TDMI_KERNEL_COUNT && choice->groups > 0;
+}
+
+static int compare_products(const void *left, const void *right) {
+    const tdmi_tuned *a = left, *b = right;
+    return memcmp(&a->product, &b->product, sizeof a->product);
 }
 
 /* Of the layout of records, and of the names in TANDEM_BLAS: what was measured among these is for programs
@@ -125,28 +139,50 @@ static const char *about_products(char text[256]) {
     return text;
 }
 
-static bool read_table(const char *backend, const tdmi_device_facts *facts,
-                       tdmi_tuned_table *table) {
+static const char *about_rows(char text[256]) { return strcpy(text, "layout 1"); }
+
+/* A kind of records, of which an entry has a table; compare is 0 for two of the same thing. */
+typedef struct tuned_kind {
+    const char *name;
+    size_t size;
+    bool (*is_sound)(const void *record);
+    int (*compare)(const void *left, const void *right);
+    const char *(*about)(char text[256]);
+} tuned_kind;
+
+static const tuned_kind products = {"tuned products", sizeof(tdmi_tuned), is_sound_product,
+                                    compare_products, about_products};
+static const tuned_kind rows = {"tuned rows", sizeof(tdmi_row_choice), is_sound_choice,
+                                tdmi_compare_row_choices, about_rows};
+
+typedef struct kept_records {
+    char *records; /* malloc'ed, so aligned */
+    size_t count;
+} kept_records;
+
+static bool read_table(const tuned_kind *kind, const char *backend, const tdmi_device_facts *facts,
+                       kept_records *read) {
     tdmi_blob blob;
     char about[256];
-    *table = (tdmi_tuned_table){NULL, 0};
-    if (!read_entry(backend, facts, PRODUCTS, about_products(about), &blob)) return false;
-    bool good =
-        blob.size % sizeof(tdmi_tuned) == 0 && blob.size / sizeof(tdmi_tuned) <= MOST_RECORDS;
-    tdmi_tuned *records = blob.data; /* malloc'ed, so aligned */
-    for (size_t i = 0; good && i < blob.size / sizeof *records; i++)
-        good = is_sound(&records[i]);
+    *read = (kept_records){NULL, 0};
+    if (!read_entry(backend, facts, kind->name, kind->about(about), &blob)) return false;
+    const size_t count = blob.size / kind->size;
+    bool good = blob.size % kind->size == 0 && count <= MOST_RECORDS;
+    for (size_t i = 0; good && i < count; i++)
+        good = kind->is_sound((char *)blob.data + i * kind->size);
     if (good)
-        *table = (tdmi_tuned_table){records, blob.size / sizeof *records};
+        *read = (kept_records){blob.data, count};
     else
         tdmi_free(blob.data);
     return good;
 }
 
-/* The tables that were read; each stays until the process ends. */
+/* The tables that were read, each a part of one of these; each stays until the process ends. */
 typedef struct loaded {
     const tdmi_device_facts *facts;
-    tdmi_tuned_table table;
+    const tuned_kind *kind;
+    tdmi_tuned_table products;
+    tdmi_row_choices rows;
     struct loaded *next;
 } loaded;
 
@@ -154,24 +190,85 @@ static loaded *tables;
 static bool given_up; /* memory was short once: nothing is loaded later, where choices were made */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-const tdmi_tuned_table *tdmi_tuned_of(const char *backend, const tdmi_device_facts *facts) {
+static void load(const char *backend, loaded *made) {
+    kept_records read;
+    if (!read_table(made->kind, backend, made->facts, &read)) return;
+    if (made->kind == &products) {
+        made->products = (tdmi_tuned_table){(void *)read.records, read.count};
+    } else {
+        qsort(read.records, read.count, rows.size, rows.compare);
+        made->rows = (tdmi_row_choices){(void *)read.records, read.count};
+    }
+}
+
+static const loaded *loaded_of(const tuned_kind *kind, const char *backend,
+                               const tdmi_device_facts *facts) {
     pthread_mutex_lock(&lock);
     loaded *found = tables;
-    while (found && found->facts != facts)
+    while (found && (found->facts != facts || found->kind != kind))
         found = found->next;
     if (!found && !given_up) {
         found = tdmi_calloc(1, sizeof *found);
         given_up = !found;
         if (found) {
             found->facts = facts;
-            (void)read_table(backend, facts, &found->table);
+            found->kind = kind;
+            load(backend, found);
             found->next = tables;
             tables = found;
         }
     }
     pthread_mutex_unlock(&lock);
-    return found && found->table.count > 0 ? &found->table : NULL;
+    return found;
 }
+
+const tdmi_tuned_table *tdmi_tuned_of(const char *backend, const tdmi_device_facts *facts) {
+    const loaded *found = loaded_of(&products, backend, facts);
+    return found && found->products.count > 0 ? &found->products : NULL;
+}
+
+const tdmi_row_choices *tdmi_tuned_rows_of(const char *backend, const tdmi_device_facts *facts) {
+    const loaded *found = tdmi_shares_rows(facts) ? loaded_of(&rows, backend, facts) : NULL;
+    return found && found->rows.count > 0 ? &found->rows : NULL;
+}
+
+/* Of the records of the same thing the last one stays. */
+static bool keep(const tuned_kind *kind, const char *backend, const tdmi_device_facts *facts,
+                 const void *record) {
+    kept_records old;
+    char about[256];
+    const size_t size = kind->size;
+    pthread_mutex_lock(&lock); /* the threads of this process; another one's record may be lost */
+    (void)read_table(kind, backend, facts, &old);
+    char *records = tdmi_malloc((old.count + 1) * size);
+    size_t count = 0;
+    bool kept = false;
+    if (records) {
+        for (size_t i = 0; i < old.count; i++)
+            if (kind->compare(old.records + i * size, record) != 0)
+                memcpy(records + count++ * size, old.records + i * size, size);
+        if (count >= MOST_RECORDS) memmove(records, records + size, --count * size);
+        memcpy(records + count++ * size, record, size);
+        const tdmi_blob blob = {records, count * size};
+        kept = write_entry(backend, facts, kind->name, kind->about(about), &blob);
+    }
+    tdmi_free(records);
+    tdmi_free(old.records);
+    pthread_mutex_unlock(&lock);
+    return kept;
+}
+
+bool tdmi_tuned_keep(const char *backend, const tdmi_device_facts *facts,
+                     const tdmi_tuned *record) {
+    return keep(&products, backend, facts, record);
+}
+
+bool tdmi_tuned_keep_rows(const char *backend, const tdmi_device_facts *facts,
+                          const tdmi_row_choice *choice) {
+    return keep(&rows, backend, facts, choice);
+}
+
+/* --- the nearest product --------------------------------------------------------------------------- */
 
 /* How many times as large the one is as the other, as a logarithm. */
 static double apart(int64_t a, int64_t b) { return fabs(log2((double)a / (double)b)); }
@@ -209,33 +306,6 @@ const tdmi_tuned *tdmi_tuned_find(const tdmi_tuned_table *table, const tdmi_gemm
     }
     *exact = nearest && least == 0.0;
     return nearest;
-}
-
-static bool same_product(const tdmi_tuned *a, const tdmi_tuned *b) {
-    return memcmp(&a->product, &b->product, sizeof a->product) == 0;
-}
-
-bool tdmi_tuned_keep(const char *backend, const tdmi_device_facts *facts,
-                     const tdmi_tuned *record) {
-    tdmi_tuned_table old;
-    char about[256];
-    pthread_mutex_lock(&lock); /* the threads of this process; another one's record may be lost */
-    (void)read_table(backend, facts, &old);
-    tdmi_tuned *records = tdmi_malloc((old.count + 1) * sizeof *records);
-    size_t count = 0;
-    bool kept = false;
-    if (records) {
-        for (size_t i = 0; i < old.count; i++)
-            if (!same_product(&old.records[i], record)) records[count++] = old.records[i];
-        if (count >= MOST_RECORDS) memmove(records, records + 1, --count * sizeof *records);
-        records[count++] = *record;
-        const tdmi_blob blob = {records, count * sizeof *records};
-        kept = write_entry(backend, facts, PRODUCTS, about_products(about), &blob);
-    }
-    tdmi_free(records);
-    tdmi_free(old.records);
-    pthread_mutex_unlock(&lock);
-    return kept;
 }
 
 /* --- settings ----------------------------------------------------------------------------------- */

@@ -1,9 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What tdm_matmul_tune has measured on a device, kept in the cache directory. */
+/* What tdm_matmul_tune and tdm_rows_tune have measured on a device, kept in the cache directory. */
 #ifndef TDMI_TUNED_H
 #define TDMI_TUNED_H
 
 #include "backend.h"
+#include "lanes.h"
 
 /* A product, compared and hashed by its bytes: what is not used is 0. */
 typedef struct tdmi_tuned_product {
@@ -42,6 +43,11 @@ const tdmi_tuned *tdmi_tuned_find(const tdmi_tuned_table *table, const tdmi_gemm
 /* Keeps a record for processes that start from now on, in place of one of the same product. False when
  * nothing can be kept. */
 bool tdmi_tuned_keep(const char *backend, const tdmi_device_facts *facts, const tdmi_tuned *record);
+
+/* The same of rows; NULL where one lane has a row anyway. */
+const tdmi_row_choices *tdmi_tuned_rows_of(const char *backend, const tdmi_device_facts *facts);
+bool tdmi_tuned_keep_rows(const char *backend, const tdmi_device_facts *facts,
+                          const tdmi_row_choice *choice);
 
 /* Settings of a library for a device: a text under a name, such as "CLBlast f32"; `library` is its
  * tdmi_library_identity. The caller frees what was read, which is NULL when there is none. */

@@ -32,9 +32,11 @@ static tdm_status add(variant_list *list, tdmi_variant variant) {
 
 /* Every usual operation, size of group and kind of stores that the kernel has for these dtypes; rows are taken to
  * be aligned. */
-static tdm_status add_dtypes(variant_list *list, const tdmi_device_facts *facts, int number,
-                             tdm_dtype t, tdm_dtype u) {
+static tdm_status add_dtypes(variant_list *list, const tdm_device *device, int number, tdm_dtype t,
+                             tdm_dtype u) {
     enum { LONG_ROW = 1 << 18 }; /* with more columns nothing changes */
+    const tdmi_device_facts *facts = device->facts;
+    const tdmi_row_choices *choices = tdmi_tuned_rows_of(device->backend->name, facts);
     const tdm_kernel_entry *kernel = &tdm_kernel_entries[number];
     bool streams = kernel->streams && facts->streaming_stores;
     for (unsigned op = 0; op < (unsigned)kernel->ops; op++) {
@@ -48,7 +50,8 @@ static tdm_status add_dtypes(variant_list *list, const tdmi_device_facts *facts,
                                               .op = (uint8_t)op,
                                               .stream = (uint8_t)stream,
                                               .vectors = 1};
-                const tdmi_variant next = tdmi_variant_for(facts, variant, cols);
+                const tdmi_variant next = tdmi_variant_for(
+                    facts, variant, cols, tdmi_row_choice_for(choices, variant, cols));
                 if (next.lanes != last.lanes || next.vectors != last.vectors)
                     TDMI_TRY(add(list, next));
                 last = next;
@@ -58,35 +61,35 @@ static tdm_status add_dtypes(variant_list *list, const tdmi_device_facts *facts,
     return TDM_OK;
 }
 
-static tdm_status add_casts(variant_list *list, const tdmi_device_facts *facts, int number,
+static tdm_status add_casts(variant_list *list, const tdm_device *device, int number,
                             tdm_dtype dtype) {
     const tdm_dtype pairs[][2] = {{dtype, dtype}, {dtype, TDM_F32}, {TDM_F32, dtype}};
     const size_t count = dtype == TDM_F32 ? 1 : sizeof pairs / sizeof *pairs;
     for (size_t i = 0; i < count; i++) {
         tdmi_variant cast = tdmi_cast_variant(pairs[i][0], pairs[i][1]);
-        TDMI_TRY(add_dtypes(list, facts, number, (tdm_dtype)cast.t, (tdm_dtype)cast.u));
+        TDMI_TRY(add_dtypes(list, device, number, (tdm_dtype)cast.t, (tdm_dtype)cast.u));
     }
     return TDM_OK;
 }
 
 /* Casts are from and to f32, and copies; sums so far, of which lib/ops chooses U, have the dtype itself alone. */
-static tdm_status add_usual(variant_list *list, const tdmi_device_facts *facts, tdm_dtype dtype) {
+static tdm_status add_usual(variant_list *list, const tdm_device *device, tdm_dtype dtype) {
     for (int i = 0; i < TDMI_KERNEL_COUNT; i++) {
         const tdm_kernel_entry *kernel = &tdm_kernel_entries[i];
-        if (!kernel->usual || (kernel->one_lane && !facts->row_loops)) continue;
+        if (!kernel->usual || (kernel->one_lane && !device->facts->row_loops)) continue;
         const tdm_dtype t = kernel->t == TDM_T_U64    ? TDM_U64
                             : kernel->t == TDM_T_U32  ? TDM_U32
                             : kernel->t == TDM_T_BITS ? tdmi_dtype_bits(dtype)
                                                       : dtype;
         if (kernel->u == TDM_U_CASTS)
-            TDMI_TRY(add_casts(list, facts, i, dtype));
+            TDMI_TRY(add_casts(list, device, i, dtype));
         else
-            TDMI_TRY(add_dtypes(list, facts, i, t, t));
+            TDMI_TRY(add_dtypes(list, device, i, t, t));
         if (kernel->u == TDM_U_OR_F32 && tdm_dtype_size(dtype) == 2)
-            TDMI_TRY(add_dtypes(list, facts, i, dtype, TDM_F32));
+            TDMI_TRY(add_dtypes(list, device, i, dtype, TDM_F32));
         if (kernel->of_indices) {
-            TDMI_TRY(add_dtypes(list, facts, i, TDM_U32, TDM_U32));
-            TDMI_TRY(add_dtypes(list, facts, i, TDM_U64, TDM_U64));
+            TDMI_TRY(add_dtypes(list, device, i, TDM_U32, TDM_U32));
+            TDMI_TRY(add_dtypes(list, device, i, TDM_U64, TDM_U64));
         }
     }
     return TDM_OK;
@@ -184,6 +187,12 @@ static tdm_status warm_in_threads(warming *all) {
     return tdmi_outcome_end(&outcome);
 }
 
+void tdmi_compile_all(tdm_device *device, const tdmi_variant *variants, size_t count) {
+    const variant_list list = {.variants = (tdmi_variant *)variants, .count = count};
+    warming all = {.device = device, .list = &list};
+    if (count > 0 && device->facts->cache_key[0]) (void)warm_in_threads(&all);
+}
+
 static tdm_status list_usual(const tdm_device *device, const tdm_dtype *dtypes, size_t count,
                              variant_list *list) {
     for (size_t i = 0; i < count; i++) {
@@ -196,7 +205,7 @@ static tdm_status list_usual(const tdm_device *device, const tdm_dtype *dtypes, 
         TDMI_TRY(tdmi_check_computes("tdm_device_warm", device, name, dtypes[i]));
     }
     for (size_t i = 0; i < count; i++)
-        TDMI_TRY(add_usual(list, device->facts, dtypes[i]));
+        TDMI_TRY(add_usual(list, device, dtypes[i]));
     return TDM_OK;
 }
 

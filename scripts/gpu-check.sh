@@ -12,8 +12,9 @@
 #
 # Parts: smoke (devices, doctor, a program), tests-cuda (the suite), bench (the benchmark's profile gpu, as far as its
 # time goes), sanitizer (compute-sanitizer's four tools over the kernels), tests-opencl (the suite, where the driver has
-# OpenCL), examples (all, the lesson, tensors shared with PyTorch and CuPy), nccl (one rank), peers (the lesson's norms
-# and the profile gpu, with PyTorch and others) and bench-opencl.
+# OpenCL), examples (all, the lesson, tensors shared with PyTorch and CuPy), rows (`tdm tune --rows`: each way to take
+# rows and its time, in log.txt), nccl (one rank), peers (the lesson's norms and the profile gpu, with PyTorch and
+# others), bench-opencl and rows-opencl.
 #
 # OUT gets, each as it comes: results.txt (a line for each test, tool, example and measurement: PASS, FAIL, SKIP or
 # LATE, which did not end in time; its name, its seconds, and why), summary.txt (versions, a line for each part),
@@ -27,9 +28,10 @@
 set -euo pipefail
 [[ " $* " != *" --help "* && " $* " != *" -h "* ]] || { sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 
-all=(smoke tests-cuda bench sanitizer tests-opencl examples nccl peers bench-opencl)
+all=(smoke tests-cuda bench sanitizer tests-opencl examples rows nccl peers bench-opencl rows-opencl)
 declare -A limits=([smoke]=60 [tests-cuda]=200 [bench]=150 [sanitizer]=130 [tests-opencl]=150 [examples]=60
-    [nccl]=30 [peers]=150 [bench-opencl]=120 [build]=300)
+    [rows]=180
+    [nccl]=30 [peers]=150 [bench-opencl]=120 [rows-opencl]=180 [build]=300)
 usage() {
     echo "usage: scripts/gpu-check.sh OUT [--only PART]... [--done FILE] [--seconds N]   (parts: ${all[*]})" >&2
     exit 2
@@ -289,6 +291,14 @@ part_peers() {
         --op matmul+norm_l2_logged,matmul+norm_l2_kept --peers python3
     bench peers:gpu peers 90 --device "$cuda" --profile gpu --peers python3
 }
+
+# What is found is kept apart, so that all that is measured here is measured as it comes.
+rows() { # PART DEVICE
+    one "$1" +600 '[1-9][0-9]* operations? on rows measured' env TANDEM_CACHE_DIR="$work/$1" \
+        "$tdm" tune --rows --each --device "$2" --budget $(((part_end - EPOCHSECONDS) * 4 / 5 + 1))
+}
+part_rows() { rows rows "$cuda"; }
+part_rows_opencl() { rows rows-opencl "$opencl"; }
 
 # --- all of it -----------------------------------------------------------------------------------------
 

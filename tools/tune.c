@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* `tdm tune`: measures which library is the fastest for the products that matter. */
+/* `tdm tune`: measures which library is the fastest for the products that matter, and how a GPU takes rows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,9 @@
 #include "options.h"
 #include "tools.h"
 #include "tune_products.h"
+#include "tune_rows.h"
 
-enum { OPTION_DEVICE, OPTION_DTYPE, OPTION_BUDGET, OPTION_SHAPES };
+enum { OPTION_DEVICE, OPTION_DTYPE, OPTION_BUDGET, OPTION_SHAPES, OPTION_ROWS, OPTION_EACH };
 
 static const option_spec option_table[] = {
     {"device", OPTION_DEVICE, "NAME", "the device; default: that of TANDEM_DEVICE, else the first",
@@ -24,8 +25,16 @@ static const option_spec option_table[] = {
      "512x3072x768 transpose_b bias gelu'",
      NULL, false, false},
     {"dtype", OPTION_DTYPE, "TYPE,...",
-     "of the products, without --shapes: f32, f64, f16, bf16 (default: all that the device has)",
+     "of the products or rows, without --shapes: f32, f64, f16, bf16 (default: all that the device "
+     "has, of rows without f64)",
      dtype_words, true, false},
+    {"rows", OPTION_ROWS, NULL,
+     "instead of products: layer_norm, rms_norm, softmax, l2_normalize and norm on a GPU, of rows "
+     "of 64 "
+     "to 262144 columns; lines of --shapes are then as 'f32 layer_norm 4096x1024'",
+     NULL, false, false},
+    {"each", OPTION_EACH, NULL, "of rows: also print every way that is measured, and its time",
+     NULL, false, false},
     {0}};
 
 static const example_spec examples[] = {
@@ -33,18 +42,23 @@ static const example_spec examples[] = {
     {"TANDEM_TRACE=mine.txt ./program && tdm tune --shapes mine.txt", "those of a program"},
     {"TANDEM_BLAS=clblast tdm tune --device opencl:0 --budget 600",
      "the parameters of CLBlast's kernels, which takes its time"},
+    {"tdm tune --rows --budget 300", "how the default device takes rows, if it is a GPU"},
     {0}};
 
 const command_spec tune_spec = {
     .name = "tune",
-    .summary = "measure which library multiplies matrices fastest, and keep that",
+    .summary = "measure what multiplies matrices and takes rows fastest, and keep that",
     .description =
         "Runs matrix products on every library that the device has for them, compares the results "
         "with those of Tandem's own kernels, and keeps the fastest in the cache directory. "
         "Programs that start from then on use it; what was not measured goes by the nearest "
         "product that was, and without any by Tandem's own table.\n\nOn OpenCL it searches the "
         "parameters of CLBlast's kernels, too. A driver may take half a minute to compile one "
-        "choice of them (pocl does), so give it minutes.\n\nNothing else should run at the same "
+        "choice of them (pocl does), so give it minutes.\n\nWith --rows it measures on a GPU how "
+        "many "
+        "lanes share a row, how many vectors of it each has, and how many groups are launched, and "
+        "keeps what is right and at least 3 % faster than the usual way. Results then have other "
+        "bits than before.\n\nNothing else should run at the same "
         "time. "
         "'tdm cache clear' forgets it all.",
     .options = option_table,
@@ -57,10 +71,12 @@ typedef struct request {
     double budget;
     tdm_dtype dtypes[TDM_DTYPE_COUNT];
     size_t dtype_count;
+    bool rows, each, dtypes_given;
 } request;
 
 static int take_dtypes(request *r, const char *value) {
     r->dtype_count = 0;
+    r->dtypes_given = true;
     for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
         const char *name = tdm_dtype_name((tdm_dtype)d);
         const size_t length = strlen(name);
@@ -84,6 +100,12 @@ static int take(void *context, int id, char *value) {
         return EXIT_OK;
     case OPTION_SHAPES:
         r->shapes = value;
+        return EXIT_OK;
+    case OPTION_ROWS:
+        r->rows = true;
+        return EXIT_OK;
+    case OPTION_EACH:
+        r->each = true;
         return EXIT_OK;
     case OPTION_BUDGET:
         return take_seconds("tune", "--budget", value, &r->budget);
@@ -227,27 +249,39 @@ static int tune_list_on(tdm_device *device, const tune_list *list, double budget
     return sum.failed > 0 || sum.unkept > 0 ? EXIT_FAILED : EXIT_OK;
 }
 
+/* Those that the device computes with are left. */
+static int check_dtypes(request *r, const tdm_device_info *info) {
+    size_t count = 0;
+    for (size_t i = 0; i < r->dtype_count; i++)
+        if (r->dtypes[i] != TDM_F64 || info->has_f64) r->dtypes[count++] = r->dtypes[i];
+    r->dtype_count = count;
+    if (count > 0) return EXIT_OK;
+    fprintf(stderr, "tdm tune: %s does not compute in f64\n", info->id);
+    return EXIT_FAILED;
+}
+
+static int tune_device_rows(const request *r, tdm_device *device) {
+    static const tdm_dtype usual[] = {TDM_BF16, TDM_F32, TDM_F16};
+    const tune_rows_request rows = {.shapes = r->shapes,
+                                    .dtypes = r->dtypes_given ? r->dtypes : usual,
+                                    .dtype_count = r->dtypes_given ? r->dtype_count : 3,
+                                    .budget = r->budget,
+                                    .each = r->each};
+    return tune_rows(device, &rows);
+}
+
 static int tune_device(request *r, tune_list *list) {
     tdm_device *device;
     if (tdm_device_open(r->device, &device) != TDM_OK) return report_failure("tune");
     guard_listed();
-    int status = EXIT_OK;
-    if (!list->products) {
-        /* of the dtypes that it computes with */
-        size_t count = 0;
-        for (size_t i = 0; i < r->dtype_count; i++)
-            if (r->dtypes[i] != TDM_F64 || tdm_device_get_info(device)->has_f64)
-                r->dtypes[count++] = r->dtypes[i];
-        if (count == 0) {
-            fprintf(stderr, "tdm tune: %s does not compute in f64\n",
-                    tdm_device_get_info(device)->id);
-            status = EXIT_FAILED;
-        } else if (!tune_list_usual(list, r->dtypes, count)) {
-            fputs("tdm tune: out of memory\n", stderr);
-            status = EXIT_FAILED;
-        }
+    int status = r->shapes ? EXIT_OK : check_dtypes(r, tdm_device_get_info(device));
+    if (status == EXIT_OK && !r->rows && !list->products &&
+        !tune_list_usual(list, r->dtypes, r->dtype_count)) {
+        fputs("tdm tune: out of memory\n", stderr);
+        status = EXIT_FAILED;
     }
-    if (status == EXIT_OK) status = tune_list_on(device, list, r->budget);
+    if (status == EXIT_OK)
+        status = r->rows ? tune_device_rows(r, device) : tune_list_on(device, list, r->budget);
     tdm_device_release(device);
     return status;
 }
@@ -258,7 +292,7 @@ int tune_command(int argc, char **argv) {
     int status;
     if (!options_read(&tune_spec, argc, argv, take, &r, NULL, &status)) return status;
     if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
-    status = r.shapes ? tune_list_read(&list, r.shapes) : EXIT_OK;
+    status = r.shapes && !r.rows ? tune_list_read(&list, r.shapes) : EXIT_OK;
     if (status == EXIT_OK) status = tune_device(&r, &list);
     tune_list_free(&list);
     return status;

@@ -36,7 +36,8 @@ static tdm_status check_on_device(tdm_kernel *kernel, tdm_device *device, tdm_dt
     TDMI_TRY(tdmi_source_program(kernel, t, u, &program));
     const tdmi_variant variant = {
         .kernel = TDMI_KERNEL_USER, .t = program->t, .u = program->u, .user = program->number};
-    return tdmi_device_compile(device, tdmi_variant_for(device->facts, variant, USUAL_COLUMNS));
+    return tdmi_device_compile(device,
+                               tdmi_variant_for(device->facts, variant, USUAL_COLUMNS, NULL));
 }
 
 static tdm_status check_without_device(const tdm_kernel *kernel, const tdmi_backend *backend,

@@ -4,8 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include <tandem/create.h>
 
@@ -15,22 +13,14 @@
 #include "ops/matmul.h"
 #include "ops/matmul_builtin.h"
 #include "ops/matmul_trace.h"
+#include "tune/samples.h"
 
-enum { MOST_CANDIDATES = 24, SAMPLES = 21, LEAST_SAMPLES = 3, MOST_RUNS = 1000 };
-
-/* A sample takes so long at least, so that neither the clock nor a queue's end is measured. */
-static const double SAMPLE_SECONDS = 2e-3;
-
-/* After one run: what takes this many times as long as the fastest is not measured again. */
-static const double HOPELESS = 1.5;
-
-/* How much faster another one must be to take the place of the usual one. */
-static const double WORTH = 0.97;
+enum { MOST_CANDIDATES = 24 };
 
 typedef struct candidate {
     tdmi_blas_choice choice;
     bool out; /* wrong, failed or hopeless */
-    double samples[SAMPLES];
+    double samples[TDMI_SAMPLES];
     int count;
 } candidate;
 
@@ -48,13 +38,9 @@ typedef struct tuner {
     int candidates;
 } tuner;
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+static bool time_is_up(void *context) {
+    return tdmi_samples_now() >= ((const tuner *)context)->until;
 }
-
-static bool time_is_up(void *context) { return now() >= ((const tuner *)context)->until; }
 
 /* --- results ------------------------------------------------------------------------------------ */
 
@@ -103,33 +89,15 @@ static tdm_status run_once(tuner *t, const tdmi_blas_choice *choice) {
 static tdm_status time_runs(const tuner *t, const tdmi_blas_choice *choice, int runs,
                             double *seconds) {
     TDMI_TRY(tdm_queue_finish(t->queue));
-    const double start = now();
+    const double start = tdmi_samples_now();
     for (int i = 0; i < runs; i++)
         TDMI_TRY(tdmi_run_product(t->queue, &t->product, choice));
     TDMI_TRY(tdm_queue_finish(t->queue));
-    *seconds = (now() - start) / runs;
+    *seconds = (tdmi_samples_now() - start) / runs;
     return TDM_OK;
 }
 
-static int runs_for(double seconds) {
-    if (seconds * MOST_RUNS <= SAMPLE_SECONDS) return MOST_RUNS;
-    const int runs = (int)ceil(SAMPLE_SECONDS / seconds);
-    return runs < 1 ? 1 : runs;
-}
-
-static int compare(const void *left, const void *right) {
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static double median_of(const double *samples, int count) {
-    double sorted[SAMPLES];
-    memcpy(sorted, samples, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, compare);
-    return count % 2 ? sorted[count / 2] : 0.5 * (sorted[count / 2 - 1] + sorted[count / 2]);
-}
-
-static double median(const candidate *c) { return median_of(c->samples, c->count); }
+static double median(const candidate *c) { return tdmi_samples_median(c->samples, c->count); }
 
 /* In turn, so that what disturbs the machine disturbs all of them. */
 static tdm_status time_candidates(tuner *t) {
@@ -137,11 +105,11 @@ static tdm_status time_candidates(tuner *t) {
     const int count = t->candidates;
     int runs[MOST_CANDIDATES];
     for (int i = 0; i < count; i++) {
-        runs[i] = list[i].out ? 0 : runs_for(list[i].samples[0]);
+        runs[i] = list[i].out ? 0 : tdmi_samples_runs(list[i].samples[0]);
         list[i].count = 0;
     }
-    for (int round = 0; round < SAMPLES; round++) {
-        if (round >= LEAST_SAMPLES && now() >= t->until) break;
+    for (int round = 0; round < TDMI_SAMPLES; round++) {
+        if (round >= TDMI_LEAST_SAMPLES && tdmi_samples_now() >= t->until) break;
         for (int i = 0; i < count; i++) {
             double seconds;
             if (list[i].out) continue;
@@ -183,22 +151,24 @@ static tdm_status try_candidates(tuner *t, int usual, uint32_t *wrong) {
         }
     }
     for (int i = 0; i < count; i++)
-        if (i != usual && !list[i].out && list[i].samples[0] > HOPELESS * best) list[i].out = true;
+        if (i != usual && !list[i].out && list[i].samples[0] > TDMI_HOPELESS * best)
+            list[i].out = true;
     return TDM_OK;
 }
 
 /* The median of some runs with the settings as they are now. */
 static double try_settings(void *context) {
     tuner *t = context;
-    double samples[SAMPLES], total = 0.0;
+    double samples[TDMI_SAMPLES], total = 0.0;
     int count = 0;
     if (run_once(t, t->trying) != TDM_OK || !agrees(t)) return -1.0;
     /* one run of a slow one is enough */
-    while (count < SAMPLES && total < 0.25 && (count < LEAST_SAMPLES || total < SAMPLE_SECONDS)) {
+    while (count < TDMI_SAMPLES && total < 0.25 &&
+           (count < TDMI_LEAST_SAMPLES || total < TDMI_SAMPLE_SECONDS)) {
         if (time_runs(t, t->trying, 1, &samples[count]) != TDM_OK) return -1.0;
         total += samples[count++];
     }
-    return median_of(samples, count);
+    return tdmi_samples_median(samples, count);
 }
 
 static void keep_settings(void *context, const char *name, const char *text) {
@@ -234,7 +204,7 @@ static int choose_fastest(const tuner *t, int usual) {
     for (int i = 0; i < t->candidates; i++)
         if (!list[i].out && (fastest < 0 || median(&list[i]) < median(&list[fastest]))) fastest = i;
     if (usual < 0 || fastest < 0 || list[usual].out) return fastest;
-    return median(&list[fastest]) < WORTH * median(&list[usual]) ? fastest : usual;
+    return median(&list[fastest]) < TDMI_WORTH * median(&list[usual]) ? fastest : usual;
 }
 
 static bool keep(const tuner *t, const candidate *fastest, const tdm_matmul_tuning *found,
@@ -332,7 +302,7 @@ tdm_status tdm_matmul_tune(tdm_queue *queue, const tdm_matmul_options *options, 
     t->queue = queue;
     t->product = product;
     t->c = c;
-    t->until = now() + seconds;
+    t->until = tdmi_samples_now() + seconds;
     const tdm_status status = tune_product(t, &found);
     tdmi_free(t);
     if (status == TDM_OK) tdmi_sized_write(&tdm_matmul_tuning_sized, &found, tuning);

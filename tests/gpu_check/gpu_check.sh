@@ -79,7 +79,8 @@ done
 rm "$work/bin/cmake"
 ln -s "$build/lib" "$work/build/lib"
 export GPU_CHECK_BUILD=$work/build PATH=$work/bin:$PATH STAND_IN_DEVICES=$work/devices.json TANDEM_LIBRARY_PATH=$3
-parts=(--only smoke --only tests-cuda --only bench --only sanitizer --only tests-opencl --only peers --only bench-opencl)
+parts=(--only smoke --only tests-cuda --only bench --only sanitizer --only tests-opencl --only peers --only bench-opencl
+    --only rows --only rows-opencl)
 
 # Compiled kernels that were brought are in the cache, and are not written where they lie.
 mkdir "$work/kernels"
@@ -94,6 +95,9 @@ says '^tests-opencl .* passed: 3 passed .* 1 skipped'
 says '^sanitizer .* passed: 11 passed ' # three tests without a tool, their two groups with four
 says '^bench .* passed: 1 passed'
 says '^peers .* passed: 2 passed'
+says '^rows .* passed: 1 passed'
+says '^rows-opencl .* passed: 1 passed'
+says '^  rms_norm of bf16 on cuda:0, within 1[0-9]* s: 151.2 us$' log
 says '^all .* passed$'
 says '^PASS tests-cuda:reduce/long [0-9.]+$' results
 says '^SKIP tests-cuda:queues/events ' results
@@ -147,3 +151,4 @@ STAND_IN_FAILS=nothing check 1 "$out" "${parts[@]}"
 says '^FAIL tests-cuda:reduce/long .* nothing in its output matches' results
 says '^FAIL sanitizer:initcheck:reduce .* nothing in its output matches' results
 says '^FAIL bench .* nothing in its output matches' results
+says '^FAIL rows .* nothing in its output matches' results

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* `tdm tune`, tdm_matmul_tune and TANDEM_TRACE: the next process uses the measurements of this one, as
- * long as the file is whole and the library is the one that was measured. */
+ * long as the file is whole and the library is the one that was measured. Of rows: ../tuned_rows. */
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -204,6 +204,32 @@ Test(tune, parameters_of_clblast) {
 #endif
 
 #if TEST_HAS_CUDA
+#define ROWS                                                                                       \
+    "TDM_CUDA_SIM='multiprocessors=2 cache=1048576' TANDEM_LIBRARY_PATH=" TEST_CUDA_SIM            \
+    " " TEST_PROGRAM " tune --rows --device cuda:0 "
+
+/* Rows on a GPU: of a file or the usual ones, and what is refused. */
+Test(tune, rows) {
+    gives("printf 'f32 softmax 12x1000\n\n# no rows\nbf16 rms_norm 3x64' >$D/list; " ROWS
+          "--each --shapes $D/list",
+          0, "  softmax of f32, 12 x 1000: 64 lanes of 4 vectors, held: ");
+    CHECK(contains_words(r.output, "f32  softmax        1000 columns  "), "%s", r.output);
+    CHECK(contains_words(r.output, "bf16 rms_norm         64 columns  "), "%s", r.output);
+    CHECK(contains_words(r.output, "2 operations on rows measured on cuda:0"), "%s", r.output);
+    gives(TEST_PROGRAM " cache list", 0, "tuned rows");
+    gives(ROWS "--dtype f16 --budget 0.1", 0, "f16  rms_norm       4096 columns  ");
+    CHECK(contains_words(r.output, "1 operation on rows measured|64 left for want of time: "), "%s",
+          r.output);
+    gives("chmod 777 $D/cache; " ROWS "--shapes $D/list", 1, "nothing could be kept in the cache");
+    gives(TEST_PROGRAM " tune --rows --device cpu", 1, "a row has one lane on cpu:0");
+    gives("echo f32 softmax 1000 >$D/list; " ROWS "--shapes $D/list", 2, "line 1: it is no dtype");
+    gives("echo f31 softmax 1x1000 >$D/list; " ROWS "--shapes $D/list", 2,
+          "line 1: it begins with");
+    gives("echo f32 softmin 1x1000 >$D/list; " ROWS "--shapes $D/list", 1, "operation is softmin");
+    gives("echo >$D/list; " ROWS "--shapes $D/list", 1, "has no rows");
+    gives("rm $D/list; " ROWS "--shapes $D/list", 1, "cannot be read: No such file");
+}
+
 /* Of cuBLASLt's algorithms for a product the simulated machine's second is the fastest, by milliseconds. */
 Test(tune, algorithms_of_cublaslt) {
     static const char path[] = "TANDEM_BLAS=cublas TANDEM_LIBRARY_PATH=" TEST_CUDA_SIM " ";

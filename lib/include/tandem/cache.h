@@ -1,9 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * The folder of compiled kernels: TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else
- * ~/.cache/tandem. What tdm_matmul_tune measured is there, too, one entry to a device, "tuned products",
- * and one to a library's settings. No program needs this: kernels are kept and found again without it, what is
- * corrupt is rebuilt, and nothing is ever removed for its age. It is for those who want to see what
+ * ~/.cache/tandem. What tdm_matmul_tune and tdm_rows_tune measured is there, too, one entry each to a device, "tuned
+ * products" and "tuned rows", and one to a library's settings. No program needs this: kernels are kept and found again
+ * without it, what is corrupt is rebuilt, and nothing is ever removed for its age. It is for those who want to see what
  * is there, and to tidy up.
  *
  * Threads: any. Other processes may use the folder meanwhile: a kernel that is removed while they
@@ -29,7 +29,7 @@ typedef struct tdm_cache_entry {
     char version[32];  /**< of the Tandem that kept it */
     char backend[16];  /**< "opencl", "cuda" */
     char device[512];  /**< its device and driver; a kernel of CUDA: architecture and NVRTC */
-    char kernel[64];   /**< "tdm_layer_norm"; "tuned products" */
+    char kernel[64];   /**< "tdm_layer_norm"; "tuned products" or "tuned rows" */
     char options[192]; /**< of its compilation: dtype, lanes, activation */
     uint64_t size;     /**< bytes of the file */
     uint64_t age;      /**< seconds since it was written */

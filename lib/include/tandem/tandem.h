@@ -15,7 +15,7 @@
  * state_dict.h  named tensors and safetensors files
  * layers.h  a linear layer; one function on several devices
  * setup.h   settings by call, the log, the allocator: before anything else
- * tune.h    which library multiplies: measured, and explained
+ * tune.h    which library multiplies, and how a GPU takes rows: measured, and explained
  * dlpack.h  tensors shared with NumPy, PyTorch and others
  * opencl.h, cuda.h  the driver's own objects, for programs that call it themselves
  * library.h  for libraries over this one: checks and failures as its own

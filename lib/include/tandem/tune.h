@@ -1,10 +1,11 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Which library multiplies matrices: measured on this machine, and explained.
+ * Which library multiplies matrices, and how a GPU takes rows: measured on this machine, and explained.
  *
  * No program needs this: without it, a product goes to the first library of the device that has it, or, if
- * it is narrow or small, to the one that a table names as usually the fastest. `tdm tune` does it for a list
- * of products; a program that knows its own may do it once, when it is installed say.
+ * it is narrow or small, to the one that a table names as usually the fastest, and how many lanes of a GPU share
+ * a row is computed from its length. `tdm tune` does it for a list of products or of rows; a program that knows
+ * its own may do it once, when it is installed say.
  *
  * What was measured is kept in the cache directory (cache.h) by device, instructions of the processor,
  * number of threads and version of Tandem, and is used by processes that start from then on: within a
@@ -67,6 +68,26 @@ TDM_API TDM_MUST_USE tdm_status tdm_matmul_explain(tdm_queue *queue,
                                                    const tdm_matmul_options *options,
                                                    const tdm_tensor *a, const tdm_tensor *b,
                                                    const tdm_tensor *c, char *text, size_t size);
+
+/** Measures how an operation on rows runs fastest on a GPU, and keeps that: how many lanes share a row, how many
+ * vectors of 16 bytes of it each has at once, whether it holds them in registers, and how many groups are launched.
+ * `operation` is "layer_norm" (with weight and bias), "rms_norm" (with weight), "softmax", "l2_normalize" or "norm" (of
+ * rows). Takes about `seconds`, compiling apart, and at least a few runs of each way. Its operands are made for it:
+ * `rows` rows of `cols` columns, or with 0 as many as are several times as large as the device's cache.
+ *
+ * Each way's result is compared with that of the usual one, which stays where nothing else is 3 % faster twice. What
+ * was found is used by processes that start from then on, for all forms of the operation, for that dtype and for
+ * rows whose size in bytes has the same next power of two. It depends on the length of a row alone: a row still has the
+ * same bits in every batch, though others than before. Nothing else should run on the device meanwhile.
+ *
+ * *speedup is how many times as fast as the usual way the fastest is, 1 where the usual one stays. `text` names both
+ * ways, as "64 lanes of 4 vectors, held" and "128 lanes of 1 vector, 2 x groups", with the time, the rows and the
+ * bytes a second; at most `size` bytes with the NUL, cut if need be. TDM_ERROR_UNSUPPORTED on a device where a row has
+ * one lane, as on CPUs; TDM_ERROR_IO when nothing can be kept in the cache directory. */
+TDM_API TDM_MUST_USE tdm_status tdm_rows_tune(tdm_queue *queue, const char *operation,
+                                              tdm_dtype dtype, int64_t rows, int64_t cols,
+                                              double seconds, double *speedup, char *text,
+                                              size_t size);
 
 #if defined(__cplusplus)
 }

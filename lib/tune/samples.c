@@ -1,0 +1,33 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Samples of how long something takes. */
+#include "tune/samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+double tdmi_samples_now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+int tdmi_samples_runs(double seconds) {
+    enum { MOST_RUNS = 1000 };
+    if (seconds * MOST_RUNS <= TDMI_SAMPLE_SECONDS) return MOST_RUNS;
+    const int runs = (int)ceil(TDMI_SAMPLE_SECONDS / seconds);
+    return runs < 1 ? 1 : runs;
+}
+
+static int compare(const void *left, const void *right) {
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double tdmi_samples_median(const double *samples, int count) {
+    double sorted[TDMI_SAMPLES];
+    memcpy(sorted, samples, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare);
+    return count % 2 ? sorted[count / 2] : 0.5 * (sorted[count / 2 - 1] + sorted[count / 2]);
+}

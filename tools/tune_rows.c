@@ -1,0 +1,161 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* `tdm tune --rows`: measures how a GPU takes rows. */
+#include "tune_rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools.h"
+
+/* Those that matter most first: the widths, and for each the dtypes and operations. */
+static const int64_t widths[] = {4096, 1024, 8192,  2048,  16384,  512,   256,
+                                 128,  64,   32768, 65536, 131072, 262144};
+static const char *const operations[] = {"rms_norm", "layer_norm", "softmax", "l2_normalize",
+                                         "norm"};
+enum {
+    WIDTHS = sizeof widths / sizeof *widths,
+    OPERATIONS = sizeof operations / sizeof *operations
+};
+
+typedef struct row_item {
+    tdm_dtype dtype;
+    char operation[32];
+    long long rows, cols; /* rows: 0 for as many as the cache does not hold */
+} row_item;
+
+typedef struct rows_tally {
+    size_t measured, faster, failed;
+    bool unkept, over; /* over: the device was lost, or a row has one lane on it */
+} rows_tally;
+
+static double rows_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void measure(tdm_queue *queue, const row_item *item, double seconds, rows_tally *sum) {
+    char text[256] = "";
+    double speedup = 1.0;
+    const tdm_status status = tdm_rows_tune(queue, item->operation, item->dtype, item->rows,
+                                            item->cols, seconds, &speedup, text, sizeof text);
+    const char *dtype = tdm_dtype_name(item->dtype);
+    if (status == TDM_OK || (status == TDM_ERROR_IO && text[0])) {
+        printf("%-4s %-12s %6lld columns  %s\n", dtype, item->operation, item->cols, text);
+        (void)flush_output();
+        sum->measured++;
+        sum->faster += speedup > 1.0;
+        sum->unkept = sum->unkept || status != TDM_OK;
+        return;
+    }
+    sum->failed++;
+    sum->over = status == TDM_ERROR_DEVICE_LOST || status == TDM_ERROR_UNSUPPORTED;
+    fprintf(stderr, "tdm tune: %s %s of %lld columns: %s\n", dtype, item->operation, item->cols,
+            tdm_last_error());
+}
+
+/* --- which --------------------------------------------------------------------------------------- */
+
+static row_item usual_item(const tune_rows_request *r, size_t number) {
+    const size_t for_a_width = r->dtype_count * OPERATIONS;
+    row_item item = {.dtype = r->dtypes[number % for_a_width / OPERATIONS],
+                     .cols = widths[number / for_a_width]};
+    snprintf(item.operation, sizeof item.operation, "%s", operations[number % OPERATIONS]);
+    return item;
+}
+
+/* NULL, or what is wrong with the line. */
+static const char *parse_row_line(const char *line, row_item *item) {
+    char dtype[8], end;
+    const int words = sscanf(line, " %7s %31s %lldx%lld %c", dtype, item->operation, &item->rows,
+                             &item->cols, &end);
+    if (words != 4) return "it is no dtype, operation and size, as in 'f32 layer_norm 4096x1024'";
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++)
+        if (strcmp(dtype, tdm_dtype_name((tdm_dtype)d)) == 0) {
+            item->dtype = (tdm_dtype)d;
+            return NULL;
+        }
+    return "it begins with a dtype: f32, f64, f16 or bf16";
+}
+
+enum { MOST_ITEMS = 512 };
+
+static int read_items(const char *path, row_item items[MOST_ITEMS], size_t *count) {
+    char line[256];
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        fprintf(stderr, "tdm tune: %s cannot be read: %s\n", path, strerror(errno));
+        return EXIT_FAILED;
+    }
+    int status = EXIT_OK;
+    for (int number = 1; status == EXIT_OK && fgets(line, sizeof line, file); number++) {
+        const char first = line[strspn(line, " \t\r\n")];
+        if (first == '\0' || first == '#') continue;
+        const char *why = *count == MOST_ITEMS ? "there are too many lines"
+                                               : parse_row_line(line, &items[*count]);
+        if (why) {
+            fprintf(stderr, "tdm tune: %s, line %d: %s\n", path, number, why);
+            status = EXIT_USAGE;
+        }
+        ++*count;
+    }
+    fclose(file);
+    if (status == EXIT_OK && *count == 0) {
+        fprintf(stderr, "tdm tune: %s has no rows\n", path);
+        status = EXIT_FAILED;
+    }
+    return status;
+}
+
+/* --- all of them --------------------------------------------------------------------------------- */
+
+/* One way, or what else a program may want to know. */
+static void print_line(tdm_log_level level, const char *line, void *user) {
+    (void)level;
+    (void)user;
+    printf("  %s\n", line);
+}
+
+static int measure_all(tdm_queue *queue, const tune_rows_request *r, const row_item *items,
+                       size_t count) {
+    const double start = rows_clock();
+    rows_tally sum = {0};
+    size_t i = 0;
+    for (; i < count && !sum.over; i++) {
+        const double left = r->budget - (rows_clock() - start);
+        if (left <= 0.0 && i > 0) break;
+        const double share = left / (double)(count - i);
+        const row_item item = items ? items[i] : usual_item(r, i);
+        /* what comes first matters more than that all is measured */
+        measure(queue, &item, share > 0.4 ? share : 0.4, &sum);
+    }
+    printf(
+        "%zu operation%s on rows measured on %s in %.0f s, %zu of them faster than the usual way",
+        sum.measured, sum.measured == 1 ? "" : "s",
+        tdm_device_get_info(tdm_queue_get_device(queue))->id, rows_clock() - start, sum.faster);
+    if (i < count && !sum.over) printf("; %zu left for want of time: --budget", count - i);
+    putchar('\n');
+    if (sum.unkept)
+        fputs("tdm tune: nothing could be kept in the cache directory: 'tdm doctor' says why\n",
+              stderr);
+    return sum.failed > 0 || sum.unkept ? EXIT_FAILED : EXIT_OK;
+}
+
+int tune_rows(tdm_device *device, const tune_rows_request *request) {
+    static row_item items[MOST_ITEMS];
+    size_t count = WIDTHS * OPERATIONS * request->dtype_count;
+    tdm_queue *queue;
+    int status = EXIT_OK;
+    if (request->shapes) {
+        count = 0;
+        status = read_items(request->shapes, items, &count);
+    }
+    if (status != EXIT_OK) return status;
+    if (request->each) tdm_set_log(TDM_LOG_INFO, print_line, NULL);
+    if (tdm_queue_create(device, 0, &queue) != TDM_OK) return report_failure("tune");
+    status = measure_all(queue, request, request->shapes ? items : NULL, count);
+    tdm_queue_destroy(queue);
+    return status;
+}
