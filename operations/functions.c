@@ -21,11 +21,11 @@ typedef tdm_status of_two(tdm_queue *queue, const tdm_tensor *a, const tdm_tenso
     X(sqrt, 0, 1e4, 1, sqrtl(a))                                                                   \
     X(rsqrt, 1e-3, 1e4, 3, 1 / sqrtl(a))                                                           \
     X(exp, -10, 11, 1, expl(a))                                                                    \
-    X(exp2, -10, 12, 4, exp2l(a))                                                                  \
+    X(exp2, -10, 12, 1, exp2l(a))                                                                  \
     X(expm1, -5, 5, 4, expm1l(a))                                                                  \
     X(log, 1e-4, 2, 3, logl(a))                                                                    \
-    X(log2, 1e-4, 1e4, 4, log2l(a))                                                                \
-    X(log10, 1e-4, 1e4, 4, log10l(a))                                                              \
+    X(log2, 1e-4, 1e4, 1, log2l(a))                                                                \
+    X(log10, 1e-4, 1e4, 1, log10l(a))                                                              \
     X(log1p, -0.9, 10, 4, log1pl(a))                                                               \
     X(sin, 0.1, 3, 5, sinl(a))                                                                     \
     X(cos, -1.5, 1.5, 5, cosl(a))                                                                  \
