@@ -230,14 +230,21 @@ static void print_number(const char *format, double number) {
 }
 
 static void print_page(char *const *devices, int count, uint64_t inputs) {
-    printf("# Accuracy\n\n"
+    printf("# Accuracy\n"
+           "\n"
            "The largest errors of the functions of one float in units in the last place of the "
-           "result (ulp), as `accuracy\n--page` (tests/accuracy) found them, which wrote this "
-           "page: of f32 at %" PRIu64 " numbers spread over all\nbit patterns, of f16 and bf16 at "
-           "all 65,536. The reference is the C library in double. The test `accuracy:cpu`\nfails "
-           "above the promise for f32; other devices have another promise where the function is "
-           "their library's. A\nresult of 16 bits is the f32 result rounded: half an ulp. The "
-           "last column names special results that are wrong.\n",
+           "result (ulp), as `accuracy --page`\n"
+           "(tests/accuracy) found them, which wrote this page: of f32 at %" PRIu64
+           " numbers spread over all bit patterns, of f16\n"
+           "and bf16 at all 65,536. The reference is the C library in double. cpu was built for "
+           "the baseline of x86-64, which has\n"
+           "no FMA; opencl:0 is pocl with the kernels of a GPU, on a processor with FMA. The test "
+           "`accuracy:cpu` fails above the\n"
+           "promise for f32. Other devices have another promise where the function is their "
+           "library's; that of silu and sigmoid is\n"
+           "of GPUs without FMA. gelu has an absolute error (`tandem/ops.h`). A result of 16 bits "
+           "is the f32 result rounded: half\n"
+           "an ulp. The last column names special results that are wrong.\n",
            inputs);
     for (int d = 0; d < count; d++) {
         printf("\n## %s\n\n| function | promised | f32 | at | f16 | bf16 | wrong |\n"
