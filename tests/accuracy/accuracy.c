@@ -33,7 +33,7 @@ enum { PART = 1 << 20, MOST_DEVICES = 4 };
     X(exp, 1, 1, exp(x))                                                                           \
     X(exp2, 0.8, 0.8, exp2(x))                                                                     \
     X(expm1, 1, 3, expm1(x))                                                                       \
-    X(log, 0.8, 0.8, log(x))                                                                       \
+    X(log, 0.85, 0.85, log(x))                                                                     \
     X(log2, 0.9, 0.9, log2(x))                                                                     \
     X(log10, 0.85, 0.85, log10(x))                                                                 \
     X(log1p, 1, 2, log1p(x))                                                                       \
