@@ -101,10 +101,7 @@ TDM_COMPARISONS(f32, float)
     INLINE V tdm_fn_relu_##type(V a) { return tdm_act_##type##_RELU(a); }                          \
     INLINE V tdm_fn_sqrt_##type(V a) { return tdm_sqrt_##type(a); }                                \
     INLINE V tdm_fn_rsqrt_##type(V a) { return one / tdm_sqrt_##type(a); }                         \
-    INLINE V tdm_fn_exp2_##type(V a) { return LIBRARY(exp2)(a); }                                  \
     INLINE V tdm_fn_expm1_##type(V a) { return LIBRARY(expm1)(a); }                                \
-    INLINE V tdm_fn_log2_##type(V a) { return LIBRARY(log2)(a); }                                  \
-    INLINE V tdm_fn_log10_##type(V a) { return LIBRARY(log10)(a); }                                \
     INLINE V tdm_fn_log1p_##type(V a) { return LIBRARY(log1p)(a); }                                \
     INLINE V tdm_fn_pow_##type(V a, V b) { return LIBRARY(pow)(a, b); }                            \
     INLINE V tdm_fn_sin_##type(V a) { return LIBRARY(sin)(a); }                                    \
@@ -141,26 +138,20 @@ TDM_COMPARISONS(f32, float)
         return tdm_magnitude_key_##type(a) < tdm_infinity_key_##type ? 1 : 0;                      \
     }
 
-/* exp: as in numeric.h, and 2^n times as small at first where the result is large; within 2.4 ulp. */
+/* exp: as in numeric.h, and 2^n times as small at first where the result is large; within 1 ulp. */
 INLINE float tdm_fn_exp_f32(float x)
 {
     const float low = x < -110.2f ? -110.2f : x, c = low > 89.0f ? 89.0f : low;
     const float raiser = c > 0.0f ? 12582912.0f + 95.0f : TDM_RAISER;
     const float t = c * 1.44269504f + raiser, n = t - raiser;
-    const float p = tdm_exp_poly((c - n * 0.693359375f) + n * 2.12194440e-4f);
-    return p * TDM_RAISED(t) * (c > 0.0f ? 4294967296.0f : TDM_TAIL);
+    const float s = tdm_expm1_poly((c - n * 0.693359375f) + n * 2.12194440e-4f);
+    return (s * TDM_RAISED(t) + TDM_RAISED(t)) * (c > 0.0f ? 4294967296.0f : TDM_TAIL);
 }
 
-/* log: x = 2^e m with m near 1, of a subnormal by way of 2^23 x; ln m = f - f^2/2 + f^3 P(f), f = m - 1, where P of
- * degree 8 was fitted to the relative error of that. ln 2 in two parts, the first exact times e. */
-INLINE float tdm_fn_log_f32(float x)
+/* Logarithms: x = 2^e m with m near 1, of a subnormal by way of 2^23 x; ln m = f - f^2/2 + f^3 P(f), f = m - 1, where
+ * P of degree 8 was fitted to the relative error of that. */
+INLINE float tdm_log_poly(float f)
 {
-    const tdm_i32 tiny = x < 1.17549435e-38f ? 1 : 0;
-    const float scaled = tiny ? x * 8388608.0f : x;
-    const tdm_u32 bits = (tdm_u32)tdm_as_i32(scaled);
-    const tdm_i32 e = (tdm_i32)(bits - 0x3f3504f3u) >> 23;
-    const float f = tdm_as_f32((tdm_i32)(bits - ((tdm_u32)e << 23))) - 1.0f, f2 = f * f;
-    const float k = (float)(tiny ? e - 23 : e);
     float p = 6.746603549e-02f;
     p = p * f - 1.167564541e-01f;
     p = p * f + 1.188817620e-01f;
@@ -169,13 +160,65 @@ INLINE float tdm_fn_log_f32(float x)
     p = p * f - 1.666799635e-01f;
     p = p * f + 2.000211924e-01f;
     p = p * f - 2.500000894e-01f;
-    p = p * f + 3.333331347e-01f;
-    const float low = f * (f2 * p) + k * -2.12194440e-4f - 0.5f * f2;
-    const float result = k * 0.693359375f + (f + low);
-    /* of 0 -Inf, of a negative number NaN; Inf and NaN are themselves */
+    return p * f + 3.333331347e-01f;
+}
+
+/* of 0 -Inf, of a negative number NaN; Inf and NaN are themselves */
+INLINE float tdm_log_special(float x, float result)
+{
     const float special = x == 0.0f ? tdm_as_f32((tdm_i32)0xff800000u)
                                     : x < 0.0f ? tdm_as_f32(0x7fc00000) : x;
     return x > 0.0f && tdm_magnitude_key_f32(x) < tdm_infinity_key_f32 ? result : special;
+}
+
+/* ln 2 in two parts, the first exact times e */
+INLINE float tdm_fn_log_f32(float x)
+{
+    const tdm_i32 tiny = x < 1.17549435e-38f ? 1 : 0;
+    const tdm_u32 bits = (tdm_u32)tdm_as_i32(tiny ? x * 8388608.0f : x);
+    const tdm_i32 e = (tdm_i32)(bits - 0x3f3504f3u) >> 23;
+    const float f = tdm_as_f32((tdm_i32)(bits - ((tdm_u32)e << 23))) - 1.0f, f2 = f * f;
+    const float k = (float)(tiny ? e - 23 : e);
+    const float low = f * (f2 * tdm_log_poly(f)) + k * -2.12194440e-4f - 0.5f * f2;
+    return tdm_log_special(x, k * 0.693359375f + (f + low));
+}
+
+/* log to the base b. As log; what is multiplied by 1 / ln b comes in two parts, and so do that and log_b 2: products of
+ * the first parts are exact. */
+INLINE float tdm_log_base(float x, float factor, float rest, float of_2, float rest_of_2)
+{
+    const tdm_i32 tiny = x < 1.17549435e-38f ? 1 : 0;
+    const tdm_u32 bits = (tdm_u32)tdm_as_i32(tiny ? x * 8388608.0f : x);
+    const tdm_i32 e = (tdm_i32)(bits - 0x3f3504f3u) >> 23;
+    const float f = tdm_as_f32((tdm_i32)(bits - ((tdm_u32)e << 23))) - 1.0f, half_square = 0.5f * f * f;
+    const float k = (float)(tiny ? e - 23 : e);
+    const float high = tdm_as_f32((tdm_i32)((tdm_u32)tdm_as_i32(f - half_square) & 0xfffff000u));
+    const float low = ((f - high) - half_square) + f * (f * f * tdm_log_poly(f));
+    const float small = (low + high) * rest + k * rest_of_2;
+    return tdm_log_special(x, k * of_2 + (high * factor + (low * factor + small)));
+}
+
+/* within 0.9 ulp */
+INLINE float tdm_fn_log2_f32(float x) { return tdm_log_base(x, 1.44287109375f, -1.76052854e-4f, 1.0f, 0.0f); }
+INLINE float tdm_fn_log10_f32(float x)
+{
+    return tdm_log_base(x, 0.434326171875f, -3.16899714e-5f, 0.301025390625f, 4.60503907e-6f);
+}
+
+/* exp2: as exp, x = n + f; 2^f - 1 = f ln 2 + f^2 P(f), where P of degree 4 was fitted to 3.3e-9 of 2^f. The product of
+ * the first parts of f and ln 2 is exact, and so is what 1 + that loses. Within 0.7 ulp,
+ * subnormal results within 0.8 units. */
+INLINE float tdm_fn_exp2_f32(float x)
+{
+    const float low = x < -159.0f ? -159.0f : x, c = low > 129.0f ? 129.0f : low;
+    const float raiser = c > 0.0f ? 12582912.0f + 95.0f : TDM_RAISER;
+    const float t = c + raiser, f = c - (t - raiser), f2 = f * f;
+    const float f_high = tdm_as_f32(tdm_as_i32(f) & -0x1000), high = f_high * 0.693115234375f, sum = 1.0f + high;
+    const float q23 = 5.550358072e-02f * f + 2.402264774e-01f;
+    const float q45 = 1.339189010e-03f * f + 9.618503042e-03f;
+    const float rest = ((1.532923488e-04f * f2 + q45) * f2 + q23) * f2 + f * 3.19461863e-05f;
+    const float power = sum + ((f - f_high) * 0.693115234375f + rest + (high - (sum - 1.0f)));
+    return power * TDM_RAISED(t) * (c > 0.0f ? 4294967296.0f : TDM_TAIL);
 }
 
 TDM_FLOAT_FUNCTIONS(f32, float, TDM_LIBRARY_F32, 1.0f)
@@ -218,6 +261,9 @@ INLINE double tdm_fn_log_f64(double x)
 }
 
 TDM_FLOAT_FUNCTIONS(f64, double, TDM_LIBRARY_F64, 1.0)
+INLINE double tdm_fn_exp2_f64(double a) { return TDM_LIBRARY_F64(exp2)(a); }
+INLINE double tdm_fn_log2_f64(double a) { return TDM_LIBRARY_F64(log2)(a); }
+INLINE double tdm_fn_log10_f64(double a) { return TDM_LIBRARY_F64(log10)(a); }
 #endif
 
 /* ---- conversions, as a cast does them (convert.h) ---- */

@@ -20,8 +20,9 @@ enum { PART = 1 << 20, MOST_DEVICES = 4 };
 
 #define ROOT_2_OVER_PI 0.79788456080286535588
 
-/* X(name, ulp, ulp on a GPU, value of x): the promises for f32. Where the two are equal the function is our own, the
- * same on every device; the others are the device's library's, there as the OpenCL specification bounds them. */
+/* X(name, ulp, ulp on a GPU, value of x): the promises for f32. Where the two are equal the function is our own, on
+ * every device; silu and sigmoid, too, whose errors are larger on a GPU without FMA. The others are the device's
+ * library's, there as the OpenCL specification bounds them. */
 #define REFERENCES(X)                                                                              \
     X(neg, 0, 0, -x)                                                                               \
     X(abs, 0, 0, fabs(x))                                                                          \
@@ -29,12 +30,12 @@ enum { PART = 1 << 20, MOST_DEVICES = 4 };
     X(relu, 0, 0, x < 0 ? 0 : x)                                                                   \
     X(sqrt, 0.51, 3, sqrt(x))                                                                      \
     X(rsqrt, 1.5, 4, 1 / sqrt(x))                                                                  \
-    X(exp, 2.4, 2.4, exp(x))                                                                       \
-    X(exp2, 1, 3, exp2(x))                                                                         \
+    X(exp, 1, 1, exp(x))                                                                           \
+    X(exp2, 0.8, 0.8, exp2(x))                                                                     \
     X(expm1, 1, 3, expm1(x))                                                                       \
-    X(log, 1, 1, log(x))                                                                           \
-    X(log2, 1, 3, log2(x))                                                                         \
-    X(log10, 2, 3, log10(x))                                                                       \
+    X(log, 0.85, 0.85, log(x))                                                                     \
+    X(log2, 0.9, 0.9, log2(x))                                                                     \
+    X(log10, 0.85, 0.85, log10(x))                                                                 \
     X(log1p, 1, 2, log1p(x))                                                                       \
     X(sin, 1, 4, sin(x))                                                                           \
     X(cos, 1, 4, cos(x))                                                                           \
@@ -52,9 +53,9 @@ enum { PART = 1 << 20, MOST_DEVICES = 4 };
     X(round, 0, 0, rint(x))                                                                        \
     X(trunc, 0, 0, trunc(x))                                                                       \
     X(gelu, INFINITY, INFINITY, isinf(x) ? fmax(x, 0) : x / 2 * erfc(-x * M_SQRT1_2))              \
-    X(gelu_tanh, INFINITY, INFINITY, isinf(x) ? fmax(x, 0) : x / (1 + exp(-2 * tanh_argument(x)))) \
-    X(silu, INFINITY, INFINITY, isinf(x) ? fmax(x, 0) : x / (1 + exp(-x)))                         \
-    X(sigmoid, INFINITY, INFINITY, 1 / (1 + exp(-x)))                                              \
+    X(gelu_tanh, 160, 160, isinf(x) ? fmax(x, 0) : x / (1 + exp(-2 * tanh_argument(x))))           \
+    X(silu, 1.5, 2.1, isinf(x) ? fmax(x, 0) : x / (1 + exp(-x)))                                   \
+    X(sigmoid, 1.4, 1.7, 1 / (1 + exp(-x)))                                                        \
     X(isnan, 0, 0, x != x)                                                                         \
     X(isinf, 0, 0, isinf(x) != 0)                                                                  \
     X(isfinite, 0, 0, isfinite(x) != 0)
@@ -229,14 +230,21 @@ static void print_number(const char *format, double number) {
 }
 
 static void print_page(char *const *devices, int count, uint64_t inputs) {
-    printf("# Accuracy\n\n"
+    printf("# Accuracy\n"
+           "\n"
            "The largest errors of the functions of one float in units in the last place of the "
-           "result (ulp), as `accuracy\n--page` (tests/accuracy) found them, which wrote this "
-           "page: of f32 at %" PRIu64 " numbers spread over all\nbit patterns, of f16 and bf16 at "
-           "all 65,536. The reference is the C library in double. The test `accuracy:cpu`\nfails "
-           "above the promise for f32; other devices have another promise where the function is "
-           "their library's. A\nresult of 16 bits is the f32 result rounded: half an ulp. The "
-           "last column names special results that are wrong.\n",
+           "result (ulp), as `accuracy --page`\n"
+           "(tests/accuracy) found them, which wrote this page: of f32 at %" PRIu64
+           " numbers spread over all bit patterns, of f16\n"
+           "and bf16 at all 65,536. The reference is the C library in double. cpu was built for "
+           "the baseline of x86-64, which has\n"
+           "no FMA; opencl:0 is pocl with the kernels of a GPU, on a processor with FMA. The test "
+           "`accuracy:cpu` fails above the\n"
+           "promise for f32. Other devices have another promise where the function is their "
+           "library's; that of silu and sigmoid is\n"
+           "of GPUs without FMA. gelu has an absolute error (`tandem/ops.h`). A result of 16 bits "
+           "is the f32 result rounded: half\n"
+           "an ulp. The last column names special results that are wrong.\n",
            inputs);
     for (int d = 0; d < count; d++) {
         printf("\n## %s\n\n| function | promised | f32 | at | f16 | bf16 | wrong |\n"
