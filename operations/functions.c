@@ -20,12 +20,12 @@ typedef tdm_status of_two(tdm_queue *queue, const tdm_tensor *a, const tdm_tenso
     X(relu, -10, 10, 0, a > 0 ? a : 0)                                                             \
     X(sqrt, 0, 1e4, 1, sqrtl(a))                                                                   \
     X(rsqrt, 1e-3, 1e4, 3, 1 / sqrtl(a))                                                           \
-    X(exp, -10, 11, 1, expl(a))                                                                    \
-    X(exp2, -10, 12, 1, exp2l(a))                                                                  \
+    X(exp, -10, 11, 3, expl(a))                                                                    \
+    X(exp2, -10, 12, 4, exp2l(a))                                                                  \
     X(expm1, -5, 5, 4, expm1l(a))                                                                  \
     X(log, 1e-4, 2, 3, logl(a))                                                                    \
-    X(log2, 1e-4, 1e4, 1, log2l(a))                                                                \
-    X(log10, 1e-4, 1e4, 1, log10l(a))                                                              \
+    X(log2, 1e-4, 1e4, 4, log2l(a))                                                                \
+    X(log10, 1e-4, 1e4, 4, log10l(a))                                                              \
     X(log1p, -0.9, 10, 4, log1pl(a))                                                               \
     X(sin, 0.1, 3, 5, sinl(a))                                                                     \
     X(cos, -1.5, 1.5, 5, cosl(a))                                                                  \
@@ -44,8 +44,8 @@ typedef tdm_status of_two(tdm_queue *queue, const tdm_tensor *a, const tdm_tenso
     X(trunc, -100, 100, 0, truncl(a))                                                              \
     X(gelu, 0, 8, 8, a / 2 * erfcl(-a * M_SQRT1_2))                                                \
     X(gelu_tanh, 0, 8, 8, a / 2 * (1 + tanhl(ROOT_2_OVER_PI * (a + 0.044715L * a * a * a))))       \
-    X(silu, -5, 20, 2, a / (1 + expl(-a)))                                                         \
-    X(sigmoid, -5, 20, 2, 1 / (1 + expl(-a)))                                                      \
+    X(silu, -5, 20, 7, a / (1 + expl(-a)))                                                         \
+    X(sigmoid, -5, 20, 6, 1 / (1 + expl(-a)))                                                      \
     X(isnan, -1, 1, 0, a != a)                                                                     \
     X(isinf, -1, 1, 0, isinf(a) != 0)                                                              \
     X(isfinite, -1, 1, 0, isfinite(a) != 0)
