@@ -38,12 +38,13 @@ static void matmul_columns(const ref_gemm *g, int64_t first, int64_t count, doub
             }
             double product = (double)y;
             if (g->bias) y += (long double)g->bias[first + j];
+            const bool active = g->activation != TDM_ACTIVATION_NONE;
             double error = 16.0 * eps * magnitude;
-            bool epilogue = g->bias || g->activation != TDM_ACTIVATION_NONE;
-            if (epilogue) {
-                /* The product may have been stored once before the epilogue read it. */
-                error += 2.0 * eps * (fabs(product) + fabs((double)y)) +
-                         (eps == dtype_eps(g->dtype) ? 0.0 : half_ulp(g->dtype, product));
+            if (g->bias || active) {
+                error += 2.0 * eps * (fabs(product) + fabs((double)y));
+                /* what a 16-bit C may have been rounded to before: with beta C the product, else the sum with the bias */
+                if (eps != dtype_eps(g->dtype) && (active || g->beta != 0.0))
+                    error += half_ulp(g->dtype, g->beta != 0.0 ? product : (double)y);
             }
             result[at] = ref_activation(g->activation, (double)y);
             error = ref_activation_bound(g->activation, (double)y, error, eps);
