@@ -42,9 +42,11 @@ static void matmul_columns(const ref_gemm *g, int64_t first, int64_t count, doub
             double error = 16.0 * eps * magnitude;
             if (g->bias || active) {
                 error += 2.0 * eps * (fabs(product) + fabs((double)y));
-                /* what a 16-bit C may have been rounded to before: with beta C the product, else the sum with the bias */
-                if (eps != dtype_eps(g->dtype) && (active || g->beta != 0.0))
-                    error += half_ulp(g->dtype, g->beta != 0.0 ? product : (double)y);
+                /* a 16-bit C may have been rounded once before: in f16 with the bias, in bf16 with or without it */
+                const bool with_bias = g->dtype == TDM_F16 && g->beta == 0.0;
+                const double of_product = with_bias ? 0.0 : half_ulp(g->dtype, product);
+                const double of_sum = active ? half_ulp(g->dtype, (double)y) : 0.0;
+                if (eps != dtype_eps(g->dtype)) error += fmax(of_product, of_sum);
             }
             result[at] = ref_activation(g->activation, (double)y);
             error = ref_activation_bound(g->activation, (double)y, error, eps);
