@@ -181,7 +181,8 @@ typedef struct tdmi_host_blas {
     /* Does it run this product, which has no epilogue, as it stands? */
     bool (*supports)(const tdmi_gemm *gemm);
     /* Where a library compiles something for each shape: makes that for a part of a product, or finds what
-     * was made before; release gives it back. TDM_ERROR_UNSUPPORTED: not this shape. Both NULL elsewhere. */
+     * was made before; release gives it back. TDM_ERROR_UNSUPPORTED: not this shape. Both NULL elsewhere. What
+     * was made adds the bias, too, before it rounds. */
     tdm_status (*prepare)(const tdmi_host_gemm *part, void **plan);
     void (*release)(void *plan);
     /* Around all parts of a product, on the thread that hands them out: a library whose number of threads
@@ -200,8 +201,6 @@ typedef struct tdmi_host_job {
     int64_t batch, a_stride, b_stride, c_stride;
     int64_t rows, cols; /* of a rectangle */
     bool widened;       /* 16-bit matrices, converted for a library that has f32 alone */
-    const void *bias;   /* of the columns, or NULL */
-    tdm_activation activation;
     int64_t parts_m, parts_n;
     uint32_t items; /* for the workers; each has some of the batch * parts_m * parts_n rectangles */
     tdmi_next next;

@@ -53,25 +53,33 @@ static tdmi_attached_blas *attach(tdm_queue *queue, const tdmi_blas *blas) {
     return slot;
 }
 
-static tdmi_gemm without_epilogue(const tdmi_gemm *gemm) {
-    tdmi_gemm plain = *gemm;
-    plain.bias = NULL;
-    plain.activation = TDM_ACTIVATION_NONE;
-    return plain;
+bool tdmi_bias_goes_first(const tdmi_gemm *gemm) {
+    return gemm->bias && gemm->beta == 0 && (gemm->dtype == TDM_F16 || gemm->dtype == TDM_BF16);
 }
 
-/* With the epilogue if that is wanted and the provider takes it, else without. */
+tdmi_gemm tdmi_gemm_fused(const tdmi_gemm *gemm, tdmi_fused fused) {
+    tdmi_gemm run = *gemm;
+    if (fused == TDMI_FUSED_ALL) return run;
+    run.activation = TDM_ACTIVATION_NONE;
+    if (fused == TDMI_FUSED_BIAS) return run;
+    if (tdmi_bias_goes_first(gemm)) run.beta = 1;
+    run.bias = NULL;
+    return run;
+}
+
+/* With as much of the epilogue as the provider takes, if that is wanted. */
 static tdmi_blas_support ask(const tdmi_attached_blas *slot, const tdmi_gemm *gemm, bool may_fuse,
-                             bool *fused) {
-    *fused = false;
-    if (!gemm->bias && gemm->activation == TDM_ACTIVATION_NONE)
-        return slot->blas->supports(slot->state, gemm);
-    const tdmi_blas_support whole =
-        may_fuse ? slot->blas->supports(slot->state, gemm) : TDMI_BLAS_NO;
-    *fused = whole != TDMI_BLAS_NO;
-    if (*fused) return whole;
-    const tdmi_gemm plain = without_epilogue(gemm);
-    return slot->blas->supports(slot->state, &plain);
+                             tdmi_fused *fused) {
+    const bool active = gemm->activation != TDM_ACTIVATION_NONE;
+    const bool wanted[] = {true, gemm->bias && active, gemm->bias || active};
+    for (*fused = TDMI_FUSED_ALL; *fused > TDMI_FUSED_NONE; (*fused)--) {
+        if (!may_fuse || !wanted[*fused]) continue;
+        const tdmi_gemm run = tdmi_gemm_fused(gemm, *fused);
+        const tdmi_blas_support support = slot->blas->supports(slot->state, &run);
+        if (support != TDMI_BLAS_NO) return support;
+    }
+    const tdmi_gemm run = tdmi_gemm_fused(gemm, TDMI_FUSED_NONE);
+    return slot->blas->supports(slot->state, &run);
 }
 
 /* The providers of a queue's device in the order in which a product is offered to them, and after them
@@ -176,7 +184,7 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
             continue;
         }
         installed = installed || i < o.named;
-        bool fused;
+        tdmi_fused fused;
         const tdmi_blas_support support = ask(slot, gemm, i >= fuse, &fused);
         if (support == TDMI_BLAS_NO || (support == TDMI_BLAS_CONVERTS && narrow && i >= o.named))
             continue;
@@ -215,14 +223,15 @@ static const tdmi_tuned *find_tuned(tdm_queue *queue, const tdmi_gemm *gemm, boo
 /* May a narrow product go to a provider that converts it first? Only as it was measured, with beta 0. */
 static bool converts_as_measured(const tdmi_attached_blas *slot, const tdmi_gemm *gemm) {
     tdmi_gemm measured = *gemm;
-    bool fused;
+    tdmi_fused fused;
     measured.beta = 0;
     return ask(slot, &measured, true, &fused) == TDMI_BLAS_CONVERTS;
 }
 
 /* False when nothing was measured, or its provider is not what it was. */
 static bool choose_tuned(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *choice) {
-    bool exact = false, fused = false;
+    bool exact = false;
+    tdmi_fused fused = TDMI_FUSED_NONE;
     const tdmi_tuned *tuned = find_tuned(queue, gemm, &exact);
     if (!tuned) return false;
     tdmi_attached_blas *slot = NULL;
@@ -271,9 +280,9 @@ tdm_status tdmi_blas_candidates(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_bl
     TDMI_TRY(make_order(queue, &o));
     for (int i = 0; i < (names_some() ? o.named : o.count); i++) {
         tdmi_attached_blas *slot = attach(queue, o.blas[i]);
-        bool fused;
+        tdmi_fused fused;
         if (slot->status != TDM_OK || ask(slot, gemm, true, &fused) == TDMI_BLAS_NO) continue;
-        const tdmi_gemm run = fused ? *gemm : without_epilogue(gemm);
+        const tdmi_gemm run = tdmi_gemm_fused(gemm, fused);
         const int algorithms =
             slot->blas->algorithms ? slot->blas->algorithms(slot->state, &run) : 1;
         for (int j = 0; j < algorithms && *count < room; j++) {

@@ -15,16 +15,26 @@ typedef enum tdmi_blas_why {
     TDMI_WHY_TUNED  /* it was measured on this machine, see `tuned` */
 } tdmi_blas_why;
 
-/* A provider that is attached to the queue, and whether it takes the epilogue too. provider NULL:
- * the builtin kernel. */
+/* How much of the epilogue a provider does. */
+typedef enum tdmi_fused { TDMI_FUSED_NONE, TDMI_FUSED_BIAS, TDMI_FUSED_ALL } tdmi_fused;
+
+/* A provider that is attached to the queue, and what it does of the epilogue. provider NULL: the builtin
+ * kernel. */
 typedef struct tdmi_blas_choice {
     tdmi_attached_blas *provider;
     int index;     /* of the provider in the device's list; -1 when it was not chosen from that */
     int algorithm; /* of the provider's */
-    bool fused;    /* there is an epilogue, and it does that too */
+    tdmi_fused fused;
     tdmi_blas_why why;
     const tdmi_tuned *tuned; /* what was measured, or NULL */
 } tdmi_blas_choice;
+
+/* Whether a bias that the provider does not add is to be in C before the product, which then adds to it: so what a
+ * 16-bit C is rounded to has the bias. */
+bool tdmi_bias_goes_first(const tdmi_gemm *gemm);
+
+/* The product that a provider runs which does so much of the epilogue. */
+tdmi_gemm tdmi_gemm_fused(const tdmi_gemm *gemm, tdmi_fused fused);
 
 /* Its name, as TANDEM_BLAS takes it. */
 const char *tdmi_blas_name(const tdmi_blas_choice *choice);

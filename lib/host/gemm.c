@@ -1,6 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A product on the host's cores: cut into parts, each of which a worker gives to a BLAS library. The
  * libraries start no threads, so that there is one pool of them, whichever library computes. */
+#include <string.h>
+
 #include "backend.h"
 
 #include "host/ending.h"
@@ -92,6 +94,7 @@ static tdmi_host_gemm part_at(const tdmi_host_job *job, int64_t matrix, int64_t 
     part.a = at(g->a, matrix * job->a_stride + (g->transpose_a ? row : row * g->lda), g->dtype);
     part.b = at(g->b, matrix * job->b_stride + (g->transpose_b ? col * g->ldb : col), g->dtype);
     part.c = (void *)at(g->c, matrix * job->c_stride + row * g->ldc + col, g->dtype);
+    if (g->bias) part.bias = at(g->bias, col, g->dtype);
     return part;
 }
 
@@ -154,6 +157,8 @@ tdm_status tdmi_host_job_init(tdmi_host_job *job, const tdmi_host_blas *blas, co
                 .lda = gemm->lda,
                 .ldb = gemm->ldb,
                 .ldc = gemm->ldc,
+                .bias = gemm->bias ? at(operands->bias, gemm->bias_offset, gemm->dtype) : NULL,
+                .activation = gemm->activation,
             },
         .batch = gemm->batch,
         .a_stride = gemm->a_stride,
@@ -161,8 +166,6 @@ tdm_status tdmi_host_job_init(tdmi_host_job *job, const tdmi_host_blas *blas, co
         .c_stride = gemm->c_stride,
         .rows = gemm->m,
         .cols = gemm->n,
-        .bias = gemm->bias ? at(operands->bias, gemm->bias_offset, gemm->dtype) : NULL,
-        .activation = gemm->activation,
         .next = TDMI_NEXT_LOOP,
     };
     job->widened = tdmi_host_job_supports(blas, gemm) == TDMI_BLAS_CONVERTS;
@@ -180,21 +183,20 @@ void tdmi_host_job_drop(tdmi_host_job *job) {
     tdmi_use_end(job->blas->id, TDMI_KIND_PREPARE);
 }
 
-/* Bias and activation, on what has just been computed. */
-static void end_part(const tdmi_host_job *job, const tdmi_host_gemm *part, int64_t col) {
-    if (!job->bias && job->activation == TDM_ACTIVATION_NONE) return;
-    const void *bias = job->bias ? at(job->bias, col, part->dtype) : NULL;
+/* Activation, and a bias that the product has not added, on what has just been computed. */
+static void end_part(const tdmi_host_gemm *part, const void *bias) {
+    if (!bias && part->activation == TDM_ACTIVATION_NONE) return;
     tdmi_host_epilogue(part->m, part->n, (tdmi_host_matrix){part->dtype, part->c, part->ldc}, bias,
-                       job->activation);
+                       part->activation);
 }
 
 static bool run_part(const tdmi_host_job *job, int64_t matrix, int64_t pm, int64_t pn) {
     const tdmi_host_gemm part = part_at(job, matrix, pm, pn);
-    const bool done = job->widened
-                          ? tdmi_host_product_widened(job->blas, &part)
-                          : job->blas->product(&part, job->plans[plan_number(job, pm, pn)]);
-    if (done) end_part(job, &part, pn * job->cols);
-    return done;
+    if (job->widened) return tdmi_host_product_widened(job->blas, &part);
+    void *const plan = job->plans[plan_number(job, pm, pn)];
+    if (!job->blas->product(&part, plan)) return false;
+    end_part(&part, plan ? NULL : part.bias);
+    return true;
 }
 
 static void run_item(void *context, uint32_t item) {
@@ -212,14 +214,25 @@ static unsigned kind_of(const tdmi_host_gemm *g) {
            (vector ? 1U : 0U);
 }
 
+/* As what C held before, so that it is added before anything is rounded. */
+static void put_bias(tdmi_host_gemm *part) {
+    const size_t size = tdm_dtype_size(part->dtype);
+    for (int64_t i = 0; i < part->m; i++)
+        memcpy((char *)part->c + (size_t)(i * part->ldc) * size, part->bias,
+               (size_t)part->n * size);
+    part->beta = 1;
+    part->bias = NULL;
+}
+
 /* When libraries are not to be used any more: threads that the program joins at its end multiply yet. */
 static bool run_by_kernels(tdmi_host_job *job) {
     job->rows = job->whole.m;
     job->cols = job->whole.n;
     for (int64_t i = 0; i < job->batch; i++) {
-        const tdmi_host_gemm part = part_at(job, i, 0, 0);
+        tdmi_host_gemm part = part_at(job, i, 0, 0);
+        if (part.bias && part.beta == 0) put_bias(&part);
         if (!tdmi_host_kernels() || !tdmi_host_product(&part)) return false;
-        end_part(job, &part, 0);
+        end_part(&part, part.bias);
     }
     return true;
 }

@@ -31,7 +31,7 @@ typedef enum tdmi_next { TDMI_NEXT_LOOP, TDMI_NEXT_OTHERS } tdmi_next;
 void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), void *context,
                    tdmi_next next);
 
-/* One row-major matrix product on host memory: C = alpha op(A) op(B) + beta C. */
+/* One row-major matrix product on host memory: C = activation(alpha op(A) op(B) + beta C + bias). */
 typedef struct tdmi_host_gemm {
     tdm_dtype dtype;
     bool transpose_a, transpose_b;
@@ -40,6 +40,8 @@ typedef struct tdmi_host_gemm {
     const void *a, *b;
     void *c;
     int64_t lda, ldb, ldc;
+    const void *bias; /* of the columns, or NULL */
+    tdm_activation activation;
 } tdmi_host_gemm;
 
 /* Memory for the calling thread's work on a part of a product: at least `size` bytes, aligned to 64, with

@@ -45,6 +45,7 @@ enum {
     DNNL_ARG_SRC = 1,
     DNNL_ARG_DST = 17,
     DNNL_ARG_WEIGHTS = 33,
+    DNNL_ARG_BIAS = 41,
     DNNL_ARG_SCRATCHPAD = 80,
     DNNL_ISA_AVX512_CORE = 0x20, /* the bit that only these sets of instructions have */
     DNNL_DIMS = 12,
@@ -133,12 +134,14 @@ typedef struct part_shape {
     int64_t m, n, k, lda, ldb, ldc;
     int64_t dtype;
     int64_t transposes;
+    int64_t has_bias;
 } part_shape;
 
-/* What an execution has to itself. The last argument is the scratchpad, where there is one. */
-enum { ARGUMENTS = 4 };
+/* What an execution has to itself: of A, B, C, bias and scratchpad those that there are. */
+enum { ARGUMENTS = 5 };
 typedef struct execution {
     dnnl_object stream;
+    int count;
     dnnl_exec_arg args[ARGUMENTS];
 } execution;
 
@@ -151,7 +154,7 @@ typedef struct plan {
     atomic_int references;
     part_shape shape;
     dnnl_object desc, primitive;
-    void *a, *b, *c;
+    void *a, *b, *c, *bias; /* NULL for none */
     const void *scratchpad; /* of desc */
     size_t scratchpad_size;
     _Atomic(execution *) kept[KEPT_EXECUTIONS]; /* that are not in use */
@@ -187,8 +190,8 @@ static void release(void *pointer) {
         free_execution(atomic_load(&p->kept[i]));
     if (p->primitive) (void)dnnl.primitive_destroy(p->primitive);
     if (p->desc) (void)dnnl.desc_destroy(p->desc);
-    void *const mds[] = {p->a, p->b, p->c};
-    for (int i = 0; p->handles && i < 3; i++)
+    void *const mds[] = {p->a, p->b, p->c, p->bias};
+    for (int i = 0; p->handles && i < 4; i++)
         if (mds[i]) (void)dnnl.md_destroy(mds[i]);
     tdmi_free(p);
 }
@@ -205,10 +208,10 @@ static dnnl_status describe(plan *p, void **md, int number, int64_t rows, int64_
 }
 
 static dnnl_status describe_product(plan *p, dnnl_object attr) {
-    if (p->handles) return dnnl.matmul_create(&p->desc, engine, p->a, p->b, NULL, p->c, attr);
+    if (p->handles) return dnnl.matmul_create(&p->desc, engine, p->a, p->b, p->bias, p->c, attr);
     void *product = tdmi_calloc(1, DNNL2_PRODUCT_BYTES);
     if (!product) return DNNL_OUT_OF_MEMORY;
-    dnnl_status status = dnnl.matmul_init(product, p->a, p->b, NULL, p->c);
+    dnnl_status status = dnnl.matmul_init(product, p->a, p->b, p->bias, p->c);
     if (status == DNNL_SUCCESS) status = dnnl.desc_create(&p->desc, product, attr, engine, NULL);
     tdmi_free(product);
     return status;
@@ -230,6 +233,8 @@ static dnnl_status compile(plan *p) {
     if (status == DNNL_SUCCESS)
         status = describe(p, &p->b, 1, s->k, s->n, s->transposes & 2, s->ldb);
     if (status == DNNL_SUCCESS) status = describe(p, &p->c, 2, s->m, s->n, false, s->ldc);
+    if (status == DNNL_SUCCESS && s->has_bias)
+        status = describe(p, &p->bias, 3, 1, s->n, false, s->n);
     if (status == DNNL_SUCCESS) status = dnnl.attr_create(&attr);
     if (status == DNNL_SUCCESS) status = dnnl.attr_set_scratchpad(attr, DNNL_SCRATCHPAD_USER);
     if (status == DNNL_SUCCESS) status = describe_product(p, attr);
@@ -246,7 +251,7 @@ static dnnl_status compile(plan *p) {
 
 static tdm_status make_plan(const part_shape *shape, plan **made) {
     const bool handles = dnnl.md_create;
-    plan *p = tdmi_calloc(1, sizeof *p + (handles ? 0 : 3 * (size_t)DNNL2_MEMORY_BYTES));
+    plan *p = tdmi_calloc(1, sizeof *p + (handles ? 0 : 4 * (size_t)DNNL2_MEMORY_BYTES));
     if (!p) return failed(DNNL_OUT_OF_MEMORY);
     atomic_init(&p->references, 1);
     p->shape = *shape;
@@ -324,7 +329,8 @@ static tdm_status prepare(const tdmi_host_gemm *part, void **result) {
                               .ldc = part->m == 1 || is_copied(part) ? part->n : part->ldc,
                               .dtype = part->dtype,
                               .transposes =
-                                  (part->transpose_a ? 1 : 0) | (part->transpose_b ? 2 : 0)};
+                                  (part->transpose_a ? 1 : 0) | (part->transpose_b ? 2 : 0),
+                              .has_bias = part->bias != NULL};
     plan *p = find_plan(&shape);
     if (!p) {
         TDMI_TRY(make_plan(&shape, &p));
@@ -350,7 +356,7 @@ static tdm_status look_at_dtypes(void) {
         if (made != DNNL_SUCCESS) return TDM_OK;
     }
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-        const part_shape probe = {64, 64, 64, 64, 64, 64, dtypes[i], 0};
+        const part_shape probe = {64, 64, 64, 64, 64, 64, dtypes[i], 0, 0};
         plan *p;
         const tdm_status status = make_plan(&probe, &p);
         if (status == TDM_ERROR_OUT_OF_MEMORY) return status;
@@ -411,14 +417,17 @@ static bool supports(const tdmi_gemm *gemm) {
 /* NULL when there is not the memory for it. */
 static execution *make_execution(const plan *p) {
     static const int numbers[ARGUMENTS] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST,
-                                           DNNL_ARG_SCRATCHPAD};
-    const void *const mds[ARGUMENTS] = {p->a, p->b, p->c, p->scratchpad};
+                                           DNNL_ARG_BIAS, DNNL_ARG_SCRATCHPAD};
+    const void *const mds[ARGUMENTS] = {p->a, p->b, p->c, p->bias,
+                                        p->scratchpad_size ? p->scratchpad : NULL};
     execution *e = tdmi_calloc(1, sizeof *e);
     if (!e) return NULL;
     dnnl_status status = dnnl.stream_create(&e->stream, engine, DNNL_STREAM_DEFAULT);
-    for (int i = 0; i < (p->scratchpad_size ? 4 : 3) && status == DNNL_SUCCESS; i++) {
-        e->args[i].arg = numbers[i];
-        status = dnnl.memory_create(&e->args[i].memory, mds[i], engine, NULL);
+    for (int i = 0; i < ARGUMENTS && status == DNNL_SUCCESS; i++) {
+        if (!mds[i]) continue;
+        dnnl_exec_arg *const arg = &e->args[e->count++];
+        arg->arg = numbers[i];
+        status = dnnl.memory_create(&arg->memory, mds[i], engine, NULL);
     }
     if (status == DNNL_SUCCESS) return e;
     free_execution(e);
@@ -442,14 +451,14 @@ static void give_execution(plan *p, execution *e) {
 }
 
 static bool run_primitive(plan *p, const tdmi_host_gemm *gemm, void *c, void *scratchpad) {
-    void *const addresses[ARGUMENTS] = {(void *)gemm->a, (void *)gemm->b, c, scratchpad};
-    const int count = p->scratchpad_size ? 4 : 3;
+    void *const addresses[ARGUMENTS] = {(void *)gemm->a, (void *)gemm->b, c, (void *)gemm->bias,
+                                        p->scratchpad_size ? scratchpad : NULL};
     execution *e = take_execution(p);
     dnnl_status status = e ? DNNL_SUCCESS : DNNL_OUT_OF_MEMORY;
-    for (int i = 0; i < count && status == DNNL_SUCCESS; i++)
-        status = dnnl.memory_set_address(e->args[i].memory, addresses[i]);
+    for (int i = 0, at = 0; i < ARGUMENTS && status == DNNL_SUCCESS; i++)
+        if (addresses[i]) status = dnnl.memory_set_address(e->args[at++].memory, addresses[i]);
     if (status == DNNL_SUCCESS)
-        status = dnnl.primitive_execute(p->primitive, e->stream, count, e->args);
+        status = dnnl.primitive_execute(p->primitive, e->stream, e->count, e->args);
     if (e) give_execution(p, e);
     return status == DNNL_SUCCESS;
 }

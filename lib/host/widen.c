@@ -19,7 +19,7 @@ typedef struct blocks {
     const tdmi_host_blas *blas;
     const tdmi_host_gemm *part;
     int64_t k; /* of a block */
-    float *a, *b, *c;
+    float *a, *b, *c, *bias;
 } blocks;
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -37,6 +37,17 @@ static void load(const blocks *w, const void *from, int64_t ld, int64_t row, int
     const char *data = (const char *)from + (row * ld + col) * (int64_t)tdm_dtype_size(dtype);
     tdmi_host_convert(rows, cols, (tdmi_host_matrix){dtype, data, ld},
                       (tdmi_host_matrix){TDM_F32, to, cols});
+}
+
+/* Bias and activation of a block of C, which is rounded once. */
+static void store(const blocks *w, int64_t row, int64_t col, int64_t m, int64_t n) {
+    const tdmi_host_gemm *part = w->part;
+    const tdmi_host_matrix block = {TDM_F32, w->c, n};
+    if (part->bias) load(w, part->bias, part->n, 0, col, 1, n, w->bias);
+    if (part->bias || part->activation != TDM_ACTIVATION_NONE)
+        tdmi_host_epilogue(m, n, block, part->bias ? w->bias : NULL, part->activation);
+    char *c = (char *)part->c + (row * part->ldc + col) * (int64_t)tdm_dtype_size(part->dtype);
+    tdmi_host_convert(m, n, block, (tdmi_host_matrix){part->dtype, c, part->ldc});
 }
 
 /* One block of C: the products of a row of A's blocks with a column of B's, summed in f32. */
@@ -72,10 +83,7 @@ static bool multiply_block(const blocks *w, int64_t row, int64_t col, int64_t m,
         };
         done = w->blas->product(&block, NULL);
     }
-    char *c = (char *)part->c + (row * part->ldc + col) * (int64_t)tdm_dtype_size(part->dtype);
-    if (done)
-        tdmi_host_convert(m, n, (tdmi_host_matrix){TDM_F32, w->c, n},
-                          (tdmi_host_matrix){part->dtype, c, part->ldc});
+    if (done) store(w, row, col, m, n);
     return done;
 }
 
@@ -84,10 +92,11 @@ bool tdmi_host_product_widened(const tdmi_host_blas *blas, const tdmi_host_gemm 
     const int64_t k = block_of(part->k, MOST_OF_K);
     /* whole cache lines, so that each begins at one */
     const int64_t a = (m * k + 15) / 16 * 16, b = (k * n + 15) / 16 * 16;
+    const int64_t c = (m * n + 15) / 16 * 16;
     size_t room;
-    float *scratch = tdmi_host_scratch_take((size_t)(a + b + m * n) * sizeof *scratch, &room);
+    float *scratch = tdmi_host_scratch_take((size_t)(a + b + c + n) * sizeof *scratch, &room);
     if (!scratch) return false;
-    const blocks w = {blas, part, k, scratch, scratch + a, scratch + a + b};
+    const blocks w = {blas, part, k, scratch, scratch + a, scratch + a + b, scratch + a + b + c};
     bool done = true;
     for (int64_t col = 0; col < part->n && done; col += n)
         for (int64_t row = 0; row < part->m && done; row += m)

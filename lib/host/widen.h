@@ -9,7 +9,7 @@
 bool tdmi_host_widens(const tdmi_host_blas *blas, const tdmi_gemm *gemm);
 
 /* Computes a part on the calling thread: a block of A and of B after the other is converted and multiplied,
- * and C rounded once. False: there was not the memory for it. */
+ * and C, with bias and activation, rounded once. False: there was not the memory for it. */
 bool tdmi_host_product_widened(const tdmi_host_blas *blas, const tdmi_host_gemm *part);
 
 #endif
