@@ -100,11 +100,11 @@ TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
  * options NULL means TDM_MATMUL_OPTIONS_DEFAULTS. beta 0: C is not read. alpha 0 or K 0: A and B
  * are not read. bias and activation go with every C. C overlaps neither A, B nor bias. Runs on the
  * vendor's BLAS, see TANDEM_BLAS.
- * f16 and bf16 are multiplied and summed in f32, whichever the provider. With beta 0 the bias is in the sum before that
- * is rounded: in f16 a product of 70000 with a bias of -20000 is not infinite. With another beta, and in bf16 where C is
- * stored by columns, the sum may be rounded to C's dtype before the bias is added. What the activation takes may have
- * been rounded. In f16 subnormal numbers count. In bf16 they may count as 0, in A, in B and as results, as they do in
- * the bf16 instructions of some processors. */
+ * f16 and bf16 are multiplied and summed in f32, whichever the provider. With beta 0 the bias is in the sum before
+ * that is rounded: in f16 a product of 70000 with a bias of -20000 is not infinite. With another beta, and in bf16
+ * where C is stored by columns, the sum may be rounded to C's dtype before the bias is added. What the activation
+ * takes may have been rounded. In f16 subnormal numbers count. In bf16 they may count as 0, in A, in B and as
+ * results, as they do in the bf16 instructions of some processors. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options,
                                            const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *c);
 
