@@ -54,6 +54,8 @@ tdm_status tdm_mirror_create(tdm_queue *queue, const tdm_state_dict *parameters,
                              tdm_device *const *devices, tdm_mirror **mirror) {
     TDMI_UNCANCELLED();
     TDMI_RESULT(__func__, mirror);
+    TDMI_NOT_NULL(__func__, queue);
+    TDMI_NOT_NULL(__func__, parameters);
     TDMI_TRY(check_devices(__func__, count, devices));
     tdm_mirror *made = count > SIZE_MAX / sizeof(member) - 1
                            ? NULL

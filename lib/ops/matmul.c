@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-static const char function[] = "tdm_matmul";
-
 /* A tensor as a batch of row-major matrices of one common stride, possibly stored transposed. */
 typedef struct matrices {
     int64_t rows, cols; /* of one matrix, as the tensor shows it */
@@ -20,7 +18,8 @@ typedef struct matrices {
     bool transposed;    /* stored as cols x rows */
 } matrices;
 
-static tdm_status matrix_of(const char *name, const tdm_tensor *t, matrices *m) {
+static tdm_status matrix_of(const char *function, const char *name, const tdm_tensor *t,
+                            matrices *m) {
     char text[128];
     if (t->ndim < 2)
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
@@ -88,7 +87,8 @@ static tdm_tensor first_of(const tdm_tensor *t, const tdm_tensor *c, int apart, 
 }
 
 /* The batch dimensions of an input are those of C, or missing. */
-static tdm_status check_batch(const char *name, const tdm_tensor *t, const tdm_tensor *c) {
+static tdm_status check_batch(const char *function, const char *name, const tdm_tensor *t,
+                              const tdm_tensor *c) {
     bool missing = true, equal = t->ndim == c->ndim;
     for (int i = 0; i < t->ndim - 2; i++) {
         missing = missing && t->shape[i] == 1;
@@ -101,9 +101,9 @@ static tdm_status check_batch(const char *name, const tdm_tensor *t, const tdm_t
                      function, name, tdmi_shape_text(t, text), tdmi_shape_text(c, c_text));
 }
 
-static tdm_status check_shapes(const tdm_matmul_options *o, const tdm_tensor *a,
-                               const tdm_tensor *b, const tdm_tensor *c, const matrices *am,
-                               const matrices *bm, const matrices *cm) {
+static tdm_status check_shapes(const char *function, const tdm_matmul_options *o,
+                               const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *c,
+                               const matrices *am, const matrices *bm, const matrices *cm) {
     int64_t m = o->transpose_a ? am->cols : am->rows, ka = o->transpose_a ? am->rows : am->cols;
     int64_t kb = o->transpose_b ? bm->cols : bm->rows, n = o->transpose_b ? bm->rows : bm->cols;
     if (m != cm->rows || n != cm->cols || ka != kb) {
@@ -120,7 +120,8 @@ static tdm_status check_shapes(const tdm_matmul_options *o, const tdm_tensor *a,
     return TDM_OK;
 }
 
-static tdm_status check_options(const tdm_matmul_options *o, const tdm_tensor *c) {
+static tdm_status check_options(const char *function, const tdm_matmul_options *o,
+                                const tdm_tensor *c) {
     TDMI_TRY(tdmi_check_activation(function, o->activation));
     if ((unsigned)o->math > TDM_MATH_TF32)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
@@ -136,15 +137,16 @@ static bool has_epilogue(const tdmi_gemm *gemm) {
 
 /* All checks, and the product. C stored transposed is computed as Cᵀ = op(B)ᵀ op(A)ᵀ, and a bias
  * lies along the other dimension then. */
-static tdm_status describe(tdm_queue *queue, const tdm_matmul_options *o, const tdm_tensor *a,
-                           const tdm_tensor *b, const tdm_tensor *c, tdmi_product *p) {
+static tdm_status describe(const char *function, tdm_queue *queue, const tdm_matmul_options *o,
+                           const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *c,
+                           tdmi_product *p) {
     const tdmi_arg args[] = {{"a", a, 0, 0},
                              {"b", b, 0, 0},
                              {"bias", o->bias, TDMI_ARG_OPTIONAL, 0},
                              {"c", c, TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 4));
-    TDMI_TRY(check_batch("a", a, c));
-    TDMI_TRY(check_batch("b", b, c));
+    TDMI_TRY(check_batch(function, "a", a, c));
+    TDMI_TRY(check_batch(function, "b", b, c));
     const int of_a = apart_of(a), of_b = apart_of(b), of_c = apart_of(c);
     *p = (tdmi_product){.apart = of_a > of_b ? of_a : of_b};
     if (p->apart < of_c) p->apart = of_c;
@@ -154,14 +156,14 @@ static tdm_status describe(tdm_queue *queue, const tdm_matmul_options *o, const 
     const tdm_tensor c_first = first_of(c, c, p->apart, strides[2]);
     memcpy(p->apart_shape, c->shape, sizeof p->apart_shape);
     matrices am, bm, cm;
-    TDMI_TRY(matrix_of("a", &a_first, &am));
-    TDMI_TRY(matrix_of("b", &b_first, &bm));
-    TDMI_TRY(matrix_of("c", &c_first, &cm));
+    TDMI_TRY(matrix_of(function, "a", &a_first, &am));
+    TDMI_TRY(matrix_of(function, "b", &b_first, &bm));
+    TDMI_TRY(matrix_of(function, "c", &c_first, &cm));
     memcpy(p->apart_stride[0], strides[cm.transposed ? 1 : 0], sizeof strides[0]);
     memcpy(p->apart_stride[1], strides[cm.transposed ? 0 : 1], sizeof strides[0]);
     memcpy(p->apart_stride[2], strides[2], sizeof strides[0]);
-    TDMI_TRY(check_shapes(o, a, b, c, &am, &bm, &cm));
-    TDMI_TRY(check_options(o, c));
+    TDMI_TRY(check_shapes(function, o, a, b, c, &am, &bm, &cm));
+    TDMI_TRY(check_options(function, o, c));
     const tdm_tensor *left = cm.transposed ? b : a, *right = cm.transposed ? a : b;
     const matrices *lm = cm.transposed ? &bm : &am, *rm = cm.transposed ? &am : &bm;
     bool left_op = cm.transposed ? !o->transpose_b : o->transpose_a;
@@ -219,7 +221,7 @@ static tdm_status run_chosen(tdm_queue *queue, const tdmi_gemm *gemm,
                              const tdmi_blas_choice *choice) {
     tdmi_gemm run = tdmi_gemm_fused(gemm, choice->fused);
     run.algorithm = choice->algorithm;
-    if (!choice->provider) return tdmi_run_builtin(queue, function, &run);
+    if (!choice->provider) return tdmi_run_builtin(queue, "tdm_matmul", &run);
     return tdmi_queue_submitted(queue, choice->provider->blas->gemm(choice->provider->state, &run));
 }
 
@@ -372,14 +374,14 @@ tdm_status tdmi_describe_product(const char *caller, tdm_queue *queue,
     tdm_matmul_options o = tdm_matmul_options_defaults;
     if (options)
         TDMI_TRY(tdmi_sized_read(caller, "options", &tdm_matmul_options_sized, options, &o));
-    return describe(queue, &o, a, b, c, p);
+    return describe(caller, queue, &o, a, b, c, p);
 }
 
 tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const tdm_tensor *a,
                       const tdm_tensor *b, tdm_tensor *c) {
     TDMI_UNCANCELLED();
     tdmi_product p;
-    TDMI_TRY(tdmi_describe_product(function, queue, options, a, b, c, &p));
+    TDMI_TRY(tdmi_describe_product(__func__, queue, options, a, b, c, &p));
     if (tdmi_product_multiplies(&p)) return run_each(queue, &p, run_one);
     if (empty(&p.gemm)) return TDM_OK;
     TDMI_TRY(scale_c(queue, &p.gemm, c));

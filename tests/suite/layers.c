@@ -305,9 +305,12 @@ Test(layers, mirror_refusals) {
     seen s = {.fails_on = SIZE_MAX};
     OK(tdm_state_dict_create(&dict));
     REFUSED(tdm_mirror_create(queue, dict, 0, devices, &mirror), argument, "count is 0");
+    REFUSED(tdm_mirror_create(queue, NULL, 1, devices, &mirror), argument,
+            "tdm_mirror_create: parameters is NULL");
+    REFUSED(tdm_mirror_create(NULL, dict, 1, devices, &mirror), argument,
+            "tdm_mirror_create: queue is NULL");
     REFUSED(tdm_mirror_create(queue, dict, 3, twice, &mirror), argument, "devices[0]|devices[2]");
     REFUSED(tdm_mirror_create(queue, dict, 1, NULL, &mirror), argument, "devices is NULL");
-    REFUSED(tdm_mirror_create(queue, NULL, 1, devices, &mirror), argument, "dict is NULL");
     REFUSED(tdm_mirror_create(queue, dict, 1, devices, NULL), argument, "mirror is NULL");
     OK(tdm_mirror_create(queue, dict, 1, devices, &mirror));
     array *x = array_2d(TDM_F32, 4, 3, 3), *y = array_2d(TDM_F32, 5, 3, 3);

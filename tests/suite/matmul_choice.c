@@ -130,6 +130,7 @@ Test(matmul_choice, tune_refuses) {
     array *a = array_2d(TDM_F32, 8, 8, 8), *c = array_2d(TDM_F32, 8, 8, 8);
     array *none = array_2d(TDM_F32, 8, 0, 1);
     tdm_matmul_tuning tuning = TDM_MATMUL_TUNING_DEFAULTS, zero = {0};
+    const char *name = NULL;
     char text[8];
     array_uniform(a, -1.0, 1.0);
     REFUSED(tdm_matmul_tune(queue, NULL, &a->t, &a->t, &c->t, -1.0, &tuning),
@@ -141,9 +142,13 @@ Test(matmul_choice, tune_refuses) {
     REFUSED(tdm_matmul_tune(queue, NULL, &a->t, &a->t, &c->t, 0.0, &zero),
             TDM_ERROR_INVALID_ARGUMENT, "TDM_MATMUL_TUNING_DEFAULTS");
     REFUSED(tdm_matmul_tune(queue, NULL, &a->t, NULL, &c->t, 0.0, &tuning),
-            TDM_ERROR_INVALID_ARGUMENT, "b is NULL");
+            TDM_ERROR_INVALID_ARGUMENT, "tdm_matmul_tune: b is NULL");
     REFUSED(tdm_matmul_tune(queue, NULL, &a->t, &none->t, &none->t, 0.0, &tuning),
             TDM_ERROR_INVALID_SHAPE, "nothing is multiplied");
+    REFUSED(tdm_matmul_explain(queue, NULL, &a->t, &none->t, &c->t, text, 8),
+            TDM_ERROR_INVALID_SHAPE, "tdm_matmul_explain: a [");
+    REFUSED(tdm_matmul_provider(queue, NULL, NULL, &a->t, &c->t, &name), TDM_ERROR_INVALID_ARGUMENT,
+            "tdm_matmul_provider: a is NULL");
     REFUSED(tdm_matmul_explain(queue, NULL, &a->t, &a->t, &c->t, NULL, 8),
             TDM_ERROR_INVALID_ARGUMENT, "text is NULL");
     REFUSED(tdm_matmul_explain(queue, NULL, &a->t, &a->t, &c->t, text, 0),
