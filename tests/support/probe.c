@@ -219,9 +219,45 @@ static int fork_first(void) {
     return result ? result : work("cpu", 1);
 }
 
+/* 255 * 255 - 65024 in f16, which has no 65025. */
+static tdm_status add_bias(tdm_device *device, tdm_queue *queue, uint16_t *out) {
+    tdm_buffer *buffer = NULL;
+    tdm_status status = tdm_buffer_create(device, (3 + N) * N * sizeof *out, &buffer);
+    if (status != TDM_OK) return status;
+    tdm_tensor a = tdm_tensor_2d(buffer, TDM_F16, N, 1), b = tdm_tensor_2d(buffer, TDM_F16, 1, N);
+    tdm_tensor bias = tdm_tensor_1d(buffer, TDM_F16, N), c = tdm_tensor_2d(buffer, TDM_F16, N, N);
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
+    b.offset = N, bias.offset = 2 * N, c.offset = 3 * N;
+    options.bias = &bias;
+    status = tdm_fill(queue, 255, &a);
+    if (status == TDM_OK) status = tdm_fill(queue, 255, &b);
+    if (status == TDM_OK) status = tdm_fill(queue, -65024, &bias);
+    if (status == TDM_OK) status = tdm_matmul(queue, &options, &a, &b, &c);
+    if (status == TDM_OK)
+        status = tdm_buffer_read(queue, buffer, 3 * N * sizeof *out, out, N * N * sizeof *out);
+    tdm_buffer_release(buffer);
+    return status;
+}
+
+static void check_bias(const char *name) {
+    enum { F16_ONE = 0x3c00 };
+    tdm_device *device = NULL;
+    tdm_queue *queue = NULL;
+    uint16_t out[N * N] = {0};
+    tdm_status status = tdm_device_open(name, &device);
+    if (status == TDM_OK) status = tdm_queue_create(device, 0, &queue);
+    if (status == TDM_OK) status = add_bias(device, queue, out);
+    if (status == TDM_OK && (out[0] != F16_ONE || out[N * N - 1] != F16_ONE))
+        printf("wrong: with its bias the product is %x\n", out[0]);
+    tdm_queue_destroy(queue);
+    tdm_device_release(device);
+}
+
 static void *work_in_thread(void *name) {
-    for (int i = 0; i < 50; i++)
+    for (int i = 0; i < 50; i++) {
         work(name, 1);
+        check_bias(name);
+    }
     return NULL;
 }
 
@@ -232,6 +268,7 @@ static void join_worker(void) { pthread_join(worker, NULL); }
 /* Returns from main while another thread works; with `join` the end of the process waits for it. */
 static int end_beside_thread(char *name, int join_it) {
     if (join_it && atexit(join_worker) != 0) return 3;
+    check_bias(name); /* by now the libraries have been used once */
     if (work(name, 1) != 0 || pthread_create(&worker, NULL, work_in_thread, name) != 0) _exit(3);
     usleep(5000);
     return 0;
