@@ -132,9 +132,7 @@ enum { SYMBOL_COUNT = sizeof symbols / sizeof *symbols };
 /* What a part looks like; two alike have one primitive. */
 typedef struct part_shape {
     int64_t m, n, k, lda, ldb, ldc;
-    int64_t dtype;
-    int64_t transposes;
-    int64_t has_bias;
+    int64_t dtype, transposes, has_bias;
 } part_shape;
 
 /* What an execution has to itself: of A, B, C, bias and scratchpad those that there are. */
@@ -321,16 +319,10 @@ static bool is_copied(const tdmi_host_gemm *part) {
 static tdm_status prepare(const tdmi_host_gemm *part, void **result) {
     if (part->dtype == TDM_F32) return TDM_OK;
     if (has_gaps(part)) return failed(DNNL_UNIMPLEMENTED);
-    const part_shape shape = {.m = part->m,
-                              .n = part->n,
-                              .k = part->k,
-                              .lda = part->lda,
-                              .ldb = part->ldb,
-                              .ldc = part->m == 1 || is_copied(part) ? part->n : part->ldc,
-                              .dtype = part->dtype,
-                              .transposes =
-                                  (part->transpose_a ? 1 : 0) | (part->transpose_b ? 2 : 0),
-                              .has_bias = part->bias != NULL};
+    const int64_t ldc = part->m == 1 || is_copied(part) ? part->n : part->ldc;
+    const int transposes = (part->transpose_a ? 1 : 0) | (part->transpose_b ? 2 : 0);
+    const part_shape shape = {part->m, part->n,     part->k,    part->lda,         part->ldb,
+                              ldc,     part->dtype, transposes, part->bias ? 1 : 0};
     plan *p = find_plan(&shape);
     if (!p) {
         TDMI_TRY(make_plan(&shape, &p));
