@@ -154,9 +154,12 @@ static const tdmi_library *library_of(const void *opaque) {
 
 static tdm_status run_lt(tdmi_cublas_state *state, tdmi_lt_plan *plan, const tdmi_gemm *gemm) {
     factor alpha = factor_of(gemm->dtype, gemm->alpha), beta = factor_of(gemm->dtype, gemm->beta);
-    if (gemm->bias) {
+    const void *bias =
+        gemm->bias ? tdmi_cublas_address(gemm->bias, gemm->bias_offset, gemm->dtype) : NULL;
+    if (bias && bias != plan->bias) {
         cublasStatus_t error = tdmi_lt_set_bias(plan->operation, gemm);
         if (error != CUBLAS_STATUS_SUCCESS) return blas_fail(state, error, "setting bias", gemm);
+        plan->bias = bias;
     }
     void *c = tdmi_cublas_address(gemm->c, gemm->c_offset, gemm->dtype);
     cublasStatus_t error = tdmi_cublaslt.cublasLtMatmul(

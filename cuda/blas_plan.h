@@ -30,7 +30,8 @@ typedef struct tdmi_lt_plan {
     cublasLtMatmulDesc_t operation;
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t algorithm;
-    int algorithms; /* how many the heuristic has for this product */
+    const void *bias; /* that the operation was last pointed at by a run */
+    int algorithms;   /* how many the heuristic has for this product */
 } tdmi_lt_plan;
 
 typedef struct tdmi_cublas_state {

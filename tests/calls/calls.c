@@ -183,7 +183,7 @@ static void free_place(void) {
     X(matmul, 1, 1, 1, tdm_matmul(queue, NULL, &p.square, &p.square, &p.product[to]))              \
     X(matmul_narrow, 1, 3, 1,                                                                      \
       tdm_matmul(queue, NULL, &p.narrow[1 - to], &p.square, &p.narrow[to]))                        \
-    X(linear, 2, 3, 1, tdm_linear(queue, &p.x, &p.square, &p.bias, TDM_ACTIVATION_SILU, &p.y[to]))
+    X(linear, 2, 4, 1, tdm_linear(queue, &p.x, &p.square, &p.bias, TDM_ACTIVATION_SILU, &p.y[to]))
 
 static tdm_kernel *own_kernel; /* over rows */
 
