@@ -18,7 +18,10 @@ bool tdmi_fail_at(tdmi_parser *self, const char *at) {
 bool tdmi_parse_next(tdmi_parser *self) {
     self->now = tdmi_next_token(&self->scanner);
     const char sign = *self->now.text;
-    if (self->now.kind == TDMI_TOKEN_BAD_NUMBER) return TDMI_PARSE_FAIL(self, "this is no number");
+    if (self->now.kind == TDMI_TOKEN_BAD_NUMBER)
+        return TDMI_PARSE_FAIL(self, strchr("fFlLuU", self->now.text[self->now.length])
+                                         ? "this is no number, as numbers have no suffix"
+                                         : "this is no number");
     if (self->now.kind != TDMI_TOKEN_BAD_SIGN) return true;
     if (sign > ' ' && sign < 0x7f) return TDMI_PARSE_FAIL(self, "'%c' means nothing here", sign);
     return TDMI_PARSE_FAIL(self, "a character that means nothing here");
@@ -40,8 +43,11 @@ const char *tdmi_parse_seen(const tdmi_parser *self, char text[32]) {
 bool tdmi_parse_expect(tdmi_parser *self, const char *sign) {
     char text[32];
     if (is_sign(self, sign)) return tdmi_parse_next(self);
-    return TDMI_PARSE_FAIL(self, "'%s' should stand here, not %s", sign,
-                           tdmi_parse_seen(self, text));
+    const char *seen = self->now.text;
+    const bool updates = *sign == '=' && *seen && strchr("+-*/", *seen) && seen[1] == '=';
+    return TDMI_PARSE_FAIL(self, "'%s' should stand here, not %s%s", sign,
+                           tdmi_parse_seen(self, text),
+                           updates ? "; for y += x write y = y + x" : "");
 }
 
 /* ---- numbers ---- */
@@ -200,6 +206,16 @@ static bool read_place(tdmi_parser *self, tdmi_token name, int which, tdmi_value
     return which == 0 || call(self, at, functions[which - 1], pair, value);
 }
 
+/* What to write for functions that others have. */
+static const char *advice_on(const char *function) {
+    static const char *const combining[] = {"sum",  "mean", "prod", "amax",
+                                            "amin", "norm", "var",  "std"};
+    for (size_t i = 0; i < sizeof combining / sizeof *combining; i++)
+        if (strcmp(function, combining[i]) == 0)
+            return "the elements of a row are combined by the texts of tdm_kernel_rows";
+    return strcmp(function, "softplus") == 0 ? "write max(x, 0) + log1p(exp(-abs(x)))" : NULL;
+}
+
 static bool unknown_name(tdmi_parser *self, tdmi_token name, bool is_call) {
     const char *others[TDMI_MOST_PARAMETERS];
     char word[TDMI_MOST_NAME + 1];
@@ -209,6 +225,8 @@ static bool unknown_name(tdmi_parser *self, tdmi_token name, bool is_call) {
     memcpy(word, name.text, length);
     word[length] = '\0';
     self->now = name;
+    const char *advice = is_call ? advice_on(word) : NULL;
+    if (advice) return TDMI_PARSE_FAIL(self, "there is no function \"%s\": %s", word, advice);
     return TDMI_PARSE_FAIL(self, "there is no %s \"%s\"; did you mean \"%s\"?",
                            is_call ? "function" : "name", word,
                            tdmi_nearest_name(word, is_call, others, (size_t)self->parameter_count));
@@ -291,8 +309,9 @@ static bool read_operand(tdmi_parser *self, tdmi_value *value) {
     if (self->now.kind == TDMI_TOKEN_NUMBER)
         return read_number(self, value) && tdmi_parse_next(self);
     if (!is_sign(self, "("))
-        return TDMI_PARSE_FAIL(self, "a value should stand here, not %s",
-                               tdmi_parse_seen(self, text));
+        return TDMI_PARSE_FAIL(self, "a value should stand here, not %s%s",
+                               tdmi_parse_seen(self, text),
+                               is_sign(self, "*") ? "; for x ** y write pow(x, y)" : "");
     return tdmi_parse_next(self) && tdmi_parse_value(self, value) && tdmi_parse_expect(self, ")");
 }
 

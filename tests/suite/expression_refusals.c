@@ -35,6 +35,11 @@ static const struct {
     {"s = x; y = x", "s is a scalar"},
     {"y = x; y = b", "column 8|y has a value already"},
     {"y = 12three", "this is no number"},
+    {"y = x * 1e-5f", "column 9|this is no number, as numbers have no suffix"},
+    {"y = x ** 2", "a value should stand here, not '*'; for x ** y write pow(x, y)"},
+    {"y += x", "'=' should stand here, not '+'; for y += x write y = y + x"},
+    {"y = sum(x)", "no function \"sum\"|tdm_kernel_rows"},
+    {"y = softplus(x)", "no function \"softplus\": write max(x, 0) + log1p(exp(-abs(x)))"},
     {"y = 0x", "this is no number"},
     {"y = 1.2.3", "this is no number"},
     {"y = 1e999 * x", "too large for f64"},
@@ -66,6 +71,8 @@ Test(expression_refusals, types) {
     tdm_kernel *kernel;
     check_case("%s", text);
     REFUSED(make(text, TDM_F32, &kernel), TDM_ERROR_COMPILE, "column 8|& takes no f32");
+    REFUSED(make("y = x ^ 2.0", TDM_F32, &kernel), TDM_ERROR_COMPILE,
+            "^ takes no f32; a power is pow(x, y)");
     REFUSED(make("y = x / b << 1 ^ s", TDM_F32, &kernel), TDM_ERROR_COMPILE, "<< takes no f32");
     if (!OK(make(text, TDM_ANY_DTYPE, &kernel))) return;
     array *x = array_1d(TDM_F32, 8), *b = array_1d(TDM_F32, 8), *y = array_1d(TDM_F32, 8);
