@@ -465,8 +465,4 @@ void tdmi_clean_text(char *text, bool lines);
 /* TANDEM_CPU_DEVICES, 1 when unset. Backends read no TANDEM_… variable themselves. */
 int tdmi_env_cpu_devices(void);
 
-/* Whether this program has more rights than its caller: nothing that the environment names is
- * opened then, and no library. */
-bool tdmi_env_privileged(void);
-
 #endif

@@ -153,7 +153,7 @@ static void diagnose_vendors_folder(const char *folder) {
 
 void tdmi_cl_diagnose_drivers(void) {
     tdmi_library_diagnose(&library, symbols, FUNCTION_COUNT);
-    if (tdmi_env_privileged()) return; /* drivers stay closed as well */
+    if (tdmi_loader_refusal()) return; /* drivers stay closed as well */
     const char *vendors = vendors_path();
     struct stat status;
     if (strcmp(vendors, VENDORS) != 0)

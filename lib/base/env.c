@@ -279,7 +279,7 @@ static bool is_near_miss(const char *name) {
 
 static void parse_variable(const struct variable *variable, const char *text) {
     if (text[0] == '\0')
-        REFUSE("%s is set but empty: give it a value, or unset it", variable->name);
+        REFUSE("%s is empty", variable->name);
     else
         variable->parse(variable->name, text);
     if (status == TDM_OK) settings[variable - variables] = text;
@@ -346,6 +346,7 @@ static void read_variable(const char *name, const char *text) {
                    nearest_variable(name));
         return;
     }
+    if (text[0] == '\0') return; /* as compose files and CI set what is not set */
     if (configured[variable - variables].given) return;
     if (values.privileged && variable->names_files) return;
     const char *kept = keep(text, "");
@@ -438,8 +439,6 @@ const tdmi_env *tdmi_env_values(void) {
     read_once();
     return &values;
 }
-
-bool tdmi_env_privileged(void) { return tdmi_env_values()->privileged; }
 
 int tdmi_env_cpu_devices(void) { return tdmi_env_values()->cpu_devices; }
 

@@ -21,6 +21,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "machine/disk_cache.h"
+#include "machine/loader.h"
 
 extern char **environ;
 
@@ -59,7 +60,7 @@ static bool search_path(void) {
 
 static void find_compiler(void) {
     const char *given = tdmi_env_values()->cpu_compiler;
-    if (!tdmi_env_privileged()) {
+    if (!tdmi_loader_refusal()) {
         const char *name = given ? strrchr(given, '/') : NULL; /* NULL of "none", too */
         const bool found =
             given ? name && try_compiler(given, (int)(name - given), name + 1) : search_path();
@@ -77,7 +78,10 @@ static void find_compiler(void) {
 static const char *why_none(const char **advice) {
     const char *given = tdmi_env_values()->cpu_compiler;
     *advice = "";
-    if (tdmi_env_privileged()) return "a program with more rights than its caller starts none";
+    if (tdmi_env_values()->privileged)
+        return "a program with more rights than its caller starts none";
+    if (tdmi_loader_refusal())
+        return "a program that is linked with -static cannot open what it makes";
     if (given && given[0] != '/') return "TANDEM_CPU_COMPILER is none";
     *advice = given ? "correct or unset TANDEM_CPU_COMPILER"
                     : "install gcc or clang (Debian: apt install gcc libc6-dev)";

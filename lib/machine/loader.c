@@ -108,13 +108,31 @@ static void remember_path(tdmi_library *library, void *symbol) {
 static const char PRIVILEGED[] =
     "a program with more rights than its caller (setuid, setgid, file capabilities) opens no "
     "libraries, because they take files from the caller's environment";
+static const char STATIC[] =
+    "a program that is linked with -static opens no libraries, as they need the shared libc";
+
+/* The first is the program itself. */
+static int look_for_interpreter(struct dl_phdr_info *info, size_t size, void *found) {
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_INTERP) *(bool *)found = true;
+    return 1;
+}
+
+const char *tdmi_loader_refusal(void) {
+    bool is_dynamic = false;
+    if (tdmi_env_values()->privileged) return PRIVILEGED;
+    dl_iterate_phdr(look_for_interpreter, &is_dynamic);
+    return is_dynamic ? NULL : STATIC;
+}
 
 static void open_once(tdmi_library *library, const tdmi_symbol *symbols, size_t count) {
     library->tried = true;
     library->found[0] = '\0';
     library->status = TDM_ERROR_UNAVAILABLE;
-    if (tdmi_env_privileged()) {
-        snprintf(library->found, sizeof library->found, "%s", PRIVILEGED);
+    const char *refusal = tdmi_loader_refusal();
+    if (refusal) {
+        snprintf(library->found, sizeof library->found, "%s", refusal);
         return;
     }
     void *handle = open_anywhere(library);
@@ -143,7 +161,7 @@ tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols, 
     tdm_status status = library->status;
     pthread_mutex_unlock(&lock);
     if (status == TDM_OK) return TDM_OK;
-    if (tdmi_env_privileged())
+    if (tdmi_loader_refusal())
         return tdmi_fail(status, "%s is not opened: %s", library->title, library->found);
     return tdmi_fail(status, "%s was not found: %s%s", library->title, library->found,
                      library->advice);
@@ -166,7 +184,7 @@ uint64_t tdmi_library_identity(const tdmi_library *library) {
 void tdmi_library_diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t count) {
     tdm_status status = tdmi_library_open(library, symbols, count);
     char subject[160];
-    bool advise = status != TDM_OK && !tdmi_env_privileged();
+    bool advise = status != TDM_OK && !tdmi_loader_refusal();
     snprintf(subject, sizeof subject, "%s (%s)", library->names[0], library->title);
     if (status != TDM_OK && !library->broken) {
         tdmi_diagnose_missing(TDM_DIAGNOSTIC_LIBRARY, subject, library->found, library->advice);

@@ -35,10 +35,14 @@ typedef struct tdmi_symbol {
     bool optional;
 } tdmi_symbol;
 
+/* Why this program opens no libraries: it has more rights than its caller (env.h), or is linked statically, where glibc's
+ * dlopen ends the process. NULL: it does open them. */
+const char *tdmi_loader_refusal(void);
+
 /* Opens the library if not yet tried and resolves the symbols. TDM_ERROR_UNAVAILABLE with a message
  * that says what was looked for, where, why each try failed and what to install. The outcome is
  * remembered, so asking again costs nothing, unless memory or file descriptors were short, which is
- * TDM_ERROR_IO. In a privileged program (env.h) nothing is opened. Any thread. */
+ * TDM_ERROR_IO. Where there is a refusal nothing is opened. Any thread. */
 tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols,
                              size_t count) TDM_MUST_USE;
 

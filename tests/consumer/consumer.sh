@@ -44,6 +44,7 @@ warnings="-Wall -Wextra -Wpedantic -Werror"
 "$cc" -std=c11 $warnings "$work/main.c" -o "$work/plain_c" $flags
 # shellcheck disable=SC2086
 "$cxx" -std=c++17 $warnings "$work/main.cpp" -o "$work/plain_cxx" $flags
+cp "$source/product.c" "$work/product.c"
 # -l:libtandem.a, because -ltandem means the shared one when both are there
 static_flags=$(pkg-config --static --cflags --libs tandem | sed 's/-ltandem/-l:libtandem.a/')
 # shellcheck disable=SC2086
@@ -53,6 +54,14 @@ static_flags=$(pkg-config --static --cflags --libs tandem | sed 's/-ltandem/-l:l
 # shellcheck disable=SC2046
 "$cc" -std=c11 $warnings "$work/comm.c" -o "$work/comm_static" $(pkg-config --static --cflags --libs tandem-comm |
     sed 's/-ltandem\(-comm\|\)\b/-l:libtandem\1.a/g')
+# Without the shared libc nothing can be opened at run time: products run on what is built in.
+# shellcheck disable=SC2086
+"$cc" -std=c11 $warnings -static "$work/product.c" -o "$work/product" $static_flags
+output=$("$work/product" 2>&1) && [ "$output" = "8 by builtin" ] || { echo "product -static: '$output'"; exit 1; }
+if output=$(TANDEM_BLAS=openblas "$work/product" 2>&1) || [ "${output#*linked with -static}" = "$output" ]; then
+    echo "product -static by OpenBLAS: '$output'"
+    exit 1
+fi
 expect "$work/plain_static"
 expect "$work/comm_static"
 export LD_LIBRARY_PATH="$library_dir"
@@ -69,6 +78,14 @@ if printf '%s\n' "$paths" | grep -vE '^(|\$ORIGIN(|/\.\./.*))$'; then
     echo "an installed file looks for libraries there"
     exit 1
 fi
+# README's lines for a folder of the user's, as they stand but for the build tree.
+awk '/^Or into a folder/ { inside = 1 } /^`xargs/ { inside = 0 } inside && /^    / { print substr($0, 5) }' \
+    "$source/../../README.md" >"$work/lines"
+[ "$(grep -c . "$work/lines")" -eq 3 ] || { echo "README has no three lines on a folder of the user's"; exit 1; }
+cp "$work/main.c" "$work/program.c"
+sed "s|^cmake|'$cmake'|; s|build/release|'$build'|; s|^cc |'$cc' |" "$work/lines" >"$work/lines.sh"
+(cd "$work" && HOME=$work sh -eu "$work/lines.sh" >"$work/log" 2>&1) || { cat "$work/log"; exit 1; }
+expect "$work/program"
 # The installed program finds its library by itself.
 if [ -x "$prefix/bin/tdm" ]; then
     "$prefix/bin/tdm" devices >"$work/log" || { cat "$work/log"; exit 1; }
@@ -78,4 +95,5 @@ if [ -x "$prefix/bin/tdm" ]; then
     done
     grep -q '^complete .* tdm$' "$prefix/share/bash-completion/completions/tdm"
 fi
+[ -f "$prefix/share/doc/tandem/docs/lesson.md" ] || { echo "the guides are not installed"; exit 1; }
 echo "consumers: all well"
