@@ -35,8 +35,8 @@ typedef struct tdmi_symbol {
     bool optional;
 } tdmi_symbol;
 
-/* Why this program opens no libraries: it has more rights than its caller (env.h), or is linked statically, where glibc's
- * dlopen ends the process. NULL: it does open them. */
+/* Why this program opens no libraries: it has more rights than its caller (env.h), or is linked statically, where
+ * glibc's dlopen ends the process. NULL: it does open them. */
 const char *tdmi_loader_refusal(void);
 
 /* Opens the library if not yet tried and resolves the symbols. TDM_ERROR_UNAVAILABLE with a message
