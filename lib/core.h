@@ -131,8 +131,8 @@ struct tdm_queue {
     bool tuned_known;
     const tdmi_tuned_table *tuned; /* once it is known; NULL: nothing was measured */
     tdmi_tuned_slot *tuned_slots;  /* TDMI_TUNED_SLOTS, when there is a table */
-    const tdmi_row_choices
-        *row_choices; /* likewise of rows; what tdm_rows_tune tries in their place */
+    /* What was measured of rows, or NULL; while tdm_rows_tune measures, the way that it tries. */
+    const tdmi_row_choices *row_choices;
     tdmi_block *scratch;
     tdm_graph *graphs;    /* that were made for it */
     tdm_graph *recording; /* of these, the one that is given what the queue is given; or NULL */

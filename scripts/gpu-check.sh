@@ -30,8 +30,7 @@ set -euo pipefail
 
 all=(smoke tests-cuda bench sanitizer tests-opencl examples rows nccl peers bench-opencl rows-opencl)
 declare -A limits=([smoke]=60 [tests-cuda]=200 [bench]=150 [sanitizer]=130 [tests-opencl]=150 [examples]=60
-    [rows]=180
-    [nccl]=30 [peers]=150 [bench-opencl]=120 [rows-opencl]=180 [build]=300)
+    [rows]=180 [nccl]=30 [peers]=150 [bench-opencl]=120 [rows-opencl]=180 [build]=300)
 usage() {
     echo "usage: scripts/gpu-check.sh OUT [--only PART]... [--done FILE] [--seconds N]   (parts: ${all[*]})" >&2
     exit 2

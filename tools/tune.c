@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <tandem/tandem.h>
 
+#include "child.h"
 #include "guard.h"
 #include "options.h"
 #include "tools.h"
@@ -30,8 +30,7 @@ static const option_spec option_table[] = {
      dtype_words, true, false},
     {"rows", OPTION_ROWS, NULL,
      "instead of products: layer_norm, rms_norm, softmax, l2_normalize and norm on a GPU, of rows "
-     "of 64 "
-     "to 262144 columns; lines of --shapes are then as 'f32 layer_norm 4096x1024'",
+     "of 64 to 262144 columns; lines of --shapes are then as 'f32 layer_norm 4096x1024'",
      NULL, false, false},
     {"each", OPTION_EACH, NULL, "of rows: also print every way that is measured, and its time",
      NULL, false, false},
@@ -55,12 +54,11 @@ const command_spec tune_spec = {
         "product that was, and without any by Tandem's own table.\n\nOn OpenCL it searches the "
         "parameters of CLBlast's kernels, too. A driver may take half a minute to compile one "
         "choice of them (pocl does), so give it minutes.\n\nWith --rows it measures on a GPU how "
-        "many "
-        "lanes share a row, how many vectors of it each has, and how many groups are launched, and "
+        "many lanes share a row, how many vectors of it each has, and how many groups are "
+        "launched, and "
         "keeps what is right and at least 3 % faster than the usual way. Results then have other "
         "bits than before.\n\nNothing else should run at the same "
-        "time. "
-        "'tdm cache clear' forgets it all.",
+        "time. 'tdm cache clear' forgets it all.",
     .options = option_table,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
     .examples = examples,
@@ -112,12 +110,6 @@ static int take(void *context, int id, char *value) {
     default:
         return take_dtypes(r, value);
     }
-}
-
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* --- one product -------------------------------------------------------------------------------- */
@@ -204,9 +196,9 @@ typedef struct tally {
 } tally;
 
 static void tune_all(tdm_queue *queue, const tune_list *list, double budget, tally *sum) {
-    const double start = seconds_now();
+    const double start = child_now();
     for (size_t i = 0; i < list->count; i++) {
-        const double left = budget - (seconds_now() - start);
+        const double left = budget - (child_now() - start);
         if (left <= 0.0 && i > 0) break;
         /* The first few may have parameters of kernels to find, of which the others make use. */
         const double share = left / (double)(list->count - i), large = 0.2 * left;
@@ -234,12 +226,12 @@ static int tune_list_on(tdm_device *device, const tune_list *list, double budget
     tdm_queue *queue;
     tally sum = {0};
     if (tdm_queue_create(device, 0, &queue) != TDM_OK) return report_failure("tune");
-    const double start = seconds_now();
+    const double start = child_now();
     tune_all(queue, list, budget, &sum);
     tdm_queue_destroy(queue);
     const size_t left = list->count - sum.measured - sum.failed;
     printf("%zu product%s measured on %s in %.0f s, %zu of them faster than before", sum.measured,
-           sum.measured == 1 ? "" : "s", tdm_device_get_info(device)->id, seconds_now() - start,
+           sum.measured == 1 ? "" : "s", tdm_device_get_info(device)->id, child_now() - start,
            sum.faster);
     if (left > 0 && !sum.lost) printf("; %zu left for want of time: --budget", left);
     putchar('\n');

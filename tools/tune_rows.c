@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "child.h"
 #include "tools.h"
 
 /* Those that matter most first: the widths, and for each the dtypes and operations. */
@@ -29,12 +29,6 @@ typedef struct rows_tally {
     size_t measured, faster, failed;
     bool unkept, over; /* over: the device was lost, or a row has one lane on it */
 } rows_tally;
-
-static double rows_clock(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void measure(tdm_queue *queue, const row_item *item, double seconds, rows_tally *sum) {
     char text[256] = "";
@@ -120,11 +114,11 @@ static void print_line(tdm_log_level level, const char *line, void *user) {
 
 static int measure_all(tdm_queue *queue, const tune_rows_request *r, const row_item *items,
                        size_t count) {
-    const double start = rows_clock();
+    const double start = child_now();
     rows_tally sum = {0};
     size_t i = 0;
     for (; i < count && !sum.over; i++) {
-        const double left = r->budget - (rows_clock() - start);
+        const double left = r->budget - (child_now() - start);
         if (left <= 0.0 && i > 0) break;
         const double share = left / (double)(count - i);
         const row_item item = items ? items[i] : usual_item(r, i);
@@ -134,7 +128,7 @@ static int measure_all(tdm_queue *queue, const tune_rows_request *r, const row_i
     printf(
         "%zu operation%s on rows measured on %s in %.0f s, %zu of them faster than the usual way",
         sum.measured, sum.measured == 1 ? "" : "s",
-        tdm_device_get_info(tdm_queue_get_device(queue))->id, rows_clock() - start, sum.faster);
+        tdm_device_get_info(tdm_queue_get_device(queue))->id, child_now() - start, sum.faster);
     if (i < count && !sum.over) printf("; %zu left for want of time: --budget", count - i);
     putchar('\n');
     if (sum.unkept)
