@@ -215,6 +215,27 @@ static void check_row(const char *name, tdm_dtype dtype, int64_t cols, const dou
     array_free_all();
 }
 
+/* An outlier at each place of a row, which is the only one far from the others: n rows of n columns. */
+Test(extremes, outlier_at_every_place) {
+    static const char *const names[] = {"layer_norm", "rms_norm", "l2_normalize", "softmax",
+                                        "norm_l1",    "norm_l2",  "variance",     "sum"};
+    enum { N = 300 };
+    for (int d = 0; d < float_dtype_count; d++)
+        for (size_t o = 0; o < sizeof names / sizeof *names; o++) {
+            if (!computes_with(float_dtypes[d]) || !in_turn(d + (int)o)) continue;
+            const double outlier = float_dtypes[d] == TDM_F16 ? 6e4 : 1e30;
+            sample k = sample_of(op_named(names[o]), float_dtypes[d], 2, (const int64_t[]){N, N});
+            sample_describe(&k);
+            sample_make(&k);
+            double *const v = k.operand[0]->v;
+            for (int64_t i = 0; i < N; i++)
+                v[i * N + i] = i % 2 ? outlier : -outlier;
+            array_set(k.operand[0], v);
+            sample_compare(&k);
+            array_free_all();
+        }
+}
+
 /* l2_normalize below a large epsilon, and softmax far below the largest: subnormal results. */
 Test(extremes, subnormal_results) {
     static const double xs[][2] = {

@@ -40,7 +40,8 @@ TDM_API void tdm_softmax_options_init(tdm_softmax_options *options, size_t size)
  *
  * A row of which nothing counts is NaN, as is one with NaN or +Inf among what counts; torch.softmax gives the same.
  * options NULL means TDM_SOFTMAX_OPTIONS_DEFAULTS, and tdm_softmax. In place: y may be x; y does not overlap the
- * mask. */
+ * mask. Error: as tdm_softmax of the scores t = x · scale + mask, and 4e·max(|x · scale| + |mask|)·y for the scores
+ * themselves. */
 TDM_API TDM_MUST_USE tdm_status tdm_softmax_scaled(tdm_queue *queue,
                                                    const tdm_softmax_options *options,
                                                    const tdm_tensor *x, tdm_tensor *y);

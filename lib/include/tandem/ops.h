@@ -23,6 +23,13 @@
  * adjacent; tdm_kernel_rows), has the same bits on one device in every batch, however many rows there are, wherever
  * in memory they lie and however many threads work.
  *
+ * "Error:" says how far a finite result may be from the exact one of the inputs as they are stored. e is 2⁻²³,
+ * in f64 2⁻⁵²; n is how many terms are added, and k = min(8 + √n, 64), as sums are made of blocks. What f16 and
+ * bf16 round once, to half a unit in the last place, is not counted, nor are two of the smallest subnormal numbers.
+ * On devices that take subnormal numbers for 0 their size is added. The tests hold every device to these bounds with
+ * hard inputs as well: outliers anywhere, means far from 0, squares that overflow or vanish, exponents far apart. The
+ * functions of functions.h have bounds in units in the last place.
+ *
  * Threads: as the queue. */
 #ifndef TANDEM_OPS_H
 #define TANDEM_OPS_H
@@ -104,7 +111,10 @@ TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
  * that is rounded: in f16 a product of 70000 with a bias of -20000 is not infinite. With another beta, and in bf16
  * where C is stored by columns, the sum may be rounded to C's dtype before the bias is added. What the activation
  * takes may have been rounded. In f16 subnormal numbers count. In bf16 they may count as 0, in A, in B and as
- * results, as they do in the bf16 instructions of some processors. */
+ * results, as they do in the bf16 instructions of some processors.
+ * Error: for any order of the sum below (K + 2) · e/2 · (|alpha| Σ|ab| + |beta C|) (Higham 2002, 3.1), and in the
+ * tests, with K up to some thousands, below 16e of it; 2e of the sums before and after the bias; then as
+ * tdm_bias_add. With TF32 2⁻¹⁰ of Σ|ab| more. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options,
                                            const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *c);
 
@@ -117,7 +127,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_matmul_provider(tdm_queue *queue,
                                                     const tdm_tensor *c, const char **provider);
 
 /** y = activation(x + bias) + residual. x, residual, y: rows of cols; bias [cols]. bias and residual
- * may be NULL. In place: y may be x or residual. */
+ * may be NULL. In place: y may be x or residual.
+ * Error, with u = x + bias: e|u|, times the activation's slope; of the activation a 4e(|u| + |a|) for gelu, gelu_tanh
+ * and silu, 8e·a(1 + |u|(1 - a)) for sigmoid, 8e|a| for tanh; then e(|a| + |y|). */
 TDM_API TDM_MUST_USE tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x,
                                              const tdm_tensor *bias, tdm_activation activation,
                                              const tdm_tensor *residual, tdm_tensor *y);
@@ -132,12 +144,13 @@ typedef enum tdm_norm_kind {
 } tdm_norm_kind;
 
 /** The norm of all elements of x (contiguous, or collapsing to rows) into out, a tensor of one
- * element. out is of x's dtype, or f32 when x is f16 or bf16. An empty x gives 0. */
+ * element. out is of x's dtype, or f32 when x is f16 or bf16. An empty x gives 0. Error: k·e·out; with TDM_NORM_INF
+ * none. */
 TDM_API TDM_MUST_USE tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
                                          tdm_tensor *out);
 
 /** The norm of each row: out has x's shape without the last dimension (one element for 1-D x), and
- * is contiguous. Dtypes as tdm_norm. A row of 0 columns gives 0. */
+ * is contiguous. Dtypes and error as tdm_norm. A row of 0 columns gives 0. */
 TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind,
                                              const tdm_tensor *x, tdm_tensor *out);
 
@@ -149,7 +162,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kin
 
 /** y = (x - mean) / √(variance + epsilon) · weight + bias for each row, variance biased, computed
  * around the mean (Ba et al. 2016), whatever the mean is and wherever outliers are. weight, bias
- * [cols], each may be NULL. In place: y may be x. */
+ * [cols], each may be NULL. In place: y may be x.
+ * Error: 8e · max|x| / √(variance + epsilon) · |weight| + k·e|y - bias| + 2e|bias|; of equal elements, which give
+ * the bias, none. */
 TDM_API TDM_MUST_USE tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x,
                                                const tdm_tensor *weight, const tdm_tensor *bias,
                                                double epsilon, tdm_tensor *y);
@@ -157,8 +172,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tenso
 /** The same of s = x + residual, in one launch: y = (s - mean) / √(variance + epsilon) · weight + bias
  * for each row, as after a residual connection (Vaswani et al. 2017). weight, bias [cols] and residual
  * may be NULL; without a residual it is tdm_layer_norm. sum, when not NULL, receives s and needs a
- * residual. s is rounded to the dtype, and y is computed from the rounded s, with or without sum. In
- * place: y may be x or residual, sum may be x or residual; sum is not y. */
+ * residual. s is rounded to the dtype, and y is computed from the rounded s, with or without sum; error as
+ * tdm_layer_norm of that s. In place: y may be x or residual, sum may be x or residual; sum is not y. */
 TDM_API TDM_MUST_USE tdm_status tdm_layer_norm_residual(tdm_queue *queue, const tdm_tensor *x,
                                                         const tdm_tensor *residual,
                                                         const tdm_tensor *weight,
@@ -168,30 +183,31 @@ TDM_API TDM_MUST_USE tdm_status tdm_layer_norm_residual(tdm_queue *queue, const 
 /** y = s / √(mean(s²) + epsilon) · weight, s = x + residual (Zhang & Sennrich 2019). weight [cols]
  * and residual may be NULL. sum, when not NULL, receives s (rounded to the dtype; y is computed
  * from the rounded s) and needs a residual. In place: y may be x or residual, sum may be x or
- * residual; sum is not y. */
+ * residual; sum is not y. Error: k·e|y|. */
 TDM_API TDM_MUST_USE tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x,
                                              const tdm_tensor *residual, const tdm_tensor *weight,
                                              double epsilon, tdm_tensor *sum, tdm_tensor *y);
 
 /** Batch normalisation at inference: y = (x - mean[c]) / √(variance[c] + epsilon) · weight[c] +
  * bias[c], x [N, C, ...] contiguous, the others [C]; weight and bias may be NULL. In place: y may
- * be x (Ioffe & Szegedy 2015). */
+ * be x (Ioffe & Szegedy 2015). Error: 8e((|x| + |mean|) · |weight| / √(variance + epsilon) + |bias|). */
 TDM_API TDM_MUST_USE tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x,
                                                const tdm_tensor *mean, const tdm_tensor *variance,
                                                const tdm_tensor *weight, const tdm_tensor *bias,
                                                double epsilon, tdm_tensor *y);
 
-/** y = x / max(‖x‖₂, epsilon) for each row. In place: y may be x. */
+/** y = x / max(‖x‖₂, epsilon) for each row. In place: y may be x. Error: k·e|y|. */
 TDM_API TDM_MUST_USE tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x,
                                                  double epsilon, tdm_tensor *y);
 
-/** y = exp(x - max) / Σexp(x - max) for each row. In place: y may be x. */
+/** y = exp(x - max) / Σexp(x - max) for each row. In place: y may be x. Error: e(k + max - x)y. */
 TDM_API TDM_MUST_USE tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 
 /** Elementwise, with any strides. Inputs are broadcast to y's shape as in NumPy: dimensions are
  * aligned at the last one, and a missing one or one of extent 1 is repeated (tdm_broadcast_shape
  * reports the shape that y must have). In place: y may be any input that is not broadcast. y's own
- * elements must be distinct. */
+ * elements must be distinct. Sums, differences and products are rounded once, and so exact to half a unit in the last
+ * place. alpha is rounded to f32 where the arithmetic is: 1.5e(|alpha · x| + |y|). */
 TDM_API TDM_MUST_USE tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                         tdm_tensor *y); /**< y = a + b */
 TDM_API TDM_MUST_USE tdm_status tdm_sub(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,

@@ -15,7 +15,8 @@
  * fewer than 2³¹ elements.
  *
  * No atomic operations: a result depends on the device and on shapes, strides and offsets alone,
- * and repeats bit for bit. Along rows it does not depend on the batch either (ops.h). */
+ * and repeats bit for bit. Along rows it does not depend on the batch either. "Error:" is as in ops.h, with its e and
+ * k. */
 #ifndef TANDEM_REDUCE_H
 #define TANDEM_REDUCE_H
 
@@ -29,18 +30,18 @@ extern "C" {
  * f32, and rounded once. */
 
 /** y = Σx; of nothing 0. Floats are added up in blocks, and the blocks with what each addition
- * lost (Kahan 1965): the error is some tens of roundings of Σ|x|, at any length. x is of any
- * dtype: of one that is no float y is i64 or u64, and the sum modulo 2⁶⁴; a bool counts 1 where
- * it is true. */
+ * lost (Kahan 1965). x is of any dtype: of one that is no float y is i64 or u64, and the sum
+ * modulo 2⁶⁴; a bool counts 1 where it is true. Error: k·e·Σ|x|, at any length. */
 TDM_API TDM_MUST_USE tdm_status tdm_sum(tdm_queue *queue, const tdm_tensor *x, const int *dims,
                                         size_t count, tdm_tensor *y);
 
-/** y = Σx / n, of n elements each; of nothing NaN. x: a float; tdm_cast makes one of integers. */
+/** y = Σx / n, of n elements each; of nothing NaN. x: a float; tdm_cast makes one of integers.
+ * Error: k·e·Σ|x| / n + e|y|. */
 TDM_API TDM_MUST_USE tdm_status tdm_mean(tdm_queue *queue, const tdm_tensor *x, const int *dims,
                                          size_t count, tdm_tensor *y);
 
 /** y = Πx; of nothing 1. In no particular order, so what overflows in one may not in another. x
- * and y as tdm_sum has them. */
+ * and y as tdm_sum has them. Error: n·e|y|. */
 TDM_API TDM_MUST_USE tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, const int *dims,
                                          size_t count, tdm_tensor *y);
 
@@ -48,28 +49,29 @@ TDM_API TDM_MUST_USE tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, 
  * what is there, 1 estimates that of what it was drawn from. Right however large the mean is, as
  * each block of x is read twice, from the cache, the second time around its own mean (Chan, Golub
  * & LeVeque 1982). NaN where n - correction is 0 or less. correction: finite, not negative. x: a
- * float. */
+ * float. Error: e(2k·y + 4f(d + e·f) · n / (n - correction)), where d is the deviation √(Σ(x - mean)² / n),
+ * and f is d and how far the first element is from the mean. */
 TDM_API TDM_MUST_USE tdm_status tdm_variance(tdm_queue *queue, const tdm_tensor *x, const int *dims,
                                              size_t count, double correction, tdm_tensor *y);
 
 /** y = the norm of x over the dimensions, as tdm_norm has it over all of them: L2 is right
- * wherever it fits the dtype. Of nothing 0. x: a float. */
+ * wherever it fits the dtype. Of nothing 0. x: a float. Error as tdm_norm. */
 TDM_API TDM_MUST_USE tdm_status tdm_norm_over(tdm_queue *queue, tdm_norm_kind kind,
                                               const tdm_tensor *x, const int *dims, size_t count,
                                               tdm_tensor *y);
 
 /** y = Σab, of tensors of one shape and dtype, a float; y has one element. Strides other than
- * those of contiguous tensors take a copy. */
+ * those of contiguous tensors take a copy. Error: k·e·Σ|ab|. */
 TDM_API TDM_MUST_USE tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                         tdm_tensor *y);
 
 /** y[.., i, ..] = Σ x[.., j, ..] over j ≤ i along dimension `dim`, of x's shape: the sums of the
- * elements so far. x and y are of dtypes that tdm_sum has, and the error is as small, compared with the
- * Σ|x| so far, at any length. Adding takes no particular order inside a block of some elements,
- * so what overflows in one may not in another; an element that is infinite or NaN stays in all
- * sums from there on, and changes none before it. y may be x itself; it overlaps it in no other
- * way. Where the elements of x and y are not adjacent in the same dimension, what is not
- * contiguous is copied, x before or y after. */
+ * elements so far. x and y are of dtypes that tdm_sum has. Adding takes no particular order inside
+ * a block of some elements, so what overflows in one may not in another; an element that is
+ * infinite or NaN stays in all sums from there on, and changes none before it. y may be x itself;
+ * it overlaps it in no other way. Where the elements of x and y are not adjacent in the same
+ * dimension, what is not contiguous is copied, x before or y after. Error: k·e·Σ|x|, of the
+ * elements so far. */
 TDM_API TDM_MUST_USE tdm_status tdm_cumsum(tdm_queue *queue, const tdm_tensor *x, int dim,
                                            tdm_tensor *y);
 
