@@ -58,7 +58,7 @@ static void refer_fill(const op_part *p) {
 }
 
 #define ELEMENTS                                                                                   \
-    .layout = OP_ANY_STRIDES, .unit = OP_BY_ELEMENT, .in_tensor_type = true, .call = call
+    .layout = OP_ANY_STRIDES, .unit = OP_BY_ELEMENT, .call = call
 #define OPERAND(title)                                                                             \
     { title, OP_IN, OP_ALL, .low = -2, .high = 2 }
 #define OF_TWO(title, kind)                                                                        \
@@ -75,7 +75,8 @@ static void refer_fill(const op_part *p) {
         .name = title, .function = "tdm_" title, .variant = kind,                                  \
         .operand = {[A] = OPERAND("x"),                                                            \
                     [Y] = {"y", role, OP_ALL, .low = -2, .high = 2, .over = OP_BIT(A)}},           \
-        .number = {"alpha", 0x1p-10, true}, ELEMENTS, .reference = refer_scaled                    \
+        .number = {"alpha", 0x1p-10, true}, .in_tensor_type = true, ELEMENTS,                      \
+        .reference = refer_scaled                                                                  \
     }
 
 static const operation pages[] = {

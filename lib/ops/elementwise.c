@@ -1,6 +1,13 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise add, sub, mul, scale, axpy; cast; fill. */
+#include "functions.h"
 #include "strided.h"
+
+/* Floats of one dtype: what has any others is a function of an expression. */
+static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *y) {
+    return a && b && y && a->dtype == y->dtype && b->dtype == y->dtype &&
+           tdm_dtype_is_float(y->dtype);
+}
 
 static tdm_status binary(const char *function, tdm_queue *queue, unsigned op, const tdm_tensor *a,
                          const tdm_tensor *b, const tdm_tensor *y) {
@@ -20,17 +27,23 @@ static tdm_status binary(const char *function, tdm_queue *queue, unsigned op, co
 
 tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    return binary("tdm_add", queue, TDM_OP_ADD, a, b, y);
+    if (!are_alike(a, b, y))
+        return tdmi_function_of_two(__func__, queue, TDM_FUNCTION_ADD, "y = a + b", a, b, y);
+    return binary(__func__, queue, TDM_OP_ADD, a, b, y);
 }
 
 tdm_status tdm_sub(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    return binary("tdm_sub", queue, TDM_OP_SUB, a, b, y);
+    if (!are_alike(a, b, y))
+        return tdmi_function_of_two(__func__, queue, TDM_FUNCTION_SUB, "y = a - b", a, b, y);
+    return binary(__func__, queue, TDM_OP_SUB, a, b, y);
 }
 
 tdm_status tdm_mul(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    return binary("tdm_mul", queue, TDM_OP_MUL, a, b, y);
+    if (!are_alike(a, b, y))
+        return tdmi_function_of_two(__func__, queue, TDM_FUNCTION_MUL, "y = a * b", a, b, y);
+    return binary(__func__, queue, TDM_OP_MUL, a, b, y);
 }
 
 static tdm_status unary(const char *function, tdm_queue *queue, unsigned op, double alpha,

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "kernels/kernel.h"
+#include "functions.h"
 
 enum { CLAMP_NUMBERS = TDM_FUNCTION_COUNT, CLAMP_INTEGERS, KERNEL_COUNT };
 _Static_assert((int)KERNEL_COUNT <= (int)TDMI_MOST_KEPT_KERNELS, "a place for each kernel");
@@ -50,6 +50,13 @@ static tdm_status call(const char *function, tdm_queue *queue, int which, const 
     return tdmi_expression_call(&call, kernel, sorted);
 }
 
+tdm_status tdmi_function_of_two(const char *function, tdm_queue *queue, int which, const char *text,
+                                const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
+    const tdm_argument arguments[] = {TDM_WITH_TENSOR("a", a), TDM_WITH_TENSOR("b", b),
+                                      TDM_WITH_TENSOR("y", y)};
+    return call(function, queue, which, text, arguments, 3);
+}
+
 #define DEFINE_1(name, NAME, text)                                                                 \
     tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {                  \
         TDMI_UNCANCELLED();                                                                        \
@@ -60,9 +67,7 @@ static tdm_status call(const char *function, tdm_queue *queue, int which, const 
     tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,              \
                           tdm_tensor *y) {                                                         \
         TDMI_UNCANCELLED();                                                                        \
-        const tdm_argument arguments[] = {TDM_WITH_TENSOR("a", a), TDM_WITH_TENSOR("b", b),        \
-                                          TDM_WITH_TENSOR("y", y)};                                \
-        return call("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, arguments, 3);                 \
+        return tdmi_function_of_two("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, a, b, y);      \
     }
 #define DEFINE_OF_THREE(name, NAME, text, a, b, c)                                                 \
     tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,              \
@@ -75,7 +80,7 @@ static tdm_status call(const char *function, tdm_queue *queue, int which, const 
 #define DEFINE_3(name, NAME, text) DEFINE_OF_THREE(name, NAME, text, a, b, c)
 #define DEFINE_WHERE(name, NAME, text) DEFINE_OF_THREE(name, NAME, text, c, a, b)
 
-/* Those without have one in ops.h, are tdm_cast, or are no functions of texts. */
+/* Those without are in elementwise.c, or are no functions of texts. */
 #define NAMED_ADD(DEFINE)
 #define NAMED_SUB(DEFINE)
 #define NAMED_MUL(DEFINE)

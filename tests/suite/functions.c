@@ -59,7 +59,10 @@ Test(functions, of_integers) {
         const char *name;
         binary_function *function;
         double want[FEW];
-    } cases[] = {{"div", tdm_div, {2, -3, 0, 100}},
+    } cases[] = {{"add", tdm_add, {10, -5, 5, 101}},
+                 {"sub", tdm_sub, {4, -9, 5, 99}},
+                 {"mul", tdm_mul, {21, -14, 0, 100}},
+                 {"div", tdm_div, {2, -3, 0, 100}},
                  {"rem", tdm_rem, {1, -1, 0, 0}},
                  {"bitwise_and", tdm_bitwise_and, {3, 0, 0, 0}},
                  {"bitwise_or", tdm_bitwise_or, {7, -5, 5, 101}},
@@ -84,6 +87,35 @@ Test(functions, of_integers) {
     check_case("bitwise_not");
     if (OK(tdm_bitwise_not(queue, &x->t, &y->t))) ARRAY_CHECK(y, inverted, NULL);
     array_free_all();
+}
+
+/* Sums, differences and products of floats of several dtypes meet in the wider one; what is broadcast, too. */
+Test(functions, of_several_floats) {
+    static const tdm_dtype kinds[][3] = {{TDM_F16, TDM_BF16, TDM_F32},
+                                          {TDM_F32, TDM_I32, TDM_F32},
+                                          {TDM_F32, TDM_F64, TDM_F64},
+                                          {TDM_BOOL, TDM_F16, TDM_F16}};
+    enum { ROWS = 3, COLS = 5 };
+    for (size_t d = 0; d < sizeof kinds / sizeof *kinds; d++) {
+        if (!computes_with(kinds[d][2])) continue;
+        array *a = array_2d(kinds[d][0], ROWS, COLS, COLS), *b = array_1d(kinds[d][1], COLS);
+        array *y = array_2d(kinds[d][2], ROWS, COLS, COLS + 1);
+        double want[3][ROWS * COLS];
+        array_integers(a, 0, 1);
+        array_integers(b, -9, 9);
+        for (int i = 0; i < ROWS * COLS; i++) {
+            want[0][i] = a->v[i] + b->v[i % COLS];
+            want[1][i] = a->v[i] - b->v[i % COLS];
+            want[2][i] = a->v[i] * b->v[i % COLS];
+        }
+        binary_function *const three[] = {tdm_add, tdm_sub, tdm_mul};
+        for (int f = 0; f < 3; f++) {
+            check_case("%s of %s and %s", f == 0 ? "sum" : f == 1 ? "difference" : "product",
+                       tdm_dtype_name(kinds[d][0]), tdm_dtype_name(kinds[d][1]));
+            if (OK(three[f](queue, &a->t, &b->t, &y->t))) ARRAY_CHECK(y, want[f], NULL);
+        }
+        array_free_all();
+    }
 }
 
 /* ---- three ---- */

@@ -6,7 +6,7 @@
  * meet in a type as there; functions of floats take integers, too; y is of any dtype, to which the result is
  * converted once, as tdm_cast does. Comparisons and tests give 1 or 0, for a y of bool or any other dtype. What is read
  * is broadcast to y's shape as in NumPy, with strides of any kind. In place: y may be exactly the same view as what
- * is read. An empty y is a no-op that succeeds. tdm_add, tdm_sub and tdm_mul of ops.h want floats of one dtype.
+ * is read. An empty y is a no-op that succeeds. All of this holds of tdm_add, tdm_sub and tdm_mul of ops.h, too.
  *
  * Errors in f32, in units in the last place of the result, on every device: exp at most 1, exp2 0.8, log 0.85, log2
  * 0.9, log10 0.85, tanh 6.2, sigmoid 1 with FMA and 1.7 without, silu 1.5 and 2.1; gelu as in ops.h. What is the

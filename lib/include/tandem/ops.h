@@ -206,8 +206,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *
 /** Elementwise, with any strides. Inputs are broadcast to y's shape as in NumPy: dimensions are
  * aligned at the last one, and a missing one or one of extent 1 is repeated (tdm_broadcast_shape
  * reports the shape that y must have). In place: y may be any input that is not broadcast. y's own
- * elements must be distinct. Sums, differences and products are rounded once, and so exact to half a unit in the last
- * place. alpha is rounded to f32 where the arithmetic is: 1.5e(|alpha · x| + |y|). */
+ * elements must be distinct. Sums, differences and products are of any dtypes, by the rules of functions.h where
+ * these are not floats of one dtype: integers wrap, and y takes what it is given as tdm_cast does. Floats of one dtype
+ * are rounded once, and so exact to half a unit in the last place. scale and axpy: alpha is rounded to f32 where the
+ * arithmetic is; error: 1.5e(|alpha · x| + |y|). */
 TDM_API TDM_MUST_USE tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                         tdm_tensor *y); /**< y = a + b */
 TDM_API TDM_MUST_USE tdm_status tdm_sub(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
