@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* From C++17, by tandem.hpp: objects that free themselves, exceptions made of statuses, and tensors from and to
- * vectors. The hidden layer of a small network.
+/* From C++17, by tandem.hpp: objects that free themselves, exceptions made of statuses, and operations as functions
+ * that return tensors. The second half of a transformer's block: LayerNorm, two linear layers and the residual.
  *
  *     c++ -std=c++17 cpp.cpp $(pkg-config --cflags --libs tandem) -o cpp */
 #include <cmath>
@@ -10,23 +10,33 @@
 #include <tandem/tandem.hpp>
 
 namespace {
+tandem::Tensor block(const tandem::Queue &queue, const tandem::StateDict &net,
+                     const tandem::Tensor &x) {
+    const auto normal = tandem::layer_norm(queue, x, net.get_tensor("norm.weight"));
+    const auto hidden = tandem::linear(queue, net, "up.", normal, TDM_ACTIVATION_TANH);
+    return tandem::add(queue, x, tandem::linear(queue, net, "down.", hidden));
+}
+
 double run() {
-    const std::vector<float> numbers = {1, 2, 3, 4}, weights = {0.5F, -0.5F, 1, 0.25F};
     const tandem::Device device = tandem::Device::open();
     const tandem::Queue queue(device);
-    const tandem::Tensor x = tandem::Tensor::from_host(queue, numbers, {2, 2});
-    const tandem::Tensor weight = tandem::Tensor::from_host(queue, weights, {2, 2});
-    tandem::Tensor y = tandem::Tensor::empty(device, TDM_F32, {2, 2});
-    tandem::check(tdm_linear(queue, x, weight, nullptr, TDM_ACTIVATION_TANH, y));
-    const std::vector<float> result = y.to_host<float>(queue);
+    const auto from = [&](const std::vector<float> &numbers, const tandem::Shape &shape) {
+        return tandem::Tensor::from_host(queue, numbers, shape);
+    };
+    tandem::StateDict net = tandem::StateDict::create();
+    net.set("norm.weight", from({1, 2}, {2}));
+    net.set("up.weight", from({0.5F, 0, 0, 0.5F, 1, 0.5F}, {3, 2}));
+    net.set("down.weight", from({1, 0, 0, 0, 1, -1}, {2, 3}));
+    const tandem::Tensor y = block(queue, net, from({1, 3, 5, 2}, {2, 2}));
+    std::printf("%s\n", tandem::format(queue, y).c_str());
 
-    const double wanted[] = {-0.5, 1.5, -0.5, 4}; /* x times the transpose of the weights */
+    /* a row's norm is (-1, 2) or, where the first is the larger, (1, -2) */
+    const double half = std::tanh(0.5), one = std::tanh(1.0);
+    const double wanted[] = {1 - half, 3 + one, 5 + half, 2 - one};
+    const std::vector<float> result = y.to_host<float>(queue);
     double worst = 0;
-    for (std::size_t i = 0; i < result.size(); i++) {
-        std::printf("%s%.4f", i ? " " : "", static_cast<double>(result[i]));
-        worst = std::fmax(worst, std::fabs(static_cast<double>(result[i]) - std::tanh(wanted[i])));
-    }
-    std::printf("\n");
+    for (std::size_t i = 0; i < result.size(); i++)
+        worst = std::fmax(worst, std::fabs(static_cast<double>(result[i]) - wanted[i]));
     return worst;
 }
 } // namespace
@@ -39,8 +49,8 @@ int main() {
     }
     try {
         const double worst = run();
-        std::printf("right within 1e-6: %s\n", worst < 1e-6 ? "yes" : "no");
-        return worst < 1e-6 ? 0 : 1;
+        std::printf("right within 1e-4: %s\n", worst < 1e-4 ? "yes" : "no");
+        return worst < 1e-4 ? 0 : 1;
     } catch (const tandem::Error &failure) {
         std::fprintf(stderr, "cpp: %s\n", failure.what());
         return 1;

@@ -57,8 +57,7 @@ static void refer_fill(const op_part *p) {
         p->y[Y][i] = rounded(p->c->dtype, p->c->number);
 }
 
-#define ELEMENTS                                                                                   \
-    .layout = OP_ANY_STRIDES, .unit = OP_BY_ELEMENT, .call = call
+#define ELEMENTS .layout = OP_ANY_STRIDES, .unit = OP_BY_ELEMENT, .call = call
 #define OPERAND(title)                                                                             \
     { title, OP_IN, OP_ALL, .low = -2, .high = 2 }
 #define OF_TWO(title, kind)                                                                        \

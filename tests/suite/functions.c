@@ -92,9 +92,9 @@ Test(functions, of_integers) {
 /* Sums, differences and products of floats of several dtypes meet in the wider one; what is broadcast, too. */
 Test(functions, of_several_floats) {
     static const tdm_dtype kinds[][3] = {{TDM_F16, TDM_BF16, TDM_F32},
-                                          {TDM_F32, TDM_I32, TDM_F32},
-                                          {TDM_F32, TDM_F64, TDM_F64},
-                                          {TDM_BOOL, TDM_F16, TDM_F16}};
+                                         {TDM_F32, TDM_I32, TDM_F32},
+                                         {TDM_F32, TDM_F64, TDM_F64},
+                                         {TDM_BOOL, TDM_F16, TDM_F16}};
     enum { ROWS = 3, COLS = 5 };
     for (size_t d = 0; d < sizeof kinds / sizeof *kinds; d++) {
         if (!computes_with(kinds[d][2])) continue;
@@ -110,7 +110,10 @@ Test(functions, of_several_floats) {
         }
         binary_function *const three[] = {tdm_add, tdm_sub, tdm_mul};
         for (int f = 0; f < 3; f++) {
-            check_case("%s of %s and %s", f == 0 ? "sum" : f == 1 ? "difference" : "product",
+            check_case("%s of %s and %s",
+                       f == 0   ? "sum"
+                       : f == 1 ? "difference"
+                                : "product",
                        tdm_dtype_name(kinds[d][0]), tdm_dtype_name(kinds[d][1]));
             if (OK(three[f](queue, &a->t, &b->t, &y->t))) ARRAY_CHECK(y, want[f], NULL);
         }

@@ -22,7 +22,7 @@
 #include <initializer_list>
 /** ndim and shape, as two arguments; the array lasts to the end of the full expression. */
 #define TDM_SHAPE(...)                                                                             \
-    (int)std::initializer_list<int64_t>{__VA_ARGS__}.size(),                                       \
+    static_cast<int>(std::initializer_list<int64_t>{__VA_ARGS__}.size()),                          \
         std::initializer_list<int64_t>{__VA_ARGS__}.begin()
 extern "C" {
 #else

@@ -1,0 +1,268 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * For C++17: the functions of functions.h as functions that return what they make. tandem.hpp includes it, and
+ * operations.hpp says what holds of them. */
+#ifndef TANDEM_FUNCTIONS_HPP
+#define TANDEM_FUNCTIONS_HPP
+
+#include <algorithm>
+
+#include <tandem/objects.hpp>
+
+namespace tandem {
+
+/** The dtype in which two meet. */
+inline tdm_dtype common_dtype(tdm_dtype a, tdm_dtype b) noexcept {
+    const auto is_signed = [](tdm_dtype d) {
+        return d == TDM_I8 || d == TDM_I16 || d == TDM_I32 || d == TDM_I64;
+    };
+    if (a == b) return a;
+    if (tdm_dtype_is_float(a) != tdm_dtype_is_float(b)) return tdm_dtype_is_float(a) ? a : b;
+    if (tdm_dtype_is_float(a)) return a == TDM_F64 || b == TDM_F64 ? TDM_F64 : TDM_F32;
+    if (a == TDM_BOOL || b == TDM_BOOL) return a == TDM_BOOL ? b : a;
+    if (is_signed(b)) std::swap(a, b);
+    const std::size_t size = tdm_dtype_size(a), other = tdm_dtype_size(b);
+    if (is_signed(a) == is_signed(b)) return size > other ? a : b;
+    return size > other ? a : other == 1 ? TDM_I16 : other == 2 ? TDM_I32 : TDM_I64;
+}
+
+/** What results are made of. */
+namespace detail {
+/** f32 for what is no float. */
+inline tdm_dtype as_float(tdm_dtype dtype) noexcept {
+    return tdm_dtype_is_float(dtype) ? dtype : TDM_F32;
+}
+/** i32 for a bool. */
+inline tdm_dtype as_number(tdm_dtype dtype) noexcept { return dtype == TDM_BOOL ? TDM_I32 : dtype; }
+/** i64 or u64 for what is no float. */
+inline tdm_dtype as_sum(tdm_dtype dtype) noexcept {
+    if (tdm_dtype_is_float(dtype)) return dtype;
+    const bool is_unsigned =
+        dtype == TDM_U8 || dtype == TDM_U16 || dtype == TDM_U32 || dtype == TDM_U64;
+    return is_unsigned ? TDM_U64 : TDM_I64;
+}
+
+/** NULL for a tensor without a buffer. */
+inline const tdm_tensor *optional(const Tensor &tensor) noexcept {
+    return tensor ? tensor.get() : nullptr;
+}
+
+/** Contiguous, content undefined. */
+inline Tensor make(const Queue &queue, tdm_dtype dtype, int ndim, const std::int64_t *shape) {
+    Tensor made;
+    check(tdm_empty(tdm_queue_get_device(queue), dtype, ndim, shape, made));
+    return made;
+}
+
+/** Of x's shape. */
+inline Tensor make_like(const Queue &queue, const Tensor &x, tdm_dtype dtype) {
+    return make(queue, dtype, x->ndim, x->shape);
+}
+
+/** Of the shape that a and b broadcast to. */
+inline Tensor make_of_two(const Queue &queue, tdm_dtype dtype, const tdm_tensor *a,
+                          const tdm_tensor *b) {
+    int ndim;
+    std::int64_t shape[TDM_MAX_DIMS];
+    check(tdm_broadcast_shape(a, b, &ndim, shape));
+    return make(queue, dtype, ndim, shape);
+}
+
+/** Of the shape of x without these dimensions, all if none is named, or with extent 1 in their place. */
+inline Tensor make_reduced(const Queue &queue, const Tensor &x, const std::vector<int> &dims,
+                           bool keep, tdm_dtype dtype) {
+    std::int64_t shape[TDM_MAX_DIMS];
+    int ndim = 0;
+    for (int d = 0; d < x->ndim; d++) {
+        const bool stays = !dims.empty() && std::find(dims.begin(), dims.end(), d) == dims.end();
+        if (stays || keep) shape[ndim++] = stays ? x->shape[d] : 1;
+    }
+    if (ndim == 0) shape[ndim++] = 1;
+    return make(queue, dtype, ndim, shape);
+}
+
+/** Of the shape of x with another last extent. */
+inline Tensor make_of_rows(const Queue &queue, const Tensor &x, std::int64_t cols,
+                           tdm_dtype dtype) {
+    std::int64_t shape[TDM_MAX_DIMS] = {};
+    for (int d = 0; d < x->ndim; d++)
+        shape[d] = x->shape[d];
+    if (x->ndim > 0) shape[x->ndim - 1] = cols;
+    return make(queue, dtype, x->ndim, shape);
+}
+
+/** The view that a C function makes, with a reference of its buffer. */
+template <typename Function> Tensor view(Function function) {
+    tdm_tensor made;
+    check(function(&made));
+    return Tensor::of(made);
+}
+} // namespace detail
+
+/** A function of one tensor, whose result has the dtype RESULT(x's). */
+#define TANDEM_FUNCTION_OF_ONE(name, RESULT)                                                       \
+    inline Tensor name(const Queue &queue, const Tensor &x) {                                      \
+        Tensor y = detail::make_like(queue, x, RESULT(x->dtype));                                  \
+        check(tdm_##name(queue, x, y));                                                            \
+        return y;                                                                                  \
+    }
+/** A function of two tensors, whose result has the dtype RESULT(that in which theirs meet). */
+#define TANDEM_FUNCTION_OF_TWO(name, RESULT)                                                       \
+    inline Tensor name(const Queue &queue, const Tensor &a, const Tensor &b) {                     \
+        Tensor y = detail::make_of_two(queue, RESULT(common_dtype(a->dtype, b->dtype)), a, b);     \
+        check(tdm_##name(queue, a, b, y));                                                         \
+        return y;                                                                                  \
+    }
+/** Both of a bool. */
+#define TANDEM_BOOL(dtype) TDM_BOOL
+/** Both of that dtype itself. */
+#define TANDEM_SAME(dtype) dtype
+
+/** -x */
+TANDEM_FUNCTION_OF_ONE(neg, detail::as_number)
+/** |x| */
+TANDEM_FUNCTION_OF_ONE(abs, detail::as_number)
+/** -1, 0 or 1 */
+TANDEM_FUNCTION_OF_ONE(sign, detail::as_number)
+/** max(x, 0) */
+TANDEM_FUNCTION_OF_ONE(relu, detail::as_number)
+/** ~x; of bools: not */
+TANDEM_FUNCTION_OF_ONE(bitwise_not, TANDEM_SAME)
+/** √x */
+TANDEM_FUNCTION_OF_ONE(sqrt, detail::as_float)
+/** 1 / √x */
+TANDEM_FUNCTION_OF_ONE(rsqrt, detail::as_float)
+/** e^x */
+TANDEM_FUNCTION_OF_ONE(exp, detail::as_float)
+/** 2^x */
+TANDEM_FUNCTION_OF_ONE(exp2, detail::as_float)
+/** e^x - 1 */
+TANDEM_FUNCTION_OF_ONE(expm1, detail::as_float)
+/** ln x */
+TANDEM_FUNCTION_OF_ONE(log, detail::as_float)
+/** the logarithm of x to base 2 */
+TANDEM_FUNCTION_OF_ONE(log2, detail::as_float)
+/** the logarithm of x to base 10 */
+TANDEM_FUNCTION_OF_ONE(log10, detail::as_float)
+/** ln(1 + x) */
+TANDEM_FUNCTION_OF_ONE(log1p, detail::as_float)
+/** sin x */
+TANDEM_FUNCTION_OF_ONE(sin, detail::as_float)
+/** cos x */
+TANDEM_FUNCTION_OF_ONE(cos, detail::as_float)
+/** tan x */
+TANDEM_FUNCTION_OF_ONE(tan, detail::as_float)
+/** arcsin x */
+TANDEM_FUNCTION_OF_ONE(asin, detail::as_float)
+/** arccos x */
+TANDEM_FUNCTION_OF_ONE(acos, detail::as_float)
+/** arctan x */
+TANDEM_FUNCTION_OF_ONE(atan, detail::as_float)
+/** sinh x */
+TANDEM_FUNCTION_OF_ONE(sinh, detail::as_float)
+/** cosh x */
+TANDEM_FUNCTION_OF_ONE(cosh, detail::as_float)
+/** tanh x */
+TANDEM_FUNCTION_OF_ONE(tanh, detail::as_float)
+/** erf x */
+TANDEM_FUNCTION_OF_ONE(erf, detail::as_float)
+/** 1 - erf x */
+TANDEM_FUNCTION_OF_ONE(erfc, detail::as_float)
+/** x, rounded down */
+TANDEM_FUNCTION_OF_ONE(floor, detail::as_float)
+/** x, rounded up */
+TANDEM_FUNCTION_OF_ONE(ceil, detail::as_float)
+/** x, rounded to the nearest integer, of two the even one */
+TANDEM_FUNCTION_OF_ONE(round, detail::as_float)
+/** x, rounded towards 0 */
+TANDEM_FUNCTION_OF_ONE(trunc, detail::as_float)
+/** gelu(x), the activation of ops.h */
+TANDEM_FUNCTION_OF_ONE(gelu, detail::as_float)
+/** gelu_tanh(x), likewise */
+TANDEM_FUNCTION_OF_ONE(gelu_tanh, detail::as_float)
+/** silu(x), likewise */
+TANDEM_FUNCTION_OF_ONE(silu, detail::as_float)
+/** 1 / (1 + e^-x) */
+TANDEM_FUNCTION_OF_ONE(sigmoid, detail::as_float)
+/** Is x NaN? */
+TANDEM_FUNCTION_OF_ONE(isnan, TANDEM_BOOL)
+/** Is x Inf or -Inf? */
+TANDEM_FUNCTION_OF_ONE(isinf, TANDEM_BOOL)
+/** Is x neither NaN nor infinite? */
+TANDEM_FUNCTION_OF_ONE(isfinite, TANDEM_BOOL)
+/** a + b */
+TANDEM_FUNCTION_OF_TWO(add, detail::as_number)
+/** a - b */
+TANDEM_FUNCTION_OF_TWO(sub, detail::as_number)
+/** a · b */
+TANDEM_FUNCTION_OF_TWO(mul, detail::as_number)
+/** a / b */
+TANDEM_FUNCTION_OF_TWO(div, detail::as_number)
+/** a % b, of the sign of a */
+TANDEM_FUNCTION_OF_TWO(rem, detail::as_number)
+/** min(a, b) */
+TANDEM_FUNCTION_OF_TWO(minimum, detail::as_number)
+/** max(a, b) */
+TANDEM_FUNCTION_OF_TWO(maximum, detail::as_number)
+/** a^b */
+TANDEM_FUNCTION_OF_TWO(pow, detail::as_float)
+/** the angle of the point (b, a) */
+TANDEM_FUNCTION_OF_TWO(atan2, detail::as_float)
+/** a & b; of bools: and */
+TANDEM_FUNCTION_OF_TWO(bitwise_and, TANDEM_SAME)
+/** a | b */
+TANDEM_FUNCTION_OF_TWO(bitwise_or, TANDEM_SAME)
+/** a ^ b */
+TANDEM_FUNCTION_OF_TWO(bitwise_xor, TANDEM_SAME)
+/** a << b */
+TANDEM_FUNCTION_OF_TWO(shift_left, detail::as_number)
+/** a >> b */
+TANDEM_FUNCTION_OF_TWO(shift_right, detail::as_number)
+/** a == b */
+TANDEM_FUNCTION_OF_TWO(equal, TANDEM_BOOL)
+/** a != b */
+TANDEM_FUNCTION_OF_TWO(not_equal, TANDEM_BOOL)
+/** a < b */
+TANDEM_FUNCTION_OF_TWO(less, TANDEM_BOOL)
+/** a <= b */
+TANDEM_FUNCTION_OF_TWO(less_equal, TANDEM_BOOL)
+/** a > b */
+TANDEM_FUNCTION_OF_TWO(greater, TANDEM_BOOL)
+/** a >= b */
+TANDEM_FUNCTION_OF_TWO(greater_equal, TANDEM_BOOL)
+
+#undef TANDEM_FUNCTION_OF_ONE
+#undef TANDEM_FUNCTION_OF_TWO
+#undef TANDEM_BOOL
+#undef TANDEM_SAME
+
+/** c ? a : b, of the dtype in which a and b meet */
+inline Tensor where(const Queue &queue, const Tensor &c, const Tensor &a, const Tensor &b) {
+    const tdm_dtype dtype = common_dtype(a->dtype, b->dtype);
+    tdm_tensor both = *a.get();
+    check(tdm_broadcast_shape(a, b, &both.ndim, both.shape));
+    Tensor y = detail::make_of_two(queue, dtype, &both, c);
+    check(tdm_where(queue, c, a, b, y));
+    return y;
+}
+
+/** a · b + c, rounded once */
+inline Tensor fma(const Queue &queue, const Tensor &a, const Tensor &b, const Tensor &c) {
+    const tdm_dtype dtype = common_dtype(common_dtype(a->dtype, b->dtype), c->dtype);
+    tdm_tensor both = *a.get();
+    check(tdm_broadcast_shape(a, b, &both.ndim, both.shape));
+    Tensor y = detail::make_of_two(queue, detail::as_float(dtype), &both, c);
+    check(tdm_fma(queue, a, b, c, y));
+    return y;
+}
+
+/** x held between low and high */
+inline Tensor clamp(const Queue &queue, const Tensor &x, double low, double high) {
+    Tensor y = detail::make_like(queue, x, detail::as_number(x->dtype));
+    check(tdm_clamp(queue, x, low, high, y));
+    return y;
+}
+
+} // namespace tandem
+
+#endif

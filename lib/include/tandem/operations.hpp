@@ -1,0 +1,381 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * For C++17: the operations as functions that return what they make. tandem.hpp includes it.
+ *
+ *     using namespace tandem;
+ *     Tensor attended = softmax(queue, matmul(queue, x, x, {1, false, true}), {.scale = 0.125});   // C++20
+ *     Tensor y = layer_norm(queue, add(queue, x, linear(queue, x, weight, bias, TDM_ACTIVATION_GELU)), g, b);
+ *
+ * Each is the C function of that name, whose header says what it computes, on a new tensor: contiguous, of the shape
+ * that the C function wants. A Tensor without a buffer stands for NULL where that is allowed. A failure throws Error.
+ * The C functions take outputs that exist already, which spares the allocation; both may be mixed.
+ *
+ * Dtypes of results, unless said otherwise: that of the input. Of two: a float goes before an integer, f64 before f32,
+ * f16 and bf16 meet in f32, the wider integer goes before the narrower one, and integers of one width and different
+ * signs meet in the next wider signed one. A function of floats makes f32 of integers.
+ *
+ * Threads: as the queue. */
+#ifndef TANDEM_OPERATIONS_HPP
+#define TANDEM_OPERATIONS_HPP
+
+#include <tandem/functions.hpp> // IWYU pragma: export
+
+namespace tandem {
+
+/* ---- ops.h, layers.h ---- */
+
+/** tdm_matmul_options. */
+struct MatmulOptions {
+    double alpha = 1;                                /**< factor of the product */
+    bool transpose_a = false;                        /**< over the last two dimensions */
+    bool transpose_b = false;                        /**< the same of b */
+    Tensor bias = {};                                /**< [N], added to each row; may be empty */
+    tdm_activation activation = TDM_ACTIVATION_NONE; /**< after the bias */
+    tdm_math math = TDM_MATH_DEFAULT;                /**< how exact */
+};
+
+/** activation(alpha · op(a) · op(b) + bias) */
+inline Tensor matmul(const Queue &queue, const Tensor &a, const Tensor &b,
+                     const MatmulOptions &options = {}) {
+    tdm_matmul_options o = TDM_MATMUL_OPTIONS_DEFAULTS;
+    o.alpha = options.alpha;
+    o.transpose_a = options.transpose_a;
+    o.transpose_b = options.transpose_b;
+    o.bias = detail::optional(options.bias);
+    o.activation = options.activation;
+    o.math = options.math;
+    const tdm_tensor *const wide = a->ndim >= b->ndim ? a.get() : b.get();
+    std::int64_t shape[TDM_MAX_DIMS];
+    for (int d = 0; d < wide->ndim; d++)
+        shape[d] = wide->shape[d];
+    if (a->ndim >= 2 && b->ndim >= 2) {
+        shape[wide->ndim - 2] = a->shape[a->ndim - (o.transpose_a ? 1 : 2)];
+        shape[wide->ndim - 1] = b->shape[b->ndim - (o.transpose_b ? 2 : 1)];
+    }
+    Tensor c = detail::make(queue, a->dtype, wide->ndim, shape);
+    check(tdm_matmul(queue, &o, a, b, c));
+    return c;
+}
+
+/** activation(x · weightᵀ + bias); the bias may be empty */
+inline Tensor linear(const Queue &queue, const Tensor &x, const Tensor &weight,
+                     const Tensor &bias = {}, tdm_activation activation = TDM_ACTIVATION_NONE) {
+    Tensor y = detail::make_of_rows(queue, x, weight->shape[0], x->dtype);
+    check(tdm_linear(queue, x, weight, detail::optional(bias), activation, y));
+    return y;
+}
+
+/** The same with "<prefix>weight" and "<prefix>bias" of a dict. */
+inline Tensor linear(const Queue &queue, const StateDict &dict, const std::string &prefix,
+                     const Tensor &x, tdm_activation activation = TDM_ACTIVATION_NONE) {
+    tdm_tensor weight;
+    check(tdm_state_dict_get(dict, (prefix + "weight").c_str(), &weight));
+    Tensor y = detail::make_of_rows(queue, x, weight.shape[0], x->dtype);
+    check(tdm_linear_apply(queue, dict, prefix.c_str(), x, activation, y));
+    return y;
+}
+
+/** activation(x + bias) + residual; bias and residual may be empty */
+inline Tensor bias_add(const Queue &queue, const Tensor &x, const Tensor &bias,
+                       tdm_activation activation = TDM_ACTIVATION_NONE,
+                       const Tensor &residual = {}) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(
+        tdm_bias_add(queue, x, detail::optional(bias), activation, detail::optional(residual), y));
+    return y;
+}
+
+/** Of each row; weight and bias may be empty. */
+inline Tensor layer_norm(const Queue &queue, const Tensor &x, const Tensor &weight = {},
+                         const Tensor &bias = {}, double epsilon = 1e-5) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(tdm_layer_norm(queue, x, detail::optional(weight), detail::optional(bias), epsilon, y));
+    return y;
+}
+
+/** Of each row; the weight may be empty. */
+inline Tensor rms_norm(const Queue &queue, const Tensor &x, const Tensor &weight = {},
+                       double epsilon = 1e-6) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(tdm_rms_norm(queue, x, nullptr, detail::optional(weight), epsilon, nullptr, y));
+    return y;
+}
+
+/** A sum x + residual, and the norm of its rows. */
+struct Normalized {
+    Tensor sum; /**< x + residual */
+    Tensor y;   /**< the norm of that */
+};
+
+/** layer_norm of x + residual, and that sum: auto [sum, y] = … */
+inline Normalized layer_norm_residual(const Queue &queue, const Tensor &x, const Tensor &residual,
+                                      const Tensor &weight = {}, const Tensor &bias = {},
+                                      double epsilon = 1e-5) {
+    Normalized made = {detail::make_like(queue, x, x->dtype),
+                       detail::make_like(queue, x, x->dtype)};
+    check(tdm_layer_norm_residual(queue, x, residual, detail::optional(weight),
+                                  detail::optional(bias), epsilon, made.sum, made.y));
+    return made;
+}
+
+/** rms_norm of x + residual, and that sum */
+inline Normalized rms_norm_residual(const Queue &queue, const Tensor &x, const Tensor &residual,
+                                    const Tensor &weight = {}, double epsilon = 1e-6) {
+    Normalized made = {detail::make_like(queue, x, x->dtype),
+                       detail::make_like(queue, x, x->dtype)};
+    check(tdm_rms_norm(queue, x, residual, detail::optional(weight), epsilon, made.sum, made.y));
+    return made;
+}
+
+/** Of channels; weight and bias may be empty. */
+inline Tensor batch_norm(const Queue &queue, const Tensor &x, const Tensor &mean,
+                         const Tensor &variance, const Tensor &weight = {}, const Tensor &bias = {},
+                         double epsilon = 1e-5) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(tdm_batch_norm(queue, x, mean, variance, detail::optional(weight), detail::optional(bias),
+                         epsilon, y));
+    return y;
+}
+
+/** Of each row. */
+inline Tensor l2_normalize(const Queue &queue, const Tensor &x, double epsilon = 1e-12) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(tdm_l2_normalize(queue, x, epsilon, y));
+    return y;
+}
+
+/** tdm_softmax_options. */
+struct SoftmaxOptions {
+    double scale = 1;    /**< factor of x */
+    Tensor mask = {};    /**< added to x · scale; may be empty */
+    bool causal = false; /**< row i counts the columns up to i + cols - rows alone */
+};
+
+/** Of each row of x · scale + mask. */
+inline Tensor softmax(const Queue &queue, const Tensor &x, const SoftmaxOptions &options = {}) {
+    tdm_softmax_options o = TDM_SOFTMAX_OPTIONS_DEFAULTS;
+    o.scale = options.scale;
+    o.mask = detail::optional(options.mask);
+    o.causal = options.causal;
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    const bool is_plain = o.scale == 1 && !o.mask && !o.causal;
+    check(is_plain ? tdm_softmax(queue, x, y) : tdm_softmax_scaled(queue, &o, x, y));
+    return y;
+}
+
+/** alpha · x */
+inline Tensor scale(const Queue &queue, double alpha, const Tensor &x) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(tdm_scale(queue, alpha, x, y));
+    return y;
+}
+
+/** x converted to the dtype; with the dtype that it has a contiguous copy */
+inline Tensor cast(const Queue &queue, const Tensor &x, tdm_dtype dtype) {
+    Tensor y = detail::make_like(queue, x, dtype);
+    check(tdm_cast(queue, x, y));
+    return y;
+}
+
+/* ---- reduce.h: over the dimensions named, or all. keep leaves them with extent 1. ---- */
+
+/** A reduction whose result has the dtype RESULT(x's). */
+#define TANDEM_REDUCTION(name, RESULT)                                                             \
+    inline Tensor name(const Queue &queue, const Tensor &x, const std::vector<int> &dims = {},     \
+                       bool keep = false) {                                                        \
+        Tensor y = detail::make_reduced(queue, x, dims, keep, RESULT);                             \
+        check(tdm_##name(queue, x, dims.empty() ? nullptr : dims.data(), dims.size(), y));         \
+        return y;                                                                                  \
+    }
+/** Σx */
+TANDEM_REDUCTION(sum, detail::as_sum(x->dtype))
+/** Πx */
+TANDEM_REDUCTION(prod, detail::as_sum(x->dtype))
+/** Σx / n */
+TANDEM_REDUCTION(mean, x->dtype)
+/** The largest element; NaN, where there is one. */
+TANDEM_REDUCTION(max, x->dtype)
+/** The smallest element; NaN, where there is one. */
+TANDEM_REDUCTION(min, x->dtype)
+/** Is any element not 0? */
+TANDEM_REDUCTION(any, TDM_BOOL)
+/** Is no element 0? */
+TANDEM_REDUCTION(all, TDM_BOOL)
+#undef TANDEM_REDUCTION
+
+/** correction 1 estimates the variance of what x was drawn from */
+inline Tensor variance(const Queue &queue, const Tensor &x, const std::vector<int> &dims = {},
+                       double correction = 0, bool keep = false) {
+    Tensor y = detail::make_reduced(queue, x, dims, keep, x->dtype);
+    check(tdm_variance(queue, x, dims.empty() ? nullptr : dims.data(), dims.size(), correction, y));
+    return y;
+}
+
+/** L1, L2 or the largest magnitude */
+inline Tensor norm(const Queue &queue, tdm_norm_kind kind, const Tensor &x,
+                   const std::vector<int> &dims = {}, bool keep = false) {
+    Tensor y = detail::make_reduced(queue, x, dims, keep, x->dtype);
+    check(tdm_norm_over(queue, kind, x, dims.empty() ? nullptr : dims.data(), dims.size(), y));
+    return y;
+}
+
+/** Where the largest element along dim is, in i64. */
+inline Tensor argmax(const Queue &queue, const Tensor &x, int dim, bool keep = false) {
+    Tensor y = detail::make_reduced(queue, x, {dim}, keep, TDM_I64);
+    check(tdm_argmax(queue, x, dim, y));
+    return y;
+}
+
+/** The same of the smallest. */
+inline Tensor argmin(const Queue &queue, const Tensor &x, int dim, bool keep = false) {
+    Tensor y = detail::make_reduced(queue, x, {dim}, keep, TDM_I64);
+    check(tdm_argmin(queue, x, dim, y));
+    return y;
+}
+
+/** Σab, one element */
+inline Tensor dot(const Queue &queue, const Tensor &a, const Tensor &b) {
+    Tensor y = detail::make_reduced(queue, a, {}, false, a->dtype);
+    check(tdm_dot(queue, a, b, y));
+    return y;
+}
+
+/** The sums so far along dim. */
+inline Tensor cumsum(const Queue &queue, const Tensor &x, int dim) {
+    Tensor y = detail::make_like(queue, x, detail::as_sum(x->dtype));
+    check(tdm_cumsum(queue, x, dim, y));
+    return y;
+}
+
+/* ---- arrays.h ---- */
+
+/** Rows of a table by their numbers: [indices…, cols…]. */
+inline Tensor gather_rows(const Queue &queue, const Tensor &table, const Tensor &indices) {
+    std::vector<std::int64_t> shape = indices.shape();
+    for (int d = 1; d < table->ndim; d++)
+        shape.push_back(table->shape[d]);
+    Tensor y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), table->dtype, shape);
+    check(tdm_gather_rows(queue, table, indices, y));
+    return y;
+}
+
+/** Rows of `cols` elements, 1 where the index says and else 0. */
+inline Tensor one_hot(const Queue &queue, const Tensor &indices, std::int64_t cols,
+                      tdm_dtype dtype = TDM_F32) {
+    std::vector<std::int64_t> shape = indices.shape();
+    shape.push_back(cols);
+    Tensor y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), dtype, shape);
+    check(tdm_one_hot(queue, indices, y));
+    return y;
+}
+
+/** One after the other along dim. */
+inline Tensor concat(const Queue &queue, const std::vector<Tensor> &tensors, int dim) {
+    std::vector<const tdm_tensor *> all;
+    std::int64_t extent = 0;
+    for (const Tensor &tensor : tensors) {
+        all.push_back(tensor);
+        if (dim >= 0 && dim < tensor->ndim) extent += tensor->shape[dim];
+    }
+    Tensor y;
+    if (!tensors.empty() && tensors[0]->ndim > 0) {
+        const tdm_tensor &first = *tensors[0].get();
+        std::vector<std::int64_t> shape(first.shape, first.shape + first.ndim);
+        if (dim >= 0 && dim < first.ndim) shape[static_cast<std::size_t>(dim)] = extent;
+        y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), first.dtype, shape);
+    }
+    check(tdm_concat(queue, all.data(), all.size(), dim, y));
+    return y;
+}
+
+/** Along a new dimension. */
+inline Tensor stack(const Queue &queue, const std::vector<Tensor> &tensors, int dim) {
+    std::vector<const tdm_tensor *> all;
+    for (const Tensor &tensor : tensors)
+        all.push_back(tensor);
+    Tensor y;
+    if (!tensors.empty() && tensors[0]->ndim > 0) {
+        const tdm_tensor &first = *tensors[0].get();
+        std::vector<std::int64_t> shape(first.shape, first.shape + first.ndim);
+        const int at = dim < 0 || dim > first.ndim ? first.ndim : dim;
+        shape.insert(shape.begin() + at, static_cast<std::int64_t>(tensors.size()));
+        y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), first.dtype, shape);
+    }
+    check(tdm_stack(queue, all.data(), all.size(), dim, y));
+    return y;
+}
+
+/** The last elements first along these dimensions. */
+inline Tensor flip(const Queue &queue, const Tensor &x, const std::vector<int> &dims) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(tdm_flip(queue, x, dims.data(), dims.size(), y));
+    return y;
+}
+
+/** The order of each row's elements, in i64. */
+inline Tensor argsort(const Queue &queue, const Tensor &x, bool descending = false) {
+    Tensor y = detail::make_like(queue, x, TDM_I64);
+    check(tdm_argsort(queue, x, descending, y));
+    return y;
+}
+
+/** Largest elements of rows, and where they are. */
+struct TopK {
+    Tensor values;  /**< the largest first */
+    Tensor indices; /**< in i64 */
+};
+
+/** The k largest of each row: auto [values, indices] = … */
+inline TopK top_k(const Queue &queue, const Tensor &x, std::int64_t k) {
+    TopK made = {detail::make_of_rows(queue, x, k, x->dtype),
+                 detail::make_of_rows(queue, x, k, TDM_I64)};
+    check(tdm_top_k(queue, x, made.values, made.indices));
+    return made;
+}
+
+/* ---- tensor.h: views, which share the buffer; move.h; create.h ---- */
+
+/** `count` elements of a dimension, from `start` on. */
+inline Tensor slice(const Tensor &x, int dim, std::int64_t start, std::int64_t count,
+                    std::int64_t step = 1) {
+    return detail::view(
+        [&](tdm_tensor *y) { return tdm_tensor_slice(x, dim, start, count, step, y); });
+}
+
+/** Two dimensions swapped. */
+inline Tensor transpose(const Tensor &x, int dim0, int dim1) {
+    return detail::view([&](tdm_tensor *y) { return tdm_tensor_transpose(x, dim0, dim1, y); });
+}
+
+/** Another shape of as many elements, of a contiguous tensor. */
+inline Tensor reshape(const Tensor &x, const Shape &shape) {
+    return detail::view(
+        [&](tdm_tensor *y) { return tdm_tensor_reshape(x, shape.ndim(), shape.data(), y); });
+}
+
+/** Repeated to another shape. */
+inline Tensor broadcast(const Tensor &x, const Shape &shape) {
+    return detail::view(
+        [&](tdm_tensor *y) { return tdm_tensor_broadcast(x, shape.ndim(), shape.data(), y); });
+}
+
+/** On another device; x itself where it is there already. */
+inline Tensor to(const Queue &queue, const Tensor &x, const Device &device) {
+    Tensor y;
+    check(tdm_to(queue, x, device, y));
+    return y;
+}
+
+/** As text, the way PyTorch prints. */
+inline std::string format(const Queue &queue, const Tensor &x) {
+    std::size_t length = 0;
+    check(tdm_format(queue, x, nullptr, 0, &length));
+    std::string text(length + 1, '\0');
+    check(tdm_format(queue, x, &text[0], text.size(), &length));
+    text.resize(length);
+    return text;
+}
+
+} // namespace tandem
+
+#endif
