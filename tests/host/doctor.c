@@ -413,6 +413,35 @@ Test(doctor, interrupted) {
     }
 }
 
+/* PoCL lists nothing where it cannot make the folder of its cache: both commands name the variable, and what to set. */
+Test(doctor, driver_without_a_folder) {
+    static const char *const cases[][2] = {
+        {"POCL_CACHE_DIR=/dev/null/x", "/dev/null/x, which POCL_CACHE_DIR names"},
+        {"XDG_CACHE_HOME=/dev/null", "/dev/null/pocl, which XDG_CACHE_HOME names"},
+        {"HOME=/dev/null", "/dev/null/.cache/pocl, which HOME names"}};
+    shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/");
+    unsetenv("POCL_CACHE_DIR");
+    unsetenv("XDG_CACHE_HOME");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char words[256];
+        check_case("%s", cases[i][0]);
+        changed = cases[i][0];
+        snprintf(words, sizeof words, "has no devices|%s|set POCL_CACHE_DIR, or HOME", cases[i][1]);
+        tdm("doctor --quick", 1);
+        CHECK(has_item("[!!]", words) && !contains_words(r.output, "render and video"), "%s",
+              r.output);
+        tdm("devices", 0);
+        CHECK(contains_words(r.output, words) && contains_words(r.output, "cpu:0 *"), "%s",
+              r.output);
+    }
+    changed = "HOME=/";
+    setenv("POCL_CACHE_DIR", folder + 2, 1);
+    tdm("devices", 0);
+    CHECK(contains_words(r.output, "opencl:0") && !strstr(r.output, "tdm devices:"), "%s",
+          r.output);
+    changed = NULL;
+}
+
 /* The hidden command is for the program itself. */
 Test(doctor, hidden_command) {
     tdm(".child list", 2);
