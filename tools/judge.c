@@ -46,8 +46,7 @@ static tdm_status make(tdm_dtype dtype, int64_t rows, int64_t columns, tdm_tenso
     return status;
 }
 
-/* --- a kernel ---------------------------------------------------------------------------------
- */
+/* --- a kernel ---------------------------------------------------------------------------------- */
 
 /* One, as compiling is what takes long. Of `args` it reads only what it reports, so that a struct that arrives
  * otherwise spoils nothing else. */
@@ -337,8 +336,7 @@ static void judge_memory(tdm_tensor **t) {
     compare_product(y, w, c);
 }
 
-/* --- speed ------------------------------------------------------------------------------------
- */
+/* --- speed ------------------------------------------------------------------------------------- */
 
 /* Far from what any device should need: a launch takes 5 to 50 us, a card on PCIe copies 6 to 50 GB/s. */
 #define SLOW_LAUNCH 1e-3

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 # `tdm doctor` judges devices: good ones, and drivers that lie.
-# Usage: judge.sh TANDEM LIMITS CUDA   (with pocl alone; folders of the driver that lies and of simulated CUDA)
+# Usage: judge.sh TANDEM LIMITS INTEL CUDA   (with pocl alone; folders of the driver that lies, of Intel's .icd file,
+# which may be missing, and of simulated CUDA, or none)
 set -euo pipefail
-tdm=$1 limits=$2 cuda=${3:-}
+tdm=$1 limits=$2 intel=$3 cuda=${4:-}
 
 judged() { # STATUS REGEX... -- VARIABLE=VALUE...: doctor ends so and prints a line that matches each
     local wanted=$1 regex regexes=() status=0 printed
@@ -47,6 +48,9 @@ judged 1 'wrong: f64 division: .* off; .*: compute in f32' 'wrong: f64 square ro
     'wrong: f32 division: ' 'wrong: sums over a group of [0-9]+ lanes' \
     'wrong: a product of f32: .*TANDEM_BLAS' 'right: kernel arguments, f32 subnormals kept, mapped memory$' -- \
     "${driver[@]}" TDM_LIMITS_LIE="$(IFS='|' && echo "${lies[*]}")"
+[ ! -e "$intel/intel.icd" ] || judged 1 'wrong: sums over a group of 256 lanes' -- "${driver[@]}" \
+    OCL_ICD_VENDORS="$intel" TDM_LIMITS= TDM_LIMITS_SUB_GROUPS=intel \
+    TDM_LIMITS_LIE='get_num_sub_groups()=>get_num_sub_groups() - 1'
 judged 1 'wrong: kernel arguments: n arrives as [0-9]+, not 81985529216486895' -- \
     "${driver[@]}" TDM_LIMITS_LIE=$'tdm_i64 n;\n    tdm_scalar s;=>tdm_scalar s;\n    tdm_i64 n;'
 flushing='x[j] * y[j]=>(fabs(x[j]) < 1.2e-38f ? 0 : x[j]) * y[j]'
