@@ -80,6 +80,13 @@ typedef ulong tdm_u64;
  * after those of all, and are written when every lane has passed the first one of the next reduction. */
 #define TDM_FEW (LANES < 16 ? LANES : 16)
 #define TDM_GROUP_FOLD_ARRAY(type, name) LOCAL_ARRAY(type, name, LANES + TDM_FEW)
+#if LANES == 1 /* without a barrier: drivers compile those for seconds, and Mesa's llvmpipe ends the process on some */
+#define TDM_GROUP_FOLD(name, type, combined)                                                       \
+    INLINE type name(__local type *scratch, type v)                                                \
+    {                                                                                              \
+        return v;                                                                                  \
+    }
+#else
 #define TDM_GROUP_FOLD(name, type, combined)                                                       \
     INLINE type name(__local type *scratch, type v)                                                \
     {                                                                                              \
@@ -102,6 +109,7 @@ typedef ulong tdm_u64;
         }                                                                                          \
         return a;                                                                                  \
     }
+#endif
 
 #define FIRST_ROW(n) ((long)get_group_id(0))
 #define FOR_ROWS(item, n)                                                                          \

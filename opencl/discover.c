@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "opencl_backend.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* all below */
@@ -131,6 +134,42 @@ static tdm_status add_candidates(cl_platform_id id, const char *name, cl_uint co
     return TDM_OK;
 }
 
+/* PoCL lists no device where it cannot make the folder of its cache, and says nothing. The folder, and the variable
+ * that names it; false where it is there, and so not the reason. */
+static bool lacks_folder(const char *platform_name, char *folder, size_t size,
+                         const char **variable) {
+    static const struct {
+        const char *variable, *below;
+    } places[] = {{"POCL_CACHE_DIR", ""}, {"XDG_CACHE_HOME", "/pocl"}, {"HOME", "/.cache/pocl"}};
+    struct stat status;
+    if (strcmp(platform_name, "Portable Computing Language") != 0) return false;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *value = getenv(*variable = places[i].variable);
+        if (!value) continue;
+        snprintf(folder, size, "%.500s%s", value, places[i].below);
+        return stat(folder, &status) != 0 || !S_ISDIR(status.st_mode) ||
+               access(folder, W_OK | X_OK) != 0;
+    }
+    return false;
+}
+
+static void report_no_devices(const char *subject, const char *platform_name) {
+    char folder[600], detail[768];
+    const char *advice = "set POCL_CACHE_DIR, or HOME, to a folder in which this user may write",
+               *variable;
+    if (!lacks_folder(platform_name, folder, sizeof folder, &variable)) {
+        tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, subject, "has no devices",
+                      "check that the device is present and that this user may open it (groups "
+                      "render and video), or remove the driver");
+        return;
+    }
+    snprintf(detail, sizeof detail,
+             "has no devices: it can make no folder %s, which %s names, for its cache", folder,
+             variable);
+    tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, subject, detail, advice);
+    tdmi_log(TDM_LOG_WARNING, "%s %s: %s", subject, detail, advice);
+}
+
 /* Lists one platform's devices. A platform that cannot tell them is reported and skipped. Fails for
  * want of memory alone. */
 static tdm_status add_platform(platform *asked) {
@@ -146,9 +185,7 @@ static tdm_status add_platform(platform *asked) {
     tdm_status status = TDM_OK;
     asked->settled = code == CL_DEVICE_NOT_FOUND;
     if (code == CL_DEVICE_NOT_FOUND) {
-        tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, subject, "has no devices",
-                      "check that the device is present and that this user may open it (groups "
-                      "render and video), or remove the driver");
+        report_no_devices(subject, name);
     } else if (code == CL_SUCCESS && count > MOST) {
         asked->settled = true;
         snprintf(detail, sizeof detail, "is broken: it says that it has %u devices", count);

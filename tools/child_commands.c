@@ -5,12 +5,12 @@
  *   .child list            lists the devices and looks for libraries, and answers with all of it
  *   .child try NAME        opens a device, compiles a kernel, runs it and verifies the result, and asks
  *                          which libraries multiply matrices
+ *   .child judge NAME      the same, and judges whether its driver computes rightly: judge.h
  *   .child devices …       the command itself, which reports where it is: see guard.h
  *   .child bench …         the same
  *   .child kernel …        the same
  *   .child cache …         the same */
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@
 
 #include "answer.h"
 #include "guard.h"
+#include "judge.h"
 #include "tools.h"
 
 /* --- list ------------------------------------------------------------------------------------- */
@@ -69,20 +70,18 @@ static int list(void) {
 
 /* --- try -------------------------------------------------------------------------------------- */
 
-enum { ROWS = 3, COLUMNS = 300 };
-
 typedef struct trial {
     tdm_device *device;
     tdm_queue *queue;
     tdm_buffer *buffer;
     tdm_tensor x, y;
-    float values[ROWS * COLUMNS], got[ROWS * COLUMNS];
+    float values[NORM_ROWS * NORM_COLUMNS], got[NORM_ROWS * NORM_COLUMNS];
     double seconds; /* of the call that compiles */
 } trial;
 
 static tdm_status prepare(trial *t, const char *name) {
     const size_t size = sizeof t->values;
-    const int64_t shape[] = {ROWS, COLUMNS};
+    const int64_t shape[] = {NORM_ROWS, NORM_COLUMNS};
     answer_step("opening the device");
     tdm_status status = tdm_device_open(name, &t->device);
     if (status == TDM_OK) status = tdm_queue_create(t->device, 0, &t->queue);
@@ -91,16 +90,14 @@ static tdm_status prepare(trial *t, const char *name) {
     if (status == TDM_OK) status = tdm_buffer_write(t->queue, t->buffer, 0, t->values, size);
     if (status == TDM_OK) status = tdm_tensor_init(t->buffer, TDM_F32, 2, shape, 0, &t->x);
     if (status == TDM_OK)
-        status = tdm_tensor_init(t->buffer, TDM_F32, 2, shape, ROWS * COLUMNS, &t->y);
+        status = tdm_tensor_init(t->buffer, TDM_F32, 2, shape, NORM_ROWS * NORM_COLUMNS, &t->y);
     return status;
 }
 
-static tdm_status run_kernel(trial *t, const char *name) {
-    tdm_status status = prepare(t, name);
-    if (status != TDM_OK) return status;
+static tdm_status run_kernel(trial *t) {
     answer_step("compiling a kernel");
     double start = child_now();
-    status = tdm_softmax(t->queue, &t->x, &t->y);
+    tdm_status status = tdm_layer_norm(t->queue, &t->x, NULL, NULL, NORM_EPSILON, &t->y);
     t->seconds = child_now() - start;
     if (status != TDM_OK) return status;
     answer_step("running a kernel");
@@ -108,23 +105,6 @@ static tdm_status run_kernel(trial *t, const char *name) {
     if (status != TDM_OK) return status;
     answer_step("reading its memory");
     return tdm_buffer_read(t->queue, t->buffer, sizeof t->values, t->got, sizeof t->got);
-}
-
-/* The row and column of the first value that is not the softmax of its row, or false. In f32 each
- * value has some ulps of error, far below 1e-5 of it. */
-static bool find_wrong(const trial *t, int *row, int *column, double *wanted) {
-    for (*row = 0; *row < ROWS; ++*row) {
-        const float *x = t->values + *row * COLUMNS, *y = t->got + *row * COLUMNS;
-        double sum = 0.0;
-        for (int i = 0; i < COLUMNS; i++)
-            sum += exp((double)x[i]);
-        for (*column = 0; *column < COLUMNS; ++*column) {
-            *wanted = exp((double)x[*column]) / sum;
-            /* written so that a NaN is wrong */
-            if (!(fabs((double)y[*column] - *wanted) <= 1e-5 * *wanted)) return true;
-        }
-    }
-    return false;
 }
 
 /* Adds which library multiplies matrices of each dtype, and whether that was measured; a device without f64
@@ -152,34 +132,50 @@ static void add_providers(const trial *t, char *text, size_t size) {
     }
 }
 
-static int try_device(const char *name) {
+static void answer_result(const char *state, char *text) {
+    const char *texts[] = {state, text, NULL};
+    /* a compiler's log may hold anything */
+    for (char *c = text; *c; c++)
+        if ((*c < ' ' && *c != '\n') || *c > '~') *c = '?';
+    answer_line("result", texts);
+}
+
+static int try_device(const char *name, bool judges) {
     static trial t;
-    char text[512];
-    const char *texts[] = {"o", text, NULL};
+    static char text[4096];
+    const char *state = "o";
     int row, column;
     double wanted;
-    for (int i = 0; i < ROWS * COLUMNS; i++) /* anything that differs from place to place */
-        t.values[i] = (float)((i * 37) % 101 - 50) / 16.0f;
-    tdm_status status = run_kernel(&t, name);
+    norm_values(0, t.values);
+    tdm_status status = prepare(&t, name);
+    judges = judges && status == TDM_OK;
+    if (judges) {
+        judge_begin(t.device, t.queue);
+        judge_kernel();
+        (void)judge_tell(text, sizeof text);
+        answer_result("b", text); /* in case that this is all */
+    }
+    if (status == TDM_OK) status = run_kernel(&t);
+    text[0] = '\0';
     if (status != TDM_OK) {
-        texts[0] = "b";
+        state = "b";
         snprintf(text, sizeof text, "%s: %s", tdm_status_name(status), tdm_last_error());
-        /* a compiler's log may hold anything */
-        for (char *c = text; *c; c++)
-            if ((*c < ' ' && *c != '\n') || *c > '~') *c = '?';
-    } else if (find_wrong(&t, &row, &column, &wanted)) {
-        texts[0] = "b";
+    } else if (norm_find_wrong(t.values, t.got, &row, &column, &wanted)) {
+        state = "b";
         snprintf(text, sizeof text,
-                 "its results are wrong: softmax gives %.9g at row %d, column %d, not %.9g",
-                 (double)t.got[row * COLUMNS + column], row, column, wanted);
+                 "its results are wrong: LayerNorm gives %.9g at row %d, column %d, not %.9g",
+                 (double)t.got[row * NORM_COLUMNS + column], row, column, wanted);
     } else {
         snprintf(text, sizeof text, "a kernel was ready in %.2f s and its results are right",
                  t.seconds);
         answer_step("finding out which library multiplies matrices");
         add_providers(&t, text, sizeof text);
+        if (judges) judge_operations();
     }
-    answer_line("result", texts);
+    if (judges && !judge_tell(text, sizeof text)) state = "b";
+    answer_result(state, text);
     answer_step("closing the device");
+    judge_end();
     tdm_buffer_release(t.buffer);
     tdm_queue_destroy(t.queue);
     tdm_device_release(t.device);
@@ -213,7 +209,8 @@ int child_command(int argc, char **argv) {
     answer_begin();
     int status = EXIT_USAGE;
     if (argc == 2 && strcmp(argv[1], "list") == 0) status = list();
-    if (argc == 3 && strcmp(argv[1], "try") == 0) status = try_device(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "try") == 0) status = try_device(argv[2], false);
+    if (argc == 3 && strcmp(argv[1], "judge") == 0) status = try_device(argv[2], true);
     if (status == EXIT_OK) answer_line("end", NULL);
     return status;
 }

@@ -116,12 +116,20 @@ static bool fill_row(size_t index, device_row *row) {
            tdm_get_listed_device_usage(index, &row->usage) == TDM_OK;
 }
 
+static void warn(tdm_log_level level, const char *line, void *user) {
+    (void)level;
+    (void)user;
+    fprintf(stderr, "tdm devices: %s\n", line);
+}
+
 /* What does not change from one moment to the next; the caller frees snapshot->rows. */
 static int list_devices(device_snapshot *snapshot) {
     memset(snapshot, 0, sizeof *snapshot);
     tdm_status status = TDM_OK;
+    tdm_set_log(TDM_LOG_WARNING, warn, NULL);
     for (int b = 0; b < TDM_BACKEND_COUNT && status == TDM_OK; b++)
         status = tdm_get_backend_device_count(device_backends[b], &snapshot->backend_counts[b]);
+    tdm_set_log(TDM_LOG_OFF, NULL, NULL);
     guard_listed();
     if (status != TDM_OK || tdm_get_gpu_count(&snapshot->gpu_count) != TDM_OK ||
         tdm_get_device_count(&snapshot->count) != TDM_OK)

@@ -15,10 +15,13 @@
 #include "options.h"
 #include "tools.h"
 
-enum { OPTION_JSON, OPTION_TIMEOUT };
+enum { OPTION_JSON, OPTION_QUICK, OPTION_TIMEOUT };
 
 static const option_spec options[] = {
     {"json", OPTION_JSON, NULL, "all of it as JSON", NULL, false, false},
+    {"quick", OPTION_QUICK, NULL,
+     "of each device, only whether a kernel compiles, runs and gives the right result", NULL, false,
+     false},
     {"timeout", OPTION_TIMEOUT, "SECONDS",
      "how long each step of a driver may take (20 when not given)", NULL, false, false},
     {0}};
@@ -32,6 +35,14 @@ const command_spec doctor_spec = {
         "the device that they select. Each OpenCL driver is tried alone, and on each device a "
         "kernel is compiled, run and its result verified, in separate processes: a driver that "
         "crashes, hangs or exits is named. Nothing is taken from or left in caches.\n\n"
+        "Then each device is judged, which takes about a second and the compiling of one more "
+        "kernel: multiplication, division and square root of f32 and f64, subnormals, how a "
+        "struct of arguments arrives, sums over a group's lanes, memory that the host maps, and a "
+        "product, all compared with the host's f64. What is wrong is listed with what depends on "
+        "it "
+        "and what to do. How long a launch takes and how fast copies are is shown, and said to be "
+        "slow "
+        "where it is far from what any device should do, which is no failure.\n\n"
         "[ok] works, [--] is not installed, [!!] is installed and does not work, or is refused.",
     .options = options,
     .exit_status = "0 all that is installed works, 1 something does not, a driver without a device "
@@ -52,6 +63,7 @@ enum { SECTIONS = sizeof sections / sizeof *sections, TEXT = 4096 };
 
 typedef struct examination {
     double seconds;
+    bool quick; /* devices are tried and not judged */
     drivers drivers;
     answer listing; /* of all together */
     driver_changes without;
@@ -91,13 +103,14 @@ static void take_items(examination *e) {
     }
 }
 
-/* A device in a child, with empty caches, so that its compiler has to work. */
+/* A device in a child, with empty caches, so that its compiler has to work. A compiler that is killed with the child
+ * leaves its temporary files where they are removed. */
 static void try_device(examination *e, const answer_device *device, size_t number) {
-    static const char *const variables[] = {"TANDEM_CACHE_DIR",      "XDG_CACHE_HOME",
-                                            "POCL_CACHE_DIR",        "CUDA_CACHE_PATH",
-                                            "MESA_SHADER_CACHE_DIR", "NEO_CACHE_DIR"};
+    static const char *const variables[] = {
+        "TANDEM_CACHE_DIR",      "XDG_CACHE_HOME", "POCL_CACHE_DIR", "CUDA_CACHE_PATH",
+        "MESA_SHADER_CACHE_DIR", "NEO_CACHE_DIR",  "TMPDIR"};
     enum { VARIABLES = sizeof variables / sizeof *variables };
-    const char *words[] = {".child", "try", device->id, NULL};
+    const char *words[] = {".child", e->quick ? "try" : "judge", device->id, NULL};
     char texts[VARIABLES][DRIVER_PATH + 64], detail[TEXT];
     const char *changes[VARIABLES + 8] = {0};
     size_t n = 0;
@@ -113,11 +126,12 @@ static void try_device(examination *e, const answer_device *device, size_t numbe
     answer_ask(words, changes, e->seconds, &tried);
     const driver *of = drivers_find(&e->drivers, device);
     bool good = tried.whole && tried.detail && tried.result == FINDING_OK;
-    snprintf(detail, sizeof detail, "%s%s%s%s%s: %s%s%s%s",
+    const bool ended = !tried.whole && tried.detail; /* after some of it was judged */
+    snprintf(detail, sizeof detail, "%s%s%s%s%s: %s%s%s%s%s",
              device->name[0] ? device->name : "a device without a name",
              device->platform[0] ? ", " : "", device->platform, device->driver[0] ? ", " : "",
              device->driver, !tried.whole ? "its driver " : "",
-             tried.whole && tried.detail ? tried.detail : tried.why,
+             tried.whole && tried.detail ? tried.detail : tried.why, ended ? tried.detail : "",
              !good && of ? "\ndriver: " : "", !good && of ? of->label : "");
     findings_put(&e->list, &(finding){TDM_DIAGNOSTIC_DEVICE, good ? FINDING_OK : FINDING_BROKEN,
                                       device->id, detail,
@@ -220,14 +234,15 @@ static void print_json(const examination *e, bool ok) {
 /* --- the command ------------------------------------------------------------------------------ */
 
 typedef struct doctor_options {
-    bool json;
+    bool json, quick;
     double seconds;
 } doctor_options;
 
 static int take(void *context, int id, char *value) {
     doctor_options *out = context;
     if (id == OPTION_TIMEOUT) return take_seconds("doctor", "--timeout", value, &out->seconds);
-    out->json = true;
+    out->json = out->json || id == OPTION_JSON;
+    out->quick = out->quick || id == OPTION_QUICK;
     return EXIT_OK;
 }
 
@@ -237,6 +252,7 @@ int doctor_command(int argc, char **argv) {
     int status;
     if (!options_read(&doctor_spec, argc, argv, take, &wanted, NULL, &status)) return status;
     e.seconds = wanted.seconds;
+    e.quick = wanted.quick;
     child_catch_signals();
     bool examined = examine(&e);
     child_release_signals();

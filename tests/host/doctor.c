@@ -67,11 +67,13 @@ static void tdm(const char *arguments, int status) {
     CHECK(!left.output[0], "tdm %s left %s", arguments, left.output);
 }
 
-/* The doctor with that driver, which is at fault. */
-static void examine(const char *behaviour) {
+/* The doctor with that driver, which is at fault. In the short time that it has, no compiler is started for cpu. */
+static void examine(const char *behaviour, bool judges) {
     check_case("doctor, %s", behaviour);
     install_sim(behaviour);
-    tdm("doctor " LIMIT, 1);
+    changed = "TANDEM_CPU_COMPILER=none";
+    tdm(judges ? "doctor " LIMIT : "doctor --quick " LIMIT, 1);
+    changed = NULL;
 }
 
 /* Does one line, with those that are indented below it, hold all the words? */
@@ -113,7 +115,7 @@ Test(doctor, drivers_that_end_the_process) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *behaviour = cases[i].behaviour;
         char words[512];
-        examine(behaviour);
+        examine(behaviour, false);
         snprintf(words, sizeof words, "/sim.icd|lib%s.so|advice|%s", behaviour, cases[i].words);
         CHECK(has_item("[!!]", words), "not named: %s", r.output);
         CHECK(has_item("[ok] cpu:0", "results are right; products by"), "cpu:0 suffered: %s",
@@ -138,7 +140,7 @@ Test(doctor, drivers_that_fail_at_work) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *behaviour = cases[i].behaviour;
         char words[512];
-        examine(behaviour);
+        examine(behaviour, true);
         snprintf(words, sizeof words,
                  "opencl:0|simulated device|simulated platform|7.1|/sim.icd|lib%s.so|advice|%s",
                  behaviour, cases[i].words);
@@ -160,7 +162,7 @@ Test(doctor, drivers_without_devices) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char words[512];
-        examine(cases[i].behaviour);
+        examine(cases[i].behaviour, false);
         snprintf(words, sizeof words, "/sim.icd|advice|lib%s.so|%s", cases[i].behaviour,
                  cases[i].words);
         CHECK(has_item("[!!]", words), "not named: %s", r.output);
@@ -226,7 +228,7 @@ Test(doctor, files_that_are_no_drivers) {
         check_case("%s", cases[i].make);
         snprintf(command, sizeof command, "rm -rf $D/icd/*; cd $D/icd && %s", cases[i].make);
         shell(command);
-        tdm("doctor " LIMIT, 1);
+        tdm("doctor --quick " LIMIT, 1);
         CHECK(has_item("[!!]", "x.icd|advice") && has_item("[!!]", cases[i].words), "not named: %s",
               r.output);
         /* No program hangs, even without a child process that tries the driver. */
@@ -355,11 +357,11 @@ Test(doctor, c_compiler) {
         char item[128];
         check_case("%s", cases[i].changed);
         changed = cases[i].changed;
-        tdm("doctor", cases[i].status);
+        tdm("doctor --quick", cases[i].status); /* which runs no kernel that would need it */
         snprintf(item, sizeof item, "%s C compiler", cases[i].mark);
         CHECK(has_item(item, cases[i].words) && has_item(item, cases[i].advice), "%s", r.output);
         CHECK(has_item(item, "advice") == (cases[i].advice[0] != 0), "%s", r.output);
-        tdm("doctor --json 2>/dev/null", cases[i].status);
+        tdm("doctor --quick --json 2>/dev/null", cases[i].status);
         json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, NULL), *one = NULL;
         size_t index = 0, count = 0;
         json_array_foreach(json_object_get(root, "diagnostics"), index, one) {
@@ -409,6 +411,35 @@ Test(doctor, interrupted) {
               "sed s/environ/cmdline/) /dev/null");
         CHECK(!r.output[0], "still running: %s", r.output);
     }
+}
+
+/* PoCL lists nothing where it cannot make the folder of its cache: both commands name the variable, and what to set. */
+Test(doctor, driver_without_a_folder) {
+    static const char *const cases[][2] = {
+        {"POCL_CACHE_DIR=/dev/null/x", "/dev/null/x, which POCL_CACHE_DIR names"},
+        {"XDG_CACHE_HOME=/dev/null", "/dev/null/pocl, which XDG_CACHE_HOME names"},
+        {"HOME=/dev/null", "/dev/null/.cache/pocl, which HOME names"}};
+    shell("cp " TEST_ICD_POCL "/pocl.icd $D/icd/");
+    unsetenv("POCL_CACHE_DIR");
+    unsetenv("XDG_CACHE_HOME");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char words[256];
+        check_case("%s", cases[i][0]);
+        changed = cases[i][0];
+        snprintf(words, sizeof words, "has no devices|%s|set POCL_CACHE_DIR, or HOME", cases[i][1]);
+        tdm("doctor --quick", 1);
+        CHECK(has_item("[!!]", words) && !contains_words(r.output, "render and video"), "%s",
+              r.output);
+        tdm("devices", 0);
+        CHECK(contains_words(r.output, words) && contains_words(r.output, "cpu:0 *"), "%s",
+              r.output);
+    }
+    changed = "HOME=/";
+    setenv("POCL_CACHE_DIR", folder + 2, 1);
+    tdm("devices", 0);
+    CHECK(contains_words(r.output, "opencl:0") && !strstr(r.output, "tdm devices:"), "%s",
+          r.output);
+    changed = NULL;
 }
 
 /* The hidden command is for the program itself. */

@@ -96,8 +96,8 @@ Test(options, values) {
         {"bench --list --op=fill --dtype=f64 --profile=full",
          "bench --list --op fill --dtype f64 --profile full"},
         /* but for the time in which a kernel was ready */
-        {"doctor --timeout=7.5 --json | sed 's/in [0-9.]* s and/and/'",
-         "doctor --timeout 7.5 --json | sed 's/in [0-9.]* s and/and/'"},
+        {"doctor --timeout=7.5 --json --quick | sed 's/in [0-9.]* s and/and/'",
+         "doctor --timeout 7.5 --json --quick | sed 's/in [0-9.]* s and/and/'"},
         {"cache prune --older-than=3 --max-size=5G --dry-run",
          "cache prune --dry-run --max-size 5G --older-than 3"},
         {"cache warm --dtype=f16 cpu | cut -c1-20", "cache warm -- cpu | cut -c1-20"}};
@@ -168,6 +168,7 @@ Test(options, completion) {
     completes("cache prune --o", "--older-than");
     completes("cache list --json --h", "--help");
     completes("devices --w", "--watch");
+    completes("doctor --q", "--quick");
     completes("devices --query name,usage.memory_u", "name,usage.memory_used");
     completes("devices --query = he", "help");
     completes("bench --prof", "--profile");

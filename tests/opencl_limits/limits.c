@@ -7,15 +7,20 @@
  * says it lacks it refuses. With TDM_LIMITS_TYPE=cpu it is a CPU, else a GPU, which has Intel's sub-groups with
  * TDM_LIMITS_SUB_GROUPS=intel and Khronos's with TDM_LIMITS_SUB_GROUPS=khronos. With TDM_LIMITS_NVIDIA it is one of
  * NVIDIA's that has tensor cores, whose compiler refuses their assembler (refuses), or takes it for something else
- * (wrong), or takes the plain code in its place, as nothing here runs PTX (plain). */
+ * (wrong), or takes the plain code in its place, as nothing here runs PTX (plain).
+ *
+ * A driver that lies has TDM_LIMITS_LIE: FROM=>TO, as its compiler takes the one text for the other, and several of
+ * these with | between them; copies, as its buffers in the program's memory are copies of that; bytes, as it changes
+ * one in large reads; or slow. */
 #include <stdbool.h>
+#include <time.h>
 
 #include "quick.h"
 
 #include <CL/cl_ext.h>
 
 enum { DEVICE_COMPUTE_CAPABILITY_MAJOR_NV = 0x4000, DEVICE_COMPUTE_CAPABILITY_MINOR_NV };
-enum { MOST_LANES = 256, MOST_KERNEL_LANES = 64, MOST_LANES_OF_LARGE = 1024 };
+enum { LARGE = 1 << 20, MOST_LANES = 256, MOST_KERNEL_LANES = 64, MOST_LANES_OF_LARGE = 1024 };
 static const cl_ulong most_allocation = 64u << 20, local_memory = 16u << 10;
 
 static cl_int give(const void *value, size_t bytes, size_t size, void *out, size_t *got) {
@@ -50,6 +55,16 @@ static bool has_sub_groups(const char *whose) {
 static bool is_nvidia(const char *how) {
     const char *word = getenv("TDM_LIMITS_NVIDIA");
     return word && (!how || strcmp(word, how) == 0);
+}
+
+static bool lies(const char *how) {
+    const char *word = getenv("TDM_LIMITS_LIE");
+    return word && strcmp(word, how) == 0;
+}
+
+static void take_time(long milliseconds) {
+    const struct timespec time = {0, milliseconds * 1000000};
+    if (lies("slow")) nanosleep(&time, NULL);
 }
 
 #define EXTENSIONS "cl_khr_byte_addressable_store cl_khr_global_int32_base_atomics"
@@ -113,10 +128,29 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
 
 cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
                       cl_int *errcode) {
+    if (lies("copies") && (flags & CL_MEM_USE_HOST_PTR) != 0)
+        flags ^= CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
     if (size <= most_allocation || is_large())
         return REAL(clCreateBuffer)(context, flags, size, host, errcode);
     if (errcode) *errcode = CL_INVALID_BUFFER_SIZE;
     return NULL;
+}
+
+cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem mem, cl_bool waits, size_t offset,
+                            size_t size, const void *host, cl_uint count, const cl_event *list,
+                            cl_event *event) {
+    if (size > LARGE) take_time(30);
+    return REAL(clEnqueueWriteBuffer)(queue, mem, waits, offset, size, host, count, list, event);
+}
+
+cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem, cl_bool waits, size_t offset,
+                           size_t size, void *host, cl_uint count, const cl_event *list,
+                           cl_event *event) {
+    const bool changes = size > LARGE && lies("bytes");
+    const cl_int code = REAL(clEnqueueReadBuffer)(queue, mem, changes ? CL_TRUE : waits, offset,
+                                                  size, host, count, list, event);
+    if (changes && code == CL_SUCCESS) ((unsigned char *)host)[size / 2] ^= 1;
+    return code;
 }
 
 cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)(void *),
@@ -135,6 +169,23 @@ cl_int clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)
 static const char without_double[] =
     "#undef cl_khr_fp64\n#define double this_device_has_no_double\n";
 
+/* The text as a lying compiler reads it, allocated. */
+static char *misread(const char *text) {
+    const char *lie = getenv("TDM_LIMITS_LIE");
+    char *made = malloc(strlen(text) + (lie ? strlen(lie) : 0) + 1);
+    if (made) strcpy(made, text);
+    for (const char *arrow; made && lie && (arrow = strstr(lie, "=>"));) {
+        const size_t length = (size_t)(arrow - lie), more = strcspn(arrow + 2, "|");
+        char *at = memmem(made, strlen(made), lie, length);
+        if (at) {
+            memmove(at + more, at + length, strlen(at + length) + 1);
+            memcpy(at, arrow + 2, more);
+        }
+        lie = arrow + 2 + more + (arrow[2 + more] == '|');
+    }
+    return made;
+}
+
 cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char **texts,
                                      const size_t *lengths, cl_int *errcode) {
     const char *first = is_large() ? quick_declarations : without_double;
@@ -145,7 +196,14 @@ cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const ch
                  refuses ? "#error no assembler" : "#undef TDM_WANTS_TENSOR_CORES");
         first = all;
     }
-    return program_of(first, context, count, texts, lengths, errcode);
+    char *read[8] = {0};
+    for (cl_uint i = 0; i < count && i < 8; i++)
+        read[i] = misread(texts[i]);
+    const cl_program program =
+        program_of(first, context, count, (const char **)read, lengths, errcode);
+    for (int i = 0; i < 8; i++)
+        free(read[i]);
+    return program;
 }
 
 cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
@@ -189,6 +247,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     if (is_nvidia("wrong") && strcmp(name, "tdm_matmul_tiles") == 0) /* writes nothing */
         return CL_SUCCESS;
     if (local && local[0] > most_lanes(kernel)) return CL_INVALID_WORK_GROUP_SIZE;
+    take_time(5);
     if (!is_large() &&
         clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL) ==
             CL_SUCCESS &&
