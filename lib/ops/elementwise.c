@@ -1,16 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Elementwise add, sub, mul, scale, axpy; cast; fill. */
-#include "functions.h"
+/* Elementwise: two floats of one dtype combined, scale, axpy; cast; fill. */
+#include "elementwise.h"
 #include "strided.h"
 
-/* Floats of one dtype: what has any others is a function of an expression. */
-static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *y) {
-    return a && b && y && a->dtype == y->dtype && b->dtype == y->dtype &&
-           tdm_dtype_is_float(y->dtype);
-}
-
-static tdm_status binary(const char *function, tdm_queue *queue, unsigned op, const tdm_tensor *a,
-                         const tdm_tensor *b, const tdm_tensor *y) {
+tdm_status tdmi_combine_alike(const char *function, tdm_queue *queue, unsigned op,
+                              const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *y) {
     const tdmi_arg args[] = {{"a", a, 0, 0}, {"b", b, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 1u | 2u}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 3));
     tdm_tensor a_view, b_view;
@@ -23,27 +17,6 @@ static tdm_status binary(const char *function, tdm_queue *queue, unsigned op, co
                             .op = (uint8_t)op};
     const tdm_tensor *operands[3] = {y, &a_view, &b_view};
     return tdmi_run_strided(queue, variant, operands, &kernel_args);
-}
-
-tdm_status tdm_add(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
-    TDMI_UNCANCELLED();
-    if (!are_alike(a, b, y))
-        return tdmi_function_of_two(__func__, queue, TDM_FUNCTION_ADD, "y = a + b", a, b, y);
-    return binary(__func__, queue, TDM_OP_ADD, a, b, y);
-}
-
-tdm_status tdm_sub(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
-    TDMI_UNCANCELLED();
-    if (!are_alike(a, b, y))
-        return tdmi_function_of_two(__func__, queue, TDM_FUNCTION_SUB, "y = a - b", a, b, y);
-    return binary(__func__, queue, TDM_OP_SUB, a, b, y);
-}
-
-tdm_status tdm_mul(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
-    TDMI_UNCANCELLED();
-    if (!are_alike(a, b, y))
-        return tdmi_function_of_two(__func__, queue, TDM_FUNCTION_MUL, "y = a * b", a, b, y);
-    return binary(__func__, queue, TDM_OP_MUL, a, b, y);
 }
 
 static tdm_status unary(const char *function, tdm_queue *queue, unsigned op, double alpha,

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-#include "functions.h"
+#include "elementwise.h"
+#include "kernels/kernel.h"
 
 enum { CLAMP_NUMBERS = TDM_FUNCTION_COUNT, CLAMP_INTEGERS, KERNEL_COUNT };
 _Static_assert((int)KERNEL_COUNT <= (int)TDMI_MOST_KEPT_KERNELS, "a place for each kernel");
@@ -50,11 +51,17 @@ static tdm_status call(const char *function, tdm_queue *queue, int which, const 
     return tdmi_expression_call(&call, kernel, sorted);
 }
 
-tdm_status tdmi_function_of_two(const char *function, tdm_queue *queue, int which, const char *text,
-                                const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
+static tdm_status call_of_two(const char *function, tdm_queue *queue, int which, const char *text,
+                              const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
     const tdm_argument arguments[] = {TDM_WITH_TENSOR("a", a), TDM_WITH_TENSOR("b", b),
                                       TDM_WITH_TENSOR("y", y)};
     return call(function, queue, which, text, arguments, 3);
+}
+
+/* Are all of one dtype, a float? */
+static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *y) {
+    return a && b && y && a->dtype == y->dtype && b->dtype == y->dtype &&
+           tdm_dtype_is_float(y->dtype);
 }
 
 #define DEFINE_1(name, NAME, text)                                                                 \
@@ -67,7 +74,16 @@ tdm_status tdmi_function_of_two(const char *function, tdm_queue *queue, int whic
     tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,              \
                           tdm_tensor *y) {                                                         \
         TDMI_UNCANCELLED();                                                                        \
-        return tdmi_function_of_two("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, a, b, y);      \
+        return call_of_two("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, a, b, y);               \
+    }
+/* Of floats of one dtype by a kernel of the library. */
+#define DEFINE_KERNEL(name, NAME, text)                                                            \
+    tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,              \
+                          tdm_tensor *y) {                                                         \
+        TDMI_UNCANCELLED();                                                                        \
+        if (are_alike(a, b, y))                                                                    \
+            return tdmi_combine_alike("tdm_" #name, queue, TDM_OP_##NAME, a, b, y);                \
+        return call_of_two("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, a, b, y);               \
     }
 #define DEFINE_OF_THREE(name, NAME, text, a, b, c)                                                 \
     tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,              \
@@ -80,10 +96,10 @@ tdm_status tdmi_function_of_two(const char *function, tdm_queue *queue, int whic
 #define DEFINE_3(name, NAME, text) DEFINE_OF_THREE(name, NAME, text, a, b, c)
 #define DEFINE_WHERE(name, NAME, text) DEFINE_OF_THREE(name, NAME, text, c, a, b)
 
-/* Those without are in elementwise.c, or are no functions of texts. */
-#define NAMED_ADD(DEFINE)
-#define NAMED_SUB(DEFINE)
-#define NAMED_MUL(DEFINE)
+/* Those without are tdm_cast, or are no functions of texts. */
+#define NAMED_ADD(DEFINE) DEFINE_KERNEL(add, ADD, "y = a + b")
+#define NAMED_SUB(DEFINE) DEFINE_KERNEL(sub, SUB, "y = a - b")
+#define NAMED_MUL(DEFINE) DEFINE_KERNEL(mul, MUL, "y = a * b")
 #define NAMED_DIV(DEFINE) DEFINE_2(div, DIV, "y = a / b")
 #define NAMED_REM(DEFINE) DEFINE_2(rem, REM, "y = a % b")
 #define NAMED_NEG(DEFINE) DEFINE_1(neg, NEG, "y = -x")

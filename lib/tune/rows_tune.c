@@ -175,7 +175,7 @@ static tdm_status run_once(tuner *t, way *w) {
 
 static tdm_status agrees(tuner *t, bool *right) {
     double difference;
-    TDMI_TRY(tdm_sub(t->queue, &t->y, &t->right, &t->y));
+    TDMI_TRY(tdm_axpy(t->queue, -1.0, &t->right, &t->y));
     TDMI_TRY(largest(t, &t->y, &difference));
     *right = difference <= tolerance((tdm_dtype)t->wanted.t) * t->scale; /* NaN is not */
     return TDM_OK;
