@@ -263,10 +263,12 @@ tdm_status tdm_check_operands(const char *function, tdm_queue *queue, const tdm_
     return tdmi_check_args(function, queue, operands, count);
 }
 
-tdm_status tdmi_check_dim(const char *function, int dim, int ndim) {
-    if (dim >= 0 && dim < ndim) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dim is %d, allowed are 0 to %d", function,
-                     dim, ndim - 1);
+tdm_status tdmi_check_dim(const char *function, int *dim, int ndim) {
+    if (*dim < -ndim || *dim >= ndim)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dim is %d, allowed are %d to %d",
+                         function, *dim, -ndim, ndim - 1);
+    if (*dim < 0) *dim += ndim;
+    return TDM_OK;
 }
 
 tdm_status tdmi_check_dims(const char *function, const tdm_tensor *x, const int *dims, size_t count,
@@ -279,13 +281,15 @@ tdm_status tdmi_check_dims(const char *function, const tdm_tensor *x, const int 
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: count is %zu, but x has %d dimensions",
                          function, count, x->ndim);
     for (size_t i = 0; i < count; i++) {
-        if (dims[i] < 0 || dims[i] >= x->ndim)
-            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims[%zu] is %d, allowed are 0 to %d",
-                             function, i, dims[i], x->ndim - 1);
-        if (named[dims[i]])
+        const int dim = dims[i] < 0 ? dims[i] + x->ndim : dims[i];
+        if (dim < 0 || dim >= x->ndim)
+            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                             "%s: dims[%zu] is %d, allowed are %d to %d", function, i, dims[i],
+                             -x->ndim, x->ndim - 1);
+        if (named[dim])
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims[%zu] repeats dimension %d",
-                             function, i, dims[i]);
-        named[dims[i]] = true;
+                             function, i, dim);
+        named[dim] = true;
     }
     return TDM_OK;
 }

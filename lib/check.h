@@ -43,10 +43,12 @@ tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_ar
 tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
                                  const char *b_name, const tdm_tensor *b) TDM_MUST_USE;
 
-/* A dimension of a tensor that has `ndim`. */
-tdm_status tdmi_check_dim(const char *function, int dim, int ndim) TDM_MUST_USE;
+/* A dimension of a tensor that has `ndim`; one that is counted from the end, -1 the last, becomes that from the
+ * beginning. */
+tdm_status tdmi_check_dim(const char *function, int *dim, int ndim) TDM_MUST_USE;
 
-/* Some dimensions of x, each at most once; named[d]: d is one of them. `dims` is not read when `count` is wrong. */
+/* Some dimensions of x, each at most once; named[d]: d, from the beginning, is one of them. `dims` is not read when
+ * `count` is wrong. */
 tdm_status tdmi_check_dims(const char *function, const tdm_tensor *x, const int *dims, size_t count,
                            bool named[TDM_MAX_DIMS]) TDM_MUST_USE;
 

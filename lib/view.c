@@ -21,11 +21,13 @@ static tdm_status check_outputs(const char *function, const tdm_tensor *tensor,
     return tdmi_tensor_check(function, "tensor", tensor);
 }
 
+/* As tdmi_check_dim, by a name. */
 static tdm_status check_dim(const char *function, const char *name, const tdm_tensor *tensor,
-                            int dim) {
-    if (dim < 0 || dim >= tensor->ndim)
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: %s is %d, allowed are 0 to %d", function,
-                         name, dim, tensor->ndim - 1);
+                            int *dim) {
+    if (*dim < -tensor->ndim || *dim >= tensor->ndim)
+        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: %s is %d, allowed are %d to %d", function,
+                         name, *dim, -tensor->ndim, tensor->ndim - 1);
+    if (*dim < 0) *dim += tensor->ndim;
     return TDM_OK;
 }
 
@@ -59,7 +61,7 @@ tdm_status tdm_tensor_view(const tdm_tensor *tensor, int ndim, const int64_t *sh
 tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start, int64_t count,
                             int64_t step, tdm_tensor *view) {
     TDMI_TRY(check_outputs(__func__, tensor, view));
-    TDMI_TRY(check_dim(__func__, "dim", tensor, dim));
+    TDMI_TRY(check_dim(__func__, "dim", tensor, &dim));
     int64_t extent = tensor->shape[dim];
     if (step < 1)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: step is %lld, at least 1", __func__,
@@ -84,8 +86,8 @@ tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start, in
 
 tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1, tdm_tensor *view) {
     TDMI_TRY(check_outputs(__func__, tensor, view));
-    TDMI_TRY(check_dim(__func__, "dim0", tensor, dim0));
-    TDMI_TRY(check_dim(__func__, "dim1", tensor, dim1));
+    TDMI_TRY(check_dim(__func__, "dim0", tensor, &dim0));
+    TDMI_TRY(check_dim(__func__, "dim1", tensor, &dim1));
     tdm_tensor made = *tensor;
     made.shape[dim0] = tensor->shape[dim1];
     made.shape[dim1] = tensor->shape[dim0];
@@ -93,6 +95,21 @@ tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1, td
     made.strides[dim1] = tensor->strides[dim0];
     *view = made;
     return TDM_OK;
+}
+
+/* The one extent that is -1 becomes what the others leave; where that is no number, or two are -1, it stays. */
+static void infer_extent(const tdm_tensor *tensor, int ndim, int64_t *extents) {
+    int64_t rest = tdm_tensor_count(tensor);
+    int at = -1;
+    for (int i = 0; i < ndim; i++) {
+        if (extents[i] == -1 && at < 0) {
+            at = i;
+            continue;
+        }
+        if (extents[i] < 1 || rest % extents[i] != 0) return;
+        rest /= extents[i];
+    }
+    if (at >= 0) extents[at] = rest;
 }
 
 tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim, const int64_t *shape,
@@ -103,7 +120,10 @@ tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim, const int64_t 
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: tensor is not contiguous; tdm_cast copies it into one that is",
                          __func__);
-    tdm_tensor made = tdmi_tensor_contiguous(tensor->buffer, tensor->dtype, ndim, shape);
+    int64_t extents[TDM_MAX_DIMS];
+    memcpy(extents, shape, (size_t)ndim * sizeof *shape);
+    infer_extent(tensor, ndim, extents);
+    tdm_tensor made = tdmi_tensor_contiguous(tensor->buffer, tensor->dtype, ndim, extents);
     made.offset = tensor->offset;
     TDMI_TRY(tdmi_tensor_check(__func__, "shape", &made));
     if (tdm_tensor_count(&made) != tdm_tensor_count(tensor))

@@ -38,14 +38,14 @@ static tdm_tensor part_of(const joined *j) {
     return part;
 }
 
-static tdm_status check_input(tdm_queue *queue, const joined *j, size_t number) {
+static tdm_status check_input(tdm_queue *queue, joined *j, size_t number) {
     char name[40];
     snprintf(name, sizeof name, "tensors[%zu]", number);
     const tdmi_arg args[] = {{name, j->x, TDMI_ARG_MOVED, 0},
                              {"y", j->y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(j->function, queue, args, 2));
     TDMI_TRY(check_same_dtype(j->function, name, j->x, j->y));
-    TDMI_TRY(tdmi_check_dim(j->function, j->dim, j->y->ndim));
+    TDMI_TRY(tdmi_check_dim(j->function, &j->dim, j->y->ndim));
     bool fits = j->x->ndim + (j->stacked ? 1 : 0) == j->y->ndim;
     for (int i = 0; fits && i < j->y->ndim; i++) {
         const int of_x = j->stacked && i > j->dim ? i - 1 : i;
@@ -74,21 +74,21 @@ static tdm_status join(const char *function, tdm_queue *queue, const tdm_tensor 
     joined j = {.function = function, .y = y, .dim = dim, .stacked = stacked};
     if (stacked) { /* before the array is read, of which the count may be wrong */
         TDMI_TRY(tdmi_tensor_check(function, "y", y));
-        TDMI_TRY(tdmi_check_dim(function, dim, y->ndim));
-        if (count != (uint64_t)y->shape[dim]) return wrong_extent(&j, count);
+        TDMI_TRY(tdmi_check_dim(function, &j.dim, y->ndim));
+        if (count != (uint64_t)y->shape[j.dim]) return wrong_extent(&j, count);
     }
     for (size_t i = 0; i < count; i++) {
         j.x = tensors[i];
         TDMI_TRY(check_input(queue, &j, i));
-        if (__builtin_add_overflow(j.at, stacked ? 1 : j.x->shape[dim], &j.at)) j.at = INT64_MAX;
+        if (__builtin_add_overflow(j.at, stacked ? 1 : j.x->shape[j.dim], &j.at)) j.at = INT64_MAX;
     }
-    if (j.at != y->shape[dim]) return wrong_extent(&j, (size_t)j.at);
+    if (j.at != y->shape[j.dim]) return wrong_extent(&j, (size_t)j.at);
     j.at = 0;
     for (size_t i = 0; i < count; i++) {
         j.x = tensors[i];
         const tdm_tensor part = part_of(&j);
         TDMI_TRY(tdmi_copy_into(queue, j.x, &part));
-        j.at += stacked ? 1 : j.x->shape[dim];
+        j.at += stacked ? 1 : j.x->shape[j.dim];
     }
     return TDM_OK;
 }

@@ -184,7 +184,7 @@ void test_reductions(const Machine &m) {
     EXPECT(m.is(tandem::sum(q, x, {1}, true), TDM_F32, {2, 1}, {6, 15}));
     EXPECT(m.is(tandem::sum(q, i, {0, 1}), TDM_U64, {1}, {21}));
     EXPECT(m.is(tandem::prod(q, x, {1}), TDM_F32, {2}, {6, 120}));
-    EXPECT(m.is(tandem::mean(q, x, {1}), TDM_F32, {2}, {2, 5}));
+    EXPECT(m.is(tandem::mean(q, x, {-1}), TDM_F32, {2}, {2, 5}));
     EXPECT(m.is(tandem::max(q, i, {0}), TDM_U8, {3}, {4, 5, 6}));
     EXPECT(m.is(tandem::min(q, x, {0}), TDM_F32, {3}, {1, 2, 3}));
     EXPECT(m.is(tandem::any(q, x, {0}), TDM_BOOL, {3}, {1, 1, 1}));
@@ -203,8 +203,8 @@ void test_arrays(const Machine &m) {
     EXPECT(m.is(tandem::gather_rows(q, x, rows), TDM_F32, {3, 3}, {4, 5, 6, 1, 2, 3, 4, 5, 6}));
     EXPECT(m.is(tandem::one_hot(q, rows, 2), TDM_F32, {3, 2}, {0, 1, 1, 0, 0, 1}));
     EXPECT(
-        m.is(tandem::concat(q, {x, x}, 1), TDM_F32, {2, 6}, {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
-    EXPECT(m.is(tandem::stack(q, {rows, rows}, 1), TDM_I32, {3, 2}, {1, 1, 0, 0, 1, 1}));
+        m.is(tandem::concat(q, {x, x}, -1), TDM_F32, {2, 6}, {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
+    EXPECT(m.is(tandem::stack(q, {rows, rows}, -1), TDM_I32, {3, 2}, {1, 1, 0, 0, 1, 1}));
     EXPECT(m.is(tandem::flip(q, x, {1}), TDM_F32, {2, 3}, {3, 2, 1, 6, 5, 4}));
     EXPECT(m.is(tandem::argsort(q, x, true), TDM_I64, {2, 3}, {2, 1, 0, 2, 1, 0}));
     const auto [values, indices] = tandem::top_k(q, x, 2);
@@ -212,7 +212,7 @@ void test_arrays(const Machine &m) {
            m.is(indices, TDM_I64, {2, 2}, {2, 1, 2, 1}));
     EXPECT(m.is(tandem::slice(x, 1, 0, 2, 2), TDM_F32, {2, 2}, {1, 3, 4, 6}));
     EXPECT(m.is(tandem::transpose(x, 0, 1), TDM_F32, {3, 2}, {1, 4, 2, 5, 3, 6}));
-    EXPECT(m.is(tandem::reshape(x, {3, 2}), TDM_F32, {3, 2}, {1, 2, 3, 4, 5, 6}));
+    EXPECT(m.is(tandem::reshape(x, {-1, 2}), TDM_F32, {3, 2}, {1, 2, 3, 4, 5, 6}));
     EXPECT(m.is(tandem::broadcast(rows, {2, 3}), TDM_I32, {2, 3}, {1, 0, 1, 1, 0, 1}));
     EXPECT(m.is(tandem::to(q, x, m.device), TDM_F32, {2, 3}, {1, 2, 3, 4, 5, 6}));
     EXPECT(tandem::format(q, rows).find("tensor([1, 0, 1]") == 0);

@@ -220,8 +220,8 @@ Test(cumsum, refusals) {
     REFUSED(tdm_cumsum(NULL, &x->t, 0, &y->t), argument, "tdm_cumsum|queue|NULL");
     REFUSED(tdm_cumsum(queue, NULL, 0, &y->t), argument, "x|NULL");
     REFUSED(tdm_cumsum(queue, &x->t, 0, NULL), argument, "y|NULL");
-    REFUSED(tdm_cumsum(queue, &x->t, 2, &y->t), argument, "tdm_cumsum|dim is 2|0 to 1");
-    REFUSED(tdm_cumsum(queue, &x->t, -1, &y->t), argument, "dim is -1|0 to 1");
+    REFUSED(tdm_cumsum(queue, &x->t, 2, &y->t), argument, "tdm_cumsum|dim is 2|-2 to 1");
+    REFUSED(tdm_cumsum(queue, &x->t, -3, &y->t), argument, "dim is -3|-2 to 1");
     REFUSED(tdm_cumsum(queue, &x->t, 0, &half->t), dtype, "y|f16|f32");
     REFUSED(tdm_cumsum(queue, &half->t, 0, &whole->t), dtype, "y|i32|f16|or f32");
     REFUSED(tdm_cumsum(queue, &whole->t, 0, &whole->t), dtype, "y|i32|i64 or u64");

@@ -147,8 +147,8 @@ Test(join, refusals) {
     REFUSED(tdm_concat(queue, NULL, 2, 1, &y->t), argument, "tensors");
     REFUSED(tdm_concat(queue, two, 0, 1, &y->t), argument, "count");
     REFUSED(tdm_concat(queue, hole, 2, 1, &y->t), argument, "tensors[1]|NULL");
-    REFUSED(tdm_concat(queue, two, 2, 2, &y->t), argument, "dim|2|0 to 1");
-    REFUSED(tdm_concat(queue, two, 2, -1, &y->t), argument, "dim|-1");
+    REFUSED(tdm_concat(queue, two, 2, 2, &y->t), argument, "dim|2|-2 to 1");
+    REFUSED(tdm_concat(queue, two, 2, -3, &y->t), argument, "dim|-3");
     REFUSED(tdm_concat(queue, two, 1, 1, &y->t), shape, "dimension 1|7|3");
     REFUSED(tdm_concat(queue, mixed, 2, 1, &y->t), TDM_ERROR_INVALID_DTYPE, "tensors[1]|f16|f32");
     REFUSED(tdm_concat(queue, tall, 2, 1, &y->t), shape, "tensors[1]|[3, 4]|[2, 7]");

@@ -129,16 +129,16 @@ Test(reduce_places, refusals) {
     array *places = array_1d(TDM_I32, 3), *none = array_2d(TDM_F32, 3, 0, 1);
     array_uniform(x, -1, 1);
     array_constant(whole, 2);
-    const int last[] = {1}, outside[] = {2}, negative[] = {-1}, twice[] = {1, 1};
+    const int last[] = {1}, outside[] = {2}, negative[] = {-3}, twice[] = {1, 1};
     const tdm_status argument = TDM_ERROR_INVALID_ARGUMENT, dtype = TDM_ERROR_INVALID_DTYPE,
                      shape = TDM_ERROR_INVALID_SHAPE;
     check_case("dims");
-    REFUSED(tdm_sum(queue, &x->t, outside, 1, &three->t), argument, "tdm_sum|dims[0]|2|0 to 1");
-    REFUSED(tdm_sum(queue, &x->t, negative, 1, &three->t), argument, "dims[0]|-1");
+    REFUSED(tdm_sum(queue, &x->t, outside, 1, &three->t), argument, "tdm_sum|dims[0]|2|-2 to 1");
+    REFUSED(tdm_sum(queue, &x->t, negative, 1, &three->t), argument, "dims[0]|-3");
     REFUSED(tdm_sum(queue, &x->t, twice, 2, &three->t), argument, "dims[1] repeats dimension 1");
     REFUSED(tdm_sum(queue, &x->t, NULL, 1, &three->t), argument, "dims is NULL|1");
     REFUSED(tdm_sum(queue, &x->t, last, 0, &one->t), argument, "count is 0|NULL");
-    REFUSED(tdm_argmax(queue, &x->t, 2, &places->t), argument, "tdm_argmax|dim is 2|0 to 1");
+    REFUSED(tdm_argmax(queue, &x->t, 2, &places->t), argument, "tdm_argmax|dim is 2|-2 to 1");
     check_case("shapes");
     REFUSED(tdm_sum(queue, &x->t, last, 1, &four->t), shape, "y|[4]|[3]|[3, 1]");
     REFUSED(tdm_mean(queue, &x->t, NULL, 0, &three->t), shape, "y|[3]|one element");

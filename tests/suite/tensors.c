@@ -175,8 +175,8 @@ Test(tensors, refused) {
     REFUSED(tdm_tensor_view(&t, 1, SHAPE(2), SHAPE(240), 0, &v), range, NULL);
     CHECK(tdm_tensor_view(&t, 1, SHAPE(2), SHAPE(-1), 5, &v) != TDM_OK, "a negative stride");
     REFUSED(tdm_tensor_view(&t, 1, SHAPE(2), SHAPE(1), -1, &v), range, "offset");
-    REFUSED(tdm_tensor_slice(&t, 3, 0, 1, 1, &v), range, "dim is 3, allowed are 0 to");
-    REFUSED(tdm_tensor_slice(&t, -1, 0, 1, 1, &v), range, "dim");
+    REFUSED(tdm_tensor_slice(&t, 3, 0, 1, 1, &v), range, "dim is 3, allowed are -");
+    REFUSED(tdm_tensor_slice(&t, -4, 0, 1, 1, &v), range, "dim");
     REFUSED(tdm_tensor_slice(&t, 1, 6, 1, 1, &v), range, "6");
     REFUSED(tdm_tensor_slice(&t, 1, 0, 4, 2, &v), range, NULL);
     REFUSED(tdm_tensor_slice(&t, 1, -1, 1, 1, &v), range, "start");
@@ -184,8 +184,11 @@ Test(tensors, refused) {
     CHECK(tdm_tensor_slice(&t, 1, 0, 2, 0, &v) != TDM_OK, "step 0");
     CHECK(tdm_tensor_slice(&t, 1, 0, 2, INT64_MAX, &v) != TDM_OK, "a step that overflows");
     REFUSED(tdm_tensor_transpose(&t, 0, 3, &v), range, "dim1");
-    REFUSED(tdm_tensor_transpose(&t, -1, 0, &v), range, "dim0");
+    REFUSED(tdm_tensor_transpose(&t, -4, 0, &v), range, "dim0");
     REFUSED(tdm_tensor_reshape(&t, 2, SHAPE(24, 9), &v), shape, NULL);
+    REFUSED(tdm_tensor_reshape(&t, 2, SHAPE(-1, 7), &v), shape, "-1");
+    REFUSED(tdm_tensor_reshape(&t, 2, SHAPE(-1, -1), &v), shape, "-1");
+    REFUSED(tdm_tensor_reshape(&t, 2, SHAPE(-1, 0), &v), shape, "-1");
     OK(tdm_tensor_transpose(&t, 0, 1, &v));
     CHECK(tdm_tensor_reshape(&v, 1, SHAPE(240), &v) != TDM_OK, "reshape of a transposed view");
     REFUSED(tdm_tensor_view(NULL, 1, SHAPE(2), SHAPE(1), 0, &v), invalid, "tensor");
@@ -229,4 +232,40 @@ Test(tensors, refused) {
     bad = good, bad.shape[0] = 100, bad.strides[0] = INT64_MAX / 50;
     CHECK(tdm_fill(queue, 1.0, &bad) != TDM_OK, "an extent that overflows");
     tdm_buffer_release(buffer);
+}
+
+/* -1 is the last dimension in every function, and in reshape the extent that is left. */
+Test(tensors, dimensions_from_the_end) {
+    array *x = array_2d(TDM_F32, 3, 4, 4), *rows = array_1d(TDM_F32, 3);
+    array *places = array_1d(TDM_I32, 3), *y = array_2d(TDM_F32, 3, 4, 4);
+    array *wide = array_2d(TDM_F32, 3, 8, 8),
+          *stacked = array_new(TDM_F32, 3, SHAPE(3, 4, 2), NULL);
+    const tdm_tensor *const two[] = {&x->t, &x->t};
+    const int last[] = {-1};
+    double sums[3], last_places[3], sums_so_far[12], flipped[12], joined[24], pairs[24];
+    for (int i = 0; i < 12; i++) {
+        const int row = i / 4, col = i % 4;
+        x->v[i] = i;
+        sums[row] = 16 * row + 6;
+        last_places[row] = 3;
+        sums_so_far[i] = 4 * row * (col + 1) + col * (col + 1) / 2;
+        flipped[row * 4 + 3 - col] = i;
+        joined[row * 8 + col] = joined[row * 8 + 4 + col] = i;
+        pairs[2 * i] = pairs[2 * i + 1] = i;
+    }
+    array_set(x, x->v);
+    if (OK(tdm_sum(queue, &x->t, last, 1, &rows->t))) ARRAY_CHECK(rows, sums, NULL);
+    if (OK(tdm_argmax(queue, &x->t, -1, &places->t))) ARRAY_CHECK(places, last_places, NULL);
+    if (OK(tdm_cumsum(queue, &x->t, -1, &y->t))) ARRAY_CHECK(y, sums_so_far, NULL);
+    if (OK(tdm_flip(queue, &x->t, last, 1, &y->t))) ARRAY_CHECK(y, flipped, NULL);
+    if (OK(tdm_concat(queue, two, 2, -1, &wide->t))) ARRAY_CHECK(wide, joined, NULL);
+    if (OK(tdm_stack(queue, two, 2, -1, &stacked->t))) ARRAY_CHECK(stacked, pairs, NULL);
+    tdm_tensor view;
+    OK(tdm_tensor_slice(&x->t, -2, 1, 2, 1, &view));
+    CHECK(view.shape[0] == 2 && view.offset == x->t.offset + 4, "rows 1 and 2");
+    OK(tdm_tensor_transpose(&x->t, -1, -2, &view));
+    CHECK(view.shape[0] == 4 && view.strides[0] == 1 && view.strides[1] == 4, "transposed");
+    OK(tdm_tensor_reshape(&x->t, 3, SHAPE(2, -1, 2), &view));
+    CHECK(view.shape[1] == 3 && view.strides[0] == 6, "[2, 3, 2]");
+    array_free_all();
 }

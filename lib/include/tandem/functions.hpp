@@ -74,7 +74,8 @@ inline Tensor make_reduced(const Queue &queue, const Tensor &x, const std::vecto
     std::int64_t shape[TDM_MAX_DIMS];
     int ndim = 0;
     for (int d = 0; d < x->ndim; d++) {
-        const bool stays = !dims.empty() && std::find(dims.begin(), dims.end(), d) == dims.end();
+        const auto is_d = [&](int dim) { return dim == d || dim == d - x->ndim; };
+        const bool stays = !dims.empty() && std::none_of(dims.begin(), dims.end(), is_d);
         if (stays || keep) shape[ndim++] = stays ? x->shape[d] : 1;
     }
     if (ndim == 0) shape[ndim++] = 1;

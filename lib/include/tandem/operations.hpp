@@ -274,15 +274,16 @@ inline Tensor concat(const Queue &queue, const std::vector<Tensor> &tensors, int
     std::vector<const tdm_tensor *> all;
     std::int64_t extent = 0;
     for (const Tensor &tensor : tensors) {
+        const int at = dim < 0 ? dim + tensor->ndim : dim;
         all.push_back(tensor);
-        if (dim >= 0 && dim < tensor->ndim) extent += tensor->shape[dim];
+        if (at >= 0 && at < tensor->ndim) extent += tensor->shape[at];
     }
     Tensor y;
     if (!tensors.empty() && tensors[0]->ndim > 0) {
-        const tdm_tensor &first = *tensors[0].get();
-        std::vector<std::int64_t> shape(first.shape, first.shape + first.ndim);
-        if (dim >= 0 && dim < first.ndim) shape[static_cast<std::size_t>(dim)] = extent;
-        y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), first.dtype, shape);
+        std::vector<std::int64_t> shape = tensors[0].shape();
+        const int at = dim < 0 ? dim + tensors[0]->ndim : dim;
+        if (at >= 0 && at < tensors[0]->ndim) shape[static_cast<std::size_t>(at)] = extent;
+        y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), tensors[0]->dtype, shape);
     }
     check(tdm_concat(queue, all.data(), all.size(), dim, y));
     return y;
@@ -295,11 +296,11 @@ inline Tensor stack(const Queue &queue, const std::vector<Tensor> &tensors, int 
         all.push_back(tensor);
     Tensor y;
     if (!tensors.empty() && tensors[0]->ndim > 0) {
-        const tdm_tensor &first = *tensors[0].get();
-        std::vector<std::int64_t> shape(first.shape, first.shape + first.ndim);
-        const int at = dim < 0 || dim > first.ndim ? first.ndim : dim;
-        shape.insert(shape.begin() + at, static_cast<std::int64_t>(tensors.size()));
-        y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), first.dtype, shape);
+        std::vector<std::int64_t> shape = tensors[0].shape();
+        const int at = dim < 0 ? dim + tensors[0]->ndim + 1 : dim;
+        const int inside = std::clamp(at, 0, tensors[0]->ndim);
+        shape.insert(shape.begin() + inside, static_cast<std::int64_t>(tensors.size()));
+        y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), tensors[0]->dtype, shape);
     }
     check(tdm_stack(queue, all.data(), all.size(), dim, y));
     return y;

@@ -14,6 +14,8 @@
  * Lifetime. A buffer may be released while work on it is queued: its memory is handed out again
  * only when that work is done. The tensor itself may go as soon as a call returns.
  *
+ * Dimensions are numbered from 0; in arguments of all functions also from the end, -1 the last.
+ *
  * Nothing is checked when a tensor is made by hand: every operation checks its tensors before it
  * starts.
  *
@@ -104,7 +106,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int d
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1,
                                                      tdm_tensor *view);
 
-/** Another shape of as many elements, for a contiguous tensor. */
+/** Another shape of as many elements, for a contiguous tensor. One extent may be -1: what the others leave. */
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim,
                                                    const int64_t *shape, tdm_tensor *view);
 
