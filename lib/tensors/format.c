@@ -256,25 +256,53 @@ static void write_all(builder *out, const excerpt *e) {
     write_suffixes(out, e->x);
 }
 
+/* All of it in `whole`, which the caller frees, on failure, too. */
+static tdm_status write_text(const char *function, tdm_queue *queue, const tdm_tensor *x,
+                             builder *whole) {
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
+    TDMI_TRY(tdmi_check_not_recording(function, queue));
+    TDMI_TRY(tdmi_check_args(function, queue, args, 1));
+    excerpt e = {.x = x};
+    tdm_status status = read_excerpt(queue, &e);
+    if (status == TDM_OK) write_all(whole, &e);
+    if (whole->short_of_memory) status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    tdmi_queue_let_go(queue, tdmi_free, e.bytes);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", function);
+}
+
 tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text, size_t capacity,
                       size_t *length) {
     TDMI_UNCANCELLED();
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0}};
     if (length) *length = 0;
     if (!text && capacity > 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: text is NULL, but capacity is %zu",
                          __func__, capacity);
     if (capacity > 0) text[0] = '\0';
-    TDMI_TRY(tdmi_check_not_recording(__func__, queue));
-    TDMI_TRY(tdmi_check_args(__func__, queue, args, 1));
-    excerpt e = {.x = x};
     builder whole = {0};
-    tdm_status status = read_excerpt(queue, &e);
-    if (status == TDM_OK) write_all(&whole, &e);
-    if (whole.short_of_memory) status = tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    const tdm_status status = write_text(__func__, queue, x, &whole);
     if (status == TDM_OK && capacity > 0) snprintf(text, capacity, "%s", whole.bytes);
     if (status == TDM_OK && length) *length = whole.length;
     tdmi_free(whole.bytes);
-    tdmi_queue_let_go(queue, tdmi_free, e.bytes);
-    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", __func__);
+    return status;
+}
+
+tdm_status tdm_print(tdm_queue *queue, const char *name, const tdm_tensor *x, FILE *file) {
+    TDMI_UNCANCELLED();
+    TDMI_NOT_NULL(__func__, file);
+    builder whole = {0};
+    tdm_status status = write_text(__func__, queue, x, &whole);
+    const int indent = name ? (int)strlen(name) + 3 : 0;
+    if (status == TDM_OK) {
+        if (name) fprintf(file, "%s = ", name);
+        for (const char *line = whole.bytes; *line;) {
+            const size_t length = strcspn(line, "\n");
+            fprintf(file, "%.*s", (int)length, line);
+            line += length;
+            if (*line == '\n') fprintf(file, "\n%*s", indent, ""), line++;
+        }
+        if (fputc('\n', file) == EOF || ferror(file))
+            status = tdmi_fail(TDM_ERROR_IO, "%s: the file cannot be written", __func__);
+    }
+    tdmi_free(whole.bytes);
+    return status;
 }

@@ -16,6 +16,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 {
+    echo '#define _STDIO_H 1' # FILE is the C library's: not described with what it has inside
+    echo 'typedef struct _IO_FILE FILE;'
     (cd "$headers" && printf '#include <%s>\n' tandem/*.h)
     cat "$headers"/tandem/*.h | tr '\n' ' ' | grep -oE 'TDM_API [^;#]*\);' | sed 's/;$/ { __builtin_trap(); }/'
 } >"$work/surface.c"

@@ -224,6 +224,34 @@ static void check_text(const tdm_tensor *t, const char *values, const char *suff
     CHECK(again == length, "without a buffer: %zu, not %zu", again, length);
 }
 
+Test(create, print) {
+    tdm_tensor t;
+    char got[256] = "", want[256];
+    FILE *file = tmpfile();
+    CHECK(file != NULL, "no temporary file");
+    if (!file) return;
+    OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(2, 1), &t));
+    OK(tdm_print(queue, "ones", &t, file));
+    OK(tdm_print(queue, NULL, &t, file));
+    rewind(file);
+    CHECK(fread(got, 1, sizeof got - 1, file) > 0, "nothing was printed");
+    const char *id = tdm_device_get_info(device)->id;
+    snprintf(want, sizeof want,
+             "ones = tensor([[1.],\n               [1.]], shape=[2, 1], dtype=f32, device=%s)\n"
+             "tensor([[1.],\n        [1.]], shape=[2, 1], dtype=f32, device=%s)\n",
+             id, id);
+    CHECK(strcmp(got, want) == 0, "printed\n%s\nnot\n%s", got, want);
+    fclose(file);
+    file = fopen("/dev/full", "w");
+    if (file) {
+        setvbuf(file, NULL, _IONBF, 0);
+        REFUSED(tdm_print(queue, "t", &t, file), TDM_ERROR_IO, "tdm_print|written");
+        fclose(file);
+    }
+    REFUSED(tdm_print(queue, "t", &t, NULL), TDM_ERROR_INVALID_ARGUMENT, "file");
+    tdm_tensor_release(&t);
+}
+
 /* The values as PyTorch 1.13 prints them (each text was made by it), then shape, dtype, device. */
 Test(create, text) {
     tdm_tensor t, view;

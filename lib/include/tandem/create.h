@@ -16,6 +16,8 @@
 #ifndef TANDEM_CREATE_H
 #define TANDEM_CREATE_H
 
+#include <stdio.h>
+
 #include <tandem/ops.h>
 
 #if defined(__cplusplus)
@@ -92,6 +94,11 @@ TDM_API tdm_device *tdm_tensor_get_device(const tdm_tensor *tensor);
  * which may be NULL, is what all of it takes without that 0. Waits for the queue. */
 TDM_API TDM_MUST_USE tdm_status tdm_format(tdm_queue *queue, const tdm_tensor *x, char *text,
                                            size_t capacity, size_t *length);
+
+/** Prints "name = " (unless name is NULL), what tdm_format writes, aligned after it, and a line's end to `file`, as in
+ * tdm_print(queue, "x", &x, stdout). Waits for the queue. TDM_ERROR_IO when the file cannot be written. */
+TDM_API TDM_MUST_USE tdm_status tdm_print(tdm_queue *queue, const char *name, const tdm_tensor *x,
+                                          FILE *file);
 
 #if defined(__cplusplus)
 }
