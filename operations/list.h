@@ -37,4 +37,8 @@ OP_PAGES(OP_PAGE)
 const operation *op_at(size_t i);
 const operation *op_named(const char *name);
 
+/* The library's function for a ref_reduction. */
+tdm_status op_reduce_over(int what, tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                          size_t count, double correction, tdm_tensor *y);
+
 #endif

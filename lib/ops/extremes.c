@@ -5,7 +5,6 @@
 
 #include "indexed.h"
 #include "reduce.h"
-#include "temporary.h"
 
 /* What an extreme is of, apart from its dtype. */
 typedef struct extreme {
@@ -84,31 +83,8 @@ tdm_status tdm_min(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_
     return find_values(&smallest, queue, x, dims, count, y);
 }
 
-/* Into y, or, where that is f32 and x a narrower float, by way of a tensor of x's dtype. */
-static tdm_status find_magnitudes(const extreme *e, tdm_queue *queue, const tdm_tensor *x,
-                                  const tdmi_reduced *reduced, tdm_tensor *y) {
-    const tdmi_reduction r = reduction_of(e, x->dtype);
-    if (x->dtype == y->dtype) return tdmi_run_reduction(e->function, queue, &r, x, reduced, y);
-    tdm_tensor narrow;
-    TDMI_TRY(tdmi_temporary(queue, x->dtype, y->ndim, y->shape, &narrow));
-    tdm_status status = tdmi_run_reduction(e->function, queue, &r, x, reduced, &narrow);
-    if (status == TDM_OK) status = tdm_cast(queue, &narrow, y);
-    tdm_tensor_release(&narrow);
-    return status;
-}
-
-tdm_status tdmi_norm_inf(const char *function, tdm_queue *queue, const tdm_tensor *x,
-                         const int *dims, size_t count, tdm_tensor *y) {
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
-                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    const extreme largest = {function, TDM_OP_EXTREME_VALUE, false, false, true};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    TDMI_TRY(tdmi_check_reduced_dtypes(function, queue, true, "x", x, y));
-    tdmi_reduced reduced;
-    TDMI_TRY(tdmi_check_reduced(function, x, dims, count, "y", y, &reduced));
-    if (tdm_tensor_count(y) == 0) return TDM_OK;
-    if (reduced.elements == 0) return tdm_fill(queue, 0, y);
-    return find_magnitudes(&largest, queue, x, &reduced, y);
+tdmi_reduction tdmi_largest_magnitude(tdm_dtype dtype) {
+    return reduction_of(&(extreme){.op = TDM_OP_EXTREME_VALUE, .magnitudes = true}, dtype);
 }
 
 static tdm_status find_truth(const char *function, bool all, tdm_queue *queue, const tdm_tensor *x,
