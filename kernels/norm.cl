@@ -13,14 +13,11 @@ KERNEL3(norm, tdm_norm_args, const T, x, tdm_squares, partial, U, out)
     FOR_ROWS(item, args.rows * PIECES)
     {
         PIECE(item, row, start, cols);
-        tdm_i64 x_at = args.x_offset + start, out_at = args.out_offset, left = row;
-        FOR_DIMS(d, args.outer_ndim)
+        tdm_i64 x_at = args.x_offset + start, out_at = args.out_offset;
+        TDM_FOR_INDICES(d, index, row, args.outer_ndim, args.outer_shape)
         {
-            const tdm_i64 next = TDM_ABOVE(d, left, args.outer_shape[d]);
-            const tdm_i64 index = left - next * args.outer_shape[d];
             x_at += index * args.x_stride[d];
             out_at += index * args.out_stride[d];
-            left = next;
         }
         GLOBAL const T *const xr = x + x_at;
         if (cols <= SHORT_ROW) FETCH(xr, cols);

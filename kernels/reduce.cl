@@ -398,12 +398,8 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
         const tdm_i64 column = IN_COLUMNS ? item % blocks * LANES + LANE : 0;
         GLOBAL const ACC *const from = partial + 2 * (row * chunks * across + column);
         tdm_i64 y_at = args.y_offset + column * args.y_step;
-        FOR_DIMS(d, args.outer_ndim)
-        {
-            const tdm_i64 next = TDM_ABOVE(d, row, args.outer_shape[d]);
-            y_at += (row - next * args.outer_shape[d]) * args.y_stride[d];
-            row = next;
-        }
+        TDM_FOR_INDICES(d, index, row, args.outer_ndim, args.outer_shape)
+            y_at += index * args.y_stride[d];
         ACC mean = 0, squares = 0;
         if (IN_COLUMNS) {
             if (column < across) {
