@@ -20,7 +20,8 @@
     X(arithmetic, "", "lanes few")                                                                 \
     X(cast, "", "")                                                                                \
     X(functions, "texts", "")                                                                      \
-    X(reduce, "", "")
+    X(reduce, "", "")                                                                              \
+    X(random, "device", "few")
 
 typedef struct op_list {
     const operation *op;

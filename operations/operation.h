@@ -83,7 +83,7 @@ typedef struct op_case {
  * for an operation by element perhaps part of a row. */
 typedef struct op_part {
     const op_case *c;
-    int64_t row, rows, cols;
+    int64_t row, rows, col, cols; /* col: where part of a row begins */
     const double *x[OP_OPERANDS]; /* inputs as the dtype has them; NULL: not given */
     double *y[OP_OPERANDS];       /* outputs; NULL: not wanted */
     double *bound[OP_OPERANDS];   /* how far each may be off; all 0 at first */
