@@ -16,9 +16,7 @@ KERNEL3(elementwise, tdm_elementwise_args, T, y, const T, a, const T, b)
     const ACC alpha = SCALAR(args.alpha);
     FOR_ROWS(item, args.rows * args.chunks)
     {
-        tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
-        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
-        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        TDM_ROW_PIECE(item, row, first, n);
         tdm_i64 y_at = args.offset[0] + first * args.inner_stride[0];
         tdm_i64 a_at = args.offset[1] + first * args.inner_stride[1];
         tdm_i64 b_at = args.offset[2] + first * args.inner_stride[2];

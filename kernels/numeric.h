@@ -35,6 +35,12 @@
 #define LOWEST_KEY TDM_BY_ACC(tdm_lowest_key_)
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
+/* Of rows that are cut into args.chunks pieces of args.chunk columns, the last of which may be shorter, item by item:
+ * declares the row, where in it the piece begins, and how many columns it has. */
+#define TDM_ROW_PIECE(item, row, first, n)                                                         \
+    const tdm_i64 row = args.chunks == 1 ? (item) : (item) / args.chunks;                          \
+    const tdm_i64 first = ((item)-row * args.chunks) * args.chunk;                                 \
+    const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first)
 /* The index that a row of this number has in each of n dimensions, the last of them first. With one dimension nothing
  * is divided. */
 #define TDM_FOR_INDICES(d, index, number, n, extents)                                              \
