@@ -2,6 +2,7 @@
 /* Norms of tensors, of rows and over any dimensions. Where the elements of a result lie along memory the kernel `norm`
  * takes them: those of one line at once, those of several as the norm of the lines' norms. Of columns `reduce` and
  * `extreme` do. */
+#include "normalize.h"
 #include "reduce.h"
 #include "temporary.h"
 
@@ -22,17 +23,8 @@ static tdm_status norm_rows(const norm_call *call, const tdm_tensor *x, const td
                                   .op = (uint8_t)call->kind,
                                   .stream = tdmi_stores(queue, args->rows, cols, size, true),
                                   .vectors = tdmi_reduced_vectors(places, size)};
-    tdm_cut *const cut = &args->cut;
-    *cut = tdmi_cut_chunks(queue, args->rows, cols, 0, size);
     const tdmi_mem *mems[] = {tdmi_mem_of(x), NULL, tdmi_mem_of(out)};
-    if (cut->pieces == 1) return tdmi_launch_items(queue, variant, args->rows, cols, mems, args);
-    const size_t state = 2 * (x->dtype == TDM_F64 ? sizeof(double) : sizeof(float));
-    TDMI_TRY(tdmi_queue_scratch(queue, (size_t)args->rows * cut->chunks * state, &mems[1]));
-    cut->phase = TDM_ROWS_SUMS;
-    TDMI_TRY(tdmi_launch_groups(queue, variant, args->rows * cut->pieces, cols, mems, args));
-    cut->phase = TDM_ROWS_WRITES;
-    cut->pieces = 1;
-    return tdmi_launch_items(queue, variant, args->rows, cols, mems, args);
+    return tdmi_launch_rows(queue, variant, args->rows, cols, mems, 1, 2, args, &args->cut);
 }
 
 static tdm_status norms(const norm_call *call, const tdm_tensor *x, const tdmi_reduced *reduced,
