@@ -234,7 +234,7 @@ extern bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, cons
 TDMI_HOST_BLAS_LIST(TDMI_DECLARE)
 #undef TDMI_DECLARE
 
-/* A provider of one of them, by the functions `attach` and `run` of a file, whose host_state begins with the library. */
+/* A provider of one of them, by a file's functions `attach` and `run`; its host_state begins with the library. */
 #define TDMI_HOST_PROVIDER(name)                                                                   \
     static tdm_status attach_##name(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) {       \
         return attach(&tdmi_host_blas_##name, device, queue, state);                               \
