@@ -6,19 +6,12 @@ typedef struct host_state {
     const tdmi_host_blas *blas;
 } host_state;
 
-static tdm_status attach(const tdmi_host_blas *blas, void *state) {
+static tdm_status attach(const tdmi_host_blas *blas, tdmi_bdevice *device, tdmi_bqueue *queue,
+                         void *state) {
+    (void)device;
+    (void)queue;
     ((host_state *)state)->blas = blas;
     return tdmi_host_blas_open(blas);
-}
-
-static void detach(void *state) { (void)state; }
-
-static const tdmi_library *library_of(const void *state) {
-    return ((const host_state *)state)->blas->library;
-}
-
-static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
-    return tdmi_host_job_supports(((const host_state *)state)->blas, gemm);
 }
 
 static void *memory_of(const tdmi_mem *mem) { return mem ? mem->handle : NULL; }
@@ -32,20 +25,7 @@ static tdm_status run(void *state, const tdmi_gemm *gemm) {
     return status == TDM_OK ? TDM_OK : tdmi_fail(status, "out of host memory for a product");
 }
 
-#define PROVIDER(name)                                                                             \
-    static tdm_status attach_##name(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) {       \
-        (void)device;                                                                              \
-        (void)queue;                                                                               \
-        return attach(&tdmi_host_blas_##name, state);                                              \
-    }                                                                                              \
-    static const tdmi_blas provider_##name = {.id = TDMI_BLAS_##name,                              \
-                                              .state_size = sizeof(host_state),                    \
-                                              .attach = attach_##name,                             \
-                                              .detach = detach,                                    \
-                                              .supports = supports,                                \
-                                              .gemm = run,                                         \
-                                              .library = library_of};
-TDMI_HOST_BLAS_LIST(PROVIDER)
+TDMI_HOST_BLAS_LIST(TDMI_HOST_PROVIDER)
 
 #define ADDRESS(name) &provider_##name,
 const tdmi_blas *const tdmi_cpu_blas[] = {TDMI_HOST_BLAS_LIST(ADDRESS) NULL};

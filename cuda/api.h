@@ -89,22 +89,6 @@
     X(nvrtcGetPTXSize)                                                                             \
     X(nvrtcGetPTX)
 
-#define TDMI_CUBLASLT_LIST(X)                                                                      \
-    X(cublasLtCreate)                                                                              \
-    X(cublasLtDestroy)                                                                             \
-    X(cublasLtGetVersion)                                                                          \
-    X(cublasLtMatmul)                                                                              \
-    X(cublasLtMatmulAlgoGetHeuristic)                                                              \
-    X(cublasLtMatmulDescCreate)                                                                    \
-    X(cublasLtMatmulDescDestroy)                                                                   \
-    X(cublasLtMatmulDescSetAttribute)                                                              \
-    X(cublasLtMatrixLayoutCreate)                                                                  \
-    X(cublasLtMatrixLayoutDestroy)                                                                 \
-    X(cublasLtMatrixLayoutSetAttribute)                                                            \
-    X(cublasLtMatmulPreferenceCreate)                                                              \
-    X(cublasLtMatmulPreferenceDestroy)                                                             \
-    X(cublasLtMatmulPreferenceSetAttribute)
-
 #define TDMI_CUBLAS_LIST(X)                                                                        \
     X(cublasCreate_v2)                                                                             \
     X(cublasDestroy_v2)                                                                            \

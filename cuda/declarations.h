@@ -31,6 +31,23 @@
 /* The oldest and the newest, as 1000 * major + 10 * minor. */
 enum { TDMI_CUDA_OLDEST = 11080, TDMI_CUDA_NEWEST = 13990 };
 
+/* The functions that are resolved of cuBLASLt; those of the other libraries are in api.h. */
+#define TDMI_CUBLASLT_LIST(X)                                                                      \
+    X(cublasLtCreate)                                                                              \
+    X(cublasLtDestroy)                                                                             \
+    X(cublasLtGetVersion)                                                                          \
+    X(cublasLtMatmul)                                                                              \
+    X(cublasLtMatmulAlgoGetHeuristic)                                                              \
+    X(cublasLtMatmulDescCreate)                                                                    \
+    X(cublasLtMatmulDescDestroy)                                                                   \
+    X(cublasLtMatmulDescSetAttribute)                                                              \
+    X(cublasLtMatrixLayoutCreate)                                                                  \
+    X(cublasLtMatrixLayoutDestroy)                                                                 \
+    X(cublasLtMatrixLayoutSetAttribute)                                                            \
+    X(cublasLtMatmulPreferenceCreate)                                                              \
+    X(cublasLtMatmulPreferenceDestroy)                                                             \
+    X(cublasLtMatmulPreferenceSetAttribute)
+
 #ifndef TDMI_CUDA_FUNCTIONS_ONLY
 
 /* --- runtime and driver: types ------------------------------------------------------------------

@@ -72,10 +72,10 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_REDUCE_SUM 0
 #define TDM_OP_REDUCE_PRODUCT 2
 #define TDM_OP_REDUCE_INTEGERS 4 /* so many values of OP */
-#define TDM_OP_REDUCE_NORM 4 /* L1, or with `squares` L2 */
+#define TDM_OP_REDUCE_DOT 4 /* along memory alone */
+#define TDM_OP_REDUCE_NORM 5 /* in columns alone: L1, or with `squares` L2 */
 #define TDM_OP_REDUCE_VARIANCE 6
-#define TDM_OP_REDUCE_DOT 8 /* along memory alone */
-#define TDM_OP_REDUCE_COUNT 9
+#define TDM_OP_REDUCE_COUNT 8
 #define TDM_OP_IN_COLUMNS 1
 
 #define TDM_OP_EXTREME_VALUE 0 /* extreme: likewise; or with `truth` whether there is one that is not 0 */
@@ -167,12 +167,14 @@ typedef struct tdm_cut {
     tdm_i32 phase; /* TDM_ROWS_... */
 } tdm_cut;
 
-/* norm: of each row, to out[out_offset + row]. In the second launch an item is a row. */
+/* norm: rows and results are found as rows of elementwise work are. In the second launch an item is a row. */
 typedef struct tdm_norm_args {
     tdm_i64 rows;
-    tdm_i64 x_offset, x_stride;
-    tdm_i64 out_offset;
+    tdm_i64 x_offset, out_offset;
+    tdm_i64 outer_shape[TDM_MAX_OUTER];
+    tdm_i64 x_stride[TDM_MAX_OUTER], out_stride[TDM_MAX_OUTER];
     tdm_cut cut;
+    tdm_i32 outer_ndim, reserved;
 } tdm_norm_args;
 
 /* layer_norm and rms_norm; the operands that OP leaves out are not touched. */

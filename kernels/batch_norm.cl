@@ -8,9 +8,7 @@ KERNEL6(batch_norm, tdm_batch_norm_args, const T, x, const T, mean, const T, var
     const ACC epsilon = SCALAR(args.epsilon);
     FOR_ROWS(item, args.rows * args.chunks)
     {
-        const tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
-        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
-        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        TDM_ROW_PIECE(item, row, first, n);
         const tdm_i64 channel = row % args.channels;
         const tdm_i64 at = row * (tdm_i64)args.cols + first;
         GLOBAL const T *const xr = x + (args.x_offset + at);

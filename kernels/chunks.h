@@ -43,8 +43,7 @@
     }
 #endif
 
-/* The chunks of a piece of so many columns: chunk c of the row is [begin, end) of the piece. */
-#define FOR_CHUNKS(c, begin, end, cols) TDM_FOR_CHUNKS(c, begin, end, tdm_first, cols)
+/* The chunks of a piece of so many columns, from `first` on: chunk c of the row is [begin, end) of the piece. */
 #if HOLDS
 #define TDM_FOR_CHUNKS(c, begin, end, first, cols)                                                 \
     for (tdm_i32 c = 0, begin = 0, end = (cols), tdm_once = 1; tdm_once; tdm_once = 0)

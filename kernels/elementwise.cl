@@ -16,20 +16,15 @@ KERNEL3(elementwise, tdm_elementwise_args, T, y, const T, a, const T, b)
     const ACC alpha = SCALAR(args.alpha);
     FOR_ROWS(item, args.rows * args.chunks)
     {
-        tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
-        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
-        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        TDM_ROW_PIECE(item, row, first, n);
         tdm_i64 y_at = args.offset[0] + first * args.inner_stride[0];
         tdm_i64 a_at = args.offset[1] + first * args.inner_stride[1];
         tdm_i64 b_at = args.offset[2] + first * args.inner_stride[2];
-        FOR_DIMS(d, args.outer_ndim)
+        TDM_FOR_INDICES(d, index, row, args.outer_ndim, args.outer_shape)
         {
-            const tdm_i64 next = TDM_ABOVE(d, row, args.outer_shape[d]);
-            const tdm_i64 index = row - next * args.outer_shape[d];
             y_at += index * args.outer_stride[0][d];
             a_at += index * args.outer_stride[1][d];
             b_at += index * args.outer_stride[2][d];
-            row = next;
         }
         GLOBAL T *const yr = y + y_at;
         GLOBAL const T *const ar = a + a_at;

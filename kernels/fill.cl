@@ -6,16 +6,10 @@ KERNEL1(fill, tdm_elementwise_args, T, y)
     const T value = (T)args.bits;
     FOR_ROWS(item, args.rows * args.chunks)
     {
-        tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
-        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
-        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        TDM_ROW_PIECE(item, row, first, n);
         tdm_i64 y_at = args.offset[0] + first * args.inner_stride[0];
-        FOR_DIMS(d, args.outer_ndim)
-        {
-            const tdm_i64 next = TDM_ABOVE(d, row, args.outer_shape[d]);
-            y_at += (row - next * args.outer_shape[d]) * args.outer_stride[0][d];
-            row = next;
-        }
+        TDM_FOR_INDICES(d, index, row, args.outer_ndim, args.outer_shape)
+            y_at += index * args.outer_stride[0][d];
         GLOBAL T *const yr = y + y_at;
         if (STREAM || VECTORS || args.unit_stride) {
             FOR_LANES_FILL(yr, j, n)

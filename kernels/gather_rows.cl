@@ -6,9 +6,7 @@ KERNEL3(gather_rows, tdm_gather_args, T, y, const T, table, const tdm_i32, indic
 {
     FOR_ROWS(item, args.rows * args.chunks)
     {
-        const tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
-        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
-        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        TDM_ROW_PIECE(item, row, first, n);
         const tdm_i64 index = INDEX_AT(indices, args.index_offset + row * args.index_stride, args.wide);
 #if ROW_LOOPS
         /* rows lie anywhere: those that are read soon are fetched now */

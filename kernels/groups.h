@@ -42,16 +42,10 @@
     const tdm_i32 columns = (tdm_i32)MIN((tdm_i64)(width), (tdm_i64)args.cols - column);           \
     tdm_i64 x_at = args.x_offset + column;                                                         \
     tdm_i64 y_at = args.y_offset + part * args.y_chunk + column * args.y_step;                     \
+    TDM_FOR_INDICES(d, tdm_index, number, args.outer_ndim, args.outer_shape)                       \
     {                                                                                              \
-        tdm_i64 tdm_left = number;                                                                 \
-        FOR_DIMS(d, args.outer_ndim)                                                               \
-        {                                                                                          \
-            const tdm_i64 tdm_next = TDM_ABOVE(d, tdm_left, args.outer_shape[d]);                  \
-            const tdm_i64 tdm_index = tdm_left - tdm_next * args.outer_shape[d];                   \
-            x_at += tdm_index * args.x_stride[d];                                                  \
-            y_at += tdm_index * args.y_stride[d];                                                  \
-            tdm_left = tdm_next;                                                                   \
-        }                                                                                          \
+        x_at += tdm_index * args.x_stride[d];                                                      \
+        y_at += tdm_index * args.y_stride[d];                                                      \
     }                                                                                              \
     const tdm_i32 tdm_by_lines = IN_COLUMNS || args.lines > 1;                                     \
     const tdm_i64 tdm_all = tdm_by_lines ? args.lines : (tdm_i64)args.cols;                        \
@@ -66,13 +60,9 @@
 #define LINE(p, line)                                                                              \
     GLOBAL const T *p;                                                                             \
     {                                                                                              \
-        tdm_i64 tdm_at = x_at, tdm_left = (line);                                                  \
-        FOR_DIMS(d, args.line_ndim)                                                                \
-        {                                                                                          \
-            const tdm_i64 tdm_next = TDM_ABOVE(d, tdm_left, args.line_shape[d]);                   \
-            tdm_at += (tdm_left - tdm_next * args.line_shape[d]) * args.line_stride[d];            \
-            tdm_left = tdm_next;                                                                   \
-        }                                                                                          \
+        tdm_i64 tdm_at = x_at;                                                                     \
+        TDM_FOR_INDICES(d, tdm_index, line, args.line_ndim, args.line_shape)                       \
+            tdm_at += tdm_index * args.line_stride[d];                                             \
         p = x + (tdm_at + start);                                                                  \
     }
 

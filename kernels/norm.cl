@@ -13,7 +13,13 @@ KERNEL3(norm, tdm_norm_args, const T, x, tdm_squares, partial, U, out)
     FOR_ROWS(item, args.rows * PIECES)
     {
         PIECE(item, row, start, cols);
-        GLOBAL const T *const xr = x + (args.x_offset + row * args.x_stride + start);
+        tdm_i64 x_at = args.x_offset + start, out_at = args.out_offset;
+        TDM_FOR_INDICES(d, index, row, args.outer_ndim, args.outer_shape)
+        {
+            x_at += index * args.x_stride[d];
+            out_at += index * args.out_stride[d];
+        }
+        GLOBAL const T *const xr = x + x_at;
         if (cols <= SHORT_ROW) FETCH(xr, cols);
         tdm_squares all;
         FOR_STATES(c, begin, end, cols)
@@ -46,7 +52,7 @@ KERNEL3(norm, tdm_norm_args, const T, x, tdm_squares, partial, U, out)
                                                                              MAGNITUDE_KEY(s.sum)))));
         }
         if (PHASE == TDM_ROWS_SUMS || LANE != 0) continue;
-        STORE_U(out, args.out_offset + row, OP == TDM_OP_NORM_L2 ? SQRT(all.sum) / all.factor : all.sum);
+        STORE_U(out, out_at, OP == TDM_OP_NORM_L2 ? SQRT(all.sum) / all.factor : all.sum);
     }
 }
 

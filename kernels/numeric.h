@@ -35,9 +35,19 @@
 #define LOWEST_KEY TDM_BY_ACC(tdm_lowest_key_)
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
-/* The rest of a row's number for the dimensions before d, whose extent is `extent`, in FOR_DIMS: 0 before the first,
- * so that with one dimension nothing is divided. */
-#define TDM_ABOVE(d, number, extent) ((d) > 0 ? (number) / (extent) : 0)
+/* Of rows that are cut into args.chunks pieces of args.chunk columns, the last of which may be shorter, item by item:
+ * declares the row, where in it the piece begins, and how many columns it has. */
+#define TDM_ROW_PIECE(item, row, first, n)                                                         \
+    const tdm_i64 row = args.chunks == 1 ? (item) : (item) / args.chunks;                          \
+    const tdm_i64 first = ((item)-row * args.chunks) * args.chunk;                                 \
+    const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first)
+/* The index that a row of this number has in each of n dimensions, the last of them first. With one dimension nothing
+ * is divided. */
+#define TDM_FOR_INDICES(d, index, number, n, extents)                                              \
+    for (tdm_i64 tdm_left = (number), tdm_above = 0, index = 0, d = (tdm_i64)(n)-1;                \
+         d >= 0 && (tdm_above = d > 0 ? tdm_left / (extents)[d] : 0,                               \
+                   index = tdm_left - tdm_above * (extents)[d], 1);                                \
+         tdm_left = tdm_above, d--)
 #define tdm_lowest_key_f32 (-0x7fffffff - 1)
 #define tdm_lowest_key_f64 (-((tdm_i64)1 << 62) - ((tdm_i64)1 << 62))
 #define tdm_lowest_key_w32 tdm_lowest_key_f32

@@ -37,9 +37,7 @@ KERNEL1(random, tdm_random_args, T, y)
 #endif
     FOR_ROWS(item, args.rows * args.chunks)
     {
-        const tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
-        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
-        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        TDM_ROW_PIECE(item, row, first, n);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + first);
         const tdm_u64 number = (tdm_u64)args.first + (tdm_u64)(row * args.cols + first);
         const tdm_u64 block = number / PER_BLOCK;

@@ -17,9 +17,7 @@ KERNEL1(range, tdm_range_args, T, y)
 #endif
     FOR_ROWS(item, args.rows * args.chunks)
     {
-        const tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
-        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
-        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        TDM_ROW_PIECE(item, row, first, n);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + first);
         const tdm_i64 number = args.first + row * args.cols + first;
         FOR_LANES_FILL(yr, j, n)

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Sums, products, norms and variances of groups of elements, by OP, whose lines lie along memory, so that a group's
- * lanes share them, or in columns, so that each lane has its own results and walks from line to line. T is a float
- * or an unsigned integer, as which the others are read; the results of these have 64 bits.
+/* Sums, products and variances of groups of elements, by OP, whose lines lie along memory, so that a group's lanes
+ * share them, or in columns, so that each lane has its own results and walks from line to line; and norms of columns.
+ * T is a float or an unsigned integer, as which the others are read; the results of these have 64 bits.
  *
  * Sums are of blocks in which each partial sum has 64 terms, and of blocks' sums with what adding them lost. Squares
  * that overflow or vanish are taken again of the elements times a power of two. A variance takes two passes over each
@@ -9,12 +9,12 @@
  * nor an outlier costs digits; blocks are put together after Chan, Golub and LeVeque (COMPSTAT 1982). */
 #if T_IS_FLOAT
 #define SIZE(v) ((squares ? (v) : (ACC)1) * (v))
-#define VALUE(v, factor) (KIND == TDM_OP_REDUCE_NORM ? SIZE(ABS((v) * (factor))) : (v))
+#define VALUE(v, factor) (OP == TDM_OP_REDUCE_NORM ? SIZE(ABS((v) * (factor))) : (v))
 #define RESULT(v, factor)                                                                          \
-    (KIND == TDM_OP_REDUCE_NORM  ? (squares ? SQRT(v) : (v)) / (factor)                            \
+    (OP == TDM_OP_REDUCE_NORM    ? (squares ? SQRT(v) : (v)) / (factor)                            \
      : KIND == TDM_OP_REDUCE_SUM ? (v) / divisor                                                   \
                                  : (v))
-#define IS_SAFE(sum) (KIND != TDM_OP_REDUCE_NORM || !squares || SAFE_SQUARES(sum))
+#define IS_SAFE(sum) (OP != TDM_OP_REDUCE_NORM || !squares || SAFE_SQUARES(sum))
 #else
 #define VALUE(v, factor) INTEGER(v)
 #define RESULT(v, factor) (v)
@@ -104,7 +104,6 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
     GROUP_ARRAY(ACC, scratch);
     LOCAL_ARRAY(ACC, products, LANES);
 #if T_IS_FLOAT
-    GROUP_ARRAY(KEY, key_scratch);
     const ACC divisor = SCALAR(args.divisor);
     const tdm_i32 squares = args.squares;
 #endif
@@ -156,39 +155,21 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
             }
 #endif
         } else if (!IN_COLUMNS) {
-            ACC sum = 0, factor = 1;
-            (void)factor;
-            for (tdm_i32 tries = 0; tries < 2;) {
-                ACC lost = 0;
-                sum = 0;
-                for (tdm_i64 line = first; line < last; line++) {
-                    LINE(xr, line)
-                    GLOBAL const T *const br =
-                        OP == TDM_OP_REDUCE_DOT ? other + (args.other_offset + start) : xr;
-                    FOR_BLOCKS(begin, end, n, SUM_BLOCK)
-                    {
-                        ACC a = 0;
-                        SUM(a, j, begin, end, READ(xr) READ_IF(OP == TDM_OP_REDUCE_DOT, br),
-                            OP == TDM_OP_REDUCE_DOT ? AT(xr, j) * AT(br, j) : VALUE(AT(xr, j), factor),
-                            AHEAD(xr));
-                        ADD_BLOCK(sum, lost, a);
-                        lost = LOST(lost);
-                    }
+            ACC sum = 0, lost = 0;
+            for (tdm_i64 line = first; line < last; line++) {
+                LINE(xr, line)
+                GLOBAL const T *const br = OP == TDM_OP_REDUCE_DOT ? other + (args.other_offset + start) : xr;
+                FOR_BLOCKS(begin, end, n, SUM_BLOCK)
+                {
+                    ACC a = 0;
+                    SUM(a, j, begin, end, READ(xr) READ_IF(OP == TDM_OP_REDUCE_DOT, br),
+                        OP == TDM_OP_REDUCE_DOT ? AT(xr, j) * AT(br, j) : VALUE(AT(xr, j), 1), AHEAD(xr));
+                    ADD_BLOCK(sum, lost, a);
+                    lost = LOST(lost);
                 }
-                sum = GROUP_SUM(scratch, sum - lost);
-                tries = tries == 1 || IS_SAFE(sum) ? 2 : 1;
-#if T_IS_FLOAT
-                if (tries == 1) {
-                    KEY largest = 0;
-                    for (tdm_i64 line = first; line < last; line++) {
-                        LINE(xr, line)
-                        LARGEST(largest, j, 0, n, READ(xr), MAGNITUDE_KEY(AT(xr, j)), NOTHING_AHEAD);
-                    }
-                    factor = RESCALE(GROUP_MAX(key_scratch, largest));
-                }
-#endif
             }
-            if (LANE == 0) PUT_AS(y, y_at, RESULT(sum, factor), args.to);
+            sum = GROUP_SUM(scratch, sum - lost);
+            if (LANE == 0) PUT_AS(y, y_at, RESULT(sum, (ACC)1), args.to);
         } else {
             COLUMNS(ACC, sum, 0);
             COLUMNS(ACC, lost, 1);
@@ -197,7 +178,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
             (void)factor;
             tdm_i32 tries = 0;
 #if IN_STRIPS
-            if (STRIPS && (KIND == TDM_OP_REDUCE_SUM || KIND == TDM_OP_REDUCE_NORM)) {
+            if (STRIPS && (KIND == TDM_OP_REDUCE_SUM || OP == TDM_OP_REDUCE_NORM)) {
                 FOR_COLUMNS(j, SLOTS)
                 {
                     OF(sum) = 0;
@@ -417,12 +398,8 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
         const tdm_i64 column = IN_COLUMNS ? item % blocks * LANES + LANE : 0;
         GLOBAL const ACC *const from = partial + 2 * (row * chunks * across + column);
         tdm_i64 y_at = args.y_offset + column * args.y_step;
-        FOR_DIMS(d, args.outer_ndim)
-        {
-            const tdm_i64 next = TDM_ABOVE(d, row, args.outer_shape[d]);
-            y_at += (row - next * args.outer_shape[d]) * args.y_stride[d];
-            row = next;
-        }
+        TDM_FOR_INDICES(d, index, row, args.outer_ndim, args.outer_shape)
+            y_at += index * args.y_stride[d];
         ACC mean = 0, squares = 0;
         if (IN_COLUMNS) {
             if (column < across) {

@@ -23,9 +23,7 @@ KERNEL3(scatter_add_rows, tdm_scatter_args, T, y, const T, source, const tdm_u64
 #endif
     FOR_ROWS(item, args.rows * args.chunks)
     {
-        const tdm_i64 row = args.chunks == 1 ? item : item / args.chunks;
-        const tdm_i64 first = (item - row * args.chunks) * args.chunk;
-        const tdm_i32 n = (tdm_i32)MIN((tdm_i64)args.chunk, (tdm_i64)args.cols - first);
+        TDM_ROW_PIECE(item, row, first, n);
         GLOBAL T *const yr = y + (args.y_offset + row * args.y_stride + first);
         GLOBAL const T *const sr = source + (args.source_offset + first);
         tdm_i64 begin = 0, end = 0;

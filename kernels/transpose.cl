@@ -35,13 +35,10 @@ KERNEL2(transpose, tdm_transpose_args, T, y, const T, a)
         const tdm_i32 n = (tdm_i32)MIN((tdm_i64)SIDE, args.cols - col);
         tdm_i64 y_at = args.y_offset + row * args.y_step + col;
         tdm_i64 a_at = args.a_offset + col * args.a_step + row;
-        FOR_DIMS(d, args.outer_ndim)
+        TDM_FOR_INDICES(d, index, matrix, args.outer_ndim, args.outer_shape)
         {
-            const tdm_i64 next = TDM_ABOVE(d, matrix, args.outer_shape[d]);
-            const tdm_i64 index = matrix - next * args.outer_shape[d];
             y_at += index * args.outer_stride[0][d];
             a_at += index * args.outer_stride[1][d];
-            matrix = next;
         }
         GLOBAL T *const yt = y + y_at;
         GLOBAL const T *const at = a + a_at;

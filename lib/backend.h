@@ -208,10 +208,6 @@ typedef struct tdmi_host_job {
     atomic_bool failed;
 } tdmi_host_job;
 
-/* Beyond what the library does by itself there are epilogues, which the cpu backend's kernels do part by
- * part, and 16-bit products by way of f32. */
-tdmi_blas_support tdmi_host_job_supports(const tdmi_host_blas *blas, const tdmi_gemm *gemm);
-
 /* Where an operand's memory begins. */
 typedef struct tdmi_host_operands {
     const void *a, *b, *bias;
@@ -238,6 +234,20 @@ extern bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, cons
 TDMI_HOST_BLAS_LIST(TDMI_DECLARE)
 #undef TDMI_DECLARE
 
+/* A provider of one of them, by a file's functions `attach` and `run`; its host_state begins with the library. */
+#define TDMI_HOST_PROVIDER(name)                                                                   \
+    static tdm_status attach_##name(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) {       \
+        return attach(&tdmi_host_blas_##name, device, queue, state);                               \
+    }                                                                                              \
+    static const tdmi_blas provider_##name = {.id = TDMI_BLAS_##name,                              \
+                                              .state_size = sizeof(host_state),                    \
+                                              .attach = attach_##name,                             \
+                                              .supports = tdmi_host_provider_supports,             \
+                                              .gemm = run,                                         \
+                                              .library = tdmi_host_provider_library};
+tdmi_blas_support tdmi_host_provider_supports(void *state, const tdmi_gemm *gemm);
+const tdmi_library *tdmi_host_provider_library(const void *state);
+
 /* Do f32 products of the host's libraries use AVX-512? oneDNN is asked, which may have been told not to
  * (ONEDNN_MAX_CPU_ISA) and is opened for it; without it, whether the processor has AVX-512. */
 bool tdmi_host_has_avx512(void);
@@ -256,7 +266,7 @@ typedef struct tdmi_trial {
 } tdmi_trial;
 
 /* A BLAS provider of a backend. Its state belongs to one queue: the core allocates state_size
- * zeroed bytes at the first product and calls attach; detach before the queue goes. */
+ * zeroed bytes at the first product and calls attach; detach, if any, before the queue goes. */
 typedef struct tdmi_blas {
     tdmi_blas_id id; /* a device's list has each once */
     size_t state_size;

@@ -304,7 +304,7 @@ tdm_status tdmi_blas_candidates(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_bl
 void tdmi_queue_detach_blas(tdm_queue *queue) {
     for (int i = 0; i < TDMI_BLAS_COUNT; i++) {
         if (!queue->blas[i].state) continue;
-        queue->blas[i].blas->detach(queue->blas[i].state);
+        if (queue->blas[i].blas->detach) queue->blas[i].blas->detach(queue->blas[i].state);
         tdmi_free(queue->blas[i].state);
     }
     tdmi_free(queue->tuned_slots);

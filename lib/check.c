@@ -208,6 +208,14 @@ static tdm_status check_device(const char *function, const tdm_queue *queue, con
                      queue->device->facts->info.id);
 }
 
+tdm_status tdmi_check_same_dtype(const char *function, const char *a_name, const tdm_tensor *a,
+                                 const char *b_name, const tdm_tensor *b) {
+    if (a->dtype == b->dtype) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
+                     "%s: the dtype of %s is %s, but that of %s is %s; tdm_cast converts", function,
+                     b_name, tdm_dtype_name(b->dtype), a_name, tdm_dtype_name(a->dtype));
+}
+
 static tdm_status check_dtype(const char *function, const tdmi_arg *args, int which) {
     const tdmi_arg *arg = &args[which];
     if (arg->flags & (TDMI_ARG_ANY_DTYPE | TDMI_ARG_MOVED)) return TDM_OK;
@@ -217,11 +225,8 @@ static tdm_status check_dtype(const char *function, const tdmi_arg *args, int wh
                          tdmi_float_dtypes());
     for (int i = 0; i < which; i++) {
         if (!args[i].tensor || (args[i].flags & TDMI_ARG_ANY_DTYPE)) continue;
-        if (args[i].tensor->dtype == arg->tensor->dtype) return TDM_OK;
-        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
-                         "%s: the dtype of %s is %s, but that of %s is %s; tdm_cast converts",
-                         function, arg->name, tdm_dtype_name(arg->tensor->dtype), args[i].name,
-                         tdm_dtype_name(args[i].tensor->dtype));
+        return tdmi_check_same_dtype(function, args[i].name, args[i].tensor, arg->name,
+                                     arg->tensor);
     }
     return TDM_OK;
 }

@@ -40,6 +40,9 @@ tdm_status tdmi_check_computes(const char *function, const tdm_device *device, c
 tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_arg *args,
                            int count) TDM_MUST_USE;
 
+tdm_status tdmi_check_same_dtype(const char *function, const char *a_name, const tdm_tensor *a,
+                                 const char *b_name, const tdm_tensor *b) TDM_MUST_USE;
+
 tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
                                  const char *b_name, const tdm_tensor *b) TDM_MUST_USE;
 

@@ -49,8 +49,7 @@ static tdm_status get_of_buffer(const char *function, const tdm_buffer *buffer, 
 static tdm_status adopt(const char *function, tdm_device *device, tdm_backend wanted,
                         const char *name, void *handle, size_t size, tdm_release_function release,
                         void *user, tdm_buffer **buffer) {
-    if (!buffer) return is_null(function, "buffer");
-    *buffer = NULL;
+    TDMI_RESULT(function, buffer);
     TDMI_TRY(check_backend(function, "device", device, wanted));
     if (!handle) return is_null(function, name);
     if (size == 0)
@@ -60,8 +59,7 @@ static tdm_status adopt(const char *function, tdm_device *device, tdm_backend wa
 
 static tdm_status adopt_queue(const char *function, tdm_device *device, tdm_backend wanted,
                               const char *name, void *handle, unsigned flags, tdm_queue **queue) {
-    if (!queue) return is_null(function, "queue");
-    *queue = NULL;
+    TDMI_RESULT(function, queue);
     TDMI_TRY(check_backend(function, "device", device, wanted));
     if (!handle) return is_null(function, name);
     tdm_status status = tdmi_queue_make(device, flags, handle, queue);
@@ -73,7 +71,7 @@ static tdm_status adopt_queue(const char *function, tdm_device *device, tdm_back
 static tdm_status check_event(const char *function, const tdm_queue *queue, tdm_backend wanted,
                               const void *event) {
     TDMI_TRY(check_backend(function, "queue", queue ? queue->device : NULL, wanted));
-    if (!event) return is_null(function, "event");
+    TDMI_NOT_NULL(function, event);
     return tdmi_check_not_recording(function, queue);
 }
 
@@ -110,8 +108,7 @@ tdm_status tdm_buffer_adopt_host(tdm_device *device, void *pointer, size_t size,
 
 tdm_status tdm_buffer_get_host_pointer(const tdm_buffer *buffer, void **pointer) {
     TDMI_UNCANCELLED();
-    if (!pointer) return is_null(__func__, "pointer");
-    *pointer = NULL;
+    TDMI_RESULT(__func__, pointer);
     return get_of_buffer(__func__, buffer, TDM_CPU, pointer);
 }
 
@@ -120,8 +117,7 @@ tdm_status tdm_buffer_get_host_pointer(const tdm_buffer *buffer, void **pointer)
 tdm_status tdm_opencl_get_context(const tdm_device *device, struct _cl_context **context) {
     TDMI_UNCANCELLED();
     void *found = NULL, *id;
-    if (!context) return is_null(__func__, "context");
-    *context = NULL;
+    TDMI_RESULT(__func__, context);
     TDMI_TRY(get_of_device(__func__, device, TDM_OPENCL, &found, &id));
     *context = found;
     return TDM_OK;
@@ -130,8 +126,7 @@ tdm_status tdm_opencl_get_context(const tdm_device *device, struct _cl_context *
 tdm_status tdm_opencl_get_device_id(const tdm_device *device, struct _cl_device_id **id) {
     TDMI_UNCANCELLED();
     void *context, *found = NULL;
-    if (!id) return is_null(__func__, "id");
-    *id = NULL;
+    TDMI_RESULT(__func__, id);
     TDMI_TRY(get_of_device(__func__, device, TDM_OPENCL, &context, &found));
     *id = found;
     return TDM_OK;
@@ -140,8 +135,7 @@ tdm_status tdm_opencl_get_device_id(const tdm_device *device, struct _cl_device_
 tdm_status tdm_opencl_get_queue(const tdm_queue *queue, struct _cl_command_queue **handle) {
     TDMI_UNCANCELLED();
     void *found = NULL;
-    if (!handle) return is_null(__func__, "handle");
-    *handle = NULL;
+    TDMI_RESULT(__func__, handle);
     TDMI_TRY(get_of_queue(__func__, queue, TDM_OPENCL, &found));
     *handle = found;
     return TDM_OK;
@@ -150,8 +144,7 @@ tdm_status tdm_opencl_get_queue(const tdm_queue *queue, struct _cl_command_queue
 tdm_status tdm_opencl_get_memory(const tdm_buffer *buffer, struct _cl_mem **memory) {
     TDMI_UNCANCELLED();
     void *found = NULL;
-    if (!memory) return is_null(__func__, "memory");
-    *memory = NULL;
+    TDMI_RESULT(__func__, memory);
     TDMI_TRY(get_of_buffer(__func__, buffer, TDM_OPENCL, &found));
     *memory = found;
     return TDM_OK;
@@ -167,10 +160,9 @@ tdm_status tdm_opencl_adopt_memory(tdm_device *device, struct _cl_mem *memory, s
 tdm_status tdm_opencl_adopt_device(struct _cl_context *context, struct _cl_device_id *id,
                                    tdm_device **device) {
     TDMI_UNCANCELLED();
-    if (!device) return is_null(__func__, "device");
-    *device = NULL;
-    if (!context) return is_null(__func__, "context");
-    if (!id) return is_null(__func__, "id");
+    TDMI_RESULT(__func__, device);
+    TDMI_NOT_NULL(__func__, context);
+    TDMI_NOT_NULL(__func__, id);
     return tdmi_device_adopt(__func__, TDM_OPENCL, context, id, device);
 }
 
@@ -200,8 +192,7 @@ tdm_status tdm_opencl_record(tdm_queue *queue, struct _cl_event **event) {
 tdm_status tdm_cuda_get_context(const tdm_device *device, struct CUctx_st **context) {
     TDMI_UNCANCELLED();
     void *found = NULL, *id;
-    if (!context) return is_null(__func__, "context");
-    *context = NULL;
+    TDMI_RESULT(__func__, context);
     TDMI_TRY(get_of_device(__func__, device, TDM_CUDA, &found, &id));
     *context = found;
     return TDM_OK;
@@ -209,7 +200,7 @@ tdm_status tdm_cuda_get_context(const tdm_device *device, struct CUctx_st **cont
 
 tdm_status tdm_cuda_enter(const tdm_device *device, bool *entered) {
     TDMI_UNCANCELLED();
-    if (!entered) return is_null(__func__, "entered");
+    TDMI_NOT_NULL(__func__, entered);
     *entered = false;
     TDMI_TRY(check_backend(__func__, "device", device, TDM_CUDA));
     return device->backend->enter(device->impl, entered);
@@ -223,7 +214,7 @@ void tdm_cuda_leave(const tdm_device *device, bool entered) {
 tdm_status tdm_cuda_get_ordinal(const tdm_device *device, int *ordinal) {
     TDMI_UNCANCELLED();
     void *context, *id = NULL;
-    if (!ordinal) return is_null(__func__, "ordinal");
+    TDMI_NOT_NULL(__func__, ordinal);
     *ordinal = -1;
     TDMI_TRY(get_of_device(__func__, device, TDM_CUDA, &context, &id));
     *ordinal = (int)(intptr_t)id;
@@ -233,8 +224,7 @@ tdm_status tdm_cuda_get_ordinal(const tdm_device *device, int *ordinal) {
 tdm_status tdm_cuda_get_stream(const tdm_queue *queue, struct CUstream_st **stream) {
     TDMI_UNCANCELLED();
     void *found = NULL;
-    if (!stream) return is_null(__func__, "stream");
-    *stream = NULL;
+    TDMI_RESULT(__func__, stream);
     TDMI_TRY(get_of_queue(__func__, queue, TDM_CUDA, &found));
     *stream = found;
     return TDM_OK;
@@ -242,8 +232,7 @@ tdm_status tdm_cuda_get_stream(const tdm_queue *queue, struct CUstream_st **stre
 
 tdm_status tdm_cuda_get_pointer(const tdm_buffer *buffer, void **pointer) {
     TDMI_UNCANCELLED();
-    if (!pointer) return is_null(__func__, "pointer");
-    *pointer = NULL;
+    TDMI_RESULT(__func__, pointer);
     return get_of_buffer(__func__, buffer, TDM_CUDA, pointer);
 }
 

@@ -15,8 +15,6 @@ static tdm_status attach(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) 
     return tdmi_clblast_open();
 }
 
-static void detach(void *state) { (void)state; }
-
 static const tdmi_library *library_of(const void *state) {
     (void)state;
     return tdmi_clblast_library();
@@ -188,7 +186,6 @@ const tdmi_blas tdmi_cl_blas_clblast = {
     .id = TDMI_BLAS_clblast,
     .state_size = sizeof(clblast_state),
     .attach = attach,
-    .detach = detach,
     .supports = supports,
     .gemm = gemm_clblast,
     .library = library_of,

@@ -69,17 +69,7 @@ static tdm_status attach(const tdmi_host_blas *blas, tdmi_bdevice *device, tdmi_
     return check_in_place(device, queue);
 }
 
-static void detach(void *state) { (void)state; }
-
-static const tdmi_library *library_of(const void *state) {
-    return ((const host_state *)state)->blas->library;
-}
-
-static tdmi_blas_support supports(void *state, const tdmi_gemm *gemm) {
-    return tdmi_host_job_supports(((const host_state *)state)->blas, gemm);
-}
-
-static tdm_status gemm_native(void *state, const tdmi_gemm *gemm) {
+static tdm_status run(void *state, const tdmi_gemm *gemm) {
     const host_state *self = state;
     native_product product = {.device = self->queue->device};
     /* Memory of the program's may be where only the driver finds it. */
@@ -96,18 +86,7 @@ static tdm_status gemm_native(void *state, const tdmi_gemm *gemm) {
     return tdmi_cl_fail(code, "clEnqueueNativeKernel");
 }
 
-#define PROVIDER(name)                                                                             \
-    static tdm_status attach_##name(tdmi_bdevice *device, tdmi_bqueue *queue, void *state) {       \
-        return attach(&tdmi_host_blas_##name, device, queue, state);                               \
-    }                                                                                              \
-    static const tdmi_blas provider_##name = {.id = TDMI_BLAS_##name,                              \
-                                              .state_size = sizeof(host_state),                    \
-                                              .attach = attach_##name,                             \
-                                              .detach = detach,                                    \
-                                              .supports = supports,                                \
-                                              .gemm = gemm_native,                                 \
-                                              .library = library_of};
-TDMI_HOST_BLAS_LIST(PROVIDER)
+TDMI_HOST_BLAS_LIST(TDMI_HOST_PROVIDER)
 
 #define ADDRESS(provider) &provider,
 #define HOST_ADDRESS(name) ADDRESS(provider_##name)

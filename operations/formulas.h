@@ -29,16 +29,12 @@ typedef struct ref_gemm {
 } ref_gemm;
 void ref_matmul(const ref_gemm *gemm, double *result, double *bound);
 
-/* One norm of count elements; *bound for a result of dtype `out`. */
-double ref_norm(tdm_dtype dtype, tdm_dtype out, tdm_norm_kind kind, int64_t count, const double *x,
-                double *bound);
-
 typedef enum ref_reduction {
     REF_SUM,
     REF_MEAN,
     REF_PRODUCT,
     REF_VARIANCE,
-    REF_L1,
+    REF_L1, /* the norms in the order of tdm_norm_kind */
     REF_L2,
     REF_INF,
     REF_MAX,

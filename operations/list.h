@@ -20,7 +20,8 @@
     X(arithmetic, "", "lanes few")                                                                 \
     X(cast, "", "")                                                                                \
     X(functions, "texts", "")                                                                      \
-    X(reduce, "", "")
+    X(reduce, "", "")                                                                              \
+    X(random, "device", "few")
 
 typedef struct op_list {
     const operation *op;
@@ -36,5 +37,9 @@ OP_PAGES(OP_PAGE)
 /* Operation number i, in the order of the pages, or NULL; and the one of this name. */
 const operation *op_at(size_t i);
 const operation *op_named(const char *name);
+
+/* The library's function for a ref_reduction. */
+tdm_status op_reduce_over(int what, tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                          size_t count, double correction, tdm_tensor *y);
 
 #endif

@@ -83,7 +83,7 @@ typedef struct op_case {
  * for an operation by element perhaps part of a row. */
 typedef struct op_part {
     const op_case *c;
-    int64_t row, rows, cols;
+    int64_t row, rows, col, cols; /* col: where part of a row begins */
     const double *x[OP_OPERANDS]; /* inputs as the dtype has them; NULL: not given */
     double *y[OP_OPERANDS];       /* outputs; NULL: not wanted */
     double *bound[OP_OPERANDS];   /* how far each may be off; all 0 at first */
@@ -112,7 +112,8 @@ struct operation {
     bool depends_on_batch; /* a row's bits may differ with the rows around it */
     bool is_cold;          /* tdm_device_warm does not compile its kernel */
     /* Of rows: times that inputs of the case's shape are read where a group cannot hold them, which it reads once where
-     * it can; numbers that a lane keeps of a chunk; elements read once more for each. 0 reads: not counted. */
+     * it can; numbers that a lane keeps of a chunk; elements read once more for each. 0 reads: not counted, but of
+     * operations by element; -1: nor of these. */
     struct {
         int reads, kept, again;
     } long_rows;

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The reductions of reduce.h, of rows, of columns and of all elements; and tdm_cumsum. */
+/* The reductions of reduce.h, of rows, of columns and of all elements, tdm_row_norm and tdm_norm; and tdm_cumsum. */
 #include <math.h>
 
 #include "operations/formulas.h"
@@ -124,36 +124,45 @@ double ref_dot(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *a, const
 
 enum { PLACE = REF_REDUCTIONS, DOT, CUMSUM };
 
-static tdm_status call(const op_case *c, tdm_queue *queue, tdm_tensor *const *t) {
-    const int dim = c->op->unit == OP_BY_COLUMN ? 0 : c->ndim - 1;
-    const int *const dims = c->op->unit == OP_WHOLE ? 0 : &dim;
-    const size_t count = c->op->unit == OP_WHOLE ? 0 : 1;
-    switch (c->op->variant) {
+tdm_status op_reduce_over(int what, tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                          size_t count, double correction, tdm_tensor *y) {
+    switch (what) {
     case REF_SUM:
-        return tdm_sum(queue, t[X], dims, count, t[Y]);
+        return tdm_sum(queue, x, dims, count, y);
     case REF_MEAN:
-        return tdm_mean(queue, t[X], dims, count, t[Y]);
+        return tdm_mean(queue, x, dims, count, y);
     case REF_PRODUCT:
-        return tdm_prod(queue, t[X], dims, count, t[Y]);
+        return tdm_prod(queue, x, dims, count, y);
     case REF_VARIANCE:
-        return tdm_variance(queue, t[X], dims, count, c->number, t[Y]);
-    case REF_L2:
-        return tdm_norm_over(queue, TDM_NORM_L2, t[X], dims, count, t[Y]);
+        return tdm_variance(queue, x, dims, count, correction, y);
     case REF_MAX:
-        return tdm_max(queue, t[X], dims, count, t[Y]);
+        return tdm_max(queue, x, dims, count, y);
     case REF_MIN:
-        return tdm_min(queue, t[X], dims, count, t[Y]);
+        return tdm_min(queue, x, dims, count, y);
     case REF_ANY:
-        return tdm_any(queue, t[X], dims, count, t[Y]);
+        return tdm_any(queue, x, dims, count, y);
     case REF_ALL:
-        return tdm_all(queue, t[X], dims, count, t[Y]);
-    case PLACE:
-        return tdm_argmax(queue, t[X], dim, t[Y]);
-    case CUMSUM:
-        return tdm_cumsum(queue, t[X], dim, t[Y]);
+        return tdm_all(queue, x, dims, count, y);
     default:
-        return tdm_dot(queue, t[X], t[B], t[Y]);
+        return tdm_norm_over(queue, (tdm_norm_kind)(what - REF_L1), x, dims, count, y);
     }
+}
+
+static tdm_status call(const op_case *c, tdm_queue *queue, tdm_tensor *const *t) {
+    const int dim = c->op->unit == OP_BY_COLUMN ? 0 : c->ndim - 1, what = c->op->variant;
+    const int *const dims = c->op->unit == OP_WHOLE ? 0 : &dim;
+    if (what == PLACE) return tdm_argmax(queue, t[X], dim, t[Y]);
+    if (what == DOT) return tdm_dot(queue, t[X], t[B], t[Y]);
+    if (what == CUMSUM) return tdm_cumsum(queue, t[X], dim, t[Y]);
+    return op_reduce_over(what, queue, t[X], dims, dims ? 1 : 0, c->number, t[Y]);
+}
+
+static tdm_status norm_of_rows(const op_case *c, tdm_queue *queue, tdm_tensor *const *t) {
+    return tdm_row_norm(queue, (tdm_norm_kind)(c->op->variant - REF_L1), t[X], t[Y]);
+}
+
+static tdm_status norm_of_all(const op_case *c, tdm_queue *queue, tdm_tensor *const *t) {
+    return tdm_norm(queue, (tdm_norm_kind)(c->op->variant - REF_L1), t[X], t[Y]);
 }
 
 static void refer(const op_part *p) {
@@ -200,8 +209,6 @@ static const operation pages[] = {
                .number = {"correction", 0, false}, .contents = OP_MEANS),
     REDUCTION("variance+whole", "tdm_variance", REF_VARIANCE, OP_ONE, OP_WHOLE, OP_SAME, FLOATS,
               .is_cold = true, .number = {"correction", 0, false}, .contents = OP_MEANS),
-    REDUCTIONS("norm_over", "tdm_norm_over", REF_L2, OP_SAME, FLOATS, .is_cold = true,
-               .contents = OP_SQUARES),
     REDUCTIONS("max", "tdm_max", REF_MAX, OP_SAME, .of_nothing_fails = true, .takes_f64 = true),
     REDUCTIONS("min", "tdm_min", REF_MIN, OP_SAME, .of_nothing_fails = true, .takes_f64 = true),
     REDUCTIONS("any", "tdm_any", REF_ANY, OP_BOOL, .takes_f64 = true),
@@ -232,3 +239,26 @@ static const operation pages[] = {
     CUMSUM_OF("cumsum+columns", OP_BY_COLUMN),
 };
 const op_list op_reduce = OP_LIST(pages);
+
+#define NORM(title, of, what, name_of_y, left, part, type, how)                                    \
+    {                                                                                              \
+        .name = title, .function = of, .variant = what,                                            \
+        .operand = {[X] = {"x", OP_IN, OP_ALL, .low = -2, .high = 2},                              \
+                    [Y] = {name_of_y, OP_OUT, left, .dtype = type}},                               \
+        .layout = OP_ANY_STRIDES, .unit = part, .contents = OP_SQUARES, FLOATS,                    \
+        .is_cold = (what) != REF_L2 || (part) == OP_BY_COLUMN,                                     \
+        .long_rows = {.reads = 1, .kept = (what) == REF_L2 ? 2 : 1}, .call = how,                  \
+        .reference = refer                                                                         \
+    }
+#define NORMS(title, what)                                                                         \
+    NORM(title, "tdm_row_norm", what, "out", OP_ROWS, OP_BY_ROW, OP_WIDE, norm_of_rows),           \
+        NORM(title "+whole", "tdm_norm", what, "out", OP_ONE, OP_WHOLE, OP_WIDE, norm_of_all)
+
+static const operation norms[] = {
+    NORMS("norm_l1", REF_L1),
+    NORMS("norm_l2", REF_L2),
+    NORMS("norm_inf", REF_INF),
+    NORM("norm_over", "tdm_norm_over", REF_L2, "y", OP_ROWS, OP_BY_ROW, OP_SAME, call),
+    NORM("norm_over+columns", "tdm_norm_over", REF_L2, "y", OP_COLS, OP_BY_COLUMN, OP_SAME, call),
+};
+const op_list op_norm = OP_LIST(norms);

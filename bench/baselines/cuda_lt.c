@@ -3,28 +3,13 @@
 
 #include "baselines/library.h"
 
-#define LT_FUNCTIONS(X)                                                                            \
-    X(cublasLtCreate)                                                                              \
-    X(cublasLtDestroy)                                                                             \
-    X(cublasLtMatmulDescCreate)                                                                    \
-    X(cublasLtMatmulDescDestroy)                                                                   \
-    X(cublasLtMatmulDescSetAttribute)                                                              \
-    X(cublasLtMatrixLayoutCreate)                                                                  \
-    X(cublasLtMatrixLayoutDestroy)                                                                 \
-    X(cublasLtMatrixLayoutSetAttribute)                                                            \
-    X(cublasLtMatmulPreferenceCreate)                                                              \
-    X(cublasLtMatmulPreferenceDestroy)                                                             \
-    X(cublasLtMatmulPreferenceSetAttribute)                                                        \
-    X(cublasLtMatmulAlgoGetHeuristic)                                                              \
-    X(cublasLtMatmul)
-
 #define MEMBER(name) __typeof__(name) *name;
-static struct { LT_FUNCTIONS(MEMBER) } lib;
+static struct { TDMI_CUBLASLT_LIST(MEMBER) } lib;
 #undef MEMBER
 
 bool bench_lt_load(void *library, char *why) {
 #define RESOLVE(name) &&bench_resolve(library, #name, &lib.name, why)
-    return library LT_FUNCTIONS(RESOLVE);
+    return library TDMI_CUBLASLT_LIST(RESOLVE);
 #undef RESOLVE
 }
 

@@ -76,10 +76,9 @@ struct bench_op {
 };
 
 extern const bench_op bench_ops_matmul[], bench_ops_feed_forward[], bench_ops_arrays[],
-    bench_ops_expressions[], bench_ops_copies[], bench_ops_random[], bench_ops_tasks[];
+    bench_ops_expressions[], bench_ops_copies[], bench_ops_tasks[];
 extern const size_t bench_ops_matmul_count, bench_ops_feed_forward_count, bench_ops_arrays_count,
-    bench_ops_expressions_count, bench_ops_copies_count, bench_ops_random_count,
-    bench_ops_tasks_count;
+    bench_ops_expressions_count, bench_ops_copies_count, bench_ops_tasks_count;
 
 enum { BENCH_MAX_OPS = 192 };
 

@@ -168,8 +168,8 @@ static bool reference_norm(bench_segment *s) {
         double *product = bench_numbers(s, m * n), *bound = bench_numbers(s, m * n);
         if (!product || !bound || !multiply(s, s->first + i, 0, m, 0, n, product, bound))
             return false;
-        s->y[i] = ref_norm(s->c->dtype, dtype, TDM_NORM_L2, m * n, product, &own);
-        s->bound[i] = own + ref_norm(TDM_F64, TDM_F64, TDM_NORM_L2, m * n, bound, &ignored);
+        s->y[i] = ref_reduce(REF_L2, s->c->dtype, dtype, m * n, product, 1, 0, &own);
+        s->bound[i] = own + ref_reduce(REF_L2, TDM_F64, TDM_F64, m * n, bound, 1, 0, &ignored);
         bench_segment_free(s);
     }
     return true;

@@ -54,6 +54,7 @@ static op_part part_of(const bench_segment *s, const op_case *made, op_extent le
                        int64_t *first) {
     const int64_t rows = op_rows(made), cols = op_cols(made);
     op_part p = {.c = made, .row = s->row, .rows = 1, .cols = left == OP_ALL ? s->count : cols};
+    p.col = left == OP_ALL ? s->first : 0;
     *first = s->row * cols + (left == OP_ALL ? s->first : 0);
     if (left == OP_ONE) {
         p.cols = rows * cols;

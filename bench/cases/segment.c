@@ -23,10 +23,6 @@ const double *bench_same(bench_segment *s, int operand) {
     return bench_matrix(s, operand, s->row * s->plan->row_length + s->first, 1, 0, s->count);
 }
 
-const double *bench_columns(bench_segment *s, int operand) {
-    return bench_matrix(s, operand, s->first, 1, 0, s->count);
-}
-
 void bench_segment_free(bench_segment *s) {
     while (s->blocks > 0)
         free(s->block[--s->blocks]);

@@ -27,10 +27,8 @@ double *bench_numbers(bench_segment *s, int64_t count);
 const double *bench_matrix(bench_segment *s, int operand, int64_t first, int64_t rows,
                            int64_t stride, int64_t cols);
 
-/* The elements of an input of the output's shape that belong to the segment; and of one that has an
- * element for each column. */
+/* The elements of an input of the output's shape that belong to the segment. */
 const double *bench_same(bench_segment *s, int operand);
-const double *bench_columns(bench_segment *s, int operand);
 
 /* Frees the memory of the other functions. */
 void bench_segment_free(bench_segment *s);

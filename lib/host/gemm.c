@@ -127,7 +127,14 @@ static void release_plans(tdmi_host_job *job) {
         if (job->plans[i]) job->blas->release(job->plans[i]);
 }
 
-tdmi_blas_support tdmi_host_job_supports(const tdmi_host_blas *blas, const tdmi_gemm *gemm) {
+const tdmi_library *tdmi_host_provider_library(const void *state) {
+    return (*(const tdmi_host_blas *const *)state)->library;
+}
+
+/* Beyond what the library does by itself there are epilogues, which the cpu backend's kernels do part by
+ * part, and 16-bit products by way of f32. */
+tdmi_blas_support tdmi_host_provider_supports(void *state, const tdmi_gemm *gemm) {
+    const tdmi_host_blas *blas = *(const tdmi_host_blas *const *)state;
     tdmi_gemm plain = *gemm;
     plain.bias = NULL;
     plain.activation = TDM_ACTIVATION_NONE;
@@ -168,7 +175,7 @@ tdm_status tdmi_host_job_init(tdmi_host_job *job, const tdmi_host_blas *blas, co
         .cols = gemm->n,
         .next = TDMI_NEXT_LOOP,
     };
-    job->widened = tdmi_host_job_supports(blas, gemm) == TDMI_BLAS_CONVERTS;
+    job->widened = tdmi_host_provider_supports(&blas, gemm) == TDMI_BLAS_CONVERTS;
     cut(job);
     if (!blas->prepare || job->widened || !tdmi_use_begin()) return TDM_OK;
     const tdm_status status = prepare(job);

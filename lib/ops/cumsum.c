@@ -68,7 +68,7 @@ tdm_status tdm_cumsum(tdm_queue *queue, const tdm_tensor *x, int dim, tdm_tensor
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 1}};
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
-    TDMI_TRY(tdmi_check_reduced_dtypes(__func__, queue, false, "x", x, y));
+    TDMI_TRY(tdmi_check_reduced_dtypes(__func__, queue, false, "x", x, "y", y));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
     TDMI_TRY(tdmi_check_dim(__func__, &dim, x->ndim));
     return tdm_tensor_count(y) == 0 ? TDM_OK : run(__func__, queue, x, dim, y);

@@ -5,7 +5,6 @@
 
 #include "indexed.h"
 #include "reduce.h"
-#include "temporary.h"
 
 /* What an extreme is of, apart from its dtype. */
 typedef struct extreme {
@@ -50,23 +49,24 @@ static tdm_status check_not_empty(const char *function, const tdmi_reduced *redu
                      function);
 }
 
-static tdm_status find_values(const extreme *e, tdm_queue *queue, const tdm_tensor *x,
-                              const int *dims, size_t count, tdm_tensor *y) {
+/* Values, of x's dtype, or truths. */
+static tdm_status find(const extreme *e, tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                       size_t count, tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(e->function, queue, args, 2));
-    if (x->dtype != y->dtype)
-        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
-                         "%s: the dtype of y is %s, but that of x is %s; tdm_cast converts",
-                         e->function, tdm_dtype_name(y->dtype), tdm_dtype_name(x->dtype));
+    if (!e->truth) TDMI_TRY(tdmi_check_same_dtype(e->function, "x", x, "y", y));
+    if (e->truth && y->dtype != TDM_BOOL)
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of y is %s, it must be bool",
+                         e->function, tdm_dtype_name(y->dtype));
     tdmi_reduced reduced;
     TDMI_TRY(tdmi_check_reduced(e->function, x, dims, count, "y", y, &reduced));
     if (tdm_tensor_count(y) == 0) return TDM_OK;
+    if (e->truth && reduced.elements == 0) return tdm_fill(queue, e->smallest, y);
     TDMI_TRY(check_not_empty(e->function, &reduced));
-    /* the largest of bools is whether any is true */
-    extreme of_bools = *e;
-    of_bools.truth = true;
-    const tdmi_reduction r = reduction_of(x->dtype == TDM_BOOL ? &of_bools : e, x->dtype);
+    extreme chosen = *e; /* the largest of bools is whether any is true */
+    chosen.truth = e->truth || x->dtype == TDM_BOOL;
+    const tdmi_reduction r = reduction_of(&chosen, x->dtype);
     return tdmi_run_reduction(e->function, queue, &r, x, &reduced, y);
 }
 
@@ -74,70 +74,32 @@ tdm_status tdm_max(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_
                    tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const extreme largest = {"tdm_max", TDM_OP_EXTREME_VALUE, false, false, false};
-    return find_values(&largest, queue, x, dims, count, y);
+    return find(&largest, queue, x, dims, count, y);
 }
 
 tdm_status tdm_min(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                    tdm_tensor *y) {
     TDMI_UNCANCELLED();
     static const extreme smallest = {"tdm_min", TDM_OP_EXTREME_VALUE, false, true, false};
-    return find_values(&smallest, queue, x, dims, count, y);
+    return find(&smallest, queue, x, dims, count, y);
 }
 
-/* Into y, or, where that is f32 and x a narrower float, by way of a tensor of x's dtype. */
-static tdm_status find_magnitudes(const extreme *e, tdm_queue *queue, const tdm_tensor *x,
-                                  const tdmi_reduced *reduced, tdm_tensor *y) {
-    const tdmi_reduction r = reduction_of(e, x->dtype);
-    if (x->dtype == y->dtype) return tdmi_run_reduction(e->function, queue, &r, x, reduced, y);
-    tdm_tensor narrow;
-    TDMI_TRY(tdmi_temporary(queue, x->dtype, y->ndim, y->shape, &narrow));
-    tdm_status status = tdmi_run_reduction(e->function, queue, &r, x, reduced, &narrow);
-    if (status == TDM_OK) status = tdm_cast(queue, &narrow, y);
-    tdm_tensor_release(&narrow);
-    return status;
-}
-
-tdm_status tdmi_norm_inf(const char *function, tdm_queue *queue, const tdm_tensor *x,
-                         const int *dims, size_t count, tdm_tensor *y) {
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
-                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    const extreme largest = {function, TDM_OP_EXTREME_VALUE, false, false, true};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    TDMI_TRY(tdmi_check_reduced_dtypes(function, queue, true, "x", x, y));
-    tdmi_reduced reduced;
-    TDMI_TRY(tdmi_check_reduced(function, x, dims, count, "y", y, &reduced));
-    if (tdm_tensor_count(y) == 0) return TDM_OK;
-    if (reduced.elements == 0) return tdm_fill(queue, 0, y);
-    return find_magnitudes(&largest, queue, x, &reduced, y);
-}
-
-static tdm_status find_truth(const char *function, bool all, tdm_queue *queue, const tdm_tensor *x,
-                             const int *dims, size_t count, tdm_tensor *y) {
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
-                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    const extreme truth = {function, TDM_OP_EXTREME_VALUE, true, all, false};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    if (y->dtype != TDM_BOOL)
-        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: the dtype of y is %s, it must be bool",
-                         function, tdm_dtype_name(y->dtype));
-    tdmi_reduced reduced;
-    TDMI_TRY(tdmi_check_reduced(function, x, dims, count, "y", y, &reduced));
-    if (tdm_tensor_count(y) == 0) return TDM_OK;
-    if (reduced.elements == 0) return tdm_fill(queue, all, y);
-    const tdmi_reduction r = reduction_of(&truth, x->dtype);
-    return tdmi_run_reduction(function, queue, &r, x, &reduced, y);
+tdmi_reduction tdmi_largest_magnitude(tdm_dtype dtype) {
+    return reduction_of(&(extreme){.op = TDM_OP_EXTREME_VALUE, .magnitudes = true}, dtype);
 }
 
 tdm_status tdm_any(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                    tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    return find_truth("tdm_any", false, queue, x, dims, count, y);
+    static const extreme any = {"tdm_any", TDM_OP_EXTREME_VALUE, true, false, false};
+    return find(&any, queue, x, dims, count, y);
 }
 
 tdm_status tdm_all(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                    tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    return find_truth("tdm_all", true, queue, x, dims, count, y);
+    static const extreme all = {"tdm_all", TDM_OP_EXTREME_VALUE, true, true, false};
+    return find(&all, queue, x, dims, count, y);
 }
 
 static tdm_status find_places(const char *function, bool smallest, tdm_queue *queue,

@@ -49,10 +49,7 @@ tdm_status tdm_gather_rows(tdm_queue *queue, const tdm_tensor *table, const tdm_
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 3));
     TDMI_TRY(tdmi_check_indices(__func__, "indices", indices));
-    if (table->dtype != y->dtype)
-        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
-                         "%s: the dtype of y is %s, but that of table is %s; tdm_cast converts",
-                         __func__, tdm_dtype_name(y->dtype), tdm_dtype_name(table->dtype));
+    TDMI_TRY(tdmi_check_same_dtype(__func__, "table", table, "y", y));
     TDMI_TRY(tdmi_check_joined_shape(__func__, "y", y, indices, table, 1));
     if (tdm_tensor_count(y) == 0) return TDM_OK;
     tdm_gather_args kernel_args = {

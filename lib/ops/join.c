@@ -6,14 +6,6 @@
 
 #include "strided.h"
 
-static tdm_status check_same_dtype(const char *function, const char *name, const tdm_tensor *x,
-                                   const tdm_tensor *y) {
-    if (x->dtype == y->dtype) return TDM_OK;
-    return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
-                     "%s: the dtype of y is %s, but that of %s is %s; tdm_cast converts", function,
-                     tdm_dtype_name(y->dtype), name, tdm_dtype_name(x->dtype));
-}
-
 /* An input of concat and stack, and the part of y that is its copy. */
 typedef struct joined {
     const char *function;
@@ -44,7 +36,7 @@ static tdm_status check_input(tdm_queue *queue, joined *j, size_t number) {
     const tdmi_arg args[] = {{name, j->x, TDMI_ARG_MOVED, 0},
                              {"y", j->y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(j->function, queue, args, 2));
-    TDMI_TRY(check_same_dtype(j->function, name, j->x, j->y));
+    TDMI_TRY(tdmi_check_same_dtype(j->function, name, j->x, "y", j->y));
     TDMI_TRY(tdmi_check_dim(j->function, &j->dim, j->y->ndim));
     bool fits = j->x->ndim + (j->stacked ? 1 : 0) == j->y->ndim;
     for (int i = 0; fits && i < j->y->ndim; i++) {
@@ -111,7 +103,7 @@ tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
-    TDMI_TRY(check_same_dtype(__func__, "x", x, y));
+    TDMI_TRY(tdmi_check_same_dtype(__func__, "x", x, "y", y));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
     bool flipped[TDM_MAX_DIMS];
     TDMI_TRY(tdmi_check_dims(__func__, x, dims, count, flipped));

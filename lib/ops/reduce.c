@@ -61,7 +61,7 @@ static bool is_narrow_float(tdm_dtype dtype) {
 
 tdm_status tdmi_check_reduced_dtypes(const char *function, const tdm_queue *queue,
                                      bool floats_alone, const char *name, const tdm_tensor *x,
-                                     const tdm_tensor *y) {
+                                     const char *y_name, const tdm_tensor *y) {
     const bool is_float = tdm_dtype_is_float(x->dtype), narrow = is_narrow_float(x->dtype);
     if (floats_alone && !is_float)
         return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
@@ -71,7 +71,7 @@ tdm_status tdmi_check_reduced_dtypes(const char *function, const tdm_queue *queu
     if (!is_float && (y->dtype == TDM_I64 || y->dtype == TDM_U64)) return TDM_OK;
     if (is_float && (y->dtype == x->dtype || (narrow && y->dtype == TDM_F32))) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
-                     "%s: the dtype of y is %s, for %s of %s it must be %s%s", function,
+                     "%s: the dtype of %s is %s, for %s of %s it must be %s%s", function, y_name,
                      tdm_dtype_name(y->dtype), name, tdm_dtype_name(x->dtype),
                      is_float ? tdm_dtype_name(x->dtype) : "i64 or u64", narrow ? " or f32" : "");
 }
@@ -92,17 +92,17 @@ typedef struct dims {
 } dims;
 
 /* Dimensions of extent above 1, those with the largest stride in x first. */
-static dims sorted_dims(const tdm_tensor *x, const tdmi_reduced *reduced, const tdm_tensor *y) {
-    dims d = {0};
+static void sort_dims(const tdm_tensor *x, const tdmi_reduced *reduced, const tdm_tensor *y,
+                      dims *d) {
+    d->count = 0;
     for (int i = 0; i < x->ndim; i++) {
         if (x->shape[i] == 1) continue;
-        int at = d.count++;
-        for (; at > 0 && d.dim[at - 1].x < x->strides[i]; at--)
-            d.dim[at] = d.dim[at - 1];
-        d.dim[at] = (dim){x->shape[i], x->strides[i],
-                          reduced->dim[i] ? 0 : y->strides[reduced->of_y[i]], reduced->dim[i]};
+        int at = d->count++;
+        for (; at > 0 && d->dim[at - 1].x < x->strides[i]; at--)
+            d->dim[at] = d->dim[at - 1];
+        d->dim[at] = (dim){x->shape[i], x->strides[i],
+                           reduced->dim[i] ? 0 : y->strides[reduced->of_y[i]], reduced->dim[i]};
     }
-    return d;
 }
 
 /* Is each element of dimension `outer` the whole of `inner`? */
@@ -166,7 +166,7 @@ enum { PART_STEP = 64 }; /* SUM_ROWS of the kernels */
  * which may be parts of lines. */
 static void choose_width(plan *p) {
     p->args.width = COLUMNS_OF_MANY;
-    if (!has_row_loops(p->queue)) return;
+    if (!p->in_columns || !has_row_loops(p->queue)) return;
     const tdmi_reduction *r = p->reduction;
     const tdmi_device_facts *facts = p->queue->device->facts;
     const int64_t groups = r->seldom_cut ? (int64_t)facts->info.compute_units : facts->max_groups;
@@ -344,20 +344,21 @@ tdm_status tdmi_copy_of(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *copy)
 tdm_status tdmi_plan_reduction(const char *function, tdm_queue *queue,
                                const tdmi_reduction *reduction, const tdm_tensor *x,
                                const tdmi_reduced *reduced, const tdm_tensor *y, plan *p) {
-    dims d = sorted_dims(x, reduced, y);
+    dims d;
+    sort_dims(x, reduced, y, &d);
     merge_dims(&d);
     for (int i = 0; i < d.count; i++)
         if (d.dim[i].shape > INT32_MAX)
             return tdmi_fail(TDM_ERROR_UNSUPPORTED,
                              "%s: a dimension of x has %lld elements, allowed are fewer than 2^31",
                              function, (long long)d.dim[i].shape);
-    *p = (plan){.queue = queue,
-                .reduction = reduction,
-                .x = x,
-                .y = y,
-                .args = reduction->args,
-                .in_columns = d.count > 0 && !d.dim[d.count - 1].reduced,
-                .adjacent = d.count == 0 || d.dim[d.count - 1].x == 1};
+    p->queue = queue;
+    p->reduction = reduction;
+    p->x = x;
+    p->y = y;
+    p->args = reduction->args;
+    p->in_columns = d.count > 0 && !d.dim[d.count - 1].reduced;
+    p->adjacent = d.count == 0 || d.dim[d.count - 1].x == 1;
     describe(&d, p->in_columns, &p->args);
     choose_width(p);
     p->args.x_offset = x->offset;

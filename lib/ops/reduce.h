@@ -72,10 +72,9 @@ tdm_status tdmi_copy_of(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *copy)
  * bits. */
 tdm_status tdmi_check_reduced_dtypes(const char *function, const tdm_queue *queue,
                                      bool floats_alone, const char *name, const tdm_tensor *x,
-                                     const tdm_tensor *y) TDM_MUST_USE;
+                                     const char *y_name, const tdm_tensor *y) TDM_MUST_USE;
 
-/* The infinity norm, which is an extreme of the bits. */
-tdm_status tdmi_norm_inf(const char *function, tdm_queue *queue, const tdm_tensor *x,
-                         const int *dims, size_t count, tdm_tensor *y) TDM_MUST_USE;
+/* What says the same of infinity norms, which are extremes of the bits. */
+tdmi_reduction tdmi_largest_magnitude(tdm_dtype dtype);
 
 #endif

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Sums, means, products, variances, norms over dimensions and dot products. */
+/* Sums, means, products, variances and dot products. */
 #include <math.h>
 
 #include "reduce.h"
@@ -39,7 +39,6 @@ typedef struct operation {
     unsigned op;
     bool floats_alone;
     double of_nothing;
-    bool squares; /* of a norm */
 } operation;
 
 /* mean: the sum is divided by the number of elements; correction: of a variance */
@@ -48,7 +47,7 @@ static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor 
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(o->function, queue, args, 2));
-    TDMI_TRY(tdmi_check_reduced_dtypes(o->function, queue, o->floats_alone, "x", x, y));
+    TDMI_TRY(tdmi_check_reduced_dtypes(o->function, queue, o->floats_alone, "x", x, "y", y));
     tdmi_reduced reduced;
     TDMI_TRY(tdmi_check_reduced(o->function, x, dims, count, "y", y, &reduced));
     if (tdm_tensor_count(y) == 0) return TDM_OK;
@@ -57,37 +56,35 @@ static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor 
     if (reduced.elements == 0) return fill(queue, o->of_nothing, y);
     if (variance && !(left > 0)) return fill(queue, NAN, y);
     const double divisor = mean ? (double)reduced.elements : variance ? left : 1;
-    tdmi_reduction r = tdmi_reduction_of(x, y, o->op, divisor);
-    r.args.squares = o->squares;
-    if (o->squares) r.again = o->op; /* the norm of norms */
+    const tdmi_reduction r = tdmi_reduction_of(x, y, o->op, divisor);
     return tdmi_run_reduction(o->function, queue, &r, x, &reduced, y);
 }
 
 tdm_status tdm_sum(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                    tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation sum = {"tdm_sum", TDM_OP_REDUCE_SUM, false, 0, false};
+    static const operation sum = {"tdm_sum", TDM_OP_REDUCE_SUM, false, 0};
     return reduce(&sum, queue, x, dims, count, false, 0, y);
 }
 
 tdm_status tdm_mean(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                     tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation mean = {"tdm_mean", TDM_OP_REDUCE_SUM, true, NAN, false};
+    static const operation mean = {"tdm_mean", TDM_OP_REDUCE_SUM, true, NAN};
     return reduce(&mean, queue, x, dims, count, true, 0, y);
 }
 
 tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                     tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation product = {"tdm_prod", TDM_OP_REDUCE_PRODUCT, false, 1, false};
+    static const operation product = {"tdm_prod", TDM_OP_REDUCE_PRODUCT, false, 1};
     return reduce(&product, queue, x, dims, count, false, 0, y);
 }
 
 tdm_status tdm_variance(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                         double correction, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation variance = {"tdm_variance", TDM_OP_REDUCE_VARIANCE, true, NAN, false};
+    static const operation variance = {"tdm_variance", TDM_OP_REDUCE_VARIANCE, true, NAN};
     if (!(correction >= 0) || isinf(correction))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "tdm_variance: correction is %g, it must be finite and at least 0",
@@ -95,32 +92,12 @@ tdm_status tdm_variance(tdm_queue *queue, const tdm_tensor *x, const int *dims, 
     return reduce(&variance, queue, x, dims, count, false, correction, y);
 }
 
-tdm_status tdm_norm_over(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x, const int *dims,
-                         size_t count, tdm_tensor *y) {
-    TDMI_UNCANCELLED();
-    static const operation l1 = {"tdm_norm_over", TDM_OP_REDUCE_NORM, true, 0, false};
-    static const operation l2 = {"tdm_norm_over", TDM_OP_REDUCE_NORM, true, 0, true};
-    switch (kind) {
-    case TDM_NORM_L1:
-        return reduce(&l1, queue, x, dims, count, false, 0, y);
-    case TDM_NORM_L2:
-        return reduce(&l2, queue, x, dims, count, false, 0, y);
-    case TDM_NORM_INF:
-        return tdmi_norm_inf(l1.function, queue, x, dims, count, y);
-    default:
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "tdm_norm_over: kind is %d, allowed are TDM_NORM_L1, TDM_NORM_L2 and "
-                         "TDM_NORM_INF",
-                         (int)kind);
-    }
-}
-
 tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     const tdmi_arg args[] = {
         {"a", a, 0, 0}, {"b", b, 0, 0}, {"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 3));
-    TDMI_TRY(tdmi_check_reduced_dtypes(__func__, queue, true, "a", a, y));
+    TDMI_TRY(tdmi_check_reduced_dtypes(__func__, queue, true, "a", a, "y", y));
     TDMI_TRY(tdmi_check_same_shape(__func__, "a", a, "b", b));
     tdmi_reduced reduced;
     TDMI_TRY(tdmi_check_reduced(__func__, a, NULL, 0, "y", y, &reduced));

@@ -105,10 +105,7 @@ tdm_status tdm_top_k(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *values,
     if (!values && !indices)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: values and indices are both NULL",
                          __func__);
-    if (values && values->dtype != x->dtype)
-        return tdmi_fail(TDM_ERROR_INVALID_DTYPE,
-                         "%s: the dtype of values is %s, but that of x is %s; tdm_cast converts",
-                         __func__, tdm_dtype_name(values->dtype), tdm_dtype_name(x->dtype));
+    if (values) TDMI_TRY(tdmi_check_same_dtype(__func__, "x", x, "values", values));
     if (values) TDMI_TRY(check_kept(__func__, "values", values, x, &k));
     if (indices) TDMI_TRY(tdmi_check_indices(__func__, "indices", indices));
     if (indices) TDMI_TRY(check_kept(__func__, "indices", indices, x, &k));

@@ -127,7 +127,6 @@ static void release_call(counted_call *call) {
 typedef struct place {
     tdm_tensor x, other, square, bias, indices;
     tdm_tensor y[2], norms[2], tall[2], order[2], top[2], product[2], narrow[2];
-    tdm_generator generator;
 } place;
 
 static place p;
@@ -137,8 +136,7 @@ static void make_place(tdm_dtype dtype) {
                 .other = make(dtype, TDM_SHAPE(ROWS, COLS)),
                 .square = make(dtype, TDM_SHAPE(COLS, COLS)),
                 .bias = make(dtype, TDM_SHAPE(COLS)),
-                .indices = make(TDM_I32, TDM_SHAPE(ROWS)),
-                .generator = {.seed = 1}};
+                .indices = make(TDM_I32, TDM_SHAPE(ROWS))};
     for (int i = 0; i < 2; i++) {
         p.y[i] = make(dtype, TDM_SHAPE(ROWS, COLS));
         p.norms[i] = make(TDM_F32, TDM_SHAPE(ROWS));
@@ -176,8 +174,6 @@ static void free_place(void) {
     X(clamp, 1, 1, 1, tdm_clamp(queue, &p.x, 0, 1, &p.y[to]))                                      \
     X(kernel_rows, 1, 1, 1, kernel_rows(to))                                                       \
     X(fill_range, 1, 1, 1, tdm_fill_range(queue, 0, 1, &p.y[to]))                                  \
-    X(fill_uniform, 1, 1, 1, uniform(to))                                                          \
-    X(fill_normal, 1, 1, 1, normal(to))                                                            \
     X(buffer_fill, 1, 1, 1, tdm_buffer_fill_async(queue, p.y[to].buffer, 0, 64, "abcd", 4))        \
     X(buffer_copy, 1, 1, 1, tdm_buffer_copy_async(queue, p.x.buffer, 0, p.y[to].buffer, 0, 64))    \
     X(matmul, 1, 1, 1, tdm_matmul(queue, NULL, &p.square, &p.square, &p.product[to]))              \
@@ -196,17 +192,6 @@ static tdm_status kernel_rows(int to) {
 static tdm_status concat(int to) {
     const tdm_tensor *const tensors[] = {&p.x, &p.other};
     return tdm_concat(queue, tensors, 2, 0, &p.tall[to]);
-}
-
-/* Each call the same numbers. */
-static tdm_status uniform(int to) {
-    tdm_generator generator = p.generator;
-    return tdm_fill_uniform(queue, &generator, 0, 1, &p.y[to]);
-}
-
-static tdm_status normal(int to) {
-    tdm_generator generator = p.generator;
-    return tdm_fill_normal(queue, &generator, 0, 1, &p.y[to]);
 }
 
 #define FUNCTION(name, pieces, builtin, arguments, call)                                           \

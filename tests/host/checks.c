@@ -103,9 +103,9 @@ Test(checks, references) {
     op_refer(op_named("variance"), TDM_F64, 1, 4, 0.0, inputs, 2, y, bound);
     CHECK(y[0] == 1.25, "variance");
     double v[2] = {3, -4};
-    CHECK(ref_norm(TDM_F64, TDM_F64, TDM_NORM_L2, 2, v, &unused) == 5.0, "l2");
-    CHECK(ref_norm(TDM_F64, TDM_F64, TDM_NORM_L1, 2, v, &unused) == 7.0, "l1");
-    CHECK(ref_norm(TDM_F64, TDM_F64, TDM_NORM_INF, 2, v, &unused) == 4.0, "inf");
+    CHECK(ref_reduce(REF_L2, TDM_F64, TDM_F64, 2, v, 1, 0, &unused) == 5.0, "l2");
+    CHECK(ref_reduce(REF_L1, TDM_F64, TDM_F64, 2, v, 1, 0, &unused) == 7.0, "l1");
+    CHECK(ref_reduce(REF_INF, TDM_F64, TDM_F64, 2, v, 1, 0, &unused) == 4.0, "inf");
     double a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 0, 3}, c[4] = {1, 1, 1, 1};
     ref_gemm g = {TDM_F64, 2, 2, 3, false, true, 2.0, 10.0, a, b, c, NULL, TDM_ACTIVATION_NONE};
     ref_matmul(&g, y, bound);

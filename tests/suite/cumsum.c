@@ -63,13 +63,17 @@ static const extents shapes[] = {
     {3, {2, 70000, 4}}, {3, {500, 3, 400}}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL_SHAPES = 13 };
 
+/* Into the usual dtype; and f16 and bf16 into f32, without rounding to the narrow dtype. */
 Test(cumsum, shapes, TAGS("lanes few")) {
     for (int d = 0; d < dtype_count; d++)
         for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++)
-            for (int dim = 0; dim < shapes[s].ndim; dim++) {
-                if (!in_turn(d + s + dim)) continue;
+            for (int i = 0; i < 2 * shapes[s].ndim; i++) {
+                const int dim = i / 2, wide = i % 2;
+                const bool is_narrow = dtype_is_float(dtypes[d]) && dtype_size(dtypes[d]) == 2;
+                if (wide ? !is_narrow : !in_turn(d + s + dim)) continue;
+                const tdm_dtype to = wide ? TDM_F32 : sums_of(dtypes[d]);
                 array *x = array_new(dtypes[d], shapes[s].ndim, shapes[s].shape, NULL);
-                array *y = array_new(sums_of(dtypes[d]), shapes[s].ndim, shapes[s].shape, NULL);
+                array *y = array_new(to, shapes[s].ndim, shapes[s].shape, NULL);
                 set_elements(x);
                 const bool right = cumsum_case(x, dim, y);
                 array_free_all();
@@ -123,21 +127,6 @@ Test(cumsum, in_place, TAGS("lanes")) {
         cumsum_case(x, dim, x);
         array_free_all();
     }
-}
-
-/* f16 and bf16 into f32: no rounding to the narrow dtype. */
-Test(cumsum, narrow_into_f32) {
-    static const tdm_dtype narrow[] = {TDM_F16, TDM_BF16};
-    for (int d = 0; d < 2; d++)
-        for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++)
-            for (int dim = 0; dim < shapes[s].ndim; dim++) {
-                array *x = array_new(narrow[d], shapes[s].ndim, shapes[s].shape, NULL);
-                array *y = array_new(TDM_F32, shapes[s].ndim, shapes[s].shape, NULL);
-                set_elements(x);
-                const bool right = cumsum_case(x, dim, y);
-                array_free_all();
-                if (!right) return;
-            }
 }
 
 /* Negative integers, the least and the most ones, any byte that is true, and sums that wrap. */

@@ -135,28 +135,6 @@ Test(generate, parts_equal_whole) {
     }
 }
 
-/* Standard normal within 2 ulp of Box and Muller's formula in extended precision; 16-bit dtypes are
- * that, rounded once more. */
-Test(generate, normal, TAGS("few")) {
-    for (int d = 0; d < float_dtype_count; d++) {
-        tdm_dtype dtype = float_dtypes[d];
-        tdm_generator generator = {random_bits(), random_first(9)}, used = generator;
-        array *y = array_1d(dtype, small ? 5000 : 300000);
-        double *want = numbers(y->count), *bound = numbers(y->count);
-        check_case("%s, seed %llu from %llu", tdm_dtype_name(dtype), (unsigned long long)used.seed,
-                   (unsigned long long)used.next);
-        if (!OK(tdm_fill_normal(queue, &generator, 0, 1, &y->t))) continue;
-        for (int64_t i = 0; i < y->count; i++) {
-            want[i] = (double)philox_normal(used.seed, used.next + (uint64_t)i, dtype);
-            tdm_dtype arithmetic = dtype == TDM_F64 ? TDM_F64 : TDM_F32;
-            bound[i] = 4 * half_ulp(arithmetic, want[i]);
-            if (arithmetic != dtype) bound[i] += half_ulp(dtype, want[i]);
-        }
-        ARRAY_CHECK(y, want, bound);
-        array_free_all();
-    }
-}
-
 /* The moments of the numbers drawn, at five standard errors. */
 Test(generate, moments) {
     const int64_t n = small ? 20000 : 1000000;

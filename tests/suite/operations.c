@@ -177,4 +177,5 @@ OP_PAGES(TESTS)
 Test(operations, arithmetic_strides) { check_strides(&op_arithmetic); }
 Test(operations, cast_strides) { check_strides(&op_cast); }
 Test(operations, functions_strides, TAGS("texts")) { check_strides(&op_functions); }
+Test(operations, norm_strides) { check_strides(&op_norm); }
 Test(operations, reduce_strides) { check_strides(&op_reduce); }

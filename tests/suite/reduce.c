@@ -10,7 +10,10 @@ TestSuite(reduce, .init = device_open, .fini = device_close);
 
 /* Elements of which products stay within every float, and some of which are 0 where that is the question. */
 static void set_elements(array *x, ref_reduction what) {
-    if (!dtype_is_float(x->t.dtype))
+    if (!dtype_is_float(x->t.dtype) && what == REF_PRODUCT) /* which a double has exactly */
+        for (int64_t i = 0; i < x->count; i++)
+            x->v[i] = random_integer(0, 999) == 0 ? 2 : 1;
+    else if (!dtype_is_float(x->t.dtype))
         array_integers(x, what == REF_ALL ? 1 : 0, x->t.dtype == TDM_BOOL ? 1 : 9);
     else if (what == REF_PRODUCT)
         array_uniform(x, 0.98, 1.02);
@@ -18,8 +21,7 @@ static void set_elements(array *x, ref_reduction what) {
         array_uniform(x, -0.02, 0.03);
     else
         array_uniform(x, -2.0, 3.0);
-    if (what != REF_ANY && what != REF_ALL) return;
-    for (int64_t i = 0; i < x->count; i++)
+    for (int64_t i = 0; (what == REF_ANY || what == REF_ALL) && i < x->count; i++)
         if (random_integer(0, 3) > 0) x->v[i] = what == REF_ALL;
     array_set(x, x->v);
 }
@@ -62,20 +64,25 @@ static const extents shapes[] = {
     {3, {2, 90000, 4}, 2}, {3, {300, 2, 900}, 5}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, SMALL_SHAPES = 13 };
 
+static bool check_shape(int what, tdm_dtype dtype, tdm_dtype to, int s, layout how,
+                        double correction) {
+    array *x = array_new(dtype, shapes[s].ndim, shapes[s].shape, NULL);
+    set_elements(x, (ref_reduction)what);
+    const bool right = reduce_case((ref_reduction)what, x, shapes[s].dims, to, how, correction);
+    array_free_all();
+    return right;
+}
+
+static int shape_count(int what) { return small || what == REF_PRODUCT ? SMALL_SHAPES : SHAPES; }
+
 Test(reduce, shapes, TAGS("lanes few kinds")) {
     for (int d = 0; d < float_dtype_count; d++)
         for (int what = 0; what < REF_REDUCTIONS; what++)
-            for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++) {
-                const tdm_dtype dtype = float_dtypes[d];
-                if (what == REF_PRODUCT && s >= SMALL_SHAPES) continue;
-                if (!in_long_turn((d * REF_REDUCTIONS + what) * SHAPES + s)) continue;
-                array *x = array_new(dtype, shapes[s].ndim, shapes[s].shape, NULL);
-                set_elements(x, (ref_reduction)what);
-                const bool right = reduce_case((ref_reduction)what, x, shapes[s].dims,
-                                               reduced_dtype((ref_reduction)what, dtype),
-                                               s % 2 ? WITH_DIMS : WITH_GAPS, 0.0);
-                array_free_all();
-                if (!right) return;
+            for (int s = 0; s < shape_count(what); s++) {
+                const tdm_dtype to = reduced_dtype((ref_reduction)what, float_dtypes[d]);
+                if (in_long_turn((d * REF_REDUCTIONS + what) * SHAPES + s) &&
+                    !check_shape(what, float_dtypes[d], to, s, s % 2 ? WITH_DIMS : WITH_GAPS, 0.0))
+                    return;
             }
 }
 
@@ -84,37 +91,23 @@ Test(reduce, narrow_into_f32) {
     static const tdm_dtype narrow[] = {TDM_F16, TDM_BF16};
     for (int d = 0; d < 2; d++)
         for (int what = REF_SUM; what <= REF_INF; what++)
-            for (int s = 0; s < SMALL_SHAPES; s++) {
-                if (!in_turn(d + what + s)) continue;
-                array *x = array_new(narrow[d], shapes[s].ndim, shapes[s].shape, NULL);
-                set_elements(x, (ref_reduction)what);
-                const bool right =
-                    reduce_case((ref_reduction)what, x, shapes[s].dims, TDM_F32, WITHOUT_DIMS, 1.0);
-                array_free_all();
-                if (!right) return;
-            }
+            for (int s = 0; s < SMALL_SHAPES; s++)
+                if (in_turn(d + what + s) &&
+                    !check_shape(what, narrow[d], TDM_F32, s, WITHOUT_DIMS, 1.0))
+                    return;
 }
 
 /* Integers and bools: sums and products, extremes, truths. */
 Test(reduce, integers, TAGS("lanes")) {
     for (int d = 0; d < TDM_DTYPE_COUNT; d++)
         for (int what = 0; what < REF_REDUCTIONS; what++)
-            for (int s = 0; s < (small ? SMALL_SHAPES : SHAPES); s++) {
+            for (int s = 0; s < shape_count(what); s++) {
                 const tdm_dtype dtype = (tdm_dtype)d;
                 if (dtype_is_float(dtype) || !reduction_takes((ref_reduction)what, dtype)) continue;
-                if (!in_turn(d + what + s)) continue;
-                if (what == REF_PRODUCT && s >= SMALL_SHAPES) continue;
-                array *x = array_new(dtype, shapes[s].ndim, shapes[s].shape, NULL);
-                set_elements(x, (ref_reduction)what);
-                /* products that a double has exactly */
-                for (int64_t i = 0; what == REF_PRODUCT && i < x->count; i++)
-                    x->v[i] = random_integer(0, 999) == 0 ? 2 : 1;
-                if (what == REF_PRODUCT) array_set(x, x->v);
-                const bool right = reduce_case((ref_reduction)what, x, shapes[s].dims,
-                                               reduced_dtype((ref_reduction)what, dtype),
-                                               s % 2 ? WITH_DIMS : WITH_GAPS, 0.0);
-                array_free_all();
-                if (!right) return;
+                const tdm_dtype to = reduced_dtype((ref_reduction)what, dtype);
+                if (in_turn(d + what + s) &&
+                    !check_shape(what, dtype, to, s, s % 2 ? WITH_DIMS : WITH_GAPS, 0.0))
+                    return;
             }
 }
 

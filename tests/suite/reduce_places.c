@@ -92,33 +92,28 @@ Test(reduce_places, lowest_values) {
     }
 }
 
+/* Into f32, and of a tensor with itself; the rest is in operations.c. */
 Test(reduce_places, dot, TAGS("lanes")) {
-    static const int64_t lengths[] = {0, 1, 63, 1000, 4097, 300001};
+    static const int64_t lengths[] = {1, 63, 1000, 4097, 300001};
     for (int d = 0; d < float_dtype_count; d++)
-        for (int l = 0; l < (small ? 5 : 6); l++)
-            for (int gaps = 0; gaps < 3; gaps++) {
-                const tdm_dtype dtype = float_dtypes[d];
-                const tdm_dtype out = dtype != TDM_F64 && gaps == 2 ? TDM_F32 : dtype;
-                const int64_t n = lengths[l], one = 1, two = 2;
-                array *a = array_new(dtype, 1, &n, gaps == 1 ? &two : &one);
-                array *b = array_1d(dtype, n), *y = array_1d(out, 1);
-                const double size = n > 50000 && dtype == TDM_F16 ? 0.1 : 2.0;
-                array_uniform(a, -size, size);
-                array_uniform(b, -size, size);
-                double bound, want = ref_dot(dtype, out, n, a->v, b->v, &bound);
-                check_case("dot of %lld %s into %s, %s", (long long)n, tdm_dtype_name(dtype),
-                           tdm_dtype_name(out), gaps == 1 ? "with gaps" : "without");
-                bool right =
-                    OK(tdm_dot(queue, &a->t, &b->t, &y->t)) && ARRAY_CHECK(y, &want, &bound);
-                right = ARRAY_SAME(a) && right;
-                if (n > 0 && right) {
-                    want = ref_dot(dtype, out, n, a->v, a->v, &bound);
-                    OK(tdm_dot(queue, &a->t, &a->t, &y->t));
-                    right = ARRAY_CHECK(y, &want, &bound);
-                }
-                array_free_all();
-                if (!right) return;
+        for (int l = 0; l < (small ? 4 : 5); l++) {
+            const tdm_dtype dtype = float_dtypes[d], out = dtype == TDM_F64 ? TDM_F64 : TDM_F32;
+            const int64_t n = lengths[l];
+            array *a = array_1d(dtype, n), *b = array_1d(dtype, n);
+            const double size = n > 50000 && dtype == TDM_F16 ? 0.1 : 2.0;
+            array_uniform(a, -size, size);
+            array_uniform(b, -size, size);
+            for (int own = 0; own < 2; own++) {
+                const array *other = own ? a : b;
+                array *y = array_1d(own ? dtype : out, 1);
+                double bound, want = ref_dot(dtype, y->t.dtype, n, a->v, other->v, &bound);
+                check_case("dot of %lld %s into %s, own %d", (long long)n, tdm_dtype_name(dtype),
+                           tdm_dtype_name(y->t.dtype), own);
+                OK(tdm_dot(queue, &a->t, &other->t, &y->t));
+                ARRAY_CHECK(y, &want, &bound);
             }
+            array_free_all();
+        }
 }
 
 Test(reduce_places, refusals) {

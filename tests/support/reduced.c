@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "operations/list.h"
+
 const char *const reduction_names[REF_REDUCTIONS] = {"sum",     "mean",    "prod",     "variance",
                                                      "norm l1", "norm l2", "norm inf", "max",
                                                      "min",     "any",     "all"};
@@ -57,34 +59,6 @@ array *reduced_array(const array *x, unsigned dims, tdm_dtype dtype, layout how)
     return array_new(dtype, ndim, shape, how == WITH_GAPS ? strides : NULL);
 }
 
-tdm_status reduce_call(ref_reduction what, const tdm_tensor *x, const int *dims, size_t count,
-                       double correction, tdm_tensor *y) {
-    switch (what) {
-    case REF_SUM:
-        return tdm_sum(queue, x, dims, count, y);
-    case REF_MEAN:
-        return tdm_mean(queue, x, dims, count, y);
-    case REF_PRODUCT:
-        return tdm_prod(queue, x, dims, count, y);
-    case REF_VARIANCE:
-        return tdm_variance(queue, x, dims, count, correction, y);
-    case REF_L1:
-        return tdm_norm_over(queue, TDM_NORM_L1, x, dims, count, y);
-    case REF_L2:
-        return tdm_norm_over(queue, TDM_NORM_L2, x, dims, count, y);
-    case REF_INF:
-        return tdm_norm_over(queue, TDM_NORM_INF, x, dims, count, y);
-    case REF_MAX:
-        return tdm_max(queue, x, dims, count, y);
-    case REF_MIN:
-        return tdm_min(queue, x, dims, count, y);
-    case REF_ANY:
-        return tdm_any(queue, x, dims, count, y);
-    default:
-        return tdm_all(queue, x, dims, count, y);
-    }
-}
-
 static void describe_case(const char *name, const array *x, unsigned dims, tdm_dtype out,
                           layout how) {
     char shape[160];
@@ -109,7 +83,7 @@ bool reduce_case(ref_reduction what, const array *x, unsigned dims, tdm_dtype ou
         want[i] = ref_reduce(what, x->t.dtype, out, n, together + i * n, 1, correction, &bound[i]);
     for (int d = x->t.ndim - 1; d >= 0; d--)
         if (dims >> d & 1) list[listed++] = d;
-    return OK(reduce_call(what, &x->t, list, (size_t)listed, correction, &y->t)) &&
+    return OK(op_reduce_over(what, queue, &x->t, list, (size_t)listed, correction, &y->t)) &&
            ARRAY_CHECK(y, want, bound) && ARRAY_SAME(x);
 }
 

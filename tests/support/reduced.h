@@ -24,10 +24,6 @@ double *gathered(const array *x, unsigned dims, int64_t *count, int64_t *n);
 /* An array of the shape that is left of x. */
 array *reduced_array(const array *x, unsigned dims, tdm_dtype dtype, layout how);
 
-/* The library's function for `what`. */
-tdm_status reduce_call(ref_reduction what, const tdm_tensor *x, const int *dims, size_t count,
-                       double correction, tdm_tensor *y);
-
 /* Reduces x over the dimensions into an array of dtype `out`, and compares. */
 bool reduce_case(ref_reduction what, const array *x, unsigned dims, tdm_dtype out, layout how,
                  double correction);

@@ -112,7 +112,7 @@ static void run_rows(tdm_dtype dtype, int64_t cols, bool held) {
     for (size_t i = 0; (op = op_at(i)); last = op, i++) {
         const bool is_first = !last || strcmp(last->function, op->function) != 0;
         if (!is_first || op->makes_kernel || op->unit == OP_WHOLE) continue;
-        if (op->long_rows.reads == 0 && op->unit != OP_BY_ELEMENT) continue;
+        if (op->long_rows.reads < (op->unit == OP_BY_ELEMENT ? 0 : 1)) continue;
         run(op->name, dtype, cols, held);
     }
 }

@@ -143,14 +143,14 @@ typedef enum tdm_norm_kind {
     TDM_NORM_COUNT
 } tdm_norm_kind;
 
-/** The norm of all elements of x (contiguous, or collapsing to rows) into out, a tensor of one
- * element. out is of x's dtype, or f32 when x is f16 or bf16. An empty x gives 0. Error: k·e·out; with TDM_NORM_INF
- * none. */
+/** The norm of all elements of x, of any strides, into out, a tensor of one element. out is of x's
+ * dtype, or f32 when x is f16 or bf16. An empty x gives 0. Error: k·e·out; with TDM_NORM_INF none. */
 TDM_API TDM_MUST_USE tdm_status tdm_norm(tdm_queue *queue, tdm_norm_kind kind, const tdm_tensor *x,
                                          tdm_tensor *out);
 
-/** The norm of each row: out has x's shape without the last dimension (one element for 1-D x), and
- * is contiguous. Dtypes and error as tdm_norm. A row of 0 columns gives 0. */
+/** The norm of each row: out has x's shape without the last dimension (one element for 1-D x), or
+ * with extent 1 there, and both have any strides. Dtypes and error as
+ * tdm_norm. A row of 0 columns gives 0. */
 TDM_API TDM_MUST_USE tdm_status tdm_row_norm(tdm_queue *queue, tdm_norm_kind kind,
                                              const tdm_tensor *x, tdm_tensor *out);
 
