@@ -62,8 +62,7 @@ static const option_spec variables[] = {
      false, false},
     {"TANDEM_LOG", 0, "LEVEL",
      "error, warn, info or debug, and :FILE to append to it rather than to write to stderr: what "
-     "is found, opened, "
-     "chosen, compiled and copied",
+     "is found, opened, chosen, compiled and copied",
      NULL, false, false},
     {"TANDEM_PROFILE", 0, "FILE",
      "for a trace of the run, which Chrome opens; %p in it is the number of the process", NULL,

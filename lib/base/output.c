@@ -54,7 +54,7 @@ bool tdmi_output_write(const tdmi_output_file *output, const char *text, size_t 
 
 atomic_bool tdmi_profiling;
 
-enum { MOST_ARGS = 320, MOST_OPEN = 16, LONGEST_EVENT = 1024, FLUSH_NANOSECONDS = 10000000 };
+enum { MOST_ARGS = 256, MOST_OPEN = 8, LONGEST_EVENT = 1024, FLUSH_NANOSECONDS = 10000000 };
 
 typedef struct span {
     const char *category, *name;
@@ -106,11 +106,13 @@ static void flush(uint64_t now) {
     flushed = now;
 }
 
+/* Not relaxed, as what follows reads what tdmi_profile_start wrote. */
+static bool is_on(void) { return atomic_load(&tdmi_profiling) && getpid() == process; }
+
 /* A thread may end the process by a signal handler while it holds the lock. Others may go on. */
 __attribute__((destructor)) static void end_profile(void) {
     struct timespec until;
-    if (!tdmi_profiles() || getpid() != process || clock_gettime(CLOCK_REALTIME, &until) != 0)
-        return;
+    if (!is_on() || clock_gettime(CLOCK_REALTIME, &until) != 0) return;
     until.tv_sec++;
     if (pthread_mutex_timedlock(&lock, &until) != 0) return;
     flush(0);
@@ -125,7 +127,7 @@ static void write_span(const span *s) {
     const int error = errno;
     const uint64_t now = tdmi_nanoseconds();
     char event[LONGEST_EVENT];
-    if (!tdmi_profiles() || getpid() != process) return;
+    if (!is_on()) return;
     if (thread == 0) thread = syscall(SYS_gettid);
     const int length = snprintf(
         event, sizeof event,
@@ -172,6 +174,7 @@ void tdmi_profile_end(void) {
 }
 
 void tdmi_profile_end_first(const char *function) {
+    if (!is_on()) return;
     const span first = {"call", function, function, started, ""};
     write_span(&first);
 }

@@ -45,9 +45,9 @@ typedef enum tdm_log_level {
 typedef void (*tdm_log_function)(tdm_log_level level, const char *line, void *user);
 
 /** Lines up to the level `most` go to `function` from now on. TDM_LOG_OFF or a NULL function: no
- * function gets them, which is how a program begins. After the first call
- * TANDEM_LOG (device.h) has no effect. A line that is in flight may still come to the former function after the
- * call has returned. Any thread, at any time. */
+ * function gets them, which is how a program begins. After the first call TANDEM_LOG (device.h)
+ * has no effect. A line that is in flight may still come to the former function after the call has returned. Any
+ * thread, at any time. */
 TDM_API void tdm_set_log(tdm_log_level most, tdm_log_function function, void *user);
 
 /** Where the library takes host memory for its own objects and texts from. Not taken from here: the
