@@ -73,6 +73,9 @@ Test(output, log_file) {
           "TDM_OK|\n2\n", "tandem: ");
     gives("mkfifo $D/pipe; TANDEM_LOG=info:$D/pipe " WORK, "TDM_ERROR_ENVIRONMENT|TANDEM_LOG",
           NULL);
+}
+
+Test(output, log_without_room) {
     gives("(ulimit -f 0; TANDEM_LOG=info:$D/none " WORK "); wc -c <$D/none", "TDM_OK|0\n", NULL);
 }
 
@@ -106,7 +109,7 @@ Test(output, profile) {
 
 /* Every thread has its events, one whole event after the other. */
 Test(output, profile_of_threads) {
-    gives("TANDEM_PROFILE=$D/p.json " TEST_PROBE " thread cpu && " PYTHON EVENTS SPANS
+    gives("TANDEM_PROFILE=$D/p.json " TEST_PROBE " join cpu && " PYTHON EVENTS SPANS
           "print(len({i[\"tid\"] for i in find(\"call\", \"tdm_layer_norm\")}), \"threads\")' "
           "$D/p.json",
           "TDM_OK|2 threads", NULL);
