@@ -253,6 +253,11 @@ tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_ar
     for (int i = 0; i < count; i++)
         if (args[i].tensor && (args[i].flags & TDMI_ARG_OUTPUT))
             TDMI_TRY(check_output(function, args, count, i));
+    if (tdmi_profiles() && count > 0 && args[0].tensor)
+        tdmi_profile_note("\"dtype\":\"%s\",\"shape\":\"%s\"," TDMI_PROFILE_QUEUE,
+                          tdm_dtype_name(args[0].tensor->dtype),
+                          tdmi_shape_text(args[0].tensor, (char[128]){0}),
+                          TDMI_PROFILE_QUEUE_OF(queue));
     if (queue->recording) tdmi_graph_begin_operation(queue->recording);
     for (int i = 0; i < count; i++)
         if (args[i].tensor)

@@ -87,6 +87,12 @@ struct tdm_device {
     void (*_Atomic free_kernel)(struct tdm_kernel *kernel); /* NULL: there are none */
 };
 
+/* In the arguments of a profile's span (base/output.h): the queue, and its device. */
+#define TDMI_PROFILE_QUEUE "\"device\":\"%s\",\"backend\":\"%s\",\"queue\":%llu"
+#define TDMI_PROFILE_QUEUE_OF(queue)                                                               \
+    (queue)->device->facts->info.id, (queue)->device->backend->name,                               \
+        (unsigned long long)(queue)->number
+
 /* A variant as one number: lanes are a power of two, and of a user's kernel u and op say nothing more. */
 static inline uint64_t tdmi_variant_key(tdmi_variant variant) {
     const uint64_t which = variant.user ? variant.user : variant.u | (uint64_t)variant.op << 8;
@@ -290,6 +296,9 @@ tdm_status tdmi_queue_own_kernel(tdm_queue *queue, tdmi_variant variant,
                                  tdmi_bkernel **kernel) TDM_MUST_USE;
 void tdmi_give_back_kernel(tdm_device *device, tdmi_bkernel *kernel);
 void tdmi_kernel_takes(tdm_device *device, tdmi_variant variant, int *buffers, size_t *args_size);
+
+/* program.c: the name of a kernel's function. */
+const char *tdmi_kernel_entry(tdm_device *device, tdmi_variant variant);
 
 /* record.c: fails when the queue records a graph, in the words of a call that cannot be recorded. */
 tdm_status tdmi_check_not_recording(const char *function, const tdm_queue *queue) TDM_MUST_USE;

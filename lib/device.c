@@ -47,7 +47,9 @@ static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
     pthread_mutex_init(&made->program_lock, NULL);
     pthread_mutex_init(&made->user_lock, NULL);
     pthread_cond_init(&made->program_built, NULL);
-    tdmi_log(TDM_LOG_INFO, "opened %s (%s)", made->facts->info.id, made->facts->info.name);
+    const tdm_device_info *info = &made->facts->info;
+    tdmi_log(TDM_LOG_INFO, "opened %s (%s)%s%s", info->id, info->name,
+             info->driver_version[0] ? ", driver " : "", info->driver_version);
     *device = made;
     return TDM_OK;
 }

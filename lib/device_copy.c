@@ -3,6 +3,8 @@
  * memory; otherwise chunks through pinned memory, one being read while the last is written. */
 #include "device_copy.h"
 
+#include "base/log.h"
+
 enum { CHUNK = 4 << 20, PROGRESS_STEP = 16 << 20 };
 
 /* What the copies of a route use: chunks, and a reference of each buffer, because the pool of one
@@ -168,6 +170,11 @@ static tdm_status finish_both(const tdmi_route *route) {
 tdm_status tdmi_route_copy(tdmi_route *route, const tdm_buffer *source, size_t source_offset,
                            const tdm_buffer *destination, size_t destination_offset, size_t size) {
     const tdmi_mem *from = &source->block->mem, *to = &destination->block->mem;
+    const char *from_id = source->device->facts->info.id,
+               *to_id = destination->device->facts->info.id;
+    tdmi_log(TDM_LOG_DEBUG, "copying %zu bytes from %s to %s", size, from_id, to_id);
+    TDMI_SPAN("copy", "copy between devices", "\"bytes\":%zu,\"from\":\"%s\",\"to\":\"%s\"", size,
+              from_id, to_id);
     TDMI_TRY(load_cargo(route->cargo, source));
     TDMI_TRY(load_cargo(route->cargo, destination));
     if (route->from) TDMI_TRY(tdmi_order(route->from, source, false));

@@ -153,23 +153,37 @@ static tdmi_cache_key key_of(const tdm_device *device, const tdmi_program_source
     return key;
 }
 
+static void report_build(const tdm_device *device, const tdmi_program_source *source,
+                         uint64_t began, bool was_kept) {
+    const char *id = device->facts->info.id, *dtype = tdm_dtype_name((tdm_dtype)source->variant.t);
+    tdmi_log(TDM_LOG_INFO, "%s of %s for %s: %s in %.1f ms", source->entry, dtype, id,
+             was_kept ? "loaded from the cache" : "compiled",
+             (double)(tdmi_nanoseconds() - began) * 1e-6);
+    if (tdmi_profiles())
+        tdmi_profile_note("\"dtype\":\"%s\",\"device\":\"%s\",\"backend\":\"%s\",\"from_cache\":%s",
+                          dtype, id, device->backend->name, was_kept ? "true" : "false");
+}
+
 static tdm_status build(tdm_device *device, const tdmi_program_source *source,
                         tdmi_bprogram *program) {
     const tdmi_backend *backend = device->backend;
     if (!compiler_of(device, source)[0])
         return backend->program_build(device->impl, source, NULL, program, NULL);
     const tdmi_cache_key key = key_of(device, source);
+    const uint64_t began = tdmi_nanoseconds();
+    TDMI_SPAN("compile", source->entry, "%s", "");
     tdmi_blob binary;
     if (tdmi_cache_read_kernel(key, &binary)) {
         tdm_status status = backend->program_build(device->impl, source, &binary, program, NULL);
         tdmi_free(binary.data);
+        if (status == TDM_OK) report_build(device, source, began, true);
         if (status != TDM_ERROR_COMPILE) return status;
         tdmi_log(TDM_LOG_WARNING, "%s refused a kept %s, which is compiled again",
                  device->facts->info.id, source->entry);
     }
-    tdmi_log(TDM_LOG_INFO, "compiling %s for %s", source->entry, device->facts->info.id);
     tdmi_blob result = {NULL, 0};
     tdm_status status = backend->program_build(device->impl, source, NULL, program, &result);
+    if (status == TDM_OK) report_build(device, source, began, false);
     /* kept also of a kernel that is too large for its lanes: the next process finds that out sooner */
     char name[TDMI_CACHE_DEVICE];
     tdmi_cache_device(device->facts, name);
@@ -331,6 +345,11 @@ void tdmi_kernel_takes(tdm_device *device, tdmi_variant variant, int *buffers, s
     const tdmi_user_kernel *user = tdmi_user_kernel_of(device, variant.user);
     *buffers = user ? user->buffers : tdm_kernel_entries[variant.kernel].buffers;
     *args_size = user ? user->args_size : tdm_kernel_entries[variant.kernel].args_size;
+}
+
+const char *tdmi_kernel_entry(tdm_device *device, tdmi_variant variant) {
+    return variant.user ? tdmi_user_kernel_of(device, variant.user)->entry
+                        : tdm_kernel_entries[variant.kernel].entry;
 }
 
 static tdm_status make_kernel(tdm_queue *queue, tdmi_variant variant, tdmi_bkernel **kernel) {

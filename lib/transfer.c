@@ -41,6 +41,9 @@ tdm_status tdmi_check_writable(const char *function, const char *name, const tdm
     return TDM_OK;
 }
 
+#define COPY_SPAN(name)                                                                            \
+    TDMI_SPAN("copy", name, "\"bytes\":%zu," TDMI_PROFILE_QUEUE, size, TDMI_PROFILE_QUEUE_OF(queue))
+
 static tdm_status write_async(const char *function, tdm_queue *queue, tdm_buffer *buffer,
                               size_t offset, const void *source, size_t size) {
     TDMI_TRY(tdmi_check_not_recording(function, queue));
@@ -48,6 +51,7 @@ static tdm_status write_async(const char *function, tdm_queue *queue, tdm_buffer
     TDMI_TRY(tdmi_check_writable(function, "buffer", buffer));
     if (size == 0) return TDM_OK;
     TDMI_NOT_NULL(function, source);
+    COPY_SPAN("write");
     return tdmi_queue_submitted(queue, queue->device->backend->write(
                                            queue->impl, &buffer->block->mem, offset, source, size));
 }
@@ -71,6 +75,7 @@ static tdm_status read_async(const char *function, tdm_queue *queue, const tdm_b
     TDMI_TRY(tdmi_check_on_queue(function, queue, buffer, offset, size));
     if (size == 0) return TDM_OK;
     TDMI_NOT_NULL(function, destination);
+    COPY_SPAN("read");
     return tdmi_queue_submitted(
         queue,
         queue->device->backend->read(queue->impl, &buffer->block->mem, offset, destination, size));
@@ -157,6 +162,7 @@ static tdm_status copy_async(const char *function, tdm_queue *queue, const tdm_b
         if (queue->recording) tdmi_graph_begin_operation(queue->recording);
         TDMI_TRY(tdmi_order(queue, source, false));
         TDMI_TRY(tdmi_order(queue, destination, true));
+        COPY_SPAN("copy");
         return tdmi_submit_copy(queue, &source->block->mem, source_offset, &destination->block->mem,
                                 destination_offset, size);
     }

@@ -30,6 +30,7 @@ static tdm_status wait_again(tdm_queue *queue, tdm_status status, bool *over) {
 }
 
 tdm_status tdmi_queue_wait(tdm_queue *queue, bool *over) {
+    TDMI_SPAN("wait", "wait", TDMI_PROFILE_QUEUE, TDMI_PROFILE_QUEUE_OF(queue));
     tdm_status status = queue->device->backend->queue_finish(queue->impl);
     *over = status == TDM_OK;
     return *over ? TDM_OK : wait_again(queue, status, over);

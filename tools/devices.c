@@ -126,10 +126,12 @@ static void warn(tdm_log_level level, const char *line, void *user) {
 static int list_devices(device_snapshot *snapshot) {
     memset(snapshot, 0, sizeof *snapshot);
     tdm_status status = TDM_OK;
-    tdm_set_log(TDM_LOG_WARNING, warn, NULL);
+    const bool warns =
+        !tdm_get_setting("TANDEM_LOG"); /* else the variable's lines have the warnings */
+    if (warns) tdm_set_log(TDM_LOG_WARNING, warn, NULL);
     for (int b = 0; b < TDM_BACKEND_COUNT && status == TDM_OK; b++)
         status = tdm_get_backend_device_count(device_backends[b], &snapshot->backend_counts[b]);
-    tdm_set_log(TDM_LOG_OFF, NULL, NULL);
+    if (warns) tdm_set_log(TDM_LOG_OFF, NULL, NULL);
     guard_listed();
     if (status != TDM_OK || tdm_get_gpu_count(&snapshot->gpu_count) != TDM_OK ||
         tdm_get_device_count(&snapshot->count) != TDM_OK)

@@ -60,6 +60,13 @@ static const option_spec variables[] = {
     {"TANDEM_TRACE", 0, "FILE",
      "where a program's matrix products are written, each once, for 'tdm tune --shapes FILE'", NULL,
      false, false},
+    {"TANDEM_LOG", 0, "LEVEL",
+     "error, warn, info or debug, and :FILE to append to it rather than to write to stderr: what "
+     "is found, opened, chosen, compiled and copied",
+     NULL, false, false},
+    {"TANDEM_PROFILE", 0, "FILE",
+     "for a trace of the run, which Chrome opens; %p in it is the number of the process", NULL,
+     false, false},
     {"NO_COLOR", 0, "ANYTHING", "no colours, also on a terminal", NULL, false, false},
     {0}};
 

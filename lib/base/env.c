@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "base/env.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #include <sys/auxv.h>
 
 #include "backend.h"
+#include "base/log.h"
+#include "base/output.h"
 #include "base/spelling.h"
 #include "base/text.h"
 #include "base/threads.h"
@@ -229,6 +232,26 @@ static void parse_trace(const char *name, const char *text) {
     values.trace = text;
 }
 
+static void parse_log(const char *name, const char *text) {
+    static const char *const words[] = {"error", "warn", "info", "debug"};
+    static const tdm_log_level levels[] = {TDM_LOG_ERROR, TDM_LOG_WARNING, TDM_LOG_INFO,
+                                           TDM_LOG_DEBUG};
+    char word[64];
+    const size_t length = strcspn(text, ":");
+    snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), text);
+    const size_t found = parse_word(name, word, word, words, 4);
+    if (strcmp(text + length, ":") == 0)
+        REFUSE("%s is \"%.200s\": after the colon must be a file", name, text);
+    if (found == 4) return;
+    values.log = levels[found];
+    values.log_file = text[length] ? text + length + 1 : NULL;
+}
+
+static void parse_profile(const char *name, const char *text) {
+    (void)name;
+    values.profile = text;
+}
+
 static const struct variable {
     const char *name;
     void (*parse)(const char *name, const char *text);
@@ -245,6 +268,8 @@ static const struct variable {
     {"TANDEM_LIBRARY_PATH", parse_library_path, true},
     {"TANDEM_NCCL_LIBRARY", parse_absolute_path, true},
     {"TANDEM_TRACE", parse_trace, true},
+    {"TANDEM_LOG", parse_log, true},
+    {"TANDEM_PROFILE", parse_profile, true},
 };
 enum { VARIABLES = sizeof variables / sizeof *variables };
 
@@ -356,6 +381,16 @@ static void read_variable(const char *name, const char *text) {
         REFUSE("%s is too long: the variables of Tandem may have %d bytes in all", name, MOST_TEXT);
 }
 
+/* Once the rest is known, so that each file is opened once. */
+static void begin_output(void) {
+    const char *log = values.log_file, *profile = values.profile;
+    if (values.log != TDM_LOG_OFF && !tdmi_log_to(values.log, log))
+        REFUSE("TANDEM_LOG: nothing can be written to %.300s: %s", log ? log : "stderr",
+               strerror(errno));
+    if (profile && !tdmi_profile_start(profile))
+        REFUSE("TANDEM_PROFILE: nothing can be written to %.300s: %s", profile, strerror(errno));
+}
+
 static void read_environment(void) {
     begin();
     for (char **entry = environ; entry && *entry; entry++) {
@@ -366,6 +401,7 @@ static void read_environment(void) {
         read_variable(name, (*entry)[length] ? *entry + length + 1 : "");
     }
     find_cache_directory();
+    begin_output();
     pthread_atfork(NULL, NULL, mark_forked);
 }
 

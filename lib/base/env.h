@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <tandem/device.h>
+#include <tandem/setup.h>
 
 #include "base/blas_list.h"
 #include "base/fail.h"
@@ -29,9 +30,12 @@ typedef struct tdmi_env {
     const char *library_path; /* TANDEM_LIBRARY_PATH, absolute paths only; or NULL */
     const char *cpu_compiler; /* TANDEM_CPU_COMPILER: an absolute path, "none", or NULL */
     const char *trace;        /* TANDEM_TRACE, or NULL */
+    tdm_log_level log;        /* TANDEM_LOG */
+    const char *log_file;     /* NULL: stderr */
+    const char *profile;      /* TANDEM_PROFILE, or NULL */
     /* This program has more rights than its caller (setuid, setgid, file capabilities), so that the
-     * caller's environment may name no file to it: cache_dir, library_path and trace are NULL, and no
-     * library is opened, because drivers read further variables. */
+     * caller's environment may name no file to it: cache_dir, library_path, trace and profile are NULL, log is
+     * off, and no library is opened, because drivers read further variables. */
     bool privileged;
 } tdmi_env;
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "backend.h"
+#include "base/log.h"
 
 enum { LIMIT = 512 };
 
@@ -21,6 +22,8 @@ static const char *keep(const char *text) {
 
 static void add(tdm_diagnostic_kind kind, bool ok, bool missing, const char *subject,
                 const char *detail, const char *advice) {
+    tdmi_log(TDM_LOG_DEBUG, "%s: %s%s%s", subject, detail ? detail : "",
+             advice && *advice ? "; " : "", advice ? advice : "");
     TDMI_LOCKED(&lock);
     if (item_count < LIMIT)
         items[item_count++] = (tdm_diagnostic){.kind = kind,

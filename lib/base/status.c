@@ -1,5 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Status names, the thread's last error message, and the log that a program may ask for. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -9,6 +10,7 @@
 #include "backend.h"
 #include "base/fail.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "base/threads.h"
 
@@ -23,21 +25,43 @@ static struct {
     tdm_log_function function;
     void *user;
 } sink;
+static bool is_set;             /* by the program */
+static tdmi_output_file output; /* of TANDEM_LOG */
 
 void tdm_set_log(tdm_log_level level, tdm_log_function function, void *user) {
     TDMI_UNCANCELLED();
     TDMI_LOCKED(&lock);
+    is_set = true;
     sink.function = function;
     sink.user = user;
     atomic_store(&most, function ? (int)level : TDM_LOG_OFF);
 }
 
-static bool logs(tdm_log_level level) {
+static void write_line(tdm_log_level level, const char *line, void *user) {
+    static const char *const words[] = {"", "error", "warning", "info", "debug"};
+    const int error = errno;
+    char text[1100];
+    (void)user;
+    const int length = snprintf(text, sizeof text, "tandem: %s: %s\n", words[level], line);
+    if (length > 0) (void)!tdmi_output_write(&output, text, (size_t)length);
+    errno = error;
+}
+
+bool tdmi_log_to(tdm_log_level level, const char *path) {
+    TDMI_LOCKED(&lock);
+    if (!tdmi_output_open(&output, path, true)) return false;
+    if (is_set) return true;
+    sink.function = write_line;
+    atomic_store(&most, (int)level);
+    return true;
+}
+
+bool tdmi_logs(tdm_log_level level) {
     return atomic_load_explicit(&most, memory_order_relaxed) >= (int)level;
 }
 
 void tdmi_log(tdm_log_level level, const char *format, ...) {
-    if (!logs(level)) return;
+    if (!tdmi_logs(level)) return;
     char line[1024];
     va_list list;
     va_start(list, format);

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/env.h"
+#include "base/log.h"
 #include "base/spelling.h"
 #include "base/text.h"
 #include "machine/identity.h"
@@ -112,6 +113,8 @@ static tdm_status extend(device_list *list) {
     for (size_t i = 0; i < env->backend_count; i++) {
         if (list->settled[i]) continue;
         bool again = false;
+        const size_t before = list->count;
+        const char *why = list->unavailable[i];
         tdm_status status = tdmi_registry_backend(i)->load(&again);
         list->unavailable[i][0] = '\0';
         if (status == TDM_OK)
@@ -121,6 +124,8 @@ static tdm_status extend(device_list *list) {
                      (int)sizeof list->unavailable[i] - 1, tdm_last_error());
         if (status == TDM_ERROR_OUT_OF_MEMORY) return status;
         list->settled[i] = !again;
+        tdmi_log(TDM_LOG_INFO, "%s: %zu device%s%s%s", env->backends[i], list->count - before,
+                 list->count - before == 1 ? "" : "s", why[0] ? ": " : "", why);
     }
     link_same_cards(list);
     return TDM_OK;
@@ -319,10 +324,18 @@ tdm_status tdmi_registry_find(const char *name, size_t *index) {
     if (name) return find_named(name, index);
     if (env->device) {
         tdm_status status = find_named(env->device, index);
-        return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "TANDEM_DEVICE");
+        if (status != TDM_OK) return tdmi_fail_in(status, "TANDEM_DEVICE");
+    } else {
+        *index = find_default(list, count);
     }
-    *index = find_default(list, count);
-    if (count > 0) return TDM_OK;
+    if (count > 0) {
+        tdmi_log(TDM_LOG_INFO, "the default device is %s, decided by %s",
+                 list[*index].facts.info.id,
+                 env->device          ? "TANDEM_DEVICE"
+                 : env->backend_given ? "TANDEM_BACKEND"
+                                      : "the order of the backends");
+        return TDM_OK;
+    }
     const char *why = why_unavailable(env->backends[0]);
     return tdmi_fail(why ? TDM_ERROR_UNAVAILABLE : TDM_ERROR_NOT_FOUND,
                      "no backend of TANDEM_BACKEND lists a device%s%s; see `tdm doctor`",

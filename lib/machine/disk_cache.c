@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/env.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/output.h"
 
 typedef struct entry_header {
     char magic[8];
@@ -96,11 +96,6 @@ int tdmi_cache_open_file(int folder, const char *name, struct stat *status) {
     if (fstat(file, status) == 0 && S_ISREG(status->st_mode) && ours_alone(status)) return file;
     close(file);
     return -1;
-}
-
-uint64_t tdmi_file_limit(void) {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
 bool tdmi_cache_may_write(uint64_t size) { return size <= tdmi_file_limit(); }

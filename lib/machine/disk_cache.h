@@ -31,9 +31,8 @@ int tdmi_cache_open(const char *name, bool make);
  * that no other user may write. *status receives what it is. */
 int tdmi_cache_open_file(int folder, const char *name, struct stat *status);
 
-/* The most bytes that a file may have: past the limit of the process (RLIMIT_FSIZE) a write is a
- * signal that ends it. And whether a file may have that size. */
-uint64_t tdmi_file_limit(void);
+/* Whether a file may have that size: past the limit of the process (tdmi_file_limit) a write is a signal that ends
+ * it. */
 bool tdmi_cache_may_write(uint64_t size);
 
 /* Adds an item: where the cache directory is, or why nothing is kept. */

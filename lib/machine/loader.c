@@ -157,8 +157,11 @@ static void open_once(tdmi_library *library, const tdmi_symbol *symbols, size_t 
 
 tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols, size_t count) {
     pthread_mutex_lock(&lock);
-    if (!library->tried) open_once(library, symbols, count);
+    const bool first = !library->tried;
+    if (first) open_once(library, symbols, count);
     tdm_status status = library->status;
+    if (first && status != TDM_OK)
+        tdmi_log(TDM_LOG_INFO, "%s is not opened: %s", library->title, library->found);
     pthread_mutex_unlock(&lock);
     if (status == TDM_OK) return TDM_OK;
     if (tdmi_loader_refusal())

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "machine/disk_cache.h"
+#include "base/output.h"
 
 enum {
     ATTEMPTS = 100,

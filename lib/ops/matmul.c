@@ -222,6 +222,8 @@ static tdm_status run_chosen(tdm_queue *queue, const tdmi_gemm *gemm,
     tdmi_gemm run = tdmi_gemm_fused(gemm, choice->fused);
     run.algorithm = choice->algorithm;
     if (!choice->provider) return tdmi_run_builtin(queue, "tdm_matmul", &run);
+    TDMI_SPAN("product", tdmi_blas_name(choice), "\"product\":\"%s\"," TDMI_PROFILE_QUEUE,
+              tdmi_gemm_text(&run, (char[TDMI_PRODUCT_TEXT]){0}), TDMI_PROFILE_QUEUE_OF(queue));
     return tdmi_queue_submitted(queue, choice->provider->blas->gemm(choice->provider->state, &run));
 }
 
@@ -340,8 +342,8 @@ static tdm_status record(tdm_queue *queue, const tdmi_product *p, const tdmi_bla
 static tdm_status run_one(tdm_queue *queue, const tdmi_product *p) {
     const tdmi_gemm gemm = tdmi_product_offered(p);
     tdmi_blas_choice choice;
-    tdmi_trace_product(&gemm);
     TDMI_TRY(tdmi_blas_choose(queue, &gemm, &choice));
+    tdmi_trace_product(&gemm, tdmi_blas_name(&choice));
     if (queue->recording && choice.provider) return record(queue, p, &choice);
     return run_somewhere(queue, p, &choice);
 }

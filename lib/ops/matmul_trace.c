@@ -1,20 +1,16 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* TANDEM_TRACE: the products of a program, one to a line, each once. */
-#define _GNU_SOURCE
+/* TANDEM_TRACE and the log: the products of a program, one to a line, each once. */
 #include "matmul_trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/env.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "machine/disk_cache.h"
+#include "base/output.h"
 #include "tuned.h"
 
 const char *tdmi_gemm_text(const tdmi_gemm *gemm, char text[TDMI_PRODUCT_TEXT]) {
@@ -49,35 +45,30 @@ static bool is_new(const tdmi_gemm *gemm) {
     return true;
 }
 
-/* At its end, in one piece, so that processes may share the file. Never waits, in case it is a pipe. */
-static bool append(const char *path, const char *line, size_t length) {
-    struct stat status;
-    const int file =
-        open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
-    if (file < 0) return false;
-    errno = EINVAL;
-    bool written = fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-                   tdmi_cache_may_write((uint64_t)status.st_size + length) &&
-                   write(file, line, length) == (ssize_t)length;
+/* Opened each time, as processes may share the file, and another program may take it away. */
+static bool append(const char *path, const char *line) {
+    tdmi_output_file output;
+    if (!tdmi_output_open(&output, path, true)) return false;
+    const bool written = tdmi_output_write(&output, line, strlen(line));
     const int error = errno;
-    close(file);
+    close(output.file);
     errno = error;
     return written;
 }
 
-void tdmi_trace_product(const tdmi_gemm *gemm) {
+void tdmi_trace_product(const tdmi_gemm *gemm, const char *provider) {
     const char *path = tdmi_env_values()->trace;
     static bool warned;
     char line[TDMI_PRODUCT_TEXT + 1];
-    if (!path) return;
+    if (!path && !tdmi_logs(TDM_LOG_DEBUG)) return;
     TDMI_LOCKED(&lock);
-    if (is_new(gemm)) {
-        tdmi_gemm_text(gemm, line);
-        strcat(line, "\n");
-        if (!append(path, line, strlen(line)) && !warned) {
-            warned = true;
-            tdmi_log(TDM_LOG_WARNING, "TANDEM_TRACE: nothing can be written to %s: %s", path,
-                     strerror(errno));
-        }
+    if (!is_new(gemm)) return;
+    tdmi_gemm_text(gemm, line);
+    tdmi_log(TDM_LOG_DEBUG, "products of %s are computed by %s", line, provider);
+    strcat(line, "\n");
+    if (path && !append(path, line) && !warned) {
+        warned = true;
+        tdmi_log(TDM_LOG_WARNING, "TANDEM_TRACE: nothing can be written to %s: %s", path,
+                 strerror(errno));
     }
 }

@@ -8,7 +8,8 @@
 
 const char *tdmi_gemm_text(const tdmi_gemm *gemm, char text[TDMI_PRODUCT_TEXT]);
 
-/* Writes a product that the process has not had before to the file that TANDEM_TRACE names, if it does. */
-void tdmi_trace_product(const tdmi_gemm *gemm);
+/* Writes a product that the process has not had before, and its provider, to the log, and the product to the file that
+ * TANDEM_TRACE names, if it does. */
+void tdmi_trace_product(const tdmi_gemm *gemm, const char *provider);
 
 #endif

@@ -80,6 +80,14 @@ Test(environment, refused_values) {
         {"TANDEM_BLAS=,onednn", "TANDEM_BLAS|\"\" is no provider"},
         {"TANDEM_BLAS=onednn, blis", "TANDEM_BLAS|\" blis\""},
         {"TANDEM_BLAS=0", "TANDEM_BLAS"},
+        {"TANDEM_LOG=INFO", "TANDEM_LOG|INFO|allowed: error, warn, info, debug"},
+        {"TANDEM_LOG=debgu:/dev/null", "TANDEM_LOG|debgu|did you mean \"debug\""},
+        {"TANDEM_LOG=info:", "TANDEM_LOG|\"info:\"|after the colon must be a file"},
+        {"TANDEM_LOG=info:/nonexistent/log", "TANDEM_LOG|/nonexistent/log: No such file"},
+        {"TANDEM_LOG=info:/", "TANDEM_LOG|written to /: Is a directory"},
+        {"TANDEM_LOGS=info", "TANDEM_LOGS|did you mean TANDEM_LOG?"},
+        {"TANDEM_PROFILE=/nonexistent/p", "TANDEM_PROFILE|/nonexistent/p: No such file"},
+        {"TANDEM_PROFIL=p.json", "TANDEM_PROFIL|did you mean TANDEM_PROFILE?"},
         {"TANDEM_MATH=tf23", "TANDEM_MATH|tf23|tf32"},
         {"TANDEM_MATH=1", "TANDEM_MATH"},
         {"TANDEM_MATH=0", "TANDEM_MATH"},
@@ -107,7 +115,7 @@ Test(environment, empty_values) {
     static const char *const lines[] = {
         "TANDEM_BACKEND=",      "TANDEM_DEVICE=",    "TANDEM_CPU_DEVICES=",  "TANDEM_CPU_THREADS=",
         "TANDEM_CPU_COMPILER=", "TANDEM_CACHE_DIR=", "TANDEM_LIBRARY_PATH=", "TANDEM_BLAS=",
-        "TANDEM_MATH=",         "TANDEM_TRACE="};
+        "TANDEM_MATH=",         "TANDEM_TRACE=",     "TANDEM_LOG=",          "TANDEM_PROFILE="};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         probe(lines[i], OPEN("cpu"), "TDM_OK", "cpu:0");
 }

@@ -40,10 +40,12 @@ static void run_trapped(const char *program, const char *arguments) {
     snprintf(line, sizeof line,
              "cd %s/home && TANDEM_LIBRARY_PATH=%s/lib TANDEM_CACHE_DIR=%s/made/cache "
              "TANDEM_TRACE=%s/home/trace TANDEM_NCCL_LIBRARY=/trap/nccl "
+             "TANDEM_LOG=debug:%s/home/log TANDEM_PROFILE=%s/home/profile "
              "TANDEM_CPU_COMPILER=%s/home/cc XDG_CACHE_HOME=%s/xdg "
              "HOME=%s/home "
              "OCL_ICD_VENDORS=%s/evil.icd %s %s",
-             folder, folder, folder, folder, folder, folder, folder, folder, program, arguments);
+             folder, folder, folder, folder, folder, folder, folder, folder, folder, folder,
+             program, arguments);
     run_shell(NULL, line, 60, &r);
     check_case("%s", line);
 }
@@ -61,7 +63,7 @@ static void expect_no_trap(const char *program) {
             "TDM_OK|default: cpu:0",
             TEST_HAS_OPENCL ? "TDM_ERROR_UNAVAILABLE|more rights than its caller" : "TDM_ERROR_",
             "TANDEM_CACHE_DIR|TANDEM_CPU_COMPILER|TANDEM_LIBRARY_PATH|TANDEM_NCCL_LIBRARY|TANDEM_"
-            "TRACE|ignored: this "
+            "TRACE|TANDEM_LOG|TANDEM_PROFILE|ignored: this "
             "program has more rights than its caller|cache "
             "directory|none, because|opens no libraries",
             "TDM_OK|tandem_reserved=4096;"};
@@ -80,7 +82,8 @@ Test(privileged, an_ordinary_program_is_trapped) {
     run_trapped(TEST_PROBE, "work cpu:0");
     CHECK(contains_words(r.output, "EVIL"), "not opened: %s", r.output);
     char command[1200];
-    snprintf(command, sizeof command, "ls -d '%s/made/cache' '%s/home/trace'", folder, folder);
+    snprintf(command, sizeof command,
+             "cd '%s' && ls -d made/cache home/trace home/log home/profile", folder);
     run_shell(NULL, command, 30, &r);
     CHECK(r.exit_status == 0, "not made: %s", r.output);
 }

@@ -2,11 +2,14 @@
 /* Settings of a program before it uses the library: settings by call, the log, the allocator; and
  * the messages for a release of memory that it does not have. Each test is a separate process. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "paths.h"
 #include "support/check.h"
@@ -118,6 +121,66 @@ Test(setup, log) {
     CHECK(l.count[TDM_LOG_DEBUG] == 1, "%d lines", l.count[TDM_LOG_DEBUG]);
     OK(tdm_get_device_count(&count));
     tdm_device_release(device);
+}
+
+static long size_of(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 ? (long)status.st_size : -1;
+}
+
+/* What the program sets takes the place of TANDEM_LOG, before and after the first use. */
+Test(setup, log_of_a_call_and_of_the_variable) {
+    static const char path[] = TEST_SCRATCH "/setup-log";
+    static lines l;
+    size_t count = 0;
+    (void)unlink(path);
+    setenv("TANDEM_BACKEND", "cpu", 1);
+    OK(tdm_configure("TANDEM_LOG", "debug:" TEST_SCRATCH "/setup-log"));
+    REFUSED(tdm_get_device_count(NULL), invalid, "count");
+    const long written = size_of(path);
+    CHECK(written > 0, "the log has %ld bytes", written);
+    tdm_set_log(TDM_LOG_DEBUG, note, &l);
+    REFUSED(tdm_get_device_count(NULL), invalid, "count");
+    CHECK(l.count[TDM_LOG_DEBUG] == 1, "%d lines", l.count[TDM_LOG_DEBUG]);
+    tdm_set_log(TDM_LOG_OFF, NULL, NULL);
+    REFUSED(tdm_get_device_count(NULL), invalid, "count");
+    CHECK(size_of(path) == written, "%ld bytes, then %ld", written, size_of(path));
+    OK(tdm_get_device_count(&count));
+    (void)unlink(path);
+}
+
+/* A program may close the log's file, and open its own under that number. */
+Test(setup, log_whose_file_was_closed) {
+    static const char path[] = TEST_SCRATCH "/setup-log-closed", own[] = TEST_SCRATCH "/setup-own";
+    struct stat log, open_one;
+    size_t count = 0;
+    int replaced = 0;
+    const int file = open(own, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    (void)unlink(path);
+    OK(tdm_configure("TANDEM_LOG", "debug:" TEST_SCRATCH "/setup-log-closed"));
+    OK(tdm_configure("TANDEM_BACKEND", "cpu"));
+    OK(tdm_get_device_count(&count));
+    CHECK(file >= 0 && stat(path, &log) == 0 && log.st_size > 0, "no log");
+    for (int i = 3; i < 256; i++)
+        if (fstat(i, &open_one) == 0 && open_one.st_ino == log.st_ino &&
+            open_one.st_dev == log.st_dev)
+            replaced += dup2(file, i) == i;
+    REFUSED(tdm_get_device_count(NULL), invalid, "count");
+    CHECK(replaced == 1 && size_of(own) == 0, "%d files, %ld bytes", replaced, size_of(own));
+    (void)unlink(own), (void)unlink(path);
+}
+
+Test(setup, log_set_before_the_first_use) {
+    static const char path[] = TEST_SCRATCH "/setup-log-before";
+    size_t count = 0;
+    (void)unlink(path);
+    setenv("TANDEM_BACKEND", "cpu", 1);
+    setenv("TANDEM_LOG", "debug:" TEST_SCRATCH "/setup-log-before", 1);
+    tdm_set_log(TDM_LOG_OFF, NULL, NULL);
+    OK(tdm_get_device_count(&count));
+    REFUSED(tdm_get_device_count(NULL), invalid, "count");
+    CHECK(size_of(path) <= 0, "the log has %ld bytes", size_of(path));
+    (void)unlink(path);
 }
 
 /* --- the allocator ------------------------------------------------------------------------------

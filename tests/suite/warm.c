@@ -21,7 +21,7 @@ static char last[256];
 
 static void count(tdm_log_level level, const char *line, void *user) {
     (void)level, (void)user;
-    if (!strstr(line, "compiling ")) return;
+    if (!strstr(line, "compiled ")) return;
     pthread_mutex_lock(&lock);
     compiled++;
     snprintf(last, sizeof last, "%s", line);

@@ -36,14 +36,20 @@
  *   TANDEM_LIBRARY_PATH directories (absolute paths, ':' between) searched first for the vendors'
  *                       libraries
  *   TANDEM_NCCL_LIBRARY the file of NCCL, an absolute path (default: libnccl.so.2; see nccl.h)
+ *   TANDEM_TRACE        a file to which the program's matrix products are appended, each once
+ *   TANDEM_LOG          "error", "warn", "info" or "debug": lines of the log up to that level go to stderr,
+ *                       or with ":" and a file's path after it are appended to that, unless the program has
+ *                       called tdm_set_log
+ *   TANDEM_PROFILE      a file for a trace of the run in Chrome's format; "%p" in its path is the number of
+ *                       the process
  * A value that is not allowed is TDM_ERROR_ENVIRONMENT, and so is a variable whose name is nearly one
  * of these. Other variables that begin with TANDEM_ are other programs' (Kubernetes sets
  * TANDEM_SERVICE_HOST for a service called tandem) and are ignored; the diagnostics list them.
  *
  * A program with more rights than its caller (setuid, setgid, file capabilities; AT_SECURE) ignores
  * what names files: TANDEM_CPU_COMPILER, TANDEM_CACHE_DIR, TANDEM_LIBRARY_PATH,
- * TANDEM_NCCL_LIBRARY, TANDEM_TRACE, XDG_CACHE_HOME and HOME. It keeps nothing, starts no compiler and
- * opens no libraries, since drivers read their own variables: only cpu devices are listed.
+ * TANDEM_NCCL_LIBRARY, TANDEM_TRACE, TANDEM_LOG, TANDEM_PROFILE, XDG_CACHE_HOME and HOME. It keeps nothing, starts
+ * no compiler and opens no libraries, since drivers read their own variables: only cpu devices are listed.
  *
  * Threads: every function here may be called from any thread. */
 #ifndef TANDEM_DEVICE_H

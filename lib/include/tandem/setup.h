@@ -33,8 +33,10 @@ typedef enum tdm_log_level {
         1, /**< a mistake of the program's that no status can tell, as a second release */
     TDM_LOG_WARNING = 2, /**< the library goes on with less: a kept kernel that is corrupt, a cache
                             directory that cannot be used, a wait that failed */
-    TDM_LOG_INFO = 3, /**< libraries and devices as they are opened, kernels as they are compiled */
-    TDM_LOG_DEBUG = 4 /* every call that fails, with its message */
+    TDM_LOG_INFO = 3, /**< backends, libraries and devices as they are found and opened, kernels as
+                         they are compiled or loaded from the cache */
+    TDM_LOG_DEBUG = 4 /**< what computes a product, copies between devices, and every call that
+                         fails, with its message */
 } tdm_log_level;
 
 /** Gets one line, UTF-8, without a newline; it lasts for the call. Called by any thread, also
@@ -43,8 +45,9 @@ typedef enum tdm_log_level {
 typedef void (*tdm_log_function)(tdm_log_level level, const char *line, void *user);
 
 /** Lines up to the level `most` go to `function` from now on. TDM_LOG_OFF or a NULL function: no
- * function gets them, which is how a program begins. A line that is in flight may still come to the former
- * function after the call has returned. Any thread, at any time. */
+ * function gets them, which is how a program begins. After the first call TANDEM_LOG (device.h)
+ * has no effect. A line that is in flight may still come to the former function after the call has returned. Any
+ * thread, at any time. */
 TDM_API void tdm_set_log(tdm_log_level most, tdm_log_function function, void *user);
 
 /** Where the library takes host memory for its own objects and texts from. Not taken from here: the

@@ -1,0 +1,180 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Files that a user has the library write, and the profile. Its events are Chrome's trace event format as an array,
+ * whose end may be missing: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU */
+#define _GNU_SOURCE
+#include "base/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t tdmi_file_limit(void) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+bool tdmi_output_open(tdmi_output_file *output, const char *path, bool append) {
+    struct stat status;
+    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    const int file = path ? open(path, flags | (append ? O_APPEND : 0), 0666) : STDERR_FILENO;
+    errno = file < 0 ? errno : EINVAL;
+    if (file < 0 || fstat(file, &status) != 0) return false;
+    const bool is_regular = S_ISREG(status.st_mode);
+    if ((!path || is_regular || S_ISCHR(status.st_mode)) &&
+        (append || !is_regular || ftruncate(file, 0) == 0)) {
+        *output = (tdmi_output_file){file, status.st_dev, status.st_ino};
+        return true;
+    }
+    const int error = errno;
+    close(file);
+    errno = error;
+    return false;
+}
+
+bool tdmi_output_write(const tdmi_output_file *output, const char *text, size_t length) {
+    struct stat status;
+    if (fstat(output->file, &status) != 0) return false;
+    errno = EBADF;
+    if (status.st_dev != output->device || status.st_ino != output->inode) return false;
+    errno = EFBIG;
+    if (S_ISREG(status.st_mode) && (uint64_t)status.st_size + length > tdmi_file_limit())
+        return false;
+    return write(output->file, text, length) == (ssize_t)length;
+}
+
+/* ---- the profile ---- */
+
+atomic_bool tdmi_profiling;
+
+enum { MOST_ARGS = 256, MOST_OPEN = 8, LONGEST_EVENT = 1024, FLUSH_NANOSECONDS = 10000000 };
+
+typedef struct span {
+    const char *category, *name;
+    const char *function; /* the public one that it is in */
+    uint64_t began;
+    char args[MOST_ARGS];
+} span;
+
+/* Those of this thread that have begun, the innermost last. Of more than there is room for none is written. */
+static _Thread_local span spans[MOST_OPEN];
+static _Thread_local int depth;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_output_file output;
+static pid_t process; /* that the profile is of, rather than its children */
+static uint64_t started, flushed;
+static char events[32 << 10];
+static size_t used;
+
+uint64_t tdmi_nanoseconds(void) {
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+bool tdmi_profile_start(const char *path) {
+    char name[2048];
+    const char *at = strstr(path, "%p");
+    const int before = (int)(at ? (size_t)(at - path) : strlen(path));
+    process = getpid();
+    const int length = snprintf(name, sizeof name, at ? "%.*s%ld%s" : "%.*s", before, path,
+                                (long)process, at ? at + 2 : "");
+    errno = ENAMETOOLONG;
+    if (length < 0 || (size_t)length >= sizeof name || !tdmi_output_open(&output, name, false))
+        return false;
+    used = (size_t)snprintf(events, sizeof events,
+                            "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%ld,\"args\":{"
+                            "\"name\":\"tandem\"}}",
+                            (long)process);
+    started = tdmi_nanoseconds();
+    atomic_store(&tdmi_profiling, true);
+    return true;
+}
+
+/* The profile ends where the file takes no more. */
+static void flush(uint64_t now) {
+    if (!tdmi_output_write(&output, events, used)) atomic_store(&tdmi_profiling, false);
+    used = 0;
+    flushed = now;
+}
+
+/* Not relaxed, as what follows reads what tdmi_profile_start wrote. */
+static bool is_on(void) { return atomic_load(&tdmi_profiling) && getpid() == process; }
+
+/* A thread may end the process by a signal handler while it holds the lock. Others may go on. */
+__attribute__((destructor)) static void end_profile(void) {
+    struct timespec until;
+    if (!is_on() || clock_gettime(CLOCK_REALTIME, &until) != 0) return;
+    until.tv_sec++;
+    if (pthread_mutex_timedlock(&lock, &until) != 0) return;
+    flush(0);
+    (void)!tdmi_output_write(&output, "\n]\n", 3);
+    atomic_store(&tdmi_profiling, false);
+    pthread_mutex_unlock(&lock);
+}
+
+/* A process that is killed leaves all but the last moment. */
+static void write_span(const span *s) {
+    static _Thread_local long thread;
+    const int error = errno;
+    const uint64_t now = tdmi_nanoseconds();
+    char event[LONGEST_EVENT];
+    if (!is_on()) return;
+    if (thread == 0) thread = syscall(SYS_gettid);
+    const int length = snprintf(
+        event, sizeof event,
+        ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%llu.%03u,\"dur\":%llu."
+        "%03u,\"pid\":%ld,\"tid\":%ld,\"args\":{\"function\":\"%s\"%s%s}}",
+        s->name, s->category, (unsigned long long)(s->began / 1000), (unsigned)(s->began % 1000),
+        (unsigned long long)((now - s->began) / 1000), (unsigned)((now - s->began) % 1000),
+        (long)process, thread, s->function, s->args[0] ? "," : "", s->args);
+    pthread_mutex_lock(&lock);
+    if (tdmi_profiles() && length > 0 && (size_t)length < sizeof event) {
+        if (used + (size_t)length > sizeof events) flush(now);
+        memcpy(events + used, event, (size_t)length);
+        used += (size_t)length;
+        if (now - flushed > FLUSH_NANOSECONDS) flush(now);
+    }
+    pthread_mutex_unlock(&lock);
+    errno = error;
+}
+
+bool tdmi_profile_begin(const char *category, const char *name) {
+    if (depth++ >= MOST_OPEN) return true;
+    span *s = &spans[depth - 1];
+    s->category = category;
+    s->name = name;
+    s->function = strcmp(category, "call") == 0 ? name : depth > 1 ? s[-1].function : "";
+    s->args[0] = '\0';
+    s->began = tdmi_nanoseconds();
+    return true;
+}
+
+/* What does not fit is left out, so that the event stays whole. */
+bool tdmi_profile_note(const char *format, ...) {
+    va_list list;
+    if (depth == 0 || depth > MOST_OPEN) return true;
+    char *args = spans[depth - 1].args;
+    va_start(list, format);
+    if (vsnprintf(args, MOST_ARGS, format, list) >= MOST_ARGS) args[0] = '\0';
+    va_end(list);
+    return true;
+}
+
+void tdmi_profile_end(void) {
+    if (depth-- <= MOST_OPEN) write_span(&spans[depth]);
+}
+
+void tdmi_profile_end_first(const char *function) {
+    if (!is_on()) return;
+    const span first = {"call", function, function, started, ""};
+    write_span(&first);
+}

@@ -1,0 +1,128 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* TANDEM_LOG and TANDEM_PROFILE, of a program that knows neither. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "paths.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/run.h"
+
+static run_result r;
+static char folder[300], cache[340];
+
+/* $D is a folder of this test. */
+static void shell(const char *command) {
+    const char *changes[] = {ICD_NONE, folder, cache, "LC_ALL=C", NULL};
+    check_case("%s", command);
+    run_shell(changes, command, 100, &r);
+}
+
+static void start(void) {
+    random_start();
+    snprintf(folder, sizeof folder, "D=" TEST_SCRATCH "/output-%d", (int)getpid());
+    snprintf(cache, sizeof cache, "TANDEM_CACHE_DIR=%s/cache", folder + 2);
+    shell("rm -rf $D; mkdir -p $D");
+}
+
+static void stop(void) { shell("rm -rf $D"); }
+
+TestSuite(output, .init = start, .fini = stop);
+
+/* The command's output has these words, and none of the others. */
+static void gives(const char *command, const char *words, const char *others) {
+    shell(command);
+    CHECK(r.exit_status == 0, "exit status %d: %s", r.exit_status, r.output);
+    CHECK(contains_words(r.output, words), "lacks one of \"%s\": %s", words, r.output);
+    CHECK(!others || !strstr(r.output, others), "has \"%s\": %s", others, r.output);
+}
+
+#define WORK TEST_PROBE " work -"
+#define OPENED "tandem: info: opened cpu:0 ("
+#define DEFAULT "tandem: info: the default device is cpu:0, decided by "
+
+Test(output, log_levels) {
+    gives("TANDEM_LOG=error " WORK, "TDM_OK", "tandem: ");
+    gives("TANDEM_LOG=warn " WORK, "TDM_OK", "tandem: ");
+    gives("TANDEM_LOG=warn TANDEM_CACHE_DIR=/dev/null/x TANDEM_TRACE=$D/no/file " WORK,
+          "tandem: warning: TANDEM_TRACE: nothing can be written", "tandem: info");
+    gives("TANDEM_LOG=info " WORK,
+          "TDM_OK|tandem: info: cpu: 1 device|" OPENED "|" DEFAULT "the order of the backends",
+          "tandem: debug");
+    gives("TANDEM_LOG=info TANDEM_BACKEND=cpu " WORK, DEFAULT "TANDEM_BACKEND", "cuda");
+    gives("TANDEM_LOG=info TANDEM_DEVICE=cpu:0 " WORK, DEFAULT "TANDEM_DEVICE", NULL);
+    gives("TANDEM_LOG=debug TANDEM_BLAS=builtin " WORK,
+          OPENED "|tandem: debug: products of f32 16x16x16 transpose_b are computed by builtin\n",
+          "0x");
+    /* each line of stderr is one of the log's */
+    gives("TANDEM_LOG=debug " WORK " 2>&1 >/dev/null | grep -v '^tandem: [a-z]*: ' | wc -l", "0\n",
+          NULL);
+#if TEST_HAS_OPENCL
+    gives("TANDEM_LOG=info TANDEM_BACKEND=opencl " TEST_PROBE " list",
+          "opencl: 0 devices: no "
+          "OpenCL ICD is installed",
+          NULL);
+#endif
+}
+
+Test(output, log_file) {
+    gives("TANDEM_LOG=info:$D/log " WORK " && TANDEM_LOG=info:$D/log " WORK
+          " && grep -cF 'info: opened cpu:0 (' $D/log",
+          "TDM_OK|\n2\n", "tandem: ");
+    gives("mkfifo $D/pipe; TANDEM_LOG=info:$D/pipe " WORK, "TDM_ERROR_ENVIRONMENT|TANDEM_LOG",
+          NULL);
+}
+
+Test(output, log_without_room) {
+    gives("(ulimit -f 0; TANDEM_LOG=info:$D/none " WORK "); wc -c <$D/none", "TDM_OK|0\n", NULL);
+}
+
+#define PYTHON "python3 -c '\nimport json, sys\n"
+#define EVENTS "e = json.load(open(sys.argv[1]))\n"
+#define SPANS                                                                                      \
+    "x = [i for i in e if i[\"ph\"] == \"X\"]\n"                                                   \
+    "assert all(i[\"dur\"] >= 0 and i[\"ts\"] > 0 and i[\"pid\"] > 0 and i[\"tid\"] > 0 "          \
+    "for i in x)\n"                                                                                \
+    "def find(cat, name): return [i for i in x if (i[\"cat\"], i[\"name\"]) == (cat, name)]\n"
+
+Test(output, profile) {
+    gives(
+        "TANDEM_PROFILE=$D/p.json TANDEM_BLAS=builtin " WORK " && " PYTHON EVENTS SPANS
+        "n, = find(\"call\", \"tdm_layer_norm\")\n"
+        "a = n[\"args\"]\n"
+        "assert (a[\"dtype\"], a[\"shape\"], a[\"backend\"]) == (\"f32\", \"[16, 16]\", \"cpu\")\n"
+        "l, = find(\"launch\", \"tdm_layer_norm\")\n"
+        "assert l[\"args\"][\"function\"] == \"tdm_layer_norm\" and l[\"args\"][\"queue\"] == 1\n"
+        "assert n[\"ts\"] <= l[\"ts\"] and l[\"ts\"] + l[\"dur\"] <= n[\"ts\"] + n[\"dur\"] + .01\n"
+        "assert find(\"call\", \"tdm_device_open\") and find(\"call\", \"tdm_matmul\")\n"
+        "assert find(\"copy\", \"write\")[0][\"args\"][\"bytes\"] == 1024\n"
+        "assert find(\"wait\", \"wait\")\nprint(len(x), \"spans\")' $D/p.json",
+        "TDM_OK|spans", NULL);
+    /* a second program's takes its place, and "%p" is the process's number */
+    gives("TANDEM_PROFILE=$D/p.json " TEST_PROBE " list && TANDEM_PROFILE=$D/%p.json " TEST_PROBE
+          " list && rm $D/p.json && ls $D/*[0-9].json && " PYTHON EVENTS
+          "print(len(e), \"events\")' $D/*.json",
+          "events", NULL);
+}
+
+/* Every thread has its events, one whole event after the other. */
+Test(output, profile_of_threads) {
+    gives("TANDEM_PROFILE=$D/p.json " TEST_PROBE " join cpu && " PYTHON EVENTS SPANS
+          "print(len({i[\"tid\"] for i in find(\"call\", \"tdm_layer_norm\")}), \"threads\")' "
+          "$D/p.json",
+          "TDM_OK|2 threads", NULL);
+    gives("TANDEM_PROFILE=$D/p.json " TEST_PROBE " fork cpu && " PYTHON EVENTS SPANS
+          "print(len({i[\"pid\"] for i in x}), \"process\")' $D/p.json",
+          "1 process", NULL);
+}
+
+/* Chrome reads an array without its end. */
+Test(output, profile_of_a_killed_process) {
+    gives("TANDEM_PROFILE=$D/p.json " TEST_PROBE " hold cpu 4096 >$D/out & p=$!; "
+          "until grep -q TDM_OK $D/out; do sleep 0.1; done; kill -9 $p; " PYTHON
+          "e = json.loads(open(sys.argv[1]).read() + \"]\")\n"
+          "print([i[\"name\"] for i in e])' $D/p.json",
+          "tdm_device_open", NULL);
+}
