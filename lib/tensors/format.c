@@ -291,16 +291,16 @@ tdm_status tdm_print(tdm_queue *queue, const char *name, const tdm_tensor *x, FI
     TDMI_NOT_NULL(__func__, file);
     builder whole = {0};
     tdm_status status = write_text(__func__, queue, x, &whole);
-    const int indent = name ? (int)strlen(name) + 3 : 0;
     if (status == TDM_OK) {
-        if (name) fprintf(file, "%s = ", name);
-        for (const char *line = whole.bytes; *line;) {
-            const size_t length = strcspn(line, "\n");
-            fprintf(file, "%.*s", (int)length, line);
-            line += length;
-            if (*line == '\n') fprintf(file, "\n%*s", indent, ""), line++;
+        const size_t indent = name ? strlen(name) + 3 : 0;
+        if (name) fputs(name, file), fputs(" = ", file);
+        for (const char *c = whole.bytes; *c; c++) {
+            fputc(*c, file);
+            for (size_t i = 0; *c == '\n' && i < indent; i++)
+                fputc(' ', file);
         }
-        if (fputc('\n', file) == EOF || ferror(file))
+        fputc('\n', file);
+        if (fflush(file) != 0 || ferror(file))
             status = tdmi_fail(TDM_ERROR_IO, "%s: the file cannot be written", __func__);
     }
     tdmi_free(whole.bytes);

@@ -228,7 +228,7 @@ Test(create, print) {
     tdm_tensor t;
     char got[256] = "", want[256];
     FILE *file = tmpfile();
-    CHECK(file != NULL, "no temporary file");
+    CHECK(file, "no temporary file");
     if (!file) return;
     OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(2, 1), &t));
     OK(tdm_print(queue, "ones", &t, file));
