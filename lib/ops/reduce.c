@@ -26,15 +26,19 @@ tdm_status tdmi_check_reduced(const char *function, const tdm_tensor *x, const i
     TDMI_TRY(read_dims(function, x, dims, count, reduced));
     tdm_tensor without = {.ndim = 0}, with = *x;
     reduced->elements = 1;
+    bool empty = false; /* then the other extents may be of any size */
     for (int i = 0; i < x->ndim; i++) {
         reduced->of_y[i] = -1;
         if (reduced->dim[i]) {
-            reduced->elements *= x->shape[i];
+            empty = empty || x->shape[i] == 0;
+            if (__builtin_mul_overflow(reduced->elements, x->shape[i], &reduced->elements))
+                reduced->elements = INT64_MAX;
             with.shape[i] = 1;
         } else {
             without.shape[without.ndim++] = x->shape[i];
         }
     }
+    if (empty) reduced->elements = 0;
     const bool all = without.ndim == 0, kept = y->ndim == x->ndim;
     bool fits = all ? tdm_tensor_count(y) == 1 : kept || y->ndim == without.ndim;
     const tdm_tensor *wanted = kept ? &with : &without;

@@ -106,6 +106,9 @@ Test(tensors, empty_but_huge) {
         float norm = 1;
         OK(tdm_to_host(queue, &one, &norm));
         CHECK(norm == 0.0f, "the norm of nothing is %g", (double)norm);
+        OK(tdm_sum(queue, &x, NULL, 0, &one));
+        OK(tdm_to_host(queue, &one, &norm));
+        CHECK(norm == 0.0f, "the sum of nothing is %g", (double)norm);
         OK(tdm_to_host(queue, &x, NULL));
         OK(tdm_tensor_transpose(&x, 0, ndim - 1, &view));
         OK(tdm_fill(queue, 1, &view));
