@@ -273,10 +273,11 @@ tdm_status tdm_check_operands(const char *function, tdm_queue *queue, const tdm_
     return tdmi_check_args(function, queue, operands, count);
 }
 
-tdm_status tdmi_check_dim(const char *function, int *dim, int ndim) {
+tdm_status tdmi_check_dim(const char *function, tdm_status status, const char *name, int *dim,
+                          int ndim) {
     if (*dim < -ndim || *dim >= ndim)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dim is %d, allowed are %d to %d",
-                         function, *dim, -ndim, ndim - 1);
+        return tdmi_fail(status, "%s: %s is %d, allowed are %d to %d", function, name, *dim, -ndim,
+                         ndim - 1);
     if (*dim < 0) *dim += ndim;
     return TDM_OK;
 }
@@ -291,11 +292,10 @@ tdm_status tdmi_check_dims(const char *function, const tdm_tensor *x, const int 
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: count is %zu, but x has %d dimensions",
                          function, count, x->ndim);
     for (size_t i = 0; i < count; i++) {
-        const int dim = dims[i] < 0 ? dims[i] + x->ndim : dims[i];
-        if (dim < 0 || dim >= x->ndim)
-            return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                             "%s: dims[%zu] is %d, allowed are %d to %d", function, i, dims[i],
-                             -x->ndim, x->ndim - 1);
+        char name[32];
+        int dim = dims[i];
+        snprintf(name, sizeof name, "dims[%zu]", i);
+        TDMI_TRY(tdmi_check_dim(function, TDM_ERROR_INVALID_ARGUMENT, name, &dim, x->ndim));
         if (named[dim])
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dims[%zu] repeats dimension %d",
                              function, i, dim);

@@ -46,9 +46,10 @@ tdm_status tdmi_check_same_dtype(const char *function, const char *a_name, const
 tdm_status tdmi_check_same_shape(const char *function, const char *a_name, const tdm_tensor *a,
                                  const char *b_name, const tdm_tensor *b) TDM_MUST_USE;
 
-/* A dimension of a tensor that has `ndim`; one that is counted from the end, -1 the last, becomes that from the
- * beginning. */
-tdm_status tdmi_check_dim(const char *function, int *dim, int ndim) TDM_MUST_USE;
+/* The argument `name`, a dimension of a tensor that has `ndim`; one that is counted from the end, -1 the last, becomes
+ * that from the beginning. Another fails with the status. */
+tdm_status tdmi_check_dim(const char *function, tdm_status status, const char *name, int *dim,
+                          int ndim) TDM_MUST_USE;
 
 /* Some dimensions of x, each at most once; named[d]: d, from the beginning, is one of them. `dims` is not read when
  * `count` is wrong. */

@@ -21,16 +21,6 @@ static tdm_status check_outputs(const char *function, const tdm_tensor *tensor,
     return tdmi_tensor_check(function, "tensor", tensor);
 }
 
-/* As tdmi_check_dim, by a name. */
-static tdm_status check_dim(const char *function, const char *name, const tdm_tensor *tensor,
-                            int *dim) {
-    if (*dim < -tensor->ndim || *dim >= tensor->ndim)
-        return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: %s is %d, allowed are %d to %d", function,
-                         name, *dim, -tensor->ndim, tensor->ndim - 1);
-    if (*dim < 0) *dim += tensor->ndim;
-    return TDM_OK;
-}
-
 tdm_status tdm_tensor_init(tdm_buffer *buffer, tdm_dtype dtype, int ndim, const int64_t *shape,
                            int64_t offset, tdm_tensor *tensor) {
     TDMI_NOT_NULL(__func__, tensor);
@@ -61,7 +51,7 @@ tdm_status tdm_tensor_view(const tdm_tensor *tensor, int ndim, const int64_t *sh
 tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start, int64_t count,
                             int64_t step, tdm_tensor *view) {
     TDMI_TRY(check_outputs(__func__, tensor, view));
-    TDMI_TRY(check_dim(__func__, "dim", tensor, &dim));
+    TDMI_TRY(tdmi_check_dim(__func__, TDM_ERROR_OUT_OF_RANGE, "dim", &dim, tensor->ndim));
     int64_t extent = tensor->shape[dim];
     if (step < 1)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: step is %lld, at least 1", __func__,
@@ -86,8 +76,8 @@ tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start, in
 
 tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1, tdm_tensor *view) {
     TDMI_TRY(check_outputs(__func__, tensor, view));
-    TDMI_TRY(check_dim(__func__, "dim0", tensor, &dim0));
-    TDMI_TRY(check_dim(__func__, "dim1", tensor, &dim1));
+    TDMI_TRY(tdmi_check_dim(__func__, TDM_ERROR_OUT_OF_RANGE, "dim0", &dim0, tensor->ndim));
+    TDMI_TRY(tdmi_check_dim(__func__, TDM_ERROR_OUT_OF_RANGE, "dim1", &dim1, tensor->ndim));
     tdm_tensor made = *tensor;
     made.shape[dim0] = tensor->shape[dim1];
     made.shape[dim1] = tensor->shape[dim0];

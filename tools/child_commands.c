@@ -152,7 +152,7 @@ static int try_device(const char *name, bool judges) {
     if (judges) {
         judge_begin(t.device, t.queue);
         judge_kernel();
-        (void)judge_tell(text, sizeof text);
+        (void)judge_report(text, sizeof text);
         answer_result("b", text); /* in case that this is all */
     }
     if (status == TDM_OK) status = run_kernel(&t);
@@ -172,7 +172,7 @@ static int try_device(const char *name, bool judges) {
         add_providers(&t, text, sizeof text);
         if (judges) judge_operations();
     }
-    if (judges && !judge_tell(text, sizeof text)) state = "b";
+    if (judges && !judge_report(text, sizeof text)) state = "b";
     answer_result(state, text);
     answer_step("closing the device");
     judge_end();

@@ -419,7 +419,7 @@ void judge_begin(tdm_device *device, tdm_queue *queue) {
     the.queue = queue;
 }
 
-bool judge_tell(char *text, size_t size) {
+bool judge_report(char *text, size_t size) {
     append(text, size, "%s\njudged in %.2f s, right: %s%s", the.wrong, the.seconds,
            the.right[0] ? the.right + 2 : "nothing", the.speed);
     return !the.wrong[0];

@@ -27,6 +27,6 @@ void judge_end(void);
 
 /* Adds a line for each thing that is wrong, with what depends on it and what to do; what is right; and speeds. False
  * where something is wrong. */
-bool judge_tell(char *text, size_t size);
+bool judge_report(char *text, size_t size);
 
 #endif

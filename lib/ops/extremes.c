@@ -109,7 +109,7 @@ static tdm_status find_places(const char *function, bool smallest, tdm_queue *qu
     const extreme place = {function, TDM_OP_EXTREME_PLACE, false, smallest, false};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
     TDMI_TRY(tdmi_check_indices(function, "indices", indices));
-    TDMI_TRY(tdmi_check_dim(function, &dim, x->ndim));
+    TDMI_TRY(tdmi_check_dim(function, TDM_ERROR_INVALID_ARGUMENT, "dim", &dim, x->ndim));
     tdmi_reduced reduced;
     TDMI_TRY(tdmi_check_reduced(function, x, &dim, 1, "indices", indices, &reduced));
     if (tdm_tensor_count(indices) == 0) return TDM_OK;

@@ -37,7 +37,7 @@ static tdm_status check_input(tdm_queue *queue, joined *j, size_t number) {
                              {"y", j->y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(j->function, queue, args, 2));
     TDMI_TRY(tdmi_check_same_dtype(j->function, name, j->x, "y", j->y));
-    TDMI_TRY(tdmi_check_dim(j->function, &j->dim, j->y->ndim));
+    TDMI_TRY(tdmi_check_dim(j->function, TDM_ERROR_INVALID_ARGUMENT, "dim", &j->dim, j->y->ndim));
     bool fits = j->x->ndim + (j->stacked ? 1 : 0) == j->y->ndim;
     for (int i = 0; fits && i < j->y->ndim; i++) {
         const int of_x = j->stacked && i > j->dim ? i - 1 : i;
@@ -66,7 +66,7 @@ static tdm_status join(const char *function, tdm_queue *queue, const tdm_tensor 
     joined j = {.function = function, .y = y, .dim = dim, .stacked = stacked};
     if (stacked) { /* before the array is read, of which the count may be wrong */
         TDMI_TRY(tdmi_tensor_check(function, "y", y));
-        TDMI_TRY(tdmi_check_dim(function, &j.dim, y->ndim));
+        TDMI_TRY(tdmi_check_dim(function, TDM_ERROR_INVALID_ARGUMENT, "dim", &j.dim, y->ndim));
         if (count != (uint64_t)y->shape[j.dim]) return wrong_extent(&j, count);
     }
     for (size_t i = 0; i < count; i++) {

@@ -52,7 +52,7 @@ class Comm : public Unique<tdm_comm, tdm_comm_destroy> {
     Tensor all_gather(const Queue &queue, const Tensor &x) const {
         std::vector<std::int64_t> shape = x.shape();
         if (!shape.empty()) shape[0] *= size();
-        Tensor y = Tensor::empty(Device::of(tdm_comm_get_device(get())), x->dtype, shape);
+        Tensor y = detail::make(queue, x->dtype, shape);
         check(tdm_comm_all_gather(get(), queue, x, nullptr, y));
         return y;
     }
@@ -60,7 +60,7 @@ class Comm : public Unique<tdm_comm, tdm_comm_destroy> {
     Tensor reduce_scatter(const Queue &queue, tdm_comm_op op, const Tensor &x) const {
         std::vector<std::int64_t> shape = x.shape();
         if (!shape.empty()) shape[0] /= size();
-        Tensor y = Tensor::empty(Device::of(tdm_comm_get_device(get())), x->dtype, shape);
+        Tensor y = detail::make(queue, x->dtype, shape);
         check(tdm_comm_reduce_scatter(get(), queue, op, x, nullptr, y));
         return y;
     }

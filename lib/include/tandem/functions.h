@@ -144,9 +144,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_fma(tdm_queue *queue, const tdm_tensor *a, c
                                         const tdm_tensor *c, tdm_tensor *y);
 /** y = gelu(x), the activation of ops.h. */
 TDM_API TDM_MUST_USE tdm_status tdm_gelu(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
-/** y = gelu_tanh(x), likewise. */
+/** y = gelu_tanh(x), the activation of ops.h. */
 TDM_API TDM_MUST_USE tdm_status tdm_gelu_tanh(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
-/** y = silu(x), likewise. */
+/** y = silu(x), the activation of ops.h. */
 TDM_API TDM_MUST_USE tdm_status tdm_silu(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = 1 / (1 + e^-x). */
 TDM_API TDM_MUST_USE tdm_status tdm_sigmoid(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);

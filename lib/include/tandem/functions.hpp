@@ -48,48 +48,51 @@ inline const tdm_tensor *optional(const Tensor &tensor) noexcept {
 }
 
 /** Contiguous, content undefined. */
-inline Tensor make(const Queue &queue, tdm_dtype dtype, int ndim, const std::int64_t *shape) {
+inline Tensor make(const Queue &queue, tdm_dtype dtype, const Shape &shape) {
     Tensor made;
-    check(tdm_empty(tdm_queue_get_device(queue), dtype, ndim, shape, made));
+    check(tdm_empty(tdm_queue_get_device(queue), dtype, shape.ndim(), shape.data(), made));
     return made;
+}
+
+inline Shape shape_of(const tdm_tensor &x) noexcept { /**< its extents */
+    return {x.shape, static_cast<std::size_t>(x.ndim)};
 }
 
 /** Of x's shape. */
 inline Tensor make_like(const Queue &queue, const Tensor &x, tdm_dtype dtype) {
-    return make(queue, dtype, x->ndim, x->shape);
+    return make(queue, dtype, shape_of(*x.get()));
 }
 
-/** Of the shape that a and b broadcast to. */
-inline Tensor make_of_two(const Queue &queue, tdm_dtype dtype, const tdm_tensor *a,
-                          const tdm_tensor *b) {
-    int ndim;
-    std::int64_t shape[TDM_MAX_DIMS];
-    check(tdm_broadcast_shape(a, b, &ndim, shape));
-    return make(queue, dtype, ndim, shape);
+/** Of the shape that a, b and c, if there is one, broadcast to. */
+inline Tensor make_broadcast(const Queue &queue, tdm_dtype dtype, const tdm_tensor *a,
+                             const tdm_tensor *b, const tdm_tensor *c = nullptr) {
+    tdm_tensor two = *a;
+    check(tdm_broadcast_shape(a, b, &two.ndim, two.shape));
+    tdm_tensor all = two;
+    if (c) check(tdm_broadcast_shape(&two, c, &all.ndim, all.shape));
+    return make(queue, dtype, shape_of(all));
 }
 
 /** Of the shape of x without these dimensions, all if none is named, or with extent 1 in their place. */
 inline Tensor make_reduced(const Queue &queue, const Tensor &x, const std::vector<int> &dims,
                            bool keep, tdm_dtype dtype) {
-    std::int64_t shape[TDM_MAX_DIMS];
-    int ndim = 0;
+    tdm_tensor y = *x.get();
+    y.ndim = 0;
     for (int d = 0; d < x->ndim; d++) {
         const auto is_d = [&](int dim) { return dim == d || dim == d - x->ndim; };
         const bool stays = !dims.empty() && std::none_of(dims.begin(), dims.end(), is_d);
-        if (stays || keep) shape[ndim++] = stays ? x->shape[d] : 1;
+        if (stays || keep) y.shape[y.ndim++] = stays ? x->shape[d] : 1;
     }
-    if (ndim == 0) shape[ndim++] = 1;
-    return make(queue, dtype, ndim, shape);
+    if (y.ndim == 0) y.shape[y.ndim++] = 1;
+    return make(queue, dtype, shape_of(y));
 }
 
 /** Of the shape of x with another last extent. */
 inline Tensor make_of_rows(const Queue &queue, const Tensor &x, std::int64_t cols,
                            tdm_dtype dtype) {
-    std::int64_t shape[TDM_MAX_DIMS] = {};
-    for (int d = 0; d < x->ndim; d++)
-        shape[d] = x->shape[d];
-    if (x->ndim > 0) shape[x->ndim - 1] = cols;
-    return make(queue, dtype, x->ndim, shape);
+    tdm_tensor y = *x.get();
+    if (y.ndim > 0) y.shape[y.ndim - 1] = cols;
+    return make(queue, dtype, shape_of(y));
 }
 
 /** The view that a C function makes, with a reference of its buffer. */
@@ -110,7 +113,7 @@ template <typename Function> Tensor view(Function function) {
 /** A function of two tensors, whose result has the dtype RESULT(that in which theirs meet). */
 #define TANDEM_FUNCTION_OF_TWO(name, RESULT)                                                       \
     inline Tensor name(const Queue &queue, const Tensor &a, const Tensor &b) {                     \
-        Tensor y = detail::make_of_two(queue, RESULT(common_dtype(a->dtype, b->dtype)), a, b);     \
+        Tensor y = detail::make_broadcast(queue, RESULT(common_dtype(a->dtype, b->dtype)), a, b);  \
         check(tdm_##name(queue, a, b, y));                                                         \
         return y;                                                                                  \
     }
@@ -179,9 +182,9 @@ TANDEM_FUNCTION_OF_ONE(round, detail::as_float)
 TANDEM_FUNCTION_OF_ONE(trunc, detail::as_float)
 /** gelu(x), the activation of ops.h */
 TANDEM_FUNCTION_OF_ONE(gelu, detail::as_float)
-/** gelu_tanh(x), likewise */
+/** gelu_tanh(x), the activation of ops.h */
 TANDEM_FUNCTION_OF_ONE(gelu_tanh, detail::as_float)
-/** silu(x), likewise */
+/** silu(x), the activation of ops.h */
 TANDEM_FUNCTION_OF_ONE(silu, detail::as_float)
 /** 1 / (1 + e^-x) */
 TANDEM_FUNCTION_OF_ONE(sigmoid, detail::as_float)
@@ -240,9 +243,7 @@ TANDEM_FUNCTION_OF_TWO(greater_equal, TANDEM_BOOL)
 /** c ? a : b, of the dtype in which a and b meet */
 inline Tensor where(const Queue &queue, const Tensor &c, const Tensor &a, const Tensor &b) {
     const tdm_dtype dtype = common_dtype(a->dtype, b->dtype);
-    tdm_tensor both = *a.get();
-    check(tdm_broadcast_shape(a, b, &both.ndim, both.shape));
-    Tensor y = detail::make_of_two(queue, dtype, &both, c);
+    Tensor y = detail::make_broadcast(queue, dtype, a, b, c);
     check(tdm_where(queue, c, a, b, y));
     return y;
 }
@@ -250,9 +251,7 @@ inline Tensor where(const Queue &queue, const Tensor &c, const Tensor &a, const 
 /** a · b + c, rounded once */
 inline Tensor fma(const Queue &queue, const Tensor &a, const Tensor &b, const Tensor &c) {
     const tdm_dtype dtype = common_dtype(common_dtype(a->dtype, b->dtype), c->dtype);
-    tdm_tensor both = *a.get();
-    check(tdm_broadcast_shape(a, b, &both.ndim, both.shape));
-    Tensor y = detail::make_of_two(queue, detail::as_float(dtype), &both, c);
+    Tensor y = detail::make_broadcast(queue, detail::as_float(dtype), a, b, c);
     check(tdm_fma(queue, a, b, c, y));
     return y;
 }

@@ -44,15 +44,12 @@ inline Tensor matmul(const Queue &queue, const Tensor &a, const Tensor &b,
     o.bias = detail::optional(options.bias);
     o.activation = options.activation;
     o.math = options.math;
-    const tdm_tensor *const wide = a->ndim >= b->ndim ? a.get() : b.get();
-    std::int64_t shape[TDM_MAX_DIMS];
-    for (int d = 0; d < wide->ndim; d++)
-        shape[d] = wide->shape[d];
+    tdm_tensor shape = a->ndim >= b->ndim ? *a.get() : *b.get();
     if (a->ndim >= 2 && b->ndim >= 2) {
-        shape[wide->ndim - 2] = a->shape[a->ndim - (o.transpose_a ? 1 : 2)];
-        shape[wide->ndim - 1] = b->shape[b->ndim - (o.transpose_b ? 2 : 1)];
+        shape.shape[shape.ndim - 2] = a->shape[a->ndim - (o.transpose_a ? 1 : 2)];
+        shape.shape[shape.ndim - 1] = b->shape[b->ndim - (o.transpose_b ? 2 : 1)];
     }
-    Tensor c = detail::make(queue, a->dtype, wide->ndim, shape);
+    Tensor c = detail::make(queue, a->dtype, detail::shape_of(shape));
     check(tdm_matmul(queue, &o, a, b, c));
     return c;
 }
@@ -158,8 +155,7 @@ inline Tensor softmax(const Queue &queue, const Tensor &x, const SoftmaxOptions 
     o.mask = detail::optional(options.mask);
     o.causal = options.causal;
     Tensor y = detail::make_like(queue, x, x->dtype);
-    const bool is_plain = o.scale == 1 && !o.mask && !o.causal;
-    check(is_plain ? tdm_softmax(queue, x, y) : tdm_softmax_scaled(queue, &o, x, y));
+    check(tdm_softmax_scaled(queue, &o, x, y));
     return y;
 }
 
@@ -254,7 +250,7 @@ inline Tensor gather_rows(const Queue &queue, const Tensor &table, const Tensor 
     std::vector<std::int64_t> shape = indices.shape();
     for (int d = 1; d < table->ndim; d++)
         shape.push_back(table->shape[d]);
-    Tensor y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), table->dtype, shape);
+    Tensor y = detail::make(queue, table->dtype, shape);
     check(tdm_gather_rows(queue, table, indices, y));
     return y;
 }
@@ -264,7 +260,7 @@ inline Tensor one_hot(const Queue &queue, const Tensor &indices, std::int64_t co
                       tdm_dtype dtype = TDM_F32) {
     std::vector<std::int64_t> shape = indices.shape();
     shape.push_back(cols);
-    Tensor y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), dtype, shape);
+    Tensor y = detail::make(queue, dtype, shape);
     check(tdm_one_hot(queue, indices, y));
     return y;
 }
@@ -283,7 +279,7 @@ inline Tensor concat(const Queue &queue, const std::vector<Tensor> &tensors, int
         std::vector<std::int64_t> shape = tensors[0].shape();
         const int at = dim < 0 ? dim + tensors[0]->ndim : dim;
         if (at >= 0 && at < tensors[0]->ndim) shape[static_cast<std::size_t>(at)] = extent;
-        y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), tensors[0]->dtype, shape);
+        y = detail::make(queue, tensors[0]->dtype, shape);
     }
     check(tdm_concat(queue, all.data(), all.size(), dim, y));
     return y;
@@ -300,7 +296,7 @@ inline Tensor stack(const Queue &queue, const std::vector<Tensor> &tensors, int 
         const int at = dim < 0 ? dim + tensors[0]->ndim + 1 : dim;
         const int inside = std::clamp(at, 0, tensors[0]->ndim);
         shape.insert(shape.begin() + inside, static_cast<std::int64_t>(tensors.size()));
-        y = Tensor::empty(Device::of(tdm_queue_get_device(queue)), tensors[0]->dtype, shape);
+        y = detail::make(queue, tensors[0]->dtype, shape);
     }
     check(tdm_stack(queue, all.data(), all.size(), dim, y));
     return y;
