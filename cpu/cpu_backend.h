@@ -57,6 +57,10 @@ tdmi_cpu_function *tdmi_cpu_function_of(uint8_t function, uint8_t type);
 tdmi_cpu_fold *tdmi_cpu_fold_of(uint8_t function, uint8_t type);
 bool tdmi_cpu_is_wide(uint8_t type);
 
+/* The strips of panels; whether the processor has AVX512_BF16. */
+const tdmi_cpu_panels *tdmi_cpu_panel_strips(void);
+bool tdmi_cpu_has_bf16(void);
+
 /* interpreter.c: a group of a user's kernel; how much scratch memory it needs. */
 void tdmi_cpu_interpret(const tdm_group *group, void *const *buffers, const void *args);
 size_t tdmi_cpu_interpreter_scratch(const tdmi_bytecode *bytecode);

@@ -10,6 +10,7 @@ typedef struct instruction_set {
     const tdmi_cpu_blocks *blocks;
     tdmi_cpu_functions *functions;
     tdmi_cpu_folds *folds;
+    const tdmi_cpu_panels *panels;
 } instruction_set;
 
 /* Whether the machine has what the kernels of a set use; a build may leave sets out. */
@@ -37,7 +38,8 @@ static const instruction_set instruction_sets[] = {
      &tdmi_cpu_applied_##isa,                                                                      \
      &tdmi_cpu_blocks_##isa,                                                                       \
      &tdmi_cpu_functions_##isa,                                                                    \
-     &tdmi_cpu_folds_##isa},
+     &tdmi_cpu_folds_##isa,                                                                        \
+     &tdmi_cpu_panels_##isa},
     TDMI_ISA_LIST
 #undef X
 };
@@ -71,6 +73,16 @@ tdmi_cpu_function *tdmi_cpu_function_of(uint8_t function, uint8_t type) {
 
 tdmi_cpu_fold *tdmi_cpu_fold_of(uint8_t function, uint8_t type) {
     return (*best_instruction_set()->folds)[function][type];
+}
+
+const tdmi_cpu_panels *tdmi_cpu_panel_strips(void) { return best_instruction_set()->panels; }
+
+bool tdmi_cpu_has_bf16(void) {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
 }
 
 bool tdmi_cpu_is_wide(uint8_t type) {

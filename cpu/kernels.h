@@ -80,4 +80,23 @@ typedef void tdmi_cpu_fold(void *y, const void *values, uint32_t n);
 typedef tdmi_cpu_fold *const tdmi_cpu_folds[TDM_FUNCTION_MAX + 1][TDM_TYPE_COUNT];
 extern tdmi_cpu_folds tdmi_cpu_folds_baseline, tdmi_cpu_folds_avx2, tdmi_cpu_folds_avx512;
 
+/* Rows by a panel of weights, `cols` of its columns (kernels_panels.c): a of m rows of k, c = alpha · a · panel +
+ * beta · c + bias, of elements of a and c; bias may be NULL. */
+typedef struct tdmi_cpu_strip {
+    int64_t m, k, lda, ldc;
+    const void *a, *panel, *bias;
+    void *c;
+    float alpha, beta;
+    uint32_t cols;
+} tdmi_cpu_strip;
+
+/* Columns of a panel; rows that are worth a turn through all panels, which they are in the cache for; and the strips
+ * of f32, and of bf16 for processors with AVX512_BF16 or NULL. */
+typedef struct tdmi_cpu_panels {
+    uint32_t cols, rows;
+    void (*f32)(const tdmi_cpu_strip *strip);
+    void (*bf16)(const tdmi_cpu_strip *strip);
+} tdmi_cpu_panels;
+extern const tdmi_cpu_panels tdmi_cpu_panels_baseline, tdmi_cpu_panels_avx2, tdmi_cpu_panels_avx512;
+
 #endif

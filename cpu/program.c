@@ -161,21 +161,12 @@ static void run_group(void *context, uint32_t index) {
     run->function(&group, run->buffers, run->args);
 }
 
-/* Whether it rounds to bf16 by an instruction. */
-static bool has_bf16(void) {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512bf16");
-#else
-    return false;
-#endif
-}
-
 static tdm_group group_of(const tdmi_variant *variant, uint8_t stream, uint32_t count) {
     return (tdm_group){.count = count,
                        .op = variant->op,
                        .stream = stream == TDMI_LARGE,
                        .ahead = stream != TDMI_IN_CACHE,
-                       .bf16 = has_bf16(),
+                       .bf16 = tdmi_cpu_has_bf16(),
                        .u = variant->u};
 }
 

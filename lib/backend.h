@@ -148,7 +148,8 @@ typedef struct tdmi_launch {
 typedef struct tdmi_gemm {
     tdm_dtype dtype;
     bool transpose_a, transpose_b;
-    bool tf32; /* allowed */
+    bool tf32;   /* allowed */
+    bool panels; /* B lies in panels (lib/host/panels.c); A and C lie by rows */
     int64_t m, n, k, batch;
     double alpha, beta;
     const tdmi_mem *a, *b, *c;
@@ -173,7 +174,7 @@ typedef enum tdmi_blas_support {
  * Tandem's workers: each has the library compute a part of the product, alone. Any thread. */
 typedef struct tdmi_host_blas {
     tdmi_blas_id id;
-    const tdmi_library *library; /* that open() opens */
+    const tdmi_library *library; /* that open() opens; NULL of panels, which are no library */
     /* Opens the library if not yet tried; TDM_ERROR_UNAVAILABLE says what to install. */
     tdm_status (*open)(void);
     /* Adds the diagnostic item of the library. */
@@ -189,7 +190,10 @@ typedef struct tdmi_host_blas {
      * is one for the whole process is held to one in between. NULL where each thread has its own. */
     void (*begin)(void);
     void (*end)(void);
-    /* Computes a part on the calling thread, and starts no other. False: there was not the memory for it. */
+    /* The columns of a part are a multiple of this, but for the last ones; NULL: of 1. */
+    int64_t (*step)(tdm_dtype dtype);
+    /* Computes a part on the calling thread, and starts no other; of panels bias and activation, too. False: there was
+     * not the memory for it. */
     bool (*product)(const tdmi_host_gemm *part, void *plan);
 } tdmi_host_blas;
 
@@ -229,6 +233,15 @@ void tdmi_host_job_drop(tdmi_host_job *job);
  * (kernel_list.h) on the calling thread. False: there was not the memory for it. */
 extern bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void *args)
     __attribute__((weak));
+
+/* Likewise (cpu/panels.c): how many columns a panel of weights of this dtype has, or 0 where there is no kernel for
+ * them; the weights [n, k], row by row, as panels, which are n * k elements with both rounded up, n to whole panels and
+ * k to 4 bytes; and the first rows of a part of a product with such a B, without its activation, as many as are worth a
+ * turn through the panels: how many that were. */
+extern int64_t tdmi_cpu_panel_cols(tdm_dtype dtype) __attribute__((weak));
+extern void tdmi_cpu_panels_pack(tdm_dtype dtype, int64_t n, int64_t k, const void *weight,
+                                 void *panels) __attribute__((weak));
+extern int64_t tdmi_cpu_panels_product(const tdmi_host_gemm *part) __attribute__((weak));
 
 #define TDMI_DECLARE(name) extern const tdmi_host_blas tdmi_host_blas_##name;
 TDMI_HOST_BLAS_LIST(TDMI_DECLARE)

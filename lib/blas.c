@@ -108,10 +108,18 @@ static tdm_status refuse_names(const tdm_queue *queue, const order *o) {
                      tdmi_env_values()->blas_text, queue->device->facts->info.id, has);
 }
 
+/* Whether the kernel for narrow products is as fast as it was measured: as C. On PoCL it takes 5 to 50 times as long as
+ * a library does. */
+static bool has_fast_narrow(const tdm_queue *queue, const tdmi_gemm *gemm) {
+    return queue->device->facts->row_loops && tdmi_is_narrow(gemm);
+}
+
 /* The table is for the host's cores, where TANDEM_BLAS names no provider. */
-static int table_first(const order *o, const tdmi_gemm *gemm) {
+static int table_first(const tdm_queue *queue, const order *o, const tdmi_gemm *gemm) {
     const bool host = o->count > 0 && (int)o->blas[0]->id < (int)TDMI_HOST_BLAS_COUNT;
-    return host && o->named == 0 ? tdmi_table_first(gemm) : TDMI_NO_PROVIDER;
+    if (!host || o->named > 0) return TDMI_NO_PROVIDER;
+    const int first = tdmi_table_first(gemm);
+    return first != TDMI_BLAS_builtin || has_fast_narrow(queue, gemm) ? first : TDMI_NO_PROVIDER;
 }
 
 static void put_first(order *o, int id) {
@@ -165,8 +173,8 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
     const tdmi_attached_blas *missing = NULL; /* named, and not to be had */
     /* one of those named, if any is; one that was chosen before is */
     bool installed = o.named == 0 || first > 0;
-    const bool narrow = tdmi_is_narrow(gemm);
-    const int best = table_first(&o, gemm);
+    const bool narrow = has_fast_narrow(queue, gemm);
+    const int best = table_first(queue, &o, gemm);
     if (best == TDMI_BLAS_builtin) {
         choice->why = TDMI_WHY_TABLE;
         return TDM_OK;
@@ -261,13 +269,43 @@ tdm_status tdmi_blas_choose_usual(tdm_queue *queue, const tdmi_gemm *gemm,
     return choose_from(queue, gemm, 0, 0, choice);
 }
 
+/* NULL where the device has none. */
+static tdmi_attached_blas *attach_panels(tdm_queue *queue) {
+    const tdmi_blas *const *list = queue->device->backend->blas(queue->device->impl);
+    while (*list && (*list)->id != TDMI_BLAS_panels)
+        list++;
+    tdmi_attached_blas *slot = *list ? attach(queue, *list) : NULL;
+    return slot && slot->status == TDM_OK ? slot : NULL;
+}
+
+bool tdmi_blas_wants_panels(tdm_queue *queue, tdm_dtype dtype) {
+    const tdmi_gemm gemm = {.dtype = dtype, .panels = true, .transpose_b = true};
+    if (names_some() && !is_named(TDMI_BLAS_panels)) return false;
+    const tdmi_attached_blas *slot = attach_panels(queue);
+    return slot && slot->blas->supports(slot->state, &gemm) == TDMI_BLAS_YES;
+}
+
+static tdm_status choose_panels(tdm_queue *queue, tdmi_blas_choice *choice) {
+    tdmi_attached_blas *slot = attach_panels(queue);
+    if (!slot)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s has no product with a b that is packed",
+                         queue->device->facts->info.id);
+    *choice = choice_of(slot, TDMI_WHY_PANELS);
+    choice->fused = TDMI_FUSED_ALL;
+    return TDM_OK;
+}
+
 tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *choice) {
+    if (gemm->panels) return choose_panels(queue, choice);
     if (choose_tuned(queue, gemm, choice)) return TDM_OK;
     return tdmi_blas_choose_usual(queue, gemm, choice);
 }
 
 tdm_status tdmi_blas_choose_next(tdm_queue *queue, const tdmi_gemm *gemm,
                                  tdmi_blas_choice *choice) {
+    if (gemm->panels)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s cannot multiply by a b that is packed: %s",
+                         queue->device->facts->info.id, tdm_last_error());
     if (choice->index < 0) return tdmi_blas_choose_usual(queue, gemm, choice);
     const int after = choice->index + 1;
     return choose_from(queue, gemm, choice->fused ? choice->index : after, after, choice);

@@ -11,8 +11,9 @@ typedef enum tdmi_blas_why {
     TDMI_WHY_FIRST, /* the first of the device's providers that has it */
     TDMI_WHY_NAMED, /* TANDEM_BLAS names it */
     TDMI_WHY_TENSOR, /* the builtin kernel has tensor cores for it, and the provider that comes next has not */
-    TDMI_WHY_TABLE, /* the table of providers that are usually the fastest (blas_table.h) */
-    TDMI_WHY_TUNED  /* it was measured on this machine, see `tuned` */
+    TDMI_WHY_PANELS, /* B is packed for this provider */
+    TDMI_WHY_TABLE,  /* the table of providers that are usually the fastest (blas_table.h) */
+    TDMI_WHY_TUNED   /* it was measured on this machine, see `tuned` */
 } tdmi_blas_why;
 
 /* How much of the epilogue a provider does. */
@@ -43,7 +44,12 @@ const char *tdmi_blas_name_of(int id);
 /* Its tdmi_blas_id, or TDMI_BLAS_builtin. */
 int tdmi_blas_id_of(const tdmi_blas_choice *choice);
 
-/* What was measured as the fastest for this product, or one near it, unless TANDEM_BLAS names others; else
+/* Whether products with a weight [n, k] of this dtype would be the faster for its being in panels: where the device has
+ * the provider, and TANDEM_BLAS does not name others. */
+bool tdmi_blas_wants_panels(tdm_queue *queue, tdm_dtype dtype);
+
+/* With B in panels their provider; what was measured as the fastest for this product, or one near it, unless
+ * TANDEM_BLAS names others; else
  * tdmi_blas_choose_usual. */
 tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm,
                             tdmi_blas_choice *choice) TDM_MUST_USE;

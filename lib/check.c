@@ -64,7 +64,8 @@ tdm_status tdmi_check_shape(const char *function, tdm_dtype dtype, int ndim, con
     return TDM_OK;
 }
 
-tdm_status tdmi_tensor_check(const char *function, const char *name, const tdm_tensor *tensor) {
+tdm_status tdmi_tensor_check_packed(const char *function, const char *name,
+                                    const tdm_tensor *tensor) {
     char text[128];
     if (!tensor) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", function, name);
     if (!tensor->buffer)
@@ -101,6 +102,15 @@ tdm_status tdmi_tensor_check(const char *function, const char *name, const tdm_t
                          function, name, tdmi_shape_text(tensor, text), (long long)end - 1,
                          elements, tdm_dtype_name(tensor->dtype));
     return TDM_OK;
+}
+
+tdm_status tdmi_tensor_check(const char *function, const char *name, const tdm_tensor *tensor) {
+    TDMI_TRY(tdmi_tensor_check_packed(function, name, tensor));
+    if (tensor->buffer->packing == TDMI_NOT_PACKED) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                     "%s: %s is packed (tdm_pack_weight), which tdm_linear and tdm_matmul alone "
+                     "take, as weight and as b",
+                     function, name);
 }
 
 static bool same_view(const tdm_tensor *a, const tdm_tensor *b) {
@@ -244,7 +254,8 @@ tdm_status tdmi_check_args(const char *function, tdm_queue *queue, const tdmi_ar
     TDMI_TRY(tdmi_device_usable(queue->device));
     for (int i = 0; i < count; i++) {
         if (!args[i].tensor && (args[i].flags & TDMI_ARG_OPTIONAL)) continue;
-        TDMI_TRY(tdmi_tensor_check(function, args[i].name, args[i].tensor));
+        TDMI_TRY((args[i].flags & TDMI_ARG_PACKED ? tdmi_tensor_check_packed : tdmi_tensor_check)(
+            function, args[i].name, args[i].tensor));
         TDMI_TRY(check_dtype(function, args, i));
         TDMI_TRY(check_device(function, queue, args, count, i));
         if (args[i].flags & TDMI_ARG_MOVED) continue;

@@ -10,7 +10,11 @@
 #include <tandem/ops.h>
 
 /* One tensor by itself: pointer, buffer, dtype, dimensions, strides, and that every element lies
- * inside the buffer. */
+ * inside the buffer, whose content may be packed for products. */
+tdm_status tdmi_tensor_check_packed(const char *function, const char *name,
+                                    const tdm_tensor *tensor) TDM_MUST_USE;
+
+/* The same, and its content is not packed. */
 tdm_status tdmi_tensor_check(const char *function, const char *name,
                              const tdm_tensor *tensor) TDM_MUST_USE;
 
@@ -27,7 +31,8 @@ enum {
     TDMI_ARG_OUTPUT = TDM_OPERAND_OUTPUT,
     TDMI_ARG_ANY_DTYPE = TDM_OPERAND_ANY_DTYPE,
     TDMI_ARG_OPTIONAL = TDM_OPERAND_OPTIONAL,
-    TDMI_ARG_MOVED = TDM_OPERAND_MOVED
+    TDMI_ARG_MOVED = TDM_OPERAND_MOVED,
+    TDMI_ARG_PACKED = TDM_OPERAND_PACKED
 };
 typedef tdm_operand tdmi_arg;
 

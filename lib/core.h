@@ -156,12 +156,17 @@ struct tdm_event {
     atomic_bool recorded, timed; /* set by the recording thread, also while others wait */
 };
 
+/* How tdm_pack_weight has made the buffer, of which products alone know what its bytes mean: else it is not packed. */
+typedef enum tdmi_packing { TDMI_NOT_PACKED, TDMI_PACKED_ROWS, TDMI_PACKED_PANELS } tdmi_packing;
+
 struct tdm_buffer {
     atomic_uint references;
     tdm_device *device;
     tdmi_block *block; /* NULL when size is 0 */
     size_t size;
     atomic_bool read_only;
+    tdmi_packing packing;
+    int64_t packed_shape[2]; /* of the weight */
 };
 
 /* device_status.c: what every call on an opened device begins with; and the end of every backend call,

@@ -1,6 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Graphs: operations recorded once, and replayed. The list of what was recorded is the graph; a driver's own
  * graph is made of it by giving the queue that list once more while the driver captures it. */
+#include <string.h>
+
 #include "base/log.h"
 #include "record.h"
 
@@ -165,6 +167,12 @@ tdm_status tdm_graph_set_buffer(tdm_graph *graph, const tdm_buffer *buffer,
         return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
                          "%s: replacement is on %s, but the graph is of %s", __func__,
                          replacement->device->facts->info.id, graph->device->facts->info.id);
+    if (replacement->packing != buffer->packing ||
+        memcmp(replacement->packed_shape, buffer->packed_shape, sizeof buffer->packed_shape) != 0)
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: one of the buffers is packed, or both are, of different shapes "
+                         "(tdm_pack_weight)",
+                         __func__);
     if (replacement->size < buffer->size)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE,
                          "%s: replacement has %zu bytes, but buffer has %zu; it must be as large",

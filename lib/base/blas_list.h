@@ -8,8 +8,9 @@
 #define TDMI_CBLAS_LIST(X) X(openblas) X(mkl) X(blis) X(cblas)
 
 /* X(name): libraries for the host's own cores, in the order in which every device that is the host's CPU
- * prefers them, whatever its backend. A file of lib/host defines tdmi_host_blas_<name> (backend.h). */
-#define TDMI_HOST_BLAS_LIST(X) X(onednn) TDMI_CBLAS_LIST(X)
+ * prefers them, whatever its backend; panels is none, but kernels for weights that are packed. A file of lib/host
+ * defines tdmi_host_blas_<name> (backend.h). */
+#define TDMI_HOST_BLAS_LIST(X) X(onednn) TDMI_CBLAS_LIST(X) X(panels)
 
 /* X(name): all of them. Those after the host's belong to a backend. */
 #define TDMI_BLAS_LIST(X) TDMI_HOST_BLAS_LIST(X) X(clblast) X(cublas)

@@ -49,15 +49,16 @@ static int64_t part_of(int64_t extent, int64_t parts) {
  * one with more cuts between rows. */
 static void cut_matrix(tdmi_host_job *job, int64_t parts) {
     const int64_t m = job->whole.m, n = job->whole.n;
+    const int64_t step = job->blas->step ? job->blas->step(job->whole.dtype) : 1;
     double fewest = 0;
     for (int64_t pm = parts; pm > 0; pm--) {
         const int64_t pn = parts / pm;
-        if (pm * pn != parts || pm > m || pn > n) continue;
+        if (pm * pn != parts || pm > m || pn > divide_up(n, step)) continue;
         const double reads = (double)m * (double)pn + (double)n * (double)pm;
         if (fewest > 0 && reads >= fewest) continue;
         fewest = reads;
         job->rows = part_of(m, pm);
-        job->cols = part_of(n, pn);
+        job->cols = divide_up(part_of(n, pn), step) * step;
     }
 }
 
@@ -113,6 +114,7 @@ static tdm_status prepare(tdmi_host_job *job) {
 }
 
 tdm_status tdmi_host_blas_open(const tdmi_host_blas *blas) {
+    if (!blas->library) return blas->open();
     if (!tdmi_use_begin()) {
         if (tdmi_host_kernels()) return TDM_OK;
         return tdmi_fail(TDM_ERROR_UNAVAILABLE, "the process is ending, and no library is opened");
@@ -153,6 +155,7 @@ tdm_status tdmi_host_job_init(tdmi_host_job *job, const tdmi_host_blas *blas, co
                 .dtype = gemm->dtype,
                 .transpose_a = gemm->transpose_a,
                 .transpose_b = gemm->transpose_b,
+                .panels = gemm->panels,
                 .m = gemm->m,
                 .n = gemm->n,
                 .k = gemm->k,
@@ -202,7 +205,7 @@ static bool run_part(const tdmi_host_job *job, int64_t matrix, int64_t pm, int64
     if (job->widened) return tdmi_host_product_widened(job->blas, &part);
     void *const plan = job->plans[plan_number(job, pm, pn)];
     if (!job->blas->product(&part, plan)) return false;
-    end_part(&part, plan ? NULL : part.bias);
+    if (!part.panels) end_part(&part, plan ? NULL : part.bias);
     return true;
 }
 
@@ -245,6 +248,10 @@ static bool run_by_kernels(tdmi_host_job *job) {
 }
 
 tdm_status tdmi_host_job_run(tdmi_host_job *job) {
+    if (job->whole.panels) {
+        tdmi_parallel(job->items, run_item, job, job->next);
+        return TDM_OK;
+    }
     if (!tdmi_use_begin()) return run_by_kernels(job) ? TDM_OK : TDM_ERROR_OUT_OF_MEMORY;
     if (job->blas->begin) job->blas->begin();
     tdmi_parallel(job->items, run_item, job, job->next);

@@ -34,7 +34,7 @@ void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), 
 /* One row-major matrix product on host memory: C = activation(alpha op(A) op(B) + beta C + bias). */
 typedef struct tdmi_host_gemm {
     tdm_dtype dtype;
-    bool transpose_a, transpose_b;
+    bool transpose_a, transpose_b, panels; /* panels: B lies in these (panels.c) */
     int64_t m, n, k;
     double alpha, beta;
     const void *a, *b;

@@ -172,7 +172,8 @@ tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols, 
 
 uint64_t tdmi_library_identity(const tdmi_library *library) {
     struct stat status;
-    if (library->status != TDM_OK || !library->handle || stat(library->found, &status) != 0)
+    if (!library || library->status != TDM_OK || !library->handle ||
+        stat(library->found, &status) != 0)
         return 0;
     char *path = realpath(library->found, NULL); /* libdnnl.so.2 leads to libdnnl.so.2.6 */
     const char *name = path ? path : library->found;

@@ -107,7 +107,7 @@ tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *w
     TDMI_UNCANCELLED();
     tdm_tensor x_rows, y_rows;
     const tdmi_arg args[] = {{"x", x, 0, 0},
-                             {"weight", weight, 0, 0},
+                             {"weight", weight, TDMI_ARG_PACKED, 0},
                              {"bias", bias, TDMI_ARG_OPTIONAL, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 4));
@@ -121,6 +121,21 @@ tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *w
     options.bias = bias;
     options.activation = activation;
     tdm_status status = tdm_matmul(queue, &options, &x_rows, weight, &y_rows);
+    return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", __func__);
+}
+
+tdm_status tdm_linear_prepare(tdm_queue *queue, const char *prefix, tdm_state_dict *dict) {
+    TDMI_UNCANCELLED();
+    char name[NAME];
+    tdm_tensor weight, packed;
+    TDMI_NOT_NULL(__func__, queue);
+    TDMI_TRY(parameter_name(__func__, prefix, "weight", name));
+    tdm_status status = tdm_state_dict_get(dict, name, &weight);
+    if (status == TDM_OK && weight.buffer->packing != TDMI_NOT_PACKED) return TDM_OK;
+    if (status == TDM_OK) status = tdm_pack_weight(queue, &weight, &packed);
+    if (status != TDM_OK) return tdmi_fail_in(status, "%s", __func__);
+    status = tdm_state_dict_set(dict, name, &packed);
+    tdm_tensor_release(&packed);
     return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", __func__);
 }
 

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Writing safetensors files. */
 
+#include "check.h"
 #include "file_job.h"
 #include "new_file.h"
 #include "safetensors.h"
@@ -154,7 +155,7 @@ static tdm_status write_file(saving *all, const tdm_state_dict *dict) {
     return status;
 }
 
-static tdm_status check_devices(const char *function, tdm_queue *queue,
+static tdm_status check_tensors(const char *function, tdm_queue *queue,
                                 const tdm_state_dict *dict) {
     for (size_t i = 0; i < tdm_state_dict_count(dict); i++) {
         const tdmi_dict_item *item = tdmi_state_dict_at(dict, i);
@@ -165,6 +166,7 @@ static tdm_status check_devices(const char *function, tdm_queue *queue,
                              "dict",
                              function, item->name, device->facts->info.id,
                              queue->device->facts->info.id);
+        TDMI_TRY(tdmi_tensor_check(function, item->name, &item->tensor));
     }
     return TDM_OK;
 }
@@ -175,7 +177,7 @@ tdm_status tdm_save(tdm_queue *queue, const tdm_state_dict *dict, const char *pa
     tdm_file_options own;
     TDMI_TRY(tdmi_file_job_check(__func__, queue, path, options, &own));
     TDMI_NOT_NULL(__func__, dict);
-    TDMI_TRY(check_devices(__func__, queue, dict));
+    TDMI_TRY(check_tensors(__func__, queue, dict));
     size_t count = tdm_state_dict_count(dict);
     tdmi_placed *placed = tdmi_calloc(count ? count : 1, sizeof *placed);
     if (!placed) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", __func__);

@@ -182,7 +182,7 @@ tdm_status tdm_state_dict_set(tdm_state_dict *dict, const char *name, const tdm_
                          "%s: name is \"__metadata__\", which is reserved; "
                          "tdm_state_dict_set_metadata sets metadata",
                          __func__);
-    TDMI_TRY(tdmi_tensor_check(__func__, "tensor", tensor));
+    TDMI_TRY(tdmi_tensor_check_packed(__func__, "tensor", tensor));
     return tdmi_state_dict_put(dict, name, tensor, false);
 }
 

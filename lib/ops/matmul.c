@@ -131,6 +131,19 @@ static tdm_status check_options(const char *function, const tdm_matmul_options *
     return TDM_OK;
 }
 
+/* B is read as tdm_pack_weight has written it: with A and C by rows, too. */
+static tdm_status check_packed(const char *function, const tdmi_gemm *gemm, const tdm_tensor *b,
+                               bool swapped) {
+    const bool whole =
+        b->ndim == 2 && b->offset == 0 && tdm_tensor_is_contiguous(b) &&
+        memcmp(b->shape, b->buffer->packed_shape, sizeof b->buffer->packed_shape) == 0;
+    if (whole && !swapped && gemm->transpose_b && !gemm->transpose_a) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                     "%s: b is packed (tdm_pack_weight): it must be the tensor that was made, with "
+                     "transpose_b, and a and c must have rows whose elements are adjacent",
+                     function);
+}
+
 static bool has_epilogue(const tdmi_gemm *gemm) {
     return gemm->bias || gemm->activation != TDM_ACTIVATION_NONE;
 }
@@ -141,7 +154,7 @@ static tdm_status describe(const char *function, tdm_queue *queue, const tdm_mat
                            const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor *c,
                            tdmi_product *p) {
     const tdmi_arg args[] = {{"a", a, 0, 0},
-                             {"b", b, 0, 0},
+                             {"b", b, TDMI_ARG_PACKED, 0},
                              {"bias", o->bias, TDMI_ARG_OPTIONAL, 0},
                              {"c", c, TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 4));
@@ -197,6 +210,13 @@ static tdm_status describe(const char *function, tdm_queue *queue, const tdm_mat
         .bias_offset = o->bias ? o->bias->offset : 0,
         .activation = o->activation,
     };
+    if (b->buffer->packing != TDMI_NOT_PACKED)
+        TDMI_TRY(check_packed(function, &p->gemm, b, cm.transposed));
+    if (b->buffer->packing == TDMI_PACKED_PANELS) {
+        const int64_t unit = 4 / (int64_t)tdm_dtype_size(b->dtype); /* k is rounded up to this */
+        p->gemm.panels = true;
+        p->gemm.ldb = (p->gemm.k + unit - 1) / unit * unit;
+    }
     if (has_epilogue(&p->gemm) && p->gemm.n > INT32_MAX)
         return tdmi_fail(
             TDM_ERROR_UNSUPPORTED,

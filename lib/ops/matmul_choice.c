@@ -74,6 +74,9 @@ static void explain(const tdmi_gemm *gemm, const tdmi_blas_choice *choice, char 
     case TDMI_WHY_TENSOR:
         snprintf(text, size, "%s, as the device's libraries have no tensor cores for it", name);
         return;
+    case TDMI_WHY_PANELS:
+        snprintf(text, size, "%s, as b is packed", name);
+        return;
     case TDMI_WHY_TABLE:
         snprintf(text, size, "%s, which is usually the fastest for %s", name,
                  choice->provider ? "products of this size" : "so few rows or columns");

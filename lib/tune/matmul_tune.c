@@ -294,6 +294,8 @@ tdm_status tdm_matmul_tune(tdm_queue *queue, const tdm_matmul_options *options, 
                          __func__, seconds);
     TDMI_TRY(tdmi_check_not_recording(__func__, queue));
     TDMI_TRY(tdmi_describe_product(__func__, queue, options, a, b, c, &product));
+    if (product.gemm.panels)
+        return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: b is packed (tdm_pack_weight)", __func__);
     product.gemm.beta = 0.0;
     if (!tdmi_product_multiplies(&product))
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: nothing is multiplied", __func__);

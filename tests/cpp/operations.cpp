@@ -77,8 +77,12 @@ void test_layers(const Machine &m) {
     dict.set("0.weight", w);
     dict.set("0.bias", b);
     EXPECT(m.is(tandem::linear(q, dict, "0.", x), TDM_F32, {2, 2}, {17, 25, 26, 31}));
+    EXPECT(m.is(tandem::linear(q, x, tandem::pack_weight(q, w), b), TDM_F32, {2, 2},
+                {17, 25, 26, 31}));
     EXPECT(m.is(dict.get_tensor("0.bias"), TDM_F32, {2}, {10, 20}));
     EXPECT(m.is(dict.to(q, m.device).get_tensor("0.bias"), TDM_F32, {2}, {10, 20}));
+    tandem::linear_prepare(q, "0.", dict);
+    EXPECT(m.is(tandem::linear(q, dict, "0.", x), TDM_F32, {2, 2}, {17, 25, 26, 31}));
     const Tensor c = m.of({1, 1, 1}, {3});
     EXPECT(m.is(tandem::bias_add(q, x, c, TDM_ACTIVATION_NONE, x), TDM_F32, {2, 3},
                 {3, 5, 7, 9, 11, 13}));

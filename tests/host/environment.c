@@ -73,7 +73,7 @@ Test(environment, refused_values) {
         {"TANDEM_NCCL_LIBRARY=libnccl.so.2", "TANDEM_NCCL_LIBRARY|libnccl.so.2|absolute path"},
         {"TANDEM_CPU_COMPILERS=none", "TANDEM_CPU_COMPILERS|TANDEM_CPU_COMPILER"},
         {"TANDEM_BLAS=atlas",
-         "TANDEM_BLAS|atlas|allowed: onednn, openblas, mkl, blis, cblas, clblast"},
+         "TANDEM_BLAS|atlas|allowed: onednn, openblas, mkl, blis, cblas, panels, clblast"},
         {"TANDEM_BLAS=CBLAS", "TANDEM_BLAS|cblas"},
         {"TANDEM_BLAS=onednn,openbals", "\"openbals\"|did you mean \"openblas\"|a list of onednn"},
         {"TANDEM_BLAS=onednn,", "TANDEM_BLAS|\"\" is no provider"},
@@ -140,6 +140,7 @@ Test(environment, long_values) {
 Test(environment, blas_of_another_device) {
     probe("TANDEM_BLAS=cublas", OPEN("cpu"), "TDM_ERROR_UNSUPPORTED",
           "TANDEM_BLAS|cublas|cpu:0 does not have; it has onednn, openblas, mkl, blis, cblas, "
+          "panels, "
           "builtin");
     probe("TANDEM_BLAS=clblast,cublas", OPEN("cpu"), "TDM_ERROR_UNSUPPORTED",
           "TANDEM_BLAS|clblast,cublas|cpu:0 does not have");

@@ -84,6 +84,23 @@ Test(matmul_choice, provider) {
     }
 }
 
+/* The kernel for narrow products is fast as C alone: OpenCL devices give them to a library that they give others. */
+Test(matmul_choice, narrow) {
+    enum { N = 2048 };
+    array *a = array_2d(TDM_F32, 64, N, N), *b = array_2d(TDM_F32, N, N, N);
+    array *c = array_2d(TDM_F32, 64, N, N);
+    const char *of_many, *of_few;
+    tdm_tensor few_a, few_c;
+    if (strncmp(tdm_device_get_info(device)->id, "opencl", 6) != 0) return;
+    OK(tdm_matmul_provider(queue, NULL, &a->t, &b->t, &c->t, &of_many));
+    for (int64_t rows = 1; rows <= 16; rows *= 4) {
+        OK(tdm_tensor_slice(&a->t, 0, 0, rows, 1, &few_a));
+        OK(tdm_tensor_slice(&c->t, 0, 0, rows, 1, &few_c));
+        OK(tdm_matmul_provider(queue, NULL, &few_a, &b->t, &few_c, &of_few));
+        CHECK(strcmp(of_few, of_many) == 0, "%d rows: %s, but 64: %s", (int)rows, of_few, of_many);
+    }
+}
+
 /* Measured on every way there is: C holds the product, whatever was in it, and the words agree. */
 Test(matmul_choice, tune) {
     enum { M = 9, N = 10, K = 11 };

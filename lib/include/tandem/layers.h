@@ -22,7 +22,26 @@ TDM_API TDM_MUST_USE tdm_status tdm_linear_create(tdm_queue *queue, tdm_generato
                                                   int64_t out_features, bool bias, tdm_dtype dtype,
                                                   tdm_state_dict *dict);
 
-/** y = activation(x · weightᵀ + bias): x [..., in], weight [out, in], bias [out] or NULL, y
+/** packed = the weight [out, in] of a linear layer, of any strides, in the order in which the device multiplies by it
+ * the fastest, for weights that do not change: it is made once, and then no product has to put it in order. For
+ * tdm_linear and, with transpose_b, as B of tdm_matmul, where x and A, y and C have rows whose elements are adjacent. A
+ * new tensor, the caller's to release, of the same shape and dtype. Everything else refuses it with
+ * TDM_ERROR_UNSUPPORTED on every device: no view of it can be made, and it is neither copied, moved nor saved. bias
+ * and activation go on as before.
+ * On the host's cores f32, and bf16 where the processor multiplies it (AVX512_BF16), lies in panels of some columns,
+ * the provider "panels" (Goto & van de Geijn 2008); a row of C then has the same bits in every batch. Other dtypes and
+ * devices keep the usual order, and so does every one when TANDEM_BLAS names other providers. Panels take
+ * at most 31 · in elements more than the weight.
+ * Waits until it is there; needs memory of the host for the weight twice meanwhile. Not while a graph is recorded. */
+TDM_API TDM_MUST_USE tdm_status tdm_pack_weight(tdm_queue *queue, const tdm_tensor *weight,
+                                                tdm_tensor *packed);
+
+/** Puts tdm_pack_weight of "<prefix>weight" in its place in the dict, for tdm_linear_apply. The weight's memory is
+ * freed when nothing else refers to it. One that is packed stays as it is. */
+TDM_API TDM_MUST_USE tdm_status tdm_linear_prepare(tdm_queue *queue, const char *prefix,
+                                                   tdm_state_dict *dict);
+
+/** y = activation(x · weightᵀ + bias): x [..., in], weight [out, in], packed or not, bias [out] or NULL, y
  * [..., out]. One matmul with the bias and the activation fused; rows of x and of y have a common
  * stride. */
 TDM_API TDM_MUST_USE tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x,

@@ -21,7 +21,8 @@ enum {
     TDM_OPERAND_OUTPUT = 1u,    /**< written */
     TDM_OPERAND_ANY_DTYPE = 2u, /**< of any dtype, whatever the others are */
     TDM_OPERAND_OPTIONAL = 4u,  /**< may be NULL */
-    TDM_OPERAND_MOVED = 8u /**< of any dtype, and only its bytes are moved: needs no arithmetic */
+    TDM_OPERAND_MOVED = 8u,  /**< of any dtype, and only its bytes are moved: needs no arithmetic */
+    TDM_OPERAND_PACKED = 16u /**< may be what tdm_pack_weight has made */
 };
 
 /** A tensor argument of an operation. Its layout is frozen. */

@@ -54,6 +54,18 @@ inline Tensor matmul(const Queue &queue, const Tensor &a, const Tensor &b,
     return c;
 }
 
+/** The weight of a linear layer in the order in which the device multiplies by it the fastest, for products alone. */
+inline Tensor pack_weight(const Queue &queue, const Tensor &weight) {
+    tdm_tensor packed;
+    check(tdm_pack_weight(queue, weight, &packed));
+    return Tensor(packed);
+}
+
+/** Packs "<prefix>weight" of a dict. */
+inline void linear_prepare(const Queue &queue, const std::string &prefix, StateDict &dict) {
+    check(tdm_linear_prepare(queue, prefix.c_str(), dict));
+}
+
 /** activation(x · weightᵀ + bias); the bias may be empty */
 inline Tensor linear(const Queue &queue, const Tensor &x, const Tensor &weight,
                      const Tensor &bias = {}, tdm_activation activation = TDM_ACTIVATION_NONE) {

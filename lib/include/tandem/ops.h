@@ -119,8 +119,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_op
                                            const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *c);
 
 /** The name of the BLAS provider that would run this matmul on the queue's device: "onednn",
- * "openblas", "mkl", "blis", "cblas", "clblast", "cublas" or "builtin", which is also what a product
- * that reads neither A nor B is said to run on. Same checks as tdm_matmul. Static storage. */
+ * "openblas", "mkl", "blis", "cblas", "clblast", "cublas", "panels" where B is packed for it (tdm_pack_weight) or
+ * "builtin", which is also what a product that reads neither A nor B is said to run on. Same checks as tdm_matmul.
+ * Static storage. */
 TDM_API TDM_MUST_USE tdm_status tdm_matmul_provider(tdm_queue *queue,
                                                     const tdm_matmul_options *options,
                                                     const tdm_tensor *a, const tdm_tensor *b,
