@@ -49,8 +49,7 @@ int tdmi_blas_id_of(const tdmi_blas_choice *choice);
 bool tdmi_blas_wants_panels(tdm_queue *queue, tdm_dtype dtype);
 
 /* With B in panels their provider; what was measured as the fastest for this product, or one near it, unless
- * TANDEM_BLAS names others; else
- * tdmi_blas_choose_usual. */
+ * TANDEM_BLAS names others; else tdmi_blas_choose_usual. */
 tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm,
                             tdmi_blas_choice *choice) TDM_MUST_USE;
 

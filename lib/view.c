@@ -102,24 +102,50 @@ static void infer_extent(const tdm_tensor *tensor, int ndim, int64_t *extents) {
     if (at >= 0) extents[at] = rest;
 }
 
+/* The strides with which a view of as many elements, at least one, walks over the tensor's in their order: each of its
+ * extents is a part of dimensions of the tensor that lie as one. False where elements would have to move. */
+static bool find_strides(const tdm_tensor *tensor, tdm_tensor *view) {
+    int64_t left = 1,
+            stride = 1; /* of dimensions that lie as one, what the view has yet to walk over */
+    int from = tensor->ndim;
+    for (int i = view->ndim - 1; i >= 0; i--) {
+        if (view->shape[i] > 1 && left == 1) {
+            while (tensor->shape[from - 1] == 1)
+                from--;
+            left = tensor->shape[--from];
+            stride = tensor->strides[from];
+            while (from > 0 &&
+                   (tensor->shape[from - 1] == 1 || tensor->strides[from - 1] == stride * left))
+                left *= tensor->shape[--from];
+        }
+        if (left % view->shape[i] != 0) return false;
+        view->strides[i] = stride;
+        stride *= view->shape[i];
+        left /= view->shape[i];
+    }
+    return true;
+}
+
 tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim, const int64_t *shape,
                               tdm_tensor *view) {
     TDMI_TRY(check_outputs(__func__, tensor, view));
     TDMI_TRY(check_ndim(__func__, ndim, shape));
-    if (!tdm_tensor_is_contiguous(tensor))
-        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                         "%s: tensor is not contiguous; tdm_cast copies it into one that is",
-                         __func__);
     int64_t extents[TDM_MAX_DIMS];
     memcpy(extents, shape, (size_t)ndim * sizeof *shape);
     infer_extent(tensor, ndim, extents);
     tdm_tensor made = tdmi_tensor_contiguous(tensor->buffer, tensor->dtype, ndim, extents);
     made.offset = tensor->offset;
-    TDMI_TRY(tdmi_tensor_check(__func__, "shape", &made));
+    size_t bytes;
+    TDMI_TRY(tdmi_check_shape(__func__, made.dtype, ndim, extents, &bytes));
     if (tdm_tensor_count(&made) != tdm_tensor_count(tensor))
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: shape has %lld elements, but the tensor has %lld", __func__,
                          (long long)tdm_tensor_count(&made), (long long)tdm_tensor_count(tensor));
+    if (!tdm_tensor_is_contiguous(tensor) && !find_strides(tensor, &made))
+        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                         "%s: elements of tensor do not lie as this shape needs them; tdm_cast "
+                         "copies it into a contiguous one",
+                         __func__);
     *view = made;
     return TDM_OK;
 }

@@ -1,9 +1,11 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A whole state dict moved to another device. */
+/* A whole state dict moved to another device, or converted to another dtype. */
 
+#include "base/dtype.h"
 #include "check.h"
 #include "core.h"
 #include "state_dict.h"
+#include "tensors/create.h"
 #include "tensors/move.h"
 
 static tdm_status check_items(const char *function, tdm_queue *queue, const tdm_state_dict *dict) {
@@ -57,4 +59,33 @@ tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_state_dict *dict, tdm_d
     tdm_state_dict_destroy(*moved);
     *moved = NULL;
     return status;
+}
+
+static tdm_status cast_item(tdm_queue *queue, tdm_dtype dtype, tdm_state_dict *dict,
+                            const tdmi_dict_item *item) {
+    const tdm_tensor *x = &item->tensor;
+    const bool stays = !tdm_dtype_is_float(x->dtype) || x->dtype == dtype;
+    if (stays || x->buffer->packing != TDMI_NOT_PACKED) return TDM_OK;
+    tdm_tensor y;
+    TDMI_TRY(tdm_empty(queue->device, dtype, x->ndim, x->shape, &y));
+    tdm_status status = tdm_cast(queue, x, &y);
+    if (status == TDM_OK) status = tdmi_state_dict_put(dict, item->name, &y, item->scalar);
+    tdm_tensor_release(&y);
+    return status;
+}
+
+tdm_status tdm_state_dict_cast(tdm_queue *queue, tdm_dtype dtype, tdm_state_dict *dict) {
+    TDMI_UNCANCELLED();
+    TDMI_NOT_NULL(__func__, queue);
+    TDMI_NOT_NULL(__func__, dict);
+    TDMI_TRY(tdmi_check_not_recording(__func__, queue));
+    if (!tdm_dtype_is_float(dtype))
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: dtype is %s, it must be one of %s", __func__,
+                         tdm_dtype_name(dtype), tdmi_float_dtypes());
+    for (size_t i = 0; i < tdm_state_dict_count(dict); i++) {
+        const tdmi_dict_item *item = tdmi_state_dict_at(dict, i);
+        const tdm_status status = cast_item(queue, dtype, dict, item);
+        if (status != TDM_OK) return tdmi_fail_in(status, "%s: '%.200s'", __func__, item->name);
+    }
+    return TDM_OK;
 }

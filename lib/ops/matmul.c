@@ -86,19 +86,27 @@ static tdm_tensor first_of(const tdm_tensor *t, const tdm_tensor *c, int apart, 
     return first;
 }
 
-/* The batch dimensions of an input are those of C, or missing. */
-static tdm_status check_batch(const char *function, const char *name, const tdm_tensor *t,
-                              const tdm_tensor *c) {
-    bool missing = true, equal = t->ndim == c->ndim;
-    for (int i = 0; i < t->ndim - 2; i++) {
-        missing = missing && t->shape[i] == 1;
-        equal = equal && t->shape[i] == c->shape[i];
-    }
-    if (missing || equal) return TDM_OK;
+/* An input repeated along C's batch dimensions that it lacks or has an extent of 1 for. */
+static tdm_status repeat_batch(const char *function, const char *name, const tdm_tensor *t,
+                               const tdm_tensor *c, tdm_tensor *repeated) {
     char text[128], c_text[128];
-    return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                     "%s: the batch dimensions of %s %s must be those of c %s, or be left out",
-                     function, name, tdmi_shape_text(t, text), tdmi_shape_text(c, c_text));
+    int64_t shape[TDM_MAX_DIMS];
+    tdm_tensor least = *t; /* without first dimensions that C has not */
+    *repeated = *t;
+    if (t->ndim < 2 || c->ndim < 2) return TDM_OK;
+    while (least.ndim > c->ndim && least.shape[0] == 1) {
+        least.ndim--;
+        memmove(least.shape, least.shape + 1, (size_t)least.ndim * sizeof *least.shape);
+        memmove(least.strides, least.strides + 1, (size_t)least.ndim * sizeof *least.strides);
+    }
+    memcpy(shape, c->shape, sizeof shape);
+    for (int i = 1; i <= 2; i++)
+        shape[c->ndim - i] = t->shape[t->ndim - i];
+    if (tdmi_repeat(&least, c->ndim, shape, repeated)) return TDM_OK;
+    return tdmi_fail(
+        TDM_ERROR_INVALID_SHAPE,
+        "%s: the batch dimensions of %s %s must be those of c %s, or 1, or be left out", function,
+        name, tdmi_shape_text(t, text), tdmi_shape_text(c, c_text));
 }
 
 static tdm_status check_shapes(const char *function, const tdm_matmul_options *o,
@@ -158,14 +166,15 @@ static tdm_status describe(const char *function, tdm_queue *queue, const tdm_mat
                              {"bias", o->bias, TDMI_ARG_OPTIONAL, 0},
                              {"c", c, TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 4));
-    TDMI_TRY(check_batch(function, "a", a, c));
-    TDMI_TRY(check_batch(function, "b", b, c));
-    const int of_a = apart_of(a), of_b = apart_of(b), of_c = apart_of(c);
+    tdm_tensor a_all, b_all;
+    TDMI_TRY(repeat_batch(function, "a", a, c, &a_all));
+    TDMI_TRY(repeat_batch(function, "b", b, c, &b_all));
+    const int of_a = apart_of(&a_all), of_b = apart_of(&b_all), of_c = apart_of(c);
     *p = (tdmi_product){.apart = of_a > of_b ? of_a : of_b};
     if (p->apart < of_c) p->apart = of_c;
     int64_t strides[3][TDM_MAX_DIMS];
-    const tdm_tensor a_first = first_of(a, c, p->apart, strides[0]);
-    const tdm_tensor b_first = first_of(b, c, p->apart, strides[1]);
+    const tdm_tensor a_first = first_of(&a_all, c, p->apart, strides[0]);
+    const tdm_tensor b_first = first_of(&b_all, c, p->apart, strides[1]);
     const tdm_tensor c_first = first_of(c, c, p->apart, strides[2]);
     memcpy(p->apart_shape, c->shape, sizeof p->apart_shape);
     matrices am, bm, cm;

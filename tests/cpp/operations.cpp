@@ -71,6 +71,13 @@ void test_layers(const Machine &m) {
     options.activation = TDM_ACTIVATION_RELU;
     EXPECT(m.is(tandem::matmul(q, tandem::reshape(x, {1, 2, 3}), w, options), TDM_F32, {1, 2, 2},
                 {17, 25, 26, 31}));
+    Tensor written = m.of({0, 0}, {2});
+    written.write(q, std::vector<float>{3, 4});
+    EXPECT(m.is(written, TDM_F32, {2}, {3, 4}));
+    const Tensor repeated =
+        tandem::matmul(q, tandem::reshape(x, {1, 2, 1, 3}),
+                       tandem::reshape(tandem::transpose(w, 0, 1), {1, 1, 3, 2}));
+    EXPECT(m.is(repeated, TDM_F32, {1, 2, 1, 2}, {7, 5, 16, 11}));
     EXPECT(m.is(tandem::linear(q, x, w, b), TDM_F32, {2, 2}, {17, 25, 26, 31}));
     EXPECT(m.is(tandem::linear(q, x, w), TDM_F32, {2, 2}, {7, 5, 16, 11}));
     tandem::StateDict dict = tandem::StateDict::create();

@@ -124,6 +124,34 @@ Test(create, host_arrays) {
     }
 }
 
+/* Into a tensor that is there, whole and through a view, around which nothing changes. */
+Test(create, write) {
+    for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
+        const tdm_dtype dtype = (tdm_dtype)d;
+        const size_t size = tdm_dtype_size(dtype);
+        unsigned char in[60 * 8], out[60 * 8], want[60 * 8];
+        tdm_tensor t, view;
+        random_bytes(want, sizeof want);
+        random_bytes(in, sizeof in);
+        check_case("%s", tdm_dtype_name(dtype));
+        if (!OK(tdm_empty(device, dtype, TDM_SHAPE(3, 4, 5), &t))) continue;
+        OK(tdm_write(queue, want, &t));
+        OK(tdm_tensor_transpose(&t, 0, 2, &view));
+        OK(tdm_tensor_slice(&view, 0, 1, 2, 3, &view));
+        OK(tdm_write(queue, in, &view));
+        for (int64_t i = 0; i < 24; i++)
+            memcpy(want + element_offset(&view, i), in + (size_t)i * size, size);
+        OK(tdm_to_host(queue, &t, out));
+        CHECK(memcmp(want, out, 60 * size) == 0, "other bytes");
+        REFUSED(tdm_write(queue, NULL, &t), TDM_ERROR_INVALID_ARGUMENT, "data is NULL");
+        REFUSED(tdm_write(NULL, in, &t), TDM_ERROR_INVALID_ARGUMENT, "queue is NULL");
+        REFUSED(tdm_write(queue, in, NULL), TDM_ERROR_INVALID_ARGUMENT, "y is NULL");
+        OK(tdm_tensor_slice(&t, 0, 1, 0, 1, &view));
+        OK(tdm_write(queue, NULL, &view));
+        tdm_tensor_release(&t);
+    }
+}
+
 /* Six dimensions in another order, bit for bit, of every dtype. */
 Test(create, host_array_of_a_six_dimensional_view) {
     for (int d = 0; d < TDM_DTYPE_COUNT; d++) {

@@ -94,6 +94,39 @@ Test(matmul_heads, views) {
         }
 }
 
+/* An extent of 1 is repeated, in A and in B, in whichever batch dimension. */
+Test(matmul_heads, repeated) {
+    for (int i = 0; i < (small ? 12 : 64); i++) {
+        const tdm_dtype dtype = float_dtypes[i % float_dtype_count];
+        const int64_t c_shape[] = {3, 2, 4, 5};
+        const int64_t a_shape[] = {i & 1 ? 1 : 3, i & 2 ? 1 : 2, 4, 6};
+        const int64_t b_shape[] = {i & 4 ? 1 : 3, i & 8 ? 1 : 2, 6, 5};
+        const int lacking = i & 16 && i & 4 ? 1 : 0; /* B's first dimension is left out */
+        array *a = array_new(dtype, 4, a_shape, NULL);
+        array *b = array_new(dtype, 4 - lacking, b_shape + lacking, NULL);
+        array *c = array_new(dtype, 4, c_shape, NULL);
+        array_uniform(a, -1, 1);
+        array_uniform(b, -1, 1);
+        double *want = numbers(c->count), *bound = numbers(c->count);
+        for (int64_t matrix = 0; matrix < 6; matrix++) {
+            const int64_t of_a = matrix / 2 % a_shape[0] * a_shape[1] + matrix % 2 % a_shape[1];
+            const int64_t of_b = matrix / 2 % b_shape[0] * b_shape[1] + matrix % 2 % b_shape[1];
+            const ref_gemm r = {.dtype = dtype,
+                                .m = 4,
+                                .n = 5,
+                                .k = 6,
+                                .alpha = 1,
+                                .a = a->v + of_a * 24,
+                                .b = b->v + of_b * 30};
+            ref_matmul(&r, want + matrix * 20, bound + matrix * 20);
+        }
+        check_case("%s, %d", tdm_dtype_name(dtype), i);
+        OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t));
+        ARRAY_CHECK(c, want, bound);
+        array_free_all();
+    }
+}
+
 /* Batch dimensions must fit where the products are apart, too; and strides must, in each matrix. */
 Test(matmul_heads, refusals) {
     const int64_t shape[] = {2, 3, 4, 5}, other[] = {3, 3, 4, 5}, c_shape[] = {2, 3, 4, 4};

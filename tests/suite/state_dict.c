@@ -76,6 +76,35 @@ Test(state_dict, tensors) {
     CHECK(tdm_state_dict_count(NULL) == 0, "NULL counts");
 }
 
+/* Floats are converted as tdm_cast does; integers, and what has the dtype, stay where they are. */
+Test(state_dict, cast) {
+    static const float numbers[] = {1.00390625F, -2, 65536, 0.1F};
+    tdm_state_dict *dict = NULL;
+    tdm_tensor f, i, got;
+    float back[4];
+    OK(tdm_state_dict_create(&dict));
+    OK(tdm_from_host(queue, numbers, TDM_F32, 2, (const int64_t[]){2, 2}, &f));
+    OK(tdm_full(queue, 7, TDM_I32, 1, (const int64_t[]){3}, &i));
+    OK(tdm_state_dict_set(dict, "f", &f));
+    OK(tdm_state_dict_set(dict, "i", &i));
+    REFUSED(tdm_state_dict_cast(queue, TDM_I32, dict), TDM_ERROR_INVALID_DTYPE, "dtype is i32");
+    REFUSED(tdm_state_dict_cast(NULL, TDM_F16, dict), TDM_ERROR_INVALID_ARGUMENT, "queue");
+    REFUSED(tdm_state_dict_cast(queue, TDM_F16, NULL), TDM_ERROR_INVALID_ARGUMENT, "dict");
+    OK(tdm_state_dict_cast(queue, TDM_F32, dict));
+    CHECK(holds(dict, "f", &f) && holds(dict, "i", &i), "something was converted");
+    OK(tdm_state_dict_cast(queue, TDM_BF16, dict));
+    OK(tdm_state_dict_get(dict, "f", &got));
+    CHECK(got.dtype == TDM_BF16 && got.ndim == 2 && holds(dict, "i", &i), "other tensors");
+    OK(tdm_state_dict_cast(queue, TDM_F32, dict));
+    OK(tdm_state_dict_get(dict, "f", &got));
+    OK(tdm_to_host(queue, &got, back));
+    CHECK(back[0] == 1.0F && back[1] == -2.0F && back[2] == 65536.0F && back[3] == 0.10009765625F,
+          "%g %g %g %.12g", (double)back[0], (double)back[1], (double)back[2], (double)back[3]);
+    tdm_tensor_release(&f);
+    tdm_tensor_release(&i);
+    tdm_state_dict_destroy(dict);
+}
+
 /* Many names, in no order: each is found, and stays where it was put. */
 Test(state_dict, many) {
     enum { MANY = 3000 };

@@ -72,6 +72,61 @@ Test(tensors, views) {
     tdm_buffer_release(buffer);
 }
 
+/* Extents with the product n, in random parts. */
+static int random_extents(int64_t n, int64_t *shape) {
+    int ndim = 0;
+    while (ndim < TDM_MAX_DIMS - 1 && random_integer(0, 4) > 0) {
+        int64_t part = random_integer(1, 4);
+        if (n % part != 0) part = 1;
+        shape[ndim++] = part;
+        n /= part;
+    }
+    shape[ndim++] = n;
+    return ndim;
+}
+
+/* Where strides exist that walk over the elements in their order, a reshape finds them, and nowhere else. */
+Test(tensors, reshape_of_views) {
+    int taken = 0;
+    tdm_buffer *buffer = NULL;
+    if (!OK(tdm_buffer_create(device, 5000 * 4, &buffer))) return;
+    for (int round = 0; round < 4000; round++) {
+        int64_t shape[TDM_MAX_DIMS], strides[TDM_MAX_DIMS] = {0};
+        tdm_tensor whole, t, view, want;
+        const int ndim = random_extents(random_integer(0, 1) ? 48 : 36, shape);
+        OK(tdm_tensor_init(buffer, TDM_F32, ndim, shape, 3, &whole));
+        const int a = (int)random_integer(0, ndim - 1), b = (int)random_integer(0, ndim - 1);
+        if (!OK(tdm_tensor_transpose(&whole, a, b, &t))) return;
+        if (round % 3 == 0 && t.shape[a] % 2 == 0)
+            OK(tdm_tensor_slice(&t, a, 1, t.shape[a] / 2, random_integer(1, 2), &t));
+        if (round % 7 == 0) t.strides[b] = 0;
+        want = t;
+        want.ndim = random_extents(tdm_tensor_count(&t), want.shape);
+        int64_t place = 1;
+        for (int i = want.ndim - 1; i >= 0; place *= want.shape[i--])
+            want.strides[i] =
+                want.shape[i] == 1
+                    ? 0
+                    : (int64_t)(element_offset(&t, place) - element_offset(&t, 0)) / 4;
+        bool exist = true;
+        for (int64_t i = 0; i < tdm_tensor_count(&t); i++)
+            exist = exist && element_offset(&want, i) == element_offset(&t, i);
+        check_case("round %d, %d dimensions to %d", round, t.ndim, want.ndim);
+        if (!exist) {
+            REFUSED(tdm_tensor_reshape(&t, want.ndim, want.shape, &view), TDM_ERROR_INVALID_SHAPE,
+                    "tensor|tdm_cast");
+            continue;
+        }
+        taken++;
+        if (!OK(tdm_tensor_reshape(&t, want.ndim, want.shape, &view))) return;
+        for (int i = 0; i < want.ndim; i++)
+            strides[i] = want.shape[i] == 1 ? view.strides[i] : want.strides[i];
+        CHECK(is(&view, want.ndim, want.shape, strides, t.offset), "other strides");
+    }
+    CHECK(taken > 500 && taken < 3500, "%d of 4000 were possible", taken);
+    tdm_buffer_release(buffer);
+}
+
 /* A tensor with a dimension of 0 is empty however large its other dimensions: accepted, and nothing
  * is done. */
 Test(tensors, empty_but_huge) {

@@ -67,6 +67,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_randn(tdm_queue *queue, tdm_generator *gener
 TDM_API TDM_MUST_USE tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype,
                                               int ndim, const int64_t *shape, tdm_tensor *tensor);
 
+/** y = a host array of y's dtype, row-major whatever y's strides, which may go when the call returns: what
+ * tdm_from_host does, into a tensor that is there. Waits for the queue. */
+TDM_API TDM_MUST_USE tdm_status tdm_write(tdm_queue *queue, const void *data, tdm_tensor *y);
+
 /** To a host array of x's dtype with room for all its elements, row-major whatever x's strides.
  * Waits for the queue. */
 TDM_API TDM_MUST_USE tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data);

@@ -25,8 +25,9 @@
  *                       all the same, and tdm_kernel_source is TDM_ERROR_UNSUPPORTED
  *   TANDEM_BLAS         the BLAS providers to use, one or an ordered list: onednn, openblas, mkl, blis,
  *                       cblas (any of the last three, or the system's own), panels (weights that
- *                       tdm_pack_weight packs; without it none are), clblast, cublas, builtin. What they do not support, such as a dtype, goes to the others that
- *                       the device has (see tdm_matmul_provider). A product is TDM_ERROR_UNSUPPORTED
+ *                       tdm_pack_weight packs; without it none are), clblast, cublas, builtin.
+ *                       What they do not support, such as a dtype, goes to the others that the
+ *                       device has (see tdm_matmul_provider). A product is TDM_ERROR_UNSUPPORTED
  *                       on a device that has none of them, and TDM_ERROR_UNAVAILABLE where none of
  *                       them is installed
  *   TANDEM_MATH         "ieee" (default) or "tf32": allow TF32 in f32 matmul

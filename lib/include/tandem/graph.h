@@ -3,8 +3,9 @@
  * Graphs: operations that are recorded once and run again, all of them with one call.
  *
  * Between tdm_graph_begin and tdm_graph_end the graph's queue runs nothing: what it is given is checked
- * and recorded. Recorded are the operations of ops.h, tdm_linear (layers.h), tdm_buffer_fill_async, and
- * tdm_buffer_copy_async within the device. Whatever waits, moves bytes from or to the host or another device,
+ * and recorded. Recorded are the operations of ops.h, functions.h, reduce.h, arrays.h and attention.h, kernels
+ * (kernel.h), tdm_linear and tdm_linear_apply (layers.h), tdm_buffer_fill_async, and tdm_buffer_copy_async within the
+ * device. Whatever waits, moves bytes from or to the host or another device,
  * or uses an event is refused meanwhile with TDM_ERROR_INVALID_ARGUMENT, and not recorded.
  *
  * A replay spares what an operation takes on the host: checking arguments, choosing kernels and

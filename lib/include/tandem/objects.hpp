@@ -343,6 +343,17 @@ class Tensor {
         return from_host(queue, data.data(), dtype_of<T>(), shape);
     }
 
+    /** All its elements, from a row-major array of its dtype, which may go when the call returns. */
+    void write(const Queue &queue, const void *data) { check(tdm_write(queue, data, &tensor_)); }
+    /** The same from a vector; std::invalid_argument when T or the number of elements is another. */
+    template <typename T> void write(const Queue &queue, const std::vector<T> &data) {
+        static_assert(!std::is_same_v<T, bool>, "a vector of bool is no array");
+        if (!tensor_.buffer || tensor_.dtype != dtype_of<T>() ||
+            data.size() != static_cast<std::size_t>(count()))
+            throw std::invalid_argument("tandem::Tensor::write: the vector is of another dtype or "
+                                        "has another number of elements");
+        write(queue, data.data());
+    }
     /** Its elements, row-major, as its dtype is; waits for the queue. std::invalid_argument when T is of another
      * dtype. */
     template <typename T> std::vector<T> to_host(const Queue &queue) const {
@@ -413,6 +424,10 @@ class StateDict : public Unique<tdm_state_dict, tdm_state_dict_destroy> {
     /** Puts a tensor under a name. */
     void set(const char *name, const Tensor &tensor) {
         check(tdm_state_dict_set(get(), name, tensor));
+    }
+    /** Converts its floats to another dtype. */
+    void cast(const Queue &queue, tdm_dtype dtype) {
+        check(tdm_state_dict_cast(queue, dtype, get()));
     }
     /** All of it on another device; the queue is of the device where it is. */
     StateDict to(const Queue &queue, const Device &device) const {

@@ -45,6 +45,10 @@ inline Tensor matmul(const Queue &queue, const Tensor &a, const Tensor &b,
     o.activation = options.activation;
     o.math = options.math;
     tdm_tensor shape = a->ndim >= b->ndim ? *a.get() : *b.get();
+    const tdm_tensor &other = a->ndim >= b->ndim ? *b.get() : *a.get();
+    for (int i = 3; i <= other.ndim; i++)
+        if (shape.shape[shape.ndim - i] == 1)
+            shape.shape[shape.ndim - i] = other.shape[other.ndim - i];
     if (a->ndim >= 2 && b->ndim >= 2) {
         shape.shape[shape.ndim - 2] = a->shape[a->ndim - (o.transpose_a ? 1 : 2)];
         shape.shape[shape.ndim - 1] = b->shape[b->ndim - (o.transpose_b ? 2 : 1)];

@@ -100,7 +100,7 @@ typedef struct tdm_matmul_options {
 TDM_API void tdm_matmul_options_init(tdm_matmul_options *options, size_t size);
 
 /** C = activation(alpha · op(A) · op(B) + beta · C + bias). op(A) is [..., M, K], op(B) [..., K, N],
- * C [..., M, N]; batch dimensions are equal or missing (a missing one repeats the matrix). Those that
+ * C [..., M, N]; batch dimensions are C's; one of extent 1, or a missing one, repeats the matrix. Those that
  * have one common stride are one product; of others, as the heads of attention that are views of rows of all
  * heads, there is one for each index of the first dimensions. In each matrix one of the two strides is 1
  * (transposed views are fine).

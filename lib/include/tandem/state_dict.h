@@ -69,6 +69,12 @@ TDM_API TDM_MUST_USE tdm_status tdm_state_dict_metadata_item(const tdm_state_dic
 TDM_API TDM_MUST_USE tdm_status tdm_state_dict_to(tdm_queue *queue, const tdm_state_dict *dict,
                                                   tdm_device *device, tdm_state_dict **moved);
 
+/** Converts each tensor of floats in the dict that is not of this float dtype, as tdm_cast does, into a new buffer that
+ * takes its place: other numbers stay as they are, so does what tdm_pack_weight has made. On the queue's
+ * device, which needs to have the arithmetic of both dtypes. A failure leaves each tensor whole, converted or not. */
+TDM_API TDM_MUST_USE tdm_status tdm_state_dict_cast(tdm_queue *queue, tdm_dtype dtype,
+                                                    tdm_state_dict *dict);
+
 /** How files are read and written; NULL for the defaults, which are what
  * tdm_file_options o = TDM_FILE_OPTIONS_DEFAULTS; gives. */
 typedef struct tdm_file_options {

@@ -106,7 +106,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int d
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1,
                                                      tdm_tensor *view);
 
-/** Another shape of as many elements, for a contiguous tensor. One extent may be -1: what the others leave. */
+/** Another shape of as many elements, without moving them: of a contiguous tensor any; of others one that splits
+ * dimensions, or joins those that lie as one. One extent may be -1: what the others leave. */
 TDM_API TDM_MUST_USE tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim,
                                                    const int64_t *shape, tdm_tensor *view);
 
