@@ -36,18 +36,21 @@ typedef enum storage { BY_ROWS, BY_COLS, ANYHOW } storage;
  * matrix that is not transposed 1.1 to 1.5. In bf16 oneDNN is faster with the weights of a linear layer, and as
  * fast with 8 rows of others; with few columns and A transposed the kernel takes half of oneDNN's time. In f32
  * oneDNN is faster with one row; with more and weights of a linear layer the kernel takes 0.6 to 0.8 of its time,
- * with others up to 8 0.85 to 0.95, with two to eight columns 0.65 to 0.85. */
+ * with others up to 8 0.85 to 0.95. Where the matrix that the rows are multiplied by is that of a smaller network, oneDNN
+ * takes 0.3 to 1 of the kernel's time (256 to 4096 columns, k of 256 to 1536), but with 16 rows from a k of 1024 on 1.1
+ * to 1.9; with two to eight columns 1.1 to 6, whatever the size. */
 static const struct {
     tdm_dtype dtype;
     side side;
     storage storage;
     int from, to;
+    int64_t least_k;
 } table[] = {
-    {TDM_F64, ROWS, BY_ROWS, 1, 6},  {TDM_F64, ROWS, BY_COLS, 1, 16},
-    {TDM_F64, COLS, ANYHOW, 1, 16},  {TDM_BF16, ROWS, BY_ROWS, 1, 6},
-    {TDM_BF16, COLS, BY_ROWS, 1, 6}, {TDM_BF16, COLS, BY_COLS, 1, 12},
-    {TDM_F32, ROWS, BY_ROWS, 2, 8},  {TDM_F32, ROWS, BY_COLS, 3, 16},
-    {TDM_F32, COLS, BY_ROWS, 2, 8},
+    {TDM_F64, ROWS, BY_ROWS, 1, 6, 1},    {TDM_F64, ROWS, BY_COLS, 1, 16, 1},
+    {TDM_F64, COLS, ANYHOW, 1, 16, 1},    {TDM_BF16, ROWS, BY_ROWS, 1, 6, 1},
+    {TDM_BF16, COLS, BY_ROWS, 1, 6, 1},   {TDM_BF16, COLS, BY_COLS, 1, 12, 1},
+    {TDM_F32, ROWS, BY_ROWS, 2, 8, 4096}, {TDM_F32, ROWS, BY_COLS, 3, 12, 4096},
+    {TDM_F32, COLS, BY_ROWS, 2, 8, 1},    {TDM_F32, ROWS, BY_COLS, 13, 16, 1024},
 };
 
 static bool is_builtins(const tdmi_gemm *gemm) {
@@ -59,7 +62,7 @@ static bool is_builtins(const tdmi_gemm *gemm) {
         const bool stored =
             table[i].storage == ANYHOW || (table[i].storage == BY_COLS) == transposed;
         if (table[i].dtype == gemm->dtype && table[i].side == few && stored &&
-            count >= table[i].from && count <= table[i].to)
+            count >= table[i].from && count <= table[i].to && gemm->k >= table[i].least_k)
             return true;
     }
     return false;
