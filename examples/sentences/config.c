@@ -36,16 +36,17 @@ static bool get_number(const char *json, const char *path, const char *key, doub
     char *end;
     if (!value) return fail("%s: there is no \"%s\"", path, key);
     *number = strtod(value, &end);
-    if (end == value || !(*number >= least && *number <= most))
-        return fail("%s: \"%s\" is no number from %g to %g", path, key, least, most);
-    return true;
+    if (end != value && *number >= least && *number <= most) return true;
+    return fail("%s: \"%s\" is no number from %g to %g", path, key, least, most);
 }
 
 static bool get_size(const char *json, const char *path, const char *key, int64_t *size) {
-    double number = 0;
-    if (!get_number(json, path, key, 1, 1 << 24, &number)) return false;
-    *size = (int64_t)number;
-    return true;
+    enum { MOST = 1 << 24 };
+    const char *const value = find_value(json, key);
+    if (!value) return fail("%s: there is no \"%s\"", path, key);
+    *size = strtoll(value, NULL, 10);
+    if (*size >= 1 && *size <= MOST) return true;
+    return fail("%s: \"%s\" is no whole number from 1 to %d", path, key, MOST);
 }
 
 static bool expect_text(const char *json, const char *path, const char *key, const char *text) {

@@ -34,25 +34,28 @@ IDEOGRAPH = [(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2
 CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 
 
-def within(c, ranges):
-    return any(first <= c <= last for first, last in ranges)
+def points(ranges):
+    return frozenset(c for first, last in ranges for c in range(first, last + 1))
+
+
+LATER, SPACE, IDEOGRAPH = points(LATER), points(SPACE), points(IDEOGRAPH)
 
 
 def category(c):
     if c in CHANGED:
         return CHANGED[c]
     name = unicodedata.category(chr(c))
-    return "Cn" if (name in ("Mn", "Cf") or name[0] == "P") and within(c, LATER) else name
+    return "Cn" if (name in ("Mn", "Cf") or name[0] == "P") and c in LATER else name
 
 
 def kind_of(c):
-    if within(c, SPACE):
+    if c in SPACE:
         return "SPACE"
     if c in (0, 0xFFFD) or category(c) in ("Cc", "Cf", "Co", "Mn"):
         return "DROPPED"
     if category(c)[0] == "P" or (0x21 <= c <= 0x7E and not chr(c).isalnum()):
         return "PUNCTUATION"
-    return "IDEOGRAPH" if within(c, IDEOGRAPH) else None
+    return "IDEOGRAPH" if c in IDEOGRAPH else None
 
 
 def kinds():
