@@ -1,0 +1,134 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* BERT (Devlin et al. 2019) as sentence-transformers uses it (Reimers & Gurevych 2019).
+ *
+ * A batch has no padding: norms and linear layers see one matrix of all its tokens, and attention sees sentences of
+ * one length at a time, so that no score has to be masked. */
+#include "encode.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common.h"
+
+/* What a batch is computed in. Each is released with the batch, or kept by a graph. */
+typedef struct workspace {
+    tdm_tensor x, y;    /* [tokens, hidden]: the residual stream, and what is added to it */
+    tdm_tensor qkv;     /* [tokens, 3 hidden] */
+    tdm_tensor context; /* [tokens, hidden] */
+    tdm_tensor wide;    /* [tokens, intermediate] */
+    tdm_tensor scores;  /* the largest group's, as it comes */
+} workspace;
+
+static void workspace_deinit(workspace *w) {
+    tdm_tensor *const all[] = {&w->x, &w->y, &w->qkv, &w->context, &w->wide, &w->scores};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        tdm_tensor_release(all[i]);
+}
+
+static tdm_status workspace_init(tdm_device *device, const model *m, const batch *b, workspace *w) {
+    const config *const c = &m->config;
+    int64_t scores = 0;
+    for (size_t i = 0; i < b->group_count; i++) {
+        const group *const g = &b->groups[i];
+        const int64_t count = g->count * c->heads * g->length * g->length;
+        if (count > scores) scores = count;
+    }
+    const int64_t n = b->tokens;
+    TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, c->hidden), &w->x));
+    TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, c->hidden), &w->y));
+    TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, 3 * c->hidden), &w->qkv));
+    TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, c->hidden), &w->context));
+    TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, c->intermediate), &w->wide));
+    return tdm_empty(device, m->dtype, TDM_SHAPE(scores), &w->scores);
+}
+
+static int64_t head_width(const config *c) { return c->hidden / c->heads; }
+
+/* The heads of a group in a matrix of tokens, from that column on: [sentences, heads, length, width]. */
+static tdm_status heads_of(const tdm_tensor *tokens, const group *g, const config *c,
+                           int64_t column, tdm_tensor *heads) {
+    const int64_t width = head_width(c), row = tokens->shape[1];
+    return tdm_tensor_view(tokens, TDM_SHAPE(g->count, c->heads, g->length, width),
+                           (const int64_t[]){g->length * row, width, row, 1},
+                           g->first_token * row + column, heads);
+}
+
+/* context = softmax(q kᵀ / √width) v, in each head of each sentence (Vaswani et al. 2017). */
+static tdm_status attention(tdm_queue *queue, const config *c, const batch *b, workspace *w) {
+    tdm_matmul_options transposed = TDM_MATMUL_OPTIONS_DEFAULTS;
+    transposed.transpose_b = true;
+    tdm_softmax_options scaled = TDM_SOFTMAX_OPTIONS_DEFAULTS;
+    scaled.scale = 1.0 / sqrt((double)head_width(c));
+    for (size_t i = 0; i < b->group_count; i++) {
+        const group *const g = &b->groups[i];
+        const int64_t shape[] = {g->count, c->heads, g->length, g->length};
+        tdm_tensor q, k, v, context, scores;
+        TRY(heads_of(&w->qkv, g, c, 0, &q));
+        TRY(heads_of(&w->qkv, g, c, c->hidden, &k));
+        TRY(heads_of(&w->qkv, g, c, 2 * c->hidden, &v));
+        TRY(heads_of(&w->context, g, c, 0, &context));
+        TRY(tdm_tensor_init(w->scores.buffer, w->scores.dtype, 4, shape, 0, &scores));
+        TRY(tdm_matmul(queue, &transposed, &q, &k, &scores));
+        TRY(tdm_softmax_scaled(queue, &scaled, &scores, &scores));
+        TRY(tdm_matmul(queue, NULL, &scores, &v, &context));
+    }
+    return TDM_OK;
+}
+
+/* y = activation(x · weightᵀ + bias) */
+static tdm_status apply(tdm_queue *queue, const linear *l, const tdm_tensor *x,
+                        tdm_activation activation, tdm_tensor *y) {
+    return tdm_linear(queue, x, &l->weight, &l->bias, activation, y);
+}
+
+/* x = norm(x + y) */
+static tdm_status add_and_norm(tdm_queue *queue, const model *m, const norm *n, const tdm_tensor *y,
+                               tdm_tensor *x) {
+    return tdm_layer_norm_residual(queue, y, x, &n->weight, &n->bias, m->config.epsilon, NULL, x);
+}
+
+static tdm_status run_layer(tdm_queue *queue, const model *m, const layer *l, const batch *b,
+                            workspace *w) {
+    TRY(apply(queue, &l->qkv, &w->x, TDM_ACTIVATION_NONE, &w->qkv));
+    TRY(attention(queue, &m->config, b, w));
+    TRY(apply(queue, &l->attention_out, &w->context, TDM_ACTIVATION_NONE, &w->y));
+    TRY(add_and_norm(queue, m, &l->attention_norm, &w->y, &w->x));
+    TRY(apply(queue, &l->up, &w->x, TDM_ACTIVATION_GELU, &w->wide));
+    TRY(apply(queue, &l->down, &w->wide, TDM_ACTIVATION_NONE, &w->y));
+    return add_and_norm(queue, m, &l->output_norm, &w->y, &w->x);
+}
+
+/* Each sentence's mean over its tokens, divided by its length as a vector. */
+static tdm_status pool(tdm_queue *queue, const model *m, const batch *b, const tdm_tensor *x,
+                       tdm_tensor *embeddings) {
+    const int64_t hidden = m->config.hidden;
+    for (size_t i = 0; i < b->group_count; i++) {
+        const group *const g = &b->groups[i];
+        const int tokens = 1;
+        tdm_tensor from, to;
+        TRY(tdm_tensor_view(x, TDM_SHAPE(g->count, g->length, hidden),
+                            (const int64_t[]){g->length * hidden, hidden, 1},
+                            g->first_token * hidden, &from));
+        TRY(tdm_tensor_slice(embeddings, 0, g->first_sentence, g->count, 1, &to));
+        TRY(tdm_mean(queue, &from, &tokens, 1, &to));
+    }
+    return tdm_l2_normalize(queue, embeddings, 1e-12, embeddings);
+}
+
+static tdm_status run(tdm_queue *queue, const model *m, const batch *b, workspace *w,
+                      tdm_tensor *embeddings) {
+    TRY(workspace_init(tdm_queue_get_device(queue), m, b, w));
+    TRY(tdm_gather_rows(queue, &m->words, &b->ids, &w->x));
+    TRY(tdm_gather_rows(queue, &m->positions, &b->positions, &w->y));
+    TRY(add_and_norm(queue, m, &m->embedding_norm, &w->y, &w->x));
+    for (int64_t i = 0; i < m->config.layers; i++)
+        TRY(run_layer(queue, m, &m->layers[i], b, w));
+    return pool(queue, m, b, &w->x, embeddings);
+}
+
+tdm_status encode_batch(tdm_queue *queue, const model *m, const batch *b, tdm_tensor *embeddings) {
+    workspace w = {0};
+    const tdm_status status = run(queue, m, b, &w, embeddings);
+    workspace_deinit(&w);
+    return status;
+}
