@@ -61,6 +61,16 @@ static tdm_status keep(const source *s, const char *name, const tdm_tensor *x, t
     return status;
 }
 
+/* The same of the weight of a linear layer, packed for its products. */
+static tdm_status keep_packed(const source *s, const char *name, const tdm_tensor *x,
+                              tdm_tensor *y) {
+    TRY(keep(s, name, x, y));
+    TRY(tdm_pack_weight(s->queue, y, y));
+    const tdm_status status = tdm_state_dict_set(s->model->weights, name, y);
+    tdm_buffer_release(y->buffer);
+    return status;
+}
+
 /* Parts of a layer, one after the other in one weight and one bias. */
 static bool keep_parts(const source *s, int64_t index, int first, int count, tdm_tensor *weight,
                        tdm_tensor *bias) {
@@ -88,7 +98,8 @@ static bool keep_parts(const source *s, int64_t index, int first, int count, tdm
                                shape, &all);
             if (status == TDM_OK) status = tdm_concat(s->queue, list[j], (size_t)count, 0, &all);
         }
-        if (status == TDM_OK) status = keep(s, name[j], &all, kept[j]);
+        if (status == TDM_OK)
+            status = (j == 0 && in ? keep_packed : keep)(s, name[j], &all, kept[j]);
         tdm_tensor_release(&all);
         if (!ok(status)) return false;
     }
