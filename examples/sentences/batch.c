@@ -5,9 +5,8 @@
 #include "common.h"
 #include "encode.h"
 
-/* A batch ends with the sentence that would go over one of these: enough rows to keep any device busy, and what they
- * are computed in still fits the caches of a CPU. */
-enum { MOST_TOKENS = 2048, MOST_SENTENCES = 64 };
+/* A batch ends with the sentence that would go over one of these: rows for any device to be busy with. */
+enum { MOST_TOKENS = 4096, MOST_SENTENCES = 256 };
 
 static int64_t length_of(const token_lists *lists, size_t sentence) {
     return (int64_t)(lists->starts[sentence + 1] - lists->starts[sentence]);

@@ -42,10 +42,12 @@ static tdm_status workspace_init(tdm_device *device, const model *m, const batch
     return tdm_empty(device, m->dtype, TDM_SHAPE(scores), &w->scores);
 }
 
-/* The heads of a group in a matrix of tokens, from that column on: [sentences, heads, length, hidden / heads]. */
+static int64_t head_width(const config *c) { return c->hidden / c->heads; }
+
+/* The heads of a group in a matrix of tokens, from that column on: [sentences, heads, length, width]. */
 static tdm_status heads_of(const tdm_tensor *tokens, const group *g, const config *c,
                            int64_t column, tdm_tensor *heads) {
-    const int64_t width = c->hidden / c->heads, row = tokens->shape[1];
+    const int64_t width = head_width(c), row = tokens->shape[1];
     return tdm_tensor_view(tokens, TDM_SHAPE(g->count, c->heads, g->length, width),
                            (const int64_t[]){g->length * row, width, row, 1},
                            g->first_token * row + column, heads);
@@ -56,7 +58,7 @@ static tdm_status attention(tdm_queue *queue, const config *c, const batch *b, w
     tdm_matmul_options transposed = TDM_MATMUL_OPTIONS_DEFAULTS;
     transposed.transpose_b = true;
     tdm_softmax_options scaled = TDM_SOFTMAX_OPTIONS_DEFAULTS;
-    scaled.scale = 1.0 / sqrt((double)(c->hidden / c->heads));
+    scaled.scale = 1.0 / sqrt((double)head_width(c));
     for (size_t i = 0; i < b->group_count; i++) {
         const group *const g = &b->groups[i];
         const int64_t shape[] = {g->count, c->heads, g->length, g->length};

@@ -6,8 +6,8 @@ struct kind_range {
     enum kind kind;
 };
 
-/* Of `count` code points from `first` on, each step-th becomes `to`, the next one to + to_step …; with LIST they
- * become the values from values[to] on. */
+/* `count` code points from `first` on, `step` apart, become `to`, to + to_step and so on; with LIST they become the
+ * values from values[to] on. */
 enum { LIST = 100 };
 struct fold_run {
     uint32_t first;

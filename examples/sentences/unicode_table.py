@@ -7,8 +7,8 @@
 
 Two tables. "kinds" are ranges of code points that are dropped (controls, formats, private use and the marks that
 carry accents), white space, punctuation, or ideographs, which are words by themselves. "folds" is the canonical
-decomposition (NFD) without marks, in lower case: runs of code points, of which each `step`-th becomes `to`, and the
-next one `to + to_step`, or, where to_step is LIST, the values from values[to] on. Hangul is computed by the C code.
+decomposition (NFD) without marks, in lower case: runs of `count` code points, `step` apart, which become `to`,
+`to + to_step` and so on or, where to_step is LIST, the values from values[to] on. Hangul is computed by the C code.
 
 The marks, formats and punctuation are those of Unicode 8, on which the Rust crate of the reference tokenizer
 stands; LATER has the ranges in which Python's newer tables have more.
