@@ -36,6 +36,8 @@ typedef tdm_i64 tdm_vec_i64 __attribute__((vector_size(TDM_VEC_BYTES)));
 #define tdm_abs_vec_f32(v) ((tdm_vec_f32)((tdm_vec_i32)(v)&0x7fffffff))
 #define tdm_abs_vec_f64(v) ((tdm_vec_f64)((tdm_vec_i64)(v)&0x7fffffffffffffff))
 
+#define MAX_VEC(a, b) TDM_LARGER(a, b)
+
 /* n elements of ACC, whole cache lines of them, stored as they are, by STREAM past the cache. */
 #define STORE_STRIP(p, from, n) tdm_store_strip(STREAM, p, from, (n) * (tdm_i32)sizeof(ACC))
 #define ROUNDS_BF16 tdm_bf16 /* what tdm_write_line wants to know */

@@ -10,7 +10,7 @@
  *   layer_norm x residual weight bias partial sum y |
  *   rms_norm x residual weight partial sum y |
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x mask partial y |
- *   matmul(_tiles) a b c | matmul_narrow small large c | range y | random y | transpose y a |
+ *   attention q k v mask index y | matmul(_tiles) a b c | matmul_narrow small large c | range y | random y | transpose y a |
  *   gather_rows y table indices | one_hot y indices | sort_keys words x |
  *   sort_select words x | sort_merge words | sort_take indices values x words |
  *   scatter_order order indices | scatter_add_rows y source words |
@@ -127,6 +127,8 @@ typedef struct tdm_kernel_entry {
       .crowded = TDM_OPS_OF(TDM_OP_SOFTMAX_SCALED), .scratch = TDM_OPS_ALL, \
       .reads = 1, .read_flags = TDM_OP_SOFTMAX_SCALED, .writes = 1, \
       .usual = TDM_OPS_BELOW(TDM_OP_SOFTMAX_COUNT), .needs = {"reduce.h", "chunks.h"}) \
+    X(ATTENTION, attention, tdm_attention_args, (1, 0), \
+      .buffers = 6, .ops = 1, .scratch = TDM_OPS_ALL, .one_size = true, .usual = TDM_OPS_OF(0)) \
     X(MATMUL, matmul, tdm_matmul_args, (TDM_OP_MATMUL_COUNT, 0), \
       .buffers = 3, .ops = TDM_OP_MATMUL_COUNT, .scratch = TDM_OPS_ALL, .one_size = true, \
       .usual = TDM_OPS_BELOW(TDM_OP_MATMUL_COUNT)) \
