@@ -75,26 +75,30 @@ INLINE tdm_attention_run tdm_attention_ragged(GLOBAL const tdm_i32 *offsets, tdm
 #define STRIP 8 /* vectors that are summed at once */
 #define WIDE VALUES
 
-/* Adds to `factor` times each of n vectors, or to 0, the sum over i of a[n][i] b[i]. */
+/* Each of n vectors becomes `factor` times itself, or where it is `fresh` 0, and the sum over i of a[n][i] b[i]. */
+#define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define FIRST(t)                                                \
+    const ACC *const a##t = a + MIN(from + t, n - 1) * step;    \
+    VEC sum##t = {0};                                           \
+    if (!fresh) sum##t = out[from + t] * factor;
+#define ADD(t) sum##t += a##t[i * along] * row;
+#define KEEP(t) out[from + t] = sum##t;
 INLINE void tdm_attention_multiply(VEC *out, VEC factor, tdm_i32 fresh, const ACC *a, tdm_i32 step, tdm_i32 along,
                                    const VEC *b, tdm_i32 n, tdm_i32 depth)
 {
     for (tdm_i32 from = 0; from < n; from += STRIP) {
-        const ACC *p[STRIP];
-        VEC sums[STRIP];
-        UNROLL for (tdm_i32 t = 0; t < STRIP; t++)
-        {
-            p[t] = a + MIN(from + t, n - 1) * step;
-            sums[t] = (VEC){0};
-            if (!fresh) sums[t] = out[from + t] * factor;
-        }
+        EACH(FIRST)
         for (tdm_i32 i = 0; i < depth; i++) {
             const VEC row = b[i];
-            UNROLL for (tdm_i32 t = 0; t < STRIP; t++) sums[t] += p[t][i * along] * row;
+            EACH(ADD)
         }
-        UNROLL for (tdm_i32 t = 0; t < STRIP; t++) out[from + t] = sums[t];
+        EACH(KEEP)
     }
 }
+#undef EACH
+#undef FIRST
+#undef ADD
+#undef KEEP
 
 /* n elements of a row as ACC; adds NaN to `odd` where one is not finite, else 0. */
 INLINE void tdm_attention_take(ACC *to, const T *from, tdm_i32 n, VEC *odd)
@@ -132,6 +136,8 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                 top[r] = none;
                 sum[r] = 0;
             }
+            for (tdm_i32 j = 0; j < ROWS * WIDE && seen <= 0; j++)
+                sums[j] = 0;
             for (tdm_i64 start = 0; start < seen; start += KEYS) {
                 const tdm_i32 n = (tdm_i32)MIN((tdm_i64)KEYS, seen - start);
                 VEC odd = {0};
@@ -148,12 +154,13 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                         for (tdm_i32 j = 0; j < n && (i == 0 || size > WIDE); j++)
                             tdm_attention_take(keys + j * WIDE, kh + ((run.first + start + j) * args.k_row + from),
                                                depth, &odd);
-                        for (tdm_i32 r = 0; r < VEC_LEN && (start == 0 || size > WIDE); r++) {
-                            const T *const qr = qh + ((row + MIN(i + r, rows - 1)) * args.q_row + from);
-                            FOR_LANES_APART(j, depth)
-                            {
-                                of_q[j * VEC_LEN + r] = LOAD(qr, j);
-                            }
+                        for (tdm_i32 j = 0; j < depth && (start == 0 || size > WIDE); j += VEC_LEN) {
+                            ACC *const square = of_q + j * VEC_LEN;
+                            for (tdm_i32 r = 0; r < VEC_LEN; r++)
+                                tdm_attention_take(square + r * VEC_LEN,
+                                                   qh + ((row + MIN(i + r, rows - 1)) * args.q_row + from + j),
+                                                   MIN(depth - j, VEC_LEN), &odd);
+                            TRANSPOSE_VECS((VEC *)square);
                         }
                         tdm_attention_multiply((VEC *)scores, one, from == 0, keys, WIDE, 1,
                                                (const VEC *)of_q, n, depth);
@@ -161,25 +168,37 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                     VEC *const s = (VEC *)scores;
                     const tdm_i64 reach = row + i + run.reach - start; /* of the vector's first row */
                     const tdm_i32 masked = args.has_mask || reach < n;
+                    for (tdm_i32 j = 0; j < n; j++)
+                        s[j] *= scale;
                     if (masked) {
-                        for (tdm_i32 j = 0; j < n * VEC_LEN; j++)
-                            scores[j] *= scale;
                         for (tdm_i32 r = 0; r < MIN(VEC_LEN, rows - i); r++)
                             for (tdm_i32 j = 0; j < n; j++)
                                 if (!COUNTS(row + i + r, start + j)) scores[j * VEC_LEN + r] = none;
                     }
-                    VEC largest = *(VEC *)(top + i), total = {0};
-                    for (tdm_i32 j = 0; j < n; j++) {
-                        if (!masked) s[j] *= scale;
-                        largest = MAX_VEC(s[j], largest);
-                    }
+                    for (tdm_i32 j = n; j % STRIP != 0; j++)
+                        s[j] = zero + none;
                     PRIVATE_ARRAY(ACC, base, VEC_LEN);
                     PRIVATE_ARRAY(ACC, change, VEC_LEN);
+                    *(VEC *)base = *(VEC *)(top + i);
+                    for (tdm_i32 j = 0; j < n; j += STRIP) {
+                        const ACC *const some = scores + j * VEC_LEN;
+                        FOR_LANES(r, 0, VEC_LEN)
+                        {
+                            const ACC a = MAX(some[0 * VEC_LEN + r], some[1 * VEC_LEN + r]);
+                            const ACC b = MAX(some[2 * VEC_LEN + r], some[3 * VEC_LEN + r]);
+                            const ACC c = MAX(some[4 * VEC_LEN + r], some[5 * VEC_LEN + r]);
+                            const ACC d = MAX(some[6 * VEC_LEN + r], some[7 * VEC_LEN + r]);
+                            base[r] = MAX(MAX(MAX(a, b), MAX(c, d)), base[r]);
+                        }
+                    }
                     FOR_LANES(r, 0, VEC_LEN)
                     {
-                        base[r] = BASE_OF(largest[r]);
+                        const ACC largest = base[r];
+                        base[r] = BASE_OF(largest);
                         change[r] = EXP_NEGATIVE(top[i + r] - base[r]);
+                        top[i + r] = largest;
                     }
+                    VEC total = zero;
                     for (tdm_i32 j = 0; j < n; j++) {
                         FOR_LANES(r, 0, VEC_LEN)
                         {
@@ -187,7 +206,6 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                         }
                         total += s[j];
                     }
-                    *(VEC *)(top + i) = largest;
                     *(VEC *)(sum + i) = *(VEC *)(sum + i) * *(VEC *)change + total;
                     VEC *const out = (VEC *)(sums + i * WIDE);
                     if (finite) {
@@ -203,13 +221,26 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                     }
                 }
             }
-            for (tdm_i32 r = 0; r < rows; r++) {
-                GLOBAL T *const yr = yh + (row + r) * args.y_row;
-                const ACC *const from = sums + (r / VEC_LEN * VEC_LEN * WIDE + r % VEC_LEN);
-                const ACC share = sum[r] == 0 ? (ACC)0 : (ACC)1 / sum[r];
-                FOR_LANES_WRITE(yr, j, cols, NOTHING_AHEAD, NOTHING_READ)
+            for (tdm_i32 i = 0; i < rows; i += VEC_LEN) {
+                PRIVATE_ARRAY(ACC, share, VEC_LEN);
+                PRIVATE_ARRAY(ACC, line, WIDE);
+                FOR_LANES(r, 0, VEC_LEN)
                 {
-                    WRITE(yr, j, sum[r] == 0 ? (ACC)0 : from[j * VEC_LEN] * share);
+                    share[r] = sum[i + r] == 0 ? (ACC)0 : (ACC)1 / sum[i + r];
+                }
+                VEC *const squares = (VEC *)(sums + i * WIDE);
+                for (tdm_i32 j = 0; j < cols; j++)
+                    squares[j] *= *(VEC *)share;
+                for (tdm_i32 j = 0; j < cols; j += VEC_LEN)
+                    TRANSPOSE_VECS(squares + j);
+                for (tdm_i32 r = 0; r < MIN(VEC_LEN, rows - i); r++) {
+                    GLOBAL T *const yr = yh + (row + i + r) * args.y_row;
+                    for (tdm_i32 j = 0; j < cols; j += VEC_LEN)
+                        *(VEC *)(line + j) = squares[j + r];
+                    FOR_LANES_WRITE(yr, j, cols, NOTHING_AHEAD, NOTHING_READ)
+                    {
+                        WRITE(yr, j, line[j]);
+                    }
                 }
             }
             row = run.end;
