@@ -227,7 +227,7 @@ typedef struct tdm_softmax_args {
 /* attention: queries, keys, values and results are found by batch, head and row; `shared` heads of queries have one of
  * keys. An item is a block of TDM_ATTENTION_ROWS rows of queries of a head, and a slice of TDM_ATTENTION_VALUES columns
  * of the values. The index has for each batch how many keys count, or the offsets of `sequences` sequences. */
-#define TDM_ATTENTION_ROWS(row_loops, acc) ((row_loops) || (acc) < 8 ? 64 : 32)
+#define TDM_ATTENTION_ROWS(acc) ((acc) < 8 ? 64 : 32)
 #define TDM_ATTENTION_KEYS 64
 #define TDM_ATTENTION_VALUES(acc) (512 / (tdm_i32)(acc))
 #define TDM_ATTENTION_LENGTHS 1

@@ -5,7 +5,7 @@
  * arXiv:2205.14135). Blocks begin at the first key of the row's sequence, so that a row has the same bits in every
  * batch. A key that does not count has a score of -Inf, and -0 for a power: 0 times Inf would be NaN. */
 
-#define ROWS TDM_ATTENTION_ROWS(ROW_LOOPS, sizeof(ACC))
+#define ROWS TDM_ATTENTION_ROWS(sizeof(ACC))
 #define KEYS TDM_ATTENTION_KEYS
 #define VALUES TDM_ATTENTION_VALUES(sizeof(ACC))
 #define NONE (-HIGHEST_FINITE) /* what is below it is -Inf */
@@ -74,6 +74,7 @@ INLINE tdm_attention_run tdm_attention_ragged(GLOBAL const tdm_i32 *offsets, tdm
 /* A lane has registers of rows: of q and the scores it keeps columns of VEC_LEN rows. */
 #define STRIP 8 /* vectors that are summed at once */
 #define WIDE VALUES
+#define SCORES (KEYS + STRIP) /* of a row, with those of a last strip */
 
 /* Each of n vectors becomes `factor` times itself, or where it is `fresh` 0, and the sum over i of a[n][i] b[i]. */
 #define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -121,7 +122,7 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
     SCRATCH_ARRAY(ACC, sums, ROWS * WIDE, ROWS * WIDE);     /* of weighted v: likewise */
     SCRATCH_ARRAY(ACC, keys, KEYS * WIDE, 2 * ROWS * WIDE); /* [key][column] */
     SCRATCH_ARRAY(ACC, values, KEYS * WIDE, (2 * ROWS + KEYS) * WIDE);
-    SCRATCH_ARRAY(ACC, scores, (KEYS + STRIP) * VEC_LEN, 2 * (ROWS + KEYS) * WIDE); /* [key][row] */
+    SCRATCH_ARRAY(ACC, scores, ROWS * SCORES, 2 * (ROWS + KEYS) * WIDE); /* [vector][key][row] */
     PRIVATE_ARRAY(ACC, top, ROWS);
     PRIVATE_ARRAY(ACC, sum, ROWS);
     const ACC scale = SCALAR(args.scale), none = VALUE_OF(~INFINITY_KEY);
@@ -140,32 +141,35 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                 sums[j] = 0;
             for (tdm_i64 start = 0; start < seen; start += KEYS) {
                 const tdm_i32 n = (tdm_i32)MIN((tdm_i64)KEYS, seen - start);
-                VEC odd = {0};
+                VEC odd = {0}, ignored = {0};
                 for (tdm_i32 j = 0; j < n; j++)
                     tdm_attention_take(values + j * WIDE, vh + (run.first + start + j) * args.v_row, cols, &odd);
                 tdm_i32 finite = 1;
                 for (tdm_i32 r = 0; r < VEC_LEN; r++)
                     finite &= odd[r] == 0;
-                for (tdm_i32 i = 0; i < rows; i += VEC_LEN) {
-                    /* a head of more columns than are kept is taken again by each vector */
-                    for (tdm_i32 from = 0; from == 0 || from < size; from += WIDE) {
-                        const tdm_i32 depth = MIN(size - from, WIDE);
+                for (tdm_i32 from = 0; from == 0 || from < size; from += WIDE) {
+                    const tdm_i32 depth = MIN(size - from, WIDE);
+                    for (tdm_i32 j = 0; j < n; j++)
+                        tdm_attention_take(keys + j * WIDE, kh + ((run.first + start + j) * args.k_row + from), depth,
+                                           &ignored);
+                    for (tdm_i32 i = 0; i < rows; i += VEC_LEN) {
+                        /* of a head with more columns than are kept they are taken again for each block */
                         ACC *const of_q = columns + i * WIDE;
-                        for (tdm_i32 j = 0; j < n && (i == 0 || size > WIDE); j++)
-                            tdm_attention_take(keys + j * WIDE, kh + ((run.first + start + j) * args.k_row + from),
-                                               depth, &odd);
                         for (tdm_i32 j = 0; j < depth && (start == 0 || size > WIDE); j += VEC_LEN) {
                             ACC *const square = of_q + j * VEC_LEN;
                             for (tdm_i32 r = 0; r < VEC_LEN; r++)
                                 tdm_attention_take(square + r * VEC_LEN,
                                                    qh + ((row + MIN(i + r, rows - 1)) * args.q_row + from + j),
-                                                   MIN(depth - j, VEC_LEN), &odd);
+                                                   MIN(depth - j, VEC_LEN), &ignored);
                             TRANSPOSE_VECS((VEC *)square);
                         }
-                        tdm_attention_multiply((VEC *)scores, one, from == 0, keys, WIDE, 1,
+                        tdm_attention_multiply((VEC *)(scores + i * SCORES), one, from == 0, keys, WIDE, 1,
                                                (const VEC *)of_q, n, depth);
                     }
-                    VEC *const s = (VEC *)scores;
+                }
+                for (tdm_i32 i = 0; i < rows; i += VEC_LEN) {
+                    ACC *const of_keys = scores + i * SCORES;
+                    VEC *const s = (VEC *)of_keys;
                     const tdm_i64 reach = row + i + run.reach - start; /* of the vector's first row */
                     const tdm_i32 masked = args.has_mask || reach < n;
                     for (tdm_i32 j = 0; j < n; j++)
@@ -173,7 +177,7 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                     if (masked) {
                         for (tdm_i32 r = 0; r < MIN(VEC_LEN, rows - i); r++)
                             for (tdm_i32 j = 0; j < n; j++)
-                                if (!COUNTS(row + i + r, start + j)) scores[j * VEC_LEN + r] = none;
+                                if (!COUNTS(row + i + r, start + j)) of_keys[j * VEC_LEN + r] = none;
                     }
                     for (tdm_i32 j = n; j % STRIP != 0; j++)
                         s[j] = zero + none;
@@ -181,7 +185,7 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                     PRIVATE_ARRAY(ACC, change, VEC_LEN);
                     *(VEC *)base = *(VEC *)(top + i);
                     for (tdm_i32 j = 0; j < n; j += STRIP) {
-                        const ACC *const some = scores + j * VEC_LEN;
+                        const ACC *const some = of_keys + j * VEC_LEN;
                         FOR_LANES(r, 0, VEC_LEN)
                         {
                             const ACC a = MAX(some[0 * VEC_LEN + r], some[1 * VEC_LEN + r]);
@@ -202,7 +206,7 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                     for (tdm_i32 j = 0; j < n; j++) {
                         FOR_LANES(r, 0, VEC_LEN)
                         {
-                            scores[j * VEC_LEN + r] = POWER(scores[j * VEC_LEN + r], base[r]);
+                            of_keys[j * VEC_LEN + r] = POWER(of_keys[j * VEC_LEN + r], base[r]);
                         }
                         total += s[j];
                     }
@@ -216,8 +220,8 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                             out[j] *= *(VEC *)change;
                         }
                         for (tdm_i32 j = 0; j < n * VEC_LEN; j++)
-                            for (tdm_i32 c = 0; c < cols && BITS_KEY(scores[j]) >= 0; c++)
-                                sums[(i * WIDE + c * VEC_LEN) + j % VEC_LEN] += scores[j] * values[j / VEC_LEN * WIDE + c];
+                            for (tdm_i32 c = 0; c < cols && BITS_KEY(of_keys[j]) >= 0; c++)
+                                sums[(i * WIDE + c * VEC_LEN) + j % VEC_LEN] += of_keys[j] * values[j / VEC_LEN * WIDE + c];
                     }
                 }
             }
@@ -250,6 +254,7 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
 
 #undef STRIP
 #undef WIDE
+#undef SCORES
 
 #else
 

@@ -59,7 +59,8 @@ static tdm_status check_shape(const operand *o, const operand *like, int64_t row
         same = o->given->shape[i] == wanted.shape[i];
     if (same) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: the shape of %s is %s, it must be %s", function,
-                     o->name, tdmi_shape_text(o->given, text), tdmi_shape_text(&wanted, wanted_text));
+                     o->name, tdmi_shape_text(o->given, text),
+                     tdmi_shape_text(&wanted, wanted_text));
 }
 
 static tdm_status check_shapes(operand *q, operand *k, operand *v, operand *y) {
@@ -70,11 +71,11 @@ static tdm_status check_shapes(operand *q, operand *k, operand *v, operand *y) {
     const int64_t *const of_q = q->view.shape, *const of_k = k->view.shape;
     if (k->given->ndim != q->given->ndim || of_k[BATCH] != of_q[BATCH] || of_k[COL] != of_q[COL] ||
         (of_k[HEAD] == 0 ? of_q[HEAD] != 0 : of_q[HEAD] % of_k[HEAD] != 0))
-        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                         "%s: the shape of k is %s, which does not go with that of q, %s: batch and "
-                         "columns are equal, and the heads of q are a multiple",
-                         function, tdmi_shape_text(k->given, k_text),
-                         tdmi_shape_text(q->given, text));
+        return tdmi_fail(
+            TDM_ERROR_INVALID_SHAPE,
+            "%s: the shape of k is %s, which does not go with that of q, %s: batch and "
+            "columns are equal, and the heads of q are a multiple",
+            function, tdmi_shape_text(k->given, k_text), tdmi_shape_text(q->given, text));
     TDMI_TRY(check_shape(v, k, of_k[ROW], v->view.shape[COL]));
     return check_shape(y, q, of_q[ROW], v->view.shape[COL]);
 }
@@ -114,8 +115,7 @@ static tdm_status describe_index(const tdm_attention_options *o, const operand *
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: the shape of lengths is %s, it must be [%lld], one for each of the "
                          "batch",
-                         function, tdmi_shape_text(index, text),
-                         (long long)q->view.shape[BATCH]);
+                         function, tdmi_shape_text(index, text), (long long)q->view.shape[BATCH]);
     if (o->offsets && (index->ndim != 1 || index->shape[0] < 1))
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: the shape of offsets is %s, it must be [sequences + 1]", function,
@@ -184,7 +184,7 @@ tdm_status tdm_attention(tdm_queue *queue, const tdm_attention_options *options,
     if (tdm_tensor_count(y) == 0) return TDM_OK;
     const tdmi_device_facts *const facts = queue->device->facts;
     const size_t size = q->dtype == TDM_F64 ? sizeof(double) : sizeof(float);
-    const int64_t rows = TDM_ATTENTION_ROWS(facts->row_loops, size);
+    const int64_t rows = TDM_ATTENTION_ROWS(size);
     const int64_t *const shape = of_q.view.shape;
     PLACE(a, of_q, q);
     PLACE(a, of_k, k);

@@ -14,12 +14,16 @@ extern "C" {
 
 /** Which keys a query attends, and how the scores are scaled. The tensors are borrowed for the call. */
 typedef struct tdm_attention_options {
-    size_t size;  /**< sizeof(tdm_attention_options): see status.h */
-    double scale; /**< factor of the scores, finite; 0: 1/√(head size). Rounded to f32 where the arithmetic is */
-    bool causal;  /**< query i of Tq attends the keys up to i + Tk - Tq */
-    const tdm_tensor *mask;    /**< bool, broadcast to [..., Tq, Tk]: true where a key may be attended; NULL: all */
-    const tdm_tensor *lengths; /**< i32 or i64 [B]: keys from there on are not attended; NULL: all are */
-    const tdm_tensor *offsets; /**< i32 or i64 [sequences + 1]: ragged batches, see below; NULL: none */
+    size_t size; /**< sizeof(tdm_attention_options): see status.h */
+    double
+        scale; /**< factor of the scores, finite; 0: 1/√(head size). Rounded to f32 where the arithmetic is */
+    bool causal; /**< query i of Tq attends the keys up to i + Tk - Tq */
+    const tdm_tensor
+        *mask; /**< bool, broadcast to [..., Tq, Tk]: true where a key may be attended; NULL: all */
+    const tdm_tensor
+        *lengths; /**< i32 or i64 [B]: keys from there on are not attended; NULL: all are */
+    const tdm_tensor
+        *offsets; /**< i32 or i64 [sequences + 1]: ragged batches, see below; NULL: none */
 } tdm_attention_options;
 
 /** scale 1/√(head size), nothing else: tdm_attention_options o = TDM_ATTENTION_OPTIONS_DEFAULTS; */
@@ -54,9 +58,10 @@ TDM_API void tdm_attention_options_init(tdm_attention_options *options, size_t s
  * NaN or +Inf the query's result is NaN, and an Inf in v gives Inf or NaN in its column. D 0: all scores are 0.
  *
  * f16 and bf16 are multiplied and summed in f32, and y is rounded once.
- * Error, of the scores s = scale · q·k, with S = |scale| Σ|qk| the largest of those that count, and n keys:
- * (16S·e + (k + max(s) - min(s), at most 800)·e) · Σ|v|·softmax(s) … */
-TDM_API TDM_MUST_USE tdm_status tdm_attention(tdm_queue *queue, const tdm_attention_options *options,
+ * Error, with the exact scores s and weights w of n keys, and S_j = |scale| Σ|q k_j|:
+ * e · Σ w_j (|v_j| + |y|)(17 S_j + min(max(s) - s_j, 800) + n/32 + 4) + 2ke · Σ w_j |v_j|. */
+TDM_API TDM_MUST_USE tdm_status tdm_attention(tdm_queue *queue,
+                                              const tdm_attention_options *options,
                                               const tdm_tensor *q, const tdm_tensor *k,
                                               const tdm_tensor *v, tdm_tensor *y);
 
