@@ -77,6 +77,8 @@ typedef struct tdm_kernel_entry {
     bool one_size;    /* a group always has the most lanes */
     bool one_lane;    /* it is launched where groups have one lane alone */
     bool of_indices;  /* T may also be that of indices */
+    bool native;      /* its lanes do not pay on a CPU: through OpenCL, too, it runs there as C, where a driver has
+                       * native kernels */
     bool small;       /* on a CPU it waits for memory: compiled with -O2, less than half as large */
 } tdm_kernel_entry;
 
@@ -128,7 +130,8 @@ typedef struct tdm_kernel_entry {
       .reads = 1, .read_flags = TDM_OP_SOFTMAX_SCALED, .writes = 1, \
       .usual = TDM_OPS_BELOW(TDM_OP_SOFTMAX_COUNT), .needs = {"reduce.h", "chunks.h"}) \
     X(ATTENTION, attention, tdm_attention_args, (1, 0), \
-      .buffers = 6, .ops = 1, .scratch = TDM_OPS_ALL, .one_size = true, .usual = TDM_OPS_OF(0)) \
+      .buffers = 6, .ops = 1, .scratch = TDM_OPS_ALL, .one_size = true, .native = true, \
+      .usual = TDM_OPS_OF(0)) \
     X(MATMUL, matmul, tdm_matmul_args, (TDM_OP_MATMUL_COUNT, 0), \
       .buffers = 3, .ops = TDM_OP_MATMUL_COUNT, .scratch = TDM_OPS_ALL, .one_size = true, \
       .usual = TDM_OPS_BELOW(TDM_OP_MATMUL_COUNT)) \

@@ -8,7 +8,7 @@
 #include "operations/formulas.h"
 #include "support/array.h"
 
-TestSuite(attention, .init = device_open, .fini = device_close, TAGS("lanes"));
+TestSuite(attention, .init = device_open, .fini = device_close);
 
 /* Which dimensions of [batch, heads, queries, keys] the mask has; none: there is no mask. */
 enum { OF_BATCH = 1, OF_HEADS = 2, OF_QUERIES = 4, OF_KEYS = 8, MASKS = 16 };
@@ -172,7 +172,7 @@ static bool run(const setting *s) {
 }
 
 /* The shapes of all blocks and tails: queries, keys, columns of q and k, of v. */
-Test(attention, shapes, TAGS("few kinds kernels")) {
+Test(attention, shapes, TAGS("lanes few kinds kernels")) {
     static const int64_t shapes[][4] = {{1, 1, 1, 1},      {16, 16, 32, 32}, {5, 7, 3, 2},
                                         {17, 63, 33, 5},   {64, 64, 64, 64}, {65, 65, 8, 31},
                                         {1, 200, 40, 129}, {130, 66, 16, 1}, {15, 129, 131, 70},
@@ -181,7 +181,7 @@ Test(attention, shapes, TAGS("few kinds kernels")) {
     for (int d = 0; d < float_dtype_count; d++)
         for (int i = 0; i < SHAPES; i++) {
             const int64_t *const e = shapes[i];
-            if (small && (i + d) % 3 != 0) continue;
+            if (!in_turn(i + d)) continue;
             setting s = plain(float_dtypes[d], 1 + i % 2, 1 + i % 3, e[0], e[1], e[2], e[3]);
             s.flat = s.batch == 1 && i % 4 != 0;
             s.views = i % 2;
@@ -204,9 +204,10 @@ static setting random_setting(tdm_dtype dtype, int number) {
 }
 
 /* Masks that repeat any dimensions, lengths, causal queries that are fewer than keys, as many, and more. */
-Test(attention, masks) {
+Test(attention, masks, TAGS("lanes")) {
     for (int d = 0; d < float_dtype_count; d++)
-        for (int i = 0; i < (small ? 4 : 40); i++) {
+        for (int i = 0; i < (small ? 10 : 40); i++) {
+            if (!in_turn(i + d)) continue;
             setting s = random_setting(float_dtypes[d], i);
             s.mask = (int)random_integer(0, MASKS - 1);
             s.has_lengths = i % 3 != 2;
@@ -217,9 +218,10 @@ Test(attention, masks) {
 }
 
 /* Sequences one after the other, some of which are empty, and rows before and after them that are in none. */
-Test(attention, ragged) {
+Test(attention, ragged, TAGS("lanes")) {
     for (int d = 0; d < float_dtype_count; d++)
-        for (int i = 0; i < (small ? 3 : 20); i++) {
+        for (int i = 0; i < (small ? 8 : 20); i++) {
+            if (!in_turn(i + d)) continue;
             setting s = random_setting(float_dtypes[d], i);
             s.batch = 1;
             s.flat = true;
@@ -266,6 +268,7 @@ Test(attention, wild_indices) {
 Test(attention, what_does_not_count) {
     for (int d = 0; d < float_dtype_count; d++)
         for (int i = 0; i < 6; i++) {
+            if (!in_turn(i + d)) continue;
             setting s = plain(float_dtypes[d], 2, 2, 70, 70, 9, 6);
             s.causal = i < 2;
             s.mask = i == 2 || i == 3 ? OF_QUERIES | OF_KEYS : 0;
@@ -295,6 +298,7 @@ Test(attention, what_does_not_count) {
 Test(attention, outliers) {
     for (int d = 0; d < float_dtype_count; d++)
         for (int i = 0; i < 4; i++) {
+            if (!in_turn(i + d)) continue;
             setting s = plain(float_dtypes[d], 1, 2, 40, 200, 16, 8);
             s.scale = i == 3 ? 1e-3 : 0.5;
             describe(&s);
