@@ -11,9 +11,8 @@
 #define NONE (-HIGHEST_FINITE) /* what is below it is -Inf */
 #define BASE_OF(largest) ((largest) < NONE ? (ACC)0 : (largest))
 #define POWER(s, base) ((s) < NONE ? -(ACC)0 : EXP_NEGATIVE((s) - (base)))
-/* What the keys of a block are to row r: j is the key's number from the first of the sequence on. */
-#define COUNTS(r, j) \
-    ((j) < (r) + run.reach && (!args.has_mask || mask[mask_at + (r)*args.mask_row + (run.first + (j)) * args.mask_key]))
+/* Whether the mask has key j of the run for row r. */
+#define HAS_KEY(r, j) mask[mask_at + (r)*args.mask_row + (run.first + (j)) * args.mask_key]
 
 /* Rows of q of one sequence, [row, end), and its keys; row r counts those before number r + reach. */
 typedef struct tdm_attention_run {
@@ -177,7 +176,8 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                     if (masked) {
                         for (tdm_i32 r = 0; r < MIN(VEC_LEN, rows - i); r++)
                             for (tdm_i32 j = 0; j < n; j++)
-                                if (!COUNTS(row + i + r, start + j)) of_keys[j * VEC_LEN + r] = none;
+                                if (j >= reach + r || (args.has_mask && !HAS_KEY(row + i + r, start + j)))
+                                    of_keys[j * VEC_LEN + r] = none;
                     }
                     for (tdm_i32 j = n; j % STRIP != 0; j++)
                         s[j] = zero + none;
@@ -303,20 +303,21 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                 ACC s[PER_M][PER_N];
                 UNROLL for (tdm_i32 i = 0; i < PER_M; i++) UNROLL for (tdm_i32 j = 0; j < PER_N; j++) s[i][j] = 0;
                 for (tdm_i32 from = 0; from < size; from += SLICE) {
+                    const tdm_i32 depth = MIN(SLICE, size - from); /* a loop of constant length takes more registers */
                     FOR_LANES(e, 0, SLICE * ROWS)
                     {
                         const tdm_i32 i = (tdm_i32)e / SLICE, d = (tdm_i32)e % SLICE;
-                        slices[d * PITCH_Q + i] = i < rows && from + d < size ? LOAD(qh, (row + i) * args.q_row + from + d)
+                        slices[d * PITCH_Q + i] = i < rows && d < depth ? LOAD(qh, (row + i) * args.q_row + from + d)
                                                                                : (ACC)0;
                     }
                     FOR_LANES(e, 0, SLICE * KEYS)
                     {
                         const tdm_i32 j = (tdm_i32)e / SLICE, d = (tdm_i32)e % SLICE;
                         k_slice[d * PITCH_K + j] =
-                            j < n && from + d < size ? LOAD(kh, (run.first + start + j) * args.k_row + from + d) : (ACC)0;
+                            j < n && d < depth ? LOAD(kh, (run.first + start + j) * args.k_row + from + d) : (ACC)0;
                     }
                     BARRIER;
-                    for (tdm_i32 d = 0; d < SLICE; d++)
+                    for (tdm_i32 d = 0; d < depth; d++)
                         UNROLL for (tdm_i32 i = 0; i < PER_M; i++)
                         {
                             const ACC p = slices[d * PITCH_Q + ly + i * LANES_M];
@@ -326,14 +327,21 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                 }
                 UNROLL for (tdm_i32 i = 0; i < PER_M; i++)
                 {
-                    const tdm_i64 r = row + ly + i * LANES_M;
-                    ACC largest = none;
-                    UNROLL for (tdm_i32 j = 0; j < PER_N; j++)
+                    const tdm_i64 r = row + ly + i * LANES_M, most = MIN(r + run.reach - start, (tdm_i64)n);
+                    const tdm_i32 open = r < run.end ? (tdm_i32)MAX(most, (tdm_i64)0) : 0;
+                    UNROLL for (tdm_i32 j = 0; j < PER_N; j++) s[i][j] =
+                        lx + j * LANES_N < open ? s[i][j] * scale : none;
+                }
+                if (args.has_mask)
+                    UNROLL for (tdm_i32 i = 0; i < PER_M; i++) UNROLL for (tdm_i32 j = 0; j < PER_N; j++)
                     {
-                        const tdm_i64 key = start + lx + j * LANES_N;
-                        s[i][j] = r < run.end && key < seen && COUNTS(r, key) ? s[i][j] * scale : none;
-                        largest = MAX(s[i][j], largest);
+                        /* what is -Inf may be outside */
+                        if (!(s[i][j] < NONE) && !HAS_KEY(row + ly + i * LANES_M, start + lx + j * LANES_N)) s[i][j] = none;
                     }
+                UNROLL for (tdm_i32 i = 0; i < PER_M; i++)
+                {
+                    ACC largest = none;
+                    UNROLL for (tdm_i32 j = 0; j < PER_N; j++) largest = MAX(s[i][j], largest);
                     slices[(ly + i * LANES_M) * LANES_N + lx] = largest;
                 }
                 BARRIER;
@@ -367,15 +375,16 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
                     UNROLL for (tdm_i32 j = 0; j < PER_V; j++) sums[i][j] *= change[i];
                 }
                 for (tdm_i32 from = 0; from < n; from += SLICE) {
+                    const tdm_i32 depth = MIN(SLICE, n - from);
                     BARRIER;
                     FOR_LANES(e, 0, SLICE * VALUES)
                     {
                         const tdm_i32 d = (tdm_i32)e / VALUES, j = (tdm_i32)e % VALUES;
                         slices[d * PITCH_V + j] =
-                            from + d < n && j < cols ? LOAD(vh, (run.first + start + from + d) * args.v_row + j) : (ACC)0;
+                            d < depth && j < cols ? LOAD(vh, (run.first + start + from + d) * args.v_row + j) : (ACC)0;
                     }
                     BARRIER;
-                    for (tdm_i32 d = 0; d < SLICE; d++)
+                    for (tdm_i32 d = 0; d < depth; d++)
                         UNROLL for (tdm_i32 i = 0; i < PER_M; i++)
                         {
                             const ACC p = powers[(ly + i * LANES_M) * PITCH_K + from + d];
@@ -421,6 +430,6 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
 #undef NONE
 #undef BASE_OF
 #undef POWER
-#undef COUNTS
+#undef HAS_KEY
 #undef ITEM
 #undef RUN

@@ -71,6 +71,7 @@ typedef struct tdm_kernel_entry {
     uint32_t reads_second;
     uint32_t usual;   /* by OP: what tdm_device_warm compiles */
     uint32_t scratch; /* by OP: on a CPU it has a SCRATCH_ARRAY */
+    int lanes;        /* of a group, at most, whatever its columns; 0: as many as these are worth */
     bool streams;     /* a launch may ask for streaming stores */
     bool holds;       /* a lane that holds its part of a row spares the kernel reading it again */
     bool loose;       /* rows that are not aligned have the same lanes, element by element: the same bits */
@@ -130,7 +131,7 @@ typedef struct tdm_kernel_entry {
       .reads = 1, .read_flags = TDM_OP_SOFTMAX_SCALED, .writes = 1, \
       .usual = TDM_OPS_BELOW(TDM_OP_SOFTMAX_COUNT), .needs = {"reduce.h", "chunks.h"}) \
     X(ATTENTION, attention, tdm_attention_args, (1, 0), \
-      .buffers = 6, .ops = 1, .scratch = TDM_OPS_ALL, .one_size = true, .native = true, \
+      .buffers = 6, .ops = 1, .scratch = TDM_OPS_ALL, .lanes = 256, .one_size = true, .native = true, \
       .usual = TDM_OPS_OF(0)) \
     X(MATMUL, matmul, tdm_matmul_args, (TDM_OP_MATMUL_COUNT, 0), \
       .buffers = 3, .ops = TDM_OP_MATMUL_COUNT, .scratch = TDM_OPS_ALL, .one_size = true, \
@@ -146,7 +147,7 @@ typedef struct tdm_kernel_entry {
       .t = TDM_T_STORED, .buffers = 1, .ops = TDM_OP_RANDOM_COUNT, .integer_ops = 1, .streams = true, \
       .usual = TDM_OPS_OF(0) | TDM_OPS_OF(TDM_OP_RANDOM_NORMAL), .needs = {"random.h"}) \
     X(TRANSPOSE, transpose, tdm_transpose_args, (1, 1), \
-      .t = TDM_T_BITS, .buffers = 2, .ops = 1, .streams = true) \
+      .t = TDM_T_BITS, .buffers = 2, .ops = 1, .lanes = TDM_TILE_LANES, .streams = true) \
     X(GATHER_ROWS, gather_rows, tdm_gather_args, (1, 1), \
       .t = TDM_T_BITS, .buffers = 3, .ops = 1, .vectors = {2, 2, 2}, .reads = 1, .writes = 1, \
       .usual = TDM_OPS_OF(0), .streams = true) \

@@ -205,6 +205,5 @@ tdm_status tdm_attention(tdm_queue *queue, const tdm_attention_options *options,
                                     tdmi_mem_of(o.mask), index,          tdmi_mem_of(y)};
     const tdmi_variant variant = {
         .kernel = TDMI_KERNEL_ATTENTION, .t = (uint8_t)q->dtype, .u = (uint8_t)q->dtype};
-    enum { MANY_LANES = 4096 };
-    return tdmi_launch_groups(queue, variant, count_groups(facts, &a), MANY_LANES, mems, &a);
+    return tdmi_launch_groups(queue, variant, count_groups(facts, &a), a.keys, mems, &a);
 }
