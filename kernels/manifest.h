@@ -10,7 +10,8 @@
  *   layer_norm x residual weight bias partial sum y |
  *   rms_norm x residual weight partial sum y |
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x mask partial y |
- *   attention q k v mask index y | matmul(_tiles) a b c | matmul_narrow small large c | range y | random y | transpose y a |
+ *   attention q k v mask index y |
+ *   matmul(_tiles) a b c | matmul_narrow small large c | range y | random y | transpose y a |
  *   gather_rows y table indices | one_hot y indices | sort_keys words x |
  *   sort_select words x | sort_merge words | sort_take indices values x words |
  *   scatter_order order indices | scatter_add_rows y source words |

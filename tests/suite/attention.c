@@ -428,7 +428,7 @@ Test(attention, same_bits) {
     for (int d = 0; d < float_dtype_count; d++) {
         const setting all = plain(float_dtypes[d], 2, HEADS, T, T, SIZE, COLS);
         const operands from = make(&all);
-        for (int i = 0; i < (small ? 6 : 18); i++) {
+        for (int i = 0; i < (small ? 3 : 18); i++) {
             setting s = all;
             const int64_t head = random_integer(0, HEADS - 1),
                           before = i % 3 == 2 ? random_integer(1, 80) : 0;
@@ -469,50 +469,4 @@ Test(attention, same_bits) {
         }
         array_free_all();
     }
-}
-
-Test(attention, refusals) {
-    const setting s = plain(TDM_F32, 2, 4, 5, 6, 8, 3);
-    const operands o = make(&s);
-    array *const lengths = array_1d(TDM_I32, 2), *const three = array_1d(TDM_I32, 3);
-    array *const floats = array_1d(TDM_F32, 2), *const flags = array_1d(TDM_BOOL, 5);
-    const tdm_status shape = TDM_ERROR_INVALID_SHAPE, dtype = TDM_ERROR_INVALID_DTYPE;
-    const tdm_status argument = TDM_ERROR_INVALID_ARGUMENT;
-    tdm_attention_options x = TDM_ATTENTION_OPTIONS_DEFAULTS;
-    tdm_tensor q = o.q->t, k = o.k->t, v = o.v->t, y = o.y->t;
-#define CALL() tdm_attention(queue, &x, &q, &k, &v, &y)
-#define REFUSES(change, status, words)                                                             \
-    do {                                                                                           \
-        const tdm_tensor old_q = q, old_k = k, old_v = v, old_y = y;                               \
-        const tdm_attention_options old = x;                                                       \
-        change;                                                                                    \
-        REFUSED(CALL(), status, words);                                                            \
-        q = old_q, k = old_k, v = old_v, y = old_y, x = old;                                       \
-    } while (0)
-    check_case("refusals");
-    REFUSES(x.scale = NAN, argument, "tdm_attention|scale|nan");
-    REFUSES(x.mask = &lengths->t, dtype, "mask|i32|bool");
-    REFUSES(x.mask = &flags->t, shape, "mask|[5]|[2, 4, 5, 6]");
-    REFUSES(x.lengths = &floats->t, dtype, "lengths|f32|i32");
-    REFUSES(x.lengths = &three->t, shape, "lengths|[3]|[2]");
-    REFUSES(x.offsets = &three->t, shape, "offsets|[heads, tokens|[2, 4, 5, 8]");
-    REFUSES((x.offsets = &three->t, x.lengths = &lengths->t), argument, "lengths|offsets|one");
-    REFUSES(x.size = 8, argument, "tdm_attention_options");
-    REFUSES(q.ndim = 2, shape, "q|[2, 4]|heads");
-    REFUSES(k.shape[3] = 7, shape, "k|[2, 4, 6, 7]|[2, 4, 5, 8]");
-    REFUSES(k.shape[1] = 3, shape, "k|heads|multiple");
-    REFUSES(k.shape[0] = 1, shape, "k|batch");
-    REFUSES(v.shape[2] = 5, shape, "v|[2, 4, 5, 3]|[2, 4, 6, 3]");
-    REFUSES(y.shape[2] = 4, shape, "y|[2, 4, 4, 3]|[2, 4, 5, 3]");
-    REFUSES(v = o.k->t; y = o.q->t, TDM_ERROR_OVERLAP, "y|q");
-    REFUSES(k.strides[3] = 2; k.shape[3] = q.shape[3] = 4, TDM_ERROR_UNSUPPORTED, "k|stride 2");
-#undef REFUSES
-#undef CALL
-    ARRAY_SAME(o.y);
-    tdm_attention_options made;
-    tdm_attention_options_init(&made, sizeof made);
-    CHECK(made.scale == 0 && !made.causal && !made.mask && !made.lengths && !made.offsets &&
-              made.size == sizeof made,
-          "defaults");
-    array_free_all();
 }

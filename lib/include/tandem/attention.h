@@ -36,26 +36,27 @@ typedef struct tdm_attention_options {
  * size in the caller's language. */
 TDM_API void tdm_attention_options_init(tdm_attention_options *options, size_t size);
 
-/** y = softmax(scale · q·kᵀ) · v for each head (Vaswani et al. 2017), over the keys that a query attends. q: [B, H, Tq, D];
- * k: [B, Hkv, Tk, D]; v: [B, Hkv, Tk, Dv]; y: [B, H, Tq, Dv]; or all without B. H is a multiple of Hkv, and H / Hkv heads
- * of q in a row share one of k and v (Ainslie et al. 2023). The last dimension is adjacent (stride 1), the others have
- * any strides: heads that are views of one tensor [tokens, 3 · H · D] are read where they are. The extents but B and H
- * are below 2³⁰. y overlaps none of the others. options NULL means TDM_ATTENTION_OPTIONS_DEFAULTS.
+/** y = softmax(scale · q·kᵀ) · v for each head, over the keys that a query attends (Vaswani et al. 2017). q: [B, H, Tq,
+ * D]; k: [B, Hkv, Tk, D]; v: [B, Hkv, Tk, Dv]; y: [B, H, Tq, Dv]; or all without B. H is a multiple of Hkv, and
+ * H / Hkv heads of q in a row share one of k and v (Ainslie et al. 2023). The last dimension is adjacent (stride 1),
+ * the others have any strides: heads that are views of one tensor [tokens, 3 · H · D] are read where they are. Tq, Tk,
+ * D and Dv are at most 2³⁰. y overlaps none of the others. options NULL means TDM_ATTENTION_OPTIONS_DEFAULTS.
  *
  * One pass over the keys in blocks, with the largest score, the sum of the powers and that of the weighted v so far
- * (Milakov and Gimelshein 2018; Dao et al. 2022): the scores are never stored, and no memory is taken. A query's result
- * has the same bits on one device in every batch, ragged or not, whatever other queries, heads and sequences there are.
+ * (Milakov and Gimelshein 2018; Dao et al. 2022): no scores are stored, and no memory is taken. A query's result has
+ * the same bits on one device in every batch, whatever other queries, heads and sequences there are, ragged or not.
  *
  * Ragged: with offsets there is no B, Tq is Tk, and sequence s is the rows offsets[s] to offsets[s + 1] - 1 of q, k, v
- * and y, which attend each other alone; causal is meant in each. A mask then has a row and a column for each token.
- * offsets and lengths exclude each other. Both are read on the device when it computes, so a replayed graph takes what
- * they hold then; nothing is read or written outside the tensors, whatever they hold. lengths below 0 count as 0, above
- * Tk as Tk. offsets do not decrease; else rows of the sequences concerned may be any of 0, and those that lie in the
- * tensors attend some of their rows. Rows before the first sequence and after the last are 0 in y.
+ * and y, which attend each other alone; causal is meant in each, and a mask has a row and a column for each token.
+ * Rows before the first sequence and after the last one are 0 in y. offsets and lengths exclude each other.
  *
- * A key that is not attended, or whose score is -Inf, does not count, not even NaN or Inf in k or v; a query that has no
- * other keys, and one of none (Tk 0), gives 0. NaN and Inf that count give what the formula does: with a score that is
- * NaN or +Inf the query's result is NaN, and an Inf in v gives Inf or NaN in its column. D 0: all scores are 0.
+ * offsets and lengths are read on the device while it computes: a graph that is replayed takes what they hold then.
+ * lengths below 0 count as 0, above Tk as Tk. offsets do not decrease, else a row may attend no rows, or others than
+ * its sequence's. Whatever they hold, nothing is read or written outside the tensors.
+ *
+ * A key that is not attended, or whose score is -Inf, does not count, not even NaN or Inf in its k or v; a query
+ * without keys that count, or of none (Tk 0), gives 0. What counts gives what the formula does: with a score of NaN
+ * or +Inf the query's result is NaN, and Inf in v gives Inf or NaN in its column. D 0: all scores are 0.
  *
  * f16 and bf16 are multiplied and summed in f32, and y is rounded once.
  * Error, with the exact scores s and weights w of n keys, and S_j = |scale| Σ|q k_j|:
