@@ -30,7 +30,8 @@ typedef struct ref_gemm {
 void ref_matmul(const ref_gemm *gemm, double *result, double *bound);
 
 /* y = softmax(scale · q·kᵀ) · v for each head, of q [batch, heads, queries, head_size], and of k and v with one
- * head for `shared` of these. mask: [batch, heads, queries, keys], 0 where a key is not attended. lengths: of each batch.
+ * head for `shared` of these. mask: [batch, heads, queries, keys], 0 where a key is not attended. lengths: of each
+ * batch.
  * offsets: those of `sequences` + 1. NULL: none. The scratch has room for 3 keys; the bound is that of attention.h. */
 typedef struct ref_attention {
     tdm_dtype dtype;
