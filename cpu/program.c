@@ -170,14 +170,26 @@ static tdm_group group_of(const tdmi_variant *variant, uint8_t stream, uint32_t 
                        .u = variant->u};
 }
 
-bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void *args) {
-    tdm_group group = group_of(variant, variant->stream, 1);
+bool tdmi_cpu_run(const tdmi_variant *variant, uint32_t groups, void *const *buffers,
+                  const void *args) {
+    group_run run = {.function = tdmi_cpu_kernel_of(variant->kernel, variant->t),
+                     .group = group_of(variant, variant->stream, groups),
+                     .args = args};
+    size_t room = 0;
+    memcpy(run.buffers, buffers,
+           (size_t)tdm_kernel_entries[variant->kernel].buffers * sizeof *buffers);
     if (wants_scratch(variant)) {
-        group.scratch = aligned_alloc(64, TDMI_CPU_SCRATCH);
-        if (!group.scratch) return false;
+        const int threads = groups > 1 ? tdmi_worker_count() : 1;
+        run.scratch = tdmi_host_scratch_take((size_t)threads * TDMI_CPU_SCRATCH, &room);
+        if (!run.scratch) return false;
     }
-    tdmi_cpu_kernel_of(variant->kernel, variant->t)(&group, buffers, args);
-    free(group.scratch);
+    if (groups == 1) {
+        run.group.scratch = run.scratch;
+        run.function(&run.group, run.buffers, args);
+    } else {
+        tdmi_parallel(groups, run_group, &run, TDMI_NEXT_OTHERS);
+    }
+    if (run.scratch) tdmi_host_scratch_give(run.scratch, room);
     return true;
 }
 

@@ -224,6 +224,31 @@ typedef struct tdm_softmax_args {
     tdm_i32 has_mask, mask_ndim;
 } tdm_softmax_args;
 
+/* attention: queries, keys, values and results are found by batch, head and row; `shared` heads of queries have one of
+ * keys. An item is a block of TDM_ATTENTION_ROWS rows of queries of a head, and a slice of TDM_ATTENTION_VALUES columns
+ * of the values. The index has for each batch how many keys count, or the offsets of `sequences` sequences. */
+#define TDM_ATTENTION_ROWS(acc) ((acc) < 8 ? 64 : 32)
+#define TDM_ATTENTION_KEYS 64
+#define TDM_ATTENTION_VALUES(acc) (512 / (tdm_i32)(acc))
+#define TDM_ATTENTION_LENGTHS 1
+#define TDM_ATTENTION_OFFSETS 2
+typedef struct tdm_attention_args {
+    tdm_i64 items;
+    tdm_i64 q_offset, q_batch, q_head, q_row;
+    tdm_i64 k_offset, k_batch, k_head, k_row;
+    tdm_i64 v_offset, v_batch, v_head, v_row;
+    tdm_i64 y_offset, y_batch, y_head, y_row;
+    tdm_i64 mask_offset, mask_batch, mask_head, mask_row, mask_key;
+    tdm_i64 index_offset, index_stride;
+    tdm_i64 heads, shared, queries, keys;
+    tdm_i64 blocks, slices; /* of the rows of a head, and of the values */
+    tdm_i64 sequences;
+    tdm_scalar scale;
+    tdm_i32 head_size, value_size;
+    tdm_i32 causal, has_mask;
+    tdm_i32 index, wide; /* index: TDM_ATTENTION_…, or 0; wide: it is of i64, else of i32 */
+} tdm_attention_args;
+
 /* y[row, col] = start + i step, i = first + row * cols + col; rows cut into chunks. Integer dtypes
  * take start_i64 and step_i64, and wrap. */
 typedef struct tdm_range_args {

@@ -256,6 +256,28 @@ INLINE tdm_vec_f64 tdm_scan_f64(tdm_vec_f64 v)
 #define tdm_last_f32(v) TDM_CHOOSE(tdm_vec_i32, v, v, TDM_LIST(TDM_FIRST(TDM_END, tdm_vec_length_f32)))
 #define tdm_last_f64(v) TDM_CHOOSE(tdm_vec_i64, v, v, TDM_LIST(TDM_FIRST(TDM_END, tdm_vec_length_f64)))
 
+/* VEC_LEN registers of ACC whose rows become columns: shuffled like cards, the first half of them with the other one,
+ * as often as halving leads to one. */
+#define TRANSPOSE_VECS(v) TDM_BY_ACC(tdm_transpose_)(v)
+#define TDM_TRANSPOSE(name, size, n)                                                               \
+    INLINE void tdm_transpose_##name(tdm_vec_##name *v)                                            \
+    {                                                                                              \
+        tdm_row_##size a[n], b[n];                                                                 \
+        UNROLL for (tdm_i32 i = 0; i < (n); i++) a[i] = (tdm_row_##size)v[i];                      \
+        UNROLL for (tdm_i32 rows = (n); rows > 1; rows /= 2)                                       \
+        {                                                                                          \
+            UNROLL for (tdm_i32 i = 0; i < (n) / 2; i++)                                           \
+            {                                                                                      \
+                b[2 * i] = tdm_zip_low_##size(a[i], a[i + (n) / 2]);                               \
+                b[2 * i + 1] = tdm_zip_high_##size(a[i], a[i + (n) / 2]);                          \
+            }                                                                                      \
+            UNROLL for (tdm_i32 i = 0; i < (n); i++) a[i] = b[i];                                  \
+        }                                                                                          \
+        UNROLL for (tdm_i32 i = 0; i < (n); i++) v[i] = (tdm_vec_##name)a[i];                      \
+    }
+TDM_TRANSPOSE(f32, 4, tdm_row_length_4)
+TDM_TRANSPOSE(f64, 8, tdm_row_length_8)
+
 /* Squares of elements: each row is such a vector. */
 #define SQUARE_ROW TDM_CAT(tdm_row_, T_SIZE)
 #define SQUARE_LEN TDM_CAT(tdm_row_length_, T_SIZE)

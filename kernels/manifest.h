@@ -10,6 +10,7 @@
  *   layer_norm x residual weight bias partial sum y |
  *   rms_norm x residual weight partial sum y |
  *   batch_norm(_cols) x mean variance weight bias y | l2_normalize x partial y | softmax x mask partial y |
+ *   attention q k v mask index y |
  *   matmul(_tiles) a b c | matmul_narrow small large c | range y | random y | transpose y a |
  *   gather_rows y table indices | one_hot y indices | sort_keys words x |
  *   sort_select words x | sort_merge words | sort_take indices values x words |
@@ -71,12 +72,15 @@ typedef struct tdm_kernel_entry {
     uint32_t reads_second;
     uint32_t usual;   /* by OP: what tdm_device_warm compiles */
     uint32_t scratch; /* by OP: on a CPU it has a SCRATCH_ARRAY */
+    int lanes;        /* of a group, at most, whatever its columns; 0: as many as these are worth */
     bool streams;     /* a launch may ask for streaming stores */
     bool holds;       /* a lane that holds its part of a row spares the kernel reading it again */
     bool loose;       /* rows that are not aligned have the same lanes, element by element: the same bits */
     bool one_size;    /* a group always has the most lanes */
     bool one_lane;    /* it is launched where groups have one lane alone */
     bool of_indices;  /* T may also be that of indices */
+    bool native;      /* its lanes do not pay on a CPU: through OpenCL, too, it runs there as C, where a driver has
+                       * native kernels */
     bool small;       /* on a CPU it waits for memory: compiled with -O2, less than half as large */
 } tdm_kernel_entry;
 
@@ -127,6 +131,9 @@ typedef struct tdm_kernel_entry {
       .crowded = TDM_OPS_OF(TDM_OP_SOFTMAX_SCALED), .scratch = TDM_OPS_ALL, \
       .reads = 1, .read_flags = TDM_OP_SOFTMAX_SCALED, .writes = 1, \
       .usual = TDM_OPS_BELOW(TDM_OP_SOFTMAX_COUNT), .needs = {"reduce.h", "chunks.h"}) \
+    X(ATTENTION, attention, tdm_attention_args, (1, 0), \
+      .buffers = 6, .ops = 1, .scratch = TDM_OPS_ALL, .lanes = 256, .one_size = true, .native = true, \
+      .usual = TDM_OPS_OF(0)) \
     X(MATMUL, matmul, tdm_matmul_args, (TDM_OP_MATMUL_COUNT, 0), \
       .buffers = 3, .ops = TDM_OP_MATMUL_COUNT, .scratch = TDM_OPS_ALL, .one_size = true, \
       .usual = TDM_OPS_BELOW(TDM_OP_MATMUL_COUNT)) \
@@ -141,7 +148,7 @@ typedef struct tdm_kernel_entry {
       .t = TDM_T_STORED, .buffers = 1, .ops = TDM_OP_RANDOM_COUNT, .integer_ops = 1, .streams = true, \
       .usual = TDM_OPS_OF(0) | TDM_OPS_OF(TDM_OP_RANDOM_NORMAL), .needs = {"random.h"}) \
     X(TRANSPOSE, transpose, tdm_transpose_args, (1, 1), \
-      .t = TDM_T_BITS, .buffers = 2, .ops = 1, .streams = true) \
+      .t = TDM_T_BITS, .buffers = 2, .ops = 1, .lanes = TDM_TILE_LANES, .streams = true) \
     X(GATHER_ROWS, gather_rows, tdm_gather_args, (1, 1), \
       .t = TDM_T_BITS, .buffers = 3, .ops = 1, .vectors = {2, 2, 2}, .reads = 1, .writes = 1, \
       .usual = TDM_OPS_OF(0), .streams = true) \

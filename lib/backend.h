@@ -230,9 +230,10 @@ tdm_status tdmi_host_job_run(tdmi_host_job *job) TDM_MUST_USE;
 void tdmi_host_job_drop(tdmi_host_job *job);
 
 /* Of the cpu backend, and NULL in a library that was built without it: runs a kernel of a CPU's variant
- * (kernel_list.h) on the calling thread. False: there was not the memory for it. */
-extern bool tdmi_cpu_run(const tdmi_variant *variant, void *const *buffers, const void *args)
-    __attribute__((weak));
+ * (kernel_list.h), one group on the calling thread, several on the workers, too. False: there was not the memory for
+ * it. */
+extern bool tdmi_cpu_run(const tdmi_variant *variant, uint32_t groups, void *const *buffers,
+                         const void *args) __attribute__((weak));
 
 /* Likewise (cpu/panels.c): how many columns a panel of weights of this dtype has, or 0 where there is no kernel for
  * them; the weights [n, k], row by row, as panels, which are n * k elements with both rounded up, n to whole panels and

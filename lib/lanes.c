@@ -153,13 +153,14 @@ tdmi_variant tdmi_variant_for(const tdmi_device_facts *facts, tdmi_variant varia
     if (variant.vectors && facts->min_team > 0 && of_rows) {
         choose_vectors(facts, cols, &variant, choice);
     } else {
-        const bool tile = variant.kernel == TDMI_KERNEL_TRANSPOSE;
+        const int lanes =
+            variant.kernel < TDMI_KERNEL_COUNT ? tdm_kernel_entries[variant.kernel].lanes : 0;
         const bool shares_rows = of_rows || variant.kernel == TDMI_KERNEL_USER;
         const uint32_t most =
             shares_rows && facts->max_team > 0 ? facts->max_team : facts->max_lanes;
         variant.vectors = 0;
         variant.lanes = (uint16_t)choose_lanes(facts->min_lanes, most,
-                                               tile ? TDM_TILE_LANES * ELEMENTS_PER_LANE : cols);
+                                               lanes ? lanes * ELEMENTS_PER_LANE : cols);
     }
     return variant;
 }

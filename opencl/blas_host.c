@@ -34,7 +34,7 @@ static void CL_CALLBACK run_probe(void *argument) {
 /* Fails unless native kernels see buffers in the memory that we gave them. Then no call has to list
  * its buffers: that would only cost time, and PoCL 3.1 sorts the list by age, so that the addresses
  * end in the wrong places. */
-static tdm_status check_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue) {
+tdm_status tdmi_cl_runs_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue) {
     tdmi_mem mem = {0};
     void **seen = tdmi_calloc(1, sizeof *seen);
     if (!seen) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
@@ -66,7 +66,7 @@ static tdm_status attach(const tdmi_host_blas *blas, tdmi_bdevice *device, tdmi_
                          void *state) {
     *(host_state *)state = (host_state){blas, queue};
     TDMI_TRY(tdmi_host_blas_open(blas));
-    return check_in_place(device, queue);
+    return tdmi_cl_runs_in_place(device, queue);
 }
 
 static tdm_status run(void *state, const tdmi_gemm *gemm) {

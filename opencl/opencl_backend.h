@@ -81,7 +81,7 @@ struct tdmi_bprogram {
     char entry[64];
     cl_uint buffers;
     size_t args_size;
-    size_t lanes;
+    tdmi_variant variant;
 };
 
 /* Arguments are set again only when they changed. A cl_mem that was freed may come back at the same
@@ -91,7 +91,8 @@ struct tdmi_bkernel {
     cl_kernel kernel;
     cl_uint buffers;
     size_t args_size;
-    size_t lanes;
+    tdmi_variant variant;
+    bool native; /* it runs as C, on buffers whose memory the host sees */
     uint64_t generation;
     bool bound; /* the arguments have been set at least once */
     cl_mem mems[TDMI_CL_MAX_BUFFERS];
@@ -140,6 +141,9 @@ uint64_t tdmi_cl_free_memory(const tdmi_cl_entry *entry);
 
 /* queue.c. A new event at this point of the queue, which is flushed. */
 tdm_status tdmi_cl_marker(tdmi_bqueue *queue, cl_event *marker);
+
+/* blas_host.c. Fails unless native kernels of the queue see buffers where the host does. */
+tdm_status tdmi_cl_runs_in_place(tdmi_bdevice *device, const tdmi_bqueue *queue) TDM_MUST_USE;
 
 /* The BLAS providers; of devices that are the host's CPU and run native kernels there is a list,
  * NULL-terminated. What the device has to do for CLBlast before its context goes: CLBlast keeps

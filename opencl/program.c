@@ -1,9 +1,11 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Programs, kernels and launches. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "manifest.h"
 #include "opencl_backend.h"
 
 /* Nothing that trades accuracy for speed: backends agree. */
@@ -205,7 +207,7 @@ tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source
     strcpy(program->entry, source->entry);
     program->buffers = (cl_uint)source->buffers;
     program->args_size = source->args_size;
-    program->lanes = source->variant.lanes;
+    program->variant = source->variant;
     return TDM_OK;
 }
 
@@ -213,15 +215,53 @@ void tdmi_cl_program_deinit(tdmi_bprogram *program) {
     (void)tdmi_cl.clReleaseProgram(program->program);
 }
 
+/* --- as C, in a native kernel ---------------------------------------------------------------------- */
+
+static bool is_native(const tdmi_bprogram *program, const tdmi_bqueue *queue) {
+    const uint8_t kernel = program->variant.kernel;
+    return kernel < TDMI_KERNEL_COUNT && tdm_kernel_entries[kernel].native && tdmi_cpu_run &&
+           program->device->entry->native_kernels &&
+           tdmi_cl_runs_in_place(program->device, queue) == TDM_OK;
+}
+
+/* What the driver copies, as far as there are arguments. */
+typedef struct native_launch {
+    tdmi_bdevice *device;
+    tdmi_variant variant;
+    uint32_t groups;
+    void *buffers[TDMI_CL_MAX_BUFFERS];
+    _Alignas(8) unsigned char args[TDMI_CL_MAX_ARGS];
+} native_launch;
+
+static void CL_CALLBACK run_native(void *argument) {
+    const native_launch *launch = argument;
+    if (!tdmi_cpu_run(&launch->variant, launch->groups, launch->buffers, launch->args))
+        atomic_store(&launch->device->product, TDM_ERROR_OUT_OF_MEMORY);
+}
+
+/* False where a buffer is memory of the program's that only the driver finds. */
+static bool describe_native(const tdmi_bqueue *queue, const tdmi_bkernel *kernel,
+                            const tdmi_launch *launch, native_launch *native) {
+    native->device = queue->device;
+    native->variant = kernel->variant;
+    native->groups = launch->groups;
+    for (cl_uint i = 0; i < kernel->buffers; i++) {
+        native->buffers[i] = launch->mems[i] ? launch->mems[i]->host : NULL;
+        if (launch->mems[i] && !native->buffers[i]) return false;
+    }
+    memcpy(native->args, launch->args, kernel->args_size);
+    return true;
+}
+
 tdm_status tdmi_cl_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel) {
-    (void)queue;
     cl_int code;
     cl_kernel made = tdmi_cl.clCreateKernel(program->program, program->entry, &code);
     if (code != CL_SUCCESS) return tdmi_cl_fail(code, program->entry);
     kernel->kernel = made;
     kernel->buffers = program->buffers;
     kernel->args_size = program->args_size;
-    kernel->lanes = program->lanes;
+    kernel->variant = program->variant;
+    kernel->native = is_native(program, queue);
     kernel->bound = false;
     return TDM_OK;
 }
@@ -249,8 +289,15 @@ static tdm_status bind(tdmi_bkernel *kernel, const tdmi_launch *launch, uint64_t
 }
 
 tdm_status tdmi_cl_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch) {
+    native_launch native;
+    if (kernel->native && describe_native(queue, kernel, launch, &native))
+        return tdmi_cl_check(
+            tdmi_cl.clEnqueueNativeKernel(queue->queue, run_native, &native,
+                                          offsetof(native_launch, args) + kernel->args_size, 0,
+                                          NULL, NULL, 0, NULL, NULL),
+            "clEnqueueNativeKernel");
     TDMI_TRY(bind(kernel, launch, atomic_load(&queue->device->generation)));
-    const size_t local = kernel->lanes;
+    const size_t local = kernel->variant.lanes;
     const size_t global = (size_t)launch->groups * local;
     return tdmi_cl_check(tdmi_cl.clEnqueueNDRangeKernel(queue->queue, kernel->kernel, 1, NULL,
                                                         &global, &local, 0, NULL, NULL),

@@ -29,6 +29,21 @@ typedef struct ref_gemm {
 } ref_gemm;
 void ref_matmul(const ref_gemm *gemm, double *result, double *bound);
 
+/* y = softmax(scale · q·kᵀ) · v for each head, of q [batch, heads, queries, head_size], and of k and v with one
+ * head for `shared` of these. mask: [batch, heads, queries, keys], 0 where a key is not attended. lengths: of each
+ * batch.
+ * offsets: those of `sequences` + 1. NULL: none. The scratch has room for 3 keys; the bound is that of attention.h. */
+typedef struct ref_attention {
+    tdm_dtype dtype;
+    int64_t batch, heads, shared, queries, keys, head_size, value_size;
+    double scale;
+    bool causal;
+    const double *q, *k, *v, *mask;
+    const int64_t *lengths, *offsets;
+    int64_t sequences;
+} ref_attention;
+void ref_attend(const ref_attention *attention, double *scratch, double *result, double *bound);
+
 typedef enum ref_reduction {
     REF_SUM,
     REF_MEAN,

@@ -59,6 +59,9 @@ static const case_line table[] = {
     {FULL, "matmul+transpose_b",
      "1x1536x384 32x1536x384 128x1536x384 512x1536x384 128x384x1536 512x384x1536", "f32"},
     {FULL, "feed_forward", "128x384x1536", "f32 bf16"},
+    {FULL, "attention",
+     "1*16x12x32 1*32x12x32 1*128x12x32 8*16x12x32 8*32x12x32 8*128x12x32 32*32x12x32 32*128x12x32",
+     "f32 bf16"},
     {FULL, "matmul", "96*128x128x32 96*128x32x128 1000*64x64x64 100*128x128x128", "f32"},
     /* GPT-2, 1024 tokens: QKV, projection, feed-forward, and the head for one token */
     {FULL, "matmul", "1024x2304x768 1024x768x768 1024x3072x768 1024x768x3072 1x50257x768", "f32"},

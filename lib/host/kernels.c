@@ -26,7 +26,7 @@ void tdmi_host_convert(int64_t rows, int64_t cols, tdmi_host_matrix from, tdmi_h
         .unit_stride = 1,
     };
     void *const buffers[] = {(void *)to.data, (void *)from.data};
-    (void)tdmi_cpu_run(&variant, buffers, &args); /* which needs no memory */
+    (void)tdmi_cpu_run(&variant, 1, buffers, &args); /* which needs no memory */
 }
 
 void tdmi_host_epilogue(int64_t rows, int64_t cols, tdmi_host_matrix c, const void *bias,
@@ -48,7 +48,7 @@ void tdmi_host_epilogue(int64_t rows, int64_t cols, tdmi_host_matrix c, const vo
         .bias_kind = bias ? TDM_BIAS_OF_COLS : TDM_BIAS_NONE,
     };
     void *const buffers[] = {(void *)c.data, (void *)bias, NULL, (void *)c.data};
-    (void)tdmi_cpu_run(&variant, buffers, &args); /* which needs no memory */
+    (void)tdmi_cpu_run(&variant, 1, buffers, &args); /* which needs no memory */
 }
 
 bool tdmi_host_product(const tdmi_host_gemm *gemm) {
@@ -70,5 +70,5 @@ bool tdmi_host_product(const tdmi_host_gemm *gemm) {
         .read_c = gemm->beta != 0,
     };
     void *const buffers[] = {(void *)gemm->a, (void *)gemm->b, gemm->c};
-    return tdmi_cpu_run(&variant, buffers, &args);
+    return tdmi_cpu_run(&variant, 1, buffers, &args);
 }

@@ -167,6 +167,7 @@ static void free_place(void) {
     X(argsort, 6, 6, 4, tdm_argsort(queue, &p.x, true, &p.order[to]))                              \
     X(top_k, 6, 6, 4, tdm_top_k(queue, &p.x, NULL, &p.top[to]))                                    \
     X(scatter_add_rows, 6, 6, 4, tdm_scatter_add_rows(queue, &p.x, &p.indices, &p.y[to]))          \
+    X(attention, 1, 1, 1, attention(to))                                                           \
     X(flip, 1, 1, 1, tdm_flip(queue, &p.x, (const int[]){0, 1}, 2, &p.y[to]))                      \
     X(concat, 2, 2, 2, concat(to))                                                                 \
     X(mul_broadcast, 1, 1, 1, tdm_mul(queue, &p.x, &p.bias, &p.y[to]))                             \
@@ -187,6 +188,18 @@ static tdm_status kernel_rows(int to) {
     const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &p.x),
                                       TDM_WITH_TENSOR("y", &p.norms[to])};
     return tdm_kernel_run(queue, own_kernel, arguments, 2);
+}
+
+/* Of one head, whose rows are those of x. */
+static tdm_status attention(int to) {
+    tdm_tensor heads[4] = {p.x, p.other, p.x, p.y[to]};
+    const int64_t shape[] = {1, ROWS, COLS}, strides[] = {0, COLS, 1};
+    for (int i = 0; i < 4; i++) {
+        heads[i].ndim = 3;
+        memcpy(heads[i].shape, shape, sizeof shape);
+        memcpy(heads[i].strides, strides, sizeof strides);
+    }
+    return tdm_attention(queue, NULL, &heads[0], &heads[1], &heads[2], &heads[3]);
 }
 
 static tdm_status concat(int to) {

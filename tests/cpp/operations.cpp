@@ -112,6 +112,14 @@ void test_layers(const Machine &m) {
     const float infinity = std::numeric_limits<float>::infinity();
     EXPECT(m.is(tandem::softmax(q, equal, {0.5, m.of({-infinity, 0}, {2})}), TDM_F32, {2, 2},
                 {0, 1, 0, 1}));
+    const Tensor zeros = Tensor::zeros(q, TDM_F32, {1, 2, 5});
+    const Tensor values = m.of({1, 2, 3, 4}, {1, 2, 2});
+    EXPECT(m.is(tandem::attention(q, zeros, zeros, values), TDM_F32, {1, 2, 2}, {2, 3, 2, 3}));
+    EXPECT(m.is(tandem::attention(q, zeros, zeros, values, {0.5, true}), TDM_F32, {1, 2, 2},
+                {1, 2, 2, 3}));
+    EXPECT(
+        m.is(tandem::attention(q, zeros, zeros, values, {0, false, none, m.of({1}, {1}, TDM_I32)}),
+             TDM_F32, {1, 2, 2}, {1, 2, 1, 2}));
     EXPECT(m.is(tandem::scale(q, 3, c), TDM_F32, {3}, {3, 3, 3}));
 }
 

@@ -142,11 +142,11 @@ void for_variants(int kernel, void (*found)(void *, const variant *, int, int), 
         of_one_size(f, lanes, IN_VECTORS, size, found, context);
         size++;
     }
-    /* a tile has as many lanes as its struct says, or half of that where the driver wants fewer */
+    /* a tile has as many lanes as the list says, or half of that where the driver wants fewer */
     const bool tensor = f->t == TDM_T_TENSOR;
-    for (int lanes = tensor                            ? 256
-                     : kernel == TDMI_KERNEL_TRANSPOSE ? TDM_TILE_LANES
-                                                       : TDMI_CUDA_MOST_LANES;
+    for (int lanes = tensor     ? 256
+                     : f->lanes ? f->lanes
+                                : TDMI_CUDA_MOST_LANES;
          lanes >= (tensor ? 128 : TDMI_CUDA_LEAST_LANES); lanes /= 2) {
         of_one_size(f, lanes, IN_ELEMENTS, size++, found, context);
         if (f->one_size) break;

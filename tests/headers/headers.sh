@@ -30,7 +30,7 @@ for header in "${headers[@]}"; do
 done
 # Those that change a tensor which is there, or say something of a call; and norms, which are tdm_norm_over.
 for name in $(sed -n 's/^.*tdm_status tdm_\([a-z0-9_]*\)(tdm_queue \*queue.*/\1/p' \
-    "$1"/tandem/{ops,functions,reduce,arrays}.h); do
+    "$1"/tandem/{ops,functions,reduce,arrays,attention}.h); do
     case $name in
     matmul_provider | axpy | fill | fill_range | fill_uniform | fill_normal | scatter_add_rows | row_norm | norm_over | softmax_scaled) ;;
     *) grep -Eq "(Tensor|Normalized|TopK) $name\(|TANDEM_[A-Z_]+\($name," "$1"/tandem/*.hpp ||

@@ -175,6 +175,31 @@ inline Tensor softmax(const Queue &queue, const Tensor &x, const SoftmaxOptions 
     return y;
 }
 
+/** tdm_attention_options; each tensor may be empty. */
+struct AttentionOptions {
+    double scale = 0;    /**< factor of the scores; 0: 1/√(head size) */
+    bool causal = false; /**< query i of Tq attends the keys up to i + Tk - Tq */
+    Tensor mask = {};    /**< bool: true where a key may be attended */
+    Tensor lengths = {}; /**< of each batch how many keys are attended */
+    Tensor offsets = {}; /**< of ragged batches */
+};
+
+/** softmax(scale · q·kᵀ) · v of each head. */
+inline Tensor attention(const Queue &queue, const Tensor &q, const Tensor &k, const Tensor &v,
+                        const AttentionOptions &options = {}) {
+    tdm_attention_options o = TDM_ATTENTION_OPTIONS_DEFAULTS;
+    o.scale = options.scale;
+    o.causal = options.causal;
+    o.mask = detail::optional(options.mask);
+    o.lengths = detail::optional(options.lengths);
+    o.offsets = detail::optional(options.offsets);
+    tdm_tensor shape = *q.get();
+    if (q->ndim >= 1 && v->ndim >= 1) shape.shape[q->ndim - 1] = v->shape[v->ndim - 1];
+    Tensor y = detail::make(queue, q->dtype, detail::shape_of(shape));
+    check(tdm_attention(queue, &o, q, k, v, y));
+    return y;
+}
+
 /** alpha · x */
 inline Tensor scale(const Queue &queue, double alpha, const Tensor &x) {
     Tensor y = detail::make_like(queue, x, x->dtype);

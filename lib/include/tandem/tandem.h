@@ -8,6 +8,7 @@
  * kernel.h  kernels of one's own, from expressions, over rows, or whole ones
  * ops.h     matmul, norms, bias-add, elementwise, casts, random numbers
  * arrays.h  softmax with masks, rows by indices, concat, stack, flip, sorting
+ * attention.h  attention, also of grouped heads and ragged batches
  * functions.h  the functions of expressions under their own names: div, pow, exp, where, comparisons …
  * reduce.h  sums, means, extremes, norms and variances over any dimensions
  * create.h  making tensors, to and from host arrays, as text
@@ -31,6 +32,7 @@
 #define TANDEM_TANDEM_H
 
 #include <tandem/arrays.h>
+#include <tandem/attention.h>
 #include <tandem/buffer.h>
 #include <tandem/cache.h>
 #include <tandem/create.h>
