@@ -15,14 +15,19 @@ static int64_t length_of(const token_lists *lists, size_t sentence) {
 static tdm_status upload(tdm_queue *queue, const token_lists *lists, const size_t *order,
                          int32_t *host, batch *b) {
     const int64_t n = b->tokens;
+    int32_t *const offsets = host + 2 * n;
     int64_t at = 0;
-    for (int64_t i = 0; i < b->sentences; i++)
+    offsets[0] = 0;
+    for (int64_t i = 0; i < b->sentences; i++) {
         for (size_t j = lists->starts[order[i]]; j < lists->starts[order[i] + 1]; j++, at++) {
             host[at] = lists->ids[j];
             host[n + at] = (int32_t)(j - lists->starts[order[i]]);
         }
+        offsets[i + 1] = (int32_t)at;
+    }
     TRY(tdm_from_host(queue, host, TDM_I32, TDM_SHAPE(n), &b->ids));
-    return tdm_from_host(queue, host + n, TDM_I32, TDM_SHAPE(n), &b->positions);
+    TRY(tdm_from_host(queue, host + n, TDM_I32, TDM_SHAPE(n), &b->positions));
+    return tdm_from_host(queue, offsets, TDM_I32, TDM_SHAPE(b->sentences + 1), &b->offsets);
 }
 
 tdm_status batch_init(tdm_queue *queue, const token_lists *lists, const size_t *order, size_t count,
@@ -36,7 +41,7 @@ tdm_status batch_init(tdm_queue *queue, const token_lists *lists, const size_t *
         b->groups[b->group_count - 1].count++;
         b->tokens += length;
     }
-    int32_t *const host = malloc(2 * (size_t)b->tokens * sizeof *host);
+    int32_t *const host = malloc((2 * (size_t)b->tokens + count + 1) * sizeof *host);
     const tdm_status status =
         b->groups && host ? upload(queue, lists, order, host, b) : TDM_ERROR_OUT_OF_MEMORY;
     free(host);
@@ -47,6 +52,7 @@ tdm_status batch_init(tdm_queue *queue, const token_lists *lists, const size_t *
 void batch_deinit(batch *b) {
     tdm_tensor_release(&b->ids);
     tdm_tensor_release(&b->positions);
+    tdm_tensor_release(&b->offsets);
     free(b->groups);
     *b = (batch){0};
 }

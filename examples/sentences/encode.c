@@ -1,11 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* BERT (Devlin et al. 2019) as sentence-transformers uses it (Reimers & Gurevych 2019).
  *
- * A batch has no padding: norms and linear layers see one matrix of all its tokens, and attention sees sentences of
- * one length at a time, so that no score has to be masked. */
+ * A batch has no padding: norms and linear layers see one matrix of all its tokens, and attention is told where
+ * sentences begin. */
 #include "encode.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "common.h"
@@ -16,63 +15,42 @@ typedef struct workspace {
     tdm_tensor qkv;     /* [tokens, 3 hidden] */
     tdm_tensor context; /* [tokens, hidden] */
     tdm_tensor wide;    /* [tokens, intermediate] */
-    tdm_tensor scores;  /* the largest group's, as it comes */
 } workspace;
 
 static void workspace_deinit(workspace *w) {
-    tdm_tensor *const all[] = {&w->x, &w->y, &w->qkv, &w->context, &w->wide, &w->scores};
+    tdm_tensor *const all[] = {&w->x, &w->y, &w->qkv, &w->context, &w->wide};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         tdm_tensor_release(all[i]);
 }
 
 static tdm_status workspace_init(tdm_device *device, const model *m, const batch *b, workspace *w) {
     const config *const c = &m->config;
-    int64_t scores = 0;
-    for (size_t i = 0; i < b->group_count; i++) {
-        const group *const g = &b->groups[i];
-        const int64_t count = g->count * c->heads * g->length * g->length;
-        if (count > scores) scores = count;
-    }
     const int64_t n = b->tokens;
     TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, c->hidden), &w->x));
     TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, c->hidden), &w->y));
     TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, 3 * c->hidden), &w->qkv));
     TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, c->hidden), &w->context));
-    TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, c->intermediate), &w->wide));
-    return tdm_empty(device, m->dtype, TDM_SHAPE(scores), &w->scores);
+    return tdm_empty(device, m->dtype, TDM_SHAPE(n, c->intermediate), &w->wide);
 }
 
-static int64_t head_width(const config *c) { return c->hidden / c->heads; }
-
-/* The heads of a group in a matrix of tokens, from that column on: [sentences, heads, length, width]. */
-static tdm_status heads_of(const tdm_tensor *tokens, const group *g, const config *c,
-                           int64_t column, tdm_tensor *heads) {
-    const int64_t width = head_width(c), row = tokens->shape[1];
-    return tdm_tensor_view(tokens, TDM_SHAPE(g->count, c->heads, g->length, width),
-                           (const int64_t[]){g->length * row, width, row, 1},
-                           g->first_token * row + column, heads);
+/* The heads in a matrix of tokens, from that column on: [heads, tokens, width]. */
+static tdm_status heads_of(const tdm_tensor *tokens, const config *c, int64_t column,
+                           tdm_tensor *heads) {
+    const int64_t width = c->hidden / c->heads, row = tokens->shape[1];
+    return tdm_tensor_view(tokens, TDM_SHAPE(c->heads, tokens->shape[0], width),
+                           (const int64_t[]){width, row, 1}, column, heads);
 }
 
 /* context = softmax(q kᵀ / √width) v, in each head of each sentence (Vaswani et al. 2017). */
 static tdm_status attention(tdm_queue *queue, const config *c, const batch *b, workspace *w) {
-    tdm_matmul_options transposed = TDM_MATMUL_OPTIONS_DEFAULTS;
-    transposed.transpose_b = true;
-    tdm_softmax_options scaled = TDM_SOFTMAX_OPTIONS_DEFAULTS;
-    scaled.scale = 1.0 / sqrt((double)head_width(c));
-    for (size_t i = 0; i < b->group_count; i++) {
-        const group *const g = &b->groups[i];
-        const int64_t shape[] = {g->count, c->heads, g->length, g->length};
-        tdm_tensor q, k, v, context, scores;
-        TRY(heads_of(&w->qkv, g, c, 0, &q));
-        TRY(heads_of(&w->qkv, g, c, c->hidden, &k));
-        TRY(heads_of(&w->qkv, g, c, 2 * c->hidden, &v));
-        TRY(heads_of(&w->context, g, c, 0, &context));
-        TRY(tdm_tensor_init(w->scores.buffer, w->scores.dtype, 4, shape, 0, &scores));
-        TRY(tdm_matmul(queue, &transposed, &q, &k, &scores));
-        TRY(tdm_softmax_scaled(queue, &scaled, &scores, &scores));
-        TRY(tdm_matmul(queue, NULL, &scores, &v, &context));
-    }
-    return TDM_OK;
+    tdm_attention_options ragged = TDM_ATTENTION_OPTIONS_DEFAULTS;
+    ragged.offsets = &b->offsets;
+    tdm_tensor q, k, v, context;
+    TRY(heads_of(&w->qkv, c, 0, &q));
+    TRY(heads_of(&w->qkv, c, c->hidden, &k));
+    TRY(heads_of(&w->qkv, c, 2 * c->hidden, &v));
+    TRY(heads_of(&w->context, c, 0, &context));
+    return tdm_attention(queue, &ragged, &q, &k, &v, &context);
 }
 
 /* y = activation(x · weightᵀ + bias) */

@@ -26,6 +26,7 @@ typedef struct group {
 typedef struct batch {
     int64_t sentences, tokens;
     tdm_tensor ids, positions; /* [tokens], i32; position: which token of its sentence */
+    tdm_tensor offsets; /* [sentences + 1], i32: where each begins, and the number of tokens */
     size_t group_count;
     group *groups;
 } batch;
