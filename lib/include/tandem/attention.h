@@ -37,8 +37,8 @@ typedef struct tdm_attention_options {
 TDM_API void tdm_attention_options_init(tdm_attention_options *options, size_t size);
 
 /** y = softmax(scale · q·kᵀ) · v for each head, over the keys that a query attends (Vaswani et al. 2017). q:
- * [B, H, Tq, D]; k: [B, Hkv, Tk, D]; v: [B, Hkv, Tk, Dv]; y: [B, H, Tq, Dv]; or all without B. H is a multiple of Hkv, and
- * H / Hkv heads of q in a row share one of k and v (Ainslie et al. 2023). The last dimension is adjacent (stride 1),
+ * [B, H, Tq, D]; k: [B, Hkv, Tk, D]; v: [B, Hkv, Tk, Dv]; y: [B, H, Tq, Dv]; or all without B. H is a multiple of
+ * Hkv, and H / Hkv heads of q in a row share one of k and v (Ainslie et al. 2023). The last dimension is adjacent,
  * the others have any strides: heads that are views of one tensor [tokens, 3 · H · D] are read where they are. Tq,
  * Tk, D and Dv are at most 2³⁰. y overlaps none of the others. options NULL means TDM_ATTENTION_OPTIONS_DEFAULTS.
  *
