@@ -76,7 +76,7 @@ struct tdmi_bevent {
 #define TDMI_CL_MAX_ARGS 896
 
 struct tdmi_bprogram {
-    cl_program program;
+    cl_program program; /* NULL: it runs as C, in native kernels */
     tdmi_bdevice *device;
     char entry[64];
     cl_uint buffers;
@@ -88,11 +88,10 @@ struct tdmi_bprogram {
  * address as another object, so a bound handle counts as unchanged only while nothing has been
  * freed on the device since it was bound (`generation` equal to the device's). */
 struct tdmi_bkernel {
-    cl_kernel kernel;
+    cl_kernel kernel; /* NULL likewise */
     cl_uint buffers;
     size_t args_size;
     tdmi_variant variant;
-    bool native; /* it runs as C, on buffers whose memory the host sees */
     uint64_t generation;
     bool bound; /* the arguments have been set at least once */
     cl_mem mems[TDMI_CL_MAX_BUFFERS];

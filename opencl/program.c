@@ -170,6 +170,13 @@ static tdm_status check_limits(const tdmi_bdevice *device, const tdmi_program_so
         (unsigned long long)device->entry->local_memory);
 }
 
+/* Whether the kernel runs as C, in native kernels, and its text is not compiled: PoCL 3.1 takes minutes for one with so
+ * many barriers. */
+static bool is_native(const tdmi_bdevice *device, const tdmi_variant *variant) {
+    return variant->kernel < TDMI_KERNEL_COUNT && tdm_kernel_entries[variant->kernel].native &&
+           tdmi_cpu_run && device->entry->native_kernels;
+}
+
 tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source *source,
                                  const tdmi_blob *binary, tdmi_bprogram *program,
                                  tdmi_blob *result) {
@@ -180,6 +187,11 @@ tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source
                          "%s: %s has %d buffers and %zu bytes of arguments; at most %d and %d",
                          source->file, source->entry, source->buffers, source->args_size,
                          TDMI_CL_MAX_BUFFERS, TDMI_CL_MAX_ARGS);
+    program->device = device;
+    program->buffers = (cl_uint)source->buffers;
+    program->args_size = source->args_size;
+    program->variant = source->variant;
+    if (is_native(device, &source->variant)) return TDM_OK;
     char *options = join_options(device, source->options);
     if (!options) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot join build options");
     cl_program built = NULL;
@@ -203,26 +215,15 @@ tdm_status tdmi_cl_program_build(tdmi_bdevice *device, const tdmi_program_source
         return status;
     }
     program->program = built;
-    program->device = device;
     strcpy(program->entry, source->entry);
-    program->buffers = (cl_uint)source->buffers;
-    program->args_size = source->args_size;
-    program->variant = source->variant;
     return TDM_OK;
 }
 
 void tdmi_cl_program_deinit(tdmi_bprogram *program) {
-    (void)tdmi_cl.clReleaseProgram(program->program);
+    if (program->program) (void)tdmi_cl.clReleaseProgram(program->program);
 }
 
 /* --- as C, in a native kernel ---------------------------------------------------------------------- */
-
-static bool is_native(const tdmi_bprogram *program, const tdmi_bqueue *queue) {
-    const uint8_t kernel = program->variant.kernel;
-    return kernel < TDMI_KERNEL_COUNT && tdm_kernel_entries[kernel].native && tdmi_cpu_run &&
-           program->device->entry->native_kernels &&
-           tdmi_cl_runs_in_place(program->device, queue) == TDM_OK;
-}
 
 /* What the driver copies, as far as there are arguments. */
 typedef struct native_launch {
@@ -239,34 +240,40 @@ static void CL_CALLBACK run_native(void *argument) {
         atomic_store(&launch->device->product, TDM_ERROR_OUT_OF_MEMORY);
 }
 
-/* False where a buffer is memory of the program's that only the driver finds. */
-static bool describe_native(const tdmi_bqueue *queue, const tdmi_bkernel *kernel,
-                            const tdmi_launch *launch, native_launch *native) {
-    native->device = queue->device;
-    native->variant = kernel->variant;
-    native->groups = launch->groups;
+static tdm_status launch_native(tdmi_bqueue *queue, const tdmi_bkernel *kernel,
+                                const tdmi_launch *launch) {
+    native_launch native = {
+        .device = queue->device, .variant = kernel->variant, .groups = launch->groups};
     for (cl_uint i = 0; i < kernel->buffers; i++) {
-        native->buffers[i] = launch->mems[i] ? launch->mems[i]->host : NULL;
-        if (launch->mems[i] && !native->buffers[i]) return false;
+        native.buffers[i] = launch->mems[i] ? launch->mems[i]->host : NULL;
+        if (launch->mems[i] && !native.buffers[i])
+            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                             "a buffer is memory of the program's that only the driver finds");
     }
-    memcpy(native->args, launch->args, kernel->args_size);
-    return true;
+    memcpy(native.args, launch->args, kernel->args_size);
+    return tdmi_cl_check(
+        tdmi_cl.clEnqueueNativeKernel(queue->queue, run_native, &native,
+                                      offsetof(native_launch, args) + kernel->args_size, 0, NULL,
+                                      NULL, 0, NULL, NULL),
+        "clEnqueueNativeKernel");
 }
 
 tdm_status tdmi_cl_kernel_init(tdmi_bprogram *program, tdmi_bqueue *queue, tdmi_bkernel *kernel) {
+    kernel->buffers = program->buffers;
+    kernel->args_size = program->args_size;
+    kernel->variant = program->variant;
+    kernel->bound = false;
+    if (!program->program) return tdmi_cl_runs_in_place(program->device, queue);
     cl_int code;
     cl_kernel made = tdmi_cl.clCreateKernel(program->program, program->entry, &code);
     if (code != CL_SUCCESS) return tdmi_cl_fail(code, program->entry);
     kernel->kernel = made;
-    kernel->buffers = program->buffers;
-    kernel->args_size = program->args_size;
-    kernel->variant = program->variant;
-    kernel->native = is_native(program, queue);
-    kernel->bound = false;
     return TDM_OK;
 }
 
-void tdmi_cl_kernel_deinit(tdmi_bkernel *kernel) { (void)tdmi_cl.clReleaseKernel(kernel->kernel); }
+void tdmi_cl_kernel_deinit(tdmi_bkernel *kernel) {
+    if (kernel->kernel) (void)tdmi_cl.clReleaseKernel(kernel->kernel);
+}
 
 static tdm_status bind(tdmi_bkernel *kernel, const tdmi_launch *launch, uint64_t generation) {
     bool fresh = !kernel->bound || kernel->generation != generation;
@@ -289,13 +296,7 @@ static tdm_status bind(tdmi_bkernel *kernel, const tdmi_launch *launch, uint64_t
 }
 
 tdm_status tdmi_cl_launch(tdmi_bqueue *queue, tdmi_bkernel *kernel, const tdmi_launch *launch) {
-    native_launch native;
-    if (kernel->native && describe_native(queue, kernel, launch, &native))
-        return tdmi_cl_check(
-            tdmi_cl.clEnqueueNativeKernel(queue->queue, run_native, &native,
-                                          offsetof(native_launch, args) + kernel->args_size, 0,
-                                          NULL, NULL, 0, NULL, NULL),
-            "clEnqueueNativeKernel");
+    if (!kernel->kernel) return launch_native(queue, kernel, launch);
     TDMI_TRY(bind(kernel, launch, atomic_load(&queue->device->generation)));
     const size_t local = kernel->variant.lanes;
     const size_t global = (size_t)launch->groups * local;
