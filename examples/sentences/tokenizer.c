@@ -84,7 +84,8 @@ tokenizer *tokenizer_open(const char *path) {
     tokenizer *const t = calloc(1, sizeof *t);
     size_t size;
     bool good = t ? true : fail("out of memory");
-    if (good) good = (t->bytes = read_file(path, &size)) != NULL;
+    if (good) t->bytes = read_file(path, &size);
+    good = good && t->bytes;
     if (good) good = read_tokens(t, size);
     if (good) {
         t->unknown = find(t, "[UNK]", 5);

@@ -342,17 +342,14 @@ class Tensor {
                                         " elements, the shape has another number of them");
         return from_host(queue, data.data(), dtype_of<T>(), shape);
     }
-
-    /** All its elements, from a row-major array of its dtype, which may go when the call returns. */
-    void write(const Queue &queue, const void *data) { check(tdm_write(queue, data, &tensor_)); }
-    /** The same from a vector; std::invalid_argument when T or the number of elements is another. */
+    /** All its elements, row-major; std::invalid_argument when T or their number is another. */
     template <typename T> void write(const Queue &queue, const std::vector<T> &data) {
         static_assert(!std::is_same_v<T, bool>, "a vector of bool is no array");
         if (!tensor_.buffer || tensor_.dtype != dtype_of<T>() ||
             data.size() != static_cast<std::size_t>(count()))
-            throw std::invalid_argument("tandem::Tensor::write: the vector is of another dtype or "
-                                        "has another number of elements");
-        write(queue, data.data());
+            throw std::invalid_argument(
+                "tandem::Tensor::write: another dtype or number of elements");
+        check(tdm_write(queue, data.data(), &tensor_));
     }
     /** Its elements, row-major, as its dtype is; waits for the queue. std::invalid_argument when T is of another
      * dtype. */
