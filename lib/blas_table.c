@@ -37,8 +37,8 @@ typedef enum storage { BY_ROWS, BY_COLS, ANYHOW } storage;
  * fast with 8 rows of others; with few columns and A transposed the kernel takes half of oneDNN's time. In f32
  * oneDNN is faster with one row; with more and weights of a linear layer the kernel takes 0.6 to 0.8 of its time,
  * with others up to 8 0.85 to 0.95. Where the matrix that the rows are multiplied by is that of a smaller network,
- * oneDNN takes 0.3 to 1 of the kernel's time (256 to 4096 columns, k of 256 to 1536), but with 16 rows from a k of 1024 on 1.1
- * to 1.9; with two to eight columns 1.1 to 6, whatever the size. */
+ * oneDNN takes 0.3 to 1 of the kernel's time (256 to 4096 columns, k of 256 to 1536), but with 16 rows from a k of
+ * 1024 on 1.1 to 1.9; with two to eight columns 1.1 to 6, whatever the size. */
 static const struct {
     tdm_dtype dtype;
     side side;
