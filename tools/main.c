@@ -107,6 +107,21 @@ static int print_for_build(int argc, char **argv) {
     return EXIT_OK;
 }
 
+/* `tdm help cache list` is `tdm cache list --help`. */
+static int help(int argc, char **argv) {
+    const command_spec *spec = &tdm_spec;
+    int status = EXIT_OK;
+    for (int i = 1; i < argc; i++) {
+        const command_spec *const command = options_subcommand(spec, argv[i]);
+        if (!command &&
+            !options_read(spec, 2, argv + i - 1, options_take_none, NULL, NULL, &status))
+            return status;
+        if (command) spec = command;
+    }
+    options_print_help(spec, stdout);
+    return EXIT_OK;
+}
+
 static int run(int argc, char **argv) {
     bool wants_version = false;
     int status;
@@ -117,10 +132,7 @@ static int run(int argc, char **argv) {
     const char *word = argv[1];
     if (strcmp(word, ".child") == 0) return child_command(argc - 1, argv + 1);
     if (word[0] == '.') return print_for_build(argc - 1, argv + 1);
-    if (strcmp(word, "help") == 0 && argc == 2) {
-        options_print_help(&tdm_spec, stdout);
-        return EXIT_OK;
-    }
+    if (strcmp(word, "help") == 0) return help(argc - 1, argv + 1);
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(word, commands[i].spec->name) == 0) return commands[i].run(argc - 1, argv + 1);
     if (!options_read(&tdm_spec, argc, argv, take, &wants_version, NULL, &status)) return status;

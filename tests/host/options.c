@@ -47,6 +47,10 @@ Test(options, help) {
         }
     }
     shell("$T help", 0);
+    shell("test \"$($T help)\" = \"$($T --help)\"", 0);
+    shell("test \"$($T help cache list)\" = \"$($T cache list --help)\"", 0);
+    shell("$T help cache lst", 2);
+    CHECK(contains_words(r.output, "unknown command 'lst'|'list'"), "%s", r.output);
     /* the options before it are read, and those after it are not */
     shell("$T doctor --json --help --nonsense", 0);
     CHECK(contains_words(r.output, "usage: tdm doctor"), "%s", r.output);
