@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <jansson.h>
 #include <tandem/tandem.h>
@@ -27,7 +28,9 @@ const command_spec cache_list_spec = {
     .description =
         "Lists every entry that is kept, the oldest first: size, age, what it is, device "
         "and driver; CUDA's kernels name their architecture and compiler instead, as they run with "
-        "every driver. Those that are no kernels have what 'tdm tune' measured.",
+        "every driver. Those that are no kernels have what 'tdm tune' measured. With --json also "
+        "the "
+        "file and the compiler's options.",
     .options = show_options,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
@@ -131,25 +134,45 @@ static const char *format_age(uint64_t seconds, char *text) {
     return text;
 }
 
-static void print_entry(const tdm_cache_entry *entry) {
-    char size[16], age[24];
-    printf("%10s  %9s  ", format_bytes(entry->size, size), format_age(entry->age, age));
-    if (entry->fault[0])
-        printf("%s %s\n", entry->file, entry->fault);
-    else
-        printf("%-16s %s\n%25s%s\n", entry->kernel, entry->device, "", entry->options);
+/* A line of the table; a terminal gets as much of the last column as fits. */
+static void print_line(const char *size, const char *age, int width, const char *what,
+                       const char *device) {
+    enum { LEFT = 10 + 2 + 9 + 2 + 2 };
+    const int room = output_width() - LEFT - width;
+    const bool whole = !isatty(STDOUT_FILENO) || (int)strlen(device) <= room || room < 4;
+    printf("%10s  %9s  %-*s  %.*s%s\n", size, age, width, what,
+           whole ? (int)strlen(device) : room - 3, device, whole ? "" : "...");
+}
+
+static void print_entry(const tdm_cache_entry *entry, int width) {
+    char size[16], age[24], fault[256];
+    snprintf(fault, sizeof fault, "%s %s", entry->file, entry->fault);
+    print_line(format_bytes(entry->size, size), format_age(entry->age, age), width,
+               entry->fault[0] ? "-" : entry->kernel, entry->fault[0] ? fault : entry->device);
+}
+
+/* Of the column of kernels. */
+static int find_width(const tdm_cache_entry *const *entries, size_t count) {
+    size_t width = strlen("KERNEL");
+    for (size_t i = 0; i < count; i++)
+        if (!entries[i]->fault[0] && strlen(entries[i]->kernel) > width)
+            width = strlen(entries[i]->kernel);
+    return (int)width;
 }
 
 static void print_text(const tdm_cache_entry *const *entries, size_t count, bool faulty_alone) {
     uint64_t bytes = 0;
     size_t faulty = 0;
     char size[16];
+    const int width = find_width(entries, count);
     for (size_t i = 0; i < count; i++) {
-        bool bad = entries[i]->fault[0] != '\0';
-        faulty += bad;
+        faulty += entries[i]->fault[0] != '\0';
         bytes += entries[i]->size;
-        if (bad || !faulty_alone) print_entry(entries[i]);
     }
+    if (count > 0 && (faulty > 0 || !faulty_alone))
+        print_line("SIZE", "AGE", width, "KERNEL", "DEVICE AND DRIVER, OR WHAT IS WRONG");
+    for (size_t i = 0; i < count; i++)
+        if (entries[i]->fault[0] || !faulty_alone) print_entry(entries[i], width);
     printf("%zu entr%s, %s; %zu will not be used\n", count, count == 1 ? "y" : "ies",
            format_bytes(bytes, size), faulty);
 }
@@ -213,7 +236,7 @@ static int remove_entries(const tdm_cache_entry *const *entries, size_t count, c
     char size[16];
     for (size_t i = 0; i < count; i++) {
         if (goes && !goes[i]) continue;
-        if (dry_run) print_entry(entries[i]);
+        if (dry_run) print_entry(entries[i], find_width(entries, count));
         if (!dry_run && tdm_cache_remove(entries[i]->file) != TDM_OK) {
             status = report_failure("cache");
             continue;

@@ -89,7 +89,13 @@ Test(cache, list) {
     }
     json_decref(root);
     tdm("list", 0);
-    CHECK(contains_words(r.output, "3 days|opencl|; 0 will not be used"), "%s", r.output);
+    CHECK(contains_words(r.output, "SIZE|AGE|KERNEL|DEVICE|3 days|opencl|; 0 will not be used"),
+          "%s", r.output);
+    /* to a terminal, in lines that fit it */
+    shell("OCL_ICD_VENDORS=" TEST_ICD_NONE " script -qec 'stty cols 60; " TEST_PROGRAM
+          " cache list' /dev/null >$D/lines; "
+          "! grep -E '.{62}' $D/lines && grep -q '\\.\\.\\.' $D/lines");
+    CHECK(r.exit_status == 0, "%s", r.output);
     /* no folder is an empty one */
     snprintf(kernels, sizeof kernels, "TANDEM_CACHE_DIR=%s/none", folder + 2);
     tdm("list", 0);
