@@ -231,6 +231,21 @@ static tdm_status parse_entries(const parser *p, tdmi_header *header) {
     return TDM_OK;
 }
 
+/* What else a file is that begins so: a clause, or "". */
+static const char *other_format(const unsigned char prefix[TDMI_HEADER_PREFIX]) {
+    static const struct {
+        const char *begin, *clause;
+    } formats[] = {{"PK\3\4", ": it is a ZIP archive, as torch.save and numpy.savez write"},
+                   {"\200\2", ": it is a pickle of Python, as torch.save wrote"},
+                   {"GGUF", ": it is of the format GGUF"},
+                   {"\211HDF", ": it is of the format HDF5"},
+                   {"version ", ": it is a pointer of Git LFS, which 'git lfs pull' replaces"}};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (memcmp(prefix, formats[i].begin, strlen(formats[i].begin)) == 0)
+            return formats[i].clause;
+    return "";
+}
+
 tdm_status tdmi_header_size(const char *path, const unsigned char prefix[TDMI_HEADER_PREFIX],
                             uint64_t file_size, uint64_t *size) {
     uint64_t stated = 0;
@@ -238,8 +253,11 @@ tdm_status tdmi_header_size(const char *path, const unsigned char prefix[TDMI_HE
         stated = stated << 8 | prefix[i];
     if (stated > file_size - TDMI_HEADER_PREFIX)
         return tdmi_fail(
-            TDM_ERROR_IO, "%s: byte 0: the header is said to have %llu bytes, but %llu follow",
-            path, (unsigned long long)stated, (unsigned long long)(file_size - TDMI_HEADER_PREFIX));
+            TDM_ERROR_IO,
+            "%s is no safetensors file, or was cut short%s (byte 0: the header is said "
+            "to have %llu bytes, but %llu follow)",
+            path, other_format(prefix), (unsigned long long)stated,
+            (unsigned long long)(file_size - TDMI_HEADER_PREFIX));
     if (stated > MAX_HEADER)
         return tdmi_fail(TDM_ERROR_IO,
                          "%s: byte 0: the header has %llu bytes, allowed are at most %llu", path,
@@ -253,8 +271,9 @@ tdm_status tdmi_header_parse(const char *path, const char *text, size_t size, ui
     *header = (tdmi_header){.size = size};
     const parser p = {path, text, size, file_size - TDMI_HEADER_PREFIX - size};
     if (size == 0 || text[0] != '{')
-        return tdmi_fail(TDM_ERROR_IO, "%s: header, byte %d: does not begin with '{'", path,
-                         TDMI_HEADER_PREFIX);
+        return tdmi_fail(TDM_ERROR_IO,
+                         "%s is no safetensors file: header, byte %d: does not begin with '{'",
+                         path, TDMI_HEADER_PREFIX);
     TDMI_TRY(check_depth(&p));
     json_error_t why;
     header->json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);

@@ -66,10 +66,11 @@ static tdm_status read_failed(const char *path, uint64_t at, int error, uint64_t
 static tdm_status read_header(tdm_file *file) {
     unsigned char prefix[TDMI_HEADER_PREFIX];
     if (file->size < sizeof prefix)
-        return tdmi_fail(TDM_ERROR_IO,
-                         "%s: byte 0: a file begins with 8 bytes of header length, this one has "
-                         "%llu bytes in all",
-                         file->path, (unsigned long long)file->size);
+        return tdmi_fail(
+            TDM_ERROR_IO,
+            "%s is no safetensors file: these begin with 8 bytes of header length, this one "
+            "has %llu bytes in all",
+            file->path, (unsigned long long)file->size);
     outcome got = read_bytes(file->descriptor, 0, prefix, sizeof prefix);
     if (got.done < sizeof prefix) return read_failed(file->path, got.done, got.error, file->size);
     uint64_t size = 0;

@@ -121,6 +121,8 @@ Test(safetensors, refused) {
         {"header length of all ones", "byte 0|18446744073709551615", "{}", 0, UINT64_MAX},
         {"header length that overflows with 8", "byte 0", "{}", 0, UINT64_MAX - 8},
         {"header length 0", "byte 8|'{'", "{}", 0, 0},
+        {"a ZIP archive", "no safetensors file|ZIP|torch.save", "{}", 0, 0x04034b50},
+        {"a GGUF file", "no safetensors file|GGUF", "{}", 0, 0x46554747},
         {"header cut in the middle", "header, byte", "{" T("a", "F32", "2", "0,8") "}", 8, 20},
         BAD("no JSON", "byte 8|'{'", "hello", 0),
         BAD("an array", "byte 8|'{'", "[]", 0),
