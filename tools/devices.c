@@ -26,7 +26,7 @@ static const char *const *format_words(void) {
 static const option_spec options[] = {
     {"query", OPTION_QUERY, "FIELD,...",
      "these figures of each device alone, by the names that they have in the JSON, as in "
-     "name,memory.free; help lists the names",
+     "name,memory_free; help lists the names",
      query_words, true, true},
     {"format", OPTION_FORMAT, "WORD",
      "table (default), csv, json, or jsonl (a device a line); what is unknown is null in JSON and "
@@ -42,7 +42,7 @@ static const option_spec options[] = {
     {0}};
 
 static const example_spec examples[] = {
-    {"tdm devices --query id,name,memory.free --format csv", "a line for each device"},
+    {"tdm devices --query id,name,memory_free --format csv", "a line for each device"},
     {"tdm devices --watch 5 --query id,usage.utilization,usage.power --format csv",
      "its figures every 5 seconds"},
     {0}};
