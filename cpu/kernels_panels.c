@@ -95,6 +95,16 @@ ALWAYS_INLINE void tile(const tdmi_cpu_strip *s, int64_t row, int rows, bool bf1
             memcpy(last + i * UNIT, a + i * s->lda * element, 2);
         step(sums, rows, last, UNIT, b, bf16);
     }
+    if (!bf16 && s->cols == COLS && s->beta == 0) {
+        const vector none = {0}, *const bias = s->bias;
+        const vector left = bias ? bias[0] : none, right = bias ? bias[1] : none;
+        for (int i = 0; i < rows; i++) {
+            vector *const c = (vector *)((float *)s->c + (row + i) * s->ldc);
+            c[0] = s->alpha * sums[i][0] + left;
+            c[1] = s->alpha * sums[i][1] + right;
+        }
+        return;
+    }
     line out[ROWS];
     for (int i = 0; i < rows; i++) { /* no memcpy, so that gcc keeps the sums in registers */
         *(vector *)out[i] = sums[i][0];

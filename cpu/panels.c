@@ -31,7 +31,8 @@ void tdmi_cpu_panels_pack(tdm_dtype dtype, int64_t n, int64_t k, const void *wei
 int64_t tdmi_cpu_panels_product(const tdmi_host_gemm *g) {
     const tdmi_cpu_panels *panels = tdmi_cpu_panel_strips();
     const int64_t size = (int64_t)tdm_dtype_size(g->dtype), cols = panels->cols;
-    const int64_t panel = divide_up(g->k * size, 4) * 4 * cols, m = least(panels->rows, g->m);
+    const int64_t panel = divide_up(g->k * size, 4) * 4 * cols;
+    const int64_t m = divide_up(g->m, divide_up(g->m, panels->rows)); /* all turns alike */
     void (*const strip)(const tdmi_cpu_strip *) = g->dtype == TDM_BF16 ? panels->bf16 : panels->f32;
     for (int64_t col = 0; col < g->n; col += cols) {
         const tdmi_cpu_strip s = {

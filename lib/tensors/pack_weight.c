@@ -48,6 +48,7 @@ static tdm_status make(tdm_queue *queue, const tdm_tensor *weight, tdm_tensor *p
     }
     buffer->packing = panels ? TDMI_PACKED_PANELS : TDMI_PACKED_ROWS;
     memcpy(buffer->packed_shape, weight->shape, sizeof buffer->packed_shape);
+    tdm_buffer_freeze(buffer);
     *packed = made;
     return TDM_OK;
 }
