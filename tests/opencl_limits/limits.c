@@ -21,7 +21,8 @@
 
 enum { DEVICE_COMPUTE_CAPABILITY_MAJOR_NV = 0x4000, DEVICE_COMPUTE_CAPABILITY_MINOR_NV };
 enum { LARGE = 1 << 20, MOST_LANES = 256, MOST_KERNEL_LANES = 64, MOST_LANES_OF_LARGE = 1024 };
-static const cl_ulong most_allocation = 64u << 20, local_memory = 16u << 10;
+/* OpenCL 1.2 guarantees so much local memory. */
+static const cl_ulong most_allocation = 64u << 20, local_memory = 32u << 10;
 
 static cl_int give(const void *value, size_t bytes, size_t size, void *out, size_t *got) {
     if (got) *got = bytes;
