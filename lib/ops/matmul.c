@@ -102,7 +102,11 @@ static tdm_status repeat_batch(const char *function, const char *name, const tdm
     memcpy(shape, c->shape, sizeof shape);
     for (int i = 1; i <= 2; i++)
         shape[c->ndim - i] = t->shape[t->ndim - i];
-    if (tdmi_repeat(&least, c->ndim, shape, repeated)) return TDM_OK;
+    if (tdmi_repeat(&least, c->ndim, shape, repeated)) {
+        /* the extents of an empty C may overflow with those of a matrix that is not empty */
+        if (tdm_tensor_count(c) == 0) *repeated = *t;
+        return TDM_OK;
+    }
     return tdmi_fail(
         TDM_ERROR_INVALID_SHAPE,
         "%s: the batch dimensions of %s %s must be those of c %s, or 1, or be left out", function,
