@@ -20,7 +20,9 @@ void tdmi_cpu_panels_pack(tdm_dtype dtype, int64_t n, int64_t k, const void *wei
     enum { UNIT = 4 };
     const int64_t cols = tdmi_cpu_panel_cols(dtype), row = k * (int64_t)tdm_dtype_size(dtype);
     char *to = panels;
-    memset(to, 0, (size_t)(divide_up(n, cols) * cols * divide_up(row, UNIT) * UNIT));
+    memset(to, 0,
+           (size_t)(divide_up(n, cols) * cols * tdmi_panel_depth(dtype, k)) *
+               tdm_dtype_size(dtype));
     for (int64_t panel = 0; panel < n; panel += cols)
         for (int64_t at = 0; at < row; at += UNIT, to += cols * UNIT)
             for (int64_t j = 0; j < least(cols, n - panel); j++)
@@ -31,7 +33,7 @@ void tdmi_cpu_panels_pack(tdm_dtype dtype, int64_t n, int64_t k, const void *wei
 int64_t tdmi_cpu_panels_product(const tdmi_host_gemm *g) {
     const tdmi_cpu_panels *panels = tdmi_cpu_panel_strips();
     const int64_t size = (int64_t)tdm_dtype_size(g->dtype), cols = panels->cols;
-    const int64_t panel = divide_up(g->k * size, 4) * 4 * cols;
+    const int64_t panel = tdmi_panel_depth(g->dtype, g->k) * size * cols;
     const int64_t m = divide_up(g->m, divide_up(g->m, panels->rows)); /* all turns alike */
     void (*const strip)(const tdmi_cpu_strip *) = g->dtype == TDM_BF16 ? panels->bf16 : panels->f32;
     for (int64_t col = 0; col < g->n; col += cols) {

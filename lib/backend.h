@@ -235,10 +235,16 @@ void tdmi_host_job_drop(tdmi_host_job *job);
 extern bool tdmi_cpu_run(const tdmi_variant *variant, uint32_t groups, void *const *buffers,
                          const void *args) __attribute__((weak));
 
-/* Likewise (cpu/panels.c): how many columns a panel of weights of this dtype has, or 0 where there is no kernel for
- * them; the weights [n, k], row by row, as panels, which are n * k elements with both rounded up, n to whole panels and
- * k to 4 bytes; and the first rows of a part of a product with such a B, without its activation, as many as are worth a
- * turn through the panels: how many that were. */
+/* Of a weight [n, k] in panels: k rounded up to whole units of 4 bytes. */
+static inline int64_t tdmi_panel_depth(tdm_dtype dtype, int64_t k) {
+    const int64_t unit = 4 / (int64_t)tdm_dtype_size(dtype);
+    return (k + unit - 1) / unit * unit;
+}
+
+/* Of the cpu backend, too, and NULL without it (cpu/panels.c). How many columns a panel of weights of this dtype has,
+ * or 0 where there is no kernel for them. Writes the weight [n, k], row by row, as panels: n, rounded up to whole
+ * panels, times tdmi_panel_depth elements. Multiplies the first rows of a part of a product with such a B, as many as
+ * are worth a turn through the panels, without its activation, and returns how many. */
 extern int64_t tdmi_cpu_panel_cols(tdm_dtype dtype) __attribute__((weak));
 extern void tdmi_cpu_panels_pack(tdm_dtype dtype, int64_t n, int64_t k, const void *weight,
                                  void *panels) __attribute__((weak));

@@ -88,7 +88,7 @@ struct tdmi_bprogram {
  * address as another object, so a bound handle counts as unchanged only while nothing has been
  * freed on the device since it was bound (`generation` equal to the device's). */
 struct tdmi_bkernel {
-    cl_kernel kernel; /* NULL likewise */
+    cl_kernel kernel; /* NULL where the program has no text */
     cl_uint buffers;
     size_t args_size;
     tdmi_variant variant;

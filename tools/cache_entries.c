@@ -234,9 +234,10 @@ static int remove_entries(const tdm_cache_entry *const *entries, size_t count, c
     size_t removed = 0;
     uint64_t bytes = 0;
     char size[16];
+    const int width = find_width(entries, count);
     for (size_t i = 0; i < count; i++) {
         if (goes && !goes[i]) continue;
-        if (dry_run) print_entry(entries[i], find_width(entries, count));
+        if (dry_run) print_entry(entries[i], width);
         if (!dry_run && tdm_cache_remove(entries[i]->file) != TDM_OK) {
             status = report_failure("cache");
             continue;

@@ -226,9 +226,8 @@ static tdm_status describe(const char *function, tdm_queue *queue, const tdm_mat
     if (b->buffer->packing != TDMI_NOT_PACKED)
         TDMI_TRY(check_packed(function, &p->gemm, b, cm.transposed));
     if (b->buffer->packing == TDMI_PACKED_PANELS) {
-        const int64_t unit = 4 / (int64_t)tdm_dtype_size(b->dtype); /* k is rounded up to this */
         p->gemm.panels = true;
-        p->gemm.ldb = (p->gemm.k + unit - 1) / unit * unit;
+        p->gemm.ldb = tdmi_panel_depth(b->dtype, p->gemm.k);
     }
     if (has_epilogue(&p->gemm) && p->gemm.n > INT32_MAX)
         return tdmi_fail(

@@ -19,11 +19,6 @@ tdm_status tdm_to_host(tdm_queue *queue, const tdm_tensor *x, void *data) {
     return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", __func__);
 }
 
-static tdm_status write_rows(tdm_queue *queue, const void *data, const tdm_tensor *y) {
-    return tdm_buffer_write(queue, y->buffer, (size_t)y->offset * tdm_dtype_size(y->dtype), data,
-                            tdmi_bytes_of(y));
-}
-
 tdm_status tdm_write(tdm_queue *queue, const void *data, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_MOVED, 0}};
@@ -34,7 +29,8 @@ tdm_status tdm_write(tdm_queue *queue, const void *data, tdm_tensor *y) {
     tdm_tensor rows = {0};
     tdm_status status = TDM_OK;
     if (tdm_tensor_is_contiguous(y)) {
-        status = write_rows(queue, data, y);
+        const size_t offset = (size_t)y->offset * tdm_dtype_size(y->dtype);
+        status = tdm_buffer_write(queue, y->buffer, offset, data, tdmi_bytes_of(y));
     } else {
         status = tdm_from_host(queue, data, y->dtype, y->ndim, y->shape, &rows);
         if (status == TDM_OK) status = tdm_cast(queue, &rows, y);

@@ -9,10 +9,9 @@
 
 /* The bytes of the panels of [n, k]; false when they overflow. */
 static bool panel_bytes(tdm_dtype dtype, int64_t n, int64_t k, int64_t *bytes) {
-    enum { UNIT = 4 };
-    const int64_t cols = tdmi_cpu_panel_cols(dtype), row = k * (int64_t)tdm_dtype_size(dtype);
-    return !__builtin_mul_overflow((n + cols - 1) / cols * cols, (row + UNIT - 1) / UNIT * UNIT,
-                                   bytes);
+    const int64_t cols = tdmi_cpu_panel_cols(dtype);
+    const int64_t row = tdmi_panel_depth(dtype, k) * (int64_t)tdm_dtype_size(dtype);
+    return !__builtin_mul_overflow((n + cols - 1) / cols * cols, row, bytes);
 }
 
 /* By way of the host: it is done once. */

@@ -43,8 +43,9 @@ TDM_API void tdm_attention_options_init(tdm_attention_options *options, size_t s
  * Tk, D and Dv are at most 2³⁰. y overlaps none of the others. options NULL means TDM_ATTENTION_OPTIONS_DEFAULTS.
  *
  * One pass over the keys in blocks, with the largest score, the sum of the powers and that of the weighted v so far
- * (Milakov and Gimelshein 2018; Dao et al. 2022): no scores are stored, and no memory is taken. A query's result has
- * the same bits on one device in every batch, whatever other queries, heads and sequences there are, ragged or not.
+ * (Milakov and Gimelshein 2018; Dao et al. 2022): no scores are stored, and no device memory is taken. A query's
+ * result has the same bits on one device in every batch, whatever other queries, heads and sequences there are, ragged
+ * or not.
  *
  * Ragged: with offsets there is no B, Tq is Tk, and sequence s is the rows offsets[s] to offsets[s + 1] - 1 of q, k, v
  * and y, which attend each other alone; causal is meant in each, and a mask has a row and a column for each token.
@@ -58,7 +59,8 @@ TDM_API void tdm_attention_options_init(tdm_attention_options *options, size_t s
  * without keys that count, or of none (Tk 0), gives 0. What counts gives what the formula does: with a score of NaN
  * or +Inf the query's result is NaN, and Inf in v gives Inf or NaN in its column. D 0: all scores are 0.
  *
- * f16 and bf16 are multiplied and summed in f32, and y is rounded once.
+ * f16 and bf16 are multiplied and summed in f32, and y is rounded once. OpenCL devices that are CPUs and run native
+ * kernels give TDM_ERROR_UNSUPPORTED for memory that only the driver finds (tdm_opencl_adopt_memory).
  * Error, with the exact scores s and weights w of n keys, and S_j = |scale| Σ|q k_j|:
  * e · Σ w_j (|v_j| + |y|)(17 S_j + min(max(s) - s_j, 800) + n/32 + 4) + 2ke · Σ w_j |v_j|. */
 TDM_API TDM_MUST_USE tdm_status tdm_attention(tdm_queue *queue,

@@ -30,8 +30,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_linear_create(tdm_queue *queue, tdm_generato
  * buffer is read-only.
  * On the host's cores f32, and bf16 where the processor multiplies it (AVX512_BF16), lies in panels of some columns,
  * the provider "panels" (Goto & van de Geijn 2008); a row of C then has the same bits in every batch. Other dtypes and
- * devices keep the usual order, and so does every one when TANDEM_BLAS names other providers. Panels take
- * at most 31 · in elements more than the weight.
+ * devices keep the usual order, and so does every one when TANDEM_BLAS names other providers. Panels have
+ * up to 31 rows more than the weight, and in bf16 an even number of columns; with them a product on OpenCL
+ * gives TDM_ERROR_UNSUPPORTED for memory that only the driver finds (tdm_opencl_adopt_memory).
  * Waits until it is there; needs memory of the host for the weight twice meanwhile. Not while a graph is recorded. */
 TDM_API TDM_MUST_USE tdm_status tdm_pack_weight(tdm_queue *queue, const tdm_tensor *weight,
                                                 tdm_tensor *packed);
