@@ -36,3 +36,26 @@ with_clang() { # SUITE
 }
 system_debian_12_clang() { with_clang bookworm; }
 system_debian_13_clang() { with_clang trixie; }
+
+# README's lines on installing, as they stand, in a system that has nothing but sudo: into /usr/local, and
+# into a folder; the programs run, and nothing is left once it is uninstalled.
+system_install() {
+    local system log=$logs/$subject root=$work/$subject
+    make_system "$subject" bookworm && clone_into "$subject" && install_in "$subject" sudo >"$log" 2>&1 || return 1
+    system=$(release_of "$subject")
+    awk '/^## Install/ { inside = 1 } /^To start/ { exit } inside && /^    / { print substr($0, 5) }
+         inside && /^`xargs/ { split($0, part, "`"); print part[2] }
+         inside && /^Or into/ { print "./program; cp build/release/install_manifest.txt /tmp/files" }' \
+        "$source/README.md" >"$root/opt/tandem/lines.sh"
+    # shellcheck disable=SC2016
+    within "$subject" sh -c '
+        set -eu
+        cd tandem
+        cp tests/consumer/main.c program.c
+        . ./lines.sh
+        [ ! -e ~/tandem/lib/libtandem.so ] && ./program
+        xargs rm </tmp/files
+        ! ./program
+        [ -z "$(find /usr/local -type f -path "*tandem*" -print -quit)" ]' >>"$log" 2>&1
+    program_row "$system" "README's lines on installing" $? "$log"
+}

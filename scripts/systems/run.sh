@@ -6,6 +6,7 @@
 #
 # Usage: scripts/systems/run.sh [NAME...]    (default: all)
 #   debian-12 debian-13              both README commands in a system that has nothing
+#   install                          README's lines on installing, in a system that has nothing
 #   debian-12-clang debian-13-clang  built with Clang, the tests of the cpu backend
 #   pocl-6 rusticl intel pocl-3      the suite, the digits and the benchmark on that OpenCL driver alone
 #   i386 musl arm64 riscv64 s390x    built for it, the suite on the cpu backend
@@ -26,7 +27,7 @@ for part in chroot results debian drivers cross packages gpu; do
     # shellcheck source=/dev/null
     . "scripts/systems/$part.sh"
 done
-all=(debian-12 debian-13 debian-12-clang debian-13-clang pocl-6 rusticl intel pocl-3
+all=(debian-12 debian-13 install debian-12-clang debian-13-clang pocl-6 rusticl intel pocl-3
     i386 musl arm64 riscv64 s390x packages gpu-check)
 
 names=("$@")
