@@ -69,7 +69,7 @@ static bool make_inputs(run *r) {
         if (!operand->is_input) continue;
         r->input[i] = bench_alloc(bench_operand_bytes(operand));
         if (!r->input[i] || !random_fill(r->runner->seed + (uint64_t)i, operand->tensor.dtype,
-                                         tdm_tensor_count(&operand->tensor), operand->low,
+                                         tdm_tensor_get_count(&operand->tensor), operand->low,
                                          operand->high, r->input[i]))
             return bench_row_fail(r->row, "inputs", "out of memory");
         r->request.input[i] = r->input[i];

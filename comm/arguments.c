@@ -53,7 +53,7 @@ tdm_status tdmi_comm_check_same_shape(const char *function, const char *a_name, 
 static tdm_tensor rows(const tdm_tensor *tensor, int64_t begin, int64_t end) {
     tdm_tensor view = *tensor;
     view.shape[0] = end - begin;
-    if (tdm_tensor_count(&view) > 0) view.offset += begin * view.strides[0];
+    if (tdm_tensor_get_count(&view) > 0) view.offset += begin * view.strides[0];
     return view;
 }
 

@@ -143,12 +143,12 @@ void tdm_comm_destroy(tdm_comm *comm) {
     if (in && out) free_comm(comm); /* else the transport may write into it */
 }
 
-int tdm_comm_rank(const tdm_comm *comm) {
+int tdm_comm_get_rank(const tdm_comm *comm) {
     TDMI_UNCANCELLED();
     return comm ? comm->rank : -1;
 }
 
-int tdm_comm_size(const tdm_comm *comm) {
+int tdm_comm_get_size(const tdm_comm *comm) {
     TDMI_UNCANCELLED();
     return comm ? comm->ranks : -1;
 }

@@ -237,7 +237,7 @@ tdm_status tdmi_comm_pack_room(tdm_queue *queue, const tdm_tensor *y,
                                tdm_tensor *packed) TDM_MUST_USE;
 
 static inline size_t tdmi_comm_bytes_of(const tdm_tensor *x) {
-    return (size_t)tdm_tensor_count(x) * tdm_dtype_size(x->dtype);
+    return (size_t)tdm_tensor_get_count(x) * tdm_dtype_size(x->dtype);
 }
 
 /* ---- memory.c ---- */

@@ -42,7 +42,7 @@ static tdm_status divide(const reduction *r, tdm_tensor *y) {
     static const int64_t one[] = {1};
     if (r->op != TDM_COMM_MEAN || !r->gets) return TDM_OK;
     tdm_tensor ranks = {0};
-    TDMI_TRY(tdm_empty(tdm_queue_get_device(r->queue), y->dtype, 1, one, &ranks));
+    TDMI_TRY(tdm_empty(r->queue, y->dtype, 1, one, &ranks));
     tdm_status status = tdm_fill(r->queue, r->comm->ranks, &ranks);
     if (status == TDM_OK) status = tdm_div(r->queue, y, &ranks, y);
     tdm_tensor_release(&ranks);
@@ -54,7 +54,7 @@ static tdm_status add_as(const reduction *r, tdm_dtype as, const tdm_tensor *x, 
     const int64_t most = ASIDE / (int64_t)tdm_dtype_size(as);
     const int64_t room[] = {n < most ? n : most};
     tdm_tensor aside = {0};
-    TDMI_TRY(tdm_empty(tdm_queue_get_device(r->queue), as, 1, room, &aside));
+    TDMI_TRY(tdm_empty(r->queue, as, 1, room, &aside));
     tdm_status status = TDM_OK;
     for (int64_t at = 0; status == TDM_OK && at < n; at += room[0]) {
         const int64_t count = n - at < room[0] ? n - at : room[0];
@@ -78,7 +78,7 @@ static tdm_status gather_and_compare(const reduction *r, const tdm_tensor *x, td
     const int64_t most = ASIDE / (element * ranks) > 0 ? ASIDE / (element * ranks) : 1;
     const int64_t room[] = {ranks, n < most ? n : most};
     tdm_tensor aside = {0};
-    TDMI_TRY(tdm_empty(tdm_queue_get_device(r->queue), x->dtype, 2, room, &aside));
+    TDMI_TRY(tdm_empty(r->queue, x->dtype, 2, room, &aside));
     tdm_status status = TDM_OK;
     for (int64_t at = 0; status == TDM_OK && at < n; at += room[1]) {
         const int64_t count = n - at < room[1] ? n - at : room[1];
@@ -115,7 +115,7 @@ tdm_status tdmi_direct_reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, 
     if (status != TDM_OK) return tdmi_comm_end(comm, status);
     status = tdmi_comm_pack(queue, x, &from);
     if (status == TDM_OK && r.gets) status = tdmi_comm_pack_room(queue, y, &into);
-    if (status == TDM_OK) status = combine(&r, &from, &into, tdm_tensor_count(x));
+    if (status == TDM_OK) status = combine(&r, &from, &into, tdm_tensor_get_count(x));
     tdm_tensor_release(&from);
     return tdmi_direct_leave(comm, tdmi_direct_give(queue, y, &into, status));
 }

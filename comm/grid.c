@@ -80,10 +80,10 @@ void tdm_grid_destroy(tdm_grid *grid) {
     free(grid);
 }
 
-int tdm_grid_rows(const tdm_grid *grid) { return grid ? grid->rows : -1; }
-int tdm_grid_columns(const tdm_grid *grid) { return grid ? grid->columns : -1; }
-int tdm_grid_row(const tdm_grid *grid) { return grid ? grid->at_row : -1; }
-int tdm_grid_column(const tdm_grid *grid) { return grid ? grid->at_column : -1; }
+int tdm_grid_get_rows(const tdm_grid *grid) { return grid ? grid->rows : -1; }
+int tdm_grid_get_columns(const tdm_grid *grid) { return grid ? grid->columns : -1; }
+int tdm_grid_get_row(const tdm_grid *grid) { return grid ? grid->at_row : -1; }
+int tdm_grid_get_column(const tdm_grid *grid) { return grid ? grid->at_column : -1; }
 
 tdm_status tdm_grid_block(const tdm_grid *grid, int64_t rows, int64_t columns, int64_t first[2],
                           int64_t shape[2]) {

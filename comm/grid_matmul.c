@@ -43,14 +43,13 @@ static tdm_status fetch_one(product *p, tdm_comm *comm, int parts, int dim, cons
                             int64_t at, int64_t end, tdm_tensor *room, tdm_tensor *panel) {
     int64_t begin, last;
     const int owner = block_of(p->inner, parts, at, &begin, &last);
-    if (owner == tdm_comm_rank(comm)) {
+    if (owner == tdm_comm_get_rank(comm)) {
         TDMI_TRY(tdm_tensor_slice(block, dim, at - begin, end - at, 1, panel));
     } else {
         int64_t shape[2] = {block->shape[0], block->shape[1]};
         shape[dim] = p->inner < WIDEST ? p->inner : WIDEST;
         const int64_t most = shape[0] * shape[1];
-        if (!room->buffer)
-            TDMI_TRY(tdm_empty(tdm_queue_get_device(p->queue), block->dtype, 1, &most, room));
+        if (!room->buffer) TDMI_TRY(tdm_empty(p->queue, block->dtype, 1, &most, room));
         shape[dim] = end - at;
         const int64_t strides[2] = {shape[1], 1};
         TDMI_TRY(tdm_tensor_view(room, 2, shape, strides, 0, panel));

@@ -33,7 +33,7 @@ static tdm_status slice(const tdm_tensor *matrix, const layer *l, int piece, tdm
 /* How many pieces, alike on all ranks, and a second queue where there are several. */
 static tdm_status begin(layer *l) {
     const double bytes =
-        (double)tdm_tensor_count(&l->y) * (double)tdm_dtype_size(l->y.dtype) / PIECE;
+        (double)tdm_tensor_get_count(&l->y) * (double)tdm_dtype_size(l->y.dtype) / PIECE;
     l->side = l->queue;
     l->pieces = bytes < MOST ? (int)bytes : MOST;
     if (l->pieces > l->y.shape[0]) l->pieces = (int)l->y.shape[0];
@@ -96,7 +96,7 @@ static tdm_status run(layer *l, tdm_status (*multiply)(layer *l, int piece),
 static tdm_status as_matrix(const char *function, const char *name, const tdm_tensor *x,
                             tdm_tensor *matrix) {
     const int last = x->ndim - 1;
-    const bool empty = tdm_tensor_count(x) == 0;
+    const bool empty = tdm_tensor_get_count(x) == 0;
     int64_t rows = 1, stride = x->shape[last];
     bool fits = empty || x->shape[last] == 1 || x->strides[last] == 1, any = false;
     for (int i = last - 1; i >= 0; i--) {
@@ -192,8 +192,7 @@ static tdm_status multiply_columns(layer *l, int piece) {
     if (l->comm->ranks == 1)
         return tdm_linear(l->queue, &x, l->weight, l->bias, l->activation, &l->y);
     if (!part->buffer)
-        TDMI_TRY(tdm_empty(tdm_queue_get_device(l->queue), l->y.dtype,
-                           TDM_SHAPE(l->rows, l->weight->shape[0]), part));
+        TDMI_TRY(tdm_empty(l->queue, l->y.dtype, TDM_SHAPE(l->rows, l->weight->shape[0]), part));
     tdm_tensor own;
     TDMI_TRY(tdm_tensor_slice(part, 0, 0, x.shape[0], 1, &own));
     return tdm_linear(l->queue, &x, l->weight, l->bias, l->activation, &own);
@@ -213,8 +212,7 @@ static tdm_status gather_columns(layer *l, int piece) {
     for (int i = 0; i < l->comm->ranks; i++)
         l->shares[i] = rows * extent_of(l, i);
     if (!l->whole.buffer)
-        TDMI_TRY(tdm_empty(tdm_queue_get_device(l->queue), y.dtype, TDM_SHAPE(l->rows * columns),
-                           &l->whole));
+        TDMI_TRY(tdm_empty(l->queue, y.dtype, TDM_SHAPE(l->rows * columns), &l->whole));
     TDMI_TRY(flat(&l->part[piece % 2], 0, rows * l->weight->shape[0], &own));
     TDMI_TRY(flat(&l->whole, 0, rows * columns, &all));
     TDMI_TRY(tdm_comm_all_gather(l->comm, l->side, &own, l->shares, &all));

@@ -3,8 +3,7 @@
 #include "comm.h"
 
 tdm_status tdmi_comm_pack_room(tdm_queue *queue, const tdm_tensor *y, tdm_tensor *packed) {
-    if (!tdm_tensor_is_contiguous(y))
-        return tdm_empty(tdm_queue_get_device(queue), y->dtype, y->ndim, y->shape, packed);
+    if (!tdm_tensor_is_contiguous(y)) return tdm_empty(queue, y->dtype, y->ndim, y->shape, packed);
     *packed = tdm_tensor_retain(y);
     return TDM_OK;
 }

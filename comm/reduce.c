@@ -220,7 +220,7 @@ static tdm_status reduce(tdm_comm *comm, tdm_queue *queue, tdm_comm_op op, int t
                          const tdm_tensor *x, tdm_tensor *y) {
     if (comm->team) return tdmi_direct_reduce(comm, queue, op, to, x, y);
     const bool whole = to == TO_ALL || to == comm->rank;
-    const int64_t n = tdm_tensor_count(x);
+    const int64_t n = tdm_tensor_get_count(x);
     tdmi_comm_side from = {0}, into = {0};
     divide(n, comm->ranks, comm->starts);
     tdm_status status = TDM_OK;
@@ -299,7 +299,7 @@ tdm_status tdm_comm_reduce_scatter(tdm_comm *comm, tdm_queue *queue, tdm_comm_op
                    .into = &into,
                    .starts = comm->starts};
     status = tdmi_comm_own_fault(comm, status);
-    if (status == TDM_OK) status = run(&r, (size_t)tdm_tensor_count(x));
+    if (status == TDM_OK) status = run(&r, (size_t)tdm_tensor_get_count(x));
     if (status == TDM_OK) status = tdmi_comm_check(comm);
     status = tdmi_comm_end(comm, status);
     status = tdmi_comm_give(comm, queue, &from, status);

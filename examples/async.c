@@ -26,7 +26,7 @@ int main(void) {
     check(tdm_queue_create(device, 0, &copies));
     check(tdm_event_create(device, &start));
     check(tdm_event_create(device, &end));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(COUNT), &x));
+    check(tdm_empty(compute, TDM_F32, TDM_SHAPE(COUNT), &x));
 
     /* From memory that the device reads fastest. It is left alone until the queue has passed. */
     const size_t size = COUNT * sizeof(float);

@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
     tdm_tensor x, norm;
     check(tdm_queue_create(device, 0, &queue));
     check(tdm_from_host(queue, numbers, TDM_F32, TDM_SHAPE(4), &x));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(1), &norm));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(1), &norm));
     check(tdm_norm(queue, TDM_NORM_INF, &x, &norm));
     check(tdm_to_host(queue, &norm, &largest));
     printf("largest magnitude: %g\n", (double)largest);

@@ -53,13 +53,13 @@ static rounds make_rounds(tdm_queue *queue, const tdm_tensor *images) {
     check(tdm_kernel_rows(device, &square, of_square, 2, &r.square));
     r.distance = make_kernel(device, "d = square - 2 * d", of_distance, 2);
     r.move = make_kernel(device, "c = where(count > 0, sum / count, c)", of_move, 3);
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(CLUSTERS, PIXELS), &r.centres));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(CLUSTERS), &r.squares));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(IMAGES, CLUSTERS), &r.distances));
-    check(tdm_empty(device, TDM_I32, TDM_SHAPE(IMAGES), &r.nearest));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(CLUSTERS, PIXELS), &r.sums));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(IMAGES, CLUSTERS), &r.members));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(CLUSTERS), &r.counts));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(CLUSTERS, PIXELS), &r.centres));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(CLUSTERS), &r.squares));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(IMAGES, CLUSTERS), &r.distances));
+    check(tdm_empty(queue, TDM_I32, TDM_SHAPE(IMAGES), &r.nearest));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(CLUSTERS, PIXELS), &r.sums));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(IMAGES, CLUSTERS), &r.members));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(CLUSTERS), &r.counts));
     check(tdm_tensor_slice(images, 0, 0, CLUSTERS, 1, &first)); /* the first ten images */
     check(tdm_cast(queue, &first, &r.centres));
     return r;
@@ -107,12 +107,11 @@ static void move(rounds *r) {
 /* The sum of the squared distances of images to their centres. */
 static double read_inertia(rounds *r) {
     const int over_clusters = 1;
-    tdm_device *device = tdm_queue_get_device(r->queue);
     tdm_tensor least, total, length;
     float parts[2];
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(IMAGES), &least));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(1), &total));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(1), &length));
+    check(tdm_empty(r->queue, TDM_F32, TDM_SHAPE(IMAGES), &least));
+    check(tdm_empty(r->queue, TDM_F32, TDM_SHAPE(1), &total));
+    check(tdm_empty(r->queue, TDM_F32, TDM_SHAPE(1), &length));
     check(tdm_min(r->queue, &r->distances, &over_clusters, 1, &least));
     check(tdm_sum(r->queue, &least, NULL, 0, &total));
     check(tdm_dot(r->queue, &r->images, &r->images, &length));

@@ -48,7 +48,7 @@ static tdm_tensor make(tdm_grid *grid, tdm_queue *queue, int64_t n,
     int64_t first[2], shape[2];
     tdm_tensor block;
     check(tdm_grid_block(grid, n, n, first, shape));
-    check(tdm_empty(tdm_queue_get_device(queue), TDM_F32, 2, shape, &block));
+    check(tdm_empty(queue, TDM_F32, 2, shape, &block));
     float *row = malloc((size_t)(shape[1] + 1) * sizeof *row);
     if (!row) exit(1);
     const size_t size = (size_t)shape[1] * sizeof *row;
@@ -92,7 +92,7 @@ int main(int argc, char **argv) {
     check(tdm_comm_from_mpi(MPI_COMM_WORLD, device, &comm));
     check(tdm_comm_set_timeout(comm, 60));
     check(tdm_grid_create(comm, 0, 0, &grid));
-    const int rank = tdm_comm_rank(comm), ranks = tdm_comm_size(comm);
+    const int rank = tdm_comm_get_rank(comm), ranks = tdm_comm_get_size(comm);
     const double whole = 3.0 * (double)n * (double)n * sizeof(float) / (1 << 20);
     if (rank == 0)
         printf("three matrices of %.0f MiB in all, ranks of %zu MiB: %d\n", whole, mib, ranks);

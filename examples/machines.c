@@ -45,7 +45,7 @@ static void check(tdm_status status) {
 static tdm_tensor from_file(tdm_comm *comm, tdm_queue *queue, const tdm_state_dict *file,
                             const char *name, tdm_dtype dtype, int ndim, const int64_t *shape) {
     tdm_tensor own, tensor;
-    check(tdm_empty(tdm_queue_get_device(queue), dtype, ndim, shape, &tensor));
+    check(tdm_empty(queue, dtype, ndim, shape, &tensor));
     if (file) {
         check(tdm_state_dict_get(file, name, &own));
         check(tdm_cast(queue, &own, &tensor));
@@ -62,8 +62,7 @@ static tdm_tensor linear(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor
     options.bias = bias;
     options.activation = activation;
     tdm_tensor y;
-    check(tdm_empty(tdm_queue_get_device(queue), TDM_F32, TDM_SHAPE(x->shape[0], weight->shape[0]),
-                    &y));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(x->shape[0], weight->shape[0]), &y));
     check(tdm_matmul(queue, &options, x, weight, &y));
     return y;
 }
@@ -73,9 +72,9 @@ static tdm_tensor classify(tdm_queue *queue, const tdm_tensor *w, const tdm_tens
     tdm_tensor digits, hidden1 = linear(queue, images, &w[FC1_W], &w[FC1_B], TDM_ACTIVATION_GELU);
     check(tdm_layer_norm(queue, &hidden1, &w[NORM1_W], &w[NORM1_B], 1e-5, &hidden1));
     tdm_tensor hidden2 = linear(queue, &hidden1, &w[FC2_W], &w[FC2_B], TDM_ACTIVATION_RELU);
-    check(tdm_rms_norm(queue, &hidden2, NULL, &w[NORM2_W], 1e-6, NULL, &hidden2));
+    check(tdm_rms_norm(queue, &hidden2, &w[NORM2_W], 1e-6, NULL, NULL, &hidden2));
     tdm_tensor logits = linear(queue, &hidden2, &w[FC3_W], &w[FC3_B], TDM_ACTIVATION_NONE);
-    check(tdm_empty(tdm_queue_get_device(queue), TDM_I64, TDM_SHAPE(images->shape[0]), &digits));
+    check(tdm_empty(queue, TDM_I64, TDM_SHAPE(images->shape[0]), &digits));
     check(tdm_argmax(queue, &logits, 1, &digits));
     tdm_tensor_release(&hidden1);
     tdm_tensor_release(&hidden2);
@@ -84,7 +83,7 @@ static tdm_tensor classify(tdm_queue *queue, const tdm_tensor *w, const tdm_tens
 }
 
 static int run(tdm_comm *comm, tdm_queue *queue) {
-    const int rank = tdm_comm_rank(comm), size = tdm_comm_size(comm);
+    const int rank = tdm_comm_get_rank(comm), size = tdm_comm_get_size(comm);
     tdm_state_dict *model = NULL, *test = NULL;
     if (rank == 0) {
         check(tdm_load(queue, DIGITS_DATA_DIR "/model.safetensors", NULL, &model));
@@ -106,7 +105,7 @@ static int run(tdm_comm *comm, tdm_queue *queue) {
     }
     check(tdm_tensor_slice(&images, 0, first, parts[rank], 1, &part));
     tdm_tensor own = classify(queue, w, &part), all;
-    check(tdm_empty(tdm_queue_get_device(queue), TDM_I64, TDM_SHAPE(IMAGES), &all));
+    check(tdm_empty(queue, TDM_I64, TDM_SHAPE(IMAGES), &all));
     check(tdm_comm_all_gather(comm, queue, &own, parts, &all));
 
     static int64_t shown[IMAGES], read[IMAGES];

@@ -44,7 +44,7 @@ int main(void) {
     check(tdm_from_host(queue, numbers, TDM_F32, TDM_SHAPE(2, 3), &x));
     check(tdm_from_host(queue, weights, TDM_F32, TDM_SHAPE(3, 3), &weight));
     check(tdm_from_host(queue, biases, TDM_F32, TDM_SHAPE(3), &bias));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(2, 3), &y));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(2, 3), &y));
 
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.transpose_b = true;

@@ -55,7 +55,7 @@ int main(void) {
     check(tdm_from_host(queue, weights, TDM_F32, TDM_SHAPE(3, 2), &weight));
     check(tdm_from_host(queue, biases, TDM_F32, TDM_SHAPE(3), &bias));
     check(tdm_from_host(queue, inputs, TDM_F32, TDM_SHAPE(BATCH, 2), &x));
-    check(tdm_empty(devices[0], TDM_F32, TDM_SHAPE(BATCH, 3), &y));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(BATCH, 3), &y));
     check(tdm_state_dict_create(&net));
     check(tdm_state_dict_set(net, "weight", &weight));
     check(tdm_state_dict_set(net, "bias", &bias));

@@ -24,10 +24,9 @@ static void check(tdm_status status) {
 /* x less the mean of each pixel, in a new tensor. */
 static tdm_tensor centre(tdm_queue *queue, const tdm_tensor *images) {
     const int over_images = 0;
-    tdm_device *device = tdm_queue_get_device(queue);
     tdm_tensor mean, x;
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(1, PIXELS), &mean));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(IMAGES, PIXELS), &x));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(1, PIXELS), &mean));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(IMAGES, PIXELS), &x));
     check(tdm_mean(queue, images, &over_images, 1, &mean));
     check(tdm_sub(queue, images, &mean, &x));
     tdm_tensor_release(&mean);
@@ -37,7 +36,6 @@ static tdm_tensor centre(tdm_queue *queue, const tdm_tensor *images) {
 /* The direction v, [PIXELS, 1], in which x varies most: v = xᵀ x v, scaled to length 1, again and again. Takes
  * away from x what lies along it, and puts the variance there into `variance`, one element. */
 static void find_component(tdm_queue *queue, tdm_tensor *x, tdm_tensor *variance) {
-    tdm_device *device = tdm_queue_get_device(queue);
     tdm_matmul_options transposed = TDM_MATMUL_OPTIONS_DEFAULTS;
     tdm_matmul_options taken_away = TDM_MATMUL_OPTIONS_DEFAULTS;
     tdm_tensor v, along, norm;
@@ -46,8 +44,8 @@ static void find_component(tdm_queue *queue, tdm_tensor *x, tdm_tensor *variance
     taken_away.alpha = -1;
     taken_away.beta = 1;
     check(tdm_ones(queue, TDM_F32, TDM_SHAPE(PIXELS, 1), &v));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(IMAGES, 1), &along));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(1), &norm));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(IMAGES, 1), &along));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(1), &norm));
     for (int i = 0; i < ITERATIONS; i++) {
         check(tdm_matmul(queue, NULL, x, &v, &along));
         check(tdm_matmul(queue, &transposed, x, &along, &v));
@@ -117,7 +115,7 @@ int main(void) {
     check(tdm_state_dict_get(file, "images", &images));
 
     tdm_tensor x = centre(queue, &images);
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(COMPONENTS), &variances));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(COMPONENTS), &variances));
     for (int i = 0; i < COMPONENTS; i++) {
         tdm_tensor variance;
         check(tdm_tensor_slice(&variances, 0, i, 1, 1, &variance));

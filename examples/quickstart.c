@@ -20,7 +20,7 @@ int main(void) {
     CHECK(tdm_from_host(queue, numbers, TDM_F32, TDM_SHAPE(2, 3), &a));
     CHECK(tdm_from_host(queue, weights, TDM_F32, TDM_SHAPE(3, 2), &b));
     CHECK(tdm_from_host(queue, biases, TDM_F32, TDM_SHAPE(2), &bias));
-    CHECK(tdm_empty(device, TDM_F32, TDM_SHAPE(2, 2), &y));
+    CHECK(tdm_empty(queue, TDM_F32, TDM_SHAPE(2, 2), &y));
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.bias = &bias;
     options.activation = TDM_ACTIVATION_GELU;

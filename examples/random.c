@@ -25,7 +25,7 @@ static void make(const char *name, int parts, float *numbers) {
     tdm_generator generator = {.seed = 42}; /* counts what it has given, in generator.next */
     check(tdm_device_open(name, &device));
     check(tdm_queue_create(device, 0, &queue));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(COUNT), &x));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(COUNT), &x));
     for (int i = 0; i < parts; i++) {
         check(tdm_tensor_slice(&x, 0, COUNT / parts * i, COUNT / parts, 1, &piece));
         check(tdm_fill_uniform(queue, &generator, 0, 1, &piece));
@@ -64,7 +64,7 @@ int main(void) {
     tdm_generator generator = {.seed = 7};
     check(tdm_device_open(NULL, &device));
     check(tdm_queue_create(device, 0, &queue));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(COUNT), &z));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(COUNT), &z));
     check(tdm_fill_normal(queue, &generator, 10, 2, &z));
     check(tdm_to_host(queue, &z, numbers));
     double mean = 0, variance = 0;

@@ -57,12 +57,12 @@ int main(int argc, char **argv) {
 
     tdm_state_dict *dict;
     check(tdm_load(queue, path, NULL, &dict));
-    for (size_t i = 0; i < tdm_state_dict_count(dict); i++) {
+    for (size_t i = 0; i < tdm_state_dict_get_count(dict); i++) {
         const char *name;
         tdm_tensor x; /* its buffer belongs to the dict */
-        check(tdm_state_dict_item(dict, i, &name, &x));
+        check(tdm_state_dict_get_item(dict, i, &name, &x));
         printf("%s: %s, %.0f elements\n", name, tdm_dtype_name(x.dtype),
-               (double)tdm_tensor_count(&x));
+               (double)tdm_tensor_get_count(&x));
     }
     const char *epoch = tdm_state_dict_get_metadata(dict, "epoch");
     printf("epoch %s\n", epoch ? epoch : "unknown");
@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
     static float last[COLS];
     check(tdm_file_open(path, &file));
     check(tdm_file_find(file, "layer.weight", &entry));
-    check(tdm_empty(device, TDM_F32, TDM_SHAPE(COLS), &row));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(COLS), &row));
     check(tdm_file_read(queue, file, entry, entry->count - COLS, COLS, NULL, &row));
     check(tdm_to_host(queue, &row, last));
     tdm_file_destroy(file);

@@ -123,7 +123,7 @@ static void copy_and_add(const tdm_tensor *x, const tdm_tensor *y) {
     tdm_queue *of_y = second ? second_queue : queue;
     tdm_tensor z, same, sum;
     printf("\n4. Copying\n");
-    CHECK(tdm_empty(tdm_tensor_get_device(y), TDM_F32, TDM_SHAPE(2, 3), &sum));
+    CHECK(tdm_empty(of_y, TDM_F32, TDM_SHAPE(2, 3), &sum));
     if (second && tdm_add(of_y, x, y, &sum) != TDM_OK) printf("X + Y: %s\n", tdm_last_error());
     CHECK(tdm_to(queue, x, tdm_tensor_get_device(y), &z));
     print("Z", of_y, &z);
@@ -147,7 +147,7 @@ static void use_a_layer(tdm_generator *generator, const tdm_tensor *x, const cha
     CHECK(tdm_linear_create(queue, generator, "0.", 3, 1, true, TDM_F32, net));
     CHECK(tdm_state_dict_get(net, "0.weight", &weight));
     print("0.weight", queue, &weight);
-    CHECK(tdm_empty(first, TDM_F32, TDM_SHAPE(2, 1), &y));
+    CHECK(tdm_empty(queue, TDM_F32, TDM_SHAPE(2, 1), &y));
     CHECK(tdm_linear_apply(queue, net, "0.", x, TDM_ACTIVATION_NONE, &y));
     print("net(X)", queue, &y);
     if (second) {
@@ -160,9 +160,9 @@ static void use_a_layer(tdm_generator *generator, const tdm_tensor *x, const cha
     CHECK(tdm_state_dict_set_metadata(net, "format", "pt"));
     CHECK(tdm_save(queue, net, path, NULL));
     CHECK(tdm_load(second ? second_queue : queue, path, NULL, &loaded));
-    for (size_t i = 0; i < tdm_state_dict_count(loaded); i++) {
+    for (size_t i = 0; i < tdm_state_dict_get_count(loaded); i++) {
         const char *name;
-        CHECK(tdm_state_dict_item(loaded, i, &name, &weight));
+        CHECK(tdm_state_dict_get_item(loaded, i, &name, &weight));
         print(name, second ? second_queue : queue, &weight);
     }
     tdm_state_dict_destroy(loaded);
@@ -210,7 +210,7 @@ static void keep_it_on_the_device(tdm_generator *generator) {
     tdm_tensor a, c, kept, one;
     printf("\n7. Logging\n");
     CHECK(tdm_randn(queue, generator, TDM_F32, TDM_SHAPE(100, 100), &a));
-    CHECK(tdm_empty(first, TDM_F32, TDM_SHAPE(100, 100), &c));
+    CHECK(tdm_empty(queue, TDM_F32, TDM_SHAPE(100, 100), &c));
     CHECK(tdm_zeros(queue, TDM_F32, TDM_SHAPE(PRODUCTS), &kept));
     double spent[2];
     for (int turn = 0; turn < 4; turn++) { /* the first of each warms up */

@@ -22,7 +22,7 @@ const char *tdmi_shape_text(const tdm_tensor *tensor, char text[128]) {
 static bool extent(const tdm_tensor *tensor, int64_t *begin, int64_t *end) {
     int64_t last = tensor->offset;
     int64_t count = 1;
-    bool empty = tdm_tensor_count(tensor) == 0;
+    bool empty = tdm_tensor_get_count(tensor) == 0;
     for (int i = 0; i < tensor->ndim && !empty; i++) {
         int64_t reach;
         if (__builtin_mul_overflow(count, tensor->shape[i], &count) ||
@@ -164,7 +164,7 @@ static bool overlaps(const tdm_tensor *a, const tdm_tensor *b) {
 static bool elements_distinct(const tdm_tensor *tensor) {
     int64_t reach = 0;
     bool used[TDM_MAX_DIMS] = {false};
-    if (tdm_tensor_count(tensor) == 0) return true;
+    if (tdm_tensor_get_count(tensor) == 0) return true;
     for (int round = 0; round < tensor->ndim; round++) {
         int least = -1;
         for (int i = 0; i < tensor->ndim; i++)

@@ -49,7 +49,7 @@ bool tdm_tensor_is_contiguous(const tdm_tensor *tensor) {
     return true;
 }
 
-int64_t tdm_tensor_count(const tdm_tensor *tensor) {
+int64_t tdm_tensor_get_count(const tdm_tensor *tensor) {
     int64_t count = 1;
     for (int i = 0; i < tensor->ndim; i++)
         if (tensor->shape[i] == 0) return 0;

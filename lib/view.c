@@ -67,7 +67,7 @@ tdm_status tdm_tensor_slice(const tdm_tensor *tensor, int dim, int64_t start, in
     tdm_tensor made = *tensor;
     made.shape[dim] = count;
     /* of an empty tensor neither need fit a number */
-    bool empty = tdm_tensor_count(&made) == 0;
+    bool empty = tdm_tensor_get_count(&made) == 0;
     if (!empty) made.offset += start * tensor->strides[dim];
     made.strides[dim] = !empty && count > 1 ? tensor->strides[dim] * step : tensor->strides[dim];
     *view = made;
@@ -89,7 +89,7 @@ tdm_status tdm_tensor_transpose(const tdm_tensor *tensor, int dim0, int dim1, td
 
 /* The one extent that is -1 becomes what the others leave; where that is no number, or two are -1, it stays. */
 static void infer_extent(const tdm_tensor *tensor, int ndim, int64_t *extents) {
-    int64_t rest = tdm_tensor_count(tensor);
+    int64_t rest = tdm_tensor_get_count(tensor);
     int at = -1;
     for (int i = 0; i < ndim; i++) {
         if (extents[i] == -1 && at < 0) {
@@ -137,10 +137,11 @@ tdm_status tdm_tensor_reshape(const tdm_tensor *tensor, int ndim, const int64_t 
     made.offset = tensor->offset;
     size_t bytes;
     TDMI_TRY(tdmi_check_shape(__func__, made.dtype, ndim, extents, &bytes));
-    if (tdm_tensor_count(&made) != tdm_tensor_count(tensor))
+    if (tdm_tensor_get_count(&made) != tdm_tensor_get_count(tensor))
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: shape has %lld elements, but the tensor has %lld", __func__,
-                         (long long)tdm_tensor_count(&made), (long long)tdm_tensor_count(tensor));
+                         (long long)tdm_tensor_get_count(&made),
+                         (long long)tdm_tensor_get_count(tensor));
     if (!tdm_tensor_is_contiguous(tensor) && !find_strides(tensor, &made))
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
                          "%s: elements of tensor do not lie as this shape needs them; tdm_cast "
@@ -201,10 +202,4 @@ tdm_status tdmi_empty(const char *function, tdm_device *device, tdm_dtype dtype,
     status = tdm_tensor_init(buffer, dtype, ndim, shape, 0, tensor);
     if (status != TDM_OK) tdm_buffer_release(buffer);
     return status;
-}
-
-tdm_status tdm_empty(tdm_device *device, tdm_dtype dtype, int ndim, const int64_t *shape,
-                     tdm_tensor *tensor) {
-    TDMI_UNCANCELLED();
-    return tdmi_empty(__func__, device, dtype, ndim, shape, tensor);
 }

@@ -13,7 +13,7 @@ static tdm_status call(const op_case *c, tdm_queue *queue, tdm_tensor *const *t)
 }
 
 static tdm_status call_residual(const op_case *c, tdm_queue *queue, tdm_tensor *const *t) {
-    return tdm_layer_norm_residual(queue, t[X], t[RESIDUAL], t[WEIGHT], t[BIAS], c->number, t[SUM],
+    return tdm_layer_norm_residual(queue, t[X], t[WEIGHT], t[BIAS], c->number, t[RESIDUAL], t[SUM],
                                    t[Y]);
 }
 

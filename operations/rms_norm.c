@@ -8,7 +8,7 @@
 enum { X, RESIDUAL, WEIGHT, SUM, Y };
 
 static tdm_status call(const op_case *c, tdm_queue *queue, tdm_tensor *const *t) {
-    return tdm_rms_norm(queue, t[X], t[RESIDUAL], t[WEIGHT], c->number, t[SUM], t[Y]);
+    return tdm_rms_norm(queue, t[X], t[WEIGHT], c->number, t[RESIDUAL], t[SUM], t[Y]);
 }
 
 static void refer(const op_part *p) {

@@ -277,10 +277,10 @@ int cache_entries_command(int argc, char **argv) {
     /* it lists the devices, and a driver may end the process */
     if (prunes && !guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
     if (tdm_cache_listing_create(&listing) != TDM_OK) return report_failure("cache");
-    const size_t count = tdm_cache_listing_count(listing);
+    const size_t count = tdm_cache_listing_get_count(listing);
     const tdm_cache_entry **entries = calloc(count + 1, sizeof *entries);
     for (size_t i = 0; entries && i < count; i++)
-        if (tdm_cache_listing_item(listing, i, &entries[i]) != TDM_OK) break;
+        if (tdm_cache_listing_get_item(listing, i, &entries[i]) != TDM_OK) break;
     if (!entries) {
         fputs("tdm cache: out of memory\n", stderr);
         status = EXIT_FAILED;

@@ -118,8 +118,8 @@ static void add_providers(const trial *t, char *text, size_t size) {
         const char *provider;
         char why[256];
         tdm_tensor a, c;
-        if (tdm_empty(t->device, dtypes[i], TDM_SHAPE(N, N), &a) != TDM_OK) continue;
-        if (tdm_empty(t->device, dtypes[i], TDM_SHAPE(N, N), &c) == TDM_OK) {
+        if (tdm_empty(t->queue, dtypes[i], TDM_SHAPE(N, N), &a) != TDM_OK) continue;
+        if (tdm_empty(t->queue, dtypes[i], TDM_SHAPE(N, N), &c) == TDM_OK) {
             if (tdm_matmul_provider(t->queue, NULL, &a, &a, &c, &provider) == TDM_OK &&
                 tdm_matmul_explain(t->queue, NULL, &a, &a, &c, why, sizeof why) == TDM_OK) {
                 snprintf(text + length, size - length, "%s%s (%s%s)", before, provider,

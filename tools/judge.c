@@ -41,7 +41,7 @@ static void failed(const char *what, tdm_status status) {
 /* Kept until the end. */
 static tdm_status make(tdm_dtype dtype, int64_t rows, int64_t columns, tdm_tensor **made) {
     *made = &the.tensors[the.count];
-    tdm_status status = tdm_empty(the.device, dtype, TDM_SHAPE(rows, columns), *made);
+    tdm_status status = tdm_empty(the.queue, dtype, TDM_SHAPE(rows, columns), *made);
     the.count += status == TDM_OK;
     return status;
 }

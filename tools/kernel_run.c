@@ -90,14 +90,14 @@ typedef struct run {
 
 /* The tensor lies at the end of its buffer, whose size is no larger than that: buffers are multiples of STEP. So what
  * follows is none of the buffer's. */
-static tdm_status make_tensor(tdm_device *device, tdm_dtype dtype, const kernel_shape *shape,
+static tdm_status make_tensor(tdm_queue *queue, tdm_dtype dtype, const kernel_shape *shape,
                               tdm_tensor *t) {
     const int64_t step = (1 << 20) / (int64_t)tdm_dtype_size(dtype);
-    tdm_status status = tdm_empty(device, dtype, shape->ndim, shape->extent, t);
-    if (status != TDM_OK || tdm_tensor_count(t) == 0) return status;
-    const int64_t count = tdm_tensor_count(t), whole = (count + step - 1) / step * step;
+    tdm_status status = tdm_empty(queue, dtype, shape->ndim, shape->extent, t);
+    if (status != TDM_OK || tdm_tensor_get_count(t) == 0) return status;
+    const int64_t count = tdm_tensor_get_count(t), whole = (count + step - 1) / step * step;
     tdm_tensor all = {.buffer = NULL};
-    status = tdm_empty(device, dtype, 1, &whole, &all);
+    status = tdm_empty(queue, dtype, 1, &whole, &all);
     tdm_buffer_release(t->buffer);
     t->buffer = all.buffer; /* or NULL */
     t->offset = whole - count;
@@ -113,7 +113,7 @@ static tdm_status make_arguments(run *r, const kernel_request *q, tdm_dtype dtyp
         const kernel_shape *shape = q->shapes[i].ndim < 0 ? &q->shape : &q->shapes[i];
         const tdm_dtype own = p->dtype == TDM_ANY_DTYPE ? dtype : (tdm_dtype)p->dtype;
         tdm_tensor *t = &r->tensors[i];
-        tdm_status status = make_tensor(r->device, own, shape, t);
+        tdm_status status = make_tensor(r->queue, own, shape, t);
         r->arguments[i] = (tdm_argument){p->name, t, 0.0, 0};
         /* integers may be indices: of these 0 is one */
         if (status == TDM_OK)

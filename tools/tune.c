@@ -123,8 +123,7 @@ static tdm_status make_matrix(tdm_queue *queue, const tune_product *p, int64_t r
     static tdm_generator generator = {.seed = 12};
     const int64_t shape[3] = {p->batch, transposed ? cols : rows, transposed ? rows : cols};
     const int ndim = p->batch > 1 ? 3 : 2;
-    tdm_status status =
-        tdm_empty(tdm_queue_get_device(queue), p->dtype, ndim, shape + 3 - ndim, tensor);
+    tdm_status status = tdm_empty(queue, p->dtype, ndim, shape + 3 - ndim, tensor);
     if (status == TDM_OK) status = tdm_fill_uniform(queue, &generator, -1.0, 1.0, tensor);
     return status;
 }

@@ -30,7 +30,7 @@ static bench_baseline_kind baseline_kind(const bench_case *c) {
 }
 
 size_t bench_operand_bytes(const bench_operand *operand) {
-    return (size_t)tdm_tensor_count(&operand->tensor) * tdm_dtype_size(operand->tensor.dtype);
+    return (size_t)tdm_tensor_get_count(&operand->tensor) * tdm_dtype_size(operand->tensor.dtype);
 }
 
 bench_request bench_case_request(const bench_case *c, const bench_plan *plan) {

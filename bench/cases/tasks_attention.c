@@ -54,7 +54,8 @@ static bool make_tensors(bench_task_run *run) {
         return bench_row_fail(run->row, "inputs", "out of memory");
     if (!make_buffer(run, a->input_bytes, &t[Q]) || !make_buffer(run, a->y_bytes, &t[Y]) ||
         !make_buffer(run, a->y_bytes, &t[COMPOSED]) ||
-        !make_buffer(run, (size_t)tdm_tensor_count(&t[SCORES]) * tdm_dtype_size(dtype), &t[SCORES]))
+        !make_buffer(run, (size_t)tdm_tensor_get_count(&t[SCORES]) * tdm_dtype_size(dtype),
+                     &t[SCORES]))
         return false;
     t[K].buffer = t[V].buffer = t[Q].buffer;
     if (tdm_buffer_write(a->queue, t[Q].buffer, 0, a->input, a->input_bytes) == TDM_OK) return true;
@@ -86,7 +87,7 @@ static bool prepare(bench_task_run *run) {
     if (shape->extents != 3)
         return bench_row_fail(run->row, "shape", "attention wants SENTENCES*TOKENSxHEADSxCOLUMNS");
     if (!make_tensors(run)) return false;
-    run->row->flops = 4.0 * (double)tdm_tensor_count(&a->tensor[SCORES]) * (double)a->cols;
+    run->row->flops = 4.0 * (double)tdm_tensor_get_count(&a->tensor[SCORES]) * (double)a->cols;
     run->baseline = (bench_baseline){.state = a, .call = call_composed};
     snprintf(run->baseline.name, sizeof run->baseline.name, "matmul, softmax, matmul");
     return true;

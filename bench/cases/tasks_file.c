@@ -160,7 +160,7 @@ static void check_loaded(bench_task_run *run, bench_verdict *verdict) {
     memset(p->copy, 0xff, p->size);
     const bool read = tdm_state_dict_get(p->loaded, name, &tensor) == TDM_OK &&
                       tensor.dtype == p->tensor.dtype &&
-                      tdm_tensor_count(&tensor) == tdm_tensor_count(&p->tensor) &&
+                      tdm_tensor_get_count(&tensor) == tdm_tensor_get_count(&p->tensor) &&
                       tdm_buffer_read(run->on->queue, tensor.buffer,
                                       (size_t)tensor.offset * tdm_dtype_size(tensor.dtype), p->copy,
                                       p->size) == TDM_OK;

@@ -94,7 +94,7 @@ static void check(bench_task_run *run, bench_verdict *verdict) {
     const move *m = run->state;
     memset(m->copy, 0xff, m->size);
     verdict->verified = m->y.buffer && tdm_tensor_get_device(&m->y) == m->device &&
-                        tdm_tensor_count(&m->y) == tdm_tensor_count(&m->x) &&
+                        tdm_tensor_get_count(&m->y) == tdm_tensor_get_count(&m->x) &&
                         tdm_buffer_read(m->to, m->y.buffer, 0, m->copy, m->size) == TDM_OK &&
                         memcmp(m->copy, m->values, m->size) == 0;
     if (!verdict->verified) snprintf(verdict->problem, sizeof verdict->problem, "the bytes differ");

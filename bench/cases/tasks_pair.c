@@ -69,7 +69,7 @@ static bool prepare_two(bench_task_run *run) {
         const bench_operand *operand = &state->plan.operand[i];
         state->input[i] = bench_alloc(bench_operand_bytes(operand));
         if (!state->input[i] || !random_fill(run->seed + (uint64_t)i, operand->tensor.dtype,
-                                             tdm_tensor_count(&operand->tensor), operand->low,
+                                             tdm_tensor_get_count(&operand->tensor), operand->low,
                                              operand->high, state->input[i]))
             return bench_row_fail(row, "inputs", "out of memory");
     }

@@ -24,7 +24,7 @@ typedef struct layout {
 
 /* A second output of another size (the norms of a batch of products) is one row. */
 static layout make_layout(const bench_plan *plan, int output) {
-    const int64_t count = tdm_tensor_count(&plan->operand[output].tensor);
+    const int64_t count = tdm_tensor_get_count(&plan->operand[output].tensor);
     layout l = {plan->row_count, plan->row_length, plan->row_cost, 0, 0, 0};
     if (count != l.rows * l.length) {
         l.cost = l.cost * l.rows * l.length / count;
@@ -73,7 +73,7 @@ static void fail_for_memory(bench_verdict *verdict) {
 void bench_verify(const bench_case *c, const bench_plan *plan, const void *const *input, int output,
                   const void *data, uint64_t seed, bench_verdict *verdict) {
     const bench_operand *operand = &plan->operand[output];
-    if (!all_finite(operand->tensor.dtype, data, tdm_tensor_count(&operand->tensor))) {
+    if (!all_finite(operand->tensor.dtype, data, tdm_tensor_get_count(&operand->tensor))) {
         verdict->verified = false;
         snprintf(verdict->problem, sizeof verdict->problem,
                  "operand %d has elements that are NaN, infinite or were never written", output);

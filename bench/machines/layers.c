@@ -50,7 +50,7 @@ static bool make_block(tdm_queue *queue, int64_t width, const int64_t first[2],
            machines_make(queue, TDM_F32, W2, columns, (const int64_t[]){width, count[1]}, &b->w2) &&
            make_vector(queue, B1, first[1], count[1], &b->b1) &&
            make_vector(queue, B2, 0, width, &b->b2) &&
-           tdm_empty(tdm_queue_get_device(queue), TDM_F32, 2, count, &b->hidden) == TDM_OK;
+           tdm_empty(queue, TDM_F32, 2, count, &b->hidden) == TDM_OK;
 }
 
 static void release_block(block *b) {
@@ -235,9 +235,9 @@ static double layers_alone(tdm_queue *queue, const one_process_work *of) {
     const bench_shape shape = bench_parse_shape(of->shape);
     const int64_t zero[2] = {0, 0}, count[2] = {shape.extent[0], shape.extent[2]};
     whole w = {0};
-    bool good = make_block(queue, shape.extent[1], zero, count, &w.all) &&
-                tdm_empty(tdm_queue_get_device(queue), TDM_F32,
-                          TDM_SHAPE(shape.extent[0], shape.extent[1]), &w.y) == TDM_OK;
+    bool good =
+        make_block(queue, shape.extent[1], zero, count, &w.all) &&
+        tdm_empty(queue, TDM_F32, TDM_SHAPE(shape.extent[0], shape.extent[1]), &w.y) == TDM_OK;
     const double seconds = good ? one_process_time(queue, of->calls, run_alone, &w) : -1;
     release_block(&w.all);
     tdm_tensor_release(&w.y);

@@ -90,14 +90,14 @@ static bool prepare(group *g, const machines_case *c, work *w) {
                  .weak = strstr(c->op, "+weak")};
     int64_t of_c[2];
     bool good = tdm_grid_create(g->comm, 0, 0, &s->grid) == TDM_OK;
-    const int64_t m = s->shape.extent[0] * (s->weak && good ? tdm_grid_rows(s->grid) : 1);
-    const int64_t n = s->shape.extent[1] * (s->weak && good ? tdm_grid_columns(s->grid) : 1);
+    const int64_t m = s->shape.extent[0] * (s->weak && good ? tdm_grid_get_rows(s->grid) : 1);
+    const int64_t n = s->shape.extent[1] * (s->weak && good ? tdm_grid_get_columns(s->grid) : 1);
     const int64_t k = s->shape.extent[2];
     s->k = k;
     const bool with_peer = strcmp(c->op, "grid_matmul+scalapack") == 0;
     if (with_peer && group_all(g, good))
-        s->peer =
-            scalapack_open(g, tdm_grid_rows(s->grid), tdm_grid_columns(s->grid), c->dtype, m, n, k);
+        s->peer = scalapack_open(g, tdm_grid_get_rows(s->grid), tdm_grid_get_columns(s->grid),
+                                 c->dtype, m, n, k);
     good = good && tdm_grid_block(s->grid, m, n, s->first, of_c) == TDM_OK &&
            make(s, A, m, k, &s->a, &s->host[0]) && make(s, B, k, n, &s->b, &s->host[1]) &&
            make(s, C, m, n, &s->c, &s->host[2]);
@@ -147,7 +147,7 @@ static double product_alone(tdm_queue *queue, const one_process_work *of) {
     whole w = {0};
     bool good = machines_make(queue, of->dtype, A, zero, (const int64_t[]){m, k}, &w.a) &&
                 machines_make(queue, of->dtype, B, zero, (const int64_t[]){k, n}, &w.b) &&
-                tdm_empty(tdm_queue_get_device(queue), of->dtype, TDM_SHAPE(m, n), &w.c) == TDM_OK;
+                tdm_empty(queue, of->dtype, TDM_SHAPE(m, n), &w.c) == TDM_OK;
     const double seconds = good ? one_process_time(queue, of->calls, run_alone, &w) : -1;
     tdm_tensor_release(&w.a);
     tdm_tensor_release(&w.b);

@@ -40,11 +40,11 @@ static bool make_layers(tdm_queue *queue, int64_t first, layers *l) {
     return machines_make(queue, TDM_F32, X, rows, (const int64_t[]){l->rows, l->width}, &l->x) &&
            machines_make(queue, TDM_F32, W1, zero, (const int64_t[]){l->inner, l->width}, &l->w1) &&
            machines_make(queue, TDM_F32, W2, zero, (const int64_t[]){l->width, l->inner}, &l->w2) &&
-           tdm_empty(device, TDM_F32, TDM_SHAPE(l->rows, l->inner), &l->hidden) == TDM_OK &&
-           tdm_empty(device, TDM_F32, TDM_SHAPE(l->rows, l->width), &l->y) == TDM_OK &&
-           tdm_empty(device, TDM_F32, TDM_SHAPE(l->rows, l->inner), &l->slope) == TDM_OK &&
-           tdm_empty(device, TDM_F32, TDM_SHAPE(l->inner, l->width), &l->grad1) == TDM_OK &&
-           tdm_empty(device, TDM_F32, TDM_SHAPE(l->width, l->inner), &l->grad2) == TDM_OK &&
+           tdm_empty(queue, TDM_F32, TDM_SHAPE(l->rows, l->inner), &l->hidden) == TDM_OK &&
+           tdm_empty(queue, TDM_F32, TDM_SHAPE(l->rows, l->width), &l->y) == TDM_OK &&
+           tdm_empty(queue, TDM_F32, TDM_SHAPE(l->rows, l->inner), &l->slope) == TDM_OK &&
+           tdm_empty(queue, TDM_F32, TDM_SHAPE(l->inner, l->width), &l->grad1) == TDM_OK &&
+           tdm_empty(queue, TDM_F32, TDM_SHAPE(l->width, l->inner), &l->grad2) == TDM_OK &&
            tdm_kernel_elementwise(device, "g = where(h > 0, g, 0)", parameters, 2, &l->masked) ==
                TDM_OK;
 }

@@ -196,7 +196,7 @@ static tdm_status forward(network *net, const data *d, float *logits) {
     TRY(tdm_layer_norm(net->queue, &net->hidden1, &net->weights[NORM1_W], &net->weights[NORM1_B],
                        1e-5, &net->normed1));
     TRY(linear(net, &net->normed1, FC2_W, FC2_B, TDM_ACTIVATION_RELU, &net->hidden2));
-    TRY(tdm_rms_norm(net->queue, &net->hidden2, NULL, &net->weights[NORM2_W], 1e-6, NULL,
+    TRY(tdm_rms_norm(net->queue, &net->hidden2, &net->weights[NORM2_W], 1e-6, NULL, NULL,
                      &net->normed2));
     TRY(linear(net, &net->normed2, FC3_W, FC3_B, TDM_ACTIVATION_NONE, &net->logits));
     return tdm_buffer_read(net->queue, net->logits.buffer, 0, logits,

@@ -108,13 +108,12 @@ static tdm_status encode_sorted(tdm_queue *queue, const model *m, const token_li
 static tdm_status encode_in_order(tdm_queue *queue, const model *m, const token_lists *lists,
                                   size_t *order, int64_t *rank, encode_progress progress,
                                   tdm_tensor *embeddings) {
-    tdm_device *const device = tdm_queue_get_device(queue);
     const int64_t count = (int64_t)lists->count;
     tdm_tensor sorted = {0}, indices = {0};
-    tdm_status status = tdm_empty(device, TDM_F32, TDM_SHAPE(count, m->config.hidden), &sorted);
+    tdm_status status = tdm_empty(queue, TDM_F32, TDM_SHAPE(count, m->config.hidden), &sorted);
     if (status == TDM_OK) status = encode_sorted(queue, m, lists, order, progress, &sorted);
     if (status == TDM_OK) status = tdm_from_host(queue, rank, TDM_I64, TDM_SHAPE(count), &indices);
-    if (status == TDM_OK) status = tdm_empty(device, TDM_F32, 2, sorted.shape, embeddings);
+    if (status == TDM_OK) status = tdm_empty(queue, TDM_F32, 2, sorted.shape, embeddings);
     if (status == TDM_OK) status = tdm_gather_rows(queue, &sorted, &indices, embeddings);
     tdm_tensor_release(&sorted);
     tdm_tensor_release(&indices);

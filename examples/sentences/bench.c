@@ -60,7 +60,7 @@ static tdm_status measure_both(session *s, const batch *b, double *by_calls, dou
     tdm_tensor embeddings;
     tdm_graph *graph = NULL;
     const int64_t hidden = s->config.hidden;
-    TRY(tdm_empty(s->device, TDM_F32, TDM_SHAPE(b->sentences, hidden), &embeddings));
+    TRY(tdm_empty(s->queue, TDM_F32, TDM_SHAPE(b->sentences, hidden), &embeddings));
     tdm_status status = measure(s, b, NULL, &embeddings, by_calls);
     if (status == TDM_OK) status = tdm_graph_create(s->queue, &graph);
     if (status == TDM_OK) status = tdm_graph_begin(graph);

@@ -63,13 +63,12 @@ bool run_embed(const options *o, session *s) {
 /* The cosines of the angles between one query and all sentences, and of the largest ones where they are. */
 static tdm_status find_nearest(session *s, const tdm_tensor *embeddings, const tdm_tensor *query,
                                int64_t count, float *scores, int64_t *indices) {
-    tdm_device *const device = s->device;
     tdm_matmul_options transposed = TDM_MATMUL_OPTIONS_DEFAULTS;
     transposed.transpose_b = true;
     tdm_tensor cosines = {0}, best = {0}, where = {0};
-    tdm_status status = tdm_empty(device, TDM_F32, TDM_SHAPE(1, embeddings->shape[0]), &cosines);
-    if (status == TDM_OK) status = tdm_empty(device, TDM_F32, TDM_SHAPE(1, count), &best);
-    if (status == TDM_OK) status = tdm_empty(device, TDM_I64, TDM_SHAPE(1, count), &where);
+    tdm_status status = tdm_empty(s->queue, TDM_F32, TDM_SHAPE(1, embeddings->shape[0]), &cosines);
+    if (status == TDM_OK) status = tdm_empty(s->queue, TDM_F32, TDM_SHAPE(1, count), &best);
+    if (status == TDM_OK) status = tdm_empty(s->queue, TDM_I64, TDM_SHAPE(1, count), &where);
     if (status == TDM_OK) status = tdm_matmul(s->queue, &transposed, query, embeddings, &cosines);
     if (status == TDM_OK) status = tdm_top_k(s->queue, &cosines, &best, &where);
     if (status == TDM_OK) status = tdm_to_host(s->queue, &best, scores);

@@ -23,14 +23,14 @@ static void workspace_deinit(workspace *w) {
         tdm_tensor_release(all[i]);
 }
 
-static tdm_status workspace_init(tdm_device *device, const model *m, const batch *b, workspace *w) {
+static tdm_status workspace_init(tdm_queue *queue, const model *m, const batch *b, workspace *w) {
     const config *const c = &m->config;
     const int64_t n = b->tokens;
-    TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, c->hidden), &w->x));
-    TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, c->hidden), &w->y));
-    TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, 3 * c->hidden), &w->qkv));
-    TRY(tdm_empty(device, m->dtype, TDM_SHAPE(n, c->hidden), &w->context));
-    return tdm_empty(device, m->dtype, TDM_SHAPE(n, c->intermediate), &w->wide);
+    TRY(tdm_empty(queue, m->dtype, TDM_SHAPE(n, c->hidden), &w->x));
+    TRY(tdm_empty(queue, m->dtype, TDM_SHAPE(n, c->hidden), &w->y));
+    TRY(tdm_empty(queue, m->dtype, TDM_SHAPE(n, 3 * c->hidden), &w->qkv));
+    TRY(tdm_empty(queue, m->dtype, TDM_SHAPE(n, c->hidden), &w->context));
+    return tdm_empty(queue, m->dtype, TDM_SHAPE(n, c->intermediate), &w->wide);
 }
 
 /* The heads in a matrix of tokens, from that column on: [heads, tokens, width]. */
@@ -62,7 +62,7 @@ static tdm_status apply(tdm_queue *queue, const linear *l, const tdm_tensor *x,
 /* x = norm(x + y) */
 static tdm_status add_and_norm(tdm_queue *queue, const model *m, const norm *n, const tdm_tensor *y,
                                tdm_tensor *x) {
-    return tdm_layer_norm_residual(queue, y, x, &n->weight, &n->bias, m->config.epsilon, NULL, x);
+    return tdm_layer_norm_residual(queue, y, &n->weight, &n->bias, m->config.epsilon, x, NULL, x);
 }
 
 static tdm_status run_layer(tdm_queue *queue, const model *m, const layer *l, const batch *b,
@@ -95,7 +95,7 @@ static tdm_status pool(tdm_queue *queue, const model *m, const batch *b, const t
 
 static tdm_status run(tdm_queue *queue, const model *m, const batch *b, workspace *w,
                       tdm_tensor *embeddings) {
-    TRY(workspace_init(tdm_queue_get_device(queue), m, b, w));
+    TRY(workspace_init(queue, m, b, w));
     TRY(tdm_gather_rows(queue, &m->words, &b->ids, &w->x));
     TRY(tdm_gather_rows(queue, &m->positions, &b->positions, &w->y));
     TRY(add_and_norm(queue, m, &m->embedding_norm, &w->y, &w->x));

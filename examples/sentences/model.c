@@ -52,7 +52,7 @@ static tdm_status keep(const source *s, const char *name, const tdm_tensor *x, t
     tdm_status status = TDM_OK;
     if (x->dtype != s->model->dtype) {
         tdm_tensor_release(y);
-        TRY(tdm_empty(tdm_queue_get_device(s->queue), s->model->dtype, x->ndim, x->shape, y));
+        TRY(tdm_empty(s->queue, s->model->dtype, x->ndim, x->shape, y));
         status = tdm_cast(s->queue, x, y);
     }
     if (status == TDM_OK) status = tdm_state_dict_set(s->model->weights, name, y);
@@ -94,8 +94,7 @@ static bool keep_parts(const source *s, int64_t index, int first, int count, tdm
         if (count > 1) {
             int64_t shape[2] = {count * out, in};
             tdm_tensor_release(&all);
-            status = tdm_empty(tdm_queue_get_device(s->queue), found[j][0].dtype, found[j][0].ndim,
-                               shape, &all);
+            status = tdm_empty(s->queue, found[j][0].dtype, found[j][0].ndim, shape, &all);
             if (status == TDM_OK) status = tdm_concat(s->queue, list[j], (size_t)count, 0, &all);
         }
         if (status == TDM_OK)
@@ -128,7 +127,7 @@ static tdm_status keep_positions(const source *s, const tdm_tensor *positions,
                                  const tdm_tensor *types) {
     tdm_tensor type, sum;
     TRY(tdm_tensor_slice(types, 0, 0, 1, 1, &type));
-    TRY(tdm_empty(tdm_queue_get_device(s->queue), positions->dtype, 2, positions->shape, &sum));
+    TRY(tdm_empty(s->queue, positions->dtype, 2, positions->shape, &sum));
     tdm_status status = tdm_add(s->queue, positions, &type, &sum);
     if (status == TDM_OK) status = keep(s, positions_name, &sum, &s->model->positions);
     tdm_tensor_release(&sum);
@@ -184,7 +183,7 @@ static tdm_status add_random(tdm_queue *queue, tdm_generator *generator, const c
                              tdm_state_dict *dict) {
     tdm_tensor x;
     const int64_t shape[] = {rows ? rows : cols, cols};
-    TRY(tdm_empty(tdm_queue_get_device(queue), TDM_F32, rows ? 2 : 1, shape, &x));
+    TRY(tdm_empty(queue, TDM_F32, rows ? 2 : 1, shape, &x));
     tdm_status status = tdm_fill_normal(queue, generator, mean, deviation, &x);
     if (status == TDM_OK) status = tdm_state_dict_set(dict, name, &x);
     tdm_tensor_release(&x);

@@ -166,12 +166,12 @@ void tdm_cache_listing_destroy(tdm_cache_listing *listing) {
     tdmi_free(listing);
 }
 
-size_t tdm_cache_listing_count(const tdm_cache_listing *listing) {
+size_t tdm_cache_listing_get_count(const tdm_cache_listing *listing) {
     return listing ? listing->count : 0;
 }
 
-tdm_status tdm_cache_listing_item(const tdm_cache_listing *listing, size_t index,
-                                  const tdm_cache_entry **entry) {
+tdm_status tdm_cache_listing_get_item(const tdm_cache_listing *listing, size_t index,
+                                      const tdm_cache_entry **entry) {
     TDMI_RESULT(__func__, entry);
     TDMI_NOT_NULL(__func__, listing);
     if (index >= listing->count)
@@ -210,7 +210,7 @@ tdm_status tdm_cache_remove(const char *file) {
     if (!is_entry_name(file, &finished) || strchr(file, '/'))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "tdm_cache_remove: file is \"%.80s\": an entry's name is 32 hexadecimal "
-                         "digits and \".bin\", as tdm_cache_listing_item gives it",
+                         "digits and \".bin\", as tdm_cache_listing_get_item gives it",
                          file);
     int folder = tdmi_cache_open_directory(&exists);
     if (folder < 0 && exists)

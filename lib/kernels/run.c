@@ -272,7 +272,7 @@ tdm_status tdmi_expression_call(const tdmi_kernel_call *call, tdm_kernel *kernel
     TDMI_TRY(find_dtypes(kernel, sorted, &self));
     TDMI_TRY(check_tensors(&self));
     TDMI_TRY(self.typed->expression.has_rows ? tdmi_call_find_rows(&self) : find_views(&self));
-    if (tdm_tensor_count(self.tensors[self.typed->expression.outputs[0].tensor]) == 0)
+    if (tdm_tensor_get_count(self.tensors[self.typed->expression.outputs[0].tensor]) == 0)
         return TDM_OK;
     return run(kernel, sorted, &self);
 }

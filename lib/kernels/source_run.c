@@ -62,7 +62,7 @@ static tdm_status find_tensors(source_call *self, tdm_queue *queue, const tdm_ke
 
 static bool writes_nothing(const source_call *self) {
     for (int i = 0; i < self->count; i++)
-        if ((self->args[i].flags & TDMI_ARG_OUTPUT) && tdm_tensor_count(self->tensors[i]) > 0)
+        if ((self->args[i].flags & TDMI_ARG_OUTPUT) && tdm_tensor_get_count(self->tensors[i]) > 0)
             return false;
     return true;
 }
@@ -106,8 +106,8 @@ static int64_t count_groups(const source_call *self, const tdmi_device_facts *fa
     int64_t groups = items, bytes = 0;
     if (groups > facts->max_groups) groups = facts->max_groups;
     for (int i = 0; i < self->count; i++)
-        bytes +=
-            tdm_tensor_count(self->tensors[i]) * (int64_t)tdm_dtype_size(self->tensors[i]->dtype);
+        bytes += tdm_tensor_get_count(self->tensors[i]) *
+                 (int64_t)tdm_dtype_size(self->tensors[i]->dtype);
     if (facts->min_group_bytes > 0 && groups > bytes / facts->min_group_bytes)
         groups = bytes / facts->min_group_bytes;
     return groups > 0 ? groups : 1;

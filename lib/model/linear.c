@@ -25,7 +25,7 @@ static tdm_status parameter_name(const char *function, const char *prefix, const
 static tdm_status make_parameter(tdm_queue *queue, tdm_generator *generator, double bound,
                                  tdm_dtype dtype, int ndim, const int64_t *shape,
                                  tdm_tensor *parameter) {
-    TDMI_TRY(tdm_empty(queue->device, dtype, ndim, shape, parameter));
+    TDMI_TRY(tdm_empty(queue, dtype, ndim, shape, parameter));
     return tdm_fill_uniform(queue, generator, -bound, bound, parameter);
 }
 

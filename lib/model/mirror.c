@@ -138,7 +138,7 @@ static tdm_status prepare(const char *function, member *m, tdm_queue *queue, int
         views[input_count + i] = rows_of(&inputs[i], first, m->rows);
     TDMI_TRY(tdmi_move(function, queue, input_count, views + input_count, m->device, views));
     tdm_tensor part = rows_of(output, first, m->rows);
-    return tdm_empty(m->device, output->dtype, output->ndim, part.shape, &m->output);
+    return tdmi_empty(function, m->device, output->dtype, output->ndim, part.shape, &m->output);
 }
 
 static void release_part(member *m, size_t input_count) {

@@ -328,7 +328,7 @@ static int compare_placed(const void *left, const void *right) {
 }
 
 tdm_status tdmi_place_tensors(const tdm_state_dict *dict, tdmi_placed *placed, uint64_t *total) {
-    size_t count = tdm_state_dict_count(dict);
+    size_t count = tdm_state_dict_get_count(dict);
     for (size_t i = 0; i < count; i++)
         placed[i].item = tdmi_state_dict_at(dict, i);
     if (count > 1) qsort(placed, count, sizeof *placed, compare_placed);
@@ -336,7 +336,7 @@ tdm_status tdmi_place_tensors(const tdm_state_dict *dict, tdmi_placed *placed, u
     for (size_t i = 0; i < count; i++) {
         const tdm_tensor *tensor = &placed[i].item->tensor;
         /* Repeated elements (strides of 0) may be more than any memory holds. */
-        uint64_t elements = (uint64_t)tdm_tensor_count(tensor);
+        uint64_t elements = (uint64_t)tdm_tensor_get_count(tensor);
         if (__builtin_mul_overflow(elements, tdm_dtype_size(tensor->dtype), &placed[i].size) ||
             __builtin_add_overflow(end, placed[i].size, &end) || end > INT64_MAX / 2)
             return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "'%.200s' is too large for a file",
@@ -417,7 +417,7 @@ tdm_status tdmi_header_build(const tdm_state_dict *dict, const tdmi_placed *plac
     bool good = root;
     if (good && dict->metadata.count > 0)
         good = json_object_set_new(root, "__metadata__", metadata_of(dict)) == 0;
-    for (size_t i = 0; good && i < tdm_state_dict_count(dict); i++)
+    for (size_t i = 0; good && i < tdm_state_dict_get_count(dict); i++)
         good = json_object_set_new(root, placed[i].item->name, entry_of(&placed[i])) == 0;
     *text = good ? build_text(root, size) : NULL;
     json_decref(root);

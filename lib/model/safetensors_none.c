@@ -33,15 +33,15 @@ tdm_status tdm_file_open(const char *path, tdm_file **file) {
 
 void tdm_file_destroy(tdm_file *file) { (void)file; }
 
-size_t tdm_file_count(const tdm_file *file) {
+size_t tdm_file_get_count(const tdm_file *file) {
     (void)file;
     return 0;
 }
 
-tdm_status tdm_file_item(const tdm_file *file, size_t index, const tdm_file_entry **entry) {
+tdm_status tdm_file_get_item(const tdm_file *file, size_t index, const tdm_file_entry **entry) {
     (void)file, (void)index;
     if (entry) *entry = NULL;
-    return refuse("tdm_file_item");
+    return refuse("tdm_file_get_item");
 }
 
 tdm_status tdm_file_find(const tdm_file *file, const char *name, const tdm_file_entry **entry) {

@@ -280,7 +280,7 @@ tdm_status tdm_file_open(const char *path, tdm_file **file) {
     return status == TDM_OK ? TDM_OK : tdmi_fail_in(status, "%s", __func__);
 }
 
-size_t tdm_file_count(const tdm_file *file) { return file ? file->header.count : 0; }
+size_t tdm_file_get_count(const tdm_file *file) { return file ? file->header.count : 0; }
 
 static tdm_status check_entry_call(const char *function, const tdm_file *file,
                                    const tdm_file_entry **entry) {
@@ -289,7 +289,7 @@ static tdm_status check_entry_call(const char *function, const tdm_file *file,
     return TDM_OK;
 }
 
-tdm_status tdm_file_item(const tdm_file *file, size_t index, const tdm_file_entry **entry) {
+tdm_status tdm_file_get_item(const tdm_file *file, size_t index, const tdm_file_entry **entry) {
     TDMI_TRY(check_entry_call(__func__, file, entry));
     if (index >= file->header.count)
         return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "%s: index is %zu, but %s has %zu tensor%s",
@@ -342,9 +342,9 @@ static tdm_status check_read(const char *function, const tdm_file *file,
                          tdm_dtype_name(entry->dtype));
     if (!tdm_tensor_is_contiguous(y))
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: y is not contiguous", function);
-    if (tdm_tensor_count(y) != count)
+    if (tdm_tensor_get_count(y) != count)
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: y has %lld elements, but count is %lld",
-                         function, (long long)tdm_tensor_count(y), (long long)count);
+                         function, (long long)tdm_tensor_get_count(y), (long long)count);
     return tdmi_check_writable(function, "y", y->buffer);
 }
 

@@ -157,7 +157,7 @@ static tdm_status write_file(saving *all, const tdm_state_dict *dict) {
 
 static tdm_status check_tensors(const char *function, tdm_queue *queue,
                                 const tdm_state_dict *dict) {
-    for (size_t i = 0; i < tdm_state_dict_count(dict); i++) {
+    for (size_t i = 0; i < tdm_state_dict_get_count(dict); i++) {
         const tdmi_dict_item *item = tdmi_state_dict_at(dict, i);
         const tdm_device *device = item->tensor.buffer->device;
         if (device != queue->device)
@@ -178,7 +178,7 @@ tdm_status tdm_save(tdm_queue *queue, const tdm_state_dict *dict, const char *pa
     TDMI_TRY(tdmi_file_job_check(__func__, queue, path, options, &own));
     TDMI_NOT_NULL(__func__, dict);
     TDMI_TRY(check_tensors(__func__, queue, dict));
-    size_t count = tdm_state_dict_count(dict);
+    size_t count = tdm_state_dict_get_count(dict);
     tdmi_placed *placed = tdmi_calloc(count ? count : 1, sizeof *placed);
     if (!placed) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", __func__);
     saving all = {.job = {.path = path, .queue = queue, .options = &own}, .placed = placed};

@@ -201,7 +201,7 @@ const tdmi_dict_item *tdmi_state_dict_find(const tdm_state_dict *dict, const cha
     return list_find(&dict->items, name);
 }
 
-size_t tdm_state_dict_count(const tdm_state_dict *dict) { return dict ? dict->items.count : 0; }
+size_t tdm_state_dict_get_count(const tdm_state_dict *dict) { return dict ? dict->items.count : 0; }
 
 const tdmi_dict_item *tdmi_state_dict_at(const tdm_state_dict *dict, size_t index) {
     return dict->items.at[index];
@@ -213,8 +213,8 @@ static tdm_status check_index(const char *function, size_t index, size_t count) 
                      count == 1 ? "is" : "are", count);
 }
 
-tdm_status tdm_state_dict_item(const tdm_state_dict *dict, size_t index, const char **name,
-                               tdm_tensor *tensor) {
+tdm_status tdm_state_dict_get_item(const tdm_state_dict *dict, size_t index, const char **name,
+                                   tdm_tensor *tensor) {
     TDMI_RESULT(__func__, name);
     TDMI_NOT_NULL(__func__, tensor);
     memset(tensor, 0, sizeof *tensor);
@@ -269,12 +269,12 @@ const char *tdm_state_dict_get_metadata(const tdm_state_dict *dict, const char *
     return text ? text->value : NULL;
 }
 
-size_t tdm_state_dict_metadata_count(const tdm_state_dict *dict) {
+size_t tdm_state_dict_get_metadata_count(const tdm_state_dict *dict) {
     return dict ? dict->metadata.count : 0;
 }
 
-tdm_status tdm_state_dict_metadata_item(const tdm_state_dict *dict, size_t index, const char **key,
-                                        const char **value) {
+tdm_status tdm_state_dict_get_metadata_item(const tdm_state_dict *dict, size_t index,
+                                            const char **key, const char **value) {
     TDMI_RESULT(__func__, key);
     TDMI_RESULT(__func__, value);
     TDMI_TRY(check_dict(__func__, dict));

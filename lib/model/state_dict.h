@@ -37,7 +37,7 @@ tdm_status tdmi_state_dict_put(tdm_state_dict *dict, const char *name, const tdm
 /* The item of that name, or NULL without a message. */
 const tdmi_dict_item *tdmi_state_dict_find(const tdm_state_dict *dict, const char *name);
 
-/* The index-th item, index < tdm_state_dict_count. */
+/* The index-th item, index < tdm_state_dict_get_count. */
 const tdmi_dict_item *tdmi_state_dict_at(const tdm_state_dict *dict, size_t index);
 
 /* Orders pointers to two structs that begin with a name, for qsort. */

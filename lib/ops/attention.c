@@ -181,7 +181,7 @@ tdm_status tdm_attention(tdm_queue *queue, const tdm_attention_options *options,
     TDMI_TRY(describe_scale(o.scale, of_q.view.shape[COL], &a));
     if (o.mask) TDMI_TRY(describe_mask(o.mask, &of_q, &of_k, &a));
     TDMI_TRY(describe_index(&o, &of_q, &of_k, &a));
-    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(y) == 0) return TDM_OK;
     const tdmi_device_facts *const facts = queue->device->facts;
     const size_t size = q->dtype == TDM_F64 ? sizeof(double) : sizeof(float);
     const int64_t rows = TDM_ATTENTION_ROWS(size);

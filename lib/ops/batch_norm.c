@@ -39,7 +39,7 @@ tdm_status tdm_batch_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: epsilon is %g, it must be at least 0 and finite", __func__, epsilon);
     TDMI_TRY(check_shapes(__func__, x, y, args + 1, 4));
-    if (tdm_tensor_count(x) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(x) == 0) return TDM_OK;
     int64_t channels = x->shape[1], spatial = 1;
     for (int i = 2; i < x->ndim; i++)
         spatial *= x->shape[i];

@@ -71,5 +71,5 @@ tdm_status tdm_cumsum(tdm_queue *queue, const tdm_tensor *x, int dim, tdm_tensor
     TDMI_TRY(tdmi_check_reduced_dtypes(__func__, queue, false, "x", x, "y", y));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
     TDMI_TRY(tdmi_check_dim(__func__, TDM_ERROR_INVALID_ARGUMENT, "dim", &dim, x->ndim));
-    return tdm_tensor_count(y) == 0 ? TDM_OK : run(__func__, queue, x, dim, y);
+    return tdm_tensor_get_count(y) == 0 ? TDM_OK : run(__func__, queue, x, dim, y);
 }

@@ -61,7 +61,7 @@ static tdm_status find(const extreme *e, tdm_queue *queue, const tdm_tensor *x, 
                          e->function, tdm_dtype_name(y->dtype));
     tdmi_reduced reduced;
     TDMI_TRY(tdmi_check_reduced(e->function, x, dims, count, "y", y, &reduced));
-    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(y) == 0) return TDM_OK;
     if (e->truth && reduced.elements == 0) return tdm_fill(queue, e->smallest, y);
     TDMI_TRY(check_not_empty(e->function, &reduced));
     extreme chosen = *e; /* the largest of bools is whether any is true */
@@ -112,7 +112,7 @@ static tdm_status find_places(const char *function, bool smallest, tdm_queue *qu
     TDMI_TRY(tdmi_check_dim(function, TDM_ERROR_INVALID_ARGUMENT, "dim", &dim, x->ndim));
     tdmi_reduced reduced;
     TDMI_TRY(tdmi_check_reduced(function, x, &dim, 1, "indices", indices, &reduced));
-    if (tdm_tensor_count(indices) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(indices) == 0) return TDM_OK;
     TDMI_TRY(check_not_empty(function, &reduced));
     tdmi_reduction r = reduction_of(&place, x->dtype);
     r.args.wide = indices->dtype == TDM_I64;

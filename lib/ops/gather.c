@@ -51,7 +51,7 @@ tdm_status tdm_gather_rows(tdm_queue *queue, const tdm_tensor *table, const tdm_
     TDMI_TRY(tdmi_check_indices(__func__, "indices", indices));
     TDMI_TRY(tdmi_check_same_dtype(__func__, "table", table, "y", y));
     TDMI_TRY(tdmi_check_joined_shape(__func__, "y", y, indices, table, 1));
-    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(y) == 0) return TDM_OK;
     tdm_gather_args kernel_args = {
         .table_rows = table->shape[0],
         .table_offset = table->offset,
@@ -74,7 +74,7 @@ tdm_status tdm_one_hot(tdm_queue *queue, const tdm_tensor *indices, tdm_tensor *
     TDMI_TRY(tdmi_check_indices(__func__, "indices", indices));
     const tdm_tensor classes = {.ndim = 1, .shape = {y->shape[y->ndim - 1]}};
     TDMI_TRY(tdmi_check_joined_shape(__func__, "y", y, indices, &classes, 0));
-    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(y) == 0) return TDM_OK;
     tdm_gather_args kernel_args = {.bits = (tdm_i64)tdmi_element_bits(y->dtype, 1)};
     TDMI_TRY(describe(__func__, indices, y, &kernel_args));
     const tdmi_mem *mems[] = {tdmi_mem_of(y), tdmi_mem_of(indices)};

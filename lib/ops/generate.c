@@ -19,7 +19,7 @@ typedef tdm_status (*run_part)(tdm_queue *queue, const tdm_tensor *y, const part
 
 static tdm_status for_parts(const char *function, tdm_queue *queue, const tdm_tensor *y,
                             run_part run, const void *context) {
-    int64_t count = tdm_tensor_count(y);
+    int64_t count = tdm_tensor_get_count(y);
     if (count == 0) return TDM_OK;
     part p = {.offset = y->offset};
     if (!tdm_tensor_is_contiguous(y)) {
@@ -123,7 +123,7 @@ static tdm_status fill_random(const char *function, tdm_queue *queue, tdm_genera
                                  .seed_low = (tdm_u32)generator->seed,
                                  .seed_high = (tdm_u32)(generator->seed >> 32)}};
     TDMI_TRY(for_parts(function, queue, y, run_random, &fill));
-    generator->next += (uint64_t)tdm_tensor_count(y);
+    generator->next += (uint64_t)tdm_tensor_get_count(y);
     return TDM_OK;
 }
 

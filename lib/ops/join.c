@@ -20,7 +20,7 @@ static tdm_tensor part_of(const joined *j) {
     tdm_tensor part = *j->y;
     const int64_t stride = part.strides[j->dim];
     part.shape[j->dim] = j->stacked ? 1 : j->x->shape[j->dim];
-    if (tdm_tensor_count(&part) > 0) part.offset += j->at * stride;
+    if (tdm_tensor_get_count(&part) > 0) part.offset += j->at * stride;
     if (!j->stacked) return part;
     part.ndim--;
     for (int i = j->dim; i < part.ndim; i++) {
@@ -107,7 +107,7 @@ tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
     bool flipped[TDM_MAX_DIMS];
     TDMI_TRY(tdmi_check_dims(__func__, x, dims, count, flipped));
-    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(y) == 0) return TDM_OK;
     tdm_tensor view = *x; /* from its last elements back */
     for (int i = 0; i < view.ndim; i++) {
         if (!flipped[i]) continue;

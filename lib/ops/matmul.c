@@ -28,7 +28,7 @@ static tdm_status matrix_of(const char *function, const char *name, const tdm_te
     int last = t->ndim - 1;
     m->rows = t->shape[last - 1];
     m->cols = t->shape[last];
-    if (tdm_tensor_count(t) == 0) { /* any strides, and extents whose product may overflow */
+    if (tdm_tensor_get_count(t) == 0) { /* any strides, and extents whose product may overflow */
         m->ld = m->cols > 0 ? m->cols : 1;
         m->batch = 1;
         m->stride = 0;
@@ -63,7 +63,7 @@ static tdm_status matrix_of(const char *function, const char *name, const tdm_te
 /* How many of the first batch dimensions do not collapse with the others. */
 static int apart_of(const tdm_tensor *t) {
     int64_t count = 1, stride = 0;
-    if (tdm_tensor_count(t) == 0) return 0;
+    if (tdm_tensor_get_count(t) == 0) return 0;
     for (int i = t->ndim - 3; i >= 0; i--) {
         if (t->shape[i] == 1) continue;
         if (count == 1)
@@ -104,7 +104,7 @@ static tdm_status repeat_batch(const char *function, const char *name, const tdm
         shape[c->ndim - i] = t->shape[t->ndim - i];
     if (tdmi_repeat(&least, c->ndim, shape, repeated)) {
         /* the extents of an empty C may overflow with those of a matrix that is not empty */
-        if (tdm_tensor_count(c) == 0) *repeated = *t;
+        if (tdm_tensor_get_count(c) == 0) *repeated = *t;
         return TDM_OK;
     }
     return tdmi_fail(

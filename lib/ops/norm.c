@@ -121,7 +121,7 @@ static tdm_status run(const norm_call *call, const tdm_tensor *x, const int *dim
     TDMI_TRY(tdmi_check_reduced_dtypes(call->function, call->queue, true, "x", x, name, out));
     tdmi_reduced reduced;
     TDMI_TRY(tdmi_check_reduced(call->function, x, dims, count, name, out, &reduced));
-    if (tdm_tensor_count(out) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(out) == 0) return TDM_OK;
     if (reduced.elements == 0) return tdm_fill(call->queue, 0, out);
     return norms(call, x, &reduced, out);
 }

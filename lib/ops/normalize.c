@@ -149,17 +149,17 @@ tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tenso
                      &(operands){.x = x, .weight = weight, .bias = bias, .y = y}, epsilon);
 }
 
-tdm_status tdm_layer_norm_residual(tdm_queue *queue, const tdm_tensor *x,
-                                   const tdm_tensor *residual, const tdm_tensor *weight,
-                                   const tdm_tensor *bias, double epsilon, tdm_tensor *sum,
-                                   tdm_tensor *y) {
+tdm_status tdm_layer_norm_residual(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
+                                   const tdm_tensor *bias, double epsilon,
+                                   const tdm_tensor *residual, tdm_tensor *sum, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     return normalize("tdm_layer_norm_residual", queue, TDMI_KERNEL_LAYER_NORM,
                      &(operands){x, residual, weight, bias, sum, y}, epsilon);
 }
 
-tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *residual,
-                        const tdm_tensor *weight, double epsilon, tdm_tensor *sum, tdm_tensor *y) {
+tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,
+                        double epsilon, const tdm_tensor *residual, tdm_tensor *sum,
+                        tdm_tensor *y) {
     TDMI_UNCANCELLED();
     return normalize("tdm_rms_norm", queue, TDMI_KERNEL_RMS_NORM,
                      &(operands){x, residual, weight, NULL, sum, y}, epsilon);

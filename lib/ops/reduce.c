@@ -40,7 +40,7 @@ tdm_status tdmi_check_reduced(const char *function, const tdm_tensor *x, const i
     }
     if (empty) reduced->elements = 0;
     const bool all = without.ndim == 0, kept = y->ndim == x->ndim;
-    bool fits = all ? tdm_tensor_count(y) == 1 : kept || y->ndim == without.ndim;
+    bool fits = all ? tdm_tensor_get_count(y) == 1 : kept || y->ndim == without.ndim;
     const tdm_tensor *wanted = kept ? &with : &without;
     for (int i = 0; fits && !all && i < y->ndim; i++)
         fits = y->shape[i] == wanted->shape[i];

@@ -10,7 +10,7 @@ static tdm_dtype accumulator_of(tdm_dtype dtype) {
 }
 
 static tdm_status fill(tdm_queue *queue, double value, tdm_tensor *y) {
-    return tdm_tensor_count(y) == 0 ? TDM_OK : tdm_fill(queue, value, y);
+    return tdm_tensor_get_count(y) == 0 ? TDM_OK : tdm_fill(queue, value, y);
 }
 
 tdmi_reduction tdmi_reduction_of(const tdm_tensor *x, const tdm_tensor *y, unsigned op,
@@ -50,7 +50,7 @@ static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor 
     TDMI_TRY(tdmi_check_reduced_dtypes(o->function, queue, o->floats_alone, "x", x, "y", y));
     tdmi_reduced reduced;
     TDMI_TRY(tdmi_check_reduced(o->function, x, dims, count, "y", y, &reduced));
-    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(y) == 0) return TDM_OK;
     const bool variance = o->op == TDM_OP_REDUCE_VARIANCE;
     const double left = (double)reduced.elements - correction;
     if (reduced.elements == 0) return fill(queue, o->of_nothing, y);

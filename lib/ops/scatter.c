@@ -12,11 +12,11 @@ static tdm_status check_shapes(const tdm_tensor *source, const tdm_tensor *indic
                                const tdm_tensor *y) {
     TDMI_TRY(tdmi_check_indices(function, "indices", indices));
     TDMI_TRY(tdmi_check_joined_shape(function, "source", source, indices, y, 1));
-    if (tdm_tensor_count(indices) <= INT32_MAX && y->shape[0] <= INT32_MAX) return TDM_OK;
+    if (tdm_tensor_get_count(indices) <= INT32_MAX && y->shape[0] <= INT32_MAX) return TDM_OK;
     return tdmi_fail(TDM_ERROR_UNSUPPORTED,
                      "%s: y has %lld rows, and there are %lld indices; allowed are fewer than 2^31 "
                      "of each",
-                     function, (long long)y->shape[0], (long long)tdm_tensor_count(indices));
+                     function, (long long)y->shape[0], (long long)tdm_tensor_get_count(indices));
 }
 
 /* The sorted words of all indices. */
@@ -63,7 +63,7 @@ tdm_status tdm_scatter_add_rows(tdm_queue *queue, const tdm_tensor *source,
                              {"y", y, TDMI_ARG_OUTPUT, 0}};
     TDMI_TRY(tdmi_check_args(function, queue, args, 3));
     TDMI_TRY(check_shapes(source, indices, y));
-    if (tdm_tensor_count(source) == 0 || tdm_tensor_count(y) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(source) == 0 || tdm_tensor_get_count(y) == 0) return TDM_OK;
     tdmi_run from, of_indices;
     int64_t cols, y_cols;
     TDMI_TRY(tdmi_run_of(function, "indices", indices, 0, indices->ndim, &of_indices));

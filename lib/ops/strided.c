@@ -133,7 +133,7 @@ static tdm_status run_transposed(tdm_queue *queue, tdmi_variant variant, const d
 tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
                             const tdm_tensor *const operands[3], tdm_elementwise_args *args) {
     const tdm_tensor *y = operands[0];
-    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(y) == 0) return TDM_OK;
     dims d = sorted_dims(operands);
     merge_dims(&d, operands);
     int row = -1;

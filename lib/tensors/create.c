@@ -31,6 +31,12 @@ static tdm_status filled(const char *function, tdm_status status, tdm_tensor *te
     return tdmi_fail_in(status, "%s", function);
 }
 
+tdm_status tdm_empty(tdm_queue *queue, tdm_dtype dtype, int ndim, const int64_t *shape,
+                     tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
+    return create_on(__func__, queue, dtype, ndim, shape, tensor);
+}
+
 static tdm_status full(const char *function, tdm_queue *queue, double value, tdm_dtype dtype,
                        int ndim, const int64_t *shape, tdm_tensor *tensor) {
     TDMI_TRY(create_on(function, queue, dtype, ndim, shape, tensor));
@@ -91,7 +97,7 @@ tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype, in
                          const int64_t *shape, tdm_tensor *tensor) {
     TDMI_UNCANCELLED();
     TDMI_TRY(create_on(__func__, queue, dtype, ndim, shape, tensor));
-    if (!data && tdm_tensor_count(tensor) > 0) {
+    if (!data && tdm_tensor_get_count(tensor) > 0) {
         tdm_tensor_release(tensor);
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: data is NULL", __func__);
     }
@@ -102,5 +108,5 @@ tdm_status tdm_from_host(tdm_queue *queue, const void *data, tdm_dtype dtype, in
 }
 
 size_t tdmi_bytes_of(const tdm_tensor *x) {
-    return (size_t)tdm_tensor_count(x) * tdm_dtype_size(x->dtype);
+    return (size_t)tdm_tensor_get_count(x) * tdm_dtype_size(x->dtype);
 }

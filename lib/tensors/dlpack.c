@@ -179,7 +179,7 @@ static tdm_status read_shape(const char *function, const DLTensor *dl, tdm_tenso
     const int64_t *shape = dl->ndim > 0 ? dl->shape : &one;
     TDMI_TRY(tdmi_check_shape(function, dtype, ndim, shape, &bytes));
     *tensor = tdmi_tensor_contiguous(NULL, dtype, ndim, shape);
-    *extent = tdm_tensor_count(tensor);
+    *extent = tdm_tensor_get_count(tensor);
     if (!dl->strides || dl->ndim == 0 || *extent == 0) return TDM_OK;
     *extent = 1;
     for (int i = 0; i < ndim; i++) {

@@ -97,8 +97,8 @@ static tdm_status read_rows(tdm_queue *queue, const excerpt *e, int dim, int64_t
 
 static tdm_status read_excerpt(tdm_queue *queue, excerpt *e) {
     const tdm_tensor *x = e->x;
-    e->summary = tdm_tensor_count(x) > SUMMARY_ABOVE;
-    e->count = e->summary ? 1 : tdm_tensor_count(x);
+    e->summary = tdm_tensor_get_count(x) > SUMMARY_ABOVE;
+    e->count = e->summary ? 1 : tdm_tensor_get_count(x);
     for (int i = 0; i < x->ndim; i++) {
         e->shape[i] = e->summary && x->shape[i] > 2 * EDGE ? 2 * EDGE : x->shape[i];
         if (e->summary) e->count *= e->shape[i];

@@ -24,7 +24,7 @@ tdm_status tdm_write(tdm_queue *queue, const void *data, tdm_tensor *y) {
     const tdmi_arg args[] = {{"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_MOVED, 0}};
     TDMI_TRY(tdmi_check_not_recording(__func__, queue));
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 1));
-    if (tdm_tensor_count(y) == 0) return TDM_OK;
+    if (tdm_tensor_get_count(y) == 0) return TDM_OK;
     TDMI_NOT_NULL(__func__, data);
     tdm_tensor rows = {0};
     tdm_status status = TDM_OK;

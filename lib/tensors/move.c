@@ -28,10 +28,10 @@ static void share(const tdm_tensor *x, tdm_tensor *y) {
 }
 
 /* x packed on its device, and room for it on the other one. */
-static tdm_status prepare(tdm_queue *queue, const tdm_tensor *x, tdm_device *device,
-                          tdm_tensor *packed, tdm_tensor *y) {
+static tdm_status prepare(const char *function, tdm_queue *queue, const tdm_tensor *x,
+                          tdm_device *device, tdm_tensor *packed, tdm_tensor *y) {
     TDMI_TRY(tdmi_pack(queue, x, packed));
-    tdm_status status = tdm_empty(device, x->dtype, x->ndim, x->shape, y);
+    tdm_status status = tdmi_empty(function, device, x->dtype, x->ndim, x->shape, y);
     if (status != TDM_OK) tdm_tensor_release(packed);
     return status;
 }
@@ -58,7 +58,7 @@ tdm_status tdmi_move(const char *function, tdm_queue *queue, size_t count, const
     tdmi_route route;
     tdm_status status = tdmi_route_open(&route, queue, queue->device, device, NULL);
     for (size_t i = 0; status == TDM_OK && i < count; i++) {
-        status = prepare(queue, &x[i], device, &packed[i], &y[i]);
+        status = prepare(function, queue, &x[i], device, &packed[i], &y[i]);
         if (status == TDM_OK) status = carry(&route, &packed[i], &y[i]);
     }
     status = tdmi_route_close(&route, status);
@@ -126,7 +126,7 @@ static tdm_status start(tdm_transfer *transfer, tdm_queue *queue, const tdm_tens
         atomic_store(&transfer->ended, true);
         return TDM_OK;
     }
-    TDMI_TRY(prepare(queue, x, device, &transfer->from, &transfer->to));
+    TDMI_TRY(prepare("tdm_to_async", queue, x, device, &transfer->from, &transfer->to));
     transfer->total = tdmi_bytes_of(x);
     if (!queue->device->facts->synchronous) {
         TDMI_TRY(tdm_event_create(queue->device, &transfer->ready));

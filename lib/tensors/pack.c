@@ -10,7 +10,7 @@ tdm_status tdmi_pack(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *packed) 
         (void)tdm_buffer_retain(x->buffer);
         return TDM_OK;
     }
-    TDMI_TRY(tdm_empty(queue->device, x->dtype, x->ndim, x->shape, packed));
+    TDMI_TRY(tdm_empty(queue, x->dtype, x->ndim, x->shape, packed));
     const tdm_status status = tdm_cast(queue, x, packed);
     if (status != TDM_OK) tdm_tensor_release(packed);
     return status;

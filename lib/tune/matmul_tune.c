@@ -270,7 +270,7 @@ TDMI_SIZED(tdm_matmul_tuning, TDM_MATMUL_TUNING_DEFAULTS, kept)
 
 /* In host memory: C as it comes, and as it should be. */
 static tdm_status tune_product(tuner *t, tdm_matmul_tuning *found) {
-    t->count = (size_t)tdm_tensor_count(t->c);
+    t->count = (size_t)tdm_tensor_get_count(t->c);
     t->got = tdmi_malloc(t->count * tdm_dtype_size(t->c->dtype));
     t->right = tdmi_malloc(t->count * sizeof *t->right);
     const tdm_status status = t->got && t->right

@@ -57,7 +57,7 @@ static tdm_status run_layer_norm(tuner *t) {
 }
 
 static tdm_status run_rms_norm(tuner *t) {
-    return tdm_rms_norm(t->queue, &t->x, NULL, &t->weight, 1e-5, NULL, &t->y);
+    return tdm_rms_norm(t->queue, &t->x, &t->weight, 1e-5, NULL, NULL, &t->y);
 }
 
 static tdm_status run_softmax(tuner *t) { return tdm_softmax(t->queue, &t->x, &t->y); }
@@ -289,16 +289,16 @@ static tdm_status find_fastest(tuner *t, way **fastest) {
 }
 
 static tdm_status make_tensors(tuner *t) {
-    tdm_device *device = t->queue->device;
+    tdm_queue *queue = t->queue;
     const tdm_dtype dtype = (tdm_dtype)t->wanted.t;
     tdm_generator generator = {.seed = 34};
-    TDMI_TRY(tdm_empty(device, dtype, TDM_SHAPE(t->rows, t->cols), &t->x));
+    TDMI_TRY(tdm_empty(queue, dtype, TDM_SHAPE(t->rows, t->cols), &t->x));
     const int64_t shape[] = {t->rows, t->cols};
-    TDMI_TRY(tdm_empty(device, dtype, t->operation->reduces ? 1 : 2, shape, &t->y));
-    TDMI_TRY(tdm_empty(device, dtype, t->operation->reduces ? 1 : 2, shape, &t->right));
-    TDMI_TRY(tdm_empty(device, dtype, TDM_SHAPE(t->cols), &t->weight));
-    TDMI_TRY(tdm_empty(device, dtype, TDM_SHAPE(t->cols), &t->bias));
-    TDMI_TRY(tdm_empty(device, dtype, TDM_SHAPE(1), &t->largest));
+    TDMI_TRY(tdm_empty(queue, dtype, t->operation->reduces ? 1 : 2, shape, &t->y));
+    TDMI_TRY(tdm_empty(queue, dtype, t->operation->reduces ? 1 : 2, shape, &t->right));
+    TDMI_TRY(tdm_empty(queue, dtype, TDM_SHAPE(t->cols), &t->weight));
+    TDMI_TRY(tdm_empty(queue, dtype, TDM_SHAPE(t->cols), &t->bias));
+    TDMI_TRY(tdm_empty(queue, dtype, TDM_SHAPE(1), &t->largest));
     TDMI_TRY(tdm_fill_uniform(t->queue, &generator, -1.0, 1.0, &t->x));
     TDMI_TRY(tdm_fill_uniform(t->queue, &generator, 0.5, 1.0, &t->weight));
     return tdm_fill_uniform(t->queue, &generator, -1.0, 1.0, &t->bias);

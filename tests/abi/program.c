@@ -84,12 +84,12 @@ static void products(tdm_queue *queue) {
     tdm_tensor_release(&c);
 }
 
-static void tuning(tdm_device *device, tdm_queue *queue) {
+static void tuning(tdm_queue *queue) {
     tdm_tensor a, c;
     GUARDED(tdm_matmul_tuning) tuning = {.value = TDM_MATMUL_TUNING_DEFAULTS};
     GUARD(tuning);
     OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(N, N), &a));
-    OK(tdm_empty(device, TDM_F32, TDM_SHAPE(N, N), &c));
+    OK(tdm_empty(queue, TDM_F32, TDM_SHAPE(N, N), &c));
     OK(tdm_matmul_tune(queue, NULL, &a, &a, &c, 0.0, &tuning.value));
     CHECK(tuning.value.size == sizeof tuning.value && tuning.value.candidates > 0, "no candidates");
     tdm_matmul_tuning by_hand = {0};
@@ -211,7 +211,7 @@ int main(int argc, char **argv) {
     if (failures) return 1;
     products(queue);
     statistics(device);
-    tuning(device, queue);
+    tuning(queue);
     files(queue);
     lists();
 #if GROWN

@@ -160,8 +160,7 @@ static void check(tdm_status status) {
     exit(2);
 }
 
-static void measure(tdm_device *device, tdm_queue *queue, int type, int function, uint64_t inputs,
-                    findings *f) {
+static void measure(tdm_queue *queue, int type, int function, uint64_t inputs, findings *f) {
     static uint32_t x_data[PART], y_data[PART];
     const uint64_t all = (uint64_t)1 << types[type].bits, count = inputs < all ? inputs : all;
     /* odd, so that no pattern of the low bits is left out */
@@ -182,7 +181,7 @@ static void measure(tdm_device *device, tdm_queue *queue, int type, int function
         if (start == 0 && count < all) memcpy(x_data, special, sizeof special);
         tdm_tensor x, y;
         check(tdm_from_host(queue, x_data, types[type].dtype, TDM_SHAPE((int64_t)n), &x));
-        check(tdm_empty(device, types[type].dtype, TDM_SHAPE((int64_t)n), &y));
+        check(tdm_empty(queue, types[type].dtype, TDM_SHAPE((int64_t)n), &y));
         check(functions[function].call(queue, &x, &y));
         check(tdm_to_host(queue, &y, y_data));
         for (size_t i = 0; i < n; i++) {
@@ -281,7 +280,7 @@ static int on_device(const char *name, uint64_t inputs, int count, char *const *
     for (int i = 0; i < FUNCTIONS; i++) {
         if (!is_asked(functions[i].name, count, names)) continue;
         for (int t = 0; t < TYPES; t++)
-            measure(device, queue, t, i, inputs, &f[i][t]);
+            measure(queue, t, i, inputs, &f[i][t]);
         const double promise = functions[i].promise[strncmp(name, "cpu", 3) != 0];
         if (!page) failures += report(name, i, f[i], promise);
     }

@@ -78,7 +78,7 @@ typedef struct counted_call {
 
 static tdm_tensor make(tdm_dtype dtype, int ndim, const int64_t *shape) {
     tdm_tensor made;
-    check(tdm_empty(device, dtype, ndim, shape, &made), "tdm_empty");
+    check(tdm_empty(queue, dtype, ndim, shape, &made), "tdm_empty");
     check(tdm_fill(queue, 1, &made), "tdm_fill");
     return made;
 }

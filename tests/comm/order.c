@@ -29,7 +29,7 @@ static tdm_tensor matrix(tdm_queue *on, int which, int of) {
     tdm_tensor made = {0};
     for (int64_t i = 0; i < (int64_t)N * N; i++)
         values[i] = element(which, of, i);
-    OK(tdm_empty(device, TDM_F32, 2, (const int64_t[]){N, N}, &made));
+    OK(tdm_empty(queue, TDM_F32, 2, (const int64_t[]){N, N}, &made));
     OK(tdm_buffer_write(on, made.buffer, 0, values, sizeof values));
     return made;
 }
@@ -53,8 +53,8 @@ static double summed(int which, int64_t row, int64_t column) {
 static void in_one_queue(int round) {
     tdm_tensor a = matrix(queue, 0, rank), b = matrix(queue, 1 + round, rank),
                e = matrix(queue, 100, 0), c = {0}, d = {0};
-    OK(tdm_empty(device, TDM_F32, 2, (const int64_t[]){N, N}, &c));
-    OK(tdm_empty(device, TDM_F32, 2, (const int64_t[]){N, N}, &d));
+    OK(tdm_empty(queue, TDM_F32, 2, (const int64_t[]){N, N}, &c));
+    OK(tdm_empty(queue, TDM_F32, 2, (const int64_t[]){N, N}, &d));
     OK(tdm_matmul(queue, NULL, &a, &b, &c));
     OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &c, &c));
     OK(tdm_matmul(queue, NULL, &c, &e, &d));
@@ -88,7 +88,7 @@ static void between_queues(void) {
     OK(tdm_event_create(device, &summed_up));
     for (int layer = 0; layer < LAYERS; layer++) {
         tdm_tensor b = matrix(queue, 1 + layer, rank), wide = {0};
-        OK(tdm_empty(device, TDM_F32, 2, (const int64_t[]){N, N + 3}, &wide));
+        OK(tdm_empty(queue, TDM_F32, 2, (const int64_t[]){N, N + 3}, &wide));
         OK(tdm_tensor_slice(&wide, 1, 0, N, 1, &gradients[layer]));
         OK(tdm_matmul(queue, NULL, &a, &b, &gradients[layer]));
         OK(tdm_queue_record_event(queue, made));

@@ -8,7 +8,7 @@ int main(void) {
     tdm_device *device = NULL;
     int64_t begin, count;
     if (tdm_part(7, 2, 1, &begin, &count) != TDM_OK || begin != 4 || count != 3 ||
-        tdm_comm_size(NULL) != -1 || tdm_device_open(NULL, &device) != TDM_OK)
+        tdm_comm_get_size(NULL) != -1 || tdm_device_open(NULL, &device) != TDM_OK)
         return fprintf(stderr, "%s\n", tdm_last_error()), 1;
     printf("%s, Tandem %s\n", tdm_device_get_info(device)->id, tdm_version());
     tdm_device_release(device);

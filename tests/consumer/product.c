@@ -19,7 +19,7 @@ int main(void) {
     check(tdm_device_open("cpu", &device));
     check(tdm_queue_create(device, 0, &queue));
     check(tdm_ones(queue, TDM_F32, 2, (const int64_t[]){8, 8}, &x));
-    check(tdm_empty(device, TDM_F32, 2, (const int64_t[]){8, 8}, &y));
+    check(tdm_empty(queue, TDM_F32, 2, (const int64_t[]){8, 8}, &y));
     check(tdm_matmul(queue, NULL, &x, &x, &y));
     check(tdm_matmul_provider(queue, NULL, &x, &x, &y, &provider));
     check(tdm_to_host(queue, &y, results));

@@ -151,11 +151,11 @@ void test_failures(const tandem::Device &device, const tandem::Queue &queue) {
     expect_error(
         TDM_ERROR_INVALID_SHAPE, "ndim", __LINE__,
         [&] {
-            Tensor::empty(device, TDM_F32, {1, 1, 1, 1, 1, 1, 1, 1});
+            Tensor::empty(queue, TDM_F32, {1, 1, 1, 1, 1, 1, 1, 1});
         });
     expect_error(
         TDM_ERROR_INVALID_SHAPE, "ndim", __LINE__,
-        [&] { Tensor::empty(device, TDM_F32, std::vector<std::int64_t>()); });
+        [&] { Tensor::empty(queue, TDM_F32, std::vector<std::int64_t>()); });
     expect_error(TDM_ERROR_INVALID_ARGUMENT, "queue", __LINE__,
                  [&] { tandem::check(tdm_queue_finish(tandem::Queue())); });
     for (const tandem::Shape &shape :
@@ -185,7 +185,7 @@ void test_graph(const tandem::Device &device, const tandem::Queue &queue) {
     tandem::StateDict dict = tandem::StateDict::create();
     tandem::check(tdm_state_dict_set(dict, "x", x));
     x.reset();
-    EXPECT(tdm_state_dict_count(dict) == 1);
+    EXPECT(tdm_state_dict_get_count(dict) == 1);
     tandem::Event none, moved = std::move(event);
     EXPECT(!none && !event && moved); // NOLINT: empty after the move
 }

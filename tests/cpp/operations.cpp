@@ -96,12 +96,12 @@ void test_layers(const Machine &m) {
     const float one = std::sqrt(1.5F);
     EXPECT(
         m.is(tandem::layer_norm(q, x, c, none, 0), TDM_F32, {2, 3}, {-one, 0, one, -one, 0, one}));
-    const auto normalized = tandem::layer_norm_residual(q, x, x, none, c, 0);
+    const auto normalized = tandem::layer_norm_residual(q, x, none, c, 0, x);
     EXPECT(m.is(normalized.sum, TDM_F32, {2, 3}, {2, 4, 6, 8, 10, 12}));
     EXPECT(m.is(normalized.y, TDM_F32, {2, 3}, {1 - one, 1, 1 + one, 1 - one, 1, 1 + one}));
     const Tensor equal = Tensor::full(q, 3, TDM_F32, {2, 2});
     EXPECT(m.is(tandem::rms_norm(q, equal, none, 0), TDM_F32, {2, 2}, {1, 1, 1, 1}));
-    const auto [sum, y] = tandem::rms_norm_residual(q, equal, equal, none, 0);
+    const auto [sum, y] = tandem::rms_norm_residual(q, equal, none, 0, equal);
     EXPECT(m.is(sum, TDM_F32, {2, 2}, {6, 6, 6, 6}) && m.is(y, TDM_F32, {2, 2}, {1, 1, 1, 1}));
     const Tensor two = m.of({4, 4, 4}, {3});
     EXPECT(m.is(tandem::batch_norm(q, x, c, two, none, none, 0), TDM_F32, {2, 3},
@@ -272,7 +272,7 @@ void test_ownership(const Machine &m) {
 
 void test_kernels_and_graphs(const Machine &m) {
     const Tensor x = m.of({1, 2, 3}, {3});
-    Tensor y = Tensor::empty(m.device, TDM_F32, {3}), r = Tensor::empty(m.device, TDM_F32, {1});
+    Tensor y = Tensor::empty(m.queue, TDM_F32, {3}), r = Tensor::empty(m.queue, TDM_F32, {1});
     const auto scaled = tandem::Kernel::elementwise(
         m.device, "y = x * s + n",
         {TDM_TENSOR("x"), TDM_NUMBER("s"), TDM_INTEGER("n"), TDM_TENSOR("y")});

@@ -97,13 +97,13 @@ Test(handles, pointer_of_used_memory) {
         tdm_tensor used = {0}, x = {0};
         void *before = NULL, *pointer = NULL;
         OK(tdm_queue_create(s.device, 0, &first));
-        OK(tdm_empty(s.device, TDM_F32, TDM_SHAPE(100000), &used));
+        OK(tdm_empty(s.queue, TDM_F32, TDM_SHAPE(100000), &used));
         OK(tdm_fill(first, 1.0, &used));
         OK(tdm_queue_finish(first));
         OK(tdm_cuda_get_pointer(used.buffer, &before));
         OK(tdm_fill(first, 2.0, &used));
         tdm_tensor_release(&used);
-        OK(tdm_empty(s.device, TDM_F32, TDM_SHAPE(100000), &x));
+        OK(tdm_empty(s.queue, TDM_F32, TDM_SHAPE(100000), &x));
         const tdm_operand operand = {"x", &x, TDM_OPERAND_OUTPUT, 0};
         if (checked) OK(tdm_check_operands("a library", s.queue, &operand, 1));
         cuda_sim_heal();

@@ -151,7 +151,7 @@ Test(traps, a_plan_is_found_once_a_shape) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         tdm_tensor a, c;
         OK(tdm_ones(s.queue, TDM_F32, TDM_SHAPE(sizes[i], sizes[i]), &a));
-        OK(tdm_empty(s.device, TDM_F32, TDM_SHAPE(sizes[i], sizes[i]), &c));
+        OK(tdm_empty(s.queue, TDM_F32, TDM_SHAPE(sizes[i], sizes[i]), &c));
         OK(tdm_matmul(s.queue, NULL, &a, &a, &c));
         tdm_tensor_release(&a);
         tdm_tensor_release(&c);

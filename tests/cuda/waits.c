@@ -218,7 +218,7 @@ static void use_file(const char *path, int failing) {
     const tdm_file_options options = {.size = sizeof(tdm_file_options), .budget = MIB};
     const unsigned long nth = (unsigned long)failing;
     OK(small_open(&s, "cuda:0"));
-    OK(tdm_empty(s.device, TDM_F32, 1, shape, &x));
+    OK(tdm_empty(s.queue, TDM_F32, 1, shape, &x));
 
     check_case("tdm_load, wait %d", failing);
     cuda_sim_fail("cudaStreamSynchronize", nth, true, UNKNOWN);

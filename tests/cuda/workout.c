@@ -144,7 +144,7 @@ static tdm_status run_kernels(workplace *w) {
     tdm_tensor norms = tdm_tensor_1d(w->buffers[2], TDM_F32, N);
     TRY(tdm_buffer_write(w->queue, w->buffers[0], 0, w->host, BYTES));
     TRY(tdm_layer_norm(w->queue, &x, NULL, NULL, 0.0, &y));
-    TRY(tdm_layer_norm_residual(w->queue, &x, &y, NULL, NULL, 0.0, NULL, &y));
+    TRY(tdm_layer_norm_residual(w->queue, &x, NULL, NULL, 0.0, &y, NULL, &y));
     TRY(tdm_row_norm(w->queue, TDM_NORM_L2, &y, &norms));
     TRY(tdm_buffer_read(w->queue, w->buffers[2], 0, w->host, N * sizeof(float)));
     for (int i = 0; i < N; i++)

@@ -69,12 +69,11 @@ static cl_uint references_of_commands(void) { return queue_references(commands);
 
 /* y = layer norm of (x x), with x all ones: zeros, then plus 5. By kernels and by a BLAS. */
 static void work(tdm_queue *queue, float plus) {
-    tdm_device *device = tdm_queue_get_device(queue);
     float values[COUNT];
     tdm_tensor x, y, five;
     OK(tdm_full(queue, plus, TDM_F32, TDM_SHAPE(N, N), &five));
     OK(tdm_ones(queue, TDM_F32, TDM_SHAPE(N, N), &x));
-    OK(tdm_empty(device, TDM_F32, TDM_SHAPE(N, N), &y));
+    OK(tdm_empty(queue, TDM_F32, TDM_SHAPE(N, N), &y));
     OK(tdm_matmul(queue, NULL, &x, &x, &y));
     OK(tdm_layer_norm(queue, &y, NULL, NULL, 1e-5, &y));
     OK(tdm_add(queue, &y, &five, &y));

@@ -236,10 +236,11 @@ Test(cache, functions) {
     setenv("TANDEM_BACKEND", "cpu", 1);
     REFUSED(tdm_cache_listing_create(NULL), TDM_ERROR_INVALID_ARGUMENT, "listing|NULL");
     OK(tdm_cache_listing_create(&listing));
-    CHECK(tdm_cache_listing_count(listing) == 0, "%zu entries", tdm_cache_listing_count(listing));
-    REFUSED(tdm_cache_listing_item(listing, 0, NULL), TDM_ERROR_INVALID_ARGUMENT, "entry|NULL");
-    REFUSED(tdm_cache_listing_item(NULL, 0, &none), TDM_ERROR_INVALID_ARGUMENT, "listing|NULL");
-    REFUSED(tdm_cache_listing_item(listing, 0, &none), TDM_ERROR_OUT_OF_RANGE, "0|entries");
+    CHECK(tdm_cache_listing_get_count(listing) == 0, "%zu entries",
+          tdm_cache_listing_get_count(listing));
+    REFUSED(tdm_cache_listing_get_item(listing, 0, NULL), TDM_ERROR_INVALID_ARGUMENT, "entry|NULL");
+    REFUSED(tdm_cache_listing_get_item(NULL, 0, &none), TDM_ERROR_INVALID_ARGUMENT, "listing|NULL");
+    REFUSED(tdm_cache_listing_get_item(listing, 0, &none), TDM_ERROR_OUT_OF_RANGE, "0|entries");
     CHECK(!none, "set on failure");
     tdm_cache_listing_destroy(listing);
     tdm_cache_listing_destroy(NULL);

@@ -96,7 +96,8 @@ Test(safetensors, accepted) {
         CHECK(file, "refused: %s", tdm_last_error());
         tdm_state_dict *dict = NULL;
         OK(tdm_load(queue, path, NULL, &dict));
-        CHECK(tdm_state_dict_count(dict) == tdm_file_count(file), "not all tensors were loaded");
+        CHECK(tdm_state_dict_get_count(dict) == tdm_file_get_count(file),
+              "not all tensors were loaded");
         tdm_state_dict_destroy(dict);
         tdm_file_destroy(file);
     }
@@ -278,9 +279,9 @@ Test(safetensors, truncated_and_damaged) {
         check_case("damage %d", i);
         fill(copy, size);
         tdm_file *file = open_filled();
-        for (size_t t = 0; t < tdm_file_count(file); t++) {
+        for (size_t t = 0; t < tdm_file_get_count(file); t++) {
             const tdm_file_entry *entry = NULL;
-            OK(tdm_file_item(file, t, &entry));
+            OK(tdm_file_get_item(file, t, &entry));
             CHECK(entry->offset + (uint64_t)entry->count * tdm_dtype_size(entry->dtype) <= size,
                   "a tensor outside the file");
         }

@@ -63,13 +63,13 @@ static void *added(tdm_dtype dtype, tdm_comm_op op, int64_t count, void *const *
 
 /* Whether y has these bytes, and rank 0 has the same. */
 static void expect(const char *what, const tdm_tensor *y, const void *bytes) {
-    const size_t size = (size_t)tdm_tensor_count(y) * tdm_dtype_size(y->dtype);
+    const size_t size = (size_t)tdm_tensor_get_count(y) * tdm_dtype_size(y->dtype);
     char *own = malloc(size + 1), *first = malloc(size + 1);
     OK(tdm_to_host(queue, y, own));
     memcpy(first, own, size);
     MPI_Bcast(first, (int)size, MPI_BYTE, 0, MPI_COMM_WORLD);
     const char *dtype = tdm_dtype_name(y->dtype);
-    const long long n = (long long)tdm_tensor_count(y);
+    const long long n = (long long)tdm_tensor_get_count(y);
     CHECK(memcmp(own, first, size) == 0, "%s of %s [%lld], seed %llu: other bits than on rank 0",
           what, dtype, n, (unsigned long long)seed);
     CHECK(!bytes || memcmp(own, bytes, size) == 0,

@@ -42,9 +42,9 @@ static tdm_tensor make(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t firs
         values[i] = of < 0 ? NAN : input(of, first + (int64_t)i, dtype);
     tdm_tensor wide = {0}, tensor = {0};
     if (of < 0 && !tdm_dtype_is_float(dtype)) memset(values, 0, n * sizeof *values);
-    OK(tdm_empty(device, TDM_F64, 2, shape, &wide));
+    OK(tdm_empty(queue, TDM_F64, 2, shape, &wide));
     if (n) OK(tdm_buffer_write(queue, wide.buffer, 0, values, n * sizeof *values));
-    OK(tdm_empty(device, dtype, 2, shape, &tensor));
+    OK(tdm_empty(queue, dtype, 2, shape, &tensor));
     OK(tdm_cast(queue, &wide, &tensor));
     tdm_tensor_release(&wide);
     free(values);
@@ -56,12 +56,12 @@ static tdm_tensor make(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t firs
 static void expect(const char *what, tdm_comm_op op, const tdm_tensor *y, int64_t first) {
     double *values = values_of(y);
     const double unit = y->dtype == TDM_F16 ? 0x1p-11 : y->dtype == TDM_BF16 ? 0x1p-8 : 0x1p-24;
-    for (int64_t i = 0; i < tdm_tensor_count(y); i++) {
+    for (int64_t i = 0; i < tdm_tensor_get_count(y); i++) {
         const double wanted = combined(op, first + i, y->dtype);
         const double allowed = tdm_dtype_is_float(y->dtype) ? fabs(wanted) * unit : 0;
         if (fabs(values[i] - wanted) <= allowed) continue;
         CHECK(false, "%s of %s, op %d: element %lld of %lld is %g, not %g", what,
-              tdm_dtype_name(y->dtype), (int)op, (long long)i, (long long)tdm_tensor_count(y),
+              tdm_dtype_name(y->dtype), (int)op, (long long)i, (long long)tdm_tensor_get_count(y),
               values[i], wanted);
         break;
     }
@@ -147,7 +147,7 @@ static void moves(tdm_dtype dtype, int64_t rows, int64_t cols) {
     OK(tdm_comm_all_gather(comm, queue, &x, NULL, &y));
     double *values = values_of(&y);
     bool same = true;
-    for (int64_t i = 0; i < tdm_tensor_count(&y); i++)
+    for (int64_t i = 0; i < tdm_tensor_get_count(&y); i++)
         same = same && values[i] == input((int)(i / (rows * cols)), i % (rows * cols), dtype);
     CHECK(same, "all_gather of %s [%lld, %lld]", tdm_dtype_name(dtype), (long long)rows,
           (long long)cols);
@@ -157,7 +157,7 @@ static void moves(tdm_dtype dtype, int64_t rows, int64_t cols) {
     OK(tdm_comm_all_to_all(comm, queue, &t, &z));
     values = values_of(&z);
     same = true;
-    for (int64_t i = 0; i < tdm_tensor_count(&z); i++)
+    for (int64_t i = 0; i < tdm_tensor_get_count(&z); i++)
         same = same && values[i] == input((int)(i / (rows * cols)),
                                           rank * rows * cols + i % (rows * cols), dtype);
     CHECK(same, "all_to_all of %s [%lld, %lld]", tdm_dtype_name(dtype), (long long)rows,
@@ -230,7 +230,7 @@ void test_splits(void) {
 static void not_numbers(void) {
     const int64_t shape[] = {1, 3000};
     tdm_tensor x = {0};
-    OK(tdm_empty(device, TDM_F32, 2, shape, &x));
+    OK(tdm_empty(queue, TDM_F32, 2, shape, &x));
     OK(tdm_fill(queue, rank == ranks - 1 ? NAN : 1, &x));
     OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_MAX, &x, &x));
     double *values = values_of(&x);

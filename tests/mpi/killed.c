@@ -45,7 +45,7 @@ static void must(tdm_status status) {
 /* x is as long as all parts together, `part` one of these. */
 static tdm_status call(tdm_comm *comm, tdm_queue *queue, int function, tdm_tensor *x,
                        tdm_tensor *part, tdm_tensor *y) {
-    const int ranks = tdm_comm_size(comm), rank = tdm_comm_rank(comm), root = below(ranks);
+    const int ranks = tdm_comm_get_size(comm), rank = tdm_comm_get_rank(comm), root = below(ranks);
     switch (function) {
     case 0:
         return tdm_comm_all_reduce(comm, queue, TDM_COMM_MAX, x, y);
@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
     must(tdm_queue_create(device, 0, &queue));
     must(tdm_comm_from_mpi(MPI_COMM_WORLD, device, &comm));
     must(tdm_comm_set_timeout(comm, limit));
-    const int ranks = tdm_comm_size(comm), rank = tdm_comm_rank(comm);
+    const int ranks = tdm_comm_get_size(comm), rank = tdm_comm_get_rank(comm);
     const int64_t longest[] = {(int64_t)LONGEST * ranks};
     for (int i = 0; i < 3; i++)
         must(tdm_zeros(queue, TDM_F32, 1, longest, &whole[i]));

@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
         tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x) != TDM_OK ||
         tdm_queue_finish(queue) != TDM_OK || tdm_comm_set_timeout(comm, 1) != TDM_OK)
         return 1;
-    if (tdm_comm_rank(comm) == 1) {
+    if (tdm_comm_get_rank(comm) == 1) {
         if (argc > 1 && strcmp(argv[1], "signal") == 0) (void)raise(SIGKILL);
         _exit(0);
     }

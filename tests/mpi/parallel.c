@@ -36,9 +36,9 @@ static tdm_tensor block(int which, tdm_dtype dtype, int64_t r0, int64_t rows, in
         }
     tdm_tensor host = {0}, view = {0};
     const int64_t shape[2] = {outer, wide};
-    OK(tdm_empty(device, TDM_F64, 2, shape, &host));
+    OK(tdm_empty(queue, TDM_F64, 2, shape, &host));
     if (outer) OK(tdm_buffer_write(queue, host.buffer, 0, values, (size_t)(outer * wide) * 8));
-    OK(tdm_empty(device, dtype, 2, shape, store));
+    OK(tdm_empty(queue, dtype, 2, shape, store));
     OK(tdm_cast(queue, &host, store));
     OK(tdm_tensor_slice(store, 1, 0, inner, 1, &view));
     if (turned) OK(tdm_tensor_transpose(&view, 0, 1, &view));
@@ -52,9 +52,9 @@ static tdm_tensor bias_of(tdm_dtype dtype, int64_t first, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         values[i] = element(BIAS, 0, first + i);
     tdm_tensor host = {0}, bias = {0};
-    OK(tdm_empty(device, TDM_F64, TDM_SHAPE(n), &host));
+    OK(tdm_empty(queue, TDM_F64, TDM_SHAPE(n), &host));
     if (n) OK(tdm_buffer_write(queue, host.buffer, 0, values, (size_t)n * 8));
-    OK(tdm_empty(device, dtype, TDM_SHAPE(n), &bias));
+    OK(tdm_empty(queue, dtype, TDM_SHAPE(n), &bias));
     OK(tdm_cast(queue, &host, &bias));
     tdm_tensor_release(&host);
     free(values);
@@ -78,7 +78,7 @@ static void expect(const wanted *w, const tdm_tensor *y, const tdm_tensor *store
                         : y->dtype == TDM_BF16 ? 0x1p-8
                         : y->dtype == TDM_F32  ? 0x1p-24
                                                : 0x1p-53;
-    OK(tdm_empty(device, TDM_F64, 2, store->shape, &host));
+    OK(tdm_empty(queue, TDM_F64, 2, store->shape, &host));
     OK(tdm_cast(queue, store, &host));
     OK(tdm_to_host(queue, &host, values));
     for (int64_t i = 0; i < rows; i++)
@@ -192,8 +192,9 @@ static void grid_of(int rows, int columns) {
     tdm_grid *grid = NULL;
     OK(tdm_grid_create(comm, rows, columns, &grid));
     if (!grid) return;
-    CHECK(tdm_grid_rows(grid) * tdm_grid_columns(grid) == ranks &&
-              tdm_grid_row(grid) * tdm_grid_columns(grid) + tdm_grid_column(grid) == rank,
+    CHECK(tdm_grid_get_rows(grid) * tdm_grid_get_columns(grid) == ranks &&
+              tdm_grid_get_row(grid) * tdm_grid_get_columns(grid) + tdm_grid_get_column(grid) ==
+                  rank,
           "the grid's places");
     multiply(grid, TDM_F32, 37, 2300, 29, 0, 0);
     multiply(grid, TDM_F64, 18, 1030, 33, 1.5, 3);
@@ -244,7 +245,7 @@ static void mistakes(void) {
               TDM_ERROR_INVALID_ARGUMENT,
           "no weight: %s", tdm_last_error());
     OK(tdm_comm_barrier(comm, queue));
-    CHECK(tdm_grid_rows(NULL) == -1 && tdm_grid_column(NULL) == -1, "sides of NULL");
+    CHECK(tdm_grid_get_rows(NULL) == -1 && tdm_grid_get_column(NULL) == -1, "sides of NULL");
     for (int i = 0; i < 3; i++)
         tdm_tensor_release(&stores[i]);
 }

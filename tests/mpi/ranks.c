@@ -25,10 +25,10 @@ void check(int line, bool ok, const char *format, ...) {
 }
 
 double *values_of(const tdm_tensor *tensor) {
-    const size_t n = (size_t)tdm_tensor_count(tensor);
+    const size_t n = (size_t)tdm_tensor_get_count(tensor);
     double *values = malloc((n + 1) * sizeof *values);
     tdm_tensor wide = {0};
-    OK(tdm_empty(device, TDM_F64, tensor->ndim, tensor->shape, &wide));
+    OK(tdm_empty(queue, TDM_F64, tensor->ndim, tensor->shape, &wide));
     OK(tdm_cast(queue, tensor, &wide));
     OK(tdm_to_host(queue, &wide, values));
     tdm_tensor_release(&wide);

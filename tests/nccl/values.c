@@ -17,9 +17,9 @@ static tdm_tensor make(tdm_dtype dtype, int64_t rows, int64_t first, int of) {
     for (size_t i = 0; i < n; i++)
         values[i] = of < 0 ? -1 : value(of, first + (int64_t)i);
     tdm_tensor wide = {0}, tensor = {0};
-    OK(tdm_empty(device, TDM_F64, 2, shape, &wide));
+    OK(tdm_empty(queue, TDM_F64, 2, shape, &wide));
     if (n) OK(tdm_buffer_write(queue, wide.buffer, 0, values, n * sizeof *values));
-    OK(tdm_empty(device, dtype, 2, shape, &tensor));
+    OK(tdm_empty(queue, dtype, 2, shape, &tensor));
     OK(tdm_cast(queue, &wide, &tensor));
     tdm_tensor_release(&wide);
     free(values);
@@ -112,7 +112,7 @@ static void sixteen_bits(void) {
     const int64_t shape[] = {(16 << 20) / 4 + 1000};
     const double small = 0x1p-8, expected = ranks > 1 ? 1 + (ranks - 1) * small : 1;
     tdm_tensor x = {0}, y = {0}, one = {0};
-    OK(tdm_empty(device, TDM_BF16, 1, shape, &x));
+    OK(tdm_empty(queue, TDM_BF16, 1, shape, &x));
     OK(tdm_fill(queue, rank == 0 ? 1 : small, &x));
     OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x));
     one = x;
@@ -123,7 +123,7 @@ static void sixteen_bits(void) {
     if (ranks == 3) CHECK(values[0] == 1 + 2 * small, "rounded twice: %g", values[0]);
     free(values);
     const int64_t short_shape[] = {7};
-    OK(tdm_empty(device, TDM_I16, 1, short_shape, &y));
+    OK(tdm_empty(queue, TDM_I16, 1, short_shape, &y));
     OK(tdm_fill(queue, 30000, &y));
     OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &y, &y));
     values = values_of(&y);

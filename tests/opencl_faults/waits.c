@@ -210,7 +210,7 @@ Test(waits, lost_then_finished) {
     }
 }
 
-static tdm_state_dict *dict_of_two(tdm_device *on, int64_t bytes) {
+static tdm_state_dict *dict_of_two(tdm_queue *on, int64_t bytes) {
     tdm_state_dict *dict = NULL;
     OK(tdm_state_dict_create(&dict));
     for (int i = 0; i < 2; i++) {
@@ -229,7 +229,7 @@ Test(waits, lost_while_moved) {
     OK(tdm_device_open("cpu", &cpu));
     OK(tdm_queue_create(cpu, 0, &other));
     for (int i = 0; i < LOST_CODES; i++) {
-        tdm_state_dict *moved = NULL, *dict = dict_of_two(cpu, MIB);
+        tdm_state_dict *moved = NULL, *dict = dict_of_two(other, MIB);
         check_case("code %d", lost_codes[i]);
         opencl.fail("clEnqueueWriteBuffer,clFinish", 2, ULONG_MAX, lost_codes[i]);
         REFUSED(tdm_state_dict_to(other, dict, device, &moved), TDM_ERROR_DEVICE_LOST, "opencl:0");
@@ -283,7 +283,7 @@ static void use_file(const char *path, unsigned long failing) {
     tdm_tensor x = {0};
     const tdm_file_options options = {.size = sizeof(tdm_file_options), .budget = MIB};
     const int64_t count = 2 * MIB;
-    OK(tdm_empty(device, TDM_U8, 1, &count, &x));
+    OK(tdm_empty(queue, TDM_U8, 1, &count, &x));
     check_case("tdm_load, wait %lu", failing);
     break_waits(failing);
     FAILS(tdm_load(queue, path, &options, &dict));
@@ -317,7 +317,7 @@ Test(waits, lost_while_saved) {
     folder_make();
     for (int i = 0; i < LOST_CODES; i++) {
         const tdm_file_options options = {.size = sizeof(tdm_file_options), .budget = MIB};
-        tdm_state_dict *dict = dict_of_two(device, MIB / 4);
+        tdm_state_dict *dict = dict_of_two(queue, MIB / 4);
         check_case("code %d", lost_codes[i]);
         opencl.fail("clEnqueueReadBuffer,clFinish", 2, ULONG_MAX, lost_codes[i]);
         REFUSED(tdm_save(queue, dict, folder_path("file"), &options), TDM_ERROR_DEVICE_LOST,

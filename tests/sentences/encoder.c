@@ -97,8 +97,7 @@ static tdm_status run_both(tdm_queue *queue, const model *m, const batch *b, flo
                            float *replayed) {
     tdm_tensor embeddings;
     tdm_graph *graph;
-    TRY(tdm_empty(tdm_queue_get_device(queue), TDM_F32, TDM_SHAPE(b->sentences, m->config.hidden),
-                  &embeddings));
+    TRY(tdm_empty(queue, TDM_F32, TDM_SHAPE(b->sentences, m->config.hidden), &embeddings));
     TRY(encode_batch(queue, m, b, &embeddings));
     TRY(tdm_to_host(queue, &embeddings, calls));
     TRY(tdm_graph_create(queue, &graph));

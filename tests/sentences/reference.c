@@ -24,7 +24,7 @@ static double *get(tdm_queue *queue, const tdm_state_dict *dict, const char *for
     va_end(arguments);
     tdm_tensor x;
     if (!ok(tdm_state_dict_get(dict, name, &x))) abort();
-    const int64_t count = tdm_tensor_count(&x);
+    const int64_t count = tdm_tensor_get_count(&x);
     float *const values = or_abort(malloc((size_t)count * sizeof *values));
     if (!ok(tdm_to_host(queue, &x, values))) abort();
     double *const doubles = zeros(count);

@@ -325,9 +325,9 @@ Test(buffers, read_only) {
     REFUSED(tdm_norm(queue, TDM_NORM_L2, &x->t, &one->t), no, "out");
     REFUSED(tdm_row_norm(queue, TDM_NORM_L2, &x->t, &one->t), no, "out");
     REFUSED(tdm_layer_norm(queue, &x->t, NULL, NULL, 1e-5, &y->t), no, "y");
-    REFUSED(tdm_rms_norm(queue, &x->t, NULL, NULL, 1e-5, NULL, &y->t), no, "y");
-    REFUSED(tdm_rms_norm(queue, &x->t, &x->t, NULL, 1e-5, &y->t, &x->t), no, "sum");
-    REFUSED(tdm_layer_norm_residual(queue, &x->t, &x->t, NULL, NULL, 1e-5, &y->t, &x->t), no,
+    REFUSED(tdm_rms_norm(queue, &x->t, NULL, 1e-5, NULL, NULL, &y->t), no, "y");
+    REFUSED(tdm_rms_norm(queue, &x->t, NULL, 1e-5, &x->t, &y->t, &x->t), no, "sum");
+    REFUSED(tdm_layer_norm_residual(queue, &x->t, NULL, NULL, 1e-5, &x->t, &y->t, &x->t), no,
             "sum");
     REFUSED(tdm_l2_normalize(queue, &x->t, 1e-5, &y->t), no, "y");
     REFUSED(tdm_softmax(queue, &x->t, &y->t), no, "y");

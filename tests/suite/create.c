@@ -12,7 +12,7 @@ TestSuite(create, .init = device_open, .fini = device_close, TAGS("device lanes"
 
 /* All elements of t as numbers. */
 static void expect(const tdm_tensor *t, double (*want)(int64_t index)) {
-    int64_t count = tdm_tensor_count(t);
+    int64_t count = tdm_tensor_get_count(t);
     size_t size = tdm_dtype_size(t->dtype);
     unsigned char *got = malloc((size_t)count * size + 1), one[8];
     if (!got) abort();
@@ -66,8 +66,8 @@ Test(create, constants_and_ranges) {
         OK(tdm_arange(queue, 5, 5, 1, dtype, &t));
         CHECK(t.ndim == 1 && t.shape[0] == 0, "an empty range");
         tdm_tensor_release(&t);
-        OK(tdm_empty(device, dtype, TDM_SHAPE(4, 0, 3), &t));
-        CHECK(tdm_tensor_count(&t) == 0 && t.buffer, "an empty tensor");
+        OK(tdm_empty(queue, dtype, TDM_SHAPE(4, 0, 3), &t));
+        CHECK(tdm_tensor_get_count(&t) == 0 && t.buffer, "an empty tensor");
         tdm_tensor_release(&t);
     }
     OK(tdm_device_get_memory_stats(device, &after));
@@ -134,7 +134,7 @@ Test(create, write) {
         random_bytes(want, sizeof want);
         random_bytes(in, sizeof in);
         check_case("%s", tdm_dtype_name(dtype));
-        if (!OK(tdm_empty(device, dtype, TDM_SHAPE(3, 4, 5), &t))) continue;
+        if (!OK(tdm_empty(queue, dtype, TDM_SHAPE(3, 4, 5), &t))) continue;
         OK(tdm_write(queue, want, &t));
         OK(tdm_tensor_transpose(&t, 0, 2, &view));
         OK(tdm_tensor_slice(&view, 0, 1, 2, 3, &view));
@@ -372,17 +372,17 @@ Test(create, refusals) {
     tdm_tensor t = {.ndim = 3};
     float data[4] = {0};
     const tdm_status argument = TDM_ERROR_INVALID_ARGUMENT, shape = TDM_ERROR_INVALID_SHAPE;
-    REFUSED(tdm_empty(NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "tdm_empty|device is NULL");
+    REFUSED(tdm_empty(NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "tdm_empty|queue is NULL");
     CHECK(t.ndim == 0, "the tensor is not zero after a failure");
-    REFUSED(tdm_empty(device, TDM_F32, TDM_SHAPE(2), NULL), argument, "tensor is NULL");
-    REFUSED(tdm_empty(device, (tdm_dtype)99, TDM_SHAPE(2), &t), TDM_ERROR_INVALID_DTYPE, "99");
-    REFUSED(tdm_empty(device, TDM_F32, 7, (int64_t[]){1, 1, 1, 1, 1, 1, 1}, &t), shape, "ndim|7");
-    REFUSED(tdm_empty(device, TDM_F32, 0, (int64_t[]){1}, &t), shape, "ndim|0");
-    REFUSED(tdm_empty(device, TDM_F32, 1, NULL, &t), argument, "shape is NULL");
-    REFUSED(tdm_empty(device, TDM_F32, TDM_SHAPE(2, -1), &t), shape, "dimension 1|-1");
-    REFUSED(tdm_empty(device, TDM_F64, TDM_SHAPE(INT64_MAX / 4, 3), &t), TDM_ERROR_OUT_OF_RANGE,
+    REFUSED(tdm_empty(queue, TDM_F32, TDM_SHAPE(2), NULL), argument, "tensor is NULL");
+    REFUSED(tdm_empty(queue, (tdm_dtype)99, TDM_SHAPE(2), &t), TDM_ERROR_INVALID_DTYPE, "99");
+    REFUSED(tdm_empty(queue, TDM_F32, 7, (int64_t[]){1, 1, 1, 1, 1, 1, 1}, &t), shape, "ndim|7");
+    REFUSED(tdm_empty(queue, TDM_F32, 0, (int64_t[]){1}, &t), shape, "ndim|0");
+    REFUSED(tdm_empty(queue, TDM_F32, 1, NULL, &t), argument, "shape is NULL");
+    REFUSED(tdm_empty(queue, TDM_F32, TDM_SHAPE(2, -1), &t), shape, "dimension 1|-1");
+    REFUSED(tdm_empty(queue, TDM_F64, TDM_SHAPE(INT64_MAX / 4, 3), &t), TDM_ERROR_OUT_OF_RANGE,
             "overflows");
-    REFUSED(tdm_empty(device, TDM_F64, TDM_SHAPE((int64_t)1 << 56), &t), TDM_ERROR_OUT_OF_MEMORY,
+    REFUSED(tdm_empty(queue, TDM_F64, TDM_SHAPE((int64_t)1 << 56), &t), TDM_ERROR_OUT_OF_MEMORY,
             tdm_device_get_info(device)->id);
     REFUSED(tdm_zeros(NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "tdm_zeros|queue is NULL");
     REFUSED(tdm_from_host(queue, NULL, TDM_F32, TDM_SHAPE(2), &t), argument, "data is NULL");

@@ -84,11 +84,11 @@ Test(dlpack, there_and_back) {
             CHECK(memcmp(back.strides, shown.strides, sizeof back.strides) == 0, "other strides");
             OK(tdm_fill(queue, 1.0, &back));
             OK(tdm_queue_finish(queue));
-            OK(tdm_empty(device, (tdm_dtype)d, 3, shown.shape, &y));
+            OK(tdm_empty(queue, (tdm_dtype)d, 3, shown.shape, &y));
             OK(tdm_cast(queue, &shown, &y));
             unsigned char seen[120 * 8];
             const size_t size = tdm_dtype_size((tdm_dtype)d);
-            const size_t count = (size_t)tdm_tensor_count(&y);
+            const size_t count = (size_t)tdm_tensor_get_count(&y);
             if (!OK(tdm_to_host(queue, &y, seen))) return;
             for (size_t i = 0; i < count; i++)
                 CHECK(decode((tdm_dtype)d, seen + i * size) == 1.0L, "element %zu is not 1", i);

@@ -59,7 +59,7 @@ static void refuse_to_make(tdm_tensor *y) {
     NO_F64(tdm_fill_normal, "y", queue, &g, 0.0, 1.0, y);
     if (!OK(tdm_state_dict_create(&dict))) return;
     NO_F64(tdm_linear_create, "dtype", queue, &g, "fc.", 3, 2, true, TDM_F64, dict);
-    CHECK(tdm_state_dict_count(dict) == 0, "parameters of a refused layer");
+    CHECK(tdm_state_dict_get_count(dict) == 0, "parameters of a refused layer");
     CHECK(g.next == 5, "a refused call moved the generator");
     tdm_state_dict_destroy(dict);
     NO_F64(tdm_device_warm, "dtypes[1]", device, dtypes_to_warm, 2, NULL);

@@ -45,7 +45,7 @@ static void network_close(network *n) {
 
 static void randomise(const tdm_tensor *t) {
     float values[WIDE];
-    const int64_t count = tdm_tensor_count(t);
+    const int64_t count = tdm_tensor_get_count(t);
     for (int64_t i = 0; i < count; i++)
         values[i] = (float)random_uniform(-1, 1);
     OK(tdm_buffer_write(queue, t->buffer, 0, values, (size_t)count * sizeof(float)));
@@ -359,7 +359,7 @@ Test(graphs, what_is_between_launches) {
     OK(tdm_norm(queue, TDM_NORM_L1, &x, &out));
     OK(tdm_graph_end(graph));
     for (int i = 0; i < 8; i++) {
-        OK(tdm_empty(device, TDM_F32, TDM_SHAPE(GAPS), &later[i]));
+        OK(tdm_empty(queue, TDM_F32, TDM_SHAPE(GAPS), &later[i]));
         OK(tdm_fill(queue, 7, &later[i]));
     }
     OK(tdm_graph_replay(graph));

@@ -21,7 +21,7 @@ static void split(const tdm_tensor *t, int dim, int64_t i, int64_t *before, int6
 
 static void put_together(array *const *x, int n, int dim, const tdm_tensor *y, bool stacked,
                          double *want) {
-    for (int64_t i = 0; i < tdm_tensor_count(y); i++) {
+    for (int64_t i = 0; i < tdm_tensor_get_count(y); i++) {
         int64_t before, at, within, inner = 1;
         split(y, dim, i, &before, &at, &within);
         for (int d = dim + 1; d < y->ndim; d++)

@@ -23,7 +23,8 @@ Test(layers, linear_parameters) {
         OK(tdm_state_dict_create(&dict));
         if (!OK(tdm_linear_create(queue, &generator, "fc.", 9, 5, true, dtype, dict))) continue;
         CHECK(generator.next == 150, "next is %llu", (unsigned long long)generator.next);
-        CHECK(tdm_state_dict_count(dict) == 2, "%zu parameters", tdm_state_dict_count(dict));
+        CHECK(tdm_state_dict_get_count(dict) == 2, "%zu parameters",
+              tdm_state_dict_get_count(dict));
         OK(tdm_state_dict_get(dict, "fc.weight", &weight));
         OK(tdm_state_dict_get(dict, "fc.bias", &bias));
         CHECK(weight.ndim == 2 && weight.shape[0] == 5 && weight.shape[1] == 9 && bias.ndim == 1 &&
@@ -38,7 +39,8 @@ Test(layers, linear_parameters) {
             CHECK(memcmp(got + (size_t)i * size, want, size) == 0, "parameter %d", i);
         }
         OK(tdm_linear_create(queue, &generator, "", 1, 1, false, dtype, dict));
-        CHECK(tdm_state_dict_count(dict) == 3, "without a bias: %zu", tdm_state_dict_count(dict));
+        CHECK(tdm_state_dict_get_count(dict) == 3, "without a bias: %zu",
+              tdm_state_dict_get_count(dict));
         tdm_state_dict_destroy(dict);
     }
 }
@@ -99,7 +101,7 @@ Test(layers, linear_refusals) {
     REFUSED(tdm_linear_create(queue, &g, "", 1, -4, true, TDM_F32, dict), shape, "-4");
     REFUSED(tdm_linear_create(queue, &g, "", 1, 1, true, TDM_I32, dict), TDM_ERROR_INVALID_DTYPE,
             "i32");
-    CHECK(tdm_state_dict_count(dict) == 0 && g.next == 0, "a refused call changed something");
+    CHECK(tdm_state_dict_get_count(dict) == 0 && g.next == 0, "a refused call changed something");
     array *x = array_2d(TDM_F32, 4, 3, 3), *w = array_2d(TDM_F32, 2, 5, 5);
     array *y = array_2d(TDM_F32, 4, 2, 2), *b = array_1d(TDM_F32, 3),
           *v = array_2d(TDM_F32, 2, 3, 3);
@@ -160,7 +162,7 @@ Test(layers, state_dict_to) {
         check_case("to %s", tdm_device_get_info(devices[d])->id);
         OK(tdm_queue_create(devices[d], 0, &there));
         if (!OK(tdm_state_dict_to(queue, dict, devices[d], &moved))) continue;
-        CHECK(tdm_state_dict_count(moved) == 3, "%zu tensors", tdm_state_dict_count(moved));
+        CHECK(tdm_state_dict_get_count(moved) == 3, "%zu tensors", tdm_state_dict_get_count(moved));
         const char *format = tdm_state_dict_get_metadata(moved, "format");
         CHECK(format && strcmp(format, "pt") == 0, "the metadata is lost");
         tdm_tensor t;

@@ -24,9 +24,9 @@ Test(matmul_choice, batch_of_a_shared_matrix) {
     tdm_tensor one, both, b, product;
     float *got = malloc(2 * count * sizeof *got);
     check_case("2*%lldx%lldx%lld by %s", (long long)n, (long long)n, (long long)n, provider);
-    OK(tdm_empty(device, TDM_F32, TDM_SHAPE(1, n, n), &one));
-    OK(tdm_empty(device, TDM_F32, TDM_SHAPE(2, n, n), &both));
-    OK(tdm_empty(device, TDM_F32, TDM_SHAPE(n, n), &b));
+    OK(tdm_empty(queue, TDM_F32, TDM_SHAPE(1, n, n), &one));
+    OK(tdm_empty(queue, TDM_F32, TDM_SHAPE(2, n, n), &both));
+    OK(tdm_empty(queue, TDM_F32, TDM_SHAPE(n, n), &b));
     OK(tdm_full(queue, (double)NAN, TDM_F32, TDM_SHAPE(2, n, n), &product));
     OK(tdm_fill_uniform(queue, &generator, -1.0, 1.0, &one));
     OK(tdm_fill_uniform(queue, &generator, -1.0, 1.0, &b));

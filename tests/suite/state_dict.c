@@ -29,8 +29,8 @@ static bool item_is(const tdm_state_dict *dict, size_t index, const char *name,
                     const tdm_buffer *buffer) {
     const char *got = NULL;
     tdm_tensor tensor;
-    return OK(tdm_state_dict_item(dict, index, &got, &tensor)) && got && strcmp(got, name) == 0 &&
-           tensor.buffer == buffer;
+    return OK(tdm_state_dict_get_item(dict, index, &got, &tensor)) && got &&
+           strcmp(got, name) == 0 && tensor.buffer == buffer;
 }
 
 /* Set, get, replace; the order; the references. */
@@ -41,7 +41,7 @@ Test(state_dict, tensors) {
     uint64_t held = in_use();
     tdm_state_dict *dict = NULL;
     if (!OK(tdm_state_dict_create(&dict))) return;
-    CHECK(tdm_state_dict_count(dict) == 0, "a new dict is not empty");
+    CHECK(tdm_state_dict_get_count(dict) == 0, "a new dict is not empty");
     tdm_tensor a = tdm_tensor_2d(buffers[0], TDM_F32, 4, 6), b, c;
     OK(tdm_tensor_transpose(&a, 0, 1, &b));
     b.buffer = buffers[1];
@@ -52,7 +52,7 @@ Test(state_dict, tensors) {
     name[0] = 'X'; /* the name was copied */
     OK(tdm_state_dict_set(dict, "b \xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82", &b));
     OK(tdm_state_dict_set(dict, "a", &c));
-    CHECK(tdm_state_dict_count(dict) == 3, "not three tensors");
+    CHECK(tdm_state_dict_get_count(dict) == 3, "not three tensors");
     CHECK(holds(dict, "fc.weight", &a), "fc.weight");
     CHECK(holds(dict, "b \xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82", &b), "b");
     CHECK(holds(dict, "a", &c), "a");
@@ -65,7 +65,7 @@ Test(state_dict, tensors) {
     CHECK(in_use() == held, "the dict let a buffer go");
     OK(tdm_state_dict_set(dict, "fc.weight", &c));
     CHECK(in_use() == held - 96, "the replaced tensor is still held");
-    CHECK(tdm_state_dict_count(dict) == 3 && item_is(dict, 0, "fc.weight", buffers[2]),
+    CHECK(tdm_state_dict_get_count(dict) == 3 && item_is(dict, 0, "fc.weight", buffers[2]),
           "a replaced tensor changed its place");
     OK(tdm_state_dict_get(dict, "a", &c));
     OK(tdm_state_dict_set(dict, "a", &c)); /* by itself */
@@ -73,7 +73,7 @@ Test(state_dict, tensors) {
     tdm_state_dict_destroy(dict);
     CHECK(in_use() == held - 3 * 96, "destroying the dict did not free its buffers");
     tdm_state_dict_destroy(NULL);
-    CHECK(tdm_state_dict_count(NULL) == 0, "NULL counts");
+    CHECK(tdm_state_dict_get_count(NULL) == 0, "NULL counts");
 }
 
 /* Floats are converted as tdm_cast does; integers, and what has the dtype, stay where they are. */
@@ -123,10 +123,10 @@ Test(state_dict, many) {
         const char *listed = NULL;
         snprintf(name, sizeof name, "layer.%d.weight", i * 7919 % MANY);
         wrong += tdm_state_dict_get(dict, name, &got) != TDM_OK || got.offset != i;
-        wrong += tdm_state_dict_item(dict, (size_t)i, &listed, &got) != TDM_OK || got.offset != i ||
-                 strcmp(listed, name) != 0;
+        wrong += tdm_state_dict_get_item(dict, (size_t)i, &listed, &got) != TDM_OK ||
+                 got.offset != i || strcmp(listed, name) != 0;
     }
-    CHECK(wrong == 0 && tdm_state_dict_count(dict) == MANY, "%d of %d are wrong", wrong, MANY);
+    CHECK(wrong == 0 && tdm_state_dict_get_count(dict) == MANY, "%d of %d are wrong", wrong, MANY);
     tdm_state_dict_destroy(dict);
     tdm_buffer_release(buffer);
 }
@@ -136,7 +136,8 @@ Test(state_dict, metadata) {
     tdm_state_dict *dict = NULL;
     if (!OK(tdm_state_dict_create(&dict))) return;
     const char *key = NULL, *value = NULL;
-    CHECK(!tdm_state_dict_get_metadata(dict, "format") && tdm_state_dict_metadata_count(dict) == 0,
+    CHECK(!tdm_state_dict_get_metadata(dict, "format") &&
+              tdm_state_dict_get_metadata_count(dict) == 0,
           "a new dict has metadata");
     OK(tdm_state_dict_set_metadata(dict, "format", "pt"));
     OK(tdm_state_dict_set_metadata(dict, "\xc3\xa9", "\xe2\x82\xac\n\"\\"));
@@ -144,24 +145,24 @@ Test(state_dict, metadata) {
     OK(tdm_state_dict_set_metadata(dict, "format", "np"));
     CHECK(strcmp(tdm_state_dict_get_metadata(dict, "format"), "np") == 0, "not replaced");
     CHECK(strcmp(tdm_state_dict_get_metadata(dict, "\xc3\xa9"), "\xe2\x82\xac\n\"\\") == 0, "e");
-    CHECK(tdm_state_dict_metadata_count(dict) == 3, "not three");
-    OK(tdm_state_dict_metadata_item(dict, 1, &key, &value));
+    CHECK(tdm_state_dict_get_metadata_count(dict) == 3, "not three");
+    OK(tdm_state_dict_get_metadata_item(dict, 1, &key, &value));
     CHECK(key && strcmp(key, "\xc3\xa9") == 0 && value[0] == '\xe2', "the second one");
     OK(tdm_state_dict_set_metadata(dict, "\xc3\xa9", NULL));
     OK(tdm_state_dict_set_metadata(dict, "never there", NULL));
-    OK(tdm_state_dict_metadata_item(dict, 1, &key, &value));
-    CHECK(key && !*key && value && !*value && tdm_state_dict_metadata_count(dict) == 2,
+    OK(tdm_state_dict_get_metadata_item(dict, 1, &key, &value));
+    CHECK(key && !*key && value && !*value && tdm_state_dict_get_metadata_count(dict) == 2,
           "not removed");
     CHECK(!tdm_state_dict_get_metadata(dict, "\xc3\xa9"), "still there");
     const tdm_status invalid = TDM_ERROR_INVALID_ARGUMENT;
-    REFUSED(tdm_state_dict_metadata_item(dict, 2, &key, &value), TDM_ERROR_OUT_OF_RANGE, "2");
+    REFUSED(tdm_state_dict_get_metadata_item(dict, 2, &key, &value), TDM_ERROR_OUT_OF_RANGE, "2");
     CHECK(!key && !value, "outputs of a refused call");
     REFUSED(tdm_state_dict_set_metadata(dict, "k", "\xff"), invalid, "value|UTF-8|byte 0");
     REFUSED(tdm_state_dict_set_metadata(dict, "ab\xc3", "v"), invalid, "key|UTF-8|byte 2");
     REFUSED(tdm_state_dict_set_metadata(dict, NULL, "v"), invalid, "key");
     REFUSED(tdm_state_dict_set_metadata(NULL, "k", "v"), invalid, "dict");
-    REFUSED(tdm_state_dict_metadata_item(dict, 0, NULL, &value), invalid, "key");
-    REFUSED(tdm_state_dict_metadata_item(dict, 0, &key, NULL), invalid, "value");
+    REFUSED(tdm_state_dict_get_metadata_item(dict, 0, NULL, &value), invalid, "key");
+    REFUSED(tdm_state_dict_get_metadata_item(dict, 0, &key, NULL), invalid, "value");
     CHECK(!tdm_state_dict_get_metadata(NULL, "k") && !tdm_state_dict_get_metadata(dict, NULL),
           "NULL");
     tdm_state_dict_destroy(dict);
@@ -185,11 +186,11 @@ Test(state_dict, refused) {
     REFUSED(tdm_state_dict_get(dict, NULL, &got), invalid, "name");
     REFUSED(tdm_state_dict_get(dict, "a", NULL), invalid, "tensor");
     REFUSED(tdm_state_dict_get(NULL, "a", &got), invalid, "dict");
-    REFUSED(tdm_state_dict_item(dict, 2, &name, &got), TDM_ERROR_OUT_OF_RANGE, "2");
+    REFUSED(tdm_state_dict_get_item(dict, 2, &name, &got), TDM_ERROR_OUT_OF_RANGE, "2");
     CHECK(!name, "the output of a refused item");
-    REFUSED(tdm_state_dict_item(dict, 0, NULL, &got), invalid, "name");
-    REFUSED(tdm_state_dict_item(dict, 0, &name, NULL), invalid, "tensor");
-    REFUSED(tdm_state_dict_item(NULL, 0, &name, &got), invalid, "dict");
+    REFUSED(tdm_state_dict_get_item(dict, 0, NULL, &got), invalid, "name");
+    REFUSED(tdm_state_dict_get_item(dict, 0, &name, NULL), invalid, "tensor");
+    REFUSED(tdm_state_dict_get_item(NULL, 0, &name, &got), invalid, "dict");
     REFUSED(tdm_state_dict_set(NULL, "a", &t), invalid, "dict");
     REFUSED(tdm_state_dict_set(dict, NULL, &t), invalid, "name");
     REFUSED(tdm_state_dict_set(dict, "", &t), invalid, "name");
@@ -222,7 +223,8 @@ Test(state_dict, refused) {
                                        "\xf4\x8f\xbf\xbf"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         OK(tdm_state_dict_set(dict, good[i], &t));
-    CHECK(tdm_state_dict_count(dict) == 2 + sizeof good / sizeof *good, "a refused name is there");
+    CHECK(tdm_state_dict_get_count(dict) == 2 + sizeof good / sizeof *good,
+          "a refused name is there");
     tdm_state_dict_destroy(dict);
     tdm_buffer_release(buffer);
 }

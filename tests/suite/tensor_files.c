@@ -87,7 +87,7 @@ static void check_tensor(const tdm_state_dict *dict, const char *name, tdm_dtype
     bool same = t.dtype == dtype && t.ndim == ndim && t.offset == 0;
     same = same && memcmp(t.shape, shape, (size_t)ndim * sizeof *shape) == 0;
     CHECK(same && tdm_tensor_is_contiguous(&t), "'%s' has another dtype or shape", name);
-    size_t size = (size_t)tdm_tensor_count(&t) * tdm_dtype_size(t.dtype);
+    size_t size = (size_t)tdm_tensor_get_count(&t) * tdm_dtype_size(t.dtype);
     CHECK(tdm_buffer_get_size(t.buffer) == size, "'%s' has a buffer of %zu bytes, not %zu", name,
           tdm_buffer_get_size(t.buffer), size);
     CHECK(tdm_buffer_get_device(t.buffer) == device, "'%s' is on another device", name);
@@ -142,8 +142,8 @@ static void round_trip(array *const *arrays, int count, size_t budget) {
         ARRAY_SAME(a);
         free(want);
     }
-    CHECK(tdm_state_dict_count(back) == (size_t)count, "%zu tensors of %d came back",
-          tdm_state_dict_count(back), count);
+    CHECK(tdm_state_dict_get_count(back) == (size_t)count, "%zu tensors of %d came back",
+          tdm_state_dict_get_count(back), count);
     CHECK(folder_holds("f"), "a file was left");
     tdm_state_dict_destroy(dict);
     tdm_state_dict_destroy(back);
@@ -278,12 +278,12 @@ Test(tensor_files, texts) {
     for (size_t i = 0; i < 5; i++) {
         const char *name = NULL;
         tdm_tensor t;
-        OK(tdm_state_dict_item(dict, i, &name, &t));
+        OK(tdm_state_dict_get_item(dict, i, &name, &t));
         CHECK(name && strcmp(name, names[i]) == 0, "item %zu is '%s'", i, name);
     }
     const char *value = tdm_state_dict_get_metadata(dict, "\xc3\xa9\n");
     CHECK(value && strcmp(value, "\xf0\x9f\x99\x82 \"\\/\1\x1f") == 0, "metadata: %s", value);
-    CHECK(tdm_state_dict_metadata_count(dict) == 3, "not three texts");
+    CHECK(tdm_state_dict_get_metadata_count(dict) == 3, "not three texts");
     save(dict, "g", 0);
     unsigned char *saved = file_read(folder_path("g"), &again);
     CHECK(saved && again == size && memcmp(saved, bytes, size) == 0,
@@ -292,8 +292,8 @@ Test(tensor_files, texts) {
     tdm_file *file = NULL;
     const tdm_file_entry *entry = NULL;
     OK(tdm_file_open(folder_path("f"), &file));
-    CHECK(tdm_file_count(file) == 5, "not five entries");
-    OK(tdm_file_item(file, 4, &entry));
+    CHECK(tdm_file_get_count(file) == 5, "not five entries");
+    OK(tdm_file_get_item(file, 4, &entry));
     CHECK(entry && strcmp(entry->name, "a") == 0 && entry->ndim == 2 && entry->shape[0] == 2 &&
               entry->dtype == TDM_U8 && entry->offset == size - 2,
           "the last entry");

@@ -48,7 +48,7 @@ static void check_old(void) {
     tdm_tensor t;
     CHECK(folder_holds("f"), "a file was left");
     if (!OK(tdm_load(queue, folder_path("f"), NULL, &old))) return;
-    CHECK(tdm_state_dict_count(old) == 1 && tdm_state_dict_get(old, "old", &t) == TDM_OK,
+    CHECK(tdm_state_dict_get_count(old) == 1 && tdm_state_dict_get(old, "old", &t) == TDM_OK,
           "the old file was changed");
     tdm_state_dict_destroy(old);
 }
@@ -112,18 +112,18 @@ Test(tensor_files_refused, arguments) {
     REFUSED(tdm_file_open(NULL, &file), invalid, "path");
     REFUSED(tdm_file_open(path, NULL), invalid, "file");
     if (!OK(tdm_file_open(path, &file))) return;
-    REFUSED(tdm_file_item(file, 1, &entry), TDM_ERROR_OUT_OF_RANGE, "1");
-    REFUSED(tdm_file_item(NULL, 0, &entry), invalid, "file");
-    REFUSED(tdm_file_item(file, 0, NULL), invalid, "entry");
+    REFUSED(tdm_file_get_item(file, 1, &entry), TDM_ERROR_OUT_OF_RANGE, "1");
+    REFUSED(tdm_file_get_item(NULL, 0, &entry), invalid, "file");
+    REFUSED(tdm_file_get_item(file, 0, NULL), invalid, "entry");
     REFUSED(tdm_file_find(file, "olf", &entry), TDM_ERROR_NOT_FOUND, "'olf'|'old'");
     REFUSED(tdm_file_find(file, NULL, &entry), invalid, "name");
     REFUSED(tdm_file_find(NULL, "old", &entry), invalid, "file");
-    CHECK(!entry && tdm_file_count(NULL) == 0 && !tdm_file_get_metadata(NULL, "x"), "NULL");
+    CHECK(!entry && tdm_file_get_count(NULL) == 0 && !tdm_file_get_metadata(NULL, "x"), "NULL");
     tdm_file_destroy(NULL);
 
     check_case("tdm_file_read");
     const tdm_status range = TDM_ERROR_OUT_OF_RANGE;
-    OK(tdm_file_item(file, 0, &entry));
+    OK(tdm_file_get_item(file, 0, &entry));
     array *y = array_1d(TDM_F32, 2), *h = array_1d(TDM_I32, 2), *one = array_1d(TDM_F32, 1);
     array *gaps = array_new(TDM_F32, 1, (int64_t[]){2}, (int64_t[]){3});
     tdm_file_entry copy = *entry;
@@ -314,7 +314,7 @@ Test(tensor_files_refused, cut_short) {
     tdm_file *file = NULL;
     const tdm_file_entry *entry = NULL;
     if (!OK(tdm_file_open(folder_path("f"), &file))) return;
-    OK(tdm_file_item(file, 0, &entry));
+    OK(tdm_file_get_item(file, 0, &entry));
     char words[64];
     snprintf(words, sizeof words, "byte 150000|f|%llu",
              (unsigned long long)entry->offset + COUNT * 4);

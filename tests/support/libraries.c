@@ -33,9 +33,9 @@ static int count_threads(void) {
 static tdm_status add_and_multiply(tdm_dtype dtype, int products) {
     tdm_tensor a, b, c;
     tdm_generator g = {.seed = 1};
-    tdm_status status = tdm_empty(device, dtype, TDM_SHAPE(N, N), &a);
-    if (status == TDM_OK) status = tdm_empty(device, dtype, TDM_SHAPE(N, N), &b);
-    if (status == TDM_OK) status = tdm_empty(device, dtype, TDM_SHAPE(N, N), &c);
+    tdm_status status = tdm_empty(queue, dtype, TDM_SHAPE(N, N), &a);
+    if (status == TDM_OK) status = tdm_empty(queue, dtype, TDM_SHAPE(N, N), &b);
+    if (status == TDM_OK) status = tdm_empty(queue, dtype, TDM_SHAPE(N, N), &c);
     if (status == TDM_OK) status = tdm_fill_uniform(queue, &g, -1, 1, &a);
     if (status == TDM_OK) status = tdm_fill_uniform(queue, &g, -1, 1, &b);
     if (status == TDM_OK) status = tdm_add(queue, &a, &b, &c);

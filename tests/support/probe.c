@@ -291,7 +291,7 @@ static int text(const char *name) {
     if (status == TDM_OK) status = tdm_format(queue, &all, large, sizeof large, NULL);
     if (status == TDM_OK) printf("%s\n%s\n", small, large);
     tell(status);
-    tell(tdm_rms_norm(queue, &all, NULL, NULL, -1.5, NULL, &all));
+    tell(tdm_rms_norm(queue, &all, NULL, -1.5, NULL, NULL, &all));
     printf("%.1f\n", 0.5); /* the locale is still the program's */
     tdm_buffer_release(buffer);
     tdm_queue_destroy(queue);
@@ -402,10 +402,10 @@ static int explain(const char *name, const char *type, const char *const *extent
     if (status == TDM_OK) status = tdm_queue_create(device, 0, &queue);
     if (status == TDM_OK) status = tdm_ones(queue, dtype, TDM_SHAPE(size[0], size[2]), &a);
     if (status == TDM_OK) status = tdm_ones(queue, dtype, TDM_SHAPE(size[2], size[1]), &b);
-    if (status == TDM_OK) status = tdm_empty(device, dtype, TDM_SHAPE(size[0], size[1]), &c);
+    if (status == TDM_OK) status = tdm_empty(queue, dtype, TDM_SHAPE(size[0], size[1]), &c);
     if (status == TDM_OK) status = tdm_matmul(queue, NULL, &a, &b, &c);
     if (status == TDM_OK) status = tdm_matmul(queue, NULL, &a, &b, &c);
-    if (status == TDM_OK && (size_t)tdm_tensor_count(&c) * tdm_dtype_size(dtype) <= BYTES)
+    if (status == TDM_OK && (size_t)tdm_tensor_get_count(&c) * tdm_dtype_size(dtype) <= BYTES)
         status = tdm_to_host(queue, &c, got);
     if (status == TDM_OK) status = tdm_matmul_explain(queue, NULL, &a, &b, &c, why, sizeof why);
     if (!tell(status)) return 0;

@@ -33,7 +33,7 @@ static tdm_tensor make(tdm_dtype dtype, int ndim, const int64_t *shape) {
     }
     check(tdm_from_host(queue, values, TDM_F32, ndim, shape, &wide));
     if (dtype == TDM_F32) return wide;
-    check(tdm_empty(device, dtype, ndim, shape, &tensor));
+    check(tdm_empty(queue, dtype, ndim, shape, &tensor));
     check(tdm_cast(queue, &wide, &tensor));
     check(tdm_queue_finish(queue));
     tdm_tensor_release(&wide);
@@ -95,7 +95,7 @@ static void run(const char *name, tdm_dtype dtype, int64_t cols, bool held) {
         made[i] = make(op_dtype_of(&c, i), ndim, shape);
         t[i] = &made[i];
         if (op->operand[i].role & OP_OUT)
-            stores += tdm_tensor_count(t[i]) * (int64_t)tdm_dtype_size(made[i].dtype);
+            stores += tdm_tensor_get_count(t[i]) * (int64_t)tdm_dtype_size(made[i].dtype);
     }
     announce(name, dtype, cols, loads_of(&c, held), stores,
              held || op->unit == OP_BY_ELEMENT ? 1 : 2);
@@ -123,8 +123,8 @@ static void run_transposed(tdm_dtype dtype) {
     const int64_t all = (int64_t)N * M * (int64_t)tdm_dtype_size(dtype);
     printf("==\n");
     tdm_tensor x, y;
-    check(tdm_empty(device, dtype, TDM_SHAPE(N, M), &x));
-    check(tdm_empty(device, dtype, TDM_SHAPE(M, N), &y));
+    check(tdm_empty(queue, dtype, TDM_SHAPE(N, M), &x));
+    check(tdm_empty(queue, dtype, TDM_SHAPE(M, N), &y));
     check(tdm_fill(queue, 1, &x));
     check(tdm_queue_finish(queue));
     tdm_tensor turned;

@@ -46,10 +46,10 @@ typedef struct tdm_comm tdm_comm;
 TDM_API void tdm_comm_destroy(tdm_comm *comm);
 
 /** This process's rank; -1 for NULL. */
-TDM_API int tdm_comm_rank(const tdm_comm *comm);
+TDM_API int tdm_comm_get_rank(const tdm_comm *comm);
 
 /** The number of ranks; -1 for NULL. */
-TDM_API int tdm_comm_size(const tdm_comm *comm);
+TDM_API int tdm_comm_get_size(const tdm_comm *comm);
 
 /** This rank's device, borrowed. */
 TDM_API tdm_device *tdm_comm_get_device(const tdm_comm *comm);

@@ -21,8 +21,8 @@ namespace tandem {
 class Comm : public Unique<tdm_comm, tdm_comm_destroy> {
   public:
     using Unique::Unique;
-    int rank() const noexcept { return tdm_comm_rank(get()); } /**< of this process */
-    int size() const noexcept { return tdm_comm_size(get()); } /**< how many ranks */
+    int rank() const noexcept { return tdm_comm_get_rank(get()); } /**< of this process */
+    int size() const noexcept { return tdm_comm_get_size(get()); } /**< how many ranks */
     /** How long a rank may keep another waiting, in seconds. */
     void set_timeout(double seconds) const { check(tdm_comm_set_timeout(get(), seconds)); }
     /** Of the ranks of one color, ordered by key; empty for a negative color. */

@@ -57,10 +57,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_grid_create(tdm_comm *comm, int rows, int co
 TDM_API void tdm_grid_destroy(tdm_grid *grid);
 
 /** How many rows and columns the grid has, and where this rank is; -1 for NULL. */
-TDM_API int tdm_grid_rows(const tdm_grid *grid);
-TDM_API int tdm_grid_columns(const tdm_grid *grid); /**< see tdm_grid_rows */
-TDM_API int tdm_grid_row(const tdm_grid *grid);     /**< see tdm_grid_rows */
-TDM_API int tdm_grid_column(const tdm_grid *grid);  /**< see tdm_grid_rows */
+TDM_API int tdm_grid_get_rows(const tdm_grid *grid);
+TDM_API int tdm_grid_get_columns(const tdm_grid *grid); /**< see tdm_grid_get_rows */
+TDM_API int tdm_grid_get_row(const tdm_grid *grid);     /**< see tdm_grid_get_rows */
+TDM_API int tdm_grid_get_column(const tdm_grid *grid);  /**< see tdm_grid_get_rows */
 
 /** This rank's block of a matrix of rows x columns elements: its row of the grid has part `row` of the rows, its
  * column part `column` of the columns (tdm_part). first[2] is where the block begins, shape[2] its extents. */

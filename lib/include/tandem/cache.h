@@ -47,12 +47,13 @@ TDM_API TDM_MUST_USE tdm_status tdm_cache_listing_create(tdm_cache_listing **lis
 TDM_API void tdm_cache_listing_destroy(tdm_cache_listing *listing);
 
 /** How many entries. NULL has none. */
-TDM_API size_t tdm_cache_listing_count(const tdm_cache_listing *listing);
+TDM_API size_t tdm_cache_listing_get_count(const tdm_cache_listing *listing);
 
 /** The index-th entry, the oldest first; borrowed from the listing. TDM_ERROR_OUT_OF_RANGE past the
  * end. */
-TDM_API TDM_MUST_USE tdm_status tdm_cache_listing_item(const tdm_cache_listing *listing,
-                                                       size_t index, const tdm_cache_entry **entry);
+TDM_API TDM_MUST_USE tdm_status tdm_cache_listing_get_item(const tdm_cache_listing *listing,
+                                                           size_t index,
+                                                           const tdm_cache_entry **entry);
 
 /** Would this Tandem use the entry on a device that is listed now? Lists the devices if that was not
  * done yet. Not so: what is faulty, and what another Tandem, driver or device left. */

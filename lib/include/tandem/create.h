@@ -9,10 +9,10 @@
  *
  *     tdm_ones(queue, TDM_F32, TDM_SHAPE(2, 3), &x)
  *
- * Functions with a queue make the tensor on the queue's device and queue the work that fills it.
+ * The tensor is made on the queue's device, and the work that fills it is queued.
  * Where the device has no f64 arithmetic, tdm_arange, tdm_rand and tdm_randn make no f64 tensors.
  *
- * Threads: as the queue; tdm_empty and tdm_tensor_release from any thread. */
+ * Threads: as the queue; tdm_empty, which queues nothing, and tdm_tensor_release from any thread. */
 #ifndef TANDEM_CREATE_H
 #define TANDEM_CREATE_H
 
@@ -35,8 +35,8 @@ extern "C" {
     }
 #endif
 
-/** Content undefined. */
-TDM_API TDM_MUST_USE tdm_status tdm_empty(tdm_device *device, tdm_dtype dtype, int ndim,
+/** Content undefined; nothing is queued. */
+TDM_API TDM_MUST_USE tdm_status tdm_empty(tdm_queue *queue, tdm_dtype dtype, int ndim,
                                           const int64_t *shape, tdm_tensor *tensor);
 
 /** All elements `value`, converted as tdm_fill does. */

@@ -50,7 +50,7 @@ inline const tdm_tensor *optional(const Tensor &tensor) noexcept {
 /** Contiguous, content undefined. */
 inline Tensor make(const Queue &queue, tdm_dtype dtype, const Shape &shape) {
     Tensor made;
-    check(tdm_empty(tdm_queue_get_device(queue), dtype, shape.ndim(), shape.data(), made));
+    check(tdm_empty(queue, dtype, shape.ndim(), shape.data(), made));
     return made;
 }
 

@@ -287,9 +287,9 @@ class Tensor {
         return Tensor(tdm_tensor_retain(&borrowed));
     }
     /** Contiguous, content undefined. */
-    static Tensor empty(const Device &device, tdm_dtype dtype, Shape shape) {
+    static Tensor empty(const Queue &queue, tdm_dtype dtype, Shape shape) {
         Tensor made;
-        check(tdm_empty(device, dtype, shape.ndim(), shape.data(), &made.tensor_));
+        check(tdm_empty(queue, dtype, shape.ndim(), shape.data(), &made.tensor_));
         return made;
     }
     /** All elements `value`. */
@@ -373,11 +373,11 @@ class Tensor {
     /** Its fields: x->shape[0]. */
     const tdm_tensor *operator->() const noexcept { return &tensor_; }
     explicit operator bool() noexcept { return tensor_.buffer; } /**< does it have a buffer? */
-    explicit operator bool() const noexcept {
-        return tensor_.buffer;
-    } /**< does it have a buffer? */
-    std::int64_t count() const noexcept { return tdm_tensor_count(&tensor_); } /**< of elements */
-    std::vector<std::int64_t> shape() const {                                  /**< its extents */
+    /** Does it have a buffer? */
+    explicit operator bool() const noexcept { return tensor_.buffer; }
+    /** Of elements. */
+    std::int64_t count() const noexcept { return tdm_tensor_get_count(&tensor_); }
+    std::vector<std::int64_t> shape() const { /**< its extents */
         return {tensor_.shape, tensor_.shape + tensor_.ndim};
     }
     /** Gives the tensor and its reference away. */

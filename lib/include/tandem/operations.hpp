@@ -110,7 +110,7 @@ inline Tensor layer_norm(const Queue &queue, const Tensor &x, const Tensor &weig
 inline Tensor rms_norm(const Queue &queue, const Tensor &x, const Tensor &weight = {},
                        double epsilon = 1e-6) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_rms_norm(queue, x, nullptr, detail::optional(weight), epsilon, nullptr, y));
+    check(tdm_rms_norm(queue, x, detail::optional(weight), epsilon, nullptr, nullptr, y));
     return y;
 }
 
@@ -120,23 +120,22 @@ struct Normalized {
     Tensor y;   /**< the norm of that */
 };
 
-/** layer_norm of x + residual, and that sum: auto [sum, y] = … */
-inline Normalized layer_norm_residual(const Queue &queue, const Tensor &x, const Tensor &residual,
-                                      const Tensor &weight = {}, const Tensor &bias = {},
-                                      double epsilon = 1e-5) {
+/** layer_norm of x + residual, and that sum: auto [sum, y] = … weight and bias may be empty. */
+inline Normalized layer_norm_residual(const Queue &queue, const Tensor &x, const Tensor &weight,
+                                      const Tensor &bias, double epsilon, const Tensor &residual) {
     Normalized made = {detail::make_like(queue, x, x->dtype),
                        detail::make_like(queue, x, x->dtype)};
-    check(tdm_layer_norm_residual(queue, x, residual, detail::optional(weight),
-                                  detail::optional(bias), epsilon, made.sum, made.y));
+    check(tdm_layer_norm_residual(queue, x, detail::optional(weight), detail::optional(bias),
+                                  epsilon, residual, made.sum, made.y));
     return made;
 }
 
-/** rms_norm of x + residual, and that sum */
-inline Normalized rms_norm_residual(const Queue &queue, const Tensor &x, const Tensor &residual,
-                                    const Tensor &weight = {}, double epsilon = 1e-6) {
+/** rms_norm of x + residual, and that sum; the weight may be empty */
+inline Normalized rms_norm_residual(const Queue &queue, const Tensor &x, const Tensor &weight,
+                                    double epsilon, const Tensor &residual) {
     Normalized made = {detail::make_like(queue, x, x->dtype),
                        detail::make_like(queue, x, x->dtype)};
-    check(tdm_rms_norm(queue, x, residual, detail::optional(weight), epsilon, made.sum, made.y));
+    check(tdm_rms_norm(queue, x, detail::optional(weight), epsilon, residual, made.sum, made.y));
     return made;
 }
 

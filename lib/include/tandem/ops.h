@@ -176,18 +176,19 @@ TDM_API TDM_MUST_USE tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tenso
  * residual. s is rounded to the dtype, and y is computed from the rounded s, with or without sum; error as
  * tdm_layer_norm of that s. In place: y may be x or residual, sum may be x or residual; sum is not y. */
 TDM_API TDM_MUST_USE tdm_status tdm_layer_norm_residual(tdm_queue *queue, const tdm_tensor *x,
-                                                        const tdm_tensor *residual,
                                                         const tdm_tensor *weight,
                                                         const tdm_tensor *bias, double epsilon,
-                                                        tdm_tensor *sum, tdm_tensor *y);
+                                                        const tdm_tensor *residual, tdm_tensor *sum,
+                                                        tdm_tensor *y);
 
 /** y = s / √(mean(s²) + epsilon) · weight, s = x + residual (Zhang & Sennrich 2019). weight [cols]
  * and residual may be NULL. sum, when not NULL, receives s (rounded to the dtype; y is computed
  * from the rounded s) and needs a residual. In place: y may be x or residual, sum may be x or
  * residual; sum is not y. Error: k·e|y|. */
 TDM_API TDM_MUST_USE tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x,
-                                             const tdm_tensor *residual, const tdm_tensor *weight,
-                                             double epsilon, tdm_tensor *sum, tdm_tensor *y);
+                                             const tdm_tensor *weight, double epsilon,
+                                             const tdm_tensor *residual, tdm_tensor *sum,
+                                             tdm_tensor *y);
 
 /** Batch normalisation at inference: y = (x - mean[c]) / √(variance[c] + epsilon) · weight[c] +
  * bias[c], x [N, C, ...] contiguous, the others [C]; weight and bias may be NULL. In place: y may

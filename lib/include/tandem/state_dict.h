@@ -46,11 +46,11 @@ TDM_API TDM_MUST_USE tdm_status tdm_state_dict_get(const tdm_state_dict *dict, c
                                                    tdm_tensor *tensor);
 
 /** How many tensors. */
-TDM_API size_t tdm_state_dict_count(const tdm_state_dict *dict);
+TDM_API size_t tdm_state_dict_get_count(const tdm_state_dict *dict);
 
 /** The index-th name and tensor, both borrowed. */
-TDM_API TDM_MUST_USE tdm_status tdm_state_dict_item(const tdm_state_dict *dict, size_t index,
-                                                    const char **name, tdm_tensor *tensor);
+TDM_API TDM_MUST_USE tdm_status tdm_state_dict_get_item(const tdm_state_dict *dict, size_t index,
+                                                        const char **name, tdm_tensor *tensor);
 
 /** Sets metadata: UTF-8 strings, copied; a value of NULL removes the key. */
 TDM_API TDM_MUST_USE tdm_status tdm_state_dict_set_metadata(tdm_state_dict *dict, const char *key,
@@ -58,11 +58,11 @@ TDM_API TDM_MUST_USE tdm_status tdm_state_dict_set_metadata(tdm_state_dict *dict
 /** The value of a key, borrowed; NULL when there is no such key. */
 TDM_API const char *tdm_state_dict_get_metadata(const tdm_state_dict *dict, const char *key);
 /** How many keys. */
-TDM_API size_t tdm_state_dict_metadata_count(const tdm_state_dict *dict);
+TDM_API size_t tdm_state_dict_get_metadata_count(const tdm_state_dict *dict);
 /** The index-th key and value, both borrowed. */
-TDM_API TDM_MUST_USE tdm_status tdm_state_dict_metadata_item(const tdm_state_dict *dict,
-                                                             size_t index, const char **key,
-                                                             const char **value);
+TDM_API TDM_MUST_USE tdm_status tdm_state_dict_get_metadata_item(const tdm_state_dict *dict,
+                                                                 size_t index, const char **key,
+                                                                 const char **value);
 
 /** The whole set on `device`, metadata too: tdm_to of each tensor, all in one transfer. The tensors
  * are on the queue's device. *moved is NULL on failure. */
@@ -137,10 +137,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_file_open(const char *path, tdm_file **file)
 TDM_API void tdm_file_destroy(tdm_file *file);
 
 /** How many tensors the file has. */
-TDM_API size_t tdm_file_count(const tdm_file *file);
+TDM_API size_t tdm_file_get_count(const tdm_file *file);
 /** The index-th entry, in the order of their bytes; borrowed from the file. */
-TDM_API TDM_MUST_USE tdm_status tdm_file_item(const tdm_file *file, size_t index,
-                                              const tdm_file_entry **entry);
+TDM_API TDM_MUST_USE tdm_status tdm_file_get_item(const tdm_file *file, size_t index,
+                                                  const tdm_file_entry **entry);
 /** TDM_ERROR_NOT_FOUND names the nearest name. */
 TDM_API TDM_MUST_USE tdm_status tdm_file_find(const tdm_file *file, const char *name,
                                               const tdm_file_entry **entry);

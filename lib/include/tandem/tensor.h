@@ -124,7 +124,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_broadcast_shape(const tdm_tensor *a, const t
 TDM_API bool tdm_tensor_is_contiguous(const tdm_tensor *tensor);
 
 /** Number of elements. The shape must be valid. */
-TDM_API int64_t tdm_tensor_count(const tdm_tensor *tensor);
+TDM_API int64_t tdm_tensor_get_count(const tdm_tensor *tensor);
 
 #if defined(__cplusplus)
 }

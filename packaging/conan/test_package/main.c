@@ -15,15 +15,17 @@ int main(void) {
     tdm_tensor a, b, y;
     tdm_file *file;
     /* Reaches the JSON library, which a static Tandem needs. */
-    if (tdm_file_open("/dev/null", &file) == TDM_OK) return fprintf(stderr, "/dev/null was read\n"), 1;
+    if (tdm_file_open("/dev/null", &file) == TDM_OK)
+        return fprintf(stderr, "/dev/null was read\n"), 1;
     CHECK(tdm_device_open("cpu", &device));
     CHECK(tdm_queue_create(device, 0, &queue));
     CHECK(tdm_from_host(queue, numbers, TDM_F32, TDM_SHAPE(3), &a));
     CHECK(tdm_from_host(queue, others, TDM_F32, TDM_SHAPE(3), &b));
-    CHECK(tdm_empty(device, TDM_F32, TDM_SHAPE(3), &y));
+    CHECK(tdm_empty(queue, TDM_F32, TDM_SHAPE(3), &y));
     CHECK(tdm_add(queue, &a, &b, &y));
     CHECK(tdm_to_host(queue, &y, sums));
-    printf("Tandem %s: %g %g %g\n", tdm_version(), (double)sums[0], (double)sums[1], (double)sums[2]);
+    printf("Tandem %s: %g %g %g\n", tdm_version(), (double)sums[0], (double)sums[1],
+           (double)sums[2]);
     tdm_tensor_release(&a);
     tdm_tensor_release(&b);
     tdm_tensor_release(&y);
