@@ -189,7 +189,9 @@ void tdmi_library_diagnose(tdmi_library *library, const tdmi_symbol *symbols, si
     tdm_status status = tdmi_library_open(library, symbols, count);
     char subject[160];
     bool advise = status != TDM_OK && !tdmi_loader_refusal();
-    snprintf(subject, sizeof subject, "%s (%s)", library->names[0], library->title);
+    const char *slash = status == TDM_OK ? strrchr(library->found, '/') : NULL;
+    snprintf(subject, sizeof subject, "%.100s (%s)", slash ? slash + 1 : library->names[0],
+             library->title);
     if (status != TDM_OK && !library->broken) {
         tdmi_diagnose_missing(TDM_DIAGNOSTIC_LIBRARY, subject, library->found, library->advice);
         return;

@@ -132,6 +132,18 @@ Test(program, doctor) {
     json_error_t error;
     json_t *root = json_loads(r.output, JSON_REJECT_DUPLICATES, &error);
     CHECK(root, "no JSON: %s in %s", error.text, r.output);
+    /* a library is named as the file that was found */
+    size_t i = 0, libraries = 0;
+    const json_t *item;
+    json_array_foreach(json_object_get(root, "diagnostics"), i, item) {
+        const char *subject = json_string_value(json_object_get(item, "subject"));
+        const char *detail = json_string_value(json_object_get(item, "detail"));
+        const char *file = detail ? strrchr(detail, '/') : NULL;
+        if (!json_is_true(json_object_get(item, "ok")) || strncmp(subject, "lib", 3) != 0) continue;
+        CHECK(file && strncmp(subject, file + 1, strlen(file + 1)) == 0, "%s: %s", subject, detail);
+        libraries++;
+    }
+    CHECK(libraries > 0, "%s", r.output);
     json_decref(root);
     /* A bad environment is an item of the diagnosis. */
     tdm("TANDEM_BACKEND=opncl", "doctor", 1);
