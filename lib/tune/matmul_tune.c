@@ -33,6 +33,7 @@ typedef struct tuner {
     double *right;      /* what it should be; NULL until it is known */
     double scale;       /* the largest of these */
     double until;       /* on the clock */
+    bool hurries;       /* what there is no time for is left out */
     const tdmi_blas_choice *trying;
     candidate list[MOST_CANDIDATES];
     int candidates;
@@ -41,6 +42,9 @@ typedef struct tuner {
 static bool time_is_up(void *context) {
     return tdmi_samples_now() >= ((const tuner *)context)->until;
 }
+
+/* What takes long is not begun any more. */
+static bool is_late(const tuner *t) { return t->hurries && tdmi_samples_now() >= t->until; }
 
 /* --- results ------------------------------------------------------------------------------------ */
 
@@ -99,17 +103,19 @@ static tdm_status time_runs(const tuner *t, const tdmi_blas_choice *choice, int 
 
 static double median(const candidate *c) { return tdmi_samples_median(c->samples, c->count); }
 
-/* In turn, so that what disturbs the machine disturbs all of them. */
-static tdm_status time_candidates(tuner *t) {
+/* In turn, so that what disturbs the machine disturbs all of them, for a part of the time that is left. */
+static tdm_status time_candidates(tuner *t, double part) {
     candidate *list = t->list;
     const int count = t->candidates;
+    const double now = tdmi_samples_now(), until = now + part * (t->until - now);
     int runs[MOST_CANDIDATES];
     for (int i = 0; i < count; i++) {
         runs[i] = list[i].out ? 0 : tdmi_samples_runs(list[i].samples[0]);
         list[i].count = 0;
     }
     for (int round = 0; round < TDMI_SAMPLES; round++) {
-        if (round >= TDMI_LEAST_SAMPLES && tdmi_samples_now() >= t->until) break;
+        if (round >= TDMI_LEAST_SAMPLES && tdmi_samples_now() >= until) break;
+        if (round > 0 && is_late(t)) break;
         for (int i = 0; i < count; i++) {
             double seconds;
             if (list[i].out) continue;
@@ -138,6 +144,10 @@ static tdm_status try_candidates(tuner *t, int usual, uint32_t *wrong) {
     const int count = t->candidates;
     double best = HUGE_VAL;
     for (int i = 0; i < count; i++) {
+        if (best < HUGE_VAL && is_late(t)) {
+            list[i].out = true;
+            continue;
+        }
         tdm_status status = run_once(t, &list[i].choice);
         const bool right = status == TDM_OK && agrees(t);
         if (right) status = time_runs(t, &list[i].choice, 1, &list[i].samples[0]);
@@ -178,33 +188,54 @@ static void keep_settings(void *context, const char *name, const char *text) {
                                     t->trying->provider->library, text);
 }
 
-/* Of the library that runs this product, if it has any. How long the product took before; below 0 where there
- * is nothing to search. */
+/* Of the library that runs this product, if it has any. How long the product took before, which cannot be measured
+ * again, so it is the shorter of two looks; below 0 where there is nothing to search. */
 static double search_settings(tuner *t, const tdmi_blas_choice *usual) {
     const tdmi_attached_blas *provider = usual->provider;
     const tdmi_trial trial = {try_settings, time_is_up, keep_settings, t};
     if (!provider || !provider->blas->search) return -1.0;
     t->trying = usual;
-    const double before = try_settings(t);
+    const double first = try_settings(t), second = first < 0.0 ? first : try_settings(t);
+    const double before = second >= 0.0 && second < first ? second : first;
     provider->blas->search(provider->state, &t->product.gemm, &trial);
     return before;
 }
 
-static int find_usual(const tuner *t, const tdmi_blas_choice *usual) {
-    for (int i = 0; i < t->candidates; i++)
-        if (t->list[i].choice.provider == usual->provider && t->list[i].choice.algorithm == 0)
-            return i;
+/* Puts the usual one first, where it is among them: 0, or -1. */
+static int begin_with_usual(tuner *t, const tdmi_blas_choice *usual) {
+    for (int i = 0; i < t->candidates; i++) {
+        const tdmi_blas_choice choice = t->list[i].choice;
+        if (choice.provider != usual->provider || choice.algorithm != 0) continue;
+        t->list[i].choice = t->list[0].choice;
+        t->list[0].choice = choice;
+        return 0;
+    }
     return -1;
 }
 
-/* The fastest, and the usual one wherever that is nearly as fast; -1 when none is right. */
-static int choose_fastest(const tuner *t, int usual) {
+/* The fastest, and the usual one wherever that is nearly as fast, or there was no time to know; -1 when none is
+ * right. */
+static int find_fastest(const tuner *t, int usual) {
     const candidate *list = t->list;
     int fastest = -1;
     for (int i = 0; i < t->candidates; i++)
         if (!list[i].out && (fastest < 0 || median(&list[i]) < median(&list[fastest]))) fastest = i;
     if (usual < 0 || fastest < 0 || list[usual].out) return fastest;
-    return median(&list[fastest]) < TDMI_WORTH * median(&list[usual]) ? fastest : usual;
+    const bool is_known = list[fastest].count >= TDMI_LEAST_SAMPLES;
+    return is_known && median(&list[fastest]) < TDMI_WORTH * median(&list[usual]) ? fastest : usual;
+}
+
+/* Another one takes the place of the usual one when it is faster at a second look, too, which is at these two alone. */
+static tdm_status choose_fastest(tuner *t, int usual, int *fastest) {
+    candidate *list = t->list;
+    TDMI_TRY(time_candidates(t, 0.6));
+    *fastest = find_fastest(t, usual);
+    if (usual < 0 || *fastest == usual || list[usual].out) return TDM_OK;
+    for (int i = 0; i < t->candidates; i++)
+        list[i].out = i != usual && i != *fastest;
+    TDMI_TRY(time_candidates(t, 1.0));
+    *fastest = find_fastest(t, usual);
+    return TDM_OK;
 }
 
 static bool keep(const tuner *t, const candidate *fastest, const tdm_matmul_tuning *found,
@@ -243,10 +274,10 @@ static tdm_status tune(tuner *t, tdm_matmul_tuning *found) {
                          "tdm_matmul_tune: C has no number but 0, which results could be "
                          "compared by; give A and B other numbers");
     const double before = search_settings(t, &usual);
-    const int first = find_usual(t, &usual);
+    const int first = begin_with_usual(t, &usual);
+    int fastest;
     TDMI_TRY(try_candidates(t, first, &found->wrong));
-    TDMI_TRY(time_candidates(t));
-    const int fastest = choose_fastest(t, first);
+    TDMI_TRY(choose_fastest(t, first, &fastest));
     if (fastest < 0)
         return tdmi_fail(
             TDM_ERROR_BACKEND,
@@ -305,6 +336,7 @@ tdm_status tdm_matmul_tune(tdm_queue *queue, const tdm_matmul_options *options, 
     t->product = product;
     t->c = c;
     t->until = tdmi_samples_now() + seconds;
+    t->hurries = seconds > 0.0;
     const tdm_status status = tune_product(t, &found);
     tdmi_free(t);
     if (status == TDM_OK) tdmi_sized_write(&tdm_matmul_tuning_sized, &found, tuning);

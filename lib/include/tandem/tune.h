@@ -45,12 +45,12 @@ typedef struct tdm_matmul_tuning {
 /** The same for languages without C's macros; see tdm_memory_stats_init. */
 TDM_API void tdm_matmul_tuning_init(tdm_matmul_tuning *tuning, size_t size);
 
-/** Measures this matmul with every library that has it, and keeps the fastest. Takes about `seconds`, and at
- * least a few runs of each. The arguments are those of tdm_matmul, with the same checks, and hold what is
- * to be multiplied: random numbers do, where those that cancel each other out do not. beta counts as 0, and
- * C holds the product afterwards. Each candidate's result is compared with that of Tandem's own kernels. The
- * usual choice stays where nothing else is 3 % faster. With TANDEM_BLAS the libraries that it names are tried
- * alone, and programs with the same TANDEM_BLAS use what is kept.
+/** Measures this matmul with every library that has it, and keeps the fastest. Takes about `seconds`:
+ * what there is no time for is not chosen, and with 0 every way has a few runs. The arguments are those of tdm_matmul,
+ * with the same checks, and hold what is to be multiplied: random numbers do, where those that cancel each other out do
+ * not. beta counts as 0, and C holds the product afterwards. Each candidate's result is compared with that of Tandem's
+ * own kernels. The usual choice stays where nothing else is 3 % faster twice. With TANDEM_BLAS the libraries that it
+ * names are tried alone, and programs with the same TANDEM_BLAS use what is kept.
  *
  * On OpenCL devices whose products run on CLBlast the parameters of its kernels are searched, too, once for
  * each dtype and kernel. These are in use from then on, in this process too, and while they are searched other
