@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "baselines/peers.h"
 #include "cases/case.h"
@@ -15,6 +14,7 @@
 #include "machine/machine.h"
 #include "peaks.h"
 #include "report/output.h"
+#include "report/progress.h"
 #include "runner.h"
 
 typedef struct session {
@@ -26,10 +26,10 @@ typedef struct session {
     bench_peak *peaks; /* of each device in turn; NULL without them */
     size_t peak_count;
     bench_row *rows;
-    size_t row_count, to_do, done, skipped, not_applicable, left_out, failed;
+    /* to_do is the sum of the peaks and rows that were measured and of those skipped, not applicable and left out */
+    size_t row_count, to_do, done, peaks_measured, skipped, not_applicable, left_out, failed, noisy;
     double start;
     bench_output output;
-    bool tty; /* stderr is a terminal: progress is one line that is overwritten */
 } session;
 
 static bool is_same_card_as_earlier(const session *s, const tdm_device_info *info) {
@@ -68,17 +68,6 @@ static int count_same_before(const tdm_device_info *info) {
     return same;
 }
 
-static void show_progress(const session *s, const char *devices, const bench_row *row) {
-    fprintf(stderr, s->tty ? "\r\033[K[%zu/%zu] %s %s %s %s" : "[%zu/%zu] %s %s %s %s\n",
-            s->done + 1, s->to_do, devices, row->op, tdm_dtype_name(row->dtype), row->shape.text);
-    fflush(stderr);
-}
-
-static void clear_progress(const session *s) {
-    if (s->tty) fputs("\r\033[K", stderr);
-    fflush(stderr);
-}
-
 /* The peers' name for the work; NULL where none has it. */
 static const char *peers_work(const bench_case *c) {
     if (bench_case_is_feed_forward(c) || bench_case_norms_form(c) != BENCH_NORMS_NONE)
@@ -110,16 +99,17 @@ static void add_peers(const session *s, const bench_case *c, bench_row *row) {
 /* Measures the case of a row that was begun, and prints why it failed. */
 static bool measure_row(session *s, const bench_runner *runner, const bench_case *c,
                         bench_row *row) {
-    char devices[80];
+    char devices[80], what[256];
     bench_row_devices(row, devices);
-    show_progress(s, devices, row);
+    snprintf(what, sizeof what, "%s %s %s %s", devices, row->op, tdm_dtype_name(row->dtype),
+             row->shape.text);
+    bench_progress(++s->done, s->to_do, what);
     const bool ran =
         c->op->task ? bench_measure_task(runner, c, row) : bench_measure_op(runner, c, row);
     if (ran && s->options->peers) add_peers(s, c, row);
-    clear_progress(s);
-    if (row->problem[0])
-        fprintf(stderr, "%s %s %s %s: %s\n", devices, row->op, tdm_dtype_name(row->dtype),
-                row->shape.text, row->problem);
+    bench_progress_end();
+    if (row->problem[0]) fprintf(stderr, "%s: %s\n", what, row->problem);
+    if (!ran) *(row->not_applicable ? &s->not_applicable : &s->skipped) += 1;
     return ran;
 }
 
@@ -142,13 +132,10 @@ static void run_one(session *s, const bench_runner *runner, const bench_case *c)
                    c->op->name, c->dtype, &c->shape);
     const bench_peak *peak = find_peak(s, row);
     if (peak) *row = peak->row;
-    const bool ran = peak || measure_row(s, runner, c, row);
-    s->done++;
-    if (!ran) {
-        *(row->not_applicable ? &s->not_applicable : &s->skipped) += 1;
-        return;
-    }
+    s->done += (bool)peak;
+    if (!peak && !measure_row(s, runner, c, row)) return;
     s->row_count++;
+    s->noisy += bench_row_is_noisy(row);
     if (!row->verified) s->failed++;
     bench_output_row(&s->output, row);
 }
@@ -189,10 +176,11 @@ static bool run_peaks(session *s) {
         bench_runner runner;
         bench_peaks_of(s->devices[d], cases, peaks);
         good = open_runner(s, s->devices[d], NULL, &runner) && good;
+        if (!runner.on.queue) s->skipped += BENCH_PEAKS;
         for (int i = 0; runner.on.queue && i < BENCH_PEAKS; i++) {
             peaks[i].measured = measure_row(s, &runner, &cases[i], &peaks[i].row);
             good = good && (!peaks[i].measured || peaks[i].row.verified);
-            s->done++;
+            s->peaks_measured += peaks[i].measured;
         }
         close_runner(&runner);
         bench_output_peaks(&s->output, peaks, BENCH_PEAKS);
@@ -206,9 +194,11 @@ static bool run_devices(session *s, const tdm_device_info *info, const tdm_devic
                         double end) {
     bench_runner runner;
     const bool good = open_runner(s, info, second, &runner);
-    for (size_t i = 0; good && i < s->case_count; i++) {
+    for (size_t i = 0; i < s->case_count; i++) {
         if (bench_needs_two_devices(&s->cases[i]) != (bool)second) continue;
-        if (s->options->seconds > 0.0 && bench_now() - s->start > end)
+        if (!good)
+            s->skipped++;
+        else if (s->options->seconds > 0.0 && bench_now() - s->start > end)
             s->left_out++;
         else
             run_one(s, &runner, &s->cases[i]);
@@ -297,16 +287,20 @@ static bool end_lines(session *s) {
 
 static bool write_reports(const session *s, double seconds) {
     const bench_options *options = s->options;
-    char counts[192] = "", left_out[64] = "";
+    char counts[256] = "", peaks[32] = "", left_out[64] = "", noisy[64] = "";
     json_t *machine = describe_run(options);
     const bench_results results = {machine, s->peaks, s->peak_count, s->rows, s->row_count};
     bool good = true;
     if (s->left_out)
         snprintf(left_out, sizeof left_out, ", %zu left out for want of time", s->left_out);
+    if (s->noisy)
+        snprintf(noisy, sizeof noisy, ", %zu noisy (spread above %.0f %%)", s->noisy,
+                 100.0 * BENCH_NOISY);
+    if (s->peaks) snprintf(peaks, sizeof peaks, "%zu peaks, ", s->peaks_measured);
     if (!options->no_rows)
         snprintf(counts, sizeof counts,
-                 "%zu rows, %zu not verified, %zu skipped, %zu not applicable%s, %.0f s",
-                 s->row_count, s->failed, s->skipped, s->not_applicable, left_out, seconds);
+                 "%s%zu rows, %zu not verified, %zu skipped, %zu not applicable%s%s, %.0f s", peaks,
+                 s->row_count, s->failed, s->skipped, s->not_applicable, left_out, noisy, seconds);
     bench_output_end(&s->output, counts, &results);
     if (options->json_path) good = bench_write_json(options->json_path, &results);
     if (options->html_path) good = bench_write_html(options->html_path, &results) && good;
@@ -323,7 +317,7 @@ static bool run_session(session *s) {
     const size_t pairs = devices < 2                 ? 0
                          : s->options->devices.count ? devices * (devices - 1) / 2
                                                      : 1;
-    s->to_do = (s->case_count - of_two) * devices + of_two * pairs;
+    s->to_do = (s->case_count - of_two) * devices + of_two * (devices < 2 ? 1 : pairs);
     s->rows = calloc(s->to_do + 1, sizeof *s->rows);
     if (s->options->peaks) {
         s->peak_count = devices * BENCH_PEAKS;
@@ -351,7 +345,7 @@ static bool run_session(session *s) {
 }
 
 bool bench_run(const bench_options *options) {
-    session s = {.options = options, .tty = isatty(STDERR_FILENO) == 1};
+    session s = {.options = options};
     s.cases = bench_select_cases(&options->cases, &s.case_count);
     if (options->no_rows) s.case_count = 0;
     bool good = false;

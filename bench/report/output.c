@@ -71,6 +71,9 @@ void bench_output_end(const bench_output *output, const char *counts,
     if (output->format == BENCH_JSONL && !counts[0]) bench_print_jsonl_peaks(stdout, results);
     if (output->format == BENCH_CSV && !counts[0]) bench_print_csv_peaks(stdout, results);
     if (output->format == BENCH_MD && counts[0]) putchar('\n');
-    if (counts[0]) fprintf(is_table(output) ? stdout : stderr, "%s\n", counts);
+    if (counts[0] && is_table(output))
+        bench_print_wrapped(stdout, counts, output->width, 0);
+    else if (counts[0])
+        fprintf(stderr, "%s\n", counts);
     fflush(stdout);
 }

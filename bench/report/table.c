@@ -27,11 +27,7 @@ static void format_median(const bench_row *row, cell text) {
     bench_format_seconds(row->seconds.median, text);
 }
 
-static void format_spread(const bench_row *row, cell text) {
-    strcpy(text, "-");
-    if (row->seconds.median > 0.0)
-        snprintf(text, sizeof(cell), "%.0f %%", 100.0 * row->seconds.iqr / row->seconds.median);
-}
+static void format_spread(const bench_row *row, cell text) { bench_format_spread(row, text); }
 
 static void format_rate(const bench_row *row, cell text) { bench_format_rate(row, text); }
 
@@ -150,7 +146,11 @@ static size_t add_remark(char text[BENCH_REMARKS], size_t length, const char *re
 
 /* Remarks, which no column has room for. */
 static void format_remarks(const bench_row *row, char text[BENCH_REMARKS]) {
+    char noisy[48] = "", spread[16];
     size_t length = add_remark(text, 0, row->verified ? "" : "NOT VERIFIED");
+    if (bench_row_is_noisy(row))
+        snprintf(noisy, sizeof noisy, "noisy: its spread is %s", bench_format_spread(row, spread));
+    length = add_remark(text, length, noisy);
     for (int i = 0; i < BENCH_PEERS; i++) {
         char peer[64], seconds[16];
         if (isnan(row->peer_seconds[i])) continue;

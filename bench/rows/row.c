@@ -57,6 +57,16 @@ bool bench_row_not_applicable(bench_row *row, const char *why) {
     return false;
 }
 
+bool bench_row_is_noisy(const bench_row *row) {
+    return row->seconds.iqr > BENCH_NOISY * row->seconds.median;
+}
+
+const char *bench_format_spread(const bench_row *row, char text[16]) {
+    if (!(row->seconds.median > 0.0)) return strcpy(text, "-");
+    snprintf(text, 16, "%.0f %%", 100.0 * row->seconds.iqr / row->seconds.median);
+    return text;
+}
+
 bool bench_row_is_like(const bench_row *row, const bench_row *other) {
     return row->dtype == other->dtype && strcmp(row->op, other->op) == 0;
 }

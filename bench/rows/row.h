@@ -54,6 +54,13 @@ bool bench_row_skip(bench_row *row, const char *why);
  * Returns false. */
 bool bench_row_not_applicable(bench_row *row, const char *why);
 
+/* A row is noisy, and marked as such, where the spread of its samples is more than this part of the median. */
+#define BENCH_NOISY 0.2
+bool bench_row_is_noisy(const bench_row *row);
+
+/* "12 %", or "-": the spread of the samples, relative to their median. Returns `text`. */
+const char *bench_format_spread(const bench_row *row, char text[16]);
+
 /* Are two rows of the same operation in the same dtype? */
 bool bench_row_is_like(const bench_row *row, const bench_row *other);
 

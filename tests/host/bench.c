@@ -76,11 +76,26 @@ Test(bench, json_lines) {
 }
 
 /* Rows that are left out are no failure, and are counted. */
+/* The sum accounts for every step that the counter counts. */
+Test(bench, counter_and_sum) {
+    int last = 0, all = 0, peaks = 0, rows = 0, skipped = 0, others = -1;
+    shell(NULL,
+          "$T bench --device cpu --peaks --profile lesson --op copy_h2d,two_devices --dtype f32 "
+          "--shape 16384,512x512x512 2>&1 | grep -E '^\\[|^[0-9]+ peaks, ' | tail -2",
+          0);
+    const int found = sscanf(r.output,
+                             "[%d/%d] %*[^\n] %d peaks, %d rows, %*d not verified, %d "
+                             "skipped, %d not applicable",
+                             &last, &all, &peaks, &rows, &skipped, &others);
+    CHECK(found == 6 && peaks + rows + skipped + others == all && skipped > 0 && last <= all, "%s",
+          r.output);
+}
+
 Test(bench, seconds) {
-    shell(NULL, "$T bench --device cpu --op empty --seconds 0.0001 2>&1", 1);
+    shell(NULL, "COLUMNS=200 $T bench --device cpu --op empty --seconds 0.0001 2>&1", 1);
     CHECK(contains_words(r.output, "0 rows|2 left out for want of time"), "%s", r.output);
     shell(NULL,
-          "TANDEM_CPU_DEVICES=2 $T bench --device cpu:0,cpu:1 --profile full --op "
+          "COLUMNS=200 TANDEM_CPU_DEVICES=2 $T bench --device cpu:0,cpu:1 --profile full --op "
           "add,sub,mul,scale,axpy,exp,div,fill --dtype f32 --shape 4096,1048576 --seconds 6",
           0);
     CHECK(contains_words(r.output, "\ncpu:0 |\ncpu:1 |0 not verified| left out for want of time"),
