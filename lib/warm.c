@@ -101,6 +101,10 @@ typedef struct warming {
     const variant_list *list;
     atomic_size_t next, ready;
     atomic_bool failed;
+    tdm_warm_function watch; /* or NULL */
+    void *user;
+    pthread_mutex_t lock; /* of the watch */
+    bool stopped;
 } warming;
 
 enum { MOST_BUFFERS = 12, MOST_ARGS = 1024 }; /* as the backends have them */
@@ -140,6 +144,16 @@ static tdm_status make_ready(tdm_queue *queue, tdmi_variant variant) {
     return tdm_queue_finish(queue);
 }
 
+static bool goes_on(warming *all) {
+    if (!all->watch) return true;
+    pthread_mutex_lock(&all->lock);
+    const size_t ready = atomic_load(&all->ready);
+    if (!all->stopped) all->stopped = !all->watch(all->user, ready, all->list->count);
+    const bool goes = !all->stopped;
+    pthread_mutex_unlock(&all->lock);
+    return goes;
+}
+
 typedef struct warmer {
     pthread_t thread;
     warming *all;
@@ -153,7 +167,7 @@ static void *warm(void *context) {
     tdm_status status = tdm_queue_create(all->device, 0, &queue);
     while (status == TDM_OK && !atomic_load(&all->failed)) {
         size_t next = atomic_fetch_add(&all->next, 1);
-        if (next >= all->list->count) break;
+        if (next >= all->list->count || !goes_on(all)) break;
         status = make_ready(queue, all->list->variants[next]);
         if (status == TDM_OK) atomic_fetch_add(&all->ready, 1);
     }
@@ -209,11 +223,10 @@ static tdm_status list_usual(const tdm_device *device, const tdm_dtype *dtypes, 
     return TDM_OK;
 }
 
-tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes, size_t dtype_count,
-                           size_t *kernels) {
-    TDMI_UNCANCELLED();
+static tdm_status warm_device(tdm_device *device, const tdm_dtype *dtypes, size_t dtype_count,
+                              tdm_warm_function watch, void *user, size_t *kernels) {
     if (kernels) *kernels = 0;
-    TDMI_NOT_NULL(__func__, device);
+    TDMI_NOT_NULL("tdm_device_warm", device);
     if (!dtypes && dtype_count > 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "tdm_device_warm: dtypes is NULL, but dtype_count is %zu", dtype_count);
@@ -222,10 +235,27 @@ tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes, size_t d
     tdm_status status = list_usual(device, dtypes, dtype_count, &list);
     /* kernels that nothing can be kept of were compiled with the library */
     if (status == TDM_OK && list.count > 0 && device->facts->cache_key[0]) {
-        warming all = {.device = device, .list = &list};
+        warming all = {.device = device,
+                       .list = &list,
+                       .watch = watch,
+                       .user = user,
+                       .lock = PTHREAD_MUTEX_INITIALIZER};
         status = warm_in_threads(&all);
         if (kernels) *kernels = atomic_load(&all.ready);
     }
     tdmi_free(list.variants);
     return status;
+}
+
+tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes, size_t dtype_count,
+                           size_t *kernels) {
+    TDMI_UNCANCELLED();
+    return warm_device(device, dtypes, dtype_count, NULL, NULL, kernels);
+}
+
+tdm_status tdm_device_warm_watched(tdm_device *device, const tdm_dtype *dtypes, size_t dtype_count,
+                                   tdm_warm_function watch, void *user, size_t *kernels) {
+    TDMI_UNCANCELLED();
+    TDMI_NOT_NULL(__func__, watch);
+    return warm_device(device, dtypes, dtype_count, watch, user, kernels);
 }

@@ -3,20 +3,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include <report/progress.h>
 #include <tandem/tandem.h>
 
+#include "child.h"
 #include "guard.h"
 #include "options.h"
 #include "tools.h"
 
-enum { OPTION_DTYPE };
+enum { OPTION_DTYPE, OPTION_BUDGET };
 
-static const option_spec options[] = {{"dtype", OPTION_DTYPE, "TYPE,...",
-                                       "of tensors: f32, f64, f16, bf16 (default: f32)",
-                                       dtype_words, true, false},
-                                      {0}};
+static const option_spec options[] = {
+    {"dtype", OPTION_DTYPE, "TYPE,...", "of tensors: f32, f64, f16, bf16 (default: f32)",
+     dtype_words, true, false},
+    {"budget", OPTION_BUDGET, "SECONDS", "begin no kernel after this time (default: no limit)",
+     NULL, false, false},
+    {0}};
 
 const command_spec cache_warm_spec = {
     .name = "cache warm",
@@ -25,17 +28,25 @@ const command_spec cache_warm_spec = {
     .description =
         "Compiles the kernels that programs usually need and keeps them, so that the "
         "first call of a program does not wait for a compiler. Without a DEVICE, for all "
-        "that are listed.",
+        "that are listed. Each is kept when it is compiled, so Ctrl-C loses none.",
     .options = options,
     .exit_status = "0 success, 1 failure, 2 wrong arguments.",
 };
 
-typedef struct dtype_list {
+typedef struct warming {
     tdm_dtype dtypes[TDM_DTYPE_COUNT];
     size_t count;
-} dtype_list;
+    double budget, start; /* seconds of all devices, 0 without a limit; on child_now's clock */
+} warming;
 
-static void add_dtype(dtype_list *list, const char *word, size_t length) {
+/* One device, as its kernels are compiled. */
+typedef struct watched {
+    const warming *warming;
+    const char *device;
+    size_t all; /* 0 until the first is begun */
+} watched;
+
+static void add_dtype(warming *list, const char *word, size_t length) {
     for (int d = 0; d < TDM_DTYPE_COUNT; d++) {
         const char *name = tdm_dtype_name((tdm_dtype)d);
         if (strlen(name) != length || memcmp(word, name, length) != 0) continue;
@@ -46,8 +57,8 @@ static void add_dtype(dtype_list *list, const char *word, size_t length) {
 }
 
 static int take(void *context, int id, char *value) {
-    dtype_list *list = context;
-    (void)id;
+    warming *list = context;
+    if (id == OPTION_BUDGET) return take_seconds("cache warm", "--budget", value, &list->budget);
     list->count = 0;
     for (const char *word = value; *word;) {
         size_t length = strcspn(word, ",");
@@ -57,32 +68,50 @@ static int take(void *context, int id, char *value) {
     return EXIT_OK;
 }
 
-static double seconds_now(void) {
-    struct timespec now;
-    timespec_get(&now, TIME_UTC);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+static void say_what_is_kept(const watched *w, size_t ready, size_t all) {
+    guard_at_interrupt("cache warm: stopped: %zu of %zu kernels of %s are ready", ready, all,
+                       w->device);
 }
 
-static int warm_device(const char *name, const dtype_list *list) {
+static bool watch(void *user, size_t ready, size_t all) {
+    watched *w = user;
+    char text[96];
+    w->all = all;
+    if (w->warming->budget > 0.0 && child_now() - w->warming->start > w->warming->budget)
+        return false;
+    say_what_is_kept(w, ready, all);
+    snprintf(text, sizeof text, "kernels of %s", w->device);
+    bench_progress(ready + 1, all, text);
+    return true;
+}
+
+static int warm_device(const char *name, const warming *r) {
     tdm_device *device;
     if (tdm_device_open(name, &device) != TDM_OK) return report_failure("cache warm");
-    double start = seconds_now();
+    const double start = child_now();
+    const char *id = tdm_device_get_info(device)->id;
+    watched w = {r, id, 0};
     size_t kernels;
-    tdm_status status = tdm_device_warm(device, list->dtypes, list->count, &kernels);
-    double seconds = seconds_now() - start;
-    const tdm_device_info *info = tdm_device_get_info(device);
+    const tdm_status status =
+        tdm_device_warm_watched(device, r->dtypes, r->count, watch, &w, &kernels);
     int result = EXIT_OK;
+    bench_progress_end();
     if (status != TDM_OK)
         result = report_failure("cache warm");
-    else if (kernels == 0)
-        printf("%-10s its kernels are part of the library\n", info->id);
+    else if (w.all == 0)
+        printf("%-10s its kernels are part of the library\n", id);
+    else if (kernels < w.all)
+        printf("%-10s %zu of %zu kernels are ready, after %.1f s; %zu left for want of time: "
+               "--budget\n",
+               id, kernels, w.all, child_now() - start, w.all - kernels);
     else
-        printf("%-10s %zu kernels are ready, after %.1f s\n", info->id, kernels, seconds);
+        printf("%-10s %zu kernels are ready, after %.1f s\n", id, kernels, child_now() - start);
+    (void)flush_output();
     tdm_device_release(device);
     return result;
 }
 
-static int warm_listed(size_t count, const dtype_list *list) {
+static int warm_listed(size_t count, const warming *list) {
     int result = EXIT_OK;
     for (size_t i = 0; i < count; i++) {
         const tdm_device_info *info;
@@ -93,7 +122,7 @@ static int warm_listed(size_t count, const dtype_list *list) {
 }
 
 int cache_warm_command(int argc, char **argv) {
-    dtype_list list = {{TDM_F32}, 1};
+    warming list = {.dtypes = {TDM_F32}, .count = 1};
     operand_list devices;
     size_t count;
     int status;
@@ -102,6 +131,7 @@ int cache_warm_command(int argc, char **argv) {
     if (!guard_is_child()) return guard_run(argc, argv, SECONDS_FOR_A_DRIVER, false);
     if (tdm_get_device_count(&count) != TDM_OK) return report_failure("cache warm");
     guard_listed();
+    list.start = child_now();
     if (devices.count == 0) return warm_listed(count, &list);
     for (int i = 0; i < devices.count; i++)
         if (warm_device(devices.word[i], &list) != EXIT_OK) status = EXIT_FAILED;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,34 @@ void guard_listed(void) { tell('l'); }
 int guard_end(int status) {
     tell('e');
     return status;
+}
+
+/* Two texts, so that the one that a signal finds is whole. */
+static char last_words[2][256];
+static volatile sig_atomic_t current;
+
+static void on_interrupt(int number) {
+    const char *text = last_words[current];
+    if (write(STDERR_FILENO, text, strlen(text)) >= 0) raise(number); /* which ends it now */
+}
+
+void guard_at_interrupt(const char *format, ...) {
+    static const int numbers[] = {SIGINT, SIGTERM};
+    const struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before;
+    char *text = last_words[!current];
+    const int start =
+        snprintf(text, sizeof last_words[0], "%stdm ", isatty(STDERR_FILENO) ? "\r\033[K" : "");
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text + start, sizeof last_words[0] - (size_t)start - 1, format, values);
+    va_end(values);
+    strcat(text, "\n");
+    const bool is_first = !last_words[current][0];
+    current = !current;
+    for (size_t i = 0; is_first && i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
 }
 
 /* --- the parent ------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <report/progress.h>
 #include <tandem/tandem.h>
 
 #include "child.h"
@@ -49,7 +50,8 @@ const command_spec tune_spec = {
     .summary = "measure what multiplies matrices and takes rows fastest, and keep that",
     .description =
         "Runs matrix products on every library that the device has for them, compares the results "
-        "with those of Tandem's own kernels, and keeps the fastest in the cache directory. "
+        "with those of Tandem's own kernels, and keeps the fastest in the cache directory, where a "
+        "second look agrees that it is. Each is kept when it is measured, so Ctrl-C loses none. "
         "Programs that start from then on use it; what was not measured goes by the nearest "
         "product that was, and without any by Tandem's own table.\n\nOn OpenCL it searches the "
         "parameters of CLBlast's kernels, too. A driver may take half a minute to compile one "
@@ -194,8 +196,16 @@ typedef struct tally {
     bool lost; /* the device was */
 } tally;
 
+/* What Ctrl-C prints from now on. */
+static void say_what_is_kept(const tally *sum, size_t all) {
+    guard_at_interrupt("tune: stopped: %zu of %zu products measured, %zu of them kept, %zu faster "
+                       "than before",
+                       sum->measured, all, sum->measured - sum->unkept, sum->faster);
+}
+
 static void tune_all(tdm_queue *queue, const tune_list *list, double budget, tally *sum) {
     const double start = child_now();
+    char text[TDMI_PRODUCT_TEXT];
     for (size_t i = 0; i < list->count; i++) {
         const double left = budget - (child_now() - start);
         if (left <= 0.0 && i > 0) break;
@@ -203,8 +213,11 @@ static void tune_all(tdm_queue *queue, const tune_list *list, double budget, tal
         const double share = left / (double)(list->count - i), large = 0.2 * left;
         tdm_matmul_tuning tuning = TDM_MATMUL_TUNING_DEFAULTS;
         const double seconds = i < 8 && large > share ? large : share;
+        say_what_is_kept(sum, list->count);
+        bench_progress(i + 1, list->count, tdmi_product_text(&list->products[i], text));
         const tdm_status status =
-            tune_one(queue, &list->products[i], seconds > 0.0 ? seconds : 0.0, &tuning);
+            tune_one(queue, &list->products[i], seconds > 0.0 ? seconds : 1e-3, &tuning);
+        bench_progress_end();
         if (status == TDM_OK) {
             print_row(&list->products[i], &tuning);
             sum->measured++;
@@ -212,10 +225,8 @@ static void tune_all(tdm_queue *queue, const tune_list *list, double budget, tal
             sum->unkept += !tuning.kept;
             continue;
         }
-        char text[TDMI_PRODUCT_TEXT];
         sum->failed++;
-        fprintf(stderr, "tdm tune: %s: %s\n", tdmi_product_text(&list->products[i], text),
-                tdm_last_error());
+        fprintf(stderr, "tdm tune: %s: %s\n", text, tdm_last_error());
         sum->lost = status == TDM_ERROR_DEVICE_LOST;
         if (sum->lost) return;
     }

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <report/progress.h>
+
 #include "child.h"
+#include "guard.h"
 #include "tools.h"
 
 /* Those that matter most first: the widths, and for each the dtypes and operations. */
@@ -36,6 +39,7 @@ static void measure(tdm_queue *queue, const row_item *item, double seconds, rows
     const tdm_status status = tdm_rows_tune(queue, item->operation, item->dtype, item->rows,
                                             item->cols, seconds, &speedup, text, sizeof text);
     const char *dtype = tdm_dtype_name(item->dtype);
+    bench_progress_end();
     if (status == TDM_OK || (status == TDM_ERROR_IO && text[0])) {
         printf("%-4s %-12s %6lld columns  %s\n", dtype, item->operation, item->cols, text);
         (void)flush_output();
@@ -122,6 +126,13 @@ static int measure_all(tdm_queue *queue, const tune_rows_request *r, const row_i
         if (left <= 0.0 && i > 0) break;
         const double share = left / (double)(count - i);
         const row_item item = items ? items[i] : usual_item(r, i);
+        char text[96];
+        snprintf(text, sizeof text, "%s %s, %lld columns", tdm_dtype_name(item.dtype),
+                 item.operation, item.cols);
+        guard_at_interrupt("tune: stopped: %zu of %zu operations on rows measured%s, %zu faster "
+                           "than the usual way",
+                           sum.measured, count, sum.unkept ? "" : " and kept", sum.faster);
+        bench_progress(i + 1, count, text);
         /* what comes first matters more than that all is measured */
         measure(queue, &item, share > 0.4 ? share : 0.4, &sum);
     }

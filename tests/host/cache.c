@@ -189,6 +189,19 @@ Test(cache, prune) {
     CHECK(contains_words(r.output, "TDM_OK") && count_kernels() == count, "%s", r.output);
 }
 
+/* It shows how far it is, and begins nothing after the time; Ctrl-C says what is ready. */
+Test(cache, warm) {
+    tdm("warm opencl:0 --budget 0.001", 0);
+    CHECK(contains_words(r.output, "0 of 1|kernels are ready, after|left for want of time"), "%s",
+          r.output);
+    shell("env --default-signal=INT " TEST_PROGRAM " cache warm opencl:0 >$D/out 2>&1 & p=$!; "
+          "for i in $(seq 500); do grep -q '2/' $D/out && break; sleep 0.05; done; kill -INT $p; "
+          "wait $p; echo status $?; cat $D/out");
+    CHECK(contains_words(r.output, "status 130|\n[1/1|kernels of opencl:0\n|tdm cache warm: "
+                                   "stopped: | of 1|kernels of opencl:0 are ready"),
+          "%s", r.output);
+}
+
 /* Files that are not ours stay, and arguments are strict. */
 Test(cache, arguments) {
     static const struct {

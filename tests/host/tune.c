@@ -4,6 +4,7 @@
 #ifdef TEST_PROGRAM
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -146,6 +147,27 @@ Test(tune, a_choice_is_looked_at_twice) {
     gives(SLOW("0", "0") EXPLAIN "f32 96 96 96", 0, "blis, " MEASURED " f32 96x96x96");
     /* what stays slow loses twice */
     gives(SLOW("1000", "5") SLOW_TUNE "60 2>/dev/null", 0, "builtin|times as fast as blis");
+}
+
+/* It shows how far it is, begins nothing after the time, and what there was no time to compare stays as it was. */
+Test(tune, budget) {
+    gives("echo f32 96x96x96 >$D/list; echo f32 95x96x96 >>$D/list; " SLOW("1000", "300") SLOW_TUNE
+          "0.3 2>$D/errors; grep -c slow_blas $D/errors; grep product $D/errors; cat $D/errors",
+          0, "as usual|1 product measured|1 left for want of time: --budget|[1/2] f32 96x96x96\n");
+    const char *slow = strstr(r.output, "--budget\n");
+    const int calls = slow ? atoi(slow + 9) : 0;
+    CHECK(calls >= 3 && calls <= 4, "%d slow calls: %s", calls, r.output);
+}
+
+/* Ctrl-C says what is kept, which then is. */
+Test(tune, interrupted) {
+    gives("for i in 96 95 94 93 92 91 90; do echo f32 ${i}x96x96; done >$D/list; " SLOW(
+              "1000", "100") "env --default-signal=INT " SLOW_TUNE
+                             "60 >$D/out 2>&1 & p=$!; for i in $(seq 500); do grep -q "
+                             "'2/7' $D/out && break; sleep 0.05; done; kill -INT $p; wait $p; "
+                             "echo status $?; cat $D/out",
+          0, "status 130|tdm tune: stopped: 1 of 7 products measured, 1 of them kept");
+    gives(SLOW("0", "0") EXPLAIN "f32 96 96 96", 0, MEASURED " f32 96x96x96");
 }
 
 Test(tune, a_wrong_library_is_never_chosen) {

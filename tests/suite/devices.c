@@ -351,6 +351,13 @@ Test(devices, usage_while_devices_come_and_go) {
     device_open();
 }
 
+/* Stops after the second kernel that is begun. */
+static bool watch_two(void *user, size_t ready, size_t all) {
+    size_t *calls = user;
+    CHECK(ready < all, "%zu of %zu", ready, all);
+    return ++*calls <= 2;
+}
+
 /* Usual kernels that were compiled are ready at once; refusals are alike on all devices. */
 Test(devices, warm) {
     static const tdm_dtype f32 = TDM_F32, not_floating = TDM_I32;
@@ -362,6 +369,13 @@ Test(devices, warm) {
     REFUSED(tdm_device_warm(device, &not_floating, 1, NULL), bad, "dtypes[0]|i32|bf16");
     OK(tdm_device_warm(device, NULL, 0, &kernels));
     CHECK(kernels == 0, "%zu kernels of no dtype", kernels);
+    REFUSED(tdm_device_warm_watched(device, &f32, 1, NULL, NULL, &kernels), bad,
+            "tdm_device_warm_watched|watch");
+    size_t calls = 0;
+    OK(tdm_device_warm_watched(device, &f32, 1, watch_two, &calls, &kernels));
+    CHECK(tdm_device_get_info(device)->backend == TDM_CPU ? calls == 0 && kernels == 0
+                                                          : calls == 3 && kernels == 2,
+          "%zu calls, %zu kernels", calls, kernels);
     if (tdm_device_get_info(device)->backend == TDM_OPENCL && small) return; /* takes too long */
     OK(tdm_device_warm(device, &f32, 1, &kernels));
     CHECK((kernels > 0) == (tdm_device_get_info(device)->backend != TDM_CPU), "%zu kernels",

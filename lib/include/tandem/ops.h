@@ -278,6 +278,16 @@ TDM_API TDM_MUST_USE tdm_status tdm_fill_normal(tdm_queue *queue, tdm_generator 
 TDM_API TDM_MUST_USE tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes,
                                                 size_t dtype_count, size_t *kernels);
 
+/** Hears how far tdm_device_warm_watched is, before each kernel: `ready` of `all` kernels are there. False stops it:
+ * no other kernel is begun. Called from the threads that compile, one at a time; it calls no function of Tandem. */
+typedef bool (*tdm_warm_function)(void *user, size_t ready, size_t all);
+
+/** tdm_device_warm, watched: for a program that shows how far it is, or has so much time and no more. `watch` is called
+ * with `user` and not kept. It returns TDM_OK also where `watch` stopped it; *kernels is then less than `all`. */
+TDM_API TDM_MUST_USE tdm_status tdm_device_warm_watched(tdm_device *device, const tdm_dtype *dtypes,
+                                                        size_t dtype_count, tdm_warm_function watch,
+                                                        void *user, size_t *kernels);
+
 #if defined(__cplusplus)
 }
 #endif
