@@ -80,7 +80,7 @@ static const option_spec option_table[] = {
      "begin no row after this time: each device has an equal share of it, and the last row is "
      "finished",
      NULL, false, false},
-    {"json", OPTION_JSON, "FILE", "write the rows as JSON too", NULL, false, false},
+    JSON_OPTION(OPTION_JSON),
     {"json-lines", OPTION_JSON_LINES, "FILE",
      "write each peak and each row as a line of JSON too, as it is measured: a run that is ended "
      "early "
@@ -143,25 +143,15 @@ static int parse_seed(const char *value, uint64_t *seed) {
 }
 
 /* Opened now, so that minutes of measuring are not lost to a wrong path. */
-static int set_json(const char *option, const char *path, const char **place) {
+static int set_lines(const char *path, bench_options *options) {
     FILE *file = fopen(path, "a");
     if (!file) {
-        fprintf(stderr, "tdm bench: %s %s cannot be written: %s\n", option, path, strerror(errno));
+        fprintf(stderr, "tdm bench: --json-lines %s cannot be written: %s\n", path,
+                strerror(errno));
         return EXIT_USAGE;
     }
     fclose(file);
-    *place = path;
-    return EXIT_OK;
-}
-
-/* Tried now for the same reason; the file itself is made when there is something to write. */
-static int set_report(const char *path, bench_options *options) {
-    char why[256];
-    if (!bench_can_write_html(path, why)) {
-        fprintf(stderr, "tdm bench: --report %s cannot be written: %s\n", path, why);
-        return EXIT_USAGE;
-    }
-    options->html_path = path;
+    options->json_lines_path = path;
     return EXIT_OK;
 }
 
@@ -181,6 +171,8 @@ typedef struct bench_arguments {
 static int take(void *context, int id, char *value) {
     bench_arguments *request = context;
     bench_options *options = &request->options;
+    json_request file = {0};
+    int status;
     switch (id) {
     case OPTION_DEVICE:
         return split("--device", value, &options->devices);
@@ -203,13 +195,18 @@ static int take(void *context, int id, char *value) {
         request->wide = true;
         return EXIT_OK;
     case OPTION_JSON:
-        return set_json("--json", value, &options->json_path);
+        if (!value) options->format = BENCH_JSON;
+        status = take_json("bench", "--json", value, &file);
+        if (file.file) options->json_path = file.file;
+        return status;
     case OPTION_JSON_LINES:
-        return set_json("--json-lines", value, &options->json_lines_path);
+        return set_lines(value, options);
     case OPTION_SECONDS:
         return take_seconds("bench", "--seconds", value, &options->seconds);
     case OPTION_REPORT:
-        return set_report(value, options);
+        status = take_json("bench", "--report", value, &file);
+        options->html_path = file.file;
+        return status;
     case OPTION_PYTORCH:
         request->pytorch_alone = true;
         options->peers = value;

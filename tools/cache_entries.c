@@ -19,8 +19,7 @@ enum { DAY = 24 * 3600 };
 
 enum { OPTION_JSON, OPTION_DRY_RUN, OPTION_OLDER_THAN, OPTION_MAX_SIZE };
 
-static const option_spec show_options[] = {
-    {"json", OPTION_JSON, NULL, "all there is to know of them, as JSON", NULL, false, false}, {0}};
+static const option_spec show_options[] = {JSON_OPTION(OPTION_JSON), {0}};
 
 const command_spec cache_list_spec = {
     .name = "cache list",
@@ -70,7 +69,9 @@ const command_spec cache_clear_spec = {
 };
 
 typedef struct cache_options {
-    bool json, dry_run;
+    const char *command;
+    json_request json;
+    bool dry_run;
     double days;       /* below 0: of any age */
     uint64_t max_size; /* TDM_UNKNOWN: any */
 } cache_options;
@@ -108,8 +109,7 @@ static int take(void *context, int id, char *value) {
     cache_options *out = context;
     switch (id) {
     case OPTION_JSON:
-        out->json = true;
-        return EXIT_OK;
+        return take_json(out->command, "--json", value, &out->json);
     case OPTION_DRY_RUN:
         out->dry_run = true;
         return EXIT_OK;
@@ -177,7 +177,7 @@ static void print_text(const tdm_cache_entry *const *entries, size_t count, bool
            format_bytes(bytes, size), faulty);
 }
 
-static void print_json(const tdm_cache_entry *const *entries, size_t count) {
+static json_t *describe(const tdm_cache_entry *const *entries, size_t count) {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         const tdm_cache_entry *entry = entries[i];
@@ -194,10 +194,7 @@ static void print_json(const tdm_cache_entry *const *entries, size_t count) {
         json_object_set_new(one, "age", json_integer((json_int_t)entry->age));
         json_array_append_new(list, one);
     }
-    json_t *root = json_pack("{s:s, s:o}", "version", tdm_version(), "entries", list);
-    json_dumpf(root, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(root);
+    return json_pack("{s:s, s:o}", "version", tdm_version(), "entries", list);
 }
 
 static bool any_faulty(const tdm_cache_entry *const *entries, size_t count) {
@@ -271,6 +268,7 @@ int cache_entries_command(int argc, char **argv) {
     tdm_cache_listing *listing;
     int status;
     const command_spec *spec = options_subcommand(&cache_spec, argv[1]);
+    options.command = spec->name;
     if (!options_read(spec, argc - 1, argv + 1, take, &options, NULL, &status)) return status;
     const char *what = argv[1];
     bool prunes = strcmp(what, "prune") == 0;
@@ -290,10 +288,8 @@ int cache_entries_command(int argc, char **argv) {
         status = remove_entries(entries, count, NULL, false);
     } else {
         bool verifies = strcmp(what, "verify") == 0;
-        if (options.json)
-            print_json(entries, count);
-        else
-            print_text(entries, count, verifies);
+        if (!options.json.prints) print_text(entries, count, verifies);
+        status = put_json(spec->name, &options.json, describe(entries, count), false);
         if (verifies && any_faulty(entries, count)) status = EXIT_FAILED;
     }
     free(entries);

@@ -32,10 +32,10 @@ static const option_spec options[] = {
      "table (default), csv, json, or jsonl (a device a line); what is unknown is null in JSON and "
      "empty in csv",
      format_words, false, false},
-    {"json", OPTION_JSON, NULL, "the same as --format json", NULL, false, false},
+    JSON_OPTION(OPTION_JSON),
     {"watch", OPTION_WATCH, "[SECONDS]",
      "again every SECONDS (2 when not given; 0.5 is allowed) until Ctrl-C; with --json, one "
-     "document a line",
+     "document a line; lines of csv and jsonl begin with the time",
      NULL, false, false},
     {"timeout", OPTION_TIMEOUT, "SECONDS", "how long listing may take (20 when not given)", NULL,
      false, false},
@@ -69,6 +69,7 @@ enum { NARROWEST = 80, WIDEST = 130, WIDTH_OF_FILES = 110 };
 
 typedef struct devices_options {
     devices_format format;
+    json_request json;
     bool watch, lists_fields;
     double seconds, timeout;
     devices_query query; /* count 0: all there is to know */
@@ -93,8 +94,8 @@ static int take(void *context, int id, char *value) {
     devices_options *out = context;
     switch (id) {
     case OPTION_JSON:
-        out->format = DEVICES_JSON;
-        return EXIT_OK;
+        if (!value) out->format = DEVICES_JSON;
+        return take_json("devices", "--json", value, &out->json);
     case OPTION_FORMAT:
         for (int i = 0; format_words()[i]; i++)
             if (strcmp(value, format_words()[i]) == 0) out->format = (devices_format)i;
@@ -149,20 +150,23 @@ static int terminal_width(void) {
     return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
 }
 
-/* The lines of csv and jsonl go on where those of the moment before ended. */
-static void print_snapshot(const device_snapshot *snapshot, const devices_options *wanted,
-                           bool is_first) {
-    static devices_query all;
+/* The lines of csv and jsonl go on where those of the moment before ended, and say when they were. */
+static int print_snapshot(const device_snapshot *snapshot, const devices_options *wanted,
+                          bool is_first) {
+    static devices_query query;
     const bool is_all = wanted->query.count == 0;
-    if (is_all && wanted->format == DEVICES_TABLE) {
+    const json_request json = {wanted->format == DEVICES_JSON, wanted->json.file};
+    query = wanted->query;
+    if (is_all) query_all(&query);
+    if (wanted->watch && (wanted->format == DEVICES_CSV || wanted->format == DEVICES_JSONL))
+        query_begin_with_time(&query);
+    if (is_all && wanted->format == DEVICES_TABLE)
         print_devices_table(snapshot, terminal_width());
-    } else if (is_all && wanted->format == DEVICES_JSON) {
-        print_devices_json(snapshot, wanted->watch);
-    } else {
-        if (is_all) query_all(&all);
-        query_print(snapshot, is_all ? &all : &wanted->query, wanted->format, wanted->watch,
-                    is_first);
-    }
+    else if (!json.prints)
+        query_print(snapshot, &query, wanted->format, is_first);
+    if (!json.prints && !json.file) return EXIT_OK;
+    return put_json("devices", &json,
+                    is_all ? json_devices(snapshot) : query_json(snapshot, &query), wanted->watch);
 }
 
 static int show(device_snapshot *snapshot, const devices_options *wanted, bool is_first) {
@@ -171,8 +175,8 @@ static int show(device_snapshot *snapshot, const devices_options *wanted, bool i
         if (!fill_row(i, &snapshot->rows[i])) return report_failure("devices");
     if (wanted->watch && wanted->format == DEVICES_TABLE && isatty(STDOUT_FILENO))
         fputs("\033[H\033[2J", stdout);
-    print_snapshot(snapshot, wanted, is_first);
-    return flush_output() ? EXIT_OK : EXIT_FAILED;
+    const int status = print_snapshot(snapshot, wanted, is_first);
+    return flush_output() ? status : EXIT_FAILED;
 }
 
 static volatile sig_atomic_t interrupted;

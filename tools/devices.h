@@ -38,7 +38,10 @@ void print_devices_table(const device_snapshot *snapshot, int width);
 /* A device as it stands in the JSON; the caller gives it back. */
 json_t *json_device(const device_row *row);
 
-/* One JSON document and a newline; on a single line when `compact`. */
-void print_devices_json(const device_snapshot *snapshot, bool compact);
+/* All of it as JSON, likewise. */
+json_t *json_devices(const device_snapshot *snapshot);
+
+/* The time of the snapshot with its offset from UTC: "2026-11-27T20:25:00+0000". */
+json_t *json_time(const device_snapshot *snapshot);
 
 #endif

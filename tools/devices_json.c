@@ -82,11 +82,15 @@ json_t *json_device(const device_row *row) {
     return device;
 }
 
-void print_devices_json(const device_snapshot *snapshot, bool compact) {
+json_t *json_time(const device_snapshot *snapshot) {
     char now[32] = "";
     struct tm local;
     if (localtime_r(&snapshot->time, &local))
         strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%S%z", &local);
+    return json_string(now);
+}
+
+json_t *json_devices(const device_snapshot *snapshot) {
     json_t *root = json_object(), *counts = json_object(), *devices = json_array();
     for (int b = 0; b < TDM_BACKEND_COUNT; b++)
         json_object_set_new(counts, tdm_backend_name(device_backends[b]),
@@ -94,11 +98,9 @@ void print_devices_json(const device_snapshot *snapshot, bool compact) {
     for (size_t i = 0; i < snapshot->count; i++)
         json_array_append_new(devices, json_device(&snapshot->rows[i]));
     json_object_set_new(root, "version", json_string(tdm_version()));
-    json_object_set_new(root, "time", json_string(now));
+    json_object_set_new(root, "time", json_time(snapshot));
     json_object_set_new(root, "device_counts", counts);
     json_object_set_new(root, "physical_gpus", json_integer((json_int_t)snapshot->gpu_count));
     json_object_set_new(root, "devices", devices);
-    json_dumpf(root, stdout, compact ? JSON_COMPACT : JSON_INDENT(2));
-    putchar('\n');
-    json_decref(root);
+    return root;
 }

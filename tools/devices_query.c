@@ -10,6 +10,9 @@
 
 #include "tools.h"
 
+/* When it was: a field that no device has, but each moment. */
+#define TIME "time"
+
 /* --- fields ----------------------------------------------------------------------------------- */
 
 static void add_fields(devices_query *query, json_t *object, const char *before) {
@@ -39,11 +42,25 @@ void query_all(devices_query *query) {
     json_decref(device);
 }
 
+void query_begin_with_time(devices_query *query) {
+    for (size_t i = 0; i < query->count; i++)
+        if (strcmp(query->field[i], TIME) == 0) return;
+    if (query->count == QUERY_MOST_FIELDS) return;
+    memmove(query->field[1], query->field[0], query->count++ * sizeof query->field[0]);
+    strcpy(query->field[0], TIME);
+}
+
+/* Every field, and the time. */
+static void query_everything(devices_query *query) {
+    query_all(query);
+    query_begin_with_time(query);
+}
+
 /* Their names, up to NULL, with room for one more. */
 static const char **name_fields(void) {
     static devices_query all;
     static const char *words[QUERY_MOST_FIELDS + 2];
-    query_all(&all);
+    query_everything(&all);
     for (size_t i = 0; i < all.count; i++)
         words[i] = all.field[i];
     words[all.count] = NULL;
@@ -62,7 +79,7 @@ const char *const *query_words(void) {
 
 void query_list(void) {
     devices_query all;
-    query_all(&all);
+    query_everything(&all);
     for (size_t i = 0; i < all.count; i++)
         puts(all.field[i]);
 }
@@ -75,7 +92,7 @@ static bool is_same_field(const char *a, const char *b) {
 
 int query_parse(const char *text, devices_query *query) {
     static devices_query all;
-    query_all(&all);
+    query_everything(&all);
     query->count = 0;
     for (const char *end;; text = end + 1) {
         char word[128];
@@ -177,31 +194,42 @@ static void print_table(json_t *const *devices, size_t count, const devices_quer
         print_table_line(devices[i], query, widths, are_numbers);
 }
 
-void query_print(const device_snapshot *snapshot, const devices_query *query, devices_format format,
-                 bool compact, bool with_head) {
+/* The devices with the time as one field more. */
+static json_t **describe(const device_snapshot *snapshot) {
     json_t **devices = calloc(snapshot->count + 1, sizeof *devices);
-    json_t *list = json_array();
     for (size_t i = 0; devices && i < snapshot->count; i++) {
         devices[i] = json_device(&snapshot->rows[i]);
-        json_array_append_new(list, devices[i]);
+        json_object_set_new(devices[i], TIME, json_time(snapshot));
     }
+    return devices;
+}
+
+static void forget(json_t **devices) {
+    for (size_t i = 0; devices && devices[i]; i++)
+        json_decref(devices[i]);
+    free(devices);
+}
+
+json_t *query_json(const device_snapshot *snapshot, const devices_query *query) {
+    json_t **devices = describe(snapshot), *chosen = json_array();
+    for (size_t i = 0; devices && devices[i]; i++)
+        json_array_append_new(chosen, select_fields(devices[i], query));
+    forget(devices);
+    return chosen;
+}
+
+void query_print(const device_snapshot *snapshot, const devices_query *query, devices_format format,
+                 bool with_head) {
+    json_t **devices = describe(snapshot);
     if (devices && format == DEVICES_TABLE) print_table(devices, snapshot->count, query);
     if (format == DEVICES_CSV && with_head) print_csv(NULL, query);
-    json_t *chosen = json_array();
-    for (size_t i = 0; devices && i < snapshot->count; i++) {
-        json_t *one = select_fields(devices[i], query);
+    for (size_t i = 0; devices && devices[i]; i++) {
         if (format == DEVICES_CSV) print_csv(devices[i], query);
-        if (format == DEVICES_JSONL) {
-            json_dumpf(one, stdout, 0);
-            putchar('\n');
-        }
-        json_array_append_new(chosen, one);
-    }
-    if (format == DEVICES_JSON) {
-        json_dumpf(chosen, stdout, compact ? JSON_COMPACT : JSON_INDENT(2));
+        if (format != DEVICES_JSONL) continue;
+        json_t *one = select_fields(devices[i], query);
+        json_dumpf(one, stdout, 0);
         putchar('\n');
+        json_decref(one);
     }
-    json_decref(chosen);
-    json_decref(list);
-    free(devices);
+    forget(devices);
 }

@@ -27,15 +27,20 @@ void query_all(devices_query *query);
  * EXIT_OK, or EXIT_USAGE after it has said which one is unknown. */
 int query_parse(const char *text, devices_query *query);
 
+/* Puts the time first, unless the query has it. */
+void query_begin_with_time(devices_query *query);
+
 /* The names of all fields, and "help". */
 const char *const *query_words(void);
 
 /* Prints the names of all fields, one a line. */
 void query_list(void);
 
-/* Prints these fields of every device: csv with its head when `with_head`, a document of JSON on a
- * single line when `compact`. */
+/* These fields of every device as an array, which the caller gives back. */
+json_t *query_json(const device_snapshot *snapshot, const devices_query *query);
+
+/* Prints them as a table, csv, with its head when `with_head`, or jsonl. */
 void query_print(const device_snapshot *snapshot, const devices_query *query, devices_format format,
-                 bool compact, bool with_head);
+                 bool with_head);
 
 #endif

@@ -18,7 +18,7 @@
 enum { OPTION_JSON, OPTION_QUICK, OPTION_TIMEOUT };
 
 static const option_spec options[] = {
-    {"json", OPTION_JSON, NULL, "all of it as JSON", NULL, false, false},
+    JSON_OPTION(OPTION_JSON),
     {"quick", OPTION_QUICK, NULL,
      "of each device, only whether a kernel compiles, runs and gives the right result", NULL, false,
      false},
@@ -204,7 +204,7 @@ static const char *kind_key(tdm_diagnostic_kind kind) {
     return "unknown";
 }
 
-static void print_json(const examination *e, bool ok) {
+static json_t *describe(const examination *e, bool ok) {
     json_t *list = json_array();
     for (size_t i = 0; i < e->list.count; i++) {
         const finding *item = &e->list.items[i];
@@ -226,23 +226,22 @@ static void print_json(const examination *e, bool ok) {
                         chosen->id[0] ? json_string(chosen->id) : json_null());
     json_object_set_new(root, "error", chosen->id[0] ? json_null() : json_string(why_none(e)));
     json_object_set_new(root, "diagnostics", list);
-    json_dumpf(root, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(root);
+    return root;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
 
 typedef struct doctor_options {
-    bool json, quick;
+    bool quick;
+    json_request json;
     double seconds;
 } doctor_options;
 
 static int take(void *context, int id, char *value) {
     doctor_options *out = context;
     if (id == OPTION_TIMEOUT) return take_seconds("doctor", "--timeout", value, &out->seconds);
-    out->json = out->json || id == OPTION_JSON;
-    out->quick = out->quick || id == OPTION_QUICK;
+    if (id == OPTION_JSON) return take_json("doctor", "--json", value, &out->json);
+    out->quick = true;
     return EXIT_OK;
 }
 
@@ -259,11 +258,13 @@ int doctor_command(int argc, char **argv) {
     bool ok =
         e.listing.chosen.id && e.listing.chosen.id[0] && !findings_have(&e.list, FINDING_BROKEN);
     int caught = child_caught_signal();
-    if (examined && !caught && wanted.json) print_json(&e, ok);
-    if (examined && !caught && !wanted.json) print_text(&e);
+    if (examined && !caught) {
+        if (!wanted.json.prints) print_text(&e);
+        status = put_json("doctor", &wanted.json, describe(&e, ok), false);
+    }
     answer_free(&e.listing);
     drivers_free(&e.drivers);
     findings_free(&e.list);
     if (caught) raise(caught);
-    return examined && ok ? EXIT_OK : EXIT_FAILED;
+    return examined && ok ? status : EXIT_FAILED;
 }

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <report/file.h>
 #include <tandem/tandem.h>
 
 const char *nearest_word(const char *word, const char *const *words) {
@@ -46,6 +47,39 @@ int take_seconds(const char *command, const char *option, const char *text, doub
             "--help' lists what is allowed\n",
             command, option, text, command);
     return EXIT_USAGE;
+}
+
+int take_json(const char *command, const char *option, const char *value, json_request *request) {
+    char why[256];
+    request->prints = request->prints || !value;
+    if (!value) return EXIT_OK;
+    request->file = value;
+    if (bench_file_can_be_written(value, why)) return EXIT_OK;
+    fprintf(stderr, "tdm %s: %s %s cannot be written: %s\n", command, option, value, why);
+    return EXIT_USAGE;
+}
+
+static void print_document(FILE *stream, const json_t *document, bool compact) {
+    json_dumpf(document, stream, compact ? JSON_COMPACT : JSON_INDENT(2));
+    fputc('\n', stream);
+}
+
+int put_json(const char *command, const json_request *request, json_t *document, bool compact) {
+    bench_file file;
+    char why[256];
+    bool good = true;
+    if (request->prints) print_document(stdout, document, compact);
+    if (request->file) {
+        good = bench_file_begin(&file, request->file, why);
+        if (good) {
+            print_document(file.stream, document, compact);
+            good = bench_file_end(&file, true, why);
+        }
+        if (!good)
+            fprintf(stderr, "tdm %s: %s cannot be written: %s\n", command, request->file, why);
+    }
+    json_decref(document);
+    return good ? EXIT_OK : EXIT_FAILED;
 }
 
 const char *const *dtype_words(void) {

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 /* Exit statuses. */
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -58,6 +60,28 @@ bool flush_output(void);
 int end_output(int status);
 
 /* "3.1 GiB"; "unknown" for TDM_UNKNOWN. Returns `text`, which holds at least 16 bytes. */
+/* --json [FILE], which all commands have alike: the document is printed instead of the text, or, with a FILE, written
+ * there besides, whole or not at all. */
+#define JSON_OPTION(id)                                                                            \
+    {                                                                                              \
+        "json", id, "[FILE]",                                                                      \
+            "print JSON instead of text; with FILE, write it there, whole or not at all, and "     \
+            "print the text as well",                                                              \
+            NULL, false, false                                                                     \
+    }
+
+typedef struct json_request {
+    bool prints;
+    const char *file; /* or NULL */
+} json_request;
+
+/* Takes the option's value, NULL for none. A path that cannot be written is refused now: EXIT_USAGE. */
+int take_json(const char *command, const char *option, const char *value, json_request *request);
+
+/* Prints or writes the document, which it gives back: on a single line when `compact`. Returns EXIT_OK, or EXIT_FAILED
+ * after a message. */
+int put_json(const char *command, const json_request *request, json_t *document, bool compact);
+
 const char *format_bytes(uint64_t bytes, char *text);
 
 #endif

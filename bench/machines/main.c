@@ -75,7 +75,7 @@ static int read_arguments(int argc, char **argv, arguments *a) {
         {"device", required_argument, NULL, 'd'},  {"op", required_argument, NULL, 'o'},
         {"dtype", required_argument, NULL, 't'},   {"shape", required_argument, NULL, 's'},
         {"ranks", required_argument, NULL, 'n'},   {"format", required_argument, NULL, 'f'},
-        {"json", required_argument, NULL, 'j'},    {"report", required_argument, NULL, 'r'},
+        {"json", optional_argument, NULL, 'j'},    {"report", required_argument, NULL, 'r'},
         {"profile", required_argument, NULL, 'p'}, {"list", no_argument, NULL, 'l'},
         {"wide", no_argument, NULL, 'w'},          {0}};
     opterr = 0; /* the message is this program's */
@@ -92,6 +92,8 @@ static int read_arguments(int argc, char **argv, arguments *a) {
             ['j'] = &a->json,   ['r'] = &a->html, ['n'] = &a->ranks};
         if (c == 'l') a->list = true;
         if (c == 'w') a->wide = true;
+        if (c == 'j' && !optarg && optind < argc && argv[optind][0] != '-') optarg = argv[optind++];
+        if (c == 'j' && !optarg) a->format = BENCH_JSON;
         if (strchr("dotsjrn", c)) *words[c] = optarg;
         if (c != 'f') continue;
         int format = 0;

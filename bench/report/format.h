@@ -3,8 +3,6 @@
 #ifndef BENCH_FORMAT_H
 #define BENCH_FORMAT_H
 
-#include <stdbool.h>
-
 /* How the rows are printed to stdout. */
 typedef enum bench_format {
     BENCH_TABLE,
@@ -13,9 +11,5 @@ typedef enum bench_format {
     BENCH_JSON,
     BENCH_JSONL /* a row a line, as it is measured */
 } bench_format;
-
-/* Can a page be written to this path later? Leaves no file there. When not, why (of at least 256
- * bytes) says what is wrong. */
-bool bench_can_write_html(const char *path, char *why);
 
 #endif

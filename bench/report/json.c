@@ -1,11 +1,11 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The reports that programs read; bench/README.md and schema.json describe the keys. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/csv.h"
+#include "report/file.h"
 #include "report/report.h"
 
 /* The build's commit; "" where it was not made from a repository. */
@@ -106,18 +106,15 @@ void bench_print_json(FILE *stream, const bench_results *results) {
 }
 
 bool bench_write_json(const char *path, const bench_results *results) {
-    errno = 0;
-    FILE *stream = fopen(path, "w");
-    bool good = stream;
-    if (good) {
-        bench_print_json(stream, results);
-        good = !ferror(stream);
-        good = fclose(stream) == 0 && good;
+    bench_file file;
+    char why[256];
+    bool written = bench_file_begin(&file, path, why);
+    if (written) {
+        bench_print_json(file.stream, results);
+        written = bench_file_end(&file, true, why);
     }
-    if (!good)
-        fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path,
-                errno ? strerror(errno) : "out of memory");
-    return good;
+    if (!written) fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path, why);
+    return written;
 }
 
 /* An object that needs no head. */

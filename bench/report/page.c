@@ -1,55 +1,16 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The page: one file without scripts that fetches nothing. */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "report/file.h"
 #include "report/format.h"
 #include "report/html.h"
 #include "report/plots.h"
 
 /* page.css, embedded by the build. */
 extern const char bench_report_style[];
-
-enum { PATH_SIZE = 4096 };
-
-/* Makes an empty file next to `path`. */
-static FILE *open_temporary(const char *path, char *temporary, char *why) {
-    int file = -1;
-    errno = ENAMETOOLONG;
-    for (int i = 0; i < 100 && file < 0; i++) {
-        if (snprintf(temporary, PATH_SIZE, "%s.%ld-%d.tmp", path, (long)getpid(), i) >= PATH_SIZE)
-            break;
-        file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file < 0 && errno != EEXIST) break;
-    }
-    FILE *page = file < 0 ? NULL : fdopen(file, "w");
-    if (page) return page;
-    snprintf(why, 256, "%s", strerror(errno));
-    if (file >= 0) {
-        close(file);
-        unlink(temporary);
-    }
-    return NULL;
-}
-
-bool bench_can_write_html(const char *path, char *why) {
-    char temporary[PATH_SIZE];
-    struct stat facts;
-    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
-        snprintf(why, 256, "it is not a regular file");
-        return false;
-    }
-    FILE *page = open_temporary(path, temporary, why);
-    if (!page) return false;
-    fclose(page);
-    unlink(temporary);
-    return true;
-}
 
 static const char *get(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
@@ -282,24 +243,15 @@ static bool write_page(const bench_figures *figures, const bench_results *result
 }
 
 bool bench_write_html(const char *path, const bench_results *results) {
-    char temporary[PATH_SIZE], why[256];
-    FILE *page = open_temporary(path, temporary, why);
-    if (!page) {
-        fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path, why);
-        return false;
+    bench_file file;
+    char why[256];
+    bool written = bench_file_begin(&file, path, why);
+    if (written) {
+        const bench_figures figures = {file.stream, results->rows, results->count};
+        const bool made = write_page(&figures, results);
+        written = bench_file_end(&file, made, why);
+        if (!made) strcpy(why, "out of memory");
     }
-    const bench_figures figures = {.page = page, .rows = results->rows, .count = results->count};
-    bool good = write_page(&figures, results);
-    if (!good) fputs("tdm bench: the page cannot be made: out of memory\n", stderr);
-    /* a full disk may show only now */
-    const bool written = !ferror(page) && fflush(page) == 0;
-    const int error = errno;
-    const bool closed = fclose(page) == 0;
-    if (good && (!written || !closed || rename(temporary, path) != 0)) {
-        fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path,
-                strerror(written ? errno : error));
-        good = false;
-    }
-    if (!good) unlink(temporary);
-    return good;
+    if (!written) fprintf(stderr, "tdm bench: %s cannot be written: %s\n", path, why);
+    return written;
 }

@@ -55,13 +55,14 @@ static int count_lines(const char *name, const char *key) {
  * whose end would flush its copy of the file's buffer, too. */
 Test(bench, that_is_killed) {
     shell(NULL,
-          "$T bench --device cpu --op empty,layer_norm --shape 1,8x8 --json-lines "
+          "$T bench --device cpu --op empty,layer_norm --shape 1,8x8 --json $D/all --json-lines "
           "$D/rows >/dev/null 2>&1 & p=$!; for i in $(seq 500); do "
           "[ -s $D/rows ] && break; sleep 0.05; done; kill -TERM $p; wait $p; echo $?",
           0);
     CHECK(contains_words(r.output, "143"), "it had ended before: %s", r.output);
     const int rows = count_lines("rows", "op");
     CHECK(rows == 1 || rows == 2, "%d rows of 3", rows);
+    CHECK(folder_holds("rows"), "a file that is not whole was left");
 }
 
 Test(bench, json_lines) {
@@ -75,7 +76,6 @@ Test(bench, json_lines) {
     CHECK(contains_words(r.output, "--json-lines /dev/full"), "%s", r.output);
 }
 
-/* Rows that are left out are no failure, and are counted. */
 /* The sum accounts for every step that the counter counts. */
 Test(bench, counter_and_sum) {
     int last = 0, all = 0, peaks = 0, rows = 0, skipped = 0, others = -1;
@@ -91,6 +91,7 @@ Test(bench, counter_and_sum) {
           r.output);
 }
 
+/* Rows that are left out are no failure, and are counted. */
 Test(bench, seconds) {
     shell(NULL, "COLUMNS=200 $T bench --device cpu --op empty --seconds 0.0001 2>&1", 1);
     CHECK(contains_words(r.output, "0 rows|2 left out for want of time"), "%s", r.output);

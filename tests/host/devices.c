@@ -39,7 +39,7 @@ Test(devices, query) {
     CHECK(strcmp(r.output, "{\"id\": \"cpu:1\"}\n") == 0, "%s", r.output);
     /* the same in all formats, and nothing of a device is left out */
     shell("D=$(mktemp -d); for f in csv json jsonl; do $T devices --format $f --query "
-          "$($T devices --query help | grep -v ^usage | grep -v memory_free | paste -sd,) "
+          "$($T devices --query help | grep -v -e ^usage -e ^time -e memory_free | paste -sd,) "
           ">$D/$f || exit; done; $T devices --json >$D/all; python3 -c '\n"
           "import csv, json, sys\n"
           "d = sys.argv[1]\n"
@@ -82,10 +82,16 @@ Test(devices, query_watched) {
           "--format csv",
           0);
     int heads = 0, lines = 0;
-    for (const char *at = r.output; (at = strstr(at, "id,")); at++)
+    for (const char *at = r.output; (at = strstr(at, "time,id,usage.memory_used\n")); at++)
         heads++;
-    for (const char *at = r.output; (at = strstr(at, "\ncpu:0,")); at++)
+    for (const char *at = r.output; (at = strstr(at, ",cpu:0,")); at++) {
+        /* "2026-11-27T20:25:00+0000" */
+        int year = 0, second = -1;
+        CHECK(sscanf(at - 24, "%4d-%*2d-%*2dT%*2d:%*2d:%2d", &year, &second) == 2 &&
+                  at[-25] == '\n' && year > 2000 && second >= 0,
+              "no time: %s", r.output);
         lines++;
+    }
     CHECK(heads == 1 && lines >= 2, "%s", r.output);
     shell("TANDEM_BACKEND=cpu timeout --preserve-status -s INT 2 $T devices --watch .2 --query id "
           "--format json",

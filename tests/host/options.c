@@ -66,7 +66,8 @@ Test(options, refusals) {
                  {"devices --jsin=3", "--jsin|'--json'"},
                  {"devices -json", "'-json'|'--json'"},
                  {"devices -x", "unknown option '-x'"},
-                 {"devices --json=yes", "--json takes no value"},
+                 {"devices --json=/nonexistent/f", "--json /nonexistent/f cannot be written"},
+                 {"devices --watch --help=yes", "unknown option '--help=yes'"},
                  {"devices --timeout", "--timeout wants a value: SECONDS"},
                  {"devices --timeout=", "--timeout wants a value: SECONDS"},
                  {"devices --", ""},
@@ -150,6 +151,29 @@ Test(options, manual) {
     shell("$T .completion more", 2);
     shell("$T --help", 0);
     CHECK(!strstr(r.output, ".man") && !strstr(r.output, ".completion"), "%s", r.output);
+}
+
+/* --json means the same in every command: a document instead of the text, or, with a FILE, there besides. */
+Test(options, json) {
+    static const char *const with_json[] = {"devices", "doctor --quick", "cache list",
+                                            "cache verify", "bench --op empty --shape 1"};
+    for (int i = 0; i < 5; i++) {
+        char command[600];
+        snprintf(command, sizeof command,
+                 "F=$(mktemp -d); $T %s --json 2>/dev/null >$F/printed; $T %s --json $F/whole "
+                 "2>/dev/null >$F/text; ls $F | paste -sd ' '; test -s $F/text && ! python3 -m "
+                 "json.tool $F/text >/dev/null 2>&1 && python3 -c 'import json, sys; a, b = "
+                 "(json.load(open(f)) for f in sys.argv[1:]); assert a.keys() == b.keys()' "
+                 "$F/printed $F/whole; s=$?; rm -r $F; exit $s",
+                 with_json[i], with_json[i]);
+        shell(command, 0);
+        CHECK(strcmp(r.output, "printed text whole\n") == 0, "%s", r.output);
+    }
+    /* what is in the way of a whole file leaves the one before */
+    shell("F=$(mktemp -d); echo old >$F/f; (trap '' XFSZ; ulimit -f 0; $T cache list --json $F/f "
+          "2>&1 | cat); cat $F/*; rm -r $F",
+          0);
+    CHECK(contains_words(r.output, "cannot be written: File too large|\nold\n"), "%s", r.output);
 }
 
 /* The words that bash offers after these; the last is being written. */

@@ -181,7 +181,8 @@ Test(program, arguments) {
                  {"bench --shape 3xq", "no case"},
                  {"bench --shape 3xq --list", "no case"},
                  {"bench --profile fast", "fast|did you mean"},
-                 {"bench --json", "--json"},
+                 {"doctor --json /nonexistent/folder/f", "doctor: --json /nonexistent"},
+                 {"bench --json /dev/null", "--json /dev/null|not a regular file"},
                  {"bench --json /nonexistent/folder/f --op fill --profile quick", "/nonexistent"},
                  {"bench quick", "quick"},
                  {"--devices", "--devices"}};
