@@ -205,6 +205,7 @@ int child_command(int argc, char **argv) {
     if (strcmp(argv[1], "kernel") == 0) return guard_end(kernel_command(argc - 1, argv + 1));
     if (strcmp(argv[1], "tune") == 0) return guard_end(tune_command(argc - 1, argv + 1));
     if (strcmp(argv[1], "cache") == 0) return guard_end(cache_command(argc - 1, argv + 1));
+    if (strcmp(argv[1], ".complete") == 0) return guard_end(complete_command(argc - 1, argv + 1));
     setrlimit(RLIMIT_CORE, &no_core);
     answer_begin();
     int status = EXIT_USAGE;

@@ -1,94 +1,81 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The completion of bash from the commands' tables. */
+/* `tdm .complete WORD...`: what the last word can become, for the completions of bash, zsh and fish. */
 #include <stdio.h>
 #include <string.h>
 
+#include <tandem/tandem.h>
+
+#include "guard.h"
 #include "options.h"
+#include "tools.h"
 
-/* Readline breaks words at '=' as well, so that "--op=x" comes as three words. */
-static const char head[] =
-    "# Completion of bash for tdm. Made by the build from the tables of the program.\n"
-    "_tdm() {\n"
-    "    local current=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD-1]}\n"
-    "    local command= words= list= i\n"
-    "    COMPREPLY=()\n"
-    "    if [ \"$current\" = = ]; then\n"
-    "        current=\n"
-    "    elif [ \"$option\" = = ]; then\n"
-    "        option=${COMP_WORDS[COMP_CWORD-2]}\n"
-    "    fi\n"
-    "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-    "        case \"$command ${COMP_WORDS[i]}\" in\n";
-
-static const char middle[] = "        esac\n"
-                             "    done\n"
-                             "    case \"$command $option\" in\n";
-
-/* Of several words between commas the last one is being written. */
-static const char tail[] = "    esac\n"
-                           "    if [ \"$list\" = files ]; then\n"
-                           "        mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
-                           "        compopt -o filenames 2>/dev/null\n"
-                           "        return\n"
-                           "    fi\n"
-                           "    local before=\n"
-                           "    if [ \"$list\" = words ] && [[ $current == *,* ]]; then\n"
-                           "        before=${current%,*},\n"
-                           "    fi\n"
-                           "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -P \"$before\" -- "
-                           "\"${current#\"$before\"}\")\n"
-                           "}\n"
-                           "complete -o bashdefault -o default -F _tdm tdm\n";
-
-static void visit(const command_spec *spec, void (*print)(const command_spec *spec)) {
-    print(spec);
-    for (const command_spec *const *s = spec->subcommands; s && *s; s++)
-        visit(*s, print);
+/* The candidate on its line, where the word that is being written is its beginning. */
+static void offer(const char *begun, const char *before, const char *word) {
+    char whole[512];
+    snprintf(whole, sizeof whole, "%s%s", before, word);
+    if (strncmp(whole, begun, strlen(begun)) == 0) puts(whole);
 }
 
-/* A word that makes another command of the one so far. */
-static void print_command_pattern(const command_spec *spec) {
-    for (const command_spec *const *s = spec->subcommands; s && *s; s++)
-        printf("        '%s %s') command='%s' ;;\n", spec->name, options_last_name(*s), (*s)->name);
+static void offer_devices(const char *begun, const char *before) {
+    size_t count = 0;
+    if (tdm_get_device_count(&count) != TDM_OK) return;
+    guard_listed();
+    for (size_t i = 0; i < count; i++) {
+        const tdm_device_info *info;
+        if (tdm_get_listed_device(i, &info) == TDM_OK) offer(begun, before, info->id);
+    }
 }
 
-static void print_value_patterns(const command_spec *spec) {
+static bool has_devices(const char *operand) { return operand && strstr(operand, "DEVICE"); }
+
+/* What the option's value can be; `before` is what stands before it in the same word: "--op=", "f32,". */
+static void offer_values(const option_spec *o, const char *begun, size_t start) {
+    char before[512];
+    const char *comma = o->is_list ? strrchr(begun + start, ',') : NULL;
+    const size_t length = comma ? (size_t)(comma + 1 - begun) : start;
+    snprintf(before, sizeof before, "%.*s", (int)length, begun);
+    if (o->words)
+        for (const char *const *word = o->words(); *word; word++)
+            offer(begun, before, *word);
+    else if (strcmp(o->name, "device") == 0)
+        offer_devices(begun, before);
+    else if (strstr(o->argument, "FILE") || strcmp(o->argument, "PYTHON") == 0)
+        puts(".files");
+}
+
+static void offer_words(const command_spec *spec, const char *begun) {
+    char option[64];
+    for (const command_spec *const *s = spec->subcommands; s && *s; s++)
+        offer(begun, "", options_last_name(*s));
+    if (has_devices(spec->operands)) offer_devices(begun, "");
     for (const option_spec *o = spec->options; o && o->name; o++) {
-        if (!o->argument || o->argument[0] == '[') continue;
-        printf("    '%s --%s') ", spec->name, o->name);
-        if (o->words) {
-            fputs("words='", stdout);
-            for (const char *const *word = o->words(); *word; word++)
-                printf("%s ", *word);
-            printf("'%s ;;\n", o->is_list ? " list=words" : "");
-        } else {
-            const bool is_file =
-                strcmp(o->argument, "FILE") == 0 || strcmp(o->argument, "PYTHON") == 0;
-            printf("%s ;;\n", is_file ? "list=files" : ":");
-        }
+        snprintf(option, sizeof option, "--%s", o->name);
+        offer(begun, "", option);
     }
+    offer(begun, "", "--help");
 }
 
-static void print_words_pattern(const command_spec *spec) {
-    printf("    '%s '*) words='", spec->name);
-    for (const command_spec *const *s = spec->subcommands; s && *s; s++)
-        printf("%s ", options_last_name(*s));
-    for (const option_spec *o = spec->options; o && o->name; o++)
-        printf("--%s ", o->name);
-    puts("--help' ;;");
-}
-
-void options_print_completion(void) {
-    fputs(head, stdout);
-    visit(&tdm_spec, print_command_pattern);
-    fputs(middle, stdout);
-    visit(&tdm_spec, print_value_patterns);
-    /* the longer names first: that of the program is the beginning of all */
-    for (const command_spec *const *s = tdm_spec.subcommands; *s; s++) {
-        for (const command_spec *const *sub = (*s)->subcommands; sub && *sub; sub++)
-            print_words_pattern(*sub);
-        print_words_pattern(*s);
+int complete_command(int argc, char **argv) {
+    const command_spec *spec = &tdm_spec;
+    const option_spec *open = NULL; /* the option whose value comes next */
+    const char *begun = argc > 1 ? argv[argc - 1] : "";
+    /* a driver that hangs is not waited for, and what is wrong is not said here */
+    if (!guard_is_child()) return guard_run(argc, argv, 2.0, false);
+    for (int i = 1; i + 1 < argc; i++) {
+        const command_spec *command = open ? NULL : options_subcommand(spec, argv[i]);
+        const option_spec *o = open ? NULL : options_find(spec, argv[i]);
+        if (command) spec = command;
+        open = o && o->argument && !strchr(argv[i], '=') ? o : NULL;
     }
-    print_words_pattern(&tdm_spec);
-    fputs(tail, stdout);
+    const char *equals = open ? NULL : strchr(begun, '=');
+    const option_spec *own = equals ? options_find(spec, begun) : open;
+    /* a value that may be left out may be an option or a command, too */
+    const bool is_free = open && (begun[0] == '-' || strcmp(open->argument, "[SECONDS]") == 0);
+    if (own && own->argument && !is_free)
+        offer_values(own, begun, equals ? (size_t)(equals + 1 - begun) : 0);
+    else if (spec->operands && !has_devices(spec->operands) && begun[0] != '-')
+        puts(".files");
+    else
+        offer_words(spec, begun);
+    return EXIT_OK;
 }

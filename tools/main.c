@@ -90,12 +90,8 @@ static int take(void *context, int id, char *value) {
     return EXIT_OK;
 }
 
-/* What only the build asks for: ".man NAME" and ".completion". */
+/* What only the build asks for: ".man NAME". */
 static int print_for_build(int argc, char **argv) {
-    if (argc == 1 && strcmp(argv[0], ".completion") == 0) {
-        options_print_completion();
-        return EXIT_OK;
-    }
     const bool is_page = argc == 2 && strcmp(argv[0], ".man") == 0;
     const command_spec *spec = is_page ? options_subcommand(&tdm_spec, argv[1]) : NULL;
     if (is_page && strcmp(argv[1], "tdm") == 0) spec = &tdm_spec;
@@ -131,6 +127,7 @@ static int run(int argc, char **argv) {
     }
     const char *word = argv[1];
     if (strcmp(word, ".child") == 0) return child_command(argc - 1, argv + 1);
+    if (strcmp(word, ".complete") == 0) return complete_command(argc - 1, argv + 1);
     if (word[0] == '.') return print_for_build(argc - 1, argv + 1);
     if (strcmp(word, "help") == 0) return help(argc - 1, argv + 1);
     for (int i = 0; i < COMMANDS; i++)

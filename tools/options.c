@@ -91,7 +91,7 @@ static int check_words(const command_spec *spec, const option_spec *o, const cha
 
 /* "--name" or "--name=value", by its whole name: an abbreviation would change its meaning when an
  * option is added. */
-static const option_spec *find_option(const command_spec *spec, const char *word) {
+const option_spec *options_find(const command_spec *spec, const char *word) {
     const size_t length = strcspn(word, "=");
     for (const option_spec *o = spec->options; o && o->name; o++)
         if (strlen(o->name) + 2 == length && strncmp(word, "--", 2) == 0 &&
@@ -110,7 +110,7 @@ static bool read_option(const command_spec *spec, int argc, char **argv, int *ne
                         option_taker take, void *context, int *status) {
     char *word = argv[*next];
     const bool wants_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
-    const option_spec *o = find_option(spec, word);
+    const option_spec *o = options_find(spec, word);
     *status = EXIT_OK;
     if (wants_help) {
         options_print_help(spec, stdout);

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The commands of the program and their options, each listed once: in a const table from which the
- * arguments are read, and from which --help, the man pages and the completion of bash are made. */
+ * arguments are read, and from which --help, the man pages and completions are made. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -67,6 +67,9 @@ int options_take_none(void *context, int id, char *value);
 /* The subcommand of that name, or NULL. */
 const command_spec *options_subcommand(const command_spec *spec, const char *name);
 
+/* The option that a word names, as "--name" or "--name=value", or NULL. */
+const option_spec *options_find(const command_spec *spec, const char *word);
+
 /* "prune" of "cache prune". */
 const char *options_last_name(const command_spec *spec);
 
@@ -77,8 +80,7 @@ void options_paragraphs(const char *text, void (*visit)(void *context, const cha
 /* What --help says: at most 80 columns wide. */
 void options_print_help(const command_spec *spec, FILE *stream);
 
-/* For the build: the man page of the program or of a command, and the completion of bash. */
+/* For the build: the man page of the program or of a command. */
 void options_print_manual(const command_spec *spec);
-void options_print_completion(void);
 
 #endif

@@ -26,6 +26,7 @@ int cache_warm_command(int argc, char **argv);    /* of cache */
 int cache_entries_command(int argc, char **argv); /* argv[1]: list, verify, prune or clear */
 int kernel_command(int argc, char **argv);
 int child_command(int argc, char **argv);
+int complete_command(int argc, char **argv); /* of a shell, as its files in completions/ call it */
 
 /* The word with the smallest edit distance to `word`, or NULL when none is near enough to be meant.
  * `words` is NULL-terminated. */
@@ -59,7 +60,6 @@ bool flush_output(void);
  * printed to stdout could be written. */
 int end_output(int status);
 
-/* "3.1 GiB"; "unknown" for TDM_UNKNOWN. Returns `text`, which holds at least 16 bytes. */
 /* --json [FILE], which all commands have alike: the document is printed instead of the text, or, with a FILE, written
  * there besides, whole or not at all. */
 #define JSON_OPTION(id)                                                                            \
@@ -82,6 +82,7 @@ int take_json(const char *command, const char *option, const char *value, json_r
  * after a message. */
 int put_json(const char *command, const json_request *request, json_t *document, bool compact);
 
+/* "3.1 GiB"; "unknown" for TDM_UNKNOWN. Returns `text`, which holds at least 16 bytes. */
 const char *format_bytes(uint64_t bytes, char *text);
 
 #endif

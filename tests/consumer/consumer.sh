@@ -94,6 +94,8 @@ if [ -x "$prefix/bin/tdm" ]; then
         grep -q '^\.SH NAME' "$prefix/share/man/man1/$page.1" || { echo "no man page $page"; exit 1; }
     done
     grep -q '^complete .* tdm$' "$prefix/share/bash-completion/completions/tdm"
+    grep -q '^#compdef tdm$' "$prefix/share/zsh/site-functions/_tdm"
+    grep -q '^complete -c tdm ' "$prefix/share/fish/vendor_completions.d/tdm.fish"
 fi
 [ -f "$prefix/share/doc/tandem/docs/lesson.md" ] || { echo "the guides are not installed"; exit 1; }
 echo "consumers: all well"

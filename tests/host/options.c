@@ -148,9 +148,8 @@ Test(options, manual) {
     CHECK(contains_words(r.output, ".TH TDM\\-CACHE 1|.SS tdm cache prune|max\\-size|SEE ALSO"),
           "%s", r.output);
     shell("$T .man nothing", 2);
-    shell("$T .completion more", 2);
     shell("$T --help", 0);
-    CHECK(!strstr(r.output, ".man") && !strstr(r.output, ".completion"), "%s", r.output);
+    CHECK(!strstr(r.output, ".man") && !strstr(r.output, ".complete"), "%s", r.output);
 }
 
 /* --json means the same in every command: a document instead of the text, or, with a FILE, there besides. */
@@ -176,17 +175,21 @@ Test(options, json) {
     CHECK(contains_words(r.output, "cannot be written: File too large|\nold\n"), "%s", r.output);
 }
 
-/* The words that bash offers after these; the last is being written. */
-static void completes(const char *words, const char *wanted) {
-    char command[512];
-    snprintf(
-        command, sizeof command,
-        "bash -c 'eval \"$($T .completion)\"; COMP_WORDS=(tdm %s); "
-        "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); compopt() { :; }; _tdm; echo \"${COMPREPLY[*]}\"'",
-        words);
+#define SCRIPTS TEST_SOURCE "/tools/completions/"
+
+/* The words that a shell offers after these; the last is being written. */
+static void completes_in(const char *script, const char *words, const char *wanted) {
+    char command[1024];
+    snprintf(command, sizeof command, script, words);
     shell(command, 0);
     r.output[strcspn(r.output, "\n")] = '\0';
     CHECK(strcmp(r.output, wanted) == 0, "'%s', not '%s'", r.output, wanted);
+}
+
+static void completes(const char *words, const char *wanted) {
+    completes_in("bash -c '. " SCRIPTS "tdm; COMP_WORDS=($T %s); COMP_CWORD=$((${#COMP_WORDS[@]} - "
+                 "1)); compopt() { :; }; _tdm; echo \"${COMPREPLY[*]}\"'",
+                 words, wanted);
 }
 
 Test(options, completion) {
@@ -207,7 +210,39 @@ Test(options, completion) {
     completes("bench --dtype f32,b", "f32,bf16");
     completes("bench --seed \"\"", "");
     completes("cache warm --dtype = f64,f1", "f64,f16");
+    completes("bench --device c", "cpu:0");
+    completes("bench --device cpu :", "0");
+    completes("tune --device = cpu : 0", "0");
+    completes("bench --device cuda : 0,c", "0,cpu:0");
+    completes("cache warm c", "cpu:0");
+    completes("bench --report " SCRIPTS "_", SCRIPTS "_tdm");
+    completes("bench compare " SCRIPTS "_", SCRIPTS "_tdm");
+    completes("doctor --json = " SCRIPTS "_", SCRIPTS "_tdm");
+    completes("devices --watch --f", "--format");
 }
+
+#if TEST_HAS_ZSH
+Test(options, completion_of_zsh) {
+    static const char script[] =
+        "zsh -fc 'words=($T %s); CURRENT=${#words}; compset() { }; _files() { echo files }; "
+        "compadd() { echo ${(P)@[-1]} }; . " SCRIPTS "_tdm'";
+    completes_in(script, "cache \"\"", "list verify prune clear warm --help");
+    completes_in(script, "bench --dtype=f32,b", "--dtype=f32,bf16");
+    completes_in(script, "bench --device cpu:", "cpu:0");
+    completes_in(script, "kernel check \"\"", "files");
+}
+#endif
+
+#if TEST_HAS_FISH
+Test(options, completion_of_fish) {
+    static const char script[] = "PATH=${T%%/*}:$PATH fish --no-config -c 'source " SCRIPTS
+                                 "tdm.fish; complete -C \"tdm %s\"' | sort | paste -sd ' '";
+    completes_in(script, "d", "devices doctor");
+    completes_in(script, "bench --dtype f32,b", "f32,bf16");
+    completes_in(script, "bench --device=c", "--device=cpu:0");
+    completes_in(script, "bench compare " SCRIPTS "_", SCRIPTS "_tdm");
+}
+#endif
 
 /* The scripts too say how they are used, on stdout, and do nothing else. */
 Test(options, scripts) {
