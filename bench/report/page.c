@@ -7,7 +7,7 @@
 #include "report/file.h"
 #include "report/format.h"
 #include "report/html.h"
-#include "report/plots.h"
+#include "report/page_rows.h"
 
 /* page.css, embedded by the build. */
 extern const char bench_report_style[];
@@ -18,12 +18,7 @@ static const char *get(const json_t *object, const char *key) {
 }
 
 static void write_fact(FILE *page, const char *name, const char *value) {
-    if (!*value) return;
-    fputs("<dt>", page);
-    bench_html_text(page, name);
-    fputs("</dt><dd>", page);
-    bench_html_text(page, value);
-    fputs("</dd>\n", page);
+    if (*value) bench_page_term(page, name, value);
 }
 
 static double get_mib(const json_t *machine, const char *key) {
@@ -64,8 +59,16 @@ static void write_cell(FILE *page, const char *class, const char *text) {
     fputs("</td>", page);
 }
 
-/* A table for each device. */
+/* A table for each device, and what the figures are. */
 static void write_peaks(FILE *page, const bench_peak *peaks, size_t count) {
+    static const char *const terms[][2] = {
+        {"copy", "Bytes read and written in a second by the fastest copy within the device."},
+        {"read", "Bytes read in a second by what reads fastest and writes next to nothing."},
+        {"launch latency", "The time from an empty call to the end of what it launched."},
+        {"launches", "Empty calls in a second, one after the other."},
+        {"products", "Operations in a second of a large product, 2 x M x N x K each."},
+        {"by whom", "Each figure is the better of Tandem's and of its baseline's, and names whose "
+                    "it is; of a product also the shape."}};
     const tdm_device_info *device = NULL;
     if (count == 0) return;
     fputs("<section class=\"peaks\"><h2>What the devices can do at best</h2>\n<div>\n", page);
@@ -90,26 +93,11 @@ static void write_peaks(FILE *page, const bench_peak *peaks, size_t count) {
         write_cell(page, "by", text);
         fputs("</tr>\n", page);
     }
-    fputs("</tbody></table>\n</div></section>\n", page);
+    fputs("</tbody></table>\n</div>\n<dl>\n", page);
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
+        bench_page_term(page, terms[i][0], terms[i][1]);
+    fputs("</dl></section>\n", page);
 }
-
-static const char method[] =
-    "<section><h2>How to read this</h2>\n"
-    "<p><strong>Ratio</strong> is the baseline's time over Tandem's, both medians of one run in "
-    "which samples of the two take turns: 1 is as fast as the baseline, 2 takes half its time. The "
-    "baseline of a product is the raw call to the vendor's BLAS, that of memory-bound work is the "
-    "fastest way in which the machine moves as many bytes, that of the smallest operations is a "
-    "raw call or enqueue, that of files is plain read() and write(), that of two devices at "
-    "once is the same work on the first of them, that of a collective is MPI's own on the same "
-    "ranks, and that of other work of ranks is one process; the table names it in each row.</p>\n"
-    "<p><strong>Verified</strong> means that the result was compared with a float64 reference, "
-    "after the first call and again after the timing, and every error lay within the bound. "
-    "<strong>Spread</strong> is the interquartile range of the samples, relative to their median. "
-    "<strong>Rate</strong> counts 2&middot;M&middot;N&middot;K operations of a product, and each "
-    "byte that has to be read or written once, or sent by a collective, as nccl-tests count its "
-    "bus "
-    "bandwidth; GB are 10<sup>9</sup> bytes. <strong>First</strong> "
-    "is the first call, with what it loads and compiles.</p></section>\n";
 
 static int compare_doubles(const void *left, const void *right) {
     const double a = *(const double *)left, b = *(const double *)right;
@@ -124,12 +112,13 @@ static void write_summary(const bench_figures *figures) {
     fputs("<ul class=\"summary\">\n", page);
     for (int d = 0; ratios && d < devices.count; d++) {
         char name[80];
-        size_t count = 0, rows = 0, verified = 0;
+        size_t count = 0, rows = 0, verified = 0, noisy = 0;
         for (size_t i = 0; i < figures->count; i++) {
             const bench_row *row = &figures->rows[i];
             if (strcmp(bench_row_devices(row, name), devices.text[d]) != 0) continue;
             rows++;
             verified += row->verified;
+            noisy += bench_row_is_noisy(row);
             if (isfinite(row->ratio)) ratios[count++] = row->ratio;
         }
         qsort(ratios, count, sizeof *ratios, compare_doubles);
@@ -137,72 +126,11 @@ static void write_summary(const bench_figures *figures) {
         bench_html_text(page, devices.text[d]);
         fprintf(page, "</b><span>%zu of %zu rows verified</span>", verified, rows);
         if (count > 0) fprintf(page, "<span>median ratio %.2f</span>", ratios[count / 2]);
+        if (noisy > 0) fprintf(page, "<span class=\"noisy\">%zu noisy</span>", noisy);
         fputs("</li>\n", page);
     }
     fputs("</ul>\n", page);
     free(ratios);
-}
-
-static void write_ratio(FILE *page, double ratio) {
-    if (isnan(ratio)) {
-        write_cell(page, "n", "-");
-        return;
-    }
-    /* the bar is full at 1.5 */
-    fprintf(page, "<td class=\"n ratio\" style=\"--fill:%.0f%%\">%.2f</td>",
-            fmin(ratio / 1.5, 1.0) * 100.0, ratio);
-}
-
-static void write_row(FILE *page, const bench_row *row, const bool with[BENCH_PEERS]) {
-    char text[96];
-    fprintf(page, "<tr%s>", row->verified ? "" : " class=\"bad\"");
-    write_cell(page, "", bench_row_devices(row, text));
-    write_cell(page, "", row->op);
-    write_cell(page, "", tdm_dtype_name(row->dtype));
-    write_cell(page, "", row->shape.text);
-    write_cell(page, row->verified ? "yes" : "no", row->verified ? "yes" : "NO");
-    write_cell(page, "n", bench_format_seconds(row->seconds.median, text));
-    snprintf(text, sizeof text, "-");
-    if (row->seconds.median > 0.0)
-        snprintf(text, sizeof text, "%.0f %%", 100.0 * row->seconds.iqr / row->seconds.median);
-    write_cell(page, "n", text);
-    write_cell(page, "n", bench_format_rate(row, text));
-    write_ratio(page, row->ratio);
-    write_cell(page, "", row->baseline[0] ? row->baseline : "none");
-    write_cell(page, "n", bench_format_seconds(row->baseline_seconds, text));
-    for (int i = 0; i < BENCH_PEERS; i++)
-        if (with[i]) write_cell(page, "n", bench_format_seconds(row->peer_seconds[i], text));
-    write_cell(page, "n", bench_format_seconds(row->first_call_seconds, text));
-    snprintf(text, sizeof text, "-");
-    if (!isnan(row->max_error))
-        snprintf(text, sizeof text, "%.1e / %.1e", row->max_error, row->error_bound);
-    write_cell(page, "n", text);
-    fputs("<td class=\"note\">", page);
-    bench_html_text(page, row->note);
-    if (row->note[0] && row->problem[0]) fputs("; ", page);
-    bench_html_text(page, row->problem);
-    fputs("</td></tr>\n", page);
-}
-
-static void write_table(const bench_figures *figures) {
-    FILE *page = figures->page;
-    bool with[BENCH_PEERS] = {false};
-    for (size_t i = 0; i < figures->count; i++)
-        for (int j = 0; j < BENCH_PEERS; j++)
-            with[j] = with[j] || !isnan(figures->rows[i].peer_seconds[j]);
-    fprintf(page,
-            "<section class=\"rows\"><h2>Every row</h2>\n<div class=\"scroll\"><table>\n<thead><tr>"
-            "<th>device</th><th>operation</th><th>dtype</th><th>shape</th><th>verified</th>"
-            "<th class=\"n\">median</th><th class=\"n\">spread</th><th class=\"n\">rate</th>"
-            "<th class=\"n\">ratio</th><th>baseline</th><th class=\"n\">its median</th>");
-    for (int i = 0; i < BENCH_PEERS; i++)
-        if (with[i]) fprintf(page, "<th class=\"n\">%s</th>", bench_peer_title((bench_peer)i));
-    fputs("<th class=\"n\">first</th><th class=\"n\">error / bound</th><th>note</th></tr>"
-          "</thead>\n<tbody>\n",
-          page);
-    for (size_t i = 0; i < figures->count; i++)
-        write_row(page, &figures->rows[i], with);
-    fputs("</tbody></table></div></section>\n", page);
 }
 
 static bool write_page(const bench_figures *figures, const bench_results *results) {
@@ -231,12 +159,12 @@ static bool write_page(const bench_figures *figures, const bench_results *result
     write_peaks(page, results->peaks, results->peak_count);
     bool good = true;
     if (figures->count > 0) {
-        fputs(method, page);
+        bench_page_terms(figures);
         fputs("<section class=\"plots\"><h2>Plots</h2>\n<div class=\"figures\">\n", page);
         good = bench_plot_ratios(figures) && bench_plot_norms(figures) &&
                bench_plot_pairs(figures) && bench_plot_ranks(figures) && bench_plot_sizes(figures);
         fputs("</div></section>\n", page);
-        write_table(figures);
+        bench_page_rows(figures);
     }
     fputs("</main>\n</body></html>\n", page);
     return good;

@@ -93,7 +93,7 @@ static void draw_line(const bench_figures *figures, const bench_row *fewest, int
         snprintf(text, sizeof text, "%s %s, %d ranks: %s, %s", row->op, row->shape.text, row->ranks,
                  bench_format_seconds(row->seconds.median, seconds), bench_format_rate(row, rate));
         bench_svg_point(page, bench_place(x, row->ranks), bench_place(y, speed(row, fewest)), 2.8,
-                        text);
+                        bench_row_is_noisy(row), text);
     }
     fputs("</g>\n", page);
 }

@@ -46,7 +46,7 @@ static void draw_points(const bench_figures *figures, const bench_scale *x, benc
                 row->verified ? bench_series_class(device) : "bad");
         bench_svg_point(figures->page, bench_place(x, row->ratio),
                         (double)TOP + (double)LINE * (op + 0.5 + shift), row->verified ? 3.0 : 4.5,
-                        text);
+                        bench_row_is_noisy(row), text);
         fputs("</g>\n", figures->page);
     }
 }
@@ -76,7 +76,9 @@ bool bench_plot_ratios(const bench_figures *figures) {
     draw_points(figures, &x, &ops, &devices);
     bench_svg_end(figures->page);
     bench_figure_end(figures->page,
-                     all_verified ? "One point for each case."
-                                  : "One point for each case; large red ones are not verified.");
+                     all_verified
+                         ? "Each point is a case; hollow ones are noisy."
+                         : "Each point is a case; hollow ones are noisy, large red ones are "
+                           "not verified.");
     return true;
 }

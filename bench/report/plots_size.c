@@ -186,7 +186,8 @@ static void draw_device(FILE *page, const points *all, int device, const bench_s
         snprintf(text, sizeof text, "%s: %s, %s", p->row->shape.text,
                  bench_format_seconds(p->row->seconds.median, seconds),
                  bench_format_rate(p->row, (char[24]){0}));
-        bench_svg_point(page, bench_place(x, p->size), bench_place(y, p->tandem), 2.8, text);
+        bench_svg_point(page, bench_place(x, p->size), bench_place(y, p->tandem), 2.8,
+                        bench_row_is_noisy(p->row), text);
     }
     fputs("</g>\n", page);
 }
@@ -214,12 +215,15 @@ static void plot(FILE *page, const bench_row *row, quantity what, const points *
     for (int d = 0; d < devices->count; d++)
         draw_device(page, all, d, &x, &y);
     bench_svg_end(page);
-    char caption[200], dashed[64] = "";
+    char caption[256], dashed[64] = "";
     if (all->any_baseline)
         snprintf(dashed, sizeof dashed, "Dashed: %s. ",
                  row->ranks && row->baseline[0] ? row->baseline : "the baseline");
-    snprintf(caption, sizeof caption,
-             "%sWhere shapes are of one size, the line goes through the middle one.", dashed);
+    snprintf(
+        caption, sizeof caption,
+        "Each point is a case; hollow ones are noisy. %sWhere shapes are of one size, the line "
+        "goes through the middle one.",
+        dashed);
     bench_figure_end(page, caption);
 }
 

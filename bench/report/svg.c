@@ -67,8 +67,10 @@ void bench_svg_line(FILE *page, double x1, double y1, double x2, double y2, cons
             x2, y2, class);
 }
 
-void bench_svg_point(FILE *page, double x, double y, double radius, const char *explanation) {
-    fprintf(page, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>", x, y, radius);
+void bench_svg_point(FILE *page, double x, double y, double radius, bool is_hollow,
+                     const char *explanation) {
+    fprintf(page, "<circle%s cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>",
+            is_hollow ? " class=\"noisy\"" : "", x, y, radius);
     bench_html_text(page, explanation);
     fputs("</title></circle>\n", page);
 }

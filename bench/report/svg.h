@@ -41,7 +41,8 @@ void bench_svg_text(FILE *page, double x, double y, bench_anchor anchor, const c
 void bench_svg_line(FILE *page, double x1, double y1, double x2, double y2, const char *class);
 
 /* A point of a series, which a pointer on it explains. */
-void bench_svg_point(FILE *page, double x, double y, double radius, const char *explanation);
+void bench_svg_point(FILE *page, double x, double y, double radius, bool is_hollow,
+                     const char *explanation);
 
 /* At least as wide as the text becomes in a usual font. */
 double bench_svg_text_width(const char *text);

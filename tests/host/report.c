@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <report/output.h>
+
 #include "paths.h"
 #include "support/check.h"
 #include "support/folder.h"
@@ -138,18 +140,75 @@ static void check_rows(const char *page, const char *file) {
     CHECK(json_array_size(rows) >= 5, "only %zu rows", json_array_size(rows));
     json_array_foreach(rows, i, row) {
         static const char *const keys[] = {"device", "op", "dtype", "shape"};
-        char line[512] = "<tr>";
-        for (int k = 0; k < 4; k++) {
-            strcat(line, "<td>");
-            strcat(line, json_string_value(json_object_get(row, keys[k])));
-            strcat(line, "</td>");
-        }
-        strcat(line, "<td class=\"yes\">yes</td>");
+        static const char *const names[] = {"device", "operation", "dtype", "shape"};
+        char line[512] = "";
+        for (int k = 0; k < 4; k++)
+            sprintf(line + strlen(line), "<td data-name=\"%s\">%s</td>", names[k],
+                    json_string_value(json_object_get(row, keys[k])));
+        strcat(line, "<td class=\"yes\" data-name=\"verified\">yes</td>");
         CHECK(count(page, line) == 1, "%d times %s", count(page, line), line);
     }
     const char *table = strstr(page, "<section class=\"rows\">");
-    CHECK(table && count(table, "<tr") == (int)json_array_size(rows) + 1, "lines of the table");
+    CHECK(table && count(table, "<tr") - count(table, "<tr class=\"note\"") ==
+                       (int)json_array_size(rows) + 1,
+          "lines of the table");
     json_decref(root);
+}
+
+/* A sentence for each column of figures, and for each peak. */
+static void check_sentences(const char *page) {
+    const char *terms = strstr(page, "<section class=\"terms\">");
+    CHECK(terms, "no sentences");
+    for (const char *at = strstr(page, "<th class=\"n\">"); at;
+         at = strstr(at + 1, "<th class=\"n\">")) {
+        char term[96];
+        snprintf(term, sizeof term, "<dt>%.*s</dt><dd>", (int)strcspn(at + 14, "<"), at + 14);
+        const char *found = terms ? strstr(terms, term) : NULL;
+        CHECK(found && strcspn(found + strlen(term), "<") > 20, "no sentence: %s", term);
+    }
+    static const char *const peaks[] = {"copy", "read", "launch latency", "launches", "products"};
+    for (int i = 0; i < 5; i++) {
+        char term[96];
+        snprintf(term, sizeof term, "<dt>%s</dt><dd>", peaks[i]);
+        CHECK(strstr(page, term), "no sentence: %s", term);
+    }
+}
+
+/* Rows with a spread above 20 % are marked, in the page and in what is printed, and no others. */
+Test(report, noisy_rows) {
+    static const tdm_device_info device = {.id = "cpu:0", .name = "a processor"};
+    static const double spreads[] = {0.0, 0.2, 0.21, 3.0};
+    bench_row rows[4];
+    json_t *machine = json_object();
+    size_t size;
+    for (int i = 0; i < 4; i++) {
+        const bench_shape shape = {.text = "8"};
+        bench_row_init(&rows[i], &device, NULL, "add", TDM_F32, &shape);
+        rows[i].seconds = (bench_stats){1e-3, 1e-3, spreads[i] * 1e-3};
+        rows[i].ratio = 1.0;
+        rows[i].verified = true;
+    }
+    const bench_results results = {machine, NULL, 0, rows, 4};
+    CHECK(bench_write_html(folder_path("page.html"), &results), "no page");
+    char *page = (char *)file_read(folder_path("page.html"), &size);
+    CHECK(page && count(page, "<tr class=\"noisy\">") == 2 &&
+              count(page, "<td class=\"n noisy\" data-name=\"spread\">noisy ") == 2 &&
+              count(page, ">noisy 21 %<") == 1 && count(page, ">noisy 300 %<") == 1 &&
+              count(page, ">2 noisy</span>") == 1 && count(page, "<circle class=\"noisy\"") == 2,
+          "%s", page ? page : "");
+    free(page);
+    json_decref(machine);
+    CHECK(freopen(folder_path("printed"), "w", stdout), "stdout");
+    bench_output output;
+    bench_output_begin(&output, BENCH_TABLE, 60, "about");
+    bench_output_head(&output, &(bench_longest){5, 5, 5});
+    for (int i = 0; i < 4; i++)
+        bench_output_row(&output, &rows[i]);
+    fflush(stdout);
+    char *text = (char *)file_read(folder_path("printed"), &size);
+    CHECK(text && count(text, "noisy") == 2 && strstr(text, "noisy: its spread is 21 %\n"), "%s",
+          text ? text : "");
+    free(text);
 }
 
 Test(report, page) {
@@ -173,6 +232,7 @@ Test(report, page) {
     CHECK(strstr(page, "Processor</dt>") && strstr(page, "<dt>cpu:0</dt>"), "no machine");
     check_nesting(page);
     check_self_contained(page);
+    check_sentences(page);
     check_rows(page, folder_path("rows.json"));
     CHECK(folder_holds("page.html|rows.json"), "a file was left next to the page");
     free(page);
