@@ -15,6 +15,7 @@ enum { IMAGES = 360, PIXELS = 64, CLUSTERS = 10, ROUNDS = 20 };
 #ifndef DIGITS_DATA_DIR
 #define DIGITS_DATA_DIR "digits"
 #endif
+#define IMAGES_FILE DIGITS_DATA_DIR "/test.safetensors"
 
 static void check(tdm_status status) {
     if (status == TDM_OK) return;
@@ -180,7 +181,11 @@ int main(void) {
     tdm_tensor images;
     check(tdm_device_open(NULL, &device));
     check(tdm_queue_create(device, 0, &queue));
-    check(tdm_load(queue, DIGITS_DATA_DIR "/test.safetensors", NULL, &file));
+    if (tdm_load(queue, IMAGES_FILE, NULL, &file) != TDM_OK) {
+        fprintf(stderr, "kmeans: %s\nrun it in the folder of Tandem's examples, which has %s\n",
+                tdm_last_error(), IMAGES_FILE);
+        return 1;
+    }
     check(tdm_state_dict_get(file, "images", &images));
 
     rounds r = make_rounds(queue, &images);

@@ -14,6 +14,7 @@ enum { IMAGES = 360, PIXELS = 64, COMPONENTS = 3, ITERATIONS = 300 };
 #ifndef DIGITS_DATA_DIR
 #define DIGITS_DATA_DIR "digits"
 #endif
+#define IMAGES_FILE DIGITS_DATA_DIR "/test.safetensors"
 
 static void check(tdm_status status) {
     if (status == TDM_OK) return;
@@ -111,7 +112,11 @@ int main(void) {
     tdm_tensor images, variances;
     check(tdm_device_open(NULL, &device));
     check(tdm_queue_create(device, 0, &queue));
-    check(tdm_load(queue, DIGITS_DATA_DIR "/test.safetensors", NULL, &file));
+    if (tdm_load(queue, IMAGES_FILE, NULL, &file) != TDM_OK) {
+        fprintf(stderr, "pca: %s\nrun it in the folder of Tandem's examples, which has %s\n",
+                tdm_last_error(), IMAGES_FILE);
+        return 1;
+    }
     check(tdm_state_dict_get(file, "images", &images));
 
     tdm_tensor x = centre(queue, &images);
