@@ -233,7 +233,7 @@ small() { # TOOL COMMAND... TESTS
 
 part_examples() {
     local device names
-    names=$(basename -s .txt tests/examples/*.txt | grep -vxE 'cpp|choose_device|with_.*')
+    names=$(basename -s .txt tests/examples/*.txt | grep -vxE 'cpp|choose_device|functions|with_.*')
     for device in $cuda $opencl; do
         { echo "$names" && echo "with_${device%:*}"; } | each example examples "$device"
     done
@@ -251,7 +251,8 @@ run_example() { # DEVICE NAME
     with_opencl) options=(-I"$bundle/include" "$(library libOpenCL.so.1)") arguments=("${1#*:}") ;;
     esac
     compile "$program" -D_POSIX_C_SOURCE=200809L -DCL_TARGET_OPENCL_VERSION=120 \
-        -DDIGITS_DATA_DIR="\"$root/examples/digits\"" "$source" "${options[@]}"
+        -DDIGITS_DATA_DIR="\"$root/examples/digits\"" \
+        -DLAYER_NORM_DIR="\"$root/examples/layer_norm\"" "$source" "${options[@]}"
     if [ "$2" = use_a_gpu ]; then
         "$tdm" devices --json | grep -q "\"id\": \"$second\"" || second=cpu:0
         tests/lesson/lesson.sh "$program" "$1" "$second"
