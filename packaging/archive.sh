@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
+# Makes packages of the last commit in FOLDER, of one commit always the same bytes: its date, not today's, is in them
+# (SOURCE_DATE_EPOCH, if set, in what Debian adds). With a blank in FOLDER's path, dpkg leaves that in the libraries.
+# Usage: packaging/archive.sh source FOLDER     tandem-VERSION.tar.gz
+#        packaging/archive.sh debian FOLDER     a Debian source package of that, and the packages that are built of it
+#   TANDEM_MAINTAINER='Name <address>'          who answers for Debian's packages
+set -euo pipefail
+what=${1:-} folder=${2:-}
+if [[ $what != @(source|debian) || -z $folder ]]; then
+    sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+fi
+root=$(cd "$(dirname "$0")/.." && pwd)
+mkdir -p "$folder"
+cd "$folder"
+number() { sed -n "s/^#define TDM_VERSION_$1 \([0-9]*\).*/\1/p" "$root/lib/include/tandem/tandem.h"; }
+version=$(number MAJOR).$(number MINOR).$(number PATCH)
+soversion=$(number MAJOR)
+[ "$soversion" != 0 ] || soversion=0.$(number MINOR)
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
+
+git -C "$root" archive --format=tar --prefix="tandem-$version/" HEAD | gzip -n >"tandem-$version.tar.gz"
+[ "$what" = debian ] || exit 0
+
+mv "tandem-$version.tar.gz" "tandem_$version.orig.tar.gz"
+rm -rf "tandem-$version"
+tar -xf "tandem_$version.orig.tar.gz"
+cd "tandem-$version"
+cp -r packaging/debian debian
+find debian -type f -exec sed -i "s/@VERSION@/$version/g; s/@SOVERSION@/$soversion/g
+    s/@MAINTAINER@/${TANDEM_MAINTAINER:-The Tandem authors <tandem@example.org>}/g
+    s/@DATE@/$(LC_ALL=C date -uRd "@$SOURCE_DATE_EPOCH")/g" {} +
+DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS-noautodbgsym} dpkg-buildpackage --no-sign
