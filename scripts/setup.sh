@@ -13,7 +13,7 @@ packages=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl
 case "${1:-}" in
 run) ;;
 test | full) packages+=(libcriterion-dev oclgrind libblis4-pthread python3-venv gfortran locales
-                 clang-format clang-tidy doxygen abigail-tools groff-base libdlpack-dev zsh fish
+                 clang-format clang-tidy doxygen abigail-tools groff-base mandoc libdlpack-dev zsh fish
                  libopenmpi-dev openmpi-bin libscalapack-openmpi2.2
                  libmpich-dev mpich)
     [ "$1" = test ] || packages+=(iproute2 debhelper dpkg-dev lintian) ;;
