@@ -123,6 +123,7 @@ static int run(tdm_comm *comm, tdm_queue *queue) {
     float images_each;
     check(tdm_to_host(queue, &mean, &images_each));
     if (rank == 0) printf("images for each rank: %g\n", (double)images_each);
+    printf("rank %d worked on %s\n", rank, tdm_device_get_info(tdm_comm_get_device(comm))->id);
 
     tdm_tensor *tensors[] = {&images, &labels, &own, &all, &mean};
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)

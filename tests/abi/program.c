@@ -124,6 +124,14 @@ static void statistics(tdm_device *device) {
     tdm_device_usage_init(&usage.value, sizeof usage.value);
     OK(tdm_get_listed_device_usage(0, &usage.value));
     CHECK_GUARD(usage);
+
+    GUARDED(tdm_allocator) allocator;
+    GUARD(allocator);
+    memset(&allocator.value, 0xee, sizeof allocator.value);
+    tdm_allocator_init(&allocator.value, sizeof allocator.value);
+    CHECK(allocator.value.size == sizeof allocator.value && !allocator.value.allocate,
+          "tdm_allocator_init gives other defaults");
+    CHECK_GUARD(allocator);
 }
 
 static tdm_status progress(uint64_t done, uint64_t total, void *user) {
