@@ -297,6 +297,10 @@ static tdm_status choose_panels(tdm_queue *queue, tdmi_blas_choice *choice) {
 
 tdm_status tdmi_blas_choose(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_blas_choice *choice) {
     if (gemm->panels) return choose_panels(queue, choice);
+    if (queue->is_reference) { /* no library is to be judged by itself */
+        *choice = choice_of(NULL, TDMI_WHY_LAST);
+        return TDM_OK;
+    }
     if (choose_tuned(queue, gemm, choice)) return TDM_OK;
     return tdmi_blas_choose_usual(queue, gemm, choice);
 }

@@ -38,6 +38,7 @@ tdm_status tdmi_queue_make(tdm_device *device, unsigned flags, void *handle, tdm
     made->impl = impl;
     made->number = atomic_fetch_add(&queues, 1) + 1;
     made->flags = flags;
+    made->verifies = tdmi_env_values()->verify > 0;
     made->row_choices = tdmi_tuned_rows_of(device->backend->name, device->facts);
     atomic_init(&made->first_pending, 0);
     atomic_init(&made->doubtful, false);

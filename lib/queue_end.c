@@ -2,11 +2,16 @@
 /* The end of a queue. One that is destroyed in doubt (wait.c) lives on in its device, and is waited
  * for again when another one is made or destroyed. */
 
+#include "base/log.h"
 #include "core.h"
 
 /* Frees a queue whose work is over. */
 static void free_queue(tdm_queue *queue) {
     tdm_device *device = queue->device;
+    if (queue->verified > 0)
+        tdmi_log(TDM_LOG_INFO, "TANDEM_VERIFY: %llu calls on a queue of %s were compared",
+                 (unsigned long long)queue->verified, device->facts->info.id);
+    tdm_queue_destroy(queue->reference);
     atomic_store(&queue->first_pending, 0); /* on a lost device it would keep what is settled now */
     tdmi_queue_settle(queue);
     tdmi_queue_free_kernels(queue);

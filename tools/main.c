@@ -67,6 +67,11 @@ static const option_spec variables[] = {
     {"TANDEM_PROFILE", 0, "FILE",
      "for a trace of the run, which Chrome opens; %p in it is the number of the process", NULL,
      false, false},
+    {"TANDEM_VERIFY", 0, "SHARE",
+     "of a program's calls, from 0 to 1, that the host computes once more to find a driver or "
+     "library that is "
+     "wrong; :FOLDER for the operands of the first such call",
+     NULL, false, false},
     {"NO_COLOR", 0, "ANYTHING", "no colours, also on a terminal", NULL, false, false},
     {0}};
 

@@ -166,11 +166,6 @@ static void parse_library_path(const char *name, const char *text) {
     values.library_path = text;
 }
 
-static void parse_device(const char *name, const char *text) {
-    (void)name;
-    values.device = text;
-}
-
 static void parse_cpu_devices(const char *name, const char *text) {
     values.cpu_devices = parse_number(name, text, 64, 1);
 }
@@ -227,11 +222,6 @@ static void parse_absolute_path(const char *name, const char *text) {
     if (text[0] != '/') REFUSE("%s is \"%.200s\": it must be an absolute path", name, text);
 }
 
-static void parse_trace(const char *name, const char *text) {
-    (void)name;
-    values.trace = text;
-}
-
 static void parse_log(const char *name, const char *text) {
     static const char *const words[] = {"error", "warn", "info", "debug"};
     static const tdm_log_level levels[] = {TDM_LOG_ERROR, TDM_LOG_WARNING, TDM_LOG_INFO,
@@ -247,29 +237,38 @@ static void parse_log(const char *name, const char *text) {
     values.log_file = text[length] ? text + length + 1 : NULL;
 }
 
-static void parse_profile(const char *name, const char *text) {
-    (void)name;
-    values.profile = text;
+static void parse_verify(const char *name, const char *text) {
+    const char *rest;
+    const double share = tdmi_read_number(text, &rest);
+    if (rest == text || !(share >= 0 && share <= 1) || (*rest && (*rest != ':' || !rest[1])))
+        REFUSE(
+            "%s is \"%.200s\": it must be a share of the calls from 0 to 1, as 0.01, or a share, a "
+            "colon and a folder",
+            name, text);
+    else
+        values.verify = share, values.verify_folder = *rest ? rest + 1 : NULL;
 }
 
 static const struct variable {
     const char *name;
     void (*parse)(const char *name, const char *text);
     bool names_files;
+    const char **text; /* where it is kept as it is; then there is no `parse` */
 } variables[] = {
-    {"TANDEM_BACKEND", parse_backends, false},
-    {"TANDEM_DEVICE", parse_device, false},
-    {"TANDEM_CPU_DEVICES", parse_cpu_devices, false},
-    {"TANDEM_CPU_THREADS", parse_cpu_threads, false},
-    {"TANDEM_CPU_COMPILER", parse_cpu_compiler, true},
-    {"TANDEM_BLAS", parse_blas, false},
-    {"TANDEM_MATH", parse_math, false},
-    {"TANDEM_CACHE_DIR", parse_cache_dir, true},
-    {"TANDEM_LIBRARY_PATH", parse_library_path, true},
-    {"TANDEM_NCCL_LIBRARY", parse_absolute_path, true},
-    {"TANDEM_TRACE", parse_trace, true},
-    {"TANDEM_LOG", parse_log, true},
-    {"TANDEM_PROFILE", parse_profile, true},
+    {"TANDEM_BACKEND", parse_backends, false, NULL},
+    {"TANDEM_DEVICE", NULL, false, &values.device},
+    {"TANDEM_CPU_DEVICES", parse_cpu_devices, false, NULL},
+    {"TANDEM_CPU_THREADS", parse_cpu_threads, false, NULL},
+    {"TANDEM_CPU_COMPILER", parse_cpu_compiler, true, NULL},
+    {"TANDEM_BLAS", parse_blas, false, NULL},
+    {"TANDEM_MATH", parse_math, false, NULL},
+    {"TANDEM_CACHE_DIR", parse_cache_dir, true, NULL},
+    {"TANDEM_LIBRARY_PATH", parse_library_path, true, NULL},
+    {"TANDEM_NCCL_LIBRARY", parse_absolute_path, true, NULL},
+    {"TANDEM_TRACE", NULL, true, &values.trace},
+    {"TANDEM_LOG", parse_log, true, NULL},
+    {"TANDEM_PROFILE", NULL, true, &values.profile},
+    {"TANDEM_VERIFY", parse_verify, true, NULL},
 };
 enum { VARIABLES = sizeof variables / sizeof *variables };
 
@@ -305,6 +304,8 @@ static bool is_near_miss(const char *name) {
 static void parse_variable(const struct variable *variable, const char *text) {
     if (text[0] == '\0')
         REFUSE("%s is empty", variable->name);
+    else if (variable->text)
+        *variable->text = text;
     else
         variable->parse(variable->name, text);
     if (status == TDM_OK) settings[variable - variables] = text;
@@ -384,6 +385,7 @@ static void read_variable(const char *name, const char *text) {
 /* Once the rest is known, so that each file is opened once. */
 static void begin_output(void) {
     const char *log = values.log_file, *profile = values.profile;
+    if (values.verify > 0 && values.log == TDM_LOG_OFF) values.log = TDM_LOG_ERROR;
     if (values.log != TDM_LOG_OFF && !tdmi_log_to(values.log, log))
         REFUSE("TANDEM_LOG: nothing can be written to %.300s: %s", log ? log : "stderr",
                strerror(errno));

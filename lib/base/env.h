@@ -33,6 +33,9 @@ typedef struct tdmi_env {
     tdm_log_level log;        /* TANDEM_LOG */
     const char *log_file;     /* NULL: stderr */
     const char *profile;      /* TANDEM_PROFILE, or NULL */
+    double verify;            /* TANDEM_VERIFY: the share of calls, 0 for none … */
+    const char *
+        verify_folder; /* … and where operands of a wrong one are saved; NULL: the working directory */
     /* This program has more rights than its caller (setuid, setgid, file capabilities), so that the
      * caller's environment may name no file to it: cache_dir, library_path, trace and profile are NULL, log is
      * off, and no library is opened, because drivers read further variables. */

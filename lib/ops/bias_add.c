@@ -2,6 +2,8 @@
 /* bias_add: y = activation(x + bias) + residual. */
 #include "bias_add.h"
 
+#include "verify.h"
+
 const char *tdm_activation_name(tdm_activation activation) {
     static const char *const names[] = {
 #define ACTIVATION_NAME(NAME, name) name,
@@ -59,6 +61,10 @@ tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
                              {"bias", bias, TDMI_ARG_OPTIONAL, 0},
                              {"residual", residual, TDMI_ARG_OPTIONAL, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 1u << 0 | 1u << 2}};
+    TDMI_VERIFY(__func__, queue, args, 4,
+                tdm_bias_add(v->queue, v->t[0], v->t[1],
+                             v->sizes ? TDM_ACTIVATION_NONE : activation, v->t[2], v->t[3]),
+                .kind = TDMI_VERIFY_SIZES, .factor = activation == TDM_ACTIVATION_NONE ? 3 : 28)
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 4));
     TDMI_TRY(tdmi_check_activation(__func__, activation));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));

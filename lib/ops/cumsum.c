@@ -4,6 +4,7 @@
 #include "reduce.h"
 #include "strided.h"
 #include "temporary.h"
+#include "verify.h"
 
 /* x's elements, and y's, side by side in the same dimension, as the kernel wants them? */
 static bool are_adjacent(const tdmi_reduction_plan *p, int dim) {
@@ -67,6 +68,8 @@ tdm_status tdm_cumsum(tdm_queue *queue, const tdm_tensor *x, int dim, tdm_tensor
     TDMI_UNCANCELLED();
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 1}};
+    TDMI_VERIFY(__func__, queue, args, 2, tdm_cumsum(v->queue, v->t[0], dim, v->t[1]),
+                .kind = TDMI_VERIFY_SUMS, .factor = 56)
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
     TDMI_TRY(tdmi_check_reduced_dtypes(__func__, queue, false, "x", x, "y", y));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));

@@ -5,6 +5,7 @@
 
 #include "indexed.h"
 #include "reduce.h"
+#include "verify.h"
 
 /* What an extreme is of, apart from its dtype. */
 typedef struct extreme {
@@ -54,6 +55,8 @@ static tdm_status find(const extreme *e, tdm_queue *queue, const tdm_tensor *x, 
                        size_t count, tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_VERIFY(e->function, queue, args, 2, find(e, v->queue, v->t[0], dims, count, v->t[1]),
+                .kind = TDMI_VERIFY_EXACT)
     TDMI_TRY(tdmi_check_args(e->function, queue, args, 2));
     if (!e->truth) TDMI_TRY(tdmi_check_same_dtype(e->function, "x", x, "y", y));
     if (e->truth && y->dtype != TDM_BOOL)
@@ -106,6 +109,9 @@ static tdm_status find_places(const char *function, bool smallest, tdm_queue *qu
                               const tdm_tensor *x, int dim, tdm_tensor *indices) {
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"indices", indices, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_VERIFY(function, queue, args, 2,
+                find_places(function, smallest, v->queue, v->t[0], dim, v->t[1]),
+                .kind = TDMI_VERIFY_EXACT)
     const extreme place = {function, TDM_OP_EXTREME_PLACE, false, smallest, false};
     TDMI_TRY(tdmi_check_args(function, queue, args, 2));
     TDMI_TRY(tdmi_check_indices(function, "indices", indices));

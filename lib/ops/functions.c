@@ -7,6 +7,7 @@
 
 #include "elementwise.h"
 #include "kernels/kernel.h"
+#include "verify.h"
 
 enum { CLAMP_NUMBERS = TDM_FUNCTION_COUNT, CLAMP_INTEGERS, KERNEL_COUNT };
 _Static_assert((int)KERNEL_COUNT <= (int)TDMI_MOST_KEPT_KERNELS, "a place for each kernel");
@@ -30,9 +31,50 @@ static tdm_status find_kernel(const char *function, tdm_device *device, int whic
     return TDM_OK;
 }
 
+/* How far floats may be from the exact result, in ulps (`factor`) and in units of e; the others are exact. Those of a
+ * device's library have OpenCL's bounds; the absolute ones are near a zero of the function. */
+static const struct {
+    double factor, number;
+} errors[KERNEL_COUNT] = {
+#define ERROR(NAME, factor, number) [TDM_FUNCTION_##NAME] = {factor, number}
+    ERROR(DIV, 3, 0),    ERROR(REM, 1, 0),   ERROR(SQRT, 3, 0),      ERROR(RSQRT, 4, 0),
+    ERROR(EXP, 3, 0),    ERROR(EXP2, 4, 0),  ERROR(EXPM1, 4, 0),     ERROR(LOG, 3, 0),
+    ERROR(LOG2, 4, 0),   ERROR(LOG10, 4, 0), ERROR(LOG1P, 4, 0),     ERROR(POW, 17, 0),
+    ERROR(SIN, 5, 1),    ERROR(COS, 5, 1),   ERROR(TAN, 6, 1),       ERROR(ASIN, 5, 0),
+    ERROR(ACOS, 5, 0),   ERROR(ATAN, 6, 0),  ERROR(ATAN2, 7, 0),     ERROR(SINH, 5, 0),
+    ERROR(COSH, 5, 0),   ERROR(TANH, 7, 0),  ERROR(ERF, 17, 0),      ERROR(ERFC, 17, 0),
+    ERROR(FMA, 0.5, 0),  ERROR(GELU, 8, 2),  ERROR(GELU_TANH, 8, 1), ERROR(SILU, 7, 0),
+    ERROR(SIGMOID, 6, 0)};
+
+static tdm_status call(const char *function, tdm_queue *queue, int which, const char *text,
+                       const tdm_argument *arguments, size_t count);
+
+static tdm_status call_again(const tdmi_verification *v, const char *function, int which,
+                             const char *text, const tdm_argument *arguments, size_t count) {
+    tdm_argument again[4];
+    for (size_t i = 0; i < count; i++) {
+        again[i] = arguments[i];
+        again[i].tensor = v->t[i];
+    }
+    return call(function, v->queue, which, text, again, count);
+}
+
 static tdm_status call(const char *function, tdm_queue *queue, int which, const char *text,
                        const tdm_argument *arguments, size_t count) {
     tdm_parameter parameters[4];
+    tdmi_arg args[4];
+    bool floats = false;
+    for (size_t i = 0; i < count; i++) {
+        const tdm_tensor *const tensor = arguments[i].tensor;
+        floats = floats || (tensor && tdm_dtype_is_float(tensor->dtype));
+        args[i] = (tdmi_arg){arguments[i].name, tensor, i + 1 == count ? TDMI_ARG_OUTPUT : 0, 0};
+    }
+    const bool divides = which == TDM_FUNCTION_DIV || which == TDM_FUNCTION_REM;
+    const bool is_exact = errors[which].factor == 0 || (divides && !floats);
+    TDMI_VERIFY(function, queue, args, (int)count,
+                call_again(v, function, which, text, arguments, count),
+                .kind = is_exact ? TDMI_VERIFY_EXACT : TDMI_VERIFY_ULPS,
+                .factor = errors[which].factor, .number = errors[which].number)
     const tdm_argument *sorted[4];
     tdm_kernel *kernel;
     TDMI_NOT_NULL(function, queue);

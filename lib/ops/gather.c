@@ -5,6 +5,7 @@
 #include <tandem/arrays.h>
 
 #include "indexed.h"
+#include "verify.h"
 
 /* Indices and the rows of y, one for each; then a launch over the pieces of y's rows. */
 static tdm_status describe(const char *function, const tdm_tensor *indices, const tdm_tensor *y,
@@ -47,6 +48,8 @@ tdm_status tdm_gather_rows(tdm_queue *queue, const tdm_tensor *table, const tdm_
     const tdmi_arg args[] = {{"table", table, TDMI_ARG_MOVED, 0},
                              {"indices", indices, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_VERIFY(__func__, queue, args, 3, tdm_gather_rows(v->queue, v->t[0], v->t[1], v->t[2]),
+                .kind = TDMI_VERIFY_MOVED)
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 3));
     TDMI_TRY(tdmi_check_indices(__func__, "indices", indices));
     TDMI_TRY(tdmi_check_same_dtype(__func__, "table", table, "y", y));

@@ -5,6 +5,7 @@
 #include <tandem/arrays.h>
 
 #include "strided.h"
+#include "verify.h"
 
 /* An input of concat and stack, and the part of y that is its copy. */
 typedef struct joined {
@@ -102,6 +103,8 @@ tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size
     TDMI_UNCANCELLED();
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_VERIFY(__func__, queue, args, 2, tdm_flip(v->queue, v->t[0], dims, count, v->t[1]),
+                .kind = TDMI_VERIFY_MOVED)
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
     TDMI_TRY(tdmi_check_same_dtype(__func__, "x", x, "y", y));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));

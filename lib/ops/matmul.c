@@ -6,7 +6,9 @@
 #include "matmul_builtin.h"
 #include "matmul_trace.h"
 #include "record.h"
+#include "verify.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A tensor as a batch of row-major matrices of one common stride, possibly stored transposed. */
@@ -411,11 +413,37 @@ tdm_status tdmi_describe_product(const char *caller, tdm_queue *queue,
     return describe(caller, queue, &o, a, b, c, p);
 }
 
+static tdm_status multiply_again(const tdmi_verification *v, const tdm_matmul_options *options) {
+    tdm_matmul_options again = *options;
+    again.bias = v->t[2];
+    again.math = TDM_MATH_IEEE;
+    if (v->sizes) {
+        again.alpha = fabs(again.alpha);
+        again.beta = fabs(again.beta);
+        again.activation = TDM_ACTIVATION_NONE;
+    }
+    return tdm_matmul(v->queue, &again, v->t[0], v->t[1], v->t[3]);
+}
+
 tdm_status tdm_matmul(tdm_queue *queue, const tdm_matmul_options *options, const tdm_tensor *a,
                       const tdm_tensor *b, tdm_tensor *c) {
     TDMI_UNCANCELLED();
     tdmi_product p;
     TDMI_TRY(tdmi_describe_product(__func__, queue, options, a, b, c, &p));
+    if (queue->verifies) {
+        tdm_matmul_options o = tdm_matmul_options_defaults;
+        if (options)
+            TDMI_TRY(tdmi_sized_read(__func__, "options", &tdm_matmul_options_sized, options, &o));
+        const tdmi_arg args[] = {
+            {"a", a, 0, 0}, {"b", b, 0, 0}, {"bias", o.bias, 0, 0}, {"c", c, TDMI_ARG_OUTPUT, 0}};
+        const bool active = o.activation != TDM_ACTIVATION_NONE;
+        const bool tf32 = p.gemm.tf32 && p.gemm.dtype == TDM_F32;
+        /* of the sum, of what is done with it, and of operands rounded to 11 digits */
+        const double factor =
+            1.2 * ((double)p.gemm.k / 2 + 5) + (active ? 28 : 0) + (tf32 ? 8192 : 0);
+        TDMI_VERIFY(__func__, queue, args, 4, multiply_again(v, &o), .kind = TDMI_VERIFY_SIZES,
+                    .factor = factor, .rounds_twice = true)
+    }
     if (tdmi_product_multiplies(&p)) return run_each(queue, &p, run_one);
     if (empty(&p.gemm)) return TDM_OK;
     TDMI_TRY(scale_c(queue, &p.gemm, c));

@@ -5,6 +5,7 @@
 #include "normalize.h"
 #include "reduce.h"
 #include "temporary.h"
+#include "verify.h"
 
 typedef struct norm_call {
     const char *function;
@@ -113,6 +114,10 @@ static tdm_status run(const norm_call *call, const tdm_tensor *x, const int *dim
                       const char *name, tdm_tensor *out) {
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {name, out, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_VERIFY(call->function, call->queue, args, 2,
+                run(&(norm_call){call->function, v->queue, call->kind}, v->t[0], dims, count, name,
+                    v->t[1]),
+                .kind = call->kind == TDM_NORM_INF ? TDMI_VERIFY_EXACT : TDMI_VERIFY_TERMS)
     TDMI_TRY(tdmi_check_args(call->function, call->queue, args, 2));
     if ((unsigned)call->kind >= TDM_NORM_COUNT)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "verify.h"
+
 static tdm_status check_epsilon(const char *function, double epsilon) {
     if (!(epsilon >= 0) || isinf(epsilon))
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
@@ -102,6 +104,12 @@ static tdm_status normalize(const char *function, tdm_queue *queue, tdmi_kernel_
                              {"bias", o->bias, TDMI_ARG_OPTIONAL, 0},
                              {"sum", o->sum, TDMI_ARG_OPTIONAL | TDMI_ARG_OUTPUT, X | RESIDUAL},
                              {"y", o->y, TDMI_ARG_OUTPUT, X | RESIDUAL}};
+    TDMI_VERIFY(
+        function, queue, args, 6,
+        normalize(function, v->queue, kernel,
+                  &(operands){v->t[0], v->t[1], v->t[2], v->t[3], v->t[4], v->t[5]}, epsilon),
+        .kind = kernel == TDMI_KERNEL_LAYER_NORM ? TDMI_VERIFY_LAYER_NORM : TDMI_VERIFY_TERMS,
+        .number = epsilon, .adds_residual = true)
     TDMI_TRY(tdmi_check_args(function, queue, args, 6));
     TDMI_TRY(check_epsilon(function, epsilon));
     operand_rows rows;
@@ -168,6 +176,8 @@ tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
 tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_tensor *x, double epsilon, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     const tdmi_arg args[] = {{"x", x, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
+    TDMI_VERIFY(__func__, queue, args, 2, tdm_l2_normalize(v->queue, v->t[0], epsilon, v->t[1]),
+                .kind = TDMI_VERIFY_TERMS)
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
     TDMI_TRY(check_epsilon(__func__, epsilon));
     tdmi_rows xr, yr;

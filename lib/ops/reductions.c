@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "reduce.h"
+#include "verify.h"
 
 static tdm_dtype accumulator_of(tdm_dtype dtype) {
     if (!tdm_dtype_is_float(dtype)) return TDM_U64;
@@ -46,12 +47,17 @@ static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor 
                          size_t count, bool mean, double correction, tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    const bool variance = o->op == TDM_OP_REDUCE_VARIANCE;
+    if (o->op != TDM_OP_REDUCE_PRODUCT) /* which overflows, or not, by the order of its factors */
+        TDMI_VERIFY(o->function, queue, args, 2,
+                    reduce(o, v->queue, v->t[0], dims, count, mean, correction, v->t[1]),
+                    .kind = variance ? TDMI_VERIFY_VARIANCE : TDMI_VERIFY_SUMS,
+                    .factor = mean ? 1 : 0, .number = correction)
     TDMI_TRY(tdmi_check_args(o->function, queue, args, 2));
     TDMI_TRY(tdmi_check_reduced_dtypes(o->function, queue, o->floats_alone, "x", x, "y", y));
     tdmi_reduced reduced;
     TDMI_TRY(tdmi_check_reduced(o->function, x, dims, count, "y", y, &reduced));
     if (tdm_tensor_get_count(y) == 0) return TDM_OK;
-    const bool variance = o->op == TDM_OP_REDUCE_VARIANCE;
     const double left = (double)reduced.elements - correction;
     if (reduced.elements == 0) return fill(queue, o->of_nothing, y);
     if (variance && !(left > 0)) return fill(queue, NAN, y);
@@ -96,6 +102,8 @@ tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, t
     TDMI_UNCANCELLED();
     const tdmi_arg args[] = {
         {"a", a, 0, 0}, {"b", b, 0, 0}, {"y", y, TDMI_ARG_OUTPUT | TDMI_ARG_ANY_DTYPE, 0}};
+    TDMI_VERIFY(__func__, queue, args, 3, tdm_dot(v->queue, v->t[0], v->t[1], v->t[2]),
+                .kind = TDMI_VERIFY_SUMS)
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 3));
     TDMI_TRY(tdmi_check_reduced_dtypes(__func__, queue, true, "a", a, "y", y));
     TDMI_TRY(tdmi_check_same_shape(__func__, "a", a, "b", b));

@@ -6,6 +6,7 @@
 
 #include "base/sized.h"
 #include "normalize.h"
+#include "verify.h"
 
 TDMI_SIZED(tdm_softmax_options, TDM_SOFTMAX_OPTIONS_DEFAULTS, causal)
 
@@ -64,10 +65,23 @@ static int64_t places_of_mask(const tdm_softmax_args *args) {
 }
 
 static tdm_status run(const char *function, tdm_queue *queue, const tdm_softmax_options *o,
+                      const tdm_tensor *x, const tdm_tensor *y);
+
+static tdm_status run_again(const tdmi_verification *v, const char *function,
+                            const tdm_softmax_options *o) {
+    tdm_softmax_options again = *o;
+    again.mask = v->t[1];
+    return run(function, v->queue, &again, v->t[0], v->t[2]);
+}
+
+static tdm_status run(const char *function, tdm_queue *queue, const tdm_softmax_options *o,
                       const tdm_tensor *x, const tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, 0, 0},
                              {"mask", o->mask, TDMI_ARG_OPTIONAL, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
+    const bool plain = !o->mask && !o->causal && o->scale == 1;
+    TDMI_VERIFY(function, queue, args, 3, run_again(v, function, o), .kind = TDMI_VERIFY_SOFTMAX,
+                .factor = plain ? 0 : 4, .number = o->scale)
     TDMI_TRY(tdmi_check_args(function, queue, args, 3));
     tdmi_rows xr, yr;
     tdm_softmax_args kernel_args = {0};
@@ -79,7 +93,6 @@ static tdm_status run(const char *function, tdm_queue *queue, const tdm_softmax_
     kernel_args.x_stride = xr.stride;
     kernel_args.y_offset = y->offset;
     kernel_args.y_stride = yr.stride;
-    const bool plain = !o->mask && !o->causal && o->scale == 1;
     const unsigned op = plain ? 0 : TDM_OP_SOFTMAX_SCALED;
     const int64_t places = x->offset | y->offset | tdmi_row_step(xr.rows, xr.stride | yr.stride) |
                            places_of_mask(&kernel_args);

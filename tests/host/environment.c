@@ -87,6 +87,14 @@ Test(environment, refused_values) {
         {"TANDEM_LOG=info:/", "TANDEM_LOG|written to /: Is a directory"},
         {"TANDEM_LOGS=info", "TANDEM_LOGS|did you mean TANDEM_LOG?"},
         {"TANDEM_PROFILE=/nonexistent/p", "TANDEM_PROFILE|/nonexistent/p: No such file"},
+        {"TANDEM_VERIFY=yes", "TANDEM_VERIFY|\"yes\"|a share of the calls from 0 to 1"},
+        {"TANDEM_VERIFY=1.1", "TANDEM_VERIFY|1.1"},
+        {"TANDEM_VERIFY=0,5", "TANDEM_VERIFY|0,5"},
+        {"TANDEM_VERIFY=-0.1", "TANDEM_VERIFY|-0.1"},
+        {"TANDEM_VERIFY=.", "TANDEM_VERIFY"},
+        {"TANDEM_VERIFY=:/tmp", "TANDEM_VERIFY|:/tmp"},
+        {"TANDEM_VERIFY=1:", "TANDEM_VERIFY|a colon and a folder"},
+        {"TANDEM_VERYFY=1", "TANDEM_VERYFY|did you mean TANDEM_VERIFY?"},
         {"TANDEM_PROFIL=p.json", "TANDEM_PROFIL|did you mean TANDEM_PROFILE?"},
         {"TANDEM_MATH=tf23", "TANDEM_MATH|tf23|tf32"},
         {"TANDEM_MATH=1", "TANDEM_MATH"},
@@ -115,7 +123,8 @@ Test(environment, empty_values) {
     static const char *const lines[] = {
         "TANDEM_BACKEND=",      "TANDEM_DEVICE=",    "TANDEM_CPU_DEVICES=",  "TANDEM_CPU_THREADS=",
         "TANDEM_CPU_COMPILER=", "TANDEM_CACHE_DIR=", "TANDEM_LIBRARY_PATH=", "TANDEM_BLAS=",
-        "TANDEM_MATH=",         "TANDEM_TRACE=",     "TANDEM_LOG=",          "TANDEM_PROFILE="};
+        "TANDEM_MATH=",         "TANDEM_TRACE=",     "TANDEM_LOG=",          "TANDEM_PROFILE=",
+        "TANDEM_VERIFY="};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         probe(lines[i], OPEN("cpu"), "TDM_OK", "cpu:0");
 }

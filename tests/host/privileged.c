@@ -40,7 +40,7 @@ static void run_trapped(const char *program, const char *arguments) {
     snprintf(line, sizeof line,
              "cd %s/home && TANDEM_LIBRARY_PATH=%s/lib TANDEM_CACHE_DIR=%s/made/cache "
              "TANDEM_TRACE=%s/home/trace TANDEM_NCCL_LIBRARY=/trap/nccl "
-             "TANDEM_LOG=debug:%s/home/log TANDEM_PROFILE=%s/home/profile "
+             "TANDEM_LOG=debug:%s/home/log TANDEM_PROFILE=%s/home/profile TANDEM_VERIFY=1 "
              "TANDEM_CPU_COMPILER=%s/home/cc XDG_CACHE_HOME=%s/xdg "
              "HOME=%s/home "
              "OCL_ICD_VENDORS=%s/evil.icd %s %s",
@@ -63,7 +63,7 @@ static void expect_no_trap(const char *program) {
             "TDM_OK|default: cpu:0",
             TEST_HAS_OPENCL ? "TDM_ERROR_UNAVAILABLE|more rights than its caller" : "TDM_ERROR_",
             "TANDEM_CACHE_DIR|TANDEM_CPU_COMPILER|TANDEM_LIBRARY_PATH|TANDEM_NCCL_LIBRARY|TANDEM_"
-            "TRACE|TANDEM_LOG|TANDEM_PROFILE|ignored: this "
+            "TRACE|TANDEM_LOG|TANDEM_PROFILE|TANDEM_VERIFY|ignored: this "
             "program has more rights than its caller|cache "
             "directory|none, because|opens no libraries",
             "TDM_OK|tandem_reserved=4096;"};

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
-# `tdm doctor` judges devices: good ones, and drivers that lie.
-# Usage: judge.sh TANDEM LIMITS INTEL CUDA   (with pocl alone; folders of the driver that lies, of Intel's .icd file,
-# which may be missing, and of simulated CUDA, or none)
+# `tdm doctor` judges devices: good ones, and drivers that lie; TANDEM_VERIFY finds out the latter, too.
+# Usage: judge.sh TANDEM PROBE LIMITS INTEL CUDA   (with pocl alone; folders of the driver that lies, of Intel's .icd
+# file, which may be missing, and of simulated CUDA, or none)
 set -euo pipefail
-tdm=$1 limits=$2 intel=$3 cuda=${4:-}
+tdm=$1 probe=$2 limits=$3 intel=$4 cuda=${5:-}
 
 judged() { # STATUS REGEX... -- VARIABLE=VALUE...: doctor ends so and prints a line that matches each
     local wanted=$1 regex regexes=() status=0 printed
@@ -62,3 +62,37 @@ judged 1 'results are wrong: LayerNorm gives' 'f32 subnormals flushed to 0' -- "
 judged 1 'wrong: mapped memory: ' -- "${driver[@]}" TDM_LIMITS_LIE=copies TDM_LIMITS_TYPE=cpu
 judged 1 'wrong: copies: of 8 MiB ' -- "${driver[@]}" TDM_LIMITS_LIE=bytes
 judged 0 'a launch takes [0-9]+ us, which is slow.* from it, which is slow' -- "${driver[@]}" TDM_LIMITS_LIE=slow
+
+# A program that knows nothing of it: LayerNorm and a product.
+works() { # REGEX VARIABLE=VALUE...: the probe's lines match it
+    local regex=$1 printed
+    shift
+    printed=$(env "${driver[@]}" TANDEM_BACKEND=opencl,cpu TANDEM_CACHE_DIR="$folder/cache" "$@" \
+        "$probe" work opencl 2>&1) || true
+    grep -qE -- "$regex" <<<"$printed" && return
+    echo "judge: nothing like '$regex' of: $*"
+    echo "$printed"
+    exit 1
+}
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
+lie=(TANDEM_CACHE_DIR="$folder/lie" 'TDM_LIMITS_LIE=all.rest) * scale=>all.rest) * scale * (ACC)1.001f')
+works '^opencl:0$' TANDEM_VERIFY="1:$folder"
+works '2 calls on a queue of opencl:0 were compared' TANDEM_VERIFY="1:$folder" TANDEM_LOG=info
+works '^wrong: element 0 ' "${lie[@]}"
+works '^tandem: error: tdm_layer_norm: opencl:0 computes wrongly .*: y\[0, 0\] is 1\.00[01][0-9]*, and 1 on' \
+    TANDEM_VERIFY="1:$folder" "${lie[@]}"
+works '^TDM_ERROR_BACKEND$' TANDEM_VERIFY="1:$folder" "${lie[@]}"
+works 'computes on cpu, which TANDEM_BACKEND must list' TANDEM_VERIFY=1 TANDEM_BACKEND=opencl
+python3 - "$folder"/tandem-verify-*.safetensors <<'END'
+import json, struct, sys
+for path in sys.argv[1:]:
+    data = open(path, "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    assert header.pop("__metadata__") == {"function": "tdm_layer_norm", "device": "opencl:0"}
+    assert sorted(header) == ["x", "y.before", "y.computed", "y.expected"], sorted(header)
+    first, past = header["x"]["data_offsets"]
+    x = struct.unpack("<256f", data[8 + size + first:8 + size + past])
+    assert x == (1.0, -1.0) * 128 and header["y.expected"]["dtype"] == "F64"
+END

@@ -43,14 +43,19 @@
  *                       called tdm_set_log
  *   TANDEM_PROFILE      a file for a trace of the run in Chrome's format; "%p" in its path is the number of
  *                       the process
+ *   TANDEM_VERIFY       a share of the calls, as 1 or 0.01, that are made once more on cpu in f64 and compared
+ *                       within the bounds of the headers. A wrong result is TDM_ERROR_BACKEND, and a line of the
+ *                       log, which goes to stderr unless TANDEM_LOG says otherwise; its operands are saved in the
+ *                       working directory or, with ":" and a folder after the share, there (docs/log.md)
  * A value that is not allowed is TDM_ERROR_ENVIRONMENT, and so is a variable whose name is nearly one
  * of these. Other variables that begin with TANDEM_ are other programs' (Kubernetes sets
  * TANDEM_SERVICE_HOST for a service called tandem) and are ignored; the diagnostics list them.
  *
  * A program with more rights than its caller (setuid, setgid, file capabilities; AT_SECURE) ignores
  * what names files: TANDEM_CPU_COMPILER, TANDEM_CACHE_DIR, TANDEM_LIBRARY_PATH,
- * TANDEM_NCCL_LIBRARY, TANDEM_TRACE, TANDEM_LOG, TANDEM_PROFILE, XDG_CACHE_HOME and HOME. It keeps nothing, starts
- * no compiler and opens no libraries, since drivers read their own variables: only cpu devices are listed.
+ * TANDEM_NCCL_LIBRARY, TANDEM_TRACE, TANDEM_LOG, TANDEM_PROFILE, TANDEM_VERIFY, XDG_CACHE_HOME and HOME. It keeps
+ * nothing, starts no compiler and opens no libraries, since drivers read their own variables: only cpu devices are
+ * listed.
  *
  * Threads: every function here may be called from any thread. */
 #ifndef TANDEM_DEVICE_H
