@@ -275,6 +275,11 @@ tdm_status tdmi_header_parse(const char *path, const char *text, size_t size, ui
                          "%s is no safetensors file: header, byte %d: does not begin with '{'",
                          path, TDMI_HEADER_PREFIX);
     TDMI_TRY(check_depth(&p));
+    const char *const nul =
+        memchr(text, 0, size); /* jansson takes one after a number for the end of that */
+    if (nul)
+        return tdmi_fail(TDM_ERROR_IO, "%s: header, byte %zu: a NUL byte", path,
+                         TDMI_HEADER_PREFIX + (size_t)(nul - text));
     json_error_t why;
     header->json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
     tdm_status status = header->json

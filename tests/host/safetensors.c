@@ -111,6 +111,21 @@ Test(safetensors, accepted) {
     tdm_file_destroy(file);
 }
 
+/* The reader of JSON takes a NUL byte after a number for nothing. */
+Test(safetensors, nul_byte) {
+    size_t size = 0;
+    unsigned char *bytes = safetensors_bytes("{" T("a", "U8", "1", "0,1@") "}", NULL, 1, &size);
+    unsigned char *const at = memchr(bytes, '@', size);
+    char words[64];
+    snprintf(words, sizeof words, "header, byte %d: a NUL byte", (int)(at - bytes));
+    *at = 0;
+    fill(bytes, size);
+    tdm_file *file = open_filled();
+    CHECK(!file && contains_words(tdm_last_error(), words), "'%s'", file ? "" : tdm_last_error());
+    tdm_file_destroy(file);
+    free(bytes);
+}
+
 /* Every way in which a file may be malformed: refused, with the file and what is wrong. */
 Test(safetensors, refused) {
     static const struct {
