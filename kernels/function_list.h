@@ -53,9 +53,14 @@ enum { TDM_TYPE_LIST(TDM_TYPE_VALUE) TDM_TYPE_COUNT };
     X(MAX, max, 2, NUMBER, SAME)                                                                   \
     X(ABS, abs, 1, NUMBER, SAME)                                                                   \
     X(SIGN, sign, 1, NUMBER, SAME)                                                                 \
+    X(SQUARE, square, 1, NUMBER, SAME)                                                             \
+    X(FLOOR_DIVIDE, floor_divide, 2, NUMBER, SAME)                                                 \
+    X(REMAINDER, remainder, 2, NUMBER, SAME)                                                       \
     X(RELU, relu, 1, NUMBER, SAME)                                                                 \
     X(SQRT, sqrt, 1, FLOAT, SAME)                                                                  \
     X(RSQRT, rsqrt, 1, FLOAT, SAME)                                                                \
+    X(RECIPROCAL, reciprocal, 1, FLOAT, SAME)                                                      \
+    X(HYPOT, hypot, 2, FLOAT, SAME)                                                                \
     X(EXP, exp, 1, FLOAT, SAME)                                                                    \
     X(EXP2, exp2, 1, FLOAT, SAME)                                                                  \
     X(EXPM1, expm1, 1, FLOAT, SAME)                                                                \
@@ -63,6 +68,7 @@ enum { TDM_TYPE_LIST(TDM_TYPE_VALUE) TDM_TYPE_COUNT };
     X(LOG2, log2, 1, FLOAT, SAME)                                                                  \
     X(LOG10, log10, 1, FLOAT, SAME)                                                                \
     X(LOG1P, log1p, 1, FLOAT, SAME)                                                                \
+    X(LOGADDEXP, logaddexp, 2, FLOAT, SAME)                                                        \
     X(POW, pow, 2, FLOAT, SAME)                                                                    \
     X(SIN, sin, 1, FLOAT, SAME)                                                                    \
     X(COS, cos, 1, FLOAT, SAME)                                                                    \
@@ -73,6 +79,9 @@ enum { TDM_TYPE_LIST(TDM_TYPE_VALUE) TDM_TYPE_COUNT };
     X(ATAN2, atan2, 2, FLOAT, SAME)                                                                \
     X(SINH, sinh, 1, FLOAT, SAME)                                                                  \
     X(COSH, cosh, 1, FLOAT, SAME)                                                                  \
+    X(ASINH, asinh, 1, FLOAT, SAME)                                                                \
+    X(ACOSH, acosh, 1, FLOAT, SAME)                                                                \
+    X(ATANH, atanh, 1, FLOAT, SAME)                                                                \
     X(TANH, tanh, 1, FLOAT, SAME)                                                                  \
     X(ERF, erf, 1, FLOAT, SAME)                                                                    \
     X(ERFC, erfc, 1, FLOAT, SAME)                                                                  \
@@ -81,6 +90,8 @@ enum { TDM_TYPE_LIST(TDM_TYPE_VALUE) TDM_TYPE_COUNT };
     X(ROUND, round, 1, FLOAT, SAME)                                                                \
     X(TRUNC, trunc, 1, FLOAT, SAME)                                                                \
     X(FMA, fma, 3, FLOAT, SAME)                                                                    \
+    X(COPYSIGN, copysign, 2, FLOAT, SAME)                                                          \
+    X(NEXTAFTER, nextafter, 2, FLOAT, SAME)                                                        \
     X(GELU, gelu, 1, FLOAT, SAME)                                                                  \
     X(GELU_TANH, gelu_tanh, 1, FLOAT, SAME)                                                        \
     X(SILU, silu, 1, FLOAT, SAME)                                                                  \
@@ -88,6 +99,7 @@ enum { TDM_TYPE_LIST(TDM_TYPE_VALUE) TDM_TYPE_COUNT };
     X(ISNAN, isnan, 1, FLOAT, BOOL)                                                                \
     X(ISINF, isinf, 1, FLOAT, BOOL)                                                                \
     X(ISFINITE, isfinite, 1, FLOAT, BOOL)                                                          \
+    X(SIGNBIT, signbit, 1, FLOAT, BOOL)                                                            \
     X(TO_BOOL, to_bool, 1, ANY, BOOL)                                                              \
     X(TO_I32, to_i32, 1, ANY, I32)                                                                 \
     X(TO_U32, to_u32, 1, ANY, U32)                                                                 \

@@ -22,6 +22,7 @@
     INLINE V tdm_fn_add_##type(V a, V b) { return (V)((UNSIGNED)a + (UNSIGNED)b); }                \
     INLINE V tdm_fn_sub_##type(V a, V b) { return (V)((UNSIGNED)a - (UNSIGNED)b); }                \
     INLINE V tdm_fn_mul_##type(V a, V b) { return (V)((UNSIGNED)a * (UNSIGNED)b); }                \
+    INLINE V tdm_fn_square_##type(V a) { return (V)((UNSIGNED)a * (UNSIGNED)a); }                  \
     INLINE V tdm_fn_neg_##type(V a) { return (V)(0 - (UNSIGNED)a); }                               \
     INLINE V tdm_fn_and_##type(V a, V b) { return a & b; }                                         \
     INLINE V tdm_fn_or_##type(V a, V b) { return a | b; }                                          \
@@ -42,7 +43,9 @@ TDM_INTEGER_FUNCTIONS(u64, tdm_u64, tdm_u64, 64u)
     INLINE V tdm_fn_rem_##type(V a, V b) { return b ? a % (b ? b : 1) : 0; }                       \
     INLINE V tdm_fn_abs_##type(V a) { return a; }                                                  \
     INLINE V tdm_fn_sign_##type(V a) { return a ? 1 : 0; }                                         \
-    INLINE V tdm_fn_relu_##type(V a) { return a; }
+    INLINE V tdm_fn_relu_##type(V a) { return a; }                                                 \
+    INLINE V tdm_fn_floor_divide_##type(V a, V b) { return tdm_fn_div_##type(a, b); }              \
+    INLINE V tdm_fn_remainder_##type(V a, V b) { return tdm_fn_rem_##type(a, b); }
 TDM_UNSIGNED_FUNCTIONS(u32, tdm_u32)
 TDM_UNSIGNED_FUNCTIONS(u64, tdm_u64)
 
@@ -56,7 +59,17 @@ TDM_UNSIGNED_FUNCTIONS(u64, tdm_u64)
     INLINE V tdm_fn_rem_##type(V a, V b) { return a % (b == 0 || b == -1 ? 1 : b); }               \
     INLINE V tdm_fn_abs_##type(V a) { return a < 0 ? (V)(0 - (UNSIGNED)a) : a; }                   \
     INLINE V tdm_fn_sign_##type(V a) { return (V)((a > 0) - (a < 0)); }                            \
-    INLINE V tdm_fn_relu_##type(V a) { return a < 0 ? 0 : a; }
+    INLINE V tdm_fn_relu_##type(V a) { return a < 0 ? 0 : a; }                                     \
+    INLINE V tdm_fn_floor_divide_##type(V a, V b)                                                  \
+    {                                                                                              \
+        const V quotient = tdm_fn_div_##type(a, b), rest = tdm_fn_rem_##type(a, b);                \
+        return rest != 0 && (rest ^ b) < 0 ? quotient - 1 : quotient;                              \
+    }                                                                                              \
+    INLINE V tdm_fn_remainder_##type(V a, V b)                                                     \
+    {                                                                                              \
+        const V rest = tdm_fn_rem_##type(a, b);                                                    \
+        return rest != 0 && (rest ^ b) < 0 ? rest + b : rest;                                      \
+    }
 TDM_SIGNED_FUNCTIONS(i32, tdm_i32, tdm_u32)
 TDM_SIGNED_FUNCTIONS(i64, tdm_i64, tdm_u64)
 
@@ -89,7 +102,7 @@ TDM_COMPARISONS(f32, float)
 
 /* ---- f32 and f64 ---- */
 
-#define TDM_FLOAT_FUNCTIONS(type, V, LIBRARY, one)                                                 \
+#define TDM_FLOAT_FUNCTIONS(type, V, LIBRARY, one, ln_2)                                           \
     INLINE V tdm_fn_add_##type(V a, V b) { return a + b; }                                         \
     INLINE V tdm_fn_sub_##type(V a, V b) { return a - b; }                                         \
     INLINE V tdm_fn_mul_##type(V a, V b) { return a * b; }                                         \
@@ -98,9 +111,12 @@ TDM_COMPARISONS(f32, float)
     INLINE V tdm_fn_neg_##type(V a) { return -a; }                                                 \
     INLINE V tdm_fn_abs_##type(V a) { return tdm_abs_##type(a); }                                  \
     INLINE V tdm_fn_sign_##type(V a) { return a > 0 ? one : a < 0 ? -one : a; }                    \
+    INLINE V tdm_fn_square_##type(V a) { return a * a; }                                           \
     INLINE V tdm_fn_relu_##type(V a) { return tdm_act_##type##_RELU(a); }                          \
     INLINE V tdm_fn_sqrt_##type(V a) { return tdm_sqrt_##type(a); }                                \
     INLINE V tdm_fn_rsqrt_##type(V a) { return one / tdm_sqrt_##type(a); }                         \
+    INLINE V tdm_fn_reciprocal_##type(V a) { return one / a; }                                     \
+    INLINE V tdm_fn_hypot_##type(V a, V b) { return LIBRARY(hypot)(a, b); }                        \
     INLINE V tdm_fn_expm1_##type(V a) { return LIBRARY(expm1)(a); }                                \
     INLINE V tdm_fn_log1p_##type(V a) { return LIBRARY(log1p)(a); }                                \
     INLINE V tdm_fn_pow_##type(V a, V b) { return LIBRARY(pow)(a, b); }                            \
@@ -113,6 +129,9 @@ TDM_COMPARISONS(f32, float)
     INLINE V tdm_fn_atan2_##type(V a, V b) { return LIBRARY(atan2)(a, b); }                        \
     INLINE V tdm_fn_sinh_##type(V a) { return LIBRARY(sinh)(a); }                                  \
     INLINE V tdm_fn_cosh_##type(V a) { return LIBRARY(cosh)(a); }                                  \
+    INLINE V tdm_fn_asinh_##type(V a) { return LIBRARY(asinh)(a); }                                \
+    INLINE V tdm_fn_acosh_##type(V a) { return LIBRARY(acosh)(a); }                                \
+    INLINE V tdm_fn_atanh_##type(V a) { return LIBRARY(atanh)(a); }                                \
     INLINE V tdm_fn_tanh_##type(V a) { return tdm_act_##type##_TANH(a); }                          \
     INLINE V tdm_fn_erf_##type(V a) { return LIBRARY(erf)(a); }                                    \
     INLINE V tdm_fn_erfc_##type(V a) { return LIBRARY(erfc)(a); }                                  \
@@ -136,6 +155,40 @@ TDM_COMPARISONS(f32, float)
     INLINE tdm_i32 tdm_fn_isfinite_##type(V a)                                                     \
     {                                                                                              \
         return tdm_magnitude_key_##type(a) < tdm_infinity_key_##type ? 1 : 0;                      \
+    }                                                                                              \
+    INLINE tdm_i32 tdm_fn_signbit_##type(V a) { return tdm_order_key_##type(a) < 0 ? 1 : 0; }      \
+    INLINE V tdm_fn_copysign_##type(V a, V b)                                                      \
+    {                                                                                              \
+        return tdm_fn_signbit_##type(a) == tdm_fn_signbit_##type(b) ? a : -a;                      \
+    }                                                                                              \
+    /* the order of numbers is that of their keys; those of the zeros are -1 and 0 */              \
+    INLINE V tdm_fn_nextafter_##type(V a, V b)                                                     \
+    {                                                                                              \
+        const tdm_i32 up = a < b ? 1 : 0;                                                          \
+        const V next = tdm_order_value_##type(                                                     \
+            (a < 0 || a > 0 ? tdm_order_key_##type(a) : up - 1) + (up ? 1 : -1));                  \
+        return a == b ? b : a != a || b != b ? a + b : next;                                       \
+    }                                                                                              \
+    INLINE V tdm_fn_logaddexp_##type(V a, V b)                                                     \
+    {                                                                                              \
+        const V far = tdm_fn_exp_##type(-tdm_abs_##type(a - b));                                   \
+        return a == b ? a + ln_2 : tdm_fn_max_##type(a, b) + LIBRARY(log1p)(far);                  \
+    }                                                                                              \
+    /* of the divisor's sign, also where it is 0 */                                                \
+    INLINE V tdm_fn_remainder_##type(V a, V b)                                                     \
+    {                                                                                              \
+        const V rest = LIBRARY(fmod)(a, b);                                                        \
+        const V same = (rest < 0) == (b < 0) ? rest : rest + b;                                    \
+        return rest == 0 ? tdm_fn_copysign_##type(rest, b) : same;                                 \
+    }                                                                                              \
+    /* as remainder has it: (a - remainder) / b; else a / b, which is infinite, 0 or NaN then */   \
+    INLINE V tdm_fn_floor_divide_##type(V a, V b)                                                  \
+    {                                                                                              \
+        const V quotient = a / b, rest = LIBRARY(fmod)(a, b);                                      \
+        const V whole = LIBRARY(rint)((a - rest) / b);                                             \
+        const V down = rest != 0 && (rest < 0) != (b < 0) ? whole - one : whole;                   \
+        const tdm_i32 finite = tdm_fn_isfinite_##type(a) & tdm_fn_isfinite_##type(b);              \
+        return b == 0 || !finite ? quotient : down == 0 ? quotient * 0 : down;                     \
     }
 
 /* exp: as in numeric.h, and 2^n times as small at first where the result is large; within 1 ulp. */
@@ -221,7 +274,7 @@ INLINE float tdm_fn_exp2_f32(float x)
     return power * TDM_RAISED(t) * (c > 0.0f ? 4294967296.0f : TDM_TAIL);
 }
 
-TDM_FLOAT_FUNCTIONS(f32, float, TDM_LIBRARY_F32, 1.0f)
+TDM_FLOAT_FUNCTIONS(f32, float, TDM_LIBRARY_F32, 1.0f, 0.693147182f)
 
 #if TDM_HAS_F64
 TDM_COMPARISONS(f64, double)
@@ -260,7 +313,7 @@ INLINE double tdm_fn_log_f64(double x)
     return x > 0.0 && tdm_magnitude_key_f64(x) < tdm_infinity_key_f64 ? result : special;
 }
 
-TDM_FLOAT_FUNCTIONS(f64, double, TDM_LIBRARY_F64, 1.0)
+TDM_FLOAT_FUNCTIONS(f64, double, TDM_LIBRARY_F64, 1.0, 0.6931471805599453)
 INLINE double tdm_fn_exp2_f64(double a) { return TDM_LIBRARY_F64(exp2)(a); }
 INLINE double tdm_fn_log2_f64(double a) { return TDM_LIBRARY_F64(log2)(a); }
 INLINE double tdm_fn_log10_f64(double a) { return TDM_LIBRARY_F64(log10)(a); }

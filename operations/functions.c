@@ -17,9 +17,11 @@ typedef tdm_status of_two(tdm_queue *queue, const tdm_tensor *a, const tdm_tenso
     X(neg, -10, 10, 0, -a)                                                                         \
     X(abs, -10, 10, 0, fabsl(a))                                                                   \
     X(sign, -10, 10, 0, (a > 0) - (a < 0))                                                         \
+    X(square, -10, 10, 1, a *a)                                                                    \
     X(relu, -10, 10, 0, a > 0 ? a : 0)                                                             \
     X(sqrt, 0, 1e4, 1, sqrtl(a))                                                                   \
     X(rsqrt, 1e-3, 1e4, 3, 1 / sqrtl(a))                                                           \
+    X(reciprocal, 1e-3, 1e4, 3, 1 / a)                                                             \
     X(exp, -10, 11, 3, expl(a))                                                                    \
     X(exp2, -10, 12, 4, exp2l(a))                                                                  \
     X(expm1, -5, 5, 4, expm1l(a))                                                                  \
@@ -35,6 +37,9 @@ typedef tdm_status of_two(tdm_queue *queue, const tdm_tensor *a, const tdm_tenso
     X(atan, -50, 50, 6, atanl(a))                                                                  \
     X(sinh, -8, 8, 5, sinhl(a))                                                                    \
     X(cosh, -8, 8, 5, coshl(a))                                                                    \
+    X(asinh, -50, 50, 5, asinhl(a))                                                                \
+    X(acosh, 1, 50, 5, acoshl(a))                                                                  \
+    X(atanh, -0.99, 0.99, 6, atanhl(a))                                                            \
     X(tanh, -10, 10, 7, tanhl(a))                                                                  \
     X(erf, -4, 4, 17, erfl(a))                                                                     \
     X(erfc, -3, 2, 17, erfcl(a))                                                                   \
@@ -48,12 +53,18 @@ typedef tdm_status of_two(tdm_queue *queue, const tdm_tensor *a, const tdm_tenso
     X(sigmoid, -5, 20, 6, 1 / (1 + expl(-a)))                                                      \
     X(isnan, -1, 1, 0, a != a)                                                                     \
     X(isinf, -1, 1, 0, isinf(a) != 0)                                                              \
-    X(isfinite, -1, 1, 0, isfinite(a) != 0)
+    X(isfinite, -1, 1, 0, isfinite(a) != 0)                                                        \
+    X(signbit, -1, 1, 0, signbit(a) != 0)
 #define TWO(X)                                                                                     \
     X(div, 1, 10, 3, a / b)                                                                        \
     X(rem, 1, 10, 1, fmodl(a, b))                                                                  \
+    X(remainder, 1, 10, 1, fmodl(a, b))                                                            \
+    X(floor_divide, 1, 10, 0, floorl(a / b))                                                       \
     X(pow, 0.1, 5, 17, powl(a, b))                                                                 \
     X(atan2, -5, 5, 7, atan2l(a, b))                                                               \
+    X(hypot, -5, 5, 5, hypotl(a, b))                                                               \
+    X(logaddexp, 0, 5, 8, logl(expl(a) + expl(b)))                                                 \
+    X(copysign, -5, 5, 0, copysignl(a, b))                                                         \
     X(minimum, -5, 5, 0, a < b ? a : b)                                                            \
     X(maximum, -5, 5, 0, a > b ? a : b)
 /* of whole numbers, so that some are equal */

@@ -9,7 +9,7 @@
 #include "kernels/kernel.h"
 #include "verify.h"
 
-enum { CLAMP_NUMBERS = TDM_FUNCTION_COUNT, CLAMP_INTEGERS, KERNEL_COUNT };
+enum { CLAMP_NUMBERS = TDM_FUNCTION_COUNT, CLAMP_INTEGERS, NEXT_F16, NEXT_BF16, KERNEL_COUNT };
 _Static_assert((int)KERNEL_COUNT <= (int)TDMI_MOST_KEPT_KERNELS, "a place for each kernel");
 
 /* The kernel, made by whichever thread comes first. It has no reference to the device, whose it is. */
@@ -81,7 +81,8 @@ static tdm_status call(const char *function, tdm_queue *queue, int which, const 
     TDMI_TRY(tdmi_device_usable(queue->device));
     for (size_t i = 0; i < count; i++) {
         /* clamp has two scalars after its tensor */
-        const bool scalar = which >= CLAMP_NUMBERS && (i == 1 || i == 2);
+        const bool clamps = which == CLAMP_NUMBERS || which == CLAMP_INTEGERS;
+        const bool scalar = clamps && (i == 1 || i == 2);
         const tdm_parameter_kind kind =
             which == CLAMP_NUMBERS ? TDM_PARAMETER_NUMBER : TDM_PARAMETER_INTEGER;
         parameters[i] =
@@ -127,6 +128,26 @@ static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor
             return tdmi_combine_alike("tdm_" #name, queue, TDM_OP_##NAME, a, b, y);                \
         return call_of_two("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, a, b, y);               \
     }
+/* Texts compute with f32, whose next number is the same one in 16 bits; these are of the bits of one such dtype. */
+#define NEXT_TEXT(infinity)                                                                        \
+    "m = a & 32767; n = b & 32767; p = a > 32767 ? -m : m; q = b > 32767 ? -n : n\n"               \
+    "next = p < q ? p + 1 : p - 1\n"                                                               \
+    "y = m > " infinity " || n > " infinity                                                        \
+    " ? 32767 : p == q ? b : next < 0 || next == 0 && p < 0 ? 32768 - next : next"
+#define DEFINE_NEXT(name, NAME, text)                                                              \
+    tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,              \
+                          tdm_tensor *y) {                                                         \
+        TDMI_UNCANCELLED();                                                                        \
+        const char *const function = "tdm_" #name;                                                 \
+        if (!are_alike(a, b, y) || tdm_dtype_size(y->dtype) != 2)                                  \
+            return call_of_two(function, queue, TDM_FUNCTION_##NAME, text, a, b, y);               \
+        const bool is_f16 = y->dtype == TDM_F16;                                                   \
+        tdm_tensor views[] = {*a, *b, *y};                                                         \
+        views[0].dtype = views[1].dtype = views[2].dtype = TDM_U16;                                \
+        return call_of_two(function, queue, is_f16 ? NEXT_F16 : NEXT_BF16,                         \
+                           is_f16 ? NEXT_TEXT("31744") : NEXT_TEXT("32640"), &views[0], &views[1], \
+                           &views[2]);                                                             \
+    }
 #define DEFINE_OF_THREE(name, NAME, text, a, b, c)                                                 \
     tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,              \
                           const tdm_tensor *c, tdm_tensor *y) {                                    \
@@ -162,9 +183,14 @@ static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor
 #define NAMED_MAX(DEFINE) DEFINE_2(maximum, MAX, "y = max(a, b)")
 #define NAMED_ABS(DEFINE) DEFINE_1(abs, ABS, "y = abs(x)")
 #define NAMED_SIGN(DEFINE) DEFINE_1(sign, SIGN, "y = sign(x)")
+#define NAMED_SQUARE(DEFINE) DEFINE_1(square, SQUARE, "y = square(x)")
+#define NAMED_FLOOR_DIVIDE(DEFINE) DEFINE_2(floor_divide, FLOOR_DIVIDE, "y = floor_divide(a, b)")
+#define NAMED_REMAINDER(DEFINE) DEFINE_2(remainder, REMAINDER, "y = remainder(a, b)")
 #define NAMED_RELU(DEFINE) DEFINE_1(relu, RELU, "y = relu(x)")
 #define NAMED_SQRT(DEFINE) DEFINE_1(sqrt, SQRT, "y = sqrt(x)")
 #define NAMED_RSQRT(DEFINE) DEFINE_1(rsqrt, RSQRT, "y = rsqrt(x)")
+#define NAMED_RECIPROCAL(DEFINE) DEFINE_1(reciprocal, RECIPROCAL, "y = reciprocal(x)")
+#define NAMED_HYPOT(DEFINE) DEFINE_2(hypot, HYPOT, "y = hypot(a, b)")
 #define NAMED_EXP(DEFINE) DEFINE_1(exp, EXP, "y = exp(x)")
 #define NAMED_EXP2(DEFINE) DEFINE_1(exp2, EXP2, "y = exp2(x)")
 #define NAMED_EXPM1(DEFINE) DEFINE_1(expm1, EXPM1, "y = expm1(x)")
@@ -172,6 +198,7 @@ static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor
 #define NAMED_LOG2(DEFINE) DEFINE_1(log2, LOG2, "y = log2(x)")
 #define NAMED_LOG10(DEFINE) DEFINE_1(log10, LOG10, "y = log10(x)")
 #define NAMED_LOG1P(DEFINE) DEFINE_1(log1p, LOG1P, "y = log1p(x)")
+#define NAMED_LOGADDEXP(DEFINE) DEFINE_2(logaddexp, LOGADDEXP, "y = logaddexp(a, b)")
 #define NAMED_POW(DEFINE) DEFINE_2(pow, POW, "y = pow(a, b)")
 #define NAMED_SIN(DEFINE) DEFINE_1(sin, SIN, "y = sin(x)")
 #define NAMED_COS(DEFINE) DEFINE_1(cos, COS, "y = cos(x)")
@@ -182,6 +209,9 @@ static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor
 #define NAMED_ATAN2(DEFINE) DEFINE_2(atan2, ATAN2, "y = atan2(a, b)")
 #define NAMED_SINH(DEFINE) DEFINE_1(sinh, SINH, "y = sinh(x)")
 #define NAMED_COSH(DEFINE) DEFINE_1(cosh, COSH, "y = cosh(x)")
+#define NAMED_ASINH(DEFINE) DEFINE_1(asinh, ASINH, "y = asinh(x)")
+#define NAMED_ACOSH(DEFINE) DEFINE_1(acosh, ACOSH, "y = acosh(x)")
+#define NAMED_ATANH(DEFINE) DEFINE_1(atanh, ATANH, "y = atanh(x)")
 #define NAMED_TANH(DEFINE) DEFINE_1(tanh, TANH, "y = tanh(x)")
 #define NAMED_ERF(DEFINE) DEFINE_1(erf, ERF, "y = erf(x)")
 #define NAMED_ERFC(DEFINE) DEFINE_1(erfc, ERFC, "y = erfc(x)")
@@ -190,6 +220,8 @@ static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor
 #define NAMED_ROUND(DEFINE) DEFINE_1(round, ROUND, "y = round(x)")
 #define NAMED_TRUNC(DEFINE) DEFINE_1(trunc, TRUNC, "y = trunc(x)")
 #define NAMED_FMA(DEFINE) DEFINE_3(fma, FMA, "y = fma(a, b, c)")
+#define NAMED_COPYSIGN(DEFINE) DEFINE_2(copysign, COPYSIGN, "y = copysign(a, b)")
+#define NAMED_NEXTAFTER(DEFINE) DEFINE_NEXT(nextafter, NEXTAFTER, "y = nextafter(a, b)")
 #define NAMED_GELU(DEFINE) DEFINE_1(gelu, GELU, "y = gelu(x)")
 #define NAMED_GELU_TANH(DEFINE) DEFINE_1(gelu_tanh, GELU_TANH, "y = gelu_tanh(x)")
 #define NAMED_SILU(DEFINE) DEFINE_1(silu, SILU, "y = silu(x)")
@@ -197,6 +229,7 @@ static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor
 #define NAMED_ISNAN(DEFINE) DEFINE_1(isnan, ISNAN, "y = isnan(x)")
 #define NAMED_ISINF(DEFINE) DEFINE_1(isinf, ISINF, "y = isinf(x)")
 #define NAMED_ISFINITE(DEFINE) DEFINE_1(isfinite, ISFINITE, "y = isfinite(x)")
+#define NAMED_SIGNBIT(DEFINE) DEFINE_1(signbit, SIGNBIT, "y = signbit(x)")
 #define NAMED_TO_BOOL(DEFINE)
 #define NAMED_TO_I32(DEFINE)
 #define NAMED_TO_U32(DEFINE)

@@ -27,9 +27,11 @@ enum { PART = 1 << 20, MOST_DEVICES = 4 };
     X(neg, 0, 0, -x)                                                                               \
     X(abs, 0, 0, fabs(x))                                                                          \
     X(sign, 0, 0, x > 0 ? 1 : x < 0 ? -1 : x)                                                      \
+    X(square, 0.5, 0.5, x *x)                                                                      \
     X(relu, 0, 0, x < 0 ? 0 : x)                                                                   \
     X(sqrt, 0.51, 3, sqrt(x))                                                                      \
     X(rsqrt, 1.5, 4, 1 / sqrt(x))                                                                  \
+    X(reciprocal, 0.51, 2.5, 1 / x)                                                                \
     X(exp, 1, 1, exp(x))                                                                           \
     X(exp2, 0.8, 0.8, exp2(x))                                                                     \
     X(expm1, 1, 3, expm1(x))                                                                       \
@@ -45,6 +47,9 @@ enum { PART = 1 << 20, MOST_DEVICES = 4 };
     X(atan, 1, 5, atan(x))                                                                         \
     X(sinh, 2, 4, sinh(x))                                                                         \
     X(cosh, 2, 4, cosh(x))                                                                         \
+    X(asinh, 2, 4, asinh(x))                                                                       \
+    X(acosh, 2, 4, acosh(x))                                                                       \
+    X(atanh, 2, 5, atanh(x))                                                                       \
     X(tanh, 6.2, 6.2, tanh(x))                                                                     \
     X(erf, 1, 16, erf(x))                                                                          \
     X(erfc, 4, 16, erfc(x))                                                                        \
@@ -58,7 +63,8 @@ enum { PART = 1 << 20, MOST_DEVICES = 4 };
     X(sigmoid, 1.4, 1.7, 1 / (1 + exp(-x)))                                                        \
     X(isnan, 0, 0, x != x)                                                                         \
     X(isinf, 0, 0, isinf(x) != 0)                                                                  \
-    X(isfinite, 0, 0, isfinite(x) != 0)
+    X(isfinite, 0, 0, isfinite(x) != 0)                                                            \
+    X(signbit, 0, 0, signbit(x) != 0)
 
 static double tanh_argument(double x) { return ROOT_2_OVER_PI * (x + 0.044715 * x * x * x); }
 #define REFERENCE(name, ulp, gpu, value)                                                           \

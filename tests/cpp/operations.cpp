@@ -146,6 +146,8 @@ void test_functions(const Machine &m) {
     SAME(sinh);
     SAME(cosh);
     SAME(tanh);
+    SAME(asinh);
+    SAME(atanh);
     SAME(erf);
     SAME(erfc);
     SAME(floor);
@@ -154,6 +156,8 @@ void test_functions(const Machine &m) {
 #undef SAME
     const float root_of_2 = std::sqrt(2.0F), s = 1 / (1 + std::exp(-v));
     EXPECT(m.is(tandem::rsqrt(q, x), TDM_F32, {1, 2}, {root_of_2, root_of_2}));
+    EXPECT(m.is(tandem::acosh(q, m.of({1, 2}, {2})), TDM_F32, {2}, {0, std::acosh(2.0F)}));
+    EXPECT(m.is(tandem::reciprocal(q, x), TDM_F32, {1, 2}, {2, 2}));
     EXPECT(m.is(tandem::round(q, x), TDM_F32, {1, 2}, {0, 0}));
     EXPECT(m.is(tandem::sigmoid(q, x), TDM_F32, {1, 2}, {s, s}));
     EXPECT(m.is(tandem::silu(q, x), TDM_F32, {1, 2}, {v * s, v * s}));
@@ -162,11 +166,13 @@ void test_functions(const Machine &m) {
     EXPECT(m.is(tandem::exp(q, i), TDM_F32, {2}, {std::exp(-7.0F), std::exp(7.0F)}));
     EXPECT(m.is(tandem::neg(q, i), TDM_I16, {2}, {7, -7}));
     EXPECT(m.is(tandem::sign(q, i), TDM_I16, {2}, {-1, 1}));
+    EXPECT(m.is(tandem::square(q, i), TDM_I16, {2}, {49, 49}));
     EXPECT(m.is(tandem::relu(q, i), TDM_I16, {2}, {0, 7}));
     EXPECT(m.is(tandem::bitwise_not(q, i), TDM_I16, {2}, {6, -8}));
     EXPECT(m.is(tandem::isnan(q, x), TDM_BOOL, {1, 2}, {0, 0}));
     EXPECT(m.is(tandem::isinf(q, x), TDM_BOOL, {1, 2}, {0, 0}));
     EXPECT(m.is(tandem::isfinite(q, x), TDM_BOOL, {1, 2}, {1, 1}));
+    EXPECT(m.is(tandem::signbit(q, i), TDM_BOOL, {2}, {1, 0}));
 
     const Tensor column = m.of({1, 2}, {2, 1}, TDM_F16), b = m.of({2, 3}, {2}, TDM_I32);
     EXPECT(m.is(tandem::add(q, column, x), TDM_F32, {2, 2}, {1.5F, 1.5F, 2.5F, 2.5F}));
@@ -174,10 +180,17 @@ void test_functions(const Machine &m) {
     EXPECT(m.is(tandem::mul(q, i, b), TDM_I32, {2}, {-14, 21}));
     EXPECT(m.is(tandem::div(q, i, b), TDM_I32, {2}, {-3, 2}));
     EXPECT(m.is(tandem::rem(q, i, b), TDM_I32, {2}, {-1, 1}));
+    EXPECT(m.is(tandem::remainder(q, i, b), TDM_I32, {2}, {1, 1}));
+    EXPECT(m.is(tandem::floor_divide(q, i, b), TDM_I32, {2}, {-4, 2}));
     EXPECT(m.is(tandem::minimum(q, i, b), TDM_I32, {2}, {-7, 3}));
     EXPECT(m.is(tandem::maximum(q, i, b), TDM_I32, {2}, {2, 7}));
     EXPECT(m.is(tandem::pow(q, b, b), TDM_F32, {2}, {4, 27}));
     EXPECT(m.is(tandem::atan2(q, x, x), TDM_F32, {1, 2}, {std::atan(1.0F), std::atan(1.0F)}));
+    const float sum = v + std::log(2.0F), next = std::nextafter(v, 1.0F);
+    EXPECT(m.is(tandem::hypot(q, x, x), TDM_F32, {1, 2}, {root_of_2 / 2, root_of_2 / 2}));
+    EXPECT(m.is(tandem::logaddexp(q, x, x), TDM_F32, {1, 2}, {sum, sum}));
+    EXPECT(m.is(tandem::copysign(q, x, i), TDM_F32, {1, 2}, {-v, v}));
+    EXPECT(m.is(tandem::nextafter(q, x, b), TDM_F32, {1, 2}, {next, next}));
     EXPECT(m.is(tandem::bitwise_and(q, i, b), TDM_I32, {2}, {0, 3}));
     EXPECT(m.is(tandem::bitwise_or(q, i, b), TDM_I32, {2}, {-5, 7}));
     EXPECT(m.is(tandem::bitwise_xor(q, i, b), TDM_I32, {2}, {-5, 4}));

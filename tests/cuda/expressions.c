@@ -44,8 +44,7 @@ static const struct {
     {{.statements = "b = a / 3 + u64(s)"}, 2, {TDM_U64, TDM_U64}, {A, A}},
     {{.statements = "b = index * 2 + row - column + i64(a * s)"}, 2, {TDM_F16, TDM_I64}, {A, A}},
     {{.statements = "b = sin(a) + cos(a) + tan(a) + asin(a) + acos(a) + atan(a) + atan2(a, s) + "
-                    "sinh(a) + cosh(a) "
-                    "+ tanh(a)"},
+                    "sinh(a) + cosh(a) + tanh(a) + asinh(a) + acosh(a) + atanh(a) + hypot(a, s)"},
      2,
      {TDM_F32, TDM_F32},
      {A, A}},
@@ -56,8 +55,8 @@ static const struct {
      {TDM_F64, TDM_F64},
      {A, A}},
     {{.statements = "b = erfc(a) + floor(a) + ceil(a) + round(a) + trunc(a) + fma(a, s, a) + "
-                    "silu(a) + sigmoid(a) "
-                    "+ a % s"},
+                    "silu(a) + sigmoid(a) + a % s + remainder(a, s) + floor_divide(a, s) + "
+                    "nextafter(a, s) + copysign(a, s) + logaddexp(a, s)"},
      2,
      {TDM_F32, TDM_F32},
      {A, A}},

@@ -75,6 +75,9 @@ SIM_LIBRARY(acos)
 SIM_LIBRARY(atan)
 SIM_LIBRARY(sinh)
 SIM_LIBRARY(cosh)
+SIM_LIBRARY(asinh)
+SIM_LIBRARY(acosh)
+SIM_LIBRARY(atanh)
 SIM_LIBRARY(erf)
 SIM_LIBRARY(erfc)
 SIM_LIBRARY(floor)
@@ -84,6 +87,7 @@ SIM_LIBRARY(trunc)
 SIM_LIBRARY2(fmod)
 SIM_LIBRARY2(pow)
 SIM_LIBRARY2(atan2)
+SIM_LIBRARY2(hypot)
 float fmaf(float, float, float);
 double fma(double, double, double);
 }

@@ -70,7 +70,7 @@ static void add_value(int depth) {
     static const char *const binary[] = {" + ",  " - ", " * ",  " / ",  " % ",  " << ",
                                          " >> ", " < ", " <= ", " == ", " != ", " & ",
                                          " ^ ",  " | ", " && ", " || "};
-    static const char *const calls[] = {"max(", "min(", "pow(", "atan2("};
+    static const char *const calls[] = {"max(", "min(", "pow(", "remainder(", "nextafter("};
     static const char *const calls_of_three[] = {"where(", "clamp(", "fma("};
     switch (depth > 0 ? random_below(8) : 0) {
     case 0:

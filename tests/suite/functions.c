@@ -64,6 +64,8 @@ Test(functions, of_integers) {
                  {"mul", tdm_mul, {21, -14, 0, 100}},
                  {"div", tdm_div, {2, -3, 0, 100}},
                  {"rem", tdm_rem, {1, -1, 0, 0}},
+                 {"floor_divide", tdm_floor_divide, {2, -4, 0, 100}},
+                 {"remainder", tdm_remainder, {1, 1, 0, 0}},
                  {"bitwise_and", tdm_bitwise_and, {3, 0, 0, 0}},
                  {"bitwise_or", tdm_bitwise_or, {7, -5, 5, 101}},
                  {"bitwise_xor", tdm_bitwise_xor, {4, -5, 5, 101}},
@@ -86,6 +88,9 @@ Test(functions, of_integers) {
     array_set(x, a_values);
     check_case("bitwise_not");
     if (OK(tdm_bitwise_not(queue, &x->t, &y->t))) ARRAY_CHECK(y, inverted, NULL);
+    const double squares[FEW] = {49, 49, 25, 10000};
+    check_case("square");
+    if (OK(tdm_square(queue, &x->t, &y->t))) ARRAY_CHECK(y, squares, NULL);
     array_free_all();
 }
 
@@ -117,6 +122,130 @@ Test(functions, of_several_floats) {
                        tdm_dtype_name(kinds[d][0]), tdm_dtype_name(kinds[d][1]));
             if (OK(three[f](queue, &a->t, &b->t, &y->t))) ARRAY_CHECK(y, want[f], NULL);
         }
+        array_free_all();
+    }
+}
+
+/* Zeros have the sign of those that are wanted. */
+static void check_signs(const array *y, const double *want) {
+    unsigned char *now = malloc(y->bytes);
+    double *got = numbers(y->count);
+    if (!now) abort();
+    array_download(y, now);
+    array_decode(y, now, got);
+    for (int64_t i = 0; i < y->count; i++)
+        CHECK(got[i] != 0 || signbit(got[i]) == signbit(want[i]), "element %lld is %g, not %g",
+              (long long)i, got[i], want[i]);
+    free(now);
+}
+
+/* Signs of operands and of zeros, infinities and NaN, as the Python array API standard has them. */
+Test(functions, special_values_of_two) {
+    static const struct {
+        const char *name;
+        binary_function *function;
+        double a, b, want;
+    } cases[] = {{"remainder", tdm_remainder, 7, -3, -2},
+                 {"remainder", tdm_remainder, -7, 3, 2},
+                 {"remainder", tdm_remainder, -7, -3, -1},
+                 {"remainder", tdm_remainder, 6, -3, -0.0},
+                 {"remainder", tdm_remainder, -6, 3, 0},
+                 {"remainder", tdm_remainder, -0.0, 3, 0},
+                 {"remainder", tdm_remainder, 5, 0, NAN},
+                 {"remainder", tdm_remainder, INFINITY, 3, NAN},
+                 {"remainder", tdm_remainder, 5, INFINITY, 5},
+                 {"remainder", tdm_remainder, 5, -INFINITY, -INFINITY},
+                 {"remainder", tdm_remainder, NAN, -1, NAN},
+                 {"floor_divide", tdm_floor_divide, 7, -3, -3},
+                 {"floor_divide", tdm_floor_divide, -7, 3, -3},
+                 {"floor_divide", tdm_floor_divide, -7, -3, 2},
+                 {"floor_divide", tdm_floor_divide, 6, -3, -2},
+                 {"floor_divide", tdm_floor_divide, 1, 0.1, 9}, /* 0.1 is above it in f32 and f64 */
+                 {"floor_divide", tdm_floor_divide, -0.0, 3, -0.0},
+                 {"floor_divide", tdm_floor_divide, 2, 3, 0},
+                 {"floor_divide", tdm_floor_divide, -5, 0, -INFINITY},
+                 {"floor_divide", tdm_floor_divide, 0, -0.0, NAN},
+                 {"floor_divide", tdm_floor_divide, -INFINITY, 3, -INFINITY},
+                 {"floor_divide", tdm_floor_divide, 5, -INFINITY, -0.0},
+                 {"floor_divide", tdm_floor_divide, INFINITY, INFINITY, NAN},
+                 {"floor_divide", tdm_floor_divide, 1, NAN, NAN},
+                 {"hypot", tdm_hypot, INFINITY, 1, INFINITY},
+                 {"hypot", tdm_hypot, NAN, -INFINITY, INFINITY},
+                 {"hypot", tdm_hypot, NAN, 1, NAN},
+                 {"hypot", tdm_hypot, -0.0, -0.0, 0},
+                 {"logaddexp", tdm_logaddexp, INFINITY, -INFINITY, INFINITY},
+                 {"logaddexp", tdm_logaddexp, -INFINITY, -INFINITY, -INFINITY},
+                 {"logaddexp", tdm_logaddexp, INFINITY, INFINITY, INFINITY},
+                 {"logaddexp", tdm_logaddexp, -INFINITY, -3, -3},
+                 {"logaddexp", tdm_logaddexp, NAN, 1, NAN},
+                 {"logaddexp", tdm_logaddexp, 1, NAN, NAN},
+                 {"copysign", tdm_copysign, 0, -1, -0.0},
+                 {"copysign", tdm_copysign, -INFINITY, 0, INFINITY},
+                 {"copysign", tdm_copysign, 3, -0.0, -3},
+                 {"copysign", tdm_copysign, NAN, 1, NAN}};
+    enum { CASES = sizeof cases / sizeof *cases };
+    for (int d = 0; d < float_dtype_count; d++)
+        for (size_t c = 0, next; c < CASES; c = next) {
+            double a_values[CASES], b_values[CASES], want[CASES];
+            int n = 0;
+            const bool is_turn = !compiles() || float_dtypes[d] == TDM_F32 || (int)c % 4 == d;
+            for (next = c; next < CASES && cases[next].function == cases[c].function; next++) {
+                /* 0.1 is below it in f16 */
+                const bool narrow = dtype_size(float_dtypes[d]) == 2 && cases[next].b == 0.1;
+                a_values[n] = cases[next].a;
+                b_values[n] = cases[next].b;
+                want[n] = narrow ? floor(1 / rounded(float_dtypes[d], 0.1)) : cases[next].want;
+                n++;
+            }
+            if (!is_turn) continue;
+            array *a = array_1d(float_dtypes[d], n), *b = array_1d(float_dtypes[d], n);
+            array *y = array_1d(float_dtypes[d], n);
+            array_set(a, a_values);
+            array_set(b, b_values);
+            check_case("%s of special %s", cases[c].name, tdm_dtype_name(float_dtypes[d]));
+            if (OK(cases[c].function(queue, &a->t, &b->t, &y->t)) && ARRAY_CHECK(y, want, NULL))
+                check_signs(y, want);
+            array_free_all();
+        }
+}
+
+/* The next number of the dtype after a in the direction of b, by a's bits. */
+static double next_of(tdm_dtype dtype, double a, double b) {
+    const size_t size = dtype_size(dtype);
+    const tdm_dtype whole = size == 2 ? TDM_U16 : size == 4 ? TDM_U32 : TDM_U64;
+    uint64_t bytes;
+    if (a == b || isnan(a) || isnan(b)) return isnan(a) ? a : b;
+    encode(dtype, (long double)a, &bytes);
+    const uint64_t bits = decode_integer(whole, &bytes);
+    const bool rises = (a > 0) == (a < b); /* away from 0 */
+    encode_integer(whole, a == 0 ? 1 : rises ? bits + 1 : bits - 1, &bytes);
+    const double next = (double)decode(dtype, &bytes);
+    return a == 0 ? copysign(next, b - a) : next;
+}
+
+/* Of every float: numbers of all sizes, zeros, the last ones before 0 and infinity, and these. */
+Test(functions, nextafter) {
+    const double inf = (double)INFINITY;
+    for (int d = 0; d < float_dtype_count; d++) {
+        enum { MANY = 90, ENDS = 8 };
+        const tdm_dtype dtype = float_dtypes[d];
+        const double most = dtype_max(dtype), least = next_of(dtype, 0, 1);
+        const double ends[ENDS] = {0, -0.0, least, -least, most, -most, inf, -inf};
+        double a_values[MANY], b_values[MANY], want[MANY];
+        for (int i = 0; i < MANY; i++) {
+            a_values[i] = i < 64 ? ends[i / 8] : ldexp(random_uniform(-1, 1), 2 * (78 - i));
+            b_values[i] = i < 64 ? ends[i % 8] : i % 9 == 0 ? NAN : random_uniform(-1, 1);
+            if (i == 70) a_values[i] = NAN;
+            a_values[i] = rounded(dtype, a_values[i]);
+            b_values[i] = rounded(dtype, b_values[i]);
+            want[i] = next_of(dtype, a_values[i], b_values[i]);
+        }
+        array *a = array_1d(dtype, MANY), *b = array_1d(dtype, MANY), *y = array_1d(dtype, MANY);
+        array_set(a, a_values);
+        array_set(b, b_values);
+        check_case("nextafter of %s", tdm_dtype_name(dtype));
+        if (OK(tdm_nextafter(queue, &a->t, &b->t, &y->t)) && ARRAY_CHECK(y, want, NULL))
+            check_signs(y, want);
         array_free_all();
     }
 }

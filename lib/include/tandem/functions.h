@@ -32,6 +32,13 @@ TDM_API TDM_MUST_USE tdm_status tdm_div(tdm_queue *queue, const tdm_tensor *a, c
 /** y = a % b, of the sign of a. */
 TDM_API TDM_MUST_USE tdm_status tdm_rem(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                         tdm_tensor *y);
+/** y = a % b, of the sign of b: a less b times what tdm_floor_divide gives. Of floats a 0 has that sign, too. */
+TDM_API TDM_MUST_USE tdm_status tdm_remainder(tdm_queue *queue, const tdm_tensor *a,
+                                              const tdm_tensor *b, tdm_tensor *y);
+/** y = a / b, rounded down, not after the quotient is rounded: 1 and the f32 0.1, which is more than a tenth, give 9.
+ * Floats give a / b where one is infinite, or b is 0. */
+TDM_API TDM_MUST_USE tdm_status tdm_floor_divide(tdm_queue *queue, const tdm_tensor *a,
+                                                 const tdm_tensor *b, tdm_tensor *y);
 /** y = -x. */
 TDM_API TDM_MUST_USE tdm_status tdm_neg(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = a & b; of bools: and. */
@@ -83,12 +90,21 @@ TDM_API TDM_MUST_USE tdm_status tdm_maximum(tdm_queue *queue, const tdm_tensor *
 TDM_API TDM_MUST_USE tdm_status tdm_abs(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = -1, 0 or 1. */
 TDM_API TDM_MUST_USE tdm_status tdm_sign(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = x². */
+TDM_API TDM_MUST_USE tdm_status tdm_square(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = max(x, 0). */
 TDM_API TDM_MUST_USE tdm_status tdm_relu(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = √x. */
 TDM_API TDM_MUST_USE tdm_status tdm_sqrt(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = 1 / √x. */
 TDM_API TDM_MUST_USE tdm_status tdm_rsqrt(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = 1 / x. */
+TDM_API TDM_MUST_USE tdm_status tdm_reciprocal(tdm_queue *queue, const tdm_tensor *x,
+                                               tdm_tensor *y);
+/** y = √(a² + b²), without overflow of the squares; Inf where one is infinite, even if the other is NaN.
+ * Error: 4e|y|, e as in ops.h. */
+TDM_API TDM_MUST_USE tdm_status tdm_hypot(tdm_queue *queue, const tdm_tensor *a,
+                                          const tdm_tensor *b, tdm_tensor *y);
 /** y = e^x. */
 TDM_API TDM_MUST_USE tdm_status tdm_exp(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = 2^x. */
@@ -103,6 +119,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_log2(tdm_queue *queue, const tdm_tensor *x, 
 TDM_API TDM_MUST_USE tdm_status tdm_log10(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = ln(1 + x). */
 TDM_API TDM_MUST_USE tdm_status tdm_log1p(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = ln(e^a + e^b), without overflow. Error: 4e(|y| + max(|a|, |b|)). */
+TDM_API TDM_MUST_USE tdm_status tdm_logaddexp(tdm_queue *queue, const tdm_tensor *a,
+                                              const tdm_tensor *b, tdm_tensor *y);
 /** y = a^b. */
 TDM_API TDM_MUST_USE tdm_status tdm_pow(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                         tdm_tensor *y);
@@ -125,6 +144,12 @@ TDM_API TDM_MUST_USE tdm_status tdm_atan2(tdm_queue *queue, const tdm_tensor *a,
 TDM_API TDM_MUST_USE tdm_status tdm_sinh(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = cosh x. */
 TDM_API TDM_MUST_USE tdm_status tdm_cosh(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = the inverse of sinh at x. */
+TDM_API TDM_MUST_USE tdm_status tdm_asinh(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = the inverse of cosh at x, which is not negative. */
+TDM_API TDM_MUST_USE tdm_status tdm_acosh(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** y = the inverse of tanh at x. */
+TDM_API TDM_MUST_USE tdm_status tdm_atanh(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = tanh x. */
 TDM_API TDM_MUST_USE tdm_status tdm_tanh(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = erf x. */
@@ -142,6 +167,13 @@ TDM_API TDM_MUST_USE tdm_status tdm_trunc(tdm_queue *queue, const tdm_tensor *x,
 /** y = a b + c, rounded once. */
 TDM_API TDM_MUST_USE tdm_status tdm_fma(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                         const tdm_tensor *c, tdm_tensor *y);
+/** y = a with the sign of b, of zeros and NaN, too. */
+TDM_API TDM_MUST_USE tdm_status tdm_copysign(tdm_queue *queue, const tdm_tensor *a,
+                                             const tdm_tensor *b, tdm_tensor *y);
+/** y = the number after a in the direction of b, b where they are equal: that of the dtype of a, b and y where they
+ * have one, else of the type in which expressions compute, which is not of 16 bits. */
+TDM_API TDM_MUST_USE tdm_status tdm_nextafter(tdm_queue *queue, const tdm_tensor *a,
+                                              const tdm_tensor *b, tdm_tensor *y);
 /** y = gelu(x), the activation of ops.h. */
 TDM_API TDM_MUST_USE tdm_status tdm_gelu(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = gelu_tanh(x), the activation of ops.h. */
@@ -156,6 +188,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_isnan(tdm_queue *queue, const tdm_tensor *x,
 TDM_API TDM_MUST_USE tdm_status tdm_isinf(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** Is x neither NaN nor infinite?. */
 TDM_API TDM_MUST_USE tdm_status tdm_isfinite(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+/** Is x negative, -0 or a NaN of that sign? */
+TDM_API TDM_MUST_USE tdm_status tdm_signbit(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** y = x, but low where it is below that, and then high where it is above; NaN stays. An integer x is compared as the
  * integer that expressions make of it, with the integers of that type between low and high. A limit of NaN is
  * refused. */

@@ -128,6 +128,8 @@ TANDEM_FUNCTION_OF_ONE(neg, detail::as_number)
 TANDEM_FUNCTION_OF_ONE(abs, detail::as_number)
 /** -1, 0 or 1 */
 TANDEM_FUNCTION_OF_ONE(sign, detail::as_number)
+/** x² */
+TANDEM_FUNCTION_OF_ONE(square, detail::as_number)
 /** max(x, 0) */
 TANDEM_FUNCTION_OF_ONE(relu, detail::as_number)
 /** ~x; of bools: not */
@@ -136,6 +138,8 @@ TANDEM_FUNCTION_OF_ONE(bitwise_not, TANDEM_SAME)
 TANDEM_FUNCTION_OF_ONE(sqrt, detail::as_float)
 /** 1 / √x */
 TANDEM_FUNCTION_OF_ONE(rsqrt, detail::as_float)
+/** 1 / x */
+TANDEM_FUNCTION_OF_ONE(reciprocal, detail::as_float)
 /** e^x */
 TANDEM_FUNCTION_OF_ONE(exp, detail::as_float)
 /** 2^x */
@@ -166,6 +170,12 @@ TANDEM_FUNCTION_OF_ONE(atan, detail::as_float)
 TANDEM_FUNCTION_OF_ONE(sinh, detail::as_float)
 /** cosh x */
 TANDEM_FUNCTION_OF_ONE(cosh, detail::as_float)
+/** the inverse of sinh at x */
+TANDEM_FUNCTION_OF_ONE(asinh, detail::as_float)
+/** the inverse of cosh at x */
+TANDEM_FUNCTION_OF_ONE(acosh, detail::as_float)
+/** the inverse of tanh at x */
+TANDEM_FUNCTION_OF_ONE(atanh, detail::as_float)
 /** tanh x */
 TANDEM_FUNCTION_OF_ONE(tanh, detail::as_float)
 /** erf x */
@@ -194,6 +204,8 @@ TANDEM_FUNCTION_OF_ONE(isnan, TANDEM_BOOL)
 TANDEM_FUNCTION_OF_ONE(isinf, TANDEM_BOOL)
 /** Is x neither NaN nor infinite? */
 TANDEM_FUNCTION_OF_ONE(isfinite, TANDEM_BOOL)
+/** Is x negative, -0 or a NaN of that sign? */
+TANDEM_FUNCTION_OF_ONE(signbit, TANDEM_BOOL)
 /** a + b */
 TANDEM_FUNCTION_OF_TWO(add, detail::as_number)
 /** a - b */
@@ -204,12 +216,24 @@ TANDEM_FUNCTION_OF_TWO(mul, detail::as_number)
 TANDEM_FUNCTION_OF_TWO(div, detail::as_number)
 /** a % b, of the sign of a */
 TANDEM_FUNCTION_OF_TWO(rem, detail::as_number)
+/** a - b · floor_divide(a, b), of the sign of b */
+TANDEM_FUNCTION_OF_TWO(remainder, detail::as_number)
+/** a / b, rounded down */
+TANDEM_FUNCTION_OF_TWO(floor_divide, detail::as_number)
 /** min(a, b) */
 TANDEM_FUNCTION_OF_TWO(minimum, detail::as_number)
 /** max(a, b) */
 TANDEM_FUNCTION_OF_TWO(maximum, detail::as_number)
 /** a^b */
 TANDEM_FUNCTION_OF_TWO(pow, detail::as_float)
+/** √(a² + b²) */
+TANDEM_FUNCTION_OF_TWO(hypot, detail::as_float)
+/** ln(e^a + e^b) */
+TANDEM_FUNCTION_OF_TWO(logaddexp, detail::as_float)
+/** a with the sign of b */
+TANDEM_FUNCTION_OF_TWO(copysign, detail::as_float)
+/** the number after a in the direction of b */
+TANDEM_FUNCTION_OF_TWO(nextafter, detail::as_float)
 /** the angle of the point (b, a) */
 TANDEM_FUNCTION_OF_TWO(atan2, detail::as_float)
 /** a & b; of bools: and */

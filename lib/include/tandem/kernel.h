@@ -15,10 +15,11 @@
  * other is a variable of the expression. Each name is given a value once. `//` begins a comment.
  *
  * Operators are C's, with C's precedence: + - * / % - ~ ! << >> < <= > >= == != & ^ | && || ?:. Functions:
- * where(c, a, b), min, max, clamp(x, low, high), abs, sign, relu, sqrt, rsqrt, exp, exp2, expm1, log, log2,
- * log10, log1p, pow, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, erf, erfc, floor, ceil, round
- * (to nearest even), trunc, fma, gelu, gelu_tanh, silu, sigmoid, isnan, isinf, isfinite, and a conversion for
- * each type: bool(x), i32, u32, i64, u64, f32, f64. Names of numbers: pi, inf, nan, true, false; `index`, the
+ * where(c, a, b), min, max, clamp(x, low, high), abs, sign, relu, square, floor_divide, remainder, sqrt, rsqrt,
+ * reciprocal, hypot, exp, exp2, expm1, log, log2, log10, log1p, logaddexp, pow, sin, cos, tan, asin, acos, atan,
+ * atan2, sinh, cosh, tanh, asinh, acosh, atanh, erf, erfc, floor, ceil, round (to nearest even), trunc, fma,
+ * copysign, nextafter, gelu, gelu_tanh, silu, sigmoid, isnan, isinf, isfinite, signbit, and a conversion for each
+ * type: bool(x), i32, u32, i64, u64, f32, f64. Names of numbers: pi, inf, nan, true, false; `index`, the
  * number of the element of the outputs, counted row-major, `column`, its place in the last dimension, and
  * `row`, index divided by the extent of that; all three i64.
  *
