@@ -65,7 +65,10 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_NORM_COUNT 3
 
 #define TDM_OP_SOFTMAX_SCALED 1 /* softmax: of scores, which have a factor and may have a mask */
-#define TDM_OP_SOFTMAX_COUNT 2
+#define TDM_OP_SOFTMAX_FORMS 2
+#define TDM_OP_SOFTMAX_LOG 2 /* its logarithm */
+#define TDM_OP_SOFTMAX_LOG_SUM 4 /* the logarithm of what it divides by, one element for a row */
+#define TDM_OP_SOFTMAX_COUNT 5
 
 /* reduce: what it makes of the elements of each group, two values of OP for each: plus 0 where the elements that
  * become one lie along memory, plus 1 where those of adjacent results do. Integers have the first two. */
@@ -82,7 +85,9 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_EXTREME_PLACE 2
 #define TDM_OP_EXTREME_COUNT 4
 
-#define TDM_OP_CUMSUM_COUNT 2 /* cumsum: likewise, of one operation */
+#define TDM_OP_CUMSUM_FORMS 2 /* cumsum: likewise */
+#define TDM_OP_CUMSUM_PRODUCT 2
+#define TDM_OP_CUMSUM_COUNT 4
 
 #define TDM_OP_TRANSPOSE_A 1 /* matmul: flags */
 #define TDM_OP_TRANSPOSE_B 2

@@ -1,10 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Sums of the elements so far, in lines along memory or in columns by OP, which lie as those of reductions do
- * (groups.h); T as there, U what the sums are stored as. y may be x.
- *
- * A sum is that of its block, for which nothing is added more than 64 times, and of the blocks before it with what
- * adding these up lost (reduce.h). Of what is cut into parts `partial` has the sum of each, as reduce.cl left it. */
-#define STREAMS (T_SIZE < 8 ? IN_STRIPS * TDM_OP_CUMSUM_COUNT : 0) /* in f64 not, to save code */
+/* Sums, or products, of the elements so far, in lines along memory or in columns by OP, which lie as those of
+ * reductions do (groups.h); T as there, U what they are stored as. y may be x. A lane alone multiplies one by one. A
+ * sum is that of its block, for which nothing is added more than 64 times, and of the blocks before it with what
+ * adding these up lost (reduce.h). Of what is cut into parts `partial` has the sum or product of each, as reduce.cl
+ * left it. */
+#define STREAMS (T_SIZE < 8 ? IN_STRIPS * TDM_OP_CUMSUM_FORMS : 0) /* in f64 not, to save code */
 
 #if T_IS_FLOAT
 #define VALUE(v) (v)
@@ -28,6 +28,10 @@
 #else
 #define FOR_OTHER_COLUMNS(j, m) FOR_COLUMNS(j, m)
 #endif
+
+#define MULTIPLIES ((TDM_FLAGS & TDM_OP_CUMSUM_PRODUCT) != 0)
+#define OF_NONE ((ACC)(MULTIPLIES ? 1 : 0))
+#define JOINED(a, b) (MULTIPLIES ? (a) * (b) : (a) + (b))
 
 /* Adds a block's sum to those before it. */
 #define ADD_TO(sum, lost, v)                                                                       \
@@ -54,22 +58,22 @@ INLINE ACC tdm_sum_before(LOCAL ACC *scratch, ACC v, ACC *all)
     scratch[LANE] = v;
     BARRIER;
     if (LANE < FEW) {
-        ACC sum = 0;
+        ACC sum = OF_NONE;
         for (tdm_i32 i = LANE * share; i < (LANE + 1) * share; i++) {
             const ACC of_lane = scratch[i];
             scratch[i] = sum;
-            sum += of_lane;
+            sum = JOINED(sum, of_lane);
         }
         scratch[LANES + LANE] = sum;
     }
     BARRIER;
-    ACC before = 0, sum = 0;
+    ACC before = OF_NONE, sum = OF_NONE;
     for (tdm_i32 i = 0; i < FEW; i++) {
         before = i == LANE / share ? sum : before;
-        sum += scratch[LANES + i];
+        sum = JOINED(sum, scratch[LANES + i]);
     }
     *all = sum;
-    return before + scratch[LANE];
+    return JOINED(before, scratch[LANE]);
 }
 #endif
 
@@ -88,33 +92,43 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
         if (!IN_COLUMNS) {
             LINE(xr, 0)
             GLOBAL U *const yr = y + y_at;
-            ACC sum = 0, lost = 0;
-            if (args.chunks > 1) {
+            ACC sum = OF_NONE, lost = 0;
+            if (MULTIPLIES) {
+                for (tdm_i64 c = 0; c < part; c++) sum *= partial[first_part + c];
+            } else if (args.chunks > 1) {
                 FOR_LANES_SINGLY(c, (tdm_i32)part) { ADD_TO(sum, lost, partial[first_part + c]); }
                 sum = GROUP_SUM(scratch, sum - lost);
                 lost = 0;
             }
+#if ROW_LOOPS
+            for (tdm_i32 j = 0; MULTIPLIES && j < n; j++) {
+                sum *= VALUE(LOAD(xr, j));
+                PUT(yr, j, sum);
+            }
+            if (MULTIPLIES) continue;
+#endif
 #if !ROW_LOOPS
             FOR_BLOCKS(begin, end, n, LANES * EACH)
             {
                 GLOBAL const T *const xb = xr + begin;
                 GLOBAL U *const yb = yr + begin;
                 PRIVATE_ARRAY(ACC, own, EACH);
-                ACC inside = 0, all;
+                ACC inside = OF_NONE, all;
                 UNROLL for (tdm_i32 k = 0; k < EACH; k++)
                 {
                     const tdm_i32 i = k * LANES + LANE;
-                    tile[PLACE_OF(i)] = i < end - begin ? VALUE(LOAD(xb, i)) : 0;
+                    tile[PLACE_OF(i)] = i < end - begin ? VALUE(LOAD(xb, i)) : OF_NONE;
                 }
                 BARRIER;
                 UNROLL for (tdm_i32 k = 0; k < EACH; k++)
                 {
-                    inside += tile[LANE * (EACH + 1) + k];
+                    inside = JOINED(inside, tile[LANE * (EACH + 1) + k]);
                     own[k] = inside;
                 }
                 const ACC before = tdm_sum_before(totals, inside, &all);
                 UNROLL for (tdm_i32 k = 0; k < EACH; k++)
-                    tile[LANE * (EACH + 1) + k] = WITH(sum, lost, before + own[k]);
+                    tile[LANE * (EACH + 1) + k] = MULTIPLIES ? sum * (before * own[k])
+                                                             : WITH(sum, lost, before + own[k]);
                 BARRIER;
                 /* no barrier after this loop: a lane writes next where it has just read */
                 UNROLL for (tdm_i32 k = 0; k < EACH; k++)
@@ -122,7 +136,10 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
                     const tdm_i32 i = k * LANES + LANE;
                     if (i < end - begin) PUT(yb, i, tile[PLACE_OF(i)]);
                 }
-                ADD_TO(sum, lost, all);
+                if (MULTIPLIES)
+                    sum *= all;
+                else
+                    ADD_TO(sum, lost, all);
             }
 #elif IN_STRIPS
             /* register by register: in one, by shifting; sums of whole registers and of blocks are the only chains.
@@ -170,6 +187,23 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
 #endif
         } else {
             COLUMNS(ACC, sum, 0);
+            if (MULTIPLIES) {
+                FOR_COLUMNS(j, columns) { OF(sum) = 1; }
+                for (tdm_i64 c = 0; c < part; c++) {
+                    GLOBAL const ACC *const pr = partial + (first_part + c * across);
+                    FOR_COLUMNS(j, columns) { OF(sum) *= pr[j]; }
+                }
+                for (tdm_i64 line = first; line < last; line++) {
+                    GLOBAL U *const yr = y + (y_at + (line - first) * args.y_line);
+                    LINE(xr, line)
+                    FOR_COLUMNS(j, columns)
+                    {
+                        OF(sum) *= VALUE(LOAD(xr, j));
+                        PUT(yr, j, OF(sum));
+                    }
+                }
+                continue;
+            }
             COLUMNS(ACC, some, 1); /* what its block adds, less what adding up the blocks has lost */
             {
                 COLUMNS(ACC, lost, 2);
@@ -270,6 +304,9 @@ KERNEL3(cumsum, tdm_reduce_args, const T, x, const ACC, partial, U, y)
 #undef PUT_STRIP
 #undef SCANNED
 #endif
+#undef MULTIPLIES
+#undef OF_NONE
+#undef JOINED
 #undef ADD_TO
 #undef WITH
 #if !ROW_LOOPS

@@ -118,6 +118,7 @@ TDM_COMPARISONS(f32, float)
     INLINE V tdm_fn_reciprocal_##type(V a) { return one / a; }                                     \
     INLINE V tdm_fn_hypot_##type(V a, V b) { return LIBRARY(hypot)(a, b); }                        \
     INLINE V tdm_fn_expm1_##type(V a) { return LIBRARY(expm1)(a); }                                \
+    INLINE V tdm_fn_log_##type(V a) { return tdm_log_##type(a); }                                  \
     INLINE V tdm_fn_log1p_##type(V a) { return LIBRARY(log1p)(a); }                                \
     INLINE V tdm_fn_pow_##type(V a, V b) { return LIBRARY(pow)(a, b); }                            \
     INLINE V tdm_fn_sin_##type(V a) { return LIBRARY(sin)(a); }                                    \
@@ -201,41 +202,6 @@ INLINE float tdm_fn_exp_f32(float x)
     return (s * TDM_RAISED(t) + TDM_RAISED(t)) * (c > 0.0f ? 4294967296.0f : TDM_TAIL);
 }
 
-/* Logarithms: x = 2^e m with m near 1, of a subnormal by way of 2^23 x; ln m = f - f^2/2 + f^3 P(f), f = m - 1, where
- * P of degree 8 was fitted to the relative error of that. */
-INLINE float tdm_log_poly(float f)
-{
-    float p = 6.746603549e-02f;
-    p = p * f - 1.167564541e-01f;
-    p = p * f + 1.188817620e-01f;
-    p = p * f - 1.240559146e-01f;
-    p = p * f + 1.421955079e-01f;
-    p = p * f - 1.666799635e-01f;
-    p = p * f + 2.000211924e-01f;
-    p = p * f - 2.500000894e-01f;
-    return p * f + 3.333331347e-01f;
-}
-
-/* of 0 -Inf, of a negative number NaN; Inf and NaN are themselves */
-INLINE float tdm_log_special(float x, float result)
-{
-    const float special = x == 0.0f ? tdm_as_f32((tdm_i32)0xff800000u)
-                                    : x < 0.0f ? tdm_as_f32(0x7fc00000) : x;
-    return x > 0.0f && tdm_magnitude_key_f32(x) < tdm_infinity_key_f32 ? result : special;
-}
-
-/* ln 2 in two parts, the first exact times e */
-INLINE float tdm_fn_log_f32(float x)
-{
-    const tdm_i32 tiny = x < 1.17549435e-38f ? 1 : 0;
-    const tdm_u32 bits = (tdm_u32)tdm_as_i32(tiny ? x * 8388608.0f : x);
-    const tdm_i32 e = (tdm_i32)(bits - 0x3f3504f3u) >> 23;
-    const float f = tdm_as_f32((tdm_i32)(bits - ((tdm_u32)e << 23))) - 1.0f, f2 = f * f;
-    const float k = (float)(tiny ? e - 23 : e);
-    const float low = f * (f2 * tdm_log_poly(f)) + k * -2.12194440e-4f - 0.5f * f2;
-    return tdm_log_special(x, k * 0.693359375f + (f + low));
-}
-
 /* log to the base b. As log; what is multiplied by 1 / ln b comes in two parts, and so do that and log_b 2: products of
  * the first parts are exact. */
 INLINE float tdm_log_base(float x, float factor, float rest, float of_2, float rest_of_2)
@@ -287,30 +253,6 @@ INLINE double tdm_fn_exp_f64(double x)
     const tdm_i64 bias = c > 0.0 ? -200 : 200;
     return (tdm_expm1_poly_f64(r) + 1.0) * tdm_power_f64(t, bias) *
            (c > 0.0 ? 1.6069380442589903e60 : 6.223015277861142e-61); /* 2^200, 2^-200 */
-}
-
-/* As for f32; ln(1 + f) = f - (f^2/2 - s (f^2/2 + R)), s = f / (2 + f), where R is s^2 times a polynomial in
- * s^2: that of random.h. */
-INLINE double tdm_fn_log_f64(double x)
-{
-    const tdm_i32 tiny = x < 2.2250738585072014e-308 ? 1 : 0;
-    const double scaled = tiny ? x * 18014398509481984.0 : x; /* 2^54 */
-    const tdm_u64 bits = (tdm_u64)tdm_as_i64(scaled);
-    const tdm_i64 e = (tdm_i64)(bits - (tdm_u64)0x3fe6a09e667f3bcd) >> 52;
-    const double f = tdm_as_f64((tdm_i64)(bits - ((tdm_u64)e << 52))) - 1.0;
-    const double s = f / (2.0 + f), t = s * s;
-    double r = t * 0.14796108094556539973 + 0.15314035538035774841;
-    r = t * r + 0.18183564879690541505;
-    r = t * r + 0.22222198563207061888;
-    r = t * r + 0.28571428742477811771;
-    r = t * r + 0.39999999999414308071;
-    r = t * (t * r + 0.66666666666667344616);
-    const double half_square = 0.5 * f * f, k = (double)(tdm_i32)(tiny ? e - 54 : e);
-    const double low = s * (half_square + r) + k * 1.90821492927058770002e-10;
-    const double result = k * 6.93147180369123816490e-01 - ((half_square - low) - f);
-    const double special = x == 0.0 ? tdm_as_f64(-((tdm_i64)1 << 52))
-                                    : x < 0.0 ? tdm_as_f64((tdm_i64)0x7ff8 << 48) : x;
-    return x > 0.0 && tdm_magnitude_key_f64(x) < tdm_infinity_key_f64 ? result : special;
 }
 
 TDM_FLOAT_FUNCTIONS(f64, double, TDM_LIBRARY_F64, 1.0, 0.6931471805599453)

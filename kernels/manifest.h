@@ -70,6 +70,7 @@ typedef struct tdm_kernel_entry {
      * casts as many vectors as the larger dtype has for one of the smaller */
     int reads, writes, read_flags, write_flags;
     uint32_t reads_second;
+    uint32_t results; /* by OP: it writes one element of a row, and no row */
     uint32_t usual;   /* by OP: what tdm_device_warm compiles */
     uint32_t scratch; /* by OP: on a CPU it has a SCRATCH_ARRAY */
     int lanes;        /* of a group, at most, whatever its columns; 0: as many as these are worth */
@@ -126,11 +127,11 @@ typedef struct tdm_kernel_entry {
     X(L2_NORMALIZE, l2_normalize, tdm_rows_args, (1, 1), \
       .buffers = 3, .ops = 1, .vectors = {4, 4, 4}, .holds = true, .loose = true, .streams = true, \
       .usual = TDM_OPS_OF(0), .reads = 1, .writes = 1, .needs = {"reduce.h", "chunks.h"}) \
-    X(SOFTMAX, softmax, tdm_softmax_args, (TDM_OP_SOFTMAX_COUNT, 1), \
+    X(SOFTMAX, softmax, tdm_softmax_args, (TDM_OP_SOFTMAX_FORMS, 1), \
       .buffers = 4, .ops = TDM_OP_SOFTMAX_COUNT, .vectors = {4, 4, 4}, .holds = true, .loose = true, .streams = true, \
       .crowded = TDM_OPS_OF(TDM_OP_SOFTMAX_SCALED), .scratch = TDM_OPS_ALL, \
-      .reads = 1, .read_flags = TDM_OP_SOFTMAX_SCALED, .writes = 1, \
-      .usual = TDM_OPS_BELOW(TDM_OP_SOFTMAX_COUNT), .needs = {"reduce.h", "chunks.h"}) \
+      .reads = 1, .read_flags = TDM_OP_SOFTMAX_SCALED, .writes = 1, .results = TDM_OPS_OF(TDM_OP_SOFTMAX_LOG_SUM), \
+      .usual = TDM_OPS_BELOW(TDM_OP_SOFTMAX_FORMS), .needs = {"reduce.h", "chunks.h"}) \
     X(ATTENTION, attention, tdm_attention_args, (1, 0), \
       .buffers = 6, .ops = 1, .scratch = TDM_OPS_ALL, .lanes = 256, .one_size = true, .native = true, \
       .usual = TDM_OPS_OF(0)) \
@@ -180,9 +181,9 @@ typedef struct tdm_kernel_entry {
       .t = TDM_T_BITS, .buffers = 3, .ops = TDM_OP_EXTREME_COUNT, .vectors = {2, 4, 4}, .reads = 1, \
       .by_elements = TDM_OPS_OF(TDM_OP_EXTREME_PLACE) | TDM_OPS_IN_COLUMNS, .scratch = TDM_OPS_IN_COLUMNS, \
       .usual = TDM_OPS_BELOW(TDM_OP_EXTREME_COUNT), .small = true, .needs = {"reduce.h", "groups.h"}) \
-    X(CUMSUM, cumsum, tdm_reduce_args, (TDM_OP_CUMSUM_COUNT, T_SIZE < 8 ? IN_STRIPS * TDM_OP_CUMSUM_COUNT : 0), \
+    X(CUMSUM, cumsum, tdm_reduce_args, (TDM_OP_CUMSUM_FORMS, T_SIZE < 8 ? IN_STRIPS * TDM_OP_CUMSUM_FORMS : 0), \
       .t = TDM_T_NUMBERS, .u = TDM_U_SUMS, .buffers = 3, .ops = TDM_OP_CUMSUM_COUNT, \
-      .scratch = TDM_OPS_IN_COLUMNS, .usual = TDM_OPS_BELOW(TDM_OP_CUMSUM_COUNT), .small = true, \
+      .scratch = TDM_OPS_IN_COLUMNS, .usual = TDM_OPS_BELOW(TDM_OP_CUMSUM_FORMS), .small = true, \
       .needs = {"reduce.h", "groups.h"})
 
 typedef enum tdmi_kernel_id {

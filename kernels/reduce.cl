@@ -14,6 +14,8 @@
     (OP == TDM_OP_REDUCE_NORM    ? (squares ? SQRT(v) : (v)) / (factor)                            \
      : KIND == TDM_OP_REDUCE_SUM ? (v) / divisor                                                   \
                                  : (v))
+/* of a sum of squares around the mean: the variance, or its root */
+#define SPREAD(v) (args.squares ? SQRT((v) / divisor) : (v) / divisor)
 #define IS_SAFE(sum) (OP != TDM_OP_REDUCE_NORM || !squares || SAFE_SQUARES(sum))
 #else
 #define VALUE(v, factor) INTEGER(v)
@@ -151,7 +153,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                 y[y_at] = mean;
                 y[y_at + 1] = around;
             } else if (LANE == 0) {
-                PUT_AS(y, y_at, around / divisor, args.to);
+                PUT_AS(y, y_at, SPREAD(around), args.to);
             }
 #endif
         } else if (!IN_COLUMNS) {
@@ -260,7 +262,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                         y[y_at + j * args.y_step] = sum[SLOT_OF(j)];
                         y[y_at + j * args.y_step + 1] = lost[SLOT_OF(j)];
                     } else {
-                        PUT_AS(y, y_at + j * args.y_step, lost[SLOT_OF(j)] / divisor, args.to);
+                        PUT_AS(y, y_at + j * args.y_step, SPREAD(lost[SLOT_OF(j)]), args.to);
                     }
                 }
             } else
@@ -308,7 +310,7 @@ KERNEL3(reduce, tdm_reduce_args, const T, x, const T, other, ACC, y)
                         y[y_at + j * args.y_step] = OF(sum);
                         y[y_at + j * args.y_step + 1] = OF(lost);
                     } else {
-                        PUT_AS(y, y_at + j * args.y_step, OF(lost) / divisor, args.to);
+                        PUT_AS(y, y_at + j * args.y_step, SPREAD(OF(lost)), args.to);
                     }
                 }
             } else
@@ -408,7 +410,7 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
                 for (tdm_i32 c = 0; c < chunks; c++)
                     squares += from[2 * c * across + 1] +
                                SQUARE(from[2 * c * across] - mean) * COUNT_OF(c);
-                PUT_AS(y, y_at, squares / divisor, args.to);
+                PUT_AS(y, y_at, SPREAD(squares), args.to);
             }
         } else {
             FOR_LANES_SINGLY(c, chunks) mean += from[2 * c] * (COUNT_OF(c) / all);
@@ -416,7 +418,7 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
             FOR_LANES_SINGLY(c, chunks)
             squares += from[2 * c + 1] + SQUARE(from[2 * c] - mean) * COUNT_OF(c);
             squares = GROUP_SUM(scratch, squares);
-            if (LANE == 0) PUT_AS(y, y_at, squares / divisor, args.to);
+            if (LANE == 0) PUT_AS(y, y_at, SPREAD(squares), args.to);
         }
     }
 }
@@ -425,6 +427,7 @@ KERNEL2(reduce_variance, tdm_reduce_args, const ACC, partial, ACC, y)
 
 #if T_IS_FLOAT
 #undef SIZE
+#undef SPREAD
 #endif
 #undef IS_SHORT
 #undef VALUE

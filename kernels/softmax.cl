@@ -3,14 +3,18 @@
  * larger one where two chunks merge (Milakov and Gimelshein, arXiv:1805.02867). A CPU keeps the powers of a row of one
  * chunk, which fits its cache, unrounded; else they are computed again, which is cheaper than memory. NaN and +Inf
  * reach the sum, and so the whole row. y may be x.
- *
- * With OP it is that of x scale + mask, of which a causal row counts its first columns alone. The others are 0,
+ * Of logarithms a row is x - largest - log(sum), and of log_sum the element largest + log(sum), Inf where one is Inf.
+ * With SCALED it is that of x scale + mask, of which a causal row counts its first columns alone. The others are 0,
  * or NaN where the row's sum is NaN or there is none, as if they had been -Inf. */
-
-#define MASKED (OP && args.has_mask)
+#ifdef TDMI_ISA /* where other values of OP are in TDM_FLAGS alone */
+#define SCALED OP
+#else
+#define SCALED (OP & TDM_OP_SOFTMAX_SCALED)
+#endif
+#define MASKED (SCALED && args.has_mask)
 #if ROW_LOOPS
 /* one loop for rows with a mask and without, where it is read and taken for zeros */
-#define READ_MASK(m) READ_IF(OP, m)
+#define READ_MASK(m) READ_IF(SCALED, m)
 #define MASK(m, j) MAGNITUDE_OF(BITS_KEY(AT(m, j)) & mask_bits)
 /* of a row that is kept the next is fetched during the sum, which takes the longest */
 #define KEEPS (CHUNKS == 1)
@@ -20,8 +24,7 @@
 #define MASK(m, j) (MASKED ? AT(m, j) : (ACC)0)
 #define POWER(j, v) (v)
 #endif
-#define SCORE(p, m, j) (OP ? AT(p, j) * scale + MASK(m, j) : AT(p, j))
-
+#define SCORE(p, m, j) (SCALED ? AT(p, j) * scale + MASK(m, j) : AT(p, j))
 /* -Inf is no base, as -Inf - -Inf is NaN. */
 #define BASE_OF(largest) (ORDER_KEY(largest) > ~INFINITY_KEY ? (largest) : (ACC)0)
 
@@ -38,6 +41,18 @@ INLINE tdm_powers tdm_powers_merged(tdm_powers a, tdm_powers b)
     return all;
 }
 
+/* The log_sum of a row whose largest element is Inf: its powers are NaN. */
+APART ACC tdm_infinite_sum(GLOBAL const T *x, tdm_i32 cols, LOCAL ACC *scratch)
+{
+    ACC sum = 0;
+    FOR_LANES_SINGLY(j, cols)
+    {
+        const ACC v = LOAD(x, j);
+        sum += v == v ? (ACC)0 : v;
+    }
+    return GROUP_SUM(scratch, sum) + MAGNITUDE_OF(INFINITY_KEY);
+}
+
 KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partial, T, y)
 {
     GROUP_ARRAY(ACC, scratch);
@@ -47,7 +62,7 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
     SCRATCH_ARRAY(ACC, powers, TDM_KEPT_BYTES / sizeof(ACC) + SUM_LANES, 0); /* a line's past the end, too */
     const KEY mask_bits = MASKED ? ~(KEY)0 : (KEY)0;
 #endif
-    const ACC scale = OP ? SCALAR(args.scale) : (ACC)1;
+    const ACC scale = SCALED ? SCALAR(args.scale) : (ACC)1;
     FOR_ROWS(item, args.rows * PIECES)
     {
         PIECE(item, row, start, cols);
@@ -65,7 +80,7 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
             mr = mask + at;
         }
         tdm_i32 counted = cols;
-        if (OP && args.causal_rows > 0) {
+        if (SCALED && args.causal_rows > 0) {
             const tdm_i64 end = row % args.causal_rows + 1 + args.cut.cols - args.causal_rows - start;
             counted = (tdm_i32)MAX((tdm_i64)0, MIN(end, (tdm_i64)cols));
         }
@@ -78,7 +93,7 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
                 s = LEFT(c);
             } else {
                 const tdm_i32 last = MIN(end, MAX(begin, counted));
-                KEY key = OP ? ~INFINITY_KEY : LOWEST_KEY;
+                KEY key = SCALED ? ~INFINITY_KEY : LOWEST_KEY;
                 LARGEST(key, j, begin, last, HELD(xr) READ_MASK(mr), ORDER_KEY(SCORE(xr, mr, j)), AHEAD(xr));
                 s.largest = VALUE_OF(GROUP_MAX(key_scratch, key));
                 const ACC base = BASE_OF(s.largest);
@@ -96,24 +111,39 @@ KERNEL4(softmax, tdm_softmax_args, const T, x, const T, mask, tdm_powers, partia
             KEEP_STATE(all, c, s, tdm_powers_merged(all, s));
         }
         if (PHASE == TDM_ROWS_SUMS) continue;
+        if (TDM_FLAGS & (TDM_OP_SOFTMAX_LOG | TDM_OP_SOFTMAX_LOG_SUM)) {
+            const ACC of_sum = LOG(all.sum);
+            if (TDM_FLAGS & TDM_OP_SOFTMAX_LOG_SUM) {
+                const ACC sum = all.largest == MAGNITUDE_OF(INFINITY_KEY) ? tdm_infinite_sum(xr, cols, scratch)
+                                                                         : all.largest + of_sum;
+                if (LANE == 0) STORE(yr, 0, sum);
+            } else {
+                FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride), HELD(xr))
+                {
+                    WRITE(yr, j, (AT(xr, j) - all.largest) - of_sum);
+                }
+            }
+            continue;
+        }
         const ACC share = (ACC)1 / all.sum, none = (ACC)0 * share;
 #if ROW_LOOPS
         if (KEEPS)
             FOR_LANES_WRITE(yr, j, cols, NOTHING_AHEAD, NOTHING_READ)
             {
                 const ACC v = powers[j] * share;
-                WRITE(yr, j, OP && (tdm_i32)j >= counted ? none : v);
+                WRITE(yr, j, SCALED && (tdm_i32)j >= counted ? none : v);
             }
         else
 #endif
         FOR_LANES_WRITE(yr, j, cols, ROW_AHEAD(xr, args.x_stride), HELD(xr) READ_MASK(mr))
         {
             const ACC v = EXP_NEGATIVE(SCORE(xr, mr, j) - all.largest) * share;
-            WRITE(yr, j, OP && (tdm_i32)j >= counted ? none : v);
+            WRITE(yr, j, SCALED && (tdm_i32)j >= counted ? none : v);
         }
     }
 }
 
+#undef SCALED
 #undef MASKED
 #undef READ_MASK
 #undef MASK

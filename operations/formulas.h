@@ -49,6 +49,7 @@ typedef enum ref_reduction {
     REF_MEAN,
     REF_PRODUCT,
     REF_VARIANCE,
+    REF_DEVIATION,
     REF_L1, /* the norms in the order of tdm_norm_kind */
     REF_L2,
     REF_INF,
@@ -56,6 +57,7 @@ typedef enum ref_reduction {
     REF_MIN,
     REF_ANY,
     REF_ALL,
+    REF_COUNT,
     REF_REDUCTIONS
 } ref_reduction;
 
@@ -66,9 +68,9 @@ double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n,
 /* Where the largest of these is, or the smallest: the first one, or the first NaN. */
 int64_t ref_place(bool smallest, int64_t n, const double *x, int64_t stride);
 
-/* The sums of the first one, two, … n elements at x; x, y and bound `stride` apart. */
-void ref_cumsum(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x, int64_t stride,
-                double *y, double *bound);
+/* The sums, or products, of the first one, two, … n elements at x; x, y and bound `stride` apart. */
+void ref_scan(bool products, tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x,
+              int64_t stride, double *y, double *bound);
 
 /* The sum of n products. */
 double ref_dot(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *a, const double *b,

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The reductions of reduce.h, of rows, of columns and of all elements, tdm_row_norm and tdm_norm; and tdm_cumsum. */
+/* The reductions of reduce.h, of rows, of columns and of all elements, tdm_row_norm and tdm_norm; and its scans. */
 #include <math.h>
 
 #include "operations/formulas.h"
@@ -42,6 +42,7 @@ double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n,
     long double sum = 0.0L, sizes = 0.0L, squares = 0.0L, product = 1.0L;
     double most = -infinity, least = infinity, magnitude = 0.0;
     bool any = false, all = true;
+    int64_t nonzero = 0;
     for (int64_t i = 0; i < n; i++) {
         const double v = x[i * stride];
         sum += (long double)v;
@@ -52,6 +53,7 @@ double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n,
         least = -larger(-least, -v);
         magnitude = larger(magnitude, fabs(v));
         any = any || v != 0.0;
+        nonzero += v != 0.0;
         all = all && v != 0.0;
     }
     double y, error = 0.0;
@@ -71,6 +73,10 @@ double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n,
     case REF_VARIANCE:
         y = variance(dtype, n, x, stride, correction, &error);
         break;
+    case REF_DEVIATION: /* an error larger than the variance may leave its root, or nothing */
+        y = sqrt(variance(dtype, n, x, stride, correction, &error));
+        error = fmin(y > 0 ? error / y : sqrt(error), sqrt(error)) + 4 * eps * y;
+        break;
     case REF_L1:
         y = (double)sizes;
         error = sum_factor(n) * eps * y;
@@ -81,6 +87,7 @@ double ref_reduce(ref_reduction what, tdm_dtype dtype, tdm_dtype out, int64_t n,
         break;
     default:
         *bound = 0.0;
+        if (what == REF_COUNT) return (double)nonzero;
         if (what == REF_ANY || what == REF_ALL) return what == REF_ANY ? any : all;
         return what == REF_MAX ? most : what == REF_MIN ? least : magnitude;
     }
@@ -97,14 +104,17 @@ int64_t ref_place(bool smallest, int64_t n, const double *x, int64_t stride) {
     return place;
 }
 
-void ref_cumsum(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x, int64_t stride,
-                double *y, double *bound) {
-    long double sum = 0.0L, sizes = 0.0L;
+void ref_scan(bool products, tdm_dtype dtype, tdm_dtype out, int64_t n, const double *x,
+              int64_t stride, double *y, double *bound) {
+    long double sum = 0.0L, sizes = 0.0L, product = 1.0L;
     for (int64_t i = 0; i < n; i++) {
         sum += (long double)x[i * stride];
         sizes += fabsl((long double)x[i * stride]);
-        const double error = sum_factor(i + 1) * compute_eps(dtype) * (double)sizes;
-        y[i * stride] = (double)sum;
+        product *= (long double)x[i * stride];
+        const double size =
+            products ? (double)(i + 1) * (double)fabsl(product) : sum_factor(i + 1) * (double)sizes;
+        const double error = compute_eps(dtype) * size;
+        y[i * stride] = (double)(products ? product : sum);
         bound[i * stride] = dtype_is_float(dtype) ? stored(out, y[i * stride], error) : 0.0;
     }
 }
@@ -122,7 +132,7 @@ double ref_dot(tdm_dtype dtype, tdm_dtype out, int64_t n, const double *a, const
 
 /* --- the pages: a variant is one of the formulas, or one of these ----------------------------- */
 
-enum { PLACE = REF_REDUCTIONS, DOT, CUMSUM };
+enum { PLACE = REF_REDUCTIONS, DOT, CUMSUM, CUMPROD };
 
 tdm_status op_reduce_over(int what, tdm_queue *queue, const tdm_tensor *x, const int *dims,
                           size_t count, double correction, tdm_tensor *y) {
@@ -135,6 +145,10 @@ tdm_status op_reduce_over(int what, tdm_queue *queue, const tdm_tensor *x, const
         return tdm_prod(queue, x, dims, count, y);
     case REF_VARIANCE:
         return tdm_variance(queue, x, dims, count, correction, y);
+    case REF_DEVIATION:
+        return tdm_standard_deviation(queue, x, dims, count, correction, y);
+    case REF_COUNT:
+        return tdm_count_nonzero(queue, x, dims, count, y);
     case REF_MAX:
         return tdm_max(queue, x, dims, count, y);
     case REF_MIN:
@@ -153,6 +167,7 @@ static tdm_status call(const op_case *c, tdm_queue *queue, tdm_tensor *const *t)
     const int *const dims = c->op->unit == OP_WHOLE ? 0 : &dim;
     if (what == PLACE) return tdm_argmax(queue, t[X], dim, t[Y]);
     if (what == DOT) return tdm_dot(queue, t[X], t[B], t[Y]);
+    if (what == CUMPROD) return tdm_cumprod(queue, t[X], dim, t[Y]);
     if (what == CUMSUM) return tdm_cumsum(queue, t[X], dim, t[Y]);
     return op_reduce_over(what, queue, t[X], dims, dims ? 1 : 0, c->number, t[Y]);
 }
@@ -173,8 +188,9 @@ static void refer(const op_part *p) {
     const tdm_dtype out = op_dtype_of(c, Y);
     for (int64_t i = 0; i < lines; i++) {
         const double *x = p->x[X] + i * next;
-        if (c->op->variant == CUMSUM)
-            ref_cumsum(c->dtype, out, n, x, step, p->y[Y] + i * next, p->bound[Y] + i * next);
+        if (c->op->variant >= CUMSUM)
+            ref_scan(c->op->variant == CUMPROD, c->dtype, out, n, x, step, p->y[Y] + i * next,
+                     p->bound[Y] + i * next);
         else if (c->op->variant == PLACE)
             p->y[Y][i] = (double)ref_place(false, n, x, step);
         else if (c->op->variant == DOT)
@@ -193,7 +209,8 @@ static void refer(const op_part *p) {
                            .high = (int)(what) == REF_PRODUCT ? 1.001 : 4},                        \
                     [Y] = {(int)(what) == PLACE ? "indices" : "y", OP_OUT, left, .dtype = type}},  \
         .layout = OP_ANY_STRIDES, .unit = part, .call = call, .reference = refer,                  \
-        .long_rows = {.reads = (int)(what) != REF_VARIANCE}, __VA_ARGS__                           \
+        .long_rows = {.reads = (int)(what) != REF_VARIANCE && (int)(what) != REF_DEVIATION},       \
+        __VA_ARGS__                                                                                \
     }
 #define REDUCTIONS(title, of, what, type, ...)                                                     \
     REDUCTION(title, of, what, OP_ROWS, OP_BY_ROW, type, __VA_ARGS__),                             \
@@ -209,6 +226,9 @@ static const operation pages[] = {
                .number = {"correction", 0, false}, .contents = OP_MEANS),
     REDUCTION("variance+whole", "tdm_variance", REF_VARIANCE, OP_ONE, OP_WHOLE, OP_SAME, FLOATS,
               .is_cold = true, .number = {"correction", 0, false}, .contents = OP_MEANS),
+    REDUCTION("standard_deviation", "tdm_standard_deviation", REF_DEVIATION, OP_ROWS, OP_BY_ROW,
+              OP_SAME, FLOATS, .is_cold = true, .number = {"correction", 0, false},
+              .contents = OP_MEANS),
     REDUCTIONS("max", "tdm_max", REF_MAX, OP_SAME, .of_nothing_fails = true, .takes_f64 = true),
     REDUCTIONS("min", "tdm_min", REF_MIN, OP_SAME, .of_nothing_fails = true, .takes_f64 = true),
     REDUCTIONS("any", "tdm_any", REF_ANY, OP_BOOL, .takes_f64 = true),
@@ -227,16 +247,20 @@ static const operation pages[] = {
      .is_cold = true,
      .call = call,
      .reference = refer},
-#define CUMSUM_OF(title, part)                                                                     \
+#define SCAN(title, of, what, part)                                                                \
     {                                                                                              \
-        .name = title, .function = "tdm_cumsum", .variant = CUMSUM,                                \
-        .operand = {[X] = {"x", OP_IN, OP_ALL, .low = -4, .high = 4},                              \
+        .name = title, .function = of, .variant = what,                                            \
+        .operand = {[X] = {"x", OP_IN, OP_ALL, .low = (what) == CUMSUM ? -4 : 0.999,               \
+                           .high = (what) == CUMSUM ? 4 : 1.001},                                  \
                     [Y] = {"y", OP_OUT, OP_ALL, .over = OP_BIT(X)}},                               \
         .layout = OP_ANY_STRIDES, .unit = part, .depends_on_batch = true,                          \
-        .long_rows = {.reads = 2}, .cost = 2, .call = call, .reference = refer                     \
+        .is_cold = (what) != CUMSUM, .long_rows = {.reads = 2}, .cost = 2, .call = call,           \
+        .reference = refer                                                                         \
     }
-    CUMSUM_OF("cumsum", OP_BY_ROW),
-    CUMSUM_OF("cumsum+columns", OP_BY_COLUMN),
+    SCAN("cumsum", "tdm_cumsum", CUMSUM, OP_BY_ROW),
+    SCAN("cumsum+columns", "tdm_cumsum", CUMSUM, OP_BY_COLUMN),
+    SCAN("cumprod", "tdm_cumprod", CUMPROD, OP_BY_ROW),
+    SCAN("cumprod+columns", "tdm_cumprod", CUMPROD, OP_BY_COLUMN),
 };
 const op_list op_reduce = OP_LIST(pages);
 

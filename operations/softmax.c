@@ -1,17 +1,19 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* tdm_softmax, and tdm_softmax_scaled with a mask or causal: y = exp(s - max) / Σexp(s - max) of rows of
- * s = x · scale + mask, where a causal row counts its first columns alone. */
+ * s = x · scale + mask, where a causal row counts its first columns alone; tdm_log_softmax and tdm_logsumexp. */
 #include <math.h>
 
 #include "operations/list.h"
 #include "reference/bounds.h"
 
 enum { X, MASK, Y };
-enum { PLAIN, MASKED, CAUSAL };
+enum { PLAIN, MASKED, CAUSAL, LOG, LOG_SUM };
 
 static tdm_status call(const op_case *c, tdm_queue *queue, tdm_tensor *const *t) {
     tdm_softmax_options o = TDM_SOFTMAX_OPTIONS_DEFAULTS;
     if (c->op->variant == PLAIN) return tdm_softmax(queue, t[X], t[Y]);
+    if (c->op->variant == LOG) return tdm_log_softmax(queue, t[X], t[Y]);
+    if (c->op->variant == LOG_SUM) return tdm_logsumexp(queue, t[X], t[Y]);
     o.scale = c->number;
     o.mask = t[MASK];
     o.causal = c->op->variant == CAUSAL;
@@ -50,7 +52,35 @@ static void refer_row(const op_part *p, int64_t n, const double *x, double *y, d
     }
 }
 
+/* x - max - ln Σexp(x - max), and max + ln Σexp(x - max). */
+static void refer_logs(const op_part *p) {
+    const double eps = compute_eps(p->c->dtype), factor = sum_factor(p->cols);
+    for (int64_t r = 0; r < p->rows; r++) {
+        const double *x = p->x[X] + r * p->cols;
+        long double most = -(long double)INFINITY, sum = 0.0L;
+        for (int64_t j = 0; j < p->cols; j++)
+            if (isnan(x[j]) || x[j] > most) most = x[j];
+        for (int64_t j = 0; j < p->cols; j++)
+            sum += x[j] == most ? 1.0L : expl(x[j] - most);
+        if (p->c->op->variant == LOG_SUM) {
+            const double y = (double)(most + logl(sum));
+            p->y[Y][r] = y;
+            p->bound[Y][r] = stored(p->c->dtype, y, eps * (factor + fabs((double)most) + fabs(y)));
+            continue;
+        }
+        for (int64_t j = 0; j < p->cols; j++) {
+            const double far = (double)(most - x[j]), y = (double)(x[j] - most - logl(sum));
+            p->y[Y][r * p->cols + j] = isinf(most) ? (double)NAN : y;
+            p->bound[Y][r * p->cols + j] = stored(p->c->dtype, y, eps * (factor + far + fabs(y)));
+        }
+    }
+}
+
 static void refer(const op_part *p) {
+    if (p->c->op->variant >= LOG) {
+        refer_logs(p);
+        return;
+    }
     for (int64_t r = 0; r < p->rows; r++)
         refer_row(p, counted(p, p->row + r), p->x[X] + r * p->cols, p->y[Y] + r * p->cols,
                   p->bound[Y] + r * p->cols);
@@ -77,5 +107,13 @@ static const operation pages[] = {
      .number = {"scale", 0.125, true},
      .of_matrices = true,
      SOFTMAX("scaled_softmax+causal", "tdm_softmax_scaled", CAUSAL)},
+    {.operand = {[X] = OPERAND_X, [Y] = OPERAND_Y},
+     .long_rows = {.reads = 3, .kept = 2},
+     .is_cold = true,
+     SOFTMAX("log_softmax", "tdm_log_softmax", LOG)},
+    {.operand = {[X] = OPERAND_X, [Y] = {"y", OP_OUT, OP_ROWS}},
+     .long_rows = {.reads = 2, .kept = 2},
+     .is_cold = true,
+     SOFTMAX("logsumexp", "tdm_logsumexp", LOG_SUM)},
 };
 const op_list op_softmax = OP_LIST(pages);

@@ -6,20 +6,18 @@
 #include <math.h>
 
 #include "elementwise.h"
-#include "kernels/kernel.h"
 #include "verify.h"
 
-enum { CLAMP_NUMBERS = TDM_FUNCTION_COUNT, CLAMP_INTEGERS, NEXT_F16, NEXT_BF16, KERNEL_COUNT };
-_Static_assert((int)KERNEL_COUNT <= (int)TDMI_MOST_KEPT_KERNELS, "a place for each kernel");
+_Static_assert((int)TDMI_KEPT_KERNEL_COUNT <= (int)TDMI_MOST_KEPT_KERNELS, "one for each kernel");
 
 /* The kernel, made by whichever thread comes first. It has no reference to the device, whose it is. */
-static tdm_status find_kernel(const char *function, tdm_device *device, int which, const char *text,
-                              const tdm_parameter *parameters, size_t count, tdm_kernel **kernel) {
+static tdm_status find_kernel(const char *function, tdm_device *device, int which,
+                              const tdmi_texts *texts, const tdm_parameter *parameters,
+                              size_t count, tdm_kernel **kernel) {
     tdm_kernel *made, *none = NULL;
     *kernel = atomic_load(&device->kept_kernels[which]);
     if (*kernel) return TDM_OK;
-    TDMI_TRY(tdmi_expression_make(function, device, &(tdmi_texts){.statements = text}, parameters,
-                                  count, &made));
+    TDMI_TRY(tdmi_expression_make(function, device, texts, parameters, count, &made));
     made->is_function = true;
     atomic_store(&device->free_kernel, tdmi_kernel_free);
     if (atomic_compare_exchange_strong(&device->kept_kernels[which], &none, made)) {
@@ -31,20 +29,47 @@ static tdm_status find_kernel(const char *function, tdm_device *device, int whic
     return TDM_OK;
 }
 
+tdm_status tdmi_call_texts(const char *function, tdm_queue *queue, int which,
+                           const tdmi_texts *texts, const tdm_argument *arguments, size_t count,
+                           unsigned scalars, tdm_parameter_kind kind) {
+    tdm_parameter parameters[5];
+    const tdm_argument *sorted[5];
+    tdm_kernel *kernel;
+    TDMI_NOT_NULL(function, queue);
+    TDMI_TRY(tdmi_device_usable(queue->device));
+    for (size_t i = 0; i < count; i++) {
+        const bool scalar = scalars >> i & 1;
+        parameters[i] =
+            (tdm_parameter){arguments[i].name, scalar ? kind : TDM_PARAMETER_TENSOR, TDM_ANY_DTYPE};
+        sorted[i] = &arguments[i];
+    }
+    TDMI_TRY(find_kernel(function, queue->device, which, texts, parameters, count, &kernel));
+    const tdmi_kernel_call call = {function, TDMI_RUN, NULL, queue};
+    return tdmi_expression_call(&call, kernel, sorted);
+}
+
 /* How far floats may be from the exact result, in ulps (`factor`) and in units of e; the others are exact. Those of a
  * device's library have OpenCL's bounds; the absolute ones are near a zero of the function. */
 static const struct {
     double factor, number;
-} errors[KERNEL_COUNT] = {
+} errors[TDMI_KEPT_KERNEL_COUNT] = {
 #define ERROR(NAME, factor, number) [TDM_FUNCTION_##NAME] = {factor, number}
-    ERROR(DIV, 3, 0),    ERROR(REM, 1, 0),   ERROR(SQRT, 3, 0),      ERROR(RSQRT, 4, 0),
-    ERROR(EXP, 3, 0),    ERROR(EXP2, 4, 0),  ERROR(EXPM1, 4, 0),     ERROR(LOG, 3, 0),
-    ERROR(LOG2, 4, 0),   ERROR(LOG10, 4, 0), ERROR(LOG1P, 4, 0),     ERROR(POW, 17, 0),
-    ERROR(SIN, 5, 1),    ERROR(COS, 5, 1),   ERROR(TAN, 6, 1),       ERROR(ASIN, 5, 0),
-    ERROR(ACOS, 5, 0),   ERROR(ATAN, 6, 0),  ERROR(ATAN2, 7, 0),     ERROR(SINH, 5, 0),
-    ERROR(COSH, 5, 0),   ERROR(TANH, 7, 0),  ERROR(ERF, 17, 0),      ERROR(ERFC, 17, 0),
-    ERROR(FMA, 0.5, 0),  ERROR(GELU, 8, 2),  ERROR(GELU_TANH, 8, 1), ERROR(SILU, 7, 0),
-    ERROR(SIGMOID, 6, 0)};
+    ERROR(DIV, 3, 0),          ERROR(REM, 1, 0),    ERROR(SQUARE, 1, 0), ERROR(REMAINDER, 1, 0),
+    ERROR(FLOOR_DIVIDE, 1, 0), ERROR(SQRT, 3, 0),   ERROR(RSQRT, 4, 0),  ERROR(RECIPROCAL, 3, 0),
+    ERROR(HYPOT, 5, 0),        ERROR(EXP, 3, 0),    ERROR(EXP2, 4, 0),   ERROR(EXPM1, 4, 0),
+    ERROR(LOG, 3, 0),          ERROR(LOG2, 4, 0),   ERROR(LOG10, 4, 0),  ERROR(LOG1P, 4, 0),
+    ERROR(LOGADDEXP, 8, 2),    ERROR(POW, 17, 0),   ERROR(SIN, 5, 1),    ERROR(COS, 5, 1),
+    ERROR(TAN, 6, 1),          ERROR(ASIN, 5, 0),   ERROR(ACOS, 5, 0),   ERROR(ATAN, 6, 0),
+    ERROR(ATAN2, 7, 0),        ERROR(SINH, 5, 0),   ERROR(COSH, 5, 0),   ERROR(ASINH, 5, 0),
+    ERROR(ACOSH, 5, 0),        ERROR(ATANH, 6, 0),  ERROR(TANH, 7, 0),   ERROR(ERF, 17, 0),
+    ERROR(ERFC, 17, 0),        ERROR(FMA, 0.5, 0),  ERROR(GELU, 8, 2),   ERROR(GELU_TANH, 8, 1),
+    ERROR(SILU, 7, 0),         ERROR(SIGMOID, 6, 0)};
+
+/* exact of integers */
+static bool is_of_numbers(int which) {
+    return which == TDM_FUNCTION_DIV || which == TDM_FUNCTION_REM || which == TDM_FUNCTION_SQUARE ||
+           which == TDM_FUNCTION_REMAINDER || which == TDM_FUNCTION_FLOOR_DIVIDE;
+}
 
 static tdm_status call(const char *function, tdm_queue *queue, int which, const char *text,
                        const tdm_argument *arguments, size_t count);
@@ -61,7 +86,6 @@ static tdm_status call_again(const tdmi_verification *v, const char *function, i
 
 static tdm_status call(const char *function, tdm_queue *queue, int which, const char *text,
                        const tdm_argument *arguments, size_t count) {
-    tdm_parameter parameters[4];
     tdmi_arg args[4];
     bool floats = false;
     for (size_t i = 0; i < count; i++) {
@@ -69,29 +93,13 @@ static tdm_status call(const char *function, tdm_queue *queue, int which, const 
         floats = floats || (tensor && tdm_dtype_is_float(tensor->dtype));
         args[i] = (tdmi_arg){arguments[i].name, tensor, i + 1 == count ? TDMI_ARG_OUTPUT : 0, 0};
     }
-    const bool divides = which == TDM_FUNCTION_DIV || which == TDM_FUNCTION_REM;
-    const bool is_exact = errors[which].factor == 0 || (divides && !floats);
+    const bool is_exact = errors[which].factor == 0 || (is_of_numbers(which) && !floats);
     TDMI_VERIFY(function, queue, args, (int)count,
                 call_again(v, function, which, text, arguments, count),
                 .kind = is_exact ? TDMI_VERIFY_EXACT : TDMI_VERIFY_ULPS,
                 .factor = errors[which].factor, .number = errors[which].number)
-    const tdm_argument *sorted[4];
-    tdm_kernel *kernel;
-    TDMI_NOT_NULL(function, queue);
-    TDMI_TRY(tdmi_device_usable(queue->device));
-    for (size_t i = 0; i < count; i++) {
-        /* clamp has two scalars after its tensor */
-        const bool clamps = which == CLAMP_NUMBERS || which == CLAMP_INTEGERS;
-        const bool scalar = clamps && (i == 1 || i == 2);
-        const tdm_parameter_kind kind =
-            which == CLAMP_NUMBERS ? TDM_PARAMETER_NUMBER : TDM_PARAMETER_INTEGER;
-        parameters[i] =
-            (tdm_parameter){arguments[i].name, scalar ? kind : TDM_PARAMETER_TENSOR, TDM_ANY_DTYPE};
-        sorted[i] = &arguments[i];
-    }
-    TDMI_TRY(find_kernel(function, queue->device, which, text, parameters, count, &kernel));
-    const tdmi_kernel_call call = {function, TDMI_RUN, NULL, queue};
-    return tdmi_expression_call(&call, kernel, sorted);
+    return tdmi_call_texts(function, queue, which, &(tdmi_texts){.statements = text}, arguments,
+                           count, 0, TDM_PARAMETER_TENSOR);
 }
 
 static tdm_status call_of_two(const char *function, tdm_queue *queue, int which, const char *text,
@@ -144,7 +152,7 @@ static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor
         const bool is_f16 = y->dtype == TDM_F16;                                                   \
         tdm_tensor views[] = {*a, *b, *y};                                                         \
         views[0].dtype = views[1].dtype = views[2].dtype = TDM_U16;                                \
-        return call_of_two(function, queue, is_f16 ? NEXT_F16 : NEXT_BF16,                         \
+        return call_of_two(function, queue, is_f16 ? TDMI_NEXT_F16 : TDMI_NEXT_BF16,               \
                            is_f16 ? NEXT_TEXT("31744") : NEXT_TEXT("32640"), &views[0], &views[1], \
                            &views[2]);                                                             \
     }
@@ -268,5 +276,7 @@ tdm_status tdm_clamp(tdm_queue *queue, const tdm_tensor *x, double low, double h
                                 TDM_WITH_NUMBER("high", high), TDM_WITH_TENSOR("y", y)};
     arguments[1].integer = limit_of(fmin(fmax(ceil(low), least), most));
     arguments[2].integer = limit_of(fmin(fmax(floor(high), least), most));
-    return call(function, queue, floats ? CLAMP_NUMBERS : CLAMP_INTEGERS, text, arguments, 4);
+    return tdmi_call_texts(function, queue, floats ? TDMI_CLAMP_NUMBERS : TDMI_CLAMP_INTEGERS,
+                           &(tdmi_texts){.statements = text}, arguments, 4, 1u << 1 | 1u << 2,
+                           floats ? TDM_PARAMETER_NUMBER : TDM_PARAMETER_INTEGER);
 }

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* concat, stack and flip: copies between views, bit by bit. */
+/* concat, stack, flip, roll, tile and repeat: copies between views, bit by bit. */
 #include <stdio.h>
 
 #include <tandem/arrays.h>
@@ -98,6 +98,14 @@ tdm_status tdm_stack(tdm_queue *queue, const tdm_tensor *const *tensors, size_t 
     return join("tdm_stack", queue, tensors, count, dim, true, y);
 }
 
+static tdm_status check_both(const char *function, tdm_queue *queue, const tdm_tensor *x,
+                             const tdm_tensor *y) {
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
+                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
+    return tdmi_check_same_dtype(function, "x", x, "y", y);
+}
+
 tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                     tdm_tensor *y) {
     TDMI_UNCANCELLED();
@@ -105,8 +113,7 @@ tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     TDMI_VERIFY(__func__, queue, args, 2, tdm_flip(v->queue, v->t[0], dims, count, v->t[1]),
                 .kind = TDMI_VERIFY_MOVED)
-    TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
-    TDMI_TRY(tdmi_check_same_dtype(__func__, "x", x, "y", y));
+    TDMI_TRY(check_both(__func__, queue, x, y));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
     bool flipped[TDM_MAX_DIMS];
     TDMI_TRY(tdmi_check_dims(__func__, x, dims, count, flipped));
@@ -118,4 +125,87 @@ tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size
         view.strides[i] = -view.strides[i];
     }
     return tdmi_copy_into(queue, &view, y);
+}
+
+tdm_status tdm_roll(tdm_queue *queue, const tdm_tensor *x, const int64_t *shifts, const int *dims,
+                    size_t count, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    TDMI_TRY(check_both(__func__, queue, x, y));
+    TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
+    bool rolled[TDM_MAX_DIMS];
+    TDMI_TRY(tdmi_check_dims(__func__, x, dims, count, rolled));
+    if (count > 0) TDMI_NOT_NULL(__func__, shifts);
+    if (tdm_tensor_get_count(y) == 0) return TDM_OK;
+    int64_t first[TDM_MAX_DIMS] = {0}; /* elements of the end, which come first */
+    for (size_t i = 0; i < count; i++) {
+        const int d = dims[i] < 0 ? dims[i] + x->ndim : dims[i];
+        first[d] = shifts[i] % x->shape[d];
+        if (first[d] < 0) first[d] += x->shape[d];
+    }
+    for (unsigned piece = 0; piece < 1u << x->ndim; piece++) {
+        tdm_tensor from = *x, to = *y;
+        for (int d = 0; d < x->ndim; d++) {
+            const bool is_end = piece >> d & 1;
+            const int64_t rest = x->shape[d] - first[d];
+            from.offset += is_end ? rest * x->strides[d] : 0;
+            to.offset += is_end ? 0 : first[d] * y->strides[d];
+            from.shape[d] = to.shape[d] = is_end ? first[d] : rest;
+        }
+        TDMI_TRY(tdmi_copy_into(queue, &from, &to));
+    }
+    return TDM_OK;
+}
+
+static void add_dim(tdm_tensor *view, int64_t extent, int64_t stride) {
+    view->shape[view->ndim] = extent;
+    view->strides[view->ndim++] = stride;
+}
+
+/* Copies x to the y that has each extent of x as it is or, where `of_dim` is that dimension or -1, several times: of
+ * that either all of x's elements in their order, or each of them. */
+static tdm_status copy_times(const char *function, tdm_queue *queue, const tdm_tensor *x,
+                             int of_dim, bool each, const tdm_tensor *y) {
+    tdm_tensor from = *x, to = *y;
+    char x_text[128], y_text[128];
+    const int more = y->ndim - x->ndim;
+    bool fits = each ? more == 0 : more >= 0;
+    from.ndim = to.ndim = 0;
+    for (int d = 0; fits && d < y->ndim; d++) {
+        const int64_t n = d < more ? 1 : x->shape[d - more], all = y->shape[d];
+        const int64_t stride = d < more ? 0 : x->strides[d - more], times = n > 0 ? all / n : 1;
+        fits = times * n == all && (times == 1 || of_dim == -1 || of_dim == d);
+        if (all == 1) continue;
+        if (to.ndim + (times != 1 && n > 1) >= TDM_MAX_DIMS)
+            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
+                             "%s: y has %d dimensions, of which too many are repeated: at most %d "
+                             "together",
+                             function, y->ndim, TDM_MAX_DIMS);
+        if (times == 1 || n == 1) {
+            add_dim(&from, all, times == 1 ? stride : 0);
+            add_dim(&to, all, y->strides[d]);
+            continue;
+        }
+        add_dim(&from, each ? n : times, each ? stride : 0);
+        add_dim(&to, each ? n : times, y->strides[d] * (each ? times : n));
+        add_dim(&from, each ? times : n, each ? 0 : stride);
+        add_dim(&to, each ? times : n, y->strides[d]);
+    }
+    if (fits) return tdmi_copy_into(queue, &from, &to);
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
+                     "%s: the shape of y is %s, which is not that of x, %s, %s", function,
+                     tdmi_shape_text(y, y_text), tdmi_shape_text(x, x_text),
+                     each ? "but for a multiple in dim" : "or multiples of its extents");
+}
+
+tdm_status tdm_tile(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    TDMI_TRY(check_both(__func__, queue, x, y));
+    return copy_times(__func__, queue, x, -1, false, y);
+}
+
+tdm_status tdm_repeat(tdm_queue *queue, const tdm_tensor *x, int dim, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    TDMI_TRY(check_both(__func__, queue, x, y));
+    TDMI_TRY(tdmi_check_dim(__func__, TDM_ERROR_INVALID_ARGUMENT, "dim", &dim, x->ndim));
+    return copy_times(__func__, queue, x, dim, true, y);
 }

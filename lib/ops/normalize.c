@@ -48,7 +48,8 @@ tdm_status tdmi_launch_rows(tdm_queue *queue, tdmi_variant variant, int64_t rows
     cut->phase = TDM_ROWS_SUMS;
     TDMI_TRY(tdmi_launch_groups(queue, variant, rows * cut->pieces, cols, mems, args));
     cut->phase = TDM_ROWS_WRITES;
-    if (variant.kernel == TDMI_KERNEL_NORM) { /* which writes one element of a row */
+    const tdm_kernel_entry *kernel = &tdm_kernel_entries[variant.kernel];
+    if (kernel->writes == 0 || tdm_has_op(kernel->results, variant.op)) {
         cut->pieces = 1;
         return tdmi_launch_items(queue, variant, rows, cols, mems, args);
     }

@@ -1,8 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Sums, means, products, variances and dot products. */
+/* Sums, means, products, variances and their roots, counts and dot products. */
 #include <math.h>
 
 #include "reduce.h"
+#include "temporary.h"
 #include "verify.h"
 
 static tdm_dtype accumulator_of(tdm_dtype dtype) {
@@ -40,6 +41,7 @@ typedef struct operation {
     unsigned op;
     bool floats_alone;
     double of_nothing;
+    bool root; /* of a variance */
 } operation;
 
 /* mean: the sum is divided by the number of elements; correction: of a variance */
@@ -48,7 +50,8 @@ static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor 
     const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     const bool variance = o->op == TDM_OP_REDUCE_VARIANCE;
-    if (o->op != TDM_OP_REDUCE_PRODUCT) /* which overflows, or not, by the order of its factors */
+    /* a product overflows, or not, by the order of its factors; a root of next to nothing has no bound */
+    if (o->op != TDM_OP_REDUCE_PRODUCT && !o->root)
         TDMI_VERIFY(o->function, queue, args, 2,
                     reduce(o, v->queue, v->t[0], dims, count, mean, correction, v->t[1]),
                     .kind = variance ? TDMI_VERIFY_VARIANCE : TDMI_VERIFY_SUMS,
@@ -62,40 +65,72 @@ static tdm_status reduce(const operation *o, tdm_queue *queue, const tdm_tensor 
     if (reduced.elements == 0) return fill(queue, o->of_nothing, y);
     if (variance && !(left > 0)) return fill(queue, NAN, y);
     const double divisor = mean ? (double)reduced.elements : variance ? left : 1;
-    const tdmi_reduction r = tdmi_reduction_of(x, y, o->op, divisor);
+    tdmi_reduction r = tdmi_reduction_of(x, y, o->op, divisor);
+    r.args.squares = o->root;
     return tdmi_run_reduction(o->function, queue, &r, x, &reduced, y);
 }
 
 tdm_status tdm_sum(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                    tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation sum = {"tdm_sum", TDM_OP_REDUCE_SUM, false, 0};
+    static const operation sum = {"tdm_sum", TDM_OP_REDUCE_SUM, false, 0, false};
     return reduce(&sum, queue, x, dims, count, false, 0, y);
 }
 
 tdm_status tdm_mean(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                     tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation mean = {"tdm_mean", TDM_OP_REDUCE_SUM, true, NAN};
+    static const operation mean = {"tdm_mean", TDM_OP_REDUCE_SUM, true, NAN, false};
     return reduce(&mean, queue, x, dims, count, true, 0, y);
 }
 
 tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                     tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation product = {"tdm_prod", TDM_OP_REDUCE_PRODUCT, false, 1};
+    static const operation product = {"tdm_prod", TDM_OP_REDUCE_PRODUCT, false, 1, false};
     return reduce(&product, queue, x, dims, count, false, 0, y);
+}
+
+static tdm_status spread(const operation *o, tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                         size_t count, double correction, tdm_tensor *y) {
+    if (!(correction >= 0) || isinf(correction))
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: correction is %g, it must be finite and at least 0", o->function,
+                         correction);
+    return reduce(o, queue, x, dims, count, false, correction, y);
 }
 
 tdm_status tdm_variance(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                         double correction, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    static const operation variance = {"tdm_variance", TDM_OP_REDUCE_VARIANCE, true, NAN};
-    if (!(correction >= 0) || isinf(correction))
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "tdm_variance: correction is %g, it must be finite and at least 0",
-                         correction);
-    return reduce(&variance, queue, x, dims, count, false, correction, y);
+    static const operation variance = {"tdm_variance", TDM_OP_REDUCE_VARIANCE, true, NAN, false};
+    return spread(&variance, queue, x, dims, count, correction, y);
+}
+
+tdm_status tdm_standard_deviation(tdm_queue *queue, const tdm_tensor *x, const int *dims,
+                                  size_t count, double correction, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const operation deviation = {"tdm_standard_deviation", TDM_OP_REDUCE_VARIANCE, true, NAN,
+                                        true};
+    return spread(&deviation, queue, x, dims, count, correction, y);
+}
+
+tdm_status tdm_count_nonzero(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
+                             tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    static const operation sum = {"tdm_count_nonzero", TDM_OP_REDUCE_SUM, false, 0, false};
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_ANY_DTYPE, 0},
+                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_TRY(tdmi_check_args(sum.function, queue, args, 2));
+    tdm_tensor truths = *x;
+    truths.dtype = TDM_BOOL; /* as which a byte is 1 where it is not 0 */
+    if (tdm_dtype_size(x->dtype) == 1)
+        return reduce(&sum, queue, &truths, dims, count, false, 0, y);
+    TDMI_TRY(tdmi_temporary(queue, TDM_BOOL, x->ndim, x->shape, &truths));
+    tdm_status status = tdm_cast(queue, x, &truths);
+    if (status == TDM_OK) status = reduce(&sum, queue, &truths, dims, count, false, 0, y);
+    tdm_tensor_release(&truths);
+    return status;
 }
 
 tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {

@@ -1,11 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* softmax, plain, and of scores that are scaled and masked. */
+/* softmax, plain, and of scores that are scaled and masked; its logarithm, and logsumexp. */
 #include <math.h>
 
 #include <tandem/arrays.h>
 
 #include "base/sized.h"
 #include "normalize.h"
+#include "reduce.h"
 #include "verify.h"
 
 TDMI_SIZED(tdm_softmax_options, TDM_SOFTMAX_OPTIONS_DEFAULTS, causal)
@@ -64,48 +65,81 @@ static int64_t places_of_mask(const tdm_softmax_args *args) {
     return places;
 }
 
-static tdm_status run(const char *function, tdm_queue *queue, const tdm_softmax_options *o,
-                      const tdm_tensor *x, const tdm_tensor *y);
+/* Fills in where rows lie, and launches. */
+static tdm_status launch(tdm_queue *queue, unsigned op, const tdm_tensor *x, const tdmi_rows *xr,
+                         const tdm_tensor *mask, const tdm_tensor *y, const tdmi_rows *yr,
+                         tdm_softmax_args *args) {
+    args->rows = xr->rows;
+    args->x_offset = x->offset;
+    args->x_stride = xr->stride;
+    args->y_offset = y->offset;
+    args->y_stride = yr->stride;
+    const bool has_rows = op != TDM_OP_SOFTMAX_LOG_SUM; /* else y's elements lie anywhere */
+    const int64_t of_y = has_rows ? y->offset | tdmi_row_step(xr->rows, yr->stride) : 0;
+    const int64_t places =
+        x->offset | of_y | tdmi_row_step(xr->rows, xr->stride) | places_of_mask(args);
+    const tdmi_variant variant =
+        tdmi_rows_variant(queue, TDMI_KERNEL_SOFTMAX, op, x, has_rows ? y : x, xr, places);
+    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(mask), NULL, tdmi_mem_of(y)};
+    return tdmi_launch_rows(queue, variant, xr->rows, xr->cols, mems, 2, 2, args, &args->cut);
+}
+
+static tdm_status run(const char *function, tdm_queue *queue, unsigned op,
+                      const tdm_softmax_options *o, const tdm_tensor *x, const tdm_tensor *y);
 
 static tdm_status run_again(const tdmi_verification *v, const char *function,
                             const tdm_softmax_options *o) {
     tdm_softmax_options again = *o;
     again.mask = v->t[1];
-    return run(function, v->queue, &again, v->t[0], v->t[2]);
+    return run(function, v->queue, 0, &again, v->t[0], v->t[2]);
 }
 
-static tdm_status run(const char *function, tdm_queue *queue, const tdm_softmax_options *o,
-                      const tdm_tensor *x, const tdm_tensor *y) {
+static tdm_status run(const char *function, tdm_queue *queue, unsigned op,
+                      const tdm_softmax_options *o, const tdm_tensor *x, const tdm_tensor *y) {
     const tdmi_arg args[] = {{"x", x, 0, 0},
                              {"mask", o->mask, TDMI_ARG_OPTIONAL, 0},
                              {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
     const bool plain = !o->mask && !o->causal && o->scale == 1;
-    TDMI_VERIFY(function, queue, args, 3, run_again(v, function, o), .kind = TDMI_VERIFY_SOFTMAX,
-                .factor = plain ? 0 : 4, .number = o->scale)
+    if (op == 0)
+        TDMI_VERIFY(function, queue, args, 3, run_again(v, function, o),
+                    .kind = TDMI_VERIFY_SOFTMAX, .factor = plain ? 0 : 4, .number = o->scale)
     TDMI_TRY(tdmi_check_args(function, queue, args, 3));
     tdmi_rows xr, yr;
     tdm_softmax_args kernel_args = {0};
     TDMI_TRY(tdmi_rows_of_both(function, x, y, &xr, &yr));
     TDMI_TRY(describe(function, o, x, &kernel_args));
     if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
-    kernel_args.rows = xr.rows;
-    kernel_args.x_offset = x->offset;
-    kernel_args.x_stride = xr.stride;
-    kernel_args.y_offset = y->offset;
-    kernel_args.y_stride = yr.stride;
-    const unsigned op = plain ? 0 : TDM_OP_SOFTMAX_SCALED;
-    const int64_t places = x->offset | y->offset | tdmi_row_step(xr.rows, xr.stride | yr.stride) |
-                           places_of_mask(&kernel_args);
-    const tdmi_variant variant =
-        tdmi_rows_variant(queue, TDMI_KERNEL_SOFTMAX, op, x, y, &xr, places);
-    const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(o->mask), NULL, tdmi_mem_of(y)};
-    return tdmi_launch_rows(queue, variant, xr.rows, xr.cols, mems, 2, 2, &kernel_args,
-                            &kernel_args.cut);
+    if (o->mask || o->causal || o->scale != 1) op |= TDM_OP_SOFTMAX_SCALED;
+    return launch(queue, op, x, &xr, o->mask, y, &yr, &kernel_args);
 }
 
 tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    return run("tdm_softmax", queue, &tdm_softmax_options_defaults, x, y);
+    return run("tdm_softmax", queue, 0, &tdm_softmax_options_defaults, x, y);
+}
+
+tdm_status tdm_log_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    return run("tdm_log_softmax", queue, TDM_OP_SOFTMAX_LOG, &tdm_softmax_options_defaults, x, y);
+}
+
+tdm_status tdm_logsumexp(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    const tdmi_arg args[] = {{"x", x, 0, 0}, {"y", y, TDMI_ARG_OUTPUT, 0}};
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
+    const int last = x->ndim - 1;
+    tdmi_reduced reduced;
+    TDMI_TRY(tdmi_check_reduced(__func__, x, &last, 1, "y", y, &reduced));
+    tdmi_rows xr, yr;
+    tdm_tensor columns = *x; /* y as rows of one element */
+    columns.shape[last] = columns.strides[last] = 1;
+    for (int i = 0; i < last; i++)
+        columns.strides[i] = y->strides[reduced.of_y[i]];
+    TDMI_TRY(tdmi_rows_of(__func__, "x", x, &xr));
+    TDMI_TRY(tdmi_rows_of(__func__, "y", &columns, &yr));
+    if (xr.rows == 0) return TDM_OK;
+    if (xr.cols == 0) return tdm_fill(queue, -INFINITY, y);
+    return launch(queue, TDM_OP_SOFTMAX_LOG_SUM, x, &xr, NULL, y, &yr, &(tdm_softmax_args){0});
 }
 
 tdm_status tdm_softmax_scaled(tdm_queue *queue, const tdm_softmax_options *options,
@@ -114,5 +148,5 @@ tdm_status tdm_softmax_scaled(tdm_queue *queue, const tdm_softmax_options *optio
     tdm_softmax_options o = tdm_softmax_options_defaults;
     if (options)
         TDMI_TRY(tdmi_sized_read(__func__, "options", &tdm_softmax_options_sized, options, &o));
-    return run(__func__, queue, &o, x, y);
+    return run(__func__, queue, 0, &o, x, y);
 }

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* argsort: rows sorted as words, by merging. */
+/* sort and argsort: rows sorted as words, by merging. */
 #include "sort.h"
 
 #include <math.h>
@@ -140,6 +140,18 @@ tdm_status tdmi_sort_and_take(tdm_queue *queue, tdmi_sorting *sorting) {
         TDMI_TRY(tdmi_take_sorted(queue, scratch, sorting));
     }
     return TDM_OK;
+}
+
+tdm_status tdm_sort(tdm_queue *queue, const tdm_tensor *x, bool descending, tdm_tensor *y) {
+    TDMI_UNCANCELLED();
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
+                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
+    TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
+    TDMI_TRY(tdmi_check_same_dtype(__func__, "x", x, "y", y));
+    TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
+    tdmi_sorting sorting;
+    TDMI_TRY(tdmi_sorting_of(__func__, x, descending, x->shape[x->ndim - 1], y, NULL, &sorting));
+    return tdmi_sort_and_take(queue, &sorting);
 }
 
 tdm_status tdm_argsort(tdm_queue *queue, const tdm_tensor *x, bool descending,

@@ -79,6 +79,47 @@ tdm_status tdm_arange(tdm_queue *queue, double start, double end, double step, t
     return filled(__func__, tdm_fill_range(queue, start, step, tensor), tensor);
 }
 
+tdm_status tdm_linspace(tdm_queue *queue, double start, double end, int64_t count, bool endpoint,
+                        tdm_dtype dtype, tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
+    if (tensor) memset(tensor, 0, sizeof *tensor);
+    if (!isfinite(start) || !isfinite(end) || !isfinite(end - start))
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
+                         "%s: start %g and end %g must be finite, and so must their difference",
+                         __func__, start, end);
+    if ((unsigned)dtype < TDM_DTYPE_COUNT && !tdm_dtype_is_float(dtype))
+        return tdmi_fail(TDM_ERROR_INVALID_DTYPE, "%s: dtype is %s, it must be a float", __func__,
+                         tdm_dtype_name(dtype));
+    const int64_t shape[] = {count};
+    TDMI_TRY(create_to_compute(__func__, queue, dtype, 1, shape, tensor));
+    const int64_t steps = endpoint ? count - 1 : count;
+    /* a single step may be more than f32 has */
+    tdm_status status = steps > 1
+                            ? tdm_fill_range(queue, start, (end - start) / (double)steps, tensor)
+                        : count > 0 ? tdm_fill(queue, start, tensor)
+                                    : TDM_OK;
+    tdm_tensor last = *tensor;
+    last.shape[0] = 1;
+    last.offset = count - 1;
+    if (status == TDM_OK && endpoint && count > 1) status = tdm_fill(queue, end, &last);
+    return filled(__func__, status, tensor);
+}
+
+tdm_status tdm_eye(tdm_queue *queue, int64_t rows, int64_t cols, int64_t diagonal, tdm_dtype dtype,
+                   tdm_tensor *tensor) {
+    TDMI_UNCANCELLED();
+    const int64_t shape[] = {rows, cols};
+    TDMI_TRY(full(__func__, queue, 0, dtype, 2, shape, tensor));
+    if (diagonal >= cols || diagonal <= -rows) return TDM_OK;
+    const int64_t row = diagonal < 0 ? -diagonal : 0, col = diagonal > 0 ? diagonal : 0;
+    tdm_tensor ones = *tensor;
+    ones.ndim = 1;
+    ones.offset = row * cols + col;
+    ones.shape[0] = rows - row < cols - col ? rows - row : cols - col;
+    ones.strides[0] = cols + 1;
+    return filled(__func__, tdm_fill(queue, 1, &ones), tensor);
+}
+
 tdm_status tdm_rand(tdm_queue *queue, tdm_generator *generator, tdm_dtype dtype, int ndim,
                     const int64_t *shape, tdm_tensor *tensor) {
     TDMI_UNCANCELLED();

@@ -109,6 +109,11 @@ void test_layers(const Machine &m) {
     EXPECT(m.is(tandem::l2_normalize(q, m.of({3, 4}, {1, 2})), TDM_F32, {1, 2}, {0.6F, 0.8F}));
     EXPECT(m.is(tandem::softmax(q, equal), TDM_F32, {2, 2}, {0.5F, 0.5F, 0.5F, 0.5F}));
     EXPECT(m.is(tandem::softmax(q, equal, {1, none, true}), TDM_F32, {2, 2}, {1, 0, 0.5F, 0.5F}));
+    const float log_of_2 = std::log(2.0F);
+    EXPECT(m.is(tandem::log_softmax(q, equal), TDM_F32, {2, 2},
+                {-log_of_2, -log_of_2, -log_of_2, -log_of_2}));
+    EXPECT(m.is(tandem::logsumexp(q, equal), TDM_F32, {2}, {3 + log_of_2, 3 + log_of_2}));
+    EXPECT(m.is(tandem::logsumexp(q, equal, true), TDM_F32, {2, 1}, {3 + log_of_2, 3 + log_of_2}));
     const float infinity = std::numeric_limits<float>::infinity();
     EXPECT(m.is(tandem::softmax(q, equal, {0.5, m.of({-infinity, 0}, {2})}), TDM_F32, {2, 2},
                 {0, 1, 0, 1}));
@@ -222,6 +227,9 @@ void test_reductions(const Machine &m) {
     EXPECT(m.is(tandem::any(q, x, {0}), TDM_BOOL, {3}, {1, 1, 1}));
     EXPECT(m.is(tandem::all(q, x), TDM_BOOL, {1}, {1}));
     EXPECT(m.is(tandem::variance(q, x, {1}, 1), TDM_F32, {2}, {1, 1}));
+    EXPECT(m.is(tandem::standard_deviation(q, x, {0}), TDM_F32, {3}, {1.5F, 1.5F, 1.5F}));
+    EXPECT(m.is(tandem::count_nonzero(q, x, {1}, true), TDM_I64, {2, 1}, {3, 3}));
+    EXPECT(m.is(tandem::cumprod(q, x, 1), TDM_F32, {2, 3}, {1, 2, 6, 4, 20, 120}));
     EXPECT(m.is(tandem::norm(q, TDM_NORM_L1, x, {0}), TDM_F32, {3}, {5, 7, 9}));
     EXPECT(m.is(tandem::argmax(q, x, 1), TDM_I64, {2}, {2, 2}));
     EXPECT(m.is(tandem::argmin(q, x, 0, true), TDM_I64, {1, 3}, {0, 0, 0}));
@@ -239,6 +247,20 @@ void test_arrays(const Machine &m) {
     EXPECT(m.is(tandem::stack(q, {rows, rows}, -1), TDM_I32, {3, 2}, {1, 1, 0, 0, 1, 1}));
     EXPECT(m.is(tandem::flip(q, x, {1}), TDM_F32, {2, 3}, {3, 2, 1, 6, 5, 4}));
     EXPECT(m.is(tandem::argsort(q, x, true), TDM_I64, {2, 3}, {2, 1, 0, 2, 1, 0}));
+    EXPECT(m.is(tandem::sort(q, x, true), TDM_F32, {2, 3}, {3, 2, 1, 6, 5, 4}));
+    EXPECT(m.is(tandem::roll(q, x, {1, -1}, {1, 0}), TDM_F32, {2, 3}, {6, 4, 5, 3, 1, 2}));
+    EXPECT(
+        m.is(tandem::tile(q, rows, {2, 2}), TDM_I32, {2, 6}, {1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1}));
+    EXPECT(m.is(tandem::repeat(q, rows, 2, -1), TDM_I32, {6}, {1, 1, 0, 0, 1, 1}));
+    EXPECT(m.is(tandem::diff(q, x), TDM_F32, {2, 2}, {1, 1, 1, 1}));
+    EXPECT(m.is(tandem::diff(q, x, 0, 1), TDM_F32, {1, 3}, {3, 3, 3}));
+    EXPECT(m.is(tandem::take_along_axis(q, x, m.of({2, 0}, {2, 1}, TDM_I64), 1), TDM_F32, {2, 1},
+                {3, 4}));
+    EXPECT(m.is(tandem::isin(q, x, m.of({2, 6}, {2})), TDM_BOOL, {2, 3}, {0, 1, 0, 0, 0, 1}));
+    EXPECT(m.is(tandem::tril(q, x), TDM_F32, {2, 3}, {1, 0, 0, 4, 5, 0}));
+    EXPECT(m.is(tandem::triu(q, x, 1), TDM_F32, {2, 3}, {0, 2, 3, 0, 0, 6}));
+    EXPECT(m.is(tandem::eye(q, 2, 3, TDM_I16, 1), TDM_I16, {2, 3}, {0, 1, 0, 0, 0, 1}));
+    EXPECT(m.is(tandem::linspace(q, 0, 1, 3), TDM_F32, {3}, {0, 0.5F, 1}));
     const auto [values, indices] = tandem::top_k(q, x, 2);
     EXPECT(m.is(values, TDM_F32, {2, 2}, {3, 2, 6, 5}) &&
            m.is(indices, TDM_I64, {2, 2}, {2, 1, 2, 1}));

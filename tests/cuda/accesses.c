@@ -15,9 +15,9 @@ static int flags(int op, int of) { return __builtin_popcount((unsigned)(op & of)
 static row_counts rows_of(const tdm_kernel_entry *k, const variant *v) {
     const int t = dtype_bytes(v->t), u = dtype_bytes(v->u);
     if (k->u == TDM_U_CASTS) return (row_counts){u > t ? u / t : 1, t > u ? t / u : 1};
-    return (row_counts){k->reads + flags(v->op, k->read_flags) +
-                            tdm_has_op(k->reads_second, (unsigned)v->op),
-                        k->writes + flags(v->op, k->write_flags)};
+    return (row_counts){
+        k->reads + flags(v->op, k->read_flags) + tdm_has_op(k->reads_second, (unsigned)v->op),
+        tdm_has_op(k->results, (unsigned)v->op) ? 0 : k->writes + flags(v->op, k->write_flags)};
 }
 
 /* The file of reduce, compiled for rows in vectors, has its second kernel, too, which is never launched so. */

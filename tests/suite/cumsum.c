@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Sums of the elements so far. */
+/* Sums and products of the elements so far. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +15,10 @@ static tdm_dtype sums_of(tdm_dtype dtype) {
     return dtype == TDM_U64 ? TDM_U64 : TDM_I64;
 }
 
-/* Sums x along the dimension into y, which may be x. */
-static bool cumsum_case(array *x, int dim, array *y) {
+typedef tdm_status scan(tdm_queue *queue, const tdm_tensor *x, int dim, tdm_tensor *y);
+
+/* Sums x along the dimension into y, which may be x; or multiplies. */
+static bool scan_case(scan *function, array *x, int dim, array *y) {
     const int64_t n = x->t.shape[dim];
     int64_t inner = 1;
     char shape[160];
@@ -27,15 +29,31 @@ static bool cumsum_case(array *x, int dim, array *y) {
                                    (long long)x->t.shape[d], d == dim ? "*" : "",
                                    (long long)x->t.strides[d], (long long)y->t.strides[d]);
     }
-    check_case("%s:%s to %s%s", tdm_dtype_name(x->t.dtype), shape, tdm_dtype_name(y->t.dtype),
-               x == y ? ", in place" : "");
+    const bool products = function == tdm_cumprod;
+    check_case("%s of %s:%s to %s%s", products ? "products" : "sums", tdm_dtype_name(x->t.dtype),
+               shape, tdm_dtype_name(y->t.dtype), x == y ? ", in place" : "");
     double *want = numbers(x->count), *bound = numbers(x->count);
     for (int64_t i = 0; n > 0 && i < x->count / n; i++) {
         const int64_t at = i / inner * n * inner + i % inner;
-        ref_cumsum(x->t.dtype, y->t.dtype, n, x->v + at, inner, want + at, bound + at);
+        ref_scan(products, x->t.dtype, y->t.dtype, n, x->v + at, inner, want + at, bound + at);
     }
-    return OK(tdm_cumsum(queue, &x->t, dim, &y->t)) && ARRAY_CHECK(y, want, bound) &&
+    return OK(function(queue, &x->t, dim, &y->t)) && ARRAY_CHECK(y, want, bound) &&
            (x == y || ARRAY_SAME(x));
+}
+
+static bool cumsum_case(array *x, int dim, array *y) { return scan_case(tdm_cumsum, x, dim, y); }
+
+/* Factors whose products stay within every float; of integers few are not 1 or -1, so that a double has these. */
+static void set_factors(array *x) {
+    const bool is_signed = rounded(x->t.dtype, -1.0) < 0;
+    for (int64_t i = 0; i < x->count; i++) {
+        const double size = dtype_is_float(x->t.dtype)                ? random_uniform(0.99, 1.01)
+                            : x->t.dtype != TDM_BOOL && i % 9000 == 1 ? 2.0
+                                                                      : 1.0;
+        x->v[i] = is_signed && random_integer(0, 2) == 0 ? -size : size;
+    }
+    x->v[x->count - 1] = 0;
+    array_set(x, x->v);
 }
 
 /* Elements whose sums stay within every float, and exact in a double where they are integers. */
@@ -79,6 +97,30 @@ Test(cumsum, shapes, TAGS("lanes few")) {
                 array_free_all();
                 if (!right) return;
             }
+}
+
+/* The same shapes and dtypes, in turn; in place; and an element that is NaN or infinite. */
+Test(cumsum, products, TAGS("few")) {
+    for (int d = 0; d < dtype_count; d++)
+        for (int s = d % 3; s < (small ? SMALL_SHAPES : SHAPES); s += 3)
+            for (int dim = 0; dim < shapes[s].ndim; dim++) {
+                const tdm_dtype to = sums_of(dtypes[d]);
+                array *x = array_new(dtypes[d], shapes[s].ndim, shapes[s].shape, NULL);
+                array *y = array_new(to, shapes[s].ndim, shapes[s].shape, NULL);
+                set_factors(x);
+                bool right = scan_case(tdm_cumprod, x, dim, y);
+                if (right && to == dtypes[d]) right = scan_case(tdm_cumprod, x, dim, x);
+                array_free_all();
+                if (!right) return;
+            }
+    static const double given[] = {2, -0.5, INFINITY, -3, 0, 5},
+                        want[] = {2, -1, -INFINITY, INFINITY, NAN, NAN};
+    array *x = array_1d(TDM_F32, 6);
+    array_set(x, given);
+    check_case("products of infinity");
+    OK(tdm_cumprod(queue, &x->t, -1, &x->t));
+    ARRAY_CHECK(x, want, NULL);
+    array_free_all();
 }
 
 /* Every dimension of x and y in every order of strides, with and without gaps: adjacent in the same dimension, in
@@ -210,6 +252,7 @@ Test(cumsum, refusals) {
     REFUSED(tdm_cumsum(queue, NULL, 0, &y->t), argument, "x|NULL");
     REFUSED(tdm_cumsum(queue, &x->t, 0, NULL), argument, "y|NULL");
     REFUSED(tdm_cumsum(queue, &x->t, 2, &y->t), argument, "tdm_cumsum|dim is 2|-2 to 1");
+    REFUSED(tdm_cumprod(queue, &x->t, -3, &y->t), argument, "tdm_cumprod|dim is -3");
     REFUSED(tdm_cumsum(queue, &x->t, -3, &y->t), argument, "dim is -3|-2 to 1");
     REFUSED(tdm_cumsum(queue, &x->t, 0, &half->t), dtype, "y|f16|f32");
     REFUSED(tdm_cumsum(queue, &half->t, 0, &whole->t), dtype, "y|i32|f16|or f32");

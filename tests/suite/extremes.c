@@ -217,8 +217,9 @@ static void check_row(const char *name, tdm_dtype dtype, int64_t cols, const dou
 
 /* An outlier at each place of a row, which is the only one far from the others: n rows of n columns. */
 Test(extremes, outlier_at_every_place) {
-    static const char *const names[] = {"layer_norm", "rms_norm", "l2_normalize", "softmax",
-                                        "norm_l1",    "norm_l2",  "variance",     "sum"};
+    static const char *const names[] = {"layer_norm",  "rms_norm",  "l2_normalize", "softmax",
+                                        "log_softmax", "logsumexp", "norm_l1",      "norm_l2",
+                                        "variance",    "sum"};
     enum { N = 300 };
     for (int d = 0; d < float_dtype_count; d++)
         for (size_t o = 0; o < sizeof names / sizeof *names; o++) {
@@ -234,6 +235,33 @@ Test(extremes, outlier_at_every_place) {
             sample_compare(&k);
             array_free_all();
         }
+}
+
+/* logsumexp of infinities and NaN of both signs, of what no power has room for, and of nothing; into a column. */
+Test(extremes, logarithms_of_sums) {
+    enum { ROWS = 7, COLS = 3 };
+    const double inf = (double)INFINITY, nan = (double)NAN;
+    const double given[ROWS * COLS] = {inf,  1,     -1,    inf,   nan,  1,    inf,
+                                       -nan, 1,     -inf,  -inf,  -inf, 3000, 3000,
+                                       3000, -3000, -3000, -3000, -inf, 5,    -inf};
+    const double want[ROWS] = {inf, nan, nan, -inf, 3000 + log(3), log(3) - 3000, 5};
+    for (int d = 0; d < float_dtype_count; d++) {
+        const tdm_dtype dtype = float_dtypes[d];
+        array *x = array_2d(dtype, ROWS, COLS, COLS + 1);
+        array *y = array_new(dtype, 2, (const int64_t[]){ROWS, 1}, (const int64_t[]){5, 1});
+        double bound[ROWS];
+        array_set(x, given);
+        for (int i = 0; i < ROWS; i++)
+            bound[i] = isfinite(want[i]) ? half_ulp(dtype, want[i]) * 4 : 0;
+        check_case("logsumexp of %s", tdm_dtype_name(dtype));
+        if (OK(tdm_logsumexp(queue, &x->t, &y->t))) ARRAY_CHECK(y, want, bound);
+        array *none = array_2d(dtype, 2, 0, 1), *least = array_1d(dtype, 2);
+        const double nothing[2] = {-inf, -inf};
+        if (OK(tdm_logsumexp(queue, &none->t, &least->t))) ARRAY_CHECK(least, nothing, NULL);
+        REFUSED(tdm_logsumexp(queue, &x->t, &least->t), TDM_ERROR_INVALID_SHAPE,
+                "y|[2]|[7]|[7, 1]");
+        array_free_all();
+    }
 }
 
 /* l2_normalize below a large epsilon, and softmax far below the largest: subnormal results. */

@@ -21,9 +21,32 @@ static void set_elements(array *x, ref_reduction what) {
         array_uniform(x, -0.02, 0.03);
     else
         array_uniform(x, -2.0, 3.0);
-    for (int64_t i = 0; (what == REF_ANY || what == REF_ALL) && i < x->count; i++)
+    for (int64_t i = 0; what >= REF_ANY && i < x->count; i++)
         if (random_integer(0, 3) > 0) x->v[i] = what == REF_ALL;
     array_set(x, x->v);
+}
+
+/* Zeros of both signs are 0, NaN and the least numbers are not, nor is any byte of a bool that is true. */
+Test(reduce, count_of_special_values) {
+    for (int d = 0; d < float_dtype_count; d++) {
+        const double least = fmax(2 * half_ulp(float_dtypes[d], 0), 0x1p-1074);
+        const double given[] = {0, -0.0, NAN, INFINITY, least}, want = 3;
+        array *x = array_1d(float_dtypes[d], 5), *y = array_1d(TDM_U64, 1);
+        array_set(x, given);
+        check_case("nonzero elements of %s", tdm_dtype_name(float_dtypes[d]));
+        OK(tdm_count_nonzero(queue, &x->t, NULL, 0, &y->t));
+        ARRAY_CHECK(y, &want, NULL);
+        array_free_all();
+    }
+    array *bytes = array_1d(TDM_U8, 3), *y = array_1d(TDM_I64, 1);
+    array_set(bytes, (const double[]){255, 0, 2});
+    tdm_tensor bools = bytes->t;
+    bools.dtype = TDM_BOOL;
+    OK(tdm_count_nonzero(queue, &bools, NULL, 0, &y->t));
+    ARRAY_CHECK(y, (const double[]){2}, NULL);
+    REFUSED(tdm_count_nonzero(queue, &bools, NULL, 0, &bools), TDM_ERROR_OVERLAP, "y|x");
+    REFUSED(tdm_count_nonzero(queue, &y->t, NULL, 0, &bytes->t), TDM_ERROR_INVALID_DTYPE, "y|u8");
+    array_free_all();
 }
 
 /* Every set of dimensions of a tensor of four, in every order of strides, with and without gaps. */

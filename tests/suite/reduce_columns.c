@@ -35,7 +35,7 @@ Test(reduce_columns, widths_and_lengths, TAGS("lanes few")) {
                     const bool ones = which == REF_PRODUCT || which == REF_ALL;
                     array *x = lines_of(dtype, lengths[l], widths[w]);
                     array_uniform(x, ones ? 0.98 : -2.0, ones ? 1.02 : 3.0);
-                    for (int64_t i = 0; (which == REF_ANY || which == REF_ALL) && i < x->count; i++)
+                    for (int64_t i = 0; which >= REF_ANY && i < x->count; i++)
                         if (random_integer(0, 3) > 0) x->v[i] = which == REF_ALL;
                     array_set(x, x->v);
                     const bool right = reduce_case(which, x, 1, reduced_dtype(which, dtype),

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Sorted rows: argsort and top_k. */
+/* Sorted rows: sort, argsort and top_k. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -83,6 +83,8 @@ static bool sort_case(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t gap, 
     bool right = sorted(x->v, rows, cols, cols, descending, values, want) &&
                  OK(tdm_argsort(queue, &x->t, descending, &indices->t)) &&
                  ARRAY_CHECK(indices, want, NULL);
+    array *y = array_2d(dtype, rows, cols, cols + gap);
+    right = right && OK(tdm_sort(queue, &x->t, descending, &y->t)) && ARRAY_CHECK(y, values, NULL);
     right = ARRAY_SAME(x) && right;
     array_free_all();
     return right;

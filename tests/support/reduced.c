@@ -6,12 +6,13 @@
 
 #include "operations/list.h"
 
-const char *const reduction_names[REF_REDUCTIONS] = {"sum",     "mean",    "prod",     "variance",
-                                                     "norm l1", "norm l2", "norm inf", "max",
-                                                     "min",     "any",     "all"};
+const char *const reduction_names[REF_REDUCTIONS] = {
+    "sum",      "mean", "prod", "variance", "deviation", "norm l1", "norm l2",
+    "norm inf", "max",  "min",  "any",      "all",       "count"};
 
 tdm_dtype reduced_dtype(ref_reduction what, tdm_dtype dtype) {
     if (what == REF_ANY || what == REF_ALL) return TDM_BOOL;
+    if (what == REF_COUNT) return TDM_I64;
     if (what == REF_MAX || what == REF_MIN || dtype_is_float(dtype)) return dtype;
     return dtype == TDM_U64 ? TDM_U64 : TDM_I64;
 }

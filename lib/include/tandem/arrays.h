@@ -89,10 +89,61 @@ TDM_API TDM_MUST_USE tdm_status tdm_stack(tdm_queue *queue, const tdm_tensor *co
 TDM_API TDM_MUST_USE tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims,
                                          size_t count, tdm_tensor *y);
 
+/** y = x, moved on by shifts[i] elements along each of the `count` dimensions that `dims` names, none of them twice:
+ * what leaves at the end comes in at the beginning. A negative shift moves it back. y has x's shape. Takes 2^count
+ * launches. */
+TDM_API TDM_MUST_USE tdm_status tdm_roll(tdm_queue *queue, const tdm_tensor *x,
+                                         const int64_t *shifts, const int *dims, size_t count,
+                                         tdm_tensor *y);
+
+/** y = x several times over, side by side: each extent of y is a multiple of x's; y may have more dimensions, before
+ * x's. A dimension that is repeated and longer than 1 counts twice among the TDM_MAX_DIMS that y may have. */
+TDM_API TDM_MUST_USE tdm_status tdm_tile(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+
+/** y = x, each element several times in a row along dimension `dim`, in which y's extent is a multiple of x's. The
+ * dimension counts as for tdm_tile. */
+TDM_API TDM_MUST_USE tdm_status tdm_repeat(tdm_queue *queue, const tdm_tensor *x, int dim,
+                                           tdm_tensor *y);
+
+/** y = the part of each matrix x, its last two dimensions, on and below the diagonal: x[.., i, j] where j ≤ i +
+ * diagonal, else 0. y has x's shape and may be exactly the same view. A kernel of functions.h. */
+TDM_API TDM_MUST_USE tdm_status tdm_tril(tdm_queue *queue, const tdm_tensor *x, int64_t diagonal,
+                                         tdm_tensor *y);
+
+/** The same on and above the diagonal: where j ≥ i + diagonal. */
+TDM_API TDM_MUST_USE tdm_status tdm_triu(tdm_queue *queue, const tdm_tensor *x, int64_t diagonal,
+                                         tdm_tensor *y);
+
+/* Of strides of any kind. */
+
+/** y = the differences x[.., i + 1, ..] - x[.., i, ..] along dimension `dim`, taken n times, each rounded to the dtype;
+ * y, of x's dtype, has n elements fewer there, or none. Integers wrap; a bool is whether two differ. n 0: a copy. n - 1
+ * of them are in memory of the queue's for that. */
+TDM_API TDM_MUST_USE tdm_status tdm_diff(tdm_queue *queue, const tdm_tensor *x, int dim, int64_t n,
+                                         tdm_tensor *y);
+
+/** y = x[.., indices[.., i, ..], ..] along dimension `dim`, in which x may have another extent than the others have. x:
+ * any dtype, y's; indices: i32 or i64, of y's shape. An index that is negative, or not below that extent, gives NaN, of
+ * dtypes that are no floats 0. With memory of the queue's for 8 bytes an element of y, and for what of x and y is not
+ * contiguous. */
+TDM_API TDM_MUST_USE tdm_status tdm_take_along_axis(tdm_queue *queue, const tdm_tensor *x,
+                                                    const tdm_tensor *indices, int dim,
+                                                    tdm_tensor *y);
+
+/** y, a bool or any other dtype, of x's shape: whether each element of x is one of the values, of one dimension, as
+ * tdm_equal has it: NaN is in nothing. Each is compared with all, so it is for few values. */
+TDM_API TDM_MUST_USE tdm_status tdm_isin(tdm_queue *queue, const tdm_tensor *x,
+                                         const tdm_tensor *values, tdm_tensor *y);
+
 /* Sorting: rows of any dtype, compared as numbers on every device. NaN is above all numbers, and -0 equal to 0; of
  * equal elements the one with the lower index comes first, whichever way they are sorted. By merging (Merge Path, Green
  * et al. 2012), in log₂(cols / 16) launches, twice as many for elements of 64 bits; with memory of the queue's for 16
  * bytes an element, 24 for those of 64 bits, of some rows at a time: 2²⁴ elements, if one row has no more. */
+
+/** y = the elements of each row of x, the smallest one first or, with `descending`, the largest (NaN, that is). x:
+ * rows; y: rows of x's shape and dtype. */
+TDM_API TDM_MUST_USE tdm_status tdm_sort(tdm_queue *queue, const tdm_tensor *x, bool descending,
+                                         tdm_tensor *y);
 
 /** The order of each row's elements: indices[..., i] is where the i-th of them is in x, the smallest one first or, with
  * `descending`, the largest (NaN, that is). x: rows; indices: rows of x's shape, i32 or i64. */

@@ -10,7 +10,7 @@
  *     tdm_ones(queue, TDM_F32, TDM_SHAPE(2, 3), &x)
  *
  * The tensor is made on the queue's device, and the work that fills it is queued.
- * Where the device has no f64 arithmetic, tdm_arange, tdm_rand and tdm_randn make no f64 tensors.
+ * Where the device has no f64 arithmetic, tdm_arange, tdm_linspace, tdm_rand and tdm_randn make no f64 tensors.
  *
  * Threads: as the queue; tdm_empty, which queues nothing, and tdm_tensor_release from any thread. */
 #ifndef TANDEM_CREATE_H
@@ -53,6 +53,16 @@ TDM_API TDM_MUST_USE tdm_status tdm_ones(tdm_queue *queue, tdm_dtype dtype, int 
  * tdm_fill_range does. step ≠ 0; no element when end lies on the other side of start. */
 TDM_API TDM_MUST_USE tdm_status tdm_arange(tdm_queue *queue, double start, double end, double step,
                                            tdm_dtype dtype, tdm_tensor *tensor);
+
+/** `count` numbers from start, in steps of (end - start) / (count - 1) up to end itself or, without `endpoint`, of
+ * (end - start) / count; computed as tdm_fill_range does. dtype: a float. start, end and end - start are finite. */
+TDM_API TDM_MUST_USE tdm_status tdm_linspace(tdm_queue *queue, double start, double end,
+                                             int64_t count, bool endpoint, tdm_dtype dtype,
+                                             tdm_tensor *tensor);
+
+/** rows x cols elements, 1 where column = row + diagonal, else 0. */
+TDM_API TDM_MUST_USE tdm_status tdm_eye(tdm_queue *queue, int64_t rows, int64_t cols,
+                                        int64_t diagonal, tdm_dtype dtype, tdm_tensor *tensor);
 
 /** Uniform in [0, 1) (integers: over the dtype's whole range), see tdm_fill_uniform. */
 TDM_API TDM_MUST_USE tdm_status tdm_rand(tdm_queue *queue, tdm_generator *generator,

@@ -18,7 +18,7 @@
 #ifndef TANDEM_OPERATIONS_HPP
 #define TANDEM_OPERATIONS_HPP
 
-#include <tandem/functions.hpp> // IWYU pragma: export
+#include <tandem/arrays.hpp> // IWYU pragma: export
 
 namespace tandem {
 
@@ -174,6 +174,20 @@ inline Tensor softmax(const Queue &queue, const Tensor &x, const SoftmaxOptions 
     return y;
 }
 
+/** x - max - ln Σexp(x - max) of each row */
+inline Tensor log_softmax(const Queue &queue, const Tensor &x) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(tdm_log_softmax(queue, x, y));
+    return y;
+}
+
+/** ln Σexp(x) of each row */
+inline Tensor logsumexp(const Queue &queue, const Tensor &x, bool keep = false) {
+    Tensor y = detail::make_reduced(queue, x, {-1}, keep, x->dtype);
+    check(tdm_logsumexp(queue, x, y));
+    return y;
+}
+
 /** tdm_attention_options; each tensor may be empty. */
 struct AttentionOptions {
     double scale = 0;    /**< factor of the scores; 0: 1/√(head size) */
@@ -233,6 +247,8 @@ TANDEM_REDUCTION(mean, x->dtype)
 TANDEM_REDUCTION(max, x->dtype)
 /** The smallest element; NaN, where there is one. */
 TANDEM_REDUCTION(min, x->dtype)
+/** How many elements are not 0, in i64. */
+TANDEM_REDUCTION(count_nonzero, TDM_I64)
 /** Is any element not 0? */
 TANDEM_REDUCTION(any, TDM_BOOL)
 /** Is no element 0? */
@@ -244,6 +260,16 @@ inline Tensor variance(const Queue &queue, const Tensor &x, const std::vector<in
                        double correction = 0, bool keep = false) {
     Tensor y = detail::make_reduced(queue, x, dims, keep, x->dtype);
     check(tdm_variance(queue, x, dims.empty() ? nullptr : dims.data(), dims.size(), correction, y));
+    return y;
+}
+
+/** the root of that */
+inline Tensor standard_deviation(const Queue &queue, const Tensor &x,
+                                 const std::vector<int> &dims = {}, double correction = 0,
+                                 bool keep = false) {
+    Tensor y = detail::make_reduced(queue, x, dims, keep, x->dtype);
+    check(tdm_standard_deviation(queue, x, dims.empty() ? nullptr : dims.data(), dims.size(),
+                                 correction, y));
     return y;
 }
 
@@ -283,91 +309,11 @@ inline Tensor cumsum(const Queue &queue, const Tensor &x, int dim) {
     return y;
 }
 
-/* ---- arrays.h ---- */
-
-/** Rows of a table by their numbers: [indices…, cols…]. */
-inline Tensor gather_rows(const Queue &queue, const Tensor &table, const Tensor &indices) {
-    std::vector<std::int64_t> shape = indices.shape();
-    for (int d = 1; d < table->ndim; d++)
-        shape.push_back(table->shape[d]);
-    Tensor y = detail::make(queue, table->dtype, shape);
-    check(tdm_gather_rows(queue, table, indices, y));
+/** The products so far along dim. */
+inline Tensor cumprod(const Queue &queue, const Tensor &x, int dim) {
+    Tensor y = detail::make_like(queue, x, detail::as_sum(x->dtype));
+    check(tdm_cumprod(queue, x, dim, y));
     return y;
-}
-
-/** Rows of `cols` elements, 1 where the index says and else 0. */
-inline Tensor one_hot(const Queue &queue, const Tensor &indices, std::int64_t cols,
-                      tdm_dtype dtype = TDM_F32) {
-    std::vector<std::int64_t> shape = indices.shape();
-    shape.push_back(cols);
-    Tensor y = detail::make(queue, dtype, shape);
-    check(tdm_one_hot(queue, indices, y));
-    return y;
-}
-
-/** One after the other along dim. */
-inline Tensor concat(const Queue &queue, const std::vector<Tensor> &tensors, int dim) {
-    std::vector<const tdm_tensor *> all;
-    std::int64_t extent = 0;
-    for (const Tensor &tensor : tensors) {
-        const int at = dim < 0 ? dim + tensor->ndim : dim;
-        all.push_back(tensor);
-        if (at >= 0 && at < tensor->ndim) extent += tensor->shape[at];
-    }
-    Tensor y;
-    if (!tensors.empty() && tensors[0]->ndim > 0) {
-        std::vector<std::int64_t> shape = tensors[0].shape();
-        const int at = dim < 0 ? dim + tensors[0]->ndim : dim;
-        if (at >= 0 && at < tensors[0]->ndim) shape[static_cast<std::size_t>(at)] = extent;
-        y = detail::make(queue, tensors[0]->dtype, shape);
-    }
-    check(tdm_concat(queue, all.data(), all.size(), dim, y));
-    return y;
-}
-
-/** Along a new dimension. */
-inline Tensor stack(const Queue &queue, const std::vector<Tensor> &tensors, int dim) {
-    std::vector<const tdm_tensor *> all;
-    for (const Tensor &tensor : tensors)
-        all.push_back(tensor);
-    Tensor y;
-    if (!tensors.empty() && tensors[0]->ndim > 0) {
-        std::vector<std::int64_t> shape = tensors[0].shape();
-        const int at = dim < 0 ? dim + tensors[0]->ndim + 1 : dim;
-        const int inside = std::clamp(at, 0, tensors[0]->ndim);
-        shape.insert(shape.begin() + inside, static_cast<std::int64_t>(tensors.size()));
-        y = detail::make(queue, tensors[0]->dtype, shape);
-    }
-    check(tdm_stack(queue, all.data(), all.size(), dim, y));
-    return y;
-}
-
-/** The last elements first along these dimensions. */
-inline Tensor flip(const Queue &queue, const Tensor &x, const std::vector<int> &dims) {
-    Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_flip(queue, x, dims.data(), dims.size(), y));
-    return y;
-}
-
-/** The order of each row's elements, in i64. */
-inline Tensor argsort(const Queue &queue, const Tensor &x, bool descending = false) {
-    Tensor y = detail::make_like(queue, x, TDM_I64);
-    check(tdm_argsort(queue, x, descending, y));
-    return y;
-}
-
-/** Largest elements of rows, and where they are. */
-struct TopK {
-    Tensor values;  /**< the largest first */
-    Tensor indices; /**< in i64 */
-};
-
-/** The k largest of each row: auto [values, indices] = … */
-inline TopK top_k(const Queue &queue, const Tensor &x, std::int64_t k) {
-    TopK made = {detail::make_of_rows(queue, x, k, x->dtype),
-                 detail::make_of_rows(queue, x, k, TDM_I64)};
-    check(tdm_top_k(queue, x, made.values, made.indices));
-    return made;
 }
 
 /* ---- tensor.h: views, which share the buffer; move.h; create.h ---- */

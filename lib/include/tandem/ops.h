@@ -205,6 +205,16 @@ TDM_API TDM_MUST_USE tdm_status tdm_l2_normalize(tdm_queue *queue, const tdm_ten
 /** y = exp(x - max) / Σexp(x - max) for each row. In place: y may be x. Error: e(k + max - x)y. */
 TDM_API TDM_MUST_USE tdm_status tdm_softmax(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 
+/** y = x - max - ln Σexp(x - max) for each row, the logarithm of its softmax. In place: y may be x.
+ * Error: e(k + max - x + |y|). */
+TDM_API TDM_MUST_USE tdm_status tdm_log_softmax(tdm_queue *queue, const tdm_tensor *x,
+                                                tdm_tensor *y);
+
+/** y = max + ln Σexp(x - max) for each row, without overflow: -Inf of a row of -Inf or of nothing, Inf of one with
+ * Inf. y has x's shape without the last dimension, or with extent 1 in its place, and x's dtype; its elements
+ * have one common stride. Error: e(k + |max| + |y|). */
+TDM_API TDM_MUST_USE tdm_status tdm_logsumexp(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
+
 /** Elementwise, with any strides. Inputs are broadcast to y's shape as in NumPy: dimensions are
  * aligned at the last one, and a missing one or one of extent 1 is repeated (tdm_broadcast_shape
  * reports the shape that y must have). In place: y may be any input that is not broadcast. y's own

@@ -54,6 +54,17 @@ TDM_API TDM_MUST_USE tdm_status tdm_prod(tdm_queue *queue, const tdm_tensor *x, 
 TDM_API TDM_MUST_USE tdm_status tdm_variance(tdm_queue *queue, const tdm_tensor *x, const int *dims,
                                              size_t count, double correction, tdm_tensor *y);
 
+/** y = the root of that, the standard deviation: infinite where the variance is. Error: that of the variance
+ * divided by y, or the root of that error where it is less; and 4e·y. */
+TDM_API TDM_MUST_USE tdm_status tdm_standard_deviation(tdm_queue *queue, const tdm_tensor *x,
+                                                       const int *dims, size_t count,
+                                                       double correction, tdm_tensor *y);
+
+/** y = how many elements are not 0, i64 or u64; of nothing 0. NaN is not 0. x: any dtype that the device computes
+ * with; one of more than a byte is converted to bool first, in memory of the queue's for that. */
+TDM_API TDM_MUST_USE tdm_status tdm_count_nonzero(tdm_queue *queue, const tdm_tensor *x,
+                                                  const int *dims, size_t count, tdm_tensor *y);
+
 /** y = the norm of x over the dimensions, as tdm_norm has it over all of them: L2 is right
  * wherever it fits the dtype. Of nothing 0. x: a float. Error as tdm_norm. */
 TDM_API TDM_MUST_USE tdm_status tdm_norm_over(tdm_queue *queue, tdm_norm_kind kind,
@@ -74,6 +85,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_dot(tdm_queue *queue, const tdm_tensor *a, c
  * elements so far. */
 TDM_API TDM_MUST_USE tdm_status tdm_cumsum(tdm_queue *queue, const tdm_tensor *x, int dim,
                                            tdm_tensor *y);
+
+/** The same of products, in no particular order either. Error: i·e|y| for element i, counted from 1. */
+TDM_API TDM_MUST_USE tdm_status tdm_cumprod(tdm_queue *queue, const tdm_tensor *x, int dim,
+                                            tdm_tensor *y);
 
 /* Comparisons. x is of any dtype, f64 on every device. */
 

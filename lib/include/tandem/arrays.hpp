@@ -1,0 +1,201 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * For C++17: the operations of arrays.h as functions that return what they make, eye and linspace. tandem.hpp includes
+ * it, and operations.hpp says what holds of them. */
+#ifndef TANDEM_ARRAYS_HPP
+#define TANDEM_ARRAYS_HPP
+
+#include <tandem/functions.hpp> // IWYU pragma: export
+
+namespace tandem {
+
+/** Rows of a table by their numbers: [indices…, cols…]. */
+inline Tensor gather_rows(const Queue &queue, const Tensor &table, const Tensor &indices) {
+    std::vector<std::int64_t> shape = indices.shape();
+    for (int d = 1; d < table->ndim; d++)
+        shape.push_back(table->shape[d]);
+    Tensor y = detail::make(queue, table->dtype, shape);
+    check(tdm_gather_rows(queue, table, indices, y));
+    return y;
+}
+
+/** Rows of `cols` elements, 1 where the index says and else 0. */
+inline Tensor one_hot(const Queue &queue, const Tensor &indices, std::int64_t cols,
+                      tdm_dtype dtype = TDM_F32) {
+    std::vector<std::int64_t> shape = indices.shape();
+    shape.push_back(cols);
+    Tensor y = detail::make(queue, dtype, shape);
+    check(tdm_one_hot(queue, indices, y));
+    return y;
+}
+
+/** One after the other along dim. */
+inline Tensor concat(const Queue &queue, const std::vector<Tensor> &tensors, int dim) {
+    std::vector<const tdm_tensor *> all;
+    std::int64_t extent = 0;
+    for (const Tensor &tensor : tensors) {
+        const int at = dim < 0 ? dim + tensor->ndim : dim;
+        all.push_back(tensor);
+        if (at >= 0 && at < tensor->ndim) extent += tensor->shape[at];
+    }
+    Tensor y;
+    if (!tensors.empty() && tensors[0]->ndim > 0) {
+        std::vector<std::int64_t> shape = tensors[0].shape();
+        const int at = dim < 0 ? dim + tensors[0]->ndim : dim;
+        if (at >= 0 && at < tensors[0]->ndim) shape[static_cast<std::size_t>(at)] = extent;
+        y = detail::make(queue, tensors[0]->dtype, shape);
+    }
+    check(tdm_concat(queue, all.data(), all.size(), dim, y));
+    return y;
+}
+
+/** Along a new dimension. */
+inline Tensor stack(const Queue &queue, const std::vector<Tensor> &tensors, int dim) {
+    std::vector<const tdm_tensor *> all;
+    for (const Tensor &tensor : tensors)
+        all.push_back(tensor);
+    Tensor y;
+    if (!tensors.empty() && tensors[0]->ndim > 0) {
+        std::vector<std::int64_t> shape = tensors[0].shape();
+        const int at = dim < 0 ? dim + tensors[0]->ndim + 1 : dim;
+        const int inside = std::clamp(at, 0, tensors[0]->ndim);
+        shape.insert(shape.begin() + inside, static_cast<std::int64_t>(tensors.size()));
+        y = detail::make(queue, tensors[0]->dtype, shape);
+    }
+    check(tdm_stack(queue, all.data(), all.size(), dim, y));
+    return y;
+}
+
+/** The last elements first along these dimensions. */
+inline Tensor flip(const Queue &queue, const Tensor &x, const std::vector<int> &dims) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(tdm_flip(queue, x, dims.data(), dims.size(), y));
+    return y;
+}
+
+/** The order of each row's elements, in i64. */
+inline Tensor argsort(const Queue &queue, const Tensor &x, bool descending = false) {
+    Tensor y = detail::make_like(queue, x, TDM_I64);
+    check(tdm_argsort(queue, x, descending, y));
+    return y;
+}
+
+/** Largest elements of rows, and where they are. */
+struct TopK {
+    Tensor values;  /**< the largest first */
+    Tensor indices; /**< in i64 */
+};
+
+/** The k largest of each row: auto [values, indices] = … */
+inline TopK top_k(const Queue &queue, const Tensor &x, std::int64_t k) {
+    TopK made = {detail::make_of_rows(queue, x, k, x->dtype),
+                 detail::make_of_rows(queue, x, k, TDM_I64)};
+    check(tdm_top_k(queue, x, made.values, made.indices));
+    return made;
+}
+
+/** The elements of each row in their order. */
+inline Tensor sort(const Queue &queue, const Tensor &x, bool descending = false) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(tdm_sort(queue, x, descending, y));
+    return y;
+}
+
+/** Moved on by a shift along each dimension that is named; what leaves at the end comes in at the beginning. */
+inline Tensor roll(const Queue &queue, const Tensor &x, const std::vector<std::int64_t> &shifts,
+                   const std::vector<int> &dims) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    if (shifts.size() < dims.size())
+        throw std::invalid_argument("tandem::roll: a shift is missing");
+    check(tdm_roll(queue, x, shifts.data(), dims.data(), dims.size(), y));
+    return y;
+}
+
+/** x so many times along each of the last dimensions. */
+inline Tensor tile(const Queue &queue, const Tensor &x, const std::vector<std::int64_t> &times) {
+    std::vector<std::int64_t> shape = x.shape();
+    if (shape.size() < times.size()) shape.insert(shape.begin(), times.size() - shape.size(), 1);
+    for (std::size_t i = 1; i <= times.size(); i++)
+        shape[shape.size() - i] *= times[times.size() - i];
+    Tensor y = detail::make(queue, x->dtype, shape);
+    check(tdm_tile(queue, x, y));
+    return y;
+}
+
+namespace detail {
+/** Of x's shape with another extent of dim, if there is such a dimension. */
+inline Tensor make_along(const Queue &queue, const Tensor &x, int dim, std::int64_t extent) {
+    std::vector<std::int64_t> shape = x.shape();
+    const int at = dim < 0 ? dim + x->ndim : dim;
+    if (at >= 0 && at < x->ndim) shape[static_cast<std::size_t>(at)] = extent;
+    return make(queue, x->dtype, shape);
+}
+
+inline std::int64_t extent_of(const Tensor &x, int dim) noexcept { /**< 0 of no dimension */
+    const int at = dim < 0 ? dim + x->ndim : dim;
+    return at >= 0 && at < x->ndim ? x->shape[at] : 0;
+}
+} // namespace detail
+
+/** Each element `times` times in a row along dim. */
+inline Tensor repeat(const Queue &queue, const Tensor &x, std::int64_t times, int dim) {
+    Tensor y = detail::make_along(queue, x, dim, times * detail::extent_of(x, dim));
+    check(tdm_repeat(queue, x, dim, y));
+    return y;
+}
+
+/** The differences of neighbours along dim, n times. */
+inline Tensor diff(const Queue &queue, const Tensor &x, int dim = -1, std::int64_t n = 1) {
+    const std::int64_t extent = detail::extent_of(x, dim);
+    Tensor y = detail::make_along(queue, x, dim, n < extent ? extent - n : 0);
+    check(tdm_diff(queue, x, dim, n, y));
+    return y;
+}
+
+/** What the indices name along dim. */
+inline Tensor take_along_axis(const Queue &queue, const Tensor &x, const Tensor &indices, int dim) {
+    Tensor y = detail::make_like(queue, indices, x->dtype);
+    check(tdm_take_along_axis(queue, x, indices, dim, y));
+    return y;
+}
+
+/** Whether each element is one of the values. */
+inline Tensor isin(const Queue &queue, const Tensor &x, const Tensor &values) {
+    Tensor y = detail::make_like(queue, x, TDM_BOOL);
+    check(tdm_isin(queue, x, values, y));
+    return y;
+}
+
+/** x on and below the diagonal, else 0. */
+inline Tensor tril(const Queue &queue, const Tensor &x, std::int64_t diagonal = 0) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(tdm_tril(queue, x, diagonal, y));
+    return y;
+}
+
+/** x on and above the diagonal, else 0. */
+inline Tensor triu(const Queue &queue, const Tensor &x, std::int64_t diagonal = 0) {
+    Tensor y = detail::make_like(queue, x, x->dtype);
+    check(tdm_triu(queue, x, diagonal, y));
+    return y;
+}
+
+/** 1 where column = row + diagonal, else 0. */
+inline Tensor eye(const Queue &queue, std::int64_t rows, std::int64_t cols,
+                  tdm_dtype dtype = TDM_F32, std::int64_t diagonal = 0) {
+    tdm_tensor made;
+    check(tdm_eye(queue, rows, cols, diagonal, dtype, &made));
+    return Tensor(made);
+}
+
+/** `count` numbers from start to end, which is the last of them unless endpoint is false. */
+inline Tensor linspace(const Queue &queue, double start, double end, std::int64_t count,
+                       tdm_dtype dtype = TDM_F32, bool endpoint = true) {
+    tdm_tensor made;
+    check(tdm_linspace(queue, start, end, count, endpoint, dtype, &made));
+    return Tensor(made);
+}
+
+} // namespace tandem
+
+#endif
