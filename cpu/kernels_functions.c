@@ -6,6 +6,7 @@
 /* after numeric.h */
 #include "activation.h"
 #include "convert.h"
+#include "elementary.h"
 /* after these */
 #include "functions.h"
 

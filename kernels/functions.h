@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The functions of function_list.h for one element, the same in every kernel language: tdm_fn_<name>_<type>.
- * Compiled after numeric.h, activation.h and convert.h; what numeric.h says of its functions holds of these, too.
+ * Compiled after elementary.h, activation.h and convert.h; what numeric.h says of its functions holds of these, too.
  *
  * Integers wrap; x / 0 and x % 0 are 0, and shifts take the low bits of their count, so that nothing traps and all
  * devices agree. NaN propagates, through min and max, too. What is called by TDM_LIBRARY_F32 and _F64 is as exact as
@@ -117,25 +117,16 @@ TDM_COMPARISONS(f32, float)
     INLINE V tdm_fn_rsqrt_##type(V a) { return one / tdm_sqrt_##type(a); }                         \
     INLINE V tdm_fn_reciprocal_##type(V a) { return one / a; }                                     \
     INLINE V tdm_fn_hypot_##type(V a, V b) { return LIBRARY(hypot)(a, b); }                        \
-    INLINE V tdm_fn_expm1_##type(V a) { return LIBRARY(expm1)(a); }                                \
     INLINE V tdm_fn_log_##type(V a) { return tdm_log_##type(a); }                                  \
-    INLINE V tdm_fn_log1p_##type(V a) { return LIBRARY(log1p)(a); }                                \
     INLINE V tdm_fn_pow_##type(V a, V b) { return LIBRARY(pow)(a, b); }                            \
     INLINE V tdm_fn_sin_##type(V a) { return LIBRARY(sin)(a); }                                    \
     INLINE V tdm_fn_cos_##type(V a) { return LIBRARY(cos)(a); }                                    \
     INLINE V tdm_fn_tan_##type(V a) { return LIBRARY(tan)(a); }                                    \
-    INLINE V tdm_fn_asin_##type(V a) { return LIBRARY(asin)(a); }                                  \
-    INLINE V tdm_fn_acos_##type(V a) { return LIBRARY(acos)(a); }                                  \
-    INLINE V tdm_fn_atan_##type(V a) { return LIBRARY(atan)(a); }                                  \
     INLINE V tdm_fn_atan2_##type(V a, V b) { return LIBRARY(atan2)(a, b); }                        \
-    INLINE V tdm_fn_sinh_##type(V a) { return LIBRARY(sinh)(a); }                                  \
-    INLINE V tdm_fn_cosh_##type(V a) { return LIBRARY(cosh)(a); }                                  \
     INLINE V tdm_fn_asinh_##type(V a) { return LIBRARY(asinh)(a); }                                \
     INLINE V tdm_fn_acosh_##type(V a) { return LIBRARY(acosh)(a); }                                \
     INLINE V tdm_fn_atanh_##type(V a) { return LIBRARY(atanh)(a); }                                \
     INLINE V tdm_fn_tanh_##type(V a) { return tdm_act_##type##_TANH(a); }                          \
-    INLINE V tdm_fn_erf_##type(V a) { return LIBRARY(erf)(a); }                                    \
-    INLINE V tdm_fn_erfc_##type(V a) { return LIBRARY(erfc)(a); }                                  \
     INLINE V tdm_fn_floor_##type(V a) { return LIBRARY(floor)(a); }                                \
     INLINE V tdm_fn_ceil_##type(V a) { return LIBRARY(ceil)(a); }                                  \
     INLINE V tdm_fn_round_##type(V a) { return LIBRARY(rint)(a); }                                 \
@@ -173,7 +164,7 @@ TDM_COMPARISONS(f32, float)
     INLINE V tdm_fn_logaddexp_##type(V a, V b)                                                     \
     {                                                                                              \
         const V far = tdm_fn_exp_##type(-tdm_abs_##type(a - b));                                   \
-        return a == b ? a + ln_2 : tdm_fn_max_##type(a, b) + LIBRARY(log1p)(far);                  \
+        return a == b ? a + ln_2 : tdm_fn_max_##type(a, b) + tdm_fn_log1p_##type(far);                  \
     }                                                                                              \
     /* of the divisor's sign, also where it is 0 */                                                \
     INLINE V tdm_fn_remainder_##type(V a, V b)                                                     \
@@ -192,54 +183,6 @@ TDM_COMPARISONS(f32, float)
         return b == 0 || !finite ? quotient : down == 0 ? quotient * 0 : down;                     \
     }
 
-/* exp: as in numeric.h, and 2^n times as small at first where the result is large; within 1 ulp. */
-INLINE float tdm_fn_exp_f32(float x)
-{
-    const float low = x < -110.2f ? -110.2f : x, c = low > 89.0f ? 89.0f : low;
-    const float raiser = c > 0.0f ? 12582912.0f + 95.0f : TDM_RAISER;
-    const float t = c * 1.44269504f + raiser, n = t - raiser;
-    const float s = tdm_expm1_poly((c - n * 0.693359375f) + n * 2.12194440e-4f);
-    return (s * TDM_RAISED(t) + TDM_RAISED(t)) * (c > 0.0f ? 4294967296.0f : TDM_TAIL);
-}
-
-/* log to the base b. As log; what is multiplied by 1 / ln b comes in two parts, and so do that and log_b 2: products of
- * the first parts are exact. */
-INLINE float tdm_log_base(float x, float factor, float rest, float of_2, float rest_of_2)
-{
-    const tdm_i32 tiny = x < 1.17549435e-38f ? 1 : 0;
-    const tdm_u32 bits = (tdm_u32)tdm_as_i32(tiny ? x * 8388608.0f : x);
-    const tdm_i32 e = (tdm_i32)(bits - 0x3f3504f3u) >> 23;
-    const float f = tdm_as_f32((tdm_i32)(bits - ((tdm_u32)e << 23))) - 1.0f, half_square = 0.5f * f * f;
-    const float k = (float)(tiny ? e - 23 : e);
-    const float high = tdm_as_f32((tdm_i32)((tdm_u32)tdm_as_i32(f - half_square) & 0xfffff000u));
-    const float low = ((f - high) - half_square) + f * (f * f * tdm_log_poly(f));
-    const float small = (low + high) * rest + k * rest_of_2;
-    return tdm_log_special(x, k * of_2 + (high * factor + (low * factor + small)));
-}
-
-/* within 0.9 ulp */
-INLINE float tdm_fn_log2_f32(float x) { return tdm_log_base(x, 1.44287109375f, -1.76052854e-4f, 1.0f, 0.0f); }
-INLINE float tdm_fn_log10_f32(float x)
-{
-    return tdm_log_base(x, 0.434326171875f, -3.16899714e-5f, 0.301025390625f, 4.60503907e-6f);
-}
-
-/* exp2: as exp, x = n + f; 2^f - 1 = f ln 2 + f^2 P(f), where P of degree 4 was fitted to 3.3e-9 of 2^f. The product of
- * the first parts of f and ln 2 is exact, and so is what 1 + that loses. Within 0.7 ulp,
- * subnormal results within 0.8 units. */
-INLINE float tdm_fn_exp2_f32(float x)
-{
-    const float low = x < -159.0f ? -159.0f : x, c = low > 129.0f ? 129.0f : low;
-    const float raiser = c > 0.0f ? 12582912.0f + 95.0f : TDM_RAISER;
-    const float t = c + raiser, f = c - (t - raiser), f2 = f * f;
-    const float f_high = tdm_as_f32(tdm_as_i32(f) & -0x1000), high = f_high * 0.693115234375f, sum = 1.0f + high;
-    const float q23 = 5.550358072e-02f * f + 2.402264774e-01f;
-    const float q45 = 1.339189010e-03f * f + 9.618503042e-03f;
-    const float rest = ((1.532923488e-04f * f2 + q45) * f2 + q23) * f2 + f * 3.19461863e-05f;
-    const float power = sum + ((f - f_high) * 0.693115234375f + rest + (high - (sum - 1.0f)));
-    return power * TDM_RAISED(t) * (c > 0.0f ? 4294967296.0f : TDM_TAIL);
-}
-
 TDM_FLOAT_FUNCTIONS(f32, float, TDM_LIBRARY_F32, 1.0f, 0.693147182f)
 
 #if TDM_HAS_F64
@@ -255,10 +198,21 @@ INLINE double tdm_fn_exp_f64(double x)
            (c > 0.0 ? 1.6069380442589903e60 : 6.223015277861142e-61); /* 2^200, 2^-200 */
 }
 
+/* those that elementary.h has for f32 */
+#define TDM_OF_LIBRARY_F64(name) INLINE double tdm_fn_##name##_f64(double a) { return TDM_LIBRARY_F64(name)(a); }
+TDM_OF_LIBRARY_F64(exp2)
+TDM_OF_LIBRARY_F64(log2)
+TDM_OF_LIBRARY_F64(log10)
+TDM_OF_LIBRARY_F64(expm1)
+TDM_OF_LIBRARY_F64(log1p)
+TDM_OF_LIBRARY_F64(sinh)
+TDM_OF_LIBRARY_F64(cosh)
+TDM_OF_LIBRARY_F64(asin)
+TDM_OF_LIBRARY_F64(acos)
+TDM_OF_LIBRARY_F64(atan)
+TDM_OF_LIBRARY_F64(erf)
+TDM_OF_LIBRARY_F64(erfc)
 TDM_FLOAT_FUNCTIONS(f64, double, TDM_LIBRARY_F64, 1.0, 0.6931471805599453)
-INLINE double tdm_fn_exp2_f64(double a) { return TDM_LIBRARY_F64(exp2)(a); }
-INLINE double tdm_fn_log2_f64(double a) { return TDM_LIBRARY_F64(log2)(a); }
-INLINE double tdm_fn_log10_f64(double a) { return TDM_LIBRARY_F64(log10)(a); }
 #endif
 
 /* ---- conversions, as a cast does them (convert.h) ---- */

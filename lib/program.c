@@ -26,12 +26,13 @@ static const char *embedded(const char *file) {
 enum { OPTION_COUNT = 10 };
 
 /* The headers before a user's kernel: an expression needs the first ones, and fold.h where it combines rows. */
-static const char *const expression_headers[] = {"activation.h", "convert.h", "functions.h"};
-static const char *const row_headers[] = {"activation.h", "convert.h", "functions.h", "reduce.h",
-                                          "fold.h"};
-static const char *const source_headers[] = {"activation.h", "convert.h", "functions.h", "reduce.h",
-                                             "source.h"};
-enum { EXPRESSION_HEADERS = 3, ALL_HEADERS = 5 };
+static const char *const expression_headers[] = {"activation.h", "convert.h", "elementary.h",
+                                                 "functions.h"};
+static const char *const row_headers[] = {"activation.h", "convert.h", "elementary.h",
+                                          "functions.h",  "reduce.h",  "fold.h"};
+static const char *const source_headers[] = {"activation.h", "convert.h", "elementary.h",
+                                             "functions.h",  "reduce.h",  "source.h"};
+enum { EXPRESSION_HEADERS = 4, ALL_HEADERS = 6 };
 enum { NEEDED_HEADERS = sizeof tdm_kernel_entries->needs / sizeof *tdm_kernel_entries->needs };
 
 typedef struct source_parts {
@@ -59,7 +60,7 @@ static char *join(const joined_text *parts, int count) {
     return text;
 }
 
-enum { MOST_TEXTS = 10 };
+enum { MOST_TEXTS = 11 };
 
 /* The texts of a variant, in order; how many. */
 static int list_texts(bool row_loops, tdmi_variant variant, const tdmi_user_kernel *user,

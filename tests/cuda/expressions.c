@@ -79,8 +79,8 @@ static const struct {
 
 static char *with_headers(const char *folder, const char *own) {
     static const char *const names[] = {
-        "dialect_cuda.h", "args.h",    "dtypes.h",    "numeric.h", "vectors.h",
-        "activation.h",   "convert.h", "functions.h", "reduce.h",  "fold.h"};
+        "dialect_cuda.h", "args.h",       "dtypes.h",    "numeric.h", "vectors.h", "activation.h",
+        "convert.h",      "elementary.h", "functions.h", "reduce.h",  "fold.h"};
     char *text = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!append_file(&text, folder, names[i])) return NULL;

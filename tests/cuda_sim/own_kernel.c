@@ -29,7 +29,8 @@ static bool write_source(const sim_image *image, const char *path) {
             "#define TDMI_ISA own\n#define T_ID %d\n#define U_ID %d\n"
             "#include \"dialect_c.h\"\n#include \"dtypes.h\"\n#include \"lines.h\"\n"
             "#include \"numeric.h\"\n#include \"activation.h\"\n#include \"convert.h\"\n"
-            "#include \"functions.h\"\n#include \"reduce.h\"\n#include \"%s\"\n%s%s",
+            "#include \"elementary.h\"\n#include \"functions.h\"\n#include \"reduce.h\"\n#include "
+            "\"%s\"\n%s%s",
             image->t, image->u, is_source(image) ? "source.h" : "fold.h", image->own,
             is_source(image) ? "unsigned long own_args_size = sizeof(tdm_source_args);\n" : "");
     return fclose(file) == 0;
