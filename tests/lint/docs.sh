@@ -3,6 +3,15 @@
 # Builds the API site, which fails where a public item has no documentation or a function no example, and follows every
 # link inside it. Usage: docs.sh CMAKE BUILD
 set -euo pipefail
+source=$(cd "$(dirname "$0")/../.." && pwd)
+# The macros that a user's kernel meets are those that the guide says are taken.
+macros() { sort -u | comm "$1" <(sed -n '/^8\. Names/,/^$/p' "$source/docs/kernels.md" | grep -oE '`[A-Z][A-Z0-9_]*`' |
+    tr -d '`' | grep -vx TDM_ | sort -u) -; }
+headers=$(sed -n '/source_headers\[\]/,/;/p; /const first\[\]/,/;/p' "$source/lib/program.c" | grep -oE '[a-z]+\.h')
+taken=$(cd "$source/kernels" &&
+    sed -nE 's/^ *# *define +([A-Z][A-Z0-9_]*).*/\1/p' vectors.h lines.h dialect_*.h $headers | grep -v ^TDM
+    sed -n '/names\[OPTION_COUNT\]/,/;/p' ../lib/program.c | grep -oE '"[A-Z_]+"' | tr -d '"')
+[ -z "$(macros -3 <<<"$taken")" ] || { echo "docs/kernels.md, and the headers:"; macros -3 <<<"$taken"; exit 1; }
 "$1" --build "$2" --target tandem_docs
 cd "$2/docs/html"
 dead=$(grep -oh 'href="[^":#]*["#]' ./*.html | sed 's/href="//; s/.$//' | sort -u | while IFS= read -r link; do
