@@ -21,6 +21,11 @@ static void check(tdm_status status) {
     exit(1);
 }
 
+static bool is_near(double y, double exact) {
+    if (isnan(exact)) return isnan(y);
+    return isinf(exact) ? y == exact : fabs(y - exact) <= 2e-6 * (1 + fabs(exact));
+}
+
 /* A line of results; `exact` are C's. */
 static void show(const char *name, tdm_tensor *y, const double *exact) {
     float result[COUNT];
@@ -29,7 +34,7 @@ static void show(const char *name, tdm_tensor *y, const double *exact) {
     printf("%-14s", name);
     for (int i = 0; i < COUNT; i++) {
         printf(" %12.6g", (double)result[i]);
-        right = right && fabs((double)result[i] - exact[i]) <= 2e-6 * (1 + fabs(exact[i]));
+        right = right && is_near((double)result[i], exact[i]);
     }
     printf("  %s\n", right ? "as in C" : "not as in C");
     wrong += !right;
@@ -41,6 +46,8 @@ typedef tdm_status unary(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 
 static double negative(double x) { return -x; }
 static double sign(double x) { return (x > 0) - (x < 0); }
+static double square(double x) { return x * x; }
+static double reciprocal(double x) { return 1 / x; }
 static double relu(double x) { return x > 0 ? x : 0; }
 static double rsqrt(double x) { return 1 / sqrt(x); }
 static double gelu(double x) { return x / 2 * erfc(-x / sqrt(2.0)); }
@@ -52,6 +59,7 @@ static double silu(double x) { return x * sigmoid(x); }
 static double is_nan(double x) { return isnan(x) != 0; }
 static double is_inf(double x) { return isinf(x) != 0; }
 static double is_finite(double x) { return isfinite(x) != 0; }
+static double sign_bit(double x) { return signbit(x) != 0; }
 
 static const struct {
     const char *name;
@@ -61,6 +69,8 @@ static const struct {
     {"neg", tdm_neg, negative},
     {"abs", tdm_abs, fabs},
     {"sign", tdm_sign, sign},
+    {"square", tdm_square, square},
+    {"reciprocal", tdm_reciprocal, reciprocal},
     {"relu", tdm_relu, relu},
     {"sqrt", tdm_sqrt, sqrt},
     {"rsqrt", tdm_rsqrt, rsqrt},
@@ -80,6 +90,9 @@ static const struct {
     {"sinh", tdm_sinh, sinh},
     {"cosh", tdm_cosh, cosh},
     {"tanh", tdm_tanh, tanh},
+    {"asinh", tdm_asinh, asinh},
+    {"acosh", tdm_acosh, acosh},
+    {"atanh", tdm_atanh, atanh},
     {"erf", tdm_erf, erf},
     {"erfc", tdm_erfc, erfc},
     {"floor", tdm_floor, floor},
@@ -93,6 +106,7 @@ static const struct {
     {"isnan", tdm_isnan, is_nan},
     {"isinf", tdm_isinf, is_inf},
     {"isfinite", tdm_isfinite, is_finite},
+    {"signbit", tdm_signbit, sign_bit},
 };
 
 /* --- functions of two ------------------------------------------------------------------------------ */
@@ -101,6 +115,9 @@ typedef tdm_status binary(tdm_queue *queue, const tdm_tensor *a, const tdm_tenso
                           tdm_tensor *y);
 
 static double quotient(double a, double b) { return a / b; }
+static double floored(double a, double b) { return floor(a / b); }
+static double modulo(double a, double b) { return a - b * floor(a / b); }
+static double add_logs(double a, double b) { return log(exp(a) + exp(b)); }
 static double equal(double a, double b) { return a == b; }
 static double not_equal(double a, double b) { return a != b; }
 static double less(double a, double b) { return a < b; }
@@ -121,7 +138,13 @@ static const struct {
 } binaries[] = {
     {"div", tdm_div, quotient, false},
     {"rem", tdm_rem, fmod, false},
+    {"floor_divide", tdm_floor_divide, floored, false},
+    {"remainder", tdm_remainder, modulo, false},
     {"pow", tdm_pow, pow, false},
+    {"hypot", tdm_hypot, hypot, false},
+    {"logaddexp", tdm_logaddexp, add_logs, false},
+    {"copysign", tdm_copysign, copysign, false},
+    {"nextafter", tdm_nextafter, nextafter, false},
     {"atan2", tdm_atan2, atan2, false},
     {"minimum", tdm_minimum, fmin, false},
     {"maximum", tdm_maximum, fmax, false},

@@ -56,14 +56,14 @@
 #include <tandem/tune.h>
 
 #define TDM_VERSION_MAJOR 0 /**< the version of this header; tdm_version returns the library's */
-#define TDM_VERSION_MINOR 2 /**< see docs/stability.md */
+#define TDM_VERSION_MINOR 3 /**< see docs/stability.md */
 #define TDM_VERSION_PATCH 0 /**< see docs/stability.md */
 
 #if defined(__cplusplus)
 extern "C" {
 #endif
 
-/** The version of the library that is loaded, "0.2.0". Static storage. */
+/** The version of the library that is loaded, "0.3.0". Static storage. */
 TDM_API const char *tdm_version(void);
 
 #if defined(__cplusplus)

@@ -13,7 +13,7 @@ class Tandem(CMakePackage):
     license("Apache-2.0")
 
     # There is no address of an archive yet: build a checkout with `spack dev-build`.
-    version("0.2.0")
+    version("0.3.0")
 
     variant("opencl", default=True, description="Build the opencl backend")
     variant("cuda", default=False, description="Build the cuda backend")
