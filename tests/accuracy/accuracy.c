@@ -53,7 +53,7 @@ enum { PART = 1 << 20, MOST_DEVICES = 4 };
     X(atanh, 2, 5, atanh(x))                                                                       \
     X(tanh, 6.2, 6.2, tanh(x))                                                                     \
     X(erf, 1, 1, erf(x))                                                                           \
-    X(erfc, 2.2, 4, erfc(x))                                                                       \
+    X(erfc, 2.6, 4, erfc(x))                                                                       \
     X(floor, 0, 0, floor(x))                                                                       \
     X(ceil, 0, 0, ceil(x))                                                                         \
     X(round, 0, 0, rint(x))                                                                        \
