@@ -43,8 +43,8 @@ typedef struct rounds {
 } rounds;
 
 static rounds make_rounds(tdm_queue *queue, const tdm_tensor *images) {
-    static const tdm_parameter of_square[] = {TDM_TENSOR("c"), TDM_TENSOR("square")};
-    static const tdm_parameter of_distance[] = {TDM_TENSOR("d"), TDM_TENSOR("square")};
+    static const tdm_parameter of_square[] = {TDM_TENSOR("c"), TDM_TENSOR("squared")};
+    static const tdm_parameter of_distance[] = {TDM_TENSOR("d"), TDM_TENSOR("squared")};
     static const tdm_parameter of_move[] = {TDM_TENSOR("c"), TDM_TENSOR("sum"),
                                             TDM_TENSOR("count")};
     tdm_device *device = tdm_queue_get_device(queue);
@@ -52,7 +52,7 @@ static rounds make_rounds(tdm_queue *queue, const tdm_tensor *images) {
     tdm_tensor first;
     const tdm_row_kernel square = TDM_ROW_KERNEL(.map = "c * c", .combine = TDM_SUM);
     check(tdm_kernel_rows(device, &square, of_square, 2, &r.square));
-    r.distance = make_kernel(device, "d = square - 2 * d", of_distance, 2);
+    r.distance = make_kernel(device, "d = squared - 2 * d", of_distance, 2);
     r.move = make_kernel(device, "c = where(count > 0, sum / count, c)", of_move, 3);
     check(tdm_empty(queue, TDM_F32, TDM_SHAPE(CLUSTERS, PIXELS), &r.centres));
     check(tdm_empty(queue, TDM_F32, TDM_SHAPE(CLUSTERS), &r.squares));
@@ -81,9 +81,9 @@ static void assign(rounds *r) {
     tdm_matmul_options product = TDM_MATMUL_OPTIONS_DEFAULTS;
     product.transpose_b = true;
     const tdm_argument of_square[] = {TDM_WITH_TENSOR("c", &r->centres),
-                                      TDM_WITH_TENSOR("square", &r->squares)};
+                                      TDM_WITH_TENSOR("squared", &r->squares)};
     const tdm_argument of_distance[] = {TDM_WITH_TENSOR("d", &r->distances),
-                                        TDM_WITH_TENSOR("square", &r->squares)};
+                                        TDM_WITH_TENSOR("squared", &r->squares)};
     check(tdm_kernel_run(r->queue, r->square, of_square, 2));
     check(tdm_matmul(r->queue, &product, &r->images, &r->centres, &r->distances));
     check(tdm_kernel_run(r->queue, r->distance, of_distance, 2));

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Exponentials, logarithms to other bases, and hyperbolic, inverse and error functions of a float, the same on every device: no table,
- * no branch and no call, so that compilers vectorise them, which they do not with calls of a library. Compiled after
- * numeric.h. Polynomials were fitted as there; bounds are for arithmetic with and without FMA (docs/accuracy.md). */
+/* Exponentials, logarithms to other bases, and hyperbolic, inverse and error functions of a float, the same on every
+ * device: without a table, branch or call, so that compilers vectorise them, which they do not with calls of a library.
+ * After numeric.h. Polynomials were fitted as there; bounds are with and without FMA (docs/accuracy.md). */
 #ifndef TDMI_KERNEL_ELEMENTARY_H
 #define TDMI_KERNEL_ELEMENTARY_H
 
@@ -196,7 +196,7 @@ INLINE float tdm_fn_atan_f32(float x)
     return tdm_signed_f32(magnitude > 1.0f ? up : a + y, x);
 }
 
-/* asin(a) = a + rest, where a is |x| up to 1/2 and from there √u, u = (1 - |x|) / 2; what the root lost is in the rest. */
+/* asin(a) = a + rest: a is |x| up to 1/2, and from there √u, u = (1 - |x|) / 2; what the root lost is in the rest. */
 typedef struct tdm_arc {
     float a, rest;
 } tdm_arc;
