@@ -141,4 +141,10 @@ tdm_status tdmi_call_find_rows(tdmi_call *self) TDM_MUST_USE;
 tdm_status tdmi_call_combine(const tdmi_call *self, const tdmi_dims *d, const tdmi_row_form *form,
                              tdm_expression_args *args) TDM_MUST_USE;
 
+/* Runs the kernel that the device keeps as number `which`, made of the texts when it first comes. The arguments are
+ * tensors, the last of them y, but for those whose bit is in `scalars`, which are of this kind. */
+tdm_status tdmi_call_texts(const char *function, tdm_queue *queue, int which,
+                           const tdmi_texts *texts, const tdm_argument *arguments, size_t count,
+                           unsigned scalars, tdm_parameter_kind kind) TDM_MUST_USE;
+
 #endif

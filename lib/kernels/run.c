@@ -320,3 +320,43 @@ tdm_status tdm_kernel_is_cached(tdm_queue *queue, tdm_kernel *kernel, const tdm_
     if (status != TDM_OK) *is_cached = false;
     return status;
 }
+
+/* ---- expressions of the library's own ---- */
+
+/* The kernel, made by whichever thread comes first. It has no reference to the device, whose it is. */
+static tdm_status find_kernel(const char *function, tdm_device *device, int which,
+                              const tdmi_texts *texts, const tdm_parameter *parameters,
+                              size_t count, tdm_kernel **kernel) {
+    tdm_kernel *made, *none = NULL;
+    *kernel = atomic_load(&device->kept_kernels[which]);
+    if (*kernel) return TDM_OK;
+    TDMI_TRY(tdmi_expression_make(function, device, texts, parameters, count, &made));
+    made->is_function = true;
+    atomic_store(&device->free_kernel, tdmi_kernel_free);
+    if (atomic_compare_exchange_strong(&device->kept_kernels[which], &none, made)) {
+        *kernel = made;
+    } else {
+        tdmi_kernel_free(made);
+        *kernel = none;
+    }
+    return TDM_OK;
+}
+
+tdm_status tdmi_call_texts(const char *function, tdm_queue *queue, int which,
+                           const tdmi_texts *texts, const tdm_argument *arguments, size_t count,
+                           unsigned scalars, tdm_parameter_kind kind) {
+    tdm_parameter parameters[5];
+    const tdm_argument *sorted[5];
+    tdm_kernel *kernel;
+    TDMI_NOT_NULL(function, queue);
+    TDMI_TRY(tdmi_device_usable(queue->device));
+    for (size_t i = 0; i < count; i++) {
+        const bool scalar = scalars >> i & 1;
+        parameters[i] =
+            (tdm_parameter){arguments[i].name, scalar ? kind : TDM_PARAMETER_TENSOR, TDM_ANY_DTYPE};
+        sorted[i] = &arguments[i];
+    }
+    TDMI_TRY(find_kernel(function, queue->device, which, texts, parameters, count, &kernel));
+    const tdmi_kernel_call call = {function, TDMI_RUN, NULL, queue};
+    return tdmi_expression_call(&call, kernel, sorted);
+}

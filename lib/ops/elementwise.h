@@ -22,10 +22,6 @@ enum {
     TDMI_KEPT_KERNEL_COUNT
 };
 
-/* Runs number `which`, made of the texts when it first comes. The arguments are tensors, the last of them y, but for
- * those whose bit is in `scalars`, which are of this kind. */
-tdm_status tdmi_call_texts(const char *function, tdm_queue *queue, int which,
-                           const tdmi_texts *texts, const tdm_argument *arguments, size_t count,
-                           unsigned scalars, tdm_parameter_kind kind) TDM_MUST_USE;
+_Static_assert((int)TDMI_KEPT_KERNEL_COUNT <= (int)TDMI_MOST_KEPT_KERNELS, "one for each kernel");
 
 #endif

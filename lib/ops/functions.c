@@ -8,46 +8,6 @@
 #include "elementwise.h"
 #include "verify.h"
 
-_Static_assert((int)TDMI_KEPT_KERNEL_COUNT <= (int)TDMI_MOST_KEPT_KERNELS, "one for each kernel");
-
-/* The kernel, made by whichever thread comes first. It has no reference to the device, whose it is. */
-static tdm_status find_kernel(const char *function, tdm_device *device, int which,
-                              const tdmi_texts *texts, const tdm_parameter *parameters,
-                              size_t count, tdm_kernel **kernel) {
-    tdm_kernel *made, *none = NULL;
-    *kernel = atomic_load(&device->kept_kernels[which]);
-    if (*kernel) return TDM_OK;
-    TDMI_TRY(tdmi_expression_make(function, device, texts, parameters, count, &made));
-    made->is_function = true;
-    atomic_store(&device->free_kernel, tdmi_kernel_free);
-    if (atomic_compare_exchange_strong(&device->kept_kernels[which], &none, made)) {
-        *kernel = made;
-    } else {
-        tdmi_kernel_free(made);
-        *kernel = none;
-    }
-    return TDM_OK;
-}
-
-tdm_status tdmi_call_texts(const char *function, tdm_queue *queue, int which,
-                           const tdmi_texts *texts, const tdm_argument *arguments, size_t count,
-                           unsigned scalars, tdm_parameter_kind kind) {
-    tdm_parameter parameters[5];
-    const tdm_argument *sorted[5];
-    tdm_kernel *kernel;
-    TDMI_NOT_NULL(function, queue);
-    TDMI_TRY(tdmi_device_usable(queue->device));
-    for (size_t i = 0; i < count; i++) {
-        const bool scalar = scalars >> i & 1;
-        parameters[i] =
-            (tdm_parameter){arguments[i].name, scalar ? kind : TDM_PARAMETER_TENSOR, TDM_ANY_DTYPE};
-        sorted[i] = &arguments[i];
-    }
-    TDMI_TRY(find_kernel(function, queue->device, which, texts, parameters, count, &kernel));
-    const tdmi_kernel_call call = {function, TDMI_RUN, NULL, queue};
-    return tdmi_expression_call(&call, kernel, sorted);
-}
-
 /* How far floats may be from the exact result, in ulps (`factor`) and in units of e; the others are exact. Those of a
  * device's library have OpenCL's bounds; the absolute ones are near a zero of the function. */
 static const struct {
@@ -72,20 +32,23 @@ static bool is_of_numbers(int which) {
 }
 
 static tdm_status call(const char *function, tdm_queue *queue, int which, const char *text,
-                       const tdm_argument *arguments, size_t count);
+                       const tdm_argument *arguments, size_t count, unsigned scalars,
+                       tdm_parameter_kind kind);
 
 static tdm_status call_again(const tdmi_verification *v, const char *function, int which,
-                             const char *text, const tdm_argument *arguments, size_t count) {
+                             const char *text, const tdm_argument *arguments, size_t count,
+                             unsigned scalars, tdm_parameter_kind kind) {
     tdm_argument again[4];
     for (size_t i = 0; i < count; i++) {
         again[i] = arguments[i];
         again[i].tensor = v->t[i];
     }
-    return call(function, v->queue, which, text, again, count);
+    return call(function, v->queue, which, text, again, count, scalars, kind);
 }
 
 static tdm_status call(const char *function, tdm_queue *queue, int which, const char *text,
-                       const tdm_argument *arguments, size_t count) {
+                       const tdm_argument *arguments, size_t count, unsigned scalars,
+                       tdm_parameter_kind kind) {
     tdmi_arg args[4];
     bool floats = false;
     for (size_t i = 0; i < count; i++) {
@@ -95,18 +58,18 @@ static tdm_status call(const char *function, tdm_queue *queue, int which, const 
     }
     const bool is_exact = errors[which].factor == 0 || (is_of_numbers(which) && !floats);
     TDMI_VERIFY(function, queue, args, (int)count,
-                call_again(v, function, which, text, arguments, count),
+                call_again(v, function, which, text, arguments, count, scalars, kind),
                 .kind = is_exact ? TDMI_VERIFY_EXACT : TDMI_VERIFY_ULPS,
                 .factor = errors[which].factor, .number = errors[which].number)
     return tdmi_call_texts(function, queue, which, &(tdmi_texts){.statements = text}, arguments,
-                           count, 0, TDM_PARAMETER_TENSOR);
+                           count, scalars, kind);
 }
 
 static tdm_status call_of_two(const char *function, tdm_queue *queue, int which, const char *text,
                               const tdm_tensor *a, const tdm_tensor *b, tdm_tensor *y) {
     const tdm_argument arguments[] = {TDM_WITH_TENSOR("a", a), TDM_WITH_TENSOR("b", b),
                                       TDM_WITH_TENSOR("y", y)};
-    return call(function, queue, which, text, arguments, 3);
+    return call(function, queue, which, text, arguments, 3, 0, TDM_PARAMETER_TENSOR);
 }
 
 /* Are all of one dtype, a float? */
@@ -119,7 +82,8 @@ static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor
     tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {                  \
         TDMI_UNCANCELLED();                                                                        \
         const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", x), TDM_WITH_TENSOR("y", y)};       \
-        return call("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, arguments, 2);                 \
+        return call("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, arguments, 2, 0,               \
+                    TDM_PARAMETER_TENSOR);                                                         \
     }
 #define DEFINE_2(name, NAME, text)                                                                 \
     tdm_status tdm_##name(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,              \
@@ -162,7 +126,8 @@ static bool are_alike(const tdm_tensor *a, const tdm_tensor *b, const tdm_tensor
         TDMI_UNCANCELLED();                                                                        \
         const tdm_argument arguments[] = {TDM_WITH_TENSOR(#a, a), TDM_WITH_TENSOR(#b, b),          \
                                           TDM_WITH_TENSOR(#c, c), TDM_WITH_TENSOR("y", y)};        \
-        return call("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, arguments, 4);                 \
+        return call("tdm_" #name, queue, TDM_FUNCTION_##NAME, text, arguments, 4, 0,               \
+                    TDM_PARAMETER_TENSOR);                                                         \
     }
 #define DEFINE_3(name, NAME, text) DEFINE_OF_THREE(name, NAME, text, a, b, c)
 #define DEFINE_WHERE(name, NAME, text) DEFINE_OF_THREE(name, NAME, text, c, a, b)
@@ -276,7 +241,6 @@ tdm_status tdm_clamp(tdm_queue *queue, const tdm_tensor *x, double low, double h
                                 TDM_WITH_NUMBER("high", high), TDM_WITH_TENSOR("y", y)};
     arguments[1].integer = limit_of(fmin(fmax(ceil(low), least), most));
     arguments[2].integer = limit_of(fmin(fmax(floor(high), least), most));
-    return tdmi_call_texts(function, queue, floats ? TDMI_CLAMP_NUMBERS : TDMI_CLAMP_INTEGERS,
-                           &(tdmi_texts){.statements = text}, arguments, 4, 1u << 1 | 1u << 2,
-                           floats ? TDM_PARAMETER_NUMBER : TDM_PARAMETER_INTEGER);
+    return call(function, queue, floats ? TDMI_CLAMP_NUMBERS : TDMI_CLAMP_INTEGERS, text, arguments,
+                4, 1u << 1 | 1u << 2, floats ? TDM_PARAMETER_NUMBER : TDM_PARAMETER_INTEGER);
 }

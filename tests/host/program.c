@@ -289,7 +289,7 @@ Test(program, benchmark_table) {
     static const struct {
         const char *before, *after, *words;
         size_t width;
-    } pages[] = {{"", "", "ratio|1 rows, 0 not verified|\n    the two devices share", 80},
+    } pages[] = {{"", "", "ratio|1 rows, 0 not verified|the two devices share", 80},
                  {"COLUMNS=60", "", "ratio", 60},
                  {"COLUMNS=nonsense", "", "ratio", 80},
                  {"COLUMNS=300", "", "ratio|error / bound", 300},
