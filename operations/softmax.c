@@ -111,7 +111,7 @@ static const operation pages[] = {
      .long_rows = {.reads = 3, .kept = 2},
      .is_cold = true,
      SOFTMAX("log_softmax", "tdm_log_softmax", LOG)},
-    {.operand = {[X] = OPERAND_X, [Y] = {"y", OP_OUT, OP_ROWS}},
+    {.operand = {[X] = OPERAND_X, [Y] = {"y", OP_OUT, OP_ROWS, .dtype = OP_SAME}},
      .long_rows = {.reads = 2, .kept = 2},
      .is_cold = true,
      SOFTMAX("logsumexp", "tdm_logsumexp", LOG_SUM)},
