@@ -103,7 +103,7 @@ INLINE float tdm_fn_log1p_f32(float x)
     const tdm_u32 bits = (tdm_u32)tdm_as_i32(u);
     const tdm_i32 e = (tdm_i32)(bits - 0x3f3504f3u) >> 23;
     const float m = tdm_as_f32((tdm_i32)(bits - ((tdm_u32)e << 23))) - 1.0f;
-    const float part = lost * tdm_as_f32((e < 64 ? 127 - e : 0) << 23);
+    const float part = lost * tdm_as_f32((tdm_i32)((tdm_u32)(e < 64 ? 127 - e : 0) << 23));
     const float f = m + part, f2 = f * f, k = (float)e;
     const float low = f * (f2 * tdm_log_poly(f)) + k * -2.12194440e-4f - (0.5f * f2 - (part - (f - m)));
     return tdm_magnitude_key_f32(x) < 0x33000000 ? x : tdm_log_special(u, k * 0.693359375f + (f + low));
