@@ -85,8 +85,8 @@ enum { TDM_ACT_LIST(TDM_ACT_VALUE) TDM_ACT_COUNT };
 #define TDM_OP_EXTREME_PLACE 2
 #define TDM_OP_EXTREME_COUNT 4
 
-#define TDM_OP_CUMSUM_FORMS 2 /* cumsum: likewise */
-#define TDM_OP_CUMSUM_PRODUCT 2
+#define TDM_OP_CUMSUM_FORMS 2 /* cumsum: along memory or in columns, as above */
+#define TDM_OP_CUMSUM_PRODUCT 2 /* a flag */
 #define TDM_OP_CUMSUM_COUNT 4
 
 #define TDM_OP_TRANSPOSE_A 1 /* matmul: flags */

@@ -196,7 +196,7 @@ KERNEL6(attention, tdm_attention_args, const T, q, const T, k, const T, v, const
         T, y)
 {
     SCRATCH_ARRAY(ACC, columns, ROWS * VALUES, 0);          /* of q, [vector][column][row] */
-    SCRATCH_ARRAY(ACC, sums, ROWS * VALUES, ROWS * VALUES); /* of weighted v, likewise */
+    SCRATCH_ARRAY(ACC, sums, ROWS * VALUES, ROWS * VALUES); /* of weighted v, in that order */
     SCRATCH_ARRAY(ACC, keys, KEYS * VALUES, 2 * ROWS * VALUES);
     SCRATCH_ARRAY(ACC, values, KEYS * VALUES, (2 * ROWS + KEYS) * VALUES);
     SCRATCH_ARRAY(ACC, scores, ROWS * SCORES, 2 * (ROWS + KEYS) * VALUES); /* [vector][key][row] */

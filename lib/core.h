@@ -144,11 +144,10 @@ struct tdm_queue {
     tdm_graph *recording; /* of these, the one that is given what the queue is given; or NULL */
     tdm_graph *lender;    /* the one that is recorded or replayed: scratch memory is its own then */
     atomic_bool doubtful; /* the last wait failed: what it may use is kept (wait.c) */
-    /* TANDEM_VERIFY: calls may be compared (verify.c) with what the cpu's queue gives, which was made for it; this is
-     * such a queue, whose products are by the builtin kernels; how many calls were compared. */
-    bool verifies, is_reference;
-    tdm_queue *reference;
-    uint64_t verified;
+    bool verifies; /* TANDEM_VERIFY: its calls may be made once more, and compared (verify.c) … */
+    tdm_queue *reference;    /* … on this queue of cpu's, NULL until the first one is … */
+    uint64_t verified;       /* … and so many were */
+    bool is_reference;       /* it is another one's reference: the builtin kernels multiply */
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
     struct tdmi_deferred *deferred;        /* likewise */
     _Atomic(struct tdm_failure *) failure; /* NULL until something is watched (failure.c) */

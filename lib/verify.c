@@ -27,8 +27,8 @@ typedef struct verification {
     double terms;
     tdm_tensor given[TDMI_VERIFY_MOST], made[TDMI_VERIFY_MOST];
     void *before[TDMI_VERIFY_MOST];   /* as the program's tensors had it, contiguous */
-    void *expected[TDMI_VERIFY_MOST]; /* of outputs */
-    void *sizes[TDMI_VERIFY_MOST];    /* likewise, M */
+    void *expected[TDMI_VERIFY_MOST]; /* of an output: the reference's */
+    void *sizes[TDMI_VERIFY_MOST];    /* of an output: M of its rule (verify.h) */
 } verification;
 
 static bool is_output(const verification *v, int i) {

@@ -59,17 +59,6 @@ static size_t make_header(header_text *header, const tdmi_wrong_result *wrong,
     return offset;
 }
 
-static bool write_all(int file, const void *bytes, size_t size) {
-    for (const char *from = bytes; size > 0;) {
-        const ssize_t written = write(file, from, size);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        from += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
 /* A new file, that no other user can have put a link in the place of. False with errno. */
 static bool save(const char *path, const tdmi_wrong_result *wrong, const tdmi_saved_tensor *tensors,
                  int count) {
@@ -80,16 +69,19 @@ static bool save(const char *path, const tdmi_wrong_result *wrong, const tdmi_sa
         size[i] = (unsigned char)((uint64_t)header.used >> (8 * i));
     errno = EFBIG;
     if (sizeof size + header.used + data > tdmi_file_limit()) return false;
-    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (file < 0) return false;
-    bool right = write_all(file, size, sizeof size) && write_all(file, header.text, header.used);
-    for (int i = 0; i < count && right; i++)
-        right = write_all(file, tensors[i].elements, bytes_of(&tensors[i]));
+    const int made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    FILE *const file = made < 0 ? NULL : fdopen(made, "wb");
+    if (!file) return false;
+    fwrite(size, 1, sizeof size, file);
+    fwrite(header.text, 1, header.used, file);
+    for (int i = 0; i < count; i++)
+        fwrite(tensors[i].elements, 1, bytes_of(&tensors[i]), file);
+    const bool failed = ferror(file);
     const int error = errno;
-    if (close(file) != 0) right = false;
-    if (!right) (void)unlink(path);
-    errno = right ? 0 : error;
-    return right;
+    if (fclose(file) == 0 && !failed) return true;
+    if (failed) errno = error;
+    (void)unlink(path);
+    return false;
 }
 
 /* "[3, 5]" of an element that is counted row-major. */

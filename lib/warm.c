@@ -207,32 +207,33 @@ void tdmi_compile_all(tdm_device *device, const tdmi_variant *variants, size_t c
     if (count > 0 && device->facts->cache_key[0]) (void)warm_in_threads(&all);
 }
 
-static tdm_status list_usual(const tdm_device *device, const tdm_dtype *dtypes, size_t count,
-                             variant_list *list) {
+static tdm_status list_usual(const char *function, const tdm_device *device,
+                             const tdm_dtype *dtypes, size_t count, variant_list *list) {
     for (size_t i = 0; i < count; i++) {
         if (!tdm_dtype_is_float(dtypes[i]))
             return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                             "tdm_device_warm: dtypes[%zu] is %s, it must be one of %s", i,
+                             "%s: dtypes[%zu] is %s, it must be one of %s", function, i,
                              tdm_dtype_name(dtypes[i]), tdmi_float_dtypes());
         char name[32];
         snprintf(name, sizeof name, "dtypes[%zu]", i);
-        TDMI_TRY(tdmi_check_computes("tdm_device_warm", device, name, dtypes[i]));
+        TDMI_TRY(tdmi_check_computes(function, device, name, dtypes[i]));
     }
     for (size_t i = 0; i < count; i++)
         TDMI_TRY(add_usual(list, device, dtypes[i]));
     return TDM_OK;
 }
 
-static tdm_status warm_device(tdm_device *device, const tdm_dtype *dtypes, size_t dtype_count,
-                              tdm_warm_function watch, void *user, size_t *kernels) {
+static tdm_status warm_device(const char *function, tdm_device *device, const tdm_dtype *dtypes,
+                              size_t dtype_count, tdm_warm_function watch, void *user,
+                              size_t *kernels) {
     if (kernels) *kernels = 0;
-    TDMI_NOT_NULL("tdm_device_warm", device);
+    TDMI_NOT_NULL(function, device);
     if (!dtypes && dtype_count > 0)
-        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
-                         "tdm_device_warm: dtypes is NULL, but dtype_count is %zu", dtype_count);
+        return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: dtypes is NULL, but dtype_count is %zu",
+                         function, dtype_count);
     TDMI_TRY(tdmi_device_usable(device));
     variant_list list = {0};
-    tdm_status status = list_usual(device, dtypes, dtype_count, &list);
+    tdm_status status = list_usual(function, device, dtypes, dtype_count, &list);
     /* kernels that nothing can be kept of were compiled with the library */
     if (status == TDM_OK && list.count > 0 && device->facts->cache_key[0]) {
         warming all = {.device = device,
@@ -250,12 +251,12 @@ static tdm_status warm_device(tdm_device *device, const tdm_dtype *dtypes, size_
 tdm_status tdm_device_warm(tdm_device *device, const tdm_dtype *dtypes, size_t dtype_count,
                            size_t *kernels) {
     TDMI_UNCANCELLED();
-    return warm_device(device, dtypes, dtype_count, NULL, NULL, kernels);
+    return warm_device(__func__, device, dtypes, dtype_count, NULL, NULL, kernels);
 }
 
 tdm_status tdm_device_warm_watched(tdm_device *device, const tdm_dtype *dtypes, size_t dtype_count,
                                    tdm_warm_function watch, void *user, size_t *kernels) {
     TDMI_UNCANCELLED();
     TDMI_NOT_NULL(__func__, watch);
-    return warm_device(device, dtypes, dtype_count, watch, user, kernels);
+    return warm_device(__func__, device, dtypes, dtype_count, watch, user, kernels);
 }

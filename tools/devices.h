@@ -38,7 +38,7 @@ void print_devices_table(const device_snapshot *snapshot, int width);
 /* A device as it stands in the JSON; the caller gives it back. */
 json_t *json_device(const device_row *row);
 
-/* All of it as JSON, likewise. */
+/* All of it as JSON, which the caller gives back. */
 json_t *json_devices(const device_snapshot *snapshot);
 
 /* The time of the snapshot with its offset from UTC: "2026-11-27T20:25:00+0000". */

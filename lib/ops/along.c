@@ -9,18 +9,9 @@
 #include "strided.h"
 #include "temporary.h"
 
-/* x and y of one dtype, any. */
-static tdm_status check_both(const char *function, tdm_queue *queue, const tdm_tensor *x,
-                             const tdm_tensor *y, unsigned may_be_same) {
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
-                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, may_be_same}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    return tdmi_check_same_dtype(function, "x", x, "y", y);
-}
-
 static tdm_status triangle(const char *function, tdm_queue *queue, int which, const char *text,
                            const tdm_tensor *x, int64_t diagonal, const tdm_tensor *y) {
-    TDMI_TRY(check_both(function, queue, x, y, 1u << 0));
+    TDMI_TRY(tdmi_check_alike(function, queue, x, y, true));
     TDMI_TRY(tdmi_check_same_shape(function, "x", x, "y", y));
     if (x->ndim < 2)
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
@@ -85,7 +76,7 @@ static tdm_status difference(const char *function, tdm_queue *queue, const tdm_t
 
 tdm_status tdm_diff(tdm_queue *queue, const tdm_tensor *x, int dim, int64_t n, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    TDMI_TRY(check_both(__func__, queue, x, y, 0));
+    TDMI_TRY(tdmi_check_alike(__func__, queue, x, y, false));
     TDMI_TRY(tdmi_check_dim(__func__, TDM_ERROR_INVALID_ARGUMENT, "dim", &dim, x->ndim));
     if (n < 0)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: n is %lld, at least 0", __func__,

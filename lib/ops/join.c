@@ -98,14 +98,6 @@ tdm_status tdm_stack(tdm_queue *queue, const tdm_tensor *const *tensors, size_t 
     return join("tdm_stack", queue, tensors, count, dim, true, y);
 }
 
-static tdm_status check_both(const char *function, tdm_queue *queue, const tdm_tensor *x,
-                             const tdm_tensor *y) {
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
-                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
-    return tdmi_check_same_dtype(function, "x", x, "y", y);
-}
-
 tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size_t count,
                     tdm_tensor *y) {
     TDMI_UNCANCELLED();
@@ -113,7 +105,7 @@ tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size
                              {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
     TDMI_VERIFY(__func__, queue, args, 2, tdm_flip(v->queue, v->t[0], dims, count, v->t[1]),
                 .kind = TDMI_VERIFY_MOVED)
-    TDMI_TRY(check_both(__func__, queue, x, y));
+    TDMI_TRY(tdmi_check_alike(__func__, queue, x, y, false));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
     bool flipped[TDM_MAX_DIMS];
     TDMI_TRY(tdmi_check_dims(__func__, x, dims, count, flipped));
@@ -130,7 +122,7 @@ tdm_status tdm_flip(tdm_queue *queue, const tdm_tensor *x, const int *dims, size
 tdm_status tdm_roll(tdm_queue *queue, const tdm_tensor *x, const int64_t *shifts, const int *dims,
                     size_t count, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    TDMI_TRY(check_both(__func__, queue, x, y));
+    TDMI_TRY(tdmi_check_alike(__func__, queue, x, y, false));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
     bool rolled[TDM_MAX_DIMS];
     TDMI_TRY(tdmi_check_dims(__func__, x, dims, count, rolled));
@@ -199,13 +191,13 @@ static tdm_status copy_times(const char *function, tdm_queue *queue, const tdm_t
 
 tdm_status tdm_tile(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    TDMI_TRY(check_both(__func__, queue, x, y));
+    TDMI_TRY(tdmi_check_alike(__func__, queue, x, y, false));
     return copy_times(__func__, queue, x, -1, false, y);
 }
 
 tdm_status tdm_repeat(tdm_queue *queue, const tdm_tensor *x, int dim, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    TDMI_TRY(check_both(__func__, queue, x, y));
+    TDMI_TRY(tdmi_check_alike(__func__, queue, x, y, false));
     TDMI_TRY(tdmi_check_dim(__func__, TDM_ERROR_INVALID_ARGUMENT, "dim", &dim, x->ndim));
     return copy_times(__func__, queue, x, dim, true, y);
 }

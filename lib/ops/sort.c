@@ -7,6 +7,7 @@
 #include <tandem/arrays.h>
 
 #include "indexed.h"
+#include "strided.h"
 
 enum { PIECE_OF_ONE = 4096, PIECE_OF_MANY = 16, LANES = 256, ELEMENTS_PER_LANE = 4 };
 
@@ -144,10 +145,7 @@ tdm_status tdmi_sort_and_take(tdm_queue *queue, tdmi_sorting *sorting) {
 
 tdm_status tdm_sort(tdm_queue *queue, const tdm_tensor *x, bool descending, tdm_tensor *y) {
     TDMI_UNCANCELLED();
-    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
-                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, 0}};
-    TDMI_TRY(tdmi_check_args(__func__, queue, args, 2));
-    TDMI_TRY(tdmi_check_same_dtype(__func__, "x", x, "y", y));
+    TDMI_TRY(tdmi_check_alike(__func__, queue, x, y, false));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
     tdmi_sorting sorting;
     TDMI_TRY(tdmi_sorting_of(__func__, x, descending, x->shape[x->ndim - 1], y, NULL, &sorting));

@@ -165,6 +165,14 @@ tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
     return TDM_OK;
 }
 
+tdm_status tdmi_check_alike(const char *function, tdm_queue *queue, const tdm_tensor *x,
+                            const tdm_tensor *y, bool may_be_same) {
+    const tdmi_arg args[] = {{"x", x, TDMI_ARG_MOVED, 0},
+                             {"y", y, TDMI_ARG_MOVED | TDMI_ARG_OUTPUT, may_be_same ? 1u : 0}};
+    TDMI_TRY(tdmi_check_args(function, queue, args, 2));
+    return tdmi_check_same_dtype(function, "x", x, "y", y);
+}
+
 tdm_status tdmi_copy_into(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) {
     tdm_elementwise_args args = {.alpha = tdmi_scalar(1)};
     const tdm_tensor *operands[3] = {y, x, NULL};

@@ -13,6 +13,10 @@ tdm_status tdmi_run_strided(tdm_queue *queue, tdmi_variant variant,
                             const tdm_tensor *const operands[3],
                             tdm_elementwise_args *args) TDM_MUST_USE;
 
+/* Checks an input and an output of one dtype, whatever it is; whether y may be x. */
+tdm_status tdmi_check_alike(const char *function, tdm_queue *queue, const tdm_tensor *x,
+                            const tdm_tensor *y, bool may_be_same) TDM_MUST_USE;
+
 /* Copies x, bit by bit, to a y of its dtype and shape. */
 tdm_status tdmi_copy_into(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *y) TDM_MUST_USE;
 

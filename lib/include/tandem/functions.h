@@ -186,7 +186,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_sigmoid(tdm_queue *queue, const tdm_tensor *
 TDM_API TDM_MUST_USE tdm_status tdm_isnan(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** Is x Inf or -Inf?. */
 TDM_API TDM_MUST_USE tdm_status tdm_isinf(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
-/** Is x neither NaN nor infinite?. */
+/** Is x neither NaN nor infinite? */
 TDM_API TDM_MUST_USE tdm_status tdm_isfinite(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
 /** Is x negative, -0 or a NaN of that sign? */
 TDM_API TDM_MUST_USE tdm_status tdm_signbit(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y);
