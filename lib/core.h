@@ -125,6 +125,10 @@ typedef struct tdmi_tuned_slot {
 } tdmi_tuned_slot;
 enum { TDMI_TUNED_SLOTS = 128 };
 
+/* timeline.h */
+typedef struct tdmi_timeline tdmi_timeline;
+typedef struct tdmi_timed tdmi_timed;
+
 struct tdm_queue {
     tdm_device *device;
     tdmi_bqueue *impl;
@@ -151,6 +155,7 @@ struct tdm_queue {
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
     struct tdmi_deferred *deferred;        /* likewise */
     _Atomic(struct tdm_failure *) failure; /* NULL until something is watched (failure.c) */
+    tdmi_timeline *timeline;               /* NULL without a profile (timeline.c) */
     tdm_queue *next;                       /* of the device */
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "record.h"
+#include "timeline.h"
 
 tdm_status tdm_graph_create(tdm_queue *queue, tdm_graph **graph) {
     TDMI_UNCANCELLED();
@@ -134,6 +135,8 @@ tdm_status tdm_graph_replay(tdm_graph *graph) {
                              "(tdm_buffer_freeze)");
         TDMI_TRY(tdmi_order(queue, held->buffer, held->written));
     }
+    TDMI_WORK_SPAN(queue, "graph", "graph", "\"length\":%zu," TDMI_PROFILE_QUEUE, graph->length,
+                   TDMI_PROFILE_QUEUE_OF(queue));
     queue->lender = graph;
     const tdm_status status = replay(graph);
     queue->lender = NULL;

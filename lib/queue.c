@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* In-order queues. */
 
-#include "core.h"
+#include "timeline.h"
 
 tdm_status tdm_queue_create(tdm_device *device, unsigned flags, tdm_queue **queue) {
     TDMI_UNCANCELLED();
@@ -23,6 +23,8 @@ static tdm_status begin(tdm_device *device, unsigned *flags, void *handle, tdmi_
 
 tdm_status tdmi_queue_make(tdm_device *device, unsigned flags, void *handle, tdm_queue **queue) {
     tdmi_device_end_abandoned(device);
+    const bool is_timed = tdmi_profiles() && !device->facts->synchronous;
+    if (is_timed) flags |= TDM_QUEUE_TIMING;
     tdm_queue *made = tdmi_calloc(1, sizeof *made);
     tdmi_bqueue *impl = tdmi_calloc(1, device->backend->queue_size);
     tdm_status status = made && impl
@@ -38,6 +40,7 @@ tdm_status tdmi_queue_make(tdm_device *device, unsigned flags, void *handle, tdm
     made->impl = impl;
     made->number = atomic_fetch_add(&queues, 1) + 1;
     made->flags = flags;
+    if (is_timed && flags & TDM_QUEUE_TIMING) made->timeline = tdmi_timeline_make(made);
     made->verifies = tdmi_env_values()->verify > 0;
     made->row_choices = tdmi_tuned_rows_of(device->backend->name, device->facts);
     atomic_init(&made->first_pending, 0);

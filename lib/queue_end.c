@@ -3,7 +3,7 @@
  * for again when another one is made or destroyed. */
 
 #include "base/log.h"
-#include "core.h"
+#include "timeline.h"
 
 /* Frees a queue whose work is over. */
 static void free_queue(tdm_queue *queue) {
@@ -11,6 +11,7 @@ static void free_queue(tdm_queue *queue) {
     if (queue->verified > 0)
         tdmi_log(TDM_LOG_INFO, "TANDEM_VERIFY: %llu calls on a queue of %s were compared",
                  (unsigned long long)queue->verified, device->facts->info.id);
+    tdmi_timeline_end(queue);
     tdm_queue_destroy(queue->reference);
     atomic_store(&queue->first_pending, 0); /* on a lost device it would keep what is settled now */
     tdmi_queue_settle(queue);

@@ -4,6 +4,7 @@
 #include "submit.h"
 
 #include "record.h"
+#include "timeline.h"
 
 static tdm_status not_recorded(const tdm_queue *queue) {
     return tdmi_outcome_end(&queue->recording->outcome);
@@ -50,9 +51,9 @@ tdm_status tdmi_submit_launch(tdm_queue *queue, tdmi_variant variant, uint32_t g
     TDMI_TRY(tdmi_queue_kernel(queue, variant, &kernel));
     const tdmi_launch launch = {
         .groups = groups, .mems = mems, .args = args, .stream = variant.stream};
-    TDMI_SPAN("launch", tdmi_kernel_entry(queue->device, variant),
-              "\"dtype\":\"%s\",\"groups\":%u," TDMI_PROFILE_QUEUE,
-              tdm_dtype_name((tdm_dtype)variant.t), groups, TDMI_PROFILE_QUEUE_OF(queue));
+    TDMI_WORK_SPAN(queue, "launch", tdmi_kernel_entry(queue->device, variant),
+                   "\"dtype\":\"%s\",\"groups\":%u," TDMI_PROFILE_QUEUE,
+                   tdm_dtype_name((tdm_dtype)variant.t), groups, TDMI_PROFILE_QUEUE_OF(queue));
     return tdmi_queue_submitted(queue,
                                 queue->device->backend->launch(queue->impl, kernel, &launch));
 }

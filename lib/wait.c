@@ -10,7 +10,7 @@
  * nothing any more. */
 
 #include "base/log.h"
-#include "core.h"
+#include "timeline.h"
 
 /* Something that a queue in doubt may still use. */
 typedef struct tdmi_deferred {
@@ -33,6 +33,7 @@ tdm_status tdmi_queue_wait(tdm_queue *queue, bool *over) {
     TDMI_SPAN("wait", "wait", TDMI_PROFILE_QUEUE, TDMI_PROFILE_QUEUE_OF(queue));
     tdm_status status = queue->device->backend->queue_finish(queue->impl);
     *over = status == TDM_OK;
+    if (*over) tdmi_timeline_write(queue);
     return *over ? TDM_OK : wait_again(queue, status, over);
 }
 

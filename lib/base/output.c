@@ -54,17 +54,10 @@ bool tdmi_output_write(const tdmi_output_file *output, const char *text, size_t 
 
 atomic_bool tdmi_profiling;
 
-enum { MOST_ARGS = 256, MOST_OPEN = 8, LONGEST_EVENT = 1024, FLUSH_NANOSECONDS = 10000000 };
-
-typedef struct span {
-    const char *category, *name;
-    const char *function; /* the public one that it is in */
-    uint64_t began;
-    char args[MOST_ARGS];
-} span;
+enum { MOST_OPEN = 8, LONGEST_EVENT = 1024, FLUSH_NANOSECONDS = 10000000 };
 
 /* Those of this thread that have begun, the innermost last. Of more than there is room for none is written. */
-static _Thread_local span spans[MOST_OPEN];
+static _Thread_local tdmi_profile_span spans[MOST_OPEN];
 static _Thread_local int depth;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -122,34 +115,55 @@ __attribute__((destructor)) static void end_profile(void) {
 }
 
 /* A process that is killed leaves all but the last moment. */
-static void write_span(const span *s) {
-    static _Thread_local long thread;
-    const int error = errno;
+static void append(const char *event, int length) {
     const uint64_t now = tdmi_nanoseconds();
-    char event[LONGEST_EVENT];
-    if (!is_on()) return;
-    if (thread == 0) thread = syscall(SYS_gettid);
-    const int length = snprintf(
-        event, sizeof event,
-        ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%llu.%03u,\"dur\":%llu."
-        "%03u,\"pid\":%ld,\"tid\":%ld,\"args\":{\"function\":\"%s\"%s%s}}",
-        s->name, s->category, (unsigned long long)(s->began / 1000), (unsigned)(s->began % 1000),
-        (unsigned long long)((now - s->began) / 1000), (unsigned)((now - s->began) % 1000),
-        (long)process, thread, s->function, s->args[0] ? "," : "", s->args);
     pthread_mutex_lock(&lock);
-    if (tdmi_profiles() && length > 0 && (size_t)length < sizeof event) {
+    if (tdmi_profiles() && length > 0 && length < LONGEST_EVENT) {
         if (used + (size_t)length > sizeof events) flush(now);
         memcpy(events + used, event, (size_t)length);
         used += (size_t)length;
         if (now - flushed > FLUSH_NANOSECONDS) flush(now);
     }
     pthread_mutex_unlock(&lock);
+}
+
+void tdmi_profile_write(const tdmi_profile_span *s) {
+    char event[LONGEST_EVENT];
+    const int error = errno;
+    if (!is_on()) return;
+    const uint64_t length = s->ended - s->began;
+    append(event,
+           snprintf(event, sizeof event,
+                    ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%llu.%03u,\"dur\":%llu."
+                    "%03u,\"pid\":%ld,\"tid\":%ld,\"args\":{\"function\":\"%s\"%s%s}}",
+                    s->name, s->category, (unsigned long long)(s->began / 1000),
+                    (unsigned)(s->began % 1000), (unsigned long long)(length / 1000),
+                    (unsigned)(length % 1000), (long)process, s->line, s->function,
+                    s->args[0] ? "," : "", s->args));
     errno = error;
+}
+
+void tdmi_profile_line(long line, const char *name) {
+    char event[LONGEST_EVENT];
+    if (!is_on()) return;
+    append(event, snprintf(event, sizeof event,
+                           ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%ld,\"tid\":%ld,"
+                           "\"args\":{\"name\":\"%s\"}}",
+                           (long)process, line, name));
+}
+
+/* Of this thread, which ends now. */
+static void write_span(tdmi_profile_span *s) {
+    static _Thread_local long thread;
+    s->ended = tdmi_nanoseconds();
+    if (thread == 0) thread = syscall(SYS_gettid);
+    s->line = thread;
+    tdmi_profile_write(s);
 }
 
 bool tdmi_profile_begin(const char *category, const char *name) {
     if (depth++ >= MOST_OPEN) return true;
-    span *s = &spans[depth - 1];
+    tdmi_profile_span *s = &spans[depth - 1];
     s->category = category;
     s->name = name;
     s->function = strcmp(category, "call") == 0 ? name : depth > 1 ? s[-1].function : "";
@@ -164,8 +178,15 @@ bool tdmi_profile_note(const char *format, ...) {
     if (depth == 0 || depth > MOST_OPEN) return true;
     char *args = spans[depth - 1].args;
     va_start(list, format);
-    if (vsnprintf(args, MOST_ARGS, format, list) >= MOST_ARGS) args[0] = '\0';
+    if (vsnprintf(args, sizeof spans->args, format, list) >= (int)sizeof spans->args)
+        args[0] = '\0';
     va_end(list);
+    return true;
+}
+
+bool tdmi_profile_innermost(tdmi_profile_span *span) {
+    if (depth == 0 || depth > MOST_OPEN) return false;
+    *span = spans[depth - 1];
     return true;
 }
 
@@ -175,6 +196,5 @@ void tdmi_profile_end(void) {
 
 void tdmi_profile_end_first(const char *function) {
     if (!is_on()) return;
-    const span first = {"call", function, function, started, ""};
-    write_span(&first);
+    write_span(&(tdmi_profile_span){"call", function, function, .began = started});
 }

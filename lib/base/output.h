@@ -50,6 +50,20 @@ void tdmi_profile_end(void);
 /* The end of a call of a public function that was going on when the profile began. */
 void tdmi_profile_end_first(const char *function);
 
+/* A span as it is written. `line` is the number of a thread, or of something else that does work. */
+typedef struct tdmi_profile_span {
+    const char *category, *name;
+    const char *function; /* the public one that it is in */
+    uint64_t began, ended;
+    long line;
+    char args[256];
+} tdmi_profile_span;
+
+/* What the innermost span of this thread says so far, if it has one; writing a span; naming a line. */
+bool tdmi_profile_innermost(tdmi_profile_span *span);
+void tdmi_profile_write(const tdmi_profile_span *span);
+void tdmi_profile_line(long line, const char *name);
+
 static inline void tdmi_end_span(const bool *is_open) {
     if (*is_open) tdmi_profile_end();
 }

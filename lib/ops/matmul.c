@@ -6,6 +6,7 @@
 #include "matmul_builtin.h"
 #include "matmul_trace.h"
 #include "record.h"
+#include "timeline.h"
 #include "verify.h"
 
 #include <math.h>
@@ -256,8 +257,9 @@ static tdm_status run_chosen(tdm_queue *queue, const tdmi_gemm *gemm,
     tdmi_gemm run = tdmi_gemm_fused(gemm, choice->fused);
     run.algorithm = choice->algorithm;
     if (!choice->provider) return tdmi_run_builtin(queue, "tdm_matmul", &run);
-    TDMI_SPAN("product", tdmi_blas_name(choice), "\"product\":\"%s\"," TDMI_PROFILE_QUEUE,
-              tdmi_gemm_text(&run, (char[TDMI_PRODUCT_TEXT]){0}), TDMI_PROFILE_QUEUE_OF(queue));
+    TDMI_WORK_SPAN(
+        queue, "product", tdmi_blas_name(choice), "\"product\":\"%s\"," TDMI_PROFILE_QUEUE,
+        tdmi_gemm_text(&run, (char[TDMI_PRODUCT_TEXT]){0}), TDMI_PROFILE_QUEUE_OF(queue));
     return tdmi_queue_submitted(queue, choice->provider->blas->gemm(choice->provider->state, &run));
 }
 

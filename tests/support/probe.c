@@ -5,6 +5,7 @@
  *   probe cards            what shows which devices are one card, and what "gpu:N" mean
  *   probe find NAME        "ID" of the device a name means ("-": NULL)
  *   probe work NAME        opens the device ("-": the default), runs kernels and a product, checks
+ *   probe replay NAME      the same as a graph, three times
  *   probe diagnose         every diagnostic item, one a line
  *   probe fork NAME        uses the library, forks, and prints what calls give in the child
  *   probe fork-first       forks before any use: the child must work
@@ -100,6 +101,27 @@ static int find(const char *name) {
 
 enum { N = 16 };
 
+static int replays; /* how often the operations run as a graph; 0: they run as calls */
+
+static tdm_status operate(tdm_queue *queue, tdm_tensor *a, tdm_tensor *b, tdm_tensor *c) {
+    tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
+    options.transpose_b = true;
+    tdm_status status = tdm_layer_norm(queue, a, NULL, NULL, 0.0, a);
+    return status == TDM_OK ? tdm_matmul(queue, &options, a, b, c) : status;
+}
+
+static tdm_status replay(tdm_queue *queue, tdm_tensor *a, tdm_tensor *b, tdm_tensor *c) {
+    tdm_graph *graph = NULL;
+    tdm_status status = tdm_graph_create(queue, &graph);
+    if (status == TDM_OK) status = tdm_graph_begin(graph);
+    if (status == TDM_OK) status = operate(queue, a, b, c);
+    if (status == TDM_OK) status = tdm_graph_end(graph);
+    for (int i = 0; i < replays && status == TDM_OK; i++)
+        status = tdm_graph_replay(graph);
+    tdm_graph_destroy(graph);
+    return status;
+}
+
 /* LayerNorm of ±1, whose result is itself, then its product with ones: exact zeros and signs. */
 static tdm_status compute(tdm_device *device, tdm_queue *queue, float *out) {
     tdm_buffer *buffers[3] = {NULL};
@@ -117,10 +139,7 @@ static tdm_status compute(tdm_device *device, tdm_queue *queue, float *out) {
         tdm_tensor a = tdm_tensor_2d(buffers[0], TDM_F32, N, N);
         tdm_tensor b = tdm_tensor_2d(buffers[1], TDM_F32, N, N);
         tdm_tensor c = tdm_tensor_2d(buffers[2], TDM_F32, N, N);
-        tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
-        options.transpose_b = true;
-        status = tdm_layer_norm(queue, &a, NULL, NULL, 0.0, &a);
-        if (status == TDM_OK) status = tdm_matmul(queue, &options, &a, &b, &c);
+        status = replays ? replay(queue, &a, &b, &c) : operate(queue, &a, &b, &c);
     }
     if (status == TDM_OK) status = tdm_buffer_read(queue, buffers[2], 0, out, N * N * sizeof *out);
     for (int i = 0; i < 3; i++)
@@ -459,6 +478,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "cards") == 0) return cards();
     if (strcmp(what, "find") == 0) return find(name);
     if (strcmp(what, "work") == 0) return work(name, 1);
+    if (strcmp(what, "replay") == 0) return replays = 3, work(name, 1);
     if (strcmp(what, "exit") == 0) return work(name, 0);
     if (strcmp(what, "diagnose") == 0) return diagnose();
     if (strcmp(what, "secure") == 0) return printf("secure: %lu\n", getauxval(AT_SECURE)) < 0;
