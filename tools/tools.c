@@ -15,20 +15,16 @@
 #include <tandem/tandem.h>
 
 const char *nearest_word(const char *word, const char *const *words) {
-    const char *nearest = NULL;
-    size_t smallest = strlen(word) / 2 + 2;
-    for (; *words; words++) {
-        size_t distance = tdmi_edit_distance(word, *words);
-        if (distance < smallest) {
-            smallest = distance;
-            nearest = *words;
-        }
-    }
-    return nearest;
+    size_t count = 0;
+    while (words[count])
+        count++;
+    return tdmi_nearest_word(word, words, count);
 }
 
 int refuse_word(const char *command, const char *what, const char *word, const char *const *words) {
-    const char *nearest = nearest_word(word, words);
+    char name[64]; /* of an option without its value */
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    const char *nearest = nearest_word(name, words);
     const char *blank = command[0] ? " " : ""; /* of the program itself it is "" */
     fprintf(stderr, "tdm%s%s: %s '%s'", blank, command, what, word);
     if (nearest) fprintf(stderr, "; did you mean '%s'?", nearest);

@@ -71,9 +71,8 @@ static void refuse_backend(const char *text, const char *word) {
     const char *names[BUILT + 1];
     memcpy(names, built, sizeof built);
     names[BUILT] = "auto";
-    REFUSE("TANDEM_BACKEND is \"%s\": \"%s\" is not a backend; did you mean \"%s\"? (allowed: "
-           "auto, or a list of %s)",
-           text, word, tdmi_nearest_word(word, names, BUILT + 1), allowed + 2);
+    REFUSE("TANDEM_BACKEND is \"%s\": \"%s\" is not a backend%s (allowed: auto, or a list of %s)",
+           text, word, tdmi_guess((char[TDMI_GUESS]){0}, word, names, BUILT + 1), allowed + 2);
 }
 
 /* Cuts the next word off a list with commas; false at its end. A word that is too long is cut, and then
@@ -137,9 +136,10 @@ static size_t parse_word(const char *name, const char *text, const char *word,
         length += (size_t)snprintf(allowed + length, sizeof allowed - length, "%s%s", i ? ", " : "",
                                    words[i]);
     const bool whole = word == text;
-    REFUSE("%s is \"%s\": %s%s%sdid you mean \"%s\"? (allowed: %s%s)", name, text,
-           whole ? "" : "\"", whole ? "" : word, whole ? "" : "\" is no provider; ",
-           tdmi_nearest_word(word, words, count), whole ? "" : "a list of ", allowed);
+    REFUSE("%s is \"%s\"%s%s%s%s (allowed: %s%s)", name, text, whole ? "" : ": \"",
+           whole ? ", which is not allowed" : word, whole ? "" : "\" is no provider",
+           tdmi_guess((char[TDMI_GUESS]){0}, word, words, count), whole ? "" : "a list of ",
+           allowed);
     return count;
 }
 
@@ -286,19 +286,16 @@ static const struct variable *find_variable(const char *name) {
     return NULL;
 }
 
+/* The one that a name was probably meant for, or NULL. Others have nothing to do with us: Kubernetes sets
+ * TANDEM_SERVICE_HOST, TANDEM_PORT and more for a service called tandem. */
 static const char *nearest_variable(const char *name) {
     const char *names[VARIABLES];
     for (size_t i = 0; i < VARIABLES; i++)
         names[i] = variables[i].name;
-    return tdmi_nearest_word(name, names, VARIABLES);
-}
-
-/* A name that was probably meant for one of ours. Others have nothing to do with us: Kubernetes sets
- * TANDEM_SERVICE_HOST, TANDEM_PORT and more for a service called tandem. */
-static bool is_near_miss(const char *name) {
-    const char *nearest = nearest_variable(name);
-    const size_t length = strlen(nearest) - strlen("TANDEM_");
-    return tdmi_edit_distance(name, nearest) <= (length > 4 ? 2 : 1);
+    const char *nearest = tdmi_nearest_word(name, names, VARIABLES);
+    if (!nearest) return NULL;
+    const size_t most = strlen(nearest) > strlen("TANDEM_") + 4 ? 2 : 1;
+    return tdmi_edit_distance(name, nearest) <= most ? nearest : NULL;
 }
 
 static void parse_variable(const struct variable *variable, const char *text) {
@@ -313,7 +310,7 @@ static void parse_variable(const struct variable *variable, const char *text) {
 
 tdmi_env_use tdmi_env_use_of(const char *name) {
     const struct variable *variable = find_variable(name);
-    if (!variable) return is_near_miss(name) ? TDMI_ENV_USED : TDMI_ENV_FOREIGN;
+    if (!variable) return nearest_variable(name) ? TDMI_ENV_USED : TDMI_ENV_FOREIGN;
     if (configured[variable - variables].given) return TDMI_ENV_CONFIGURED;
     return variable->names_files && tdmi_env_values()->privileged ? TDMI_ENV_PRIVILEGED
                                                                   : TDMI_ENV_USED;
@@ -367,7 +364,7 @@ static void begin(void) {
 static void read_variable(const char *name, const char *text) {
     const struct variable *variable = find_variable(name);
     if (!variable) {
-        if (is_near_miss(name))
+        if (nearest_variable(name))
             REFUSE("%s is not a variable of Tandem; did you mean %s?", name,
                    nearest_variable(name));
         return;
@@ -459,10 +456,12 @@ tdm_status tdm_configure(const char *name, const char *value) {
     TDMI_UNCANCELLED();
     TDMI_NOT_NULL(__func__, name);
     configuration c = {.variable = find_variable(name), .text = value};
-    if (!c.variable)
-        return tdmi_fail(TDM_ERROR_NOT_FOUND,
-                         "%s: \"%.63s\" is not a variable of Tandem; did you mean %s?", __func__,
-                         name, nearest_variable(name));
+    if (!c.variable) {
+        const char *nearest = nearest_variable(name);
+        return tdmi_fail(TDM_ERROR_NOT_FOUND, "%s: \"%.63s\" is not a variable of Tandem%s%s%s",
+                         __func__, name, nearest ? "; did you mean " : "", nearest ? nearest : "",
+                         nearest ? "?" : "");
+    }
     TDMI_TRY(tdmi_env_before_use(__func__, configure, &c));
     return c.status == TDM_OK ? TDM_OK : tdmi_fail(c.status, "%s: %s", __func__, c.why);
 }

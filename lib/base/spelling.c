@@ -3,6 +3,7 @@
 #include "base/spelling.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 63 };
@@ -32,7 +33,7 @@ size_t tdmi_edit_distance(const char *a, const char *b) {
 
 const char *tdmi_nearest_word(const char *word, const char *const *candidates, size_t count) {
     const char *nearest = NULL;
-    size_t least = (size_t)-1;
+    size_t least = (strlen(word) + 2) / 3 + 1;
     for (size_t i = 0; i < count; i++) {
         size_t distance = tdmi_edit_distance(word, candidates[i]);
         if (distance < least) {
@@ -41,4 +42,12 @@ const char *tdmi_nearest_word(const char *word, const char *const *candidates, s
         }
     }
     return nearest;
+}
+
+const char *tdmi_guess(char text[TDMI_GUESS], const char *word, const char *const *candidates,
+                       size_t count) {
+    const char *nearest = tdmi_nearest_word(word, candidates, count);
+    text[0] = '\0';
+    if (nearest) snprintf(text, TDMI_GUESS, "; did you mean \"%.63s\"?", nearest);
+    return text;
 }

@@ -37,16 +37,7 @@ static void diagnose_environment(void) {
     }
 }
 
-static void join_backends(const tdmi_env *env, char *text, size_t size) {
-    size_t length = 0;
-    for (size_t i = 0; i < env->backend_count && length < size; i++)
-        length +=
-            (size_t)snprintf(text + length, size - length, "%s%s", i ? ", " : "", env->backends[i]);
-    if (length < size) snprintf(text + length, size - length, " (nothing is set)");
-}
-
 static void diagnose_selection(void) {
-    const tdmi_env *env = tdmi_env_values();
     size_t index, count;
     const tdmi_listed_device *devices;
     if (tdmi_registry_get(&devices, &count) != TDM_OK ||
@@ -56,12 +47,8 @@ static void diagnose_selection(void) {
         return;
     }
     char detail[160];
-    int length = snprintf(detail, sizeof detail, "%s, decided by %s", devices[index].facts.info.id,
-                          env->device          ? "TANDEM_DEVICE"
-                          : env->backend_given ? "TANDEM_BACKEND"
-                                               : "the order ");
-    if (!env->device && !env->backend_given)
-        join_backends(env, detail + length, sizeof detail - (size_t)length);
+    snprintf(detail, sizeof detail, "%s, %s", devices[index].facts.info.id,
+             tdmi_registry_why(&devices[index].facts.info));
     tdmi_diagnose(TDM_DIAGNOSTIC_SELECTION, true, "default device", detail, "");
 }
 

@@ -203,6 +203,16 @@ bool tdmi_registry_gpu(size_t wanted, size_t *index, size_t *seen) {
     return false;
 }
 
+/* The ids of all devices, as far as there is room: "cpu:0, opencl:0". */
+static const char *all_ids(char text[256]) {
+    const device_list *list = atomic_load(&newest);
+    size_t length = (size_t)snprintf(text, 256, "%s", list->count ? "" : "none");
+    for (size_t i = 0; i < list->count && length < 256; i++)
+        length += (size_t)snprintf(text + length, 256 - length, "%s%s", i ? ", " : "",
+                                   list->devices[i].facts.info.id);
+    return text;
+}
+
 static tdm_status not_found(const char *name) {
     const device_list *list = atomic_load(&newest);
     const tdmi_listed_device *devices = list->devices;
@@ -215,17 +225,11 @@ static tdm_status not_found(const char *name) {
     const tdmi_env *env = tdmi_env_values();
     for (size_t i = 0; i < env->backend_count; i++)
         names[count++] = env->backends[i];
-    char listed[256] = "";
-    for (size_t i = 0; i < device_count; i++) {
-        size_t length = strlen(listed);
-        snprintf(listed + length, sizeof listed - length, "%s%s", i ? ", " : "", names[i]);
-    }
-    const char *nearest = tdmi_nearest_word(name, names, count);
-    tdm_status status =
-        tdmi_fail(TDM_ERROR_NOT_FOUND,
-                  "device \"%s\" is not known; did you mean \"%s\"? (listed: %s; also gpu:N, "
-                  "BACKEND:uuid=… and BACKEND:pci=…)",
-                  name, nearest ? nearest : "cpu", listed[0] ? listed : "none");
+    tdm_status status = tdmi_fail(TDM_ERROR_NOT_FOUND,
+                                  "device \"%s\" is not known%s (listed: %s; also gpu:N, "
+                                  "BACKEND:uuid=… and BACKEND:pci=…)",
+                                  name, tdmi_guess((char[TDMI_GUESS]){0}, name, names, count),
+                                  all_ids((char[256]){0}));
     tdmi_free(names);
     return status;
 }
@@ -275,15 +279,13 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
         }
     }
     const char *why = why_unavailable(backend);
-    if (why) return tdmi_fail(TDM_ERROR_UNAVAILABLE, "device \"%s\" does not exist: %s", name, why);
-    char nearest[64] = "";
-    if (seen > 0)
-        snprintf(nearest, sizeof nearest, "; did you mean \"%s:%zu\"?", backend, seen - 1);
+    if (why)
+        return tdmi_fail(TDM_ERROR_UNAVAILABLE, "device \"%s\" does not exist (listed: %s): %s",
+                         name, all_ids((char[256]){0}), why);
     return tdmi_fail(TDM_ERROR_NOT_FOUND,
-                     "device \"%s\" does not exist: %zu %s device%s listed%s%s (see `tdm doctor`)",
-                     name, seen, gpu ? "GPU" : backend, seen == 1 ? " is" : "s are",
-                     strcmp(backend, "cpu") == 0 ? " (TANDEM_CPU_DEVICES sets how many)" : "",
-                     nearest);
+                     "device \"%s\" does not exist (listed: %s%s; `tdm doctor` says why)", name,
+                     all_ids((char[256]){0}),
+                     strcmp(backend, "cpu") == 0 ? "; TANDEM_CPU_DEVICES sets how many" : "");
 }
 
 static tdm_status find_named(const char *name, size_t *index) {
@@ -316,6 +318,14 @@ static size_t find_default(const tdmi_listed_device *list, size_t count) {
     return 0;
 }
 
+const char *tdmi_registry_why(const tdm_device_info *chosen) {
+    const tdmi_env *env = tdmi_env_values();
+    if (env->device) return "decided by TANDEM_DEVICE";
+    if (env->backend_given) return "decided by TANDEM_BACKEND";
+    if (chosen->type == TDM_DEVICE_GPU) return "the first GPU";
+    return chosen->backend == TDM_CPU ? "as there is no GPU" : "the first device";
+}
+
 tdm_status tdmi_registry_find(const char *name, size_t *index) {
     const tdmi_listed_device *list;
     size_t count;
@@ -329,11 +339,8 @@ tdm_status tdmi_registry_find(const char *name, size_t *index) {
         *index = find_default(list, count);
     }
     if (count > 0) {
-        tdmi_log(TDM_LOG_INFO, "the default device is %s, decided by %s",
-                 list[*index].facts.info.id,
-                 env->device          ? "TANDEM_DEVICE"
-                 : env->backend_given ? "TANDEM_BACKEND"
-                                      : "the order of the backends");
+        tdmi_log(TDM_LOG_INFO, "the default device is %s, %s", list[*index].facts.info.id,
+                 tdmi_registry_why(&list[*index].facts.info));
         return TDM_OK;
     }
     const char *why = why_unavailable(env->backends[0]);

@@ -227,9 +227,9 @@ static bool unknown_name(tdmi_parser *self, tdmi_token name, bool is_call) {
     self->now = name;
     const char *advice = is_call ? advice_on(word) : NULL;
     if (advice) return TDMI_PARSE_FAIL(self, "there is no function \"%s\": %s", word, advice);
-    return TDMI_PARSE_FAIL(self, "there is no %s \"%s\"; did you mean \"%s\"?",
-                           is_call ? "function" : "name", word,
-                           tdmi_nearest_name(word, is_call, others, (size_t)self->parameter_count));
+    return TDMI_PARSE_FAIL(self, "there is no %s \"%s\"%s", is_call ? "function" : "name", word,
+                           tdmi_guess_name((char[TDMI_GUESS]){0}, word, is_call, others,
+                                           (size_t)self->parameter_count));
 }
 
 int tdmi_parse_parameter(const tdmi_parser *self, tdmi_token name) {

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/spelling.h"
 #include "kernels/expression.h"
 
 /* ---- names ---- */
@@ -45,8 +44,8 @@ int tdmi_find_own_name(const tdmi_token *name, int *number) {
     return -1;
 }
 
-const char *tdmi_nearest_name(const char *word, bool is_function, const char *const *others,
-                              size_t count) {
+const char *tdmi_guess_name(char text[TDMI_GUESS], const char *word, bool is_function,
+                            const char *const *others, size_t count) {
     const char *candidates[TDM_FUNCTION_COUNT + TDM_TYPE_COUNT + TDMI_MOST_PARAMETERS + 16];
     size_t found = 0;
     if (is_function) {
@@ -61,7 +60,7 @@ const char *tdmi_nearest_name(const char *word, bool is_function, const char *co
         for (size_t i = 0; i < TDMI_COUNT(place_names); i++)
             candidates[found++] = place_names[i];
     }
-    return tdmi_nearest_word(word, candidates, found);
+    return tdmi_guess(text, word, candidates, found);
 }
 
 static bool begins_name(char c) {

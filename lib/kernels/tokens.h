@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/spelling.h"
+
 #define TDMI_COUNT(list) (sizeof(list) / sizeof *(list))
 
 typedef enum tdmi_token_kind {
@@ -43,8 +45,8 @@ typedef enum tdmi_own_name {
 } tdmi_own_name;
 int tdmi_find_own_name(const tdmi_token *name, int *number);
 
-/* The own name that is spelt nearest; `others` are looked at, too, where no function is meant. */
-const char *tdmi_nearest_name(const char *word, bool is_function, const char *const *others,
-                              size_t count);
+/* tdmi_guess among the own names; `others` are looked at, too, where no function is meant. */
+const char *tdmi_guess_name(char text[TDMI_GUESS], const char *word, bool is_function,
+                            const char *const *others, size_t count);
 
 #endif

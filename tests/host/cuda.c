@@ -131,7 +131,7 @@ Test(cuda, visible_devices) {
         } else {
             says("gpus: cuda:0;");
             probe_with("devices=2", "", extra, "find", "cuda:1");
-            says("TDM_ERROR_NOT_FOUND|1 cuda device is listed|tdm doctor");
+            says("TDM_ERROR_NOT_FOUND|(listed: cuda:0, cpu:0; `tdm doctor` says why)");
         }
         probe_with("devices=2", "", extra, "work", "cuda:0");
         says("TDM_OK|cuda:0");

@@ -189,6 +189,30 @@ Test(environment, accepted_values) {
           "ok|TANDEM_SERVICE_HOST|ignored: not a variable of Tandem");
 }
 
+/* A guess is offered where it may be a slip of the keys, and nowhere else; the devices that exist are listed. */
+Test(environment, far_fetched) {
+    static const struct {
+        const char *variable, *says;
+    } cases[] = {
+        {"TANDEM_BACKEND=vulkan", "\"vulkan\" is not a backend (allowed: auto, "},
+        {"TANDEM_BLAS=rocm", "TANDEM_BLAS is \"rocm\", which is not allowed (allowed: "},
+        {"TANDEM_DEVICE=vulkan:0", "device \"vulkan:0\" is not known (listed: cpu:0; also "},
+        {"TANDEM_DEVICE=metal", "device \"metal\" is not known (listed: cpu:0; also "},
+        {"TANDEM_DEVICE=gpu:0", "device \"gpu:0\" does not exist (listed: cpu:0; `tdm doctor` "},
+        {"TANDEM_DEVICE=cpu:3", "\"cpu:3\" does not exist (listed: cpu:0; TANDEM_CPU_DEVICES sets"},
+#if TEST_HAS_OPENCL
+        {"TANDEM_DEVICE=opencl:0", "device \"opencl:0\" does not exist (listed: cpu:0): "},
+#endif
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *changes[] = {ICD_NONE, CACHE, cases[i].variable, NULL};
+        check_case("%s", cases[i].variable);
+        run_program(changes, (const char *const[]){TEST_PROBE, "find", "-", NULL}, 60, &r);
+        CHECK(strstr(r.output, cases[i].says), "lacks '%s': %s", cases[i].says, r.output);
+        CHECK(!strstr(r.output, "did you mean"), "guesses: %s", r.output);
+    }
+}
+
 /* Device names, in TANDEM_DEVICE and in the API: an index past the end, trailing text, other ways
  * to write a number. The message has the nearest valid name. */
 Test(environment, device_names) {

@@ -41,7 +41,7 @@ static void gives(const char *command, const char *words, const char *others) {
 
 #define WORK TEST_PROBE " work -"
 #define OPENED "tandem: info: opened cpu:0 ("
-#define DEFAULT "tandem: info: the default device is cpu:0, decided by "
+#define DEFAULT "tandem: info: the default device is cpu:0, "
 
 Test(output, log_levels) {
     gives("TANDEM_LOG=error " WORK, "TDM_OK", "tandem: ");
@@ -49,10 +49,10 @@ Test(output, log_levels) {
     gives("TANDEM_LOG=warn TANDEM_CACHE_DIR=/dev/null/x TANDEM_TRACE=$D/no/file " WORK,
           "tandem: warning: TANDEM_TRACE: nothing can be written", "tandem: info");
     gives("TANDEM_LOG=info " WORK,
-          "TDM_OK|tandem: info: cpu: 1 device|" OPENED "|" DEFAULT "the order of the backends",
+          "TDM_OK|tandem: info: cpu: 1 device|" OPENED "|" DEFAULT "as there is no GPU",
           "tandem: debug");
-    gives("TANDEM_LOG=info TANDEM_BACKEND=cpu " WORK, DEFAULT "TANDEM_BACKEND", "cuda");
-    gives("TANDEM_LOG=info TANDEM_DEVICE=cpu:0 " WORK, DEFAULT "TANDEM_DEVICE", NULL);
+    gives("TANDEM_LOG=info TANDEM_BACKEND=cpu " WORK, DEFAULT "decided by TANDEM_BACKEND", "cuda");
+    gives("TANDEM_LOG=info TANDEM_DEVICE=cpu:0 " WORK, DEFAULT "decided by TANDEM_DEVICE", NULL);
     gives("TANDEM_LOG=debug TANDEM_BLAS=builtin " WORK,
           OPENED "|tandem: debug: products of f32 16x16x16 transpose_b are computed by builtin\n",
           "0x");
@@ -116,6 +116,47 @@ Test(output, profile_of_threads) {
     gives("TANDEM_PROFILE=$D/p.json " TEST_PROBE " fork cpu && " PYTHON EVENTS SPANS
           "print(len({i[\"pid\"] for i in x}), \"process\")' $D/p.json",
           "1 process", NULL);
+}
+
+/* What a device does lies on a line of its queue: each piece after it was given to the queue, one after the other. */
+#define LINES                                                                                      \
+    "cat >$D/lines.py <<'END'\nimport json, sys\n" EVENTS SPANS                                    \
+    "def end(i): return i[\"ts\"] + i[\"dur\"]\n"                                                  \
+    "d = [i for i in x if i[\"cat\"] == \"device\"]\n"                                             \
+    "h = [i for i in x if i[\"cat\"] in (\"launch\", \"product\")]\n"                              \
+    "h = find(\"graph\", \"graph\") or h\n"                                                        \
+    "line, = {i[\"tid\"] for i in d}\n"                                                            \
+    "n, = [i for i in e if i[\"ph\"] == \"M\" and i.get(\"tid\") == line]\n"                       \
+    "assert n[\"args\"][\"name\"] == sys.argv[2] + \", queue 1\", n\n"                             \
+    "assert line not in {i[\"tid\"] for i in h}\n"                                                 \
+    "assert [(i[\"name\"], i[\"args\"]) for i in d] == [(i[\"name\"], i[\"args\"]) for i in h]\n"  \
+    "assert all(a[\"ts\"] >= b[\"ts\"] for a, b in zip(d, h)), (d, h)\n"                           \
+    "assert all(b[\"ts\"] >= end(a) - 2 for a, b in zip(d, d[1:])), d\n"                           \
+    "assert end(d[-1]) <= end(find(\"wait\", \"wait\")[-1]) + 1000, d\n"                           \
+    "print(*[i[\"name\"] for i in d], *[\"long\" for i in d if i[\"dur\"] > 1000])\nEND\n"
+
+static void check_lines(const char *machine, const char *device) {
+    char command[4000];
+    snprintf(command, sizeof command,
+             LINES
+             "profile() { %s TANDEM_PROFILE=$D/p.json " TEST_PROBE
+             " $1 %s $2 2>&1 && python3 $D/lines.py $D/p.json %s; }\n"
+             "profile work && profile replay && export TANDEM_BLAS=builtin && profile work && "
+             "profile explain 'f32 500 500 500'",
+             machine, device, device);
+    /* a call of the last product returns at once */
+    gives(command,
+          "TDM_OK|tdm_layer_norm |tdm_layer_norm tdm_matmul|graph graph graph|tdm_matmul long",
+          "cuda_sim:");
+}
+
+Test(output, profile_of_devices) {
+#if TEST_HAS_OPENCL
+    check_lines(ICD_POCL " " CACHE, "opencl:0");
+#endif
+#ifdef TEST_CUDA_SIM
+    check_lines("TANDEM_LIBRARY_PATH=" TEST_CUDA_SIM " TDM_CUDA_SIM=leaks=1", "cuda:0");
+#endif
 }
 
 /* Chrome reads an array without its end. */

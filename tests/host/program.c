@@ -180,7 +180,7 @@ Test(program, arguments) {
                  {"bench --dtype f31", "f31"},
                  {"bench --shape 3xq", "no case"},
                  {"bench --shape 3xq --list", "no case"},
-                 {"bench --profile fast", "fast|did you mean"},
+                 {"bench --profile fulll", "fulll|did you mean 'full'"},
                  {"doctor --json /nonexistent/folder/f", "doctor: --json /nonexistent"},
                  {"bench --json /dev/null", "--json /dev/null|not a regular file"},
                  {"bench --json /nonexistent/folder/f --op fill --profile quick", "/nonexistent"},

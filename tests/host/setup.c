@@ -74,7 +74,11 @@ Test(setup, refused_settings) {
     REFUSED(tdm_configure("TANDEM_MATH", ""), TDM_ERROR_ENVIRONMENT, "empty");
     REFUSED(tdm_configure("TANDEM_CACHE_DIR", "here"), TDM_ERROR_ENVIRONMENT, "absolute path");
     REFUSED(tdm_configure("TANDEM_CACHE_DIR", path), TDM_ERROR_ENVIRONMENT, "too long");
-    REFUSED(tdm_configure("TANDEM_CPUS", "2"), TDM_ERROR_NOT_FOUND, "TANDEM_CPUS|did you mean");
+    REFUSED(tdm_configure("TANDEM_CPUS", "2"), TDM_ERROR_NOT_FOUND,
+            "TANDEM_CPUS\" is not a variable of Tandem");
+    REFUSED(tdm_configure("TANDEM_LOGS", "2"), TDM_ERROR_NOT_FOUND, "did you mean TANDEM_LOG?");
+    CHECK(tdm_configure("TANDEM_CPUS", "2") != TDM_OK && !strstr(tdm_last_error(), "did you mean"),
+          "%s", tdm_last_error());
     REFUSED(tdm_configure("backend", "cpu"), TDM_ERROR_NOT_FOUND, "backend");
     REFUSED(tdm_configure(NULL, "cpu"), invalid, "name|NULL");
     OK(tdm_get_device_count(&count));
