@@ -6,6 +6,7 @@
 #        packaging/archive.sh debian FOLDER     a Debian source package of that, and the packages that are built of it
 #   TANDEM_MAINTAINER='Name <address>'          who answers for Debian's packages
 set -euo pipefail
+umask 022 # modes of files are in the packages
 what=${1:-} folder=${2:-}
 if [[ $what != @(source|debian) || -z $folder ]]; then
     sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2
