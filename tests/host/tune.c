@@ -238,6 +238,18 @@ Test(tune, parameters_of_clblast) {
     CHECK(!contains_words(r.output, AS_IT_CAME), "%s", r.output);
     gives(LARGE_LOCAL_MEMORY CLBLAST TEST_PROBE " explain opencl:0 f32 77 130 61", 0, "TDM_OK");
 }
+
+/* Parameters that were fast by accident are not kept: the next process multiplies with those that CLBlast came with. */
+Test(tune, parameters_of_clblast_are_looked_at_twice) {
+    static const char *const searches[] = {"SLOW_CLBLAST_LUCK=1 " SEARCH("10"),
+                                           "SLOW_CLBLAST_LUCK=1 " SEARCH("150")};
+    shell("echo f32 16x16x16 >$D/list");
+    for (int i = 0; i < 2 && (i == 0 || !strstr(r.output, "slow_clblast: a second look")); i++)
+        shell(searches[i]);
+    CHECK(strstr(r.output, "slow_clblast: a second look"), "%s", r.output);
+    shell(SLOW_CLBLAST TEST_PROBE " explain opencl:0 f32 16 16 16 2>&1");
+    CHECK(contains_words(r.output, "TDM_OK|" AS_IT_CAME), "%s", r.output);
+}
 #endif
 
 #if TEST_HAS_CUDA

@@ -9,12 +9,19 @@
 
 #include <clblast_c.h>
 
-static int has_others;
+static int has_others, products; /* since they were set */
 
+/* With SLOW_CLBLAST_LUCK others are fast at a first look alone, which is a product to see that it is right and, as it
+ * takes a quarter of a second, another one for its time. */
 static void wait_as_it_came(void) {
-    const struct timespec time = {.tv_nsec = 300000000};
-    if (has_others) return;
-    fputs("slow_clblast: the parameters that it came with\n", stderr);
+    const int is_lucky = getenv("SLOW_CLBLAST_LUCK") != NULL;
+    if (has_others && !is_lucky) return;
+    const int look = has_others ? products++ / 2 : -1;
+    const struct timespec time = {.tv_nsec = look < 0    ? is_lucky ? 400000000 : 300000000
+                                             : look == 0 ? 260000000
+                                                         : 700000000};
+    if (look < 0) fputs("slow_clblast: the parameters that it came with\n", stderr);
+    if (look == 1) fputs("slow_clblast: a second look\n", stderr);
     (void)nanosleep(&time, NULL);
 }
 
@@ -38,7 +45,10 @@ CLBlastStatusCode CLBlastOverrideParameters(const cl_device_id device, const cha
                                             const char **names, const size_t *values) {
     REAL(CLBlastOverrideParameters);
     const CLBlastStatusCode code = own(device, kernel, precision, count, names, values);
-    has_others |= code == CLBlastSuccess && strcmp(kernel, "XgemmDirect") == 0;
+    if (code == CLBlastSuccess && strcmp(kernel, "XgemmDirect") == 0) {
+        has_others = 1;
+        products = 0;
+    }
     return code;
 }
 
