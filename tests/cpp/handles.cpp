@@ -36,11 +36,13 @@ void expect_error(tdm_status status, const char *part, int line, Function functi
     }
 }
 
-template <typename Function> void expect_invalid(int line, Function function) {
+template <typename Function>
+void expect_invalid(int line, Function function, const std::string &part = "") {
     try {
         function();
         expect(false, "it throws", line);
-    } catch (const std::invalid_argument &) {
+    } catch (const std::invalid_argument &error) {
+        expect(std::string(error.what()).find(part) != std::string::npos, error.what(), line);
     }
 }
 
@@ -164,7 +166,41 @@ void test_failures(const tandem::Device &device, const tandem::Queue &queue) {
           tandem::Shape(std::vector<std::int64_t>()), tandem::Shape{1, 1, 1, 1, 1, 1, 4}})
         expect_invalid(
             __LINE__, [&] { Tensor::from_host(queue, four, shape); });
+    expect_invalid(
+        __LINE__,
+        [&] {
+            Tensor::from_host(queue, four, {2, 3});
+        },
+        "4 elements, which is not what the shape [2, 3] has");
     expect_invalid(__LINE__, [&] { Tensor::from_host(queue, four, {4}).to_host<double>(queue); });
+    Tensor x = Tensor::from_host(queue, four, {2, 2});
+    const Tensor none;
+    expect_invalid(
+        __LINE__,
+        [&] {
+            Tensor(x).write(queue, std::vector<int>{1, 2});
+        },
+        "2 elements of i32, the tensor is of f32 and of shape [2, 2]");
+    for (int i = 0; i < 6; i++)
+        expect_error(
+            TDM_ERROR_INVALID_ARGUMENT, "an operand is an empty Tensor", __LINE__,
+            [&] {
+                if (i == 0) tandem::softmax(queue, none);
+                if (i == 1) tandem::add(queue, x, none);
+                if (i == 2) tandem::sum(queue, none);
+                if (i == 3) tandem::linear(queue, none, x);
+                if (i == 4) tandem::matmul(queue, none, none);
+                if (i == 5) tandem::where(queue, none, x, x);
+            });
+    expect_error(
+        TDM_ERROR_INVALID_ARGUMENT, "b has no buffer", __LINE__,
+        [&] { tandem::matmul(queue, x, none); });
+    expect_error(
+        TDM_ERROR_INVALID_ARGUMENT, "weight has no buffer", __LINE__,
+        [&] { tandem::linear(queue, x, none); });
+    expect_error(TDM_ERROR_NOT_FOUND, "the device's name is empty; NULL is the default one",
+                 __LINE__, [] { tandem::Device::open(""); });
+    x.reset();
     EXPECT(tandem::Shape({0, huge, huge}).has(0) && !tandem::Shape({0, 2}).has(2));
     EXPECT(in_use(device) == before);
 }

@@ -24,36 +24,36 @@ class Comm : public Unique<tdm_comm, tdm_comm_destroy> {
     int rank() const noexcept { return tdm_comm_get_rank(get()); } /**< of this process */
     int size() const noexcept { return tdm_comm_get_size(get()); } /**< how many ranks */
     /** How long a rank may keep another waiting, in seconds. */
-    void set_timeout(double seconds) const { check(tdm_comm_set_timeout(get(), seconds)); }
+    void set_timeout(double seconds) const { tandem::check(tdm_comm_set_timeout(get(), seconds)); }
     /** Of the ranks of one color, ordered by key; empty for a negative color. */
     Comm split(int color, int key) const {
         tdm_comm *part;
-        check(tdm_comm_split(get(), color, key, &part));
+        tandem::check(tdm_comm_split(get(), color, key, &part));
         return Comm(part);
     }
     /** The ranks' x, combined, on every rank. */
     Tensor all_reduce(const Queue &queue, tdm_comm_op op, const Tensor &x) const {
         Tensor y = detail::make_like(queue, x, x->dtype);
-        check(tdm_comm_all_reduce(get(), queue, op, x, y));
+        tandem::check(tdm_comm_all_reduce(get(), queue, op, x, y));
         return y;
     }
     /** The same on rank `root`; empty on the others. */
     Tensor reduce(const Queue &queue, tdm_comm_op op, int root, const Tensor &x) const {
         Tensor y;
         if (rank() == root) y = detail::make_like(queue, x, x->dtype);
-        check(tdm_comm_reduce(get(), queue, op, root, x, y));
+        tandem::check(tdm_comm_reduce(get(), queue, op, root, x, y));
         return y;
     }
     /** x of rank `root`, in x on all ranks. */
     void broadcast(const Queue &queue, int root, Tensor &x) const {
-        check(tdm_comm_broadcast(get(), queue, root, x));
+        tandem::check(tdm_comm_broadcast(get(), queue, root, x));
     }
     /** The ranks' x, of one shape, one after the other along the first dimension. */
     Tensor all_gather(const Queue &queue, const Tensor &x) const {
         std::vector<std::int64_t> shape = x.shape();
         if (!shape.empty()) shape[0] *= size();
         Tensor y = detail::make(queue, x->dtype, shape);
-        check(tdm_comm_all_gather(get(), queue, x, nullptr, y));
+        tandem::check(tdm_comm_all_gather(get(), queue, x, nullptr, y));
         return y;
     }
     /** This rank's part, one of equal ones along the first dimension, of the ranks' x, combined. */
@@ -61,25 +61,25 @@ class Comm : public Unique<tdm_comm, tdm_comm_destroy> {
         std::vector<std::int64_t> shape = x.shape();
         if (!shape.empty()) shape[0] /= size();
         Tensor y = detail::make(queue, x->dtype, shape);
-        check(tdm_comm_reduce_scatter(get(), queue, op, x, nullptr, y));
+        tandem::check(tdm_comm_reduce_scatter(get(), queue, op, x, nullptr, y));
         return y;
     }
     /** Part i of what is returned is part `rank` of rank i's x. */
     Tensor all_to_all(const Queue &queue, const Tensor &x) const {
         Tensor y = detail::make_like(queue, x, x->dtype);
-        check(tdm_comm_all_to_all(get(), queue, x, y));
+        tandem::check(tdm_comm_all_to_all(get(), queue, x, y));
         return y;
     }
     /** To another rank, which calls receive. */
     void send(const Queue &queue, int to, const Tensor &x) const {
-        check(tdm_comm_send(get(), queue, to, x));
+        tandem::check(tdm_comm_send(get(), queue, to, x));
     }
     /** From another rank, into y. */
     void receive(const Queue &queue, int from, Tensor &y) const {
-        check(tdm_comm_receive(get(), queue, from, y));
+        tandem::check(tdm_comm_receive(get(), queue, from, y));
     }
     /** Returns when every rank has called it. */
-    void barrier(const Queue &queue) const { check(tdm_comm_barrier(get(), queue)); }
+    void barrier(const Queue &queue) const { tandem::check(tdm_comm_barrier(get(), queue)); }
 };
 
 } // namespace tandem

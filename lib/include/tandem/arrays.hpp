@@ -15,7 +15,7 @@ inline Tensor gather_rows(const Queue &queue, const Tensor &table, const Tensor 
     for (int d = 1; d < table->ndim; d++)
         shape.push_back(table->shape[d]);
     Tensor y = detail::make(queue, table->dtype, shape);
-    check(tdm_gather_rows(queue, table, indices, y));
+    tandem::check(tdm_gather_rows(queue, table, indices, y));
     return y;
 }
 
@@ -25,7 +25,7 @@ inline Tensor one_hot(const Queue &queue, const Tensor &indices, std::int64_t co
     std::vector<std::int64_t> shape = indices.shape();
     shape.push_back(cols);
     Tensor y = detail::make(queue, dtype, shape);
-    check(tdm_one_hot(queue, indices, y));
+    tandem::check(tdm_one_hot(queue, indices, y));
     return y;
 }
 
@@ -45,7 +45,7 @@ inline Tensor concat(const Queue &queue, const std::vector<Tensor> &tensors, int
         if (at >= 0 && at < tensors[0]->ndim) shape[static_cast<std::size_t>(at)] = extent;
         y = detail::make(queue, tensors[0]->dtype, shape);
     }
-    check(tdm_concat(queue, all.data(), all.size(), dim, y));
+    tandem::check(tdm_concat(queue, all.data(), all.size(), dim, y));
     return y;
 }
 
@@ -62,21 +62,21 @@ inline Tensor stack(const Queue &queue, const std::vector<Tensor> &tensors, int 
         shape.insert(shape.begin() + inside, static_cast<std::int64_t>(tensors.size()));
         y = detail::make(queue, tensors[0]->dtype, shape);
     }
-    check(tdm_stack(queue, all.data(), all.size(), dim, y));
+    tandem::check(tdm_stack(queue, all.data(), all.size(), dim, y));
     return y;
 }
 
 /** The last elements first along these dimensions. */
 inline Tensor flip(const Queue &queue, const Tensor &x, const std::vector<int> &dims) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_flip(queue, x, dims.data(), dims.size(), y));
+    tandem::check(tdm_flip(queue, x, dims.data(), dims.size(), y));
     return y;
 }
 
 /** The order of each row's elements, in i64. */
 inline Tensor argsort(const Queue &queue, const Tensor &x, bool descending = false) {
     Tensor y = detail::make_like(queue, x, TDM_I64);
-    check(tdm_argsort(queue, x, descending, y));
+    tandem::check(tdm_argsort(queue, x, descending, y));
     return y;
 }
 
@@ -90,14 +90,14 @@ struct TopK {
 inline TopK top_k(const Queue &queue, const Tensor &x, std::int64_t k) {
     TopK made = {detail::make_of_rows(queue, x, k, x->dtype),
                  detail::make_of_rows(queue, x, k, TDM_I64)};
-    check(tdm_top_k(queue, x, made.values, made.indices));
+    tandem::check(tdm_top_k(queue, x, made.values, made.indices));
     return made;
 }
 
 /** The elements of each row in their order. */
 inline Tensor sort(const Queue &queue, const Tensor &x, bool descending = false) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_sort(queue, x, descending, y));
+    tandem::check(tdm_sort(queue, x, descending, y));
     return y;
 }
 
@@ -107,7 +107,7 @@ inline Tensor roll(const Queue &queue, const Tensor &x, const std::vector<std::i
     Tensor y = detail::make_like(queue, x, x->dtype);
     if (shifts.size() < dims.size())
         throw std::invalid_argument("tandem::roll: a shift is missing");
-    check(tdm_roll(queue, x, shifts.data(), dims.data(), dims.size(), y));
+    tandem::check(tdm_roll(queue, x, shifts.data(), dims.data(), dims.size(), y));
     return y;
 }
 
@@ -118,7 +118,7 @@ inline Tensor tile(const Queue &queue, const Tensor &x, const std::vector<std::i
     for (std::size_t i = 1; i <= times.size(); i++)
         shape[shape.size() - i] *= times[times.size() - i];
     Tensor y = detail::make(queue, x->dtype, shape);
-    check(tdm_tile(queue, x, y));
+    tandem::check(tdm_tile(queue, x, y));
     return y;
 }
 
@@ -140,7 +140,7 @@ inline std::int64_t extent_of(const Tensor &x, int dim) noexcept { /**< 0 of no 
 /** Each element `times` times in a row along dim. */
 inline Tensor repeat(const Queue &queue, const Tensor &x, std::int64_t times, int dim) {
     Tensor y = detail::make_along(queue, x, dim, times * detail::extent_of(x, dim));
-    check(tdm_repeat(queue, x, dim, y));
+    tandem::check(tdm_repeat(queue, x, dim, y));
     return y;
 }
 
@@ -148,35 +148,35 @@ inline Tensor repeat(const Queue &queue, const Tensor &x, std::int64_t times, in
 inline Tensor diff(const Queue &queue, const Tensor &x, int dim = -1, std::int64_t n = 1) {
     const std::int64_t extent = detail::extent_of(x, dim);
     Tensor y = detail::make_along(queue, x, dim, n < extent ? extent - n : 0);
-    check(tdm_diff(queue, x, dim, n, y));
+    tandem::check(tdm_diff(queue, x, dim, n, y));
     return y;
 }
 
 /** What the indices name along dim. */
 inline Tensor take_along_axis(const Queue &queue, const Tensor &x, const Tensor &indices, int dim) {
     Tensor y = detail::make_like(queue, indices, x->dtype);
-    check(tdm_take_along_axis(queue, x, indices, dim, y));
+    tandem::check(tdm_take_along_axis(queue, x, indices, dim, y));
     return y;
 }
 
 /** Whether each element is one of the values. */
 inline Tensor isin(const Queue &queue, const Tensor &x, const Tensor &values) {
     Tensor y = detail::make_like(queue, x, TDM_BOOL);
-    check(tdm_isin(queue, x, values, y));
+    tandem::check(tdm_isin(queue, x, values, y));
     return y;
 }
 
 /** x on and below the diagonal, else 0. */
 inline Tensor tril(const Queue &queue, const Tensor &x, std::int64_t diagonal = 0) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_tril(queue, x, diagonal, y));
+    tandem::check(tdm_tril(queue, x, diagonal, y));
     return y;
 }
 
 /** x on and above the diagonal, else 0. */
 inline Tensor triu(const Queue &queue, const Tensor &x, std::int64_t diagonal = 0) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_triu(queue, x, diagonal, y));
+    tandem::check(tdm_triu(queue, x, diagonal, y));
     return y;
 }
 
@@ -184,7 +184,7 @@ inline Tensor triu(const Queue &queue, const Tensor &x, std::int64_t diagonal = 
 inline Tensor eye(const Queue &queue, std::int64_t rows, std::int64_t cols,
                   tdm_dtype dtype = TDM_F32, std::int64_t diagonal = 0) {
     tdm_tensor made;
-    check(tdm_eye(queue, rows, cols, diagonal, dtype, &made));
+    tandem::check(tdm_eye(queue, rows, cols, diagonal, dtype, &made));
     return Tensor(made);
 }
 
@@ -192,7 +192,7 @@ inline Tensor eye(const Queue &queue, std::int64_t rows, std::int64_t cols,
 inline Tensor linspace(const Queue &queue, double start, double end, std::int64_t count,
                        tdm_dtype dtype = TDM_F32, bool endpoint = true) {
     tdm_tensor made;
-    check(tdm_linspace(queue, start, end, count, endpoint, dtype, &made));
+    tandem::check(tdm_linspace(queue, start, end, count, endpoint, dtype, &made));
     return Tensor(made);
 }
 

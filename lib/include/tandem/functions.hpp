@@ -47,10 +47,19 @@ inline const tdm_tensor *optional(const Tensor &tensor) noexcept {
     return tensor ? tensor.get() : nullptr;
 }
 
+/** x, which must not be empty. */
+inline const tdm_tensor &given(const tdm_tensor *x) {
+    if (!x->buffer)
+        tandem::check(
+            tdm_fail(TDM_ERROR_INVALID_ARGUMENT,
+                     "an operand is an empty Tensor, which was moved from or never made"));
+    return *x;
+}
+
 /** Contiguous, content undefined. */
 inline Tensor make(const Queue &queue, tdm_dtype dtype, const Shape &shape) {
     Tensor made;
-    check(tdm_empty(queue, dtype, shape.ndim(), shape.data(), made));
+    tandem::check(tdm_empty(queue, dtype, shape.ndim(), shape.data(), made));
     return made;
 }
 
@@ -60,23 +69,25 @@ inline Shape shape_of(const tdm_tensor &x) noexcept { /**< its extents */
 
 /** Of x's shape. */
 inline Tensor make_like(const Queue &queue, const Tensor &x, tdm_dtype dtype) {
-    return make(queue, dtype, shape_of(*x.get()));
+    return make(queue, dtype, shape_of(given(x)));
 }
 
 /** Of the shape that a, b and c, if there is one, broadcast to. */
 inline Tensor make_broadcast(const Queue &queue, tdm_dtype dtype, const tdm_tensor *a,
                              const tdm_tensor *b, const tdm_tensor *c = nullptr) {
-    tdm_tensor two = *a;
-    check(tdm_broadcast_shape(a, b, &two.ndim, two.shape));
+    tdm_tensor two = given(a);
+    static_cast<void>(given(b));
+    if (c) static_cast<void>(given(c));
+    tandem::check(tdm_broadcast_shape(a, b, &two.ndim, two.shape));
     tdm_tensor all = two;
-    if (c) check(tdm_broadcast_shape(&two, c, &all.ndim, all.shape));
+    if (c) tandem::check(tdm_broadcast_shape(&two, c, &all.ndim, all.shape));
     return make(queue, dtype, shape_of(all));
 }
 
 /** Of the shape of x without these dimensions, all if none is named, or with extent 1 in their place. */
 inline Tensor make_reduced(const Queue &queue, const Tensor &x, const std::vector<int> &dims,
                            bool keep, tdm_dtype dtype) {
-    tdm_tensor y = *x.get();
+    tdm_tensor y = given(x);
     y.ndim = 0;
     for (int d = 0; d < x->ndim; d++) {
         const auto is_d = [&](int dim) { return dim == d || dim == d - x->ndim; };
@@ -90,7 +101,7 @@ inline Tensor make_reduced(const Queue &queue, const Tensor &x, const std::vecto
 /** Of the shape of x with another last extent. */
 inline Tensor make_of_rows(const Queue &queue, const Tensor &x, std::int64_t cols,
                            tdm_dtype dtype) {
-    tdm_tensor y = *x.get();
+    tdm_tensor y = given(x);
     if (y.ndim > 0) y.shape[y.ndim - 1] = cols;
     return make(queue, dtype, shape_of(y));
 }
@@ -98,7 +109,7 @@ inline Tensor make_of_rows(const Queue &queue, const Tensor &x, std::int64_t col
 /** The view that a C function makes, with a reference of its buffer. */
 template <typename Function> Tensor view(Function function) {
     tdm_tensor made;
-    check(function(&made));
+    tandem::check(function(&made));
     return Tensor::of(made);
 }
 } // namespace detail
@@ -107,14 +118,14 @@ template <typename Function> Tensor view(Function function) {
 #define TANDEM_FUNCTION_OF_ONE(name, RESULT)                                                       \
     inline Tensor name(const Queue &queue, const Tensor &x) {                                      \
         Tensor y = detail::make_like(queue, x, RESULT(x->dtype));                                  \
-        check(tdm_##name(queue, x, y));                                                            \
+        tandem::check(tdm_##name(queue, x, y));                                                    \
         return y;                                                                                  \
     }
 /** A function of two tensors, whose result has the dtype RESULT(that in which theirs meet). */
 #define TANDEM_FUNCTION_OF_TWO(name, RESULT)                                                       \
     inline Tensor name(const Queue &queue, const Tensor &a, const Tensor &b) {                     \
         Tensor y = detail::make_broadcast(queue, RESULT(common_dtype(a->dtype, b->dtype)), a, b);  \
-        check(tdm_##name(queue, a, b, y));                                                         \
+        tandem::check(tdm_##name(queue, a, b, y));                                                 \
         return y;                                                                                  \
     }
 /** Both of a bool. */
@@ -268,7 +279,7 @@ TANDEM_FUNCTION_OF_TWO(greater_equal, TANDEM_BOOL)
 inline Tensor where(const Queue &queue, const Tensor &c, const Tensor &a, const Tensor &b) {
     const tdm_dtype dtype = common_dtype(a->dtype, b->dtype);
     Tensor y = detail::make_broadcast(queue, dtype, a, b, c);
-    check(tdm_where(queue, c, a, b, y));
+    tandem::check(tdm_where(queue, c, a, b, y));
     return y;
 }
 
@@ -276,14 +287,14 @@ inline Tensor where(const Queue &queue, const Tensor &c, const Tensor &a, const 
 inline Tensor fma(const Queue &queue, const Tensor &a, const Tensor &b, const Tensor &c) {
     const tdm_dtype dtype = common_dtype(common_dtype(a->dtype, b->dtype), c->dtype);
     Tensor y = detail::make_broadcast(queue, detail::as_float(dtype), a, b, c);
-    check(tdm_fma(queue, a, b, c, y));
+    tandem::check(tdm_fma(queue, a, b, c, y));
     return y;
 }
 
 /** x held between low and high */
 inline Tensor clamp(const Queue &queue, const Tensor &x, double low, double high) {
     Tensor y = detail::make_like(queue, x, detail::as_number(x->dtype));
-    check(tdm_clamp(queue, x, low, high, y));
+    tandem::check(tdm_clamp(queue, x, low, high, y));
     return y;
 }
 

@@ -103,16 +103,16 @@ class Counted : public Unique<T, Release> {
 class Device : public Counted<tdm_device, tdm_device_retain, tdm_device_release> {
   public:
     using Counted::Counted;
-    /** The device of that name; NULL: the default one. */
+    /** The device of that name; NULL: the default one, which "" is not, as that may be a name that got lost. */
     static Device open(const char *name = nullptr) {
         tdm_device *device;
-        check(tdm_device_open(name, &device));
+        tandem::check(tdm_device_open(name, &device));
         return Device(device);
     }
     /** The index-th physical GPU, or "cpu" when there are not that many. */
     static Device try_gpu(std::size_t index = 0) {
         tdm_device *device;
-        check(tdm_device_try_gpu(index, &device));
+        tandem::check(tdm_device_try_gpu(index, &device));
         return Device(device);
     }
     /** One more reference of a device that has other owners. */
@@ -129,11 +129,15 @@ class Queue : public Unique<tdm_queue, tdm_queue_destroy> {
     /** Of this device; flags: TDM_QUEUE_TIMING. */
     explicit Queue(const Device &device, unsigned flags = 0) {
         tdm_queue *queue;
-        check(tdm_queue_create(device, flags, &queue));
+        tandem::check(tdm_queue_create(device, flags, &queue));
         reset(queue);
     }
-    void finish() const { check(tdm_queue_finish(get())); } /**< waits for all of its work */
-    void flush() const { check(tdm_queue_flush(get())); }   /**< hands its work to the device */
+    void finish() const {
+        tandem::check(tdm_queue_finish(get()));
+    } /**< waits for all of its work */
+    void flush() const {
+        tandem::check(tdm_queue_flush(get()));
+    } /**< hands its work to the device */
 };
 
 /** Device memory. */
@@ -144,7 +148,7 @@ class Buffer : public Counted<tdm_buffer, tdm_buffer_retain, tdm_buffer_release>
     /** Of so many bytes, content undefined. */
     Buffer(const Device &device, std::size_t size) {
         tdm_buffer *buffer;
-        check(tdm_buffer_create(device, size, &buffer));
+        tandem::check(tdm_buffer_create(device, size, &buffer));
         reset(buffer);
     }
     /** One more reference of a buffer that has other owners. */
@@ -159,14 +163,14 @@ class Event : public Unique<tdm_event, tdm_event_destroy> {
     /** For queues of this device. */
     explicit Event(const Device &device) {
         tdm_event *event;
-        check(tdm_event_create(device, &event));
+        tandem::check(tdm_event_create(device, &event));
         reset(event);
     }
     /** Marks this point of the queue. */
-    void record(const Queue &queue) const { check(tdm_queue_record_event(queue, get())); }
-    void wait() const { check(tdm_event_wait(get())); } /**< for what was marked */
+    void record(const Queue &queue) const { tandem::check(tdm_queue_record_event(queue, get())); }
+    void wait() const { tandem::check(tdm_event_wait(get())); } /**< for what was marked */
     /** Later work of the queue runs after what was marked. */
-    void wait_in(const Queue &queue) const { check(tdm_queue_wait_event(queue, get())); }
+    void wait_in(const Queue &queue) const { tandem::check(tdm_queue_wait_event(queue, get())); }
 };
 
 /** Operations recorded once and replayed. */
@@ -177,13 +181,13 @@ class Graph : public Unique<tdm_graph, tdm_graph_destroy> {
     /** Recorded from and replayed in this queue. */
     explicit Graph(const Queue &queue) {
         tdm_graph *graph;
-        check(tdm_graph_create(queue, &graph));
+        tandem::check(tdm_graph_create(queue, &graph));
         reset(graph);
     }
     /** Records what the function gives the queue, which runs nothing of it. Where the function throws the graph
      * has what was recorded until then. */
     template <typename Function> void record(Function function) const {
-        check(tdm_graph_begin(get()));
+        tandem::check(tdm_graph_begin(get()));
         try {
             function();
         } catch (...) {
@@ -191,9 +195,9 @@ class Graph : public Unique<tdm_graph, tdm_graph_destroy> {
             static_cast<void>(ended); // what was thrown says more
             throw;
         }
-        check(tdm_graph_end(get()));
+        tandem::check(tdm_graph_end(get()));
     }
-    void replay() const { check(tdm_graph_replay(get())); } /**< all that was recorded */
+    void replay() const { tandem::check(tdm_graph_replay(get())); } /**< all that was recorded */
 };
 
 /** A transfer of tdm_to_async. */
@@ -223,6 +227,13 @@ class Shape {
     }
     const std::int64_t *data() const noexcept { return extents_; } /**< the extents */
     int ndim() const noexcept { return ndim_; }                    /**< how many */
+    /** "[2, 3]" */
+    std::string text() const {
+        std::string all;
+        for (int i = 0; i < ndim_ && i < TDM_MAX_DIMS; i++)
+            all += (i > 0 ? ", " : "") + std::to_string(extents_[i]);
+        return "[" + all + "]";
+    }
     /** Does a tensor of this shape have so many elements? */
     bool has(std::size_t count) const noexcept {
         if (ndim_ < 1 || ndim_ > TDM_MAX_DIMS) return false;
@@ -289,13 +300,13 @@ class Tensor {
     /** Contiguous, content undefined. */
     static Tensor empty(const Queue &queue, tdm_dtype dtype, Shape shape) {
         Tensor made;
-        check(tdm_empty(queue, dtype, shape.ndim(), shape.data(), &made.tensor_));
+        tandem::check(tdm_empty(queue, dtype, shape.ndim(), shape.data(), &made.tensor_));
         return made;
     }
     /** All elements `value`. */
     static Tensor full(const Queue &queue, double value, tdm_dtype dtype, Shape shape) {
         Tensor made;
-        check(tdm_full(queue, value, dtype, shape.ndim(), shape.data(), &made.tensor_));
+        tandem::check(tdm_full(queue, value, dtype, shape.ndim(), shape.data(), &made.tensor_));
         return made;
     }
     /** All elements 0. */
@@ -310,26 +321,28 @@ class Tensor {
     static Tensor arange(const Queue &queue, double start, double end, double step = 1,
                          tdm_dtype dtype = TDM_F32) {
         Tensor made;
-        check(tdm_arange(queue, start, end, step, dtype, &made.tensor_));
+        tandem::check(tdm_arange(queue, start, end, step, dtype, &made.tensor_));
         return made;
     }
     /** Uniform in [0, 1). */
     static Tensor rand(const Queue &queue, tdm_generator &generator, tdm_dtype dtype, Shape shape) {
         Tensor made;
-        check(tdm_rand(queue, &generator, dtype, shape.ndim(), shape.data(), &made.tensor_));
+        tandem::check(
+            tdm_rand(queue, &generator, dtype, shape.ndim(), shape.data(), &made.tensor_));
         return made;
     }
     /** Standard normal. */
     static Tensor randn(const Queue &queue, tdm_generator &generator, tdm_dtype dtype,
                         Shape shape) {
         Tensor made;
-        check(tdm_randn(queue, &generator, dtype, shape.ndim(), shape.data(), &made.tensor_));
+        tandem::check(
+            tdm_randn(queue, &generator, dtype, shape.ndim(), shape.data(), &made.tensor_));
         return made;
     }
     /** From a row-major array of that dtype, which may go when the call returns. */
     static Tensor from_host(const Queue &queue, const void *data, tdm_dtype dtype, Shape shape) {
         Tensor made;
-        check(tdm_from_host(queue, data, dtype, shape.ndim(), shape.data(), &made.tensor_));
+        tandem::check(tdm_from_host(queue, data, dtype, shape.ndim(), shape.data(), &made.tensor_));
         return made;
     }
     /** From a vector with an element for each of the tensor's; std::invalid_argument if not so. */
@@ -337,9 +350,9 @@ class Tensor {
     static Tensor from_host(const Queue &queue, const std::vector<T> &data, Shape shape) {
         static_assert(!std::is_same_v<T, bool>, "a vector of bool is no array");
         if (!shape.has(data.size()))
-            throw std::invalid_argument("tandem::Tensor::from_host: the vector has " +
-                                        std::to_string(data.size()) +
-                                        " elements, the shape has another number of them");
+            throw std::invalid_argument(
+                "tandem::Tensor::from_host: the vector has " + std::to_string(data.size()) +
+                " elements, which is not what the shape " + shape.text() + " has");
         return from_host(queue, data.data(), dtype_of<T>(), shape);
     }
     /** All its elements, row-major; std::invalid_argument when T or their number is another. */
@@ -348,8 +361,10 @@ class Tensor {
         if (!tensor_.buffer || tensor_.dtype != dtype_of<T>() ||
             data.size() != static_cast<std::size_t>(count()))
             throw std::invalid_argument(
-                "tandem::Tensor::write: another dtype or number of elements");
-        check(tdm_write(queue, data.data(), &tensor_));
+                "tandem::Tensor::write: the vector has " + std::to_string(data.size()) +
+                " elements of " + tdm_dtype_name(dtype_of<T>()) + ", the tensor is of " +
+                tdm_dtype_name(tensor_.dtype) + " and of shape " + Shape(shape()).text());
+        tandem::check(tdm_write(queue, data.data(), &tensor_));
     }
     /** Its elements, row-major, as its dtype is; waits for the queue. std::invalid_argument when T is of another
      * dtype. */
@@ -360,7 +375,7 @@ class Tensor {
                                         tdm_dtype_name(tensor_.dtype) + ", not of " +
                                         tdm_dtype_name(dtype_of<T>()));
         std::vector<T> data(tensor_.buffer ? static_cast<std::size_t>(count()) : 0);
-        check(tdm_to_host(queue, &tensor_, data.data()));
+        tandem::check(tdm_to_host(queue, &tensor_, data.data()));
         return data;
     }
 
@@ -397,101 +412,40 @@ class StateDict : public Unique<tdm_state_dict, tdm_state_dict_destroy> {
     /** An empty one. */
     static StateDict create() {
         tdm_state_dict *dict;
-        check(tdm_state_dict_create(&dict));
+        tandem::check(tdm_state_dict_create(&dict));
         return StateDict(dict);
     }
     /** What is in a file, on the queue's device. */
     static StateDict load(const Queue &queue, const char *path,
                           const tdm_file_options *options = nullptr) {
         tdm_state_dict *dict;
-        check(tdm_load(queue, path, options, &dict));
+        tandem::check(tdm_load(queue, path, options, &dict));
         return StateDict(dict);
     }
     /** Writes a file. */
     void save(const Queue &queue, const char *path,
               const tdm_file_options *options = nullptr) const {
-        check(tdm_save(queue, get(), path, options));
+        tandem::check(tdm_save(queue, get(), path, options));
     }
     /** The tensor of that name, with one more reference. */
     Tensor get_tensor(const char *name) const {
         tdm_tensor tensor;
-        check(tdm_state_dict_get(get(), name, &tensor));
+        tandem::check(tdm_state_dict_get(get(), name, &tensor));
         return Tensor::of(tensor);
     }
     /** Puts a tensor under a name. */
     void set(const char *name, const Tensor &tensor) {
-        check(tdm_state_dict_set(get(), name, tensor));
+        tandem::check(tdm_state_dict_set(get(), name, tensor));
     }
     /** Converts its floats to another dtype. */
     void cast(const Queue &queue, tdm_dtype dtype) {
-        check(tdm_state_dict_cast(queue, dtype, get()));
+        tandem::check(tdm_state_dict_cast(queue, dtype, get()));
     }
     /** All of it on another device; the queue is of the device where it is. */
     StateDict to(const Queue &queue, const Device &device) const {
         tdm_state_dict *moved;
-        check(tdm_state_dict_to(queue, get(), device, &moved));
+        tandem::check(tdm_state_dict_to(queue, get(), device, &moved));
         return StateDict(moved);
-    }
-};
-
-/** An argument of a kernel: {"x", x}, {"s", 0.5}, {"n", 3}. */
-class Argument {
-  public:
-    /** A tensor, which outlives the call. */
-    Argument(const char *name, const Tensor &tensor) noexcept
-        : argument_{name, tensor.get(), 0.0, 0} {}
-    /** A number; for a parameter that is an integer, a whole one. */
-    template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
-    Argument(const char *name, T value) noexcept
-        : argument_{name, nullptr, static_cast<double>(value), integer_of(value)} {}
-    /** For the C functions. */
-    const tdm_argument &get() const noexcept { return argument_; }
-
-  private:
-    template <typename T> static std::int64_t integer_of(T value) noexcept {
-        if constexpr (std::is_floating_point_v<T>) {
-            const bool fits =
-                value >= T(-9223372036854775808.0) && value < T(9223372036854775808.0);
-            return fits ? static_cast<std::int64_t>(value) : 0;
-        } else {
-            return static_cast<std::int64_t>(value);
-        }
-    }
-    tdm_argument argument_;
-};
-
-/** A kernel of one's own: kernel.h says what the texts are. Parameters are TDM_TENSOR("x"), TDM_NUMBER("s"), … */
-class Kernel : public Counted<tdm_kernel, tdm_kernel_retain, tdm_kernel_release> {
-  public:
-    using Counted::Counted;
-    /** Of an expression. */
-    static Kernel elementwise(const Device &device, const char *text,
-                              const std::vector<tdm_parameter> &parameters) {
-        tdm_kernel *kernel;
-        check(tdm_kernel_elementwise(device, text, parameters.data(), parameters.size(), &kernel));
-        return Kernel(kernel);
-    }
-    /** Over rows. */
-    static Kernel rows(const Device &device, const tdm_row_kernel &texts,
-                       const std::vector<tdm_parameter> &parameters) {
-        tdm_kernel *kernel;
-        check(tdm_kernel_rows(device, &texts, parameters.data(), parameters.size(), &kernel));
-        return Kernel(kernel);
-    }
-    /** Of a text in the kernel dialect, in which KERNEL(entry) begins it. */
-    static Kernel source(const Device &device, const char *text, const char *file,
-                         const char *entry, const std::vector<tdm_parameter> &parameters) {
-        tdm_kernel *kernel;
-        check(tdm_kernel_source(device, text, file, entry, parameters.data(), parameters.size(),
-                                &kernel));
-        return Kernel(kernel);
-    }
-    /** Runs it: an argument for each parameter, in any order. */
-    void run(const Queue &queue, std::initializer_list<Argument> arguments) const {
-        std::vector<tdm_argument> all;
-        for (const Argument &argument : arguments)
-            all.push_back(argument.get());
-        check(tdm_kernel_run(queue, get(), all.data(), all.size()));
     }
 };
 

@@ -7,7 +7,8 @@
  *     Tensor y = layer_norm(queue, add(queue, x, linear(queue, x, weight, bias, TDM_ACTIVATION_GELU)), g, b);
  *
  * Each is the C function of that name, whose header says what it computes, on a new tensor: contiguous, of the shape
- * that the C function wants. A Tensor without a buffer stands for NULL where that is allowed. A failure throws Error.
+ * that the C function wants. A Tensor without a buffer stands for NULL where that is allowed, and throws elsewhere. A
+ * failure throws Error.
  * The C functions take outputs that exist already, which spares the allocation; both may be mixed.
  *
  * Dtypes of results, unless said otherwise: that of the input. Of two: a float goes before an integer, f64 before f32,
@@ -44,7 +45,7 @@ inline Tensor matmul(const Queue &queue, const Tensor &a, const Tensor &b,
     o.bias = detail::optional(options.bias);
     o.activation = options.activation;
     o.math = options.math;
-    tdm_tensor shape = a->ndim >= b->ndim ? *a.get() : *b.get();
+    tdm_tensor shape = a->ndim >= b->ndim ? detail::given(a) : detail::given(b);
     const tdm_tensor &other = a->ndim >= b->ndim ? *b.get() : *a.get();
     for (int i = 3; i <= other.ndim; i++)
         if (shape.shape[shape.ndim - i] == 1)
@@ -54,27 +55,27 @@ inline Tensor matmul(const Queue &queue, const Tensor &a, const Tensor &b,
         shape.shape[shape.ndim - 1] = b->shape[b->ndim - (o.transpose_b ? 2 : 1)];
     }
     Tensor c = detail::make(queue, a->dtype, detail::shape_of(shape));
-    check(tdm_matmul(queue, &o, a, b, c));
+    tandem::check(tdm_matmul(queue, &o, a, b, c));
     return c;
 }
 
 /** The weight of a linear layer in the order in which the device multiplies by it the fastest, for products alone. */
 inline Tensor pack_weight(const Queue &queue, const Tensor &weight) {
     tdm_tensor packed;
-    check(tdm_pack_weight(queue, weight, &packed));
+    tandem::check(tdm_pack_weight(queue, weight, &packed));
     return Tensor(packed);
 }
 
 /** Packs "<prefix>weight" of a dict. */
 inline void linear_prepare(const Queue &queue, const std::string &prefix, StateDict &dict) {
-    check(tdm_linear_prepare(queue, prefix.c_str(), dict));
+    tandem::check(tdm_linear_prepare(queue, prefix.c_str(), dict));
 }
 
 /** activation(x · weightᵀ + bias); the bias may be empty */
 inline Tensor linear(const Queue &queue, const Tensor &x, const Tensor &weight,
                      const Tensor &bias = {}, tdm_activation activation = TDM_ACTIVATION_NONE) {
     Tensor y = detail::make_of_rows(queue, x, weight->shape[0], x->dtype);
-    check(tdm_linear(queue, x, weight, detail::optional(bias), activation, y));
+    tandem::check(tdm_linear(queue, x, weight, detail::optional(bias), activation, y));
     return y;
 }
 
@@ -82,9 +83,9 @@ inline Tensor linear(const Queue &queue, const Tensor &x, const Tensor &weight,
 inline Tensor linear(const Queue &queue, const StateDict &dict, const std::string &prefix,
                      const Tensor &x, tdm_activation activation = TDM_ACTIVATION_NONE) {
     tdm_tensor weight;
-    check(tdm_state_dict_get(dict, (prefix + "weight").c_str(), &weight));
+    tandem::check(tdm_state_dict_get(dict, (prefix + "weight").c_str(), &weight));
     Tensor y = detail::make_of_rows(queue, x, weight.shape[0], x->dtype);
-    check(tdm_linear_apply(queue, dict, prefix.c_str(), x, activation, y));
+    tandem::check(tdm_linear_apply(queue, dict, prefix.c_str(), x, activation, y));
     return y;
 }
 
@@ -93,7 +94,7 @@ inline Tensor bias_add(const Queue &queue, const Tensor &x, const Tensor &bias,
                        tdm_activation activation = TDM_ACTIVATION_NONE,
                        const Tensor &residual = {}) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(
+    tandem::check(
         tdm_bias_add(queue, x, detail::optional(bias), activation, detail::optional(residual), y));
     return y;
 }
@@ -102,7 +103,8 @@ inline Tensor bias_add(const Queue &queue, const Tensor &x, const Tensor &bias,
 inline Tensor layer_norm(const Queue &queue, const Tensor &x, const Tensor &weight = {},
                          const Tensor &bias = {}, double epsilon = 1e-5) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_layer_norm(queue, x, detail::optional(weight), detail::optional(bias), epsilon, y));
+    tandem::check(
+        tdm_layer_norm(queue, x, detail::optional(weight), detail::optional(bias), epsilon, y));
     return y;
 }
 
@@ -110,7 +112,7 @@ inline Tensor layer_norm(const Queue &queue, const Tensor &x, const Tensor &weig
 inline Tensor rms_norm(const Queue &queue, const Tensor &x, const Tensor &weight = {},
                        double epsilon = 1e-6) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_rms_norm(queue, x, detail::optional(weight), epsilon, nullptr, nullptr, y));
+    tandem::check(tdm_rms_norm(queue, x, detail::optional(weight), epsilon, nullptr, nullptr, y));
     return y;
 }
 
@@ -125,8 +127,9 @@ inline Normalized layer_norm_residual(const Queue &queue, const Tensor &x, const
                                       const Tensor &bias, double epsilon, const Tensor &residual) {
     Normalized made = {detail::make_like(queue, x, x->dtype),
                        detail::make_like(queue, x, x->dtype)};
-    check(tdm_layer_norm_residual(queue, x, detail::optional(weight), detail::optional(bias),
-                                  epsilon, residual, made.sum, made.y));
+    tandem::check(tdm_layer_norm_residual(queue, x, detail::optional(weight),
+                                          detail::optional(bias), epsilon, residual, made.sum,
+                                          made.y));
     return made;
 }
 
@@ -135,7 +138,8 @@ inline Normalized rms_norm_residual(const Queue &queue, const Tensor &x, const T
                                     double epsilon, const Tensor &residual) {
     Normalized made = {detail::make_like(queue, x, x->dtype),
                        detail::make_like(queue, x, x->dtype)};
-    check(tdm_rms_norm(queue, x, detail::optional(weight), epsilon, residual, made.sum, made.y));
+    tandem::check(
+        tdm_rms_norm(queue, x, detail::optional(weight), epsilon, residual, made.sum, made.y));
     return made;
 }
 
@@ -144,15 +148,15 @@ inline Tensor batch_norm(const Queue &queue, const Tensor &x, const Tensor &mean
                          const Tensor &variance, const Tensor &weight = {}, const Tensor &bias = {},
                          double epsilon = 1e-5) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_batch_norm(queue, x, mean, variance, detail::optional(weight), detail::optional(bias),
-                         epsilon, y));
+    tandem::check(tdm_batch_norm(queue, x, mean, variance, detail::optional(weight),
+                                 detail::optional(bias), epsilon, y));
     return y;
 }
 
 /** Of each row. */
 inline Tensor l2_normalize(const Queue &queue, const Tensor &x, double epsilon = 1e-12) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_l2_normalize(queue, x, epsilon, y));
+    tandem::check(tdm_l2_normalize(queue, x, epsilon, y));
     return y;
 }
 
@@ -170,21 +174,21 @@ inline Tensor softmax(const Queue &queue, const Tensor &x, const SoftmaxOptions 
     o.mask = detail::optional(options.mask);
     o.causal = options.causal;
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_softmax_scaled(queue, &o, x, y));
+    tandem::check(tdm_softmax_scaled(queue, &o, x, y));
     return y;
 }
 
 /** x - max - ln Σexp(x - max) of each row */
 inline Tensor log_softmax(const Queue &queue, const Tensor &x) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_log_softmax(queue, x, y));
+    tandem::check(tdm_log_softmax(queue, x, y));
     return y;
 }
 
 /** ln Σexp(x) of each row */
 inline Tensor logsumexp(const Queue &queue, const Tensor &x, bool keep = false) {
     Tensor y = detail::make_reduced(queue, x, {-1}, keep, x->dtype);
-    check(tdm_logsumexp(queue, x, y));
+    tandem::check(tdm_logsumexp(queue, x, y));
     return y;
 }
 
@@ -209,21 +213,21 @@ inline Tensor attention(const Queue &queue, const Tensor &q, const Tensor &k, co
     tdm_tensor shape = *q.get();
     if (q->ndim >= 1 && v->ndim >= 1) shape.shape[q->ndim - 1] = v->shape[v->ndim - 1];
     Tensor y = detail::make(queue, q->dtype, detail::shape_of(shape));
-    check(tdm_attention(queue, &o, q, k, v, y));
+    tandem::check(tdm_attention(queue, &o, q, k, v, y));
     return y;
 }
 
 /** alpha · x */
 inline Tensor scale(const Queue &queue, double alpha, const Tensor &x) {
     Tensor y = detail::make_like(queue, x, x->dtype);
-    check(tdm_scale(queue, alpha, x, y));
+    tandem::check(tdm_scale(queue, alpha, x, y));
     return y;
 }
 
 /** x converted to the dtype; with the dtype that it has a contiguous copy */
 inline Tensor cast(const Queue &queue, const Tensor &x, tdm_dtype dtype) {
     Tensor y = detail::make_like(queue, x, dtype);
-    check(tdm_cast(queue, x, y));
+    tandem::check(tdm_cast(queue, x, y));
     return y;
 }
 
@@ -234,7 +238,7 @@ inline Tensor cast(const Queue &queue, const Tensor &x, tdm_dtype dtype) {
     inline Tensor name(const Queue &queue, const Tensor &x, const std::vector<int> &dims = {},     \
                        bool keep = false) {                                                        \
         Tensor y = detail::make_reduced(queue, x, dims, keep, RESULT);                             \
-        check(tdm_##name(queue, x, dims.empty() ? nullptr : dims.data(), dims.size(), y));         \
+        tandem::check(tdm_##name(queue, x, dims.empty() ? nullptr : dims.data(), dims.size(), y)); \
         return y;                                                                                  \
     }
 /** Σx */
@@ -259,7 +263,8 @@ TANDEM_REDUCTION(all, TDM_BOOL)
 inline Tensor variance(const Queue &queue, const Tensor &x, const std::vector<int> &dims = {},
                        double correction = 0, bool keep = false) {
     Tensor y = detail::make_reduced(queue, x, dims, keep, x->dtype);
-    check(tdm_variance(queue, x, dims.empty() ? nullptr : dims.data(), dims.size(), correction, y));
+    tandem::check(
+        tdm_variance(queue, x, dims.empty() ? nullptr : dims.data(), dims.size(), correction, y));
     return y;
 }
 
@@ -268,8 +273,8 @@ inline Tensor standard_deviation(const Queue &queue, const Tensor &x,
                                  const std::vector<int> &dims = {}, double correction = 0,
                                  bool keep = false) {
     Tensor y = detail::make_reduced(queue, x, dims, keep, x->dtype);
-    check(tdm_standard_deviation(queue, x, dims.empty() ? nullptr : dims.data(), dims.size(),
-                                 correction, y));
+    tandem::check(tdm_standard_deviation(queue, x, dims.empty() ? nullptr : dims.data(),
+                                         dims.size(), correction, y));
     return y;
 }
 
@@ -277,42 +282,43 @@ inline Tensor standard_deviation(const Queue &queue, const Tensor &x,
 inline Tensor norm(const Queue &queue, tdm_norm_kind kind, const Tensor &x,
                    const std::vector<int> &dims = {}, bool keep = false) {
     Tensor y = detail::make_reduced(queue, x, dims, keep, x->dtype);
-    check(tdm_norm_over(queue, kind, x, dims.empty() ? nullptr : dims.data(), dims.size(), y));
+    tandem::check(
+        tdm_norm_over(queue, kind, x, dims.empty() ? nullptr : dims.data(), dims.size(), y));
     return y;
 }
 
 /** Where the largest element along dim is, in i64. */
 inline Tensor argmax(const Queue &queue, const Tensor &x, int dim, bool keep = false) {
     Tensor y = detail::make_reduced(queue, x, {dim}, keep, TDM_I64);
-    check(tdm_argmax(queue, x, dim, y));
+    tandem::check(tdm_argmax(queue, x, dim, y));
     return y;
 }
 
 /** The same of the smallest. */
 inline Tensor argmin(const Queue &queue, const Tensor &x, int dim, bool keep = false) {
     Tensor y = detail::make_reduced(queue, x, {dim}, keep, TDM_I64);
-    check(tdm_argmin(queue, x, dim, y));
+    tandem::check(tdm_argmin(queue, x, dim, y));
     return y;
 }
 
 /** Σab, one element */
 inline Tensor dot(const Queue &queue, const Tensor &a, const Tensor &b) {
     Tensor y = detail::make_reduced(queue, a, {}, false, a->dtype);
-    check(tdm_dot(queue, a, b, y));
+    tandem::check(tdm_dot(queue, a, b, y));
     return y;
 }
 
 /** The sums so far along dim. */
 inline Tensor cumsum(const Queue &queue, const Tensor &x, int dim) {
     Tensor y = detail::make_like(queue, x, detail::as_sum(x->dtype));
-    check(tdm_cumsum(queue, x, dim, y));
+    tandem::check(tdm_cumsum(queue, x, dim, y));
     return y;
 }
 
 /** The products so far along dim. */
 inline Tensor cumprod(const Queue &queue, const Tensor &x, int dim) {
     Tensor y = detail::make_like(queue, x, detail::as_sum(x->dtype));
-    check(tdm_cumprod(queue, x, dim, y));
+    tandem::check(tdm_cumprod(queue, x, dim, y));
     return y;
 }
 
@@ -345,16 +351,16 @@ inline Tensor broadcast(const Tensor &x, const Shape &shape) {
 /** On another device; x itself where it is there already. */
 inline Tensor to(const Queue &queue, const Tensor &x, const Device &device) {
     Tensor y;
-    check(tdm_to(queue, x, device, y));
+    tandem::check(tdm_to(queue, x, device, y));
     return y;
 }
 
 /** As text, the way PyTorch prints. */
 inline std::string format(const Queue &queue, const Tensor &x) {
     std::size_t length = 0;
-    check(tdm_format(queue, x, nullptr, 0, &length));
+    tandem::check(tdm_format(queue, x, nullptr, 0, &length));
     std::string text(length + 1, '\0');
-    check(tdm_format(queue, x, &text[0], text.size(), &length));
+    tandem::check(tdm_format(queue, x, &text[0], text.size(), &length));
     text.resize(length);
     return text;
 }

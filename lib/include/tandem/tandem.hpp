@@ -16,6 +16,7 @@
 #ifndef TANDEM_TANDEM_HPP
 #define TANDEM_TANDEM_HPP
 
+#include <tandem/kernels.hpp>
 #include <tandem/objects.hpp>
 #include <tandem/operations.hpp>
 
