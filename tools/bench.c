@@ -70,8 +70,7 @@ static const option_spec option_table[] = {
      "line, as it is measured)",
      format_words, false, false},
     {"peaks", OPTION_PEAKS, NULL,
-     "what each device can do at best: copies, reads, launches, products; alone, or before the "
-     "rows "
+     "the fastest copies, reads, launches and products of each device; alone, or before the rows "
      "that --op, --dtype or --shape select (a whole profile begins with it anyway)",
      NULL, false, false},
     {"wide", OPTION_WIDE, NULL, "every column of the table, however narrow the page is", NULL,

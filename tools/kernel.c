@@ -252,6 +252,13 @@ static int kernel_check(int argc, char **argv) {
                 "tdm kernel check: it wants one FILE\n'tdm kernel check --help' says more\n");
         return EXIT_USAGE;
     }
+    if (r.parameter_count == 0) {
+        fprintf(
+            stderr,
+            "tdm kernel check: it wants the kernel's parameters, in the order of KERNEL's, such as "
+            "--tensor x --output y --number s\n'tdm kernel check --help' says more\n");
+        return EXIT_USAGE;
+    }
     r.file = files.word[0];
     name_entry(r.file, entry, sizeof entry);
     if (!r.entry) r.entry = entry;

@@ -71,7 +71,7 @@ static void write_peaks(FILE *page, const bench_peak *peaks, size_t count) {
                     "it is; of a product also the shape."}};
     const tdm_device_info *device = NULL;
     if (count == 0) return;
-    fputs("<section class=\"peaks\"><h2>What the devices can do at best</h2>\n<div>\n", page);
+    fputs("<section class=\"peaks\"><h2>The fastest that the devices did</h2>\n<div>\n", page);
     for (size_t i = 0; i < count; i++) {
         char name[32], figure[32], text[256];
         const char *whose;

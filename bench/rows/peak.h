@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A peak: a figure of what a device can do at best, to compare the rows with. It is the better of
+/* A peak: the fastest that a device was seen to do, to compare the rows with. It is the better of
  * Tandem's and the baseline's in an ordinary case. */
 #ifndef BENCH_PEAK_H
 #define BENCH_PEAK_H

@@ -95,12 +95,19 @@ const char *bench_format_seconds(double seconds, char text[16]) {
     return text;
 }
 
-const char *bench_format_rate(const bench_row *row, char text[24]) {
-    if (!isnan(row->gflops))
-        snprintf(text, 24, "%.1f GFLOP/s", row->gflops);
-    else if (!isnan(row->gbytes_per_s))
-        snprintf(text, 24, "%.2f GB/s", row->gbytes_per_s);
-    else
-        strcpy(text, "-");
+/* In thousands or millions where a thousand million is too much, so that what is slow is not 0. */
+static const char *format_speed(double per_second, const char *unit, int decimals, char text[24]) {
+    static const char prefixes[] = "GMk";
+    int i = 0;
+    double value = 1e-9 * per_second;
+    for (; value < 0.1 && i < 2; i++)
+        value *= 1e3;
+    snprintf(text, 24, "%.*f %c%s", decimals, value, prefixes[i], unit);
     return text;
+}
+
+const char *bench_format_rate(const bench_row *row, char text[24]) {
+    if (!isnan(row->gflops)) return format_speed(1e9 * row->gflops, "FLOP/s", 1, text);
+    if (!isnan(row->gbytes_per_s)) return format_speed(1e9 * row->gbytes_per_s, "B/s", 2, text);
+    return strcpy(text, "-");
 }

@@ -77,7 +77,7 @@ const char *bench_peer_key(bench_peer peer);
 /* "12.3 us": four significant digits at most, the unit that fits; "-" for NaN. Returns `text`. */
 const char *bench_format_seconds(double seconds, char text[16]);
 
-/* "187.1 GFLOP/s" or "34.50 GB/s"; "-" where neither is known. Returns `text`. */
+/* "187.1 GFLOP/s" or "34.50 GB/s", or "20.00 MB/s" where it is little; "-" where neither is known. Returns `text`. */
 const char *bench_format_rate(const bench_row *row, char text[24]);
 
 #endif

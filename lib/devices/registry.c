@@ -214,6 +214,9 @@ static const char *all_ids(char text[256]) {
 }
 
 static tdm_status not_found(const char *name) {
+    if (!name[0])
+        return tdmi_fail(TDM_ERROR_NOT_FOUND,
+                         "the device's name is empty; NULL is the default one");
     const device_list *list = atomic_load(&newest);
     const tdmi_listed_device *devices = list->devices;
     const size_t device_count = list->count;

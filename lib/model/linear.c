@@ -89,8 +89,9 @@ static tdm_status check_shapes(const char *function, const tdm_tensor *x, const 
                          function, tdmi_shape_text(weight, a));
     if (x->shape[last] != weight->shape[1])
         return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                         "%s: the last dimension of x, %s, must be the last one of weight, %s",
-                         function, tdmi_shape_text(x, a), tdmi_shape_text(weight, b));
+                         "%s: x %s has %lld columns and weight %s has %lld, which must be equal",
+                         function, tdmi_shape_text(x, a), (long long)x->shape[last],
+                         tdmi_shape_text(weight, b), (long long)weight->shape[1]);
     const int64_t out = weight->shape[0];
     bool fits = y->ndim == x->ndim && y->shape[last] == out;
     for (int i = 0; fits && i < last; i++)

@@ -10,6 +10,7 @@
 #include "verify.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A tensor as a batch of row-major matrices of one common stride, possibly stored transposed. */
@@ -121,18 +122,17 @@ static tdm_status check_shapes(const char *function, const tdm_matmul_options *o
                                const matrices *am, const matrices *bm, const matrices *cm) {
     int64_t m = o->transpose_a ? am->cols : am->rows, ka = o->transpose_a ? am->rows : am->cols;
     int64_t kb = o->transpose_b ? bm->cols : bm->rows, n = o->transpose_b ? bm->rows : bm->cols;
-    if (m != cm->rows || n != cm->cols || ka != kb) {
-        char at[128], bt[128], ct[128];
-        return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                         "%s: a %s%s, b %s%s and c %s do not fit: op(a) is [%lld, %lld], op(b) "
-                         "[%lld, %lld], so c must end in [%lld, %lld] and the inner extents be "
-                         "equal",
-                         function, tdmi_shape_text(a, at), o->transpose_a ? " transposed" : "",
-                         tdmi_shape_text(b, bt), o->transpose_b ? " transposed" : "",
-                         tdmi_shape_text(c, ct), (long long)m, (long long)ka, (long long)kb,
-                         (long long)n, (long long)m, (long long)n);
-    }
-    return TDM_OK;
+    if (m == cm->rows && n == cm->cols && ka == kb) return TDM_OK;
+    char at[128], bt[128], ct[128], why[128];
+    if (ka != kb)
+        snprintf(why, sizeof why, "a has %lld columns and b %lld rows, which must be equal",
+                 (long long)ka, (long long)kb);
+    else
+        snprintf(why, sizeof why, "c must end in [%lld, %lld]", (long long)m, (long long)n);
+    return tdmi_fail(TDM_ERROR_INVALID_SHAPE, "%s: a %s%s, b %s%s and c %s do not fit: %s",
+                     function, tdmi_shape_text(a, at), o->transpose_a ? " transposed" : "",
+                     tdmi_shape_text(b, bt), o->transpose_b ? " transposed" : "",
+                     tdmi_shape_text(c, ct), why);
 }
 
 static tdm_status check_options(const char *function, const tdm_matmul_options *o,

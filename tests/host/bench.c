@@ -123,6 +123,8 @@ Test(bench, beside_cuda) {
                                    " 0 not verified, 0 skipped"),
           "%s", r.output);
     CHECK(!strstr(r.output, "no baseline") && !strstr(r.output, "cuda_sim:"), "%s", r.output);
+    CHECK(strstr(r.output, " MB/s") && !strstr(r.output, " 0.00 GB/s"),
+          "little is shown as nothing: %s", r.output);
     json_t *root = json_load_file(folder_path("all"), 0, NULL);
     const json_t *machine = json_object_get(root, "machine");
     const json_t *libraries = json_object_get(machine, "libraries");

@@ -59,6 +59,7 @@ Test(kernel, refused) {
     gives(CHECK_KERNEL " --tensor x", 1, "is refused|none of the parameters is an output");
     gives(CHECK_KERNEL " --tensor x:f31", 2, "'f31' is no dtype");
     gives(CHECK_KERNEL PARAMETERS " --dtype i32", 2, "unknown word 'i32'");
+    gives(CHECK_KERNEL, 2, "in the order of KERNEL's, such as --tensor x --output y --number s");
     gives(TEST_PROGRAM " kernel check", 2, "wants one FILE");
     gives(TEST_PROGRAM " kernel", 2, "usage");
     gives(TEST_PROGRAM " kernel chek", 2, "did you mean 'check'");

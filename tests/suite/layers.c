@@ -106,7 +106,7 @@ Test(layers, linear_refusals) {
     array *y = array_2d(TDM_F32, 4, 2, 2), *b = array_1d(TDM_F32, 3),
           *v = array_2d(TDM_F32, 2, 3, 3);
     REFUSED(tdm_linear(queue, &x->t, &w->t, NULL, TDM_ACTIVATION_NONE, &y->t), shape,
-            "x, [4, 3]|weight, [2, 5]");
+            "x [4, 3] has 3 columns and weight [2, 5] has 5");
     REFUSED(tdm_linear(queue, &x->t, &b->t, NULL, TDM_ACTIVATION_NONE, &y->t), shape,
             "weight is [3]|[out, in]");
     REFUSED(tdm_linear(queue, &x->t, &v->t, NULL, TDM_ACTIVATION_NONE, &x->t), TDM_ERROR_OVERLAP,

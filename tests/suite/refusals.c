@@ -31,8 +31,9 @@ Test(refusals, shapes_of_products) {
     array *x = array_2d(TDM_F32, 4, 6, 6), *y = array_2d(TDM_F32, 4, 5, 5);
     array *flat = array_1d(TDM_F32, 24), *five = array_1d(TDM_F32, 5);
     array *good = array_2d(TDM_F32, 4, 6, 6), *square = array_2d(TDM_F32, 4, 4, 4);
-    REFUSED(tdm_matmul(queue, NULL, &x->t, &x->t, &square->t), shape, "6|4");
-    REFUSED(tdm_matmul(queue, NULL, &square->t, &x->t, &y->t), shape, "c");
+    REFUSED(tdm_matmul(queue, NULL, &x->t, &x->t, &square->t), shape,
+            "a [4, 6], b [4, 6] and c [4, 4] do not fit: a has 6 columns and b 4 rows");
+    REFUSED(tdm_matmul(queue, NULL, &square->t, &x->t, &y->t), shape, "c must end in [4, 6]");
     REFUSED(tdm_matmul(queue, NULL, &square->t, &flat->t, &good->t), shape, "b");
     tdm_matmul_options options = TDM_MATMUL_OPTIONS_DEFAULTS;
     options.bias = &five->t;
