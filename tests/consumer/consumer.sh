@@ -86,6 +86,27 @@ cp "$work/main.c" "$work/program.c"
 sed "s|^cmake|'$cmake'|; s|build/release|'$build'|; s|^cc |'$cc' |" "$work/lines" >"$work/lines.sh"
 (cd "$work" && HOME=$work sh -eu "$work/lines.sh" >"$work/log" 2>&1) || { cat "$work/log"; exit 1; }
 expect "$work/program"
+# The code of README and of the lesson, as it stands there.
+blocks() { # LANGUAGE FILE PATTERN: the first block of the language that has a line like the pattern
+    awk -v begin="^\`\`\`$1\$" -v like="$3" '
+        $0 ~ begin { inside = 1; text = ""; found = 0; next }
+        /^```/ && inside { inside = 0; if (found) { printf "%s", text; exit } }
+        inside && !/^#include/ { text = text $0 "\n"; if ($0 ~ like) found = 1 }' "$source/../../$2"
+}
+cp "$source/block.h" "$source/readme.c" "$source/readme.cpp" "$work"
+blocks c README.md tdm_softmax >"$work/readme.inc"
+blocks cpp README.md layer_norm >"$work/readme_cpp.inc"
+blocks c docs/lesson.md tdm_layer_norm >"$work/lesson.inc"
+# shellcheck disable=SC2086
+"$cc" -std=c11 $warnings -Wno-unused-result "$work/readme.c" -o "$work/readme_c" $flags -lm
+# shellcheck disable=SC2086
+"$cxx" -std=c++17 $warnings "$work/readme.cpp" -o "$work/readme_cxx" $flags
+export LD_LIBRARY_PATH="$library_dir"
+cd "$work"
+expect "$work/readme_c"
+expect "$work/readme_cxx"
+cd - >"$work/log"
+unset LD_LIBRARY_PATH
 # The installed program finds its library by itself.
 if [ -x "$prefix/bin/tdm" ]; then
     "$prefix/bin/tdm" devices >"$work/log" || { cat "$work/log"; exit 1; }
