@@ -24,11 +24,11 @@ static tdm_status begin(tdm_device *device, unsigned *flags, void *handle, tdmi_
 tdm_status tdmi_queue_make(tdm_device *device, unsigned flags, void *handle, tdm_queue **queue) {
     tdmi_device_end_abandoned(device);
     const bool is_timed = tdmi_profiles() && !device->facts->synchronous;
-    if (is_timed) flags |= TDM_QUEUE_TIMING;
+    unsigned kept = flags | (is_timed ? TDM_QUEUE_TIMING : 0u); /* a profile does so by itself */
     tdm_queue *made = tdmi_calloc(1, sizeof *made);
     tdmi_bqueue *impl = tdmi_calloc(1, device->backend->queue_size);
     tdm_status status = made && impl
-                            ? begin(device, &flags, handle, impl)
+                            ? begin(device, &kept, handle, impl)
                             : tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a queue");
     if (status != TDM_OK) {
         tdmi_free(made);
@@ -39,8 +39,8 @@ tdm_status tdmi_queue_make(tdm_device *device, unsigned flags, void *handle, tdm
     made->device = tdm_device_retain(device);
     made->impl = impl;
     made->number = atomic_fetch_add(&queues, 1) + 1;
-    made->flags = flags;
-    if (is_timed && flags & TDM_QUEUE_TIMING) made->timeline = tdmi_timeline_make(made);
+    made->flags = handle ? kept : flags;
+    if (is_timed && kept & TDM_QUEUE_TIMING) made->timeline = tdmi_timeline_make(made);
     made->verifies = tdmi_env_values()->verify > 0;
     made->row_choices = tdmi_tuned_rows_of(device->backend->name, device->facts);
     atomic_init(&made->first_pending, 0);
