@@ -70,7 +70,8 @@ static int count_same_before(const tdm_device_info *info) {
 
 /* The peers' name for the work; NULL where none has it. */
 static const char *peers_work(const bench_case *c) {
-    if (bench_case_is_feed_forward(c) || bench_case_norms_form(c) != BENCH_NORMS_NONE)
+    if (bench_case_is_feed_forward(c) || bench_case_is_encoder(c) ||
+        bench_case_norms_form(c) != BENCH_NORMS_NONE)
         return c->op->name;
     if (bench_case_is_product(c)) return bench_case_has_epilogue(c) ? "bias_gelu" : "matmul";
     return !c->op->task && c->shape.extents <= 2 ? c->op->name : NULL;
@@ -82,7 +83,7 @@ static void add_peers(const session *s, const bench_case *c, bench_row *row) {
     char why[256];
     const char *work = peers_work(c);
     if (!work) return;
-    c->op->plan(c, &plan);
+    if (c->op->plan) c->op->plan(c, &plan);
     bench_request request = bench_case_request(c, &plan);
     request.device = row->device;
     request.sets = row->sets;

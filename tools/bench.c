@@ -33,7 +33,8 @@ enum {
 };
 
 static const char *const *profile_words(void) {
-    static const char *const words[] = {"quick", "full", "lesson", "rows", "gpu", "machines", NULL};
+    static const char *const words[] = {"quick", "full",      "lesson",   "rows",
+                                        "gpu",   "sentences", "machines", NULL};
     return words;
 }
 
@@ -61,6 +62,8 @@ static const option_spec option_table[] = {
      "rows once, in every dtype, in the cache and beyond it; some minutes; gpu: rows, products, "
      "launches, graphs "
      "and transfers of a GPU, the most important first, of which --seconds takes what fits; "
+     "sentences: a transformer's encoder, sentences x tokens, with equal sentences and without "
+     "padding; "
      "machines: under mpirun, "
      "collectives and "
      "distributed products next to a plain MPI program, one process and ScaLAPACK",

@@ -1,8 +1,8 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
 """The work of rows in other libraries that Python has, for `tdm bench`: answers with the median seconds of each.
 
-Usage: python3 -c "$(cat peers.py)" list [torch]
-       python3 -c "$(cat peers.py)" serve LIBRARY THREADS
+Usage: python3 -c "$(cat peers_encoder.py peers.py)" list [torch]
+       python3 -c "$(cat peers_encoder.py peers.py)" serve LIBRARY THREADS
 
 `list` prints the libraries that are installed and their versions, one a line; `list torch` fails where PyTorch is not
 there. `serve` reads requests, a line each, and answers each with a line: seconds, "lacks" where the library has no such
@@ -13,7 +13,7 @@ are cores. A request is
 
 DEVICE is that of the row, such as opencl:0; CARD the CUDA device that is the same card, where PyTorch, torch.compile
 and Triton work then, else "-"; DTYPE f32, f64, f16 or bf16; WORK matmul, bias_gelu (matmul with both), feed_forward
-(M rows, width N, inner width K), or what the benchmark calls an operation on M rows of N; TRANSPOSE_B 0 or 1; SETS how
+(M rows, width N, inner width K), encoder (M sentences of N tokens) and encoder+ragged (of a quarter of N and more), or what the benchmark calls an operation on M rows of N; TRANSPOSE_B 0 or 1; SETS how
 many arrays calls take in turn, so that they find them in the cache or do not."""
 import gc
 import itertools
@@ -192,6 +192,8 @@ def torch_work(dtype, p):
         if dtype != "f32":
             raise Lacks
         return torch_norms(torch, place, p), WallClock()
+    if p["work"].startswith("encoder"):
+        return torch_encoder_call(torch, place, kinds[dtype], False, p), clock
     if p["work"] == "feed_forward":
         return torch_feed_forward(torch, place, kinds[dtype], p), clock
     if p["work"] in ("matmul", "bias_gelu"):
@@ -212,10 +214,12 @@ def check_like(torch, call, eager, arrays, dtype):
 
 def inductor_work(dtype, p):
     import torch
-    if p["card"] == "-" or dtype == "f64" or p["work"] not in COMPILED or p["n"] not in COMPILED_WIDTHS:
-        raise Lacks
     place, clock = torch_place(torch, p)
     torch.compiler.reset()  # else, after a few rows, it would compile no more of them
+    if p["work"].startswith("encoder"):
+        return torch_encoder_call(torch, place, torch_kinds(torch)[dtype], True, p), clock
+    if p["card"] == "-" or dtype == "f64" or p["work"] not in COMPILED or p["n"] not in COMPILED_WIDTHS:
+        raise Lacks
     kinds, n, functions = torch_kinds(torch), p["n"], torch.nn.functional
     forms = {"layer_norm": lambda x, z: functions.layer_norm(x, (n,), z[0], z[-1]),
              "rms_norm": lambda x, z: functions.rms_norm(x, (n,), z[0], 1e-5),
@@ -320,54 +324,32 @@ def numpy_work(dtype, p):
     return lambda: numpy.matmul(a, right, out=c), WallClock()
 
 
-def varint(value):
-    out = b""
-    while value > 127:
-        out += bytes([value & 127 | 128])
-        value >>= 7
-    return out + bytes([value])
-
-
-def field(number, value):
-    """One field of a protocol buffer: an integer, or bytes."""
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def onnx_model(kind, shapes, transpose_b):
-    """A model in ONNX's format (onnx.proto): y = a b, or the transpose of b."""
-    def value(name, shape):
-        dims = b"".join(field(1, field(1, extent)) for extent in shape)
-        return field(1, name) + field(2, field(1, field(1, kind) + field(2, dims)))
-    nodes = b""
-    right = "b"
-    if transpose_b:
-        order = list(range(len(shapes[1])))
-        order[-1], order[-2] = order[-2], order[-1]
-        perm = field(1, "perm") + b"".join(field(8, i) for i in order) + field(20, 7)
-        nodes += field(1, field(1, "b") + field(2, "t") + field(4, "Transpose") + field(5, perm))
-        right = "t"
-    nodes += field(1, field(1, "a") + field(1, right) + field(2, "y") + field(4, "MatMul"))
-    graph = nodes + field(2, "g") + field(11, value("a", shapes[0])) + field(11, value("b", shapes[1]))
-    graph += field(12, value("y", shapes[2]))
-    return field(1, 8) + field(7, graph) + field(8, field(2, 17))
+def onnx_session(model, threads):
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def onnxruntime_work(dtype, p):
+    if p["backend"] == "cuda":
+        raise Lacks
+    if p["work"].startswith("encoder") and dtype == "f32":
+        return onnx_encoder_call(p), WallClock()
     import numpy
     import onnxruntime
-    kinds = {"f32": 1, "f64": 11}
-    if dtype not in kinds or p["work"] != "matmul" or p["backend"] == "cuda":
+    kinds = {"f32": OnnxGraph.FLOAT, "f64": 11}
+    if dtype not in kinds or p["work"] != "matmul":
         raise Lacks
     a, b, _ = matrices(numpy, dtype, p)
     c = numpy.empty(a.shape[:-1] + (p["n"],), a.dtype)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = p["threads"]
-    session = onnxruntime.InferenceSession(
-        onnx_model(kinds[dtype], (a.shape, b.shape, c.shape), p["transpose_b"]), options,
-        providers=["CPUExecutionProvider"])
+    graph, right = OnnxGraph(), "b"
+    if p["transpose_b"]:
+        *outer, rows, cols = range(b.ndim)
+        right = graph.op("Transpose", "b", perm=[*outer, cols, rows])
+    graph.op("MatMul", "a", right, output="y")
+    ends = [[(name, kinds[dtype], array.shape)] for name, array in (("a", a), ("b", b), ("y", c))]
+    session = onnx_session(graph.model(ends[0] + ends[1], ends[2]), p["threads"])
     binding = session.io_binding()
     binding.bind_cpu_input("a", a)
     binding.bind_cpu_input("b", b)

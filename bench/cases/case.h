@@ -118,6 +118,9 @@ bool bench_case_has_epilogue(const bench_case *c);
 /* Is it the block of two linear layers? */
 bool bench_case_is_feed_forward(const bench_case *c);
 
+/* Is it the encoder of sentences? */
+bool bench_case_is_encoder(const bench_case *c);
+
 /* The product without anything to it. */
 const bench_op *bench_plain_matmul(void);
 

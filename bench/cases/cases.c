@@ -8,9 +8,9 @@
 #include "cases/selection.h"
 
 /* Each line is every op with every shape in every dtype. The quick profile takes the lines marked QUICK, the full
- * profile these and those marked FULL, the lesson, the rows and the GPU their own; a case that comes twice runs
- * once. An operation with a page, on rows, that no line has is QUICK, at 8192x4096 in f32. */
-typedef enum line_profile { QUICK, FULL, LESSON, ROWS, GPU } line_profile;
+ * profile these and those marked FULL, the lesson, the rows, the GPU and the sentences their own; a case that comes
+ * twice runs once. An operation with a page, on rows, that no line has is QUICK, at 8192x4096 in f32. */
+typedef enum line_profile { QUICK, FULL, LESSON, ROWS, GPU, SENTENCES } line_profile;
 
 /* From sizes that fit a core's own cache to those that fit none; then short rows and long ones. */
 #define ROW_SHAPES "64x768 512x768 2048x768 8192x4096 524288x64 512x65536"
@@ -20,6 +20,8 @@ typedef enum line_profile { QUICK, FULL, LESSON, ROWS, GPU } line_profile;
     "524288x64 131072x256 43690x768 32768x1024 4096x8192 2048x16384 1024x32768 512x65536 "         \
     "128x262144"
 #define GPU_ODD_SHAPES "33554x1000 100764x333 8190x4097 668x50257"
+
+#define ENCODER_SHAPES "1x16 1x32 1x128 8x16 8x32 8x128 32x32 32x128"
 
 typedef struct case_line {
     line_profile profile;
@@ -182,10 +184,16 @@ static const case_line table[] = {
     {GPU, "add norm_l2 sum bias_add bias_add+gelu", GPU_SHAPES, "f16"},
     {GPU, "norm_l2 sum bias_add+gelu cast+f32", GPU_ODD_SHAPES, "bf16 f16"},
     {GPU, "layer_norm softmax rms_norm add norm_l2", "8192x4096", "f64"},
+
+    /* MiniLM whole: sentences x tokens */
+    {SENTENCES, "encoder", ENCODER_SHAPES, "f32"},
+    {SENTENCES, "encoder+ragged", "32x32", "f32"},
+    {SENTENCES, "encoder", ENCODER_SHAPES, "bf16"},
+    {SENTENCES, "encoder+ragged", "32x32", "bf16"},
 };
 
 const char *bench_profile_name(bench_profile profile) {
-    static const char *const names[] = {"quick", "full", "lesson", "rows", "gpu"};
+    static const char *const names[] = {"quick", "full", "lesson", "rows", "gpu", "sentences"};
     return names[profile];
 }
 
@@ -199,8 +207,10 @@ static bool has_line(bench_profile profile, const case_line *line) {
         return profile == BENCH_LESSON;
     case ROWS:
         return profile == BENCH_ROWS;
-    default:
+    case GPU:
         return profile == BENCH_GPU;
+    default:
+        return profile == BENCH_SENTENCES;
     }
 }
 

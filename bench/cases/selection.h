@@ -19,7 +19,8 @@ typedef enum bench_profile {
     BENCH_FULL,
     BENCH_LESSON,
     BENCH_ROWS,
-    BENCH_GPU
+    BENCH_GPU,
+    BENCH_SENTENCES
 } bench_profile;
 
 typedef struct bench_selection {
@@ -29,7 +30,7 @@ typedef struct bench_selection {
     bench_words shapes;
 } bench_selection;
 
-/* "quick", "full", "lesson", "rows", "gpu". */
+/* "quick", "full", "lesson", "rows", "gpu", "sentences". */
 const char *bench_profile_name(bench_profile profile);
 
 /* Valid words of --op, NULL-terminated: every op, with and without its variant. */

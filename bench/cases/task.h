@@ -39,7 +39,7 @@ struct bench_task {
 /* Their definitions are in tasks_*.c. */
 extern const bench_task bench_task_two_devices, bench_task_save, bench_task_load,
     bench_task_to_there, bench_task_to_back, bench_task_to_same, bench_task_graph,
-    bench_task_graph_nodes, bench_task_attention;
+    bench_task_graph_nodes, bench_task_attention, bench_task_encoder, bench_task_encoder_ragged;
 
 /* Says why prepare gave up: the first for a failure of Tandem, the second for a case that cannot
  * run here. Both return false. */

@@ -183,4 +183,18 @@ Test(bench, profile_of_a_gpu) {
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         CHECK(strstr(r.output, wanted[i]), "there is no %s", wanted[i]);
 }
+
+/* An encoder's embeddings are within the bounds of float64, of sentences of one length and of many. */
+Test(bench, profile_of_sentences) {
+    shell(NULL, "$T bench --profile sentences --list", 0);
+    CHECK(contains_words(r.output, "encoder                  f32   1x16\n|bf16  32x128\n|"
+                                   "encoder+ragged           bf16  32x32\n"),
+          "%s", r.output);
+    shell(NULL, "$T bench --device cpu --profile sentences --op encoder --shape 1x16,8x16 --wide",
+          0);
+    CHECK(contains_words(r.output, "16 tokens|128 tokens|4 rows, 0 not verified"), "%s", r.output);
+    shell(NULL, "$T bench --device cpu --profile sentences --op encoder+ragged --dtype f32 --wide",
+          0);
+    CHECK(contains_words(r.output, "648 tokens|1 rows, 0 not verified"), "%s", r.output);
+}
 #endif

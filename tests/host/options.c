@@ -203,9 +203,9 @@ Test(options, completion) {
     completes("devices --query name,usage.memory_u", "name,usage.memory_used");
     completes("devices --query = he", "help");
     completes("bench --prof", "--profile");
-    completes("bench --profile \"\"", "quick full lesson rows gpu machines");
+    completes("bench --profile \"\"", "quick full lesson rows gpu sentences machines");
     completes("bench --profile = l", "lesson");
-    completes("bench --profile =", "quick full lesson rows gpu machines");
+    completes("bench --profile =", "quick full lesson rows gpu sentences machines");
     completes("bench --op softm", "softmax");
     completes("bench --dtype f32,b", "f32,bf16");
     completes("bench --seed \"\"", "");

@@ -21,6 +21,9 @@ static void start(void) {
 
 TestSuite(peers, .init = start, .fini = folder_remove);
 
+#define PEERS                                                                                      \
+    TEST_SOURCE "/bench/baselines/peers_encoder.py " TEST_SOURCE "/bench/baselines/peers.py"
+
 static run_result r;
 
 static void bench(const char *arguments, int status) {
@@ -140,6 +143,17 @@ Test(peers, of_pytorch_alone) {
     noted("numpy", 0);
 }
 
+/* Sentences that are not padded are said to be, as the libraries pad them. */
+Test(peers, of_an_encoder) {
+    char arguments[1024];
+    snprintf(arguments, sizeof arguments,
+             "--profile sentences --op encoder+ragged --dtype f32 --peers %s",
+             make_python("case $4 in torch) echo 12.5;; *) echo lacks;; esac"));
+    bench(arguments, 0);
+    CHECK(contains_words(r.output, "PyTorch 12.5 s, ratio|0 not verified"), "%s", r.output);
+    noted("torch cpu:0 - f32 encoder+ragged 1 32 32 0 0 ", 1);
+}
+
 /* peers.py itself, with a PyTorch that only records its calls: work of a card is done there and timed by its
  * events, 5 ms between two; other work by the wall clock, on cores. */
 Test(peers, of_the_card) {
@@ -159,7 +173,7 @@ Test(peers, of_the_card) {
         command, sizeof command,
         "cd %s && printf '%%s\\n' 'opencl:0 cuda:3 f32 add 1 64 64 0 0 2' "
         "'cuda:3 cuda:3 bf16 matmul 1 64 64 64 1 2' 'cuda:3 cuda:3 f32 concat 1 64 64 0 0 2' | "
-        "PYTHONPATH=. python3 -c \"$(cat " TEST_SOURCE "/bench/baselines/peers.py)\" serve torch 1",
+        "PYTHONPATH=. python3 -c \"$(cat " PEERS ")\" serve torch 1",
         folder_path("."));
     check_case("%s", command);
     run_shell(changes, command, 60, &r);
@@ -167,7 +181,7 @@ Test(peers, of_the_card) {
     CHECK(contains_words(r.output, "call('cuda:3')|{'cuda:3'}"), "%s", r.output);
     snprintf(command, sizeof command,
              "cd %s && echo 'cpu:0 - f32 add 1 64 64 0 0 2' | PYTHONPATH=. python3 -c "
-             "\"$(cat " TEST_SOURCE "/bench/baselines/peers.py)\" serve torch 1",
+             "\"$(cat " PEERS ")\" serve torch 1",
              folder_path("."));
     run_shell(changes, command, 60, &r);
     CHECK(r.exit_status == 0 && contains_words(r.output, "[] {'cpu'}"), "%s", r.output);
