@@ -399,3 +399,17 @@ tdm_status tdmi_rows_of(const char *function, const char *name, const tdm_tensor
     }
     return TDM_OK;
 }
+
+tdm_status tdmi_rows_of_residual(const char *function, const tdm_tensor *x,
+                                 const tdm_tensor *residual, int64_t x_rows, tdmi_rows *rows) {
+    const int missing = x->ndim - residual->ndim;
+    bool fits = missing >= 0;
+    for (int i = 0; fits && i < residual->ndim; i++)
+        fits = residual->shape[i] == x->shape[missing + i];
+    if (!fits) return tdmi_check_same_shape(function, "x", x, "residual", residual);
+    TDMI_TRY(tdmi_rows_of(function, "residual", residual, rows));
+    if (rows->rows != 1 || x_rows == 1) return TDM_OK;
+    rows->rows = x_rows;
+    rows->stride = 0;
+    return TDM_OK;
+}

@@ -83,6 +83,12 @@ typedef struct tdmi_rows {
 tdm_status tdmi_rows_of(const char *function, const char *name, const tdm_tensor *tensor,
                         tdmi_rows *rows) TDM_MUST_USE;
 
+/* The same of a residual, which is of x's shape or lacks x's first dimensions: the rows that x goes through in turn.
+ * One row is as many as x has, at a stride of 0. */
+tdm_status tdmi_rows_of_residual(const char *function, const tdm_tensor *x,
+                                 const tdm_tensor *residual, int64_t x_rows,
+                                 tdmi_rows *rows) TDM_MUST_USE;
+
 /* tensor.c: a contiguous, row-major tensor; nothing is checked. */
 tdm_tensor tdmi_tensor_contiguous(tdm_buffer *buffer, tdm_dtype dtype, int ndim,
                                   const int64_t *shape);

@@ -101,7 +101,8 @@ static double operand(const verification *v, int i, size_t n) {
     const tdm_dtype dtype = v->given[i].dtype;
     const double x = number_at(dtype, v->before[i], n);
     if (i != 0 || !v->rule.adds_residual || !v->before[1]) return x;
-    return rounded_sum(dtype, x, number_at(dtype, v->before[1], n));
+    /* a residual may lack the first dimensions */
+    return rounded_sum(dtype, x, number_at(dtype, v->before[1], n % count_of(&v->given[1])));
 }
 
 static bool has_subnormals(tdm_dtype dtype, const void *elements, size_t count) {

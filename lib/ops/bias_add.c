@@ -68,19 +68,15 @@ tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
     TDMI_TRY(tdmi_check_args(__func__, queue, args, 4));
     TDMI_TRY(tdmi_check_activation(__func__, activation));
     TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "y", y));
-    if (residual) TDMI_TRY(tdmi_check_same_shape(__func__, "x", x, "residual", residual));
     tdmi_rows xr, rr, yr;
     TDMI_TRY(tdmi_rows_of(__func__, "x", x, &xr));
     TDMI_TRY(tdmi_rows_of(__func__, "y", y, &yr));
     rr = xr;
-    if (residual)
-        TDMI_TRY(tdmi_rows_of(__func__, "residual", residual, &rr));
-    else
-        rr.stride = xr.stride;
+    if (residual) TDMI_TRY(tdmi_rows_of_residual(__func__, x, residual, xr.rows, &rr));
     if (bias) TDMI_TRY(tdmi_check_vector(__func__, "bias", bias, xr.cols));
     if (xr.rows == 0 || xr.cols == 0) return TDM_OK;
-    tdm_bias_add_args kernel_args = {
-        .rows = xr.rows,
+    const tdm_bias_add_args all = {
+        .rows = rr.rows,
         .x_offset = x->offset,
         .x_stride = xr.stride,
         .bias_offset = bias ? bias->offset : 0,
@@ -88,7 +84,7 @@ tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
         .residual_stride = rr.stride,
         .y_offset = y->offset,
         .y_stride = yr.stride,
-        .matrix = xr.rows,
+        .matrix = rr.rows,
         .cols = (tdm_u32)xr.cols,
         .bias_kind = bias ? TDM_BIAS_OF_COLS : TDM_BIAS_NONE,
     };
@@ -99,5 +95,11 @@ tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor 
     const tdmi_mem *mems[] = {tdmi_mem_of(x), tdmi_mem_of(bias), tdmi_mem_of(residual),
                               tdmi_mem_of(y)};
     bool in_place = y->buffer == x->buffer || (residual && y->buffer == residual->buffer);
-    return tdmi_run_bias_add(queue, variant, in_place, mems, &kernel_args);
+    for (int64_t first = 0; first < xr.rows; first += rr.rows) {
+        tdm_bias_add_args kernel_args = all;
+        kernel_args.x_offset += first * xr.stride;
+        kernel_args.y_offset += first * yr.stride;
+        TDMI_TRY(tdmi_run_bias_add(queue, variant, in_place, mems, &kernel_args));
+    }
+    return TDM_OK;
 }

@@ -163,6 +163,19 @@ static bool has_epilogue(const tdmi_gemm *gemm) {
     return gemm->bias || gemm->activation != TDM_ACTIVATION_NONE;
 }
 
+/* Matrices that are multiplied by one B are one matrix of all their rows, where these have one distance. */
+static void join_batch(tdmi_gemm *g) {
+    if (g->batch < 2 || g->b_stride != 0 || g->transpose_a || g->m > INT32_MAX / g->batch) return;
+    if (g->m == 1 && g->a_stride >= g->k && g->c_stride >= g->n) {
+        g->lda = g->a_stride;
+        g->ldc = g->c_stride;
+    }
+    if (g->a_stride != g->m * g->lda || g->c_stride != g->m * g->ldc) return;
+    g->m *= g->batch;
+    g->batch = 1;
+    g->a_stride = g->c_stride = 0;
+}
+
 /* All checks, and the product. C stored transposed is computed as Cᵀ = op(B)ᵀ op(A)ᵀ, and a bias
  * lies along the other dimension then. */
 static tdm_status describe(const char *function, tdm_queue *queue, const tdm_matmul_options *o,
@@ -226,6 +239,7 @@ static tdm_status describe(const char *function, tdm_queue *queue, const tdm_mat
         .bias_offset = o->bias ? o->bias->offset : 0,
         .activation = o->activation,
     };
+    if (!p->bias_of_rows) join_batch(&p->gemm);
     if (b->buffer->packing != TDMI_NOT_PACKED)
         TDMI_TRY(check_packed(function, &p->gemm, b, cm.transposed));
     if (b->buffer->packing == TDMI_PACKED_PANELS) {

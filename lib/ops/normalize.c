@@ -71,10 +71,8 @@ static tdm_status rows_of_operands(const char *function, const operands *o, oper
                          function);
     TDMI_TRY(tdmi_rows_of_both(function, o->x, o->y, &rows->x, &rows->y));
     rows->residual = rows->sum = rows->x;
-    if (o->residual) {
-        TDMI_TRY(tdmi_check_same_shape(function, "x", o->x, "residual", o->residual));
-        TDMI_TRY(tdmi_rows_of(function, "residual", o->residual, &rows->residual));
-    }
+    if (o->residual)
+        TDMI_TRY(tdmi_rows_of_residual(function, o->x, o->residual, rows->x.rows, &rows->residual));
     if (o->sum) {
         TDMI_TRY(tdmi_check_same_shape(function, "x", o->x, "sum", o->sum));
         TDMI_TRY(tdmi_rows_of(function, "sum", o->sum, &rows->sum));
@@ -115,7 +113,8 @@ static tdm_status normalize(const char *function, tdm_queue *queue, tdmi_kernel_
     TDMI_TRY(check_epsilon(function, epsilon));
     operand_rows rows;
     TDMI_TRY(rows_of_operands(function, o, &rows));
-    const int64_t count = rows.x.rows, cols = rows.x.cols;
+    /* of each launch: there is one for each time that the residual is added */
+    const int64_t count = rows.residual.rows, cols = rows.x.cols;
     if (count == 0 || cols == 0) return TDM_OK;
     tdm_normalize_args kernel_args = {
         .rows = count,
@@ -147,8 +146,14 @@ static tdm_status normalize(const char *function, tdm_queue *queue, tdmi_kernel_
     if (has_bias) mems[3] = tdmi_mem_of(o->bias);
     mems[partial + 1] = tdmi_mem_of(o->sum);
     mems[partial + 2] = tdmi_mem_of(o->y);
-    return tdmi_launch_rows(queue, variant, count, cols, mems, partial, numbers, &kernel_args,
-                            &kernel_args.cut);
+    for (int64_t first = 0; first < rows.x.rows; first += count) {
+        TDMI_TRY(tdmi_launch_rows(queue, variant, count, cols, mems, partial, numbers, &kernel_args,
+                                  &kernel_args.cut));
+        kernel_args.x_offset += count * rows.x.stride;
+        kernel_args.sum_offset += count * rows.sum.stride;
+        kernel_args.y_offset += count * rows.y.stride;
+    }
+    return TDM_OK;
 }
 
 tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tensor *x, const tdm_tensor *weight,

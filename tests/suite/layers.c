@@ -75,6 +75,20 @@ Test(layers, linear) {
             check_case("%s, turn %d", tdm_dtype_name(dtype), turn);
             OK(tdm_linear(queue, &x->t, &w->t, turn == 2 ? NULL : &b->t, gemm.activation, &y->t));
             ARRAY_CHECK(y, want, bound);
+            if (x->t.ndim > 1) {
+                tdm_matmul_options o = TDM_MATMUL_OPTIONS_DEFAULTS;
+                o.transpose_b = true;
+                o.bias = turn == 2 ? NULL : &b->t;
+                o.activation = gemm.activation;
+                check_case("%s, turn %d, by tdm_matmul", tdm_dtype_name(dtype), turn);
+                unsigned char *const bits = malloc(2 * y->bytes);
+                array_download(y, bits);
+                array_constant(y, 0);
+                OK(tdm_matmul(queue, &o, &x->t, &w->t, &y->t));
+                array_download(y, bits + y->bytes);
+                CHECK(memcmp(bits, bits + y->bytes, y->bytes) == 0, "other bits");
+                free(bits);
+            }
             tdm_state_dict *dict = NULL;
             array_constant(y, 0);
             OK(tdm_state_dict_create(&dict));

@@ -2,6 +2,8 @@
 /* Products of matrices that have no common stride: the heads of attention as views of [batch, tokens, heads,
  * columns]. */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "operations/formulas.h"
 #include "support/array.h"
@@ -125,6 +127,55 @@ Test(matmul_heads, repeated) {
         ARRAY_CHECK(c, want, bound);
         array_free_all();
     }
+}
+
+static int seen; /* lines of the log that have the words */
+
+static void see(tdm_log_level level, const char *line, void *words) {
+    (void)level;
+    seen += strstr(line, words) != NULL;
+}
+
+/* Matrices by one B are one product of all their rows, unless these have no common distance; rows alone, too. */
+Test(matmul_heads, one_product) {
+    enum { M = 3, K = 29, MATRICES = 5 };
+    static const struct {
+        int64_t shape[3], strides[3];
+        bool one;
+    } cases[] = {{{MATRICES, M, K}, {M * K, K, 1}, true},
+                 {{MATRICES, M, K}, {M * 36, 36, 1}, true},
+                 {{MATRICES, M, K}, {M * 36 + 1, 36, 1}, false},
+                 {{MATRICES * M, 1, K}, {31, 400, 1}, true}};
+    for (int d = 0; d < float_dtype_count; d++)
+        for (int i = 0; i < 4; i++) {
+            const int64_t *const shape = cases[i].shape, n = 31 + i; /* no product comes twice */
+            const tdm_dtype dtype = float_dtypes[d];
+            array *const a = array_new(dtype, 3, shape, cases[i].strides);
+            array *const b = array_2d(dtype, K, n, n);
+            array *const c = array_new(dtype, 3, (const int64_t[]){shape[0], shape[1], n}, NULL);
+            double *const want = numbers(c->count), *const bound = numbers(c->count);
+            char words[48];
+            array_uniform(a, -1, 1);
+            array_uniform(b, -1, 1);
+            const ref_gemm r = {.dtype = dtype,
+                                .m = MATRICES * M,
+                                .n = n,
+                                .k = K,
+                                .alpha = 1,
+                                .a = a->v,
+                                .b = b->v};
+            ref_matmul(&r, want, bound);
+            snprintf(words, sizeof words, "products of %s %s%dx%lldx%d are", tdm_dtype_name(dtype),
+                     cases[i].one ? "" : "5*", cases[i].one ? MATRICES * M : M, (long long)n, K);
+            check_case("%s, %d", words, i);
+            seen = 0;
+            tdm_set_log(TDM_LOG_DEBUG, see, words);
+            OK(tdm_matmul(queue, NULL, &a->t, &b->t, &c->t));
+            tdm_set_log(TDM_LOG_OFF, NULL, NULL);
+            CHECK(seen == 1, "%d products", seen);
+            ARRAY_CHECK(c, want, bound);
+            array_free_all();
+        }
 }
 
 /* Batch dimensions must fit where the products are apart, too; and strides must, in each matrix. */

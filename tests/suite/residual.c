@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* LayerNorm and RMSNorm of x + residual: properties that the sum has and x has not, and the other way round; and
- * recorded. */
+/* LayerNorm and RMSNorm of x + residual: properties that the sum has and x has not, and the other way round; recorded;
+ * and, with bias_add, residuals that lack x's first dimensions. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -149,4 +149,73 @@ Test(residual, replayed) {
         tdm_graph_destroy(graph);
         array_free_all();
     }
+}
+
+/* The residual of a sample, or of another one. */
+static int residual_of(const operation *op) {
+    int i = 0;
+    while (strcmp(op->operand[i].name ? op->operand[i].name : "", "residual") != 0)
+        i++;
+    return i;
+}
+
+/* Without its first dimensions, over which its elements are repeated. */
+static void drop_dimensions(array *residual, int lacking) {
+    tdm_tensor *const t = &residual->t;
+    int64_t part = residual->count;
+    for (int d = 0; d < lacking; d++)
+        part /= t->shape[d];
+    for (int64_t i = part; i < residual->count; i++)
+        residual->v[i] = residual->v[i - part];
+    array_set(residual, residual->v);
+    t->ndim -= lacking;
+    memmove(t->shape, t->shape + lacking, (size_t)t->ndim * sizeof *t->shape);
+    memmove(t->strides, t->strides + lacking, (size_t)t->ndim * sizeof *t->strides);
+}
+
+/* One that lacks first dimensions is repeated over them. */
+Test(residual, repeated) {
+    static const char *const repeating[] = {"layer_norm+residual", "rms_norm+residual",
+                                            "bias_add+gelu"};
+    for (int o = 0; o < 3; o++)
+        for (int d = 0; d < float_dtype_count; d++)
+            for (int k = 0; k < (small ? 3 : 6); k++) {
+                const operation *const op = op_named(repeating[o]);
+                const int64_t shape[] = {2, 3, 2, k < 3 ? 70 : 20000};
+                const int lacking = k % 3 + 1, residual = residual_of(op);
+                sample s = sample_of(op, float_dtypes[d], 4, shape);
+                s.c.given |= OP_BIT(residual);
+                s.least = least_result();
+                sample_describe(&s);
+                sample_make(&s);
+                check_case("%s %s, %lld columns, %d dimensions less", op->name,
+                           tdm_dtype_name(float_dtypes[d]), (long long)shape[3], lacking);
+                drop_dimensions(s.operand[residual], lacking);
+                sample_compare(&s);
+                array_free_all();
+            }
+}
+
+static tdm_status add(int which, const tdm_tensor *x, const tdm_tensor *residual, tdm_tensor *y) {
+    if (which == 0) return tdm_layer_norm_residual(queue, x, NULL, NULL, 1e-5, residual, NULL, y);
+    if (which == 1) return tdm_rms_norm(queue, x, NULL, 1e-5, residual, NULL, y);
+    return tdm_bias_add(queue, x, NULL, TDM_ACTIVATION_GELU, residual, y);
+}
+
+/* First dimensions alone may lack, and a residual that is read again is not overwritten. */
+Test(residual, that_does_not_fit) {
+    static const int64_t shape[] = {1, 3, 3, 40}, rows[] = {2, 40};
+    array *const x = array_new(TDM_F32, 3, shape + 1, NULL);
+    array *const y = array_new(TDM_F32, 3, shape + 1, NULL);
+    array *const wrong[] = {array_1d(TDM_F32, 3), array_new(TDM_F32, 2, rows, NULL),
+                            array_new(TDM_F32, 4, shape, NULL)};
+    tdm_tensor first;
+    if (!OK(tdm_tensor_view(&y->t, 2, shape + 2, y->t.strides + 1, 0, &first))) return;
+    for (int which = 0; which < 3; which++) {
+        for (int i = 0; i < 3; i++)
+            REFUSED(add(which, &x->t, &wrong[i]->t, &y->t), TDM_ERROR_INVALID_SHAPE, "x|residual");
+        REFUSED(add(which, &x->t, &first, &y->t), TDM_ERROR_OVERLAP, "y|residual");
+    }
+    ARRAY_SAME(y);
+    array_free_all();
 }

@@ -44,7 +44,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_linear_prepare(tdm_queue *queue, const char 
 
 /** y = activation(x · weightᵀ + bias): x [..., in], weight [out, in], packed or not, bias [out] or NULL, y
  * [..., out]. One matmul with the bias and the activation fused; rows of x and of y have a common
- * stride. */
+ * stride. With alpha, beta and math it is tdm_matmul of x, weight and y with transpose_b, whose batch of rows by one
+ * matrix is that one product, too. */
 TDM_API TDM_MUST_USE tdm_status tdm_linear(tdm_queue *queue, const tdm_tensor *x,
                                            const tdm_tensor *weight, const tdm_tensor *bias,
                                            tdm_activation activation, tdm_tensor *y);

@@ -127,8 +127,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_matmul_provider(tdm_queue *queue,
                                                     const tdm_tensor *a, const tdm_tensor *b,
                                                     const tdm_tensor *c, const char **provider);
 
-/** y = activation(x + bias) + residual. x, residual, y: rows of cols; bias [cols]. bias and residual
- * may be NULL. In place: y may be x or residual.
+/** y = activation(x + bias) + residual. x, y: rows of cols; bias [cols]. residual is of x's shape, or lacks some of x's
+ * first dimensions and is the same for all of these, such as positions [tokens, cols] of x [batch, tokens, cols]: one
+ * launch for each, of a single row one for all. bias and residual may be NULL. In place: y may be x, or residual when
+ * that has all dimensions.
  * Error, with u = x + bias: e|u|, times the activation's slope; of the activation a 4e(|u| + |a|) for gelu, gelu_tanh
  * and silu, 8e·a(1 + |u|(1 - a)) for sigmoid, 8e|a| for tanh; then e(|a| + |y|). */
 TDM_API TDM_MUST_USE tdm_status tdm_bias_add(tdm_queue *queue, const tdm_tensor *x,
@@ -172,9 +174,10 @@ TDM_API TDM_MUST_USE tdm_status tdm_layer_norm(tdm_queue *queue, const tdm_tenso
 
 /** The same of s = x + residual, in one launch: y = (s - mean) / √(variance + epsilon) · weight + bias
  * for each row, as after a residual connection (Vaswani et al. 2017). weight, bias [cols] and residual
- * may be NULL; without a residual it is tdm_layer_norm. sum, when not NULL, receives s and needs a
- * residual. s is rounded to the dtype, and y is computed from the rounded s, with or without sum; error as
- * tdm_layer_norm of that s. In place: y may be x or residual, sum may be x or residual; sum is not y. */
+ * may be NULL; without a residual it is tdm_layer_norm. residual may lack first dimensions as in tdm_bias_add. sum,
+ * when not NULL, receives s and needs a residual. s is rounded to the dtype, and y is computed from the rounded s, with
+ * or without sum; error as tdm_layer_norm of that s. In place: y may be x or residual, sum may be x or residual; sum is
+ * not y. */
 TDM_API TDM_MUST_USE tdm_status tdm_layer_norm_residual(tdm_queue *queue, const tdm_tensor *x,
                                                         const tdm_tensor *weight,
                                                         const tdm_tensor *bias, double epsilon,
@@ -182,9 +185,9 @@ TDM_API TDM_MUST_USE tdm_status tdm_layer_norm_residual(tdm_queue *queue, const 
                                                         tdm_tensor *y);
 
 /** y = s / √(mean(s²) + epsilon) · weight, s = x + residual (Zhang & Sennrich 2019). weight [cols]
- * and residual may be NULL. sum, when not NULL, receives s (rounded to the dtype; y is computed
- * from the rounded s) and needs a residual. In place: y may be x or residual, sum may be x or
- * residual; sum is not y. Error: k·e|y|. */
+ * and residual may be NULL; residual may lack first dimensions as in tdm_bias_add. sum, when not NULL, receives s
+ * (rounded to the dtype; y is computed from the rounded s) and needs a residual. In place: y may be x or residual, sum
+ * may be x or residual; sum is not y. Error: k·e|y|. */
 TDM_API TDM_MUST_USE tdm_status tdm_rms_norm(tdm_queue *queue, const tdm_tensor *x,
                                              const tdm_tensor *weight, double epsilon,
                                              const tdm_tensor *residual, tdm_tensor *sum,
