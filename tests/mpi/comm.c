@@ -74,23 +74,41 @@ static bool has(tdm_comm_op op, tdm_dtype dtype) {
     return op != TDM_COMM_SUM || dtype != TDM_BOOL;
 }
 
-/* Into this rank's own part of x; the other parts stay as they are. */
-static void scattered_in_place(tdm_comm_op op, const tdm_tensor *x, const int64_t *extents,
-                               int64_t first) {
-    const int64_t rows = x->shape[0], cols = x->shape[1];
-    tdm_tensor whole = make(x->dtype, rows, cols, 0, rank), part = {0};
-    OK(tdm_tensor_slice(&whole, 0, first, extents[rank], 1, &part));
-    OK(tdm_comm_reduce_scatter(comm, queue, op, &whole, extents, &part));
-    expect("reduce_scatter in place", op, &part, first * cols);
-    double *values = values_of(&whole);
-    bool same = true;
-    for (int64_t i = 0; i < rows * cols; i++) {
-        const bool own = i >= first * cols && i < (first + extents[rank]) * cols;
-        same = same && (own || values[i] == input(rank, i, x->dtype));
+/* The rows of the ranks' parts: as many for each, or unequal ones, the last of which is empty. Returns how many there are
+ * before this rank's. */
+static int64_t divide(int64_t rows, bool equal, int64_t *extents, int64_t *all) {
+    int64_t first = 0;
+    *all = 0;
+    for (int i = 0; i < ranks; i++) {
+        extents[i] = equal || ranks == 1 ? rows : (i + 1) % ranks * rows / 2;
+        if (i == rank) first = *all;
+        *all += extents[i];
     }
-    CHECK(same, "reduce_scatter in place of %s changed another part", tdm_dtype_name(x->dtype));
+    return first;
+}
+
+/* Into another tensor, and into this rank's own part of x, whose other parts stay as they are. */
+static void scattered(tdm_dtype dtype, tdm_comm_op op, int64_t rows, int64_t cols, bool equal) {
+    int64_t extents[16], all;
+    const int64_t first = divide(rows, equal, extents, &all);
+    const int64_t *const given = equal ? NULL : extents;
+    tdm_tensor x = make(dtype, all, cols, 0, rank), part = {0};
+    tdm_tensor y = make(dtype, extents[rank], cols, 0, -1);
+    OK(tdm_comm_reduce_scatter(comm, queue, op, &x, given, &y));
+    expect("reduce_scatter", op, &y, first * cols);
+    tdm_tensor_release(&y);
+    OK(tdm_tensor_slice(&x, 0, first, extents[rank], 1, &part));
+    OK(tdm_comm_reduce_scatter(comm, queue, op, &x, given, &part));
+    expect("reduce_scatter in place", op, &part, first * cols);
+    double *values = values_of(&x);
+    bool same = true;
+    for (int64_t i = 0; i < all * cols; i++) {
+        const bool own = i >= first * cols && i < (first + extents[rank]) * cols;
+        same = same && (own || values[i] == input(rank, i, dtype));
+    }
+    CHECK(same, "reduce_scatter of %s changed another part", tdm_dtype_name(dtype));
     free(values);
-    tdm_tensor_release(&whole);
+    tdm_tensor_release(&x);
 }
 
 static void reductions(tdm_dtype dtype, tdm_comm_op op, int64_t rows, int64_t cols) {
@@ -103,33 +121,21 @@ static void reductions(tdm_dtype dtype, tdm_comm_op op, int64_t rows, int64_t co
     OK(tdm_comm_reduce(comm, queue, op, root, &x, rank == root ? &y : NULL));
     if (rank == root) expect("reduce", op, &y, 0);
     tdm_tensor_release(&y);
-    int64_t extents[16] = {0}, first = 0; /* unequal parts, one of them empty where it can be */
-    extents[0] = rows / 3;
-    extents[ranks - 1] += rows - rows / 3;
-    for (int i = 0; i < rank; i++)
-        first += extents[i];
-    y = make(dtype, extents[rank], cols, 0, -1);
-    OK(tdm_comm_reduce_scatter(comm, queue, op, &x, extents, &y));
-    expect("reduce_scatter", op, &y, first * cols);
-    tdm_tensor_release(&y);
-    scattered_in_place(op, &x, extents, first);
     OK(tdm_comm_all_reduce(comm, queue, op, &x, &x));
     expect("all_reduce in place", op, &x, 0);
     tdm_tensor_release(&x);
+    scattered(dtype, op, rows, cols, false);
+    scattered(dtype, op, rows, cols, true);
 }
 
-/* x is its own part of y, of unequal parts: rank r has r + 1 times `rows` rows, the last one none. */
-static void gathered_in_place(tdm_dtype dtype, int64_t rows, int64_t cols) {
-    int64_t extents[16], all = 0, first = 0;
-    for (int i = 0; i < ranks; i++) {
-        extents[i] = i < ranks - 1 || ranks == 1 ? (i + 1) * rows : 0;
-        if (i == rank) first = all;
-        all += extents[i];
-    }
-    /* its own part is right, what lies before and behind it is not */
+/* x is its own part of y. */
+static void gathered_in_place(tdm_dtype dtype, int64_t rows, int64_t cols, bool equal) {
+    int64_t extents[16], all;
+    const int64_t first = divide(rows, equal, extents, &all);
+    /* its own part is right, what lies before and after it is not */
     tdm_tensor y = make(dtype, all, cols, -first * cols, rank), place = {0};
     OK(tdm_tensor_slice(&y, 0, first, extents[rank], 1, &place));
-    OK(tdm_comm_all_gather(comm, queue, &place, extents, &y));
+    OK(tdm_comm_all_gather(comm, queue, &place, equal ? NULL : extents, &y));
     double *values = values_of(&y);
     bool same = true;
     for (int64_t r = 0, at = 0; r < ranks; r++)
@@ -142,7 +148,8 @@ static void gathered_in_place(tdm_dtype dtype, int64_t rows, int64_t cols) {
 }
 
 static void moves(tdm_dtype dtype, int64_t rows, int64_t cols) {
-    gathered_in_place(dtype, rows, cols);
+    gathered_in_place(dtype, rows, cols, false);
+    gathered_in_place(dtype, rows, cols, true);
     tdm_tensor x = make(dtype, rows, cols, 0, rank), y = make(dtype, rows * ranks, cols, 0, -1);
     OK(tdm_comm_all_gather(comm, queue, &x, NULL, &y));
     double *values = values_of(&y);
@@ -194,20 +201,27 @@ static void moves(tdm_dtype dtype, int64_t rows, int64_t cols) {
     tdm_tensor_release(&t);
 }
 
-/* Columns of a wider matrix: packed, and the gaps stay as they are. */
-static void strided(void) {
-    tdm_tensor whole = make(TDM_F32, 5, 8, 0, rank), x = whole;
-    x.shape[1] = 3;
-    x.offset = 2;
-    OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &x));
-    double *values = values_of(&whole);
+/* Columns of a wider matrix, in place or into one with other gaps: packed, and the gaps stay as they are. */
+static void strided(bool in_place) {
+    tdm_tensor whole = make(TDM_F32, 5, 8, 0, rank), target = make(TDM_F32, 5, 10, 0, rank);
+    tdm_tensor x = whole, y = in_place ? whole : target;
+    const tdm_tensor *const result = in_place ? &whole : &target;
+    const int64_t width = result->shape[1];
+    x.shape[1] = y.shape[1] = 3;
+    x.offset = y.offset = 2;
+    OK(tdm_comm_all_reduce(comm, queue, TDM_COMM_SUM, &x, &y));
+    double *values = values_of(result);
     bool right = true;
-    for (int64_t i = 0; i < 40; i++)
-        right = right && values[i] == (i % 8 >= 2 && i % 8 < 5 ? combined(TDM_COMM_SUM, i, TDM_F32)
-                                                               : input(rank, i, TDM_F32));
+    for (int64_t i = 0; i < 5 * width; i++) {
+        const int64_t row = i / width, col = i % width;
+        const bool is_of_y = col >= 2 && col < 5;
+        right = right && values[i] == (is_of_y ? combined(TDM_COMM_SUM, row * 8 + col, TDM_F32)
+                                               : input(rank, i, TDM_F32));
+    }
     CHECK(right, "all_reduce of columns");
     free(values);
     tdm_tensor_release(&whole);
+    tdm_tensor_release(&target);
 }
 
 void test_splits(void) {
@@ -255,7 +269,8 @@ void test_values(void) {
     moves(TDM_U8, 1003, 701);
     if (!getenv("TDM_TEST_NETWORK"))
         moves(TDM_F64, 1503, 701); /* several rounds; long, where links are slow */
-    strided();
+    strided(true);
+    strided(false);
     not_numbers();
     OK(tdm_comm_barrier(comm, queue));
 }
