@@ -10,7 +10,7 @@ words='nobody|somebody|anew|for good|asked for|of its own|of their own|of which 
 found=$(find README.md CONTRIBUTING.md docs lib cpu opencl cuda kernels comm mpi tools examples \
     operations reference bench cmake scripts tests -type f \
     ! -path tests/lint/english.sh ! -path scripts/conditions.sh ! -path scripts/test.sh \
-    ! -path 'tests/mpi/*' ! -path 'tests/comm/*' ! -path 'tests/nccl/*' ! -path 'tests/dialect/*' ! -path tests/CMakeLists.txt \
+    ! -path 'tests/mpi/*' ! -path 'tests/comm/*' ! -path 'tests/nccl/*' ! -path tests/CMakeLists.txt \
     -regex '.*\.\(md\|c\|h\|cl\|cpp\|hpp\|txt\|map\|py\|sh\|cmake\|in\|json\)' -print0 | LC_ALL=C.UTF-8 xargs -0 \
     grep -HzoiP ".{0,40}\b(${words// /[\\s*#/]+})\b.{0,40}" | tr '\0' '\n' | sort || true)
 [ -z "$found" ] && exit

@@ -162,3 +162,33 @@ static bool check_exact(tdm_dtype dtype, int64_t cols) {
            ARRAY_CHECK(z, want_z, NULL);
 }
 Test(source_macros, exact, TAGS("few")) { on_all("ADD_BLOCK", check_exact); }
+
+/* FOR_LANES, SUM and FOR_BLOCKS up to the largest index there is: y gets how often an index was met, z how many SUM
+ * met. */
+static bool check_far(tdm_dtype dtype, int64_t cols) {
+    static const char text[] =
+        "KERNEL(far)\n{\n    GROUP_ARRAY(ACC, scratch);\n"
+        "    const tdm_i32 last = 0x7fffffff, first = last - COLS;\n"
+        "    FOR_ROWS(row, ROWS)\n    {\n        GLOBAL T *const yr = ROW(y, row);\n"
+        "        FOR_LANES(j, 0, COLS)\n        {\n            STORE(yr, j, (ACC)0);\n        }\n"
+        "        BARRIER;\n        FOR_LANES(j, first, last)\n        {\n"
+        "            STORE(yr, j - first, LOAD(yr, j - first) + (ACC)1);\n        }\n"
+        "        ACC count = 0;\n        SUM(count, j, first, last, NOTHING_READ,\n"
+        "            j < first ? (ACC)-1 : (ACC)1, NOTHING_AHEAD);\n"
+        "        count = GROUP_SUM(scratch, count);\n        tdm_i32 blocks = 0, length = 0;\n"
+        "        FOR_BLOCKS(begin, end, last, 1 << 30)\n        {\n            blocks++;\n"
+        "            length += end - begin;\n        }\n"
+        "        if (blocks != 2 || length != last) count = 0;\n"
+        "        if (LANE == 0) STORE(ROW(z, row), 0, count);\n    }\n}\n";
+    array *y = array_2d(dtype, ROWS, cols, cols + 1), *z = array_2d(dtype, ROWS, 1, 1);
+    double *want = numbers(y->count), want_z[ROWS], bound[ROWS];
+    for (int64_t i = 0; i < y->count; i++)
+        want[i] = 1;
+    for (int row = 0; row < ROWS; row++) {
+        want_z[row] = (double)cols;
+        bound[row] = bound_of(dtype, (double)cols);
+    }
+    return RUN_SOURCE(text, "far", OUT("y", y), OUT("z", z)) && ARRAY_CHECK(y, want, NULL) &&
+           ARRAY_CHECK(z, want_z, bound);
+}
+Test(source_macros, far, TAGS("few")) { on_all("FOR_LANES to the last index", check_far); }
