@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/values.h"
 #include "sim.h"
 
 enum {
@@ -43,82 +44,20 @@ size_t sim_matrix_extent(int64_t rows, int64_t cols, int64_t leading, int64_t st
            (size_t)rows;
 }
 
-static uint32_t bits_of(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static float from_half(uint16_t half) {
-    const uint32_t infinity = 0x7c00u << 13, smallest = 113u << 23; /* 2^-14 */
-    uint32_t bits = (half & 0x7fffu) << 13, exponent = bits & infinity;
-    uint32_t sign = (half & 0x8000u) << 16;
-    bits += 112u << 23;
-    if (exponent == infinity) return float_of((bits + (112u << 23)) | sign);
-    if (exponent) return float_of(bits | sign);
-    /* A subnormal one, with the leading bit that it lacks added and taken away. */
-    return float_of(bits_of(float_of(bits + (1u << 23)) - float_of(smallest)) | sign);
-}
-
-/* Rounds to nearest even, as bfloat16 below does. */
-static uint16_t to_half(float value) {
-    uint32_t bits = bits_of(value), sign = bits & 0x80000000u, half;
-    bits ^= sign;
-    if (bits > 0x7f800000u) {
-        half = 0x7e00u;
-    } else if (bits >= 143u << 23) { /* 65536 */
-        half = 0x7c00u;
-    } else if (bits < 113u << 23) {
-        /* The addition shifts the value to where the bits of a subnormal are, and rounds it. */
-        half = bits_of(float_of(bits) + 0.5f) - bits_of(0.5f);
-    } else {
-        half = (bits - (112u << 23) + 0xfffu + (bits >> 13 & 1)) >> 13;
-    }
-    return (uint16_t)(half | sign >> 16);
-}
-
-static float from_bfloat(uint16_t bfloat) { return float_of((uint32_t)bfloat << 16); }
-
-static uint16_t to_bfloat(float value) {
-    uint32_t bits = bits_of(value);
-    if (isnan(value)) return (uint16_t)(bits >> 16 | 0x7fffu);
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
-}
-
-static double load(cudaDataType type, const void *at) {
+static tdm_dtype dtype_of(cudaDataType type) {
     switch (type) {
     case CUDA_R_64F:
-        return *(const double *)at;
+        return TDM_F64;
     case CUDA_R_32F:
-        return (double)*(const float *)at;
+        return TDM_F32;
     case CUDA_R_16F:
-        return (double)from_half(*(const uint16_t *)at);
+        return TDM_F16;
     default:
-        return (double)from_bfloat(*(const uint16_t *)at);
+        return TDM_BF16;
     }
 }
 
-static void store(cudaDataType type, void *at, double value) {
-    switch (type) {
-    case CUDA_R_64F:
-        *(double *)at = value;
-        break;
-    case CUDA_R_32F:
-        *(float *)at = (float)value;
-        break;
-    case CUDA_R_16F:
-        *(uint16_t *)at = to_half((float)value);
-        break;
-    default:
-        *(uint16_t *)at = to_bfloat((float)value);
-    }
-}
+static double load(cudaDataType type, const void *at) { return (double)decode(dtype_of(type), at); }
 
 /* --- blocks -------------------------------------------------------------------------------------
  */
@@ -129,22 +68,17 @@ typedef struct block {
     int rows, cols;
 } block;
 
-/* Neighbouring elements, as f64 or f32. */
+/* At most BLOCK neighbouring elements, as f64 or f32. */
 static void load_run(cudaDataType type, const char *from, int count, void *to) {
-    const uint16_t *narrow = (const void *)from;
-    float *wide = to;
-    switch (type) {
-    case CUDA_R_16F:
-        for (int i = 0; i < count; i++)
-            wide[i] = from_half(narrow[i]);
-        break;
-    case CUDA_R_16BF:
-        for (int i = 0; i < count; i++)
-            wide[i] = from_bfloat(narrow[i]);
-        break;
-    default:
-        memcpy(to, from, (size_t)count * sim_type_size(type));
+    const size_t size = sim_type_size(type);
+    double values[BLOCK];
+    if (size > sizeof(uint16_t)) {
+        memcpy(to, from, (size_t)count * size);
+        return;
     }
+    decode_run(dtype_of(type), from, (ptrdiff_t)size, count, values);
+    for (int i = 0; i < count; i++)
+        ((float *)to)[i] = (float)values[i];
 }
 
 /* A line becomes row number `row` of a block of `rows` rows. */
@@ -230,7 +164,8 @@ static void finish(const sim_gemm *gemm, char *d, block at, const void *sum) {
             if (gemm->beta != 0) value += gemm->beta * load(gemm->type, column + i * size);
             if (gemm->bias)
                 value += load(gemm->type, (const char *)gemm->bias + (at.row + i) * size);
-            store(gemm->type, column + i * size, activate(gemm->activation, value));
+            encode(dtype_of(gemm->type), (long double)activate(gemm->activation, value),
+                   column + i * size);
         }
     }
 }
