@@ -203,8 +203,11 @@ Test(cast, every_16_bit_pattern) {
 
 /* A fill is the cast of one f64. */
 Test(cast, fill) {
-    for (int t = 0; t < TDM_DTYPE_COUNT; t++) {
-        array *y = array_2d((tdm_dtype)t, 3, 5, 7);
+    static const int64_t many[] = {7, 19, 130};
+    for (int k = 0; k < 2 * TDM_DTYPE_COUNT; k++) {
+        const int t = k / 2, is_large = k % 2;
+        array *y =
+            is_large ? array_new((tdm_dtype)t, 3, many, NULL) : array_2d((tdm_dtype)t, 3, 5, 7);
         unsigned char *got = malloc(y->bytes);
         const size_t size = tdm_dtype_size((tdm_dtype)t);
         if (!got) abort();
@@ -214,7 +217,7 @@ Test(cast, fill) {
                            : i < 2 * POINTS ? -points[i - POINTS]
                                             : special[i - 2 * POINTS];
             unsigned char want[8];
-            if (small && i % 5 != 0) continue;
+            if ((small || is_large) && i % 5 != 0) continue;
             check_case("%s filled with %.17g", tdm_dtype_name((tdm_dtype)t), value);
             encode((tdm_dtype)t, (long double)value, want);
             if (!OK(tdm_fill(queue, value, &y->t))) break;
@@ -230,6 +233,10 @@ Test(cast, fill) {
         free(got);
         array_free_all();
     }
+    array *none = array_1d(TDM_U8, 0);
+    OK(tdm_fill(queue, 1.0, &none->t));
+    OK(tdm_cast(queue, &none->t, &none->t));
+    ARRAY_SAME(none);
 }
 
 /* Copies of transposed matrices, in tiles: with other dimensions around, with gaps, of sizes around those of a

@@ -2,7 +2,6 @@
 /* Users' kernels of expressions: types, layouts, numbers of elements, and what is refused. */
 #include <criterion/criterion.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,20 +245,6 @@ Test(expression_rules, f64_between) {
 
 /* ---- layouts ---- */
 
-static array *layout(tdm_dtype dtype, int ndim, const int64_t *shape, bool is_output) {
-    int64_t strides[TDM_MAX_DIMS], next = 1;
-    const int turn = (int)random_integer(0, ndim - 1);
-    const bool gaps = random_bits() & 1;
-    for (int i = ndim - 1; i >= 0; i--) {
-        const int d = (i + turn) % ndim;
-        if (gaps) next *= random_integer(1, 2);
-        strides[d] = next;
-        next *= shape[d];
-        if (!is_output && random_integer(0, 4) == 0) strides[d] = 0;
-    }
-    return array_new(dtype, ndim, shape, strides);
-}
-
 /* Strides of any kind, dtypes mixed, scalars, two outputs of which one is read, too. */
 Test(expression_rules, any_layout, TAGS("texts")) {
     const char *const text = "y = a * s + where(a > b, b, c) - k; c = c + y";
@@ -269,10 +254,10 @@ Test(expression_rules, any_layout, TAGS("texts")) {
         for (int k = 0; k < ndim; k++)
             shape[k] = random_integer(1, most);
         const bool mixed = random_bits() & 1;
-        array *a = layout(mixed ? TDM_I8 : TDM_F32, ndim, shape, false);
-        array *b = layout(mixed ? TDM_F16 : TDM_F32, ndim, shape, false);
-        array *c = layout(TDM_F32, ndim, shape, true);
-        array *y = layout(TDM_F32, ndim, shape, true);
+        array *a = array_any_strides(mixed ? TDM_I8 : TDM_F32, ndim, shape, true);
+        array *b = array_any_strides(mixed ? TDM_F16 : TDM_F32, ndim, shape, true);
+        array *c = array_any_strides(TDM_F32, ndim, shape, false);
+        array *y = array_any_strides(TDM_F32, ndim, shape, false);
         check_case("%d dimensions %lldx%lldx%lld, %s", ndim, (long long)shape[0],
                    ndim > 1 ? (long long)shape[1] : 0, ndim > 2 ? (long long)shape[2] : 0,
                    mixed ? "mixed" : "f32");
@@ -317,7 +302,7 @@ Test(expression_rules, numbers_of_elements) {
         int64_t shape[TDM_MAX_DIMS];
         for (int k = 0; k < ndim; k++)
             shape[k] = random_integer(1, ndim == 1 ? 9000 : 9);
-        array *y = layout(i & 1 ? TDM_I64 : TDM_F64, ndim, shape, true);
+        array *y = array_any_strides(i & 1 ? TDM_I64 : TDM_F64, ndim, shape, false);
         if (float_dtype_count < 4 && !(i & 1)) continue;
         double *want = numbers(y->count);
         for (int64_t e = 0; e < y->count; e++)
@@ -390,68 +375,6 @@ Test(expression_rules, warmed, TAGS("compiled")) {
             TDM_ERROR_INVALID_ARGUMENT, "tdm_kernel_is_cached: there is no argument for y");
     CHECK(!is_cached, "a refused call says yes");
     tdm_kernel_release(kernel);
-    array_free_all();
-}
-
-/* One kernel, used by several threads at once, each with its own queue and dtypes. */
-enum { THREADS = 4, TURNS = 25, EACH = 500 };
-
-typedef struct turn {
-    tdm_kernel *kernel;
-    tdm_queue *queue;
-    array *a[2], *y[2];
-    tdm_status status;
-    char why[256];
-} turn;
-
-static void *take_turns(void *context) {
-    turn *self = context;
-    for (int i = 0; i < TURNS && self->status == TDM_OK; i++) {
-        const tdm_argument arguments[] = {TDM_WITH_TENSOR("a", &self->a[i % 2]->t),
-                                          TDM_WITH_TENSOR("y", &self->y[i % 2]->t)};
-        self->status = tdm_kernel_run(self->queue, self->kernel, arguments, 2);
-        if (self->status != TDM_OK) snprintf(self->why, sizeof self->why, "%s", tdm_last_error());
-    }
-    return NULL;
-}
-
-Test(expression_rules, several_threads, TAGS("compiled")) {
-    const tdm_parameter parameters[] = {TDM_TENSOR("a"), TDM_TENSOR("y")};
-    static const tdm_dtype several[] = {TDM_F32, TDM_I32, TDM_F16, TDM_U8, TDM_I64};
-    pthread_t threads[THREADS];
-    turn turns[THREADS] = {{0}};
-    tdm_kernel *kernel;
-    check_case("y = a * 2 + 1 in %d threads", THREADS);
-    if (!OK(tdm_kernel_elementwise(device, "y = a * 2 + 1", parameters, 2, &kernel))) return;
-    for (int t = 0; t < THREADS; t++) {
-        turns[t].kernel = tdm_kernel_retain(kernel);
-        OK(tdm_queue_create(device, 0, &turns[t].queue));
-        for (int k = 0; k < 2; k++) {
-            turns[t].a[k] = array_1d(several[(t + k) % 5], EACH);
-            turns[t].y[k] = array_1d(several[(t + 2 * k) % 5], EACH);
-            array_integers(turns[t].a[k], 0, 20);
-        }
-    }
-    OK(tdm_queue_finish(queue));
-    tdm_kernel_release(kernel);
-    /* Oclgrind's programs share one LLVM context without a lock, so there they go one by one. */
-    for (int t = 0; t < THREADS; t++) {
-        if (pthread_create(&threads[t], NULL, take_turns, &turns[t]) != 0) abort();
-        if (simulator) pthread_join(threads[t], NULL);
-    }
-    for (int t = 0; t < THREADS; t++) {
-        if (!simulator) pthread_join(threads[t], NULL);
-        CHECK(turns[t].status == TDM_OK, "thread %d: %s", t, turns[t].why);
-        OK(tdm_queue_finish(turns[t].queue));
-        for (int k = 0; k < 2; k++) {
-            double want[EACH];
-            for (int i = 0; i < EACH; i++)
-                want[i] = turns[t].a[k]->v[i] * 2 + 1;
-            ARRAY_CHECK(turns[t].y[k], want, NULL);
-        }
-        tdm_queue_destroy(turns[t].queue);
-        tdm_kernel_release(turns[t].kernel);
-    }
     array_free_all();
 }
 

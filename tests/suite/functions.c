@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* The functions of expressions as named operations: long rows, integers, rules. Each by itself is in
+/* The functions of expressions as named operations: integers, special values, rules. Each by itself is in
  * operations.c; the compiler checks that each has a name (lib/ops/functions.c). */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -15,41 +15,6 @@ enum { N = 1777 };
 
 typedef tdm_status binary_function(tdm_queue *queue, const tdm_tensor *a, const tdm_tensor *b,
                                    tdm_tensor *y);
-
-static double eps_of(tdm_dtype dtype) { return dtype == TDM_F64 ? 0x1p-52 : 0x1p-23; }
-
-static double bound_of(tdm_dtype dtype, double want, double ulp) {
-    double bound = fabs(want) * ulp * eps_of(dtype);
-    if (dtype == TDM_F16 || dtype == TDM_BF16) bound += half_ulp(dtype, want) * 1.001;
-    return bound;
-}
-
-/* Rows that begin anywhere in a line of the cache, and are more than it holds: into others, and in place. */
-Test(functions, long_rows, TAGS("texts")) {
-    enum { ROWS = 3 };
-    const int cols = small ? 1003 : 3000007, n = ROWS * cols;
-    for (int d = 0; d < float_dtype_count; d++) {
-        const tdm_dtype dtype = float_dtypes[d];
-        array *x = array_2d(dtype, ROWS, cols, cols + 1), *b = array_2d(dtype, ROWS, cols, cols);
-        array *y = array_2d(dtype, ROWS, cols, cols + 2);
-        double *want = numbers(n), *bound = numbers(n);
-        array_uniform(x, -4, 4);
-        array_uniform(b, 1, 8);
-        for (int i = 0; i < n; i++) {
-            want[i] = exp(x->v[i]);
-            bound[i] = bound_of(dtype, want[i], 4);
-        }
-        check_case("exp of %s", tdm_dtype_name(dtype));
-        if (OK(tdm_exp(queue, &x->t, &y->t)) && ARRAY_CHECK(y, want, bound)) ARRAY_SAME(x);
-        for (int i = 0; i < n; i++) {
-            want[i] = x->v[i] / b->v[i];
-            bound[i] = bound_of(dtype, want[i], 3);
-        }
-        check_case("division of %s, in place", tdm_dtype_name(dtype));
-        if (OK(tdm_div(queue, &x->t, &b->t, &x->t)) && ARRAY_CHECK(x, want, bound)) ARRAY_SAME(b);
-        array_free_all();
-    }
-}
 
 /* ---- integers, and bits ---- */
 

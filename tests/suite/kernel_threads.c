@@ -16,7 +16,7 @@ typedef struct turns {
     pthread_barrier_t *start;
     tdm_kernel *kernel;
     tdm_queue *queue;
-    array *x, *y;
+    array *x[2], *y[2]; /* which it takes in turn */
     tdm_status status;
     char why[256];
 } turns;
@@ -24,19 +24,21 @@ typedef struct turns {
 /* This process has not looked for the program when the threads leave the barrier; without a cache no process has. */
 static void *run_often(void *context) {
     turns *self = context;
-    const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &self->x->t),
-                                      TDM_WITH_TENSOR("y", &self->y->t)};
     if (self->start) pthread_barrier_wait(self->start);
-    for (int i = 0; i < TURNS && self->status == TDM_OK; i++)
+    for (int i = 0; i < TURNS && self->status == TDM_OK; i++) {
+        const tdm_argument arguments[] = {TDM_WITH_TENSOR("x", &self->x[i % 2]->t),
+                                          TDM_WITH_TENSOR("y", &self->y[i % 2]->t)};
         self->status = tdm_kernel_run(self->queue, self->kernel, arguments, 2);
+    }
     if (self->status == TDM_OK) self->status = tdm_queue_finish(self->queue);
     if (self->status != TDM_OK) snprintf(self->why, sizeof self->why, "%s", tdm_last_error());
     return NULL;
 }
 
-/* Of one dtype, so that all want the same program. */
-static void check_threads(tdm_kernel *kernel, int64_t results,
+/* Of one dtype, so that all want the same program; or of several, so that programs are added while others run. */
+static void check_threads(tdm_kernel *kernel, int dtypes_of_kernel, int64_t results,
                           double want_of(const double *x, int64_t i)) {
+    static const tdm_dtype several[] = {TDM_F32, TDM_I32, TDM_F16, TDM_I16, TDM_I64};
     pthread_t threads[THREADS];
     pthread_barrier_t start;
     turns all[THREADS] = {{0}};
@@ -46,9 +48,13 @@ static void check_threads(tdm_kernel *kernel, int64_t results,
         /* Oclgrind aborts under two threads: there they go one by one */
         all[t] = (turns){.start = simulator ? NULL : &start, .kernel = tdm_kernel_retain(kernel)};
         OK(tdm_queue_create(device, 0, &all[t].queue));
-        all[t].x = array_2d(TDM_F32, ROWS, COLS, COLS + t);
-        all[t].y = array_2d(TDM_F32, ROWS, results, results + 2 * t);
-        array_integers(all[t].x, 0, 3);
+        for (int k = 0; k < 2; k++) {
+            const tdm_dtype of_x = several[(t + k) % dtypes_of_kernel];
+            const tdm_dtype of_y = several[(t + 2 * k) % dtypes_of_kernel];
+            all[t].x[k] = array_2d(of_x, ROWS, COLS, COLS + t);
+            all[t].y[k] = array_2d(of_y, ROWS, results, results + 2 * t);
+            array_integers(all[t].x[k], 0, 3);
+        }
     }
     OK(tdm_queue_finish(queue));
     tdm_kernel_release(kernel);
@@ -60,10 +66,12 @@ static void check_threads(tdm_kernel *kernel, int64_t results,
         pthread_join(threads[t], NULL);
     for (int t = 0; t < THREADS; t++) {
         CHECK(all[t].status == TDM_OK, "thread %d: %s", t, all[t].why);
-        for (int64_t i = 0; i < all[t].y->count; i++)
-            want[i] = want_of(all[t].x->v, i);
-        ARRAY_CHECK(all[t].y, want, NULL);
-        ARRAY_SAME(all[t].x);
+        for (int k = 0; k < 2; k++) {
+            for (int64_t i = 0; i < all[t].y[k]->count; i++)
+                want[i] = want_of(all[t].x[k]->v, i);
+            ARRAY_CHECK(all[t].y[k], want, NULL);
+            ARRAY_SAME(all[t].x[k]);
+        }
         tdm_queue_destroy(all[t].queue);
         tdm_kernel_release(all[t].kernel);
     }
@@ -75,10 +83,12 @@ static double of_expression(const double *x, int64_t i) { return x[i] * 3 - 7; }
 
 Test(kernel_threads, expression) {
     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("y")};
-    tdm_kernel *kernel;
-    check_case("an expression in %d threads", THREADS);
-    if (OK(tdm_kernel_elementwise(device, "y = x * 3 - 7", parameters, 2, &kernel)))
-        check_threads(kernel, COLS, of_expression);
+    for (int dtypes_of_kernel = 1; dtypes_of_kernel <= 5; dtypes_of_kernel += 4) {
+        tdm_kernel *kernel;
+        check_case("an expression of %d dtypes in %d threads", dtypes_of_kernel, THREADS);
+        if (OK(tdm_kernel_elementwise(device, "y = x * 3 - 7", parameters, 2, &kernel)))
+            check_threads(kernel, dtypes_of_kernel, COLS, of_expression);
+    }
 }
 
 /* Small integers, which f32 has exactly. */
@@ -95,7 +105,7 @@ Test(kernel_threads, rows) {
     tdm_kernel *kernel;
     check_case("a kernel over rows in %d threads", THREADS);
     if (OK(tdm_kernel_rows(device, &texts, parameters, 2, &kernel)))
-        check_threads(kernel, 1, of_rows);
+        check_threads(kernel, 1, 1, of_rows);
 }
 
 static double of_source(const double *x, int64_t i) { return x[i] * 5 + 1; }
@@ -109,5 +119,5 @@ Test(kernel_threads, source, TAGS("compiler")) {
     tdm_kernel *kernel;
     check_case("a kernel in the dialect in %d threads", THREADS);
     if (OK(tdm_kernel_source(device, text, "own.cl", "fivefold", parameters, 2, &kernel)))
-        check_threads(kernel, COLS, of_source);
+        check_threads(kernel, 1, COLS, of_source);
 }

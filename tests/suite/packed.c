@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operations/formulas.h"
-#include "support/array.h"
+#include "suite/linear_check.h"
 #include "support/folder.h"
 
 TestSuite(packed, .init = device_open, .fini = device_close, TAGS("device"));
@@ -70,21 +69,11 @@ Test(packed, large_and_strided) {
         array *a = random_2d(float_dtypes[d], m, k, k), *c = array_2d(float_dtypes[d], m, n, n);
         array *w = array_new(float_dtypes[d], 2, shape, strides);
         array_uniform(w, -1, 1);
-        const ref_gemm r = {.dtype = float_dtypes[d],
-                            .m = m,
-                            .n = n,
-                            .k = k,
-                            .transpose_b = true,
-                            .alpha = 1,
-                            .a = a->v,
-                            .b = w->v};
-        double *want = numbers(m * n), *bound = numbers(m * n);
-        ref_matmul(&r, want, bound);
         tdm_tensor packed;
         check_case("%s", tdm_dtype_name(float_dtypes[d]));
         if (!OK(tdm_pack_weight(queue, &w->t, &packed))) return;
         OK(tdm_linear(queue, &a->t, &packed, NULL, TDM_ACTIVATION_NONE, &c->t));
-        ARRAY_CHECK(c, want, bound);
+        check_linear(a, w, NULL, TDM_ACTIVATION_NONE, c);
         tdm_tensor_release(&packed);
         array_free_all();
     }
@@ -98,22 +87,12 @@ Test(packed, batches) {
     array *a = array_new(TDM_F32, 4, a_shape, a_strides), *c = array_new(TDM_F32, 4, c_shape, NULL);
     array *w = random_2d(TDM_F32, N, K, K);
     array_uniform(a, -1, 1);
-    const ref_gemm r = {.dtype = TDM_F32,
-                        .m = B * H * M,
-                        .n = N,
-                        .k = K,
-                        .transpose_b = true,
-                        .alpha = 1,
-                        .a = a->v,
-                        .b = w->v};
-    double *want = numbers(r.m * N), *bound = numbers(r.m * N);
-    ref_matmul(&r, want, bound);
     tdm_matmul_options o = TDM_MATMUL_OPTIONS_DEFAULTS;
     o.transpose_b = true;
     tdm_tensor packed;
     if (!OK(tdm_pack_weight(queue, &w->t, &packed))) return;
     OK(tdm_matmul(queue, &o, &a->t, &packed, &c->t));
-    ARRAY_CHECK(c, want, bound);
+    check_linear(a, w, NULL, TDM_ACTIVATION_NONE, c);
     tdm_tensor_release(&packed);
 }
 
@@ -166,19 +145,8 @@ Test(packed, graph) {
             "packed");
     for (int turn = 0; turn < 3; turn++) {
         array_uniform(x, -1, 1);
-        const ref_gemm r = {.dtype = TDM_F32,
-                            .m = 4,
-                            .n = 40,
-                            .k = 24,
-                            .transpose_b = true,
-                            .alpha = 1,
-                            .a = x->v,
-                            .b = w->v,
-                            .activation = TDM_ACTIVATION_RELU};
-        double *want = numbers(160), *bound = numbers(160);
-        ref_matmul(&r, want, bound);
         OK(tdm_graph_replay(graph));
-        ARRAY_CHECK(y, want, bound);
+        check_linear(x, w, NULL, TDM_ACTIVATION_RELU, y);
     }
     tdm_graph_destroy(graph);
     tdm_tensor_release(&packed);
@@ -199,20 +167,8 @@ Test(packed, prepare) {
     OK(tdm_linear_prepare(queue, "fc.", dict));
     OK(tdm_state_dict_get(dict, "fc.weight", &second));
     CHECK(first.buffer == second.buffer && first.buffer != w->t.buffer, "packed again, or never");
-    const ref_gemm r = {.dtype = TDM_F32,
-                        .m = 3,
-                        .n = 50,
-                        .k = 20,
-                        .transpose_b = true,
-                        .alpha = 1,
-                        .a = x->v,
-                        .b = w->v,
-                        .bias = b->v,
-                        .activation = TDM_ACTIVATION_GELU};
-    double *want = numbers(150), *bound = numbers(150);
-    ref_matmul(&r, want, bound);
     OK(tdm_linear_apply(queue, dict, "fc.", &x->t, TDM_ACTIVATION_GELU, &y->t));
-    ARRAY_CHECK(y, want, bound);
+    check_linear(x, w, b, TDM_ACTIVATION_GELU, y);
     REFUSED(tdm_linear_prepare(queue, "fd.", dict), TDM_ERROR_NOT_FOUND, "fd.weight|fc.weight");
     REFUSED(tdm_linear_prepare(NULL, "fc.", dict), TDM_ERROR_INVALID_ARGUMENT, "queue is NULL");
     REFUSED(tdm_linear_prepare(queue, NULL, dict), TDM_ERROR_INVALID_ARGUMENT, "prefix is NULL");

@@ -49,18 +49,16 @@ Test(reduce, count_of_special_values) {
     array_free_all();
 }
 
-/* Every set of dimensions of a tensor of four, in every order of strides, with and without gaps. */
+/* Every set of dimensions of a tensor of five, with strides of any kind. */
 Test(reduce, every_set_of_dimensions) {
     static const int64_t shape[] = {3, 4, 1, 5, 6};
-    static const int64_t strides[][5] = {
-        {120, 30, 1, 6, 1}, {1, 3, 7, 72, 12}, {400, 8, 1, 70, 1}, {2, 6, 9, 24, 120}};
     for (int d = 0; d < float_dtype_count; d++)
         for (int what = 0; what < REF_REDUCTIONS; what++)
-            for (size_t s = 0; s < sizeof strides / sizeof *strides; s++)
+            for (int s = 0; s < 4; s++)
                 for (unsigned dims = 1; dims < 32; dims += small ? 5 : 1) {
-                    if (!in_turn(d + what + (int)s)) continue;
+                    if (!in_turn(d + what + s)) continue;
                     const tdm_dtype dtype = float_dtypes[d];
-                    array *x = array_new(dtype, 5, shape, strides[s]);
+                    array *x = array_any_strides(dtype, 5, shape, false);
                     set_elements(x, (ref_reduction)what);
                     const layout how = (layout)random_integer(WITHOUT_DIMS, WITH_GAPS);
                     const bool right =

@@ -35,18 +35,15 @@ Test(reduce_places, shapes, TAGS("lanes few")) {
 /* Along each dimension of tensors of any strides. */
 Test(reduce_places, strides) {
     static const int64_t shape[] = {3, 4, 5, 6};
-    static const int64_t strides[][4] = {
-        {120, 30, 6, 1}, {1, 3, 72, 12}, {400, 8, 70, 1}, {2, 6, 24, 120}};
     for (int d = 0; d < TDM_DTYPE_COUNT; d++)
-        for (size_t s = 0; s < sizeof strides / sizeof *strides; s++)
-            for (int dim = 0; dim < 4; dim++) {
-                if (!in_turn(d + (int)s + dim)) continue;
-                array *x = array_new((tdm_dtype)d, 4, shape, strides[s]);
-                set_with_ties(x);
-                const bool right = place_case(dim % 2, x, dim, TDM_I32, WITH_GAPS);
-                array_free_all();
-                if (!right) return;
-            }
+        for (int i = 0; i < 16; i++) {
+            if (!in_turn(d + i)) continue;
+            array *x = array_any_strides((tdm_dtype)d, 4, shape, false);
+            set_with_ties(x);
+            const bool right = place_case(i % 2, x, i % 4, TDM_I32, WITH_GAPS);
+            array_free_all();
+            if (!right) return;
+        }
 }
 
 /* The first NaN, whichever its sign is; -0 is 0; infinities; the same in each part of what is cut. */

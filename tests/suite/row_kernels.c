@@ -208,19 +208,6 @@ Test(row_kernels, integers, TAGS("texts")) {
 
 /* ---- layouts ---- */
 
-static array *layout(tdm_dtype dtype, int ndim, const int64_t *shape, bool is_output) {
-    int64_t strides[TDM_MAX_DIMS], next = 1;
-    const int turn = (int)random_integer(0, ndim - 1);
-    for (int i = ndim - 1; i >= 0; i--) {
-        const int d = (i + turn) % ndim;
-        next *= random_integer(1, 2);
-        strides[d] = next;
-        next *= shape[d];
-        if (!is_output && random_integer(0, 4) == 0) strides[d] = 0;
-    }
-    return array_new(dtype, ndim, shape, strides);
-}
-
 /* Strides of any kind, dtypes mixed, an output with or without the last dimension. */
 Test(row_kernels, any_layout, TAGS("texts")) {
     for (int i = 0; i < (compiles() ? 12 : small ? 25 : 300); i++) {
@@ -233,9 +220,9 @@ Test(row_kernels, any_layout, TAGS("texts")) {
         }
         const bool mixed = random_bits() & 1, keeps = ndim == 1 || (random_bits() & 1);
         const int64_t cols = shape[ndim - 1];
-        array *a = layout(mixed ? TDM_I8 : TDM_F32, ndim, shape, false);
-        array *b = layout(mixed ? TDM_F16 : TDM_F32, ndim, shape, false);
-        array *y = layout(TDM_F32, keeps ? ndim : ndim - 1, of_y, true);
+        array *a = array_any_strides(mixed ? TDM_I8 : TDM_F32, ndim, shape, true);
+        array *b = array_any_strides(mixed ? TDM_F16 : TDM_F32, ndim, shape, true);
+        array *y = array_any_strides(TDM_F32, keeps ? ndim : ndim - 1, of_y, false);
         array_integers(a, -20, 20);
         array_integers(b, -20, 20);
         double *want = numbers(rows);
@@ -470,8 +457,9 @@ Test(row_kernels, apply_any_layout, TAGS("texts")) {
             rows *= k < ndim - 1 ? shape[k] : 1;
         }
         const int64_t cols = shape[ndim - 1];
-        array *a = layout(TDM_I16, ndim, shape, false), *b = layout(TDM_F32, ndim, shape, false);
-        array *y = layout(i % 2 ? TDM_F32 : TDM_I32, ndim, shape, true);
+        array *a = array_any_strides(TDM_I16, ndim, shape, true),
+              *b = array_any_strides(TDM_F32, ndim, shape, true);
+        array *y = array_any_strides(i % 2 ? TDM_F32 : TDM_I32, ndim, shape, false);
         array_integers(a, -20, 20);
         array_integers(b, -20, 20);
         double *want = numbers(rows * cols), *sums = numbers(rows);

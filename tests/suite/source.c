@@ -244,7 +244,7 @@ Test(source, long_log) {
     array_free_all();
 }
 
-/* Without a queue, and without a device of one's own. */
+/* Without a queue or a device. */
 Test(source, check) {
     const tdm_backend backend = tdm_device_get_info(device)->backend;
     const tdm_parameter two[] = {TDM_TENSOR("x"), TDM_OUTPUT("y")}, one[] = {TDM_OUTPUT("y")};

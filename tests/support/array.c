@@ -174,6 +174,28 @@ array *array_2d(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t stride) {
     return array_new(dtype, 2, (int64_t[]){rows, cols}, (int64_t[]){stride, 1});
 }
 
+array *array_any_strides(tdm_dtype dtype, int ndim, const int64_t *shape, bool may_repeat) {
+    int order[TDM_MAX_DIMS];
+    int64_t strides[TDM_MAX_DIMS], next = 1;
+    const bool shuffled = random_bits() & 1, gaps = random_bits() & 1;
+    for (int i = 0; i < ndim; i++)
+        order[i] = i;
+    for (int i = ndim - 1; shuffled && i > 0; i--) {
+        const int j = (int)random_integer(0, i), old = order[i];
+        order[i] = order[j];
+        order[j] = old;
+    }
+    for (int i = ndim - 1; i >= 0; i--) {
+        const int d = order[i];
+        if (gaps) next *= random_integer(1, 2);
+        strides[d] = next;
+        next *= shape[d] > 0 ? shape[d] : 1;
+        if (gaps) next += random_integer(0, 3);
+        if (may_repeat && random_integer(0, 4) == 0) strides[d] = 0;
+    }
+    return array_new(dtype, ndim, shape, strides);
+}
+
 array *array_1d(tdm_dtype dtype, int64_t n) { return array_new(dtype, 1, &n, NULL); }
 
 /* Elements of the last dimension, which are as far apart as step() says, in bytes. */

@@ -52,6 +52,9 @@ array *array_new(tdm_dtype dtype, int ndim, const int64_t *shape, const int64_t 
 
 /* The same in two dimensions with a row stride; and in one. */
 array *array_2d(tdm_dtype dtype, int64_t rows, int64_t cols, int64_t stride);
+
+/* With its dimensions in any order in memory, perhaps with gaps, or with elements that repeat where they may. */
+array *array_any_strides(tdm_dtype dtype, int ndim, const int64_t *shape, bool may_repeat);
 array *array_1d(tdm_dtype dtype, int64_t n);
 
 /* Ways to set the elements, rounded to the dtype; v has the rounded values. Each uploads. */

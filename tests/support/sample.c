@@ -69,43 +69,19 @@ void sample_set_way(sample *s, int number) { look_for_way(s->c.op, number, s); }
 
 /* --- arrays --------------------------------------------------------------------------------------- */
 
-/* Dimensions in any order, with gaps, or repeated. */
-static void set_any_strides(int ndim, const int64_t *shape, bool may_repeat, int64_t *strides) {
-    int order[TDM_MAX_DIMS];
-    int64_t next = 1;
-    const bool shuffled = random_bits() & 1, gaps = random_bits() & 1;
-    for (int i = 0; i < ndim; i++)
-        order[i] = i;
-    for (int i = ndim - 1; shuffled && i > 0; i--) {
-        const int j = (int)random_integer(0, i), old = order[i];
-        order[i] = order[j];
-        order[j] = old;
-    }
-    for (int i = ndim - 1; i >= 0; i--) {
-        const int d = order[i];
-        if (gaps) next *= random_integer(1, 2);
-        strides[d] = next;
-        next *= shape[d] > 0 ? shape[d] : 1;
-        if (gaps) next += random_integer(0, 3);
-        if (may_repeat && random_integer(0, 4) == 0) strides[d] = 0;
-    }
-}
-
 static array *make_array(const sample *s, int i) {
     const op_operand *const operand = &s->c.op->operand[i];
     int64_t shape[TDM_MAX_DIMS], strides[TDM_MAX_DIMS];
     const int ndim = op_shape(&s->c, i, shape);
     if (operand->extent != OP_ALL) return array_new(op_dtype_of(&s->c, i), ndim, shape, NULL);
-    if (s->gap < 0) {
-        set_any_strides(ndim, shape, !(operand->role & OP_OUT), strides);
-    } else {
-        /* another gap for each */
-        int64_t next = shape[ndim - 1] + s->gap * (1 + i % 3);
-        strides[ndim - 1] = 1;
-        for (int d = ndim - 2; d >= 0; d--) {
-            strides[d] = next;
-            next *= shape[d];
-        }
+    if (s->gap < 0)
+        return array_any_strides(op_dtype_of(&s->c, i), ndim, shape, !(operand->role & OP_OUT));
+    /* another gap for each */
+    int64_t next = shape[ndim - 1] + s->gap * (1 + i % 3);
+    strides[ndim - 1] = 1;
+    for (int d = ndim - 2; d >= 0; d--) {
+        strides[d] = next;
+        next *= shape[d];
     }
     return array_new(op_dtype_of(&s->c, i), ndim, shape, strides);
 }
