@@ -293,7 +293,7 @@ static bool write_reports(const session *s, double seconds) {
     const bench_results results = {machine, s->peaks, s->peak_count, s->rows, s->row_count};
     bool good = true;
     if (s->left_out)
-        snprintf(left_out, sizeof left_out, ", %zu left out for want of time", s->left_out);
+        snprintf(left_out, sizeof left_out, ", %zu left out for lack of time", s->left_out);
     if (s->noisy)
         snprintf(noisy, sizeof noisy, ", %zu noisy (spread above %.0f %%)", s->noisy,
                  100.0 * BENCH_NOISY);

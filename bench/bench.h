@@ -22,7 +22,7 @@ typedef struct bench_options {
     bool no_rows;                /* and nothing else */
     double seconds;              /* to begin rows in; 0: no limit */
     const char *json_path;       /* or NULL */
-    const char *json_lines_path; /* likewise: one flushed line per row */
+    const char *json_lines_path; /* the same: one flushed line per row */
     const char *html_path;       /* or NULL */
     const char *peers;           /* a Python, to time rows in its libraries; or NULL */
     bool has_peer[BENCH_PEERS];

@@ -51,7 +51,7 @@ typedef struct tdmi_comm_header {
     int64_t shape[TDM_MAX_DIMS];
 } tdmi_comm_header;
 
-/* What is done to a product after its sum, as a header's op. */
+/* The work on a product after its sum, as a header's op. */
 static inline int tdmi_comm_epilogue(tdm_activation activation, bool bias) {
     return ((int)activation & 0x7f) | (bias ? 0x80 : 0);
 }

@@ -16,7 +16,7 @@ tdm_status tdmi_direct_give(tdm_queue *queue, const tdm_tensor *y, tdm_tensor *p
     return tdmi_comm_outcome_end(&outcome);
 }
 
-/* Checked once more, which has the queue come after former users of what was packed. */
+/* Checked once more, so that the queue waits for former users of the packed tensor. */
 static tdm_status place(const tdm_comm *comm, tdm_queue *queue, const tdm_tensor *tensor, size_t at,
                         char **pointer) {
     const tdm_operand operand = {"a tensor", tensor, TDM_OPERAND_MOVED, 0};

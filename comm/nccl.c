@@ -116,7 +116,7 @@ static tdm_status judge(const tdm_comm *comm, candidate *all) {
             if (all[i].uuid[0] && strcmp(all[i].uuid, all[j].uuid) == 0)
                 return tdmi_comm_error(
                     TDM_ERROR_INVALID_ARGUMENT,
-                    "%s: ranks %d and %d have the same GPU, but NCCL wants one for "
+                    "%s: ranks %d and %d have the same GPU, but NCCL needs one for "
                     "each rank",
                     comm->function, j, i);
     return TDM_OK;

@@ -5,7 +5,7 @@
 
 enum { ROUND = 4 << 20 /* bytes of a move in one round */ };
 
-/* What one call moves. */
+/* The bytes that one call moves. */
 typedef struct rounds {
     tdm_comm *comm;
     int channel;
@@ -79,7 +79,7 @@ static tdm_status begin(const rounds *r, size_t round, bool last) {
     return r->into->direct ? TDM_OK : each(r, round, TDMI_MOVE_COPY, copy);
 }
 
-/* What is to be forwarded has come, and goes on; then the rest has come, too. */
+/* The bytes to forward have come, and are sent on; then the rest has come, too. */
 static tdm_status finish(const rounds *r, size_t round) {
     const int slot = (int)(round % 2);
     TDMI_TRY(tdmi_comm_wait(r->comm, TDMI_SET_DATA + slot));

@@ -17,7 +17,7 @@
 
 enum { LOOK_EVERY_NS = 4000000 };
 
-/* What was run at once. */
+/* Work that was started together. */
 typedef struct work {
     tdm_event *begin, *end;
     double began; /* 0: it has not */
@@ -57,7 +57,7 @@ static void free_works(work *first) {
 
 /* ---- the watch; all with the lock held ---- */
 
-/* Takes away what has ended. */
+/* Removes work that has ended. */
 static tdm_status look(tdmi_team *team) {
     while (team->first) {
         work *at = team->first;

@@ -61,7 +61,7 @@ tdm_status tdmi_team_run(tdmi_team *team, tdm_queue *queue, const tdmi_piece *pi
 /* Whether the team was given up, and why: a text that stays. */
 bool tdmi_team_is_lost(tdmi_team *team, const char **why);
 
-/* Gives up what is under way, which then ends, and has the queues report it. From any thread. */
+/* Aborts the work in flight, which then ends; its queues report it. From any thread. */
 void tdmi_team_give_up(tdmi_team *team, const char *why);
 
 /* ---- team_run.c ---- */

@@ -17,7 +17,7 @@ struct tdmi_bdevice {
 
 struct tdmi_bqueue {
     tdmi_bdevice *device;
-    char *scratch; /* TDMI_CPU_SCRATCH bytes for each worker; NULL until a kernel wants it */
+    char *scratch; /* TDMI_CPU_SCRATCH bytes for each worker; NULL until a kernel needs it */
 };
 
 struct tdmi_bevent {
@@ -37,7 +37,7 @@ struct tdmi_bkernel {
     const tdmi_bprogram *program;
 };
 
-/* queue.c: what a queue whose work is done has left to do. */
+/* queue.c: the rest that a queue does when its work is done. */
 tdm_status tdmi_cpu_queue_nothing(tdmi_bqueue *queue);
 
 /* The dialect in C, as the build embedded it. */

@@ -79,7 +79,7 @@ static tdm_status build_own(const tdmi_program_source *source, const tdmi_blob *
 }
 
 /* An expression has been checked before: when it does not compile, that is the machine's fault, and the interpreter
- * runs it. What was chosen stays, as the program does: the same call gives the same bits. */
+ * runs it. The choice stays as long as the program, so the same call gives the same bits. */
 static tdm_status build_expression(const tdmi_program_source *source, const tdmi_blob *binary,
                                    tdmi_bprogram *program, tdmi_blob *result) {
     if (tdmi_cpu_compiler()[0] && !source->is_interpreted) {

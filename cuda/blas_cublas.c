@@ -232,7 +232,7 @@ static tdm_status gemm(void *opaque, const tdmi_gemm *product) {
          start += TDMI_CUBLAS_MAX_BATCH) {
         tdmi_gemm piece = piece_of(&arranged, start);
         status = run_piece(state, &piece);
-        /* What has run is not to be run again by another provider. */
+        /* A product that has run must not run again on another provider. */
         if (status == TDM_ERROR_UNSUPPORTED && start > 0)
             status = tdmi_fail(TDM_ERROR_BACKEND, "%s", tdm_last_error());
     }

@@ -293,7 +293,7 @@ typedef struct cublasLtMatmulDescOpaque *cublasLtMatmulDesc_t;
 typedef struct cublasLtMatrixLayoutOpaque *cublasLtMatrixLayout_t;
 typedef struct cublasLtMatmulPreferenceOpaque *cublasLtMatmulPreference_t;
 
-/* Copied by its user, who does not look inside. */
+/* Users copy it and do not look inside. */
 typedef struct cublasLtMatmulAlgo {
     uint64_t data[8];
 } cublasLtMatmulAlgo_t;

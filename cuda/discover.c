@@ -10,7 +10,7 @@
 static tdmi_cuda_entry *records; /* room for all that there are; each stays where it is */
 static size_t record_count;
 static int driver_version;  /* 1000 * major + 10 * minor of the newest CUDA the driver supports */
-static int runtime_version; /* likewise */
+static int runtime_version; /* the same */
 
 /* One of the runtime's devices, by ordinal: described, or why it could not be queried this time. */
 typedef struct asked_device {
@@ -101,7 +101,7 @@ static bool is_final(cudaError_t error) {
     }
 }
 
-/* How many devices the runtime has, and room for what they tell. */
+/* How many devices the runtime has, and room for what they report. */
 static tdm_status make_room(bool *again) {
     int count;
     cudaError_t error;

@@ -20,7 +20,8 @@ static tdm_status choose_target(int capability, compile_target *target) {
     int known[MAX_ARCHITECTURES], count = 0, oldest = 0, best = 0;
     if (tdmi_nvrtc.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0 ||
         count > MAX_ARCHITECTURES || tdmi_nvrtc.nvrtcGetSupportedArchs(known) != NVRTC_SUCCESS)
-        return tdmi_fail(TDM_ERROR_BACKEND, "NVRTC does not tell what it can compile for");
+        return tdmi_fail(TDM_ERROR_BACKEND,
+                         "NVRTC does not report which architectures it compiles for");
     for (int i = 0; i < count; i++) {
         if (known[i] <= capability && known[i] > best) best = known[i];
         if (!oldest || known[i] < oldest) oldest = known[i];
@@ -131,7 +132,7 @@ static tdm_status compile(int capability, const tdmi_program_source *source, tdm
     return status;
 }
 
-/* For Ampere: what is newer compiles what that does. */
+/* For Ampere: newer architectures compile all that it does. */
 tdm_status tdmi_cuda_source_check(const tdmi_program_source *source) {
     enum { USUAL_CAPABILITY = 80 };
     tdmi_blob image = {0};
@@ -181,7 +182,7 @@ static tdm_status load_image(const tdmi_program_source *source, const tdmi_blob 
     if (status == TDM_OK) status = check_struct(source, function);
     if (status == TDM_OK && most < (int)source->group_lanes)
         status = tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                           "%s: %d lanes are wanted, but its registers allow %d on this device",
+                           "%s: it needs %d lanes, but its registers allow %d on this device",
                            source->entry, (int)source->group_lanes, most);
     if (status != TDM_OK) {
         (void)tdmi_cudrv.cuModuleUnload(module);

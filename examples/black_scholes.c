@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A kernel of one's own, from an expression: the prices of European options after Black and Scholes (1973), calls and
+/* A user kernel, from an expression: the prices of European options after Black and Scholes (1973), calls and
  * puts in one pass over memory, on whatever device there is.
  *
  *     cc -std=c11 black_scholes.c $(pkg-config --cflags --libs tandem) -lm -o black_scholes */

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A kernel of one's own, as a text in the kernel dialect: a Gaussian blur of a picture, along its rows and then along
+/* A user kernel, as a text in the kernel dialect: a Gaussian blur of a picture, along its rows and then along
  * its columns, on whatever device there is. docs/kernels.md is the guide. On cpu it takes a C compiler.
  *
  *     cc -std=c11 blur.c $(pkg-config --cflags --libs tandem) -lm -o blur */

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* k-means (Lloyd 1982) that stays on the device from first to last: handwritten digits in ten clusters, by a product,
- * kernels of one's own, argmin, rows added by indices and a sum. Nothing is read back before the end, where the
+ * user kernels, argmin, rows added by indices and a sum. Nothing is read back before the end, where the
  * clusters are compared with those of a plain loop in double.
  *
  *     cc -std=c11 kmeans.c $(pkg-config --cflags --libs tandem) -lm -o kmeans */

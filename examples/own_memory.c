@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Memory of one's own: a buffer that several tensors share, mapping it to write and read in place,
+/* A program's own memory: a buffer that several tensors share, mapping it to write and read in place,
  * pinned host memory, and what the device's pool holds.
  *
  *     cc -std=c11 own_memory.c $(pkg-config --cflags --libs tandem) -o own_memory */

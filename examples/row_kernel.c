@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of one's own over rows: the standard deviation of each row, and a softmax of two kernels, of expressions
+/* User kernels over rows: the standard deviation of each row, and a softmax of two kernels, of expressions
  * that run on whatever device there is.
  *
  *     cc -std=c11 row_kernel.c $(pkg-config --cflags --libs tandem) -lm -o row_kernel */

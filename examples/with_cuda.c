@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* CUDA of one's own next to Tandem: memory of the program's is shared without a copy, and its stream and Tandem's queue
- * wait for each other by events, on the device. Kernels of one's own, compiled by nvcc, would be launched in
+/* A program's own CUDA next to Tandem: memory of the program's is shared without a copy, and its stream and Tandem's queue
+ * wait for each other by events, on the device. The program's kernels, compiled by nvcc, would be launched in
  * the stream.
  *
  *     cc -std=c11 with_cuda.c $(pkg-config --cflags --libs tandem) -lcudart -lm -o with_cuda */

@@ -93,7 +93,7 @@ tdm_status tdmi_adopt_memory(const char *function, tdm_device *device, void *han
     return TDM_OK;
 }
 
-/* ---- marking what is pending ---- */
+/* ---- marking pending work ---- */
 
 static bool is_pending(const tdm_queue *queue, uint64_t released) {
     const uint64_t first = atomic_load(&queue->first_pending);

@@ -2,11 +2,11 @@
 /* The contract between the core and a backend. A backend is one const table; the core in lib/ knows
  * nothing else of it. A backend includes this header and its own, nothing else of the project.
  *
- * Who checks what: the core has checked every argument (ranges, dtypes, same device, sizes > 0);
- * a backend asserts at most. Who locks what: device functions, memory functions and program
+ * Checks: the core has checked every argument (ranges, dtypes, same device, sizes > 0);
+ * a backend asserts at most. Locks: device functions, memory functions and program
  * functions may be called from several threads at once and must be safe for that; calls on one
  * queue (and on kernels, which belong to a queue) are serialised by the user, except queue_finish,
- * queue_drain and event_record, which may come from another thread. Who frees what: the core allocates the
+ * queue_drain and event_record, which may come from another thread. Memory: the core allocates the
  * structs below, zeroed, of the sizes the table gives, calls X_init once, and X_deinit once if and
  * only if X_init succeeded; an X_init that fails has cleaned up after itself.
  *
@@ -128,7 +128,7 @@ typedef struct tdmi_program_source {
     size_t args_size;     /* size of that struct */
 } tdmi_program_source;
 
-/* A piece of malloc'ed memory handed to the caller, who frees data. */
+/* A piece of malloc'ed memory handed to the caller, which frees data. */
 typedef struct tdmi_blob {
     void *data;
     size_t size;
@@ -268,7 +268,7 @@ TDMI_HOST_BLAS_LIST(TDMI_DECLARE)
 tdmi_blas_support tdmi_host_provider_supports(void *state, const tdmi_gemm *gemm);
 const tdmi_library *tdmi_host_provider_library(const void *state);
 
-/* Do f32 products of the host's libraries use AVX-512? oneDNN is asked, which may have been told not to
+/* Do f32 products of the host's libraries use AVX-512? oneDNN is asked, which may be set not to
  * (ONEDNN_MAX_CPU_ISA) and is opened for it; without it, whether the processor has AVX-512. */
 bool tdmi_host_has_avx512(void);
 

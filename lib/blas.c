@@ -207,7 +207,7 @@ static tdm_status choose_from(tdm_queue *queue, const tdmi_gemm *gemm, int first
                      missing->why);
 }
 
-/* What was measured on the device for this product, or for one near it. */
+/* The measurement on the device for this product, or for one near it. */
 static const tdmi_tuned *find_tuned(tdm_queue *queue, const tdmi_gemm *gemm, bool *exact) {
     if (!queue->tuned_known) {
         queue->tuned_known = true;
@@ -339,7 +339,7 @@ tdm_status tdmi_blas_candidates(tdm_queue *queue, const tdmi_gemm *gemm, tdmi_bl
         list[*count] = choice_of(NULL, TDMI_WHY_TUNED);
         list[(*count)++].algorithm = j;
     }
-    /* those that are named lack it: what it goes on to is all there is */
+    /* those that are named lack it: there are no others to go on to */
     return *count > 0 ? TDM_OK : tdmi_blas_choose_usual(queue, gemm, &list[(*count)++]);
 }
 

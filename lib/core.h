@@ -153,7 +153,7 @@ struct tdm_queue {
     uint64_t verified;       /* … and so many were */
     bool is_reference;       /* it is another one's reference: the builtin kernels multiply */
     bool abandoned, awaited; /* destroyed in doubt; a thread waits for it: under device->lock */
-    struct tdmi_deferred *deferred;        /* likewise */
+    struct tdmi_deferred *deferred;        /* the same */
     _Atomic(struct tdm_failure *) failure; /* NULL until something is watched (failure.c) */
     tdmi_timeline *timeline;               /* NULL without a profile (timeline.c) */
     tdm_queue *next;                       /* of the device */

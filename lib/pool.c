@@ -92,8 +92,8 @@ static tdmi_block *find_cached(tdm_device *device, size_t size, bool *crowded) {
     return block;
 }
 
-/* Additions, because a device that is being closed and the one that is opened in its place are told
- * of together. */
+/* Additions, because a device that is being closed and the one that is opened in its place are reported
+ * together. */
 static void add_reserved(tdm_device *device, uint64_t size) {
     device->pool.stats.reserved += size;
     tdmi_holding_add(device->holding, size);

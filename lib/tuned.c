@@ -141,7 +141,7 @@ static const char *about_products(char text[256]) {
 
 static const char *about_rows(char text[256]) { return strcpy(text, "layout 1"); }
 
-/* A kind of records, of which an entry has a table; compare is 0 for two of the same thing. */
+/* A kind of records; an entry has a table of each. compare is 0 for two of the same thing. */
 typedef struct tuned_kind {
     const char *name;
     size_t size;

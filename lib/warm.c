@@ -72,7 +72,7 @@ static tdm_status add_casts(variant_list *list, const tdm_device *device, int nu
     return TDM_OK;
 }
 
-/* Casts are from and to f32, and copies; sums so far, of which lib/ops chooses U, have the dtype itself alone. */
+/* Casts are from and to f32, and copies; sums so far, whose U lib/ops chooses, have the dtype itself alone. */
 static tdm_status add_usual(variant_list *list, const tdm_device *device, tdm_dtype dtype) {
     for (int i = 0; i < TDMI_KERNEL_COUNT; i++) {
         const tdm_kernel_entry *kernel = &tdm_kernel_entries[i];

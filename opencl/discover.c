@@ -69,7 +69,7 @@ static void report_refused(const tdmi_cl_entry *entry, const char *platform_name
                   "update the device's OpenCL driver, or use another device");
 }
 
-/* Takes the device into the list, or reports why not. Fails for want of memory alone. */
+/* Takes the device into the list, or reports why not. Fails only where memory is short. */
 static tdm_status add_device(candidate *device, int order) {
     tdmi_cl_entry **grown = tdmi_realloc(entries, (entry_count + 1) * sizeof(tdmi_cl_entry *));
     if (!grown) return short_of_memory();
@@ -99,7 +99,7 @@ static tdm_status add_device(candidate *device, int order) {
 enum { MOST = 4096 };
 
 /* Asks the platform for its devices; `ids` is malloc'ed, or NULL where there are more than MOST.
- * Fails for want of memory alone. */
+ * Fails only where memory is short. */
 static tdm_status list_devices(cl_platform_id id, cl_int *code, cl_uint *count,
                                cl_device_id **ids) {
     TDMI_CL_TWICE(*code, tdmi_cl.clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, NULL, count));
@@ -170,8 +170,8 @@ static void report_no_devices(const char *subject, const char *platform_name) {
     tdmi_log(TDM_LOG_WARNING, "%s %s: %s", subject, detail, advice);
 }
 
-/* Lists one platform's devices. A platform that cannot tell them is reported and skipped. Fails for
- * want of memory alone. */
+/* Lists one platform's devices. A platform that cannot tell them is reported and skipped. Fails only
+ * where memory is short. */
 static tdm_status add_platform(platform *asked) {
     char name[64], version[160], subject[128], detail[256];
     cl_uint count = 0;

@@ -18,7 +18,7 @@
 typedef struct tdmi_cl_compiler {
     const char *standard; /* of OpenCL C, for -cl-std; NULL: 1.2, which every driver has */
     const char *options;  /* build options, each after a blank: what dialect_opencl.h may use */
-    bool tensor_cores;    /* of which one is for NVIDIA's of sm_80 and later */
+    bool tensor_cores;    /* one of them is for NVIDIA's of sm_80 and later */
 } tdmi_cl_compiler;
 
 /* Whether a device's list of extensions has this one. */

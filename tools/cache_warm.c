@@ -101,7 +101,7 @@ static int warm_device(const char *name, const warming *r) {
     else if (w.all == 0)
         printf("%-10s its kernels are part of the library\n", id);
     else if (kernels < w.all)
-        printf("%-10s %zu of %zu kernels are ready, after %.1f s; %zu left for want of time: "
+        printf("%-10s %zu of %zu kernels are ready, after %.1f s; %zu left for lack of time: "
                "--budget\n",
                id, kernels, w.all, child_now() - start, w.all - kernels);
     else

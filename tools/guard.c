@@ -99,7 +99,7 @@ static void watch(watched *w, double seconds) {
                 continue;
             return;
         }
-        /* Looked at now and then though nothing is told: what the child started may keep the pipe
+        /* Looks now and then though nothing is reported: a process of the child's may keep the pipe
          * open after it. */
         double pause = w->answer < 0 ? 0.002 : 0.5;
         if (child_poll(w->answer, left < 0.0 || left > pause ? pause : left)) take_words(w);

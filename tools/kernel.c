@@ -29,11 +29,11 @@ static const option_spec option_table[] = {
     {"tensor", OPTION_TENSOR, "NAME[:TYPE[:SHAPE]]",
      "a parameter that is a tensor of T or, with a TYPE as u8 or i64, of that; SHAPE is for --run",
      NULL, false, false},
-    {"output", OPTION_OUTPUT, "NAME[:TYPE[:SHAPE]]", "likewise, a tensor that the kernel writes",
+    {"output", OPTION_OUTPUT, "NAME[:TYPE[:SHAPE]]", "the same, a tensor that the kernel writes",
      NULL, false, false},
     {"number", OPTION_NUMBER, "NAME[=VALUE]",
      "a parameter that is a number; VALUE (default: 1) is for --run", NULL, false, false},
-    {"integer", OPTION_INTEGER, "NAME[=VALUE]", "likewise, an integer", NULL, false, false},
+    {"integer", OPTION_INTEGER, "NAME[=VALUE]", "the same, an integer", NULL, false, false},
     {"dtype", OPTION_DTYPE, "TYPE,...", "what T is: f32, f64, f16, bf16 (default: f32)",
      dtype_words, true, false},
     {"run", OPTION_RUN, "SHAPE",
@@ -51,7 +51,7 @@ static const example_spec examples[] = {
 
 const command_spec kernel_check_spec = {
     .name = "kernel check",
-    .summary = "compile a kernel of one's own for every backend",
+    .summary = "compile a user kernel for every backend",
     .operands = "FILE",
     .description =
         "Compiles a text in the kernel dialect, as tdm_kernel_source would with these parameters, "
@@ -72,7 +72,7 @@ static const command_spec *const subcommands[] = {&kernel_check_spec, NULL};
 
 const command_spec kernel_spec = {
     .name = "kernel",
-    .summary = "check kernels of one's own",
+    .summary = "check user kernels",
     .description = "Kernels in the kernel dialect, as programs give them to tdm_kernel_source.",
     .subcommands = subcommands,
     .is_group = true,

@@ -243,7 +243,7 @@ static int tune_list_on(tdm_device *device, const tune_list *list, double budget
     printf("%zu product%s measured on %s in %.0f s, %zu of them faster than before", sum.measured,
            sum.measured == 1 ? "" : "s", tdm_device_get_info(device)->id, child_now() - start,
            sum.faster);
-    if (left > 0 && !sum.lost) printf("; %zu left for want of time: --budget", left);
+    if (left > 0 && !sum.lost) printf("; %zu left for lack of time: --budget", left);
     putchar('\n');
     if (sum.unkept > 0)
         fputs("tdm tune: nothing could be kept in the cache directory: 'tdm doctor' says why\n",

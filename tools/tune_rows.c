@@ -140,7 +140,7 @@ static int measure_all(tdm_queue *queue, const tune_rows_request *r, const row_i
         "%zu operation%s on rows measured on %s in %.0f s, %zu of them faster than the usual way",
         sum.measured, sum.measured == 1 ? "" : "s",
         tdm_device_get_info(tdm_queue_get_device(queue))->id, child_now() - start, sum.faster);
-    if (i < count && !sum.over) printf("; %zu left for want of time: --budget", count - i);
+    if (i < count && !sum.over) printf("; %zu left for lack of time: --budget", count - i);
     putchar('\n');
     if (sum.unkept)
         fputs("tdm tune: nothing could be kept in the cache directory: 'tdm doctor' says why\n",

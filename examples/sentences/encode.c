@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* BERT (Devlin et al. 2019) as sentence-transformers uses it (Reimers & Gurevych 2019).
  *
- * A batch has no padding: norms and linear layers see one matrix of all its tokens, and attention is told where
+ * A batch has no padding: norms and linear layers see one matrix of all its tokens, and attention gets the places where
  * sentences begin. */
 #include "encode.h"
 

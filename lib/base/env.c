@@ -369,7 +369,7 @@ static void read_variable(const char *name, const char *text) {
                    nearest_variable(name));
         return;
     }
-    if (text[0] == '\0') return; /* as compose files and CI set what is not set */
+    if (text[0] == '\0') return; /* compose files and CI set variables to nothing */
     if (configured[variable - variables].given) return;
     if (values.privileged && variable->names_files) return;
     const char *kept = keep(text, "");

@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What was found while things were looked for, kept for the diagnostics. */
+/* Findings of the search for libraries and devices, kept for the diagnostics. */
 #include "base/findings.h"
 
 #include <pthread.h>

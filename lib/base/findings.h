@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What was found while things were looked for: tdmi_diagnose (backend.h) adds to it. */
+/* Findings of the search for libraries and devices: tdmi_diagnose (backend.h) adds to them. */
 #ifndef TDMI_FINDINGS_H
 #define TDMI_FINDINGS_H
 

@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Host memory for the library's own objects and texts: the program's allocator (tandem/setup.h),
- * else malloc. What one of these gives goes to tdmi_free and nowhere else. Any thread. */
+ * else malloc. Memory of these functions is released by tdmi_free alone. Any thread. */
 #ifndef TDMI_MEMORY_H
 #define TDMI_MEMORY_H
 

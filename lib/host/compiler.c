@@ -223,7 +223,7 @@ static int spawn(const folder *self, char *const *arguments, char **environment,
     return failed;
 }
 
-/* A compiler wants a larger stack than a program may be content with: it gets what is allowed, before it starts
+/* A compiler needs a larger stack than the program may have: it gets as much as is allowed, before it starts
  * other programs. */
 static void give_stack(pid_t child) {
     struct rlimit limit;

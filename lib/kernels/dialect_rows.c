@@ -5,7 +5,7 @@
 
 #include "kernels/writer.h"
 
-/* What fold.h wants to know. */
+/* The macros that fold.h needs. */
 static void write_fold(tdmi_writer *self, uint8_t type) {
     const tdmi_expression *e = self->e;
     const bool is_float = type == TDM_TYPE_F32 || type == TDM_TYPE_F64;

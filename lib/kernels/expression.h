@@ -74,7 +74,7 @@ typedef struct tdmi_expression {
     uint8_t combine; /* of rows: the function that combines two values */
     int16_t mapped;  /* the node that is combined */
     uint8_t
-        arithmetic; /* TDM_TYPE_F32 or TDM_TYPE_F64: what integers become where floats are wanted */
+        arithmetic; /* TDM_TYPE_F32 or TDM_TYPE_F64: what integers become where a function takes floats */
     tdmi_scalar_use scalars[TDM_KERNEL_MAX_SCALARS];
     tdmi_output outputs[TDM_KERNEL_MAX_TENSORS];
     tdmi_node

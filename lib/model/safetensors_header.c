@@ -313,7 +313,7 @@ tdm_status tdmi_header_copy_metadata(const tdmi_header *header, tdm_state_dict *
 
 /* ---- building ---- */
 
-/* The order of dtypes in safetensors' Rust enum, of which the writer puts the last one first. */
+/* The order of dtypes in safetensors' Rust enum; the writer puts the last one first. */
 static int dtype_rank(tdm_dtype dtype) {
     static const tdm_dtype ascending[] = {TDM_BOOL, TDM_U8,   TDM_I8,  TDM_I16, TDM_U16,
                                           TDM_F16,  TDM_BF16, TDM_I32, TDM_U32, TDM_F32,

@@ -45,7 +45,7 @@ static tdmi_reduction reduction_of(const extreme *e, tdm_dtype dtype) {
 static tdm_status check_not_empty(const char *function, const tdmi_reduced *reduced) {
     if (reduced->elements > 0) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_SHAPE,
-                     "%s: the dimensions of x that are reduced have no elements, of which there is "
+                     "%s: the dimensions of x that are reduced have no elements, so there is "
                      "no extreme",
                      function);
 }

@@ -65,7 +65,7 @@ static tdm_status join(const char *function, tdm_queue *queue, const tdm_tensor 
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "%s: %s", function,
                          tensors ? "count is 0, at least 1" : "tensors is NULL");
     joined j = {.function = function, .y = y, .dim = dim, .stacked = stacked};
-    if (stacked) { /* before the array is read, of which the count may be wrong */
+    if (stacked) { /* before the array is read, as its count may be wrong */
         TDMI_TRY(tdmi_tensor_check(function, "y", y));
         TDMI_TRY(tdmi_check_dim(function, TDM_ERROR_INVALID_ARGUMENT, "dim", &j.dim, y->ndim));
         if (count != (uint64_t)y->shape[j.dim]) return wrong_extent(&j, count);
@@ -168,10 +168,11 @@ static tdm_status copy_times(const char *function, tdm_queue *queue, const tdm_t
         fits = times * n == all && (times == 1 || of_dim == -1 || of_dim == d);
         if (all == 1) continue;
         if (to.ndim + (times != 1 && n > 1) >= TDM_MAX_DIMS)
-            return tdmi_fail(TDM_ERROR_UNSUPPORTED,
-                             "%s: y has %d dimensions, of which too many are repeated: at most %d "
-                             "together",
-                             function, y->ndim, TDM_MAX_DIMS);
+            return tdmi_fail(
+                TDM_ERROR_UNSUPPORTED,
+                "%s: y has %d dimensions, and too many of them are repeated: at most %d "
+                "together",
+                function, y->ndim, TDM_MAX_DIMS);
         if (times == 1 || n == 1) {
             add_dim(&from, all, times == 1 ? stride : 0);
             add_dim(&to, all, y->strides[d]);

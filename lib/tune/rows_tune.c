@@ -30,7 +30,7 @@ typedef struct row_operation {
     tdm_status (*run)(tuner *t);
 } row_operation;
 
-/* A way to run it; the first of a tuner's is the usual one, of which choice.lanes is 0. */
+/* A way to run it; the first of a tuner's is the usual one, whose choice.lanes is 0. */
 typedef struct way {
     tdmi_row_choice choice;
     tdmi_variant variant; /* what comes of it */

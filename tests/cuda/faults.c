@@ -68,7 +68,7 @@ static const struct {
     {"cudaFreeHost", "no caller to report it to", false},
     {"cudaStreamSynchronize", "destroying a queue has no caller to report it to", true},
     {"cudaStreamDestroy", "no caller to report it to", false},
-    {"cudaEventCreateWithFlags", "an owner of memory is told after a wait, without it", true},
+    {"cudaEventCreateWithFlags", "an owner of memory is called after a wait, without it", true},
     {"cudaEventRecord", "likewise", true},
     {"cudaEventQuery", "likewise", true},
     {"cudaEventDestroy", "no caller to report it to", false},

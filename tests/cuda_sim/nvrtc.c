@@ -4,7 +4,7 @@
  *
  * Where TDM_CUDA_SIM names NVIDIA's own, that compiles too (real_nvrtc.h).
  *
- * A text with a line "#error simulated" does not compile. What is told of a program that did not
+ * A text with a line "#error simulated" does not compile. The report on a program that did not
  * compile, and the words of the logs, are as of NVRTC 13.0. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -94,12 +94,12 @@ Test(bench, counter_and_sum) {
 /* Rows that are left out are no failure, and are counted. */
 Test(bench, seconds) {
     shell(NULL, "COLUMNS=200 $T bench --device cpu --op empty --seconds 0.0001 2>&1", 1);
-    CHECK(contains_words(r.output, "0 rows|2 left out for want of time"), "%s", r.output);
+    CHECK(contains_words(r.output, "0 rows|2 left out for lack of time"), "%s", r.output);
     shell(NULL,
           "COLUMNS=200 TANDEM_CPU_DEVICES=2 $T bench --device cpu:0,cpu:1 --profile full --op "
           "add,sub,mul,scale,axpy,exp,div,fill --dtype f32 --shape 4096,1048576 --seconds 6",
           0);
-    CHECK(contains_words(r.output, "\ncpu:0 |\ncpu:1 |0 not verified| left out for want of time"),
+    CHECK(contains_words(r.output, "\ncpu:0 |\ncpu:1 |0 not verified| left out for lack of time"),
           "%s", r.output);
     shell(NULL, "$T bench --op empty --seconds 0", 2);
     CHECK(contains_words(r.output, "--seconds"), "%s", r.output);

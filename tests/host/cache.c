@@ -192,7 +192,7 @@ Test(cache, prune) {
 /* It shows how far it is, and begins nothing after the time; Ctrl-C says what is ready. */
 Test(cache, warm) {
     tdm("warm opencl:0 --budget 0.001", 0);
-    CHECK(contains_words(r.output, "0 of 1|kernels are ready, after|left for want of time"), "%s",
+    CHECK(contains_words(r.output, "0 of 1|kernels are ready, after|left for lack of time"), "%s",
           r.output);
     shell("env --default-signal=INT " TEST_PROGRAM " cache warm opencl:0 >$D/out 2>&1 & p=$!; "
           "for i in $(seq 500); do grep -q '2/' $D/out && break; sleep 0.05; done; kill -INT $p; "

@@ -153,7 +153,7 @@ Test(tune, a_choice_is_looked_at_twice) {
 Test(tune, budget) {
     gives("echo f32 96x96x96 >$D/list; echo f32 95x96x96 >>$D/list; " SLOW("1000", "300") SLOW_TUNE
           "0.3 2>$D/errors; grep -c slow_blas $D/errors; grep product $D/errors; cat $D/errors",
-          0, "as usual|1 product measured|1 left for want of time: --budget|[1/2] f32 96x96x96\n");
+          0, "as usual|1 product measured|1 left for lack of time: --budget|[1/2] f32 96x96x96\n");
     const char *slow = strstr(r.output, "--budget\n");
     const int calls = slow ? atoi(slow + 9) : 0;
     CHECK(calls >= 3 && calls <= 4, "%d slow calls: %s", calls, r.output);
@@ -267,7 +267,7 @@ Test(tune, rows) {
     CHECK(contains_words(r.output, "2 operations on rows measured on cuda:0"), "%s", r.output);
     gives(TEST_PROGRAM " cache list", 0, "tuned rows");
     gives(ROWS "--dtype f16 --budget 0.1", 0, "f16  rms_norm       4096 columns  ");
-    CHECK(contains_words(r.output, "1 operation on rows measured|64 left for want of time: "), "%s",
+    CHECK(contains_words(r.output, "1 operation on rows measured|64 left for lack of time: "), "%s",
           r.output);
     gives("chmod 777 $D/cache; " ROWS "--shapes $D/list", 1, "nothing could be kept in the cache");
     gives(TEST_PROGRAM " tune --rows --device cpu", 1, "a row has one lane on cpu:0");

@@ -28,7 +28,7 @@ array *reduced_array(const array *x, unsigned dims, tdm_dtype dtype, layout how)
 bool reduce_case(ref_reduction what, const array *x, unsigned dims, tdm_dtype out, layout how,
                  double correction);
 
-/* Likewise argmax or argmin. */
+/* The same for argmax or argmin. */
 bool place_case(bool smallest, const array *x, int dim, tdm_dtype indices, layout how);
 
 #endif

@@ -103,7 +103,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_comm_all_to_all(tdm_comm *comm, tdm_queue *q
                                                     const tdm_tensor *x, tdm_tensor *y);
 
 /** Sends x to another rank, which calls tdm_comm_receive for a tensor of the same shape and dtype. What one
- * rank sends another arrives in the order it was sent. To one's own rank is refused. */
+ * rank sends another arrives in the order it was sent. To the rank itself is refused. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_send(tdm_comm *comm, tdm_queue *queue, int to,
                                               const tdm_tensor *x);
 
@@ -111,7 +111,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_comm_send(tdm_comm *comm, tdm_queue *queue, 
 TDM_API TDM_MUST_USE tdm_status tdm_comm_receive(tdm_comm *comm, tdm_queue *queue, int from,
                                                  tdm_tensor *y);
 
-/** Sends x to rank `to` while y is received from rank `from`: what a ring, or an exchange of borders, wants. Either
+/** Sends x to rank `to` while y is received from rank `from`: what a ring, or an exchange of borders, needs. Either
  * may be -1, for nothing; its tensor is then not looked at. */
 TDM_API TDM_MUST_USE tdm_status tdm_comm_send_receive(tdm_comm *comm, tdm_queue *queue, int to,
                                                       const tdm_tensor *x, int from, tdm_tensor *y);

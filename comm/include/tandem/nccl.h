@@ -10,10 +10,10 @@
  * - Calls return once their work is on the queue. What fails later, tdm_queue_finish reports, and the communicator's
  *   next call.
  * - A result has the same bits on every rank. In which order NCCL adds depends on how the GPUs are connected, and on
- *   its version and settings: another machine may give other bits. Extremes, and what only moves, are the same
+ *   its version and settings: another machine may give other bits. Extremes, and data that only moves, are the same
  *   everywhere.
  * - The time limit is that of what has begun on the queue: work of NCCL's that does not end for so long is given up,
- *   and is TDM_ERROR_RANK_LOST. Which rank was lost NCCL does not say. Results of what was given up are undefined.
+ *   and is TDM_ERROR_RANK_LOST. NCCL does not say which rank was lost. Results of aborted work are undefined.
  * - Making a communicator waits for all ranks as long as NCCL does, and giving up waits for NCCL.
  *
  * Threads: as comm.h says. A communicator has its own thread, which watches over its work. */

@@ -35,12 +35,12 @@ typedef struct tdm_transport {
     int rank;    /**< this process */
     int ranks;   /**< how many there are, at least 1 */
 
-    /** Begins to send. `bytes` stay as they are until the message is done. to: any rank but one's own. */
+    /** Begins to send. `bytes` stay as they are until the message is done. to: any other rank. */
     tdm_status (*send)(void *state, int to, int channel, const void *bytes, size_t size,
                        tdm_message *message);
     /** Begins to receive `size` bytes, at least 1. A message of another size, which only a rank that calls something
      * else sends, fails the receive, or is reported by *received, or the receive is never done. It writes nothing past
-     * `size` bytes. from: any rank but one's own. */
+     * `size` bytes. from: any other rank. */
     tdm_status (*receive)(void *state, int from, int channel, void *bytes, size_t size,
                           tdm_message *message);
     /** Makes progress, without waiting, and reports whether the message is done; of a receive, *received how large it

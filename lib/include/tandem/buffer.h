@@ -31,7 +31,7 @@ typedef struct tdm_buffer tdm_buffer;
 TDM_API TDM_MUST_USE tdm_status tdm_buffer_create(tdm_device *device, size_t size,
                                                   tdm_buffer **buffer);
 
-/** What an owner of memory is told by, see tdm_buffer_adopt_host: any thread may call it, once. */
+/** Called when an owner may have its memory back, see tdm_buffer_adopt_host: by any thread, once. */
 typedef void (*tdm_release_function)(void *user);
 
 /** Makes a buffer of a cpu device over host memory of the program's, without a copy: `size` bytes from

@@ -52,7 +52,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_cuda_get_stream(const tdm_queue *queue,
 TDM_API TDM_MUST_USE tdm_status tdm_cuda_get_pointer(const tdm_buffer *buffer, void **pointer);
 
 /** Makes a buffer of `size` bytes of device memory of the program's, without a copy. The memory is of this device, or
- * managed; `pointer` is a multiple of 16 and size is not 0. The program keeps the memory until it is told.
+ * managed; `pointer` is a multiple of 16 and size is not 0. The program keeps the memory until it is called.
  *
  * release(user), if not NULL, is called once, when the last reference of the buffer is gone and work that the
  * library was given for it is over: in the call that releases it or, when work is pending then, in a later call that

@@ -31,7 +31,7 @@
  *                       on a device that has none of them, and TDM_ERROR_UNAVAILABLE where none of
  *                       them is installed
  *   TANDEM_MATH         "ieee" (default) or "tf32": allow TF32 in f32 matmul
- *   TANDEM_CACHE_DIR    where compiled kernels are kept, and what each process holds is told: an
+ *   TANDEM_CACHE_DIR    where compiled kernels are kept, and each process lists its memory: an
  *                       absolute path, of this user's and writable by no other; when it is not
  *                       set, $XDG_CACHE_HOME/tandem, else ~/.cache/tandem
  *   TANDEM_LIBRARY_PATH directories (absolute paths, ':' between) searched first for the vendors'
@@ -230,7 +230,7 @@ typedef struct tdm_device_usage {
     uint64_t temperature; /**< degrees Celsius */
     uint64_t power;       /**< milliwatts drawn */
     uint64_t power_limit; /**< milliwatts */
-    size_t process_count; /**< at most TDM_MAX_PROCESSES are told */
+    size_t process_count; /**< at most TDM_MAX_PROCESSES are listed */
     tdm_process processes[TDM_MAX_PROCESSES]; /**< by pid */
 } tdm_device_usage;
 

@@ -43,7 +43,7 @@ TDM_API void tdm_graph_destroy(tdm_graph *graph);
 TDM_API TDM_MUST_USE tdm_status tdm_graph_begin(tdm_graph *graph);
 
 /** Ends recording. The graph holds a reference to each buffer that was used. Fails with the first failure
- * of an operation that was to be recorded and, for want of memory, was not wholly; the graph is then empty. */
+ * of an operation that could not be recorded whole, as memory was short; the graph is then empty. */
 TDM_API TDM_MUST_USE tdm_status tdm_graph_end(tdm_graph *graph);
 
 /** Gives the queue all that was recorded, in order, as if it had been called again. Returns when the work is

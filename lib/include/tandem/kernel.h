@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Kernels of one's own, compiled for the device's backend: an expression, or a text in the kernel dialect.
+ * User kernels, compiled for the device's backend: an expression, or a text in the kernel dialect.
  *
  *     const tdm_parameter parameters[] = {TDM_TENSOR("x"), TDM_TENSOR("b"), TDM_NUMBER("s"), TDM_TENSOR("y")};
  *     tdm_kernel *kernel;
@@ -28,7 +28,7 @@
  * integer, the wider integer before the narrower one; i32 and u32 meet in i64, and u64 meets no signed
  * integer (TDM_ERROR_COMPILE). Numbers in the text, and the scalar parameters, take the type of what they
  * meet; one with a point that meets an integer makes it a float. That, and what functions make of
- * integers where they want floats, is f64 where the kernel has a tensor of f64, else f32. Outputs are
+ * integers where they take floats, is f64 where the kernel has a tensor of f64, else f32. Outputs are
  * converted as tdm_cast does, once; what an output's name means in a later statement is its value before that.
  *
  * Integers wrap; x / 0 and x % 0 are 0 for them; shifts take the low bits of their count. NaN propagates.
@@ -48,7 +48,7 @@
 extern "C" {
 #endif
 
-/** A kernel of one's own. Counted: tdm_kernel_retain and tdm_kernel_release. */
+/** A user kernel. Counted: tdm_kernel_retain and tdm_kernel_release. */
 typedef struct tdm_kernel tdm_kernel;
 
 /** What a parameter is. */
@@ -123,7 +123,7 @@ typedef enum tdm_combine {
     TDM_SUM,
     TDM_PRODUCT,
     TDM_MAX, /**< NaN where an element is NaN */
-    TDM_MIN, /**< likewise */
+    TDM_MIN, /**< as TDM_MAX */
     TDM_COMBINE_COUNT
 } tdm_combine;
 
@@ -239,7 +239,7 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_run(tdm_queue *queue, tdm_kernel *ker
                                                size_t argument_count);
 
 /** Compiles what tdm_kernel_run with these arguments would run, as far as that is not done, and runs nothing. Same
- * checks. Other threads may use the device and the kernel meanwhile: none waits but who wants the same. */
+ * checks. Other threads may use the device and the kernel meanwhile: a thread waits only where it needs the same program. */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_warm(tdm_queue *queue, tdm_kernel *kernel,
                                                 const tdm_argument *arguments,
                                                 size_t argument_count);

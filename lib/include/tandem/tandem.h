@@ -5,7 +5,7 @@
  * device.h  list, choose and open devices      queue.h  in-order queues and events
  * buffer.h  device memory and transfers        tensor.h typed, strided views of buffers
  * graph.h   operations recorded once, and replayed with one call
- * kernel.h  kernels of one's own, from expressions, over rows, or whole ones
+ * kernel.h  user kernels, from expressions, over rows, or whole ones
  * ops.h     matmul, norms, bias-add, elementwise, casts, random numbers
  * arrays.h  softmax with masks, rows by indices, concat, stack, flip, sorting
  * attention.h  attention, also of grouped heads and ragged batches
