@@ -10,16 +10,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-uint64_t tdmi_file_limit(void) {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : 0;
-}
 
 bool tdmi_output_open(tdmi_output_file *output, const char *path, bool append) {
     struct stat status;
@@ -66,12 +60,6 @@ static pid_t process; /* that the profile is of, rather than its children */
 static uint64_t started, flushed;
 static char events[32 << 10];
 static size_t used;
-
-uint64_t tdmi_nanoseconds(void) {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 bool tdmi_profile_start(const char *path) {
     char name[2048];

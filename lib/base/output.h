@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* How large a file may become before the system ends the process by a signal. */
-uint64_t tdmi_file_limit(void);
+#include "platform/clock.h"
+#include "platform/file.h"
 
 /* An open file, and which one it is, as a program may close all descriptors and open others. */
 typedef struct tdmi_output_file {
@@ -37,9 +37,6 @@ static inline bool tdmi_profiles(void) {
 
 /* Begins the profile in the file; "%p" in the path is the process's number. False with errno. */
 bool tdmi_profile_start(const char *path);
-
-/* Nanoseconds of a clock that only runs forward. */
-uint64_t tdmi_nanoseconds(void);
 
 /* A span of this thread begins, inside those that have begun; the innermost one has arguments, as members of a JSON
  * object; it ends. The first two give true. */

@@ -1,14 +1,13 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* What threads are owed: a call of the library's that is not cut short, and threads of ours that
- * stay out of the way. */
+/* What threads are owed: a call of the library's that is not cut short. */
 #ifndef TDMI_THREADS_H
 #define TDMI_THREADS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include "base/floating.h"
 #include "base/output.h"
+#include "platform/threads.h"
 
 /* First line of every public function that takes a lock, opens a file, calls a driver or computes. The thread cannot be
  * cancelled before the function returns: most of what these do is a cancellation point, and a thread that ended in one
@@ -26,36 +25,19 @@ typedef struct tdmi_thread_state {
 } tdmi_thread_state;
 
 static inline tdmi_thread_state tdmi_begin_call(const char *function) {
-    tdmi_thread_state before = {PTHREAD_CANCEL_ENABLE, tdmi_floating_enter(), function, false};
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel);
+    tdmi_thread_state before = {0, tdmi_floating_enter(), function, false};
+    before.cancel = tdmi_cancel_forbid();
     if (tdmi_profiles()) before.has_span = tdmi_profile_begin("call", function);
     return before;
 }
 
 static inline void tdmi_end_call(const tdmi_thread_state *before) {
-    int unused;
     if (before->has_span)
         tdmi_profile_end();
     else if (tdmi_profiles())
         tdmi_profile_end_first(before->function);
-    (void)pthread_setcancelstate(before->cancel, &unused);
+    tdmi_cancel_allow(before->cancel);
     tdmi_floating_leave(before->floating);
 }
-
-/* Holds a mutex until the block ends. */
-#define TDMI_LOCKED(mutex)                                                                         \
-    __attribute__((cleanup(tdmi_unlock), unused)) pthread_mutex_t *const tdmi_locked_ =            \
-        tdmi_lock(mutex)
-
-static inline pthread_mutex_t *tdmi_lock(pthread_mutex_t *mutex) {
-    pthread_mutex_lock(mutex);
-    return mutex;
-}
-
-static inline void tdmi_unlock(pthread_mutex_t *const *mutex) { pthread_mutex_unlock(*mutex); }
-
-/* Makes a thread that takes none of the process's signals: they are for the threads of the program.
- * `thread` is NULL for one that will not be joined. False when there cannot be another thread. */
-bool tdmi_thread_start(pthread_t *thread, void *(*run)(void *), void *context);
 
 #endif

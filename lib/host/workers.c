@@ -21,7 +21,7 @@
 #include "base/env.h"
 #include "base/threads.h"
 #include "host/host.h"
-#include "machine/quota.h"
+#include "platform/process.h"
 
 enum { SPIN_NANOSECONDS = 30000, ITEM_MASK_BITS = 32, STAY_NANOSECONDS = 100000000 };
 
@@ -149,17 +149,9 @@ static void use_workers(void) {
     (void)pthread_setspecific(user, &users);
 }
 
-static int available_cores(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    const int count = CPU_COUNT(&set), quota = tdmi_quota_cores("");
-    if (quota > 0 && quota < count) return quota;
-    return count > 0 ? count : 1;
-}
-
 static void start_workers(void) {
     int wanted = tdmi_env_values()->cpu_threads;
-    worker_count = wanted == 0 ? available_cores() : wanted;
+    worker_count = wanted == 0 ? tdmi_process_cores() : wanted;
     if (worker_count == 1 || pthread_key_create(&user, forget_user) != 0) {
         worker_count = 1;
         return;

@@ -62,7 +62,7 @@ Test(layers, includes) {
                          "n=$(echo $h | tr -d '\"'); case $n in "
                          "backend.h|base/fail.h|base/hash.h|base/log.h|host/compiler.h|"
                          "host/host.h|machine/host_memory.h|machine/loader.h|"
-                         "machine/monitor.h|kernels_table.h) ;; "
+                         "machine/monitor.h|platform/*.h|system_names.h|kernels_table.h) ;; "
                          "*) [ -f $b/$n ] || [ -f kernels/$n ] || echo $f $h ;; esac; done; done");
     nothing("a backend includes no other backend's vendor header",
             "for b in $backends; do case $b in opencl) vendors='cuda|cublas|nvrtc' ;; "
@@ -119,15 +119,18 @@ static void no_circle(const char *list) {
 
 /* The folders below lib/ itself, the path of a call, know nothing of it. */
 Test(layers, rooms) {
-    includes_only("lib/base/*.[ch]", "base/[a-z_]+|backend");
-    includes_only("lib/machine/*.[ch]", "(base|machine)/[a-z_]+|backend");
-    includes_only("lib/host/*.[ch]", "(base|machine|host)/[a-z_]+|backend|kernel_list");
-    includes_only("lib/devices/*.[ch]", "(base|machine|host|devices)/[a-z_]+|backend");
+    includes_only("lib/platform/*.h lib/platform/*/*.[ch]",
+                  "platform/[a-z_]+|system_[a-z]+|posix|quota");
+    includes_only("lib/base/*.[ch]", "(platform|base)/[a-z_]+|system_names|backend");
+    includes_only("lib/machine/*.[ch]", "(platform|base|machine)/[a-z_]+|system_names|backend");
+    includes_only("lib/host/*.[ch]",
+                  "(platform|base|machine|host)/[a-z_]+|system_names|backend|kernel_list");
+    includes_only("lib/devices/*.[ch]", "(platform|base|machine|host|devices)/[a-z_]+|backend");
     nothing("lib/ itself includes nothing of the rooms above it",
             INCLUDES("lib/*.[ch]") " | grep -E '\"(\\.\\./|kernels/|ops/|tensors/|model/|tune/)'");
     nothing(
-        "comm/ includes of the library only <tandem/...>",
-        INCLUDES("comm/*.[ch]") " | while read -r f h; do case $h in \\\"*) "
+        "comm/ includes of the library only <tandem/...> and the platform layer",
+        INCLUDES("comm/*.[ch]") " | while read -r f h; do case $h in \\\"platform/*) ;; \\\"*) "
                                 "[ -f comm/$(echo $h | tr -d '\"') ] || echo $f $h ;; esac; done");
     nothing("mpi/ includes of the library only <tandem/...>",
             INCLUDES("mpi/*.[ch]") " | grep '\"'");

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/machine/quota.h"
+#include "lib/platform/linux/quota.h"
 #include "paths.h"
 #include "support/check.h"
 #include "support/folder.h"

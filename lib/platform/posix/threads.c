@@ -1,13 +1,20 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-#include "base/threads.h"
+/* Making threads; system_threads.h has what is inline. */
+#define _GNU_SOURCE
+#include "platform/threads.h"
 
+#include <sched.h>
 #include <signal.h>
+
+bool tdmi_key_create(tdmi_key *key, void (*destroy)(void *pointer)) {
+    return pthread_key_create(key, destroy) == 0;
+}
 
 /* A fault of the thread's own is delivered to it alone: blocked, it would end the process past
  * the handler that a program has for it. */
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
-bool tdmi_thread_start(pthread_t *thread, void *(*run)(void *), void *context) {
+bool tdmi_thread_start(tdmi_thread *thread, void *(*run)(void *context), void *context) {
     pthread_attr_t attributes;
     pthread_t unjoined;
     sigset_t blocked, before;
@@ -25,3 +32,7 @@ bool tdmi_thread_start(pthread_t *thread, void *(*run)(void *), void *context) {
     pthread_attr_destroy(&attributes);
     return made;
 }
+
+void tdmi_thread_join(tdmi_thread thread) { (void)pthread_join(thread, NULL); }
+
+void tdmi_thread_yield(void) { (void)sched_yield(); }

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Quotas of control groups, as containers have them: cpu.max in version 2, cpu.cfs_quota_us in version 1. Threads
  * beyond a quota only use it up sooner, and then all of them stand still until the next period. */
-#include "machine/quota.h"
+#include "quota.h"
 
 #include <limits.h>
 #include <stdbool.h>

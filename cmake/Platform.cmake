@@ -1,0 +1,20 @@
+# Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
+# The platform layer, lib/platform: the folders that implement it for the system that is compiled for. Their two headers
+# are found by name.
+set(platform ${CMAKE_CURRENT_SOURCE_DIR}/lib/platform)
+set(TANDEM_PLATFORM_FILES "")
+if(WIN32)
+  set(folders windows)
+elseif(APPLE)
+  set(folders posix darwin)
+elseif(CMAKE_SYSTEM_NAME STREQUAL "FreeBSD")
+  set(folders posix freebsd)
+  set(TANDEM_PLATFORM_FILES ${platform}/linux/library.c ${platform}/linux/threads.c)
+else()
+  set(folders posix linux)
+endif()
+foreach(folder IN LISTS folders)
+  file(GLOB files CONFIGURE_DEPENDS ${platform}/${folder}/*.c)
+  list(APPEND TANDEM_PLATFORM_FILES ${files})
+  include_directories(${platform}/${folder})
+endforeach()

@@ -1,0 +1,31 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* How libraries and files are called on Linux. Each system has this header, with all of these. */
+#ifndef TDMI_SYSTEM_NAMES_H
+#define TDMI_SYSTEM_NAMES_H
+
+/* Lists of names are tried in order; the libraries' own folders come after TANDEM_LIBRARY_PATH and the system's. */
+#define TDMI_NAMES_OPENCL "libOpenCL.so.1"
+#define TDMI_NAMES_CLBLAST "libclblast.so.1"
+#define TDMI_NAMES_ONEDNN "libdnnl.so.3", "libdnnl.so.3.6", "libdnnl.so.2", "libdnnl.so"
+#define TDMI_NAMES_OPENBLAS "libopenblas.so.0"
+#define TDMI_NAMES_MKL "libmkl_rt.so.3", "libmkl_rt.so.2"
+#define TDMI_NAMES_BLIS "libblis.so.4"
+#define TDMI_NAMES_CBLAS "libcblas.so.3", "libblas.so.3"
+#define TDMI_NAMES_CUDA_DRIVER "libcuda.so.1"
+#define TDMI_NAMES_NVML "libnvidia-ml.so.1"
+#define TDMI_NAMES_NCCL "libnccl.so.2"
+
+/* Of what a user's kernel is compiled to. */
+#define TDMI_LIBRARY_SUFFIX ".so"
+
+/* The folder that lists OpenCL's drivers. */
+#define TDMI_OPENCL_VENDORS "/etc/OpenCL/vendors"
+
+/* A file with the version of NVIDIA's driver; "" where there is none. */
+#define TDMI_NVIDIA_VERSION_FILE "/sys/module/nvidia/version"
+
+/* Where the cache is: the first of these variables that is an absolute path, and what comes below it. */
+#define TDMI_CACHE_PLACES                                                                          \
+    { {"XDG_CACHE_HOME", "/tandem"}, {"HOME", "/.cache/tandem"}, }
+
+#endif

@@ -1,0 +1,42 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Shared libraries by dlopen. */
+#define _GNU_SOURCE
+#include "platform/library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The message ends with the system's words for the error. */
+static bool is_accident(const char *why) {
+    static const int errors[] = {ENOMEM, EMFILE, ENFILE, EAGAIN, EINTR, EIO};
+    bool found = !why || strcmp(why, "out of memory") == 0;
+    for (size_t i = 0; !found && i < sizeof errors / sizeof *errors; i++)
+        found = strstr(why, strerror(errors[i]));
+    return found;
+}
+
+/* Is there no such file, rather than one that does not open? The message begins with the name when
+ * the search found nothing; else with the file's path, or the name of a library that it needs. */
+static bool is_absent(const char *file, const char *why) {
+    size_t length = strlen(file);
+    if (strchr(file, '/')) return access(file, F_OK) != 0;
+    return why && strncmp(why, file, length) == 0 && why[length] == ':';
+}
+
+void *tdmi_library_load(const char *file, unsigned how, unsigned *failure, char *why, size_t size) {
+    void *library = dlopen(file, (how & TDMI_LOAD_LAZY ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
+    *failure = 0;
+    if (library) return library;
+    const char *reason = dlerror();
+    if (is_accident(reason)) *failure |= TDMI_LOAD_ACCIDENT;
+    if (is_absent(file, reason)) *failure |= TDMI_LOAD_ABSENT;
+    if (why) snprintf(why, size, "%s", reason ? reason : file);
+    return NULL;
+}
+
+void *tdmi_library_symbol(void *library, const char *name) { return dlsym(library, name); }
+
+void tdmi_library_unload(void *library) { (void)dlclose(library); }

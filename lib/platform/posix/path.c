@@ -1,0 +1,18 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Paths with slashes. */
+#define _GNU_SOURCE
+#include "platform/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char tdmi_path_separator = ':';
+
+bool tdmi_path_is_absolute(const char *path) { return path[0] == '/'; }
+
+size_t tdmi_path_folder_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+char *tdmi_path_resolve(const char *path) { return realpath(path, NULL); }
