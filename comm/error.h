@@ -3,10 +3,11 @@
 #ifndef TDMI_COMM_ERROR_H
 #define TDMI_COMM_ERROR_H
 
-#include <pthread.h>
 #include <stddef.h>
 
 #include <tandem/library.h>
+
+#include "platform/threads.h"
 
 /* Sets the thread's message (printf format) and returns status. */
 tdm_status tdmi_comm_error(tdm_status status, const char *format, ...)
@@ -47,17 +48,8 @@ tdm_status tdmi_comm_outcome_end(const tdmi_comm_outcome *outcome) TDM_MUST_USE;
 /* First line of every public function that may wait: the thread cannot be cancelled before it returns. */
 #define TDMI_UNCANCELLED()                                                                         \
     __attribute__((cleanup(tdmi_comm_allow_cancel), unused)) const int tdmi_cancel_state_ =        \
-        tdmi_comm_forbid_cancel()
+        tdmi_cancel_forbid()
 
-static inline int tdmi_comm_forbid_cancel(void) {
-    int before = PTHREAD_CANCEL_ENABLE;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    return before;
-}
-
-static inline void tdmi_comm_allow_cancel(const int *before) {
-    int unused;
-    (void)pthread_setcancelstate(*before, &unused);
-}
+static inline void tdmi_comm_allow_cancel(const int *before) { tdmi_cancel_allow(*before); }
 
 #endif

@@ -3,21 +3,17 @@
  * receive open from every other one, for notes that are looked at only while it waits. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "comm.h"
+#include "platform/clock.h"
 
 #define NOTE_MAGIC 0x746e6474u
 
-double tdmi_comm_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
+double tdmi_comm_now(void) { return (double)tdmi_nanoseconds() * 1e-9; }
 
 /* The rank that is waited for may have no other core; and where all cores are busy, a thread that only yields its core
  * may not run again for seconds (Linux 6.18). */
-void tdmi_comm_nap(void) { (void)nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL); }
+void tdmi_comm_nap(void) { tdmi_sleep(50000); }
 
 static tdm_status broken(const tdmi_fault *fault, const char *function) {
     for (; fault; fault = fault->of_parent)

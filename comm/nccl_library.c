@@ -1,40 +1,46 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* NCCL, opened at run time where Tandem looks for its own libraries. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include <tandem/setup.h>
 
 #include "error.h"
+#include "platform/library.h"
+#include "platform/path.h"
+#include "platform/process.h"
+#include "platform/threads.h"
+#include "system_names.h"
 #include "team.h"
 
 tdmi_nccl_functions tdmi_nccl;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static bool is_open, was_tried;
 static char why_not[512]; /* what was tried, and how each of it failed */
 
 static void *try_open(const char *file) {
+    unsigned failure;
+    char why[384];
     const size_t length = strlen(why_not);
-    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) snprintf(why_not + length, sizeof why_not - length, "%s; ", dlerror());
+    void *handle = tdmi_library_load(file, 0, &failure, why, sizeof why);
+    if (!handle) snprintf(why_not + length, sizeof why_not - length, "%s; ", why);
     return handle;
 }
 
 static void *open_anywhere(void) {
-    static const char name[] = "libnccl.so.2";
+    static const char name[] = TDMI_NAMES_NCCL;
     const char *file = tdm_get_setting("TANDEM_NCCL_LIBRARY");
     const char *folders = tdm_get_setting("TANDEM_LIBRARY_PATH");
     void *handle = NULL;
     if (file) return try_open(file);
-    for (; !handle && folders && *folders; folders += *folders == ':') {
-        const size_t length = strcspn(folders, ":");
+    while (!handle && folders && *folders) {
+        const char *end = strchr(folders, tdmi_path_separator);
+        const size_t length = end ? (size_t)(end - folders) : strlen(folders);
         char path[1024];
         snprintf(path, sizeof path, "%.*s/%s", (int)length, folders, name);
-        if (*folders == '/') handle = try_open(path);
-        folders += length;
+        if (tdmi_path_is_absolute(path)) handle = try_open(path);
+        folders += length + (end ? 1 : 0);
     }
     return handle ? handle : try_open(name);
 }
@@ -46,9 +52,9 @@ static bool find_functions(void *handle) {
         void *address;
     } symbols[] = {TDMI_NCCL_LIST(SYMBOL)};
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *symbol = dlsym(handle, symbols[i].name);
+        void *symbol = tdmi_library_symbol(handle, symbols[i].name);
         if (!symbol) {
-            snprintf(why_not, sizeof why_not, "%s; ", dlerror());
+            snprintf(why_not, sizeof why_not, "it has no function %s; ", symbols[i].name);
             return false;
         }
         memcpy(symbols[i].address, &symbol, sizeof symbol);
@@ -58,7 +64,7 @@ static bool find_functions(void *handle) {
 
 static void open_once(void) {
     was_tried = true;
-    if (getauxval(AT_SECURE)) {
+    if (tdmi_process_is_privileged()) {
         snprintf(why_not, sizeof why_not, "a privileged program opens no libraries; ");
         return;
     }
@@ -67,9 +73,9 @@ static void open_once(void) {
 }
 
 tdm_status tdmi_nccl_open(void) {
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     if (!was_tried) open_once();
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     if (is_open) return TDM_OK;
     return tdmi_comm_error(TDM_ERROR_UNAVAILABLE,
                            "NVIDIA's NCCL was not found: %sinstall NCCL 2.7 or newer (libnccl2), "

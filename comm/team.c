@@ -5,15 +5,15 @@
  * is given up. PyTorch's ProcessGroupNCCL watches over NCCL in the same way. */
 #include "team.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <tandem/cuda.h>
 
 #include "error.h"
+#include "platform/clock.h"
+#include "platform/threads.h"
 
 enum { LOOK_EVERY_NS = 4000000 };
 
@@ -28,9 +28,9 @@ typedef struct work {
 struct tdmi_team {
     tdm_device *device;
     ncclComm_t comm;
-    pthread_t thread;
-    pthread_mutex_t lock; /* of all below */
-    pthread_cond_t changed;
+    tdmi_thread thread;
+    tdmi_mutex lock; /* of all below */
+    tdmi_cond changed;
     double timeout;
     work *first, *last, *spare;
     double inside; /* since when a thread is in the library's run; 0: none is */
@@ -38,11 +38,7 @@ struct tdmi_team {
     char why[300];
 };
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static double now(void) { return (double)tdmi_nanoseconds() * 1e-9; }
 
 static void free_works(work *first) {
     while (first) {
@@ -75,7 +71,7 @@ static tdm_status look(tdmi_team *team) {
         at->failure = NULL;
         at->next = team->spare;
         team->spare = at;
-        pthread_cond_broadcast(&team->changed);
+        tdmi_cond_broadcast(&team->changed);
     }
     return TDM_OK;
 }
@@ -104,10 +100,10 @@ static void give_up(tdmi_team *team, const char *why) {
     snprintf(team->why, sizeof team->why, "%s", why);
     for (work *at = team->first; at; at = at->next)
         tdm_failure_report(at->failure, TDM_ERROR_RANK_LOST, team->why);
-    pthread_cond_broadcast(&team->changed);
-    pthread_mutex_unlock(&team->lock);
+    tdmi_cond_broadcast(&team->changed);
+    tdmi_mutex_unlock(&team->lock);
     end_comm(team, tdmi_nccl.ncclCommAbort);
-    pthread_mutex_lock(&team->lock);
+    tdmi_mutex_lock(&team->lock);
 }
 
 static void watch_over(tdmi_team *team) {
@@ -131,41 +127,31 @@ static void watch_over(tdmi_team *team) {
 
 static void *watch(void *context) {
     tdmi_team *team = context;
-    pthread_mutex_lock(&team->lock);
+    tdmi_mutex_lock(&team->lock);
     while (!team->ending) {
         if ((!team->first && team->inside <= 0) || team->lost) {
-            pthread_cond_wait(&team->changed, &team->lock);
+            tdmi_cond_wait(&team->changed, &team->lock);
             continue;
         }
-        struct timespec next;
-        clock_gettime(CLOCK_MONOTONIC, &next);
-        next.tv_nsec += LOOK_EVERY_NS;
-        next.tv_sec += next.tv_nsec / 1000000000;
-        next.tv_nsec %= 1000000000;
-        (void)pthread_cond_timedwait(&team->changed, &team->lock, &next);
+        (void)tdmi_cond_wait_for(&team->changed, &team->lock, LOOK_EVERY_NS);
         if (!team->ending) watch_over(team);
     }
-    pthread_mutex_unlock(&team->lock);
+    tdmi_mutex_unlock(&team->lock);
     return NULL;
 }
 
 /* ---- making and ending ---- */
 
 static bool make_lock(tdmi_team *team) {
-    pthread_condattr_t monotonic;
-    if (pthread_condattr_init(&monotonic) != 0) return false;
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    bool made = pthread_cond_init(&team->changed, &monotonic) == 0;
-    (void)pthread_condattr_destroy(&monotonic);
-    if (!made) return false;
-    if (pthread_mutex_init(&team->lock, NULL) == 0) return true;
-    (void)pthread_cond_destroy(&team->changed);
+    if (!tdmi_cond_init(&team->changed)) return false;
+    if (tdmi_mutex_init(&team->lock)) return true;
+    tdmi_cond_destroy(&team->changed);
     return false;
 }
 
 static void free_team(tdmi_team *team) {
-    pthread_mutex_destroy(&team->lock);
-    pthread_cond_destroy(&team->changed);
+    tdmi_mutex_destroy(&team->lock);
+    tdmi_cond_destroy(&team->changed);
     free_works(team->first);
     free_works(team->spare);
     free(team);
@@ -187,19 +173,6 @@ static tdm_status join(tdmi_team *team, const tdm_nccl_id *id, int rank, int ran
     return status;
 }
 
-/* A thread that takes none of the process's signals: they are for the threads of the program. */
-static bool start(tdmi_team *team) {
-    sigset_t all, before;
-    sigfillset(&all);
-    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&all, faults[i]);
-    if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0) return false;
-    const bool made = pthread_create(&team->thread, NULL, watch, team) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return made;
-}
-
 tdm_status tdmi_team_make(tdm_device *device, const tdm_nccl_id *id, int rank, int ranks,
                           double timeout, tdmi_team **result) {
     tdmi_team *team = calloc(1, sizeof *team);
@@ -210,7 +183,7 @@ tdm_status tdmi_team_make(tdm_device *device, const tdm_nccl_id *id, int rank, i
     team->device = device;
     team->timeout = timeout;
     tdm_status status = join(team, id, rank, ranks);
-    if (status == TDM_OK && !start(team)) {
+    if (status == TDM_OK && !tdmi_thread_start(&team->thread, watch, team)) {
         end_comm(team, tdmi_nccl.ncclCommAbort);
         status = tdmi_comm_error(TDM_ERROR_OUT_OF_MEMORY, "there cannot be another thread");
     }
@@ -223,44 +196,44 @@ tdm_status tdmi_team_make(tdm_device *device, const tdm_nccl_id *id, int rank, i
 }
 
 void tdmi_team_end(tdmi_team *team) {
-    pthread_mutex_lock(&team->lock);
+    tdmi_mutex_lock(&team->lock);
     while (team->first && !team->lost)
-        pthread_cond_wait(&team->changed, &team->lock);
+        tdmi_cond_wait(&team->changed, &team->lock);
     team->ending = true;
-    pthread_cond_broadcast(&team->changed);
-    pthread_mutex_unlock(&team->lock);
-    pthread_join(team->thread, NULL);
+    tdmi_cond_broadcast(&team->changed);
+    tdmi_mutex_unlock(&team->lock);
+    tdmi_thread_join(team->thread);
     if (!team->lost) end_comm(team, tdmi_nccl.ncclCommDestroy);
     free_team(team);
 }
 
 void tdmi_team_set_timeout(tdmi_team *team, double seconds) {
-    pthread_mutex_lock(&team->lock);
+    tdmi_mutex_lock(&team->lock);
     team->timeout = seconds;
-    pthread_mutex_unlock(&team->lock);
+    tdmi_mutex_unlock(&team->lock);
 }
 
 bool tdmi_team_is_lost(tdmi_team *team, const char **why) {
-    pthread_mutex_lock(&team->lock);
+    tdmi_mutex_lock(&team->lock);
     const bool lost = team->lost;
-    pthread_mutex_unlock(&team->lock);
+    tdmi_mutex_unlock(&team->lock);
     *why = team->why;
     return lost;
 }
 
 void tdmi_team_give_up(tdmi_team *team, const char *why) {
-    pthread_mutex_lock(&team->lock);
+    tdmi_mutex_lock(&team->lock);
     give_up(team, why);
-    pthread_mutex_unlock(&team->lock);
+    tdmi_mutex_unlock(&team->lock);
 }
 
 /* ---- what a team runs ---- */
 
 static work *take_work(tdmi_team *team) {
-    pthread_mutex_lock(&team->lock);
+    tdmi_mutex_lock(&team->lock);
     work *taken = team->spare;
     if (taken) team->spare = taken->next;
-    pthread_mutex_unlock(&team->lock);
+    tdmi_mutex_unlock(&team->lock);
     if (!taken) taken = calloc(1, sizeof *taken);
     if (!taken) return NULL;
     taken->next = NULL;
@@ -292,14 +265,14 @@ tdm_status tdmi_team_run(tdmi_team *team, tdm_queue *queue, const tdmi_piece *pi
         free_works(around);
         return prepared;
     }
-    pthread_mutex_lock(&team->lock);
+    tdmi_mutex_lock(&team->lock);
     bool lost = team->lost;
     if (!lost) team->inside = now();
-    pthread_cond_broadcast(&team->changed);
-    pthread_mutex_unlock(&team->lock);
+    tdmi_cond_broadcast(&team->changed);
+    tdmi_mutex_unlock(&team->lock);
     tdmi_comm_outcome outcome = {0};
     if (!lost) tdmi_comm_outcome_add(&outcome, enqueue(team, queue, around, pieces, count));
-    pthread_mutex_lock(&team->lock);
+    tdmi_mutex_lock(&team->lock);
     team->inside = 0;
     lost = team->lost;
     if (lost) tdm_failure_report(around->failure, TDM_ERROR_RANK_LOST, team->why);
@@ -307,8 +280,8 @@ tdm_status tdmi_team_run(tdmi_team *team, tdm_queue *queue, const tdmi_piece *pi
     if (added && team->last) team->last->next = around;
     if (added && !team->first) team->first = around;
     if (added) team->last = around;
-    pthread_cond_broadcast(&team->changed);
-    pthread_mutex_unlock(&team->lock);
+    tdmi_cond_broadcast(&team->changed);
+    tdmi_mutex_unlock(&team->lock);
     if (!added) free_works(around);
     return lost ? tdm_fail(TDM_ERROR_RANK_LOST, team->why) : tdmi_comm_outcome_end(&outcome);
 }

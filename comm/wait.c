@@ -1,9 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Messages under way, and waiting for them: until they are done, a fault is known, or nothing came for too long. */
-#include <sched.h>
 #include <stdio.h>
 
 #include "comm.h"
+#include "platform/threads.h"
 
 enum { SPINS = 64 }; /* tests of all messages between two looks at the notes */
 
@@ -157,7 +157,7 @@ tdm_status tdmi_comm_wait(tdm_comm *comm, int set) {
         if (now - since > comm->timeout) return tdmi_comm_late(comm, open);
         if (spins % SPINS != 0) continue;
         TDMI_TRY(look(comm, open));
-        (void)sched_yield();
+        tdmi_thread_yield();
         if (now - since > SPIN_SECONDS) tdmi_comm_nap();
     }
     of->count = 0;

@@ -1,23 +1,19 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Host memory: allocation, and transfers spread over the cores when they are large. */
-#define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "args.h"
 #include "cpu_backend.h"
+#include "platform/memory.h"
 
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
 tdm_status tdmi_cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
     (void)device;
     bool huge = size >= HUGE_PAGE;
-    void *pointer = NULL;
-    if (posix_memalign(&pointer, huge ? HUGE_PAGE : PAGE, size) != 0)
-        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "the host has no %zu bytes left", size);
-    /* Fewer page faults at first use; a wish, so its failure does not matter. */
-    if (huge) (void)madvise(pointer, size, MADV_HUGEPAGE);
+    void *pointer = tdmi_aligned_alloc(huge ? HUGE_PAGE : PAGE, size);
+    if (!pointer) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "the host has no %zu bytes left", size);
+    if (huge) tdmi_prefer_large_pages(pointer, size);
     mem->handle = pointer;
     mem->host = pointer;
     return TDM_OK;
@@ -25,7 +21,7 @@ tdm_status tdmi_cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) 
 
 void tdmi_cpu_mem_free(tdmi_bdevice *device, tdmi_mem *mem) {
     (void)device;
-    free(mem->handle);
+    tdmi_aligned_free(mem->handle);
 }
 
 tdm_status tdmi_cpu_mem_adopt(tdmi_bdevice *device, void *handle, size_t size, tdmi_mem *mem,

@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Programs, kernels and launches. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,8 @@
 #include "base/log.h"
 #include "cpu_backend.h"
 #include "host/compiler.h"
+#include "platform/library.h"
+#include "platform/memory.h"
 
 /* ---- users' kernels, by the machine's compiler ---- */
 
@@ -56,10 +57,10 @@ static tdm_status load(const tdmi_program_source *source, const tdmi_blob *libra
     snprintf(entry, sizeof entry, "tdmi_%s_%d_%d_own", source->entry + strlen("tdm_"),
              (int)source->variant.t, (int)source->variant.u);
     TDMI_TRY(tdmi_host_load(library, source->file, &program->library));
-    void *function = dlsym(program->library, entry);
+    void *function = tdmi_library_symbol(program->library, entry);
     memcpy(&program->function, &function, sizeof function);
     if (function) return TDM_OK;
-    dlclose(program->library);
+    tdmi_library_unload(program->library);
     program->library = NULL;
     return tdmi_fail(TDM_ERROR_COMPILE, "%s: what the C compiler made has no %s", source->file,
                      entry);
@@ -115,7 +116,7 @@ tdm_status tdmi_cpu_program_build(tdmi_bdevice *device, const tdmi_program_sourc
 }
 
 void tdmi_cpu_program_deinit(tdmi_bprogram *program) {
-    if (program->library) dlclose(program->library);
+    if (program->library) tdmi_library_unload(program->library);
 }
 
 static bool wants_scratch(const tdmi_variant *variant) {
@@ -126,7 +127,7 @@ static bool wants_scratch(const tdmi_variant *variant) {
 /* A product's blocks are too large for a thread with a small stack. */
 static tdm_status make_scratch(tdmi_bqueue *queue) {
     size_t size = (size_t)tdmi_worker_count() * TDMI_CPU_SCRATCH;
-    queue->scratch = aligned_alloc(64, size);
+    queue->scratch = tdmi_aligned_alloc(64, size);
     if (queue->scratch) return TDM_OK;
     return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY,
                      "out of host memory for the %zu bytes of a product's "

@@ -1,9 +1,10 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Queues and events of the cpu backend: work is done when a call returns. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "cpu_backend.h"
+#include "platform/clock.h"
+#include "platform/memory.h"
 
 tdm_status tdmi_cpu_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue *queue) {
     (void)flags; /* events always carry a time */
@@ -12,7 +13,7 @@ tdm_status tdmi_cpu_queue_init(tdmi_bdevice *device, unsigned flags, tdmi_bqueue
     return TDM_OK;
 }
 
-void tdmi_cpu_queue_deinit(tdmi_bqueue *queue) { free(queue->scratch); }
+void tdmi_cpu_queue_deinit(tdmi_bqueue *queue) { tdmi_aligned_free(queue->scratch); }
 
 tdm_status tdmi_cpu_queue_nothing(tdmi_bqueue *queue) {
     (void)queue;
@@ -29,9 +30,7 @@ void tdmi_cpu_event_deinit(tdmi_bevent *event) { (void)event; }
 
 tdm_status tdmi_cpu_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
     (void)queue;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    atomic_store(&event->nanoseconds, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    atomic_store(&event->nanoseconds, (int64_t)tdmi_nanoseconds());
     return TDM_OK;
 }
 

@@ -63,10 +63,10 @@ static bool is_float(tdm_dtype dtype) {
 
 /* To end a handle is a wait for the whole device, which invalidates every capture on it. */
 static void end_handles(tdmi_bdevice *device, cublasHandle_t plain, cublasLtHandle_t lt) {
-    pthread_rwlock_wrlock(&device->captures);
+    tdmi_cuda_await_captures(device);
     if (plain) (void)tdmi_cublas.cublasDestroy_v2(plain);
     if (lt) (void)tdmi_cublaslt.cublasLtDestroy(lt);
-    pthread_rwlock_unlock(&device->captures);
+    tdmi_cuda_allow_captures(device);
 }
 
 /* Makes the plain handle at its first use; false when cuBLAS is missing or refuses. Not while the queue's

@@ -3,6 +3,31 @@
  * in the queue's usual stream, or wait for it, while this one captures. */
 #include "cuda_backend.h"
 
+static bool enter(tdmi_bdevice *device) {
+    TDMI_LOCKED(&device->captures);
+    if (device->is_waited_for) return false;
+    device->capturing++;
+    return true;
+}
+
+static void leave(tdmi_bdevice *device) {
+    TDMI_LOCKED(&device->captures);
+    if (--device->capturing == 0) tdmi_cond_broadcast(&device->captures_changed);
+}
+
+void tdmi_cuda_await_captures(tdmi_bdevice *device) {
+    TDMI_LOCKED(&device->captures);
+    while (device->capturing > 0 || device->is_waited_for)
+        tdmi_cond_wait(&device->captures_changed, &device->captures);
+    device->is_waited_for = true;
+}
+
+void tdmi_cuda_allow_captures(tdmi_bdevice *device) {
+    TDMI_LOCKED(&device->captures);
+    device->is_waited_for = false;
+    tdmi_cond_broadcast(&device->captures_changed);
+}
+
 static tdm_status begin(tdmi_bqueue *queue) {
     if (!queue->capturing) {
         cudaStream_t made = NULL;
@@ -25,10 +50,10 @@ tdm_status tdmi_cuda_capture_begin(tdmi_bqueue *queue) {
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "this driver is older than CUDA 11.4");
     TDMI_CUDA_ENTER(queue->device);
     /* A wait for the device may take as long as another process does, and this thread must not. */
-    if (pthread_rwlock_tryrdlock(&queue->device->captures) != 0)
+    if (!enter(queue->device))
         return tdmi_fail(TDM_ERROR_BACKEND, "a thread waits for the whole device");
     const tdm_status status = begin(queue);
-    if (status != TDM_OK) pthread_rwlock_unlock(&queue->device->captures);
+    if (status != TDM_OK) leave(queue->device);
     return status;
 }
 
@@ -63,7 +88,7 @@ static tdm_status end(tdmi_bqueue *queue, CUgraph *graph) {
         tdmi_cuda_leave(pushed);
     }
     queue->stream = queue->own;
-    pthread_rwlock_unlock(&queue->device->captures);
+    leave(queue->device);
     return status;
 }
 

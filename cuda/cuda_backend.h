@@ -3,7 +3,6 @@
 #ifndef TDMI_CUDA_BACKEND_H
 #define TDMI_CUDA_BACKEND_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "backend.h"
@@ -17,8 +16,10 @@ struct tdmi_bdevice {
     int capability;                           /* 10 * major + minor */
     CUcontext context;                        /* the primary context, kept until the process ends */
     atomic_bool peers[TDMI_CUDA_MAX_DEVICES]; /* [ordinal]: access to its memory was requested */
-    pthread_rwlock_t captures;                /* read: while a queue's work is captured; written:
-                                                 while something waits for the whole device */
+    tdmi_mutex captures;                      /* of these two */
+    tdmi_cond captures_changed;
+    int capturing; /* queues whose work is captured, during which nothing may wait for the whole device */
+    bool is_waited_for; /* something does, so that no capture begins */
 };
 
 struct tdmi_bqueue {
@@ -43,7 +44,7 @@ struct tdmi_bcapture {
  * kind is made at its first use. */
 struct tdmi_bevent {
     tdmi_bdevice *device;
-    pthread_mutex_t lock; /* of the two below: one thread may record while others wait */
+    tdmi_mutex lock;      /* of the two below: one thread may record while others wait */
     cudaEvent_t kinds[2]; /* [0] without a time, [1] with; NULL until recorded */
     cudaEvent_t current;  /* the kind recorded last */
 };
@@ -129,6 +130,10 @@ void tdmi_cuda_driver_text(int driver_version, char *text, size_t size);
 static inline int tdmi_cuda_capability(const tdmi_cuda_entry *record) {
     return 10 * record->major + record->minor;
 }
+
+/* From await to allow no queue of the device is captured, and none begins to be (capture.c). */
+void tdmi_cuda_await_captures(tdmi_bdevice *device);
+void tdmi_cuda_allow_captures(tdmi_bdevice *device);
 
 /* The functions of the table. Between enter and leave the device's context is current for this thread; leave restores
  * what was current before. Neither makes a context. Leave after every enter that succeeded. */

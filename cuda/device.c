@@ -7,11 +7,9 @@
  * which the runtime API works in as well, is pushed and popped. */
 #include "cuda_backend.h"
 
-#include <pthread.h>
-
 /* Primary contexts are kept until the process ends: the runtime never gives them up either, and
  * other users of the runtime in this process may rely on them. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 
 static CUcontext contexts[TDMI_CUDA_MAX_DEVICES];
 
@@ -37,23 +35,26 @@ tdm_status tdmi_cuda_device_init(tdmi_bdevice *device, size_t index) {
     if (ordinal >= TDMI_CUDA_MAX_DEVICES)
         return tdmi_fail(TDM_ERROR_UNSUPPORTED, "CUDA device %d: only %d devices are supported",
                          ordinal, TDMI_CUDA_MAX_DEVICES);
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     CUcontext context = contexts[ordinal];
     tdm_status status = context ? TDM_OK : make_context(ordinal, &context);
     if (status == TDM_OK) contexts[ordinal] = context;
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     if (status != TDM_OK) return status;
     device->ordinal = ordinal;
     device->capability = tdmi_cuda_capability(entry);
     device->context = context;
     TDMI_TRY(check_context(device));
-    if (pthread_rwlock_init(&device->captures, NULL) != 0)
-        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of a device");
-    return TDM_OK;
+    if (tdmi_mutex_init(&device->captures)) {
+        if (tdmi_cond_init(&device->captures_changed)) return TDM_OK;
+        tdmi_mutex_destroy(&device->captures);
+    }
+    return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of a device");
 }
 
 void tdmi_cuda_device_deinit(tdmi_bdevice *device) {
-    pthread_rwlock_destroy(&device->captures);
+    tdmi_cond_destroy(&device->captures_changed);
+    tdmi_mutex_destroy(&device->captures);
     device->context = NULL;
 }
 

@@ -1,8 +1,8 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Finding the devices, without making a context. */
 #include "cuda_backend.h"
+#include "platform/process.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +18,13 @@ typedef struct asked_device {
     char why[256];
 } asked_device;
 
-static pthread_mutex_t asked_lock = PTHREAD_MUTEX_INITIALIZER; /* of the two below */
+static tdmi_mutex asked_lock = TDMI_MUTEX_INIT; /* of the two below */
 static asked_device *asked;
 static int asked_count;
 
 static tdm_status no_device(cudaError_t error) {
     (void)tdmi_cudart.cudaGetLastError();
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char *visible = tdmi_environment_get("CUDA_VISIBLE_DEVICES");
     const char *text = tdmi_cudart.cudaGetErrorString(error);
     const char *advice = tdmi_cuda_advice(error);
     return tdmi_fail(TDM_ERROR_UNAVAILABLE, "no CUDA device: %s%s%s%s%s%s", text,
@@ -172,7 +172,7 @@ void tdmi_cuda_diagnose(void) {
         tdm_status status = find_devices(&count, &error);
         if (status == TDM_OK) status = tdmi_cudrv_open();
         /* Entries from the first bad one on are passed over in silence: the variable is shown. */
-        const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+        const char *visible = tdmi_environment_get("CUDA_VISIBLE_DEVICES");
         char detail[512], version[64];
         tdmi_cuda_driver_text(driver_version, version, sizeof version);
         snprintf(detail, sizeof detail, "version %s, %d device(s)%s%.256s%s", version, count,

@@ -2,6 +2,8 @@
 /* What a device reports of itself, all without a context. */
 #include "base/hash.h"
 #include "cuda_backend.h"
+#include "platform/file.h"
+#include "system_names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,10 +56,11 @@ static void copy_card(const tdmi_cuda_entry *record, tdmi_device_facts *facts) {
 /* The kernel module has the driver's own version; CUDA reports only the API version it supports. */
 void tdmi_cuda_driver_text(int driver_version, char *text, size_t size) {
     char module[32] = "";
-    FILE *file = fopen("/sys/module/nvidia/version", "re");
-    if (file) {
-        if (!fgets(module, sizeof module, file)) module[0] = '\0';
-        fclose(file);
+    const tdmi_file file =
+        tdmi_file_open(TDMI_HERE, TDMI_NVIDIA_VERSION_FILE, TDMI_OPEN_READ, NULL);
+    if (file != TDMI_NO_FILE) {
+        (void)tdmi_file_read(file, 0, module, sizeof module - 1);
+        (void)tdmi_file_close(file);
     }
     module[strcspn(module, "\r\n")] = '\0';
     snprintf(text, size, "%s%sCUDA %d.%d%s", module, *module ? " (" : "", driver_version / 1000,

@@ -2,9 +2,10 @@
 /* Opening CUDA's libraries at run time: the runtime of the newest version that is found, and the
  * others of its major version. */
 #include "cuda_backend.h"
+#include "platform/library.h"
+#include "platform/path.h"
+#include "system_names.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ static tdmi_library cudart_library = {.title = "the CUDA runtime",
                                       .advice = RUNTIME_ADVICE};
 
 /* What belongs to the runtime, known when that was found. */
-static pthread_mutex_t runtime_lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex runtime_lock = TDMI_MUTEX_INIT;
 static atomic_int runtime_major; /* 0 before; then the rest is constant */
 static const char *nvrtc_names[2], *cublaslt_names[2], *cublas_names[2];
 static char advice[160];
@@ -62,7 +63,7 @@ LIBRARY(cublaslt, "NVIDIA's cuBLASLt")
 LIBRARY(cublas, "NVIDIA's cuBLAS")
 
 /* The runtime opens the driver's library by this name. */
-static const char *const cudrv_names[] = {"libcuda.so.1", NULL};
+static const char *const cudrv_names[] = {TDMI_NAMES_CUDA_DRIVER, NULL};
 static tdmi_library cudrv_library = {.title = "the NVIDIA driver",
                                      .names = cudrv_names,
                                      .advice = "update the NVIDIA driver",
@@ -135,18 +136,19 @@ tdm_status tdmi_nvrtc_open(void) {
 
 static void open_builtins(void) {
     int major, minor;
-    const char *slash = strrchr(nvrtc_library.found, '/');
+    unsigned failure;
+    const size_t folder = tdmi_path_folder_length(nvrtc_library.found);
     tdmi_nvrtc_version(&major, &minor);
-    if (!slash || major == 0) return;
+    if (folder == 0 || major == 0) return;
     char path[640];
-    snprintf(path, sizeof path, "%.*s/libnvrtc-builtins.so.%d.%d",
-             (int)(slash - nvrtc_library.found), nvrtc_library.found, major, minor);
-    (void)dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    snprintf(path, sizeof path, "%.*s" TDMI_NVRTC_BUILTINS, (int)folder, nvrtc_library.found, major,
+             minor);
+    (void)tdmi_library_load(path, 0, &failure, NULL, 0);
 }
 
 void tdmi_nvrtc_open_builtins(void) {
-    static pthread_once_t builtins_once = PTHREAD_ONCE_INIT;
-    pthread_once(&builtins_once, open_builtins);
+    static tdmi_once builtins_once = TDMI_ONCE_INIT;
+    tdmi_once_run(&builtins_once, open_builtins);
 }
 
 const tdmi_library *tdmi_cublaslt_library(void) { return &cublaslt_library; }
@@ -186,7 +188,7 @@ static void diagnose(tdmi_library *library, const tdmi_symbol *symbols, size_t c
 static void diagnose_nccl(void) {
     static void (*get_id)(void);
     static const tdmi_symbol symbol = {"ncclGetUniqueId", &get_id, false};
-    static const char *names[] = {"libnccl.so.2", NULL};
+    static const char *names[] = {TDMI_NAMES_NCCL, NULL};
     static tdmi_library library = {
         .title = "NVIDIA's NCCL",
         .names = names,

@@ -4,12 +4,12 @@
  * nvml.h is not part of the toolkit's minimum, so the little that is needed is declared here, after
  * the NVML API reference (docs.nvidia.com/deploy/nvml-api). Of the processes, version 3 (driver
  * 510) and version 2 share one struct; version 1 has another and is not used. */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backend.h"
 #include "machine/monitor.h"
+#include "system_names.h"
 
 enum { NVML_SUCCESS = 0, NVML_ERROR_INSUFFICIENT_SIZE = 7, NVML_TEMPERATURE_GPU = 0 };
 
@@ -44,7 +44,7 @@ static struct {
     get_processes processes, processes_v2;
 } nvml;
 
-static const char *const names[] = {"libnvidia-ml.so.1", NULL};
+static const char *const names[] = {TDMI_NAMES_NVML, NULL};
 static tdmi_library library = {.title = "NVIDIA's management library NVML",
                                .names = names,
                                .advice = "it comes with the NVIDIA driver: install or update that"};
@@ -67,7 +67,7 @@ static const tdmi_symbol symbols[] = {
 };
 enum { SYMBOLS = sizeof symbols / sizeof symbols[0] };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static bool started;
 static char why_not[256]; /* why a library that was opened is of no use; else "" */
 
@@ -157,9 +157,9 @@ static void ask_processes(nvmlDevice_t card, tdm_device_usage *usage) {
 
 static bool fill_usage(const uint8_t *uuid, const char *pci, tdm_device_usage *usage) {
     nvmlDevice_t card = NULL;
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     bool usable = start();
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     if (!usable || !find_card(uuid, pci, &card)) return false;
     ask_memory(card, usage);
     ask_sensors(card, usage);
@@ -169,10 +169,10 @@ static bool fill_usage(const uint8_t *uuid, const char *pci, tdm_device_usage *u
 
 static void diagnose(void) {
     char reason[sizeof why_not];
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     (void)start();
     memcpy(reason, why_not, sizeof reason);
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     if (reason[0]) {
         char subject[160], detail[sizeof library.found + sizeof reason + 8];
         snprintf(subject, sizeof subject, "%s (%s)", names[0], library.title);

@@ -37,7 +37,7 @@ tdm_status tdmi_cuda_queue_finish(tdmi_bqueue *queue) {
 
 tdm_status tdmi_cuda_event_init(tdmi_bdevice *device, tdmi_bevent *event) {
     *event = (tdmi_bevent){.device = device};
-    if (pthread_mutex_init(&event->lock, NULL) != 0)
+    if (!tdmi_mutex_init(&event->lock))
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of an event");
     return TDM_OK;
 }
@@ -50,7 +50,7 @@ void tdmi_cuda_event_deinit(tdmi_bevent *event) {
                 (void)tdmi_cuda_succeeds(tdmi_cudart.cudaEventDestroy(event->kinds[kind]));
         tdmi_cuda_leave(pushed);
     }
-    pthread_mutex_destroy(&event->lock);
+    tdmi_mutex_destroy(&event->lock);
     *event = (tdmi_bevent){0};
 }
 

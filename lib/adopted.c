@@ -169,7 +169,7 @@ static void leave(tdmi_adopted *gone) {
 void tdmi_device_let_leave(tdm_device *device, bool all) {
     tdmi_adopted *over = NULL, *kept = NULL;
     if (atomic_load(&device->leaving_count) == 0) return;
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     for (tdmi_adopted *gone = device->leaving, *next; gone; gone = next) {
         next = gone->next;
         if (!is_over(device, gone)) {
@@ -183,7 +183,7 @@ void tdmi_device_let_leave(tdm_device *device, bool all) {
         over = gone;
         atomic_fetch_sub(&device->leaving_count, 1);
     }
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     /* Without the lock: the owners may call the library. */
     while (over) {
         tdmi_adopted *next = over->next;
@@ -196,7 +196,7 @@ void tdmi_adopted_give(tdm_device *device, tdmi_block *block) {
     tdmi_adopted *gone = block->adopted;
     tdmi_device_let_leave(device, false);
     gone->device = tdm_device_retain(device);
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     block->released = atomic_load(&device->sequence);
     atomic_store(&block->former, atomic_exchange(&block->user, 0));
     mark_pending(device, gone);
@@ -206,6 +206,6 @@ void tdmi_adopted_give(tdm_device *device, tdmi_block *block) {
         device->leaving_last = gone;
         atomic_fetch_add(&device->leaving_count, 1);
     }
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     if (over) leave(gone);
 }

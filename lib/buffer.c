@@ -18,9 +18,9 @@ tdm_status tdm_buffer_create(tdm_device *device, size_t size, tdm_buffer **buffe
     tdm_buffer *made = tdmi_calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for a buffer");
     if (size > 0) {
-        pthread_mutex_lock(&device->lock);
+        tdmi_mutex_lock(&device->lock);
         tdm_status status = tdmi_pool_take(device, size, size, &made->block);
-        pthread_mutex_unlock(&device->lock);
+        tdmi_mutex_unlock(&device->lock);
         if (status != TDM_OK) {
             tdmi_free(made);
             return tdmi_fail_in(status, "tdm_buffer_create: size is %zu bytes on %s", size,
@@ -42,14 +42,14 @@ enum { REMEMBERED = 256 };
 
 static void end(tdm_buffer *buffer) {
 #if !defined(__SANITIZE_ADDRESS__)
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static tdmi_mutex lock = TDMI_MUTEX_INIT;
     static tdm_buffer *released[REMEMBERED];
     static size_t next;
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     tdm_buffer *oldest = released[next];
     released[next] = buffer;
     next = (next + 1) % REMEMBERED;
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     buffer = oldest;
 #endif
     tdmi_free(buffer);
@@ -91,9 +91,9 @@ void tdm_buffer_release(tdm_buffer *buffer) {
     if (buffer->block && buffer->block->adopted) {
         tdmi_adopted_give(device, buffer->block);
     } else if (buffer->block) {
-        pthread_mutex_lock(&device->lock);
+        tdmi_mutex_lock(&device->lock);
         tdmi_pool_give(device, buffer->block, buffer->size);
-        pthread_mutex_unlock(&device->lock);
+        tdmi_mutex_unlock(&device->lock);
         tdmi_device_let_leave(device, false);
     }
     end(buffer);
@@ -123,10 +123,10 @@ tdm_status tdm_host_alloc(tdm_device *device, size_t size, void **pointer) {
         return tdmi_device_result(device,
                                   tdmi_fail_in(status, "tdm_host_alloc: size is %zu bytes", size));
     block->device = tdm_device_retain(device);
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     block->next = device->host_blocks;
     device->host_blocks = block;
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     *pointer = block->mem.host;
     return TDM_OK;
 }
@@ -143,13 +143,13 @@ void tdm_host_free(tdm_device *device, void *pointer) {
     TDMI_UNCANCELLED();
     if (!device || !pointer || tdmi_forked) return;
     tdmi_host_block *found = NULL;
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     for (tdmi_host_block **at = &device->host_blocks; *at; at = &(*at)->next) {
         if ((*at)->mem.host != pointer) continue;
         found = *at;
         *at = found->next;
         break;
     }
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     if (found) free_host_block(found);
 }

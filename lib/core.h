@@ -3,7 +3,6 @@
 #ifndef TDMI_CORE_H
 #define TDMI_CORE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -69,17 +68,17 @@ struct tdm_device {
     tdmi_bevent *order; /* records what one queue waits for of another; NULL: not yet made */
     atomic_uint doubtful, abandoned; /* how many of its queues are; see wait.c */
     atomic_uint leaving_count;       /* of `leaving` */
-    pthread_mutex_t lock;            /* all below */
+    tdmi_mutex lock;                 /* all below */
     tdmi_pool pool;
     tdm_queue *queues;
     struct tdmi_adopted *leaving,
         *leaving_last; /* released, and work may still use it (adopted.c) */
     tdmi_host_block *host_blocks, *kept_blocks; /* given out; freed, the latest first */
     tdmi_mapping *mappings;
-    pthread_mutex_t program_lock; /* of the list, which is not held while a program is built */
-    pthread_cond_t program_built;
+    tdmi_mutex program_lock; /* of the list, which is not held while a program is built */
+    tdmi_cond program_built;
     tdmi_program *programs;
-    pthread_mutex_t user_lock; /* of the list, which may be looked at under program_lock */
+    tdmi_mutex user_lock; /* of the list, which may be looked at under program_lock */
     struct tdmi_user_kernel *user_kernels; /* the latest first */
     /* of functions that are kernels of expressions (ops/functions.c), each made at its first use */
     _Atomic(struct tdm_kernel *) kept_kernels[TDMI_MOST_KEPT_KERNELS];

@@ -11,7 +11,7 @@ static tdm_device **opened;
 static tdm_device *adopted;
 static tdm_device *set_aside; /* lost, and kept for memory that their drivers may still use */
 static size_t opened_room;
-static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex opened_lock = TDMI_MUTEX_INIT;
 
 /* `context`: the program's, or NULL for one of our own. */
 static tdm_status create_device(const tdmi_listed_device *devices, size_t index, void *context,
@@ -43,10 +43,10 @@ static tdm_status create_device(const tdmi_listed_device *devices, size_t index,
     made->facts = &listed->facts;
     made->impl = impl;
     made->holding = tdmi_holding_open(devices, index);
-    pthread_mutex_init(&made->lock, NULL);
-    pthread_mutex_init(&made->program_lock, NULL);
-    pthread_mutex_init(&made->user_lock, NULL);
-    pthread_cond_init(&made->program_built, NULL);
+    (void)tdmi_mutex_init(&made->lock);
+    (void)tdmi_mutex_init(&made->program_lock);
+    (void)tdmi_mutex_init(&made->user_lock);
+    (void)tdmi_cond_init(&made->program_built);
     const tdm_device_info *info = &made->facts->info;
     tdmi_log(TDM_LOG_INFO, "opened %s (%s)%s%s", info->id, info->name,
              info->driver_version[0] ? ", driver " : "", info->driver_version);
@@ -142,10 +142,10 @@ static void destroy_device(tdm_device *device) {
     }
     device->backend->device_deinit(device->impl);
     tdmi_holding_close(device->listed);
-    pthread_mutex_destroy(&device->lock);
-    pthread_mutex_destroy(&device->program_lock);
-    pthread_mutex_destroy(&device->user_lock);
-    pthread_cond_destroy(&device->program_built);
+    tdmi_mutex_destroy(&device->lock);
+    tdmi_mutex_destroy(&device->program_lock);
+    tdmi_mutex_destroy(&device->user_lock);
+    tdmi_cond_destroy(&device->program_built);
     tdmi_free(device->impl);
     tdmi_free(device);
 }
@@ -158,10 +158,10 @@ void tdm_device_release(tdm_device *device) {
     unsigned references = atomic_load(&device->references);
     while (references > 1)
         if (atomic_compare_exchange_weak(&device->references, &references, references - 1)) return;
-    pthread_mutex_lock(&opened_lock);
+    tdmi_mutex_lock(&opened_lock);
     bool last = atomic_fetch_sub(&device->references, 1) == 1;
     if (last) forget(device);
-    pthread_mutex_unlock(&opened_lock);
+    tdmi_mutex_unlock(&opened_lock);
     if (last) destroy_device(device);
 }
 

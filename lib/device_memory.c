@@ -12,9 +12,9 @@ tdm_status tdm_device_get_memory_stats(tdm_device *device, tdm_memory_stats *sta
     TDMI_TRY(
         tdmi_sized_check("tdm_device_get_memory_stats", "stats", &tdm_memory_stats_sized, stats));
     TDMI_TRY(tdmi_device_usable(device));
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     tdm_memory_stats now = device->pool.stats;
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     now.device_free = device->backend->device_free_memory(device->impl);
     tdmi_sized_write(&tdm_memory_stats_sized, &now, stats);
     return TDM_OK;
@@ -25,9 +25,9 @@ tdm_status tdm_device_trim(tdm_device *device) {
     TDMI_NOT_NULL(__func__, device);
     TDMI_TRY(tdmi_device_usable(device));
     tdmi_device_end_abandoned(device);
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     tdmi_pool_trim(device);
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     (void)tdmi_pinned_trim(device);
     tdmi_device_let_leave(device, true);
     return TDM_OK;

@@ -235,11 +235,11 @@ static tdm_status make_program(tdm_device *device, tdmi_variant variant, uint64_
     }
     *made = (tdmi_program){key, true, impl, device->programs};
     device->programs = made;
-    pthread_mutex_unlock(&device->program_lock);
+    tdmi_mutex_unlock(&device->program_lock);
     tdm_status status = build_variant(device, variant, impl);
-    pthread_mutex_lock(&device->program_lock);
+    tdmi_mutex_lock(&device->program_lock);
     made->building = false;
-    pthread_cond_broadcast(&device->program_built);
+    tdmi_cond_broadcast(&device->program_built);
     if (status == TDM_OK) {
         *program = made;
         return TDM_OK;
@@ -257,20 +257,20 @@ static tdm_status device_program(tdm_device *device, tdmi_variant wanted, tdmi_p
     const tdmi_variant variant = built_variant(device, wanted);
     const uint64_t key = tdmi_variant_key(variant);
     tdm_status status = TDM_OK;
-    pthread_mutex_lock(&device->program_lock);
+    tdmi_mutex_lock(&device->program_lock);
     while ((*program = find_program(device, key)) && (*program)->building)
-        pthread_cond_wait(&device->program_built, &device->program_lock);
+        tdmi_cond_wait(&device->program_built, &device->program_lock);
     if (!*program) status = make_program(device, variant, key, program);
-    pthread_mutex_unlock(&device->program_lock);
+    tdmi_mutex_unlock(&device->program_lock);
     return tdmi_device_result(device, status);
 }
 
 tdm_status tdmi_is_compiled(tdm_device *device, tdmi_variant wanted, bool *is_compiled) {
     const tdmi_variant variant = built_variant(device, wanted);
-    pthread_mutex_lock(&device->program_lock);
+    tdmi_mutex_lock(&device->program_lock);
     const tdmi_program *program = find_program(device, tdmi_variant_key(variant));
     *is_compiled = program && !program->building;
-    pthread_mutex_unlock(&device->program_lock);
+    tdmi_mutex_unlock(&device->program_lock);
     if (*is_compiled) return TDM_OK;
     source_parts parts;
     tdmi_blob binary;

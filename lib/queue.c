@@ -45,10 +45,10 @@ tdm_status tdmi_queue_make(tdm_device *device, unsigned flags, void *handle, tdm
     made->row_choices = tdmi_tuned_rows_of(device->backend->name, device->facts);
     atomic_init(&made->first_pending, 0);
     atomic_init(&made->doubtful, false);
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     made->next = device->queues;
     device->queues = made;
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     *queue = made;
     return TDM_OK;
 }

@@ -17,14 +17,14 @@ static void free_queue(tdm_queue *queue) {
     tdmi_queue_settle(queue);
     tdmi_queue_free_kernels(queue);
     tdmi_queue_detach_blas(queue);
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     if (queue->scratch) tdmi_pool_give(device, queue->scratch, 0);
     for (tdm_queue **at = &device->queues; *at; at = &(*at)->next) {
         if (*at != queue) continue;
         *at = queue->next;
         break;
     }
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     device->backend->queue_deinit(queue->impl);
     tdm_failure_release(atomic_load(&queue->failure));
     tdmi_free(queue->impl);
@@ -62,9 +62,9 @@ void tdmi_device_end_abandoned(tdm_device *device) {
             atomic_fetch_sub(&device->abandoned, 1);
             free_queue(queue);
         } else {
-            pthread_mutex_lock(&device->lock);
+            tdmi_mutex_lock(&device->lock);
             queue->awaited = false;
-            pthread_mutex_unlock(&device->lock);
+            tdmi_mutex_unlock(&device->lock);
             failed++;
         }
     }

@@ -10,7 +10,7 @@ tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **me
     tdmi_block **scratch = queue->lender ? &queue->lender->scratch : &queue->scratch;
     tdmi_block *before = *scratch;
     if (!before || before->size < size) {
-        pthread_mutex_lock(&device->lock);
+        tdmi_mutex_lock(&device->lock);
         if (before && !queue->lender) {
             *scratch = NULL;
             tdmi_pool_give(device, before, 0);
@@ -23,7 +23,7 @@ tdm_status tdmi_queue_scratch(tdm_queue *queue, size_t size, const tdmi_mem **me
             taken->next = before;
             *scratch = taken;
         }
-        pthread_mutex_unlock(&device->lock);
+        tdmi_mutex_unlock(&device->lock);
         if (status == TDM_OK) status = tdmi_order_block(queue, *scratch);
     }
     if (status == TDM_OK)

@@ -224,7 +224,7 @@ static bool has(const tdmi_gemm *gemm) {
 
 /* What the trial of the product's cores gave; UNTRIED where it is not for them. */
 static int trial_of(tdm_device *device, const tdmi_gemm *gemm) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static tdmi_mutex lock = TDMI_MUTEX_INIT;
     if (!device->facts->tensor_cores || !has(gemm)) return UNTRIED;
     atomic_int *const trial = &device->tensor_trials[gemm->dtype];
     int found = atomic_load(trial);

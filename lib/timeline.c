@@ -23,7 +23,7 @@ struct tdmi_timed {
 };
 
 struct tdmi_timeline {
-    pthread_mutex_t lock;
+    tdmi_mutex lock;
     tdmi_timed *first, **last; /* whose ends were recorded, the oldest first */
     tdmi_timed *spare;
     size_t unwritten;
@@ -60,7 +60,7 @@ tdmi_timeline *tdmi_timeline_make(const tdm_queue *queue) {
     if (!made) return NULL;
     made->last = &made->first;
     made->origin = make_event(queue);
-    if (made->origin && pthread_mutex_init(&made->lock, NULL) == 0) {
+    if (made->origin && tdmi_mutex_init(&made->lock)) {
         char name[sizeof queue->device->facts->info.id + 32];
         snprintf(name, sizeof name, "%s, queue %llu", queue->device->facts->info.id,
                  (unsigned long long)queue->number);
@@ -79,7 +79,7 @@ void tdmi_timeline_end(tdm_queue *queue) {
     free_timed(timeline->first);
     free_timed(timeline->spare);
     free_event(queue, timeline->origin);
-    pthread_mutex_destroy(&timeline->lock);
+    tdmi_mutex_destroy(&timeline->lock);
     tdmi_free(timeline);
     queue->timeline = NULL;
 }
@@ -179,11 +179,11 @@ void tdmi_timed_end(tdmi_timed *const *begun) {
         put_back(timeline, timed);
         return;
     }
-    pthread_mutex_lock(&timeline->lock);
+    tdmi_mutex_lock(&timeline->lock);
     timed->next = NULL;
     *timeline->last = timed;
     timeline->last = &timed->next;
     const bool is_long = ++timeline->unwritten >= MOST_UNWRITTEN;
-    pthread_mutex_unlock(&timeline->lock);
+    tdmi_mutex_unlock(&timeline->lock);
     if (is_long) tdmi_timeline_write(queue);
 }

@@ -1,11 +1,9 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What tdm_matmul_tune and tdm_rows_tune have measured on a device, kept in the cache directory: one entry with its
  * products, one with its rows, and one for the settings of each library that has any. */
-#define _GNU_SOURCE
 #include "tuned.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,27 +13,15 @@
 #include "blas_table.h"
 #include "kernel_list.h"
 #include "machine/cache_entry.h"
+#include "platform/machine.h"
+#include "platform/process.h"
 
 enum { MOST_RECORDS = 4096 };
 
 /* --- entries of the cache ----------------------------------------------------------------------- */
 
-/* The instructions that the processor has: machines that share a home may differ in them alone. */
-static uint64_t hash_processor(uint64_t hash) {
-    static const char *const lines[] = {"model name", "flags", "Features", "isa", "features"};
-    char piece[512]; /* of a line, which may be some thousand bytes long */
-    bool begins = true, wanted = false;
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    if (!file) return hash;
-    while (fgets(piece, sizeof piece, file) && !(begins && piece[0] == '\n')) {
-        for (size_t i = 0; begins && i < sizeof lines / sizeof *lines; i++)
-            wanted = wanted || strncmp(piece, lines[i], strlen(lines[i])) == 0;
-        if (wanted) hash = tdmi_hash(hash, piece, strlen(piece));
-        begins = strchr(piece, '\n');
-        wanted = wanted && !begins;
-    }
-    fclose(file);
-    return hash;
+static void hash_text(void *hash, const char *text) {
+    *(uint64_t *)hash = tdmi_hash(*(uint64_t *)hash, text, strlen(text));
 }
 
 /* Variables that make libraries use other instructions. */
@@ -44,17 +30,21 @@ static uint64_t hash_variables(uint64_t hash) {
                                         "OPENBLAS_CORETYPE", "MKL_ENABLE_INSTRUCTIONS",
                                         "BLIS_ARCH_TYPE"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = secure_getenv(names[i]);
+        const char *value = tdmi_environment_get(names[i]);
         if (value)
             hash = tdmi_hash(tdmi_hash(hash, names[i], strlen(names[i])), value, strlen(value) + 1);
     }
     return hash;
 }
 
-static pthread_once_t machine_once = PTHREAD_ONCE_INIT;
+static tdmi_once machine_once = TDMI_ONCE_INIT;
 static uint64_t machine_hash;
 
-static void hash_machine(void) { machine_hash = hash_variables(hash_processor(TDMI_HASH_START)); }
+static void hash_machine(void) {
+    machine_hash = TDMI_HASH_START;
+    tdmi_machine_instructions(hash_text, &machine_hash);
+    machine_hash = hash_variables(machine_hash);
+}
 
 /* `about`: what else an entry depends on. */
 static tdmi_cache_key key_of(const char *backend, const tdmi_device_facts *facts, const char *name,
@@ -62,7 +52,7 @@ static tdmi_cache_key key_of(const char *backend, const tdmi_device_facts *facts
     char kernels[TDMI_CACHE_DEVICE], device[TDMI_CACHE_DEVICE], machine[64];
     tdmi_cache_device(facts, kernels);
     tdmi_cache_measured_device(facts, device);
-    pthread_once(&machine_once, hash_machine);
+    tdmi_once_run(&machine_once, hash_machine);
     snprintf(machine, sizeof machine, "%016llx, %d threads", (unsigned long long)machine_hash,
              tdmi_worker_count());
     tdmi_cache_key key = tdmi_cache_key_start();
@@ -188,7 +178,7 @@ typedef struct loaded {
 
 static loaded *tables;
 static bool given_up; /* memory was short once: nothing is loaded later, where choices were made */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 
 static void load(const char *backend, loaded *made) {
     kept_records read;
@@ -203,7 +193,7 @@ static void load(const char *backend, loaded *made) {
 
 static const loaded *loaded_of(const tuned_kind *kind, const char *backend,
                                const tdmi_device_facts *facts) {
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     loaded *found = tables;
     while (found && (found->facts != facts || found->kind != kind))
         found = found->next;
@@ -218,7 +208,7 @@ static const loaded *loaded_of(const tuned_kind *kind, const char *backend,
             tables = found;
         }
     }
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     return found;
 }
 
@@ -238,7 +228,7 @@ static bool keep(const tuned_kind *kind, const char *backend, const tdmi_device_
     kept_records old;
     char about[256];
     const size_t size = kind->size;
-    pthread_mutex_lock(&lock); /* the threads of this process; another one's record may be lost */
+    tdmi_mutex_lock(&lock); /* the threads of this process; another one's record may be lost */
     (void)read_table(kind, backend, facts, &old);
     char *records = tdmi_malloc((old.count + 1) * size);
     size_t count = 0;
@@ -254,7 +244,7 @@ static bool keep(const tuned_kind *kind, const char *backend, const tdmi_device_
     }
     tdmi_free(records);
     tdmi_free(old.records);
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     return kept;
 }
 

@@ -32,7 +32,7 @@ tdm_status tdmi_add_user_kernel(tdm_device *device, const tdmi_user_kernel *kern
     *made = given;
     made->key_size = key_size;
     memcpy(made->key, key, key_size);
-    pthread_mutex_lock(&device->user_lock);
+    tdmi_mutex_lock(&device->user_lock);
     *added = find(device, key, key_size);
     if (!*added) {
         made->next = device->user_kernels;
@@ -40,7 +40,7 @@ tdm_status tdmi_add_user_kernel(tdm_device *device, const tdmi_user_kernel *kern
         *added = device->user_kernels = made;
         made = NULL;
     }
-    pthread_mutex_unlock(&device->user_lock);
+    tdmi_mutex_unlock(&device->user_lock);
     if (made) free_kernel(made);
     tdmi_free(made);
     return TDM_OK;

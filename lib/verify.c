@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The calls that TANDEM_VERIFY makes again, and their comparison. Operands are copied to the host before a call, as it
  * may write over them. The reference's are contiguous, floats as f64. */
-#define _GNU_SOURCE
 #include "verify.h"
 
 #include <float.h>

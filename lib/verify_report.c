@@ -1,19 +1,18 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The report of a wrong result, and its safetensors file: 8 bytes of the header's size, the header in JSON, data. */
-#define _GNU_SOURCE
 #include "verify_report.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/env.h"
 #include "base/log.h"
-#include "base/output.h"
+#include "platform/file.h"
+#include "platform/process.h"
 
 enum { HEADER = 4096 };
 
@@ -69,18 +68,18 @@ static bool save(const char *path, const tdmi_wrong_result *wrong, const tdmi_sa
         size[i] = (unsigned char)((uint64_t)header.used >> (8 * i));
     errno = EFBIG;
     if (sizeof size + header.used + data > tdmi_file_limit()) return false;
-    const int made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    FILE *const file = made < 0 ? NULL : fdopen(made, "wb");
-    if (!file) return false;
-    fwrite(size, 1, sizeof size, file);
-    fwrite(header.text, 1, header.used, file);
-    for (int i = 0; i < count; i++)
-        fwrite(tensors[i].elements, 1, bytes_of(&tensors[i]), file);
-    const bool failed = ferror(file);
+    const unsigned how = TDMI_OPEN_WRITE | TDMI_OPEN_NEW | TDMI_OPEN_PRIVATE;
+    const tdmi_file file = tdmi_file_open(TDMI_HERE, path, how, NULL);
+    if (file == TDMI_NO_FILE) return false;
+    bool written = tdmi_file_write(file, size, sizeof size) == sizeof size &&
+                   tdmi_file_write(file, header.text, header.used) == header.used;
+    for (int i = 0; written && i < count; i++)
+        written = tdmi_file_write(file, tensors[i].elements, bytes_of(&tensors[i])) ==
+                  bytes_of(&tensors[i]);
     const int error = errno;
-    if (fclose(file) == 0 && !failed) return true;
-    if (failed) errno = error;
-    (void)unlink(path);
+    if (tdmi_file_close(file) && written) return true;
+    if (!written) errno = error;
+    (void)tdmi_file_remove(TDMI_HERE, path);
     return false;
 }
 
@@ -105,8 +104,8 @@ tdm_status tdmi_report_wrong(const tdmi_wrong_result *wrong, const tdmi_saved_te
     char path[1024], file[1400] = "the operands of the first one were saved", place[128];
     place_of(wrong->tensor, wrong->element, place);
     if (!atomic_flag_test_and_set(&reported)) {
-        snprintf(path, sizeof path, "%.900s/tandem-verify-%ld.safetensors", folder ? folder : ".",
-                 (long)getpid());
+        snprintf(path, sizeof path, "%.900s/tandem-verify-%llu.safetensors", folder ? folder : ".",
+                 (unsigned long long)tdmi_process_id());
         if (save(path, wrong, tensors, count))
             snprintf(file, sizeof file, "its operands are in %s", path);
         else

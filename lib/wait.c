@@ -54,11 +54,11 @@ bool tdmi_queue_doubt(tdm_queue *queue) {
 
 void tdmi_queue_settle(tdm_queue *queue) {
     tdm_device *device = queue->device;
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     tdmi_deferred *deferred = queue->deferred;
     queue->deferred = NULL;
     if (atomic_exchange(&queue->doubtful, false)) atomic_fetch_sub(&device->doubtful, 1);
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     while (deferred) {
         tdmi_deferred *next = deferred->next;
         deferred->release(deferred->thing);
@@ -80,7 +80,7 @@ static bool is_doubtful_locked(tdm_queue *queue) {
 static bool keep(tdm_device *device, tdm_queue *queue, void (*release)(void *), void *thing) {
     if (atomic_load(&device->doubtful) == 0 && !atomic_load(&device->lost)) return false;
     tdmi_deferred *deferred = tdmi_malloc(sizeof *deferred);
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     if (!queue)
         for (queue = device->queues; queue && !is_doubtful_locked(queue);)
             queue = queue->next;
@@ -90,7 +90,7 @@ static bool keep(tdm_device *device, tdm_queue *queue, void (*release)(void *), 
         queue->deferred = deferred;
         deferred = NULL;
     }
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     tdmi_free(deferred);
     return doubtful;
 }

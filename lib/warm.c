@@ -103,7 +103,7 @@ typedef struct warming {
     atomic_bool failed;
     tdm_warm_function watch; /* or NULL */
     void *user;
-    pthread_mutex_t lock; /* of the watch */
+    tdmi_mutex lock; /* of the watch */
     bool stopped;
 } warming;
 
@@ -146,16 +146,16 @@ static tdm_status make_ready(tdm_queue *queue, tdmi_variant variant) {
 
 static bool goes_on(warming *all) {
     if (!all->watch) return true;
-    pthread_mutex_lock(&all->lock);
+    tdmi_mutex_lock(&all->lock);
     const size_t ready = atomic_load(&all->ready);
     if (!all->stopped) all->stopped = !all->watch(all->user, ready, all->list->count);
     const bool goes = !all->stopped;
-    pthread_mutex_unlock(&all->lock);
+    tdmi_mutex_unlock(&all->lock);
     return goes;
 }
 
 typedef struct warmer {
-    pthread_t thread;
+    tdmi_thread thread;
     warming *all;
     tdmi_outcome outcome;
 } warmer;
@@ -194,7 +194,7 @@ static tdm_status warm_in_threads(warming *all) {
     (void)warm(&warmers[0]);
     tdmi_outcome outcome = {0};
     for (size_t i = 0; i < started; i++) {
-        if (i > 0) pthread_join(warmers[i].thread, NULL);
+        if (i > 0) tdmi_thread_join(warmers[i].thread);
         tdmi_outcome_add(&outcome, tdmi_outcome_end(&warmers[i].outcome));
     }
     tdmi_free(warmers);
@@ -236,11 +236,8 @@ static tdm_status warm_device(const char *function, tdm_device *device, const td
     tdm_status status = list_usual(function, device, dtypes, dtype_count, &list);
     /* kernels that nothing can be kept of were compiled with the library */
     if (status == TDM_OK && list.count > 0 && device->facts->cache_key[0]) {
-        warming all = {.device = device,
-                       .list = &list,
-                       .watch = watch,
-                       .user = user,
-                       .lock = PTHREAD_MUTEX_INITIALIZER};
+        warming all = {
+            .device = device, .list = &list, .watch = watch, .user = user, .lock = TDMI_MUTEX_INIT};
         status = warm_in_threads(&all);
         if (kernels) *kernels = atomic_load(&all.ready);
     }

@@ -1,6 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* CLBlast itself, opened at run time. */
 #include "clblast.h"
+#include "system_names.h"
 
 tdmi_clblast_functions tdmi_clblast;
 
@@ -8,7 +9,7 @@ tdmi_clblast_functions tdmi_clblast;
 static const tdmi_symbol symbols[] = {TDMI_CLBLAST_FUNCTIONS(SYMBOL)};
 enum { COUNT = sizeof symbols / sizeof *symbols };
 
-static const char *const names[] = {"libclblast.so.1", NULL};
+static const char *const names[] = {TDMI_NAMES_CLBLAST, NULL};
 
 static tdmi_library library = {
     .title = "CLBlast",
@@ -16,11 +17,11 @@ static tdmi_library library = {
     .advice = "install CLBlast (Debian, Ubuntu: libclblast1)",
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 
-void tdmi_clblast_enter(void) { pthread_mutex_lock(&lock); }
+void tdmi_clblast_enter(void) { tdmi_mutex_lock(&lock); }
 
-void tdmi_clblast_leave(void) { pthread_mutex_unlock(&lock); }
+void tdmi_clblast_leave(void) { tdmi_mutex_unlock(&lock); }
 
 tdm_status tdmi_clblast_open(void) { return tdmi_library_open(&library, symbols, COUNT); }
 

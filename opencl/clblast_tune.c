@@ -16,13 +16,13 @@ typedef struct in_use {
     tdmi_clblast_settings settings[DTYPES];
     bool refused[DTYPES]; /* parameters are in force that give wrong results, or none */
     bool searching;
-    pthread_t searcher;
+    uint64_t searcher;
     struct in_use *next;
 } in_use;
 
 /* The lock guards the list and what it holds, except the settings of a device during its search. */
 static in_use *devices;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 
 static in_use *look_up(const tdmi_bdevice *device) {
     in_use *found = devices;
@@ -45,9 +45,8 @@ static in_use *find(const tdmi_bdevice *device) {
 bool tdmi_clblast_usable(const tdmi_bdevice *device, tdm_dtype dtype) {
     TDMI_LOCKED(&lock);
     const in_use *found = look_up(device);
-    const bool usable =
-        !found || (!found->refused[dtype == TDM_F64] &&
-                   (!found->searching || pthread_equal(found->searcher, pthread_self())));
+    const bool usable = !found || (!found->refused[dtype == TDM_F64] &&
+                                   (!found->searching || found->searcher == tdmi_thread_id()));
     return usable;
 }
 
@@ -219,21 +218,21 @@ static bool search(attempt *a, const tdmi_gemm *gemm) {
 void tdmi_clblast_tune(tdmi_bdevice *device, const tdmi_gemm *gemm, const tdmi_trial *trial) {
     const int index = gemm->dtype == TDM_F64;
     if (gemm->batch > 1) return; /* these have other kernels, with the same parameters */
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     in_use *found = find(device);
     const bool mine = found && !found->searching && !found->refused[index];
     if (mine) {
         found->configured[index] = true;
         found->searching = true;
-        found->searcher = pthread_self();
+        found->searcher = tdmi_thread_id();
     }
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     if (!mine) return;
     attempt a = {
         .device = device, .index = index, .trial = trial, .settings = &found->settings[index]};
     const bool right = search(&a, gemm);
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     found->refused[index] = !right;
     found->searching = false;
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
 }

@@ -7,7 +7,7 @@ static tdm_status begin(tdmi_bdevice *device, size_t index) {
     device->internal = NULL;
     atomic_init(&device->generation, 0);
     atomic_init(&device->used_clblast, false);
-    if (pthread_mutex_init(&device->lock, NULL) != 0)
+    if (!tdmi_mutex_init(&device->lock))
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of a device");
     return TDM_OK;
 }
@@ -40,7 +40,7 @@ tdm_status tdmi_cl_device_adopt(tdmi_bdevice *device, size_t index, void *contex
     TDMI_TRY(begin(device, index));
     cl_int code = tdmi_cl.clRetainContext(context);
     if (code != CL_SUCCESS) {
-        pthread_mutex_destroy(&device->lock);
+        tdmi_mutex_destroy(&device->lock);
         return no_such_context(code);
     }
     device->context = context;
@@ -55,7 +55,7 @@ tdm_status tdmi_cl_device_init(tdmi_bdevice *device, size_t index) {
     cl_int code;
     device->context = tdmi_cl.clCreateContext(properties, 1, &entry->id, NULL, NULL, &code);
     if (code != CL_SUCCESS) {
-        pthread_mutex_destroy(&device->lock);
+        tdmi_mutex_destroy(&device->lock);
         /* Not lost: it was never had. Another process may own it for the moment. */
         if (code == CL_DEVICE_NOT_AVAILABLE)
             return tdmi_fail(TDM_ERROR_UNAVAILABLE,
@@ -70,7 +70,7 @@ void tdmi_cl_device_deinit(tdmi_bdevice *device) {
     tdmi_clblast_forget(device);
     if (device->internal) (void)tdmi_cl.clReleaseCommandQueue(device->internal);
     (void)tdmi_cl.clReleaseContext(device->context);
-    pthread_mutex_destroy(&device->lock);
+    tdmi_mutex_destroy(&device->lock);
 }
 
 uint64_t tdmi_cl_device_free_memory(tdmi_bdevice *device) {

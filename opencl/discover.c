@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "opencl_backend.h"
+#include "platform/folder.h"
+#include "platform/process.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* all below */
+static tdmi_mutex lock = TDMI_MUTEX_INIT; /* all below */
 
 /* What load has found so far, never freed. Entries that the core has counted keep their places.
  */
@@ -141,14 +141,14 @@ static bool lacks_folder(const char *platform_name, char *folder, size_t size,
     static const struct {
         const char *variable, *below;
     } places[] = {{"POCL_CACHE_DIR", ""}, {"XDG_CACHE_HOME", "/pocl"}, {"HOME", "/.cache/pocl"}};
-    struct stat status;
+    tdmi_file_info info;
     if (strcmp(platform_name, "Portable Computing Language") != 0) return false;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const char *value = getenv(*variable = places[i].variable);
+        const char *value = tdmi_environment_get(*variable = places[i].variable);
         if (!value) continue;
         snprintf(folder, size, "%.500s%s", value, places[i].below);
-        return stat(folder, &status) != 0 || !S_ISDIR(status.st_mode) ||
-               access(folder, W_OK | X_OK) != 0;
+        return !tdmi_file_look_up(TDMI_HERE, folder, true, &info) ||
+               info.kind != TDMI_FILE_FOLDER || !tdmi_folder_is_writable(folder);
     }
     return false;
 }
@@ -314,7 +314,7 @@ tdm_status tdmi_cl_info(size_t index, tdmi_device_facts *facts) {
 
 void tdmi_cl_diagnose(void) {
     tdmi_cl_diagnose_drivers();
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     for (cl_uint i = 0; i < platform_count; i++)
         if (!platforms[i].settled)
             tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, "OpenCL platform", platforms[i].why,
@@ -324,6 +324,6 @@ void tdmi_cl_diagnose(void) {
             tdmi_diagnose(TDM_DIAGNOSTIC_DEVICE, false, candidates[i].platform_name,
                           candidates[i].why,
                           "update the device's OpenCL driver, or use another device");
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     tdmi_clblast_diagnose();
 }

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "opencl_backend.h"
+#include "platform/process.h"
 
 /* Attributes of vendors' extensions that the common headers lack. */
 #define DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
@@ -254,7 +255,7 @@ static void make_cache_key(const tdmi_cl_entry *entry, tdmi_device_facts *facts)
         tdmi_free(text);
     }
     for (size_t i = 0; i < sizeof compiler_variables / sizeof compiler_variables[0]; i++) {
-        const char *value = getenv(compiler_variables[i]);
+        const char *value = tdmi_environment_get(compiler_variables[i]);
         if (value) hash = hash_text(hash_text(hash, compiler_variables[i]), value);
     }
     snprintf(facts->cache_key, sizeof facts->cache_key, "opencl|%.120s|%.120s|%.60s|%016llx",

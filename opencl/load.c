@@ -1,18 +1,14 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Loading libOpenCL.so.1, and saying which drivers (ICDs) it has to choose from. */
-#include <dirent.h>
-#include <dlfcn.h>
+/* Loading the ICD loader, and saying which drivers (ICDs) it has to choose from. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "opencl_backend.h"
-
-#define VENDORS "/etc/OpenCL/vendors"
+#include "platform/folder.h"
+#include "platform/library.h"
+#include "platform/process.h"
+#include "system_names.h"
 
 #define FUNCTION_SYMBOL(name) {#name, (void (**)(void)) & tdmi_cl.name, false},
 #define LATER_SYMBOL(name) {#name, (void (**)(void)) & tdmi_cl.name, true},
@@ -20,7 +16,7 @@ static const tdmi_symbol symbols[] = {TDMI_CL_FUNCTIONS(FUNCTION_SYMBOL)
                                           TDMI_CL_LATER_FUNCTIONS(LATER_SYMBOL)};
 enum { FUNCTION_COUNT = sizeof symbols / sizeof *symbols };
 
-static const char *const names[] = {"libOpenCL.so.1", NULL};
+static const char *const names[] = {TDMI_NAMES_OPENCL, NULL};
 
 static tdmi_library library = {
     .title = "the OpenCL ICD loader",
@@ -39,21 +35,23 @@ static bool is_icd_name(const char *name) {
 /* The name that an .icd file holds; else *why it holds none. Nothing is waited for: what is called
  * .icd may be a FIFO. */
 static bool read_icd_file(const char *path, char *line, size_t size, char *why, size_t why_size) {
-    struct stat status;
-    ssize_t length = -1;
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    if (file >= 0 && fstat(file, &status) == 0) {
-        if (S_ISREG(status.st_mode))
-            length = read(file, line, size - 1);
-        else
-            errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    tdmi_file_info info;
+    size_t length = 0;
+    const tdmi_file file = tdmi_file_open(TDMI_HERE, path, TDMI_OPEN_READ, &info);
+    int error = errno;
+    if (file != TDMI_NO_FILE) {
+        error = info.kind == TDMI_FILE_FOLDER ? EISDIR : EINVAL;
+        if (info.kind == TDMI_FILE_REGULAR) {
+            length = tdmi_file_read(file, 0, line, size - 1);
+            error = length < size - 1 ? errno : 0;
+        }
+        (void)tdmi_file_close(file);
     }
-    if (length < 0 && errno == EINVAL)
+    if (error == EINVAL)
         snprintf(why, why_size, "is a FIFO or a device, not a file");
-    else if (length < 0)
-        snprintf(why, why_size, "cannot be read: %s", strerror(errno));
-    if (file >= 0) close(file);
-    if (length < 0) return false;
+    else if (error)
+        snprintf(why, why_size, "cannot be read: %s", strerror(error));
+    if (error) return false;
     line[length] = '\0';
     line[strcspn(line, "\n")] = '\0'; /* as ICD loaders do: a CR is part of the name to them */
     if (line[0] == '\0') snprintf(why, why_size, "is empty; its first line names a library");
@@ -82,83 +80,93 @@ static void diagnose_icd_file(const char *path) {
         return;
     }
     /* Opened and kept open, as the ICD loader does. */
-    void *handle = dlopen(line, RTLD_LAZY | RTLD_LOCAL);
-    if (handle && dlsym(handle, "clGetExtensionFunctionAddress")) {
+    unsigned failure;
+    char reason[512] = "no reason given";
+    void *handle =
+        tdmi_library_load(line, TDMI_LOAD_LAZY | TDMI_LOAD_SYSTEM, &failure, reason, sizeof reason);
+    if (handle && tdmi_library_symbol(handle, "clGetExtensionFunctionAddress")) {
         snprintf(detail, sizeof detail, "names %s, which opens", line);
         tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, true, path, detail, "");
         return;
     }
-    const char *reason = dlerror();
     snprintf(detail, sizeof detail, "names %s, which %s: %s", line,
              handle ? "is not an OpenCL driver" : "does not open",
-             reason ? reason : "no reason given");
+             handle ? "it has no clGetExtensionFunctionAddress" : reason);
     tdmi_diagnose(TDM_DIAGNOSTIC_DRIVER, false, path, detail, advice);
 }
 
-static int is_icd_file(const struct dirent *item) { return is_icd_name(item->d_name); }
-
 /* What the ICD loader looks into: a folder or, for ocl-icd, also one .icd file or library. */
 static const char *vendors_path(void) {
-    const char *vendors = getenv("OCL_ICD_VENDORS");
-    return vendors && vendors[0] != '\0' ? vendors : VENDORS;
+    const char *vendors = tdmi_environment_get("OCL_ICD_VENDORS");
+    return vendors && vendors[0] != '\0' ? vendors : TDMI_OPENCL_VENDORS;
 }
 
-static bool is_fifo(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISFIFO(status.st_mode);
+static bool is_fifo(tdmi_folder in, const char *name) {
+    tdmi_file_info info;
+    return tdmi_file_look_up(in, name, true, &info) && info.kind == TDMI_FILE_PIPE;
+}
+
+/* A look at the folder's .icd files: what comes after the name in the order of names, and a FIFO among them. */
+typedef struct icd_files {
+    tdmi_folder folder;
+    char before[256], next[256], fifo[256];
+} icd_files;
+
+static void look_at(void *context, const char *name) {
+    icd_files *self = context;
+    if (!is_icd_name(name) || strlen(name) >= sizeof self->next) return;
+    if (strcmp(name, self->before) > 0 && (!self->next[0] || strcmp(name, self->next) < 0))
+        snprintf(self->next, sizeof self->next, "%s", name);
+    if (is_fifo(self->folder, name)) snprintf(self->fifo, sizeof self->fifo, "%s", name);
+}
+
+/* False with errno where the folder cannot be read. */
+static bool look_into(const char *folder, icd_files *files) {
+    files->next[0] = '\0';
+    files->folder = tdmi_folder_open(TDMI_HERE, folder, true, NULL);
+    if (files->folder == TDMI_NO_FOLDER) return false;
+    const bool listed = tdmi_folder_list(files->folder, look_at, files);
+    tdmi_folder_close(files->folder);
+    return listed;
 }
 
 tdm_status tdmi_cl_check_vendors(void) {
     const char *vendors = vendors_path();
-    struct dirent **items = NULL;
-    char path[1024];
+    icd_files files = {0};
     /* Khronos' loader passes over what is no file, ocl-icd waits (2.3.4); which one it is cannot be
      * asked before it has looked. */
-    snprintf(path, sizeof path, "%s", vendors);
-    bool found = is_icd_name(vendors) && is_fifo(vendors);
-    int count = found ? 0 : scandir(vendors, &items, is_icd_file, NULL);
-    for (int i = 0; i < count; i++) {
-        if (!found) {
-            snprintf(path, sizeof path, "%.700s/%s", vendors, items[i]->d_name);
-            found = is_fifo(path);
-        }
-        free(items[i]);
-    }
-    free(items);
-    if (!found) return TDM_OK;
+    const bool is_one = is_icd_name(vendors) && is_fifo(TDMI_HERE, vendors);
+    if (!is_one && (!look_into(vendors, &files) || !files.fifo[0])) return TDM_OK;
     return tdmi_fail(TDM_ERROR_UNAVAILABLE,
-                     "%s is a FIFO, on which the OpenCL ICD loader would wait for ever: remove it",
-                     path);
+                     "%.700s%s%s is a FIFO, on which the OpenCL ICD loader would wait for ever: "
+                     "remove it",
+                     vendors, is_one ? "" : "/", files.fifo);
 }
 
 static void diagnose_vendors_folder(const char *folder) {
-    struct dirent **items = NULL;
-    int count = scandir(folder, &items, is_icd_file, alphasort);
-    if (count <= 0) {
-        char detail[256];
-        snprintf(detail, sizeof detail, "%s",
-                 count < 0 ? strerror(errno) : "the folder has no .icd file");
+    icd_files files = {0};
+    const bool listed = look_into(folder, &files);
+    if (!files.next[0])
         tdmi_diagnose_missing(
-            TDM_DIAGNOSTIC_DRIVER, folder, detail,
+            TDM_DIAGNOSTIC_DRIVER, folder, listed ? "the folder has no .icd file" : strerror(errno),
             "install the OpenCL driver of your device, or pocl-opencl-icd to use the CPU");
-    }
-    for (int i = 0; i < count; i++) {
+    while (files.next[0]) {
         char path[1024];
-        int length = snprintf(path, sizeof path, "%s/%s", folder, items[i]->d_name);
+        int length = snprintf(path, sizeof path, "%s/%s", folder, files.next);
         if (length > 0 && (size_t)length < sizeof path) diagnose_icd_file(path);
-        free(items[i]);
+        memcpy(files.before, files.next, sizeof files.before);
+        (void)look_into(folder, &files);
     }
-    free(items);
 }
 
 void tdmi_cl_diagnose_drivers(void) {
     tdmi_library_diagnose(&library, symbols, FUNCTION_COUNT);
     if (tdmi_loader_refusal()) return; /* drivers stay closed as well */
     const char *vendors = vendors_path();
-    struct stat status;
-    if (strcmp(vendors, VENDORS) != 0)
+    tdmi_file_info info;
+    if (strcmp(vendors, TDMI_OPENCL_VENDORS) != 0)
         tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, true, "OCL_ICD_VENDORS", vendors, "");
-    if (stat(vendors, &status) == 0 && !S_ISDIR(status.st_mode))
+    if (tdmi_file_look_up(TDMI_HERE, vendors, true, &info) && info.kind != TDMI_FILE_FOLDER)
         diagnose_icd_file(vendors);
     else
         diagnose_vendors_folder(vendors);

@@ -1,9 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Device memory, and host memory that the device transfers to and from fastest. */
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "platform/memory.h"
 #include "opencl_backend.h"
 
 /* A piece of pinned host memory: a mapped buffer that the driver keeps in host memory. The handle
@@ -42,14 +40,14 @@ static bool is_shortage(cl_int code) {
 static tdm_status make_resident(tdmi_bdevice *device, cl_mem mem, size_t size) {
     cl_command_queue queue = NULL;
     cl_int code = CL_SUCCESS;
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     tdm_status status = internal_queue(device, &queue);
     if (status == TDM_OK) {
         code = tdmi_cl.clEnqueueMigrateMemObjects(
             queue, 1, &mem, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
         if (code == CL_SUCCESS) code = tdmi_cl.clFinish(queue);
     }
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     TDMI_TRY(status);
     if (is_shortage(code)) return out_of_memory(size, code);
     if (tdmi_cl_status(code) == TDM_ERROR_DEVICE_LOST) return tdmi_cl_fail(code, "allocating");
@@ -58,7 +56,7 @@ static tdm_status make_resident(tdmi_bdevice *device, cl_mem mem, size_t size) {
 
 static void CL_CALLBACK free_storage(cl_mem mem, void *storage) {
     (void)mem;
-    free(storage);
+    tdmi_aligned_free(storage);
 }
 
 /* What stands before shared memory. */
@@ -95,16 +93,15 @@ static void *shared_storage(tdmi_bdevice *device, size_t size, size_t alignment)
 static tdm_status cpu_mem_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
     const size_t huge_page = (size_t)2 << 20;
     const bool huge = size >= 4 * huge_page;
-    const size_t alignment = huge ? huge_page : (size_t)sysconf(_SC_PAGESIZE);
+    const size_t alignment = huge ? huge_page : tdmi_page_size();
     /* The driver would refuse it; checked first, so that nothing is taken from the host. */
     if (size > device->entry->facts.info.max_allocation)
         return out_of_memory(size, CL_INVALID_BUFFER_SIZE);
     void *storage = shared_storage(device, size, alignment);
     const bool shared = storage;
-    if (!shared && posix_memalign(&storage, alignment, size) != 0)
-        return out_of_memory(size, CL_OUT_OF_HOST_MEMORY);
-    /* A wish, so its failure does not matter. */
-    if (huge) (void)madvise(storage, size, MADV_HUGEPAGE);
+    if (!shared) storage = tdmi_aligned_alloc(alignment, size);
+    if (!storage) return out_of_memory(size, CL_OUT_OF_HOST_MEMORY);
+    if (huge) tdmi_prefer_large_pages(storage, size);
     cl_int code;
     cl_mem handle = tdmi_cl.clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
                                            size, storage, &code);
@@ -156,11 +153,9 @@ void tdmi_cl_mem_free(tdmi_bdevice *device, tdmi_mem *mem) {
 
 static tdm_status plain_host_alloc(size_t size, size_t page, tdmi_mem *mem) {
     mem->handle = NULL;
-    if (posix_memalign(&mem->host, page, size) != 0) {
-        mem->host = NULL;
-        return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot allocate %zu bytes of host memory", size);
-    }
-    return TDM_OK;
+    mem->host = tdmi_aligned_alloc(page, size);
+    if (mem->host) return TDM_OK;
+    return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot allocate %zu bytes of host memory", size);
 }
 
 /* One page more than requested, because a driver need not align a mapping to pages. */
@@ -178,7 +173,7 @@ static bool pinned_host_alloc(tdmi_bdevice *device, size_t size, size_t page, td
         return false;
     }
     cl_command_queue queue = NULL;
-    pthread_mutex_lock(&device->lock);
+    tdmi_mutex_lock(&device->lock);
     bool ok = internal_queue(device, &queue) == TDM_OK;
     if (ok) {
         block->mapped =
@@ -186,7 +181,7 @@ static bool pinned_host_alloc(tdmi_bdevice *device, size_t size, size_t page, td
                                        size + page, 0, NULL, NULL, &code);
         ok = code == CL_SUCCESS && block->mapped;
     }
-    pthread_mutex_unlock(&device->lock);
+    tdmi_mutex_unlock(&device->lock);
     if (!ok) {
         (void)tdmi_cl.clReleaseMemObject(block->mem);
         tdmi_free(block);
@@ -199,7 +194,7 @@ static bool pinned_host_alloc(tdmi_bdevice *device, size_t size, size_t page, td
 }
 
 tdm_status tdmi_cl_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = tdmi_page_size();
     /* A CPU device copies with the host's own instructions: nothing is gained by pinning. */
     if (!tdmi_cl_is_cpu(device) && pinned_host_alloc(device, size, page, mem)) return TDM_OK;
     return plain_host_alloc(size, page, mem);
@@ -208,14 +203,14 @@ tdm_status tdmi_cl_host_alloc(tdmi_bdevice *device, size_t size, tdmi_mem *mem) 
 void tdmi_cl_host_free(tdmi_bdevice *device, tdmi_mem *mem) {
     host_block *block = mem->handle;
     if (!block) {
-        free(mem->host);
+        tdmi_aligned_free(mem->host);
     } else {
         atomic_fetch_add(&device->generation, 1);
-        pthread_mutex_lock(&device->lock);
+        tdmi_mutex_lock(&device->lock);
         (void)tdmi_cl.clEnqueueUnmapMemObject(device->internal, block->mem, block->mapped, 0, NULL,
                                               NULL);
         (void)tdmi_cl.clFinish(device->internal);
-        pthread_mutex_unlock(&device->lock);
+        tdmi_mutex_unlock(&device->lock);
         (void)tdmi_cl.clReleaseMemObject(block->mem);
         tdmi_free(block);
     }

@@ -7,7 +7,6 @@
 #ifndef TDMI_OPENCL_BACKEND_H
 #define TDMI_OPENCL_BACKEND_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "backend.h"
@@ -45,7 +44,7 @@ typedef struct tdmi_cl_entry {
 struct tdmi_bdevice {
     const tdmi_cl_entry *entry;
     cl_context context;
-    pthread_mutex_t lock;      /* guards internal */
+    tdmi_mutex lock;           /* guards internal */
     cl_command_queue internal; /* for host memory and for making allocations real; made at need */
     atomic_uint_least64_t generation; /* counts mem_free: see the kernel's `generation` */
     atomic_bool used_clblast;
@@ -67,9 +66,9 @@ struct tdmi_bqueue {
 };
 
 struct tdmi_bevent {
-    pthread_mutex_t lock; /* guards the rest: recording may replace it while another thread waits */
-    cl_event event;       /* NULL until recorded */
-    bool timing;          /* recorded in a queue with timing */
+    tdmi_mutex lock; /* guards the rest: recording may replace it while another thread waits */
+    cl_event event;  /* NULL until recorded */
+    bool timing;     /* recorded in a queue with timing */
 };
 
 #define TDMI_CL_MAX_BUFFERS 12

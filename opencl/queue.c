@@ -66,14 +66,14 @@ tdm_status tdmi_cl_event_init(tdmi_bdevice *device, tdmi_bevent *event) {
     (void)device;
     event->event = NULL;
     event->timing = false;
-    if (pthread_mutex_init(&event->lock, NULL) != 0)
+    if (!tdmi_mutex_init(&event->lock))
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "cannot make the lock of an event");
     return TDM_OK;
 }
 
 void tdmi_cl_event_deinit(tdmi_bevent *event) {
     if (event->event) (void)tdmi_cl.clReleaseEvent(event->event);
-    pthread_mutex_destroy(&event->lock);
+    tdmi_mutex_destroy(&event->lock);
 }
 
 tdm_status tdmi_cl_marker(tdmi_bqueue *queue, cl_event *marker) {
@@ -90,21 +90,21 @@ tdm_status tdmi_cl_marker(tdmi_bqueue *queue, cl_event *marker) {
 tdm_status tdmi_cl_event_record(tdmi_bevent *event, tdmi_bqueue *queue) {
     cl_event marker;
     TDMI_TRY(tdmi_cl_marker(queue, &marker));
-    pthread_mutex_lock(&event->lock);
+    tdmi_mutex_lock(&event->lock);
     cl_event old = event->event;
     event->event = marker;
     event->timing = queue->timing;
-    pthread_mutex_unlock(&event->lock);
+    tdmi_mutex_unlock(&event->lock);
     if (old) (void)tdmi_cl.clReleaseEvent(old);
     return TDM_OK;
 }
 
 /* The recorded event with another reference, so that recording again does not take it away. */
 static tdm_status borrow(tdmi_bevent *event, cl_event *result) {
-    pthread_mutex_lock(&event->lock);
+    tdmi_mutex_lock(&event->lock);
     *result = event->event;
     cl_int code = *result ? tdmi_cl.clRetainEvent(*result) : CL_SUCCESS;
-    pthread_mutex_unlock(&event->lock);
+    tdmi_mutex_unlock(&event->lock);
     if (!*result) return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT, "event: has never been recorded");
     return tdmi_cl_check(code, "clRetainEvent");
 }
@@ -135,9 +135,9 @@ tdm_status tdmi_cl_event_query(tdmi_bevent *event, bool *done) {
 }
 
 static tdm_status end_time(tdmi_bevent *event, cl_ulong *nanoseconds) {
-    pthread_mutex_lock(&event->lock);
+    tdmi_mutex_lock(&event->lock);
     bool timing = event->timing || !event->event;
-    pthread_mutex_unlock(&event->lock);
+    tdmi_mutex_unlock(&event->lock);
     /* Checked before the driver, as some drivers report a time without having been set to measure it. */
     if (!timing)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,

@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What a compiler said, for each thread: of any length, and so not where the last error is. */
-#include <pthread.h>
 
 #include <tandem/kernel.h>
 
@@ -8,17 +7,17 @@
 #include "base/memory.h"
 #include "base/threads.h"
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key;
+static tdmi_once once = TDMI_ONCE_INIT;
+static tdmi_key key;
 static bool has_key;
 
-static void make_key(void) { has_key = pthread_key_create(&key, tdmi_free) == 0; }
+static void make_key(void) { has_key = tdmi_key_create(&key, tdmi_free); }
 
 void tdmi_keep_compile_log(const char *log) {
-    pthread_once(&once, make_key);
+    tdmi_once_run(&once, make_key);
     if (!has_key) return;
-    char *kept = tdmi_strdup(log), *before = pthread_getspecific(key);
-    if (pthread_setspecific(key, kept) == 0)
+    char *kept = tdmi_strdup(log), *before = tdmi_key_get(key);
+    if (tdmi_key_set(key, kept))
         tdmi_free(before);
     else
         tdmi_free(kept);
@@ -26,7 +25,7 @@ void tdmi_keep_compile_log(const char *log) {
 
 const char *tdm_last_compile_log(void) {
     TDMI_UNCANCELLED();
-    pthread_once(&once, make_key);
-    const char *log = has_key ? pthread_getspecific(key) : NULL;
+    tdmi_once_run(&once, make_key);
+    const char *log = has_key ? tdmi_key_get(key) : NULL;
     return log ? log : "";
 }

@@ -1,15 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The TANDEM_… environment and what tdm_configure puts in its place, read and checked once. */
-#define _GNU_SOURCE
 #include "base/env.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "backend.h"
 #include "base/log.h"
@@ -17,10 +14,12 @@
 #include "base/spelling.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "platform/library.h"
+#include "platform/path.h"
+#include "platform/process.h"
+#include "system_names.h"
 
 #include <tandem/setup.h>
-
-extern char **environ;
 
 /* Every backend that was built, in the order of `auto`. */
 static const char *const built[] = {
@@ -34,7 +33,7 @@ _Static_assert((int)BUILT <= (int)TDM_BACKEND_COUNT,
 
 volatile int tdmi_forked;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static atomic_bool in_use; /* the environment was read: nothing here changes any more */
 static tdmi_env values;
 static tdm_status status;
@@ -145,9 +144,10 @@ static size_t parse_word(const char *name, const char *text, const char *word,
 
 /* An entry that is relative, or empty, would have libraries opened from the working directory. */
 static void parse_library_path(const char *name, const char *text) {
+    const char separator[] = {tdmi_path_separator, '\0'};
     (void)name;
     for (const char *entry = text;; entry++) {
-        size_t length = strcspn(entry, ":");
+        size_t length = strcspn(entry, separator);
         if (length == 0) {
             REFUSE(
                 "TANDEM_LIBRARY_PATH is \"%.200s\": one of its entries is empty; each must be an "
@@ -155,7 +155,7 @@ static void parse_library_path(const char *name, const char *text) {
                 text);
             return;
         }
-        if (entry[0] != '/') {
+        if (!tdmi_path_is_absolute(entry)) {
             REFUSE("TANDEM_LIBRARY_PATH is \"%.200s\": \"%.*s\" is not an absolute path", text,
                    (int)(length < 200 ? length : 200), entry);
             return;
@@ -176,7 +176,7 @@ static void parse_cpu_threads(const char *name, const char *text) {
 
 /* Where a name without a folder would be looked up, another variable says. */
 static void parse_cpu_compiler(const char *name, const char *text) {
-    if (text[0] != '/' && strcmp(text, "none") != 0)
+    if (!tdmi_path_is_absolute(text) && strcmp(text, "none") != 0)
         REFUSE("%s is \"%.200s\": it must be an absolute path, or none", name, text);
     else
         values.cpu_compiler = text;
@@ -210,7 +210,7 @@ static void parse_math(const char *name, const char *text) {
 }
 
 static void parse_cache_dir(const char *name, const char *text) {
-    if (text[0] != '/') {
+    if (!tdmi_path_is_absolute(text)) {
         REFUSE("%s is \"%s\": it must be an absolute path", name, text);
         return;
     }
@@ -219,7 +219,8 @@ static void parse_cache_dir(const char *name, const char *text) {
 }
 
 static void parse_absolute_path(const char *name, const char *text) {
-    if (text[0] != '/') REFUSE("%s is \"%.200s\": it must be an absolute path", name, text);
+    if (!tdmi_path_is_absolute(text))
+        REFUSE("%s is \"%.200s\": it must be an absolute path", name, text);
 }
 
 static void parse_log(const char *name, const char *text) {
@@ -333,16 +334,15 @@ static const char *keep(const char *first, const char *second) {
     return text;
 }
 
-/* Without TANDEM_CACHE_DIR: $XDG_CACHE_HOME/tandem, else ~/.cache/tandem. A relative path is to be
+/* Without TANDEM_CACHE_DIR: $XDG_CACHE_HOME/tandem, else ~/.cache/tandem, on Linux. A relative path is to be
  * ignored, says the XDG Base Directory Specification. */
 static void find_cache_directory(void) {
-    static const char *const names[] = {"XDG_CACHE_HOME", "HOME"};
-    static const char *const below[] = {"/tandem", "/.cache/tandem"};
-    for (int i = 0; i < 2 && !values.cache_dir; i++) {
-        const char *base = secure_getenv(names[i]);
-        if (!base || base[0] != '/') continue;
-        values.cache_dir = keep(base, below[i]);
-        if (values.cache_dir) values.cache_variable = names[i];
+    static const char *const places[][2] = TDMI_CACHE_PLACES;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !values.cache_dir; i++) {
+        const char *base = tdmi_environment_get(places[i][0]);
+        if (!base || !tdmi_path_is_absolute(base)) continue;
+        values.cache_dir = keep(base, places[i][1]);
+        if (values.cache_dir) values.cache_variable = places[i][0];
     }
 }
 
@@ -355,7 +355,7 @@ static void begin(void) {
     status = TDM_OK;
     values.cpu_devices = 1;
     values.cache_variable = "";
-    values.privileged = getauxval(AT_SECURE) != 0;
+    values.privileged = tdmi_process_is_privileged();
     use_all_backends();
     for (size_t i = 0; i < VARIABLES; i++)
         if (configured[i].text) parse_variable(&variables[i], configured[i].text);
@@ -392,16 +392,11 @@ static void begin_output(void) {
 
 static void read_environment(void) {
     begin();
-    for (char **entry = environ; entry && *entry; entry++) {
-        if (strncmp(*entry, "TANDEM_", 7) != 0) continue;
-        size_t length = strcspn(*entry, "=");
-        char name[64];
-        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), *entry);
-        read_variable(name, (*entry)[length] ? *entry + length + 1 : "");
-    }
+    tdmi_environment_visit("TANDEM_", read_variable);
     find_cache_directory();
     begin_output();
-    pthread_atfork(NULL, NULL, mark_forked);
+    tdmi_process_on_fork(mark_forked);
+    tdmi_library_stay();
 }
 
 static void read_once(void) {
@@ -414,10 +409,10 @@ static void read_once(void) {
 }
 
 tdm_status tdmi_env_before_use(const char *function, void (*set)(void *), void *context) {
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     const bool late = atomic_load(&in_use);
     if (!late) set(context);
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     if (!late) return TDM_OK;
     return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                      "%s: the library is in use already; call this before anything that lists or "

@@ -2,8 +2,6 @@
 /* Findings of the search for libraries and devices, kept for the diagnostics. */
 #include "base/findings.h"
 
-#include <pthread.h>
-
 #include "backend.h"
 #include "base/log.h"
 
@@ -11,7 +9,7 @@ enum { LIMIT = 512 };
 
 static tdm_diagnostic items[LIMIT];
 static size_t item_count;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 
 static const char *keep(const char *text) {
     char *copy = tdmi_strdup(text ? text : "");

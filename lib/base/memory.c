@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Before each piece: an allocator gets the size again, and realloc must know it. */
 typedef union header {
     size_t size; /* of the piece with this */
@@ -57,7 +59,7 @@ void *tdmi_realloc(void *old, size_t size) {
 }
 
 char *tdmi_strndup(const char *text, size_t most) {
-    const size_t length = strnlen(text, most);
+    const size_t length = tdmi_length(text, most);
     char *copy = tdmi_malloc(length + 1);
     if (!copy) return NULL;
     memcpy(copy, text, length);

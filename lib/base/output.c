@@ -1,47 +1,42 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Files that a user has the library write, and the profile. Its events are Chrome's trace event format as an array,
  * whose end may be missing: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU */
-#define _GNU_SOURCE
 #include "base/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "platform/process.h"
+#include "platform/threads.h"
 
 bool tdmi_output_open(tdmi_output_file *output, const char *path, bool append) {
-    struct stat status;
-    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    const int file = path ? open(path, flags | (append ? O_APPEND : 0), 0666) : STDERR_FILENO;
-    errno = file < 0 ? errno : EINVAL;
-    if (file < 0 || fstat(file, &status) != 0) return false;
-    const bool is_regular = S_ISREG(status.st_mode);
-    if ((!path || is_regular || S_ISCHR(status.st_mode)) &&
-        (append || !is_regular || ftruncate(file, 0) == 0)) {
-        *output = (tdmi_output_file){file, status.st_dev, status.st_ino};
+    tdmi_file_info info;
+    const unsigned how = TDMI_OPEN_MAKE | (append ? TDMI_OPEN_APPEND : TDMI_OPEN_WRITE);
+    const tdmi_file file = path ? tdmi_file_open(TDMI_HERE, path, how, &info) : tdmi_file_stderr();
+    if (file == TDMI_NO_FILE || (!path && !tdmi_file_get_info(file, &info))) return false;
+    const bool is_regular = info.kind == TDMI_FILE_REGULAR;
+    errno = EINVAL;
+    if ((!path || is_regular || info.kind == TDMI_FILE_DEVICE) &&
+        (append || !is_regular || tdmi_file_empty(file))) {
+        *output = (tdmi_output_file){file, info.identity};
         return true;
     }
     const int error = errno;
-    close(file);
+    if (path) (void)tdmi_file_close(file);
     errno = error;
     return false;
 }
 
 bool tdmi_output_write(const tdmi_output_file *output, const char *text, size_t length) {
-    struct stat status;
-    if (fstat(output->file, &status) != 0) return false;
+    tdmi_file_info info;
+    if (!tdmi_file_get_info(output->file, &info)) return false;
     errno = EBADF;
-    if (status.st_dev != output->device || status.st_ino != output->inode) return false;
+    if (info.identity != output->identity) return false;
     errno = EFBIG;
-    if (S_ISREG(status.st_mode) && (uint64_t)status.st_size + length > tdmi_file_limit())
-        return false;
-    return write(output->file, text, length) == (ssize_t)length;
+    if (info.kind == TDMI_FILE_REGULAR && info.size + length > tdmi_file_limit()) return false;
+    return tdmi_file_write(output->file, text, length) == length;
 }
 
 /* ---- the profile ---- */
@@ -54,9 +49,9 @@ enum { MOST_OPEN = 8, LONGEST_EVENT = 1024, FLUSH_NANOSECONDS = 10000000 };
 static _Thread_local tdmi_profile_span spans[MOST_OPEN];
 static _Thread_local int depth;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static tdmi_output_file output;
-static pid_t process; /* that the profile is of, rather than its children */
+static uint64_t process; /* that the profile is of, rather than its children */
 static uint64_t started, flushed;
 static char events[32 << 10];
 static size_t used;
@@ -65,16 +60,16 @@ bool tdmi_profile_start(const char *path) {
     char name[2048];
     const char *at = strstr(path, "%p");
     const int before = (int)(at ? (size_t)(at - path) : strlen(path));
-    process = getpid();
-    const int length = snprintf(name, sizeof name, at ? "%.*s%ld%s" : "%.*s", before, path,
-                                (long)process, at ? at + 2 : "");
+    process = tdmi_process_id();
+    const int length = snprintf(name, sizeof name, at ? "%.*s%llu%s" : "%.*s", before, path,
+                                (unsigned long long)process, at ? at + 2 : "");
     errno = ENAMETOOLONG;
     if (length < 0 || (size_t)length >= sizeof name || !tdmi_output_open(&output, name, false))
         return false;
     used = (size_t)snprintf(events, sizeof events,
-                            "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%ld,\"args\":{"
+                            "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%llu,\"args\":{"
                             "\"name\":\"tandem\"}}",
-                            (long)process);
+                            (unsigned long long)process);
     started = tdmi_nanoseconds();
     atomic_store(&tdmi_profiling, true);
     return true;
@@ -88,31 +83,32 @@ static void flush(uint64_t now) {
 }
 
 /* Not relaxed, as what follows reads what tdmi_profile_start wrote. */
-static bool is_on(void) { return atomic_load(&tdmi_profiling) && getpid() == process; }
+static bool is_on(void) { return atomic_load(&tdmi_profiling) && tdmi_process_id() == process; }
 
 /* A thread may end the process by a signal handler while it holds the lock. Others may go on. */
 __attribute__((destructor)) static void end_profile(void) {
-    struct timespec until;
-    if (!is_on() || clock_gettime(CLOCK_REALTIME, &until) != 0) return;
-    until.tv_sec++;
-    if (pthread_mutex_timedlock(&lock, &until) != 0) return;
+    if (!is_on()) return;
+    for (int tries = 0; !tdmi_mutex_trylock(&lock); tries++) {
+        if (tries == 1000 || !TDMI_EXIT_KEEPS_THREADS) return;
+        tdmi_sleep(1000000);
+    }
     flush(0);
     (void)!tdmi_output_write(&output, "\n]\n", 3);
     atomic_store(&tdmi_profiling, false);
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
 }
 
 /* A process that is killed leaves all but the last moment. */
 static void append(const char *event, int length) {
     const uint64_t now = tdmi_nanoseconds();
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     if (tdmi_profiles() && length > 0 && length < LONGEST_EVENT) {
         if (used + (size_t)length > sizeof events) flush(now);
         memcpy(events + used, event, (size_t)length);
         used += (size_t)length;
         if (now - flushed > FLUSH_NANOSECONDS) flush(now);
     }
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
 }
 
 void tdmi_profile_write(const tdmi_profile_span *s) {
@@ -144,7 +140,7 @@ void tdmi_profile_line(long line, const char *name) {
 static void write_span(tdmi_profile_span *s) {
     static _Thread_local long thread;
     s->ended = tdmi_nanoseconds();
-    if (thread == 0) thread = syscall(SYS_gettid);
+    if (thread == 0) thread = (long)tdmi_thread_id();
     s->line = thread;
     tdmi_profile_write(s);
 }

@@ -8,16 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "platform/clock.h"
 #include "platform/file.h"
 
 /* An open file, and which one it is, as a program may close all descriptors and open others. */
 typedef struct tdmi_output_file {
-    int file;
-    dev_t device;
-    ino_t inode;
+    tdmi_file file;
+    uint64_t identity;
 } tdmi_output_file;
 
 /* A regular file or a character device, to be appended to or written from its start; or stderr (NULL). Never waits, in

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum { LONGEST = 63 };
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 size_t tdmi_edit_distance(const char *a, const char *b) {
-    size_t la = strnlen(a, LONGEST), lb = strnlen(b, LONGEST);
+    size_t la = tdmi_length(a, LONGEST), lb = tdmi_length(b, LONGEST);
     size_t row[LONGEST + 1];
     for (size_t j = 0; j <= lb; j++)
         row[j] = j;

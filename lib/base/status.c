@@ -1,7 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Status names, the thread's last error message, and the log that a program may ask for. */
 #include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@
 /* ---- the log ---- */
 
 static atomic_int most; /* the level up to which lines are wanted */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static struct {
     tdm_log_function function;
     void *user;
@@ -68,10 +67,10 @@ void tdmi_log(tdm_log_level level, const char *format, ...) {
     tdmi_print_list(line, sizeof line, format, list);
     va_end(list);
     tdmi_clean_text(line, false);
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     tdm_log_function function = sink.function;
     void *user = sink.user;
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     /* not under the lock: the function may take its time */
     if (function) function(level, line, user);
 }

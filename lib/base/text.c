@@ -2,26 +2,11 @@
 /* Text that is the same everywhere: numbers in any locale, and what others wrote made harmless. */
 #include "base/text.h"
 
-#include <locale.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "backend.h"
-
-static locale_t plain;
-static pthread_once_t plain_once = PTHREAD_ONCE_INIT;
-
-static void make_plain(void) { plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
-
-int tdmi_print_list(char *text, size_t size, const char *format, va_list arguments) {
-    pthread_once(&plain_once, make_plain);
-    locale_t before = uselocale(plain); /* of this thread alone; without one it stays as it is */
-    int length = vsnprintf(text, size, format, arguments);
-    uselocale(before);
-    return length;
-}
 
 int tdmi_print(char *text, size_t size, const char *format, ...) {
     va_list arguments;
@@ -29,16 +14,6 @@ int tdmi_print(char *text, size_t size, const char *format, ...) {
     int length = tdmi_print_list(text, size, format, arguments);
     va_end(arguments);
     return length;
-}
-
-double tdmi_read_number(const char *text, const char **end) {
-    char *after;
-    pthread_once(&plain_once, make_plain);
-    const locale_t before = uselocale(plain);
-    const double number = strtod(text, &after);
-    uselocale(before);
-    *end = after;
-    return number;
 }
 
 /* Bytes of the character that begins here; 0 when it is none, or a control character. */
@@ -63,6 +38,15 @@ void tdmi_clean_text(char *text, bool lines) {
         if (bytes == 0 && !(lines && *text == '\n')) *text = '?';
         text += bytes > 0 ? bytes : 1;
     }
+}
+
+static int small_letter(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
+
+bool tdmi_is_same_word(const char *a, const char *b, size_t most) {
+    size_t i = 0;
+    while (i < most && a[i] && small_letter(a[i]) == small_letter(b[i]))
+        i++;
+    return i == most || small_letter(a[i]) == small_letter(b[i]);
 }
 
 bool tdmi_parse_index(const char *text, unsigned long max, unsigned long *value) {

@@ -3,18 +3,24 @@
 #ifndef TDMI_TEXT_H
 #define TDMI_TEXT_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
-/* snprintf and vsnprintf with a point in numbers, whatever locale the program has set. */
+#include "platform/text.h"
+
+/* snprintf with a point in numbers, whatever locale the program has set. */
 int tdmi_print(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-int tdmi_print_list(char *text, size_t size, const char *format, va_list arguments)
-    __attribute__((format(printf, 3, 0)));
 
-/* The number that the text begins with, as strtod reads it, with a point in any locale; *end points past it. */
-double tdmi_read_number(const char *text, const char **end);
+/* Whether both begin with the same `most` characters, or are the same, whatever the case of their letters. */
+bool tdmi_is_same_word(const char *a, const char *b, size_t most);
+
+/* The text's length, or `most` where it is longer. */
+static inline size_t tdmi_length(const char *text, size_t most) {
+    const char *end = memchr(text, '\0', most);
+    return end ? (size_t)(end - text) : most;
+}
 
 /* Parses the whole text as a decimal number without sign, blank or leading zero, at most max. */
 bool tdmi_parse_index(const char *text, unsigned long max, unsigned long *value);

@@ -1,18 +1,13 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The folder of compiled kernels, listed and tidied. */
-#define _GNU_SOURCE
 #include <tandem/cache.h>
 #include <tandem/tandem.h>
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/env.h"
 #include "base/threads.h"
@@ -58,19 +53,19 @@ static void read_lines(tdmi_blob *blob, tdm_cache_entry *entry) {
 }
 
 /* What is not a regular file of this user's alone is never read: it may be a FIFO, or a trap. */
-static const char *why_untrusted(const struct stat *status) {
-    if (!S_ISREG(status->st_mode)) return "is not a regular file";
-    if (status->st_uid != geteuid()) return "belongs to another user";
-    if ((status->st_mode & (S_IWGRP | S_IWOTH)) != 0) return "may be written by others";
+static const char *why_untrusted(const tdmi_file_info *info) {
+    if (info->kind != TDMI_FILE_REGULAR) return "is not a regular file";
+    if (!info->is_ours) return "belongs to another user";
+    if (info->is_shared) return "may be written by others";
     return NULL;
 }
 
-static void read_entry(int folder, tdm_cache_entry *entry, const struct stat *status) {
-    const char *fault = why_untrusted(status);
-    int file = -1;
+static void read_entry(tdmi_folder folder, tdm_cache_entry *entry, const tdmi_file_info *info) {
+    const char *fault = why_untrusted(info);
+    tdmi_file file = TDMI_NO_FILE;
     if (!fault) {
-        file = openat(folder, entry->file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (file < 0) fault = "cannot be opened";
+        file = tdmi_file_open(folder, entry->file, TDMI_OPEN_READ | TDMI_OPEN_NO_LINK, NULL);
+        if (file == TDMI_NO_FILE) fault = "cannot be opened";
     }
     tdmi_blob blob = {NULL, 0};
     if (!fault && !tdmi_disk_cache_check(file, key_of_name(entry->file), &blob))
@@ -82,19 +77,20 @@ static void read_entry(int folder, tdm_cache_entry *entry, const struct stat *st
 }
 
 /* False when the name is none of ours, or the entry is gone or just being written. */
-static bool take_entry(int folder, const char *name, tdm_cache_entry *entry) {
-    struct stat status;
+static bool take_entry(tdmi_folder folder, const char *name, tdm_cache_entry *entry) {
+    enum { SECOND = 1000000000 };
+    tdmi_file_info info;
     bool finished;
     if (!is_entry_name(name, &finished) || strlen(name) >= sizeof entry->file) return false;
-    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
+    if (!tdmi_file_look_up(folder, name, false, &info)) return false;
     memset(entry, 0, sizeof *entry);
     snprintf(entry->file, sizeof entry->file, "%s", name);
-    time_t now = time(NULL);
-    entry->size = (uint64_t)status.st_size;
-    entry->age = now > status.st_mtime ? (uint64_t)(now - status.st_mtime) : 0;
+    const int64_t now = time(NULL), changed = info.changed / SECOND;
+    entry->size = info.size;
+    entry->age = now > changed ? (uint64_t)(now - changed) : 0;
     if (!finished && entry->age < UNFINISHED_AFTER) return false;
     if (finished)
-        read_entry(folder, entry, &status);
+        read_entry(folder, entry, &info);
     else
         snprintf(entry->fault, sizeof entry->fault, "was never finished");
     return true;
@@ -111,37 +107,42 @@ struct tdm_cache_listing {
     size_t count;
 };
 
-static tdm_status list_folder(DIR *folder, tdm_cache_listing *listing) {
-    size_t room = 0;
-    for (struct dirent *e; (e = readdir(folder));) {
-        if (listing->count == room) {
-            room = room ? 2 * room : 32;
-            tdm_cache_entry *grown = tdmi_realloc(listing->entries, room * sizeof *grown);
-            if (!grown) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
-            listing->entries = grown;
-        }
-        if (take_entry(dirfd(folder), e->d_name, listing->entries + listing->count))
-            listing->count++;
+typedef struct taking {
+    tdmi_folder folder;
+    tdm_cache_listing *listing;
+    size_t room;
+    bool lacks_memory;
+} taking;
+
+static void take(void *context, const char *name) {
+    taking *to = context;
+    tdm_cache_listing *listing = to->listing;
+    if (to->lacks_memory) return;
+    if (listing->count == to->room) {
+        const size_t room = to->room ? 2 * to->room : 32;
+        tdm_cache_entry *grown = tdmi_realloc(listing->entries, room * sizeof *grown);
+        to->lacks_memory = !grown;
+        if (!grown) return;
+        listing->entries = grown;
+        to->room = room;
     }
-    if (listing->count > 0)
-        qsort(listing->entries, listing->count, sizeof *listing->entries, compare_ages);
-    return TDM_OK;
+    if (take_entry(to->folder, name, listing->entries + listing->count)) listing->count++;
 }
 
 static tdm_status list_all(tdm_cache_listing *listing) {
     bool exists;
-    int descriptor = tdmi_cache_open_directory(&exists);
-    if (descriptor < 0 && !exists) return TDM_OK;
-    DIR *folder = descriptor >= 0 ? fdopendir(descriptor) : NULL;
-    if (!folder) {
-        if (descriptor >= 0) close(descriptor);
+    taking to = {.listing = listing, .folder = tdmi_cache_open_directory(&exists)};
+    if (to.folder == TDMI_NO_FOLDER && !exists) return TDM_OK;
+    const bool listed = to.folder != TDMI_NO_FOLDER && tdmi_folder_list(to.folder, take, &to);
+    if (to.folder != TDMI_NO_FOLDER) tdmi_folder_close(to.folder);
+    if (!listed)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
                          "the folder of compiled kernels cannot be used: it must be a folder of "
                          "this user's that others may not write");
-    }
-    tdm_status status = list_folder(folder, listing);
-    closedir(folder);
-    return status;
+    if (to.lacks_memory) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
+    if (listing->count > 0)
+        qsort(listing->entries, listing->count, sizeof *listing->entries, compare_ages);
+    return TDM_OK;
 }
 
 tdm_status tdm_cache_listing_create(tdm_cache_listing **listing) {
@@ -212,12 +213,12 @@ tdm_status tdm_cache_remove(const char *file) {
                          "tdm_cache_remove: file is \"%.80s\": an entry's name is 32 hexadecimal "
                          "digits and \".bin\", as tdm_cache_listing_get_item gives it",
                          file);
-    int folder = tdmi_cache_open_directory(&exists);
-    if (folder < 0 && exists)
+    const tdmi_folder folder = tdmi_cache_open_directory(&exists);
+    if (folder == TDMI_NO_FOLDER && exists)
         return tdmi_fail(TDM_ERROR_UNAVAILABLE,
                          "tdm_cache_remove: the folder of compiled kernels cannot be used");
-    int error = folder >= 0 && unlinkat(folder, file, 0) != 0 ? errno : 0;
-    if (folder >= 0) close(folder);
+    const int error = folder != TDMI_NO_FOLDER && !tdmi_file_remove(folder, file) ? errno : 0;
+    if (folder != TDMI_NO_FOLDER) tdmi_folder_close(folder);
     if (error == 0 || error == ENOENT) return TDM_OK;
     return tdmi_fail(TDM_ERROR_UNAVAILABLE, "tdm_cache_remove: %s cannot be removed: %s", file,
                      strerror(error));

@@ -1,6 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* The diagnostics: everything is looked for and queried. */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "machine/disk_cache.h"
 #include "machine/monitor.h"
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static tdmi_once once = TDMI_ONCE_INIT;
 
 extern char **environ;
 
@@ -71,7 +70,7 @@ tdm_status tdm_get_diagnostic_count(size_t *count) {
     TDMI_UNCANCELLED();
     TDMI_NOT_FORKED();
     TDMI_NOT_NULL(__func__, count);
-    pthread_once(&once, diagnose_all);
+    tdmi_once_run(&once, diagnose_all);
     (void)tdmi_findings(count);
     return TDM_OK;
 }
@@ -80,7 +79,7 @@ tdm_status tdm_get_diagnostic(size_t index, const tdm_diagnostic **item) {
     TDMI_UNCANCELLED();
     TDMI_NOT_FORKED();
     TDMI_RESULT(__func__, item);
-    pthread_once(&once, diagnose_all);
+    tdmi_once_run(&once, diagnose_all);
     size_t count;
     const tdm_diagnostic *items = tdmi_findings(&count);
     if (index >= count)

@@ -5,11 +5,9 @@
  * given out stays as it is; a longer one, with the new devices after the old, takes its place. */
 #include "devices/registry.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/env.h"
 #include "base/log.h"
@@ -46,7 +44,7 @@ typedef struct device_list {
 
 static _Atomic(device_list *) newest; /* NULL: none yet */
 static atomic_bool complete;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while a list is made */
+static tdmi_mutex lock = TDMI_MUTEX_INIT; /* held while a list is made */
 
 static void link_same_cards(device_list *list) {
     tdmi_listed_device *devices = list->devices;
@@ -171,9 +169,9 @@ static tdm_status make_list(void) {
 tdm_status tdmi_registry_get(const tdmi_listed_device **list, size_t *count) {
     tdm_status status = TDM_OK;
     if (!atomic_load(&complete)) {
-        pthread_mutex_lock(&lock);
+        tdmi_mutex_lock(&lock);
         if (!atomic_load(&complete)) status = make_list();
-        pthread_mutex_unlock(&lock);
+        tdmi_mutex_unlock(&lock);
     }
     /* What was listed before stays, even if the rest failed. */
     const device_list *now = atomic_load(&newest);
@@ -261,7 +259,7 @@ static tdm_status find_in_backend(const char *name, const char *backend, const c
             const tdm_device_info *info = &devices[i].facts.info;
             if (strcmp(devices[i].backend->name, backend) == 0 &&
                 (by_uuid ? tdmi_has_uuid(info, which + 5)
-                         : info->pci[0] && strcasecmp(info->pci, which + 4) == 0)) {
+                         : info->pci[0] && tdmi_is_same_word(info->pci, which + 4, SIZE_MAX))) {
                 *index = i;
                 return TDM_OK;
             }

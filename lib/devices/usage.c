@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/env.h"
 #include "base/sized.h"
 #include "base/threads.h"
 #include "machine/holders.h"
-#include "machine/host_memory.h"
 #include "machine/monitor.h"
+#include "platform/machine.h"
+#include "platform/process.h"
 
 #define X(monitor) extern const tdmi_monitor tdmi_monitor_##monitor;
 TDMI_MONITOR_LIST
@@ -28,7 +28,7 @@ const tdmi_monitor *const tdmi_monitors[] = {
 /* What the system would give back at need is not used memory. */
 static void ask_system(tdm_device_usage *usage) {
     uint64_t total, available;
-    tdmi_host_memory(&total, &available);
+    tdmi_machine_memory(&total, &available);
     usage->memory_total = total;
     if (total != TDM_UNKNOWN && available != TDM_UNKNOWN)
         usage->memory_used = available < total ? total - available : 0;
@@ -71,16 +71,6 @@ static void ask_processes(const tdmi_listed_device *devices, size_t index,
     tdmi_free(holders);
 }
 
-static void name_process(tdm_process *process) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%llu/comm", (unsigned long long)process->pid);
-    FILE *file = fopen(path, "re");
-    if (!file) return;
-    if (!fgets(process->name, sizeof process->name, file)) process->name[0] = '\0';
-    process->name[strcspn(process->name, "\n")] = '\0';
-    fclose(file);
-}
-
 static int by_pid(const void *a, const void *b) {
     uint64_t left = ((const tdm_process *)a)->pid, right = ((const tdm_process *)b)->pid;
     return (left > right) - (left < right);
@@ -100,7 +90,8 @@ void tdmi_usage_of(const tdmi_listed_device *devices, size_t index, tdm_device_u
         ask_monitors(facts, usage);
     ask_processes(devices, index, usage);
     for (size_t i = 0; i < usage->process_count; i++)
-        name_process(&usage->processes[i]);
+        tdmi_process_name(usage->processes[i].pid, usage->processes[i].name,
+                          sizeof usage->processes[i].name);
     qsort(usage->processes, usage->process_count, sizeof usage->processes[0], by_pid);
 }
 

@@ -2,11 +2,11 @@
 /* Products by libraries that have the CBLAS interface (BLAS Technical Forum 2001), opened at run time:
  * OpenBLAS, MKL, BLIS, and what the system calls its CBLAS, which may be the reference. */
 #include <limits.h>
-#include <pthread.h>
 
 #include "backend.h"
 
 #include "host/one_thread.h"
+#include "system_names.h"
 
 /* With 32-bit integers. */
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
@@ -26,7 +26,7 @@ typedef struct cblas_library {
     void (*blis_set)(int64_t);
     /* … and of each thread. */
     tdmi_one_thread threads;
-    pthread_mutex_t lock;
+    tdmi_mutex lock;
     int products; /* that are running, for which the process's setting is 1 */
     int before;   /* the setting that it had */
 } cblas_library;
@@ -103,7 +103,7 @@ static void product(const cblas_library *c, const tdmi_host_gemm *gemm) {
     static const char *const name##_names[] = {__VA_ARGS__, NULL};                                 \
     static cblas_library name = {                                                                  \
         .library = {.title = its_title, .names = name##_names, .advice = its_advice},              \
-        .lock = PTHREAD_MUTEX_INITIALIZER};                                                        \
+        .lock = TDMI_MUTEX_INIT};                                                                  \
     static const tdmi_symbol name##_symbols[SYMBOL_COUNT] = SYMBOLS(name);                         \
     static tdm_status name##_open(void) {                                                          \
         return tdmi_library_open(&name.library, name##_symbols, SYMBOL_COUNT);                     \
@@ -127,7 +127,7 @@ static void product(const cblas_library *c, const tdmi_host_gemm *gemm) {
                                                   .end = name##_end,                               \
                                                   .product = name##_product};
 
-PROVIDER(openblas, "OpenBLAS", "install OpenBLAS (Debian: libopenblas0)", "libopenblas.so.0")
-PROVIDER(mkl, "MKL", "install Intel's MKL (PyPI: mkl)", "libmkl_rt.so.3", "libmkl_rt.so.2")
-PROVIDER(blis, "BLIS", "install BLIS (Debian: libblis4-pthread)", "libblis.so.4")
-PROVIDER(cblas, "CBLAS", "install a BLAS (Debian: libopenblas0)", "libcblas.so.3", "libblas.so.3")
+PROVIDER(openblas, "OpenBLAS", "install OpenBLAS (Debian: libopenblas0)", TDMI_NAMES_OPENBLAS)
+PROVIDER(mkl, "MKL", "install Intel's MKL (PyPI: mkl)", TDMI_NAMES_MKL)
+PROVIDER(blis, "BLIS", "install BLIS (Debian: libblis4-pthread)", TDMI_NAMES_BLIS)
+PROVIDER(cblas, "CBLAS", "install a BLAS (Debian: libopenblas0)", TDMI_NAMES_CBLAS)

@@ -20,7 +20,7 @@ void tdmi_host_compiler_diagnose(void);
 tdm_status tdmi_host_compile(const char *text, const char *file, const char *const *options,
                              tdmi_blob *library) TDM_MUST_USE;
 
-/* Opens such a library, for dlclose. TDM_ERROR_COMPILE where the system does not take it. */
+/* Opens such a library, for tdmi_library_unload. TDM_ERROR_COMPILE where the system does not take it. */
 tdm_status tdmi_host_load(const tdmi_blob *library, const char *file, void **handle) TDM_MUST_USE;
 
 #endif

@@ -5,8 +5,9 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
-#include <pthread.h>
 #include <string.h>
+
+#include "platform/threads.h"
 
 #define USES_F16C __attribute__((target("avx2,f16c")))
 enum { LANES = 8 };
@@ -21,9 +22,10 @@ static void look(void) {
 }
 
 bool tdmi_half_has(tdm_dtype from, tdm_dtype to) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static tdmi_once once = TDMI_ONCE_INIT;
+    tdmi_once_run(&once, look);
     const bool both = (from == TDM_F16 && to == TDM_F32) || (from == TDM_F32 && to == TDM_F16);
-    return both && pthread_once(&once, look) == 0 && has_f16c;
+    return both && has_f16c;
 }
 
 USES_F16C static void widen(int64_t n, const uint16_t *from, float *to) {

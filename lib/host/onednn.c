@@ -1,8 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Products by oneDNN (libdnnl), opened at run time: f32 by its dnnl_sgemm, 16-bit dtypes by its matmul
  * primitives, which it compiles for each shape and which are kept. */
-#define _GNU_SOURCE
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,6 +12,7 @@
 
 #include "host/ending.h"
 #include "host/one_thread.h"
+#include "system_names.h"
 
 /* What is used of oneDNN's C interface. Of its versions 2 and 3 only the way to describe a matrix and
  * a product differs: in version 2 a description is a struct of the caller's, here some bytes. */
@@ -92,8 +91,7 @@ static struct {
 static tdmi_one_thread threads;
 
 /* Debian 13's has another number. What is found by the name without one says its version. */
-static const char *const names[] = {"libdnnl.so.3", "libdnnl.so.3.6", "libdnnl.so.2", "libdnnl.so",
-                                    NULL};
+static const char *const names[] = {TDMI_NAMES_ONEDNN, NULL};
 static tdmi_library library = {
     .title = "oneDNN", .names = names, .advice = "install oneDNN (Debian: libdnnl-dev)"};
 #define SYMBOL(name, field, optional)                                                              \
@@ -162,7 +160,7 @@ typedef struct plan {
 
 /* Plans that were made, each set of them the most recent first. */
 enum { SETS = 64, WAYS = 8 };
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static plan *plans[SETS][WAYS];
 static dnnl_object engine;        /* lasts as long as the process */
 static bool usable[TDM_BF16 + 1]; /* dtypes with primitives that are no reference implementation */
@@ -289,10 +287,10 @@ static plan *find_plan(const part_shape *shape) {
 static void keep_plan(plan *p) {
     plan **set = set_of(&p->shape);
     atomic_fetch_add(&p->references, 1);
-    pthread_mutex_lock(&lock);
+    tdmi_mutex_lock(&lock);
     plan *oldest = set[WAYS - 1];
     put_first(set, WAYS - 1, p);
-    pthread_mutex_unlock(&lock);
+    tdmi_mutex_unlock(&lock);
     if (oldest) release(oldest);
 }
 
@@ -392,8 +390,8 @@ static void ask_for_avx512(void) {
 }
 
 bool tdmi_host_has_avx512(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, ask_for_avx512);
+    static tdmi_once once = TDMI_ONCE_INIT;
+    tdmi_once_run(&once, ask_for_avx512);
     return has_avx512;
 }
 

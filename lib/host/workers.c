@@ -10,17 +10,13 @@
  * A process lives for as long as any of its threads, so workers end soon after the last thread that has used them,
  * unless another uses them meanwhile, and are made again for the next one: a program whose threads end by pthread_exit
  * ends. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/env.h"
 #include "base/threads.h"
 #include "host/host.h"
+#include "platform/clock.h"
 #include "platform/process.h"
 
 enum { SPIN_NANOSECONDS = 30000, ITEM_MASK_BITS = 32, STAY_NANOSECONDS = 100000000 };
@@ -31,22 +27,22 @@ typedef struct loop {
     uint32_t count;
 } loop;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static tdmi_once once = TDMI_ONCE_INIT;
 static int worker_count = 1;
-static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held by the thread that runs a loop */
-static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, all_left = PTHREAD_COND_INITIALIZER;
+static tdmi_mutex owner = TDMI_MUTEX_INIT; /* held by the thread that runs a loop */
+static tdmi_mutex sleep_lock = TDMI_MUTEX_INIT;
+static tdmi_cond wake, all_left;
 static int sleepers;       /* this and the next three: under sleep_lock */
 static int running, users; /* workers; threads that have used them and have not ended */
 static bool leaving;       /* all workers end */
-static pthread_key_t user; /* set in each of these threads */
+static tdmi_key user;      /* set in each of these threads */
 static _Thread_local bool is_user;
 
 static loop current; /* written by the owner while no item can be taken */
 static _Atomic uint32_t current_count;
 static _Atomic uint64_t ticket;  /* generation << 32 | next item */
 static atomic_uint done;         /* items finished in this generation */
-static atomic_int spin_time;     /* ns, after the loop in progress or the last one */
+static atomic_uint spin_time;    /* ns, after the loop in progress or the last one */
 static _Thread_local int number; /* 0 in threads that are no workers */
 static _Thread_local bool inside;
 
@@ -75,42 +71,32 @@ static void run_items(void) {
     }
 }
 
-static int64_t nanoseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Sleeps until there may be a loop. Without users for some time it is the end of all workers. */
 static void sleep_some(void) {
-    struct timespec until;
-    if (users > 0 || clock_gettime(CLOCK_REALTIME, &until) != 0) {
-        pthread_cond_wait(&wake, &sleep_lock);
+    if (users > 0) {
+        tdmi_cond_wait(&wake, &sleep_lock);
         return;
     }
-    until.tv_nsec += STAY_NANOSECONDS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    if (pthread_cond_timedwait(&wake, &sleep_lock, &until) != ETIMEDOUT || users > 0) return;
+    if (tdmi_cond_wait_for(&wake, &sleep_lock, STAY_NANOSECONDS) || users > 0) return;
     leaving = true;
-    pthread_cond_broadcast(&wake);
+    tdmi_cond_broadcast(&wake);
 }
 
 /* Waits until the generation differs from `generation`. False: the worker ends. */
 static bool await_loop(uint32_t generation) {
-    int64_t until = nanoseconds() + atomic_load_explicit(&spin_time, memory_order_relaxed);
+    uint64_t until = tdmi_nanoseconds() + atomic_load_explicit(&spin_time, memory_order_relaxed);
     do {
         for (int i = 0; i < 64; i++) {
             if ((uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) != generation) return true;
             cpu_relax();
         }
-    } while (nanoseconds() < until);
+    } while (tdmi_nanoseconds() < until);
     TDMI_LOCKED(&sleep_lock);
     sleepers++;
     while (!leaving && (uint32_t)(atomic_load(&ticket) >> ITEM_MASK_BITS) == generation)
         sleep_some();
     sleepers--;
-    if (leaving && --running == 0) pthread_cond_broadcast(&all_left);
+    if (leaving && --running == 0) tdmi_cond_broadcast(&all_left);
     return !leaving;
 }
 
@@ -130,29 +116,30 @@ static void forget_user(void *set) {
     is_user = false;
     if (tdmi_forked) return;
     TDMI_LOCKED(&sleep_lock);
-    if (--users == 0) pthread_cond_broadcast(&wake);
+    if (--users == 0) tdmi_cond_broadcast(&wake);
 }
 
 /* The calling thread uses the workers from now on; makes those that have ended. */
 static void use_workers(void) {
     if (is_user) return;
     is_user = true;
-    pthread_mutex_lock(&sleep_lock);
+    tdmi_mutex_lock(&sleep_lock);
     users++;
     while (leaving && running > 0)
-        pthread_cond_wait(&all_left, &sleep_lock);
+        tdmi_cond_wait(&all_left, &sleep_lock);
     leaving = false;
     while (running < worker_count - 1 &&
            tdmi_thread_start(NULL, worker, (void *)(intptr_t)(running + 1)))
         running++;
-    pthread_mutex_unlock(&sleep_lock);
-    (void)pthread_setspecific(user, &users);
+    tdmi_mutex_unlock(&sleep_lock);
+    (void)tdmi_key_set(user, &users);
 }
 
 static void start_workers(void) {
     int wanted = tdmi_env_values()->cpu_threads;
     worker_count = wanted == 0 ? tdmi_process_cores() : wanted;
-    if (worker_count == 1 || pthread_key_create(&user, forget_user) != 0) {
+    if (worker_count == 1 || !tdmi_key_create(&user, forget_user) || !tdmi_cond_init(&wake) ||
+        !tdmi_cond_init(&all_left)) {
         worker_count = 1;
         return;
     }
@@ -163,7 +150,7 @@ static void start_workers(void) {
 int tdmi_worker_number(void) { return number; }
 
 int tdmi_worker_count(void) {
-    pthread_once(&once, start_workers);
+    tdmi_once_run(&once, start_workers);
     return worker_count;
 }
 
@@ -181,12 +168,12 @@ static void start_loop(const loop *started, tdmi_next next) {
     atomic_store_explicit(&current_count, started->count, memory_order_release);
     atomic_store(&ticket, (uint64_t)(generation + 1) << ITEM_MASK_BITS);
     TDMI_LOCKED(&sleep_lock);
-    if (sleepers > 0) pthread_cond_broadcast(&wake);
+    if (sleepers > 0) tdmi_cond_broadcast(&wake);
 }
 
 void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), void *context,
                    tdmi_next next) {
-    if (count <= 1 || inside || tdmi_worker_count() == 1 || pthread_mutex_trylock(&owner) != 0) {
+    if (count <= 1 || inside || tdmi_worker_count() == 1 || !tdmi_mutex_trylock(&owner)) {
         for (uint32_t i = 0; i < count; i++)
             body(context, i);
         return;
@@ -199,7 +186,7 @@ void tdmi_parallel(uint32_t count, void (*body)(void *context, uint32_t index), 
         if (spins < 4096)
             cpu_relax();
         else
-            sched_yield(); /* a worker has lost its core in the middle of an item */
+            tdmi_thread_yield(); /* a worker has lost its core in the middle of an item */
     inside = false;
-    pthread_mutex_unlock(&owner);
+    tdmi_mutex_unlock(&owner);
 }

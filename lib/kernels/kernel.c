@@ -3,6 +3,7 @@
 #include "kernels/kernel.h"
 
 #include "base/sized.h"
+#include "base/text.h"
 
 static bool computes_f64(const tdmi_expression *expression) {
     for (int i = 0; i < expression->node_count; i++)
@@ -48,7 +49,7 @@ tdm_status tdmi_kernel_for_dtypes(tdm_kernel *kernel, const char *function, cons
     tdmi_typed_kernel *made;
     bool is_typing;
     TDMI_TRY(read_typed(kernel, function, dtypes, &made, &is_typing));
-    pthread_mutex_lock(&kernel->lock);
+    tdmi_mutex_lock(&kernel->lock);
     *typed = find_typed(kernel, dtypes);
     if (!*typed) {
         made->next = atomic_load(&kernel->typed);
@@ -56,7 +57,7 @@ tdm_status tdmi_kernel_for_dtypes(tdm_kernel *kernel, const char *function, cons
         *typed = made;
         made = NULL;
     }
-    pthread_mutex_unlock(&kernel->lock);
+    tdmi_mutex_unlock(&kernel->lock);
     tdmi_free(made);
     return TDM_OK;
 }
@@ -137,10 +138,10 @@ tdm_status tdmi_kernel_for_rows(tdm_kernel *kernel, tdmi_typed_kernel *typed,
             tdmi_free(known);
             return status;
         }
-        pthread_mutex_lock(&kernel->lock);
+        tdmi_mutex_lock(&kernel->lock);
         known->next = atomic_load(&typed->forms);
         atomic_store(&typed->forms, known);
-        pthread_mutex_unlock(&kernel->lock);
+        tdmi_mutex_unlock(&kernel->lock);
     }
     *form = known;
     return TDM_OK;
@@ -257,7 +258,7 @@ void tdmi_kernel_free(tdm_kernel *kernel) {
         }
         tdmi_free(typed);
     }
-    pthread_mutex_destroy(&kernel->lock);
+    tdmi_mutex_destroy(&kernel->lock);
     tdmi_free(kernel->source);
     tdmi_free(kernel->characters);
     tdmi_free(kernel);
@@ -296,7 +297,7 @@ static tdm_kernel *make_kernel(const tdmi_texts *texts, const tdm_parameter *par
     made->characters = characters;
     copy_texts(made, texts);
     atomic_init(&made->references, 1);
-    pthread_mutex_init(&made->lock, NULL);
+    (void)tdmi_mutex_init(&made->lock);
     made->parameter_count = (int)count;
     for (size_t i = 0; i < count; i++) {
         strcpy(made->parameters[i].name, parameters[i].name);
@@ -307,7 +308,7 @@ static tdm_kernel *make_kernel(const tdmi_texts *texts, const tdm_parameter *par
 }
 
 static tdm_status check_length(const char *function, const char *name, const char *text) {
-    if (!text || strnlen(text, TDMI_MOST_TEXT + 1) <= TDMI_MOST_TEXT) return TDM_OK;
+    if (!text || tdmi_length(text, TDMI_MOST_TEXT + 1) <= TDMI_MOST_TEXT) return TDM_OK;
     return tdmi_fail(TDM_ERROR_UNSUPPORTED, "%s: %s is longer than %d bytes", function, name,
                      (int)TDMI_MOST_TEXT);
 }

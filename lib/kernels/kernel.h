@@ -32,7 +32,7 @@ typedef struct tdmi_source {
 struct tdm_kernel {
     atomic_uint references;
     tdm_device *device;
-    pthread_mutex_t lock; /* held to add to the lists; reading them needs no lock */
+    tdmi_mutex lock; /* held to add to the lists; reading them needs no lock */
     _Atomic(tdmi_typed_kernel *) typed;
     int parameter_count;
     tdmi_parameter parameters[TDMI_MOST_PARAMETERS];

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "kernel_list.h"
 
 enum { MOST_FILE = 127, MOST_ENTRY = 127 };
@@ -68,7 +69,7 @@ static const char *name_fault(const char *name, bool of_rows) {
 static tdm_status check_names(const char *function, const char *file, const char *entry) {
     TDMI_NOT_NULL(function, file);
     TDMI_NOT_NULL(function, entry);
-    if (!file[0] || strnlen(file, MOST_FILE + 1) > MOST_FILE)
+    if (!file[0] || tdmi_length(file, MOST_FILE + 1) > MOST_FILE)
         return tdmi_fail(TDM_ERROR_INVALID_ARGUMENT,
                          "%s: the name of file has %zu bytes, allowed are 1 to %d", function,
                          strlen(file), (int)MOST_FILE);

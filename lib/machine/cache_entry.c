@@ -1,11 +1,12 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Kernels with what they say of themselves. In an entry's content: the driver's binary, the lines,
  * and an end that has their length. */
-#define _GNU_SOURCE
 #include "machine/cache_entry.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 enum { LONGEST = 4096, LONGEST_LINE = 600 };
 
@@ -35,7 +36,7 @@ static size_t write_lines(const tdmi_cache_about *about, char *text) {
                                  about->source->entry};
     size_t n = 0;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        size_t length = strnlen(lines[i], LONGEST_LINE);
+        size_t length = tdmi_length(lines[i], LONGEST_LINE);
         memcpy(text + n, lines[i], length);
         text[n + length] = '\0';
         n += length + 1;

@@ -1,21 +1,19 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Compiled kernels kept on disk: one file per key under the cache directory, mode 0700. */
-#define _GNU_SOURCE
 #include "machine/disk_cache.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/env.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "platform/path.h"
+#include "platform/process.h"
 
 typedef struct entry_header {
     char magic[8];
@@ -49,53 +47,49 @@ static bool make_directories(const char *directory) {
     if (length <= 0 || (size_t)length >= sizeof path) return false;
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        int made = mkdir(path, 0700);
+        const bool made = tdmi_folder_make(TDMI_HERE, path);
         *slash = '/';
-        if (made != 0 && errno != EEXIST && errno != EROFS && errno != EACCES) return false;
+        if (!made && errno != EEXIST && errno != EROFS && errno != EACCES) return false;
     }
-    return mkdir(path, 0700) == 0 || errno == EEXIST;
+    return tdmi_folder_make(TDMI_HERE, path) || errno == EEXIST;
 }
 
 /* What others may write could feed us binaries: it must be ours, and ours alone. */
-static bool ours_alone(const struct stat *status) {
-    return status->st_uid == geteuid() && (status->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
+static bool ours_alone(const tdmi_file_info *info) { return info->is_ours && !info->is_shared; }
 
 /* Judged once it is open, so that it cannot be replaced in between. */
-static int open_directory(int parent, const char *path, int flags) {
-    struct stat status;
-    int directory = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
-    if (directory >= 0 && fstat(directory, &status) == 0 && ours_alone(&status)) return directory;
-    if (directory >= 0) close(directory);
-    return -1;
+static tdmi_folder open_directory(tdmi_folder parent, const char *path, bool follow) {
+    tdmi_file_info info;
+    const tdmi_folder directory = tdmi_folder_open(parent, path, follow, &info);
+    if (directory == TDMI_NO_FOLDER || ours_alone(&info)) return directory;
+    tdmi_folder_close(directory);
+    return TDMI_NO_FOLDER;
 }
 
 /* The cache directory itself may be a link, to a larger disk say; nothing in it may be one. */
-static int open_cache(bool make) {
+static tdmi_folder open_cache(bool make) {
     const char *path = tdmi_env_values()->cache_dir;
-    if (!path || (make && !make_directories(path))) return -1;
-    int folder = open_directory(AT_FDCWD, path, 0);
-    if (folder < 0 && make)
+    if (!path || (make && !make_directories(path))) return TDMI_NO_FOLDER;
+    const tdmi_folder folder = open_directory(TDMI_HERE, path, true);
+    if (folder == TDMI_NO_FOLDER && make)
         tdmi_log(TDM_LOG_WARNING, "nothing is kept in %s: `tdm doctor` says why", path);
     return folder;
 }
 
-int tdmi_cache_open(const char *name, bool make) {
-    int cache = open_cache(make);
-    if (cache < 0) return -1;
-    bool there = !make || mkdirat(cache, name, 0700) == 0 || errno == EEXIST;
-    int folder = there ? open_directory(cache, name, O_NOFOLLOW) : -1;
-    close(cache);
+tdmi_folder tdmi_cache_open(const char *name, bool make) {
+    const tdmi_folder cache = open_cache(make);
+    if (cache == TDMI_NO_FOLDER) return TDMI_NO_FOLDER;
+    const bool there = !make || tdmi_folder_make(cache, name) || errno == EEXIST;
+    const tdmi_folder folder = there ? open_directory(cache, name, false) : TDMI_NO_FOLDER;
+    tdmi_folder_close(cache);
     return folder;
 }
 
-int tdmi_cache_open_file(int folder, const char *name, struct stat *status) {
-    /* Not waiting, in case it is a pipe. */
-    int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return -1;
-    if (fstat(file, status) == 0 && S_ISREG(status->st_mode) && ours_alone(status)) return file;
-    close(file);
-    return -1;
+tdmi_file tdmi_cache_open_file(tdmi_folder folder, const char *name, tdmi_file_info *info) {
+    const tdmi_file file = tdmi_file_open(folder, name, TDMI_OPEN_READ | TDMI_OPEN_NO_LINK, info);
+    if (file == TDMI_NO_FILE || (info->kind == TDMI_FILE_REGULAR && ours_alone(info))) return file;
+    (void)tdmi_file_close(file);
+    return TDMI_NO_FILE;
 }
 
 bool tdmi_cache_may_write(uint64_t size) { return size <= tdmi_file_limit(); }
@@ -107,88 +101,80 @@ static void name_entry(tdmi_cache_key key, char name[NAME]) {
              (unsigned long long)key.low);
 }
 
-static bool read_entry(int descriptor, const struct stat *status, tdmi_cache_key key,
-                       tdmi_blob *blob) {
+/* Closes the file. On failure blob->data is NULL. */
+static bool read_entry(tdmi_file file, uint64_t size, tdmi_cache_key key, tdmi_blob *blob) {
     entry_header header;
-    FILE *file = fdopen(descriptor, "rb");
-    if (!file) {
-        close(descriptor);
-        return false;
-    }
-    bool good = fread(&header, sizeof header, 1, file) == 1 &&
+    *blob = (tdmi_blob){0};
+    bool good = tdmi_file_read(file, 0, &header, sizeof header) == sizeof header &&
                 memcmp(header.magic, MAGIC, sizeof MAGIC) == 0 && header.key.high == key.high &&
-                header.key.low == key.low && header.size > 0 &&
-                (uint64_t)status->st_size == sizeof header + header.size;
+                header.key.low == key.low && header.size > 0 && size == sizeof header + header.size;
     if (good) {
         blob->size = (size_t)header.size;
         blob->data = tdmi_malloc(blob->size);
-        good = blob->data && fread(blob->data, blob->size, 1, file) == 1 &&
+        good = blob->data &&
+               tdmi_file_read(file, sizeof header, blob->data, blob->size) == blob->size &&
                tdmi_hash(header.key.low, blob->data, blob->size) == header.checksum;
     }
-    fclose(file);
-    return good;
+    (void)tdmi_file_close(file);
+    if (good) return true;
+    tdmi_free(blob->data);
+    *blob = (tdmi_blob){0};
+    return false;
 }
 
 bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob) {
     char name[NAME];
-    struct stat status;
+    tdmi_file_info info;
     *blob = (tdmi_blob){0};
-    int folder = open_cache(false);
-    if (folder < 0) return false;
+    const tdmi_folder folder = open_cache(false);
+    if (folder == TDMI_NO_FOLDER) return false;
     name_entry(key, name);
-    int descriptor = tdmi_cache_open_file(folder, name, &status);
-    bool good = descriptor >= 0 && read_entry(descriptor, &status, key, blob);
-    if (!good) {
-        tdmi_free(blob->data);
-        *blob = (tdmi_blob){0};
-    }
+    const tdmi_file file = tdmi_cache_open_file(folder, name, &info);
+    const bool good = file != TDMI_NO_FILE && read_entry(file, info.size, key, blob);
     /* What is corrupt is rebuilt; what could not be trusted is replaced then, too. */
-    if (descriptor >= 0 && !good) {
+    if (file != TDMI_NO_FILE && !good) {
         tdmi_log(TDM_LOG_WARNING,
                  "the kept entry %s is damaged, so it is made again or done without", name);
-        (void)unlinkat(folder, name, 0);
+        (void)tdmi_file_remove(folder, name);
     }
-    close(folder);
+    tdmi_folder_close(folder);
     return good;
 }
 
-static bool write_entry(int descriptor, tdmi_cache_key key, const tdmi_blob *blob) {
+static bool write_entry(tdmi_file file, tdmi_cache_key key, const tdmi_blob *blob) {
     entry_header header = {.key = key, .size = blob->size};
     memcpy(header.magic, MAGIC, sizeof MAGIC);
     header.checksum = tdmi_hash(key.low, blob->data, blob->size);
-    FILE *file = fdopen(descriptor, "wb");
-    if (!file) {
-        close(descriptor);
-        return false;
-    }
-    bool good = fwrite(&header, sizeof header, 1, file) == 1 &&
-                fwrite(blob->data, blob->size, 1, file) == 1;
-    return fclose(file) == 0 && good;
+    const bool good = tdmi_file_write(file, &header, sizeof header) == sizeof header &&
+                      tdmi_file_write(file, blob->data, blob->size) == blob->size;
+    return tdmi_file_close(file) && good;
 }
 
-/* A new file whose name begins like the entry's, or -1. */
-static int open_aside(int folder, const char *entry, char aside[NAME + 32]) {
+/* A new file whose name begins like the entry's, or TDMI_NO_FILE. */
+static tdmi_file open_aside(tdmi_folder folder, const char *entry, char aside[NAME + 32]) {
     static atomic_uint count;
     for (int tries = 0; tries < 16; tries++) {
-        snprintf(aside, NAME + 32, "%s.%ld-%u", entry, (long)getpid(), atomic_fetch_add(&count, 1));
-        int file =
-            openat(folder, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (file >= 0 || errno != EEXIST) return file;
+        snprintf(aside, NAME + 32, "%s.%llu-%u", entry, (unsigned long long)tdmi_process_id(),
+                 atomic_fetch_add(&count, 1));
+        const tdmi_file file = tdmi_file_open(
+            folder, aside, TDMI_OPEN_WRITE | TDMI_OPEN_NEW | TDMI_OPEN_PRIVATE, NULL);
+        if (file != TDMI_NO_FILE || errno != EEXIST) return file;
     }
-    return -1;
+    return TDMI_NO_FILE;
 }
 
 void tdmi_disk_cache_write(tdmi_cache_key key, const tdmi_blob *blob) {
     char name[NAME], aside[NAME + 32];
     if (!blob->data || blob->size == 0) return;
     if (!tdmi_cache_may_write(sizeof(entry_header) + blob->size)) return;
-    int folder = open_cache(true);
-    if (folder < 0) return;
+    const tdmi_folder folder = open_cache(true);
+    if (folder == TDMI_NO_FOLDER) return;
     name_entry(key, name);
-    int file = open_aside(folder, name, aside);
-    if (file >= 0 && (!write_entry(file, key, blob) || renameat(folder, aside, folder, name) != 0))
-        (void)unlinkat(folder, aside, 0);
-    close(folder);
+    const tdmi_file file = open_aside(folder, name, aside);
+    if (file != TDMI_NO_FILE &&
+        (!write_entry(file, key, blob) || !tdmi_file_rename(folder, aside, name)))
+        (void)tdmi_file_remove(folder, aside);
+    tdmi_folder_close(folder);
 }
 
 /* --- for `tdm doctor` -----------------------------------------------------------------------
@@ -196,22 +182,22 @@ void tdmi_disk_cache_write(tdmi_cache_key key, const tdmi_blob *blob) {
 
 /* Why nothing is kept in the directory, and what to do about it; false when something is. */
 static bool explain(const char *path, char *why, size_t size, const char **advice) {
-    struct stat status;
+    tdmi_file_info info;
     *advice = "make it a directory of your own, or set TANDEM_CACHE_DIR";
-    int directory = open_cache(true);
-    if (directory >= 0) {
-        close(directory);
+    const tdmi_folder directory = open_cache(true);
+    if (directory != TDMI_NO_FOLDER) {
+        tdmi_folder_close(directory);
         return false;
     }
-    if (!make_directories(path) || stat(path, &status) != 0) {
+    if (!make_directories(path) || !tdmi_file_look_up(TDMI_HERE, path, true, &info)) {
         snprintf(why, size, "cannot be made: %s", strerror(errno));
-    } else if (!S_ISDIR(status.st_mode)) {
+    } else if (info.kind != TDMI_FILE_FOLDER) {
         snprintf(why, size, "is not a directory");
-    } else if (status.st_uid != geteuid()) {
-        snprintf(why, size, "belongs to user %lu, not to user %lu, who runs this",
-                 (unsigned long)status.st_uid, (unsigned long)geteuid());
-    } else if (!ours_alone(&status)) {
-        snprintf(why, size, "others may write there (mode %03o)", (unsigned)status.st_mode & 0777);
+    } else if (!info.is_ours) {
+        snprintf(why, size, "belongs to user %llu, not to user %llu, who runs this",
+                 (unsigned long long)info.owner, (unsigned long long)tdmi_process_user());
+    } else if (!ours_alone(&info)) {
+        snprintf(why, size, "others may write there (mode %03o)", info.mode);
         *advice = "take that from them: chmod go-w";
     } else {
         snprintf(why, size, "cannot be opened");
@@ -222,14 +208,14 @@ static bool explain(const char *path, char *why, size_t size, const char **advic
 void tdmi_cache_diagnose(void) {
     static const char subject[] = "cache directory";
     const tdmi_env *env = tdmi_env_values();
-    const char *xdg = getenv("XDG_CACHE_HOME"), *advice;
+    const char *xdg = tdmi_environment_get("XDG_CACHE_HOME"), *advice;
     char detail[1200], why[256];
     if (env->privileged) {
         tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, true, subject,
                       "none, because this program has more rights than its caller", "");
         return;
     }
-    if (xdg && xdg[0] && xdg[0] != '/') {
+    if (xdg && xdg[0] && !tdmi_path_is_absolute(xdg)) {
         snprintf(detail, sizeof detail, "\"%.900s\" is not an absolute path, so it is ignored",
                  xdg);
         tdmi_diagnose(TDM_DIAGNOSTIC_VARIABLE, false, "XDG_CACHE_HOME", detail,
@@ -251,22 +237,15 @@ void tdmi_cache_diagnose(void) {
 
 /* --- for listing and verifying the folder ------------------------------------------------------- */
 
-bool tdmi_disk_cache_check(int file, tdmi_cache_key key, tdmi_blob *blob) {
-    struct stat status;
-    *blob = (tdmi_blob){0};
-    if (fstat(file, &status) == 0) {
-        if (read_entry(file, &status, key, blob)) return true;
-    } else {
-        close(file);
-    }
-    tdmi_free(blob->data);
-    *blob = (tdmi_blob){0};
-    return false;
+bool tdmi_disk_cache_check(tdmi_file file, tdmi_cache_key key, tdmi_blob *blob) {
+    tdmi_file_info info;
+    const bool known = tdmi_file_get_info(file, &info);
+    return read_entry(file, known ? info.size : 0, key, blob);
 }
 
-int tdmi_cache_open_directory(bool *exists) {
+tdmi_folder tdmi_cache_open_directory(bool *exists) {
     const char *path = tdmi_env_values()->cache_dir;
-    struct stat status;
-    *exists = path && stat(path, &status) == 0;
+    tdmi_file_info info;
+    *exists = path && tdmi_file_look_up(TDMI_HERE, path, true, &info);
     return open_cache(false);
 }

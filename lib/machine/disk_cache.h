@@ -3,9 +3,8 @@
 #ifndef TDMI_DISK_CACHE_H
 #define TDMI_DISK_CACHE_H
 
-#include <sys/stat.h>
-
 #include "backend.h"
+#include "platform/folder.h"
 
 /* A 128-bit key over everything a binary depends on. */
 typedef struct tdmi_cache_key {
@@ -22,14 +21,13 @@ bool tdmi_disk_cache_read(tdmi_cache_key key, tdmi_blob *blob);
 /* Keeps a blob under the key: written aside, then renamed, so that a reader sees all or nothing. */
 void tdmi_disk_cache_write(tdmi_cache_key key, const tdmi_blob *blob);
 
-/* Opens a folder inside the cache directory, which `make` makes, mode 0700. -1 when there is none,
- * or when it or the cache directory is another's or may be written by others. The caller closes it.
- */
-int tdmi_cache_open(const char *name, bool make);
+/* Opens a folder inside the cache directory, which `make` makes, mode 0700. TDMI_NO_FOLDER when
+ * there is none, or when it or the cache directory is another's or may be written by others. The caller closes it. */
+tdmi_folder tdmi_cache_open(const char *name, bool make);
 
-/* Opens a file of such a folder for reading, never waiting: -1 unless it is a plain file of ours
- * that no other user may write. *status receives what it is. */
-int tdmi_cache_open_file(int folder, const char *name, struct stat *status);
+/* Opens a file of such a folder for reading, never waiting: TDMI_NO_FILE unless it is a plain file of ours
+ * that no other user may write. *info receives what it is. */
+tdmi_file tdmi_cache_open_file(tdmi_folder folder, const char *name, tdmi_file_info *info);
 
 /* Whether a file may have that size: past the limit of the process (tdmi_file_limit) a write is a signal that ends
  * it. */
@@ -40,9 +38,9 @@ void tdmi_cache_diagnose(void);
 
 /* Reads an open file, which is closed, as the entry of that key; false when it is not that, whole.
  * Nothing is removed. The caller frees blob->data, which is NULL on failure. */
-bool tdmi_disk_cache_check(int file, tdmi_cache_key key, tdmi_blob *blob);
+bool tdmi_disk_cache_check(tdmi_file file, tdmi_cache_key key, tdmi_blob *blob);
 
-/* Opens the cache directory; -1 when there is none (*exists false) or it is not ours alone. */
-int tdmi_cache_open_directory(bool *exists);
+/* Opens the cache directory; TDMI_NO_FOLDER when there is none (*exists false) or it is not ours alone. */
+tdmi_folder tdmi_cache_open_directory(bool *exists);
 
 #endif

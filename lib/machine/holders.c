@@ -1,26 +1,22 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* What each process holds, in a file that it writes and the others read; see holders.h. */
-#define _GNU_SOURCE
 #include "machine/holders.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "machine/disk_cache.h"
+#include "platform/process.h"
+#include "platform/threads.h"
 
 enum {
     DEVICES = 64,
     KEY = 160,
+    SECOND = 1000000000,
     MONTH = 30 * 24 * 3600,
     COPIES = 16, /* of the library in one process, which have a file each */
     SWEPT = 32   /* files that are looked at when one is made: opening a device stays cheap */
@@ -47,51 +43,12 @@ typedef struct holder_file {
 static const char MAGIC[8] = {'T', 'D', 'M', 'H', 'E', 'L', 'D', '2'};
 
 /* All under the lock. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static holder_file own; /* the truth; the file is a copy of it */
 static unsigned open_count;
-static char own_name[32];       /* of the file; "" without one */
-static int own_descriptor = -1; /* for writing */
-static struct stat own_status;  /* which file it is */
-
-static size_t read_text(const char *path, char *text, size_t size) {
-    FILE *file = fopen(path, "re");
-    size_t length = file ? fread(text, 1, size - 1, file) : 0;
-    if (file) fclose(file);
-    text[length] = '\0';
-    return length;
-}
-
-/* From /proc/<pid>/stat: fields 3, the state, 22, the start, and 28, the stack. The second, a name
- * in parentheses, may hold anything. 0 is what is unknown. */
-typedef struct life {
-    char state;
-    uint64_t start, stack;
-} life;
-
-static life look_up(uint64_t pid) {
-    char path[64], text[1024];
-    life found = {0};
-    snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)pid);
-    if (read_text(path, text, sizeof text) == 0) return found;
-    const char *at = strrchr(text, ')');
-    if (at && at[1]) found.state = at[2];
-    for (int field = 3; at && field <= 28; field++) {
-        at = strchr(at + 1, ' ');
-        if (at && field == 22) found.start = strtoull(at, NULL, 10);
-        if (at && field == 28) found.stack = strtoull(at, NULL, 10);
-    }
-    return found;
-}
-
-static void name_machine(char *text, size_t size) {
-    char boot[64], space[32];
-    read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
-    boot[strcspn(boot, "\n")] = '\0';
-    ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);
-    space[length > 0 ? length : 0] = '\0';
-    snprintf(text, size, "%s %s", boot, space);
-}
+static char own_name[32];                   /* of the file; "" without one */
+static tdmi_file own_handle = TDMI_NO_FILE; /* for writing */
+static uint64_t own_identity;               /* which file it is */
 
 static const char *identity(const tdm_device_info *info) {
     return info->uuid[0] ? info->uuid : info->pci[0] ? info->pci : info->name;
@@ -122,8 +79,8 @@ static bool parse_name(const char *name, unsigned long *pid) {
 }
 
 /* Whole, and named after the process that it is of. */
-static bool read_whole(int descriptor, uint64_t pid, holder_file *file) {
-    return read(descriptor, file, sizeof *file) == (ssize_t)sizeof *file &&
+static bool read_whole(tdmi_file from, uint64_t pid, holder_file *file) {
+    return tdmi_file_read(from, 0, file, sizeof *file) == sizeof *file &&
            memcmp(file->magic, MAGIC, sizeof MAGIC) == 0 && file->size == sizeof *file &&
            file->pid == pid && memchr(file->machine, '\0', sizeof file->machine);
 }
@@ -135,47 +92,34 @@ static bool is_same(uint64_t told, uint64_t found) {
 /* A process of ours answers; one of another user has taken over a pid that is free. One that ended
  * and was not waited for answers too, but holds nothing. */
 static bool is_alive(const holder_file *file) {
-    if (kill((pid_t)file->pid, 0) != 0) return false;
-    life found = look_up(file->pid);
-    return found.state != 'Z' && found.state != 'X' && is_same(file->start, found.start) &&
+    if (!tdmi_process_answers(file->pid)) return false;
+    const tdmi_process_life found = tdmi_process_look_up(file->pid);
+    return !found.has_ended && is_same(file->start, found.start) &&
            is_same(file->stack, found.stack);
 }
 
 /* The file that was read, unless a new process of that pid has put another in its place. */
-static void remove_stale(int folder, const char *name, const struct stat *read) {
-    struct stat now;
-    if (fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == read->st_ino &&
-        now.st_mtim.tv_sec == read->st_mtim.tv_sec && now.st_mtim.tv_nsec == read->st_mtim.tv_nsec)
-        (void)unlinkat(folder, name, 0);
+static void remove_stale(tdmi_folder folder, const char *name, const tdmi_file_info *read) {
+    tdmi_file_info now;
+    if (tdmi_file_look_up(folder, name, false, &now) && now.identity == read->identity &&
+        now.changed == read->changed)
+        (void)tdmi_file_remove(folder, name);
 }
 
 /* Reads a file that is named after a process. True: that process lives, on this machine. If it has
  * ended the file is removed; one that cannot be judged here, after a month. */
-static bool read_living(int folder, const char *name, const char *machine, holder_file *file) {
+static bool read_living(tdmi_folder folder, const char *name, const char *machine,
+                        holder_file *file) {
     unsigned long pid;
-    struct stat status;
+    tdmi_file_info info;
     if (!parse_name(name, &pid)) return false;
-    int descriptor = tdmi_cache_open_file(folder, name, &status);
-    if (descriptor < 0) return false;
-    bool known = read_whole(descriptor, pid, file) && strcmp(file->machine, machine) == 0;
-    close(descriptor);
+    const tdmi_file from = tdmi_cache_open_file(folder, name, &info);
+    if (from == TDMI_NO_FILE) return false;
+    bool known = read_whole(from, pid, file) && strcmp(file->machine, machine) == 0;
+    (void)tdmi_file_close(from);
     if (known && is_alive(file)) return true;
-    if (known || time(NULL) - status.st_mtime > MONTH) remove_stale(folder, name, &status);
+    if (known || time(NULL) - info.changed / SECOND > MONTH) remove_stale(folder, name, &info);
     return false;
-}
-
-/* Calls visit() for each name in a folder, and closes the folder. */
-static void each_name(int folder, void (*visit)(int folder, const char *name, void *data),
-                      void *data) {
-    DIR *names = fdopendir(folder);
-    struct dirent *found;
-    if (!names) {
-        close(folder);
-        return;
-    }
-    while ((found = readdir(names)))
-        visit(folder, found->d_name, data);
-    closedir(names);
 }
 
 /* Some of the files whose processes have ended, or are on another machine. */
@@ -187,11 +131,10 @@ typedef struct sweep {
 
 /* Any of them is as likely as the others to be among those that are kept, so that the ended ones
  * get their turn however many must stay. (Vitter's algorithm R) */
-static void choose(int folder, const char *name, void *data) {
+static void choose(void *data, const char *name) {
     sweep *s = data;
     unsigned long pid;
-    (void)folder;
-    if (!parse_name(name, &pid) || kill((pid_t)pid, 0) == 0) return;
+    if (!parse_name(name, &pid) || tdmi_process_answers(pid)) return;
     unsigned place = s->found++;
     s->random = s->random * 6364136223846793005u + 1442695040888963407u;
     if (place >= SWEPT) place = (unsigned)((s->random >> 33) % s->found);
@@ -199,45 +142,37 @@ static void choose(int folder, const char *name, void *data) {
 }
 
 /* Removes files of ended processes: all of them unless there are many. */
-static void sweep_some(int folder, holder_file *scratch) {
+static void sweep_some(tdmi_folder folder, holder_file *scratch) {
     sweep s = {.random = own.pid ^ own.start};
-    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (again < 0) return;
-    each_name(again, choose, &s);
+    (void)tdmi_folder_list(folder, choose, &s);
     for (unsigned i = 0; i < s.found && i < SWEPT; i++)
         (void)read_living(folder, s.names[i], own.machine, scratch);
 }
 
 /* --- this process's own file ------------------------------------------------------------------ */
 
-/* A number at which a program without a stdout will not have its stdout. */
-static int move_up(int descriptor) {
-    if (descriptor < 0 || descriptor > 2) return descriptor;
-    int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
-    close(descriptor);
-    return moved;
-}
-
 /* The file is written as a whole: a hole would be filled later, when the disk may be full. */
-static bool make_file(int folder, const char *name) {
-    int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int made = openat(folder, name, flags, 0600);
-    if (made < 0) return false;
-    own_descriptor = move_up(made);
-    if (own_descriptor >= 0 && fstat(own_descriptor, &own_status) == 0 &&
-        pwrite(own_descriptor, &own, sizeof own, 0) == (ssize_t)sizeof own) {
+static bool make_file(tdmi_folder folder, const char *name) {
+    tdmi_file_info info;
+    own_handle = tdmi_file_open(folder, name,
+                                TDMI_OPEN_READ | TDMI_OPEN_WRITE | TDMI_OPEN_NEW |
+                                    TDMI_OPEN_PRIVATE | TDMI_OPEN_LONG,
+                                &info);
+    if (own_handle == TDMI_NO_FILE) return false;
+    own_identity = info.identity;
+    if (tdmi_file_write_at(own_handle, 0, &own, sizeof own) == sizeof own) {
         snprintf(own_name, sizeof own_name, "%s", name);
         return true;
     }
-    if (own_descriptor >= 0) close(own_descriptor);
-    own_descriptor = -1;
-    (void)unlinkat(folder, name, 0);
+    (void)tdmi_file_close(own_handle);
+    own_handle = TDMI_NO_FILE;
+    (void)tdmi_file_remove(folder, name);
     return false;
 }
 
 /* A name may be taken by an earlier process with our pid, whose file goes; by another copy of the
  * library in this process; or by a process of another container with the same directory. */
-static void make_some_file(int folder, holder_file *scratch) {
+static void make_some_file(tdmi_folder folder, holder_file *scratch) {
     for (int copy = 0; copy < COPIES; copy++) {
         char name[sizeof own_name];
         int length = snprintf(name, sizeof name, "%llu", (unsigned long long)own.pid);
@@ -252,66 +187,67 @@ static void start_telling(void) {
     memset(&own, 0, sizeof own);
     memcpy(own.magic, MAGIC, sizeof MAGIC);
     own.size = sizeof own;
-    own.pid = (uint64_t)getpid();
-    life found = look_up(own.pid);
+    own.pid = tdmi_process_id();
+    const tdmi_process_life found = tdmi_process_look_up(own.pid);
     own.start = found.start;
     own.stack = found.stack;
-    name_machine(own.machine, sizeof own.machine);
+    tdmi_process_space(own.machine, sizeof own.machine);
     holder_file *scratch = tdmi_malloc(sizeof *scratch);
-    int folder =
-        scratch && tdmi_cache_may_write(sizeof own) ? tdmi_cache_open("holders", true) : -1;
-    if (folder >= 0) {
+    const tdmi_folder folder = scratch && tdmi_cache_may_write(sizeof own)
+                                   ? tdmi_cache_open("holders", true)
+                                   : TDMI_NO_FOLDER;
+    if (folder != TDMI_NO_FOLDER) {
         sweep_some(folder, scratch);
         make_some_file(folder, scratch);
-        close(folder);
+        tdmi_folder_close(folder);
     }
     tdmi_free(scratch);
 }
 
-static bool is_own(const struct stat *status) {
-    return status->st_dev == own_status.st_dev && status->st_ino == own_status.st_ino;
-}
-
 /* A program that closes all descriptors, as daemons do, may have opened another file since
  * with the number of ours: that one is neither written nor closed. */
-static bool have_descriptor(void) {
-    struct stat status;
-    if (own_descriptor >= 0 && fstat(own_descriptor, &status) == 0 && is_own(&status)) return true;
-    own_descriptor = -1;
+static bool have_handle(void) {
+    tdmi_file_info info;
+    if (own_handle != TDMI_NO_FILE && tdmi_file_get_info(own_handle, &info) &&
+        info.identity == own_identity)
+        return true;
+    own_handle = TDMI_NO_FILE;
     return false;
 }
 
 static void reopen(void) {
-    int folder = tdmi_cache_open("holders", false);
-    if (folder < 0) return;
-    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
-    own_descriptor = move_up(openat(folder, own_name, flags));
-    close(folder);
-    struct stat status;
-    if (own_descriptor < 0 || (fstat(own_descriptor, &status) == 0 && is_own(&status))) return;
-    close(own_descriptor);
-    own_descriptor = -1;
+    tdmi_file_info info;
+    const tdmi_folder folder = tdmi_cache_open("holders", false);
+    if (folder == TDMI_NO_FOLDER) return;
+    own_handle = tdmi_file_open(
+        folder, own_name, TDMI_OPEN_READ | TDMI_OPEN_WRITE | TDMI_OPEN_NO_LINK | TDMI_OPEN_LONG,
+        &info);
+    tdmi_folder_close(folder);
+    if (own_handle == TDMI_NO_FILE || info.identity == own_identity) return;
+    (void)tdmi_file_close(own_handle);
+    own_handle = TDMI_NO_FILE;
 }
 
 /* Copies a part of `own` to the file. By writing, because truncating a mapped file would end the
  * process that has it mapped. What fails leaves others with an old number. */
 static void tell(const void *part, size_t size) {
     if (!own_name[0] || !tdmi_cache_may_write(sizeof own)) return;
-    if (!have_descriptor()) reopen();
-    if (own_descriptor >= 0)
-        (void)!pwrite(own_descriptor, part, size, (const char *)part - (const char *)&own);
+    if (!have_handle()) reopen();
+    if (own_handle != TDMI_NO_FILE)
+        (void)tdmi_file_write_at(own_handle, (uint64_t)((const char *)part - (const char *)&own),
+                                 part, size);
 }
 
 static void stop_telling(void) {
-    int folder = own_name[0] ? tdmi_cache_open("holders", false) : -1;
-    struct stat status;
-    if (folder >= 0) {
-        if (fstatat(folder, own_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && is_own(&status))
-            (void)unlinkat(folder, own_name, 0);
-        close(folder);
+    const tdmi_folder folder = own_name[0] ? tdmi_cache_open("holders", false) : TDMI_NO_FOLDER;
+    tdmi_file_info info;
+    if (folder != TDMI_NO_FOLDER) {
+        if (tdmi_file_look_up(folder, own_name, false, &info) && info.identity == own_identity)
+            (void)tdmi_file_remove(folder, own_name);
+        tdmi_folder_close(folder);
     }
-    if (have_descriptor()) close(own_descriptor);
-    own_descriptor = -1;
+    if (have_handle()) (void)tdmi_file_close(own_handle);
+    own_handle = TDMI_NO_FILE;
     own_name[0] = '\0';
 }
 
@@ -355,6 +291,7 @@ typedef struct holder_list {
     const char *key;
     char own_name[sizeof own_name];
     char machine[sizeof((holder_file *)0)->machine];
+    tdmi_folder folder;
     holder_file file;
 } holder_list;
 
@@ -378,9 +315,10 @@ static void add_holder(holder_list *list, const holder_file *file) {
     list->items[place].bytes += entry->bytes;
 }
 
-static void add_living(int folder, const char *name, void *data) {
+static void add_living(void *data, const char *name) {
     holder_list *list = data;
-    if (strcmp(name, list->own_name) != 0 && read_living(folder, name, list->machine, &list->file))
+    if (strcmp(name, list->own_name) != 0 &&
+        read_living(list->folder, name, list->machine, &list->file))
         add_holder(list, &list->file);
 }
 
@@ -391,13 +329,16 @@ size_t tdmi_holders_list(const tdmi_listed_device *devices, size_t index, tdmi_h
     if (!list) return 0;
     make_key(devices, index, key);
     list->key = key;
-    name_machine(list->machine, sizeof list->machine);
-    pthread_mutex_lock(&lock);
+    tdmi_process_space(list->machine, sizeof list->machine);
+    tdmi_mutex_lock(&lock);
     if (open_count > 0) add_holder(list, &own);
     memcpy(list->own_name, own_name, sizeof own_name);
-    pthread_mutex_unlock(&lock);
-    int folder = tdmi_cache_open("holders", false);
-    if (folder >= 0) each_name(folder, add_living, list);
+    tdmi_mutex_unlock(&lock);
+    list->folder = tdmi_cache_open("holders", false);
+    if (list->folder != TDMI_NO_FOLDER) {
+        (void)tdmi_folder_list(list->folder, add_living, list);
+        tdmi_folder_close(list->folder);
+    }
     size_t count = list->count;
     *holders = list->items;
     tdmi_free(list);

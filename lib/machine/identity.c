@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
+
+#include "base/text.h"
 
 enum { PREFIX = 4 }; /* "GPU-" */
 
@@ -74,8 +75,8 @@ bool tdmi_is_same_device(const tdmi_listed_device *devices, size_t count, size_t
 bool tdmi_has_uuid(const tdm_device_info *info, const char *text) {
     if (!info->uuid[0]) return false;
     /* The same slice may be a "GPU-" to an API that does not say that it is one. */
-    if (strncasecmp(text, "GPU-", PREFIX) == 0 || strncasecmp(text, "MIG-", PREFIX) == 0 ||
-        strncasecmp(text, info->uuid, PREFIX) == 0)
+    if (tdmi_is_same_word(text, "GPU-", PREFIX) || tdmi_is_same_word(text, "MIG-", PREFIX) ||
+        tdmi_is_same_word(text, info->uuid, PREFIX))
         text += PREFIX;
-    return strcasecmp(text, info->uuid + PREFIX) == 0;
+    return tdmi_is_same_word(text, info->uuid + PREFIX, SIZE_MAX);
 }

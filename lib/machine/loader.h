@@ -17,7 +17,7 @@ typedef struct tdmi_library {
         *paths;         /* directories after TANDEM_LIBRARY_PATH and the system's own; or NULL */
     const char *advice; /* what to install */
     /* sought by name alone, not in TANDEM_LIBRARY_PATH: another library opens it by that name too, and
-     * they must get the same one */
+     * they must get the same one; where the system has a folder for its own libraries, in that alone */
     bool shared;
     /* filled in by tdmi_library_open, under the loader's lock */
     void *handle;
@@ -46,8 +46,11 @@ const char *tdmi_loader_refusal(void);
 tdm_status tdmi_library_open(tdmi_library *library, const tdmi_symbol *symbols,
                              size_t count) TDM_MUST_USE;
 
-/* A number that changes when another file takes the place of the opened library's: of the file's name
- * after all links are followed, its size and its time. 0 for one that is not open. */
+/* A number that changes when another file takes the place of one: of the file's name after all links are followed, its
+ * size and its time. 0 where there is none. */
+uint64_t tdmi_file_stamp(const char *file);
+
+/* That of the opened library's file; 0 for one that is not open. */
 uint64_t tdmi_library_identity(const tdmi_library *library);
 
 /* Opens the library as tdmi_library_open does and adds a TDM_DIAGNOSTIC_LIBRARY item for it. */

@@ -20,7 +20,7 @@ typedef struct member {
     tdm_tensor *inputs; /* of replica.input_count */
     tdm_tensor output;
     int64_t rows; /* its part of the batch */
-    pthread_t thread;
+    tdmi_thread thread;
     bool started;
     tdm_replica_function function;
     void *user;
@@ -192,7 +192,7 @@ static tdm_status join_members(tdm_mirror *mirror) {
     for (size_t i = 0; i < mirror->count; i++) {
         member *m = &mirror->members[i];
         if (!m->started) continue;
-        pthread_join(m->thread, NULL);
+        tdmi_thread_join(m->thread);
         m->started = false;
         if (m->outcome.status != TDM_OK && !failed) failed = m;
     }

@@ -7,11 +7,12 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "platform/file.h"
 
 typedef struct tdmi_new_file {
     char *path;  /* where it will be, symbolic links followed */
     char *aside; /* where it is */
-    int descriptor;
+    tdmi_file file;
     uint64_t size; /* written so far */
 } tdmi_new_file;
 

@@ -329,7 +329,7 @@ static int compare_placed(const void *left, const void *right) {
     const tdmi_dict_item *a = ((const tdmi_placed *)left)->item;
     const tdmi_dict_item *b = ((const tdmi_placed *)right)->item;
     int difference = dtype_rank(b->tensor.dtype) - dtype_rank(a->tensor.dtype);
-    return difference ? difference : strcmp(a->name, b->name);
+    return difference ? difference : strcmp(a->node.name, b->node.name);
 }
 
 tdm_status tdmi_place_tensors(const tdm_state_dict *dict, tdmi_placed *placed, uint64_t *total) {
@@ -345,7 +345,7 @@ tdm_status tdmi_place_tensors(const tdm_state_dict *dict, tdmi_placed *placed, u
         if (__builtin_mul_overflow(elements, tdm_dtype_size(tensor->dtype), &placed[i].size) ||
             __builtin_add_overflow(end, placed[i].size, &end) || end > INT64_MAX / 2)
             return tdmi_fail(TDM_ERROR_OUT_OF_RANGE, "'%.200s' is too large for a file",
-                             placed[i].item->name);
+                             placed[i].item->node.name);
         placed[i].begin = end - placed[i].size;
     }
     *total = end;
@@ -377,7 +377,7 @@ static json_t *metadata_of(const tdm_state_dict *dict) {
         qsort(sorted, count, sizeof *sorted, tdmi_compare_name_pointers);
         for (size_t i = 0; i < count && object; i++) {
             const tdmi_dict_text *text = sorted[i];
-            if (json_object_set_new(object, text->key, json_string(text->value)) != 0) {
+            if (json_object_set_new(object, text->node.name, json_string(text->value)) != 0) {
                 json_decref(object);
                 object = NULL;
             }
@@ -423,7 +423,7 @@ tdm_status tdmi_header_build(const tdm_state_dict *dict, const tdmi_placed *plac
     if (good && dict->metadata.count > 0)
         good = json_object_set_new(root, "__metadata__", metadata_of(dict)) == 0;
     for (size_t i = 0; good && i < tdm_state_dict_get_count(dict); i++)
-        good = json_object_set_new(root, placed[i].item->name, entry_of(&placed[i])) == 0;
+        good = json_object_set_new(root, placed[i].item->node.name, entry_of(&placed[i])) == 0;
     *text = good ? build_text(root, size) : NULL;
     json_decref(root);
     if (!*text) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory for the header");

@@ -1,31 +1,25 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Reading safetensors files. With pread alone: a file that is cut short while it is read is an
+/* Reading safetensors files. By reading alone: a file that is cut short while it is read is an
  * error, where a mapping would be a signal. */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "file_job.h"
 #include "new_file.h"
+#include "platform/file.h"
 #include "safetensors.h"
 #include "transfer.h"
 
 struct tdm_file {
     char *path;
-    int descriptor;
+    tdmi_file file;
     uint64_t size;
     tdmi_header header;
 };
 
-enum {
-    READ_LIMIT = 1 << 30, /* Linux reads no more than 2 GiB in one call */
-    SHARE = 1 << 20       /* bytes that are worth handing to another thread */
-};
+enum { SHARE = 1 << 20 }; /* bytes that are worth handing to another thread */
 
 /* ---- bytes of the file ---- */
 
@@ -35,22 +29,9 @@ typedef struct outcome {
     int error;
 } outcome;
 
-static outcome read_bytes(int descriptor, uint64_t offset, void *to, size_t size) {
-    outcome result = {0, 0};
-    while (result.done < size) {
-        size_t part = size - result.done < READ_LIMIT ? size - result.done : READ_LIMIT;
-        ssize_t got =
-            pread(descriptor, (char *)to + result.done, part, (off_t)(offset + result.done));
-        if (got > 0) {
-            result.done += (size_t)got;
-        } else if (got == 0) {
-            return result;
-        } else if (errno != EINTR) {
-            result.error = errno;
-            return result;
-        }
-    }
-    return result;
+static outcome read_bytes(tdmi_file file, uint64_t offset, void *to, size_t size) {
+    const size_t done = tdmi_file_read(file, offset, to, size);
+    return (outcome){done, done < size ? errno : 0};
 }
 
 static tdm_status read_failed(const char *path, uint64_t at, int error, uint64_t expected) {
@@ -71,7 +52,7 @@ static tdm_status read_header(tdm_file *file) {
             "%s is no safetensors file: these begin with 8 bytes of header length, this one "
             "has %llu bytes in all",
             file->path, (unsigned long long)file->size);
-    outcome got = read_bytes(file->descriptor, 0, prefix, sizeof prefix);
+    outcome got = read_bytes(file->file, 0, prefix, sizeof prefix);
     if (got.done < sizeof prefix) return read_failed(file->path, got.done, got.error, file->size);
     uint64_t size = 0;
     TDMI_TRY(tdmi_header_size(file->path, prefix, file->size, &size));
@@ -79,7 +60,7 @@ static tdm_status read_header(tdm_file *file) {
     if (!text)
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory for a header of %llu",
                          file->path, (unsigned long long)size);
-    got = read_bytes(file->descriptor, sizeof prefix, text, (size_t)size);
+    got = read_bytes(file->file, sizeof prefix, text, (size_t)size);
     tdm_status status =
         got.done < size
             ? read_failed(file->path, sizeof prefix + got.done, got.error, file->size)
@@ -89,16 +70,13 @@ static tdm_status read_header(tdm_file *file) {
 }
 
 static tdm_status open_and_check(tdm_file *file) {
-    /* O_NONBLOCK: opening a pipe would wait for a writer. */
-    file->descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file->descriptor < 0)
+    tdmi_file_info info;
+    file->file = tdmi_file_open(TDMI_HERE, file->path, TDMI_OPEN_READ, &info);
+    if (file->file == TDMI_NO_FILE)
         return tdmi_fail(TDM_ERROR_IO, "%s: cannot be opened: %s", file->path, strerror(errno));
-    struct stat status;
-    if (fstat(file->descriptor, &status) != 0)
-        return tdmi_fail(TDM_ERROR_IO, "%s: cannot be asked: %s", file->path, strerror(errno));
-    if (!S_ISREG(status.st_mode))
+    if (info.kind != TDMI_FILE_REGULAR)
         return tdmi_fail(TDM_ERROR_IO, "%s: is not a regular file", file->path);
-    file->size = (uint64_t)status.st_size;
+    file->size = info.size;
     return read_header(file);
 }
 
@@ -120,8 +98,8 @@ typedef struct loading {
     size_t count;
     /* Of the range that is being read in parallel. */
     uint64_t begin, end;
-    pthread_mutex_t lock; /* of the two below */
-    uint64_t failed_at;   /* the first byte that could not be read; UINT64_MAX: all could */
+    tdmi_mutex lock;    /* of the two below */
+    uint64_t failed_at; /* the first byte that could not be read; UINT64_MAX: all could */
     int error;
 } loading;
 
@@ -161,15 +139,15 @@ static void read_share(void *context, uint32_t index) {
         const target *t = &all->targets[i];
         overlap part = overlap_of(t, begin, end);
         if (part.size == 0) continue;
-        outcome got = read_bytes(all->file->descriptor, part.begin,
+        outcome got = read_bytes(all->file->file, part.begin,
                                  (char *)t->buffer->block->mem.handle + part.at, part.size);
         if (got.done == part.size) continue;
-        pthread_mutex_lock(&all->lock);
+        tdmi_mutex_lock(&all->lock);
         if (part.begin + got.done < all->failed_at) {
             all->failed_at = part.begin + got.done;
             all->error = got.error;
         }
-        pthread_mutex_unlock(&all->lock);
+        tdmi_mutex_unlock(&all->lock);
         return;
     }
 }
@@ -186,7 +164,7 @@ static tdm_status read_direct(loading *all, uint64_t begin, uint64_t end) {
  * on while the file is read. */
 static tdm_status read_staged(loading *all, uint64_t begin, uint64_t end, char *piece) {
     tdm_queue *queue = all->job.queue;
-    outcome got = read_bytes(all->file->descriptor, begin, piece, (size_t)(end - begin));
+    outcome got = read_bytes(all->file->file, begin, piece, (size_t)(end - begin));
     if (got.done < end - begin)
         return read_failed(all->file->path, begin + got.done, got.error, all->file->size);
     TDMI_TRY(tdm_queue_finish(queue));
@@ -233,11 +211,11 @@ static tdm_status load_targets(const tdm_file *file, tdm_queue *queue,
         .count = count,
         .failed_at = UINT64_MAX};
     TDMI_TRY(tdmi_file_job_start(&all.job));
-    pthread_mutex_init(&all.lock, NULL);
+    (void)tdmi_mutex_init(&all.lock);
     /* Reading past the queue, straight into memory, must not pass its earlier work. */
     tdm_status status = all.job.staging[0] ? TDM_OK : tdm_queue_finish(queue);
     if (status == TDM_OK) status = read_range(&all, begin, end);
-    pthread_mutex_destroy(&all.lock);
+    tdmi_mutex_destroy(&all.lock);
     return tdmi_file_job_end(&all.job, status);
 }
 
@@ -246,7 +224,7 @@ static tdm_status load_targets(const tdm_file *file, tdm_queue *queue,
 void tdm_file_destroy(tdm_file *file) {
     TDMI_UNCANCELLED();
     if (!file) return;
-    if (file->descriptor >= 0) close(file->descriptor);
+    if (file->file != TDMI_NO_FILE) (void)tdmi_file_close(file->file);
     tdmi_header_free(&file->header);
     tdmi_free(file->path);
     tdmi_free(file);
@@ -261,7 +239,7 @@ static tdm_status open_file(const char *path, tdm_file **file) {
         return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "out of host memory");
     }
     made->path = copy;
-    made->descriptor = -1;
+    made->file = TDMI_NO_FILE;
     tdm_status status = open_and_check(made);
     tdmi_new_file_remove_left(path);
     if (status != TDM_OK) {

@@ -40,7 +40,8 @@ static tdm_status enter_tensor(saving *all) {
     tdm_status status = tdmi_pack(all->job.queue, tensor, &packed);
     all->packed = packed.buffer;
     if (status != TDM_OK)
-        return tdmi_fail_in(status, "'%.200s' has gaps and is packed first", placed->item->name);
+        return tdmi_fail_in(status, "'%.200s' has gaps and is packed first",
+                            placed->item->node.name);
     all->source = all->packed;
     return TDM_OK;
 }
@@ -164,9 +165,9 @@ static tdm_status check_tensors(const char *function, tdm_queue *queue,
             return tdmi_fail(TDM_ERROR_DEVICE_MISMATCH,
                              "%s: '%.200s' is on %s, but queue is of %s; tdm_state_dict_to moves a "
                              "dict",
-                             function, item->name, device->facts->info.id,
+                             function, item->node.name, device->facts->info.id,
                              queue->device->facts->info.id);
-        TDMI_TRY(tdmi_tensor_check(function, item->name, &item->tensor));
+        TDMI_TRY(tdmi_tensor_check(function, item->node.name, &item->tensor));
     }
     return TDM_OK;
 }

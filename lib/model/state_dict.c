@@ -1,22 +1,17 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* State dicts: named tensors and metadata. */
-#define _GNU_SOURCE
 #include "state_dict.h"
 
-#include <search.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/spelling.h"
 #include "base/threads.h"
 #include "check.h"
 
-static int compare_names(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int tdmi_compare_name_pointers(const void *a, const void *b) {
-    return compare_names(*(const void *const *)a, *(const void *const *)b);
+    return strcmp(**(const char *const *const *)a, **(const char *const *const *)b);
 }
 
 /* With more names the search would take seconds, and a typo could not be guessed anyway. */
@@ -46,11 +41,48 @@ static tdm_status out_of_memory(void) {
 }
 
 static void *list_find(const tdmi_dict_list *list, const char *name) {
-    void *const *node = tfind(&name, &list->tree, compare_names);
-    return node ? *node : NULL;
+    tdmi_dict_node *node = list->tree;
+    while (node) {
+        const int order = strcmp(name, node->name);
+        if (order == 0) return node;
+        node = order < 0 ? node->less : node->more;
+    }
+    return NULL;
 }
 
-static tdm_status list_add(tdmi_dict_list *list, void *item) {
+/* Below those of a greater rank; what was there is parted by the name. */
+static void tree_add(tdmi_dict_node **at, tdmi_dict_node *added) {
+    while (*at && (*at)->rank >= added->rank)
+        at = strcmp(added->name, (*at)->name) < 0 ? &(*at)->less : &(*at)->more;
+    tdmi_dict_node *old = *at, **less = &added->less, **more = &added->more;
+    *at = added;
+    while (old) {
+        tdmi_dict_node **const place = strcmp(old->name, added->name) < 0 ? less : more;
+        *place = old;
+        if (place == less)
+            old = *(less = &old->more);
+        else
+            old = *(more = &old->less);
+    }
+    *less = *more = NULL;
+}
+
+static void tree_remove(tdmi_dict_node **at, const tdmi_dict_node *gone) {
+    while (*at != gone)
+        at = strcmp(gone->name, (*at)->name) < 0 ? &(*at)->less : &(*at)->more;
+    tdmi_dict_node *less = gone->less, *more = gone->more;
+    while (less && more) {
+        tdmi_dict_node *const upper = less->rank > more->rank ? less : more;
+        *at = upper;
+        if (upper == less)
+            less = *(at = &less->more);
+        else
+            more = *(at = &more->less);
+    }
+    *at = less ? less : more;
+}
+
+static tdm_status list_add(tdmi_dict_list *list, tdmi_dict_node *item) {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 16;
         void **grown = tdmi_realloc(list->at, capacity * sizeof *grown);
@@ -58,13 +90,15 @@ static tdm_status list_add(tdmi_dict_list *list, void *item) {
         list->at = grown;
         list->capacity = capacity;
     }
-    if (!tsearch(item, &list->tree, compare_names)) return out_of_memory();
+    item->rank =
+        tdmi_hash(TDMI_HASH_START, &item, sizeof item); /* of where it lies: not of names */
+    tree_add(&list->tree, item);
     list->at[list->count++] = item;
     return TDM_OK;
 }
 
-static void list_remove(tdmi_dict_list *list, void *item) {
-    tdelete(item, &list->tree, compare_names);
+static void list_remove(tdmi_dict_list *list, const tdmi_dict_node *item) {
+    tree_remove(&list->tree, item);
     size_t index = 0;
     while (list->at[index] != item)
         index++;
@@ -72,10 +106,7 @@ static void list_remove(tdmi_dict_list *list, void *item) {
     memmove(&list->at[index], &list->at[index + 1], (list->count - index) * sizeof *list->at);
 }
 
-static void keep(void *item) { (void)item; }
-
 static void list_destroy(tdmi_dict_list *list, void (*destroy)(void *item)) {
-    tdestroy(list->tree, keep);
     for (size_t i = 0; i < list->count; i++)
         destroy(list->at[i]);
     tdmi_free(list->at);
@@ -84,13 +115,13 @@ static void list_destroy(tdmi_dict_list *list, void (*destroy)(void *item)) {
 static void destroy_item(void *item) {
     tdmi_dict_item *gone = item;
     tdm_buffer_release(gone->tensor.buffer);
-    tdmi_free((void *)gone->name);
+    tdmi_free((void *)gone->node.name);
     tdmi_free(gone);
 }
 
 static void destroy_text(void *item) {
     tdmi_dict_text *gone = item;
-    tdmi_free((void *)gone->key);
+    tdmi_free((void *)gone->node.name);
     tdmi_free(gone->value);
     tdmi_free(gone);
 }
@@ -155,10 +186,10 @@ tdm_status tdmi_state_dict_put(tdm_state_dict *dict, const char *name, const tdm
     if (!item) {
         item = tdmi_calloc(1, sizeof *item);
         if (!item) return out_of_memory();
-        item->name = tdmi_strdup(name);
-        tdm_status status = item->name ? list_add(&dict->items, item) : out_of_memory();
+        item->node.name = tdmi_strdup(name);
+        tdm_status status = item->node.name ? list_add(&dict->items, &item->node) : out_of_memory();
         if (status != TDM_OK) {
-            tdmi_free((void *)item->name);
+            tdmi_free((void *)item->node.name);
             tdmi_free(item);
             return status;
         }
@@ -221,7 +252,7 @@ tdm_status tdm_state_dict_get_item(const tdm_state_dict *dict, size_t index, con
     TDMI_TRY(check_dict(__func__, dict));
     TDMI_TRY(check_index(__func__, index, dict->items.count));
     const tdmi_dict_item *item = dict->items.at[index];
-    *name = item->name;
+    *name = item->node.name;
     *tensor = item->tensor;
     return TDM_OK;
 }
@@ -232,8 +263,8 @@ tdm_status tdm_state_dict_get_item(const tdm_state_dict *dict, size_t index, con
 static tdm_status add_text(tdmi_dict_list *list, const char *key, char *value) {
     tdmi_dict_text *text = tdmi_calloc(1, sizeof *text);
     char *name = tdmi_strdup(key);
-    if (text) *text = (tdmi_dict_text){name, value};
-    tdm_status status = text && name ? list_add(list, text) : out_of_memory();
+    if (text) *text = (tdmi_dict_text){.node.name = name, .value = value};
+    tdm_status status = text && name ? list_add(list, &text->node) : out_of_memory();
     if (status == TDM_OK) return TDM_OK;
     tdmi_free(text);
     tdmi_free(name);
@@ -246,7 +277,7 @@ tdm_status tdm_state_dict_set_metadata(tdm_state_dict *dict, const char *key, co
     tdmi_dict_text *text = list_find(&dict->metadata, key);
     if (!value) {
         if (!text) return TDM_OK;
-        list_remove(&dict->metadata, text);
+        list_remove(&dict->metadata, &text->node);
         destroy_text(text);
         return TDM_OK;
     }
@@ -280,7 +311,7 @@ tdm_status tdm_state_dict_get_metadata_item(const tdm_state_dict *dict, size_t i
     TDMI_TRY(check_dict(__func__, dict));
     TDMI_TRY(check_index(__func__, index, dict->metadata.count));
     const tdmi_dict_text *text = dict->metadata.at[index];
-    *key = text->key;
+    *key = text->node.name;
     *value = text->value;
     return TDM_OK;
 }

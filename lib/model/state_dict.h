@@ -7,23 +7,30 @@
 
 #include <tandem/state_dict.h>
 
-/* Both begin with their name, as tdm_file_entry does: one comparison serves them all. */
+/* What is found by its name: a place in a treap (Seidel, Aragon 1996), whose depth does not depend on the names.
+ * It begins with the name, as tdm_file_entry does: one comparison serves them all. */
+typedef struct tdmi_dict_node {
+    const char *name; /* owned */
+    struct tdmi_dict_node *less, *more;
+    uint64_t rank; /* above those that have a lesser one */
+} tdmi_dict_node;
+
 typedef struct tdmi_dict_item {
-    const char *name;  /* owned */
+    tdmi_dict_node node;
     tdm_tensor tensor; /* with one reference of its buffer */
     bool scalar;       /* it was shape [] in its file, and is written so again */
 } tdmi_dict_item;
 
 typedef struct tdmi_dict_text {
-    const char *key; /* owned, as is the value */
-    char *value;
+    tdmi_dict_node node;
+    char *value; /* owned */
 } tdmi_dict_text;
 
-/* Pointers in the order of first insertion, and a tree of them by name (tsearch). */
+/* Pointers in the order of first insertion, and the treap. */
 typedef struct tdmi_dict_list {
     void **at; /* tdmi_dict_item or tdmi_dict_text */
     size_t count, capacity;
-    void *tree;
+    tdmi_dict_node *tree;
 } tdmi_dict_list;
 
 struct tdm_state_dict {

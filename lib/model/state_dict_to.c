@@ -12,7 +12,7 @@ static tdm_status check_items(const char *function, tdm_queue *queue, const tdm_
     TDMI_TRY(tdmi_check_not_recording(function, queue));
     for (size_t i = 0; i < tdm_state_dict_get_count(dict); i++) {
         const tdmi_dict_item *item = tdmi_state_dict_at(dict, i);
-        tdmi_arg arg = {item->name, &item->tensor, TDMI_ARG_MOVED, 0};
+        tdmi_arg arg = {item->node.name, &item->tensor, TDMI_ARG_MOVED, 0};
         TDMI_TRY(tdmi_check_args(function, queue, &arg, 1));
     }
     return TDM_OK;
@@ -22,7 +22,7 @@ static tdm_status check_items(const char *function, tdm_queue *queue, const tdm_
 static tdm_status fill(tdm_state_dict *moved, const tdm_state_dict *dict, const tdm_tensor *y) {
     for (size_t i = 0; i < tdm_state_dict_get_count(dict); i++) {
         const tdmi_dict_item *item = tdmi_state_dict_at(dict, i);
-        TDMI_TRY(tdmi_state_dict_put(moved, item->name, &y[i], item->scalar));
+        TDMI_TRY(tdmi_state_dict_put(moved, item->node.name, &y[i], item->scalar));
     }
     for (size_t i = 0; i < tdm_state_dict_get_metadata_count(dict); i++) {
         const char *key, *value;
@@ -69,7 +69,7 @@ static tdm_status cast_item(tdm_queue *queue, tdm_dtype dtype, tdm_state_dict *d
     tdm_tensor y;
     TDMI_TRY(tdm_empty(queue, dtype, x->ndim, x->shape, &y));
     tdm_status status = tdm_cast(queue, x, &y);
-    if (status == TDM_OK) status = tdmi_state_dict_put(dict, item->name, &y, item->scalar);
+    if (status == TDM_OK) status = tdmi_state_dict_put(dict, item->node.name, &y, item->scalar);
     tdm_tensor_release(&y);
     return status;
 }
@@ -85,7 +85,8 @@ tdm_status tdm_state_dict_cast(tdm_queue *queue, tdm_dtype dtype, tdm_state_dict
     for (size_t i = 0; i < tdm_state_dict_get_count(dict); i++) {
         const tdmi_dict_item *item = tdmi_state_dict_at(dict, i);
         const tdm_status status = cast_item(queue, dtype, dict, item);
-        if (status != TDM_OK) return tdmi_fail_in(status, "%s: '%.200s'", __func__, item->name);
+        if (status != TDM_OK)
+            return tdmi_fail_in(status, "%s: '%.200s'", __func__, item->node.name);
     }
     return TDM_OK;
 }

@@ -3,9 +3,7 @@
 #include "matmul_trace.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/env.h"
 #include "base/hash.h"
@@ -29,7 +27,7 @@ const char *tdmi_gemm_text(const tdmi_gemm *gemm, char text[TDMI_PRODUCT_TEXT]) 
 
 enum { MOST = 1024 }; /* products of a process: a program with more has no usual ones */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tdmi_mutex lock = TDMI_MUTEX_INIT;
 static uint64_t seen[2 * MOST]; /* hashes, by open addressing; 0: free */
 static int count;
 
@@ -51,7 +49,7 @@ static bool append(const char *path, const char *line) {
     if (!tdmi_output_open(&output, path, true)) return false;
     const bool written = tdmi_output_write(&output, line, strlen(line));
     const int error = errno;
-    close(output.file);
+    (void)tdmi_file_close(output.file);
     errno = error;
     return written;
 }

@@ -90,7 +90,7 @@ bool tdmi_file_set_mode(tdmi_file file, unsigned mode);
 bool tdmi_file_lock(tdmi_file file);
 
 /* Brings a file that was written to the disk, closes it, and gives it the name `to` in place of `from`, both in one
- * folder: whoever opens `to` has the old file or the whole new one. Its lock is held until then. False with errno, and
+ * folder: a reader of `to` has the old file or the whole new one. Its lock is held until then. False with errno, and
  * *what is what failed ("could not be closed", say), for a message; the file is closed and still called `from`. */
 bool tdmi_file_publish(tdmi_file file, const char *from, const char *to, const char **what);
 

@@ -35,7 +35,7 @@ bool tdmi_library_path(void *library, char *path, size_t size);
 /* Ends a use of the library. Only for what no thread can be in, nor ever call again: it may be unmapped at once. */
 void tdmi_library_unload(void *library);
 
-/* From here on the library or program that this code is in stays mapped, whoever unloads it: threads run in it. */
+/* From here on the library that this code is in stays mapped when the program unloads it: threads run in it. */
 void tdmi_library_stay(void);
 
 /* Whether this program can load libraries at all: glibc's dlopen ends a process that was linked with -static. */

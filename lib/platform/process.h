@@ -11,6 +11,9 @@
 
 uint64_t tdmi_process_id(void);
 
+/* The number of the user whose rights it has, for people; 0 where users have none. */
+uint64_t tdmi_process_user(void);
+
 /* Whether the program has more rights than its caller (setuid, setgid, file capabilities), whose environment is then
  * not to be believed. */
 bool tdmi_process_is_privileged(void);
@@ -22,7 +25,7 @@ int tdmi_process_cores(void);
 /* Has a function called in each child of a fork, where there is such a thing. */
 void tdmi_process_on_fork(void (*child)(void));
 
-/* A variable's value; NULL where it is not set, and in a privileged program. It can be read until the variable changes. */
+/* A variable's value, which can be read until it changes; NULL where it is not set, and in a privileged program. */
 const char *tdmi_environment_get(const char *name);
 
 /* Calls `visit` for each variable whose name begins so, in a privileged program, too. Both texts are good until visit()
@@ -65,9 +68,8 @@ typedef struct tdmi_command_end {
     char death[96]; /* "signal 11 ended (Segmentation fault)", where it did not return; else "" */
 } tdmi_command_end;
 
-/* Starts a program without a shell and waits for its end. Its input is empty; signals are as in a new process; it has as
- * large a stack as it may. False with errno: it was not started. Of a program that was linked with -static or is
- * privileged the caller knows better. */
+/* Starts a program without a shell and waits for its end. Its input is empty, its signals are as in a new process, and
+ * its stack is as large as it may be. False with errno: it was not started. */
 bool tdmi_command_run(const tdmi_command *command, tdmi_command_end *end);
 
 /* Whether the file is a program that can be started: no folder, and no stand-in that would have the user install

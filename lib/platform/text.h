@@ -7,10 +7,10 @@
 #include <stddef.h>
 
 /* vsnprintf, with C99's formats: %zu, %lld, %a. */
-int tdmi_plain_print(char *text, size_t size, const char *format, va_list arguments)
+int tdmi_print_list(char *text, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 
-/* strtod. */
-double tdmi_plain_read(const char *text, char **end);
+/* strtod: the number that the text begins with; *end points past it. */
+double tdmi_read_number(const char *text, const char **end);
 
 #endif

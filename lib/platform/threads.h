@@ -39,8 +39,8 @@ bool tdmi_key_create(tdmi_key *key, void (*destroy)(void *pointer));
 static inline void *tdmi_key_get(tdmi_key key);
 static inline bool tdmi_key_set(tdmi_key key, void *pointer);
 
-/* Makes a thread that takes none of the process's signals but those of its own faults: they are for the threads of the
- * program. `thread` is NULL for one that will not be joined. False when there cannot be another thread. */
+/* Makes a thread that takes no signal of the process, which are for the program's threads, but those of its faults.
+ * `thread` is NULL for one that will not be joined. False when there cannot be another thread. */
 bool tdmi_thread_start(tdmi_thread *thread, void *(*run)(void *context), void *context);
 void tdmi_thread_join(tdmi_thread thread);
 

@@ -81,8 +81,8 @@ tdm_status tdm_to(tdm_queue *queue, const tdm_tensor *x, tdm_device *device, tdm
 /* ---- in another thread ---- */
 
 struct tdm_transfer {
-    pthread_t thread;
-    pthread_mutex_t lock; /* of joined */
+    tdmi_thread thread;
+    tdmi_mutex lock; /* of joined */
     bool started, joined;
     tdm_tensor from, to; /* each with its own reference */
     tdm_event *ready;    /* the source's earlier work; NULL on a synchronous device */
@@ -111,7 +111,7 @@ static void destroy(tdm_transfer *transfer) {
     tdm_event_destroy(transfer->ready);
     tdm_tensor_release(&transfer->from);
     tdm_tensor_release(&transfer->to);
-    pthread_mutex_destroy(&transfer->lock);
+    tdmi_mutex_destroy(&transfer->lock);
     tdmi_free(transfer);
 }
 
@@ -147,7 +147,7 @@ tdm_status tdm_to_async(tdm_queue *queue, const tdm_tensor *x, tdm_device *devic
     TDMI_NOT_NULL(__func__, transfer);
     tdm_transfer *made = tdmi_calloc(1, sizeof *made);
     if (!made) return tdmi_fail(TDM_ERROR_OUT_OF_MEMORY, "%s: out of host memory", __func__);
-    pthread_mutex_init(&made->lock, NULL);
+    (void)tdmi_mutex_init(&made->lock);
     atomic_init(&made->done, 0);
     atomic_init(&made->ended, false);
     tdm_status status = start(made, queue, x, device);
@@ -176,7 +176,7 @@ tdm_status tdm_transfer_query(const tdm_transfer *transfer, bool *done) {
 static void join(tdm_transfer *transfer) {
     TDMI_LOCKED(&transfer->lock);
     if (transfer->started && !transfer->joined) {
-        pthread_join(transfer->thread, NULL);
+        tdmi_thread_join(transfer->thread);
         transfer->joined = true;
     }
 }

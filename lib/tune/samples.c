@@ -5,13 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-double tdmi_samples_now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
+#include "platform/clock.h"
+
+double tdmi_samples_now(void) { return 1e-9 * (double)tdmi_nanoseconds(); }
 
 int tdmi_samples_runs(double seconds) {
     enum { MOST_RUNS = 1000 };

@@ -35,7 +35,7 @@ class Argument {
     tdm_argument argument_;
 };
 
-/** A kernel of one's own: kernel.h says what the texts are. Parameters are TDM_TENSOR("x"), TDM_NUMBER("s"), … */
+/** A user kernel: kernel.h says what the texts are. Parameters are TDM_TENSOR("x"), TDM_NUMBER("s"), … */
 class Kernel : public Counted<tdm_kernel, tdm_kernel_retain, tdm_kernel_release> {
   public:
     using Counted::Counted;

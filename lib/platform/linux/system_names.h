@@ -15,6 +15,12 @@
 #define TDMI_NAMES_NVML "libnvidia-ml.so.1"
 #define TDMI_NAMES_NCCL "libnccl.so.2"
 
+/* Next to NVRTC, which opens it by name; of its major and minor version. */
+#define TDMI_NVRTC_BUILTINS "libnvrtc-builtins.so.%d.%d"
+
+/* The C compilers that are looked for in PATH. */
+#define TDMI_NAMES_COMPILER "cc", "gcc", "clang"
+
 /* Of what a user's kernel is compiled to. */
 #define TDMI_LIBRARY_SUFFIX ".so"
 

@@ -14,6 +14,8 @@ extern char **environ;
 
 uint64_t tdmi_process_id(void) { return (uint64_t)getpid(); }
 
+uint64_t tdmi_process_user(void) { return geteuid(); }
+
 void tdmi_process_on_fork(void (*child)(void)) { (void)pthread_atfork(NULL, NULL, child); }
 
 bool tdmi_process_answers(uint64_t id) { return kill((pid_t)id, 0) == 0; }

@@ -23,16 +23,18 @@ static locale_t enter(void) {
     return uselocale(plain);
 }
 
-int tdmi_plain_print(char *text, size_t size, const char *format, va_list arguments) {
+int tdmi_print_list(char *text, size_t size, const char *format, va_list arguments) {
     const locale_t before = enter();
     const int length = vsnprintf(text, size, format, arguments);
     uselocale(before);
     return length;
 }
 
-double tdmi_plain_read(const char *text, char **end) {
+double tdmi_read_number(const char *text, const char **end) {
+    char *after;
     const locale_t before = enter();
-    const double number = strtod(text, end);
+    const double number = strtod(text, &after);
     uselocale(before);
+    *end = after;
     return number;
 }
