@@ -14,7 +14,7 @@ static int has_others, products; /* since they were set */
 /* With SLOW_CLBLAST_LUCK others are fast at a first look alone, which is a product to see that it is right and, as it
  * takes a quarter of a second, another one for its time. */
 static void wait_as_it_came(void) {
-    const int is_lucky = getenv("SLOW_CLBLAST_LUCK") != NULL;
+    const int is_lucky = !!getenv("SLOW_CLBLAST_LUCK");
     if (has_others && !is_lucky) return;
     const int look = has_others ? products++ / 2 : -1;
     const struct timespec time = {.tv_nsec = look < 0    ? is_lucky ? 400000000 : 300000000
