@@ -8,6 +8,7 @@
 #define TDMI_CUDA_API_H
 
 #include "declarations.h"
+#include "system_names.h"
 
 #include <tandem/status.h>
 

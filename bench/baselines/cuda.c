@@ -10,6 +10,7 @@
 #include "baselines/baseline.h"
 #include "baselines/cuda_lt.h"
 #include "baselines/library.h"
+#include "system_names.h"
 
 #define RUNTIME_FUNCTIONS(X)                                                                       \
     X(cudaSetDevice)                                                                               \

@@ -120,7 +120,7 @@ static void no_circle(const char *list) {
 /* The folders below lib/ itself, the path of a call, know nothing of it. */
 Test(layers, rooms) {
     includes_only("lib/platform/*.h lib/platform/*/*.[ch]",
-                  "platform/[a-z_]+|system_[a-z]+|posix|quota");
+                  "platform/[a-z_]+|(\\.\\./linux/)?system_[a-z]+|posix|quota");
     includes_only("lib/base/*.[ch]", "(platform|base)/[a-z_]+|system_names|backend");
     includes_only("lib/machine/*.[ch]", "(platform|base|machine)/[a-z_]+|system_names|backend");
     includes_only("lib/host/*.[ch]",
@@ -130,12 +130,46 @@ Test(layers, rooms) {
             INCLUDES("lib/*.[ch]") " | grep -E '\"(\\.\\./|kernels/|ops/|tensors/|model/|tune/)'");
     nothing(
         "comm/ includes of the library only <tandem/...> and the platform layer",
-        INCLUDES("comm/*.[ch]") " | while read -r f h; do case $h in \\\"platform/*) ;; \\\"*) "
+        INCLUDES("comm/*.[ch]") " | while read -r f h; do case $h in "
+                                "\\\"platform/*|\\\"system_names.h\\\") ;; \\\"*) "
                                 "[ -f comm/$(echo $h | tr -d '\"') ] || echo $f $h ;; esac; done");
     nothing("mpi/ includes of the library only <tandem/...>",
             INCLUDES("mpi/*.[ch]") " | grep '\"'");
     no_circle(TEST_OBJECTS);
     no_circle(TEST_COMM_OBJECTS);
+}
+
+/* One room knows the operating system. Functions of POSIX are for the compiler to find, as the rest is compiled without
+ * the C library's extensions; those listed here are C's own, which systems do not do alike. */
+Test(layers, platform) {
+#define ELSEWHERE(options, pattern)                                                                \
+    "grep -rn" options " '" pattern                                                                \
+    "' lib $backends comm mpi --include='*.[ch]' | grep -vE '^lib/(platform|include)/'"
+    nothing(
+        "a system's header outside lib/platform",
+        INCLUDES(
+            "-r lib $backends comm mpi") " | grep -E ' <' | grep -vE "
+                                         "'^lib/(platform|include)/|/include/tandem/' | grep -vE "
+                                         "' "
+                                         "<((tandem|CL)/"
+                                         "[a-z_]+|assert|complex|ctype|errno|fenv|float|inttypes|"
+                                         "limits|locale|"
+                                         "math|setjmp|std[a-z]+|string|time|wchar|cpuid|immintrin|"
+                                         "clblast_c|jansson|mpi|mpi-ext)"
+                                         "\\.h>|<initializer_list>'");
+    nothing(
+        "a system's macro outside lib/platform",
+        ELSEWHERE("E",
+                  "__linux__|__unix|_WIN(32|64)|__APPLE__|__FreeBSD__|__ANDROID__|__MINGW|_MSC_VER|"
+                  "__GLIBC__|_(GNU|DEFAULT|BSD|DARWIN_C)_SOURCE|_POSIX_|_XOPEN_"));
+    nothing("a system's folder outside lib/platform",
+            ELSEWHERE("E", "\"/(dev|etc|proc|sys|tmp|usr|opt|System|Library)/"));
+    nothing(
+        "what only lib/platform does alike on all systems",
+        ELSEWHERE(
+            "wE",
+            "(getenv|fopen|freopen|tmpfile|remove|rename|system|setlocale|aligned_alloc|"
+            "timespec_get|strtod|strtof|atof) *\\(") " | grep -vE '^[^:]*:[0-9]+: *(/?\\*|//)'");
 }
 
 /* Who calls whom, seen in the objects: no room calls one above it, and the longest row of files of lib/ that call each
@@ -154,8 +188,10 @@ Test(layers, floors) {
 Test(layers, bench_rooms) {
     includes_only("bench/machine/*.[ch]", HEADERS("machine"));
     includes_only("bench/rows/*.[ch]", HEADERS("(rows|machine)"));
-    includes_only("bench/baselines/*.[ch]",
-                  HEADERS("(baselines|rows|machine|reference)") "|\\.\\./\\.\\./cuda/declarations");
+    includes_only(
+        "bench/baselines/*.[ch]",
+        HEADERS(
+            "(baselines|rows|machine|reference)") "|system_names|\\.\\./\\.\\./cuda/declarations");
     includes_only("bench/cases/*.[ch]",
                   HEADERS("(cases|baselines|rows|machine|operations|reference)"));
     includes_only("bench/report/*.[ch]", HEADERS("(report|rows)"));

@@ -15,6 +15,18 @@
 #define TDMI_NAMES_NVML "libnvidia-ml.so.1"
 #define TDMI_NAMES_NCCL "libnccl.so.2"
 
+/* The versions of CUDA whose libraries are loaded, the newest first: X(major, runtime, NVRTC,
+ * cuBLASLt, cuBLAS). Libraries of two versions are never mixed. */
+#define TDMI_CUDA_VERSIONS(X)                                                                      \
+    X(13, "libcudart.so.13", "libnvrtc.so.13", "libcublasLt.so.13", "libcublas.so.13")             \
+    X(12, "libcudart.so.12", "libnvrtc.so.12", "libcublasLt.so.12", "libcublas.so.12")             \
+    X(11, "libcudart.so.11.0", "libnvrtc.so.11.2", "libcublasLt.so.11", "libcublas.so.11")
+
+/* Where they are looked for when neither TANDEM_LIBRARY_PATH nor the system has them. */
+#define TDMI_CUDA_FOLDERS                                                                          \
+    "/usr/local/cuda/lib64", "/usr/local/cuda-13/lib64", "/usr/local/cuda-12/lib64",               \
+        "/usr/local/cuda-11/lib64", "/opt/cuda/lib64"
+
 /* Next to NVRTC, which opens it by name; of its major and minor version. */
 #define TDMI_NVRTC_BUILTINS "libnvrtc-builtins.so.%d.%d"
 
