@@ -1,4 +1,14 @@
 # Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0
+# tandem_export(TARGET): the symbols of a shared library that programs see, tdm_ alone, with the version that ELF files
+# have for each; a Mach-O file has one for all. Nothing may be undefined.
+function(tandem_export target)
+  if(NOT APPLE)
+    set(map ${PROJECT_SOURCE_DIR}/lib/tandem.map)
+    target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,-z,defs)
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
+  endif()
+endfunction()
+
 # tandem_library(NAME BELOW SOURCES HEADER...): libtandem-NAME, shared and static, over the library BELOW, with these
 # public headers, a package of pkg-config (cmake/tandem-NAME.pc.in) and targets for find_package.
 function(tandem_library name below sources)
@@ -12,11 +22,10 @@ function(tandem_library name below sources)
       $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${target} PUBLIC ${below}_${form} PRIVATE $<BUILD_INTERFACE:tandem_warnings>)
   endforeach()
-  set(map ${PROJECT_SOURCE_DIR}/lib/tandem.map)
-  set_target_properties(tandem_${name}_shared PROPERTIES EXPORT_NAME ${name} INSTALL_RPATH $ORIGIN
-    BUILD_WITH_INSTALL_RPATH ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR} LINK_DEPENDS ${map})
+  set_target_properties(tandem_${name}_shared PROPERTIES EXPORT_NAME ${name} INSTALL_RPATH $<IF:$<PLATFORM_ID:Darwin>,@loader_path,$ORIGIN>
+    BUILD_WITH_INSTALL_RPATH ON LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR})
   set_target_properties(tandem_${name}_static PROPERTIES EXPORT_NAME ${name}_static)
-  target_link_options(tandem_${name}_shared PRIVATE -Wl,--version-script=${map} -Wl,-z,defs)
+  tandem_export(tandem_${name}_shared)
   add_library(tandem::${name} ALIAS tandem_${name}_shared)
   add_library(tandem::${name}_static ALIAS tandem_${name}_static)
   install(TARGETS tandem_${name}_shared tandem_${name}_static EXPORT tandem-${name}-targets

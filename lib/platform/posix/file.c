@@ -135,7 +135,7 @@ size_t tdmi_file_write_at(tdmi_file file, uint64_t offset, const void *bytes, si
 
 uint64_t tdmi_file_limit(void) {
     struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : 0;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? (uint64_t)limit.rlim_cur : 0;
 }
 
 bool tdmi_file_empty(tdmi_file file) { return ftruncate((int)file, 0) == 0; }
