@@ -54,7 +54,9 @@ static bool find_functions(void *handle) {
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *symbol = tdmi_library_symbol(handle, symbols[i].name);
         if (!symbol) {
-            snprintf(why_not, sizeof why_not, "it has no function %s; ", symbols[i].name);
+            char path[384];
+            if (!tdmi_library_path(handle, path, sizeof path)) snprintf(path, sizeof path, "it");
+            snprintf(why_not, sizeof why_not, "%s has no function %s; ", path, symbols[i].name);
             return false;
         }
         memcpy(symbols[i].address, &symbol, sizeof symbol);
