@@ -159,15 +159,17 @@ static int residual_of(const operation *op) {
     return i;
 }
 
-/* Without its first dimensions, over which its elements are repeated. */
+/* Without its first dimensions, over which the reference repeats its elements; in memory NaN follows them. */
 static void drop_dimensions(array *residual, int lacking) {
     tdm_tensor *const t = &residual->t;
     int64_t part = residual->count;
     for (int d = 0; d < lacking; d++)
         part /= t->shape[d];
     for (int64_t i = part; i < residual->count; i++)
-        residual->v[i] = residual->v[i - part];
+        residual->v[i] = (double)NAN;
     array_set(residual, residual->v);
+    for (int64_t i = part; i < residual->count; i++)
+        residual->v[i] = residual->v[i - part];
     t->ndim -= lacking;
     memmove(t->shape, t->shape + lacking, (size_t)t->ndim * sizeof *t->shape);
     memmove(t->strides, t->strides + lacking, (size_t)t->ndim * sizeof *t->strides);
