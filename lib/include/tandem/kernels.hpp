@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * For C++17: kernels of one's own, of kernel.h. tandem.hpp includes it, and objects.hpp says what holds of its
+ * For C++17: user kernels, of kernel.h. tandem.hpp includes it, and objects.hpp says what holds of its
  * classes. */
 #ifndef TANDEM_KERNELS_HPP
 #define TANDEM_KERNELS_HPP
