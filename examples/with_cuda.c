@@ -1,5 +1,5 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A program's own CUDA next to Tandem: memory of the program's is shared without a copy, and its stream and Tandem's queue
+/* A program's own CUDA next to Tandem: its memory is shared without a copy, and its stream and Tandem's queue
  * wait for each other by events, on the device. The program's kernels, compiled by nvcc, would be launched in
  * the stream.
  *

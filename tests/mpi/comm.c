@@ -74,8 +74,8 @@ static bool has(tdm_comm_op op, tdm_dtype dtype) {
     return op != TDM_COMM_SUM || dtype != TDM_BOOL;
 }
 
-/* The rows of the ranks' parts: as many for each, or unequal ones, the last of which is empty. Returns how many there are
- * before this rank's. */
+/* The rows of the ranks' parts: as many for each, or unequal ones, the last of which is empty. Returns how many there
+ * are before this rank's. */
 static int64_t divide(int64_t rows, bool equal, int64_t *extents, int64_t *all) {
     int64_t first = 0;
     *all = 0;

@@ -3,8 +3,8 @@
  * The folder of compiled kernels: TANDEM_CACHE_DIR, else $XDG_CACHE_HOME/tandem, else
  * ~/.cache/tandem. What tdm_matmul_tune and tdm_rows_tune measured is there, too, one entry each to a device, "tuned
  * products" and "tuned rows", and one to a library's settings. No program needs this: kernels are kept and found again
- * without it, corrupt ones are built again, and nothing is ever removed for its age. It is for a look at the folder, and
- * to tidy it up.
+ * without it, corrupt ones are built again, and nothing is ever removed for its age. It is for a look at the folder,
+ * and to tidy it up.
  *
  * Threads: any. Other processes may use the folder meanwhile: a kernel that is removed while they
  * need it is compiled again. */

@@ -239,7 +239,8 @@ TDM_API TDM_MUST_USE tdm_status tdm_kernel_run(tdm_queue *queue, tdm_kernel *ker
                                                size_t argument_count);
 
 /** Compiles what tdm_kernel_run with these arguments would run, as far as that is not done, and runs nothing. Same
- * checks. Other threads may use the device and the kernel meanwhile: a thread waits only where it needs the same program. */
+ * checks. Other threads may use the device and the kernel meanwhile: a thread waits only where it needs the same
+ * program. */
 TDM_API TDM_MUST_USE tdm_status tdm_kernel_warm(tdm_queue *queue, tdm_kernel *kernel,
                                                 const tdm_argument *arguments,
                                                 size_t argument_count);
