@@ -3,12 +3,10 @@
 #include <math.h>
 
 #include <tandem/arrays.h>
-#include <tandem/functions.h>
 
 #include "base/sized.h"
 #include "normalize.h"
 #include "reduce.h"
-#include "temporary.h"
 #include "verify.h"
 
 TDMI_SIZED(tdm_softmax_options, TDM_SOFTMAX_OPTIONS_DEFAULTS, causal)
@@ -144,29 +142,11 @@ tdm_status tdm_logsumexp(tdm_queue *queue, const tdm_tensor *x, tdm_tensor *y) {
     return launch(queue, TDM_OP_SOFTMAX_LOG_SUM, x, &xr, NULL, y, &yr, &(tdm_softmax_args){0});
 }
 
-/* A bool mask as one that is added: log 1 is 0, and log 0 is -Inf. */
-static tdm_status run_with_bools(const char *function, tdm_queue *queue, tdm_softmax_options *o,
-                                 const tdm_tensor *x, tdm_tensor *y) {
-    const tdm_tensor *const bools = o->mask;
-    const tdmi_arg args[] = {
-        {"x", x, 0, 0}, {"mask", bools, TDMI_ARG_ANY_DTYPE, 0}, {"y", y, TDMI_ARG_OUTPUT, 1u << 0}};
-    tdm_tensor added;
-    TDMI_TRY(tdmi_check_args(function, queue, args, 3));
-    TDMI_TRY(tdmi_temporary(queue, x->dtype, bools->ndim, bools->shape, &added));
-    tdm_status status = tdm_cast(queue, bools, &added);
-    if (status == TDM_OK) status = tdm_log(queue, &added, &added);
-    o->mask = &added;
-    if (status == TDM_OK) status = run(function, queue, 0, o, x, y);
-    tdm_tensor_release(&added);
-    return status;
-}
-
 tdm_status tdm_softmax_scaled(tdm_queue *queue, const tdm_softmax_options *options,
                               const tdm_tensor *x, tdm_tensor *y) {
     TDMI_UNCANCELLED();
     tdm_softmax_options o = tdm_softmax_options_defaults;
     if (options)
         TDMI_TRY(tdmi_sized_read(__func__, "options", &tdm_softmax_options_sized, options, &o));
-    if (o.mask && o.mask->dtype == TDM_BOOL) return run_with_bools(__func__, queue, &o, x, y);
     return run(__func__, queue, 0, &o, x, y);
 }

@@ -133,7 +133,7 @@ static int seen; /* lines of the log that have the words */
 
 static void see(tdm_log_level level, const char *line, void *words) {
     (void)level;
-    seen += strstr(line, words) != NULL;
+    if (strstr(line, words)) seen++;
 }
 
 /* Matrices by one B are one product of all their rows, unless these have no common distance; rows alone, too. */
