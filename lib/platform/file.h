@@ -24,17 +24,14 @@ typedef enum tdmi_file_kind {
 
 typedef struct tdmi_file_info {
     tdmi_file_kind kind;
-    bool is_ours; /* belongs to the user whose rights this process has */
-    bool
-        is_shared; /* others may write to it: not the owner alone (nor, on Windows, administrators) */
-    bool is_nameless; /* was removed, and is there only because it is open */
-    uint64_t size;    /* in bytes, of a regular file */
-    uint64_t
-        identity; /* which file: two that are there at a time have different numbers, under all names the same */
-    int64_t changed; /* when its content changed, in nanoseconds since 1970 */
-    uint64_t owner;  /* the user's number, for people; 0 where users have none */
-    unsigned
-        mode; /* the permission bits, for people and tdmi_file_set_mode; 0 where there are none */
+    bool is_ours;      /* belongs to the user whose rights this process has */
+    bool is_shared;    /* others than its owner may write to it (on Windows: than administrators) */
+    bool is_nameless;  /* was removed, and is there only because it is open */
+    uint64_t size;     /* in bytes, of a regular file */
+    uint64_t identity; /* the file's number, under all its names; no other has it at that time */
+    int64_t changed;   /* when its content changed, in nanoseconds since 1970 */
+    uint64_t owner;    /* the user's number, for people; 0 where users have none */
+    unsigned mode;     /* the permission bits, for people and tdmi_file_set_mode; 0: has none */
 } tdmi_file_info;
 
 /* How a file is opened. One of READ, WRITE or APPEND, or the first two. Whatever is opened is neither waited for nor
@@ -42,15 +39,13 @@ typedef struct tdmi_file_info {
 enum {
     TDMI_OPEN_READ = 1,
     TDMI_OPEN_WRITE = 2,
-    TDMI_OPEN_APPEND =
-        4, /* each write goes to the end, as one piece, though other processes append, too */
+    TDMI_OPEN_APPEND = 4,   /* each write is one piece at the end, whoever appends meanwhile */
     TDMI_OPEN_MAKE = 8,     /* is made where there is none, as the umask wants it */
     TDMI_OPEN_NEW = 16,     /* is made; where there is one already, or a link, EEXIST */
     TDMI_OPEN_PRIVATE = 32, /* what is made is for this user alone: mode 0600 */
     TDMI_OPEN_NO_LINK = 64, /* the last name of the path is no symbolic link: else an error */
-    TDMI_OPEN_LONG =
-        128 /* stays open while the program runs: does not take the number of a standard stream, which the
-                            program may have closed */
+    /* Stays open while the program runs: does not take the number of a standard stream that the program closed. */
+    TDMI_OPEN_LONG = 128
 };
 
 /* TDMI_NO_FILE with errno. Folders can be opened for reading on some systems: `info`, which may be NULL, says what it

@@ -10,9 +10,9 @@
  * working directory: on Linux by the dynamic loader's rules, on Windows in the program's folder and the system's. */
 enum {
     TDMI_LOAD_LAZY = 1, /* functions that it needs itself are found when it calls them first */
-    TDMI_LOAD_SYSTEM =
-        2 /* such a name is looked for in the system's own folder alone, where a system has one: drivers
-                            are there, and a file of that name next to the program is none */
+    /* Such a name is looked for in the system's folder alone, where a system has one: drivers are there, and a file
+     * of that name next to the program is none. */
+    TDMI_LOAD_SYSTEM = 2
 };
 
 /* Why it was not loaded. More than one may be true, or none: there is a file that is no library, or lacks another. */

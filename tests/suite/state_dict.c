@@ -131,6 +131,30 @@ Test(state_dict, many) {
     tdm_buffer_release(buffer);
 }
 
+/* Metadata set and removed in any order: each key is found while it is there, and none after it. */
+Test(state_dict, removed_in_any_order) {
+    enum { KEYS = 300, STEPS = 20000 };
+    bool present[KEYS] = {false};
+    size_t count = 0;
+    int wrong = 0;
+    tdm_state_dict *dict = NULL;
+    if (!OK(tdm_state_dict_create(&dict))) return;
+    for (int step = 0; step < STEPS; step++) {
+        const int i = (int)(random_bits() % KEYS), j = (int)(random_bits() % KEYS);
+        char key[16], other[16];
+        snprintf(key, sizeof key, "k%d", i);
+        snprintf(other, sizeof other, "k%d", j);
+        OK(tdm_state_dict_set_metadata(dict, key, present[i] ? NULL : key));
+        count = present[i] ? count - 1 : count + 1;
+        present[i] = !present[i];
+        const char *const found = tdm_state_dict_get_metadata(dict, other);
+        wrong += present[j] ? !found || strcmp(found, other) != 0 : !!found;
+    }
+    CHECK(wrong == 0 && tdm_state_dict_get_metadata_count(dict) == count, "%d of %d are wrong",
+          wrong, STEPS);
+    tdm_state_dict_destroy(dict);
+}
+
 /* Metadata: set, replaced, removed. */
 Test(state_dict, metadata) {
     tdm_state_dict *dict = NULL;
