@@ -294,7 +294,7 @@ Test(kept, refusals) {
             "CUDA runtime at |libcudart.so.13|is of CUDA 11.7|needs CUDA 11.8, 12 or 13|install");
     refused("runtime=14000 driver=14000", TDM_ERROR_UNAVAILABLE,
             "is of CUDA 14.0|TANDEM_LIBRARY_PATH");
-    refused("fail=nvrtcGetNumSupportedArchs:1+:11", TDM_ERROR_BACKEND, "NVRTC does not tell");
+    refused("fail=nvrtcGetNumSupportedArchs:1+:11", TDM_ERROR_BACKEND, "NVRTC does not report");
     CHECK(change_all(NULL) == 0, "something was kept");
 }
 
@@ -317,9 +317,9 @@ Test(kept, fewer_lanes) {
     succeeds("devices=2", 0);
     CHECK(out->loaded == programs, "%lu were loaded, not %lu", out->loaded, programs);
     make_folder("lanes");
-    refused("kernel_threads=0", TDM_ERROR_UNSUPPORTED, "cuda:0|: 1 lanes are wanted|allow 0");
+    refused("kernel_threads=0", TDM_ERROR_UNSUPPORTED, "cuda:0|: it needs 1 lanes|allow 0");
     CHECK(change_all(NULL) > 0, "no kernel of the refused ones is kept");
-    refused("kernel_threads=0", TDM_ERROR_UNSUPPORTED, "cuda:0|: 1 lanes are wanted|allow 0");
+    refused("kernel_threads=0", TDM_ERROR_UNSUPPORTED, "cuda:0|: it needs 1 lanes|allow 0");
     CHECK(out->compiled == 0, "%lu programs were compiled again", out->compiled);
 }
 
