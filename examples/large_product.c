@@ -38,6 +38,20 @@ static void limit_memory(size_t more) {
     exit(1);
 }
 
+/* The BLAS library takes its buffers at its first product. They do not grow with the matrices, so they come before the
+ * limit: OpenBLAS needs 128 MiB for each thread on some processors, and tries endlessly to get what it cannot have. */
+static void multiply_once(tdm_queue *queue) {
+    tdm_tensor a, b, c;
+    check(tdm_ones(queue, TDM_F32, TDM_SHAPE(64, 64), &a));
+    check(tdm_ones(queue, TDM_F32, TDM_SHAPE(64, 512), &b));
+    check(tdm_empty(queue, TDM_F32, TDM_SHAPE(64, 512), &c));
+    check(tdm_matmul(queue, NULL, &a, &b, &c));
+    check(tdm_queue_finish(queue));
+    tdm_tensor_release(&a);
+    tdm_tensor_release(&b);
+    tdm_tensor_release(&c);
+}
+
 /* Elements of A and B, whose products are small whole numbers: sums of them are exact. */
 static float element_of_a(int64_t i, int64_t k) { return (float)((i * 3 + k * 5) % 7 - 3); }
 static float element_of_b(int64_t k, int64_t j) { return (float)((k * 2 + j * 11) % 5 - 2); }
@@ -86,6 +100,8 @@ int main(int argc, char **argv) {
     tdm_comm *comm;
     tdm_grid *grid;
     if (n < 1 || n > 1 << 20) return 2;
+    /* Tandem's threads multiply; OpenBLAS's own would take their buffers later. */
+    if (setenv("OPENBLAS_NUM_THREADS", "1", 0) != 0) return 1;
     MPI_Init(&argc, &argv);
     check(tdm_device_open("cpu:0", &device));
     check(tdm_queue_create(device, 0, &queue));
@@ -97,6 +113,7 @@ int main(int argc, char **argv) {
     if (rank == 0)
         printf("three matrices of %.0f MiB in all, ranks of %zu MiB: %d\n", whole, mib, ranks);
     fflush(stdout);
+    multiply_once(queue);
     limit_memory(mib << 20);
 
     tdm_tensor a = make(grid, queue, n, element_of_a), b = make(grid, queue, n, element_of_b);
