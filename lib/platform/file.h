@@ -39,7 +39,7 @@ typedef struct tdmi_file_info {
 enum {
     TDMI_OPEN_READ = 1,
     TDMI_OPEN_WRITE = 2,
-    TDMI_OPEN_APPEND = 4,   /* each write is one piece at the end, whoever appends meanwhile */
+    TDMI_OPEN_APPEND = 4,   /* each write is one piece at the end, also among those of others */
     TDMI_OPEN_MAKE = 8,     /* is made where there is none, as the umask wants it */
     TDMI_OPEN_NEW = 16,     /* is made; where there is one already, or a link, EEXIST */
     TDMI_OPEN_PRIVATE = 32, /* what is made is for this user alone: mode 0600 */
