@@ -1,58 +1,109 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* A stand-in for libOpenCL.so.1 that counts the calls of every function that the library uses, and passes
- * them on to the real one, with which it is linked. A function here adds one and jumps on with all its
- * arguments where they are, so that none has to be written out; for x86-64 alone. */
+/* A stand-in for libOpenCL.so.1 that counts the calls of every function that the library uses, makes some fail on
+ * demand, and passes the others on to the real one, with which it is linked. No function has to be written out; for x86-64
+ * alone. */
+#include "stand_in.h"
+
 #include <dlfcn.h>
-#include <stddef.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "opencl/api.h"
+#include "passed_on.h"
 
-typedef void any_function(void);
+typedef struct entry {
+    any_function *real; /* the first: passed_on.h */
+    unsigned long calls;
+    const char *name;
+    int errcode; /* which argument is errcode_ret; 0: the function returns its code, -1: it has none */
+    int code; /* of the calls from `first` to `last`, counted as `calls`, which fail; no call when `first` is 0 */
+    unsigned long first, last, failed;
+} entry;
 
-#define COUNTED(name)                                                                              \
-    extern unsigned long counted_##name;                                                           \
-    extern any_function *passed_on_##name;                                                         \
-    __attribute__((visibility("hidden"))) unsigned long counted_##name;                            \
-    __attribute__((visibility("hidden"))) any_function *passed_on_##name;                          \
-    __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n"                    \
-            "lock incq counted_" #name "(%rip)\n"                                                  \
-            "jmp *passed_on_" #name "(%rip)\n"                                                     \
-            ".size " #name ", . - " #name "\n");
+outcome opencl_outcome(entry *of, const long *frame);
+
+__attribute__((visibility("hidden"))) outcome opencl_outcome(entry *of, const long *frame) {
+    const unsigned long nth = __atomic_add_fetch(&of->calls, 1, __ATOMIC_RELAXED);
+    if (of->first == 0 || nth < of->first || nth > of->last) return (outcome){0, 0};
+    __atomic_add_fetch(&of->failed, 1, __ATOMIC_RELAXED);
+    if (of->errcode == 0) return (outcome){of->code, of->code};
+    if (of->errcode > 0) {
+        const long argument = of->errcode <= 6 ? frame[-of->errcode] : frame[of->errcode - 5];
+        cl_int *to;
+        memcpy(&to, &argument, sizeof to);
+        if (to) *to = of->code;
+    }
+    return (outcome){of->code, 0};
+}
+
+#define COUNTED(function)                                                                          \
+    extern entry opencl_entry_##function;                                                          \
+    __attribute__((visibility("hidden"))) entry opencl_entry_##function = {.name = #function};     \
+    PASSED_ON(function, opencl_entry_##function, opencl_outcome)
 TDMI_CL_FUNCTIONS(COUNTED)
 TDMI_CL_LATER_FUNCTIONS(COUNTED)
 
-static const struct {
-    const char *name;
-    unsigned long *calls;
-    any_function **real;
-} functions[] = {
-#define ENTRY(name) {#name, &counted_##name, &passed_on_##name},
+static entry *const entries[] = {
+#define ENTRY(name) &opencl_entry_##name,
     TDMI_CL_FUNCTIONS(ENTRY) TDMI_CL_LATER_FUNCTIONS(ENTRY)};
 
-enum { COUNT = sizeof functions / sizeof *functions };
+enum { COUNT = sizeof entries / sizeof *entries };
 
-__attribute__((constructor)) static void find_all(void) {
-    for (size_t i = 0; i < COUNT; i++) {
-        void *symbol = dlsym(RTLD_NEXT, functions[i].name);
-        if (!symbol) abort();
-        memcpy(functions[i].real, &symbol, sizeof symbol);
-    }
+static entry *entry_of(const char *function) {
+    for (size_t i = 0; i < COUNT; i++)
+        if (strcmp(entries[i]->name, function) == 0) return entries[i];
+    abort();
 }
 
-void opencl_count_reset(void);
-const char *opencl_count_called(size_t index, unsigned long *calls);
+__attribute__((constructor)) static void find_all(void) {
+    static const struct {
+        const char *function;
+        int errcode;
+    } objects[] = {{"clCreateContext", 6},
+                   {"clCreateCommandQueue", 4},
+                   {"clCreateBuffer", 5},
+                   {"clEnqueueMapBuffer", 10},
+                   {"clCreateUserEvent", 2},
+                   {"clCreateProgramWithSource", 5},
+                   {"clCreateProgramWithBinary", 7},
+                   {"clCreateKernel", 3},
+                   {"clSVMAlloc", -1},
+                   {"clSVMFree", -1}};
+    for (size_t i = 0; i < COUNT; i++) {
+        void *symbol = dlsym(RTLD_NEXT, entries[i]->name);
+        if (!symbol) abort();
+        memcpy(&entries[i]->real, &symbol, sizeof symbol);
+    }
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        entry_of(objects[i].function)->errcode = objects[i].errcode;
+}
+
+opencl_count_reset_function opencl_count_reset;
+opencl_count_called_function opencl_count_called;
+opencl_count_failed_function opencl_count_failed;
+opencl_fail_nth_function opencl_fail_nth;
 
 void opencl_count_reset(void) {
-    for (size_t i = 0; i < COUNT; i++)
-        __atomic_store_n(functions[i].calls, 0, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < COUNT; i++) {
+        __atomic_store_n(&entries[i]->calls, 0, __ATOMIC_RELAXED);
+        entries[i]->first = entries[i]->failed = 0;
+    }
 }
 
 const char *opencl_count_called(size_t index, unsigned long *calls) {
     for (size_t i = 0; i < COUNT; i++) {
-        *calls = __atomic_load_n(functions[i].calls, __ATOMIC_RELAXED);
-        if (*calls > 0 && index-- == 0) return functions[i].name;
+        *calls = __atomic_load_n(&entries[i]->calls, __ATOMIC_RELAXED);
+        if (*calls > 0 && index-- == 0) return entries[i]->name;
     }
     return NULL;
+}
+
+unsigned long opencl_count_failed(const char *function) { return entry_of(function)->failed; }
+
+void opencl_fail_nth(const char *function, unsigned long nth, bool onwards, int code) {
+    entry *const of = entry_of(function);
+    of->code = code;
+    of->last = onwards ? ULONG_MAX : nth;
+    if (of->first == 0) of->first = nth;
 }

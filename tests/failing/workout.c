@@ -17,6 +17,7 @@
 enum { N = 64, CELLS = N * N, BYTES = CELLS * (int)sizeof(float), BUFFERS = 4 };
 
 typedef struct workplace {
+    tdm_backend backend;
     tdm_device *devices[2];
     tdm_queue *queue, *timed, *borrowed;
     tdm_event *event, *start, *end;
@@ -40,9 +41,10 @@ static void expect(bool right, const char *what) {
 
 static tdm_status open_devices(workplace *w) {
     size_t count;
-    TRY(tdm_get_backend_device_count(TDM_CUDA, &count));
-    TRY(tdm_device_open("cuda:0", &w->devices[0]));
-    TRY(tdm_device_open("cuda:1", &w->devices[1]));
+    const bool is_cuda = w->backend == TDM_CUDA;
+    TRY(tdm_get_backend_device_count(w->backend, &count));
+    TRY(tdm_device_open(is_cuda ? "cuda:0" : "opencl:0", &w->devices[0]));
+    TRY(tdm_device_open(is_cuda ? "cuda:1" : "opencl:1", &w->devices[1]));
     TRY(tdm_get_diagnostic_count(&count));
     tdm_memory_stats stats = TDM_MEMORY_STATS_DEFAULTS;
     TRY(tdm_device_get_memory_stats(w->devices[0], &stats));
@@ -94,16 +96,30 @@ static tdm_status fill(workplace *w) {
 
 static void tell(void *told) { (*(int *)told)++; }
 
-/* Memory that is another buffer's, released while work is pending on it, and a stream that is another queue's. */
-static tdm_status adopt(workplace *w) {
+static tdm_status adopt_of_cuda(workplace *w) {
     void *pointer;
     struct CUstream_st *stream;
-    const float value = 2.5f;
     TRY(tdm_cuda_get_pointer(w->buffers[0], &pointer));
     TRY(tdm_cuda_adopt_memory(w->devices[0], pointer, BYTES, tell, &w->told, &w->adopted));
     w->taken++;
     TRY(tdm_cuda_get_stream(w->queue, &stream));
-    TRY(tdm_cuda_adopt_stream(w->devices[0], stream, 0, &w->borrowed));
+    return tdm_cuda_adopt_stream(w->devices[0], stream, 0, &w->borrowed);
+}
+
+static tdm_status adopt_of_opencl(workplace *w) {
+    struct _cl_mem *memory;
+    struct _cl_command_queue *handle;
+    TRY(tdm_opencl_get_memory(w->buffers[0], &memory));
+    TRY(tdm_opencl_adopt_memory(w->devices[0], memory, BYTES, tell, &w->told, &w->adopted));
+    w->taken++;
+    TRY(tdm_opencl_get_queue(w->queue, &handle));
+    return tdm_opencl_adopt_queue(w->devices[0], handle, &w->borrowed);
+}
+
+/* Memory that is another buffer's, released while work is pending on it, and a stream that is another queue's. */
+static tdm_status adopt(workplace *w) {
+    const float value = 2.5f;
+    TRY(w->backend == TDM_CUDA ? adopt_of_cuda(w) : adopt_of_opencl(w));
     TRY(tdm_buffer_fill_async(w->queue, w->adopted, 0, BYTES, "?", 1));
     TRY(tdm_buffer_fill_async(w->borrowed, w->adopted, 0, BYTES, &value, sizeof value));
     tdm_queue_destroy(w->borrowed);
@@ -274,9 +290,9 @@ static void clean_up(workplace *w) {
     tdm_device_release(w->devices[1]);
 }
 
-tdm_status workout(void) {
+tdm_status workout(tdm_backend backend) {
     static workplace place;
-    place = (workplace){0};
+    place = (workplace){.backend = backend};
     wrong[0] = '\0';
     tdm_status status = steps(&place);
     clean_up(&place);

@@ -1,0 +1,171 @@
+/* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
+/* Every function of OpenCL that the backend calls, made to fail on two devices of pocl, through the stand-in of
+ * tests/calls. tests/failing/failing.h says which calls, and what must then be so; apart from that no command queue, memory,
+ * program or kernel is left, but those that could not be given back.
+ *
+ * The kernels come from the cache, which an undisturbed run fills; with TDM_TEST_SOURCES they are built of their sources
+ * every time. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls/stand_in.h"
+#include "failing/failing.h"
+
+enum { OUT_OF_RESOURCES = -5, OUT_OF_HOST_MEMORY = -6, INVALID_CONTEXT = -34 };
+
+static const failing_excuse unseen[] = {
+    {"clGetPlatformIDs", "asked again at once, and by the next call", false},
+    {"clGetPlatformInfo", "asked again at once, and by the next call", false},
+    {"clGetDeviceIDs", "asked again at once, and by the next call", false},
+    {"clGetDeviceInfo", "asked again at once, and by the next call", false},
+    {"clCreateBuffer", "the pool gives back and tries again", true},
+    {"clSetMemObjectDestructorCallback", "the pool gives back and tries again", true},
+    {"clCreateProgramWithBinary", "built of its source", false},
+    {"clBuildProgram", "of a kept binary: built of its source", true},
+    {"clEnqueueNativeKernel",
+     "the first tries whether the driver has it; OpenCL's kernels run instead", true},
+    {"clEnqueueMarkerWithWaitList", "an owner of memory is called after a wait, without it", true},
+    {"clFlush", "of such a marker", true},
+    {"clRetainEvent", "of such a marker", true},
+    {"clGetEventInfo", "of such a marker", true},
+    {"clFinish", "destroying a queue has no caller to report it to", true},
+    {"clGetKernelWorkGroupInfo", "a kernel counts as fitting, and its launch says otherwise",
+     false},
+    {"clReleaseContext", "no caller to report it to", false},
+    {"clReleaseCommandQueue", "no caller to report it to", false},
+    {"clReleaseMemObject", "no caller to report it to", false},
+    {"clReleaseEvent", "no caller to report it to", false},
+    {"clReleaseProgram", "no caller to report it to", false},
+    {"clReleaseKernel", "no caller to report it to", false},
+    {NULL, NULL, false},
+};
+
+static opencl_count_reset_function *reset;
+static opencl_count_called_function *called_of;
+static opencl_count_failed_function *failed_of;
+static opencl_fail_nth_function *fail_nth;
+
+static void find(void *library, const char *name, void *address) {
+    void *symbol = library ? dlsym(library, name) : NULL;
+    if (!symbol) {
+        fprintf(stderr, "no stand-in with %s: %s\n", name, dlerror());
+        abort();
+    }
+    memcpy(address, &symbol, sizeof symbol);
+}
+
+/* In a process that is about to work: the ICD loader is not opened in the one that starts the others. */
+static void open_stand_in(void) {
+    if (reset) return;
+    void *library = dlopen(TEST_STAND_IN, RTLD_NOW | RTLD_LOCAL);
+    find(library, "opencl_count_reset", &reset);
+    find(library, "opencl_count_called", &called_of);
+    find(library, "opencl_count_failed", &failed_of);
+    find(library, "opencl_fail_nth", &fail_nth);
+}
+
+static const char *called(size_t index) {
+    unsigned long calls;
+    open_stand_in();
+    return called_of(index, &calls);
+}
+
+static unsigned long calls(const char *function) {
+    const char *name;
+    unsigned long count;
+    open_stand_in();
+    for (size_t i = 0; (name = called_of(i, &count)); i++)
+        if (strcmp(name, function) == 0) return count;
+    return 0;
+}
+
+static unsigned long failures(void) {
+    unsigned long all = 0, count;
+    const char *name;
+    for (size_t i = 0; (name = called_of(i, &count)); i++)
+        all += failed_of(name);
+    return all;
+}
+
+static void fail(const char *function, unsigned long nth, bool onwards, int error) {
+    open_stand_in();
+    fail_nth(function, nth, onwards, error);
+}
+
+static void heal(void) { reset(); }
+
+static long done(const char *function) { return (long)(calls(function) - failed_of(function)); }
+
+static const char *left(const char *function) {
+    static const struct {
+        const char *what, *made[3], *freed;
+    } kinds[] = {
+        {"a command queue",
+         {"clCreateCommandQueue", "clRetainCommandQueue"},
+         "clReleaseCommandQueue"},
+        {"memory", {"clCreateBuffer", "clRetainMemObject"}, "clReleaseMemObject"},
+        {"a program",
+         {"clCreateProgramWithSource", "clCreateProgramWithBinary"},
+         "clReleaseProgram"},
+        {"a kernel", {"clCreateKernel"}, "clReleaseKernel"},
+        {"a context", {"clCreateContext", "clRetainContext"}, "clReleaseContext"},
+    };
+    static char text[96];
+    /* A queue that could not be waited for is kept: its work may go on. */
+    if (function && (strncmp(function, "clRelease", 9) == 0 || strcmp(function, "clFinish") == 0))
+        return NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        long alive = -done(kinds[i].freed);
+        for (int k = 0; k < 3 && kinds[i].made[k]; k++)
+            alive += done(kinds[i].made[k]);
+        if (alive == 0) continue;
+        snprintf(text, sizeof text, "%s, %ld times", kinds[i].what, alive);
+        return text;
+    }
+    return NULL;
+}
+
+static int errors_of(const char *function, int errors[4]) {
+    if (strncmp(function, "clSVM", 5) == 0) return 0;
+    errors[0] = OUT_OF_RESOURCES;
+    errors[1] = OUT_OF_HOST_MEMORY;
+    errors[2] = INVALID_CONTEXT;
+    return 3;
+}
+
+/* Calls that find devices are made once more when they fail. */
+static bool is_asked_again(const char *function) {
+    return strcmp(function, "clGetPlatformIDs") == 0 ||
+           strcmp(function, "clGetPlatformInfo") == 0 || strcmp(function, "clGetDeviceIDs") == 0 ||
+           strcmp(function, "clGetDeviceInfo") == 0;
+}
+
+static bool may_fail_for_good(const char *function) {
+    (void)function;
+    return true;
+}
+
+static bool loses(const char *function, int error) {
+    (void)function;
+    (void)error;
+    return false;
+}
+
+int main(int argc, char **argv) {
+    static const failing_driver driver = {.backend = TDM_OPENCL,
+                                          .unseen = unseen,
+                                          .fail = fail,
+                                          .heal = heal,
+                                          .failures = failures,
+                                          .called = called,
+                                          .calls = calls,
+                                          .left = left,
+                                          .errors_of = errors_of,
+                                          .is_asked_again = is_asked_again,
+                                          .may_fail_for_good = may_fail_for_good,
+                                          .loses = loses};
+    if (getenv("TDM_TEST_SOURCES")) setenv("TANDEM_CACHE_DIR", "/dev/null/none", 1);
+    return failing_main(&driver, argc, argv);
+}
