@@ -208,8 +208,8 @@ static void start_telling(void) {
  * with the number of ours: that one is neither written nor closed. */
 static bool have_handle(void) {
     tdmi_file_info info;
-    if (own_handle != TDMI_NO_FILE && tdmi_file_get_info(own_handle, &info) &&
-        info.identity == own_identity)
+    if (own_handle == TDMI_NO_FILE) return false;
+    if (tdmi_file_get_info(own_handle, &info) ? info.identity == own_identity : errno != EBADF)
         return true;
     own_handle = TDMI_NO_FILE;
     return false;
