@@ -10,9 +10,9 @@ typedef struct outcome {
     long code, answer;
 } outcome;
 
-/* Defines the function SYMBOL. It saves its arguments, calls `outcome DECIDE(TYPE *entry, const long *frame)`, and else jumps
- * on, with all arguments where they are, to what the entry's first member points to. `frame` is its %rbp: its first six
- * arguments lie under that, frame[-1] to frame[-6], the others from frame[2] on. */
+/* Defines the function SYMBOL. It saves its arguments, calls `outcome DECIDE(TYPE *entry, const long *frame)`, and
+ * else jumps on, with all arguments where they are, to what the entry's first member points to. `frame` is its %rbp:
+ * its first six arguments lie under that, frame[-1] to frame[-6], the others from frame[2] on. */
 #define PASSED_ON(symbol, entry, decide)                                                           \
     __asm__(".text\n.globl " #symbol "\n.type " #symbol ", @function\n" #symbol ":\n"              \
             "push %rbp\nmov %rsp, %rbp\n"                                                          \

@@ -1,7 +1,7 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* A stand-in for libOpenCL.so.1 that counts the calls of every function that the library uses, makes some fail on
- * demand, and passes the others on to the real one, with which it is linked. No function has to be written out; for x86-64
- * alone. */
+ * demand, and passes the others on to the real one, with which it is linked. No function has to be written out; for
+ * x86-64 alone. */
 #include "stand_in.h"
 
 #include <dlfcn.h>

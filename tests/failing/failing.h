@@ -1,6 +1,6 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
-/* Every call that a backend makes of its driver, made to fail: the first, the second, the third and the last one of each
- * function, and where that may be all later ones, each in a separate process. One file for each driver. */
+/* Every call that a backend makes of its driver, made to fail: the first, the second, the third and the last one of
+ * each function, and where that may be all later ones, each in a separate process. One file for each driver. */
 #ifndef TEST_FAILING_H
 #define TEST_FAILING_H
 
@@ -39,8 +39,8 @@ typedef struct failing_driver {
  *
  *     PROGRAM [FUNCTION [NTH ERROR]]       all functions, one, or one failure, told at length
  *
- * With TDM_TEST_SMALL not the third calls, and each with every second error; with TDM_TEST_SHARE=2 every second of these.
- */
+ * With TDM_TEST_SMALL not the third calls, and each with every second error; with TDM_TEST_SHARE=2 every second of
+ * these. */
 int failing_main(const failing_driver *driver, int argc, char **argv);
 
 #endif

@@ -1,13 +1,14 @@
 /* Copyright The Tandem authors. SPDX-License-Identifier: Apache-2.0 */
 /* Every call that the library makes of the system for files, processes and threads, made to fail: alone, and with all
- * later ones, each in a separate process. It saves and loads a model, compiles a kernel for users, multiplies and keeps what it
- * measured, on several threads; once with an empty cache directory, once with one that an undisturbed process has filled.
+ * later ones, each in a separate process. It saves and loads a model, compiles a kernel for users, multiplies and
+ * keeps what it measured, on several threads; once with an empty cache directory, once with one that an undisturbed
+ * process has filled.
  *
  *     system_calls [empty|filled NTH alone|onwards]
  *
- * A failure gives an error with a message, or right results; a model file is then the old one or the new one, whole; no file is
- * open. Once nothing fails any more the same process can do it all, and no temporary file is left, unless removing it was
- * what failed. TDM_TEST_SHARE=16: every sixteenth call.
+ * A failure gives an error with a message, or right results; a model file is then the old one or the new one, whole;
+ * no file is open. Once nothing fails any more the same process can do it all, and no temporary file is left, unless
+ * removing it was what failed. TDM_TEST_SHARE=48: every 48th call.
  *
  * The linker replaces the calls of the library, linked into this program, with those of __wrap_open and its like. */
 #include <dirent.h>
@@ -312,10 +313,12 @@ static int count_calls(void) {
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
+/* More than once: a compiler for which waiting failed may write there still. */
 static void remove_all(const char *folder) {
     char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (system(command) != 0) abort();
+    snprintf(command, sizeof command, "rm -rf '%s' 2>/dev/null", folder);
+    for (int tries = 0; system(command) != 0; tries++)
+        if (tries == 100 || usleep(100000) != 0) abort();
 }
 
 static bool keeps_folder; /* of the process that in_child starts next */

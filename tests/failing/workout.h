@@ -5,8 +5,8 @@
 
 #include <tandem/device.h>
 
-/* Works on the first two devices of `backend`, which is TDM_CUDA or TDM_OPENCL, verifies, and gives everything back. The
- * first failure, if any. */
+/* Works on the first two devices of `backend`, which is TDM_CUDA or TDM_OPENCL, verifies, and gives everything back.
+ * The first failure, if any. */
 tdm_status workout(tdm_backend backend);
 
 /* The error in the results of the last workout, as far as it came; NULL when there was none. */
